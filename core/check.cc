@@ -1,0 +1,11 @@
+#include "core/check.h"
+
+#include <fmt/core.h>
+
+namespace vxla {
+
+void FailCheck(const char* file, int line, const char* condition, const std::string& message) {
+  throw InternalError(fmt::format("internal error: {}:{}: {}{}{}", file, line, condition, message.empty() ? "" : ": ", message));
+}
+
+}  // namespace vxla

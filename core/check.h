@@ -1,0 +1,22 @@
+// CHECK macros: for our own bugs only. A failed check throws InternalError, which every public function turns into an
+// Internal status; the host program is never aborted.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace vxla {
+
+class InternalError : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+[[noreturn]] void FailCheck(const char* file, int line, const char* condition, const std::string& message = {});
+
+}  // namespace vxla
+
+#define VXLA_CHECK(condition, ...)                                                             \
+  do {                                                                                         \
+    if (!(condition)) ::vxla::FailCheck(__FILE__, __LINE__, #condition __VA_OPT__(, ) __VA_ARGS__); \
+  } while (false)

@@ -1,0 +1,158 @@
+#include "core/float_formats.h"
+
+#include <cfloat>
+#include <cmath>
+#include <limits>
+
+namespace vxla {
+namespace {
+
+constexpr FloatFormat kF4E2M1FN{2, 1, 1, FloatSpecials::kFinite};
+constexpr FloatFormat kF8E3M4{3, 4, 3, FloatSpecials::kIeee};
+constexpr FloatFormat kF8E4M3{4, 3, 7, FloatSpecials::kIeee};
+constexpr FloatFormat kF8E4M3FN{4, 3, 7, FloatSpecials::kFiniteNan};
+constexpr FloatFormat kF8E4M3B11FNUZ{4, 3, 11, FloatSpecials::kUnsignedZero};
+constexpr FloatFormat kF8E4M3FNUZ{4, 3, 8, FloatSpecials::kUnsignedZero};
+constexpr FloatFormat kF8E5M2{5, 2, 15, FloatSpecials::kIeee};
+constexpr FloatFormat kF8E5M2FNUZ{5, 2, 16, FloatSpecials::kUnsignedZero};
+constexpr FloatFormat kF8E8M0FNU{8, 0, 127, FloatSpecials::kExponent};
+constexpr FloatFormat kF16{5, 10, 15, FloatSpecials::kIeee};
+constexpr FloatFormat kBF16{8, 7, 127, FloatSpecials::kIeee};
+constexpr FloatFormat kF32{8, 23, 127, FloatSpecials::kIeee};
+constexpr FloatFormat kF64{11, 52, 1023, FloatSpecials::kIeee};
+
+// The largest encoding below the sign that is a finite number.
+uint64_t MaxFiniteBits(const FloatFormat& f) {
+  const uint64_t all = (uint64_t{1} << (f.exponent_bits + f.mantissa_bits)) - 1;
+  switch (f.specials) {
+    case FloatSpecials::kIeee:
+      return all - (uint64_t{1} << f.mantissa_bits);
+    case FloatSpecials::kFiniteNan:
+    case FloatSpecials::kExponent:
+      return all - 1;
+    case FloatSpecials::kUnsignedZero:
+    case FloatSpecials::kFinite:
+      return all;
+  }
+  return all;
+}
+
+double DecodeMagnitude(const FloatFormat& f, uint64_t bits) {
+  const int exponent = static_cast<int>(bits >> f.mantissa_bits);
+  const double fraction = static_cast<double>(bits & ((uint64_t{1} << f.mantissa_bits) - 1));
+  if (exponent == 0 && f.specials != FloatSpecials::kExponent) return std::ldexp(fraction, 1 - f.bias - f.mantissa_bits);
+  return std::ldexp(std::ldexp(1.0, f.mantissa_bits) + fraction, exponent - f.bias - f.mantissa_bits);
+}
+
+// The IEEE NaN (quiet, no payload) or the format's own one.
+uint32_t NanBits(const FloatFormat& f, bool negative) {
+  const uint32_t sign = uint32_t{1} << (f.exponent_bits + f.mantissa_bits);
+  switch (f.specials) {
+    case FloatSpecials::kIeee:
+      return (negative ? sign : 0) | (sign - (uint32_t{1} << f.mantissa_bits)) | (uint32_t{1} << (f.mantissa_bits - 1));
+    case FloatSpecials::kFiniteNan:
+      return (negative ? sign : 0) | (sign - 1);
+    case FloatSpecials::kUnsignedZero:
+    case FloatSpecials::kFinite:
+      return sign;
+    case FloatSpecials::kExponent:
+      return 0xff;
+  }
+  return sign;
+}
+
+uint32_t EncodeExponentOnly(const FloatFormat& f, double value) {
+  if (std::isnan(value) || value < 0 || std::isinf(value)) return NanBits(f, false);
+  if (value == 0) return 0;
+  int exponent = 0;
+  const double fraction = std::frexp(value, &exponent);  // in [0.5, 1)
+  // Ties (1.5 * 2^k) go to the even encoding.
+  int bits = exponent - 1 + f.bias;
+  if (fraction > 0.75 || (fraction == 0.75 && (bits & 1))) ++bits;
+  if (bits < 0) return 0;
+  return bits > 254 ? NanBits(f, false) : static_cast<uint32_t>(bits);
+}
+
+}  // namespace
+
+const FloatFormat& FormatOf(ElementType type) {
+  switch (type) {
+    case ElementType::kF4E2M1FN: return kF4E2M1FN;
+    case ElementType::kF8E3M4: return kF8E3M4;
+    case ElementType::kF8E4M3: return kF8E4M3;
+    case ElementType::kF8E4M3FN: return kF8E4M3FN;
+    case ElementType::kF8E4M3B11FNUZ: return kF8E4M3B11FNUZ;
+    case ElementType::kF8E4M3FNUZ: return kF8E4M3FNUZ;
+    case ElementType::kF8E5M2: return kF8E5M2;
+    case ElementType::kF8E5M2FNUZ: return kF8E5M2FNUZ;
+    case ElementType::kF8E8M0FNU: return kF8E8M0FNU;
+    case ElementType::kF16: return kF16;
+    case ElementType::kBF16: return kBF16;
+    case ElementType::kF32: return kF32;
+    default:
+      VXLA_CHECK(type == ElementType::kF64, "not a floating type");
+      return kF64;
+  }
+}
+
+double DecodeNarrowFloat(ElementType type, uint32_t bits) {
+  const FloatFormat& f = FormatOf(type);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  if (f.specials == FloatSpecials::kExponent) return bits == 0xff ? nan : DecodeMagnitude(f, bits);
+  const uint32_t sign = uint32_t{1} << (f.exponent_bits + f.mantissa_bits);
+  const uint32_t magnitude = bits & (sign - 1);
+  const bool negative = (bits & sign) != 0;
+  if (f.specials == FloatSpecials::kUnsignedZero && bits == sign) return nan;
+  if (magnitude > MaxFiniteBits(f)) {
+    const bool infinite = f.specials == FloatSpecials::kIeee && magnitude == MaxFiniteBits(f) + 1;
+    const double value = infinite ? std::numeric_limits<double>::infinity() : nan;
+    return negative ? -value : value;
+  }
+  const double value = DecodeMagnitude(f, magnitude);
+  return negative ? -value : value;
+}
+
+uint32_t EncodeNarrowFloat(ElementType type, double value) {
+  const FloatFormat& f = FormatOf(type);
+  if (f.specials == FloatSpecials::kExponent) return EncodeExponentOnly(f, value);
+  const bool negative = std::signbit(value);
+  const uint32_t sign = uint32_t{1} << (f.exponent_bits + f.mantissa_bits);
+  const uint32_t sign_bits = negative ? sign : 0;
+  if (std::isnan(value)) return NanBits(f, negative);
+  const double magnitude = std::fabs(value);
+  uint64_t bits = 0;
+  if (!std::isinf(magnitude) && magnitude != 0) {
+    int exponent = 0;
+    std::frexp(magnitude, &exponent);  // magnitude in [2^(exponent-1), 2^exponent)
+    const int unit = std::max(exponent - 1, 1 - f.bias) - f.mantissa_bits;  // weight of the last mantissa bit
+    // Exact: a double has 53 bits and no scaling here reaches its subnormals; nearbyint rounds ties to even.
+    const double scaled = std::nearbyint(std::ldexp(magnitude, -unit));
+    const uint64_t mantissa = static_cast<uint64_t>(scaled);
+    const int biased = unit + f.mantissa_bits + f.bias;  // at least 1
+    // mantissa carries the hidden one (absent for subnormals), so adding it moves the exponent by itself.
+    bits = (static_cast<uint64_t>(biased - 1) << f.mantissa_bits) + mantissa;
+  }
+  const uint64_t max_finite = MaxFiniteBits(f);
+  if (std::isinf(magnitude) || bits > max_finite) {
+    switch (f.specials) {
+      case FloatSpecials::kIeee:
+        return sign_bits | static_cast<uint32_t>(max_finite + 1);
+      case FloatSpecials::kFinite:
+        return sign_bits | static_cast<uint32_t>(max_finite);
+      default:
+        return NanBits(f, negative);
+    }
+  }
+  if (f.specials == FloatSpecials::kUnsignedZero && bits == 0) return 0;
+  return sign_bits | static_cast<uint32_t>(bits);
+}
+
+double MaxFinite(ElementType type) {
+  if (type == ElementType::kF64) return DBL_MAX;
+  const FloatFormat& f = FormatOf(type);
+  return DecodeMagnitude(f, MaxFiniteBits(f));
+}
+
+bool HasInfinity(ElementType type) { return FormatOf(type).specials == FloatSpecials::kIeee; }
+
+}  // namespace vxla

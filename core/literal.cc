@@ -1,0 +1,173 @@
+#include "core/literal.h"
+
+#include "core/float_formats.h"
+
+namespace vxla {
+namespace {
+
+template <typename T>
+T Load(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  return value;
+}
+
+template <typename T>
+void Store(std::byte* at, T value) {
+  std::memcpy(at, &value, sizeof(T));
+}
+
+uint64_t LoadBits(const std::byte* at, int bytes) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, at, static_cast<size_t>(bytes));  // little-endian hosts only, as Vulkan's are
+  return bits;
+}
+
+double LoadReal(ElementType type, const std::byte* at) {
+  if (type == ElementType::kF32) return Load<float>(at);
+  if (type == ElementType::kF64) return Load<double>(at);
+  return DecodeNarrowFloat(type, static_cast<uint32_t>(LoadBits(at, StorageBytes(type))));
+}
+
+void StoreReal(ElementType type, std::byte* at, double value) {
+  if (type == ElementType::kF32) return Store(at, static_cast<float>(value));
+  if (type == ElementType::kF64) return Store(at, value);
+  const uint32_t bits = EncodeNarrowFloat(type, value);
+  std::memcpy(at, &bits, static_cast<size_t>(StorageBytes(type)));
+}
+
+}  // namespace
+
+Literal::Literal(const Shape& shape) : shape_(shape) {
+  for (const Shape& element : shape.tuple_elements()) tuple_elements_.emplace_back(element);
+  bytes_.resize(static_cast<size_t>(shape.IsArray() ? shape.SizeBytes() : 0));
+  if (shape.IsArray() && shape.IsDynamic()) dynamic_sizes_.assign(shape.dimensions().begin(), shape.dimensions().end());
+}
+
+Literal Literal::Tuple(std::vector<Literal> elements) {
+  std::vector<Shape> shapes;
+  for (const Literal& element : elements) shapes.push_back(element.shape());
+  Literal literal;
+  literal.shape_ = Shape::Tuple(std::move(shapes));
+  literal.tuple_elements_ = std::move(elements);
+  return literal;
+}
+
+Literal Literal::Scalar(ElementType type, double value) {
+  Literal literal{Shape(type)};
+  switch (CarrierOf(type)) {
+    case Carrier::kDouble:
+      literal.SetDouble(0, value);
+      break;
+    case Carrier::kComplexDouble:
+      literal.SetComplex(0, value);
+      break;
+    default:
+      literal.SetInt(0, static_cast<int64_t>(value));
+  }
+  return literal;
+}
+
+Literal Literal::ScalarInt(ElementType type, int64_t value) {
+  if (!IsInteger(type) && type != ElementType::kPred) return Scalar(type, static_cast<double>(value));
+  Literal literal{Shape(type)};
+  literal.SetInt(0, value);
+  return literal;
+}
+
+int64_t Literal::GetInt(int64_t i) const {
+  const ElementType type = shape_.element_type();
+  const int bytes = StorageBytes(type);
+  const uint64_t bits = LoadBits(bytes_.data() + i * bytes, bytes);
+  const int unused = 64 - BitWidth(type);
+  if (IsSigned(type)) return static_cast<int64_t>(bits << unused) >> unused;
+  if (type == ElementType::kPred) return bits != 0;
+  return static_cast<int64_t>(bits << unused >> unused);
+}
+
+double Literal::GetDouble(int64_t i) const {
+  const ElementType type = shape_.element_type();
+  return LoadReal(type, bytes_.data() + i * StorageBytes(type));
+}
+
+std::complex<double> Literal::GetComplex(int64_t i) const {
+  const ElementType type = shape_.element_type();
+  const std::byte* at = bytes_.data() + i * StorageBytes(type);
+  if (!IsComplex(type)) return LoadReal(type, at);
+  const ElementType part = RealPart(type);
+  return {LoadReal(part, at), LoadReal(part, at + StorageBytes(part))};
+}
+
+void Literal::SetInt(int64_t i, int64_t value) {
+  const ElementType type = shape_.element_type();
+  const int bytes = StorageBytes(type);
+  uint64_t bits = static_cast<uint64_t>(value);
+  if (type == ElementType::kPred) {
+    bits = value != 0;
+  } else if (BitWidth(type) < 8) {
+    // Sub-byte values are kept as numpy stand-ins are: the value's low bits, zeros above.
+    bits &= MaxUnsigned(type);
+  }
+  std::memcpy(bytes_.data() + i * bytes, &bits, static_cast<size_t>(bytes));
+}
+
+void Literal::SetDouble(int64_t i, double value) {
+  const ElementType type = shape_.element_type();
+  StoreReal(type, bytes_.data() + i * StorageBytes(type), value);
+}
+
+void Literal::SetComplex(int64_t i, std::complex<double> value) {
+  const ElementType type = shape_.element_type();
+  std::byte* at = bytes_.data() + i * StorageBytes(type);
+  if (!IsComplex(type)) return StoreReal(type, at, value.real());
+  const ElementType part = RealPart(type);
+  StoreReal(part, at, value.real());
+  StoreReal(part, at + StorageBytes(part), value.imag());
+}
+
+int64_t Literal::dynamic_size(int dimension) const {
+  return dynamic_sizes_.empty() ? shape_.dimension(dimension) : dynamic_sizes_[dimension];
+}
+
+void Literal::set_dynamic_size(int dimension, int64_t size) {
+  if (dynamic_sizes_.empty()) dynamic_sizes_.assign(shape_.dimensions().begin(), shape_.dimensions().end());
+  dynamic_sizes_[dimension] = size;
+}
+
+Literal Literal::Reshaped(const Shape& shape) && {
+  VXLA_CHECK(shape.SizeBytes() == static_cast<int64_t>(bytes_.size()), "reshape keeps the bytes");
+  Literal literal = std::move(*this);
+  literal.shape_ = shape;
+  literal.dynamic_sizes_.clear();
+  return literal;
+}
+
+Literal Literal::Reshaped(const Shape& shape) const& { return Literal(*this).Reshaped(shape); }
+
+bool operator==(const Literal& a, const Literal& b) {
+  return a.shape_ == b.shape_ && a.bytes_ == b.bytes_ && a.dynamic_sizes_ == b.dynamic_sizes_ &&
+         a.tuple_elements_ == b.tuple_elements_;
+}
+
+std::vector<const Literal*> FlattenLiteral(const Literal& literal) {
+  std::vector<const Literal*> leaves;
+  auto visit = [&](auto&& self, const Literal& l) -> void {
+    if (!l.shape().IsTuple()) return leaves.push_back(&l);
+    for (const Literal& element : l.tuple_elements()) self(self, element);
+  };
+  visit(visit, literal);
+  return leaves;
+}
+
+Literal UnflattenLiteral(const Shape& shape, std::span<Literal> leaves) {
+  size_t next = 0;
+  auto build = [&](auto&& self, const Shape& s) -> Literal {
+    if (!s.IsTuple()) return std::move(leaves[next++]);
+    std::vector<Literal> elements;
+    for (const Shape& element : s.tuple_elements()) elements.push_back(self(self, element));
+    return Literal::Tuple(std::move(elements));
+  };
+  return build(build, shape);
+}
+
+}  // namespace vxla

@@ -1,0 +1,83 @@
+// Literal: a value on the host. Arrays are dense and row-major whatever the shape's layout says; tuples own their elements.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "core/shape.h"
+
+namespace vxla {
+
+class Literal {
+ public:
+  Literal() = default;                   // the empty tuple
+  explicit Literal(const Shape& shape);  // all zero bits; dynamic dimensions at their bounds
+  static Literal Tuple(std::vector<Literal> elements);
+  // A scalar or an array filled with one value, converted to the element type as ConvertElementType does.
+  static Literal Scalar(ElementType type, double value);
+  static Literal ScalarInt(ElementType type, int64_t value);
+  // An array of a type whose storage T is: FromVector<float>(Shape(kF32, {2}), {1, 2}).
+  template <typename T>
+  static Literal FromVector(const Shape& shape, std::span<const T> values) {
+    Literal literal(shape);
+    VXLA_CHECK(literal.data<T>().size() == values.size(), "element count");
+    if (!values.empty()) std::memcpy(literal.bytes_.data(), values.data(), literal.bytes_.size());
+    return literal;
+  }
+
+  const Shape& shape() const { return shape_; }
+  int64_t element_count() const { return shape_.ElementCount(); }
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+  std::span<std::byte> mutable_bytes() { return bytes_; }
+  // Typed views; CHECK that T has the storage size. bool is not a storage type: use uint8_t.
+  template <typename T>
+  std::span<const T> data() const {
+    VXLA_CHECK(static_cast<int>(sizeof(T)) == StorageBytes(shape_.element_type()), "storage size");
+    return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+  }
+  template <typename T>
+  std::span<T> mutable_data() {
+    VXLA_CHECK(static_cast<int>(sizeof(T)) == StorageBytes(shape_.element_type()), "storage size");
+    return {reinterpret_cast<T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+  }
+
+  // One element by its row-major position, through its carrier. Setting wraps integers and rounds floats.
+  // GetInt works for integers and pred (u64 as its bits), GetDouble for real floats, GetComplex for both kinds of floats.
+  int64_t GetInt(int64_t i) const;
+  double GetDouble(int64_t i) const;
+  std::complex<double> GetComplex(int64_t i) const;
+  void SetInt(int64_t i, int64_t value);
+  void SetDouble(int64_t i, double value);
+  void SetComplex(int64_t i, std::complex<double> value);
+
+  const std::vector<Literal>& tuple_elements() const { return tuple_elements_; }
+  std::vector<Literal>& mutable_tuple_elements() { return tuple_elements_; }
+
+  // The live size of a dynamic dimension; the static size otherwise.
+  int64_t dynamic_size(int dimension) const;
+  void set_dynamic_size(int dimension, int64_t size);
+
+  // The same bytes under another shape of the same size in bytes.
+  Literal Reshaped(const Shape& shape) &&;
+  Literal Reshaped(const Shape& shape) const&;
+
+  // Same shape and the same bits.
+  friend bool operator==(const Literal& a, const Literal& b);
+
+ private:
+  Shape shape_;
+  std::vector<std::byte> bytes_;
+  std::vector<Literal> tuple_elements_;
+  std::vector<int64_t> dynamic_sizes_;  // empty unless a dimension is dynamic
+};
+
+// The leaves depth first; pointers into `literal`.
+std::vector<const Literal*> FlattenLiteral(const Literal& literal);
+// Rebuilds a value of `shape` from its leaves in depth-first order.
+Literal UnflattenLiteral(const Shape& shape, std::span<Literal> leaves);
+
+}  // namespace vxla

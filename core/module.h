@@ -1,0 +1,119 @@
+// Computation and Module: a computation owns instructions in an order where operands come first; a module owns computations
+// in an order where callees come first, with the entry among them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/instruction.h"
+
+namespace vxla {
+
+class Module;
+
+class Computation {
+ public:
+  explicit Computation(std::string name) : name_(std::move(name)) {}
+  Computation(const Computation&) = delete;
+
+  const std::string& name() const { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
+  Module* module() const { return module_; }
+
+  const std::vector<std::unique_ptr<Instruction>>& instructions() const { return instructions_; }
+  // Appends. An empty name becomes "<opcode>"; a name that is taken gets a suffix ".1", ".2" ...
+  // Operands and called computations must already belong to this computation and its module.
+  Instruction* Add(std::unique_ptr<Instruction> instruction);
+  Instruction* Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands = {}, Attributes attributes = NoAttributes{},
+                   std::vector<Computation*> called = {}, std::string name = {});
+  // Inserts before `position` instead of at the end.
+  Instruction* InsertBefore(const Instruction* position, std::unique_ptr<Instruction> instruction);
+  // CHECKs that nothing uses it.
+  void Remove(Instruction* instruction);
+  // Every user of `old` (and the root) uses `replacement` instead; `old` stays, unused.
+  void ReplaceAllUses(Instruction* old, Instruction* replacement);
+  // Removes what the root does not reach, but parameters and side effects stay. Returns how many went.
+  int RemoveDead();
+  // Sorts so that operands and control predecessors come first, keeping the present order where it can.
+  void SortTopologically();
+
+  Instruction* root() const { return root_; }
+  void set_root(Instruction* root) { root_ = root; }
+  Instruction* parameter(int64_t number) const { return parameters_.at(number); }
+  const std::vector<Instruction*>& parameters() const { return parameters_; }  // by number
+
+  const std::string& execution_thread() const { return execution_thread_; }
+  void set_execution_thread(std::string thread) { execution_thread_ = std::move(thread); }
+
+ private:
+  friend class Module;
+  std::string UniqueName(std::string wanted);
+  void Adopt(Instruction* instruction);
+
+  std::string name_;
+  Module* module_ = nullptr;
+  std::vector<std::unique_ptr<Instruction>> instructions_;
+  std::vector<Instruction*> parameters_;
+  std::unordered_set<std::string> names_;
+  std::unordered_map<std::string, int> next_suffix_;
+  Instruction* root_ = nullptr;
+  std::string execution_thread_;
+};
+
+// The header's attributes.
+struct ModuleAttributes {
+  bool is_scheduled = false;
+  int64_t replica_count = 1, num_partitions = 1;
+  std::vector<Aliasing> input_output_alias;
+  std::vector<std::pair<int64_t, IntList>> buffer_donor;
+  std::optional<std::pair<std::vector<Shape>, Shape>> entry_computation_layout;
+  RawText frontend_attributes;
+  // Attributes a runner has no use for, as written: alias_passthrough_params, allow_spmd_..., stack-frame tables.
+  std::vector<std::pair<std::string, RawText>> others;
+  RawText stack_frames;
+  friend bool operator==(const ModuleAttributes&, const ModuleAttributes&) = default;
+};
+
+class Module {
+ public:
+  explicit Module(std::string name) : name_(std::move(name)) {}
+  Module(const Module&) = delete;
+
+  const std::string& name() const { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
+  const std::vector<std::unique_ptr<Computation>>& computations() const { return computations_; }
+  // Appends; a name that is taken gets a suffix.
+  Computation* AddComputation(std::string name);
+  // Computations that the entry does not reach go.
+  void RemoveUnusedComputations();
+  Computation* entry() const { return entry_; }
+  void set_entry(Computation* entry) { entry_ = entry; }
+  const ModuleAttributes& attributes() const { return attributes_; }
+  ModuleAttributes& mutable_attributes() { return attributes_; }
+
+  std::unique_ptr<Module> Clone() const;
+
+ private:
+  std::string name_;
+  std::vector<std::unique_ptr<Computation>> computations_;
+  std::unordered_set<std::string> names_;
+  std::unordered_map<std::string, int> next_suffix_;
+  Computation* entry_ = nullptr;
+  ModuleAttributes attributes_;
+};
+
+// Copies `source`'s instructions into `target` (of the same or another module), parameters replaced by `arguments` if
+// given (else cloned), called computations mapped by `map_called`. Returns the copy of the root; does not set target's root.
+Instruction* CloneInto(const Computation& source, Computation& target, std::span<Instruction* const> arguments,
+                       const std::function<Computation*(Computation*)>& map_called);
+
+// Equal structure, names included (what a printed and parsed module must satisfy); locations do not count.
+bool Equal(const Module& a, const Module& b, std::string* difference = nullptr);
+
+bool HasSideEffect(const Instruction& instruction);
+
+}  // namespace vxla

@@ -1,0 +1,38 @@
+#include "core/opcode.h"
+
+#include <iterator>
+
+namespace vxla {
+namespace {
+
+#define VXLA_FACTS(kind, Name, hlo, stablehlo, operands, family) \
+  OpcodeFacts{#Name, hlo, stablehlo, operands, #family, OpcodeKind::kind},
+#define ELEMENTWISE(...) VXLA_FACTS(kElementwise, __VA_ARGS__)
+#define INDEXING(...) VXLA_FACTS(kIndexing, __VA_ARGS__)
+#define ALIAS(...) VXLA_FACTS(kAlias, __VA_ARGS__)
+#define KERNEL(...) VXLA_FACTS(kKernel, __VA_ARGS__)
+#define SCHEDULED(...) VXLA_FACTS(kScheduled, __VA_ARGS__)
+#define EXPANDED(...) VXLA_FACTS(kExpanded, __VA_ARGS__)
+#define PENDING(...) VXLA_FACTS(kPending, __VA_ARGS__)
+#define UNEVALUATED(...) VXLA_FACTS(kUnevaluated, __VA_ARGS__)
+constexpr OpcodeFacts kFacts[] = {
+#include "core/opcode_rows.h"
+#include "core/opcode.def"
+#include "core/opcode_rows_end.h"
+};
+#undef VXLA_FACTS
+
+}  // namespace
+
+int OpcodeCount() { return static_cast<int>(std::size(kFacts)); }
+
+const OpcodeFacts& FactsOf(Opcode opcode) { return kFacts[static_cast<int>(opcode)]; }
+
+std::optional<Opcode> ParseOpcode(std::string_view hlo_text) {
+  for (int i = 0; i < OpcodeCount(); ++i) {
+    if (kFacts[i].hlo_text == hlo_text) return static_cast<Opcode>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace vxla

@@ -1,0 +1,9 @@
+#undef VXLA_ROW
+#undef ELEMENTWISE
+#undef INDEXING
+#undef ALIAS
+#undef KERNEL
+#undef SCHEDULED
+#undef EXPANDED
+#undef PENDING
+#undef UNEVALUATED

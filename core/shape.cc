@@ -1,0 +1,118 @@
+#include "core/shape.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace vxla {
+
+Shape Shape::Tuple(std::vector<Shape> elements) {
+  Shape shape;
+  shape.tuple_elements_ = std::move(elements);
+  return shape;
+}
+
+bool Shape::IsDynamic() const {
+  return std::ranges::find(dynamic_, true) != dynamic_.end() ||
+         std::ranges::any_of(tuple_elements_, [](const Shape& s) { return s.IsDynamic(); });
+}
+
+std::vector<int64_t> Shape::MinorToMajor() const {
+  if (layout_) return layout_->minor_to_major;
+  std::vector<int64_t> order(dimensions_.size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  return order;
+}
+
+int64_t Shape::ElementCount() const {
+  if (!IsArray()) return 0;
+  int64_t count = 1;
+  for (int64_t size : dimensions_) count *= size;
+  return count;
+}
+
+int64_t Shape::SizeBytes() const {
+  int64_t bytes = ElementCount() * StorageBytes(element_type_);
+  for (const Shape& element : tuple_elements_) bytes += element.SizeBytes();
+  return bytes;
+}
+
+std::string Shape::ToString(bool with_layout) const {
+  if (IsTuple()) {
+    std::string text = "(";
+    for (size_t i = 0; i < tuple_elements_.size(); ++i) {
+      if (i > 0) text += ", ";
+      text += tuple_elements_[i].ToString(with_layout);
+    }
+    return text + ")";
+  }
+  std::string text = std::string(ElementTypeName(element_type_)) + "[";
+  for (int i = 0; i < rank(); ++i) {
+    if (i > 0) text += ",";
+    if (dimensions_[i] == kUnboundedSize) {
+      text += "?";
+    } else {
+      if (dynamic_[i]) text += "<=";
+      text += std::to_string(dimensions_[i]);
+    }
+  }
+  text += "]";
+  if (with_layout && layout_ && (rank() > 0 || !layout_->annotations.empty())) {
+    text += "{" + JoinInts(layout_->minor_to_major);
+    if (!layout_->annotations.empty()) text += ":" + layout_->annotations;
+    text += "}";
+  }
+  return text;
+}
+
+bool operator==(const Shape& a, const Shape& b) {
+  return a.element_type_ == b.element_type_ && a.dimensions_ == b.dimensions_ && a.dynamic_ == b.dynamic_ &&
+         a.tuple_elements_ == b.tuple_elements_;
+}
+
+bool Compatible(const Shape& a, const Shape& b) {
+  return a.element_type() == b.element_type() && SameDimensions(a, b) &&
+         std::ranges::equal(a.tuple_elements(), b.tuple_elements(), Compatible);
+}
+
+bool SameDimensions(const Shape& a, const Shape& b) { return std::ranges::equal(a.dimensions(), b.dimensions()); }
+
+std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dimensions) {
+  std::vector<int64_t> strides(dimensions.size(), 1);
+  for (int i = static_cast<int>(dimensions.size()) - 2; i >= 0; --i) strides[i] = strides[i + 1] * dimensions[i + 1];
+  return strides;
+}
+
+Result<int64_t> CheckedElementCount(std::span<const int64_t> dimensions) {
+  const bool empty = std::ranges::find(dimensions, 0) != dimensions.end();
+  int64_t count = 1;
+  for (int64_t size : dimensions) {
+    if (size < 0) return InvalidArgument("dimension {} of [{}] is negative", size, JoinInts(dimensions));
+    if (empty) continue;
+    if (count > INT64_MAX / size) {
+      return InvalidArgument("the element count of [{}] exceeds the limit of 2^63-1", JoinInts(dimensions));
+    }
+    count *= size;
+  }
+  return empty ? 0 : count;
+}
+
+std::vector<const Shape*> FlattenTuple(const Shape& shape) {
+  std::vector<const Shape*> leaves;
+  auto visit = [&](auto&& self, const Shape& s) -> void {
+    if (!s.IsTuple()) return leaves.push_back(&s);
+    for (const Shape& element : s.tuple_elements()) self(self, element);
+  };
+  visit(visit, shape);
+  return leaves;
+}
+
+std::string JoinInts(std::span<const int64_t> values, std::string_view separator) {
+  std::string text;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) text += separator;
+    text += std::to_string(values[i]);
+  }
+  return text;
+}
+
+}  // namespace vxla

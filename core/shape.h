@@ -1,0 +1,90 @@
+// Shape: an array of an element type, a tuple of shapes, a token or an opaque value; with a layout where the text gave one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/element_type.h"
+#include "core/status.h"
+
+namespace vxla {
+
+inline constexpr int64_t kUnboundedSize = INT64_MIN;
+
+// Values are logical everywhere in vxla: memory is row-major whatever the layout says. A layout matters for `bitcast`
+// and for printing only.
+struct Layout {
+  std::vector<int64_t> minor_to_major;
+  std::string annotations;  // what follows ':' (tiles, memory space, element size ...), canonical text, may be empty
+  friend bool operator==(const Layout&, const Layout&) = default;
+};
+
+class Shape {
+ public:
+  Shape() : Shape(ElementType::kTuple) {}  // the empty tuple
+  explicit Shape(ElementType type, std::vector<int64_t> dimensions = {})
+      : element_type_(type), dimensions_(std::move(dimensions)), dynamic_(dimensions_.size(), false) {}
+  static Shape Tuple(std::vector<Shape> elements);
+  static Shape Token() { return Shape(ElementType::kToken); }
+
+  ElementType element_type() const { return element_type_; }
+  bool IsTuple() const { return element_type_ == ElementType::kTuple; }
+  bool IsToken() const { return element_type_ == ElementType::kToken; }
+  bool IsArray() const { return IsArrayElement(element_type_); }
+  bool IsScalar() const { return IsArray() && dimensions_.empty(); }
+
+  int rank() const { return static_cast<int>(dimensions_.size()); }
+  std::span<const int64_t> dimensions() const { return dimensions_; }
+  int64_t dimension(int i) const { return dimensions_.at(i); }
+  void set_dimension(int i, int64_t size) { dimensions_.at(i) = size; }
+  void set_element_type(ElementType type) { element_type_ = type; }
+
+  // Bounded dynamic dimensions: the size above is the bound. kUnboundedSize with the flag is `?`.
+  bool is_dynamic_dimension(int i) const { return dynamic_.at(i); }
+  void set_dynamic_dimension(int i, bool dynamic) { dynamic_.at(i) = dynamic; }
+  bool IsDynamic() const;  // also true if an element of a tuple is
+
+  const std::vector<Shape>& tuple_elements() const { return tuple_elements_; }
+  std::vector<Shape>& mutable_tuple_elements() { return tuple_elements_; }
+
+  const std::optional<Layout>& layout() const { return layout_; }
+  void set_layout(std::optional<Layout> layout) { layout_ = std::move(layout); }
+  // The stated layout's order or the default one, {rank-1, ..., 0}.
+  std::vector<int64_t> MinorToMajor() const;
+
+  // Elements of an array (bounds count as sizes); 1 for a scalar. 0 for others.
+  int64_t ElementCount() const;
+  // ElementCount times StorageBytes; the sum over a tuple's leaves.
+  int64_t SizeBytes() const;
+
+  // "f32[2,3]", "(f32[], s32[<=4])"; with layouts "f32[2,3]{1,0}" where one is stated.
+  std::string ToString(bool with_layout = false) const;
+
+  // Equality of types and sizes; layouts do not count.
+  friend bool operator==(const Shape& a, const Shape& b);
+
+ private:
+  ElementType element_type_;
+  std::vector<int64_t> dimensions_;
+  std::vector<bool> dynamic_;
+  std::vector<Shape> tuple_elements_;
+  std::optional<Layout> layout_;
+};
+
+// Equal but for bounded dynamic flags; layouts do not count.
+bool Compatible(const Shape& a, const Shape& b);
+// Equal dimensions whatever the element types.
+bool SameDimensions(const Shape& a, const Shape& b);
+// Row-major strides in elements.
+std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dimensions);
+// The product, or an error if it exceeds int64 or a dimension is negative.
+Result<int64_t> CheckedElementCount(std::span<const int64_t> dimensions);
+// The leaves (arrays, tokens) depth first.
+std::vector<const Shape*> FlattenTuple(const Shape& shape);
+// "1,2,3"
+std::string JoinInts(std::span<const int64_t> values, std::string_view separator = ",");
+
+}  // namespace vxla
