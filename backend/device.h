@@ -1,0 +1,107 @@
+// Device: one logical device as the scheduler sees it: memory, kernels, command buffers, a timeline. backend/vulkan implements
+// it; Vulkan handles never show here.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/device_facts.h"
+#include "backend/lowering.h"
+#include "backend/step.h"
+#include "core/status.h"
+
+namespace vxla {
+
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+  virtual int64_t size_bytes() const = 0;
+  virtual uint64_t device_address() const = 0;  // 0 without buffer addresses
+  virtual std::byte* mapped() = 0;              // null if the host cannot see it; coherent if it can
+};
+
+enum class MemoryKind : uint8_t {
+  kDevice,    // fastest for kernels; host visible where that costs nothing (software drivers, integrated GPUs, ReBAR)
+  kUpload,    // host writes, device reads: argument blocks, staging
+  kReadback,  // device writes, host reads
+};
+
+struct MemoryStatistics {
+  int64_t allocated_bytes = 0;  // from the driver, now
+  int64_t used_bytes = 0;       // handed out, now
+  int64_t peak_used_bytes = 0;
+  int64_t allocation_count = 0;         // driver allocations so far
+  int64_t cumulative_allocated_bytes = 0;  // handed out so far; a replayed run must not change it
+};
+
+// A compiled pipeline; shared, immutable.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+};
+
+// Part of a buffer, for binding.
+struct BufferRange {
+  Buffer* buffer = nullptr;
+  int64_t offset_bytes = 0, size_bytes = 0;
+};
+
+// Recorded once, submitted many times; not thread-safe; must not be in flight while it is recorded or submitted again.
+class CommandBuffer {
+ public:
+  virtual ~CommandBuffer() = default;
+  virtual Status Begin() = 0;
+  // Addresses mode: the argument block at `arguments` (its address becomes the push constant).
+  // Descriptors mode: a descriptor set with the block and `buffers` is written and bound.
+  virtual Status Dispatch(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
+                          const std::array<uint32_t, 3>& groups) = 0;
+  // All earlier kernel and transfer writes are visible to all later kernels and transfers; reads before writes are ordered.
+  virtual void Barrier() = 0;
+  virtual void Copy(BufferRange source, BufferRange target) = 0;
+  virtual void Fill(BufferRange target, uint32_t word) = 0;
+  virtual void WriteTimestamp(int index) = 0;  // index < the count given to CreateCommandBuffer
+  virtual void BeginLabel(const std::string& name) = 0;
+  virtual void EndLabel() = 0;
+  virtual Status End() = 0;
+  // After the submission completed: nanoseconds since an arbitrary start, one per timestamp.
+  virtual Result<std::vector<double>> Timestamps() = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceFacts& facts() const = 0;
+  virtual BindingMode binding_mode() const = 0;
+  virtual const Lowering& lowering() const = 0;
+
+  // kResourceExhausted with the size and the limit when it does not fit. Buffers may be freed while work that uses them is in
+  // flight only by the owner's care: free after Wait. Alignment is at least 256 bytes.
+  virtual Result<std::shared_ptr<Buffer>> Allocate(int64_t size_bytes, MemoryKind kind) = 0;
+  virtual MemoryStatistics memory_statistics() const = 0;
+
+  // Compiles what is not cached, on all cores; the kernels come in the order of the keys. `compiled` counts those that were
+  // neither in memory nor on disk.
+  virtual Result<std::vector<std::shared_ptr<Kernel>>> GetKernels(std::span<const KernelKey* const> keys, int* compiled) = 0;
+  // The whole GLSL text of a kernel (--dump-kernels).
+  virtual Result<std::string> KernelSource(const KernelKey& key) const = 0;
+
+  virtual Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int timestamp_count) = 0;
+  // Thread-safe. Starts after the timeline reaches `wait_value` (0: at once) and returns the value that it reaches at the end.
+  virtual Result<uint64_t> Submit(CommandBuffer& commands, uint64_t wait_value) = 0;
+  // kDeviceFailure once the device is lost. Returns at once if the value has passed.
+  virtual Status Wait(uint64_t value) = 0;
+  virtual bool IsDone(uint64_t value) = 0;
+
+  // Blocking copies through staging where needed; `Download` waits for nothing but its own copy.
+  virtual Status Upload(std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) = 0;
+  virtual Status Download(Buffer& source, int64_t offset_bytes, std::span<std::byte> target) = 0;
+
+  // Messages of the validation layers so far (errors, and warnings of the named list); empty without --validate.
+  virtual std::vector<std::string> validation_messages() const = 0;
+};
+
+}  // namespace vxla

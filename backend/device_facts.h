@@ -1,0 +1,57 @@
+// DeviceFacts: what a device can do and how it misbehaves. Plain data: choosing devices, tiles and plans are pure functions of
+// it, tested with made-up facts and no GPU.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace vxla {
+
+enum class BindingMode : uint8_t { kAddresses, kDescriptors };
+
+struct DeviceFacts {
+  std::string name, driver, driver_version;
+  uint32_t api_version = 0;  // as Vulkan packs it
+  uint32_t vendor_id = 0, device_id = 0;
+  std::array<uint8_t, 16> device_uuid{}, driver_uuid{};
+  enum class Kind : uint8_t { kOther, kIntegrated, kDiscrete, kVirtual, kSoftware } kind = Kind::kOther;
+  bool is_software() const { return kind == Kind::kSoftware; }
+
+  // What is ENABLED on the logical device, not merely supported.
+  bool int64 = false, float64 = false, float16 = false, int16 = false, int8 = false;
+  bool storage16 = false, storage8 = false;
+  bool buffer_addresses = false, timeline_semaphores = false, synchronization2 = false;
+  bool signed_zero_inf_nan_preserve_32 = false, signed_zero_inf_nan_preserve_16 = false, signed_zero_inf_nan_preserve_64 = false;
+  bool rounding_rte_32 = false, rounding_rte_16 = false, rounding_rte_64 = false;
+  bool subgroup_shuffle = false, subgroup_basic = false;
+  bool spirv_1_6 = false;  // Vulkan 1.3; else kernels are compiled for Vulkan 1.2
+  bool robust_buffer_access = false;
+
+  uint32_t subgroup_size = 1;
+  uint32_t max_workgroup_invocations = 128;
+  std::array<uint32_t, 3> max_workgroup_size{128, 128, 64}, max_group_count{65535, 65535, 65535};
+  uint32_t max_shared_bytes = 16384;
+  uint64_t max_storage_range_bytes = uint64_t{1} << 27;
+  uint64_t max_allocation_bytes = uint64_t{1} << 30;
+  uint64_t memory_bytes = 0;  // of the largest device-local heap
+  uint32_t storage_offset_alignment = 256;
+  uint32_t max_storage_buffers = 4;  // per stage
+  uint32_t max_push_constant_bytes = 128;
+  bool host_visible_device_memory = false;
+  float timestamp_period_ns = 0;  // 0: no timestamps
+  int hardware_threads = 1;       // software drivers: the threads that run kernels
+
+  // Found by probes that run a kernel when the device is opened.
+  struct Quirks {
+    uint32_t loop_iteration_limit = 0;    // 0: none; else an invocation's loops stop silently after so many iterations
+    bool folds_narrowing = false;         // f32 -> f16 -> f32 conversions are treated as the identity
+    bool flushes_f32_denormals = false;
+    bool flushes_f16_denormals = false;
+    bool flushes_f64_denormals = false;
+    std::vector<std::string> notes;       // a line each for `vxla devices`
+  } quirks;
+};
+
+}  // namespace vxla

@@ -1,0 +1,40 @@
+// Lowering: from an instruction of an optimised module to steps. Pure: facts in, steps out; buffers are still virtual.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/device_facts.h"
+#include "backend/step.h"
+#include "core/instruction.h"
+
+namespace vxla {
+
+// Where values live while a plan is made; given by the scheduler.
+class BufferMap {
+ public:
+  virtual ~BufferMap() = default;
+  // The slice that holds leaf `leaf` (depth first) of an instruction's value.
+  virtual BufferSlice SliceOf(const Instruction& instruction, int leaf) = 0;
+  // A fresh scratch buffer that lives for this instruction's steps only.
+  virtual BufferSlice Scratch(int64_t size_bytes) = 0;
+};
+
+struct LoweringOptions {
+  BindingMode bindings = BindingMode::kAddresses;
+};
+
+// What a backend offers the scheduler. backend/vulkan/lower implements it.
+class Lowering {
+ public:
+  virtual ~Lowering() = default;
+  // OK if the device can run this instruction (a fusion or a KERNEL op); else kUnsupported with the reason that
+  // `vxla explain` shows. Decides without making steps.
+  virtual Status CanLower(const Instruction& instruction) const = 0;
+  // The steps, in order; a step sees what the steps before it wrote.
+  virtual Result<std::vector<Step>> Lower(const Instruction& instruction, BufferMap& buffers) const = 0;
+};
+
+}  // namespace vxla

@@ -1,0 +1,51 @@
+// Step: one dispatch of a plan, as a serialisable value without pointers or Vulkan handles.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace vxla {
+
+// What a pipeline is made from. Two equal keys are the same pipeline.
+struct KernelKey {
+  std::string algorithm;            // a file below shaders/: "elementwise/fused_loop.comp"
+  std::string generated;            // the hooks that codegen wrote, spliced in where the file includes "generated"
+  std::vector<uint32_t> constants;  // specialisation constants by id; ids 0, 1, 2 are the workgroup size
+  uint32_t buffer_count = 0;        // tensors bound (the argument block does not count)
+  uint32_t param_count = 0;         // 32-bit words of parameters in the argument block
+  friend bool operator==(const KernelKey&, const KernelKey&) = default;
+};
+
+// A part of a virtual buffer of the plan.
+struct BufferSlice {
+  int buffer = -1;
+  int64_t offset_bytes = 0, size_bytes = 0;
+  friend bool operator==(const BufferSlice&, const BufferSlice&) = default;
+};
+
+enum class Access : uint8_t { kRead, kWrite, kReadWrite };
+
+struct Binding {
+  BufferSlice slice;
+  Access access = Access::kRead;
+  friend bool operator==(const Binding&, const Binding&) = default;
+};
+
+// The argument block of a step, in device memory, 16-byte aligned:
+//   uint64 address[buffer_count]   (zero in descriptors mode)
+//   uint32 param[param_count]
+// Under addresses the kernel gets the block's address as its only push constant (8 bytes); under descriptors the block is
+// set 0 binding 0 and tensor k is set 0 binding k + 1.
+struct Step {
+  std::string name;  // readable: "fusion.3 (exp, subtract)"
+  KernelKey kernel;
+  std::vector<Binding> bindings;  // buffer_count of them
+  std::vector<uint32_t> params;   // param_count words
+  std::array<uint32_t, 3> groups{1, 1, 1};
+  int64_t flop = 0;               // for --profile; 0 if it makes no sense
+  friend bool operator==(const Step&, const Step&) = default;
+};
+
+}  // namespace vxla
