@@ -1,0 +1,24 @@
+// Shape inference and checking of every opcode: InferX per row of core/opcode.def, in core/ops/<family>.cc.
+#pragma once
+
+#include "core/instruction.h"
+
+namespace vxla {
+
+// The shape that an instruction has by its operands, attributes and called computations, after checking all of them.
+// The shape it states is read only where the operands leave it open: the element type of convert, dot and the like, the
+// sizes of reshape and broadcast, all of constant or custom-call. Those opcodes check what is stated and return it.
+// An instruction whose text states no shape carries Shape(), the empty tuple. Errors: InvalidArgument with what, where,
+// value and limit; Unsupported for unbounded dimensions. Layouts do not count, and results carry none.
+Result<Shape> InferShape(const Instruction& instruction);
+
+// Whether the text may leave the shape out (reference: XLA's parser).
+bool ShapeCanBeInferred(Opcode opcode);
+
+// One body per row; a missing one is a linker error that names it.
+#define VXLA_ROW(Name, ...) Result<Shape> Infer##Name(const Instruction& instruction);
+#include "core/opcode_rows.h"
+#include "core/opcode.def"
+#include "core/opcode_rows_end.h"
+
+}  // namespace vxla
