@@ -1,0 +1,37 @@
+// The words in which all scalar arithmetic is written, so that the same text compiles as GLSL (shaderc) and as C++ (g++, through
+// glm, inside namespace vxla::shader_math; see backend/cpu/shader_math.cc). Put this file before every other file of this folder.
+//
+// NAMES. A function is <op>_<carrier>, never overloaded; <op> is the HLO opcode text with '-' as '_'; carriers are
+//   f32 float | f64 double | c64 vec2 (re, im) | c128 dvec2 | i32 int | u32 uint | i64 int64_t | u64 uint64_t | pred bool
+//   add_f32 exponential_f32 log_plus_one_f64 divide_i32 abs_c64 (-> float) complex_f32 (-> vec2) is_finite_f32 (-> bool)
+//   clamp_f32(min, x, max)  compare_<eq|ne|ge|gt|le|lt>_<carrier>  compare_total_<..>_f32|f64
+//   convert_<from>_<to>(x)  convert_<from>_int_saturate(x, lo, hi)  bitcast_<from>_<to>(x)
+//   reduce_precision_f32(x, exponent_bits, mantissa_bits)
+// Narrow types travel in a wide carrier: f16, bf16, f8*, f4 as float (an exactly representable value), s1..s16 as int, u1..u16
+// as uint. After each arithmetic op on a narrow type call round_<t>(float) or wrap_<t>(int|uint); storage is decode_<t>(uint
+// bits) -> float and encode_<t>(float) -> uint, with <t> = f16 bf16 f8e5m2 f8e4m3 f8e4m3fn f8e3m4 f8e4m3b11fnuz f8e4m3fnuz
+// f8e5m2fnuz f8e8m0fnu f4e2m1fn. round_from_f64_<t>(double) -> float rounds once. Ops whose result depends on the width have a
+// variant <op>_<i32|u32>_width(a[, b], bits).
+//
+// FILES, in the order in which definitions depend on each other (a later file uses earlier ones only):
+// FILE ORDER: prelude.glsl f32.glsl f32_exp_log.glsl f32_trig.glsl f32_special.glsl int32.glsl narrow.glsl convert32.glsl c64.glsl int64.glsl f64.glsl f64_exp_log.glsl f64_trig.glsl f64_special.glsl convert64.glsl c128.glsl
+// Files up to c64.glsl need neither double nor 64-bit integers. int64.glsl needs GL_EXT_shader_explicit_arithmetic_types_int64,
+// f64.glsl and later need shaderFloat64 (and convert64.glsl both).
+//
+// RULES of the text: one top-level definition per chunk; FN <type> name( or CONSTARR <type> name[n] = {...}; at column 0; a
+// chunk ends with a line that is exactly } or };. F and D are the precise float and double for locals and results, OUT(T) an out
+// parameter. Literals carry f (or lf for double). No fma, no driver built-in but sqrt, floor and bit operations: reference
+// measurements found the others wrong. A kernel that uses this must also ask for SignedZeroInfNanPreserve where advertised.
+#ifdef __cplusplus
+#define FN
+#define F float
+#define D double
+#define OUT(T) T&
+#define CONSTARR const
+#else
+#define FN
+#define F precise float
+#define D precise double
+#define OUT(T) out T
+#define CONSTARR const
+#endif
