@@ -1,0 +1,169 @@
+#include "core/passes/algebraic_simplifier.h"
+
+#include <algorithm>
+
+namespace vxla {
+namespace {
+
+bool IsIota(const IntList& list) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (list[i] != static_cast<int64_t>(i)) return false;
+  }
+  return true;
+}
+
+bool IsIdentitySlice(const Instruction& slice) {
+  const auto& dims = slice.attributes<SliceAttributes>().slice;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d].start != 0 || dims[d].stride != 1) return false;
+  }
+  return SameDimensions(slice.shape(), slice.operand(0)->shape());
+}
+
+bool IsIdentityPad(const Instruction& pad) {
+  return std::ranges::all_of(pad.attributes<PadAttributes>().padding, [](const PaddingDimension& p) { return p == PaddingDimension{}; });
+}
+
+bool IsIdentityReverse(const Instruction& reverse) {
+  return std::ranges::all_of(reverse.dimensions(), [&](int64_t d) { return reverse.shape().dimension(d) == 1; });
+}
+
+// The operand that an instruction passes on unchanged, or null.
+Instruction* PassedOn(const Instruction& i) {
+  Instruction* operand = i.operand_count() > 0 ? i.operand(0) : nullptr;
+  switch (i.opcode()) {
+    case Opcode::kCopy:
+    case Opcode::kOptimizationBarrier:
+      return operand;
+    case Opcode::kConvert:
+    case Opcode::kBitcastConvert:
+      return operand->shape().element_type() == i.shape().element_type() ? operand : nullptr;
+    case Opcode::kReshape:
+      return SameDimensions(i.shape(), operand->shape()) ? operand : nullptr;
+    case Opcode::kTranspose:
+    case Opcode::kBroadcast:
+      return SameDimensions(i.shape(), operand->shape()) && IsIota(i.dimensions()) ? operand : nullptr;
+    case Opcode::kSlice:
+      return IsIdentitySlice(i) ? operand : nullptr;
+    case Opcode::kPad:
+      return IsIdentityPad(i) ? operand : nullptr;
+    case Opcode::kReverse:
+      return IsIdentityReverse(i) ? operand : nullptr;
+    case Opcode::kConcatenate:
+      return i.operand_count() == 1 ? operand : nullptr;
+    case Opcode::kGetTupleElement:
+      return operand->opcode() == Opcode::kTuple ? operand->operand(i.attributes<GetTupleElementAttributes>().index) : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+class Rewriter {
+ public:
+  explicit Rewriter(Computation& entry) : entry_(entry) {}
+
+  bool Visit(Instruction* i) {
+    if (Instruction* same = PassedOn(*i)) {
+      entry_.ReplaceAllUses(i, same);
+      return true;
+    }
+    switch (i->opcode()) {
+      case Opcode::kReshape: return MergeReshapes(i);
+      case Opcode::kTranspose: return MergeTransposes(i) || TransposeToReshape(i);
+      case Opcode::kBroadcast: return MergeBroadcasts(i);
+      case Opcode::kReduce: return ReduceOfTranspose(i);
+      default: return false;
+    }
+  }
+
+ private:
+  void Replace(Instruction* old, Opcode opcode, Instruction* operand, Attributes attributes) {
+    auto instruction = std::make_unique<Instruction>(opcode, old->shape(), std::vector<Instruction*>{operand}, std::move(attributes));
+    instruction->set_name(old->name());
+    instruction->set_location(old->location());
+    entry_.ReplaceAllUses(old, entry_.InsertBefore(old, std::move(instruction)));
+  }
+
+  bool MergeReshapes(Instruction* i) {
+    if (i->operand(0)->opcode() != Opcode::kReshape) return false;
+    Replace(i, Opcode::kReshape, i->operand(0)->operand(0), NoAttributes{});
+    return true;
+  }
+
+  bool MergeTransposes(Instruction* i) {
+    const Instruction* inner = i->operand(0);
+    if (inner->opcode() != Opcode::kTranspose) return false;
+    IntList merged;
+    for (int64_t d : i->dimensions()) merged.push_back(inner->dimensions()[d]);
+    Replace(i, Opcode::kTranspose, inner->operand(0), DimensionsAttributes{merged});
+    return true;
+  }
+
+  // A transpose that moves only dimensions of size 1 keeps the order of the elements.
+  bool TransposeToReshape(Instruction* i) {
+    IntList moving;
+    for (int64_t d : i->dimensions()) {
+      if (i->operand(0)->shape().dimension(d) != 1) moving.push_back(d);
+    }
+    if (!std::ranges::is_sorted(moving)) return false;
+    Replace(i, Opcode::kReshape, i->operand(0), NoAttributes{});
+    return true;
+  }
+
+  bool MergeBroadcasts(Instruction* i) {
+    const Instruction* inner = i->operand(0);
+    if (inner->opcode() != Opcode::kBroadcast) return false;
+    IntList merged;
+    for (int64_t d : inner->dimensions()) merged.push_back(i->dimensions()[d]);
+    Replace(i, Opcode::kBroadcast, inner->operand(0), DimensionsAttributes{merged});
+    return true;
+  }
+
+  // reduce(transpose(x), dims) is reduce(x, permuted dims), transposed where the kept dimensions change their order. Only
+  // when every reduced operand is the same kind of transpose; the order of the accumulation is free in HLO.
+  bool ReduceOfTranspose(Instruction* i) {
+    const int inputs = i->operand_count() / 2;
+    const Instruction* first = i->operand(0);
+    if (inputs != 1 || first->opcode() != Opcode::kTranspose) return false;
+    const IntList& permutation = first->dimensions();
+    IntList reduced, kept;  // in the untransposed operand's numbering
+    for (size_t d = 0; d < permutation.size(); ++d) {
+      const bool is_reduced = std::ranges::find(i->dimensions(), static_cast<int64_t>(d)) != i->dimensions().end();
+      (is_reduced ? reduced : kept).push_back(permutation[d]);
+    }
+    std::ranges::sort(reduced);
+    IntList sorted = kept;
+    std::ranges::sort(sorted);
+    IntList sizes, back;
+    for (int64_t d : sorted) sizes.push_back(first->operand(0)->shape().dimension(d));
+    for (int64_t d : kept) back.push_back(std::ranges::find(sorted, d) - sorted.begin());
+    auto reduce = std::make_unique<Instruction>(Opcode::kReduce, Shape(i->shape().element_type(), sizes),
+                                                std::vector<Instruction*>{first->operand(0), i->operand(1)},
+                                                DimensionsAttributes{reduced}, std::vector<Computation*>{i->called(0)});
+    reduce->set_name(i->name());
+    reduce->set_location(i->location());
+    Instruction* added = entry_.InsertBefore(i, std::move(reduce));
+    Replace(i, Opcode::kTranspose, added, DimensionsAttributes{back});
+    return true;
+  }
+
+  Computation& entry_;
+};
+
+}  // namespace
+
+bool SimplifyAlgebra(Module& module) {
+  Computation& entry = *module.entry();
+  Rewriter rewriter(entry);
+  std::vector<Instruction*> order;
+  for (const auto& instruction : entry.instructions()) order.push_back(instruction.get());
+  bool changed = false;
+  for (Instruction* instruction : order) {
+    const bool live = !instruction->users().empty() || instruction == entry.root();
+    if (live && instruction->opcode() != Opcode::kParameter) changed |= rewriter.Visit(instruction);
+  }
+  entry.RemoveDead();
+  return changed;
+}
+
+}  // namespace vxla

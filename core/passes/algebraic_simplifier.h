@@ -1,0 +1,13 @@
+// Algebraic simplifier: removes what changes nothing and brings equal meanings to one form, without changing a bit of any result.
+#pragma once
+
+#include "core/module.h"
+
+namespace vxla {
+
+// One sweep over the entry. Afterwards (when repeated until it returns false) there is no copy, opt-barrier or convert to
+// the same type; no reshape of a reshape, no transpose of a transpose, no identity reshape, transpose, broadcast, slice, pad,
+// reverse or one-operand concatenate; no get-tuple-element of a tuple; no reduce of a transpose.
+bool SimplifyAlgebra(Module& module);
+
+}  // namespace vxla

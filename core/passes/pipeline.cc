@@ -1,0 +1,28 @@
+#include "core/passes/pipeline.h"
+
+#include "core/passes/algebraic_simplifier.h"
+#include "core/passes/call_inliner.h"
+#include "core/passes/cse.h"
+#include "core/passes/dce.h"
+#include "core/passes/expanders.h"
+#include "core/passes/fusion.h"
+
+namespace vxla {
+
+Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo& target) {
+  std::unique_ptr<Module> optimized = module.Clone();
+  VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());
+  ExpandBitcasts(*optimized);
+  // Each simplification can make two instructions equal, and each merge can enable a simplification.
+  for (bool changed = true; changed;) {
+    RemoveDeadCode(*optimized);
+    changed = SimplifyAlgebra(*optimized);
+    changed |= EliminateCommonSubexpressions(*optimized);
+  }
+  RemoveDeadCode(*optimized);
+  VXLA_RETURN_IF_ERROR(FuseInstructions(*optimized, target).status());
+  RemoveDeadCode(*optimized);
+  return optimized;
+}
+
+}  // namespace vxla
