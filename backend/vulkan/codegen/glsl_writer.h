@@ -1,0 +1,97 @@
+// Writes the body of a fusion as GLSL statements: values of instructions at symbolic indices (core/index_map.h).
+//
+// Use: one FusionBody per instruction, one KernelBuilder per kernel, one ValueWriter per GLSL function body.
+//   FusionBody body(instruction);
+//   ValueWriter writer(kernel, body, buffers, space);
+//   writer.Bind(o, "o"); writer.Bind(r, "r");            // loop variables are GLSL uints
+//   writer.Override(*reduce, row_index, "acc");          // a value that the algorithm has already
+//   std::string value = writer.Value(*root, index);      // emits statements, returns the name of a local
+//   writer.Line(kernel.Store(k, writer.Index(linear), value));
+//   kernel.Append("void store_row(uint o, float acc) {\n" + writer.Take() + "}\n");
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/lowering.h"
+#include "backend/vulkan/codegen/kernel_builder.h"
+#include "core/index_map.h"
+#include "core/module.h"
+
+namespace vxla::vulkan {
+
+// A fusion, or a single instruction looked at as one: its roots, and which instructions are read from memory.
+class FusionBody {
+ public:
+  explicit FusionBody(const Instruction& instruction);
+  const Instruction& instruction() const { return *instruction_; }
+  // The results in the order of the instruction's leaves.
+  const std::vector<const Instruction*>& roots() const { return roots_; }
+  // Every instruction that is computed (not read from memory), operands first.
+  const std::vector<const Instruction*>& computed() const { return computed_; }
+  // The operand of the instruction whose buffer holds this value, or null if it is computed.
+  const Instruction* OperandOf(const Instruction& value) const;
+
+ private:
+  const Instruction* instruction_;
+  std::vector<const Instruction*> roots_, computed_;
+  std::unordered_map<const Instruction*, const Instruction*> operands_;
+};
+
+class ValueWriter {
+ public:
+  ValueWriter(KernelBuilder& kernel, const FusionBody& body, BufferMap& buffers, IndexSpace& space);
+
+  // The GLSL uint that holds a loop variable. Every variable that an index mentions must be bound; temporaries are emitted.
+  void Bind(int variable, std::string glsl_name);
+  // Value() answers `glsl_value` (a carrier value) for this instruction. It CHECK-fails if the instruction is read at another
+  // index than `at`. A tuple-shaped hero (variadic reduce) is overridden per element through `leaf`.
+  void Override(const Instruction& instruction, MultiIndex at, std::string glsl_value, int leaf = 0);
+
+  // The carrier value of an instruction of the body at an index: a local's name. Memoised per (instruction, index).
+  std::string Value(const Instruction& instruction, const MultiIndex& index);
+  // An index expression as a GLSL uint: a local's name or "0u". Memoised.
+  std::string Index(const IndexExpression& expression);
+  // The row-major linear index of `index` in `shape`.
+  std::string LinearIndex(const MultiIndex& index, const Shape& shape);
+
+  // A statement of the caller's own; locals of the writer may be used in it.
+  void Line(const std::string& statement);
+  // A block that the following values live in: OpenBlock("if (x < P(0))") ... CloseBlock(). Locals of a block end with it.
+  void OpenBlock(const std::string& head);
+  void CloseBlock();
+  // The statements so far; the writer starts afresh (bindings and overrides stay).
+  std::string Take();
+
+ private:
+  using Key = std::pair<const Instruction*, MultiIndex>;
+  struct Scope;
+  struct OverriddenValue {
+    MultiIndex at;
+    std::string value;
+  };
+  std::string Compute(const Instruction& instruction, const MultiIndex& index);
+  std::string LoadOperand(const Instruction& operand, const MultiIndex& index);
+  std::string PadValue(const Instruction& instruction, const MultiIndex& index);
+  std::string ConcatenateValue(const Instruction& instruction, const MultiIndex& index);
+  std::string Quotient(int variable, int64_t divisor);
+  std::string VariableName(int variable);
+  std::string Digit(const IndexTerm& term);
+  std::string NewLocal(std::string_view glsl_type, const std::string& value);
+  template <typename Map, typename K>
+  const std::string* Find(Map Scope::*map, const K& key) const;
+
+  KernelBuilder& kernel_;
+  const FusionBody& body_;
+  BufferMap& buffers_;
+  IndexSpace& space_;
+  std::unordered_map<int, std::string> bound_;
+  std::map<std::pair<const Instruction*, int>, OverriddenValue> overrides_;
+  std::vector<Scope> scopes_;
+  std::string text_;
+  int next_local_ = 0;
+};
+
+}  // namespace vxla::vulkan

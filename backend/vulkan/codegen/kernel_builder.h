@@ -1,0 +1,49 @@
+// KernelBuilder: collects the tensors, parameters and generated text of one kernel and makes the Step.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/step.h"
+#include "backend/vulkan/codegen/carriers.h"
+
+namespace vxla::vulkan {
+
+// floor(n / divisor) == (high 32 bits of n * multiplier) >> shift for every n below 2^31; divisor in [2, 2^31).
+struct MagicDivisor {
+  uint32_t multiplier = 0, shift = 0;
+};
+MagicDivisor MakeMagicDivisor(uint32_t divisor);
+
+class KernelBuilder {
+ public:
+  // Binds a tensor and returns its number k. A slice that was bound before with the same element type keeps its number (and
+  // becomes kReadWrite if it is both).
+  int AddBuffer(ElementType type, Access access, const BufferSlice& slice);
+  ElementType buffer_type(int k) const { return types_.at(k); }
+
+  // A word of the argument block that kernels of other sizes share the text with: "P(3)". Each call makes a new one.
+  std::string Param(uint32_t value);
+  // floor(value / divisor), the divisor in the argument block; `value` itself for 1. value < 2^31.
+  std::string Divide(const std::string& value, int64_t divisor);
+
+  // The carrier value of element `index` (a uint expression) of tensor k.
+  std::string Load(int k, const std::string& index) const;
+  // A statement that stores a carrier value: "STORE(2, f32, i, v7);".
+  std::string Store(int k, const std::string& index, const std::string& value) const;
+
+  // File-scope text (functions, defines) of the generated part, in order.
+  void Append(const std::string& text) { text_ += text; }
+
+  // constants: specialisation constants by id, the workgroup size first.
+  Step Finish(std::string name, std::string algorithm, std::vector<uint32_t> constants,
+              std::array<uint32_t, 3> groups) const;
+
+ private:
+  std::vector<ElementType> types_;
+  std::vector<Binding> bindings_;
+  std::vector<uint32_t> params_;
+  std::string text_;
+};
+
+}  // namespace vxla::vulkan

@@ -1,0 +1,26 @@
+// Scalar computations: elementwise instructions as calls of the shader math, and a reducer computation as a GLSL function.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "backend/vulkan/codegen/carriers.h"
+#include "core/module.h"
+
+namespace vxla::vulkan {
+
+// The GLSL expression of one elementwise instruction (or same-width bitcast-convert) of carrier values: add_f32(a, b) with
+// narrowing, selects, conversions. CHECK-fails for other opcodes.
+std::string ElementwiseCall(const Instruction& instruction, std::span<const std::string> operands);
+
+// A reducer (parameters: N accumulators, then N values; all scalars) as
+//   void <name>(inout T0 a0, inout T1 a1, ..., T0 b0, T1 b1, ...)   a = computation(a, b)
+// for any N, 1 included. Nested calls of scalar computations are inlined.
+std::string ReducerFunction(const Computation& computation, const std::string& name);
+
+// Elementwise instructions only, of types that the device can compute: else kUnsupported with the reason.
+Status CheckScalarComputation(const Computation& computation, const DeviceFacts& facts);
+// The same for one instruction.
+Status CheckInstruction(const Instruction& instruction, const DeviceFacts& facts);
+
+}  // namespace vxla::vulkan

@@ -1,0 +1,29 @@
+// Shader sources: the files of shaders/, carried inside the library, and the assembly of a kernel's whole GLSL text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "backend/device_facts.h"
+#include "backend/step.h"
+#include "core/status.h"
+
+namespace vxla::vulkan {
+
+// One file below shaders/, written by tools/embed_shaders.cmake; a null name ends the table.
+struct EmbeddedShader {
+  const char* name;  // "include/math/exp_log.glsl"
+  const char* text;
+};
+extern const EmbeddedShader kEmbeddedShaders[];
+extern const int kEmbeddedShaderCount;
+
+// The text of an embedded file; empty if there is none.
+std::string_view FindShader(std::string_view name);
+
+// The whole GLSL text of a kernel: version, the extensions it uses, execution modes that keep floats IEEE where the device has
+// them, the argument block, access macros, those functions of shaders/include that it needs, and the algorithm with the
+// generated hooks in place. Pure.
+Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& facts, BindingMode bindings);
+
+}  // namespace vxla::vulkan
