@@ -1,0 +1,102 @@
+// Client: compiles modules for one device and runs them.
+//
+//   Client client(device, [](const Instruction& i, auto operands) { return EvaluateInstruction(i, operands); });
+//   auto executable = client.Compile(module);
+//   auto result = (*executable)->Run(arguments);
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/device.h"
+#include "core/literal.h"
+#include "core/module.h"
+#include "core/status.h"
+#include "scheduler/device_value.h"
+#include "scheduler/plan.h"
+
+namespace vxla {
+
+// Evaluates one instruction on the host: constant folding and whatever the device cannot run. Must be thread-safe.
+using HostEvaluator = std::function<Result<Literal>(const Instruction&, std::span<const Literal* const>)>;
+
+struct ClientOptions {
+  bool poison = false;  // fill fresh device memory with a pattern (tests: nothing may rely on zeros)
+  int max_runs_in_flight = 4;  // per executable; a further run waits for the oldest one
+};
+
+struct CompileOptions {
+  bool fusion = true;
+  bool require_gpu = false;  // an instruction that would run on the host is an error (kDeviceFailure)
+  bool profile = false;      // time each step; steps then run one at a time
+};
+
+struct CompileStatistics {
+  double ms = 0;         // all of Compile
+  double plan_ms = 0;    // passes and planning
+  double kernels_ms = 0; // making the kernels
+  int kernels = 0;       // different ones
+  int compiled = 0;      // of these, neither in memory nor on disk
+};
+
+struct StepTime {
+  std::string name, kernel;  // the kernel's algorithm file
+  double ms = 0;
+  int64_t bytes = 0;  // read and written, each binding once
+  int64_t flop = 0;
+};
+
+// What one run did beyond submitting.
+struct RunStatistics {
+  int recorded = 0;             // dispatches recorded; 0: everything was replayed
+  int compiled = 0;             // kernels compiled; Compile has made them all, so 0
+  int64_t allocated_bytes = 0;  // device memory allocated; 0: all came from the context and from buffers given back
+  double ms = 0;                // from the call to the result
+  std::vector<StepTime> steps;  // with CompileOptions::profile
+};
+
+// A compiled program: an immutable plan and a pool of contexts to run it in. Thread-safe.
+class Executable {
+ public:
+  ~Executable();
+  Executable(const Executable&) = delete;
+
+  // One argument per parameter. Submits and returns at once (after its host segments, if the plan has any); the result's
+  // leaves are ready later. InvalidArgument names the argument that does not fit.
+  Result<Execution> Execute(std::span<const Argument> arguments, RunStatistics* statistics = nullptr);
+  // Uploads, runs, waits and downloads.
+  Result<Literal> Run(std::span<const Literal* const> arguments, RunStatistics* statistics = nullptr);
+
+  const Plan& plan() const;
+  // The optimised module that the plan runs.
+  const Module& module() const;
+  const std::vector<Fallback>& fallbacks() const { return plan().fallbacks; }
+  const CompileStatistics& compile_statistics() const;
+
+ private:
+  friend class Client;
+  struct State;
+  explicit Executable(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+class Client {
+ public:
+  Client(std::shared_ptr<Device> device, HostEvaluator evaluate, ClientOptions options = {});
+  ~Client();
+
+  Device& device() const;
+  // `module` has been verified. Executables and values may outlive the client.
+  Result<std::shared_ptr<Executable>> Compile(const Module& module, const CompileOptions& options = {});
+  // Puts a host value's leaves into device memory, to be used as arguments.
+  Result<std::vector<DeviceValue>> Upload(const Literal& literal);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace vxla

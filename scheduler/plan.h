@@ -1,0 +1,146 @@
+// Plan: how a compiled program runs on a device, as a serialisable value: no pointers, no Vulkan handles. Instructions that
+// run on the host are referred to by name; the Executable keeps the module that they are in.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "backend/step.h"
+#include "core/shape.h"
+
+namespace vxla {
+
+// Where the memory of a plan's buffer comes from.
+enum class MemorySpace : uint8_t {
+  kParameter,  // the argument's own buffer; index: the leaf among all parameters, depth first
+  kResult,     // a buffer of its own that the caller gets; index: the leaf of the result, depth first
+  kConstant,   // uploaded once per executable; index: the block
+  kScratch,    // kept by the execution context; index: the block
+};
+
+struct Placement {
+  MemorySpace space = MemorySpace::kScratch;
+  int index = 0;
+  int64_t offset_bytes = 0;
+  friend bool operator==(const Placement&, const Placement&) = default;
+};
+
+// One array that lives in device memory. Bindings of steps refer to buffers by their position in Plan::buffers.
+struct PlanBuffer {
+  std::string name;  // "fusion.3", "tuple.1[2]", "fusion.3 scratch 0"
+  int64_t size_bytes = 0;
+  Placement placement;
+  // The operations (Plan's global order) that touch it first and last; -1: none does.
+  int first_use = -1, last_use = -1;
+  friend bool operator==(const PlanBuffer&, const PlanBuffer&) = default;
+};
+
+// A leaf of a parameter.
+struct PlanParameter {
+  Shape shape;
+  int number = 0;    // of the parameter
+  int buffer = -1;
+  int donated_to = -1;  // the result leaf that takes its memory over; -1: none
+  bool may_be_donated = false;  // the program gives the argument away whether or not a result could take its memory
+  friend bool operator==(const PlanParameter&, const PlanParameter&) = default;
+};
+
+// A leaf of the result.
+struct PlanResult {
+  Shape shape;
+  int buffer = -1;
+  friend bool operator==(const PlanResult&, const PlanResult&) = default;
+};
+
+// An array constant in device memory.
+struct PlanConstant {
+  std::string instruction;
+  int leaf = 0;
+  int buffer = -1;
+  friend bool operator==(const PlanConstant&, const PlanConstant&) = default;
+};
+
+struct Dispatch {
+  int step = -1;  // in Plan::steps
+  friend bool operator==(const Dispatch&, const Dispatch&) = default;
+};
+struct CopyBytes {
+  BufferSlice source, target;
+  friend bool operator==(const CopyBytes&, const CopyBytes&) = default;
+};
+struct Barrier {
+  friend bool operator==(const Barrier&, const Barrier&) = default;
+};
+using GpuCommand = std::variant<Dispatch, CopyBytes, Barrier>;
+
+// One command buffer, recorded once and replayed.
+struct GpuCommands {
+  int queue = 0;
+  std::vector<GpuCommand> commands;
+  friend bool operator==(const GpuCommands&, const GpuCommands&) = default;
+};
+
+// One instruction of the entry computation, evaluated on the host once everything before it has finished.
+struct HostEvaluate {
+  // The value of an operand: a constant of the module, or leaves in device memory.
+  struct Operand {
+    std::string constant;  // the name of a constant instruction; empty: `leaves`
+    Shape shape;
+    std::vector<BufferSlice> leaves;
+    friend bool operator==(const Operand&, const Operand&) = default;
+  };
+  std::string instruction;
+  std::vector<Operand> operands;
+  Shape shape;
+  std::vector<BufferSlice> results;
+  friend bool operator==(const HostEvaluate&, const HostEvaluate&) = default;
+};
+
+using Segment = std::variant<GpuCommands, HostEvaluate>;
+
+// An instruction that the device does not run, and why.
+struct Fallback {
+  std::string instruction, opcode, reason;
+  friend bool operator==(const Fallback&, const Fallback&) = default;
+};
+
+struct Plan {
+  std::string name;  // the module's
+  BindingMode bindings = BindingMode::kAddresses;
+  std::vector<PlanBuffer> buffers;
+  std::vector<PlanParameter> parameters;
+  std::vector<PlanResult> results;
+  Shape result_shape;
+  std::vector<PlanConstant> constants;
+  std::vector<KernelKey> kernels;  // each once
+  std::vector<Step> steps;
+  std::vector<int> kernel_of_step;
+  std::vector<Segment> segments;
+  std::vector<Fallback> fallbacks;
+
+  std::vector<int64_t> constant_block_bytes, scratch_block_bytes;
+  // Parameters, results, constants and scratch together; a donated parameter and its result count once.
+  int64_t peak_bytes = 0;
+  // What the same order of operations needs at least: as peak_bytes, with the most scratch bytes that are alive at once
+  // (each buffer rounded up to the alignment).
+  int64_t lower_bound_bytes = 0;
+
+  int dispatch_count() const { return static_cast<int>(steps.size()); }
+  int barrier_count() const;
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+// 64 bits that differ for different kernels with near certainty; the same on every machine.
+uint64_t HashOf(const KernelKey& key);
+// The memory that a slice of a plan's buffer stands for.
+struct PhysicalRange {
+  MemorySpace space = MemorySpace::kScratch;
+  int index = 0;
+  int64_t begin = 0, end = 0;
+};
+PhysicalRange RangeOf(const Plan& plan, const BufferSlice& slice);
+bool Overlap(const PhysicalRange& a, const PhysicalRange& b);
+
+}  // namespace vxla
