@@ -70,8 +70,19 @@ struct RawText {
   friend bool operator==(const RawText&, const RawText&) = default;
 };
 
-// Whether the printer writes a field that holds its default.
-enum class FieldKind : uint8_t { kRequired, kOptional };
+// A value with its shape, as custom-call's literal= states it.
+struct ShapedLiteral {
+  Shape shape;
+  std::shared_ptr<const Literal> literal;  // null: elided with `...`
+  friend bool operator==(const ShapedLiteral& a, const ShapedLiteral& b) {
+    return a.shape == b.shape && a.shape.layout() == b.shape.layout() && (a.literal == nullptr) == (b.literal == nullptr) &&
+           (a.literal == b.literal || *a.literal == *b.literal);
+  }
+};
+
+// How a field stands in the text. kOptional: printed unless it holds its default. kPrinted: may be left out, always
+// printed. kWord: a std::string that stands without quotes, else like kOptional.
+enum class FieldKind : uint8_t { kRequired, kOptional, kPrinted, kWord };
 
 // The visitor is called as visit("name", field, FieldKind). `Self` is the struct, const or not.
 #define VXLA_FIELDS(Type, ...)                                                  \
@@ -136,7 +147,7 @@ struct DotAttributes {  // dot, ragged-dot, scaled-dot
               visit("lhs_contracting_dims", s.lhs_contracting_dims, kOptional);
               visit("rhs_batch_dims", s.rhs_batch_dims, kOptional);
               visit("rhs_contracting_dims", s.rhs_contracting_dims, kOptional);
-              visit("operand_precision", s.operand_precision, kOptional); visit("algorithm", s.algorithm, kOptional);
+              visit("operand_precision", s.operand_precision, kOptional); visit("algorithm", s.algorithm, kWord);
               visit("lhs_ragged_dims", s.lhs_ragged_dims, kOptional);
               visit("rhs_group_dims", s.rhs_group_dims, kOptional);)
 };
@@ -202,7 +213,7 @@ struct SortAttributes {
 struct TopKAttributes {
   int64_t k = 0;
   bool largest = true;
-  VXLA_FIELDS(TopKAttributes, visit("k", s.k, kRequired); visit("largest", s.largest, kRequired);)
+  VXLA_FIELDS(TopKAttributes, visit("k", s.k, kRequired); visit("largest", s.largest, kPrinted);)
 };
 struct FftAttributes {
   FftType fft_type = FftType::kFft;
@@ -217,7 +228,7 @@ struct TriangularSolveAttributes {
   bool left_side = false, lower = false, unit_diagonal = false;
   TransposeKind transpose_a = TransposeKind::kNoTranspose;
   VXLA_FIELDS(TriangularSolveAttributes, visit("left_side", s.left_side, kOptional); visit("lower", s.lower, kOptional);
-              visit("unit_diagonal", s.unit_diagonal, kOptional); visit("transpose_a", s.transpose_a, kOptional);)
+              visit("unit_diagonal", s.unit_diagonal, kOptional); visit("transpose_a", s.transpose_a, kPrinted);)
 };
 struct BatchNormAttributes {
   float epsilon = 0;
@@ -271,7 +282,7 @@ struct CollectiveAttributes {
   bool use_global_device_ids = false, constrain_layout = false;
   RawText mode;
   VXLA_FIELDS(CollectiveAttributes, visit("channel_id", s.channel_id, kOptional);
-              visit("replica_groups", s.replica_groups, kRequired); visit("dimensions", s.dimensions, kOptional);
+              visit("replica_groups", s.replica_groups, kPrinted); visit("dimensions", s.dimensions, kOptional);
               visit("constrain_layout", s.constrain_layout, kOptional);
               visit("use_global_device_ids", s.use_global_device_ids, kOptional); visit("mode", s.mode, kOptional);)
 };
@@ -306,7 +317,8 @@ struct CustomCallAttributes {
   int64_t feature_group_count = 1, batch_group_count = 1;
   std::optional<std::vector<Shape>> operand_layout_constraints;
   bool custom_call_has_side_effect = false;
-  RawText padding_type, schedule, api_version, literal;
+  RawText padding_type, schedule, api_version;
+  std::optional<ShapedLiteral> literal;
   std::vector<PrecisionLevel> operand_precision;
   std::vector<Aliasing> output_to_operand_aliasing;
   VXLA_FIELDS(CustomCallAttributes, visit("window", s.window, kOptional); visit("dim_labels", s.dim_labels, kOptional);

@@ -54,7 +54,11 @@ void Computation::Adopt(Instruction* instruction) {
   instruction->parent_ = this;
   std::string wanted = instruction->name_.empty() ? std::string(OpcodeText(instruction->opcode_)) : instruction->name_;
   instruction->name_ = UniqueName(std::move(wanted));
-  for (Instruction* operand : instruction->operands_) operand->AddUser(instruction);
+  for (Instruction* operand : instruction->operands_) {
+    // The instruction is new here, so only its own repeated operands can be there already: no search, which would make
+    // building a computation quadratic in the users of one value.
+    if (operand->users_.empty() || operand->users_.back() != instruction) operand->users_.push_back(instruction);
+  }
   if (instruction->opcode_ == Opcode::kParameter) {
     const size_t number = static_cast<size_t>(instruction->parameter_number());
     if (parameters_.size() <= number) parameters_.resize(number + 1);
@@ -166,8 +170,13 @@ void Computation::SortTopologically() {
 }
 
 Computation* Module::AddComputation(std::string name) {
-  computations_.push_back(std::make_unique<Computation>(Uniquify(std::move(name), names_, next_suffix_)));
-  computations_.back()->module_ = this;
+  return AddComputation(std::make_unique<Computation>(std::move(name)));
+}
+
+Computation* Module::AddComputation(std::unique_ptr<Computation> computation) {
+  computation->set_name(Uniquify(computation->name(), names_, next_suffix_));
+  computation->module_ = this;
+  computations_.push_back(std::move(computation));
   return computations_.back().get();
 }
 

@@ -88,6 +88,8 @@ class Module {
   const std::vector<std::unique_ptr<Computation>>& computations() const { return computations_; }
   // Appends; a name that is taken gets a suffix.
   Computation* AddComputation(std::string name);
+  // Appends one that was built apart from the module.
+  Computation* AddComputation(std::unique_ptr<Computation> computation);
   // Computations that the entry does not reach go.
   void RemoveUnusedComputations();
   Computation* entry() const { return entry_; }

@@ -37,6 +37,11 @@ int64_t Shape::SizeBytes() const {
 }
 
 std::string Shape::ToString(bool with_layout) const {
+  if (is_buffer_) {
+    Shape contents = *this;
+    contents.is_buffer_ = false;
+    return "b(" + contents.ToString(with_layout) + ")";
+  }
   if (IsTuple()) {
     std::string text = "(";
     for (size_t i = 0; i < tuple_elements_.size(); ++i) {
@@ -66,7 +71,7 @@ std::string Shape::ToString(bool with_layout) const {
 
 bool operator==(const Shape& a, const Shape& b) {
   return a.element_type_ == b.element_type_ && a.dimensions_ == b.dimensions_ && a.dynamic_ == b.dynamic_ &&
-         a.tuple_elements_ == b.tuple_elements_;
+         a.tuple_elements_ == b.tuple_elements_ && a.is_buffer_ == b.is_buffer_;
 }
 
 bool Compatible(const Shape& a, const Shape& b) {

@@ -55,6 +55,10 @@ class Shape {
   // The stated layout's order or the default one, {rank-1, ..., 0}.
   std::vector<int64_t> MinorToMajor() const;
 
+  // A buffer shape, b(f32[2]) in text: it names memory to be written in place. Only kept for printing.
+  bool is_buffer() const { return is_buffer_; }
+  void set_is_buffer(bool is_buffer) { is_buffer_ = is_buffer; }
+
   // Elements of an array (bounds count as sizes); 1 for a scalar. 0 for others.
   int64_t ElementCount() const;
   // ElementCount times StorageBytes; the sum over a tuple's leaves.
@@ -72,6 +76,7 @@ class Shape {
   std::vector<bool> dynamic_;
   std::vector<Shape> tuple_elements_;
   std::optional<Layout> layout_;
+  bool is_buffer_ = false;
 };
 
 // Equal but for bounded dynamic flags; layouts do not count.
