@@ -1,0 +1,236 @@
+#include <algorithm>
+#include <set>
+
+#include "core/ops/op_support.h"
+
+namespace vxla {
+namespace {
+
+// Groups name each participant at most once. Empty groups mean one group of all.
+Status CheckGroups(const Instruction& instruction, const ReplicaGroups& groups) {
+  std::set<int64_t> seen;
+  for (const IntList& group : groups.groups) {
+    for (int64_t id : group) {
+      if (id < 0) return OpError(instruction, "replica_groups name {}", id);  // all_reduce_c1, c3
+      if (!seen.insert(id).second) return OpError(instruction, "replica_groups name {} twice", id);
+    }
+    if (group.size() != groups.groups[0].size()) {
+      return OpError(instruction, "replica_groups of {} and {} members", groups.groups[0].size(), group.size());
+    }
+  }
+  return OkStatus();
+}
+
+// The members of a group where the text tells: with groups of flattened ids or of replicas alone.
+std::optional<int64_t> GroupSize(const Instruction& instruction) {
+  const auto& a = instruction.attributes<CollectiveAttributes>();
+  if (a.channel_id && !a.use_global_device_ids) return std::nullopt;  // times the partitions, which the module knows
+  if (a.replica_groups.groups.empty() || a.replica_groups.groups[0].empty()) return std::nullopt;
+  return static_cast<int64_t>(a.replica_groups.groups[0].size());
+}
+
+Status CheckCollective(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(ExpectOperandsAtLeast(instruction, 1));
+  VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
+  return CheckGroups(instruction, instruction.attributes<CollectiveAttributes>().replica_groups);
+}
+
+// (T, T) -> T over scalars of the operands' type.
+Status CheckReducer(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(ExpectCalled(instruction, 1));
+  for (int k = 0; k < instruction.operand_count(); ++k) {
+    const std::vector<Shape> two(2, ScalarOf(instruction.operand(k)->shape()));
+    VXLA_RETURN_IF_ERROR(ExpectSignature(instruction, *instruction.called(0), two, &two[0]));  // all_reduce_c5
+  }
+  return OkStatus();
+}
+
+Status ExpectOneDimension(const Instruction& instruction) {
+  const IntList& dimensions = instruction.attributes<CollectiveAttributes>().dimensions;
+  if (dimensions.size() != 1) return OpError(instruction, "{} dimensions, 1 needed", dimensions.size());
+  for (const Instruction* operand : instruction.operands()) {
+    VXLA_RETURN_IF_ERROR(ExpectDimension(instruction, "dimension", dimensions[0], operand->shape()));
+  }
+  return OkStatus();
+}
+
+// The stated shapes (one, or a tuple of one for each operand) equal the operands' but for one dimension, where the
+// larger is a multiple of the smaller by one factor.
+Result<Shape> InferScaled(const Instruction& instruction, const Shape& stated, bool grows) {
+  VXLA_RETURN_IF_ERROR(CheckCollective(instruction));
+  VXLA_RETURN_IF_ERROR(ExpectOneDimension(instruction));
+  const int along = static_cast<int>(instruction.attributes<CollectiveAttributes>().dimensions[0]);
+  const std::optional<int64_t> members = GroupSize(instruction);
+  std::vector<Shape> results;
+  for (int k = 0; k < instruction.operand_count(); ++k) {
+    const Shape& from = instruction.operand(k)->shape();
+    const bool tuple = stated.IsTuple() && stated.tuple_elements().size() == static_cast<size_t>(instruction.operand_count());
+    const Shape& to = tuple ? stated.tuple_elements()[k] : stated;
+    bool agree = to.IsArray() && to.element_type() == from.element_type() && to.rank() == from.rank();
+    for (int i = 0; agree && i < from.rank(); ++i) agree = i == along || to.dimension(i) == from.dimension(i);
+    if (!agree) {
+      return OpError(instruction, "{} cannot become {} along dimension {}", from.ToString(), to.ToString(), along);
+    }
+    const int64_t small = grows ? from.dimension(along) : to.dimension(along);
+    const int64_t large = grows ? to.dimension(along) : from.dimension(along);
+    if (small == 0 ? large != 0 : large % small != 0 || (members && large / small != *members)) {  // all_gather_c6
+      return OpError(instruction, "dimension {} of {} does not become that of {} over the groups", along, from.ToString(),
+                     to.ToString());
+    }
+    results.push_back(WithElementType(to, to.element_type()));
+  }
+  if (stated.IsTuple()) return Shape::Tuple(std::move(results));
+  return Collate(std::move(results));
+}
+
+// done(start): element `index` of the start's tuple, or the start's shape where that is no tuple of them.
+Result<Shape> InferDone(const Instruction& instruction, Opcode start, int index) {
+  const Instruction& operand = *instruction.operand(0);
+  if (operand.opcode() != start) {
+    return OpError(instruction, "operand 0 is {}, {} needed", OpcodeText(operand.opcode()), OpcodeText(start));
+  }
+  if (index < 0) return operand.shape();
+  if (static_cast<int>(operand.shape().tuple_elements().size()) <= index) {
+    return OpError(instruction, "operand 0 {} has no element {}", operand.shape().ToString(), index);
+  }
+  return operand.shape().tuple_elements()[index];
+}
+
+// Element 1 of the stated ((operands), result, ...), which must be there.
+Result<Shape> StartedResult(const Instruction& instruction) {
+  const Shape& stated = instruction.shape();
+  const Shape operands = Collate(OperandShapes(instruction));
+  if (stated.tuple_elements().size() < 2 || !Compatible(stated.tuple_elements()[0], operands)) {
+    return OpError(instruction, "the stated shape {} does not begin with {}", stated.ToString(), operands.ToString());
+  }
+  return stated.tuple_elements()[1];
+}
+
+Status CheckPermute(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(ExpectOperandsAtLeast(instruction, 1));
+  std::set<int64_t> sources, targets;
+  for (const auto& [source, target] : instruction.attributes<CollectivePermuteAttributes>().source_target_pairs) {
+    if (source < 0 || target < 0) {  // collective_permute_c4
+      return OpError(instruction, "source_target_pairs name {}", std::min(source, target));
+    }
+    if (!sources.insert(source).second) return OpError(instruction, "source {} occurs twice", source);  // collective_permute_c2
+    if (!targets.insert(target).second) return OpError(instruction, "target {} occurs twice", target);  // collective_permute_c3
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<Shape> InferAllGather(const Instruction& instruction) {
+  return InferScaled(instruction, instruction.shape(), /*grows=*/true);
+}
+
+Result<Shape> InferAllGatherStart(const Instruction& instruction) {
+  VXLA_ASSIGN_OR_RETURN(const Shape result, StartedResult(instruction));
+  VXLA_RETURN_IF_ERROR(InferScaled(instruction, result, /*grows=*/true).status());
+  return instruction.shape();
+}
+
+Result<Shape> InferAllGatherDone(const Instruction& instruction) {
+  return InferDone(instruction, Opcode::kAllGatherStart, 1);
+}
+
+Result<Shape> InferAllReduce(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(CheckCollective(instruction));
+  VXLA_RETURN_IF_ERROR(CheckReducer(instruction));
+  return Collate(OperandShapes(instruction));
+}
+
+Result<Shape> InferAllReduceStart(const Instruction& instruction) { return InferAllReduce(instruction); }
+
+Result<Shape> InferAllReduceDone(const Instruction& instruction) {
+  return InferDone(instruction, Opcode::kAllReduceStart, -1);
+}
+
+Result<Shape> InferReduceScatter(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(CheckReducer(instruction));
+  return InferScaled(instruction, instruction.shape(), /*grows=*/false);
+}
+
+// One array split and concatenated along one dimension keeps its shape; without a dimension, one operand goes to each
+// member and the result is a tuple.
+Result<Shape> InferAllToAll(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(CheckCollective(instruction));
+  const auto& a = instruction.attributes<CollectiveAttributes>();
+  const std::optional<int64_t> members = GroupSize(instruction);
+  if (a.dimensions.empty()) {
+    for (int k = 0; k < instruction.operand_count(); ++k) VXLA_RETURN_IF_ERROR(ExpectSameShape(instruction, k, 0));
+    if (members && *members != instruction.operand_count()) {
+      return OpError(instruction, "{} operands for groups of {}", instruction.operand_count(), *members);
+    }
+    return Shape::Tuple(OperandShapes(instruction));
+  }
+  VXLA_RETURN_IF_ERROR(ExpectOneDimension(instruction));
+  if (instruction.operand_count() != 1) {
+    return OpError(instruction, "{} operands, 1 needed with a dimension", instruction.operand_count());
+  }
+  const Shape& shape = instruction.operand(0)->shape();
+  if (members && shape.dimension(a.dimensions[0]) % *members != 0) {  // all_to_all_c2
+    return OpError(instruction, "dimension {} of {} does not split into {}", a.dimensions[0], shape.ToString(), *members);
+  }
+  return WithElementType(shape, shape.element_type());
+}
+
+Result<Shape> InferCollectiveBroadcast(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(CheckCollective(instruction));
+  return Collate(OperandShapes(instruction));
+}
+
+Result<Shape> InferCollectiveReduce(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(CheckCollective(instruction));
+  VXLA_RETURN_IF_ERROR(CheckReducer(instruction));
+  return Collate(OperandShapes(instruction));
+}
+
+// (operand), or the in-place form with slices: (input, output, input starts, output starts), which gives the output.
+Result<Shape> InferCollectivePermute(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(CheckPermute(instruction));
+  const bool sliced = !instruction.attributes<CollectivePermuteAttributes>().slice_sizes.empty();
+  if (sliced) {
+    if (instruction.operand_count() != 4) {
+      return OpError(instruction, "{} operands, 4 needed with slice_sizes", instruction.operand_count());
+    }
+    return instruction.operand(1)->shape();
+  }
+  VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
+  return Collate(OperandShapes(instruction));
+}
+
+Result<Shape> InferCollectivePermuteStart(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(CheckPermute(instruction));
+  if (!instruction.attributes<CollectivePermuteAttributes>().slice_sizes.empty()) return instruction.shape();
+  VXLA_ASSIGN_OR_RETURN(const Shape result, StartedResult(instruction));
+  if (!Compatible(result, Collate(OperandShapes(instruction)))) {
+    return OpError(instruction, "{} becomes {}", instruction.operand(0)->shape().ToString(), result.ToString());
+  }
+  return instruction.shape();
+}
+
+Result<Shape> InferCollectivePermuteDone(const Instruction& instruction) {
+  return InferDone(instruction, Opcode::kCollectivePermuteStart, 1);
+}
+
+Result<Shape> InferPartitionId(const Instruction&) { return Shape(ElementType::kU32); }
+
+Result<Shape> InferReplicaId(const Instruction&) { return Shape(ElementType::kU32); }
+
+// ragged-all-to-all(input, output, input offsets, send sizes, output offsets, receive sizes)
+Result<Shape> InferRaggedAllToAll(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(CheckCollective(instruction));
+  VXLA_RETURN_IF_ERROR(ExpectSameType(instruction, 1, 0));
+  for (int i = 2; i < 6; ++i) {
+    const Shape& shape = instruction.operand(i)->shape();
+    if (!IsInteger(shape.element_type()) || shape.rank() < 1) {
+      return OpError(instruction, "operand {} is {}, an array of integers needed", i, shape.ToString());
+    }
+    VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, i, 2));
+  }
+  return WithElementType(instruction.operand(1)->shape(), instruction.operand(1)->shape().element_type());
+}
+
+}  // namespace vxla

@@ -1,0 +1,136 @@
+#include <algorithm>
+
+#include "core/ops/op_support.h"
+
+namespace vxla {
+namespace {
+
+// The operands may differ in precision, not in kind; the stated shape may ask for another element type of the result.
+Result<ElementType> DotElementType(const Instruction& instruction) {
+  const ElementType lhs = instruction.operand(0)->shape().element_type();
+  const ElementType rhs = instruction.operand(1)->shape().element_type();
+  auto kind = [](ElementType t) { return IsInteger(t) ? 0 : IsFloating(t) ? 1 : IsComplex(t) ? 2 : 3; };
+  if (kind(lhs) != kind(rhs)) {  // dot_c1
+    return OpError(instruction, "{} and {} are not of one kind", ElementTypeName(lhs), ElementTypeName(rhs));
+  }
+  const bool stated = instruction.shape().IsArray();
+  const ElementType result = stated                             ? instruction.shape().element_type()
+                             : BitWidth(rhs) > BitWidth(lhs) ? rhs
+                                                                : lhs;
+  if (stated && kind(result) != kind(lhs)) {
+    const bool integer_to_float = kind(lhs) == 0 && kind(result) == 1;  // preferred_element_type of quantized products
+    if (!integer_to_float) {
+      return OpError(instruction, "a result of {} from operands of {}", ElementTypeName(result), ElementTypeName(lhs));
+    }
+  }
+  return result;
+}
+
+Status CheckDimensionPairs(const Instruction& instruction, const char* what, const IntList& lhs_dims,
+                           const IntList& rhs_dims) {
+  const Shape& lhs = instruction.operand(0)->shape();
+  const Shape& rhs = instruction.operand(1)->shape();
+  if (lhs_dims.size() != rhs_dims.size()) {
+    return OpError(instruction, "{} {} dimensions of lhs, {} of rhs", lhs_dims.size(), what, rhs_dims.size());
+  }
+  for (size_t i = 0; i < lhs_dims.size(); ++i) {
+    if (lhs.dimension(lhs_dims[i]) != rhs.dimension(rhs_dims[i])) {
+      return OpError(instruction, "{} dimension {} of {} and {} of {} differ in size", what, lhs_dims[i], lhs.ToString(),
+                     rhs_dims[i], rhs.ToString());
+    }
+  }
+  return OkStatus();
+}
+
+// dot_c3 .. dot_c8: in range, and no dimension named twice on one side.
+Status CheckDotDimensions(const Instruction& instruction) {
+  const auto& a = instruction.attributes<DotAttributes>();
+  auto unique = [&](const char* what, const IntList& batch, const IntList& contracting, int operand) {
+    IntList all = batch;
+    all.insert(all.end(), contracting.begin(), contracting.end());
+    return ExpectUniqueDimensions(instruction, what, all, instruction.operand(operand)->shape());
+  };
+  VXLA_RETURN_IF_ERROR(unique("lhs_batch_dims and lhs_contracting_dims", a.lhs_batch_dims, a.lhs_contracting_dims, 0));
+  VXLA_RETURN_IF_ERROR(unique("rhs_batch_dims and rhs_contracting_dims", a.rhs_batch_dims, a.rhs_contracting_dims, 1));
+  VXLA_RETURN_IF_ERROR(CheckDimensionPairs(instruction, "batch", a.lhs_batch_dims, a.rhs_batch_dims));
+  return CheckDimensionPairs(instruction, "contracting", a.lhs_contracting_dims, a.rhs_contracting_dims);
+}
+
+// The dimensions that are neither in `a` nor in `b` nor in `c`.
+void AppendFree(const Shape& shape, const IntList& a, const IntList& b, const IntList& c, std::vector<int64_t>& sizes,
+                std::vector<bool>& dynamic) {
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (!Contains(a, i) && !Contains(b, i) && !Contains(c, i)) AppendDimension(shape, i, sizes, dynamic);
+  }
+}
+
+Shape DotShape(const Instruction& instruction, ElementType type) {
+  const auto& a = instruction.attributes<DotAttributes>();
+  const Shape& lhs = instruction.operand(0)->shape();
+  const Shape& rhs = instruction.operand(1)->shape();
+  std::vector<int64_t> sizes;
+  std::vector<bool> dynamic;
+  for (int64_t i : a.lhs_batch_dims) AppendDimension(lhs, static_cast<int>(i), sizes, dynamic);
+  AppendFree(lhs, a.lhs_batch_dims, a.lhs_contracting_dims, {}, sizes, dynamic);
+  AppendFree(rhs, a.rhs_batch_dims, a.rhs_contracting_dims, a.rhs_group_dims, sizes, dynamic);
+  return MakeShape(type, std::move(sizes), dynamic);
+}
+
+}  // namespace
+
+// Result: batch dimensions, free dimensions of lhs, free dimensions of rhs.
+Result<Shape> InferDot(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
+  VXLA_ASSIGN_OR_RETURN(const ElementType type, DotElementType(instruction));
+  VXLA_RETURN_IF_ERROR(CheckDotDimensions(instruction));
+  return DotShape(instruction, type);
+}
+
+// ragged-dot(lhs, rhs, group_sizes): the ragged dimension of lhs is free, contracting or batch; a contracting one adds
+// the groups as the first dimension of the result.
+Result<Shape> InferRaggedDot(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
+  VXLA_ASSIGN_OR_RETURN(const ElementType type, DotElementType(instruction));
+  VXLA_RETURN_IF_ERROR(CheckDotDimensions(instruction));
+  const auto& a = instruction.attributes<DotAttributes>();
+  const Shape& groups = instruction.operand(2)->shape();
+  if (!IsInteger(groups.element_type()) || groups.rank() < 1) {
+    return OpError(instruction, "group sizes {} are not an array of integers", groups.ToString());
+  }
+  if (a.lhs_ragged_dims.size() != 1) {  // ragged_dot_c1
+    return OpError(instruction, "{} ragged dimensions, 1 needed", a.lhs_ragged_dims.size());
+  }
+  VXLA_RETURN_IF_ERROR(
+      ExpectUniqueDimensions(instruction, "lhs_ragged_dims", a.lhs_ragged_dims, instruction.operand(0)->shape()));
+  const Shape& rhs = instruction.operand(1)->shape();
+  VXLA_RETURN_IF_ERROR(ExpectUniqueDimensions(instruction, "rhs_group_dims", a.rhs_group_dims, rhs));
+  const bool contracting = Contains(a.lhs_contracting_dims, a.lhs_ragged_dims[0]);
+  const bool batch = Contains(a.lhs_batch_dims, a.lhs_ragged_dims[0]);
+  const size_t wanted = contracting || batch ? 0 : 1;
+  if (a.rhs_group_dims.size() != wanted) {  // ragged_dot_c2
+    return OpError(instruction, "{} group dimensions of rhs, {} needed", a.rhs_group_dims.size(), wanted);
+  }
+  const int64_t group_count = groups.dimension(groups.rank() - 1);
+  if (wanted == 1 && rhs.dimension(a.rhs_group_dims[0]) != group_count) {
+    return OpError(instruction, "dimension {} of {} is not the number of groups {}", a.rhs_group_dims[0], rhs.ToString(),
+                   group_count);
+  }
+  Shape shape = DotShape(instruction, type);
+  if (!contracting) return shape;
+  std::vector<int64_t> sizes{group_count};
+  sizes.insert(sizes.end(), shape.dimensions().begin(), shape.dimensions().end());
+  return Shape(type, std::move(sizes));
+}
+
+// The order of the four operands differs between XLA's document and its builder, so the text states the shape.
+Result<Shape> InferScaledDot(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
+  VXLA_RETURN_IF_ERROR(ExpectStatedArray(instruction));
+  for (int i = 0; i < 4; ++i) {
+    const ElementType type = instruction.operand(i)->shape().element_type();
+    if (!IsFloating(type)) return OpError(instruction, "operand {} is of {}, a floating type needed", i, ElementTypeName(type));
+  }
+  return instruction.shape();
+}
+
+}  // namespace vxla

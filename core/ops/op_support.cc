@@ -1,0 +1,181 @@
+#include "core/ops/op_support.h"
+
+#include <algorithm>
+
+namespace vxla {
+
+Status ExpectArray(const Instruction& instruction, int operand) {
+  const Shape& shape = instruction.operand(operand)->shape();
+  if (shape.IsArray()) return OkStatus();
+  return OpError(instruction, "operand {} is {}, not an array", operand, shape.ToString());
+}
+
+Status ExpectAllArrays(const Instruction& instruction) {
+  for (int i = 0; i < instruction.operand_count(); ++i) VXLA_RETURN_IF_ERROR(ExpectArray(instruction, i));
+  return OkStatus();
+}
+
+Status ExpectToken(const Instruction& instruction, int operand) {
+  const Shape& shape = instruction.operand(operand)->shape();
+  if (shape.IsToken()) return OkStatus();
+  return OpError(instruction, "operand {} is {}, not a token", operand, shape.ToString());
+}
+
+Status ExpectScalar(const Instruction& instruction, int operand) {
+  const Shape& shape = instruction.operand(operand)->shape();
+  if (shape.IsScalar()) return OkStatus();
+  return OpError(instruction, "operand {} is {}, not a scalar", operand, shape.ToString());
+}
+
+Status ExpectOperandsAtLeast(const Instruction& instruction, int count) {
+  if (instruction.operand_count() >= count) return OkStatus();
+  return OpError(instruction, "{} operands, at least {} needed", instruction.operand_count(), count);
+}
+
+Status ExpectCalled(const Instruction& instruction, int count) {
+  const int given = static_cast<int>(instruction.called().size());
+  if (given == count) return OkStatus();
+  return OpError(instruction, "{} called computations, {} needed", given, count);
+}
+
+Status ExpectStatedArray(const Instruction& instruction) {
+  if (instruction.shape().IsArray()) return OkStatus();
+  return OpError(instruction, "the stated shape {} is not an array", instruction.shape().ToString());
+}
+
+Status ExpectSameType(const Instruction& instruction, int operand, int other) {
+  const ElementType a = instruction.operand(operand)->shape().element_type();
+  const ElementType b = instruction.operand(other)->shape().element_type();
+  if (a == b) return OkStatus();
+  return OpError(instruction, "operand {} is of {}, operand {} of {}", operand, ElementTypeName(a), other,
+                 ElementTypeName(b));
+}
+
+Status ExpectSameDimensions(const Instruction& instruction, int operand, int other) {
+  const Shape& a = instruction.operand(operand)->shape();
+  const Shape& b = instruction.operand(other)->shape();
+  if (SameDimensions(a, b)) return OkStatus();
+  return OpError(instruction, "operand {} {} and operand {} {} differ in their dimensions", operand, a.ToString(), other,
+                 b.ToString());
+}
+
+Status ExpectSameShape(const Instruction& instruction, int operand, int other) {
+  VXLA_RETURN_IF_ERROR(ExpectSameType(instruction, operand, other));
+  return ExpectSameDimensions(instruction, operand, other);
+}
+
+Status ExpectDimension(const Instruction& instruction, std::string_view what, int64_t dimension, const Shape& shape) {
+  if (dimension >= 0 && dimension < shape.rank()) return OkStatus();
+  return OpError(instruction, "{} {} is not a dimension of {}", what, dimension, shape.ToString());
+}
+
+Status ExpectUniqueDimensions(const Instruction& instruction, std::string_view what, std::span<const int64_t> dimensions,
+                              const Shape& shape) {
+  std::vector<bool> seen(shape.rank(), false);
+  for (int64_t dimension : dimensions) {
+    VXLA_RETURN_IF_ERROR(ExpectDimension(instruction, what, dimension, shape));
+    if (seen[dimension]) return OpError(instruction, "{} {{{}}} names {} twice", what, JoinInts(dimensions), dimension);
+    seen[dimension] = true;
+  }
+  return OkStatus();
+}
+
+Status ExpectOnePerDimension(const Instruction& instruction, std::string_view what, size_t count, const Shape& shape) {
+  if (count == static_cast<size_t>(shape.rank())) return OkStatus();
+  return OpError(instruction, "{} has {} entries for the {} dimensions of {}", what, count, shape.rank(),
+                 shape.ToString());
+}
+
+Status ExpectSignature(const Instruction& instruction, const Computation& computation,
+                       std::span<const Shape> parameters, const Shape* result) {
+  const auto& given = computation.parameters();
+  if (given.size() != parameters.size()) {
+    return OpError(instruction, "computation {} has {} parameters, {} needed", computation.name(), given.size(),
+                   parameters.size());
+  }
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i] == nullptr) return OpError(instruction, "computation {} has no parameter {}", computation.name(), i);
+    if (!Compatible(given[i]->shape(), parameters[i])) {
+      return OpError(instruction, "parameter {} of computation {} is {}, {} needed", i, computation.name(),
+                     given[i]->shape().ToString(), parameters[i].ToString());
+    }
+  }
+  if (computation.root() == nullptr) return OpError(instruction, "computation {} has no root", computation.name());
+  if (result != nullptr && !Compatible(computation.root()->shape(), *result)) {
+    return OpError(instruction, "computation {} returns {}, {} needed", computation.name(),
+                   computation.root()->shape().ToString(), result->ToString());
+  }
+  return OkStatus();
+}
+
+Status ExpectStated(const Instruction& instruction, const Shape& expected) {
+  if (Compatible(instruction.shape(), expected)) return OkStatus();
+  return OpError(instruction, "the stated shape {} should be {}", instruction.shape().ToString(), expected.ToString());
+}
+
+bool Contains(std::span<const int64_t> values, int64_t value) {
+  return std::ranges::find(values, value) != values.end();
+}
+
+Shape ScalarOf(const Shape& shape) { return Shape(shape.element_type()); }
+
+Shape WithElementType(const Shape& shape, ElementType type) {
+  Shape result = shape;
+  result.set_element_type(type);
+  result.set_layout(std::nullopt);
+  return result;
+}
+
+void AppendDimension(const Shape& from, int i, std::vector<int64_t>& sizes, std::vector<bool>& dynamic) {
+  sizes.push_back(from.dimension(i));
+  dynamic.push_back(from.is_dynamic_dimension(i));
+}
+
+Shape MakeShape(ElementType type, std::vector<int64_t> sizes, const std::vector<bool>& dynamic) {
+  Shape shape(type, std::move(sizes));
+  for (int i = 0; i < shape.rank(); ++i) shape.set_dynamic_dimension(i, dynamic[i]);
+  return shape;
+}
+
+Shape Collate(std::vector<Shape> shapes) {
+  if (shapes.size() == 1) return std::move(shapes[0]);
+  return Shape::Tuple(std::move(shapes));
+}
+
+std::vector<Shape> OperandShapes(const Instruction& instruction, int from, int count) {
+  const int end = count < 0 ? instruction.operand_count() : from + count;
+  std::vector<Shape> shapes;
+  for (int i = from; i < end; ++i) {
+    shapes.push_back(instruction.operand(i)->shape());
+    shapes.back().set_layout(std::nullopt);
+  }
+  return shapes;
+}
+
+__int128 DilatedSize(int64_t size, int64_t dilation) {
+  return size == 0 ? 0 : static_cast<__int128>(size - 1) * dilation + 1;
+}
+
+Result<int64_t> WindowPositions(const Instruction& instruction, int dimension, int64_t size,
+                                const WindowDimension& window) {
+  // window_c1 .. window_c4: StableHLO reduce_window C5, C7, C9, C11 and convolution C2, C6, C8.
+  if (window.size < 1) return OpError(instruction, "window size {} of dimension {} is below 1", window.size, dimension);
+  if (window.stride < 1) {
+    return OpError(instruction, "window stride {} of dimension {} is below 1", window.stride, dimension);
+  }
+  if (window.lhs_dilate < 1) {
+    return OpError(instruction, "base dilation {} of dimension {} is below 1", window.lhs_dilate, dimension);
+  }
+  if (window.rhs_dilate < 1) {
+    return OpError(instruction, "window dilation {} of dimension {} is below 1", window.rhs_dilate, dimension);
+  }
+  const __int128 padded = DilatedSize(size, window.lhs_dilate) + window.pad_low + window.pad_high;
+  const __int128 reach = DilatedSize(window.size, window.rhs_dilate);
+  if (padded > INT64_MAX || reach > INT64_MAX) {  // window_c5
+    return OpError(instruction, "the padded or dilated size of dimension {} exceeds the limit of 2^63-1", dimension);
+  }
+  if (padded <= 0 || reach > padded) return int64_t{0};
+  return static_cast<int64_t>((padded - reach) / window.stride + 1);
+}
+
+}  // namespace vxla

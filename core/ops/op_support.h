@@ -1,0 +1,64 @@
+// What the families' shape inference shares: messages and the checks that several ops have in common.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/module.h"
+#include "core/ops/ops.h"
+
+namespace vxla {
+
+// "slice: ..."
+template <typename... Args>
+Status OpError(const Instruction& instruction, fmt::format_string<Args...> format, Args&&... args) {
+  return InvalidArgument("{}: {}", OpcodeText(instruction.opcode()), fmt::format(format, std::forward<Args>(args)...));
+}
+
+// "operand 0 is (f32[2], token[]), not an array"
+Status ExpectArray(const Instruction& instruction, int operand);
+Status ExpectAllArrays(const Instruction& instruction);
+Status ExpectToken(const Instruction& instruction, int operand);
+Status ExpectScalar(const Instruction& instruction, int operand);
+Status ExpectOperandsAtLeast(const Instruction& instruction, int count);
+Status ExpectCalled(const Instruction& instruction, int count);
+// The stated shape is an array (and not what an absent shape leaves behind).
+Status ExpectStatedArray(const Instruction& instruction);
+// Same element type and same dimensions.
+Status ExpectSameShape(const Instruction& instruction, int operand, int other);
+Status ExpectSameDimensions(const Instruction& instruction, int operand, int other);
+Status ExpectSameType(const Instruction& instruction, int operand, int other);
+// 0 <= dimension < rank. `what` names the attribute.
+Status ExpectDimension(const Instruction& instruction, std::string_view what, int64_t dimension, const Shape& shape);
+// Each in range, none twice.
+Status ExpectUniqueDimensions(const Instruction& instruction, std::string_view what, std::span<const int64_t> dimensions,
+                              const Shape& shape);
+// One entry per dimension of the shape.
+Status ExpectOnePerDimension(const Instruction& instruction, std::string_view what, size_t count, const Shape& shape);
+// The computation takes these parameters and, if given, returns this result.
+Status ExpectSignature(const Instruction& instruction, const Computation& computation,
+                       std::span<const Shape> parameters, const Shape* result = nullptr);
+// The stated shape and `expected` agree but for layouts and dynamic flags.
+Status ExpectStated(const Instruction& instruction, const Shape& expected);
+
+bool Contains(std::span<const int64_t> values, int64_t value);
+Shape ScalarOf(const Shape& shape);
+Shape WithElementType(const Shape& shape, ElementType type);
+// Appends `from`'s dimension i, dynamic flag included.
+void AppendDimension(const Shape& from, int i, std::vector<int64_t>& sizes, std::vector<bool>& dynamic);
+Shape MakeShape(ElementType type, std::vector<int64_t> sizes, const std::vector<bool>& dynamic);
+// One shape, or a tuple of them if there are several.
+Shape Collate(std::vector<Shape> shapes);
+// The operands' shapes [from, from + count).
+std::vector<Shape> OperandShapes(const Instruction& instruction, int from = 0, int count = -1);
+
+// How many positions a window takes along a dimension, after checking the window: size, strides and dilations must be
+// positive. Exact for any int64 values; an error if the padded size exceeds int64.
+Result<int64_t> WindowPositions(const Instruction& instruction, int dimension, int64_t size, const WindowDimension& window);
+// size elements with gaps of `interior` between them: size + (size-1)*interior, as 128 bits because the text is hostile.
+__int128 DilatedSize(int64_t size, int64_t dilation);
+
+}  // namespace vxla

@@ -1,0 +1,42 @@
+#include "core/ops/op_support.h"
+
+namespace vxla {
+
+// The comparator takes two values of each operand, interleaved.
+Result<Shape> InferSort(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(ExpectCalled(instruction, 1));
+  VXLA_RETURN_IF_ERROR(ExpectOperandsAtLeast(instruction, 1));  // sort_c1
+  VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
+  const IntList& dimensions = instruction.attributes<SortAttributes>().dimensions;
+  if (dimensions.size() != 1) return OpError(instruction, "{} dimensions, 1 needed", dimensions.size());
+  VXLA_RETURN_IF_ERROR(ExpectDimension(instruction, "dimension", dimensions[0], instruction.operand(0)->shape()));  // sort_c4
+  std::vector<Shape> parameters;
+  for (int k = 0; k < instruction.operand_count(); ++k) {
+    VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, k, 0));  // sort_c3
+    parameters.insert(parameters.end(), 2, ScalarOf(instruction.operand(k)->shape()));
+  }
+  const Shape pred(ElementType::kPred);
+  VXLA_RETURN_IF_ERROR(ExpectSignature(instruction, *instruction.called(0), parameters, &pred));  // sort_c5
+  return Collate(OperandShapes(instruction));
+}
+
+// The k largest (or smallest) along the last dimension, and their s32 positions.
+Result<Shape> InferTopK(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(ExpectArray(instruction, 0));
+  const Shape& shape = instruction.operand(0)->shape();
+  const int64_t k = instruction.attributes<TopKAttributes>().k;
+  if (shape.rank() < 1) return OpError(instruction, "operand 0 is {}, a scalar", shape.ToString());
+  const int last = shape.rank() - 1;
+  if (k < 0 || k > shape.dimension(last)) {  // topk_c1
+    return OpError(instruction, "k {} is not in 0 to {}, dimension {} of {}", k, shape.dimension(last), last,
+                   shape.ToString());
+  }
+  if (IsComplex(shape.element_type())) {
+    return OpError(instruction, "operand 0 is of {}, a type with an order needed", ElementTypeName(shape.element_type()));
+  }
+  Shape values = WithElementType(shape, shape.element_type());
+  values.set_dimension(last, k);
+  return Shape::Tuple({values, WithElementType(values, ElementType::kS32)});
+}
+
+}  // namespace vxla

@@ -1,0 +1,69 @@
+#include "core/ops/op_support.h"
+
+namespace vxla {
+namespace {
+
+// The sizes that a window leaves of a shape, one position after the other.
+Result<std::vector<int64_t>> WindowedSizes(const Instruction& instruction, const Shape& shape) {
+  const Window& window = instruction.attributes<WindowAttributes>().window;
+  VXLA_RETURN_IF_ERROR(ExpectOnePerDimension(instruction, "window", window.size(), shape));
+  std::vector<int64_t> sizes;
+  for (int i = 0; i < shape.rank(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(const int64_t positions, WindowPositions(instruction, i, shape.dimension(i), window[i]));
+    sizes.push_back(positions);
+  }
+  return sizes;
+}
+
+}  // namespace
+
+// N arrays, then N initial values; the computation takes N accumulators, then N values.
+Result<Shape> InferReduceWindow(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(ExpectCalled(instruction, 1));
+  VXLA_RETURN_IF_ERROR(ExpectOperandsAtLeast(instruction, 2));  // reduce_window_c1
+  VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
+  if (instruction.operand_count() % 2 != 0) {
+    return OpError(instruction, "{} operands are not N arrays and N initial values", instruction.operand_count());
+  }
+  const int n = instruction.operand_count() / 2;
+  const Shape& first = instruction.operand(0)->shape();
+  for (const WindowDimension& dimension : instruction.attributes<WindowAttributes>().window) {
+    if (dimension.reversal) return OpError(instruction, "a reversed window has no meaning here");
+  }
+  VXLA_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, WindowedSizes(instruction, first));  // reduce_window_c15
+  std::vector<Shape> scalars, results;
+  for (int k = 0; k < n; ++k) {
+    VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, k, 0));  // reduce_window_c2
+    VXLA_RETURN_IF_ERROR(ExpectScalar(instruction, n + k));
+    VXLA_RETURN_IF_ERROR(ExpectSameType(instruction, n + k, k));  // reduce_window_c3
+    scalars.push_back(ScalarOf(instruction.operand(k)->shape()));
+    results.push_back(Shape(scalars.back().element_type(), sizes));
+  }
+  const Shape result = Collate(scalars);
+  scalars.insert(scalars.end(), scalars.begin(), scalars.begin() + n);
+  VXLA_RETURN_IF_ERROR(ExpectSignature(instruction, *instruction.called(0), scalars, &result));  // reduce_window_c13
+  return Collate(std::move(results));
+}
+
+// select-and-scatter(operand, source, init), select, scatter
+Result<Shape> InferSelectAndScatter(const Instruction& instruction) {
+  VXLA_RETURN_IF_ERROR(ExpectCalled(instruction, 2));
+  VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
+  const Shape& operand = instruction.operand(0)->shape();
+  const Shape& source = instruction.operand(1)->shape();
+  VXLA_RETURN_IF_ERROR(ExpectSameType(instruction, 1, 0));  // select_and_scatter_c1
+  VXLA_RETURN_IF_ERROR(ExpectSameType(instruction, 2, 0));  // select_and_scatter_c3
+  VXLA_RETURN_IF_ERROR(ExpectScalar(instruction, 2));
+  VXLA_ASSIGN_OR_RETURN(std::vector<int64_t> sizes, WindowedSizes(instruction, operand));
+  const Shape windowed(operand.element_type(), std::move(sizes));
+  if (!SameDimensions(source, windowed)) {  // select_and_scatter_c2
+    return OpError(instruction, "source {} is not {}, the windows' shape", source.ToString(), windowed.ToString());
+  }
+  const std::vector<Shape> two(2, ScalarOf(operand));
+  const Shape pred(ElementType::kPred);
+  VXLA_RETURN_IF_ERROR(ExpectSignature(instruction, *instruction.called(0), two, &pred));     // select_and_scatter_c9
+  VXLA_RETURN_IF_ERROR(ExpectSignature(instruction, *instruction.called(1), two, &two[0]));  // select_and_scatter_c10
+  return WithElementType(operand, operand.element_type());
+}
+
+}  // namespace vxla
