@@ -10,8 +10,8 @@
 //   kInput   "row program". Hero: reduces (any number, variadic ones too). Every reduce of the fusion reduces the same
 //            dimensions of operands with the same dimensions (the element space E: |kept| = O rows of |reduced| = R
 //            elements). Reduces may depend on one another: phase k+1 reads, through broadcasts, results of phase k AT ITS OWN
-//            ROW ONLY (core/index_map proves it). Roots: reduce results, elementwise values of them in row space (dimensions
-//            of the reduce's result), and elementwise values in element space (dimensions exactly E's).
+//            ROW ONLY (core/index_map proves it). Roots: reduce results, elementwise values of them in row space (O elements, at
+//            linear index o whatever their dimensions), and elementwise values in element space (dimensions exactly E's).
 //            Other operands are read through index maps.
 //            Softmax and layer norm are one such fusion each.
 //   kOutput  Hero: one dot. Producers of its operands (elementwise, index maps) are load hooks; the epilogue maps the dot's

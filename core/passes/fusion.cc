@@ -1,0 +1,135 @@
+#include "core/passes/fusion.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/passes/fusion_groups.h"
+
+namespace vxla {
+namespace {
+
+// A variadic hero whose tuple is used as a whole gets get-tuple-elements, so that every use of a hero is an array.
+void TakeHeroTuplesApart(Computation& entry) {
+  std::vector<Instruction*> heroes;
+  for (const auto& i : entry.instructions()) {
+    const bool whole = i.get() == entry.root() ||
+                       std::ranges::any_of(i->users(), [](const Instruction* user) { return user->opcode() != Opcode::kGetTupleElement; });
+    if (IsHero(*i) && i->shape().IsTuple() && whole) heroes.push_back(i.get());
+  }
+  for (Instruction* hero : heroes) {
+    const std::vector<Instruction*> users(hero->users().begin(), hero->users().end());
+    const bool is_root = entry.root() == hero;
+    Instruction* const root = entry.root();
+    std::vector<Instruction*> elements;
+    for (size_t k = 0; k < hero->shape().tuple_elements().size(); ++k) {
+      elements.push_back(entry.Add(Opcode::kGetTupleElement, hero->shape().tuple_elements()[k], {hero},
+                                   GetTupleElementAttributes{static_cast<int64_t>(k)}));
+    }
+    Instruction* tuple = entry.Add(Opcode::kTuple, hero->shape(), elements);
+    for (Instruction* user : users) {
+      if (user->opcode() == Opcode::kGetTupleElement) continue;
+      for (int k = 0; k < user->operand_count(); ++k) {
+        if (user->operand(k) == hero) user->ReplaceOperand(k, tuple);
+      }
+    }
+    entry.set_root(is_root ? tuple : root);
+  }
+  if (!heroes.empty()) entry.SortTopologically();
+}
+
+class FusionBuilder {
+ public:
+  FusionBuilder(Module& module, const FusionGroups& groups) : module_(module), entry_(*module.entry()), groups_(groups) {}
+
+  void Build(const FusionGroup& group, const std::vector<Instruction*>& outputs) {
+    fused_ = module_.AddComputation(NameOf(group, *outputs.back()));
+    copies_.clear();
+    operands_.clear();
+    for (Instruction* i : groups_.order()) {
+      if (group.members.contains(i)) Copy(i, group);
+    }
+    std::vector<Instruction*> roots;
+    for (const Instruction* output : outputs) roots.push_back(copies_.at(output));
+    Shape shape = outputs[0]->shape();
+    if (outputs.size() == 1) {
+      fused_->set_root(roots[0]);
+    } else {
+      std::vector<Shape> shapes;
+      for (const Instruction* output : outputs) shapes.push_back(output->shape());
+      shape = Shape::Tuple(shapes);
+      fused_->Add(Opcode::kTuple, shape, roots);
+    }
+    fused_->RemoveDead();
+    Replace(group, outputs, shape);
+  }
+
+ private:
+  static std::string NameOf(const FusionGroup& group, const Instruction& output) {
+    const Instruction& named = group.hero != nullptr ? *group.hero : output;
+    return "fused_" + std::string(OpcodeText(named.opcode()));
+  }
+
+  // The value of an entry instruction inside the fused computation.
+  Instruction* Copy(Instruction* i, const FusionGroup& group) {
+    if (auto it = copies_.find(i); it != copies_.end()) return it->second;
+    if (!group.members.contains(i) && !IsFree(*i)) {
+      operands_.push_back(i);
+      const auto number = static_cast<int64_t>(operands_.size()) - 1;
+      return copies_[i] = fused_->Add(Opcode::kParameter, i->shape(), {}, ParameterAttributes{number}, {}, "p" + std::to_string(number));
+    }
+    std::vector<Instruction*> operands;
+    for (Instruction* operand : i->operands()) operands.push_back(Copy(operand, group));
+    auto copy = std::make_unique<Instruction>(i->opcode(), i->shape(), std::move(operands), i->attributes(),
+                                              std::vector<Computation*>(i->called().begin(), i->called().end()));
+    copy->set_name(i->name());
+    copy->set_location(i->location());
+    return copies_[i] = fused_->Add(std::move(copy));
+  }
+
+  void Replace(const FusionGroup& group, const std::vector<Instruction*>& outputs, const Shape& shape) {
+    Instruction* const root = entry_.root();
+    Instruction* fusion = entry_.Add(Opcode::kFusion, shape, operands_, FusionAttributes{group.kind, {}}, {fused_}, "fusion");
+    fusion->set_location(outputs.back()->location());
+    entry_.set_root(root);
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      Instruction* value = fusion;
+      if (outputs.size() > 1) {
+        value = entry_.Add(Opcode::kGetTupleElement, outputs[k]->shape(), {fusion}, GetTupleElementAttributes{static_cast<int64_t>(k)});
+        entry_.set_root(root);
+      }
+      entry_.ReplaceAllUses(outputs[k], value);
+    }
+  }
+
+  Module& module_;
+  Computation& entry_;
+  const FusionGroups& groups_;
+  Computation* fused_ = nullptr;
+  std::unordered_map<const Instruction*, Instruction*> copies_;
+  std::vector<Instruction*> operands_;
+};
+
+}  // namespace
+
+Result<int> FuseInstructions(Module& module, const TargetInfo& target) {
+  Computation& entry = *module.entry();
+  entry.SortTopologically();
+  TakeHeroTuplesApart(entry);
+  FusionGroups groups(entry, target);
+  groups.Decide();
+  // Rewriting changes who uses what, so all outputs are asked for first. A group without outputs is dead.
+  std::vector<std::vector<Instruction*>> outputs;
+  for (const FusionGroup& group : groups.groups()) outputs.push_back(groups.OutputsOf(group));
+  FusionBuilder builder(module, groups);
+  int count = 0;
+  for (size_t g = 0; g < outputs.size(); ++g) {
+    if (outputs[g].empty()) continue;
+    builder.Build(groups.groups()[g], outputs[g]);
+    ++count;
+  }
+  entry.SortTopologically();
+  entry.RemoveDead();
+  return count;
+}
+
+}  // namespace vxla
