@@ -8,7 +8,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/instruction.h"
@@ -57,6 +59,9 @@ class IndexSpace {
     std::optional<IndexExpression> definition;
   };
   IndexExpression Canonical(IndexExpression a) const;
+  int64_t ValueCount(const IndexTerm& term) const;  // how many values, from 0 on, the digit can take
+  // a == high * stride + low with 0 <= low < stride, if both keep the form.
+  bool SplitAt(const IndexExpression& a, int64_t stride, IndexExpression* high, IndexExpression* low) const;
   std::vector<VariableFacts> variables_;
 };
 
