@@ -1,0 +1,287 @@
+// f32: bit access, exact sums and products (double-float arithmetic), + - * / and friends, rounding, comparison. No double, no
+// 64-bit integers. Denormal results of scaling are rounded once, in integers.
+
+FN bool is_nan_f32(float x) {
+  return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
+}
+FN bool is_inf_f32(float x) {
+  return (floatBitsToUint(x) & 0x7fffffffu) == 0x7f800000u;
+}
+FN bool is_negative_f32(float x) {
+  return (floatBitsToUint(x) >> 31) != 0u;
+}
+FN F nan_f32() {
+  return uintBitsToFloat(0x7fc00000u);
+}
+FN F inf_f32() {
+  return uintBitsToFloat(0x7f800000u);
+}
+// |x|, exact.
+FN F magnitude_f32(float x) {
+  return uintBitsToFloat(floatBitsToUint(x) & 0x7fffffffu);
+}
+// |x| with the sign of s, exact.
+FN F copysign_f32(float x, float s) {
+  return uintBitsToFloat((floatBitsToUint(x) & 0x7fffffffu) | (floatBitsToUint(s) & 0x80000000u));
+}
+// x with its sign flipped if s is negative, exact.
+FN F flipsign_f32(float x, float s) {
+  return uintBitsToFloat(floatBitsToUint(x) ^ (floatBitsToUint(s) & 0x80000000u));
+}
+// 2^k for -126 <= k <= 127.
+FN F pow2_f32(int k) {
+  return uintBitsToFloat(uint(k + 127) << 23);
+}
+// The leading 12 bits of the significand; the rest, x - head, has 12 bits too, so products of halves are exact.
+FN F head_f32(float x) {
+  return uintBitsToFloat(floatBitsToUint(x) & 0xfffff000u);
+}
+// a + b = result + lo exactly (Knuth).
+FN F two_sum_f32(float a, float b, OUT(float) lo) {
+  F s = a + b;
+  F bb = s - a;
+  F e = (a - (s - bb)) + (b - bb);
+  lo = e;
+  return s;
+}
+// The same where |a| >= |b| or a = 0 (Dekker).
+FN F fast_two_sum_f32(float a, float b, OUT(float) lo) {
+  F s = a + b;
+  F e = b - (s - a);
+  lo = e;
+  return s;
+}
+// a * b = result + lo exactly, for |a*b| > 2^-78 (below, the low product would be denormal).
+FN F two_prod_f32(float a, float b, OUT(float) lo) {
+  F p = a * b;
+  F ah = head_f32(a);
+  F al = a - ah;
+  F bh = head_f32(b);
+  F bl = b - bh;
+  F e = ((ah * bh - p) + ah * bl + al * bh) + al * bl;
+  lo = e;
+  return p;
+}
+// (ah + al) * (bh + bl) to about 2^-45.
+FN F mul_dd_f32(float ah, float al, float bh, float bl, OUT(float) lo) {
+  F e;
+  F p = two_prod_f32(ah, bh, e);
+  F t = e + (ah * bl + al * bh);
+  return fast_two_sum_f32(p, t, lo);
+}
+// (ah + al) + (bh + bl) to about 2^-45, barring cancellation.
+FN F add_dd_f32(float ah, float al, float bh, float bl, OUT(float) lo) {
+  F e;
+  F s = two_sum_f32(ah, bh, e);
+  F t = e + (al + bl);
+  return fast_two_sum_f32(s, t, lo);
+}
+// (nh + nl) / (dh + dl) to about 2^-44; the residual correction makes it insensitive to a division that is off by some ulp.
+FN F div_dd_f32(float nh, float nl, float dh, float dl, OUT(float) lo) {
+  F q = nh / dh;
+  F e;
+  F p = two_prod_f32(q, dh, e);
+  F r = (((nh - p) - e) + nl) - q * dl;
+  F t = r / dh;
+  return fast_two_sum_f32(q, t, lo);
+}
+// sqrt(h + l) to about 2^-44, for h > 0 in the middle of the range; 0 for 0.
+FN F sqrt_dd_f32(float h, float l, OUT(float) lo) {
+  F s = sqrt(h);
+  F e;
+  F p = two_prod_f32(s, s, e);
+  F r = ((h - p) - e) + l;
+  F t = h > 0.0f ? r / (s + s) : 0.0f;
+  return fast_two_sum_f32(s, t, lo);
+}
+// |x| = result * 2^k with the result in [1, 2), for finite nonzero x, denormals too.
+FN F frexp_f32(float x, OUT(int) k) {
+  uint b = floatBitsToUint(x) & 0x7fffffffu;
+  bool small = b < 0x00800000u;
+  int s = small ? 23 - findMSB(b | 1u) : 0;
+  k = (small ? 1 - s : int(b >> 23)) - 127;
+  return uintBitsToFloat(0x3f800000u | ((b << uint(s)) & 0x007fffffu));
+}
+// (hi + lo) * 2^k rounded once, denormal results and overflow to infinity included; |hi| >= |lo|, hi normal or 0.
+FN F scale_f32(float hi, float lo, int k) {
+  F r = hi + lo;
+  F rest = (hi - r) + lo;
+  uint b = floatBitsToUint(r);
+  uint sign = b & 0x80000000u;
+  uint m = b & 0x7fffffffu;
+  int e = int(m >> 23) + k;
+  // What the sum left out decides ties of the denormal rounding: one quarter unit up or down.
+  uint t = ((m & 0x007fffffu) | 0x00800000u) << 2;
+  F outward = flipsign_f32(rest, r);
+  t = outward > 0.0f ? t + 1u : (outward < 0.0f ? t - 1u : t);
+  int shift = (e < -24 ? 26 : (e > 0 ? 1 : 1 - e)) + 2;
+  uint q = t >> uint(shift);
+  uint d = (t + ((1u << uint(shift - 1)) - 1u) + (q & 1u)) >> uint(shift);
+  uint n = e > 254 ? 0x7f800000u : uint(e << 23) | (m & 0x007fffffu);
+  uint v = m < 0x00800000u ? 0u : (e > 0 ? n : d);
+  return uintBitsToFloat(sign | (m > 0x7f7fffffu ? m : v));
+}
+
+FN F abs_f32(float a) {
+  return magnitude_f32(a);
+}
+FN F negate_f32(float a) {
+  return uintBitsToFloat(floatBitsToUint(a) ^ 0x80000000u);
+}
+FN F add_f32(float a, float b) {
+  F r = a + b;
+  return r;
+}
+FN F subtract_f32(float a, float b) {
+  F r = a - b;
+  return r;
+}
+FN F multiply_f32(float a, float b) {
+  F r = a * b;
+  return r;
+}
+FN F divide_f32(float a, float b) {
+  F r = a / b;
+  return r;
+}
+FN F sqrt_f32(float a) {
+  F r = sqrt(a);
+  return a < 0.0f || is_nan_f32(a) ? nan_f32() : r;
+}
+// -1, -0, +0, 1 or NaN.
+FN F sign_f32(float a) {
+  bool keep = is_nan_f32(a) || (floatBitsToUint(a) & 0x7fffffffu) == 0u;
+  return keep ? a : copysign_f32(1.0f, a);
+}
+FN bool is_finite_f32(float a) {
+  return (floatBitsToUint(a) & 0x7fffffffu) < 0x7f800000u;
+}
+// NaN if either is; -0 < +0.
+FN F maximum_f32(float a, float b) {
+  F equal = uintBitsToFloat(floatBitsToUint(a) & floatBitsToUint(b));
+  F r = a > b ? a : (b > a ? b : equal);
+  return is_nan_f32(a) || is_nan_f32(b) ? nan_f32() : r;
+}
+FN F minimum_f32(float a, float b) {
+  F equal = uintBitsToFloat(floatBitsToUint(a) | floatBitsToUint(b));
+  F r = a < b ? a : (b < a ? b : equal);
+  return is_nan_f32(a) || is_nan_f32(b) ? nan_f32() : r;
+}
+// min(max(low, x), high): high where low > high.
+FN F clamp_f32(float low, float x, float high) {
+  return minimum_f32(maximum_f32(low, x), high);
+}
+// Exact: the truncated quotient's remainder with the sign of a, by long division of the significands, 8 bits a step.
+FN F remainder_f32(float a, float b) {
+  uint x = floatBitsToUint(a) & 0x7fffffffu;
+  uint y = floatBitsToUint(b) & 0x7fffffffu;
+  bool invalid = x >= 0x7f800000u || y > 0x7f800000u || y == 0u;
+  bool whole = invalid || x < y;
+  int kx;
+  int ky;
+  F fx = frexp_f32(whole ? 1.0f : a, kx);
+  F fy = frexp_f32(whole ? 1.0f : b, ky);
+  uint mx = (floatBitsToUint(fx) & 0x007fffffu) | 0x00800000u;
+  uint my = (floatBitsToUint(fy) & 0x007fffffu) | 0x00800000u;
+  uint r = mx % my;
+  for (int d = kx - ky; d > 0; d -= 8) {
+    r = (r << uint(d < 8 ? d : 8)) % my;
+  }
+  F v = copysign_f32(scale_f32(float(r), 0.0f, ky - 23), a);
+  return invalid ? nan_f32() : (whole ? a : v);
+}
+
+// floor and ceil come from the driver, exact everywhere that was measured; the sign of a zero result is put back.
+FN F floor_f32(float a) {
+  F r = floor(a);
+  return is_nan_f32(a) ? a : (r == 0.0f ? copysign_f32(r, a) : r);
+}
+FN F ceil_f32(float a) {
+  return negate_f32(floor_f32(negate_f32(a)));
+}
+FN F truncate_f32(float a) {
+  return copysign_f32(floor_f32(magnitude_f32(a)), a);
+}
+// To the nearest integer, ties to even: adding and subtracting 2^23 rounds what is below 2^23.
+FN F round_nearest_even_f32(float a) {
+  F m = magnitude_f32(a);
+  F s = m + 8388608.0f;
+  F r = s - 8388608.0f;
+  return m < 8388608.0f ? copysign_f32(r, a) : a;
+}
+// Ties away from zero: the fraction decides, exactly.
+FN F round_nearest_afz_f32(float a) {
+  F m = magnitude_f32(a);
+  F t = floor(m);
+  F r = (m - t) >= 0.5f ? t + 1.0f : t;
+  return m < 8388608.0f ? copysign_f32(r, a) : a;
+}
+// Rounds to nearest even at the given exponent and mantissa width (results too small for a normal number become 0, as XLA has
+// it), overflow to infinity, NaN kept.
+FN F reduce_precision_f32(float a, int exponent_bits, int mantissa_bits) {
+  uint b = floatBitsToUint(a);
+  uint sign = b & 0x80000000u;
+  uint m = b & 0x7fffffffu;
+  int drop = mantissa_bits < 23 ? 23 - mantissa_bits : 0;
+  uint lsb = (m >> uint(drop)) & 1u;
+  uint bias = drop > 0 ? (1u << uint(drop - 1)) - 1u + lsb : 0u;
+  uint r = ((m + bias) >> uint(drop)) << uint(drop);
+  int wide = (1 << (exponent_bits - 1)) - 1;
+  bool narrow = exponent_bits < 8;
+  uint e = r >> 23;
+  bool over = narrow && int(e) > 127 + wide;
+  bool under = narrow && int(e) < 128 - wide;
+  uint v = over ? 0x7f800000u : (under ? 0u : r);
+  return m > 0x7f800000u ? (mantissa_bits > 0 ? a : nan_f32()) : uintBitsToFloat(sign | v);
+}
+
+FN bool compare_eq_f32(float a, float b) {
+  return a == b;
+}
+FN bool compare_ne_f32(float a, float b) {
+  return !(a == b);
+}
+FN bool compare_ge_f32(float a, float b) {
+  return a >= b;
+}
+FN bool compare_gt_f32(float a, float b) {
+  return a > b;
+}
+FN bool compare_le_f32(float a, float b) {
+  return a <= b;
+}
+FN bool compare_lt_f32(float a, float b) {
+  return a < b;
+}
+// -NaN < -inf < .. < -0 < +0 < .. < inf < NaN as integers.
+FN int total_order_f32(float a) {
+  int b = floatBitsToInt(a);
+  return b < 0 ? b ^ 0x7fffffff : b;
+}
+FN bool compare_total_eq_f32(float a, float b) {
+  return total_order_f32(a) == total_order_f32(b);
+}
+FN bool compare_total_ne_f32(float a, float b) {
+  return total_order_f32(a) != total_order_f32(b);
+}
+FN bool compare_total_ge_f32(float a, float b) {
+  return total_order_f32(a) >= total_order_f32(b);
+}
+FN bool compare_total_gt_f32(float a, float b) {
+  return total_order_f32(a) > total_order_f32(b);
+}
+FN bool compare_total_le_f32(float a, float b) {
+  return total_order_f32(a) <= total_order_f32(b);
+}
+FN bool compare_total_lt_f32(float a, float b) {
+  return total_order_f32(a) < total_order_f32(b);
+}
+FN F real_f32(float a) {
+  return a;
+}
+FN F imag_f32(float a) {
+  return 0.0f;
+}
+FN vec2 complex_f32(float re, float im) {
+  return vec2(re, im);
+}

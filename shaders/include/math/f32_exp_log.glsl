@@ -1,0 +1,338 @@
+// f32 exponentials, logarithms, hyperbolic functions and powers. Method: every function is a sum hi + lo of two floats good to
+// about 2^-29 or better, rounded once by scale_f32 or by the last addition: at most 1 ulp (docs/accuracy.md has what was
+// measured). Polynomials are Chebyshev fits of the series' remainders.
+
+// k = round((xh + xl) / ln 2); result + rl = xh + xl - k ln 2, |result| <= 0.35. |xh| < 200.
+FN F reduce_ln2_f32(float xh, float xl, OUT(int) k, OUT(float) rl) {
+  F n = floor(xh * 1.44269502f + 0.5f);
+  k = int(n);
+  F h = xh - n * 0.693145752f;
+  return fast_two_sum_f32(h, xl - n * 1.42860677e-06f, rl);
+}
+// (e^r - 1 - r - r^2/2) / r^3, 2^-26.9 absolute.
+FN F exp_tail_f32(float r) {
+  F p = 0.166666672f + r * (0.0416665561f + r * (0.00833332073f + r * (0.0013926191f + r * 0.000198827067f)));
+  return p;
+}
+// e^(r + rl) - 1 = result + lo, about 2^-30 relative, for |r| <= 0.36.
+FN F expm1_reduced_f32(float r, float rl, OUT(float) lo) {
+  F e;
+  F q = two_prod_f32(r, r, e);
+  F t = (0.5f * e + q * r * exp_tail_f32(r)) + (rl + r * rl);
+  F d;
+  F h = fast_two_sum_f32(r, 0.5f * q, d);
+  return fast_two_sum_f32(h, d + t, lo);
+}
+// e^(xh + xl) = (result + lo) * 2^k, about 2^-28; the argument is held within +-200.
+FN F exp_parts_f32(float xh, float xl, OUT(int) k, OUT(float) lo) {
+  F c = xh > 200.0f ? 200.0f : (xh < -200.0f ? -200.0f : xh);
+  F rl;
+  F r = reduce_ln2_f32(c, xl, k, rl);
+  F p = rl + r * r * (0.5f + r * exp_tail_f32(r));
+  F e;
+  F s = fast_two_sum_f32(1.0f, r, e);
+  return fast_two_sum_f32(s, e + p, lo);
+}
+// <= 1 ulp.
+FN F exponential_f32(float x) {
+  int k;
+  F lo;
+  F hi = exp_parts_f32(x, 0.0f, k, lo);
+  F r = scale_f32(hi, lo, k);
+  return is_nan_f32(x) ? nan_f32() : r;
+}
+// For x in [-40, 200]: e^x = 2^k a, a = ah + al, and e^x - 1 = 2^k (result + lo), both about 2^-29 relative.
+FN F expm1_parts_f32(float x, OUT(int) k, OUT(float) ah, OUT(float) al, OUT(float) lo) {
+  F rl;
+  F r = reduce_ln2_f32(x, 0.0f, k, rl);
+  F pl;
+  F p = expm1_reduced_f32(r, rl, pl);
+  F e;
+  F a = fast_two_sum_f32(1.0f, p, e);
+  ah = fast_two_sum_f32(a, e + pl, al);
+  F u = k > 60 ? 0.0f : pow2_f32(-k);
+  F d;
+  F c = two_sum_f32(1.0f, -u, d);
+  F g;
+  F s = two_sum_f32(c, p, g);
+  return fast_two_sum_f32(s, g + (d + pl), lo);
+}
+// <= 1 ulp.
+FN F exponential_minus_one_f32(float x) {
+  F c = x > 200.0f ? 200.0f : (x > -20.0f ? x : -20.0f);
+  int k;
+  F ah;
+  F al;
+  F lo;
+  F hi = expm1_parts_f32(c, k, ah, al, lo);
+  F r = scale_f32(hi, lo, k);
+  bool tiny = magnitude_f32(x) < 9.31322575e-10f;
+  return is_nan_f32(x) ? nan_f32() : (tiny ? x : r);
+}
+// 1 / (1 + e^-x); with z = e^-|x| = 2^k zh: 1 / (1 + z) or z / (1 + z). <= 1 ulp.
+FN F logistic_f32(float x) {
+  int k;
+  F zl;
+  F zh = exp_parts_f32(-magnitude_f32(x), 0.0f, k, zl);
+  F u = k < -60 ? 0.0f : pow2_f32(k);
+  F dl;
+  F dh = fast_two_sum_f32(1.0f, zh * u, dl);
+  bool negative = is_negative_f32(x);
+  F lo;
+  F hi = div_dd_f32(negative ? zh : 1.0f, negative ? zl : 0.0f, dh, dl + zl * u, lo);
+  F r = scale_f32(hi, lo, negative ? k : 0);
+  return is_nan_f32(x) ? nan_f32() : r;
+}
+// e / (e + 2) with e = e^(2|x|) - 1. <= 1 ulp.
+FN F tanh_f32(float x) {
+  F m = magnitude_f32(x);
+  F c = m < 10.0f ? m : 10.0f;
+  int k;
+  F ah;
+  F al;
+  F lo;
+  F hi = expm1_parts_f32(c + c, k, ah, al, lo);
+  F u = pow2_f32(1 - k);
+  F dl;
+  F dh = two_sum_f32(hi, u, dl);
+  F ql;
+  F qh = div_dd_f32(hi, lo, dh, dl + lo, ql);
+  F r = qh + ql;
+  return is_nan_f32(x) ? nan_f32() : (m < 9.31322575e-10f ? x : copysign_f32(r, x));
+}
+// (e + e / (e + 1)) / 2 with e = e^|x| - 1. <= 1 ulp.
+FN F sinh_f32(float x) {
+  F m = magnitude_f32(x);
+  F c = m < 100.0f ? m : 100.0f;
+  int k;
+  F ah;
+  F al;
+  F lo;
+  F hi = expm1_parts_f32(c, k, ah, al, lo);
+  F ql;
+  F qh = div_dd_f32(hi, lo, ah, al, ql);
+  F u = k > 60 ? 0.0f : pow2_f32(-k);
+  F sl;
+  F sh = add_dd_f32(hi, lo, qh * u, ql * u, sl);
+  F r = copysign_f32(scale_f32(sh, sl, k - 1), x);
+  return is_nan_f32(x) ? nan_f32() : (m < 9.31322575e-10f ? x : r);
+}
+// (e^|x| + e^-|x|) / 2. <= 1 ulp.
+FN F cosh_f32(float x) {
+  F m = magnitude_f32(x);
+  F c = m < 100.0f ? m : 100.0f;
+  int k;
+  F al;
+  F ah = exp_parts_f32(c, 0.0f, k, al);
+  F ql;
+  F qh = div_dd_f32(1.0f, 0.0f, ah, al, ql);
+  F u = k > 30 ? 0.0f : pow2_f32(-2 * k);
+  F sl;
+  F sh = add_dd_f32(ah, al, qh * u, ql * u, sl);
+  F r = scale_f32(sh, sl, k - 1);
+  return is_nan_f32(x) ? nan_f32() : r;
+}
+
+// (2 atanh(s) - 2 s) / s^3 for z = s^2 <= 0.0295, 2^-29.7.
+FN F log_tail_f32(float z) {
+  F p = 0.666666687f + z * (0.400001228f + z * (0.285508126f + z * 0.233306959f));
+  return p;
+}
+// k ln 2 + log(1 + f + fl) = result + lo for 1 + f in [0.7, 1.42]: 2 atanh(s), s = f / (2 + f). About 2^-29 relative.
+FN F log_reduced_f32(float f, float fl, int k, OUT(float) lo) {
+  F dl;
+  F dh = fast_two_sum_f32(2.0f, f, dl);
+  F sl;
+  F s = div_dd_f32(f, fl, dh, dl + fl, sl);
+  F z = s * s;
+  F n = float(k);
+  F e;
+  F h = fast_two_sum_f32(n * 0.693145752f, s + s, e);
+  F t = e + (sl + sl) + z * s * log_tail_f32(z) + n * 1.42860677e-06f;
+  return fast_two_sum_f32(h, t, lo);
+}
+// The same to about 2^-35, for powers: the cubic term in two floats as well.
+FN F log_precise_f32(float f, float fl, int k, OUT(float) lo) {
+  F dl;
+  F dh = fast_two_sum_f32(2.0f, f, dl);
+  F sl;
+  F s = div_dd_f32(f, fl, dh, dl + fl, sl);
+  F zl;
+  F z = mul_dd_f32(s, sl, s, sl, zl);
+  F cl;
+  F c = mul_dd_f32(z, zl, s, sl, cl);
+  F q = z * (0.400000155f + z * (0.285622329f + z * 0.230483234f));
+  F tl;
+  F t = mul_dd_f32(c, cl, 0.666666687f, q - 1.98682155e-08f, tl);
+  F n = float(k);
+  F e;
+  F h = fast_two_sum_f32(n * 0.693145752f, s + s, e);
+  F d;
+  F g = two_sum_f32(h, t, d);
+  F rest = d + (e + (tl + (sl + sl))) + (n * 1.42860677e-06f + n * 5.49792315e-14f);
+  return fast_two_sum_f32(g, rest, lo);
+}
+// The significand of x in [0.707, 1.414] less 1, and its exponent; x > 0 and finite.
+FN F log_split_f32(float x, OUT(int) k) {
+  int e;
+  F m = frexp_f32(x, e);
+  bool high = m > 1.41421354f;
+  k = high ? e + 1 : e;
+  return (high ? 0.5f * m : m) - 1.0f;
+}
+// log(1 + xh + xl) = result + lo for 1 + xh + xl > 0, xh < 2^60; extra is added to the exponent. About 2^-29 relative.
+FN F log1p_dd_f32(float xh, float xl, OUT(float) lo) {
+  F e;
+  F u = two_sum_f32(1.0f, xh, e);
+  int k;
+  F f = log_split_f32(u, k);
+  F s = k > 60 ? 0.0f : pow2_f32(-k);
+  F gl;
+  F g = two_sum_f32(f, (e + xl) * s, gl);
+  return log_reduced_f32(g, gl, k, lo);
+}
+// What log gives at 0, at infinity, below 0 and for NaN; r elsewhere.
+FN F log_special_f32(float x, float r) {
+  F s = x == 0.0f ? -inf_f32() : (x < 0.0f || is_nan_f32(x) ? nan_f32() : r);
+  return x == inf_f32() ? x : s;
+}
+// <= 1 ulp.
+FN F log_f32(float x) {
+  bool ok = x > 0.0f && x < inf_f32();
+  int k;
+  F f = log_split_f32(ok ? x : 1.0f, k);
+  F lo;
+  F hi = log_reduced_f32(f, 0.0f, k, lo);
+  F r = hi + lo;
+  return ok ? r : log_special_f32(x, r);
+}
+// <= 1 ulp.
+FN F log_plus_one_f32(float x) {
+  bool tiny = magnitude_f32(x) < 9.31322575e-10f;
+  bool huge = x > 1e18f;
+  bool ok = x > -1.0f && x < inf_f32() && !tiny;
+  F c = ok ? x : 1.0f;
+  F e;
+  F u = huge ? c : two_sum_f32(1.0f, c, e);
+  e = huge ? 0.0f : e;
+  int k;
+  F f = log_split_f32(u, k);
+  F gl;
+  F g = two_sum_f32(f, e * (huge ? 0.0f : pow2_f32(-k)), gl);
+  F lo;
+  F hi = log_reduced_f32(g, gl, k, lo);
+  F r = hi + lo;
+  return ok ? r : (tiny ? x : log_special_f32(x == -1.0f ? 0.0f : x, r));
+}
+// log(x + sqrt(x^2 + 1)) = log(1 + (x + x^2 / (1 + sqrt(x^2 + 1)))); beyond 2^30, log(2x). <= 1 ulp.
+FN F asinh_f32(float x) {
+  F m = magnitude_f32(x);
+  bool big = m > 1.07374182e9f;
+  bool tiny = m < 9.31322575e-10f;
+  F c = big || tiny || is_nan_f32(x) ? 1.0f : m;
+  F wl;
+  F w = two_prod_f32(c, c, wl);
+  F zl;
+  F z = add_dd_f32(1.0f, 0.0f, w, wl, zl);
+  F sl;
+  F s = sqrt_dd_f32(z, zl, sl);
+  F dl;
+  F d = add_dd_f32(1.0f, 0.0f, s, sl, dl);
+  F ql;
+  F q = div_dd_f32(w, wl, d, dl, ql);
+  F tl;
+  F t = add_dd_f32(c, 0.0f, q, ql, tl);
+  F lo;
+  F hi = log1p_dd_f32(t, tl, lo);
+  F r = hi + lo;
+  int k;
+  F f = log_split_f32(big && is_finite_f32(x) ? m : 1.0f, k);
+  F bl;
+  F bh = log_reduced_f32(f, 0.0f, k + 1, bl);
+  F b = is_inf_f32(x) ? m : bh + bl;
+  F v = copysign_f32(big ? b : r, x);
+  return is_nan_f32(x) ? nan_f32() : (tiny ? x : v);
+}
+// log(1 + (t + sqrt(t (t + 2)))), t = x - 1; beyond 2^30, log(2x). <= 1 ulp.
+FN F acosh_f32(float x) {
+  bool big = x > 1.07374182e9f;
+  bool ok = x >= 1.0f && !big;
+  F tl;
+  F t = two_sum_f32(ok ? x : 1.0f, -1.0f, tl);
+  F ul;
+  F u = add_dd_f32(t, tl, 2.0f, 0.0f, ul);
+  F pl;
+  F p = mul_dd_f32(t, tl, u, ul, pl);
+  F sl;
+  F s = sqrt_dd_f32(p, pl, sl);
+  F vl;
+  F v = add_dd_f32(t, tl, s, sl, vl);
+  F lo;
+  F hi = log1p_dd_f32(v, vl, lo);
+  F r = hi + lo;
+  int k;
+  F f = log_split_f32(big && is_finite_f32(x) ? x : 1.0f, k);
+  F bl;
+  F bh = log_reduced_f32(f, 0.0f, k + 1, bl);
+  F b = is_inf_f32(x) ? x : bh + bl;
+  return ok ? r : (big ? b : nan_f32());
+}
+// log(1 + 2x / (1 - x)) / 2. <= 1 ulp.
+FN F atanh_f32(float x) {
+  F m = magnitude_f32(x);
+  bool tiny = m < 9.31322575e-10f;
+  bool ok = m < 1.0f && !tiny;
+  F c = ok ? m : 0.5f;
+  F dl;
+  F d = two_sum_f32(1.0f, -c, dl);
+  F ql;
+  F q = div_dd_f32(c + c, 0.0f, d, dl, ql);
+  F lo;
+  F hi = log1p_dd_f32(q, ql, lo);
+  F r = copysign_f32(0.5f * (hi + lo), x);
+  return ok ? r : (tiny ? x : (m == 1.0f ? copysign_f32(inf_f32(), x) : nan_f32()));
+}
+// 0: y is no integer; 1: an odd integer; 2: an even one (every number of 2^24 or more).
+FN int integer_kind_f32(float y) {
+  F m = magnitude_f32(y);
+  F h = 0.5f * m;
+  bool whole = floor(m) == m;
+  bool even = floor(h) == h;
+  return m >= 16777216.0f ? 2 : (whole ? (even ? 2 : 1) : 0);
+}
+// |x|^y for finite x other than 0 and finite y: e^(y log|x|) with the logarithm to 2^-35. <= 1 ulp.
+FN F power_magnitude_f32(float x, float y) {
+  int k;
+  F f = log_split_f32(x, k);
+  F ll;
+  F l = log_precise_f32(f, 0.0f, k, ll);
+  // |y| beyond 2^36 sends every |x| but 1 to 0 or infinity, and 2^-40 sends all to 1.
+  F m = magnitude_f32(y);
+  F c = copysign_f32(m > 6.87194767e10f ? 6.87194767e10f : (m < 9.09494702e-13f ? 0.0f : m), y);
+  F pl;
+  F p = mul_dd_f32(c, 0.0f, l, ll, pl);
+  bool outside = magnitude_f32(p) > 200.0f;
+  F rl;
+  int e;
+  F r = reduce_ln2_f32(outside ? copysign_f32(200.0f, p) : p, outside ? 0.0f : pl, e, rl);
+  F ql;
+  F q = expm1_reduced_f32(r, rl, ql);
+  F d;
+  F s = fast_two_sum_f32(1.0f, q, d);
+  return scale_f32(s, d + ql, e);
+}
+// C99 Annex F's special values: 1 for y = 0 and for x = 1, and for x = -1 with infinite y. <= 1 ulp.
+FN F power_f32(float x, float y) {
+  F m = magnitude_f32(x);
+  int kind = integer_kind_f32(y);
+  bool regular = m > 0.0f && is_finite_f32(x) && is_finite_f32(y);
+  F r = power_magnitude_f32(regular ? m : 1.0f, regular ? y : 0.0f);
+  // 0, infinity and infinite y: towards 0 or infinity.
+  bool grows = is_inf_f32(y) ? (m > 1.0f) != (y < 0.0f) : (m > 1.0f) == (y > 0.0f);
+  F limit = is_inf_f32(y) && m == 1.0f ? 1.0f : (grows ? inf_f32() : 0.0f);
+  F v = regular ? r : limit;
+  F sign = kind == 1 && is_negative_f32(x) ? negate_f32(v) : v;
+  bool nan = is_nan_f32(x) || is_nan_f32(y) || (x < 0.0f && is_finite_f32(x) && kind == 0 && is_finite_f32(y));
+  bool one = y == 0.0f || x == 1.0f;
+  return one ? 1.0f : (nan ? nan_f32() : sign);
+}

@@ -1,0 +1,230 @@
+// Floats narrower than 32 bits, carried in f32: rounding to the nearest representable value (ties to even, as
+// core/float_formats.h has overflow and NaN), storage bits in and out, all in integers. Correctly rounded, exact.
+
+// a rounded to a significand of mantissa_bits + 1 bits whose last place weighs at least 2^(least - mantissa_bits); over where
+// the magnitude then exceeds greatest; the sign of zero kept. least >= -30.
+FN F round_narrow_f32(float a, int mantissa_bits, int least, float greatest, float over) {
+  uint b = floatBitsToUint(a);
+  int e = int((b >> 23) & 0xffu);
+  int below = least + 127 - e;
+  int drop = 23 - mantissa_bits + (below > 0 ? below : 0);
+  bool none = drop > 24;
+  uint d = uint(none ? 24 : drop);
+  uint m = (b & 0x007fffffu) | 0x00800000u;
+  uint r = ((m + ((1u << (d - 1u)) - 1u + ((m >> d) & 1u))) >> d) << d;
+  F v = none ? 0.0f : float(r) * pow2_f32(e > 250 ? 127 : (e < 30 ? -126 : e - 150));
+  F c = v > greatest || e > 250 ? over : v;
+  return is_nan_f32(a) ? nan_f32() : copysign_f32(c, is_nan_f32(c) ? 1.0f : a);
+}
+// The value of a magnitude's bits.
+FN F decode_narrow_f32(uint magnitude, int mantissa_bits, int bias) {
+  uint e = magnitude >> uint(mantissa_bits);
+  F normal = uintBitsToFloat((magnitude << uint(23 - mantissa_bits)) + (uint(127 - bias) << 23));
+  F small = float(magnitude) * pow2_f32(1 - bias - mantissa_bits);
+  return e == 0u ? small : normal;
+}
+// The magnitude's bits of a representable finite value.
+FN uint encode_narrow_f32(float a, int mantissa_bits, int bias) {
+  uint b = floatBitsToUint(a) & 0x7fffffffu;
+  uint normal = (b >> uint(23 - mantissa_bits)) - (uint(127 - bias) << uint(mantissa_bits));
+  uint small = uint(uintBitsToFloat(b) * pow2_f32(bias + mantissa_bits - 1));
+  return int(b >> 23) - 127 < 1 - bias ? small : normal;
+}
+
+FN F round_f16(float a) {
+  return round_narrow_f32(a, 10, -14, 65504.0f, inf_f32());
+}
+FN F decode_f16(uint bits) {
+  uint m = bits & 0x7fffu;
+  F v = decode_narrow_f32(m, 10, 15);
+  F s = m < 0x7c00u ? v : (m == 0x7c00u ? inf_f32() : nan_f32());
+  return is_nan_f32(s) ? s : uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x8000u) << 16));
+}
+// Rounds first, so any f32 may be given.
+FN uint encode_f16(float a) {
+  F r = round_f16(a);
+  uint sign = (floatBitsToUint(r) >> 31) << 15;
+  bool special = !is_finite_f32(r);
+  uint m = encode_narrow_f32(special ? 0.0f : r, 10, 15);
+  uint nan = ((floatBitsToUint(a) >> 31) << 15) | 0x7e00u;
+  uint inf = sign | 0x7c00u;
+  return is_nan_f32(r) ? nan : (special ? inf : sign | m);
+}
+FN F round_f8e5m2(float a) {
+  return round_narrow_f32(a, 2, -14, 57344.0f, inf_f32());
+}
+FN F decode_f8e5m2(uint bits) {
+  uint m = bits & 0x7fu;
+  F v = decode_narrow_f32(m, 2, 15);
+  F s = m < 0x7cu ? v : (m == 0x7cu ? inf_f32() : nan_f32());
+  return is_nan_f32(s) ? s : uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x80u) << 24));
+}
+// Rounds first, so any f32 may be given.
+FN uint encode_f8e5m2(float a) {
+  F r = round_f8e5m2(a);
+  uint sign = (floatBitsToUint(r) >> 31) << 7;
+  bool special = !is_finite_f32(r);
+  uint m = encode_narrow_f32(special ? 0.0f : r, 2, 15);
+  uint nan = ((floatBitsToUint(a) >> 31) << 7) | 0x7eu;
+  uint inf = sign | 0x7cu;
+  return is_nan_f32(r) ? nan : (special ? inf : sign | m);
+}
+FN F round_f8e4m3(float a) {
+  return round_narrow_f32(a, 3, -6, 240.0f, inf_f32());
+}
+FN F decode_f8e4m3(uint bits) {
+  uint m = bits & 0x7fu;
+  F v = decode_narrow_f32(m, 3, 7);
+  F s = m < 0x78u ? v : (m == 0x78u ? inf_f32() : nan_f32());
+  return is_nan_f32(s) ? s : uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x80u) << 24));
+}
+// Rounds first, so any f32 may be given.
+FN uint encode_f8e4m3(float a) {
+  F r = round_f8e4m3(a);
+  uint sign = (floatBitsToUint(r) >> 31) << 7;
+  bool special = !is_finite_f32(r);
+  uint m = encode_narrow_f32(special ? 0.0f : r, 3, 7);
+  uint nan = ((floatBitsToUint(a) >> 31) << 7) | 0x7cu;
+  uint inf = sign | 0x78u;
+  return is_nan_f32(r) ? nan : (special ? inf : sign | m);
+}
+FN F round_f8e3m4(float a) {
+  return round_narrow_f32(a, 4, -2, 15.5f, inf_f32());
+}
+FN F decode_f8e3m4(uint bits) {
+  uint m = bits & 0x7fu;
+  F v = decode_narrow_f32(m, 4, 3);
+  F s = m < 0x70u ? v : (m == 0x70u ? inf_f32() : nan_f32());
+  return is_nan_f32(s) ? s : uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x80u) << 24));
+}
+// Rounds first, so any f32 may be given.
+FN uint encode_f8e3m4(float a) {
+  F r = round_f8e3m4(a);
+  uint sign = (floatBitsToUint(r) >> 31) << 7;
+  bool special = !is_finite_f32(r);
+  uint m = encode_narrow_f32(special ? 0.0f : r, 4, 3);
+  uint nan = ((floatBitsToUint(a) >> 31) << 7) | 0x78u;
+  uint inf = sign | 0x70u;
+  return is_nan_f32(r) ? nan : (special ? inf : sign | m);
+}
+FN F round_f8e4m3fn(float a) {
+  return round_narrow_f32(a, 3, -6, 448.0f, nan_f32());
+}
+FN F decode_f8e4m3fn(uint bits) {
+  uint m = bits & 0x7fu;
+  F v = decode_narrow_f32(m, 3, 7);
+  F s = m == 0x7fu ? nan_f32() : v;
+  return is_nan_f32(s) ? s : uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x80u) << 24));
+}
+// Rounds first, so any f32 may be given.
+FN uint encode_f8e4m3fn(float a) {
+  F r = round_f8e4m3fn(a);
+  uint sign = (floatBitsToUint(r) >> 31) << 7;
+  bool special = !is_finite_f32(r);
+  uint m = encode_narrow_f32(special ? 0.0f : r, 3, 7);
+  uint nan = ((floatBitsToUint(a) >> 31) << 7) | 0x7fu;
+  return special ? nan : sign | m;
+}
+FN F round_f8e4m3b11fnuz(float a) {
+  F r = round_narrow_f32(a, 3, -10, 30.0f, nan_f32());
+  return r == 0.0f ? 0.0f : r;
+}
+FN F decode_f8e4m3b11fnuz(uint bits) {
+  uint m = bits & 0x7fu;
+  F v = decode_narrow_f32(m, 3, 11);
+  F s = (bits & 0xffu) == 0x80u ? nan_f32() : v;
+  return is_nan_f32(s) ? s : uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x80u) << 24));
+}
+// Rounds first, so any f32 may be given.
+FN uint encode_f8e4m3b11fnuz(float a) {
+  F r = round_f8e4m3b11fnuz(a);
+  uint sign = (floatBitsToUint(r) >> 31) << 7;
+  bool special = !is_finite_f32(r);
+  uint m = encode_narrow_f32(special ? 0.0f : r, 3, 11);
+  return special ? 0x80u : sign | m;
+}
+FN F round_f8e4m3fnuz(float a) {
+  F r = round_narrow_f32(a, 3, -7, 240.0f, nan_f32());
+  return r == 0.0f ? 0.0f : r;
+}
+FN F decode_f8e4m3fnuz(uint bits) {
+  uint m = bits & 0x7fu;
+  F v = decode_narrow_f32(m, 3, 8);
+  F s = (bits & 0xffu) == 0x80u ? nan_f32() : v;
+  return is_nan_f32(s) ? s : uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x80u) << 24));
+}
+// Rounds first, so any f32 may be given.
+FN uint encode_f8e4m3fnuz(float a) {
+  F r = round_f8e4m3fnuz(a);
+  uint sign = (floatBitsToUint(r) >> 31) << 7;
+  bool special = !is_finite_f32(r);
+  uint m = encode_narrow_f32(special ? 0.0f : r, 3, 8);
+  return special ? 0x80u : sign | m;
+}
+FN F round_f8e5m2fnuz(float a) {
+  F r = round_narrow_f32(a, 2, -15, 57344.0f, nan_f32());
+  return r == 0.0f ? 0.0f : r;
+}
+FN F decode_f8e5m2fnuz(uint bits) {
+  uint m = bits & 0x7fu;
+  F v = decode_narrow_f32(m, 2, 16);
+  F s = (bits & 0xffu) == 0x80u ? nan_f32() : v;
+  return is_nan_f32(s) ? s : uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x80u) << 24));
+}
+// Rounds first, so any f32 may be given.
+FN uint encode_f8e5m2fnuz(float a) {
+  F r = round_f8e5m2fnuz(a);
+  uint sign = (floatBitsToUint(r) >> 31) << 7;
+  bool special = !is_finite_f32(r);
+  uint m = encode_narrow_f32(special ? 0.0f : r, 2, 16);
+  return special ? 0x80u : sign | m;
+}
+FN F round_f4e2m1fn(float a) {
+  F r = round_narrow_f32(a, 1, 0, 6.0f, 6.0f);
+  return is_nan_f32(a) ? uintBitsToFloat(0x80000000u) : r;
+}
+FN F decode_f4e2m1fn(uint bits) {
+  uint m = bits & 0x7u;
+  F v = decode_narrow_f32(m, 1, 1);
+  F s = v;
+  return uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x8u) << 28));
+}
+// Rounds first, so any f32 may be given.
+FN uint encode_f4e2m1fn(float a) {
+  F r = round_f4e2m1fn(a);
+  uint sign = (floatBitsToUint(r) >> 31) << 3;
+  return sign | encode_narrow_f32(r, 1, 1);
+}
+// bf16 is the upper half of an f32, denormals included.
+FN F round_bf16(float a) {
+  uint b = floatBitsToUint(a);
+  uint r = (b + 0x7fffu + ((b >> 16) & 1u)) & 0xffff0000u;
+  return is_nan_f32(a) ? nan_f32() : uintBitsToFloat(r);
+}
+FN F decode_bf16(uint bits) {
+  return uintBitsToFloat(bits << 16);
+}
+// Rounds first, so any f32 may be given. NaN keeps its sign and becomes quiet without payload.
+FN uint encode_bf16(float a) {
+  uint b = floatBitsToUint(a);
+  uint r = (b + 0x7fffu + ((b >> 16) & 1u)) >> 16;
+  return is_nan_f32(a) ? ((b >> 31) << 15) | 0x7fc0u : r;
+}
+// f8e8m0fnu is 2^(bits - 127): no sign, no zero, 0xff is NaN; ties go to the even encoding.
+FN uint encode_f8e8m0fnu(float a) {
+  uint b = floatBitsToUint(a);
+  // The f32 exponent rounded by the significand; denormals lie between 2^-149 and 2^-126, and 2^-127 has encoding 0.
+  uint m = b & 0x007fffffu;
+  uint e = b >> 23;
+  uint up = m > 0x00400000u || (m == 0x00400000u && (e & 1u) != 0u) ? 1u : 0u;
+  uint r = e == 0u ? (m > 0x00600000u ? 1u : 0u) : e + up;
+  bool bad = b > 0x80000000u || (b & 0x7fffffffu) >= 0x7f800000u;
+  return bad || r > 254u ? 0xffu : (b == 0x80000000u ? 0u : r);
+}
+FN F decode_f8e8m0fnu(uint bits) {
+  uint e = bits & 0xffu;
+  return e == 0xffu ? nan_f32() : uintBitsToFloat(e == 0u ? 0x00400000u : e << 23);
+}
+FN F round_f8e8m0fnu(float a) {
+  return decode_f8e8m0fnu(encode_f8e8m0fnu(a));
+}
