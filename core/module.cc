@@ -18,7 +18,9 @@ std::string Uniquify(std::string wanted, std::unordered_set<std::string>& names,
 
 }  // namespace
 
-bool HasSideEffect(const Instruction& instruction) {
+namespace {
+
+bool HasOwnSideEffect(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kInfeed:
     case Opcode::kOutfeed:
@@ -38,11 +40,24 @@ bool HasSideEffect(const Instruction& instruction) {
     case Opcode::kCustomCall:
       return instruction.attributes<CustomCallAttributes>().custom_call_has_side_effect;
     default:
-      break;
+      return false;
   }
-  for (const Computation* called : instruction.called()) {
-    for (const auto& inner : called->instructions()) {
-      if (HasSideEffect(*inner)) return true;
+}
+
+}  // namespace
+
+bool HasSideEffect(const Instruction& instruction) {
+  if (HasOwnSideEffect(instruction)) return true;
+  // Each computation once: a chain of computations that call each other twice would take exponential time.
+  std::unordered_set<const Computation*> seen;
+  std::vector<const Computation*> work(instruction.called().begin(), instruction.called().end());
+  while (!work.empty()) {
+    const Computation* computation = work.back();
+    work.pop_back();
+    if (!seen.insert(computation).second) continue;
+    for (const auto& inner : computation->instructions()) {
+      if (HasOwnSideEffect(*inner)) return true;
+      work.insert(work.end(), inner->called().begin(), inner->called().end());
     }
   }
   return false;

@@ -1,0 +1,17 @@
+// Common subexpression elimination.
+#pragma once
+
+#include "core/module.h"
+
+namespace vxla {
+
+// Within each computation, instructions of equal opcode, shape, layout, operands, attributes and (by structure) called
+// computations become the first of them; constants are compared by value. Left alone: side effects, collectives,
+// transfers, asynchronous pairs, opt-barrier (it exists to keep copies apart) and whatever has control predecessors.
+// Returns whether anything was replaced; the replaced instructions are removed.
+bool EliminateCommonSubexpressions(Module& module);
+
+// Whether two computations compute the same by structure; names and locations do not count.
+bool SameStructure(const Computation& a, const Computation& b);
+
+}  // namespace vxla

@@ -1,0 +1,14 @@
+#include "core/passes/dce.h"
+
+namespace vxla {
+
+bool RemoveDeadCode(Module& module) {
+  const size_t before = module.computations().size();
+  module.RemoveUnusedComputations();
+  bool changed = false;
+  for (const auto& computation : module.computations()) changed |= computation->RemoveDead() > 0;
+  if (changed) module.RemoveUnusedComputations();  // what only dead instructions called
+  return changed || module.computations().size() != before;
+}
+
+}  // namespace vxla

@@ -1,0 +1,12 @@
+// Dead code elimination.
+#pragma once
+
+#include "core/module.h"
+
+namespace vxla {
+
+// Removes instructions that no root and no side effect needs, then computations that the entry does not reach.
+// Parameters stay. Returns whether anything went.
+bool RemoveDeadCode(Module& module);
+
+}  // namespace vxla
