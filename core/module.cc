@@ -102,6 +102,11 @@ Instruction* Computation::InsertBefore(const Instruction* position, std::unique_
   return instructions_.insert(at, std::move(instruction))->get();
 }
 
+void Computation::Rename(Instruction* instruction, std::string name) {
+  names_.erase(instruction->name_);
+  instruction->name_ = UniqueName(std::move(name));
+}
+
 void Computation::Remove(Instruction* instruction) {
   VXLA_CHECK(instruction->users_.empty() && instruction != root_, "the instruction is in use");
   for (Instruction* operand : instruction->operands_) operand->RemoveUser(instruction);
@@ -193,6 +198,11 @@ Computation* Module::AddComputation(std::unique_ptr<Computation> computation) {
   computation->module_ = this;
   computations_.push_back(std::move(computation));
   return computations_.back().get();
+}
+
+void Module::Rename(Computation* computation, std::string name) {
+  names_.erase(computation->name());
+  computation->set_name(Uniquify(std::move(name), names_, next_suffix_));
 }
 
 void Module::RemoveUnusedComputations() {

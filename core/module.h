@@ -30,6 +30,8 @@ class Computation {
   Instruction* Add(std::unique_ptr<Instruction> instruction);
   Instruction* Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands = {}, Attributes attributes = NoAttributes{},
                    std::vector<Computation*> called = {}, std::string name = {});
+  // Gives it another name, with a suffix if that is taken.
+  void Rename(Instruction* instruction, std::string name);
   // Inserts before `position` instead of at the end.
   Instruction* InsertBefore(const Instruction* position, std::unique_ptr<Instruction> instruction);
   // CHECKs that nothing uses it.
@@ -90,6 +92,7 @@ class Module {
   Computation* AddComputation(std::string name);
   // Appends one that was built apart from the module.
   Computation* AddComputation(std::unique_ptr<Computation> computation);
+  void Rename(Computation* computation, std::string name);
   // Computations that the entry does not reach go.
   void RemoveUnusedComputations();
   Computation* entry() const { return entry_; }
