@@ -1,0 +1,144 @@
+#include "core/literal_compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/attributes.h"
+#include "core/float_formats.h"
+
+namespace vxla {
+namespace {
+
+constexpr size_t kWorstKept = 5;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct PartDifference {
+  double ulp = 0, abs = 0, rel = 0;
+  bool same = true, agrees = true, nan = false;
+};
+
+PartDifference ComparePart(ElementType type, double actual, double expected, const Tolerance& tolerance) {
+  PartDifference d;
+  const bool actual_nan = std::isnan(actual), expected_nan = std::isnan(expected);
+  if (actual_nan && expected_nan) return d;
+  if (actual == expected && std::signbit(actual) == std::signbit(expected)) return d;
+  d.same = false;
+  if (actual_nan != expected_nan || std::isinf(actual) || std::isinf(expected)) {
+    d.nan = actual_nan != expected_nan;
+    d.agrees = actual == expected;
+    d.ulp = d.abs = d.rel = d.agrees ? 0 : kInfinity;
+    return d;
+  }
+  d.abs = std::fabs(actual - expected);
+  d.rel = d.abs == 0 ? 0 : expected == 0 ? kInfinity : d.abs / std::fabs(expected);
+  d.ulp = UlpDistance(type, actual, expected);
+  d.agrees = d.ulp <= tolerance.ulp || d.abs <= tolerance.atol + tolerance.rtol * std::fabs(expected);
+  return d;
+}
+
+PartDifference CompareElement(const Literal& actual, const Literal& expected, int64_t i, const Tolerance& tolerance) {
+  const ElementType type = expected.shape().element_type();
+  if (IsFloating(type)) return ComparePart(type, actual.GetDouble(i), expected.GetDouble(i), tolerance);
+  if (IsComplex(type)) {
+    const std::complex<double> a = actual.GetComplex(i), e = expected.GetComplex(i);
+    const PartDifference re = ComparePart(RealPart(type), a.real(), e.real(), tolerance);
+    const PartDifference im = ComparePart(RealPart(type), a.imag(), e.imag(), tolerance);
+    return {std::max(re.ulp, im.ulp), std::max(re.abs, im.abs), std::max(re.rel, im.rel), re.same && im.same,
+            re.agrees && im.agrees, re.nan || im.nan};
+  }
+  const int64_t a = actual.GetInt(i), e = expected.GetInt(i);
+  PartDifference d;
+  d.same = d.agrees = a == e;
+  if (d.same) return d;
+  d.abs = d.ulp = IsUnsigned(type) ? std::fabs(static_cast<double>(static_cast<uint64_t>(a)) - static_cast<double>(static_cast<uint64_t>(e)))
+                                   : std::fabs(static_cast<double>(a) - static_cast<double>(e));
+  d.rel = e == 0 ? kInfinity : d.abs / std::fabs(static_cast<double>(e));
+  return d;
+}
+
+void Record(Comparison& c, const PartDifference& d, const Literal& actual, const Literal& expected, int64_t i) {
+  if (d.same) return;
+  ++c.differing;
+  c.nan_mismatches += d.nan;
+  if (std::isfinite(d.ulp)) c.max_ulp = std::max(c.max_ulp, d.ulp);
+  if (std::isfinite(d.abs)) c.max_abs = std::max(c.max_abs, d.abs);
+  if (std::isfinite(d.rel)) c.max_rel = std::max(c.max_rel, d.rel);
+  ++c.buckets[std::ranges::upper_bound(kRelativeBuckets, d.rel) - kRelativeBuckets.begin()];
+  if (d.agrees) return;
+  ++c.mismatches;
+  auto worse = [](const ElementDifference& x, const ElementDifference& y) { return x.abs > y.abs; };
+  if (c.worst.size() == kWorstKept && !(d.abs > c.worst.back().abs)) return;
+  ElementDifference element{i, IndexToString(expected.shape(), i), ElementToString(actual, i), ElementToString(expected, i),
+                            d.ulp, d.abs, d.rel};
+  c.worst.insert(std::ranges::upper_bound(c.worst, element, worse), element);
+  if (c.worst.size() > kWorstKept) c.worst.pop_back();
+}
+
+}  // namespace
+
+double UlpDistance(ElementType type, double actual, double expected) {
+  if (actual == expected) return 0;
+  if (std::isnan(actual) || std::isnan(expected) || std::isinf(expected) || std::isinf(actual)) return kInfinity;
+  const FloatFormat& format = FormatOf(type);
+  int exponent = 0;
+  std::frexp(expected, &exponent);
+  const int unit = std::max(exponent - 1, 1 - format.bias) - format.mantissa_bits;
+  return std::ldexp(std::fabs(actual - expected), -unit);
+}
+
+Tolerance Tolerance::DefaultFor(const Literal& expected) {
+  const ElementType type = expected.shape().element_type();
+  if (!IsFloating(type) && !IsComplex(type)) return {};
+  double largest = 0;
+  for (int64_t i = 0; i < expected.element_count(); ++i) {
+    const std::complex<double> value = expected.GetComplex(i);
+    for (double part : {value.real(), value.imag()}) {
+      if (std::isfinite(part)) largest = std::max(largest, std::fabs(part));
+    }
+  }
+  const int bits = std::min(FormatOf(RealPart(type)).mantissa_bits, 23);
+  const double scale = std::ldexp(1.0, 23 - bits);
+  // Types with few bits: two of their ulps, which is more than f32's tolerance scaled would make sense for.
+  const double rtol = bits == 23 ? 1e-5 : std::min(1e-5 * scale, std::ldexp(2.0, -bits));
+  return {rtol, std::min(1e-6 * scale, std::ldexp(2.0, -bits)) * largest, 0};
+}
+
+std::string IndexToString(const Shape& shape, int64_t index) {
+  IntList multi(shape.rank());
+  for (int d = shape.rank() - 1; d >= 0; --d) {
+    multi[d] = index % shape.dimension(d);
+    index /= shape.dimension(d);
+  }
+  return JoinInts(multi);
+}
+
+std::string ElementToString(const Literal& literal, int64_t i) {
+  const ElementType type = literal.shape().element_type();
+  auto real = [&](double value) {
+    return BitWidth(RealPart(type)) > 32 ? fmt::format("{}", value) : fmt::format("{}", static_cast<float>(value));
+  };
+  if (type == ElementType::kPred) return literal.GetInt(i) != 0 ? "true" : "false";
+  if (IsUnsigned(type)) return fmt::format("{}", static_cast<uint64_t>(literal.GetInt(i)));
+  if (IsSigned(type)) return fmt::format("{}", literal.GetInt(i));
+  if (IsComplex(type)) {
+    const std::complex<double> value = literal.GetComplex(i);
+    return fmt::format("({}, {})", real(value.real()), real(value.imag()));
+  }
+  return real(literal.GetDouble(i));
+}
+
+Comparison Compare(const Literal& actual, const Literal& expected, const Tolerance& tolerance) {
+  Comparison comparison;
+  comparison.shapes_match = Compatible(actual.shape(), expected.shape());
+  comparison.elements = expected.element_count();
+  if (!comparison.shapes_match) return comparison;
+  for (int64_t i = 0; i < comparison.elements; ++i) {
+    Record(comparison, CompareElement(actual, expected, i, tolerance), actual, expected, i);
+  }
+  return comparison;
+}
+
+}  // namespace vxla

@@ -1,0 +1,57 @@
+// Compare: where two values differ, by how much, and whether that is within a tolerance.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/literal.h"
+
+namespace vxla {
+
+// An element agrees when it is within `ulp` OR within atol + rtol * |expected|. NaN equals NaN; infinities must match;
+// complex numbers are compared part by part; integers and pred must be equal whatever the tolerance.
+struct Tolerance {
+  double rtol = 0;
+  double atol = 0;
+  double ulp = 0;
+  // The default of `vxla diff`: rtol 1e-5 and atol 1e-6 of the largest finite expected magnitude (scaled up for types that
+  // have fewer bits than f32: the same number of their own ulps).
+  static Tolerance DefaultFor(const Literal& expected);
+};
+
+struct ElementDifference {
+  int64_t index = 0;     // row-major
+  std::string where;     // "3,5"
+  std::string actual, expected;
+  double ulp = 0, abs = 0, rel = 0;
+};
+
+// Bounds of the buckets of relative errors: below 1e-7, 1e-6 ... and the rest.
+inline constexpr std::array<double, 6> kRelativeBuckets = {1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2};
+
+struct Comparison {
+  bool shapes_match = true;
+  int64_t elements = 0;
+  int64_t mismatches = 0;      // outside the tolerance
+  int64_t nan_mismatches = 0;  // NaN on one side only
+  int64_t differing = 0;       // not bitwise equal (NaN equals NaN)
+  double max_ulp = 0, max_abs = 0, max_rel = 0;  // over elements that are finite on both sides
+  std::vector<ElementDifference> worst;          // the worst mismatches first, at most five
+  std::array<int64_t, kRelativeBuckets.size() + 1> buckets{};  // of relative errors of the differing elements
+  bool agrees() const { return shapes_match && mismatches == 0; }
+};
+
+// Both are arrays; tuples are compared leaf by leaf by the caller.
+Comparison Compare(const Literal& actual, const Literal& expected, const Tolerance& tolerance);
+
+// One element as text: "1.5", "(1, -2)", "true".
+std::string ElementToString(const Literal& literal, int64_t index);
+// The multi-index of a row-major position: "3,5".
+std::string IndexToString(const Shape& shape, int64_t index);
+
+// Distance in units in the last place of the expected value's format; 0 for equal values, infinity across NaN.
+double UlpDistance(ElementType type, double actual, double expected);
+
+}  // namespace vxla

@@ -1,0 +1,59 @@
+#include "tools/files.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <random>
+#include <sstream>
+
+namespace vxla {
+
+Result<std::string> ReadFile(const std::string& path) {
+  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return InvalidArgument("{}: is a folder", path);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return InvalidArgument("{}: cannot be read: {}", path, std::strerror(errno));
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (file.bad()) return InvalidArgument("{}: cannot be read: {}", path, std::strerror(errno));
+  return std::move(text).str();
+}
+
+Status WriteWhole(const std::string& path, const std::function<Status(const std::string& temporary)>& write) {
+  std::error_code kind_error;
+  const auto kind = std::filesystem::status(path, kind_error).type();
+  using std::filesystem::file_type;
+  // A pipe or a device is written to, never replaced.
+  if (kind != file_type::regular && kind != file_type::not_found && kind != file_type::none) return write(path);
+  const std::string temporary = fmt::format("{}.{:08x}.tmp", path, std::random_device()());
+  std::error_code error;
+  if (Status status = write(temporary); !status.ok()) {
+    std::filesystem::remove(temporary, error);
+    return status;
+  }
+  std::filesystem::rename(temporary, path, error);
+  if (!error) return OkStatus();
+  const std::string reason = error.message();
+  std::filesystem::remove(temporary, error);
+  return ResourceExhausted("{}: cannot be written: {}", path, reason);
+}
+
+Status WriteText(const std::string& path, std::string_view text) {
+  if (path == "-") {
+    std::cout << text << std::flush;
+    return std::cout ? OkStatus() : ResourceExhausted("standard output: cannot be written: {}", std::strerror(errno));
+  }
+  return WriteWhole(path, [&](const std::string& temporary) -> Status {
+    std::ofstream file(temporary, std::ios::binary);
+    file << text;
+    file.close();
+    return file ? OkStatus() : ResourceExhausted("{}: cannot be written: {}", path, std::strerror(errno));
+  });
+}
+
+}  // namespace vxla
