@@ -17,6 +17,7 @@
 #include "core/status.h"
 #include "scheduler/device_value.h"
 #include "scheduler/plan.h"
+#include "scheduler/profiler.h"
 
 namespace vxla {
 
@@ -42,20 +43,14 @@ struct CompileStatistics {
   int compiled = 0;      // of these, neither in memory nor on disk
 };
 
-struct StepTime {
-  std::string name, kernel;  // the kernel's algorithm file
-  double ms = 0;
-  int64_t bytes = 0;  // read and written, each binding once
-  int64_t flop = 0;
-};
-
 // What one run did beyond submitting.
 struct RunStatistics {
   int recorded = 0;             // dispatches recorded; 0: everything was replayed
+  int recorded_copies = 0;      // copies between buffers recorded
   int compiled = 0;             // kernels compiled; Compile has made them all, so 0
   int64_t allocated_bytes = 0;  // device memory allocated; 0: all came from the context and from buffers given back
   double ms = 0;                // from the call to the result
-  std::vector<StepTime> steps;  // with CompileOptions::profile
+  std::vector<StepTime> steps;  // with CompileOptions::profile; one per dispatch, in order
 };
 
 // A compiled program: an immutable plan and a pool of contexts to run it in. Thread-safe.
@@ -65,7 +60,8 @@ class Executable {
   Executable(const Executable&) = delete;
 
   // One argument per parameter. Submits and returns at once (after its host segments, if the plan has any); the result's
-  // leaves are ready later. InvalidArgument names the argument that does not fit.
+  // leaves are ready later. InvalidArgument names the argument that does not fit. A profiling executable that is given
+  // `statistics` waits for the times.
   Result<Execution> Execute(std::span<const Argument> arguments, RunStatistics* statistics = nullptr);
   // Uploads, runs, waits and downloads.
   Result<Literal> Run(std::span<const Literal* const> arguments, RunStatistics* statistics = nullptr);

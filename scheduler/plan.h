@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "backend/device_facts.h"
 #include "backend/step.h"
 #include "core/shape.h"
 
@@ -43,7 +44,6 @@ struct PlanParameter {
   int number = 0;    // of the parameter
   int buffer = -1;
   int donated_to = -1;  // the result leaf that takes its memory over; -1: none
-  bool may_be_donated = false;  // the program gives the argument away whether or not a result could take its memory
   friend bool operator==(const PlanParameter&, const PlanParameter&) = default;
 };
 

@@ -1,0 +1,90 @@
+#include "scheduler/barriers.h"
+
+#include <algorithm>
+#include <map>
+
+namespace vxla {
+namespace {
+
+// The bytes touched since the last barrier, as disjoint ranges per memory: many small reads of one constant stay one range.
+class Touched {
+ public:
+  bool Hits(const PhysicalRange& range) const {
+    const auto memory = ranges_.find(Key(range));
+    if (memory == ranges_.end()) return false;
+    auto at = memory->second.lower_bound(range.end);  // the first that begins at or beyond the end
+    return at != memory->second.begin() && std::prev(at)->second > range.begin;
+  }
+
+  void Add(const PhysicalRange& range) {
+    if (range.begin >= range.end) return;
+    auto& memory = ranges_[Key(range)];
+    int64_t begin = range.begin, end = range.end;
+    auto at = memory.upper_bound(end);
+    while (at != memory.begin() && std::prev(at)->second >= begin) {
+      --at;
+      begin = std::min(begin, at->first);
+      end = std::max(end, at->second);
+      at = memory.erase(at);
+    }
+    memory.emplace(begin, end);
+  }
+
+  void Clear() { ranges_.clear(); }
+
+ private:
+  static std::pair<MemorySpace, int> Key(const PhysicalRange& range) { return {range.space, range.index}; }
+  std::map<std::pair<MemorySpace, int>, std::map<int64_t, int64_t>> ranges_;
+};
+
+void InsertInto(const Plan& plan, GpuCommands& segment) {
+  std::vector<GpuCommand> ordered;
+  Touched reads, writes;
+  for (GpuCommand& command : segment.commands) {
+    const std::vector<MemoryUse> uses = MemoryUses(plan, command);
+    bool hazard = false;
+    for (const MemoryUse& use : uses) {
+      hazard |= use.range.begin < use.range.end && (writes.Hits(use.range) || (use.writes && reads.Hits(use.range)));
+    }
+    if (hazard) {
+      ordered.push_back(Barrier{});
+      reads.Clear();
+      writes.Clear();
+    }
+    for (const MemoryUse& use : uses) (use.writes ? writes : reads).Add(use.range);
+    ordered.push_back(std::move(command));
+  }
+  segment.commands = std::move(ordered);
+}
+
+}  // namespace
+
+std::vector<MemoryUse> MemoryUses(const Plan& plan, const GpuCommand& command) {
+  std::vector<MemoryUse> uses;
+  if (const auto* dispatch = std::get_if<Dispatch>(&command)) {
+    for (const Binding& binding : plan.steps[dispatch->step].bindings) {
+      uses.push_back({RangeOf(plan, binding.slice), binding.access != Access::kRead});
+    }
+  } else if (const auto* copy = std::get_if<CopyBytes>(&command)) {
+    uses.push_back({RangeOf(plan, copy->source), false});
+    uses.push_back({RangeOf(plan, copy->target), true});
+  }
+  return uses;
+}
+
+bool HasHazard(const std::vector<MemoryUse>& earlier, const std::vector<MemoryUse>& later) {
+  for (const MemoryUse& a : earlier) {
+    for (const MemoryUse& b : later) {
+      if ((a.writes || b.writes) && Overlap(a.range, b.range)) return true;
+    }
+  }
+  return false;
+}
+
+void InsertBarriers(Plan& plan) {
+  for (Segment& segment : plan.segments) {
+    if (auto* gpu = std::get_if<GpuCommands>(&segment)) InsertInto(plan, *gpu);
+  }
+}
+
+}  // namespace vxla

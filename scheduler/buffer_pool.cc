@@ -1,0 +1,144 @@
+#include "scheduler/buffer_pool.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace vxla {
+namespace {
+
+// Requests are rounded up, so that near misses share and every range may be rounded up to whole words.
+constexpr int64_t kGranularity = 256;
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(std::shared_ptr<BufferPool> pool, std::shared_ptr<Buffer> buffer, int64_t size_bytes,
+                           uint64_t last_use)
+    : pool_(std::move(pool)), buffer_(std::move(buffer)), size_bytes_(size_bytes), last_use_(last_use) {}
+
+DeviceMemory::~DeviceMemory() {
+  if (buffer_ != nullptr) pool_->GiveBack(std::move(buffer_), std::max<uint64_t>(last_use_, ready_));
+}
+
+Device& DeviceMemory::device() const { return pool_->device(); }
+
+void DeviceMemory::NoteUse(uint64_t value) {
+  uint64_t known = last_use_;
+  while (known < value && !last_use_.compare_exchange_weak(known, value)) {
+  }
+}
+
+bool DeviceMemory::Pin() {
+  std::lock_guard lock(mutex_);
+  if (donated_) return false;
+  ++pins_;
+  return true;
+}
+
+void DeviceMemory::Unpin() {
+  std::lock_guard lock(mutex_);
+  --pins_;
+}
+
+std::shared_ptr<DeviceMemory> DeviceMemory::Donate() {
+  std::lock_guard lock(mutex_);
+  if (donated_ || pins_ != 1) return nullptr;
+  donated_ = true;
+  auto successor = std::make_shared<DeviceMemory>(pool_, std::move(buffer_), size_bytes_, last_use_);
+  successor->set_ready(ready_);
+  return successor;
+}
+
+BufferPool::~BufferPool() {
+  for (auto& [capacity, buffers] : idle_) {
+    // A lost device has nothing left to wait for.
+    for (Idle& idle : buffers) (void)device_->Wait(idle.last_use);
+  }
+}
+
+Result<std::shared_ptr<DeviceMemory>> BufferPool::Take(int64_t size_bytes, Writer writer, int64_t& allocated_bytes) {
+  const int64_t capacity = (std::max<int64_t>(size_bytes, 1) + kGranularity - 1) / kGranularity * kGranularity;
+  uint64_t last_use = 0;
+  std::shared_ptr<Buffer> buffer = FindIdle(capacity, writer, last_use);
+  if (buffer == nullptr) {
+    VXLA_ASSIGN_OR_RETURN(buffer, Allocate(capacity, MemoryKind::kDevice, allocated_bytes));
+  }
+  return std::make_shared<DeviceMemory>(shared_from_this(), std::move(buffer), size_bytes, last_use);
+}
+
+Result<std::shared_ptr<Buffer>> BufferPool::Allocate(int64_t size_bytes, MemoryKind kind, int64_t& allocated_bytes) {
+  const int64_t capacity = (std::max<int64_t>(size_bytes, 1) + kGranularity - 1) / kGranularity * kGranularity;
+  auto buffer = device_->Allocate(capacity, kind);
+  if (!buffer.ok() && buffer.status().code() == StatusCode::kResourceExhausted && Trim()) {
+    buffer = device_->Allocate(capacity, kind);
+  }
+  if (!buffer.ok()) return buffer.status();
+  allocated_bytes += capacity;
+  if (poison_) VXLA_RETURN_IF_ERROR(Poison(**buffer));
+  return std::move(*buffer);
+}
+
+void BufferPool::GiveBack(std::shared_ptr<Buffer> buffer, uint64_t last_use) {
+  std::lock_guard lock(mutex_);
+  const int64_t capacity = buffer->size_bytes();
+  idle_[capacity].push_back({std::move(buffer), last_use});
+}
+
+std::shared_ptr<Buffer> BufferPool::FindIdle(int64_t capacity, Writer writer, uint64_t& last_use) {
+  std::lock_guard lock(mutex_);
+  const auto found = idle_.find(capacity);
+  if (found == idle_.end() || found->second.empty()) return nullptr;
+  std::vector<Idle>& buffers = found->second;
+  const auto oldest = std::min_element(buffers.begin(), buffers.end(),
+                                       [](const Idle& a, const Idle& b) { return a.last_use < b.last_use; });
+  if (writer == Writer::kHost && oldest->last_use != 0 && !device_->IsDone(oldest->last_use)) return nullptr;
+  last_use = oldest->last_use;
+  std::shared_ptr<Buffer> buffer = std::move(oldest->buffer);
+  buffers.erase(oldest);
+  return buffer;
+}
+
+bool BufferPool::Trim() {
+  std::map<int64_t, std::vector<Idle>> freed;
+  {
+    std::lock_guard lock(mutex_);
+    freed.swap(idle_);
+  }
+  bool any = false;
+  for (auto& [capacity, buffers] : freed) {
+    for (Idle& idle : buffers) {
+      (void)device_->Wait(idle.last_use);
+      any = true;
+    }
+  }
+  return any;
+}
+
+Status BufferPool::Poison(Buffer& buffer) {
+  // A signalling NaN in every float type, a large number in every integer type, and not a bool.
+  const std::vector<std::byte> pattern(static_cast<size_t>(std::min<int64_t>(buffer.size_bytes(), 1 << 20)), std::byte{0xFB});
+  for (int64_t offset = 0; offset < buffer.size_bytes(); offset += static_cast<int64_t>(pattern.size())) {
+    const int64_t size = std::min<int64_t>(buffer.size_bytes() - offset, static_cast<int64_t>(pattern.size()));
+    VXLA_RETURN_IF_ERROR(CopyToDevice(*device_, std::span(pattern).first(size), buffer, offset));
+  }
+  return OkStatus();
+}
+
+Status CopyToDevice(Device& device, std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) {
+  if (source.empty()) return OkStatus();
+  if (std::byte* mapped = target.mapped()) {
+    std::memcpy(mapped + offset_bytes, source.data(), source.size());
+    return OkStatus();
+  }
+  return device.Upload(source, target, offset_bytes);
+}
+
+Status CopyToHost(Device& device, Buffer& source, int64_t offset_bytes, std::span<std::byte> target) {
+  if (target.empty()) return OkStatus();
+  if (const std::byte* mapped = source.mapped()) {
+    std::memcpy(target.data(), mapped + offset_bytes, target.size());
+    return OkStatus();
+  }
+  return device.Download(source, offset_bytes, target);
+}
+
+}  // namespace vxla

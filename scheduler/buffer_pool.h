@@ -1,0 +1,90 @@
+// BufferPool: device memory of arguments and results, kept for the next run when its owner lets go of it.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backend/device.h"
+#include "core/status.h"
+
+namespace vxla {
+
+class BufferPool;
+
+// The memory behind a DeviceValue. Goes back to its pool when the last owner drops it, even while the device still uses it:
+// the pool knows the timeline value after which it is free.
+class DeviceMemory {
+ public:
+  DeviceMemory(std::shared_ptr<BufferPool> pool, std::shared_ptr<Buffer> buffer, int64_t size_bytes, uint64_t last_use);
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory&) = delete;
+
+  Device& device() const;
+  Buffer& buffer() const { return *buffer_; }
+  int64_t size_bytes() const { return size_bytes_; }
+
+  // The timeline value from which the contents may be read; set once, before the memory is given to anyone.
+  uint64_t ready() const { return ready_; }
+  void set_ready(uint64_t value) { ready_ = value; }
+  // The value after which it may be written again.
+  uint64_t last_use() const { return last_use_; }
+  void NoteUse(uint64_t value);
+
+  // A pinned memory cannot be donated. False if it has been donated already.
+  bool Pin();
+  void Unpin();
+  // Hands the buffer on to a new owner; null if it is gone or if anyone but the caller has pinned it.
+  std::shared_ptr<DeviceMemory> Donate();
+
+ private:
+  std::shared_ptr<BufferPool> pool_;
+  std::shared_ptr<Buffer> buffer_;
+  int64_t size_bytes_;
+  uint64_t ready_ = 0;
+  std::atomic<uint64_t> last_use_;
+  std::mutex mutex_;
+  int pins_ = 0;
+  bool donated_ = false;
+};
+
+// Thread-safe.
+class BufferPool : public std::enable_shared_from_this<BufferPool> {
+ public:
+  enum class Writer : uint8_t { kHost, kDevice };
+
+  BufferPool(std::shared_ptr<Device> device, bool poison) : device_(std::move(device)), poison_(poison) {}
+  ~BufferPool();
+
+  Device& device() const { return *device_; }
+  // Memory for `size_bytes` bytes (0 is fine). A host writer gets memory that the device has finished with; a device
+  // writer waits for last_use() first. Adds what came from the device to `allocated_bytes`.
+  Result<std::shared_ptr<DeviceMemory>> Take(int64_t size_bytes, Writer writer, int64_t& allocated_bytes);
+  // Memory that no pool keeps: scratch, argument blocks, constants.
+  Result<std::shared_ptr<Buffer>> Allocate(int64_t size_bytes, MemoryKind kind, int64_t& allocated_bytes);
+
+ private:
+  friend class DeviceMemory;
+  struct Idle {
+    std::shared_ptr<Buffer> buffer;
+    uint64_t last_use = 0;
+  };
+  void GiveBack(std::shared_ptr<Buffer> buffer, uint64_t last_use);
+  std::shared_ptr<Buffer> FindIdle(int64_t capacity, Writer writer, uint64_t& last_use);
+  // Frees all idle memory; false if there was none.
+  bool Trim();
+  Status Poison(Buffer& buffer);
+
+  std::shared_ptr<Device> device_;
+  bool poison_;
+  std::mutex mutex_;
+  std::map<int64_t, std::vector<Idle>> idle_;  // by capacity
+};
+
+// Bytes between a host array and a buffer: one copy where the host sees the memory, staging elsewhere. The caller has waited.
+Status CopyToDevice(Device& device, std::span<const std::byte> source, Buffer& target, int64_t offset_bytes);
+Status CopyToHost(Device& device, Buffer& source, int64_t offset_bytes, std::span<std::byte> target);
+
+}  // namespace vxla

@@ -1,0 +1,92 @@
+#include "scheduler/compile.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "scheduler/barriers.h"
+#include "scheduler/buffer_assignment.h"
+#include "scheduler/donation.h"
+#include "scheduler/liveness.h"
+#include "scheduler/queue_assignment.h"
+#include "scheduler/step_graph.h"
+
+namespace vxla {
+namespace {
+
+Status CheckFallbacks(const Plan& plan, const PlanOptions& options) {
+  if (!options.require_gpu || plan.fallbacks.empty()) return OkStatus();
+  const Fallback& first = plan.fallbacks.front();
+  return DeviceFailure("--require-gpu: {} {} would run on the host: {} ({} such instructions)", first.opcode,
+                       first.instruction, first.reason, plan.fallbacks.size());
+}
+
+// A step that lowering made wrong would read or write somewhere else without a word, so each is checked once.
+Status CheckStep(const Plan& plan, const Step& step, const DeviceFacts& facts) {
+  if (step.bindings.size() != step.kernel.buffer_count || step.params.size() != step.kernel.param_count) {
+    return Internal("step {}: {} bindings and {} parameters, and its kernel takes {} and {}", step.name, step.bindings.size(),
+                    step.params.size(), step.kernel.buffer_count, step.kernel.param_count);
+  }
+  for (const Binding& binding : step.bindings) {
+    const PlanBuffer& buffer = plan.buffers.at(binding.slice.buffer);
+    const int64_t end = binding.slice.offset_bytes + binding.slice.size_bytes;
+    if (binding.slice.offset_bytes < 0 || binding.slice.size_bytes < 0 || end > buffer.size_bytes) {
+      return Internal("step {}: bytes {} to {} of {}, which has {}", step.name, binding.slice.offset_bytes, end, buffer.name,
+                      buffer.size_bytes);
+    }
+  }
+  for (int axis = 0; axis < 3; ++axis) {
+    if (step.groups[axis] == 0 || step.groups[axis] > facts.max_group_count[axis]) {
+      return Internal("step {}: {} workgroups on axis {}, and the device takes 1 to {}", step.name, step.groups[axis], axis,
+                      facts.max_group_count[axis]);
+    }
+  }
+  return OkStatus();
+}
+
+// Afterwards each kernel is listed once, every step is known to fit the device, and the plan does not change any more.
+Status Seal(Plan& plan, const DeviceFacts& facts) {
+  std::unordered_multimap<uint64_t, int> known;
+  plan.kernels.clear();
+  plan.kernel_of_step.clear();
+  for (const Step& step : plan.steps) {
+    VXLA_RETURN_IF_ERROR(CheckStep(plan, step, facts));
+    const uint64_t hash = HashOf(step.kernel);
+    const auto [begin, end] = known.equal_range(hash);
+    const auto found = std::find_if(begin, end, [&](const auto& entry) { return plan.kernels[entry.second] == step.kernel; });
+    int kernel = found == end ? static_cast<int>(plan.kernels.size()) : found->second;
+    if (found == end) {
+      known.emplace(hash, kernel);
+      plan.kernels.push_back(step.kernel);
+    }
+    plan.kernel_of_step.push_back(kernel);
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<Plan> MakePlan(const Module& module, const Lowering& lowering, const DeviceFacts& facts, const PlanOptions& options) {
+  VXLA_ASSIGN_OR_RETURN(StepGraph graph, BuildStepGraph(module, lowering, options.bindings));
+  VXLA_RETURN_IF_ERROR(CheckFallbacks(graph.plan, options));
+  VXLA_RETURN_IF_ERROR(ComputeLiveness(graph));
+  VXLA_RETURN_IF_ERROR(AssignDonations(graph));
+  VXLA_RETURN_IF_ERROR(AssignBuffers(graph, MemoryLimitsOf(facts, options.bindings)));
+  AssignQueues(graph);
+  InsertBarriers(graph.plan);
+  VXLA_RETURN_IF_ERROR(Seal(graph.plan, facts));
+  return std::move(graph.plan);
+}
+
+TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion) {
+  TargetInfo target;
+  target.is_software = facts.is_software();
+  target.fusion = fusion;
+  if (bindings == BindingMode::kDescriptors) {
+    // One binding is the argument block.
+    target.max_fusion_buffers =
+        std::min<int>(target.max_fusion_buffers, std::max<int>(2, static_cast<int>(facts.max_storage_buffers) - 1));
+  }
+  return target;
+}
+
+}  // namespace vxla

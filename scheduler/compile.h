@@ -1,0 +1,24 @@
+// Compile: from an optimised module to the plan that runs it. Pure: no device is touched.
+#pragma once
+
+#include "backend/device_facts.h"
+#include "backend/lowering.h"
+#include "core/module.h"
+#include "core/status.h"
+#include "core/target_info.h"
+#include "scheduler/plan.h"
+
+namespace vxla {
+
+struct PlanOptions {
+  BindingMode bindings = BindingMode::kAddresses;
+  bool require_gpu = false;  // DeviceFailure names the first instruction that would run on the host
+};
+
+// `module` is what Optimize gave, though any verified module with the entry's calls in reach of lowering will do.
+Result<Plan> MakePlan(const Module& module, const Lowering& lowering, const DeviceFacts& facts, const PlanOptions& options);
+
+// What the passes need to know of a device.
+TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion);
+
+}  // namespace vxla

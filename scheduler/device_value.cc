@@ -1,0 +1,51 @@
+#include "scheduler/device_value.h"
+
+#include "scheduler/buffer_pool.h"
+
+namespace vxla {
+
+DeviceValue::DeviceValue(Shape shape, std::shared_ptr<DeviceMemory> memory)
+    : shape_(std::move(shape)), memory_(std::move(memory)) {}
+
+bool DeviceValue::IsReady() const {
+  return memory_ == nullptr || memory_->ready() == 0 || memory_->device().IsDone(memory_->ready());
+}
+
+Status DeviceValue::Wait() const {
+  if (memory_ == nullptr || memory_->ready() == 0) return OkStatus();
+  return memory_->device().Wait(memory_->ready());
+}
+
+Result<Literal> DeviceValue::ToLiteral() const {
+  if (memory_ == nullptr) return InvalidArgument("a device value of {} that holds nothing cannot be downloaded", shape_.ToString());
+  VXLA_RETURN_IF_ERROR(Wait());
+  if (!memory_->Pin()) return InvalidArgument("the {} has been donated to a run; its memory is another value's", shape_.ToString());
+  Literal literal(shape_);
+  const Status status = CopyToHost(memory_->device(), memory_->buffer(), 0, literal.mutable_bytes());
+  memory_->Unpin();
+  if (!status.ok()) return status;
+  return literal;
+}
+
+bool Execution::IsReady() const {
+  for (const DeviceValue& leaf : leaves) {
+    if (!leaf.IsReady()) return false;
+  }
+  return true;
+}
+
+Status Execution::Wait() const {
+  for (const DeviceValue& leaf : leaves) VXLA_RETURN_IF_ERROR(leaf.Wait());
+  return OkStatus();
+}
+
+Result<Literal> Execution::ToLiteral() const {
+  std::vector<Literal> values;
+  for (const DeviceValue& leaf : leaves) {
+    VXLA_ASSIGN_OR_RETURN(Literal value, leaf.ToLiteral());
+    values.push_back(std::move(value));
+  }
+  return UnflattenLiteral(shape, values);
+}
+
+}  // namespace vxla

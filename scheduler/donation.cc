@@ -1,0 +1,135 @@
+#include "scheduler/donation.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace vxla {
+namespace {
+
+bool SameCount(const Instruction& a, const Instruction& b) { return a.shape().ElementCount() == b.shape().ElementCount(); }
+
+// Whether each element of `instruction` reads its operands at its own row-major position only.
+bool KeepsPosition(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kTuple:
+    case Opcode::kReshape:
+    case Opcode::kCopy:
+      return true;
+    case Opcode::kBitcastConvert:
+      return SameCount(instruction, *instruction.operand(0));
+    default:
+      return IsElementwise(instruction.opcode());
+  }
+}
+
+// Whether a loop fusion reads fused parameter `number` only at the element that it is about to write.
+bool ReadsOwnElementOnly(const Computation& fused, int64_t number) {
+  std::vector<const Instruction*> pending{fused.parameter(number)};
+  std::unordered_set<const Instruction*> seen;
+  while (!pending.empty()) {
+    const Instruction* value = pending.back();
+    pending.pop_back();
+    for (const Instruction* user : value->users()) {
+      if (!KeepsPosition(*user)) return false;
+      if (user->opcode() != Opcode::kTuple && !SameCount(*user, *value)) return false;
+      if (seen.insert(user).second) pending.push_back(user);
+    }
+  }
+  return true;
+}
+
+// One dispatch reads the parameter and writes the result: safe if it is a loop over elements that keeps positions and has
+// the same storage size on both sides.
+bool CanRunInPlace(const StepGraph& graph, int operation, int parameter_leaf, int result_leaf) {
+  const Operation& op = graph.operations[operation];
+  if (!std::holds_alternative<Dispatch>(op.action) || op.instruction == nullptr) return false;
+  const Instruction& fusion = *op.instruction;
+  if (fusion.opcode() != Opcode::kFusion || fusion.attributes<FusionAttributes>().kind != FusionKind::kLoop) return false;
+  const Shape& from = graph.plan.parameters[parameter_leaf].shape;
+  const Shape& to = graph.plan.results[result_leaf].shape;
+  if (StorageBytes(from.element_type()) != StorageBytes(to.element_type())) return false;
+  // A bitcast outside the fusion may have changed the width: compare with what the loop sees.
+  const PlanParameter& parameter = graph.plan.parameters[parameter_leaf];
+  for (int i = 0; i < fusion.operand_count(); ++i) {
+    const LeafOrigin origin = OriginOf(*fusion.operand(i), 0);
+    if (origin.instruction->opcode() != Opcode::kParameter ||
+        origin.instruction->parameter_number() != parameter.number) {
+      continue;
+    }
+    if (StorageBytes(fusion.operand(i)->shape().element_type()) != StorageBytes(from.element_type())) return false;
+    if (!ReadsOwnElementOnly(*fusion.called(0), i)) return false;
+  }
+  return true;
+}
+
+bool TouchesElsewhere(const StepGraph& graph, int buffer, int operation) {
+  for (int i = 0; i < static_cast<int>(graph.operations.size()); ++i) {
+    if (i == operation) continue;
+    for (const Binding& use : graph.operations[i].uses) {
+      if (use.slice.buffer == buffer && use.access != Access::kRead) return true;
+    }
+  }
+  return false;
+}
+
+void CopyOverParameter(StepGraph& graph, int result_leaf, int parameter_leaf) {
+  Plan& plan = graph.plan;
+  const int source = plan.results[result_leaf].buffer;
+  const int target = plan.parameters[parameter_leaf].buffer;
+  const int64_t size = plan.buffers[source].size_bytes;
+  Operation operation;
+  operation.action = CopyBytes{{source, 0, size}, {target, 0, size}};
+  operation.uses = {{{source, 0, size}, Access::kRead}, {{target, 0, size}, Access::kWrite}};
+  const int at = static_cast<int>(graph.operations.size());
+  graph.operations.push_back(std::move(operation));
+  plan.buffers[source].last_use = at;
+  plan.buffers[target].last_use = at;
+  if (plan.buffers[target].first_use < 0) plan.buffers[target].first_use = at;
+  plan.results[result_leaf].buffer = target;
+}
+
+void Donate(StepGraph& graph, int result_leaf, StepGraph::Donor donor) {
+  Plan& plan = graph.plan;
+  PlanParameter& parameter = plan.parameters[donor.parameter_leaf];
+  PlanBuffer& from = plan.buffers[parameter.buffer];
+  PlanBuffer& to = plan.buffers[plan.results[result_leaf].buffer];
+  if (plan.results[result_leaf].buffer == parameter.buffer) {
+    parameter.donated_to = result_leaf;
+    return;
+  }
+  if (to.placement.space != MemorySpace::kScratch || to.size_bytes == 0) return;
+  const int write = to.first_use;
+  const bool after = from.last_use < write;
+  const bool in_place = from.last_use == write && CanRunInPlace(graph, write, donor.parameter_leaf, result_leaf) &&
+                        !TouchesElsewhere(graph, plan.results[result_leaf].buffer, write);
+  if (after || in_place) {
+    to.placement = from.placement;
+    parameter.donated_to = result_leaf;
+  } else if (donor.must) {
+    CopyOverParameter(graph, result_leaf, donor.parameter_leaf);
+    parameter.donated_to = result_leaf;
+  }
+}
+
+}  // namespace
+
+Status AssignDonations(StepGraph& graph) {
+  std::unordered_set<int> given;
+  for (int leaf = 0; leaf < static_cast<int>(graph.donors.size()); ++leaf) {
+    const StepGraph::Donor donor = graph.donors[leaf];
+    if (donor.parameter_leaf < 0) continue;
+    if (!given.insert(donor.parameter_leaf).second) {
+      return InvalidArgument("input_output_alias: parameter leaf {} is given to two results", donor.parameter_leaf);
+    }
+    Donate(graph, leaf, donor);
+  }
+  // Copies that were added at the end came after the results were declared alive to the end.
+  const int last = std::max(static_cast<int>(graph.operations.size()) - 1, 0);
+  for (const PlanResult& result : graph.plan.results) {
+    PlanBuffer& buffer = graph.plan.buffers[result.buffer];
+    if (buffer.first_use >= 0) buffer.last_use = last;
+  }
+  return OkStatus();
+}
+
+}  // namespace vxla

@@ -1,0 +1,16 @@
+// Liveness: from which operation to which each buffer of a step graph holds a value.
+#pragma once
+
+#include <vector>
+
+#include "core/status.h"
+#include "scheduler/step_graph.h"
+
+namespace vxla {
+
+// Afterwards first_use and last_use of every buffer are the first and the last operation that touches it (results live
+// on to the last operation, parameters and constants from the first), and every value is written before it is read
+// (else Internal: a lowering forgot a step).
+Status ComputeLiveness(StepGraph& graph);
+
+}  // namespace vxla

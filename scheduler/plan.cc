@@ -1,0 +1,62 @@
+#include "scheduler/plan.h"
+
+#include "core/check.h"
+
+namespace vxla {
+namespace {
+
+// FNV-1a with a final mix: the standard hash may differ between libraries, and the number is printed and tested.
+class Hasher {
+ public:
+  void Byte(uint8_t byte) { state_ = (state_ ^ byte) * 0x100000001b3u; }
+  void Word(uint64_t word) {
+    for (int i = 0; i < 8; ++i) Byte(static_cast<uint8_t>(word >> (8 * i)));
+  }
+  void Text(const std::string& text) {
+    Word(text.size());
+    for (char c : text) Byte(static_cast<uint8_t>(c));
+  }
+  uint64_t Finish() const {
+    uint64_t x = state_;
+    x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdu;
+    return x ^ (x >> 33);
+  }
+
+ private:
+  uint64_t state_ = 0xcbf29ce484222325u;
+};
+
+}  // namespace
+
+int Plan::barrier_count() const {
+  int count = 0;
+  for (const Segment& segment : segments) {
+    if (const auto* gpu = std::get_if<GpuCommands>(&segment)) {
+      for (const GpuCommand& command : gpu->commands) count += std::holds_alternative<Barrier>(command);
+    }
+  }
+  return count;
+}
+
+uint64_t HashOf(const KernelKey& key) {
+  Hasher hasher;
+  hasher.Text(key.algorithm);
+  hasher.Text(key.generated);
+  hasher.Word(key.constants.size());
+  for (uint32_t constant : key.constants) hasher.Word(constant);
+  hasher.Word(key.buffer_count);
+  hasher.Word(key.param_count);
+  return hasher.Finish();
+}
+
+PhysicalRange RangeOf(const Plan& plan, const BufferSlice& slice) {
+  const Placement& placement = plan.buffers.at(slice.buffer).placement;
+  const int64_t begin = placement.offset_bytes + slice.offset_bytes;
+  return {placement.space, placement.index, begin, begin + slice.size_bytes};
+}
+
+bool Overlap(const PhysicalRange& a, const PhysicalRange& b) {
+  return a.space == b.space && a.index == b.index && a.begin < b.end && b.begin < a.end;
+}
+
+}  // namespace vxla

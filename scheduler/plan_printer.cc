@@ -1,0 +1,152 @@
+#include "scheduler/plan_printer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace vxla {
+namespace {
+
+std::string_view SpaceName(MemorySpace space) {
+  switch (space) {
+    case MemorySpace::kParameter: return "parameter";
+    case MemorySpace::kResult: return "result";
+    case MemorySpace::kConstant: return "constant";
+    case MemorySpace::kScratch: return "scratch";
+  }
+  return "?";
+}
+
+std::string SliceText(const Plan& plan, const BufferSlice& slice) {
+  const PlanBuffer& buffer = plan.buffers.at(slice.buffer);
+  if (slice.offset_bytes == 0 && slice.size_bytes == buffer.size_bytes) return buffer.name;
+  return fmt::format("{}[{}:{}]", buffer.name, slice.offset_bytes, slice.offset_bytes + slice.size_bytes);
+}
+
+std::string_view Prefix(Access access) {
+  switch (access) {
+    case Access::kRead: return "";
+    case Access::kWrite: return "=";
+    case Access::kReadWrite: return "&";
+  }
+  return "?";
+}
+
+std::string CommandText(const Plan& plan, const GpuCommand& command) {
+  if (std::holds_alternative<Barrier>(command)) return "  barrier";
+  if (const auto* copy = std::get_if<CopyBytes>(&command)) {
+    return fmt::format("  copy {} -> {}", SliceText(plan, copy->source), SliceText(plan, copy->target));
+  }
+  const int index = std::get<Dispatch>(command).step;
+  const Step& step = plan.steps.at(index);
+  std::vector<std::string> bindings;
+  for (const Binding& binding : step.bindings) {
+    bindings.push_back(fmt::format("{}{}", Prefix(binding.access), SliceText(plan, binding.slice)));
+  }
+  return fmt::format("  dispatch {} kernel {} groups {}x{}x{} ({})", step.name, plan.kernel_of_step.at(index), step.groups[0],
+                     step.groups[1], step.groups[2], fmt::join(bindings, ", "));
+}
+
+std::string HostText(const Plan& plan, const HostEvaluate& evaluation) {
+  std::vector<std::string> operands, results;
+  for (const HostEvaluate::Operand& operand : evaluation.operands) {
+    if (!operand.constant.empty()) operands.push_back(operand.constant);
+    for (const BufferSlice& leaf : operand.leaves) operands.push_back(SliceText(plan, leaf));
+  }
+  for (const BufferSlice& leaf : evaluation.results) results.push_back(SliceText(plan, leaf));
+  return fmt::format("host {} ({}) -> {}", evaluation.instruction, fmt::join(operands, ", "), fmt::join(results, ", "));
+}
+
+void AppendBuffers(const Plan& plan, std::string& text) {
+  for (const PlanBuffer& buffer : plan.buffers) {
+    text += fmt::format("buffer {}: {} bytes at {}", buffer.name, buffer.size_bytes, PlaceText(buffer));
+    if (buffer.first_use >= 0) text += fmt::format(", used {}..{}", buffer.first_use, buffer.last_use);
+    text += '\n';
+  }
+}
+
+}  // namespace
+
+std::string PlaceText(const PlanBuffer& buffer) {
+  const Placement& place = buffer.placement;
+  std::string text = fmt::format("{} {}", SpaceName(place.space), place.index);
+  if (place.offset_bytes != 0) text += fmt::format(" + {}", place.offset_bytes);
+  return text;
+}
+
+std::vector<std::string> SharesWith(const Plan& plan, int buffer) {
+  std::vector<std::string> names;
+  const PhysicalRange range = RangeOf(plan, {buffer, 0, plan.buffers.at(buffer).size_bytes});
+  for (int other = 0; other < static_cast<int>(plan.buffers.size()); ++other) {
+    const PlanBuffer& candidate = plan.buffers[other];
+    if (other == buffer || candidate.first_use < 0 || plan.buffers[buffer].first_use < 0) continue;
+    if (Overlap(range, RangeOf(plan, {other, 0, candidate.size_bytes}))) names.push_back(candidate.name);
+  }
+  return names;
+}
+
+std::string ToText(const Plan& plan) {
+  std::string text = fmt::format("plan {} ({})\n", plan.name,
+                                 plan.bindings == BindingMode::kAddresses ? "addresses" : "descriptors");
+  for (const PlanParameter& parameter : plan.parameters) {
+    text += fmt::format("parameter {} {}: {}", parameter.number, plan.buffers[parameter.buffer].name, parameter.shape.ToString());
+    if (parameter.donated_to >= 0) text += fmt::format(", donated to result {}", parameter.donated_to);
+    text += '\n';
+  }
+  AppendBuffers(plan, text);
+  for (size_t i = 0; i < plan.kernels.size(); ++i) {
+    text += fmt::format("kernel {}: {} {:016x}\n", i, plan.kernels[i].algorithm, HashOf(plan.kernels[i]));
+  }
+  for (const Segment& segment : plan.segments) {
+    if (const auto* evaluation = std::get_if<HostEvaluate>(&segment)) {
+      text += HostText(plan, *evaluation) + '\n';
+      continue;
+    }
+    const auto& gpu = std::get<GpuCommands>(segment);
+    text += fmt::format("gpu queue {}\n", gpu.queue);
+    for (const GpuCommand& command : gpu.commands) text += CommandText(plan, command) + '\n';
+  }
+  for (const PlanResult& result : plan.results) {
+    text += fmt::format("result {}: {}\n", plan.buffers[result.buffer].name, result.shape.ToString());
+  }
+  for (const Fallback& fallback : plan.fallbacks) {
+    text += fmt::format("fallback {} ({}): {}\n", fallback.instruction, fallback.opcode, fallback.reason);
+  }
+  text += fmt::format("{} dispatches, {} kernels, {} barriers, peak {} bytes, lower bound {} bytes\n", plan.dispatch_count(),
+                      plan.kernels.size(), plan.barrier_count(), plan.peak_bytes, plan.lower_bound_bytes);
+  return text;
+}
+
+nlohmann::json ToJson(const Plan& plan) {
+  using nlohmann::json;
+  json kernels = json::array(), buffers = json::array(), fallbacks = json::array();
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
+    kernels.push_back({{"name", step.name},
+                       {"key", fmt::format("{:016x}", HashOf(plan.kernels[plan.kernel_of_step[i]]))},
+                       {"algorithm", step.kernel.algorithm},
+                       {"groups", step.groups}});
+  }
+  for (int i = 0; i < static_cast<int>(plan.buffers.size()); ++i) {
+    const PlanBuffer& buffer = plan.buffers[i];
+    buffers.push_back({{"name", buffer.name},
+                       {"bytes", buffer.size_bytes},
+                       {"space", SpaceName(buffer.placement.space)},
+                       {"index", buffer.placement.index},
+                       {"offset", buffer.placement.offset_bytes},
+                       {"first_use", buffer.first_use},
+                       {"last_use", buffer.last_use},
+                       {"shares_with", SharesWith(plan, i)}});
+  }
+  for (const Fallback& fallback : plan.fallbacks) {
+    fallbacks.push_back(
+        {{"instruction", fallback.instruction}, {"opcode", fallback.opcode}, {"reason", fallback.reason}});
+  }
+  return {{"dispatches", plan.dispatch_count()}, {"kernels", std::move(kernels)},
+          {"different_kernels", plan.kernels.size()}, {"buffers", std::move(buffers)},
+          {"peak_bytes", plan.peak_bytes}, {"lower_bound_bytes", plan.lower_bound_bytes},
+          {"barriers", plan.barrier_count()}, {"segments", plan.segments.size()}, {"fallbacks", std::move(fallbacks)}};
+}
+
+}  // namespace vxla

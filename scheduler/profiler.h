@@ -1,0 +1,26 @@
+// Profiler: what each step of a run took, from the device's timestamps.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scheduler/plan.h"
+
+namespace vxla {
+
+struct StepTime {
+  std::string name, kernel;  // the kernel's algorithm file
+  double ms = 0;
+  int64_t bytes = 0;  // of the bindings, read and written ones twice
+  int64_t flop = 0;
+};
+
+// Timestamps that a profiled segment needs: one before its first dispatch and one after each.
+int TimestampCount(const GpuCommands& segment);
+// Appends the times of a segment's dispatches, given its timestamps in nanoseconds.
+void AppendStepTimes(const Plan& plan, const GpuCommands& segment, std::span<const double> timestamps_ns,
+                     std::vector<StepTime>& times);
+
+}  // namespace vxla
