@@ -1,0 +1,582 @@
+#include "core/text/hlo_parser.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <unordered_map>
+
+#include "core/ops/ops.h"
+#include "core/text/attribute_fields.h"
+#include "core/text/literal_text.h"
+#include "core/text/module_header.h"
+#include "core/text/shape_text.h"
+
+namespace vxla {
+namespace {
+
+// An instruction while its text is read.
+struct Draft {
+  Opcode opcode;
+  SourceLocation location;
+  std::optional<Shape> shape;
+  std::vector<Instruction*> operands;
+  Attributes attributes;
+  std::vector<Computation*> called;
+  bool called_by_list = false;
+  CommonAttributes common;
+  std::vector<Instruction*> control_predecessors;
+};
+
+// add-start, add-update, add-done: an asynchronous `wrapped` written as one instruction.
+struct AsyncForm {
+  Opcode wrapped;
+  Opcode step;
+};
+std::optional<AsyncForm> ParseAsyncOpcode(std::string_view text) {
+  constexpr std::pair<std::string_view, Opcode> kSteps[] = {
+      {"-start", Opcode::kAsyncStart}, {"-update", Opcode::kAsyncUpdate}, {"-done", Opcode::kAsyncDone}};
+  for (const auto& [suffix, step] : kSteps) {
+    if (!text.ends_with(suffix)) continue;
+    const std::optional<Opcode> wrapped = ParseOpcode(text.substr(0, text.size() - suffix.size()));
+    if (!wrapped || FactsOf(*wrapped).operand_count == 0 || OpcodeText(*wrapped).starts_with("async-")) return std::nullopt;
+    return AsyncForm{*wrapped, step};
+  }
+  return std::nullopt;
+}
+
+// Parses the field called `name` of the struct that VisitFields walks.
+struct FieldParser {
+  Lexer& lexer;
+  Opcode opcode;
+  std::string_view name;
+  bool found = false;
+  Status status;
+
+  template <typename T>
+  void operator()(std::string_view field, T& value, FieldKind kind) {
+    if (found || field != name || PresenceOf(opcode, field, kind) == Presence::kUnknown) return;
+    found = true;
+    if constexpr (std::is_same_v<T, std::string>) {
+      status = kind == FieldKind::kWord ? ParseWord(lexer, value) : ParseValue(lexer, value);
+    } else {
+      status = ParseValue(lexer, value);
+    }
+  }
+};
+
+// The first required field of the struct that is not among `seen`.
+struct MissingFinder {
+  Opcode opcode;
+  const std::vector<std::string_view>& seen;
+  std::string_view missing;
+
+  template <typename T>
+  void operator()(std::string_view field, const T&, FieldKind kind) {
+    if (!missing.empty() || PresenceOf(opcode, field, kind) != Presence::kRequired) return;
+    if (std::ranges::find(seen, field) == seen.end()) missing = field;
+  }
+};
+
+class HloParser {
+ public:
+  explicit HloParser(std::string_view text) : lexer_(text), module_(std::make_unique<Module>("")) {}
+  Result<std::unique_ptr<Module>> Parse();
+
+ private:
+  // The names of the computation being read; generated names wait until all written ones are known.
+  struct Scope {
+    Computation* computation = nullptr;
+    std::unordered_map<std::string_view, Instruction*> names;
+    std::vector<Instruction*> unnamed;
+    Instruction* root = nullptr;
+  };
+  struct Signature {
+    std::vector<Shape> parameters;
+    Shape result;
+    SourceLocation location;
+  };
+
+  enum class Completeness : uint8_t { kWhole, kPartial };
+
+  Result<std::string_view> TakeName(std::string_view what);
+  Status ParseComputation();
+  Result<Signature> ParseSignature();
+  Status CheckSignature(const Signature& signature, const Computation& computation) const;
+  Status ParseBody(Computation& computation);
+  Status CheckParameters(const Computation& computation, SourceLocation location) const;
+  Status ParseInstruction();
+  Status ParseOperands(Draft& draft);
+  Result<Instruction*> ParseOperand();
+  Result<Instruction*> ParseNestedOperand(std::optional<Shape> shape);
+  Result<Instruction*> TakeInstruction(std::string_view what);
+  Status ParseParameterNumber(Draft& draft);
+  Status ParseAttributes(Draft& draft, AsyncAttributes* async, Completeness completeness);
+  Status ParseCalled(Draft& draft, std::string_view name, bool& found);
+  Result<Computation*> TakeComputation();
+  Status CompleteAttributes(Draft& draft, const std::vector<std::string_view>& seen);
+  Status FinishAsync(Draft& draft, const AsyncForm& form, AsyncAttributes async);
+  Status WrapAsync(Draft& draft, AsyncAttributes async);
+  Result<Instruction*> Build(Draft draft, std::string name);
+  // A name that no text can have, for what is named at the end.
+  std::string TemporaryName() { return fmt::format("\n{}", ++temporary_names_); }
+
+  Lexer lexer_;
+  std::unique_ptr<Module> module_;
+  std::unordered_map<std::string_view, Computation*> computations_;
+  std::vector<std::pair<Computation*, std::string_view>> unnamed_computations_;
+  Scope* scope_ = nullptr;
+  int depth_ = 0;
+  int temporary_names_ = 0;
+};
+
+// Counts one level of nesting for as long as it lives.
+class Nesting {
+ public:
+  explicit Nesting(int& depth) : depth_(++depth) {}
+  Nesting(const Nesting&) = delete;
+  ~Nesting() { --depth_; }
+  Status Check(const Lexer& lexer) const {
+    if (depth_ <= kMaxNesting) return OkStatus();
+    return lexer.Error("operands and bodies nest more than {} levels deep", kMaxNesting);
+  }
+
+ private:
+  int& depth_;
+};
+
+Result<std::unique_ptr<Module>> HloParser::Parse() {
+  const SourceLocation start = lexer_.token().location;
+  const bool has_header = lexer_.AtIdentifier("HloModule");
+  if (has_header) VXLA_RETURN_IF_ERROR(ParseModuleHeader(lexer_, *module_));
+  VXLA_RETURN_IF_ERROR(ParseStackFrames(lexer_, *module_));
+  while (lexer_.token().kind != TokenKind::kEnd) VXLA_RETURN_IF_ERROR(ParseComputation());
+  if (module_->computations().empty()) return lexer_.Error("no computation in the text");
+  if (module_->entry() == nullptr) module_->set_entry(module_->computations().back().get());
+  for (const auto& [computation, wanted] : unnamed_computations_) module_->Rename(computation, std::string(wanted));
+  if (!has_header) module_->set_name(module_->entry()->name());
+  VXLA_RETURN_IF_ERROR(CheckEntryLayout(*module_, start));
+  return std::move(module_);
+}
+
+Result<std::string_view> HloParser::TakeName(std::string_view what) {
+  if (lexer_.token().kind != TokenKind::kIdentifier && lexer_.token().kind != TokenKind::kName) return lexer_.Expected(what);
+  const std::string_view name = lexer_.token().text;
+  lexer_.Next();
+  return name;
+}
+
+// ---- computations
+
+Status HloParser::ParseComputation() {
+  const bool is_entry = lexer_.AtIdentifier("ENTRY");
+  if (is_entry && module_->entry() != nullptr) return lexer_.Error("a second ENTRY computation");
+  if (is_entry) lexer_.Next();
+  const SourceLocation location = lexer_.token().location;
+  VXLA_ASSIGN_OR_RETURN(const std::string_view name, TakeName("a computation"));
+  if (computations_.contains(name)) {
+    return InvalidArgument("duplicate computation '{}'", name).At(location);
+  }
+  std::optional<Signature> signature;
+  if (lexer_.At("(")) {
+    VXLA_ASSIGN_OR_RETURN(signature, ParseSignature());
+  }
+  auto computation = std::make_unique<Computation>(std::string(name));
+  VXLA_RETURN_IF_ERROR(ParseBody(*computation));
+  if (signature) VXLA_RETURN_IF_ERROR(CheckSignature(*signature, *computation));
+  if (lexer_.Eat(",")) {
+    if (lexer_.token().kind != TokenKind::kAttribute || lexer_.token().text != "execution_thread") {
+      return lexer_.Expected("'execution_thread='");
+    }
+    std::string thread;
+    VXLA_RETURN_IF_ERROR(ParseValue(lexer_, thread));
+    computation->set_execution_thread(std::move(thread));
+  }
+  computations_[name] = module_->AddComputation(std::move(computation));
+  if (is_entry) module_->set_entry(computations_[name]);
+  return OkStatus();
+}
+
+// (name: shape, ...) -> shape, at '('.
+Result<HloParser::Signature> HloParser::ParseSignature() {
+  Signature signature;
+  signature.location = lexer_.token().location;
+  lexer_.Next();
+  while (!lexer_.At(")")) {
+    if (lexer_.token().kind == TokenKind::kName) {
+      lexer_.Next();
+      VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
+    } else if (lexer_.token().kind == TokenKind::kLabel) {
+      lexer_.Next();
+    } else {
+      return lexer_.Expected("a parameter's name");
+    }
+    VXLA_ASSIGN_OR_RETURN(Shape shape, ParseShape(lexer_));
+    signature.parameters.push_back(std::move(shape));
+    if (!lexer_.Eat(",")) break;
+  }
+  VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
+  VXLA_RETURN_IF_ERROR(lexer_.Expect("->"));
+  VXLA_ASSIGN_OR_RETURN(signature.result, ParseShape(lexer_));
+  return signature;
+}
+
+Status HloParser::CheckSignature(const Signature& signature, const Computation& computation) const {
+  const auto& parameters = computation.parameters();
+  if (signature.parameters.size() != parameters.size()) {
+    return InvalidArgument("{}: the signature has {} parameters, the body {}", computation.name(), signature.parameters.size(),
+                           parameters.size())
+        .At(signature.location);
+  }
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (Compatible(signature.parameters[i], parameters[i]->shape())) continue;
+    return InvalidArgument("{}: parameter {} is {} in the signature and {} in the body", computation.name(), i,
+                           signature.parameters[i].ToString(), parameters[i]->shape().ToString())
+        .At(signature.location);
+  }
+  if (Compatible(signature.result, computation.root()->shape())) return OkStatus();
+  return InvalidArgument("{}: the result is {} in the signature and {} in the body", computation.name(),
+                         signature.result.ToString(), computation.root()->shape().ToString())
+      .At(signature.location);
+}
+
+// { instruction ... }
+Status HloParser::ParseBody(Computation& computation) {
+  Nesting nesting(depth_);
+  VXLA_RETURN_IF_ERROR(nesting.Check(lexer_));
+  const SourceLocation location = lexer_.token().location;
+  VXLA_RETURN_IF_ERROR(lexer_.Expect("{"));
+  Scope scope;
+  scope.computation = &computation;
+  Scope* const outer = std::exchange(scope_, &scope);
+  while (!lexer_.At("}")) VXLA_RETURN_IF_ERROR(ParseInstruction());
+  scope_ = outer;
+  if (computation.instructions().empty()) return lexer_.Error("a computation without instructions");
+  VXLA_RETURN_IF_ERROR(CheckParameters(computation, location));
+  computation.set_root(scope.root != nullptr ? scope.root : computation.instructions().back().get());
+  for (Instruction* instruction : scope.unnamed) {
+    computation.Rename(instruction, std::string(OpcodeText(instruction->opcode())));
+  }
+  return lexer_.Expect("}");
+}
+
+Status HloParser::CheckParameters(const Computation& computation, SourceLocation location) const {
+  const auto& parameters = computation.parameters();
+  const auto gap = std::ranges::find(parameters, nullptr);
+  if (gap == parameters.end()) return OkStatus();
+  return InvalidArgument("parameter({}) is missing, parameter({}) is there", gap - parameters.begin(), parameters.size() - 1)
+      .At(location);
+}
+
+// ---- instructions
+
+// ROOT? name = shape? opcode(operands), attributes
+Status HloParser::ParseInstruction() {
+  const bool is_root = lexer_.AtIdentifier("ROOT");
+  if (is_root && scope_->root != nullptr) return lexer_.Error("a second ROOT instruction");
+  if (is_root) lexer_.Next();
+  Draft draft{};
+  draft.location = lexer_.token().location;
+  std::string_view name = lexer_.token().text;
+  if (lexer_.token().kind == TokenKind::kAttribute) {  // name=shape, without blanks
+    lexer_.Next();
+  } else {
+    VXLA_ASSIGN_OR_RETURN(name, TakeName("an instruction or '}'"));
+    VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
+  }
+  if (scope_->names.contains(name)) {
+    return InvalidArgument("duplicate name '{}' in the computation", name).At(draft.location);
+  }
+  if (AtShape(lexer_)) {
+    VXLA_ASSIGN_OR_RETURN(draft.shape, ParseShape(lexer_));
+  }
+  if (lexer_.token().kind != TokenKind::kIdentifier) return lexer_.Expected("an opcode");
+  const std::string_view opcode_text = lexer_.token().text;
+  const std::optional<Opcode> opcode = ParseOpcode(opcode_text);
+  const std::optional<AsyncForm> async = opcode ? std::nullopt : ParseAsyncOpcode(opcode_text);
+  if (!opcode && !async) return lexer_.Error("unknown opcode '{}'", opcode_text);
+  lexer_.Next();
+  if (async) {
+    draft.opcode = async->step == Opcode::kAsyncStart ? async->wrapped : async->step;
+    VXLA_RETURN_IF_ERROR(ParseOperands(draft));
+    draft.opcode = async->wrapped;
+    draft.attributes = DefaultAttributes(draft.opcode);
+    AsyncAttributes attributes;
+    const bool is_start = async->step == Opcode::kAsyncStart;
+    VXLA_RETURN_IF_ERROR(ParseAttributes(draft, &attributes, is_start ? Completeness::kWhole : Completeness::kPartial));
+    VXLA_RETURN_IF_ERROR(FinishAsync(draft, *async, std::move(attributes)));
+  } else {
+    draft.opcode = *opcode;
+    draft.attributes = DefaultAttributes(*opcode);
+    VXLA_RETURN_IF_ERROR(ParseOperands(draft));
+    VXLA_RETURN_IF_ERROR(ParseAttributes(draft, nullptr, Completeness::kWhole));
+  }
+  VXLA_ASSIGN_OR_RETURN(Instruction* const instruction, Build(std::move(draft), std::string(name)));
+  scope_->names[name] = instruction;
+  if (is_root) scope_->root = instruction;
+  return OkStatus();
+}
+
+// At '('.
+Status HloParser::ParseOperands(Draft& draft) {
+  Nesting nesting(depth_);
+  VXLA_RETURN_IF_ERROR(nesting.Check(lexer_));
+  VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
+  if (draft.opcode == Opcode::kParameter) return ParseParameterNumber(draft);
+  if (draft.opcode == Opcode::kConstant) {
+    if (!draft.shape) return lexer_.Error("constant: the shape must be stated");
+    VXLA_ASSIGN_OR_RETURN(draft.attributes.emplace<ConstantAttributes>().literal, ParseLiteral(lexer_, *draft.shape));
+    return lexer_.Expect(")");
+  }
+  while (!lexer_.At(")")) {
+    VXLA_ASSIGN_OR_RETURN(Instruction* const operand, ParseOperand());
+    draft.operands.push_back(operand);
+    if (!lexer_.Eat(",")) break;
+  }
+  const int expected = FactsOf(draft.opcode).operand_count;
+  const size_t found = draft.operands.size();
+  if (expected >= 0 && found != static_cast<size_t>(expected) && lexer_.At(")")) {
+    return lexer_.Error("{}: {} operands, expected {}", OpcodeText(draft.opcode), found, expected);
+  }
+  return lexer_.Expect(")");
+}
+
+Status HloParser::ParseParameterNumber(Draft& draft) {
+  VXLA_ASSIGN_OR_RETURN(const int64_t number, lexer_.TakeInt("the parameter's number"));
+  const auto& parameters = scope_->computation->parameters();
+  // A computation has no more parameters than its text has characters; the gap would cost memory.
+  if (number < 0 || number > static_cast<int64_t>(parameters.size() + lexer_.remaining())) {
+    return lexer_.Error("parameter({}) is not a number that this text can reach", number);
+  }
+  if (number < static_cast<int64_t>(parameters.size()) && parameters[number] != nullptr) {
+    return lexer_.Error("duplicate parameter({}): {} has that number", number, parameters[number]->name());
+  }
+  draft.attributes = ParameterAttributes{number};
+  return lexer_.Expect(")");
+}
+
+// shape? name, or a nested shape? opcode(operands).
+Result<Instruction*> HloParser::ParseOperand() {
+  std::optional<Shape> shape;
+  const SourceLocation location = lexer_.token().location;
+  if (AtShape(lexer_)) {
+    VXLA_ASSIGN_OR_RETURN(shape, ParseShape(lexer_));
+  }
+  if (lexer_.token().kind == TokenKind::kIdentifier && lexer_.PeekChar() == '(') return ParseNestedOperand(std::move(shape));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const operand, TakeInstruction("an operand"));
+  if (shape && !Compatible(*shape, operand->shape())) {
+    return InvalidArgument("operand '{}' is stated as {}, but is {}", operand->name(), shape->ToString(),
+                           operand->shape().ToString())
+        .At(location);
+  }
+  return operand;
+}
+
+Result<Instruction*> HloParser::ParseNestedOperand(std::optional<Shape> shape) {
+  Draft draft{};
+  draft.location = lexer_.token().location;
+  draft.shape = std::move(shape);
+  const std::optional<Opcode> opcode = ParseOpcode(lexer_.token().text);
+  if (!opcode) return lexer_.Error("unknown opcode '{}'", lexer_.token().text);
+  draft.opcode = *opcode;
+  draft.attributes = DefaultAttributes(*opcode);
+  lexer_.Next();
+  VXLA_RETURN_IF_ERROR(ParseOperands(draft));
+  VXLA_RETURN_IF_ERROR(CompleteAttributes(draft, {}));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const instruction, Build(std::move(draft), TemporaryName()));
+  scope_->unnamed.push_back(instruction);
+  return instruction;
+}
+
+Result<Instruction*> HloParser::TakeInstruction(std::string_view what) {
+  const SourceLocation location = lexer_.token().location;
+  VXLA_ASSIGN_OR_RETURN(const std::string_view name, TakeName(what));
+  const auto found = scope_->names.find(name);
+  if (found != scope_->names.end()) return found->second;
+  return InvalidArgument("'{}' is not defined before its use", name).At(location);
+}
+
+Result<Instruction*> HloParser::Build(Draft draft, std::string name) {
+  const bool has_shape = draft.shape.has_value();
+  if (!has_shape && !ShapeCanBeInferred(draft.opcode)) {
+    return InvalidArgument("{}: the shape must be stated", OpcodeText(draft.opcode)).At(draft.location);
+  }
+  auto instruction = std::make_unique<Instruction>(draft.opcode, has_shape ? std::move(*draft.shape) : Shape(),
+                                                   std::move(draft.operands), std::move(draft.attributes), std::move(draft.called));
+  instruction->set_name(std::move(name));
+  instruction->set_location(draft.location);
+  instruction->mutable_common() = std::move(draft.common);
+  instruction->mutable_control_predecessors() = std::move(draft.control_predecessors);
+  if (!has_shape) {
+    Result<Shape> shape = InferShape(*instruction);
+    if (!shape.ok()) return Status(shape.status()).At(draft.location);
+    instruction->mutable_shape() = std::move(*shape);
+  }
+  return scope_->computation->Add(std::move(instruction));
+}
+
+// ---- attributes
+
+Status HloParser::ParseAttributes(Draft& draft, AsyncAttributes* async, Completeness completeness) {
+  std::vector<std::string_view> seen;
+  while (lexer_.Eat(",")) {
+    if (lexer_.token().kind != TokenKind::kAttribute) return lexer_.Expected("an attribute");
+    const std::string_view name = lexer_.token().text;
+    if (std::ranges::find(seen, name) != seen.end()) return lexer_.Error("duplicate attribute '{}'", name);
+    seen.push_back(name);
+    if (name == "control-predecessors") {
+      lexer_.Next();
+      VXLA_RETURN_IF_ERROR(lexer_.Expect("{"));
+      while (!lexer_.At("}")) {
+        VXLA_ASSIGN_OR_RETURN(Instruction* const predecessor, TakeInstruction("an instruction"));
+        draft.control_predecessors.push_back(predecessor);
+        if (!lexer_.Eat(",")) break;
+      }
+      VXLA_RETURN_IF_ERROR(lexer_.Expect("}"));
+      continue;
+    }
+    bool found = false;
+    VXLA_RETURN_IF_ERROR(ParseCalled(draft, name, found));
+    if (found) continue;
+    FieldParser parser{lexer_, draft.opcode, name, false, {}};
+    std::visit([&](auto& attributes) { attributes.VisitFields(attributes, parser); }, draft.attributes);
+    if (!parser.found) CommonAttributes::VisitFields(draft.common, parser);
+    if (!parser.found && async != nullptr) AsyncAttributes::VisitFields(*async, parser);
+    if (!parser.found) return lexer_.Error("unknown attribute '{}' of {}", name, OpcodeText(draft.opcode));
+    VXLA_RETURN_IF_ERROR(parser.status);
+  }
+  // The later steps of an asynchronous op may leave out what its start states.
+  return completeness == Completeness::kPartial ? OkStatus() : CompleteAttributes(draft, seen);
+}
+
+Status HloParser::ParseCalled(Draft& draft, std::string_view name, bool& found) {
+  const CalledNames called = CalledNamesOf(draft.opcode);
+  if (!called.list.empty() && name == called.list) {
+    found = true;
+    if (!draft.called.empty()) return lexer_.Error("{} beside other called computations", name);
+    draft.called_by_list = true;
+    lexer_.Next();
+    VXLA_RETURN_IF_ERROR(lexer_.Expect("{"));
+    while (!lexer_.At("}")) {
+      VXLA_ASSIGN_OR_RETURN(Computation* const computation, TakeComputation());
+      draft.called.push_back(computation);
+      if (!lexer_.Eat(",")) break;
+    }
+    return lexer_.Expect("}");
+  }
+  const auto slot = std::ranges::find(called.names, name);
+  if (slot == called.names.end()) return OkStatus();
+  found = true;
+  if (draft.called_by_list) return lexer_.Error("{} beside other called computations", name);
+  lexer_.Next();
+  VXLA_ASSIGN_OR_RETURN(Computation* const computation, TakeComputation());
+  draft.called.resize(called.names.size());
+  draft.called[slot - called.names.begin()] = computation;
+  return OkStatus();
+}
+
+// A computation's name or its body.
+Result<Computation*> HloParser::TakeComputation() {
+  const SourceLocation location = lexer_.token().location;
+  if (lexer_.At("{")) {
+    auto computation = std::make_unique<Computation>(TemporaryName());
+    VXLA_RETURN_IF_ERROR(ParseBody(*computation));
+    Computation* const added = module_->AddComputation(std::move(computation));
+    unnamed_computations_.emplace_back(added, "region");
+    return added;
+  }
+  VXLA_ASSIGN_OR_RETURN(const std::string_view name, TakeName("a computation"));
+  const auto found = computations_.find(name);
+  if (found != computations_.end()) return found->second;
+  return InvalidArgument("computation '{}' is not defined before its use", name).At(location);
+}
+
+// Everything that must be stated is, and what follows from the operands is filled in.
+Status HloParser::CompleteAttributes(Draft& draft, const std::vector<std::string_view>& seen) {
+  const std::string_view opcode = OpcodeText(draft.opcode);
+  MissingFinder finder{draft.opcode, seen, {}};
+  std::visit([&](const auto& attributes) { attributes.VisitFields(attributes, finder); }, draft.attributes);
+  const bool has_dimensions = std::ranges::find(seen, "dimensions") != seen.end();
+  if (draft.opcode == Opcode::kBroadcast && !has_dimensions && !draft.operands[0]->shape().IsScalar()) {
+    finder.missing = "dimensions";
+  }
+  if (draft.opcode == Opcode::kMap && !has_dimensions && !draft.operands.empty()) {
+    IntList& dimensions = std::get<DimensionsAttributes>(draft.attributes).dimensions;
+    for (int i = 0; i < draft.operands[0]->shape().rank(); ++i) dimensions.push_back(i);
+  }
+  const CalledNames called = CalledNamesOf(draft.opcode);
+  if (called.required && draft.called.empty()) finder.missing = called.names.front();
+  for (size_t i = 0; i < draft.called.size(); ++i) {
+    if (draft.called[i] == nullptr) finder.missing = called.names[i];
+  }
+  if (finder.missing.empty()) return OkStatus();
+  return InvalidArgument("{}: the attribute {} is missing", opcode, finder.missing).At(draft.location);
+}
+
+// ---- asynchronous operations
+
+// The instruction that began what `instruction` continues, or null.
+const Instruction* AsyncStartOf(const Instruction* instruction) {
+  while (instruction->opcode() == Opcode::kAsyncUpdate && instruction->operand_count() > 0) instruction = instruction->operand(0);
+  return instruction->opcode() == Opcode::kAsyncStart ? instruction : nullptr;
+}
+
+Status HloParser::FinishAsync(Draft& draft, const AsyncForm& form, AsyncAttributes async) {
+  if (form.step == Opcode::kAsyncStart) return WrapAsync(draft, std::move(async));
+  const Instruction* start = draft.operands.empty() ? nullptr : AsyncStartOf(draft.operands[0]);
+  if (start == nullptr || start->called(0)->root()->opcode() != form.wrapped) {
+    return InvalidArgument("{}: the operand is no asynchronous {}", OpcodeText(form.step), OpcodeText(form.wrapped))
+        .At(draft.location);
+  }
+  // The start states the rest.
+  draft.opcode = form.step;
+  draft.attributes = std::move(async);
+  draft.called.clear();
+  return OkStatus();
+}
+
+// Moves the drafted operation into a computation of its own, which an async-start calls.
+Status HloParser::WrapAsync(Draft& draft, AsyncAttributes async) {
+  if (!draft.shape || draft.shape->tuple_elements().size() < 2) {
+    return InvalidArgument("{}-start: the shape ((operands), result, ...) must be stated", OpcodeText(draft.opcode))
+        .At(draft.location);
+  }
+  auto computation = std::make_unique<Computation>(TemporaryName());
+  computation->set_execution_thread(async.async_execution_thread);
+  std::vector<Instruction*> parameters;
+  for (const Instruction* operand : draft.operands) {
+    const int64_t number = static_cast<int64_t>(parameters.size());
+    parameters.push_back(computation->Add(Opcode::kParameter, operand->shape(), {}, ParameterAttributes{number}, {},
+                                          fmt::format("param_{}", number)));
+  }
+  Instruction* wrapped = computation->Add(draft.opcode, draft.shape->tuple_elements()[1], std::move(parameters),
+                                          std::move(draft.attributes), std::move(draft.called));
+  wrapped->set_location(draft.location);
+  draft.called = {module_->AddComputation(std::move(computation))};
+  unnamed_computations_.emplace_back(draft.called[0], "async_wrapped");
+  draft.opcode = Opcode::kAsyncStart;
+  draft.attributes = std::move(async);
+  return OkStatus();
+}
+
+// Protocol buffers, archives and other binaries hold control bytes that no text has.
+Status CheckIsText(std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const unsigned char c = static_cast<unsigned char>(text[i]);
+    if ((c < ' ' && (c < '\t' || c > '\r')) || c == 0x7f) {
+      return InvalidArgument("not HLO text: byte 0x{:02x} at offset {}", c, i);
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Module>> ParseHlo(std::string_view text) {
+  VXLA_RETURN_IF_ERROR(CheckIsText(text));
+  try {
+    return HloParser(text).Parse();
+  } catch (const InternalError& error) {
+    return Internal("{}", error.what());
+  }
+}
+
+}  // namespace vxla
