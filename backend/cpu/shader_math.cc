@@ -13,9 +13,7 @@
 namespace vxla::shader_math {
 namespace {
 
-using glm::dvec2;
-using glm::uvec2;
-using glm::vec2;
+using glm::packDouble2x32;
 
 constexpr double operator""lf(long double value) { return static_cast<double>(value); }
 
@@ -23,7 +21,6 @@ inline uint floatBitsToUint(float x) { return std::bit_cast<uint>(x); }
 inline int floatBitsToInt(float x) { return std::bit_cast<int>(x); }
 inline float uintBitsToFloat(uint x) { return std::bit_cast<float>(x); }
 inline float intBitsToFloat(int x) { return std::bit_cast<float>(x); }
-inline double packDouble2x32(uvec2 x) { return std::bit_cast<double>(uint64_t{x.y} << 32 | x.x); }
 inline uvec2 unpackDouble2x32(double x) {
   const uint64_t bits = std::bit_cast<uint64_t>(x);
   return uvec2(static_cast<uint>(bits), static_cast<uint>(bits >> 32));
@@ -52,6 +49,10 @@ inline double floor(double x) { return std::floor(x); }
 #include "shaders/include/math/narrow.glsl"
 #include "shaders/include/math/convert32.glsl"
 #include "shaders/include/math/int64.glsl"
+#include "shaders/include/math/f64.glsl"
+#include "shaders/include/math/f64_exp_log.glsl"
+#include "shaders/include/math/f64_trig.glsl"
+#include "shaders/include/math/f64_special.glsl"
 // NOLINTEND
 
 }  // namespace vxla::shader_math

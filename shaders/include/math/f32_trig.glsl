@@ -77,6 +77,19 @@ FN F sin_reduced_f32(float r, float rl, OUT(float) lo) {
   lo = t;
   return r;
 }
+// The same to about 2^-31, for the tangent.
+FN F sin_precise_f32(float r, float rl, OUT(float) lo) {
+  F zl;
+  F z = two_prod_f32(r, r, zl);
+  F cl;
+  F c = mul_dd_f32(z, zl, r, 0.0f, cl);
+  F wl;
+  F w = mul_dd_f32(c, cl, -0.166666672f, 4.96705354e-09f, wl);
+  F t = c * (z * (0.00833333191f + z * (-0.00019840087f + z * 2.7249896e-06f))) + rl * (1.0f - 0.5f * z);
+  F e;
+  F s = fast_two_sum_f32(r, w, e);
+  return fast_two_sum_f32(s, e + (wl + t), lo);
+}
 // cos(r + rl) = result + lo.
 FN F cos_reduced_f32(float r, float rl, OUT(float) lo) {
   F e;
@@ -87,7 +100,7 @@ FN F cos_reduced_f32(float r, float rl, OUT(float) lo) {
   lo = d + t;
   return s;
 }
-// The sine (turn = 0) or cosine (turn = 1) of a reduced argument q pi/2 + r + rl as result + lo.
+// sin(q pi/2 + r + rl) = result + lo; with q + 1 for q, the cosine.
 FN F circular_f32(float r, float rl, int q, OUT(float) lo) {
   F sl;
   F sh = sin_reduced_f32(r, rl, sl);
@@ -131,9 +144,10 @@ FN F tan_f32(float x) {
   F rl;
   F r = reduce_pi_f32(ok && !tiny ? x : 1.0f, q, rl);
   F sl;
-  F sh = sin_reduced_f32(r, rl, sl);
+  F sh = sin_precise_f32(r, rl, sl);
   F cl;
   F ch = cos_reduced_f32(r, rl, cl);
+  ch = fast_two_sum_f32(ch, cl, cl);
   bool odd = (q & 1) != 0;
   F lo;
   F hi = div_dd_f32(odd ? -ch : sh, odd ? -cl : sl, odd ? sh : ch, odd ? sl : cl, lo);
