@@ -66,22 +66,26 @@ class ValueWriter {
   std::string Take();
 
  private:
-  using Key = std::pair<const Instruction*, MultiIndex>;
-  struct Scope;
+  // Locals that hold what was computed before, by a text key; a block's locals end with it.
+  using Scope = std::unordered_map<std::string, std::string>;
   struct OverriddenValue {
     MultiIndex at;
     std::string value;
   };
   std::string Compute(const Instruction& instruction, const MultiIndex& index);
-  std::string LoadOperand(const Instruction& operand, const MultiIndex& index);
+  std::string ConstantValue(const Instruction& instruction);
+  std::string IotaValue(const Instruction& instruction, const MultiIndex& index);
+  std::string LoadOperand(const Instruction& operand, const Shape& shape, const MultiIndex& index);
   std::string PadValue(const Instruction& instruction, const MultiIndex& index);
   std::string ConcatenateValue(const Instruction& instruction, const MultiIndex& index);
-  std::string Quotient(int variable, int64_t divisor);
+  const std::string* FindOverride(const Instruction& instruction, const MultiIndex& index) const;
   std::string VariableName(int variable);
+  std::string Quotient(int variable, int64_t divisor);
   std::string Digit(const IndexTerm& term);
-  std::string NewLocal(std::string_view glsl_type, const std::string& value);
-  template <typename Map, typename K>
-  const std::string* Find(Map Scope::*map, const K& key) const;
+  const std::string* Find(const std::string& key) const;
+  std::string Local(std::string_view glsl_type, const std::string& value);
+  // A local without a value yet, for the branches of a pad or a concatenate to assign.
+  std::string Declare(ElementType type);
 
   KernelBuilder& kernel_;
   const FusionBody& body_;
@@ -89,7 +93,7 @@ class ValueWriter {
   IndexSpace& space_;
   std::unordered_map<int, std::string> bound_;
   std::map<std::pair<const Instruction*, int>, OverriddenValue> overrides_;
-  std::vector<Scope> scopes_;
+  std::vector<Scope> scopes_{1};
   std::string text_;
   int next_local_ = 0;
 };

@@ -1,6 +1,7 @@
 // KernelBuilder: collects the tensors, parameters and generated text of one kernel and makes the Step.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ class KernelBuilder {
   // becomes kReadWrite if it is both).
   int AddBuffer(ElementType type, Access access, const BufferSlice& slice);
   ElementType buffer_type(int k) const { return types_.at(k); }
+  int buffer_count() const { return static_cast<int>(types_.size()); }
+  // Lets the text use LOAD(k, f32x4, i) and STORE: element i is the i-th group of four. 32-bit types; 16-byte aligned slices.
+  void AddVectorView(int k);
 
   // A word of the argument block that kernels of other sizes share the text with: "P(3)". Each call makes a new one.
   std::string Param(uint32_t value);
@@ -43,7 +47,7 @@ class KernelBuilder {
   std::vector<ElementType> types_;
   std::vector<Binding> bindings_;
   std::vector<uint32_t> params_;
-  std::string text_;
+  std::string views_, text_;
 };
 
 }  // namespace vxla::vulkan

@@ -13,6 +13,9 @@ namespace vxla::vulkan {
 // narrowing, selects, conversions. CHECK-fails for other opcodes.
 std::string ElementwiseCall(const Instruction& instruction, std::span<const std::string> operands);
 
+// A carrier value of type `from` converted to `to`, as convert does.
+std::string ConvertedText(ElementType from, ElementType to, const std::string& value);
+
 // A reducer (parameters: N accumulators, then N values; all scalars) as
 //   void <name>(inout T0 a0, inout T1 a1, ..., T0 b0, T1 b1, ...)   a = computation(a, b)
 // for any N, 1 included. Nested calls of scalar computations are inlined.

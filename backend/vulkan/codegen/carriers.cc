@@ -1,0 +1,117 @@
+#include "backend/vulkan/codegen/carriers.h"
+
+#include <bit>
+#include <cstring>
+
+#include "core/float_formats.h"
+
+namespace vxla::vulkan {
+namespace {
+
+bool IsNarrowInteger(ElementType type) { return IsInteger(type) && BitWidth(type) < 32; }
+
+uint64_t BitsOf(const void* bytes, int count) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, bytes, static_cast<size_t>(count));
+  return bits;
+}
+
+std::string FloatText(uint32_t bits) { return fmt::format("uintBitsToFloat(0x{:08x}u)", bits); }
+std::string DoubleText(uint64_t bits) {
+  return fmt::format("packDouble2x32(uvec2(0x{:08x}u, 0x{:08x}u))", static_cast<uint32_t>(bits),
+                     static_cast<uint32_t>(bits >> 32));
+}
+
+}  // namespace
+
+std::string_view CarrierSuffix(ElementType type) {
+  if (type == ElementType::kPred) return "pred";
+  if (type == ElementType::kC64) return "c64";
+  if (type == ElementType::kC128) return "c128";
+  if (type == ElementType::kF64) return "f64";
+  if (IsFloating(type)) return "f32";
+  const bool wide = BitWidth(type) == 64;
+  return IsSigned(type) ? (wide ? "i64" : "i32") : (wide ? "u64" : "u32");
+}
+
+std::string_view CarrierType(ElementType type) {
+  if (type == ElementType::kPred) return "bool";
+  if (type == ElementType::kC64) return "vec2";
+  if (type == ElementType::kC128) return "dvec2";
+  if (type == ElementType::kF64) return "double";
+  if (IsFloating(type)) return "float";
+  const bool wide = BitWidth(type) == 64;
+  return IsSigned(type) ? (wide ? "int64_t" : "int") : (wide ? "uint64_t" : "uint");
+}
+
+std::string_view StorageTag(ElementType type) {
+  if (StorageBytes(type) == 1) return "u8";
+  if (StorageBytes(type) == 2) return "u16";
+  return CarrierSuffix(type);
+}
+
+std::string FromStorage(ElementType type, const std::string& stored) {
+  if (type == ElementType::kPred) return fmt::format("({} != 0u)", stored);
+  if (IsNarrowFloat(type)) return fmt::format("decode_{}({})", ElementTypeName(type), stored);
+  if (!IsNarrowInteger(type)) return stored;
+  const int unused = 32 - BitWidth(type);
+  if (IsSigned(type)) return fmt::format("(int({} << {}) >> {})", stored, unused, unused);
+  return BitWidth(type) < 8 ? fmt::format("({} & {}u)", stored, MaxUnsigned(type)) : stored;
+}
+
+std::string ToStorage(ElementType type, const std::string& value) {
+  if (type == ElementType::kPred) return fmt::format("({} ? 1u : 0u)", value);
+  if (IsNarrowFloat(type)) return fmt::format("encode_{}({})", ElementTypeName(type), value);
+  if (!IsNarrowInteger(type)) return value;
+  return fmt::format("(uint({}) & {}u)", value, (uint64_t{1} << BitWidth(type)) - 1);
+}
+
+std::string Narrowed(ElementType type, const std::string& value) {
+  if (IsNarrowFloat(type)) return fmt::format("round_{}({})", ElementTypeName(type), value);
+  if (IsNarrowInteger(type)) return fmt::format("wrap_{}({})", ElementTypeName(type), value);
+  return value;
+}
+
+std::string ConstantText(ElementType type, const void* bytes) {
+  const uint64_t bits = BitsOf(bytes, std::min(StorageBytes(type), 8));
+  switch (type) {
+    case ElementType::kPred:
+      return bits != 0 ? "true" : "false";
+    case ElementType::kF32:
+      return FloatText(static_cast<uint32_t>(bits));
+    case ElementType::kF64:
+      return DoubleText(bits);
+    case ElementType::kC64:
+      return fmt::format("vec2({}, {})", FloatText(static_cast<uint32_t>(bits)), FloatText(static_cast<uint32_t>(bits >> 32)));
+    case ElementType::kC128:
+      return fmt::format("dvec2({}, {})", DoubleText(bits), DoubleText(BitsOf(static_cast<const char*>(bytes) + 8, 8)));
+    default:
+      break;
+  }
+  if (IsNarrowFloat(type)) {
+    const float value = static_cast<float>(DecodeNarrowFloat(type, static_cast<uint32_t>(bits)));
+    return FloatText(std::bit_cast<uint32_t>(value));
+  }
+  const int width = BitWidth(type);
+  if (width == 64) {
+    return IsSigned(type) ? fmt::format("int64_t(0x{:x}ul)", bits) : fmt::format("0x{:x}ul", bits);
+  }
+  if (IsUnsigned(type)) return fmt::format("{}u", bits & MaxUnsigned(type));
+  const int64_t value = static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
+  // The most negative int has no literal of its own.
+  return value >= 0 ? fmt::format("{}", value) : fmt::format("int(0x{:x}u)", static_cast<uint32_t>(value));
+}
+
+Status CheckElementType(ElementType type, const DeviceFacts& facts) {
+  auto lacks = [&](const char* feature) {
+    return Unsupported("{} needs {}, which this device lacks", ElementTypeName(type), feature);
+  };
+  if (!IsArrayElement(type)) return Unsupported("{} values have no kernels", ElementTypeName(type));
+  if (StorageBytes(type) == 1 && !facts.storage8) return lacks("8-bit storage");
+  if (StorageBytes(type) == 2 && !facts.storage16) return lacks("16-bit storage");
+  if (RealPart(type) == ElementType::kF64 && !facts.float64) return lacks("shaderFloat64");
+  if (IsInteger(type) && BitWidth(type) == 64 && !facts.int64) return lacks("shaderInt64");
+  return OkStatus();
+}
+
+}  // namespace vxla::vulkan

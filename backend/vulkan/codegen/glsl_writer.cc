@@ -1,0 +1,310 @@
+#include "backend/vulkan/codegen/glsl_writer.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "backend/vulkan/codegen/scalar_computation.h"
+
+namespace vxla::vulkan {
+namespace {
+
+std::string KeyOf(const IndexExpression& expression) {
+  std::string key = fmt::format("{}", expression.constant);
+  for (const IndexTerm& t : expression.terms) {
+    fmt::format_to(std::back_inserter(key), "+{}.{}.{}.{}", t.variable, t.divisor, t.modulus, t.coefficient);
+  }
+  return key;
+}
+
+std::string KeyOf(const Instruction& instruction, const MultiIndex& index) {
+  std::string key = fmt::format("{}", static_cast<const void*>(&instruction));
+  for (const IndexExpression& e : index) key += "," + KeyOf(e);
+  return key;
+}
+
+bool IsPrecise(ElementType type) { return IsFloating(type) || IsComplex(type); }
+
+}  // namespace
+
+FusionBody::FusionBody(const Instruction& instruction) : instruction_(&instruction) {
+  if (instruction.opcode() != Opcode::kFusion) {
+    roots_ = computed_ = {&instruction};
+    for (const Instruction* operand : instruction.operands()) operands_[operand] = operand;
+    return;
+  }
+  const Computation& computation = *instruction.called(0);
+  for (const auto& inner : computation.instructions()) {
+    if (inner->opcode() == Opcode::kParameter) {
+      operands_[inner.get()] = instruction.operand(static_cast<int>(inner->parameter_number()));
+    } else if (inner->opcode() != Opcode::kTuple) {
+      computed_.push_back(inner.get());
+    }
+  }
+  const Instruction& root = *computation.root();
+  if (root.opcode() == Opcode::kTuple) {
+    roots_.assign(root.operands().begin(), root.operands().end());
+  } else {
+    roots_ = {&root};
+  }
+}
+
+const Instruction* FusionBody::OperandOf(const Instruction& value) const {
+  auto it = operands_.find(&value);
+  return it == operands_.end() ? nullptr : it->second;
+}
+
+ValueWriter::ValueWriter(KernelBuilder& kernel, const FusionBody& body, BufferMap& buffers, IndexSpace& space)
+    : kernel_(kernel), body_(body), buffers_(buffers), space_(space) {}
+
+void ValueWriter::Bind(int variable, std::string glsl_name) { bound_[variable] = std::move(glsl_name); }
+
+void ValueWriter::Override(const Instruction& instruction, MultiIndex at, std::string glsl_value, int leaf) {
+  overrides_[{&instruction, leaf}] = {std::move(at), std::move(glsl_value)};
+}
+
+const std::string* ValueWriter::Find(const std::string& key) const {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    if (auto it = scope->find(key); it != scope->end()) return &it->second;
+  }
+  return nullptr;
+}
+
+void ValueWriter::Line(const std::string& statement) {
+  text_.append(2 * scopes_.size(), ' ');
+  text_ += statement;
+  text_ += '\n';
+}
+
+void ValueWriter::OpenBlock(const std::string& head) {
+  Line(head + " {");
+  scopes_.emplace_back();
+}
+
+void ValueWriter::CloseBlock() {
+  scopes_.pop_back();
+  VXLA_CHECK(!scopes_.empty(), "a block that was not opened");
+  Line("}");
+}
+
+std::string ValueWriter::Take() {
+  VXLA_CHECK(scopes_.size() == 1, "an open block");
+  scopes_ = std::vector<Scope>(1);
+  next_local_ = 0;
+  return std::exchange(text_, {});
+}
+
+std::string ValueWriter::Local(std::string_view glsl_type, const std::string& value) {
+  const std::string name = fmt::format("v{}", next_local_++);
+  Line(fmt::format("{} {} = {};", glsl_type, name, value));
+  return name;
+}
+
+std::string ValueWriter::Declare(ElementType type) {
+  const std::string name = fmt::format("v{}", next_local_++);
+  Line(fmt::format("{} {};", CarrierType(type), name));
+  return name;
+}
+
+std::string ValueWriter::VariableName(int variable) {
+  if (auto it = bound_.find(variable); it != bound_.end()) return it->second;
+  const auto& definition = space_.definition(variable);
+  VXLA_CHECK(definition.has_value(), "a loop variable that is not bound");
+  return Index(*definition);
+}
+
+std::string ValueWriter::Quotient(int variable, int64_t divisor) {
+  if (divisor == 1) return VariableName(variable);
+  const std::string key = fmt::format("q{}/{}", variable, divisor);
+  if (const std::string* known = Find(key)) return *known;
+  const std::string value = Local("uint", kernel_.Divide(VariableName(variable), divisor));
+  return scopes_.back()[key] = value;
+}
+
+std::string ValueWriter::Digit(const IndexTerm& term) {
+  if (term.modulus == 0) return Quotient(term.variable, term.divisor);
+  const std::string key = fmt::format("d{}/{}%{}", term.variable, term.divisor, term.modulus);
+  if (const std::string* known = Find(key)) return *known;
+  // x % m through quotients that other digits need as well.
+  const std::string low = Quotient(term.variable, term.divisor);
+  const std::string high = Quotient(term.variable, term.divisor * term.modulus);
+  const std::string value = Local("uint", fmt::format("{} - {} * {}", low, high, kernel_.Param(static_cast<uint32_t>(term.modulus))));
+  return scopes_.back()[key] = value;
+}
+
+std::string ValueWriter::Index(const IndexExpression& expression) {
+  if (expression == IndexExpression()) return "0u";
+  const std::string key = "i" + KeyOf(expression);
+  if (const std::string* known = Find(key)) return *known;
+  std::string text;
+  for (const IndexTerm& term : expression.terms) {
+    const std::string digit = Digit(term);
+    if (term.coefficient == -1) {
+      text += (text.empty() ? "0u - " : " - ") + digit;
+      continue;
+    }
+    if (!text.empty()) text += " + ";
+    // Negative coefficients wrap: the sum is right modulo 2^32.
+    text += term.coefficient == 1 ? digit : digit + " * " + kernel_.Param(static_cast<uint32_t>(term.coefficient));
+  }
+  if (expression.constant != 0) {
+    text += (text.empty() ? "" : " + ") + kernel_.Param(static_cast<uint32_t>(expression.constant));
+  }
+  const bool is_digit = expression.terms.size() == 1 && expression.constant == 0 && expression.terms[0].coefficient == 1;
+  const std::string name = is_digit ? text : Local("uint", text);
+  return scopes_.back()[key] = name;
+}
+
+std::string ValueWriter::LinearIndex(const MultiIndex& index, const Shape& shape) {
+  return Index(space_.Linearize(index, shape.dimensions()));
+}
+
+const std::string* ValueWriter::FindOverride(const Instruction& instruction, const MultiIndex& index) const {
+  if (overrides_.empty()) return nullptr;
+  const bool element = instruction.opcode() == Opcode::kGetTupleElement;
+  const int leaf = element ? static_cast<int>(instruction.attributes<GetTupleElementAttributes>().index) : 0;
+  const auto it = overrides_.find({element ? instruction.operand(0) : &instruction, leaf});
+  if (it == overrides_.end()) return nullptr;
+  VXLA_CHECK(it->second.at == index, instruction.name() + " is read at an index that its value is not known at");
+  return &it->second.value;
+}
+
+std::string ValueWriter::Value(const Instruction& instruction, const MultiIndex& index) {
+  if (const std::string* value = FindOverride(instruction, index)) return *value;
+  const std::string key = KeyOf(instruction, index);
+  if (const std::string* known = Find(key)) return *known;
+  const std::string value = Compute(instruction, index);
+  return scopes_.back()[key] = value;
+}
+
+std::string ValueWriter::Compute(const Instruction& instruction, const MultiIndex& index) {
+  if (const Instruction* operand = body_.OperandOf(instruction)) return LoadOperand(*operand, instruction.shape(), index);
+  switch (instruction.opcode()) {
+    case Opcode::kConstant:
+      return ConstantValue(instruction);
+    case Opcode::kIota:
+      return IotaValue(instruction, index);
+    case Opcode::kPad:
+      return PadValue(instruction, index);
+    case Opcode::kConcatenate:
+      return ConcatenateValue(instruction, index);
+    case Opcode::kBroadcast:
+    case Opcode::kReshape:
+    case Opcode::kTranspose:
+    case Opcode::kSlice:
+    case Opcode::kReverse:
+    case Opcode::kCopy:
+      return Value(*instruction.operand(0), OperandIndex(space_, instruction, 0, index));
+    default:
+      break;
+  }
+  std::vector<std::string> operands;
+  for (int i = 0; i < instruction.operand_count(); ++i) {
+    operands.push_back(Value(*instruction.operand(i), OperandIndex(space_, instruction, i, index)));
+  }
+  const ElementType type = instruction.shape().element_type();
+  const std::string value = ElementwiseCall(instruction, operands);
+  if (operands.size() == 1 && value == operands[0]) return value;  // a conversion that changes nothing
+  return Local((IsPrecise(type) ? "precise " : "") + std::string(CarrierType(type)), value);
+}
+
+std::string ValueWriter::ConstantValue(const Instruction& instruction) {
+  const ElementType type = instruction.shape().element_type();
+  const std::byte* bytes = instruction.literal().bytes().data();
+  uint64_t magnitude = 0;
+  std::memcpy(&magnitude, bytes, std::min(StorageBytes(type), 8));
+  const bool is_real = IsFloating(type);
+  if (is_real && magnitude << (type == ElementType::kF64 ? 1 : 33) == 0 && StorageBytes(type) >= 4) {
+    // lavapipe folds x + 0 and 0 - x wrongly for x = -0 when the zero is a literal, so zeros come as data.
+    const std::string high = kernel_.Param(static_cast<uint32_t>(magnitude >> (type == ElementType::kF64 ? 32 : 0)));
+    if (type == ElementType::kF32) return Local("float", "uintBitsToFloat(" + high + ")");
+    return Local("double", "packDouble2x32(uvec2(0u, " + high + "))");
+  }
+  return Local(CarrierType(type), ConstantText(type, bytes));
+}
+
+std::string ValueWriter::IotaValue(const Instruction& instruction, const MultiIndex& index) {
+  const ElementType type = instruction.shape().element_type();
+  const auto dimension = static_cast<size_t>(instruction.attributes<IotaAttributes>().iota_dimension);
+  return Local(CarrierType(type), ConvertedText(ElementType::kU32, type, Index(index.at(dimension))));
+}
+
+std::string ValueWriter::LoadOperand(const Instruction& operand, const Shape& shape, const MultiIndex& index) {
+  const ElementType type = shape.element_type();
+  const int k = kernel_.AddBuffer(type, Access::kRead, buffers_.SliceOf(operand, 0));
+  return Local(CarrierType(type), kernel_.Load(k, LinearIndex(index, shape)));
+}
+
+std::string ValueWriter::PadValue(const Instruction& instruction, const MultiIndex& index) {
+  const Instruction& operand = *instruction.operand(0);
+  const auto& padding = instruction.attributes<PadAttributes>().padding;
+  std::vector<std::string> conditions;
+  MultiIndex inner(index.size());
+  const bool empty = operand.shape().ElementCount() == 0;
+  for (size_t d = 0; d < index.size() && !empty; ++d) {
+    const int64_t size = operand.shape().dimension(static_cast<int>(d)), step = padding[d].interior + 1;
+    const int64_t spread = (size - 1) * step + 1;
+    const IndexExpression shifted = space_.Add(index[d], {{}, -padding[d].low});
+    const auto [low, high] = space_.Range(shifted);
+    const bool inside = low >= 0 && high < spread;
+    if (inside && step == 1) {
+      inner[d] = shifted;
+      continue;
+    }
+    // Below the low edge the unsigned index wraps, so one comparison checks both edges.
+    if (!inside) conditions.push_back(fmt::format("{} < {}", Index(shifted), kernel_.Param(static_cast<uint32_t>(spread))));
+    const int variable = space_.AddTemporary(shifted, spread);
+    if (step > 1 && size > 1) {
+      const IndexTerm hole{variable, 1, step, 1};
+      conditions.push_back(Digit(hole) + " == 0u");
+      inner[d] = {{{variable, step, 0, 1}}, 0};
+    } else {
+      inner[d] = space_.Variable(variable);
+    }
+  }
+  const std::string outside = Value(*instruction.operand(1), {});
+  if (empty) return outside;
+  if (conditions.empty()) return Value(operand, inner);
+  const ElementType type = instruction.shape().element_type();
+  const std::string result = Local(CarrierType(type), outside);
+  OpenBlock(fmt::format("if ({})", fmt::join(conditions, " && ")));
+  Line(fmt::format("{} = {};", result, Value(operand, inner)));
+  CloseBlock();
+  return result;
+}
+
+std::string ValueWriter::ConcatenateValue(const Instruction& instruction, const MultiIndex& index) {
+  const auto d = static_cast<size_t>(instruction.dimensions().at(0));
+  const auto [low, high] = space_.Range(index[d]);
+  struct Part {
+    const Instruction* operand;
+    int64_t begin, end;
+  };
+  std::vector<Part> parts;  // that the index can reach
+  int64_t begin = 0;
+  for (const Instruction* operand : instruction.operands()) {
+    const int64_t end = begin + operand->shape().dimension(static_cast<int>(d));
+    if (begin <= high && low < end) parts.push_back({operand, begin, end});
+    begin = end;
+  }
+  VXLA_CHECK(!parts.empty(), "a concatenate without elements");
+  auto read = [&](const Part& part, bool whole) {
+    MultiIndex inner = index;
+    inner[d] = space_.Add(index[d], {{}, -part.begin});
+    if (!whole) inner[d] = space_.Variable(space_.AddTemporary(inner[d], part.end - part.begin));
+    return Value(*part.operand, inner);
+  };
+  if (parts.size() == 1) return read(parts[0], low >= parts[0].begin && high < parts[0].end);
+  const std::string at = Index(index[d]);
+  const std::string result = Declare(instruction.shape().element_type());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    std::string head = i + 1 < parts.size() ? fmt::format("if ({} < {})", at, kernel_.Param(static_cast<uint32_t>(parts[i].end))) : "";
+    if (i > 0) head = head.empty() ? "else" : "else " + head;
+    OpenBlock(head);
+    Line(fmt::format("{} = {};", result, read(parts[i], false)));
+    CloseBlock();
+  }
+  return result;
+}
+
+}  // namespace vxla::vulkan

@@ -1,0 +1,72 @@
+#include "backend/vulkan/codegen/kernel_builder.h"
+
+#include <bit>
+
+namespace vxla::vulkan {
+
+MagicDivisor MakeMagicDivisor(uint32_t divisor) {
+  VXLA_CHECK(divisor >= 2 && divisor < (uint32_t{1} << 31), "a divisor that needs a division");
+  // With l = ceil(log2 d), m = ceil(2^(31+l) / d) exceeds the exact quotient by e/d * 2^-(31+l), e < d <= 2^l, so for n < 2^31
+  // the error of n * m / 2^(31+l) stays below 1/d and the floor is exact; m < 2^32 because d > 2^(l-1).
+  const int l = std::bit_width(divisor - 1);
+  const uint64_t power = uint64_t{1} << (31 + l);
+  return {static_cast<uint32_t>((power + divisor - 1) / divisor), static_cast<uint32_t>(l - 1)};
+}
+
+int KernelBuilder::AddBuffer(ElementType type, Access access, const BufferSlice& slice) {
+  for (size_t k = 0; k < bindings_.size(); ++k) {
+    if (types_[k] != type || !(bindings_[k].slice == slice)) continue;
+    if (bindings_[k].access != access) bindings_[k].access = Access::kReadWrite;
+    return static_cast<int>(k);
+  }
+  types_.push_back(type);
+  bindings_.push_back({slice, access});
+  return static_cast<int>(bindings_.size()) - 1;
+}
+
+void KernelBuilder::AddVectorView(int k) {
+  const std::string view = fmt::format("TENSOR({}, {}x4)\n", k, StorageTag(types_.at(k)));
+  if (views_.find(view) == std::string::npos) views_ += view;
+}
+
+std::string KernelBuilder::Param(uint32_t value) {
+  params_.push_back(value);
+  return fmt::format("P({})", params_.size() - 1);
+}
+
+std::string KernelBuilder::Divide(const std::string& value, int64_t divisor) {
+  if (divisor == 1) return value;
+  const MagicDivisor magic = MakeMagicDivisor(static_cast<uint32_t>(divisor));
+  const std::string multiplier = Param(magic.multiplier), shift = Param(magic.shift);
+  return fmt::format("divide_index({}, {}, {})", value, multiplier, shift);
+}
+
+std::string KernelBuilder::Load(int k, const std::string& index) const {
+  const ElementType type = types_.at(k);
+  return FromStorage(type, fmt::format("LOAD({}, {}, {})", k, StorageTag(type), index));
+}
+
+std::string KernelBuilder::Store(int k, const std::string& index, const std::string& value) const {
+  const ElementType type = types_.at(k);
+  return fmt::format("STORE({}, {}, {}, {});", k, StorageTag(type), index, ToStorage(type, value));
+}
+
+Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<uint32_t> constants,
+                           std::array<uint32_t, 3> groups) const {
+  Step step;
+  step.name = std::move(name);
+  step.kernel.algorithm = std::move(algorithm);
+  for (size_t k = 0; k < types_.size(); ++k) {
+    step.kernel.generated += fmt::format("TENSOR({}, {})\n", k, StorageTag(types_[k]));
+  }
+  step.kernel.generated += views_ + text_;
+  step.kernel.constants = std::move(constants);
+  step.kernel.buffer_count = static_cast<uint32_t>(bindings_.size());
+  step.kernel.param_count = static_cast<uint32_t>(params_.size());
+  step.bindings = bindings_;
+  step.params = params_;
+  step.groups = groups;
+  return step;
+}
+
+}  // namespace vxla::vulkan

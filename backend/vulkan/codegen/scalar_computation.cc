@@ -1,0 +1,258 @@
+#include "backend/vulkan/codegen/scalar_computation.h"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+#include <vector>
+
+namespace vxla::vulkan {
+namespace {
+
+// round-nearest-even -> round_nearest_even
+std::string FunctionName(Opcode opcode) {
+  std::string name(OpcodeText(opcode));
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+}
+
+bool IsNarrowInteger(ElementType type) { return IsInteger(type) && BitWidth(type) < 32; }
+
+std::string Call(const std::string& function, std::string_view suffix, std::span<const std::string> operands) {
+  return fmt::format("{}_{}({})", function, suffix, fmt::join(operands, ", "));
+}
+
+std::string ToNarrowFloat(ElementType from, ElementType to, const std::string& x) {
+  if (from == ElementType::kF64) return fmt::format("round_from_f64_{}({})", ElementTypeName(to), x);
+  if (IsFloating(from)) return Narrowed(to, x);
+  return Narrowed(to, fmt::format("convert_{}_f32({})", CarrierSuffix(from), x));
+}
+
+std::string ToNarrowInteger(ElementType from, ElementType to, const std::string& x) {
+  if (IsFloating(from)) {
+    const std::string saturated =
+        fmt::format("convert_{}_int_saturate({}, {}, {})", CarrierSuffix(from), x, IsSigned(to) ? MinSigned(to) : 0,
+                    IsSigned(to) ? MaxSigned(to) : static_cast<int64_t>(MaxUnsigned(to)));
+    return IsSigned(to) ? saturated : "uint(" + saturated + ")";
+  }
+  if (CarrierSuffix(from) == CarrierSuffix(to)) return Narrowed(to, x);
+  return Narrowed(to, fmt::format("convert_{}_{}({})", CarrierSuffix(from), CarrierSuffix(to), x));
+}
+
+std::string ConvertText(ElementType from, ElementType to, const std::string& x) {
+  if (from == to) return x;
+  if (IsComplex(from) && IsComplex(to)) return fmt::format("convert_{}_{}({})", CarrierSuffix(from), CarrierSuffix(to), x);
+  if (IsComplex(from)) return ConvertText(RealPart(from), to, "(" + x + ").x");
+  if (IsComplex(to)) {
+    return fmt::format("{}({}, {})", CarrierType(to), ConvertText(from, RealPart(to), x), to == ElementType::kC64 ? "0.0f" : "0.0lf");
+  }
+  if (IsNarrowFloat(to)) return ToNarrowFloat(from, to, x);
+  if (IsNarrowInteger(to)) return ToNarrowInteger(from, to, x);
+  if (CarrierSuffix(from) == CarrierSuffix(to)) return x;
+  return fmt::format("convert_{}_{}({})", CarrierSuffix(from), CarrierSuffix(to), x);
+}
+
+std::string BitcastText(ElementType from, ElementType to, const std::string& x) {
+  if (from == to) return x;
+  if (BitWidth(from) < 32) return FromStorage(to, ToStorage(from, x));
+  if (CarrierSuffix(from) == CarrierSuffix(to)) return x;
+  return fmt::format("bitcast_{}_{}({})", CarrierSuffix(from), CarrierSuffix(to), x);
+}
+
+std::string CompareText(const Instruction& instruction, std::span<const std::string> operands) {
+  static constexpr const char* kDirections[] = {"eq", "ne", "ge", "gt", "le", "lt"};
+  const auto& attributes = instruction.attributes<CompareAttributes>();
+  const ElementType type = instruction.operand(0)->shape().element_type();
+  const bool total = attributes.type == ComparisonType::kTotalOrder && IsFloating(type);
+  return fmt::format("compare_{}{}_{}({}, {})", total ? "total_" : "", kDirections[static_cast<int>(attributes.direction)],
+                     CarrierSuffix(type), operands[0], operands[1]);
+}
+
+// Operations whose result needs no narrowing: it is one of the operands or has no bits that its operands have not.
+bool KeepsWidth(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kClamp:
+    case Opcode::kAnd:
+    case Opcode::kOr:
+    case Opcode::kXor:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool HasWidthVariant(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kShiftLeft:
+    case Opcode::kShiftRightArithmetic:
+    case Opcode::kShiftRightLogical:
+    case Opcode::kClz:
+    case Opcode::kPopulationCount:
+    case Opcode::kMulhi:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::string ConvertedText(ElementType from, ElementType to, const std::string& value) { return ConvertText(from, to, value); }
+
+std::string ElementwiseCall(const Instruction& instruction, std::span<const std::string> operands) {
+  const Opcode opcode = instruction.opcode();
+  const ElementType result = instruction.shape().element_type();
+  const ElementType type = instruction.operand(0)->shape().element_type();
+  const std::string function = FunctionName(opcode);
+  switch (opcode) {
+    case Opcode::kConvert:
+      return ConvertText(type, result, operands[0]);
+    case Opcode::kBitcastConvert:
+      return BitcastText(type, result, operands[0]);
+    case Opcode::kCompare:
+      return CompareText(instruction, operands);
+    case Opcode::kSelect:
+      return fmt::format("({} ? {} : {})", operands[0], operands[1], operands[2]);
+    case Opcode::kComplex:
+      return fmt::format("{}({}, {})", CarrierType(result), operands[0], operands[1]);
+    case Opcode::kReal:
+      return IsComplex(type) ? "(" + operands[0] + ").x" : operands[0];
+    case Opcode::kImag:
+      if (IsComplex(type)) return "(" + operands[0] + ").y";
+      return type == ElementType::kF64 ? "0.0lf" : "0.0f";
+    case Opcode::kReducePrecision: {
+      const auto& attributes = instruction.attributes<ReducePrecisionAttributes>();
+      return Narrowed(result, fmt::format("reduce_precision_{}({}, {}, {})", CarrierSuffix(type), operands[0],
+                                          attributes.exponent_bits, attributes.mantissa_bits));
+    }
+    default:
+      break;
+  }
+  VXLA_CHECK(IsElementwise(opcode), "not an elementwise operation: " + std::string(OpcodeText(opcode)));
+  if (IsNarrowInteger(type) && HasWidthVariant(opcode)) {
+    return Narrowed(result, fmt::format("{}_{}_width({}, {})", function, CarrierSuffix(type), fmt::join(operands, ", "),
+                                        BitWidth(type)));
+  }
+  const std::string call = Call(function, CarrierSuffix(type), operands);
+  return KeepsWidth(opcode) ? call : Narrowed(result, call);
+}
+
+namespace {
+
+// Statements that compute a scalar computation; its results' names.
+std::vector<std::string> WriteComputation(const Computation& computation, std::span<const std::string> arguments,
+                                          std::string* text, int* next) {
+  std::unordered_map<const Instruction*, std::string> names;
+  auto local = [&](const Instruction& instruction, const std::string& value) {
+    const ElementType type = instruction.shape().element_type();
+    const std::string name = fmt::format("c{}", (*next)++);
+    *text += fmt::format("  {}{} {} = {};\n", IsFloating(type) || IsComplex(type) ? "precise " : "", CarrierType(type), name, value);
+    return name;
+  };
+  for (const auto& owned : computation.instructions()) {
+    const Instruction& instruction = *owned;
+    std::vector<std::string> operands;
+    if (instruction.opcode() != Opcode::kTuple) {
+      for (const Instruction* operand : instruction.operands()) operands.push_back(names.at(operand));
+    }
+    switch (instruction.opcode()) {
+      case Opcode::kParameter:
+        names[&instruction] = arguments[instruction.parameter_number()];
+        break;
+      case Opcode::kConstant:
+        names[&instruction] = local(instruction, ConstantText(instruction.shape().element_type(), instruction.literal().bytes().data()));
+        break;
+      case Opcode::kTuple:
+        break;
+      case Opcode::kCall:
+      case Opcode::kFusion:
+      case Opcode::kMap:
+        names[&instruction] = WriteComputation(*instruction.called(0), operands, text, next)[0];
+        break;
+      case Opcode::kBroadcast:
+      case Opcode::kReshape:
+      case Opcode::kCopy:
+      case Opcode::kTranspose:
+        names[&instruction] = operands[0];  // of scalars
+        break;
+      default:
+        names[&instruction] = local(instruction, ElementwiseCall(instruction, operands));
+    }
+  }
+  std::vector<std::string> results;
+  const Instruction& root = *computation.root();
+  if (root.opcode() != Opcode::kTuple) return {names.at(&root)};
+  for (const Instruction* operand : root.operands()) results.push_back(names.at(operand));
+  return results;
+}
+
+Status CheckShape(const Instruction& instruction, const DeviceFacts& facts) {
+  for (const Shape* leaf : FlattenTuple(instruction.shape())) VXLA_RETURN_IF_ERROR(CheckElementType(leaf->element_type(), facts));
+  return OkStatus();
+}
+
+}  // namespace
+
+std::string ReducerFunction(const Computation& computation, const std::string& name) {
+  const int count = static_cast<int>(computation.parameters().size()) / 2;
+  std::vector<std::string> parameters, arguments;
+  for (int i = 0; i < 2 * count; ++i) {
+    const bool accumulator = i < count;
+    arguments.push_back(fmt::format("{}{}", accumulator ? 'a' : 'b', i % count));
+    parameters.push_back(fmt::format("{}{} {}", accumulator ? "inout " : "",
+                                     CarrierType(computation.parameter(i)->shape().element_type()), arguments.back()));
+  }
+  std::string body;
+  int next = 0;
+  const std::vector<std::string> results = WriteComputation(computation, arguments, &body, &next);
+  // Results are copied last: one may be another's accumulator.
+  for (int i = 0; i < count; ++i) {
+    body += fmt::format("  {} r{} = {};\n", CarrierType(computation.parameter(i)->shape().element_type()), i, results[i]);
+  }
+  for (int i = 0; i < count; ++i) body += fmt::format("  a{} = r{};\n", i, i);
+  return fmt::format("void {}({}) {{\n{}}}\n", name, fmt::join(parameters, ", "), body);
+}
+
+Status CheckInstruction(const Instruction& instruction, const DeviceFacts& facts) {
+  VXLA_RETURN_IF_ERROR(CheckShape(instruction, facts));
+  for (const Instruction* operand : instruction.operands()) VXLA_RETURN_IF_ERROR(CheckShape(*operand, facts));
+  if (instruction.opcode() == Opcode::kBitcastConvert) {
+    const ElementType from = instruction.operand(0)->shape().element_type(), to = instruction.shape().element_type();
+    if (from != to && (BitWidth(from) != BitWidth(to) || IsComplex(from) || IsComplex(to))) {
+      return Unsupported("bitcast-convert from {} to {} has no kernel", ElementTypeName(from), ElementTypeName(to));
+    }
+  }
+  return OkStatus();
+}
+
+Status CheckScalarComputation(const Computation& computation, const DeviceFacts& facts) {
+  for (const auto& instruction : computation.instructions()) {
+    const Opcode opcode = instruction->opcode();
+    VXLA_RETURN_IF_ERROR(CheckInstruction(*instruction, facts));
+    switch (opcode) {
+      case Opcode::kParameter:
+      case Opcode::kConstant:
+      case Opcode::kTuple:
+        continue;
+      case Opcode::kCall:
+      case Opcode::kFusion:
+      case Opcode::kMap:
+        if (instruction->shape().IsTuple()) return Unsupported("{} of a tuple inside a reducer has no kernel", OpcodeText(opcode));
+        VXLA_RETURN_IF_ERROR(CheckScalarComputation(*instruction->called(0), facts));
+        continue;
+      case Opcode::kBroadcast:
+      case Opcode::kReshape:
+      case Opcode::kCopy:
+      case Opcode::kTranspose:
+      case Opcode::kBitcastConvert:
+        break;
+      default:
+        if (!IsElementwise(opcode)) return Unsupported("a reducer with {} has no kernel", OpcodeText(opcode));
+    }
+    if (!instruction->shape().IsScalar()) return Unsupported("a reducer of {} has no kernel", instruction->shape().ToString());
+  }
+  return OkStatus();
+}
+
+}  // namespace vxla::vulkan

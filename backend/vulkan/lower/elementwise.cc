@@ -1,0 +1,51 @@
+// Fused loops: elementwise operations and index maps, one element of every result per loop step.
+#include <algorithm>
+
+#include "backend/vulkan/lower/lower.h"
+#include "backend/vulkan/lower/tuning.h"
+
+namespace vxla::vulkan {
+
+Status CanLowerLoop(const LowerContext&, const FusionBody& body) {
+  const int64_t count = body.roots().at(0)->shape().ElementCount();
+  for (const Instruction* root : body.roots()) {
+    if (root->shape().ElementCount() != count) {
+      return Internal("{}: the results of a loop fusion have {} and {} elements", body.instruction().name(), count,
+                      root->shape().ElementCount());
+    }
+  }
+  return OkStatus();
+}
+
+Result<std::vector<Step>> LowerLoop(const LowerContext& context, const FusionBody& body, BufferMap& buffers) {
+  const int64_t count = body.roots()[0]->shape().ElementCount();
+  KernelBuilder kernel;
+  kernel.Param(static_cast<uint32_t>(count));  // P(0) of fused_loop.comp
+  IndexSpace space;
+  const int loop = space.AddVariable(count);
+  ValueWriter writer(kernel, body, buffers, space);
+  writer.Bind(loop, "i");
+  int64_t flop = 0;
+  for (const Instruction* instruction : body.computed()) flop += IsElementwise(instruction->opcode()) ? count : 0;
+
+  // Every value is computed before any is stored: a result may lie where an operand lay.
+  std::vector<std::string> values;
+  for (const Instruction* root : body.roots()) {
+    values.push_back(writer.Value(*root, space.Delinearize(space.Variable(loop), root->shape().dimensions())));
+  }
+  for (size_t leaf = 0; leaf < values.size(); ++leaf) {
+    const ElementType type = body.roots()[leaf]->shape().element_type();
+    const int k = kernel.AddBuffer(type, Access::kWrite, buffers.SliceOf(body.instruction(), static_cast<int>(leaf)));
+    writer.Line(kernel.Store(k, "i", values[leaf]));
+  }
+  kernel.Append("void element(uint i) {\n" + writer.Take() + "}\n");
+
+  const LoopTuning tuning = TuneLoop(context.facts, count);
+  const int64_t chunk = int64_t{tuning.workgroup_size} * tuning.items;
+  Step step = kernel.Finish(StepName(body), "elementwise/fused_loop.comp", {tuning.workgroup_size, 1, 1, tuning.items},
+                            GroupGrid(context.facts, (count + chunk - 1) / chunk));
+  step.flop = flop;
+  return std::vector<Step>{std::move(step)};
+}
+
+}  // namespace vxla::vulkan

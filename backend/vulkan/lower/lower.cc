@@ -1,0 +1,177 @@
+#include "backend/vulkan/lower/lower.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "backend/vulkan/codegen/scalar_computation.h"
+
+namespace vxla::vulkan {
+namespace {
+
+// Element indices are 32-bit and take part in signed address arithmetic.
+constexpr int64_t kMaxElements = (int64_t{1} << 31) - 1;
+
+bool IsHero(Opcode opcode) {
+  return opcode == Opcode::kDot || opcode == Opcode::kReduce || opcode == Opcode::kReduceWindow;
+}
+
+Status CheckSize(const Shape& shape) {
+  for (const Shape* leaf : FlattenTuple(shape)) {
+    if (leaf->IsDynamic()) return Unsupported("{} has a dynamic dimension; kernels need static ones", leaf->ToString());
+    if (leaf->ElementCount() > kMaxElements) {
+      return Unsupported("{} has {} elements, more than the {} that a kernel can index", leaf->ToString(),
+                         leaf->ElementCount(), kMaxElements);
+    }
+  }
+  return OkStatus();
+}
+
+// What is bound as a storage buffer.
+Status CheckBinding(const LowerContext& context, const Shape& shape) {
+  if (context.bindings != BindingMode::kDescriptors) return OkStatus();
+  for (const Shape* leaf : FlattenTuple(shape)) {
+    if (static_cast<uint64_t>(leaf->SizeBytes()) > context.facts.max_storage_range_bytes) {
+      return Unsupported("{} takes {} bytes, more than this device's storage-buffer range of {} (--bindings=addresses has no such limit)",
+                         leaf->ToString(), leaf->SizeBytes(), context.facts.max_storage_range_bytes);
+    }
+  }
+  return OkStatus();
+}
+
+Status CheckBindingCount(const LowerContext& context, const FusionBody& body) {
+  if (context.bindings != BindingMode::kDescriptors) return OkStatus();
+  const std::set<const Instruction*> operands(body.instruction().operands().begin(), body.instruction().operands().end());
+  const size_t count = 1 + operands.size() + FlattenTuple(body.instruction().shape()).size();
+  if (count <= context.facts.max_storage_buffers) return OkStatus();
+  return Unsupported("{} needs {} storage buffers, more than this device's {}", body.instruction().name(), count,
+                     context.facts.max_storage_buffers);
+}
+
+Status CheckConstant(const Instruction& constant) {
+  if (constant.attributes<ConstantAttributes>().literal == nullptr) {
+    return Unsupported("constant {} was elided in the text", constant.name());
+  }
+  const auto bytes = constant.literal().bytes();
+  const size_t size = static_cast<size_t>(StorageBytes(constant.shape().element_type()));
+  for (size_t i = size; i < bytes.size(); i += size) {
+    if (std::memcmp(bytes.data(), bytes.data() + i, size) != 0) {
+      return Unsupported("constant {} inside a fusion holds more than one value", constant.name());
+    }
+  }
+  return OkStatus();
+}
+
+Status CheckComputed(const LowerContext& context, const Instruction& instruction) {
+  const Opcode opcode = instruction.opcode();
+  switch (opcode) {
+    case Opcode::kConstant:
+      VXLA_RETURN_IF_ERROR(CheckConstant(instruction));
+      break;
+    case Opcode::kReshape:
+    case Opcode::kBitcastConvert:
+    case Opcode::kGetTupleElement:
+      break;
+    case Opcode::kReduce:
+    case Opcode::kReduceWindow:
+      VXLA_RETURN_IF_ERROR(CheckScalarComputation(*instruction.called(0), context.facts));
+      break;
+    default:
+      if (!IsElementwise(opcode) && KindOf(opcode) != OpcodeKind::kIndexing && !IsHero(opcode)) {
+        return Unsupported("{} has no kernel", OpcodeText(opcode));
+      }
+  }
+  VXLA_RETURN_IF_ERROR(CheckInstruction(instruction, context.facts));
+  for (const Instruction* operand : instruction.operands()) VXLA_RETURN_IF_ERROR(CheckSize(operand->shape()));
+  return CheckSize(instruction.shape());
+}
+
+Status CheckCommon(const LowerContext& context, const FusionBody& body) {
+  for (const Instruction* instruction : body.computed()) VXLA_RETURN_IF_ERROR(CheckComputed(context, *instruction));
+  for (const Instruction* operand : body.instruction().operands()) VXLA_RETURN_IF_ERROR(CheckBinding(context, operand->shape()));
+  VXLA_RETURN_IF_ERROR(CheckBinding(context, body.instruction().shape()));
+  return CheckBindingCount(context, body);
+}
+
+FusionKind KindOfBody(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kFusion:
+      return instruction.attributes<FusionAttributes>().kind;
+    case Opcode::kReduce:
+      return FusionKind::kInput;
+    case Opcode::kDot:
+      return FusionKind::kOutput;
+    case Opcode::kReduceWindow:
+      return FusionKind::kCustom;
+    default:
+      return FusionKind::kLoop;
+  }
+}
+
+class VulkanLowering final : public Lowering {
+ public:
+  VulkanLowering(const DeviceFacts& facts, BindingMode bindings) : facts_(facts), context_{facts_, bindings} {}
+
+  Status CanLower(const Instruction& instruction) const override {
+    const FusionBody body(instruction);
+    VXLA_RETURN_IF_ERROR(CheckCommon(context_, body));
+    switch (KindOfBody(instruction)) {
+      case FusionKind::kLoop:
+        return CanLowerLoop(context_, body);
+      case FusionKind::kInput:
+        return CanLowerReduce(context_, body);
+      case FusionKind::kOutput:
+        return CanLowerDot(context_, body);
+      case FusionKind::kCustom:
+        return CanLowerReduceWindow(context_, body);
+    }
+    return Internal("an unknown kind of fusion");
+  }
+
+  Result<std::vector<Step>> Lower(const Instruction& instruction, BufferMap& buffers) const override {
+    const FusionBody body(instruction);
+    const auto leaves = FlattenTuple(instruction.shape());
+    if (std::ranges::all_of(leaves, [](const Shape* leaf) { return leaf->ElementCount() == 0; })) return std::vector<Step>();
+    switch (KindOfBody(instruction)) {
+      case FusionKind::kLoop:
+        return LowerLoop(context_, body, buffers);
+      case FusionKind::kInput:
+        return LowerReduce(context_, body, buffers);
+      case FusionKind::kOutput:
+        return LowerDot(context_, body, buffers);
+      case FusionKind::kCustom:
+        return LowerReduceWindow(context_, body, buffers);
+    }
+    return Internal("an unknown kind of fusion");
+  }
+
+ private:
+  const DeviceFacts facts_;
+  const LowerContext context_;
+};
+
+}  // namespace
+
+std::unique_ptr<Lowering> MakeLowering(const DeviceFacts& facts, BindingMode bindings) {
+  return std::make_unique<VulkanLowering>(facts, bindings);
+}
+
+std::string StepName(const FusionBody& body) {
+  if (body.instruction().opcode() != Opcode::kFusion) {
+    return fmt::format("{} ({})", body.instruction().name(), OpcodeText(body.instruction().opcode()));
+  }
+  std::vector<std::string_view> opcodes;
+  for (const Instruction* instruction : body.computed()) {
+    const Opcode opcode = instruction->opcode();
+    if (!IsElementwise(opcode) && !IsHero(opcode) && KindOf(opcode) != OpcodeKind::kIndexing) continue;
+    if (std::ranges::find(opcodes, OpcodeText(opcode)) == opcodes.end()) opcodes.push_back(OpcodeText(opcode));
+  }
+  constexpr size_t kMost = 4;
+  const bool more = opcodes.size() > kMost;
+  if (more) opcodes.resize(kMost);
+  return fmt::format("{} ({}{})", body.instruction().name(), fmt::join(opcodes, ", "), more ? ", ..." : "");
+}
+
+}  // namespace vxla::vulkan

@@ -1,0 +1,288 @@
+#include "backend/vulkan/shader/shader_source.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace vxla::vulkan {
+namespace {
+
+bool IsIdentifierStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool IsIdentifierPart(char c) { return IsIdentifierStart(c) || (c >= '0' && c <= '9'); }
+
+// Every identifier of a text, comments left out.
+template <typename Function>
+void ForEachIdentifier(std::string_view text, Function&& function) {
+  for (size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (c == '/' && i + 1 < text.size() && text[i + 1] == '/') {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (IsIdentifierStart(c)) {
+      const size_t begin = i;
+      while (i < text.size() && IsIdentifierPart(text[i])) ++i;
+      function(text.substr(begin, i - begin));
+    } else if (c >= '0' && c <= '9') {
+      while (i < text.size() && (IsIdentifierPart(text[i]) || text[i] == '.')) ++i;  // 0x7fu, 1.0lf
+    } else {
+      ++i;
+    }
+  }
+}
+
+std::string_view TakeLine(std::string_view& text) {
+  const size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return line;
+}
+
+// A top-level definition of shaders/include: FN <type> name(...) {...} or CONSTARR <type> name[n] = {...};
+struct Chunk {
+  std::string_view name;
+  std::string_view text;
+  std::vector<std::string_view> uses;  // identifiers that name other chunks
+};
+
+// The definitions of all include files in the order in which they may depend on each other. Built once.
+class ChunkIndex {
+ public:
+  static const ChunkIndex& Get() {
+    static const ChunkIndex index;
+    return index;
+  }
+
+  // The definitions that `body` needs, directly or not, in order.
+  std::string Closure(std::string_view body) const {
+    std::vector<bool> wanted(chunks_.size(), false);
+    std::vector<size_t> work;
+    auto want = [&](std::string_view identifier) {
+      auto range = by_name_.equal_range(identifier);
+      for (auto it = range.first; it != range.second; ++it) {
+        if (wanted[it->second]) continue;
+        wanted[it->second] = true;
+        work.push_back(it->second);
+      }
+    };
+    ForEachIdentifier(body, want);
+    while (!work.empty()) {
+      const size_t at = work.back();
+      work.pop_back();
+      for (std::string_view used : chunks_[at].uses) want(used);
+    }
+    std::string text;
+    for (size_t i = 0; i < chunks_.size(); ++i) {
+      if (wanted[i]) text.append(chunks_[i].text);
+    }
+    return text;
+  }
+
+ private:
+  ChunkIndex() {
+    for (std::string_view file : OrderedFiles()) AddFile(FindShader(file));
+    for (Chunk& chunk : chunks_) {
+      std::unordered_set<std::string_view> seen;
+      ForEachIdentifier(chunk.text, [&](std::string_view identifier) {
+        if (identifier != chunk.name && by_name_.contains(identifier) && seen.insert(identifier).second) {
+          chunk.uses.push_back(identifier);
+        }
+      });
+    }
+  }
+
+  // prelude.glsl states the order of the math files; all other include files follow by name.
+  static std::vector<std::string_view> OrderedFiles() {
+    std::vector<std::string_view> files;
+    constexpr std::string_view kOrder = "// FILE ORDER:";
+    std::string_view prelude = FindShader("include/math/prelude.glsl");
+    static std::set<std::string> names;  // owns the paths
+    while (!prelude.empty()) {
+      std::string_view line = TakeLine(prelude);
+      if (!line.starts_with(kOrder)) continue;
+      line.remove_prefix(kOrder.size());
+      while (!line.empty()) {
+        const size_t begin = std::min(line.find_first_not_of(' '), line.size());
+        const size_t end = std::min(line.find(' ', begin), line.size());
+        if (end > begin) files.push_back(*names.insert("include/math/" + std::string(line.substr(begin, end - begin))).first);
+        line.remove_prefix(end);
+      }
+    }
+    for (int i = 0; i < kEmbeddedShaderCount; ++i) {
+      const std::string_view name = kEmbeddedShaders[i].name;
+      const bool listed = std::ranges::find(files, name) != files.end();
+      if (!listed && name.starts_with("include/") && name.ends_with(".glsl")) files.push_back(name);
+    }
+    return files;
+  }
+
+  void AddFile(std::string_view text) {
+    while (!text.empty()) {
+      const char* begin = text.data();
+      const std::string_view line = TakeLine(text);
+      if (!line.starts_with("FN ") && !line.starts_with("CONSTARR ")) continue;
+      const size_t name_end = std::min(line.find_first_of("(["), line.size());
+      size_t name_begin = name_end;
+      while (name_begin > 0 && IsIdentifierPart(line[name_begin - 1])) --name_begin;
+      std::string_view last = line;
+      const bool one_line = line.ends_with(';') || (line.find('{') != line.npos && line.ends_with('}'));
+      while (!one_line && last != "}" && last != "};" && !text.empty()) last = TakeLine(text);
+      const size_t length = static_cast<size_t>(text.data() - begin);
+      by_name_.emplace(line.substr(name_begin, name_end - name_begin), chunks_.size());
+      chunks_.push_back({line.substr(name_begin, name_end - name_begin), std::string_view(begin, length), {}});
+    }
+  }
+
+  std::vector<Chunk> chunks_;
+  std::unordered_multimap<std::string_view, size_t> by_name_;
+};
+
+// The algorithm with its includes in place, each file once; "generated" is the key's text.
+Status Expand(std::string_view name, const KernelKey& key, std::set<std::string, std::less<>>& included, std::string* out) {
+  std::string_view text = FindShader(name);
+  if (text.data() == nullptr) return Internal("no shader file {}", name);
+  while (!text.empty()) {
+    const std::string_view line = TakeLine(text);
+    constexpr std::string_view kInclude = "#include \"";
+    if (!line.starts_with(kInclude)) {
+      out->append(line).push_back('\n');
+      continue;
+    }
+    const std::string_view target = line.substr(kInclude.size(), line.find('"', kInclude.size()) - kInclude.size());
+    if (target == "generated") {
+      out->append(key.generated);
+    } else if (included.emplace(target).second) {
+      VXLA_RETURN_IF_ERROR(Expand(target, key, included, out));
+    }
+  }
+  return OkStatus();
+}
+
+// A text without its comment lines.
+void AppendCode(std::string_view text, std::string* out) {
+  while (!text.empty()) {
+    const std::string_view line = TakeLine(text);
+    if (!line.empty() && !line.starts_with("//")) out->append(line).push_back('\n');
+  }
+}
+
+using Identifiers = std::unordered_set<std::string_view>;
+
+bool Uses(const Identifiers& identifiers, std::initializer_list<std::string_view> names) {
+  return std::ranges::any_of(names, [&](std::string_view name) { return identifiers.contains(name); });
+}
+
+void AppendExtensions(const Identifiers& used, BindingMode bindings, bool modes, std::string* out) {
+  std::set<std::string_view> extensions;
+  if (bindings == BindingMode::kAddresses) {
+    extensions.insert({"GL_EXT_buffer_reference", "GL_EXT_buffer_reference_uvec2"});
+  }
+  if (modes) extensions.insert("GL_EXT_spirv_intrinsics");
+  if (Uses(used, {"int64_t", "uint64_t", "i64", "u64", "i64vec2", "u64vec2"})) {
+    extensions.insert("GL_EXT_shader_explicit_arithmetic_types_int64");
+  }
+  if (Uses(used, {"u16", "uint16_t", "int16_t"})) extensions.insert("GL_EXT_shader_16bit_storage");
+  if (Uses(used, {"u8", "uint8_t", "int8_t"})) extensions.insert("GL_EXT_shader_8bit_storage");
+  if (Uses(used, {"float16_t", "f16vec2", "f16vec4"})) extensions.insert("GL_EXT_shader_explicit_arithmetic_types_float16");
+  if (used.contains("unroll")) extensions.insert("GL_EXT_control_flow_attributes");
+  for (std::string_view identifier : used) {
+    if (!identifier.starts_with("subgroup") && !identifier.starts_with("gl_Subgroup")) continue;
+    extensions.insert("GL_KHR_shader_subgroup_basic");
+    if (identifier == "subgroupShuffle" || identifier == "subgroupShuffleXor") {
+      extensions.insert("GL_KHR_shader_subgroup_shuffle");
+    } else if (identifier == "subgroupShuffleUp" || identifier == "subgroupShuffleDown") {
+      extensions.insert("GL_KHR_shader_subgroup_shuffle_relative");
+    } else if (identifier.starts_with("subgroupBallot") || identifier.starts_with("subgroupBroadcast")) {
+      extensions.insert("GL_KHR_shader_subgroup_ballot");
+    } else if (identifier == "subgroupAll" || identifier == "subgroupAny" || identifier == "subgroupAllEqual") {
+      extensions.insert("GL_KHR_shader_subgroup_vote");
+    } else if (identifier != "subgroupElect" && !identifier.starts_with("subgroupBarrier") &&
+               !identifier.starts_with("subgroupMemoryBarrier") && identifier.starts_with("subgroup")) {
+      extensions.insert("GL_KHR_shader_subgroup_arithmetic");
+    }
+  }
+  for (std::string_view extension : extensions) out->append("#extension ").append(extension).append(" : require\n");
+}
+
+// Without these modes drivers may treat floats as real numbers (x * 0 becomes 0 for NaN).
+std::string ExecutionModes(const Identifiers& used, const DeviceFacts& facts) {
+  constexpr int kPreserve[] = {4466, 4461}, kRoundToEven[] = {4467, 4462};
+  std::string text;
+  auto mode = [&](bool wanted, const int (&codes)[2], int width) {
+    if (wanted) text += fmt::format("spirv_execution_mode(capabilities = [{}], {}, {});\n", codes[0], codes[1], width);
+  };
+  const bool doubles = Uses(used, {"double", "dvec2", "f64", "c128", "D"});
+  const bool halves = Uses(used, {"float16_t", "f16vec2", "f16vec4"});
+  mode(facts.signed_zero_inf_nan_preserve_32, kPreserve, 32);
+  mode(halves && facts.signed_zero_inf_nan_preserve_16, kPreserve, 16);
+  mode(doubles && facts.signed_zero_inf_nan_preserve_64, kPreserve, 64);
+  mode(facts.rounding_rte_32, kRoundToEven, 32);
+  mode(halves && facts.rounding_rte_16, kRoundToEven, 16);
+  mode(doubles && facts.rounding_rte_64, kRoundToEven, 64);
+  return text;
+}
+
+// The argument block (backend/step.h) and load_arguments(), which reads each argument once.
+std::string ArgumentBlock(const KernelKey& key, BindingMode bindings) {
+  std::string text;
+  const bool addresses = bindings == BindingMode::kAddresses;
+  text += addresses ? "layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer Arguments {\n"
+                    : "layout(std430, set = 0, binding = 0) readonly buffer Arguments {\n";
+  if (key.buffer_count > 0) text += fmt::format("  uvec2 address[{}];\n", key.buffer_count);
+  if (key.param_count > 0) text += fmt::format("  uint param[{}];\n", key.param_count);
+  if (key.buffer_count + key.param_count == 0) text += "  uint unused;\n";
+  text += addresses ? "};\nlayout(push_constant) uniform PushConstants { Arguments arguments; };\n" : "} arguments;\n";
+  std::string load = "void load_arguments() {\n";
+  for (uint32_t k = 0; addresses && k < key.buffer_count; ++k) {
+    text += fmt::format("uvec2 address_{};\n", k);
+    load += fmt::format("  address_{} = arguments.address[{}];\n", k, k);
+  }
+  for (uint32_t k = 0; k < key.param_count; ++k) {
+    text += fmt::format("uint param_{};\n", k);
+    load += fmt::format("  param_{} = arguments.param[{}];\n", k, k);
+  }
+  return text + load + "}\n";
+}
+
+}  // namespace
+
+std::string_view FindShader(std::string_view name) {
+  static const auto files = [] {
+    std::unordered_map<std::string_view, std::string_view> map;
+    for (int i = 0; i < kEmbeddedShaderCount; ++i) map.emplace(kEmbeddedShaders[i].name, kEmbeddedShaders[i].text);
+    return map;
+  }();
+  const auto it = files.find(name);
+  return it == files.end() ? std::string_view() : it->second;
+}
+
+Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& facts, BindingMode bindings) {
+  std::string body;
+  std::set<std::string, std::less<>> included;
+  VXLA_RETURN_IF_ERROR(Expand(key.algorithm, key, included, &body));
+  const std::string functions = ChunkIndex::Get().Closure(body);
+
+  Identifiers used;
+  auto note = [&](std::string_view identifier) { used.insert(identifier); };
+  ForEachIdentifier(body, note);
+  ForEachIdentifier(functions, note);
+
+  const std::string modes = ExecutionModes(used, facts);
+  std::string text = "#version 460\n";
+  AppendExtensions(used, bindings, !modes.empty(), &text);
+  text += modes;
+  if (bindings == BindingMode::kAddresses) text += "#define ADDRESSES 1\n";
+  for (const char* tag : {"f32", "i32", "u32", "f64", "i64", "u64", "c64", "c128", "u16", "u8", "f32x4", "i32x4", "u32x4"}) {
+    if (used.contains(tag)) text += fmt::format("#define USES_{} 1\n", tag);
+  }
+  text += "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n";
+  text += ArgumentBlock(key, bindings);
+  AppendCode(FindShader("include/access.glsl"), &text);
+  AppendCode(FindShader("include/math/prelude.glsl"), &text);
+  text += functions;
+  text += body;
+  return text;
+}
+
+}  // namespace vxla::vulkan

@@ -1,0 +1,19 @@
+// A fused loop: element(i) computes and stores element i of every result, for i < P(0).
+//
+// A workgroup owns a contiguous chunk of workgroup size * ITEMS elements; each of its invocations takes ITEMS of them, a
+// workgroup size apart, so that neighbours touch neighbours. On lavapipe many items per invocation are what makes it fast
+// (a dispatch costs little, an invocation much); on GPUs one to four.
+// Groups are numbered along x, then y, so that more than 65,535 fit; surplus groups find nothing to do.
+layout(constant_id = 3) const uint ITEMS = 1;
+
+#include "generated"
+
+void main() {
+  load_arguments();
+  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  uint first = group * (gl_WorkGroupSize.x * ITEMS) + gl_LocalInvocationID.x;
+  uint end = min(P(0), first + gl_WorkGroupSize.x * ITEMS);
+  for (uint i = first; i < end; i += gl_WorkGroupSize.x) {
+    element(i);
+  }
+}
