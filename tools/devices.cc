@@ -1,0 +1,105 @@
+// vxla devices: every Vulkan device, its types, limits and quirks.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "backend/vulkan/codegen/carriers.h"
+#include "backend/vulkan/device/open.h"
+#include "tools/commands.h"
+#include "tools/files.h"
+#include "tools/session.h"
+
+namespace vxla {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string ApiText(uint32_t version) { return fmt::format("{}.{}.{}", version >> 22 & 0x7f, version >> 12 & 0x3ff, version & 0xfff); }
+
+const char* KindText(DeviceFacts::Kind kind) {
+  switch (kind) {
+    case DeviceFacts::Kind::kIntegrated: return "integrated GPU";
+    case DeviceFacts::Kind::kDiscrete: return "discrete GPU";
+    case DeviceFacts::Kind::kVirtual: return "virtual GPU";
+    case DeviceFacts::Kind::kSoftware: return "software";
+    default: return "other";
+  }
+}
+
+// Every element type: "native" if kernels handle it, else the reason.
+Json TypesJson(const DeviceFacts& facts) {
+  Json types = Json::object();
+  for (int t = 0; t < kElementTypeCount; ++t) {
+    const auto type = static_cast<ElementType>(t);
+    if (!IsArrayElement(type)) continue;
+    const Status status = vulkan::CheckElementType(type, facts);
+    types[std::string(ElementTypeName(type))] = status.ok() ? "native" : status.message();
+  }
+  return types;
+}
+
+std::vector<std::string> QuirkLines(const DeviceFacts::Quirks& quirks) {
+  std::vector<std::string> lines;
+  if (quirks.loop_iteration_limit > 0) lines.push_back(fmt::format("loops stop silently after {} iterations of an invocation", quirks.loop_iteration_limit));
+  if (quirks.folds_narrowing) lines.push_back("narrowing conversions and back are folded away");
+  if (quirks.flushes_f32_denormals) lines.push_back("f32 denormals are flushed to zero");
+  if (quirks.flushes_f16_denormals) lines.push_back("f16 denormals are flushed to zero");
+  if (quirks.flushes_f64_denormals) lines.push_back("f64 denormals are flushed to zero");
+  lines.insert(lines.end(), quirks.notes.begin(), quirks.notes.end());
+  return lines;
+}
+
+Json LimitsJson(const DeviceFacts& f) {
+  return {{"memory_bytes", f.memory_bytes}, {"max_allocation_bytes", f.max_allocation_bytes}, {"max_storage_range_bytes", f.max_storage_range_bytes},
+          {"max_shared_bytes", f.max_shared_bytes}, {"max_workgroup_invocations", f.max_workgroup_invocations}, {"max_group_count", f.max_group_count},
+          {"subgroup_size", f.subgroup_size}, {"max_storage_buffers", f.max_storage_buffers}, {"buffer_addresses", f.buffer_addresses},
+          {"timestamps", f.timestamp_period_ns > 0}};
+}
+
+void PrintDevice(size_t index, const DeviceFacts& f) {
+  fmt::print("vulkan:{}  {}  ({})\n", index, f.name, KindText(f.kind));
+  fmt::print("  driver    {} {}, Vulkan {}\n", f.driver, f.driver_version, ApiText(f.api_version));
+  fmt::print("  memory    {:.1f} GiB, at most {:.1f} GiB in one piece\n", static_cast<double>(f.memory_bytes) / (1 << 30),
+             static_cast<double>(f.max_allocation_bytes) / (1 << 30));
+  fmt::print("  kernels   workgroups of up to {}, subgroups of {}, {} KiB shared, {}\n", f.max_workgroup_invocations, f.subgroup_size,
+             f.max_shared_bytes / 1024, f.buffer_addresses ? "buffer addresses" : "descriptors only");
+  std::string native, missing;
+  const Json types = TypesJson(f);
+  for (const auto& [name, text] : types.items()) {
+    if (text == "native") {
+      native += " " + name;
+    } else {
+      missing += fmt::format("  missing   {}: {}\n", name, text.get<std::string>());
+    }
+  }
+  fmt::print("  types    {}\n{}", native, missing);
+  for (const std::string& line : QuirkLines(f.quirks)) fmt::print("  quirk     {}\n", line);
+}
+
+Status Devices(bool json) {
+  VXLA_ASSIGN_OR_RETURN(std::vector<DeviceFacts> devices, vulkan::ListDevices());
+  Json list = Json::array();
+  for (size_t i = 0; i < devices.size(); ++i) {
+    // Quirks are known once a device is open.
+    Result<std::unique_ptr<Device>> device = vulkan::OpenDevice(static_cast<int>(i), {});
+    const DeviceFacts facts = device.ok() ? (*device)->facts() : devices[i];
+    if (!device.ok()) fmt::print(stderr, "vxla: note: vulkan:{} does not open: {}\n", i, device.status().message());
+    if (!json) {
+      PrintDevice(i, facts);
+    } else {
+      list.push_back({{"name", facts.name}, {"driver", facts.driver + " " + facts.driver_version}, {"api", ApiText(facts.api_version)},
+                      {"types", TypesJson(facts)}, {"limits", LimitsJson(facts)}, {"quirks", QuirkLines(facts.quirks)}});
+    }
+  }
+  return json ? WriteText("-", list.dump(2) + "\n") : OkStatus();
+}
+
+}  // namespace
+
+CommandBody AddDevices(CLI::App& app) {
+  auto json = std::make_shared<bool>(false);
+  app.add_flag("--json", *json, "the list as JSON");
+  return [json] { return Report(Devices(*json)); };
+}
+
+}  // namespace vxla

@@ -1,0 +1,60 @@
+// vxla explain: what a program becomes: the fused module, kernels, buffers, barriers, and what stays on the CPU.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "core/text/hlo_printer.h"
+#include "scheduler/plan_printer.h"
+#include "tools/commands.h"
+#include "tools/files.h"
+#include "tools/session.h"
+
+namespace vxla {
+namespace {
+
+struct ExplainFlags {
+  ProgramFlags program;
+  DeviceFlags device;
+  CompileFlags compile;
+  std::string dump_folder;
+  bool json = false;
+};
+
+Status DumpKernels(const Device& device, const Plan& plan, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return ResourceExhausted("{}: cannot be made: {}", folder, error.message());
+  for (size_t k = 0; k < plan.kernels.size(); ++k) {
+    VXLA_ASSIGN_OR_RETURN(std::string source, device.KernelSource(plan.kernels[k]));
+    const std::string stem = std::filesystem::path(plan.kernels[k].algorithm).stem().string();
+    VXLA_RETURN_IF_ERROR(WriteText(fmt::format("{}/{:03}_{}_{:016x}.comp", folder, k, stem, HashOf(plan.kernels[k])), source));
+  }
+  return OkStatus();
+}
+
+Status Explain(const ExplainFlags& flags) {
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadProgram(flags.program.file));
+  VXLA_RETURN_IF_ERROR(CheckEvaluable(*module, flags.program.file));
+  if (IsCpu(flags.device.device)) return InvalidArgument("--device cpu: the CPU reference has no plan; explain wants a Vulkan device");
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(flags.device, flags.device.device));
+  std::unique_ptr<Client> client = MakeClient(device);
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client->Compile(*module, flags.compile.options()));
+  if (!flags.dump_folder.empty()) VXLA_RETURN_IF_ERROR(DumpKernels(*device, executable->plan(), flags.dump_folder));
+  VXLA_RETURN_IF_ERROR(CheckValidation(*device));
+  if (flags.json) return WriteText("-", ToJson(executable->plan()).dump(2) + "\n");
+  return WriteText("-", fmt::format("Fused module\n\n{}\nPlan\n\n{}", PrintHlo(executable->module()), ToText(executable->plan())));
+}
+
+}  // namespace
+
+CommandBody AddExplain(CLI::App& app) {
+  auto flags = std::make_shared<ExplainFlags>();
+  app.add_option("FILE", flags->program.file, "the program as HLO text; - is standard input")->required();
+  flags->device.AddTo(app);
+  flags->compile.AddTo(app);
+  app.add_option("--dump-kernels", flags->dump_folder, "write each kernel's GLSL into this folder");
+  app.add_flag("--json", flags->json, "the plan as one JSON object");
+  return [flags] { return Report(Explain(*flags)); };
+}
+
+}  // namespace vxla

@@ -1,0 +1,132 @@
+// vxla run: a program's results, printed as numpy prints them or saved.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "backend/cpu/evaluator.h"
+#include "tools/arguments.h"
+#include "tools/commands.h"
+#include "tools/files.h"
+#include "tools/numpy_file.h"
+#include "tools/numpy_print.h"
+#include "tools/session.h"
+
+namespace vxla {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+double MsSince(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+
+struct RunFlags {
+  ProgramFlags program;
+  DeviceFlags device;
+  CompileFlags compile;
+  std::string out;
+  int num_runs = 1;
+  bool json = false, profile = false;
+};
+
+Json FallbacksJson(const Executable& executable) {
+  Json list = Json::array();
+  for (const Fallback& f : executable.fallbacks()) list.push_back({{"instruction", f.instruction}, {"opcode", f.opcode}, {"reason", f.reason}});
+  return list;
+}
+
+void PrintProfile(const RunStatistics& statistics) {
+  double total_ms = 0, best_rate = 0;
+  for (const StepTime& step : statistics.steps) {
+    total_ms += step.ms;
+    if (step.ms > 0) best_rate = std::max(best_rate, static_cast<double>(step.bytes) / step.ms);
+  }
+  fmt::print(stderr, "{:>9} {:>6} {:>10} {:>9} {:>7}  kernel\n", "ms", "share", "MB", "GFLOP/s", "of peak");
+  for (const StepTime& step : statistics.steps) {
+    const double rate = step.ms > 0 ? static_cast<double>(step.bytes) / step.ms : 0;
+    fmt::print(stderr, "{:9.4f} {:5.1f}% {:10.3f} {:9.2f} {:6.1f}%  {} [{}]\n", step.ms, total_ms > 0 ? 100 * step.ms / total_ms : 0,
+               static_cast<double>(step.bytes) * 1e-6, step.ms > 0 ? static_cast<double>(step.flop) / step.ms * 1e-6 : 0,
+               best_rate > 0 ? 100 * rate / best_rate : 0, step.name, step.kernel);
+  }
+  fmt::print(stderr, "{:9.4f} ms in {} dispatches; peak: the best rate of bytes among them\n", total_ms, statistics.steps.size());
+}
+
+Result<Literal> RunOnCpu(const RunFlags& flags, const Module& module, Json& report) {
+  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.program.args, flags.program.seed));
+  PrintNotes(arguments.notes);
+  Json runs = Json::array();
+  Literal result;
+  for (int run = 0; run < flags.num_runs; ++run) {
+    const auto start = Clock::now();
+    VXLA_ASSIGN_OR_RETURN(result, Evaluate(module, arguments.pointers()));
+    runs.push_back(MsSince(start));
+  }
+  report = {{"device", "cpu"}, {"driver", "reference"}, {"compile_ms", 0.0}, {"first_run_ms", runs[0]}, {"runs_ms", runs},
+            {"recorded", 0}, {"compiled", 0}, {"allocated_bytes", 0}, {"fallbacks", Json::array()}};
+  return result;
+}
+
+Result<Literal> RunOnDevice(const RunFlags& flags, const Module& module, Json& report) {
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(flags.device, flags.device.device));
+  std::unique_ptr<Client> client = MakeClient(device);
+  CompileOptions options = flags.compile.options();
+  options.profile = flags.profile;
+  const auto start = Clock::now();
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client->Compile(module, options));
+  const double compile_ms = MsSince(start);
+  PrintFallbacks(*executable);
+  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.program.args, flags.program.seed));
+  PrintNotes(arguments.notes);
+  Json runs = Json::array();
+  RunStatistics statistics;
+  Literal result;
+  for (int run = 0; run < flags.num_runs; ++run) {
+    if (flags.num_runs > 1) Progress(fmt::format("run {} of {}", run + 1, flags.num_runs));
+    VXLA_ASSIGN_OR_RETURN(result, executable->Run(arguments.pointers(), &statistics));
+    runs.push_back(statistics.ms);
+  }
+  Progress("");
+  VXLA_RETURN_IF_ERROR(CheckValidation(*device));
+  if (flags.profile) PrintProfile(statistics);
+  report = {{"device", device->facts().name}, {"driver", device->facts().driver + " " + device->facts().driver_version}, {"compile_ms", compile_ms},
+            {"first_run_ms", runs[0]}, {"runs_ms", runs}, {"recorded", statistics.recorded},
+            {"compiled", flags.num_runs == 1 ? executable->compile_statistics().compiled : statistics.compiled},
+            {"allocated_bytes", statistics.allocated_bytes}, {"fallbacks", FallbacksJson(*executable)}};
+  return result;
+}
+
+Status Run(const RunFlags& flags) {
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadProgram(flags.program.file));
+  VXLA_RETURN_IF_ERROR(CheckEvaluable(*module, flags.program.file));
+  Json report;
+  Result<Literal> result = IsCpu(flags.device.device) ? RunOnCpu(flags, *module, report) : RunOnDevice(flags, *module, report);
+  if (!result.ok()) return result.status();
+  const std::vector<const Literal*> leaves = FlattenLiteral(*result);
+  if (!flags.out.empty()) VXLA_RETURN_IF_ERROR(WriteNpz(flags.out, "result", leaves));
+  std::string text;
+  if (flags.json) {
+    text = report.dump(2) + "\n";
+  } else if (flags.out.empty()) {
+    for (size_t k = 0; k < leaves.size(); ++k) {
+      if (!leaves[k]->shape().IsArray()) continue;
+      text += fmt::format("result_{}: {}\n{}\n", k, leaves[k]->shape().ToString(), PrintLikeNumpy(*leaves[k]));
+    }
+  }
+  return WriteText("-", text);
+}
+
+}  // namespace
+
+CommandBody AddRun(CLI::App& app) {
+  auto flags = std::make_shared<RunFlags>();
+  flags->program.AddTo(app);
+  flags->device.AddTo(app);
+  flags->compile.AddTo(app);
+  app.add_option("-o,--output", flags->out, "save the results as an .npz with result_0, result_1 ...");
+  app.add_option("--num-runs", flags->num_runs, "run so often; later runs replay the first")->check(CLI::Range(1, 1000000))->capture_default_str();
+  app.add_flag("--profile", flags->profile, "time, bytes and operations of each kernel, on stderr");
+  app.add_flag("--json", flags->json, "what happened, as one JSON object on stdout");
+  return [flags] { return Report(Run(*flags)); };
+}
+
+}  // namespace vxla

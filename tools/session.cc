@@ -1,0 +1,148 @@
+#include "tools/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "backend/cpu/evaluator.h"
+#include "backend/vulkan/device/open.h"
+#include "core/passes/verifier.h"
+#include "core/text/hlo_parser.h"
+#include "tools/files.h"
+#include "tools/terminal.h"
+
+namespace vxla {
+
+void DeviceFlags::AddTo(CLI::App& app) {
+  app.add_option("--device", device, "cpu (the reference), vulkan (the best), vulkan:N, or a part of a device's name")->capture_default_str();
+  app.add_option("--bindings", bindings, "how kernels reach memory")->check(CLI::IsMember({"addresses", "descriptors"}))->capture_default_str();
+  app.add_flag("--validate{core+sync}", validate, "run under the validation layers: --validate=core,sync,gpu; alone it is core,sync");
+  app.add_flag("--no-cache", no_cache, "neither read nor write the cache of compiled kernels");
+}
+
+void ProgramFlags::AddTo(CLI::App& app, bool file_required) {
+  app.add_option("FILE", file, "the program as HLO text; - is standard input")->required(file_required);
+  app.add_option("--args", args, "one .npz with arg_0, arg_1 ... or .npy files in order; the rest come from the seed")->expected(1, 1 << 20);
+  app.add_option("--seed", seed, "of the arguments that no file gives")->capture_default_str();
+}
+
+void CompileFlags::AddTo(CLI::App& app) {
+  app.add_flag("--require-gpu", require_gpu, "an instruction that would run on the CPU is an error");
+  app.add_flag("--no-fusion", no_fusion, "one kernel per instruction");
+}
+
+CompileOptions CompileFlags::options() const {
+  CompileOptions options;
+  options.fusion = !no_fusion;
+  options.require_gpu = require_gpu;
+  return options;
+}
+
+Result<std::unique_ptr<Module>> LoadProgram(const std::string& file) {
+  VXLA_ASSIGN_OR_RETURN(std::string text, ReadFile(file));
+  auto at_file = [&](const Status& status) {
+    const SourceLocation at = status.location();
+    const std::string place = at.line > 0 ? fmt::format("{}:{}:{}: ", file, at.line, at.column) : file + ": ";
+    return Status(status.code(), place + status.message());
+  };
+  Result<std::unique_ptr<Module>> module = ParseHlo(text);
+  if (!module.ok()) return at_file(module.status());
+  if (Status status = Verify(**module); !status.ok()) return at_file(status);
+  return module;
+}
+
+Status CheckEvaluable(const Module& module, const std::string& file) {
+  for (const auto& computation : module.computations()) {
+    for (const auto& i : computation->instructions()) {
+      if (HasEvaluation(i->opcode())) continue;
+      return Unsupported("{}:{}:{}: {}: the op {} is parsed and checked, but nothing evaluates it yet", file, i->location().line, i->location().column,
+                         i->name(), OpcodeText(i->opcode()));
+    }
+  }
+  return OkStatus();
+}
+
+bool IsCpu(const std::string& device) { return device == "cpu"; }
+
+Result<std::shared_ptr<Device>> OpenDevice(const DeviceFlags& flags, const std::string& wanted) {
+  VXLA_ASSIGN_OR_RETURN(std::vector<DeviceFacts> devices, vulkan::ListDevices());
+  VXLA_ASSIGN_OR_RETURN(int index, vulkan::ChooseDevice(devices, wanted));
+  vulkan::OpenOptions options;
+  options.bindings = flags.bindings == "descriptors" ? BindingMode::kDescriptors : BindingMode::kAddresses;
+  for (size_t begin = 0; begin < flags.validate.size();) {
+    const size_t end = std::min(flags.validate.find_first_of(",+", begin), flags.validate.size());
+    const std::string kind = flags.validate.substr(begin, end - begin);
+    if (kind != "core" && kind != "sync" && kind != "gpu") return InvalidArgument("--validate: '{}' is none of core, sync, gpu", kind);
+    options.validate_core |= kind == "core";
+    options.validate_sync |= kind == "sync";
+    options.validate_gpu |= kind == "gpu";
+    begin = end + 1;
+  }
+  options.cache = !flags.no_cache;
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, vulkan::OpenDevice(index, options));
+  return std::shared_ptr<Device>(std::move(device));
+}
+
+std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device) {
+  return std::make_unique<Client>(std::move(device), [](const Instruction& instruction, std::span<const Literal* const> operands) {
+    return EvaluateInstruction(instruction, operands);
+  });
+}
+
+void PrintNotes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) fmt::print(stderr, "vxla: note: {}\n", note);
+}
+
+void PrintFallbacks(const Executable& executable) {
+  for (const Fallback& f : executable.fallbacks()) {
+    fmt::print(stderr, "vxla: note: {} ({}) runs on the CPU: {}\n", f.instruction, f.opcode, f.reason);
+  }
+}
+
+Status CheckValidation(const Device& device) {
+  const std::vector<std::string> messages = device.validation_messages();
+  if (messages.empty()) return OkStatus();
+  return DeviceFailure("the validation layers report {} message(s); the first: {}", messages.size(), messages.front());
+}
+
+Result<Literal> RunOn(const std::string& device_name, const DeviceFlags& flags, const CompileFlags& compile, const Module& module,
+                      std::span<const Literal* const> arguments, std::string* description) {
+  if (IsCpu(device_name)) {
+    if (description != nullptr) *description = "the CPU reference";
+    return Evaluate(module, arguments);
+  }
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(flags, device_name));
+  if (description != nullptr) *description = device->facts().name + " (" + device->facts().driver_version + ")";
+  std::unique_ptr<Client> client = MakeClient(device);
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client->Compile(module, compile.options()));
+  PrintFallbacks(*executable);
+  VXLA_ASSIGN_OR_RETURN(Literal result, executable->Run(arguments));
+  VXLA_RETURN_IF_ERROR(CheckValidation(*device));
+  return result;
+}
+
+int Report(const Status& status) {
+  if (status.ok()) return 0;
+  Progress("");
+  fmt::print(stderr, "vxla: error: {}\n", status.message());
+  switch (status.code()) {
+    case StatusCode::kMismatch:
+      return 1;
+    case StatusCode::kInvalidArgument:
+    case StatusCode::kUnsupported:
+      return 2;
+    default:
+      return 3;
+  }
+}
+
+void Progress(const std::string& text) {
+  static bool shown = false;
+  if (!StderrIsTerminal() || (text.empty() && !shown)) return;
+  fmt::print(stderr, "\r\x1b[K{}", text);
+  std::fflush(stderr);
+  shown = !text.empty();
+}
+
+}  // namespace vxla

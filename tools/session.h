@@ -1,0 +1,61 @@
+// Session: what every subcommand that runs programs shares: options, the program, the device, and how failures end.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/device.h"
+#include "core/module.h"
+#include "scheduler/client.h"
+
+namespace vxla {
+
+struct DeviceFlags {
+  std::string device = "vulkan";
+  std::string bindings = "addresses";
+  std::string validate;  // "core,sync,gpu" or a part of it
+  bool no_cache = false;
+  void AddTo(CLI::App& app);
+};
+
+struct ProgramFlags {
+  std::string file;
+  std::vector<std::string> args;
+  uint64_t seed = 0;
+  void AddTo(CLI::App& app, bool file_required = true);
+};
+
+struct CompileFlags {
+  bool require_gpu = false, no_fusion = false;
+  void AddTo(CLI::App& app);
+  CompileOptions options() const;
+};
+
+// A program that has been read, parsed and verified; failures carry FILE:LINE:COLUMN.
+Result<std::unique_ptr<Module>> LoadProgram(const std::string& file);
+// OK if every op of the program can be evaluated somewhere; else kUnsupported naming the op and its place.
+Status CheckEvaluable(const Module& module, const std::string& file);
+
+bool IsCpu(const std::string& device);
+Result<std::shared_ptr<Device>> OpenDevice(const DeviceFlags& flags, const std::string& wanted);
+std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device);
+// Notes on stderr which instructions run on the host, and why.
+void PrintFallbacks(const Executable& executable);
+void PrintNotes(const std::vector<std::string>& notes);
+// kDeviceFailure with the first message if the validation layers said anything.
+Status CheckValidation(const Device& device);
+
+// The value of a program on a device by name ("cpu" is the reference), run once.
+Result<Literal> RunOn(const std::string& device_name, const DeviceFlags& flags, const CompileFlags& compile, const Module& module,
+                      std::span<const Literal* const> arguments, std::string* description = nullptr);
+
+// Prints "vxla: error: ..." and returns the exit code of ../README's table: 1 mismatch, 2 input, 3 device or machine.
+int Report(const Status& status);
+
+// Progress on stderr, only when that is a terminal; cleared by the next one.
+void Progress(const std::string& text);
+
+}  // namespace vxla
