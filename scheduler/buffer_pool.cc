@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace vxla {
 namespace {
@@ -11,12 +12,11 @@ constexpr int64_t kGranularity = 256;
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(std::shared_ptr<BufferPool> pool, std::shared_ptr<Buffer> buffer, int64_t size_bytes,
-                           uint64_t last_use)
+DeviceMemory::DeviceMemory(std::shared_ptr<BufferPool> pool, NumberedBuffer buffer, int64_t size_bytes, uint64_t last_use)
     : pool_(std::move(pool)), buffer_(std::move(buffer)), size_bytes_(size_bytes), last_use_(last_use) {}
 
 DeviceMemory::~DeviceMemory() {
-  if (buffer_ != nullptr) pool_->GiveBack(std::move(buffer_), std::max<uint64_t>(last_use_, ready_));
+  if (buffer_.buffer != nullptr) pool_->GiveBack(std::move(buffer_), std::max<uint64_t>(last_use_, ready_));
 }
 
 Device& DeviceMemory::device() const { return pool_->device(); }
@@ -43,7 +43,7 @@ std::shared_ptr<DeviceMemory> DeviceMemory::Donate() {
   std::lock_guard lock(mutex_);
   if (donated_ || pins_ != 1) return nullptr;
   donated_ = true;
-  auto successor = std::make_shared<DeviceMemory>(pool_, std::move(buffer_), size_bytes_, last_use_);
+  auto successor = std::make_shared<DeviceMemory>(pool_, std::exchange(buffer_, {}), size_bytes_, last_use_);
   successor->set_ready(ready_);
   return successor;
 }
@@ -58,9 +58,10 @@ BufferPool::~BufferPool() {
 Result<std::shared_ptr<DeviceMemory>> BufferPool::Take(int64_t size_bytes, Writer writer, int64_t& allocated_bytes) {
   const int64_t capacity = (std::max<int64_t>(size_bytes, 1) + kGranularity - 1) / kGranularity * kGranularity;
   uint64_t last_use = 0;
-  std::shared_ptr<Buffer> buffer = FindIdle(capacity, writer, last_use);
-  if (buffer == nullptr) {
-    VXLA_ASSIGN_OR_RETURN(buffer, Allocate(capacity, MemoryKind::kDevice, allocated_bytes));
+  NumberedBuffer buffer = FindIdle(capacity, writer, last_use);
+  if (buffer.buffer == nullptr) {
+    VXLA_ASSIGN_OR_RETURN(buffer.buffer, Allocate(capacity, MemoryKind::kDevice, allocated_bytes));
+    buffer.number = next_number_++;
   }
   return std::make_shared<DeviceMemory>(shared_from_this(), std::move(buffer), size_bytes, last_use);
 }
@@ -77,22 +78,24 @@ Result<std::shared_ptr<Buffer>> BufferPool::Allocate(int64_t size_bytes, MemoryK
   return std::move(*buffer);
 }
 
-void BufferPool::GiveBack(std::shared_ptr<Buffer> buffer, uint64_t last_use) {
+void BufferPool::GiveBack(NumberedBuffer buffer, uint64_t last_use) {
   std::lock_guard lock(mutex_);
-  const int64_t capacity = buffer->size_bytes();
+  const int64_t capacity = buffer.buffer->size_bytes();
   idle_[capacity].push_back({std::move(buffer), last_use});
 }
 
-std::shared_ptr<Buffer> BufferPool::FindIdle(int64_t capacity, Writer writer, uint64_t& last_use) {
+NumberedBuffer BufferPool::FindIdle(int64_t capacity, Writer writer, uint64_t& last_use) {
   std::lock_guard lock(mutex_);
-  const auto found = idle_.find(capacity);
-  if (found == idle_.end() || found->second.empty()) return nullptr;
+  // A device may hand out a little more than was asked for; much larger memory is left for those who need it.
+  auto found = idle_.lower_bound(capacity);
+  while (found != idle_.end() && found->second.empty()) ++found;
+  if (found == idle_.end() || found->first > capacity + capacity / 8 + kGranularity) return {};
   std::vector<Idle>& buffers = found->second;
   const auto oldest = std::min_element(buffers.begin(), buffers.end(),
                                        [](const Idle& a, const Idle& b) { return a.last_use < b.last_use; });
-  if (writer == Writer::kHost && oldest->last_use != 0 && !device_->IsDone(oldest->last_use)) return nullptr;
+  if (writer == Writer::kHost && oldest->last_use != 0 && !device_->IsDone(oldest->last_use)) return {};
   last_use = oldest->last_use;
-  std::shared_ptr<Buffer> buffer = std::move(oldest->buffer);
+  NumberedBuffer buffer = std::move(oldest->buffer);
   buffers.erase(oldest);
   return buffer;
 }

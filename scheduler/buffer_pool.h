@@ -14,16 +14,23 @@ namespace vxla {
 
 class BufferPool;
 
+// A buffer and a number that no other buffer of the pool ever had: pointers come back, numbers do not.
+struct NumberedBuffer {
+  std::shared_ptr<Buffer> buffer;
+  uint64_t number = 0;
+};
+
 // The memory behind a DeviceValue. Goes back to its pool when the last owner drops it, even while the device still uses it:
 // the pool knows the timeline value after which it is free.
 class DeviceMemory {
  public:
-  DeviceMemory(std::shared_ptr<BufferPool> pool, std::shared_ptr<Buffer> buffer, int64_t size_bytes, uint64_t last_use);
+  DeviceMemory(std::shared_ptr<BufferPool> pool, NumberedBuffer buffer, int64_t size_bytes, uint64_t last_use);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
 
   Device& device() const;
-  Buffer& buffer() const { return *buffer_; }
+  Buffer& buffer() const { return *buffer_.buffer; }
+  uint64_t number() const { return buffer_.number; }
   int64_t size_bytes() const { return size_bytes_; }
 
   // The timeline value from which the contents may be read; set once, before the memory is given to anyone.
@@ -41,7 +48,7 @@ class DeviceMemory {
 
  private:
   std::shared_ptr<BufferPool> pool_;
-  std::shared_ptr<Buffer> buffer_;
+  NumberedBuffer buffer_;
   int64_t size_bytes_;
   uint64_t ready_ = 0;
   std::atomic<uint64_t> last_use_;
@@ -68,11 +75,11 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
  private:
   friend class DeviceMemory;
   struct Idle {
-    std::shared_ptr<Buffer> buffer;
+    NumberedBuffer buffer;
     uint64_t last_use = 0;
   };
-  void GiveBack(std::shared_ptr<Buffer> buffer, uint64_t last_use);
-  std::shared_ptr<Buffer> FindIdle(int64_t capacity, Writer writer, uint64_t& last_use);
+  void GiveBack(NumberedBuffer buffer, uint64_t last_use);
+  NumberedBuffer FindIdle(int64_t capacity, Writer writer, uint64_t& last_use);
   // Frees all idle memory; false if there was none.
   bool Trim();
   Status Poison(Buffer& buffer);
@@ -81,6 +88,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   bool poison_;
   std::mutex mutex_;
   std::map<int64_t, std::vector<Idle>> idle_;  // by capacity
+  std::atomic<uint64_t> next_number_ = 1;
 };
 
 // Bytes between a host array and a buffer: one copy where the host sees the memory, staging elsewhere. The caller has waited.

@@ -21,6 +21,9 @@
 
 namespace vxla {
 
+struct ClientState;      // scheduler/executor.h
+struct ExecutableState;
+
 // Evaluates one instruction on the host: constant folding and whatever the device cannot run. Must be thread-safe.
 using HostEvaluator = std::function<Result<Literal>(const Instruction&, std::span<const Literal* const>)>;
 
@@ -74,9 +77,8 @@ class Executable {
 
  private:
   friend class Client;
-  struct State;
-  explicit Executable(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  explicit Executable(std::unique_ptr<ExecutableState> state);
+  std::unique_ptr<ExecutableState> state_;
 };
 
 class Client {
@@ -91,8 +93,7 @@ class Client {
   Result<std::vector<DeviceValue>> Upload(const Literal& literal);
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  std::shared_ptr<ClientState> state_;
 };
 
 }  // namespace vxla

@@ -1,0 +1,89 @@
+#include "scheduler/client.h"
+
+#include <chrono>
+
+#include "core/passes/pipeline.h"
+#include "scheduler/buffer_pool.h"
+#include "scheduler/compile.h"
+#include "scheduler/executor.h"
+#include "scheduler/result_copies.h"
+
+namespace vxla {
+namespace {
+
+class Stopwatch {
+ public:
+  double Ms() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+Status MakeKernels(ExecutableState& state) {
+  std::vector<const KernelKey*> keys;
+  for (const KernelKey& key : state.program.plan.kernels) keys.push_back(&key);
+  VXLA_ASSIGN_OR_RETURN(state.program.kernels, state.client->device->GetKernels(keys, &state.statistics.compiled));
+  state.statistics.kernels = static_cast<int>(keys.size());
+  return OkStatus();
+}
+
+// Blocks are bound as storage buffers under descriptors; under addresses the kernels ask for 16 bytes.
+int64_t BlockAlignment(const DeviceFacts& facts, BindingMode bindings) {
+  return bindings == BindingMode::kDescriptors ? std::max<int64_t>(16, facts.storage_offset_alignment) : 16;
+}
+
+}  // namespace
+
+Client::Client(std::shared_ptr<Device> device, HostEvaluator evaluate, ClientOptions options)
+    : state_(std::make_shared<ClientState>()) {
+  state_->pool = std::make_shared<BufferPool>(device, options.poison);
+  state_->device = std::move(device);
+  state_->evaluate = std::move(evaluate);
+  state_->options = options;
+}
+
+Client::~Client() = default;
+
+Device& Client::device() const { return *state_->device; }
+
+Result<std::shared_ptr<Executable>> Client::Compile(const Module& module, const CompileOptions& options) {
+  const Stopwatch all;
+  Device& device = *state_->device;
+  const DeviceFacts& facts = device.facts();
+  auto state = std::make_unique<ExecutableState>();
+  state->client = state_;
+  VXLA_ASSIGN_OR_RETURN(state->module, Optimize(module, TargetOf(facts, device.binding_mode(), options.fusion)));
+  CopySharedResults(*state->module, device.lowering());
+  for (const auto& instruction : state->module->entry()->instructions()) {
+    state->instructions.emplace(instruction->name(), instruction.get());
+  }
+  const PlanOptions plan_options{device.binding_mode(), options.require_gpu};
+  VXLA_ASSIGN_OR_RETURN(state->program.plan, MakePlan(*state->module, device.lowering(), facts, plan_options));
+  state->program.profile = options.profile && facts.timestamp_period_ns > 0;
+  state->program.layout = LayOutArguments(state->program.plan, BlockAlignment(facts, device.binding_mode()));
+  state->statistics.plan_ms = all.Ms();
+  const Stopwatch kernels;
+  VXLA_RETURN_IF_ERROR(MakeKernels(*state));
+  state->statistics.kernels_ms = kernels.Ms();
+  VXLA_RETURN_IF_ERROR(UploadConstants(*state));
+  state->contexts = std::make_unique<ContextPool>(state->program, *state_->pool, std::max(1, state_->options.max_runs_in_flight));
+  state->statistics.ms = all.Ms();
+  return std::shared_ptr<Executable>(new Executable(std::move(state)));
+}
+
+Result<std::vector<DeviceValue>> Client::Upload(const Literal& literal) {
+  std::vector<DeviceValue> values;
+  int64_t allocated_bytes = 0;
+  for (const Literal* leaf : FlattenLiteral(literal)) {
+    const auto bytes = leaf->bytes();
+    VXLA_ASSIGN_OR_RETURN(auto memory, state_->pool->Take(static_cast<int64_t>(bytes.size()), BufferPool::Writer::kHost,
+                                                          allocated_bytes));
+    VXLA_RETURN_IF_ERROR(CopyToDevice(*state_->device, bytes, memory->buffer(), 0));
+    values.emplace_back(leaf->shape(), std::move(memory));
+  }
+  return values;
+}
+
+}  // namespace vxla

@@ -1,0 +1,399 @@
+#include "scheduler/executor.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "scheduler/barriers.h"
+#include "scheduler/profiler.h"
+
+namespace vxla {
+namespace {
+
+double MillisecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+// One run, from its arguments to its submitted work.
+class Run {
+ public:
+  explicit Run(ExecutableState& state)
+      : state_(state), plan_(state.program.plan), pool_(*state.client->pool), device_(*state.client->device) {}
+
+  ~Run() {
+    for (DeviceMemory* memory : pinned_) memory->Unpin();
+    if (context_ == nullptr) return;
+    // The run failed half-way: nothing may be given back while the device still works on it.
+    (void)device_.Wait(std::max(after_, context_->last_value()));
+    context_.reset();
+    state_.contexts->Forget();
+  }
+
+  Result<Execution> Execute(std::span<const Argument> arguments, RunStatistics& statistics) {
+    VXLA_RETURN_IF_ERROR(CheckArguments(arguments));
+    VXLA_ASSIGN_OR_RETURN(context_, state_.contexts->Acquire(statistics.allocated_bytes));
+    VXLA_RETURN_IF_ERROR(TakeParameters(arguments, statistics.allocated_bytes));
+    VXLA_RETURN_IF_ERROR(TakeResults(statistics.allocated_bytes));
+    VXLA_RETURN_IF_ERROR(Bind(statistics));
+    VXLA_RETURN_IF_ERROR(RunSegments());
+    if (state_.program.profile) VXLA_RETURN_IF_ERROR(ReadTimes(statistics.steps));
+    return Finish();
+  }
+
+ private:
+  Status CheckArguments(std::span<const Argument> arguments);
+  Status CheckArgument(int number, const Shape& wanted, const Argument& argument) const;
+  Status TakeParameters(std::span<const Argument> arguments, int64_t& allocated_bytes);
+  Status UploadParameter(int leaf, const Literal& value, int64_t& allocated_bytes);
+  Status BorrowParameter(int leaf, const Argument& argument, const DeviceValue& value, int64_t& allocated_bytes);
+  Status CopyParameter(int leaf, DeviceMemory& source, int64_t& allocated_bytes);
+  Status TakeResults(int64_t& allocated_bytes);
+  Status Bind(RunStatistics& statistics);
+  Status RunSegments();
+  Status EvaluateOnHost(const HostEvaluate& evaluation);
+  Result<Literal> DownloadOperand(const HostEvaluate::Operand& operand);
+  Status ReadTimes(std::vector<StepTime>& times);
+  Result<Execution> Finish();
+
+  bool IsTouched(const PlanParameter& parameter) const { return plan_.buffers[parameter.buffer].first_use >= 0; }
+  // The result is the parameter's own value.
+  bool IsPassedThrough(const PlanParameter& parameter) const {
+    return parameter.donated_to >= 0 && plan_.results[parameter.donated_to].buffer == parameter.buffer;
+  }
+  void After(uint64_t value) { after_ = std::max(after_, value); }
+
+  ExecutableState& state_;
+  const Plan& plan_;
+  BufferPool& pool_;
+  Device& device_;
+  std::unique_ptr<ExecutionContext> context_;
+  std::vector<std::shared_ptr<DeviceMemory>> parameters_, results_;  // by leaf
+  std::vector<DeviceMemory*> pinned_;
+  std::vector<std::shared_ptr<DeviceMemory>> borrowed_;  // keeps what is pinned
+  uint64_t after_ = 0;  // what the next piece of work waits for
+};
+
+Status Run::CheckArguments(std::span<const Argument> arguments) {
+  const Computation& entry = *state_.module->entry();
+  if (arguments.size() != entry.parameters().size()) {
+    return InvalidArgument("{} arguments given, the program wants {}", arguments.size(), entry.parameters().size());
+  }
+  for (int i = 0; i < static_cast<int>(arguments.size()); ++i) {
+    VXLA_RETURN_IF_ERROR(CheckArgument(i, entry.parameter(i)->shape(), arguments[i]));
+  }
+  return OkStatus();
+}
+
+Status Run::CheckArgument(int number, const Shape& wanted, const Argument& argument) const {
+  const auto mismatch = [&](const std::string& given) {
+    return InvalidArgument("argument {}: {} given, the program wants {}", number, given, wanted.ToString());
+  };
+  if (argument.literal != nullptr) {
+    return argument.literal->shape() == wanted ? OkStatus() : mismatch(argument.literal->shape().ToString());
+  }
+  const auto leaves = FlattenTuple(wanted);
+  if (leaves.size() != argument.leaves.size()) return mismatch(fmt::format("{} device values", argument.leaves.size()));
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const DeviceValue& value = argument.leaves[i];
+    if (value.memory() == nullptr) return InvalidArgument("argument {}: the device value holds nothing", number);
+    if (&value.memory()->device() != &device_) return InvalidArgument("argument {}: the value lives on another device", number);
+    if (value.shape() == *leaves[i]) continue;
+    if (!wanted.IsTuple()) return mismatch(value.shape().ToString());
+    return InvalidArgument("argument {}, leaf {}: {} given, the program wants {}", number, i, value.shape().ToString(),
+                           leaves[i]->ToString());
+  }
+  return OkStatus();
+}
+
+Status Run::TakeParameters(std::span<const Argument> arguments, int64_t& allocated_bytes) {
+  parameters_.resize(plan_.parameters.size());
+  // Pins first: a value that is donated must not be an argument twice.
+  for (const Argument& argument : arguments) {
+    for (const DeviceValue& value : argument.leaves) {
+      if (!value.memory()->Pin()) {
+        return InvalidArgument("argument {}: the value was donated to an earlier run", &argument - arguments.data());
+      }
+      pinned_.push_back(value.memory().get());
+      borrowed_.push_back(value.memory());
+    }
+  }
+  std::vector<const Literal*> literals;
+  for (int leaf = 0, first = 0; leaf < static_cast<int>(plan_.parameters.size()); ++leaf) {
+    const PlanParameter& parameter = plan_.parameters[leaf];
+    const Argument& argument = arguments[parameter.number];
+    if (leaf == 0 || plan_.parameters[leaf - 1].number != parameter.number) {
+      first = leaf;
+      literals = argument.literal != nullptr ? FlattenLiteral(*argument.literal) : std::vector<const Literal*>{};
+    }
+    if (argument.literal != nullptr) {
+      VXLA_RETURN_IF_ERROR(UploadParameter(leaf, *literals.at(leaf - first), allocated_bytes));
+    } else {
+      VXLA_RETURN_IF_ERROR(BorrowParameter(leaf, argument, argument.leaves.at(leaf - first), allocated_bytes));
+    }
+  }
+  return OkStatus();
+}
+
+Status Run::UploadParameter(int leaf, const Literal& value, int64_t& allocated_bytes) {
+  const PlanParameter& parameter = plan_.parameters[leaf];
+  const bool read = IsTouched(parameter) || IsPassedThrough(parameter);
+  if (!read && parameter.donated_to < 0) return OkStatus();
+  VXLA_ASSIGN_OR_RETURN(parameters_[leaf], pool_.Take(static_cast<int64_t>(value.bytes().size()),
+                                                      read ? BufferPool::Writer::kHost : BufferPool::Writer::kDevice,
+                                                      allocated_bytes));
+  After(parameters_[leaf]->last_use());
+  return read ? CopyToDevice(device_, value.bytes(), parameters_[leaf]->buffer(), 0) : OkStatus();
+}
+
+Status Run::BorrowParameter(int leaf, const Argument& argument, const DeviceValue& value, int64_t& allocated_bytes) {
+  const PlanParameter& parameter = plan_.parameters[leaf];
+  DeviceMemory& memory = *value.memory();
+  if (parameter.donated_to < 0) {
+    if (!IsTouched(parameter)) return OkStatus();
+    parameters_[leaf] = value.memory();
+    After(memory.ready());
+    return OkStatus();
+  }
+  if (argument.keep) return CopyParameter(leaf, memory, allocated_bytes);
+  parameters_[leaf] = memory.Donate();
+  if (parameters_[leaf] == nullptr) {
+    return InvalidArgument("argument {}: the program donates it, but it is in use as another argument as well",
+                           parameter.number);
+  }
+  After(memory.ready());
+  After(memory.last_use());
+  return OkStatus();
+}
+
+// The caller keeps the value that the program overwrites.
+Status Run::CopyParameter(int leaf, DeviceMemory& source, int64_t& allocated_bytes) {
+  VXLA_ASSIGN_OR_RETURN(parameters_[leaf], pool_.Take(source.size_bytes(), BufferPool::Writer::kDevice, allocated_bytes));
+  After(source.ready());
+  After(parameters_[leaf]->last_use());
+  if (source.size_bytes() == 0) return OkStatus();
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<CommandBuffer> commands, device_.CreateCommandBuffer(0));
+  VXLA_RETURN_IF_ERROR(commands->Begin());
+  commands->Copy({&source.buffer(), 0, source.size_bytes()}, {&parameters_[leaf]->buffer(), 0, source.size_bytes()});
+  VXLA_RETURN_IF_ERROR(commands->End());
+  VXLA_ASSIGN_OR_RETURN(const uint64_t value, device_.Submit(*commands, after_));
+  context_->extra_commands().push_back(std::move(commands));
+  context_->set_last_value(value);
+  source.NoteUse(value);
+  After(value);
+  return OkStatus();
+}
+
+Status Run::TakeResults(int64_t& allocated_bytes) {
+  results_.resize(plan_.results.size());
+  for (size_t leaf = 0; leaf < plan_.results.size(); ++leaf) {
+    const PlanBuffer& buffer = plan_.buffers[plan_.results[leaf].buffer];
+    if (buffer.placement.space == MemorySpace::kParameter) {
+      results_[leaf] = parameters_.at(buffer.placement.index);
+    } else {
+      VXLA_ASSIGN_OR_RETURN(results_[leaf], pool_.Take(buffer.size_bytes, BufferPool::Writer::kDevice, allocated_bytes));
+      After(results_[leaf]->last_use());
+    }
+  }
+  return OkStatus();
+}
+
+Status Run::Bind(RunStatistics& statistics) {
+  const auto bound = [](const std::vector<std::shared_ptr<DeviceMemory>>& memories) {
+    std::vector<BoundBuffer> buffers;
+    for (const auto& memory : memories) {
+      buffers.push_back(memory == nullptr ? BoundBuffer{} : BoundBuffer{&memory->buffer(), memory->number()});
+    }
+    return buffers;
+  };
+  VXLA_ASSIGN_OR_RETURN(const RecordCounts counts, context_->Bind(bound(parameters_), bound(results_)));
+  statistics.recorded += counts.dispatches;
+  statistics.recorded_copies += counts.copies;
+  return OkStatus();
+}
+
+Status Run::RunSegments() {
+  for (int i = 0; i < static_cast<int>(plan_.segments.size()); ++i) {
+    if (const auto* evaluation = std::get_if<HostEvaluate>(&plan_.segments[i])) {
+      VXLA_RETURN_IF_ERROR(EvaluateOnHost(*evaluation));
+      continue;
+    }
+    VXLA_ASSIGN_OR_RETURN(after_, device_.Submit(context_->commands(i), after_));
+    context_->set_last_value(after_);
+  }
+  return OkStatus();
+}
+
+Status Run::EvaluateOnHost(const HostEvaluate& evaluation) {
+  if (after_ != 0) VXLA_RETURN_IF_ERROR(device_.Wait(after_));
+  const Instruction& instruction = *state_.instructions.at(evaluation.instruction);
+  std::vector<Literal> downloaded;
+  downloaded.reserve(evaluation.operands.size());
+  std::vector<const Literal*> operands;
+  for (const HostEvaluate::Operand& operand : evaluation.operands) {
+    if (!operand.constant.empty()) {
+      operands.push_back(&state_.instructions.at(operand.constant)->literal());
+      continue;
+    }
+    VXLA_ASSIGN_OR_RETURN(Literal value, DownloadOperand(operand));
+    downloaded.push_back(std::move(value));
+    operands.push_back(&downloaded.back());
+  }
+  VXLA_ASSIGN_OR_RETURN(const Literal result, state_.client->evaluate(instruction, operands));
+  if (!(result.shape() == evaluation.shape)) {
+    return Internal("host evaluation of {} {} gave {} instead of {}", OpcodeText(instruction.opcode()), instruction.name(),
+                    result.shape().ToString(), evaluation.shape.ToString());
+  }
+  const std::vector<const Literal*> leaves = FlattenLiteral(result);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const BufferRange target = context_->Locate(evaluation.results[i]);
+    VXLA_RETURN_IF_ERROR(CopyToDevice(device_, leaves[i]->bytes(), *target.buffer, target.offset_bytes));
+  }
+  return OkStatus();
+}
+
+Result<Literal> Run::DownloadOperand(const HostEvaluate::Operand& operand) {
+  std::vector<Literal> leaves;
+  for (const Shape* shape : FlattenTuple(operand.shape)) {
+    const BufferRange source = context_->Locate(operand.leaves[leaves.size()]);
+    Literal leaf(*shape);
+    VXLA_RETURN_IF_ERROR(CopyToHost(device_, *source.buffer, source.offset_bytes, leaf.mutable_bytes()));
+    leaves.push_back(std::move(leaf));
+  }
+  return UnflattenLiteral(operand.shape, leaves);
+}
+
+Status Run::ReadTimes(std::vector<StepTime>& times) {
+  if (after_ != 0) VXLA_RETURN_IF_ERROR(device_.Wait(after_));
+  for (int i = 0; i < static_cast<int>(plan_.segments.size()); ++i) {
+    const auto* gpu = std::get_if<GpuCommands>(&plan_.segments[i]);
+    if (gpu == nullptr) continue;
+    VXLA_ASSIGN_OR_RETURN(const std::vector<double> timestamps, context_->commands(i).Timestamps());
+    AppendStepTimes(plan_, *gpu, timestamps, times);
+  }
+  return OkStatus();
+}
+
+Result<Execution> Run::Finish() {
+  for (const auto& memory : parameters_) {
+    if (memory != nullptr) memory->NoteUse(after_);
+  }
+  Execution execution;
+  execution.shape = plan_.result_shape;
+  for (size_t leaf = 0; leaf < results_.size(); ++leaf) {
+    results_[leaf]->set_ready(after_);
+    execution.leaves.emplace_back(plan_.results[leaf].shape, results_[leaf]);
+  }
+  state_.contexts->Release(std::move(context_));
+  return execution;
+}
+
+}  // namespace
+
+ContextPool::~ContextPool() {
+  for (auto& context : idle_) (void)memory_.device().Wait(context->last_value());
+}
+
+std::unique_ptr<ExecutionContext> ContextPool::TakeIdle(bool finished_only) {
+  if (idle_.empty()) return nullptr;
+  const auto oldest = std::min_element(idle_.begin(), idle_.end(),
+                                       [](const auto& a, const auto& b) { return a->last_value() < b->last_value(); });
+  const uint64_t value = (*oldest)->last_value();
+  if (finished_only && value != 0 && !memory_.device().IsDone(value)) return nullptr;
+  std::unique_ptr<ExecutionContext> context = std::move(*oldest);
+  idle_.erase(oldest);
+  return context;
+}
+
+Result<std::unique_ptr<ExecutionContext>> ContextPool::Acquire(int64_t& allocated_bytes) {
+  std::unique_ptr<ExecutionContext> context;
+  {
+    std::unique_lock lock(mutex_);
+    context = TakeIdle(/*finished_only=*/true);
+    if (context == nullptr && count_ < limit_) {
+      ++count_;
+      lock.unlock();
+      auto created = ExecutionContext::Create(program_, memory_, allocated_bytes);
+      if (created.ok()) return created;
+      lock.lock();
+      --count_;
+      // Too little memory for another run beside those in flight: wait for one of them instead.
+      if (created.status().code() != StatusCode::kResourceExhausted || count_ == 0) return created.status();
+    }
+    while (context == nullptr) {
+      context = TakeIdle(/*finished_only=*/false);
+      if (context == nullptr && count_ == 0) {
+        ++count_;
+        lock.unlock();
+        auto created = ExecutionContext::Create(program_, memory_, allocated_bytes);
+        if (!created.ok()) Forget();
+        return created;
+      }
+      if (context == nullptr) released_.wait(lock);
+    }
+  }
+  if (context->last_value() != 0) {
+    if (Status status = memory_.device().Wait(context->last_value()); !status.ok()) {
+      Forget();
+      return status;
+    }
+  }
+  context->extra_commands().clear();
+  return context;
+}
+
+void ContextPool::Release(std::unique_ptr<ExecutionContext> context) {
+  std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(context));
+  released_.notify_one();
+}
+
+void ContextPool::Forget() {
+  std::lock_guard lock(mutex_);
+  --count_;
+  released_.notify_one();
+}
+
+Status UploadConstants(ExecutableState& state) {
+  const Plan& plan = state.program.plan;
+  Device& device = *state.client->device;
+  int64_t allocated_bytes = 0;
+  for (int64_t bytes : plan.constant_block_bytes) {
+    VXLA_ASSIGN_OR_RETURN(auto block, state.client->pool->Allocate(bytes, MemoryKind::kDevice, allocated_bytes));
+    state.program.constant_blocks.push_back(std::move(block));
+  }
+  for (const PlanConstant& constant : plan.constants) {
+    const Placement& placement = plan.buffers[constant.buffer].placement;
+    const Literal& literal = state.instructions.at(constant.instruction)->literal();
+    VXLA_RETURN_IF_ERROR(CopyToDevice(device, FlattenLiteral(literal).at(constant.leaf)->bytes(),
+                                      *state.program.constant_blocks.at(placement.index), placement.offset_bytes));
+  }
+  return OkStatus();
+}
+
+Executable::Executable(std::unique_ptr<ExecutableState> state) : state_(std::move(state)) {}
+Executable::~Executable() = default;
+
+const Plan& Executable::plan() const { return state_->program.plan; }
+const Module& Executable::module() const { return *state_->module; }
+const CompileStatistics& Executable::compile_statistics() const { return state_->statistics; }
+
+Result<Execution> Executable::Execute(std::span<const Argument> arguments, RunStatistics* statistics) {
+  const auto start = std::chrono::steady_clock::now();
+  RunStatistics local;
+  vxla::Run run(*state_);
+  Result<Execution> execution = run.Execute(arguments, local);
+  local.ms = MillisecondsSince(start);
+  if (statistics != nullptr) *statistics = std::move(local);
+  return execution;
+}
+
+Result<Literal> Executable::Run(std::span<const Literal* const> arguments, RunStatistics* statistics) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<Argument> values;
+  for (const Literal* argument : arguments) values.emplace_back(*argument);
+  VXLA_ASSIGN_OR_RETURN(const Execution execution, Execute(values, statistics));
+  VXLA_ASSIGN_OR_RETURN(Literal result, execution.ToLiteral());
+  if (statistics != nullptr) statistics->ms = MillisecondsSince(start);
+  return result;
+}
+
+}  // namespace vxla

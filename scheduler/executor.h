@@ -1,0 +1,58 @@
+// Executor: runs a sealed plan: contexts, arguments, host segments, submission.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "scheduler/client.h"
+#include "scheduler/recorder.h"
+
+namespace vxla {
+
+struct ClientState {
+  std::shared_ptr<Device> device;
+  HostEvaluator evaluate;
+  ClientOptions options;
+  std::shared_ptr<BufferPool> pool;
+};
+
+// The contexts of one executable: created up to a limit, then waited for.
+class ContextPool {
+ public:
+  ContextPool(const Program& program, BufferPool& memory, int limit) : program_(program), memory_(memory), limit_(limit) {}
+  ~ContextPool();
+
+  // A context whose last run has finished.
+  Result<std::unique_ptr<ExecutionContext>> Acquire(int64_t& allocated_bytes);
+  void Release(std::unique_ptr<ExecutionContext> context);
+  // The context is gone (its run failed).
+  void Forget();
+
+ private:
+  std::unique_ptr<ExecutionContext> TakeIdle(bool finished_only);
+
+  const Program& program_;
+  BufferPool& memory_;
+  const int limit_;
+  std::mutex mutex_;
+  std::condition_variable released_;
+  std::vector<std::unique_ptr<ExecutionContext>> idle_;
+  int count_ = 0;
+};
+
+struct ExecutableState {
+  std::shared_ptr<ClientState> client;
+  std::unique_ptr<Module> module;
+  std::unordered_map<std::string, const Instruction*> instructions;  // of the entry, by name
+  Program program;
+  CompileStatistics statistics;
+  std::unique_ptr<ContextPool> contexts;
+};
+
+// Uploads the constants into blocks of device memory.
+Status UploadConstants(ExecutableState& state);
+
+}  // namespace vxla

@@ -1,0 +1,72 @@
+// Recorder: an execution context (command buffers, argument blocks, scratch) and how a plan gets into it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/device.h"
+#include "scheduler/argument_block.h"
+#include "scheduler/buffer_pool.h"
+#include "scheduler/plan.h"
+
+namespace vxla {
+
+// What all contexts of an executable share.
+struct Program {
+  Plan plan;
+  ArgumentLayout layout;
+  std::vector<std::shared_ptr<Kernel>> kernels;          // as Plan::kernels
+  std::vector<std::shared_ptr<Buffer>> constant_blocks;  // as Plan::constant_block_bytes
+  bool profile = false;
+};
+
+// A leaf's memory for one run; a null buffer: nothing touches the leaf.
+struct BoundBuffer {
+  Buffer* buffer = nullptr;
+  uint64_t number = 0;  // of DeviceMemory
+};
+
+struct RecordCounts {
+  int dispatches = 0, copies = 0;
+};
+
+// One run at a time; the command buffers are replayed as long as what they name does not move.
+class ExecutionContext {
+ public:
+  static Result<std::unique_ptr<ExecutionContext>> Create(const Program& program, BufferPool& pool, int64_t& allocated_bytes);
+
+  // Makes the next submissions use these buffers, by leaf. Under addresses the argument
+  // blocks are rewritten where an address changed; only segments that name a moved buffer itself (copies of results,
+  // anything under descriptors) are recorded again. Not while a run is in flight.
+  Result<RecordCounts> Bind(std::span<const BoundBuffer> parameters, std::span<const BoundBuffer> results);
+
+  CommandBuffer& commands(int segment) { return *commands_.at(segment); }
+  // Where a slice lies.
+  BufferRange Locate(const BufferSlice& slice) const;
+
+  uint64_t last_value() const { return last_value_; }
+  void set_last_value(uint64_t value) { last_value_ = value; }
+  // Kept until the next run: what this run needs on top (copies of donated arguments).
+  std::vector<std::unique_ptr<CommandBuffer>>& extra_commands() { return extra_commands_; }
+
+ private:
+  explicit ExecutionContext(const Program& program) : program_(program) {}
+  Status Record(int segment, RecordCounts& counts);
+  Status RecordDispatch(CommandBuffer& commands, const Dispatch& dispatch);
+  bool NamesMovedBuffer(const GpuCommands& segment, const std::vector<bool>& parameter_moved,
+                        const std::vector<bool>& result_moved) const;
+  Buffer* BufferOf(MemorySpace space, int index) const;
+  std::span<std::byte> blocks() const;
+
+  const Program& program_;
+  std::shared_ptr<Buffer> argument_blocks_;
+  std::vector<std::shared_ptr<Buffer>> scratch_blocks_;
+  std::vector<std::unique_ptr<CommandBuffer>> commands_;  // by segment; null for host segments
+  std::vector<std::unique_ptr<CommandBuffer>> extra_commands_;
+  std::vector<BoundBuffer> parameters_, results_;
+  bool recorded_ = false;
+  uint64_t last_value_ = 0;
+};
+
+}  // namespace vxla
