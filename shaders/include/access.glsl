@@ -5,7 +5,8 @@
 //                          per further view, such as f32x4 of an f32 tensor)
 //   LOAD(k, tag, i)        element i, a uint below 2^31; u8 and u16 come as uint
 //   STORE(k, tag, i, v)    the reverse
-// Tags: f32 i32 u32 f64 i64 u64 c64 c128 u16 u8, and f32x4 i32x4 u32x4 for groups of four.
+// Tags: f32 i32 u32 f64 i64 u64 c64 c128 u16 u8, and f32x4 i32x4 u32x4 for groups of four; u64x4 for groups of eight 32-bit
+// elements as pairs.
 //
 // The assembler defines ADDRESSES or not, USES_<tag>, and writes address_<k>, param_<k> and load_arguments(), which main()
 // calls first: each argument is read from memory once.
@@ -102,4 +103,10 @@ ELEMENT_TYPE(i32x4, ivec4, 16)
 #define FROM_u32x4(x) (x)
 #define TO_u32x4(x) (x)
 ELEMENT_TYPE(u32x4, uvec4, 16)
+#endif
+#ifdef USES_u64x4
+#define TYPE_u64x4 u64vec4
+#define FROM_u64x4(x) (x)
+#define TO_u64x4(x) (x)
+ELEMENT_TYPE(u64x4, u64vec4, 32)
 #endif

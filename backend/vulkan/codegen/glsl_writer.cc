@@ -60,7 +60,7 @@ ValueWriter::ValueWriter(KernelBuilder& kernel, const FusionBody& body, BufferMa
 void ValueWriter::Bind(int variable, std::string glsl_name) { bound_[variable] = std::move(glsl_name); }
 
 void ValueWriter::Override(const Instruction& instruction, MultiIndex at, std::string glsl_value, int leaf) {
-  overrides_[{&instruction, leaf}] = {std::move(at), std::move(glsl_value)};
+  overrides_[{&instruction, leaf}].push_back({std::move(at), std::move(glsl_value)});
 }
 
 const std::string* ValueWriter::Find(const std::string& key) const {
@@ -165,8 +165,11 @@ const std::string* ValueWriter::FindOverride(const Instruction& instruction, con
   const int leaf = element ? static_cast<int>(instruction.attributes<GetTupleElementAttributes>().index) : 0;
   const auto it = overrides_.find({element ? instruction.operand(0) : &instruction, leaf});
   if (it == overrides_.end()) return nullptr;
-  VXLA_CHECK(it->second.at == index, instruction.name() + " is read at an index that its value is not known at");
-  return &it->second.value;
+  for (const OverriddenValue& known : it->second) {
+    if (known.at == index) return &known.value;
+  }
+  VXLA_CHECK(false, instruction.name() + " is read at an index that its value is not known at");
+  return nullptr;
 }
 
 std::string ValueWriter::Value(const Instruction& instruction, const MultiIndex& index) {
@@ -232,7 +235,86 @@ std::string ValueWriter::IotaValue(const Instruction& instruction, const MultiIn
 std::string ValueWriter::LoadOperand(const Instruction& operand, const Shape& shape, const MultiIndex& index) {
   const ElementType type = shape.element_type();
   const int k = kernel_.AddBuffer(type, Access::kRead, buffers_.SliceOf(operand, 0));
-  return Local(CarrierType(type), kernel_.Load(k, LinearIndex(index, shape)));
+  const IndexExpression linear = space_.Linearize(index, shape.dimensions());
+  if (const auto group = FindGroup(k, linear)) return LoadFromGroup(k, *group);
+  return Local(CarrierType(type), kernel_.Load(k, Index(linear)));
+}
+
+void ValueWriter::Vectorize(int variable, int width) {
+  VXLA_CHECK(width == 4 || width == 8, "width of a group");
+  vector_variable_ = variable;
+  vector_width_ = width;
+}
+
+std::optional<ValueWriter::GroupPlace> ValueWriter::FindGroup(int k, const IndexExpression& linear) const {
+  const ElementType type = kernel_.buffer_type(k);
+  if (vector_width_ == 1 || StorageBytes(type) != 4 || kernel_.buffer_offset(k) % (4 * vector_width_) != 0) return std::nullopt;
+  GroupPlace found;
+  bool along = false;
+  for (IndexTerm term : linear.terms) {
+    if (term.coefficient % vector_width_ != 0) return std::nullopt;
+    along |= term.variable == vector_variable_ && term.divisor == 1 && term.coefficient == vector_width_;
+    term.coefficient /= vector_width_;
+    found.group.terms.push_back(term);
+  }
+  if (!along) return std::nullopt;
+  found.place = ((linear.constant % vector_width_) + vector_width_) % vector_width_;
+  found.group.constant = (linear.constant - found.place) / vector_width_;
+  const auto [low, high] = space_.Range(found.group);
+  if (low < 0 || (high + 1) * vector_width_ * 4 > kernel_.buffer_bytes(k)) return std::nullopt;
+  return found;
+}
+
+std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {
+  const std::string key = fmt::format("g{}:{}", k, KeyOf(at.group));
+  const std::string tag(StorageTag(kernel_.buffer_type(k)));
+  const std::string vector = tag == "f32" ? "vec" : tag == "i32" ? "ivec" : "uvec";
+  const std::string* known = Find(key);
+  if (known == nullptr) {
+    const std::string index = Index(at.group);
+    const std::string name = fmt::format("v{}", next_local_++);
+    kernel_.AddVectorView(k, vector_width_);
+    if (vector_width_ == 4) {
+      Line(fmt::format("{}4 {} = LOAD({}, {}x4, {});", vector, name, k, tag, index));
+    } else {
+      // Pairs of words: half the loads on drivers that load lane by lane.
+      const std::string from = tag == "f32" ? "uintBitsToFloat" : tag == "i32" ? "ivec2" : "uvec2";
+      Line(fmt::format("u64vec4 {}_8 = LOAD({}, u64x4, {});", name, k, index));
+      for (int i = 0; i < 4; ++i) {
+        Line(fmt::format("{}2 {}_{} = {}(unpackUint2x32({}_8[{}]));", vector, name, i, from, name, i));
+      }
+    }
+    known = &(scopes_.back()[key] = name);
+  }
+  const auto place = static_cast<size_t>(at.place);
+  if (vector_width_ == 4) return fmt::format("{}.{}", *known, "xyzw"[place]);
+  return fmt::format("{}_{}.{}", *known, place / 2, "xy"[place % 2]);
+}
+
+void ValueWriter::StoreGroup(int k, const IndexExpression& first, std::span<const std::string> values) {
+  const auto group = FindGroup(k, first);
+  if (!group || group->place != 0 || static_cast<int>(values.size()) != vector_width_) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      Line(kernel_.Store(k, Index(space_.Add(first, {{}, static_cast<int64_t>(i)})), values[i]));
+    }
+    return;
+  }
+  const std::string tag(StorageTag(kernel_.buffer_type(k)));
+  const std::string index = Index(group->group);
+  kernel_.AddVectorView(k, vector_width_);
+  if (vector_width_ == 4) {
+    const char* vector = tag == "f32" ? "vec4" : tag == "i32" ? "ivec4" : "uvec4";
+    Line(fmt::format("STORE({}, {}x4, {}, {}({}));", k, tag, index, vector, fmt::join(values, ", ")));
+    return;
+  }
+  std::vector<std::string> words;
+  for (int i = 0; i < 8; i += 2) {
+    const std::string pair = fmt::format("{}, {}", values[i], values[i + 1]);
+    words.push_back(tag == "f32" ? fmt::format("packUint2x32(floatBitsToUint(vec2({})))", pair)
+                                 : fmt::format("packUint2x32(uvec2(ivec2({})))", pair));
+    if (tag == "u32") words.back() = fmt::format("packUint2x32(uvec2({}))", pair);
+  }
+  Line(fmt::format("STORE({}, u64x4, {}, u64vec4({}));", k, index, fmt::join(words, ", ")));
 }
 
 std::string ValueWriter::PadValue(const Instruction& instruction, const MultiIndex& index) {

@@ -11,6 +11,8 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -47,8 +49,15 @@ class ValueWriter {
   // The GLSL uint that holds a loop variable. Every variable that an index mentions must be bound; temporaries are emitted.
   void Bind(int variable, std::string glsl_name);
   // Value() answers `glsl_value` (a carrier value) for this instruction. It CHECK-fails if the instruction is read at another
-  // index than `at`. A tuple-shaped hero (variadic reduce) is overridden per element through `leaf`.
+  // index than `at`, but several indices may be given. A tuple-shaped hero (variadic reduce) is overridden per element through
+  // `leaf`.
   void Override(const Instruction& instruction, MultiIndex at, std::string glsl_value, int leaf = 0);
+
+  // `variable` counts groups of `width` (4 or 8) neighbours, and values will be asked for at width * variable + 0, 1 ...: loads
+  // of 32-bit types that lie side by side then become one load of the group. 8 needs 64-bit integers.
+  void Vectorize(int variable, int width);
+  // Stores values at linear indices first + 0, 1 ...: as groups where Vectorize() allows, else one by one.
+  void StoreGroup(int k, const IndexExpression& first, std::span<const std::string> values);
 
   // The carrier value of an instruction of the body at an index: a local's name. Memoised per (instruction, index).
   std::string Value(const Instruction& instruction, const MultiIndex& index);
@@ -78,6 +87,13 @@ class ValueWriter {
   std::string LoadOperand(const Instruction& operand, const Shape& shape, const MultiIndex& index);
   std::string PadValue(const Instruction& instruction, const MultiIndex& index);
   std::string ConcatenateValue(const Instruction& instruction, const MultiIndex& index);
+  // The group that a linear index of tensor k falls into and its place there, if groups can be read at once.
+  struct GroupPlace {
+    IndexExpression group;
+    int64_t place;
+  };
+  std::optional<GroupPlace> FindGroup(int k, const IndexExpression& linear) const;
+  std::string LoadFromGroup(int k, const GroupPlace& at);
   const std::string* FindOverride(const Instruction& instruction, const MultiIndex& index) const;
   std::string VariableName(int variable);
   std::string Quotient(int variable, int64_t divisor);
@@ -92,7 +108,8 @@ class ValueWriter {
   BufferMap& buffers_;
   IndexSpace& space_;
   std::unordered_map<int, std::string> bound_;
-  std::map<std::pair<const Instruction*, int>, OverriddenValue> overrides_;
+  std::map<std::pair<const Instruction*, int>, std::vector<OverriddenValue>> overrides_;
+  int vector_variable_ = -1, vector_width_ = 1;
   std::vector<Scope> scopes_{1};
   std::string text_;
   int next_local_ = 0;

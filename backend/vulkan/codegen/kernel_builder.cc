@@ -24,8 +24,8 @@ int KernelBuilder::AddBuffer(ElementType type, Access access, const BufferSlice&
   return static_cast<int>(bindings_.size()) - 1;
 }
 
-void KernelBuilder::AddVectorView(int k) {
-  const std::string view = fmt::format("TENSOR({}, {}x4)\n", k, StorageTag(types_.at(k)));
+void KernelBuilder::AddVectorView(int k, int width) {
+  const std::string view = fmt::format("TENSOR({}, {}x4)\n", k, width == 8 ? "u64" : StorageTag(types_.at(k)));
   if (views_.find(view) == std::string::npos) views_ += view;
 }
 

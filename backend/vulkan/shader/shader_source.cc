@@ -179,7 +179,7 @@ void AppendExtensions(const Identifiers& used, BindingMode bindings, bool modes,
     extensions.insert({"GL_EXT_buffer_reference", "GL_EXT_buffer_reference_uvec2"});
   }
   if (modes) extensions.insert("GL_EXT_spirv_intrinsics");
-  if (Uses(used, {"int64_t", "uint64_t", "i64", "u64", "i64vec2", "u64vec2"})) {
+  if (Uses(used, {"int64_t", "uint64_t", "i64", "u64", "i64vec2", "u64vec2", "u64x4"})) {
     extensions.insert("GL_EXT_shader_explicit_arithmetic_types_int64");
   }
   if (Uses(used, {"u16", "uint16_t", "int16_t"})) extensions.insert("GL_EXT_shader_16bit_storage");
@@ -273,7 +273,7 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   AppendExtensions(used, bindings, !modes.empty(), &text);
   text += modes;
   if (bindings == BindingMode::kAddresses) text += "#define ADDRESSES 1\n";
-  for (const char* tag : {"f32", "i32", "u32", "f64", "i64", "u64", "c64", "c128", "u16", "u8", "f32x4", "i32x4", "u32x4"}) {
+  for (const char* tag : {"f32", "i32", "u32", "f64", "i64", "u64", "c64", "c128", "u16", "u8", "f32x4", "i32x4", "u32x4", "u64x4"}) {
     if (used.contains(tag)) text += fmt::format("#define USES_{} 1\n", tag);
   }
   text += "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n";
