@@ -17,7 +17,10 @@ Status CheckSizes(const Instruction& instruction, const Shape& shape) {
                        shape.ToString());
   }
   for (const Shape* leaf : FlattenTuple(shape)) {
-    Result<int64_t> count = CheckedElementCount(leaf->dimensions());  // shape_c2
+    // Of an empty array the other sizes count too: strides are products of some of them.
+    std::vector<int64_t> sizes(leaf->dimensions().begin(), leaf->dimensions().end());
+    std::ranges::replace(sizes, 0, 1);
+    Result<int64_t> count = CheckedElementCount(sizes);  // shape_c2
     if (!count.ok()) return OpError(instruction, "{}", count.status().message());
     if (leaf->IsArray() && *count > INT64_MAX / StorageBytes(leaf->element_type())) {  // shape_c3
       return OpError(instruction, "the size of {} in bytes exceeds the limit of 2^63-1", leaf->ToString());

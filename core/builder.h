@@ -1,0 +1,393 @@
+// XlaBuilder: builds modules with the names of the XLA operation semantics: XlaBuilder, XlaOp, XlaComputation and one free
+// function per operation. The first error sticks: later operations do nothing and Build() returns it.
+#pragma once
+
+#include <complex>
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/module.h"
+
+namespace vxla {
+
+class XlaBuilder;
+
+// A value under construction: an instruction of a builder. Copied freely; valid as long as its builder.
+class XlaOp {
+ public:
+  XlaOp() = default;
+  XlaBuilder* builder() const { return builder_; }
+  // False for a default-constructed op and for what an operation with an error returned.
+  bool valid() const { return instruction_ != nullptr; }
+  // CHECK that the op is valid.
+  const Shape& shape() const;
+  Instruction* instruction() const { return instruction_; }
+
+ private:
+  friend class XlaBuilder;
+  XlaOp(XlaBuilder* builder, Instruction* instruction) : builder_(builder), instruction_(instruction) {}
+  XlaBuilder* builder_ = nullptr;
+  Instruction* instruction_ = nullptr;
+};
+
+// A finished computation with everything it calls: a module whose entry it is. Never changed, so copies share it.
+class XlaComputation {
+ public:
+  explicit XlaComputation(std::shared_ptr<const Module> module) : module_(std::move(module)) {}
+  const Module& module() const { return *module_; }
+  const std::string& name() const { return module_->entry()->name(); }
+  // A module of one's own, to compile or to change.
+  std::unique_ptr<Module> CloneModule() const { return module_->Clone(); }
+
+ private:
+  std::shared_ptr<const Module> module_;
+};
+
+class XlaBuilder {
+ public:
+  explicit XlaBuilder(std::string name);
+  XlaBuilder(const XlaBuilder&) = delete;
+
+  const std::string& name() const { return name_; }
+  // The computation whose root is `root`, or the op added last. The builder can go on afterwards.
+  Result<XlaComputation> Build(XlaOp root = {}) const;
+  const Status& first_error() const { return error_; }
+  Result<Shape> GetShape(XlaOp op) const;
+  bool HasParameter(int64_t number) const;
+  // What the following ops carry as metadata, sharding, frontend attributes ...
+  void SetCommonAttributes(CommonAttributes common) { common_ = std::move(common); }
+
+  // One instruction, its shape inferred: `stated` gives what its operands leave open. Free functions are made of it.
+  Result<XlaOp> Emit(Opcode opcode, std::span<const XlaOp> operands, Shape stated = {}, Attributes attributes = NoAttributes{},
+                     std::span<const XlaComputation> called = {}, std::string name = {});
+  // Keeps the first error; the op of an error is not valid.
+  XlaOp Record(Result<XlaOp> result);
+  // Runs `build` if all operands are valid ops of one builder, and records what goes wrong. An empty list of operands
+  // needs `builder`.
+  static XlaOp Run(XlaBuilder* builder, std::span<const XlaOp> operands, const std::function<Result<XlaOp>(XlaBuilder&)>& build);
+
+ private:
+  Result<Computation*> Import(const XlaComputation& computation);
+
+  std::string name_;
+  Module module_;       // the entry first, then what was imported; Build() puts them in order
+  Computation* entry_;  // owned by module_
+  std::unordered_map<const Module*, Computation*> imported_;
+  std::vector<XlaComputation> kept_;  // so that no address in imported_ is used twice
+  CommonAttributes common_;
+  Status error_;
+};
+
+// Padding of windows: kSame keeps the size at stride 1 (low = total/2), kValid adds none.
+enum class Padding { kSame, kValid };
+using PaddingConfig = std::vector<PaddingDimension>;
+using PaddingPairs = std::vector<std::pair<int64_t, int64_t>>;
+
+struct DotDimensionNumbers {
+  IntList lhs_contracting_dimensions, rhs_contracting_dimensions, lhs_batch_dimensions, rhs_batch_dimensions;
+};
+
+// Parameters and constants.
+// An argument of the computation. Errors: a number that is negative or taken.
+XlaOp Parameter(XlaBuilder* builder, int64_t parameter_number, const Shape& shape, std::string name = {});
+XlaOp ConstantLiteral(XlaBuilder* builder, const Literal& literal);
+XlaOp ConstantScalar(XlaBuilder* builder, ElementType type, double value);
+// The element type of a C++ type: bool is pred, float f32, int32_t s32 ...
+template <typename T>
+constexpr ElementType ElementTypeOf();
+template <typename T>
+XlaOp ConstantR0(XlaBuilder* builder, T value);
+template <typename T>
+XlaOp ConstantR1(XlaBuilder* builder, const std::vector<T>& values);
+// Counts from 0 along one dimension (spec: Iota).
+XlaOp Iota(XlaBuilder* builder, const Shape& shape, int64_t iota_dimension);
+XlaOp Iota(XlaBuilder* builder, ElementType type, int64_t size);
+
+// Element-wise, one operand (spec: Element-wise unary functions); the shape stays unless said.
+#define VXLA_UNARY(Name) XlaOp Name(XlaOp operand);
+VXLA_UNARY(Abs)  // of complex numbers: real
+VXLA_UNARY(Acos)
+VXLA_UNARY(Acosh)
+VXLA_UNARY(Asin)
+VXLA_UNARY(Asinh)
+VXLA_UNARY(Atan)
+VXLA_UNARY(Atanh)
+VXLA_UNARY(Cbrt)
+VXLA_UNARY(Ceil)
+VXLA_UNARY(Clz)
+VXLA_UNARY(Cos)
+VXLA_UNARY(Cosh)
+VXLA_UNARY(Erf)
+VXLA_UNARY(Exp)
+VXLA_UNARY(Expm1)
+VXLA_UNARY(Floor)
+VXLA_UNARY(Imag)  // real; 0 of a real operand
+VXLA_UNARY(IsFinite)  // pred
+VXLA_UNARY(Log)
+VXLA_UNARY(Log1p)
+VXLA_UNARY(Logistic)
+VXLA_UNARY(Neg)
+VXLA_UNARY(Not)
+VXLA_UNARY(PopulationCount)
+VXLA_UNARY(Real)   // real
+VXLA_UNARY(Round)  // ties away from zero
+VXLA_UNARY(RoundNearestEven)
+VXLA_UNARY(Rsqrt)
+VXLA_UNARY(Sign)
+VXLA_UNARY(Sin)
+VXLA_UNARY(Sinh)
+VXLA_UNARY(Sqrt)
+VXLA_UNARY(Tan)
+VXLA_UNARY(Tanh)
+VXLA_UNARY(Copy)
+#undef VXLA_UNARY
+
+// Element-wise, two operands (spec: Element-wise binary arithmetic and comparison operations).
+// Operands broadcast as the broadcasting document says: a scalar always; a lower rank by broadcast_dimensions, strictly
+// increasing; then dimensions of size 1. What HLO lacks becomes broadcast and reshape instructions.
+#define VXLA_BINARY(Name) XlaOp Name(XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimensions = {});
+VXLA_BINARY(Add)
+VXLA_BINARY(And)
+VXLA_BINARY(Atan2)
+VXLA_BINARY(Complex)
+VXLA_BINARY(Div)
+VXLA_BINARY(Max)
+VXLA_BINARY(Min)
+VXLA_BINARY(Mul)
+VXLA_BINARY(Mulhi)
+VXLA_BINARY(Or)
+VXLA_BINARY(Pow)
+VXLA_BINARY(Rem)
+VXLA_BINARY(ShiftLeft)
+VXLA_BINARY(ShiftRightArithmetic)
+VXLA_BINARY(ShiftRightLogical)
+VXLA_BINARY(Sub)
+VXLA_BINARY(Xor)
+// Comparisons, IEEE for floats.
+VXLA_BINARY(Eq)
+VXLA_BINARY(Ne)
+VXLA_BINARY(Ge)
+VXLA_BINARY(Gt)
+VXLA_BINARY(Le)
+VXLA_BINARY(Lt)
+// -NaN < -Inf < ... < -0 < +0 < ... < +Inf < +NaN for floats; the ordinary comparison for others.
+VXLA_BINARY(EqTotalOrder)
+VXLA_BINARY(NeTotalOrder)
+VXLA_BINARY(GeTotalOrder)
+VXLA_BINARY(GtTotalOrder)
+VXLA_BINARY(LeTotalOrder)
+VXLA_BINARY(LtTotalOrder)
+#undef VXLA_BINARY
+XlaOp Compare(XlaOp lhs, XlaOp rhs, ComparisonDirection direction, const IntList& broadcast_dimensions = {},
+              ComparisonType type = ComparisonType::kDefault);
+
+// Element-wise, the rest.
+// min(max(min, operand), max); the bounds may be scalars (spec: Clamp).
+XlaOp Clamp(XlaOp min, XlaOp operand, XlaOp max);
+// pred may be a scalar; tuples with a scalar pred are selected element by element (spec: Select).
+XlaOp Select(XlaOp pred, XlaOp on_true, XlaOp on_false);
+XlaOp ConvertElementType(XlaOp operand, ElementType new_element_type);
+// Another width changes the last dimension (spec: BitcastConvertType).
+XlaOp BitcastConvertType(XlaOp operand, ElementType new_element_type);
+// The order of the arguments is the specification's: mantissa bits first.
+XlaOp ReducePrecision(XlaOp operand, int64_t mantissa_bits, int64_t exponent_bits);
+
+// Shapes and data movement.
+// New dimensions to the left (spec: Broadcast).
+XlaOp Broadcast(XlaOp operand, const IntList& broadcast_sizes);
+// Dimension i becomes broadcast_dimensions[i], its size kept or 1 (spec: BroadcastInDim).
+XlaOp BroadcastInDim(XlaOp operand, const IntList& out_dim_size, const IntList& broadcast_dimensions);
+XlaOp Reshape(XlaOp operand, const IntList& new_sizes);
+// Collapses the dimensions in the given order first (spec: Reshape).
+XlaOp Reshape(XlaOp operand, const IntList& dimensions, const IntList& new_sizes);
+XlaOp DynamicReshape(XlaOp operand, const std::vector<XlaOp>& dim_sizes, const IntList& new_size_bounds,
+                     const std::vector<bool>& dims_are_dynamic);
+// Consecutive dimensions become one (spec: Collapse).
+XlaOp Collapse(XlaOp operand, const IntList& dimensions);
+// Result dimension i is operand dimension permutation[i] (spec: Transpose).
+XlaOp Transpose(XlaOp operand, const IntList& permutation);
+// start <= limit <= size; strides default to 1 (spec: Slice).
+XlaOp Slice(XlaOp operand, const IntList& start_indices, const IntList& limit_indices, const IntList& strides = {});
+XlaOp SliceInDim(XlaOp operand, int64_t start_index, int64_t limit_index, int64_t stride, int64_t dimension);
+// Interior first, then edges; negative edges remove (spec: Pad).
+XlaOp Pad(XlaOp operand, XlaOp padding_value, const PaddingConfig& padding_config);
+XlaOp ConcatInDim(XlaBuilder* builder, const std::vector<XlaOp>& operands, int64_t dimension);
+XlaOp Rev(XlaOp operand, const IntList& dimensions);
+// Starts are clamped into [0, size - slice size]; one scalar for each dimension, or one rank-1 array.
+XlaOp DynamicSlice(XlaOp operand, const std::vector<XlaOp>& start_indices, const IntList& size_indices);
+XlaOp DynamicUpdateSlice(XlaOp operand, XlaOp update, const std::vector<XlaOp>& start_indices);
+// dimension_numbers' slice_sizes and indices_are_sorted are taken from the other arguments (spec: Gather).
+XlaOp Gather(XlaOp operand, XlaOp start_indices, GatherAttributes dimension_numbers, const IntList& slice_sizes,
+             bool indices_are_sorted = false);
+// The computation takes the current values, then the updates (spec: Scatter).
+XlaOp Scatter(const std::vector<XlaOp>& operands, XlaOp scatter_indices, const std::vector<XlaOp>& updates,
+              const XlaComputation& update_computation, ScatterAttributes dimension_numbers,
+              bool indices_are_sorted = false, bool unique_indices = false);
+XlaOp GetDimensionSize(XlaOp operand, int64_t dimension);
+XlaOp SetDimensionSize(XlaOp operand, XlaOp size, int64_t dimension);
+
+// Products, reductions, windows.
+// The second dimension of lhs (the first of a vector) with the first of rhs (spec: Dot).
+XlaOp Dot(XlaOp lhs, XlaOp rhs, std::optional<ElementType> preferred_element_type = {});
+// Batch dimensions, then the free ones of lhs, then of rhs (spec: DotGeneral).
+XlaOp DotGeneral(XlaOp lhs, XlaOp rhs, const DotDimensionNumbers& dimension_numbers,
+                 std::optional<ElementType> preferred_element_type = {},
+                 const std::vector<PrecisionLevel>& precision = {});
+// lhs rows in groups of group_sizes, each with its own matrix of rhs.
+XlaOp RaggedDot(XlaOp lhs, XlaOp rhs, XlaOp group_sizes, const DotAttributes& dimension_numbers,
+                std::optional<ElementType> preferred_element_type = {});
+// Dimension order (batch, feature, spatial...) and (output feature, input feature, spatial...) (spec: Conv).
+XlaOp Conv(XlaOp lhs, XlaOp rhs, const IntList& window_strides, Padding padding, int64_t feature_group_count = 1,
+           int64_t batch_group_count = 1);
+XlaOp ConvWithGeneralPadding(XlaOp lhs, XlaOp rhs, const IntList& window_strides, const PaddingPairs& padding,
+                             const IntList& lhs_dilation = {}, const IntList& rhs_dilation = {},
+                             int64_t feature_group_count = 1, int64_t batch_group_count = 1);
+XlaOp ConvWithGeneralDimensions(XlaOp lhs, XlaOp rhs, const IntList& window_strides, Padding padding,
+                                const ConvolutionDimensions& dimension_numbers, int64_t feature_group_count = 1,
+                                int64_t batch_group_count = 1);
+XlaOp ConvGeneral(XlaOp lhs, XlaOp rhs, const IntList& window_strides, const PaddingPairs& padding,
+                  const ConvolutionDimensions& dimension_numbers, int64_t feature_group_count = 1,
+                  int64_t batch_group_count = 1);
+XlaOp ConvGeneralDilated(XlaOp lhs, XlaOp rhs, const IntList& window_strides, const PaddingPairs& padding,
+                         const IntList& lhs_dilation, const IntList& rhs_dilation,
+                         const ConvolutionDimensions& dimension_numbers, int64_t feature_group_count = 1,
+                         int64_t batch_group_count = 1, std::optional<ElementType> preferred_element_type = {});
+// init_value is an identity of the computation (spec: Reduce).
+XlaOp Reduce(XlaOp operand, XlaOp init_value, const XlaComputation& computation, const IntList& dimensions);
+// N operands give a tuple; the computation takes N accumulators, then N values.
+XlaOp Reduce(XlaBuilder* builder, const std::vector<XlaOp>& operands, const std::vector<XlaOp>& init_values,
+             const XlaComputation& computation, const IntList& dimensions);
+XlaOp ReduceAll(XlaOp operand, XlaOp init_value, const XlaComputation& computation);
+XlaOp ReduceWindow(XlaOp operand, XlaOp init_value, const XlaComputation& computation, const IntList& window_dimensions,
+                   const IntList& window_strides, Padding padding);
+XlaOp ReduceWindow(const std::vector<XlaOp>& operands, const std::vector<XlaOp>& init_values,
+                   const XlaComputation& computation, const IntList& window_dimensions, const IntList& window_strides,
+                   Padding padding);
+// Empty strides and dilations are ones, an empty padding is none.
+XlaOp ReduceWindowWithGeneralPadding(const std::vector<XlaOp>& operands, const std::vector<XlaOp>& init_values,
+                                     const XlaComputation& computation, const IntList& window_dimensions,
+                                     const IntList& window_strides, const IntList& base_dilations,
+                                     const IntList& window_dilations, const PaddingPairs& padding);
+XlaOp SelectAndScatter(XlaOp operand, const XlaComputation& select, const IntList& window_dimensions,
+                       const IntList& window_strides, Padding padding, XlaOp source, XlaOp init_value,
+                       const XlaComputation& scatter);
+XlaOp SelectAndScatterWithGeneralPadding(XlaOp operand, const XlaComputation& select, const IntList& window_dimensions,
+                                         const IntList& window_strides, const PaddingPairs& padding, XlaOp source,
+                                         XlaOp init_value, const XlaComputation& scatter);
+// dimension -1 is the last one; the comparator takes two values of each operand, interleaved (spec: Sort).
+XlaOp Sort(const std::vector<XlaOp>& operands, const XlaComputation& comparator, int64_t dimension = -1,
+           bool is_stable = false);
+// (values, s32 positions) along the last dimension.
+XlaOp TopK(XlaOp operand, int64_t k, bool largest = true);
+XlaOp Fft(XlaOp operand, FftType fft_type, const IntList& fft_length);
+XlaOp Cholesky(XlaOp a, bool lower);
+XlaOp TriangularSolve(XlaOp a, XlaOp b, bool left_side, bool lower, bool unit_diagonal, TransposeKind transpose_a);
+XlaOp BatchNormTraining(XlaOp operand, XlaOp scale, XlaOp offset, float epsilon, int64_t feature_index);
+XlaOp BatchNormInference(XlaOp operand, XlaOp scale, XlaOp offset, XlaOp mean, XlaOp variance, float epsilon,
+                         int64_t feature_index);
+XlaOp BatchNormGrad(XlaOp operand, XlaOp scale, XlaOp mean, XlaOp variance, XlaOp grad_output, float epsilon,
+                    int64_t feature_index);
+
+// Random numbers.
+XlaOp RngNormal(XlaOp mu, XlaOp sigma, const Shape& shape);
+XlaOp RngUniform(XlaOp a, XlaOp b, const Shape& shape);
+// Ones with probability `mean` (f32); the shape is of u32 (the older document's op).
+XlaOp RngBernoulli(XlaOp mean, const Shape& shape);
+// (new state, bits)
+XlaOp RngBitGenerator(RngAlgorithm algorithm, XlaOp initial_state, const Shape& shape);
+
+// Tuples and control flow.
+XlaOp Tuple(XlaBuilder* builder, const std::vector<XlaOp>& elements);
+XlaOp GetTupleElement(XlaOp tuple_data, int64_t index);
+XlaOp OptimizationBarrier(XlaOp operand);
+XlaOp Call(XlaBuilder* builder, const XlaComputation& computation, const std::vector<XlaOp>& operands);
+// attributes: the text of a dictionary, "{n = 1 : i32}" (spec: CompositeCall).
+XlaOp CompositeCall(XlaBuilder* builder, const XlaComputation& computation, const std::vector<XlaOp>& operands,
+                    const std::string& name, const std::string& attributes = {}, int64_t version = 0);
+// A computation over scalars at each index; `dimensions` are all of them (spec: Map).
+XlaOp Map(XlaBuilder* builder, const std::vector<XlaOp>& operands, const XlaComputation& computation,
+          const IntList& dimensions);
+XlaOp While(const XlaComputation& condition, const XlaComputation& body, XlaOp init);
+XlaOp Conditional(XlaOp pred, XlaOp true_operand, const XlaComputation& true_computation, XlaOp false_operand,
+                  const XlaComputation& false_computation);
+// An index out of range runs the last branch (spec: Conditional).
+XlaOp Conditional(XlaOp branch_index, const std::vector<XlaComputation>& branch_computations,
+                  const std::vector<XlaOp>& branch_operands);
+XlaOp AfterAll(XlaBuilder* builder, const std::vector<XlaOp>& tokens);
+
+// Replicas and partitions.
+// A tuple operand is taken element by element and gives a tuple.
+XlaOp AllReduce(XlaOp operand, const XlaComputation& computation, const ReplicaGroups& replica_groups = {},
+                std::optional<int64_t> channel_id = {});
+// AllReduce with addition.
+XlaOp CrossReplicaSum(XlaOp operand, const ReplicaGroups& replica_groups = {});
+XlaOp AllGather(XlaOp operand, int64_t all_gather_dim, int64_t shard_count, const ReplicaGroups& replica_groups = {},
+                std::optional<int64_t> channel_id = {});
+XlaOp ReduceScatter(XlaOp operand, const XlaComputation& computation, int64_t scatter_dimension, int64_t shard_count,
+                    const ReplicaGroups& replica_groups = {}, std::optional<int64_t> channel_id = {});
+XlaOp AllToAll(XlaOp operand, int64_t split_dimension, int64_t concat_dimension, int64_t split_count,
+               const ReplicaGroups& replica_groups = {}, std::optional<int64_t> channel_id = {});
+XlaOp CollectivePermute(XlaOp operand, const std::vector<std::pair<int64_t, int64_t>>& source_target_pairs,
+                        std::optional<int64_t> channel_id = {});
+XlaOp CollectiveBroadcast(XlaOp operand, const ReplicaGroups& replica_groups, std::optional<int64_t> channel_id = {});
+XlaOp ReplicaId(XlaBuilder* builder);
+XlaOp PartitionId(XlaBuilder* builder);
+
+// The host and other programs.
+// The data; a token is made and dropped (spec: Infeed).
+XlaOp Infeed(XlaBuilder* builder, const Shape& shape, const std::string& config = {});
+// A token.
+XlaOp Outfeed(XlaOp operand, const Shape& shape, const std::string& outfeed_config = {});
+// A token, after send and send-done.
+XlaOp Send(XlaOp operand, int64_t channel_id);
+// The data, after recv and recv-done.
+XlaOp Recv(XlaBuilder* builder, const Shape& shape, int64_t channel_id);
+// The instructions that Send and Recv consist of: contexts first, then what they wait for.
+XlaOp SendWithToken(XlaOp operand, XlaOp token, int64_t channel_id);
+XlaOp SendDone(XlaOp context);
+XlaOp RecvWithToken(XlaOp token, const Shape& shape, int64_t channel_id);
+XlaOp RecvDone(XlaOp context);
+XlaOp CustomCall(XlaBuilder* builder, const std::string& target_name, const std::vector<XlaOp>& operands,
+                 const Shape& shape, const std::string& opaque = {}, bool has_side_effect = false);
+
+// Templates.
+template <typename T>
+constexpr ElementType ElementTypeOf() {
+  if constexpr (std::same_as<T, bool>) return ElementType::kPred;
+  else if constexpr (std::same_as<T, float>) return ElementType::kF32;
+  else if constexpr (std::same_as<T, double>) return ElementType::kF64;
+  else if constexpr (std::same_as<T, std::complex<float>>) return ElementType::kC64;
+  else if constexpr (std::same_as<T, std::complex<double>>) return ElementType::kC128;
+  else {
+    static_assert(std::integral<T>, "no element type");
+    constexpr bool is_signed = std::signed_integral<T>;
+    if constexpr (sizeof(T) == 1) return is_signed ? ElementType::kS8 : ElementType::kU8;
+    else if constexpr (sizeof(T) == 2) return is_signed ? ElementType::kS16 : ElementType::kU16;
+    else if constexpr (sizeof(T) == 4) return is_signed ? ElementType::kS32 : ElementType::kU32;
+    else return is_signed ? ElementType::kS64 : ElementType::kU64;
+  }
+}
+
+template <typename T>
+XlaOp ConstantR0(XlaBuilder* builder, T value) {
+  Literal literal{Shape(ElementTypeOf<T>())};
+  std::memcpy(literal.mutable_bytes().data(), &value, sizeof(T));
+  return ConstantLiteral(builder, literal);
+}
+
+template <typename T>
+XlaOp ConstantR1(XlaBuilder* builder, const std::vector<T>& values) {
+  Literal literal{Shape(ElementTypeOf<T>(), {static_cast<int64_t>(values.size())})};
+  for (size_t i = 0; i < values.size(); ++i) {
+    const T value = values[i];  // a copy: vector<bool> has no references
+    std::memcpy(literal.mutable_bytes().data() + i * sizeof(T), &value, sizeof(T));
+  }
+  return ConstantLiteral(builder, literal);
+}
+
+}  // namespace vxla
