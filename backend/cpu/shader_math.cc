@@ -48,11 +48,14 @@ inline double floor(double x) { return std::floor(x); }
 #include "shaders/include/math/int32.glsl"
 #include "shaders/include/math/narrow.glsl"
 #include "shaders/include/math/convert32.glsl"
+#include "shaders/include/math/c64.glsl"
 #include "shaders/include/math/int64.glsl"
 #include "shaders/include/math/f64.glsl"
 #include "shaders/include/math/f64_exp_log.glsl"
 #include "shaders/include/math/f64_trig.glsl"
 #include "shaders/include/math/f64_special.glsl"
+#include "shaders/include/math/convert64.glsl"
+#include "shaders/include/math/c128.glsl"
 // NOLINTEND
 
 }  // namespace vxla::shader_math

@@ -89,3 +89,33 @@ FN int bitcast_u32_i32(uint a) {
 FN uint bitcast_i32_u32(int a) {
   return uint(a);
 }
+// Conversions from and to c64: reals get a zero imaginary part, and the real part is what a real carrier receives. Exact or as the
+// real conversions are.
+
+FN vec2 convert_c64_c64(vec2 a) {
+  return a;
+}
+FN vec2 convert_f32_c64(float a) {
+  return vec2(convert_f32_f32(a), 0.0f);
+}
+FN F convert_c64_f32(vec2 a) {
+  return convert_f32_f32(a.x);
+}
+FN vec2 convert_i32_c64(int a) {
+  return vec2(convert_i32_f32(a), 0.0f);
+}
+FN int convert_c64_i32(vec2 a) {
+  return convert_f32_i32(a.x);
+}
+FN vec2 convert_u32_c64(uint a) {
+  return vec2(convert_u32_f32(a), 0.0f);
+}
+FN uint convert_c64_u32(vec2 a) {
+  return convert_f32_u32(a.x);
+}
+FN vec2 convert_pred_c64(bool a) {
+  return vec2(convert_pred_f32(a), 0.0f);
+}
+FN bool convert_c64_pred(vec2 a) {
+  return convert_f32_pred(a.x) || convert_f32_pred(a.y);
+}
