@@ -1,6 +1,7 @@
 #include "core/text/hlo_printer.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
 #include <unordered_set>
 
@@ -19,7 +20,8 @@ constexpr int64_t kMessageElements = 16;
 bool IsReserved(std::string_view name) {
   constexpr std::string_view kWords[] = {"ENTRY",         "ROOT",      "HloModule",   "FileNames",
                                          "FunctionNames", "FileLocations", "StackFrames", "b"};
-  return std::ranges::find(kWords, name) != std::end(kWords) || ParseElementType(name).has_value();
+  return std::ranges::find(kWords, name) != std::end(kWords) ||
+         (name != "tuple" && ParseElementType(name).has_value());
 }
 
 // '%' is written only where a bare name would be read as something else.

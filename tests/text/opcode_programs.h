@@ -1,0 +1,11 @@
+// One valid program or more per opcode, for the round-trip, the opcode and the fuzz suites.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace vxla {
+
+std::vector<std::string> OpcodePrograms();
+
+}  // namespace vxla
