@@ -205,6 +205,25 @@ void Module::Rename(Computation* computation, std::string name) {
   computation->set_name(Uniquify(std::move(name), names_, next_suffix_));
 }
 
+void Module::SortComputations() {
+  std::unordered_map<const Computation*, size_t> position;
+  for (size_t i = 0; i < computations_.size(); ++i) position[computations_[i].get()] = i;
+  std::vector<size_t> order;
+  std::unordered_set<const Computation*> placed;
+  // Nesting is as deep as the text's, which the parser bounds.
+  auto place = [&](auto&& self, const Computation* computation) -> void {
+    if (!placed.insert(computation).second) return;
+    for (const auto& instruction : computation->instructions()) {
+      for (const Computation* called : instruction->called()) self(self, called);
+    }
+    order.push_back(position.at(computation));
+  };
+  for (const auto& computation : computations_) place(place, computation.get());
+  std::vector<std::unique_ptr<Computation>> sorted;
+  for (size_t i : order) sorted.push_back(std::move(computations_[i]));
+  computations_ = std::move(sorted);
+}
+
 void Module::RemoveUnusedComputations() {
   std::unordered_set<const Computation*> live;
   std::vector<const Computation*> work{entry_};

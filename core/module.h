@@ -93,6 +93,8 @@ class Module {
   // Appends one that was built apart from the module.
   Computation* AddComputation(std::unique_ptr<Computation> computation);
   void Rename(Computation* computation, std::string name);
+  // Puts callees before their callers, keeping the present order where it can.
+  void SortComputations();
   // Computations that the entry does not reach go.
   void RemoveUnusedComputations();
   Computation* entry() const { return entry_; }

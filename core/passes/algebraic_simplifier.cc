@@ -69,9 +69,9 @@ class Rewriter {
     }
     switch (i->opcode()) {
       case Opcode::kReshape: return MergeReshapes(i);
-      case Opcode::kTranspose: return MergeTransposes(i) || TransposeToReshape(i);
+      case Opcode::kTranspose: return MergeTransposes(i) || TransposeToReshape(i) || TransposeOfDot(i);
       case Opcode::kBroadcast: return MergeBroadcasts(i);
-      case Opcode::kReduce: return ReduceOfTranspose(i);
+      case Opcode::kReduce: return ReduceOfOneElement(i) || ReduceOfTranspose(i);
       default: return false;
     }
   }
@@ -110,12 +110,55 @@ class Rewriter {
     return true;
   }
 
+  // transpose(dot(a, b)) that exchanges the free dimensions of a and b is dot(b, a): the products commute, their order stays.
+  bool TransposeOfDot(Instruction* i) {
+    Instruction* dot = i->operand(0);
+    if (dot->opcode() != Opcode::kDot || dot->users().size() != 1) return false;
+    const auto& attributes = dot->attributes<DotAttributes>();
+    const auto batch = static_cast<int64_t>(attributes.lhs_batch_dims.size());
+    const int64_t lhs_free = dot->operand(0)->shape().rank() - batch - static_cast<int64_t>(attributes.lhs_contracting_dims.size());
+    const int64_t rank = dot->shape().rank();
+    IntList exchanged;
+    for (int64_t d = 0; d < batch; ++d) exchanged.push_back(d);
+    for (int64_t d = batch + lhs_free; d < rank; ++d) exchanged.push_back(d);
+    for (int64_t d = batch; d < batch + lhs_free; ++d) exchanged.push_back(d);
+    if (i->dimensions() != exchanged) return false;
+    DotAttributes swapped = attributes;
+    std::swap(swapped.lhs_batch_dims, swapped.rhs_batch_dims);
+    std::swap(swapped.lhs_contracting_dims, swapped.rhs_contracting_dims);
+    if (swapped.operand_precision.size() == 2) std::swap(swapped.operand_precision[0], swapped.operand_precision[1]);
+    auto instruction = std::make_unique<Instruction>(Opcode::kDot, i->shape(), std::vector<Instruction*>{dot->operand(1), dot->operand(0)}, swapped);
+    instruction->set_name(dot->name());
+    instruction->set_location(dot->location());
+    entry_.ReplaceAllUses(i, entry_.InsertBefore(i, std::move(instruction)));
+    return true;
+  }
+
   bool MergeBroadcasts(Instruction* i) {
     const Instruction* inner = i->operand(0);
     if (inner->opcode() != Opcode::kBroadcast) return false;
     IntList merged;
     for (int64_t d : inner->dimensions()) merged.push_back(i->dimensions()[d]);
     Replace(i, Opcode::kBroadcast, inner->operand(0), DimensionsAttributes{merged});
+    return true;
+  }
+
+  // A row of one element: computation(init, x), element by element.
+  bool ReduceOfOneElement(Instruction* i) {
+    const Shape& operand = i->operand(0)->shape();
+    const bool single = std::ranges::all_of(i->dimensions(), [&](int64_t d) { return operand.dimension(d) == 1; });
+    if (i->operand_count() != 2 || !single || operand.IsDynamic()) return false;
+    auto insert = [&](Opcode opcode, std::vector<Instruction*> operands, Attributes attributes, std::vector<Computation*> called) {
+      auto instruction = std::make_unique<Instruction>(opcode, i->shape(), std::move(operands), std::move(attributes), std::move(called));
+      instruction->set_name(i->name());
+      instruction->set_location(i->location());
+      return entry_.InsertBefore(i, std::move(instruction));
+    };
+    IntList every(i->shape().rank());
+    for (size_t d = 0; d < every.size(); ++d) every[d] = static_cast<int64_t>(d);
+    Instruction* init = insert(Opcode::kBroadcast, {i->operand(1)}, DimensionsAttributes{}, {});
+    Instruction* value = insert(Opcode::kReshape, {i->operand(0)}, NoAttributes{}, {});
+    entry_.ReplaceAllUses(i, insert(Opcode::kMap, {init, value}, DimensionsAttributes{every}, {i->called(0)}));
     return true;
   }
 

@@ -324,10 +324,16 @@ bool FusionGroups::CanAbsorb(const Instruction& i, int g) const {
   return i.shape().ElementCount() >= group.iterations;  // windows that overlap little
 }
 
-// Cheap enough that every reader computes it for itself rather than reading a buffer: index maps.
+// Cheap enough that every reader computes it for itself rather than reading a buffer: index maps, and simple operations that
+// read at most one array of their own size.
 bool FusionGroups::MayRepeat(const Instruction& i) const {
-  return (IsIndexOnly(i) || i.opcode() == Opcode::kReal || i.opcode() == Opcode::kImag) && i.opcode() != Opcode::kPad &&
-         i.opcode() != Opcode::kConcatenate;
+  if (i.opcode() == Opcode::kPad || i.opcode() == Opcode::kConcatenate || ElementCost(i) > 1) return false;
+  int full_size = 0;
+  for (const Instruction* operand : i.operands()) {
+    const bool expanded = operand->opcode() == Opcode::kBroadcast && operand->operand(0)->shape().ElementCount() < operand->shape().ElementCount();
+    full_size += !IsFree(*operand) && !expanded && operand->shape().ElementCount() == i.shape().ElementCount();
+  }
+  return IsIndexOnly(i) || full_size <= 1;
 }
 
 bool FusionGroups::CanBeExtraOutput(const Instruction& i, int g) const {

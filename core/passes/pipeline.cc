@@ -17,11 +17,13 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   for (bool changed = true; changed;) {
     RemoveDeadCode(*optimized);
     changed = SimplifyAlgebra(*optimized);
+    VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());
     changed |= EliminateCommonSubexpressions(*optimized);
   }
   RemoveDeadCode(*optimized);
   VXLA_RETURN_IF_ERROR(FuseInstructions(*optimized, target).status());
   RemoveDeadCode(*optimized);
+  optimized->SortComputations();
   return optimized;
 }
 
