@@ -1,0 +1,77 @@
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include "backend/vulkan/device/open.h"
+
+namespace vxla::vulkan {
+namespace {
+
+int Rank(DeviceFacts::Kind kind) {
+  switch (kind) {
+    case DeviceFacts::Kind::kDiscrete:
+      return 4;
+    case DeviceFacts::Kind::kIntegrated:
+      return 3;
+    case DeviceFacts::Kind::kVirtual:
+      return 2;
+    case DeviceFacts::Kind::kOther:
+      return 1;
+    case DeviceFacts::Kind::kSoftware:
+      return 0;
+  }
+  return 0;
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower;
+}
+
+std::string Listing(std::span<const DeviceFacts> devices) {
+  std::string text;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    text += fmt::format("{}vulkan:{} {}", i == 0 ? "" : ", ", i, devices[i].name);
+  }
+  return text;
+}
+
+// The best of those that `fits` accepts; -1 if none.
+template <typename Fits>
+int Best(std::span<const DeviceFacts> devices, Fits fits) {
+  int best = -1;
+  for (int i = 0; i < static_cast<int>(devices.size()); ++i) {
+    if (!fits(devices[i])) continue;
+    auto key = [&](int k) { return std::pair(Rank(devices[k].kind), devices[k].memory_bytes); };
+    if (best < 0 || key(i) > key(best)) best = i;
+  }
+  return best;
+}
+
+}  // namespace
+
+Result<int> ChooseDevice(std::span<const DeviceFacts> devices, std::string_view wanted) {
+  if (devices.empty()) return DeviceFailure("no Vulkan device present (asked for '{}')", wanted);
+  if (wanted == "vulkan") return Best(devices, [](const DeviceFacts&) { return true; });
+  constexpr std::string_view kNumbered = "vulkan:";
+  if (wanted.starts_with(kNumbered)) {
+    const std::string_view number = wanted.substr(kNumbered.size());
+    int index = -1;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), index);
+    const bool whole = error == std::errc() && end == number.data() + number.size();
+    if (whole && index >= 0 && index < static_cast<int>(devices.size())) return index;
+    if (whole) {
+      return InvalidArgument("device '{}': there are {} devices: {}", wanted, devices.size(), Listing(devices));
+    }
+    return InvalidArgument("device '{}': '{}' is no number; there are: {}", wanted, number, Listing(devices));
+  }
+  const std::string part = Lower(wanted);
+  const int found = part.empty() ? -1 : Best(devices, [&](const DeviceFacts& facts) {
+    return Lower(facts.name).find(part) != std::string::npos;
+  });
+  if (found < 0) return InvalidArgument("no device is named like '{}'; there are: {}", wanted, Listing(devices));
+  return found;
+}
+
+}  // namespace vxla::vulkan

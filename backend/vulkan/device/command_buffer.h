@@ -1,0 +1,70 @@
+// VulkanCommandBuffer: a command pool with one command buffer, its descriptor pools and its timestamp queries.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/device.h"
+#include "backend/vulkan/device/device_context.h"
+#include "backend/vulkan/device/kernel.h"
+#include "backend/vulkan/device/memory_allocator.h"
+
+namespace vxla::vulkan {
+
+class VulkanCommandBuffer final : public CommandBuffer {
+ public:
+  static Result<std::unique_ptr<VulkanCommandBuffer>> Create(std::shared_ptr<DeviceContext> context,
+                                                             int timestamp_count);
+  ~VulkanCommandBuffer() override;
+  VulkanCommandBuffer(const VulkanCommandBuffer&) = delete;
+  VulkanCommandBuffer& operator=(const VulkanCommandBuffer&) = delete;
+
+  Status Begin() override;
+  Status Dispatch(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
+                  const std::array<uint32_t, 3>& groups) override;
+  void Barrier() override;
+  void Copy(BufferRange source, BufferRange target) override;
+  void Fill(BufferRange target, uint32_t word) override;
+  void WriteTimestamp(int index) override;
+  void BeginLabel(const std::string& name) override;
+  void EndLabel() override;
+  Status End() override;
+  Result<std::vector<double>> Timestamps() override;
+
+  VkCommandBuffer handle() const { return commands_; }
+  // Not OK unless End() succeeded.
+  Status Submittable() const;
+
+ private:
+  struct DescriptorPool {
+    VkDescriptorPool pool = VK_NULL_HANDLE;
+    uint32_t sets_left = 0, descriptors_left = 0;
+    uint32_t sets = 0, descriptors = 0;
+  };
+  enum class State { kFresh, kRecording, kEnded };
+
+  explicit VulkanCommandBuffer(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
+  Status Recording(const char* what) const;
+  Status CheckRange(const char* what, const BufferRange& range) const;
+  Status CheckGroups(const VulkanKernel& kernel, const std::array<uint32_t, 3>& groups) const;
+  Status PushAddress(const VulkanKernel& kernel, const BufferRange& arguments);
+  Status BindDescriptors(const VulkanKernel& kernel, const BufferRange& arguments,
+                         std::span<const BufferRange> buffers);
+  Result<VkDescriptorSet> NewSet(const VulkanKernel& kernel);
+  Status AddDescriptorPool(uint32_t descriptors);
+  void Fail(Status status);
+
+  std::shared_ptr<DeviceContext> context_;
+  VkCommandPool pool_ = VK_NULL_HANDLE;
+  VkCommandBuffer commands_ = VK_NULL_HANDLE;
+  VkQueryPool queries_ = VK_NULL_HANDLE;
+  std::vector<bool> timestamp_written_;
+  std::vector<DescriptorPool> descriptor_pools_;
+  size_t current_pool_ = 0;
+  VkPipeline bound_ = VK_NULL_HANDLE;
+  State state_ = State::kFresh;
+  Status error_;  // the first failure of a call that returns nothing; End reports it
+};
+
+}  // namespace vxla::vulkan

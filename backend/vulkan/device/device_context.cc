@@ -1,0 +1,61 @@
+#include "backend/vulkan/device/device_context.h"
+
+namespace vxla::vulkan {
+
+Result<std::shared_ptr<DeviceContext>> DeviceContext::Create(std::shared_ptr<Instance> instance,
+                                                             VkPhysicalDevice physical, DevicePlan plan,
+                                                             const PhysicalSupport& support) {
+  std::shared_ptr<DeviceContext> context(new DeviceContext());
+  context->instance_ = std::move(instance);
+  context->plan_ = std::move(plan);
+  DevicePlan& chosen = context->plan_;
+  const float priority = 1.0f;
+  auto queue = MakeVk<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
+  queue.queueFamilyIndex = chosen.queue_family;
+  queue.queueCount = 1;
+  queue.pQueuePriorities = &priority;
+  auto info = MakeVk<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
+  info.pNext = chosen.features.Link(support.properties.apiVersion, support.extensions);
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queue;
+  info.ppEnabledExtensionNames = chosen.extensions.data();
+  info.enabledExtensionCount = static_cast<uint32_t>(chosen.extensions.size());
+  const InstanceTable& vk = context->instance_->vk();
+  VXLA_RETURN_IF_VK_ERROR(vk.CreateDevice(physical, &info, nullptr, &context->handle_),
+                          fmt::format("vkCreateDevice on {}", chosen.facts.name));
+  auto table = LoadDeviceTable(vk.GetDeviceProcAddr, context->handle_);
+  if (!table.ok()) {
+    auto destroy = reinterpret_cast<PFN_vkDestroyDevice>(vk.GetDeviceProcAddr(context->handle_, "vkDestroyDevice"));
+    if (destroy != nullptr) destroy(context->handle_, nullptr);
+    context->handle_ = VK_NULL_HANDLE;
+    return table.status();
+  }
+  context->vk_ = *table;
+  return context;
+}
+
+DeviceContext::~DeviceContext() {
+  if (handle_ == VK_NULL_HANDLE) return;
+  vk_.DeviceWaitIdle(handle_);
+  vk_.DestroyDevice(handle_, nullptr);
+}
+
+Status DeviceContext::Check(VkResult result, std::string_view what) {
+  if (result == VK_ERROR_DEVICE_LOST) MarkLost();
+  return VkStatus(result, what);
+}
+
+Status DeviceContext::Alive() const {
+  if (!lost_.load(std::memory_order_relaxed)) return OkStatus();
+  return DeviceFailure("device {} was lost; open it again", plan_.facts.name);
+}
+
+void DeviceContext::SetName(VkObjectType type, uint64_t handle, const std::string& name) {
+  auto info = MakeVk<VkDebugUtilsObjectNameInfoEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT);
+  info.objectType = type;
+  info.objectHandle = handle;
+  info.pObjectName = name.c_str();
+  vk_.SetDebugUtilsObjectNameEXT(handle_, &info);
+}
+
+}  // namespace vxla::vulkan

@@ -1,0 +1,354 @@
+#include "backend/vulkan/device/device_plan.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+namespace vxla::vulkan {
+namespace {
+
+bool Has(const std::set<std::string>& extensions, const char* name) { return extensions.count(name) != 0; }
+
+bool HasSynchronization2(uint32_t api, const std::set<std::string>& extensions) {
+  return api >= VK_API_VERSION_1_3 || Has(extensions, VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME);
+}
+bool HasMaintenance4(uint32_t api, const std::set<std::string>& extensions) {
+  return api >= VK_API_VERSION_1_3 || Has(extensions, VK_KHR_MAINTENANCE_4_EXTENSION_NAME);
+}
+bool HasSubgroupSizeControl(uint32_t api, const std::set<std::string>& extensions) {
+  return api >= VK_API_VERSION_1_3 || Has(extensions, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+}
+
+// The threads that this process may run on: what a software driver has at most.
+int UsableThreads() {
+#ifdef __linux__
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+#endif
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+DeviceFacts::Kind KindOf(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+      return DeviceFacts::Kind::kIntegrated;
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+      return DeviceFacts::Kind::kDiscrete;
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return DeviceFacts::Kind::kVirtual;
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+      return DeviceFacts::Kind::kSoftware;
+    default:
+      return DeviceFacts::Kind::kOther;
+  }
+}
+
+std::string VersionText(uint32_t version) {
+  return fmt::format("{}.{}.{}", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
+                     VK_API_VERSION_PATCH(version));
+}
+
+Status CheckRequired(const PhysicalSupport& support, const PlanWants& wants) {
+  const VkPhysicalDeviceProperties& properties = support.properties;
+  const char* name = properties.deviceName;
+  if (properties.apiVersion < VK_API_VERSION_1_2) {
+    return Unsupported("device {}: Vulkan {} is older than 1.2", name, VersionText(properties.apiVersion));
+  }
+  if (!support.features.vulkan12.timelineSemaphore) return Unsupported("device {}: no timelineSemaphore", name);
+  if (!support.features.synchronization2.synchronization2) return Unsupported("device {}: no synchronization2", name);
+  if (wants.bindings == BindingMode::kAddresses && !support.features.vulkan12.bufferDeviceAddress) {
+    return Unsupported("device {}: no bufferDeviceAddress; descriptors need none (--bindings=descriptors)", name);
+  }
+  return OkStatus();
+}
+
+// The family with the most to offer: compute at all, timestamps, then the lowest number (the main one).
+Result<uint32_t> ChooseQueueFamily(const PhysicalSupport& support) {
+  int best = -1;
+  for (int i = 0; i < static_cast<int>(support.queue_families.size()); ++i) {
+    const VkQueueFamilyProperties& family = support.queue_families[i];
+    if (family.queueCount == 0 || !(family.queueFlags & VK_QUEUE_COMPUTE_BIT)) continue;
+    if (best < 0 || (family.timestampValidBits > 0 && support.queue_families[best].timestampValidBits == 0)) best = i;
+  }
+  if (best < 0) return Unsupported("device {}: no queue family runs compute", support.properties.deviceName);
+  return static_cast<uint32_t>(best);
+}
+
+void CopyFeature(VkBool32 supported, VkBool32& enabled) {
+  if (supported) enabled = VK_TRUE;
+}
+
+FeatureChain ChooseFeatures(const FeatureChain& supported, BindingMode bindings) {
+  FeatureChain chosen;
+  const VkPhysicalDeviceFeatures& base = supported.base.features;
+  VkPhysicalDeviceFeatures& wanted = chosen.base.features;
+  CopyFeature(base.shaderInt64, wanted.shaderInt64);
+  CopyFeature(base.shaderInt16, wanted.shaderInt16);
+  CopyFeature(base.shaderFloat64, wanted.shaderFloat64);
+  if (bindings == BindingMode::kDescriptors) CopyFeature(base.robustBufferAccess, wanted.robustBufferAccess);
+  CopyFeature(supported.vulkan11.storageBuffer16BitAccess, chosen.vulkan11.storageBuffer16BitAccess);
+  const VkPhysicalDeviceVulkan12Features& from = supported.vulkan12;
+  VkPhysicalDeviceVulkan12Features& to = chosen.vulkan12;
+  CopyFeature(from.storageBuffer8BitAccess, to.storageBuffer8BitAccess);
+  CopyFeature(from.shaderFloat16, to.shaderFloat16);
+  CopyFeature(from.shaderInt8, to.shaderInt8);
+  CopyFeature(from.timelineSemaphore, to.timelineSemaphore);
+  CopyFeature(from.scalarBlockLayout, to.scalarBlockLayout);
+  CopyFeature(from.shaderSubgroupExtendedTypes, to.shaderSubgroupExtendedTypes);
+  CopyFeature(from.shaderBufferInt64Atomics, to.shaderBufferInt64Atomics);
+  CopyFeature(from.vulkanMemoryModel, to.vulkanMemoryModel);
+  CopyFeature(from.vulkanMemoryModelDeviceScope, to.vulkanMemoryModelDeviceScope);
+  CopyFeature(from.bufferDeviceAddress, to.bufferDeviceAddress);
+  CopyFeature(supported.synchronization2.synchronization2, chosen.synchronization2.synchronization2);
+  CopyFeature(supported.maintenance4.maintenance4, chosen.maintenance4.maintenance4);
+  CopyFeature(supported.subgroup_size_control.subgroupSizeControl, chosen.subgroup_size_control.subgroupSizeControl);
+  return chosen;
+}
+
+uint64_t LargestLocalHeap(const VkPhysicalDeviceMemoryProperties& memory) {
+  uint64_t largest = 0;
+  for (uint32_t i = 0; i < memory.memoryHeapCount; ++i) {
+    if (memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) {
+      largest = std::max<uint64_t>(largest, memory.memoryHeaps[i].size);
+    }
+  }
+  return largest;
+}
+
+// The type with all of `required` that has the most of `preferred`, the fewest other wishes breaking ties by order.
+int FindMemoryType(const VkPhysicalDeviceMemoryProperties& memory, VkMemoryPropertyFlags required,
+                   VkMemoryPropertyFlags preferred, uint64_t least_heap_bytes) {
+  int best = -1, best_score = -1;
+  for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
+    const VkMemoryPropertyFlags flags = memory.memoryTypes[i].propertyFlags;
+    if ((flags & required) != required || memory.memoryHeaps[memory.memoryTypes[i].heapIndex].size < least_heap_bytes) {
+      continue;
+    }
+    // Protected, lazily allocated and vendor kinds (AMD's uncached device memory) are not for us.
+    constexpr VkMemoryPropertyFlags kPlain = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                             VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+    if ((flags & ~kPlain) != 0) continue;
+    const int score = __builtin_popcount(flags & preferred);
+    if (score > best_score) best = static_cast<int>(i), best_score = score;
+  }
+  return best;
+}
+
+MemoryChoice Choice(const VkPhysicalDeviceMemoryProperties& memory, int type) {
+  const VkMemoryType& chosen = memory.memoryTypes[type];
+  MemoryChoice choice;
+  choice.type = static_cast<uint32_t>(type);
+  choice.host_visible = (chosen.propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0 &&
+                        (chosen.propertyFlags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
+  choice.host_cached = choice.host_visible && (chosen.propertyFlags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0;
+  choice.heap_bytes = memory.memoryHeaps[chosen.heapIndex].size;
+  return choice;
+}
+
+Status ChooseMemory(const PhysicalSupport& support, const PlanWants& wants, DevicePlan& plan) {
+  const VkPhysicalDeviceMemoryProperties& memory = support.memory;
+  constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+  constexpr VkMemoryPropertyFlags kHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+  const uint64_t largest = LargestLocalHeap(memory);
+  // Host-visible device memory is used only if all of it is (unified memory, software, a full-size BAR): a small window
+  // is precious.
+  int device = wants.pretend_discrete ? -1 : FindMemoryType(memory, kLocal | kHost, kCached, largest);
+  if (device < 0) device = FindMemoryType(memory, kLocal, 0, largest);
+  const int upload = FindMemoryType(memory, kHost, 0, 0);
+  const int readback = FindMemoryType(memory, kHost, kCached, 0);
+  if (device < 0 || upload < 0 || readback < 0) {
+    return Unsupported("device {}: no {} memory", support.properties.deviceName,
+                       device < 0 ? "device-local" : "host-visible coherent");
+  }
+  plan.memory[static_cast<int>(MemoryKind::kDevice)] = Choice(memory, device);
+  plan.memory[static_cast<int>(MemoryKind::kUpload)] = Choice(memory, upload);
+  plan.memory[static_cast<int>(MemoryKind::kReadback)] = Choice(memory, readback);
+  MemoryChoice& chosen = plan.memory[static_cast<int>(MemoryKind::kDevice)];
+  if (wants.pretend_discrete) chosen.host_visible = chosen.host_cached = false;
+  plan.facts.host_visible_device_memory = chosen.host_visible;
+  plan.facts.memory_bytes = largest;
+  return OkStatus();
+}
+
+void FillLimits(const PhysicalSupport& support, const DevicePlan& plan, DeviceFacts& facts) {
+  const VkPhysicalDeviceLimits& limits = support.properties.limits;
+  facts.subgroup_size = std::max(1u, support.vulkan11.subgroupSize);
+  facts.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;
+  for (int i = 0; i < 3; ++i) {
+    facts.max_workgroup_size[i] = limits.maxComputeWorkGroupSize[i];
+    facts.max_group_count[i] = limits.maxComputeWorkGroupCount[i];
+  }
+  facts.max_shared_bytes = limits.maxComputeSharedMemorySize;
+  facts.max_storage_range_bytes = limits.maxStorageBufferRange;
+  facts.max_allocation_bytes = std::min<uint64_t>({support.vulkan11.maxMemoryAllocationSize, support.max_buffer_bytes,
+                                                   plan.memory[static_cast<int>(MemoryKind::kDevice)].heap_bytes});
+  facts.storage_offset_alignment = std::max<uint32_t>(4, limits.minStorageBufferOffsetAlignment);
+  facts.max_storage_buffers = std::min(
+      {limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers, limits.maxPerStageResources});
+  facts.max_push_constant_bytes = limits.maxPushConstantsSize;
+  facts.timestamp_period_ns = plan.timestamp_bits == 0 ? 0.0f : limits.timestampPeriod;
+}
+
+void FillIdentity(const PhysicalSupport& support, DeviceFacts& facts) {
+  const VkPhysicalDeviceProperties& properties = support.properties;
+  facts.name = properties.deviceName;
+  facts.driver = support.vulkan12.driverName;
+  facts.driver_version = support.vulkan12.driverInfo;
+  if (facts.driver_version.empty()) facts.driver_version = VersionText(properties.driverVersion);
+  facts.api_version = properties.apiVersion;
+  facts.vendor_id = properties.vendorID;
+  facts.device_id = properties.deviceID;
+  std::memcpy(facts.device_uuid.data(), support.vulkan11.deviceUUID, VK_UUID_SIZE);
+  std::memcpy(facts.driver_uuid.data(), support.vulkan11.driverUUID, VK_UUID_SIZE);
+  facts.kind = KindOf(properties.deviceType);
+  if (!facts.is_software()) return;
+  facts.hardware_threads = UsableThreads();
+  // lavapipe: 0 means that the submitting queue thread runs the kernels alone.
+  if (const char* threads = std::getenv("LP_NUM_THREADS"); threads != nullptr && facts.driver == "llvmpipe") {
+    facts.hardware_threads = std::clamp(std::atoi(threads), 1, facts.hardware_threads);
+  }
+}
+
+void FillFeatures(const PhysicalSupport& support, const FeatureChain& enabled, DeviceFacts& facts) {
+  facts.int64 = enabled.base.features.shaderInt64;
+  facts.float64 = enabled.base.features.shaderFloat64;
+  facts.int16 = enabled.base.features.shaderInt16;
+  facts.float16 = enabled.vulkan12.shaderFloat16;
+  facts.int8 = enabled.vulkan12.shaderInt8;
+  facts.storage16 = enabled.vulkan11.storageBuffer16BitAccess;
+  facts.storage8 = enabled.vulkan12.storageBuffer8BitAccess;
+  facts.buffer_addresses = enabled.vulkan12.bufferDeviceAddress;
+  facts.timeline_semaphores = enabled.vulkan12.timelineSemaphore;
+  facts.synchronization2 = enabled.synchronization2.synchronization2;
+  facts.robust_buffer_access = enabled.base.features.robustBufferAccess;
+  // SPIR-V 1.6 modules carry LocalSizeId, which is maintenance4's.
+  facts.spirv_1_6 = support.properties.apiVersion >= VK_API_VERSION_1_3 && enabled.maintenance4.maintenance4;
+  const VkPhysicalDeviceVulkan12Properties& floats = support.vulkan12;
+  facts.signed_zero_inf_nan_preserve_16 = floats.shaderSignedZeroInfNanPreserveFloat16;
+  facts.signed_zero_inf_nan_preserve_32 = floats.shaderSignedZeroInfNanPreserveFloat32;
+  facts.signed_zero_inf_nan_preserve_64 = floats.shaderSignedZeroInfNanPreserveFloat64;
+  facts.rounding_rte_16 = floats.shaderRoundingModeRTEFloat16;
+  facts.rounding_rte_32 = floats.shaderRoundingModeRTEFloat32;
+  facts.rounding_rte_64 = floats.shaderRoundingModeRTEFloat64;
+  if (support.vulkan11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) {
+    facts.subgroup_basic = support.vulkan11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_BASIC_BIT;
+    facts.subgroup_shuffle = support.vulkan11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
+  }
+}
+
+std::vector<const char*> ChooseExtensions(const PhysicalSupport& support) {
+  std::vector<const char*> names;
+  auto want = [&](const char* name) {
+    if (Has(support.extensions, name)) names.push_back(name);
+  };
+  if (support.properties.apiVersion < VK_API_VERSION_1_3) {
+    want(VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME);
+    want(VK_KHR_MAINTENANCE_4_EXTENSION_NAME);
+    want(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+  }
+  want(VK_KHR_PORTABILITY_SUBSET_EXTENSION_NAME);  // where it is listed it must be enabled
+  return names;
+}
+
+}  // namespace
+
+VkPhysicalDeviceFeatures2* FeatureChain::Link(uint32_t api_version, const std::set<std::string>& extensions) {
+  void** tail = nullptr;
+  auto add = [&](auto& feature, VkStructureType type) {
+    feature.sType = type;
+    feature.pNext = nullptr;
+    if (tail != nullptr) *tail = &feature;
+    tail = &feature.pNext;
+  };
+  add(base, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2);
+  add(vulkan11, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES);
+  add(vulkan12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES);
+  if (HasSynchronization2(api_version, extensions)) {
+    add(synchronization2, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES);
+  }
+  if (HasMaintenance4(api_version, extensions)) {
+    add(maintenance4, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES);
+  }
+  if (HasSubgroupSizeControl(api_version, extensions)) {
+    add(subgroup_size_control, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES);
+  }
+  return &base;
+}
+
+PhysicalSupport QuerySupport(const InstanceTable& vk, VkPhysicalDevice device) {
+  PhysicalSupport support;
+  vk.GetPhysicalDeviceProperties(device, &support.properties);
+  vk.GetPhysicalDeviceMemoryProperties(device, &support.memory);
+  uint32_t count = 0;
+  vk.GetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
+  support.queue_families.resize(count);
+  vk.GetPhysicalDeviceQueueFamilyProperties(device, &count, support.queue_families.data());
+  const uint32_t api = support.properties.apiVersion;
+  if (api < VK_API_VERSION_1_2) return support;  // PlanDevice refuses it; the structs below are unknown to it
+
+  std::vector<VkExtensionProperties> extensions;
+  if (vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) == VK_SUCCESS) {
+    extensions.resize(count);
+    if (vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data()) != VK_SUCCESS)
+      extensions.clear();
+  }
+  for (const VkExtensionProperties& extension : extensions) support.extensions.insert(extension.extensionName);
+
+  vk.GetPhysicalDeviceFeatures2(device, support.features.Link(api, support.extensions));
+  auto properties = MakeVk<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
+  auto maintenance4 =
+      MakeVk<VkPhysicalDeviceMaintenance4Properties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES);
+  auto subgroup = MakeVk<VkPhysicalDeviceSubgroupSizeControlProperties>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES);
+  support.vulkan11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES;
+  support.vulkan12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
+  properties.pNext = &support.vulkan11;
+  support.vulkan11.pNext = &support.vulkan12;
+  void** tail = &support.vulkan12.pNext;
+  if (HasMaintenance4(api, support.extensions)) *tail = &maintenance4, tail = &maintenance4.pNext;
+  if (HasSubgroupSizeControl(api, support.extensions)) *tail = &subgroup;
+  vk.GetPhysicalDeviceProperties2(device, &properties);
+  support.vulkan11.pNext = support.vulkan12.pNext = nullptr;
+  if (maintenance4.maxBufferSize != 0) support.max_buffer_bytes = maintenance4.maxBufferSize;
+  support.min_subgroup_size = subgroup.minSubgroupSize;
+  support.max_subgroup_size = subgroup.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT
+                                  ? subgroup.maxSubgroupSize
+                                  : subgroup.minSubgroupSize;
+  return support;
+}
+
+Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& wants) {
+  VXLA_RETURN_IF_ERROR(CheckRequired(support, wants));
+  DevicePlan plan;
+  VXLA_ASSIGN_OR_RETURN(plan.queue_family, ChooseQueueFamily(support));
+  plan.timestamp_bits = support.queue_families[plan.queue_family].timestampValidBits;
+  plan.features = ChooseFeatures(support.features, wants.bindings);
+  plan.extensions = ChooseExtensions(support);
+  VXLA_RETURN_IF_ERROR(ChooseMemory(support, wants, plan));
+  FillIdentity(support, plan.facts);
+  FillFeatures(support, plan.features, plan.facts);
+  FillLimits(support, plan, plan.facts);
+  // SPIR-V 1.6 lets the driver pick any size per pipeline unless one is required.
+  if (plan.features.subgroup_size_control.subgroupSizeControl &&
+      support.min_subgroup_size < support.max_subgroup_size) {
+    plan.required_subgroup_size = plan.facts.subgroup_size;
+  }
+  return plan;
+}
+
+std::string DeviceIdentity(const DeviceFacts& facts) {
+  std::string text = fmt::format("{}|{}|{}|{:x}|{:x}|{:x}|", facts.name, facts.driver, facts.driver_version,
+                                 facts.api_version, facts.vendor_id, facts.device_id);
+  for (uint8_t byte : facts.device_uuid) text += fmt::format("{:02x}", byte);
+  text += '|';
+  for (uint8_t byte : facts.driver_uuid) text += fmt::format("{:02x}", byte);
+  return text;
+}
+
+}  // namespace vxla::vulkan

@@ -1,0 +1,73 @@
+// Device plan: from what a physical device supports to what vxla enables on it. Pure: tested with made-up support, no
+// GPU.
+#pragma once
+
+#include <array>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backend/device.h"
+#include "backend/device_facts.h"
+#include "backend/vulkan/device/functions.h"
+#include "core/status.h"
+
+namespace vxla::vulkan {
+
+// The feature structs that vxla looks at, in one chain. Copies must be linked again before Vulkan sees them.
+struct FeatureChain {
+  VkPhysicalDeviceFeatures2 base = {};
+  VkPhysicalDeviceVulkan11Features vulkan11 = {};
+  VkPhysicalDeviceVulkan12Features vulkan12 = {};
+  // Singly and not as Vulkan13Features, so that the same code serves 1.2 devices with the extensions.
+  VkPhysicalDeviceSynchronization2Features synchronization2 = {};
+  VkPhysicalDeviceMaintenance4Features maintenance4 = {};
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_size_control = {};
+  // Types and chains the structs whose extension is present; returns the head.
+  VkPhysicalDeviceFeatures2* Link(uint32_t api_version, const std::set<std::string>& extensions);
+};
+
+// Everything that is read from a physical device.
+struct PhysicalSupport {
+  VkPhysicalDeviceProperties properties = {};
+  VkPhysicalDeviceVulkan11Properties vulkan11 = {};
+  VkPhysicalDeviceVulkan12Properties vulkan12 = {};
+  uint64_t max_buffer_bytes = ~uint64_t{0};
+  uint32_t min_subgroup_size = 0, max_subgroup_size = 0;
+  FeatureChain features;
+  VkPhysicalDeviceMemoryProperties memory = {};
+  std::vector<VkQueueFamilyProperties> queue_families;
+  std::set<std::string> extensions;
+};
+
+PhysicalSupport QuerySupport(const InstanceTable& vk, VkPhysicalDevice device);
+
+struct PlanWants {
+  BindingMode bindings = BindingMode::kAddresses;
+  bool pretend_discrete = false;
+};
+
+struct MemoryChoice {
+  uint32_t type = 0;
+  bool host_visible = false;
+  bool host_cached = false;  // the host reads it at full speed
+  uint64_t heap_bytes = 0;
+};
+
+struct DevicePlan {
+  DeviceFacts facts;
+  FeatureChain features;
+  std::vector<const char*> extensions;
+  uint32_t queue_family = 0;
+  uint32_t timestamp_bits = 0;
+  uint32_t required_subgroup_size = 0;  // 0: the device has only one
+  std::array<MemoryChoice, 3> memory;   // by MemoryKind
+};
+
+// kUnsupported with what is missing.
+Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& wants);
+
+// Names a device and its driver for cache keys: what else is equal may share compiled things.
+std::string DeviceIdentity(const DeviceFacts& facts);
+
+}  // namespace vxla::vulkan

@@ -1,0 +1,103 @@
+#include "backend/vulkan/device/kernel.h"
+
+#include <vector>
+
+namespace vxla::vulkan {
+
+KernelLayouts::~KernelLayouts() {
+  for (auto& [count, layout] : layouts_) {
+    context_->vk().DestroyPipelineLayout(context_->handle(), layout.pipeline, nullptr);
+    context_->vk().DestroyDescriptorSetLayout(context_->handle(), layout.set, nullptr);
+  }
+}
+
+Result<KernelLayout> KernelLayouts::Get(BindingMode mode, uint32_t buffer_count) {
+  const int64_t slot = mode == BindingMode::kAddresses ? -1 : static_cast<int64_t>(buffer_count);
+  std::lock_guard lock(mutex_);
+  if (const auto it = layouts_.find(slot); it != layouts_.end()) return it->second;
+  VXLA_ASSIGN_OR_RETURN(const KernelLayout layout, Make(mode, buffer_count));
+  layouts_[slot] = layout;
+  return layout;
+}
+
+Result<KernelLayout> KernelLayouts::Make(BindingMode mode, uint32_t buffer_count) {
+  const DeviceTable& vk = context_->vk();
+  KernelLayout layout;
+  auto info = MakeVk<VkPipelineLayoutCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO);
+  VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, kPushConstantBytes};
+  if (mode == BindingMode::kAddresses) {
+    info.pushConstantRangeCount = 1;
+    info.pPushConstantRanges = &range;
+  } else {
+    const uint32_t count = buffer_count + 1;  // the argument block is binding 0
+    if (count > context_->facts().max_storage_buffers) {
+      return Unsupported(
+          "a kernel of {} buffers and its argument block exceeds the limit of {}: {} storage buffers "
+          "(--bindings=addresses has none)",
+          buffer_count, context_->facts().name, context_->facts().max_storage_buffers);
+    }
+    std::vector<VkDescriptorSetLayoutBinding> bindings(count);
+    for (uint32_t i = 0; i < count; ++i) {
+      bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
+    }
+    auto set = MakeVk<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
+    set.bindingCount = count;
+    set.pBindings = bindings.data();
+    VXLA_RETURN_IF_ERROR(context_->Check(vk.CreateDescriptorSetLayout(context_->handle(), &set, nullptr, &layout.set),
+                                         "vkCreateDescriptorSetLayout"));
+    info.setLayoutCount = 1;
+    info.pSetLayouts = &layout.set;
+  }
+  Status status = context_->Check(vk.CreatePipelineLayout(context_->handle(), &info, nullptr, &layout.pipeline),
+                                  "vkCreatePipelineLayout");
+  if (!status.ok()) {
+    vk.DestroyDescriptorSetLayout(context_->handle(), layout.set, nullptr);
+    return status;
+  }
+  return layout;
+}
+
+VulkanKernel::~VulkanKernel() { context->vk().DestroyPipeline(context->handle(), pipeline, nullptr); }
+
+Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> context,
+                                                 std::shared_ptr<KernelLayouts> layouts,
+                                                 const PipelineRequest& request) {
+  VXLA_RETURN_IF_ERROR(context->Alive());
+  const KernelKey& key = *request.key;
+  auto kernel = std::make_shared<VulkanKernel>(context, layouts);
+  kernel->mode = request.mode;
+  kernel->buffer_count = key.buffer_count;
+  kernel->name = key.algorithm;
+  VXLA_ASSIGN_OR_RETURN(kernel->layout, layouts->Get(request.mode, key.buffer_count));
+
+  const DeviceTable& vk = context->vk();
+  auto module_info = MakeVk<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
+  module_info.codeSize = request.spirv->size() * sizeof(uint32_t);
+  module_info.pCode = request.spirv->data();
+  VkShaderModule module = VK_NULL_HANDLE;
+  VXLA_RETURN_IF_ERROR(context->Check(vk.CreateShaderModule(context->handle(), &module_info, nullptr, &module),
+                                      fmt::format("vkCreateShaderModule of {}", key.algorithm)));
+  std::vector<VkSpecializationMapEntry> entries(key.constants.size());
+  for (uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * 4, 4};
+  VkSpecializationInfo constants = {static_cast<uint32_t>(entries.size()), entries.data(),
+                                    entries.size() * sizeof(uint32_t), key.constants.data()};
+  auto subgroup = MakeVk<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
+      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
+  subgroup.requiredSubgroupSize = context->plan().required_subgroup_size;
+  auto info = MakeVk<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
+  info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+  info.stage.pNext = subgroup.requiredSubgroupSize == 0 ? nullptr : &subgroup;
+  info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  info.stage.module = module;
+  info.stage.pName = "main";
+  info.stage.pSpecializationInfo = entries.empty() ? nullptr : &constants;
+  info.layout = kernel->layout.pipeline;
+  const VkResult result =
+      vk.CreateComputePipelines(context->handle(), request.cache, 1, &info, nullptr, &kernel->pipeline);
+  vk.DestroyShaderModule(context->handle(), module, nullptr);
+  VXLA_RETURN_IF_ERROR(context->Check(result, fmt::format("vkCreateComputePipelines of {}", key.algorithm)));
+  context->Name(VK_OBJECT_TYPE_PIPELINE, kernel->pipeline, key.algorithm);
+  return kernel;
+}
+
+}  // namespace vxla::vulkan

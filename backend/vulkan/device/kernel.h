@@ -1,0 +1,68 @@
+// VulkanKernel: a compute pipeline; KernelLayouts: the pipeline layouts, one per number of bindings.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "backend/device.h"
+#include "backend/vulkan/device/device_context.h"
+
+namespace vxla::vulkan {
+
+struct KernelLayout {
+  VkDescriptorSetLayout set = VK_NULL_HANDLE;  // null under addresses
+  VkPipelineLayout pipeline = VK_NULL_HANDLE;
+};
+
+// Bytes of the push constant under addresses: the argument block's address.
+inline constexpr uint32_t kPushConstantBytes = 8;
+
+// Thread-safe.
+class KernelLayouts {
+ public:
+  explicit KernelLayouts(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
+  ~KernelLayouts();
+  KernelLayouts(const KernelLayouts&) = delete;
+  KernelLayouts& operator=(const KernelLayouts&) = delete;
+
+  // kUnsupported if the device cannot bind so many buffers.
+  Result<KernelLayout> Get(BindingMode mode, uint32_t buffer_count);
+
+ private:
+  Result<KernelLayout> Make(BindingMode mode, uint32_t buffer_count);
+
+  std::shared_ptr<DeviceContext> context_;
+  std::mutex mutex_;
+  std::map<int64_t, KernelLayout> layouts_;  // -1: addresses; else the number of tensors
+};
+
+struct VulkanKernel final : public Kernel {
+  VulkanKernel(std::shared_ptr<DeviceContext> context, std::shared_ptr<KernelLayouts> layouts)
+      : context(std::move(context)), layouts(std::move(layouts)) {}
+  ~VulkanKernel() override;
+  VulkanKernel(const VulkanKernel&) = delete;
+  VulkanKernel& operator=(const VulkanKernel&) = delete;
+
+  std::shared_ptr<DeviceContext> context;
+  std::shared_ptr<KernelLayouts> layouts;
+  KernelLayout layout;
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  BindingMode mode = BindingMode::kAddresses;
+  uint32_t buffer_count = 0;
+  std::string name;
+};
+
+struct PipelineRequest {
+  BindingMode mode = BindingMode::kAddresses;
+  const KernelKey* key = nullptr;
+  const std::vector<uint32_t>* spirv = nullptr;
+  VkPipelineCache cache = VK_NULL_HANDLE;
+};
+
+Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> context,
+                                                 std::shared_ptr<KernelLayouts> layouts,
+                                                 const PipelineRequest& request);
+
+}  // namespace vxla::vulkan

@@ -1,0 +1,181 @@
+#include "backend/vulkan/device/memory_allocator.h"
+
+#include <algorithm>
+
+namespace vxla::vulkan {
+namespace {
+
+int64_t RoundUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+// Empty blocks that are kept for the next request: an eighth of the memory, within reason.
+int64_t SpareBytes(uint64_t heap_bytes) {
+  return std::clamp<int64_t>(static_cast<int64_t>(heap_bytes / 8), int64_t{64} << 20, int64_t{4} << 30);
+}
+
+}  // namespace
+
+VulkanBuffer::VulkanBuffer(std::shared_ptr<MemoryAllocator> owner, MemoryBlock* block, MemoryKind kind,
+                           int64_t offset_bytes, int64_t size_bytes, int64_t reserved_bytes, bool host_cached)
+    : owner_(std::move(owner)),
+      block_(block),
+      kind_(kind),
+      offset_bytes_(offset_bytes),
+      size_bytes_(size_bytes),
+      reserved_bytes_(reserved_bytes),
+      host_cached_(host_cached) {}
+
+VulkanBuffer::~VulkanBuffer() { owner_->Free(block_, kind_, offset_bytes_, reserved_bytes_); }
+
+MemoryAllocator::~MemoryAllocator() {
+  for (Pool& pool : pools_) {
+    for (MemoryBlock& block : pool.blocks) DestroyBlock(block);
+  }
+}
+
+Result<std::shared_ptr<VulkanBuffer>> MemoryAllocator::Allocate(int64_t size_bytes, MemoryKind kind) {
+  VXLA_RETURN_IF_ERROR(context_->Alive());
+  const DeviceFacts& facts = context_->facts();
+  if (size_bytes < 0) return Internal("allocation of {} bytes", size_bytes);
+  if (static_cast<uint64_t>(size_bytes) > facts.max_allocation_bytes) {
+    return ResourceExhausted("a buffer of {} bytes exceeds the limit of {}: {} bytes for one allocation", size_bytes,
+                             facts.name, facts.max_allocation_bytes);
+  }
+  // An empty buffer gets a unit too, so that its address is one and a descriptor can point at it.
+  const int64_t reserved = RoundUp(std::max<int64_t>(size_bytes, 1), kUnitBytes);
+  const MemoryChoice& choice = context_->plan().memory[static_cast<int>(kind)];
+  std::lock_guard lock(mutex_);
+  Pool& pool = PoolOf(kind);
+  MemoryBlock* block = options_.dedicated ? nullptr : FindBlock(pool, reserved);
+  if (block == nullptr) {
+    VXLA_ASSIGN_OR_RETURN(block, AddBlock(pool, choice, reserved));
+  }
+  const int64_t offset = block->free.Take(reserved);
+  statistics_.used_bytes += reserved;
+  statistics_.cumulative_allocated_bytes += reserved;
+  statistics_.peak_used_bytes = std::max(statistics_.peak_used_bytes, statistics_.used_bytes);
+  return std::make_shared<VulkanBuffer>(shared_from_this(), block, kind, offset, size_bytes, reserved,
+                                        choice.host_cached);
+}
+
+MemoryStatistics MemoryAllocator::statistics() const {
+  std::lock_guard lock(mutex_);
+  return statistics_;
+}
+
+MemoryBlock* MemoryAllocator::FindBlock(Pool& pool, int64_t reserved_bytes) {
+  MemoryBlock* best = nullptr;
+  int64_t best_size = 0;
+  for (MemoryBlock& block : pool.blocks) {
+    const std::optional<int64_t> fit = block.free.BestFit(reserved_bytes);
+    if (fit.has_value() && (best == nullptr || *fit < best_size)) best = &block, best_size = *fit;
+  }
+  return best;
+}
+
+Result<MemoryBlock*> MemoryAllocator::AddBlock(Pool& pool, const MemoryChoice& choice, int64_t reserved_bytes) {
+  const int64_t most = static_cast<int64_t>(context_->facts().max_allocation_bytes);
+  if (pool.next_block_bytes == 0) pool.next_block_bytes = options_.first_block_bytes;
+  // A request of half a block and more gets a block of its own size.
+  const bool own = options_.dedicated || reserved_bytes > pool.next_block_bytes / 2;
+  int64_t size = own ? reserved_bytes : std::min(pool.next_block_bytes, most);
+  const int64_t heap = static_cast<int64_t>(choice.heap_bytes);
+  auto fits = [&] { return statistics_.allocated_bytes + size <= heap; };
+  // Software drivers would let the system run out of memory instead of refusing.
+  if (!fits()) ReleaseEmptyBlocks(0);
+  if (!fits()) size = reserved_bytes;
+  const Status no_room = ResourceExhausted("{} bytes do not fit into the memory of {}: {} of {} bytes are in use",
+                                           reserved_bytes, context_->facts().name, statistics_.allocated_bytes, heap);
+  if (!fits()) return no_room;
+  pool.blocks.emplace_back(size);
+  Status status = MakeBlock(pool.blocks.back(), choice);
+  if (status.code() == StatusCode::kResourceExhausted) {
+    DestroyBlock(pool.blocks.back());
+    pool.blocks.pop_back();
+    ReleaseEmptyBlocks(0);
+    pool.blocks.emplace_back(reserved_bytes);
+    status = MakeBlock(pool.blocks.back(), choice);
+  }
+  if (!status.ok()) {
+    DestroyBlock(pool.blocks.back());
+    pool.blocks.pop_back();
+    if (status.code() == StatusCode::kResourceExhausted) return no_room;
+    return status;
+  }
+  if (!own) pool.next_block_bytes = std::min(pool.next_block_bytes * 2, options_.largest_block_bytes);
+  statistics_.allocated_bytes += pool.blocks.back().size_bytes;
+  ++statistics_.allocation_count;
+  return &pool.blocks.back();
+}
+
+Status MemoryAllocator::MakeBlock(MemoryBlock& block, const MemoryChoice& choice) {
+  const DeviceTable& vk = context_->vk();
+  const VkDevice device = context_->handle();
+  const bool addresses = context_->facts().buffer_addresses;
+  auto buffer = MakeVk<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
+  buffer.size = static_cast<VkDeviceSize>(block.size_bytes);
+  buffer.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                 VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT;
+  if (addresses) buffer.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+  VXLA_RETURN_IF_ERROR(context_->Check(vk.CreateBuffer(device, &buffer, nullptr, &block.buffer), "vkCreateBuffer"));
+  VkMemoryRequirements needs = {};
+  vk.GetBufferMemoryRequirements(device, block.buffer, &needs);
+  if ((needs.memoryTypeBits & (1u << choice.type)) == 0) {
+    return DeviceFailure("device {}: buffers cannot live in memory type {}", context_->facts().name, choice.type);
+  }
+  auto flags = MakeVk<VkMemoryAllocateFlagsInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
+  flags.flags = addresses ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0;
+  auto info = MakeVk<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
+  info.pNext = addresses ? &flags : nullptr;
+  info.allocationSize = needs.size;
+  info.memoryTypeIndex = choice.type;
+  VXLA_RETURN_IF_ERROR(context_->Check(vk.AllocateMemory(device, &info, nullptr, &block.memory), "vkAllocateMemory"));
+  VXLA_RETURN_IF_ERROR(
+      context_->Check(vk.BindBufferMemory(device, block.buffer, block.memory, 0), "vkBindBufferMemory"));
+  if (choice.host_visible) {
+    void* mapped = nullptr;
+    VXLA_RETURN_IF_ERROR(
+        context_->Check(vk.MapMemory(device, block.memory, 0, VK_WHOLE_SIZE, 0, &mapped), "vkMapMemory"));
+    block.mapped = static_cast<std::byte*>(mapped);
+  }
+  if (addresses) {
+    auto address = MakeVk<VkBufferDeviceAddressInfo>(VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO);
+    address.buffer = block.buffer;
+    block.address = vk.GetBufferDeviceAddress(device, &address);
+  }
+  return OkStatus();
+}
+
+void MemoryAllocator::DestroyBlock(MemoryBlock& block) {
+  context_->vk().DestroyBuffer(context_->handle(), block.buffer, nullptr);
+  context_->vk().FreeMemory(context_->handle(), block.memory, nullptr);
+}
+
+void MemoryAllocator::ReleaseEmptyBlocks(int64_t keep_bytes) {
+  for (Pool& pool : pools_) {
+    for (auto it = pool.blocks.begin(); it != pool.blocks.end();) {
+      if (!it->free.AllFree()) {
+        ++it;
+        continue;
+      }
+      if (it->size_bytes <= keep_bytes) {
+        keep_bytes -= it->size_bytes;
+        ++it;
+        continue;
+      }
+      statistics_.allocated_bytes -= it->size_bytes;
+      DestroyBlock(*it);
+      it = pool.blocks.erase(it);
+    }
+  }
+}
+
+void MemoryAllocator::Free(MemoryBlock* block, MemoryKind kind, int64_t offset_bytes, int64_t reserved_bytes) {
+  std::lock_guard lock(mutex_);
+  block->free.Give(offset_bytes, reserved_bytes);
+  statistics_.used_bytes -= reserved_bytes;
+  if (!block->free.AllFree()) return;
+  const uint64_t heap = context_->plan().memory[static_cast<int>(kind)].heap_bytes;
+  ReleaseEmptyBlocks(options_.dedicated ? 0 : SpareBytes(heap));
+}
+
+}  // namespace vxla::vulkan

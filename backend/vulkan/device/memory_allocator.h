@@ -1,0 +1,93 @@
+// Memory of a device: blocks from the driver, handed out in parts. Each block carries one VkBuffer over all of it, so a
+// part is a buffer, an offset and an address.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "backend/device.h"
+#include "backend/vulkan/device/device_context.h"
+#include "backend/vulkan/device/free_list.h"
+
+namespace vxla::vulkan {
+
+struct MemoryBlock {
+  VkDeviceMemory memory = VK_NULL_HANDLE;
+  VkBuffer buffer = VK_NULL_HANDLE;
+  std::byte* mapped = nullptr;
+  uint64_t address = 0;
+  int64_t size_bytes = 0;
+  FreeList free;
+  explicit MemoryBlock(int64_t size) : size_bytes(size), free(size) {}
+};
+
+class MemoryAllocator;
+
+class VulkanBuffer final : public Buffer {
+ public:
+  VulkanBuffer(std::shared_ptr<MemoryAllocator> owner, MemoryBlock* block, MemoryKind kind, int64_t offset_bytes,
+               int64_t size_bytes, int64_t reserved_bytes, bool host_cached);
+  ~VulkanBuffer() override;
+  VulkanBuffer(const VulkanBuffer&) = delete;
+  VulkanBuffer& operator=(const VulkanBuffer&) = delete;
+
+  int64_t size_bytes() const override { return size_bytes_; }
+  uint64_t device_address() const override { return block_->address == 0 ? 0 : block_->address + offset_bytes_; }
+  std::byte* mapped() override { return block_->mapped == nullptr ? nullptr : block_->mapped + offset_bytes_; }
+
+  VkBuffer handle() const { return block_->buffer; }
+  int64_t offset_bytes() const { return offset_bytes_; }      // within handle()
+  int64_t reserved_bytes() const { return reserved_bytes_; }  // size rounded up to the allocator's unit
+  bool host_cached() const { return host_cached_; }
+
+ private:
+  std::shared_ptr<MemoryAllocator> owner_;
+  MemoryBlock* block_;
+  MemoryKind kind_;
+  int64_t offset_bytes_, size_bytes_, reserved_bytes_;
+  bool host_cached_;
+};
+
+// Thread-safe.
+class MemoryAllocator : public std::enable_shared_from_this<MemoryAllocator> {
+ public:
+  struct Options {
+    int64_t first_block_bytes = int64_t{64} << 20;
+    int64_t largest_block_bytes = int64_t{512} << 20;
+    // One driver allocation per buffer: GPU-assisted validation sees bounds of driver buffers only.
+    bool dedicated = false;
+  };
+  static constexpr int64_t kUnitBytes = 256;
+
+  MemoryAllocator(std::shared_ptr<DeviceContext> context, Options options)
+      : context_(std::move(context)), options_(options) {}
+  ~MemoryAllocator();
+
+  // kResourceExhausted with the size and the limit that it meets.
+  Result<std::shared_ptr<VulkanBuffer>> Allocate(int64_t size_bytes, MemoryKind kind);
+  MemoryStatistics statistics() const;
+
+ private:
+  friend class VulkanBuffer;
+  struct Pool {
+    std::list<MemoryBlock> blocks;
+    int64_t next_block_bytes = 0;
+  };
+
+  MemoryBlock* FindBlock(Pool& pool, int64_t reserved_bytes);
+  Result<MemoryBlock*> AddBlock(Pool& pool, const MemoryChoice& choice, int64_t reserved_bytes);
+  Status MakeBlock(MemoryBlock& block, const MemoryChoice& choice);
+  void DestroyBlock(MemoryBlock& block);
+  void ReleaseEmptyBlocks(int64_t keep_bytes);
+  void Free(MemoryBlock* block, MemoryKind kind, int64_t offset_bytes, int64_t reserved_bytes);
+  Pool& PoolOf(MemoryKind kind) { return pools_[context_->plan().memory[static_cast<int>(kind)].type]; }
+
+  std::shared_ptr<DeviceContext> context_;
+  Options options_;
+  mutable std::mutex mutex_;
+  std::array<Pool, VK_MAX_MEMORY_TYPES> pools_;  // by memory type: kinds of one type share blocks
+  MemoryStatistics statistics_;
+};
+
+}  // namespace vxla::vulkan

@@ -1,0 +1,42 @@
+// The door to Vulkan devices: list, choose, open. No Vulkan type shows here.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/device.h"
+#include "backend/device_facts.h"
+#include "core/status.h"
+
+namespace vxla::vulkan {
+
+struct OpenOptions {
+  BindingMode bindings = BindingMode::kAddresses;
+  // VK_LAYER_KHRONOS_validation: its core checks, synchronization checks, GPU-assisted checks.
+  bool validate_core = false, validate_sync = false, validate_gpu = false;
+  bool cache = true;      // keep SPIR-V, pipelines and probe results on disk
+  std::string cache_dir;  // empty: the user's cache folder
+  // Memory is filled with kPoisonWord when it is handed out. VXLA_POISON=1 in the environment does the same.
+  bool poison = false;
+  bool probe = true;              // run the quirk probes (their results are cached)
+  bool pretend_discrete = false;  // treat device memory as invisible to the host, to test staging on software drivers
+  std::string loader_path;        // another Vulkan loader library; empty: the platform's
+};
+
+// A NaN in f16, bf16, f32 and f64 alike, and a large negative integer.
+inline constexpr uint32_t kPoisonWord = 0xFFF5FFF5u;
+
+// All devices of all drivers, as they would be after opening (quirks are known only after opening). No loader or no
+// driver: kDeviceFailure that says so.
+Result<std::vector<DeviceFacts>> ListDevices();
+
+// Pure. "vulkan": the best (discrete, integrated, virtual, software; then the larger memory); "vulkan:N": number N;
+// else a part of a name, in any case. The error lists the devices.
+Result<int> ChooseDevice(std::span<const DeviceFacts> devices, std::string_view wanted);
+
+Result<std::unique_ptr<Device>> OpenDevice(int index, const OpenOptions& options);
+
+}  // namespace vxla::vulkan

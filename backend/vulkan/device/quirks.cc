@@ -1,0 +1,216 @@
+#include "backend/vulkan/device/quirks.h"
+
+#include <cstring>
+
+#include "backend/vulkan/device/command_buffer.h"
+#include "backend/vulkan/shader/shader_compiler.h"
+
+namespace vxla::vulkan {
+namespace {
+
+constexpr int kProbeVersion = 1;  // changed with the probe, so that old answers are not believed
+
+// The data that the probe works on; read from memory so that no compiler can know it.
+constexpr std::array<uint32_t, 10> kProbeData = {
+    kLoopIterations,
+    kNestedIterations,
+    1,            // a step
+    kUnevenBits,  // 0.1f
+    0x3f800000,   // 1.0f
+    0x00800000,   // 2^-126, the smallest normal f32
+    0x3f000000,   // 0.5f
+    0x000116c2,   // about 1e-40, a denormal
+    0x3e4ccccd,   // 0.2f
+    0x40400000,   // 3.0f
+};
+
+constexpr const char* kProbeBody = R"(
+layout(local_size_x = 1) in;
+layout(set = 0, binding = 0, std430) readonly buffer Data { uint data[]; };
+layout(set = 0, binding = 1, std430) writeonly buffer Answer { uint answer[]; };
+
+void Loops() {
+  uint step = data[2], state = step, single = 0u;
+  for (uint i = 0u; i < data[0]; i += step) {
+    state = state * 1664525u + i;
+    single += step;
+  }
+  answer[kSingleLoop] = single;
+  answer[kLoopsRan] = state;
+}
+
+void Nested() {
+  uint step = data[2], state = step, nested = 0u;
+  for (uint i = 0u; i < data[1]; i += step) {
+    for (uint j = 0u; j < data[1]; j += step) {
+      state = state * 1664525u + j;
+      nested += step;
+    }
+  }
+  answer[kNestedLoops] = nested;
+  if (state == 0u) answer[kLoopsRan] = state;
+}
+
+void Narrowing() {
+  precise float uneven = uintBitsToFloat(data[3]);
+  answer[kNarrowedHalf] = floatBitsToUint(unpackHalf2x16(packHalf2x16(vec2(uneven, uneven))).x);
+#ifdef HAS_FLOAT16
+  answer[kNarrowedFloat16] = floatBitsToUint(float(float16_t(uneven)));
+#endif
+#ifdef HAS_FLOAT64
+  double wide = packDouble2x32(uvec2(data[3], 0x3fb99999u));
+  answer[kNarrowedDouble] = double(float(wide)) == wide ? 1u : 0u;
+#endif
+}
+
+void Denormals() {
+  float one = uintBitsToFloat(data[4]), denormal = uintBitsToFloat(data[7]);
+  answer[kDenormal32] = floatBitsToUint(uintBitsToFloat(data[5]) * uintBitsToFloat(data[6]));
+  answer[kDenormal32Times1] = floatBitsToUint(denormal * one);
+  answer[kDenormal32Sum] = floatBitsToUint(denormal + denormal);
+#ifdef HAS_FLOAT16
+  f16vec2 half_denormal = unpackFloat2x16(data[2]);
+  answer[kDenormal16] = packFloat2x16(half_denormal * f16vec2(float16_t(one)));
+#endif
+#ifdef HAS_FLOAT64
+  uvec2 bits = unpackDouble2x32(packDouble2x32(uvec2(data[3], 0x1u)) * packDouble2x32(uvec2(0u, data[4] & 0x3ff00000u)));
+  answer[kDenormal64Low] = bits.x;
+  answer[kDenormal64High] = bits.y;
+#endif
+}
+
+void Sanity() {
+  answer[kSumInteger] = 0xffffffffu + data[2] + data[2];
+  answer[kQuotient] = (1000002u + data[2]) / (6u + data[2]);
+  answer[kSumFloat] = floatBitsToUint(uintBitsToFloat(data[3]) + uintBitsToFloat(data[8]));
+  answer[kProductFloat] = floatBitsToUint(uintBitsToFloat(data[3]) * uintBitsToFloat(data[9]));
+}
+
+)";
+
+// One function per dispatch: where a driver's loops share a budget, each group of one invocation has its own.
+constexpr const char* kProbeMain = R"(
+void main() {
+  if (gl_WorkGroupID.x == 0u) Loops();
+  else if (gl_WorkGroupID.x == 1u) Nested();
+  else if (gl_WorkGroupID.x == 2u) Narrowing();
+  else if (gl_WorkGroupID.x == 3u) Denormals();
+  else Sanity();
+}
+)";
+constexpr uint32_t kProbeGroups = 5;
+
+constexpr std::array<const char*, kProbeWords> kWordNames = {
+    "kSingleLoop", "kNestedLoops",      "kLoopsRan",      "kNarrowedHalf", "kNarrowedFloat16", "kNarrowedDouble",
+    "kDenormal32", "kDenormal32Times1", "kDenormal32Sum", "kDenormal16",   "kDenormal64High",  "kDenormal64Low",
+    "kSumInteger", "kQuotient",         "kSumFloat",      "kProductFloat"};
+
+Result<std::shared_ptr<VulkanKernel>> BuildProbe(const ProbeTools& tools) {
+  const DeviceFacts& facts = tools.context->facts();
+  VXLA_ASSIGN_OR_RETURN(const std::vector<uint32_t> spirv,
+                        CompileGlsl(ProbeText(facts), "probe/quirks", {facts.spirv_1_6}));
+  KernelKey key;
+  key.algorithm = "probe/quirks";
+  key.buffer_count = 1;
+  PipelineRequest request;
+  request.mode = BindingMode::kDescriptors;  // every device has them
+  request.key = &key;
+  request.spirv = &spirv;
+  return MakeKernel(tools.context, tools.layouts, request);
+}
+
+Result<ProbeAnswer> RunProbe(const ProbeTools& tools) {
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<VulkanKernel> kernel, BuildProbe(tools));
+  VXLA_ASSIGN_OR_RETURN(const auto data, tools.allocator->Allocate(sizeof(kProbeData), MemoryKind::kUpload));
+  VXLA_ASSIGN_OR_RETURN(const auto words, tools.allocator->Allocate(sizeof(ProbeAnswer), MemoryKind::kReadback));
+  std::memcpy(data->mapped(), kProbeData.data(), sizeof(kProbeData));
+  std::memset(words->mapped(), 0, sizeof(ProbeAnswer));
+  VXLA_ASSIGN_OR_RETURN(const auto commands, VulkanCommandBuffer::Create(tools.context, 0));
+  VXLA_RETURN_IF_ERROR(commands->Begin());
+  const BufferRange out = {words.get(), 0, sizeof(ProbeAnswer)};
+  VXLA_RETURN_IF_ERROR(
+      commands->Dispatch(*kernel, {data.get(), 0, sizeof(kProbeData)}, std::span(&out, 1), {kProbeGroups, 1, 1}));
+  VXLA_RETURN_IF_ERROR(commands->End());
+  VXLA_ASSIGN_OR_RETURN(const uint64_t value, tools.queue.Submit(commands->handle(), 0));
+  VXLA_RETURN_IF_ERROR(tools.queue.Wait(value));
+  ProbeAnswer answer;
+  std::memcpy(answer.data(), words->mapped(), sizeof(answer));
+  return answer;
+}
+
+bool Folds(uint32_t bits) { return bits == kUnevenBits; }
+
+void NoteQuirks(DeviceFacts::Quirks& quirks) {
+  if (quirks.loop_iteration_limit != 0) {
+    quirks.notes.push_back(
+        fmt::format("loops stop silently after {} iterations per invocation", quirks.loop_iteration_limit));
+  }
+  if (quirks.folds_narrowing)
+    quirks.notes.push_back("conversions to a narrower float and back are treated as the identity");
+  if (quirks.flushes_f32_denormals) quirks.notes.push_back("f32 denormals are flushed to zero");
+  if (quirks.flushes_f16_denormals) quirks.notes.push_back("f16 denormals are flushed to zero");
+  if (quirks.flushes_f64_denormals) quirks.notes.push_back("f64 denormals are flushed to zero");
+}
+
+}  // namespace
+
+std::string ProbeText(const DeviceFacts& facts) {
+  std::string text = "#version 460\n#extension GL_EXT_spirv_intrinsics : require\n";
+  if (facts.float16) {
+    text += "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require\n#define HAS_FLOAT16\n";
+  }
+  if (facts.float64) text += "#define HAS_FLOAT64\n";
+  for (int i = 0; i < kProbeWords; ++i) text += fmt::format("#define {} {}\n", kWordNames[i], i);
+  // The float mode that kernels run in: SignedZeroInfNanPreserve (capability 4466, mode 4461).
+  auto preserve = [&](bool has, int width) {
+    if (has) text += fmt::format("spirv_execution_mode(capabilities = [4466], 4461, {});\n", width);
+  };
+  preserve(facts.signed_zero_inf_nan_preserve_32, 32);
+  preserve(facts.signed_zero_inf_nan_preserve_16 && facts.float16, 16);
+  preserve(facts.signed_zero_inf_nan_preserve_64 && facts.float64, 64);
+  return text + kProbeBody + kProbeMain;
+}
+
+Result<DeviceFacts::Quirks> Diagnose(const ProbeAnswer& answer, const DeviceFacts& facts) {
+  constexpr uint32_t kNestedTotal = kNestedIterations * kNestedIterations;
+  // 0.1f + 0.2f and 0.1f * 3 are both 0x3e99999a to nearest; devices may round otherwise, so a last bit is forgiven.
+  const std::array<std::pair<ProbeWord, uint32_t>, 4> sane = {
+      {{kSumInteger, 1}, {kQuotient, 142857}, {kSumFloat, 0x3e99999a}, {kProductFloat, 0x3e99999a}}};
+  for (const auto& [word, expected] : sane) {
+    const uint32_t forgiven = word == kSumFloat || word == kProductFloat ? 1 : 0;
+    if (answer[word] - expected + forgiven <= 2 * forgiven) continue;
+    return DeviceFailure("device {} ({}) computes wrongly: probe {} gave {:#x}, {:#x} is right", facts.name,
+                         facts.driver_version, kWordNames[word] + 1, answer[word], expected);
+  }
+  DeviceFacts::Quirks quirks;
+  if (answer[kSingleLoop] != kLoopIterations) {
+    quirks.loop_iteration_limit = std::max(1u, answer[kSingleLoop]);
+  } else if (answer[kNestedLoops] != kNestedTotal) {
+    quirks.loop_iteration_limit = std::max(1u, answer[kNestedLoops]);
+  }
+  quirks.folds_narrowing = Folds(answer[kNarrowedHalf]) || (facts.float16 && Folds(answer[kNarrowedFloat16])) ||
+                           (facts.float64 && answer[kNarrowedDouble] != 0);
+  quirks.flushes_f32_denormals =
+      answer[kDenormal32] == 0 || answer[kDenormal32Times1] == 0 || answer[kDenormal32Sum] == 0;
+  quirks.flushes_f16_denormals = facts.float16 && (answer[kDenormal16] & 0xffff) == 0;
+  quirks.flushes_f64_denormals = facts.float64 && answer[kDenormal64High] == 0 && answer[kDenormal64Low] == 0;
+  NoteQuirks(quirks);
+  return quirks;
+}
+
+Result<DeviceFacts::Quirks> FindQuirks(const ProbeTools& tools, DiskCache& disk) {
+  const DeviceFacts& facts = tools.context->facts();
+  const Hash128 key = HashText(
+      fmt::format("quirks|{}|{}|{}", kProbeVersion, CompilerIdentity(), DeviceIdentity(facts)) + ProbeText(facts));
+  ProbeAnswer answer;
+  if (const auto bytes = disk.Load(key); bytes.has_value() && bytes->size() == sizeof(answer)) {
+    std::memcpy(answer.data(), bytes->data(), sizeof(answer));
+    return Diagnose(answer, facts);
+  }
+  VXLA_ASSIGN_OR_RETURN(answer, RunProbe(tools));
+  VXLA_ASSIGN_OR_RETURN(DeviceFacts::Quirks quirks, Diagnose(answer, facts));
+  disk.Store(key, std::as_bytes(std::span(answer)));
+  return quirks;
+}
+
+}  // namespace vxla::vulkan

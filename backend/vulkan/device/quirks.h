@@ -1,0 +1,59 @@
+// Quirks: driver faults that give silent wrong results, found by running a small kernel when the device is opened. The
+// answer is kept on disk per device and driver.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "backend/vulkan/device/kernel.h"
+#include "backend/vulkan/device/memory_allocator.h"
+#include "backend/vulkan/device/queue.h"
+#include "backend/vulkan/shader/disk_cache.h"
+
+namespace vxla::vulkan {
+
+struct ProbeTools {
+  std::shared_ptr<DeviceContext> context;
+  std::shared_ptr<MemoryAllocator> allocator;
+  std::shared_ptr<KernelLayouts> layouts;
+  Queue& queue;
+};
+
+// What the probe kernel wrote, by ProbeWord.
+enum ProbeWord {
+  kSingleLoop,       // iterations counted by one loop of kLoopIterations
+  kNestedLoops,      // the same by two nested loops of kNestedIterations each
+  kLoopsRan,         // a checksum, so that loops are not replaced by their sum
+  kNarrowedHalf,     // bits of kUnevenBits after f32 -> packHalf2x16 -> f32
+  kNarrowedFloat16,  // the same through float16_t
+  kNarrowedDouble,   // 1 if f64 -> f32 -> f64 gave the f64 back
+  kDenormal32,       // bits: 2^-126 * 0.5, a denormal times 1, a denormal plus a denormal
+  kDenormal32Times1,
+  kDenormal32Sum,
+  kDenormal16,      // bits of a f16 denormal times 1
+  kDenormal64High,  // bits of a f64 denormal times 1
+  kDenormal64Low,
+  kSumInteger,    // 0xffffffff + 2
+  kQuotient,      // 1000003 / 7
+  kSumFloat,      // bits of 0.1f + 0.2f
+  kProductFloat,  // bits of 0.1f * 3.0f
+  kProbeWords,
+};
+using ProbeAnswer = std::array<uint32_t, kProbeWords>;
+
+inline constexpr uint32_t kLoopIterations = 100'000, kNestedIterations = 400;
+inline constexpr uint32_t kUnevenBits = 0x3dcccccd;  // 0.1f: has no f16
+
+// The cached answer, or a fresh one. kDeviceFailure if the device cannot do plain arithmetic.
+Result<DeviceFacts::Quirks> FindQuirks(const ProbeTools& tools, DiskCache& disk);
+
+// Pure: what the words of the probe mean for a device with these features.
+Result<DeviceFacts::Quirks> Diagnose(const ProbeAnswer& answer, const DeviceFacts& facts);
+
+// Pure: the probe's GLSL for a device with these features.
+std::string ProbeText(const DeviceFacts& facts);
+
+}  // namespace vxla::vulkan

@@ -1,0 +1,138 @@
+#include "backend/vulkan/device/vulkan_device.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "backend/vulkan/device/quirks.h"
+
+namespace vxla::vulkan {
+namespace {
+
+bool PoisonWanted(const OpenOptions& options) {
+  const char* variable = std::getenv("VXLA_POISON");
+  return options.poison || (variable != nullptr && std::strcmp(variable, "1") == 0);
+}
+
+struct Usable {
+  VkPhysicalDevice physical = VK_NULL_HANDLE;
+  PhysicalSupport support;
+  DevicePlan plan;
+};
+
+// The devices that can be opened in some binding mode, in the loader's order: what indices count.
+Result<std::vector<Usable>> UsableDevices(const Instance& instance) {
+  VXLA_ASSIGN_OR_RETURN(const std::vector<VkPhysicalDevice> devices, instance.PhysicalDevices());
+  std::vector<Usable> usable;
+  std::string refusals;
+  for (VkPhysicalDevice physical : devices) {
+    PhysicalSupport support = QuerySupport(instance.vk(), physical);
+    Result<DevicePlan> plan = PlanDevice(support, {});
+    if (!plan.ok()) plan = PlanDevice(support, {BindingMode::kDescriptors, false});
+    if (plan.ok()) {
+      usable.push_back({physical, std::move(support), std::move(*plan)});
+    } else {
+      refusals += (refusals.empty() ? "" : "; ") + plan.status().message();
+    }
+  }
+  if (usable.empty()) return DeviceFailure("no usable Vulkan device: {}", refusals);
+  return usable;
+}
+
+}  // namespace
+
+Result<std::vector<DeviceFacts>> ListDevices() {
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Instance> instance, Instance::Shared());
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Usable> usable, UsableDevices(*instance));
+  std::vector<DeviceFacts> facts;
+  for (const Usable& device : usable) facts.push_back(device.plan.facts);
+  return facts;
+}
+
+Result<std::unique_ptr<Device>> OpenDeviceWith(int index, const OpenOptions& options, const DeviceHooks& hooks) {
+  std::shared_ptr<Instance> instance;
+  const ValidationWants validation = {options.validate_core, options.validate_sync, options.validate_gpu};
+  if (validation.any() || !options.loader_path.empty()) {
+    VXLA_ASSIGN_OR_RETURN(instance, Instance::Create({validation, options.loader_path}));
+  } else {
+    VXLA_ASSIGN_OR_RETURN(instance, Instance::Shared());
+  }
+  VXLA_ASSIGN_OR_RETURN(std::vector<Usable> usable, UsableDevices(*instance));
+  if (index < 0 || index >= static_cast<int>(usable.size())) {
+    return InvalidArgument("device {}: there are {} Vulkan devices", index, usable.size());
+  }
+  Usable& chosen = usable[index];
+  VXLA_ASSIGN_OR_RETURN(DevicePlan plan, PlanDevice(chosen.support, {options.bindings, options.pretend_discrete}));
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<DeviceContext> context,
+                        DeviceContext::Create(instance, chosen.physical, std::move(plan), chosen.support));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<VulkanDevice> device, VulkanDevice::Create(std::move(context), options, hooks));
+  return std::unique_ptr<Device>(std::move(device));
+}
+
+Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<DeviceContext> context,
+                                                           const OpenOptions& options, const DeviceHooks& hooks) {
+  std::unique_ptr<VulkanDevice> device(new VulkanDevice());
+  device->context_ = std::move(context);
+  device->hooks_ = hooks;
+  device->bindings_ = options.bindings;
+  device->poison_ = PoisonWanted(options);
+  device->disk_ =
+      std::make_shared<DiskCache>(options.cache_dir.empty() ? DefaultCacheFolder() : options.cache_dir, options.cache);
+  MemoryAllocator::Options memory;
+  memory.dedicated = options.validate_gpu;
+  device->allocator_ = std::make_shared<MemoryAllocator>(device->context_, memory);
+  VXLA_ASSIGN_OR_RETURN(device->queue_, Queue::Create(device->context_));
+  device->layouts_ = std::make_shared<KernelLayouts>(device->context_);
+  device->transfer_ = std::make_unique<Transfer>(device->context_, device->allocator_, *device->queue_);
+  if (options.probe) {
+    const ProbeTools tools = {device->context_, device->allocator_, device->layouts_, *device->queue_};
+    VXLA_ASSIGN_OR_RETURN(device->context_->mutable_facts().quirks, FindQuirks(tools, *device->disk_));
+  }
+  const DeviceFacts& facts = device->context_->facts();
+  ShaderSource source = [context = device->context_.get(), hook = hooks.source,
+                         mode = options.bindings](const KernelKey& key) { return hook(key, context->facts(), mode); };
+  device->pipelines_ = std::make_unique<PipelineCache>(device->context_, device->layouts_, device->disk_,
+                                                       std::move(source), options.bindings);
+  if (hooks.lowering) device->lowering_ = hooks.lowering(facts, options.bindings);
+  return device;
+}
+
+const Lowering& VulkanDevice::lowering() const {
+  VXLA_CHECK(lowering_ != nullptr, "the device was opened without a lowering");
+  return *lowering_;
+}
+
+Result<std::shared_ptr<Buffer>> VulkanDevice::Allocate(int64_t size_bytes, MemoryKind kind) {
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<VulkanBuffer> buffer, allocator_->Allocate(size_bytes, kind));
+  if (poison_) VXLA_RETURN_IF_ERROR(transfer_->Fill(*buffer, kPoisonWord));
+  return std::shared_ptr<Buffer>(std::move(buffer));
+}
+
+Result<std::vector<std::shared_ptr<Kernel>>> VulkanDevice::GetKernels(std::span<const KernelKey* const> keys,
+                                                                      int* compiled) {
+  return pipelines_->Get(keys, compiled);
+}
+
+Result<std::string> VulkanDevice::KernelSource(const KernelKey& key) const {
+  return hooks_.source(key, context_->facts(), bindings_);
+}
+
+Result<std::unique_ptr<CommandBuffer>> VulkanDevice::CreateCommandBuffer(int timestamp_count) {
+  VXLA_ASSIGN_OR_RETURN(auto commands, VulkanCommandBuffer::Create(context_, timestamp_count));
+  return std::unique_ptr<CommandBuffer>(std::move(commands));
+}
+
+Result<uint64_t> VulkanDevice::Submit(CommandBuffer& commands, uint64_t wait_value) {
+  auto& recorded = static_cast<VulkanCommandBuffer&>(commands);
+  VXLA_RETURN_IF_ERROR(recorded.Submittable());
+  return queue_->Submit(recorded.handle(), wait_value);
+}
+
+Status VulkanDevice::Upload(std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) {
+  return transfer_->Upload(source, static_cast<VulkanBuffer&>(target), offset_bytes);
+}
+
+Status VulkanDevice::Download(Buffer& source, int64_t offset_bytes, std::span<std::byte> target) {
+  return transfer_->Download(static_cast<VulkanBuffer&>(source), offset_bytes, target);
+}
+
+}  // namespace vxla::vulkan

@@ -1,0 +1,67 @@
+// VulkanDevice: the parts of a device put together behind the Device interface.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/vulkan/device/open.h"
+#include "backend/vulkan/device/queue.h"
+#include "backend/vulkan/device/transfer.h"
+#include "backend/vulkan/shader/pipeline_cache.h"
+
+namespace vxla::vulkan {
+
+// What the device layer gets from the layers above it: shader texts and the lowering.
+struct DeviceHooks {
+  std::function<Result<std::string>(const KernelKey&, const DeviceFacts&, BindingMode)> source;
+  std::function<std::unique_ptr<Lowering>(const DeviceFacts&, BindingMode)> lowering;  // may be empty
+};
+
+// OpenDevice with other sources or another lowering.
+Result<std::unique_ptr<Device>> OpenDeviceWith(int index, const OpenOptions& options, const DeviceHooks& hooks);
+
+class VulkanDevice final : public Device {
+ public:
+  static Result<std::unique_ptr<VulkanDevice>> Create(std::shared_ptr<DeviceContext> context,
+                                                      const OpenOptions& options, const DeviceHooks& hooks);
+
+  const DeviceFacts& facts() const override { return context_->facts(); }
+  BindingMode binding_mode() const override { return bindings_; }
+  const Lowering& lowering() const override;
+  Result<std::shared_ptr<Buffer>> Allocate(int64_t size_bytes, MemoryKind kind) override;
+  MemoryStatistics memory_statistics() const override { return allocator_->statistics(); }
+  Result<std::vector<std::shared_ptr<Kernel>>> GetKernels(std::span<const KernelKey* const> keys,
+                                                          int* compiled) override;
+  Result<std::string> KernelSource(const KernelKey& key) const override;
+  Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int timestamp_count) override;
+  Result<uint64_t> Submit(CommandBuffer& commands, uint64_t wait_value) override;
+  Status Wait(uint64_t value) override { return queue_->Wait(value); }
+  bool IsDone(uint64_t value) override { return queue_->IsDone(value); }
+  Status Upload(std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) override;
+  Status Download(Buffer& source, int64_t offset_bytes, std::span<std::byte> target) override;
+  std::vector<std::string> validation_messages() const override { return context_->instance().validation_messages(); }
+
+  // Why nothing is cached on disk; empty if all is well.
+  std::string cache_note() const { return disk_->note(); }
+  DeviceContext& context() { return *context_; }
+
+ private:
+  VulkanDevice() = default;
+
+  // In the order of construction; destruction runs backwards.
+  std::shared_ptr<DeviceContext> context_;
+  std::shared_ptr<DiskCache> disk_;
+  std::shared_ptr<MemoryAllocator> allocator_;
+  std::unique_ptr<Queue> queue_;
+  std::shared_ptr<KernelLayouts> layouts_;
+  std::unique_ptr<Transfer> transfer_;
+  std::unique_ptr<PipelineCache> pipelines_;
+  std::unique_ptr<Lowering> lowering_;
+  DeviceHooks hooks_;
+  BindingMode bindings_ = BindingMode::kAddresses;
+  bool poison_ = false;
+};
+
+}  // namespace vxla::vulkan

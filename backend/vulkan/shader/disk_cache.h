@@ -1,0 +1,57 @@
+// DiskCache: small files under the user's cache folder, shared by processes; never trusted without its checksum.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vxla::vulkan {
+
+// 128 bits of a text, for cache keys and checksums; not against adversaries.
+struct Hash128 {
+  uint64_t high = 0, low = 0;
+  friend bool operator==(const Hash128&, const Hash128&) = default;
+  friend auto operator<=>(const Hash128&, const Hash128&) = default;
+  std::string Hex() const;
+};
+Hash128 HashBytes(std::span<const std::byte> bytes);
+Hash128 HashText(std::string_view text);
+
+// The user's cache folder for vxla ($XDG_CACHE_HOME/vxla, ~/.cache/vxla, %LOCALAPPDATA%\vxla); empty if there is none.
+std::string DefaultCacheFolder();
+
+// Thread-safe, and safe against other processes: files appear by rename, whole or not at all. Every failure is a miss;
+// the first failure to write is kept as a note.
+class DiskCache {
+ public:
+  // An empty folder or enabled = false: nothing is kept.
+  DiskCache(const std::string& folder, bool enabled, int64_t limit_bytes = int64_t{256} << 20);
+  ~DiskCache();
+  DiskCache(const DiskCache&) = delete;
+  DiskCache& operator=(const DiskCache&) = delete;
+
+  std::optional<std::vector<std::byte>> Load(const Hash128& key);
+  void Store(const Hash128& key, std::span<const std::byte> bytes);
+  // Why nothing is kept, for those who wonder; empty if all is well.
+  std::string note() const;
+  std::filesystem::path PathOf(const Hash128& key) const;
+
+ private:
+  void Note(std::string note);
+  void EvictOldest();
+
+  std::filesystem::path folder_;  // empty: no cache
+  int64_t limit_bytes_;
+  mutable std::mutex mutex_;
+  std::string note_;
+  std::atomic<bool> stored_ = false;
+};
+
+}  // namespace vxla::vulkan

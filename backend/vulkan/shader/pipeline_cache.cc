@@ -1,0 +1,144 @@
+#include "backend/vulkan/shader/pipeline_cache.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
+
+#include "backend/vulkan/shader/reflection.h"
+
+namespace vxla::vulkan {
+namespace {
+
+constexpr size_t kMostDriverCacheBytes = size_t{64} << 20;
+
+}  // namespace
+
+size_t KernelKeyHash::operator()(const KernelKey& key) const {
+  size_t hash = std::hash<std::string>()(key.algorithm);
+  auto mix = [&](size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15ull + (hash >> 29); };
+  mix(std::hash<std::string>()(key.generated));
+  for (uint32_t constant : key.constants) mix(constant);
+  mix(key.buffer_count);
+  mix(key.param_count);
+  return hash;
+}
+
+PipelineCache::PipelineCache(std::shared_ptr<DeviceContext> context, std::shared_ptr<KernelLayouts> layouts,
+                             std::shared_ptr<DiskCache> disk, ShaderSource source, BindingMode mode)
+    : context_(std::move(context)),
+      layouts_(std::move(layouts)),
+      disk_(std::move(disk)),
+      source_(std::move(source)),
+      mode_(mode),
+      spirv_(disk_, context_->facts(), mode) {
+  LoadDriverCache();
+}
+
+PipelineCache::~PipelineCache() {
+  SaveDriverCache();
+  context_->vk().DestroyPipelineCache(context_->handle(), driver_cache_, nullptr);
+}
+
+Result<std::vector<std::shared_ptr<Kernel>>> PipelineCache::Get(std::span<const KernelKey* const> keys, int* compiled) {
+  VXLA_RETURN_IF_ERROR(context_->Alive());
+  std::vector<std::shared_future<Built>> futures;
+  std::vector<Job> jobs;
+  futures.reserve(keys.size());
+  {
+    std::lock_guard lock(mutex_);
+    for (const KernelKey* key : keys) {
+      auto it = kernels_.find(*key);
+      if (it == kernels_.end()) {
+        Job& job = jobs.emplace_back();
+        job.key = *key;
+        it = kernels_.emplace(*key, job.promise.get_future().share()).first;
+      }
+      futures.push_back(it->second);
+    }
+  }
+  // Our own jobs are done before we wait for those of other threads, so no two calls wait for each other.
+  Run(jobs);
+  if (compiled != nullptr) {
+    *compiled = static_cast<int>(std::count_if(jobs.begin(), jobs.end(), [](const Job& job) { return job.compiled; }));
+  }
+  std::vector<std::shared_ptr<Kernel>> kernels;
+  kernels.reserve(keys.size());
+  for (const std::shared_future<Built>& future : futures) {
+    const Built& built = future.get();
+    if (!built.ok()) return built.status();
+    kernels.push_back(*built);
+  }
+  return kernels;
+}
+
+void PipelineCache::Run(std::vector<Job>& jobs) {
+  const size_t threads = std::min<size_t>(jobs.size(), std::max(1u, std::thread::hardware_concurrency()));
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t i = next++; i < jobs.size(); i = next++) RunOne(jobs[i]);
+  };
+  std::vector<std::thread> helpers;
+  for (size_t i = 1; i < threads; ++i) helpers.emplace_back(work);
+  work();
+  for (std::thread& helper : helpers) helper.join();
+}
+
+void PipelineCache::RunOne(Job& job) {
+  Built built = [&]() -> Built {
+    try {
+      return Build(job.key, &job.compiled);
+    } catch (const std::exception& error) {
+      return Internal("kernel {}: {}", job.key.algorithm, error.what());
+    }
+  }();
+  if (!built.ok()) {
+    std::lock_guard lock(mutex_);
+    kernels_.erase(job.key);
+  }
+  job.promise.set_value(std::move(built));
+}
+
+PipelineCache::Built PipelineCache::Build(const KernelKey& key, bool* compiled) {
+  VXLA_RETURN_IF_ERROR(CheckWorkgroup(key, context_->facts()));
+  VXLA_ASSIGN_OR_RETURN(const std::string text, source_(key));
+  VXLA_ASSIGN_OR_RETURN(const SpirvCache::Found found, spirv_.Get(key, text));
+  *compiled = found.compiled;
+  PipelineRequest request;
+  request.mode = mode_;
+  request.key = &key;
+  request.spirv = found.words.get();
+  request.cache = driver_cache_;
+  return MakeKernel(context_, layouts_, request);
+}
+
+Hash128 PipelineCache::DriverCacheKey() const { return HashText("pipelines|" + DeviceIdentity(context_->facts())); }
+
+void PipelineCache::LoadDriverCache() {
+  std::vector<std::byte> bytes = disk_->Load(DriverCacheKey()).value_or(std::vector<std::byte>());
+  auto info = MakeVk<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
+  info.initialDataSize = bytes.size();
+  info.pInitialData = bytes.data();
+  loaded_bytes_ = bytes.size();
+  // Without a driver cache pipelines are only slower to make.
+  if (context_->vk().CreatePipelineCache(context_->handle(), &info, nullptr, &driver_cache_) == VK_SUCCESS) return;
+  info.initialDataSize = loaded_bytes_ = 0;
+  info.pInitialData = nullptr;
+  if (context_->vk().CreatePipelineCache(context_->handle(), &info, nullptr, &driver_cache_) != VK_SUCCESS) {
+    driver_cache_ = VK_NULL_HANDLE;
+  }
+}
+
+void PipelineCache::SaveDriverCache() {
+  if (driver_cache_ == VK_NULL_HANDLE || !context_->Alive().ok()) return;
+  size_t size = 0;
+  const DeviceTable& vk = context_->vk();
+  if (vk.GetPipelineCacheData(context_->handle(), driver_cache_, &size, nullptr) != VK_SUCCESS) return;
+  if (size <= loaded_bytes_ || size > kMostDriverCacheBytes) return;
+  std::vector<std::byte> bytes(size);
+  if (vk.GetPipelineCacheData(context_->handle(), driver_cache_, &size, bytes.data()) != VK_SUCCESS) return;
+  bytes.resize(size);
+  disk_->Store(DriverCacheKey(), bytes);
+}
+
+}  // namespace vxla::vulkan

@@ -1,0 +1,66 @@
+// PipelineCache: from kernel keys to pipelines; in memory, built on all cores, backed by SPIR-V and driver caches on
+// disk.
+#pragma once
+
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/vulkan/device/kernel.h"
+#include "backend/vulkan/shader/spirv_cache.h"
+
+namespace vxla::vulkan {
+
+// The whole GLSL text of a kernel.
+using ShaderSource = std::function<Result<std::string>(const KernelKey&)>;
+
+struct KernelKeyHash {
+  size_t operator()(const KernelKey& key) const;
+};
+
+// Thread-safe: a key is built once, however many threads ask for it at the same time. A failed key is tried again when
+// asked again.
+class PipelineCache {
+ public:
+  PipelineCache(std::shared_ptr<DeviceContext> context, std::shared_ptr<KernelLayouts> layouts,
+                std::shared_ptr<DiskCache> disk, ShaderSource source, BindingMode mode);
+  // Writes the driver's cache to disk if it grew.
+  ~PipelineCache();
+  PipelineCache(const PipelineCache&) = delete;
+  PipelineCache& operator=(const PipelineCache&) = delete;
+
+  // In the order of the keys; the error of the first key that fails. `compiled` may be null.
+  Result<std::vector<std::shared_ptr<Kernel>>> Get(std::span<const KernelKey* const> keys, int* compiled);
+
+ private:
+  using Built = Result<std::shared_ptr<VulkanKernel>>;
+  struct Job {
+    KernelKey key;
+    std::promise<Built> promise;
+    bool compiled = false;
+  };
+
+  void Run(std::vector<Job>& jobs);
+  void RunOne(Job& job);
+  Built Build(const KernelKey& key, bool* compiled);
+  void LoadDriverCache();
+  void SaveDriverCache();
+  Hash128 DriverCacheKey() const;
+
+  std::shared_ptr<DeviceContext> context_;
+  std::shared_ptr<KernelLayouts> layouts_;
+  std::shared_ptr<DiskCache> disk_;
+  ShaderSource source_;
+  BindingMode mode_;
+  SpirvCache spirv_;
+  VkPipelineCache driver_cache_ = VK_NULL_HANDLE;
+  size_t loaded_bytes_ = 0;
+  std::mutex mutex_;
+  std::unordered_map<KernelKey, std::shared_future<Built>, KernelKeyHash> kernels_;
+};
+
+}  // namespace vxla::vulkan

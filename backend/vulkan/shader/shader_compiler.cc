@@ -1,0 +1,106 @@
+#include "backend/vulkan/shader/shader_compiler.h"
+
+#include <glslang/build_info.h>
+#include <spirv-tools/libspirv.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <shaderc/shaderc.hpp>
+
+namespace vxla::vulkan {
+namespace {
+
+constexpr int kLinesAround = 3;
+constexpr size_t kMostComplaints = 5;
+
+// Optimisation level zero: the optimiser takes 200 times as long on unrolled kernels and forms fused multiply-adds,
+// which changes bits. Drivers optimise for themselves.
+shaderc::CompileOptions Options(const CompileTarget& target) {
+  shaderc::CompileOptions options;
+  options.SetSourceLanguage(shaderc_source_language_glsl);
+  options.SetOptimizationLevel(shaderc_optimization_level_zero);
+  options.SetTargetEnvironment(shaderc_target_env_vulkan,
+                               target.spirv_1_6 ? shaderc_env_version_vulkan_1_3 : shaderc_env_version_vulkan_1_2);
+  options.SetTargetSpirv(target.spirv_1_6 ? shaderc_spirv_version_1_6 : shaderc_spirv_version_1_5);
+  return options;
+}
+
+const shaderc::Compiler& TheCompiler() {
+  // Never destroyed: a thread may still compile while the process exits.
+  static const auto* compiler = new shaderc::Compiler();
+  return *compiler;
+}
+
+// The number in "name:12: error: ..." or 0.
+int LineOfComplaint(std::string_view complaint) {
+  for (size_t colon = complaint.find(':'); colon != std::string_view::npos; colon = complaint.find(':', colon + 1)) {
+    int line = 0;
+    size_t at = colon + 1;
+    while (at < complaint.size() && std::isdigit(static_cast<unsigned char>(complaint[at])) && line < 10'000'000) {
+      line = line * 10 + (complaint[at++] - '0');
+    }
+    if (at > colon + 1 && at < complaint.size() && complaint[at] == ':') return line;
+  }
+  return 0;
+}
+
+std::vector<std::string_view> Lines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string SourceAround(std::string_view text, std::string_view log) {
+  const std::vector<std::string_view> lines = Lines(text);
+  std::set<int> wanted, complained;
+  for (std::string_view complaint : Lines(log)) {
+    const int line = LineOfComplaint(complaint);
+    if (line <= 0 || line > static_cast<int>(lines.size()) || complained.size() >= kMostComplaints) continue;
+    complained.insert(line);
+    for (int each = std::max(1, line - kLinesAround); each <= std::min<int>(lines.size(), line + kLinesAround);
+         ++each) {
+      wanted.insert(each);
+    }
+  }
+  std::string shown;
+  int previous = 0;
+  for (int line : wanted) {
+    if (previous != 0 && line != previous + 1) shown += "      ...\n";
+    shown += fmt::format("{} {:4} {}\n", complained.count(line) ? '>' : ' ', line, lines[line - 1]);
+    previous = line;
+  }
+  return shown;
+}
+
+Result<std::vector<uint32_t>> CompileGlsl(std::string_view text, const std::string& name, const CompileTarget& target) {
+  try {
+    const shaderc::SpvCompilationResult result = TheCompiler().CompileGlslToSpv(
+        text.data(), text.size(), shaderc_compute_shader, name.c_str(), "main", Options(target));
+    if (result.GetCompilationStatus() == shaderc_compilation_status_success) {
+      return std::vector<uint32_t>(result.cbegin(), result.cend());
+    }
+    const std::string log = result.GetErrorMessage();
+    return Internal("kernel {} does not compile:\n{}{}", name, log, SourceAround(text, log));
+  } catch (const std::exception& error) {
+    return Internal("kernel {}: the shader compiler failed: {}", name, error.what());
+  }
+}
+
+const std::string& CompilerIdentity() {
+  static const auto* identity = new std::string([] {
+    unsigned version = 0, revision = 0;
+    shaderc_get_spv_version(&version, &revision);
+    return fmt::format("shaderc spv{:x}.{} glslang {}.{}.{} {} zero", version, revision, GLSLANG_VERSION_MAJOR,
+                       GLSLANG_VERSION_MINOR, GLSLANG_VERSION_PATCH, spvSoftwareVersionString());
+  }());
+  return *identity;
+}
+
+}  // namespace vxla::vulkan

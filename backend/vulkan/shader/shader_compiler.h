@@ -1,0 +1,27 @@
+// GLSL to SPIR-V through shaderc.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+
+namespace vxla::vulkan {
+
+struct CompileTarget {
+  bool spirv_1_6 = true;  // Vulkan 1.3; else Vulkan 1.2 and SPIR-V 1.5
+};
+
+// Thread-safe; all threads share one compiler, made at first use (its tables take 60 ms). An error is kInternal, as our
+// own texts are compiled: it names the kernel and shows the lines around each complaint.
+Result<std::vector<uint32_t>> CompileGlsl(std::string_view text, const std::string& name, const CompileTarget& target);
+
+// Names the compiler and its options for cache keys.
+const std::string& CompilerIdentity();
+
+// Pure: the lines of `text` around each line that `log` complains of ("name:12: error: ..."), numbered.
+std::string SourceAround(std::string_view text, std::string_view log);
+
+}  // namespace vxla::vulkan

@@ -1,0 +1,53 @@
+#include "backend/vulkan/shader/spirv_cache.h"
+
+#include <cstring>
+
+#include "backend/vulkan/device/device_plan.h"
+#include "backend/vulkan/shader/reflection.h"
+#include "backend/vulkan/shader/shader_compiler.h"
+
+namespace vxla::vulkan {
+
+SpirvCache::SpirvCache(std::shared_ptr<DiskCache> disk, const DeviceFacts& facts, BindingMode mode)
+    : disk_(std::move(disk)),
+      spirv_1_6_(facts.spirv_1_6),
+      mode_(mode),
+      prefix_(fmt::format("spirv|{}|{}|{}|{}|", CompilerIdentity(), facts.spirv_1_6 ? "1.6" : "1.5",
+                          mode == BindingMode::kAddresses ? "addresses" : "descriptors", DeviceIdentity(facts))) {}
+
+Hash128 SpirvCache::HashOf(const KernelKey& key, const std::string& text) const {
+  // The counts are part of the key because the interface check that a kept module passed depends on them.
+  return HashText(fmt::format("{}{}|{}|{}|{}", prefix_, key.constants.size(), key.buffer_count, key.param_count, text));
+}
+
+Result<SpirvCache::Found> SpirvCache::Get(const KernelKey& key, const std::string& text) {
+  const Hash128 hash = HashOf(key, text);
+  std::shared_ptr<Entry> entry;
+  {
+    std::lock_guard lock(mutex_);
+    std::shared_ptr<Entry>& slot = entries_[hash];
+    if (slot == nullptr) slot = std::make_shared<Entry>();
+    entry = slot;
+  }
+  std::lock_guard lock(entry->mutex);
+  if (entry->words != nullptr) return Found{entry->words, false};
+  if (const auto bytes = disk_->Load(hash); bytes.has_value() && !bytes->empty() && bytes->size() % 4 == 0) {
+    std::vector<uint32_t> words(bytes->size() / 4);
+    std::memcpy(words.data(), bytes->data(), bytes->size());
+    entry->words = std::make_shared<const std::vector<uint32_t>>(std::move(words));
+    return Found{entry->words, false};
+  }
+  VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> words, Compile(key, text));
+  disk_->Store(hash, std::as_bytes(std::span<const uint32_t>(words)));
+  entry->words = std::make_shared<const std::vector<uint32_t>>(std::move(words));
+  return Found{entry->words, true};
+}
+
+Result<std::vector<uint32_t>> SpirvCache::Compile(const KernelKey& key, const std::string& text) const {
+  VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> words, CompileGlsl(text, key.algorithm, {spirv_1_6_}));
+  VXLA_ASSIGN_OR_RETURN(const ModuleInterface module, ReflectModule(words, key.algorithm));
+  VXLA_RETURN_IF_ERROR(CheckInterface(module, key, mode_));
+  return words;
+}
+
+}  // namespace vxla::vulkan

@@ -1,0 +1,102 @@
+#include "tests/vulkan/vulkan_test_support.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <atomic>
+
+namespace vxla::vulkan {
+
+TemporaryFolder::TemporaryFolder() {
+  static std::atomic<int> counter = 0;
+  path_ = std::filesystem::temp_directory_path() / fmt::format("vxla_test_{}_{}", getpid(), ++counter);
+  std::filesystem::create_directories(path_);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code error;
+  std::filesystem::permissions(path_, std::filesystem::perms::owner_all, error);
+  std::filesystem::remove_all(path_, error);
+}
+
+DeviceHooks TextHooks() {
+  DeviceHooks hooks;
+  hooks.source = [](const KernelKey& key, const DeviceFacts&, BindingMode) -> Result<std::string> {
+    return key.generated;
+  };
+  return hooks;
+}
+
+std::string SharedCacheFolder() {
+  static TemporaryFolder folder;
+  return folder.path();
+}
+
+std::unique_ptr<VulkanDevice> OpenForTest(OpenOptions options, int index) {
+  if (options.cache_dir.empty()) options.cache_dir = SharedCacheFolder();
+  auto device = OpenDeviceWith(index, options, TextHooks());
+  EXPECT_TRUE(device.ok()) << device.status().message();
+  if (!device.ok()) return nullptr;
+  return std::unique_ptr<VulkanDevice>(static_cast<VulkanDevice*>(std::move(device).value().release()));
+}
+
+std::string KernelPrelude(BindingMode mode, uint32_t buffer_count, uint32_t param_count) {
+  std::string text = "#version 460\n#extension GL_EXT_buffer_reference : require\n";
+  text += "#extension GL_EXT_buffer_reference_uvec2 : require\n";
+  text += "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n";
+  const std::string block =
+      fmt::format("  uvec2 address[{}];\n  uint param[{}];\n", std::max(1u, buffer_count), std::max(1u, param_count));
+  if (mode == BindingMode::kAddresses) {
+    text += "layout(buffer_reference, std430, buffer_reference_align = 4) buffer Words { uint word[]; };\n";
+    text +=
+        "layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer Arguments {\n" + block + "};\n";
+    text += "layout(push_constant) uniform Push { Arguments arguments; };\n#define PARAM(i) arguments.param[i]\n";
+    text += "#define LOAD(k, i) Words(arguments.address[k]).word[i]\n";
+    text += "#define STORE(k, i, value) Words(arguments.address[k]).word[i] = (value)\n";
+    return text;
+  }
+  text += "layout(set = 0, binding = 0, std430) readonly buffer Arguments {\n" + block + "} arguments;\n";
+  text += "#define PARAM(i) arguments.param[i]\n";
+  for (uint32_t k = 0; k < buffer_count; ++k) {
+    text += fmt::format("layout(set = 0, binding = {}, std430) buffer Words{} {{ uint word{}[]; }};\n", k + 1, k, k);
+  }
+  return text + "#define LOAD(k, i) word##k[i]\n#define STORE(k, i, value) word##k[i] = (value)\n";
+}
+
+KernelKey ScaleKernel(BindingMode mode, uint32_t workgroup) {
+  KernelKey key;
+  key.algorithm = "test/scale.comp";
+  key.generated = KernelPrelude(mode, 2, 3) +
+                  "void main() {\n"
+                  "  uint i = gl_GlobalInvocationID.x;\n"
+                  "  if (i < PARAM(0)) STORE(1, i, LOAD(0, i) * PARAM(1) + PARAM(2));\n"
+                  "}\n";
+  key.constants = {workgroup, 1, 1};
+  key.buffer_count = 2;
+  key.param_count = 3;
+  return key;
+}
+
+std::shared_ptr<Buffer> MakeArguments(Device& device, const std::vector<BufferRange>& buffers,
+                                      const std::vector<uint32_t>& params) {
+  std::vector<std::byte> block(buffers.size() * 8 + params.size() * 4);
+  for (size_t k = 0; k < buffers.size(); ++k) {
+    const uint64_t address = buffers[k].buffer->device_address() + static_cast<uint64_t>(buffers[k].offset_bytes);
+    std::memcpy(block.data() + k * 8, &address, 8);
+  }
+  if (!params.empty()) std::memcpy(block.data() + buffers.size() * 8, params.data(), params.size() * 4);
+  auto buffer = device.Allocate(static_cast<int64_t>(block.size()), MemoryKind::kUpload);
+  EXPECT_TRUE(buffer.ok()) << buffer.status().message();
+  if (!buffer.ok()) return nullptr;
+  EXPECT_TRUE(device.Upload(block, **buffer, 0).ok());
+  return *buffer;
+}
+
+std::shared_ptr<Kernel> GetKernel(Device& device, const KernelKey& key, int* compiled) {
+  const KernelKey* keys[] = {&key};
+  auto kernels = device.GetKernels(keys, compiled);
+  EXPECT_TRUE(kernels.ok()) << kernels.status().message();
+  return kernels.ok() ? kernels->front() : nullptr;
+}
+
+}  // namespace vxla::vulkan
