@@ -1,0 +1,54 @@
+// Blocks: runs of elements held in their carrier type (core/element_type.h): int64_t, uint64_t, double or
+// std::complex<double>. Every op's loop runs on carriers; loading widens, storing wraps integers and rounds floats once.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+
+#include "core/literal.h"
+
+namespace vxla {
+
+inline constexpr int kBlockSize = 512;
+using Complex = std::complex<double>;
+
+// A carrier array of any kind, kBlockSize long.
+struct alignas(64) Block {
+  std::byte bytes[kBlockSize * sizeof(Complex)];
+  template <typename T>
+  T* as() {
+    return reinterpret_cast<T*>(bytes);
+  }
+};
+
+int64_t CarrierBytes(ElementType type);
+
+// n contiguous elements in storage <-> carriers.
+void LoadElements(ElementType type, const std::byte* source, int64_t n, void* carriers);
+void StoreElements(ElementType type, const void* carriers, int64_t n, std::byte* target);
+// n <= kBlockSize elements at offsets (in elements) from `source` or `target`.
+void GatherElements(ElementType type, const std::byte* source, const int64_t* offsets, int64_t n, void* carriers);
+void ScatterElements(ElementType type, const void* carriers, const int64_t* offsets, int64_t n, std::byte* target);
+// n <= kBlockSize elements `stride` elements apart.
+void LoadStrided(ElementType type, const std::byte* source, int64_t stride, int64_t n, void* carriers);
+// What storing and loading again would give.
+void RoundElements(ElementType type, void* carriers, int64_t n);
+
+// Loads real or integer elements of any type as T, by value (T: double, long double, int64_t, uint64_t, Complex or
+// std::complex<long double>). u64 beyond 2^63 and complex to real follow C++'s conversions.
+template <typename T>
+void LoadAs(ElementType type, const std::byte* source, int64_t n, T* out);
+
+inline void LoadBlock(const Literal& literal, int64_t at, int64_t n, void* carriers) {
+  const ElementType type = literal.shape().element_type();
+  LoadElements(type, literal.bytes().data() + at * StorageBytes(type), n, carriers);
+}
+inline void StoreBlock(const void* carriers, int64_t n, Literal& literal, int64_t at) {
+  const ElementType type = literal.shape().element_type();
+  StoreElements(type, carriers, n, literal.mutable_bytes().data() + at * StorageBytes(type));
+}
+
+// Fills n carriers with the element at `at`.
+void LoadSplat(const Literal& literal, int64_t at, int64_t n, void* carriers);
+
+}  // namespace vxla

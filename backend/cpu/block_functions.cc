@@ -1,0 +1,110 @@
+// Transcendental and rounding functions on blocks. f32 and narrower are computed in double, f64 in long double, so the
+// one rounding at the store makes nearly all results correctly rounded. Complex functions are C99's, Annex G included.
+#include <cmath>
+
+#include "backend/cpu/block_ops.h"
+
+namespace vxla {
+namespace {
+
+using WideComplex = std::complex<long double>;
+
+template <typename F>
+Result<BlockOp> Real(const Instruction& instruction, F f) {
+  const ElementType type = OperandType(instruction);
+  if (!IsFloating(type)) return UndefinedFor(instruction);
+  if (type == ElementType::kF64) {
+    return UnaryLoop<double>([f](double x) { return static_cast<double>(f(static_cast<long double>(x))); });
+  }
+  return UnaryLoop<double>([f](double x) { return f(x); });
+}
+
+template <typename F>
+Result<BlockOp> RealOrComplex(const Instruction& instruction, F f) {
+  const ElementType type = OperandType(instruction);
+  if (type == ElementType::kC64) return UnaryLoop<Complex>([f](Complex z) { return f(z); });
+  if (type == ElementType::kC128) return UnaryLoop<Complex>([f](Complex z) { return Complex(f(WideComplex(z))); });
+  return Real(instruction, f);
+}
+
+// Exact or correctly rounded in double already; a second rounding could only do harm.
+template <typename F>
+Result<BlockOp> RealInDouble(const Instruction& instruction, F f) {
+  if (!IsFloating(OperandType(instruction))) return UndefinedFor(instruction);
+  return UnaryLoop<double>(f);
+}
+
+template <typename T>
+T Log1p(T x) { return std::log1p(x); }
+// |1 + z|^2 - 1 = 2x + x^2 + y^2 keeps small z; in long double for c64 too, where the squares are exact.
+template <typename T>
+std::complex<T> Log1p(std::complex<T> z) {
+  const long double x = z.real(), y = z.imag();
+  if (!std::isfinite(x) || !std::isfinite(y)) return std::log(T(1) + z);
+  const long double size = std::fabs(x) + std::fabs(y);
+  if (size > 4) return std::log(T(1) + z);
+  return {static_cast<T>(std::log1p(2 * x + x * x + y * y) / 2), static_cast<T>(std::atan2(y, 1 + x))};
+}
+
+template <typename T>
+T Expm1(T x) { return std::expm1(x); }
+// exp(x)(cos y + i sin y) - 1 = expm1(x) cos y - 2 sin^2(y/2) + i exp(x) sin y
+template <typename T>
+std::complex<T> Expm1(std::complex<T> z) {
+  const T x = z.real(), y = z.imag();
+  if (!std::isfinite(x) || !std::isfinite(y)) return std::exp(z) - T(1);
+  if (y == 0) return {std::expm1(x), y};
+  const T s = std::sin(y / 2);
+  return {std::expm1(x) * std::cos(y) - 2 * s * s, std::exp(x) * std::sin(y)};
+}
+
+template <typename T>
+T Cbrt(T x) { return std::cbrt(x); }
+template <typename T>
+std::complex<T> Cbrt(std::complex<T> z) {
+  if (z == std::complex<T>(0)) return z;
+  return std::polar(std::cbrt(std::abs(z)), std::arg(z) / 3);
+}
+
+}  // namespace
+
+Result<BlockOp> MakeExp(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::exp(x); }); }
+Result<BlockOp> MakeExpm1(const Instruction& i) { return RealOrComplex(i, [](auto x) { return Expm1(x); }); }
+Result<BlockOp> MakeLog(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::log(x); }); }
+Result<BlockOp> MakeLog1p(const Instruction& i) { return RealOrComplex(i, [](auto x) { return Log1p(x); }); }
+Result<BlockOp> MakeSin(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::sin(x); }); }
+Result<BlockOp> MakeCos(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::cos(x); }); }
+Result<BlockOp> MakeTan(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::tan(x); }); }
+Result<BlockOp> MakeSinh(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::sinh(x); }); }
+Result<BlockOp> MakeCosh(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::cosh(x); }); }
+Result<BlockOp> MakeTanh(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::tanh(x); }); }
+Result<BlockOp> MakeAsin(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::asin(x); }); }
+Result<BlockOp> MakeAcos(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::acos(x); }); }
+Result<BlockOp> MakeAtan(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::atan(x); }); }
+Result<BlockOp> MakeAsinh(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::asinh(x); }); }
+Result<BlockOp> MakeAcosh(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::acosh(x); }); }
+Result<BlockOp> MakeAtanh(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::atanh(x); }); }
+Result<BlockOp> MakeCbrt(const Instruction& i) { return RealOrComplex(i, [](auto x) { return Cbrt(x); }); }
+Result<BlockOp> MakeErf(const Instruction& i) {
+  if (IsComplex(OperandType(i))) return UndefinedFor(i);
+  return Real(i, [](auto x) { return std::erf(x); });
+}
+Result<BlockOp> MakeRsqrt(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return decltype(x)(1) / std::sqrt(x); });
+}
+Result<BlockOp> MakeLogistic(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return decltype(x)(1) / (decltype(x)(1) + std::exp(-x)); });
+}
+
+Result<BlockOp> MakeSqrt(const Instruction& i) {
+  if (IsComplex(OperandType(i))) return RealOrComplex(i, [](auto x) { return std::sqrt(x); });
+  return RealInDouble(i, [](double x) { return std::sqrt(x); });
+}
+Result<BlockOp> MakeCeil(const Instruction& i) { return RealInDouble(i, [](double x) { return std::ceil(x); }); }
+Result<BlockOp> MakeFloor(const Instruction& i) { return RealInDouble(i, [](double x) { return std::floor(x); }); }
+Result<BlockOp> MakeRoundNearestAfz(const Instruction& i) { return RealInDouble(i, [](double x) { return std::round(x); }); }
+Result<BlockOp> MakeRoundNearestEven(const Instruction& i) {
+  return RealInDouble(i, [](double x) { return std::nearbyint(x); });
+}
+
+}  // namespace vxla

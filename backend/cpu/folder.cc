@@ -1,0 +1,248 @@
+#include "backend/cpu/folder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace vxla {
+namespace {
+
+void GatherOrInit(const Literal& array, const Literal& init, const int64_t* offsets, int64_t n, void* out) {
+  const ElementType type = array.shape().element_type();
+  int64_t safe[kBlockSize];
+  bool any_outside = array.element_count() == 0;
+  for (int64_t i = 0; i < n; ++i) {
+    safe[i] = std::max<int64_t>(offsets[i], 0);
+    any_outside = any_outside || offsets[i] < 0;
+  }
+  if (array.element_count() > 0) GatherElements(type, array.bytes().data(), safe, n, out);
+  if (!any_outside) return;
+  const int64_t size = CarrierBytes(type);
+  std::byte fill[sizeof(Complex)];
+  LoadBlock(init, 0, 1, fill);
+  for (int64_t i = 0; i < n; ++i) {
+    if (offsets[i] < 0) std::memcpy(static_cast<std::byte*>(out) + i * size, fill, static_cast<size_t>(size));
+  }
+}
+
+void CompactPairs(std::byte* lanes, int64_t size, int64_t n, std::byte* odd) {
+  for (int64_t i = 0; 2 * i < n; ++i) {
+    if (2 * i + 1 < n) std::memcpy(odd + i * size, lanes + (2 * i + 1) * size, static_cast<size_t>(size));
+    std::memmove(lanes + i * size, lanes + 2 * i * size, static_cast<size_t>(size));
+  }
+}
+
+// A general reducer: the program's first inputs are the accumulators, the others the values.
+class ProgramFolder final : public Folder {
+ public:
+  ProgramFolder(const ScalarProgram& program, std::span<const Literal* const> arrays, std::span<const Literal* const> inits)
+      : frame_(program), accumulators_(arrays.size()), arrays_(arrays), inits_(inits) {}
+
+  void LoadInit(int64_t n) override {
+    for (size_t k = 0; k < arrays_.size(); ++k) LoadSplat(*inits_[k], 0, n, accumulators_[k].bytes);
+  }
+  void LoadAccumulator(int64_t at, int64_t stride, int64_t n) override {
+    for (size_t k = 0; k < arrays_.size(); ++k) Load(k, at, stride, n, accumulators_[k].bytes);
+  }
+  void LoadValue(int64_t at, int64_t stride, int64_t n) override {
+    for (size_t k = 0; k < arrays_.size(); ++k) Load(k, at, stride, n, ValueOf(k));
+  }
+  void LoadValueAt(const int64_t* offsets, int64_t n) override {
+    for (size_t k = 0; k < arrays_.size(); ++k) GatherOrInit(*arrays_[k], *inits_[k], offsets, n, ValueOf(k));
+  }
+  void Fold(int64_t n) override {
+    for (size_t k = 0; k < arrays_.size(); ++k) {
+      std::memcpy(frame_.input(static_cast<int>(k)), accumulators_[k].bytes, static_cast<size_t>(n * Size(k)));
+    }
+    frame_.Run(n);
+    for (size_t k = 0; k < arrays_.size(); ++k) {
+      std::memcpy(accumulators_[k].bytes, frame_.output(static_cast<int>(k)), static_cast<size_t>(n * Size(k)));
+    }
+  }
+  int64_t FoldPairs(int64_t n) override {
+    for (size_t k = 0; k < arrays_.size(); ++k) {
+      CompactPairs(accumulators_[k].bytes, Size(k), n, static_cast<std::byte*>(ValueOf(k)));
+    }
+    Fold(n / 2);
+    return (n + 1) / 2;
+  }
+  void FoldOther(Folder& other) override {
+    auto& from = static_cast<ProgramFolder&>(other);
+    for (size_t k = 0; k < arrays_.size(); ++k) std::memcpy(ValueOf(k), from.accumulators_[k].bytes, static_cast<size_t>(Size(k)));
+    Fold(1);
+  }
+  void Store(std::span<Literal> results, int64_t at, int64_t n) override {
+    for (size_t k = 0; k < arrays_.size(); ++k) StoreBlock(accumulators_[k].bytes, n, results[k], at);
+  }
+  bool Ordered() const override { return true; }
+
+ private:
+  int64_t Size(size_t k) const { return CarrierBytes(arrays_[k]->shape().element_type()); }
+  void* ValueOf(size_t k) { return frame_.input(static_cast<int>(arrays_.size() + k)); }
+  void Load(size_t k, int64_t at, int64_t stride, int64_t n, void* out) const {
+    const ElementType type = arrays_[k]->shape().element_type();
+    LoadStrided(type, arrays_[k]->bytes().data() + at * StorageBytes(type), stride, n, out);
+  }
+
+  ScalarProgram::Frame frame_;
+  std::vector<Block> accumulators_;
+  std::span<const Literal* const> arrays_, inits_;
+};
+
+// One commuting op on one array. T: the carrier, taken apart into doubles for complex sums. The fold works on `parts`
+// values of T a lane.
+template <typename T, typename F>
+class SimpleFolder final : public Folder {
+ public:
+  SimpleFolder(const Literal& array, const Literal& init, F fold)
+      : array_(array), init_(init), type_(array.shape().element_type()), parts_(IsComplex(type_) ? 2 : 1), fold_(fold) {}
+
+  void LoadInit(int64_t n) override {
+    LoadSplat(init_, 0, n, accumulator_.bytes);
+    fold_.Clear(n * parts_);
+  }
+  void LoadAccumulator(int64_t at, int64_t stride, int64_t n) override {
+    LoadStrided(type_, array_.bytes().data() + at * StorageBytes(type_), stride, n, accumulator_.bytes);
+    fold_.Clear(n * parts_);
+  }
+  void LoadValue(int64_t at, int64_t stride, int64_t n) override {
+    LoadStrided(type_, array_.bytes().data() + at * StorageBytes(type_), stride, n, value_.bytes);
+  }
+  void LoadValueAt(const int64_t* offsets, int64_t n) override { GatherOrInit(array_, init_, offsets, n, value_.bytes); }
+  void Fold(int64_t n) override { fold_.Fold(accumulator_.as<T>(), value_.as<T>(), n * parts_); }
+  int64_t FoldPairs(int64_t n) override {
+    CompactPairs(accumulator_.bytes, CarrierBytes(type_), n, value_.bytes);
+    fold_.CompactErrors(n, parts_);
+    Fold(n / 2);
+    return (n + 1) / 2;
+  }
+  void FoldOther(Folder& other) override {
+    auto& from = static_cast<SimpleFolder&>(other);
+    std::memcpy(value_.bytes, from.accumulator_.bytes, static_cast<size_t>(CarrierBytes(type_)));
+    Fold(1);
+    fold_.AddErrors(from.fold_, parts_);
+  }
+  void Store(std::span<Literal> results, int64_t at, int64_t n) override {
+    fold_.Finish(accumulator_.as<T>(), n * parts_);
+    StoreBlock(accumulator_.bytes, n, results[0], at);
+  }
+  bool Ordered() const override { return false; }
+
+ private:
+  const Literal& array_;
+  const Literal& init_;
+  ElementType type_;
+  int64_t parts_;
+  F fold_;
+  Block accumulator_, value_;
+};
+
+// A fold without error terms.
+template <typename T, typename Op>
+struct PlainFold {
+  Op op;
+  void Clear(int64_t) {}
+  void Fold(T* acc, const T* value, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) acc[i] = op(acc[i], value[i]);
+  }
+  void CompactErrors(int64_t, int64_t) {}
+  void AddErrors(const PlainFold&, int64_t) {}
+  void Finish(T*, int64_t) {}
+};
+
+// Neumaier's sum: the rounding error of each addition is kept and added at the end.
+struct CompensatedSum {
+  double errors[2 * kBlockSize];
+  void Clear(int64_t n) { std::fill_n(errors, n, 0.0); }
+  void Fold(double* acc, const double* value, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      const double sum = acc[i] + value[i];
+      const double kept = sum - acc[i];
+      errors[i] += (acc[i] - (sum - kept)) + (value[i] - kept);
+      acc[i] = sum;
+    }
+  }
+  void CompactErrors(int64_t n, int64_t parts) {
+    for (int64_t i = 0; 2 * i < n; ++i) {
+      for (int64_t p = 0; p < parts; ++p) {
+        const double other = 2 * i + 1 < n ? errors[(2 * i + 1) * parts + p] : 0.0;
+        errors[i * parts + p] = errors[2 * i * parts + p] + other;
+      }
+    }
+  }
+  void AddErrors(const CompensatedSum& other, int64_t parts) {
+    for (int64_t p = 0; p < parts; ++p) errors[p] += other.errors[p];
+  }
+  // Past an infinity the error terms are NaN and mean nothing.
+  void Finish(double* acc, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      if (std::isfinite(acc[i])) acc[i] += errors[i];
+    }
+  }
+};
+
+template <typename T, typename Op>
+std::unique_ptr<Folder> Plain(const Literal& array, const Literal& init, Op op) {
+  return std::make_unique<SimpleFolder<T, PlainFold<T, Op>>>(array, init, PlainFold<T, Op>{op});
+}
+
+double PropagatingMax(double a, double b) { return std::isnan(a) || a > b || (a == b && !std::signbit(a)) ? a : b; }
+double PropagatingMin(double a, double b) { return std::isnan(a) || a < b || (a == b && std::signbit(a)) ? a : b; }
+
+// The folder of a single commuting op, or null if the op or type has none.
+std::unique_ptr<Folder> SimpleFolderFor(Opcode opcode, const Literal& array, const Literal& init) {
+  const ElementType type = array.shape().element_type();
+  const bool wide = RealPart(type) == ElementType::kF64;
+  const bool real = IsFloating(type), complex = IsComplex(type), is_signed = IsSigned(type);
+  switch (opcode) {
+    case Opcode::kAdd:
+      if ((real || complex) && wide) return std::make_unique<SimpleFolder<double, CompensatedSum>>(array, init, CompensatedSum{});
+      if (real || complex) return Plain<double>(array, init, [](double a, double b) { return a + b; });
+      return Plain<uint64_t>(array, init, [](uint64_t a, uint64_t b) { return a + b; });
+    case Opcode::kMultiply:
+      if (complex) return nullptr;
+      if (real) return Plain<double>(array, init, [](double a, double b) { return a * b; });
+      return Plain<uint64_t>(array, init, [](uint64_t a, uint64_t b) { return a * b; });
+    case Opcode::kMaximum:
+      if (complex) return nullptr;
+      if (real) return Plain<double>(array, init, PropagatingMax);
+      if (is_signed) return Plain<int64_t>(array, init, [](int64_t a, int64_t b) { return a > b ? a : b; });
+      return Plain<uint64_t>(array, init, [](uint64_t a, uint64_t b) { return a > b ? a : b; });
+    case Opcode::kMinimum:
+      if (complex) return nullptr;
+      if (real) return Plain<double>(array, init, PropagatingMin);
+      if (is_signed) return Plain<int64_t>(array, init, [](int64_t a, int64_t b) { return a < b ? a : b; });
+      return Plain<uint64_t>(array, init, [](uint64_t a, uint64_t b) { return a < b ? a : b; });
+    case Opcode::kAnd: return Plain<uint64_t>(array, init, [](uint64_t a, uint64_t b) { return a & b; });
+    case Opcode::kOr: return Plain<uint64_t>(array, init, [](uint64_t a, uint64_t b) { return a | b; });
+    case Opcode::kXor: return Plain<uint64_t>(array, init, [](uint64_t a, uint64_t b) { return a ^ b; });
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+Result<FolderFactory> FolderFactory::Make(const Computation& reducer, std::span<const Value> arrays,
+                                          std::span<const Value> inits) {
+  FolderFactory factory;
+  VXLA_ASSIGN_OR_RETURN(factory.program_, ScalarProgram::Compile(reducer));
+  if (factory.program_.inputs().size() != 2 * arrays.size() || factory.program_.outputs().size() != arrays.size()) {
+    return InvalidArgument("reducer {}: {} parameters and {} results for {} arrays", reducer.name(),
+                           factory.program_.inputs().size(), factory.program_.outputs().size(), arrays.size());
+  }
+  for (const Value& array : arrays) factory.arrays_.push_back(&array.literal());
+  for (const Value& init : inits) factory.inits_.push_back(&init.literal());
+  return factory;
+}
+
+std::unique_ptr<Folder> FolderFactory::New() const {
+  const Instruction* op = program_.single_op();
+  // The wide paths are for a reducer of the array's own type; one that converts on the way runs as written.
+  if (arrays_.size() == 1 && op != nullptr && op->shape().element_type() == arrays_[0]->shape().element_type() &&
+      inits_[0]->shape().element_type() == arrays_[0]->shape().element_type()) {
+    if (auto folder = SimpleFolderFor(op->opcode(), *arrays_[0], *inits_[0])) return folder;
+  }
+  return std::make_unique<ProgramFolder>(program_, arrays_, inits_);
+}
+
+}  // namespace vxla

@@ -1,0 +1,45 @@
+// Folder: accumulates values of one or several arrays lane by lane with a reducer computation. Up to kBlockSize lanes run
+// side by side; sums of floats are kept wider than the type (f32 and narrower in double, f64 and c128 compensated) and
+// rounded once.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "backend/cpu/scalar_program.h"
+#include "backend/cpu/value.h"
+
+namespace vxla {
+
+class Folder {
+ public:
+  virtual ~Folder() = default;
+  // accumulator = the initial values; = elements at + i * stride.
+  virtual void LoadInit(int64_t n) = 0;
+  virtual void LoadAccumulator(int64_t at, int64_t stride, int64_t n) = 0;
+  virtual void LoadValue(int64_t at, int64_t stride, int64_t n) = 0;
+  // value = the elements at these offsets; a negative offset stands for the initial value.
+  virtual void LoadValueAt(const int64_t* offsets, int64_t n) = 0;
+  // accumulator = f(accumulator, value)
+  virtual void Fold(int64_t n) = 0;
+  // Folds neighbours: lane i = f(lane 2i, lane 2i + 1); a last odd lane stays. Returns the lanes left.
+  virtual int64_t FoldPairs(int64_t n) = 0;
+  // accumulator lane 0 = f(accumulator lane 0, the other's lane 0)
+  virtual void FoldOther(Folder& other) = 0;
+  virtual void Store(std::span<Literal> results, int64_t at, int64_t n) = 0;
+  // The order of values matters to the computation, as far as can be seen.
+  virtual bool Ordered() const = 0;
+};
+
+// A maker of folders, one per thread: compiles the reducer once.
+class FolderFactory {
+ public:
+  static Result<FolderFactory> Make(const Computation& reducer, std::span<const Value> arrays, std::span<const Value> inits);
+  std::unique_ptr<Folder> New() const;
+
+ private:
+  ScalarProgram program_;
+  std::vector<const Literal*> arrays_, inits_;
+};
+
+}  // namespace vxla

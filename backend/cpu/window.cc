@@ -1,0 +1,208 @@
+// Reduce-window and select-and-scatter.
+#include <algorithm>
+
+#include "backend/cpu/folder.h"
+#include "backend/cpu/eval.h"
+
+namespace vxla {
+namespace {
+
+// Where windows reach: for each dimension and each (output position, window position) the operand position, or -1 in the
+// padding and in the holes of the base dilation.
+class WindowTable {
+ public:
+  WindowTable(const Window& window, const Shape& operand, const Shape& output)
+      : strides_(RowMajorStrides(operand.dimensions())), output_(output.dimensions().begin(), output.dimensions().end()) {
+    for (size_t d = 0; d < window.size(); ++d) {
+      const WindowDimension& w = window[d];
+      std::vector<int64_t> table;
+      for (int64_t o = 0; o < output_[d]; ++o) {
+        for (int64_t t = 0; t < w.size; ++t) {
+          const int64_t tap = w.reversal ? w.size - 1 - t : t;
+          const int64_t x = o * w.stride - w.pad_low + tap * w.rhs_dilate;
+          const bool inside = x >= 0 && x % w.lhs_dilate == 0 && x / w.lhs_dilate < operand.dimension(static_cast<int>(d));
+          table.push_back(inside ? x / w.lhs_dilate : -1);
+        }
+      }
+      tables_.push_back(std::move(table));
+      sizes_.push_back(w.size);
+      taps_ *= w.size;
+    }
+  }
+
+  int64_t taps() const { return taps_; }
+  size_t rank() const { return sizes_.size(); }
+
+  std::vector<int64_t> OutputIndex(int64_t at) const {
+    std::vector<int64_t> index(rank());
+    for (size_t d = rank(); d-- > 0;) {
+      index[d] = at % output_[d];
+      at /= output_[d];
+    }
+    return index;
+  }
+  void NextOutput(std::vector<int64_t>& index) const { Next(index, output_); }
+  void NextTap(std::vector<int64_t>& tap) const { Next(tap, sizes_); }
+
+  // The operand offset that a window position of an output reads, or -1.
+  int64_t Offset(const int64_t* output, const int64_t* tap) const {
+    int64_t offset = 0;
+    for (size_t d = 0; d < sizes_.size(); ++d) {
+      const int64_t x = tables_[d][static_cast<size_t>(output[d] * sizes_[d] + tap[d])];
+      if (x < 0) return -1;
+      offset += x * strides_[d];
+    }
+    return offset;
+  }
+
+ private:
+  static void Next(std::vector<int64_t>& index, const std::vector<int64_t>& sizes) {
+    for (size_t d = index.size(); d-- > 0;) {
+      if (++index[d] < sizes[d]) return;
+      index[d] = 0;
+    }
+  }
+
+  std::vector<std::vector<int64_t>> tables_;
+  std::vector<int64_t> strides_, output_, sizes_;
+  int64_t taps_ = 1;
+};
+
+Window WindowOf(const Instruction& instruction, int rank) {
+  Window window = instruction.attributes<WindowAttributes>().window;
+  if (window.empty()) window.resize(static_cast<size_t>(rank));  // a scalar, or a window of ones
+  return window;
+}
+
+// One block of neighbouring outputs, window position by window position.
+void ReduceBlock(Folder& folder, const WindowTable& table, int64_t first, int64_t n, std::span<Literal> results) {
+  const size_t rank = table.rank();
+  std::vector<int64_t> outputs(static_cast<size_t>(n) * rank), index = table.OutputIndex(first), tap(rank, 0);
+  for (int64_t i = 0; i < n; ++i) {
+    std::ranges::copy(index, outputs.begin() + i * static_cast<int64_t>(rank));
+    table.NextOutput(index);
+  }
+  int64_t offsets[kBlockSize];
+  folder.LoadInit(n);
+  for (int64_t t = 0; t < table.taps(); ++t) {
+    for (int64_t i = 0; i < n; ++i) offsets[i] = table.Offset(outputs.data() + static_cast<size_t>(i) * rank, tap.data());
+    folder.LoadValueAt(offsets, n);
+    folder.Fold(n);
+    table.NextTap(tap);
+  }
+  folder.Store(results, first, n);
+}
+
+// For each source element the operand offset that its window selects, or -1 if the window lies in the padding. The
+// selecting computation keeps the earlier of two elements when it says true.
+std::vector<int64_t> SelectAll(const EvalContext& context, const ScalarProgram& select, const WindowTable& table,
+                               const Literal& operand, int64_t sources) {
+  std::vector<int64_t> chosen(static_cast<size_t>(sources), -1);
+  const ElementType type = operand.shape().element_type();
+  const std::byte* values = operand.bytes().data();
+  const size_t rank = table.rank();
+  context.For(sources, 256, [&](int64_t begin, int64_t end) {
+    ScalarProgram::Frame frame(select);
+    const int64_t n = end - begin;
+    std::vector<int64_t> outputs(static_cast<size_t>(n) * rank), index = table.OutputIndex(begin), tap(rank, 0);
+    for (int64_t i = 0; i < n; ++i) {
+      std::ranges::copy(index, outputs.begin() + i * static_cast<int64_t>(rank));
+      table.NextOutput(index);
+    }
+    int64_t lanes[kBlockSize], held[kBlockSize], offered[kBlockSize];
+    for (int64_t t = 0; t < table.taps(); ++t, table.NextTap(tap)) {
+      int64_t active = 0;
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t offset = table.Offset(outputs.data() + static_cast<size_t>(i) * rank, tap.data());
+        int64_t& mine = chosen[static_cast<size_t>(begin + i)];
+        if (offset < 0) continue;
+        if (mine < 0) {
+          mine = offset;
+          continue;
+        }
+        lanes[active] = begin + i;
+        held[active] = mine;
+        offered[active++] = offset;
+      }
+      if (active == 0) continue;
+      GatherElements(type, values, held, active, frame.input(0));
+      GatherElements(type, values, offered, active, frame.input(1));
+      frame.Run(active);
+      const uint64_t* keep = static_cast<const uint64_t*>(frame.output(0));
+      for (int64_t i = 0; i < active; ++i) {
+        if (!keep[i]) chosen[static_cast<size_t>(lanes[i])] = offered[i];
+      }
+    }
+  });
+  return chosen;
+}
+
+// Float sums in double, rounded once.
+void ScatterSums(const std::vector<int64_t>& chosen, const Literal& source, const Literal& init, Literal& result) {
+  const ElementType type = result.shape().element_type();
+  std::vector<double> sums(static_cast<size_t>(result.element_count()), init.GetDouble(0));
+  Block block;
+  for (int64_t at = 0; at < static_cast<int64_t>(chosen.size()); at += kBlockSize) {
+    const int64_t n = std::min<int64_t>(kBlockSize, static_cast<int64_t>(chosen.size()) - at);
+    LoadBlock(source, at, n, block.bytes);
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t to = chosen[static_cast<size_t>(at + i)];
+      if (to >= 0) sums[static_cast<size_t>(to)] += block.as<double>()[i];
+    }
+  }
+  StoreElements(type, sums.data(), result.element_count(), result.mutable_bytes().data());
+}
+
+void ScatterEach(const ScalarProgram& program, const std::vector<int64_t>& chosen, const Literal& source, Literal& result) {
+  ScalarProgram::Frame frame(program);
+  const ElementType type = result.shape().element_type();
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    if (chosen[i] < 0) continue;
+    LoadBlock(result, chosen[i], 1, frame.input(0));
+    LoadBlock(source, static_cast<int64_t>(i), 1, frame.input(1));
+    frame.Run(1);
+    ScatterElements(type, frame.output(0), &chosen[i], 1, result.mutable_bytes().data());
+  }
+}
+
+}  // namespace
+
+EvalResult EvalReduceWindow(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
+  const size_t count = operands.size() / 2;
+  VXLA_ASSIGN_OR_RETURN(const FolderFactory factory,
+                        FolderFactory::Make(*instruction.called(0), operands.first(count), operands.subspan(count)));
+  std::vector<Literal> results;
+  for (const Shape* shape : FlattenTuple(instruction.shape())) results.emplace_back(*shape);
+  const Shape& output = results[0].shape();
+  const WindowTable table(WindowOf(instruction, output.rank()), operands[0].shape(), output);
+  const int64_t lanes = std::clamp<int64_t>(results[0].element_count() / 16, 32, kBlockSize);
+  context.For(results[0].element_count(), lanes, [&](int64_t begin, int64_t end) {
+    ReduceBlock(*factory.New(), table, begin, end - begin, results);
+  });
+  if (!instruction.shape().IsTuple()) return std::move(results[0]);
+  std::vector<Value> elements(std::make_move_iterator(results.begin()), std::make_move_iterator(results.end()));
+  return Value::Tuple(std::move(elements));
+}
+
+EvalResult EvalSelectAndScatter(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
+  VXLA_ASSIGN_OR_RETURN(const ScalarProgram select, ScalarProgram::Compile(*instruction.called(0)));
+  VXLA_ASSIGN_OR_RETURN(const ScalarProgram scatter, ScalarProgram::Compile(*instruction.called(1)));
+  const Literal& source = operands[1].literal();
+  const WindowTable table(WindowOf(instruction, source.shape().rank()), operands[0].shape(), source.shape());
+  const std::vector<int64_t> chosen = SelectAll(context, select, table, operands[0].literal(), source.element_count());
+  Literal result(instruction.shape());
+  const ElementType type = instruction.shape().element_type();
+  if (scatter.single_op() != nullptr && scatter.single_op()->opcode() == Opcode::kAdd && IsFloating(type)) {
+    ScatterSums(chosen, source, operands[2].literal(), result);
+    return result;
+  }
+  Block init;
+  LoadSplat(operands[2].literal(), 0, kBlockSize, init.bytes);
+  for (int64_t at = 0; at < result.element_count(); at += kBlockSize) {
+    StoreBlock(init.bytes, std::min<int64_t>(kBlockSize, result.element_count() - at), result, at);
+  }
+  ScatterEach(scatter, chosen, source, result);
+  return result;
+}
+
+}  // namespace vxla
