@@ -71,9 +71,13 @@ FN int exponent_c128(dvec2 a) {
   D f = frexp_f64(m > 0.0lf ? m : 1.0lf, k);
   return is_finite_c128(a) && f > 0.0lf ? k : 0;
 }
-// x 2^k, for results that need no second rounding.
+// x 2^k, rounded once; x itself where it is 0, infinite or NaN.
 FN D shift_f64(double x, int k) {
-  return is_finite_f64(x) ? copysign_f64(scale_f64(x, 0.0lf, k), x) : x;
+  bool ok = is_finite_f64(x) && x != 0.0lf;
+  int e;
+  D m = frexp_f64(ok ? x : 1.0lf, e);
+  D r = copysign_f64(scale_f64(m, 0.0lf, e + k), x);
+  return ok ? r : x;
 }
 FN D infinite_sign_f64(double x) {
   return copysign_f64(is_inf_f64(x) ? 1.0lf : 0.0lf, x);
@@ -132,6 +136,13 @@ FN D product_f64(double ah, double al, double bh, double bl, int k) {
   D hi = mul_dd_f64(ah, al, bh, bl, lo);
   return scale_f64(hi, lo, k);
 }
+// x (h + l) rounded once, for any finite x.
+FN D scaled_product_f64(double x, double h, double l) {
+  int k;
+  D m = frexp_f64(x == 0.0lf ? 1.0lf : x, k);
+  D r = flipsign_f64(product_f64(m, 0.0lf, h, l, k), x);
+  return x == 0.0lf ? copysign_f64(0.0lf, flipsign_f64(x, h)) : r;
+}
 // sin x and cos x in two doubles each, for finite x.
 FN void sin_cos_f64(double x, OUT(double) sh, OUT(double) sl, OUT(double) ch, OUT(double) cl) {
   int q;
@@ -151,13 +162,13 @@ FN void sin_cos_f64(double x, OUT(double) sh, OUT(double) sl, OUT(double) ch, OU
   ch = c * (odd ? ah : bh);
   cl = c * (odd ? al : bt);
 }
-// sinh and cosh of |x| as (s, c) 2^(k - 1) in two doubles each; |x| beyond 3000 counts as 3000.
+// sinh and cosh of |x| as (s, c) 2^(k - 1) in two doubles each; |x| beyond 1600 counts as 1600.
 FN void sinh_cosh_f64(double x, OUT(int) k, OUT(double) sh, OUT(double) sl, OUT(double) ch, OUT(double) cl) {
   D m = magnitude_f64(x);
   D ah;
   D al;
   D lo;
-  D hi = expm1_parts_f64(m < 3000.0lf ? m : 3000.0lf, k, ah, al, lo);
+  D hi = expm1_parts_f64(m < 1600.0lf ? m : 1600.0lf, k, ah, al, lo);
   D ql;
   D q = div_dd_f64(hi, lo, ah, al, ql);
   D u = k > 60 ? 0.0lf : pow2_f64(-k);
@@ -281,10 +292,14 @@ FN dvec2 log_plus_one_c128(dvec2 a) {
   dvec2 far = log_c128(dvec2(x1, y));
   return dvec2(small && !pole ? r : far.x, far.y);
 }
-// 1 / (1 + e^-a). <= 4 ulp of |result|.
+// 1 / (1 + e^-a), as e^a / (1 + e^a) in the left half plane. Within 2^-51 / |1 + e^-|a.x|| of |result|, so 4 ulp away from the poles.
 FN dvec2 logistic_c128(dvec2 a) {
-  dvec2 e = exponential_c128(negate_c128(a));
-  return divide_c128(dvec2(1.0lf, 0.0lf), dvec2(1.0lf + e.x, e.y));
+  bool left = is_negative_f64(a.x);
+  dvec2 e = exponential_c128(left ? a : negate_c128(a));
+  dvec2 d = dvec2(1.0lf + e.x, e.y);
+  dvec2 r = divide_c128(left ? e : dvec2(1.0lf, 0.0lf), d);
+  // Next to 0 the result is e^a itself, signs of zero included.
+  return left && is_finite_c128(e) && abs_c128(e) < 5.551115123125783e-17lf ? e : r;
 }
 // sqrt((|x| + |a|) / 2) is one component and |y| over twice that the other. <= 1 ulp.
 FN dvec2 sqrt_c128(dvec2 a) {
@@ -315,7 +330,7 @@ FN dvec2 sqrt_c128(dvec2 a) {
   dvec2 special = is_inf_f64(a.y) ? dvec2(inf_f64(), a.y) : (is_inf_f64(a.x) ? inf : dvec2(nan_f64(), nan_f64()));
   return ok ? r : (is_zero_c128(a) ? zero : special);
 }
-// 1 / sqrt(a). <= 3 ulp.
+// 1 / sqrt(a). <= 4 ulp.
 FN dvec2 rsqrt_c128(dvec2 a) {
   return divide_c128(dvec2(1.0lf, 0.0lf), sqrt_c128(a));
 }
@@ -398,7 +413,7 @@ FN dvec2 sinh_c128(dvec2 a) {
   sinh_cosh_f64(x, k, hsh, hsl, hch, hcl);
   bool tiny = magnitude_f64(x) < 8.673617379884035e-19lf;
   D re = flipsign_f64(product_f64(hsh, hsl, ch, cl, k - 1), x);
-  D tiny_re = magnitude_f64(y) < 8.673617379884035e-19lf ? x : x * (ch + cl);
+  D tiny_re = magnitude_f64(y) < 8.673617379884035e-19lf ? x : scaled_product_f64(x, ch, cl);
   D im = y == 0.0lf || (tiny && magnitude_f64(y) < 8.673617379884035e-19lf) ? y : product_f64(hch, hcl, sh, sl, k - 1);
   return ok ? dvec2(tiny ? tiny_re : re, im) : hyperbolic_special_c128(a, true);
 }
@@ -420,9 +435,9 @@ FN dvec2 cosh_c128(dvec2 a) {
   sinh_cosh_f64(x, k, hsh, hsl, hch, hcl);
   D re = product_f64(hch, hcl, ch, cl, k - 1);
   D im = flipsign_f64(product_f64(hsh, hsl, sh, sl, k - 1), x);
-  D small = x * (sh + sl);
+  D small = scaled_product_f64(x, sh, sl);
   bool tiny = magnitude_f64(x) < 8.673617379884035e-19lf || y == 0.0lf;
-  D zero = copysign_f64(0.0lf, flipsign_f64(x, y));
+  D zero = copysign_f64(0.0lf, flipsign_f64(x, y == 0.0lf ? y : sh));
   D im2 = x == 0.0lf || y == 0.0lf ? zero : (tiny ? small : im);
   return ok ? dvec2(re, im2) : hyperbolic_special_c128(a, false);
 }
@@ -461,7 +476,15 @@ FN dvec2 tanh_c128(dvec2 a) {
   bool tiny_y = magnitude_f64(y) < 8.673617379884035e-19lf;
   // Far out im = 4 sin y cos y e^(-2|x|); beyond 60 it is 0.
   D im = y == 0.0lf || (tiny_y && tiny_x) ? y : scale_f64(i, il, 2 - 2 * k);
-  D re = x == 0.0lf || (tiny_x && tiny_y) ? x : (tiny_x ? x / (p + x * x) : flipsign_f64(r + rl, x));
+  // Close to the imaginary axis x / (cos^2 y + x^2), from x's significand.
+  int kx;
+  D fx = frexp_f64(x == 0.0lf ? 1.0lf : x, kx);
+  D el;
+  D e = add_dd_f64(p, pl, tiny_x ? x * x : 0.0lf, 0.0lf, el);
+  D vl;
+  D v = div_dd_f64(fx, 0.0lf, e, el, vl);
+  D near = flipsign_f64(scale_f64(v, vl, kx), x);
+  D re = x == 0.0lf || (tiny_x && tiny_y) ? x : (tiny_x ? near : flipsign_f64(r + rl, x));
   sin_cos_f64(is_finite_f64(a.y) ? a.y : 0.0lf, sh, sl, ch, cl);
   D far = copysign_f64(0.0lf, is_finite_f64(a.y) && a.y != 0.0lf ? sh * ch : a.y);
   dvec2 limit = dvec2(copysign_f64(1.0lf, a.x), far);
@@ -497,7 +520,7 @@ FN dvec2 asin_near_c128(double x, double y) {
   D im = asinh_f64(p.x * q.y - p.y * q.x);
   return dvec2(re, im);
 }
-// <= 4 ulp.
+// <= 5 ulp.
 FN dvec2 asin_c128(dvec2 a) {
   D x = magnitude_f64(a.x);
   D y = magnitude_f64(a.y);
@@ -513,7 +536,7 @@ FN dvec2 asin_c128(dvec2 a) {
 FN dvec2 asinh_c128(dvec2 a) {
   return swap_c128(asin_c128(swap_c128(a)));
 }
-// re = 2 atan(Re sqrt(1 - a) / Re sqrt(1 + a)), im as asin's with the other sign. <= 4 ulp.
+// re = 2 atan(Re sqrt(1 - a) / Re sqrt(1 + a)), im as asin's with the other sign. <= 5 ulp.
 FN dvec2 acos_c128(dvec2 a) {
   D x = magnitude_f64(a.x);
   D y = magnitude_f64(a.y);
@@ -532,12 +555,12 @@ FN dvec2 acos_c128(dvec2 a) {
   bool half_nan = is_nan_f64(a.y) && a.x == 0.0lf;
   return dvec2(half_nan ? 1.5707963267948966lf : re, negate_f64(s.y));
 }
-// i acos(a) or -i acos(a), whichever has re >= 0. <= 4 ulp.
+// i acos(a) or -i acos(a), whichever has re >= 0. <= 5 ulp.
 FN dvec2 acosh_c128(dvec2 a) {
   dvec2 c = acos_c128(a);
   return dvec2(magnitude_f64(c.y), copysign_f64(c.x, a.y));
 }
-// re = log1p(4x / ((1 - x)^2 + y^2)) / 4, im = atan2(2y, (1 - x)(1 + x) - y^2) / 2 for x >= 0. <= 4 ulp.
+// re = log1p(4x / ((1 - x)^2 + y^2)) / 4, im = atan2(2y, (1 - x)(1 + x) - y^2) / 2 for x >= 0. <= 5 ulp.
 FN dvec2 atanh_near_c128(double x, double y) {
   D dl;
   D d = two_sum_f64(1.0lf, -x, dl);
@@ -564,8 +587,8 @@ FN dvec2 atanh_c128(dvec2 a) {
   dvec2 n = atanh_near_c128(near ? x : 0.5lf, near ? y : 0.5lf);
   // Far out: Re(1/a) and pi/2.
   bool finite = is_finite_c128(a);
-  D h = hypot_f64(finite ? x : 1.0lf, finite ? y : 1.0lf);
-  D inverse = finite ? (x / h) / h : 0.0lf;
+  dvec2 d = divide_c128(dvec2(1.0lf, 0.0lf), dvec2(finite ? x : 1.0lf, finite ? y : 1.0lf));
+  D inverse = finite ? d.x : 0.0lf;
   bool inf = has_inf_c128(a);
   D far_re = inf || finite ? inverse : (a.x == 0.0lf ? 0.0lf : nan_f64());
   D far_im = is_nan_f64(a.y) ? nan_f64() : 1.5707963267948966lf;

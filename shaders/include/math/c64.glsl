@@ -71,9 +71,13 @@ FN int exponent_c64(vec2 a) {
   F f = frexp_f32(m > 0.0f ? m : 1.0f, k);
   return is_finite_c64(a) && f > 0.0f ? k : 0;
 }
-// x 2^k, for results that need no second rounding.
+// x 2^k, rounded once; x itself where it is 0, infinite or NaN.
 FN F shift_f32(float x, int k) {
-  return is_finite_f32(x) ? copysign_f32(scale_f32(x, 0.0f, k), x) : x;
+  bool ok = is_finite_f32(x) && x != 0.0f;
+  int e;
+  F m = frexp_f32(ok ? x : 1.0f, e);
+  F r = copysign_f32(scale_f32(m, 0.0f, e + k), x);
+  return ok ? r : x;
 }
 FN F infinite_sign_f32(float x) {
   return copysign_f32(is_inf_f32(x) ? 1.0f : 0.0f, x);
@@ -131,6 +135,13 @@ FN F product_f32(float ah, float al, float bh, float bl, int k) {
   F lo;
   F hi = mul_dd_f32(ah, al, bh, bl, lo);
   return scale_f32(hi, lo, k);
+}
+// x (h + l) rounded once, for any finite x.
+FN F scaled_product_f32(float x, float h, float l) {
+  int k;
+  F m = frexp_f32(x == 0.0f ? 1.0f : x, k);
+  F r = flipsign_f32(product_f32(m, 0.0f, h, l, k), x);
+  return x == 0.0f ? copysign_f32(0.0f, flipsign_f32(x, h)) : r;
 }
 // sin x and cos x in two floats each, for finite x.
 FN void sin_cos_f32(float x, OUT(float) sh, OUT(float) sl, OUT(float) ch, OUT(float) cl) {
@@ -281,10 +292,14 @@ FN vec2 log_plus_one_c64(vec2 a) {
   vec2 far = log_c64(vec2(x1, y));
   return vec2(small && !pole ? r : far.x, far.y);
 }
-// 1 / (1 + e^-a). <= 4 ulp of |result|.
+// 1 / (1 + e^-a), as e^a / (1 + e^a) in the left half plane. Within 2^-22 / |1 + e^-|a.x|| of |result|, so 4 ulp away from the poles.
 FN vec2 logistic_c64(vec2 a) {
-  vec2 e = exponential_c64(negate_c64(a));
-  return divide_c64(vec2(1.0f, 0.0f), vec2(1.0f + e.x, e.y));
+  bool left = is_negative_f32(a.x);
+  vec2 e = exponential_c64(left ? a : negate_c64(a));
+  vec2 d = vec2(1.0f + e.x, e.y);
+  vec2 r = divide_c64(left ? e : vec2(1.0f, 0.0f), d);
+  // Next to 0 the result is e^a itself, signs of zero included.
+  return left && is_finite_c64(e) && abs_c64(e) < 2.98023224e-08f ? e : r;
 }
 // sqrt((|x| + |a|) / 2) is one component and |y| over twice that the other. <= 1 ulp.
 FN vec2 sqrt_c64(vec2 a) {
@@ -315,7 +330,7 @@ FN vec2 sqrt_c64(vec2 a) {
   vec2 special = is_inf_f32(a.y) ? vec2(inf_f32(), a.y) : (is_inf_f32(a.x) ? inf : vec2(nan_f32(), nan_f32()));
   return ok ? r : (is_zero_c64(a) ? zero : special);
 }
-// 1 / sqrt(a). <= 3 ulp.
+// 1 / sqrt(a). <= 4 ulp.
 FN vec2 rsqrt_c64(vec2 a) {
   return divide_c64(vec2(1.0f, 0.0f), sqrt_c64(a));
 }
@@ -398,7 +413,7 @@ FN vec2 sinh_c64(vec2 a) {
   sinh_cosh_f32(x, k, hsh, hsl, hch, hcl);
   bool tiny = magnitude_f32(x) < 9.31322575e-10f;
   F re = flipsign_f32(product_f32(hsh, hsl, ch, cl, k - 1), x);
-  F tiny_re = magnitude_f32(y) < 9.31322575e-10f ? x : x * (ch + cl);
+  F tiny_re = magnitude_f32(y) < 9.31322575e-10f ? x : scaled_product_f32(x, ch, cl);
   F im = y == 0.0f || (tiny && magnitude_f32(y) < 9.31322575e-10f) ? y : product_f32(hch, hcl, sh, sl, k - 1);
   return ok ? vec2(tiny ? tiny_re : re, im) : hyperbolic_special_c64(a, true);
 }
@@ -420,9 +435,9 @@ FN vec2 cosh_c64(vec2 a) {
   sinh_cosh_f32(x, k, hsh, hsl, hch, hcl);
   F re = product_f32(hch, hcl, ch, cl, k - 1);
   F im = flipsign_f32(product_f32(hsh, hsl, sh, sl, k - 1), x);
-  F small = x * (sh + sl);
+  F small = scaled_product_f32(x, sh, sl);
   bool tiny = magnitude_f32(x) < 9.31322575e-10f || y == 0.0f;
-  F zero = copysign_f32(0.0f, flipsign_f32(x, y));
+  F zero = copysign_f32(0.0f, flipsign_f32(x, y == 0.0f ? y : sh));
   F im2 = x == 0.0f || y == 0.0f ? zero : (tiny ? small : im);
   return ok ? vec2(re, im2) : hyperbolic_special_c64(a, false);
 }
@@ -461,7 +476,15 @@ FN vec2 tanh_c64(vec2 a) {
   bool tiny_y = magnitude_f32(y) < 9.31322575e-10f;
   // Far out im = 4 sin y cos y e^(-2|x|); beyond 60 it is 0.
   F im = y == 0.0f || (tiny_y && tiny_x) ? y : scale_f32(i, il, 2 - 2 * k);
-  F re = x == 0.0f || (tiny_x && tiny_y) ? x : (tiny_x ? x / (p + x * x) : flipsign_f32(r + rl, x));
+  // Close to the imaginary axis x / (cos^2 y + x^2), from x's significand.
+  int kx;
+  F fx = frexp_f32(x == 0.0f ? 1.0f : x, kx);
+  F el;
+  F e = add_dd_f32(p, pl, tiny_x ? x * x : 0.0f, 0.0f, el);
+  F vl;
+  F v = div_dd_f32(fx, 0.0f, e, el, vl);
+  F near = flipsign_f32(scale_f32(v, vl, kx), x);
+  F re = x == 0.0f || (tiny_x && tiny_y) ? x : (tiny_x ? near : flipsign_f32(r + rl, x));
   sin_cos_f32(is_finite_f32(a.y) ? a.y : 0.0f, sh, sl, ch, cl);
   F far = copysign_f32(0.0f, is_finite_f32(a.y) && a.y != 0.0f ? sh * ch : a.y);
   vec2 limit = vec2(copysign_f32(1.0f, a.x), far);
@@ -497,7 +520,7 @@ FN vec2 asin_near_c64(float x, float y) {
   F im = asinh_f32(p.x * q.y - p.y * q.x);
   return vec2(re, im);
 }
-// <= 4 ulp.
+// <= 5 ulp.
 FN vec2 asin_c64(vec2 a) {
   F x = magnitude_f32(a.x);
   F y = magnitude_f32(a.y);
@@ -513,7 +536,7 @@ FN vec2 asin_c64(vec2 a) {
 FN vec2 asinh_c64(vec2 a) {
   return swap_c64(asin_c64(swap_c64(a)));
 }
-// re = 2 atan(Re sqrt(1 - a) / Re sqrt(1 + a)), im as asin's with the other sign. <= 4 ulp.
+// re = 2 atan(Re sqrt(1 - a) / Re sqrt(1 + a)), im as asin's with the other sign. <= 5 ulp.
 FN vec2 acos_c64(vec2 a) {
   F x = magnitude_f32(a.x);
   F y = magnitude_f32(a.y);
@@ -532,12 +555,12 @@ FN vec2 acos_c64(vec2 a) {
   bool half_nan = is_nan_f32(a.y) && a.x == 0.0f;
   return vec2(half_nan ? 1.57079637f : re, negate_f32(s.y));
 }
-// i acos(a) or -i acos(a), whichever has re >= 0. <= 4 ulp.
+// i acos(a) or -i acos(a), whichever has re >= 0. <= 5 ulp.
 FN vec2 acosh_c64(vec2 a) {
   vec2 c = acos_c64(a);
   return vec2(magnitude_f32(c.y), copysign_f32(c.x, a.y));
 }
-// re = log1p(4x / ((1 - x)^2 + y^2)) / 4, im = atan2(2y, (1 - x)(1 + x) - y^2) / 2 for x >= 0. <= 4 ulp.
+// re = log1p(4x / ((1 - x)^2 + y^2)) / 4, im = atan2(2y, (1 - x)(1 + x) - y^2) / 2 for x >= 0. <= 5 ulp.
 FN vec2 atanh_near_c64(float x, float y) {
   F dl;
   F d = two_sum_f32(1.0f, -x, dl);
@@ -564,8 +587,8 @@ FN vec2 atanh_c64(vec2 a) {
   vec2 n = atanh_near_c64(near ? x : 0.5f, near ? y : 0.5f);
   // Far out: Re(1/a) and pi/2.
   bool finite = is_finite_c64(a);
-  F h = hypot_f32(finite ? x : 1.0f, finite ? y : 1.0f);
-  F inverse = finite ? (x / h) / h : 0.0f;
+  vec2 d = divide_c64(vec2(1.0f, 0.0f), vec2(finite ? x : 1.0f, finite ? y : 1.0f));
+  F inverse = finite ? d.x : 0.0f;
   bool inf = has_inf_c64(a);
   F far_re = inf || finite ? inverse : (a.x == 0.0f ? 0.0f : nan_f32());
   F far_im = is_nan_f32(a.y) ? nan_f32() : 1.57079637f;

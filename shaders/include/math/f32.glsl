@@ -102,7 +102,7 @@ FN F frexp_f32(float x, OUT(int) k) {
   k = (small ? 1 - s : int(b >> 23)) - 127;
   return uintBitsToFloat(0x3f800000u | ((b << uint(s)) & 0x007fffffu));
 }
-// (hi + lo) * 2^k rounded once, denormal results and overflow to infinity included; |hi| >= |lo|, hi normal or 0.
+// (hi + lo) * 2^k rounded once, denormal results and overflow to infinity included; |hi| >= |lo|. A denormal sum is multiplied plainly.
 FN F scale_f32(float hi, float lo, int k) {
   F r = hi + lo;
   F rest = (hi - r) + lo;
@@ -118,8 +118,9 @@ FN F scale_f32(float hi, float lo, int k) {
   uint q = t >> uint(shift);
   uint d = (t + ((1u << uint(shift - 1)) - 1u) + (q & 1u)) >> uint(shift);
   uint n = e > 254 ? 0x7f800000u : uint(e << 23) | (m & 0x007fffffu);
-  uint v = m < 0x00800000u ? 0u : (e > 0 ? n : d);
-  return uintBitsToFloat(sign | (m > 0x7f7fffffu ? m : v));
+  uint v = e > 0 ? n : d;
+  F plain = r * pow2_f32(k > 127 ? 127 : (k < -126 ? -126 : k));
+  return m < 0x00800000u ? plain : uintBitsToFloat(sign | (m > 0x7f7fffffu ? m : v));
 }
 
 FN F abs_f32(float a) {

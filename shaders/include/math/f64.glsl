@@ -119,7 +119,7 @@ FN D frexp_f64(double x, OUT(int) k) {
   k = int((w.y >> 20) & 0x7ffu) - (small ? 1077 : 1023);
   return from_words_f64(0x3ff00000u | (w.y & 0x000fffffu), w.x);
 }
-// (hi + lo) * 2^k rounded once, denormal results and overflow to infinity included; |hi| >= |lo|, hi normal or 0. Denormals: adding
+// (hi + lo) * 2^k rounded once, denormal results and overflow to infinity included; |hi| >= |lo|, a denormal sum is multiplied plainly. Denormals: adding
 // hi + lo to c, whose unit is theirs, leaves their bits below c's exponent.
 FN D scale_f64(double hi, double lo, int k) {
   D r = hi + lo;
@@ -136,8 +136,9 @@ FN D scale_f64(double hi, double lo, int k) {
   D normal = from_words_f64(sign | uint(e << 20) | (m & 0x000fffffu), w.x);
   D inf = from_words_f64(sign | 0x7ff00000u, 0u);
   D zero = from_words_f64(sign, 0u);
+  D plain = r * pow2_f64(k > 1023 ? 1023 : (k < -1022 ? -1022 : k));
   D v2 = e > 2046 ? inf : (e > 0 ? normal : (e < -60 ? zero : denormal));
-  return m < 0x00100000u ? zero : (m > 0x7fefffffu ? r : v2);
+  return m < 0x00100000u ? plain : (m > 0x7fefffffu ? r : v2);
 }
 
 FN D abs_f64(double a) {

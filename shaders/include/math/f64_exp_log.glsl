@@ -2,7 +2,7 @@
 // about 2^-58 or better, rounded once by scale_f64 or by the last addition: at most 1 ulp (2 stated) (docs/accuracy.md has what was
 // measured). Polynomials are Chebyshev fits of the series' remainders.
 
-// k = round((xh + xl) / ln 2); result + rl = xh + xl - k ln 2, |result| <= 0.35. |xh| <= 800.
+// k = round((xh + xl) / ln 2); result + rl = xh + xl - k ln 2, |result| <= 0.35. |xh| <= 1600.
 FN D reduce_ln2_f64(double xh, double xl, OUT(int) k, OUT(double) rl) {
   D n = floor(xh * 1.4426950408889634lf + 0.5lf);
   k = int(n);
@@ -26,9 +26,9 @@ FN D expm1_reduced_f64(double r, double rl, OUT(double) lo) {
   D h = fast_two_sum_f64(r, 0.5lf * q, d);
   return fast_two_sum_f64(h, d + t, lo);
 }
-// e^(xh + xl) = (result + lo) * 2^k, about 2^-57; the argument is held within +-800.
+// e^(xh + xl) = (result + lo) * 2^k, about 2^-57; the argument is held within +-1600.
 FN D exp_parts_f64(double xh, double xl, OUT(int) k, OUT(double) lo) {
-  D c = xh > 800.0lf ? 800.0lf : (xh < -800.0lf ? -800.0lf : xh);
+  D c = xh > 1600.0lf ? 1600.0lf : (xh < -1600.0lf ? -1600.0lf : xh);
   D rl;
   D r = reduce_ln2_f64(c, xl, k, rl);
   D p = rl + r * r * (0.5lf + r * exp_tail_f64(r));
@@ -44,7 +44,7 @@ FN D exponential_f64(double x) {
   D r = scale_f64(hi, lo, k);
   return is_nan_f64(x) ? nan_f64() : r;
 }
-// For x in [-50, 800]: e^x = 2^k a, a = ah + al, and e^x - 1 = 2^k (result + lo), both about 2^-58 relative.
+// For x in [-50, 1600]: e^x = 2^k a, a = ah + al, and e^x - 1 = 2^k (result + lo), both about 2^-58 relative.
 FN D expm1_parts_f64(double x, OUT(int) k, OUT(double) ah, OUT(double) al, OUT(double) lo) {
   D rl;
   D r = reduce_ln2_f64(x, 0.0lf, k, rl);
