@@ -60,7 +60,8 @@ ValueWriter::ValueWriter(KernelBuilder& kernel, const FusionBody& body, BufferMa
 void ValueWriter::Bind(int variable, std::string glsl_name) { bound_[variable] = std::move(glsl_name); }
 
 void ValueWriter::Override(const Instruction& instruction, MultiIndex at, std::string glsl_value, int leaf) {
-  overrides_[{&instruction, leaf}].push_back({std::move(at), std::move(glsl_value)});
+  const Shape& shape = *FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf));
+  overrides_[{&instruction, leaf}].push_back({space_.Linearize(at, shape.dimensions()), std::move(glsl_value)});
 }
 
 const std::string* ValueWriter::Find(const std::string& key) const {
@@ -165,8 +166,9 @@ const std::string* ValueWriter::FindOverride(const Instruction& instruction, con
   const int leaf = element ? static_cast<int>(instruction.attributes<GetTupleElementAttributes>().index) : 0;
   const auto it = overrides_.find({element ? instruction.operand(0) : &instruction, leaf});
   if (it == overrides_.end()) return nullptr;
+  const IndexExpression linear = space_.Linearize(index, instruction.shape().dimensions());
   for (const OverriddenValue& known : it->second) {
-    if (known.at == index) return &known.value;
+    if (known.at == linear) return &known.value;
   }
   VXLA_CHECK(false, instruction.name() + " is read at an index that its value is not known at");
   return nullptr;
@@ -235,9 +237,15 @@ std::string ValueWriter::IotaValue(const Instruction& instruction, const MultiIn
 std::string ValueWriter::LoadOperand(const Instruction& operand, const Shape& shape, const MultiIndex& index) {
   const ElementType type = shape.element_type();
   const int k = kernel_.AddBuffer(type, Access::kRead, buffers_.SliceOf(operand, 0));
-  const IndexExpression linear = space_.Linearize(index, shape.dimensions());
+  return Load(k, space_.Linearize(index, shape.dimensions()));
+}
+
+std::string ValueWriter::Load(int k, const IndexExpression& linear) {
   if (const auto group = FindGroup(k, linear)) return LoadFromGroup(k, *group);
-  return Local(CarrierType(type), kernel_.Load(k, Index(linear)));
+  const std::string key = fmt::format("e{}:{}", k, KeyOf(linear));
+  if (const std::string* known = Find(key)) return *known;
+  const std::string value = Local(CarrierType(kernel_.buffer_type(k)), kernel_.Load(k, Index(linear)));
+  return scopes_.back()[key] = value;
 }
 
 void ValueWriter::Vectorize(int variable, int width) {
@@ -366,7 +374,7 @@ std::string ValueWriter::ConcatenateValue(const Instruction& instruction, const 
   int64_t begin = 0;
   for (const Instruction* operand : instruction.operands()) {
     const int64_t end = begin + operand->shape().dimension(static_cast<int>(d));
-    if (begin <= high && low < end) parts.push_back({operand, begin, end});
+    if (begin < end && begin <= high && low < end) parts.push_back({operand, begin, end});
     begin = end;
   }
   VXLA_CHECK(!parts.empty(), "a concatenate without elements");

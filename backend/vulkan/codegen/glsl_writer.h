@@ -56,6 +56,8 @@ class ValueWriter {
   // `variable` counts groups of `width` (4 or 8) neighbours, and values will be asked for at width * variable + 0, 1 ...: loads
   // of 32-bit types that lie side by side then become one load of the group. 8 needs 64-bit integers.
   void Vectorize(int variable, int width);
+  // The carrier value of the element of tensor k at a linear index. Memoised.
+  std::string Load(int k, const IndexExpression& linear);
   // Stores values at linear indices first + 0, 1 ...: as groups where Vectorize() allows, else one by one.
   void StoreGroup(int k, const IndexExpression& first, std::span<const std::string> values);
 
@@ -66,6 +68,8 @@ class ValueWriter {
   // The row-major linear index of `index` in `shape`.
   std::string LinearIndex(const MultiIndex& index, const Shape& shape);
 
+  KernelBuilder& kernel() { return kernel_; }
+  IndexSpace& space() { return space_; }
   // A statement of the caller's own; locals of the writer may be used in it.
   void Line(const std::string& statement);
   // A block that the following values live in: OpenBlock("if (x < P(0))") ... CloseBlock(). Locals of a block end with it.
@@ -78,7 +82,7 @@ class ValueWriter {
   // Locals that hold what was computed before, by a text key; a block's locals end with it.
   using Scope = std::unordered_map<std::string, std::string>;
   struct OverriddenValue {
-    MultiIndex at;
+    IndexExpression at;  // linear
     std::string value;
   };
   std::string Compute(const Instruction& instruction, const MultiIndex& index);

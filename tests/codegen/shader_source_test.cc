@@ -1,0 +1,108 @@
+#include "backend/vulkan/shader/shader_source.h"
+
+#include <chrono>
+
+#include "tests/codegen/codegen_test_support.h"
+
+namespace vxla::vulkan {
+namespace {
+
+KernelKey LoopKey(const std::string& body) {
+  KernelKey key;
+  key.algorithm = "elementwise/fused_loop.comp";
+  key.generated = "TENSOR(0, f32)\nvoid element(uint i) {\n" + body + "\n}\n";
+  key.constants = {64, 1, 1, 1};
+  key.buffer_count = 1;
+  key.param_count = 1;
+  return key;
+}
+
+std::string Assemble(const KernelKey& key, const DeviceFacts& facts = FullFacts(),
+                     BindingMode bindings = BindingMode::kAddresses) {
+  auto text = AssembleShader(key, facts, bindings);
+  EXPECT_TRUE(text.ok()) << text.status().message();
+  return text.ok() ? *text : "";
+}
+
+TEST(ShaderSourceTest, TakesOnlyTheFunctionsThatAreUsed) {
+  const std::string text = Assemble(LoopKey("STORE(0, f32, i, tanh_f32(LOAD(0, f32, i)));"));
+  EXPECT_EQ(Count(text, "FN F tanh_f32("), 1);
+  EXPECT_EQ(Count(text, "FN F expm1_parts_f32("), 1) << "what tanh needs comes along";
+  EXPECT_EQ(Count(text, "sine_f32("), 0);
+  EXPECT_EQ(Count(text, "_i64("), 0);
+  EXPECT_LT(text.find("FN F magnitude_f32("), text.find("FN F tanh_f32("));
+}
+
+TEST(ShaderSourceTest, NamesInCommentsPullNothingIn) {
+  const std::string text = Assemble(LoopKey("STORE(0, f32, i, 1.0f);  // unlike sine_f32"));
+  EXPECT_EQ(Count(text, "FN F sine_f32("), 0);
+}
+
+TEST(ShaderSourceTest, AsksOnlyForTheExtensionsInUse) {
+  const std::string text = Assemble(LoopKey("STORE(0, f32, i, 1.0f);"));
+  EXPECT_EQ(Count(text, "16bit_storage"), 0);
+  EXPECT_EQ(Count(text, "types_int64"), 0);
+  EXPECT_EQ(Count(text, "subgroup"), 0);
+  EXPECT_EQ(Count(text, "4461, 32"), 1);
+  EXPECT_EQ(Count(text, "4461, 64"), 0) << "no double is in use";
+  KernelKey key = LoopKey("STORE(0, u8, i, 1u); double x = 1.0lf; int64_t y = int64_t(subgroupAdd(1));");
+  key.generated.insert(0, "TENSOR(0, u8)\n");
+  const std::string wide = Assemble(key);
+  EXPECT_EQ(Count(wide, "#extension GL_EXT_shader_8bit_storage"), 1);
+  EXPECT_EQ(Count(wide, "#extension GL_EXT_shader_explicit_arithmetic_types_int64"), 1);
+  EXPECT_EQ(Count(wide, "#extension GL_KHR_shader_subgroup_arithmetic"), 1);
+  EXPECT_EQ(Count(wide, "4461, 64"), 1);
+}
+
+TEST(ShaderSourceTest, ExecutionModesFollowTheDevice) {
+  DeviceFacts facts = FullFacts();
+  facts.signed_zero_inf_nan_preserve_32 = facts.rounding_rte_32 = false;
+  const std::string text = Assemble(LoopKey("STORE(0, f32, i, 1.0f);"), facts);
+  EXPECT_EQ(Count(text, "spirv_execution_mode"), 0);
+  EXPECT_EQ(Count(text, "GL_EXT_spirv_intrinsics"), 0);
+}
+
+TEST(ShaderSourceTest, DescriptorsNeedNoAddresses) {
+  const KernelKey key = LoopKey("STORE(0, f32, i, 1.0f);");
+  const std::string text = Assemble(key, FullFacts(), BindingMode::kDescriptors);
+  EXPECT_EQ(Count(text, "#define ADDRESSES"), 0);
+  EXPECT_EQ(Count(text, "push_constant"), 0);
+  EXPECT_EQ(Count(text, "set = 0, binding = 0"), 1);
+  EXPECT_TRUE(CompileGlsl(text, "descriptors", {}).ok());
+}
+
+TEST(ShaderSourceTest, CompilesWithVectorViewsInBothModes) {
+  KernelKey key = LoopKey("STORE(0, f32x4, i, LOAD(0, f32x4, i) * 2.0f);");
+  key.generated.insert(0, "TENSOR(0, f32x4)\n");
+  for (BindingMode bindings : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
+    const auto words = CompileGlsl(Assemble(key, FullFacts(), bindings), "views", {});
+    EXPECT_TRUE(words.ok()) << words.status().message();
+  }
+}
+
+TEST(ShaderSourceTest, AnUnknownAlgorithmIsAnError) {
+  KernelKey key;
+  key.algorithm = "elementwise/no_such.comp";
+  const auto text = AssembleShader(key, FullFacts(), BindingMode::kAddresses);
+  ASSERT_FALSE(text.ok());
+  EXPECT_EQ(text.status().message(), "no shader file elementwise/no_such.comp");
+}
+
+TEST(ShaderSourceTest, EmbeddedFilesKeepEveryByte) {
+  const std::string_view text = FindShader("include/access.glsl");
+  EXPECT_NE(text.find("tensor_##k##_##tag;\n"), text.npos);
+  EXPECT_NE(text.find("v[]; };"), text.npos);
+  EXPECT_TRUE(FindShader("include/none.glsl").empty());
+}
+
+TEST(ShaderSourceTest, AssemblyIsQuickOnceIndexed) {
+  const KernelKey key = LoopKey("STORE(0, f32, i, power_f32(LOAD(0, f32, i), tanh_f32(LOAD(0, f32, i))));");
+  Assemble(key);
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20; ++i) Assemble(key);
+  const std::chrono::duration<double, std::milli> each = (std::chrono::steady_clock::now() - start) / 20;
+  EXPECT_LT(each.count(), 10.0);  // some 0.1 ms; wide, as test machines are busy and sanitizers slow
+}
+
+}  // namespace
+}  // namespace vxla::vulkan
