@@ -1,0 +1,359 @@
+// A device without a GPU for tests of the scheduler: kernels are host functions, a worker thread plays the queue. It is
+// strict where drivers are lenient: fresh memory holds garbage, writes beyond a buffer are found, and what no barrier separates runs in
+// reverse order.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "backend/device.h"
+#include "core/module.h"
+#include "tests/support/fake_math.h"
+
+namespace vxla::testing {
+
+using HostKernel = std::function<void(std::span<std::byte* const> buffers, std::span<const uint32_t> params)>;
+
+// The functions behind kernel keys; shared by the lowering that makes them and the device that runs them.
+struct KernelRegistry {
+  std::mutex mutex;
+  std::map<std::string, HostKernel> kernels;  // by KernelKey::generated
+};
+
+// One dispatch for each instruction that FakeEvaluate knows, two through scratch for `reverse`.
+class FakeLowering : public Lowering {
+ public:
+  explicit FakeLowering(std::shared_ptr<KernelRegistry> registry) : registry_(std::move(registry)) {}
+
+  Status CanLower(const Instruction& instruction) const override {
+    if (instruction.shape().IsTuple() && instruction.opcode() != Opcode::kFusion) return Unsupported("a tuple");
+    for (const Shape* leaf : FlattenTuple(instruction.shape())) {
+      if (leaf->element_type() != ElementType::kF32) {
+        return Unsupported("no {} on this device", ElementTypeName(leaf->element_type()));
+      }
+    }
+    if (KindOf(instruction.opcode()) == OpcodeKind::kPending) {
+      return Unsupported("no kernel for {} yet", OpcodeText(instruction.opcode()));
+    }
+    return OkStatus();
+  }
+
+  Result<std::vector<Step>> Lower(const Instruction& instruction, BufferMap& buffers) const override {
+    std::vector<Binding> inputs, outputs;
+    for (const Instruction* operand : instruction.operands()) {
+      inputs.push_back({buffers.SliceOf(*operand, 0), Access::kRead});
+    }
+    const int leaves = static_cast<int>(FlattenTuple(instruction.shape()).size());
+    for (int leaf = 0; leaf < leaves; ++leaf) outputs.push_back({buffers.SliceOf(instruction, leaf), Access::kWrite});
+    if (!HasReverse(instruction)) return std::vector<Step>{MakeStep(instruction, inputs, outputs)};
+    // Through scratch: the first step computes, the second one copies.
+    const BufferSlice scratch = buffers.Scratch(outputs[0].slice.size_bytes);
+    const int64_t size = outputs[0].slice.size_bytes;
+    Step copy;
+    copy.name = instruction.name() + " copy";
+    copy.kernel = {"fake/copy.comp", "copy", {64, 1, 1}, 2, 1};
+    copy.bindings = {{scratch, Access::kRead}, outputs[0]};
+    copy.params = {static_cast<uint32_t>(size)};
+    Register("copy", [](std::span<std::byte* const> memory, std::span<const uint32_t> params) {
+      std::memcpy(memory[1], memory[0], params[0]);
+    });
+    return std::vector<Step>{MakeStep(instruction, inputs, {{scratch, Access::kWrite}}), copy};
+  }
+
+ private:
+  static bool HasReverse(const Instruction& instruction) {
+    if (instruction.opcode() == Opcode::kReverse) return true;
+    for (const Computation* called : instruction.called()) {
+      for (const auto& inner : called->instructions()) {
+        if (inner->opcode() == Opcode::kReverse) return true;
+      }
+    }
+    return false;
+  }
+
+  void Register(const std::string& name, HostKernel kernel) const {
+    std::lock_guard lock(registry_->mutex);
+    registry_->kernels[name] = std::move(kernel);
+  }
+
+  Step MakeStep(const Instruction& instruction, std::vector<Binding> inputs, const std::vector<Binding>& outputs) const {
+    const size_t input_count = inputs.size();
+    Step step;
+    step.name = instruction.name();
+    step.bindings = std::move(inputs);
+    step.bindings.insert(step.bindings.end(), outputs.begin(), outputs.end());
+    const auto count = static_cast<uint32_t>(FlattenTuple(instruction.shape())[0]->ElementCount());
+    step.params = {count};
+    step.groups = {(count + 63) / 64, 1, 1};
+    step.flop = count;
+    // The kernel outlives the module that it was made for: it keeps one of its own.
+    std::shared_ptr<Module> module = instruction.parent()->module()->Clone();
+    const Instruction* copy = nullptr;
+    for (const auto& candidate : module->entry()->instructions()) {
+      if (candidate->name() == instruction.name()) copy = candidate.get();
+    }
+    step.kernel = {"fake/evaluate.comp", Describe(instruction), {64, 1, 1}, static_cast<uint32_t>(step.bindings.size()), 1};
+    Register(step.kernel.generated, [module, copy, input_count](std::span<std::byte* const> memory, auto) {
+      RunOnMemory(*copy, memory.first(input_count), memory.subspan(input_count));
+    });
+    return step;
+  }
+
+  std::shared_ptr<KernelRegistry> registry_;
+};
+
+class FakeKernel : public Kernel {
+ public:
+  FakeKernel(HostKernel run, uint32_t buffers, uint32_t params)
+      : run(std::move(run)), buffer_count(buffers), param_count(params) {}
+  HostKernel run;
+  uint32_t buffer_count, param_count;
+};
+
+class FakeBuffer : public Buffer {
+ public:
+  FakeBuffer(int64_t size, bool visible, std::shared_ptr<std::atomic<int64_t>> used)
+      : bytes_(size + kGuard, std::byte{0xFB}), size_(size), visible_(visible), used_(std::move(used)) {}
+  ~FakeBuffer() override {
+    VXLA_CHECK(GuardIntact(), "a kernel wrote beyond its buffer");
+    *used_ -= size_;
+  }
+  int64_t size_bytes() const override { return size_; }
+  uint64_t device_address() const override { return reinterpret_cast<uint64_t>(bytes_.data()); }
+  std::byte* mapped() override { return visible_ ? bytes_.data() : nullptr; }
+  std::byte* memory() { return bytes_.data(); }
+  bool GuardIntact() const {
+    return std::all_of(bytes_.begin() + size_, bytes_.end(), [](std::byte b) { return b == std::byte{0xFB}; });
+  }
+
+ private:
+  static constexpr int64_t kGuard = 64;
+  std::vector<std::byte> bytes_;
+  int64_t size_;
+  bool visible_;
+  std::shared_ptr<std::atomic<int64_t>> used_;
+};
+
+class FakeCommandBuffer : public CommandBuffer {
+ public:
+  FakeCommandBuffer(BindingMode mode, int timestamps) : mode_(mode), timestamps_(timestamps) {}
+
+  Status Begin() override {
+    VXLA_CHECK(!in_flight, "recorded while in flight");
+    groups_.assign(1, {});
+    return OkStatus();
+  }
+  Status Dispatch(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
+                  const std::array<uint32_t, 3>&) override {
+    const auto& fake = static_cast<const FakeKernel&>(kernel);
+    std::vector<std::byte*> bound;
+    for (const BufferRange& range : buffers) bound.push_back(Memory(range));
+    VXLA_CHECK(mode_ == BindingMode::kAddresses || bound.size() == fake.buffer_count, "descriptors of a dispatch");
+    std::byte* block = Memory(arguments);
+    groups_.back().push_back([&fake, bound, block, addresses = mode_ == BindingMode::kAddresses] {
+      std::vector<std::byte*> memory = bound;
+      if (addresses) {
+        memory.resize(fake.buffer_count);
+        std::memcpy(memory.data(), block, 8 * memory.size());
+      }
+      std::vector<uint32_t> params(fake.param_count);
+      std::memcpy(params.data(), block + 8 * fake.buffer_count, 4 * params.size());
+      fake.run(memory, params);
+    });
+    return OkStatus();
+  }
+  void Barrier() override { groups_.emplace_back(); }
+  void Copy(BufferRange source, BufferRange target) override {
+    VXLA_CHECK(source.size_bytes == target.size_bytes && source.size_bytes > 0, "sizes of a copy");
+    groups_.back().push_back([from = Memory(source), to = Memory(target), size = source.size_bytes] {
+      std::memmove(to, from, size);
+    });
+  }
+  void Fill(BufferRange, uint32_t) override {}
+  void WriteTimestamp(int index) override {
+    VXLA_CHECK(index < timestamps_, "timestamp index");
+    written_ = std::max(written_, index + 1);
+  }
+  void BeginLabel(const std::string&) override {}
+  void EndLabel() override {}
+  Status End() override { return OkStatus(); }
+  Result<std::vector<double>> Timestamps() override {
+    std::vector<double> times;
+    for (int i = 0; i < written_; ++i) times.push_back(1e6 * i);  // a millisecond a step
+    return times;
+  }
+
+  void Run() {
+    for (const auto& group : groups_) {
+      for (auto command = group.rbegin(); command != group.rend(); ++command) (*command)();
+    }
+  }
+  std::atomic<bool> in_flight = false;
+
+ private:
+  static std::byte* Memory(const BufferRange& range) {
+    auto* buffer = static_cast<FakeBuffer*>(range.buffer);
+    VXLA_CHECK(range.offset_bytes >= 0 && range.offset_bytes + range.size_bytes <= buffer->size_bytes(), "range of a buffer");
+    return buffer->memory() + range.offset_bytes;
+  }
+
+  BindingMode mode_;
+  int timestamps_ = 0, written_ = 0;
+  std::vector<std::vector<std::function<void()>>> groups_;
+};
+
+struct FakeDeviceOptions {
+  BindingMode mode = BindingMode::kAddresses;
+  bool host_visible = true;
+  int64_t memory_bytes = int64_t{1} << 30;
+  std::chrono::microseconds delay{0};  // before each submission runs
+};
+
+inline DeviceFacts FakeFacts(const FakeDeviceOptions& options) {
+  DeviceFacts facts;
+  facts.name = "fake";
+  facts.buffer_addresses = facts.timeline_semaphores = true;
+  facts.memory_bytes = static_cast<uint64_t>(options.memory_bytes);
+  facts.max_allocation_bytes = static_cast<uint64_t>(options.memory_bytes);
+  facts.max_storage_buffers = 32;
+  facts.storage_offset_alignment = 64;
+  facts.host_visible_device_memory = options.host_visible;
+  facts.timestamp_period_ns = 1;
+  return facts;
+}
+
+class FakeDevice : public Device {
+ public:
+  explicit FakeDevice(const FakeDeviceOptions& options = {})
+      : options_(options), facts_(FakeFacts(options)), registry_(std::make_shared<KernelRegistry>()), lowering_(registry_) {
+    worker_ = std::thread([this] { Work(); });
+  }
+  ~FakeDevice() override {
+    {
+      std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    changed_.notify_all();
+    worker_.join();
+  }
+
+  const DeviceFacts& facts() const override { return facts_; }
+  BindingMode binding_mode() const override { return options_.mode; }
+  const Lowering& lowering() const override { return lowering_; }
+
+  Result<std::shared_ptr<Buffer>> Allocate(int64_t size_bytes, MemoryKind kind) override {
+    std::lock_guard lock(mutex_);
+    if (*used_ + size_bytes > options_.memory_bytes) {
+      return ResourceExhausted("{} bytes asked for, {} of {} in use", size_bytes, used_->load(), options_.memory_bytes);
+    }
+    *used_ += size_bytes;
+    ++allocations_;
+    cumulative_ += size_bytes;
+    const bool visible = kind != MemoryKind::kDevice || options_.host_visible;
+    return std::shared_ptr<Buffer>(std::make_shared<FakeBuffer>(size_bytes, visible, used_));
+  }
+  MemoryStatistics memory_statistics() const override {
+    std::lock_guard lock(mutex_);
+    MemoryStatistics statistics;
+    statistics.used_bytes = *used_;
+    statistics.allocation_count = allocations_;
+    statistics.cumulative_allocated_bytes = cumulative_;
+    return statistics;
+  }
+
+  Result<std::vector<std::shared_ptr<Kernel>>> GetKernels(std::span<const KernelKey* const> keys, int* compiled) override {
+    std::lock_guard lock(registry_->mutex);
+    std::vector<std::shared_ptr<Kernel>> kernels;
+    for (const KernelKey* key : keys) {
+      const auto found = registry_->kernels.find(key->generated);
+      VXLA_CHECK(found != registry_->kernels.end(), "unknown kernel");
+      kernels.push_back(std::make_shared<FakeKernel>(found->second, key->buffer_count, key->param_count));
+    }
+    *compiled = static_cast<int>(keys.size());
+    return kernels;
+  }
+  Result<std::string> KernelSource(const KernelKey& key) const override { return key.generated; }
+
+  Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int timestamp_count) override {
+    return std::unique_ptr<CommandBuffer>(std::make_unique<FakeCommandBuffer>(options_.mode, timestamp_count));
+  }
+  Result<uint64_t> Submit(CommandBuffer& commands, uint64_t wait_value) override {
+    std::lock_guard lock(mutex_);
+    auto& fake = static_cast<FakeCommandBuffer&>(commands);
+    VXLA_CHECK(!fake.in_flight.exchange(true), "submitted while in flight");
+    VXLA_CHECK(wait_value <= next_value_, "waits for a value that nothing signals");
+    if (fail_submit) return DeviceFailure("the device is lost");
+    queue_.push_back({&fake, ++next_value_});
+    changed_.notify_all();
+    ++submissions_;
+    return next_value_;
+  }
+  Status Wait(uint64_t value) override {
+    std::unique_lock lock(mutex_);
+    VXLA_CHECK(value <= next_value_, "waits for a value that nothing signals");
+    changed_.wait(lock, [&] { return done_ >= value; });
+    return OkStatus();
+  }
+  bool IsDone(uint64_t value) override {
+    std::lock_guard lock(mutex_);
+    return done_ >= value;
+  }
+
+  Status Upload(std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) override {
+    std::memcpy(static_cast<FakeBuffer&>(target).memory() + offset_bytes, source.data(), source.size());
+    ++staged_copies_;
+    return OkStatus();
+  }
+  Status Download(Buffer& source, int64_t offset_bytes, std::span<std::byte> target) override {
+    std::memcpy(target.data(), static_cast<FakeBuffer&>(source).memory() + offset_bytes, target.size());
+    ++staged_copies_;
+    return OkStatus();
+  }
+  std::vector<std::string> validation_messages() const override { return {}; }
+
+  int submissions() const { return submissions_; }
+  int staged_copies() const { return staged_copies_; }
+  std::atomic<bool> fail_submit = false;
+
+ private:
+  void Work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return stop_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      const auto [commands, value] = queue_.front();
+      queue_.pop_front();
+      lock.unlock();
+      if (options_.delay.count() > 0) std::this_thread::sleep_for(options_.delay);
+      commands->Run();
+      commands->in_flight = false;
+      lock.lock();
+      done_ = value;
+      changed_.notify_all();
+    }
+  }
+
+  FakeDeviceOptions options_;
+  DeviceFacts facts_;
+  std::shared_ptr<KernelRegistry> registry_;
+  FakeLowering lowering_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::pair<FakeCommandBuffer*, uint64_t>> queue_;
+  uint64_t next_value_ = 0, done_ = 0;
+  std::shared_ptr<std::atomic<int64_t>> used_ = std::make_shared<std::atomic<int64_t>>(0);
+  int64_t allocations_ = 0, cumulative_ = 0;
+  std::atomic<int> submissions_ = 0, staged_copies_ = 0;
+  bool stop_ = false;
+  std::thread worker_;
+};
+
+}  // namespace vxla::testing
