@@ -12,6 +12,6 @@ namespace vxla {
 // kMaxInlinedInstructions: text of a few lines can double itself at each level.
 Result<bool> InlineCalls(Module& module);
 
-inline constexpr int64_t kMaxInlinedInstructions = 2'000'000;
+inline constexpr int64_t kMaxInlinedInstructions = 250'000;
 
 }  // namespace vxla

@@ -1,0 +1,80 @@
+#include "tests/infer/infer_test_support.h"
+
+namespace vxla {
+namespace {
+
+std::vector<Opcode> AllOpcodes() {
+  std::vector<Opcode> opcodes;
+  for (int i = 0; i < OpcodeCount(); ++i) opcodes.push_back(static_cast<Opcode>(i));
+  return opcodes;
+}
+
+TEST(InferShapeTest, ReachesEveryRowAndItsMessagesNameTheOp) {
+  const Shape shapes[] = {Shape(kF32, {2, 3}), Shape(kS32),      Shape(kPred, {0}), Shape(kC64, {3}),
+                          Shape::Token(),      Shape::Tuple({}), Shape::Tuple({Shape(kF32, {5}), Shape::Token()})};
+  for (Opcode opcode : AllOpcodes()) {
+    const int fixed = FactsOf(opcode).operand_count;
+    for (int count = fixed < 0 ? 0 : fixed; count <= (fixed < 0 ? 5 : fixed); ++count) {
+      for (const Shape& operand : shapes) {
+        for (const Shape& stated : shapes) {
+          const OneOp op(opcode, std::vector<Shape>(count, operand), NoAttributes{}, stated);
+          const Result<Shape> result = op.Infer();
+          if (result.ok()) continue;
+          EXPECT_THAT(result.status().message(), ::testing::StartsWith(std::string(OpcodeText(opcode)) + ": "));
+          EXPECT_NE(result.status().code(), StatusCode::kInternal) << OpcodeText(opcode);
+        }
+      }
+    }
+  }
+}
+
+TEST(InferShapeTest, RejectsAnotherNumberOfOperandsThanTheRowSays) {
+  for (Opcode opcode : AllOpcodes()) {
+    const int count = FactsOf(opcode).operand_count;
+    if (count < 0) continue;
+    EXPECT_EQ(Inferred(opcode, std::vector<Shape>(count + 1, Shape(kF32))),
+              fmt::format("{}: {} operands, {} needed", OpcodeText(opcode), count + 1, count));
+  }
+}
+
+TEST(InferShapeTest, RejectsSizesThatDoNotFit) {
+  const int64_t huge = int64_t{1} << 40;
+  EXPECT_EQ(Inferred(Opcode::kNegate, {Shape(kF32, {huge, huge})}),
+            "negate: the element count of [1099511627776,1099511627776] exceeds the limit of 2^63-1");
+  EXPECT_EQ(Inferred(Opcode::kNegate, {Shape(kF32, {0, huge, huge})}),
+            "negate: the element count of [1,1099511627776,1099511627776] exceeds the limit of 2^63-1");
+  EXPECT_EQ(Inferred(Opcode::kNegate, {Shape(kF64, {int64_t{1} << 61})}),
+            "negate: the size of f64[2305843009213693952] in bytes exceeds the limit of 2^63-1");
+  EXPECT_EQ(Inferred(Opcode::kNegate, {Shape(kF32, {-3})}), "negate: dimension -3 of [-3] is negative");
+}
+
+TEST(InferShapeTest, RejectsUnboundedDimensions) {
+  Shape shape(kF32, {kUnboundedSize});
+  shape.set_dynamic_dimension(0, true);
+  const OneOp op(Opcode::kNegate, {shape});
+  EXPECT_EQ(op.Infer().status().code(), StatusCode::kUnsupported);
+  EXPECT_EQ(op.Infer().status().message(), "negate: f32[?] has an unbounded dimension, which cannot be compiled");
+}
+
+TEST(InferShapeTest, BoundedDynamicDimensionsPropagate) {
+  Shape shape(kF32, {5, 7});
+  shape.set_dynamic_dimension(1, true);
+  EXPECT_EQ(Inferred(Opcode::kAdd, {Shape(kF32, {5, 7}), shape}), "f32[5,<=7]");
+  EXPECT_EQ(Inferred(Opcode::kTranspose, {shape}, DimensionsAttributes{{1, 0}}), "f32[<=7,5]");
+  EXPECT_EQ(Inferred(Opcode::kSetDimensionSize, {Shape(kF32, {5}), Shape(kS32)}, DimensionsAttributes{{0}}), "f32[<=5]");
+  EXPECT_EQ(Inferred(Opcode::kGetDimensionSize, {shape}, DimensionsAttributes{{1}}), "s32[]");
+  EXPECT_EQ(Inferred(Opcode::kGetDimensionSize, {shape}, DimensionsAttributes{{2}}),
+            "get-dimension-size: dimension 2 is not a dimension of f32[5,<=7]");
+}
+
+TEST(InferShapeTest, StatedShapesAreNeededWhereTheTextMustStateThem) {
+  int inferable = 0;
+  for (Opcode opcode : AllOpcodes()) inferable += ShapeCanBeInferred(opcode) ? 1 : 0;
+  EXPECT_GE(inferable, 85);
+  for (Opcode opcode : {Opcode::kReshape, Opcode::kConvert, Opcode::kIota, Opcode::kSlice, Opcode::kParameter}) {
+    EXPECT_FALSE(ShapeCanBeInferred(opcode)) << OpcodeText(opcode);
+  }
+}
+
+}  // namespace
+}  // namespace vxla
