@@ -24,7 +24,9 @@ std::string Call(const std::string& function, std::string_view suffix, std::span
 std::string ToNarrowFloat(ElementType from, ElementType to, const std::string& x) {
   if (from == ElementType::kF64) return fmt::format("round_from_f64_{}({})", ElementTypeName(to), x);
   if (IsFloating(from)) return Narrowed(to, x);
-  return Narrowed(to, fmt::format("convert_{}_f32({})", CarrierSuffix(from), x));
+  // Through an f32 rounded to odd, so that the value is rounded to nearest once.
+  const bool inexact = IsInteger(from) && BitWidth(from) > 16;
+  return Narrowed(to, fmt::format("convert_{}_f32{}({})", CarrierSuffix(from), inexact ? "_odd" : "", x));
 }
 
 std::string ToNarrowInteger(ElementType from, ElementType to, const std::string& x) {

@@ -46,6 +46,18 @@ FN F convert_i32_f32(int a) {
   F m = convert_u32_f32(a < 0 ? 0u - uint(a) : uint(a));
   return a < 0 ? -m : m;
 }
+// To odd: cut to 24 bits, the last one set if anything was cut off, so that rounding to a narrower format afterwards rounds once.
+FN F convert_u32_f32_odd(uint a) {
+  int z = findMSB(a) - 23;
+  uint s = uint(z < 0 ? 0 : z);
+  uint cut = a & ((1u << s) - 1u);
+  F r = float(int((a >> s) | (cut != 0u ? 1u : 0u))) * pow2_f32(int(s));
+  return r;
+}
+FN F convert_i32_f32_odd(int a) {
+  F m = convert_u32_f32_odd(a < 0 ? 0u - uint(a) : uint(a));
+  return a < 0 ? -m : m;
+}
 FN uint convert_i32_u32(int a) {
   return uint(a);
 }

@@ -120,6 +120,17 @@ FN F convert_i64_f32(int64_t a) {
   F m = convert_u64_f32(magnitude_i64(a));
   return a < int64_t(0) ? -m : m;
 }
+FN F convert_u64_f32_odd(uint64_t a) {
+  int z = int(count_leading_zeros_u64(a));
+  uint s = uint(z < 40 ? 40 - z : 0);
+  uint64_t cut = a & ((uint64_t(1) << s) - uint64_t(1));
+  F r = float(int(uint(a >> s) | (cut != uint64_t(0) ? 1u : 0u))) * pow2_f32(int(s));
+  return r;
+}
+FN F convert_i64_f32_odd(int64_t a) {
+  F m = convert_u64_f32_odd(magnitude_i64(a));
+  return a < int64_t(0) ? -m : m;
+}
 FN D convert_u32_f64(uint a) {
   D r = double(int(a >> 16)) * 65536.0lf + double(int(a & 0xffffu));
   return r;
