@@ -163,11 +163,13 @@ class Rewriter {
   }
 
   // reduce(transpose(x), dims) is reduce(x, permuted dims), transposed where the kept dimensions change their order. Only
-  // when every reduced operand is the same kind of transpose; the order of the accumulation is free in HLO.
+  // where nothing but reduces reads the transpose: beside an elementwise reader it is better to keep their element spaces
+  // equal, so that they fuse. The order of the accumulation is free in HLO.
   bool ReduceOfTranspose(Instruction* i) {
     const int inputs = i->operand_count() / 2;
     const Instruction* first = i->operand(0);
     if (inputs != 1 || first->opcode() != Opcode::kTranspose) return false;
+    if (!std::ranges::all_of(first->users(), [](const Instruction* user) { return user->opcode() == Opcode::kReduce; })) return false;
     const IntList& permutation = first->dimensions();
     IntList reduced, kept;  // in the untransposed operand's numbering
     for (size_t d = 0; d < permutation.size(); ++d) {

@@ -7,7 +7,8 @@ namespace vxla {
 
 // One sweep over the entry. Afterwards (when repeated until it returns false) there is no copy, opt-barrier or convert to
 // the same type; no reshape of a reshape, no transpose of a transpose, no identity reshape, transpose, broadcast, slice, pad,
-// reverse or one-operand concatenate; no get-tuple-element of a tuple; no reduce of a transpose; no reduce of one operand over
+// reverse or one-operand concatenate; no get-tuple-element of a tuple; no reduce of a transpose that only
+// reduces read; no reduce of one operand over
 // dimensions of size 1 only (it became a map of its computation, which InlineCalls turns into array operations).
 bool SimplifyAlgebra(Module& module);
 

@@ -1,0 +1,266 @@
+// Fusion decides by structure: these programs are written in several ways and must come out as few kernels in each.
+#include "core/passes/fusion.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/passes/fusion_rules.h"
+#include "core/passes/pipeline.h"
+#include "core/passes/verifier.h"
+#include "core/text/hlo_parser.h"
+#include "core/text/hlo_printer.h"
+
+namespace vxla {
+namespace {
+
+constexpr char kReducers[] = R"(
+max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+)";
+
+std::unique_ptr<Module> Optimized(const std::string& text, const TargetInfo& target = {}) {
+  Result<std::unique_ptr<Module>> module = ParseHlo(text);
+  EXPECT_TRUE(module.ok()) << module.status().message();
+  if (!module.ok()) return nullptr;
+  const Status verified = Verify(**module);
+  EXPECT_TRUE(verified.ok()) << verified.message();
+  Result<std::unique_ptr<Module>> optimized = Optimize(**module, target);
+  EXPECT_TRUE(optimized.ok()) << optimized.status().message();
+  if (!optimized.ok()) return nullptr;
+  const Status still_valid = Verify(**optimized);
+  EXPECT_TRUE(still_valid.ok()) << still_valid.message() << "\n" << PrintHlo(**optimized);
+  return std::move(optimized).value();
+}
+
+std::map<FusionKind, int> Kinds(const Module& module) {
+  std::map<FusionKind, int> kinds;
+  for (const auto& i : module.entry()->instructions()) {
+    if (i->opcode() == Opcode::kFusion) ++kinds[i->attributes<FusionAttributes>().kind];
+    const bool known = i->opcode() == Opcode::kFusion || KindOf(i->opcode()) == OpcodeKind::kScheduled || KindOf(i->opcode()) == OpcodeKind::kAlias;
+    EXPECT_TRUE(known) << i->name() << " stayed outside a fusion";
+  }
+  return kinds;
+}
+
+int FusionCount(const std::string& text, const TargetInfo& target = {}) {
+  auto module = Optimized(text, target);
+  if (module == nullptr) return -1;
+  int count = 0;
+  for (const auto& [kind, n] : Kinds(*module)) count += n;
+  return count;
+}
+
+TEST(FusionTest, AChainOfTwentyElementwiseOpsWithBroadcastsIsOneKernel) {
+  std::string text = "ENTRY e { x = f32[7,13] parameter(0)  row = f32[13] parameter(1)  s = f32[] parameter(2)\n"
+                     "v0 = f32[7,13] broadcast(row), dimensions={1}  w = f32[7,13] broadcast(s), dimensions={}\n";
+  for (int k = 1; k <= 20; ++k) {
+    const char* op = k % 4 == 0 ? "multiply" : k % 4 == 1 ? "add" : k % 4 == 2 ? "subtract" : "maximum";
+    text += "v" + std::to_string(k) + " = f32[7,13] " + op + "(v" + std::to_string(k - 1) + ", " + (k % 3 == 0 ? "w" : "x") + ")\n";
+  }
+  auto module = Optimized(text + "ROOT t = f32[7,13] tanh(v20) }");
+  EXPECT_THAT(Kinds(*module), testing::ElementsAre(testing::Pair(FusionKind::kLoop, 1)));
+}
+
+TEST(FusionTest, SoftmaxOverRowsIsOneRowProgram) {
+  auto module = Optimized(std::string(kReducers) + R"(
+ENTRY e {
+  x = f32[32,100] parameter(0)
+  lowest = f32[] constant(-inf)
+  zero = f32[] constant(0)
+  m = f32[32] reduce(x, lowest), dimensions={1}, to_apply=max
+  mb = f32[32,100] broadcast(m), dimensions={0}
+  s = f32[32,100] subtract(x, mb)
+  p = f32[32,100] exponential(s)
+  z = f32[32] reduce(p, zero), dimensions={1}, to_apply=add
+  zb = f32[32,100] broadcast(z), dimensions={0}
+  ROOT y = f32[32,100] divide(p, zb)
+})");
+  EXPECT_THAT(Kinds(*module), testing::ElementsAre(testing::Pair(FusionKind::kInput, 1)));
+}
+
+TEST(FusionTest, SoftmaxWithItsAxesShuffledIsAtMostTwoKernels) {
+  EXPECT_LE(FusionCount(std::string(kReducers) + R"(
+ENTRY e {
+  x = f32[5,100,32] parameter(0)
+  lowest = f32[] constant(-inf)
+  zero = f32[] constant(0)
+  t = f32[32,5,100] transpose(x), dimensions={2,0,1}
+  m = f32[32,5] reduce(t, lowest), dimensions={2}, to_apply=max
+  m1 = f32[32,5,1] reshape(m)
+  m2 = f32[32,5] reshape(m1)
+  mb = f32[32,5,100] broadcast(m2), dimensions={0,1}
+  s = f32[32,5,100] subtract(t, mb)
+  p = f32[32,5,100] exponential(s)
+  z = f32[32,5] reduce(p, zero), dimensions={2}, to_apply=add
+  zb = f32[32,5,100] broadcast(z), dimensions={0,1}
+  y = f32[32,5,100] divide(p, zb)
+  ROOT back = f32[5,100,32] transpose(y), dimensions={1,2,0}
+})"), 2);
+}
+
+TEST(FusionTest, SoftmaxWhoseMaximumReadsATransposeIsAtMostTwoKernels) {
+  EXPECT_LE(FusionCount(std::string(kReducers) + R"(
+ENTRY e {
+  x = f32[100,32] parameter(0)
+  lowest = f32[] constant(-inf)
+  zero = f32[] constant(0)
+  t = f32[32,100] transpose(x), dimensions={1,0}
+  m = f32[32] reduce(t, lowest), dimensions={1}, to_apply=max
+  mb = f32[100,32] broadcast(m), dimensions={1}
+  s = f32[100,32] subtract(x, mb)
+  p = f32[100,32] exponential(s)
+  z = f32[32] reduce(p, zero), dimensions={0}, to_apply=add
+  zb = f32[100,32] broadcast(z), dimensions={1}
+  ROOT y = f32[100,32] divide(p, zb)
+})"), 2);
+}
+
+TEST(FusionTest, SoftmaxByReciprocalIsOneKernel) {
+  EXPECT_EQ(FusionCount(std::string(kReducers) + R"(
+ENTRY e {
+  x = f32[100,32] parameter(0)
+  lowest = f32[] constant(-inf)
+  zero = f32[] constant(0)
+  one = f32[] constant(1)
+  m = f32[32] reduce(x, lowest), dimensions={0}, to_apply=max
+  mb = f32[100,32] broadcast(m), dimensions={1}
+  s = f32[100,32] subtract(x, mb)
+  p = f32[100,32] exponential(s)
+  z = f32[32] reduce(p, zero), dimensions={0}, to_apply=add
+  ones = f32[32] broadcast(one), dimensions={}
+  r = f32[32] divide(ones, z)
+  rb = f32[100,32] broadcast(r), dimensions={1}
+  ROOT y = f32[100,32] multiply(p, rb)
+})"), 1);
+}
+
+constexpr char kLayerNorm[] = R"(
+ENTRY e {
+  x = f32[2,64,48] parameter(0)  g = f32[48] parameter(1)  b = f32[48] parameter(2)
+  zero = f32[] constant(0)  n = f32[] constant(48)  eps = f32[] constant(1e-5)
+  sum = f32[2,64] reduce(x, zero), dimensions={2}, to_apply=add
+  nb = f32[2,64] broadcast(n), dimensions={}
+  mean = f32[2,64] divide(sum, nb)
+  mb = f32[2,64,48] broadcast(mean), dimensions={0,1}
+  c = f32[2,64,48] subtract(x, mb)
+  sq = f32[2,64,48] multiply(c, c)
+  ss = f32[2,64] reduce(sq, zero), dimensions={2}, to_apply=add
+  var = f32[2,64] divide(ss, nb)
+  eb = f32[2,64] broadcast(eps), dimensions={}
+  ve = f32[2,64] add(var, eb)
+  r = f32[2,64] rsqrt(ve)
+  rb = f32[2,64,48] broadcast(r), dimensions={0,1}
+  h = f32[2,64,48] multiply(c, rb)
+  gb = f32[2,64,48] broadcast(g), dimensions={2}
+  hg = f32[2,64,48] multiply(h, gb)
+  bb = f32[2,64,48] broadcast(b), dimensions={2}
+  ROOT y = f32[2,64,48] add(hg, bb)
+})";
+
+TEST(FusionTest, LayerNormIsOneRowProgram) { EXPECT_EQ(FusionCount(std::string(kReducers) + kLayerNorm), 1); }
+
+TEST(FusionTest, AProducerOfALayerNormJoinsIt) {
+  std::string text = kLayerNorm;
+  text.replace(text.find("x = f32[2,64,48] parameter(0)"), 29, "x0 = f32[2,64,48] parameter(0)  x = f32[2,64,48] negate(x0)");
+  EXPECT_EQ(FusionCount(std::string(kReducers) + text), 1);
+}
+
+TEST(FusionTest, DotTakesCheapProducersAndItsEpilogue) {
+  auto module = Optimized(R"(
+ENTRY e {
+  a = bf16[31,64] parameter(0)  b = f32[64,48] parameter(1)  bias = f32[48] parameter(2)
+  zero = f32[] constant(0)
+  a32 = f32[31,64] convert(a)
+  d = f32[31,48] dot(a32, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  bb = f32[31,48] broadcast(bias), dimensions={1}
+  s = f32[31,48] add(d, bb)
+  z = f32[31,48] broadcast(zero), dimensions={}
+  ROOT r = f32[31,48] maximum(s, z)
+})");
+  EXPECT_THAT(Kinds(*module), testing::ElementsAre(testing::Pair(FusionKind::kOutput, 1)));
+}
+
+TEST(FusionTest, TransposedDotBecomesTheDotOfExchangedOperands) {
+  auto module = Optimized(R"(
+ENTRY e {
+  a = f32[3,31,64] parameter(0)  b = f32[3,48,64] parameter(1)  c = f32[3,48,31] parameter(2)
+  d = f32[3,31,48] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}
+  t = f32[3,48,31] transpose(d), dimensions={0,2,1}
+  ROOT r = f32[3,48,31] add(t, c)
+})");
+  EXPECT_THAT(Kinds(*module), testing::ElementsAre(testing::Pair(FusionKind::kOutput, 1)));
+}
+
+TEST(FusionTest, AnExpensiveProducerIsNotRepeatedForEveryRow) {
+  EXPECT_EQ(FusionCount(R"(
+ENTRY e {
+  v = f32[512] parameter(0)  x = f32[512,512] parameter(1)
+  t = f32[512] tanh(v)
+  tb = f32[512,512] broadcast(t), dimensions={1}
+  ROOT y = f32[512,512] add(x, tb)
+})"), 2);
+}
+
+TEST(FusionTest, AValueWithSeveralReadersOfOneShapeIsWrittenByTheKernelThatReadsIt) {
+  auto module = Optimized(R"(
+ENTRY e {
+  x = f32[1000] parameter(0)  y = f32[1000] parameter(1)
+  s = f32[1000] multiply(x, y)
+  a = f32[1000] tanh(s)
+  ROOT t = (f32[1000], f32[1000]) tuple(s, a)
+})");
+  EXPECT_THAT(Kinds(*module), testing::ElementsAre(testing::Pair(FusionKind::kLoop, 1)));
+}
+
+TEST(FusionTest, VariadicReduceUsedAsATupleIsTakenApart) {
+  auto module = Optimized(R"(
+arg { av = f32[] parameter(0) ai = s32[] parameter(1) bv = f32[] parameter(2) bi = s32[] parameter(3)
+  gt = pred[] compare(av, bv), direction=GE
+  v = f32[] select(gt, av, bv)  i = s32[] select(gt, ai, bi)
+  ROOT t = (f32[], s32[]) tuple(v, i) }
+ENTRY e {
+  x = f32[17,29] parameter(0)
+  i = s32[17,29] iota(), iota_dimension=1
+  lowest = f32[] constant(-inf)  zero = s32[] constant(0)
+  ROOT r = (f32[17], s32[17]) reduce(x, i, lowest, zero), dimensions={1}, to_apply=arg
+})");
+  EXPECT_THAT(Kinds(*module), testing::ElementsAre(testing::Pair(FusionKind::kInput, 1)));
+}
+
+TEST(FusionTest, ALongSingleRowIsNotReadBackInOneProgram) {
+  const int count = FusionCount(std::string(kReducers) + R"(
+ENTRY e {
+  x = f32[1000000] parameter(0)  zero = f32[] constant(0)
+  s = f32[] reduce(x, zero), dimensions={0}, to_apply=add
+  b = f32[1000000] broadcast(s), dimensions={}
+  ROOT y = f32[1000000] divide(x, b)
+})");
+  EXPECT_EQ(count, 2);
+}
+
+// 17 instructions, two of which are splat constants that every kernel has for itself.
+TEST(FusionTest, WithoutFusionEachInstructionIsAKernel) {
+  TargetInfo target;
+  target.fusion = false;
+  EXPECT_EQ(FusionCount(std::string(kReducers) + kLayerNorm, target), 15);
+}
+
+TEST(FusionTest, ReshapeOfAResultStaysAnAlias) {
+  auto module = Optimized(R"(
+ENTRY e { x = f32[6,4] parameter(0)  n = f32[6,4] negate(x)  r = f32[24] reshape(n)  ROOT t = (f32[6,4], f32[24]) tuple(n, r) })");
+  int reshapes = 0;
+  for (const auto& i : module->entry()->instructions()) reshapes += i->opcode() == Opcode::kReshape;
+  EXPECT_EQ(reshapes, 1);
+  EXPECT_THAT(Kinds(*module), testing::ElementsAre(testing::Pair(FusionKind::kLoop, 1)));
+}
+
+TEST(RowSpaceTest, ReductionOfOneElementRowsBecomesElementwise) {
+  auto module = Optimized(std::string(kReducers) + R"(
+ENTRY e { x = f32[9,1] parameter(0)  zero = f32[] constant(0)  ROOT s = f32[9] reduce(x, zero), dimensions={1}, to_apply=add })");
+  EXPECT_THAT(Kinds(*module), testing::ElementsAre(testing::Pair(FusionKind::kLoop, 1)));
+}
+
+}  // namespace
+}  // namespace vxla
