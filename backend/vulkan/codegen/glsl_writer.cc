@@ -160,13 +160,11 @@ std::string ValueWriter::LinearIndex(const MultiIndex& index, const Shape& shape
   return Index(space_.Linearize(index, shape.dimensions()));
 }
 
-const std::string* ValueWriter::FindOverride(const Instruction& instruction, const MultiIndex& index) const {
-  if (overrides_.empty()) return nullptr;
-  const bool element = instruction.opcode() == Opcode::kGetTupleElement;
-  const int leaf = element ? static_cast<int>(instruction.attributes<GetTupleElementAttributes>().index) : 0;
-  const auto it = overrides_.find({element ? instruction.operand(0) : &instruction, leaf});
+const std::string* ValueWriter::FindOverride(const Instruction& instruction, int leaf, const MultiIndex& index) const {
+  const auto it = overrides_.find({&instruction, leaf});
   if (it == overrides_.end()) return nullptr;
-  const IndexExpression linear = space_.Linearize(index, instruction.shape().dimensions());
+  const Shape& shape = *FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf));
+  const IndexExpression linear = space_.Linearize(index, shape.dimensions());
   for (const OverriddenValue& known : it->second) {
     if (known.at == linear) return &known.value;
   }
@@ -174,8 +172,18 @@ const std::string* ValueWriter::FindOverride(const Instruction& instruction, con
   return nullptr;
 }
 
+std::string ValueWriter::LeafValue(const Instruction& instruction, int leaf, const MultiIndex& index) {
+  const std::string* value = FindOverride(instruction, leaf, index);
+  VXLA_CHECK(value != nullptr, "a result that the algorithm has not given");
+  return *value;
+}
+
 std::string ValueWriter::Value(const Instruction& instruction, const MultiIndex& index) {
-  if (const std::string* value = FindOverride(instruction, index)) return *value;
+  if (!overrides_.empty()) {
+    const bool element = instruction.opcode() == Opcode::kGetTupleElement;
+    const int leaf = element ? static_cast<int>(instruction.attributes<GetTupleElementAttributes>().index) : 0;
+    if (const std::string* value = FindOverride(element ? *instruction.operand(0) : instruction, leaf, index)) return *value;
+  }
   const std::string key = KeyOf(instruction, index);
   if (const std::string* known = Find(key)) return *known;
   const std::string value = Compute(instruction, index);

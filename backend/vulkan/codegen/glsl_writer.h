@@ -63,6 +63,8 @@ class ValueWriter {
 
   // The carrier value of an instruction of the body at an index: a local's name. Memoised per (instruction, index).
   std::string Value(const Instruction& instruction, const MultiIndex& index);
+  // Result `leaf` of a variadic reduce that is overridden.
+  std::string LeafValue(const Instruction& instruction, int leaf, const MultiIndex& index);
   // An index expression as a GLSL uint: a local's name or "0u". Memoised.
   std::string Index(const IndexExpression& expression);
   // The row-major linear index of `index` in `shape`.
@@ -98,7 +100,7 @@ class ValueWriter {
   };
   std::optional<GroupPlace> FindGroup(int k, const IndexExpression& linear) const;
   std::string LoadFromGroup(int k, const GroupPlace& at);
-  const std::string* FindOverride(const Instruction& instruction, const MultiIndex& index) const;
+  const std::string* FindOverride(const Instruction& instruction, int leaf, const MultiIndex& index) const;
   std::string VariableName(int variable);
   std::string Quotient(int variable, int64_t divisor);
   std::string Digit(const IndexTerm& term);

@@ -17,7 +17,72 @@ LoopTuning TuneGpuLoop(int64_t element_count) {
   return {256, element_count >= int64_t{1} << 20 ? 4u : 1u};
 }
 
+// Loops of one invocation stay well below the device's limit.
+int64_t MostSteps(const DeviceFacts& facts, int passes) {
+  const int64_t limit = facts.quirks.loop_iteration_limit;
+  if (limit == 0) return int64_t{1} << 30;
+  return std::max<int64_t>(limit * 3 / 4 / std::max(passes, 1) - 64, 16);
+}
+
+uint32_t WidthThatDivides(int64_t size, uint32_t most) {
+  while (most > 1 && size % most != 0) most /= 2;
+  return most >= 4 ? most : 1;
+}
+
+int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Rows side by side in memory: an invocation per row, or per group of neighbouring rows.
+RowShape TuneColumns(const DeviceFacts& facts, const RowWork& work) {
+  const bool software = facts.is_software();
+  RowShape shape;
+  const bool large = work.rows * work.row_size >= 4096;
+  const uint32_t most = software ? (large ? 8 : 1) : work.rows >= (1 << 20) ? 4 : 1;
+  shape.width = WidthThatDivides(work.rows, facts.int64 ? most : std::min(most, 4u));
+  shape.along_rows = true;
+  shape.rows_per_group = 64;
+  const int64_t groups = CeilDivide(work.rows, int64_t{shape.width} * shape.rows_per_group);
+  const int64_t wanted = software ? 4 : 512, least_chunk = software ? 256 : 64;
+  if (groups < wanted) shape.splits = std::clamp<int64_t>(work.row_size / least_chunk, 1, CeilDivide(wanted, groups));
+  shape.splits = std::max(shape.splits, CeilDivide(work.row_size, MostSteps(facts, work.passes)));
+  shape.chunk = CeilDivide(work.row_size, shape.splits);
+  shape.splits = CeilDivide(work.row_size, shape.chunk);
+  return shape;
+}
+
 }  // namespace
+
+RowShape TuneRows(const DeviceFacts& facts, const RowWork& work) {
+  if (work.row_size == 0) return {1, 64, 1, false, 1, 1};
+  if (work.rows_contiguous && work.rows > 1) return TuneColumns(facts, work);
+  const bool software = facts.is_software();
+  RowShape shape;
+  // On lavapipe a load costs the same for one element and for eight, and a workgroup of one subgroup needs no barrier.
+  const uint32_t most = !software ? 4 : work.rows * work.row_size >= 4096 ? (facts.int64 ? 8 : 4) : 1;
+  shape.width = WidthThatDivides(work.row_size, most);
+  const int64_t steps = work.row_size / shape.width;
+  const int64_t most_steps = MostSteps(facts, work.passes);
+  if (steps <= (software ? 32 : 16) && work.rows > 1) {
+    shape.rows_per_group = 64;
+    shape.chunk = steps;
+    return shape;
+  }
+  uint32_t limit = std::min({facts.max_workgroup_invocations, facts.max_workgroup_size[0], 256u});
+  while (limit > 1 && int64_t{limit} * work.accumulator_bytes * work.passes > facts.max_shared_bytes) limit /= 2;
+  const bool many = work.rows >= (software ? 16 : 256);
+  shape.lanes = 1;
+  const int64_t wanted = many && software ? std::min<int64_t>(facts.subgroup_size, limit)
+                                          : std::min<int64_t>(limit, CeilDivide(steps, 4));
+  while (int64_t{shape.lanes} * 2 <= wanted) shape.lanes *= 2;
+  while (shape.lanes * 2 <= limit && CeilDivide(steps, shape.lanes) > most_steps) shape.lanes *= 2;
+  // Few long rows are shared out; shares of a whole number of turns of all lanes.
+  const int64_t turn = shape.lanes, turns = CeilDivide(steps, turn), least_turns = software ? 32 : 16;
+  const int64_t wanted_groups = software ? 64 : 1024;
+  if (!many) shape.splits = std::clamp<int64_t>(turns / least_turns, 1, std::max<int64_t>(1, wanted_groups * 8 / work.rows));
+  shape.splits = std::max(shape.splits, CeilDivide(turns, most_steps));
+  shape.chunk = CeilDivide(turns, shape.splits) * turn;
+  shape.splits = CeilDivide(steps, shape.chunk);
+  return shape;
+}
 
 LoopTuning TuneLoop(const DeviceFacts& facts, int64_t element_count) {
   LoopTuning tuning = facts.is_software() ? TuneSoftwareLoop(element_count) : TuneGpuLoop(element_count);

@@ -20,4 +20,21 @@ LoopTuning TuneLoop(const DeviceFacts& facts, int64_t element_count);
 // have to return at once.
 std::array<uint32_t, 3> GroupGrid(const DeviceFacts& facts, int64_t count);
 
+// How a row program (reduce/rows.comp) is spread: `lanes` invocations share a row, a workgroup takes `rows_per_group` units of
+// rows. `width` neighbours are taken at a time: elements of a row, or whole rows (along_rows: a unit is `width` rows). A row is
+// shared by `splits` workgroups, of `chunk` steps of `width` elements each (single elements where along_rows).
+struct RowShape {
+  uint32_t lanes = 1, rows_per_group = 1, width = 1;
+  bool along_rows = false;
+  int64_t splits = 1, chunk = 1;
+};
+struct RowWork {
+  int64_t rows = 1, row_size = 1;
+  bool rows_contiguous = false;
+  int passes = 1;                // loops over the elements
+  int accumulator_bytes = 4;     // of one lane
+  bool lanes_can_shuffle = true;  // accumulators that subgroup shuffles take
+};
+RowShape TuneRows(const DeviceFacts& facts, const RowWork& work);
+
 }  // namespace vxla::vulkan

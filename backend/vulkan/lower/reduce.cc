@@ -1,0 +1,184 @@
+// Reductions and row programs made of them: softmax, layer norm, argmax ...
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "backend/vulkan/codegen/scalar_computation.h"
+#include "backend/vulkan/lower/reducer.h"
+#include "backend/vulkan/lower/row_program.h"
+#include "core/passes/fusion_rules.h"
+
+namespace vxla::vulkan {
+namespace {
+
+bool IsReduceResult(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kReduce ||
+         (instruction.opcode() == Opcode::kGetTupleElement && instruction.operand(0)->opcode() == Opcode::kReduce);
+}
+
+class RowProgramReader {
+ public:
+  RowProgramReader(const FusionBody& body, BufferMap& buffers) : body_(body), buffers_(buffers), rows_(FirstReduce(body)) {}
+
+  RowProgram Read() {
+    program_.body = &body_;
+    program_.buffers = &buffers_;
+    program_.name = StepName(body_);
+    program_.rows = rows_.rows;
+    program_.row_size = rows_.row_size;
+    program_.rows_contiguous = RowsAreContiguous();
+    for (const Instruction* instruction : body_.computed()) {
+      LevelOf(*instruction);
+      if (instruction->opcode() == Opcode::kReduce) AddReduce(*instruction);
+    }
+    for (const Instruction* instruction : body_.computed()) AddRowValue(*instruction);
+    int leaf = 0;
+    for (const Instruction* root : body_.roots()) {
+      const int count = static_cast<int>(FlattenTuple(root->shape()).size());
+      for (int i = 0; i < count; ++i) AddOutput(*root, i, leaf++);
+    }
+    for (const Instruction* instruction : body_.computed()) {
+      if (IsElementwise(instruction->opcode())) program_.flop += instruction->shape().ElementCount();
+      if (instruction->opcode() == Opcode::kReduce) program_.flop += instruction->operand(0)->shape().ElementCount();
+    }
+    return std::move(program_);
+  }
+
+ private:
+  static const Instruction& FirstReduce(const FusionBody& body) {
+    for (const Instruction* instruction : body.computed()) {
+      if (instruction->opcode() == Opcode::kReduce) return *instruction;
+    }
+    VXLA_CHECK(false, "a row program without a reduce");
+    return *body.computed()[0];
+  }
+
+  // Neighbouring elements of memory belong to different rows if the last dimension of more than one element is kept.
+  bool RowsAreContiguous() const {
+    for (size_t d = rows_.element_dimensions.size(); d-- > 0;) {
+      if (rows_.element_dimensions[d] > 1) return !std::ranges::binary_search(rows_.reduced, static_cast<int64_t>(d));
+    }
+    return false;
+  }
+
+  int LevelOf(const Instruction& instruction) {
+    if (auto it = levels_.find(&instruction); it != levels_.end()) return it->second;
+    int level = 0;
+    if (body_.OperandOf(instruction) == nullptr) {
+      for (const Instruction* operand : instruction.operands()) level = std::max(level, LevelOf(*operand));
+      if (instruction.opcode() == Opcode::kReduce) ++level;
+    }
+    return levels_[&instruction] = level;
+  }
+
+  // The index of an array whose values sit one per row or one per element, at a place in a writer's space.
+  MultiIndex IndexAt(ValueWriter& writer, const Shape& shape, const RowPlace& place, bool per_element) const {
+    IndexSpace& space = writer.space();
+    if (!per_element) return space.Delinearize(place.row, shape.dimensions());
+    IntList kept_sizes, reduced_sizes;
+    for (size_t d = 0; d < rows_.element_dimensions.size(); ++d) {
+      (IsReduced(d) ? reduced_sizes : kept_sizes).push_back(rows_.element_dimensions[d]);
+    }
+    const MultiIndex kept = space.Delinearize(place.row, kept_sizes), inner = space.Delinearize(place.element, reduced_sizes);
+    MultiIndex index;
+    size_t next_kept = 0, next_inner = 0;
+    for (size_t d = 0; d < rows_.element_dimensions.size(); ++d) index.push_back(IsReduced(d) ? inner[next_inner++] : kept[next_kept++]);
+    return index;
+  }
+  bool IsReduced(size_t d) const { return std::ranges::binary_search(rows_.reduced, static_cast<int64_t>(d)); }
+
+  void AddReduce(const Instruction& reduce) {
+    const int count = reduce.operand_count() / 2;
+    const Reducer reducer = ReadReducer(*reduce.called(0));
+    RowReduce row;
+    row.pass = LevelOf(reduce);
+    row.types = reducer.types;
+    row.identity = reducer.identity;
+    row.combine = reducer.combine;
+    row.element = [this, &reduce, count](ValueWriter& writer, const RowPlace& place) {
+      std::vector<std::string> values;
+      for (int i = 0; i < count; ++i) {
+        values.push_back(writer.Value(*reduce.operand(i), IndexAt(writer, reduce.operand(i)->shape(), place, true)));
+      }
+      return values;
+    };
+    row.init = [&reduce, count](ValueWriter& writer) {
+      std::vector<std::string> values;
+      for (int i = 0; i < count; ++i) values.push_back(writer.Value(*reduce.operand(count + i), {}));
+      return values;
+    };
+    for (const Shape* leaf : FlattenTuple(reduce.shape())) row.result_types.push_back(leaf->element_type());
+    row.publish = [this, &reduce](ValueWriter& writer, const RowPlace& place, const std::vector<std::string>& results) {
+      const auto leaves = FlattenTuple(reduce.shape());
+      for (size_t i = 0; i < leaves.size(); ++i) {
+        writer.Override(reduce, IndexAt(writer, *leaves[i], place, false), results[i], static_cast<int>(i));
+      }
+    };
+    program_.reduces.push_back(std::move(row));
+  }
+
+  // Values of a row that elements read through this instruction, and scalars: they are computed before the elements.
+  void AddRowValue(const Instruction& user) {
+    if (!IsIndexOnly(user) || user.operand_count() != 1) return;
+    const Instruction& value = *user.operand(0);
+    if (IsReduceResult(value) || IsFree(value) || value.opcode() == Opcode::kConstant || !hoisted_.insert(&value).second) return;
+    const bool scalar = value.shape().rank() == 0;
+    const bool own_row = !scalar && rows_.PlaceOf(user.shape()) == RowSpace::Place::kElement &&
+                         rows_.PlaceOf(value.shape()) != RowSpace::Place::kElement && value.shape().ElementCount() == rows_.rows &&
+                         rows_.ReadsOwnRow(user, RowSpace::Place::kElement, 0, RowSpace::Place::kRow);
+    if (!(scalar || own_row) || rows_.reduced.empty()) return;
+    RowValue row;
+    row.level = LevelOf(value);
+    row.type = value.shape().element_type();
+    auto index = [this, &value, scalar](ValueWriter& writer, const RowPlace& place) {
+      return scalar ? MultiIndex() : IndexAt(writer, value.shape(), place, false);
+    };
+    row.value = [&value, index](ValueWriter& writer, const RowPlace& place) { return writer.Value(value, index(writer, place)); };
+    row.publish = [&value, index, scalar](ValueWriter& writer, const RowPlace& place, const std::string& name) {
+      writer.Override(value, index(writer, place), name);
+    };
+    program_.values.push_back(std::move(row));
+  }
+
+  void AddOutput(const Instruction& root, int root_leaf, int leaf) {
+    const Shape& shape = *FlattenTuple(root.shape()).at(static_cast<size_t>(root_leaf));
+    RowOutput output;
+    output.level = LevelOf(root);
+    output.type = shape.element_type();
+    output.slice = buffers_.SliceOf(body_.instruction(), leaf);
+    const bool reduce = IsReduceResult(root);
+    output.per_element = !reduce && rows_.PlaceOf(shape) == RowSpace::Place::kElement;
+    output.value = [this, &root, root_leaf, per_element = output.per_element, &shape](ValueWriter& writer, const RowPlace& place) {
+      const MultiIndex index = IndexAt(writer, shape, place, per_element);
+      return root.shape().IsTuple() ? writer.LeafValue(root, root_leaf, index) : writer.Value(root, index);
+    };
+    output.linear = [this, &shape](ValueWriter& writer, const RowPlace& place) {
+      return writer.space().Linearize(IndexAt(writer, shape, place, true), shape.dimensions());
+    };
+    program_.outputs.push_back(std::move(output));
+  }
+
+  const FusionBody& body_;
+  BufferMap& buffers_;
+  RowSpace rows_;
+  RowProgram program_;
+  std::unordered_map<const Instruction*, int> levels_;
+  std::unordered_set<const Instruction*> hoisted_;
+};
+
+}  // namespace
+
+Status CanLowerReduce(const LowerContext& context, const FusionBody& body) {
+  for (const Instruction* instruction : body.computed()) {
+    if (instruction->opcode() == Opcode::kReduce) VXLA_RETURN_IF_ERROR(CheckReducer(*instruction->called(0), context.facts));
+  }
+  return OkStatus();
+}
+
+Result<std::vector<Step>> LowerReduce(const LowerContext& context, const FusionBody& body, BufferMap& buffers) {
+  RowProgramReader reader(body, buffers);
+  const RowProgram program = reader.Read();
+  return LowerRowProgram(context, program);
+}
+
+}  // namespace vxla::vulkan

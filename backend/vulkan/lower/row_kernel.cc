@@ -1,0 +1,380 @@
+// The generated part of reduce/rows.comp.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/vulkan/lower/row_program.h"
+
+namespace vxla::vulkan {
+namespace {
+
+// Lanes join by subgroup shuffles if every accumulator is made of 32-bit words; the others go through shared memory.
+bool ShuffleTakes(ElementType type) {
+  const std::string_view suffix = CarrierSuffix(type);
+  return suffix == "f32" || suffix == "i32" || suffix == "u32" || suffix == "pred" || suffix == "c64";
+}
+
+class RowKernelWriter {
+ public:
+  RowKernelWriter(const LowerContext& context, const RowProgram& program, const RowKernel& kernel)
+      : context_(context), program_(program), shape_(kernel.shape), partial_(kernel.partial) {}
+
+  Step Write();
+
+ private:
+  int slots() const { return shape_.along_rows ? static_cast<int>(shape_.width) : 1; }
+  int width() const { return static_cast<int>(shape_.width); }
+  int64_t units() const { return shape_.along_rows ? program_.rows / shape_.width : program_.rows; }
+  int64_t steps() const { return shape_.along_rows ? program_.row_size : program_.row_size / shape_.width; }
+
+  // A writer for one function over (unit, step) with everything published that is known at `level`.
+  struct Function {
+    IndexSpace space;
+    int unit, step, share;
+    std::optional<ValueWriter> writer;
+  };
+  void Begin(Function& function, int level);
+  RowPlace PlaceOf(const Function& function, int slot) const;
+  void Publish(Function& function, int level);
+
+  std::vector<const RowReduce*> ReducesOf(int pass) const;
+  std::string Member(int reduce, size_t leaf) const { return fmt::format("m{}_{}", reduce, leaf); }
+  std::string ResultName(size_t reduce, size_t leaf, int slot) const { return fmt::format("result{}_{}_{}", reduce, leaf, slot); }
+  std::string ValueName(size_t value, int slot) const { return fmt::format("row_value{}_{}", value, slot); }
+
+  void WriteGlobals();
+  void WritePrepare();
+  void WriteAccumulator(int pass);
+  void WriteAccumulate(int pass);
+  void WriteFinish(int pass);
+  void WritePartial(int pass);
+  void WriteElements();
+  void ComputeValues(Function& function, int level);
+  void StoreElements(Function& function, int level);
+  void StoreRows(Function& function, int level);
+  int JoinKind() const;
+  bool NeedsElements() const;
+
+  const LowerContext& context_;
+  const RowProgram& program_;
+  const RowShape& shape_;
+  const std::vector<BufferSlice>& partial_;
+  KernelBuilder kernel_;
+};
+
+void RowKernelWriter::Begin(Function& function, int level) {
+  function.unit = function.space.AddVariable(units());
+  function.step = function.space.AddVariable(steps());
+  function.share = function.space.AddVariable(shape_.splits);
+  function.writer.emplace(kernel_, *program_.body, *program_.buffers, function.space);
+  function.writer->Bind(function.unit, "unit");
+  function.writer->Bind(function.step, "step");
+  function.writer->Bind(function.share, "share");
+  if (width() > 1) function.writer->Vectorize(shape_.along_rows ? function.unit : function.step, width());
+  Publish(function, level);
+}
+
+RowPlace RowKernelWriter::PlaceOf(const Function& function, int slot) const {
+  RowPlace place{function.space.Variable(function.unit), function.space.Variable(function.step)};
+  IndexExpression& along = shape_.along_rows ? place.row : place.element;
+  along = function.space.Add(function.space.Scale(along, width()), {{}, slot});
+  return place;
+}
+
+void RowKernelWriter::Publish(Function& function, int level) {
+  for (int slot = 0; slot < slots(); ++slot) {
+    const RowPlace place = PlaceOf(function, slot);
+    for (size_t i = 0; i < program_.reduces.size(); ++i) {
+      const RowReduce& reduce = program_.reduces[i];
+      if (reduce.pass > level) continue;
+      std::vector<std::string> names;
+      for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) names.push_back(ResultName(i, leaf, slot));
+      reduce.publish(*function.writer, place, names);
+    }
+    for (size_t v = 0; v < program_.values.size(); ++v) {
+      if (program_.values[v].level <= level) program_.values[v].publish(*function.writer, place, ValueName(v, slot));
+    }
+  }
+}
+
+std::vector<const RowReduce*> RowKernelWriter::ReducesOf(int pass) const {
+  std::vector<const RowReduce*> reduces;
+  for (const RowReduce& reduce : program_.reduces) {
+    if (reduce.pass == pass) reduces.push_back(&reduce);
+  }
+  return reduces;
+}
+
+int RowKernelWriter::JoinKind() const {
+  if (shape_.lanes == 1) return 0;
+  const bool shuffles = context_.facts.subgroup_shuffle && std::ranges::all_of(program_.reduces, [](const RowReduce& reduce) {
+                          return std::ranges::all_of(reduce.types, ShuffleTakes);
+                        });
+  if (!shuffles) return 3;
+  // Only software drivers promise that invocations fill subgroups of the stated size in order.
+  return context_.facts.is_software() && shape_.lanes <= context_.facts.subgroup_size ? 1 : 2;
+}
+
+bool RowKernelWriter::NeedsElements() const {
+  return partial_.empty() && std::ranges::any_of(program_.outputs, [&](const RowOutput& output) {
+           return output.per_element && output.level >= program_.passes();
+         });
+}
+
+void RowKernelWriter::WriteGlobals() {
+  for (int slot = 0; slot < slots(); ++slot) {
+    for (size_t i = 0; i < program_.reduces.size(); ++i) {
+      for (size_t leaf = 0; leaf < program_.reduces[i].result_types.size(); ++leaf) {
+        kernel_.Append(fmt::format("{} {};\n", CarrierType(program_.reduces[i].result_types[leaf]), ResultName(i, leaf, slot)));
+      }
+    }
+    for (size_t v = 0; v < program_.values.size(); ++v) {
+      kernel_.Append(fmt::format("{} {};\n", CarrierType(program_.values[v].type), ValueName(v, slot)));
+    }
+  }
+}
+
+// Statements that compute the row values of `level` and put them into their globals.
+void RowKernelWriter::ComputeValues(Function& function, int level) {
+  for (int slot = 0; slot < slots(); ++slot) {
+    const RowPlace place = PlaceOf(function, slot);
+    for (size_t v = 0; v < program_.values.size(); ++v) {
+      const RowValue& value = program_.values[v];
+      if (value.level != level) continue;
+      function.writer->Line(fmt::format("{} = {};", ValueName(v, slot), value.value(*function.writer, place)));
+      value.publish(*function.writer, place, ValueName(v, slot));
+    }
+  }
+}
+
+void RowKernelWriter::WritePrepare() {
+  Function function;
+  Begin(function, -1);
+  ComputeValues(function, 0);
+  kernel_.Append("void prepare(uint unit) {\n" + function.writer->Take() + "}\n");
+}
+
+// struct Acc_p and what is done with whole accumulators.
+void RowKernelWriter::WriteAccumulator(int pass) {
+  const auto reduces = ReducesOf(pass);
+  std::string members, reset, merge, join, shuffle;
+  for (size_t i = 0; i < reduces.size(); ++i) {
+    const RowReduce& reduce = *reduces[i];
+    const bool knows = reduce.identity.empty();
+    std::vector<std::string> a, b, copy;
+    for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
+      const std::string name = Member(static_cast<int>(i), leaf);
+      members += fmt::format("  {} {};\n", CarrierType(reduce.types[leaf]), name);
+      const std::string zero = reduce.types[leaf] == ElementType::kPred ? "false" : fmt::format("{}(0)", CarrierType(reduce.types[leaf]));
+      reset += fmt::format("  a.{} = {};\n", name, knows ? zero : reduce.identity[leaf]);
+      a.push_back("a." + name);
+      b.push_back("b." + name);
+      copy.push_back(fmt::format("a.{0} = b.{0};", name));
+      shuffle += fmt::format("  b.{0} = subgroupShuffleXor(a.{0}, mask);\n", name);
+    }
+    const std::string combine = fmt::format("combine{}_{}({}, {});", pass, i, fmt::join(a, ", "), fmt::join(b, ", "));
+    kernel_.Append(reduce.combine(fmt::format("combine{}_{}", pass, i)));
+    if (knows) {
+      members += fmt::format("  bool holds{};\n", i);
+      reset += fmt::format("  a.holds{} = false;\n", i);
+      merge += fmt::format("  if (b.holds{0}) {{\n    if (a.holds{0}) {{ {1} }} else {{ {2} a.holds{0} = true; }}\n  }}\n", i, combine,
+                           fmt::join(copy, " "));
+      shuffle += fmt::format("  b.holds{0} = subgroupShuffleXor(a.holds{0}, mask);\n", i);
+    } else {
+      merge += "  " + combine + "\n";
+    }
+  }
+  const std::string p = std::to_string(pass), acc = "Acc_" + p;
+  kernel_.Append(fmt::format("struct {} {{\n{}}};\n", acc, members));
+  kernel_.Append(fmt::format("void clear_{}(out {} a) {{\n{}}}\n", p, acc, reset));
+  kernel_.Append(fmt::format("void add_{0}(inout {1} a, {1} b) {{\n{2}}}\n", p, acc, merge));
+  kernel_.Append(fmt::format("void join_{0}(inout {1} a, {1} b, bool swap) {{\n  if (swap) {{\n    {1} first = b;\n    add_{0}(first, a);\n"
+                             "    a = first;\n  }} else {{\n    add_{0}(a, b);\n  }}\n}}\n", p, acc));
+  std::string each_reset, each_merge;
+  for (int j = 0; j < width(); ++j) {
+    each_reset += fmt::format("  clear_{}(a[{}]);\n", p, j);
+    each_merge += fmt::format("  add_{}(a[{}], b[{}]);\n", p, j, j);
+  }
+  kernel_.Append(fmt::format("void reset_{}(out {} a[WIDTH]) {{\n{}}}\n", p, acc, each_reset));
+  kernel_.Append(fmt::format("void merge_{0}(inout {1} a[WIDTH], {1} b[WIDTH]) {{\n{2}}}\n", p, acc, each_merge));
+  std::string fold;
+  for (int m = 1; m < width() && slots() == 1; m *= 2) {
+    for (int j = 0; j + m < width(); j += 2 * m) fold += fmt::format("  add_{}(a[{}], a[{}]);\n", p, j, j + m);
+  }
+  for (int s = 0; s < slots(); ++s) fold += fmt::format("  total[{0}] = a[{0}];\n", s);
+  kernel_.Append(fmt::format("void fold_{0}({1} a[WIDTH], out {1} total[SLOTS]) {{\n{2}}}\n", p, acc, fold));
+  const int join_kind = JoinKind();
+  if (join_kind == 1 || join_kind == 2) {
+    kernel_.Append(fmt::format("{1} shuffle_{0}({1} a, uint mask) {{\n  {1} b;\n{2}  return b;\n}}\n", p, acc, shuffle));
+  }
+  if (join_kind >= 2) kernel_.Append(fmt::format("shared {} shared_{}[{}];\n", acc, p, shape_.lanes));
+}
+
+void RowKernelWriter::StoreElements(Function& function, int level) {
+  if (!partial_.empty() && level > 0) return;
+  for (const RowOutput& output : program_.outputs) {
+    if (!output.per_element || output.level != level) continue;
+    std::vector<std::string> values;
+    for (int j = 0; j < width(); ++j) values.push_back(output.value(*function.writer, PlaceOf(function, j)));
+    const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
+    const IndexExpression first = output.linear(*function.writer, PlaceOf(function, 0));
+    const bool neighbours = width() == 1 || output.linear(*function.writer, PlaceOf(function, 1)) ==
+                                                function.space.Add(first, {{}, 1});
+    if (neighbours) {
+      function.writer->StoreGroup(k, first, values);
+      continue;
+    }
+    for (int j = 0; j < width(); ++j) {
+      const IndexExpression at = output.linear(*function.writer, PlaceOf(function, j));
+      function.writer->Line(kernel_.Store(k, function.writer->Index(at), values[static_cast<size_t>(j)]));
+    }
+  }
+}
+
+void RowKernelWriter::WriteAccumulate(int pass) {
+  Function function;
+  Begin(function, pass - 1);
+  const auto reduces = ReducesOf(pass);
+  for (int j = 0; j < width(); ++j) {
+    for (size_t i = 0; i < reduces.size(); ++i) {
+      const std::vector<std::string> values = reduces[i]->element(*function.writer, PlaceOf(function, j));
+      std::vector<std::string> a, copy;
+      for (size_t leaf = 0; leaf < values.size(); ++leaf) {
+        a.push_back(fmt::format("a[{}].{}", j, Member(static_cast<int>(i), leaf)));
+        copy.push_back(fmt::format("{} = {};", a.back(), values[leaf]));
+      }
+      const std::string combine = fmt::format("combine{}_{}({}, {});", pass, i, fmt::join(a, ", "), fmt::join(values, ", "));
+      const std::string holds = fmt::format("a[{}].holds{}", j, i);
+      function.writer->Line(reduces[i]->identity.empty() ? fmt::format("if ({0}) {{ {1} }} else {{ {2} {0} = true; }}", holds,
+                                                                       combine, fmt::join(copy, " "))
+                                                         : combine);
+    }
+  }
+  StoreElements(function, pass - 1);
+  kernel_.Append(fmt::format("void accumulate_{0}(inout Acc_{0} a[WIDTH], uint unit, uint step) {{\n{1}}}\n", pass, function.writer->Take()));
+}
+
+void RowKernelWriter::StoreRows(Function& function, int level) {
+  bool any = false;
+  for (const RowOutput& output : program_.outputs) {
+    if (output.per_element || std::max(output.level, 1) != level) continue;
+    if (!any) function.writer->OpenBlock("if (leader)");
+    any = true;
+    std::vector<std::string> values;
+    for (int s = 0; s < slots(); ++s) values.push_back(output.value(*function.writer, PlaceOf(function, s)));
+    const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
+    function.writer->StoreGroup(k, PlaceOf(function, 0).row, values);
+  }
+  if (any) function.writer->CloseBlock();
+}
+
+void RowKernelWriter::WriteFinish(int pass) {
+  Function function;
+  Begin(function, pass - 1);
+  size_t i = 0;  // within the pass
+  for (size_t n = 0; n < program_.reduces.size(); ++n) {
+    const RowReduce& reduce = program_.reduces[n];
+    if (reduce.pass != pass) continue;
+    std::vector<std::string> init;
+    if (reduce.init) init = reduce.init(*function.writer);
+    for (int s = 0; s < slots(); ++s) {
+      std::vector<std::string> total, results, locals;
+      for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
+        total.push_back(fmt::format("total[{}].{}", s, Member(static_cast<int>(i), leaf)));
+        results.push_back(ResultName(n, leaf, s));
+        locals.push_back(fmt::format("whole{}_{}_{}", n, leaf, s));
+        function.writer->Line(fmt::format("{} {} = {};", CarrierType(reduce.types[leaf]), locals.back(),
+                                          reduce.init ? init[leaf] : total.back()));
+      }
+      if (reduce.init) {
+        std::string combine = fmt::format("combine{}_{}({}, {});", pass, i, fmt::join(locals, ", "), fmt::join(total, ", "));
+        if (reduce.identity.empty()) combine = fmt::format("if (total[{}].holds{}) {{ {} }}", s, i, combine);
+        function.writer->Line(combine);
+      }
+      for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
+        const std::string& local = locals[leaf];
+        const ElementType from = reduce.types[leaf], to = reduce.result_types[leaf];
+        function.writer->Line(fmt::format("{} = {};", results[leaf], from == to ? local : Narrowed(to, local)));
+      }
+      reduce.publish(*function.writer, PlaceOf(function, s), results);
+    }
+    ++i;
+  }
+  ComputeValues(function, pass);
+  StoreRows(function, pass);
+  kernel_.Append(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS]) {{\n{1}}}\n", pass, function.writer->Take()));
+}
+
+void RowKernelWriter::WritePartial(int pass) {
+  Function function;
+  Begin(function, 0);
+  function.writer->OpenBlock("if (leader)");
+  size_t next = 0, i = 0;
+  for (const RowReduce* reduce : ReducesOf(pass)) {
+    for (size_t leaf = 0; leaf < reduce->types.size(); ++leaf) {
+      const int k = kernel_.AddBuffer(reduce->types[leaf], Access::kWrite, partial_.at(next++));
+      std::vector<std::string> values;
+      for (int s = 0; s < slots(); ++s) values.push_back(fmt::format("total[{}].{}", s, Member(static_cast<int>(i), leaf)));
+      IndexSpace& space = function.space;
+      const IndexExpression row = PlaceOf(function, 0).row, share = space.Variable(function.share);
+      function.writer->StoreGroup(k, shape_.along_rows ? space.Add(space.Scale(share, program_.rows), row)
+                                                       : space.Add(space.Scale(row, shape_.splits), share), values);
+    }
+    ++i;
+  }
+  function.writer->CloseBlock();
+  kernel_.Append(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS]) {{\n{1}}}\n", pass, function.writer->Take()));
+}
+
+void RowKernelWriter::WriteElements() {
+  Function function;
+  Begin(function, program_.passes());
+  StoreElements(function, program_.passes());
+  kernel_.Append("void elements(uint unit, uint step) {\n" + function.writer->Take() + "}\n");
+}
+
+Step RowKernelWriter::Write() {
+  const int64_t groups = (units() + shape_.rows_per_group - 1) / shape_.rows_per_group * shape_.splits;
+  for (int64_t value : {groups, units(), steps(), shape_.chunk, shape_.splits}) kernel_.Param(static_cast<uint32_t>(value));
+  const int passes = program_.passes();
+  constexpr int64_t kBlock = 64;
+  const int64_t steps_per_lane = (std::min(steps(), shape_.chunk) + shape_.lanes - 1) / shape_.lanes;
+  std::string list;
+  for (int p = 1; p <= passes; ++p) list += fmt::format(" X({})", p);
+  kernel_.Append(fmt::format("#define WIDTH {}\n#define SLOTS {}\n#define JOIN {}\n#define BLOCKED {}\n#define SPLIT {}\n", width(),
+                             slots(), JoinKind(), steps_per_lane > kBlock ? 1 : 0, shape_.splits > 1 ? 1 : 0));
+  kernel_.Append(fmt::format("#define PASSES(X){}\n#define ELEMENTS {}\n", list, NeedsElements() ? 1 : 0));
+  WriteGlobals();
+  WritePrepare();
+  for (int p = 1; p <= passes; ++p) {
+    WriteAccumulator(p);
+    WriteAccumulate(p);
+    partial_.empty() ? WriteFinish(p) : WritePartial(p);
+  }
+  if (NeedsElements()) WriteElements();
+  Step step = kernel_.Finish(program_.name, "reduce/rows.comp", {shape_.lanes, shape_.rows_per_group, 1, kBlock, shape_.lanes},
+                             GroupGrid(context_.facts, groups));
+  step.flop = program_.flop;
+  return step;
+}
+
+}  // namespace
+
+int RowProgram::passes() const {
+  int most = 0;
+  for (const RowReduce& reduce : reduces) most = std::max(most, reduce.pass);
+  return most;
+}
+
+Step WriteRowKernel(const LowerContext& context, const RowProgram& program, const RowKernel& kernel) {
+  return RowKernelWriter(context, program, kernel).Write();
+}
+
+std::string AddFunction(ElementType type, const std::string& name) {
+  const std::string_view carrier = CarrierType(type);
+  if (type == ElementType::kPred) return fmt::format("void {}(inout bool a0, bool b0) {{\n  a0 = a0 || b0;\n}}\n", name);
+  const bool floats = IsFloating(type) || IsComplex(type);
+  return fmt::format("void {0}(inout {1} a0, {1} b0) {{\n  {2}{1} sum = a0 + b0;\n  a0 = sum;\n}}\n", name, carrier, floats ? "precise " : "");
+}
+
+}  // namespace vxla::vulkan

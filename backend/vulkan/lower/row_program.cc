@@ -1,0 +1,223 @@
+// Row programs as steps: one kernel, or for shared-out rows a pair of kernels for each pass.
+#include "backend/vulkan/lower/row_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace vxla::vulkan {
+namespace {
+
+// Accumulators of one pass that the shares of a row leave, in one buffer for each value.
+struct Shares {
+  std::vector<BufferSlice> slices;
+  int64_t rows, splits;
+  bool row_major;  // else share-major
+  IndexExpression At(const IndexSpace& space, const IndexExpression& row, const IndexExpression& share) const {
+    return row_major ? space.Add(space.Scale(row, splits), share) : space.Add(space.Scale(share, rows), row);
+  }
+};
+
+// Finished results in scratch memory, for the kernels of later passes.
+struct SavedResults {
+  std::vector<std::vector<BufferSlice>> slices;  // by reduce and value
+};
+
+RowWork WorkOf(const RowProgram& program, bool elements) {
+  RowWork work{program.rows, program.row_size, program.rows_contiguous, program.passes() + (elements ? 1 : 0), 0};
+  for (const RowReduce& reduce : program.reduces) {
+    int bytes = reduce.identity.empty() ? 4 : 0;
+    for (ElementType type : reduce.types) bytes += std::max(StorageBytes(type), 4);
+    work.accumulator_bytes += bytes;
+  }
+  return work;
+}
+
+// The program's results of passes up to `level` become values of the row that are loaded.
+void LoadSaved(const RowProgram& program, const SavedResults& saved, int level, RowProgram* stage) {
+  for (size_t i = 0; i < program.reduces.size(); ++i) {
+    const RowReduce& reduce = program.reduces[i];
+    if (reduce.pass > level) continue;
+    // Each value is published by the last of the reduce's results, when all are there.
+    auto names = std::make_shared<std::vector<std::string>>(reduce.result_types.size());
+    for (size_t leaf = 0; leaf < reduce.result_types.size(); ++leaf) {
+      RowValue value;
+      value.type = reduce.result_types[leaf];
+      const BufferSlice slice = saved.slices[i][leaf];
+      value.value = [slice, type = value.type](ValueWriter& writer, const RowPlace& place) {
+        return writer.Load(writer.kernel().AddBuffer(type, Access::kRead, slice), place.row);
+      };
+      value.publish = [names, leaf, &reduce](ValueWriter& writer, const RowPlace& place, const std::string& name) {
+        (*names)[leaf] = name;
+        if (leaf + 1 == names->size()) reduce.publish(writer, place, *names);
+      };
+      stage->values.push_back(value);
+    }
+  }
+}
+
+// The row values of the program up to `level`, computed at once.
+void TakeValues(const RowProgram& program, int level, RowProgram* stage) {
+  for (RowValue value : program.values) {
+    if (value.level > level) continue;
+    value.level = 0;
+    stage->values.push_back(std::move(value));
+  }
+}
+
+void TakeElementOutputs(const RowProgram& program, int level, RowProgram* stage) {
+  for (RowOutput output : program.outputs) {
+    if (!output.per_element || output.level != level) continue;
+    output.level = 0;
+    stage->outputs.push_back(std::move(output));
+  }
+}
+
+RowProgram StageOf(const RowProgram& program, std::string_view what) {
+  RowProgram stage;
+  stage.body = program.body;
+  stage.buffers = program.buffers;
+  stage.name = fmt::format("{} {}", program.name, what);
+  stage.rows = program.rows;
+  stage.row_size = program.row_size;
+  stage.rows_contiguous = program.rows_contiguous;
+  return stage;
+}
+
+class SplitLowering {
+ public:
+  SplitLowering(const LowerContext& context, const RowProgram& program, const RowShape& shape)
+      : context_(context), program_(program), shape_(shape) {}
+
+  std::vector<Step> Lower() {
+    const int passes = program_.passes();
+    for (const RowReduce& reduce : program_.reduces) {
+      std::vector<BufferSlice>& slices = saved_.slices.emplace_back();
+      for (ElementType type : reduce.result_types) {
+        slices.push_back(program_.buffers->Scratch(program_.rows * StorageBytes(type)));
+      }
+    }
+    for (int pass = 1; pass <= passes; ++pass) {
+      const Shares shares = LowerPartial(pass);
+      LowerCombine(pass, shares);
+    }
+    RowProgram elements = StageOf(program_, "elements");
+    TakeElementOutputs(program_, passes, &elements);
+    if (!elements.outputs.empty()) {
+      LoadSaved(program_, saved_, passes, &elements);
+      TakeValues(program_, passes, &elements);
+      steps_.push_back(WriteRowKernel(context_, elements, {shape_, {}}));
+    }
+    steps_.front().flop = program_.flop;
+    return std::move(steps_);
+  }
+
+ private:
+  Shares LowerPartial(int pass) {
+    RowProgram stage = StageOf(program_, fmt::format("pass {}", pass));
+    LoadSaved(program_, saved_, pass - 1, &stage);
+    TakeValues(program_, pass - 1, &stage);
+    TakeElementOutputs(program_, pass - 1, &stage);
+    Shares shares{{}, program_.rows, shape_.splits, !shape_.along_rows};
+    for (RowReduce reduce : program_.reduces) {
+      if (reduce.pass != pass) continue;
+      reduce.pass = 1;
+      for (ElementType type : reduce.types) {
+        shares.slices.push_back(program_.buffers->Scratch(program_.rows * shape_.splits * StorageBytes(type)));
+      }
+      stage.reduces.push_back(std::move(reduce));
+    }
+    steps_.push_back(WriteRowKernel(context_, stage, {shape_, shares.slices}));
+    return shares;
+  }
+
+  void LowerCombine(int pass, const Shares& shares) {
+    RowProgram stage = StageOf(program_, fmt::format("join {}", pass));
+    stage.row_size = shape_.splits;
+    stage.rows_contiguous = !shares.row_major;
+    LoadSaved(program_, saved_, pass - 1, &stage);
+    TakeValues(program_, pass - 1, &stage);
+    for (RowValue value : program_.values) {
+      if (value.level != pass) continue;
+      value.level = 1;
+      stage.values.push_back(std::move(value));
+    }
+    size_t next = 0;
+    for (size_t i = 0; i < program_.reduces.size(); ++i) {
+      if (program_.reduces[i].pass != pass) continue;
+      RowReduce reduce = program_.reduces[i];
+      reduce.pass = 1;
+      reduce.element = [&shares, next, types = reduce.types](ValueWriter& writer, const RowPlace& place) {
+        std::vector<std::string> values;
+        for (size_t leaf = 0; leaf < types.size(); ++leaf) {
+          const int k = writer.kernel().AddBuffer(types[leaf], Access::kRead, shares.slices[next + leaf]);
+          values.push_back(writer.Load(k, shares.At(writer.space(), place.row, place.element)));
+        }
+        return values;
+      };
+      next += reduce.types.size();
+      SaveResults(i, reduce, &stage);
+      stage.reduces.push_back(std::move(reduce));
+    }
+    for (RowOutput output : program_.outputs) {
+      if (output.per_element || std::max(output.level, 1) != pass) continue;
+      output.level = 1;
+      stage.outputs.push_back(std::move(output));
+    }
+    const RowShape shape = TuneRows(context_.facts, WorkOf(stage, false));
+    VXLA_CHECK(shape.splits == 1, "shares of a row are few");
+    steps_.push_back(WriteRowKernel(context_, stage, {shape, {}}));
+  }
+
+  // Whether a later kernel reads the results of passes up to this one.
+  bool IsReadLater(int pass) const {
+    return pass < program_.passes() || std::ranges::any_of(program_.outputs, [&](const RowOutput& output) {
+             return output.per_element && output.level >= program_.passes();
+           });
+  }
+
+  void SaveResults(size_t i, RowReduce& reduce, RowProgram* stage) {
+    if (!IsReadLater(program_.reduces[i].pass)) return;
+    auto names = std::make_shared<std::vector<std::pair<IndexExpression, std::vector<std::string>>>>();
+    reduce.publish = [names, publish = reduce.publish](ValueWriter& writer, const RowPlace& place, const std::vector<std::string>& results) {
+      names->emplace_back(place.row, results);
+      publish(writer, place, results);
+    };
+    for (size_t leaf = 0; leaf < reduce.result_types.size(); ++leaf) {
+      RowOutput output;
+      output.level = 1;
+      output.type = reduce.result_types[leaf];
+      output.slice = saved_.slices[i][leaf];
+      output.value = [names, leaf](ValueWriter&, const RowPlace& place) {
+        for (const auto& [row, results] : *names) {
+          if (row == place.row) return results[leaf];
+        }
+        VXLA_CHECK(false, "a result that was not published");
+        return std::string();
+      };
+      stage->outputs.push_back(std::move(output));
+    }
+  }
+
+  const LowerContext& context_;
+  const RowProgram& program_;
+  const RowShape shape_;
+  SavedResults saved_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace
+
+std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram& program) {
+  const bool elements = std::ranges::any_of(program.outputs, [&](const RowOutput& output) {
+    return output.per_element && output.level >= program.passes();
+  });
+  return LowerRowProgram(context, program, TuneRows(context.facts, WorkOf(program, elements)));
+}
+
+std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram& program, const RowShape& shape) {
+  if (shape.splits > 1) return SplitLowering(context, program, shape).Lower();
+  return {WriteRowKernel(context, program, {shape, {}})};
+}
+
+}  // namespace vxla::vulkan

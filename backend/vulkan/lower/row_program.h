@@ -1,0 +1,83 @@
+// Row programs: O rows of R elements, reduced in passes that may read the results of the passes before at their own row, and
+// stored as rows or as elements. Reductions, softmax, layer norm, matrix times vector and the sums of split work are all one.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backend/vulkan/lower/lower.h"
+#include "backend/vulkan/lower/tuning.h"
+
+namespace vxla::vulkan {
+
+// The place of a value: row o, and element r of it where that makes sense.
+struct RowPlace {
+  IndexExpression row, element;
+};
+
+// One reduction of one or several values at once.
+struct RowReduce {
+  int pass = 1;
+  std::vector<ElementType> types;  // of the accumulators
+  // Carrier constants that leave any accumulator as it is; empty if there are none: accumulators then know whether they
+  // hold anything yet.
+  std::vector<std::string> identity;
+  // The text of void <name>(inout T0 a0, ..., T0 b0, ...).
+  std::function<std::string(const std::string& name)> combine;
+  // The values of one element.
+  std::function<std::vector<std::string>(ValueWriter&, const RowPlace&)> element;
+  // What the whole row is combined with, first, once; none: the identity is the result of an empty row.
+  std::function<std::vector<std::string>(ValueWriter&)> init;
+  std::vector<ElementType> result_types;
+  // Tells the writer what the results at a row are.
+  std::function<void(ValueWriter&, const RowPlace&, const std::vector<std::string>& results)> publish;
+};
+
+// A value of a row (or a scalar) that elements read: computed once instead of at every element.
+struct RowValue {
+  int level = 0;  // passes that must have run
+  ElementType type;
+  std::function<std::string(ValueWriter&, const RowPlace&)> value;
+  std::function<void(ValueWriter&, const RowPlace&, const std::string& name)> publish;
+};
+
+struct RowOutput {
+  int level = 0;
+  bool per_element = false;  // else one value a row, at linear index o
+  ElementType type;
+  BufferSlice slice;
+  std::function<std::string(ValueWriter&, const RowPlace&)> value;
+  std::function<IndexExpression(ValueWriter&, const RowPlace&)> linear;  // of element outputs
+};
+
+struct RowProgram {
+  const FusionBody* body = nullptr;
+  BufferMap* buffers = nullptr;
+  std::string name;
+  int64_t rows = 1, row_size = 1;
+  bool rows_contiguous = false;  // neighbouring rows lie side by side in memory, rather than neighbouring elements
+  std::vector<RowReduce> reduces;
+  std::vector<RowValue> values;    // a later one may need earlier ones of its level
+  std::vector<RowOutput> outputs;
+  int64_t flop = 0;
+  int passes() const;
+};
+
+// One kernel of a row program. With `partial` the accumulators of pass 1 are stored instead of finished: value `l` of the
+// pass at split * rows + row (along_rows) or row * splits + split of partial[l].
+struct RowKernel {
+  RowShape shape;
+  std::vector<BufferSlice> partial;
+};
+Step WriteRowKernel(const LowerContext& context, const RowProgram& program, const RowKernel& kernel);
+
+// Chooses the shape and makes the steps: one, or several where few rows are long enough to be shared out.
+std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram& program);
+// The same with a given shape, for tests.
+std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram& program, const RowShape& shape);
+
+// void <name>(inout T a0, T b0) { a0 = a0 + b0; } in the carrier of `type`.
+std::string AddFunction(ElementType type, const std::string& name);
+
+}  // namespace vxla::vulkan

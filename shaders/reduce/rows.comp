@@ -1,0 +1,123 @@
+// Row programs: ROWS units of rows, STEPS steps each; passes of reductions whose results the next pass reads at its own row.
+//
+// A workgroup of X lanes by Y units owns Y units (or one of SPLITS shares of them): lanes of one unit take every X-th step, so
+// neighbouring lanes read neighbouring memory, and X = 1 gives each invocation units of its own. A step is WIDTH elements of a
+// row, or one element of each of WIDTH rows (SLOTS rows a unit); either way WIDTH independent accumulators.
+//
+// Accuracy and order: an accumulator takes at most BLOCK steps before it is added to the one above, lanes are joined pairwise
+// (lane and lane + 1, + 2, + 4 ...) whatever the subgroup size, and shares are joined by a second dispatch of this file. So the
+// order is a function of the shape alone, and the error of a sum grows with BLOCK + R / (BLOCK * X * WIDTH * SPLITS).
+//
+// P(0) workgroups, P(1) units, P(2) steps of a row, P(3) steps of a share, P(4) shares.
+//
+// The generated part defines WIDTH, SLOTS, PASSES(X), ELEMENTS, JOIN and for each pass p of PASSES: Acc_p, reset_p, accumulate_p,
+// merge_p (block into running), fold_p (WIDTH to SLOTS), join_p (two accumulators in order), shuffle_p, finish_p; prepare(); and
+// elements() if ELEMENTS. JOIN: 0 one lane, 1 the lanes are surely of one subgroup, 2 shuffles then shared memory, 3 shared memory.
+layout(constant_id = 3) const uint BLOCK = 64;
+layout(constant_id = 4) const uint LANES = 1;
+
+#include "generated"
+
+
+#if JOIN == 0
+#define JOIN_LANES(p)
+#elif JOIN == 1
+#define JOIN_LANES(p) \
+  for (uint m = 1u; m < LANES; m *= 2u) { \
+    for (uint s = 0u; s < SLOTS; ++s) { \
+      Acc_##p other = shuffle_##p(total[s], m); \
+      join_##p(total[s], other, (lane & m) != 0u); \
+    } \
+  }
+#elif JOIN == 2
+#define JOIN_LANES(p) \
+  { \
+    uint near = min(gl_SubgroupSize, LANES); \
+    for (uint s = 0u; s < SLOTS; ++s) { \
+      for (uint m = 1u; m < near; m *= 2u) { \
+        Acc_##p other = shuffle_##p(total[s], m); \
+        join_##p(total[s], other, (lane & m) != 0u); \
+      } \
+      if (near < LANES) { \
+        if (lane % near == 0u) shared_##p[lane / near] = total[s]; \
+        barrier(); \
+        uint count = LANES / near; \
+        if (lane == 0u) { \
+          for (uint m = 1u; m < count; m *= 2u) { \
+            for (uint i = 0u; i + m < count; i += 2u * m) { \
+              Acc_##p first = shared_##p[i]; \
+              join_##p(first, shared_##p[i + m], false); \
+              shared_##p[i] = first; \
+            } \
+          } \
+        } \
+        barrier(); \
+        total[s] = shared_##p[0]; \
+        barrier(); \
+      } \
+    } \
+  }
+#else
+#define JOIN_LANES(p) \
+  for (uint s = 0u; s < SLOTS; ++s) { \
+    shared_##p[lane] = total[s]; \
+    barrier(); \
+    for (uint m = 1u; m < LANES; m *= 2u) { \
+      if ((lane & (2u * m - 1u)) == 0u) { \
+        Acc_##p first = shared_##p[lane]; \
+        join_##p(first, shared_##p[lane + m], false); \
+        shared_##p[lane] = first; \
+      } \
+      barrier(); \
+    } \
+    total[s] = shared_##p[0]; \
+    barrier(); \
+  }
+#endif
+
+#define PASS(p) \
+  { \
+    Acc_##p running[WIDTH]; \
+    reset_##p(running); \
+    ACCUMULATE(p) \
+    Acc_##p total[SLOTS]; \
+    fold_##p(running, total); \
+    JOIN_LANES(p) \
+    finish_##p(unit, share, lane == 0u, total); \
+  }
+
+#if BLOCKED
+#define ACCUMULATE(p) \
+  for (uint start = begin; start < end; start += LANES * BLOCK) { \
+    uint stop = min(end, start + LANES * BLOCK); \
+    Acc_##p block[WIDTH]; \
+    reset_##p(block); \
+    for (uint step = start + lane; step < stop; step += LANES) accumulate_##p(block, unit, step); \
+    merge_##p(running, block); \
+  }
+#else
+#define ACCUMULATE(p) \
+  for (uint step = begin + lane; step < end; step += LANES) accumulate_##p(running, unit, step);
+#endif
+
+void main() {
+  load_arguments();
+  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  if (group >= P(0)) return;
+  uint share = 0u;
+#if SPLIT
+  share = group % P(4);
+  group = group / P(4);
+#endif
+  uint unit = group * gl_WorkGroupSize.y + gl_LocalInvocationID.y;
+  // Units without rows exist only where lanes do not wait for each other (JOIN < 2).
+  if (unit >= P(1)) return;
+  uint lane = gl_LocalInvocationID.x;
+  uint begin = share * P(3);
+  uint end = min(P(2), begin + P(3));
+  prepare(unit);
+  PASSES(PASS)
+#if ELEMENTS
+  for (uint step = begin + lane; step < end; step += LANES) elements(unit, step);
+#endif
+}
