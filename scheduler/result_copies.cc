@@ -93,6 +93,7 @@ void CopySharedResults(Module& module, const Lowering& lowering) {
   Copier(module, lowering).Run();
   module.entry()->RemoveDead();
   module.RemoveUnusedComputations();
+  module.SortComputations();
 }
 
 }  // namespace vxla
