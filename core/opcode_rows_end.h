@@ -1,3 +1,4 @@
+// After including core/opcode.def: undefines the row macros again.
 #undef VXLA_ROW
 #undef ELEMENTWISE
 #undef INDEXING

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Sets up, builds and runs the tests. `tools/test.sh` is what CI runs (under 25 minutes on 2 cores); `tools/test.sh --full` runs
+# the whole product of sanitizers, bindings, validation and long programs, and writes docs/full-run.md.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+full=0
+for argument in "$@"; do
+  case $argument in
+    --full) full=1 ;;
+    *) printf 'test.sh: unknown option %s (only --full)\n' "$argument" >&2; exit 2 ;;
+  esac
+done
+
+tools/install_deps.sh
+tools/build.sh build -DVXLA_BUILD_TESTS=ON
+# Many small dispatches are far cheaper without lavapipe's worker threads.
+export LP_NUM_THREADS=${LP_NUM_THREADS:-0}
+ctest --test-dir build --output-on-failure --timeout 1200
+[ $full -eq 1 ] || exit 0
+
+rows=()
+record() { rows+=("| $1 | $2 |"); printf '%s: %s\n' "$1" "$2"; }
+passed() { grep -oE '\[  PASSED  \] [0-9]+ tests?' "$1" | tail -n 1 | grep -oE '[0-9]+'; }
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+run_suite() {  # name, environment ... -- command
+  local name=$1
+  shift
+  env "$@" >"$log" 2>&1 || { tail -n 60 "$log"; printf 'failed: %s\n' "$name" >&2; exit 1; }
+  record "$name" "$(passed "$log") passed"
+}
+
+for suite in build/tests/*_tests; do
+  run_suite "$(basename "$suite")" "$suite"
+done
+for suite in vulkan_tests ops_tests program_tests; do
+  run_suite "$suite under core and synchronization validation" VXLA_TEST_VALIDATE=core,sync "build/tests/$suite"
+done
+
+# Everything but the drivers under sanitizers.
+tools/build.sh build-asan -DVXLA_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=Release
+for suite in core_tests text_tests infer_tests cpu_tests math_tests codegen_tests scheduler_tests; do
+  run_suite "$suite under ASan and UBSan" ASAN_OPTIONS=detect_leaks=1 "build-asan/tests/$suite"
+done
+tools/build.sh build-tsan -DVXLA_SANITIZE=thread -DCMAKE_BUILD_TYPE=Release
+for suite in cpu_tests scheduler_tests; do
+  run_suite "$suite under TSan" "build-tsan/tests/$suite"
+done
+
+# Long programs, where the shared model collection lies beside the checkout.
+models=../shared/models
+if [ -d "$models" ]; then
+  for bindings in addresses descriptors; do
+    for form in hlo optimized; do
+      python3 "$models/check.py" --vxla build/vxla --device vulkan --family basic --form $form -- --bindings $bindings --validate=core,sync >"$log" 2>&1 ||
+        { cat "$log"; exit 1; }
+      record "basic programs, $form, $bindings, validated" "$(tail -n 1 "$log")"
+    done
+  done
+  env -u LP_NUM_THREADS build/vxla diff "$models/transformer_train_step_bf16/program.hlo" >"$log" 2>&1 || { cat "$log"; exit 1; }
+  record "transformer_train_step_bf16, seeded, lavapipe against the CPU" "$(tail -n 1 "$log")"
+fi
+
+{
+  printf '# The last full run\n\n`tools/test.sh --full` on %s, commit %s.\n\n| what | result |\n|---|---|\n' "$(date -u +%F)" "$(git rev-parse --short HEAD)"
+  printf '%s\n' "${rows[@]}"
+} >docs/full-run.md
+printf 'docs/full-run.md is written\n'
