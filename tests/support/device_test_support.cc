@@ -1,0 +1,208 @@
+#include "tests/support/device_test_support.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "backend/cpu/evaluator.h"
+#include "backend/vulkan/device/open.h"
+#include "core/passes/verifier.h"
+#include "core/text/hlo_parser.h"
+
+namespace vxla::testing {
+namespace {
+
+Result<std::shared_ptr<Device>> Open(BindingMode mode) {
+  VXLA_ASSIGN_OR_RETURN(const auto devices, vulkan::ListDevices());
+  const char* wanted = std::getenv("VXLA_TEST_DEVICE");
+  VXLA_ASSIGN_OR_RETURN(const int index, vulkan::ChooseDevice(devices, wanted != nullptr ? wanted : "vulkan"));
+  const char* validate = std::getenv("VXLA_TEST_VALIDATE");
+  const std::string layers = validate != nullptr ? validate : "";
+  vulkan::OpenOptions options;
+  options.bindings = mode;
+  options.poison = true;
+  options.validate_core = layers.find("core") != std::string::npos;
+  options.validate_sync = layers.find("sync") != std::string::npos;
+  // Kernels are kept between test programs, but apart from the user's.
+  options.cache_dir = (std::filesystem::temp_directory_path() / "vxla-test-cache").string();
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, vulkan::OpenDevice(index, options));
+  return std::shared_ptr<Device>(std::move(device));
+}
+
+struct Opened {
+  std::unique_ptr<Client> client;
+  Status status;
+};
+
+Opened& OpenedFor(BindingMode mode) {
+  static std::mutex mutex;
+  // Never destroyed: drivers may be unloaded before static objects go.
+  static auto* opened = new std::map<BindingMode, Opened>;
+  std::lock_guard lock(mutex);
+  const auto [at, fresh] = opened->try_emplace(mode);
+  if (fresh) {
+    auto device = Open(mode);
+    if (device.ok()) {
+      const auto evaluate = [](const Instruction& instruction, std::span<const Literal* const> operands) {
+        return EvaluateInstruction(instruction, operands);
+      };
+      at->second.client = std::make_unique<Client>(*device, evaluate);
+    } else {
+      at->second.status = device.status();
+    }
+  }
+  return at->second;
+}
+
+uint64_t Mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+// The sum of twelve uniform numbers, shifted: close enough to normal for tests.
+double Normal(uint64_t counter) {
+  double sum = -6;
+  for (uint64_t i = 0; i < 12; ++i) sum += static_cast<double>(Mix(counter * 12 + i) >> 11) * 0x1p-53;
+  return sum;
+}
+
+const char* ModeName(BindingMode mode) { return mode == BindingMode::kAddresses ? "addresses" : "descriptors"; }
+
+void ExpectNoValidationMessages(Device& device, size_t seen_before) {
+  const auto messages = device.validation_messages();
+  for (size_t i = seen_before; i < messages.size(); ++i) ADD_FAILURE() << "validation: " << messages[i];
+}
+
+}  // namespace
+
+Client* DeviceClient(BindingMode mode) {
+  Opened& opened = OpenedFor(mode);
+  if (opened.client == nullptr) ADD_FAILURE() << "no Vulkan device: " << opened.status.message();
+  return opened.client.get();
+}
+
+std::unique_ptr<Module> ParseModule(const std::string& hlo_text) {
+  auto module = ParseHlo(hlo_text);
+  if (!module.ok()) {
+    ADD_FAILURE() << module.status().location().line << ":" << module.status().location().column << ": "
+                  << module.status().message() << "\n" << hlo_text;
+    return nullptr;
+  }
+  if (const Status status = Verify(**module); !status.ok()) {
+    ADD_FAILURE() << status.message() << "\n" << hlo_text;
+    return nullptr;
+  }
+  return std::move(*module);
+}
+
+std::optional<Literal> RunOnCpu(const Module& module, const std::vector<Literal>& arguments) {
+  std::vector<const Literal*> pointers;
+  for (const Literal& argument : arguments) pointers.push_back(&argument);
+  auto value = Evaluate(module, pointers);
+  if (!value.ok()) {
+    ADD_FAILURE() << "CPU reference: " << value.status().message();
+    return std::nullopt;
+  }
+  return std::move(*value);
+}
+
+std::optional<Literal> RunOnDevice(BindingMode mode, const Module& module, const std::vector<Literal>& arguments,
+                                   const RunOptions& options) {
+  Client* client = DeviceClient(mode);
+  if (client == nullptr) return std::nullopt;
+  const size_t messages = client->device().validation_messages().size();
+  CompileOptions compile;
+  compile.fusion = options.fusion;
+  auto executable = client->Compile(module, compile);
+  if (!executable.ok()) {
+    ADD_FAILURE() << ModeName(mode) << ": " << executable.status().message();
+    return std::nullopt;
+  }
+  for (const Fallback& fallback : (*executable)->fallbacks()) {
+    if (options.allow_fallbacks) break;
+    ADD_FAILURE() << ModeName(mode) << ": " << fallback.opcode << " " << fallback.instruction << " runs on the host: " << fallback.reason;
+  }
+  if (options.dispatches >= 0) {
+    EXPECT_EQ((*executable)->plan().dispatch_count(), options.dispatches) << ModeName(mode);
+  }
+  std::vector<const Literal*> pointers;
+  for (const Literal& argument : arguments) pointers.push_back(&argument);
+  std::optional<Literal> last;
+  for (int run = 0; run < 2; ++run) {
+    auto value = (*executable)->Run(pointers);
+    if (!value.ok()) {
+      ADD_FAILURE() << ModeName(mode) << ": " << value.status().message();
+      return std::nullopt;
+    }
+    if (last.has_value()) {
+      EXPECT_TRUE(*last == *value) << ModeName(mode) << ": the replay gave other bits";
+    }
+    last = std::move(*value);
+  }
+  ExpectNoValidationMessages(client->device(), messages);
+  return last;
+}
+
+void ExpectAgreement(const Literal& actual, const Literal& expected, const RunOptions& options, const std::string& label) {
+  const auto got = FlattenLiteral(actual), wanted = FlattenLiteral(expected);
+  ASSERT_EQ(got.size(), wanted.size()) << label;
+  for (size_t k = 0; k < got.size(); ++k) {
+    const Tolerance tolerance = options.tolerance.value_or(Tolerance::DefaultFor(*wanted[k]));
+    const Comparison comparison = Compare(*got[k], *wanted[k], tolerance);
+    if (comparison.agrees()) continue;
+    std::string text = fmt::format("{}, result {}: {} given, {} expected; {} of {} elements differ, at worst {} ulp", label, k,
+                                   got[k]->shape().ToString(), wanted[k]->shape().ToString(), comparison.mismatches,
+                                   comparison.elements, comparison.max_ulp);
+    for (const ElementDifference& worst : comparison.worst) {
+      text += fmt::format("\n  at [{}]: {} instead of {} ({} ulp)", worst.where, worst.actual, worst.expected, worst.ulp);
+    }
+    ADD_FAILURE() << text;
+  }
+}
+
+std::optional<Literal> RunBoth(const std::string& hlo_text, const std::vector<Literal>& arguments, const RunOptions& options) {
+  const auto module = ParseModule(hlo_text);
+  if (module == nullptr) return std::nullopt;
+  auto expected = RunOnCpu(*module, arguments);
+  if (!expected.has_value()) return std::nullopt;
+  for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
+    const auto actual = RunOnDevice(mode, *module, arguments, options);
+    if (actual.has_value()) ExpectAgreement(*actual, *expected, options, ModeName(mode));
+  }
+  return expected;
+}
+
+Literal RandomLiteral(const Shape& shape, uint64_t seed) {
+  if (shape.IsTuple()) {
+    std::vector<Literal> elements;
+    for (const Shape& element : shape.tuple_elements()) elements.push_back(RandomLiteral(element, Mix(++seed)));
+    return Literal::Tuple(std::move(elements));
+  }
+  Literal literal(shape);
+  const ElementType type = shape.element_type();
+  for (int64_t i = 0; i < literal.element_count(); ++i) {
+    const uint64_t counter = Mix(seed) + static_cast<uint64_t>(i);
+    if (IsComplex(type)) {
+      literal.SetComplex(i, {Normal(2 * counter), Normal(2 * counter + 1)});
+    } else if (IsFloating(type)) {
+      literal.SetDouble(i, Normal(counter));
+    } else if (IsArrayElement(type)) {
+      const uint64_t largest = IsSigned(type) ? static_cast<uint64_t>(MaxSigned(type)) : MaxUnsigned(type);
+      literal.SetInt(i, static_cast<int64_t>(Mix(counter) % (std::min<uint64_t>(7, largest) + 1)));
+    }
+  }
+  return literal;
+}
+
+std::vector<Literal> RandomArguments(const Module& module, uint64_t seed) {
+  std::vector<Literal> arguments;
+  for (const Instruction* parameter : module.entry()->parameters()) {
+    arguments.push_back(RandomLiteral(parameter->shape(), Mix(seed + 1) + arguments.size()));
+  }
+  return arguments;
+}
+
+}  // namespace vxla::testing

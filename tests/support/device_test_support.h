@@ -1,0 +1,47 @@
+// For tests that run programs on a real Vulkan device, in both binding modes, against the CPU reference.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/literal.h"
+#include "core/literal_compare.h"
+#include "core/module.h"
+#include "scheduler/client.h"
+
+namespace vxla::testing {
+
+// One client per binding mode, opened once per process with poisoned memory and without disk caches of the user's. The device
+// is the first of VXLA_TEST_DEVICE (a name or a number, as --device takes) or the best; VXLA_TEST_VALIDATE=core,sync turns
+// the layers on. A machine without a device fails the test: null.
+Client* DeviceClient(BindingMode mode);
+
+struct RunOptions {
+  // Default: Tolerance::DefaultFor each result. Exact: Tolerance{}.
+  std::optional<Tolerance> tolerance;
+  bool allow_fallbacks = false;  // else an instruction that would run on the host fails the test
+  bool fusion = true;
+  int dispatches = -1;           // expected count; -1: any
+};
+
+// Parses and verifies; a failure fails the test and gives null.
+std::unique_ptr<Module> ParseModule(const std::string& hlo_text);
+// The CPU reference's value of the unoptimised program.
+std::optional<Literal> RunOnCpu(const Module& module, const std::vector<Literal>& arguments);
+std::optional<Literal> RunOnDevice(BindingMode mode, const Module& module, const std::vector<Literal>& arguments,
+                                   const RunOptions& options = {});
+// Fails the test with counts, the worst elements and `label` unless every leaf agrees.
+void ExpectAgreement(const Literal& actual, const Literal& expected, const RunOptions& options, const std::string& label);
+
+// The whole of it: text in, CPU and both binding modes (where the device has them), each run twice so that the replay is
+// tested too, agreement expected, no message of the validation layers expected. Gives the CPU's value.
+std::optional<Literal> RunBoth(const std::string& hlo_text, const std::vector<Literal>& arguments, const RunOptions& options = {});
+
+// Seeded values, the same on every machine: floats roughly normal, integers in [0, 8), pred fair.
+Literal RandomLiteral(const Shape& shape, uint64_t seed);
+std::vector<Literal> RandomArguments(const Module& module, uint64_t seed = 0);
+
+}  // namespace vxla::testing
