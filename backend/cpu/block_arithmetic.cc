@@ -99,6 +99,10 @@ int64_t TotalOrderKey(double x) {
   return bits < 0 ? S(U(bits) ^ U(INT64_MAX)) : bits;
 }
 
+// XLA's CPU takes subnormal f32 numbers as zeros, and devices may flush them or not. Everywhere else that is an absolute
+// error below 2^-126; a compare would answer differently, so it takes them as zeros too.
+double FlushF32(double x) { return std::fabs(x) < 0x1p-126 ? 0.0 : x; }
+
 template <typename T, typename Key>
 Result<BlockOp> Comparison(const Instruction& instruction, Key key) {
   switch (instruction.attributes<CompareAttributes>().direction) {
@@ -311,6 +315,7 @@ Result<BlockOp> MakeCompare(const Instruction& i) {
     case Carrier::kUint64: return Comparison<uint64_t>(i, same);
     case Carrier::kDouble:
       if (attributes.type == ComparisonType::kTotalOrder) return Comparison<double>(i, TotalOrderKey);
+      if (OperandType(i) == ElementType::kF32 || OperandType(i) == ElementType::kBF16) return Comparison<double>(i, FlushF32);
       return Comparison<double>(i, same);
     case Carrier::kComplexDouble:
       if (attributes.direction == ComparisonDirection::kEq) {

@@ -32,6 +32,23 @@ void CompactPairs(std::byte* lanes, int64_t size, int64_t n, std::byte* odd) {
   }
 }
 
+void StoreStrided(const void* carriers, Literal& result, int64_t at, int64_t stride, int64_t n) {
+  if (stride == 1) return StoreBlock(carriers, n, result, at);
+  int64_t offsets[kBlockSize];
+  for (int64_t i = 0; i < n; ++i) offsets[i] = at + i * stride;
+  ScatterElements(result.shape().element_type(), carriers, offsets, n, result.mutable_bytes().data());
+}
+
+// Equal as numbers; NaN equals NaN.
+bool SameValues(ElementType type, const void* a, const void* b, int64_t n) {
+  if (!IsFloating(type) && !IsComplex(type)) return std::memcmp(a, b, static_cast<size_t>(n) * sizeof(uint64_t)) == 0;
+  const double *x = static_cast<const double*>(a), *y = static_cast<const double*>(b);
+  for (int64_t i = 0; i < n * (IsComplex(type) ? 2 : 1); ++i) {
+    if (x[i] != y[i] && !(std::isnan(x[i]) && std::isnan(y[i]))) return false;
+  }
+  return true;
+}
+
 // A general reducer: the program's first inputs are the accumulators, the others the values.
 class ProgramFolder final : public Folder {
  public:
@@ -71,8 +88,18 @@ class ProgramFolder final : public Folder {
     for (size_t k = 0; k < arrays_.size(); ++k) std::memcpy(ValueOf(k), from.accumulators_[k].bytes, static_cast<size_t>(Size(k)));
     Fold(1);
   }
-  void Store(std::span<Literal> results, int64_t at, int64_t n) override {
-    for (size_t k = 0; k < arrays_.size(); ++k) StoreBlock(accumulators_[k].bytes, n, results[k], at);
+  void Store(std::span<Literal> results, int64_t at, int64_t stride, int64_t n) override {
+    for (size_t k = 0; k < arrays_.size(); ++k) StoreStrided(accumulators_[k].bytes, results[k], at, stride, n);
+  }
+  bool InitVanishes(int64_t at, int64_t n) override {
+    LoadInit(n);
+    LoadValue(at, 1, n);
+    Fold(n);
+    bool same = true;
+    for (size_t k = 0; k < arrays_.size(); ++k) {
+      same = same && SameValues(arrays_[k]->shape().element_type(), accumulators_[k].bytes, ValueOf(k), n);
+    }
+    return same;
   }
   bool Ordered() const override { return true; }
 
@@ -122,9 +149,16 @@ class SimpleFolder final : public Folder {
     Fold(1);
     fold_.AddErrors(from.fold_, parts_);
   }
-  void Store(std::span<Literal> results, int64_t at, int64_t n) override {
-    fold_.Finish(accumulator_.as<T>(), n * parts_);
-    StoreBlock(accumulator_.bytes, n, results[0], at);
+  void Store(std::span<Literal> results, int64_t at, int64_t stride, int64_t n) override {
+    std::memcpy(value_.bytes, accumulator_.bytes, static_cast<size_t>(n * CarrierBytes(type_)));
+    fold_.Finish(value_.as<T>(), n * parts_);
+    StoreStrided(value_.bytes, results[0], at, stride, n);
+  }
+  bool InitVanishes(int64_t at, int64_t n) override {
+    LoadInit(n);
+    LoadValue(at, 1, n);
+    Fold(n);
+    return SameValues(type_, accumulator_.bytes, value_.bytes, n);
   }
   bool Ordered() const override { return false; }
 
@@ -225,7 +259,7 @@ std::unique_ptr<Folder> SimpleFolderFor(Opcode opcode, const Literal& array, con
 Result<FolderFactory> FolderFactory::Make(const Computation& reducer, std::span<const Value> arrays,
                                           std::span<const Value> inits) {
   FolderFactory factory;
-  VXLA_ASSIGN_OR_RETURN(factory.program_, ScalarProgram::Compile(reducer));
+  VXLA_ASSIGN_OR_RETURN(factory.program_, ScalarProgram::Compile(reducer, ScalarProgram::Rounding::kWide));
   if (factory.program_.inputs().size() != 2 * arrays.size() || factory.program_.outputs().size() != arrays.size()) {
     return InvalidArgument("reducer {}: {} parameters and {} results for {} arrays", reducer.name(),
                            factory.program_.inputs().size(), factory.program_.outputs().size(), arrays.size());

@@ -26,7 +26,10 @@ class Folder {
   virtual int64_t FoldPairs(int64_t n) = 0;
   // accumulator lane 0 = f(accumulator lane 0, the other's lane 0)
   virtual void FoldOther(Folder& other) = 0;
-  virtual void Store(std::span<Literal> results, int64_t at, int64_t n) = 0;
+  // Lane i goes to element at + i * stride of each result; the accumulator stays as it is.
+  virtual void Store(std::span<Literal> results, int64_t at, int64_t stride, int64_t n) = 0;
+  // f(initial value, x) is x for the n elements at `at`: the initial value is an identity as far as they show.
+  virtual bool InitVanishes(int64_t at, int64_t n) = 0;
   // The order of values matters to the computation, as far as can be seen.
   virtual bool Ordered() const = 0;
 };

@@ -84,7 +84,7 @@ void ReduceLine(const EvalContext& context, const FolderFactory& factory, int64_
   std::unique_ptr<Folder> total = factory.New();
   total->LoadInit(1);
   for (auto& folder : folders) total->FoldOther(*folder);
-  total->Store(results, output, 1);
+  total->Store(results, output, 1, 1);
 }
 
 void ReduceExtents(const EvalContext& context, const FolderFactory& factory, const Extents& e, std::span<Literal> results) {
@@ -114,7 +114,7 @@ void ReduceExtents(const EvalContext& context, const FolderFactory& factory, con
         folder->LoadValue(base + r * e.inner, lane_stride, n);
         folder->Fold(n);
       }
-      folder->Store(results, row * e.inner + first, n);
+      folder->Store(results, row * e.inner + first, 1, n);
     }
   });
 }

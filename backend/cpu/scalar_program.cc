@@ -41,6 +41,7 @@ class ScalarCompiler {
   }
 
   ScalarProgram program;
+  ScalarProgram::Rounding rounding = ScalarProgram::Rounding::kEach;
 
  private:
   Result<Registers> Emit(const Instruction& instruction, std::span<const Registers> operands) {
@@ -55,9 +56,10 @@ class ScalarCompiler {
       case Opcode::kGetTupleElement: return EmitElement(instruction, operands[0]);
       case Opcode::kCall:
       case Opcode::kFusion: return Inline(*instruction.called(0), operands);
+      case Opcode::kBitcast:
+      case Opcode::kBitcastConvert: return EmitBits(instruction, operands);
       case Opcode::kBroadcast:
       case Opcode::kReshape:
-      case Opcode::kBitcast:
       case Opcode::kTranspose:
       case Opcode::kOptimizationBarrier:
       case Opcode::kCopy: return operands[0];  // one element stays one element
@@ -82,8 +84,33 @@ class ScalarCompiler {
       case Opcode::kOr:
       case Opcode::kXor:
       case Opcode::kIsFinite: step.rounds = false; break;
-      default: step.rounds = step.type != ElementType::kF64;
+      case Opcode::kConvert:
+      case Opcode::kReducePrecision: break;
+      default:
+        step.rounds = step.type != ElementType::kF64 &&
+                      (rounding == ScalarProgram::Rounding::kEach || (!IsFloating(step.type) && !IsComplex(step.type)));
     }
+    const Registers result = step.outputs;
+    program.steps_.push_back(std::move(step));
+    return result;
+  }
+
+  // The same bits as another type of as many bytes.
+  Result<Registers> EmitBits(const Instruction& instruction, std::span<const Registers> operands) {
+    const ElementType from = instruction.operand(0)->shape().element_type(), to = instruction.shape().element_type();
+    if (from == to) return operands[0];
+    if (BitWidth(from) != BitWidth(to)) return EmitGeneral(instruction, operands);
+    ScalarProgram::Step step;
+    VXLA_ASSIGN_OR_RETURN(step.outputs, NewRegisters(instruction));
+    step.inputs = operands[0];
+    step.source = &instruction;
+    step.type = to;
+    step.rounds = false;
+    step.run = [from, to](const void* const* in, void* out, int64_t n) {
+      Block raw;
+      StoreElements(from, in[0], n, raw.bytes);
+      LoadElements(to, raw.bytes, n, out);
+    };
     const Registers result = step.outputs;
     program.steps_.push_back(std::move(step));
     return result;
@@ -174,8 +201,9 @@ void RunLane(EvalContext& context, const ScalarProgram::Step& step, ScalarProgra
 
 }  // namespace
 
-Result<ScalarProgram> ScalarProgram::Compile(const Computation& computation) {
+Result<ScalarProgram> ScalarProgram::Compile(const Computation& computation, Rounding rounding) {
   ScalarCompiler compiler;
+  compiler.rounding = rounding;
   std::vector<ScalarCompiler::Registers> arguments;
   for (const Instruction* parameter : computation.parameters()) {
     VXLA_ASSIGN_OR_RETURN(ScalarCompiler::Registers registers, compiler.NewRegisters(*parameter));

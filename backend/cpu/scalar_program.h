@@ -24,8 +24,11 @@ class ScalarProgram {
     bool general = false;      // `source` is evaluated lane by lane; there is no `run`
   };
 
+  // kEach: every op rounds to its type, as written. kWide: float ops other than conversions keep double, for reducers whose
+  // accumulator must not lose a bit a step.
+  enum class Rounding : uint8_t { kEach, kWide };
   // Parameters and results are flattened depth first; each leaf has one element.
-  static Result<ScalarProgram> Compile(const Computation& computation);
+  static Result<ScalarProgram> Compile(const Computation& computation, Rounding rounding = Rounding::kEach);
 
   const std::vector<int>& inputs() const { return inputs_; }  // registers by flattened parameter
   const std::vector<int>& outputs() const { return outputs_; }

@@ -1,5 +1,8 @@
 // Reduce-window and select-and-scatter.
 #include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
 
 #include "backend/cpu/folder.h"
 #include "backend/cpu/eval.h"
@@ -90,7 +93,66 @@ void ReduceBlock(Folder& folder, const WindowTable& table, int64_t first, int64_
     folder.Fold(n);
     table.NextTap(tap);
   }
-  folder.Store(results, first, n);
+  folder.Store(results, first, 1, n);
+}
+
+// A window that covers all of one dimension up to (or from) each output: a running reduction, done in one pass.
+struct Running {
+  int64_t outer = 1, size = 1, inner = 1;
+  bool from_end = false;
+};
+
+std::optional<Running> AsRunning(const Window& window, const Shape& operand) {
+  std::optional<Running> running;
+  int64_t before = 1;
+  for (size_t d = 0; d < window.size(); ++d) {
+    const WindowDimension& w = window[d];
+    const int64_t n = operand.dimension(static_cast<int>(d));
+    if (w.stride != 1 || w.lhs_dilate != 1 || w.reversal) return std::nullopt;
+    if (w.size == 1) {
+      if (w.pad_low != 0 || w.pad_high != 0) return std::nullopt;
+    } else {
+      const bool prefix = w.pad_low == n - 1 && w.pad_high == 0, suffix = w.pad_low == 0 && w.pad_high == n - 1;
+      if (running || w.rhs_dilate != 1 || w.size != n || !(prefix || suffix)) return std::nullopt;
+      running = Running{before, n, 1, suffix};
+    }
+    if (running && w.size == 1) running->inner *= n;
+    before *= n;
+  }
+  return running;
+}
+
+// The initial value also fills the padding, so leaving the padding out is right only if it is an identity.
+bool PaddingVanishes(const EvalContext& context, const FolderFactory& factory, int64_t count) {
+  std::atomic<bool> vanishes{true};
+  context.For(count, 64 * kBlockSize, [&](int64_t begin, int64_t end) {
+    const std::unique_ptr<Folder> folder = factory.New();
+    for (int64_t at = begin; at < end && vanishes; at += kBlockSize) {
+      if (!folder->InitVanishes(at, std::min<int64_t>(kBlockSize, end - at))) vanishes = false;
+    }
+  });
+  return vanishes;
+}
+
+void ReduceRunning(const EvalContext& context, const FolderFactory& factory, const Running& r, std::span<Literal> results) {
+  const bool along_outer = r.inner == 1;
+  const int64_t line = along_outer ? r.outer : r.inner, lines = along_outer ? 1 : r.outer;
+  const int64_t lane_stride = along_outer ? r.size : 1, lanes = std::clamp<int64_t>((line + 7) / 8, 1, kBlockSize);
+  const int64_t blocks = (line + lanes - 1) / lanes;
+  context.For(lines * blocks, 1, [&](int64_t begin, int64_t end) {
+    const std::unique_ptr<Folder> folder = factory.New();
+    for (int64_t b = begin; b < end; ++b) {
+      const int64_t first = b % blocks * lanes, n = std::min(lanes, line - first);
+      const int64_t base = b / blocks * r.size * r.inner + first * lane_stride;
+      folder->LoadInit(n);
+      for (int64_t i = 0; i < r.size; ++i) {
+        const int64_t at = base + (r.from_end ? r.size - 1 - i : i) * r.inner;
+        folder->LoadValue(at, lane_stride, n);
+        folder->Fold(n);
+        folder->Store(results, at, lane_stride, n);
+      }
+    }
+  });
 }
 
 // For each source element the operand offset that its window selects, or -1 if the window lies in the padding. The
@@ -174,9 +236,13 @@ EvalResult EvalReduceWindow(EvalContext& context, const Instruction& instruction
   std::vector<Literal> results;
   for (const Shape* shape : FlattenTuple(instruction.shape())) results.emplace_back(*shape);
   const Shape& output = results[0].shape();
-  const WindowTable table(WindowOf(instruction, output.rank()), operands[0].shape(), output);
+  const Window window = WindowOf(instruction, output.rank());
+  const std::optional<Running> running = AsRunning(window, operands[0].shape());
+  const bool one_pass = running && PaddingVanishes(context, factory, results[0].element_count());
+  if (one_pass) ReduceRunning(context, factory, *running, results);
+  const WindowTable table(window, operands[0].shape(), output);
   const int64_t lanes = std::clamp<int64_t>(results[0].element_count() / 16, 32, kBlockSize);
-  context.For(results[0].element_count(), lanes, [&](int64_t begin, int64_t end) {
+  context.For(one_pass ? 0 : results[0].element_count(), lanes, [&](int64_t begin, int64_t end) {
     ReduceBlock(*factory.New(), table, begin, end - begin, results);
   });
   if (!instruction.shape().IsTuple()) return std::move(results[0]);
