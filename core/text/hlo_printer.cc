@@ -16,10 +16,10 @@ namespace {
 // Arrays longer than this are shortened in messages.
 constexpr int64_t kMessageElements = 16;
 
-// Words that the parser would take for something else than a name.
+// Words that this parser or XLA's would take for something else than a name.
 bool IsReserved(std::string_view name) {
-  constexpr std::string_view kWords[] = {"ENTRY",         "ROOT",      "HloModule",   "FileNames",
-                                         "FunctionNames", "FileLocations", "StackFrames", "b"};
+  constexpr std::string_view kWords[] = {"ENTRY",         "ROOT",          "HloModule",  "FileNames",
+                                         "FunctionNames", "FileLocations", "StackFrames"};
   return std::ranges::find(kWords, name) != std::end(kWords) ||
          (name != "tuple" && ParseElementType(name).has_value());
 }

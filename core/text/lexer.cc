@@ -231,7 +231,6 @@ Token Lexer::TakeWordAfter(std::string_view extra) {
 
 // Copies up to and with the character that empties `closers`, which holds what is still open.
 Status Lexer::ScanGroup(std::string& out, bool keep_blanks, std::string closers) {
-  const SourceLocation opened = Here();
   while (at_ < text_.size()) {
     const size_t before = at_;
     SkipBlanks();
@@ -258,7 +257,7 @@ Status Lexer::ScanGroup(std::string& out, bool keep_blanks, std::string closers)
     ++at_;
     if (closers.empty()) return OkStatus();
   }
-  return InvalidArgument("no '{}' closes the group", closers.front()).At(opened);
+  return InvalidArgument("no '{}' closes the group", closers.front());
 }
 
 Result<std::string> Lexer::TakeRawAfter() {
