@@ -1,7 +1,8 @@
-// The device as the scheduler uses it: memory, kernels, commands, the timeline; on each driver present, in both binding
+// The device as the scheduler uses it: kernels, commands and the timeline; on each device present, in both binding
 // modes.
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <thread>
 
 #include "tests/vulkan/vulkan_test_support.h"
@@ -9,52 +10,272 @@
 namespace vxla::vulkan {
 namespace {
 
+using ::testing::Each;
 using ::testing::HasSubstr;
 
-class DeviceTest : public ::testing::TestWithParam<BindingMode> {
- protected:
-  OpenOptions Options() const {
-    OpenOptions options;
-    options.bindings = GetParam();
-    return options;
-  }
-};
-INSTANTIATE_TEST_SUITE_P(Bindings, DeviceTest, ::testing::Values(BindingMode::kAddresses, BindingMode::kDescriptors),
-                         [](const auto& info) { return ModeName(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, DeviceTest, ::testing::ValuesIn(DeviceCases()), CaseName);
 
-std::vector<uint32_t> Iota(size_t count) {
-  std::vector<uint32_t> values(count);
-  std::iota(values.begin(), values.end(), 0u);
+std::vector<uint32_t> Scaled(std::vector<uint32_t> values, uint32_t factor, uint32_t summand) {
+  for (uint32_t& value : values) value = value * factor + summand;
   return values;
 }
 
-// Runs scale over `values` and returns the result; `wait` the submission.
-std::vector<uint32_t> Scale(Device& device, const std::vector<uint32_t>& values, uint32_t factor, uint32_t summand) {
-  const auto kernel = GetKernel(device, ScaleKernel(device.binding_mode()));
-  const auto in = MakeBuffer(device, values);
-  const auto out = MakeBuffer(device, std::vector<uint32_t>(values.size(), 7));
-  const auto count = static_cast<uint32_t>(values.size());
-  const std::vector<BufferRange> buffers = {Whole(in), Whole(out)};
-  const auto arguments = MakeArguments(device, buffers, {count, factor, summand});
-  auto commands = device.CreateCommandBuffer(0);
-  EXPECT_TRUE(commands.ok()) << commands.status().message();
-  EXPECT_TRUE((*commands)->Begin().ok());
-  const Status status = (*commands)->Dispatch(*kernel, Whole(arguments), buffers, {(count + 63) / 64, 1, 1});
-  EXPECT_TRUE(status.ok()) << status.message();
-  EXPECT_TRUE((*commands)->End().ok());
-  const auto value = device.Submit(**commands, 0);
-  EXPECT_TRUE(value.ok()) << value.status().message();
-  EXPECT_TRUE(device.Wait(*value).ok());
-  return ReadBuffer<uint32_t>(device, *out);
+TEST_P(DeviceTest, RunsAKernel) {
+  const auto device = Open();
+  ASSERT_NE(device, nullptr);
+  for (size_t count : {1, 63, 1009}) EXPECT_EQ(RunScale(*device, Iota(count), 3, 5), Scaled(Iota(count), 3, 5));
+  EXPECT_EQ(RunScale(*device, {}, 3, 5), std::vector<uint32_t>());
 }
 
-TEST_P(DeviceTest, RunsAKernel) {
-  const auto device = OpenForTest(Options());
+TEST_P(DeviceTest, FactsAreOfTheEnabledDevice) {
+  const auto device = Open();
   ASSERT_NE(device, nullptr);
-  const std::vector<uint32_t> values = Iota(1009);
-  const std::vector<uint32_t> got = Scale(*device, values, 3, 5);
-  ASSERT_EQ(got.size(), values.size());
-  for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], values[i] * 3 + 5) << i;
+  const DeviceFacts& facts = device->facts();
+  EXPECT_EQ(device->binding_mode(), GetParam().mode);
+  EXPECT_FALSE(facts.name.empty());
+  EXPECT_TRUE(facts.timeline_semaphores);
+  EXPECT_TRUE(facts.synchronization2);
+  EXPECT_GE(facts.max_workgroup_invocations, 128u);
+  EXPECT_GE(facts.hardware_threads, 1);
+  EXPECT_GT(facts.memory_bytes, 0u);
+  if (GetParam().mode == BindingMode::kAddresses) {
+    EXPECT_TRUE(facts.buffer_addresses);
+    EXPECT_FALSE(facts.robust_buffer_access);
+  }
+}
+
+// A kernel's result is the next one's input, with barriers; recorded once and submitted many times.
+TEST_P(DeviceTest, ReplaysDependentDispatches) {
+  const auto device = Open();
+  ASSERT_NE(device, nullptr);
+  const auto kernel = GetKernel(*device, ScaleKernel(GetParam().mode));
+  const auto a = MakeBuffer(*device, Iota(257)), b = MakeBuffer(*device, Iota(257));
+  const std::vector<BufferRange> there = {Whole(a), Whole(b)}, back = {Whole(b), Whole(a)};
+  const auto add = MakeArguments(*device, there, {257, 1, 1}), twice = MakeArguments(*device, back, {257, 2, 0});
+  auto commands = *device->CreateCommandBuffer(0);
+  VXLA_ASSERT_OK(commands->Begin());
+  for (int i = 0; i < 3; ++i) {
+    VXLA_ASSERT_OK(commands->Dispatch(*kernel, Whole(add), there, {5, 1, 1}));
+    commands->Barrier();
+    VXLA_ASSERT_OK(commands->Dispatch(*kernel, Whole(twice), back, {5, 1, 1}));
+    commands->Barrier();
+  }
+  VXLA_ASSERT_OK(commands->End());
+  const auto before = device->memory_statistics();
+  std::vector<uint32_t> expected = Iota(257);
+  uint64_t last = 0;
+  for (int run = 0; run < 4; ++run) {
+    const auto value = device->Submit(*commands, last);
+    ASSERT_TRUE(value.ok()) << value.status().message();
+    VXLA_ASSERT_OK(device->Wait(*value));
+    EXPECT_GT(*value, last);
+    EXPECT_TRUE(device->IsDone(*value));
+    last = *value;
+    for (uint32_t& x : expected) x = (((x + 1) * 2 + 1) * 2 + 1) * 2;
+  }
+  EXPECT_EQ(ReadBuffer<uint32_t>(*device, *a), expected);
+  EXPECT_EQ(device->memory_statistics().cumulative_allocated_bytes, before.cumulative_allocated_bytes);
+}
+
+TEST_P(DeviceTest, BindsPartsOfABuffer) {
+  const auto device = Open();
+  ASSERT_NE(device, nullptr);
+  const auto kernel = GetKernel(*device, ScaleKernel(GetParam().mode));
+  const auto all = MakeBuffer(*device, Iota(256));
+  // 16 words at word 64 become those at word 128.
+  const std::vector<BufferRange> buffers = {{all.get(), 256, 64}, {all.get(), 512, 64}};
+  const auto arguments = MakeArguments(*device, buffers, {16, 10, 0});
+  auto commands = *device->CreateCommandBuffer(0);
+  VXLA_ASSERT_OK(commands->Begin());
+  VXLA_ASSERT_OK(commands->Dispatch(*kernel, Whole(arguments), buffers, {1, 1, 1}));
+  VXLA_ASSERT_OK(commands->End());
+  RunAndWait(*device, *commands);
+  std::vector<uint32_t> expected = Iota(256);
+  for (uint32_t i = 0; i < 16; ++i) expected[128 + i] = (64 + i) * 10;
+  EXPECT_EQ(ReadBuffer<uint32_t>(*device, *all), expected);
+}
+
+TEST_P(DeviceTest, CopiesAndFills) {
+  const auto device = Open();
+  ASSERT_NE(device, nullptr);
+  const auto a = MakeBuffer(*device, Iota(101)), b = MakeBuffer(*device, std::vector<uint32_t>(101, 9));
+  auto commands = *device->CreateCommandBuffer(0);
+  VXLA_ASSERT_OK(commands->Begin());
+  commands->BeginLabel("copies");
+  commands->Fill({b.get(), 0, 40}, 0xabcd1234);
+  commands->Fill({b.get(), 4, 0}, 1);
+  commands->Copy({a.get(), 4, 20}, {b.get(), 60, 20});
+  commands->Copy({a.get(), 0, 0}, {b.get(), 0, 0});
+  commands->EndLabel();
+  VXLA_ASSERT_OK(commands->End());
+  RunAndWait(*device, *commands);
+  std::vector<uint32_t> expected(101, 9);
+  for (int i = 0; i < 10; ++i) expected[i] = 0xabcd1234;
+  for (uint32_t i = 0; i < 5; ++i) expected[15 + i] = 1 + i;
+  EXPECT_EQ(ReadBuffer<uint32_t>(*device, *b), expected);
+}
+
+TEST_P(DeviceTest, ReportsBadRecordings) {
+  const auto device = Open();
+  ASSERT_NE(device, nullptr);
+  const auto a = MakeBuffer(*device, Iota(64));
+  auto commands = *device->CreateCommandBuffer(1);
+  EXPECT_THAT(commands->End().message(), HasSubstr("not being recorded"));
+  EXPECT_THAT(device->Submit(*commands, 0).status().message(), HasSubstr("did not end well"));
+  const auto ends_with = [&](auto record) {
+    EXPECT_TRUE(commands->Begin().ok());
+    record();
+    return commands->End().message();
+  };
+  EXPECT_THAT(ends_with([&] { commands->Copy({a.get(), 0, 8}, {a.get(), 16, 4}); }), HasSubstr("copy of 8 bytes to 4"));
+  EXPECT_THAT(ends_with([&] { commands->Copy({a.get(), 0, 8}, {a.get(), 4, 8}); }), HasSubstr("overlapping"));
+  EXPECT_THAT(ends_with([&] {
+                commands->Copy({a.get(), 252, 8}, {a.get(), 0, 8});
+              }),
+              HasSubstr("copy source: bytes 252 to 260 lie outside a buffer of 256 bytes"));
+  EXPECT_THAT(ends_with([&] { commands->Fill({a.get(), 2, 4}, 0); }), HasSubstr("words of 4 bytes"));
+  EXPECT_THAT(ends_with([&] { commands->WriteTimestamp(1); }), HasSubstr("timestamp 1 of 1"));
+  EXPECT_THAT(device->Submit(*commands, 0).status().message(), HasSubstr("did not end well"));
+  EXPECT_EQ(ends_with([] {}), "");
+  EXPECT_THAT(device->Submit(*commands, 1u << 20).status().message(), HasSubstr("would never start"));
+  EXPECT_THAT(device->Wait(1u << 20).message(), HasSubstr("wait for 1048576"));
+}
+
+TEST_P(DeviceTest, RefusesDispatchesOverLimits) {
+  const auto device = Open();
+  ASSERT_NE(device, nullptr);
+  const auto kernel = GetKernel(*device, ScaleKernel(GetParam().mode));
+  const auto a = MakeBuffer(*device, Iota(64));
+  const std::vector<BufferRange> buffers = {Whole(a), Whole(a)};
+  const auto arguments = MakeArguments(*device, buffers, {0, 0, 0});
+  auto commands = *device->CreateCommandBuffer(0);
+  VXLA_ASSERT_OK(commands->Begin());
+  const uint32_t most = device->facts().max_group_count[1];
+  if (most < UINT32_MAX) {
+    EXPECT_THAT(commands->Dispatch(*kernel, Whole(arguments), buffers, {1, most + 1, 1}).message(),
+                HasSubstr("groups along y exceed the limit"));
+  }
+  EXPECT_TRUE(commands->Dispatch(*kernel, Whole(arguments), buffers, {0, 1, 1}).ok());
+  if (GetParam().mode == BindingMode::kDescriptors) {
+    EXPECT_THAT(commands->Dispatch(*kernel, Whole(arguments), std::span(buffers).first(1), {1, 1, 1}).message(),
+                HasSubstr("1 buffers given, its key says 2"));
+    const std::vector<BufferRange> odd = {Whole(a), {a.get(), 1, 4}};
+    EXPECT_THAT(commands->Dispatch(*kernel, Whole(arguments), odd, {1, 1, 1}).message(), HasSubstr("the alignment is"));
+    const std::vector<BufferRange> outside = {Whole(a), {a.get(), 0, 260}};
+    EXPECT_THAT(commands->Dispatch(*kernel, Whole(arguments), outside, {1, 1, 1}).message(), HasSubstr("lie outside"));
+    const std::vector<BufferRange> empty = {Whole(a), {nullptr, 0, 0}};
+    VXLA_ASSERT_OK(commands->Dispatch(*kernel, Whole(arguments), empty, {1, 1, 1}));
+  }
+  VXLA_ASSERT_OK(commands->End());
+  RunAndWait(*device, *commands);
+}
+
+TEST_P(DeviceTest, DescriptorsRefuseRangesOverTheLimit) {
+  if (GetParam().mode == BindingMode::kAddresses) GTEST_SKIP() << "addresses have no such limit";
+  const auto device = Open();
+  ASSERT_NE(device, nullptr);
+  const auto limit = static_cast<int64_t>(device->facts().max_storage_range_bytes);
+  if (limit + 4 > static_cast<int64_t>(device->facts().max_allocation_bytes)) GTEST_SKIP() << "no buffer is so large";
+  const auto kernel = GetKernel(*device, ScaleKernel(GetParam().mode));
+  const auto large = device->Allocate(limit + 4, MemoryKind::kDevice);
+  ASSERT_TRUE(large.ok()) << large.status().message();
+  const std::vector<BufferRange> buffers = {Whole(*large), Whole(*large)};
+  const auto arguments = MakeArguments(*device, buffers, {0, 0, 0});
+  auto commands = *device->CreateCommandBuffer(0);
+  VXLA_ASSERT_OK(commands->Begin());
+  const Status status = commands->Dispatch(*kernel, Whole(arguments), buffers, {1, 1, 1});
+  EXPECT_EQ(status.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(status.message(), HasSubstr("--bindings=addresses has none"));
+  VXLA_ASSERT_OK(commands->End());
+}
+
+// More sets than one descriptor pool has.
+TEST_P(DeviceTest, RecordsThousandsOfDispatches) {
+  const auto device = Open();
+  ASSERT_NE(device, nullptr);
+  const auto kernel = GetKernel(*device, ScaleKernel(GetParam().mode));
+  const auto a = MakeBuffer(*device, std::vector<uint32_t>(1, 0));
+  const std::vector<BufferRange> buffers = {Whole(a), Whole(a)};
+  const auto arguments = MakeArguments(*device, buffers, {1, 1, 1});
+  auto commands = *device->CreateCommandBuffer(0);
+  for (int round = 0; round < 2; ++round) {
+    VXLA_ASSERT_OK(commands->Begin());
+    for (int i = 0; i < 1500; ++i) {
+      VXLA_ASSERT_OK(commands->Dispatch(*kernel, Whole(arguments), buffers, {1, 1, 1}));
+      commands->Barrier();
+    }
+    VXLA_ASSERT_OK(commands->End());
+    RunAndWait(*device, *commands);
+  }
+  EXPECT_EQ(ReadBuffer<uint32_t>(*device, *a), std::vector<uint32_t>(1, 3000));
+}
+
+TEST_P(DeviceTest, TimestampsGrow) {
+  const auto device = Open();
+  ASSERT_NE(device, nullptr);
+  if (device->facts().timestamp_period_ns == 0) GTEST_SKIP() << "the device has no timestamps";
+  const auto a = MakeBuffer(*device, std::vector<uint32_t>(1 << 20, 0));
+  auto commands = *device->CreateCommandBuffer(3);
+  VXLA_ASSERT_OK(commands->Begin());
+  commands->WriteTimestamp(0);
+  commands->Fill(Whole(a), 1);
+  commands->Barrier();
+  commands->WriteTimestamp(1);
+  VXLA_ASSERT_OK(commands->End());
+  RunAndWait(*device, *commands);
+  const auto times = commands->Timestamps();
+  ASSERT_TRUE(times.ok()) << times.status().message();
+  ASSERT_EQ(times->size(), 3u);
+  EXPECT_GT((*times)[1] - (*times)[0], 0.0);
+  EXPECT_LT((*times)[1] - (*times)[0], 5e9);
+  EXPECT_EQ((*times)[2], 0.0);  // never written
+}
+
+TEST_P(DeviceTest, ManyThreadsSubmit) {
+  const auto device = Open();
+  ASSERT_NE(device, nullptr);
+  std::vector<std::vector<uint32_t>> results(4);
+  std::vector<std::thread> threads;
+  for (uint32_t t = 0; t < results.size(); ++t) {
+    threads.emplace_back([&, t] {
+      std::vector<uint32_t> values = Iota(131 + t);
+      for (uint32_t i = 0; i < 8; ++i) values = RunScale(*device, values, 3, t);
+      results[t] = values;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (uint32_t t = 0; t < results.size(); ++t) {
+    std::vector<uint32_t> expected = Iota(131 + t);
+    for (int i = 0; i < 8; ++i) expected = Scaled(expected, 3, t);
+    EXPECT_EQ(results[t], expected) << t;
+  }
+}
+
+TEST_P(DeviceTest, ALostDeviceStaysLost) {
+  const auto device = Open();
+  ASSERT_NE(device, nullptr);
+  auto commands = *device->CreateCommandBuffer(0);
+  VXLA_ASSERT_OK(commands->Begin());
+  VXLA_ASSERT_OK(commands->End());
+  EXPECT_FALSE(device->context().Check(VK_ERROR_DEVICE_LOST, "vkQueueSubmit2").ok());
+  for (int i = 0; i < 2; ++i) {
+    const Status submitted = device->Submit(*commands, 0).status();
+    EXPECT_EQ(submitted.code(), StatusCode::kDeviceFailure);
+    EXPECT_THAT(submitted.message(), HasSubstr("was lost; open it again"));
+  }
+  EXPECT_THAT(device->Wait(0).message(), HasSubstr("was lost"));
+  EXPECT_THAT(device->Allocate(4, MemoryKind::kDevice).status().message(), HasSubstr("was lost"));
+  EXPECT_THAT(device->CreateCommandBuffer(0).status().message(), HasSubstr("was lost"));
+}
+
+TEST_P(DeviceTest, BuffersAndKernelsOutliveTheDevice) {
+  auto device = Open();
+  ASSERT_NE(device, nullptr);
+  const auto kernel = GetKernel(*device, ScaleKernel(GetParam().mode));
+  const auto buffer = MakeBuffer(*device, Iota(16));
+  auto commands = *device->CreateCommandBuffer(0);
+  device.reset();
+  EXPECT_EQ(buffer->size_bytes(), 64);
 }
 
 }  // namespace

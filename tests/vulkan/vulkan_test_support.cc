@@ -99,4 +99,48 @@ std::shared_ptr<Kernel> GetKernel(Device& device, const KernelKey& key, int* com
   return kernels.ok() ? kernels->front() : nullptr;
 }
 
+std::vector<DeviceCase> DeviceCases() {
+  const auto devices = ListDevices();
+  const int count = devices.ok() ? static_cast<int>(devices->size()) : 1;
+  std::vector<DeviceCase> cases;
+  for (int index = 0; index < count; ++index) {
+    for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) cases.push_back({index, mode});
+  }
+  return cases;
+}
+
+std::string CaseName(const ::testing::TestParamInfo<DeviceCase>& info) {
+  return fmt::format("device{}_{}", info.param.index, ModeName(info.param.mode));
+}
+
+std::vector<uint32_t> Iota(size_t count) {
+  std::vector<uint32_t> values(count);
+  std::iota(values.begin(), values.end(), 0u);
+  return values;
+}
+
+void RunAndWait(Device& device, CommandBuffer& commands) {
+  const auto value = device.Submit(commands, 0);
+  ASSERT_TRUE(value.ok()) << value.status().message();
+  const Status status = device.Wait(*value);
+  ASSERT_TRUE(status.ok()) << status.message();
+}
+
+std::vector<uint32_t> RunScale(Device& device, const std::vector<uint32_t>& values, uint32_t factor, uint32_t summand) {
+  const auto kernel = GetKernel(device, ScaleKernel(device.binding_mode()));
+  const auto in = MakeBuffer(device, values);
+  const auto out = MakeBuffer(device, std::vector<uint32_t>(values.size(), 7));
+  const auto count = static_cast<uint32_t>(values.size());
+  const std::vector<BufferRange> buffers = {Whole(in), Whole(out)};
+  const auto arguments = MakeArguments(device, buffers, {count, factor, summand});
+  auto commands = device.CreateCommandBuffer(0);
+  EXPECT_TRUE(commands.ok()) << commands.status().message();
+  EXPECT_TRUE((*commands)->Begin().ok());
+  const Status status = (*commands)->Dispatch(*kernel, Whole(arguments), buffers, {(count + 63) / 64, 1, 1});
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE((*commands)->End().ok());
+  RunAndWait(device, **commands);
+  return ReadBuffer<uint32_t>(device, *out);
+}
+
 }  // namespace vxla::vulkan

@@ -65,6 +65,34 @@ std::vector<T> ReadBuffer(Device& device, Buffer& buffer) {
 
 inline BufferRange Whole(const std::shared_ptr<Buffer>& buffer) { return {buffer.get(), 0, buffer->size_bytes()}; }
 
+// A device test runs on each device present in each binding mode; without a driver it runs on device 0 and fails.
+struct DeviceCase {
+  int index = 0;
+  BindingMode mode = BindingMode::kAddresses;
+};
+std::vector<DeviceCase> DeviceCases();
+std::string CaseName(const ::testing::TestParamInfo<DeviceCase>& info);
+
+class DeviceTest : public ::testing::TestWithParam<DeviceCase> {
+ protected:
+  OpenOptions Options() const {
+    OpenOptions options;
+    options.bindings = GetParam().mode;
+    return options;
+  }
+  std::unique_ptr<VulkanDevice> Open(const OpenOptions& options) { return OpenForTest(options, GetParam().index); }
+  std::unique_ptr<VulkanDevice> Open() { return Open(Options()); }
+};
+
+// 0, 1, ... count - 1.
+std::vector<uint32_t> Iota(size_t count);
+
+// Runs ScaleKernel over `values` in one submission and returns what it wrote.
+std::vector<uint32_t> RunScale(Device& device, const std::vector<uint32_t>& values, uint32_t factor, uint32_t summand);
+
+// Submits and waits; fails the test if that does not work.
+void RunAndWait(Device& device, CommandBuffer& commands);
+
 inline std::string ModeName(BindingMode mode) { return mode == BindingMode::kAddresses ? "addresses" : "descriptors"; }
 
 }  // namespace vxla::vulkan

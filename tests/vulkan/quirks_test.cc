@@ -1,0 +1,146 @@
+// The probes: what their answers mean, and what they say about the devices here.
+#include "backend/vulkan/device/quirks.h"
+
+#include <gmock/gmock.h>
+
+#include "backend/vulkan/shader/shader_compiler.h"
+#include "tests/vulkan/vulkan_test_support.h"
+
+namespace vxla::vulkan {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+DeviceFacts AllFeatures() {
+  DeviceFacts facts;
+  facts.name = "Fake";
+  facts.float16 = facts.float64 = true;
+  return facts;
+}
+
+ProbeAnswer GoodAnswer() {
+  ProbeAnswer answer = {};
+  answer[kSingleLoop] = kLoopIterations;
+  answer[kNestedLoops] = kNestedIterations * kNestedIterations;
+  answer[kNarrowedHalf] = answer[kNarrowedFloat16] = 0x3dccc000;
+  answer[kDenormal32] = answer[kDenormal32Times1] = answer[kDenormal32Sum] = 5;
+  answer[kDenormal16] = 1;
+  answer[kDenormal64Low] = 1;
+  answer[kSumInteger] = 1;
+  answer[kQuotient] = 142857;
+  answer[kSumFloat] = answer[kProductFloat] = 0x3e99999a;
+  return answer;
+}
+
+TEST(DiagnoseTest, AGoodDeviceHasNoQuirks) {
+  const auto quirks = Diagnose(GoodAnswer(), AllFeatures());
+  ASSERT_TRUE(quirks.ok()) << quirks.status().message();
+  EXPECT_EQ(quirks->loop_iteration_limit, 0u);
+  EXPECT_FALSE(quirks->folds_narrowing || quirks->flushes_f32_denormals || quirks->flushes_f16_denormals ||
+               quirks->flushes_f64_denormals);
+  EXPECT_THAT(quirks->notes, IsEmpty());
+}
+
+TEST(DiagnoseTest, EachFaultIsSeenAndNoted) {
+  const auto with = [](ProbeWord word, uint32_t value) {
+    ProbeAnswer answer = GoodAnswer();
+    answer[word] = value;
+    return *Diagnose(answer, AllFeatures());
+  };
+  EXPECT_EQ(with(kSingleLoop, 65535).loop_iteration_limit, 65535u);
+  EXPECT_EQ(with(kNestedLoops, 65027).loop_iteration_limit, 65027u);
+  EXPECT_EQ(with(kSingleLoop, 0).loop_iteration_limit, 1u);
+  EXPECT_TRUE(with(kNarrowedHalf, kUnevenBits).folds_narrowing);
+  EXPECT_TRUE(with(kNarrowedFloat16, kUnevenBits).folds_narrowing);
+  EXPECT_TRUE(with(kNarrowedDouble, 1).folds_narrowing);
+  for (ProbeWord word : {kDenormal32, kDenormal32Times1, kDenormal32Sum}) {
+    EXPECT_TRUE(with(word, 0).flushes_f32_denormals);
+  }
+  EXPECT_TRUE(with(kDenormal16, 0).flushes_f16_denormals);
+  EXPECT_TRUE(with(kDenormal64Low, 0).flushes_f64_denormals);
+  EXPECT_EQ(with(kSingleLoop, 65535).notes.size(), 1u);
+  EXPECT_THAT(with(kSingleLoop, 65535).notes[0], HasSubstr("stop silently after 65535 iterations"));
+}
+
+TEST(DiagnoseTest, MissingTypesHaveNoFaults) {
+  DeviceFacts facts;
+  ProbeAnswer answer = GoodAnswer();
+  answer[kDenormal16] = answer[kDenormal64Low] = 0;
+  const auto quirks = Diagnose(answer, facts);
+  ASSERT_TRUE(quirks.ok());
+  EXPECT_FALSE(quirks->flushes_f16_denormals || quirks->flushes_f64_denormals);
+}
+
+TEST(DiagnoseTest, ADeviceThatCannotAddIsRefused) {
+  ProbeAnswer answer = GoodAnswer();
+  answer[kQuotient] = 142856;
+  const Status status = Diagnose(answer, AllFeatures()).status();
+  EXPECT_EQ(status.code(), StatusCode::kDeviceFailure);
+  EXPECT_THAT(status.message(), HasSubstr("computes wrongly: probe Quotient gave 0x22e08, 0x22e09 is right"));
+  answer = GoodAnswer();
+  answer[kSumFloat] += 2;
+  EXPECT_FALSE(Diagnose(answer, AllFeatures()).ok());
+  answer[kSumFloat] -= 3;  // another rounding direction
+  EXPECT_TRUE(Diagnose(answer, AllFeatures()).ok());
+}
+
+TEST(ProbeTextTest, CompilesForEverySetOfFeatures) {
+  for (int set = 0; set < 8; ++set) {
+    DeviceFacts facts;
+    facts.float16 = set & 1;
+    facts.float64 = set & 2;
+    facts.signed_zero_inf_nan_preserve_16 = facts.signed_zero_inf_nan_preserve_32 = set & 4;
+    facts.signed_zero_inf_nan_preserve_64 = set & 4;
+    const auto words = CompileGlsl(ProbeText(facts), "probe", {(set & 1) != 0});
+    EXPECT_TRUE(words.ok()) << words.status().message();
+  }
+}
+
+class QuirksTest : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(All, QuirksTest, ::testing::ValuesIn(DeviceCases()), CaseName);
+
+// An independent look at the device: a loop of our own, in the mode under test, must count as far as the quirk says.
+TEST_P(QuirksTest, TheLoopLimitIsWhatAKernelMeets) {
+  const auto device = Open();
+  ASSERT_NE(device, nullptr);
+  KernelKey key = ScaleKernel(GetParam().mode);
+  key.generated = KernelPrelude(GetParam().mode, 2, 3) +
+                  "void main() {\n  uint n = 0u, x = 1u;\n"
+                  "  for (uint i = 0u; i < PARAM(0); i += PARAM(1)) { x = x * 5u + i; n += PARAM(1); }\n"
+                  "  STORE(1, 0, n);\n  STORE(0, 0, x);\n}\n";
+  const auto kernel = GetKernel(*device, key);
+  const auto a = MakeBuffer(*device, Iota(4)), b = MakeBuffer(*device, Iota(4));
+  const std::vector<BufferRange> buffers = {Whole(a), Whole(b)};
+  const uint32_t limit = device->facts().quirks.loop_iteration_limit;
+  const uint32_t wanted = limit == 0 ? 200'000 : limit + 1000;
+  const auto arguments = MakeArguments(*device, buffers, {wanted, 1, 0});
+  auto commands = *device->CreateCommandBuffer(0);
+  VXLA_ASSERT_OK(commands->Begin());
+  VXLA_ASSERT_OK(commands->Dispatch(*kernel, Whole(arguments), buffers, {1, 1, 1}));
+  VXLA_ASSERT_OK(commands->End());
+  RunAndWait(*device, *commands);
+  EXPECT_EQ(ReadBuffer<uint32_t>(*device, *b)[0], limit == 0 ? wanted : limit);
+  EXPECT_EQ(device->facts().quirks.notes.empty(),
+            limit == 0 && !device->facts().quirks.folds_narrowing && !device->facts().quirks.flushes_f32_denormals &&
+                !device->facts().quirks.flushes_f16_denormals && !device->facts().quirks.flushes_f64_denormals);
+}
+
+TEST_P(QuirksTest, AnswersAreKeptOnDisk) {
+  TemporaryFolder folder;
+  OpenOptions options = Options();
+  options.cache_dir = folder.path();
+  const auto first = Open(options);
+  ASSERT_NE(first, nullptr);
+  const auto files = std::distance(std::filesystem::directory_iterator(folder.path() + "/kernels"), {});
+  EXPECT_GE(files, 1);
+  const auto second = Open(options);
+  ASSERT_NE(second, nullptr);
+  EXPECT_EQ(second->memory_statistics().cumulative_allocated_bytes, 0);  // the probe did not run
+  EXPECT_EQ(second->facts().quirks.notes, first->facts().quirks.notes);
+  options.probe = false;
+  EXPECT_THAT(Open(options)->facts().quirks.notes, IsEmpty());
+}
+
+}  // namespace
+}  // namespace vxla::vulkan
