@@ -46,17 +46,17 @@ class Mutator {
     if (Below(4) != 0) {
       while (tokens[entry].text != "ENTRY") ++entry;
     }
-    for (size_t edits = 1 + Below(3); edits > 0 && tokens.size() > entry + 2; --edits) {
+    for (size_t edits = 1 + Below(2); edits > 0 && tokens.size() > entry + 2; --edits) {
       const size_t at = entry + Below(tokens.size() - entry);
       const size_t other = entry + Below(tokens.size() - entry);
       const Written any = all_tokens_[Below(all_tokens_.size())];
-      switch (Below(8)) {
+      switch (Below(12)) {
         case 0: tokens[at] = any; break;
         case 1: tokens.erase(tokens.begin() + static_cast<std::ptrdiff_t>(at)); break;
         case 2: tokens.insert(tokens.begin() + static_cast<std::ptrdiff_t>(at), any); break;
         case 3: std::swap(tokens[at], tokens[other]); break;
         case 4: tokens[at].text = Number(); break;
-        default: ReplaceAlike(tokens, at, any);
+        default: ReplaceAlike(tokens, at);
       }
     }
     std::string text;
@@ -75,17 +75,26 @@ class Mutator {
     if (token.kind == TokenKind::kLabel) return {token.kind, fmt::format("{}:", token.text)};
     return {token.kind, std::string(token.text)};
   }
-  // A token of the same kind instead, for an integer any number: such mutants get further.
-  void ReplaceAlike(std::vector<Written>& tokens, size_t at, const Written& any) {
-    for (size_t i = at; i < tokens.size(); ++i) {
-      if (tokens[i].kind == TokenKind::kInt) {
-        tokens[i].text = Below(2) == 0 ? Number() : fmt::format("{}", Below(9));
-        return;
-      }
-      if (tokens[i].kind == any.kind) {
-        tokens[i] = any;
-        return;
-      }
+  // What a token stands for, so that a mutant can say something else of the same sort and get past the grammar.
+  static int SortOf(const Written& token) {
+    if (ParseOpcode(token.text)) return 100;
+    if (ParseElementType(token.text)) return 101;
+    return static_cast<int>(token.kind);
+  }
+  void ReplaceAlike(std::vector<Written>& tokens, size_t at) {
+    while (at < tokens.size() && tokens[at].kind == TokenKind::kPunctuation) ++at;
+    if (at == tokens.size()) return;
+    if (tokens[at].kind == TokenKind::kInt) {
+      tokens[at].text = Below(4) == 0 ? Number() : fmt::format("{}", Below(9));
+      return;
+    }
+    // Names of this program, but opcodes, types and attributes of any.
+    const bool name = tokens[at].kind == TokenKind::kIdentifier && SortOf(tokens[at]) < 100;
+    for (int tries = 0; tries < 50; ++tries) {
+      const Written& other = name ? tokens[Below(tokens.size())] : all_tokens_[Below(all_tokens_.size())];
+      if (SortOf(other) != SortOf(tokens[at])) continue;
+      tokens[at] = other;
+      return;
     }
   }
   size_t Below(size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random_); }
