@@ -1,0 +1,175 @@
+// vxla bench: times of programs next to peers measured in the same run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "backend/cpu/evaluator.h"
+#include "core/text/hlo_parser.h"
+#include "tools/arguments.h"
+#include "tools/bench_cases.h"
+#include "tools/bench_peers.h"
+#include "tools/commands.h"
+#include "tools/files.h"
+#include "tools/session.h"
+
+namespace vxla {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+struct BenchFlags {
+  std::vector<std::string> names;
+  std::vector<std::string> args;
+  uint64_t seed = 0;
+  DeviceFlags device;
+  CompileFlags compile;
+  int runs = 10;
+  bool json = false;
+};
+
+struct BenchRow {
+  std::string name, device;
+  double ms = 0;
+  int64_t bytes = 0;
+  double flop = 0;
+  std::optional<PeerTime> peer;
+  std::vector<PeerTime> sweep;
+};
+
+double MsSince(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+
+// Bytes of the program's arguments and results: what a perfect kernel moves.
+int64_t TrafficOf(const Module& module) {
+  int64_t bytes = module.entry()->root()->shape().SizeBytes();
+  for (const Instruction* parameter : module.entry()->parameters()) bytes += parameter->shape().SizeBytes();
+  return bytes;
+}
+
+Result<BenchRow> MeasureOnCpu(const BenchFlags& flags, const std::string& name, const Module& module, double flop) {
+  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.args, flags.seed));
+  BenchRow row{name, "cpu", 0, TrafficOf(module), flop, MeasureHost(name), {}};
+  VXLA_ASSIGN_OR_RETURN(row.ms, BestOf(flags.runs, [&]() -> Result<double> {
+                          const auto start = Clock::now();
+                          VXLA_RETURN_IF_ERROR(Evaluate(module, arguments.pointers()).status());
+                          return MsSince(start);
+                        }));
+  return row;
+}
+
+Result<BenchRow> MeasureOnDevice(const BenchFlags& flags, Client& client, const std::string& name, const Module& module, double flop, bool fusion) {
+  CompileOptions options = flags.compile.options();
+  options.fusion &= fusion;
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client.Compile(module, options));
+  PrintFallbacks(*executable);
+  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.args, flags.seed));
+  std::vector<Argument> on_device;
+  for (const Literal& value : arguments.values) {
+    VXLA_ASSIGN_OR_RETURN(std::vector<DeviceValue> leaves, client.Upload(value));
+    Argument argument(std::move(leaves));
+    argument.keep = true;
+    on_device.push_back(std::move(argument));
+  }
+  auto run = [&]() -> Result<double> {
+    const auto start = Clock::now();
+    VXLA_ASSIGN_OR_RETURN(Execution execution, executable->Execute(on_device));
+    VXLA_RETURN_IF_ERROR(execution.Wait());
+    return MsSince(start);
+  };
+  VXLA_RETURN_IF_ERROR(run().status());  // first touch of memory, lazy compilation of the driver
+  BenchRow row{name, client.device().facts().name, 0, TrafficOf(module), flop, {}, {}};
+  VXLA_ASSIGN_OR_RETURN(row.ms, BestOf(flags.runs, run));
+  VXLA_ASSIGN_OR_RETURN(row.sweep, MeasureHandWritten(client.device(), name));
+  if (!row.sweep.empty()) {
+    row.peer = row.sweep.front();
+  } else if (name == "replay_1000") {
+    VXLA_ASSIGN_OR_RETURN(row.peer, MeasureHandRecorded(client.device(), *executable));
+  } else if (row.bytes > 0) {
+    VXLA_ASSIGN_OR_RETURN(row.peer, MeasureCopy(client.device(), row.bytes / 2));
+  }
+  return row;
+}
+
+void PrintRow(const BenchRow& row) {
+  fmt::print("{:<20} {:>10.3f} ms {:>8.2f} GB/s {:>9.2f} GFLOP/s", row.name, row.ms, static_cast<double>(row.bytes) / row.ms * 1e-6, row.flop / row.ms * 1e-6);
+  if (row.peer) fmt::print("   {:.2f} of {} ({:.3f} ms)", row.peer->ms / row.ms, row.peer->name, row.peer->ms);
+  fmt::print("\n");
+  for (const PeerTime& peer : row.sweep) fmt::print("    {:<44} {:>10.3f} ms\n", peer.name, peer.ms);
+  std::fflush(stdout);
+}
+
+Json RowJson(const BenchRow& row) {
+  Json json{{"name", row.name}, {"device", row.device}, {"ms", row.ms}, {"bytes", row.bytes}, {"flop", row.flop}};
+  json["peer"] = row.peer ? Json(row.peer->name) : Json();
+  json["peer_ms"] = row.peer ? Json(row.peer->ms) : Json();
+  json["ratio"] = row.peer ? Json(row.peer->ms / row.ms) : Json();
+  return json;
+}
+
+Result<std::vector<BenchCase>> Selected(const std::vector<std::string>& names) {
+  const std::vector<BenchCase> all = BenchCases();
+  if (names.empty()) return all;
+  std::vector<BenchCase> selected;
+  for (const std::string& name : names) {
+    const auto it = std::ranges::find(all, name, &BenchCase::name);
+    if (it != all.end()) {
+      selected.push_back(*it);
+      continue;
+    }
+    // Anything else is a file; its text is read here so that a wrong name is reported before anything runs.
+    Result<std::string> text = ReadFile(name);
+    if (!text.ok()) {
+      std::string known;
+      for (const BenchCase& c : all) known += (known.empty() ? "" : ", ") + c.name;
+      return InvalidArgument("{}: neither a file nor one of {}", name, known);
+    }
+    selected.push_back({name, "", 0, true, false});
+  }
+  return selected;
+}
+
+Status Bench(const BenchFlags& flags) {
+  VXLA_ASSIGN_OR_RETURN(std::vector<BenchCase> cases, Selected(flags.names));
+  std::unique_ptr<Client> client;
+  Json list = Json::array();
+  for (const BenchCase& c : cases) {
+    Progress("measuring " + c.name);
+    std::unique_ptr<Module> module;
+    if (c.hlo.empty()) {
+      VXLA_ASSIGN_OR_RETURN(module, LoadProgram(c.name));
+      VXLA_RETURN_IF_ERROR(CheckEvaluable(*module, c.name));
+    } else {
+      VXLA_ASSIGN_OR_RETURN(module, ParseHlo(c.hlo));
+    }
+    const bool on_cpu = c.on_cpu || IsCpu(flags.device.device);
+    if (!on_cpu && client == nullptr) {
+      VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(flags.device, flags.device.device));
+      client = MakeClient(std::move(device));
+      if (!flags.json) fmt::print("{}, {} {}\n", client->device().facts().name, client->device().facts().driver, client->device().facts().driver_version);
+    }
+    Result<BenchRow> row = on_cpu ? MeasureOnCpu(flags, c.name, *module, c.flop) : MeasureOnDevice(flags, *client, c.name, *module, c.flop, c.fusion);
+    if (!row.ok()) return Status(row.status()).WithPrefix(c.name + ": ");
+    Progress("");
+    if (!flags.json) PrintRow(*row);
+    list.push_back(RowJson(*row));
+  }
+  return flags.json ? WriteText("-", list.dump(2) + "\n") : OkStatus();
+}
+
+}  // namespace
+
+CommandBody AddBench(CLI::App& app) {
+  auto flags = std::make_shared<BenchFlags>();
+  app.add_option("NAME", flags->names, "cases or program files; without one, every case");
+  app.add_option("--args", flags->args, "arguments of a program file")->expected(1, 1 << 20);
+  app.add_option("--seed", flags->seed, "of the arguments that no file gives")->capture_default_str();
+  app.add_option("--num-runs", flags->runs, "the best of so many runs counts")->check(CLI::Range(1, 100000))->capture_default_str();
+  flags->device.AddTo(app);
+  flags->compile.AddTo(app);
+  app.add_flag("--json", flags->json, "the table as JSON");
+  return [flags] { return Report(Bench(*flags)); };
+}
+
+}  // namespace vxla

@@ -1,0 +1,20 @@
+// The programs that `vxla bench` measures by name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace vxla {
+
+struct BenchCase {
+  std::string name;
+  std::string hlo;
+  double flop = 0;          // per run
+  bool fusion = true;
+  bool on_cpu = false;      // measures the CPU reference
+};
+
+// add, sum, dot_512, dot_1024, softmax, transpose, tanh_mul_add, replay_1000, cpu_dot_512, cpu_add.
+std::vector<BenchCase> BenchCases();
+
+}  // namespace vxla

@@ -1,0 +1,175 @@
+#include "tools/bench_peers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#ifdef VXLA_HAVE_EIGEN
+#include <Eigen/Core>
+#endif
+
+#include "backend/vulkan/lower/bench_kernels.h"
+
+namespace vxla {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kBlockAlignment = 256;
+
+double MsSince(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+
+// Steps with buffers of their own, recorded once by hand, a barrier after each.
+class HandRecording {
+ public:
+  static Result<std::unique_ptr<HandRecording>> Make(Device& device, const std::vector<Step>& steps, const std::vector<int64_t>& buffer_bytes) {
+    auto recording = std::make_unique<HandRecording>();
+    recording->device_ = &device;
+    for (int64_t bytes : buffer_bytes) {
+      VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> buffer, device.Allocate(std::max<int64_t>(bytes, 16), MemoryKind::kDevice));
+      recording->buffers_.push_back(std::move(buffer));
+    }
+    VXLA_RETURN_IF_ERROR(recording->WriteBlocks(steps));
+    VXLA_RETURN_IF_ERROR(recording->Record(steps));
+    return recording;
+  }
+
+  Result<double> RunMs() {
+    const auto start = Clock::now();
+    VXLA_ASSIGN_OR_RETURN(uint64_t value, device_->Submit(*commands_, 0));
+    VXLA_RETURN_IF_ERROR(device_->Wait(value));
+    return MsSince(start);
+  }
+
+ private:
+  static int64_t BlockBytes(const Step& step) { return 8 * static_cast<int64_t>(step.bindings.size()) + 4 * static_cast<int64_t>(step.params.size()); }
+
+  Status WriteBlocks(const std::vector<Step>& steps) {
+    int64_t total = 0;
+    for (const Step& step : steps) {
+      offsets_.push_back(total);
+      total += (BlockBytes(step) + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
+    }
+    std::vector<std::byte> blocks(static_cast<size_t>(total));
+    for (size_t k = 0; k < steps.size(); ++k) {
+      std::byte* at = blocks.data() + offsets_[k];
+      for (const Binding& binding : steps[k].bindings) {
+        const uint64_t address = buffers_[binding.slice.buffer]->device_address() + static_cast<uint64_t>(binding.slice.offset_bytes);
+        std::memcpy(at, &address, 8);
+        at += 8;
+      }
+      if (!steps[k].params.empty()) std::memcpy(at, steps[k].params.data(), 4 * steps[k].params.size());
+    }
+    VXLA_ASSIGN_OR_RETURN(blocks_, device_->Allocate(total, MemoryKind::kUpload));
+    return device_->Upload(blocks, *blocks_, 0);
+  }
+
+  Status Record(const std::vector<Step>& steps) {
+    std::vector<const KernelKey*> keys;
+    for (const Step& step : steps) keys.push_back(&step.kernel);
+    int compiled = 0;
+    VXLA_ASSIGN_OR_RETURN(kernels_, device_->GetKernels(keys, &compiled));
+    VXLA_ASSIGN_OR_RETURN(commands_, device_->CreateCommandBuffer(0));
+    VXLA_RETURN_IF_ERROR(commands_->Begin());
+    for (size_t k = 0; k < steps.size(); ++k) {
+      std::vector<BufferRange> ranges;
+      for (const Binding& b : steps[k].bindings) ranges.push_back({buffers_[b.slice.buffer].get(), b.slice.offset_bytes, b.slice.size_bytes});
+      VXLA_RETURN_IF_ERROR(commands_->Dispatch(*kernels_[k], {blocks_.get(), offsets_[k], BlockBytes(steps[k])}, ranges, steps[k].groups));
+      commands_->Barrier();
+    }
+    return commands_->End();
+  }
+
+  Device* device_ = nullptr;
+  std::vector<std::shared_ptr<Buffer>> buffers_;
+  std::shared_ptr<Buffer> blocks_;
+  std::vector<int64_t> offsets_;
+  std::vector<std::shared_ptr<Kernel>> kernels_;
+  std::unique_ptr<CommandBuffer> commands_;
+};
+
+// Buffers of a list of steps, as large as the furthest byte that a binding reaches.
+std::vector<int64_t> BufferBytes(const std::vector<Step>& steps) {
+  std::vector<int64_t> bytes;
+  for (const Step& step : steps) {
+    for (const Binding& b : step.bindings) {
+      if (static_cast<size_t>(b.slice.buffer) >= bytes.size()) bytes.resize(static_cast<size_t>(b.slice.buffer) + 1, 0);
+      bytes[b.slice.buffer] = std::max(bytes[b.slice.buffer], b.slice.offset_bytes + b.slice.size_bytes);
+    }
+  }
+  return bytes;
+}
+
+constexpr int kRuns = 10;
+
+Result<PeerTime> MeasureSteps(Device& device, const std::string& name, const std::vector<Step>& steps) {
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<HandRecording> recording, HandRecording::Make(device, steps, BufferBytes(steps)));
+  VXLA_RETURN_IF_ERROR(recording->RunMs().status());
+  VXLA_ASSIGN_OR_RETURN(double ms, BestOf(kRuns, [&] { return recording->RunMs(); }));
+  return PeerTime{name, ms};
+}
+
+}  // namespace
+
+Result<std::vector<PeerTime>> MeasureHandWritten(Device& device, const std::string& case_name) {
+  std::vector<PeerTime> times;
+  for (const vulkan::BenchKernel& kernel : vulkan::BenchKernels(case_name, device.facts())) {
+    VXLA_ASSIGN_OR_RETURN(PeerTime time, MeasureSteps(device, kernel.name, kernel.steps));
+    times.push_back(std::move(time));
+  }
+  std::ranges::sort(times, {}, &PeerTime::ms);
+  return times;
+}
+
+Result<PeerTime> MeasureHandRecorded(Device& device, const Executable& executable) {
+  return MeasureSteps(device, "hand-recorded", executable.plan().steps);
+}
+
+Result<PeerTime> MeasureCopy(Device& device, int64_t bytes) {
+  bytes = std::max<int64_t>(bytes / 16 * 16, 16);
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> source, device.Allocate(bytes, MemoryKind::kDevice));
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> target, device.Allocate(bytes, MemoryKind::kDevice));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<CommandBuffer> commands, device.CreateCommandBuffer(0));
+  VXLA_RETURN_IF_ERROR(commands->Begin());
+  commands->Copy({source.get(), 0, bytes}, {target.get(), 0, bytes});
+  VXLA_RETURN_IF_ERROR(commands->End());
+  VXLA_ASSIGN_OR_RETURN(double ms, BestOf(kRuns, [&]() -> Result<double> {
+                          const auto start = Clock::now();
+                          VXLA_ASSIGN_OR_RETURN(uint64_t value, device.Submit(*commands, 0));
+                          VXLA_RETURN_IF_ERROR(device.Wait(value));
+                          return MsSince(start);
+                        }));
+  return PeerTime{"the driver's copy of as many bytes", ms};
+}
+
+std::optional<PeerTime> MeasureHost(const std::string& case_name) {
+  constexpr int64_t kLarge = 16 << 20;
+  if (case_name == "cpu_add") {
+    std::vector<float> a(kLarge, 1.0f), b(kLarge, 2.0f), c(kLarge);
+    double best = 1e30;
+    for (int run = 0; run < kRuns; ++run) {
+      const auto start = Clock::now();
+      for (int64_t i = 0; i < kLarge; ++i) c[i] = a[i] + b[i];
+      best = std::min(best, MsSince(start));
+    }
+    return c[7] == 3.0f ? std::optional(PeerTime{"a plain loop on one thread", best}) : std::nullopt;
+  }
+#ifdef VXLA_HAVE_EIGEN
+  if (case_name == "cpu_dot_512") {
+    const Eigen::MatrixXf a = Eigen::MatrixXf::Random(512, 512), b = Eigen::MatrixXf::Random(512, 512);
+    Eigen::MatrixXf c(512, 512);
+    double best = 1e30;
+    for (int run = 0; run < kRuns; ++run) {
+      const auto start = Clock::now();
+      c.noalias() = a * b;
+      best = std::min(best, MsSince(start));
+    }
+    return PeerTime{"Eigen on one thread, same flags", best};
+  }
+#endif
+  return std::nullopt;
+}
+
+}  // namespace vxla

@@ -1,0 +1,38 @@
+// What `vxla bench` measures its cases against, in the same process and run.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/device.h"
+#include "scheduler/client.h"
+
+namespace vxla {
+
+struct PeerTime {
+  std::string name;
+  double ms = 0;
+};
+
+// The hand-written kernels of a sweep for this case, each measured: the whole list, fastest first. Empty if there are none.
+Result<std::vector<PeerTime>> MeasureHandWritten(Device& device, const std::string& case_name);
+// The plan's dispatches in one command buffer, recorded by hand with a barrier after each, and replayed.
+Result<PeerTime> MeasureHandRecorded(Device& device, const Executable& executable);
+// A device-to-device copy of this many bytes; counts them read and written.
+Result<PeerTime> MeasureCopy(Device& device, int64_t bytes);
+// Host peers: Eigen on one thread (if it was there at build time) and a plain loop.
+std::optional<PeerTime> MeasureHost(const std::string& case_name);
+
+// The best of several runs in ms: `run` measures one itself or returns the failure.
+template <typename Run>
+Result<double> BestOf(int runs, const Run& run) {
+  double best = -1;
+  for (int k = 0; k < runs; ++k) {
+    VXLA_ASSIGN_OR_RETURN(double ms, run());
+    if (best < 0 || ms < best) best = ms;
+  }
+  return best;
+}
+
+}  // namespace vxla
