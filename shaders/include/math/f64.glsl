@@ -119,7 +119,8 @@ FN D frexp_f64(double x, OUT(int) k) {
   k = int((w.y >> 20) & 0x7ffu) - (small ? 1077 : 1023);
   return from_words_f64(0x3ff00000u | (w.y & 0x000fffffu), w.x);
 }
-// (hi + lo) * 2^k rounded once, denormal results and overflow to infinity included; |hi| >= |lo|, a denormal sum is multiplied plainly. Denormals: adding
+// (hi + lo) * 2^k rounded once, denormal results and overflow to infinity included; |hi| >= |lo|, a denormal sum
+// is multiplied plainly. Denormals: adding
 // hi + lo to c, whose unit is theirs, leaves their bits below c's exponent.
 FN D scale_f64(double hi, double lo, int k) {
   D r = hi + lo;

@@ -215,7 +215,7 @@ FN uint encode_f8e8m0fnu(float a) {
   uint b = floatBitsToUint(a);
   // The f32 exponent rounded by the significand; denormals lie between 2^-149 and 2^-126, and 2^-127 has encoding 0.
   uint m = b & 0x007fffffu;
-  uint e = b >> 23;
+  uint e = (b >> 23) & 0xffu;
   uint up = m > 0x00400000u || (m == 0x00400000u && (e & 1u) != 0u) ? 1u : 0u;
   uint r = e == 0u ? (m > 0x00600000u ? 1u : 0u) : e + up;
   bool bad = b > 0x80000000u || (b & 0x7fffffffu) >= 0x7f800000u;

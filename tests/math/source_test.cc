@@ -1,0 +1,94 @@
+// The sources of the shader math keep the form that its readers (C++, the GLSL assembler) rely on.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace vxla {
+namespace {
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(std::string(VXLA_SOURCE_DIR) + "/" + path);
+  EXPECT_TRUE(file.good()) << path;
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> SourceFiles() {
+  const std::string prelude = ReadFile("shaders/include/math/prelude.glsl");
+  std::istringstream order(prelude.substr(prelude.find("FILE ORDER:") + 11));
+  std::vector<std::string> files;
+  std::string file;
+  while (order >> file && file.ends_with(".glsl")) files.push_back("shaders/include/math/" + file);
+  return files;
+}
+
+TEST(ShaderMathSourceTest, EveryFunctionIsDeclaredForCppOnceUnderItsOwnName) {
+  const std::string header = ReadFile("backend/cpu/shader_math.h");
+  const std::string build = ReadFile("backend/cpu/shader_math.cc");
+  std::set<std::string> seen;
+  for (const std::string& file : SourceFiles()) {
+    EXPECT_NE(build.find("#include \"" + file + "\""), std::string::npos) << file;
+    const std::string text = ReadFile(file);
+    const std::regex definition(R"((?:^|\n)FN \w+ (\w+)\()");
+    for (std::sregex_iterator it(text.begin(), text.end(), definition), end; it != end; ++it) {
+      const std::string name = (*it)[1];
+      EXPECT_TRUE(seen.insert(name).second) << name << " is defined twice: functions are not overloaded";
+      EXPECT_NE(header.find(" " + name + "("), std::string::npos) << name << " is missing from shader_math.h";
+    }
+  }
+  EXPECT_GT(seen.size(), 600u);
+}
+
+TEST(ShaderMathSourceTest, ChunksStartAndEndAtColumnZero) {
+  for (const std::string& file : SourceFiles()) {
+    if (file.ends_with("prelude.glsl")) continue;
+    std::istringstream text(ReadFile(file));
+    std::string line;
+    bool inside = false;
+    for (int number = 1; std::getline(text, line); ++number) {
+      SCOPED_TRACE(file + ":" + std::to_string(number));
+      EXPECT_LE(line.size(), 140u);
+      if (line.empty() || line.starts_with("//")) continue;
+      if (line == "}" || line == "};") {
+        EXPECT_TRUE(inside);
+        inside = false;
+      } else if (line.starts_with("FN ") || line.starts_with("CONSTARR ")) {
+        EXPECT_FALSE(inside);
+        inside = true;
+      } else {
+        EXPECT_TRUE(inside && line.starts_with("  "));
+      }
+    }
+    EXPECT_FALSE(inside) << file;
+  }
+}
+
+TEST(ShaderMathSourceTest, FloatsOf32BitsNeedNeitherDoubleNorInt64) {
+  for (const std::string& file : SourceFiles()) {
+    const std::string text = std::regex_replace(ReadFile(file), std::regex("//[^\n]*"), "");
+    const bool wide = file.find("64") != std::string::npos || file.find("c128") != std::string::npos;
+    if ((wide && !file.ends_with("c64.glsl")) || file.ends_with("prelude.glsl")) continue;
+    EXPECT_FALSE(std::regex_search(text, std::regex(R"(\bdouble\b|\bD \w+ =|int64_t|[0-9]lf\b)"))) << file;
+  }
+}
+
+// A literal without f is a double in C++ and a float in GLSL: other bits.
+TEST(ShaderMathSourceTest, FractionsCarryTheirType) {
+  for (const std::string& file : SourceFiles()) {
+    std::istringstream text(ReadFile(file));
+    std::string line;
+    for (int number = 1; std::getline(text, line); ++number) {
+      const std::string code = line.substr(0, line.find("//"));
+      EXPECT_FALSE(std::regex_search(code, std::regex(R"(\b[0-9]+\.[0-9]+(e[-+]?[0-9]+)?(?![0-9lfe]))"))) << file << ":" << number << ": " << line;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vxla
