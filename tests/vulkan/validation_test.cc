@@ -122,7 +122,15 @@ TEST(NoVulkanDeathTest, NoDriverIsAnErrorThatSaysSo) {
       {
         setenv("VK_DRIVER_FILES", "/nonexistent/icd.json", 1);
         setenv("VK_ICD_FILENAMES", "/nonexistent/icd.json", 1);
-        ReportAndExit(OpenDeviceWith(0, {.loader_path = "libvulkan.so.1"}, TextHooks()).status());
+        ReportAndExit(OpenDeviceWith(
+                          0,
+                          [] {
+                            OpenOptions options;
+                            options.loader_path = "libvulkan.so.1";
+                            return options;
+                          }(),
+                          TextHooks())
+                          .status());
       },
       ::testing::ExitedWithCode(7), "no Vulkan (driver|device)");
 }

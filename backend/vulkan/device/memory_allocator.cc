@@ -62,6 +62,15 @@ MemoryStatistics MemoryAllocator::statistics() const {
   return statistics_;
 }
 
+MemoryAllocator::Pool& MemoryAllocator::PoolOf(MemoryKind kind) {
+  const auto& memory = context_->plan().memory;
+  const MemoryChoice& wanted = memory[static_cast<int>(kind)];
+  size_t first = 0;
+  // Visibility counts too: a device that pretends to be discrete has one type in two guises.
+  while (memory[first].type != wanted.type || memory[first].host_visible != wanted.host_visible) ++first;
+  return pools_[first];
+}
+
 MemoryBlock* MemoryAllocator::FindBlock(Pool& pool, int64_t reserved_bytes) {
   MemoryBlock* best = nullptr;
   int64_t best_size = 0;

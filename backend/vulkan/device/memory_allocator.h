@@ -81,12 +81,12 @@ class MemoryAllocator : public std::enable_shared_from_this<MemoryAllocator> {
   void DestroyBlock(MemoryBlock& block);
   void ReleaseEmptyBlocks(int64_t keep_bytes);
   void Free(MemoryBlock* block, MemoryKind kind, int64_t offset_bytes, int64_t reserved_bytes);
-  Pool& PoolOf(MemoryKind kind) { return pools_[context_->plan().memory[static_cast<int>(kind)].type]; }
+  Pool& PoolOf(MemoryKind kind);
 
   std::shared_ptr<DeviceContext> context_;
   Options options_;
   mutable std::mutex mutex_;
-  std::array<Pool, VK_MAX_MEMORY_TYPES> pools_;  // by memory type: kinds of one type share blocks
+  std::array<Pool, 3> pools_;  // by the first MemoryKind of equal memory: kinds of one memory type share blocks
   MemoryStatistics statistics_;
 };
 

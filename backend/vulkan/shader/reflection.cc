@@ -63,7 +63,10 @@ Status ReadConstants(spvc_context context, spvc_compiler compiler, const std::st
   size_t count = 0;
   VXLA_SPVC(spvc_compiler_get_specialization_constants(compiler, &list, &count));
   for (size_t i = 0; i < count; ++i) module.specialization_ids.push_back(list[i].constant_id);
-  std::sort(module.specialization_ids.begin(), module.specialization_ids.end());
+  // glslang declares the workgroup size twice: as LocalSizeId and as gl_WorkGroupSize.
+  auto& ids = module.specialization_ids;
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   spvc_specialization_constant axes[3] = {};
   spvc_compiler_get_work_group_size_specialization_constants(compiler, &axes[0], &axes[1], &axes[2]);
   for (uint32_t axis = 0; axis < 3; ++axis) {
