@@ -68,8 +68,8 @@ ENTRY main {
   c = s32[2,2] constant({{1, 2}, {3, 4}})
   n = f32[0,3] negate(e)
   t = s32[] add(s, s)
-  ROOT r = (f32[7], s32[2,2], f32[0,3], s32[], s32[], (f32[7], f32[0,3])) tuple(x, c, n, t, s, tuple.1)
-  tuple.1 = (f32[7], f32[0,3]) tuple(x, e)
+  inner = (f32[7], f32[0,3]) tuple(x, e)
+  ROOT r = (f32[7], s32[2,2], f32[0,3], s32[], s32[], (f32[7], f32[0,3])) tuple(x, c, n, t, s, inner)
 })", {Vector({1, 2, 3, 4, 5, 6, 7}), Literal(Shape(ElementType::kF32, {0, 3})), Literal::ScalarInt(ElementType::kS32, 21)}, options);
 }
 

@@ -32,6 +32,7 @@ class PlanTest : public ::testing::Test {
   DeviceFacts facts_ = FakeFacts({});
 };
 
+// The alias of the header comes to nothing: the copy at the end still reads parameter 0 when result 1 has been written.
 TEST_F(PlanTest, PrintsAsExpected) {
   const Plan plan = PlanOf(R"(HloModule golden, input_output_alias={ {1}: (0, {}, may-alias) }
 less { p = f32[] parameter(0) q = f32[] parameter(1) ROOT c = pred[] compare(p, q), direction=LT }
@@ -83,6 +84,37 @@ result result 2: f32[100]
 fallback t (sort): no kernel for sort yet
 6 dispatches, 4 kernels, 3 barriers, peak 3072 bytes, lower bound 3072 bytes
 )");
+}
+
+TEST_F(PlanTest, ADonatedParameterHoldsTheResultOnceItHasBeenRead) {
+  const Plan plan = PlanOf(R"(HloModule m, input_output_alias={ {0}: (0, {}, may-alias), {1}: (1, {}, may-alias) }
+ENTRY main {
+  x = f32[100] parameter(0)
+  y = f32[100] parameter(1)
+  a = f32[100] negate(x)
+  b = f32[100] negate(a)
+  c = f32[100] negate(y)
+  ROOT r = (f32[100], f32[100]) tuple(b, c)
+})");
+  EXPECT_EQ(plan.parameters[0].donated_to, 0);
+  EXPECT_EQ(PlaceText(plan.buffers[plan.results[0].buffer]), "parameter 0");
+  // One step reads y and writes c, and nothing is known about the order in which it does.
+  EXPECT_EQ(plan.parameters[1].donated_to, -1);
+  EXPECT_EQ(plan.peak_bytes, 3 * 512 + 512);
+}
+
+TEST_F(PlanTest, ALoopMayWriteOverTheParameterThatItReads) {
+  const auto donated = [&](const std::string& body) {
+    const std::string head = "HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\nloop {\n  x = f32[100] parameter(0)\n";
+    const std::string entry =
+        "}\nENTRY main {\n  x = f32[100] parameter(0)\n  ROOT f = f32[100] fusion(x), kind=kLoop, calls=loop\n}";
+    return PlanOf(head + body + entry).parameters[0].donated_to == 0;
+  };
+  EXPECT_TRUE(donated("  a = f32[100] negate(x)\n  ROOT r = f32[100] add(a, x)\n"));
+  EXPECT_TRUE(donated("  a = f32[10,10] reshape(x)\n  b = f32[10,10] negate(a)\n  ROOT r = f32[100] reshape(b)\n"));
+  EXPECT_FALSE(donated("  a = f32[50] slice(x), slice={[50:100]}\n  b = f32[50] slice(x), slice={[0:50]}\n"
+                       "  ROOT r = f32[100] concatenate(a, b), dimensions={0}\n"));
+  EXPECT_FALSE(donated("  a = f32[10,10] reshape(x)\n  b = f32[10,10] transpose(a), dimensions={1,0}\n  ROOT r = f32[100] reshape(b)\n"));
 }
 
 TEST_F(PlanTest, ConstantsAreReadFromOneBlock) {
