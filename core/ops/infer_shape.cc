@@ -32,10 +32,13 @@ Status CheckSizes(const Instruction& instruction, const Shape& shape) {
 Result<Shape> Dispatch(const Instruction& instruction) {
   switch (instruction.opcode()) {
 #define VXLA_ROW(Name, ...) \
-  case Opcode::k##Name: return Infer##Name(instruction);
+  case Opcode::k##Name:     \
+    return Infer##Name(instruction);
+// clang-format off: the order matters
 #include "core/opcode_rows.h"
 #include "core/opcode.def"
 #include "core/opcode_rows_end.h"
+// clang-format on
   }
   return Internal("no such opcode");
 }
@@ -103,8 +106,10 @@ bool ShapeCanBeInferred(Opcode opcode) {
     case Opcode::kScan:
     case Opcode::kAsyncStart:
     case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone: return false;
-    default: return true;
+    case Opcode::kAsyncDone:
+      return false;
+    default:
+      return true;
   }
 }
 
