@@ -11,7 +11,8 @@ const Shape& XlaOp::shape() const {
   return instruction_->shape();
 }
 
-XlaBuilder::XlaBuilder(std::string name) : name_(std::move(name)), module_(name_), entry_(module_.AddComputation(name_)) {}
+XlaBuilder::XlaBuilder(std::string name)
+    : name_(std::move(name)), module_(name_), entry_(module_.AddComputation(name_)) {}
 
 Result<Shape> XlaBuilder::GetShape(XlaOp op) const {
   if (!error_.ok()) return error_;
@@ -87,7 +88,8 @@ Result<XlaComputation> XlaBuilder::Build(XlaOp root) const {
   if (!error_.ok()) return error_;
   if (entry_->instructions().empty()) return InvalidArgument("{}: a computation without ops", name_);
   const Instruction* result = root.builder_ == nullptr ? entry_->instructions().back().get() : root.instruction_;
-  if (result == nullptr || result->parent() != entry_) return InvalidArgument("{}: the root is no op of this builder", name_);
+  if (result == nullptr || result->parent() != entry_)
+    return InvalidArgument("{}: the root is no op of this builder", name_);
   for (size_t i = 0; i < entry_->parameters().size(); ++i) {
     if (entry_->parameters()[i] == nullptr) return InvalidArgument("{}: no parameter has number {}", name_, i);
   }

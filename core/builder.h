@@ -1,5 +1,5 @@
-// XlaBuilder: builds modules with the names of the XLA operation semantics: XlaBuilder, XlaOp, XlaComputation and one free
-// function per operation. The first error sticks: later operations do nothing and Build() returns it.
+// XlaBuilder: builds modules with the names of the XLA operation semantics: XlaBuilder, XlaOp, XlaComputation and one
+// free function per operation. The first error sticks: later operations do nothing and Build() returns it.
 #pragma once
 
 #include <complex>
@@ -63,13 +63,15 @@ class XlaBuilder {
   void SetCommonAttributes(CommonAttributes common) { common_ = std::move(common); }
 
   // One instruction, its shape inferred: `stated` gives what its operands leave open. Free functions are made of it.
-  Result<XlaOp> Emit(Opcode opcode, std::span<const XlaOp> operands, Shape stated = {}, Attributes attributes = NoAttributes{},
-                     std::span<const XlaComputation> called = {}, std::string name = {});
+  Result<XlaOp> Emit(Opcode opcode, std::span<const XlaOp> operands, Shape stated = {},
+                     Attributes attributes = NoAttributes{}, std::span<const XlaComputation> called = {},
+                     std::string name = {});
   // Keeps the first error; the op of an error is not valid.
   XlaOp Record(Result<XlaOp> result);
   // Runs `build` if all operands are valid ops of one builder, and records what goes wrong. An empty list of operands
   // needs `builder`.
-  static XlaOp Run(XlaBuilder* builder, std::span<const XlaOp> operands, const std::function<Result<XlaOp>(XlaBuilder&)>& build);
+  static XlaOp Run(XlaBuilder* builder, std::span<const XlaOp> operands,
+                   const std::function<Result<XlaOp>(XlaBuilder&)>& build);
 
  private:
   Result<Computation*> Import(const XlaComputation& computation);
@@ -126,7 +128,7 @@ VXLA_UNARY(Erf)
 VXLA_UNARY(Exp)
 VXLA_UNARY(Expm1)
 VXLA_UNARY(Floor)
-VXLA_UNARY(Imag)  // real; 0 of a real operand
+VXLA_UNARY(Imag)      // real; 0 of a real operand
 VXLA_UNARY(IsFinite)  // pred
 VXLA_UNARY(Log)
 VXLA_UNARY(Log1p)
@@ -358,18 +360,27 @@ XlaOp CustomCall(XlaBuilder* builder, const std::string& target_name, const std:
 // Templates.
 template <typename T>
 constexpr ElementType ElementTypeOf() {
-  if constexpr (std::same_as<T, bool>) return ElementType::kPred;
-  else if constexpr (std::same_as<T, float>) return ElementType::kF32;
-  else if constexpr (std::same_as<T, double>) return ElementType::kF64;
-  else if constexpr (std::same_as<T, std::complex<float>>) return ElementType::kC64;
-  else if constexpr (std::same_as<T, std::complex<double>>) return ElementType::kC128;
+  if constexpr (std::same_as<T, bool>)
+    return ElementType::kPred;
+  else if constexpr (std::same_as<T, float>)
+    return ElementType::kF32;
+  else if constexpr (std::same_as<T, double>)
+    return ElementType::kF64;
+  else if constexpr (std::same_as<T, std::complex<float>>)
+    return ElementType::kC64;
+  else if constexpr (std::same_as<T, std::complex<double>>)
+    return ElementType::kC128;
   else {
     static_assert(std::integral<T>, "no element type");
     constexpr bool is_signed = std::signed_integral<T>;
-    if constexpr (sizeof(T) == 1) return is_signed ? ElementType::kS8 : ElementType::kU8;
-    else if constexpr (sizeof(T) == 2) return is_signed ? ElementType::kS16 : ElementType::kU16;
-    else if constexpr (sizeof(T) == 4) return is_signed ? ElementType::kS32 : ElementType::kU32;
-    else return is_signed ? ElementType::kS64 : ElementType::kU64;
+    if constexpr (sizeof(T) == 1)
+      return is_signed ? ElementType::kS8 : ElementType::kU8;
+    else if constexpr (sizeof(T) == 2)
+      return is_signed ? ElementType::kS16 : ElementType::kU16;
+    else if constexpr (sizeof(T) == 4)
+      return is_signed ? ElementType::kS32 : ElementType::kU32;
+    else
+      return is_signed ? ElementType::kS64 : ElementType::kU64;
   }
 }
 

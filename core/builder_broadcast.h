@@ -10,7 +10,8 @@ namespace vxla {
 struct BroadcastPlan {
   IntList dimensions, lhs_mapping, rhs_mapping;
 };
-Result<BroadcastPlan> PlanBroadcast(Opcode opcode, const Shape& lhs, const Shape& rhs, const IntList& broadcast_dimensions);
+Result<BroadcastPlan> PlanBroadcast(Opcode opcode, const Shape& lhs, const Shape& rhs,
+                                    const IntList& broadcast_dimensions);
 
 // `operand` in the given dimensions: operand dimension i becomes mapping[i], its size kept or grown from 1.
 Result<XlaOp> BroadcastTo(XlaBuilder& builder, XlaOp operand, const IntList& dimensions, const IntList& mapping);

@@ -20,7 +20,8 @@ int64_t Or1(const IntList& values, size_t i) { return values.empty() ? 1 : value
 Result<Window> MakeWindow(Opcode opcode, const IntList& sizes, const IntList& strides, const PaddingPairs& padding,
                           const IntList& base_dilations, const IntList& window_dilations) {
   auto fits = [&](size_t count) { return count == 0 || count == sizes.size(); };
-  if (!fits(strides.size()) || !fits(padding.size()) || !fits(base_dilations.size()) || !fits(window_dilations.size())) {
+  if (!fits(strides.size()) || !fits(padding.size()) || !fits(base_dilations.size()) ||
+      !fits(window_dilations.size())) {
     return InvalidArgument("{}: {} strides, {} paddings, {} and {} dilations for a window of {} dimensions",
                            OpcodeText(opcode), strides.size(), padding.size(), base_dilations.size(),
                            window_dilations.size(), sizes.size());
@@ -48,7 +49,8 @@ Result<PaddingPairs> MakePadding(Opcode opcode, Padding padding, const IntList& 
   if (padding == Padding::kValid) return pairs;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t stride = Or1(strides, i);
-    if (stride < 1) return InvalidArgument("{}: window stride {} of dimension {} is below 1", OpcodeText(opcode), stride, i);
+    if (stride < 1)
+      return InvalidArgument("{}: window stride {} of dimension {} is below 1", OpcodeText(opcode), stride, i);
     const int64_t positions = sizes[i] / stride + (sizes[i] % stride != 0 ? 1 : 0);
     const __int128 needed = positions == 0 ? 0 : static_cast<__int128>(positions - 1) * stride + window[i];
     const int64_t total = static_cast<int64_t>(std::clamp<__int128>(needed - sizes[i], 0, INT64_MAX));
@@ -120,14 +122,15 @@ XlaOp ConvGeneralDilated(XlaOp lhs, XlaOp rhs, const IntList& window_strides, co
     attributes.feature_group_count = feature_group_count;
     attributes.batch_group_count = batch_group_count;
     const IntList sizes = Sizes(rhs.shape(), dimension_numbers.kernel_spatial);
-    VXLA_ASSIGN_OR_RETURN(attributes.window, MakeWindow(Opcode::kConvolution, sizes, window_strides, padding, lhs_dilation,
-                                                        rhs_dilation));
+    VXLA_ASSIGN_OR_RETURN(attributes.window,
+                          MakeWindow(Opcode::kConvolution, sizes, window_strides, padding, lhs_dilation, rhs_dilation));
     return b.Emit(Opcode::kConvolution, {{lhs, rhs}}, Preferred(preferred_element_type), std::move(attributes));
   });
 }
 
 XlaOp ConvGeneral(XlaOp lhs, XlaOp rhs, const IntList& window_strides, const PaddingPairs& padding,
-                  const ConvolutionDimensions& dimension_numbers, int64_t feature_group_count, int64_t batch_group_count) {
+                  const ConvolutionDimensions& dimension_numbers, int64_t feature_group_count,
+                  int64_t batch_group_count) {
   return ConvGeneralDilated(lhs, rhs, window_strides, padding, {}, {}, dimension_numbers, feature_group_count,
                             batch_group_count);
 }
@@ -137,9 +140,9 @@ XlaOp ConvWithGeneralDimensions(XlaOp lhs, XlaOp rhs, const IntList& window_stri
                                 int64_t batch_group_count) {
   PaddingPairs pairs;
   const XlaOp checked = XlaBuilder::Run(nullptr, {{lhs, rhs}}, [&](XlaBuilder&) -> Result<XlaOp> {
-    VXLA_ASSIGN_OR_RETURN(pairs, MakePadding(Opcode::kConvolution, padding,
-                                             Sizes(lhs.shape(), dimension_numbers.input_spatial),
-                                             Sizes(rhs.shape(), dimension_numbers.kernel_spatial), window_strides));
+    VXLA_ASSIGN_OR_RETURN(
+        pairs, MakePadding(Opcode::kConvolution, padding, Sizes(lhs.shape(), dimension_numbers.input_spatial),
+                           Sizes(rhs.shape(), dimension_numbers.kernel_spatial), window_strides));
     return lhs;
   });
   if (!checked.valid()) return checked;
@@ -192,8 +195,8 @@ XlaOp ReduceWindowWithGeneralPadding(const std::vector<XlaOp>& operands, const s
       return InvalidArgument("reduce-window: {} operands and {} initial values", operands.size(), init_values.size());
     }
     WindowAttributes attributes;
-    VXLA_ASSIGN_OR_RETURN(attributes.window, MakeWindow(Opcode::kReduceWindow, window_dimensions, window_strides, padding,
-                                                        base_dilations, window_dilations));
+    VXLA_ASSIGN_OR_RETURN(attributes.window, MakeWindow(Opcode::kReduceWindow, window_dimensions, window_strides,
+                                                        padding, base_dilations, window_dilations));
     return b.Emit(Opcode::kReduceWindow, all, {}, std::move(attributes), {{computation}});
   });
 }
@@ -209,7 +212,8 @@ XlaOp ReduceWindow(const std::vector<XlaOp>& operands, const std::vector<XlaOp>&
     return operands[0];
   });
   if (!checked.valid()) return checked;
-  return ReduceWindowWithGeneralPadding(operands, init_values, computation, window_dimensions, window_strides, {}, {}, pairs);
+  return ReduceWindowWithGeneralPadding(operands, init_values, computation, window_dimensions, window_strides, {}, {},
+                                        pairs);
 }
 
 XlaOp ReduceWindow(XlaOp operand, XlaOp init_value, const XlaComputation& computation, const IntList& window_dimensions,
@@ -225,7 +229,8 @@ XlaOp SelectAndScatterWithGeneralPadding(XlaOp operand, const XlaComputation& se
     WindowAttributes attributes;
     VXLA_ASSIGN_OR_RETURN(attributes.window,
                           MakeWindow(Opcode::kSelectAndScatter, window_dimensions, window_strides, padding, {}, {}));
-    return b.Emit(Opcode::kSelectAndScatter, {{operand, source, init_value}}, {}, std::move(attributes), {{select, scatter}});
+    return b.Emit(Opcode::kSelectAndScatter, {{operand, source, init_value}}, {}, std::move(attributes),
+                  {{select, scatter}});
   });
 }
 
@@ -240,8 +245,8 @@ XlaOp SelectAndScatter(XlaOp operand, const XlaComputation& select, const IntLis
     return operand;
   });
   if (!checked.valid()) return checked;
-  return SelectAndScatterWithGeneralPadding(operand, select, window_dimensions, window_strides, pairs, source, init_value,
-                                            scatter);
+  return SelectAndScatterWithGeneralPadding(operand, select, window_dimensions, window_strides, pairs, source,
+                                            init_value, scatter);
 }
 
 XlaOp Sort(const std::vector<XlaOp>& operands, const XlaComputation& comparator, int64_t dimension, bool is_stable) {
@@ -251,7 +256,9 @@ XlaOp Sort(const std::vector<XlaOp>& operands, const XlaComputation& comparator,
   });
 }
 
-XlaOp TopK(XlaOp operand, int64_t k, bool largest) { return One(Opcode::kTopK, {operand}, {}, TopKAttributes{k, largest}); }
+XlaOp TopK(XlaOp operand, int64_t k, bool largest) {
+  return One(Opcode::kTopK, {operand}, {}, TopKAttributes{k, largest});
+}
 
 XlaOp Fft(XlaOp operand, FftType fft_type, const IntList& fft_length) {
   return One(Opcode::kFft, {operand}, {}, FftAttributes{fft_type, fft_length});
@@ -260,7 +267,8 @@ XlaOp Fft(XlaOp operand, FftType fft_type, const IntList& fft_length) {
 XlaOp Cholesky(XlaOp a, bool lower) { return One(Opcode::kCholesky, {a}, {}, CholeskyAttributes{lower}); }
 
 XlaOp TriangularSolve(XlaOp a, XlaOp b, bool left_side, bool lower, bool unit_diagonal, TransposeKind transpose_a) {
-  return One(Opcode::kTriangularSolve, {a, b}, {}, TriangularSolveAttributes{left_side, lower, unit_diagonal, transpose_a});
+  return One(Opcode::kTriangularSolve, {a, b}, {},
+             TriangularSolveAttributes{left_side, lower, unit_diagonal, transpose_a});
 }
 
 XlaOp BatchNormTraining(XlaOp operand, XlaOp scale, XlaOp offset, float epsilon, int64_t feature_index) {

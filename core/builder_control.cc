@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/builder.h"
+#include "core/text/lexer.h"
 
 namespace vxla {
 namespace {
@@ -13,7 +14,8 @@ XlaOp One(XlaBuilder* builder, Opcode opcode, const std::vector<XlaOp>& operands
                          [&](XlaBuilder& b) { return b.Emit(opcode, operands, stated, attributes, called); });
 }
 
-CollectiveAttributes Collective(const ReplicaGroups& groups, std::optional<int64_t> channel_id, IntList dimensions = {}) {
+CollectiveAttributes Collective(const ReplicaGroups& groups, std::optional<int64_t> channel_id,
+                                IntList dimensions = {}) {
   CollectiveAttributes attributes;
   attributes.channel_id = channel_id;
   attributes.replica_groups = groups;
@@ -80,8 +82,8 @@ XlaOp CompositeCall(XlaBuilder* builder, const XlaComputation& computation, cons
   const XlaOp call = One(builder, Opcode::kCall, operands, {}, CallAttributes{.is_composite = true}, {computation});
   if (!call.valid()) return call;
   call.instruction()->mutable_common().frontend_attributes.text =
-      fmt::format("{{{}composite.name=\"{}\",composite.version=\"{}\"}}",
-                  attributes.empty() ? "" : fmt::format("composite.attributes={},", attributes), name, version);
+      fmt::format("{{{}composite.name={},composite.version=\"{}\"}}",
+                  attributes.empty() ? "" : fmt::format("composite.attributes={},", attributes), Quote(name), version);
   return call;
 }
 
@@ -107,7 +109,9 @@ XlaOp Conditional(XlaOp branch_index, const std::vector<XlaComputation>& branch_
   return One(nullptr, Opcode::kConditional, operands, {}, {}, branch_computations);
 }
 
-XlaOp AfterAll(XlaBuilder* builder, const std::vector<XlaOp>& tokens) { return One(builder, Opcode::kAfterAll, tokens); }
+XlaOp AfterAll(XlaBuilder* builder, const std::vector<XlaOp>& tokens) {
+  return One(builder, Opcode::kAfterAll, tokens);
+}
 
 XlaOp AllReduce(XlaOp operand, const XlaComputation& computation, const ReplicaGroups& replica_groups,
                 std::optional<int64_t> channel_id) {
@@ -141,9 +145,10 @@ XlaOp ReduceScatter(XlaOp operand, const XlaComputation& computation, int64_t sc
                     const ReplicaGroups& replica_groups, std::optional<int64_t> channel_id) {
   return XlaBuilder::Run(nullptr, {{operand}}, [&](XlaBuilder& b) {
     return ForEachElement(b, operand, [&](XlaOp element) -> Result<XlaOp> {
-      VXLA_ASSIGN_OR_RETURN(Shape shape, Scaled("reduce-scatter", element.shape(), scatter_dimension, shard_count, false));
-      return b.Emit(Opcode::kReduceScatter, {{element}}, shape, Collective(replica_groups, channel_id, {scatter_dimension}),
-                    {{computation}});
+      VXLA_ASSIGN_OR_RETURN(Shape shape,
+                            Scaled("reduce-scatter", element.shape(), scatter_dimension, shard_count, false));
+      return b.Emit(Opcode::kReduceScatter, {{element}}, shape,
+                    Collective(replica_groups, channel_id, {scatter_dimension}), {{computation}});
     });
   });
 }
@@ -235,7 +240,7 @@ XlaOp CustomCall(XlaBuilder* builder, const std::string& target_name, const std:
   attributes.custom_call_target = target_name;
   attributes.custom_call_has_side_effect = has_side_effect;
   const XlaOp call = One(builder, Opcode::kCustomCall, operands, shape, attributes);
-  if (call.valid() && !opaque.empty()) call.instruction()->mutable_common().backend_config.text = "\"" + opaque + "\"";
+  if (call.valid() && !opaque.empty()) call.instruction()->mutable_common().backend_config.text = Quote(opaque);
   return call;
 }
 

@@ -35,7 +35,8 @@ Result<IntList> CheckMapping(Opcode opcode, const Shape& low, const Shape& high,
 
 }  // namespace
 
-Result<BroadcastPlan> PlanBroadcast(Opcode opcode, const Shape& lhs, const Shape& rhs, const IntList& broadcast_dimensions) {
+Result<BroadcastPlan> PlanBroadcast(Opcode opcode, const Shape& lhs, const Shape& rhs,
+                                    const IntList& broadcast_dimensions) {
   if (!lhs.IsArray() || !rhs.IsArray()) {
     return InvalidArgument("{}: {} and {} are not both arrays", OpcodeText(opcode), lhs.ToString(), rhs.ToString());
   }
@@ -75,7 +76,8 @@ Result<BroadcastPlan> PlanBroadcast(Opcode opcode, const Shape& lhs, const Shape
 
 Result<XlaOp> BroadcastTo(XlaBuilder& builder, XlaOp operand, const IntList& dimensions, const IntList& mapping) {
   const Shape& shape = operand.shape();
-  if (std::ranges::equal(shape.dimensions(), dimensions)) return operand;  // only the identity keeps all sizes of a plan
+  if (std::ranges::equal(shape.dimensions(), dimensions))
+    return operand;  // only the identity keeps all sizes of a plan
   IntList kept_sizes, kept_mapping;
   for (int i = 0; i < shape.rank(); ++i) {
     if (shape.dimension(i) != dimensions[mapping[i]]) continue;  // of size 1: HLO's broadcast cannot grow it
@@ -101,7 +103,8 @@ XlaOp Binary(Opcode opcode, XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimen
   const XlaOp operands[] = {lhs, rhs};
   return XlaBuilder::Run(nullptr, operands, [&](XlaBuilder& b) -> Result<XlaOp> {
     VXLA_ASSIGN_OR_RETURN(const BroadcastPlan plan, [&]() -> Result<BroadcastPlan> {
-      const bool scalar = lhs.shape().IsScalar() != rhs.shape().IsScalar();  // a scalar broadcasts without saying where to
+      const bool scalar =
+          lhs.shape().IsScalar() != rhs.shape().IsScalar();  // a scalar broadcasts without saying where to
       return PlanBroadcast(opcode, lhs.shape(), rhs.shape(), scalar ? IntList{} : broadcast_dimensions);
     }());
     VXLA_ASSIGN_OR_RETURN(const XlaOp left, BroadcastTo(b, lhs, plan.dimensions, plan.lhs_mapping));
@@ -124,7 +127,7 @@ Result<XlaOp> ScalarTo(XlaBuilder& builder, XlaOp operand, const Shape& shape) {
 
 Result<XlaOp> SelectAny(XlaBuilder& b, XlaOp pred, XlaOp on_true, XlaOp on_false) {
   if (!on_true.shape().IsTuple() || !on_false.shape().IsTuple()) {
-    const Shape& shape = !on_true.shape().IsScalar() ? on_true.shape()
+    const Shape& shape = !on_true.shape().IsScalar()    ? on_true.shape()
                          : !on_false.shape().IsScalar() ? on_false.shape()
                                                         : pred.shape();
     VXLA_ASSIGN_OR_RETURN(on_true, ScalarTo(b, on_true, shape));
@@ -187,9 +190,9 @@ VXLA_UNARY(Tanh, Tanh)
 VXLA_UNARY(Copy, Copy)
 #undef VXLA_UNARY
 
-#define VXLA_BINARY(Name, Kind)                                             \
-  XlaOp Name(XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimensions) {   \
-    return Binary(Opcode::k##Kind, lhs, rhs, broadcast_dimensions);         \
+#define VXLA_BINARY(Name, Kind)                                           \
+  XlaOp Name(XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimensions) { \
+    return Binary(Opcode::k##Kind, lhs, rhs, broadcast_dimensions);       \
   }
 VXLA_BINARY(Add, Add)
 VXLA_BINARY(And, And)
@@ -248,8 +251,9 @@ XlaOp ConvertElementType(XlaOp operand, ElementType new_element_type) {
 
 XlaOp BitcastConvertType(XlaOp operand, ElementType new_element_type) {
   const XlaOp operands[] = {operand};
-  return XlaBuilder::Run(nullptr, operands,
-                         [&](XlaBuilder& b) { return b.Emit(Opcode::kBitcastConvert, operands, Shape(new_element_type)); });
+  return XlaBuilder::Run(nullptr, operands, [&](XlaBuilder& b) {
+    return b.Emit(Opcode::kBitcastConvert, operands, Shape(new_element_type));
+  });
 }
 
 XlaOp ReducePrecision(XlaOp operand, int64_t mantissa_bits, int64_t exponent_bits) {

@@ -26,7 +26,8 @@ XlaOp Parameter(XlaBuilder* builder, int64_t parameter_number, const Shape& shap
 }
 
 XlaOp ConstantLiteral(XlaBuilder* builder, const Literal& literal) {
-  return One(builder, Opcode::kConstant, {}, literal.shape(), ConstantAttributes{std::make_shared<const Literal>(literal)});
+  return One(builder, Opcode::kConstant, {}, literal.shape(),
+             ConstantAttributes{std::make_shared<const Literal>(literal)});
 }
 
 XlaOp ConstantScalar(XlaBuilder* builder, ElementType type, double value) {
@@ -46,7 +47,8 @@ XlaOp Broadcast(XlaOp operand, const IntList& broadcast_sizes) {
       mapping.push_back(static_cast<int64_t>(sizes.size()));
       sizes.push_back(operand.shape().dimension(i));
     }
-    return b.Emit(Opcode::kBroadcast, {{operand}}, Shape(operand.shape().element_type(), sizes), DimensionsAttributes{mapping});
+    return b.Emit(Opcode::kBroadcast, {{operand}}, Shape(operand.shape().element_type(), sizes),
+                  DimensionsAttributes{mapping});
   });
 }
 
@@ -55,7 +57,8 @@ XlaOp BroadcastInDim(XlaOp operand, const IntList& out_dim_size, const IntList& 
     const Shape& shape = operand.shape();
     const Shape target(shape.element_type(), out_dim_size);
     if (static_cast<int>(broadcast_dimensions.size()) != shape.rank()) {  // broadcast_in_dim_c2
-      return InvalidArgument("broadcast: {} broadcast_dimensions for {}", broadcast_dimensions.size(), shape.ToString());
+      return InvalidArgument("broadcast: {} broadcast_dimensions for {}", broadcast_dimensions.size(),
+                             shape.ToString());
     }
     for (int i = 0; i < shape.rank(); ++i) {
       const int64_t to = broadcast_dimensions[i];
@@ -67,7 +70,8 @@ XlaOp BroadcastInDim(XlaOp operand, const IntList& out_dim_size, const IntList& 
                                JoinInts(broadcast_dimensions));
       }
       if (shape.dimension(i) != 1 && shape.dimension(i) != target.dimension(to)) {  // broadcast_in_dim_c5
-        return InvalidArgument("broadcast: dimension {} of {} is neither 1 nor {}", i, shape.ToString(), target.dimension(to));
+        return InvalidArgument("broadcast: dimension {} of {} is neither 1 nor {}", i, shape.ToString(),
+                               target.dimension(to));
       }
     }
     return BroadcastTo(b, operand, out_dim_size, broadcast_dimensions);
@@ -94,7 +98,8 @@ XlaOp DynamicReshape(XlaOp operand, const std::vector<XlaOp>& dim_sizes, const I
   operands.insert(operands.end(), dim_sizes.begin(), dim_sizes.end());
   return XlaBuilder::Run(nullptr, operands, [&](XlaBuilder& b) -> Result<XlaOp> {
     if (dims_are_dynamic.size() != new_size_bounds.size()) {
-      return InvalidArgument("dynamic-reshape: {} flags for {} dimensions", dims_are_dynamic.size(), new_size_bounds.size());
+      return InvalidArgument("dynamic-reshape: {} flags for {} dimensions", dims_are_dynamic.size(),
+                             new_size_bounds.size());
     }
     Shape shape(operand.shape().element_type(), new_size_bounds);
     for (int i = 0; i < shape.rank(); ++i) shape.set_dynamic_dimension(i, dims_are_dynamic[i]);
@@ -106,7 +111,8 @@ XlaOp Collapse(XlaOp operand, const IntList& dimensions) {
   return XlaBuilder::Run(nullptr, {{operand}}, [&](XlaBuilder& b) -> Result<XlaOp> {
     const Shape& shape = operand.shape();
     for (size_t i = 0; i < dimensions.size(); ++i) {  // collapse_c1
-      if (dimensions[i] < 0 || dimensions[i] >= shape.rank() || dimensions[i] != dimensions[0] + static_cast<int64_t>(i)) {
+      if (dimensions[i] < 0 || dimensions[i] >= shape.rank() ||
+          dimensions[i] != dimensions[0] + static_cast<int64_t>(i)) {
         return InvalidArgument("collapse: dimensions {{{}}} are not consecutive ones of {}", JoinInts(dimensions),
                                shape.ToString());
       }

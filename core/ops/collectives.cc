@@ -64,7 +64,8 @@ Result<Shape> InferScaled(const Instruction& instruction, const Shape& stated, b
   std::vector<Shape> results;
   for (int k = 0; k < instruction.operand_count(); ++k) {
     const Shape& from = instruction.operand(k)->shape();
-    const bool tuple = stated.IsTuple() && stated.tuple_elements().size() == static_cast<size_t>(instruction.operand_count());
+    const bool tuple =
+        stated.IsTuple() && stated.tuple_elements().size() == static_cast<size_t>(instruction.operand_count());
     const Shape& to = tuple ? stated.tuple_elements()[k] : stated;
     bool agree = to.IsArray() && to.element_type() == from.element_type() && to.rank() == from.rank();
     for (int i = 0; agree && i < from.rank(); ++i) agree = i == along || to.dimension(i) == from.dimension(i);
@@ -74,8 +75,8 @@ Result<Shape> InferScaled(const Instruction& instruction, const Shape& stated, b
     const int64_t small = grows ? from.dimension(along) : to.dimension(along);
     const int64_t large = grows ? to.dimension(along) : from.dimension(along);
     if (small == 0 ? large != 0 : large % small != 0 || (members && large / small != *members)) {  // all_gather_c6
-      return OpError(instruction, "dimension {} of {} does not become that of {} over the groups", along, from.ToString(),
-                     to.ToString());
+      return OpError(instruction, "dimension {} of {} does not become that of {} over the groups", along,
+                     from.ToString(), to.ToString());
     }
     results.push_back(WithElementType(to, to.element_type()));
   }
@@ -113,8 +114,10 @@ Status CheckPermute(const Instruction& instruction) {
     if (source < 0 || target < 0) {  // collective_permute_c4
       return OpError(instruction, "source_target_pairs name {}", std::min(source, target));
     }
-    if (!sources.insert(source).second) return OpError(instruction, "source {} occurs twice", source);  // collective_permute_c2
-    if (!targets.insert(target).second) return OpError(instruction, "target {} occurs twice", target);  // collective_permute_c3
+    if (!sources.insert(source).second)
+      return OpError(instruction, "source {} occurs twice", source);  // collective_permute_c2
+    if (!targets.insert(target).second)
+      return OpError(instruction, "target {} occurs twice", target);  // collective_permute_c3
   }
   return OkStatus();
 }
@@ -171,7 +174,8 @@ Result<Shape> InferAllToAll(const Instruction& instruction) {
   }
   const Shape& shape = instruction.operand(0)->shape();
   if (members && shape.dimension(a.dimensions[0]) % *members != 0) {  // all_to_all_c2
-    return OpError(instruction, "dimension {} of {} does not split into {}", a.dimensions[0], shape.ToString(), *members);
+    return OpError(instruction, "dimension {} of {} does not split into {}", a.dimensions[0], shape.ToString(),
+                   *members);
   }
   return WithElementType(shape, shape.element_type());
 }

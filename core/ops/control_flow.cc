@@ -155,7 +155,8 @@ Result<Shape> InferConditional(const Instruction& instruction) {
 Result<Shape> InferAddDependency(const Instruction& instruction) { return instruction.operand(0)->shape(); }
 
 Result<Shape> InferAfterAll(const Instruction& instruction) {
-  for (int i = 0; i < instruction.operand_count(); ++i) VXLA_RETURN_IF_ERROR(ExpectToken(instruction, i));  // after_all_c1
+  for (int i = 0; i < instruction.operand_count(); ++i)
+    VXLA_RETURN_IF_ERROR(ExpectToken(instruction, i));  // after_all_c1
   return Shape::Token();
 }
 
@@ -168,8 +169,8 @@ Result<Shape> InferAsyncStart(const Instruction& instruction) {
   const Shape& stated = instruction.shape();
   if (stated.tuple_elements().size() < 2 || !Compatible(stated.tuple_elements()[0], operands) ||
       !Compatible(stated.tuple_elements()[1], result)) {
-    return OpError(instruction, "the stated shape {} does not begin with {}, {}", stated.ToString(), operands.ToString(),
-                   result.ToString());
+    return OpError(instruction, "the stated shape {} does not begin with {}, {}", stated.ToString(),
+                   operands.ToString(), result.ToString());
   }
   return stated;
 }

@@ -19,9 +19,11 @@ Status CheckGroups(const Instruction& instruction, const ConvolutionDimensions& 
   const Shape& lhs = instruction.operand(0)->shape();
   const Shape& rhs = instruction.operand(1)->shape();
   const int64_t feature_groups = a.feature_group_count, batch_groups = a.batch_group_count;
-  if (feature_groups < 1) return OpError(instruction, "feature_group_count {} is below 1", feature_groups);  // convolution_c21
-  if (batch_groups < 1) return OpError(instruction, "batch_group_count {} is below 1", batch_groups);        // convolution_c22
-  if (feature_groups > 1 && batch_groups > 1) {  // convolution_c23
+  if (feature_groups < 1)
+    return OpError(instruction, "feature_group_count {} is below 1", feature_groups);  // convolution_c21
+  if (batch_groups < 1)
+    return OpError(instruction, "batch_group_count {} is below 1", batch_groups);  // convolution_c22
+  if (feature_groups > 1 && batch_groups > 1) {                                    // convolution_c23
     return OpError(instruction, "feature_group_count {} and batch_group_count {} are both above 1", feature_groups,
                    batch_groups);
   }
@@ -29,7 +31,8 @@ Status CheckGroups(const Instruction& instruction, const ConvolutionDimensions& 
   const int64_t kernel_inputs = rhs.dimension(d.kernel_input_feature);
   const int64_t kernel_outputs = rhs.dimension(d.kernel_output_feature);
   if (batch % batch_groups != 0) {  // convolution_c10
-    return OpError(instruction, "batch {} of {} is no multiple of batch_group_count {}", batch, lhs.ToString(), batch_groups);
+    return OpError(instruction, "batch {} of {} is no multiple of batch_group_count {}", batch, lhs.ToString(),
+                   batch_groups);
   }
   if (features % feature_groups != 0) {  // convolution_c11
     return OpError(instruction, "{} input features of {} are no multiple of feature_group_count {}", features,
@@ -46,22 +49,11 @@ Status CheckGroups(const Instruction& instruction, const ConvolutionDimensions& 
   return OkStatus();
 }
 
-Result<ElementType> ConvolutionElementType(const Instruction& instruction) {
-  const ElementType lhs = instruction.operand(0)->shape().element_type();
-  const ElementType rhs = instruction.operand(1)->shape().element_type();
-  auto kind = [](ElementType t) { return IsInteger(t) ? 0 : IsFloating(t) ? 1 : IsComplex(t) ? 2 : 3; };
-  if (kind(lhs) != kind(rhs)) {  // convolution_c27
-    return OpError(instruction, "{} and {} are not of one kind", ElementTypeName(lhs), ElementTypeName(rhs));
-  }
-  if (instruction.shape().IsArray()) return instruction.shape().element_type();
-  return BitWidth(rhs) > BitWidth(lhs) ? rhs : lhs;
-}
-
 }  // namespace
 
 Result<Shape> InferConvolution(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
-  VXLA_ASSIGN_OR_RETURN(const ElementType type, ConvolutionElementType(instruction));
+  VXLA_ASSIGN_OR_RETURN(const ElementType type, ProductElementType(instruction));  // convolution_c27
   const auto& a = instruction.attributes<ConvolutionAttributes>();
   if (!a.dim_labels) return OpError(instruction, "dim_labels are missing");
   const ConvolutionDimensions& d = *a.dim_labels;
@@ -93,8 +85,8 @@ Result<Shape> InferConvolution(const Instruction& instruction) {
   for (size_t i = 0; i < spatial; ++i) {
     const int64_t kernel_size = rhs.dimension(d.kernel_spatial[i]);
     if (window[i].size != kernel_size) {
-      return OpError(instruction, "window size {} of spatial dimension {} is not {}, that of kernel {}", window[i].size, i,
-                     kernel_size, rhs.ToString());
+      return OpError(instruction, "window size {} of spatial dimension {} is not {}, that of kernel {}", window[i].size,
+                     i, kernel_size, rhs.ToString());
     }
     int64_t positions = 0;
     if (kernel_size > 0) {

@@ -120,7 +120,8 @@ Result<Shape> InferBroadcast(const Instruction& instruction) {
   if (from.element_type() != to.element_type()) {  // broadcast_in_dim_c1
     return OpError(instruction, "the element types of {} and {} differ", from.ToString(), to.ToString());
   }
-  VXLA_RETURN_IF_ERROR(ExpectOnePerDimension(instruction, "dimensions", dimensions.size(), from));  // broadcast_in_dim_c2
+  VXLA_RETURN_IF_ERROR(
+      ExpectOnePerDimension(instruction, "dimensions", dimensions.size(), from));           // broadcast_in_dim_c2
   VXLA_RETURN_IF_ERROR(ExpectUniqueDimensions(instruction, "dimensions", dimensions, to));  // broadcast_in_dim_c3, _c4
   for (int i = 0; i < from.rank(); ++i) {  // broadcast_in_dim_c5, without its size-1 expansion, which HLO lacks
     if (from.dimension(i) != to.dimension(dimensions[i])) {
@@ -186,8 +187,9 @@ Result<Shape> InferPad(const Instruction& instruction) {
     const __int128 inner = size == 0 ? 0 : size + static_cast<__int128>(size - 1) * padding[i].interior;
     const __int128 padded = inner + padding[i].low + padding[i].high;  // pad_c4
     if (padded < 0 || padded > INT64_MAX) {
-      return OpError(instruction, "padding {}_{}_{} gives dimension {} of {} a size outside of 0 to 2^63-1", padding[i].low,
-                     padding[i].high, padding[i].interior, i, instruction.operand(0)->shape().ToString());
+      return OpError(instruction, "padding {}_{}_{} gives dimension {} of {} a size outside of 0 to 2^63-1",
+                     padding[i].low, padding[i].high, padding[i].interior, i,
+                     instruction.operand(0)->shape().ToString());
     }
     result.set_dimension(i, static_cast<int64_t>(padded));
   }
@@ -209,12 +211,15 @@ Result<Shape> InferSlice(const Instruction& instruction) {
   for (int i = 0; i < result.rank(); ++i) {
     const auto& [start, limit, stride] = slice[i];
     const std::string text = instruction.operand(0)->shape().ToString();
-    if (start < 0) return OpError(instruction, "start {} of dimension {} of {} is negative", start, i, text);  // slice_c3
+    if (start < 0)
+      return OpError(instruction, "start {} of dimension {} of {} is negative", start, i, text);  // slice_c3
     if (limit > result.dimension(i)) {
       return OpError(instruction, "limit {} exceeds dimension {} of {}", limit, i, text);
     }
-    if (start > limit) return OpError(instruction, "start {} exceeds limit {} in dimension {} of {}", start, limit, i, text);
-    if (stride < 1) return OpError(instruction, "stride {} of dimension {} of {} is below 1", stride, i, text);  // slice_c4
+    if (start > limit)
+      return OpError(instruction, "start {} exceeds limit {} in dimension {} of {}", start, limit, i, text);
+    if (stride < 1)
+      return OpError(instruction, "stride {} of dimension {} of {} is below 1", stride, i, text);  // slice_c4
     if (limit - start != result.dimension(i)) result.set_dynamic_dimension(i, false);
     const int64_t length = limit - start;
     result.set_dimension(i, length / stride + (length % stride != 0 ? 1 : 0));  // slice_c5
@@ -274,7 +279,8 @@ Result<Shape> InferSetDimensionSize(const Instruction& instruction) {
   Shape result = Operand0(instruction);
   VXLA_RETURN_IF_ERROR(ExpectDimension(instruction, "dimension", dimension, result));
   const Shape& size = instruction.operand(1)->shape();
-  if (!(size == Shape(ElementType::kS32))) return OpError(instruction, "operand 1 is {}, s32[] needed", size.ToString());
+  if (!(size == Shape(ElementType::kS32)))
+    return OpError(instruction, "operand 1 is {}, s32[] needed", size.ToString());
   result.set_dynamic_dimension(dimension, true);
   return result;
 }

@@ -5,27 +5,6 @@
 namespace vxla {
 namespace {
 
-// The operands may differ in precision, not in kind; the stated shape may ask for another element type of the result.
-Result<ElementType> DotElementType(const Instruction& instruction) {
-  const ElementType lhs = instruction.operand(0)->shape().element_type();
-  const ElementType rhs = instruction.operand(1)->shape().element_type();
-  auto kind = [](ElementType t) { return IsInteger(t) ? 0 : IsFloating(t) ? 1 : IsComplex(t) ? 2 : 3; };
-  if (kind(lhs) != kind(rhs)) {  // dot_c1
-    return OpError(instruction, "{} and {} are not of one kind", ElementTypeName(lhs), ElementTypeName(rhs));
-  }
-  const bool stated = instruction.shape().IsArray();
-  const ElementType result = stated                             ? instruction.shape().element_type()
-                             : BitWidth(rhs) > BitWidth(lhs) ? rhs
-                                                                : lhs;
-  if (stated && kind(result) != kind(lhs)) {
-    const bool integer_to_float = kind(lhs) == 0 && kind(result) == 1;  // preferred_element_type of quantized products
-    if (!integer_to_float) {
-      return OpError(instruction, "a result of {} from operands of {}", ElementTypeName(result), ElementTypeName(lhs));
-    }
-  }
-  return result;
-}
-
 Status CheckDimensionPairs(const Instruction& instruction, const char* what, const IntList& lhs_dims,
                            const IntList& rhs_dims) {
   const Shape& lhs = instruction.operand(0)->shape();
@@ -35,8 +14,8 @@ Status CheckDimensionPairs(const Instruction& instruction, const char* what, con
   }
   for (size_t i = 0; i < lhs_dims.size(); ++i) {
     if (lhs.dimension(lhs_dims[i]) != rhs.dimension(rhs_dims[i])) {
-      return OpError(instruction, "{} dimension {} of {} and {} of {} differ in size", what, lhs_dims[i], lhs.ToString(),
-                     rhs_dims[i], rhs.ToString());
+      return OpError(instruction, "{} dimension {} of {} and {} of {} differ in size", what, lhs_dims[i],
+                     lhs.ToString(), rhs_dims[i], rhs.ToString());
     }
   }
   return OkStatus();
@@ -81,7 +60,7 @@ Shape DotShape(const Instruction& instruction, ElementType type) {
 // Result: batch dimensions, free dimensions of lhs, free dimensions of rhs.
 Result<Shape> InferDot(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
-  VXLA_ASSIGN_OR_RETURN(const ElementType type, DotElementType(instruction));
+  VXLA_ASSIGN_OR_RETURN(const ElementType type, ProductElementType(instruction));
   VXLA_RETURN_IF_ERROR(CheckDotDimensions(instruction));
   return DotShape(instruction, type);
 }
@@ -90,7 +69,7 @@ Result<Shape> InferDot(const Instruction& instruction) {
 // the groups as the first dimension of the result.
 Result<Shape> InferRaggedDot(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
-  VXLA_ASSIGN_OR_RETURN(const ElementType type, DotElementType(instruction));
+  VXLA_ASSIGN_OR_RETURN(const ElementType type, ProductElementType(instruction));
   VXLA_RETURN_IF_ERROR(CheckDotDimensions(instruction));
   const auto& a = instruction.attributes<DotAttributes>();
   const Shape& groups = instruction.operand(2)->shape();
@@ -112,8 +91,8 @@ Result<Shape> InferRaggedDot(const Instruction& instruction) {
   }
   const int64_t group_count = groups.dimension(groups.rank() - 1);
   if (wanted == 1 && rhs.dimension(a.rhs_group_dims[0]) != group_count) {
-    return OpError(instruction, "dimension {} of {} is not the number of groups {}", a.rhs_group_dims[0], rhs.ToString(),
-                   group_count);
+    return OpError(instruction, "dimension {} of {} is not the number of groups {}", a.rhs_group_dims[0],
+                   rhs.ToString(), group_count);
   }
   Shape shape = DotShape(instruction, type);
   if (!contracting) return shape;
@@ -128,7 +107,8 @@ Result<Shape> InferScaledDot(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectStatedArray(instruction));
   for (int i = 0; i < 4; ++i) {
     const ElementType type = instruction.operand(i)->shape().element_type();
-    if (!IsFloating(type)) return OpError(instruction, "operand {} is of {}, a floating type needed", i, ElementTypeName(type));
+    if (!IsFloating(type))
+      return OpError(instruction, "operand {} is of {}, a floating type needed", i, ElementTypeName(type));
   }
   return instruction.shape();
 }

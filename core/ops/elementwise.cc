@@ -129,9 +129,10 @@ Result<Shape> InferConvert(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectStatedArray(instruction));
   const Shape& from = instruction.operand(0)->shape();
   const ElementType to = instruction.shape().element_type();
-  if (IsComplex(from.element_type()) && !IsComplex(to)) {  // convert_c1, as XLA: the imaginary part is not dropped silently
-    return OpError(instruction, "from {} to {}: take real or imag of a complex array", ElementTypeName(from.element_type()),
-                   ElementTypeName(to));
+  if (IsComplex(from.element_type()) &&
+      !IsComplex(to)) {  // convert_c1, as XLA: the imaginary part is not dropped silently
+    return OpError(instruction, "from {} to {}: take real or imag of a complex array",
+                   ElementTypeName(from.element_type()), ElementTypeName(to));
   }
   return WithElementType(from, to);
 }
@@ -176,11 +177,16 @@ Result<Shape> InferCompare(const Instruction& instruction) {
   }
   const auto fits = [&] {  // compare_c3
     switch (attributes.type) {
-      case ComparisonType::kDefault: return true;
-      case ComparisonType::kFloat: return IsFloatOrComplex(type);
-      case ComparisonType::kTotalOrder: return IsFloating(type);
-      case ComparisonType::kSigned: return IsSigned(type);
-      case ComparisonType::kUnsigned: return IsUnsigned(type) || type == ElementType::kPred;
+      case ComparisonType::kDefault:
+        return true;
+      case ComparisonType::kFloat:
+        return IsFloatOrComplex(type);
+      case ComparisonType::kTotalOrder:
+        return IsFloating(type);
+      case ComparisonType::kSigned:
+        return IsSigned(type);
+      case ComparisonType::kUnsigned:
+        return IsUnsigned(type) || type == ElementType::kPred;
     }
     return false;
   };
@@ -203,7 +209,7 @@ Result<Shape> InferClamp(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
   for (int bound : {0, 2}) {
     VXLA_RETURN_IF_ERROR(ExpectSameType(instruction, bound, 1));  // clamp_c3
-    if (!instruction.operand(bound)->shape().IsScalar()) {       // clamp_c1, clamp_c2
+    if (!instruction.operand(bound)->shape().IsScalar()) {        // clamp_c1, clamp_c2
       VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, bound, 1));
     }
   }
@@ -218,7 +224,7 @@ Result<Shape> InferSelect(const Instruction& instruction) {
   if (pred.element_type() != ElementType::kPred) {
     return OpError(instruction, "operand 0 is of {}, pred needed", ElementTypeName(pred.element_type()));
   }
-  VXLA_RETURN_IF_ERROR(ExpectSameShape(instruction, 1, 2));                                      // select_c2
+  VXLA_RETURN_IF_ERROR(ExpectSameShape(instruction, 1, 2));                             // select_c2
   if (!pred.IsScalar()) VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, 0, 1));  // select_c1
   return MergeDynamic(instruction, instruction.operand(1)->shape().element_type());
 }

@@ -9,7 +9,7 @@ Result<Shape> InferFft(const Instruction& instruction) {
   const Shape& from = instruction.operand(0)->shape();
   const int count = static_cast<int>(a.fft_length.size());
   if (count < 1 || count > 3) return OpError(instruction, "{} entries of fft_length, 1 to 3 needed", count);  // fft_c3
-  if (from.rank() < count) {                                                                                 // fft_c1
+  if (from.rank() < count) {                                                                                  // fft_c1
     return OpError(instruction, "{} entries of fft_length for {}", count, from.ToString());
   }
   const ElementType type = from.element_type();
@@ -26,7 +26,8 @@ Result<Shape> InferFft(const Instruction& instruction) {
     const bool halved = a.fft_type == FftType::kIrfft && k == count - 1;
     const int64_t expected = halved && length > 0 ? length / 2 + 1 : length;
     if (from.dimension(i) != expected) {
-      return OpError(instruction, "dimension {} of {} should be {} for fft_length {}", i, from.ToString(), expected, length);
+      return OpError(instruction, "dimension {} of {} should be {} for fft_length {}", i, from.ToString(), expected,
+                     length);
     }
     if (k == count - 1 && forward_real) result.set_dimension(i, length > 0 ? length / 2 + 1 : 0);
     if (halved) result.set_dimension(i, length);

@@ -4,9 +4,7 @@ namespace vxla {
 namespace {
 
 // (data, u32[], token[])
-Shape TransferContext(const Shape& data) {
-  return Shape::Tuple({data, Shape(ElementType::kU32), Shape::Token()});
-}
+Shape TransferContext(const Shape& data) { return Shape::Tuple({data, Shape(ElementType::kU32), Shape::Token()}); }
 
 Status ExpectOperandIs(const Instruction& instruction, Opcode opcode) {
   if (instruction.operand(0)->opcode() == opcode) return OkStatus();
@@ -51,7 +49,8 @@ Result<Shape> InferOutfeed(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectToken(instruction, 1));
   const auto& shape = instruction.attributes<OutfeedAttributes>().outfeed_shape;
   if (shape && !Compatible(*shape, instruction.operand(0)->shape())) {
-    return OpError(instruction, "outfeed_shape {} for {}", shape->ToString(), instruction.operand(0)->shape().ToString());
+    return OpError(instruction, "outfeed_shape {} for {}", shape->ToString(),
+                   instruction.operand(0)->shape().ToString());
   }
   return Shape::Token();
 }
@@ -80,7 +79,8 @@ Result<Shape> InferRecv(const Instruction& instruction) {
 Result<Shape> InferRecvDone(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectOperandIs(instruction, Opcode::kRecv));
   const auto& context = instruction.operand(0)->shape().tuple_elements();
-  if (context.empty()) return OpError(instruction, "operand 0 {} holds no data", instruction.operand(0)->shape().ToString());
+  if (context.empty())
+    return OpError(instruction, "operand 0 {} holds no data", instruction.operand(0)->shape().ToString());
   return Shape::Tuple({context[0], Shape::Token()});
 }
 

@@ -12,12 +12,13 @@ Status CheckStartIndices(const Instruction& instruction, int first) {
   if (count == 1 && instruction.operand(first)->shape().rank() == 1) {
     const Shape& starts = instruction.operand(first)->shape();
     if (!IsInteger(starts.element_type()) || starts.dimension(0) != array.rank()) {
-      return OpError(instruction, "start indices {} do not hold one integer for each dimension of {}", starts.ToString(),
-                     array.ToString());
+      return OpError(instruction, "start indices {} do not hold one integer for each dimension of {}",
+                     starts.ToString(), array.ToString());
     }
     return OkStatus();
   }
-  VXLA_RETURN_IF_ERROR(ExpectOnePerDimension(instruction, "the list of start indices", count, array));  // dynamic_slice_c2
+  VXLA_RETURN_IF_ERROR(
+      ExpectOnePerDimension(instruction, "the list of start indices", count, array));  // dynamic_slice_c2
   for (int i = first; i < instruction.operand_count(); ++i) {
     const Shape& start = instruction.operand(i)->shape();
     if (!start.IsScalar() || !IsInteger(start.element_type())) {  // dynamic_slice_c3
@@ -72,8 +73,8 @@ Status CheckIndices(const Instruction& instruction, const Shape& array, const Sh
   VXLA_RETURN_IF_ERROR(ExpectSorted(instruction, "the list of batching dimensions", rules.array_batching));
   VXLA_RETURN_IF_ERROR(
       ExpectUniqueDimensions(instruction, "an indices batching dimension", rules.indices_batching, indices));
-  VXLA_RETURN_IF_ERROR(ExpectDisjoint(instruction, "the index map and the batching dimensions", rules.index_map,
-                                      rules.array_batching));
+  VXLA_RETURN_IF_ERROR(
+      ExpectDisjoint(instruction, "the index map and the batching dimensions", rules.index_map, rules.array_batching));
   if (Contains(rules.indices_batching, rules.index_vector_dim)) {  // gather_c15, scatter_c14
     return OpError(instruction, "index_vector_dim {} is an indices batching dimension", rules.index_vector_dim);
   }
@@ -99,7 +100,8 @@ std::vector<int64_t> BatchSizes(const Shape& indices, int64_t index_vector_dim) 
   return sizes;
 }
 
-Status CheckWindowDimensions(const Instruction& instruction, const char* what, const IntList& dimensions, int64_t rank) {
+Status CheckWindowDimensions(const Instruction& instruction, const char* what, const IntList& dimensions,
+                             int64_t rank) {
   VXLA_RETURN_IF_ERROR(ExpectSorted(instruction, what, dimensions));
   for (size_t i = 0; i < dimensions.size(); ++i) {
     if (dimensions[i] < 0 || dimensions[i] >= rank) {
@@ -142,7 +144,8 @@ Result<Shape> InferDynamicUpdateSlice(const Instruction& instruction) {
   }
   for (int i = 0; i < array.rank(); ++i) {
     if (update.dimension(i) > array.dimension(i)) {  // dynamic_update_slice_c6
-      return OpError(instruction, "dimension {} of update {} exceeds that of {}", i, update.ToString(), array.ToString());
+      return OpError(instruction, "dimension {} of update {} exceeds that of {}", i, update.ToString(),
+                     array.ToString());
     }
   }
   return WithElementType(array, array.element_type());
@@ -170,7 +173,8 @@ Result<Shape> InferGather(const Instruction& instruction) {
     }
     const bool dropped = Contains(a.collapsed_slice_dims, i) || Contains(a.operand_batching_dims, i);
     if (dropped && a.slice_sizes[i] > 1) {  // gather_c8, gather_c12
-      return OpError(instruction, "slice size {} of the collapsed or batching dimension {} exceeds 1", a.slice_sizes[i], i);
+      return OpError(instruction, "slice size {} of the collapsed or batching dimension {} exceeds 1", a.slice_sizes[i],
+                     i);
     }
     if (!dropped) offset_sizes.push_back(a.slice_sizes[i]);
   }
@@ -208,7 +212,8 @@ Status CheckUpdates(const Instruction& instruction, const Shape& array, const Sh
   }
   const std::vector<int64_t> batch_sizes = BatchSizes(indices, a.index_vector_dim);
   if (updates.rank() != static_cast<int64_t>(batch_sizes.size() + window_limits.size())) {
-    return OpError(instruction, "updates {} need rank {}", updates.ToString(), batch_sizes.size() + window_limits.size());
+    return OpError(instruction, "updates {} need rank {}", updates.ToString(),
+                   batch_sizes.size() + window_limits.size());
   }
   size_t next_batch = 0, next_window = 0;
   for (int i = 0; i < updates.rank(); ++i) {  // scatter_c4
@@ -242,13 +247,13 @@ Result<Shape> InferScatter(const Instruction& instruction) {
                                      a.scatter_indices_batching_dims, "scatter_dims_to_operand_dims"}));
   VXLA_RETURN_IF_ERROR(ExpectUniqueDimensions(instruction, "inserted_window_dims", a.inserted_window_dims, array));
   VXLA_RETURN_IF_ERROR(ExpectSorted(instruction, "inserted_window_dims", a.inserted_window_dims));
-  VXLA_RETURN_IF_ERROR(ExpectDisjoint(instruction, "inserted_window_dims and input_batching_dims", a.inserted_window_dims,
-                                      a.input_batching_dims));
+  VXLA_RETURN_IF_ERROR(ExpectDisjoint(instruction, "inserted_window_dims and input_batching_dims",
+                                      a.inserted_window_dims, a.input_batching_dims));
   std::vector<Shape> parameters, results;
   for (int k = 0; k < n; ++k) {
-    VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, k, 0));           // scatter_c1
+    VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, k, 0));              // scatter_c1
     VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, n + 1 + k, n + 1));  // scatter_c3
-    VXLA_RETURN_IF_ERROR(ExpectSameType(instruction, n + 1 + k, k));         // scatter_c6
+    VXLA_RETURN_IF_ERROR(ExpectSameType(instruction, n + 1 + k, k));            // scatter_c6
     parameters.push_back(ScalarOf(instruction.operand(k)->shape()));
     results.push_back(WithElementType(instruction.operand(k)->shape(), instruction.operand(k)->shape().element_type()));
   }

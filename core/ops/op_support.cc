@@ -55,8 +55,8 @@ Status ExpectSameDimensions(const Instruction& instruction, int operand, int oth
   const Shape& a = instruction.operand(operand)->shape();
   const Shape& b = instruction.operand(other)->shape();
   if (SameDimensions(a, b)) return OkStatus();
-  return OpError(instruction, "operand {} {} and operand {} {} differ in their dimensions", operand, a.ToString(), other,
-                 b.ToString());
+  return OpError(instruction, "operand {} {} and operand {} {} differ in their dimensions", operand, a.ToString(),
+                 other, b.ToString());
 }
 
 Status ExpectSameShape(const Instruction& instruction, int operand, int other) {
@@ -69,8 +69,8 @@ Status ExpectDimension(const Instruction& instruction, std::string_view what, in
   return OpError(instruction, "{} {} is not a dimension of {}", what, dimension, shape.ToString());
 }
 
-Status ExpectUniqueDimensions(const Instruction& instruction, std::string_view what, std::span<const int64_t> dimensions,
-                              const Shape& shape) {
+Status ExpectUniqueDimensions(const Instruction& instruction, std::string_view what,
+                              std::span<const int64_t> dimensions, const Shape& shape) {
   std::vector<bool> seen(shape.rank(), false);
   for (int64_t dimension : dimensions) {
     VXLA_RETURN_IF_ERROR(ExpectDimension(instruction, what, dimension, shape));
@@ -150,6 +150,22 @@ std::vector<Shape> OperandShapes(const Instruction& instruction, int from, int c
     shapes.back().set_layout(std::nullopt);
   }
   return shapes;
+}
+
+Result<ElementType> ProductElementType(const Instruction& instruction) {
+  const ElementType lhs = instruction.operand(0)->shape().element_type();
+  const ElementType rhs = instruction.operand(1)->shape().element_type();
+  auto kind = [](ElementType t) { return IsInteger(t) ? 0 : IsFloating(t) ? 1 : IsComplex(t) ? 2 : 3; };
+  if (kind(lhs) != kind(rhs)) {  // dot_c1
+    return OpError(instruction, "{} and {} are not of one kind", ElementTypeName(lhs), ElementTypeName(rhs));
+  }
+  if (!instruction.shape().IsArray()) return BitWidth(rhs) > BitWidth(lhs) ? rhs : lhs;
+  const ElementType result = instruction.shape().element_type();
+  const bool integers_to_float = kind(lhs) == 0 && kind(result) == 1;
+  if (kind(result) != kind(lhs) && !integers_to_float) {
+    return OpError(instruction, "a result of {} from operands of {}", ElementTypeName(result), ElementTypeName(lhs));
+  }
+  return result;
 }
 
 __int128 DilatedSize(int64_t size, int64_t dilation) {

@@ -34,8 +34,8 @@ Status ExpectSameType(const Instruction& instruction, int operand, int other);
 // 0 <= dimension < rank. `what` names the attribute.
 Status ExpectDimension(const Instruction& instruction, std::string_view what, int64_t dimension, const Shape& shape);
 // Each in range, none twice.
-Status ExpectUniqueDimensions(const Instruction& instruction, std::string_view what, std::span<const int64_t> dimensions,
-                              const Shape& shape);
+Status ExpectUniqueDimensions(const Instruction& instruction, std::string_view what,
+                              std::span<const int64_t> dimensions, const Shape& shape);
 // One entry per dimension of the shape.
 Status ExpectOnePerDimension(const Instruction& instruction, std::string_view what, size_t count, const Shape& shape);
 // The computation takes these parameters and, if given, returns this result.
@@ -55,10 +55,15 @@ Shape Collate(std::vector<Shape> shapes);
 // The operands' shapes [from, from + count).
 std::vector<Shape> OperandShapes(const Instruction& instruction, int from = 0, int count = -1);
 
+// The element type of a sum of products of operands 0 and 1. They may differ in precision, not in kind; the stated
+// shape may ask for another type of the kind, or for floats from integers (quantized products).
+Result<ElementType> ProductElementType(const Instruction& instruction);
+
 // How many positions a window takes along a dimension, after checking the window: size, strides and dilations must be
 // positive. Exact for any int64 values; an error if the padded size exceeds int64.
-Result<int64_t> WindowPositions(const Instruction& instruction, int dimension, int64_t size, const WindowDimension& window);
-// size elements with gaps of `interior` between them: size + (size-1)*interior, as 128 bits because the text is hostile.
+Result<int64_t> WindowPositions(const Instruction& instruction, int dimension, int64_t size,
+                                const WindowDimension& window);
+// size elements, one every `dilation` places; 128 bits because the text is hostile.
 __int128 DilatedSize(int64_t size, int64_t dilation);
 
 }  // namespace vxla

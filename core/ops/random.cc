@@ -41,9 +41,9 @@ Result<Shape> InferRngBitGenerator(const Instruction& instruction) {
   const auto algorithm = instruction.attributes<RngBitGeneratorAttributes>().algorithm;
   const int64_t state_bits = std::min<int64_t>(state.ElementCount(), 1024) * BitWidth(state.element_type());
   const bool unsigned_state = IsUnsigned(state.element_type()) && state.rank() == 1;
-  const bool fits = algorithm == RngAlgorithm::kThreeFry   ? state_bits == 128
+  const bool fits = algorithm == RngAlgorithm::kThreeFry ? state_bits == 128
                     : algorithm == RngAlgorithm::kPhilox ? state_bits == 128 || state_bits == 192
-                                                           : state_bits > 0;
+                                                         : state_bits > 0;
   if (!unsigned_state || !fits) {  // rng_bit_generator_c2
     return OpError(instruction, "a state of {} does not fit the algorithm", state.ToString());
   }

@@ -9,7 +9,8 @@ Result<Shape> InferSort(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
   const IntList& dimensions = instruction.attributes<SortAttributes>().dimensions;
   if (dimensions.size() != 1) return OpError(instruction, "{} dimensions, 1 needed", dimensions.size());
-  VXLA_RETURN_IF_ERROR(ExpectDimension(instruction, "dimension", dimensions[0], instruction.operand(0)->shape()));  // sort_c4
+  VXLA_RETURN_IF_ERROR(
+      ExpectDimension(instruction, "dimension", dimensions[0], instruction.operand(0)->shape()));  // sort_c4
   std::vector<Shape> parameters;
   for (int k = 0; k < instruction.operand_count(); ++k) {
     VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, k, 0));  // sort_c3
@@ -32,7 +33,8 @@ Result<Shape> InferTopK(const Instruction& instruction) {
                    shape.ToString());
   }
   if (IsComplex(shape.element_type())) {
-    return OpError(instruction, "operand 0 is of {}, a type with an order needed", ElementTypeName(shape.element_type()));
+    return OpError(instruction, "operand 0 is of {}, a type with an order needed",
+                   ElementTypeName(shape.element_type()));
   }
   Shape values = WithElementType(shape, shape.element_type());
   values.set_dimension(last, k);

@@ -6,7 +6,8 @@ namespace vxla {
 namespace {
 
 bool HasBitcastUser(const Instruction& instruction) {
-  return std::ranges::any_of(instruction.users(), [](const Instruction* user) { return user->opcode() == Opcode::kBitcast; });
+  return std::ranges::any_of(instruction.users(),
+                             [](const Instruction* user) { return user->opcode() == Opcode::kBitcast; });
 }
 
 // `value` where the program read `seen`. Only bitcast looks at layouts, so only for it a change of layout is a copy.
@@ -54,20 +55,24 @@ std::unordered_set<const Instruction*> DependentOnParameters(const Computation& 
 // Whether an operation on scalars means the same, element by element, on arrays.
 bool HasArrayForm(const Instruction& instruction) {
   if (IsElementwise(instruction.opcode())) return instruction.shape().IsScalar();
-  const bool scalars = instruction.shape().IsScalar() && instruction.operand_count() == 1 &&
-                       instruction.operand(0)->shape().IsScalar();
+  const bool scalars =
+      instruction.shape().IsScalar() && instruction.operand_count() == 1 && instruction.operand(0)->shape().IsScalar();
   const bool same_type =
       scalars && instruction.shape().element_type() == instruction.operand(0)->shape().element_type();
   switch (instruction.opcode()) {
-    case Opcode::kParameter: return true;
-    case Opcode::kBitcastConvert: return scalars;
+    case Opcode::kParameter:
+      return true;
+    case Opcode::kBitcastConvert:
+      return scalars;
     case Opcode::kBitcast:
     case Opcode::kBroadcast:
     case Opcode::kCopy:
     case Opcode::kReshape:
     case Opcode::kTranspose:
-    case Opcode::kReverse: return same_type;
-    default: return false;
+    case Opcode::kReverse:
+      return same_type;
+    default:
+      return false;
   }
 }
 
@@ -116,8 +121,8 @@ void InlineMap(Computation& computation, Instruction* map) {
     }
     const Shape shape = per_element ? ArrayOf(instruction->shape(), map->shape()) : instruction->shape();
     std::vector<Computation*> called(instruction->called().begin(), instruction->called().end());
-    auto copy = std::make_unique<Instruction>(instruction->opcode(), shape, std::move(operands), instruction->attributes(),
-                                              std::move(called));
+    auto copy = std::make_unique<Instruction>(instruction->opcode(), shape, std::move(operands),
+                                              instruction->attributes(), std::move(called));
     copy->set_name(instruction->name());
     copy->mutable_common() = instruction->common();
     copy->set_location(instruction->location());
@@ -147,9 +152,12 @@ bool ResolveTuples(Computation& computation) {
 bool ShouldInline(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kCall:
-    case Opcode::kFusion: return true;
-    case Opcode::kMap: return CanInlineMap(*instruction.called(0));
-    default: return false;
+    case Opcode::kFusion:
+      return true;
+    case Opcode::kMap:
+      return CanInlineMap(*instruction.called(0));
+    default:
+      return false;
   }
 }
 

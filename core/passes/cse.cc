@@ -17,10 +17,12 @@ bool MayMerge(const Instruction& instruction) {
     case Opcode::kAsyncDone:
     case Opcode::kAfterAll:
     case Opcode::kAddDependency:
-    case Opcode::kDomain: return false;
+    case Opcode::kDomain:
+      return false;
     case Opcode::kPartitionId:
     case Opcode::kReplicaId:
-    case Opcode::kCustomCall: break;
+    case Opcode::kCustomCall:
+      break;
     default: {
       const std::string_view family = FactsOf(instruction.opcode()).family;
       if (family == "collectives" || family == "host_transfer") return false;
@@ -30,7 +32,8 @@ bool MayMerge(const Instruction& instruction) {
 }
 
 bool SameLayouts(const Shape& a, const Shape& b) {
-  return a.MinorToMajor() == b.MinorToMajor() && std::ranges::equal(a.tuple_elements(), b.tuple_elements(), SameLayouts);
+  return a.MinorToMajor() == b.MinorToMajor() &&
+         std::ranges::equal(a.tuple_elements(), b.tuple_elements(), SameLayouts);
 }
 
 void Mix(size_t& hash, size_t value) { hash ^= value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2); }
@@ -59,9 +62,8 @@ bool SameButForOperands(const Instruction& a, const Instruction& b) {
   // Elided constants have no value, so they equal nothing.
   if (a.opcode() == Opcode::kConstant && a.attributes<ConstantAttributes>().literal == nullptr) return false;
   if (a.opcode() == Opcode::kCustomCall && !(a.common().backend_config == b.common().backend_config)) return false;
-  return std::ranges::equal(a.called(), b.called(), [](const Computation* x, const Computation* y) {
-    return x == y || SameStructure(*x, *y);
-  });
+  return std::ranges::equal(a.called(), b.called(),
+                            [](const Computation* x, const Computation* y) { return x == y || SameStructure(*x, *y); });
 }
 
 bool MergeIn(Computation& computation) {
@@ -90,7 +92,8 @@ bool MergeIn(Computation& computation) {
 
 bool SameStructure(const Computation& a, const Computation& b) {
   if (&a == &b) return true;
-  if (a.instructions().size() != b.instructions().size() || a.parameters().size() != b.parameters().size()) return false;
+  if (a.instructions().size() != b.instructions().size() || a.parameters().size() != b.parameters().size())
+    return false;
   std::unordered_map<const Instruction*, const Instruction*> twin;
   for (size_t i = 0; i < a.instructions().size(); ++i) {
     const Instruction& x = *a.instructions()[i];

@@ -65,8 +65,10 @@ bool MayCall(Opcode opcode) {
     case Opcode::kAsyncStart:
     case Opcode::kAsyncUpdate:
     case Opcode::kAsyncDone:
-    case Opcode::kCustomCall: return true;
-    default: return false;
+    case Opcode::kCustomCall:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -74,7 +76,8 @@ Status CheckOrder(const Instruction& instruction, const Positions& positions, si
   auto comes_first = [&](const Instruction* other, const char* what) {
     auto found = positions.find(other);
     if (found == positions.end()) {
-      return InvalidArgument("{}: {} {} is of another computation", OpcodeText(instruction.opcode()), what, other->name());
+      return InvalidArgument("{}: {} {} is of another computation", OpcodeText(instruction.opcode()), what,
+                             other->name());
     }
     if (found->second >= position) {
       return InvalidArgument("{}: {} {} does not come first", OpcodeText(instruction.opcode()), what, other->name());
@@ -115,7 +118,8 @@ Status CheckParameters(const Computation& computation) {
   if (!numbers.empty() && (*numbers.begin() != 0 || *numbers.rbegin() != count - 1)) {
     int64_t missing = 0;
     while (numbers.contains(missing)) ++missing;
-    return InvalidArgument("computation {} has {} parameters, and none has number {}", computation.name(), count, missing);
+    return InvalidArgument("computation {} has {} parameters, and none has number {}", computation.name(), count,
+                           missing);
   }
   return OkStatus();
 }
@@ -204,8 +208,8 @@ Status CheckAliases(const Module& module) {
     VXLA_ASSIGN_OR_RETURN(const Shape* input,
                           ParameterPart(module, "input_output_alias", alias.operand, alias.operand_index));
     if (!Compatible(*output, *input)) {
-      return InvalidArgument("input_output_alias: result {{{}}} is {}, parameter {} is {}", JoinInts(alias.output_index),
-                             output->ToString(), alias.operand, input->ToString());
+      return InvalidArgument("input_output_alias: result {{{}}} is {}, parameter {} is {}",
+                             JoinInts(alias.output_index), output->ToString(), alias.operand, input->ToString());
     }
     if (!outputs.insert(alias.output_index).second) {
       return InvalidArgument("input_output_alias: result {{{}}} occurs twice", JoinInts(alias.output_index));

@@ -66,7 +66,8 @@ TEST(BroadcastingTest, DimensionsMustExist) {
 
 TEST(BroadcastingTest, EqualRanksTakeNoOtherDimensionsThanTheIdentity) {
   EXPECT_EQ(Sum(F32({2, 3}), F32({2, 3}), {0, 1}), "f32[2,3]");
-  EXPECT_EQ(Sum(F32({3, 3}), F32({3, 3}), {1, 0}), "add: broadcast_dimensions {1,0} for f32[3,3] and f32[3,3] of equal rank");
+  EXPECT_EQ(Sum(F32({3, 3}), F32({3, 3}), {1, 0}),
+            "add: broadcast_dimensions {1,0} for f32[3,3] and f32[3,3] of equal rank");
 }
 
 TEST(BroadcastingTest, DegenerateDimensionsOfSimilarRanks) {
@@ -82,7 +83,9 @@ TEST(BroadcastingTest, DegenerateDimensionsOnBothSidesAreAnOuterOperation) {
 
 TEST(BroadcastingTest, CompositionOfVectorAndRowMatrix) { EXPECT_EQ(Sum(F32({4}), F32({1, 2}), {0}), "f32[4,2]"); }
 
-TEST(BroadcastingTest, CompositionOfMatrixAndCuboid) { EXPECT_EQ(Sum(F32({1, 2}), F32({4, 3, 1}), {1, 2}), "f32[4,3,2]"); }
+TEST(BroadcastingTest, CompositionOfMatrixAndCuboid) {
+  EXPECT_EQ(Sum(F32({1, 2}), F32({4, 3, 1}), {1, 2}), "f32[4,3,2]");
+}
 
 TEST(BroadcastingTest, DegenerateDimensionBecomesEmpty) {
   EXPECT_EQ(Sum(F32({1, 3}), F32({0, 3})), "f32[0,3]");
@@ -114,7 +117,8 @@ TEST(BroadcastingTest, BroadcastInDimGrowsDimensionsOfSizeOne) {
   XlaBuilder builder("grow");
   const XlaOp x = Parameter(&builder, 0, F32({1, 3}));
   EXPECT_EQ(ShapeOrError(BroadcastInDim(x, {5, 7, 3}, {1, 2})), "f32[5,7,3]");
-  EXPECT_EQ(ShapeOrError(BroadcastInDim(x, {5, 7, 4}, {1, 2})), "broadcast: dimension 1 of f32[1,3] is neither 1 nor 4");
+  EXPECT_EQ(ShapeOrError(BroadcastInDim(x, {5, 7, 4}, {1, 2})),
+            "broadcast: dimension 1 of f32[1,3] is neither 1 nor 4");
 }
 
 TEST(BroadcastingTest, BroadcastInDimTakesIncreasingDimensionsThatExist) {

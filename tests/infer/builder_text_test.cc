@@ -28,8 +28,9 @@ TEST(BuilderTextTest, UnaryFunctions) {
   XlaBuilder builder("unary");
   const XlaOp x = Parameter(&builder, 0, Shape(kF32, {2, 3}), "x");
   const XlaOp n = Parameter(&builder, 1, Shape(kS32, {0, 3}), "n");
-  for (auto op : {Abs, Acos, Acosh, Asin, Asinh, Atan, Atanh, Cbrt, Ceil, Cos, Cosh, Erf, Exp, Expm1, Floor, Imag, IsFinite,
-                  Log, Log1p, Logistic, Neg, Real, Round, RoundNearestEven, Rsqrt, Sign, Sin, Sinh, Sqrt, Tan, Tanh, Copy}) {
+  for (auto op : {Abs,   Acos,  Acosh, Asin, Asinh,    Atan, Atanh, Cbrt,     Ceil, Cos,  Cosh,  Erf,
+                  Exp,   Expm1, Floor, Imag, IsFinite, Log,  Log1p, Logistic, Neg,  Real, Round, RoundNearestEven,
+                  Rsqrt, Sign,  Sin,   Sinh, Sqrt,     Tan,  Tanh,  Copy}) {
     EXPECT_TRUE(op(x).valid());
   }
   for (auto op : {Clz, Not, PopulationCount}) EXPECT_TRUE(op(n).valid());
@@ -43,11 +44,13 @@ TEST(BuilderTextTest, BinaryAndTernaryFunctions) {
   XlaBuilder builder("binary");
   const XlaOp x = Parameter(&builder, 0, Shape(kF32, {2, 3}), "x");
   const XlaOp n = Parameter(&builder, 1, Shape(kS32, {3}), "n");
-  for (auto op : {Add, Atan2, Complex, Div, Max, Min, Mul, Pow, Rem, Sub, Eq, Ne, Ge, Gt, Le, Lt, EqTotalOrder, NeTotalOrder,
-                  GeTotalOrder, GtTotalOrder, LeTotalOrder, LtTotalOrder}) {
+  for (auto op : {Add,          Atan2,        Complex,      Div,          Max,          Min,         Mul, Pow,
+                  Rem,          Sub,          Eq,           Ne,           Ge,           Gt,          Le,  Lt,
+                  EqTotalOrder, NeTotalOrder, GeTotalOrder, GtTotalOrder, LeTotalOrder, LtTotalOrder}) {
     EXPECT_TRUE(op(x, x, {}).valid());
   }
-  for (auto op : {And, Or, Xor, ShiftLeft, ShiftRightArithmetic, ShiftRightLogical, Mulhi}) EXPECT_TRUE(op(n, n, {}).valid());
+  for (auto op : {And, Or, Xor, ShiftLeft, ShiftRightArithmetic, ShiftRightLogical, Mulhi})
+    EXPECT_TRUE(op(n, n, {}).valid());
   Add(ConvertElementType(n, kF32), x, {1});
   Clamp(ConstantR0<float>(&builder, -1), x, ConstantScalar(&builder, kF32, 1));
   Select(Lt(x, x), x, ConstantR0<float>(&builder, 0));
@@ -144,8 +147,8 @@ TEST(BuilderTextTest, ControlFlowCollectivesAndTransfers) {
   ConstantR0<bool>(&more, false);
   While(*more.Build(), negate, x);
   Conditional(Parameter(&builder, 1, Shape(kPred), "p"), x, negate, x, OneParameter(shape, Exp));
-  Conditional(Parameter(&builder, 2, Shape(kS32), "k"), std::vector<XlaComputation>{negate, negate, OneParameter(shape, Exp)},
-              {x, x, x});
+  Conditional(Parameter(&builder, 2, Shape(kS32), "k"),
+              std::vector<XlaComputation>{negate, negate, OneParameter(shape, Exp)}, {x, x, x});
   ReplicaGroups groups;
   groups.groups = {{0, 1}, {2, 3}};
   AllReduce(x, add, groups, 1);
@@ -159,7 +162,7 @@ TEST(BuilderTextTest, ControlFlowCollectivesAndTransfers) {
   Infeed(&builder, Shape::Tuple({shape, Shape(kS8)}), "config");
   AfterAll(&builder, {Outfeed(x, shape, "feed"), Send(x, 5)});
   Recv(&builder, shape, 6);
-  CustomCall(&builder, "target", {x}, Shape(kF64, {2}), "opaque text", true);
+  CustomCall(&builder, "target", {x}, Shape(kF64, {2}), "an \"opaque\" text", true);
   ExpectRoundTrip(builder);
 }
 

@@ -44,7 +44,8 @@ TEST(TupleInferTest, StopsTuplesThatNestTooDeep) {
 TEST(ConstantInferTest, RejectsALiteralOfAnotherShape) {
   const auto literal = std::make_shared<const Literal>(Shape(kS32, {3}));
   EXPECT_EQ(Inferred(Opcode::kConstant, {}, ConstantAttributes{literal}, Shape(kS32, {3})), "s32[3]");
-  EXPECT_EQ(Inferred(Opcode::kConstant, {}, ConstantAttributes{literal}, kF), "constant: a literal of s32[3] for f32[4,8]");
+  EXPECT_EQ(Inferred(Opcode::kConstant, {}, ConstantAttributes{literal}, kF),
+            "constant: a literal of s32[3] for f32[4,8]");
 }
 
 TEST(ParameterInferTest, RejectsNegativeNumbers) {
@@ -65,7 +66,8 @@ TEST(FusionInferTest, TakesTheFusedComputationsShape) {
   EXPECT_EQ(Inferred(Opcode::kFusion, {kF}, FusionAttributes{}, {}, {negate}), "f32[4,8]");
   FusionAttributes aliased;
   aliased.output_to_operand_aliasing = {{.output_index = {}, .operand = 1, .operand_index = {}, .kind = {}}};
-  EXPECT_EQ(Inferred(Opcode::kFusion, {kF}, aliased, {}, {negate}), "fusion: output_to_operand_aliasing names operand 1 of 1");
+  EXPECT_EQ(Inferred(Opcode::kFusion, {kF}, aliased, {}, {negate}),
+            "fusion: output_to_operand_aliasing names operand 1 of 1");
 }
 
 TEST(MapInferTest, AppliesScalarsToAllDimensions) {
@@ -132,7 +134,8 @@ TEST(HostTransferInferTest, InfeedAndRecvStateTheirData) {
   const Shape token = Shape::Token();
   EXPECT_EQ(Inferred(Opcode::kInfeed, {token}, {}, Shape::Tuple({kF, token})), "(f32[4,8], token[])");
   EXPECT_EQ(Inferred(Opcode::kInfeed, {token}, {}, kF), "infeed: the stated shape f32[4,8] is not (data, token[])");
-  EXPECT_EQ(Inferred(Opcode::kInfeed, {kF}, {}, Shape::Tuple({kF, token})), "infeed: operand 0 is f32[4,8], not a token");
+  EXPECT_EQ(Inferred(Opcode::kInfeed, {kF}, {}, Shape::Tuple({kF, token})),
+            "infeed: operand 0 is f32[4,8], not a token");
   const Shape nested = Shape::Tuple({Shape::Tuple({Shape::Tuple({kF})}), token});
   EXPECT_EQ(Inferred(Opcode::kInfeed, {token}, {}, nested), "infeed: ((f32[4,8])) holds a nested tuple");
   EXPECT_EQ(Inferred(Opcode::kOutfeed, {kF, token}), "token[]");

@@ -59,9 +59,10 @@ TEST(PadTest, RejectsNegativeInterior) {
 }
 
 TEST(PadTest, RejectsSizesBeyondInt64) {
-  EXPECT_EQ(Padded(Shape(kF32, {3}), {{INT64_MAX, INT64_MAX, INT64_MAX}}),
-            "pad: padding 9223372036854775807_9223372036854775807_9223372036854775807 gives dimension 0 of f32[3] a size "
-            "outside of 0 to 2^63-1");
+  EXPECT_EQ(
+      Padded(Shape(kF32, {3}), {{INT64_MAX, INT64_MAX, INT64_MAX}}),
+      "pad: padding 9223372036854775807_9223372036854775807_9223372036854775807 gives dimension 0 of f32[3] a size "
+      "outside of 0 to 2^63-1");
 }
 
 TEST(PadTest, RejectsAnotherTypeOrRank) {
@@ -71,7 +72,9 @@ TEST(PadTest, RejectsAnotherTypeOrRank) {
             "pad: operand 1 is f32[1], not a scalar");
 }
 
-std::string Bitcast(const Shape& shape, ElementType to) { return Inferred(Opcode::kBitcastConvert, {shape}, {}, Shape(to)); }
+std::string Bitcast(const Shape& shape, ElementType to) {
+  return Inferred(Opcode::kBitcastConvert, {shape}, {}, Shape(to));
+}
 
 TEST(BitcastConvertTest, WidthsChangeTheLastDimension) {
   EXPECT_EQ(Bitcast(Shape(kF32, {10}), kF16), "f16[10,2]");
@@ -83,7 +86,8 @@ TEST(BitcastConvertTest, WidthsChangeTheLastDimension) {
 }
 
 TEST(BitcastConvertTest, RejectsALastDimensionThatIsNotTheRatio) {
-  EXPECT_EQ(Bitcast(Shape(kF16, {2, 10}), kF32), "bitcast-convert: the last dimension of f16[2,10] must be 2 to become f32");
+  EXPECT_EQ(Bitcast(Shape(kF16, {2, 10}), kF32),
+            "bitcast-convert: the last dimension of f16[2,10] must be 2 to become f32");
   EXPECT_EQ(Bitcast(Shape(kF16), kF32), "bitcast-convert: the last dimension of f16[] must be 2 to become f32");
 }
 
@@ -96,7 +100,8 @@ TEST(ReshapeTest, KeepsTheElementCount) {
   EXPECT_EQ(Inferred(Opcode::kReshape, {Shape(kF32, {0, 3})}, {}, Shape(kF32, {5, 0})), "f32[5,0]");
   EXPECT_EQ(Inferred(Opcode::kReshape, {Shape(kF32, {1, 1})}, {}, Shape(kF32)), "f32[]");
   EXPECT_EQ(Inferred(Opcode::kReshape, {kF}, {}, Shape(kF32, {5})), "reshape: f32[4,8] has 32 elements, f32[5] has 5");
-  EXPECT_EQ(Inferred(Opcode::kReshape, {kF}, {}, Shape(kS32, {32})), "reshape: the element types of f32[4,8] and s32[32] differ");
+  EXPECT_EQ(Inferred(Opcode::kReshape, {kF}, {}, Shape(kS32, {32})),
+            "reshape: the element types of f32[4,8] and s32[32] differ");
 }
 
 TEST(BroadcastTest, MapsEachOperandDimension) {
@@ -124,7 +129,8 @@ TEST(ConcatenateTest, AddsSizesAlongOneDimension) {
 }
 
 TEST(ConcatenateTest, RejectsWhatDoesNotFit) {
-  EXPECT_EQ(Inferred(Opcode::kConcatenate, {}, DimensionsAttributes{{0}}), "concatenate: 0 operands, at least 1 needed");
+  EXPECT_EQ(Inferred(Opcode::kConcatenate, {}, DimensionsAttributes{{0}}),
+            "concatenate: 0 operands, at least 1 needed");
   EXPECT_EQ(Inferred(Opcode::kConcatenate, {kF, kF}, DimensionsAttributes{{2}}),
             "concatenate: dimension 2 is not a dimension of f32[4,8]");
   EXPECT_EQ(Inferred(Opcode::kConcatenate, {kF, Shape(kF32, {4, 7})}, DimensionsAttributes{{0}}),
@@ -138,7 +144,8 @@ TEST(ConcatenateTest, RejectsWhatDoesNotFit) {
 
 TEST(IotaTest, NeedsADimensionToCountAlong) {
   EXPECT_EQ(Inferred(Opcode::kIota, {}, IotaAttributes{1}, kF), "f32[4,8]");
-  EXPECT_EQ(Inferred(Opcode::kIota, {}, IotaAttributes{2}, kF), "iota: iota_dimension 2 is not a dimension of f32[4,8]");
+  EXPECT_EQ(Inferred(Opcode::kIota, {}, IotaAttributes{2}, kF),
+            "iota: iota_dimension 2 is not a dimension of f32[4,8]");
   EXPECT_EQ(Inferred(Opcode::kIota, {}, IotaAttributes{0}, Shape(kF32)), "iota: f32[] has no dimension to count along");
   EXPECT_EQ(Inferred(Opcode::kIota, {}, IotaAttributes{0}, Shape(kPred, {2})), "iota: pred has no consecutive values");
 }
@@ -146,14 +153,16 @@ TEST(IotaTest, NeedsADimensionToCountAlong) {
 TEST(ReverseTest, RejectsDimensionsTwiceOrOutOfRange) {
   EXPECT_EQ(Inferred(Opcode::kReverse, {kF}, DimensionsAttributes{{1, 0}}), "f32[4,8]");
   EXPECT_EQ(Inferred(Opcode::kReverse, {kF}, DimensionsAttributes{{1, 1}}), "reverse: dimensions {1,1} names 1 twice");
-  EXPECT_EQ(Inferred(Opcode::kReverse, {kF}, DimensionsAttributes{{-1}}), "reverse: dimensions -1 is not a dimension of f32[4,8]");
+  EXPECT_EQ(Inferred(Opcode::kReverse, {kF}, DimensionsAttributes{{-1}}),
+            "reverse: dimensions -1 is not a dimension of f32[4,8]");
 }
 
 TEST(TransposeTest, ResultDimensionIsOperandDimensionOfThePermutation) {
   EXPECT_EQ(Inferred(Opcode::kTranspose, {Shape(kF32, {2, 3, 5})}, DimensionsAttributes{{2, 0, 1}}), "f32[5,2,3]");
   EXPECT_EQ(Inferred(Opcode::kTranspose, {kF}, DimensionsAttributes{{0}}),
             "transpose: dimensions has 1 entries for the 2 dimensions of f32[4,8]");
-  EXPECT_EQ(Inferred(Opcode::kTranspose, {kF}, DimensionsAttributes{{0, 0}}), "transpose: dimensions {0,0} names 0 twice");
+  EXPECT_EQ(Inferred(Opcode::kTranspose, {kF}, DimensionsAttributes{{0, 0}}),
+            "transpose: dimensions {0,0} names 0 twice");
 }
 
 TEST(BitcastTest, KeepsTheSizeInBits) {

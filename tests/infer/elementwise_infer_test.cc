@@ -19,14 +19,17 @@ TEST(UnaryInferTest, RejectsTuplesAndTokens) {
 
 TEST(UnaryInferTest, FloatFunctionsRejectIntegers) {
   for (Opcode opcode : {Opcode::kExp, Opcode::kSin, Opcode::kLog, Opcode::kTanh, Opcode::kSqrt, Opcode::kAcosh}) {
-    EXPECT_EQ(Inferred(opcode, {kS}), fmt::format("{}: operand 0 is of s32, a floating or complex type needed", OpcodeText(opcode)));
+    EXPECT_EQ(Inferred(opcode, {kS}),
+              fmt::format("{}: operand 0 is of s32, a floating or complex type needed", OpcodeText(opcode)));
     EXPECT_EQ(Inferred(opcode, {kC}), "c64[2,3]");
   }
 }
 
 TEST(UnaryInferTest, RoundingAndErfRejectComplex) {
-  for (Opcode opcode : {Opcode::kFloor, Opcode::kCeil, Opcode::kRoundNearestAfz, Opcode::kRoundNearestEven, Opcode::kErf}) {
-    EXPECT_EQ(Inferred(opcode, {kC}), fmt::format("{}: operand 0 is of c64, a floating type needed", OpcodeText(opcode)));
+  for (Opcode opcode :
+       {Opcode::kFloor, Opcode::kCeil, Opcode::kRoundNearestAfz, Opcode::kRoundNearestEven, Opcode::kErf}) {
+    EXPECT_EQ(Inferred(opcode, {kC}),
+              fmt::format("{}: operand 0 is of c64, a floating type needed", OpcodeText(opcode)));
   }
 }
 
@@ -41,7 +44,8 @@ TEST(UnaryInferTest, SignedFunctionsRejectUnsigned) {
   EXPECT_EQ(Inferred(Opcode::kAbs, {kU}), "abs: operand 0 is of u8, a signed, floating or complex type needed");
   EXPECT_EQ(Inferred(Opcode::kSign, {kU}), "sign: operand 0 is of u8, a signed, floating or complex type needed");
   EXPECT_EQ(Inferred(Opcode::kNegate, {kU}), "u8[2,3]");
-  EXPECT_EQ(Inferred(Opcode::kNegate, {kP}), "negate: operand 0 is of pred, an integer, floating or complex type needed");
+  EXPECT_EQ(Inferred(Opcode::kNegate, {kP}),
+            "negate: operand 0 is of pred, an integer, floating or complex type needed");
 }
 
 TEST(UnaryInferTest, ComplexPartsAreReal) {
@@ -63,7 +67,8 @@ TEST(ConvertInferTest, TakesTheStatedType) {
 }
 
 TEST(ConvertInferTest, RejectsComplexToReal) {
-  EXPECT_EQ(Inferred(Opcode::kConvert, {kC}, {}, Shape(kF32)), "convert: from c64 to f32: take real or imag of a complex array");
+  EXPECT_EQ(Inferred(Opcode::kConvert, {kC}, {}, Shape(kF32)),
+            "convert: from c64 to f32: take real or imag of a complex array");
 }
 
 TEST(ConvertInferTest, RejectsAMissingShape) {
@@ -102,9 +107,12 @@ TEST(BinaryInferTest, ChecksTheKindsOfTypes) {
   EXPECT_EQ(Inferred(Opcode::kAdd, {kP, kP}), "pred[2,3]");
   EXPECT_EQ(Inferred(Opcode::kSubtract, {kP, kP}),
             "subtract: operand 0 is of pred, an integer, floating or complex type needed");
-  EXPECT_EQ(Inferred(Opcode::kDivide, {kP, kP}), "divide: operand 0 is of pred, an integer, floating or complex type needed");
-  EXPECT_EQ(Inferred(Opcode::kPower, {kP, kP}), "power: operand 0 is of pred, an integer, floating or complex type needed");
-  EXPECT_EQ(Inferred(Opcode::kRemainder, {kC, kC}), "remainder: operand 0 is of c64, an integer or floating type needed");
+  EXPECT_EQ(Inferred(Opcode::kDivide, {kP, kP}),
+            "divide: operand 0 is of pred, an integer, floating or complex type needed");
+  EXPECT_EQ(Inferred(Opcode::kPower, {kP, kP}),
+            "power: operand 0 is of pred, an integer, floating or complex type needed");
+  EXPECT_EQ(Inferred(Opcode::kRemainder, {kC, kC}),
+            "remainder: operand 0 is of c64, an integer or floating type needed");
   EXPECT_EQ(Inferred(Opcode::kMaximum, {kC, kC}), "maximum: operand 0 is of c64, a type with an order needed");
   EXPECT_EQ(Inferred(Opcode::kMinimum, {kC, kC}), "minimum: operand 0 is of c64, a type with an order needed");
   EXPECT_EQ(Inferred(Opcode::kAtan2, {kS, kS}), "atan2: operand 0 is of s32, a floating or complex type needed");
@@ -113,9 +121,11 @@ TEST(BinaryInferTest, ChecksTheKindsOfTypes) {
     EXPECT_EQ(Inferred(opcode, {kF, kF}),
               fmt::format("{}: operand 0 is of f32, an integer type or pred needed", OpcodeText(opcode)));
   }
-  for (Opcode opcode : {Opcode::kShiftLeft, Opcode::kShiftRightArithmetic, Opcode::kShiftRightLogical, Opcode::kMulhi}) {
+  for (Opcode opcode :
+       {Opcode::kShiftLeft, Opcode::kShiftRightArithmetic, Opcode::kShiftRightLogical, Opcode::kMulhi}) {
     EXPECT_EQ(Inferred(opcode, {kU, kU}), "u8[2,3]");
-    EXPECT_EQ(Inferred(opcode, {kP, kP}), fmt::format("{}: operand 0 is of pred, an integer type needed", OpcodeText(opcode)));
+    EXPECT_EQ(Inferred(opcode, {kP, kP}),
+              fmt::format("{}: operand 0 is of pred, an integer type needed", OpcodeText(opcode)));
   }
 }
 
@@ -185,8 +195,9 @@ TEST(SelectInferTest, BuilderSelectsTuplesElementByElement) {
   const Shape pair = Shape::Tuple({kF, Shape::Tuple({kS})});
   const XlaOp a = Parameter(&builder, 0, pair), b = Parameter(&builder, 1, pair);
   EXPECT_EQ(ShapeOrError(Select(Parameter(&builder, 2, Shape(kPred)), a, b)), "(f32[2,3], (s32[2,3]))");
-  EXPECT_EQ(ShapeOrError(Select(Parameter(&builder, 3, Shape(kPred, {2})), a, b)),
-            "select: pred[2] of (f32[2,3], (s32[2,3])) and (f32[2,3], (s32[2,3])): tuples need one shape and a scalar pred");
+  EXPECT_EQ(
+      ShapeOrError(Select(Parameter(&builder, 3, Shape(kPred, {2})), a, b)),
+      "select: pred[2] of (f32[2,3], (s32[2,3])) and (f32[2,3], (s32[2,3])): tuples need one shape and a scalar pred");
 }
 
 }  // namespace

@@ -95,7 +95,9 @@ TEST(GatherInferTest, RejectsWhatDoesNotFit) {
     change(g);
     return g.Infer();
   };
-  EXPECT_EQ(with([](auto& g) { g.attributes.slice_sizes = {17, 6}; }),
+  EXPECT_EQ(with([](auto& g) {
+              g.attributes.slice_sizes = {17, 6};
+            }),
             "gather: slice size 17 is not in 0 to 16, dimension 0 of f32[16,11]");
   EXPECT_EQ(with([](auto& g) { g.attributes.slice_sizes = {8}; }),
             "gather: slice_sizes has 1 entries for the 2 dimensions of f32[16,11]");
@@ -110,10 +112,18 @@ TEST(GatherInferTest, RejectsWhatDoesNotFit) {
             "gather: index_vector_dim 3 is not in 0 to 2, the rank of s64[5,2]");
   EXPECT_EQ(with([](auto& g) { g.attributes.start_index_map = {0}; }),
             "gather: start_index_map has 1 entries for index vectors of length 2");
-  EXPECT_EQ(with([](auto& g) { g.attributes.start_index_map = {0, 0}; }), "gather: start_index_map {0,0} names 0 twice");
-  EXPECT_EQ(with([](auto& g) { g.attributes.start_index_map = {0, 2}; }),
+  EXPECT_EQ(with([](auto& g) {
+              g.attributes.start_index_map = {0, 0};
+            }),
+            "gather: start_index_map {0,0} names 0 twice");
+  EXPECT_EQ(with([](auto& g) {
+              g.attributes.start_index_map = {0, 2};
+            }),
             "gather: start_index_map 2 is not a dimension of f32[16,11]");
-  EXPECT_EQ(with([](auto& g) { g.indices = Shape(kF32, {5, 2}); }), "gather: start indices are of f32, an integer type needed");
+  EXPECT_EQ(with([](auto& g) {
+              g.indices = Shape(kF32, {5, 2});
+            }),
+            "gather: start indices are of f32, an integer type needed");
 }
 
 std::string Scattered(const Shape& operand, const Shape& indices, const Shape& updates, ScatterAttributes attributes,
@@ -140,7 +150,8 @@ TEST(ScatterInferTest, ChecksUpdatesAgainstWindowsAndIndices) {
   EXPECT_EQ(Scattered(kF, indices, Shape(kF32, {5, 8}), a),
             "scatter: update_window_dims has 1 entries for 2 window dimensions of f32[4,8]");
   a.inserted_window_dims = {2};
-  EXPECT_EQ(Scattered(kF, indices, Shape(kF32, {5, 8}), a), "scatter: inserted_window_dims 2 is not a dimension of f32[4,8]");
+  EXPECT_EQ(Scattered(kF, indices, Shape(kF32, {5, 8}), a),
+            "scatter: inserted_window_dims 2 is not a dimension of f32[4,8]");
 }
 
 TEST(SortInferTest, ComparatorTakesInterleavedPairs) {
@@ -158,13 +169,15 @@ TEST(SortInferTest, ComparatorTakesInterleavedPairs) {
   const XlaOp a = Parameter(&pairs, 0, Shape(kF32)), b = Parameter(&pairs, 1, Shape(kF32));
   Parameter(&pairs, 2, Shape(kS32));
   Parameter(&pairs, 3, Shape(kS32));
-  EXPECT_EQ(Inferred(Opcode::kSort, {kF, Shape(kS32, {4, 8})}, SortAttributes{{0}, false}, {}, {*pairs.Build(Lt(a, b))}),
-            "(f32[4,8], s32[4,8])");
+  EXPECT_EQ(
+      Inferred(Opcode::kSort, {kF, Shape(kS32, {4, 8})}, SortAttributes{{0}, false}, {}, {*pairs.Build(Lt(a, b))}),
+      "(f32[4,8], s32[4,8])");
 }
 
 TEST(TopKInferTest, GivesValuesAndPositions) {
   EXPECT_EQ(Inferred(Opcode::kTopK, {kF}, TopKAttributes{3, true}), "(f32[4,3], s32[4,3])");
-  EXPECT_EQ(Inferred(Opcode::kTopK, {kF}, TopKAttributes{9, true}), "topk: k 9 is not in 0 to 8, dimension 1 of f32[4,8]");
+  EXPECT_EQ(Inferred(Opcode::kTopK, {kF}, TopKAttributes{9, true}),
+            "topk: k 9 is not in 0 to 8, dimension 1 of f32[4,8]");
   EXPECT_EQ(Inferred(Opcode::kTopK, {Shape(kF32)}, TopKAttributes{0, true}), "topk: operand 0 is f32[], a scalar");
   EXPECT_EQ(Inferred(Opcode::kTopK, {Shape(kC64, {3})}, TopKAttributes{1, true}),
             "topk: operand 0 is of c64, a type with an order needed");

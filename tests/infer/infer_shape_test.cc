@@ -10,8 +10,13 @@ std::vector<Opcode> AllOpcodes() {
 }
 
 TEST(InferShapeTest, ReachesEveryRowAndItsMessagesNameTheOp) {
-  const Shape shapes[] = {Shape(kF32, {2, 3}), Shape(kS32),      Shape(kPred, {0}), Shape(kC64, {3}),
-                          Shape::Token(),      Shape::Tuple({}), Shape::Tuple({Shape(kF32, {5}), Shape::Token()})};
+  const Shape shapes[] = {Shape(kF32, {2, 3}),
+                          Shape(kS32),
+                          Shape(kPred, {0}),
+                          Shape(kC64, {3}),
+                          Shape::Token(),
+                          Shape::Tuple({}),
+                          Shape::Tuple({Shape(kF32, {5}), Shape::Token()})};
   for (Opcode opcode : AllOpcodes()) {
     const int fixed = FactsOf(opcode).operand_count;
     for (int count = fixed < 0 ? 0 : fixed; count <= (fixed < 0 ? 5 : fixed); ++count) {
@@ -61,7 +66,8 @@ TEST(InferShapeTest, BoundedDynamicDimensionsPropagate) {
   shape.set_dynamic_dimension(1, true);
   EXPECT_EQ(Inferred(Opcode::kAdd, {Shape(kF32, {5, 7}), shape}), "f32[5,<=7]");
   EXPECT_EQ(Inferred(Opcode::kTranspose, {shape}, DimensionsAttributes{{1, 0}}), "f32[<=7,5]");
-  EXPECT_EQ(Inferred(Opcode::kSetDimensionSize, {Shape(kF32, {5}), Shape(kS32)}, DimensionsAttributes{{0}}), "f32[<=5]");
+  EXPECT_EQ(Inferred(Opcode::kSetDimensionSize, {Shape(kF32, {5}), Shape(kS32)}, DimensionsAttributes{{0}}),
+            "f32[<=5]");
   EXPECT_EQ(Inferred(Opcode::kGetDimensionSize, {shape}, DimensionsAttributes{{1}}), "s32[]");
   EXPECT_EQ(Inferred(Opcode::kGetDimensionSize, {shape}, DimensionsAttributes{{2}}),
             "get-dimension-size: dimension 2 is not a dimension of f32[5,<=7]");

@@ -22,12 +22,14 @@ class OneOp {
     std::vector<Computation*> callees;
     for (const XlaComputation& callee : called) {
       callees.push_back(module_.AddComputation(callee.name()));
-      callees.back()->set_root(CloneInto(*callee.module().entry(), *callees.back(), {}, [](Computation* c) { return c; }));
+      callees.back()->set_root(
+          CloneInto(*callee.module().entry(), *callees.back(), {}, [](Computation* c) { return c; }));
     }
     computation = module_.AddComputation("main");
     std::vector<Instruction*> inputs;
     for (size_t i = 0; i < operands.size(); ++i) {
-      inputs.push_back(computation->Add(Opcode::kParameter, operands[i], {}, ParameterAttributes{static_cast<int64_t>(i)}));
+      inputs.push_back(
+          computation->Add(Opcode::kParameter, operands[i], {}, ParameterAttributes{static_cast<int64_t>(i)}));
     }
     instruction_ = computation->Add(opcode, std::move(stated), inputs, std::move(attributes), callees);
   }

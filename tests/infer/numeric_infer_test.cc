@@ -34,6 +34,7 @@ TEST(ConvolutionInferTest, CountsPositionsOfEachSpatialDimension) {
   c.attributes.window[0].rhs_dilate = 5;
   EXPECT_EQ(c.Infer(), "f32[6,0,6,10]");
   EXPECT_EQ(c.Infer(Shape(kF64)), "f64[6,0,6,10]");
+  EXPECT_EQ(c.Infer(Shape(kS32)), "convolution: a result of s32 from operands of f32");
 }
 
 TEST(ConvolutionInferTest, GroupsSplitFeaturesOrBatch) {
@@ -54,7 +55,8 @@ TEST(ConvolutionInferTest, RejectsWhatDoesNotFit) {
     change(c);
     return c.Infer();
   };
-  EXPECT_EQ(with([](auto& c) { c.attributes.feature_group_count = 0; }), "convolution: feature_group_count 0 is below 1");
+  EXPECT_EQ(with([](auto& c) { c.attributes.feature_group_count = 0; }),
+            "convolution: feature_group_count 0 is below 1");
   EXPECT_EQ(with([](auto& c) { c.attributes.batch_group_count = -1; }), "convolution: batch_group_count -1 is below 1");
   EXPECT_EQ(with([](auto& c) { c.attributes.batch_group_count = 4; }),
             "convolution: batch 6 of f32[6,9,11,4] is no multiple of batch_group_count 4");
@@ -64,16 +66,21 @@ TEST(ConvolutionInferTest, RejectsWhatDoesNotFit) {
             "convolution: 4 input features of kernel f32[3,3,4,10], 2 needed");
   EXPECT_EQ(with([](auto& c) { c.attributes.batch_group_count = 3; }),
             "convolution: 10 output features of kernel f32[3,3,4,10] are no multiple of the group count 3");
-  EXPECT_EQ(with([](auto& c) { c.attributes.window.pop_back(); }), "convolution: the window has 1 dimensions for 2 spatial ones");
+  EXPECT_EQ(with([](auto& c) { c.attributes.window.pop_back(); }),
+            "convolution: the window has 1 dimensions for 2 spatial ones");
   EXPECT_EQ(with([](auto& c) { c.attributes.window[0].size = 4; }),
             "convolution: window size 4 of spatial dimension 0 is not 3, that of kernel f32[3,3,4,10]");
   EXPECT_EQ(with([](auto& c) { c.attributes.window[0].stride = 0; }),
             "convolution: window stride 0 of dimension 0 is below 1");
-  EXPECT_EQ(with([](auto& c) { c.attributes.dim_labels->input_spatial = {1, 1}; }),
+  EXPECT_EQ(with([](auto& c) {
+              c.attributes.dim_labels->input_spatial = {1, 1};
+            }),
             "convolution: dim_labels {0,3,1,1} names 1 twice");
   EXPECT_EQ(with([](auto& c) { c.attributes.dim_labels->output_spatial = {1}; }),
             "convolution: dim_labels have 2, 2 and 1 spatial dimensions");
-  EXPECT_EQ(with([](auto& c) { c.attributes.dim_labels->kernel_spatial = {0, 7}; }),
+  EXPECT_EQ(with([](auto& c) {
+              c.attributes.dim_labels->kernel_spatial = {0, 7};
+            }),
             "convolution: dim_labels 7 is not a dimension of f32[3,3,4,10]");
   EXPECT_EQ(with([](auto& c) { c.attributes.dim_labels.reset(); }), "convolution: dim_labels are missing");
   EXPECT_EQ(with([](auto& c) { c.rhs.set_element_type(kS32); }), "convolution: f32 and s32 are not of one kind");
@@ -106,16 +113,20 @@ TEST(FftInferTest, HalvesOrRestoresTheInnermostDimension) {
 TEST(FftInferTest, RejectsWhatDoesNotFit) {
   EXPECT_EQ(Transformed(Shape(kF32, {7}), FftType::kFft, {7}), "fft: operand 0 is of f32, a complex type needed");
   EXPECT_EQ(Transformed(Shape(kC64, {7}), FftType::kRfft, {7}), "fft: operand 0 is of c64, f32 or f64 needed");
-  EXPECT_EQ(Transformed(Shape(kC64, {7}), FftType::kFft, {8}), "fft: dimension 0 of c64[7] should be 8 for fft_length 8");
-  EXPECT_EQ(Transformed(Shape(kC64, {7}), FftType::kIrfft, {7}), "fft: dimension 0 of c64[7] should be 4 for fft_length 7");
+  EXPECT_EQ(Transformed(Shape(kC64, {7}), FftType::kFft, {8}),
+            "fft: dimension 0 of c64[7] should be 8 for fft_length 8");
+  EXPECT_EQ(Transformed(Shape(kC64, {7}), FftType::kIrfft, {7}),
+            "fft: dimension 0 of c64[7] should be 4 for fft_length 7");
   EXPECT_EQ(Transformed(Shape(kC64, {7}), FftType::kFft, {}), "fft: 0 entries of fft_length, 1 to 3 needed");
   EXPECT_EQ(Transformed(Shape(kC64, {7}), FftType::kFft, {1, 7}), "fft: 2 entries of fft_length for c64[7]");
 }
 
 TEST(LinalgInferTest, TakesBatchesOfSquareMatrices) {
   EXPECT_EQ(Inferred(Opcode::kCholesky, {Shape(kF32, {2, 3, 3})}), "f32[2,3,3]");
-  EXPECT_EQ(Inferred(Opcode::kCholesky, {Shape(kF32, {2, 3})}), "cholesky: operand 0 f32[2,3] does not hold square matrices");
-  EXPECT_EQ(Inferred(Opcode::kCholesky, {Shape(kF32, {3})}), "cholesky: operand 0 f32[3] does not hold square matrices");
+  EXPECT_EQ(Inferred(Opcode::kCholesky, {Shape(kF32, {2, 3})}),
+            "cholesky: operand 0 f32[2,3] does not hold square matrices");
+  EXPECT_EQ(Inferred(Opcode::kCholesky, {Shape(kF32, {3})}),
+            "cholesky: operand 0 f32[3] does not hold square matrices");
   EXPECT_EQ(Inferred(Opcode::kCholesky, {Shape(kS32, {3, 3})}),
             "cholesky: operand 0 is of s32, a floating or complex type needed");
 }
@@ -151,7 +162,8 @@ TEST(BatchNormInferTest, GivesThreeResultsInTheSpecificationsOrder) {
 TEST(RandomInferTest, DistributionsFitTheirTypes) {
   const RngAttributes uniform{RngDistribution::kUniform}, normal{RngDistribution::kNormal};
   EXPECT_EQ(Inferred(Opcode::kRng, {Shape(kS32), Shape(kS32)}, uniform, Shape(kS32, {3})), "s32[3]");
-  EXPECT_EQ(Inferred(Opcode::kRng, {Shape(kS32), Shape(kS32)}, normal, Shape(kS32, {3})), "rng: no such distribution over s32");
+  EXPECT_EQ(Inferred(Opcode::kRng, {Shape(kS32), Shape(kS32)}, normal, Shape(kS32, {3})),
+            "rng: no such distribution over s32");
   EXPECT_EQ(Inferred(Opcode::kRng, {Shape(kF32), Shape(kF64)}, normal, Shape(kF32, {3})),
             "rng: operand 1 is of f64, the result of f32");
   EXPECT_EQ(Inferred(Opcode::kRng, {Shape(kF32), Shape(kF32, {3})}, normal, Shape(kF32, {3})),
@@ -213,7 +225,8 @@ TEST(CollectiveInferTest, RejectsWhatDoesNotFit) {
   EXPECT_EQ(Inferred(Opcode::kAllGather, {x}, a, Shape(kF32, {8, 7})),
             "all-gather: f32[4,6] cannot become f32[8,7] along dimension 0");
   a.dimensions = {2};
-  EXPECT_EQ(Inferred(Opcode::kAllGather, {x}, a, Shape(kF32, {8, 6})), "all-gather: dimension 2 is not a dimension of f32[4,6]");
+  EXPECT_EQ(Inferred(Opcode::kAllGather, {x}, a, Shape(kF32, {8, 6})),
+            "all-gather: dimension 2 is not a dimension of f32[4,6]");
   a.dimensions = {0};
   a.replica_groups = Groups({{0, 1}, {1, 2}});
   EXPECT_EQ(Inferred(Opcode::kAllGather, {x}, a, Shape(kF32, {8, 6})), "all-gather: replica_groups name 1 twice");

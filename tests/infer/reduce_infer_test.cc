@@ -24,18 +24,22 @@ TEST(DotInferTest, OrdersBatchThenFreeDimensions) {
 }
 
 TEST(DotInferTest, TakesThePreferredTypeFromTheStatedShape) {
-  EXPECT_EQ(Inferred(Opcode::kDot, {Shape(kBF16, {2}), Shape(kBF16, {2})}, Dims({}, {0}, {}, {0}), Shape(kF32)), "f32[]");
+  EXPECT_EQ(Inferred(Opcode::kDot, {Shape(kBF16, {2}), Shape(kBF16, {2})}, Dims({}, {0}, {}, {0}), Shape(kF32)),
+            "f32[]");
   EXPECT_EQ(Inferred(Opcode::kDot, {Shape(kS8, {2}), Shape(kS8, {2})}, Dims({}, {0}, {}, {0}), Shape(kS32)), "s32[]");
-  EXPECT_EQ(Inferred(Opcode::kDot, {kF, kF}, Dims({}, {1}, {}, {1}), Shape(kS32)), "dot: a result of s32 from operands of f32");
+  EXPECT_EQ(Inferred(Opcode::kDot, {kF, kF}, Dims({}, {1}, {}, {1}), Shape(kS32)),
+            "dot: a result of s32 from operands of f32");
 }
 
 TEST(DotInferTest, RejectsWhatDoesNotFit) {
-  EXPECT_EQ(Inferred(Opcode::kDot, {kF, Shape(kS32, {8})}, Dims({}, {1}, {}, {0})), "dot: f32 and s32 are not of one kind");
+  EXPECT_EQ(Inferred(Opcode::kDot, {kF, Shape(kS32, {8})}, Dims({}, {1}, {}, {0})),
+            "dot: f32 and s32 are not of one kind");
   EXPECT_EQ(Inferred(Opcode::kDot, {kF, kF}, Dims({}, {1}, {}, {0})),
             "dot: contracting dimension 1 of f32[4,8] and 0 of f32[4,8] differ in size");
   EXPECT_EQ(Inferred(Opcode::kDot, {kF, kF}, Dims({0}, {}, {1}, {})),
             "dot: batch dimension 0 of f32[4,8] and 1 of f32[4,8] differ in size");
-  EXPECT_EQ(Inferred(Opcode::kDot, {kF, kF}, Dims({}, {0, 1}, {}, {0})), "dot: 2 contracting dimensions of lhs, 1 of rhs");
+  EXPECT_EQ(Inferred(Opcode::kDot, {kF, kF}, Dims({}, {0, 1}, {}, {0})),
+            "dot: 2 contracting dimensions of lhs, 1 of rhs");
   EXPECT_EQ(Inferred(Opcode::kDot, {kF, kF}, Dims({0}, {}, {}, {})), "dot: 1 batch dimensions of lhs, 0 of rhs");
   EXPECT_EQ(Inferred(Opcode::kDot, {kF, kF}, Dims({}, {2}, {}, {0})),
             "dot: lhs_batch_dims and lhs_contracting_dims 2 is not a dimension of f32[4,8]");
@@ -62,7 +66,8 @@ TEST(RaggedDotInferTest, HasThreeModes) {
   EXPECT_EQ(Inferred(Opcode::kRaggedDot, {Shape(kF32, {11, 5}), Shape(kF32, {3, 5, 7}), groups}, rows), "f32[11,7]");
   DotAttributes contracting = Dims({}, {1}, {}, {0});
   contracting.lhs_ragged_dims = {1};
-  EXPECT_EQ(Inferred(Opcode::kRaggedDot, {Shape(kF32, {11, 5}), Shape(kF32, {5, 7}), groups}, contracting), "f32[3,11,7]");
+  EXPECT_EQ(Inferred(Opcode::kRaggedDot, {Shape(kF32, {11, 5}), Shape(kF32, {5, 7}), groups}, contracting),
+            "f32[3,11,7]");
   rows.rhs_group_dims = {};
   EXPECT_EQ(Inferred(Opcode::kRaggedDot, {Shape(kF32, {11, 5}), Shape(kF32, {3, 5, 7}), groups}, rows),
             "ragged-dot: 0 group dimensions of rhs, 1 needed");
@@ -110,7 +115,8 @@ TEST(ReduceInferTest, VariadicFormTakesAccumulatorsThenValues) {
   const XlaOp zero = ConstantR0<float>(&builder, 0);
   const XlaOp zero_index = ConstantR0<int32_t>(&builder, 0);
   const XlaOp indices = Iota(&builder, Shape(kS32, {4, 8}), 1);
-  EXPECT_EQ(ShapeOrError(Reduce(&builder, {x, indices}, {zero, zero_index}, *arg_max.Build(), {1})), "(f32[4], s32[4])");
+  EXPECT_EQ(ShapeOrError(Reduce(&builder, {x, indices}, {zero, zero_index}, *arg_max.Build(), {1})),
+            "(f32[4], s32[4])");
 }
 
 std::string Windowed(const Shape& shape, Window window) {
@@ -132,8 +138,10 @@ TEST(ReduceWindowInferTest, CountsPositions) {
 TEST(ReduceWindowInferTest, RejectsWindowsBelowOne) {
   EXPECT_EQ(Windowed(Shape(kF32, {5}), {{.size = 0}}), "reduce-window: window size 0 of dimension 0 is below 1");
   EXPECT_EQ(Windowed(Shape(kF32, {5}), {{.stride = 0}}), "reduce-window: window stride 0 of dimension 0 is below 1");
-  EXPECT_EQ(Windowed(Shape(kF32, {5}), {{.lhs_dilate = -1}}), "reduce-window: base dilation -1 of dimension 0 is below 1");
-  EXPECT_EQ(Windowed(Shape(kF32, {5}), {{.rhs_dilate = 0}}), "reduce-window: window dilation 0 of dimension 0 is below 1");
+  EXPECT_EQ(Windowed(Shape(kF32, {5}), {{.lhs_dilate = -1}}),
+            "reduce-window: base dilation -1 of dimension 0 is below 1");
+  EXPECT_EQ(Windowed(Shape(kF32, {5}), {{.rhs_dilate = 0}}),
+            "reduce-window: window dilation 0 of dimension 0 is below 1");
   EXPECT_EQ(Windowed(Shape(kF32, {5}), {}), "reduce-window: window has 0 entries for the 1 dimensions of f32[5]");
 }
 

@@ -186,9 +186,9 @@ TEST(CseTest, MergesEqualChainsAndConstantsByValue) {
   auto module = builder.Build()->CloneModule();
   EXPECT_TRUE(EliminateCommonSubexpressions(*module));
   ExpectValid(*module);
-  EXPECT_THAT(Ops(*module),
-              ElementsAre("parameter f32[3]", "exponential f32[3]", "constant f32[]", "broadcast f32[3]", "multiply f32[3]",
-                          "constant f32[]", "broadcast f32[3]", "multiply f32[3]", "add f32[3]", "add f32[3]"));
+  EXPECT_THAT(Ops(*module), ElementsAre("parameter f32[3]", "exponential f32[3]", "constant f32[]", "broadcast f32[3]",
+                                        "multiply f32[3]", "constant f32[]", "broadcast f32[3]", "multiply f32[3]",
+                                        "add f32[3]", "add f32[3]"));
   EXPECT_FALSE(EliminateCommonSubexpressions(*module));
 }
 
