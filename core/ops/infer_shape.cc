@@ -35,11 +35,9 @@ Result<Shape> Dispatch(const Instruction& instruction) {
   case Opcode::k##Name:     \
     return Infer##Name(instruction);
 // clang-format off: the order matters
-// clang-format off: in this order
 #include "core/opcode_rows.h"
 #include "core/opcode.def"
 #include "core/opcode_rows_end.h"
-// clang-format on
 // clang-format on
   }
   return Internal("no such opcode");
