@@ -1,5 +1,5 @@
-// Attributes: what an instruction says beyond its operands, shape and called computations. One plain struct per group of
-// opcodes; VisitFields lists its fields once, and the printer, the parser, the hash and equality are derived from that list.
+// Attributes: what an instruction says beyond its operands, shape and called computations: one plain struct per group
+// of opcodes. VisitFields lists its fields once; printer, parser, hash and equality are derived from that list.
 #pragma once
 
 #include <compare>
@@ -18,7 +18,7 @@ namespace vxla {
 using IntList = std::vector<int64_t>;
 
 enum class ComparisonDirection : uint8_t { kEq, kNe, kGe, kGt, kLe, kLt };
-enum class ComparisonType : uint8_t { kDefault, kFloat, kTotalOrder, kSigned, kUnsigned };  // kDefault: as the operands' type says
+enum class ComparisonType : uint8_t { kDefault, kFloat, kTotalOrder, kSigned, kUnsigned };  // kDefault: the operands' type says
 enum class FusionKind : uint8_t { kLoop, kInput, kOutput, kCustom };
 enum class FftType : uint8_t { kFft, kIfft, kRfft, kIrfft };
 enum class RngDistribution : uint8_t { kUniform, kNormal };
@@ -105,7 +105,7 @@ struct ParameterAttributes {
   VXLA_FIELDS(ParameterAttributes, )
 };
 struct ConstantAttributes {
-  std::shared_ptr<const Literal> literal;  // null: the text elided it with `...`; such a constant parses but does not run
+  std::shared_ptr<const Literal> literal;  // null: elided with `...`; such a constant parses but does not run
   friend bool operator==(const ConstantAttributes& a, const ConstantAttributes& b) {
     return (a.literal == nullptr) == (b.literal == nullptr) && (a.literal == b.literal || *a.literal == *b.literal);
   }
@@ -274,7 +274,7 @@ struct DomainAttributes {
   RawText domain;
   VXLA_FIELDS(DomainAttributes, visit("domain", s.domain, kRequired);)
 };
-// all-gather all-reduce all-to-all reduce-scatter collective-broadcast collective-reduce ragged-all-to-all and -start forms
+// all-gather all-reduce all-to-all reduce-scatter collective-broadcast collective-reduce ragged-all-to-all, -start forms
 struct CollectiveAttributes {
   std::optional<int64_t> channel_id;
   ReplicaGroups replica_groups;

@@ -1,8 +1,9 @@
 #include "core/text/attribute_fields.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
-#include <fmt/format.h>
 
 #include "core/text/literal_text.h"
 #include "core/text/shape_text.h"
@@ -111,7 +112,8 @@ Status SplitInts(std::string_view text, char separator, SourceLocation location,
   }
 }
 
-// Each dimension of a word "AxBxC" as its integers separated by '_', of which there are at least `least` and at most `most`.
+// Each dimension of a word "AxBxC" as its integers separated by '_', of which there are at least `least` and at most
+// `most`.
 Status SplitDimensions(const Token& word, size_t least, size_t most, std::vector<IntList>& dimensions) {
   size_t begin = 0;
   while (true) {
@@ -170,11 +172,11 @@ Status ParseValue(Lexer& lexer, RawText& value) {
   return OkStatus();
 }
 
-#define VXLA_ENUM_FIELD(E)                     \
-  Status ParseValue(Lexer& lexer, E& value) {  \
-    lexer.Next();                              \
-    return TakeEnum(lexer, value);             \
-  }                                            \
+#define VXLA_ENUM_FIELD(E)                    \
+  Status ParseValue(Lexer& lexer, E& value) { \
+    lexer.Next();                             \
+    return TakeEnum(lexer, value);            \
+  }                                           \
   void AppendValue(std::string& out, E value) { out += EnumText(value); }
 VXLA_ENUM_FIELD(ComparisonDirection)
 VXLA_ENUM_FIELD(ComparisonType)
@@ -187,7 +189,9 @@ VXLA_ENUM_FIELD(TransposeKind)
 
 void AppendValue(std::string& out, bool value) { out += value ? "true" : "false"; }
 void AppendValue(std::string& out, int64_t value) { Append(out, "{}", value); }
-void AppendValue(std::string& out, float value) { out += PrintLiteral(Literal::FromVector<float>(Shape(ElementType::kF32), {{value}})); }
+void AppendValue(std::string& out, float value) {
+  out += PrintLiteral(Literal::FromVector<float>(Shape(ElementType::kF32), {{value}}));
+}
 void AppendValue(std::string& out, const std::string& value) { out += Quote(value); }
 void AppendValue(std::string& out, const RawText& value) { out += value.text; }
 
@@ -327,14 +331,16 @@ Status ParseValue(Lexer& lexer, Window& value) {
   std::vector<std::string_view> seen;
   while (lexer.token().kind == TokenKind::kAttribute) {
     const Token part = lexer.token();
-    if (std::ranges::find(seen, part.text) != seen.end()) return lexer.Error("duplicate attribute '{}' of a window", part.text);
+    if (std::ranges::find(seen, part.text) != seen.end())
+      return lexer.Error("duplicate attribute '{}' of a window", part.text);
     const Token word = lexer.TakeWordAfter("-");
     std::vector<IntList> dimensions;
     const size_t numbers = part.text == "pad" ? 2 : 1;
     VXLA_RETURN_IF_ERROR(SplitDimensions(word, numbers, numbers, dimensions));
     if (seen.empty()) value.resize(dimensions.size());
     if (dimensions.size() != value.size()) {
-      return InvalidArgument("window: {} has {} dimensions, {} has {}", part.text, dimensions.size(), seen.front(), value.size())
+      return InvalidArgument("window: {} has {} dimensions, {} has {}", part.text, dimensions.size(), seen.front(),
+                             value.size())
           .At(part.location);
     }
     seen.push_back(part.text);
@@ -359,7 +365,9 @@ void AppendValue(std::string& out, const Window& value) {
   auto append_int = [&](const WindowPart& part, bool wanted) {
     append(part.name, wanted, [&](const WindowDimension& d) { Append(parts, "{}", d.*part.value); });
   };
-  auto not_one = [&](const WindowPart& part) { return any([&](const WindowDimension& d) { return d.*part.value != 1; }); };
+  auto not_one = [&](const WindowPart& part) {
+    return any([&](const WindowDimension& d) { return d.*part.value != 1; });
+  };
   append_int(kWindowParts[0], !value.empty());
   append_int(kWindowParts[1], not_one(kWindowParts[1]));
   append("pad", any([](const WindowDimension& d) { return d.pad_low != 0 || d.pad_high != 0; }),
@@ -399,7 +407,8 @@ Status ReadLabels(const Token& word, std::string_view labels, std::string_view l
   return OkStatus();
 }
 
-void AppendLabels(std::string& out, char first_label, int64_t first, char second_label, int64_t second, const IntList& spatial) {
+void AppendLabels(std::string& out, char first_label, int64_t first, char second_label, int64_t second,
+                  const IntList& spatial) {
   int64_t last = std::max(first, second);
   for (const int64_t position : spatial) last = std::max(last, position);
   std::string labels(static_cast<size_t>(last) + 1, '?');
@@ -416,14 +425,16 @@ Status ParseValue(Lexer& lexer, std::optional<ConvolutionDimensions>& value) {
   const size_t underscore = word.text.find('_');
   const size_t arrow = word.text.find("->");
   if (underscore == std::string_view::npos || arrow == std::string_view::npos || arrow < underscore) {
-    return InvalidArgument("dim_labels: expected input_kernel->output as in bf01_oi01->bf01, found '{}'", word.text).At(word.location);
+    return InvalidArgument("dim_labels: expected input_kernel->output as in bf01_oi01->bf01, found '{}'", word.text)
+        .At(word.location);
   }
   ConvolutionDimensions& d = value.emplace();
   VXLA_RETURN_IF_ERROR(
       ReadLabels(word, word.text.substr(0, underscore), "bf", d.input_batch, d.input_feature, d.input_spatial));
   VXLA_RETURN_IF_ERROR(ReadLabels(word, word.text.substr(underscore + 1, arrow - underscore - 1), "oi",
                                   d.kernel_output_feature, d.kernel_input_feature, d.kernel_spatial));
-  VXLA_RETURN_IF_ERROR(ReadLabels(word, word.text.substr(arrow + 2), "bf", d.output_batch, d.output_feature, d.output_spatial));
+  VXLA_RETURN_IF_ERROR(
+      ReadLabels(word, word.text.substr(arrow + 2), "bf", d.output_batch, d.output_feature, d.output_spatial));
   if (d.input_spatial.size() != d.kernel_spatial.size() || d.input_spatial.size() != d.output_spatial.size()) {
     return InvalidArgument("dim_labels: '{}' names {}, {} and {} spatial dimensions", word.text, d.input_spatial.size(),
                            d.kernel_spatial.size(), d.output_spatial.size())
@@ -444,10 +455,13 @@ void AppendValue(std::string& out, const ConvolutionDimensions& d) {
 namespace {
 
 Status CheckIota(const Lexer& lexer, const ReplicaGroups& value, int64_t& count) {
-  auto all_positive = [](const IntList& list) { return !list.empty() && std::ranges::all_of(list, [](int64_t v) { return v > 0; }); };
-  if (!all_positive(*value.iota_dimensions) || !all_positive(*value.iota_reshape) || value.iota_dimensions->size() != 2) {
-    return lexer.Error("replica_groups: [{}]<=[{}] must be [groups,size]<=[positive sizes]", JoinInts(*value.iota_dimensions),
-                       JoinInts(*value.iota_reshape));
+  auto all_positive = [](const IntList& list) {
+    return !list.empty() && std::ranges::all_of(list, [](int64_t v) { return v > 0; });
+  };
+  if (!all_positive(*value.iota_dimensions) || !all_positive(*value.iota_reshape) ||
+      value.iota_dimensions->size() != 2) {
+    return lexer.Error("replica_groups: [{}]<=[{}] must be [groups,size]<=[positive sizes]",
+                       JoinInts(*value.iota_dimensions), JoinInts(*value.iota_reshape));
   }
   VXLA_ASSIGN_OR_RETURN(count, CheckedElementCount(*value.iota_dimensions));
   VXLA_ASSIGN_OR_RETURN(const int64_t reshaped, CheckedElementCount(*value.iota_reshape));
@@ -463,8 +477,8 @@ Status CheckIota(const Lexer& lexer, const ReplicaGroups& value, int64_t& count)
   std::ranges::sort(sorted);
   for (size_t i = 0; i < sorted.size(); ++i) {
     if (sorted[i] != static_cast<int64_t>(i) || sorted.size() != value.iota_reshape->size()) {
-      return lexer.Error("replica_groups: T({}) is not a permutation of the dimensions of [{}]", JoinInts(*value.iota_transpose),
-                         JoinInts(*value.iota_reshape));
+      return lexer.Error("replica_groups: T({}) is not a permutation of the dimensions of [{}]",
+                         JoinInts(*value.iota_transpose), JoinInts(*value.iota_reshape));
     }
   }
   return OkStatus();
@@ -541,8 +555,8 @@ Status ParseValue(Lexer& lexer, std::vector<Aliasing>& value) {
 void AppendValue(std::string& out, const std::vector<Aliasing>& value) {
   out += '{';
   for (const Aliasing& alias : value) {
-    Append(out, "{}{{{}}}: ({}, {{{}}}", &alias == value.data() ? "" : ", ", JoinInts(alias.output_index), alias.operand,
-           JoinInts(alias.operand_index));
+    Append(out, "{}{{{}}}: ({}, {{{}}}", &alias == value.data() ? "" : ", ", JoinInts(alias.output_index),
+           alias.operand, JoinInts(alias.operand_index));
     if (!alias.kind.empty()) Append(out, ", {}", alias.kind);
     out += ')';
   }
@@ -608,8 +622,8 @@ Presence PresenceOf(Opcode opcode, std::string_view field, FieldKind kind) {
   } else if (field == "algorithm") {
     if (is({kRaggedDot, kScaledDot})) return kUnknown;
   } else if (field == "result_accuracy") {
-    if (is({kAbs, kCeil, kClz, kConvert, kFloor, kImag, kIsFinite, kNegate, kNot, kPopulationCount, kReal, kRoundNearestAfz,
-            kRoundNearestEven, kSign})) {
+    if (is({kAbs, kCeil, kClz, kConvert, kFloor, kImag, kIsFinite, kNegate, kNot, kPopulationCount, kReal,
+            kRoundNearestAfz, kRoundNearestEven, kSign})) {
       return kUnknown;
     }
   }
@@ -618,14 +632,20 @@ Presence PresenceOf(Opcode opcode, std::string_view field, FieldKind kind) {
 
 CalledNames CalledNamesOf(Opcode opcode) {
   switch (opcode) {
-    case Opcode::kWhile: return {{"condition", "body"}, {}};
-    case Opcode::kConditional: return {{"true_computation", "false_computation"}, "branch_computations"};
-    case Opcode::kSelectAndScatter: return {{"select", "scatter"}, {}};
+    case Opcode::kWhile:
+      return {{"condition", "body"}, {}};
+    case Opcode::kConditional:
+      return {{"true_computation", "false_computation"}, "branch_computations"};
+    case Opcode::kSelectAndScatter:
+      return {{"select", "scatter"}, {}};
     case Opcode::kFusion:
-    case Opcode::kAsyncStart: return {{"calls"}, {}};
+    case Opcode::kAsyncStart:
+      return {{"calls"}, {}};
     case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone: return {{"calls"}, {}, false};
-    case Opcode::kCustomCall: return {{"to_apply"}, "called_computations", false};
+    case Opcode::kAsyncDone:
+      return {{"calls"}, {}, false};
+    case Opcode::kCustomCall:
+      return {{"to_apply"}, "called_computations", false};
     case Opcode::kReduce:
     case Opcode::kReduceWindow:
     case Opcode::kMap:
@@ -636,8 +656,10 @@ CalledNames CalledNamesOf(Opcode opcode) {
     case Opcode::kAllReduce:
     case Opcode::kAllReduceStart:
     case Opcode::kReduceScatter:
-    case Opcode::kCollectiveReduce: return {{"to_apply"}, {}};
-    default: return {{}, {}, false};
+    case Opcode::kCollectiveReduce:
+      return {{"to_apply"}, {}};
+    default:
+      return {{}, {}, false};
   }
 }
 

@@ -1,5 +1,5 @@
-// The text of each kind of attribute field: one ParseValue and one AppendValue per C++ type. Which field belongs to which
-// name is told by VisitFields (core/attributes.h) alone.
+// The text of each kind of attribute field: one ParseValue and one AppendValue per C++ type. Which field belongs to
+// which name is told by VisitFields (core/attributes.h) alone.
 #pragma once
 
 #include <string>

@@ -1,7 +1,8 @@
 #include "core/text/hlo_parser.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 #include <unordered_map>
 
 #include "core/ops/ops.h"
@@ -37,7 +38,8 @@ std::optional<AsyncForm> ParseAsyncOpcode(std::string_view text) {
   for (const auto& [suffix, step] : kSteps) {
     if (!text.ends_with(suffix)) continue;
     const std::optional<Opcode> wrapped = ParseOpcode(text.substr(0, text.size() - suffix.size()));
-    if (!wrapped || FactsOf(*wrapped).operand_count == 0 || OpcodeText(*wrapped).starts_with("async-")) return std::nullopt;
+    if (!wrapped || FactsOf(*wrapped).operand_count == 0 || OpcodeText(*wrapped).starts_with("async-"))
+      return std::nullopt;
     return AsyncForm{*wrapped, step};
   }
   return std::nullopt;
@@ -158,7 +160,8 @@ Result<std::unique_ptr<Module>> HloParser::Parse() {
 }
 
 Result<std::string_view> HloParser::TakeName(std::string_view what) {
-  if (lexer_.token().kind != TokenKind::kIdentifier && lexer_.token().kind != TokenKind::kName) return lexer_.Expected(what);
+  if (lexer_.token().kind != TokenKind::kIdentifier && lexer_.token().kind != TokenKind::kName)
+    return lexer_.Expected(what);
   const std::string_view name = lexer_.token().text;
   lexer_.Next();
   return name;
@@ -222,8 +225,8 @@ Result<HloParser::Signature> HloParser::ParseSignature() {
 Status HloParser::CheckSignature(const Signature& signature, const Computation& computation) const {
   const auto& parameters = computation.parameters();
   if (signature.parameters.size() != parameters.size()) {
-    return InvalidArgument("{}: the signature has {} parameters, the body {}", computation.name(), signature.parameters.size(),
-                           parameters.size())
+    return InvalidArgument("{}: the signature has {} parameters, the body {}", computation.name(),
+                           signature.parameters.size(), parameters.size())
         .At(signature.location);
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -262,7 +265,8 @@ Status HloParser::CheckParameters(const Computation& computation, SourceLocation
   const auto& parameters = computation.parameters();
   const auto gap = std::ranges::find(parameters, nullptr);
   if (gap == parameters.end()) return OkStatus();
-  return InvalidArgument("parameter({}) is missing, parameter({}) is there", gap - parameters.begin(), parameters.size() - 1)
+  return InvalidArgument("parameter({}) is missing, parameter({}) is there", gap - parameters.begin(),
+                         parameters.size() - 1)
       .At(location);
 }
 
@@ -360,7 +364,8 @@ Result<Instruction*> HloParser::ParseOperand() {
   if (AtShape(lexer_)) {
     VXLA_ASSIGN_OR_RETURN(shape, ParseShape(lexer_));
   }
-  if (lexer_.token().kind == TokenKind::kIdentifier && lexer_.PeekChar() == '(') return ParseNestedOperand(std::move(shape));
+  if (lexer_.token().kind == TokenKind::kIdentifier && lexer_.PeekChar() == '(')
+    return ParseNestedOperand(std::move(shape));
   VXLA_ASSIGN_OR_RETURN(Instruction* const operand, TakeInstruction("an operand"));
   if (shape && !Compatible(*shape, operand->shape())) {
     return InvalidArgument("operand '{}' is stated as {}, but is {}", operand->name(), shape->ToString(),
@@ -399,8 +404,9 @@ Result<Instruction*> HloParser::Build(Draft draft, std::string name) {
   if (!has_shape && !ShapeCanBeInferred(draft.opcode)) {
     return InvalidArgument("{}: the shape must be stated", OpcodeText(draft.opcode)).At(draft.location);
   }
-  auto instruction = std::make_unique<Instruction>(draft.opcode, has_shape ? std::move(*draft.shape) : Shape(),
-                                                   std::move(draft.operands), std::move(draft.attributes), std::move(draft.called));
+  auto instruction =
+      std::make_unique<Instruction>(draft.opcode, has_shape ? std::move(*draft.shape) : Shape(),
+                                    std::move(draft.operands), std::move(draft.attributes), std::move(draft.called));
   instruction->set_name(std::move(name));
   instruction->set_location(draft.location);
   instruction->mutable_common() = std::move(draft.common);
@@ -515,7 +521,8 @@ Status HloParser::CompleteAttributes(Draft& draft, const std::vector<std::string
 
 // The instruction that began what `instruction` continues, or null.
 const Instruction* AsyncStartOf(const Instruction* instruction) {
-  while (instruction->opcode() == Opcode::kAsyncUpdate && instruction->operand_count() > 0) instruction = instruction->operand(0);
+  while (instruction->opcode() == Opcode::kAsyncUpdate && instruction->operand_count() > 0)
+    instruction = instruction->operand(0);
   return instruction->opcode() == Opcode::kAsyncStart ? instruction : nullptr;
 }
 

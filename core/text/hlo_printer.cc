@@ -1,8 +1,9 @@
 #include "core/text/hlo_printer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
-#include <fmt/format.h>
 #include <unordered_set>
 
 #include "core/text/attribute_fields.h"
@@ -20,13 +21,13 @@ constexpr int64_t kMessageElements = 16;
 bool IsReserved(std::string_view name) {
   constexpr std::string_view kWords[] = {"ENTRY",         "ROOT",          "HloModule",  "FileNames",
                                          "FunctionNames", "FileLocations", "StackFrames"};
-  return std::ranges::find(kWords, name) != std::end(kWords) ||
-         (name != "tuple" && ParseElementType(name).has_value());
+  return std::ranges::find(kWords, name) != std::end(kWords) || (name != "tuple" && ParseElementType(name).has_value());
 }
 
 // '%' is written only where a bare name would be read as something else.
 void AppendName(std::string& out, std::string_view name) {
-  const bool bare = !name.empty() && (std::isalpha(static_cast<unsigned char>(name[0])) || name[0] == '_') && !IsReserved(name);
+  const bool bare =
+      !name.empty() && (std::isalpha(static_cast<unsigned char>(name[0])) || name[0] == '_') && !IsReserved(name);
   if (!bare) out += '%';
   out += name;
 }
@@ -92,7 +93,8 @@ void AppendCalled(std::string& out, const Instruction& instruction) {
   if (called.empty()) return;
   const CalledNames texts = CalledNamesOf(instruction.opcode());
   // A conditional on a pred has a true and a false computation, one on an index a list.
-  const bool named = instruction.opcode() == Opcode::kConditional && called.size() == 2 && instruction.operand_count() > 0 &&
+  const bool named = instruction.opcode() == Opcode::kConditional && called.size() == 2 &&
+                     instruction.operand_count() > 0 &&
                      instruction.operand(0)->shape().element_type() == ElementType::kPred;
   if (!texts.list.empty() && !named) return AppendComputationList(out, texts.list, called);
   for (size_t i = 0; i < called.size() && i < texts.names.size(); ++i) {
@@ -125,7 +127,8 @@ void AppendInstruction(std::string& out, const Instruction& instruction, int64_t
     fmt::format_to(std::back_inserter(out), "{}", instruction.parameter_number());
   } else if (instruction.opcode() == Opcode::kConstant) {
     const auto& literal = instruction.attributes<ConstantAttributes>().literal;
-    out += literal == nullptr ? (instruction.shape().IsTuple() ? "..." : "{...}") : PrintLiteral(*literal, max_elements);
+    out +=
+        literal == nullptr ? (instruction.shape().IsTuple() ? "..." : "{...}") : PrintLiteral(*literal, max_elements);
   }
   for (int i = 0; i < instruction.operand_count(); ++i) {
     if (i > 0) out += ", ";

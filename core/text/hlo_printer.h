@@ -1,4 +1,5 @@
-// HLO text out: what XLA prints in its short form (no '%', no operand shapes), which ParseHlo reads back to an equal module.
+// HLO text out: what XLA prints in its short form (no '%', no operand shapes), which ParseHlo reads back to an equal
+// module.
 #pragma once
 
 #include <string>

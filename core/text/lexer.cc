@@ -17,7 +17,9 @@ char Closer(char opener) { return opener == '{' ? '}' : opener == '(' ? ')' : ']
 
 }  // namespace
 
-Lexer::Lexer(std::string_view text) : text_(text), budget_(static_cast<int64_t>(text.size()) * 2 + (1 << 20)) { Next(); }
+Lexer::Lexer(std::string_view text) : text_(text), budget_(static_cast<int64_t>(text.size()) * 2 + (1 << 20)) {
+  Next();
+}
 
 SourceLocation Lexer::Here() const { return {line_, static_cast<int>(at_ - line_start_) + 1}; }
 
@@ -175,13 +177,20 @@ Status Lexer::Expect(std::string_view punctuation) {
 
 Status Lexer::Expected(std::string_view what) const {
   switch (token_.kind) {
-    case TokenKind::kError: return Error("{}", error_);
-    case TokenKind::kEnd: return Error("expected {}, found the end of the text", what);
-    case TokenKind::kName: return Error("expected {}, found '%{}'", what, token_.text);
-    case TokenKind::kAttribute: return Error("expected {}, found '{}='", what, token_.text);
-    case TokenKind::kLabel: return Error("expected {}, found '{}:'", what, token_.text);
-    case TokenKind::kString: return Error("expected {}, found a string", what);
-    default: return Error("expected {}, found '{}'", what, token_.text);
+    case TokenKind::kError:
+      return Error("{}", error_);
+    case TokenKind::kEnd:
+      return Error("expected {}, found the end of the text", what);
+    case TokenKind::kName:
+      return Error("expected {}, found '%{}'", what, token_.text);
+    case TokenKind::kAttribute:
+      return Error("expected {}, found '{}='", what, token_.text);
+    case TokenKind::kLabel:
+      return Error("expected {}, found '{}:'", what, token_.text);
+    case TokenKind::kString:
+      return Error("expected {}, found a string", what);
+    default:
+      return Error("expected {}, found '{}'", what, token_.text);
   }
 }
 
@@ -312,7 +321,8 @@ Result<std::string> Unquote(std::string_view quoted) {
     const size_t length = std::min<size_t>(hex ? 2 : 3, quoted.size() - 1 - begin);
     int value = 0;
     const auto parsed = std::from_chars(quoted.data() + begin, quoted.data() + begin + length, value, hex ? 16 : 8);
-    if (parsed.ec != std::errc() || value < 0 || value > 255) return InvalidArgument("bad escape '\\{}' in a string", c);
+    if (parsed.ec != std::errc() || value < 0 || value > 255)
+      return InvalidArgument("bad escape '\\{}' in a string", c);
     out += static_cast<char>(value);
     i = static_cast<size_t>(parsed.ptr - quoted.data()) - 1;
   }
@@ -323,12 +333,24 @@ std::string Quote(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     switch (c) {
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      case '"': out += "\\\""; break;
-      case '\'': out += "\\'"; break;
-      case '\\': out += "\\\\"; break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\'':
+        out += "\\'";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
       default:
         if (c >= ' ' && c < 0x7f) {
           out += c;

@@ -1,5 +1,5 @@
-// Lexer of HLO text: one token at a time, with the pattern tokens (window sizes, paddings, dimension labels) and the raw
-// values ({json}, shardings) taken on request, because only the attribute tells which of them stands there.
+// Lexer of HLO text: one token at a time, with the pattern tokens (window sizes, paddings, dimension labels) and the
+// raw values ({json}, shardings) taken on request, because only the attribute tells which of them stands there.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace vxla {
 enum class TokenKind : uint8_t {
   kEnd,
   kError,
-  kIdentifier,   // opcodes, types, words, names without '%'
-  kName,         // %name; the text is without '%'
-  kAttribute,    // name=; the text is without '='
-  kLabel,        // name:; the text is without ':'
+  kIdentifier,  // opcodes, types, words, names without '%'
+  kName,        // %name; the text is without '%'
+  kAttribute,   // name=; the text is without '='
+  kLabel,       // name:; the text is without ':'
   kInt,
   kDecimal,
   kString,       // as written, with its quotes
@@ -95,7 +95,8 @@ class Lexer {
   std::string error_;
 };
 
-// One below this is an error: texts nest shapes, literals, operands and bodies a few levels only, and the parser recurses.
+// One below this is an error: texts nest shapes, literals, operands and bodies a few levels only, and the parser
+// recurses.
 inline constexpr int kMaxNesting = 200;
 
 // "..." without quotes and with C escapes resolved; and back.

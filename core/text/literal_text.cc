@@ -1,9 +1,10 @@
 #include "core/text/literal_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fmt/format.h>
 #include <limits>
 
 #include "core/float_formats.h"
@@ -114,7 +115,8 @@ void AppendElement(std::string& out, const Literal& literal, int64_t i) {
 }
 
 // One dimension's braces; `base` is the row-major position of its first element.
-void AppendDimension(std::string& out, const Literal& literal, std::span<const int64_t> strides, int dimension, int64_t base) {
+void AppendDimension(std::string& out, const Literal& literal, std::span<const int64_t> strides, int dimension,
+                     int64_t base) {
   const int rank = literal.shape().rank();
   if (dimension == rank) return AppendElement(out, literal, base);
   const bool innermost = dimension + 1 == rank;
@@ -278,11 +280,13 @@ Status LiteralReader::ReadElement(int64_t i) {
 
 Status LiteralReader::ReadInteger(ElementType type, int64_t i) {
   const std::string_view text = lexer_.token().text;
-  if (lexer_.token().kind != TokenKind::kInt) return lexer_.Expected(fmt::format("an integer of {}", ElementTypeName(type)));
+  if (lexer_.token().kind != TokenKind::kInt)
+    return lexer_.Expected(fmt::format("an integer of {}", ElementTypeName(type)));
   const char* end = text.data() + text.size();
   if (IsSigned(type)) {
     int64_t value = 0;
-    if (std::from_chars(text.data(), end, value).ec != std::errc() || value < MinSigned(type) || value > MaxSigned(type)) {
+    if (std::from_chars(text.data(), end, value).ec != std::errc() || value < MinSigned(type) ||
+        value > MaxSigned(type)) {
       return OutOfRange(text, type);
     }
     literal_->SetInt(i, value);

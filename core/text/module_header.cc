@@ -1,7 +1,8 @@
 #include "core/text/module_header.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "core/text/attribute_fields.h"
 #include "core/text/shape_text.h"
@@ -10,7 +11,8 @@ namespace vxla {
 namespace {
 
 // Kept as written: they steer XLA's own compiler.
-constexpr std::string_view kOtherAttributes[] = {"alias_passthrough_params", "allow_spmd_sharding_propagation_to_parameters",
+constexpr std::string_view kOtherAttributes[] = {"alias_passthrough_params",
+                                                 "allow_spmd_sharding_propagation_to_parameters",
                                                  "allow_spmd_sharding_propagation_to_output", "origin_recovery_table"};
 
 // { (param, {index}), ... } at the attribute.
@@ -67,7 +69,8 @@ Status ParseAttribute(Lexer& lexer, ModuleAttributes& attributes) {
 }
 
 constexpr std::string_view kTables[] = {"FileNames", "FunctionNames", "FileLocations", "StackFrames"};
-constexpr std::string_view kLocationFields[] = {"file_name_id", "function_name_id", "line", "end_line", "column", "end_column"};
+constexpr std::string_view kLocationFields[] = {"file_name_id", "function_name_id", "line",
+                                                "end_line",     "column",           "end_column"};
 constexpr std::string_view kFrameFields[] = {"file_location_id", "parent_frame_id"};
 
 // {file_name_id=1 line=3}
@@ -77,7 +80,8 @@ Status ParseRecord(Lexer& lexer, std::span<const std::string_view> fields, std::
   bool first = true;
   while (lexer.token().kind == TokenKind::kAttribute) {
     const std::string_view name = lexer.token().text;
-    if (std::ranges::find(fields, name) == fields.end()) return lexer.Error("unknown field '{}' of a stack-frame table", name);
+    if (std::ranges::find(fields, name) == fields.end())
+      return lexer.Error("unknown field '{}' of a stack-frame table", name);
     int64_t value = 0;
     VXLA_RETURN_IF_ERROR(ParseValue(lexer, value));
     fmt::format_to(std::back_inserter(out), "{}{}={}", first ? "" : " ", name, value);
@@ -100,7 +104,8 @@ Status ParseTable(Lexer& lexer, std::string_view table, std::string& out) {
       out += Quote(name);
     } else {
       const bool locations = table == "FileLocations";
-      const auto fields = locations ? std::span<const std::string_view>(kLocationFields) : std::span<const std::string_view>(kFrameFields);
+      const auto fields = locations ? std::span<const std::string_view>(kLocationFields)
+                                    : std::span<const std::string_view>(kFrameFields);
       VXLA_RETURN_IF_ERROR(ParseRecord(lexer, fields, out));
     }
     out += '\n';
@@ -143,14 +148,14 @@ Status CheckEntryLayout(const Module& module, SourceLocation location) {
   if (!layout) return OkStatus();
   const auto& parameters = module.entry()->parameters();
   if (layout->first.size() != parameters.size()) {
-    return InvalidArgument("entry_computation_layout: {} parameters, but {} has {}", layout->first.size(), module.entry()->name(),
-                           parameters.size())
+    return InvalidArgument("entry_computation_layout: {} parameters, but {} has {}", layout->first.size(),
+                           module.entry()->name(), parameters.size())
         .At(location);
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (Compatible(layout->first[i], parameters[i]->shape())) continue;
-    return InvalidArgument("entry_computation_layout: parameter {} is {}, but {} has {}", i, layout->first[i].ToString(),
-                           module.entry()->name(), parameters[i]->shape().ToString())
+    return InvalidArgument("entry_computation_layout: parameter {} is {}, but {} has {}", i,
+                           layout->first[i].ToString(), module.entry()->name(), parameters[i]->shape().ToString())
         .At(location);
   }
   const Shape& result = module.entry()->root()->shape();
@@ -173,7 +178,8 @@ void AppendModuleHeader(std::string& out, const Module& module) {
   if (!attributes.buffer_donor.empty()) {
     std::string donors;
     for (const auto& [parameter, index] : attributes.buffer_donor) {
-      fmt::format_to(std::back_inserter(donors), "{}({}, {{{}}})", donors.empty() ? "" : ", ", parameter, JoinInts(index));
+      fmt::format_to(std::back_inserter(donors), "{}({}, {{{}}})", donors.empty() ? "" : ", ", parameter,
+                     JoinInts(index));
     }
     append("buffer_donor", true, RawText{"{" + donors + "}"});
   }

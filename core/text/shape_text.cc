@@ -1,8 +1,9 @@
 #include "core/text/shape_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
-#include <fmt/format.h>
 
 namespace vxla {
 namespace {
@@ -25,7 +26,8 @@ Status CheckAnnotations(const Lexer& lexer, const std::string& text) {
         const char c = text[i++];
         if (c == '(') ++depth;
         if (c == ')') --depth;
-        if (!std::isalnum(static_cast<unsigned char>(c)) && std::string_view("()[]{},*<=?_:-#").find(c) == std::string_view::npos) {
+        if (!std::isalnum(static_cast<unsigned char>(c)) &&
+            std::string_view("()[]{},*<=?_:-#").find(c) == std::string_view::npos) {
           return lexer.Error("unexpected character '{}' in a layout annotation", c);
         }
       } while (depth > 0 && i < text.size());
@@ -126,7 +128,8 @@ Result<Shape> ParseArray(Lexer& lexer, LayoutRule rule) {
   }
   VXLA_RETURN_IF_ERROR(CheckSize(*type, known).At(type_token.location));
   if (!IsArrayElement(*type) && !dimensions.empty()) {
-    return InvalidArgument("{} has no dimensions, found {}", type_token.text, dimensions.size()).At(type_token.location);
+    return InvalidArgument("{} has no dimensions, found {}", type_token.text, dimensions.size())
+        .At(type_token.location);
   }
   VXLA_RETURN_IF_ERROR(lexer.Expect("]"));
   Shape shape(*type, std::move(dimensions));
@@ -150,7 +153,8 @@ Result<Shape> ParseShape(Lexer& lexer, LayoutRule rule, int depth) {
     lexer.Next();
     lexer.Next();
     VXLA_ASSIGN_OR_RETURN(Shape contents, ParseShape(lexer, LayoutRule::kAfterShape, depth + 1));
-    if (contents.is_buffer() || !contents.IsArray()) return lexer.Error("a buffer holds an array, not {}", contents.ToString());
+    if (contents.is_buffer() || !contents.IsArray())
+      return lexer.Error("a buffer holds an array, not {}", contents.ToString());
     VXLA_RETURN_IF_ERROR(lexer.Expect(")"));
     contents.set_is_buffer(true);
     return contents;

@@ -30,11 +30,20 @@ class Mutator {
     for (size_t edits = 1 + Below(3); edits > 0 && text.size() > entry; --edits) {
       const size_t at = entry + Below(text.size() - entry);
       switch (Below(5)) {
-        case 0: text[at] = kBytes[Below(kBytes.size())]; break;
-        case 1: text.erase(at, 1 + Below(8)); break;
-        case 2: text.insert(at, 1, kBytes[Below(kBytes.size())]); break;
-        case 3: text.insert(at, text.substr(Below(text.size()), Below(40))); break;
-        default: text[at] = static_cast<char>(Below(256));
+        case 0:
+          text[at] = kBytes[Below(kBytes.size())];
+          break;
+        case 1:
+          text.erase(at, 1 + Below(8));
+          break;
+        case 2:
+          text.insert(at, 1, kBytes[Below(kBytes.size())]);
+          break;
+        case 3:
+          text.insert(at, text.substr(Below(text.size()), Below(40)));
+          break;
+        default:
+          text[at] = static_cast<char>(Below(256));
       }
     }
     return text;
@@ -51,12 +60,23 @@ class Mutator {
       const size_t other = entry + Below(tokens.size() - entry);
       const Written any = all_tokens_[Below(all_tokens_.size())];
       switch (Below(12)) {
-        case 0: tokens[at] = any; break;
-        case 1: tokens.erase(tokens.begin() + static_cast<std::ptrdiff_t>(at)); break;
-        case 2: tokens.insert(tokens.begin() + static_cast<std::ptrdiff_t>(at), any); break;
-        case 3: std::swap(tokens[at], tokens[other]); break;
-        case 4: tokens[at].text = Number(); break;
-        default: ReplaceAlike(tokens, at);
+        case 0:
+          tokens[at] = any;
+          break;
+        case 1:
+          tokens.erase(tokens.begin() + static_cast<std::ptrdiff_t>(at));
+          break;
+        case 2:
+          tokens.insert(tokens.begin() + static_cast<std::ptrdiff_t>(at), any);
+          break;
+        case 3:
+          std::swap(tokens[at], tokens[other]);
+          break;
+        case 4:
+          tokens[at].text = Number();
+          break;
+        default:
+          ReplaceAlike(tokens, at);
       }
     }
     std::string text;
@@ -99,8 +119,20 @@ class Mutator {
   }
   size_t Below(size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random_); }
   std::string Number() {
-    constexpr std::string_view kNumbers[] = {"0", "-1", "1", "2", "7", "9223372036854775807", "-9223372036854775808", "4294967296",
-                                             "1000000", "99999999999999999999", "1e400", "nan", "-inf", "0.5"};
+    constexpr std::string_view kNumbers[] = {"0",
+                                             "-1",
+                                             "1",
+                                             "2",
+                                             "7",
+                                             "9223372036854775807",
+                                             "-9223372036854775808",
+                                             "4294967296",
+                                             "1000000",
+                                             "99999999999999999999",
+                                             "1e400",
+                                             "nan",
+                                             "-inf",
+                                             "0.5"};
     return std::string(kNumbers[Below(std::size(kNumbers))]);
   }
 
@@ -122,7 +154,9 @@ TEST(FuzzTest, MutantsParseOrFailWithAPlace) {
       const Status& status = module.status();
       ASSERT_EQ(status.code() == StatusCode::kInternal, false) << status.message() << "\n" << text;
       ASSERT_FALSE(status.message().empty());
-      ASSERT_TRUE(status.location().line > 0 || status.message().starts_with("not HLO text")) << status.message() << "\n" << text;
+      ASSERT_TRUE(status.location().line > 0 || status.message().starts_with("not HLO text"))
+          << status.message() << "\n"
+          << text;
       continue;
     }
     ++(tokens ? parsed_tokens : parsed_bytes);

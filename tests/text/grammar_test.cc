@@ -1,7 +1,7 @@
 // Each production of HLO text that the opcode programs do not already hold.
-#include <ctime>
-
 #include <gmock/gmock.h>
+
+#include <ctime>
 
 #include "core/text/lexer.h"
 #include "tests/text/text_test_support.h"
@@ -20,10 +20,12 @@ std::string StatedShape(std::string_view shape) {
 TEST(LexerTest, TokenKinds) {
   Lexer lexer("name %other label: attribute= -12 1.5e-3 -inf \"a\\\"b\" 'c' -> <= ... {");
   const std::pair<TokenKind, std::string_view> expected[] = {
-      {TokenKind::kIdentifier, "name"}, {TokenKind::kName, "other"},          {TokenKind::kLabel, "label"},
-      {TokenKind::kAttribute, "attribute"}, {TokenKind::kInt, "-12"},         {TokenKind::kDecimal, "1.5e-3"},
-      {TokenKind::kIdentifier, "-inf"}, {TokenKind::kString, "\"a\\\"b\""},   {TokenKind::kString, "'c'"},
-      {TokenKind::kPunctuation, "->"},  {TokenKind::kPunctuation, "<="},      {TokenKind::kPunctuation, "..."},
+      {TokenKind::kIdentifier, "name"}, {TokenKind::kName, "other"},
+      {TokenKind::kLabel, "label"},     {TokenKind::kAttribute, "attribute"},
+      {TokenKind::kInt, "-12"},         {TokenKind::kDecimal, "1.5e-3"},
+      {TokenKind::kIdentifier, "-inf"}, {TokenKind::kString, "\"a\\\"b\""},
+      {TokenKind::kString, "'c'"},      {TokenKind::kPunctuation, "->"},
+      {TokenKind::kPunctuation, "<="},  {TokenKind::kPunctuation, "..."},
       {TokenKind::kPunctuation, "{"},   {TokenKind::kEnd, ""}};
   for (const auto& [kind, text] : expected) {
     EXPECT_EQ(lexer.token().kind, kind) << text;
@@ -56,7 +58,8 @@ TEST(ModuleTextTest, HeaderIsOptional) {
 }
 
 TEST(ModuleTextTest, LastComputationIsTheEntryAndLastInstructionTheRoot) {
-  const auto module = RoundTrip("HloModule m\nf { a = f32[] parameter(0)\n b = f32[] negate(a) }\ng { c = f32[] parameter(0) }");
+  const auto module =
+      RoundTrip("HloModule m\nf { a = f32[] parameter(0)\n b = f32[] negate(a) }\ng { c = f32[] parameter(0) }");
   ASSERT_NE(module, nullptr);
   EXPECT_EQ(module->entry()->name(), "g");
   EXPECT_EQ(module->computations()[0]->root()->name(), "b");
@@ -117,7 +120,8 @@ ENTRY main { ROOT a = f32[] parameter(0), metadata={op_name="x" stack_frame_id=1
 }
 
 TEST(ModuleTextTest, ExecutionThread) {
-  const auto module = RoundTrip("HloModule m\nf { a = f32[] parameter(0) }, execution_thread=\"side\"\nENTRY g { b = f32[] parameter(0) }");
+  const auto module = RoundTrip(
+      "HloModule m\nf { a = f32[] parameter(0) }, execution_thread=\"side\"\nENTRY g { b = f32[] parameter(0) }");
   ASSERT_NE(module, nullptr);
   EXPECT_EQ(module->computations()[0]->execution_thread(), "side");
 }
@@ -140,15 +144,17 @@ ENTRY %main (%p: (f32[2,3]{1,0}, s32[])) -> f32[2] {
 }
 
 TEST(ModuleTextTest, NamesThatLookLikeWordsKeepThePercentSign) {
-  const auto module = RoundTrip("HloModule m\nENTRY %ENTRY { %f32 = f32[] parameter(0)\n %ROOT = f32[] negate(%f32)\n"
-                                " %b = f32[] negate(%ROOT)\n %0 = f32[] negate(%b)\n ROOT %tuple = (f32[]) tuple(%0) }");
+  const auto module = RoundTrip(
+      "HloModule m\nENTRY %ENTRY { %f32 = f32[] parameter(0)\n %ROOT = f32[] negate(%f32)\n"
+      " %b = f32[] negate(%ROOT)\n %0 = f32[] negate(%b)\n ROOT %tuple = (f32[]) tuple(%0) }");
   ASSERT_NE(module, nullptr);
   EXPECT_THAT(PrintHlo(*module), HasSubstr("%f32 = f32[] parameter(0)"));
   EXPECT_THAT(PrintHlo(*module), HasSubstr("ROOT tuple = (f32[]) tuple(%0)"));
 }
 
 TEST(ModuleTextTest, PrintsWhatXlaPrints) {
-  const std::string text = R"(HloModule jit_f, is_scheduled=true, entry_computation_layout={(f32[2,3]{1,0}, s32[])->f32[2]{0}}, num_partitions=2
+  const std::string text =
+      R"(HloModule jit_f, is_scheduled=true, entry_computation_layout={(f32[2,3]{1,0}, s32[])->f32[2]{0}}, num_partitions=2
 
 region_0 {
   a = f32[] parameter(0)
@@ -209,18 +215,21 @@ TEST(ShapeTextTest, TiledLayouts) {
 }
 
 TEST(ShapeTextTest, LongTuplesCountTheirElements) {
-  const auto module = RoundTrip(Entry("ROOT r = (f32[], f32[], f32[], f32[], f32[], f32[], f32[], f32[], f32[], f32[], s8[]) parameter(0)"));
+  const auto module = RoundTrip(
+      Entry("ROOT r = (f32[], f32[], f32[], f32[], f32[], f32[], f32[], f32[], f32[], f32[], s8[]) parameter(0)"));
   ASSERT_NE(module, nullptr);
   EXPECT_THAT(PrintHlo(*module), HasSubstr("f32[], /*index=5*/f32[], f32[], f32[], f32[], f32[], /*index=10*/s8[])"));
 }
 
 TEST(InstructionTextTest, CommonAttributesAreKeptAsWritten) {
   const auto module = RoundTrip(Entry(
-      "a = f32[] parameter(0), sharding={devices=[2,2]<=[4] last_tile_dim_replicate}, frontend_attributes={xla.sdy.x=\"{}\",y={\"z\":1}},\n"
+      "a = f32[] parameter(0), sharding={devices=[2,2]<=[4] last_tile_dim_replicate}, "
+      "frontend_attributes={xla.sdy.x=\"{}\",y={\"z\":1}},\n"
       "   statistics={visualizing_index=0,stat-1=33}, parameter_replication={true,false}, origin={{\"a\" {0}}}\n"
       "b = f32[] negate(a), metadata={op_type=\"neg\" op_name=\"it's } fine\", source_file=\"a.py\" source_line=3},\n"
       "   backend_config=\"{\\\"k\\\": 1}\", control-predecessors={a}\n"
-      "ROOT c = f32[] negate(b), backend_config={\"known\":{\"n\":\"7\"}, \n  \"s\":[]}, control-predecessors={%a, b}"));
+      "ROOT c = f32[] negate(b), backend_config={\"known\":{\"n\":\"7\"}, \n  \"s\":[]}, control-predecessors={%a, "
+      "b}"));
   ASSERT_NE(module, nullptr);
   EXPECT_EQ(Find(*module, "a")->common().frontend_attributes.text, "{xla.sdy.x=\"{}\",y={\"z\":1}}");
   EXPECT_EQ(Find(*module, "b")->common().metadata.text,
@@ -242,8 +251,9 @@ TEST(InstructionTextTest, EveryKindOfSharding) {
 }
 
 TEST(InstructionTextTest, NestedOperands) {
-  const auto module = RoundTrip(Entry("ROOT add = f32[2] add(f32[2] multiply(f32[2] parameter(0), f32[2] constant({1, 2})),\n"
-                                      " negate(f32[2] parameter(1)))"));
+  const auto module =
+      RoundTrip(Entry("ROOT add = f32[2] add(f32[2] multiply(f32[2] parameter(0), f32[2] constant({1, 2})),\n"
+                      " negate(f32[2] parameter(1)))"));
   ASSERT_NE(module, nullptr);
   EXPECT_EQ(module->entry()->instructions().size(), 6u);
   EXPECT_EQ(module->entry()->root()->operand(0)->name(), "multiply");
@@ -251,15 +261,17 @@ TEST(InstructionTextTest, NestedOperands) {
 }
 
 TEST(InstructionTextTest, NestedOperandsGiveWayToWrittenNames) {
-  const auto module = RoundTrip(Entry("a = f32[] parameter(0)\n b = f32[] negate(f32[] abs(a))\n ROOT abs = f32[] abs(b)"));
+  const auto module =
+      RoundTrip(Entry("a = f32[] parameter(0)\n b = f32[] negate(f32[] abs(a))\n ROOT abs = f32[] abs(b)"));
   ASSERT_NE(module, nullptr);
   EXPECT_EQ(module->entry()->root()->name(), "abs");
   EXPECT_EQ(Find(*module, "b")->operand(0)->name(), "abs.1");
 }
 
 TEST(InstructionTextTest, InlineBodies) {
-  const auto module = RoundTrip(Entry("a = f32[3] parameter(0)\n z = f32[] constant(0)\n ROOT r = f32[] reduce(a, z), dimensions={0}, to_apply={\n"
-                                      " z = f32[] parameter(1)\n y = f32[] parameter(0)\n ROOT s = f32[] add(y, z) }"));
+  const auto module = RoundTrip(Entry(
+      "a = f32[3] parameter(0)\n z = f32[] constant(0)\n ROOT r = f32[] reduce(a, z), dimensions={0}, to_apply={\n"
+      " z = f32[] parameter(1)\n y = f32[] parameter(0)\n ROOT s = f32[] add(y, z) }"));
   ASSERT_NE(module, nullptr);
   ASSERT_EQ(module->computations().size(), 2u);
   EXPECT_EQ(module->computations()[0]->name(), "region");
@@ -267,40 +279,50 @@ TEST(InstructionTextTest, InlineBodies) {
 }
 
 TEST(InstructionTextTest, BranchesOfAnIndexOrAPred) {
-  const std::string_view computations = "HloModule m\nf { a = f32[] parameter(0) }\ng { a = f32[] parameter(0) }\nENTRY main {\n";
-  const auto listed = RoundTrip(fmt::format("{}p = pred[] parameter(0)\n a = f32[] parameter(1)\n ROOT c = f32[] "
-                                            "conditional(p, a, a), branch_computations={{f, %g}}\n}}", computations));
+  const std::string_view computations =
+      "HloModule m\nf { a = f32[] parameter(0) }\ng { a = f32[] parameter(0) }\nENTRY main {\n";
+  const auto listed =
+      RoundTrip(fmt::format("{}p = pred[] parameter(0)\n a = f32[] parameter(1)\n ROOT c = f32[] "
+                            "conditional(p, a, a), branch_computations={{f, %g}}\n}}",
+                            computations));
   ASSERT_NE(listed, nullptr);
   EXPECT_THAT(PrintHlo(*listed), HasSubstr("true_computation=f, false_computation=g"));
-  const auto indexed = RoundTrip(fmt::format("{}p = s32[] parameter(0)\n a = f32[] parameter(1)\n ROOT c = f32[] "
-                                             "conditional(p, a), branch_computations={{g}}\n}}", computations));
+  const auto indexed =
+      RoundTrip(fmt::format("{}p = s32[] parameter(0)\n a = f32[] parameter(1)\n ROOT c = f32[] "
+                            "conditional(p, a), branch_computations={{g}}\n}}",
+                            computations));
   ASSERT_NE(indexed, nullptr);
   EXPECT_EQ(indexed->entry()->root()->called(0)->name(), "g");
 }
 
 TEST(InstructionTextTest, DimensionsOfMapAndOfScalarBroadcastMayBeLeftOut) {
-  const auto module = RoundTrip("HloModule m\nf { a = f32[] parameter(0) }\nENTRY g { a = f32[] parameter(0)\n"
-                                " b = f32[2,3] broadcast(a)\n ROOT c = f32[2,3] map(b), to_apply=f }");
+  const auto module = RoundTrip(
+      "HloModule m\nf { a = f32[] parameter(0) }\nENTRY g { a = f32[] parameter(0)\n"
+      " b = f32[2,3] broadcast(a)\n ROOT c = f32[2,3] map(b), to_apply=f }");
   ASSERT_NE(module, nullptr);
   EXPECT_EQ(Find(*module, "c")->dimensions(), (IntList{0, 1}));
 }
 
 TEST(InstructionTextTest, ReplicaGroupsInIotaForm) {
-  const auto module = RoundTrip(Entry("a = f32[4] parameter(0)\n ROOT b = f32[4] all-to-all(a), dimensions={0},\n"
-                                      " replica_groups=[2,4]<=[4,2]T(1,0)"));
+  const auto module =
+      RoundTrip(Entry("a = f32[4] parameter(0)\n ROOT b = f32[4] all-to-all(a), dimensions={0},\n"
+                      " replica_groups=[2,4]<=[4,2]T(1,0)"));
   ASSERT_NE(module, nullptr);
   const auto& groups = module->entry()->root()->attributes<CollectiveAttributes>().replica_groups;
   EXPECT_THAT(groups.groups, ElementsAre(IntList{0, 2, 4, 6}, IntList{1, 3, 5, 7}));
-  const auto deep = RoundTrip(Entry("a = f32[4] parameter(0)\n ROOT b = f32[4] all-to-all(a), dimensions={0},\n"
-                                    " replica_groups=[3,4]<=[2,3,2]T(1,2,0)"));
+  const auto deep =
+      RoundTrip(Entry("a = f32[4] parameter(0)\n ROOT b = f32[4] all-to-all(a), dimensions={0},\n"
+                      " replica_groups=[3,4]<=[2,3,2]T(1,2,0)"));
   ASSERT_NE(deep, nullptr);
   EXPECT_THAT(deep->entry()->root()->attributes<CollectiveAttributes>().replica_groups.groups,
               ElementsAre(IntList{0, 6, 1, 7}, IntList{2, 8, 3, 9}, IntList{4, 10, 5, 11}));
 }
 
 TEST(InstructionTextTest, WindowPartsInAnyOrder) {
-  const auto module = RoundTrip(Entry("a = f32[9,9] parameter(0)\n k = f32[1,1,3,5] parameter(1)\n ROOT c = f32[1] convolution(a, k), dim_labels=01bf_oi01->bf01?,\n"
-                                      " window={pad=-1_2x0_0 rhs_reversal=1x0, lhs_dilate=2x1 size=3x5 stride=1x7}"));
+  const auto module =
+      RoundTrip(Entry("a = f32[9,9] parameter(0)\n k = f32[1,1,3,5] parameter(1)\n ROOT c = f32[1] convolution(a, k), "
+                      "dim_labels=01bf_oi01->bf01?,\n"
+                      " window={pad=-1_2x0_0 rhs_reversal=1x0, lhs_dilate=2x1 size=3x5 stride=1x7}"));
   ASSERT_NE(module, nullptr);
   const auto& attributes = module->entry()->root()->attributes<ConvolutionAttributes>();
   EXPECT_EQ(attributes.window[0], (WindowDimension{3, 1, -1, 2, 2, 1, true}));
@@ -311,18 +333,22 @@ TEST(InstructionTextTest, WindowPartsInAnyOrder) {
 }
 
 TEST(InstructionTextTest, UnknownDimensionsOfLabelsKeepTheirPlaces) {
-  const auto module = RoundTrip(Entry("a = f32[9,9,9] parameter(0)\n ROOT c = f32[1] convolution(a, a), dim_labels=?bf_o?i->f?b"));
+  const auto module =
+      RoundTrip(Entry("a = f32[9,9,9] parameter(0)\n ROOT c = f32[1] convolution(a, a), dim_labels=?bf_o?i->f?b"));
   ASSERT_NE(module, nullptr);
   EXPECT_THAT(PrintHlo(*module), HasSubstr("dim_labels=?bf_o?i->f?b"));
 }
 
 TEST(InstructionTextTest, LiteralOfACustomCallWithAndWithoutLayout) {
-  const auto module = RoundTrip(Entry("a = s32[] custom-call(), custom_call_target=\"f\", literal=s32[2] {3, 4}\n"
-                                      "b = s32[] custom-call(), custom_call_target=\"f\", literal=s32[2]{0} {3, 4}\n"
-                                      "c = s32[] custom-call(), custom_call_target=\"f\", literal=(s32[], f32[1]{0}) (3, {4})\n"
-                                      "d = s32[] custom-call(), custom_call_target=\"f\", literal=f32[1000]{0} {...}"));
+  const auto module =
+      RoundTrip(Entry("a = s32[] custom-call(), custom_call_target=\"f\", literal=s32[2] {3, 4}\n"
+                      "b = s32[] custom-call(), custom_call_target=\"f\", literal=s32[2]{0} {3, 4}\n"
+                      "c = s32[] custom-call(), custom_call_target=\"f\", literal=(s32[], f32[1]{0}) (3, {4})\n"
+                      "d = s32[] custom-call(), custom_call_target=\"f\", literal=f32[1000]{0} {...}"));
   ASSERT_NE(module, nullptr);
-  auto literal = [&](std::string_view name) { return *Find(*module, name)->attributes<CustomCallAttributes>().literal; };
+  auto literal = [&](std::string_view name) {
+    return *Find(*module, name)->attributes<CustomCallAttributes>().literal;
+  };
   EXPECT_FALSE(literal("a").shape.layout().has_value());
   EXPECT_TRUE(literal("b").shape.layout().has_value());
   EXPECT_EQ(literal("a").literal->GetInt(1), 4);
@@ -330,7 +356,9 @@ TEST(InstructionTextTest, LiteralOfACustomCallWithAndWithoutLayout) {
 }
 
 TEST(InstructionTextTest, MessagesShortenLongConstants) {
-  const auto module = RoundTrip(Entry("a = s32[17] constant({1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17})\n ROOT b = s32[17] negate(a), sharding={manual}"));
+  const auto module =
+      RoundTrip(Entry("a = s32[17] constant({1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17})\n ROOT b = s32[17] negate(a), "
+                      "sharding={manual}"));
   ASSERT_NE(module, nullptr);
   EXPECT_EQ(PrintInstruction(*Find(*module, "a")), "a = s32[17] constant({...})");
   EXPECT_EQ(PrintInstruction(*module->entry()->root()), "b = s32[17] negate(a), sharding={manual}");
@@ -390,7 +418,8 @@ ENTRY main {
 // The seconds of processor time that a chain of `lines` instructions takes, each of them a user of the parameter.
 double SecondsToParse(int lines) {
   std::string text = "HloModule m\nENTRY main {\n  p = f32[4,4]{1,0} parameter(0)\n  op.0 = f32[4,4]{1,0} negate(p)\n";
-  for (int i = 1; i < lines; ++i) text += fmt::format("  op.{} = f32[4,4]{{1,0}} add(op.{}, p), metadata={{op_name=\"n\"}}\n", i, i - 1);
+  for (int i = 1; i < lines; ++i)
+    text += fmt::format("  op.{} = f32[4,4]{{1,0}} add(op.{}, p), metadata={{op_name=\"n\"}}\n", i, i - 1);
   text += "}\n";
   const std::clock_t start = std::clock();
   const auto module = ParseHlo(text);

@@ -35,7 +35,8 @@ void ExpectRoundTrip(const Literal& literal) {
 Literal FromBits(ElementType type, std::span<const uint64_t> bits) {
   Literal literal(Shape(type, {static_cast<int64_t>(bits.size())}));
   for (size_t i = 0; i < bits.size(); ++i) {
-    std::memcpy(literal.mutable_bytes().data() + i * StorageBytes(type), &bits[i], static_cast<size_t>(StorageBytes(type)));
+    std::memcpy(literal.mutable_bytes().data() + i * StorageBytes(type), &bits[i],
+                static_cast<size_t>(StorageBytes(type)));
   }
   return literal;
 }
@@ -52,11 +53,19 @@ TEST(LiteralTextTest, EveryEncodingOfEveryNarrowFloatRoundTrips) {
 
 TEST(LiteralTextTest, RandomBitsOfWideFloatsRoundTrip) {
   std::mt19937_64 random(7);
-  std::vector<uint64_t> bits{0, uint64_t{1} << 63, 1, 0x7ff0000000000000, 0xfff0000000000000, 0x7ff0000000000001, 0xfff8000000000000,
-                             0x7fefffffffffffff, 0x000fffffffffffff};
+  std::vector<uint64_t> bits{0,
+                             uint64_t{1} << 63,
+                             1,
+                             0x7ff0000000000000,
+                             0xfff0000000000000,
+                             0x7ff0000000000001,
+                             0xfff8000000000000,
+                             0x7fefffffffffffff,
+                             0x000fffffffffffff};
   for (int i = 0; i < 5000; ++i) bits.push_back(random());
   ExpectRoundTrip(FromBits(ElementType::kF64, bits));
-  std::vector<uint64_t> words{0, 0x80000000, 1, 0x7f800000, 0xff800000, 0x7f800001, 0x7fc00000, 0xffc00000, 0x7f7fffff, 0x007fffff};
+  std::vector<uint64_t> words{0,          0x80000000, 1,          0x7f800000, 0xff800000,
+                              0x7f800001, 0x7fc00000, 0xffc00000, 0x7f7fffff, 0x007fffff};
   for (int i = 0; i < 5000; ++i) words.push_back(random() & 0xffffffff);
   ExpectRoundTrip(FromBits(ElementType::kF32, words));
 }
@@ -90,7 +99,8 @@ TEST(LiteralTextTest, FloatsHaveTheFewestDigits) {
 }
 
 TEST(LiteralTextTest, NegativeZeroIsKept) {
-  for (const ElementType type : {ElementType::kF32, ElementType::kF64, ElementType::kBF16, ElementType::kF16, ElementType::kF8E5M2}) {
+  for (const ElementType type :
+       {ElementType::kF32, ElementType::kF64, ElementType::kBF16, ElementType::kF16, ElementType::kF8E5M2}) {
     EXPECT_EQ(Reprint(Shape(type), "-0"), "-0");
     EXPECT_EQ(Reprint(Shape(type), "-0.0"), "-0");
   }
@@ -127,7 +137,8 @@ TEST(LiteralTextTest, ArraysTuplesAndEmptyOnes) {
   EXPECT_EQ(Reprint(Shape(ElementType::kF32, {2, 0, 3}), "{}"), "{}");
   EXPECT_EQ(Reprint(Shape(ElementType::kPred), "1"), "true");
   EXPECT_EQ(Reprint(Shape(ElementType::kPred, {3}), "{true, 0, 1}"), "{1, 0, 1}");
-  const Shape pair = Shape::Tuple({Shape(ElementType::kF32, {2}), Shape::Tuple({Shape(ElementType::kS8), Shape::Tuple({})})});
+  const Shape pair =
+      Shape::Tuple({Shape(ElementType::kF32, {2}), Shape::Tuple({Shape(ElementType::kS8), Shape::Tuple({})})});
   EXPECT_EQ(Reprint(pair, "({1, 2}, (-3, ()))"), "({1, 2}, (-3, ()))");
 }
 
@@ -135,7 +146,8 @@ TEST(LiteralTextTest, ElidedConstants) {
   EXPECT_EQ(Reprint(Shape(ElementType::kF32, {1000000, 1000000}), "{...}"), "elided");
   EXPECT_EQ(Reprint(Shape(ElementType::kF32, {7}), "..."), "elided");
   EXPECT_EQ(Reprint(Shape::Tuple({Shape(ElementType::kF32, {7}), Shape(ElementType::kS8)}), "({...}, 3)"), "elided");
-  const auto module = RoundTrip(Entry("a = f32[1000]{0} constant({...})\n ROOT b = (f32[9], s8[]) constant(({...}, 3))"));
+  const auto module =
+      RoundTrip(Entry("a = f32[1000]{0} constant({...})\n ROOT b = (f32[9], s8[]) constant(({...}, 3))"));
   ASSERT_NE(module, nullptr);
   EXPECT_EQ(Find(*module, "a")->attributes<ConstantAttributes>().literal, nullptr);
 }
@@ -160,7 +172,8 @@ TEST(LiteralTextTest, Rejections) {
   EXPECT_EQ(Reprint(Shape(ElementType::kS8), "128"), "literal: 128 is out of range for s8");
   EXPECT_EQ(Reprint(Shape(ElementType::kS4), "-9"), "literal: -9 is out of range for s4");
   EXPECT_EQ(Reprint(Shape(ElementType::kU8), "-1"), "literal: -1 is out of range for u8");
-  EXPECT_EQ(Reprint(Shape(ElementType::kU64), "18446744073709551616"), "literal: 18446744073709551616 is out of range for u64");
+  EXPECT_EQ(Reprint(Shape(ElementType::kU64), "18446744073709551616"),
+            "literal: 18446744073709551616 is out of range for u64");
   EXPECT_EQ(Reprint(Shape(ElementType::kPred), "2"), "literal: 2 is out of range for pred");
   EXPECT_EQ(Reprint(Shape(ElementType::kS32), "1.5"), "expected an integer of s32, found '1.5'");
   EXPECT_EQ(Reprint(Shape(ElementType::kF32), "3.5e38"), "literal: 3.5e38 is out of range for f32");

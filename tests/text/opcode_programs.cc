@@ -86,19 +86,24 @@ constexpr std::string_view kBodies[] = {
     "a = f32[2,9]{1,0} parameter(0)\n ROOT r = f32[1,4]{1,0} slice(a), slice={[1:2], [0:8:2]}",
     "a = f32[2,9]{1,0} parameter(0)\n ROOT r = f32[1,8]{1,0} slice(a), slice={[1:2], [0:8]}",
     "a = f32[2,3,5]{2,1,0} parameter(0)\n ROOT r = f32[5,2,3]{2,1,0} transpose(a), dimensions={2,0,1}",
-    "a = f32[3]{0} parameter(0)\n ROOT r = (f32[3]{0:S(1)}, f32[3]{0}, u32[]) copy-start(a), cross_program_prefetch_index=0",
-    "a = f32[3]{0} parameter(0)\n s = (f32[3]{0:S(1)}, f32[3]{0}, u32[]) copy-start(a)\n ROOT r = f32[3]{0:S(1)} copy-done(s)",
+    "a = f32[3]{0} parameter(0)\n ROOT r = (f32[3]{0:S(1)}, f32[3]{0}, u32[]) copy-start(a), "
+    "cross_program_prefetch_index=0",
+    "a = f32[3]{0} parameter(0)\n s = (f32[3]{0:S(1)}, f32[3]{0}, u32[]) copy-start(a)\n ROOT r = f32[3]{0:S(1)} "
+    "copy-done(s)",
     "a = f32[<=6]{0} parameter(0)\n n = s32[] parameter(1)\n ROOT r = f32[<=2,3]{1,0} dynamic-reshape(a, n, n)",
     "a = f32[<=6]{0} parameter(0)\n ROOT r = s32[] get-dimension-size(a), dimensions={0}",
-    "a = f32[6]{0} parameter(0)\n n = s32[] parameter(1)\n ROOT r = f32[<=6]{0} set-dimension-size(a, n), dimensions={0}",
+    "a = f32[6]{0} parameter(0)\n n = s32[] parameter(1)\n ROOT r = f32[<=6]{0} set-dimension-size(a, n), "
+    "dimensions={0}",
     "a = f32[6]{0} parameter(0)\n ROOT r = f32[6]{0} shuffle(a)",
     "a = f32[6,5]{1,0} parameter(0)\n i = s32[] parameter(1)\n"
     "ROOT r = f32[2,5]{1,0} dynamic-slice(a, i, i), dynamic_slice_sizes={2,5}",
     "a = f32[6]{0} parameter(0)\n i = s32[] parameter(1)\n u = f32[2]{0} parameter(2)\n"
     "ROOT r = f32[6]{0} dynamic-update-slice(a, u, i)",
-    "a = f32[6,5]{1,0} parameter(0)\n i = s32[4,1]{1,0} parameter(1)\n ROOT r = f32[4,5]{1,0} gather(a, i), offset_dims={1}, "
+    "a = f32[6,5]{1,0} parameter(0)\n i = s32[4,1]{1,0} parameter(1)\n ROOT r = f32[4,5]{1,0} gather(a, i), "
+    "offset_dims={1}, "
     "collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,5}, indices_are_sorted=true",
-    "a = f32[7,6,5]{2,1,0} parameter(0)\n i = s32[7,4,1]{2,1,0} parameter(1)\n ROOT r = f32[7,4,5]{2,1,0} gather(a, i), "
+    "a = f32[7,6,5]{2,1,0} parameter(0)\n i = s32[7,4,1]{2,1,0} parameter(1)\n ROOT r = f32[7,4,5]{2,1,0} gather(a, "
+    "i), "
     "offset_dims={2}, collapsed_slice_dims={1}, start_index_map={1}, operand_batching_dims={0}, "
     "start_indices_batching_dims={0}, index_vector_dim=2, slice_sizes={1,1,5}",
     "a = f32[6,5]{1,0} parameter(0)\n i = s32[4,1]{1,0} parameter(1)\n u = f32[4,5]{1,0} parameter(2)\n"
@@ -108,9 +113,11 @@ constexpr std::string_view kBodies[] = {
     "lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}, "
     "operand_precision={highest,default}, algorithm=dot_f32_f32_f32",
     "a = f32[11,3]{1,0} parameter(0)\n b = f32[2,3,5]{2,1,0} parameter(1)\n g = s64[2]{0} parameter(2)\n"
-    "ROOT r = f32[11,5]{1,0} ragged-dot(a, b, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, "
+    "ROOT r = f32[11,5]{1,0} ragged-dot(a, b, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}, "
+    "lhs_ragged_dims={0}, "
     "rhs_group_dims={0}",
-    "a = f8e4m3fn[2,32]{1,0} parameter(0)\n b = f8e4m3fn[5,32]{1,0} parameter(1)\n s = f8e8m0fnu[2,1]{1,0} parameter(2)\n"
+    "a = f8e4m3fn[2,32]{1,0} parameter(0)\n b = f8e4m3fn[5,32]{1,0} parameter(1)\n s = f8e8m0fnu[2,1]{1,0} "
+    "parameter(2)\n"
     "t = f8e8m0fnu[5,1]{1,0} parameter(3)\n ROOT r = f32[2,5]{1,0} scaled-dot(a, b, s, t), lhs_contracting_dims={1}, "
     "rhs_contracting_dims={1}",
     "a = f32[2,4,9,9]{3,2,1,0} parameter(0)\n k = f32[6,2,3,3]{3,2,1,0} parameter(1)\n"
@@ -118,14 +125,16 @@ constexpr std::string_view kBodies[] = {
     "rhs_reversal=0x1}, dim_labels=bf01_oi01->bf01, feature_group_count=2, operand_precision={high,default}",
     "a = f32[2,4]{1,0} parameter(0)\n k = f32[4,6]{1,0} parameter(1)\n"
     "ROOT r = f32[2,6]{1,0} convolution(a, k), dim_labels=bf_io->bf",
-    "a = f32[2,7]{1,0} parameter(0)\n z = f32[] constant(0)\n ROOT r = f32[2]{0} reduce(a, z), dimensions={1}, to_apply=add_f32",
+    "a = f32[2,7]{1,0} parameter(0)\n z = f32[] constant(0)\n ROOT r = f32[2]{0} reduce(a, z), dimensions={1}, "
+    "to_apply=add_f32",
     "a = f32[2,7]{1,0} parameter(0)\n z = f32[] constant(0)\n ROOT r = f32[2,3]{1,0} reduce-window(a, z), "
     "window={size=1x3 stride=1x2}, to_apply=add_f32",
     "a = f32[2,7]{1,0} parameter(0)\n s = f32[2,3]{1,0} parameter(1)\n z = f32[] constant(0)\n ROOT r = f32[2,7]{1,0} "
     "select-and-scatter(a, s, z), window={size=1x3 stride=1x2}, select=greater_equal_f32, scatter=add_f32",
     "a = f32[7]{0} parameter(0)\n z = f32[] constant(0)\n ROOT r = (f32[7]{0}, f32[]) scan(a, z), dimensions={0}, "
     "is_reverse=true, is_associative=true, num_carries=1, to_apply=scan_step",
-    "a = f32[2,7]{1,0} parameter(0)\n ROOT r = f32[2,7]{1,0} sort(a), dimensions={1}, is_stable=true, to_apply=less_f32",
+    "a = f32[2,7]{1,0} parameter(0)\n ROOT r = f32[2,7]{1,0} sort(a), dimensions={1}, is_stable=true, "
+    "to_apply=less_f32",
     "a = f32[2,7]{1,0} parameter(0)\n ROOT r = (f32[2,3]{1,0}, s32[2,3]{1,0}) topk(a), k=3, largest=false",
     "a = f32[2,8]{1,0} parameter(0)\n ROOT r = c64[2,5]{1,0} fft(a), fft_type=RFFT, fft_length={8}",
     "a = f32[2,3,3]{2,1,0} parameter(0)\n ROOT r = f32[2,3,3]{2,1,0} cholesky(a), lower=true",
@@ -158,19 +167,25 @@ constexpr std::string_view kBodies[] = {
     "t = token[] after-all()\n ROOT r = token[] after-all(t, t)",
     "a = f32[3]{0} parameter(0)\n s = ((f32[3]{0}), f32[3]{0}, s32[]) async-start(a), async_execution_thread=\"side\", "
     "calls=negate_vector\n u = ((f32[3]{0}), f32[3]{0}, s32[]) async-update(s)\n ROOT r = f32[3]{0} async-done(u)",
-    "a = f32[3]{0} parameter(0)\n ROOT r = f32[3]{0} domain(a), domain={kind=\"sharding\", entry={replicated}, exit={manual}}",
-    "a = f32[3]{0} parameter(0)\n ROOT r = f32[6]{0} all-gather(a), channel_id=1, replica_groups={{0,1}}, dimensions={0}, "
+    "a = f32[3]{0} parameter(0)\n ROOT r = f32[3]{0} domain(a), domain={kind=\"sharding\", entry={replicated}, "
+    "exit={manual}}",
+    "a = f32[3]{0} parameter(0)\n ROOT r = f32[6]{0} all-gather(a), channel_id=1, replica_groups={{0,1}}, "
+    "dimensions={0}, "
     "use_global_device_ids=true",
-    "a = f32[3]{0} parameter(0)\n s = (f32[3]{0}, f32[6]{0}) all-gather-start(a), channel_id=1, replica_groups={{0,1}}, "
+    "a = f32[3]{0} parameter(0)\n s = (f32[3]{0}, f32[6]{0}) all-gather-start(a), channel_id=1, "
+    "replica_groups={{0,1}}, "
     "dimensions={0}\n ROOT r = f32[6]{0} all-gather-done(s)",
     "a = f32[3]{0} parameter(0)\n ROOT r = f32[3]{0} all-reduce(a), channel_id=1, replica_groups=[2,4]<=[4,2]T(1,0), "
     "to_apply=add_f32, mode=cross_replica",
     "a = f32[3]{0} parameter(0)\n s = f32[3]{0} all-reduce-start(a), replica_groups={}, constrain_layout=true, "
     "to_apply=add_f32\n ROOT r = f32[3]{0} all-reduce-done(s)",
-    "a = f32[4,3]{1,0} parameter(0)\n ROOT r = f32[4,3]{1,0} all-to-all(a), replica_groups={{0,1},{2,3}}, dimensions={0}",
-    "a = f32[4]{0} parameter(0)\n ROOT r = (f32[4]{0}, f32[4]{0}) all-to-all(a, a), channel_id=7, replica_groups={{0,1}}",
+    "a = f32[4,3]{1,0} parameter(0)\n ROOT r = f32[4,3]{1,0} all-to-all(a), replica_groups={{0,1},{2,3}}, "
+    "dimensions={0}",
+    "a = f32[4]{0} parameter(0)\n ROOT r = (f32[4]{0}, f32[4]{0}) all-to-all(a, a), channel_id=7, "
+    "replica_groups={{0,1}}",
     "a = f32[4]{0} parameter(0)\n ROOT r = f32[4]{0} collective-broadcast(a), replica_groups={{1,0}}, channel_id=3",
-    "a = f32[4]{0} parameter(0)\n ROOT r = f32[4]{0} collective-permute(a), channel_id=3, source_target_pairs={{0,1},{1,0}}",
+    "a = f32[4]{0} parameter(0)\n ROOT r = f32[4]{0} collective-permute(a), channel_id=3, "
+    "source_target_pairs={{0,1},{1,0}}",
     "a = f32[4]{0} parameter(0)\n s = (f32[4]{0}, f32[4]{0}, u32[], u32[]) collective-permute-start(a), "
     "source_target_pairs={{0,1},{1,0}}, slice_sizes={{4}}\n ROOT r = f32[4]{0} collective-permute-done(s)",
     "a = f32[4]{0} parameter(0)\n ROOT r = f32[4]{0} collective-reduce(a), replica_groups={{0,1}}, to_apply=add_f32",
@@ -181,7 +196,8 @@ constexpr std::string_view kBodies[] = {
     "a = f32[4]{0} parameter(0)\n ROOT r = f32[2]{0} reduce-scatter(a), replica_groups=[1,2]<=[2], dimensions={0}, "
     "to_apply=add_f32",
     "a = f32[2,3]{1,0} parameter(0)\n ROOT r = (f32[2,3]{1,0}, u8[16]{0}) custom-call(a, a), window={size=3x3}, "
-    "dim_labels=bf01_oi01->bf01, feature_group_count=3, custom_call_target=\"f\\\"oo\", operand_layout_constraints={f32[2,3]{1,0}, "
+    "dim_labels=bf01_oi01->bf01, feature_group_count=3, custom_call_target=\"f\\\"oo\", "
+    "operand_layout_constraints={f32[2,3]{1,0}, "
     "f32[2,3]{1,0}}, custom_call_has_side_effect=true, padding_type=PADDING_VALID, literal=s32[2]{0} {1, 2}, "
     "operand_precision={high,high}, schedule=SCHEDULE_LATEST, api_version=API_VERSION_TYPED_FFI, "
     "output_to_operand_aliasing={{0}: (0, {})}, called_computations={add_f32, less_f32}",

@@ -27,7 +27,8 @@ TEST(OpcodeTextTest, EveryProgramHasTheShapesThatInferenceGives) {
     for (const auto& instruction : (*module)->entry()->instructions()) {
       const Result<Shape> shape = InferShape(*instruction);
       ASSERT_TRUE(shape.ok()) << PrintInstruction(*instruction) << ": " << shape.status().message();
-      EXPECT_TRUE(Compatible(*shape, instruction->shape())) << PrintInstruction(*instruction) << ": " << shape->ToString();
+      EXPECT_TRUE(Compatible(*shape, instruction->shape()))
+          << PrintInstruction(*instruction) << ": " << shape->ToString();
     }
   }
 }

@@ -12,8 +12,9 @@ using ::testing::HasSubstr;
 std::string BodyError(std::string_view body) { return ParseError(Entry(body)); }
 // The attributes of an instruction with two f32[2,3] operands a and b.
 std::string AttributeError(std::string_view opcode_and_operands, std::string_view attributes) {
-  const std::string error = BodyError(fmt::format("a = f32[2,3] parameter(0)\nb = f32[2,3] parameter(1)\nROOT r = f32[2,3] {}, {}",
-                                                  opcode_and_operands, attributes));
+  const std::string error =
+      BodyError(fmt::format("a = f32[2,3] parameter(0)\nb = f32[2,3] parameter(1)\nROOT r = f32[2,3] {}, {}",
+                            opcode_and_operands, attributes));
   return error.substr(error.find(' ') + 1);
 }
 
@@ -35,10 +36,12 @@ TEST(RejectionTest, TextsWithoutComputations) {
 
 TEST(RejectionTest, HeaderAttributes) {
   EXPECT_EQ(ParseError("HloModule m, foo=1"), "1:14: unknown attribute 'foo' of HloModule");
-  EXPECT_EQ(ParseError("HloModule m, replica_count=1, replica_count=1"), "1:31: duplicate attribute 'replica_count' of HloModule");
+  EXPECT_EQ(ParseError("HloModule m, replica_count=1, replica_count=1"),
+            "1:31: duplicate attribute 'replica_count' of HloModule");
   EXPECT_EQ(ParseError("HloModule m, replica_count=0"), "1:14: replica_count: 0 is below 1");
   EXPECT_EQ(ParseError("HloModule m, is_scheduled=maybe"), "1:27: expected true or false, found 'maybe'");
-  EXPECT_EQ(ParseError("HloModule m, input_output_alias={ {0}: (0, {}, may) }"), "1:48: expected may-alias or must-alias, found 'may'");
+  EXPECT_EQ(ParseError("HloModule m, input_output_alias={ {0}: (0, {}, may) }"),
+            "1:48: expected may-alias or must-alias, found 'may'");
   EXPECT_EQ(ParseError("HloModule m, buffer_donor={ (0) }"), "1:31: expected ',', found ')'");
   EXPECT_EQ(ParseError("HloModule m, frontend_attributes={a=\"b}"), "1:37: unterminated string");
   EXPECT_EQ(ParseError("HloModule m, entry_computation_layout={f32[]->f32[]}"),
@@ -61,15 +64,22 @@ TEST(RejectionTest, StackFrameTables) {
 }
 
 TEST(RejectionTest, Computations) {
-  EXPECT_EQ(ParseError("ENTRY f { a = f32[] parameter(0) }\nENTRY g { a = f32[] parameter(0) }"), "2:1: a second ENTRY computation");
+  EXPECT_EQ(ParseError("ENTRY f { a = f32[] parameter(0) }\nENTRY g { a = f32[] parameter(0) }"),
+            "2:1: a second ENTRY computation");
   EXPECT_EQ(ParseError("f { a = f32[] parameter(0) }\nf { a = f32[] parameter(0) }"), "2:1: duplicate computation 'f'");
-  EXPECT_EQ(ParseError("f { ROOT a = f32[] parameter(0)\n ROOT b = f32[] negate(a) }"), "2:2: a second ROOT instruction");
-  EXPECT_EQ(ParseError("f { a = f32[] parameter(0)"), "1:27: expected an instruction or '}', found the end of the text");
-  EXPECT_EQ(ParseError("f { a = f32[] parameter(0) }, thread=\"a\""), "1:31: expected 'execution_thread=', found 'thread='");
+  EXPECT_EQ(ParseError("f { ROOT a = f32[] parameter(0)\n ROOT b = f32[] negate(a) }"),
+            "2:2: a second ROOT instruction");
+  EXPECT_EQ(ParseError("f { a = f32[] parameter(0)"),
+            "1:27: expected an instruction or '}', found the end of the text");
+  EXPECT_EQ(ParseError("f { a = f32[] parameter(0) }, thread=\"a\""),
+            "1:31: expected 'execution_thread=', found 'thread='");
   EXPECT_EQ(ParseError("f { a = f32[] parameter(0) } }"), "1:30: expected a computation, found '}'");
-  EXPECT_EQ(ParseError("f (a: f32[3]) -> f32[] { a = f32[] parameter(0) }"), "1:3: f: parameter 0 is f32[3] in the signature and f32[] in the body");
-  EXPECT_EQ(ParseError("f () -> f32[] { a = f32[] parameter(0) }"), "1:3: f: the signature has 0 parameters, the body 1");
-  EXPECT_EQ(ParseError("f (a: f32[]) -> s32[] { a = f32[] parameter(0) }"), "1:3: f: the result is s32[] in the signature and f32[] in the body");
+  EXPECT_EQ(ParseError("f (a: f32[3]) -> f32[] { a = f32[] parameter(0) }"),
+            "1:3: f: parameter 0 is f32[3] in the signature and f32[] in the body");
+  EXPECT_EQ(ParseError("f () -> f32[] { a = f32[] parameter(0) }"),
+            "1:3: f: the signature has 0 parameters, the body 1");
+  EXPECT_EQ(ParseError("f (a: f32[]) -> s32[] { a = f32[] parameter(0) }"),
+            "1:3: f: the result is s32[] in the signature and f32[] in the body");
   EXPECT_EQ(ParseError("f { a = f32[] call(), to_apply=g }"), "1:32: computation 'g' is not defined before its use");
 }
 
@@ -77,10 +87,12 @@ TEST(RejectionTest, NamesAndOperands) {
   EXPECT_EQ(BodyError("a = f32[] parameter(0)\na = f32[] negate(a)"), "4:1: duplicate name 'a' in the computation");
   EXPECT_EQ(BodyError("a = f32[] negate(x)"), "3:20: 'x' is not defined before its use");
   EXPECT_EQ(BodyError("a = f32[] negate(%a)"), "3:20: 'a' is not defined before its use");
-  EXPECT_EQ(BodyError("a = f32[] parameter(0)\nb = f32[] negate(a), control-predecessors={b}"), "4:44: 'b' is not defined before its use");
+  EXPECT_EQ(BodyError("a = f32[] parameter(0)\nb = f32[] negate(a), control-predecessors={b}"),
+            "4:44: 'b' is not defined before its use");
   EXPECT_EQ(BodyError("a = f32[] parameter(0)\nb = f32[] add(a)"), "4:16: add: 1 operands, expected 2");
   EXPECT_EQ(BodyError("a = f32[] parameter(0)\nb = f32[] negate(a, a)"), "4:22: negate: 2 operands, expected 1");
-  EXPECT_EQ(BodyError("a = f32[] parameter(0)\nb = f32[] negate(f32[2] a)"), "4:18: operand 'a' is stated as f32[2], but is f32[]");
+  EXPECT_EQ(BodyError("a = f32[] parameter(0)\nb = f32[] negate(f32[2] a)"),
+            "4:18: operand 'a' is stated as f32[2], but is f32[]");
   EXPECT_EQ(BodyError("a = f32[] parameter(0)\nb = f32[] negate(a"), "5:1: expected ')', found '}'");
   EXPECT_EQ(BodyError("% = f32[] parameter(0)"), "3:3: a name must follow '%'");
   EXPECT_EQ(BodyError("a = f32[] frobnicate()"), "3:13: unknown opcode 'frobnicate'");
@@ -91,11 +103,14 @@ TEST(RejectionTest, NamesAndOperands) {
 }
 
 TEST(RejectionTest, Parameters) {
-  EXPECT_EQ(BodyError("a = f32[] parameter(0)\nb = f32[] parameter(0)"), "4:22: duplicate parameter(0): a has that number");
+  EXPECT_EQ(BodyError("a = f32[] parameter(0)\nb = f32[] parameter(0)"),
+            "4:22: duplicate parameter(0): a has that number");
   EXPECT_EQ(BodyError("a = f32[] parameter(1)"), "2:12: parameter(0) is missing, parameter(1) is there");
   EXPECT_EQ(BodyError("a = f32[] parameter(-1)"), "3:25: parameter(-1) is not a number that this text can reach");
-  EXPECT_EQ(BodyError("a = f32[] parameter(999999999999)"), "3:35: parameter(999999999999) is not a number that this text can reach");
-  EXPECT_EQ(BodyError("a = f32[] parameter(99999999999999999999)"), "3:23: the parameter's number: 99999999999999999999 exceeds 64 bits");
+  EXPECT_EQ(BodyError("a = f32[] parameter(999999999999)"),
+            "3:35: parameter(999999999999) is not a number that this text can reach");
+  EXPECT_EQ(BodyError("a = f32[] parameter(99999999999999999999)"),
+            "3:23: the parameter's number: 99999999999999999999 exceeds 64 bits");
 }
 
 TEST(RejectionTest, Shapes) {
@@ -104,12 +119,16 @@ TEST(RejectionTest, Shapes) {
   EXPECT_EQ(BodyError("a = f32[-1] parameter(0)"), "3:7: dimension -1 of [-1] is negative");
   EXPECT_EQ(BodyError("a = f32[4294967296,4294967296,0] parameter(0)"),
             "3:7: the element count of [4294967296,4294967296,1] exceeds the limit of 2^63-1");
-  EXPECT_EQ(BodyError("a = f64[4503599627370496] parameter(0)"), "3:7: f64[4503599627370496] has more than 562949953421312 elements");
+  EXPECT_EQ(BodyError("a = f64[4503599627370496] parameter(0)"),
+            "3:7: f64[4503599627370496] has more than 562949953421312 elements");
   EXPECT_EQ(BodyError("a = token[2] parameter(0)"), "3:7: token has no dimensions, found 1");
   EXPECT_EQ(BodyError("a = f32[2 parameter(0)"), "3:13: expected ']', found 'parameter'");
-  EXPECT_EQ(BodyError("a = f32[2]{1} parameter(0)"), "3:15: the layout {1} is not a permutation of the dimensions of f32[2]");
-  EXPECT_EQ(BodyError("a = f32[2,2]{0,0} parameter(0)"), "3:19: the layout {0,0} is not a permutation of the dimensions of f32[2,2]");
-  EXPECT_EQ(BodyError("a = f32[2,2]{0} parameter(0)"), "3:17: the layout {0} names 1 dimensions of f32[2,2], which has 2");
+  EXPECT_EQ(BodyError("a = f32[2]{1} parameter(0)"),
+            "3:15: the layout {1} is not a permutation of the dimensions of f32[2]");
+  EXPECT_EQ(BodyError("a = f32[2,2]{0,0} parameter(0)"),
+            "3:19: the layout {0,0} is not a permutation of the dimensions of f32[2,2]");
+  EXPECT_EQ(BodyError("a = f32[2,2]{0} parameter(0)"),
+            "3:17: the layout {0} names 1 dimensions of f32[2,2], which has 2");
   EXPECT_EQ(BodyError("a = f32[2]{0:Q(1)} parameter(0)"), "3:20: unknown layout annotation 'Q'");
   EXPECT_EQ(BodyError("a = f32[2]{0:T(1 parameter(0)"), "4:1: expected ')', found '}'");
   EXPECT_EQ(BodyError("a = b(token[]) parameter(0)"), "3:16: a buffer holds an array, not token[]");
@@ -138,22 +157,33 @@ TEST(RejectionTest, Attributes) {
   EXPECT_EQ(AttributeError("slice(a)", "slice={[0]}"), "expected ':', found ']'");
   EXPECT_EQ(AttributeError("pad(a, b)", "padding=1x2"), "1 numbers in a dimension of '1x2', expected 2 to 3");
   EXPECT_EQ(AttributeError("pad(a, b)", "padding=1_a"), "expected integers separated by '_', found '1_a'");
-  EXPECT_EQ(AttributeError("reduce-window(a, b)", "window={size=2x2 pad=1_1}"), "window: pad has 1 dimensions, size has 2");
-  EXPECT_EQ(AttributeError("reduce-window(a, b)", "window={size=2x2 size=2x2}"), "duplicate attribute 'size' of a window");
+  EXPECT_EQ(AttributeError("reduce-window(a, b)", "window={size=2x2 pad=1_1}"),
+            "window: pad has 1 dimensions, size has 2");
+  EXPECT_EQ(AttributeError("reduce-window(a, b)", "window={size=2x2 size=2x2}"),
+            "duplicate attribute 'size' of a window");
   EXPECT_EQ(AttributeError("reduce-window(a, b)", "window={shape=2x2}"), "unknown attribute 'shape' of a window");
-  EXPECT_EQ(AttributeError("convolution(a, b)", "dim_labels=bf01"), "dim_labels: expected input_kernel->output as in bf01_oi01->bf01, found 'bf01'");
-  EXPECT_EQ(AttributeError("convolution(a, b)", "dim_labels=bf0_oi01->bf0"), "dim_labels: 'bf0_oi01->bf0' names 1, 2 and 1 spatial dimensions");
-  EXPECT_EQ(AttributeError("convolution(a, b)", "dim_labels=bb0_oi0->bf0"), "dim_labels: 'bb0' of 'bb0_oi0->bf0' names 'b' twice");
-  EXPECT_EQ(AttributeError("convolution(a, b)", "dim_labels=b0_oi0->bf0"), "dim_labels: 'b0' of 'b0_oi0->bf0' lacks 'f'");
-  EXPECT_EQ(AttributeError("convolution(a, b)", "dim_labels=bf1_oi1->bf1"), "dim_labels: 'bf1' of 'bf1_oi1->bf1' skips a spatial dimension");
+  EXPECT_EQ(AttributeError("convolution(a, b)", "dim_labels=bf01"),
+            "dim_labels: expected input_kernel->output as in bf01_oi01->bf01, found 'bf01'");
+  EXPECT_EQ(AttributeError("convolution(a, b)", "dim_labels=bf0_oi01->bf0"),
+            "dim_labels: 'bf0_oi01->bf0' names 1, 2 and 1 spatial dimensions");
+  EXPECT_EQ(AttributeError("convolution(a, b)", "dim_labels=bb0_oi0->bf0"),
+            "dim_labels: 'bb0' of 'bb0_oi0->bf0' names 'b' twice");
+  EXPECT_EQ(AttributeError("convolution(a, b)", "dim_labels=b0_oi0->bf0"),
+            "dim_labels: 'b0' of 'b0_oi0->bf0' lacks 'f'");
+  EXPECT_EQ(AttributeError("convolution(a, b)", "dim_labels=bf1_oi1->bf1"),
+            "dim_labels: 'bf1' of 'bf1_oi1->bf1' skips a spatial dimension");
   EXPECT_EQ(AttributeError("convolution(a, b)", "window={}"), "convolution: the attribute dim_labels is missing");
-  EXPECT_EQ(AttributeError("fft(a)", "fft_type=DCT, fft_length={3}"), "expected one of FFT, IFFT, RFFT, IRFFT, found 'DCT'");
+  EXPECT_EQ(AttributeError("fft(a)", "fft_type=DCT, fft_length={3}"),
+            "expected one of FFT, IFFT, RFFT, IRFFT, found 'DCT'");
   EXPECT_EQ(AttributeError("dot(a, b)", "lhs_ragged_dims={0}"), "unknown attribute 'lhs_ragged_dims' of dot");
-  EXPECT_EQ(AttributeError("dot(a, b)", "operand_precision={low}"), "expected one of default, high, highest, found 'low'");
+  EXPECT_EQ(AttributeError("dot(a, b)", "operand_precision={low}"),
+            "expected one of default, high, highest, found 'low'");
   EXPECT_EQ(AttributeError("all-reduce(a)", "dimensions={0}"), "unknown attribute 'dimensions' of all-reduce");
   EXPECT_EQ(AttributeError("all-gather(a)", "replica_groups={}"), "all-gather: the attribute dimensions is missing");
-  EXPECT_EQ(AttributeError("collective-permute(a)", "source_target_pairs={{0,1,2}}"), "expected pairs {source,target}, found 3 numbers");
-  EXPECT_EQ(AttributeError("custom-call(a)", "api_version=X"), "custom-call: the attribute custom_call_target is missing");
+  EXPECT_EQ(AttributeError("collective-permute(a)", "source_target_pairs={{0,1,2}}"),
+            "expected pairs {source,target}, found 3 numbers");
+  EXPECT_EQ(AttributeError("custom-call(a)", "api_version=X"),
+            "custom-call: the attribute custom_call_target is missing");
   EXPECT_EQ(AttributeError("custom-call(a)", "custom_call_target=foo"), "expected a string, found 'foo'");
   EXPECT_EQ(AttributeError("custom-call(a)", "custom_call_target=\"\\9\""), "bad escape '\\9' in a string");
 }
@@ -167,21 +197,27 @@ TEST(RejectionTest, UnterminatedGroups) {
 }
 
 TEST(RejectionTest, ReplicaGroups) {
-  auto error = [](std::string_view groups) { return AttributeError("all-to-all(a)", fmt::format("replica_groups={}", groups)); };
+  auto error = [](std::string_view groups) {
+    return AttributeError("all-to-all(a)", fmt::format("replica_groups={}", groups));
+  };
   EXPECT_EQ(error("[2,2]<=[2,2]"), "replica_groups: T(...) must follow [2,2]");
   EXPECT_EQ(error("[2,2]<=[5]"), "replica_groups: [2,2] has 4 devices, [5] has 5");
   EXPECT_EQ(error("[2,2]<=[2,2]T(0,0)"), "replica_groups: T(0,0) is not a permutation of the dimensions of [2,2]");
   EXPECT_EQ(error("[2,2]<=[2,2]T(0)"), "replica_groups: T(0) is not a permutation of the dimensions of [2,2]");
   EXPECT_EQ(error("[4]<=[4]"), "replica_groups: [4]<=[4] must be [groups,size]<=[positive sizes]");
   EXPECT_EQ(error("[0,4]<=[0]"), "replica_groups: [0,4]<=[0] must be [groups,size]<=[positive sizes]");
-  EXPECT_EQ(error("[1000000,1000000]<=[1000000000000]"), "replica_groups: 1000000000000 devices are too many for this text");
+  EXPECT_EQ(error("[1000000,1000000]<=[1000000000000]"),
+            "replica_groups: 1000000000000 devices are too many for this text");
 }
 
 TEST(RejectionTest, CalledComputations) {
   const std::string_view f = "f { a = f32[] parameter(0) }\n";
-  auto error = [&](std::string_view body) { return ParseError(fmt::format("{}ENTRY g {{ a = f32[] parameter(0)\n {} }}", f, body)); };
+  auto error = [&](std::string_view body) {
+    return ParseError(fmt::format("{}ENTRY g {{ a = f32[] parameter(0)\n {} }}", f, body));
+  };
   EXPECT_EQ(error("b = f32[] while(a), body=f"), "3:2: while: the attribute condition is missing");
-  EXPECT_EQ(error("b = f32[] conditional(a, a), true_computation=f"), "3:2: conditional: the attribute false_computation is missing");
+  EXPECT_EQ(error("b = f32[] conditional(a, a), true_computation=f"),
+            "3:2: conditional: the attribute false_computation is missing");
   EXPECT_EQ(error("b = f32[] conditional(a, a), branch_computations={f}, true_computation=f"),
             "3:56: true_computation beside other called computations");
   EXPECT_EQ(error("b = f32[] conditional(a, a), true_computation=f, branch_computations={f}"),
@@ -191,11 +227,14 @@ TEST(RejectionTest, CalledComputations) {
 }
 
 TEST(RejectionTest, AsyncSugar) {
-  EXPECT_EQ(BodyError("a = f32[] parameter(0)\nb = f32[] negate-start(a)"), "4:1: negate-start: the shape ((operands), result, ...) must be stated");
-  EXPECT_EQ(BodyError("a = f32[] parameter(0)\nb = f32[] negate-done(a)"), "4:1: async-done: the operand is no asynchronous negate");
+  EXPECT_EQ(BodyError("a = f32[] parameter(0)\nb = f32[] negate-start(a)"),
+            "4:1: negate-start: the shape ((operands), result, ...) must be stated");
+  EXPECT_EQ(BodyError("a = f32[] parameter(0)\nb = f32[] negate-done(a)"),
+            "4:1: async-done: the operand is no asynchronous negate");
   EXPECT_EQ(BodyError("a = f32[] parameter(0)\nb = ((f32[]), f32[], u32[]) negate-start(a)\nc = f32[] abs-done(b)"),
             "5:1: async-done: the operand is no asynchronous abs");
-  EXPECT_EQ(BodyError("a = f32[] parameter(0)\nb = ((f32[]), f32[], u32[]) transpose-start(a)"), "4:1: transpose: the attribute dimensions is missing");
+  EXPECT_EQ(BodyError("a = f32[] parameter(0)\nb = ((f32[]), f32[], u32[]) transpose-start(a)"),
+            "4:1: transpose: the attribute dimensions is missing");
 }
 
 std::string Repeat(std::string_view text, int times) {
@@ -207,7 +246,8 @@ std::string Repeat(std::string_view text, int times) {
 TEST(RejectionTest, NestingTooDeep) {
   const int deep = 100000;
   EXPECT_THAT(BodyError("a = " + Repeat("(", deep)), HasSubstr("shapes nest more than 200 levels deep"));
-  EXPECT_THAT(BodyError("a = f32[] negate(" + Repeat("negate(", deep)), HasSubstr("operands and bodies nest more than 200 levels deep"));
+  EXPECT_THAT(BodyError("a = f32[] negate(" + Repeat("negate(", deep)),
+              HasSubstr("operands and bodies nest more than 200 levels deep"));
   EXPECT_THAT(BodyError("a = f32[] call(), to_apply={" + Repeat("a = f32[] call(), to_apply={", deep)),
               HasSubstr("operands and bodies nest more than 200 levels deep"));
   EXPECT_THAT(BodyError(fmt::format("a = f32[{}1] constant({}", Repeat("1,", 300), Repeat("{", 301))),
@@ -216,8 +256,10 @@ TEST(RejectionTest, NestingTooDeep) {
 }
 
 TEST(RejectionTest, ConstantsLargerThanTheirText) {
-  EXPECT_EQ(BodyError("a = f32[1000000000] constant({1})"), "3:32: literal: f32[1000000000] has 1000000000 elements, more than the text holds");
-  EXPECT_EQ(BodyError("a = f32[<=1000000000] constant({1})"), "3:34: literal: f32[<=1000000000] has 1000000000 elements, more than the text holds");
+  EXPECT_EQ(BodyError("a = f32[1000000000] constant({1})"),
+            "3:32: literal: f32[1000000000] has 1000000000 elements, more than the text holds");
+  EXPECT_EQ(BodyError("a = f32[<=1000000000] constant({1})"),
+            "3:34: literal: f32[<=1000000000] has 1000000000 elements, more than the text holds");
   EXPECT_EQ(BodyError("a = f32[?] constant({1})"), "3:23: literal: f32[?] has an unbounded dimension");
 }
 

@@ -1,9 +1,8 @@
 // What the text suites share: parse, print and parse again, and the place and message of an error.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
@@ -39,7 +38,8 @@ inline std::unique_ptr<Module> RoundTrip(std::string_view text) {
 inline std::string ParseError(std::string_view text) {
   const Result<std::unique_ptr<Module>> module = ParseHlo(text);
   if (module.ok()) return "(parsed)";
-  return fmt::format("{}:{}: {}", module.status().location().line, module.status().location().column, module.status().message());
+  return fmt::format("{}:{}: {}", module.status().location().line, module.status().location().column,
+                     module.status().message());
 }
 
 // `body` as the entry of a module, its first line being line 3 and indented by two columns.
