@@ -126,7 +126,7 @@ Status Instance::Make(const GlobalTable& global, const InstanceOptions& options)
   }
   VXLA_RETURN_IF_VK_ERROR(result, "vkCreateInstance");
   VXLA_ASSIGN_OR_RETURN(vk_, LoadInstanceTable(global.GetInstanceProcAddr, handle_));
-  has_debug_utils_ = Contains(extensions, VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+  validates_gpu_ = options.validation.gpu;
   if (options.validation.any()) {
     if (vk_.CreateDebugUtilsMessengerEXT == nullptr) {
       return DeviceFailure("validation needs VK_EXT_debug_utils, which the loader lacks");

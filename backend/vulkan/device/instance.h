@@ -29,7 +29,7 @@ class Instance {
 
   const InstanceTable& vk() const { return vk_; }
   Result<std::vector<VkPhysicalDevice>> PhysicalDevices() const;
-  bool has_debug_utils() const { return has_debug_utils_; }
+  bool validates_gpu() const { return validates_gpu_; }
   std::vector<std::string> validation_messages() const { return log_.messages(); }
 
  private:
@@ -41,7 +41,7 @@ class Instance {
   VkInstance handle_ = VK_NULL_HANDLE;
   InstanceTable vk_;
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
-  bool has_debug_utils_ = false;
+  bool validates_gpu_ = false;
   ValidationLog log_;
 };
 

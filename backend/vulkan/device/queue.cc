@@ -55,6 +55,13 @@ void Queue::NoteDone(uint64_t value) {
   }
 }
 
+Status Queue::WaitIdle() {
+  std::lock_guard lock(mutex_);
+  VXLA_RETURN_IF_ERROR(context_->Check(context_->vk().DeviceWaitIdle(context_->handle()), "vkDeviceWaitIdle"));
+  NoteDone(last_value_);
+  return OkStatus();
+}
+
 Status Queue::Wait(uint64_t value) {
   VXLA_RETURN_IF_ERROR(context_->Alive());
   if (done_value_.load(std::memory_order_acquire) >= value) return OkStatus();
@@ -62,6 +69,7 @@ Status Queue::Wait(uint64_t value) {
     std::lock_guard lock(mutex_);
     if (value > last_value_) return Internal("wait for {}, but only {} was submitted", value, last_value_);
   }
+  if (context_->instance().validates_gpu()) return WaitIdle();
   auto info = MakeVk<VkSemaphoreWaitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO);
   info.semaphoreCount = 1;
   info.pSemaphores = &timeline_;
@@ -74,6 +82,7 @@ Status Queue::Wait(uint64_t value) {
 
 bool Queue::IsDone(uint64_t value) {
   if (done_value_.load(std::memory_order_acquire) >= value) return true;
+  if (context_->instance().validates_gpu()) return WaitIdle().ok() && done_value_.load() >= value;
   uint64_t now = 0;
   if (!context_
            ->Check(context_->vk().GetSemaphoreCounterValue(context_->handle(), timeline_, &now),

@@ -24,6 +24,9 @@ class Queue {
 
  private:
   explicit Queue(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
+  // GPU-assisted validation 1.3.239 loses sight of timelines: each look at one takes it ten seconds and ends in an
+  // error of its own. Idling the device is what it understands.
+  Status WaitIdle();
   void NoteDone(uint64_t value);
 
   std::shared_ptr<DeviceContext> context_;
