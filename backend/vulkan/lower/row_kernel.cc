@@ -343,7 +343,7 @@ Step RowKernelWriter::Write() {
   for (int p = 1; p <= passes; ++p) list += fmt::format(" X({})", p);
   kernel_.Append(fmt::format("#define WIDTH {}\n#define SLOTS {}\n#define JOIN {}\n#define BLOCKED {}\n#define SPLIT {}\n", width(),
                              slots(), JoinKind(), steps_per_lane > kBlock ? 1 : 0, shape_.splits > 1 ? 1 : 0));
-  kernel_.Append(fmt::format("#define PASSES(X){}\n#define ELEMENTS {}\n", list, NeedsElements() ? 1 : 0));
+  kernel_.Append(fmt::format("#define PASSES(X){}\n#define STORES_ELEMENTS {}\n", list, NeedsElements() ? 1 : 0));
   WriteGlobals();
   WritePrepare();
   for (int p = 1; p <= passes; ++p) {

@@ -37,4 +37,21 @@ struct RowWork {
 };
 RowShape TuneRows(const DeviceFacts& facts, const RowWork& work);
 
+// How a matrix product is spread. In registers (dot/matmul_registers.comp): `lanes` lanes own tile_rows rows and tile_columns
+// columns each, k in steps of k_step. Tiled (dot/matmul_tiled.comp): lanes x lanes_y invocations own tile_rows x tile_columns
+// results each, k in steps of k_step through shared memory. A product is shared by `splits` along k.
+struct DotShape {
+  bool tiled = false;
+  uint32_t lanes = 8, lanes_y = 1;
+  uint32_t tile_rows = 8, tile_columns = 4, k_step = 4;
+  bool share_lhs = false;  // lanes hand lhs values round by subgroup broadcasts
+  int64_t splits = 1;
+};
+struct DotWork {
+  int64_t batches = 1, rows = 1, columns = 1, k = 1;
+  int sum_bytes = 4;            // of an accumulator
+  bool lanes_can_share = true;  // accumulators that subgroup broadcasts take
+};
+DotShape TuneDot(const DeviceFacts& facts, const DotWork& work);
+
 }  // namespace vxla::vulkan

@@ -1,0 +1,11 @@
+// Matrix products with a chosen shape: what tests and measurements use beside LowerDot (lower.h), which asks tuning.
+#pragma once
+
+#include "backend/vulkan/lower/row_program.h"
+
+namespace vxla::vulkan {
+
+// K at least 1.
+Result<std::vector<Step>> LowerDotAs(const LowerContext& context, const FusionBody& body, BufferMap& buffers, const DotShape& shape);
+
+}  // namespace vxla::vulkan

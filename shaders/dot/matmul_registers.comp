@@ -1,0 +1,123 @@
+// Matrix product in registers: result[batch, m, n] = sum over k of lhs[batch, m, k] * rhs[batch, k, n], for drivers without fast
+// shared memory.
+//
+// A workgroup is one row of LANES lanes (one subgroup where SHARE is 1 or 2). It owns TM rows and LANES * W columns: W neighbouring
+// columns a lane, so a lane keeps TM * W sums. Each step takes KS values of k. The lhs values of a step are the same for all lanes;
+// on lavapipe every load runs lane by lane, so with SHARE the lanes load different ones and hand them round by broadcasts.
+//
+//   SHARE 0  each lane loads all TM * KS values
+//   SHARE 1  lane l loads rows l, l + LANES ... : KS neighbours along k
+//   SHARE 2  lane l loads k = KS * step + l (KS == LANES): WM neighbouring rows at a time
+//   RHS_BLOCK 0  rhs is read W neighbouring columns at a time; 1: KS neighbours along k for each column
+//
+// Accuracy and order: with BLOCKED, sums of BLOCK steps (about sqrt(K) values) go into a running total: the error grows with
+// sqrt(K), not with K. The order is a function of the shape. Rows and columns beyond the edge are computed
+// from the last ones and not stored.
+//
+// P(0) workgroups, P(1) tiles of rows, P(2) tiles of columns, P(3) rows, P(4) units of W columns, P(5) steps, P(6) shares of the
+// steps, P(7) steps of a share.
+//
+// The generated part defines Sum (the accumulator's type), CLEAR, MULTIPLY_ADD(sum, a, b), the constants above, load_lhs, load_rhs
+// and store(batch, row, unit, share, sums).
+layout(constant_id = 3) const uint BLOCK = 32;
+
+#include "generated"
+
+#if SHARE == 0
+#define LHS_COUNT (TM * KS)
+#define LHS(i, kk) lhs[(i) * KS + (kk)]
+#elif SHARE == 1
+#define LHS_COUNT (TM / LANES * KS)
+#define LHS(i, kk) subgroupBroadcast(lhs[(i) / LANES * KS + (kk)], (i) % LANES)
+#else
+#define LHS_COUNT TM
+#define LHS(i, kk) subgroupBroadcast(lhs[i], kk)
+#endif
+
+void take_step(uint batch, uint first_row, uint unit, uint step, inout Sum sums[TM * W]) {
+  uint lane = gl_LocalInvocationID.x;
+  Sum lhs[LHS_COUNT];
+#if SHARE == 0
+  [[unroll]] for (uint i = 0u; i < TM; ++i) {
+    Sum part[KS];
+    load_lhs(batch, min(first_row + i, P(3) - 1u), step, part);
+    [[unroll]] for (uint kk = 0u; kk < KS; ++kk) lhs[i * KS + kk] = part[kk];
+  }
+#elif SHARE == 1
+  [[unroll]] for (uint i = 0u; i < TM / LANES; ++i) {
+    Sum part[KS];
+    load_lhs(batch, min(first_row + i * LANES + lane, P(3) - 1u), step, part);
+    [[unroll]] for (uint kk = 0u; kk < KS; ++kk) lhs[i * KS + kk] = part[kk];
+  }
+#else
+  [[unroll]] for (uint i = 0u; i < TM / WM; ++i) {
+    Sum part[WM];
+    load_lhs(batch, min(first_row / WM + i, P(3) / WM - 1u), step * KS + lane, part);
+    [[unroll]] for (uint j = 0u; j < WM; ++j) lhs[i * WM + j] = part[j];
+  }
+#endif
+#if RHS_BLOCK
+  Sum rhs_block[KS * W];
+  load_rhs(batch, step, unit, rhs_block);
+#endif
+  [[unroll]] for (uint kk = 0u; kk < KS; ++kk) {
+    Sum rhs[W];
+#if RHS_BLOCK
+    [[unroll]] for (uint j = 0u; j < W; ++j) rhs[j] = rhs_block[j * KS + kk];
+#else
+    load_rhs(batch, step * KS + kk, unit, rhs);
+#endif
+    [[unroll]] for (uint i = 0u; i < TM; ++i) {
+      Sum a = LHS(i, kk);
+      [[unroll]] for (uint j = 0u; j < W; ++j) MULTIPLY_ADD(sums[i * W + j], a, rhs[j]);
+    }
+  }
+}
+
+void main() {
+  load_arguments();
+  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  if (group >= P(0)) return;
+  // Neighbouring groups share a panel of rhs columns, which then stays in the cache.
+  uint row_tile = group % P(1);
+  group = group / P(1);
+  uint column_tile = group % P(2);
+  group = group / P(2);
+  uint share = 0u;
+#if SPLIT
+  share = group % P(6);
+  group = group / P(6);
+#endif
+  uint batch = group;
+  uint first_row = row_tile * TM;
+  uint own_unit = column_tile * LANES + gl_LocalInvocationID.x;
+  uint unit = min(own_unit, P(4) - 1u);
+  uint begin = share * P(7);
+  uint end = min(P(5), begin + P(7));
+
+  Sum sums[TM * W];
+  [[unroll]] for (uint i = 0u; i < TM * W; ++i) sums[i] = CLEAR;
+#if BLOCKED
+  Sum totals[TM * W];
+  [[unroll]] for (uint i = 0u; i < TM * W; ++i) totals[i] = CLEAR;
+  for (uint start = begin; start < end; start += BLOCK) {
+    uint stop = min(end, start + BLOCK);
+    for (uint step = start; step < stop; ++step) take_step(batch, first_row, unit, step, sums);
+    [[unroll]] for (uint i = 0u; i < TM * W; ++i) {
+      ADD(totals[i], sums[i]);
+      sums[i] = CLEAR;
+    }
+  }
+  [[unroll]] for (uint i = 0u; i < TM * W; ++i) sums[i] = totals[i];
+#else
+  for (uint step = begin; step < end; ++step) take_step(batch, first_row, unit, step, sums);
+#endif
+  if (own_unit >= P(4)) return;
+  [[unroll]] for (uint i = 0u; i < TM; ++i) {
+    if (first_row + i < P(3)) {
+      Sum row[W];
+      [[unroll]] for (uint j = 0u; j < W; ++j) row[j] = sums[i * W + j];
+      store(batch, first_row + i, unit, share, row);
+    }
+  }
+}

@@ -1,0 +1,100 @@
+// Matrix product through shared memory: result[batch, m, n] = sum over k of lhs[batch, m, k] * rhs[batch, k, n], for GPUs.
+//
+// A workgroup of X by Y invocations owns a tile of Y * TM rows and X * TN columns. It walks along k in steps of TK: all
+// invocations load a TM-tall strip of lhs and of rhs into shared memory (each element once for the whole tile), then each
+// adds TM x TN products per k to its registers. Invocation (x, y) owns rows y + Y * i and columns x + X * j, so that
+// neighbours read neighbouring columns (no bank is hit twice) and store neighbouring results. The lhs strip is kept with a
+// padded stride, since it is written along k and read along m.
+//
+// Accuracy and order: as in matmul_registers.comp, a running total takes the sum of every BLOCK steps.
+//
+// P(0) workgroups, P(1) tiles of rows, P(2) tiles of columns, P(3) rows, P(4) columns, P(5) values of k, P(6) shares of k,
+// P(7) values of k of a share.
+//
+// The generated part defines Sum, CLEAR, ADD, MULTIPLY_ADD(sum, a, b), X, Y, TM, TN, TK, LHS_ALONG_K (lhs lies along k in
+// memory), RHS_ALONG_K, SPLIT, load_lhs(batch, m, k), load_rhs(batch, k, n) and store(batch, row, column, share, sum).
+layout(constant_id = 3) const uint BLOCK = 16;
+
+#include "generated"
+
+#define ROWS (Y * TM)
+#define COLUMNS (X * TN)
+#define STRIDE (ROWS + 1)
+shared Sum lhs_strip[TK * STRIDE];
+shared Sum rhs_strip[TK * (COLUMNS + 1)];
+
+void main() {
+  load_arguments();
+  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  if (group >= P(0)) return;
+  uint column_tile = group % P(2);
+  group = group / P(2);
+  uint row_tile = group % P(1);
+  group = group / P(1);
+  uint share = 0u;
+#if SPLIT
+  share = group % P(6);
+  group = group / P(6);
+#endif
+  uint batch = group;
+  uint first_row = row_tile * ROWS, first_column = column_tile * COLUMNS;
+  uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y, invocation = gl_LocalInvocationIndex;
+  uint begin = share * P(7), end = min(P(5), begin + P(7));
+
+  Sum sums[TM * TN], totals[TM * TN];
+  [[unroll]] for (uint i = 0u; i < TM * TN; ++i) {
+    sums[i] = CLEAR;
+    totals[i] = CLEAR;
+  }
+  uint steps = 0u;
+  for (uint k = begin; k < end; k += TK) {
+    for (uint e = invocation; e < TK * ROWS; e += X * Y) {
+      // Neighbouring invocations take neighbours in memory.
+#if LHS_ALONG_K
+      uint kk = e % TK, row = e / TK;
+#else
+      uint row = e % ROWS, kk = e / ROWS;
+#endif
+      Sum value = CLEAR;
+      if (k + kk < end && first_row + row < P(3)) value = load_lhs(batch, first_row + row, k + kk);
+      lhs_strip[kk * STRIDE + row] = value;
+    }
+    for (uint e = invocation; e < TK * COLUMNS; e += X * Y) {
+#if RHS_ALONG_K
+      uint kk = e % TK, column = e / TK;
+#else
+      uint column = e % COLUMNS, kk = e / COLUMNS;
+#endif
+      Sum value = CLEAR;
+      if (k + kk < end && first_column + column < P(4)) value = load_rhs(batch, k + kk, first_column + column);
+      rhs_strip[kk * (COLUMNS + 1) + column] = value;
+    }
+    barrier();
+    // Products of what lies beyond the end are left out, since 0 * inf is not 0.
+    uint count = min(TK, end - k);
+    for (uint kk = 0u; kk < count; ++kk) {
+      Sum a[TM], b[TN];
+      [[unroll]] for (uint i = 0u; i < TM; ++i) a[i] = lhs_strip[kk * STRIDE + y + Y * i];
+      [[unroll]] for (uint j = 0u; j < TN; ++j) b[j] = rhs_strip[kk * (COLUMNS + 1) + x + X * j];
+      [[unroll]] for (uint i = 0u; i < TM; ++i) {
+        [[unroll]] for (uint j = 0u; j < TN; ++j) MULTIPLY_ADD(sums[i * TN + j], a[i], b[j]);
+      }
+    }
+    barrier();
+    steps += 1u;
+    if (steps == BLOCK) {
+      steps = 0u;
+      [[unroll]] for (uint i = 0u; i < TM * TN; ++i) {
+        ADD(totals[i], sums[i]);
+        sums[i] = CLEAR;
+      }
+    }
+  }
+  [[unroll]] for (uint i = 0u; i < TM; ++i) {
+    [[unroll]] for (uint j = 0u; j < TN; ++j) {
+      uint row = first_row + y + Y * i, column = first_column + x + X * j;
+      ADD(totals[i * TN + j], sums[i * TN + j]);
+      if (row < P(3) && column < P(4)) store(batch, row, column, share, totals[i * TN + j]);
+    }
+  }
+}
