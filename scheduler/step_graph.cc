@@ -55,6 +55,17 @@ const Instruction* FindUnevaluated(const Instruction& instruction) {
   return nullptr;
 }
 
+// What an instruction is about, for messages: of a fusion the op that has a kernel of its own, or its root.
+Opcode MainOpcode(const Instruction& instruction) {
+  if (instruction.opcode() != Opcode::kFusion) return instruction.opcode();
+  const Computation& fused = *instruction.called(0);
+  for (const auto& inner : fused.instructions()) {
+    if (KindOf(inner->opcode()) == OpcodeKind::kKernel) return inner->opcode();
+  }
+  const Instruction* root = fused.root();
+  return root->opcode() == Opcode::kTuple && root->operand_count() > 0 ? root->operand(0)->opcode() : root->opcode();
+}
+
 class Builder : public BufferMap {
  public:
   Builder(const Module& module, const Lowering& lowering, BindingMode bindings)
@@ -186,7 +197,7 @@ class Builder : public BufferMap {
   }
 
   void AddHostEvaluation(const Instruction& instruction, const std::string& reason) {
-    plan_.fallbacks.push_back({instruction.name(), std::string(OpcodeText(instruction.opcode())), reason});
+    plan_.fallbacks.push_back({instruction.name(), std::string(OpcodeText(MainOpcode(instruction))), reason});
     Operation operation;
     operation.instruction = &instruction;
     HostEvaluate evaluation;
