@@ -138,8 +138,7 @@ Status Bench(const BenchFlags& flags) {
     Progress("measuring " + c.name);
     std::unique_ptr<Module> module;
     if (c.hlo.empty()) {
-      VXLA_ASSIGN_OR_RETURN(module, LoadProgram(c.name));
-      VXLA_RETURN_IF_ERROR(CheckEvaluable(*module, c.name));
+      VXLA_ASSIGN_OR_RETURN(module, LoadRunnable(c.name));
     } else {
       VXLA_ASSIGN_OR_RETURN(module, ParseHlo(c.hlo));
     }

@@ -38,17 +38,6 @@ Json TypesJson(const DeviceFacts& facts) {
   return types;
 }
 
-std::vector<std::string> QuirkLines(const DeviceFacts::Quirks& quirks) {
-  std::vector<std::string> lines;
-  if (quirks.loop_iteration_limit > 0) lines.push_back(fmt::format("loops stop silently after {} iterations of an invocation", quirks.loop_iteration_limit));
-  if (quirks.folds_narrowing) lines.push_back("narrowing conversions and back are folded away");
-  if (quirks.flushes_f32_denormals) lines.push_back("f32 denormals are flushed to zero");
-  if (quirks.flushes_f16_denormals) lines.push_back("f16 denormals are flushed to zero");
-  if (quirks.flushes_f64_denormals) lines.push_back("f64 denormals are flushed to zero");
-  lines.insert(lines.end(), quirks.notes.begin(), quirks.notes.end());
-  return lines;
-}
-
 Json LimitsJson(const DeviceFacts& f) {
   return {{"memory_bytes", f.memory_bytes}, {"max_allocation_bytes", f.max_allocation_bytes}, {"max_storage_range_bytes", f.max_storage_range_bytes},
           {"max_shared_bytes", f.max_shared_bytes}, {"max_workgroup_invocations", f.max_workgroup_invocations}, {"max_group_count", f.max_group_count},
@@ -73,7 +62,7 @@ void PrintDevice(size_t index, const DeviceFacts& f) {
     }
   }
   fmt::print("  types    {}\n{}", native, missing);
-  for (const std::string& line : QuirkLines(f.quirks)) fmt::print("  quirk     {}\n", line);
+  for (const std::string& line : f.quirks.notes) fmt::print("  quirk     {}\n", line);
 }
 
 Status Devices(bool json) {
@@ -88,7 +77,7 @@ Status Devices(bool json) {
       PrintDevice(i, facts);
     } else {
       list.push_back({{"name", facts.name}, {"driver", facts.driver + " " + facts.driver_version}, {"api", ApiText(facts.api_version)},
-                      {"types", TypesJson(facts)}, {"limits", LimitsJson(facts)}, {"quirks", QuirkLines(facts.quirks)}});
+                      {"types", TypesJson(facts)}, {"limits", LimitsJson(facts)}, {"quirks", facts.quirks.notes}});
     }
   }
   return json ? WriteText("-", list.dump(2) + "\n") : OkStatus();

@@ -90,8 +90,7 @@ Json LeafJson(const LeafReport& leaf) {
 }
 
 Status Diff(const DiffFlags& flags) {
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadProgram(flags.program.file));
-  VXLA_RETURN_IF_ERROR(CheckEvaluable(*module, flags.program.file));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file));
   VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(*module, flags.program.args, flags.program.seed));
   PrintNotes(arguments.notes);
   std::string device, reference = flags.against;

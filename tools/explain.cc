@@ -33,8 +33,7 @@ Status DumpKernels(const Device& device, const Plan& plan, const std::string& fo
 }
 
 Status Explain(const ExplainFlags& flags) {
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadProgram(flags.program.file));
-  VXLA_RETURN_IF_ERROR(CheckEvaluable(*module, flags.program.file));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file));
   if (IsCpu(flags.device.device)) return InvalidArgument("--device cpu: the CPU reference has no plan; explain wants a Vulkan device");
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(flags.device, flags.device.device));
   std::unique_ptr<Client> client = MakeClient(device);

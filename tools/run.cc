@@ -96,8 +96,7 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const Module& module, Json& r
 }
 
 Status Run(const RunFlags& flags) {
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadProgram(flags.program.file));
-  VXLA_RETURN_IF_ERROR(CheckEvaluable(*module, flags.program.file));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file));
   Json report;
   Result<Literal> result = IsCpu(flags.device.device) ? RunOnCpu(flags, *module, report) : RunOnDevice(flags, *module, report);
   if (!result.ok()) return result.status();

@@ -7,6 +7,7 @@
 
 #include "backend/cpu/evaluator.h"
 #include "backend/vulkan/device/open.h"
+#include "core/passes/cancel_constants.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "tools/files.h"
@@ -52,6 +53,8 @@ Result<std::unique_ptr<Module>> LoadProgram(const std::string& file) {
   return module;
 }
 
+namespace {
+
 Status CheckEvaluable(const Module& module, const std::string& file) {
   for (const auto& computation : module.computations()) {
     for (const auto& i : computation->instructions()) {
@@ -61,6 +64,15 @@ Status CheckEvaluable(const Module& module, const std::string& file) {
     }
   }
   return OkStatus();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Module>> LoadRunnable(const std::string& file) {
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadProgram(file));
+  VXLA_RETURN_IF_ERROR(CheckEvaluable(*module, file));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> cancelled, CancelAddedConstants(*module));
+  return cancelled != nullptr ? std::move(cancelled) : std::move(module);
 }
 
 bool IsCpu(const std::string& device) { return device == "cpu"; }

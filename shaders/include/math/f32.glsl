@@ -236,23 +236,27 @@ FN F reduce_precision_f32(float a, int exponent_bits, int mantissa_bits) {
   return m > 0x7f800000u ? (mantissa_bits > 0 ? a : nan_f32()) : uintBitsToFloat(sign | v);
 }
 
+// XLA compares denormals as zeros (its CPU backend and flushing devices do), so that an answer does not depend on the device.
+FN F flushed_f32(float a) {
+  return (floatBitsToUint(a) & 0x7f800000u) == 0u ? 0.0f : a;
+}
 FN bool compare_eq_f32(float a, float b) {
-  return a == b;
+  return flushed_f32(a) == flushed_f32(b);
 }
 FN bool compare_ne_f32(float a, float b) {
-  return !(a == b);
+  return !(flushed_f32(a) == flushed_f32(b));
 }
 FN bool compare_ge_f32(float a, float b) {
-  return a >= b;
+  return flushed_f32(a) >= flushed_f32(b);
 }
 FN bool compare_gt_f32(float a, float b) {
-  return a > b;
+  return flushed_f32(a) > flushed_f32(b);
 }
 FN bool compare_le_f32(float a, float b) {
-  return a <= b;
+  return flushed_f32(a) <= flushed_f32(b);
 }
 FN bool compare_lt_f32(float a, float b) {
-  return a < b;
+  return flushed_f32(a) < flushed_f32(b);
 }
 // -NaN < -inf < .. < -0 < +0 < .. < inf < NaN as integers.
 FN int total_order_f32(float a) {
