@@ -1,0 +1,43 @@
+// What the reference's tests share: running HLO text on literals, making and reading arrays.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend/cpu/evaluator.h"
+#include "core/literal.h"
+
+namespace vxla::testing {
+
+// Parses, verifies and evaluates; the failure's message if any.
+Result<Literal> TryRun(const std::string& text, const std::vector<Literal>& arguments, const EvaluateOptions& options = {});
+// The same where success is expected; a failure is reported and an empty tuple returned.
+Literal RunText(const std::string& text, const std::vector<Literal>& arguments, const EvaluateOptions& options = {});
+// "HloModule t", then the computations, then an entry of these lines.
+std::string Entry(const std::string& lines, const std::string& computations = {});
+
+Literal Array(ElementType type, const std::vector<int64_t>& dimensions, const std::vector<double>& values);
+Literal Ints(ElementType type, const std::vector<int64_t>& dimensions, const std::vector<int64_t>& values);
+// Pseudo-random values (the same for a seed): floats about normal, integers over small ranges.
+Literal Random(ElementType type, const std::vector<int64_t>& dimensions, uint32_t seed);
+
+std::vector<double> Doubles(const Literal& literal);
+std::vector<int64_t> Integers(const Literal& literal);
+std::string Text(const Shape& shape);
+
+inline constexpr double kInf = __builtin_inf();
+inline constexpr double kNan = __builtin_nan("");
+
+// Row-major index <-> position.
+std::vector<int64_t> IndexOf(int64_t at, const std::vector<int64_t>& dimensions);
+int64_t PositionOf(const std::vector<int64_t>& index, const std::vector<int64_t>& dimensions);
+int64_t CountOf(const std::vector<int64_t>& dimensions);
+
+// Equal as numbers, NaN equal to NaN, and zeros of one sign.
+::testing::Matcher<const std::vector<double>&> SameDoubles(const std::vector<double>& want);
+
+}  // namespace vxla::testing
