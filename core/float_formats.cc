@@ -61,14 +61,13 @@ uint32_t NanBits(const FloatFormat& f, bool negative) {
   return sign;
 }
 
+// Zero, negative values and infinity have no encoding; what lies below the range becomes its least value.
 uint32_t EncodeExponentOnly(const FloatFormat& f, double value) {
-  if (std::isnan(value) || value < 0 || std::isinf(value)) return NanBits(f, false);
-  if (value == 0) return 0;
+  if (!(value > 0) || std::isinf(value)) return NanBits(f, false);
   int exponent = 0;
   const double fraction = std::frexp(value, &exponent);  // in [0.5, 1)
-  // Ties (1.5 * 2^k) go to the even encoding.
-  int bits = exponent - 1 + f.bias;
-  if (fraction > 0.75 || (fraction == 0.75 && (bits & 1))) ++bits;
+  // Ties (1.5 * 2^k) go up: the one significand bit, always set, makes the lower neighbour the odd one.
+  const int bits = exponent - 1 + f.bias + (fraction >= 0.75);
   if (bits < 0) return 0;
   return bits > 254 ? NanBits(f, false) : static_cast<uint32_t>(bits);
 }

@@ -210,16 +210,15 @@ FN uint encode_bf16(float a) {
   uint r = (b + 0x7fffu + ((b >> 16) & 1u)) >> 16;
   return is_nan_f32(a) ? ((b >> 31) << 15) | 0x7fc0u : r;
 }
-// f8e8m0fnu is 2^(bits - 127): no sign, no zero, 0xff is NaN; ties go to the even encoding.
+// f8e8m0fnu is 2^(bits - 127): no sign; 0xff is NaN, which zero, negative values and infinity become; ties go up.
 FN uint encode_f8e8m0fnu(float a) {
   uint b = floatBitsToUint(a);
   // The f32 exponent rounded by the significand; denormals lie between 2^-149 and 2^-126, and 2^-127 has encoding 0.
   uint m = b & 0x007fffffu;
   uint e = (b >> 23) & 0xffu;
-  uint up = m > 0x00400000u || (m == 0x00400000u && (e & 1u) != 0u) ? 1u : 0u;
-  uint r = e == 0u ? (m > 0x00600000u ? 1u : 0u) : e + up;
-  bool bad = b > 0x80000000u || (b & 0x7fffffffu) >= 0x7f800000u;
-  return bad || r > 254u ? 0xffu : (b == 0x80000000u ? 0u : r);
+  uint r = e == 0u ? (m >= 0x00600000u ? 1u : 0u) : e + (m >> 22);
+  bool bad = b == 0u || b >= 0x7f800000u;
+  return bad || r > 254u ? 0xffu : r;
 }
 FN F decode_f8e8m0fnu(uint bits) {
   uint e = bits & 0xffu;
