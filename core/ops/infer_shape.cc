@@ -17,12 +17,20 @@ Status CheckSizes(const Instruction& instruction, const Shape& shape) {
                        shape.ToString());
   }
   for (const Shape* leaf : FlattenTuple(shape)) {
-    // Of an empty array the other sizes count too: strides are products of some of them.
     std::vector<int64_t> sizes(leaf->dimensions().begin(), leaf->dimensions().end());
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i] < 0) {  // shape_c2
+        return OpError(instruction, "size {} of dimension {} is negative", sizes[i], i);
+      }
+    }
+    // Of an empty array the other sizes count too: strides are products of some of them.
     std::ranges::replace(sizes, 0, 1);
-    Result<int64_t> count = CheckedElementCount(sizes);  // shape_c2
-    if (!count.ok()) return OpError(instruction, "{}", count.status().message());
-    if (leaf->IsArray() && *count > INT64_MAX / StorageBytes(leaf->element_type())) {  // shape_c3
+    Result<int64_t> count = CheckedElementCount(sizes);  // shape_c3
+    if (!count.ok()) {
+      return OpError(instruction, "the product of the sizes above 0 of {} exceeds the limit of 2^63-1",
+                     leaf->ToString());
+    }
+    if (leaf->IsArray() && *count > INT64_MAX / StorageBytes(leaf->element_type())) {  // shape_c4
       return OpError(instruction, "the size of {} in bytes exceeds the limit of 2^63-1", leaf->ToString());
     }
   }
@@ -34,11 +42,12 @@ Result<Shape> Dispatch(const Instruction& instruction) {
 #define VXLA_ROW(Name, ...) \
   case Opcode::k##Name:     \
     return Infer##Name(instruction);
-// clang-format off: the order matters
+// The order of these includes matters.
+// clang-format off
 #include "core/opcode_rows.h"
 #include "core/opcode.def"
 #include "core/opcode_rows_end.h"
-// clang-format on
+    // clang-format on
   }
   return Internal("no such opcode");
 }

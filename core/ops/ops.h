@@ -17,7 +17,8 @@ bool ShapeCanBeInferred(Opcode opcode);
 
 // One body per row; a missing one is a linker error that names it.
 #define VXLA_ROW(Name, ...) Result<Shape> Infer##Name(const Instruction& instruction);
-// clang-format off: the order matters
+// The order of these includes matters.
+// clang-format off
 #include "core/opcode_rows.h"
 #include "core/opcode.def"
 #include "core/opcode_rows_end.h"

@@ -45,12 +45,13 @@ TEST(InferShapeTest, RejectsAnotherNumberOfOperandsThanTheRowSays) {
 TEST(InferShapeTest, RejectsSizesThatDoNotFit) {
   const int64_t huge = int64_t{1} << 40;
   EXPECT_EQ(Inferred(Opcode::kNegate, {Shape(kF32, {huge, huge})}),
-            "negate: the element count of [1099511627776,1099511627776] exceeds the limit of 2^63-1");
-  EXPECT_EQ(Inferred(Opcode::kNegate, {Shape(kF32, {0, huge, huge})}),
-            "negate: the element count of [1,1099511627776,1099511627776] exceeds the limit of 2^63-1");
+            "negate: the product of the sizes above 0 of f32[1099511627776,1099511627776] exceeds the limit of 2^63-1");
+  EXPECT_EQ(
+      Inferred(Opcode::kNegate, {Shape(kF32, {0, huge, huge})}),
+      "negate: the product of the sizes above 0 of f32[0,1099511627776,1099511627776] exceeds the limit of 2^63-1");
   EXPECT_EQ(Inferred(Opcode::kNegate, {Shape(kF64, {int64_t{1} << 61})}),
             "negate: the size of f64[2305843009213693952] in bytes exceeds the limit of 2^63-1");
-  EXPECT_EQ(Inferred(Opcode::kNegate, {Shape(kF32, {-3})}), "negate: dimension -3 of [-3] is negative");
+  EXPECT_EQ(Inferred(Opcode::kNegate, {Shape(kF32, {-3})}), "negate: size -3 of dimension 0 is negative");
 }
 
 TEST(InferShapeTest, RejectsUnboundedDimensions) {
