@@ -24,9 +24,10 @@ void ExitOnInterrupt() {
   std::signal(SIGINT, [](int) { std::_Exit(130); });
 }
 
-void IgnoreBrokenPipes() {
+void ReportFailedWrites() {
 #ifndef _WIN32
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 #endif
 }
 

@@ -6,7 +6,7 @@ namespace vxla {
 bool StderrIsTerminal();
 // Ctrl-C ends the process with exit code 130, which scripts know.
 void ExitOnInterrupt();
-// A reader that closed its end of a pipe is an error of the write, not the end of the process.
-void IgnoreBrokenPipes();
+// A closed pipe or a file size limit is an error of the write, not the end of the process.
+void ReportFailedWrites();
 
 }  // namespace vxla

@@ -55,7 +55,7 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   vxla::ExitOnInterrupt();
-  vxla::IgnoreBrokenPipes();
+  vxla::ReportFailedWrites();
   try {
     return vxla::Main(argc, argv);
   } catch (const std::bad_alloc&) {

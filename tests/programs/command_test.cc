@@ -1,0 +1,247 @@
+// The promises of the command: forms, exit codes, messages, files that are whole or absent.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/command_test_support.h"
+
+namespace vxla::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr char kAdd[] = "ENTRY e { a = f32[2,3] parameter(0)  b = f32[2,3] parameter(1)  ROOT c = f32[2,3] add(a, b) }";
+// Two kernels that wait for each other, so that there is something to record.
+constexpr char kSoftSum[] =
+    "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
+    "ENTRY e { x = f32[37,41] parameter(0)  w = f32[41,43] parameter(1)  zero = f32[] constant(0)\n"
+    "d = f32[37,43] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+    "ROOT s = f32[37] reduce(d, zero), dimensions={1}, to_apply=sum }";
+
+std::string AddProgram() { return WriteScratch("add.hlo", kAdd); }
+
+void ExpectError(const CommandResult& result, int exit_code, const std::string& message) {
+  EXPECT_EQ(result.exit_code, exit_code) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("vxla: error: "));
+  EXPECT_THAT(result.err, HasSubstr(message));
+}
+
+TEST(CommandTest, RunPrintsResultsAsNumpyDoes) {
+  const std::string a = WriteScratch("a.npy", NpyF32({2, 3}, {1, 2, 3, 4, 5, 6}));
+  const std::string b = WriteScratch("b.npy", NpyF32({2, 3}, {0.5, 0, 0, 0, 0, 10}));
+  for (const char* device : {"cpu", "vulkan"}) {
+    const CommandResult result = RunVxla("run " + AddProgram() + " --args " + a + " " + b + " --device " + device);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.out, "result_0: f32[2,3]\n[[ 1.5  2.   3. ]\n [ 4.   5.  16. ]]\n");
+  }
+}
+
+TEST(CommandTest, SeededArgumentsAreTheSameOnEachRunAndSaid) {
+  const CommandResult first = RunVxla("run " + AddProgram() + " --device cpu --seed 7");
+  const CommandResult second = RunVxla("run " + AddProgram() + " --device cpu --seed 7");
+  const CommandResult other = RunVxla("run " + AddProgram() + " --device cpu --seed 8");
+  EXPECT_EQ(first.out, second.out);
+  EXPECT_NE(first.out, other.out);
+  EXPECT_THAT(first.err, HasSubstr("arg_1: f32[2,3] from seed 7"));
+}
+
+TEST(CommandTest, StandardInputIsAFile) {
+  const CommandResult result = RunShell("echo 'ENTRY e { ROOT c = s32[3] constant({1, 2, 3}) }' | \"$VXLA\" run - --device cpu");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("[1 2 3]"));
+}
+
+TEST(CommandTest, AReplayedRunRecordsCompilesAndAllocatesNothing) {
+  const std::string program = WriteScratch("softsum.hlo", kSoftSum);
+  const CommandResult result = RunVxla("run " + program + " --num-runs 3 --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json["recorded"], 0);
+  EXPECT_EQ(json["compiled"], 0);
+  EXPECT_EQ(json["allocated_bytes"], 0);
+  EXPECT_EQ(json["runs_ms"].size(), 3u);
+  EXPECT_TRUE(json["fallbacks"].empty());
+}
+
+TEST(CommandTest, ExplainCountsTheDispatchesThatTheRecorderRecords) {
+  const std::string program = WriteScratch("softsum.hlo", kSoftSum);
+  const CommandResult explained = RunVxla("explain " + program + " --json");
+  const CommandResult run = RunVxla("run " + program + " --json");
+  ASSERT_EQ(explained.exit_code, 0) << explained.err;
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(nlohmann::json::parse(explained.out)["dispatches"], nlohmann::json::parse(run.out)["recorded"]);
+}
+
+TEST(CommandTest, DiffOfTheExampleAgrees) {
+  const std::string example = std::string(VXLA_SOURCE_DIR) + "/examples/digits_mlp/";
+  for (const char* bindings : {"addresses", "descriptors"}) {
+    const CommandResult result = RunVxla("diff " + example + "train_step.hlo --args " + example + "args.npz --json --bindings " + bindings);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(nlohmann::json::parse(result.out)["verdict"], "agree");
+  }
+}
+
+TEST(CommandTest, DiffAgainstOtherResultsDiffers) {
+  const std::string out = ScratchFolder() + "/out.npz";
+  ASSERT_EQ(RunVxla("run " + AddProgram() + " --device cpu --seed 1 -o " + out).exit_code, 0);
+  EXPECT_EQ(RunVxla("diff " + AddProgram() + " --seed 1 --against " + out).exit_code, 0);
+  const CommandResult result = RunVxla("diff " + AddProgram() + " --seed 2 --against " + out);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.out, HasSubstr("DIFFER"));
+  EXPECT_THAT(result.out, HasSubstr("OUTSIDE the tolerance"));
+}
+
+TEST(CommandTest, ConvertWritesWhatParsesBack) {
+  const std::string once = ScratchFolder() + "/once.hlo", twice = ScratchFolder() + "/twice.hlo";
+  ASSERT_EQ(RunVxla("convert " + AddProgram() + " " + once).exit_code, 0);
+  ASSERT_EQ(RunVxla("convert " + once + " " + twice).exit_code, 0);
+  EXPECT_EQ(ReadScratch(once), ReadScratch(twice));
+  EXPECT_THAT(ReadScratch(once), HasSubstr("ROOT"));
+}
+
+TEST(CommandTest, ConvertToAnotherFormSaysWhatItCannot) {
+  ExpectError(RunVxla("convert " + AddProgram() + " out.mlir"), 2, "writing stablehlo is not supported");
+}
+
+TEST(CommandErrorTest, MalformedTextNamesFileLineAndColumn) {
+  const std::string program = WriteScratch("bad.hlo", "ENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = f32[2] nosuchop(a)\n}");
+  ExpectError(RunVxla("run " + program), 2, program + ":3:");
+}
+
+TEST(CommandErrorTest, WrongStatedShapeIsFoundBeforeRunning) {
+  const std::string program = WriteScratch("shape.hlo", "ENTRY e { a = f32[2] parameter(0)  ROOT b = f32[3] negate(a) }");
+  ExpectError(RunVxla("run " + program), 2, "f32[3]");
+}
+
+TEST(CommandErrorTest, BinaryWhereTextIsExpected) {
+  const std::string program = WriteScratch("module.pb", std::string("\x0a\x05\x00\x01\x02\xff\xfe", 7));
+  ExpectError(RunVxla("run " + program), 2, "not HLO text");
+}
+
+TEST(CommandErrorTest, ArgumentOfAnotherShape) {
+  const std::string a = WriteScratch("wrong.npy", NpyF32({3}, {1, 2, 3}));
+  ExpectError(RunVxla("run " + AddProgram() + " --args " + a), 2, "arg_0: f32[3] given, the program wants f32[2,3]");
+}
+
+TEST(CommandErrorTest, ArgumentOfAnotherType) {
+  const std::string program = WriteScratch("int.hlo", "ENTRY e { ROOT a = s32[2] parameter(0) }");
+  const std::string a = WriteScratch("float.npy", NpyF32({2}, {1, 2}));
+  ExpectError(RunVxla("run " + program + " --args " + a), 2, "arg_0: f32[2] given, the program wants s32[2]");
+}
+
+TEST(CommandErrorTest, MoreArgumentsThanParameters) {
+  const std::string a = WriteScratch("a6.npy", NpyF32({2, 3}, {1, 2, 3, 4, 5, 6}));
+  ExpectError(RunVxla("run " + AddProgram() + " --args " + a + " " + a + " " + a), 2, "arg_2: no parameter wants it");
+}
+
+TEST(CommandErrorTest, MissingFiles) {
+  ExpectError(RunVxla("run nosuch.hlo"), 2, "nosuch.hlo: cannot be read");
+  ExpectError(RunVxla("run " + AddProgram() + " --args nosuch.npz"), 2, "nosuch.npz: no such file");
+  ExpectError(RunVxla("run " + AddProgram() + " --args nosuch.npy"), 2, "nosuch.npy: cannot be read");
+  ExpectError(RunVxla("run " + ScratchFolder()), 2, "is a folder");
+}
+
+TEST(CommandErrorTest, CorruptNpy) {
+  const std::string whole = NpyF32({2, 3}, {1, 2, 3, 4, 5, 6});
+  ExpectError(RunVxla("run " + AddProgram() + " --args " + WriteScratch("c.npy", "no array at all")), 2, "not a .npy array");
+  ExpectError(RunVxla("run " + AddProgram() + " --args " + WriteScratch("c.npy", whole.substr(0, 40))), 2, "header is cut short");
+  ExpectError(RunVxla("run " + AddProgram() + " --args " + WriteScratch("c.npy", whole.substr(0, whole.size() - 1))), 2, "data is cut short");
+  std::string huge = whole;
+  huge.replace(huge.find("(2,3,)"), 6, "(99999");
+  ExpectError(RunVxla("run " + AddProgram() + " --args " + WriteScratch("c.npy", huge)), 2, "header is cut short");
+}
+
+TEST(CommandErrorTest, CorruptNpz) {
+  const std::string out = ScratchFolder() + "/good.npz";
+  ASSERT_EQ(RunVxla("run " + AddProgram() + " --device cpu -o " + out).exit_code, 0);
+  const std::string whole = ReadScratch(out);
+  ExpectError(RunVxla("run " + AddProgram() + " --args " + WriteScratch("t.npz", whole.substr(0, whole.size() / 2))), 2, "not a readable .npz");
+  std::string flipped = whole;
+  flipped[whole.find("NUMPY") + 130] ^= 0x40;
+  ExpectError(RunVxla("run " + AddProgram() + " --args " + WriteScratch("f.npz", flipped)), 2, "f.npz");
+}
+
+TEST(CommandErrorTest, UnknownOptionsAndSubcommands) {
+  ExpectError(RunVxla("run " + AddProgram() + " --frobnicate"), 2, "--frobnicate");
+  ExpectError(RunVxla("frobnicate"), 2, "");
+  ExpectError(RunVxla("run " + AddProgram() + " --validate=everything"), 2, "'everything' is none of core, sync, gpu");
+  EXPECT_EQ(RunVxla("run --help").exit_code, 0);
+  EXPECT_THAT(RunVxla("--version").out, StartsWith("vxla "));
+}
+
+TEST(CommandErrorTest, AnOpThatNothingEvaluatesIsNamed) {
+  const std::string program = WriteScratch("op.hlo", "ENTRY e { ROOT p = u32[] partition-id() }");
+  for (const char* device : {"cpu", "vulkan"}) ExpectError(RunVxla("run " + program + " --device " + device), 2, "partition-id");
+}
+
+TEST(CommandErrorTest, ADeviceThatDoesNotExist) {
+  ExpectError(RunVxla("run " + AddProgram() + " --device nosuchdevice"), 3, "nosuchdevice");
+  ExpectError(RunVxla("run " + AddProgram() + " --device vulkan:99"), 3, "vulkan:99");
+}
+
+TEST(CommandErrorTest, WithoutAnyDriverTheCpuStillWorks) {
+  const std::string none = "VK_DRIVER_FILES=/nonexistent VK_ICD_FILENAMES=/nonexistent";
+  ExpectError(RunVxla("run " + AddProgram(), none), 3, "Vulkan");
+  EXPECT_EQ(RunVxla("run " + AddProgram() + " --device cpu", none).exit_code, 0);
+}
+
+TEST(CommandErrorTest, AShapeOverTheDevicesMemory) {
+  const std::string program = WriteScratch("huge.hlo", "ENTRY e { a = f32[] parameter(0)  ROOT b = f32[3000000,3000000] broadcast(a), dimensions={} }");
+  const CommandResult result = RunVxla("run " + program);
+  EXPECT_THAT(result.exit_code, ::testing::AnyOf(2, 3)) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("vxla: error: "));
+  const std::string big = WriteScratch("big.hlo", "ENTRY e { a = f32[] parameter(0)  ROOT b = f32[2000000000] broadcast(a), dimensions={} }");
+  ExpectError(RunVxla("run " + big), 3, "bytes");
+}
+
+TEST(CommandErrorTest, ACacheFolderThatCannotBeWritten) {
+  EXPECT_EQ(RunVxla("run " + AddProgram(), "XDG_CACHE_HOME=/proc/nowhere").exit_code, 0);
+}
+
+TEST(CommandErrorTest, CorruptCacheFilesAreRebuilt) {
+  const std::string cache = ScratchFolder() + "/spoilt_cache";
+  const std::string environment = "XDG_CACHE_HOME=" + cache;
+  const CommandResult before = RunVxla("run " + AddProgram() + " --seed 3", environment);
+  ASSERT_EQ(before.exit_code, 0) << before.err;
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(cache)) {
+    if (!entry.is_regular_file()) continue;
+    std::string content = ReadScratch(entry.path().string());
+    for (size_t i = 0; i < content.size(); i += 7) content[i] = static_cast<char>(content[i] ^ 0x5a);
+    RunShell("rm -f '" + entry.path().string() + "'");
+    WriteScratch(std::filesystem::relative(entry.path(), ScratchFolder()).string(), content);
+    ++files;
+  }
+  EXPECT_GT(files, 0);
+  const CommandResult after = RunVxla("run " + AddProgram() + " --seed 3", environment);
+  EXPECT_EQ(after.exit_code, 0) << after.err;
+  EXPECT_EQ(after.out, before.out);
+}
+
+TEST(CommandErrorTest, AFullDiskLeavesNoHalfWrittenFile) {
+  ExpectError(RunVxla("run " + AddProgram() + " -o /dev/full"), 3, "/dev/full: cannot be written");
+  const std::string out = ScratchFolder() + "/half.npz";
+  const std::string program = WriteScratch("wide.hlo", "ENTRY e { ROOT a = f32[100000] parameter(0) }");
+  // A limit on file sizes stops the write in its middle, as a full disk does.
+  const CommandResult result = RunShell("ulimit -f 16; \"$VXLA\" run " + program + " --device cpu -o " + out);
+  ExpectError(result, 3, "cannot be written");
+  EXPECT_FALSE(std::filesystem::exists(out));
+  for (const auto& entry : std::filesystem::directory_iterator(ScratchFolder())) EXPECT_FALSE(entry.path().string().ends_with(".tmp")) << entry.path();
+  ExpectError(RunVxla("run " + AddProgram() + " -o /nonexistent/out.npz"), 3, "cannot be written");
+}
+
+TEST(CommandErrorTest, RequireGpuRefusesFallbacks) {
+  const std::string program = WriteScratch("sort.hlo",
+                                           "less { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT }\n"
+                                           "ENTRY e { x = f32[9] parameter(0)  ROOT s = f32[9] sort(x), dimensions={0}, to_apply=less }");
+  const CommandResult fallback = RunVxla("run " + program);
+  EXPECT_EQ(fallback.exit_code, 0) << fallback.err;
+  EXPECT_THAT(fallback.err, HasSubstr("sort) runs on the CPU"));
+  ExpectError(RunVxla("run " + program + " --require-gpu"), 3, "sort");
+}
+
+}  // namespace
+}  // namespace vxla::testing

@@ -1,0 +1,30 @@
+// For tests of the command as a user meets it: runs the built program in a process of its own.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vxla::testing {
+
+struct CommandResult {
+  int exit_code = -1;
+  std::string out, err;
+};
+
+// Runs `vxla <arguments>` through the shell, with the cache in a folder of this test process; `environment` goes before it
+// ("NAME=value").
+CommandResult RunVxla(const std::string& arguments, const std::string& environment = "");
+// The same for any shell command; "$VXLA" is the program.
+CommandResult RunShell(const std::string& command);
+
+// A folder for this test process, removed at its end.
+const std::string& ScratchFolder();
+// Writes a file there and returns its path.
+std::string WriteScratch(const std::string& name, std::string_view content);
+std::string ReadScratch(const std::string& path);
+
+// An .npy file of f32 values.
+std::string NpyF32(const std::vector<int64_t>& shape, const std::vector<float>& values);
+
+}  // namespace vxla::testing
