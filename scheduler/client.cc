@@ -1,5 +1,6 @@
 #include "scheduler/client.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/passes/pipeline.h"
@@ -49,6 +50,14 @@ Client::~Client() = default;
 Device& Client::device() const { return *state_->device; }
 
 Result<std::shared_ptr<Executable>> Client::Compile(const Module& module, const CompileOptions& options) {
+  try {
+    return CompileOrThrow(module, options);
+  } catch (const InternalError& error) {
+    return Internal("{}", error.what());
+  }
+}
+
+Result<std::shared_ptr<Executable>> Client::CompileOrThrow(const Module& module, const CompileOptions& options) {
   const Stopwatch all;
   Device& device = *state_->device;
   const DeviceFacts& facts = device.facts();

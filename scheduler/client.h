@@ -93,6 +93,7 @@ class Client {
   Result<std::vector<DeviceValue>> Upload(const Literal& literal);
 
  private:
+  Result<std::shared_ptr<Executable>> CompileOrThrow(const Module& module, const CompileOptions& options);
   std::shared_ptr<ClientState> state_;
 };
 

@@ -379,8 +379,14 @@ const CompileStatistics& Executable::compile_statistics() const { return state_-
 Result<Execution> Executable::Execute(std::span<const Argument> arguments, RunStatistics* statistics) {
   const auto start = std::chrono::steady_clock::now();
   RunStatistics local;
-  vxla::Run run(*state_);
-  Result<Execution> execution = run.Execute(arguments, local);
+  const auto execute = [&]() -> Result<Execution> {
+    try {
+      return vxla::Run(*state_).Execute(arguments, local);
+    } catch (const InternalError& error) {
+      return Internal("{}", error.what());
+    }
+  };
+  Result<Execution> execution = execute();
   local.ms = MillisecondsSince(start);
   if (statistics != nullptr) *statistics = std::move(local);
   return execution;
