@@ -141,6 +141,16 @@ TEST_P(MemoryTest, PoisonFillsFreshAndReusedMemory) {
   }
 }
 
+TEST(PoisonTest, TheEnvironmentAsksForItToo) {
+  setenv("VXLA_POISON", "1", 1);
+  const auto device = OpenForTest();
+  unsetenv("VXLA_POISON");
+  ASSERT_NE(device, nullptr);
+  auto buffer = device->Allocate(64, MemoryKind::kDevice);
+  ASSERT_TRUE(buffer.ok()) << buffer.status().message();
+  EXPECT_THAT(ReadBuffer<uint32_t>(*device, **buffer), Each(kPoisonWord));
+}
+
 TEST(PoisonTest, IsNoNumberInAnyFloat) {
   float single;
   double wide;

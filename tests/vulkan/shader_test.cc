@@ -73,6 +73,7 @@ TEST(ReflectionTest, ReadsAddressKernels) {
   ASSERT_TRUE(module.ok()) << module.status().message();
   EXPECT_EQ(module->push_constant_blocks, 1u);
   EXPECT_EQ(module->push_constant_bytes, 8u);
+  EXPECT_EQ(module->argument_block_bytes, 2u * 8 + 3 * 4);
   EXPECT_TRUE(module->storage_buffers.empty());
   EXPECT_EQ(module->workgroup_ids, (std::array<int64_t, 3>{0, 1, 2}));
   EXPECT_EQ(module->specialization_ids, (std::vector<uint32_t>{0, 1, 2}));
@@ -85,6 +86,7 @@ TEST(ReflectionTest, ReadsDescriptorKernels) {
   ASSERT_TRUE(module.ok()) << module.status().message();
   EXPECT_EQ(module->push_constant_blocks, 0u);
   EXPECT_EQ(module->storage_buffers.size(), 3u);
+  EXPECT_EQ(module->argument_block_bytes, 2u * 8 + 3 * 4);
   EXPECT_TRUE(CheckInterface(*module, key, BindingMode::kDescriptors).ok());
 }
 
@@ -102,6 +104,10 @@ TEST(ReflectionTest, MismatchesShowBothSides) {
   descriptors.buffer_count = 3;
   EXPECT_THAT(CheckInterface(*by_descriptor, descriptors, BindingMode::kDescriptors).message(),
               HasSubstr("declares no storage buffer at binding 3, the host binds 4 buffers"));
+  addresses.param_count = 4;
+  EXPECT_THAT(CheckInterface(*by_address, addresses, BindingMode::kAddresses).message(),
+              HasSubstr("argument block has 28 bytes, the host's 32 (2 addresses and 4 parameters)"));
+  addresses.param_count = 3;
   addresses.constants = {64, 1};
   EXPECT_THAT(CheckInterface(*by_address, addresses, BindingMode::kAddresses).message(),
               HasSubstr("specialisation constants 0,1,2, the host gives 2 values"));

@@ -11,10 +11,11 @@ namespace vxla::vulkan {
   F(EnumerateInstanceVersion)    \
   F(EnumerateInstanceExtensionProperties) F(EnumerateInstanceLayerProperties) F(CreateInstance)
 
-#define VXLA_INSTANCE_FUNCTIONS(F)                                                                                 \
-  F(DestroyInstance)                                                                                               \
-  F(EnumeratePhysicalDevices) F(GetPhysicalDeviceProperties) F(GetPhysicalDeviceProperties2)                       \
-      F(GetPhysicalDeviceFeatures2) F(GetPhysicalDeviceMemoryProperties) F(GetPhysicalDeviceQueueFamilyProperties) \
+#define VXLA_INSTANCE_FUNCTIONS(F)                                                             \
+  F(DestroyInstance)                                                                           \
+  F(EnumeratePhysicalDevices)                                                                  \
+  F(GetPhysicalDeviceProperties) F(GetPhysicalDeviceProperties2) F(GetPhysicalDeviceFeatures2) \
+      F(GetPhysicalDeviceMemoryProperties) F(GetPhysicalDeviceQueueFamilyProperties)           \
           F(EnumerateDeviceExtensionProperties) F(CreateDevice) F(GetDeviceProcAddr)
 
 // Present only with VK_EXT_debug_utils; null otherwise.
@@ -22,7 +23,8 @@ namespace vxla::vulkan {
 
 #define VXLA_DEVICE_FUNCTIONS(F)                                                                                      \
   F(DestroyDevice)                                                                                                    \
-  F(GetDeviceQueue) F(DeviceWaitIdle) F(AllocateMemory) F(FreeMemory) F(MapMemory) F(CreateBuffer) F(DestroyBuffer)   \
+  F(GetDeviceQueue)                                                                                                   \
+  F(DeviceWaitIdle) F(AllocateMemory) F(FreeMemory) F(MapMemory) F(CreateBuffer) F(DestroyBuffer)                     \
       F(GetBufferMemoryRequirements) F(BindBufferMemory) F(CreateShaderModule) F(DestroyShaderModule)                 \
           F(CreatePipelineLayout) F(DestroyPipelineLayout) F(CreateDescriptorSetLayout) F(DestroyDescriptorSetLayout) \
               F(CreateComputePipelines) F(DestroyPipeline) F(CreatePipelineCache) F(DestroyPipelineCache)             \
@@ -35,10 +37,10 @@ namespace vxla::vulkan {
                                           F(CreateSemaphore) F(DestroySemaphore)
 
 // Core in 1.2 or 1.3; `SUFFIX` is the extension's name for the same function on older devices.
-#define VXLA_PROMOTED_DEVICE_FUNCTIONS(F)                                                                        \
-  F(GetBufferDeviceAddress, KHR)                                                                                 \
-  F(WaitSemaphores, KHR) F(GetSemaphoreCounterValue, KHR) F(CmdPipelineBarrier2, KHR) F(CmdWriteTimestamp2, KHR) \
-      F(QueueSubmit2, KHR)
+#define VXLA_PROMOTED_DEVICE_FUNCTIONS(F) \
+  F(GetBufferDeviceAddress, KHR)          \
+  F(WaitSemaphores, KHR)                  \
+  F(GetSemaphoreCounterValue, KHR) F(CmdPipelineBarrier2, KHR) F(CmdWriteTimestamp2, KHR) F(QueueSubmit2, KHR)
 
 #define VXLA_DEBUG_DEVICE_FUNCTIONS(F) \
   F(SetDebugUtilsObjectNameEXT) F(CmdBeginDebugUtilsLabelEXT) F(CmdEndDebugUtilsLabelEXT)

@@ -8,7 +8,7 @@
 namespace vxla::vulkan {
 namespace {
 
-constexpr int kProbeVersion = 1;  // changed with the probe, so that old answers are not believed
+constexpr int kProbeVersion = 2;  // changed with the probe, so that old answers are not believed
 
 // The data that the probe works on; read from memory so that no compiler can know it.
 constexpr std::array<uint32_t, 10> kProbeData = {
@@ -52,7 +52,7 @@ void Nested() {
 }
 
 void Narrowing() {
-  precise float uneven = uintBitsToFloat(data[3]);
+  float uneven = uintBitsToFloat(data[3]);
   answer[kNarrowedHalf] = floatBitsToUint(unpackHalf2x16(packHalf2x16(vec2(uneven, uneven))).x);
 #ifdef HAS_FLOAT16
   answer[kNarrowedFloat16] = floatBitsToUint(float(float16_t(uneven)));
@@ -161,13 +161,16 @@ std::string ProbeText(const DeviceFacts& facts) {
   }
   if (facts.float64) text += "#define HAS_FLOAT64\n";
   for (int i = 0; i < kProbeWords; ++i) text += fmt::format("#define {} {}\n", kWordNames[i], i);
-  // The float mode that kernels run in: SignedZeroInfNanPreserve (capability 4466, mode 4461).
-  auto preserve = [&](bool has, int width) {
-    if (has) text += fmt::format("spirv_execution_mode(capabilities = [4466], 4461, {});\n", width);
+  // The float modes that kernels run in: SignedZeroInfNanPreserve (capability 4466) and RoundingModeRTE (4467).
+  auto mode = [&](bool has, int capability, int code, int width) {
+    if (has) text += fmt::format("spirv_execution_mode(capabilities = [{}], {}, {});\n", capability, code, width);
   };
-  preserve(facts.signed_zero_inf_nan_preserve_32, 32);
-  preserve(facts.signed_zero_inf_nan_preserve_16 && facts.float16, 16);
-  preserve(facts.signed_zero_inf_nan_preserve_64 && facts.float64, 64);
+  mode(facts.signed_zero_inf_nan_preserve_32, 4466, 4461, 32);
+  mode(facts.signed_zero_inf_nan_preserve_16 && facts.float16, 4466, 4461, 16);
+  mode(facts.signed_zero_inf_nan_preserve_64 && facts.float64, 4466, 4461, 64);
+  mode(facts.rounding_rte_32, 4467, 4462, 32);
+  mode(facts.rounding_rte_16 && facts.float16, 4467, 4462, 16);
+  mode(facts.rounding_rte_64 && facts.float64, 4467, 4462, 64);
   return text + kProbeBody + kProbeMain;
 }
 

@@ -96,6 +96,9 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
   return device;
 }
 
+// A transfer that failed half-way may still be in flight when its staging buffers go.
+VulkanDevice::~VulkanDevice() { context_->vk().DeviceWaitIdle(context_->handle()); }
+
 const Lowering& VulkanDevice::lowering() const {
   VXLA_CHECK(lowering_ != nullptr, "the device was opened without a lowering");
   return *lowering_;

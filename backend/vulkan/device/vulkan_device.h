@@ -27,6 +27,8 @@ class VulkanDevice final : public Device {
   static Result<std::unique_ptr<VulkanDevice>> Create(std::shared_ptr<DeviceContext> context,
                                                       const OpenOptions& options, const DeviceHooks& hooks);
 
+  ~VulkanDevice() override;
+
   const DeviceFacts& facts() const override { return context_->facts(); }
   BindingMode binding_mode() const override { return bindings_; }
   const Lowering& lowering() const override;

@@ -32,6 +32,13 @@ Status ReadPushConstants(spvc_context context, spvc_compiler compiler, spvc_reso
     spvc_type type = spvc_compiler_get_type_handle(compiler, list[i].base_type_id);
     VXLA_SPVC(spvc_compiler_get_declared_struct_size(compiler, type, &size));
     module.push_constant_bytes += size;
+    if (spvc_type_get_num_member_types(type) == 0) continue;
+    // A pushed buffer reference: a pointer, whose base type is the struct that it points to.
+    spvc_type member = spvc_compiler_get_type_handle(compiler, spvc_type_get_member_type(type, 0));
+    if (spvc_type_get_storage_class(member) != SpvStorageClassPhysicalStorageBuffer) continue;
+    spvc_type block = spvc_compiler_get_type_handle(compiler, spvc_type_get_base_type_id(member));
+    VXLA_SPVC(spvc_compiler_get_declared_struct_size(compiler, block, &size));
+    module.argument_block_bytes = size;
   }
   return OkStatus();
 }
@@ -46,6 +53,12 @@ Status ReadBuffers(spvc_context context, spvc_compiler compiler, spvc_resources 
     buffer.set = spvc_compiler_get_decoration(compiler, list[i].id, SpvDecorationDescriptorSet);
     buffer.binding = spvc_compiler_get_decoration(compiler, list[i].id, SpvDecorationBinding);
     buffer.name = list[i].name;
+    if (buffer.set == 0 && buffer.binding == 0) {
+      size_t size = 0;
+      spvc_type block = spvc_compiler_get_type_handle(compiler, list[i].base_type_id);
+      VXLA_SPVC(spvc_compiler_get_declared_struct_size(compiler, block, &size));
+      module.argument_block_bytes = size;
+    }
     module.storage_buffers.push_back(buffer);
   }
   for (spvc_resource_type type :
@@ -104,6 +117,14 @@ Status CheckBuffers(const ModuleInterface& module, const KernelKey& key) {
                     binding, seen.size());
   }
   return OkStatus();
+}
+
+// The block is the host's struct of backend/step.h: an address per tensor, then the parameters.
+Status CheckArgumentBlock(const ModuleInterface& module, const KernelKey& key) {
+  const uint64_t expected = uint64_t{8} * key.buffer_count + uint64_t{4} * key.param_count;
+  if (expected == 0 || module.argument_block_bytes == 0 || module.argument_block_bytes == expected) return OkStatus();
+  return Internal("kernel {}: the module's argument block has {} bytes, the host's {} ({} addresses and {} parameters)",
+                  key.algorithm, module.argument_block_bytes, expected, key.buffer_count, key.param_count);
 }
 
 Status CheckConstants(const ModuleInterface& module, const KernelKey& key) {
@@ -172,6 +193,7 @@ Status CheckInterface(const ModuleInterface& module, const KernelKey& key, Bindi
     }
     VXLA_RETURN_IF_ERROR(CheckBuffers(module, key));
   }
+  VXLA_RETURN_IF_ERROR(CheckArgumentBlock(module, key));
   return CheckConstants(module, key);
 }
 

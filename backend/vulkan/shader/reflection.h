@@ -20,6 +20,7 @@ struct ModuleInterface {
   };
   uint32_t push_constant_blocks = 0;
   uint64_t push_constant_bytes = 0;
+  uint64_t argument_block_bytes = 0;  // of the struct behind the pushed address, or of binding 0; 0: there is none
   std::vector<StorageBuffer> storage_buffers;
   std::vector<std::string> other_resources;          // uniform buffers, images, samplers: nothing that we bind
   std::vector<uint32_t> specialization_ids;          // ascending
