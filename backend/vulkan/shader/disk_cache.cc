@@ -148,10 +148,12 @@ std::optional<std::vector<std::byte>> DiskCache::Load(const Hash128& key) {
 
 void DiskCache::Store(const Hash128& key, std::span<const std::byte> bytes) {
   if (folder_.empty()) return;
-  // The name must differ between the threads and processes that write the same key at once.
-  static std::atomic<uint64_t> counter{std::random_device{}() * uint64_t{0x100000001}};
+  // The name must differ between the threads and processes that write the same key at once, forked ones included: so it
+  // is drawn afresh each time.
+  std::random_device random;
+  const uint64_t unique = uint64_t{random()} << 32 | random();
   const fs::path target = PathOf(key);
-  const fs::path unfinished = folder_ / fmt::format("{}.{:x}{}", key.Hex(), Mix(++counter), kUnfinished);
+  const fs::path unfinished = folder_ / fmt::format("{}.{:x}{}", key.Hex(), unique, kUnfinished);
   const Header header = {kMagic, key, bytes.size(), HashBytes(bytes)};
   std::error_code error;
   std::FILE* file = std::fopen(unfinished.string().c_str(), "wbx");
