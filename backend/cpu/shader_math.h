@@ -52,6 +52,7 @@ float truncate_f32(float a);
 float round_nearest_even_f32(float a);
 float round_nearest_afz_f32(float a);
 float reduce_precision_f32(float a, int exponent_bits, int mantissa_bits);
+float flushed_f32(float a);
 bool compare_eq_f32(float a, float b);
 bool compare_ne_f32(float a, float b);
 bool compare_ge_f32(float a, float b);
@@ -97,6 +98,7 @@ float power_magnitude_f32(float x, float y);
 float power_f32(float x, float y);
 
 // f32_trig.glsl
+void two_over_pi_f32(int i, uint& w0, uint& w1, uint& w2, uint& w3);
 float fraction_to_radians_f32(uint hi, uint lo, float& tail);
 float reduce_pi_f32(float x, int& q, float& tail);
 float sin_tail_f32(float z);
@@ -500,6 +502,7 @@ double power_magnitude_f64(double x, double y);
 double power_f64(double x, double y);
 
 // f64_trig.glsl
+void two_over_pi_f64(int i, uint& w0, uint& w1, uint& w2, uint& w3, uint& w4, uint& w5, uint& w6);
 uint multiply_add_words_f64(uint a, uint b, uint c, uint d, uint& high);
 uint window_f64(uint a, uint b, uint shift);
 double fraction_to_radians_f64(uint f0, uint f1, uint f2, uint f3, double& tail);

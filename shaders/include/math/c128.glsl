@@ -92,7 +92,8 @@ FN dvec2 divide_special_c128(dvec2 a, dvec2 b) {
   dvec2 grown = dvec2(inf * (ax * b.x + ay * b.y), inf * (ay * b.x - ax * b.y));
   D bx = infinite_sign_f64(b.x);
   D by = infinite_sign_f64(b.y);
-  dvec2 shrunk = dvec2(0.0lf * (a.x * bx + a.y * by), 0.0lf * (a.y * bx - a.x * by));
+  // Not as products with 0: drivers take those for 0 whatever the sign.
+  dvec2 shrunk = dvec2(copysign_f64(0.0lf, a.x * bx + a.y * by), copysign_f64(0.0lf, a.y * bx - a.x * by));
   dvec2 nan = dvec2(nan_f64(), nan_f64());
   bool zero = is_zero_c128(b) && !(is_nan_f64(a.x) && is_nan_f64(a.y));
   return zero ? by_zero
@@ -332,7 +333,11 @@ FN dvec2 sqrt_c128(dvec2 a) {
 }
 // 1 / sqrt(a). <= 4 ulp.
 FN dvec2 rsqrt_c128(dvec2 a) {
-  return divide_c128(dvec2(1.0lf, 0.0lf), sqrt_c128(a));
+  dvec2 s = sqrt_c128(a);
+  dvec2 r = divide_c128(dvec2(1.0lf, 0.0lf), s);
+  // Said outright: drivers lose the sign in 0 - 0 where one zero is a constant.
+  dvec2 zero = dvec2(0.0lf, copysign_f64(0.0lf, negate_f64(s.y)));
+  return has_inf_c128(s) && !has_nan_c128(s) ? zero : r;
 }
 // e^(w log z). The error grows with |w log z|: 2^-52 + |w log z| 2^-54 of |result|. 0^0 = 1, 0^w = 0 for Re w > 0.
 FN dvec2 power_c128(dvec2 z, dvec2 w) {

@@ -92,7 +92,8 @@ FN vec2 divide_special_c64(vec2 a, vec2 b) {
   vec2 grown = vec2(inf * (ax * b.x + ay * b.y), inf * (ay * b.x - ax * b.y));
   F bx = infinite_sign_f32(b.x);
   F by = infinite_sign_f32(b.y);
-  vec2 shrunk = vec2(0.0f * (a.x * bx + a.y * by), 0.0f * (a.y * bx - a.x * by));
+  // Not as products with 0: drivers take those for 0 whatever the sign.
+  vec2 shrunk = vec2(copysign_f32(0.0f, a.x * bx + a.y * by), copysign_f32(0.0f, a.y * bx - a.x * by));
   vec2 nan = vec2(nan_f32(), nan_f32());
   bool zero = is_zero_c64(b) && !(is_nan_f32(a.x) && is_nan_f32(a.y));
   return zero ? by_zero
@@ -332,7 +333,11 @@ FN vec2 sqrt_c64(vec2 a) {
 }
 // 1 / sqrt(a). <= 4 ulp.
 FN vec2 rsqrt_c64(vec2 a) {
-  return divide_c64(vec2(1.0f, 0.0f), sqrt_c64(a));
+  vec2 s = sqrt_c64(a);
+  vec2 r = divide_c64(vec2(1.0f, 0.0f), s);
+  // Said outright: drivers lose the sign in 0 - 0 where one zero is a constant.
+  vec2 zero = vec2(0.0f, copysign_f32(0.0f, negate_f32(s.y)));
+  return has_inf_c64(s) && !has_nan_c64(s) ? zero : r;
 }
 // e^(w log z). The error grows with |w log z|: 2^-23 + |w log z| 2^-27 of |result|. 0^0 = 1, 0^w = 0 for Re w > 0.
 FN vec2 power_c64(vec2 z, vec2 w) {

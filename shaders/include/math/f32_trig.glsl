@@ -1,10 +1,29 @@
 // f32 trigonometric functions and their inverses. Arguments beyond pi/4 are reduced by Payne and Hanek's method in integers, so
 // every finite argument is right; the inverse functions share one two-float arc tangent.
 
-// 2/pi in 32-bit words behind 64 zero bits.
-CONSTARR uint two_over_pi_f32[8] = {
-  0x00000000u, 0x00000000u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u
-};
+// Words i .. i + 3 of 2/pi behind 64 zero bits, by selects: drivers copy a constant array for each access.
+FN void two_over_pi_f32(int i, OUT(uint) w0, OUT(uint) w1, OUT(uint) w2, OUT(uint) w3) {
+  bool b2 = (i & 4) != 0;
+  uint t2x0 = b2 ? 0xfc2757d1u : 0u;
+  uint t2x1 = b2 ? 0xf534ddc0u : 0u;
+  uint t2x2 = b2 ? 0xdb629599u : 0xa2f9836eu;
+  uint t2x3 = b2 ? 0x3c439041u : 0x4e441529u;
+  bool b1 = (i & 2) != 0;
+  uint t1x0 = b1 ? t2x2 : t2x0;
+  uint t1x1 = b1 ? t2x3 : t2x1;
+  uint t1x2 = b1 ? 0xfc2757d1u : t2x2;
+  uint t1x3 = b1 ? 0xf534ddc0u : t2x3;
+  uint t1x4 = b1 ? 0xdb629599u : 0xfc2757d1u;
+  bool b0 = (i & 1) != 0;
+  uint t0x0 = b0 ? t1x1 : t1x0;
+  uint t0x1 = b0 ? t1x2 : t1x1;
+  uint t0x2 = b0 ? t1x3 : t1x2;
+  uint t0x3 = b0 ? t1x4 : t1x3;
+  w0 = t0x0;
+  w1 = t0x1;
+  w2 = t0x2;
+  w3 = t0x3;
+}
 // The signed fraction (hi:lo) / 2^64, hi's top bit 0, times pi/2 as result + tail.
 FN F fraction_to_radians_f32(uint hi, uint lo, OUT(float) tail) {
   bool low = hi == 0u;
@@ -31,10 +50,11 @@ FN F reduce_pi_f32(float x, OUT(int) q, OUT(float) tail) {
   int start = int(b >> 23) - 150 - 8 - 2 + 64;
   int i = start >> 5;
   uint s = uint(start) & 31u;
-  uint w0 = two_over_pi_f32[i];
-  uint w1 = two_over_pi_f32[i + 1];
-  uint w2 = two_over_pi_f32[i + 2];
-  uint w3 = two_over_pi_f32[i + 3];
+  uint w0;
+  uint w1;
+  uint w2;
+  uint w3;
+  two_over_pi_f32(i, w0, w1, w2, w3);
   uint r = 31u - s;
   uint a0 = (w0 << s) | ((w1 >> 1) >> r);
   uint a1 = (w1 << s) | ((w2 >> 1) >> r);

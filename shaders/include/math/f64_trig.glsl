@@ -1,14 +1,91 @@
 // f64 trigonometric functions and their inverses. Arguments beyond pi/4 are reduced by Payne and Hanek's method in integers, so
 // every finite argument is right; the inverse functions share one two-double arc tangent.
 
-// 2/pi in 32-bit words behind 96 zero bits.
-CONSTARR uint two_over_pi_f64[40] = {
-  0x00000000u, 0x00000000u, 0x00000000u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u,
-  0x3c439041u, 0xfe5163abu, 0xdebbc561u, 0xb7246e3au, 0x424dd2e0u, 0x06492eeau, 0x09d1921cu, 0xfe1deb1cu,
-  0xb129a73eu, 0xe88235f5u, 0x2ebb4484u, 0xe99c7026u, 0xb45f7e41u, 0x3991d639u, 0x835339f4u, 0x9c845f8bu,
-  0xbdf9283bu, 0x1ff897ffu, 0xde05980fu, 0xef2f118bu, 0x5a0a6d1fu, 0x6d367ecfu, 0x27cb09b7u, 0x4f463f66u,
-  0x9e5fea2du, 0x7527bac7u, 0xebe5f17bu, 0x3d0739f7u, 0x8a5292eau, 0x6bfb5fb1u, 0x1f8d5d08u, 0x56033046u
-};
+// Words i .. i + 6 of 2/pi behind 96 zero bits, by selects: drivers copy a constant array for each access.
+FN void two_over_pi_f64(int i, OUT(uint) w0, OUT(uint) w1, OUT(uint) w2, OUT(uint) w3, OUT(uint) w4, OUT(uint) w5,
+                         OUT(uint) w6) {
+  bool b5 = (i & 32) != 0;
+  uint t5x0 = b5 ? 0x9e5fea2du : 0u;
+  uint t5x1 = b5 ? 0x7527bac7u : 0u;
+  uint t5x2 = b5 ? 0xebe5f17bu : 0u;
+  uint t5x3 = b5 ? 0x3d0739f7u : 0xa2f9836eu;
+  uint t5x4 = b5 ? 0x8a5292eau : 0x4e441529u;
+  uint t5x5 = b5 ? 0x6bfb5fb1u : 0xfc2757d1u;
+  uint t5x6 = b5 ? 0x1f8d5d08u : 0xf534ddc0u;
+  bool b4 = (i & 16) != 0;
+  uint t4x0 = b4 ? 0xb129a73eu : t5x0;
+  uint t4x1 = b4 ? 0xe88235f5u : t5x1;
+  uint t4x2 = b4 ? 0x2ebb4484u : t5x2;
+  uint t4x3 = b4 ? 0xe99c7026u : t5x3;
+  uint t4x4 = b4 ? 0xb45f7e41u : t5x4;
+  uint t4x5 = b4 ? 0x3991d639u : t5x5;
+  uint t4x6 = b4 ? 0x835339f4u : t5x6;
+  uint t4x7 = b4 ? 0x9c845f8bu : 0xdb629599u;
+  uint t4x8 = b4 ? 0xbdf9283bu : 0x3c439041u;
+  uint t4x9 = b4 ? 0x1ff897ffu : 0xfe5163abu;
+  uint t4x10 = b4 ? 0xde05980fu : 0xdebbc561u;
+  uint t4x11 = b4 ? 0xef2f118bu : 0xb7246e3au;
+  uint t4x12 = b4 ? 0x5a0a6d1fu : 0x424dd2e0u;
+  uint t4x13 = b4 ? 0x6d367ecfu : 0x06492eeau;
+  uint t4x14 = b4 ? 0x27cb09b7u : 0x09d1921cu;
+  uint t4x15 = b4 ? 0x4f463f66u : 0xfe1deb1cu;
+  uint t4x16 = b4 ? 0x9e5fea2du : 0xb129a73eu;
+  uint t4x17 = b4 ? 0x7527bac7u : 0xe88235f5u;
+  uint t4x18 = b4 ? 0xebe5f17bu : 0x2ebb4484u;
+  uint t4x19 = b4 ? 0x3d0739f7u : 0xe99c7026u;
+  uint t4x20 = b4 ? 0x8a5292eau : 0xb45f7e41u;
+  uint t4x21 = b4 ? 0x6bfb5fb1u : 0x3991d639u;
+  bool b3 = (i & 8) != 0;
+  uint t3x0 = b3 ? t4x8 : t4x0;
+  uint t3x1 = b3 ? t4x9 : t4x1;
+  uint t3x2 = b3 ? t4x10 : t4x2;
+  uint t3x3 = b3 ? t4x11 : t4x3;
+  uint t3x4 = b3 ? t4x12 : t4x4;
+  uint t3x5 = b3 ? t4x13 : t4x5;
+  uint t3x6 = b3 ? t4x14 : t4x6;
+  uint t3x7 = b3 ? t4x15 : t4x7;
+  uint t3x8 = b3 ? t4x16 : t4x8;
+  uint t3x9 = b3 ? t4x17 : t4x9;
+  uint t3x10 = b3 ? t4x18 : t4x10;
+  uint t3x11 = b3 ? t4x19 : t4x11;
+  uint t3x12 = b3 ? t4x20 : t4x12;
+  uint t3x13 = b3 ? t4x21 : t4x13;
+  bool b2 = (i & 4) != 0;
+  uint t2x0 = b2 ? t3x4 : t3x0;
+  uint t2x1 = b2 ? t3x5 : t3x1;
+  uint t2x2 = b2 ? t3x6 : t3x2;
+  uint t2x3 = b2 ? t3x7 : t3x3;
+  uint t2x4 = b2 ? t3x8 : t3x4;
+  uint t2x5 = b2 ? t3x9 : t3x5;
+  uint t2x6 = b2 ? t3x10 : t3x6;
+  uint t2x7 = b2 ? t3x11 : t3x7;
+  uint t2x8 = b2 ? t3x12 : t3x8;
+  uint t2x9 = b2 ? t3x13 : t3x9;
+  bool b1 = (i & 2) != 0;
+  uint t1x0 = b1 ? t2x2 : t2x0;
+  uint t1x1 = b1 ? t2x3 : t2x1;
+  uint t1x2 = b1 ? t2x4 : t2x2;
+  uint t1x3 = b1 ? t2x5 : t2x3;
+  uint t1x4 = b1 ? t2x6 : t2x4;
+  uint t1x5 = b1 ? t2x7 : t2x5;
+  uint t1x6 = b1 ? t2x8 : t2x6;
+  uint t1x7 = b1 ? t2x9 : t2x7;
+  bool b0 = (i & 1) != 0;
+  uint t0x0 = b0 ? t1x1 : t1x0;
+  uint t0x1 = b0 ? t1x2 : t1x1;
+  uint t0x2 = b0 ? t1x3 : t1x2;
+  uint t0x3 = b0 ? t1x4 : t1x3;
+  uint t0x4 = b0 ? t1x5 : t1x4;
+  uint t0x5 = b0 ? t1x6 : t1x5;
+  uint t0x6 = b0 ? t1x7 : t1x6;
+  w0 = t0x0;
+  w1 = t0x1;
+  w2 = t0x2;
+  w3 = t0x3;
+  w4 = t0x4;
+  w5 = t0x5;
+  w6 = t0x6;
+}
 // a * b + c + d = high * 2^32 + result.
 FN uint multiply_add_words_f64(uint a, uint b, uint c, uint d, OUT(uint) high) {
   uint h;
@@ -50,12 +127,20 @@ FN void multiply_two_over_pi_f64(double m, OUT(uint) r0, OUT(uint) r1, OUT(uint)
   int start = int(b.y >> 20) - 992;
   int i = start >> 5;
   uint s = uint(start) & 31u;
-  uint w0 = window_f64(two_over_pi_f64[i], two_over_pi_f64[i + 1], s);
-  uint w1 = window_f64(two_over_pi_f64[i + 1], two_over_pi_f64[i + 2], s);
-  uint w2 = window_f64(two_over_pi_f64[i + 2], two_over_pi_f64[i + 3], s);
-  uint w3 = window_f64(two_over_pi_f64[i + 3], two_over_pi_f64[i + 4], s);
-  uint w4 = window_f64(two_over_pi_f64[i + 4], two_over_pi_f64[i + 5], s);
-  uint w5 = window_f64(two_over_pi_f64[i + 5], two_over_pi_f64[i + 6], s);
+  uint p0;
+  uint p1;
+  uint p2;
+  uint p3;
+  uint p4;
+  uint p5;
+  uint p6;
+  two_over_pi_f64(i, p0, p1, p2, p3, p4, p5, p6);
+  uint w0 = window_f64(p0, p1, s);
+  uint w1 = window_f64(p1, p2, s);
+  uint w2 = window_f64(p2, p3, s);
+  uint w3 = window_f64(p3, p4, s);
+  uint w4 = window_f64(p4, p5, s);
+  uint w5 = window_f64(p5, p6, s);
   uint c;
   uint low = multiply_add_words_f64(m0, w4, 0u, 0u, c);
   uint a3 = multiply_add_words_f64(m0, w3, c, 0u, c);

@@ -1,0 +1,239 @@
+// Shader math on each Vulkan device present against the same text compiled as C++: equal bits, function by function.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "backend/cpu/shader_math.h"
+#include "backend/vulkan/shader/shader_source.h"
+#include "tests/math/ulp.h"
+#include "tests/vulkan/vulkan_test_support.h"
+
+namespace vxla::vulkan {
+namespace {
+
+namespace sm = shader_math;
+
+template <typename T>
+const char* Tag() {
+  if (std::is_same_v<T, float>) return "f32";
+  if (std::is_same_v<T, double>) return "f64";
+  if (std::is_same_v<T, int32_t>) return "i32";
+  if (std::is_same_v<T, uint32_t> || std::is_same_v<T, bool>) return "u32";
+  if (std::is_same_v<T, int64_t>) return "i64";
+  if (std::is_same_v<T, uint64_t>) return "u64";
+  return std::is_same_v<T, sm::vec2> ? "c64" : "c128";
+}
+
+// bool is stored as a word.
+template <typename T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, uint32_t, T>;
+
+template <typename T>
+class Values {
+ public:
+  explicit Values(uint64_t seed) : random_(seed), points_(seed), specials_(MakeSpecials()) {}
+  T Next() {
+    if (random_() % 8 == 0) return specials_[random_() % specials_.size()];
+    if constexpr (std::is_floating_point_v<T>) {
+      return points_.Next();
+    } else {
+      return static_cast<T>(random_() >> (random_() % 64));
+    }
+  }
+
+ private:
+  static std::vector<T> MakeSpecials() {
+    if constexpr (std::is_floating_point_v<T>) {
+      return SpecialValues<T>();
+    } else {
+      using Limits = std::numeric_limits<T>;
+      return {0, 1, 2, 7, 31, 32, 63, 64, Limits::max(), Limits::min(), T(Limits::min() + 1), T(-1), T(-2)};
+    }
+  }
+  struct Nothing {
+    explicit Nothing(uint64_t) {}
+  };
+  std::mt19937_64 random_;
+  std::conditional_t<std::is_floating_point_v<T>, Points<T>, Nothing> points_;
+  std::vector<T> specials_;
+};
+
+template <typename T>
+std::vector<T> MakeValues(size_t count, uint64_t seed) {
+  std::vector<T> values(count);
+  if constexpr (std::is_same_v<T, sm::vec2> || std::is_same_v<T, sm::dvec2>) {
+    Values<typename T::value_type> parts(seed);
+    for (T& v : values) {
+      const auto re = parts.Next(), im = parts.Next();
+      v = T(re, im);
+    }
+  } else if constexpr (std::is_same_v<T, float>) {
+    // Narrow floats and their midpoints as well as any f32.
+    Values<float> parts(seed);
+    for (size_t i = 0; i < count; ++i) values[i] = i % 8 == 0 ? std::bit_cast<float>(static_cast<uint32_t>(i * 0x12345u) << 12) : parts.Next();
+  } else {
+    Values<T> parts(seed);
+    for (T& v : values) v = parts.Next();
+  }
+  return values;
+}
+
+bool Same(float a, float b) { return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || (std::isnan(a) && std::isnan(b)); }
+bool Same(double a, double b) { return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) || (std::isnan(a) && std::isnan(b)); }
+bool Same(sm::vec2 a, sm::vec2 b) { return Same(a.x, b.x) && Same(a.y, b.y); }
+bool Same(sm::dvec2 a, sm::dvec2 b) { return Same(a.x, b.x) && Same(a.y, b.y); }
+template <typename T>
+  requires std::is_integral_v<T>
+bool Same(T a, T b) {
+  return a == b;
+}
+
+template <typename T>
+std::string Text(T v) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return fmt::format("{}", v);
+  } else {
+    return fmt::format("({}, {})", v.x, v.y);
+  }
+}
+
+class SameBitsTest : public testing::TestWithParam<int> {
+ protected:
+  static constexpr size_t kCount = 20011;
+
+  void SetUp() override {
+    DeviceHooks hooks;
+    hooks.source = [](const KernelKey& key, const DeviceFacts& facts, BindingMode mode) { return AssembleShader(key, facts, mode); };
+    OpenOptions options;
+    options.cache_dir = SharedCacheFolder();
+    auto opened = OpenDeviceWith(GetParam(), options, hooks);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    device_ = std::move(opened).value();
+  }
+
+  // The kernel that applies `name` to each element of its operands.
+  template <typename R, typename... A>
+  KernelKey Key(const std::string& name) const {
+    KernelKey key;
+    key.algorithm = "elementwise/fused_loop.comp";
+    const std::vector<std::string> tags = {Tag<A>()..., Tag<R>()};
+    std::string call = name + "(";
+    for (size_t k = 0; k < tags.size(); ++k) {
+      key.generated += fmt::format("TENSOR({}, {})\n", k, tags[k]);
+      if (k + 1 < tags.size()) call += fmt::format("{}LOAD({}, {}, i)", k == 0 ? "" : ", ", k, tags[k]);
+    }
+    call += ")";
+    if (std::is_same_v<R, bool>) call = "(" + call + " ? 1u : 0u)";
+    key.generated += fmt::format("void element(uint i) {{\n  STORE({}, {}, i, {});\n}}\n", sizeof...(A), Tag<R>(), call);
+    key.constants = {64, 1, 1, 16};
+    key.buffer_count = sizeof...(A) + 1;
+    key.param_count = 1;
+    return key;
+  }
+
+  template <typename R, typename... A>
+  void Check(const std::string& name, R (*function)(A...)) {
+    if (device_ == nullptr) return;
+    uint64_t seed = 100;
+    Compare(name, function, MakeValues<A>(kCount, ++seed)...);
+  }
+
+  template <typename R, typename... A>
+  void Compare(const std::string& name, R (*function)(A...), const std::vector<A>&... operands) {
+    const auto kernel = GetKernel(*device_, Key<R, A...>(name));
+    ASSERT_NE(kernel, nullptr) << name;
+    const std::vector<std::shared_ptr<Buffer>> owned = {MakeBuffer(*device_, operands)...,
+                                                        MakeBuffer(*device_, std::vector<Stored<R>>(kCount))};
+    std::vector<BufferRange> buffers;
+    for (const auto& buffer : owned) buffers.push_back(Whole(buffer));
+    const auto arguments = MakeArguments(*device_, buffers, {static_cast<uint32_t>(kCount)});
+    auto commands = *device_->CreateCommandBuffer(0);
+    ASSERT_TRUE(commands->Begin().ok());
+    ASSERT_TRUE(commands->Dispatch(*kernel, Whole(arguments), buffers, {(kCount + 1023) / 1024, 1, 1}).ok());
+    ASSERT_TRUE(commands->End().ok());
+    const auto begin = std::chrono::steady_clock::now();
+    RunAndWait(*device_, *commands);
+    const auto first = std::chrono::steady_clock::now();
+    RunAndWait(*device_, *commands);
+    const auto second = std::chrono::steady_clock::now();
+    const std::chrono::duration<double, std::nano> run = second - first;
+    const std::chrono::duration<double, std::milli> start = (first - begin) - (second - first);
+    std::printf("%-40s first dispatch %7.2f ms, %6.2f ns an element\n", name.c_str(), start.count(), run.count() / kCount);
+    const auto got = ReadBuffer<Stored<R>>(*device_, *owned.back());
+    size_t wrong = 0;
+    for (size_t i = 0; i < kCount; ++i) {
+      const R want = function(operands[i]...);
+      if (Same(static_cast<R>(got[i]), want)) continue;
+      if (wrong++ > 2) continue;
+      std::string at;
+      ((at += Text(operands[i]) + " "), ...);
+      ADD_FAILURE() << name << " of " << at << "is " << Text(static_cast<R>(got[i])) << " on the device, " << Text(want) << " in C++";
+    }
+    EXPECT_EQ(wrong, 0u) << name << ": of " << kCount;
+  }
+
+  std::unique_ptr<Device> device_;
+};
+
+#define SAME(name) Check(#name, sm::name)
+#define SAME_REAL(t)                                                                                                         \
+  SAME(exponential_##t), SAME(exponential_minus_one_##t), SAME(log_##t), SAME(log_plus_one_##t), SAME(logistic_##t),         \
+      SAME(tanh_##t), SAME(sinh_##t), SAME(cosh_##t), SAME(asinh_##t), SAME(acosh_##t), SAME(atanh_##t), SAME(sine_##t),     \
+      SAME(cosine_##t), SAME(tan_##t), SAME(asin_##t), SAME(acos_##t), SAME(atan_##t), SAME(erf_##t), SAME(rsqrt_##t),       \
+      SAME(cbrt_##t), SAME(sqrt_##t), SAME(floor_##t), SAME(ceil_##t), SAME(round_nearest_even_##t),                         \
+      SAME(round_nearest_afz_##t), SAME(sign_##t), SAME(abs_##t), SAME(negate_##t), SAME(is_finite_##t), SAME(add_##t),      \
+      SAME(subtract_##t), SAME(multiply_##t), SAME(divide_##t), SAME(remainder_##t), SAME(power_##t), SAME(atan2_##t),       \
+      SAME(hypot_##t), SAME(maximum_##t), SAME(minimum_##t), SAME(clamp_##t), SAME(compare_lt_##t), SAME(compare_ne_##t),    \
+      SAME(compare_total_lt_##t), SAME(compare_total_le_##t)
+#define SAME_COMPLEX(t)                                                                                                      \
+  SAME(exponential_##t), SAME(exponential_minus_one_##t), SAME(log_##t), SAME(log_plus_one_##t), SAME(logistic_##t),         \
+      SAME(tanh_##t), SAME(sinh_##t), SAME(cosh_##t), SAME(asinh_##t), SAME(acosh_##t), SAME(atanh_##t), SAME(sine_##t),     \
+      SAME(cosine_##t), SAME(tan_##t), SAME(asin_##t), SAME(acos_##t), SAME(atan_##t), SAME(rsqrt_##t), SAME(sqrt_##t),      \
+      SAME(cbrt_##t), SAME(sign_##t), SAME(abs_##t), SAME(negate_##t), SAME(add_##t), SAME(subtract_##t),                    \
+      SAME(multiply_##t), SAME(divide_##t), SAME(power_##t), SAME(compare_eq_##t)
+#define SAME_INTEGER(t)                                                                                                      \
+  SAME(add_##t), SAME(subtract_##t), SAME(multiply_##t), SAME(divide_##t), SAME(remainder_##t), SAME(power_##t),             \
+      SAME(mulhi_##t), SAME(maximum_##t), SAME(minimum_##t), SAME(clamp_##t), SAME(shift_left_##t),                          \
+      SAME(shift_right_logical_##t), SAME(shift_right_arithmetic_##t), SAME(abs_##t), SAME(sign_##t), SAME(negate_##t),      \
+      SAME(not_##t), SAME(and_##t), SAME(or_##t), SAME(xor_##t), SAME(popcnt_##t), SAME(count_leading_zeros_##t),            \
+      SAME(compare_lt_##t), SAME(compare_ge_##t), SAME(compare_eq_##t)
+#define SAME_NARROW(t) SAME(round_##t), SAME(encode_##t), SAME(decode_##t), SAME(round_from_f64_##t)
+
+TEST_P(SameBitsTest, F32) { SAME_REAL(f32); }
+TEST_P(SameBitsTest, F64) { SAME_REAL(f64); }
+TEST_P(SameBitsTest, C64) { SAME_COMPLEX(c64); }
+TEST_P(SameBitsTest, C128) { SAME_COMPLEX(c128); }
+TEST_P(SameBitsTest, S32) { SAME_INTEGER(i32); }
+TEST_P(SameBitsTest, U32) { SAME_INTEGER(u32); }
+TEST_P(SameBitsTest, S64) { SAME_INTEGER(i64); }
+TEST_P(SameBitsTest, U64) { SAME_INTEGER(u64); }
+
+TEST_P(SameBitsTest, NarrowFloats) {
+  SAME_NARROW(f16), SAME_NARROW(bf16), SAME_NARROW(f8e5m2), SAME_NARROW(f8e4m3), SAME_NARROW(f8e4m3fn), SAME_NARROW(f8e3m4);
+  SAME_NARROW(f8e4m3b11fnuz), SAME_NARROW(f8e4m3fnuz), SAME_NARROW(f8e5m2fnuz), SAME_NARROW(f8e8m0fnu), SAME_NARROW(f4e2m1fn);
+}
+
+TEST_P(SameBitsTest, Conversions) {
+  SAME(convert_f32_i32), SAME(convert_f32_u32), SAME(convert_f32_i64), SAME(convert_f32_u64), SAME(convert_f32_f64);
+  SAME(convert_f64_i32), SAME(convert_f64_u32), SAME(convert_f64_i64), SAME(convert_f64_u64), SAME(convert_f64_f32);
+  SAME(convert_i32_f32), SAME(convert_u32_f32), SAME(convert_i64_f32), SAME(convert_u64_f32), SAME(convert_i32_f64);
+  SAME(convert_u32_f64), SAME(convert_i64_f64), SAME(convert_u64_f64), SAME(convert_i32_i64), SAME(convert_i32_u64);
+  SAME(convert_i64_i32), SAME(convert_u32_i64), SAME(convert_i64_u32), SAME(convert_f32_pred), SAME(convert_f64_pred);
+  SAME(convert_i32_f32_odd), SAME(convert_u64_f32_odd), SAME(convert_c64_c128), SAME(convert_c128_c64);
+  SAME(bitcast_f32_i32), SAME(bitcast_u32_f32), SAME(bitcast_f64_u64), SAME(bitcast_i64_f64);
+}
+
+std::vector<int> DeviceIndices() {
+  const auto devices = ListDevices();
+  std::vector<int> indices(devices.ok() && !devices->empty() ? devices->size() : 1);
+  for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int>(i);
+  return indices;
+}
+INSTANTIATE_TEST_SUITE_P(All, SameBitsTest, testing::ValuesIn(DeviceIndices()));
+
+}  // namespace
+}  // namespace vxla::vulkan
