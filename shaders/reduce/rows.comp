@@ -10,9 +10,9 @@
 //
 // P(0) workgroups, P(1) units, P(2) steps of a row, P(3) steps of a share, P(4) shares.
 //
-// The generated part defines WIDTH, SLOTS, PASSES(X), ELEMENTS, JOIN and for each pass p of PASSES: Acc_p, reset_p, accumulate_p,
+// The generated part defines WIDTH, SLOTS, PASSES(X), STORES_ELEMENTS, JOIN and for each pass p of PASSES: Acc_p, reset_p, accumulate_p,
 // merge_p (block into running), fold_p (WIDTH to SLOTS), join_p (two accumulators in order), shuffle_p, finish_p; prepare(); and
-// elements() if ELEMENTS. JOIN: 0 one lane, 1 the lanes are surely of one subgroup, 2 shuffles then shared memory, 3 shared memory.
+// elements() if STORES_ELEMENTS. JOIN: 0 one lane, 1 the lanes are surely of one subgroup, 2 shuffles then shared memory, 3 shared memory.
 layout(constant_id = 3) const uint BLOCK = 64;
 layout(constant_id = 4) const uint LANES = 1;
 
@@ -117,7 +117,7 @@ void main() {
   uint end = min(P(2), begin + P(3));
   prepare(unit);
   PASSES(PASS)
-#if ELEMENTS
+#if STORES_ELEMENTS
   for (uint step = begin + lane; step < end; step += LANES) elements(unit, step);
 #endif
 }

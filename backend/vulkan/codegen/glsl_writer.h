@@ -74,6 +74,8 @@ class ValueWriter {
   IndexSpace& space() { return space_; }
   // A statement of the caller's own; locals of the writer may be used in it.
   void Line(const std::string& statement);
+  // A local that the caller's own statements may change.
+  std::string Assignable(ElementType type, const std::string& value) { return Local(CarrierType(type), value); }
   // A block that the following values live in: OpenBlock("if (x < P(0))") ... CloseBlock(). Locals of a block end with it.
   void OpenBlock(const std::string& head);
   void CloseBlock();

@@ -30,6 +30,7 @@ RowWork WorkOf(const RowProgram& program, bool elements) {
     for (ElementType type : reduce.types) bytes += std::max(StorageBytes(type), 4);
     work.accumulator_bytes += bytes;
   }
+  work.most_width = program.most_width;
   return work;
 }
 
@@ -81,6 +82,7 @@ RowProgram StageOf(const RowProgram& program, std::string_view what) {
   stage.rows = program.rows;
   stage.row_size = program.row_size;
   stage.rows_contiguous = program.rows_contiguous;
+  stage.most_width = program.most_width;
   return stage;
 }
 
@@ -134,6 +136,7 @@ class SplitLowering {
   void LowerCombine(int pass, const Shares& shares) {
     RowProgram stage = StageOf(program_, fmt::format("join {}", pass));
     stage.row_size = shape_.splits;
+    stage.most_width = 8;
     stage.rows_contiguous = !shares.row_major;
     LoadSaved(program_, saved_, pass - 1, &stage);
     TakeValues(program_, pass - 1, &stage);

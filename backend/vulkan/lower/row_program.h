@@ -57,6 +57,7 @@ struct RowProgram {
   std::string name;
   int64_t rows = 1, row_size = 1;
   bool rows_contiguous = false;  // neighbouring rows lie side by side in memory, rather than neighbouring elements
+  uint32_t most_width = 8;  // neighbours that may be taken at a time
   std::vector<RowReduce> reduces;
   std::vector<RowValue> values;    // a later one may need earlier ones of its level
   std::vector<RowOutput> outputs;

@@ -37,7 +37,7 @@ RowShape TuneColumns(const DeviceFacts& facts, const RowWork& work) {
   RowShape shape;
   const bool large = work.rows * work.row_size >= 4096;
   const uint32_t most = software ? (large ? 8 : 1) : work.rows >= (1 << 20) ? 4 : 1;
-  shape.width = WidthThatDivides(work.rows, facts.int64 ? most : std::min(most, 4u));
+  shape.width = WidthThatDivides(work.rows, std::min({most, facts.int64 ? 8u : 4u, work.most_width}));
   shape.along_rows = true;
   shape.rows_per_group = 64;
   const int64_t groups = CeilDivide(work.rows, int64_t{shape.width} * shape.rows_per_group);
@@ -58,7 +58,7 @@ RowShape TuneRows(const DeviceFacts& facts, const RowWork& work) {
   RowShape shape;
   // On lavapipe a load costs the same for one element and for eight, and a workgroup of one subgroup needs no barrier.
   const uint32_t most = !software ? 4 : work.rows * work.row_size >= 4096 ? (facts.int64 ? 8 : 4) : 1;
-  shape.width = WidthThatDivides(work.row_size, most);
+  shape.width = WidthThatDivides(work.row_size, std::min(most, work.most_width));
   const int64_t steps = work.row_size / shape.width;
   const int64_t most_steps = MostSteps(facts, work.passes);
   if (steps <= (software ? 32 : 16) && work.rows > 1) {

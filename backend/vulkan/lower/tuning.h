@@ -33,7 +33,7 @@ struct RowWork {
   bool rows_contiguous = false;
   int passes = 1;                // loops over the elements
   int accumulator_bytes = 4;     // of one lane
-  bool lanes_can_shuffle = true;  // accumulators that subgroup shuffles take
+  uint32_t most_width = 8;
 };
 RowShape TuneRows(const DeviceFacts& facts, const RowWork& work);
 

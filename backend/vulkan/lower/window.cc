@@ -1,0 +1,178 @@
+// Reduce-window: a row program whose rows are the results and whose elements are the taps of the window.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/vulkan/codegen/scalar_computation.h"
+#include "backend/vulkan/lower/reducer.h"
+#include "backend/vulkan/lower/row_program.h"
+
+namespace vxla::vulkan {
+namespace {
+
+class WindowReader {
+ public:
+  WindowReader(const FusionBody& body, BufferMap& buffers) : body_(body), buffers_(buffers) {
+    for (const Instruction* instruction : body.computed()) {
+      if (instruction->opcode() == Opcode::kReduceWindow) hero_ = instruction;
+    }
+    VXLA_CHECK(hero_ != nullptr, "a window fusion without a reduce-window");
+    const Shape& result = *FlattenTuple(hero_->shape())[0];
+    results_.assign(result.dimensions().begin(), result.dimensions().end());
+    for (const WindowDimension& w : window()) taps_.push_back(w.size);
+  }
+
+  RowProgram Read() {
+    RowProgram program;
+    program.body = &body_;
+    program.buffers = &buffers_;
+    program.name = StepName(body_);
+    for (int64_t size : results_) program.rows *= size;
+    for (int64_t size : taps_) program.row_size *= size;
+    program.most_width = 1;  // taps may lie in the padding: each is looked at on its own
+    program.flop = program.rows * program.row_size;
+    AddReduce(&program);
+    int leaf = 0;
+    for (const Instruction* root : body_.roots()) {
+      const int count = static_cast<int>(FlattenTuple(root->shape()).size());
+      for (int i = 0; i < count; ++i) AddOutput(*root, i, leaf++, &program);
+    }
+    return program;
+  }
+
+ private:
+  const Window& window() const { return hero_->attributes<WindowAttributes>().window; }
+  int count() const { return hero_->operand_count() / 2; }
+  const Instruction& input(int i) const { return *hero_->operand(i); }
+  const Instruction& init(int i) const { return *hero_->operand(count() + i); }
+
+  void AddReduce(RowProgram* program) {
+    const Reducer reducer = ReadReducer(*hero_->called(0));
+    RowReduce reduce;
+    reduce.types = reducer.types;
+    reduce.identity = reducer.identity;
+    reduce.combine = reducer.combine;
+    reduce.element = [this](ValueWriter& writer, const RowPlace& place) { return Element(writer, place); };
+    reduce.init = [this](ValueWriter& writer) {
+      std::vector<std::string> values;
+      for (int i = 0; i < count(); ++i) values.push_back(writer.Value(init(i), {}));
+      return values;
+    };
+    for (const Shape* leaf : FlattenTuple(hero_->shape())) reduce.result_types.push_back(leaf->element_type());
+    reduce.publish = [this](ValueWriter& writer, const RowPlace& place, const std::vector<std::string>& results) {
+      for (size_t i = 0; i < results.size(); ++i) {
+        writer.Override(*hero_, writer.space().Delinearize(place.row, results_), results[i], static_cast<int>(i));
+      }
+    };
+    program->reduces.push_back(std::move(reduce));
+    for (int i = 0; i < count(); ++i) AddInit(init(i), program);
+  }
+
+  // Initial values that are not constants are read once, not at every tap.
+  void AddInit(const Instruction& value, RowProgram* program) const {
+    if (value.opcode() == Opcode::kConstant) return;
+    RowValue row;
+    row.type = value.shape().element_type();
+    row.value = [&value](ValueWriter& writer, const RowPlace&) { return writer.Value(value, {}); };
+    row.publish = [&value](ValueWriter& writer, const RowPlace&, const std::string& name) { writer.Override(value, {}, name); };
+    program->values.push_back(std::move(row));
+  }
+
+  // The values under a tap; the initial values where it lies in the padding or in a hole of the base dilation.
+  std::vector<std::string> Element(ValueWriter& writer, const RowPlace& place) const {
+    IndexSpace& space = writer.space();
+    const MultiIndex result = space.Delinearize(place.row, results_), tap = space.Delinearize(place.element, taps_);
+    std::vector<std::string> conditions;
+    MultiIndex inner(result.size());
+    for (size_t d = 0; d < result.size(); ++d) {
+      const WindowDimension& w = window()[d];
+      IndexExpression reach = w.reversal ? space.Add({{}, w.size - 1}, space.Scale(tap[d], -1)) : tap[d];
+      reach = space.Add(space.Add(space.Scale(result[d], w.stride), space.Scale(reach, w.rhs_dilate)), {{}, -w.pad_low});
+      inner[d] = Inside(writer, reach, input(0).shape().dimension(static_cast<int>(d)), w.lhs_dilate, &conditions);
+    }
+    std::vector<std::string> values, padding;
+    for (int i = 0; i < count(); ++i) padding.push_back(writer.Value(init(i), {}));
+    if (input(0).shape().ElementCount() == 0) return padding;
+    if (conditions.empty()) {
+      for (int i = 0; i < count(); ++i) values.push_back(writer.Value(input(i), inner));
+      return values;
+    }
+    for (int i = 0; i < count(); ++i) values.push_back(writer.Assignable(init(i).shape().element_type(), padding[static_cast<size_t>(i)]));
+    writer.OpenBlock(fmt::format("if ({})", fmt::join(conditions, " && ")));
+    for (int i = 0; i < count(); ++i) {
+      writer.Line(fmt::format("{} = {};", values[static_cast<size_t>(i)], writer.Value(input(i), inner)));
+    }
+    writer.CloseBlock();
+    return values;
+  }
+
+  // The index into a dimension of `size` elements, `dilate` apart; appends what must hold for it to be inside.
+  static IndexExpression Inside(ValueWriter& writer, const IndexExpression& reach, int64_t size, int64_t dilate,
+                                std::vector<std::string>* conditions) {
+    IndexSpace& space = writer.space();
+    if (size == 0) return {};
+    const int64_t spread = (size - 1) * dilate + 1;
+    const auto [low, high] = space.Range(reach);
+    const bool inside = low >= 0 && high < spread;
+    if (inside && dilate == 1) return reach;
+    // Below zero the unsigned index wraps, so one comparison checks both edges.
+    if (!inside) conditions->push_back(fmt::format("{} < {}", writer.Index(reach), writer.kernel().Param(static_cast<uint32_t>(spread))));
+    const IndexExpression position = space.Variable(space.AddTemporary(reach, spread));
+    if (dilate == 1 || size == 1) {
+      if (size == 1 && spread == 1) return {};
+      return position;
+    }
+    const int variable = position.terms.empty() ? -1 : position.terms[0].variable;
+    conditions->push_back(fmt::format("{} == 0u", writer.Index({{{variable, 1, dilate, 1}}, 0})));
+    return {{{variable, dilate, 0, 1}}, 0};
+  }
+
+  void AddOutput(const Instruction& root, int root_leaf, int leaf, RowProgram* program) const {
+    const Shape& shape = *FlattenTuple(root.shape()).at(static_cast<size_t>(root_leaf));
+    RowOutput output;
+    output.level = 1;
+    output.type = shape.element_type();
+    output.slice = buffers_.SliceOf(body_.instruction(), leaf);
+    output.value = [&root, root_leaf, &shape](ValueWriter& writer, const RowPlace& place) {
+      const MultiIndex index = writer.space().Delinearize(place.row, shape.dimensions());
+      return root.shape().IsTuple() ? writer.LeafValue(root, root_leaf, index) : writer.Value(root, index);
+    };
+    program->outputs.push_back(std::move(output));
+  }
+
+  const FusionBody& body_;
+  BufferMap& buffers_;
+  const Instruction* hero_ = nullptr;
+  IntList results_, taps_;
+};
+
+}  // namespace
+
+Status CanLowerReduceWindow(const LowerContext& context, const FusionBody& body) {
+  for (const Instruction* instruction : body.computed()) {
+    if (instruction->opcode() != Opcode::kReduceWindow) continue;
+    VXLA_RETURN_IF_ERROR(CheckReducer(*instruction->called(0), context.facts));
+    // Positions in the padded, dilated operand take part in 32-bit arithmetic that may wrap below zero.
+    const Window& window = instruction->attributes<WindowAttributes>().window;
+    int64_t taps = 1;
+    for (size_t d = 0; d < window.size(); ++d) {
+      const WindowDimension& w = window[d];
+      const int64_t size = instruction->operand(0)->shape().dimension(static_cast<int>(d));
+      const int64_t reach = (size > 0 ? (size - 1) * w.lhs_dilate + 1 : 0) + std::abs(w.pad_low) + std::abs(w.pad_high) + w.size * w.rhs_dilate;
+      taps *= w.size;
+      if (reach >= (int64_t{1} << 31) || taps >= (int64_t{1} << 31)) {
+        return Unsupported("reduce-window: dimension {} spans {} positions and the window {} taps, more than the {} that a kernel can index",
+                           d, reach, taps, (int64_t{1} << 31) - 1);
+      }
+    }
+  }
+  return OkStatus();
+}
+
+Result<std::vector<Step>> LowerReduceWindow(const LowerContext& context, const FusionBody& body, BufferMap& buffers) {
+  WindowReader reader(body, buffers);
+  const RowProgram program = reader.Read();
+  return LowerRowProgram(context, program);
+}
+
+}  // namespace vxla::vulkan
