@@ -165,6 +165,17 @@ TEST(DevicePlanTest, UnifiedMemoryIsHostVisible) {
   EXPECT_TRUE(Memory(*pretended, MemoryKind::kUpload).host_visible);
 }
 
+TEST(DevicePlanTest, SoftwareDevicesHaveTheMachinesMemory) {
+  PhysicalSupport support = FakeGpu();
+  support.host_memory_bytes = 48 * kGiB;
+  EXPECT_EQ(PlanDevice(support, {})->facts.memory_bytes, 8 * kGiB);
+  support.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_CPU;
+  EXPECT_EQ(PlanDevice(support, {})->facts.memory_bytes, 48 * kGiB);
+  EXPECT_EQ(PlanDevice(support, {})->facts.max_allocation_bytes, 4 * kGiB);
+  support.host_memory_bytes = kGiB;
+  EXPECT_EQ(PlanDevice(support, {})->facts.memory_bytes, 8 * kGiB);
+}
+
 TEST(DevicePlanTest, RequiresASubgroupSizeOnlyWhereItVaries) {
   PhysicalSupport support = FakeGpu();
   support.features.subgroup_size_control.subgroupSizeControl = VK_TRUE;

@@ -7,6 +7,7 @@
 
 #ifdef __linux__
 #include <sched.h>
+#include <unistd.h>
 #endif
 
 namespace vxla::vulkan {
@@ -31,6 +32,15 @@ int UsableThreads() {
   if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
 #endif
   return std::max(1u, std::thread::hardware_concurrency());
+}
+
+// Three quarters of the machine's memory: the rest of the system lives there too.
+uint64_t HostMemoryBytes() {
+#ifdef __linux__
+  const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+  if (pages > 0 && page_bytes > 0) return static_cast<uint64_t>(pages) / 4 * 3 * static_cast<uint64_t>(page_bytes);
+#endif
+  return 0;
 }
 
 DeviceFacts::Kind KindOf(VkPhysicalDeviceType type) {
@@ -173,6 +183,11 @@ Status ChooseMemory(const PhysicalSupport& support, const PlanWants& wants, Devi
   if (wants.pretend_discrete) chosen.host_visible = chosen.host_cached = false;
   plan.facts.host_visible_device_memory = chosen.host_visible;
   plan.facts.memory_bytes = largest;
+  if (support.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) {
+    // Older software drivers state a small heap whatever the machine has, and do not mean it.
+    for (MemoryChoice& choice : plan.memory) choice.heap_bytes = std::max(choice.heap_bytes, support.host_memory_bytes);
+    plan.facts.memory_bytes = std::max(largest, support.host_memory_bytes);
+  }
   return OkStatus();
 }
 
@@ -285,6 +300,7 @@ PhysicalSupport QuerySupport(const InstanceTable& vk, VkPhysicalDevice device) {
   PhysicalSupport support;
   vk.GetPhysicalDeviceProperties(device, &support.properties);
   vk.GetPhysicalDeviceMemoryProperties(device, &support.memory);
+  support.host_memory_bytes = HostMemoryBytes();
   uint32_t count = 0;
   vk.GetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
   support.queue_families.resize(count);

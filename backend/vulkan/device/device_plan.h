@@ -38,6 +38,7 @@ struct PhysicalSupport {
   VkPhysicalDeviceMemoryProperties memory = {};
   std::vector<VkQueueFamilyProperties> queue_families;
   std::set<std::string> extensions;
+  uint64_t host_memory_bytes = 0;  // what software drivers really draw on; 0: unknown
 };
 
 PhysicalSupport QuerySupport(const InstanceTable& vk, VkPhysicalDevice device);

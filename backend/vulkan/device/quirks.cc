@@ -73,7 +73,8 @@ void Denormals() {
   answer[kDenormal16] = packFloat2x16(half_denormal * f16vec2(float16_t(one)));
 #endif
 #ifdef HAS_FLOAT64
-  uvec2 bits = unpackDouble2x32(packDouble2x32(uvec2(data[3], 0x1u)) * packDouble2x32(uvec2(0u, data[4] & 0x3ff00000u)));
+  double wide_denormal = packDouble2x32(uvec2(data[3], 0x1u)), small = packDouble2x32(uvec2(0u, data[4] & 0x3ff00000u));
+  uvec2 bits = unpackDouble2x32(wide_denormal * small);
   answer[kDenormal64Low] = bits.x;
   answer[kDenormal64High] = bits.y;
 #endif
