@@ -21,7 +21,8 @@
 // RULES of the text: one top-level definition per chunk; FN <type> name( or CONSTARR <type> name[n] = {...}; at column 0; a
 // chunk ends with a line that is exactly } or };. F and D are the precise float and double for locals and results, OUT(T) an out
 // parameter. Literals carry f (or lf for double). No fma, no driver built-in but sqrt, floor and bit operations: reference
-// measurements found the others wrong. A kernel that uses this must also ask for SignedZeroInfNanPreserve where advertised.
+// measurements found the others wrong. No arrays indexed at run time: lavapipe copies the array for each access (seconds of JIT).
+// No 0 - x or 0 * x with a constant 0 where the sign of a zero matters: drivers fold them. A kernel that uses this must also ask for SignedZeroInfNanPreserve where advertised.
 #ifdef __cplusplus
 #define FN
 #define F float
