@@ -1,5 +1,6 @@
 #include "backend/cpu/block.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <type_traits>
@@ -26,10 +27,14 @@ int64_t SignExtend(uint64_t bits, int width) { return static_cast<int64_t>(bits 
 
 void LoadSigned(ElementType type, const std::byte* source, int64_t n, int64_t* out) {
   switch (type) {
-    case ElementType::kS8: return Widen<int8_t>(source, n, out);
-    case ElementType::kS16: return Widen<int16_t>(source, n, out);
-    case ElementType::kS32: return Widen<int32_t>(source, n, out);
-    case ElementType::kS64: return Widen<int64_t>(source, n, out);
+    case ElementType::kS8:
+      return Widen<int8_t>(source, n, out);
+    case ElementType::kS16:
+      return Widen<int16_t>(source, n, out);
+    case ElementType::kS32:
+      return Widen<int32_t>(source, n, out);
+    case ElementType::kS64:
+      return Widen<int64_t>(source, n, out);
     default:
       for (int64_t i = 0; i < n; ++i) out[i] = SignExtend(static_cast<uint64_t>(source[i]), BitWidth(type));
   }
@@ -37,10 +42,14 @@ void LoadSigned(ElementType type, const std::byte* source, int64_t n, int64_t* o
 
 void StoreSigned(ElementType type, const int64_t* from, int64_t n, std::byte* target) {
   switch (type) {
-    case ElementType::kS8: return Narrow<int8_t>(from, n, target);
-    case ElementType::kS16: return Narrow<int16_t>(from, n, target);
-    case ElementType::kS32: return Narrow<int32_t>(from, n, target);
-    case ElementType::kS64: return Narrow<int64_t>(from, n, target);
+    case ElementType::kS8:
+      return Narrow<int8_t>(from, n, target);
+    case ElementType::kS16:
+      return Narrow<int16_t>(from, n, target);
+    case ElementType::kS32:
+      return Narrow<int32_t>(from, n, target);
+    case ElementType::kS64:
+      return Narrow<int64_t>(from, n, target);
     default:
       for (int64_t i = 0; i < n; ++i) {
         target[i] = static_cast<std::byte>(static_cast<uint64_t>(from[i]) & MaxUnsigned(type));
@@ -50,10 +59,14 @@ void StoreSigned(ElementType type, const int64_t* from, int64_t n, std::byte* ta
 
 void LoadUnsigned(ElementType type, const std::byte* source, int64_t n, uint64_t* out) {
   switch (type) {
-    case ElementType::kU8: return Widen<uint8_t>(source, n, out);
-    case ElementType::kU16: return Widen<uint16_t>(source, n, out);
-    case ElementType::kU32: return Widen<uint32_t>(source, n, out);
-    case ElementType::kU64: return Widen<uint64_t>(source, n, out);
+    case ElementType::kU8:
+      return Widen<uint8_t>(source, n, out);
+    case ElementType::kU16:
+      return Widen<uint16_t>(source, n, out);
+    case ElementType::kU32:
+      return Widen<uint32_t>(source, n, out);
+    case ElementType::kU64:
+      return Widen<uint64_t>(source, n, out);
     case ElementType::kPred:
       for (int64_t i = 0; i < n; ++i) out[i] = source[i] != std::byte{0};
       return;
@@ -64,10 +77,14 @@ void LoadUnsigned(ElementType type, const std::byte* source, int64_t n, uint64_t
 
 void StoreUnsigned(ElementType type, const uint64_t* from, int64_t n, std::byte* target) {
   switch (type) {
-    case ElementType::kU8: return Narrow<uint8_t>(from, n, target);
-    case ElementType::kU16: return Narrow<uint16_t>(from, n, target);
-    case ElementType::kU32: return Narrow<uint32_t>(from, n, target);
-    case ElementType::kU64: return Narrow<uint64_t>(from, n, target);
+    case ElementType::kU8:
+      return Narrow<uint8_t>(from, n, target);
+    case ElementType::kU16:
+      return Narrow<uint16_t>(from, n, target);
+    case ElementType::kU32:
+      return Narrow<uint32_t>(from, n, target);
+    case ElementType::kU64:
+      return Narrow<uint64_t>(from, n, target);
     case ElementType::kPred:
       for (int64_t i = 0; i < n; ++i) target[i] = static_cast<std::byte>(from[i] != 0);
       return;
@@ -124,8 +141,10 @@ const std::array<double, 256>& DecodeTable(ElementType type) {
 void LoadReal(ElementType type, const std::byte* source, int64_t n, double* out) {
   const uint16_t* halves = reinterpret_cast<const uint16_t*>(source);
   switch (type) {
-    case ElementType::kF32: return Widen<float>(source, n, out);
-    case ElementType::kF64: return Widen<double>(source, n, out);
+    case ElementType::kF32:
+      return Widen<float>(source, n, out);
+    case ElementType::kF64:
+      return Widen<double>(source, n, out);
     case ElementType::kF16:
       for (int64_t i = 0; i < n; ++i) out[i] = F16::Decode(halves[i]);
       return;
@@ -142,8 +161,10 @@ void LoadReal(ElementType type, const std::byte* source, int64_t n, double* out)
 void StoreReal(ElementType type, const double* from, int64_t n, std::byte* target) {
   uint16_t* halves = reinterpret_cast<uint16_t*>(target);
   switch (type) {
-    case ElementType::kF32: return Narrow<float>(from, n, target);
-    case ElementType::kF64: return Narrow<double>(from, n, target);
+    case ElementType::kF32:
+      return Narrow<float>(from, n, target);
+    case ElementType::kF64:
+      return Narrow<double>(from, n, target);
     case ElementType::kF16:
       for (int64_t i = 0; i < n; ++i) halves[i] = F16::Encode(from[i]);
       return;
@@ -184,11 +205,16 @@ struct alignas(8) Bytes16 {
 template <typename F>
 void WithStorage(ElementType type, F&& f) {
   switch (StorageBytes(type)) {
-    case 1: return f(uint8_t{});
-    case 2: return f(uint16_t{});
-    case 4: return f(uint32_t{});
-    case 8: return f(uint64_t{});
-    default: return f(Bytes16{});
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    case 8:
+      return f(uint64_t{});
+    default:
+      return f(Bytes16{});
   }
 }
 
@@ -200,7 +226,8 @@ void RoundIntegers(ElementType type, T* values, int64_t n) {
   }
   const int unused = 64 - BitWidth(type);
   if (unused == 0) return;
-  for (int64_t i = 0; i < n; ++i) values[i] = static_cast<T>(static_cast<T>(static_cast<uint64_t>(values[i]) << unused) >> unused);
+  for (int64_t i = 0; i < n; ++i)
+    values[i] = static_cast<T>(static_cast<T>(static_cast<uint64_t>(values[i]) << unused) >> unused);
 }
 
 }  // namespace
@@ -209,21 +236,31 @@ int64_t CarrierBytes(ElementType type) { return IsComplex(type) ? sizeof(Complex
 
 void LoadElements(ElementType type, const std::byte* source, int64_t n, void* carriers) {
   switch (CarrierOf(type)) {
-    case Carrier::kInt64: return LoadSigned(type, source, n, static_cast<int64_t*>(carriers));
-    case Carrier::kUint64: return LoadUnsigned(type, source, n, static_cast<uint64_t*>(carriers));
-    case Carrier::kDouble: return LoadReal(type, source, n, static_cast<double*>(carriers));
-    case Carrier::kComplexDouble: return LoadReal(RealPart(type), source, 2 * n, static_cast<double*>(carriers));
-    case Carrier::kNone: return;
+    case Carrier::kInt64:
+      return LoadSigned(type, source, n, static_cast<int64_t*>(carriers));
+    case Carrier::kUint64:
+      return LoadUnsigned(type, source, n, static_cast<uint64_t*>(carriers));
+    case Carrier::kDouble:
+      return LoadReal(type, source, n, static_cast<double*>(carriers));
+    case Carrier::kComplexDouble:
+      return LoadReal(RealPart(type), source, 2 * n, static_cast<double*>(carriers));
+    case Carrier::kNone:
+      return;
   }
 }
 
 void StoreElements(ElementType type, const void* carriers, int64_t n, std::byte* target) {
   switch (CarrierOf(type)) {
-    case Carrier::kInt64: return StoreSigned(type, static_cast<const int64_t*>(carriers), n, target);
-    case Carrier::kUint64: return StoreUnsigned(type, static_cast<const uint64_t*>(carriers), n, target);
-    case Carrier::kDouble: return StoreReal(type, static_cast<const double*>(carriers), n, target);
-    case Carrier::kComplexDouble: return StoreReal(RealPart(type), static_cast<const double*>(carriers), 2 * n, target);
-    case Carrier::kNone: return;
+    case Carrier::kInt64:
+      return StoreSigned(type, static_cast<const int64_t*>(carriers), n, target);
+    case Carrier::kUint64:
+      return StoreUnsigned(type, static_cast<const uint64_t*>(carriers), n, target);
+    case Carrier::kDouble:
+      return StoreReal(type, static_cast<const double*>(carriers), n, target);
+    case Carrier::kComplexDouble:
+      return StoreReal(RealPart(type), static_cast<const double*>(carriers), 2 * n, target);
+    case Carrier::kNone:
+      return;
   }
 }
 
@@ -250,12 +287,16 @@ void RoundElements(ElementType type, void* carriers, int64_t n) {
   double* reals = static_cast<double*>(carriers);
   if (IsComplex(type)) return RoundElements(RealPart(type), carriers, 2 * n);
   switch (CarrierOf(type)) {
-    case Carrier::kInt64: return RoundIntegers(type, static_cast<int64_t*>(carriers), n);
-    case Carrier::kUint64: return RoundIntegers(type, static_cast<uint64_t*>(carriers), n);
-    default: break;
+    case Carrier::kInt64:
+      return RoundIntegers(type, static_cast<int64_t*>(carriers), n);
+    case Carrier::kUint64:
+      return RoundIntegers(type, static_cast<uint64_t*>(carriers), n);
+    default:
+      break;
   }
   switch (type) {
-    case ElementType::kF64: return;
+    case ElementType::kF64:
+      return;
     case ElementType::kF32:
       for (int64_t i = 0; i < n; ++i) reals[i] = static_cast<double>(static_cast<float>(reals[i]));
       return;
@@ -291,13 +332,17 @@ void LoadAs(ElementType type, const std::byte* source, int64_t n, T* out) {
     }
   };
   switch (CarrierOf(type)) {
-    case Carrier::kInt64: return convert(int64_t{});
-    case Carrier::kUint64: return convert(uint64_t{});
+    case Carrier::kInt64:
+      return convert(int64_t{});
+    case Carrier::kUint64:
+      return convert(uint64_t{});
     case Carrier::kDouble:
       if constexpr (std::is_same_v<T, double>) return LoadReal(type, source, n, out);
       return convert(double{});
-    case Carrier::kComplexDouble: return convert(Complex{});
-    case Carrier::kNone: return;
+    case Carrier::kComplexDouble:
+      return convert(Complex{});
+    case Carrier::kNone:
+      return;
   }
 }
 template void LoadAs(ElementType, const std::byte*, int64_t, double*);

@@ -1,5 +1,6 @@
 // Blocks: runs of elements held in their carrier type (core/element_type.h): int64_t, uint64_t, double or
-// std::complex<double>. Every op's loop runs on carriers; loading widens, storing wraps integers and rounds floats once.
+// std::complex<double>. Every op's loop runs on carriers; loading widens, storing wraps integers and rounds floats
+// once.
 #pragma once
 
 #include <complex>

@@ -18,11 +18,16 @@ int64_t S(uint64_t x) { return static_cast<int64_t>(x); }
 template <typename Int, typename Real, typename Cplx>
 Result<BlockOp> Arithmetic(const Instruction& instruction, Int int_form, Real real_form, Cplx complex_form) {
   switch (CarrierOf(OperandType(instruction))) {
-    case Carrier::kInt64: return BinaryLoop<uint64_t>(int_form);
-    case Carrier::kUint64: return BinaryLoop<uint64_t>(int_form);
-    case Carrier::kDouble: return BinaryLoop<double>(real_form);
-    case Carrier::kComplexDouble: return BinaryLoop<Complex>(complex_form);
-    case Carrier::kNone: break;
+    case Carrier::kInt64:
+      return BinaryLoop<uint64_t>(int_form);
+    case Carrier::kUint64:
+      return BinaryLoop<uint64_t>(int_form);
+    case Carrier::kDouble:
+      return BinaryLoop<double>(real_form);
+    case Carrier::kComplexDouble:
+      return BinaryLoop<Complex>(complex_form);
+    case Carrier::kNone:
+      break;
   }
   return UndefinedFor(instruction);
 }
@@ -99,19 +104,25 @@ int64_t TotalOrderKey(double x) {
   return bits < 0 ? S(U(bits) ^ U(INT64_MAX)) : bits;
 }
 
-// XLA's CPU takes subnormal f32 numbers as zeros, and devices may flush them or not. Everywhere else that is an absolute
-// error below 2^-126; a compare would answer differently, so it takes them as zeros too.
+// XLA's CPU takes subnormal f32 numbers as zeros, and devices may flush them or not. Everywhere else that is an
+// absolute error below 2^-126; a compare would answer differently, so it takes them as zeros too.
 double FlushF32(double x) { return std::fabs(x) < 0x1p-126 ? 0.0 : x; }
 
 template <typename T, typename Key>
 Result<BlockOp> Comparison(const Instruction& instruction, Key key) {
   switch (instruction.attributes<CompareAttributes>().direction) {
-    case ComparisonDirection::kEq: return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) == key(b); });
-    case ComparisonDirection::kNe: return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) != key(b); });
-    case ComparisonDirection::kGe: return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) >= key(b); });
-    case ComparisonDirection::kGt: return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) > key(b); });
-    case ComparisonDirection::kLe: return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) <= key(b); });
-    case ComparisonDirection::kLt: return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) < key(b); });
+    case ComparisonDirection::kEq:
+      return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) == key(b); });
+    case ComparisonDirection::kNe:
+      return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) != key(b); });
+    case ComparisonDirection::kGe:
+      return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) >= key(b); });
+    case ComparisonDirection::kGt:
+      return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) > key(b); });
+    case ComparisonDirection::kLe:
+      return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) <= key(b); });
+    case ComparisonDirection::kLt:
+      return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) < key(b); });
   }
   return UndefinedFor(instruction);
 }
@@ -165,44 +176,61 @@ Result<BlockOp> MakeDivide(const Instruction& i) {
 
 Result<BlockOp> MakeRemainder(const Instruction& i) {
   switch (CarrierOf(OperandType(i))) {
-    case Carrier::kInt64: return BinaryLoop<int64_t>(RemainderSigned);
-    case Carrier::kUint64: return BinaryLoop<uint64_t>(RemainderUnsigned);
-    case Carrier::kDouble: return BinaryLoop<double>([](double a, double b) { return std::fmod(a, b); });
-    default: return UndefinedFor(i);
+    case Carrier::kInt64:
+      return BinaryLoop<int64_t>(RemainderSigned);
+    case Carrier::kUint64:
+      return BinaryLoop<uint64_t>(RemainderUnsigned);
+    case Carrier::kDouble:
+      return BinaryLoop<double>([](double a, double b) { return std::fmod(a, b); });
+    default:
+      return UndefinedFor(i);
   }
 }
 
 Result<BlockOp> MakeMaximum(const Instruction& i) {
   auto max = [](auto a, auto b) { return a > b ? a : b; };
   switch (CarrierOf(OperandType(i))) {
-    case Carrier::kInt64: return BinaryLoop<int64_t>(max);
-    case Carrier::kUint64: return BinaryLoop<uint64_t>(max);
-    case Carrier::kDouble: return BinaryLoop<double>(MaximumReal);
-    default: return UndefinedFor(i);
+    case Carrier::kInt64:
+      return BinaryLoop<int64_t>(max);
+    case Carrier::kUint64:
+      return BinaryLoop<uint64_t>(max);
+    case Carrier::kDouble:
+      return BinaryLoop<double>(MaximumReal);
+    default:
+      return UndefinedFor(i);
   }
 }
 
 Result<BlockOp> MakeMinimum(const Instruction& i) {
   auto min = [](auto a, auto b) { return a < b ? a : b; };
   switch (CarrierOf(OperandType(i))) {
-    case Carrier::kInt64: return BinaryLoop<int64_t>(min);
-    case Carrier::kUint64: return BinaryLoop<uint64_t>(min);
-    case Carrier::kDouble: return BinaryLoop<double>(MinimumReal);
-    default: return UndefinedFor(i);
+    case Carrier::kInt64:
+      return BinaryLoop<int64_t>(min);
+    case Carrier::kUint64:
+      return BinaryLoop<uint64_t>(min);
+    case Carrier::kDouble:
+      return BinaryLoop<double>(MinimumReal);
+    default:
+      return UndefinedFor(i);
   }
 }
 
 Result<BlockOp> MakePower(const Instruction& i) {
   switch (CarrierOf(OperandType(i))) {
-    case Carrier::kInt64: return BinaryLoop<int64_t>(PowerSigned);
-    case Carrier::kUint64: return BinaryLoop<uint64_t>(PowerWrapping);
+    case Carrier::kInt64:
+      return BinaryLoop<int64_t>(PowerSigned);
+    case Carrier::kUint64:
+      return BinaryLoop<uint64_t>(PowerWrapping);
     case Carrier::kDouble:
-      if (OperandType(i) != ElementType::kF64) return BinaryLoop<double>([](double a, double b) { return std::pow(a, b); });
+      if (OperandType(i) != ElementType::kF64)
+        return BinaryLoop<double>([](double a, double b) { return std::pow(a, b); });
       return BinaryLoop<double>([](long double a, long double b) { return std::pow(a, b); });
     case Carrier::kComplexDouble:
       if (OperandType(i) == ElementType::kC64) return BinaryLoop<Complex>(PowerComplex<Complex>);
-      return BinaryLoop<Complex>([](Complex a, Complex b) { return Complex(PowerComplex(WideComplex(a), WideComplex(b))); });
-    case Carrier::kNone: break;
+      return BinaryLoop<Complex>(
+          [](Complex a, Complex b) { return Complex(PowerComplex(WideComplex(a), WideComplex(b))); });
+    case Carrier::kNone:
+      break;
   }
   return UndefinedFor(i);
 }
@@ -210,27 +238,37 @@ Result<BlockOp> MakePower(const Instruction& i) {
 Result<BlockOp> MakeAtan2(const Instruction& i) {
   switch (CarrierOf(OperandType(i))) {
     case Carrier::kDouble:
-      if (OperandType(i) != ElementType::kF64) return BinaryLoop<double>([](double a, double b) { return std::atan2(a, b); });
+      if (OperandType(i) != ElementType::kF64)
+        return BinaryLoop<double>([](double a, double b) { return std::atan2(a, b); });
       return BinaryLoop<double>([](long double a, long double b) { return std::atan2(a, b); });
     case Carrier::kComplexDouble:
-      return BinaryLoop<Complex>([](Complex a, Complex b) { return Complex(Atan2Complex(WideComplex(a), WideComplex(b))); });
-    default: return UndefinedFor(i);
+      return BinaryLoop<Complex>(
+          [](Complex a, Complex b) { return Complex(Atan2Complex(WideComplex(a), WideComplex(b))); });
+    default:
+      return UndefinedFor(i);
   }
 }
 
 Result<BlockOp> MakeMulhi(const Instruction& i) {
   const int width = BitWidth(OperandType(i));
   if (IsSigned(OperandType(i))) {
-    return BinaryLoop<int64_t>([width](int64_t a, int64_t b) { return static_cast<int64_t>((static_cast<__int128>(a) * b) >> width); });
+    return BinaryLoop<int64_t>(
+        [width](int64_t a, int64_t b) { return static_cast<int64_t>((static_cast<__int128>(a) * b) >> width); });
   }
   return Bitwise(i, [width](uint64_t a, uint64_t b) {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> width);
   });
 }
 
-Result<BlockOp> MakeAnd(const Instruction& i) { return Bitwise(i, [](uint64_t a, uint64_t b) { return a & b; }); }
-Result<BlockOp> MakeOr(const Instruction& i) { return Bitwise(i, [](uint64_t a, uint64_t b) { return a | b; }); }
-Result<BlockOp> MakeXor(const Instruction& i) { return Bitwise(i, [](uint64_t a, uint64_t b) { return a ^ b; }); }
+Result<BlockOp> MakeAnd(const Instruction& i) {
+  return Bitwise(i, [](uint64_t a, uint64_t b) { return a & b; });
+}
+Result<BlockOp> MakeOr(const Instruction& i) {
+  return Bitwise(i, [](uint64_t a, uint64_t b) { return a | b; });
+}
+Result<BlockOp> MakeXor(const Instruction& i) {
+  return Bitwise(i, [](uint64_t a, uint64_t b) { return a ^ b; });
+}
 
 Result<BlockOp> MakeNot(const Instruction& i) {
   if (OperandType(i) == ElementType::kPred) return UnaryLoop<uint64_t>([](uint64_t a) { return a == 0; });
@@ -271,38 +309,48 @@ Result<BlockOp> MakeClz(const Instruction& i) {
 
 Result<BlockOp> MakeNegate(const Instruction& i) {
   switch (CarrierOf(OperandType(i))) {
-    case Carrier::kDouble: return UnaryLoop<double>([](double a) { return -a; });
-    case Carrier::kComplexDouble: return UnaryLoop<Complex>([](Complex a) { return -a; });
-    default: return UnaryLoop<uint64_t>([](uint64_t a) { return 0 - a; });
+    case Carrier::kDouble:
+      return UnaryLoop<double>([](double a) { return -a; });
+    case Carrier::kComplexDouble:
+      return UnaryLoop<Complex>([](Complex a) { return -a; });
+    default:
+      return UnaryLoop<uint64_t>([](uint64_t a) { return 0 - a; });
   }
 }
 
 Result<BlockOp> MakeAbs(const Instruction& i) {
   switch (CarrierOf(OperandType(i))) {
-    case Carrier::kInt64: return UnaryLoop<int64_t>([](int64_t a) { return a < 0 ? S(0 - U(a)) : a; });
-    case Carrier::kUint64: return UnaryLoop<uint64_t>([](uint64_t a) { return a; });
-    case Carrier::kDouble: return UnaryLoop<double>([](double a) { return std::fabs(a); });
+    case Carrier::kInt64:
+      return UnaryLoop<int64_t>([](int64_t a) { return a < 0 ? S(0 - U(a)) : a; });
+    case Carrier::kUint64:
+      return UnaryLoop<uint64_t>([](uint64_t a) { return a; });
+    case Carrier::kDouble:
+      return UnaryLoop<double>([](double a) { return std::fabs(a); });
     case Carrier::kComplexDouble:
-      return UnaryLoop<Complex, double>([](Complex a) {
-        return std::hypot(static_cast<long double>(a.real()), static_cast<long double>(a.imag()));
-      });
-    case Carrier::kNone: break;
+      return UnaryLoop<Complex, double>(
+          [](Complex a) { return std::hypot(static_cast<long double>(a.real()), static_cast<long double>(a.imag())); });
+    case Carrier::kNone:
+      break;
   }
   return UndefinedFor(i);
 }
 
 Result<BlockOp> MakeSign(const Instruction& i) {
   switch (CarrierOf(OperandType(i))) {
-    case Carrier::kInt64: return UnaryLoop<int64_t>([](int64_t a) { return (a > 0) - (a < 0); });
-    case Carrier::kUint64: return UnaryLoop<uint64_t>([](uint64_t a) { return a != 0; });
-    case Carrier::kDouble: return UnaryLoop<double>([](double a) { return a > 0 ? 1.0 : a < 0 ? -1.0 : a; });
+    case Carrier::kInt64:
+      return UnaryLoop<int64_t>([](int64_t a) { return (a > 0) - (a < 0); });
+    case Carrier::kUint64:
+      return UnaryLoop<uint64_t>([](uint64_t a) { return a != 0; });
+    case Carrier::kDouble:
+      return UnaryLoop<double>([](double a) { return a > 0 ? 1.0 : a < 0 ? -1.0 : a; });
     case Carrier::kComplexDouble:
       return UnaryLoop<Complex>([](Complex a) {
         const WideComplex z(a);
         const long double size = std::hypot(z.real(), z.imag());
         return size == 0 ? a : Complex(z / size);
       });
-    case Carrier::kNone: break;
+    case Carrier::kNone:
+      break;
   }
   return UndefinedFor(i);
 }
@@ -311,11 +359,14 @@ Result<BlockOp> MakeCompare(const Instruction& i) {
   const CompareAttributes& attributes = i.attributes<CompareAttributes>();
   auto same = [](auto x) { return x; };
   switch (CarrierOf(OperandType(i))) {
-    case Carrier::kInt64: return Comparison<int64_t>(i, same);
-    case Carrier::kUint64: return Comparison<uint64_t>(i, same);
+    case Carrier::kInt64:
+      return Comparison<int64_t>(i, same);
+    case Carrier::kUint64:
+      return Comparison<uint64_t>(i, same);
     case Carrier::kDouble:
       if (attributes.type == ComparisonType::kTotalOrder) return Comparison<double>(i, TotalOrderKey);
-      if (OperandType(i) == ElementType::kF32 || OperandType(i) == ElementType::kBF16) return Comparison<double>(i, FlushF32);
+      if (OperandType(i) == ElementType::kF32 || OperandType(i) == ElementType::kBF16)
+        return Comparison<double>(i, FlushF32);
       return Comparison<double>(i, same);
     case Carrier::kComplexDouble:
       if (attributes.direction == ComparisonDirection::kEq) {
@@ -325,7 +376,8 @@ Result<BlockOp> MakeCompare(const Instruction& i) {
         return BinaryLoop<Complex, uint64_t>([](Complex a, Complex b) { return a != b; });
       }
       break;
-    case Carrier::kNone: break;
+    case Carrier::kNone:
+      break;
   }
   return UndefinedFor(i);
 }
@@ -338,10 +390,14 @@ Result<BlockOp> MakeClamp(const Instruction& i) {
   auto max = [](auto a, auto b) { return a > b ? a : b; };
   auto min = [](auto a, auto b) { return a < b ? a : b; };
   switch (CarrierOf(OperandType(i))) {
-    case Carrier::kInt64: return ClampLoop<int64_t>(max, min);
-    case Carrier::kUint64: return ClampLoop<uint64_t>(max, min);
-    case Carrier::kDouble: return ClampLoop<double>(MaximumReal, MinimumReal);
-    default: return UndefinedFor(i);
+    case Carrier::kInt64:
+      return ClampLoop<int64_t>(max, min);
+    case Carrier::kUint64:
+      return ClampLoop<uint64_t>(max, min);
+    case Carrier::kDouble:
+      return ClampLoop<double>(MaximumReal, MinimumReal);
+    default:
+      return UndefinedFor(i);
   }
 }
 

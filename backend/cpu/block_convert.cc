@@ -42,7 +42,8 @@ Result<BlockOp> FromInteger(ElementType to) {
     case Carrier::kComplexDouble:
       if (to == ElementType::kC128) return UnaryLoop<T, Complex>([](T x) { return Complex(static_cast<double>(x)); });
       return UnaryLoop<T, Complex>([](T x) { return Complex(ToOddDouble(x)); });
-    default: return UnaryLoop<T, uint64_t>([](T x) { return static_cast<uint64_t>(x); });
+    default:
+      return UnaryLoop<T, uint64_t>([](T x) { return static_cast<uint64_t>(x); });
   }
 }
 
@@ -60,8 +61,10 @@ Result<BlockOp> FromFloating(ElementType to) {
       const uint64_t high = MaxUnsigned(to);
       return UnaryLoop<T, uint64_t>([=](T x) { return ToUnsigned(real(x), high); });
     }
-    case Carrier::kDouble: return UnaryLoop<T, double>(real);
-    default: return UnaryLoop<T, Complex>([](T x) { return Complex(x); });
+    case Carrier::kDouble:
+      return UnaryLoop<T, double>(real);
+    default:
+      return UnaryLoop<T, Complex>([](T x) { return Complex(x); });
   }
 }
 
@@ -77,8 +80,8 @@ double FromBits(ElementType type, uint64_t bits) {
   return DecodeNarrowFloat(type, static_cast<uint32_t>(bits));
 }
 
-// Rounds the mantissa to nearest even, then sends what is above the smaller exponent range to infinity and what is below
-// it (subnormals of the reduced format) to zero, as XLA does. NaN stays.
+// Rounds the mantissa to nearest even, then sends what is above the smaller exponent range to infinity and what is
+// below it (subnormals of the reduced format) to zero, as XLA does. NaN stays.
 double ReducePrecision(ElementType type, double x, int exponent_bits, int mantissa_bits) {
   const FloatFormat& format = FormatOf(type);
   if (std::isnan(x)) return x;
@@ -105,11 +108,16 @@ double ReducePrecision(ElementType type, double x, int exponent_bits, int mantis
 Result<BlockOp> MakeConvert(const Instruction& i) {
   const ElementType to = i.shape().element_type();
   switch (CarrierOf(OperandType(i))) {
-    case Carrier::kInt64: return FromInteger<int64_t>(to);
-    case Carrier::kUint64: return FromInteger<uint64_t>(to);
-    case Carrier::kDouble: return FromFloating<double>(to);
-    case Carrier::kComplexDouble: return FromFloating<Complex>(to);
-    case Carrier::kNone: break;
+    case Carrier::kInt64:
+      return FromInteger<int64_t>(to);
+    case Carrier::kUint64:
+      return FromInteger<uint64_t>(to);
+    case Carrier::kDouble:
+      return FromFloating<double>(to);
+    case Carrier::kComplexDouble:
+      return FromFloating<Complex>(to);
+    case Carrier::kNone:
+      break;
   }
   return UndefinedFor(i);
 }
@@ -153,10 +161,13 @@ Result<BlockOp> MakeBlockOp(const Instruction& instruction) {
 #define ELEMENTWISE(Name, ...) \
   case Opcode::k##Name:        \
     return Make##Name(instruction);
+// clang-format off
 #include "core/opcode_rows.h"
 #include "core/opcode.def"
 #include "core/opcode_rows_end.h"
-    default: break;
+      // clang-format on
+    default:
+      break;
   }
   return Internal("{} is not element-wise", OpcodeText(instruction.opcode()));
 }

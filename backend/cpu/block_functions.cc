@@ -35,7 +35,9 @@ Result<BlockOp> RealInDouble(const Instruction& instruction, F f) {
 }
 
 template <typename T>
-T Log1p(T x) { return std::log1p(x); }
+T Log1p(T x) {
+  return std::log1p(x);
+}
 // |1 + z|^2 - 1 = 2x + x^2 + y^2 keeps small z; in long double for c64 too, where the squares are exact.
 template <typename T>
 std::complex<T> Log1p(std::complex<T> z) {
@@ -47,7 +49,9 @@ std::complex<T> Log1p(std::complex<T> z) {
 }
 
 template <typename T>
-T Expm1(T x) { return std::expm1(x); }
+T Expm1(T x) {
+  return std::expm1(x);
+}
 // exp(x)(cos y + i sin y) - 1 = expm1(x) cos y - 2 sin^2(y/2) + i exp(x) sin y
 template <typename T>
 std::complex<T> Expm1(std::complex<T> z) {
@@ -59,7 +63,9 @@ std::complex<T> Expm1(std::complex<T> z) {
 }
 
 template <typename T>
-T Cbrt(T x) { return std::cbrt(x); }
+T Cbrt(T x) {
+  return std::cbrt(x);
+}
 template <typename T>
 std::complex<T> Cbrt(std::complex<T> z) {
   if (z == std::complex<T>(0)) return z;
@@ -68,23 +74,57 @@ std::complex<T> Cbrt(std::complex<T> z) {
 
 }  // namespace
 
-Result<BlockOp> MakeExp(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::exp(x); }); }
-Result<BlockOp> MakeExpm1(const Instruction& i) { return RealOrComplex(i, [](auto x) { return Expm1(x); }); }
-Result<BlockOp> MakeLog(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::log(x); }); }
-Result<BlockOp> MakeLog1p(const Instruction& i) { return RealOrComplex(i, [](auto x) { return Log1p(x); }); }
-Result<BlockOp> MakeSin(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::sin(x); }); }
-Result<BlockOp> MakeCos(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::cos(x); }); }
-Result<BlockOp> MakeTan(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::tan(x); }); }
-Result<BlockOp> MakeSinh(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::sinh(x); }); }
-Result<BlockOp> MakeCosh(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::cosh(x); }); }
-Result<BlockOp> MakeTanh(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::tanh(x); }); }
-Result<BlockOp> MakeAsin(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::asin(x); }); }
-Result<BlockOp> MakeAcos(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::acos(x); }); }
-Result<BlockOp> MakeAtan(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::atan(x); }); }
-Result<BlockOp> MakeAsinh(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::asinh(x); }); }
-Result<BlockOp> MakeAcosh(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::acosh(x); }); }
-Result<BlockOp> MakeAtanh(const Instruction& i) { return RealOrComplex(i, [](auto x) { return std::atanh(x); }); }
-Result<BlockOp> MakeCbrt(const Instruction& i) { return RealOrComplex(i, [](auto x) { return Cbrt(x); }); }
+Result<BlockOp> MakeExp(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return std::exp(x); });
+}
+Result<BlockOp> MakeExpm1(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return Expm1(x); });
+}
+Result<BlockOp> MakeLog(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return std::log(x); });
+}
+Result<BlockOp> MakeLog1p(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return Log1p(x); });
+}
+Result<BlockOp> MakeSin(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return std::sin(x); });
+}
+Result<BlockOp> MakeCos(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return std::cos(x); });
+}
+Result<BlockOp> MakeTan(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return std::tan(x); });
+}
+Result<BlockOp> MakeSinh(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return std::sinh(x); });
+}
+Result<BlockOp> MakeCosh(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return std::cosh(x); });
+}
+Result<BlockOp> MakeTanh(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return std::tanh(x); });
+}
+Result<BlockOp> MakeAsin(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return std::asin(x); });
+}
+Result<BlockOp> MakeAcos(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return std::acos(x); });
+}
+Result<BlockOp> MakeAtan(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return std::atan(x); });
+}
+Result<BlockOp> MakeAsinh(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return std::asinh(x); });
+}
+Result<BlockOp> MakeAcosh(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return std::acosh(x); });
+}
+Result<BlockOp> MakeAtanh(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return std::atanh(x); });
+}
+Result<BlockOp> MakeCbrt(const Instruction& i) {
+  return RealOrComplex(i, [](auto x) { return Cbrt(x); });
+}
 Result<BlockOp> MakeErf(const Instruction& i) {
   if (IsComplex(OperandType(i))) return UndefinedFor(i);
   return Real(i, [](auto x) { return std::erf(x); });
@@ -100,9 +140,15 @@ Result<BlockOp> MakeSqrt(const Instruction& i) {
   if (IsComplex(OperandType(i))) return RealOrComplex(i, [](auto x) { return std::sqrt(x); });
   return RealInDouble(i, [](double x) { return std::sqrt(x); });
 }
-Result<BlockOp> MakeCeil(const Instruction& i) { return RealInDouble(i, [](double x) { return std::ceil(x); }); }
-Result<BlockOp> MakeFloor(const Instruction& i) { return RealInDouble(i, [](double x) { return std::floor(x); }); }
-Result<BlockOp> MakeRoundNearestAfz(const Instruction& i) { return RealInDouble(i, [](double x) { return std::round(x); }); }
+Result<BlockOp> MakeCeil(const Instruction& i) {
+  return RealInDouble(i, [](double x) { return std::ceil(x); });
+}
+Result<BlockOp> MakeFloor(const Instruction& i) {
+  return RealInDouble(i, [](double x) { return std::floor(x); });
+}
+Result<BlockOp> MakeRoundNearestAfz(const Instruction& i) {
+  return RealInDouble(i, [](double x) { return std::round(x); });
+}
 Result<BlockOp> MakeRoundNearestEven(const Instruction& i) {
   return RealInDouble(i, [](double x) { return std::nearbyint(x); });
 }

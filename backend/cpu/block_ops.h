@@ -8,14 +8,16 @@
 
 namespace vxla {
 
-// in: a carrier array per operand; out: carriers of the result type, not yet wrapped or rounded to it. out may be one of
-// the inputs only if the carriers have the same size.
+// in: a carrier array per operand; out: carriers of the result type, not yet wrapped or rounded to it. out may be one
+// of the inputs only if the carriers have the same size.
 using BlockOp = std::function<void(const void* const* in, void* out, int64_t n)>;
 
 #define ELEMENTWISE(Name, ...) Result<BlockOp> Make##Name(const Instruction& instruction);
+// clang-format off
 #include "core/opcode_rows.h"
 #include "core/opcode.def"
 #include "core/opcode_rows_end.h"
+// clang-format on
 
 // By the instruction's opcode, which must be element-wise.
 Result<BlockOp> MakeBlockOp(const Instruction& instruction);

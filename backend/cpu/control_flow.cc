@@ -56,7 +56,8 @@ EvalResult EvalCall(EvalContext& context, const Instruction& instruction, std::s
 
 EvalResult EvalConditional(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
   const int64_t branch = BranchIndex(operands[0], static_cast<int64_t>(instruction.called().size()));
-  return context.Run(*instruction.called(static_cast<int>(branch)), operands.subspan(static_cast<size_t>(branch) + 1, 1));
+  return context.Run(*instruction.called(static_cast<int>(branch)),
+                     operands.subspan(static_cast<size_t>(branch) + 1, 1));
 }
 
 EvalResult EvalWhile(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {

@@ -1,5 +1,5 @@
-// Convolution as a matrix product: a row per output position (its window of the input, laid out tap by tap), a column per
-// output feature.
+// Convolution as a matrix product: a row per output position (its window of the input, laid out tap by tap), a column
+// per output feature.
 #include <algorithm>
 
 #include "backend/cpu/data_movement.h"
@@ -102,7 +102,8 @@ std::vector<T> PackKernel(const Problem& p, const std::vector<T>& kernel) {
 
 // result: [output batch, spatial..., output feature]
 template <typename T>
-void Convolve(const EvalContext& context, const Problem& p, const Literal& input, const Literal& kernel, Literal& result) {
+void Convolve(const EvalContext& context, const Problem& p, const Literal& input, const Literal& kernel,
+              Literal& result) {
   const std::vector<T> values = LoadAll<T>(context, input);
   const std::vector<T> panels = PackKernel(p, LoadAll<T>(context, kernel));
   const WindowReader<T> reader(p, values);
@@ -164,9 +165,11 @@ EvalResult EvalConvolution(EvalContext& context, const Instruction& instruction,
   const Shape& shape = instruction.shape();
   const int threads = context.options().threads;
   const Problem problem = Describe(a, operands[0].shape(), operands[1].shape(), shape);
-  const Literal input = TransposeLiteral(operands[0].literal(), Order(dims.input_batch, dims.input_spatial, dims.input_feature), threads);
-  const Literal kernel = TransposeLiteral(
-      operands[1].literal(), Order(dims.kernel_output_feature, dims.kernel_spatial, dims.kernel_input_feature), threads);
+  const Literal input =
+      TransposeLiteral(operands[0].literal(), Order(dims.input_batch, dims.input_spatial, dims.input_feature), threads);
+  const Literal kernel =
+      TransposeLiteral(operands[1].literal(),
+                       Order(dims.kernel_output_feature, dims.kernel_spatial, dims.kernel_input_feature), threads);
   const std::vector<int64_t> order = Order(dims.output_batch, dims.output_spatial, dims.output_feature);
   std::vector<int64_t> sizes, back(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
@@ -175,7 +178,8 @@ EvalResult EvalConvolution(EvalContext& context, const Instruction& instruction,
   }
   Literal result(Shape(shape.element_type(), sizes));
   if (result.element_count() > 0) {
-    const Accumulator accumulator = AccumulatorFor(input.shape().element_type(), kernel.shape().element_type(), shape.element_type());
+    const Accumulator accumulator =
+        AccumulatorFor(input.shape().element_type(), kernel.shape().element_type(), shape.element_type());
     VisitAccumulator(accumulator, [&]<typename T>(T) { Convolve<T>(context, problem, input, kernel, result); });
   }
   if (std::ranges::is_sorted(order)) return std::move(result).Reshaped(shape);

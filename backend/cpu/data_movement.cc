@@ -77,8 +77,8 @@ void CopyBox(const BoxCopy& box, const Literal& source, Literal& target, int thr
     to += box.to[i] * target_strides[i];
   }
   if (std::ranges::find(box.sizes, 0) != box.sizes.end()) return;
-  StridedCopy(spec, source.bytes().data() + from * spec.element_bytes, target.mutable_bytes().data() + to * spec.element_bytes,
-              threads);
+  StridedCopy(spec, source.bytes().data() + from * spec.element_bytes,
+              target.mutable_bytes().data() + to * spec.element_bytes, threads);
 }
 
 void FillWith(const Literal& scalar, Literal& target, int threads) {
@@ -139,7 +139,8 @@ EvalResult EvalConcatenate(EvalContext& context, const Instruction& instruction,
 }
 
 EvalResult EvalCopy(EvalContext&, const Instruction& instruction, std::span<Value> operands) {
-  if (operands[0].IsTuple() || operands[0].shape().layout() == instruction.shape().layout()) return std::move(operands[0]);
+  if (operands[0].IsTuple() || operands[0].shape().layout() == instruction.shape().layout())
+    return std::move(operands[0]);
   return Relabel(std::move(operands[0]), instruction.shape());
 }
 

@@ -1,5 +1,5 @@
-// Dot with any batch and contracting dimensions: both operands are brought to [batch, free, contracting] and multiplied in
-// panels.
+// Dot with any batch and contracting dimensions: both operands are brought to [batch, free, contracting] and multiplied
+// in panels.
 #include <algorithm>
 #include <numeric>
 
@@ -65,7 +65,8 @@ void Multiply(const EvalContext& context, const Side& lhs, const Side& rhs, Lite
   const int64_t k = lhs.k, rows = lhs.rows, columns = rhs.rows;
   constexpr int64_t kColumnsPerTask = 512;
   const int64_t block = RowsPerBlock<T>(k);
-  const int64_t row_blocks = (rows + block - 1) / block, column_blocks = (columns + kColumnsPerTask - 1) / kColumnsPerTask;
+  const int64_t row_blocks = (rows + block - 1) / block,
+                column_blocks = (columns + kColumnsPerTask - 1) / kColumnsPerTask;
   context.For(lhs.batch * row_blocks * column_blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t batch = task / (row_blocks * column_blocks);
@@ -73,9 +74,10 @@ void Multiply(const EvalContext& context, const Side& lhs, const Side& rhs, Lite
       const int64_t column = task % column_blocks * kColumnsPerTask;
       const T* a_at = a.data() + (batch * PanelCount(rows) * kPanel + row) * k;
       const T* b_at = b.data() + (batch * PanelCount(columns) * kPanel + column) * k;
-      std::byte* target = result.mutable_bytes().data() + ((batch * rows + row) * columns + column) * StorageBytes(type);
-      MultiplyBlock(a_at, std::min(block, rows - row), b_at, std::min(kColumnsPerTask, columns - column), k, type, target,
-                    columns * StorageBytes(type));
+      std::byte* target =
+          result.mutable_bytes().data() + ((batch * rows + row) * columns + column) * StorageBytes(type);
+      MultiplyBlock(a_at, std::min(block, rows - row), b_at, std::min(kColumnsPerTask, columns - column), k, type,
+                    target, columns * StorageBytes(type));
     }
   });
 }
@@ -87,8 +89,9 @@ EvalResult EvalDot(EvalContext& context, const Instruction& instruction, std::sp
   const Side lhs = Prepare(operands[0], a.lhs_batch_dims, a.lhs_contracting_dims, context.options().threads);
   const Side rhs = Prepare(operands[1], a.rhs_batch_dims, a.rhs_contracting_dims, context.options().threads);
   if (lhs.k != rhs.k || lhs.batch != rhs.batch) {
-    return InvalidArgument("dot: {} and {} contract {} and {} elements in {} and {} batches", operands[0].shape().ToString(),
-                           operands[1].shape().ToString(), lhs.k, rhs.k, lhs.batch, rhs.batch);
+    return InvalidArgument("dot: {} and {} contract {} and {} elements in {} and {} batches",
+                           operands[0].shape().ToString(), operands[1].shape().ToString(), lhs.k, rhs.k, lhs.batch,
+                           rhs.batch);
   }
   Literal result(instruction.shape());
   const Accumulator accumulator = AccumulatorFor(operands[0].shape().element_type(), operands[1].shape().element_type(),

@@ -1,6 +1,8 @@
 // Element-wise ops over whole arrays: blocks through the op's loop, with direct loops for the commonest ones.
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <optional>
 
 #include "backend/cpu/block_ops.h"
 #include "backend/cpu/eval.h"
@@ -24,22 +26,34 @@ void DirectLoop(const EvalContext& context, const Literal& a, const Literal& b, 
 template <typename T>
 bool DirectArithmetic(const EvalContext& context, Opcode opcode, const Literal& a, const Literal& b, Literal& result) {
   switch (opcode) {
-    case Opcode::kAdd: DirectLoop<T>(context, a, b, result, [](T x, T y) { return x + y; }); return true;
-    case Opcode::kSubtract: DirectLoop<T>(context, a, b, result, [](T x, T y) { return x - y; }); return true;
-    case Opcode::kMultiply: DirectLoop<T>(context, a, b, result, [](T x, T y) { return x * y; }); return true;
-    default: return false;
+    case Opcode::kAdd:
+      DirectLoop<T>(context, a, b, result, [](T x, T y) { return x + y; });
+      return true;
+    case Opcode::kSubtract:
+      DirectLoop<T>(context, a, b, result, [](T x, T y) { return x - y; });
+      return true;
+    case Opcode::kMultiply:
+      DirectLoop<T>(context, a, b, result, [](T x, T y) { return x * y; });
+      return true;
+    default:
+      return false;
   }
 }
 
 bool DirectBinary(const EvalContext& context, Opcode opcode, const Literal& a, const Literal& b, Literal& result) {
   switch (result.shape().element_type()) {
-    case ElementType::kF32: return DirectArithmetic<float>(context, opcode, a, b, result);
-    case ElementType::kF64: return DirectArithmetic<double>(context, opcode, a, b, result);
+    case ElementType::kF32:
+      return DirectArithmetic<float>(context, opcode, a, b, result);
+    case ElementType::kF64:
+      return DirectArithmetic<double>(context, opcode, a, b, result);
     case ElementType::kS32:
-    case ElementType::kU32: return DirectArithmetic<uint32_t>(context, opcode, a, b, result);
+    case ElementType::kU32:
+      return DirectArithmetic<uint32_t>(context, opcode, a, b, result);
     case ElementType::kS64:
-    case ElementType::kU64: return DirectArithmetic<uint64_t>(context, opcode, a, b, result);
-    default: return false;
+    case ElementType::kU64:
+      return DirectArithmetic<uint64_t>(context, opcode, a, b, result);
+    default:
+      return false;
   }
 }
 
@@ -53,7 +67,8 @@ Value* ReusableOperand(const Instruction& instruction, std::span<Value> operands
 
 bool IsSplat(const Value& operand, int64_t count) { return operand.literal().element_count() == 1 && count != 1; }
 
-void RunBlocks(const EvalContext& context, const BlockOp& op, std::span<const Literal* const> operands, Literal& result) {
+void RunBlocks(const EvalContext& context, const BlockOp& op, std::span<const Literal* const> operands,
+               Literal& result) {
   const int64_t count = result.element_count();
   const ElementType type = result.shape().element_type();
   std::byte* out = result.mutable_bytes().data();
@@ -75,7 +90,8 @@ void RunBlocks(const EvalContext& context, const BlockOp& op, std::span<const Li
 }
 
 template <typename T>
-void SelectRaw(const uint8_t* which, const std::byte* a, const std::byte* b, std::byte* out, int64_t begin, int64_t end) {
+void SelectRaw(const uint8_t* which, const std::byte* a, const std::byte* b, std::byte* out, int64_t begin,
+               int64_t end) {
   const T* x = reinterpret_cast<const T*>(a);
   const T* y = reinterpret_cast<const T*>(b);
   T* r = reinterpret_cast<T*>(out);
@@ -92,11 +108,16 @@ Literal SelectBytes(const EvalContext& context, const Instruction& instruction, 
   const int size = StorageBytes(instruction.shape().element_type());
   context.For(result.element_count(), kGrain, [=](int64_t begin, int64_t end) {
     switch (size) {
-      case 1: return SelectRaw<uint8_t>(which, a, b, out, begin, end);
-      case 2: return SelectRaw<uint16_t>(which, a, b, out, begin, end);
-      case 4: return SelectRaw<uint32_t>(which, a, b, out, begin, end);
-      case 8: return SelectRaw<uint64_t>(which, a, b, out, begin, end);
-      default: return SelectRaw<std::array<uint64_t, 2>>(which, a, b, out, begin, end);
+      case 1:
+        return SelectRaw<uint8_t>(which, a, b, out, begin, end);
+      case 2:
+        return SelectRaw<uint16_t>(which, a, b, out, begin, end);
+      case 4:
+        return SelectRaw<uint32_t>(which, a, b, out, begin, end);
+      case 8:
+        return SelectRaw<uint64_t>(which, a, b, out, begin, end);
+      default:
+        return SelectRaw<std::array<uint64_t, 2>>(which, a, b, out, begin, end);
     }
   });
   return result;
@@ -117,7 +138,7 @@ EvalResult SelectBits(EvalContext& context, const Instruction& instruction, std:
 }
 
 EvalResult EvalElementwise(EvalContext& context, const Instruction& instruction, std::span<Value> operands,
-                              const Result<BlockOp>& op) {
+                           const Result<BlockOp>& op) {
   if (!op.ok()) return op.status();
   if (instruction.opcode() == Opcode::kSelect) return SelectBits(context, instruction, operands);
   const int64_t count = instruction.shape().ElementCount();
@@ -138,7 +159,8 @@ EvalResult EvalElementwise(EvalContext& context, const Instruction& instruction,
   }
   Literal result = reused ? std::move(*reused) : Literal(instruction.shape());
   if (reused) {
-    if (result.shape().layout() != instruction.shape().layout()) result = std::move(result).Reshaped(instruction.shape());
+    if (result.shape().layout() != instruction.shape().layout())
+      result = std::move(result).Reshaped(instruction.shape());
     literals[reused_index] = &result;
   }
   if (literals.size() != 2 || literals[0]->element_count() != literals[1]->element_count() ||
@@ -154,8 +176,10 @@ EvalResult EvalElementwise(EvalContext& context, const Instruction& instruction,
   EvalResult Eval##Name(EvalContext& context, const Instruction& instruction, std::span<Value> operands) { \
     return EvalElementwise(context, instruction, operands, Make##Name(instruction));                       \
   }
+// clang-format off
 #include "core/opcode_rows.h"
 #include "core/opcode.def"
 #include "core/opcode_rows_end.h"
+// clang-format on
 
 }  // namespace vxla

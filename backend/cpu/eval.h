@@ -17,9 +17,9 @@ namespace vxla {
 struct ComputationSchedule {
   struct Step {
     const Instruction* instruction = nullptr;
-    std::vector<int> operands;     // steps
-    std::vector<bool> last_use;    // by operand: the value dies here
-    bool dead = false;             // nothing uses the result
+    std::vector<int> operands;   // steps
+    std::vector<bool> last_use;  // by operand: the value dies here
+    bool dead = false;           // nothing uses the result
   };
   std::vector<Step> steps;
   int root = 0;
@@ -56,8 +56,10 @@ using EvalFunction = EvalResult(EvalContext& context, const Instruction& instruc
 
 #define VXLA_ROW(Name, ...) EvalFunction Eval##Name;
 #define UNEVALUATED(...)
+// clang-format off
 #include "core/opcode_rows.h"
 #include "core/opcode.def"
 #include "core/opcode_rows_end.h"
+// clang-format on
 
 }  // namespace vxla

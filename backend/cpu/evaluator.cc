@@ -11,9 +11,11 @@ EvalFunction* FunctionOf(Opcode opcode) {
   static constexpr EvalFunction* kFunctions[] = {
 #define VXLA_ROW(Name, ...) &Eval##Name,
 #define UNEVALUATED(...) nullptr,
+// clang-format off
 #include "core/opcode_rows.h"
 #include "core/opcode.def"
 #include "core/opcode_rows_end.h"
+      // clang-format on
   };
   return kFunctions[static_cast<int>(opcode)];
 }

@@ -22,7 +22,8 @@ C<T> Times(C<T> a, C<T> b) {
 // exp(-2 pi i k / n), computed in long double.
 template <typename T>
 C<T> Root(int64_t k, int64_t n) {
-  const long double angle = -2 * std::numbers::pi_v<long double> * static_cast<long double>(k % n) / static_cast<long double>(n);
+  const long double angle =
+      -2 * std::numbers::pi_v<long double> * static_cast<long double>(k % n) / static_cast<long double>(n);
   return {static_cast<T>(std::cos(angle)), static_cast<T>(std::sin(angle))};
 }
 
@@ -70,7 +71,8 @@ class Transform {
     while (padded_ < 2 * n_ - 1) padded_ *= 2;
     MakeRoots(padded_);
     // exp(-i pi k^2 / n): k^2 modulo 2n, or large k would lose the angle.
-    for (int64_t k = 0; k < n_; ++k) chirp_.push_back(Root<T>(static_cast<int64_t>(static_cast<__int128>(k) * k % (2 * n_)), 2 * n_));
+    for (int64_t k = 0; k < n_; ++k)
+      chirp_.push_back(Root<T>(static_cast<int64_t>(static_cast<__int128>(k) * k % (2 * n_)), 2 * n_));
     kernel_.assign(static_cast<size_t>(padded_), C<T>{});
     for (int64_t k = 0; k < n_; ++k) {
       kernel_[static_cast<size_t>(k)] = std::conj(chirp_[static_cast<size_t>(k)]);
@@ -134,7 +136,8 @@ struct Grid {
 
 // Replaces axis by the transform of its lines: `lines` maps a line of in_size values to one of out_size.
 template <typename T, typename F>
-Grid<T> TransformAxis(const EvalContext& context, const Grid<T>& grid, size_t axis, int64_t out_size, F&& line_function) {
+Grid<T> TransformAxis(const EvalContext& context, const Grid<T>& grid, size_t axis, int64_t out_size,
+                      F&& line_function) {
   Grid<T> out{grid.sizes, {}};
   out.sizes[axis] = out_size;
   int64_t inner = 1, outer = 1;
@@ -144,16 +147,19 @@ Grid<T> TransformAxis(const EvalContext& context, const Grid<T>& grid, size_t ax
   }
   const int64_t in_size = grid.sizes[axis];
   out.values.resize(static_cast<size_t>(outer * inner * out_size));
-  context.For(outer * inner, std::max<int64_t>(1, 4096 / std::max<int64_t>(in_size, 1)), [&](int64_t begin, int64_t end) {
-    std::vector<C<T>> line;
-    for (int64_t l = begin; l < end; ++l) {
-      const int64_t from = l / inner * in_size * inner + l % inner, to = l / inner * out_size * inner + l % inner;
-      line.resize(static_cast<size_t>(in_size));
-      for (int64_t i = 0; i < in_size; ++i) line[static_cast<size_t>(i)] = grid.values[static_cast<size_t>(from + i * inner)];
-      line_function(line);
-      for (int64_t i = 0; i < out_size; ++i) out.values[static_cast<size_t>(to + i * inner)] = line[static_cast<size_t>(i)];
-    }
-  });
+  context.For(
+      outer * inner, std::max<int64_t>(1, 4096 / std::max<int64_t>(in_size, 1)), [&](int64_t begin, int64_t end) {
+        std::vector<C<T>> line;
+        for (int64_t l = begin; l < end; ++l) {
+          const int64_t from = l / inner * in_size * inner + l % inner, to = l / inner * out_size * inner + l % inner;
+          line.resize(static_cast<size_t>(in_size));
+          for (int64_t i = 0; i < in_size; ++i)
+            line[static_cast<size_t>(i)] = grid.values[static_cast<size_t>(from + i * inner)];
+          line_function(line);
+          for (int64_t i = 0; i < out_size; ++i)
+            out.values[static_cast<size_t>(to + i * inner)] = line[static_cast<size_t>(i)];
+        }
+      });
   return out;
 }
 
@@ -181,7 +187,8 @@ Literal Run(const EvalContext& context, const FftAttributes& a, const Literal& o
         line.resize(static_cast<size_t>(n));
         line[0] = line[0].real();
         if (n % 2 == 0) line[static_cast<size_t>(half)] = line[static_cast<size_t>(half)].real();
-        for (int64_t k = half + 1; k < n; ++k) line[static_cast<size_t>(k)] = std::conj(line[static_cast<size_t>(n - k)]);
+        for (int64_t k = half + 1; k < n; ++k)
+          line[static_cast<size_t>(k)] = std::conj(line[static_cast<size_t>(n - k)]);
         transform.Backward(line);
       });
       continue;
@@ -216,7 +223,8 @@ EvalResult EvalFft(EvalContext& context, const Instruction& instruction, std::sp
   const Literal& operand = operands[0].literal();
   if (instruction.shape().ElementCount() == 0) return Literal(instruction.shape());
   if (operand.element_count() == 0) {
-    return InvalidArgument("fft: {} has no elements to make {} of", operand.shape().ToString(), instruction.shape().ToString());
+    return InvalidArgument("fft: {} has no elements to make {} of", operand.shape().ToString(),
+                           instruction.shape().ToString());
   }
   const bool wide = RealPart(operand.shape().element_type()) == ElementType::kF64;
   if (wide) return Run<long double>(context, attributes, operand, instruction.shape());

@@ -52,7 +52,8 @@ bool SameValues(ElementType type, const void* a, const void* b, int64_t n) {
 // A general reducer: the program's first inputs are the accumulators, the others the values.
 class ProgramFolder final : public Folder {
  public:
-  ProgramFolder(const ScalarProgram& program, std::span<const Literal* const> arrays, std::span<const Literal* const> inits)
+  ProgramFolder(const ScalarProgram& program, std::span<const Literal* const> arrays,
+                std::span<const Literal* const> inits)
       : frame_(program), accumulators_(arrays.size()), arrays_(arrays), inits_(inits) {}
 
   void LoadInit(int64_t n) override {
@@ -85,7 +86,8 @@ class ProgramFolder final : public Folder {
   }
   void FoldOther(Folder& other) override {
     auto& from = static_cast<ProgramFolder&>(other);
-    for (size_t k = 0; k < arrays_.size(); ++k) std::memcpy(ValueOf(k), from.accumulators_[k].bytes, static_cast<size_t>(Size(k)));
+    for (size_t k = 0; k < arrays_.size(); ++k)
+      std::memcpy(ValueOf(k), from.accumulators_[k].bytes, static_cast<size_t>(Size(k)));
     Fold(1);
   }
   void Store(std::span<Literal> results, int64_t at, int64_t stride, int64_t n) override {
@@ -113,7 +115,7 @@ class ProgramFolder final : public Folder {
 
   ScalarProgram::Frame frame_;
   std::vector<Block> accumulators_;
-  std::span<const Literal* const> arrays_, inits_;
+  std::span<const Literal*const> arrays_, inits_;
 };
 
 // One commuting op on one array. T: the carrier, taken apart into doubles for complex sums. The fold works on `parts`
@@ -122,7 +124,11 @@ template <typename T, typename F>
 class SimpleFolder final : public Folder {
  public:
   SimpleFolder(const Literal& array, const Literal& init, F fold)
-      : array_(array), init_(init), type_(array.shape().element_type()), parts_(IsComplex(type_) ? 2 : 1), fold_(fold) {}
+      : array_(array),
+        init_(init),
+        type_(array.shape().element_type()),
+        parts_(IsComplex(type_) ? 2 : 1),
+        fold_(fold) {}
 
   void LoadInit(int64_t n) override {
     LoadSplat(init_, 0, n, accumulator_.bytes);
@@ -135,7 +141,9 @@ class SimpleFolder final : public Folder {
   void LoadValue(int64_t at, int64_t stride, int64_t n) override {
     LoadStrided(type_, array_.bytes().data() + at * StorageBytes(type_), stride, n, value_.bytes);
   }
-  void LoadValueAt(const int64_t* offsets, int64_t n) override { GatherOrInit(array_, init_, offsets, n, value_.bytes); }
+  void LoadValueAt(const int64_t* offsets, int64_t n) override {
+    GatherOrInit(array_, init_, offsets, n, value_.bytes);
+  }
   void Fold(int64_t n) override { fold_.Fold(accumulator_.as<T>(), value_.as<T>(), n * parts_); }
   int64_t FoldPairs(int64_t n) override {
     CompactPairs(accumulator_.bytes, CarrierBytes(type_), n, value_.bytes);
@@ -230,7 +238,8 @@ std::unique_ptr<Folder> SimpleFolderFor(Opcode opcode, const Literal& array, con
   const bool real = IsFloating(type), complex = IsComplex(type), is_signed = IsSigned(type);
   switch (opcode) {
     case Opcode::kAdd:
-      if ((real || complex) && wide) return std::make_unique<SimpleFolder<double, CompensatedSum>>(array, init, CompensatedSum{});
+      if ((real || complex) && wide)
+        return std::make_unique<SimpleFolder<double, CompensatedSum>>(array, init, CompensatedSum{});
       if (real || complex) return Plain<double>(array, init, [](double a, double b) { return a + b; });
       return Plain<uint64_t>(array, init, [](uint64_t a, uint64_t b) { return a + b; });
     case Opcode::kMultiply:
@@ -247,10 +256,14 @@ std::unique_ptr<Folder> SimpleFolderFor(Opcode opcode, const Literal& array, con
       if (real) return Plain<double>(array, init, PropagatingMin);
       if (is_signed) return Plain<int64_t>(array, init, [](int64_t a, int64_t b) { return a < b ? a : b; });
       return Plain<uint64_t>(array, init, [](uint64_t a, uint64_t b) { return a < b ? a : b; });
-    case Opcode::kAnd: return Plain<uint64_t>(array, init, [](uint64_t a, uint64_t b) { return a & b; });
-    case Opcode::kOr: return Plain<uint64_t>(array, init, [](uint64_t a, uint64_t b) { return a | b; });
-    case Opcode::kXor: return Plain<uint64_t>(array, init, [](uint64_t a, uint64_t b) { return a ^ b; });
-    default: return nullptr;
+    case Opcode::kAnd:
+      return Plain<uint64_t>(array, init, [](uint64_t a, uint64_t b) { return a & b; });
+    case Opcode::kOr:
+      return Plain<uint64_t>(array, init, [](uint64_t a, uint64_t b) { return a | b; });
+    case Opcode::kXor:
+      return Plain<uint64_t>(array, init, [](uint64_t a, uint64_t b) { return a ^ b; });
+    default:
+      return nullptr;
   }
 }
 

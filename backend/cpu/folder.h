@@ -1,6 +1,6 @@
-// Folder: accumulates values of one or several arrays lane by lane with a reducer computation. Up to kBlockSize lanes run
-// side by side; sums of floats are kept wider than the type (f32 and narrower in double, f64 and c128 compensated) and
-// rounded once.
+// Folder: accumulates values of one or several arrays lane by lane with a reducer computation. Up to kBlockSize lanes
+// run side by side; sums of floats are kept wider than the type (f32 and narrower in double, f64 and c128 compensated)
+// and rounded once.
 #pragma once
 
 #include <memory>
@@ -37,7 +37,8 @@ class Folder {
 // A maker of folders, one per thread: compiles the reducer once.
 class FolderFactory {
  public:
-  static Result<FolderFactory> Make(const Computation& reducer, std::span<const Value> arrays, std::span<const Value> inits);
+  static Result<FolderFactory> Make(const Computation& reducer, std::span<const Value> arrays,
+                                    std::span<const Value> inits);
   std::unique_ptr<Folder> New() const;
 
  private:

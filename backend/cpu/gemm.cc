@@ -40,8 +40,12 @@ void MultiplyPanels(const double* a, const double* b, int64_t k, double* tile, i
   }
 }
 
-void StoreSums(ElementType type, const uint64_t* sums, int64_t n, std::byte* target) { StoreElements(type, sums, n, target); }
-void StoreSums(ElementType type, const double* sums, int64_t n, std::byte* target) { StoreElements(type, sums, n, target); }
+void StoreSums(ElementType type, const uint64_t* sums, int64_t n, std::byte* target) {
+  StoreElements(type, sums, n, target);
+}
+void StoreSums(ElementType type, const double* sums, int64_t n, std::byte* target) {
+  StoreElements(type, sums, n, target);
+}
 void StoreSums(ElementType type, const std::complex<double>* sums, int64_t n, std::byte* target) {
   StoreElements(type, sums, n, target);
 }

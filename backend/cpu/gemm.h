@@ -1,5 +1,6 @@
-// The matrix product under dot and convolution: packed panels of four rows and four columns, accumulators wider than the
-// result (f32 and narrower in double, f64 in long double, integers modulo 2^64), one summation order whatever the threads.
+// The matrix product under dot and convolution: packed panels of four rows and four columns, accumulators wider than
+// the result (f32 and narrower in double, f64 in long double, integers modulo 2^64), one summation order whatever the
+// threads.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +22,16 @@ Accumulator AccumulatorFor(ElementType lhs, ElementType rhs, ElementType result)
 template <typename F>
 void VisitAccumulator(Accumulator accumulator, F&& f) {
   switch (accumulator) {
-    case Accumulator::kUint64: return f(uint64_t{});
-    case Accumulator::kDouble: return f(double{});
-    case Accumulator::kLongDouble: return f(static_cast<long double>(0));
-    case Accumulator::kComplex: return f(std::complex<double>{});
-    case Accumulator::kLongComplex: return f(std::complex<long double>{});
+    case Accumulator::kUint64:
+      return f(uint64_t{});
+    case Accumulator::kDouble:
+      return f(double{});
+    case Accumulator::kLongDouble:
+      return f(static_cast<long double>(0));
+    case Accumulator::kComplex:
+      return f(std::complex<double>{});
+    case Accumulator::kLongComplex:
+      return f(std::complex<long double>{});
   }
 }
 
@@ -76,8 +82,8 @@ int64_t RowsPerBlock(int64_t k) {
 
 // C[rows, columns] = A B for packed panels of both; row r of C goes to target + r * row_bytes.
 template <typename T>
-void MultiplyBlock(const T* a, int64_t rows, const T* b, int64_t columns, int64_t k, ElementType type, std::byte* target,
-                   int64_t row_bytes) {
+void MultiplyBlock(const T* a, int64_t rows, const T* b, int64_t columns, int64_t k, ElementType type,
+                   std::byte* target, int64_t row_bytes) {
   constexpr int64_t kColumns = 128;
   std::vector<T> tile(static_cast<size_t>(PanelCount(rows) * kPanel * kColumns));
   for (int64_t c0 = 0; c0 < columns; c0 += kColumns) {

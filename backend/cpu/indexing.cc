@@ -4,8 +4,8 @@
 
 #include "backend/cpu/block.h"
 #include "backend/cpu/data_movement.h"
-#include "backend/cpu/strided_copy.h"
 #include "backend/cpu/scalar_program.h"
+#include "backend/cpu/strided_copy.h"
 
 namespace vxla {
 namespace {
@@ -100,9 +100,9 @@ int64_t Product(std::span<const int64_t> sizes) {
 
 // A scatter, made ready: where update elements go.
 struct ScatterPlan {
-  std::vector<int64_t> window_sizes;              // by update window dimension
+  std::vector<int64_t> window_sizes;  // by update window dimension
   std::vector<int64_t> window_update_strides, window_operand_strides, window_operand_dims;
-  std::vector<int64_t> scatter_update_strides;    // by batch dimension
+  std::vector<int64_t> scatter_update_strides;  // by batch dimension
   std::vector<int64_t> operand_sizes, operand_strides;
 };
 
@@ -135,13 +135,14 @@ std::vector<int64_t> WindowStart(const ScatterAttributes& a, const IndexVectors&
     start[static_cast<size_t>(a.scatter_dims_to_operand_dims[k])] = indices.Read(batch, static_cast<int64_t>(k));
   }
   for (size_t k = 0; k < a.input_batching_dims.size(); ++k) {
-    start[static_cast<size_t>(a.input_batching_dims[k])] = batch[indices.BatchPosition(a.scatter_indices_batching_dims[k])];
+    start[static_cast<size_t>(a.input_batching_dims[k])] =
+        batch[indices.BatchPosition(a.scatter_indices_batching_dims[k])];
   }
   return start;
 }
 
-// Calls visit(operand offsets, update offsets, n) for runs of at most kBlockSize elements of each window that lie inside
-// the operand: elements outside are skipped one by one.
+// Calls visit(operand offsets, update offsets, n) for runs of at most kBlockSize elements of each window that lie
+// inside the operand: elements outside are skipped one by one.
 template <typename Visit>
 void VisitScatter(const ScatterAttributes& a, const IndexVectors& indices, const ScatterPlan& plan, Visit&& visit) {
   if (Product(indices.batch_sizes()) == 0 || Product(plan.window_sizes) == 0) return;

@@ -1,5 +1,5 @@
-// Cholesky and triangular-solve, in accumulators wider than the type. The triangle that the attributes do not name is never
-// read; Cholesky writes zeros there.
+// Cholesky and triangular-solve, in accumulators wider than the type. The triangle that the attributes do not name is
+// never read; Cholesky writes zeros there.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -27,8 +27,8 @@ T RealOf(std::complex<T> x) {
   return x.real();
 }
 
-// A = L L^H in place, row by row; at(i, j) for i >= j names an element of L. The root of a number that is not positive is
-// NaN, and spreads.
+// A = L L^H in place, row by row; at(i, j) for i >= j names an element of L. The root of a number that is not positive
+// is NaN, and spreads.
 template <typename T, typename At>
 void CholeskyOf(int64_t n, At at) {
   for (int64_t i = 0; i < n; ++i) {
@@ -100,7 +100,8 @@ void SolveColumn(const TriangularMatrix<T>& m, T* x, int64_t stride) {
 }
 
 template <typename T>
-Literal TriangularSolve(const EvalContext& context, const TriangularSolveAttributes& attributes, const Literal& a, const Literal& b) {
+Literal TriangularSolve(const EvalContext& context, const TriangularSolveAttributes& attributes, const Literal& a,
+                        const Literal& b) {
   const Shape& shape = b.shape();
   const ElementType type = shape.element_type();
   const int64_t rows = shape.dimension(shape.rank() - 2), columns = shape.dimension(shape.rank() - 1);
@@ -114,8 +115,11 @@ Literal TriangularSolve(const EvalContext& context, const TriangularSolveAttribu
     LoadAs<T>(type, a.bytes().data() + i * n * n * StorageBytes(type), n * n, matrix.data());
     LoadAs<T>(type, b.bytes().data() + i * rows * columns * StorageBytes(type), rows * columns, x.data());
     // x op(A) = b from the right is op(A)^T x^T = b^T.
-    const TriangularMatrix<T> m{matrix.data(), n, a_transposed == attributes.left_side,
-                                attributes.transpose_a == TransposeKind::kAdjoint, lower_after == attributes.left_side,
+    const TriangularMatrix<T> m{matrix.data(),
+                                n,
+                                a_transposed == attributes.left_side,
+                                attributes.transpose_a == TransposeKind::kAdjoint,
+                                lower_after == attributes.left_side,
                                 attributes.unit_diagonal};
     const int64_t stride = attributes.left_side ? columns : 1, step = attributes.left_side ? 1 : columns;
     context.For(solves, std::max<int64_t>(1, 1024 / (n + 1)), [&](int64_t begin, int64_t end) {
@@ -141,9 +145,8 @@ bool VisitField(ElementType type, F&& f) {
 EvalResult EvalCholesky(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
   Literal result;
   const bool lower = instruction.attributes<CholeskyAttributes>().lower;
-  const bool defined = VisitField(operands[0].shape().element_type(), [&]<typename T>(T) {
-    result = Cholesky<T>(context, operands[0].literal(), lower);
-  });
+  const bool defined = VisitField(operands[0].shape().element_type(),
+                                  [&]<typename T>(T) { result = Cholesky<T>(context, operands[0].literal(), lower); });
   if (!defined) return Unsupported("cholesky: not defined for {}", operands[0].shape().ToString());
   return std::move(result).Reshaped(instruction.shape());
 }

@@ -1,5 +1,5 @@
-// Batch normalisation: inference, training and gradient, in long double from whole arrays, rounded at the end. The variance
-// is the biased one.
+// Batch normalisation: inference, training and gradient, in long double from whole arrays, rounded at the end. The
+// variance is the biased one.
 #include <cmath>
 #include <vector>
 
@@ -40,7 +40,8 @@ struct Moments {
 };
 
 Moments MomentsOf(const std::vector<Wide>& x, const Features& features) {
-  Moments m{std::vector<Wide>(static_cast<size_t>(features.count)), std::vector<Wide>(static_cast<size_t>(features.count))};
+  Moments m{std::vector<Wide>(static_cast<size_t>(features.count)),
+            std::vector<Wide>(static_cast<size_t>(features.count))};
   for (int64_t i = 0; i < features.elements; ++i) m.mean[features.Of(i)] += x[static_cast<size_t>(i)];
   for (Wide& mean : m.mean) mean /= features.PerFeature();
   for (int64_t i = 0; i < features.elements; ++i) {
@@ -87,16 +88,16 @@ EvalResult EvalBatchNormTraining(EvalContext&, const Instruction& instruction, s
   const Moments moments = MomentsOf(x, features);
   const std::vector<Shape>& shapes = instruction.shape().tuple_elements();
   std::vector<Value> elements;
-  elements.emplace_back(StoreWide(Normalize(x, features, LoadWide(operands[1].literal()), LoadWide(operands[2].literal()),
-                                            moments, a.epsilon),
-                                  shapes[0]));
+  elements.emplace_back(StoreWide(
+      Normalize(x, features, LoadWide(operands[1].literal()), LoadWide(operands[2].literal()), moments, a.epsilon),
+      shapes[0]));
   elements.emplace_back(StoreWide(moments.mean, shapes[1]));
   elements.emplace_back(StoreWide(moments.variance, shapes[2]));
   return Value::Tuple(std::move(elements));
 }
 
-// Operands: operand, scale, mean, variance, grad_output. Results: the gradients of operand, scale and offset, for means and
-// variances that depend on the operand.
+// Operands: operand, scale, mean, variance, grad_output. Results: the gradients of operand, scale and offset, for means
+// and variances that depend on the operand.
 EvalResult EvalBatchNormGrad(EvalContext&, const Instruction& instruction, std::span<Value> operands) {
   VXLA_RETURN_IF_ERROR(CheckReal(instruction));
   const auto& a = instruction.attributes<BatchNormAttributes>();
@@ -115,7 +116,8 @@ EvalResult EvalBatchNormGrad(EvalContext&, const Instruction& instruction, std::
   for (int64_t i = 0; i < features.elements; ++i) {
     const size_t f = features.Of(i), at = static_cast<size_t>(i);
     const Wide spread = variance[f] + epsilon;
-    grad_x[at] = scale[f] / std::sqrt(spread) * (dy[at] - sum_dy[f] / n - (x[at] - mean[f]) * (sum_dy_x[f] / n) / spread);
+    grad_x[at] =
+        scale[f] / std::sqrt(spread) * (dy[at] - sum_dy[f] / n - (x[at] - mean[f]) * (sum_dy_x[f] / n) / spread);
   }
   const std::vector<Shape>& shapes = instruction.shape().tuple_elements();
   std::vector<Value> elements;

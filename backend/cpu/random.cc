@@ -1,7 +1,8 @@
-// rng-bit-generator: ThreeFry2x32 (20 rounds) and Philox4x32 (10 rounds) of J. Salmon et al., "Parallel random numbers: as
-// easy as 1, 2, 3" (SC 2011), with the counters and the order of results that XLA has.
+// rng-bit-generator: ThreeFry2x32 (20 rounds) and Philox4x32 (10 rounds) of J. Salmon et al., "Parallel random numbers:
+// as easy as 1, 2, 3" (SC 2011), with the counters and the order of results that XLA has.
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "backend/cpu/eval.h"
 
@@ -66,7 +67,8 @@ uint64_t ThreeFry32(const EvalContext& context, uint64_t key, uint64_t counter, 
       const std::array<uint32_t, 2> bits = ThreeFry(counter + static_cast<uint64_t>(i), key);
       const int64_t o = i / (half * inner), h = i / inner % half, in = i % inner;
       for (int64_t p = 0; p < 2 && 2 * h + p < size; ++p) {
-        std::memcpy(out + static_cast<size_t>((o * size + 2 * h + p) * inner + in) * bytes, &bits[static_cast<size_t>(p)], bytes);
+        std::memcpy(out + static_cast<size_t>((o * size + 2 * h + p) * inner + in) * bytes,
+                    &bits[static_cast<size_t>(p)], bytes);
       }
     }
   });

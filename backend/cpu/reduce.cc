@@ -1,5 +1,7 @@
 // Reduce: variadic, over any dimensions, with any computation. The operand is seen as [outer, reduced, inner].
 #include <algorithm>
+#include <memory>
+#include <optional>
 
 #include "backend/cpu/data_movement.h"
 #include "backend/cpu/folder.h"
@@ -87,7 +89,8 @@ void ReduceLine(const EvalContext& context, const FolderFactory& factory, int64_
   total->Store(results, output, 1, 1);
 }
 
-void ReduceExtents(const EvalContext& context, const FolderFactory& factory, const Extents& e, std::span<Literal> results) {
+void ReduceExtents(const EvalContext& context, const FolderFactory& factory, const Extents& e,
+                   std::span<Literal> results) {
   const int64_t outputs = e.outer * e.inner;
   if (outputs == 0) return;
   if (e.reduced >= kLongRow && e.inner < 16) {
@@ -135,7 +138,8 @@ EvalResult EvalReduce(EvalContext& context, const Instruction& instruction, std:
     }
     for (Value& array : arrays) array = TransposeLiteral(array.literal(), order, context.options().threads);
   }
-  VXLA_ASSIGN_OR_RETURN(const FolderFactory factory, FolderFactory::Make(*instruction.called(0), arrays, operands.subspan(count)));
+  VXLA_ASSIGN_OR_RETURN(const FolderFactory factory,
+                        FolderFactory::Make(*instruction.called(0), arrays, operands.subspan(count)));
   std::vector<Literal> results;
   for (const Shape* shape : FlattenTuple(instruction.shape())) results.emplace_back(*shape);
   ReduceExtents(context, factory, *extents, results);

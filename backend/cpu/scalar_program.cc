@@ -47,23 +47,29 @@ class ScalarCompiler {
   Result<Registers> Emit(const Instruction& instruction, std::span<const Registers> operands) {
     if (IsElementwise(instruction.opcode())) return EmitElementwise(instruction, operands);
     switch (instruction.opcode()) {
-      case Opcode::kConstant: return EmitConstant(instruction);
+      case Opcode::kConstant:
+        return EmitConstant(instruction);
       case Opcode::kTuple: {
         Registers all;
         for (const Registers& operand : operands) all.insert(all.end(), operand.begin(), operand.end());
         return all;
       }
-      case Opcode::kGetTupleElement: return EmitElement(instruction, operands[0]);
+      case Opcode::kGetTupleElement:
+        return EmitElement(instruction, operands[0]);
       case Opcode::kCall:
-      case Opcode::kFusion: return Inline(*instruction.called(0), operands);
+      case Opcode::kFusion:
+        return Inline(*instruction.called(0), operands);
       case Opcode::kBitcast:
-      case Opcode::kBitcastConvert: return EmitBits(instruction, operands);
+      case Opcode::kBitcastConvert:
+        return EmitBits(instruction, operands);
       case Opcode::kBroadcast:
       case Opcode::kReshape:
       case Opcode::kTranspose:
       case Opcode::kOptimizationBarrier:
-      case Opcode::kCopy: return operands[0];  // one element stays one element
-      default: return EmitGeneral(instruction, operands);
+      case Opcode::kCopy:
+        return operands[0];  // one element stays one element
+      default:
+        return EmitGeneral(instruction, operands);
     }
   }
 
@@ -83,9 +89,12 @@ class ScalarCompiler {
       case Opcode::kAnd:
       case Opcode::kOr:
       case Opcode::kXor:
-      case Opcode::kIsFinite: step.rounds = false; break;
+      case Opcode::kIsFinite:
+        step.rounds = false;
+        break;
       case Opcode::kConvert:
-      case Opcode::kReducePrecision: break;
+      case Opcode::kReducePrecision:
+        break;
       default:
         step.rounds = step.type != ElementType::kF64 &&
                       (rounding == ScalarProgram::Rounding::kEach || (!IsFloating(step.type) && !IsComplex(step.type)));
@@ -158,15 +167,18 @@ bool Commutes(Opcode opcode) {
     case Opcode::kMinimum:
     case Opcode::kAnd:
     case Opcode::kOr:
-    case Opcode::kXor: return true;
-    default: return false;
+    case Opcode::kXor:
+      return true;
+    default:
+      return false;
   }
 }
 
 // op(p0, p1) and nothing else.
 const Instruction* FindSingleOp(const Computation& computation) {
   const Instruction* root = computation.root();
-  if (computation.parameters().size() != 2 || root->operand_count() != 2 || !IsElementwise(root->opcode())) return nullptr;
+  if (computation.parameters().size() != 2 || root->operand_count() != 2 || !IsElementwise(root->opcode()))
+    return nullptr;
   const Instruction *a = root->operand(0), *b = root->operand(1);
   if (a->opcode() != Opcode::kParameter || b->opcode() != Opcode::kParameter || a == b) return nullptr;
   if (a->parameter_number() != 0 && !Commutes(root->opcode())) return nullptr;

@@ -21,11 +21,11 @@ class ScalarProgram {
     std::vector<int> inputs;   // registers
     std::vector<int> outputs;  // one, but for an op that runs on the evaluator
     const Instruction* source = nullptr;
-    bool general = false;      // `source` is evaluated lane by lane; there is no `run`
+    bool general = false;  // `source` is evaluated lane by lane; there is no `run`
   };
 
-  // kEach: every op rounds to its type, as written. kWide: float ops other than conversions keep double, for reducers whose
-  // accumulator must not lose a bit a step.
+  // kEach: every op rounds to its type, as written. kWide: float ops other than conversions keep double, for reducers
+  // whose accumulator must not lose a bit a step.
   enum class Rounding : uint8_t { kEach, kWide };
   // Parameters and results are flattened depth first; each leaf has one element.
   static Result<ScalarProgram> Compile(const Computation& computation, Rounding rounding = Rounding::kEach);
@@ -39,7 +39,9 @@ class ScalarProgram {
   // The one op of a computation op(parameter 0, parameter 1), in either order if the op commutes; else nullptr.
   const Instruction* single_op() const { return single_op_; }
   // The result is parameter 1 as it is (what an overwriting scatter has).
-  bool ReturnsSecondParameter() const { return steps_.empty() && outputs_.size() == 1 && inputs_.size() == 2 && outputs_[0] == inputs_[1]; }
+  bool ReturnsSecondParameter() const {
+    return steps_.empty() && outputs_.size() == 1 && inputs_.size() == 2 && outputs_[0] == inputs_[1];
+  }
 
   // The registers of one thread. Write the inputs, Run, read the outputs (which may be an input's register).
   class Frame {

@@ -18,7 +18,7 @@ struct SplitComparator {
   std::vector<Side> sides;                        // by register
   std::vector<const ScalarProgram::Step*> ahead;  // one-sided and constant steps
   std::vector<const ScalarProgram::Step*> joint;
-  std::vector<int> needed;                        // one-sided registers that the joint steps (or the result) read
+  std::vector<int> needed;  // one-sided registers that the joint steps (or the result) read
   std::vector<ElementType> needed_types;
 };
 
@@ -112,8 +112,8 @@ class LineComparator {
   std::vector<std::vector<std::byte>> columns_;
 };
 
-// A stable merge sort that makes no assumption of the comparison but that it answers: a comparator that is no strict weak
-// order gives some permutation, never a read out of bounds.
+// A stable merge sort that makes no assumption of the comparison but that it answers: a comparator that is no strict
+// weak order gives some permutation, never a read out of bounds.
 template <typename Less>
 void MergeSort(std::vector<int64_t>& order, std::vector<int64_t>& scratch, Less&& less) {
   const int64_t count = static_cast<int64_t>(order.size());
@@ -175,8 +175,12 @@ bool SortByKeys(const SplitComparator& split, const LineComparator& line, std::v
     }
   };
   switch (CarrierOf(split.needed_types[0])) {
-    case Carrier::kInt64: sort(int64_t{}); return true;
-    case Carrier::kUint64: sort(uint64_t{}); return true;
+    case Carrier::kInt64:
+      sort(int64_t{});
+      return true;
+    case Carrier::kUint64:
+      sort(uint64_t{});
+      return true;
     case Carrier::kDouble:
       if (attributes.type != ComparisonType::kTotalOrder) {
         sort(double{});
@@ -192,7 +196,8 @@ bool SortByKeys(const SplitComparator& split, const LineComparator& line, std::v
         MergeSort(order, scratch, [=](int64_t i, int64_t j) { return descending ? a[i] > b[j] : a[i] < b[j]; });
       }
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -202,7 +207,8 @@ void Permute(const Literal& source, Literal& target, int64_t base, int64_t strid
   const std::byte* from = source.bytes().data() + base * size;
   std::byte* to = target.mutable_bytes().data() + base * size;
   for (size_t i = 0; i < order.size(); ++i) {
-    std::memcpy(to + static_cast<int64_t>(i) * stride * size, from + order[i] * stride * size, static_cast<size_t>(size));
+    std::memcpy(to + static_cast<int64_t>(i) * stride * size, from + order[i] * stride * size,
+                static_cast<size_t>(size));
   }
 }
 
@@ -271,8 +277,8 @@ EvalResult EvalTopK(EvalContext& context, const Instruction& instruction, std::s
       });
       for (int64_t i = 0; i < k; ++i) {
         const int64_t from = order[static_cast<size_t>(i)];
-        std::memcpy(values.mutable_bytes().data() + (l * k + i) * size, operand.bytes().data() + (l * length + from) * size,
-                    static_cast<size_t>(size));
+        std::memcpy(values.mutable_bytes().data() + (l * k + i) * size,
+                    operand.bytes().data() + (l * length + from) * size, static_cast<size_t>(size));
         indices.SetInt(l * k + i, from);
       }
     }

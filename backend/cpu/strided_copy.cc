@@ -13,14 +13,15 @@ struct Axis {
   int64_t size, source, target;
 };
 
-// Drops axes of size 1, merges neighbours that are contiguous on both sides. The target's order is kept, so the last axis
-// has the smallest target stride for row-major targets.
+// Drops axes of size 1, merges neighbours that are contiguous on both sides. The target's order is kept, so the last
+// axis has the smallest target stride for row-major targets.
 std::vector<Axis> Canonical(const StridedCopySpec& spec) {
   std::vector<Axis> axes;
   for (size_t i = 0; i < spec.dimensions.size(); ++i) {
     const Axis axis{spec.dimensions[i], spec.source_strides[i], spec.target_strides[i]};
     if (axis.size == 1) continue;
-    if (!axes.empty() && axes.back().source == axis.source * axis.size && axes.back().target == axis.target * axis.size) {
+    if (!axes.empty() && axes.back().source == axis.source * axis.size &&
+        axes.back().target == axis.target * axis.size) {
       axes.back() = {axes.back().size * axis.size, axis.source, axis.target};
     } else {
       axes.push_back(axis);
@@ -58,6 +59,35 @@ void CopyTiled(const T* source, T* target, const Axis& outer, const Axis& inner)
   }
 }
 
+// Places [begin, end) of the axes outside the last one (or the last two, if those are tiled).
+template <typename T>
+void CopyOuter(const std::vector<Axis>& order, bool tiled, const T* source, T* target, int64_t begin, int64_t end) {
+  const size_t outer_axes = order.size() - (tiled ? 2 : 1);
+  std::vector<int64_t> index(outer_axes);
+  int64_t from = 0, to = 0, rest = begin;
+  for (size_t i = outer_axes; i-- > 0;) {
+    index[i] = rest % order[i].size;
+    rest /= order[i].size;
+    from += index[i] * order[i].source;
+    to += index[i] * order[i].target;
+  }
+  for (int64_t n = begin; n < end; ++n) {
+    if (tiled) {
+      CopyTiled(source + from, target + to, order[order.size() - 2], order.back());
+    } else {
+      CopyLine(source + from, target + to, order.back());
+    }
+    for (size_t i = outer_axes; i-- > 0;) {
+      from += order[i].source;
+      to += order[i].target;
+      if (++index[i] < order[i].size) break;
+      from -= order[i].size * order[i].source;
+      to -= order[i].size * order[i].target;
+      index[i] = 0;
+    }
+  }
+}
+
 template <typename T>
 void CopyAll(const std::vector<Axis>& axes, const T* source, T* target, int threads) {
   if (axes.empty()) {
@@ -74,8 +104,7 @@ void CopyAll(const std::vector<Axis>& axes, const T* source, T* target, int thre
       tiled = true;
     }
   }
-  const size_t inner_axes = tiled ? 2 : 1;
-  const size_t outer_axes = order.size() - inner_axes;
+  const size_t outer_axes = order.size() - (tiled ? 2 : 1);
   int64_t outer_count = 1, inner_count = 1;
   for (size_t i = 0; i < order.size(); ++i) (i < outer_axes ? outer_count : inner_count) *= order[i].size;
   if (tiled && outer_count == 1 && order[0].size >= 64) {
@@ -94,31 +123,8 @@ void CopyAll(const std::vector<Axis>& axes, const T* source, T* target, int thre
     return;
   }
   const int64_t grain = std::max<int64_t>(1, (1 << 16) / std::max<int64_t>(1, inner_count));
-  ParallelFor(outer_count, grain, threads, [&](int64_t begin, int64_t end) {
-    std::vector<int64_t> index(outer_axes);
-    int64_t from = 0, to = 0, rest = begin;
-    for (size_t i = outer_axes; i-- > 0;) {
-      index[i] = rest % order[i].size;
-      rest /= order[i].size;
-      from += index[i] * order[i].source;
-      to += index[i] * order[i].target;
-    }
-    for (int64_t n = begin; n < end; ++n) {
-      if (tiled) {
-        CopyTiled(source + from, target + to, order[order.size() - 2], order.back());
-      } else {
-        CopyLine(source + from, target + to, order.back());
-      }
-      for (size_t i = outer_axes; i-- > 0;) {
-        from += order[i].source;
-        to += order[i].target;
-        if (++index[i] < order[i].size) break;
-        from -= order[i].size * order[i].source;
-        to -= order[i].size * order[i].target;
-        index[i] = 0;
-      }
-    }
-  });
+  ParallelFor(outer_count, grain, threads,
+              [&](int64_t begin, int64_t end) { CopyOuter(order, tiled, source, target, begin, end); });
 }
 
 }  // namespace
@@ -130,11 +136,16 @@ void StridedCopy(const StridedCopySpec& spec, const std::byte* source, std::byte
     CopyAll<T>(axes, reinterpret_cast<const T*>(source), reinterpret_cast<T*>(target), threads);
   };
   switch (spec.element_bytes) {
-    case 1: return copy(uint8_t{});
-    case 2: return copy(uint16_t{});
-    case 4: return copy(uint32_t{});
-    case 8: return copy(uint64_t{});
-    default: return copy(std::array<uint64_t, 2>{});
+    case 1:
+      return copy(uint8_t{});
+    case 2:
+      return copy(uint16_t{});
+    case 4:
+      return copy(uint32_t{});
+    case 8:
+      return copy(uint64_t{});
+    default:
+      return copy(std::array<uint64_t, 2>{});
   }
 }
 

@@ -4,18 +4,19 @@
 #include <memory>
 #include <optional>
 
-#include "backend/cpu/folder.h"
 #include "backend/cpu/eval.h"
+#include "backend/cpu/folder.h"
 
 namespace vxla {
 namespace {
 
-// Where windows reach: for each dimension and each (output position, window position) the operand position, or -1 in the
-// padding and in the holes of the base dilation.
+// Where windows reach: for each dimension and each (output position, window position) the operand position, or -1 in
+// the padding and in the holes of the base dilation.
 class WindowTable {
  public:
   WindowTable(const Window& window, const Shape& operand, const Shape& output)
-      : strides_(RowMajorStrides(operand.dimensions())), output_(output.dimensions().begin(), output.dimensions().end()) {
+      : strides_(RowMajorStrides(operand.dimensions())),
+        output_(output.dimensions().begin(), output.dimensions().end()) {
     for (size_t d = 0; d < window.size(); ++d) {
       const WindowDimension& w = window[d];
       std::vector<int64_t> table;
@@ -23,7 +24,8 @@ class WindowTable {
         for (int64_t t = 0; t < w.size; ++t) {
           const int64_t tap = w.reversal ? w.size - 1 - t : t;
           const int64_t x = o * w.stride - w.pad_low + tap * w.rhs_dilate;
-          const bool inside = x >= 0 && x % w.lhs_dilate == 0 && x / w.lhs_dilate < operand.dimension(static_cast<int>(d));
+          const bool inside =
+              x >= 0 && x % w.lhs_dilate == 0 && x / w.lhs_dilate < operand.dimension(static_cast<int>(d));
           table.push_back(inside ? x / w.lhs_dilate : -1);
         }
       }
@@ -88,7 +90,8 @@ void ReduceBlock(Folder& folder, const WindowTable& table, int64_t first, int64_
   int64_t offsets[kBlockSize];
   folder.LoadInit(n);
   for (int64_t t = 0; t < table.taps(); ++t) {
-    for (int64_t i = 0; i < n; ++i) offsets[i] = table.Offset(outputs.data() + static_cast<size_t>(i) * rank, tap.data());
+    for (int64_t i = 0; i < n; ++i)
+      offsets[i] = table.Offset(outputs.data() + static_cast<size_t>(i) * rank, tap.data());
     folder.LoadValueAt(offsets, n);
     folder.Fold(n);
     table.NextTap(tap);
@@ -134,7 +137,8 @@ bool PaddingVanishes(const EvalContext& context, const FolderFactory& factory, i
   return vanishes;
 }
 
-void ReduceRunning(const EvalContext& context, const FolderFactory& factory, const Running& r, std::span<Literal> results) {
+void ReduceRunning(const EvalContext& context, const FolderFactory& factory, const Running& r,
+                   std::span<Literal> results) {
   const bool along_outer = r.inner == 1;
   const int64_t line = along_outer ? r.outer : r.inner, lines = along_outer ? 1 : r.outer;
   const int64_t lane_stride = along_outer ? r.size : 1, lanes = std::clamp<int64_t>((line + 7) / 8, 1, kBlockSize);
@@ -215,7 +219,8 @@ void ScatterSums(const std::vector<int64_t>& chosen, const Literal& source, cons
   StoreElements(type, sums.data(), result.element_count(), result.mutable_bytes().data());
 }
 
-void ScatterEach(const ScalarProgram& program, const std::vector<int64_t>& chosen, const Literal& source, Literal& result) {
+void ScatterEach(const ScalarProgram& program, const std::vector<int64_t>& chosen, const Literal& source,
+                 Literal& result) {
   ScalarProgram::Frame frame(program);
   const ElementType type = result.shape().element_type();
   for (size_t i = 0; i < chosen.size(); ++i) {
@@ -242,9 +247,8 @@ EvalResult EvalReduceWindow(EvalContext& context, const Instruction& instruction
   if (one_pass) ReduceRunning(context, factory, *running, results);
   const WindowTable table(window, operands[0].shape(), output);
   const int64_t lanes = std::clamp<int64_t>(results[0].element_count() / 16, 32, kBlockSize);
-  context.For(one_pass ? 0 : results[0].element_count(), lanes, [&](int64_t begin, int64_t end) {
-    ReduceBlock(*factory.New(), table, begin, end - begin, results);
-  });
+  context.For(one_pass ? 0 : results[0].element_count(), lanes,
+              [&](int64_t begin, int64_t end) { ReduceBlock(*factory.New(), table, begin, end - begin, results); });
   if (!instruction.shape().IsTuple()) return std::move(results[0]);
   std::vector<Value> elements(std::make_move_iterator(results.begin()), std::make_move_iterator(results.end()));
   return Value::Tuple(std::move(elements));

@@ -28,14 +28,16 @@ std::vector<ElementType> TypesWhere(bool (*is)(ElementType)) {
 __int128 Saturated(long double x, ElementType type) {
   if (std::isnan(x)) return 0;
   const __int128 low = IsSigned(type) ? static_cast<__int128>(MinSigned(type)) : 0;
-  const __int128 high = IsSigned(type) ? static_cast<__int128>(MaxSigned(type)) : static_cast<__int128>(MaxUnsigned(type));
+  const __int128 high =
+      IsSigned(type) ? static_cast<__int128>(MaxSigned(type)) : static_cast<__int128>(MaxUnsigned(type));
   if (x <= static_cast<long double>(low)) return low;
   if (x >= static_cast<long double>(high)) return high;
   return static_cast<__int128>(std::trunc(x));
 }
 
 TEST(ConvertTest, FloatsToIntegersTruncateAndSaturate) {
-  const std::vector<double> values = {0.9, -0.9, 1.5, -1.5, 7.99, 126.5, -129, 300, 3e4, -7e4, 5e9, -5e9, 1e19, -1e19, 2e19, kInf, -kInf, kNan};
+  const std::vector<double> values = {0.9,  -0.9, 1.5,  -1.5, 7.99,  126.5, -129, 300,   3e4,
+                                      -7e4, 5e9,  -5e9, 1e19, -1e19, 2e19,  kInf, -kInf, kNan};
   for (ElementType from : TypesWhere(IsFloating)) {
     const Literal x = Array(from, {static_cast<int64_t>(values.size())}, values);
     for (ElementType to : TypesWhere(IsInteger)) {
@@ -66,8 +68,13 @@ TEST(ConvertTest, F64ToBf16DoesNotRoundTwice) {
 }
 
 TEST(ConvertTest, SixtyFourBitIntegersToFloatsRoundOnce) {
-  const std::vector<int64_t> values = {(int64_t{1} << 62) + (int64_t{1} << 38) + 1, -(int64_t{1} << 62) - (int64_t{1} << 38) - 1,
-                                       INT64_MAX, INT64_MIN, (int64_t{1} << 53) + 1, 0, -1};
+  const std::vector<int64_t> values = {(int64_t{1} << 62) + (int64_t{1} << 38) + 1,
+                                       -(int64_t{1} << 62) - (int64_t{1} << 38) - 1,
+                                       INT64_MAX,
+                                       INT64_MIN,
+                                       (int64_t{1} << 53) + 1,
+                                       0,
+                                       -1};
   const Literal x = Ints(kS64, {7}, values), u = Ints(kU64, {7}, values);
   const Literal f = Convert(x, kF32), d = Convert(x, kF64), uf = Convert(u, kF32), ud = Convert(u, kF64);
   for (int64_t i = 0; i < 7; ++i) {
@@ -107,9 +114,10 @@ TEST(ConvertTest, ComplexToComplexAndRealToComplex) {
 }
 
 Literal ReducePrecision(const Literal& x, int exponent, int mantissa) {
-  return RunText(Entry("p = " + Text(x.shape()) + " parameter(0)\nROOT r = " + Text(x.shape()) + " reduce-precision(p), exponent_bits=" +
-                   std::to_string(exponent) + ", mantissa_bits=" + std::to_string(mantissa)),
-             {x});
+  return RunText(Entry("p = " + Text(x.shape()) + " parameter(0)\nROOT r = " + Text(x.shape()) +
+                       " reduce-precision(p), exponent_bits=" + std::to_string(exponent) +
+                       ", mantissa_bits=" + std::to_string(mantissa)),
+                 {x});
 }
 
 TEST(ReducePrecisionTest, E5M10OfF32IsHalfPrecisionWithoutSubnormals) {

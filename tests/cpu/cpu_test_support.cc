@@ -105,7 +105,8 @@ int64_t CountOf(const std::vector<int64_t>& dimensions) {
   return ::testing::Truly([want](const std::vector<double>& got) {
     if (got.size() != want.size()) return false;
     for (size_t i = 0; i < got.size(); ++i) {
-      if (std::isnan(want[i]) ? !std::isnan(got[i]) : got[i] != want[i] || std::signbit(got[i]) != std::signbit(want[i])) {
+      if (std::isnan(want[i]) ? !std::isnan(got[i])
+                              : got[i] != want[i] || std::signbit(got[i]) != std::signbit(want[i])) {
         ADD_FAILURE() << "element " << i << ": got " << got[i] << ", want " << want[i];
         return false;
       }

@@ -14,7 +14,8 @@
 namespace vxla::testing {
 
 // Parses, verifies and evaluates; the failure's message if any.
-Result<Literal> TryRun(const std::string& text, const std::vector<Literal>& arguments, const EvaluateOptions& options = {});
+Result<Literal> TryRun(const std::string& text, const std::vector<Literal>& arguments,
+                       const EvaluateOptions& options = {});
 // The same where success is expected; a failure is reported and an empty tuple returned.
 Literal RunText(const std::string& text, const std::vector<Literal>& arguments, const EvaluateOptions& options = {});
 // "HloModule t", then the computations, then an entry of these lines.

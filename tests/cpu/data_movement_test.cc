@@ -17,7 +17,8 @@ Index DimensionsOf(const Literal& x) { return {x.shape().dimensions().begin(), x
 void ExpectMapped(const Literal& got, const Literal& from, const std::function<Index(Index)>& map) {
   const Index sizes = DimensionsOf(got), source = DimensionsOf(from);
   for (int64_t i = 0; i < got.element_count(); ++i) {
-    ASSERT_EQ(got.GetInt(i), from.GetInt(PositionOf(map(IndexOf(i, sizes)), source))) << Text(got.shape()) << " at " << i;
+    ASSERT_EQ(got.GetInt(i), from.GetInt(PositionOf(map(IndexOf(i, sizes)), source)))
+        << Text(got.shape()) << " at " << i;
   }
 }
 
@@ -28,13 +29,20 @@ Literal Counted(const Index& dimensions, ElementType type = kS32) {
 }
 
 Literal Op(const std::string& call, const Literal& x, const Index& out) {
-  return RunText(Entry("p = " + Text(x.shape()) + " parameter(0)\nROOT r = " + Text(Shape(x.shape().element_type(), out)) + " " + call), {x});
+  return RunText(Entry("p = " + Text(x.shape()) +
+                       " parameter(0)\nROOT r = " + Text(Shape(x.shape().element_type(), out)) + " " + call),
+                 {x});
 }
 
 TEST(DataMovementTest, TransposeOfAnyRank) {
-  const std::vector<std::pair<Index, std::vector<int64_t>>> cases = {
-      {{67, 71}, {1, 0}}, {{2, 3, 5, 7}, {3, 1, 0, 2}}, {{2, 3, 2, 3, 2, 5}, {5, 0, 4, 1, 3, 2}}, {{5, 1, 7}, {2, 0, 1}},
-      {{0, 3}, {1, 0}},   {{}, {}},                     {{3, 130, 67}, {0, 2, 1}},                {{33, 34, 35}, {2, 1, 0}}};
+  const std::vector<std::pair<Index, std::vector<int64_t>>> cases = {{{67, 71}, {1, 0}},
+                                                                     {{2, 3, 5, 7}, {3, 1, 0, 2}},
+                                                                     {{2, 3, 2, 3, 2, 5}, {5, 0, 4, 1, 3, 2}},
+                                                                     {{5, 1, 7}, {2, 0, 1}},
+                                                                     {{0, 3}, {1, 0}},
+                                                                     {{}, {}},
+                                                                     {{3, 130, 67}, {0, 2, 1}},
+                                                                     {{33, 34, 35}, {2, 1, 0}}};
   for (ElementType type : {kS8, kS16, kS32, kS64}) {
     for (const auto& [sizes, permutation] : cases) {
       const Literal x = Counted(sizes, type);
@@ -59,20 +67,25 @@ TEST(DataMovementTest, BroadcastPutsOperandDimensionsWhereTold) {
 
 TEST(DataMovementTest, SliceWithStrides) {
   const Literal x = Counted({9, 11});
-  ExpectMapped(Op("slice(p), slice={[1:8:3], [2:11:2]}", x, {3, 5}), x, [](Index i) { return Index{1 + 3 * i[0], 2 + 2 * i[1]}; });
+  ExpectMapped(Op("slice(p), slice={[1:8:3], [2:11:2]}", x, {3, 5}), x, [](Index i) {
+    return Index{1 + 3 * i[0], 2 + 2 * i[1]};
+  });
   EXPECT_EQ(Op("slice(p), slice={[4:4], [0:11]}", x, {0, 11}).element_count(), 0);
 }
 
 TEST(DataMovementTest, ReverseSomeDimensions) {
   const Literal x = Counted({3, 4, 5});
-  ExpectMapped(Op("reverse(p), dimensions={0,2}", x, {3, 4, 5}), x, [](Index i) { return Index{2 - i[0], i[1], 4 - i[2]}; });
+  ExpectMapped(Op("reverse(p), dimensions={0,2}", x, {3, 4, 5}), x, [](Index i) {
+    return Index{2 - i[0], i[1], 4 - i[2]};
+  });
 }
 
 TEST(DataMovementTest, ConcatenateAlongAMiddleDimension) {
   const Literal a = Counted({2, 3, 5}), b = Counted({2, 0, 5}), c = Counted({2, 4, 5});
-  const Literal y = RunText(Entry("a = s32[2,3,5] parameter(0)\nb = s32[2,0,5] parameter(1)\nc = s32[2,4,5] parameter(2)\n"
-                              "ROOT r = s32[2,7,5] concatenate(a, b, c), dimensions={1}"),
-                        {a, b, c});
+  const Literal y =
+      RunText(Entry("a = s32[2,3,5] parameter(0)\nb = s32[2,0,5] parameter(1)\nc = s32[2,4,5] parameter(2)\n"
+                    "ROOT r = s32[2,7,5] concatenate(a, b, c), dimensions={1}"),
+              {a, b, c});
   for (int64_t i = 0; i < y.element_count(); ++i) {
     Index index = IndexOf(i, {2, 7, 5});
     const bool first = index[1] < 3;
@@ -88,11 +101,12 @@ void CheckPad(const Index& n, const std::vector<Index>& padding) {
   std::string text;
   for (size_t d = 0; d < n.size(); ++d) {
     out.push_back(padding[d][0] + padding[d][1] + n[d] + std::max<int64_t>(n[d] - 1, 0) * padding[d][2]);
-    text += (d ? "x" : "") + std::to_string(padding[d][0]) + "_" + std::to_string(padding[d][1]) + "_" + std::to_string(padding[d][2]);
+    text += (d ? "x" : "") + std::to_string(padding[d][0]) + "_" + std::to_string(padding[d][1]) + "_" +
+            std::to_string(padding[d][2]);
   }
-  const Literal y = RunText(Entry("p = " + Text(x.shape()) + " parameter(0)\nv = s32[] constant(-9)\nROOT r = " + Text(Shape(kS32, out)) +
-                              " pad(p, v), padding=" + text),
-                        {x});
+  const Literal y = RunText(Entry("p = " + Text(x.shape()) + " parameter(0)\nv = s32[] constant(-9)\nROOT r = " +
+                                  Text(Shape(kS32, out)) + " pad(p, v), padding=" + text),
+                            {x});
   ASSERT_EQ(DimensionsOf(y), out);
   for (int64_t i = 0; i < y.element_count(); ++i) {
     Index index = IndexOf(i, out);
@@ -139,20 +153,27 @@ TEST(DataMovementTest, BitcastReadsMemoryAsLaidOut) {
 
 TEST(DataMovementTest, CopyToAnotherLayoutKeepsValuesForABitcastToSee) {
   const Literal x = Counted({2, 3});
-  EXPECT_THAT(Integers(RunText(Entry("p = s32[2,3]{1,0} parameter(0)\nc = s32[2,3]{0,1} copy(p)\nROOT r = s32[6]{0} bitcast(c)"), {x})),
-              ElementsAre(1, 4, 2, 5, 3, 6));
+  EXPECT_THAT(
+      Integers(RunText(
+          Entry("p = s32[2,3]{1,0} parameter(0)\nc = s32[2,3]{0,1} copy(p)\nROOT r = s32[6]{0} bitcast(c)"), {x})),
+      ElementsAre(1, 4, 2, 5, 3, 6));
 }
 
 TEST(DataMovementTest, BitcastConvertSplitsAndJoinsTheLastDimension) {
   const Literal x = Ints(kU32, {2}, {0x04030201, 0x08070605});
   EXPECT_THAT(Integers(RunText(Entry("p = u32[2] parameter(0)\nROOT r = u8[2,4] bitcast-convert(p)"), {x})),
               ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
-  EXPECT_THAT(Integers(RunText(Entry("p = u32[2] parameter(0)\nROOT r = u64[] bitcast-convert(p)"), {x})), ElementsAre(0x0807060504030201));
-  EXPECT_THAT(Integers(RunText(Entry("p = u32[2] parameter(0)\nq = u4[2,8] bitcast-convert(p)\nROOT r = u32[2] bitcast-convert(q)"), {x})),
-              ElementsAre(0x04030201, 0x08070605));
-  EXPECT_THAT(Integers(RunText(Entry("p = u8[2] parameter(0)\nROOT r = s4[2,2] bitcast-convert(p)"), {Ints(kU8, {2}, {0x1f, 0x82})})),
+  EXPECT_THAT(Integers(RunText(Entry("p = u32[2] parameter(0)\nROOT r = u64[] bitcast-convert(p)"), {x})),
+              ElementsAre(0x0807060504030201));
+  EXPECT_THAT(
+      Integers(RunText(
+          Entry("p = u32[2] parameter(0)\nq = u4[2,8] bitcast-convert(p)\nROOT r = u32[2] bitcast-convert(q)"), {x})),
+      ElementsAre(0x04030201, 0x08070605));
+  EXPECT_THAT(Integers(RunText(Entry("p = u8[2] parameter(0)\nROOT r = s4[2,2] bitcast-convert(p)"),
+                               {Ints(kU8, {2}, {0x1f, 0x82})})),
               ElementsAre(-1, 1, 2, -8));
-  EXPECT_THAT(Doubles(RunText(Entry("p = u16[1] parameter(0)\nROOT r = bf16[1] bitcast-convert(p)"), {Ints(kU16, {1}, {0x3fc0})})),
+  EXPECT_THAT(Doubles(RunText(Entry("p = u16[1] parameter(0)\nROOT r = bf16[1] bitcast-convert(p)"),
+                              {Ints(kU16, {1}, {0x3fc0})})),
               ElementsAre(1.5));
 }
 

@@ -12,9 +12,9 @@ using enum ElementType;
 Literal Dot(const Literal& a, const Literal& b, const Shape& out, const std::string& attributes, int threads = 0) {
   EvaluateOptions options;
   options.threads = threads;
-  return RunText(Entry("a = " + Text(a.shape()) + " parameter(0)\nb = " + Text(b.shape()) + " parameter(1)\nROOT r = " + Text(out) +
-                   " dot(a, b), " + attributes),
-             {a, b}, options);
+  return RunText(Entry("a = " + Text(a.shape()) + " parameter(0)\nb = " + Text(b.shape()) +
+                       " parameter(1)\nROOT r = " + Text(out) + " dot(a, b), " + attributes),
+                 {a, b}, options);
 }
 
 // a[B,M,K] . b[B,K,N], exactly for integers and in long double for the others.
@@ -43,14 +43,16 @@ void CheckBatched(ElementType type, ElementType result, double tolerance) {
       want.SetInt(i, integer);
       EXPECT_EQ(c.GetInt(i), want.GetInt(i)) << ElementTypeName(type);
     } else {
-      EXPECT_LE(std::abs(c.GetComplex(i) - std::complex<double>(sum)), tolerance * (1 + static_cast<double>(std::abs(sum))))
+      EXPECT_LE(std::abs(c.GetComplex(i) - std::complex<double>(sum)),
+                tolerance * (1 + static_cast<double>(std::abs(sum))))
           << ElementTypeName(type) << " to " << ElementTypeName(result);
     }
   }
 }
 
 TEST(DotTest, BatchedProductsOfEveryType) {
-  for (ElementType type : {kPred, kS2, kS4, kS8, kS16, kS32, kS64, kU4, kU8, kU16, kU32, kU64}) CheckBatched(type, type, 0);
+  for (ElementType type : {kPred, kS2, kS4, kS8, kS16, kS32, kS64, kU4, kU8, kU16, kU32, kU64})
+    CheckBatched(type, type, 0);
   CheckBatched(kS8, kS32, 0);
   CheckBatched(kU4, kS32, 0);
   CheckBatched(kS8, kF32, 0);
@@ -68,14 +70,16 @@ TEST(DotTest, BatchedProductsOfEveryType) {
 TEST(DotTest, ContractsAnyDimensions) {
   // a[k1,m,k2,b] . b[k2,b,n,k1] over k1 and k2 with batch b
   const Literal a = Random(kS32, {2, 3, 5, 4}, 3), b = Random(kS32, {5, 4, 7, 2}, 4);
-  const Literal c = Dot(a, b, Shape(kS32, {4, 3, 7}),
-                        "lhs_batch_dims={3}, lhs_contracting_dims={0,2}, rhs_batch_dims={1}, rhs_contracting_dims={3,0}");
+  const Literal c =
+      Dot(a, b, Shape(kS32, {4, 3, 7}),
+          "lhs_batch_dims={3}, lhs_contracting_dims={0,2}, rhs_batch_dims={1}, rhs_contracting_dims={3,0}");
   for (int64_t i = 0; i < c.element_count(); ++i) {
     const std::vector<int64_t> at = IndexOf(i, {4, 3, 7});
     int64_t sum = 0;
     for (int64_t x = 0; x < 2; ++x) {
       for (int64_t y = 0; y < 5; ++y) {
-        sum += a.GetInt(PositionOf({x, at[1], y, at[0]}, {2, 3, 5, 4})) * b.GetInt(PositionOf({y, at[0], at[2], x}, {5, 4, 7, 2}));
+        sum += a.GetInt(PositionOf({x, at[1], y, at[0]}, {2, 3, 5, 4})) *
+               b.GetInt(PositionOf({y, at[0], at[2], x}, {5, 4, 7, 2}));
       }
     }
     EXPECT_EQ(c.GetInt(i), sum);
@@ -100,7 +104,8 @@ TEST(DotTest, VectorsScalarsAndEmptySums) {
   const Literal v = Random(kF32, {1009}, 7);
   double want = 0;
   for (int64_t i = 0; i < 1009; ++i) want += v.GetDouble(i) * v.GetDouble(i);
-  EXPECT_EQ(Dot(v, v, Shape(kF32), "lhs_contracting_dims={0}, rhs_contracting_dims={0}").GetDouble(0), static_cast<float>(want));
+  EXPECT_EQ(Dot(v, v, Shape(kF32), "lhs_contracting_dims={0}, rhs_contracting_dims={0}").GetDouble(0),
+            static_cast<float>(want));
   const Literal none(Shape(kF32, {3, 0}));
   EXPECT_THAT(Doubles(Dot(none, none, Shape(kF32, {3, 3}), "lhs_contracting_dims={1}, rhs_contracting_dims={1}")),
               ::testing::Each(0.0));
@@ -112,7 +117,8 @@ TEST(DotTest, VectorsScalarsAndEmptySums) {
 
 TEST(DotTest, InfinityAndNanReachOnlyTheirOutputs) {
   const Literal a = Array(kF32, {2, 2}, {kInf, 0, 1, 2}), b = Array(kF32, {2, 1}, {0, 1});
-  EXPECT_THAT(Doubles(Dot(a, b, Shape(kF32, {2, 1}), "lhs_contracting_dims={1}, rhs_contracting_dims={0}")), SameDoubles({kNan, 2}));
+  EXPECT_THAT(Doubles(Dot(a, b, Shape(kF32, {2, 1}), "lhs_contracting_dims={1}, rhs_contracting_dims={0}")),
+              SameDoubles({kNan, 2}));
 }
 
 TEST(DotTest, LongSumsOfF32RoundOnce) {

@@ -19,9 +19,9 @@ Literal Binary(const std::string& op, const Literal& a, const Literal& b, const 
                ElementType result = kTuple) {
   const ElementType type = result == kTuple ? a.shape().element_type() : result;
   const Shape out(type, {a.shape().dimensions().begin(), a.shape().dimensions().end()});
-  return RunText(Entry("a = " + Text(a.shape()) + " parameter(0)\nb = " + Text(b.shape()) + " parameter(1)\nROOT r = " + Text(out) +
-                   " " + op + "(a, b)" + attributes),
-             {a, b});
+  return RunText(Entry("a = " + Text(a.shape()) + " parameter(0)\nb = " + Text(b.shape()) +
+                       " parameter(1)\nROOT r = " + Text(out) + " " + op + "(a, b)" + attributes),
+                 {a, b});
 }
 
 const std::vector<ElementType> kSignedTypes = {kS2, kS4, kS8, kS16, kS32, kS64};
@@ -50,7 +50,8 @@ TEST(ElementwiseTest, UnsignedDivisionByZeroGivesAllOnes) {
 TEST(ElementwiseTest, IntegersWrapAtTheirWidth) {
   for (ElementType type : kSignedTypes) {
     const int64_t low = MinSigned(type), high = MaxSigned(type);
-    EXPECT_THAT(Integers(Binary("add", Ints(type, {2}, {high, low}), Ints(type, {2}, {1, -1}))), ElementsAre(low, high));
+    EXPECT_THAT(Integers(Binary("add", Ints(type, {2}, {high, low}), Ints(type, {2}, {1, -1}))),
+                ElementsAre(low, high));
     EXPECT_THAT(Integers(Binary("subtract", Ints(type, {1}, {low}), Ints(type, {1}, {1}))), ElementsAre(high));
     EXPECT_THAT(Integers(Binary("multiply", Ints(type, {1}, {low}), Ints(type, {1}, {-1}))), ElementsAre(low));
     EXPECT_THAT(Integers(Unary("abs", Ints(type, {2}, {low, -1}), type)), ElementsAre(low, 1));
@@ -97,7 +98,8 @@ TEST(ElementwiseTest, MulhiIsTheUpperHalfOfTheProduct) {
 
 TEST(ElementwiseTest, MaximumAndMinimumSpreadNan) {
   for (ElementType type : {kF16, kBF16, kF32, kF64}) {
-    const Literal a = Array(type, {6}, {kNan, 1, -0.0, 0.0, kInf, -kInf}), b = Array(type, {6}, {1, kNan, 0.0, -0.0, 1, 1});
+    const Literal a = Array(type, {6}, {kNan, 1, -0.0, 0.0, kInf, -kInf}),
+                  b = Array(type, {6}, {1, kNan, 0.0, -0.0, 1, 1});
     EXPECT_THAT(Doubles(Binary("maximum", a, b)), SameDoubles({kNan, kNan, 0.0, 0.0, kInf, 1}));
     EXPECT_THAT(Doubles(Binary("minimum", a, b)), SameDoubles({kNan, kNan, -0.0, -0.0, 1, -kInf}));
   }
@@ -105,7 +107,8 @@ TEST(ElementwiseTest, MaximumAndMinimumSpreadNan) {
 
 TEST(ElementwiseTest, SignKeepsZerosAndNan) {
   for (ElementType type : {kF16, kBF16, kF32, kF64}) {
-    EXPECT_THAT(Doubles(Unary("sign", Array(type, {5}, {-0.0, 0.0, kNan, -3, kInf}), type)), SameDoubles({-0.0, 0.0, kNan, -1, 1}));
+    EXPECT_THAT(Doubles(Unary("sign", Array(type, {5}, {-0.0, 0.0, kNan, -3, kInf}), type)),
+                SameDoubles({-0.0, 0.0, kNan, -1, 1}));
   }
 }
 
@@ -127,33 +130,40 @@ TEST(ElementwiseTest, CompareIsIeeeOrTotalOrder) {
 }
 
 TEST(ElementwiseTest, CompareKnowsTheSignOfIntegers) {
-  EXPECT_THAT(Integers(Binary("compare", Ints(kS8, {1}, {-1}), Ints(kS8, {1}, {1}), ", direction=LT", kPred)), ElementsAre(1));
-  EXPECT_THAT(Integers(Binary("compare", Ints(kU8, {1}, {255}), Ints(kU8, {1}, {1}), ", direction=LT", kPred)), ElementsAre(0));
+  EXPECT_THAT(Integers(Binary("compare", Ints(kS8, {1}, {-1}), Ints(kS8, {1}, {1}), ", direction=LT", kPred)),
+              ElementsAre(1));
+  EXPECT_THAT(Integers(Binary("compare", Ints(kU8, {1}, {255}), Ints(kU8, {1}, {1}), ", direction=LT", kPred)),
+              ElementsAre(0));
 }
 
 TEST(ElementwiseTest, ComparesTakeSubnormalF32AsZeroLikeXla) {
-  EXPECT_THAT(Integers(Binary("compare", Array(kF32, {1}, {1e-40}), Array(kF32, {1}, {0}), ", direction=GT", kPred)), ElementsAre(0));
-  EXPECT_THAT(Integers(Binary("compare", Array(kF64, {1}, {1e-320}), Array(kF64, {1}, {0}), ", direction=GT", kPred)), ElementsAre(1));
+  EXPECT_THAT(Integers(Binary("compare", Array(kF32, {1}, {1e-40}), Array(kF32, {1}, {0}), ", direction=GT", kPred)),
+              ElementsAre(0));
+  EXPECT_THAT(Integers(Binary("compare", Array(kF64, {1}, {1e-320}), Array(kF64, {1}, {0}), ", direction=GT", kPred)),
+              ElementsAre(1));
 }
 
 TEST(ElementwiseTest, ClampTakesScalarBoundsAndReturnsTheUpperOneWhenTheyCross) {
-  const std::string text = Entry("low = f32[] parameter(0)\nx = f32[5] parameter(1)\nhigh = f32[] parameter(2)\n"
-                                 "ROOT r = f32[5] clamp(low, x, high)");
+  const std::string text = Entry(
+      "low = f32[] parameter(0)\nx = f32[5] parameter(1)\nhigh = f32[] parameter(2)\n"
+      "ROOT r = f32[5] clamp(low, x, high)");
   const Literal x = Array(kF32, {5}, {-1, 5, 9, kNan, kInf});
   EXPECT_THAT(Doubles(RunText(text, {Array(kF32, {}, {0}), x, Array(kF32, {}, {6})})), SameDoubles({0, 5, 6, kNan, 6}));
-  EXPECT_THAT(Doubles(RunText(text, {Array(kF32, {}, {-3}), x, Array(kF32, {}, {-5})})), SameDoubles({-5, -5, -5, kNan, -5}));
+  EXPECT_THAT(Doubles(RunText(text, {Array(kF32, {}, {-3}), x, Array(kF32, {}, {-5})})),
+              SameDoubles({-5, -5, -5, kNan, -5}));
 }
 
 TEST(ElementwiseTest, SelectKeepsTheBitsOfSignallingNan) {
   Literal a = Ints(kU32, {3}, {0x7f800001, 0x7fc12345, 0x3f800000});
   const Literal floats = a.Reshaped(Shape(kF32, {3}));
   const Literal which = Ints(kPred, {3}, {1, 0, 1});
-  const std::string text =
-      Entry("p = pred[3] parameter(0)\na = f32[3] parameter(1)\nROOT r = f32[3] select(p, a, a)");
+  const std::string text = Entry("p = pred[3] parameter(0)\na = f32[3] parameter(1)\nROOT r = f32[3] select(p, a, a)");
   EXPECT_EQ(RunText(text, {which, floats}), floats);
-  const std::string scalar = Entry("p = pred[] parameter(0)\na = s8[2] parameter(1)\nb = s8[2] parameter(2)\n"
-                                   "ROOT r = s8[2] select(p, a, b)");
-  EXPECT_THAT(Integers(RunText(scalar, {Ints(kPred, {}, {0}), Ints(kS8, {2}, {1, 2}), Ints(kS8, {2}, {3, 4})})), ElementsAre(3, 4));
+  const std::string scalar = Entry(
+      "p = pred[] parameter(0)\na = s8[2] parameter(1)\nb = s8[2] parameter(2)\n"
+      "ROOT r = s8[2] select(p, a, b)");
+  EXPECT_THAT(Integers(RunText(scalar, {Ints(kPred, {}, {0}), Ints(kS8, {2}, {1, 2}), Ints(kS8, {2}, {3, 4})})),
+              ElementsAre(3, 4));
 }
 
 TEST(ElementwiseTest, PredArithmeticIsLogical) {
@@ -167,8 +177,9 @@ TEST(ElementwiseTest, PredArithmeticIsLogical) {
 
 TEST(ElementwiseTest, NarrowFloatsRoundAfterEachOp) {
   // 256 + 1 is a tie in bf16 (8 bits): to even, 256; again 256.
-  const std::string text = Entry("a = bf16[1] parameter(0)\nb = bf16[1] parameter(1)\ns = bf16[1] add(a, b)\n"
-                                 "ROOT r = bf16[1] add(s, b)");
+  const std::string text = Entry(
+      "a = bf16[1] parameter(0)\nb = bf16[1] parameter(1)\ns = bf16[1] add(a, b)\n"
+      "ROOT r = bf16[1] add(s, b)");
   EXPECT_THAT(Doubles(RunText(text, {Array(kBF16, {1}, {256}), Array(kBF16, {1}, {1})})), ElementsAre(256));
   EXPECT_THAT(Doubles(Binary("multiply", Array(kF8E4M3FN, {2}, {16, 1.125}), Array(kF8E4M3FN, {2}, {32, 1.125}))),
               SameDoubles({kNan, 1.25}));
@@ -199,8 +210,8 @@ TEST(ElementwiseTest, EmptyAndScalarShapes) {
 }
 
 TEST(ElementwiseTest, EveryFloatTypeAddsInBlocksLikeAPlainLoop) {
-  for (ElementType type : {kF4E2M1FN, kF8E3M4, kF8E4M3, kF8E4M3FN, kF8E4M3B11FNUZ, kF8E4M3FNUZ, kF8E5M2, kF8E5M2FNUZ, kF16,
-                           kBF16, kF32, kF64}) {
+  for (ElementType type : {kF4E2M1FN, kF8E3M4, kF8E4M3, kF8E4M3FN, kF8E4M3B11FNUZ, kF8E4M3FNUZ, kF8E5M2, kF8E5M2FNUZ,
+                           kF16, kBF16, kF32, kF64}) {
     const Literal a = Random(type, {1543}, 1), b = Random(type, {1543}, 2);
     Literal want(a.shape());
     for (int64_t i = 0; i < 1543; ++i) want.SetDouble(i, a.GetDouble(i) + b.GetDouble(i));
@@ -210,8 +221,9 @@ TEST(ElementwiseTest, EveryFloatTypeAddsInBlocksLikeAPlainLoop) {
 
 TEST(ElementwiseTest, ReusesOperandsButNeverTheCallersOrSharedOnes) {
   const Literal a = Array(kF32, {2}, {1, 2});
-  const std::string text = Entry("a = f32[2] parameter(0)\nb = f32[2] add(a, a)\nc = f32[2] multiply(b, b)\n"
-                                 "d = f32[2] negate(b)\nROOT r = (f32[2], f32[2], f32[2]) tuple(c, d, a)");
+  const std::string text = Entry(
+      "a = f32[2] parameter(0)\nb = f32[2] add(a, a)\nc = f32[2] multiply(b, b)\n"
+      "d = f32[2] negate(b)\nROOT r = (f32[2], f32[2], f32[2]) tuple(c, d, a)");
   const Literal result = RunText(text, {a});
   EXPECT_THAT(Doubles(result.tuple_elements()[0]), ElementsAre(4, 16));
   EXPECT_THAT(Doubles(result.tuple_elements()[1]), ElementsAre(-2, -4));
@@ -220,7 +232,8 @@ TEST(ElementwiseTest, ReusesOperandsButNeverTheCallersOrSharedOnes) {
 }
 
 TEST(ElementwiseTest, RejectsTypesWithoutTheFunction) {
-  const Result<Literal> result = TryRun(Entry("p = c64[2] parameter(0)\nROOT r = c64[2] floor(p)"), {Random(kC64, {2}, 1)});
+  const Result<Literal> result =
+      TryRun(Entry("p = c64[2] parameter(0)\nROOT r = c64[2] floor(p)"), {Random(kC64, {2}, 1)});
   ASSERT_FALSE(result.ok());
 }
 

@@ -1,5 +1,5 @@
-// The transcendental functions against MPFR at 240 bits: f32 and narrower correctly rounded but for near-ties, f64 within
-// 0.51 ulp.
+// The transcendental functions against MPFR at 240 bits: f32 and narrower correctly rounded but for near-ties, f64
+// within 0.51 ulp.
 #include <mpfr.h>
 
 #include <cmath>
@@ -43,26 +43,16 @@ struct Function {
 };
 
 const Function kFunctions[] = {
-    {"exponential", mpfr_exp, -80, 80},
-    {"exponential-minus-one", mpfr_expm1, -20, 80},
-    {"log", mpfr_log, 1e-30, 1e5},
-    {"log-plus-one", mpfr_log1p, -0.999, 1e4},
-    {"sine", mpfr_sin, -1e4, 1e4},
-    {"cosine", mpfr_cos, -1e4, 1e4},
-    {"tan", mpfr_tan, -1e3, 1e3},
-    {"sinh", mpfr_sinh, -80, 80},
-    {"cosh", mpfr_cosh, -80, 80},
-    {"tanh", mpfr_tanh, -9, 9},
-    {"asin", mpfr_asin, -1, 1},
-    {"acos", mpfr_acos, -1, 1},
-    {"atan", mpfr_atan, -1e3, 1e3},
-    {"asinh", mpfr_asinh, -1e5, 1e5},
-    {"acosh", mpfr_acosh, 1, 1e5},
-    {"atanh", mpfr_atanh, -0.9999, 0.9999},
-    {"erf", mpfr_erf, -4, 4},
-    {"cbrt", mpfr_cbrt, -1e6, 1e6},
-    {"sqrt", mpfr_sqrt, 0, 1e9},
-    {"rsqrt", Rsqrt, 1e-6, 1e9},
+    {"exponential", mpfr_exp, -80, 80}, {"exponential-minus-one", mpfr_expm1, -20, 80},
+    {"log", mpfr_log, 1e-30, 1e5},      {"log-plus-one", mpfr_log1p, -0.999, 1e4},
+    {"sine", mpfr_sin, -1e4, 1e4},      {"cosine", mpfr_cos, -1e4, 1e4},
+    {"tan", mpfr_tan, -1e3, 1e3},       {"sinh", mpfr_sinh, -80, 80},
+    {"cosh", mpfr_cosh, -80, 80},       {"tanh", mpfr_tanh, -9, 9},
+    {"asin", mpfr_asin, -1, 1},         {"acos", mpfr_acos, -1, 1},
+    {"atan", mpfr_atan, -1e3, 1e3},     {"asinh", mpfr_asinh, -1e5, 1e5},
+    {"acosh", mpfr_acosh, 1, 1e5},      {"atanh", mpfr_atanh, -0.9999, 0.9999},
+    {"erf", mpfr_erf, -4, 4},           {"cbrt", mpfr_cbrt, -1e6, 1e6},
+    {"sqrt", mpfr_sqrt, 0, 1e9},        {"rsqrt", Rsqrt, 1e-6, 1e9},
     {"logistic", Logistic, -30, 30},
 };
 
@@ -80,7 +70,8 @@ double UlpError(ElementType type, double got, mpfr_ptr exact) {
 }
 
 Literal Apply(const std::string& op, const Literal& x) {
-  return RunText(Entry("p = " + Text(x.shape()) + " parameter(0)\nROOT r = " + Text(x.shape()) + " " + op + "(p)"), {x});
+  return RunText(Entry("p = " + Text(x.shape()) + " parameter(0)\nROOT r = " + Text(x.shape()) + " " + op + "(p)"),
+                 {x});
 }
 
 Literal Samples(ElementType type, const Function& f, int64_t count) {
@@ -109,7 +100,8 @@ void CheckAgainstMpfr(ElementType type, const Function& f, int64_t count, double
     const double error = UlpError(type, y.GetDouble(i), exact.get());
     if (!(error <= worst)) worst = error, where = i;
   }
-  EXPECT_LE(worst, bound) << f.op << " " << ElementTypeName(type) << " at " << x.GetDouble(where) << ": " << y.GetDouble(where);
+  EXPECT_LE(worst, bound) << f.op << " " << ElementTypeName(type) << " at " << x.GetDouble(where) << ": "
+                          << y.GetDouble(where);
 }
 
 TEST(FunctionsTest, F32IsCorrectlyRounded) {
@@ -151,9 +143,9 @@ TEST(FunctionsTest, PowerAndAtan2AgainstMpfr) {
     }
     const std::string shape = Text(a.shape());
     for (const std::string op : {"power", "atan2"}) {
-      const Literal y = RunText(Entry("a = " + shape + " parameter(0)\nb = " + shape + " parameter(1)\nROOT r = " + shape + " " + op +
-                                  "(a, b)"),
-                            {a, b});
+      const Literal y = RunText(Entry("a = " + shape + " parameter(0)\nb = " + shape +
+                                      " parameter(1)\nROOT r = " + shape + " " + op + "(a, b)"),
+                                {a, b});
       double worst = 0;
       for (int64_t i = 0; i < count; ++i) {
         Big x(a.GetDouble(i)), z(b.GetDouble(i));
@@ -167,8 +159,9 @@ TEST(FunctionsTest, PowerAndAtan2AgainstMpfr) {
 
 TEST(FunctionsTest, ComplexFunctionsSatisfyTheirDefinitions) {
   const Literal z = Random(kC128, {97}, 5);
-  const Literal log = Apply("log", z), exp = Apply("exponential", log), sqrt = Apply("sqrt", z), tanh = Apply("tanh", z),
-                expm1 = Apply("exponential-minus-one", z), log1p = Apply("log-plus-one", z), logistic = Apply("logistic", z);
+  const Literal log = Apply("log", z), exp = Apply("exponential", log), sqrt = Apply("sqrt", z),
+                tanh = Apply("tanh", z), expm1 = Apply("exponential-minus-one", z), log1p = Apply("log-plus-one", z),
+                logistic = Apply("logistic", z);
   for (int64_t i = 0; i < 97; ++i) {
     const std::complex<double> x = z.GetComplex(i);
     EXPECT_LT(std::abs(exp.GetComplex(i) - x), 1e-15);

@@ -40,7 +40,8 @@ TEST(FftTest, EveryLengthMatchesFftw) {
       const double tolerance = (type == kC64 ? 1e-7 : 4e-15) * std::sqrt(static_cast<double>(n)) * 4;
       for (int64_t i = 0; i < n; ++i) {
         ASSERT_LT(std::abs(y.GetComplex(i) - forward[static_cast<size_t>(i)]), tolerance) << n;
-        ASSERT_LT(std::abs(z.GetComplex(i) * static_cast<double>(n) - backward[static_cast<size_t>(i)]), tolerance) << n;
+        ASSERT_LT(std::abs(z.GetComplex(i) * static_cast<double>(n) - backward[static_cast<size_t>(i)]), tolerance)
+            << n;
       }
     }
   }
@@ -54,7 +55,8 @@ TEST(FftTest, ThreeAxesAndBatches) {
     Literal one(Shape(kC128, {105}));
     for (int64_t i = 0; i < 105; ++i) one.SetComplex(i, x.GetComplex(b * 105 + i));
     const std::vector<Complex> want = Fftw(one, {3, 5, 7}, FFTW_FORWARD);
-    for (int64_t i = 0; i < 105; ++i) ASSERT_LT(std::abs(y.GetComplex(b * 105 + i) - want[static_cast<size_t>(i)]), 1e-13);
+    for (int64_t i = 0; i < 105; ++i)
+      ASSERT_LT(std::abs(y.GetComplex(b * 105 + i) - want[static_cast<size_t>(i)]), 1e-13);
   }
 }
 
@@ -66,7 +68,8 @@ TEST(FftTest, RealTransformsAndBack) {
     Literal row(Shape(kC128, {n}));
     for (int64_t i = 0; i < n; ++i) row.SetComplex(i, x.GetDouble(2 * n + i));
     const std::vector<Complex> want = Fftw(row, {n}, FFTW_FORWARD);
-    for (int64_t i = 0; i < half; ++i) ASSERT_LT(std::abs(y.GetComplex(2 * half + i) - want[static_cast<size_t>(i)]), 1e-13) << n;
+    for (int64_t i = 0; i < half; ++i)
+      ASSERT_LT(std::abs(y.GetComplex(2 * half + i) - want[static_cast<size_t>(i)]), 1e-13) << n;
     const Literal back = Fft(y, "IRFFT", {n}, x.shape());
     for (int64_t i = 0; i < 3 * n; ++i) ASSERT_NEAR(back.GetDouble(i), x.GetDouble(i), 1e-14) << n;
   }
@@ -124,7 +127,8 @@ TEST(CholeskyTest, MultipliesBackAndReadsOneTriangle) {
 }
 
 TEST(CholeskyTest, GivesNanWhereTheMatrixIsNotPositive) {
-  const Literal y = RunText(Entry("p = f32[2,2] parameter(0)\nROOT r = f32[2,2] cholesky(p), lower=true"), {Array(kF32, {2, 2}, {1, 0, 2, 1})});
+  const Literal y = RunText(Entry("p = f32[2,2] parameter(0)\nROOT r = f32[2,2] cholesky(p), lower=true"),
+                            {Array(kF32, {2, 2}, {1, 0, 2, 1})});
   EXPECT_THAT(Doubles(y), SameDoubles({1, 0, 2, kNan}));
 }
 
@@ -139,11 +143,12 @@ TEST(TriangularSolveTest, EveryVariantSolvesItsEquation) {
       for (int64_t i = 0; i < 2 * n; ++i) a.SetComplex(i / n * n * n + i % n * (n + 1), a.GetComplex(i) * 0.1 + 2.0);
       const Literal b = Random(type, {2, left ? n : columns, left ? columns : n}, 8);
       const char* names[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
-      const Literal x = RunText(Entry("a = " + Text(a.shape()) + " parameter(0)\nb = " + Text(b.shape()) + " parameter(1)\nROOT r = " +
-                                      Text(b.shape()) + " triangular-solve(a, b), left_side=" + (left ? "true" : "false") +
-                                      ", lower=" + (lower ? "true" : "false") + ", unit_diagonal=" + (unit ? "true" : "false") +
-                                      ", transpose_a=" + names[transpose]),
-                                {a, b});
+      const Literal x =
+          RunText(Entry("a = " + Text(a.shape()) + " parameter(0)\nb = " + Text(b.shape()) +
+                        " parameter(1)\nROOT r = " + Text(b.shape()) + " triangular-solve(a, b), left_side=" +
+                        (left ? "true" : "false") + ", lower=" + (lower ? "true" : "false") +
+                        ", unit_diagonal=" + (unit ? "true" : "false") + ", transpose_a=" + names[transpose]),
+                  {a, b});
       for (int64_t batch = 0; batch < 2; ++batch) {
         Matrix m = MatrixOf(a, batch, n, n);
         if (unit) m.diagonal().setOnes();
@@ -153,7 +158,8 @@ TEST(TriangularSolveTest, EveryVariantSolvesItsEquation) {
         const Matrix solution = MatrixOf(x, batch, left ? n : columns, left ? columns : n);
         const Matrix back = left ? Matrix(t * solution) : Matrix(solution * t);
         const Matrix want = MatrixOf(b, batch, left ? n : columns, left ? columns : n);
-        ASSERT_LT((back - want).cwiseAbs().maxCoeff(), tolerance * (1 + solution.cwiseAbs().maxCoeff())) << variant << ElementTypeName(type);
+        ASSERT_LT((back - want).cwiseAbs().maxCoeff(), tolerance * (1 + solution.cwiseAbs().maxCoeff()))
+            << variant << ElementTypeName(type);
       }
     }
   }
@@ -161,22 +167,27 @@ TEST(TriangularSolveTest, EveryVariantSolvesItsEquation) {
 
 TEST(BatchNormTest, TrainingThenInferenceAgreeAndTheGradientIsTheSlope) {
   const std::vector<int64_t> sizes = {4, 3, 5};
-  const Literal x = Random(kF64, sizes, 1), scale = Array(kF64, {3}, {1, 2, -0.5}), offset = Array(kF64, {3}, {0, 1, 2});
+  const Literal x = Random(kF64, sizes, 1), scale = Array(kF64, {3}, {1, 2, -0.5}),
+                offset = Array(kF64, {3}, {0, 1, 2});
   const auto train = [&](const Literal& input) {
-    return RunText(Entry("x = f64[4,3,5] parameter(0)\ns = f64[3] parameter(1)\no = f64[3] parameter(2)\n"
-                         "ROOT r = (f64[4,3,5], f64[3], f64[3]) batch-norm-training(x, s, o), epsilon=0.001, feature_index=1"),
-                   {input, scale, offset});
+    return RunText(
+        Entry("x = f64[4,3,5] parameter(0)\ns = f64[3] parameter(1)\no = f64[3] parameter(2)\n"
+              "ROOT r = (f64[4,3,5], f64[3], f64[3]) batch-norm-training(x, s, o), epsilon=0.001, feature_index=1"),
+        {input, scale, offset});
   };
   const Literal y = train(x);
-  const Literal again = RunText(Entry("x = f64[4,3,5] parameter(0)\ns = f64[3] parameter(1)\no = f64[3] parameter(2)\nm = f64[3] parameter(3)\n"
-                                      "v = f64[3] parameter(4)\nROOT r = f64[4,3,5] batch-norm-inference(x, s, o, m, v), epsilon=0.001, feature_index=1"),
-                                {x, scale, offset, y.tuple_elements()[1], y.tuple_elements()[2]});
+  const Literal again = RunText(
+      Entry("x = f64[4,3,5] parameter(0)\ns = f64[3] parameter(1)\no = f64[3] parameter(2)\nm = f64[3] parameter(3)\n"
+            "v = f64[3] parameter(4)\nROOT r = f64[4,3,5] batch-norm-inference(x, s, o, m, v), epsilon=0.001, "
+            "feature_index=1"),
+      {x, scale, offset, y.tuple_elements()[1], y.tuple_elements()[2]});
   for (int64_t i = 0; i < 60; ++i) EXPECT_NEAR(again.GetDouble(i), y.tuple_elements()[0].GetDouble(i), 1e-14);
   const Literal dy = Random(kF64, sizes, 2);
-  const Literal g = RunText(Entry("x = f64[4,3,5] parameter(0)\ns = f64[3] parameter(1)\nm = f64[3] parameter(2)\nv = f64[3] parameter(3)\n"
-                                  "d = f64[4,3,5] parameter(4)\nROOT r = (f64[4,3,5], f64[3], f64[3]) batch-norm-grad(x, s, m, v, d), "
-                                  "epsilon=0.001, feature_index=1"),
-                            {x, scale, y.tuple_elements()[1], y.tuple_elements()[2], dy});
+  const Literal g = RunText(
+      Entry("x = f64[4,3,5] parameter(0)\ns = f64[3] parameter(1)\nm = f64[3] parameter(2)\nv = f64[3] parameter(3)\n"
+            "d = f64[4,3,5] parameter(4)\nROOT r = (f64[4,3,5], f64[3], f64[3]) batch-norm-grad(x, s, m, v, d), "
+            "epsilon=0.001, feature_index=1"),
+      {x, scale, y.tuple_elements()[1], y.tuple_elements()[2], dy});
   for (int64_t i = 0; i < 60; i += 7) {
     double slope = 0;
     for (const double step : {1e-5, -1e-5}) {

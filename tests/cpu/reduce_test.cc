@@ -15,7 +15,8 @@ std::string Reducer(const std::string& op, ElementType type) {
   return "f {\n  x = " + t + " parameter(0)\n  y = " + t + " parameter(1)\n  ROOT r = " + t + " " + op + "(x, y)\n}\n";
 }
 
-Literal Reduce(const std::string& op, const Literal& x, double init, const std::vector<int64_t>& dimensions, int threads = 0) {
+Literal Reduce(const std::string& op, const Literal& x, double init, const std::vector<int64_t>& dimensions,
+               int threads = 0) {
   const ElementType type = x.shape().element_type();
   std::vector<int64_t> kept;
   for (int d = 0; d < x.shape().rank(); ++d) {
@@ -23,8 +24,9 @@ Literal Reduce(const std::string& op, const Literal& x, double init, const std::
   }
   EvaluateOptions options;
   options.threads = threads;
-  return RunText(Entry("p = " + Text(x.shape()) + " parameter(0)\ni = " + Text(Shape(type)) + " parameter(1)\nROOT r = " +
-                           Text(Shape(type, kept)) + " reduce(p, i), dimensions={" + JoinInts(dimensions) + "}, to_apply=f",
+  return RunText(Entry("p = " + Text(x.shape()) + " parameter(0)\ni = " + Text(Shape(type)) +
+                           " parameter(1)\nROOT r = " + Text(Shape(type, kept)) + " reduce(p, i), dimensions={" +
+                           JoinInts(dimensions) + "}, to_apply=f",
                        Reducer(op, type)),
                  {x, Literal::Scalar(type, init)}, options);
 }
@@ -61,11 +63,13 @@ TEST(ReduceTest, EveryTypeAndCommutingOp) {
         const bool max = op == "maximum";
         if (IsFloating(type)) {
           double want = init;
-          for (int64_t i = 0; i < 331; ++i) want = max ? std::max(want, x.GetDouble(r * 331 + i)) : std::min(want, x.GetDouble(r * 331 + i));
+          for (int64_t i = 0; i < 331; ++i)
+            want = max ? std::max(want, x.GetDouble(r * 331 + i)) : std::min(want, x.GetDouble(r * 331 + i));
           EXPECT_EQ(y.GetDouble(r), want) << op << " " << ElementTypeName(type);
         } else {
           int64_t want = Literal::Scalar(type, init).GetInt(0);
-          for (int64_t i = 0; i < 331; ++i) want = max ? std::max(want, x.GetInt(r * 331 + i)) : std::min(want, x.GetInt(r * 331 + i));
+          for (int64_t i = 0; i < 331; ++i)
+            want = max ? std::max(want, x.GetInt(r * 331 + i)) : std::min(want, x.GetInt(r * 331 + i));
           EXPECT_EQ(y.GetInt(r), want) << op << " " << ElementTypeName(type);
         }
       }
@@ -74,8 +78,10 @@ TEST(ReduceTest, EveryTypeAndCommutingOp) {
 }
 
 TEST(ReduceTest, MaximumSpreadsNan) {
-  EXPECT_THAT(Doubles(Reduce("maximum", Array(kF32, {2, 3}, {1, kNan, 2, 3, 4, 5}), -kInf, {1})), SameDoubles({kNan, 5}));
-  EXPECT_THAT(Doubles(Reduce("maximum", Array(kF32, {2, 3}, {1, kNan, 2, 3, 4, 5}), -kInf, {0})), SameDoubles({3, kNan, 5}));
+  EXPECT_THAT(Doubles(Reduce("maximum", Array(kF32, {2, 3}, {1, kNan, 2, 3, 4, 5}), -kInf, {1})),
+              SameDoubles({kNan, 5}));
+  EXPECT_THAT(Doubles(Reduce("maximum", Array(kF32, {2, 3}, {1, kNan, 2, 3, 4, 5}), -kInf, {0})),
+              SameDoubles({3, kNan, 5}));
 }
 
 TEST(ReduceTest, LongF32SumsRoundOnce) {
@@ -140,11 +146,12 @@ TEST(ReduceTest, VariadicArgmaxOfLongAndShortLines) {
     Literal x = Random(kF32, {3, n}, 6);
     for (int64_t i = 0; i < 3 * n; ++i) x.SetDouble(i, std::round(x.GetDouble(i) * 8));  // ties
     const std::string shape = std::to_string(n) + "]";
-    const Literal y = RunText(Entry("p = f32[3," + shape + " parameter(0)\nk = s32[3," + shape + " iota(), iota_dimension=1\n" +
-                                        "v = f32[] constant(-inf)\nz = s32[] constant(0)\n"
-                                        "ROOT r = (f32[3], s32[3]) reduce(p, k, v, z), dimensions={1}, to_apply=argmax",
-                                    kArgMax),
-                              {x});
+    const Literal y =
+        RunText(Entry("p = f32[3," + shape + " parameter(0)\nk = s32[3," + shape + " iota(), iota_dimension=1\n" +
+                          "v = f32[] constant(-inf)\nz = s32[] constant(0)\n"
+                          "ROOT r = (f32[3], s32[3]) reduce(p, k, v, z), dimensions={1}, to_apply=argmax",
+                      kArgMax),
+                {x});
     for (int64_t r = 0; r < 3; ++r) {
       int64_t best = 0;
       for (int64_t i = 1; i < n; ++i) {
@@ -170,8 +177,9 @@ first {
   for (int64_t n : {5, 4099}) {
     Literal x(Shape(kS32, {n}));
     for (int64_t i = 3; i < n; ++i) x.SetInt(i, i);
-    const Literal y = RunText(Entry("p = s32[" + std::to_string(n) + "] parameter(0)\nz = s32[] constant(0)\n"
-                                    "ROOT r = s32[] reduce(p, z), dimensions={0}, to_apply=first",
+    const Literal y = RunText(Entry("p = s32[" + std::to_string(n) +
+                                        "] parameter(0)\nz = s32[] constant(0)\n"
+                                        "ROOT r = s32[] reduce(p, z), dimensions={0}, to_apply=first",
                                     first),
                               {x});
     EXPECT_EQ(y.GetInt(0), 3);

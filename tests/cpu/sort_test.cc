@@ -12,7 +12,8 @@ using ::testing::ElementsAre;
 using enum ElementType;
 
 std::string Compare(const std::string& type, const std::string& direction, const std::string& extra = {}) {
-  return "f { a = " + type + "[] parameter(0)\n b = " + type + "[] parameter(1)\n ROOT r = pred[] compare(a, b), direction=" + direction + extra + " }\n";
+  return "f { a = " + type + "[] parameter(0)\n b = " + type +
+         "[] parameter(1)\n ROOT r = pred[] compare(a, b), direction=" + direction + extra + " }\n";
 }
 
 TEST(SortTest, EachDimensionBothDirectionsEveryType) {
@@ -48,11 +49,12 @@ TEST(SortTest, SortsSeveralArraysTogetherAndIsStable) {
   const int64_t n = 1009;
   Literal keys(Shape(kS32, {n})), order(Shape(kS32, {n}));
   for (int64_t i = 0; i < n; ++i) keys.SetInt(i, i * 7919 % 31), order.SetInt(i, i);
-  const Literal y = RunText(Entry("k = s32[1009] parameter(0)\nv = s32[1009] parameter(1)\n"
-                                  "ROOT r = (s32[1009], s32[1009]) sort(k, v), dimensions={0}, is_stable=true, to_apply=f",
-                                  "f { a = s32[] parameter(0)\n b = s32[] parameter(1)\n c = s32[] parameter(2)\n d = s32[] parameter(3)\n"
-                                  " ROOT r = pred[] compare(a, b), direction=LT }\n"),
-                            {keys, order});
+  const Literal y = RunText(
+      Entry("k = s32[1009] parameter(0)\nv = s32[1009] parameter(1)\n"
+            "ROOT r = (s32[1009], s32[1009]) sort(k, v), dimensions={0}, is_stable=true, to_apply=f",
+            "f { a = s32[] parameter(0)\n b = s32[] parameter(1)\n c = s32[] parameter(2)\n d = s32[] parameter(3)\n"
+            " ROOT r = pred[] compare(a, b), direction=LT }\n"),
+      {keys, order});
   std::vector<int64_t> want(static_cast<size_t>(n));
   std::iota(want.begin(), want.end(), 0);
   std::stable_sort(want.begin(), want.end(), [&](int64_t a, int64_t b) { return keys.GetInt(a) < keys.GetInt(b); });
@@ -61,7 +63,9 @@ TEST(SortTest, SortsSeveralArraysTogetherAndIsStable) {
 
 TEST(SortTest, TotalOrderPutsNanByItsSign) {
   const Literal x = Array(kF32, {7}, {kNan, 1, -kInf, -0.0, 0.0, -std::fabs(kNan), kInf});
-  const Literal y = RunText(Entry("p = f32[7] parameter(0)\nROOT r = f32[7] sort(p), dimensions={0}, to_apply=f", Compare("f32", "LT", ", type=TOTALORDER")), {x});
+  const Literal y = RunText(Entry("p = f32[7] parameter(0)\nROOT r = f32[7] sort(p), dimensions={0}, to_apply=f",
+                                  Compare("f32", "LT", ", type=TOTALORDER")),
+                            {x});
   EXPECT_THAT(Doubles(y), SameDoubles({kNan, -kInf, -0.0, 0.0, 1, kInf, kNan}));
 }
 
@@ -94,9 +98,10 @@ f {
   std::sort(want.begin(), want.end());
   EXPECT_EQ(got, want);
   // A comparator that is always true is no order, yet some permutation comes out.
-  const Literal z = RunText(Entry("p = f32[331] parameter(0)\nROOT r = f32[331] sort(p), dimensions={0}, to_apply=f",
-                                  "f { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = pred[] constant(true) }\n"),
-                            {b});
+  const Literal z =
+      RunText(Entry("p = f32[331] parameter(0)\nROOT r = f32[331] sort(p), dimensions={0}, to_apply=f",
+                    "f { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = pred[] constant(true) }\n"),
+              {b});
   EXPECT_THAT(Doubles(z), ::testing::UnorderedElementsAreArray(Doubles(b)));
 }
 
@@ -119,7 +124,8 @@ f {
 }
 )";
   const Literal x = Random(kF32, {1, 773}, 6);
-  const Literal y = RunText(Entry("p = f32[1,773] parameter(0)\nROOT r = f32[1,773] sort(p), dimensions={1}, to_apply=f", computation), {x});
+  const Literal y = RunText(
+      Entry("p = f32[1,773] parameter(0)\nROOT r = f32[1,773] sort(p), dimensions={1}, to_apply=f", computation), {x});
   std::vector<double> want = Doubles(x);
   std::sort(want.begin(), want.end());
   EXPECT_EQ(Doubles(y), want);
@@ -127,16 +133,25 @@ f {
 
 TEST(SortTest, EmptyAndSingleLines) {
   const std::string comparator = Compare("f32", "LT");
-  EXPECT_EQ(RunText(Entry("p = f32[0,3] parameter(0)\nROOT r = f32[0,3] sort(p), dimensions={0}, to_apply=f", comparator), {Literal(Shape(kF32, {0, 3}))}).element_count(), 0);
-  EXPECT_THAT(Doubles(RunText(Entry("p = f32[1] parameter(0)\nROOT r = f32[1] sort(p), dimensions={0}, to_apply=f", comparator), {Array(kF32, {1}, {5})})), ElementsAre(5));
+  EXPECT_EQ(
+      RunText(Entry("p = f32[0,3] parameter(0)\nROOT r = f32[0,3] sort(p), dimensions={0}, to_apply=f", comparator),
+              {Literal(Shape(kF32, {0, 3}))})
+          .element_count(),
+      0);
+  EXPECT_THAT(
+      Doubles(RunText(Entry("p = f32[1] parameter(0)\nROOT r = f32[1] sort(p), dimensions={0}, to_apply=f", comparator),
+                      {Array(kF32, {1}, {5})})),
+      ElementsAre(5));
 }
 
 TEST(TopKTest, LargestAndSmallestWithTiesToTheFirst) {
   const Literal x = Array(kF32, {2, 5}, {1, 5, 3, 5, -2, kNan, 0, -0.0, kInf, -kInf});
-  const Literal y = RunText(Entry("p = f32[2,5] parameter(0)\nROOT r = (f32[2,3], s32[2,3]) topk(p), k=3, largest=true"), {x});
+  const Literal y =
+      RunText(Entry("p = f32[2,5] parameter(0)\nROOT r = (f32[2,3], s32[2,3]) topk(p), k=3, largest=true"), {x});
   EXPECT_THAT(Doubles(y.tuple_elements()[0]), SameDoubles({5, 5, 3, kNan, kInf, 0}));
   EXPECT_THAT(Integers(y.tuple_elements()[1]), ElementsAre(1, 3, 2, 0, 3, 1));
-  const Literal z = RunText(Entry("p = u8[4] parameter(0)\nROOT r = (u8[2], s32[2]) topk(p), k=2, largest=false"), {Ints(kU8, {4}, {200, 7, 9, 7})});
+  const Literal z = RunText(Entry("p = u8[4] parameter(0)\nROOT r = (u8[2], s32[2]) topk(p), k=2, largest=false"),
+                            {Ints(kU8, {4}, {200, 7, 9, 7})});
   EXPECT_THAT(Integers(z.tuple_elements()[0]), ElementsAre(7, 7));
   EXPECT_THAT(Integers(z.tuple_elements()[1]), ElementsAre(1, 3));
 }
@@ -144,7 +159,8 @@ TEST(TopKTest, LargestAndSmallestWithTiesToTheFirst) {
 Literal RandomBits(const std::string& algorithm, const std::vector<int64_t>& state, const Shape& shape) {
   const int64_t n = static_cast<int64_t>(state.size());
   const std::string s = Text(Shape(kU64, {n}));
-  return RunText(Entry("s = " + s + " parameter(0)\nROOT r = (" + s + ", " + Text(shape) + ") rng-bit-generator(s), algorithm=" + algorithm),
+  return RunText(Entry("s = " + s + " parameter(0)\nROOT r = (" + s + ", " + Text(shape) +
+                       ") rng-bit-generator(s), algorithm=" + algorithm),
                  {Ints(kU64, {n}, state)});
 }
 
@@ -156,7 +172,8 @@ TEST(RngBitGeneratorTest, ThreeFryMatchesThePublishedVectors) {
   EXPECT_THAT(Integers(r.tuple_elements()[1]), ElementsAre(0x1cb996fc, 0xbb002be7));
   r = RandomBits("rng_three_fry", {0x0370734413198a2e, static_cast<int64_t>(0x85a308d3243f6a88)}, Shape(kU32, {2}));
   EXPECT_THAT(Integers(r.tuple_elements()[1]), ElementsAre(0xc4923a9c, 0x483df7a0));
-  EXPECT_THAT(Integers(r.tuple_elements()[0]), ElementsAre(0x0370734413198a2e, static_cast<int64_t>(0x85a308d3243f6a89)));
+  EXPECT_THAT(Integers(r.tuple_elements()[0]),
+              ElementsAre(0x0370734413198a2e, static_cast<int64_t>(0x85a308d3243f6a89)));
 }
 
 TEST(RngBitGeneratorTest, PhiloxMatchesThePublishedVectors) {
@@ -165,17 +182,20 @@ TEST(RngBitGeneratorTest, PhiloxMatchesThePublishedVectors) {
   r = RandomBits("rng_philox", {-1, -1, -1}, Shape(kU32, {4}));
   EXPECT_THAT(Integers(r.tuple_elements()[1]), ElementsAre(0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd));
   EXPECT_THAT(Integers(r.tuple_elements()[0]), ElementsAre(-1, 0, 0));  // the counter's carry
-  r = RandomBits("rng_philox", {0x299f31d0a4093822, static_cast<int64_t>(0x85a308d3243f6a88), 0x0370734413198a2e}, Shape(kU32, {4}));
+  r = RandomBits("rng_philox", {0x299f31d0a4093822, static_cast<int64_t>(0x85a308d3243f6a88), 0x0370734413198a2e},
+                 Shape(kU32, {4}));
   EXPECT_THAT(Integers(r.tuple_elements()[1]), ElementsAre(0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1));
 }
 
 TEST(RngBitGeneratorTest, WidthsAndShapes) {
   const Literal words = RandomBits("rng_three_fry", {5, 9}, Shape(kU32, {6}));
   const Literal bytes = RandomBits("rng_three_fry", {5, 9}, Shape(kU8, {6}));
-  for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(bytes.tuple_elements()[1].GetInt(i), words.tuple_elements()[1].GetInt(i) & 0xff);
+  for (int64_t i = 0; i < 6; ++i)
+    EXPECT_EQ(bytes.tuple_elements()[1].GetInt(i), words.tuple_elements()[1].GetInt(i) & 0xff);
   const Literal wide = RandomBits("rng_three_fry", {5, 9}, Shape(kU64, {3}));
   for (int64_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(wide.tuple_elements()[1].GetInt(i), words.tuple_elements()[1].GetInt(2 * i) | words.tuple_elements()[1].GetInt(2 * i + 1) << 32);
+    EXPECT_EQ(wide.tuple_elements()[1].GetInt(i),
+              words.tuple_elements()[1].GetInt(2 * i) | words.tuple_elements()[1].GetInt(2 * i + 1) << 32);
   }
   // The counter moves by one a pair of words; scalars and empty arrays included.
   EXPECT_EQ(RandomBits("rng_three_fry", {5, 9}, Shape(kU32)).tuple_elements()[0].GetInt(1), 10);

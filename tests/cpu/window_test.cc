@@ -49,9 +49,10 @@ void CheckSumWindow(const std::vector<int64_t>& sizes, const std::vector<Dim>& w
   const Literal x = Random(kS32, sizes, 1);
   std::vector<int64_t> out, window;
   for (size_t d = 0; d < sizes.size(); ++d) out.push_back(OutputSize(w[d], sizes[d])), window.push_back(w[d].size);
-  const std::string text = Entry("p = " + Text(x.shape()) + " parameter(0)\ni = s32[] parameter(1)\nROOT r = " + Text(Shape(kS32, out)) +
-                                     " reduce-window(p, i), " + WindowText(w) + ", to_apply=f",
-                                 "f { x = s32[] parameter(0)\n y = s32[] parameter(1)\n ROOT r = s32[] add(x, y) }\n");
+  const std::string text =
+      Entry("p = " + Text(x.shape()) + " parameter(0)\ni = s32[] parameter(1)\nROOT r = " + Text(Shape(kS32, out)) +
+                " reduce-window(p, i), " + WindowText(w) + ", to_apply=f",
+            "f { x = s32[] parameter(0)\n y = s32[] parameter(1)\n ROOT r = s32[] add(x, y) }\n");
   const Literal y = RunText(text, {x, Ints(kS32, {}, {init})});
   ASSERT_EQ(y.element_count(), CountOf(out));
   for (int64_t i = 0; i < y.element_count(); ++i) {
@@ -107,11 +108,12 @@ f {
   ROOT t = (f32[], s32[]) tuple(v, i)
 }
 )";
-  const Literal y = RunText(Entry("p = f32[6] parameter(0)\nk = s32[6] iota(), iota_dimension=0\nv = f32[] constant(-inf)\n"
-                                  "z = s32[] constant(-1)\nROOT r = (f32[3], s32[3]) reduce-window(p, k, v, z), "
-                                  "window={size=2 stride=2}, to_apply=f",
-                                  computation),
-                            {Array(kF32, {6}, {1, 2, 4, 3, 5, 5})});
+  const Literal y =
+      RunText(Entry("p = f32[6] parameter(0)\nk = s32[6] iota(), iota_dimension=0\nv = f32[] constant(-inf)\n"
+                    "z = s32[] constant(-1)\nROOT r = (f32[3], s32[3]) reduce-window(p, k, v, z), "
+                    "window={size=2 stride=2}, to_apply=f",
+                    computation),
+              {Array(kF32, {6}, {1, 2, 4, 3, 5, 5})});
   EXPECT_THAT(Doubles(y.tuple_elements()[0]), ElementsAre(2, 4, 5));
   EXPECT_THAT(Integers(y.tuple_elements()[1]), ElementsAre(1, 2, 4));
 }
@@ -147,19 +149,23 @@ f {
 }
 
 std::string SelectAndScatter(const std::string& shapes_and_window, const std::string& type) {
-  return Entry(shapes_and_window,
-               "ge { a = " + type + "[] parameter(0)\n b = " + type + "[] parameter(1)\n ROOT r = pred[] compare(a, b), direction=GE }\n"
-               "sum { a = " + type + "[] parameter(0)\n b = " + type + "[] parameter(1)\n ROOT r = " + type + "[] add(a, b) }\n");
+  return Entry(shapes_and_window, "ge { a = " + type + "[] parameter(0)\n b = " + type +
+                                      "[] parameter(1)\n ROOT r = pred[] compare(a, b), direction=GE }\n"
+                                      "sum { a = " +
+                                      type + "[] parameter(0)\n b = " + type + "[] parameter(1)\n ROOT r = " + type +
+                                      "[] add(a, b) }\n");
 }
 
 TEST(SelectAndScatterTest, TiesGoToTheFirstAndOverlapsAdd) {
-  const std::string lines = "x = {0}[5] parameter(0)\ns = {0}[3] parameter(1)\ni = {0}[] constant(1)\n"
-                            "ROOT r = {0}[5] select-and-scatter(x, s, i), window={size=3}, select=ge, scatter=sum";
+  const std::string lines =
+      "x = {0}[5] parameter(0)\ns = {0}[3] parameter(1)\ni = {0}[] constant(1)\n"
+      "ROOT r = {0}[5] select-and-scatter(x, s, i), window={size=3}, select=ge, scatter=sum";
   for (const std::string type : {"f32", "s32"}) {
     std::string text = lines;
     for (size_t at; (at = text.find("{0}")) != std::string::npos;) text.replace(at, 3, type);
     const ElementType t = type == "f32" ? kF32 : kS32;
-    const Literal y = RunText(SelectAndScatter(text, type), {Array(t, {5}, {1, 5, 5, 2, 9}), Array(t, {3}, {10, 20, 30})});
+    const Literal y =
+        RunText(SelectAndScatter(text, type), {Array(t, {5}, {1, 5, 5, 2, 9}), Array(t, {3}, {10, 20, 30})});
     // windows [1 5 5] -> 1, [5 5 2] -> 1, [5 2 9] -> 4
     std::vector<double> got;
     for (int64_t i = 0; i < 5; ++i) got.push_back(t == kF32 ? y.GetDouble(i) : static_cast<double>(y.GetInt(i)));
@@ -168,11 +174,12 @@ TEST(SelectAndScatterTest, TiesGoToTheFirstAndOverlapsAdd) {
 }
 
 TEST(SelectAndScatterTest, PaddingIsNeverSelected) {
-  const Literal y = RunText(SelectAndScatter("x = f32[4] parameter(0)\ns = f32[3] parameter(1)\ni = f32[] constant(0)\n"
-                                             "ROOT r = f32[4] select-and-scatter(x, s, i), window={size=2 stride=2 pad=1_1}, "
-                                             "select=ge, scatter=sum",
-                                             "f32"),
-                            {Array(kF32, {4}, {-5, -4, -3, -2}), Array(kF32, {3}, {1, 2, 3})});
+  const Literal y =
+      RunText(SelectAndScatter("x = f32[4] parameter(0)\ns = f32[3] parameter(1)\ni = f32[] constant(0)\n"
+                               "ROOT r = f32[4] select-and-scatter(x, s, i), window={size=2 stride=2 pad=1_1}, "
+                               "select=ge, scatter=sum",
+                               "f32"),
+              {Array(kF32, {4}, {-5, -4, -3, -2}), Array(kF32, {3}, {1, 2, 3})});
   EXPECT_THAT(Doubles(y), ElementsAre(1, 0, 2, 3));
 }
 
@@ -217,10 +224,11 @@ void CheckConvolution(const ConvCase& c) {
   std::string labels;
   for (size_t d = 0; d < rank; ++d) out.push_back(OutputSize(c.window[d], c.input[d + 1])), labels += std::to_string(d);
   out.push_back(c.kernel[rank + 1]);
-  const std::string text = Entry(
-      "x = " + Text(x.shape()) + " parameter(0)\nk = " + Text(k.shape()) + " parameter(1)\nROOT r = " + Text(Shape(kF32, out)) +
-      " convolution(x, k), " + (rank ? WindowText(c.window) + ", " : "") + "dim_labels=b" + labels + "f_" + labels + "io->b" + labels +
-      "f, feature_group_count=" + std::to_string(c.feature_groups) + ", batch_group_count=" + std::to_string(c.batch_groups));
+  const std::string text = Entry("x = " + Text(x.shape()) + " parameter(0)\nk = " + Text(k.shape()) +
+                                 " parameter(1)\nROOT r = " + Text(Shape(kF32, out)) + " convolution(x, k), " +
+                                 (rank ? WindowText(c.window) + ", " : "") + "dim_labels=b" + labels + "f_" + labels +
+                                 "io->b" + labels + "f, feature_group_count=" + std::to_string(c.feature_groups) +
+                                 ", batch_group_count=" + std::to_string(c.batch_groups));
   const Literal y = RunText(text, {x, k});
   ASSERT_EQ(y.element_count(), CountOf(out));
   for (int64_t i = 0; i < y.element_count(); ++i) {
@@ -232,8 +240,11 @@ void CheckConvolution(const ConvCase& c) {
 TEST(ConvolutionTest, WindowsOfEveryKind) {
   CheckConvolution({{2, 9, 3}, {3, 3, 5}, {{.size = 3, .stride = 2, .low = 1, .high = 1}}});
   CheckConvolution({{2, 7, 8, 3}, {3, 2, 3, 5}, {{.size = 3, .low = 1, .high = 1}, {.size = 2, .window = 3}}});
-  CheckConvolution({{1, 5, 6, 2}, {3, 3, 2, 7}, {{.size = 3, .low = 2, .high = 2, .base = 2}, {.size = 3, .low = -1, .high = -2, .base = 3}}});
-  CheckConvolution({{1, 5, 5, 2}, {3, 3, 2, 2}, {{.size = 3, .reversed = true}, {.size = 3, .low = 1, .reversed = true}}});
+  CheckConvolution({{1, 5, 6, 2},
+                    {3, 3, 2, 7},
+                    {{.size = 3, .low = 2, .high = 2, .base = 2}, {.size = 3, .low = -1, .high = -2, .base = 3}}});
+  CheckConvolution(
+      {{1, 5, 5, 2}, {3, 3, 2, 2}, {{.size = 3, .reversed = true}, {.size = 3, .low = 1, .reversed = true}}});
   CheckConvolution({{2, 3, 4, 5, 2}, {2, 2, 2, 2, 3}, {{.size = 2}, {.size = 2}, {.size = 2, .stride = 2}}});
   CheckConvolution({{3, 4}, {4, 5}, {}});
 }
@@ -255,7 +266,8 @@ TEST(ConvolutionTest, OtherDimensionOrders) {
     double want = 0;
     for (int64_t f = 0; f < 3; ++f) {
       for (int64_t t = 0; t < 2; ++t) {
-        want += x.GetDouble(PositionOf({o[1], f, o[0] + t}, {2, 3, 7})) * k.GetDouble(PositionOf({o[2], f, t}, {5, 3, 2}));
+        want +=
+            x.GetDouble(PositionOf({o[1], f, o[0] + t}, {2, 3, 7})) * k.GetDouble(PositionOf({o[2], f, t}, {5, 3, 2}));
       }
     }
     ASSERT_NEAR(y.GetDouble(i), want, 1e-6);
