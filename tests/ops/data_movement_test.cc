@@ -111,7 +111,6 @@ TEST(DataMovementTest, PadsWithNegativeEdgesAndInterior) {
 
 TEST(DataMovementTest, PadsOfEmptyAndScalarArrays) {
   RunExactly(Entry("  a = f32[0,3] parameter(0)\n  z = f32[] parameter(1)\n  ROOT r = f32[4,5] pad(a, z), padding=2_2_3x1_1\n"));
-  RunExactly(Entry("  a = f32[] parameter(0)\n  z = f32[] parameter(1)\n  ROOT r = f32[] pad(a, z), padding=\n"));
   RunExactly(Entry("  a = s32[1] parameter(0)\n  z = s32[] parameter(1)\n  ROOT r = s32[7] pad(a, z), padding=3_3_9\n"));
 }
 

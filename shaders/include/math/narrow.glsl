@@ -38,7 +38,7 @@ FN F decode_f16(uint bits) {
   uint m = bits & 0x7fffu;
   F v = decode_narrow_f32(m, 10, 15);
   F s = m < 0x7c00u ? v : (m == 0x7c00u ? inf_f32() : nan_f32());
-  return is_nan_f32(s) ? s : uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x8000u) << 16));
+  return uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x8000u) << 16));
 }
 // Rounds first, so any f32 may be given.
 FN uint encode_f16(float a) {
@@ -57,7 +57,7 @@ FN F decode_f8e5m2(uint bits) {
   uint m = bits & 0x7fu;
   F v = decode_narrow_f32(m, 2, 15);
   F s = m < 0x7cu ? v : (m == 0x7cu ? inf_f32() : nan_f32());
-  return is_nan_f32(s) ? s : uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x80u) << 24));
+  return uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x80u) << 24));
 }
 // Rounds first, so any f32 may be given.
 FN uint encode_f8e5m2(float a) {
@@ -76,7 +76,7 @@ FN F decode_f8e4m3(uint bits) {
   uint m = bits & 0x7fu;
   F v = decode_narrow_f32(m, 3, 7);
   F s = m < 0x78u ? v : (m == 0x78u ? inf_f32() : nan_f32());
-  return is_nan_f32(s) ? s : uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x80u) << 24));
+  return uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x80u) << 24));
 }
 // Rounds first, so any f32 may be given.
 FN uint encode_f8e4m3(float a) {
@@ -95,7 +95,7 @@ FN F decode_f8e3m4(uint bits) {
   uint m = bits & 0x7fu;
   F v = decode_narrow_f32(m, 4, 3);
   F s = m < 0x70u ? v : (m == 0x70u ? inf_f32() : nan_f32());
-  return is_nan_f32(s) ? s : uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x80u) << 24));
+  return uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x80u) << 24));
 }
 // Rounds first, so any f32 may be given.
 FN uint encode_f8e3m4(float a) {
@@ -114,7 +114,7 @@ FN F decode_f8e4m3fn(uint bits) {
   uint m = bits & 0x7fu;
   F v = decode_narrow_f32(m, 3, 7);
   F s = m == 0x7fu ? nan_f32() : v;
-  return is_nan_f32(s) ? s : uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x80u) << 24));
+  return uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x80u) << 24));
 }
 // Rounds first, so any f32 may be given.
 FN uint encode_f8e4m3fn(float a) {
