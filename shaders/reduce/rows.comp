@@ -12,7 +12,7 @@
 //
 // The generated part defines WIDTH, SLOTS, PASSES(X), STORES_ELEMENTS, JOIN and for each pass p of PASSES: Acc_p, reset_p, accumulate_p,
 // merge_p (block into running), fold_p (WIDTH to SLOTS), join_p (two accumulators in order), shuffle_p, finish_p; prepare(); and
-// elements() if STORES_ELEMENTS. JOIN: 0 one lane, 1 the lanes are surely of one subgroup, 2 shuffles then shared memory, 3 shared memory.
+// elements() if STORES_ELEMENTS. All lanes need the results of passes before LAST_SHARED (SLOTS is 1 where lanes share a row). With TURNS each lane takes exactly so many steps, written out. JOIN: 0 one lane, 1 the lanes are surely of one subgroup, 2 shuffles then shared memory, 3 shared memory.
 layout(constant_id = 3) const uint BLOCK = 64;
 layout(constant_id = 4) const uint LANES = 1;
 
@@ -50,10 +50,12 @@ layout(constant_id = 4) const uint LANES = 1;
               shared_##p[i] = first; \
             } \
           } \
+          total[s] = shared_##p[0]; \
         } \
-        barrier(); \
-        total[s] = shared_##p[0]; \
-        barrier(); \
+        if (p < LAST_SHARED) { \
+          barrier(); \
+          total[s] = shared_##p[0]; \
+        } \
       } \
     } \
   }
@@ -71,7 +73,6 @@ layout(constant_id = 4) const uint LANES = 1;
       barrier(); \
     } \
     total[s] = shared_##p[0]; \
-    barrier(); \
   }
 #endif
 
@@ -86,7 +87,10 @@ layout(constant_id = 4) const uint LANES = 1;
     finish_##p(unit, share, lane == 0u, total); \
   }
 
-#if BLOCKED
+#ifdef TURNS
+#define ACCUMULATE(p) \
+  [[unroll]] for (uint turn = 0u; turn < TURNS; ++turn) accumulate_##p(running, unit, begin + lane + turn * LANES);
+#elif BLOCKED
 #define ACCUMULATE(p) \
   for (uint start = begin; start < end; start += LANES * BLOCK) { \
     uint stop = min(end, start + LANES * BLOCK); \

@@ -371,9 +371,10 @@ class DotKernelWriter {
     return 1;
   }
 
-  // Steps that a sum takes before it is added to the total: about sqrt(K) values of k make both chains equally short.
+  // Steps that a sum takes before it is added to the total: about sqrt(K) values of k make both chains equally short;
+  // totals cost as much as a step.
   uint32_t BlockSteps() const {
-    int64_t values = 16;
+    int64_t values = 64;
     while (values * values < reader_.work.k && values < 256) values *= 2;
     return static_cast<uint32_t>(std::max<int64_t>(values / shape_.k_step, 1));
   }

@@ -3,6 +3,7 @@
 
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/lower/tuning.h"
+#include "core/passes/fusion_rules.h"
 
 namespace vxla::vulkan {
 
@@ -19,31 +20,40 @@ Status CanLowerLoop(const LowerContext&, const FusionBody& body) {
 
 Result<std::vector<Step>> LowerLoop(const LowerContext& context, const FusionBody& body, BufferMap& buffers) {
   const int64_t count = body.roots()[0]->shape().ElementCount();
+  int64_t cost = 0;
+  for (const Instruction* instruction : body.computed()) cost += ElementCost(*instruction);
+  const LoopTuning tuning = TuneLoop(context.facts, count, cost);
+  const int64_t width = tuning.width;
   KernelBuilder kernel;
-  kernel.Param(static_cast<uint32_t>(count));  // P(0) of fused_loop.comp
+  kernel.Param(static_cast<uint32_t>(count / width));  // P(0) of fused_loop.comp
   IndexSpace space;
-  const int loop = space.AddVariable(count);
+  const int loop = space.AddVariable(count / width);
   ValueWriter writer(kernel, body, buffers, space);
   writer.Bind(loop, "i");
+  if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
   int64_t flop = 0;
   for (const Instruction* instruction : body.computed()) flop += IsElementwise(instruction->opcode()) ? count : 0;
 
   // Every value is computed before any is stored: a result may lie where an operand lay.
-  std::vector<std::string> values;
-  for (const Instruction* root : body.roots()) {
-    values.push_back(writer.Value(*root, space.Delinearize(space.Variable(loop), root->shape().dimensions())));
+  const IndexExpression first = space.Scale(space.Variable(loop), width);
+  std::vector<std::vector<std::string>> values(body.roots().size());
+  for (int64_t j = 0; j < width; ++j) {
+    const IndexExpression linear = space.Add(first, {{}, j});
+    for (size_t leaf = 0; leaf < values.size(); ++leaf) {
+      const Instruction& root = *body.roots()[leaf];
+      values[leaf].push_back(writer.Value(root, space.Delinearize(linear, root.shape().dimensions())));
+    }
   }
   for (size_t leaf = 0; leaf < values.size(); ++leaf) {
     const ElementType type = body.roots()[leaf]->shape().element_type();
     const int k = kernel.AddBuffer(type, Access::kWrite, buffers.SliceOf(body.instruction(), static_cast<int>(leaf)));
-    writer.Line(kernel.Store(k, "i", values[leaf]));
+    writer.StoreGroup(k, first, values[leaf]);
   }
   kernel.Append("void element(uint i) {\n" + writer.Take() + "}\n");
 
-  const LoopTuning tuning = TuneLoop(context.facts, count);
   const int64_t chunk = int64_t{tuning.workgroup_size} * tuning.items;
   Step step = kernel.Finish(StepName(body), "elementwise/fused_loop.comp", {tuning.workgroup_size, 1, 1, tuning.items},
-                            GroupGrid(context.facts, (count + chunk - 1) / chunk));
+                            GroupGrid(context.facts, (count / width + chunk - 1) / chunk));
   step.flop = flop;
   return std::vector<Step>{std::move(step)};
 }

@@ -9,12 +9,15 @@
 
 namespace vxla::vulkan {
 
-// The shape of a fused loop: a workgroup of `workgroup_size` owns workgroup_size * items consecutive elements.
+// The shape of a fused loop: a workgroup of `workgroup_size` owns workgroup_size * items consecutive groups of `width`
+// neighbouring elements; width divides the element count.
 struct LoopTuning {
   uint32_t workgroup_size = 64;
   uint32_t items = 1;
+  uint32_t width = 1;
 };
-LoopTuning TuneLoop(const DeviceFacts& facts, int64_t element_count);
+// `cost`: simple operations of one element (core/passes/fusion_rules.h).
+LoopTuning TuneLoop(const DeviceFacts& facts, int64_t element_count, int64_t cost = 1);
 
 // `count` workgroups as a grid within the device's limits; the kernel's group number is x + y * groups[0], and surplus groups
 // have to return at once.
