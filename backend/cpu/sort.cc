@@ -48,10 +48,11 @@ void Split(SplitComparator& c) {
       grow(reg);
       side |= c.sides[reg];
     }
-    for (int reg : step.outputs) {
-      grow(reg);
-      c.sides[reg] = static_cast<SplitComparator::Side>(side);
-      types[reg] = step.general ? ElementType::kC128 : step.type;  // an unknown carrier is kept at its largest
+    const std::vector<const Shape*> leaves = FlattenTuple(step.source->shape());
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      grow(step.outputs[i]);
+      c.sides[step.outputs[i]] = static_cast<SplitComparator::Side>(side);
+      types[step.outputs[i]] = leaves[i]->element_type();
     }
     (side == SplitComparator::kBoth ? c.joint : c.ahead).push_back(&step);
   }

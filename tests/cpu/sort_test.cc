@@ -131,6 +131,32 @@ f {
   EXPECT_EQ(Doubles(y), want);
 }
 
+TEST(SortTest, KeysFromOpsThatAreNotElementwise) {
+  // |a| < |b| by branches, which run on the evaluator.
+  const char computation[] = R"(
+same { p = f32[] parameter(0)
+  ROOT r = f32[] copy(p) }
+flip { p = f32[] parameter(0)
+  ROOT r = f32[] negate(p) }
+f {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  z = f32[] constant(0)
+  c = pred[] compare(a, z), direction=LT
+  d = pred[] compare(b, z), direction=LT
+  x = f32[] conditional(c, a, a), true_computation=flip, false_computation=same
+  y = f32[] conditional(d, b, b), true_computation=flip, false_computation=same
+  ROOT r = pred[] compare(x, y), direction=LT
+}
+)";
+  const Literal x = Random(kF32, {103}, 9);
+  const Literal y = RunText(
+      Entry("p = f32[103] parameter(0)\nROOT r = f32[103] sort(p), dimensions={0}, to_apply=f", computation), {x});
+  std::vector<double> want = Doubles(x);
+  std::stable_sort(want.begin(), want.end(), [](double a, double b) { return std::fabs(a) < std::fabs(b); });
+  EXPECT_EQ(Doubles(y), want);
+}
+
 TEST(SortTest, EmptyAndSingleLines) {
   const std::string comparator = Compare("f32", "LT");
   EXPECT_EQ(
