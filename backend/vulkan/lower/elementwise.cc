@@ -22,7 +22,7 @@ Result<std::vector<Step>> LowerLoop(const LowerContext& context, const FusionBod
   const int64_t count = body.roots()[0]->shape().ElementCount();
   int64_t cost = 0;
   for (const Instruction* instruction : body.computed()) cost += ElementCost(*instruction);
-  const LoopTuning tuning = TuneLoop(context.facts, count, cost);
+  const LoopTuning tuning = TuneLoop(context.facts, context.bindings, count, cost);
   const int64_t width = tuning.width;
   KernelBuilder kernel;
   kernel.Param(static_cast<uint32_t>(count / width));  // P(0) of fused_loop.comp

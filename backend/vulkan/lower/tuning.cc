@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backend/vulkan/shader/shader_source.h"
+
 namespace vxla::vulkan {
 namespace {
 
@@ -10,13 +12,14 @@ uint32_t WidthThatDivides(int64_t size, uint32_t most) {
   return most >= 4 ? most : 1;
 }
 
-LoopTuning TuneSoftwareLoop(int64_t element_count, int64_t cost) {
+LoopTuning TuneSoftwareLoop(int64_t element_count, int64_t cost, bool single_accesses) {
   // An invocation costs far more than a loop step, so each takes many elements; small tensors stay in one small group.
   if (element_count <= 64) return {64, 1, 1};
   if (element_count <= 4096) return {256, 4, 1};
   // Lavapipe loads and stores lane by lane, so a lane that takes a group of neighbours saves most of the work (add of 16M f32 on
   // one core, CPU time: 1 wide 62 ms, 4 wide 41, 8 wide 42). A group repeats the body, which the driver compiles for longer.
-  const uint32_t most = element_count < (1 << 18) || cost > 256 ? 1 : 4;
+  // Split addresses gain by single accesses instead (64 ms for them, 218 for plain addresses of any width).
+  const uint32_t most = single_accesses || element_count < (1 << 18) || cost > 256 ? 1 : 4;
   const uint32_t width = WidthThatDivides(element_count, most);
   // Steps of 4 KiB: a multiple keeps loads of one lane clear of its stack stores' addresses modulo 4096.
   return {1024 / width, width == 1 ? 16u : 4u, width};
@@ -80,7 +83,7 @@ RowShape TuneRows(const DeviceFacts& facts, const RowWork& work) {
   while (int64_t{shape.lanes} * 2 <= wanted) shape.lanes *= 2;
   while (shape.lanes * 2 <= limit && CeilDivide(steps, shape.lanes) > most_steps) shape.lanes *= 2;
   // Few long rows are shared out; shares of a whole number of turns of all lanes.
-  const int64_t turn = shape.lanes, turns = CeilDivide(steps, turn), least_turns = 16;
+  const int64_t turn = shape.lanes, turns = CeilDivide(steps, turn), least_turns = software ? 32 : 16;
   const int64_t wanted_groups = software ? 64 : 1024;
   if (!many) shape.splits = std::clamp<int64_t>(turns / least_turns, 1, std::max<int64_t>(1, wanted_groups * 8 / work.rows));
   shape.splits = std::max(shape.splits, CeilDivide(turns, most_steps));
@@ -137,8 +140,8 @@ DotShape TuneDot(const DeviceFacts& facts, const DotWork& work) {
   return facts.is_software() ? TuneSoftwareDot(facts, work) : TuneGpuDot(facts, work);
 }
 
-LoopTuning TuneLoop(const DeviceFacts& facts, int64_t element_count, int64_t cost) {
-  LoopTuning tuning = facts.is_software() ? TuneSoftwareLoop(element_count, cost) : TuneGpuLoop(element_count);
+LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost) {
+  LoopTuning tuning = facts.is_software() ? TuneSoftwareLoop(element_count, cost, SplitsAddresses(facts, bindings)) : TuneGpuLoop(element_count);
   const uint32_t limit = std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]);
   while (tuning.workgroup_size > limit) tuning.workgroup_size /= 2;
   return tuning;

@@ -17,7 +17,7 @@ struct LoopTuning {
   uint32_t width = 1;
 };
 // `cost`: simple operations of one element (core/passes/fusion_rules.h).
-LoopTuning TuneLoop(const DeviceFacts& facts, int64_t element_count, int64_t cost = 1);
+LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost = 1);
 
 // `count` workgroups as a grid within the device's limits; the kernel's group number is x + y * groups[0], and surplus groups
 // have to return at once.

@@ -173,8 +173,9 @@ bool Uses(const Identifiers& identifiers, std::initializer_list<std::string_view
   return std::ranges::any_of(names, [&](std::string_view name) { return identifiers.contains(name); });
 }
 
-void AppendExtensions(const Identifiers& used, BindingMode bindings, bool modes, std::string* out) {
+void AppendExtensions(const Identifiers& used, BindingMode bindings, bool modes, bool split_addresses, std::string* out) {
   std::set<std::string_view> extensions;
+  if (split_addresses) extensions.insert("GL_EXT_shader_explicit_arithmetic_types_int64");
   if (bindings == BindingMode::kAddresses) {
     extensions.insert({"GL_EXT_buffer_reference", "GL_EXT_buffer_reference_uvec2"});
   }
@@ -247,6 +248,11 @@ std::string ArgumentBlock(const KernelKey& key, BindingMode bindings) {
 
 }  // namespace
 
+bool SplitsAddresses(const DeviceFacts& facts, BindingMode bindings) {
+  return bindings == BindingMode::kAddresses && facts.is_software() && facts.int64 &&
+         facts.driver_version.find("Mesa 22.") != std::string::npos;
+}
+
 std::string_view FindShader(std::string_view name) {
   static const auto files = [] {
     std::unordered_map<std::string_view, std::string_view> map;
@@ -270,9 +276,11 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
 
   const std::string modes = ExecutionModes(used, facts);
   std::string text = "#version 460\n";
-  AppendExtensions(used, bindings, !modes.empty(), &text);
+  const bool split_addresses = SplitsAddresses(facts, bindings);
+  AppendExtensions(used, bindings, !modes.empty(), split_addresses, &text);
   text += modes;
   if (bindings == BindingMode::kAddresses) text += "#define ADDRESSES 1\n";
+  if (split_addresses) text += "#define SPLIT_ADDRESSES 1\n";
   for (const char* tag : {"f32", "i32", "u32", "f64", "i64", "u64", "c64", "c128", "u16", "u8", "f32x4", "i32x4", "u32x4", "u64x4"}) {
     if (used.contains(tag)) text += fmt::format("#define USES_{} 1\n", tag);
   }
