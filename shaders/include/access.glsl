@@ -131,6 +131,7 @@ ELEMENT_TYPE(i32x4, ivec4, 16)
 ELEMENT_TYPE(u32x4, uvec4, 16)
 #endif
 #ifdef USES_u64x4
+#define SIZE_u64x4 32u
 #define TYPE_u64x4 u64vec4
 #define FROM_u64x4(x) (x)
 #define TO_u64x4(x) (x)
