@@ -31,6 +31,7 @@ class HandRecording {
       VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> buffer, device.Allocate(std::max<int64_t>(bytes, 16), MemoryKind::kDevice));
       recording->buffers_.push_back(std::move(buffer));
     }
+    VXLA_RETURN_IF_ERROR(recording->FillBuffers());
     VXLA_RETURN_IF_ERROR(recording->WriteBlocks(steps));
     VXLA_RETURN_IF_ERROR(recording->Record(steps));
     return recording;
@@ -44,6 +45,17 @@ class HandRecording {
   }
 
  private:
+  // Memory that nobody wrote may all be one page of zeros, which is read from the cache.
+  Status FillBuffers() {
+    VXLA_ASSIGN_OR_RETURN(std::unique_ptr<CommandBuffer> fill, device_->CreateCommandBuffer(0));
+    VXLA_RETURN_IF_ERROR(fill->Begin());
+    constexpr uint32_t kOne = 0x3f800000;
+    for (const auto& buffer : buffers_) fill->Fill({buffer.get(), 0, buffer->size_bytes() / 4 * 4}, kOne);
+    VXLA_RETURN_IF_ERROR(fill->End());
+    VXLA_ASSIGN_OR_RETURN(uint64_t value, device_->Submit(*fill, 0));
+    return device_->Wait(value);
+  }
+
   static int64_t BlockBytes(const Step& step) { return 8 * static_cast<int64_t>(step.bindings.size()) + 4 * static_cast<int64_t>(step.params.size()); }
 
   Status WriteBlocks(const std::vector<Step>& steps) {
