@@ -46,8 +46,11 @@ PartDifference CompareElement(const Literal& actual, const Literal& expected, in
     const std::complex<double> a = actual.GetComplex(i), e = expected.GetComplex(i);
     const PartDifference re = ComparePart(RealPart(type), a.real(), e.real(), tolerance);
     const PartDifference im = ComparePart(RealPart(type), a.imag(), e.imag(), tolerance);
-    return {std::max(re.ulp, im.ulp), std::max(re.abs, im.abs), std::max(re.rel, im.rel), re.same && im.same,
-            re.agrees && im.agrees, re.nan || im.nan};
+    PartDifference d{std::max(re.ulp, im.ulp), std::max(re.abs, im.abs), std::max(re.rel, im.rel), re.same && im.same,
+                     re.agrees && im.agrees, re.nan || im.nan};
+    // A part may be small beside the number; what counts is the distance between the numbers.
+    d.agrees |= std::isfinite(d.abs) && std::abs(a - e) <= tolerance.atol + tolerance.rtol * std::abs(e);
+    return d;
   }
   const int64_t a = actual.GetInt(i), e = expected.GetInt(i);
   PartDifference d;

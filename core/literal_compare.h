@@ -10,8 +10,9 @@
 
 namespace vxla {
 
-// An element agrees when it is within `ulp` OR within atol + rtol * |expected|. NaN equals NaN; infinities must match;
-// complex numbers are compared part by part; integers and pred must be equal whatever the tolerance.
+// An element agrees when it is within `ulp` OR within atol + rtol * |expected|. NaN equals NaN; infinities must match. Of
+// complex numbers the tolerance is on the distance |actual - expected|, while ulps, NaN and infinities count part by part;
+// integers and pred must be equal whatever the tolerance.
 struct Tolerance {
   double rtol = 0;
   double atol = 0;

@@ -217,7 +217,7 @@ TEST(ChooseDeviceTest, RejectionsListTheDevices) {
   EXPECT_THAT(ChooseDevice(kDevices, "vulkan:-1").status().message(), HasSubstr("there are 4 devices"));
   EXPECT_THAT(ChooseDevice(kDevices, "vulkan:").status().message(), HasSubstr("is no number"));
   EXPECT_THAT(ChooseDevice(kDevices, "geforce").status().message(), HasSubstr("no device is named like 'geforce'"));
-  EXPECT_EQ(ChooseDevice(kDevices, "").status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(ChooseDevice(kDevices, "").status().code(), StatusCode::kDeviceFailure);
   EXPECT_EQ(ChooseDevice({}, "vulkan").status().code(), StatusCode::kDeviceFailure);
 }
 

@@ -62,7 +62,7 @@ Result<int> ChooseDevice(std::span<const DeviceFacts> devices, std::string_view 
     const bool whole = error == std::errc() && end == number.data() + number.size();
     if (whole && index >= 0 && index < static_cast<int>(devices.size())) return index;
     if (whole) {
-      return InvalidArgument("device '{}': there are {} devices: {}", wanted, devices.size(), Listing(devices));
+      return DeviceFailure("device '{}': there are {} devices: {}", wanted, devices.size(), Listing(devices));
     }
     return InvalidArgument("device '{}': '{}' is no number; there are: {}", wanted, number, Listing(devices));
   }
@@ -70,7 +70,7 @@ Result<int> ChooseDevice(std::span<const DeviceFacts> devices, std::string_view 
   const int found = part.empty() ? -1 : Best(devices, [&](const DeviceFacts& facts) {
     return Lower(facts.name).find(part) != std::string::npos;
   });
-  if (found < 0) return InvalidArgument("no device is named like '{}'; there are: {}", wanted, Listing(devices));
+  if (found < 0) return DeviceFailure("no device is named like '{}'; there are: {}", wanted, Listing(devices));
   return found;
 }
 
