@@ -4,6 +4,7 @@
 // workgroup size apart, so that neighbours touch neighbours. On lavapipe many items per invocation are what makes it fast
 // (a dispatch costs little, an invocation much); on GPUs one to four.
 // Groups are numbered along x, then y, so that more than 65,535 fit; surplus groups find nothing to do.
+// With WHOLE_ITEMS (= ITEMS) every group is whole and there are no surplus groups, so that no step needs a check.
 layout(constant_id = 3) const uint ITEMS = 1;
 
 #include "generated"
@@ -12,8 +13,12 @@ void main() {
   load_arguments();
   uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
   uint first = group * (gl_WorkGroupSize.x * ITEMS) + gl_LocalInvocationID.x;
+#ifdef WHOLE_ITEMS
+  for (uint k = 0u; k < WHOLE_ITEMS; ++k) element(first + k * gl_WorkGroupSize.x);
+#else
   uint end = min(P(0), first + gl_WorkGroupSize.x * ITEMS);
   for (uint i = first; i < end; i += gl_WorkGroupSize.x) {
     element(i);
   }
+#endif
 }

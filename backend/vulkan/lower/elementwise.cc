@@ -1,4 +1,6 @@
 // Fused loops: elementwise operations and index maps, one element of every result per loop step.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "backend/vulkan/lower/lower.h"
@@ -52,8 +54,14 @@ Result<std::vector<Step>> LowerLoop(const LowerContext& context, const FusionBod
   kernel.Append("void element(uint i) {\n" + writer.Take() + "}\n");
 
   const int64_t chunk = int64_t{tuning.workgroup_size} * tuning.items;
+  const std::array<uint32_t, 3> groups = GroupGrid(context.facts, (count / width + chunk - 1) / chunk);
+  // The driver then unrolls the loop, which the split addresses of access.glsl do not survive.
+  const bool unrolls = context.bindings == BindingMode::kDescriptors;
+  if (unrolls && tuning.items > 1 && int64_t{groups[0]} * groups[1] * chunk * width == count) {
+    kernel.Append(fmt::format("#define WHOLE_ITEMS {}u\n", tuning.items));
+  }
   Step step = kernel.Finish(StepName(body), "elementwise/fused_loop.comp", {tuning.workgroup_size, 1, 1, tuning.items},
-                            GroupGrid(context.facts, (count / width + chunk - 1) / chunk));
+                            groups);
   step.flop = flop;
   return std::vector<Step>{std::move(step)};
 }
