@@ -40,18 +40,21 @@ void take_step(uint batch, uint first_row, uint unit, uint step, inout Sum sums[
 #if SHARE == 0
   [[unroll]] for (uint i = 0u; i < TM; ++i) {
     Sum part[KS];
+    SITE(i);
     load_lhs(batch, min(first_row + i, P(3) - 1u), step, part);
     [[unroll]] for (uint kk = 0u; kk < KS; ++kk) lhs[i * KS + kk] = part[kk];
   }
 #elif SHARE == 1
   [[unroll]] for (uint i = 0u; i < TM / LANES; ++i) {
     Sum part[KS];
+    SITE(i);
     load_lhs(batch, min(first_row + i * LANES + lane, P(3) - 1u), step, part);
     [[unroll]] for (uint kk = 0u; kk < KS; ++kk) lhs[i * KS + kk] = part[kk];
   }
 #else
   [[unroll]] for (uint i = 0u; i < TM / WM; ++i) {
     Sum part[WM];
+    SITE(i);
     load_lhs(batch, min(first_row / WM + i, P(3) / WM - 1u), step * KS + lane, part);
     [[unroll]] for (uint j = 0u; j < WM; ++j) lhs[i * WM + j] = part[j];
   }
@@ -65,6 +68,7 @@ void take_step(uint batch, uint first_row, uint unit, uint step, inout Sum sums[
 #if RHS_BLOCK
     [[unroll]] for (uint j = 0u; j < W; ++j) rhs[j] = rhs_block[j * KS + kk];
 #else
+    SITE(kk);
     load_rhs(batch, step * KS + kk, unit, rhs);
 #endif
     [[unroll]] for (uint i = 0u; i < TM; ++i) {

@@ -13,7 +13,7 @@ void main() {
   load_arguments();
   uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
   uint first = group * (gl_WorkGroupSize.x * ITEMS) + gl_LocalInvocationID.x;
-#ifdef WHOLE_ITEMS
+#if defined(WHOLE_ITEMS) && !defined(SPLIT_ADDRESSES)  // split addresses need one copy of each access
   for (uint k = 0u; k < WHOLE_ITEMS; ++k) element(first + k * gl_WorkGroupSize.x);
 #else
   uint end = min(P(0), first + gl_WorkGroupSize.x * ITEMS);

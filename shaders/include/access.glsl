@@ -11,20 +11,58 @@
 // The assembler defines ADDRESSES or not, SPLIT_ADDRESSES where the driver gains by it, USES_<tag>, and writes address_<k>, param_<k> and load_arguments(), which main()
 // calls first: each argument is read from memory once.
 #define P(k) param_##k
-#define LOAD(k, tag, i) FROM_##tag(ELEMENT(k, tag, i))
-#define STORE(k, tag, i, value) ELEMENT(k, tag, i) = TO_##tag(value)
-
 #ifdef SPLIT_ADDRESSES
 // lavapipe 22 reads and writes memory lane by lane and, for each lane, stores the whole vector of 64-bit addresses to fetch one
 // of them. A 64-byte store cannot be forwarded to an 8-byte load on CPUs with AVX-512 (3.8 ns a lane instead of 0.8). Where
 // each access site has its own sum of 32-bit parts, LLVM adds the lane's parts as scalars and no such vector exists; so a site,
-// told by its line, moves the base up and the index down by the same 64 * line bytes. (Fused add of 16M f32: 64 ms, was 218.)
-// The zero is a variable, as the front end refuses constant indices below zero.
-uint index_zero = 0u;
-#define ELEMENT(k, tag, i) \
-  Elements_##tag((uint64_t(address_##k.x) + uint64_t(64u * __LINE__)) + (uint64_t(address_##k.y) << 32)).v[(i) + index_zero - 64u / SIZE_##tag * __LINE__]
+// told by its line, moves the base up and the index down by the same bytes. (Fused add of 16M f32: 64 ms, was 218.)
+// Groups are read in pairs, half the loads, and stored singly, as a stored pair would lie in a 64-byte vector again.
+// site_base tells the copies of an unrolled loop apart, and keeps the front end from seeing constant indices below zero.
+uint site_base = 0u;
+#define SITE(n) site_base = (n) * 16384u
+#define SITE_NUMBER(part) (4u * __LINE__ + part + site_base)
+// A group reads one tensor at several sites, whose bases LLVM would share again but for zeros that it cannot know (there are
+// never 65,536 groups along x).
+#define SITE_ZERO(part) ((gl_NumWorkGroups.x >> 16) & (1u << (SITE_NUMBER(part) & 15u)))
+#define SITE_BASE(x, y, part) ((uint64_t(x) + uint64_t(64u * SITE_NUMBER(part))) + (uint64_t(y) << 32))
+#define ELEMENT_FROM(base, tag, i, part) Elements_##tag(base).v[(i) - 64u / SIZE_##tag * SITE_NUMBER(part)]
+#define ELEMENT(k, tag, i) ELEMENT_FROM(SITE_BASE(address_##k.x, address_##k.y, 0u), tag, i, 0u)
+#define PART(k, tag, i, part) \
+  ELEMENT_FROM(SITE_BASE(address_##k.x + SITE_ZERO(part), address_##k.y + SITE_ZERO(part), part), tag, i, part)
+#define PAIR(k, i, part) unpackUint2x32(PART(k, u64, i, part))
+#define QUAD(k, i) uvec4(PAIR(k, 2u * (i), 0u), PAIR(k, 2u * (i) + 1u, 1u))
+#define STORE_QUAD(k, i, value) { \
+  uvec4 quad_ = value; \
+  PART(k, u32, 4u * (i), 0u) = quad_.x; \
+  PART(k, u32, 4u * (i) + 1u, 1u) = quad_.y; \
+  PART(k, u32, 4u * (i) + 2u, 2u) = quad_.z; \
+  PART(k, u32, 4u * (i) + 3u, 3u) = quad_.w; }
+#define LOAD(k, tag, i) LOAD_##tag(k, i)
+#define STORE(k, tag, i, value) STORE_##tag(k, i, value)
+#define LOAD_f32x4(k, i) uintBitsToFloat(QUAD(k, i))
+#define LOAD_i32x4(k, i) ivec4(QUAD(k, i))
+#define LOAD_u32x4(k, i) QUAD(k, i)
+#define STORE_f32x4(k, i, value) STORE_QUAD(k, i, floatBitsToUint(value))
+#define STORE_i32x4(k, i, value) STORE_QUAD(k, i, uvec4(value))
+#define STORE_u32x4(k, i, value) STORE_QUAD(k, i, value)
+#define LOAD_u64x4(k, i) \
+  u64vec4(PART(k, u64, 4u * (i), 0u), PART(k, u64, 4u * (i) + 1u, 1u), PART(k, u64, 4u * (i) + 2u, 2u), PART(k, u64, 4u * (i) + 3u, 3u))
+#define STORE_u64x4(k, i, value) { \
+  u64vec4 octet_ = value; \
+  SITE(1u); \
+  STORE_QUAD(k, 2u * (i), uvec4(unpackUint2x32(octet_.x), unpackUint2x32(octet_.y))); \
+  SITE(2u); \
+  STORE_QUAD(k, 2u * (i) + 1u, uvec4(unpackUint2x32(octet_.z), unpackUint2x32(octet_.w))); }
+#if defined(USES_f32x4) || defined(USES_i32x4) || defined(USES_u32x4) || defined(USES_u64x4)
+#undef USES_u32
+#define USES_u32 1
+#undef USES_u64
+#define USES_u64 1
+#endif
 #else
-#define ELEMENT(k, tag, i) ELEMENTS(k, tag)[i]
+#define LOAD(k, tag, i) FROM_##tag(ELEMENTS(k, tag)[i])
+#define STORE(k, tag, i, value) ELEMENTS(k, tag)[i] = TO_##tag(value)
+#define SITE(n)
 #endif
 
 #ifdef ADDRESSES
@@ -40,6 +78,8 @@ uint index_zero = 0u;
 #endif
 
 #ifdef USES_f32
+#define LOAD_f32(k, i) FROM_f32(ELEMENT(k, f32, i))
+#define STORE_f32(k, i, value) ELEMENT(k, f32, i) = TO_f32(value)
 #define SIZE_f32 4u
 #define TYPE_f32 float
 #define FROM_f32(x) (x)
@@ -47,6 +87,8 @@ uint index_zero = 0u;
 ELEMENT_TYPE(f32, float, 4)
 #endif
 #ifdef USES_i32
+#define LOAD_i32(k, i) FROM_i32(ELEMENT(k, i32, i))
+#define STORE_i32(k, i, value) ELEMENT(k, i32, i) = TO_i32(value)
 #define SIZE_i32 4u
 #define TYPE_i32 int
 #define FROM_i32(x) (x)
@@ -54,6 +96,8 @@ ELEMENT_TYPE(f32, float, 4)
 ELEMENT_TYPE(i32, int, 4)
 #endif
 #ifdef USES_u32
+#define LOAD_u32(k, i) FROM_u32(ELEMENT(k, u32, i))
+#define STORE_u32(k, i, value) ELEMENT(k, u32, i) = TO_u32(value)
 #define SIZE_u32 4u
 #define TYPE_u32 uint
 #define FROM_u32(x) (x)
@@ -61,6 +105,8 @@ ELEMENT_TYPE(i32, int, 4)
 ELEMENT_TYPE(u32, uint, 4)
 #endif
 #ifdef USES_f64
+#define LOAD_f64(k, i) FROM_f64(ELEMENT(k, f64, i))
+#define STORE_f64(k, i, value) ELEMENT(k, f64, i) = TO_f64(value)
 #define SIZE_f64 8u
 #define TYPE_f64 double
 #define FROM_f64(x) (x)
@@ -68,6 +114,8 @@ ELEMENT_TYPE(u32, uint, 4)
 ELEMENT_TYPE(f64, double, 8)
 #endif
 #ifdef USES_i64
+#define LOAD_i64(k, i) FROM_i64(ELEMENT(k, i64, i))
+#define STORE_i64(k, i, value) ELEMENT(k, i64, i) = TO_i64(value)
 #define SIZE_i64 8u
 #define TYPE_i64 int64_t
 #define FROM_i64(x) (x)
@@ -75,6 +123,8 @@ ELEMENT_TYPE(f64, double, 8)
 ELEMENT_TYPE(i64, int64_t, 8)
 #endif
 #ifdef USES_u64
+#define LOAD_u64(k, i) FROM_u64(ELEMENT(k, u64, i))
+#define STORE_u64(k, i, value) ELEMENT(k, u64, i) = TO_u64(value)
 #define SIZE_u64 8u
 #define TYPE_u64 uint64_t
 #define FROM_u64(x) (x)
@@ -82,6 +132,8 @@ ELEMENT_TYPE(i64, int64_t, 8)
 ELEMENT_TYPE(u64, uint64_t, 8)
 #endif
 #ifdef USES_c64
+#define LOAD_c64(k, i) FROM_c64(ELEMENT(k, c64, i))
+#define STORE_c64(k, i, value) ELEMENT(k, c64, i) = TO_c64(value)
 #define SIZE_c64 8u
 #define TYPE_c64 vec2
 #define FROM_c64(x) (x)
@@ -89,6 +141,8 @@ ELEMENT_TYPE(u64, uint64_t, 8)
 ELEMENT_TYPE(c64, vec2, 8)
 #endif
 #ifdef USES_c128
+#define LOAD_c128(k, i) FROM_c128(ELEMENT(k, c128, i))
+#define STORE_c128(k, i, value) ELEMENT(k, c128, i) = TO_c128(value)
 #define SIZE_c128 16u
 #define TYPE_c128 dvec2
 #define FROM_c128(x) (x)
@@ -96,6 +150,8 @@ ELEMENT_TYPE(c64, vec2, 8)
 ELEMENT_TYPE(c128, dvec2, 16)
 #endif
 #ifdef USES_u16
+#define LOAD_u16(k, i) FROM_u16(ELEMENT(k, u16, i))
+#define STORE_u16(k, i, value) ELEMENT(k, u16, i) = TO_u16(value)
 #define SIZE_u16 2u
 #define TYPE_u16 uint16_t
 #define FROM_u16(x) uint(x)
@@ -103,6 +159,8 @@ ELEMENT_TYPE(c128, dvec2, 16)
 ELEMENT_TYPE(u16, uint16_t, 2)
 #endif
 #ifdef USES_u8
+#define LOAD_u8(k, i) FROM_u8(ELEMENT(k, u8, i))
+#define STORE_u8(k, i, value) ELEMENT(k, u8, i) = TO_u8(value)
 #define SIZE_u8 1u
 #define TYPE_u8 uint8_t
 #define FROM_u8(x) uint(x)

@@ -89,7 +89,7 @@ layout(constant_id = 4) const uint LANES = 1;
 
 #ifdef TURNS
 #define ACCUMULATE(p) \
-  [[unroll]] for (uint turn = 0u; turn < TURNS; ++turn) accumulate_##p(running, unit, begin + lane + turn * LANES);
+  [[unroll]] for (uint turn = 0u; turn < TURNS; ++turn) { SITE(turn); accumulate_##p(running, unit, begin + lane + turn * LANES); }
 #elif BLOCKED
 #define ACCUMULATE(p) \
   for (uint start = begin; start < end; start += LANES * BLOCK) { \
