@@ -102,6 +102,22 @@ TEST(CommandTest, ConvertWritesWhatParsesBack) {
   EXPECT_THAT(ReadScratch(once), HasSubstr("ROOT"));
 }
 
+TEST(CommandTest, TheReadmesTableIsWhatOpsPrints) {
+  const std::string readme = ReadScratch(std::string(VXLA_SOURCE_DIR) + "/README.md");
+  const size_t begin = readme.find("<!-- ops -->\n") + 13, end = readme.find("<!-- /ops -->");
+  ASSERT_LT(begin, end);
+  EXPECT_EQ(readme.substr(begin, end - begin), RunVxla("ops").out) << "paste the output of `vxla ops` between the marks";
+}
+
+TEST(CommandTest, DevicesNamesEachDevicesTypesLimitsAndQuirks) {
+  const CommandResult result = RunVxla("devices --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto json = nlohmann::json::parse(result.out);
+  ASSERT_FALSE(json.empty());
+  for (const char* key : {"name", "driver", "api", "types", "limits", "quirks"}) EXPECT_TRUE(json[0].contains(key)) << key;
+  EXPECT_EQ(json[0]["types"]["f32"], "native");
+}
+
 TEST(CommandTest, ConvertToAnotherFormSaysWhatItCannot) {
   ExpectError(RunVxla("convert " + AddProgram() + " out.mlir"), 2, "writing stablehlo is not supported");
 }
