@@ -19,11 +19,11 @@
 // Groups are read in pairs, half the loads, and stored singly, as a stored pair would lie in a 64-byte vector again.
 // site_base tells the copies of an unrolled loop apart, and keeps the front end from seeing constant indices below zero.
 uint site_base = 0u;
-#define SITE(n) site_base = (n) * 16384u
+#define SITE(n) site_base = (n) * 4096u
 #define SITE_NUMBER(part) (4u * __LINE__ + part + site_base)
 // A group reads one tensor at several sites, whose bases LLVM would share again but for zeros that it cannot know (there are
 // never 65,536 groups along x).
-#define SITE_ZERO(part) ((gl_NumWorkGroups.x >> 16) & (1u << (SITE_NUMBER(part) & 15u)))
+#define SITE_ZERO(part) ((gl_NumWorkGroups.x >> 16) & SITE_NUMBER(part))
 #define SITE_BASE(x, y, part) ((uint64_t(x) + uint64_t(64u * SITE_NUMBER(part))) + (uint64_t(y) << 32))
 #define ELEMENT_FROM(base, tag, i, part) Elements_##tag(base).v[(i) - 64u / SIZE_##tag * SITE_NUMBER(part)]
 #define ELEMENT(k, tag, i) ELEMENT_FROM(SITE_BASE(address_##k.x, address_##k.y, 0u), tag, i, 0u)
