@@ -1,0 +1,126 @@
+// Shapes of row programs and matrix products: pure functions of facts; and the kernels' text for devices that are not here.
+#include "backend/vulkan/lower/dot.h"
+#include "backend/vulkan/lower/tuning.h"
+#include "tests/codegen/codegen_test_support.h"
+
+namespace vxla::vulkan {
+namespace {
+
+DeviceFacts LoopLimitFacts() {
+  DeviceFacts facts = FullFacts();
+  facts.quirks.loop_iteration_limit = 65535;
+  facts.subgroup_size = 8;
+  facts.subgroup_shuffle = true;
+  facts.max_shared_bytes = 32768;
+  return facts;
+}
+
+DeviceFacts GpuFacts() {
+  DeviceFacts facts = LoopLimitFacts();
+  facts.kind = DeviceFacts::Kind::kDiscrete;
+  facts.quirks = {};
+  facts.subgroup_size = 32;
+  facts.max_shared_bytes = 49152;
+  return facts;
+}
+
+constexpr int64_t kSizes[] = {1, 2, 7, 64, 1000, 4096, 65536, 100003, 1 << 24};
+
+template <typename Function>
+void ForEachWork(Function&& function) {
+  for (int64_t rows : kSizes) {
+    for (int64_t row_size : kSizes) {
+      if (rows * row_size > (int64_t{1} << 31) - 1) continue;
+      for (bool contiguous : {false, true}) {
+        for (int passes : {1, 3}) function(RowWork{rows, row_size, contiguous, passes, 8, 8});
+      }
+    }
+  }
+}
+
+TEST(TuneRowsTest, EveryStepBelongsToOneShare) {
+  for (const DeviceFacts& facts : {LoopLimitFacts(), GpuFacts()}) {
+    ForEachWork([&](const RowWork& work) {
+      const RowShape shape = TuneRows(facts, work);
+      const int64_t along = shape.along_rows ? work.rows : work.row_size;
+      ASSERT_EQ(along % shape.width, 0);
+      const int64_t steps = shape.along_rows ? work.row_size : work.row_size / shape.width;
+      EXPECT_GE(shape.splits * shape.chunk, steps);
+      EXPECT_LT((shape.splits - 1) * shape.chunk, steps) << "an empty share";
+      EXPECT_LE(shape.lanes * shape.rows_per_group, facts.max_workgroup_invocations);
+      EXPECT_TRUE(shape.lanes == 1 || shape.rows_per_group == 1);
+    });
+  }
+}
+
+TEST(TuneRowsTest, LoopsStayBelowTheDevicesLimit) {
+  const DeviceFacts facts = LoopLimitFacts();
+  ForEachWork([&](const RowWork& work) {
+    const RowShape shape = TuneRows(facts, work);
+    const int64_t turns = (shape.chunk + shape.lanes - 1) / shape.lanes;
+    // Each block of 64 steps is one more iteration.
+    EXPECT_LT(work.passes * (turns + turns / 64 + 2), facts.quirks.loop_iteration_limit) << work.rows << " rows of " << work.row_size;
+  });
+}
+
+TEST(TuneDotTest, LoopsStayBelowTheDevicesLimitAndSharesAreWhole) {
+  for (int64_t k : {int64_t{1}, int64_t{509}, int64_t{65537}, int64_t{1000003}, int64_t{1} << 24}) {
+    const DotWork work{1, 16, 16, k, 4, true};
+    const DotShape shape = TuneDot(LoopLimitFacts(), work);
+    ASSERT_EQ(k % shape.k_step, 0);
+    const int64_t steps = k / shape.k_step, share = (steps + shape.splits - 1) / shape.splits;
+    EXPECT_LT(share + share / 8, 65535) << k;
+    EXPECT_TRUE(TuneDot(GpuFacts(), work).tiled);
+  }
+}
+
+TEST(TuneDotTest, SharedMemoryFits) {
+  DeviceFacts facts = GpuFacts();
+  facts.max_shared_bytes = 16384;
+  const DotShape shape = TuneDot(facts, {1, 1024, 1024, 1024, 16, false});
+  EXPECT_LE(shape.k_step * (shape.lanes_y * shape.tile_rows + shape.lanes * shape.tile_columns + 2) * 16, facts.max_shared_bytes);
+}
+
+constexpr char kSum[] = "f { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n";
+
+TEST(RowProgramTextTest, KernelsForGpusCompile) {
+  const std::string text = std::string(kSum) + "ENTRY e { x = f32[1000,1000] parameter(0)  z = f32[] constant(0)\n"
+                                               "ROOT r = f32[1000] reduce(x, z), dimensions={1}, to_apply=f }";
+  DeviceFacts facts = GpuFacts();
+  for (bool shuffle : {true, false}) {
+    facts.subgroup_shuffle = shuffle;
+    for (const Step& step : LowerRoot(text, facts)) EXPECT_NE(Compiled(step, facts).find("shared"), std::string::npos);
+  }
+  for (const Step& step : LowerRoot("ENTRY e { x = f64[100,64] parameter(0)  y = f64[64,80] parameter(1)\n"
+                                    "ROOT r = f64[100,80] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }", facts)) {
+    Compiled(step, facts, BindingMode::kDescriptors);
+  }
+}
+
+TEST(RowProgramTextTest, NeighboursAreLoadedAsGroups) {
+  const std::string text = std::string(kSum) + "ENTRY e { x = f32[64,4096] parameter(0)  z = f32[] constant(0)\n"
+                                               "ROOT r = f32[64] reduce(x, z), dimensions={1}, to_apply=f }";
+  const std::vector<Step> steps = LowerRoot(text, LoopLimitFacts(), BindingMode::kDescriptors);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(Count(steps[0].kernel.generated, "LOAD(0, u64x4"), 1);
+  EXPECT_EQ(Count(steps[0].kernel.generated, "LOAD(0, f32,"), 0);
+}
+
+TEST(RowProgramTextTest, OrderOfASumIsAFunctionOfTheShape) {
+  const std::string text = std::string(kSum) + "ENTRY e { x = f32[4000000] parameter(0)  z = f32[] constant(0)\n"
+                                               "ROOT r = f32[] reduce(x, z), dimensions={0}, to_apply=f }";
+  const auto first = LowerRoot(text, LoopLimitFacts()), second = LowerRoot(text, LoopLimitFacts());
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_EQ(first[0].kernel, second[0].kernel);
+  EXPECT_EQ(first[1].kernel, second[1].kernel);
+}
+
+TEST(ReduceWindowTextTest, SaysWhatIsTooLarge) {
+  const std::string text = std::string(kSum) + "ENTRY e { x = f32[10] parameter(0)  z = f32[] constant(0)\n"
+                                               "ROOT r = f32[3000000001] reduce-window(x, z), window={size=10 pad=1500000000_1500000000}, to_apply=f }";
+  const std::string reason = RefusalOf(text, FullFacts());
+  EXPECT_NE(reason.find("2147483647"), std::string::npos) << reason;
+}
+
+}  // namespace
+}  // namespace vxla::vulkan

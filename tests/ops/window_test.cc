@@ -1,0 +1,68 @@
+// Reduce-window on the device against the CPU reference.
+#include <fmt/format.h>
+
+#include "tests/support/lowered_run.h"
+
+namespace vxla::testing {
+namespace {
+
+std::string Window(const std::string& type, const std::string& shape, const std::string& result, const std::string& window,
+                   const std::string& operation = "add", const std::string& init = "0") {
+  return fmt::format("f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] {4}(a, b) }}\n"
+                     "ENTRY e {{ x = {0}[{1}] parameter(0)  z = {0}[] constant({5})\n"
+                     "ROOT r = {0}[{2}] reduce-window(x, z), window={{{3}}}, to_apply=f }}", type, shape, result, window, operation, init);
+}
+
+void ExpectBoth(const std::string& text, const Tolerance* tolerance = nullptr) {
+  const auto module = ParseModule(text);
+  ASSERT_NE(module, nullptr);
+  RunOptions options;
+  options.dispatches = 1;
+  if (tolerance != nullptr) options.tolerance = *tolerance;
+  RunBoth(text, RandomArguments(*module), options);
+}
+
+TEST(ReduceWindowTest, PoolingStridesAndDilations) {
+  ExpectBoth(Window("f32", "2,12,12,3", "2,6,6,3", "size=1x2x2x1 stride=1x2x2x1", "maximum", "-inf"));
+  ExpectBoth(Window("f32", "11,13", "12,4", "size=3x2 stride=1x3 pad=1_2x0_0 rhs_dilate=1x2"));
+  ExpectBoth(Window("f32", "6,7", "11,13", "size=2x1 pad=0_1x0_0 lhs_dilate=2x2"));
+  ExpectBoth(Window("f32", "5,9", "7,8", "size=3x2 pad=2_2x0_0"));
+}
+
+// The padding holds the initial value, which is folded in like any element.
+TEST(ReduceWindowTest, PaddingIsTheInitialValue) {
+  ExpectBoth(Window("f32", "20", "9", "size=4 stride=2 pad=-1_1", "add", "2"));
+  ExpectBoth(Window("s32", "3", "7", "size=1 pad=2_2", "add", "5"));
+  ExpectBoth(Window("f32", "0", "3", "size=2 pad=2_2", "add", "1"));
+}
+
+TEST(ReduceWindowTest, WindowsAsLongAsTheOperand) {
+  const Tolerance tolerance{1e-5, 1e-4, 0};
+  ExpectBoth(Window("f32", "5,300", "5,300", "size=1x300 pad=0_0x299_0"), &tolerance);
+  ExpectBoth(Window("s32", "2000", "2000", "size=2000 pad=0_1999"));
+  ExpectBoth(Window("f32", "7,64,33", "7,2,1", "size=1x32x33 stride=1x32x1"), &tolerance);
+}
+
+TEST(ReduceWindowTest, ElementTypes) {
+  for (const char* type : {"s8", "u16", "s64", "bf16", "f16", "f64", "c64"}) {
+    SCOPED_TRACE(type);
+    ExpectBoth(Window(type, "40", "19", "size=4 stride=2", "add", type[0] == 'c' ? "(0,0)" : "0"));
+  }
+  ExpectBoth(Window("pred", "41", "20", "size=3 stride=2", "or", "false"));
+}
+
+TEST(ReduceWindowTest, VariadicWithPositions) {
+  ExpectBoth(R"(f { a = f32[] parameter(0)  i = s32[] parameter(1)  b = f32[] parameter(2)  j = s32[] parameter(3)
+  keep = pred[] compare(a, b), direction=GE  v = f32[] select(keep, a, b)  k = s32[] select(keep, i, j)  ROOT t = (f32[], s32[]) tuple(v, k) }
+ENTRY e { x = f32[31] parameter(0)  p = s32[31] iota(), iota_dimension=0  l = f32[] constant(-inf)  z = s32[] constant(-1)
+  ROOT r = (f32[15], s32[15]) reduce-window(x, p, l, z), window={size=3 stride=2}, to_apply=f })");
+}
+
+TEST(ReduceWindowTest, ProducersAndEpilogue) {
+  ExpectBoth(R"(f { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+ENTRY e { x = f32[64] parameter(0)  y = f32[16] parameter(1)  z = f32[] constant(0)  q = f32[64] multiply(x, x)
+  w = f32[16] reduce-window(q, z), window={size=4 stride=4}, to_apply=f  ROOT r = f32[16] add(w, y) })");
+}
+
+}  // namespace
+}  // namespace vxla::testing
