@@ -10,6 +10,9 @@ constexpr int64_t kSmallWork = 1 << 16;
 // A dot's operand is recomputed for every tile; beyond this reuse its elementwise producers get a buffer of their own.
 constexpr int64_t kDotReuseLimit = 128;
 constexpr int kTranscendentalCost = 16;
+constexpr int kMostEpilogueOutputs = 2;
+// At how many indices a kernel computes one value for each element: a chain of x + shift(x) doubles it at every link.
+constexpr int64_t kMostEvaluations = 32, kFewEvaluations = 4;
 const std::vector<int> kNoGroups;
 
 }  // namespace
@@ -227,9 +230,29 @@ void FusionGroups::GrowDots() {
         if (!own_index || BufferCount(groups_[g], i) > target_.max_fusion_buffers || MakesCycle(i, g)) continue;
         Join(i, g);
         groups_[g].at_own_index.insert(i);
+        groups_[g].joined.push_back(i);
         break;
       }
     }
+  }
+  for (int g = 0; g < static_cast<int>(groups_.size()); ++g) TrimEpilogue(g);
+}
+
+// Each value that an epilogue leaves behind is written by the dot and read again: beyond a few it is better for the readers to
+// compute them. What joined last goes first, so nothing that stays reads it.
+void FusionGroups::TrimEpilogue(int g) {
+  FusionGroup& group = groups_[g];
+  auto outputs = [&] {
+    return std::ranges::count_if(group.members, [&](const Instruction* member) {
+      return member == entry_.root() || std::ranges::any_of(member->users(), [&](const Instruction* user) { return !group.members.contains(user); });
+    });
+  };
+  while (!group.joined.empty() && outputs() > kMostEpilogueOutputs) {
+    const Instruction* last = group.joined.back();
+    group.joined.pop_back();
+    group.members.erase(last);
+    group.at_own_index.erase(last);
+    groups_of_.erase(last);
   }
 }
 
@@ -292,8 +315,31 @@ bool FusionGroups::FeedsPrologue(const Instruction& i, const FusionGroup& group,
   return feeds_prologue;
 }
 
+int64_t FusionGroups::Evaluations(const Instruction& i, const FusionGroup& group,
+                                  std::unordered_map<const Instruction*, int64_t>& known) const {
+  if (const auto it = known.find(&i); it != known.end()) return it->second;
+  int64_t own = 0, moved = 0;  // readers at the same index share one evaluation
+  for (const Instruction* user : i.users()) {
+    if (!group.members.contains(user)) continue;
+    const int64_t reader = IsHero(*user) ? 1 : Evaluations(*user, group, known);
+    for (int k = 0; k < user->operand_count(); ++k) {
+      if (user->operand(k) != &i) continue;
+      if (i.shape().rank() == 0 || ReadsAtOwnIndex(*user, k)) {
+        own = std::max(own, i.shape().rank() == 0 ? 1 : reader);
+      } else {
+        moved += reader;
+      }
+    }
+  }
+  return known[&i] = std::clamp<int64_t>(own + moved, 1, int64_t{1} << 30);
+}
+
 bool FusionGroups::CanAbsorb(const Instruction& i, int g) const {
   const FusionGroup& group = groups_[g];
+  std::unordered_map<const Instruction*, int64_t> known;
+  const int64_t evaluations = Evaluations(i, group, known);
+  if (evaluations > kMostEvaluations) return false;
+  if (evaluations > kFewEvaluations && group.iterations * evaluations * ElementCost(i) > kSmallWork) return false;
   if (static_cast<int>(group.members.size()) >= target_.max_fusion_instructions) return false;
   if (BufferCount(group, &i) > target_.max_fusion_buffers) return false;
   const int cost = ElementCost(i);

@@ -17,6 +17,7 @@ struct FusionGroup {
   FusionKind kind = FusionKind::kLoop;
   std::unordered_set<const Instruction*> members;  // free instructions are not members: every kernel has its own copies
   std::unordered_set<const Instruction*> at_own_index;  // members evaluated at the root's linear index only
+  std::vector<const Instruction*> joined;  // of dots: the epilogue in the order of joining
   std::unordered_set<const Instruction*> prologue;  // members that feed the hero of kOutput and kCustom
   const Instruction* hero = nullptr;               // the dot or reduce-window; the first reduce of a row program
   std::optional<RowSpace> rows;                    // of row programs
@@ -44,6 +45,7 @@ class FusionGroups {
   bool JoinRowProgram(Instruction* reduce);
   bool GrowRowProgram(int group, Instruction* instruction);
   void GrowDots();
+  void TrimEpilogue(int group);
   void SplitOffIndexOutputs();
   void AssignLoops();
   void AssignLoop(Instruction* instruction);
@@ -58,6 +60,9 @@ class FusionGroups {
   bool CanAbsorb(const Instruction& i, int group) const;
   bool CanBeExtraOutput(const Instruction& i, int group) const;
   bool FeedsPrologue(const Instruction& i, const FusionGroup& group, bool* feeds_epilogue) const;
+  // At how many indices the group needs `i` for one of its elements.
+  int64_t Evaluations(const Instruction& i, const FusionGroup& group,
+                      std::unordered_map<const Instruction*, int64_t>& known) const;
   bool MayRepeat(const Instruction& i) const;
   // Would putting `instruction` into `group` make kernels wait for one another?
   bool MakesCycle(const Instruction* instruction, int group);

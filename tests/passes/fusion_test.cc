@@ -241,6 +241,20 @@ ENTRY e {
 }
 
 // 17 instructions, two of which are splat constants that every kernel has for itself.
+TEST(FusionTest, AChainOfShiftedSumsIsCutBeforeItsIndicesMultiply) {
+  // x + shift(x), twelve times: one kernel would compute the first sum at 2,048 indices for each element.
+  std::string text = "ENTRY e { x0 = f32[4096] parameter(0)  z = f32[] constant(0)\n";
+  for (int k = 0; k < 12; ++k) {
+    const std::string n = std::to_string(k), size = std::to_string(4096 - (1 << k));
+    text += "s" + n + " = f32[" + size + "] slice(x" + n + "), slice={[0:" + size + "]}\n";
+    text += "p" + n + " = f32[4096] pad(s" + n + ", z), padding=" + std::to_string(1 << k) + "_0\n";
+    text += std::string(k == 11 ? "ROOT " : "") + "x" + std::to_string(k + 1) + " = f32[4096] add(x" + n + ", p" + n + ")\n";
+  }
+  const int count = FusionCount("HloModule m\n" + text + "}\n");
+  EXPECT_GE(count, 3);
+  EXPECT_LE(count, 6);
+}
+
 TEST(FusionTest, WithoutFusionEachInstructionIsAKernel) {
   TargetInfo target;
   target.fusion = false;
