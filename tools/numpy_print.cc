@@ -83,7 +83,10 @@ class Printer {
   }
 
   std::string Element(int64_t i) const {
-    if (!IsFloating(array_.shape().element_type())) return ElementToString(array_, i);
+    const ElementType type = array_.shape().element_type();
+    if (type == ElementType::kPred) return array_.GetInt(i) != 0 ? "True" : "False";
+    if (IsComplex(type)) return ComplexText(array_.GetComplex(i));
+    if (!IsFloating(type)) return ElementToString(array_, i);
     const double x = array_.GetDouble(i);
     if (!std::isfinite(x)) return fmt::format("{}", x);
     if (scientific_) return fmt::format("{:.{}e}", x, decimals_);
@@ -92,6 +95,16 @@ class Printer {
     if (decimals_ == 0) return text + ".";
     const size_t kept = text.find_last_not_of('0') + 1;
     return text.substr(0, kept) + std::string(text.size() - kept, ' ');
+  }
+
+  // "1.5-2.j"
+  std::string ComplexText(std::complex<double> value) const {
+    auto part = [&](double x) {
+      std::string text = BitWidth(array_.shape().element_type()) == 128 ? fmt::format("{}", x) : fmt::format("{}", static_cast<float>(x));
+      return std::isfinite(x) && text.find_first_of(".e") == std::string::npos ? text + "." : text;
+    };
+    const std::string imaginary = part(value.imag());
+    return part(value.real()) + (imaginary[0] == '-' ? "" : "+") + imaginary + "j";
   }
 
   const Literal& array_;

@@ -321,7 +321,11 @@ int64_t FusionGroups::Evaluations(const Instruction& i, const FusionGroup& group
   int64_t own = 0, moved = 0;  // readers at the same index share one evaluation
   for (const Instruction* user : i.users()) {
     if (!group.members.contains(user)) continue;
-    const int64_t reader = IsHero(*user) ? 1 : Evaluations(*user, group, known);
+    if (IsHero(*user)) {
+      own = std::max<int64_t>(own, 1);
+      continue;
+    }
+    const int64_t reader = Evaluations(*user, group, known);
     for (int k = 0; k < user->operand_count(); ++k) {
       if (user->operand(k) != &i) continue;
       if (i.shape().rank() == 0 || ReadsAtOwnIndex(*user, k)) {
