@@ -57,6 +57,25 @@ RowShape TuneColumns(const DeviceFacts& facts, const RowWork& work) {
   return shape;
 }
 
+// Rows of several passes that a workgroup can hold in registers. Softmax of 4096 x 4096 f32 on one core of lavapipe: 125 ms with a loop
+// for each pass.
+bool HoldRow(const DeviceFacts& facts, const RowWork& work, int64_t steps, RowShape* shape) {
+  const bool software = facts.is_software();
+  // Writing the passes out costs lavapipe compilation time.
+  if (!work.holds || shape->width == 1 || (software && (work.rows < 64 || work.rows * work.row_size < (1 << 20)))) return false;
+  const int64_t most_lanes = std::min({facts.max_workgroup_invocations, facts.max_workgroup_size[0], 256u});
+  for (const int64_t held : {4, 3, 5, 6, 7, 8, 2, 1}) {
+    const int64_t lanes = steps / held;
+    const bool whole = steps % held == 0 && (lanes & (lanes - 1)) == 0;
+    if (!whole || lanes < 8 || lanes > most_lanes || lanes * work.accumulator_bytes * work.passes > facts.max_shared_bytes) continue;
+    shape->lanes = static_cast<uint32_t>(lanes);
+    shape->held = static_cast<uint32_t>(held);
+    shape->chunk = steps;
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 RowShape TuneRows(const DeviceFacts& facts, const RowWork& work) {
@@ -68,6 +87,7 @@ RowShape TuneRows(const DeviceFacts& facts, const RowWork& work) {
   const uint32_t most = !software ? 4 : work.rows * work.row_size >= 4096 ? (facts.int64 ? 8 : 4) : 1;
   shape.width = WidthThatDivides(work.row_size, std::min(most, work.most_width));
   const int64_t steps = work.row_size / shape.width;
+  if (HoldRow(facts, work, steps, &shape)) return shape;
   const int64_t most_steps = MostSteps(facts, work.passes);
   if (steps <= (software ? 32 : 16) && work.rows > 1) {
     shape.rows_per_group = 64;
@@ -95,11 +115,11 @@ RowShape TuneRows(const DeviceFacts& facts, const RowWork& work) {
 namespace {
 
 // Lavapipe 22.3.6 on two cores, f32, GFLOP/s at 512 (addresses / descriptors): 16 rows x 8 columns a lane, lhs shared by
-// broadcasts: 12 / 25; 8 x 8: 9 / 22; 16 x 4 without sharing: 3 / 18; through shared memory 5. Large tiles take 0.3 s to compile
-// there, so small products get small ones.
+// broadcasts: 12 / 25; 8 x 8: 9 / 22; 16 x 4 without sharing: 3 / 18; through shared memory 5. Large tiles take 0.5 s to compile
+// there, and a training step has a dozen different products, so products below 512 x 512 x 512 get small ones.
 DotShape TuneSoftwareDot(const DeviceFacts& facts, const DotWork& work) {
   DotShape shape;
-  const bool large = work.batches * work.rows * work.columns * work.k >= int64_t{1} << 23;
+  const bool large = work.batches * work.rows * work.columns * work.k >= int64_t{1} << 27;
   shape.lanes = std::max(facts.subgroup_size, 4u);
   shape.share_lhs = facts.subgroup_shuffle && work.lanes_can_share && work.rows >= 8 && shape.lanes == facts.subgroup_size &&
                     shape.lanes <= 16;
