@@ -12,25 +12,21 @@
 //
 // The generated part defines WIDTH, SLOTS, PASSES(X), STORES_ELEMENTS, JOIN and for each pass p of PASSES: Acc_p, reset_p, accumulate_p,
 // merge_p (block into running), fold_p (WIDTH to SLOTS), join_p (two accumulators in order), shuffle_p, finish_p; prepare(); and
-// elements() if STORES_ELEMENTS. All lanes need the results of passes before LAST_SHARED (SLOTS is 1 where lanes share a row). With TURNS each lane takes exactly so many steps, written out. JOIN: 0 one lane, 1 the lanes are surely of one subgroup, 2 shuffles then shared memory, 3 shared memory.
+// elements() if STORES_ELEMENTS. All lanes need the results of passes before LAST_SHARED (SLOTS is 1 where lanes share a row). JOIN_LANES(p) picks one of the ways below. With HELD
+// the passes are written out in held(): each lane takes HELD steps and keeps what it read and computed from pass to pass, so that
+// an element is read once and its functions are evaluated once. With TURNS each lane takes exactly so many steps, written out. JOIN: 0 one lane, 1 the lanes are surely of one subgroup, 2 shuffles then shared memory, 3 shared memory.
 layout(constant_id = 3) const uint BLOCK = 64;
 layout(constant_id = 4) const uint LANES = 1;
 
-#include "generated"
-
-
-#if JOIN == 0
-#define JOIN_LANES(p)
-#elif JOIN == 1
-#define JOIN_LANES(p) \
+#define JOIN_LANES_0(p)
+#define JOIN_LANES_1(p) \
   for (uint m = 1u; m < LANES; m *= 2u) { \
     for (uint s = 0u; s < SLOTS; ++s) { \
       Acc_##p other = shuffle_##p(total[s], m); \
       join_##p(total[s], other, (lane & m) != 0u); \
     } \
   }
-#elif JOIN == 2
-#define JOIN_LANES(p) \
+#define JOIN_LANES_2(p) \
   { \
     uint near = min(gl_SubgroupSize, LANES); \
     for (uint s = 0u; s < SLOTS; ++s) { \
@@ -59,8 +55,7 @@ layout(constant_id = 4) const uint LANES = 1;
       } \
     } \
   }
-#else
-#define JOIN_LANES(p) \
+#define JOIN_LANES_3(p) \
   for (uint s = 0u; s < SLOTS; ++s) { \
     shared_##p[lane] = total[s]; \
     barrier(); \
@@ -74,7 +69,8 @@ layout(constant_id = 4) const uint LANES = 1;
     } \
     total[s] = shared_##p[0]; \
   }
-#endif
+
+#include "generated"
 
 #define PASS(p) \
   { \
@@ -120,8 +116,13 @@ void main() {
   uint begin = share * P(3);
   uint end = min(P(2), begin + P(3));
   prepare(unit);
+#if HELD
+  held(unit, lane);
+  return;
+#else
   PASSES(PASS)
 #if STORES_ELEMENTS
   for (uint step = begin + lane; step < end; step += LANES) elements(unit, step);
+#endif
 #endif
 }

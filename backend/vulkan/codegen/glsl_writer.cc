@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
@@ -130,7 +131,8 @@ std::string ValueWriter::Digit(const IndexTerm& term) {
   // x % m through quotients that other digits need as well.
   const std::string low = Quotient(term.variable, term.divisor);
   const std::string high = Quotient(term.variable, term.divisor * term.modulus);
-  const std::string value = Local("uint", fmt::format("{} - {} * {}", low, high, kernel_.Param(static_cast<uint32_t>(term.modulus))));
+  const std::string value =
+      Local("uint", fmt::format("{} - {} * {}", low, high, kernel_.Param(static_cast<uint32_t>(term.modulus))));
   return scopes_.back()[key] = value;
 }
 
@@ -152,7 +154,8 @@ std::string ValueWriter::Index(const IndexExpression& expression) {
   if (expression.constant != 0) {
     text += (text.empty() ? "" : " + ") + kernel_.Param(static_cast<uint32_t>(expression.constant));
   }
-  const bool is_digit = expression.terms.size() == 1 && expression.constant == 0 && expression.terms[0].coefficient == 1;
+  const bool is_digit =
+      expression.terms.size() == 1 && expression.constant == 0 && expression.terms[0].coefficient == 1;
   const std::string name = is_digit ? text : Local("uint", text);
   return scopes_.back()[key] = name;
 }
@@ -184,7 +187,8 @@ std::string ValueWriter::Value(const Instruction& instruction, const MultiIndex&
   if (!overrides_.empty()) {
     const bool element = instruction.opcode() == Opcode::kGetTupleElement;
     const int leaf = element ? static_cast<int>(instruction.attributes<GetTupleElementAttributes>().index) : 0;
-    if (const std::string* value = FindOverride(element ? *instruction.operand(0) : instruction, leaf, index)) return *value;
+    if (const std::string* value = FindOverride(element ? *instruction.operand(0) : instruction, leaf, index))
+      return *value;
   }
   const std::string key = KeyOf(instruction, index);
   if (const std::string* known = Find(key)) return *known;
@@ -193,7 +197,8 @@ std::string ValueWriter::Value(const Instruction& instruction, const MultiIndex&
 }
 
 std::string ValueWriter::Compute(const Instruction& instruction, const MultiIndex& index) {
-  if (const Instruction* operand = body_.OperandOf(instruction)) return LoadOperand(*operand, instruction.shape(), index);
+  if (const Instruction* operand = body_.OperandOf(instruction))
+    return LoadOperand(*operand, instruction.shape(), index);
   switch (instruction.opcode()) {
     case Opcode::kConstant:
       return ConstantValue(instruction);
@@ -260,18 +265,19 @@ std::string ValueWriter::Load(int k, const IndexExpression& linear) {
 
 void ValueWriter::Vectorize(int variable, int width) {
   VXLA_CHECK(width == 4 || width == 8, "width of a group");
-  vector_variable_ = variable;
+  vector_variables_.push_back(variable);
   vector_width_ = width;
 }
 
 std::optional<ValueWriter::GroupPlace> ValueWriter::FindGroup(int k, const IndexExpression& linear) const {
   const ElementType type = kernel_.buffer_type(k);
-  if (vector_width_ == 1 || StorageBytes(type) != 4 || kernel_.buffer_offset(k) % (4 * vector_width_) != 0) return std::nullopt;
+  if (vector_width_ == 1 || StorageBytes(type) != 4 || kernel_.buffer_offset(k) % (4 * vector_width_) != 0)
+    return std::nullopt;
   GroupPlace found;
   bool along = false;
   for (IndexTerm term : linear.terms) {
     if (term.coefficient % vector_width_ != 0) return std::nullopt;
-    along |= term.variable == vector_variable_ && term.divisor == 1 && term.coefficient == vector_width_;
+    along |= std::ranges::find(vector_variables_, term.variable) != vector_variables_.end() && term.divisor == 1 && term.coefficient == vector_width_;
     term.coefficient /= vector_width_;
     found.group.terms.push_back(term);
   }
@@ -352,7 +358,8 @@ std::string ValueWriter::PadValue(const Instruction& instruction, const MultiInd
       continue;
     }
     // Below the low edge the unsigned index wraps, so one comparison checks both edges.
-    if (!inside) conditions.push_back(fmt::format("{} < {}", Index(shifted), kernel_.Param(static_cast<uint32_t>(spread))));
+    if (!inside)
+      conditions.push_back(fmt::format("{} < {}", Index(shifted), kernel_.Param(static_cast<uint32_t>(spread))));
     const int variable = space_.AddTemporary(shifted, spread);
     if (step > 1 && size > 1) {
       const IndexTerm hole{variable, 1, step, 1};
@@ -398,7 +405,8 @@ std::string ValueWriter::ConcatenateValue(const Instruction& instruction, const 
   const std::string at = Index(index[d]);
   const std::string result = Declare(instruction.shape().element_type());
   for (size_t i = 0; i < parts.size(); ++i) {
-    std::string head = i + 1 < parts.size() ? fmt::format("if ({} < {})", at, kernel_.Param(static_cast<uint32_t>(parts[i].end))) : "";
+    std::string head =
+        i + 1 < parts.size() ? fmt::format("if ({} < {})", at, kernel_.Param(static_cast<uint32_t>(parts[i].end))) : "";
     if (i > 0) head = head.empty() ? "else" : "else " + head;
     OpenBlock(head);
     Line(fmt::format("{} = {};", result, read(parts[i], false)));

@@ -46,15 +46,17 @@ class ValueWriter {
  public:
   ValueWriter(KernelBuilder& kernel, const FusionBody& body, BufferMap& buffers, IndexSpace& space);
 
-  // The GLSL uint that holds a loop variable. Every variable that an index mentions must be bound; temporaries are emitted.
+  // The GLSL uint that holds a loop variable. Every variable that an index mentions must be bound; temporaries are
+  // emitted.
   void Bind(int variable, std::string glsl_name);
-  // Value() answers `glsl_value` (a carrier value) for this instruction. It CHECK-fails if the instruction is read at another
-  // index than `at`, but several indices may be given. A tuple-shaped hero (variadic reduce) is overridden per element through
-  // `leaf`.
+  // Value() answers `glsl_value` (a carrier value) for this instruction. It CHECK-fails if the instruction is read at
+  // another index than `at`, but several indices may be given. A tuple-shaped hero (variadic reduce) is overridden per
+  // element through `leaf`.
   void Override(const Instruction& instruction, MultiIndex at, std::string glsl_value, int leaf = 0);
 
-  // `variable` counts groups of `width` (4 or 8) neighbours, and values will be asked for at width * variable + 0, 1 ...: loads
-  // of 32-bit types that lie side by side then become one load of the group. 8 needs 64-bit integers.
+  // `variable` counts groups of `width` (4 or 8) neighbours, and values will be asked for at width * variable + 0, 1
+  // ...: loads of 32-bit types that lie side by side then become one load of the group. 8 needs 64-bit integers.
+  // Several variables may be given, of one width.
   void Vectorize(int variable, int width);
   // The carrier value of the element of tensor k at a linear index. Memoised.
   std::string Load(int k, const IndexExpression& linear);
@@ -76,7 +78,8 @@ class ValueWriter {
   void Line(const std::string& statement);
   // A local that the caller's own statements may change.
   std::string Assignable(ElementType type, const std::string& value) { return Local(CarrierType(type), value); }
-  // A block that the following values live in: OpenBlock("if (x < P(0))") ... CloseBlock(). Locals of a block end with it.
+  // A block that the following values live in: OpenBlock("if (x < P(0))") ... CloseBlock(). Locals of a block end with
+  // it.
   void OpenBlock(const std::string& head);
   void CloseBlock();
   // The statements so far; the writer starts afresh (bindings and overrides stay).
@@ -117,7 +120,8 @@ class ValueWriter {
   IndexSpace& space_;
   std::unordered_map<int, std::string> bound_;
   std::map<std::pair<const Instruction*, int>, std::vector<OverriddenValue>> overrides_;
-  int vector_variable_ = -1, vector_width_ = 1;
+  std::vector<int> vector_variables_;
+  int vector_width_ = 1;
   std::vector<Scope> scopes_{1};
   std::string text_;
   int next_local_ = 0;

@@ -34,7 +34,8 @@ class RowKernelWriter {
     std::optional<ValueWriter> writer;
   };
   void Begin(Function& function, int level);
-  RowPlace PlaceOf(const Function& function, int slot) const;
+  RowPlace PlaceOf(const Function& function, int slot) const { return PlaceOf(function, function.step, slot); }
+  RowPlace PlaceOf(const Function& function, int step, int slot) const;
   void Publish(Function& function, int level);
 
   std::vector<const RowReduce*> ReducesOf(int pass) const;
@@ -49,8 +50,11 @@ class RowKernelWriter {
   void WriteFinish(int pass);
   void WritePartial(int pass);
   void WriteElements();
+  void WriteHeld();
+  void CombineElement(Function& function, int pass, const RowPlace& place, int slot, const std::string& accumulators) const;
   void ComputeValues(Function& function, int level);
-  void StoreElements(Function& function, int level);
+  void StoreElements(Function& function, int level) { StoreElements(function, function.step, level); }
+  void StoreElements(Function& function, int step, int level);
   void StoreRows(Function& function, int level);
   int JoinKind() const;
   bool NeedsElements() const;
@@ -75,8 +79,8 @@ void RowKernelWriter::Begin(Function& function, int level) {
   Publish(function, level);
 }
 
-RowPlace RowKernelWriter::PlaceOf(const Function& function, int slot) const {
-  RowPlace place{function.space.Variable(function.unit), function.space.Variable(function.step)};
+RowPlace RowKernelWriter::PlaceOf(const Function& function, int step, int slot) const {
+  RowPlace place{function.space.Variable(function.unit), function.space.Variable(step)};
   IndexExpression& along = shape_.along_rows ? place.row : place.element;
   along = function.space.Add(function.space.Scale(along, width()), {{}, slot});
   return place;
@@ -211,48 +215,84 @@ void RowKernelWriter::WriteAccumulator(int pass) {
   if (join_kind >= 2) kernel_.Append(fmt::format("shared {} shared_{}[{}];\n", acc, p, shape_.lanes));
 }
 
-void RowKernelWriter::StoreElements(Function& function, int level) {
+void RowKernelWriter::StoreElements(Function& function, int step, int level) {
   if (!partial_.empty() && level > 0) return;
   for (const RowOutput& output : program_.outputs) {
     if (!output.per_element || output.level != level) continue;
     std::vector<std::string> values;
-    for (int j = 0; j < width(); ++j) values.push_back(output.value(*function.writer, PlaceOf(function, j)));
+    for (int j = 0; j < width(); ++j) values.push_back(output.value(*function.writer, PlaceOf(function, step, j)));
     const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
-    const IndexExpression first = output.linear(*function.writer, PlaceOf(function, 0));
-    const bool neighbours = width() == 1 || output.linear(*function.writer, PlaceOf(function, 1)) ==
+    const IndexExpression first = output.linear(*function.writer, PlaceOf(function, step, 0));
+    const bool neighbours = width() == 1 || output.linear(*function.writer, PlaceOf(function, step, 1)) ==
                                                 function.space.Add(first, {{}, 1});
     if (neighbours) {
       function.writer->StoreGroup(k, first, values);
       continue;
     }
     for (int j = 0; j < width(); ++j) {
-      const IndexExpression at = output.linear(*function.writer, PlaceOf(function, j));
+      const IndexExpression at = output.linear(*function.writer, PlaceOf(function, step, j));
       function.writer->Line(kernel_.Store(k, function.writer->Index(at), values[static_cast<size_t>(j)]));
     }
+  }
+}
+
+// Statements that combine the element at a place into accumulator `slot` of every reduce of a pass.
+void RowKernelWriter::CombineElement(Function& function, int pass, const RowPlace& place, int slot, const std::string& accumulators) const {
+  const auto reduces = ReducesOf(pass);
+  for (size_t i = 0; i < reduces.size(); ++i) {
+    const std::vector<std::string> values = reduces[i]->element(*function.writer, place);
+    std::vector<std::string> a, copy;
+    for (size_t leaf = 0; leaf < values.size(); ++leaf) {
+      a.push_back(fmt::format("{}[{}].{}", accumulators, slot, Member(static_cast<int>(i), leaf)));
+      copy.push_back(fmt::format("{} = {};", a.back(), values[leaf]));
+    }
+    const std::string combine = fmt::format("combine{}_{}({}, {});", pass, i, fmt::join(a, ", "), fmt::join(values, ", "));
+    const std::string holds = fmt::format("{}[{}].holds{}", accumulators, slot, i);
+    function.writer->Line(reduces[i]->identity.empty() ? fmt::format("if ({0}) {{ {1} }} else {{ {2} {0} = true; }}", holds,
+                                                                     combine, fmt::join(copy, " "))
+                                                       : combine);
   }
 }
 
 void RowKernelWriter::WriteAccumulate(int pass) {
   Function function;
   Begin(function, pass - 1);
-  const auto reduces = ReducesOf(pass);
-  for (int j = 0; j < width(); ++j) {
-    for (size_t i = 0; i < reduces.size(); ++i) {
-      const std::vector<std::string> values = reduces[i]->element(*function.writer, PlaceOf(function, j));
-      std::vector<std::string> a, copy;
-      for (size_t leaf = 0; leaf < values.size(); ++leaf) {
-        a.push_back(fmt::format("a[{}].{}", j, Member(static_cast<int>(i), leaf)));
-        copy.push_back(fmt::format("{} = {};", a.back(), values[leaf]));
-      }
-      const std::string combine = fmt::format("combine{}_{}({}, {});", pass, i, fmt::join(a, ", "), fmt::join(values, ", "));
-      const std::string holds = fmt::format("a[{}].holds{}", j, i);
-      function.writer->Line(reduces[i]->identity.empty() ? fmt::format("if ({0}) {{ {1} }} else {{ {2} {0} = true; }}", holds,
-                                                                       combine, fmt::join(copy, " "))
-                                                         : combine);
-    }
-  }
+  for (int j = 0; j < width(); ++j) CombineElement(function, pass, PlaceOf(function, j), j, "a");
   StoreElements(function, pass - 1);
   kernel_.Append(fmt::format("void accumulate_{0}(inout Acc_{0} a[WIDTH], uint unit, uint step) {{\n{1}}}\n", pass, function.writer->Take()));
+}
+
+// All passes in one function: its locals hold what the passes share.
+void RowKernelWriter::WriteHeld() {
+  Function function;
+  Begin(function, 0);
+  std::vector<int> steps_of_lane;
+  for (uint32_t n = 0; n < shape_.held; ++n) {
+    const int step = function.space.AddVariable(steps());
+    const std::string name = fmt::format("step_{}", n);
+    function.writer->Line(fmt::format("uint {} = lane + {}u * LANES;", name, n));
+    function.writer->Bind(step, name);
+    if (width() > 1) function.writer->Vectorize(step, width());
+    steps_of_lane.push_back(step);
+  }
+  for (int pass = 1; pass <= program_.passes(); ++pass) {
+    const std::string running = fmt::format("running_{}", pass);
+    function.writer->Line(fmt::format("Acc_{0} {1}[WIDTH];", pass, running));
+    function.writer->Line(fmt::format("reset_{0}({1});", pass, running));
+    for (int step : steps_of_lane) {
+      for (int j = 0; j < width(); ++j) CombineElement(function, pass, PlaceOf(function, step, j), j, running);
+      StoreElements(function, step, pass - 1);
+    }
+    function.writer->Line("{");
+    function.writer->Line(fmt::format("  Acc_{0} total[SLOTS];", pass));
+    function.writer->Line(fmt::format("  fold_{0}({1}, total);", pass, running));
+    function.writer->Line(fmt::format("  JOIN_LANES({0})", pass));
+    function.writer->Line(fmt::format("  finish_{0}(unit, 0u, lane == 0u, total);", pass));
+    function.writer->Line("}");
+    Publish(function, pass);
+  }
+  for (int step : steps_of_lane) StoreElements(function, step, program_.passes());
+  kernel_.Append("void held(uint unit, uint lane) {\n" + function.writer->Take() + "}\n");
 }
 
 void RowKernelWriter::StoreRows(Function& function, int level) {
@@ -353,8 +393,8 @@ Step RowKernelWriter::Write() {
   while (block * block < steps_per_lane && block < 256) block *= 2;
   std::string list;
   for (int p = 1; p <= passes; ++p) list += fmt::format(" X({})", p);
-  kernel_.Append(fmt::format("#define WIDTH {}\n#define SLOTS {}\n#define JOIN {}\n#define BLOCKED {}\n#define SPLIT {}\n", width(),
-                             slots(), JoinKind(), steps_per_lane > block ? 1 : 0, shape_.splits > 1 ? 1 : 0));
+  kernel_.Append(fmt::format("#define WIDTH {}\n#define SLOTS {}\n#define JOIN_LANES(p) JOIN_LANES_{}(p)\n#define HELD {}\n"
+                             "#define BLOCKED {}\n#define SPLIT {}\n", width(), slots(), JoinKind(), shape_.held, steps_per_lane > block ? 1 : 0, shape_.splits > 1 ? 1 : 0));
   kernel_.Append(fmt::format("#define LAST_SHARED {}\n", NeedsElements() ? passes + 1 : passes));
   if (UnrolledTurns() > 0) kernel_.Append(fmt::format("#define TURNS {}u\n", UnrolledTurns()));
   kernel_.Append(fmt::format("#define PASSES(X){}\n#define STORES_ELEMENTS {}\n", list, NeedsElements() ? 1 : 0));
@@ -362,10 +402,14 @@ Step RowKernelWriter::Write() {
   WritePrepare();
   for (int p = 1; p <= passes; ++p) {
     WriteAccumulator(p);
-    WriteAccumulate(p);
+    if (shape_.held == 0) WriteAccumulate(p);
     partial_.empty() ? WriteFinish(p) : WritePartial(p);
   }
-  if (NeedsElements()) WriteElements();
+  if (shape_.held > 0) {
+    WriteHeld();
+  } else if (NeedsElements()) {
+    WriteElements();
+  }
   Step step = kernel_.Finish(program_.name, "reduce/rows.comp", {shape_.lanes, shape_.rows_per_group, 1, static_cast<uint32_t>(block), shape_.lanes},
                              GroupGrid(context_.facts, groups));
   step.flop = program_.flop;

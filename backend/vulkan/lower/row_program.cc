@@ -31,6 +31,7 @@ RowWork WorkOf(const RowProgram& program, bool elements) {
     work.accumulator_bytes += bytes;
   }
   work.most_width = program.most_width;
+  work.holds = work.passes > 1;
   return work;
 }
 

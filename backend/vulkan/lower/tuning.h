@@ -30,6 +30,7 @@ struct RowShape {
   uint32_t lanes = 1, rows_per_group = 1, width = 1;
   bool along_rows = false;
   int64_t splits = 1, chunk = 1;
+  uint32_t held = 0;  // steps of each lane, written out, whose values stay in registers from pass to pass; 0: passes are loops
 };
 struct RowWork {
   int64_t rows = 1, row_size = 1;
@@ -37,6 +38,7 @@ struct RowWork {
   int passes = 1;                // loops over the elements
   int accumulator_bytes = 4;     // of one lane
   uint32_t most_width = 8;
+  bool holds = false;             // later passes and outputs want elements again, and nothing is read at another place
 };
 RowShape TuneRows(const DeviceFacts& facts, const RowWork& work);
 
