@@ -197,7 +197,8 @@ MultiIndex OperandIndex(IndexSpace& space, const Instruction& instruction, int o
       return space.Delinearize(space.Linearize(index, instruction.shape().dimensions()), shape.dimensions());
     case Opcode::kCopy:
     case Opcode::kBitcastConvert:
-      VXLA_CHECK(SameDimensions(instruction.shape(), shape), "a bitcast-convert that changes the width is no index map");
+      VXLA_CHECK(SameDimensions(instruction.shape(), shape),
+                 "a bitcast-convert that changes the width is no index map");
       return index;
     default:
       VXLA_CHECK(IsElementwise(instruction.opcode()), "no index map: " + std::string(OpcodeText(instruction.opcode())));

@@ -1,9 +1,9 @@
-// Index maps: which element of an operand an element of a result reads. Fusion rules ask them whether values line up, and
-// codegen writes them out, so both always agree.
+// Index maps: which element of an operand an element of a result reads. Fusion rules ask them whether values line up,
+// and codegen writes them out, so both always agree.
 //
 // An index is a sum of digits of loop variables: coefficient * ((variable / divisor) % modulus) + constant. Broadcast,
-// transpose, slice, reverse, iota and nearly every reshape keep that form; where a reshape cannot (after a pad, say), the
-// whole expression becomes a new variable, a temporary, and its digits are taken.
+// transpose, slice, reverse, iota and nearly every reshape keep that form; where a reshape cannot (after a pad, say),
+// the whole expression becomes a new variable, a temporary, and its digits are taken.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ using MultiIndex = std::vector<IndexExpression>;  // one per dimension
 // The variables: loop variables (row o, element r ...; given sizes) and temporaries (defined by an expression).
 class IndexSpace {
  public:
-  int AddVariable(int64_t size);                             // a loop variable in [0, size)
+  int AddVariable(int64_t size);                               // a loop variable in [0, size)
   int AddTemporary(IndexExpression definition, int64_t size);  // in [0, size); equal definitions share one
   int64_t size(int variable) const { return variables_[variable].size; }
   const std::optional<IndexExpression>& definition(int variable) const { return variables_[variable].definition; }
@@ -65,9 +65,9 @@ class IndexSpace {
   std::vector<VariableFacts> variables_;
 };
 
-// For broadcast, transpose, slice, reverse, reshape, copy, bitcast-convert (same width) and elementwise ops (a scalar operand
-// of clamp or select reads index {}): the index into `operand` that the element `index` of the result reads. Pads,
-// concatenates and iotas are not plain maps: CHECK-fails.
+// For broadcast, transpose, slice, reverse, reshape, copy, bitcast-convert (same width) and elementwise ops (a scalar
+// operand of clamp or select reads index {}): the index into `operand` that the element `index` of the result reads.
+// Pads, concatenates and iotas are not plain maps: CHECK-fails.
 MultiIndex OperandIndex(IndexSpace& space, const Instruction& instruction, int operand, const MultiIndex& index);
 
 }  // namespace vxla

@@ -1,8 +1,8 @@
 // A fused loop: element(i) computes and stores element i of every result, for i < P(0).
 //
-// A workgroup owns a contiguous chunk of workgroup size * ITEMS elements; each of its invocations takes ITEMS of them, a
-// workgroup size apart, so that neighbours touch neighbours. On lavapipe many items per invocation are what makes it fast
-// (a dispatch costs little, an invocation much); on GPUs one to four.
+// A workgroup owns a contiguous chunk of workgroup size * ITEMS elements; each of its invocations takes ITEMS of them,
+// a workgroup size apart, so that neighbours touch neighbours. On lavapipe many items per invocation are what makes it
+// fast (a dispatch costs little, an invocation much); on GPUs one to four.
 // Groups are numbered along x, then y, so that more than 65,535 fit; surplus groups find nothing to do.
 // With WHOLE_ITEMS (= ITEMS) every group is whole and there are no surplus groups, so that no step needs a check.
 layout(constant_id = 3) const uint ITEMS = 1;

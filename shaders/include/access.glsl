@@ -1,28 +1,30 @@
 // How kernels reach memory: the argument block and the tensors, over buffer addresses or storage-buffer descriptors.
 //
 //   P(3)                   word 3 of the parameters
-//   TENSOR(k, tag)         declares tensor k with elements of a storage type; codegen writes it once per tensor (and once more
-//                          per further view, such as f32x4 of an f32 tensor)
+//   TENSOR(k, tag)         declares tensor k with elements of a storage type; codegen writes it once per tensor (and
+//                          once more per further view, such as f32x4 of an f32 tensor)
 //   LOAD(k, tag, i)        element i, a uint below 2^31; u8 and u16 come as uint
 //   STORE(k, tag, i, v)    the reverse
-// Tags: f32 i32 u32 f64 i64 u64 c64 c128 u16 u8, and f32x4 i32x4 u32x4 for groups of four; u64x4 for groups of eight 32-bit
-// elements as pairs.
+//   SITE(n)                before a LOAD or STORE in a loop that is unrolled: n is the number of the copy
+// Tags: f32 i32 u32 f64 i64 u64 c64 c128 u16 u8, and f32x4 i32x4 u32x4 for groups of four; u64x4 for groups of eight
+// 32-bit elements as pairs.
 //
-// The assembler defines ADDRESSES or not, SPLIT_ADDRESSES where the driver gains by it, USES_<tag>, and writes address_<k>, param_<k> and load_arguments(), which main()
-// calls first: each argument is read from memory once.
+// The assembler defines ADDRESSES or not, SPLIT_ADDRESSES where the driver gains by it, USES_<tag>, and writes
+// address_<k>, param_<k> and load_arguments(), which main() calls first: each argument is read from memory once.
 #define P(k) param_##k
 #ifdef SPLIT_ADDRESSES
-// lavapipe 22 reads and writes memory lane by lane and, for each lane, stores the whole vector of 64-bit addresses to fetch one
-// of them. A 64-byte store cannot be forwarded to an 8-byte load on CPUs with AVX-512 (3.8 ns a lane instead of 0.8). Where
-// each access site has its own sum of 32-bit parts, LLVM adds the lane's parts as scalars and no such vector exists; so a site,
-// told by its line, moves the base up and the index down by the same bytes. (Fused add of 16M f32: 64 ms, was 218.)
-// Groups are read in pairs, half the loads, and stored singly, as a stored pair would lie in a 64-byte vector again.
-// site_base tells the copies of an unrolled loop apart, and keeps the front end from seeing constant indices below zero.
+// lavapipe 22 reads and writes memory lane by lane and, for each lane, stores the whole vector of 64-bit addresses to
+// fetch one of them. A 64-byte store cannot be forwarded to an 8-byte load on CPUs with AVX-512 (3.8 ns a lane instead
+// of 0.8). Where each access site has its own sum of 32-bit parts, LLVM adds the lane's parts as scalars and no such
+// vector exists; so a site, told by its line, moves the base up and the index down by the same bytes. (Fused add of 16M
+// f32: 60 ms, was 218.) Groups are read in pairs, half the loads, and stored singly, as a stored pair would lie in a
+// 64-byte vector again. site_base tells the copies of an unrolled loop apart, and keeps the front end from seeing
+// constant indices below zero.
 uint site_base = 0u;
 #define SITE(n) site_base = (n) * 4096u
 #define SITE_NUMBER(part) (4u * __LINE__ + part + site_base)
-// A group reads one tensor at several sites, whose bases LLVM would share again but for zeros that it cannot know (there are
-// never 65,536 groups along x).
+// A group reads one tensor at several sites, whose bases LLVM would share again but for zeros that it cannot know
+// (there are never 65,536 groups along x).
 #define SITE_ZERO(part) ((gl_NumWorkGroups.x >> 16) & SITE_NUMBER(part))
 #define SITE_BASE(x, y, part) ((uint64_t(x) + uint64_t(64u * SITE_NUMBER(part))) + (uint64_t(y) << 32))
 #define ELEMENT_FROM(base, tag, i, part) Elements_##tag(base).v[(i) - 64u / SIZE_##tag * SITE_NUMBER(part)]
@@ -46,13 +48,15 @@ uint site_base = 0u;
 #define STORE_i32x4(k, i, value) STORE_QUAD(k, i, uvec4(value))
 #define STORE_u32x4(k, i, value) STORE_QUAD(k, i, value)
 #define LOAD_u64x4(k, i) \
-  u64vec4(PART(k, u64, 4u * (i), 0u), PART(k, u64, 4u * (i) + 1u, 1u), PART(k, u64, 4u * (i) + 2u, 2u), PART(k, u64, 4u * (i) + 3u, 3u))
+  u64vec4(PART(k, u64, 4u * (i), 0u), PART(k, u64, 4u * (i) + 1u, 1u), PART(k, u64, 4u * (i) + 2u, 2u), \
+          PART(k, u64, 4u * (i) + 3u, 3u))
 #define STORE_u64x4(k, i, value) { \
   u64vec4 octet_ = value; \
   SITE(1u); \
   STORE_QUAD(k, 2u * (i), uvec4(unpackUint2x32(octet_.x), unpackUint2x32(octet_.y))); \
   SITE(2u); \
-  STORE_QUAD(k, 2u * (i) + 1u, uvec4(unpackUint2x32(octet_.z), unpackUint2x32(octet_.w))); }
+  STORE_QUAD(k, 2u * (i) + 1u, uvec4(unpackUint2x32(octet_.z), unpackUint2x32(octet_.w))); \
+  SITE(0u); }
 #if defined(USES_f32x4) || defined(USES_i32x4) || defined(USES_u32x4) || defined(USES_u64x4)
 #undef USES_u32
 #define USES_u32 1

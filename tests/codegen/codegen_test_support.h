@@ -23,7 +23,8 @@ inline DeviceFacts FullFacts() {
   facts.kind = DeviceFacts::Kind::kSoftware;
   facts.int64 = facts.float64 = facts.float16 = facts.int16 = facts.int8 = true;
   facts.storage16 = facts.storage8 = facts.buffer_addresses = true;
-  facts.signed_zero_inf_nan_preserve_16 = facts.signed_zero_inf_nan_preserve_32 = facts.signed_zero_inf_nan_preserve_64 = true;
+  facts.signed_zero_inf_nan_preserve_16 = facts.signed_zero_inf_nan_preserve_32 =
+      facts.signed_zero_inf_nan_preserve_64 = true;
   facts.rounding_rte_16 = facts.rounding_rte_32 = facts.rounding_rte_64 = true;
   facts.spirv_1_6 = true;
   facts.max_workgroup_invocations = 1024;
@@ -67,7 +68,8 @@ inline std::vector<Step> LowerRoot(std::string_view text, const DeviceFacts& fac
   return steps.ok() ? std::move(steps).value() : std::vector<Step>();
 }
 
-inline std::string RefusalOf(std::string_view text, const DeviceFacts& facts, BindingMode bindings = BindingMode::kAddresses) {
+inline std::string RefusalOf(std::string_view text, const DeviceFacts& facts,
+                             BindingMode bindings = BindingMode::kAddresses) {
   const auto module = Parse(text);
   if (module == nullptr) return {};
   const Status status = MakeLowering(facts, bindings)->CanLower(*module->entry()->root());

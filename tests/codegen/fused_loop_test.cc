@@ -11,13 +11,16 @@ std::string Fusion(const std::string& body, const std::string& entry) {
 }
 
 TEST(FusedLoopTest, AChainOfTwentyOperationsWithBroadcastsIsOneStep) {
-  std::string body = "  p0 = f32[13,7]{1,0} parameter(0)\n  p1 = f32[7]{0} parameter(1)\n"
-                     "  b = f32[13,7]{1,0} broadcast(p1), dimensions={1}\n  x0 = f32[13,7]{1,0} add(p0, b)\n";
+  std::string body =
+      "  p0 = f32[13,7]{1,0} parameter(0)\n  p1 = f32[7]{0} parameter(1)\n"
+      "  b = f32[13,7]{1,0} broadcast(p1), dimensions={1}\n  x0 = f32[13,7]{1,0} add(p0, b)\n";
   for (int i = 1; i < 20; ++i) {
-    body += fmt::format("  {}x{} = f32[13,7]{{1,0}} {}(x{}, b)\n", i == 19 ? "ROOT " : "", i, i % 2 ? "multiply" : "subtract", i - 1);
+    body += fmt::format("  {}x{} = f32[13,7]{{1,0}} {}(x{}, b)\n", i == 19 ? "ROOT " : "", i,
+                        i % 2 ? "multiply" : "subtract", i - 1);
   }
-  const auto steps = LowerRoot(Fusion(body, "  a = f32[13,7]{1,0} parameter(0)\n  v = f32[7]{0} parameter(1)\n"
-                                            "  ROOT f = f32[13,7]{1,0} fusion(a, v), kind=kLoop, calls=fused\n"));
+  const auto steps = LowerRoot(Fusion(body,
+                                      "  a = f32[13,7]{1,0} parameter(0)\n  v = f32[7]{0} parameter(1)\n"
+                                      "  ROOT f = f32[13,7]{1,0} fusion(a, v), kind=kLoop, calls=fused\n"));
   ASSERT_EQ(steps.size(), 1u);
   EXPECT_EQ(steps[0].bindings.size(), 3u);
   const std::string text = Compiled(steps[0]);
@@ -27,16 +30,19 @@ TEST(FusedLoopTest, AChainOfTwentyOperationsWithBroadcastsIsOneStep) {
 
 TEST(FusedLoopTest, EqualStructuresOfOtherSizesShareAKernel) {
   auto key = [](int rows, int columns) {
-    const auto steps = LowerRoot(fmt::format("HloModule m\nENTRY main {{\n  a = f32[{},{}] parameter(0)\n"
-                                             "  ROOT t = f32[{},{}] transpose(a), dimensions={{1,0}}\n}}\n", rows, columns, columns, rows));
+    const auto steps =
+        LowerRoot(fmt::format("HloModule m\nENTRY main {{\n  a = f32[{},{}] parameter(0)\n"
+                              "  ROOT t = f32[{},{}] transpose(a), dimensions={{1,0}}\n}}\n",
+                              rows, columns, columns, rows));
     return steps.at(0).kernel;
   };
   EXPECT_EQ(key(13, 7), key(11, 9));
 }
 
 TEST(FusedLoopTest, APadLoadsInsideItsGuardOnly) {
-  const auto steps = LowerRoot("HloModule m\nENTRY main {\n  a = f32[5,3] parameter(0)\n  z = f32[] parameter(1)\n"
-                               "  ROOT p = f32[12,2] pad(a, z), padding=1_2_1x-1_0\n}\n");
+  const auto steps = LowerRoot(
+      "HloModule m\nENTRY main {\n  a = f32[5,3] parameter(0)\n  z = f32[] parameter(1)\n"
+      "  ROOT p = f32[12,2] pad(a, z), padding=1_2_1x-1_0\n}\n");
   ASSERT_EQ(steps.size(), 1u);
   const std::string& text = steps[0].kernel.generated;
   EXPECT_EQ(Count(text, "if ("), 1);
@@ -46,14 +52,16 @@ TEST(FusedLoopTest, APadLoadsInsideItsGuardOnly) {
 }
 
 TEST(FusedLoopTest, APadThatOnlyCutsHasNoGuard) {
-  const auto steps = LowerRoot("HloModule m\nENTRY main {\n  a = f32[5,3] parameter(0)\n  z = f32[] parameter(1)\n"
-                               "  ROOT p = f32[3,2] pad(a, z), padding=-1_-1x-1_0\n}\n");
+  const auto steps = LowerRoot(
+      "HloModule m\nENTRY main {\n  a = f32[5,3] parameter(0)\n  z = f32[] parameter(1)\n"
+      "  ROOT p = f32[3,2] pad(a, z), padding=-1_-1x-1_0\n}\n");
   EXPECT_EQ(Count(steps.at(0).kernel.generated, "if ("), 0);
 }
 
 TEST(FusedLoopTest, AConcatenateReadsOneOperandPerElement) {
-  const auto steps = LowerRoot("HloModule m\nENTRY main {\n  a = s32[2] parameter(0)\n  b = s32[0] parameter(1)\n"
-                               "  c = s32[3] parameter(2)\n  ROOT p = s32[7] concatenate(a, b, c, a), dimensions={0}\n}\n");
+  const auto steps = LowerRoot(
+      "HloModule m\nENTRY main {\n  a = s32[2] parameter(0)\n  b = s32[0] parameter(1)\n"
+      "  c = s32[3] parameter(2)\n  ROOT p = s32[7] concatenate(a, b, c, a), dimensions={0}\n}\n");
   ASSERT_EQ(steps.size(), 1u);
   EXPECT_EQ(Count(steps[0].kernel.generated, "if ("), 2);
   EXPECT_EQ(Count(steps[0].kernel.generated, "LOAD("), 3) << "the empty operand is never read";
@@ -61,10 +69,11 @@ TEST(FusedLoopTest, AConcatenateReadsOneOperandPerElement) {
 }
 
 TEST(FusedLoopTest, EveryResultOfATupleIsStored) {
-  const auto steps = LowerRoot(Fusion(
-      "  p = f32[6] parameter(0)\n  e = f32[6] exponential(p)\n  n = f32[6] negate(e)\n  c = pred[6] compare(e, n), direction=LT\n"
-      "  r = f32[2,3] reshape(n)\n  ROOT t = (f32[6], f32[2,3], pred[6]) tuple(e, r, c)\n",
-      "  a = f32[6] parameter(0)\n  ROOT f = (f32[6], f32[2,3], pred[6]) fusion(a), kind=kLoop, calls=fused\n"));
+  const auto steps = LowerRoot(
+      Fusion("  p = f32[6] parameter(0)\n  e = f32[6] exponential(p)\n  n = f32[6] negate(e)\n  c = pred[6] compare(e, "
+             "n), direction=LT\n"
+             "  r = f32[2,3] reshape(n)\n  ROOT t = (f32[6], f32[2,3], pred[6]) tuple(e, r, c)\n",
+             "  a = f32[6] parameter(0)\n  ROOT f = (f32[6], f32[2,3], pred[6]) fusion(a), kind=kLoop, calls=fused\n"));
   ASSERT_EQ(steps.size(), 1u);
   EXPECT_EQ(steps[0].bindings.size(), 4u);
   EXPECT_EQ(Count(steps[0].kernel.generated, "STORE("), 3);
@@ -73,19 +82,20 @@ TEST(FusedLoopTest, EveryResultOfATupleIsStored) {
 }
 
 TEST(FusedLoopTest, ReshapesThatUndoEachOtherLeaveNoIndexArithmetic) {
-  const auto steps = LowerRoot(Fusion(
-      "  p = f32[4,6] parameter(0)\n  r = f32[2,12] reshape(p)\n  n = f32[2,12] negate(r)\n  ROOT q = f32[24] reshape(n)\n",
-      "  a = f32[4,6] parameter(0)\n  ROOT f = f32[24] fusion(a), kind=kLoop, calls=fused\n"));
+  const auto steps =
+      LowerRoot(Fusion("  p = f32[4,6] parameter(0)\n  r = f32[2,12] reshape(p)\n  n = f32[2,12] negate(r)\n  ROOT q = "
+                       "f32[24] reshape(n)\n",
+                       "  a = f32[4,6] parameter(0)\n  ROOT f = f32[24] fusion(a), kind=kLoop, calls=fused\n"));
   EXPECT_EQ(Count(steps.at(0).kernel.generated, "divide_index"), 0);
   EXPECT_EQ(Count(steps.at(0).kernel.generated, "LOAD(0, f32, i)"), 1);
 }
 
 TEST(FusedLoopTest, ZerosComeAsDataAndOtherConstantsInline) {
-  const auto steps = LowerRoot(Fusion(
-      "  p = f32[4] parameter(0)\n  z = f32[] constant(0)\n  b = f32[4] broadcast(z), dimensions={}\n"
-      "  o = f32[] constant(1.5)\n  c = f32[4] broadcast(o), dimensions={}\n  s = f32[4] subtract(b, p)\n"
-      "  ROOT m = f32[4] multiply(s, c)\n",
-      "  a = f32[4] parameter(0)\n  ROOT f = f32[4] fusion(a), kind=kLoop, calls=fused\n"));
+  const auto steps = LowerRoot(
+      Fusion("  p = f32[4] parameter(0)\n  z = f32[] constant(0)\n  b = f32[4] broadcast(z), dimensions={}\n"
+             "  o = f32[] constant(1.5)\n  c = f32[4] broadcast(o), dimensions={}\n  s = f32[4] subtract(b, p)\n"
+             "  ROOT m = f32[4] multiply(s, c)\n",
+             "  a = f32[4] parameter(0)\n  ROOT f = f32[4] fusion(a), kind=kLoop, calls=fused\n"));
   EXPECT_EQ(Count(steps.at(0).kernel.generated, "uintBitsToFloat(0x3fc00000u)"), 1);
   EXPECT_EQ(Count(steps.at(0).kernel.generated, "uintBitsToFloat(P("), 1);
 }
@@ -95,7 +105,10 @@ TEST(FusedLoopTest, MoreThanOneRowOfGroupsCoversEveryElement) {
   facts.kind = DeviceFacts::Kind::kDiscrete;
   facts.max_group_count = {65535, 65535, 65535};
   const int64_t count = int64_t{300} << 20;
-  const auto steps = LowerRoot(fmt::format("HloModule m\nENTRY main {{\n  a = u8[{}] parameter(0)\n  ROOT n = u8[{}] not(a)\n}}\n", count, count), facts);
+  const auto steps =
+      LowerRoot(fmt::format("HloModule m\nENTRY main {{\n  a = u8[{}] parameter(0)\n  ROOT n = u8[{}] not(a)\n}}\n",
+                            count, count),
+                facts);
   ASSERT_EQ(steps.size(), 1u);
   EXPECT_GT(steps[0].groups[1], 1u);
   EXPECT_LE(steps[0].groups[0], 65535u);
@@ -104,7 +117,8 @@ TEST(FusedLoopTest, MoreThanOneRowOfGroupsCoversEveryElement) {
 }
 
 TEST(FusedLoopTest, EmptyResultsNeedNoSteps) {
-  EXPECT_TRUE(LowerRoot("HloModule m\nENTRY main {\n  a = f32[0,3] parameter(0)\n  ROOT n = f32[0,3] negate(a)\n}\n").empty());
+  EXPECT_TRUE(
+      LowerRoot("HloModule m\nENTRY main {\n  a = f32[0,3] parameter(0)\n  ROOT n = f32[0,3] negate(a)\n}\n").empty());
 }
 
 TEST(FusedLoopTest, ScalarsAreOneElement) {
@@ -117,7 +131,8 @@ TEST(FusedLoopTest, RefusesWhatTheDeviceLacks) {
   DeviceFacts facts = FullFacts();
   facts.float64 = facts.int64 = facts.storage16 = facts.storage8 = false;
   auto negate = [](const char* type) {
-    return fmt::format("HloModule m\nENTRY main {{\n  a = {}[3] parameter(0)\n  ROOT n = {}[3] negate(a)\n}}\n", type, type);
+    return fmt::format("HloModule m\nENTRY main {{\n  a = {}[3] parameter(0)\n  ROOT n = {}[3] negate(a)\n}}\n", type,
+                       type);
   };
   EXPECT_EQ(RefusalOf(negate("f64"), facts), "f64 needs shaderFloat64, which this device lacks");
   EXPECT_EQ(RefusalOf(negate("c128"), facts), "c128 needs shaderFloat64, which this device lacks");
@@ -128,12 +143,16 @@ TEST(FusedLoopTest, RefusesWhatTheDeviceLacks) {
 }
 
 TEST(FusedLoopTest, RefusesTensorsThatAnIndexCannotReach) {
-  EXPECT_EQ(RefusalOf("HloModule m\nENTRY main {\n  a = s8[65536,65536] parameter(0)\n  ROOT n = s8[65536,65536] negate(a)\n}\n", FullFacts()),
-            "s8[65536,65536] has 4294967296 elements, more than the 2147483647 that a kernel can index");
+  EXPECT_EQ(
+      RefusalOf(
+          "HloModule m\nENTRY main {\n  a = s8[65536,65536] parameter(0)\n  ROOT n = s8[65536,65536] negate(a)\n}\n",
+          FullFacts()),
+      "s8[65536,65536] has 4294967296 elements, more than the 2147483647 that a kernel can index");
 }
 
 TEST(FusedLoopTest, RefusesTensorsBeyondTheDescriptorRange) {
-  const char* text = "HloModule m\nENTRY main {\n  a = f32[40000000] parameter(0)\n  ROOT n = f32[40000000] negate(a)\n}\n";
+  const char* text =
+      "HloModule m\nENTRY main {\n  a = f32[40000000] parameter(0)\n  ROOT n = f32[40000000] negate(a)\n}\n";
   EXPECT_EQ(RefusalOf(text, FullFacts()), "");
   EXPECT_EQ(RefusalOf(text, FullFacts(), BindingMode::kDescriptors),
             "f32[40000000] takes 160000000 bytes, more than this device's storage-buffer range of 134217728 "
@@ -150,7 +169,8 @@ struct OperationTypes {
 TEST(FusedLoopTest, EveryOperationCompilesForEveryType) {
   const std::vector<const char*> floats = {"f32", "f64", "f16", "bf16", "f8e5m2", "f8e4m3fn", "f8e8m0fnu", "f4e2m1fn"};
   const std::vector<const char*> complexes = {"c64", "c128"};
-  const std::vector<const char*> integers = {"s32", "u32", "s64", "u64", "s8", "u8", "s16", "u16", "s4", "u4", "s2", "u2", "s1", "u1"};
+  const std::vector<const char*> integers = {"s32", "u32", "s64", "u64", "s8", "u8", "s16",
+                                             "u16", "s4",  "u4",  "s2",  "u2", "s1", "u1"};
   auto join = [](std::initializer_list<std::vector<const char*>> lists) {
     std::vector<const char*> all;
     for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
@@ -158,23 +178,53 @@ TEST(FusedLoopTest, EveryOperationCompilesForEveryType) {
   };
   const auto numbers = join({floats, complexes, integers});
   const std::vector<OperationTypes> operations = {
-      {"abs", 1, join({floats, integers})}, {"negate", 1, numbers}, {"sign", 1, numbers},
-      {"ceil", 1, floats}, {"floor", 1, floats}, {"round-nearest-afz", 1, floats}, {"round-nearest-even", 1, floats},
-      {"exponential", 1, join({floats, complexes})}, {"exponential-minus-one", 1, join({floats, complexes})},
-      {"log", 1, join({floats, complexes})}, {"log-plus-one", 1, join({floats, complexes})},
-      {"logistic", 1, join({floats, complexes})}, {"tanh", 1, join({floats, complexes})}, {"tan", 1, join({floats, complexes})},
-      {"sine", 1, join({floats, complexes})}, {"cosine", 1, join({floats, complexes})},
-      {"sqrt", 1, join({floats, complexes})}, {"rsqrt", 1, join({floats, complexes})}, {"cbrt", 1, join({floats, complexes})},
-      {"erf", 1, floats}, {"acos", 1, join({floats, complexes})}, {"acosh", 1, join({floats, complexes})},
-      {"asin", 1, join({floats, complexes})}, {"asinh", 1, join({floats, complexes})}, {"atan", 1, join({floats, complexes})},
-      {"atanh", 1, join({floats, complexes})}, {"sinh", 1, join({floats, complexes})}, {"cosh", 1, join({floats, complexes})},
-      {"count-leading-zeros", 1, integers}, {"popcnt", 1, integers}, {"not", 1, join({integers, {"pred"}})},
-      {"add", 2, join({numbers, {"pred"}})}, {"subtract", 2, numbers}, {"multiply", 2, join({numbers, {"pred"}})},
-      {"divide", 2, numbers}, {"remainder", 2, join({floats, integers})}, {"power", 2, numbers},
-      {"atan2", 2, join({floats, complexes})}, {"maximum", 2, join({floats, integers, {"pred"}})},
-      {"minimum", 2, join({floats, integers, {"pred"}})}, {"and", 2, join({integers, {"pred"}})},
-      {"or", 2, join({integers, {"pred"}})}, {"xor", 2, join({integers, {"pred"}})}, {"mulhi", 2, integers},
-      {"shift-left", 2, integers}, {"shift-right-arithmetic", 2, integers}, {"shift-right-logical", 2, integers},
+      {"abs", 1, join({floats, integers})},
+      {"negate", 1, numbers},
+      {"sign", 1, numbers},
+      {"ceil", 1, floats},
+      {"floor", 1, floats},
+      {"round-nearest-afz", 1, floats},
+      {"round-nearest-even", 1, floats},
+      {"exponential", 1, join({floats, complexes})},
+      {"exponential-minus-one", 1, join({floats, complexes})},
+      {"log", 1, join({floats, complexes})},
+      {"log-plus-one", 1, join({floats, complexes})},
+      {"logistic", 1, join({floats, complexes})},
+      {"tanh", 1, join({floats, complexes})},
+      {"tan", 1, join({floats, complexes})},
+      {"sine", 1, join({floats, complexes})},
+      {"cosine", 1, join({floats, complexes})},
+      {"sqrt", 1, join({floats, complexes})},
+      {"rsqrt", 1, join({floats, complexes})},
+      {"cbrt", 1, join({floats, complexes})},
+      {"erf", 1, floats},
+      {"acos", 1, join({floats, complexes})},
+      {"acosh", 1, join({floats, complexes})},
+      {"asin", 1, join({floats, complexes})},
+      {"asinh", 1, join({floats, complexes})},
+      {"atan", 1, join({floats, complexes})},
+      {"atanh", 1, join({floats, complexes})},
+      {"sinh", 1, join({floats, complexes})},
+      {"cosh", 1, join({floats, complexes})},
+      {"count-leading-zeros", 1, integers},
+      {"popcnt", 1, integers},
+      {"not", 1, join({integers, {"pred"}})},
+      {"add", 2, join({numbers, {"pred"}})},
+      {"subtract", 2, numbers},
+      {"multiply", 2, join({numbers, {"pred"}})},
+      {"divide", 2, numbers},
+      {"remainder", 2, join({floats, integers})},
+      {"power", 2, numbers},
+      {"atan2", 2, join({floats, complexes})},
+      {"maximum", 2, join({floats, integers, {"pred"}})},
+      {"minimum", 2, join({floats, integers, {"pred"}})},
+      {"and", 2, join({integers, {"pred"}})},
+      {"or", 2, join({integers, {"pred"}})},
+      {"xor", 2, join({integers, {"pred"}})},
+      {"mulhi", 2, integers},
+      {"shift-left", 2, integers},
+      {"shift-right-arithmetic", 2, integers},
+      {"shift-right-logical", 2, integers},
       {"clamp", 3, join({floats, integers})},
   };
   for (const OperationTypes& operation : operations) {
@@ -186,14 +236,15 @@ TEST(FusedLoopTest, EveryOperationCompilesForEveryType) {
         arguments += fmt::format("{}a{}", i > 0 ? ", " : "", i);
       }
       Compiled(LowerRoot(fmt::format("HloModule m\nENTRY main {{\n{}  ROOT r = {}[3] {}({})\n}}\n", parameters, type,
-                                     operation.operation, arguments)).at(0));
+                                     operation.operation, arguments))
+                   .at(0));
     }
   }
 }
 
 TEST(FusedLoopTest, EveryConversionCompiles) {
-  const std::vector<const char*> types = {"pred", "s8", "u8", "s4", "u2", "s16", "u16", "s32", "u32", "s64", "u64", "f16",
-                                          "bf16", "f8e4m3fn", "f32", "f64", "c64", "c128"};
+  const std::vector<const char*> types = {"pred", "s8",  "u8",  "s4",   "u2",       "s16", "u16", "s32", "u32",
+                                          "s64",  "u64", "f16", "bf16", "f8e4m3fn", "f32", "f64", "c64", "c128"};
   // One fusion per source type that converts to all others: many conversions, few compilations.
   for (const char* from : types) {
     SCOPED_TRACE(from);
@@ -204,23 +255,47 @@ TEST(FusedLoopTest, EveryConversionCompiles) {
       shapes += fmt::format("{}{}[3]", shapes.empty() ? "" : ", ", to);
     }
     body += fmt::format("  ROOT t = ({}) tuple({})\n", shapes, names);
-    Compiled(LowerRoot(Fusion(body, fmt::format("  a = {}[3] parameter(0)\n  ROOT f = ({}) fusion(a), kind=kLoop, calls=fused\n", from, shapes))).at(0));
+    Compiled(
+        LowerRoot(
+            Fusion(body, fmt::format("  a = {}[3] parameter(0)\n  ROOT f = ({}) fusion(a), kind=kLoop, calls=fused\n",
+                                     from, shapes)))
+            .at(0));
   }
 }
 
 TEST(FusedLoopTest, ComparisonsSelectsAndBitcastsCompile) {
   for (const char* type : {"pred", "s8", "u16", "s32", "u64", "f16", "bf16", "f32", "f64", "c64", "c128"}) {
     SCOPED_TRACE(type);
-    Compiled(LowerRoot(Fusion(
-        fmt::format("  p = {0}[3] parameter(0)\n  q = {0}[3] parameter(1)\n  e = pred[3] compare(p, q), direction=EQ\n"
-                    "  n = pred[3] compare(p, q), direction=NE\n  x = pred[3] xor(e, n)\n  ROOT s = {0}[3] select(x, p, q)\n", type),
-        fmt::format("  a = {0}[3] parameter(0)\n  b = {0}[3] parameter(1)\n  ROOT f = {0}[3] fusion(a, b), kind=kLoop, calls=fused\n", type))).at(0));
+    Compiled(
+        LowerRoot(
+            Fusion(
+                fmt::format(
+                    "  p = {0}[3] parameter(0)\n  q = {0}[3] parameter(1)\n  e = pred[3] compare(p, q), direction=EQ\n"
+                    "  n = pred[3] compare(p, q), direction=NE\n  x = pred[3] xor(e, n)\n  ROOT s = {0}[3] select(x, "
+                    "p, q)\n",
+                    type),
+                fmt::format("  a = {0}[3] parameter(0)\n  b = {0}[3] parameter(1)\n  ROOT f = {0}[3] fusion(a, b), "
+                            "kind=kLoop, calls=fused\n",
+                            type)))
+            .at(0));
   }
-  for (const auto& [from, to] : std::vector<std::pair<const char*, const char*>>{
-           {"f32", "s32"}, {"u32", "f32"}, {"f64", "u64"}, {"s64", "f64"}, {"bf16", "u16"}, {"s16", "f16"}, {"f16", "bf16"},
-           {"f8e4m3fn", "s8"}, {"s8", "u8"}, {"u64", "s64"}, {"s32", "u32"}}) {
+  for (const auto& [from, to] : std::vector<std::pair<const char*, const char*>>{{"f32", "s32"},
+                                                                                 {"u32", "f32"},
+                                                                                 {"f64", "u64"},
+                                                                                 {"s64", "f64"},
+                                                                                 {"bf16", "u16"},
+                                                                                 {"s16", "f16"},
+                                                                                 {"f16", "bf16"},
+                                                                                 {"f8e4m3fn", "s8"},
+                                                                                 {"s8", "u8"},
+                                                                                 {"u64", "s64"},
+                                                                                 {"s32", "u32"}}) {
     SCOPED_TRACE(std::string(from) + " as " + to);
-    Compiled(LowerRoot(fmt::format("HloModule m\nENTRY main {{\n  a = {}[3] parameter(0)\n  ROOT r = {}[3] bitcast-convert(a)\n}}\n", from, to)).at(0));
+    Compiled(
+        LowerRoot(fmt::format(
+                      "HloModule m\nENTRY main {{\n  a = {}[3] parameter(0)\n  ROOT r = {}[3] bitcast-convert(a)\n}}\n",
+                      from, to))
+            .at(0));
   }
 }
 

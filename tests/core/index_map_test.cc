@@ -109,8 +109,8 @@ TEST(IndexMapTest, EmptyDimensionsGiveConstants) {
   EXPECT_EQ(index.size(), 3u);
 }
 
-// One random chain of index maps over a small array: the symbolic operand index must name the element that a brute-force
-// evaluation of the chain reads.
+// One random chain of index maps over a small array: the symbolic operand index must name the element that a
+// brute-force evaluation of the chain reads.
 class RandomChain {
  public:
   explicit RandomChain(unsigned seed) : random_(seed), computation_("chain") {
@@ -125,11 +125,20 @@ class RandomChain {
   void Grow(int steps) {
     for (int i = 0; i < steps; ++i) {
       switch (Pick(0, 4)) {
-        case 0: Reshape(); break;
-        case 1: Transpose(); break;
-        case 2: Slice(); break;
-        case 3: Reverse(); break;
-        default: Broadcast();
+        case 0:
+          Reshape();
+          break;
+        case 1:
+          Transpose();
+          break;
+        case 2:
+          Slice();
+          break;
+        case 3:
+          Reverse();
+          break;
+        default:
+          Broadcast();
       }
     }
   }
@@ -149,8 +158,8 @@ class RandomChain {
     for (size_t i = 0; i < values_.size(); ++i) {
       std::vector<int64_t> loop = Digits(static_cast<int64_t>(i), dimensions);
       if (one_variable) loop = {static_cast<int64_t>(i)};
-      ASSERT_EQ(Evaluate(space, linear, loop), values_[i]) << top_->shape().ToString() << " element " << i << ": "
-                                                          << space.ToString(linear);
+      ASSERT_EQ(Evaluate(space, linear, loop), values_[i])
+          << top_->shape().ToString() << " element " << i << ": " << space.ToString(linear);
     }
   }
 
@@ -159,8 +168,7 @@ class RandomChain {
 
   void Append(Opcode opcode, std::vector<int64_t> dimensions, Attributes attributes,
               const std::function<std::vector<int64_t>(std::vector<int64_t>)>& source) {
-    Instruction* next =
-        computation_.Add(opcode, Shape(ElementType::kS32, dimensions), {top_}, std::move(attributes));
+    Instruction* next = computation_.Add(opcode, Shape(ElementType::kS32, dimensions), {top_}, std::move(attributes));
     std::vector<int64_t> values(next->shape().ElementCount());
     for (size_t i = 0; i < values.size(); ++i) {
       values[i] = values_.at(Linear(source(Digits(static_cast<int64_t>(i), dimensions)), top_->shape().dimensions()));

@@ -39,14 +39,15 @@ TEST(DataMovementTest, TransposeAtEveryRank) {
     for (int d = 0; d < rank; ++d) permutation[d] = (d * 5 + 2) % rank;  // 5 shares no factor with 2, 3, 4 and 6
     if (rank == 5) permutation = {3, 0, 4, 1, 2};
     for (int64_t d : permutation) result.push_back(sizes[d]);
-    RunExactly(Entry(fmt::format("  a = {} parameter(0)\n  ROOT r = {} transpose(a), dimensions={}\n", Type("s32", sizes),
-                                 Type("s32", result), List(permutation))));
+    RunExactly(Entry(fmt::format("  a = {} parameter(0)\n  ROOT r = {} transpose(a), dimensions={}\n",
+                                 Type("s32", sizes), Type("s32", result), List(permutation))));
   }
 }
 
 TEST(DataMovementTest, LargeTransposesOfEveryWidth) {
   for (const char* element : {"u8", "bf16", "f32", "f64", "c128"}) {
-    RunExactly(Entry(fmt::format("  a = {0}[131,257] parameter(0)\n  ROOT r = {0}[257,131] transpose(a), dimensions={{1,0}}\n", element)));
+    RunExactly(Entry(fmt::format(
+        "  a = {0}[131,257] parameter(0)\n  ROOT r = {0}[257,131] transpose(a), dimensions={{1,0}}\n", element)));
   }
   RunExactly(Entry("  a = f32[5,67,129] parameter(0)\n  ROOT r = f32[129,5,67] transpose(a), dimensions={2,0,1}\n"));
   RunExactly(Entry("  a = f32[5,67,129] parameter(0)\n  ROOT r = f32[5,129,67] transpose(a), dimensions={0,2,1}\n"));
@@ -57,7 +58,8 @@ TEST(DataMovementTest, ReverseAtEveryRank) {
   for (int rank = 0; rank <= 6; ++rank) {
     std::vector<int64_t> reversed;
     for (int64_t d = 0; d < rank; d += 2) reversed.push_back(d);
-    RunExactly(Entry(fmt::format("  a = {0} parameter(0)\n  ROOT r = {0} reverse(a), dimensions={1}\n", Type("f32", Sizes(rank)), List(reversed))));
+    RunExactly(Entry(fmt::format("  a = {0} parameter(0)\n  ROOT r = {0} reverse(a), dimensions={1}\n",
+                                 Type("f32", Sizes(rank)), List(reversed))));
   }
 }
 
@@ -68,8 +70,8 @@ TEST(DataMovementTest, BroadcastAtEveryRank) {
       mapped.push_back(d);
       sizes.push_back(kSizes[d]);
     }
-    RunExactly(Entry(fmt::format("  a = {} parameter(0)\n  ROOT r = {} broadcast(a), dimensions={}\n", Type("u16", sizes),
-                                 Type("u16", Sizes(rank)), List(mapped))));
+    RunExactly(Entry(fmt::format("  a = {} parameter(0)\n  ROOT r = {} broadcast(a), dimensions={}\n",
+                                 Type("u16", sizes), Type("u16", Sizes(rank)), List(mapped))));
   }
 }
 
@@ -82,8 +84,8 @@ TEST(DataMovementTest, SliceWithStridesAtEveryRank) {
       result.push_back((kSizes[d] - start + stride - 1) / stride);
       slices += fmt::format("{}[{}:{}:{}]", d > 0 ? ", " : "", start, kSizes[d], stride);
     }
-    RunExactly(Entry(fmt::format("  a = {} parameter(0)\n  ROOT r = {} slice(a), slice={{{}}}\n", Type("s64", Sizes(rank)),
-                                 Type("s64", result), slices)));
+    RunExactly(Entry(fmt::format("  a = {} parameter(0)\n  ROOT r = {} slice(a), slice={{{}}}\n",
+                                 Type("s64", Sizes(rank)), Type("s64", result), slices)));
   }
 }
 
@@ -93,30 +95,42 @@ TEST(DataMovementTest, IotaAtEveryRankAndType) {
       RunExactly(Entry(fmt::format("  ROOT r = {} iota(), iota_dimension={}\n", Type("s32", Sizes(rank)), d)));
     }
   }
-  for (const char* element : {"s8", "u8", "s16", "u16", "u32", "s64", "u64", "f16", "bf16", "f32", "f64", "c64", "c128"}) {
+  for (const char* element :
+       {"s8", "u8", "s16", "u16", "u32", "s64", "u64", "f16", "bf16", "f32", "f64", "c64", "c128"}) {
     RunExactly(Entry(fmt::format("  ROOT r = {}[2,101] iota(), iota_dimension=1\n", element)));
   }
 }
 
 TEST(DataMovementTest, PadsWithNegativeEdgesAndInterior) {
-  for (const auto& [padding, result] : std::vector<std::pair<std::string, std::string>>{
-           {"0_0x0_0", "5,7"}, {"1_2x3_0", "8,10"}, {"-1_-2x0_-3", "2,4"}, {"0_0_2x0_0_1", "13,13"}, {"1_-3_2x-2_4_1", "11,15"},
-           {"-5_0x0_0", "0,7"}, {"-2_-1_1x5_-9_3", "6,21"}, {"-4_3x-6_2", "4,3"}}) {
+  for (const auto& [padding, result] : std::vector<std::pair<std::string, std::string>>{{"0_0x0_0", "5,7"},
+                                                                                        {"1_2x3_0", "8,10"},
+                                                                                        {"-1_-2x0_-3", "2,4"},
+                                                                                        {"0_0_2x0_0_1", "13,13"},
+                                                                                        {"1_-3_2x-2_4_1", "11,15"},
+                                                                                        {"-5_0x0_0", "0,7"},
+                                                                                        {"-2_-1_1x5_-9_3", "6,21"},
+                                                                                        {"-4_3x-6_2", "4,3"}}) {
     for (const char* element : {"f32", "pred", "bf16", "c64"}) {
-      RunExactly(Entry(fmt::format("  a = {0}[5,7] parameter(0)\n  z = {0}[] parameter(1)\n  ROOT r = {0}[{1}] pad(a, z), padding={2}\n",
-                                   element, result, padding)));
+      RunExactly(Entry(fmt::format(
+          "  a = {0}[5,7] parameter(0)\n  z = {0}[] parameter(1)\n  ROOT r = {0}[{1}] pad(a, z), padding={2}\n",
+          element, result, padding)));
     }
   }
 }
 
 TEST(DataMovementTest, PadsOfEmptyAndScalarArrays) {
-  RunExactly(Entry("  a = f32[0,3] parameter(0)\n  z = f32[] parameter(1)\n  ROOT r = f32[4,5] pad(a, z), padding=2_2_3x1_1\n"));
-  RunExactly(Entry("  a = s32[1] parameter(0)\n  z = s32[] parameter(1)\n  ROOT r = s32[7] pad(a, z), padding=3_3_9\n"));
+  RunExactly(Entry(
+      "  a = f32[0,3] parameter(0)\n  z = f32[] parameter(1)\n  ROOT r = f32[4,5] pad(a, z), padding=2_2_3x1_1\n"));
+  RunExactly(
+      Entry("  a = s32[1] parameter(0)\n  z = s32[] parameter(1)\n  ROOT r = s32[7] pad(a, z), padding=3_3_9\n"));
 }
 
 TEST(DataMovementTest, AReshapeBelowAPadReadsThroughATemporary) {
-  RunExactly(Entry("  a = f32[6,5] parameter(0)\n  z = f32[] parameter(1)\n  n = f32[6,5] negate(a)\n  r = f32[2,15] reshape(n)\n"
-                   "  p = f32[3,20] pad(r, z), padding=0_1x2_3\n  q = f32[60] reshape(p)\n  ROOT v = f32[60] reverse(q), dimensions={0}\n"), 1);
+  RunExactly(Entry("  a = f32[6,5] parameter(0)\n  z = f32[] parameter(1)\n  n = f32[6,5] negate(a)\n  r = f32[2,15] "
+                   "reshape(n)\n"
+                   "  p = f32[3,20] pad(r, z), padding=0_1x2_3\n  q = f32[60] reshape(p)\n  ROOT v = f32[60] "
+                   "reverse(q), dimensions={0}\n"),
+             1);
 }
 
 TEST(DataMovementTest, ConcatenatesOfManyOperands) {
@@ -133,32 +147,45 @@ TEST(DataMovementTest, ConcatenatesOfManyOperands) {
     std::vector<int64_t> a{2, 3, 5}, b{2, 3, 5}, r{2, 3, 5};
     b[d] = 7;
     r[d] = a[d] + b[d];
-    RunExactly(Entry(fmt::format("  a = {} parameter(0)\n  b = {} parameter(1)\n  ROOT r = {} concatenate(a, b), dimensions={{{}}}\n",
-                                 Type("s8", a), Type("s8", b), Type("s8", r), d)));
+    RunExactly(Entry(fmt::format(
+        "  a = {} parameter(0)\n  b = {} parameter(1)\n  ROOT r = {} concatenate(a, b), dimensions={{{}}}\n",
+        Type("s8", a), Type("s8", b), Type("s8", r), d)));
   }
 }
 
 TEST(DataMovementTest, SlicesOfAConcatenateReadOneOperand) {
-  RunExactly(Entry("  a = f32[10] parameter(0)\n  b = f32[10] parameter(1)\n  na = f32[10] negate(a)\n  nb = f32[10] negate(b)\n"
-                   "  c = f32[20] concatenate(na, nb), dimensions={0}\n  s = f32[6] slice(c), slice={[12:18]}\n  ROOT r = f32[6] negate(s)\n"));
+  RunExactly(Entry(
+      "  a = f32[10] parameter(0)\n  b = f32[10] parameter(1)\n  na = f32[10] negate(a)\n  nb = f32[10] negate(b)\n"
+      "  c = f32[20] concatenate(na, nb), dimensions={0}\n  s = f32[6] slice(c), slice={[12:18]}\n  ROOT r = f32[6] "
+      "negate(s)\n"));
 }
 
 TEST(DataMovementTest, EmptyShapesOfEveryOperation) {
   RunExactly(Entry("  a = f32[0,3] parameter(0)\n  ROOT r = f32[3,0] transpose(a), dimensions={1,0}\n"));
   RunExactly(Entry("  a = f32[4,3] parameter(0)\n  ROOT r = f32[4,0] slice(a), slice={[0:4], [2:2]}\n"));
-  RunExactly(Entry("  a = f32[0] parameter(0)\n  b = f32[0] parameter(1)\n  ROOT r = f32[0] concatenate(a, b), dimensions={0}\n"));
+  RunExactly(Entry(
+      "  a = f32[0] parameter(0)\n  b = f32[0] parameter(1)\n  ROOT r = f32[0] concatenate(a, b), dimensions={0}\n"));
   RunExactly(Entry("  a = f32[0,3] parameter(0)\n  ROOT r = f32[2,0,3] broadcast(a), dimensions={1,2}\n"));
 }
 
 TEST(DataMovementTest, ReshapesBetweenTransposesStayOneKernel) {
-  RunExactly(Entry("  a = f32[4,6,5] parameter(0)\n  t = f32[6,4,5] transpose(a), dimensions={1,0,2}\n  r = f32[3,2,20] reshape(t)\n"
-                   "  u = f32[20,3,2] transpose(r), dimensions={2,0,1}\n  n = f32[20,3,2] negate(u)\n  ROOT q = f32[120] reshape(n)\n"), 1);
+  RunExactly(Entry("  a = f32[4,6,5] parameter(0)\n  t = f32[6,4,5] transpose(a), dimensions={1,0,2}\n  r = "
+                   "f32[3,2,20] reshape(t)\n"
+                   "  u = f32[20,3,2] transpose(r), dimensions={2,0,1}\n  n = f32[20,3,2] negate(u)\n  ROOT q = "
+                   "f32[120] reshape(n)\n"),
+             1);
 }
 
 TEST(DataMovementTest, BitcastConvertsOfTheSameWidthKeepEveryBit) {
-  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
-           {"s32", "f32"}, {"u64", "f64"}, {"s16", "bf16"}, {"u16", "f16"}, {"s8", "u8"}, {"u8", "f8e5m2"}, {"f32", "u32"}}) {
-    RunExactly(Entry(fmt::format("  a = {0}[67] parameter(0)\n  n = {0}[67] add(a, a)\n  ROOT r = {1}[67] bitcast-convert(n)\n", from, to)));
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{{"s32", "f32"},
+                                                                                 {"u64", "f64"},
+                                                                                 {"s16", "bf16"},
+                                                                                 {"u16", "f16"},
+                                                                                 {"s8", "u8"},
+                                                                                 {"u8", "f8e5m2"},
+                                                                                 {"f32", "u32"}}) {
+    RunExactly(Entry(fmt::format(
+        "  a = {0}[67] parameter(0)\n  n = {0}[67] add(a, a)\n  ROOT r = {1}[67] bitcast-convert(n)\n", from, to)));
   }
 }
 

@@ -36,7 +36,8 @@ Literal Values(const std::string& type_name, uint64_t seed) {
     scatter(4 * values.size(), [&](int64_t at, size_t i) { literal.SetInt(at, values[i % values.size()]); });
   } else if (IsFloating(type)) {
     const double infinity = std::numeric_limits<double>::infinity();
-    const std::vector<double> values = {0.0, -0.0, 1.0, -1.0, 0.5, infinity, -infinity, std::nan(""), MaxFinite(type), -MaxFinite(type), 2.5, -3.5};
+    const std::vector<double> values = {
+        0.0, -0.0, 1.0, -1.0, 0.5, infinity, -infinity, std::nan(""), MaxFinite(type), -MaxFinite(type), 2.5, -3.5};
     scatter(3 * values.size(), [&](int64_t at, size_t i) { literal.SetDouble(at, values[i % values.size()]); });
   }
   return literal;
@@ -60,12 +61,14 @@ void RunAll(const Names& operations, const std::string& type, int operands, cons
     } else if (!attributes.empty()) {
       result = std::exchange(attributes, "");
     }
-    const std::string name = fmt::format("r{}", Names::size_type(std::count(names.begin(), names.end(), ',')) + (names.empty() ? 0 : 1));
+    const std::string name =
+        fmt::format("r{}", Names::size_type(std::count(names.begin(), names.end(), ',')) + (names.empty() ? 0 : 1));
     body += fmt::format("  {} = {}[{}] {}({}){}\n", name, result, kCount, opcode, arguments, attributes);
     names += (names.empty() ? "" : ", ") + name;
     shapes += fmt::format("{}{}[{}]", shapes.empty() ? "" : ", ", result, kCount);
   }
-  const std::string text = fmt::format("HloModule m\nENTRY main {{\n{}  ROOT t = ({}) tuple({})\n}}\n{}", body, shapes, names, suffix);
+  const std::string text =
+      fmt::format("HloModule m\nENTRY main {{\n{}  ROOT t = ({}) tuple({})\n}}\n{}", body, shapes, names, suffix);
   std::vector<Literal> values;
   for (int i = 0; i < operands; ++i) values.push_back(Values(type, static_cast<uint64_t>(i) + 1));
   RunBoth(text, values);
@@ -73,12 +76,16 @@ void RunAll(const Names& operations, const std::string& type, int operands, cons
 
 TEST(ElementwiseTest, UnaryOperationsOfFloats) {
   for (const std::string& type : kFloats) {
-    RunAll({"abs", "negate", "sign", "ceil", "floor", "round-nearest-afz", "round-nearest-even", "sqrt", "rsqrt", "cbrt",
-            "is-finite pred"}, type, 1);
+    RunAll({"abs", "negate", "sign", "ceil", "floor", "round-nearest-afz", "round-nearest-even", "sqrt", "rsqrt",
+            "cbrt", "is-finite pred"},
+           type, 1);
   }
-  // The transcendental functions of narrow types are those of f32, rounded; compiling them takes a driver most of the time here.
+  // The transcendental functions of narrow types are those of f32, rounded; compiling them takes a driver most of the
+  // time here.
   for (const std::string type : {"f32", "f64", "bf16"}) {
-    RunAll({"exponential", "exponential-minus-one", "log", "log-plus-one", "logistic", "tanh", "sine", "cosine", "tan", "erf"}, type, 1);
+    RunAll({"exponential", "exponential-minus-one", "log", "log-plus-one", "logistic", "tanh", "sine", "cosine", "tan",
+            "erf"},
+           type, 1);
     RunAll({"asin", "acos", "atan", "asinh", "acosh", "atanh", "sinh", "cosh"}, type, 1);
   }
 }
@@ -86,9 +93,10 @@ TEST(ElementwiseTest, UnaryOperationsOfFloats) {
 TEST(ElementwiseTest, BinaryOperationsOfFloats) {
   for (const std::string& type : kFloats) {
     RunAll({"add", "subtract", "multiply", "divide", "remainder", "power", "atan2", "maximum", "minimum"}, type, 2);
-    RunAll({"compare pred, direction=EQ", "compare pred, direction=NE", "compare pred, direction=LT", "compare pred, direction=LE",
-            "compare pred, direction=GT", "compare pred, direction=GE", "compare pred, direction=LT, type=TOTALORDER",
-            "compare pred, direction=GE, type=TOTALORDER"}, type, 2);
+    RunAll({"compare pred, direction=EQ", "compare pred, direction=NE", "compare pred, direction=LT",
+            "compare pred, direction=LE", "compare pred, direction=GT", "compare pred, direction=GE",
+            "compare pred, direction=LT, type=TOTALORDER", "compare pred, direction=GE, type=TOTALORDER"},
+           type, 2);
   }
 }
 
@@ -97,15 +105,18 @@ TEST(ElementwiseTest, OperationsOfIntegers) {
     Names unary = {"not", "count-leading-zeros", "popcnt", "negate"};
     if (IsSigned(TypeNamed(type))) unary.insert(unary.end(), {"abs", "sign"});
     RunAll(unary, type, 1);
-    RunAll({"add", "subtract", "multiply", "divide", "remainder", "maximum", "minimum", "and", "or", "xor", "shift-left",
-            "shift-right-arithmetic", "shift-right-logical", "power"}, type, 2);
+    RunAll({"add", "subtract", "multiply", "divide", "remainder", "maximum", "minimum", "and", "or", "xor",
+            "shift-left", "shift-right-arithmetic", "shift-right-logical", "power"},
+           type, 2);
     RunAll({"compare pred, direction=EQ", "compare pred, direction=LT", "compare pred, direction=GE"}, type, 2);
   }
 }
 
 TEST(ElementwiseTest, OperationsOfPredicates) {
   RunAll({"not"}, "pred", 1);
-  RunAll({"and", "or", "xor", "add", "multiply", "maximum", "minimum", "compare pred, direction=EQ", "compare pred, direction=LT"}, "pred", 2);
+  RunAll({"and", "or", "xor", "add", "multiply", "maximum", "minimum", "compare pred, direction=EQ",
+          "compare pred, direction=LT"},
+         "pred", 2);
 }
 
 TEST(ElementwiseTest, OperationsOfComplexNumbers) {
@@ -113,21 +124,26 @@ TEST(ElementwiseTest, OperationsOfComplexNumbers) {
     const std::string part = type == "c64" ? "f32" : "f64";
     RunAll({"negate", "exponential", "log", "sqrt", "abs " + part, "real " + part, "imag " + part}, type, 1);
     if (type == "c64") RunAll({"sine", "cosine", "tanh", "rsqrt"}, type, 1);
-    RunAll({"add", "subtract", "multiply", "divide", "compare pred, direction=EQ", "compare pred, direction=NE"}, type, 2);
+    RunAll({"add", "subtract", "multiply", "divide", "compare pred, direction=EQ", "compare pred, direction=NE"}, type,
+           2);
   }
 }
 
 TEST(ElementwiseTest, ClampAndSelectTakeScalars) {
   for (const std::string type : {"f32", "s32", "bf16", "u8", "f64"}) {
     const std::string text = fmt::format(
-        "HloModule m\nENTRY main {{\n  lo = {0}[] parameter(0)\n  x = {0}[{1}] parameter(1)\n  hi = {0}[] parameter(2)\n"
-        "  p = pred[] parameter(3)\n  c = {0}[{1}] clamp(lo, x, hi)\n  ROOT s = {0}[{1}] select(p, c, x)\n}}\n", type, kCount);
-    RunBoth(text, {Literal::Scalar(TypeNamed(type), 1), Values(type, 5), Literal::Scalar(TypeNamed(type), 3), Literal::Scalar(ElementType::kPred, 1)});
+        "HloModule m\nENTRY main {{\n  lo = {0}[] parameter(0)\n  x = {0}[{1}] parameter(1)\n  hi = {0}[] "
+        "parameter(2)\n"
+        "  p = pred[] parameter(3)\n  c = {0}[{1}] clamp(lo, x, hi)\n  ROOT s = {0}[{1}] select(p, c, x)\n}}\n",
+        type, kCount);
+    RunBoth(text, {Literal::Scalar(TypeNamed(type), 1), Values(type, 5), Literal::Scalar(TypeNamed(type), 3),
+                   Literal::Scalar(ElementType::kPred, 1)});
   }
 }
 
 TEST(ElementwiseTest, ConversionsBetweenAllTypes) {
-  const Names all = {"pred", "s8", "u8", "s4", "u4", "s16", "u16", "s32", "u32", "s64", "u64", "f16", "bf16", "f8e5m2", "f8e4m3fn", "f32", "f64", "c64"};
+  const Names all = {"pred", "s8",  "u8",  "s4",   "u4",     "s16",      "u16", "s32", "u32",
+                     "s64",  "u64", "f16", "bf16", "f8e5m2", "f8e4m3fn", "f32", "f64", "c64"};
   for (const std::string& from : all) {
     SCOPED_TRACE(from);
     std::string body = fmt::format("  a = {}[{}] parameter(0)\n", from, kCount), names, shapes;
@@ -137,22 +153,30 @@ TEST(ElementwiseTest, ConversionsBetweenAllTypes) {
       names += (names.empty() ? "to_" : ", to_") + to;
       shapes += fmt::format("{}{}[{}]", shapes.empty() ? "" : ", ", to, kCount);
     }
-    RunBoth(fmt::format("HloModule m\nENTRY main {{\n{}  ROOT t = ({}) tuple({})\n}}\n", body, shapes, names), {Values(from, 2)});
+    RunBoth(fmt::format("HloModule m\nENTRY main {{\n{}  ROOT t = ({}) tuple({})\n}}\n", body, shapes, names),
+            {Values(from, 2)});
   }
 }
 
 TEST(ElementwiseTest, ReducePrecisionRoundsAndOverflows) {
-  RunBoth(fmt::format("HloModule m\nENTRY main {{\n  a = f32[{0}] parameter(0)\n  x = f32[{0}] reduce-precision(a), exponent_bits=5, mantissa_bits=10\n"
-                      "  y = f32[{0}] reduce-precision(a), exponent_bits=8, mantissa_bits=7\n  z = f32[{0}] reduce-precision(a), exponent_bits=3, mantissa_bits=2\n"
-                      "  ROOT t = (f32[{0}], f32[{0}], f32[{0}]) tuple(x, y, z)\n}}\n", kCount), {Values("f32", 4)});
+  RunBoth(fmt::format("HloModule m\nENTRY main {{\n  a = f32[{0}] parameter(0)\n  x = f32[{0}] reduce-precision(a), "
+                      "exponent_bits=5, mantissa_bits=10\n"
+                      "  y = f32[{0}] reduce-precision(a), exponent_bits=8, mantissa_bits=7\n  z = f32[{0}] "
+                      "reduce-precision(a), exponent_bits=3, mantissa_bits=2\n"
+                      "  ROOT t = (f32[{0}], f32[{0}], f32[{0}]) tuple(x, y, z)\n}}\n",
+                      kCount),
+          {Values("f32", 4)});
 }
 
 TEST(ElementwiseTest, AChainOfTwentyOperationsWithBroadcastsIsOneDispatch) {
-  std::string body = "  a = f32[13,7] parameter(0)\n  v = f32[7] parameter(1)\n  c = f32[] constant(0.75)\n"
-                     "  cb = f32[13,7] broadcast(c), dimensions={}\n  vb = f32[13,7] broadcast(v), dimensions={1}\n  x0 = f32[13,7] add(a, vb)\n";
+  std::string body =
+      "  a = f32[13,7] parameter(0)\n  v = f32[7] parameter(1)\n  c = f32[] constant(0.75)\n"
+      "  cb = f32[13,7] broadcast(c), dimensions={}\n  vb = f32[13,7] broadcast(v), dimensions={1}\n  x0 = f32[13,7] "
+      "add(a, vb)\n";
   const Names cycle = {"multiply", "subtract", "maximum", "add"};
   for (int i = 1; i < 20; ++i) {
-    body += fmt::format("  {}x{} = f32[13,7] {}(x{}, {})\n", i == 19 ? "ROOT " : "", i, cycle[i % 4], i - 1, i % 3 == 0 ? "cb" : "vb");
+    body += fmt::format("  {}x{} = f32[13,7] {}(x{}, {})\n", i == 19 ? "ROOT " : "", i, cycle[i % 4], i - 1,
+                        i % 3 == 0 ? "cb" : "vb");
   }
   RunOptions options;
   options.dispatches = 1;
@@ -161,17 +185,22 @@ TEST(ElementwiseTest, AChainOfTwentyOperationsWithBroadcastsIsOneDispatch) {
 }
 
 TEST(ElementwiseTest, ScalarsAndEmptyArrays) {
-  RunBoth("HloModule m\nENTRY main {\n  a = f32[] parameter(0)\n  ROOT r = f32[] exponential(a)\n}\n", {Literal::Scalar(ElementType::kF32, 1.5)});
-  RunBoth("HloModule m\nENTRY main {\n  a = f32[3,0] parameter(0)\n  ROOT r = f32[3,0] exponential(a)\n}\n", {Literal(Shape(ElementType::kF32, {3, 0}))});
+  RunBoth("HloModule m\nENTRY main {\n  a = f32[] parameter(0)\n  ROOT r = f32[] exponential(a)\n}\n",
+          {Literal::Scalar(ElementType::kF32, 1.5)});
+  RunBoth("HloModule m\nENTRY main {\n  a = f32[3,0] parameter(0)\n  ROOT r = f32[3,0] exponential(a)\n}\n",
+          {Literal(Shape(ElementType::kF32, {3, 0}))});
 }
 
 TEST(ElementwiseTest, ZeroConstantsKeepTheSignOfZero) {
   const std::vector<float> zeros = {0.0f, -0.0f, 1.0f};
   RunOptions options;
   options.tolerance = Tolerance{};
-  const auto result = RunBoth("HloModule m\nENTRY main {\n  a = f32[3] parameter(0)\n  z = f32[] constant(0)\n  b = f32[3] broadcast(z), dimensions={}\n"
-                              "  s = f32[3] subtract(b, a)\n  p = f32[3] add(a, b)\n  m = f32[3] multiply(a, b)\n  ROOT t = (f32[3], f32[3], f32[3]) tuple(s, p, m)\n}\n",
-                              {Literal::FromVector<float>(Shape(ElementType::kF32, {3}), zeros)}, options);
+  const auto result = RunBoth(
+      "HloModule m\nENTRY main {\n  a = f32[3] parameter(0)\n  z = f32[] constant(0)\n  b = f32[3] broadcast(z), "
+      "dimensions={}\n"
+      "  s = f32[3] subtract(b, a)\n  p = f32[3] add(a, b)\n  m = f32[3] multiply(a, b)\n  ROOT t = (f32[3], f32[3], "
+      "f32[3]) tuple(s, p, m)\n}\n",
+      {Literal::FromVector<float>(Shape(ElementType::kF32, {3}), zeros)}, options);
   ASSERT_TRUE(result.has_value());
   EXPECT_FALSE(std::signbit(result->tuple_elements()[0].data<float>()[0]));
 }

@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/device/open.h"
+#include "backend/vulkan/lower/lower.h"
 #include "core/text/hlo_parser.h"
 #include "tests/vulkan/vulkan_test_support.h"
 
@@ -35,7 +35,8 @@ class OneBufferEach : public BufferMap {
 
 // Runs not(iota) over `count` bytes as a GPU would, with `most_groups` along x, and returns how many bytes are wrong.
 int64_t WrongBytes(Device& device, int64_t count, uint32_t most_groups, std::array<uint32_t, 3>* groups) {
-  const auto module = ParseHlo(fmt::format("HloModule m\nENTRY main {{\n  a = u8[{0}] parameter(0)\n  ROOT r = u8[{0}] not(a)\n}}\n", count));
+  const auto module = ParseHlo(
+      fmt::format("HloModule m\nENTRY main {{\n  a = u8[{0}] parameter(0)\n  ROOT r = u8[{0}] not(a)\n}}\n", count));
   DeviceFacts facts = device.facts();
   facts.kind = DeviceFacts::Kind::kDiscrete;
   facts.max_group_count[0] = most_groups;
@@ -45,9 +46,11 @@ int64_t WrongBytes(Device& device, int64_t count, uint32_t most_groups, std::arr
   *groups = step.groups;
   std::vector<uint8_t> values(static_cast<size_t>(count));
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint8_t>(i * 7 + i / 256);
-  const std::vector<std::shared_ptr<Buffer>> buffers = {MakeBuffer(device, values), MakeBuffer(device, std::vector<uint8_t>(values.size(), 1))};
+  const std::vector<std::shared_ptr<Buffer>> buffers = {MakeBuffer(device, values),
+                                                        MakeBuffer(device, std::vector<uint8_t>(values.size(), 1))};
   std::vector<BufferRange> ranges;
-  for (const Binding& binding : step.bindings) ranges.push_back(Whole(buffers[static_cast<size_t>(binding.slice.buffer)]));
+  for (const Binding& binding : step.bindings)
+    ranges.push_back(Whole(buffers[static_cast<size_t>(binding.slice.buffer)]));
   const auto arguments = MakeArguments(device, ranges, step.params);
   const auto kernel = GetKernel(device, step.kernel);
   auto commands = device.CreateCommandBuffer(0);

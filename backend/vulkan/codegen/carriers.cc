@@ -82,7 +82,8 @@ std::string ConstantText(ElementType type, const void* bytes) {
     case ElementType::kF64:
       return DoubleText(bits);
     case ElementType::kC64:
-      return fmt::format("vec2({}, {})", FloatText(static_cast<uint32_t>(bits)), FloatText(static_cast<uint32_t>(bits >> 32)));
+      return fmt::format("vec2({}, {})", FloatText(static_cast<uint32_t>(bits)),
+                         FloatText(static_cast<uint32_t>(bits >> 32)));
     case ElementType::kC128:
       return fmt::format("dvec2({}, {})", DoubleText(bits), DoubleText(BitsOf(static_cast<const char*>(bytes) + 8, 8)));
     default:

@@ -1,8 +1,9 @@
 // Carriers: how each element type is stored in a buffer, computed with in GLSL, and what turns one into the other.
 //
-// A value of an element type is held in one of nine GLSL types: bool, int, uint, int64_t, uint64_t, float, double, vec2, dvec2
-// (suffixes pred i32 u32 i64 u64 f32 f64 c64 c128). Narrow integers sit sign- or zero-extended in int or uint and wrap after each
-// operation; narrow floats sit in float, always exactly representable, and round after each operation.
+// A value of an element type is held in one of nine GLSL types: bool, int, uint, int64_t, uint64_t, float, double,
+// vec2, dvec2 (suffixes pred i32 u32 i64 u64 f32 f64 c64 c128). Narrow integers sit sign- or zero-extended in int or
+// uint and wrap after each operation; narrow floats sit in float, always exactly representable, and round after each
+// operation.
 #pragma once
 
 #include <string>
@@ -24,7 +25,8 @@ std::string_view StorageTag(ElementType type);
 // The carrier value of what LOAD gave, and what STORE takes for a carrier value.
 std::string FromStorage(ElementType type, const std::string& stored);
 std::string ToStorage(ElementType type, const std::string& value);
-// The result of an arithmetic operation brought back into a narrow type: round_bf16(x), wrap_s8(x); unchanged for wide types.
+// The result of an arithmetic operation brought back into a narrow type: round_bf16(x), wrap_s8(x); unchanged for wide
+// types.
 std::string Narrowed(ElementType type, const std::string& value);
 
 // One element, `bits` as it lies in memory (two words for 64-bit types, four for c128): a GLSL constant expression.

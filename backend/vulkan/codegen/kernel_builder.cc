@@ -6,8 +6,8 @@ namespace vxla::vulkan {
 
 MagicDivisor MakeMagicDivisor(uint32_t divisor) {
   VXLA_CHECK(divisor >= 2 && divisor < (uint32_t{1} << 31), "a divisor that needs a division");
-  // With l = ceil(log2 d), m = ceil(2^(31+l) / d) exceeds the exact quotient by e/d * 2^-(31+l), e < d <= 2^l, so for n < 2^31
-  // the error of n * m / 2^(31+l) stays below 1/d and the floor is exact; m < 2^32 because d > 2^(l-1).
+  // With l = ceil(log2 d), m = ceil(2^(31+l) / d) exceeds the exact quotient by e/d * 2^-(31+l), e < d <= 2^l, so for n
+  // < 2^31 the error of n * m / 2^(31+l) stays below 1/d and the floor is exact; m < 2^32 because d > 2^(l-1).
   const int l = std::bit_width(divisor - 1);
   const uint64_t power = uint64_t{1} << (31 + l);
   return {static_cast<uint32_t>((power + divisor - 1) / divisor), static_cast<uint32_t>(l - 1)};

@@ -18,15 +18,15 @@ MagicDivisor MakeMagicDivisor(uint32_t divisor);
 
 class KernelBuilder {
  public:
-  // Binds a tensor and returns its number k. A slice that was bound before with the same element type keeps its number (and
-  // becomes kReadWrite if it is both).
+  // Binds a tensor and returns its number k. A slice that was bound before with the same element type keeps its number
+  // (and becomes kReadWrite if it is both).
   int AddBuffer(ElementType type, Access access, const BufferSlice& slice);
   ElementType buffer_type(int k) const { return types_.at(k); }
   int buffer_count() const { return static_cast<int>(types_.size()); }
   int64_t buffer_offset(int k) const { return bindings_.at(k).slice.offset_bytes; }
   int64_t buffer_bytes(int k) const { return bindings_.at(k).slice.size_bytes; }
-  // Lets the text use LOAD(k, f32x4, i) and STORE: element i is the i-th group of four. 32-bit types; 16-byte aligned slices.
-  // With width 8, LOAD(k, u64x4, i): the i-th group of eight as pairs; 32-byte aligned slices.
+  // Lets the text use LOAD(k, f32x4, i) and STORE: element i is the i-th group of four. 32-bit types; 16-byte aligned
+  // slices. With width 8, LOAD(k, u64x4, i): the i-th group of eight as pairs; 32-byte aligned slices.
   void AddVectorView(int k, int width = 4);
 
   // A word of the argument block that kernels of other sizes share the text with: "P(3)". Each call makes a new one.

@@ -42,10 +42,12 @@ std::string ToNarrowInteger(ElementType from, ElementType to, const std::string&
 
 std::string ConvertText(ElementType from, ElementType to, const std::string& x) {
   if (from == to) return x;
-  if (IsComplex(from) && IsComplex(to)) return fmt::format("convert_{}_{}({})", CarrierSuffix(from), CarrierSuffix(to), x);
+  if (IsComplex(from) && IsComplex(to))
+    return fmt::format("convert_{}_{}({})", CarrierSuffix(from), CarrierSuffix(to), x);
   if (IsComplex(from)) return ConvertText(RealPart(from), to, "(" + x + ").x");
   if (IsComplex(to)) {
-    return fmt::format("{}({}, {})", CarrierType(to), ConvertText(from, RealPart(to), x), to == ElementType::kC64 ? "0.0f" : "0.0lf");
+    return fmt::format("{}({}, {})", CarrierType(to), ConvertText(from, RealPart(to), x),
+                       to == ElementType::kC64 ? "0.0f" : "0.0lf");
   }
   if (IsNarrowFloat(to)) return ToNarrowFloat(from, to, x);
   if (IsNarrowInteger(to)) return ToNarrowInteger(from, to, x);
@@ -65,8 +67,9 @@ std::string CompareText(const Instruction& instruction, std::span<const std::str
   const auto& attributes = instruction.attributes<CompareAttributes>();
   const ElementType type = instruction.operand(0)->shape().element_type();
   const bool total = attributes.type == ComparisonType::kTotalOrder && IsFloating(type);
-  return fmt::format("compare_{}{}_{}({}, {})", total ? "total_" : "", kDirections[static_cast<int>(attributes.direction)],
-                     CarrierSuffix(type), operands[0], operands[1]);
+  return fmt::format("compare_{}{}_{}({}, {})", total ? "total_" : "",
+                     kDirections[static_cast<int>(attributes.direction)], CarrierSuffix(type), operands[0],
+                     operands[1]);
 }
 
 // Operations whose result needs no narrowing: it is one of the operands or has no bits that its operands have not.
@@ -100,7 +103,9 @@ bool HasWidthVariant(Opcode opcode) {
 
 }  // namespace
 
-std::string ConvertedText(ElementType from, ElementType to, const std::string& value) { return ConvertText(from, to, value); }
+std::string ConvertedText(ElementType from, ElementType to, const std::string& value) {
+  return ConvertText(from, to, value);
+}
 
 std::string ElementwiseCall(const Instruction& instruction, std::span<const std::string> operands) {
   const Opcode opcode = instruction.opcode();
@@ -149,7 +154,8 @@ std::vector<std::string> WriteComputation(const Computation& computation, std::s
   auto local = [&](const Instruction& instruction, const std::string& value) {
     const ElementType type = instruction.shape().element_type();
     const std::string name = fmt::format("c{}", (*next)++);
-    *text += fmt::format("  {}{} {} = {};\n", IsFloating(type) || IsComplex(type) ? "precise " : "", CarrierType(type), name, value);
+    *text += fmt::format("  {}{} {} = {};\n", IsFloating(type) || IsComplex(type) ? "precise " : "", CarrierType(type),
+                         name, value);
     return name;
   };
   for (const auto& owned : computation.instructions()) {
@@ -163,7 +169,8 @@ std::vector<std::string> WriteComputation(const Computation& computation, std::s
         names[&instruction] = arguments[instruction.parameter_number()];
         break;
       case Opcode::kConstant:
-        names[&instruction] = local(instruction, ConstantText(instruction.shape().element_type(), instruction.literal().bytes().data()));
+        names[&instruction] =
+            local(instruction, ConstantText(instruction.shape().element_type(), instruction.literal().bytes().data()));
         break;
       case Opcode::kTuple:
         break;
@@ -190,7 +197,8 @@ std::vector<std::string> WriteComputation(const Computation& computation, std::s
 }
 
 Status CheckShape(const Instruction& instruction, const DeviceFacts& facts) {
-  for (const Shape* leaf : FlattenTuple(instruction.shape())) VXLA_RETURN_IF_ERROR(CheckElementType(leaf->element_type(), facts));
+  for (const Shape* leaf : FlattenTuple(instruction.shape()))
+    VXLA_RETURN_IF_ERROR(CheckElementType(leaf->element_type(), facts));
   return OkStatus();
 }
 
@@ -210,7 +218,8 @@ std::string ReducerFunction(const Computation& computation, const std::string& n
   const std::vector<std::string> results = WriteComputation(computation, arguments, &body, &next);
   // Results are copied last: one may be another's accumulator.
   for (int i = 0; i < count; ++i) {
-    body += fmt::format("  {} r{} = {};\n", CarrierType(computation.parameter(i)->shape().element_type()), i, results[i]);
+    body +=
+        fmt::format("  {} r{} = {};\n", CarrierType(computation.parameter(i)->shape().element_type()), i, results[i]);
   }
   for (int i = 0; i < count; ++i) body += fmt::format("  a{} = r{};\n", i, i);
   return fmt::format("void {}({}) {{\n{}}}\n", name, fmt::join(parameters, ", "), body);
@@ -240,7 +249,8 @@ Status CheckScalarComputation(const Computation& computation, const DeviceFacts&
       case Opcode::kCall:
       case Opcode::kFusion:
       case Opcode::kMap:
-        if (instruction->shape().IsTuple()) return Unsupported("{} of a tuple inside a reducer has no kernel", OpcodeText(opcode));
+        if (instruction->shape().IsTuple())
+          return Unsupported("{} of a tuple inside a reducer has no kernel", OpcodeText(opcode));
         VXLA_RETURN_IF_ERROR(CheckScalarComputation(*instruction->called(0), facts));
         continue;
       case Opcode::kBroadcast:
@@ -252,7 +262,8 @@ Status CheckScalarComputation(const Computation& computation, const DeviceFacts&
       default:
         if (!IsElementwise(opcode)) return Unsupported("a reducer with {} has no kernel", OpcodeText(opcode));
     }
-    if (!instruction->shape().IsScalar()) return Unsupported("a reducer of {} has no kernel", instruction->shape().ToString());
+    if (!instruction->shape().IsScalar())
+      return Unsupported("a reducer of {} has no kernel", instruction->shape().ToString());
   }
   return OkStatus();
 }

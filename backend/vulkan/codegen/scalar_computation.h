@@ -1,4 +1,5 @@
-// Scalar computations: elementwise instructions as calls of the shader math, and a reducer computation as a GLSL function.
+// Scalar computations: elementwise instructions as calls of the shader math, and a reducer computation as a GLSL
+// function.
 #pragma once
 
 #include <span>
@@ -9,8 +10,8 @@
 
 namespace vxla::vulkan {
 
-// The GLSL expression of one elementwise instruction (or same-width bitcast-convert) of carrier values: add_f32(a, b) with
-// narrowing, selects, conversions. CHECK-fails for other opcodes.
+// The GLSL expression of one elementwise instruction (or same-width bitcast-convert) of carrier values: add_f32(a, b)
+// with narrowing, selects, conversions. CHECK-fails for other opcodes.
 std::string ElementwiseCall(const Instruction& instruction, std::span<const std::string> operands);
 
 // A carrier value of type `from` converted to `to`, as convert does.

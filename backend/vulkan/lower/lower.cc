@@ -34,8 +34,10 @@ Status CheckBinding(const LowerContext& context, const Shape& shape) {
   if (context.bindings != BindingMode::kDescriptors) return OkStatus();
   for (const Shape* leaf : FlattenTuple(shape)) {
     if (static_cast<uint64_t>(leaf->SizeBytes()) > context.facts.max_storage_range_bytes) {
-      return Unsupported("{} takes {} bytes, more than this device's storage-buffer range of {} (--bindings=addresses has no such limit)",
-                         leaf->ToString(), leaf->SizeBytes(), context.facts.max_storage_range_bytes);
+      return Unsupported(
+          "{} takes {} bytes, more than this device's storage-buffer range of {} (--bindings=addresses has no such "
+          "limit)",
+          leaf->ToString(), leaf->SizeBytes(), context.facts.max_storage_range_bytes);
     }
   }
   return OkStatus();
@@ -43,7 +45,8 @@ Status CheckBinding(const LowerContext& context, const Shape& shape) {
 
 Status CheckBindingCount(const LowerContext& context, const FusionBody& body) {
   if (context.bindings != BindingMode::kDescriptors) return OkStatus();
-  const std::set<const Instruction*> operands(body.instruction().operands().begin(), body.instruction().operands().end());
+  const std::set<const Instruction*> operands(body.instruction().operands().begin(),
+                                              body.instruction().operands().end());
   const size_t count = 1 + operands.size() + FlattenTuple(body.instruction().shape()).size();
   if (count <= context.facts.max_storage_buffers) return OkStatus();
   return Unsupported("{} needs {} storage buffers, more than this device's {}", body.instruction().name(), count,
@@ -90,7 +93,8 @@ Status CheckComputed(const LowerContext& context, const Instruction& instruction
 
 Status CheckCommon(const LowerContext& context, const FusionBody& body) {
   for (const Instruction* instruction : body.computed()) VXLA_RETURN_IF_ERROR(CheckComputed(context, *instruction));
-  for (const Instruction* operand : body.instruction().operands()) VXLA_RETURN_IF_ERROR(CheckBinding(context, operand->shape()));
+  for (const Instruction* operand : body.instruction().operands())
+    VXLA_RETURN_IF_ERROR(CheckBinding(context, operand->shape()));
   VXLA_RETURN_IF_ERROR(CheckBinding(context, body.instruction().shape()));
   return CheckBindingCount(context, body);
 }
@@ -133,7 +137,8 @@ class VulkanLowering final : public Lowering {
   Result<std::vector<Step>> Lower(const Instruction& instruction, BufferMap& buffers) const override {
     const FusionBody body(instruction);
     const auto leaves = FlattenTuple(instruction.shape());
-    if (std::ranges::all_of(leaves, [](const Shape* leaf) { return leaf->ElementCount() == 0; })) return std::vector<Step>();
+    if (std::ranges::all_of(leaves, [](const Shape* leaf) { return leaf->ElementCount() == 0; }))
+      return std::vector<Step>();
     switch (KindOfBody(instruction)) {
       case FusionKind::kLoop:
         return LowerLoop(context_, body, buffers);

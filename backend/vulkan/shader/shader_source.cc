@@ -105,7 +105,8 @@ class ChunkIndex {
       while (!line.empty()) {
         const size_t begin = std::min(line.find_first_not_of(' '), line.size());
         const size_t end = std::min(line.find(' ', begin), line.size());
-        if (end > begin) files.push_back(*names.insert("include/math/" + std::string(line.substr(begin, end - begin))).first);
+        if (end > begin)
+          files.push_back(*names.insert("include/math/" + std::string(line.substr(begin, end - begin))).first);
         line.remove_prefix(end);
       }
     }
@@ -139,7 +140,8 @@ class ChunkIndex {
 };
 
 // The algorithm with its includes in place, each file once; "generated" is the key's text.
-Status Expand(std::string_view name, const KernelKey& key, std::set<std::string, std::less<>>& included, std::string* out) {
+Status Expand(std::string_view name, const KernelKey& key, std::set<std::string, std::less<>>& included,
+              std::string* out) {
   std::string_view text = FindShader(name);
   if (text.data() == nullptr) return Internal("no shader file {}", name);
   while (!text.empty()) {
@@ -173,7 +175,8 @@ bool Uses(const Identifiers& identifiers, std::initializer_list<std::string_view
   return std::ranges::any_of(names, [&](std::string_view name) { return identifiers.contains(name); });
 }
 
-void AppendExtensions(const Identifiers& used, BindingMode bindings, bool modes, bool split_addresses, std::string* out) {
+void AppendExtensions(const Identifiers& used, BindingMode bindings, bool modes, bool split_addresses,
+                      std::string* out) {
   std::set<std::string_view> extensions;
   if (split_addresses) extensions.insert("GL_EXT_shader_explicit_arithmetic_types_int64");
   if (bindings == BindingMode::kAddresses) {
@@ -185,7 +188,8 @@ void AppendExtensions(const Identifiers& used, BindingMode bindings, bool modes,
   }
   if (Uses(used, {"u16", "uint16_t", "int16_t"})) extensions.insert("GL_EXT_shader_16bit_storage");
   if (Uses(used, {"u8", "uint8_t", "int8_t"})) extensions.insert("GL_EXT_shader_8bit_storage");
-  if (Uses(used, {"float16_t", "f16vec2", "f16vec4"})) extensions.insert("GL_EXT_shader_explicit_arithmetic_types_float16");
+  if (Uses(used, {"float16_t", "f16vec2", "f16vec4"}))
+    extensions.insert("GL_EXT_shader_explicit_arithmetic_types_float16");
   if (used.contains("unroll")) extensions.insert("GL_EXT_control_flow_attributes");
   for (std::string_view identifier : used) {
     if (!identifier.starts_with("subgroup") && !identifier.starts_with("gl_Subgroup")) continue;
@@ -210,7 +214,7 @@ void AppendExtensions(const Identifiers& used, BindingMode bindings, bool modes,
 std::string ExecutionModes(const Identifiers& used, const DeviceFacts& facts) {
   constexpr int kPreserve[] = {4466, 4461}, kRoundToEven[] = {4467, 4462};
   std::string text;
-  auto mode = [&](bool wanted, const int (&codes)[2], int width) {
+  auto mode = [&](bool wanted, const int(&codes)[2], int width) {
     if (wanted) text += fmt::format("spirv_execution_mode(capabilities = [{}], {}, {});\n", codes[0], codes[1], width);
   };
   const bool doubles = Uses(used, {"double", "dvec2", "f64", "c128", "D"});
@@ -281,7 +285,8 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   text += modes;
   if (bindings == BindingMode::kAddresses) text += "#define ADDRESSES 1\n";
   if (split_addresses) text += "#define SPLIT_ADDRESSES 1\n";
-  for (const char* tag : {"f32", "i32", "u32", "f64", "i64", "u64", "c64", "c128", "u16", "u8", "f32x4", "i32x4", "u32x4", "u64x4"}) {
+  for (const char* tag :
+       {"f32", "i32", "u32", "f64", "i64", "u64", "c64", "c128", "u16", "u8", "f32x4", "i32x4", "u32x4", "u64x4"}) {
     if (used.contains(tag)) text += fmt::format("#define USES_{} 1\n", tag);
   }
   text += "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n";

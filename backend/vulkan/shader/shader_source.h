@@ -21,14 +21,15 @@ extern const int kEmbeddedShaderCount;
 // The text of an embedded file; empty if there is none.
 std::string_view FindShader(std::string_view name);
 
-// Whether accesses go through addresses summed from 32-bit parts (shaders/include/access.glsl says why). Tuning asks too: each
-// access site then costs a quarter of what it costs otherwise, but only scalar elements (no f32x4) and one access per line of
-// text, in loops that are not unrolled. Measured on lavapipe of Mesa 22.3; later ones do well with plain addresses.
+// Whether accesses go through addresses summed from 32-bit parts (shaders/include/access.glsl says why). Tuning asks
+// too: each access site then costs a quarter of what it costs otherwise, but only scalar elements (no f32x4) and one
+// access per line of text, in loops that are not unrolled. Measured on lavapipe of Mesa 22.3; later ones do well with
+// plain addresses.
 bool SplitsAddresses(const DeviceFacts& facts, BindingMode bindings);
 
-// The whole GLSL text of a kernel: version, the extensions it uses, execution modes that keep floats IEEE where the device has
-// them, the argument block, access macros, those functions of shaders/include that it needs, and the algorithm with the
-// generated hooks in place. Pure.
+// The whole GLSL text of a kernel: version, the extensions it uses, execution modes that keep floats IEEE where the
+// device has them, the argument block, access macros, those functions of shaders/include that it needs, and the
+// algorithm with the generated hooks in place. Pure.
 Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& facts, BindingMode bindings);
 
 }  // namespace vxla::vulkan
