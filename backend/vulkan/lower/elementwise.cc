@@ -60,8 +60,8 @@ Result<std::vector<Step>> LowerLoop(const LowerContext& context, const FusionBod
   if (unrolls && tuning.items > 1 && int64_t{groups[0]} * groups[1] * chunk * width == count) {
     kernel.Append(fmt::format("#define WHOLE_ITEMS {}u\n", tuning.items));
   }
-  Step step = kernel.Finish(StepName(body), "elementwise/fused_loop.comp", {tuning.workgroup_size, 1, 1, tuning.items},
-                            groups);
+  Step step =
+      kernel.Finish(StepName(body), "elementwise/fused_loop.comp", {tuning.workgroup_size, 1, 1, tuning.items}, groups);
   step.flop = flop;
   return std::vector<Step>{std::move(step)};
 }
