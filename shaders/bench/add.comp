@@ -1,6 +1,6 @@
-// Hand-written peer of `vxla bench add`: tensor 2 = tensor 0 + tensor 1, f32, of exactly groups * workgroup size * ITEMS *
-// WIDTH elements. A workgroup owns a contiguous piece; an invocation takes ITEMS groups of WIDTH (1, 4 or 8) neighbours, a workgroup
-// size apart, or side by side where ADJACENT.
+// Hand-written peer of `vxla bench add`: tensor 2 = tensor 0 + tensor 1, f32, of exactly groups * workgroup size *
+// ITEMS * WIDTH elements. A workgroup owns a contiguous piece; an invocation takes ITEMS groups of WIDTH (1, 4 or 8)
+// neighbours, a workgroup size apart, or side by side where ADJACENT.
 #include "generated"
 
 void main() {
@@ -22,7 +22,8 @@ void main() {
 #else
     u64vec4 a = LOAD(0, u64x4, at), b = LOAD(1, u64x4, at), c;
     [[unroll]] for (int j = 0; j < 4; ++j) {
-      c[j] = packUint2x32(floatBitsToUint(uintBitsToFloat(unpackUint2x32(a[j])) + uintBitsToFloat(unpackUint2x32(b[j]))));
+      vec2 sum = uintBitsToFloat(unpackUint2x32(a[j])) + uintBitsToFloat(unpackUint2x32(b[j]));
+      c[j] = packUint2x32(floatBitsToUint(sum));
     }
     STORE(2, u64x4, at, c);
 #endif

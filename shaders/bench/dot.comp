@@ -1,7 +1,8 @@
-// Hand-written peer of `vxla bench dot_512` and `dot_1024`: tensor 2 = tensor 0 x tensor 1, row-major f32 squares of SIZE, a multiple
-// of the tiles. A workgroup of LANES lanes owns ROWS rows and LANES * COLUMNS columns; a lane keeps ROWS * COLUMNS sums.
-// SHARED_LHS: lane l loads rows l, l + LANES ... and lanes hand the values round by broadcasts (LANES is the subgroup size);
-// else each lane loads all. WIDE: eight neighbours a load, as pairs of words; else four. No shared memory.
+// Hand-written peer of `vxla bench dot_512` and `dot_1024`: tensor 2 = tensor 0 x tensor 1, row-major f32 squares of
+// SIZE, a multiple of the tiles. A workgroup of LANES lanes owns ROWS rows and LANES * COLUMNS columns; a lane keeps
+// ROWS * COLUMNS sums. SHARED_LHS: lane l loads rows l, l + LANES ... and lanes hand the values round by broadcasts
+// (LANES is the subgroup size); else each lane loads all. WIDE: eight neighbours a load, as pairs of words; else four.
+// No shared memory.
 #include "generated"
 
 #if WIDE

@@ -1,6 +1,7 @@
-// Hand-written peer of `vxla bench sum`: each workgroup adds a contiguous piece of tensor 0, exactly workgroup size * ITEMS * WIDTH
-// elements of f32, and stores the sum at its number in tensor 1. A second dispatch of one workgroup adds those.
-// Invocations take ITEMS groups of WIDTH neighbours, a workgroup size apart; subgroups add theirs, invocation 0 the rest.
+// Hand-written peer of `vxla bench sum`: each workgroup adds a contiguous piece of tensor 0, exactly workgroup size *
+// ITEMS * WIDTH elements of f32, and stores the sum at its number in tensor 1. A second dispatch of one workgroup adds
+// those. Invocations take ITEMS groups of WIDTH neighbours, a workgroup size apart; subgroups add theirs, invocation 0
+// the rest.
 #include "generated"
 
 shared float subgroup_sums[WORKGROUP];

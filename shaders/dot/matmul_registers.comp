@@ -1,24 +1,25 @@
-// Matrix product in registers: result[batch, m, n] = sum over k of lhs[batch, m, k] * rhs[batch, k, n], for drivers without fast
-// shared memory.
+// Matrix product in registers: result[batch, m, n] = sum over k of lhs[batch, m, k] * rhs[batch, k, n], for drivers
+// without fast shared memory.
 //
-// A workgroup is one row of LANES lanes (one subgroup where SHARE is 1 or 2). It owns TM rows and LANES * W columns: W neighbouring
-// columns a lane, so a lane keeps TM * W sums. Each step takes KS values of k. The lhs values of a step are the same for all lanes;
-// on lavapipe every load runs lane by lane, so with SHARE the lanes load different ones and hand them round by broadcasts.
+// A workgroup is one row of LANES lanes (one subgroup where SHARE is 1 or 2). It owns TM rows and LANES * W columns: W
+// neighbouring columns a lane, so a lane keeps TM * W sums. Each step takes KS values of k. The lhs values of a step
+// are the same for all lanes; on lavapipe every load runs lane by lane, so with SHARE the lanes load different ones and
+// hand them round by broadcasts.
 //
 //   SHARE 0  each lane loads all TM * KS values
 //   SHARE 1  lane l loads rows l, l + LANES ... : KS neighbours along k
 //   SHARE 2  lane l loads k = KS * step + l (KS == LANES): WM neighbouring rows at a time
 //   RHS_BLOCK 0  rhs is read W neighbouring columns at a time; 1: KS neighbours along k for each column
 //
-// Accuracy and order: with BLOCKED, sums of BLOCK steps (about sqrt(K) values) go into a running total: the error grows with
-// sqrt(K), not with K. The order is a function of the shape. Rows and columns beyond the edge are computed
-// from the last ones and not stored.
+// Accuracy and order: with BLOCKED, sums of BLOCK steps (about sqrt(K) values) go into a running total: the error grows
+// with sqrt(K), not with K. The order is a function of the shape. Rows and columns beyond the edge are computed from
+// the last ones and not stored.
 //
-// P(0) workgroups, P(1) tiles of rows, P(2) tiles of columns, P(3) rows, P(4) units of W columns, P(5) steps, P(6) shares of the
-// steps, P(7) steps of a share.
+// P(0) workgroups, P(1) tiles of rows, P(2) tiles of columns, P(3) rows, P(4) units of W columns, P(5) steps, P(6)
+// shares of the steps, P(7) steps of a share.
 //
-// The generated part defines Sum (the accumulator's type), CLEAR, MULTIPLY_ADD(sum, a, b), the constants above, load_lhs, load_rhs
-// and store(batch, row, unit, share, sums).
+// The generated part defines Sum (the accumulator's type), CLEAR, MULTIPLY_ADD(sum, a, b), the constants above,
+// load_lhs, load_rhs and store(batch, row, unit, share, sums).
 layout(constant_id = 3) const uint BLOCK = 32;
 
 #include "generated"

@@ -1,18 +1,20 @@
-// Matrix product through shared memory: result[batch, m, n] = sum over k of lhs[batch, m, k] * rhs[batch, k, n], for GPUs.
+// Matrix product through shared memory: result[batch, m, n] = sum over k of lhs[batch, m, k] * rhs[batch, k, n], for
+// GPUs.
 //
 // A workgroup of X by Y invocations owns a tile of Y * TM rows and X * TN columns. It walks along k in steps of TK: all
-// invocations load a TM-tall strip of lhs and of rhs into shared memory (each element once for the whole tile), then each
-// adds TM x TN products per k to its registers. Invocation (x, y) owns rows y + Y * i and columns x + X * j, so that
-// neighbours read neighbouring columns (no bank is hit twice) and store neighbouring results. The lhs strip is kept with a
-// padded stride, since it is written along k and read along m.
+// invocations load a TM-tall strip of lhs and of rhs into shared memory (each element once for the whole tile), then
+// each adds TM x TN products per k to its registers. Invocation (x, y) owns rows y + Y * i and columns x + X * j, so
+// that neighbours read neighbouring columns (no bank is hit twice) and store neighbouring results. The lhs strip is
+// kept with a padded stride, since it is written along k and read along m.
 //
 // Accuracy and order: as in matmul_registers.comp, a running total takes the sum of every BLOCK steps.
 //
-// P(0) workgroups, P(1) tiles of rows, P(2) tiles of columns, P(3) rows, P(4) columns, P(5) values of k, P(6) shares of k,
-// P(7) values of k of a share.
+// P(0) workgroups, P(1) tiles of rows, P(2) tiles of columns, P(3) rows, P(4) columns, P(5) values of k, P(6) shares of
+// k, P(7) values of k of a share.
 //
-// The generated part defines Sum, CLEAR, ADD, MULTIPLY_ADD(sum, a, b), X, Y, TM, TN, TK, LHS_ALONG_K (lhs lies along k in
-// memory), RHS_ALONG_K, SPLIT, load_lhs(batch, m, k), load_rhs(batch, k, n) and store(batch, row, column, share, sum).
+// The generated part defines Sum, CLEAR, ADD, MULTIPLY_ADD(sum, a, b), X, Y, TM, TN, TK, LHS_ALONG_K (lhs lies along k
+// in memory), RHS_ALONG_K, SPLIT, load_lhs(batch, m, k), load_rhs(batch, k, n) and store(batch, row, column, share,
+// sum).
 layout(constant_id = 3) const uint BLOCK = 16;
 
 #include "generated"

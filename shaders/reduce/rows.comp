@@ -1,20 +1,26 @@
-// Row programs: ROWS units of rows, STEPS steps each; passes of reductions whose results the next pass reads at its own row.
+// Row programs: ROWS units of rows, STEPS steps each; passes of reductions whose results the next pass reads at its own
+// row.
 //
-// A workgroup of X lanes by Y units owns Y units (or one of SPLITS shares of them): lanes of one unit take every X-th step, so
-// neighbouring lanes read neighbouring memory, and X = 1 gives each invocation units of its own. A step is WIDTH elements of a
-// row, or one element of each of WIDTH rows (SLOTS rows a unit); either way WIDTH independent accumulators.
+// A workgroup of X lanes by Y units owns Y units (or one of SPLITS shares of them): lanes of one unit take every X-th
+// step, so neighbouring lanes read neighbouring memory, and X = 1 gives each invocation units of its own. A step is
+// WIDTH elements of a row, or one element of each of WIDTH rows (SLOTS rows a unit); either way WIDTH independent
+// accumulators.
 //
-// Accuracy and order: an accumulator takes at most BLOCK steps before it is added to the one above, lanes are joined pairwise
-// (lane and lane + 1, + 2, + 4 ...) whatever the subgroup size, and shares are joined by a second dispatch of this file. So the
-// order is a function of the shape alone, and the error of a sum grows with BLOCK + R / (BLOCK * X * WIDTH * SPLITS).
+// Accuracy and order: an accumulator takes at most BLOCK steps before it is added to the one above, lanes are joined
+// pairwise (lane and lane + 1, + 2, + 4 ...) whatever the subgroup size, and shares are joined by a second dispatch of
+// this file. So the order is a function of the shape alone, and the error of a sum grows with BLOCK + R / (BLOCK * X *
+// WIDTH * SPLITS).
 //
 // P(0) workgroups, P(1) units, P(2) steps of a row, P(3) steps of a share, P(4) shares.
 //
-// The generated part defines WIDTH, SLOTS, PASSES(X), STORES_ELEMENTS, JOIN and for each pass p of PASSES: Acc_p, reset_p, accumulate_p,
-// merge_p (block into running), fold_p (WIDTH to SLOTS), join_p (two accumulators in order), shuffle_p, finish_p; prepare(); and
-// elements() if STORES_ELEMENTS. All lanes need the results of passes before LAST_SHARED (SLOTS is 1 where lanes share a row). JOIN_LANES(p) picks one of the ways below. With HELD
-// the passes are written out in held(): each lane takes HELD steps and keeps what it read and computed from pass to pass, so that
-// an element is read once and its functions are evaluated once. With TURNS each lane takes exactly so many steps, written out. JOIN: 0 one lane, 1 the lanes are surely of one subgroup, 2 shuffles then shared memory, 3 shared memory.
+// The generated part defines WIDTH, SLOTS, PASSES(X), STORES_ELEMENTS, JOIN_LANES(p) and for each pass p of PASSES: Acc_p,
+// reset_p, accumulate_p, merge_p (block into running), fold_p (WIDTH to SLOTS), join_p (two accumulators in order),
+// shuffle_p, finish_p; prepare(); and elements() if STORES_ELEMENTS. All lanes need the results of passes before
+// LAST_SHARED (SLOTS is 1 where lanes share a row). With HELD the passes are
+// written out in held(): each lane takes HELD steps and keeps what it read and computed from pass to pass, so that an
+// element is read once and its functions are evaluated once. With TURNS each lane takes exactly so many steps, written
+// out. JOIN_LANES is JOIN_LANES_0: one lane; _1: the lanes are surely of one subgroup; _2: shuffles, then shared memory;
+// or _3: shared memory.
 layout(constant_id = 3) const uint BLOCK = 64;
 layout(constant_id = 4) const uint LANES = 1;
 
@@ -85,7 +91,10 @@ layout(constant_id = 4) const uint LANES = 1;
 
 #ifdef TURNS
 #define ACCUMULATE(p) \
-  [[unroll]] for (uint turn = 0u; turn < TURNS; ++turn) { SITE(turn); accumulate_##p(running, unit, begin + lane + turn * LANES); }
+  [[unroll]] for (uint turn = 0u; turn < TURNS; ++turn) { \
+    SITE(turn); \
+    accumulate_##p(running, unit, begin + lane + turn * LANES); \
+  }
 #elif BLOCKED
 #define ACCUMULATE(p) \
   for (uint start = begin; start < end; start += LANES * BLOCK) { \
@@ -110,7 +119,7 @@ void main() {
   group = group / P(4);
 #endif
   uint unit = group * gl_WorkGroupSize.y + gl_LocalInvocationID.y;
-  // Units without rows exist only where lanes do not wait for each other (JOIN < 2).
+  // Units without rows exist only where lanes do not wait for each other (JOIN_LANES_0 and _1).
   if (unit >= P(1)) return;
   uint lane = gl_LocalInvocationID.x;
   uint begin = share * P(3);

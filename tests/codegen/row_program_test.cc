@@ -1,4 +1,5 @@
-// Shapes of row programs and matrix products: pure functions of facts; and the kernels' text for devices that are not here.
+// Shapes of row programs and matrix products: pure functions of facts; and the kernels' text for devices that are not
+// here.
 #include "backend/vulkan/lower/dot.h"
 #include "backend/vulkan/lower/tuning.h"
 #include "tests/codegen/codegen_test_support.h"
@@ -59,7 +60,8 @@ TEST(TuneRowsTest, LoopsStayBelowTheDevicesLimit) {
     const RowShape shape = TuneRows(facts, work);
     const int64_t turns = (shape.chunk + shape.lanes - 1) / shape.lanes;
     // Each block of 64 steps is one more iteration.
-    EXPECT_LT(work.passes * (turns + turns / 64 + 2), facts.quirks.loop_iteration_limit) << work.rows << " rows of " << work.row_size;
+    EXPECT_LT(work.passes * (turns + turns / 64 + 2), facts.quirks.loop_iteration_limit)
+        << work.rows << " rows of " << work.row_size;
   });
 }
 
@@ -78,28 +80,33 @@ TEST(TuneDotTest, SharedMemoryFits) {
   DeviceFacts facts = GpuFacts();
   facts.max_shared_bytes = 16384;
   const DotShape shape = TuneDot(facts, {1, 1024, 1024, 1024, 16, false});
-  EXPECT_LE(shape.k_step * (shape.lanes_y * shape.tile_rows + shape.lanes * shape.tile_columns + 2) * 16, facts.max_shared_bytes);
+  EXPECT_LE(shape.k_step * (shape.lanes_y * shape.tile_rows + shape.lanes * shape.tile_columns + 2) * 16,
+            facts.max_shared_bytes);
 }
 
 constexpr char kSum[] = "f { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n";
 
 TEST(RowProgramTextTest, KernelsForGpusCompile) {
-  const std::string text = std::string(kSum) + "ENTRY e { x = f32[1000,1000] parameter(0)  z = f32[] constant(0)\n"
-                                               "ROOT r = f32[1000] reduce(x, z), dimensions={1}, to_apply=f }";
+  const std::string text = std::string(kSum) +
+                           "ENTRY e { x = f32[1000,1000] parameter(0)  z = f32[] constant(0)\n"
+                           "ROOT r = f32[1000] reduce(x, z), dimensions={1}, to_apply=f }";
   DeviceFacts facts = GpuFacts();
   for (bool shuffle : {true, false}) {
     facts.subgroup_shuffle = shuffle;
     for (const Step& step : LowerRoot(text, facts)) EXPECT_NE(Compiled(step, facts).find("shared"), std::string::npos);
   }
-  for (const Step& step : LowerRoot("ENTRY e { x = f64[100,64] parameter(0)  y = f64[64,80] parameter(1)\n"
-                                    "ROOT r = f64[100,80] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }", facts)) {
+  for (const Step& step :
+       LowerRoot("ENTRY e { x = f64[100,64] parameter(0)  y = f64[64,80] parameter(1)\n"
+                 "ROOT r = f64[100,80] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+                 facts)) {
     Compiled(step, facts, BindingMode::kDescriptors);
   }
 }
 
 TEST(RowProgramTextTest, NeighboursAreLoadedAsGroups) {
-  const std::string text = std::string(kSum) + "ENTRY e { x = f32[64,4096] parameter(0)  z = f32[] constant(0)\n"
-                                               "ROOT r = f32[64] reduce(x, z), dimensions={1}, to_apply=f }";
+  const std::string text = std::string(kSum) +
+                           "ENTRY e { x = f32[64,4096] parameter(0)  z = f32[] constant(0)\n"
+                           "ROOT r = f32[64] reduce(x, z), dimensions={1}, to_apply=f }";
   const std::vector<Step> steps = LowerRoot(text, LoopLimitFacts(), BindingMode::kDescriptors);
   ASSERT_EQ(steps.size(), 1u);
   EXPECT_EQ(Count(steps[0].kernel.generated, "LOAD(0, u64x4"), 1);
@@ -107,8 +114,9 @@ TEST(RowProgramTextTest, NeighboursAreLoadedAsGroups) {
 }
 
 TEST(RowProgramTextTest, OrderOfASumIsAFunctionOfTheShape) {
-  const std::string text = std::string(kSum) + "ENTRY e { x = f32[4000000] parameter(0)  z = f32[] constant(0)\n"
-                                               "ROOT r = f32[] reduce(x, z), dimensions={0}, to_apply=f }";
+  const std::string text = std::string(kSum) +
+                           "ENTRY e { x = f32[4000000] parameter(0)  z = f32[] constant(0)\n"
+                           "ROOT r = f32[] reduce(x, z), dimensions={0}, to_apply=f }";
   const auto first = LowerRoot(text, LoopLimitFacts()), second = LowerRoot(text, LoopLimitFacts());
   ASSERT_EQ(first.size(), 2u);
   EXPECT_EQ(first[0].kernel, second[0].kernel);
@@ -116,8 +124,10 @@ TEST(RowProgramTextTest, OrderOfASumIsAFunctionOfTheShape) {
 }
 
 TEST(ReduceWindowTextTest, SaysWhatIsTooLarge) {
-  const std::string text = std::string(kSum) + "ENTRY e { x = f32[10] parameter(0)  z = f32[] constant(0)\n"
-                                               "ROOT r = f32[3000000001] reduce-window(x, z), window={size=10 pad=1500000000_1500000000}, to_apply=f }";
+  const std::string text =
+      std::string(kSum) +
+      "ENTRY e { x = f32[10] parameter(0)  z = f32[] constant(0)\n"
+      "ROOT r = f32[3000000001] reduce-window(x, z), window={size=10 pad=1500000000_1500000000}, to_apply=f }";
   const std::string reason = RefusalOf(text, FullFacts());
   EXPECT_NE(reason.find("2147483647"), std::string::npos) << reason;
 }

@@ -1,9 +1,10 @@
 // Matrix products on the device against the CPU reference.
+#include "backend/vulkan/lower/dot.h"
+
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "backend/vulkan/lower/dot.h"
 #include "tests/support/lowered_run.h"
 
 namespace vxla::testing {
@@ -11,8 +12,10 @@ namespace {
 
 constexpr char kPlain[] = "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
 
-std::string Dot(const std::string& lhs, const std::string& rhs, const std::string& result, const std::string& attributes) {
-  return fmt::format("ENTRY e {{ x = {} parameter(0)  y = {} parameter(1)  ROOT r = {} dot(x, y), {} }}", lhs, rhs, result, attributes);
+std::string Dot(const std::string& lhs, const std::string& rhs, const std::string& result,
+                const std::string& attributes) {
+  return fmt::format("ENTRY e {{ x = {} parameter(0)  y = {} parameter(1)  ROOT r = {} dot(x, y), {} }}", lhs, rhs,
+                     result, attributes);
 }
 
 void ExpectBoth(const std::string& text, int dispatches = -1) {
@@ -28,10 +31,13 @@ TEST(DotTest, EveryOrderOfDimensions) {
   ExpectBoth(Dot("f32[40,64]", "f32[48,64]", "f32[40,48]", "lhs_contracting_dims={1}, rhs_contracting_dims={1}"), 1);
   ExpectBoth(Dot("f32[64,40]", "f32[64,48]", "f32[40,48]", "lhs_contracting_dims={0}, rhs_contracting_dims={0}"), 1);
   ExpectBoth(Dot("f32[64,40]", "f32[48,64]", "f32[40,48]", "lhs_contracting_dims={0}, rhs_contracting_dims={1}"), 1);
-  ExpectBoth(Dot("f32[6,7,8]", "f32[7,8,10]", "f32[6,10]", "lhs_contracting_dims={1,2}, rhs_contracting_dims={0,1}"), 1);
-  ExpectBoth(Dot("f32[6,7,8]", "f32[8,10,7]", "f32[6,10]", "lhs_contracting_dims={1,2}, rhs_contracting_dims={2,0}"), 1);
+  ExpectBoth(Dot("f32[6,7,8]", "f32[7,8,10]", "f32[6,10]", "lhs_contracting_dims={1,2}, rhs_contracting_dims={0,1}"),
+             1);
+  ExpectBoth(Dot("f32[6,7,8]", "f32[8,10,7]", "f32[6,10]", "lhs_contracting_dims={1,2}, rhs_contracting_dims={2,0}"),
+             1);
   ExpectBoth(Dot("f32[2,16,3,64]", "f32[2,24,3,64]", "f32[2,3,16,24]",
-                 "lhs_batch_dims={0,2}, rhs_batch_dims={0,2}, lhs_contracting_dims={3}, rhs_contracting_dims={3}"), 1);
+                 "lhs_batch_dims={0,2}, rhs_batch_dims={0,2}, lhs_contracting_dims={3}, rhs_contracting_dims={3}"),
+             1);
 }
 
 TEST(DotTest, VectorsOuterProductsAndNothing) {
@@ -46,9 +52,11 @@ TEST(DotTest, VectorsOuterProductsAndNothing) {
 }
 
 TEST(DotTest, EveryElementType) {
-  for (const char* type : {"s8", "u8", "s16", "s32", "u32", "s64", "u64", "bf16", "f16", "f64", "c64", "c128", "pred"}) {
+  for (const char* type :
+       {"s8", "u8", "s16", "s32", "u32", "s64", "u64", "bf16", "f16", "f64", "c64", "c128", "pred"}) {
     SCOPED_TRACE(type);
-    ExpectBoth(Dot(fmt::format("{}[13,24]", type), fmt::format("{}[24,20]", type), fmt::format("{}[13,20]", type), kPlain));
+    ExpectBoth(
+        Dot(fmt::format("{}[13,24]", type), fmt::format("{}[24,20]", type), fmt::format("{}[13,20]", type), kPlain));
   }
 }
 
@@ -76,7 +84,8 @@ TEST(DotTest, InfinityTimesZeroIsNan) {
 TEST(DotTest, ProducersAndEpilogueAreOneDispatch) {
   ExpectBoth(R"(ENTRY e { x = f32[32,196] parameter(0)  y = f32[196,10] parameter(1)  b = f32[10] parameter(2)
   n = f32[32,196] negate(x)  d = f32[32,10] dot(n, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  bb = f32[32,10] broadcast(b), dimensions={1}  s = f32[32,10] add(d, bb)  ROOT r = f32[32,10] multiply(s, s) })", 1);
+  bb = f32[32,10] broadcast(b), dimensions={1}  s = f32[32,10] add(d, bb)  ROOT r = f32[32,10] multiply(s, s) })",
+             1);
 }
 
 // The kernel for GPUs on whatever device there is.
@@ -85,9 +94,13 @@ TEST(DotTest, TiledKernelAgrees) {
     ASSERT_NE(DeviceClient(mode), nullptr);
     DeviceFacts facts = AsGpu(mode);
     ExpectLoweredAgrees(Dot("f32[67,129]", "f32[129,37]", "f32[67,37]", kPlain), mode, facts);
-    ExpectLoweredAgrees(Dot("f32[130,70]", "f32[300,130]", "f32[70,300]", "lhs_contracting_dims={0}, rhs_contracting_dims={1}"), mode, facts);
-    ExpectLoweredAgrees(Dot("c128[3,17,19]", "c128[3,19,18]", "c128[3,17,18]",
-                            "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}"), mode, facts);
+    ExpectLoweredAgrees(
+        Dot("f32[130,70]", "f32[300,130]", "f32[70,300]", "lhs_contracting_dims={0}, rhs_contracting_dims={1}"), mode,
+        facts);
+    ExpectLoweredAgrees(
+        Dot("c128[3,17,19]", "c128[3,19,18]", "c128[3,17,18]",
+            "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}"),
+        mode, facts);
     const int steps = ExpectLoweredAgrees(Dot("f32[20,3000]", "f32[3000,24]", "f32[20,24]", kPlain), mode, facts);
     EXPECT_EQ(steps, 2);
   }
@@ -108,10 +121,12 @@ TEST(DotTest, RegisterShapesAgree) {
       shape.k_step = k_step;
       shape.share_lhs = share;
       shape.splits = k_step == 4 ? 2 : 1;
-      for (const char* attributes : {"lhs_contracting_dims={1}, rhs_contracting_dims={0}", "lhs_contracting_dims={0}, rhs_contracting_dims={1}"}) {
+      for (const char* attributes : {"lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+                                     "lhs_contracting_dims={0}, rhs_contracting_dims={1}"}) {
         const bool plain = std::string(attributes) == kPlain;
         for (const int n : {40, 41}) {
-          const std::string text = Dot(plain ? "f32[24,136]" : "f32[136,24]", plain ? fmt::format("f32[136,{}]", n) : fmt::format("f32[{},136]", n),
+          const std::string text = Dot(plain ? "f32[24,136]" : "f32[136,24]",
+                                       plain ? fmt::format("f32[136,{}]", n) : fmt::format("f32[{},136]", n),
                                        fmt::format("f32[24,{}]", n), attributes);
           ExpectLoweredByAgrees(text, BindingMode::kDescriptors, [&](const Instruction& root, BufferMap& memory) {
             const vulkan::FusionBody body(root);

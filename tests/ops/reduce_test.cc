@@ -9,24 +9,28 @@ namespace vxla::testing {
 namespace {
 
 std::string Reducer(const std::string& type, const std::string& operation = "add") {
-  return fmt::format("f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] {1}(a, b) }}\n", type, operation);
+  return fmt::format("f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] {1}(a, b) }}\n", type,
+                     operation);
 }
 
-std::string Reduce(const std::string& type, const std::string& shape, const std::string& dimensions, const std::string& result,
-                   const std::string& operation = "add", const std::string& init = "0") {
-  return Reducer(type, operation) +
-         fmt::format("ENTRY e {{ x = {0}[{1}] parameter(0)  z = {0}[] constant({4})\n"
-                     "ROOT r = {0}[{2}] reduce(x, z), dimensions={{{3}}}, to_apply=f }}", type, shape, result, dimensions, init);
+std::string Reduce(const std::string& type, const std::string& shape, const std::string& dimensions,
+                   const std::string& result, const std::string& operation = "add", const std::string& init = "0") {
+  return Reducer(type, operation) + fmt::format(
+                                        "ENTRY e {{ x = {0}[{1}] parameter(0)  z = {0}[] constant({4})\n"
+                                        "ROOT r = {0}[{2}] reduce(x, z), dimensions={{{3}}}, to_apply=f }}",
+                                        type, shape, result, dimensions, init);
 }
 
 // (value, position) of the largest, the first of equals.
 std::string ArgMax(const std::string& shape, int dimension, const std::string& result) {
-  return fmt::format(R"(f {{ a = f32[] parameter(0)  i = s32[] parameter(1)  b = f32[] parameter(2)  j = s32[] parameter(3)
+  return fmt::format(
+      R"(f {{ a = f32[] parameter(0)  i = s32[] parameter(1)  b = f32[] parameter(2)  j = s32[] parameter(3)
   greater = pred[] compare(a, b), direction=GT   equal = pred[] compare(a, b), direction=EQ
   before = pred[] compare(i, j), direction=LT    tie = pred[] and(equal, before)   keep = pred[] or(greater, tie)
   v = f32[] select(keep, a, b)  k = s32[] select(keep, i, j)  ROOT t = (f32[], s32[]) tuple(v, k) }}
 ENTRY e {{ x = f32[{0}] parameter(0)  p = s32[{0}] iota(), iota_dimension={1}  l = f32[] constant(-inf)  z = s32[] constant(0)
-  ROOT r = (f32[{2}], s32[{2}]) reduce(x, p, l, z), dimensions={{{1}}}, to_apply=f }})", shape, dimension, result);
+  ROOT r = (f32[{2}], s32[{2}]) reduce(x, p, l, z), dimensions={{{1}}}, to_apply=f }})",
+      shape, dimension, result);
 }
 
 std::string Softmax(int64_t rows, int64_t columns, int axis) {
@@ -37,7 +41,8 @@ ENTRY e {{ x = f32[{0},{1}] parameter(0)  low = f32[] constant(-inf)  zero = f32
   m = f32[{2}] reduce(x, low), dimensions={{{3}}}, to_apply=max    mb = f32[{0},{1}] broadcast(m), dimensions={{{4}}}
   d = f32[{0},{1}] subtract(x, mb)  p = f32[{0},{1}] exponential(d)
   s = f32[{2}] reduce(p, zero), dimensions={{{3}}}, to_apply=sum   sb = f32[{0},{1}] broadcast(s), dimensions={{{4}}}
-  ROOT y = f32[{0},{1}] divide(p, sb) }})", rows, columns, kept, axis, 1 - axis);
+  ROOT y = f32[{0},{1}] divide(p, sb) }})",
+                     rows, columns, kept, axis, 1 - axis);
 }
 
 std::string LayerNorm(int64_t rows, int64_t columns) {
@@ -51,7 +56,8 @@ ENTRY e {{ x = f32[{0},{1}] parameter(0)  g = f32[{1}] parameter(1)  zero = f32[
   var = f32[{0}] divide(v, nb)  ve = f32[{0}] add(var, epsb)  r = f32[{0}] rsqrt(ve)
   rb = f32[{0},{1}] broadcast(r), dimensions={{0}}  y = f32[{0},{1}] multiply(d, rb)
   gb = f32[{0},{1}] broadcast(g), dimensions={{1}}  o = f32[{0},{1}] multiply(y, gb)
-  ROOT t = (f32[{0},{1}], f32[{0}]) tuple(o, mean) }})", rows, columns);
+  ROOT t = (f32[{0},{1}], f32[{0}]) tuple(o, mean) }})",
+                     rows, columns);
 }
 
 void ExpectBoth(const std::string& text, int dispatches = -1) {
@@ -84,7 +90,8 @@ TEST(ReduceTest, InitialValueCountsOnce) {
 }
 
 TEST(ReduceTest, EveryElementType) {
-  for (const char* type : {"s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "bf16", "f16", "f32", "f64", "c64", "c128", "f8e4m3fn"}) {
+  for (const char* type :
+       {"s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "bf16", "f16", "f32", "f64", "c64", "c128", "f8e4m3fn"}) {
     SCOPED_TRACE(type);
     ExpectBoth(Reduce(type, "11,67", "1", "11", "add", type[0] == 'c' ? "(0,0)" : "0"));
   }
@@ -97,7 +104,8 @@ TEST(ReduceTest, EveryElementType) {
 
 // A bf16 accumulator would stop at 256.
 TEST(ReduceTest, NarrowSumsAccumulateWide) {
-  const Literal ones = Literal::FromVector<uint16_t>(Shape(ElementType::kBF16, {5000}), std::vector<uint16_t>(5000, 0x3F80));
+  const Literal ones =
+      Literal::FromVector<uint16_t>(Shape(ElementType::kBF16, {5000}), std::vector<uint16_t>(5000, 0x3F80));
   const auto sum = RunBoth(Reduce("bf16", "5000", "0", ""), {ones});
   ASSERT_TRUE(sum.has_value());
   EXPECT_NEAR(sum->GetDouble(0), 5000, 16);
@@ -105,7 +113,8 @@ TEST(ReduceTest, NarrowSumsAccumulateWide) {
 
 TEST(ReduceTest, InfinitiesAndNan) {
   const float inf = INFINITY;
-  const Literal x = Literal::FromVector<float>(Shape(ElementType::kF32, {4, 3}), std::vector<float>{1, inf, 2, -inf, inf, 0, 5, NAN, 7, -inf, -inf, -inf});
+  const Literal x = Literal::FromVector<float>(
+      Shape(ElementType::kF32, {4, 3}), std::vector<float>{1, inf, 2, -inf, inf, 0, 5, NAN, 7, -inf, -inf, -inf});
   RunBoth(Reduce("f32", "4,3", "1", "4"), {x});
   RunBoth(Reduce("f32", "4,3", "1", "4", "maximum", "-inf"), {x});
   RunBoth(Reduce("f32", "4,3", "0", "3", "minimum", "inf"), {x});
@@ -139,10 +148,11 @@ TEST(ReduceTest, SumOfSixteenMillionIsAccurate) {
 }
 
 TEST(ReduceTest, GeneralComputation) {
-  ExpectBoth("f { a = f32[] parameter(0)  b = f32[] parameter(1)  h = f32[] constant(0.5)  s = f32[] subtract(a, b)\n"
-             "t = f32[] abs(s)  u = f32[] add(a, b)  v = f32[] add(u, t)  ROOT r = f32[] multiply(v, h) }\n"
-             "ENTRY e { x = f32[64,509] parameter(0)  z = f32[] parameter(1)\n"
-             "ROOT r = f32[64] reduce(x, z), dimensions={1}, to_apply=f }");
+  ExpectBoth(
+      "f { a = f32[] parameter(0)  b = f32[] parameter(1)  h = f32[] constant(0.5)  s = f32[] subtract(a, b)\n"
+      "t = f32[] abs(s)  u = f32[] add(a, b)  v = f32[] add(u, t)  ROOT r = f32[] multiply(v, h) }\n"
+      "ENTRY e { x = f32[64,509] parameter(0)  z = f32[] parameter(1)\n"
+      "ROOT r = f32[64] reduce(x, z), dimensions={1}, to_apply=f }");
   ExpectBoth(ArgMax("37,1013", 1, "37"));
   ExpectBoth(ArgMax("101,40", 0, "40"));
 }
@@ -154,21 +164,36 @@ TEST(RowProgramTest, SoftmaxAndLayerNormAreOneDispatch) {
   ExpectBoth(LayerNorm(64, 96), 1);
 }
 
+// Softmax of x - w * max as one fusion with three results.
+std::string FusedSoftmax(int64_t rows, int64_t columns) {
+  return fmt::format(R"(max {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }}
+sum {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }}
+body {{ x = f32[{0},{1}] parameter(0)  w = f32[{0}] parameter(1)  low = f32[] constant(-inf)  zero = f32[] constant(0)
+  m = f32[{0}] reduce(x, low), dimensions={{1}}, to_apply=max  n = f32[{0}] multiply(m, w)
+  mb = f32[{0},{1}] broadcast(n), dimensions={{0}}  d = f32[{0},{1}] subtract(x, mb)  p = f32[{0},{1}] exponential(d)
+  s = f32[{0}] reduce(p, zero), dimensions={{1}}, to_apply=sum  sb = f32[{0},{1}] broadcast(s), dimensions={{0}}
+  y = f32[{0},{1}] divide(p, sb)  ROOT t = (f32[{0},{1}], f32[{0}], f32[{0},{1}]) tuple(y, s, p) }}
+ENTRY e {{ x = f32[{0},{1}] parameter(0)  w = f32[{0}] parameter(1)
+  ROOT f = (f32[{0},{1}], f32[{0}], f32[{0},{1}]) fusion(x, w), kind=kInput, calls=body }})",
+                     rows, columns);
+}
+
 // Two passes of two kernels, results of the first read by the second, then the elements.
 TEST(RowProgramTest, FewLongRowsTakeAPairOfKernelsAPass) {
-  const std::string text = R"(max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }
-sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
-body { x = f32[3,70001] parameter(0)  w = f32[3] parameter(1)  low = f32[] constant(-inf)  zero = f32[] constant(0)
-  m = f32[3] reduce(x, low), dimensions={1}, to_apply=max    n = f32[3] multiply(m, w)
-  mb = f32[3,70001] broadcast(n), dimensions={0}  d = f32[3,70001] subtract(x, mb)  p = f32[3,70001] exponential(d)
-  s = f32[3] reduce(p, zero), dimensions={1}, to_apply=sum   sb = f32[3,70001] broadcast(s), dimensions={0}
-  y = f32[3,70001] divide(p, sb)  ROOT t = (f32[3,70001], f32[3], f32[3,70001]) tuple(y, s, p) }
-ENTRY e { x = f32[3,70001] parameter(0)  w = f32[3] parameter(1)
-  ROOT f = (f32[3,70001], f32[3], f32[3,70001]) fusion(x, w), kind=kInput, calls=body })";
   for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
     ASSERT_NE(DeviceClient(mode), nullptr);
-    EXPECT_EQ(ExpectLoweredAgrees(text, mode, DeviceClient(mode)->device().facts()), 5);
-    EXPECT_EQ(ExpectLoweredAgrees(text, mode, AsGpu(mode)), 5);
+    EXPECT_EQ(ExpectLoweredAgrees(FusedSoftmax(3, 70001), mode, DeviceClient(mode)->device().facts()), 5);
+    EXPECT_EQ(ExpectLoweredAgrees(FusedSoftmax(3, 70001), mode, AsGpu(mode)), 5);
+  }
+}
+
+// Rows that stay in registers from pass to pass: large ones on software drivers, any on GPUs.
+TEST(RowProgramTest, HeldRowsAgree) {
+  ExpectBoth(Softmax(2048, 512, 1), 1);
+  for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
+    ASSERT_NE(DeviceClient(mode), nullptr);
+    EXPECT_EQ(ExpectLoweredAgrees(FusedSoftmax(7, 128), mode, AsGpu(mode)), 1);
+    EXPECT_EQ(ExpectLoweredAgrees(FusedSoftmax(5, 768), mode, AsGpu(mode)), 1);
   }
 }
 
@@ -183,9 +208,11 @@ TEST(RowProgramTest, GpuShapesAgree) {
       ExpectLoweredAgrees(Reduce("s64", "19,1003", "1", "19"), mode, facts);
       ExpectLoweredAgrees(Reduce("f32", "500000", "0", ""), mode, facts);
       ExpectLoweredAgrees(Reduce("f32", "3000,30", "0", "30"), mode, facts);
-      ExpectLoweredAgrees("f { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] atan2(a, b) }\n"
-                          "ENTRY e { x = f32[3,1] parameter(0)  z = f32[] constant(1)  ROOT r = f32[3] reduce(x, z), dimensions={1}, to_apply=f }",
-                          mode, facts);
+      ExpectLoweredAgrees(
+          "f { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] atan2(a, b) }\n"
+          "ENTRY e { x = f32[3,1] parameter(0)  z = f32[] constant(1)  ROOT r = f32[3] reduce(x, z), dimensions={1}, "
+          "to_apply=f }",
+          mode, facts);
     }
   }
 }

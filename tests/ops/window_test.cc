@@ -6,11 +6,13 @@
 namespace vxla::testing {
 namespace {
 
-std::string Window(const std::string& type, const std::string& shape, const std::string& result, const std::string& window,
-                   const std::string& operation = "add", const std::string& init = "0") {
-  return fmt::format("f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] {4}(a, b) }}\n"
-                     "ENTRY e {{ x = {0}[{1}] parameter(0)  z = {0}[] constant({5})\n"
-                     "ROOT r = {0}[{2}] reduce-window(x, z), window={{{3}}}, to_apply=f }}", type, shape, result, window, operation, init);
+std::string Window(const std::string& type, const std::string& shape, const std::string& result,
+                   const std::string& window, const std::string& operation = "add", const std::string& init = "0") {
+  return fmt::format(
+      "f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] {4}(a, b) }}\n"
+      "ENTRY e {{ x = {0}[{1}] parameter(0)  z = {0}[] constant({5})\n"
+      "ROOT r = {0}[{2}] reduce-window(x, z), window={{{3}}}, to_apply=f }}",
+      type, shape, result, window, operation, init);
 }
 
 void ExpectBoth(const std::string& text, const Tolerance* tolerance = nullptr) {

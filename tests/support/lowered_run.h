@@ -1,5 +1,5 @@
-// Runs the root of a program as lowered for made-up device facts on a real device, so that the kernels for GPUs are tested on
-// software drivers too.
+// Runs the root of a program as lowered for made-up device facts on a real device, so that the kernels for GPUs are
+// tested on software drivers too.
 #pragma once
 
 #include <cstring>
@@ -48,15 +48,18 @@ inline Status RunSteps(Device& device, const std::vector<Step>& steps, DeviceBuf
       std::memcpy(block.data() + 8 * k, &address, 8);
       ranges.push_back({&buffer, slice.offset_bytes, slice.size_bytes});
     }
-    if (!step.params.empty()) std::memcpy(block.data() + 8 * step.bindings.size(), step.params.data(), 4 * step.params.size());
-    VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> arguments, device.Allocate(static_cast<int64_t>(block.size()), MemoryKind::kUpload));
+    if (!step.params.empty())
+      std::memcpy(block.data() + 8 * step.bindings.size(), step.params.data(), 4 * step.params.size());
+    VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> arguments,
+                          device.Allocate(static_cast<int64_t>(block.size()), MemoryKind::kUpload));
     VXLA_RETURN_IF_ERROR(device.Upload(block, *arguments, 0));
     const KernelKey* key = &step.kernel;
     int compiled = 0;
     VXLA_ASSIGN_OR_RETURN(auto kernels, device.GetKernels(std::span(&key, 1), &compiled));
     VXLA_ASSIGN_OR_RETURN(auto commands, device.CreateCommandBuffer(0));
     VXLA_RETURN_IF_ERROR(commands->Begin());
-    VXLA_RETURN_IF_ERROR(commands->Dispatch(*kernels[0], {arguments.get(), 0, static_cast<int64_t>(block.size()) - 16}, ranges, step.groups));
+    VXLA_RETURN_IF_ERROR(commands->Dispatch(*kernels[0], {arguments.get(), 0, static_cast<int64_t>(block.size()) - 16},
+                                            ranges, step.groups));
     VXLA_RETURN_IF_ERROR(commands->End());
     VXLA_ASSIGN_OR_RETURN(uint64_t value, device.Submit(*commands, 0));
     VXLA_RETURN_IF_ERROR(device.Wait(value));
@@ -64,8 +67,8 @@ inline Status RunSteps(Device& device, const std::vector<Step>& steps, DeviceBuf
   return OkStatus();
 }
 
-// The entry's root, whose operands are parameters or constants, lowered by `lower` and run; compared with the CPU reference.
-// Returns the number of steps.
+// The entry's root, whose operands are parameters or constants, lowered by `lower` and run; compared with the CPU
+// reference. Returns the number of steps.
 template <typename Lower>
 int ExpectLoweredByAgrees(const std::string& text, BindingMode mode, Lower&& lower) {
   Client* client = DeviceClient(mode);
@@ -77,7 +80,9 @@ int ExpectLoweredByAgrees(const std::string& text, BindingMode mode, Lower&& low
   const Instruction& root = *module->entry()->root();
   DeviceBuffers memory(device);
   for (const Instruction* operand : root.operands()) {
-    const Literal& value = operand->opcode() == Opcode::kConstant ? operand->literal() : arguments.at(static_cast<size_t>(operand->parameter_number()));
+    const Literal& value = operand->opcode() == Opcode::kConstant
+                               ? operand->literal()
+                               : arguments.at(static_cast<size_t>(operand->parameter_number()));
     const BufferSlice slice = memory.SliceOf(*operand, 0);
     if (value.bytes().empty()) continue;
     const Status status = device.Upload(value.bytes(), *memory.buffers.at(static_cast<size_t>(slice.buffer)), 0);
@@ -96,7 +101,8 @@ int ExpectLoweredByAgrees(const std::string& text, BindingMode mode, Lower&& low
     leaves.emplace_back(*shapes[leaf]);
     if (leaves.back().bytes().empty()) continue;
     const BufferSlice slice = memory.SliceOf(root, static_cast<int>(leaf));
-    const Status status = device.Download(*memory.buffers.at(static_cast<size_t>(slice.buffer)), 0, leaves.back().mutable_bytes());
+    const Status status =
+        device.Download(*memory.buffers.at(static_cast<size_t>(slice.buffer)), 0, leaves.back().mutable_bytes());
     EXPECT_TRUE(status.ok()) << status.message();
   }
   ExpectAgreement(UnflattenLiteral(root.shape(), leaves), *expected, {}, text);
@@ -106,10 +112,11 @@ int ExpectLoweredByAgrees(const std::string& text, BindingMode mode, Lower&& low
 // The same with the lowering for other facts.
 inline int ExpectLoweredAgrees(const std::string& text, BindingMode mode, const DeviceFacts& facts) {
   const auto lowering = vulkan::MakeLowering(facts, mode);
-  return ExpectLoweredByAgrees(text, mode, [&](const Instruction& root, BufferMap& memory) -> Result<std::vector<Step>> {
-    VXLA_RETURN_IF_ERROR(lowering->CanLower(root));
-    return lowering->Lower(root, memory);
-  });
+  return ExpectLoweredByAgrees(text, mode,
+                               [&](const Instruction& root, BufferMap& memory) -> Result<std::vector<Step>> {
+                                 VXLA_RETURN_IF_ERROR(lowering->CanLower(root));
+                                 return lowering->Lower(root, memory);
+                               });
 }
 
 // The device's facts as if it were a GPU.

@@ -11,8 +11,8 @@ constexpr int64_t kElements = 16 << 20;
 
 BufferSlice Floats(int buffer, int64_t count) { return {buffer, 0, 4 * count}; }
 
-Step MakeStep(std::string name, std::string algorithm, std::string generated, uint32_t workgroup, std::vector<Binding> bindings,
-              std::array<uint32_t, 3> groups, int64_t flop) {
+Step MakeStep(std::string name, std::string algorithm, std::string generated, uint32_t workgroup,
+              std::vector<Binding> bindings, std::array<uint32_t, 3> groups, int64_t flop) {
   Step step;
   step.name = std::move(name);
   step.kernel.algorithm = std::move(algorithm);
@@ -37,7 +37,8 @@ std::string Tensors(int count, int width) {
 }
 
 bool Fits(const DeviceFacts& facts, uint32_t workgroup, int width) {
-  return workgroup <= facts.max_workgroup_invocations && workgroup <= facts.max_workgroup_size[0] && (width < 8 || facts.int64);
+  return workgroup <= facts.max_workgroup_invocations && workgroup <= facts.max_workgroup_size[0] &&
+         (width < 8 || facts.int64);
 }
 
 std::vector<BenchKernel> AddSweep(const DeviceFacts& facts) {
@@ -46,18 +47,26 @@ std::vector<BenchKernel> AddSweep(const DeviceFacts& facts) {
     int width;
     bool adjacent;
   };
-  constexpr Shape kShapes[] = {{256, 1, 1, false}, {1024, 16, 1, false}, {512, 32, 1, false}, {64, 16, 1, true}, {64, 4, 4, false},
-                               {256, 1, 4, false}, {256, 4, 4, false}, {1024, 4, 4, false}, {64, 4, 8, false}, {256, 4, 8, false}};
+  constexpr Shape kShapes[] = {{256, 1, 1, false}, {1024, 16, 1, false}, {512, 32, 1, false}, {64, 16, 1, true},
+                               {64, 4, 4, false},  {256, 1, 4, false},   {256, 4, 4, false},  {1024, 4, 4, false},
+                               {64, 4, 8, false},  {256, 4, 8, false}};
   std::vector<BenchKernel> kernels;
   for (const Shape& s : kShapes) {
     if (!Fits(facts, s.workgroup, s.width)) continue;
     const int64_t groups = kElements / (int64_t{s.workgroup} * s.items * s.width);
     if (groups > facts.max_group_count[0]) continue;
-    const std::string name = fmt::format("add: workgroup {}, {} x {} elements each{}", s.workgroup, s.items, s.width, s.adjacent ? ", adjacent" : "");
-    kernels.push_back({name, {MakeStep(name, "bench/add.comp",
-                                       Tensors(3, s.width) + fmt::format("#define WIDTH {}\n#define ITEMS {}u\n#define ADJACENT {}\n", s.width, s.items, s.adjacent ? 1 : 0),
-                                       s.workgroup, {{Floats(0, kElements), Access::kRead}, {Floats(1, kElements), Access::kRead}, {Floats(2, kElements), Access::kWrite}},
-                                       {static_cast<uint32_t>(groups), 1, 1}, kElements)}});
+    const std::string name = fmt::format("add: workgroup {}, {} x {} elements each{}", s.workgroup, s.items, s.width,
+                                         s.adjacent ? ", adjacent" : "");
+    kernels.push_back(
+        {name,
+         {MakeStep(name, "bench/add.comp",
+                   Tensors(3, s.width) + fmt::format("#define WIDTH {}\n#define ITEMS {}u\n#define ADJACENT {}\n",
+                                                     s.width, s.items, s.adjacent ? 1 : 0),
+                   s.workgroup,
+                   {{Floats(0, kElements), Access::kRead},
+                    {Floats(1, kElements), Access::kRead},
+                    {Floats(2, kElements), Access::kWrite}},
+                   {static_cast<uint32_t>(groups), 1, 1}, kElements)}});
   }
   return kernels;
 }
@@ -67,19 +76,24 @@ std::vector<BenchKernel> SumSweep(const DeviceFacts& facts) {
     uint32_t workgroup, items;
     int width;
   };
-  constexpr Shape kShapes[] = {{1024, 128, 1}, {64, 64, 1}, {64, 64, 4}, {256, 16, 4}, {256, 64, 4}, {1024, 16, 4}, {64, 32, 8}, {256, 32, 8}, {512, 16, 8}, {512, 32, 8}};
+  constexpr Shape kShapes[] = {{1024, 128, 1}, {64, 64, 1}, {64, 64, 4},  {256, 16, 4}, {256, 64, 4},
+                               {1024, 16, 4},  {64, 32, 8}, {256, 32, 8}, {512, 16, 8}, {512, 32, 8}};
   std::vector<BenchKernel> kernels;
-  auto defines = [](const Shape& s) { return fmt::format("#define WIDTH {}\n#define ITEMS {}u\n#define WORKGROUP {}u\n", s.width, s.items, s.workgroup); };
+  auto defines = [](const Shape& s) {
+    return fmt::format("#define WIDTH {}\n#define ITEMS {}u\n#define WORKGROUP {}u\n", s.width, s.items, s.workgroup);
+  };
   for (const Shape& s : kShapes) {
     if (!Fits(facts, s.workgroup, s.width) || !facts.subgroup_shuffle) continue;
     const int64_t groups = kElements / (int64_t{s.workgroup} * s.items * s.width);
-    const Shape last{static_cast<uint32_t>(std::min<int64_t>(groups, 128)), static_cast<uint32_t>(std::max<int64_t>(groups / 128, 1)), 1};
+    const Shape last{static_cast<uint32_t>(std::min<int64_t>(groups, 128)),
+                     static_cast<uint32_t>(std::max<int64_t>(groups / 128, 1)), 1};
     const std::string name = fmt::format("sum: workgroup {}, {} x {} elements each", s.workgroup, s.items, s.width);
-    std::vector<Step> steps{MakeStep(name, "bench/sum.comp", Tensors(2, s.width) + defines(s), s.workgroup,
-                                     {{Floats(0, kElements), Access::kRead}, {Floats(1, groups), Access::kWrite}},
-                                     {static_cast<uint32_t>(groups), 1, 1}, kElements),
-                            MakeStep(name + ", last", "bench/sum.comp", Tensors(2, 1) + defines(last), last.workgroup,
-                                     {{Floats(1, groups), Access::kRead}, {Floats(2, 1), Access::kWrite}}, {1, 1, 1}, groups)};
+    std::vector<Step> steps{
+        MakeStep(name, "bench/sum.comp", Tensors(2, s.width) + defines(s), s.workgroup,
+                 {{Floats(0, kElements), Access::kRead}, {Floats(1, groups), Access::kWrite}},
+                 {static_cast<uint32_t>(groups), 1, 1}, kElements),
+        MakeStep(name + ", last", "bench/sum.comp", Tensors(2, 1) + defines(last), last.workgroup,
+                 {{Floats(1, groups), Access::kRead}, {Floats(2, 1), Access::kWrite}}, {1, 1, 1}, groups)};
     kernels.push_back({name, std::move(steps)});
   }
   return kernels;
@@ -91,20 +105,30 @@ std::vector<BenchKernel> DotSweep(const DeviceFacts& facts, int64_t size) {
     bool share, wide;
   };
   // Lane counts of 0 stand for the subgroup size.
-  constexpr Shape kShapes[] = {{64, 8, 4, false, false}, {8, 16, 4, false, false}, {0, 8, 4, true, false}, {0, 16, 4, true, false},
-                               {0, 8, 8, true, false}, {0, 16, 8, true, false}, {0, 8, 8, true, true}, {0, 16, 8, true, true}};
+  constexpr Shape kShapes[] = {{64, 8, 4, false, false}, {8, 16, 4, false, false}, {0, 8, 4, true, false},
+                               {0, 16, 4, true, false},  {0, 8, 8, true, false},   {0, 16, 8, true, false},
+                               {0, 8, 8, true, true},    {0, 16, 8, true, true}};
   std::vector<BenchKernel> kernels;
   for (Shape s : kShapes) {
     if (s.lanes == 0) s.lanes = facts.subgroup_size;
     const bool whole = size % s.rows == 0 && size % (s.lanes * s.columns) == 0 && (!s.share || s.rows % s.lanes == 0);
     if (!whole || !Fits(facts, s.lanes, s.wide ? 8 : 4) || (s.share && !facts.subgroup_shuffle)) continue;
-    const std::string name = fmt::format("dot: {} lanes, {} rows x {} columns each{}{}", s.lanes, s.rows, s.columns, s.share ? ", lhs shared" : "", s.wide ? ", wide loads" : "");
+    const std::string name = fmt::format("dot: {} lanes, {} rows x {} columns each{}{}", s.lanes, s.rows, s.columns,
+                                         s.share ? ", lhs shared" : "", s.wide ? ", wide loads" : "");
     const int64_t count = size * size;
-    kernels.push_back({name, {MakeStep(name, "bench/dot.comp",
-                                       Tensors(3, s.wide ? 8 : 4) + fmt::format("#define LANES {}u\n#define ROWS {}u\n#define COLUMNS {}u\n#define SHARED_LHS {}\n#define WIDE {}\n"
-                                                                                "#define SIZE {}u\n", s.lanes, s.rows, s.columns, s.share ? 1 : 0, s.wide ? 1 : 0, size),
-                                       s.lanes, {{Floats(0, count), Access::kRead}, {Floats(1, count), Access::kRead}, {Floats(2, count), Access::kWrite}},
-                                       {static_cast<uint32_t>(size / (s.lanes * s.columns)), static_cast<uint32_t>(size / s.rows), 1}, 2 * size * size * size)}});
+    kernels.push_back(
+        {name,
+         {MakeStep(
+             name, "bench/dot.comp",
+             Tensors(3, s.wide ? 8 : 4) + fmt::format("#define LANES {}u\n#define ROWS {}u\n#define COLUMNS "
+                                                      "{}u\n#define SHARED_LHS {}\n#define WIDE {}\n"
+                                                      "#define SIZE {}u\n",
+                                                      s.lanes, s.rows, s.columns, s.share ? 1 : 0, s.wide ? 1 : 0,
+                                                      size),
+             s.lanes,
+             {{Floats(0, count), Access::kRead}, {Floats(1, count), Access::kRead}, {Floats(2, count), Access::kWrite}},
+             {static_cast<uint32_t>(size / (s.lanes * s.columns)), static_cast<uint32_t>(size / s.rows), 1},
+             2 * size * size * size)}});
   }
   return kernels;
 }

@@ -1,5 +1,5 @@
-// Hand-written kernels that `vxla bench` measures our generated ones against: a sweep per case, to find the best that this
-// driver can do.
+// Hand-written kernels that `vxla bench` measures our generated ones against: a sweep per case, to find the best that
+// this driver can do.
 #pragma once
 
 #include <string>
@@ -11,11 +11,13 @@
 namespace vxla::vulkan {
 
 struct BenchKernel {
-  std::string name;         // "workgroup 512, 16 elements each"
-  std::vector<Step> steps;  // run in order, a barrier after each; bindings refer to buffers 0, 1 ... of as many bytes as bound
+  std::string name;  // "workgroup 512, 16 elements each"
+  std::vector<Step>
+      steps;  // run in order, a barrier after each; bindings refer to buffers 0, 1 ... of as many bytes as bound
 };
 
-// The sweep of a case of tools/bench_cases.h ("add", "sum", "dot_512", "dot_1024"); empty for a case that has none. Pure.
+// The sweep of a case of tools/bench_cases.h ("add", "sum", "dot_512", "dot_1024"); empty for a case that has none.
+// Pure.
 std::vector<BenchKernel> BenchKernels(const std::string& case_name, const DeviceFacts& facts);
 
 }  // namespace vxla::vulkan

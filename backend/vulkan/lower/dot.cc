@@ -1,5 +1,5 @@
-// Matrix products: any batch and contracting dimensions as [B, M, K] x [B, K, N], with producers as load hooks and an epilogue.
-// A product with a vector is a row program of multiply-adds.
+// Matrix products: any batch and contracting dimensions as [B, M, K] x [B, K, N], with producers as load hooks and an
+// epilogue. A product with a vector is a row program of multiply-adds.
 #include "backend/vulkan/lower/dot.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,8 @@ bool ShufflesTake(ElementType type) {
   return suffix == "f32" || suffix == "i32" || suffix == "u32" || suffix == "c64";
 }
 
-// What products are summed in: wide enough for the operands and the result. Integers wrap, so the result's width will do.
+// What products are summed in: wide enough for the operands and the result. Integers wrap, so the result's width will
+// do.
 ElementType SumType(ElementType lhs, ElementType rhs, ElementType result) {
   bool complex = false, floating = false, wide = false;
   for (ElementType type : {lhs, rhs, result}) {
@@ -36,7 +37,8 @@ std::string ZeroText(ElementType type) {
 
 std::string MultiplyAddText(ElementType type) {
   if (type == ElementType::kPred) return "sum = sum || (a && b)";
-  if (IsComplex(type)) return fmt::format("sum += {}((a).x * (b).x - (a).y * (b).y, (a).x * (b).y + (a).y * (b).x)", CarrierType(type));
+  if (IsComplex(type))
+    return fmt::format("sum += {}((a).x * (b).x - (a).y * (b).y, (a).x * (b).y + (a).y * (b).x)", CarrierType(type));
   return "sum += (a) * (b)";
 }
 
@@ -65,14 +67,17 @@ class DotReader {
   const Instruction& rhs() const { return *dot_->operand(1); }
 
   // Values as sums take them.
-  std::string LhsValue(ValueWriter& writer, const IndexExpression& batch, const IndexExpression& row, const IndexExpression& k) const {
+  std::string LhsValue(ValueWriter& writer, const IndexExpression& batch, const IndexExpression& row,
+                       const IndexExpression& k) const {
     return Convert(lhs(), writer.Value(lhs(), IndexOf(writer.space(), lhs_, batch, k, row)));
   }
-  std::string RhsValue(ValueWriter& writer, const IndexExpression& batch, const IndexExpression& k, const IndexExpression& column) const {
+  std::string RhsValue(ValueWriter& writer, const IndexExpression& batch, const IndexExpression& k,
+                       const IndexExpression& column) const {
     return Convert(rhs(), writer.Value(rhs(), IndexOf(writer.space(), rhs_, batch, k, column)));
   }
   // The linear index of a result.
-  IndexExpression Linear(const IndexSpace& space, const IndexExpression& batch, const IndexExpression& row, const IndexExpression& column) const {
+  IndexExpression Linear(const IndexSpace& space, const IndexExpression& batch, const IndexExpression& row,
+                         const IndexExpression& column) const {
     return space.Add(space.Scale(space.Add(space.Scale(batch, work.rows), row), work.columns), column);
   }
 
@@ -114,7 +119,8 @@ class DotReader {
     for (int64_t d : batch) add(side->batch, d);
     for (int64_t d : contracting) add(side->contracting, d);
     for (int64_t d = 0; d < operand.shape().rank(); ++d) {
-      if (std::ranges::find(batch, d) == batch.end() && std::ranges::find(contracting, d) == contracting.end()) add(side->free, d);
+      if (std::ranges::find(batch, d) == batch.end() && std::ranges::find(contracting, d) == contracting.end())
+        add(side->free, d);
     }
   }
 
@@ -139,7 +145,8 @@ class DotReader {
     const IndexExpression free = space.Variable(space.AddVariable(side.free.count));
     MultiIndex index = IndexOf(space, side, batch, space.Variable(k), free);
     const Instruction* at = &operand;
-    while (body_.OperandOf(*at) == nullptr && at->operand_count() > 0 && at->opcode() != Opcode::kPad && at->opcode() != Opcode::kConcatenate) {
+    while (body_.OperandOf(*at) == nullptr && at->operand_count() > 0 && at->opcode() != Opcode::kPad &&
+           at->opcode() != Opcode::kConcatenate) {
       index = OperandIndex(space, *at, 0, index);
       at = at->operand(0);
     }
@@ -172,7 +179,9 @@ void AddRootOutputs(const DotReader& reader, BufferMap& buffers, RowProgram* pro
     output.level = 1;
     output.type = root->shape().element_type();
     output.slice = buffers.SliceOf(reader.body().instruction(), leaf++);
-    output.value = [&reader, root](ValueWriter& writer, const RowPlace& place) { return reader.RootValue(writer, *root, place.row); };
+    output.value = [&reader, root](ValueWriter& writer, const RowPlace& place) {
+      return reader.RootValue(writer, *root, place.row);
+    };
     program->outputs.push_back(std::move(output));
   }
 }
@@ -205,10 +214,12 @@ std::vector<Step> LowerWithVector(const LowerContext& context, const DotReader& 
   const IntList sizes{reader.work.batches, reader.work.rows, reader.work.columns};
   program.reduces[0].element = [&reader, sizes](ValueWriter& writer, const RowPlace& place) {
     const MultiIndex at = writer.space().Delinearize(place.row, sizes);
-    const std::string a = reader.LhsValue(writer, at[0], at[1], place.element), b = reader.RhsValue(writer, at[0], place.element, at[2]);
+    const std::string a = reader.LhsValue(writer, at[0], at[1], place.element),
+                      b = reader.RhsValue(writer, at[0], place.element, at[2]);
     if (reader.sum_type == ElementType::kPred) return std::vector{fmt::format("{} && {}", a, b)};
     if (!IsComplex(reader.sum_type)) return std::vector{fmt::format("{} * {}", a, b)};
-    return std::vector{fmt::format("{0}({1}.x * {2}.x - {1}.y * {2}.y, {1}.x * {2}.y + {1}.y * {2}.x)", CarrierType(reader.sum_type), a, b)};
+    return std::vector{fmt::format("{0}({1}.x * {2}.x - {1}.y * {2}.y, {1}.x * {2}.y + {1}.y * {2}.x)",
+                                   CarrierType(reader.sum_type), a, b)};
   };
   return LowerRowProgram(context, program);
 }
@@ -278,13 +289,16 @@ class DotKernelWriter {
   }
 
   void WriteTypes(KernelBuilder& kernel) const {
-    kernel.Append(fmt::format("#define Sum {}\n#define CLEAR {}\n", CarrierType(reader_.sum_type), ZeroText(reader_.sum_type)));
-    kernel.Append(fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n#define ADD(sum, a) {}\n", MultiplyAddText(reader_.sum_type),
+    kernel.Append(
+        fmt::format("#define Sum {}\n#define CLEAR {}\n", CarrierType(reader_.sum_type), ZeroText(reader_.sum_type)));
+    kernel.Append(fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n#define ADD(sum, a) {}\n",
+                              MultiplyAddText(reader_.sum_type),
                               reader_.sum_type == ElementType::kPred ? "sum = sum || a" : "sum += a"));
     kernel.Append(fmt::format("#define SPLIT {}\n", shape_.splits > 1 ? 1 : 0));
   }
 
-  void WriteParams(KernelBuilder& kernel, int64_t row_tiles, int64_t column_tiles, int64_t columns, int64_t steps) const {
+  void WriteParams(KernelBuilder& kernel, int64_t row_tiles, int64_t column_tiles, int64_t columns,
+                   int64_t steps) const {
     const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
     const int64_t share = (steps + shape_.splits - 1) / shape_.splits;
     for (int64_t value : {groups, row_tiles, column_tiles, reader_.work.rows, columns, steps, shape_.splits, share}) {
@@ -298,7 +312,8 @@ class DotKernelWriter {
     std::vector<IndexExpression> at;
     for (const IndexExpression& column : columns) at.push_back(reader_.Linear(f.space, batch, row, column));
     KernelBuilder& kernel = f.writer->kernel();
-    auto store = [&](int k, IndexExpression first, const std::vector<std::string>& values, const std::vector<IndexExpression>& places) {
+    auto store = [&](int k, IndexExpression first, const std::vector<std::string>& values,
+                     const std::vector<IndexExpression>& places) {
       if (WholeColumns()) return f.writer->StoreGroup(k, first, values);
       for (size_t j = 0; j < values.size(); ++j) {
         f.writer->OpenBlock(fmt::format("if (column * {}u + {}u < {})", shape_.tile_columns, j,
@@ -321,7 +336,8 @@ class DotKernelWriter {
     }
     for (size_t leaf = 0; leaf < values.size(); ++leaf) {
       const ElementType type = reader_.body().roots()[leaf]->shape().element_type();
-      const int k = kernel.AddBuffer(type, Access::kWrite, buffers_.SliceOf(reader_.body().instruction(), static_cast<int>(leaf)));
+      const int k = kernel.AddBuffer(type, Access::kWrite,
+                                     buffers_.SliceOf(reader_.body().instruction(), static_cast<int>(leaf)));
       store(k, at[0], values[leaf], at);
     }
   }
@@ -335,17 +351,23 @@ class DotKernelWriter {
       Begin(f, kernel, reader_.work.rows / wm, reader_.work.k, 1);
       Vectorize(f, f.row, wm);
       for (int64_t j = 0; j < wm; ++j) {
-        f.writer->Line(fmt::format("part[{}] = {};", j, reader_.LhsValue(*f.writer, f.space.Variable(f.batch), Nth(f, f.row, wm, j), f.space.Variable(f.k))));
+        f.writer->Line(fmt::format(
+            "part[{}] = {};", j,
+            reader_.LhsValue(*f.writer, f.space.Variable(f.batch), Nth(f, f.row, wm, j), f.space.Variable(f.k))));
       }
-      kernel.Append(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}]) {{\n{}}}\n", wm, f.writer->Take()));
+      kernel.Append(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}]) {{\n{}}}\n", wm,
+                                f.writer->Take()));
       return;
     }
     Begin(f, kernel, reader_.work.rows, reader_.work.k / ks, 1);
     Vectorize(f, f.k, ks);
     for (int64_t kk = 0; kk < ks; ++kk) {
-      f.writer->Line(fmt::format("part[{}] = {};", kk, reader_.LhsValue(*f.writer, f.space.Variable(f.batch), f.space.Variable(f.row), Nth(f, f.k, ks, kk))));
+      f.writer->Line(fmt::format(
+          "part[{}] = {};", kk,
+          reader_.LhsValue(*f.writer, f.space.Variable(f.batch), f.space.Variable(f.row), Nth(f, f.k, ks, kk))));
     }
-    kernel.Append(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}]) {{\n{}}}\n", ks, f.writer->Take()));
+    kernel.Append(
+        fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}]) {{\n{}}}\n", ks, f.writer->Take()));
   }
 
   void WriteRhs(KernelBuilder& kernel, bool block) const {
@@ -357,10 +379,13 @@ class DotKernelWriter {
     const std::vector<IndexExpression> columns = Columns(f);
     for (int64_t j = 0; j < w; ++j) {
       for (int64_t kk = 0; kk < ks; ++kk) {
-        f.writer->Line(fmt::format("part[{}] = {};", j * ks + kk, reader_.RhsValue(*f.writer, f.space.Variable(f.batch), Nth(f, f.k, ks, kk), columns[static_cast<size_t>(j)])));
+        f.writer->Line(fmt::format("part[{}] = {};", j * ks + kk,
+                                   reader_.RhsValue(*f.writer, f.space.Variable(f.batch), Nth(f, f.k, ks, kk),
+                                                    columns[static_cast<size_t>(j)])));
       }
     }
-    kernel.Append(fmt::format("void load_rhs(uint batch, uint k, uint column, out Sum part[{}]) {{\n{}}}\n", ks * w, f.writer->Take()));
+    kernel.Append(fmt::format("void load_rhs(uint batch, uint k, uint column, out Sum part[{}]) {{\n{}}}\n", ks * w,
+                              f.writer->Take()));
   }
 
   // Neighbouring rows that lhs is read in where it lies along m.
@@ -392,9 +417,11 @@ class DotKernelWriter {
     const bool rhs_block = shape_.k_step > 1 && reader_.RhsAlongK();
     const int64_t share_steps = (steps + shape_.splits - 1) / shape_.splits;
     const uint32_t block = BlockSteps();
-    kernel.Append(fmt::format("#define SHARE {}\n#define RHS_BLOCK {}\n#define LANES {}u\n#define TM {}u\n#define W {}u\n#define KS {}u\n"
-                              "#define WM {}u\n#define BLOCKED {}\n", share, rhs_block ? 1 : 0, shape_.lanes, shape_.tile_rows,
-                              shape_.tile_columns, shape_.k_step, RowGroup(), share_steps > block ? 1 : 0));
+    kernel.Append(fmt::format(
+        "#define SHARE {}\n#define RHS_BLOCK {}\n#define LANES {}u\n#define TM {}u\n#define W {}u\n#define KS {}u\n"
+        "#define WM {}u\n#define BLOCKED {}\n",
+        share, rhs_block ? 1 : 0, shape_.lanes, shape_.tile_rows, shape_.tile_columns, shape_.k_step, RowGroup(),
+        share_steps > block ? 1 : 0));
     WriteLhs(kernel, share);
     WriteRhs(kernel, rhs_block);
     Function f;
@@ -404,21 +431,26 @@ class DotKernelWriter {
     std::vector<std::string> sums;
     for (uint32_t j = 0; j < shape_.tile_columns; ++j) sums.push_back(fmt::format("sums[{}]", j));
     StoreSums(f, columns, sums);
-    kernel.Append(fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sums[{}]) {{\n{}}}\n", shape_.tile_columns, f.writer->Take()));
+    kernel.Append(fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sums[{}]) {{\n{}}}\n",
+                              shape_.tile_columns, f.writer->Take()));
     const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
-    return kernel.Finish(StepName(reader_.body()), "dot/matmul_registers.comp", {shape_.lanes, 1, 1, block}, GroupGrid(context_.facts, groups));
+    return kernel.Finish(StepName(reader_.body()), "dot/matmul_registers.comp", {shape_.lanes, 1, 1, block},
+                         GroupGrid(context_.facts, groups));
   }
 
   Step WriteTiled() const {
-    const int64_t tile_rows = int64_t{shape_.lanes_y} * shape_.tile_rows, tile_columns = int64_t{shape_.lanes} * shape_.tile_columns;
+    const int64_t tile_rows = int64_t{shape_.lanes_y} * shape_.tile_rows,
+                  tile_columns = int64_t{shape_.lanes} * shape_.tile_columns;
     const int64_t row_tiles = (reader_.work.rows + tile_rows - 1) / tile_rows;
     const int64_t column_tiles = (reader_.work.columns + tile_columns - 1) / tile_columns;
     KernelBuilder kernel;
     WriteParams(kernel, row_tiles, column_tiles, reader_.work.columns, reader_.work.k);
     WriteTypes(kernel);
-    kernel.Append(fmt::format("#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
-                              "#define RHS_ALONG_K {}\n", shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns,
-                              shape_.k_step, reader_.LhsAlongK() ? 1 : 0, reader_.RhsAlongK() ? 1 : 0));
+    kernel.Append(fmt::format(
+        "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
+        "#define RHS_ALONG_K {}\n",
+        shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, reader_.LhsAlongK() ? 1 : 0,
+        reader_.RhsAlongK() ? 1 : 0));
     auto scalar = [&](const char* head, auto&& value) {
       Function f;
       Begin(f, kernel, reader_.work.rows, reader_.work.k, reader_.work.columns);
@@ -438,14 +470,16 @@ class DotKernelWriter {
     Function f;
     Begin(f, kernel, reader_.work.rows, 1, reader_.work.columns);
     single.StoreSums(f, {f.space.Variable(f.column)}, {"sum"});
-    kernel.Append(fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sum) {{\n{}}}\n", f.writer->Take()));
+    kernel.Append(
+        fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sum) {{\n{}}}\n", f.writer->Take()));
     const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
     const uint32_t block = BlockSteps();
     return kernel.Finish(StepName(reader_.body()), "dot/matmul_tiled.comp", {shape_.lanes, shape_.lanes_y, 1, block},
                          GroupGrid(context_.facts, groups));
   }
 
-  DotKernelWriter(const LowerContext& context, const DotReader& reader, BufferMap& buffers, const DotShape& shape, BufferSlice shares)
+  DotKernelWriter(const LowerContext& context, const DotReader& reader, BufferMap& buffers, const DotShape& shape,
+                  BufferSlice shares)
       : context_(context), reader_(reader), buffers_(buffers), shape_(shape), shares_(shares) {}
 
   // Adds the shares of each result, then the epilogue.
@@ -476,7 +510,8 @@ Status CanLowerDot(const LowerContext& context, const FusionBody& body) {
   const int64_t count = reader.work.batches * reader.work.rows * reader.work.columns;
   for (const Instruction* root : body.roots()) {
     if (root->shape().ElementCount() != count) {
-      return Internal("{}: a result has {} elements, the dot has {}", body.instruction().name(), root->shape().ElementCount(), count);
+      return Internal("{}: a result has {} elements, the dot has {}", body.instruction().name(),
+                      root->shape().ElementCount(), count);
     }
   }
   return OkStatus();
@@ -484,11 +519,13 @@ Status CanLowerDot(const LowerContext& context, const FusionBody& body) {
 
 Result<std::vector<Step>> LowerDot(const LowerContext& context, const FusionBody& body, BufferMap& buffers) {
   const DotReader reader(body);
-  if (reader.work.k == 0 || reader.work.rows == 1 || reader.work.columns == 1) return LowerWithVector(context, reader, buffers);
+  if (reader.work.k == 0 || reader.work.rows == 1 || reader.work.columns == 1)
+    return LowerWithVector(context, reader, buffers);
   return DotKernelWriter(context, reader, buffers, TuneDot(context.facts, reader.work)).Write();
 }
 
-Result<std::vector<Step>> LowerDotAs(const LowerContext& context, const FusionBody& body, BufferMap& buffers, const DotShape& shape) {
+Result<std::vector<Step>> LowerDotAs(const LowerContext& context, const FusionBody& body, BufferMap& buffers,
+                                     const DotShape& shape) {
   const DotReader reader(body);
   return DotKernelWriter(context, reader, buffers, shape).Write();
 }

@@ -6,6 +6,7 @@
 namespace vxla::vulkan {
 
 // K at least 1.
-Result<std::vector<Step>> LowerDotAs(const LowerContext& context, const FusionBody& body, BufferMap& buffers, const DotShape& shape);
+Result<std::vector<Step>> LowerDotAs(const LowerContext& context, const FusionBody& body, BufferMap& buffers,
+                                     const DotShape& shape);
 
 }  // namespace vxla::vulkan

@@ -18,7 +18,8 @@ bool IsReduceResult(const Instruction& instruction) {
 
 class RowProgramReader {
  public:
-  RowProgramReader(const FusionBody& body, BufferMap& buffers) : body_(body), buffers_(buffers), rows_(FirstReduce(body)) {}
+  RowProgramReader(const FusionBody& body, BufferMap& buffers)
+      : body_(body), buffers_(buffers), rows_(FirstReduce(body)) {}
 
   RowProgram Read() {
     program_.body = &body_;
@@ -79,10 +80,12 @@ class RowProgramReader {
     for (size_t d = 0; d < rows_.element_dimensions.size(); ++d) {
       (IsReduced(d) ? reduced_sizes : kept_sizes).push_back(rows_.element_dimensions[d]);
     }
-    const MultiIndex kept = space.Delinearize(place.row, kept_sizes), inner = space.Delinearize(place.element, reduced_sizes);
+    const MultiIndex kept = space.Delinearize(place.row, kept_sizes),
+                     inner = space.Delinearize(place.element, reduced_sizes);
     MultiIndex index;
     size_t next_kept = 0, next_inner = 0;
-    for (size_t d = 0; d < rows_.element_dimensions.size(); ++d) index.push_back(IsReduced(d) ? inner[next_inner++] : kept[next_kept++]);
+    for (size_t d = 0; d < rows_.element_dimensions.size(); ++d)
+      index.push_back(IsReduced(d) ? inner[next_inner++] : kept[next_kept++]);
     return index;
   }
   bool IsReduced(size_t d) const { return std::ranges::binary_search(rows_.reduced, static_cast<int64_t>(d)); }
@@ -121,10 +124,13 @@ class RowProgramReader {
   void AddRowValue(const Instruction& user) {
     if (!IsIndexOnly(user) || user.operand_count() != 1) return;
     const Instruction& value = *user.operand(0);
-    if (IsReduceResult(value) || IsFree(value) || value.opcode() == Opcode::kConstant || !hoisted_.insert(&value).second) return;
+    if (IsReduceResult(value) || IsFree(value) || value.opcode() == Opcode::kConstant ||
+        !hoisted_.insert(&value).second)
+      return;
     const bool scalar = value.shape().rank() == 0;
     const bool own_row = !scalar && rows_.PlaceOf(user.shape()) == RowSpace::Place::kElement &&
-                         rows_.PlaceOf(value.shape()) != RowSpace::Place::kElement && value.shape().ElementCount() == rows_.rows &&
+                         rows_.PlaceOf(value.shape()) != RowSpace::Place::kElement &&
+                         value.shape().ElementCount() == rows_.rows &&
                          rows_.ReadsOwnRow(user, RowSpace::Place::kElement, 0, RowSpace::Place::kRow);
     if (!(scalar || own_row) || rows_.reduced.empty()) return;
     RowValue row;
@@ -133,7 +139,9 @@ class RowProgramReader {
     auto index = [this, &value, scalar](ValueWriter& writer, const RowPlace& place) {
       return scalar ? MultiIndex() : IndexAt(writer, value.shape(), place, false);
     };
-    row.value = [&value, index](ValueWriter& writer, const RowPlace& place) { return writer.Value(value, index(writer, place)); };
+    row.value = [&value, index](ValueWriter& writer, const RowPlace& place) {
+      return writer.Value(value, index(writer, place));
+    };
     row.publish = [&value, index, scalar](ValueWriter& writer, const RowPlace& place, const std::string& name) {
       writer.Override(value, index(writer, place), name);
     };
@@ -148,7 +156,8 @@ class RowProgramReader {
     output.slice = buffers_.SliceOf(body_.instruction(), leaf);
     const bool reduce = IsReduceResult(root);
     output.per_element = !reduce && rows_.PlaceOf(shape) == RowSpace::Place::kElement;
-    output.value = [this, &root, root_leaf, per_element = output.per_element, &shape](ValueWriter& writer, const RowPlace& place) {
+    output.value = [this, &root, root_leaf, per_element = output.per_element, &shape](ValueWriter& writer,
+                                                                                      const RowPlace& place) {
       const MultiIndex index = IndexAt(writer, shape, place, per_element);
       return root.shape().IsTuple() ? writer.LeafValue(root, root_leaf, index) : writer.Value(root, index);
     };
@@ -170,7 +179,8 @@ class RowProgramReader {
 
 Status CanLowerReduce(const LowerContext& context, const FusionBody& body) {
   for (const Instruction* instruction : body.computed()) {
-    if (instruction->opcode() == Opcode::kReduce) VXLA_RETURN_IF_ERROR(CheckReducer(*instruction->called(0), context.facts));
+    if (instruction->opcode() == Opcode::kReduce)
+      VXLA_RETURN_IF_ERROR(CheckReducer(*instruction->called(0), context.facts));
   }
   return OkStatus();
 }

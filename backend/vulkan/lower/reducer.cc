@@ -14,7 +14,8 @@ namespace {
 // The operation of a computation that is one binary operation of its two parameters.
 std::optional<Opcode> SingleOperation(const Computation& computation) {
   const Instruction& root = *computation.root();
-  if (computation.parameters().size() != 2 || root.operand_count() != 2 || !IsElementwise(root.opcode())) return std::nullopt;
+  if (computation.parameters().size() != 2 || root.operand_count() != 2 || !IsElementwise(root.opcode()))
+    return std::nullopt;
   const Instruction *a = root.operand(0), *b = root.operand(1);
   const bool both = (a == computation.parameter(0) && b == computation.parameter(1)) ||
                     (a == computation.parameter(1) && b == computation.parameter(0));

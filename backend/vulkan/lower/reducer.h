@@ -11,8 +11,8 @@
 namespace vxla::vulkan {
 
 struct Reducer {
-  // Accumulators. Additions of narrow floats accumulate in f32 and round once, at the end: HLO lets the steps round, XLA's own
-  // backends do not, and a sum in bf16 stops growing at 256 times its addend.
+  // Accumulators. Additions of narrow floats accumulate in f32 and round once, at the end: HLO lets the steps round,
+  // XLA's own backends do not, and a sum in bf16 stops growing at 256 times its addend.
   std::vector<ElementType> types;
   // Carrier constants that leave every accumulator unchanged; empty if none is known.
   std::vector<std::string> identity;

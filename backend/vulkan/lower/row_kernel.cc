@@ -40,7 +40,9 @@ class RowKernelWriter {
 
   std::vector<const RowReduce*> ReducesOf(int pass) const;
   std::string Member(int reduce, size_t leaf) const { return fmt::format("m{}_{}", reduce, leaf); }
-  std::string ResultName(size_t reduce, size_t leaf, int slot) const { return fmt::format("result{}_{}_{}", reduce, leaf, slot); }
+  std::string ResultName(size_t reduce, size_t leaf, int slot) const {
+    return fmt::format("result{}_{}_{}", reduce, leaf, slot);
+  }
   std::string ValueName(size_t value, int slot) const { return fmt::format("row_value{}_{}", value, slot); }
 
   void WriteGlobals();
@@ -51,7 +53,8 @@ class RowKernelWriter {
   void WritePartial(int pass);
   void WriteElements();
   void WriteHeld();
-  void CombineElement(Function& function, int pass, const RowPlace& place, int slot, const std::string& accumulators) const;
+  void CombineElement(Function& function, int pass, const RowPlace& place, int slot,
+                      const std::string& accumulators) const;
   void ComputeValues(Function& function, int level);
   void StoreElements(Function& function, int level) { StoreElements(function, function.step, level); }
   void StoreElements(Function& function, int step, int level);
@@ -112,9 +115,10 @@ std::vector<const RowReduce*> RowKernelWriter::ReducesOf(int pass) const {
 
 int RowKernelWriter::JoinKind() const {
   if (shape_.lanes == 1) return 0;
-  const bool shuffles = context_.facts.subgroup_shuffle && std::ranges::all_of(program_.reduces, [](const RowReduce& reduce) {
-                          return std::ranges::all_of(reduce.types, ShuffleTakes);
-                        });
+  const bool shuffles =
+      context_.facts.subgroup_shuffle && std::ranges::all_of(program_.reduces, [](const RowReduce& reduce) {
+        return std::ranges::all_of(reduce.types, ShuffleTakes);
+      });
   if (!shuffles) return 3;
   // Only software drivers promise that invocations fill subgroups of the stated size in order.
   return context_.facts.is_software() && shape_.lanes <= context_.facts.subgroup_size ? 1 : 2;
@@ -130,7 +134,8 @@ void RowKernelWriter::WriteGlobals() {
   for (int slot = 0; slot < slots(); ++slot) {
     for (size_t i = 0; i < program_.reduces.size(); ++i) {
       for (size_t leaf = 0; leaf < program_.reduces[i].result_types.size(); ++leaf) {
-        kernel_.Append(fmt::format("{} {};\n", CarrierType(program_.reduces[i].result_types[leaf]), ResultName(i, leaf, slot)));
+        kernel_.Append(
+            fmt::format("{} {};\n", CarrierType(program_.reduces[i].result_types[leaf]), ResultName(i, leaf, slot)));
       }
     }
     for (size_t v = 0; v < program_.values.size(); ++v) {
@@ -170,7 +175,8 @@ void RowKernelWriter::WriteAccumulator(int pass) {
     for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
       const std::string name = Member(static_cast<int>(i), leaf);
       members += fmt::format("  {} {};\n", CarrierType(reduce.types[leaf]), name);
-      const std::string zero = reduce.types[leaf] == ElementType::kPred ? "false" : fmt::format("{}(0)", CarrierType(reduce.types[leaf]));
+      const std::string zero =
+          reduce.types[leaf] == ElementType::kPred ? "false" : fmt::format("{}(0)", CarrierType(reduce.types[leaf]));
       reset += fmt::format("  a.{} = {};\n", name, knows ? zero : reduce.identity[leaf]);
       a.push_back("a." + name);
       b.push_back("b." + name);
@@ -182,8 +188,9 @@ void RowKernelWriter::WriteAccumulator(int pass) {
     if (knows) {
       members += fmt::format("  bool holds{};\n", i);
       reset += fmt::format("  a.holds{} = false;\n", i);
-      merge += fmt::format("  if (b.holds{0}) {{\n    if (a.holds{0}) {{ {1} }} else {{ {2} a.holds{0} = true; }}\n  }}\n", i, combine,
-                           fmt::join(copy, " "));
+      merge +=
+          fmt::format("  if (b.holds{0}) {{\n    if (a.holds{0}) {{ {1} }} else {{ {2} a.holds{0} = true; }}\n  }}\n",
+                      i, combine, fmt::join(copy, " "));
       shuffle += fmt::format("  b.holds{0} = subgroupShuffleXor(a.holds{0}, mask);\n", i);
     } else {
       merge += "  " + combine + "\n";
@@ -193,8 +200,10 @@ void RowKernelWriter::WriteAccumulator(int pass) {
   kernel_.Append(fmt::format("struct {} {{\n{}}};\n", acc, members));
   kernel_.Append(fmt::format("void clear_{}(out {} a) {{\n{}}}\n", p, acc, reset));
   kernel_.Append(fmt::format("void add_{0}(inout {1} a, {1} b) {{\n{2}}}\n", p, acc, merge));
-  kernel_.Append(fmt::format("void join_{0}(inout {1} a, {1} b, bool swap) {{\n  if (swap) {{\n    {1} first = b;\n    add_{0}(first, a);\n"
-                             "    a = first;\n  }} else {{\n    add_{0}(a, b);\n  }}\n}}\n", p, acc));
+  kernel_.Append(fmt::format(
+      "void join_{0}(inout {1} a, {1} b, bool swap) {{\n  if (swap) {{\n    {1} first = b;\n    add_{0}(first, a);\n"
+      "    a = first;\n  }} else {{\n    add_{0}(a, b);\n  }}\n}}\n",
+      p, acc));
   std::string each_reset, each_merge;
   for (int j = 0; j < width(); ++j) {
     each_reset += fmt::format("  clear_{}(a[{}]);\n", p, j);
@@ -210,7 +219,8 @@ void RowKernelWriter::WriteAccumulator(int pass) {
   kernel_.Append(fmt::format("void fold_{0}({1} a[WIDTH], out {1} total[SLOTS]) {{\n{2}}}\n", p, acc, fold));
   const int join_kind = JoinKind();
   if (join_kind == 1 || join_kind == 2) {
-    kernel_.Append(fmt::format("{1} shuffle_{0}({1} a, uint mask) {{\n  {1} b;\n{2}  return b;\n}}\n", p, acc, shuffle));
+    kernel_.Append(
+        fmt::format("{1} shuffle_{0}({1} a, uint mask) {{\n  {1} b;\n{2}  return b;\n}}\n", p, acc, shuffle));
   }
   if (join_kind >= 2) kernel_.Append(fmt::format("shared {} shared_{}[{}];\n", acc, p, shape_.lanes));
 }
@@ -237,7 +247,8 @@ void RowKernelWriter::StoreElements(Function& function, int step, int level) {
 }
 
 // Statements that combine the element at a place into accumulator `slot` of every reduce of a pass.
-void RowKernelWriter::CombineElement(Function& function, int pass, const RowPlace& place, int slot, const std::string& accumulators) const {
+void RowKernelWriter::CombineElement(Function& function, int pass, const RowPlace& place, int slot,
+                                     const std::string& accumulators) const {
   const auto reduces = ReducesOf(pass);
   for (size_t i = 0; i < reduces.size(); ++i) {
     const std::vector<std::string> values = reduces[i]->element(*function.writer, place);
@@ -246,10 +257,11 @@ void RowKernelWriter::CombineElement(Function& function, int pass, const RowPlac
       a.push_back(fmt::format("{}[{}].{}", accumulators, slot, Member(static_cast<int>(i), leaf)));
       copy.push_back(fmt::format("{} = {};", a.back(), values[leaf]));
     }
-    const std::string combine = fmt::format("combine{}_{}({}, {});", pass, i, fmt::join(a, ", "), fmt::join(values, ", "));
+    const std::string combine =
+        fmt::format("combine{}_{}({}, {});", pass, i, fmt::join(a, ", "), fmt::join(values, ", "));
     const std::string holds = fmt::format("{}[{}].holds{}", accumulators, slot, i);
-    function.writer->Line(reduces[i]->identity.empty() ? fmt::format("if ({0}) {{ {1} }} else {{ {2} {0} = true; }}", holds,
-                                                                     combine, fmt::join(copy, " "))
+    function.writer->Line(reduces[i]->identity.empty() ? fmt::format("if ({0}) {{ {1} }} else {{ {2} {0} = true; }}",
+                                                                     holds, combine, fmt::join(copy, " "))
                                                        : combine);
   }
 }
@@ -259,7 +271,8 @@ void RowKernelWriter::WriteAccumulate(int pass) {
   Begin(function, pass - 1);
   for (int j = 0; j < width(); ++j) CombineElement(function, pass, PlaceOf(function, j), j, "a");
   StoreElements(function, pass - 1);
-  kernel_.Append(fmt::format("void accumulate_{0}(inout Acc_{0} a[WIDTH], uint unit, uint step) {{\n{1}}}\n", pass, function.writer->Take()));
+  kernel_.Append(fmt::format("void accumulate_{0}(inout Acc_{0} a[WIDTH], uint unit, uint step) {{\n{1}}}\n", pass,
+                             function.writer->Take()));
 }
 
 // All passes in one function: its locals hold what the passes share.
@@ -328,7 +341,8 @@ void RowKernelWriter::WriteFinish(int pass) {
                                           reduce.init ? init[leaf] : total.back()));
       }
       if (reduce.init) {
-        std::string combine = fmt::format("combine{}_{}({}, {});", pass, i, fmt::join(locals, ", "), fmt::join(total, ", "));
+        std::string combine =
+            fmt::format("combine{}_{}({}, {});", pass, i, fmt::join(locals, ", "), fmt::join(total, ", "));
         if (reduce.identity.empty()) combine = fmt::format("if (total[{}].holds{}) {{ {} }}", s, i, combine);
         function.writer->Line(combine);
       }
@@ -343,7 +357,8 @@ void RowKernelWriter::WriteFinish(int pass) {
   }
   ComputeValues(function, pass);
   StoreRows(function, pass);
-  kernel_.Append(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS]) {{\n{1}}}\n", pass, function.writer->Take()));
+  kernel_.Append(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS]) {{\n{1}}}\n",
+                             pass, function.writer->Take()));
 }
 
 void RowKernelWriter::WritePartial(int pass) {
@@ -355,16 +370,20 @@ void RowKernelWriter::WritePartial(int pass) {
     for (size_t leaf = 0; leaf < reduce->types.size(); ++leaf) {
       const int k = kernel_.AddBuffer(reduce->types[leaf], Access::kWrite, partial_.at(next++));
       std::vector<std::string> values;
-      for (int s = 0; s < slots(); ++s) values.push_back(fmt::format("total[{}].{}", s, Member(static_cast<int>(i), leaf)));
+      for (int s = 0; s < slots(); ++s)
+        values.push_back(fmt::format("total[{}].{}", s, Member(static_cast<int>(i), leaf)));
       IndexSpace& space = function.space;
       const IndexExpression row = PlaceOf(function, 0).row, share = space.Variable(function.share);
-      function.writer->StoreGroup(k, shape_.along_rows ? space.Add(space.Scale(share, program_.rows), row)
-                                                       : space.Add(space.Scale(row, shape_.splits), share), values);
+      function.writer->StoreGroup(k,
+                                  shape_.along_rows ? space.Add(space.Scale(share, program_.rows), row)
+                                                    : space.Add(space.Scale(row, shape_.splits), share),
+                                  values);
     }
     ++i;
   }
   function.writer->CloseBlock();
-  kernel_.Append(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS]) {{\n{1}}}\n", pass, function.writer->Take()));
+  kernel_.Append(fmt::format("void finish_{0}(uint unit, uint share, bool leader, Acc_{0} total[SLOTS]) {{\n{1}}}\n",
+                             pass, function.writer->Take()));
 }
 
 void RowKernelWriter::WriteElements() {
@@ -374,8 +393,8 @@ void RowKernelWriter::WriteElements() {
   kernel_.Append("void elements(uint unit, uint step) {\n" + function.writer->Take() + "}\n");
 }
 
-// On lavapipe a loop step costs a third of a load of eight elements, so long plain sums have theirs written out. That takes
-// every lane to have the same few turns, and 0.2 s of compilation.
+// On lavapipe a loop step costs a third of a load of eight elements, so long plain sums have theirs written out. That
+// takes every lane to have the same few turns, and 0.2 s of compilation.
 int64_t RowKernelWriter::UnrolledTurns() const {
   const int64_t elements = program_.rows * program_.row_size, turns = shape_.chunk / shape_.lanes;
   const bool exact = steps() % shape_.chunk == 0 && shape_.chunk % shape_.lanes == 0;
@@ -385,16 +404,20 @@ int64_t RowKernelWriter::UnrolledTurns() const {
 
 Step RowKernelWriter::Write() {
   const int64_t groups = (units() + shape_.rows_per_group - 1) / shape_.rows_per_group * shape_.splits;
-  for (int64_t value : {groups, units(), steps(), shape_.chunk, shape_.splits}) kernel_.Param(static_cast<uint32_t>(value));
+  for (int64_t value : {groups, units(), steps(), shape_.chunk, shape_.splits})
+    kernel_.Param(static_cast<uint32_t>(value));
   const int passes = program_.passes();
   const int64_t steps_per_lane = (std::min(steps(), shape_.chunk) + shape_.lanes - 1) / shape_.lanes;
-  // About the square root of the steps makes both chains of additions equally short, which keeps their rounding errors small.
+  // About the square root of the steps makes both chains of additions equally short, which keeps their rounding errors
+  // small.
   int64_t block = 8;
   while (block * block < steps_per_lane && block < 256) block *= 2;
   std::string list;
   for (int p = 1; p <= passes; ++p) list += fmt::format(" X({})", p);
-  kernel_.Append(fmt::format("#define WIDTH {}\n#define SLOTS {}\n#define JOIN_LANES(p) JOIN_LANES_{}(p)\n#define HELD {}\n"
-                             "#define BLOCKED {}\n#define SPLIT {}\n", width(), slots(), JoinKind(), shape_.held, steps_per_lane > block ? 1 : 0, shape_.splits > 1 ? 1 : 0));
+  kernel_.Append(fmt::format(
+      "#define WIDTH {}\n#define SLOTS {}\n#define JOIN_LANES(p) JOIN_LANES_{}(p)\n#define HELD {}\n"
+      "#define BLOCKED {}\n#define SPLIT {}\n",
+      width(), slots(), JoinKind(), shape_.held, steps_per_lane > block ? 1 : 0, shape_.splits > 1 ? 1 : 0));
   kernel_.Append(fmt::format("#define LAST_SHARED {}\n", NeedsElements() ? passes + 1 : passes));
   if (UnrolledTurns() > 0) kernel_.Append(fmt::format("#define TURNS {}u\n", UnrolledTurns()));
   kernel_.Append(fmt::format("#define PASSES(X){}\n#define STORES_ELEMENTS {}\n", list, NeedsElements() ? 1 : 0));
@@ -410,7 +433,8 @@ Step RowKernelWriter::Write() {
   } else if (NeedsElements()) {
     WriteElements();
   }
-  Step step = kernel_.Finish(program_.name, "reduce/rows.comp", {shape_.lanes, shape_.rows_per_group, 1, static_cast<uint32_t>(block), shape_.lanes},
+  Step step = kernel_.Finish(program_.name, "reduce/rows.comp",
+                             {shape_.lanes, shape_.rows_per_group, 1, static_cast<uint32_t>(block), shape_.lanes},
                              GroupGrid(context_.facts, groups));
   step.flop = program_.flop;
   return step;
@@ -430,9 +454,11 @@ Step WriteRowKernel(const LowerContext& context, const RowProgram& program, cons
 
 std::string AddFunction(ElementType type, const std::string& name) {
   const std::string_view carrier = CarrierType(type);
-  if (type == ElementType::kPred) return fmt::format("void {}(inout bool a0, bool b0) {{\n  a0 = a0 || b0;\n}}\n", name);
+  if (type == ElementType::kPred)
+    return fmt::format("void {}(inout bool a0, bool b0) {{\n  a0 = a0 || b0;\n}}\n", name);
   const bool floats = IsFloating(type) || IsComplex(type);
-  return fmt::format("void {0}(inout {1} a0, {1} b0) {{\n  {2}{1} sum = a0 + b0;\n  a0 = sum;\n}}\n", name, carrier, floats ? "precise " : "");
+  return fmt::format("void {0}(inout {1} a0, {1} b0) {{\n  {2}{1} sum = a0 + b0;\n  a0 = sum;\n}}\n", name, carrier,
+                     floats ? "precise " : "");
 }
 
 }  // namespace vxla::vulkan

@@ -183,7 +183,8 @@ class SplitLowering {
   void SaveResults(size_t i, RowReduce& reduce, RowProgram* stage) {
     if (!IsReadLater(program_.reduces[i].pass)) return;
     auto names = std::make_shared<std::vector<std::pair<IndexExpression, std::vector<std::string>>>>();
-    reduce.publish = [names, publish = reduce.publish](ValueWriter& writer, const RowPlace& place, const std::vector<std::string>& results) {
+    reduce.publish = [names, publish = reduce.publish](ValueWriter& writer, const RowPlace& place,
+                                                       const std::vector<std::string>& results) {
       names->emplace_back(place.row, results);
       publish(writer, place, results);
     };
@@ -213,9 +214,8 @@ class SplitLowering {
 }  // namespace
 
 std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram& program) {
-  const bool elements = std::ranges::any_of(program.outputs, [&](const RowOutput& output) {
-    return output.per_element && output.level >= program.passes();
-  });
+  const bool elements = std::ranges::any_of(
+      program.outputs, [&](const RowOutput& output) { return output.per_element && output.level >= program.passes(); });
   return LowerRowProgram(context, program, TuneRows(context.facts, WorkOf(program, elements)));
 }
 

@@ -1,5 +1,6 @@
-// Row programs: O rows of R elements, reduced in passes that may read the results of the passes before at their own row, and
-// stored as rows or as elements. Reductions, softmax, layer norm, matrix times vector and the sums of split work are all one.
+// Row programs: O rows of R elements, reduced in passes that may read the results of the passes before at their own
+// row, and stored as rows or as elements. Reductions, softmax, layer norm, matrix times vector and the sums of split
+// work are all one.
 #pragma once
 
 #include <functional>
@@ -57,16 +58,16 @@ struct RowProgram {
   std::string name;
   int64_t rows = 1, row_size = 1;
   bool rows_contiguous = false;  // neighbouring rows lie side by side in memory, rather than neighbouring elements
-  uint32_t most_width = 8;  // neighbours that may be taken at a time
+  uint32_t most_width = 8;       // neighbours that may be taken at a time
   std::vector<RowReduce> reduces;
-  std::vector<RowValue> values;    // a later one may need earlier ones of its level
+  std::vector<RowValue> values;  // a later one may need earlier ones of its level
   std::vector<RowOutput> outputs;
   int64_t flop = 0;
   int passes() const;
 };
 
-// One kernel of a row program. With `partial` the accumulators of pass 1 are stored instead of finished: value `l` of the
-// pass at split * rows + row (along_rows) or row * splits + split of partial[l].
+// One kernel of a row program. With `partial` the accumulators of pass 1 are stored instead of finished: value `l` of
+// the pass at split * rows + row (along_rows) or row * splits + split of partial[l].
 struct RowKernel {
   RowShape shape;
   std::vector<BufferSlice> partial;

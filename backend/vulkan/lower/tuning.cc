@@ -16,9 +16,10 @@ LoopTuning TuneSoftwareLoop(int64_t element_count, int64_t cost, bool single_acc
   // An invocation costs far more than a loop step, so each takes many elements; small tensors stay in one small group.
   if (element_count <= 64) return {64, 1, 1};
   if (element_count <= 4096) return {256, 4, 1};
-  // Lavapipe loads and stores lane by lane, so a lane that takes a group of neighbours saves most of the work (add of 16M f32 on
-  // one core, CPU time: 1 wide 62 ms, 4 wide 41, 8 wide 42). A group repeats the body, which the driver compiles for longer.
-  // Split addresses gain by single accesses instead (64 ms for them, 218 for plain addresses of any width).
+  // Lavapipe loads and stores lane by lane, so a lane that takes a group of neighbours saves most of the work (add of
+  // 16M f32 on one core, CPU time: 1 wide 62 ms, 4 wide 41, 8 wide 42). A group repeats the body, which the driver
+  // compiles for longer. Split addresses gain by single accesses instead (64 ms for them, 218 for plain addresses of
+  // any width).
   const uint32_t most = single_accesses || element_count < (1 << 18) || cost > 256 ? 1 : 4;
   const uint32_t width = WidthThatDivides(element_count, most);
   // Steps of 4 KiB: a multiple keeps loads of one lane clear of its stack stores' addresses modulo 4096.
@@ -57,17 +58,20 @@ RowShape TuneColumns(const DeviceFacts& facts, const RowWork& work) {
   return shape;
 }
 
-// Rows of several passes that a workgroup can hold in registers. Softmax of 4096 x 4096 f32 on one core of lavapipe: 125 ms with a loop
-// for each pass.
+// Rows of several passes that a workgroup can hold in registers. Softmax of 4096 x 4096 f32 on one core of lavapipe:
+// 125 ms with a loop for each pass.
 bool HoldRow(const DeviceFacts& facts, const RowWork& work, int64_t steps, RowShape* shape) {
   const bool software = facts.is_software();
   // Writing the passes out costs lavapipe compilation time.
-  if (!work.holds || shape->width == 1 || (software && (work.rows < 64 || work.rows * work.row_size < (1 << 20)))) return false;
+  if (!work.holds || shape->width == 1 || (software && (work.rows < 64 || work.rows * work.row_size < (1 << 20))))
+    return false;
   const int64_t most_lanes = std::min({facts.max_workgroup_invocations, facts.max_workgroup_size[0], 256u});
-  for (const int64_t held : {4, 3, 5, 6, 7, 8, 2, 1}) {
+  for (const int64_t held : {4, 3, 2, 5, 6, 7, 8, 1}) {
     const int64_t lanes = steps / held;
     const bool whole = steps % held == 0 && (lanes & (lanes - 1)) == 0;
-    if (!whole || lanes < 8 || lanes > most_lanes || lanes * work.accumulator_bytes * work.passes > facts.max_shared_bytes) continue;
+    if (!whole || lanes < 8 || lanes > most_lanes ||
+        lanes * work.accumulator_bytes * work.passes > facts.max_shared_bytes)
+      continue;
     shape->lanes = static_cast<uint32_t>(lanes);
     shape->held = static_cast<uint32_t>(held);
     shape->chunk = steps;
@@ -98,14 +102,15 @@ RowShape TuneRows(const DeviceFacts& facts, const RowWork& work) {
   while (limit > 1 && int64_t{limit} * work.accumulator_bytes * work.passes > facts.max_shared_bytes) limit /= 2;
   const bool many = work.rows >= (software ? 16 : 256);
   shape.lanes = 1;
-  const int64_t wanted = many && software ? std::min<int64_t>(facts.subgroup_size, limit)
-                                          : std::min<int64_t>(limit, CeilDivide(steps, 4));
+  const int64_t wanted =
+      many && software ? std::min<int64_t>(facts.subgroup_size, limit) : std::min<int64_t>(limit, CeilDivide(steps, 4));
   while (int64_t{shape.lanes} * 2 <= wanted) shape.lanes *= 2;
   while (shape.lanes * 2 <= limit && CeilDivide(steps, shape.lanes) > most_steps) shape.lanes *= 2;
   // Few long rows are shared out; shares of a whole number of turns of all lanes.
   const int64_t turn = shape.lanes, turns = CeilDivide(steps, turn), least_turns = software ? 32 : 16;
   const int64_t wanted_groups = software ? 64 : 1024;
-  if (!many) shape.splits = std::clamp<int64_t>(turns / least_turns, 1, std::max<int64_t>(1, wanted_groups * 8 / work.rows));
+  if (!many)
+    shape.splits = std::clamp<int64_t>(turns / least_turns, 1, std::max<int64_t>(1, wanted_groups * 8 / work.rows));
   shape.splits = std::max(shape.splits, CeilDivide(turns, most_steps));
   shape.chunk = CeilDivide(turns, shape.splits) * turn;
   shape.splits = CeilDivide(steps, shape.chunk);
@@ -114,15 +119,16 @@ RowShape TuneRows(const DeviceFacts& facts, const RowWork& work) {
 
 namespace {
 
-// Lavapipe 22.3.6 on two cores, f32, GFLOP/s at 512 (addresses / descriptors): 16 rows x 8 columns a lane, lhs shared by
-// broadcasts: 12 / 25; 8 x 8: 9 / 22; 16 x 4 without sharing: 3 / 18; through shared memory 5. Large tiles take 0.5 s to compile
-// there, and a training step has a dozen different products, so products below 512 x 512 x 512 get small ones.
+// Lavapipe 22.3.6 on two cores, f32, GFLOP/s at 512 (addresses / descriptors): 16 rows x 8 columns a lane, lhs shared
+// by broadcasts: 12 / 25; 8 x 8: 9 / 22; 16 x 4 without sharing: 3 / 18; through shared memory 5. Large tiles take 0.5
+// s to compile there, and a training step has a dozen different products, so products below 512 x 512 x 512 get small
+// ones.
 DotShape TuneSoftwareDot(const DeviceFacts& facts, const DotWork& work) {
   DotShape shape;
   const bool large = work.batches * work.rows * work.columns * work.k >= int64_t{1} << 27;
   shape.lanes = std::max(facts.subgroup_size, 4u);
-  shape.share_lhs = facts.subgroup_shuffle && work.lanes_can_share && work.rows >= 8 && shape.lanes == facts.subgroup_size &&
-                    shape.lanes <= 16;
+  shape.share_lhs = facts.subgroup_shuffle && work.lanes_can_share && work.rows >= 8 &&
+                    shape.lanes == facts.subgroup_size && shape.lanes <= 16;
   const uint32_t wide = facts.int64 && work.sum_bytes == 4 ? 8 : 4;
   shape.tile_columns = large && work.columns % wide == 0 ? wide : 4;
   if (work.columns < 4) shape.tile_columns = 1;
@@ -145,7 +151,8 @@ DotShape TuneGpuDot(const DeviceFacts& facts, const DotWork& work) {
   shape.tile_rows = shape.tile_columns = small ? 2 : 4;
   shape.k_step = 16;
   auto shared_bytes = [&] {
-    return int64_t{shape.k_step} * (shape.lanes_y * shape.tile_rows + shape.lanes * shape.tile_columns + 2) * work.sum_bytes;
+    return int64_t{shape.k_step} * (shape.lanes_y * shape.tile_rows + shape.lanes * shape.tile_columns + 2) *
+           work.sum_bytes;
   };
   while (shape.k_step > 1 && shared_bytes() > std::min(facts.max_shared_bytes, 32768u)) shape.k_step /= 2;
   const int64_t tiles = work.batches * CeilDivide(work.rows, shape.lanes_y * shape.tile_rows) *
@@ -161,7 +168,8 @@ DotShape TuneDot(const DeviceFacts& facts, const DotWork& work) {
 }
 
 LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost) {
-  LoopTuning tuning = facts.is_software() ? TuneSoftwareLoop(element_count, cost, SplitsAddresses(facts, bindings)) : TuneGpuLoop(element_count);
+  LoopTuning tuning = facts.is_software() ? TuneSoftwareLoop(element_count, cost, SplitsAddresses(facts, bindings))
+                                          : TuneGpuLoop(element_count);
   const uint32_t limit = std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]);
   while (tuning.workgroup_size > limit) tuning.workgroup_size /= 2;
   return tuning;

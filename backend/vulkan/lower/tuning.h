@@ -1,5 +1,5 @@
-// Tuning: workgroup sizes, items per invocation, tiles. Pure functions of device facts, with separate answers for software
-// drivers and for GPUs by vendor.
+// Tuning: workgroup sizes, items per invocation, tiles. Pure functions of device facts, with separate answers for
+// software drivers and for GPUs by vendor.
 #pragma once
 
 #include <array>
@@ -19,32 +19,35 @@ struct LoopTuning {
 // `cost`: simple operations of one element (core/passes/fusion_rules.h).
 LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost = 1);
 
-// `count` workgroups as a grid within the device's limits; the kernel's group number is x + y * groups[0], and surplus groups
-// have to return at once.
+// `count` workgroups as a grid within the device's limits; the kernel's group number is x + y * groups[0], and surplus
+// groups have to return at once.
 std::array<uint32_t, 3> GroupGrid(const DeviceFacts& facts, int64_t count);
 
-// How a row program (reduce/rows.comp) is spread: `lanes` invocations share a row, a workgroup takes `rows_per_group` units of
-// rows. `width` neighbours are taken at a time: elements of a row, or whole rows (along_rows: a unit is `width` rows). A row is
-// shared by `splits` workgroups, of `chunk` steps of `width` elements each (single elements where along_rows).
+// How a row program (reduce/rows.comp) is spread: `lanes` invocations share a row, a workgroup takes `rows_per_group`
+// units of rows. `width` neighbours are taken at a time: elements of a row, or whole rows (along_rows: a unit is
+// `width` rows). A row is shared by `splits` workgroups, of `chunk` steps of `width` elements each (single elements
+// where along_rows).
 struct RowShape {
   uint32_t lanes = 1, rows_per_group = 1, width = 1;
   bool along_rows = false;
   int64_t splits = 1, chunk = 1;
-  uint32_t held = 0;  // steps of each lane, written out, whose values stay in registers from pass to pass; 0: passes are loops
+  uint32_t held =
+      0;  // steps of each lane, written out, whose values stay in registers from pass to pass; 0: passes are loops
 };
 struct RowWork {
   int64_t rows = 1, row_size = 1;
   bool rows_contiguous = false;
-  int passes = 1;                // loops over the elements
-  int accumulator_bytes = 4;     // of one lane
+  int passes = 1;             // loops over the elements
+  int accumulator_bytes = 4;  // of one lane
   uint32_t most_width = 8;
-  bool holds = false;             // later passes and outputs want elements again, and nothing is read at another place
+  bool holds = false;  // later passes and outputs want elements again, and nothing is read at another place
 };
 RowShape TuneRows(const DeviceFacts& facts, const RowWork& work);
 
-// How a matrix product is spread. In registers (dot/matmul_registers.comp): `lanes` lanes own tile_rows rows and tile_columns
-// columns each, k in steps of k_step. Tiled (dot/matmul_tiled.comp): lanes x lanes_y invocations own tile_rows x tile_columns
-// results each, k in steps of k_step through shared memory. A product is shared by `splits` along k.
+// How a matrix product is spread. In registers (dot/matmul_registers.comp): `lanes` lanes own tile_rows rows and
+// tile_columns columns each, k in steps of k_step. Tiled (dot/matmul_tiled.comp): lanes x lanes_y invocations own
+// tile_rows x tile_columns results each, k in steps of k_step through shared memory. A product is shared by `splits`
+// along k.
 struct DotShape {
   bool tiled = false;
   uint32_t lanes = 8, lanes_y = 1;

@@ -74,7 +74,9 @@ class WindowReader {
     RowValue row;
     row.type = value.shape().element_type();
     row.value = [&value](ValueWriter& writer, const RowPlace&) { return writer.Value(value, {}); };
-    row.publish = [&value](ValueWriter& writer, const RowPlace&, const std::string& name) { writer.Override(value, {}, name); };
+    row.publish = [&value](ValueWriter& writer, const RowPlace&, const std::string& name) {
+      writer.Override(value, {}, name);
+    };
     program->values.push_back(std::move(row));
   }
 
@@ -87,7 +89,8 @@ class WindowReader {
     for (size_t d = 0; d < result.size(); ++d) {
       const WindowDimension& w = window()[d];
       IndexExpression reach = w.reversal ? space.Add({{}, w.size - 1}, space.Scale(tap[d], -1)) : tap[d];
-      reach = space.Add(space.Add(space.Scale(result[d], w.stride), space.Scale(reach, w.rhs_dilate)), {{}, -w.pad_low});
+      reach =
+          space.Add(space.Add(space.Scale(result[d], w.stride), space.Scale(reach, w.rhs_dilate)), {{}, -w.pad_low});
       inner[d] = Inside(writer, reach, input(0).shape().dimension(static_cast<int>(d)), w.lhs_dilate, &conditions);
     }
     std::vector<std::string> values, padding;
@@ -97,7 +100,8 @@ class WindowReader {
       for (int i = 0; i < count(); ++i) values.push_back(writer.Value(input(i), inner));
       return values;
     }
-    for (int i = 0; i < count(); ++i) values.push_back(writer.Assignable(init(i).shape().element_type(), padding[static_cast<size_t>(i)]));
+    for (int i = 0; i < count(); ++i)
+      values.push_back(writer.Assignable(init(i).shape().element_type(), padding[static_cast<size_t>(i)]));
     writer.OpenBlock(fmt::format("if ({})", fmt::join(conditions, " && ")));
     for (int i = 0; i < count(); ++i) {
       writer.Line(fmt::format("{} = {};", values[static_cast<size_t>(i)], writer.Value(input(i), inner)));
@@ -116,7 +120,9 @@ class WindowReader {
     const bool inside = low >= 0 && high < spread;
     if (inside && dilate == 1) return reach;
     // Below zero the unsigned index wraps, so one comparison checks both edges.
-    if (!inside) conditions->push_back(fmt::format("{} < {}", writer.Index(reach), writer.kernel().Param(static_cast<uint32_t>(spread))));
+    if (!inside)
+      conditions->push_back(
+          fmt::format("{} < {}", writer.Index(reach), writer.kernel().Param(static_cast<uint32_t>(spread))));
     const IndexExpression position = space.Variable(space.AddTemporary(reach, spread));
     if (dilate == 1 || size == 1) {
       if (size == 1 && spread == 1) return {};
@@ -158,11 +164,14 @@ Status CanLowerReduceWindow(const LowerContext& context, const FusionBody& body)
     for (size_t d = 0; d < window.size(); ++d) {
       const WindowDimension& w = window[d];
       const int64_t size = instruction->operand(0)->shape().dimension(static_cast<int>(d));
-      const int64_t reach = (size > 0 ? (size - 1) * w.lhs_dilate + 1 : 0) + std::abs(w.pad_low) + std::abs(w.pad_high) + w.size * w.rhs_dilate;
+      const int64_t reach = (size > 0 ? (size - 1) * w.lhs_dilate + 1 : 0) + std::abs(w.pad_low) +
+                            std::abs(w.pad_high) + w.size * w.rhs_dilate;
       taps *= w.size;
       if (reach >= (int64_t{1} << 31) || taps >= (int64_t{1} << 31)) {
-        return Unsupported("reduce-window: dimension {} spans {} positions and the window {} taps, more than the {} that a kernel can index",
-                           d, reach, taps, (int64_t{1} << 31) - 1);
+        return Unsupported(
+            "reduce-window: dimension {} spans {} positions and the window {} taps, more than the {} that a kernel can "
+            "index",
+            d, reach, taps, (int64_t{1} << 31) - 1);
       }
     }
   }
