@@ -1,6 +1,7 @@
 #include "tests/support/device_test_support.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -69,6 +70,21 @@ double Normal(uint64_t counter) {
   return sum;
 }
 
+// Says at the end how many programs ran in each mode.
+class RunCounts : public ::testing::Environment {
+ public:
+  void Count(BindingMode mode) { ++counts_[mode]; }
+  void TearDown() override {
+    for (const auto& [mode, count] : counts_) {
+      std::printf("%lld programs ran under %s\n", static_cast<long long>(count), mode == BindingMode::kAddresses ? "addresses" : "descriptors");
+    }
+  }
+
+ private:
+  std::map<BindingMode, int64_t> counts_;
+};
+RunCounts* const run_counts = static_cast<RunCounts*>(::testing::AddGlobalTestEnvironment(new RunCounts));
+
 const char* ModeName(BindingMode mode) { return mode == BindingMode::kAddresses ? "addresses" : "descriptors"; }
 
 void ExpectNoValidationMessages(Device& device, size_t seen_before) {
@@ -128,6 +144,7 @@ std::optional<Literal> RunOnDevice(BindingMode mode, const Module& module, const
   if (options.dispatches >= 0) {
     EXPECT_EQ((*executable)->plan().dispatch_count(), options.dispatches) << ModeName(mode);
   }
+  run_counts->Count(mode);
   std::vector<const Literal*> pointers;
   for (const Literal& argument : arguments) pointers.push_back(&argument);
   std::optional<Literal> last;
