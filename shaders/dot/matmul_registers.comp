@@ -18,7 +18,7 @@
 // P(0) workgroups, P(1) tiles of rows, P(2) tiles of columns, P(3) rows, P(4) units of W columns, P(5) steps, P(6)
 // shares of the steps, P(7) steps of a share.
 //
-// The generated part defines Sum (the accumulator's type), CLEAR, MULTIPLY_ADD(sum, a, b), the constants above,
+// The generated part defines BY_ROW_TILES(g) (g / P(1)), BY_COLUMN_TILES and BY_SHARES, Sum (the accumulator's type), CLEAR, MULTIPLY_ADD(sum, a, b), the constants above,
 // load_lhs, load_rhs and store(batch, row, unit, share, sums).
 layout(constant_id = 3) const uint BLOCK = 32;
 
@@ -82,16 +82,21 @@ void take_step(uint batch, uint first_row, uint unit, uint step, inout Sum sums[
 void main() {
   load_arguments();
   uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+#if SURPLUS_GROUPS
   if (group >= P(0)) return;
+#endif
   // Neighbouring groups share a panel of rhs columns, which then stays in the cache.
-  uint row_tile = group % P(1);
-  group = group / P(1);
-  uint column_tile = group % P(2);
-  group = group / P(2);
+  uint rest = BY_ROW_TILES(group);
+  uint row_tile = group - rest * P(1);
+  group = rest;
+  rest = BY_COLUMN_TILES(group);
+  uint column_tile = group - rest * P(2);
+  group = rest;
   uint share = 0u;
 #if SPLIT
-  share = group % P(6);
-  group = group / P(6);
+  rest = BY_SHARES(group);
+  share = group - rest * P(6);
+  group = rest;
 #endif
   uint batch = group;
   uint first_row = row_tile * TM;

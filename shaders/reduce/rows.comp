@@ -13,7 +13,7 @@
 //
 // P(0) workgroups, P(1) units, P(2) steps of a row, P(3) steps of a share, P(4) shares.
 //
-// The generated part defines WIDTH, SLOTS, PASSES(X), STORES_ELEMENTS, JOIN_LANES(p) and for each pass p of PASSES: Acc_p,
+// The generated part defines WIDTH, SLOTS, PASSES(X), UNIT_GROUP(g) (g / P(4)), STORES_ELEMENTS, JOIN_LANES(p) and for each pass p of PASSES: Acc_p,
 // reset_p, accumulate_p, merge_p (block into running), fold_p (WIDTH to SLOTS), join_p (two accumulators in order),
 // shuffle_p, finish_p; prepare(); and elements() if STORES_ELEMENTS. All lanes need the results of passes before
 // LAST_SHARED (SLOTS is 1 where lanes share a row). With HELD the passes are
@@ -112,15 +112,21 @@ layout(constant_id = 4) const uint LANES = 1;
 void main() {
   load_arguments();
   uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  // A return that may happen makes lavapipe test every lane of every later load, so it is left out where it cannot.
+#if SURPLUS_GROUPS
   if (group >= P(0)) return;
+#endif
   uint share = 0u;
 #if SPLIT
-  share = group % P(4);
-  group = group / P(4);
+  uint unit_group = UNIT_GROUP(group);
+  share = group - unit_group * P(4);
+  group = unit_group;
 #endif
   uint unit = group * gl_WorkGroupSize.y + gl_LocalInvocationID.y;
   // Units without rows exist only where lanes do not wait for each other (JOIN_LANES_0 and _1).
+#if SURPLUS_UNITS
   if (unit >= P(1)) return;
+#endif
   uint lane = gl_LocalInvocationID.x;
   uint begin = share * P(3);
   uint end = min(P(2), begin + P(3));

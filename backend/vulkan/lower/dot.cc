@@ -422,6 +422,12 @@ class DotKernelWriter {
         "#define WM {}u\n#define BLOCKED {}\n",
         share, rhs_block ? 1 : 0, shape_.lanes, shape_.tile_rows, shape_.tile_columns, shape_.k_step, RowGroup(),
         share_steps > block ? 1 : 0));
+    const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
+    const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
+    kernel.Append(fmt::format("#define BY_ROW_TILES(g) {}\n#define BY_COLUMN_TILES(g) {}\n#define BY_SHARES(g) {}\n",
+                              kernel.Divide("(g)", row_tiles), kernel.Divide("(g)", column_tiles),
+                              kernel.Divide("(g)", shape_.splits)));
+    kernel.Append(fmt::format("#define SURPLUS_GROUPS {}\n", int64_t{grid[0]} * grid[1] != groups ? 1 : 0));
     WriteLhs(kernel, share);
     WriteRhs(kernel, rhs_block);
     Function f;
@@ -433,9 +439,7 @@ class DotKernelWriter {
     StoreSums(f, columns, sums);
     kernel.Append(fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sums[{}]) {{\n{}}}\n",
                               shape_.tile_columns, f.writer->Take()));
-    const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
-    return kernel.Finish(StepName(reader_.body()), "dot/matmul_registers.comp", {shape_.lanes, 1, 1, block},
-                         GroupGrid(context_.facts, groups));
+    return kernel.Finish(StepName(reader_.body()), "dot/matmul_registers.comp", {shape_.lanes, 1, 1, block}, grid);
   }
 
   Step WriteTiled() const {

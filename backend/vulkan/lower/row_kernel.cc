@@ -418,6 +418,13 @@ Step RowKernelWriter::Write() {
       "#define WIDTH {}\n#define SLOTS {}\n#define JOIN_LANES(p) JOIN_LANES_{}(p)\n#define HELD {}\n"
       "#define BLOCKED {}\n#define SPLIT {}\n",
       width(), slots(), JoinKind(), shape_.held, steps_per_lane > block ? 1 : 0, shape_.splits > 1 ? 1 : 0));
+  const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
+  kernel_.Append(fmt::format("#define SURPLUS_GROUPS {}\n#define SURPLUS_UNITS {}\n",
+                             int64_t{grid[0]} * grid[1] != groups ? 1 : 0,
+                             units() % shape_.rows_per_group != 0 ? 1 : 0));
+  // A division by a variable is slow everywhere, and on lavapipe as slow as hundreds of additions.
+  kernel_.Append(
+      fmt::format("#define UNIT_GROUP(g) {}\n", groups == shape_.splits ? "0u" : kernel_.Divide("(g)", shape_.splits)));
   kernel_.Append(fmt::format("#define LAST_SHARED {}\n", NeedsElements() ? passes + 1 : passes));
   if (UnrolledTurns() > 0) kernel_.Append(fmt::format("#define TURNS {}u\n", UnrolledTurns()));
   kernel_.Append(fmt::format("#define PASSES(X){}\n#define STORES_ELEMENTS {}\n", list, NeedsElements() ? 1 : 0));
@@ -433,9 +440,9 @@ Step RowKernelWriter::Write() {
   } else if (NeedsElements()) {
     WriteElements();
   }
-  Step step = kernel_.Finish(program_.name, "reduce/rows.comp",
-                             {shape_.lanes, shape_.rows_per_group, 1, static_cast<uint32_t>(block), shape_.lanes},
-                             GroupGrid(context_.facts, groups));
+  Step step =
+      kernel_.Finish(program_.name, "reduce/rows.comp",
+                     {shape_.lanes, shape_.rows_per_group, 1, static_cast<uint32_t>(block), shape_.lanes}, grid);
   step.flop = program_.flop;
   return step;
 }
