@@ -50,15 +50,18 @@ done
 
 # Long programs, where the shared model collection lies beside the checkout.
 models=../shared/models
+python=python3
+"$python" -c "import numpy" 2>/dev/null || python=/usr/bin/python3
 if [ -d "$models" ]; then
   for bindings in addresses descriptors; do
     for form in hlo optimized; do
-      python3 "$models/check.py" --vxla build/vxla --device vulkan --family basic --form $form -- --bindings $bindings --validate=core,sync >"$log" 2>&1 ||
+      "$python" "$models/check.py" --vxla build/vxla --device vulkan --family basic --form $form -- --bindings $bindings --validate=core,sync >"$log" 2>&1 ||
         { cat "$log"; exit 1; }
       record "basic programs, $form, $bindings, validated" "$(tail -n 1 "$log")"
     done
   done
-  env -u LP_NUM_THREADS build/vxla diff "$models/transformer_train_step_bf16/program.hlo" >"$log" 2>&1 || { cat "$log"; exit 1; }
+  # Seeded weights make a badly conditioned network, and bf16 has 8 bits: results agree to a few of its ulps of the largest.
+  env -u LP_NUM_THREADS build/vxla diff "$models/transformer_train_step_bf16/program.hlo" --rtol 0.0625 --atol 0.25 >"$log" 2>&1 || { cat "$log"; exit 1; }
   record "transformer_train_step_bf16, seeded, lavapipe against the CPU" "$(tail -n 1 "$log")"
 fi
 
