@@ -18,7 +18,9 @@
 // shuffle_p, finish_p; prepare(); and elements() if STORES_ELEMENTS. All lanes need the results of passes before
 // LAST_SHARED (SLOTS is 1 where lanes share a row). With HELD the passes are
 // written out in held(): each lane takes HELD steps and keeps what it read and computed from pass to pass, so that an
-// element is read once and its functions are evaluated once. With TURNS each lane takes exactly so many steps, written
+// element is read once and its functions are evaluated once. With INTERLEAVED above 1 a workgroup owns so many
+// shares of one unit, Y apart in steps of all its invocations: no lane waits for another subgroup, and lanes still step
+// far enough. With TURNS each lane takes exactly so many steps, written
 // out. JOIN_LANES is JOIN_LANES_0: one lane; _1: the lanes are surely of one subgroup; _2: shuffles, then shared memory;
 // or _3: shared memory.
 layout(constant_id = 3) const uint BLOCK = 64;
@@ -91,9 +93,9 @@ layout(constant_id = 4) const uint LANES = 1;
 
 #ifdef TURNS
 #define ACCUMULATE(p) \
-  [[unroll]] for (uint turn = 0u; turn < TURNS; ++turn) { \
+  EACH_TURN for (uint turn = 0u; turn < TURNS; ++turn) { \
     SITE(turn); \
-    accumulate_##p(running, unit, begin + lane + turn * LANES); \
+    accumulate_##p(running, unit, begin + lane + turn * (LANES * INTERLEAVED)); \
   }
 #elif BLOCKED
 #define ACCUMULATE(p) \
@@ -119,16 +121,22 @@ void main() {
   uint share = 0u;
 #if SPLIT
   uint unit_group = UNIT_GROUP(group);
-  share = group - unit_group * P(4);
+  share = group - unit_group * (P(4) / INTERLEAVED);
   group = unit_group;
 #endif
+#if INTERLEAVED > 1
+  uint unit = group;
+  uint begin = share * INTERLEAVED * P(3) + gl_LocalInvocationID.y * LANES;
+  share = share * INTERLEAVED + gl_LocalInvocationID.y;
+#else
   uint unit = group * gl_WorkGroupSize.y + gl_LocalInvocationID.y;
+  uint begin = share * P(3);
+#endif
   // Units without rows exist only where lanes do not wait for each other (JOIN_LANES_0 and _1).
 #if SURPLUS_UNITS
   if (unit >= P(1)) return;
 #endif
   uint lane = gl_LocalInvocationID.x;
-  uint begin = share * P(3);
   uint end = min(P(2), begin + P(3));
   prepare(unit);
 #if HELD

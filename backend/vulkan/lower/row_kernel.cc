@@ -399,11 +399,13 @@ int64_t RowKernelWriter::UnrolledTurns() const {
   const int64_t elements = program_.rows * program_.row_size, turns = shape_.chunk / shape_.lanes;
   const bool exact = steps() % shape_.chunk == 0 && shape_.chunk % shape_.lanes == 0;
   const bool plain = program_.passes() == 1 && program_.flop <= 2 * elements && !NeedsElements();
+  if (shape_.interleaved > 1) return turns;
   return context_.facts.is_software() && exact && plain && turns <= 32 && elements >= (1 << 22) ? turns : 0;
 }
 
 Step RowKernelWriter::Write() {
-  const int64_t groups = (units() + shape_.rows_per_group - 1) / shape_.rows_per_group * shape_.splits;
+  const int64_t groups =
+      (units() + shape_.rows_per_group - 1) / shape_.rows_per_group * (shape_.splits / shape_.interleaved);
   for (int64_t value : {groups, units(), steps(), shape_.chunk, shape_.splits})
     kernel_.Param(static_cast<uint32_t>(value));
   const int passes = program_.passes();
@@ -423,10 +425,14 @@ Step RowKernelWriter::Write() {
                              int64_t{grid[0]} * grid[1] != groups ? 1 : 0,
                              units() % shape_.rows_per_group != 0 ? 1 : 0));
   // A division by a variable is slow everywhere, and on lavapipe as slow as hundreds of additions.
-  kernel_.Append(
-      fmt::format("#define UNIT_GROUP(g) {}\n", groups == shape_.splits ? "0u" : kernel_.Divide("(g)", shape_.splits)));
+  kernel_.Append(fmt::format("#define UNIT_GROUP(g) {}\n",
+                             units() == 1 ? "0u" : kernel_.Divide("(g)", shape_.splits / shape_.interleaved)));
   kernel_.Append(fmt::format("#define LAST_SHARED {}\n", NeedsElements() ? passes + 1 : passes));
-  if (UnrolledTurns() > 0) kernel_.Append(fmt::format("#define TURNS {}u\n", UnrolledTurns()));
+  if (UnrolledTurns() > 0) {
+    kernel_.Append(fmt::format("#define TURNS {}u\n#define EACH_TURN {}\n", UnrolledTurns(),
+                               program_.flop <= 2 * program_.rows * program_.row_size ? "[[unroll]]" : ""));
+  }
+  kernel_.Append(fmt::format("#define INTERLEAVED {}\n", shape_.interleaved));
   kernel_.Append(fmt::format("#define PASSES(X){}\n#define STORES_ELEMENTS {}\n", list, NeedsElements() ? 1 : 0));
   WriteGlobals();
   WritePrepare();
@@ -440,9 +446,10 @@ Step RowKernelWriter::Write() {
   } else if (NeedsElements()) {
     WriteElements();
   }
-  Step step =
-      kernel_.Finish(program_.name, "reduce/rows.comp",
-                     {shape_.lanes, shape_.rows_per_group, 1, static_cast<uint32_t>(block), shape_.lanes}, grid);
+  Step step = kernel_.Finish(program_.name, "reduce/rows.comp",
+                             {shape_.lanes, std::max(shape_.rows_per_group, shape_.interleaved), 1,
+                              static_cast<uint32_t>(block), shape_.lanes},
+                             grid);
   step.flop = program_.flop;
   return step;
 }

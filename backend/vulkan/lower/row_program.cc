@@ -118,6 +118,7 @@ class SplitLowering {
  private:
   Shares LowerPartial(int pass) {
     RowProgram stage = StageOf(program_, fmt::format("pass {}", pass));
+    stage.flop = program_.flop;
     LoadSaved(program_, saved_, pass - 1, &stage);
     TakeValues(program_, pass - 1, &stage);
     TakeElementOutputs(program_, pass - 1, &stage);

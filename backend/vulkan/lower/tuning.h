@@ -31,6 +31,8 @@ struct RowShape {
   uint32_t lanes = 1, rows_per_group = 1, width = 1;
   bool along_rows = false;
   int64_t splits = 1, chunk = 1;
+  // Shares of a row that one workgroup takes, turn by turn; splits is a multiple and every share has `chunk` steps.
+  uint32_t interleaved = 1;
   uint32_t held =
       0;  // steps of each lane, written out, whose values stay in registers from pass to pass; 0: passes are loops
 };
