@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "backend/vulkan/device/open.h"
 #include "core/literal_compare.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
@@ -134,6 +135,19 @@ Status Diff(const DiffFlags& flags) {
   return OkStatus();
 }
 
+// --device all: one comparison after another, each with its verdict; the first failure is the answer.
+Status DiffOnAll(DiffFlags flags) {
+  if (flags.device.device != "all") return Diff(flags);
+  VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, vulkan::ListDevices());
+  Status first;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    flags.device.device = fmt::format("vulkan:{}", i);
+    Status status = Diff(flags);
+    if (first.ok()) first = std::move(status);
+  }
+  return first;
+}
+
 }  // namespace
 
 CommandBody AddDiff(CLI::App& app) {
@@ -146,7 +160,7 @@ CommandBody AddDiff(CLI::App& app) {
   app.add_option("--atol", flags->atol, "absolute tolerance (default 1e-6 of the largest expected magnitude)");
   app.add_option("--ulp", flags->ulp, "or so many units in the last place");
   app.add_flag("--json", flags->json, "the verdict as one JSON object");
-  return [flags] { return Report(Diff(*flags)); };
+  return [flags] { return Report(DiffOnAll(*flags)); };
 }
 
 }  // namespace vxla

@@ -1,4 +1,5 @@
 // Shader math on each Vulkan device present against the same text compiled as C++: equal bits, function by function.
+#include <tuple>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -139,7 +140,9 @@ class SameBitsTest : public testing::TestWithParam<int> {
   void Check(const std::string& name, R (*function)(A...)) {
     if (device_ == nullptr) return;
     uint64_t seed = 100;
-    Compare(name, function, MakeValues<A>(kCount, ++seed)...);
+    // Braces: the operands are made in order, each from a seed of its own.
+    std::tuple<std::vector<A>...> operands{MakeValues<A>(kCount, ++seed)...};
+    std::apply([&](const auto&... values) { Compare(name, function, values...); }, operands);
   }
 
   template <typename R, typename... A>
