@@ -125,6 +125,10 @@ TEST(ReduceTest, LongRowsAreShared) {
   ExpectBoth(Reduce("f32", "3,70001", "1", "3"));
   ExpectBoth(Reduce("s64", "70001,3", "0", "3"));
   ExpectBoth(ArgMax("300007", 0, ""));
+  // Shares by subgroup, side by side.
+  ExpectBoth(Reduce("f32", "2,262144", "1", "2"), 2);
+  ExpectBoth(Reduce("s64", "3,131072", "1", "3"), 2);
+  ExpectBoth(ArgMax("131072", 0, ""), 2);
 }
 
 TEST(ReduceTest, ManyShortRows) { ExpectBoth(Reduce("f32", "100003,7", "1", "100003"), 1); }

@@ -30,6 +30,7 @@ void KernelBuilder::AddVectorView(int k, int width) {
 }
 
 std::string KernelBuilder::Param(uint32_t value) {
+  if (inline_params_) return fmt::format("{}u", value);
   params_.push_back(value);
   return fmt::format("P({})", params_.size() - 1);
 }

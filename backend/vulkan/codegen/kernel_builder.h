@@ -31,6 +31,8 @@ class KernelBuilder {
 
   // A word of the argument block that kernels of other sizes share the text with: "P(3)". Each call makes a new one.
   std::string Param(uint32_t value);
+  // Parameters from now on are literals of the text: for kernels that are large enough to be worth a text of their own.
+  void InlineParams() { inline_params_ = true; }
   // floor(value / divisor), the divisor in the argument block; `value` itself for 1. value < 2^31.
   std::string Divide(const std::string& value, int64_t divisor);
 
@@ -50,6 +52,7 @@ class KernelBuilder {
   std::vector<ElementType> types_;
   std::vector<Binding> bindings_;
   std::vector<uint32_t> params_;
+  bool inline_params_ = false;
   std::string views_, text_;
 };
 
