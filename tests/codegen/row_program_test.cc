@@ -65,6 +65,16 @@ TEST(TuneRowsTest, LoopsStayBelowTheDevicesLimit) {
   });
 }
 
+// Interleaved shares have no barrier, so lanes must be able to join by shuffles.
+TEST(TuneRowsTest, SharesBySubgroupNeedShuffles) {
+  RowWork work{1, 1 << 24, false, 1, 8, 8};
+  const RowShape shape = TuneRows(LoopLimitFacts(), work);
+  EXPECT_EQ(shape.interleaved * shape.lanes, 512u);
+  EXPECT_EQ(shape.splits * shape.chunk * shape.width, work.row_size);
+  work.shuffles = false;
+  EXPECT_EQ(TuneRows(LoopLimitFacts(), work).interleaved, 1u);
+}
+
 TEST(TuneDotTest, LoopsStayBelowTheDevicesLimitAndSharesAreWhole) {
   for (int64_t k : {int64_t{1}, int64_t{509}, int64_t{65537}, int64_t{1000003}, int64_t{1} << 24}) {
     const DotWork work{1, 16, 16, k, 4, true};

@@ -8,12 +8,6 @@
 namespace vxla::vulkan {
 namespace {
 
-// Lanes join by subgroup shuffles if every accumulator is made of 32-bit words; the others go through shared memory.
-bool ShuffleTakes(ElementType type) {
-  const std::string_view suffix = CarrierSuffix(type);
-  return suffix == "f32" || suffix == "i32" || suffix == "u32" || suffix == "pred" || suffix == "c64";
-}
-
 class RowKernelWriter {
  public:
   RowKernelWriter(const LowerContext& context, const RowProgram& program, const RowKernel& kernel)
@@ -464,6 +458,11 @@ int RowProgram::passes() const {
 
 Step WriteRowKernel(const LowerContext& context, const RowProgram& program, const RowKernel& kernel) {
   return RowKernelWriter(context, program, kernel).Write();
+}
+
+bool ShuffleTakes(ElementType type) {
+  const std::string_view suffix = CarrierSuffix(type);
+  return suffix == "f32" || suffix == "i32" || suffix == "u32" || suffix == "pred" || suffix == "c64";
 }
 
 std::string AddFunction(ElementType type, const std::string& name) {

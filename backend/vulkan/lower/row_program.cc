@@ -29,6 +29,7 @@ RowWork WorkOf(const RowProgram& program, bool elements) {
     int bytes = reduce.identity.empty() ? 4 : 0;
     for (ElementType type : reduce.types) bytes += std::max(StorageBytes(type), 4);
     work.accumulator_bytes += bytes;
+    work.shuffles &= std::ranges::all_of(reduce.types, ShuffleTakes);
   }
   work.most_width = program.most_width;
   work.holds = work.passes > 1;

@@ -79,6 +79,9 @@ std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram&
 // The same with a given shape, for tests.
 std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram& program, const RowShape& shape);
 
+// Lanes join by subgroup shuffles if every accumulator is made of 32-bit words; the others go through shared memory.
+bool ShuffleTakes(ElementType type);
+
 // void <name>(inout T a0, T b0) { a0 = a0 + b0; } in the carrier of `type`.
 std::string AddFunction(ElementType type, const std::string& name);
 

@@ -86,7 +86,8 @@ bool HoldRow(const DeviceFacts& facts, const RowWork& work, int64_t steps, RowSh
 bool InterleaveShares(const DeviceFacts& facts, const RowWork& work, int64_t steps, RowShape* shape) {
   constexpr int64_t kTurns = 32, kInvocations = 512, kMostShares = 16384;
   const int64_t lanes = facts.subgroup_size, interleaved = kInvocations / std::max<int64_t>(lanes, 1);
-  if (!facts.is_software() || !facts.subgroup_shuffle || work.passes > 1 || work.rows > 4 || interleaved < 2) {
+  if (!facts.is_software() || !facts.subgroup_shuffle || !work.shuffles || work.passes > 1 || work.rows > 4 ||
+      interleaved < 2) {
     return false;
   }
   if (kInvocations > facts.max_workgroup_invocations || interleaved > facts.max_workgroup_size[1]) return false;

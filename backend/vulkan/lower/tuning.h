@@ -42,7 +42,8 @@ struct RowWork {
   int passes = 1;             // loops over the elements
   int accumulator_bytes = 4;  // of one lane
   uint32_t most_width = 8;
-  bool holds = false;  // later passes and outputs want elements again, and nothing is read at another place
+  bool shuffles = true;  // subgroup shuffles take the accumulators
+  bool holds = false;    // later passes and outputs want elements again, and nothing is read at another place
 };
 RowShape TuneRows(const DeviceFacts& facts, const RowWork& work);
 
