@@ -102,6 +102,26 @@ TEST(CommandTest, ConvertWritesWhatParsesBack) {
   EXPECT_THAT(ReadScratch(once), HasSubstr("ROOT"));
 }
 
+TEST(CommandTest, BenchMeasuresAProgramInBothBindingModes) {
+  const CommandResult result = RunVxla("bench " + AddProgram() + " --num-runs 2 --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto rows = nlohmann::json::parse(result.out);
+  ASSERT_EQ(rows.size(), 2u);
+  for (const auto& row : rows) {
+    EXPECT_GT(row["ms"], 0);
+    EXPECT_EQ(row["bytes"], 72);
+    EXPECT_GT(row["ratio"], 0);
+  }
+  EXPECT_NE(rows[0]["bindings"], rows[1]["bindings"]);
+  ExpectError(RunVxla("bench nosuch"), 2, "neither a file nor one of add");
+}
+
+TEST(CommandTest, DiffOnAllDevicesGivesAVerdictForEach) {
+  const CommandResult result = RunVxla("diff " + AddProgram() + " --device all");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("AGREE"));
+}
+
 TEST(CommandTest, TheReadmesTableIsWhatOpsPrints) {
   const std::string readme = ReadScratch(std::string(VXLA_SOURCE_DIR) + "/README.md");
   const size_t begin = readme.find("<!-- ops -->\n") + 13, end = readme.find("<!-- /ops -->");
