@@ -39,12 +39,14 @@ for suite in vulkan_tests ops_tests program_tests; do
 done
 
 # Everything but the drivers under sanitizers.
-tools/build.sh build-asan -DVXLA_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=Release
-for suite in core_tests text_tests infer_tests cpu_tests math_tests codegen_tests scheduler_tests; do
+asan_suites="core_tests text_tests infer_tests cpu_tests math_tests codegen_tests scheduler_tests"
+VXLA_TARGETS="$asan_suites" tools/build.sh build-asan -DVXLA_SANITIZE=address,undefined
+for suite in $asan_suites; do
   run_suite "$suite under ASan and UBSan" ASAN_OPTIONS=detect_leaks=1 "build-asan/tests/$suite"
 done
-tools/build.sh build-tsan -DVXLA_SANITIZE=thread -DCMAKE_BUILD_TYPE=Release
-for suite in cpu_tests scheduler_tests; do
+tsan_suites="cpu_tests scheduler_tests"
+VXLA_TARGETS="$tsan_suites" tools/build.sh build-tsan -DVXLA_SANITIZE=thread
+for suite in $tsan_suites; do
   run_suite "$suite under TSan" "build-tsan/tests/$suite"
 done
 
