@@ -34,9 +34,7 @@ run_suite() {  # name, environment ... -- command
 for suite in build/tests/*_tests; do
   run_suite "$(basename "$suite")" "$suite"
 done
-for suite in vulkan_tests ops_tests program_tests; do
-  run_suite "$suite under core and synchronization validation" VXLA_TEST_VALIDATE=core,sync "build/tests/$suite"
-done
+run_suite "ops_tests under core and synchronization validation" VXLA_TEST_VALIDATE=core,sync build/tests/ops_tests
 
 # Everything but the drivers under sanitizers.
 asan_suites="core_tests text_tests infer_tests cpu_tests math_tests codegen_tests scheduler_tests"
