@@ -1,6 +1,7 @@
 // vxla diff: one program on two devices (or against saved results), and where the values differ.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -127,9 +128,15 @@ Status Diff(const DiffFlags& flags) {
     report["fault"] = Json();
     VXLA_RETURN_IF_ERROR(WriteText("-", report.dump(2) + "\n"));
   } else {
-    for (const LeafReport& leaf : leaves) PrintLeaf(leaf);
-    fmt::print("{}: {} and {} {}\n", bad < 0 ? "AGREE" : "DIFFER", device, reference,
-               bad < 0 ? fmt::format("agree on all {} results", leaves.size()) : fmt::format("differ, first in result_{}", bad));
+    Comparison worst;
+    for (const LeafReport& leaf : leaves) {
+      PrintLeaf(leaf);
+      worst.max_abs = std::max(worst.max_abs, leaf.comparison.max_abs);
+      worst.max_ulp = std::max(worst.max_ulp, leaf.comparison.max_ulp);
+    }
+    fmt::print("{}: {} and {} {}; worst difference {:.3g} ({:.4g} ulp)\n", bad < 0 ? "AGREE" : "DIFFER", device, reference,
+               bad < 0 ? fmt::format("agree on all {} results", leaves.size()) : fmt::format("differ, first in result_{}", bad), worst.max_abs,
+               worst.max_ulp);
   }
   if (bad >= 0) return Mismatch("{}: result_{} on {} differs from {}", flags.program.file, bad, device, reference);
   return OkStatus();
