@@ -346,11 +346,9 @@ void LoadAs(ElementType type, const std::byte* source, int64_t n, T* out) {
   }
 }
 template void LoadAs(ElementType, const std::byte*, int64_t, double*);
-template void LoadAs(ElementType, const std::byte*, int64_t, long double*);
 template void LoadAs(ElementType, const std::byte*, int64_t, int64_t*);
 template void LoadAs(ElementType, const std::byte*, int64_t, uint64_t*);
 template void LoadAs(ElementType, const std::byte*, int64_t, std::complex<double>*);
-template void LoadAs(ElementType, const std::byte*, int64_t, std::complex<long double>*);
 
 void LoadSplat(const Literal& literal, int64_t at, int64_t n, void* carriers) {
   LoadBlock(literal, at, 1, carriers);

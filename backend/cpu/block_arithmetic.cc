@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "backend/cpu/block_ops.h"
+#include "backend/cpu/double_double.h"
 
 namespace vxla {
 namespace {
@@ -45,9 +46,10 @@ Complex DivideWide(Complex a, Complex b) { return Complex(WideComplex(a) / WideC
 Complex MultiplyPlain(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
+// The same, each component rounded once.
 Complex MultiplyWide(Complex a, Complex b) {
-  const long double ar = a.real(), ai = a.imag(), br = b.real(), bi = b.imag();
-  return {static_cast<double>(ar * br - ai * bi), static_cast<double>(ar * bi + ai * br)};
+  return {static_cast<double>(ExactProduct(a.real(), b.real()) - ExactProduct(a.imag(), b.imag())),
+          static_cast<double>(ExactProduct(a.real(), b.imag()) + ExactProduct(a.imag(), b.real()))};
 }
 
 // XLA's rules: x / 0 is -1 (all ones), INT_MIN / -1 is INT_MIN; x % 0 is x, INT_MIN % -1 is 0.

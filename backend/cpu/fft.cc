@@ -1,30 +1,44 @@
 // FFT of any length over up to three innermost axes: powers of two by radix 2, other lengths by Bluestein's chirp
-// transform. c64 runs in double, c128 in long double.
+// transform. c64 runs in double, c128 in two doubles: results are the exact ones rounded once, but for a few in a million.
 #include <algorithm>
 #include <cmath>
-#include <complex>
-#include <numbers>
 
 #include "backend/cpu/block.h"
+#include "backend/cpu/double_double.h"
 #include "backend/cpu/eval.h"
 
 namespace vxla {
 namespace {
 
+// A complex number of doubles or double-doubles.
 template <typename T>
-using C = std::complex<T>;
-
+struct C {
+  T re{}, im{};
+};
 template <typename T>
-C<T> Times(C<T> a, C<T> b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+C<T> operator+(C<T> a, C<T> b) {
+  return {a.re + b.re, a.im + b.im};
+}
+template <typename T>
+C<T> operator-(C<T> a, C<T> b) {
+  return {a.re - b.re, a.im - b.im};
+}
+template <typename T>
+C<T> operator*(C<T> a, C<T> b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+template <typename T>
+C<T> Conjugate(C<T> a) {
+  return {a.re, -a.im};
 }
 
-// exp(-2 pi i k / n), computed in long double.
+double TimesPowerOfTwo(double x, int exponent) { return std::ldexp(x, exponent); }
+
+// exp(-2 pi i k / n), rounded from twice double.
 template <typename T>
 C<T> Root(int64_t k, int64_t n) {
-  const long double angle =
-      -2 * std::numbers::pi_v<long double> * static_cast<long double>(k % n) / static_cast<long double>(n);
-  return {static_cast<T>(std::cos(angle)), static_cast<T>(std::sin(angle))};
+  const CosineSine t = OfTurn(k, n);
+  return {static_cast<T>(t.cosine), static_cast<T>(-t.sine)};
 }
 
 // The forward transform of one length, with its tables.
@@ -44,6 +58,38 @@ class Transform {
 
   void Forward(std::vector<C<T>>& x) const {
     if (n_ <= 1) return;
+    const int exponent = ExtremeExponent(x);
+    Scale(x, -exponent);
+    ForwardInRange(x);
+    Scale(x, exponent);
+  }
+  // With the factor 1/n.
+  void Backward(std::vector<C<T>>& x) const {
+    for (C<T>& value : x) value = Conjugate(value);
+    Forward(x);
+    const T n = static_cast<double>(n_);
+    for (C<T>& value : x) value = {value.re / n, -value.im / n};
+  }
+
+ private:
+  static constexpr int64_t kDirect = 32;
+
+  // Values so large or small that sums or products on the way would overflow, or errors vanish, are brought near 1 by
+  // this power of two.
+  static int ExtremeExponent(const std::vector<C<T>>& x) {
+    double largest = 0;
+    for (const C<T>& value : x) {
+      largest = std::max({largest, std::fabs(static_cast<double>(value.re)), std::fabs(static_cast<double>(value.im))});
+    }
+    const bool extreme = std::isfinite(largest) && largest > 0 && (largest > 0x1p500 || largest < 0x1p-500);
+    return extreme ? std::ilogb(largest) : 0;
+  }
+  static void Scale(std::vector<C<T>>& x, int exponent) {
+    if (exponent == 0) return;
+    for (C<T>& value : x) value = {TimesPowerOfTwo(value.re, exponent), TimesPowerOfTwo(value.im, exponent)};
+  }
+
+  void ForwardInRange(std::vector<C<T>>& x) const {
     if (!chirp_.empty()) {
       Bluestein(x);
     } else if ((n_ & (n_ - 1)) == 0) {
@@ -52,15 +98,6 @@ class Transform {
       Direct(x);
     }
   }
-  // Without the factor 1/n.
-  void Backward(std::vector<C<T>>& x) const {
-    for (C<T>& value : x) value = std::conj(value);
-    Forward(x);
-    for (C<T>& value : x) value = std::conj(value);
-  }
-
- private:
-  static constexpr int64_t kDirect = 32;
 
   void MakeRoots(int64_t size) {
     for (int64_t k = 0; k < size / 2; ++k) roots_.push_back(Root<T>(k, size));
@@ -75,8 +112,8 @@ class Transform {
       chirp_.push_back(Root<T>(static_cast<int64_t>(static_cast<__int128>(k) * k % (2 * n_)), 2 * n_));
     kernel_.assign(static_cast<size_t>(padded_), C<T>{});
     for (int64_t k = 0; k < n_; ++k) {
-      kernel_[static_cast<size_t>(k)] = std::conj(chirp_[static_cast<size_t>(k)]);
-      if (k > 0) kernel_[static_cast<size_t>(padded_ - k)] = std::conj(chirp_[static_cast<size_t>(k)]);
+      kernel_[static_cast<size_t>(k)] = Conjugate(chirp_[static_cast<size_t>(k)]);
+      if (k > 0) kernel_[static_cast<size_t>(padded_ - k)] = Conjugate(chirp_[static_cast<size_t>(k)]);
     }
     RadixTwo(kernel_);
   }
@@ -85,7 +122,7 @@ class Transform {
     std::vector<C<T>> out(x.size());
     for (int64_t k = 0; k < n_; ++k) {
       C<T> sum{};
-      for (int64_t j = 0; j < n_; ++j) sum += Times(x[static_cast<size_t>(j)], roots_[static_cast<size_t>(j * k % n_)]);
+      for (int64_t j = 0; j < n_; ++j) sum = sum + x[static_cast<size_t>(j)] * roots_[static_cast<size_t>(j * k % n_)];
       out[static_cast<size_t>(k)] = sum;
     }
     x.swap(out);
@@ -104,7 +141,7 @@ class Transform {
       const size_t step = n / length;
       for (size_t begin = 0; begin < n; begin += length) {
         for (size_t k = 0; k < length / 2; ++k) {
-          const C<T> a = x[begin + k], b = Times(x[begin + k + length / 2], roots_[k * step]);
+          const C<T> a = x[begin + k], b = x[begin + k + length / 2] * roots_[k * step];
           x[begin + k] = a + b;
           x[begin + k + length / 2] = a - b;
         }
@@ -114,13 +151,13 @@ class Transform {
 
   void Bluestein(std::vector<C<T>>& x) const {
     std::vector<C<T>> work(static_cast<size_t>(padded_));
-    for (size_t k = 0; k < x.size(); ++k) work[k] = Times(x[k], chirp_[k]);
+    for (size_t k = 0; k < x.size(); ++k) work[k] = x[k] * chirp_[k];
     RadixTwo(work);
     // Convolution by products; the inverse transform by conjugates.
-    for (size_t k = 0; k < work.size(); ++k) work[k] = std::conj(Times(work[k], kernel_[k]));
+    for (size_t k = 0; k < work.size(); ++k) work[k] = Conjugate(work[k] * kernel_[k]);
     RadixTwo(work);
-    const T scale = T(1) / static_cast<T>(padded_);
-    for (size_t k = 0; k < x.size(); ++k) x[k] = Times(std::conj(work[k]) * scale, chirp_[k]);
+    const T scale = 1 / static_cast<double>(padded_);  // a power of two
+    for (size_t k = 0; k < x.size(); ++k) x[k] = Conjugate(C<T>{work[k].re * scale, work[k].im * scale}) * chirp_[k];
   }
 
   int64_t n_, padded_ = 0;
@@ -166,14 +203,12 @@ Grid<T> TransformAxis(const EvalContext& context, const Grid<T>& grid, size_t ax
 template <typename T>
 Literal Run(const EvalContext& context, const FftAttributes& a, const Literal& operand, const Shape& shape) {
   Grid<T> grid{{operand.shape().dimensions().begin(), operand.shape().dimensions().end()}, {}};
-  grid.values.resize(static_cast<size_t>(operand.element_count()));
-  LoadAs<C<T>>(operand.shape().element_type(), operand.bytes().data(), operand.element_count(), grid.values.data());
+  grid.values.reserve(static_cast<size_t>(operand.element_count()));
+  std::vector<Complex> elements(static_cast<size_t>(operand.element_count()));
+  LoadAs<Complex>(operand.shape().element_type(), operand.bytes().data(), operand.element_count(), elements.data());
+  for (const Complex x : elements) grid.values.push_back({x.real(), x.imag()});
   const size_t axes = a.fft_length.size(), first = grid.sizes.size() - axes;
   const bool inverse = a.fft_type == FftType::kIfft || a.fft_type == FftType::kIrfft;
-  T scale = 1;
-  if (inverse) {
-    for (int64_t n : a.fft_length) scale /= static_cast<T>(n);
-  }
   // The real axis (the last) goes first in the forward direction and last in the inverse one.
   for (size_t i = 0; i < axes; ++i) {
     const size_t axis = inverse ? first + i : first + axes - 1 - i;
@@ -185,10 +220,10 @@ Literal Run(const EvalContext& context, const FftAttributes& a, const Literal& o
         // The half spectrum is completed by symmetry; the imaginary parts at 0 and at n/2 count for nothing.
         const int64_t half = n / 2;
         line.resize(static_cast<size_t>(n));
-        line[0] = line[0].real();
-        if (n % 2 == 0) line[static_cast<size_t>(half)] = line[static_cast<size_t>(half)].real();
+        line[0].im = 0;
+        if (n % 2 == 0) line[static_cast<size_t>(half)].im = 0;
         for (int64_t k = half + 1; k < n; ++k)
-          line[static_cast<size_t>(k)] = std::conj(line[static_cast<size_t>(n - k)]);
+          line[static_cast<size_t>(k)] = Conjugate(line[static_cast<size_t>(n - k)]);
         transform.Backward(line);
       });
       continue;
@@ -204,11 +239,11 @@ Literal Run(const EvalContext& context, const FftAttributes& a, const Literal& o
     Block block;
     const int64_t n = std::min<int64_t>(kBlockSize, count - at);
     for (int64_t i = 0; i < n; ++i) {
-      const C<T> value = grid.values[static_cast<size_t>(at + i)] * scale;
+      const C<T>& value = grid.values[static_cast<size_t>(at + i)];
       if (IsComplex(shape.element_type())) {
-        block.as<Complex>()[i] = Complex(value);
+        block.as<Complex>()[i] = {static_cast<double>(value.re), static_cast<double>(value.im)};
       } else {
-        block.as<double>()[i] = static_cast<double>(value.real());
+        block.as<double>()[i] = static_cast<double>(value.re);
       }
     }
     StoreBlock(block.bytes, n, result, at);
@@ -227,7 +262,7 @@ EvalResult EvalFft(EvalContext& context, const Instruction& instruction, std::sp
                            instruction.shape().ToString());
   }
   const bool wide = RealPart(operand.shape().element_type()) == ElementType::kF64;
-  if (wide) return Run<long double>(context, attributes, operand, instruction.shape());
+  if (wide) return Run<DoubleDouble>(context, attributes, operand, instruction.shape());
   return Run<double>(context, attributes, operand, instruction.shape());
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "backend/cpu/double_double.h"
+
 namespace vxla {
 namespace {
 
@@ -192,18 +194,10 @@ struct PlainFold {
   void Finish(T*, int64_t) {}
 };
 
-// Neumaier's sum: the rounding error of each addition is kept and added at the end.
-struct CompensatedSum {
+// The errors of folds in double, kept by lane. Those of two partial results add up in that of both.
+struct FoldErrors {
   double errors[2 * kBlockSize];
   void Clear(int64_t n) { std::fill_n(errors, n, 0.0); }
-  void Fold(double* acc, const double* value, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) {
-      const double sum = acc[i] + value[i];
-      const double kept = sum - acc[i];
-      errors[i] += (acc[i] - (sum - kept)) + (value[i] - kept);
-      acc[i] = sum;
-    }
-  }
   void CompactErrors(int64_t n, int64_t parts) {
     for (int64_t i = 0; 2 * i < n; ++i) {
       for (int64_t p = 0; p < parts; ++p) {
@@ -212,14 +206,40 @@ struct CompensatedSum {
       }
     }
   }
-  void AddErrors(const CompensatedSum& other, int64_t parts) {
+  void AddErrors(const FoldErrors& other, int64_t parts) {
     for (int64_t p = 0; p < parts; ++p) errors[p] += other.errors[p];
+  }
+};
+
+// Neumaier's sum: the rounding error of each addition is kept and added at the end.
+struct CompensatedSum : FoldErrors {
+  void Fold(double* acc, const double* value, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      const double sum = acc[i] + value[i];
+      const double kept = sum - acc[i];
+      errors[i] += (acc[i] - (sum - kept)) + (value[i] - kept);
+      acc[i] = sum;
+    }
   }
   // Past an infinity the error terms are NaN and mean nothing.
   void Finish(double* acc, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
       if (std::isfinite(acc[i])) acc[i] += errors[i];
     }
+  }
+};
+
+// The relative rounding error of each multiplication is kept and put back at the end.
+struct CompensatedProduct : FoldErrors {
+  void Fold(double* acc, const double* value, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      const DoubleDouble product = ExactProduct(acc[i], value[i]);
+      acc[i] = product.high;
+      if (product.low != 0) errors[i] += product.low / product.high;
+    }
+  }
+  void Finish(double* acc, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) acc[i] = Rounded(acc[i], acc[i] * errors[i]);
   }
 };
 
@@ -244,6 +264,8 @@ std::unique_ptr<Folder> SimpleFolderFor(Opcode opcode, const Literal& array, con
       return Plain<uint64_t>(array, init, [](uint64_t a, uint64_t b) { return a + b; });
     case Opcode::kMultiply:
       if (complex) return nullptr;
+      if (real && wide)
+        return std::make_unique<SimpleFolder<double, CompensatedProduct>>(array, init, CompensatedProduct{});
       if (real) return Plain<double>(array, init, [](double a, double b) { return a * b; });
       return Plain<uint64_t>(array, init, [](uint64_t a, uint64_t b) { return a * b; });
     case Opcode::kMaximum:

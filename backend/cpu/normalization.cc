@@ -1,28 +1,34 @@
-// Batch normalisation: inference, training and gradient, in long double from whole arrays, rounded at the end; sums are
-// compensated, since long double is no wider than double everywhere. The variance is the biased one.
+// Batch normalisation: inference, training and gradient, from whole arrays, rounded at the end: f64 in two doubles, narrower
+// types in double with compensated sums. The variance is the biased one.
 #include <cmath>
 #include <vector>
 
 #include "backend/cpu/block.h"
+#include "backend/cpu/double_double.h"
 #include "backend/cpu/eval.h"
-#include "backend/cpu/twofold.h"
 
 namespace vxla {
 namespace {
 
-using Wide = long double;
+template <typename T>
+using Values = std::vector<T>;
 
-std::vector<Wide> LoadWide(const Literal& literal) {
-  std::vector<Wide> values(static_cast<size_t>(literal.element_count()));
-  LoadAs<Wide>(literal.shape().element_type(), literal.bytes().data(), literal.element_count(), values.data());
-  return values;
+template <typename T>
+Values<T> LoadWide(const Value& value) {
+  const Literal& literal = value.literal();
+  std::vector<double> values(static_cast<size_t>(literal.element_count()));
+  LoadAs<double>(literal.shape().element_type(), literal.bytes().data(), literal.element_count(), values.data());
+  return Values<T>(values.begin(), values.end());
 }
 
-Literal StoreWide(const std::vector<Wide>& values, const Shape& shape) {
+template <typename T>
+Value StoreWide(const Values<T>& values, const Shape& shape) {
   Literal literal = Literal::Uninitialized(shape);
   for (size_t i = 0; i < values.size(); ++i) literal.SetDouble(static_cast<int64_t>(i), static_cast<double>(values[i]));
-  return literal;
+  return Value(std::move(literal));
 }
+
+double Sqrt(double x) { return std::sqrt(x); }
 
 // The operand seen as [outer, feature, inner].
 struct Features {
@@ -33,106 +39,148 @@ struct Features {
         inner(RowMajorStrides(shape.dimensions())[static_cast<size_t>(index)]),
         elements(shape.ElementCount()) {}
   size_t Of(int64_t at) const { return static_cast<size_t>(at / inner % count); }
-  Wide PerFeature() const { return static_cast<Wide>(elements) / static_cast<Wide>(count); }
+  double PerFeature() const { return static_cast<double>(elements) / static_cast<double>(count); }
 };
 
+template <typename T>
 struct Moments {
-  std::vector<Wide> mean, variance;
+  Values<T> mean, variance;
+};
+
+// A sum of T with its error terms.
+template <typename T>
+class Total {
+ public:
+  void Add(T x) { sum_.Add(x); }
+  T Value() const { return Rounded(sum_); }
+
+ private:
+  TwofoldSum<T> sum_;
+};
+template <>
+class Total<DoubleDouble> {
+ public:
+  void Add(DoubleDouble x) { sum_ += x; }
+  DoubleDouble Value() const { return sum_; }
+
+ private:
+  DoubleDouble sum_;
 };
 
 // The sums over each feature of term(position, feature).
-template <typename F>
-std::vector<Wide> SumByFeature(const Features& features, F&& term) {
-  std::vector<TwofoldSum<Wide>> sums(static_cast<size_t>(features.count));
+template <typename T, typename F>
+Values<T> SumByFeature(const Features& features, F&& term) {
+  std::vector<Total<T>> sums(static_cast<size_t>(features.count));
   for (int64_t i = 0; i < features.elements; ++i) {
     const size_t f = features.Of(i);
     sums[f].Add(term(static_cast<size_t>(i), f));
   }
-  std::vector<Wide> totals;
-  for (const TwofoldSum<Wide>& sum : sums) totals.push_back(Rounded(sum));
+  Values<T> totals;
+  for (const Total<T>& sum : sums) totals.push_back(sum.Value());
   return totals;
 }
 
-Moments MomentsOf(const std::vector<Wide>& x, const Features& features) {
-  Moments m;
-  m.mean = SumByFeature(features, [&](size_t at, size_t) { return x[at]; });
-  for (Wide& mean : m.mean) mean /= features.PerFeature();
-  m.variance = SumByFeature(features, [&](size_t at, size_t f) { return (x[at] - m.mean[f]) * (x[at] - m.mean[f]); });
-  for (Wide& variance : m.variance) variance /= features.PerFeature();
+template <typename T>
+Moments<T> MomentsOf(const Values<T>& x, const Features& features) {
+  Moments<T> m;
+  m.mean = SumByFeature<T>(features, [&](size_t at, size_t) { return x[at]; });
+  for (T& mean : m.mean) mean = mean / features.PerFeature();
+  m.variance =
+      SumByFeature<T>(features, [&](size_t at, size_t f) { return (x[at] - m.mean[f]) * (x[at] - m.mean[f]); });
+  for (T& variance : m.variance) variance = variance / features.PerFeature();
   return m;
 }
 
-std::vector<Wide> Normalize(const std::vector<Wide>& x, const Features& features, const std::vector<Wide>& scale,
-                            const std::vector<Wide>& offset, const Moments& m, Wide epsilon) {
-  std::vector<Wide> out(x.size());
+template <typename T>
+Values<T> Normalize(const Values<T>& x, const Features& features, const Values<T>& scale, const Values<T>& offset,
+                    const Moments<T>& m, double epsilon) {
+  Values<T> deviation;
+  for (const T& variance : m.variance) deviation.push_back(Sqrt(variance + epsilon));
+  Values<T> out(x.size());
   for (int64_t i = 0; i < features.elements; ++i) {
     const size_t f = features.Of(i), at = static_cast<size_t>(i);
-    out[at] = (x[at] - m.mean[f]) / std::sqrt(m.variance[f] + epsilon) * scale[f] + offset[f];
+    out[at] = (x[at] - m.mean[f]) / deviation[f] * scale[f] + offset[f];
   }
   return out;
 }
 
-Status CheckReal(const Instruction& instruction) {
+template <typename T>
+Value Inference(const Instruction& instruction, std::span<Value> operands) {
+  const auto& a = instruction.attributes<BatchNormAttributes>();
+  const Features features(operands[0].shape(), a.feature_index);
+  const Moments<T> moments{LoadWide<T>(operands[3]), LoadWide<T>(operands[4])};
+  return StoreWide(Normalize(LoadWide<T>(operands[0]), features, LoadWide<T>(operands[1]), LoadWide<T>(operands[2]),
+                             moments, a.epsilon),
+                   instruction.shape());
+}
+
+template <typename T>
+Value Training(const Instruction& instruction, std::span<Value> operands) {
+  const auto& a = instruction.attributes<BatchNormAttributes>();
+  const Features features(operands[0].shape(), a.feature_index);
+  const Values<T> x = LoadWide<T>(operands[0]);
+  const Moments<T> moments = MomentsOf(x, features);
+  const std::vector<Shape>& shapes = instruction.shape().tuple_elements();
+  std::vector<Value> elements;
+  elements.push_back(
+      StoreWide(Normalize(x, features, LoadWide<T>(operands[1]), LoadWide<T>(operands[2]), moments, a.epsilon), shapes[0]));
+  elements.push_back(StoreWide(moments.mean, shapes[1]));
+  elements.push_back(StoreWide(moments.variance, shapes[2]));
+  return Value::Tuple(std::move(elements));
+}
+
+// Operands: operand, scale, mean, variance, grad_output. Results: the gradients of operand, scale and offset, for means
+// and variances that depend on the operand.
+template <typename T>
+Value Gradient(const Instruction& instruction, std::span<Value> operands) {
+  const auto& a = instruction.attributes<BatchNormAttributes>();
+  const Features features(operands[0].shape(), a.feature_index);
+  const Values<T> x = LoadWide<T>(operands[0]), scale = LoadWide<T>(operands[1]);
+  const Values<T> mean = LoadWide<T>(operands[2]), variance = LoadWide<T>(operands[3]), dy = LoadWide<T>(operands[4]);
+  const Values<T> sum_dy = SumByFeature<T>(features, [&](size_t at, size_t) { return dy[at]; });
+  const Values<T> sum_dy_x =
+      SumByFeature<T>(features, [&](size_t at, size_t f) { return dy[at] * (x[at] - mean[f]); });
+  const T n = features.PerFeature();
+  Values<T> grad_scale(scale.size()), grad_x(x.size()), spread(scale.size()), deviation(scale.size());
+  for (size_t f = 0; f < scale.size(); ++f) {
+    spread[f] = variance[f] + T(a.epsilon);
+    deviation[f] = Sqrt(spread[f]);
+    grad_scale[f] = sum_dy_x[f] / deviation[f];
+  }
+  for (int64_t i = 0; i < features.elements; ++i) {
+    const size_t f = features.Of(i), at = static_cast<size_t>(i);
+    grad_x[at] =
+        scale[f] / deviation[f] * (dy[at] - sum_dy[f] / n - (x[at] - mean[f]) * (sum_dy_x[f] / n) / spread[f]);
+  }
+  const std::vector<Shape>& shapes = instruction.shape().tuple_elements();
+  std::vector<Value> elements;
+  elements.push_back(StoreWide(grad_x, shapes[0]));
+  elements.push_back(StoreWide(grad_scale, shapes[1]));
+  elements.push_back(StoreWide(sum_dy, shapes[2]));
+  return Value::Tuple(std::move(elements));
+}
+
+// f(zero) with the type to compute in.
+template <typename F>
+EvalResult InWideType(const Instruction& instruction, F&& f) {
   const ElementType type = instruction.operand(0)->shape().element_type();
-  if (IsFloating(type)) return OkStatus();
+  if (type == ElementType::kF64) return f(DoubleDouble());
+  if (IsFloating(type)) return f(double{});
   return Unsupported("{}: not defined for {}", OpcodeText(instruction.opcode()), ElementTypeName(type));
 }
 
 }  // namespace
 
 EvalResult EvalBatchNormInference(EvalContext&, const Instruction& instruction, std::span<Value> operands) {
-  VXLA_RETURN_IF_ERROR(CheckReal(instruction));
-  const auto& a = instruction.attributes<BatchNormAttributes>();
-  const Features features(operands[0].shape(), a.feature_index);
-  const Moments moments{LoadWide(operands[3].literal()), LoadWide(operands[4].literal())};
-  return StoreWide(Normalize(LoadWide(operands[0].literal()), features, LoadWide(operands[1].literal()),
-                             LoadWide(operands[2].literal()), moments, a.epsilon),
-                   instruction.shape());
+  return InWideType(instruction, [&]<typename T>(T) { return Inference<T>(instruction, operands); });
 }
 
 EvalResult EvalBatchNormTraining(EvalContext&, const Instruction& instruction, std::span<Value> operands) {
-  VXLA_RETURN_IF_ERROR(CheckReal(instruction));
-  const auto& a = instruction.attributes<BatchNormAttributes>();
-  const Features features(operands[0].shape(), a.feature_index);
-  const std::vector<Wide> x = LoadWide(operands[0].literal());
-  const Moments moments = MomentsOf(x, features);
-  const std::vector<Shape>& shapes = instruction.shape().tuple_elements();
-  std::vector<Value> elements;
-  elements.emplace_back(StoreWide(
-      Normalize(x, features, LoadWide(operands[1].literal()), LoadWide(operands[2].literal()), moments, a.epsilon),
-      shapes[0]));
-  elements.emplace_back(StoreWide(moments.mean, shapes[1]));
-  elements.emplace_back(StoreWide(moments.variance, shapes[2]));
-  return Value::Tuple(std::move(elements));
+  return InWideType(instruction, [&]<typename T>(T) { return Training<T>(instruction, operands); });
 }
 
-// Operands: operand, scale, mean, variance, grad_output. Results: the gradients of operand, scale and offset, for means
-// and variances that depend on the operand.
 EvalResult EvalBatchNormGrad(EvalContext&, const Instruction& instruction, std::span<Value> operands) {
-  VXLA_RETURN_IF_ERROR(CheckReal(instruction));
-  const auto& a = instruction.attributes<BatchNormAttributes>();
-  const Features features(operands[0].shape(), a.feature_index);
-  const std::vector<Wide> x = LoadWide(operands[0].literal()), scale = LoadWide(operands[1].literal());
-  const std::vector<Wide> mean = LoadWide(operands[2].literal()), variance = LoadWide(operands[3].literal());
-  const std::vector<Wide> dy = LoadWide(operands[4].literal());
-  std::vector<Wide> grad_scale(scale.size()), grad_x(x.size());
-  const std::vector<Wide> sum_dy = SumByFeature(features, [&](size_t at, size_t) { return dy[at]; });
-  const std::vector<Wide> sum_dy_x =
-      SumByFeature(features, [&](size_t at, size_t f) { return dy[at] * (x[at] - mean[f]); });
-  const Wide n = features.PerFeature(), epsilon = a.epsilon;
-  for (size_t f = 0; f < scale.size(); ++f) grad_scale[f] = sum_dy_x[f] / std::sqrt(variance[f] + epsilon);
-  for (int64_t i = 0; i < features.elements; ++i) {
-    const size_t f = features.Of(i), at = static_cast<size_t>(i);
-    const Wide spread = variance[f] + epsilon;
-    grad_x[at] =
-        scale[f] / std::sqrt(spread) * (dy[at] - sum_dy[f] / n - (x[at] - mean[f]) * (sum_dy_x[f] / n) / spread);
-  }
-  const std::vector<Shape>& shapes = instruction.shape().tuple_elements();
-  std::vector<Value> elements;
-  elements.emplace_back(StoreWide(grad_x, shapes[0]));
-  elements.emplace_back(StoreWide(grad_scale, shapes[1]));
-  elements.emplace_back(StoreWide(sum_dy, shapes[2]));
-  return Value::Tuple(std::move(elements));
+  return InWideType(instruction, [&]<typename T>(T) { return Gradient<T>(instruction, operands); });
 }
 
 }  // namespace vxla

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <utility>
 
 #include "tests/cpu/cpu_test_support.h"
 
@@ -195,6 +196,65 @@ TEST(AccumulationTest, ScatterAndSelectAndScatterOfC128) {
                                                " ROOT r = pred[] compare(a, b), direction=GE }\n"),
                             {peak, Array(kF64, {kLength}, re)});
   ExpectClose(s.GetDouble(kLength - 1), ExactSum(re));
+}
+
+// 1 + e each: double alone would be off by some twenty units in the last place.
+TEST(AccumulationTest, ProductsOfF64) {
+  std::mt19937_64 engine(9);
+  for (const int64_t n : {1, 2, 7, 1000, 70000}) {
+    std::vector<double> x;
+    mpfr_t exact;
+    mpfr_init2(exact, 400);
+    mpfr_set_d(exact, 1, MPFR_RNDN);
+    for (int64_t i = 0; i < n; ++i) {
+      x.push_back((i % 3 == 0 ? -1 : 1) * (1 + (static_cast<double>(engine() >> 11) * 0x1p-52 - 1) * 1e-3));
+      mpfr_mul_d(exact, exact, x.back(), MPFR_RNDN);
+    }
+    const std::string s = Text(Shape(kF64, {n}));
+    const Literal r = RunText(Entry("x = " + s + " parameter(0)\no = f64[] constant(1)\n"
+                                    "ROOT r = f64[] reduce(x, o), dimensions={0}, to_apply=product",
+                                    "product { a = f64[] parameter(0)\n b = f64[] parameter(1)\n"
+                                    " ROOT r = f64[] multiply(a, b) }\n"),
+                              {Array(kF64, {n}, x)});
+    EXPECT_EQ(r.GetDouble(0), mpfr_get_d(exact, MPFR_RNDN)) << n;
+    mpfr_clear(exact);
+  }
+}
+
+TEST(AccumulationTest, ProductsOfF64ThatOverflowVanishOrMeetInfinity) {
+  auto product = [](const std::vector<double>& x) {
+    const std::string s = Text(Shape(kF64, {static_cast<int64_t>(x.size())}));
+    return RunText(Entry("x = " + s + " parameter(0)\no = f64[] constant(1)\n"
+                         "ROOT r = f64[] reduce(x, o), dimensions={0}, to_apply=product",
+                         "product { a = f64[] parameter(0)\n b = f64[] parameter(1)\n"
+                         " ROOT r = f64[] multiply(a, b) }\n"),
+                   {Array(kF64, {static_cast<int64_t>(x.size())}, x)})
+        .GetDouble(0);
+  };
+  EXPECT_EQ(product({kInf, -2}), -kInf);
+  EXPECT_EQ(product({1e200, -1e200}), -kInf);
+  EXPECT_EQ(product({1e305, 2}), 2e305);
+  EXPECT_EQ(product({1e-200, 1e-200}), 0);
+  EXPECT_EQ(product({0x1p-1074, 1, 3}), 3 * 0x1p-1074);
+  EXPECT_EQ(product({0, 5, 7}), 0);
+  EXPECT_TRUE(std::isnan(product({0, kInf})));
+  EXPECT_TRUE(std::isnan(product({kNan, 2, 3})));
+}
+
+// The components cancel: a product rounded before the difference would leave none of their digits.
+TEST(AccumulationTest, MultiplyOfC128) {
+  const double a = 1 + 0x1p-30, b = 1 - 0x1p-30;
+  Literal x(Shape(kC128, {4})), y(Shape(kC128, {4}));
+  const std::vector<std::pair<Complex, Complex>> factors = {
+      {{a, 1}, {b, 1}}, {{1, a}, {-b, 1}}, {{1e300, 1}, {2, 1e-300}}, {{kInf, 1}, {2, 0}}};
+  for (int64_t i = 0; i < 4; ++i) {
+    x.SetComplex(i, factors[static_cast<size_t>(i)].first), y.SetComplex(i, factors[static_cast<size_t>(i)].second);
+  }
+  const Literal r = RunText(Entry("x = c128[4] parameter(0)\ny = c128[4] parameter(1)\nROOT r = c128[4] multiply(x, y)"), {x, y});
+  EXPECT_EQ(r.GetComplex(0), Complex(-0x1p-60, 2));
+  EXPECT_EQ(r.GetComplex(1), Complex(-2, 0x1p-60));
+  EXPECT_EQ(r.GetComplex(2), Complex(2e300, 3));
+  EXPECT_EQ(r.GetComplex(3).real(), kInf);
 }
 
 TEST(AccumulationTest, BatchNormalisationOfF64FarFromZero) {
