@@ -238,7 +238,11 @@ bool HasF16Variant(Opcode opcode) {
     case Opcode::kTan:
     case Opcode::kAcos:
     case Opcode::kAtan:
+    case Opcode::kDigamma:
     case Opcode::kErf:
+    case Opcode::kErfc:
+    case Opcode::kErfInv:
+    case Opcode::kLgamma:
     case Opcode::kCbrt:
       return true;
     default:

@@ -25,8 +25,8 @@ UlpBound AccuracyOf(Opcode opcode, ElementType type);
 // The same of an instruction whose result is an array: abs of a complex operand rounds, abs of a real one does not.
 UlpBound AccuracyOf(const Instruction& instruction);
 
-// The same by the function's name in shaders/include/math, for those that have no opcode too: exp2 log2 erfc erf_inv lgamma
-// digamma hypot. An HLO opcode's text with '-' or '_'. CHECKs that the name is known and the type floating.
+// The same by the function's name in shaders/include/math, for those that have no opcode too: exp2 log2
+// hypot. An HLO opcode's text with '-' or '_'. CHECKs that the name is known and the type floating.
 UlpBound AccuracyOfFunction(std::string_view name, ElementType type);
 // Every name of the table, sorted.
 std::span<const std::string_view> AccuracyFunctions();

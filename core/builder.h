@@ -147,12 +147,16 @@ VXLA_UNARY(Ceil)
 VXLA_UNARY(Clz)
 VXLA_UNARY(Cos)
 VXLA_UNARY(Cosh)
+VXLA_UNARY(Digamma)  // the derivative of log Gamma; NaN at 0, -1, -2 ..
 VXLA_UNARY(Erf)
+VXLA_UNARY(Erfc)    // 1 - erf without cancellation
+VXLA_UNARY(ErfInv)  // infinite at -1 and 1, NaN beyond
 VXLA_UNARY(Exp)
 VXLA_UNARY(Expm1)
 VXLA_UNARY(Floor)
 VXLA_UNARY(Imag)      // real; 0 of a real operand
 VXLA_UNARY(IsFinite)  // pred
+VXLA_UNARY(Lgamma)    // log |Gamma|; infinite at 0, -1, -2 ..
 VXLA_UNARY(Log)
 VXLA_UNARY(Log1p)
 VXLA_UNARY(Logistic)

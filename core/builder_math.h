@@ -1,5 +1,5 @@
-// Functions that XLA's client library composes of the operations: constants like another value, classification of
-// floats, and special functions.
+// Functions that XLA's client library composes of the operations: constants like another value and classification of
+// floats. (Its Erfc, ErfInv, Lgamma and Digamma are operations here: builder.h.)
 #pragma once
 
 #include "core/builder.h"
@@ -27,18 +27,5 @@ XlaOp Square(XlaOp operand);
 XlaOp Reciprocal(XlaOp operand);
 // The complex conjugate; a real operand as it is.
 XlaOp Conj(XlaOp operand);
-
-// For floats; bf16 and f16 are computed in f32. Bounds against the exact value for f32:
-// 1 - erf without cancellation: relative error below 1e-5 where the result is above 1e-30.
-XlaOp Erfc(XlaOp operand);
-// erf's inverse on [-1, 1], infinite at the ends and NaN outside; relative error below 1e-6 (Giles, "Approximating the
-// erfinv function", 2010), 1e-6 for f64 too.
-XlaOp ErfInv(XlaOp operand);
-// log|Gamma(x)| by Lanczos' series with g = 7 and nine terms; inf at 0, -1, -2 ... Error below 1e-5 + 1e-6 |result| for
-// positive arguments, ten times that for negative ones away from the poles.
-XlaOp Lgamma(XlaOp operand);
-// The derivative of log Gamma, by the same series; NaN at 0, -1, -2 ... Error below 1e-5 + 1e-5 |result| for positive
-// arguments.
-XlaOp Digamma(XlaOp operand);
 
 }  // namespace vxla

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "backend/cpu/block_ops.h"
+#include "backend/cpu/special_functions.h"
 #include "backend/cpu/twofold.h"
 
 namespace vxla {
@@ -133,8 +134,19 @@ Result<BlockOp> MakeCbrt(const Instruction& i) {
   return RealOrComplex(i, [](auto x) { return Cbrt(x); });
 }
 Result<BlockOp> MakeErf(const Instruction& i) {
-  if (IsComplex(OperandType(i))) return UndefinedFor(i);
   return Real(i, [](auto x) { return std::erf(x); });
+}
+Result<BlockOp> MakeErfc(const Instruction& i) {
+  return Real(i, [](auto x) { return std::erfc(x); });
+}
+Result<BlockOp> MakeErfInv(const Instruction& i) {
+  return Real(i, [](auto x) { return ErfInv(x); });
+}
+Result<BlockOp> MakeLgamma(const Instruction& i) {
+  return Real(i, [](auto x) { return std::lgamma(x); });
+}
+Result<BlockOp> MakeDigamma(const Instruction& i) {
+  return Real(i, [](auto x) { return Digamma(x); });
 }
 Result<BlockOp> MakeRsqrt(const Instruction& i) {
   return RealOrComplex(i, [](auto x) { return decltype(x)(1) / std::sqrt(x); });

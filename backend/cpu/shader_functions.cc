@@ -69,6 +69,7 @@ Table MakeTable() {
       FLOATING(log) FLOATING(log_plus_one) FLOATING(tanh) FLOATING(sinh) FLOATING(cosh) FLOATING(asinh) FLOATING(acosh)
       FLOATING(atanh) FLOATING(sine) FLOATING(cosine) FLOATING(tan) FLOATING(asin) FLOATING(acos) FLOATING(atan) FLOATING(atan2)
       FLOATS(floor) FLOATS(ceil) FLOATS(round_nearest_even) FLOATS(round_nearest_afz) FLOATS(erf) FLOATING(is_finite)
+      FLOATS(erfc) FLOATS(erf_inv) FLOATS(lgamma) FLOATS(digamma)
       INTEGERS(not) INTEGERS(and) INTEGERS(or) INTEGERS(xor) INTEGERS(shift_left) INTEGERS(shift_right_logical)
       INTEGERS(shift_right_arithmetic) INTEGERS(popcnt) INTEGERS(count_leading_zeros) INTEGERS(mulhi)
       ROW(not_pred) ROW(and_pred) ROW(or_pred) ROW(xor_pred) ROW(add_pred) ROW(multiply_pred) ROW(maximum_pred) ROW(minimum_pred)
@@ -77,7 +78,7 @@ Table MakeTable() {
       // Those of HasF16Variant.
       ROW(exponential_f16) ROW(exponential_minus_one_f16) ROW(log_f16) ROW(log_plus_one_f16) ROW(logistic_f16) ROW(sinh_f16)
       ROW(cosh_f16) ROW(asinh_f16) ROW(acosh_f16) ROW(sine_f16) ROW(cosine_f16) ROW(tan_f16) ROW(acos_f16) ROW(atan_f16)
-      ROW(erf_f16) ROW(cbrt_f16)
+      ROW(erf_f16) ROW(cbrt_f16) ROW(erfc_f16) ROW(erf_inv_f16) ROW(lgamma_f16) ROW(digamma_f16)
 #define COMPARISONS(direction)                                                                                          \
   REALS(compare_##direction) ROW(compare_##direction##_pred) FLOATS(compare_total_##direction)
       COMPARISONS(eq) COMPARISONS(ne) COMPARISONS(ge) COMPARISONS(gt) COMPARISONS(le) COMPARISONS(lt)

@@ -51,9 +51,13 @@ int ElementCost(const Instruction& i) {
     case Opcode::kCbrt:
     case Opcode::kCos:
     case Opcode::kCosh:
+    case Opcode::kDigamma:
     case Opcode::kErf:
+    case Opcode::kErfc:
+    case Opcode::kErfInv:
     case Opcode::kExp:
     case Opcode::kExpm1:
+    case Opcode::kLgamma:
     case Opcode::kLog:
     case Opcode::kLog1p:
     case Opcode::kLogistic:

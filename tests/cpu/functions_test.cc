@@ -8,6 +8,7 @@
 
 #include "core/float_formats.h"
 #include "tests/cpu/cpu_test_support.h"
+#include "tests/math/exact.h"
 
 namespace vxla::testing {
 namespace {
@@ -43,17 +44,32 @@ struct Function {
 };
 
 const Function kFunctions[] = {
-    {"exponential", mpfr_exp, -80, 80}, {"exponential-minus-one", mpfr_expm1, -20, 80},
-    {"log", mpfr_log, 1e-30, 1e5},      {"log-plus-one", mpfr_log1p, -0.999, 1e4},
-    {"sine", mpfr_sin, -1e4, 1e4},      {"cosine", mpfr_cos, -1e4, 1e4},
-    {"tan", mpfr_tan, -1e3, 1e3},       {"sinh", mpfr_sinh, -80, 80},
-    {"cosh", mpfr_cosh, -80, 80},       {"tanh", mpfr_tanh, -9, 9},
-    {"asin", mpfr_asin, -1, 1},         {"acos", mpfr_acos, -1, 1},
-    {"atan", mpfr_atan, -1e3, 1e3},     {"asinh", mpfr_asinh, -1e5, 1e5},
-    {"acosh", mpfr_acosh, 1, 1e5},      {"atanh", mpfr_atanh, -0.9999, 0.9999},
-    {"erf", mpfr_erf, -4, 4},           {"cbrt", mpfr_cbrt, -1e6, 1e6},
-    {"sqrt", mpfr_sqrt, 0, 1e9},        {"rsqrt", Rsqrt, 1e-6, 1e9},
+    {"exponential", mpfr_exp, -80, 80},
+    {"exponential-minus-one", mpfr_expm1, -20, 80},
+    {"log", mpfr_log, 1e-30, 1e5},
+    {"log-plus-one", mpfr_log1p, -0.999, 1e4},
+    {"sine", mpfr_sin, -1e4, 1e4},
+    {"cosine", mpfr_cos, -1e4, 1e4},
+    {"tan", mpfr_tan, -1e3, 1e3},
+    {"sinh", mpfr_sinh, -80, 80},
+    {"cosh", mpfr_cosh, -80, 80},
+    {"tanh", mpfr_tanh, -9, 9},
+    {"asin", mpfr_asin, -1, 1},
+    {"acos", mpfr_acos, -1, 1},
+    {"atan", mpfr_atan, -1e3, 1e3},
+    {"asinh", mpfr_asinh, -1e5, 1e5},
+    {"acosh", mpfr_acosh, 1, 1e5},
+    {"atanh", mpfr_atanh, -0.9999, 0.9999},
+    {"erf", mpfr_erf, -4, 4},
+    {"cbrt", mpfr_cbrt, -1e6, 1e6},
+    {"sqrt", mpfr_sqrt, 0, 1e9},
+    {"rsqrt", Rsqrt, 1e-6, 1e9},
     {"logistic", Logistic, -30, 30},
+    {"erfc", mpfr_erfc, -5, 9},
+    {"erf-inv", MpfrErfInv, -0.99999, 0.99999},
+    {"lgamma", MpfrLgamma, -2.4, 60},
+    {"digamma", MpfrDigamma, 0.01, 50},
+    {"digamma", MpfrDigamma, 1.3, 1.6},
 };
 
 // |got - exact| in units of the last place of the result's type at `got`.
@@ -92,8 +108,8 @@ void CheckAgainstMpfr(ElementType type, const Function& f, int64_t count, double
   double worst = 0;
   int64_t where = 0;
   for (int64_t i = 0; i < count; ++i) {
-    Big exact(x.GetDouble(i));
-    f.oracle(exact.get(), exact.get(), MPFR_RNDN);
+    Big argument(x.GetDouble(i)), exact;
+    f.oracle(exact.get(), argument.get(), MPFR_RNDN);
     const double e = mpfr_get_d(exact.get(), MPFR_RNDN);
     // Beyond the type's range (or rounded inputs beyond the function's) only the class can agree.
     if (!std::isfinite(e) || std::fabs(e) > MaxFinite(type)) continue;
@@ -130,6 +146,15 @@ TEST(FunctionsTest, SpecialValues) {
   EXPECT_EQ(at("logistic", -kInf), 0);
   EXPECT_EQ(at("tanh", kInf), 1);
   EXPECT_EQ(at("erf", -kInf), -1);
+  EXPECT_EQ(at("erfc", -kInf), 2);
+  EXPECT_EQ(at("erfc", kInf), 0);
+  EXPECT_EQ(at("erf-inv", -1), -kInf);
+  EXPECT_TRUE(std::isnan(at("erf-inv", 1.5)));
+  EXPECT_TRUE(std::signbit(at("erf-inv", -0.0)));
+  EXPECT_EQ(at("lgamma", -kInf), kInf);
+  EXPECT_EQ(at("lgamma", -3), kInf);
+  EXPECT_TRUE(std::isnan(at("digamma", -3)));
+  EXPECT_EQ(at("digamma", kInf), kInf);
 }
 
 TEST(FunctionsTest, PowerAndAtan2AgainstMpfr) {

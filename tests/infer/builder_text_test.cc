@@ -28,9 +28,9 @@ TEST(BuilderTextTest, UnaryFunctions) {
   XlaBuilder builder("unary");
   const XlaOp x = Parameter(&builder, 0, Shape(kF32, {2, 3}), "x");
   const XlaOp n = Parameter(&builder, 1, Shape(kS32, {0, 3}), "n");
-  for (auto op : {Abs,   Acos,  Acosh, Asin, Asinh,    Atan, Atanh, Cbrt,     Ceil, Cos,  Cosh,  Erf,
-                  Exp,   Expm1, Floor, Imag, IsFinite, Log,  Log1p, Logistic, Neg,  Real, Round, RoundNearestEven,
-                  Rsqrt, Sign,  Sin,   Sinh, Sqrt,     Tan,  Tanh,  Copy}) {
+  for (auto op : {Abs,   Acos,  Acosh, Asin, Asinh,    Atan, Atanh, Cbrt,     Ceil, Cos,    Cosh,   Erf,
+                  Exp,   Expm1, Floor, Imag, IsFinite, Log,  Log1p, Logistic, Neg,  Real,   Round,  RoundNearestEven,
+                  Rsqrt, Sign,  Sin,   Sinh, Sqrt,     Tan,  Tanh,  Copy,     Erfc, ErfInv, Lgamma, Digamma}) {
     EXPECT_TRUE(op(x).valid());
   }
   for (auto op : {Clz, Not, PopulationCount}) EXPECT_TRUE(op(n).valid());

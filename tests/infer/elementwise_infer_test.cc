@@ -25,9 +25,9 @@ TEST(UnaryInferTest, FloatFunctionsRejectIntegers) {
   }
 }
 
-TEST(UnaryInferTest, RoundingAndErfRejectComplex) {
-  for (Opcode opcode :
-       {Opcode::kFloor, Opcode::kCeil, Opcode::kRoundNearestAfz, Opcode::kRoundNearestEven, Opcode::kErf}) {
+TEST(UnaryInferTest, RoundingErfAndGammaFunctionsRejectComplex) {
+  for (Opcode opcode : {Opcode::kFloor, Opcode::kCeil, Opcode::kRoundNearestAfz, Opcode::kRoundNearestEven,
+                        Opcode::kErf, Opcode::kErfc, Opcode::kErfInv, Opcode::kLgamma, Opcode::kDigamma}) {
     EXPECT_EQ(Inferred(opcode, {kC}),
               fmt::format("{}: operand 0 is of c64, a floating type needed", OpcodeText(opcode)));
   }

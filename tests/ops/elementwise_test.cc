@@ -86,6 +86,7 @@ TEST(ElementwiseTest, UnaryOperationsOfFloats) {
     RunAll({"exponential", "exponential-minus-one", "log", "log-plus-one", "logistic", "tanh", "sine", "cosine", "tan",
             "erf"},
            type, 1);
+    RunAll({"erfc", "erf-inv", "lgamma", "digamma"}, type, 1);
     RunAll({"asin", "acos", "atan", "asinh", "acosh", "atanh", "sinh", "cosh"}, type, 1);
   }
 }

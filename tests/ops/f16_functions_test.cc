@@ -9,9 +9,22 @@ namespace vxla::testing {
 namespace {
 
 TEST(F16FunctionsTest, AreCorrectlyRoundedAtEveryEncoding) {
-  const char* const kOps[] = {"exponential", "exponential-minus-one", "log", "log-plus-one", "logistic", "sine", "cosine", "tan",
-                              "tanh", "sinh", "cosh", "asinh", "acosh", "atanh", "asin", "acos", "atan", "erf", "cbrt", "rsqrt", "sqrt"};
-  std::string text = "HloModule m\nENTRY e {\n  b = u16[65536] iota(), iota_dimension=0\n  x = f16[65536] bitcast-convert(b)\n", shapes, names;
+  const char* const kOps[] = {"exponential", "exponential-minus-one",
+                              "log",         "log-plus-one",
+                              "logistic",    "sine",
+                              "cosine",      "tan",
+                              "tanh",        "sinh",
+                              "cosh",        "asinh",
+                              "acosh",       "atanh",
+                              "asin",        "acos",
+                              "atan",        "erf",
+                              "erfc",        "erf-inv",
+                              "lgamma",      "digamma",
+                              "cbrt",        "rsqrt",
+                              "sqrt"};
+  std::string
+      text = "HloModule m\nENTRY e {\n  b = u16[65536] iota(), iota_dimension=0\n  x = f16[65536] bitcast-convert(b)\n",
+      shapes, names;
   for (const char* op : kOps) {
     std::string name(op);
     std::ranges::replace(name, '-', '_');

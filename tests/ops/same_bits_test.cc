@@ -81,9 +81,28 @@ TEST_P(SameBitsTypeTest, UnaryFunctions) {
   const std::string type = GetParam();
   std::string body, roots;
   int count = 0;
-  for (const char* op :
-       {"exponential", "log", "sine", "cosine", "tan", "tanh", "sqrt", "rsqrt", "cbrt", "logistic", "erf",
-        "log-plus-one", "exponential-minus-one", "floor", "round-nearest-even", "sign", "negate", "abs"}) {
+  for (const char* op : {"exponential",
+                         "log",
+                         "sine",
+                         "cosine",
+                         "tan",
+                         "tanh",
+                         "sqrt",
+                         "rsqrt",
+                         "cbrt",
+                         "logistic",
+                         "erf",
+                         "erfc",
+                         "erf-inv",
+                         "lgamma",
+                         "digamma",
+                         "log-plus-one",
+                         "exponential-minus-one",
+                         "floor",
+                         "round-nearest-even",
+                         "sign",
+                         "negate",
+                         "abs"}) {
     body += fmt::format("  v{} = {}[509] {}(x)\n", count, type, op);
     roots += fmt::format("{}v{}", count == 0 ? "" : ", ", count);
     ++count;
@@ -243,8 +262,9 @@ TEST(SameBitsTest, SumsInTwoFloatsKeepWhatF32Drops) {
 }
 
 TEST(SameBitsTest, ConversionsBetweenAnyTwoTypes) {
-  const std::vector<std::string> types = {"pred", "s4",  "u4",  "s8",       "u8",     "s16",  "u16", "s32", "u32", "s64",
-                                          "u64",  "c64", "c128", "f8e4m3fn", "f8e5m2", "bf16", "f16", "f32", "f64"};
+  const std::vector<std::string> types = {"pred",   "s4",   "u4",  "s8",  "u8",  "s16",  "u16",
+                                          "s32",    "u32",  "s64", "u64", "c64", "c128", "f8e4m3fn",
+                                          "f8e5m2", "bf16", "f16", "f32", "f64"};
   for (const std::string& from : types) {
     std::string body, shapes, roots;
     for (const std::string& to : types) {

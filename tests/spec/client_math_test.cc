@@ -37,47 +37,14 @@ TEST(ClientMathTest, ClassificationAndConstants) {
 
 TEST(ClientMathTest, TakesFloatsOnly) {
   Program p;
-  EXPECT_EQ(ErrorOf(Lgamma(p.Arg("s32[2]{1,2}"))), "lgamma: the operand is s32[2], a floating type needed");
-}
-
-struct Function {
-  XlaOp (*function)(XlaOp);
-  double (*oracle)(double);
-  double low, high, relative, absolute;
-};
-
-double Digammas(double x) {  // psi(x + 1) = psi(x) + 1/x, then the asymptotic series
-  double sum = 0;
-  for (; x < 30; x += 1) sum -= 1 / x;
-  const double y = 1 / (x * x);
-  return sum + std::log(x) - 0.5 / x - y * (1.0 / 12 - y * (1.0 / 120 - y / 252));
-}
-
-TEST(ClientMathTest, SpecialFunctionsWithinTheirBounds) {
-  const Function functions[] = {{Erfc, std::erfc, -5, 8, 1e-5, 0},
-                                {Lgamma, std::lgamma, 0.01, 60, 1e-6, 1e-5},
-                                {Lgamma, std::lgamma, -4.9, -0.1, 1e-5, 1e-4},
-                                {Digamma, Digammas, 0.05, 50, 1e-5, 1e-5},
-                                {Digamma, Digammas, -3.9, -0.05, 1e-4, 1e-3}};
-  for (const Function& f : functions) {
-    for (const ElementType type : {kF32, kF64}) {
-      std::vector<double> x;
-      for (int i = 0; i < 997; ++i) x.push_back(static_cast<float>(f.low + (f.high - f.low) * i / 996));
-      const std::vector<double> got = Values(f.function, type, x);
-      for (size_t i = 0; i < x.size(); ++i) {
-        if (x[i] < 0 && std::abs(x[i] - std::round(x[i])) < 0.01) continue;  // beside the poles
-        const double exact = f.oracle(x[i]);
-        EXPECT_NEAR(got[i], exact, f.relative * std::abs(exact) + f.absolute) << x[i] << " of " << f.low;
-      }
-    }
-  }
+  EXPECT_EQ(ErrorOf(Lgamma(p.Arg("s32[2]{1,2}"))), "lgamma: operand 0 is of s32, a floating type needed");
 }
 
 TEST(ClientMathTest, ErfInvInvertsErf) {
   std::vector<double> x;
   for (int i = -400; i <= 400; ++i) x.push_back(static_cast<float>(i / 401.0));
   const std::vector<double> got = Values(ErfInv, kF64, x);
-  for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(std::erf(got[i]), x[i], 3e-7) << x[i];
+  for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(std::erf(got[i]), x[i], 3e-16) << x[i];
   Program p;
   EXPECT_EQ(p.Run(ErfInv(p.Arg("f32[4]{1,-1,0,2}"))), "f32[4]{inf,-inf,0,nan}");
 }
