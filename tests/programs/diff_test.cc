@@ -83,6 +83,14 @@ TEST(DiffTest, AProgramOfOneOperationIsJudgedByItsOwnBound) {
   EXPECT_THAT(result.out, HasSubstr("bound of this one operation: 1 ulp"));
 }
 
+TEST(DiffTest, TheAbsoluteValueOfAComplexNumberHasTheBoundOfHypot) {
+  const std::string program =
+      WriteScratch("abs.hlo", "ENTRY e { x = c128[200000] parameter(0)  ROOT r = f64[200000] abs(x) }");
+  const CommandResult result = RunVxla("diff " + program);
+  EXPECT_EQ(result.exit_code, 0) << result.out;
+  EXPECT_THAT(result.out, HasSubstr("bound of this one operation: 2 ulp"));
+}
+
 TEST(DiffTest, ASumOfAMillionStaysWithinTheBoundOfItsLength) {
   const std::string program =
       WriteScratch("sum.hlo",
