@@ -62,29 +62,16 @@ double Normal(uint32_t a, uint32_t b) {
 
 std::string WantedName(size_t leaf) { return fmt::format("arg_{}", leaf); }
 
-struct GivenArrays {
-  std::map<std::string, NumpyArray> arrays;
-  std::map<std::string, std::string> type_names;  // by array name
-};
-
-Result<GivenArrays> ReadGiven(const std::vector<std::string>& files) {
-  GivenArrays given;
-  auto is_npz = [](const std::string& file) { return file.ends_with(".npz"); };
+// By name, sidecars included.
+Result<std::map<std::string, NumpyArray>> ReadGiven(const std::vector<std::string>& files) {
+  if (files.size() == 1 && files[0].ends_with(".npz")) return ReadNpz(files[0]);
+  std::map<std::string, NumpyArray> given;
   for (size_t k = 0; k < files.size(); ++k) {
-    if (is_npz(files[k]) && files.size() > 1) return InvalidArgument("{}: one .npz or several .npy files can be given, not both", files[k]);
-    if (!is_npz(files[k])) {
-      VXLA_ASSIGN_OR_RETURN(NumpyArray array, ReadNpy(files[k]));
-      given.arrays.emplace(WantedName(k), std::move(array));
-      continue;
+    if (files[k].ends_with(".npz")) {
+      return InvalidArgument("{}: one .npz or several .npy files can be given, not both", files[k]);
     }
-    VXLA_ASSIGN_OR_RETURN(auto arrays, ReadNpz(files[k]));
-    for (auto& [name, array] : arrays) {
-      if (name.ends_with("__dtype")) {
-        given.type_names.emplace(name.substr(0, name.size() - 7), array.text());
-      } else {
-        given.arrays.emplace(name, std::move(array));
-      }
-    }
+    VXLA_ASSIGN_OR_RETURN(NumpyArray array, ReadNpy(files[k]));
+    given.emplace(WantedName(k), std::move(array));
   }
   return given;
 }
@@ -117,12 +104,6 @@ Literal RandomLiteral(const Shape& shape, uint64_t seed, uint32_t array) {
 
 namespace {
 
-Shape Stacked(const Shape& shape, int64_t devices) {
-  std::vector<int64_t> sizes{devices};
-  sizes.insert(sizes.end(), shape.dimensions().begin(), shape.dimensions().end());
-  return Shape(shape.element_type(), sizes);
-}
-
 // A piece of the leading axis for each device.
 std::vector<Literal> Deal(const Literal& stacked, const Shape& shape, int64_t devices) {
   std::vector<Literal> pieces;
@@ -152,6 +133,12 @@ std::vector<Literal> Rebuild(const Shape& shape, std::vector<std::vector<Literal
 
 }  // namespace
 
+Shape StackedShape(const Shape& shape, int64_t devices) {
+  std::vector<int64_t> sizes{devices};
+  sizes.insert(sizes.end(), shape.dimensions().begin(), shape.dimensions().end());
+  return Shape(shape.element_type(), sizes);
+}
+
 Result<std::vector<Literal>> ToLiterals(const NumpyArray& array, const Shape& wanted, const std::string& type_name,
                                         const std::string& name, int64_t devices) {
   const bool one_more = devices > 1 && static_cast<int>(array.shape.size()) == wanted.rank() + 1;
@@ -164,7 +151,7 @@ Result<std::vector<Literal>> ToLiterals(const NumpyArray& array, const Shape& wa
   if (array.shape[0] != devices) {
     return InvalidArgument("{}: a leading axis of {}, {} devices (replicas times partitions)", name, array.shape[0], devices);
   }
-  VXLA_ASSIGN_OR_RETURN(const Literal stacked, ToLiteral(array, Stacked(wanted, devices), type_name, name));
+  VXLA_ASSIGN_OR_RETURN(const Literal stacked, ToLiteral(array, StackedShape(wanted, devices), type_name, name));
   return Deal(stacked, wanted, devices);
 }
 
@@ -178,7 +165,7 @@ std::vector<std::vector<const Literal*>> ReplicatedArguments::pointers(int64_t d
 
 Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const std::vector<std::string>& files, uint64_t seed,
                                                     int64_t devices) {
-  VXLA_ASSIGN_OR_RETURN(GivenArrays given, ReadGiven(files));
+  VXLA_ASSIGN_OR_RETURN(const auto given, ReadGiven(files));
   ReplicatedArguments arguments;
   size_t next = 0;
   std::set<std::string> used;
@@ -191,11 +178,8 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
         pieces.emplace_back(*leaf);
         continue;
       }
-      const auto it = given.arrays.find(name);
-      if (it != given.arrays.end()) {
-        const auto type_name = given.type_names.find(name);
-        VXLA_ASSIGN_OR_RETURN(
-            pieces, ToLiterals(it->second, *leaf, type_name == given.type_names.end() ? "" : type_name->second, name, devices));
+      if (const auto it = given.find(name); it != given.end()) {
+        VXLA_ASSIGN_OR_RETURN(pieces, ToLiterals(it->second, *leaf, TypeNameOf(given, name), name, devices));
         used.insert(name);
         continue;
       }
@@ -205,16 +189,19 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
       if (devices == 1) {
         pieces.push_back(RandomLiteral(*leaf, seed, number));
       } else {
-        VXLA_RETURN_IF_ERROR(CheckedElementCount(Stacked(*leaf, devices).dimensions()).status());
-        pieces = Deal(RandomLiteral(Stacked(*leaf, devices), seed, number), *leaf, devices);
+        const Shape stacked = StackedShape(*leaf, devices);
+        VXLA_RETURN_IF_ERROR(CheckedElementCount(stacked.dimensions()).status());
+        pieces = Deal(RandomLiteral(stacked, seed, number), *leaf, devices);
       }
       arguments.notes.push_back(fmt::format("{}: {} from seed {}{}", name, leaf->ToString(), seed,
                                             devices == 1 ? "" : fmt::format(", one for each of {} devices", devices)));
     }
     arguments.values.push_back(Rebuild(parameter->shape(), std::move(leaves), devices));
   }
-  for (const auto& [name, array] : given.arrays) {
-    if (!used.contains(name)) return InvalidArgument("{}: no parameter wants it; the program takes arg_0 to arg_{} ({} arrays)", name, static_cast<int64_t>(next) - 1, next);
+  for (const auto& [name, array] : given) {
+    if (used.contains(name) || name.ends_with("__dtype")) continue;
+    return InvalidArgument("{}: no parameter wants it; the program takes arg_0 to arg_{} ({} arrays)", name,
+                           static_cast<int64_t>(next) - 1, next);
   }
   return arguments;
 }

@@ -68,8 +68,7 @@ Result<std::vector<Literal>> ExpectedFromFile(const std::string& path, const Sha
     const auto it = arrays.find(name);
     if (it == arrays.end())
       return InvalidArgument("{}: has no {}; the program gives result_0 to result_{}", path, name, leaves.size() - 1);
-    const auto type = arrays.find(name + "__dtype");
-    Result<Literal> literal = ToLiteral(it->second, *leaves[k], type == arrays.end() ? "" : type->second.text(), name);
+    Result<Literal> literal = ToLiteral(it->second, *leaves[k], TypeNameOf(arrays, name), name);
     if (!literal.ok()) return Status(literal.status()).WithPrefix(path + ": ");
     expected.push_back(std::move(literal).value());
   }
@@ -235,7 +234,6 @@ Result<DiffOutcome> Compare(const DiffFlags& flags, const Module& module, const 
 
 // Programs on several devices, which run on the reference only.
 Result<DiffOutcome> CompareReplicated(const DiffFlags& flags, const Module& module, const DeviceGrid& grid) {
-  VXLA_RETURN_IF_ERROR(CheckReplicasOn(flags.device.device, grid));
   std::optional<std::vector<Literal>> expected;
   if (flags.against.ends_with(".npz")) {
     VXLA_ASSIGN_OR_RETURN(expected,
@@ -246,10 +244,10 @@ Result<DiffOutcome> CompareReplicated(const DiffFlags& flags, const Module& modu
   VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments,
                         LoadReplicatedArguments(module, flags.program.args, flags.program.seed, grid.count()));
   PrintNotes(arguments.notes);
-  ReplicaFlags replicas = flags.replicas;
-  replicas.max_loop_iterations = flags.compile.max_loop_iterations;
+  EvaluateOptions evaluate = flags.compile.evaluate_options();
+  evaluate.collective_timeout = flags.replicas.collective_timeout();
   VXLA_ASSIGN_OR_RETURN(DiffOutcome outcome,
-                        RunReplicatedDiff(module, grid, replicas, arguments, std::move(expected), flags.options));
+                        RunReplicatedDiff(module, grid, arguments, evaluate, std::move(expected), flags.options));
   if (flags.against.ends_with(".npz")) outcome.reference = flags.against;
   return outcome;
 }

@@ -14,6 +14,10 @@ namespace {
 
 using SharedLiteral = std::shared_ptr<const Literal>;
 
+// What is compiled together.
+constexpr size_t kBatchInstructions = 24;
+constexpr int64_t kBatchBytes = int64_t{128} << 20;
+
 bool ComputesNothing(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kParameter:
@@ -123,6 +127,30 @@ Comparison CompareLeaves(const Literal& actual, const Literal& expected, std::sp
   return worst;
 }
 
+// Compares one instruction's values leaf by leaf with its bound and says whose fault a difference is.
+void CompareInstruction(const Instruction& instruction, std::span<const Literal* const> operands,
+                        const DiffSide& device, const Literal& expected, const Literal& actual,
+                        const Literal* shader_math, InstructionReport* report) {
+  OpBound bound = BoundOf(instruction, operands, expected);
+  std::vector<Tolerance> same_bits;
+  const auto leaves = FlattenLiteral(expected);
+  for (size_t k = 0; k < leaves.size(); ++k) {
+    const ElementType type = leaves[k]->shape().element_type();
+    const bool rounds = leaves[k]->shape().IsArray() && (IsFloating(type) || IsComplex(type));
+    const double least = rounds && !device.IsReference() ? LeastKept(device.facts(), type) : 0;
+    bound.leaves[k].least = least;
+    same_bits.emplace_back().least = least;
+  }
+  report->bound = bound.text;
+  report->device = CompareLeaves(actual, expected, bound.leaves);
+  if (shader_math != nullptr) {
+    report->shader_math = CompareLeaves(*shader_math, expected, bound.leaves);
+    report->driver = CompareLeaves(actual, *shader_math, same_bits);
+  }
+  if (report->device.agrees() || shader_math == nullptr) return;
+  report->fault = report->shader_math->agrees() ? Fault::kDriver : Fault::kAlgorithm;
+}
+
 class Isolator {
  public:
   Isolator(const DiffSide& device, const DiffSide* other, const IsolationOptions& options)
@@ -205,8 +233,7 @@ class Isolator {
     for (const SharedLiteral& operand : operands) walked.batch_bytes += operand->shape().SizeBytes();
     walked.batch_bytes += expected->shape().SizeBytes();
     walked.batch.push_back({&instruction, std::move(operands), std::move(expected), reports_.size() - 1});
-    const bool full = static_cast<int64_t>(walked.batch.size()) >= options_.batch_instructions ||
-                      walked.batch_bytes >= options_.batch_bytes;
+    const bool full = walked.batch.size() >= kBatchInstructions || walked.batch_bytes >= kBatchBytes;
     return full ? RunBatch(walked) : OkStatus();
   }
 
@@ -307,11 +334,9 @@ class Isolator {
     for (const SharedLiteral& operand : pending.operands) operands.push_back(operand.get());
     CompareInstruction(*pending.instruction, operands, device_, expected, actual, shader_math, &report);
     if (!report.bad()) return;
-    if (options_.keep_programs) {
-      ProgramCutter cutter(walked.module, pending.instruction->name() + "_alone");
-      cutter.Add(*pending.instruction, pending.operands);
-      report.program = std::make_shared<SmallProgram>(std::move(cutter).Finish(false));
-    }
+    ProgramCutter cutter(walked.module, pending.instruction->name() + "_alone");
+    cutter.Add(*pending.instruction, pending.operands);
+    report.program = std::make_shared<SmallProgram>(std::move(cutter).Finish(false));
     stopped_ = options_.stop_at_first;
   }
 
@@ -341,29 +366,6 @@ std::vector<const Literal*> SmallProgram::pointers() const {
   std::vector<const Literal*> result;
   for (const auto& argument : arguments) result.push_back(argument.get());
   return result;
-}
-
-void CompareInstruction(const Instruction& instruction, std::span<const Literal* const> operands,
-                        const DiffSide& device, const Literal& expected, const Literal& actual,
-                        const Literal* shader_math, InstructionReport* report) {
-  OpBound bound = BoundOf(instruction, operands, expected);
-  std::vector<Tolerance> same_bits;
-  const auto leaves = FlattenLiteral(expected);
-  for (size_t k = 0; k < leaves.size(); ++k) {
-    const ElementType type = leaves[k]->shape().element_type();
-    const bool rounds = leaves[k]->shape().IsArray() && (IsFloating(type) || IsComplex(type));
-    const double least = rounds && !device.IsReference() ? LeastKept(device.facts(), type) : 0;
-    bound.leaves[k].least = least;
-    same_bits.emplace_back().least = least;
-  }
-  report->bound = bound.text;
-  report->device = CompareLeaves(actual, expected, bound.leaves);
-  if (shader_math != nullptr) {
-    report->shader_math = CompareLeaves(*shader_math, expected, bound.leaves);
-    report->driver = CompareLeaves(actual, *shader_math, same_bits);
-  }
-  if (report->device.agrees() || shader_math == nullptr) return;
-  report->fault = report->shader_math->agrees() ? Fault::kDriver : Fault::kAlgorithm;
 }
 
 Result<std::vector<InstructionReport>> Isolate(const Module& module, std::span<const Literal* const> arguments,

@@ -39,12 +39,9 @@ struct InstructionReport {
 };
 
 struct IsolationOptions {
-  bool stop_at_first = false;       // at the first bad instruction
-  int64_t loop_iterations = 1;      // of each while whose body is looked into
-  int64_t batch_instructions = 24;  // in one compiled module
-  int64_t batch_bytes = int64_t{128} << 20;
+  bool stop_at_first = false;   // at the first bad instruction
+  int64_t loop_iterations = 1;  // of each while whose body is looked into
   bool with_shader_math = true;
-  bool keep_programs = true;
   std::function<void(size_t done, size_t total, const std::string& name)> progress;
 };
 
@@ -53,10 +50,5 @@ struct IsolationOptions {
 Result<std::vector<InstructionReport>> Isolate(const Module& module, std::span<const Literal* const> arguments,
                                                const DiffSide& device, const DiffSide* other,
                                                const IsolationOptions& options);
-
-// Compares one instruction's values leaf by leaf with its bound and says whose fault a difference is.
-void CompareInstruction(const Instruction& instruction, std::span<const Literal* const> operands,
-                        const DiffSide& device, const Literal& expected, const Literal& actual,
-                        const Literal* shader_math, InstructionReport* report);
 
 }  // namespace vxla

@@ -3,57 +3,44 @@
 #include <fmt/format.h>
 
 namespace vxla {
-namespace {
-
-// The bound of one operation speaks of one device, so that tolerances are those of whole programs.
-Tolerance ToleranceOf(const DiffOptions& options, const Literal& expected) {
-  if (options.rtol || options.atol || options.ulp) {
-    return {options.rtol.value_or(0), options.atol.value_or(0), options.ulp.value_or(0)};
-  }
-  return expected.shape().IsArray() ? Tolerance::DefaultFor(expected) : Tolerance{};
-}
-
-}  // namespace
 
 Shape StackedResults(const Shape& result, const DeviceGrid& grid) {
   std::vector<Shape> stacked;
   for (const Shape* leaf : FlattenTuple(result)) {
-    if (!leaf->IsArray()) {
-      stacked.push_back(*leaf);
-      continue;
-    }
-    std::vector<int64_t> sizes{grid.count()};
-    sizes.insert(sizes.end(), leaf->dimensions().begin(), leaf->dimensions().end());
-    stacked.emplace_back(leaf->element_type(), sizes);
+    stacked.push_back(leaf->IsArray() ? StackedShape(*leaf, grid.count()) : *leaf);
   }
   return result.IsTuple() ? Shape::Tuple(std::move(stacked)) : stacked[0];
 }
 
-Result<DiffOutcome> RunReplicatedDiff(const Module& module, const DeviceGrid& grid, const ReplicaFlags& flags,
-                                      const ReplicatedArguments& arguments, std::optional<std::vector<Literal>> expected,
-                                      const DiffOptions& options) {
+Result<DiffOutcome> RunReplicatedDiff(const Module& module, const DeviceGrid& grid,
+                                      const ReplicatedArguments& arguments, const EvaluateOptions& evaluate,
+                                      std::optional<std::vector<Literal>> expected, const DiffOptions& options) {
   if (options.isolate || options.bisect) {
-    return Unsupported("--isolate and --bisect compare devices with the reference; {} replicas and {} partitions run on the reference only",
-                       grid.replicas, grid.partitions);
+    return Unsupported(
+        "--isolate and --bisect compare devices with the reference; {} replicas and {} partitions run on the "
+        "reference only",
+        grid.replicas, grid.partitions);
   }
   DiffOutcome outcome;
   outcome.device = fmt::format("the CPU reference ({} x {} devices)", grid.replicas, grid.partitions);
   outcome.reference = "a second run";
   if (options.progress) options.progress("running on " + outcome.device);
-  VXLA_ASSIGN_OR_RETURN(outcome.actual, RunReplicated(module, grid, flags, arguments));
+  VXLA_ASSIGN_OR_RETURN(outcome.actual, RunReplicated(module, grid, arguments, evaluate));
   if (expected) {
     outcome.expected = UnflattenLiteral(outcome.actual.shape(), *expected);
   } else {
-    VXLA_ASSIGN_OR_RETURN(outcome.expected, RunReplicated(module, grid, flags, arguments));
+    VXLA_ASSIGN_OR_RETURN(outcome.expected, RunReplicated(module, grid, arguments, evaluate));
   }
   if (options.progress) options.progress("");
+  const std::optional<Tolerance> stated = options.stated();
   const auto got = FlattenLiteral(outcome.actual), want = FlattenLiteral(outcome.expected);
   for (size_t k = 0; k < got.size(); ++k) {
     if (!got[k]->shape().IsArray()) continue;
     LeafReport leaf;
     leaf.index = k;
     leaf.shape = want[k]->shape().ToString();
-    leaf.tolerance = ToleranceOf(options, *want[k]);
+    // The bound of one operation speaks of one device, so that tolerances are those of whole programs.
+    leaf.tolerance = stated ? *stated : Tolerance::DefaultFor(*want[k]);
     leaf.comparison = Compare(*got[k], *want[k], leaf.tolerance);
     if (outcome.bad_leaf < 0 && !leaf.comparison.agrees()) {
       outcome.bad_leaf = static_cast<int64_t>(k);

@@ -58,15 +58,13 @@ class DiffRunner {
       outcome_.expected = std::move(value.result);
       return OkStatus();
     }
-    EvaluateOptions evaluate;
-    evaluate.max_loop_iterations = device_.options().max_loop_iterations;
-    VXLA_ASSIGN_OR_RETURN(outcome_.expected, Evaluate(module_, arguments_, evaluate));
+    VXLA_ASSIGN_OR_RETURN(outcome_.expected, Evaluate(module_, arguments_, device_.evaluate_options()));
     return OkStatus();
   }
 
   std::vector<Tolerance> TolerancesOf(const std::vector<const Literal*>& expected) {
     std::vector<Tolerance> tolerances;
-    const bool stated = options_.rtol || options_.atol || options_.ulp;
+    const std::optional<Tolerance> stated = options_.stated();
     std::optional<OpBound> bound;
     if (!stated) bound = BoundOfProgram(module_, arguments_, outcome_.expected);
     if (bound) {
@@ -76,7 +74,7 @@ class DiffRunner {
     } else {
       for (const Literal* leaf : expected) {
         if (stated) {
-          tolerances.push_back({options_.rtol.value_or(0), options_.atol.value_or(0), options_.ulp.value_or(0)});
+          tolerances.push_back(*stated);
         } else {
           tolerances.push_back(leaf->shape().IsArray() ? Tolerance::DefaultFor(*leaf) : Tolerance{});
           tolerances.back().atol *= AccumulationFactor();
@@ -137,8 +135,8 @@ class DiffRunner {
     }
     IsolationOptions isolation;
     isolation.stop_at_first = !options_.isolate;
-    isolation.loop_iterations =
-        options_.bisect ? std::max(kBisectIterations, options_.loop_iterations) : options_.loop_iterations;
+    constexpr int64_t kBisectIterations = 16;
+    if (options_.bisect) isolation.loop_iterations = kBisectIterations;
     isolation.with_shader_math = options_.shader_math;
     isolation.progress = [&](size_t done, size_t total, const std::string& name) {
       Progress(fmt::format("instruction {} of {}: {}", done, total, name));
@@ -201,6 +199,11 @@ class DiffRunner {
 };
 
 }  // namespace
+
+std::optional<Tolerance> DiffOptions::stated() const {
+  if (!rtol && !atol && !ulp) return std::nullopt;
+  return Tolerance{rtol.value_or(0), atol.value_or(0), ulp.value_or(0)};
+}
 
 const InstructionReport* DiffOutcome::bad_instruction() const {
   const auto it = std::ranges::find_if(instructions, &InstructionReport::bad);

@@ -24,12 +24,11 @@ struct LeafReport {
 
 struct DiffOptions {
   std::optional<double> rtol, atol, ulp;
+  std::optional<Tolerance> stated() const;  // by any of these
   bool shader_math = true;
   bool isolate = false, bisect = false;
-  int64_t loop_iterations = 1;  // that --isolate looks into; --bisect looks into kBisectIterations
   std::function<void(const std::string&)> progress;
 };
-inline constexpr int64_t kBisectIterations = 16;
 
 struct DiffOutcome {
   std::string device, reference;  // in words

@@ -9,14 +9,23 @@
 #include "scheduler/step_graph.h"
 
 namespace vxla {
+namespace {
+
+EvaluateOptions EvaluateOptionsOf(const CompileOptions& options) {
+  EvaluateOptions evaluate;
+  evaluate.max_loop_iterations = options.max_loop_iterations;
+  return evaluate;
+}
+
+}  // namespace
+
+EvaluateOptions DiffSide::evaluate_options() const { return EvaluateOptionsOf(options_); }
 
 Result<std::unique_ptr<DiffSide>> DiffSide::Open(const std::string& name, const DeviceFlags& flags,
                                                  const CompileOptions& options) {
   if (IsCpu(name)) return std::make_unique<DiffSide>(nullptr, options);
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(flags, name));
-  EvaluateOptions on_host;
-  on_host.max_loop_iterations = options.max_loop_iterations;
-  return std::make_unique<DiffSide>(MakeClient(std::move(device), on_host), options);
+  return std::make_unique<DiffSide>(MakeClient(std::move(device), EvaluateOptionsOf(options)), options);
 }
 
 DiffSide::DiffSide(std::unique_ptr<Client> client, CompileOptions options)
@@ -35,9 +44,7 @@ Result<DiffSide::Value> DiffSide::Run(const Module& module, std::span<const Lite
                                       bool with_shader_math, bool fusion) const {
   Value value;
   if (IsReference()) {
-    EvaluateOptions options;
-    options.max_loop_iterations = options_.max_loop_iterations;
-    VXLA_ASSIGN_OR_RETURN(value.result, Evaluate(module, arguments, options));
+    VXLA_ASSIGN_OR_RETURN(value.result, Evaluate(module, arguments, evaluate_options()));
     return value;
   }
   CompileOptions options = options_;
@@ -59,7 +66,7 @@ Result<Literal> DiffSide::EvaluateShaderMath(const Executable& executable,
                                              std::span<const Literal* const> arguments) const {
   ShaderEvaluation evaluation;
   evaluation.orders = OrdersOf(executable.plan());
-  evaluation.options.max_loop_iterations = options_.max_loop_iterations;
+  evaluation.options = evaluate_options();
   const auto instructions = InstructionsByPlanName(executable.module());
   for (const Fallback& fallback : executable.fallbacks()) {
     const auto found = instructions.find(fallback.instruction);

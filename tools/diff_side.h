@@ -39,6 +39,8 @@ class DiffSide {
   // Of a device.
   const DeviceFacts& facts() const { return client_->device().facts(); }
   const CompileOptions& options() const { return options_; }
+  // Of the reference, of host steps and of shader math.
+  EvaluateOptions evaluate_options() const;
   // "llvmpipe (Mesa 22.3.6)"
   std::string description() const;
   Status CheckValidation() const;

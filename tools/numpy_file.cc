@@ -242,6 +242,11 @@ Result<std::map<std::string, NumpyArray>> ReadNpz(const std::string& path) {
   return arrays;
 }
 
+std::string TypeNameOf(const std::map<std::string, NumpyArray>& arrays, const std::string& name) {
+  const auto sidecar = arrays.find(name + "__dtype");
+  return sidecar == arrays.end() ? "" : sidecar->second.text();
+}
+
 Result<Literal> ToLiteral(const NumpyArray& array, const std::string& type_name, const std::string& name) {
   std::optional<ElementType> type;
   if (!type_name.empty()) {

@@ -25,6 +25,8 @@ Result<NumpyArray> ParseNpy(std::string_view bytes, const std::string& name);
 Result<NumpyArray> ReadNpy(const std::string& path);
 // Every array of an .npz by its name without ".npy".
 Result<std::map<std::string, NumpyArray>> ReadNpz(const std::string& path);
+// The sidecar text of one of them; empty if it has none.
+std::string TypeNameOf(const std::map<std::string, NumpyArray>& arrays, const std::string& name);
 
 // The literal of a program's parameter: `type_name` is the array's sidecar text (core's type name) or empty. Types that numpy
 // lacks come as unsigned integers of the storage width with a sidecar, or as V1 and V2 arrays of ml_dtypes.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "tools/session.h"
@@ -17,9 +18,7 @@ Result<Literal> Stack(const std::vector<const Literal*>& pieces, const std::stri
     return InvalidArgument("{}: devices differ: {} and {}", name, shape.ToString(), piece->shape().ToString());
   }
   if (!shape.IsArray()) return *pieces[0];
-  std::vector<int64_t> sizes{static_cast<int64_t>(pieces.size())};
-  sizes.insert(sizes.end(), shape.dimensions().begin(), shape.dimensions().end());
-  Literal stacked(Shape(shape.element_type(), sizes));
+  Literal stacked(StackedShape(shape, static_cast<int64_t>(pieces.size())));
   std::byte* to = stacked.mutable_bytes().data();
   for (const Literal* piece : pieces) {
     if (piece->bytes().empty()) continue;
@@ -70,17 +69,10 @@ Status CheckReplicasOn(const std::string& device, const DeviceGrid& grid) {
   return OkStatus();
 }
 
-Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid, const ReplicaFlags& flags,
-                              const ReplicatedArguments& arguments) {
-  FeedFiles feeds(flags.infeed, flags.outfeed, grid.count());
-  VXLA_RETURN_IF_ERROR(feeds.Open());
-  EvaluateOptions options;
-  options.host = feeds.transfers();
-  options.max_loop_iterations = flags.max_loop_iterations;
-  options.collective_timeout = std::chrono::milliseconds(static_cast<int64_t>(flags.collective_timeout_s * 1000));
+Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid, const ReplicatedArguments& arguments,
+                              const EvaluateOptions& options) {
   const auto pointers = arguments.pointers(grid.count());
   VXLA_ASSIGN_OR_RETURN(std::vector<Literal> results, EvaluateReplicated(module, grid, pointers, options));
-  VXLA_RETURN_IF_ERROR(feeds.Save());
   if (grid.count() == 1) return std::move(results[0]);
   std::vector<std::vector<const Literal*>> leaves;
   for (const Literal& result : results) leaves.push_back(FlattenLiteral(result));
@@ -95,9 +87,9 @@ Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid, cons
   return Literal::Tuple(std::move(stacked));
 }
 
-FeedFiles::FeedFiles(std::string infeed, std::string outfeed, int64_t devices)
-    : infeed_(std::move(infeed)),
-      outfeed_(std::move(outfeed)),
+FeedFiles::FeedFiles(const ReplicaFlags& flags, int64_t devices)
+    : infeed_(flags.infeed),
+      outfeed_(flags.outfeed),
       devices_(devices),
       taken_(static_cast<size_t>(devices)),
       sent_(static_cast<size_t>(devices)) {}
@@ -108,15 +100,19 @@ Status FeedFiles::Open() {
   return OkStatus();
 }
 
+void FeedFiles::Rewind() {
+  std::ranges::fill(taken_, 0);
+  for (auto& of_device : sent_) of_device.clear();
+}
+
 Result<Literal> FeedFiles::Next(int64_t device, const Shape& shape) {
   std::vector<Literal> leaves;
   for (const Shape* leaf : FlattenTuple(shape)) {
     const std::string name = fmt::format("infeed_{}", taken_[static_cast<size_t>(device)]++);
     const auto array = arrays_.find(name);
     if (array == arrays_.end()) return InvalidArgument("{}: has no {}, which must be {}", infeed_, name, leaf->ToString());
-    const auto type = arrays_.find(name + "__dtype");
     VXLA_ASSIGN_OR_RETURN(std::vector<Literal> pieces,
-                          ToLiterals(array->second, *leaf, type == arrays_.end() ? "" : type->second.text(), name, devices_));
+                          ToLiterals(array->second, *leaf, TypeNameOf(arrays_, name), name, devices_));
     leaves.push_back(std::move(pieces[pieces.size() == 1 ? 0 : static_cast<size_t>(device)]));
   }
   return UnflattenLiteral(shape, leaves);

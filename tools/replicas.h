@@ -1,10 +1,11 @@
-// Programs on several devices of the CPU reference: --replicas, --partitions, infeed and outfeed files, arrays stacked by device.
+// Programs on several devices of the CPU reference: --replicas, --partitions, infeed and outfeed files, arrays stacked
+// by device.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
+#include <chrono>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -18,27 +19,32 @@ struct ReplicaFlags {
   int64_t replicas = 0, partitions = 0;  // 0: as many as the program says
   double collective_timeout_s = 300;
   std::string infeed, outfeed;
-  int64_t max_loop_iterations = -1;  // as EvaluateOptions has it; an option of CompileFlags
   void AddTo(CLI::App& app, bool feeds = true);
   // Against the program's own counts, which bind where they are above 1.
   Result<DeviceGrid> GridOf(const Module& module) const;
+  std::chrono::milliseconds collective_timeout() const {
+    return std::chrono::milliseconds(static_cast<int64_t>(collective_timeout_s * 1000));
+  }
 };
 
 // kUnsupported where the program needs several devices and the device is not the CPU reference.
 Status CheckReplicasOn(const std::string& device, const DeviceGrid& grid);
 
 // Runs on the CPU reference. With more than one device every result has a leading axis, replica-major.
-Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid, const ReplicaFlags& flags,
-                              const ReplicatedArguments& arguments);
+Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid, const ReplicatedArguments& arguments,
+                              const EvaluateOptions& options);
 
-// The arrays of an .npz named infeed_0, infeed_1 ..., in the order in which each device takes them (tuples flattened), and what
-// outfeeds send, to be saved as outfeed_0, outfeed_1 ...; several devices have a leading axis or share an array.
+// The arrays of an .npz named infeed_0, infeed_1 ..., in the order in which each device takes them (tuples flattened),
+// and what outfeeds send, to be saved as outfeed_0, outfeed_1 ...; several devices have a leading axis or share an
+// array.
 class FeedFiles {
  public:
-  FeedFiles(std::string infeed, std::string outfeed, int64_t devices);
+  FeedFiles(const ReplicaFlags& flags, int64_t devices);
   Status Open();
+  // Every run reads from the beginning, and what the run before has sent is forgotten.
+  void Rewind();
   HostTransfers transfers();
-  // Writes the outfeed file. Devices must have sent the same number of arrays of the same shapes.
+  // Writes what the last run has sent. Devices must have sent the same number of arrays of the same shapes.
   Status Save() const;
 
  private:
@@ -46,8 +52,8 @@ class FeedFiles {
   std::string infeed_, outfeed_;
   int64_t devices_;
   std::map<std::string, NumpyArray> arrays_;
-  std::vector<int64_t> taken_;                // by device
-  std::vector<std::vector<Literal>> sent_;    // by device
+  std::vector<int64_t> taken_;              // by device
+  std::vector<std::vector<Literal>> sent_;  // by device
 };
 
 }  // namespace vxla

@@ -92,37 +92,33 @@ Result<Literal> RunOnCpu(const RunFlags& flags, const DeviceGrid& grid, const Mo
   VXLA_ASSIGN_OR_RETURN(ReplicatedArguments arguments,
                         LoadReplicatedArguments(module, flags.program.args, flags.program.seed, grid.count()));
   PrintNotes(arguments.notes);
+  FeedFiles feeds(flags.replicas, grid.count());
+  VXLA_RETURN_IF_ERROR(feeds.Open());
+  EvaluateOptions options = flags.compile.evaluate_options();
+  options.collective_timeout = flags.replicas.collective_timeout();
+  options.host = feeds.transfers();
   Json runs = Json::array();
   SameBits same(flags.check_same);
   Literal result;
   for (int run = 0; run < flags.num_runs; ++run) {
+    feeds.Rewind();
     const auto start = Clock::now();
-    VXLA_ASSIGN_OR_RETURN(result, RunReplicated(module, grid, flags.replicas, arguments));
+    VXLA_ASSIGN_OR_RETURN(result, RunReplicated(module, grid, arguments, options));
     runs.push_back(MsSince(start));
     VXLA_RETURN_IF_ERROR(same.Check(run, result));
   }
+  VXLA_RETURN_IF_ERROR(feeds.Save());
   report = {{"device", "cpu"}, {"driver", "reference"}, {"compile_ms", 0.0}, {"first_run_ms", runs[0]}, {"runs_ms", runs},
             {"recorded", 0}, {"compiled", 0}, {"allocated_bytes", 0}, {"fallbacks", Json::array()},
             {"replicas", grid.replicas}, {"partitions", grid.partitions}};
   return result;
 }
 
-// Each run reads the feeds from their beginning, as it does on the CPU reference.
-HostTransfers TransfersOf(const ReplicaFlags& flags, const std::unique_ptr<FeedFiles>& feeds) {
-  HostTransfers transfers;
-  if (!flags.infeed.empty()) {
-    transfers.infeed = [&feeds](int64_t device, const Shape& shape) { return feeds->transfers().infeed(device, shape); };
-  }
-  if (!flags.outfeed.empty()) {
-    transfers.outfeed = [&feeds](int64_t device, Literal value) { return feeds->transfers().outfeed(device, std::move(value)); };
-  }
-  return transfers;
-}
-
 Result<Literal> RunOnDevice(const RunFlags& flags, const Module& module, Json& report) {
-  std::unique_ptr<FeedFiles> feeds;
+  FeedFiles feeds(flags.replicas, 1);
+  VXLA_RETURN_IF_ERROR(feeds.Open());
   EvaluateOptions host_steps = flags.compile.evaluate_options();
-  host_steps.host = TransfersOf(flags.replicas, feeds);
+  host_steps.host = feeds.transfers();
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(flags.device, flags.device.device));
   std::unique_ptr<Client> client = MakeClient(device, host_steps);
   CompileOptions options = flags.compile.options();
@@ -139,14 +135,13 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const Module& module, Json& r
   Literal result;
   for (int run = 0; run < flags.num_runs; ++run) {
     if (flags.num_runs > 1) Progress(fmt::format("run {} of {}", run + 1, flags.num_runs));
-    feeds = std::make_unique<FeedFiles>(flags.replicas.infeed, flags.replicas.outfeed, 1);
-    VXLA_RETURN_IF_ERROR(feeds->Open());
+    feeds.Rewind();
     VXLA_ASSIGN_OR_RETURN(result, executable->Run(arguments.pointers(), &statistics));
-    VXLA_RETURN_IF_ERROR(feeds->Save());
     runs.push_back(statistics.ms);
     VXLA_RETURN_IF_ERROR(same.Check(run, result));
   }
   Progress("");
+  VXLA_RETURN_IF_ERROR(feeds.Save());
   VXLA_RETURN_IF_ERROR(CheckValidation(*device));
   if (flags.profile) VXLA_RETURN_IF_ERROR(PrintProfile(*device, statistics));
   report = {{"device", device->facts().name}, {"driver", device->facts().driver + " " + device->facts().driver_version}, {"compile_ms", compile_ms},
@@ -191,10 +186,7 @@ CommandBody AddRun(CLI::App& app) {
   app.add_flag("--check-same", flags->check_same, "with --num-runs: an error (exit code 1) unless every run gives the same bits");
   app.add_flag("--profile", flags->profile, "time, bytes and operations of each kernel, on stderr");
   app.add_flag("--json", flags->json, "what happened, as one JSON object on stdout");
-  return [flags] {
-    flags->replicas.max_loop_iterations = flags->compile.max_loop_iterations;
-    return Report(Run(*flags));
-  };
+  return [flags] { return Report(Run(*flags)); };
 }
 
 }  // namespace vxla

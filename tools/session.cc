@@ -143,22 +143,6 @@ Status CheckValidation(const Device& device) {
   return DeviceFailure("the validation layers report {} message(s); the first: {}", messages.size(), messages.front());
 }
 
-Result<Literal> RunOn(const std::string& device_name, const DeviceFlags& flags, const CompileFlags& compile, const Module& module,
-                      std::span<const Literal* const> arguments, std::string* description) {
-  if (IsCpu(device_name)) {
-    if (description != nullptr) *description = "the CPU reference";
-    return Evaluate(module, arguments, compile.evaluate_options());
-  }
-  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(flags, device_name));
-  if (description != nullptr) *description = device->facts().name + " (" + device->facts().driver_version + ")";
-  std::unique_ptr<Client> client = MakeClient(device, compile.evaluate_options());
-  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client->Compile(module, compile.options()));
-  PrintFallbacks(*executable);
-  VXLA_ASSIGN_OR_RETURN(Literal result, executable->Run(arguments));
-  VXLA_RETURN_IF_ERROR(CheckValidation(*device));
-  return result;
-}
-
 int Report(const Status& status) {
   if (status.ok()) return 0;
   Progress("");

@@ -57,10 +57,6 @@ void PrintNotes(const std::vector<std::string>& notes);
 // kDeviceFailure with the first message if the validation layers said anything.
 Status CheckValidation(const Device& device);
 
-// The value of a program on a device by name ("cpu" is the reference), run once.
-Result<Literal> RunOn(const std::string& device_name, const DeviceFlags& flags, const CompileFlags& compile, const Module& module,
-                      std::span<const Literal* const> arguments, std::string* description = nullptr);
-
 // Prints "vxla: error: ..." and returns the exit code of ../README's table: 1 mismatch, 2 input, 3 device or machine.
 int Report(const Status& status);
 
