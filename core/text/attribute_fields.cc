@@ -485,8 +485,7 @@ Status CheckIota(const Lexer& lexer, const ReplicaGroups& value, int64_t& count)
   return OkStatus();
 }
 
-// The devices 0, 1, ... laid out as iota_reshape, transposed, cut into groups.
-void ExpandIota(ReplicaGroups& value) {
+void LayOutIota(ReplicaGroups& value) {
   const IntList& sizes = *value.iota_reshape;
   const std::vector<int64_t> strides = RowMajorStrides(sizes);
   IntList order = value.iota_transpose.value_or(IntList{0});
@@ -507,6 +506,21 @@ void ExpandIota(ReplicaGroups& value) {
 
 }  // namespace
 
+Status ExpandIota(Lexer& lexer, ReplicaGroups& value) {
+  int64_t devices = 0;
+  VXLA_RETURN_IF_ERROR(CheckIota(lexer, value, devices));
+  if (!lexer.Spend(devices)) return lexer.Error("replica_groups: {} devices are too many for this text", devices);
+  LayOutIota(value);
+  return OkStatus();
+}
+
+Status ParseIotaReshape(Lexer& lexer, ReplicaGroups& value) {
+  VXLA_RETURN_IF_ERROR(TakeInts(lexer, "[", "]", value.iota_reshape.emplace()));
+  if (!lexer.AtIdentifier("T")) return OkStatus();
+  lexer.Next();
+  return TakeInts(lexer, "(", ")", value.iota_transpose.emplace());
+}
+
 Status ParseValue(Lexer& lexer, ReplicaGroups& value) {
   lexer.Next();
   if (lexer.AtIdentifier("mesh")) return ParseMeshGroups(lexer, value);
@@ -515,16 +529,8 @@ Status ParseValue(Lexer& lexer, ReplicaGroups& value) {
   }
   VXLA_RETURN_IF_ERROR(TakeInts(lexer, "[", "]", value.iota_dimensions.emplace()));
   VXLA_RETURN_IF_ERROR(lexer.Expect("<="));
-  VXLA_RETURN_IF_ERROR(TakeInts(lexer, "[", "]", value.iota_reshape.emplace()));
-  if (lexer.AtIdentifier("T")) {
-    lexer.Next();
-    VXLA_RETURN_IF_ERROR(TakeInts(lexer, "(", ")", value.iota_transpose.emplace()));
-  }
-  int64_t devices = 0;
-  VXLA_RETURN_IF_ERROR(CheckIota(lexer, value, devices));
-  if (!lexer.Spend(devices)) return lexer.Error("replica_groups: {} devices are too many for this text", devices);
-  ExpandIota(value);
-  return OkStatus();
+  VXLA_RETURN_IF_ERROR(ParseIotaReshape(lexer, value));
+  return ExpandIota(lexer, value);
 }
 void AppendValue(std::string& out, const ReplicaGroups& value) {
   if (!value.iota_dimensions) return AppendValue(out, value.groups);

@@ -31,6 +31,10 @@ Status ParseValue(Lexer& lexer, Window& value);
 Status ParseValue(Lexer& lexer, std::optional<Window>& value);
 Status ParseValue(Lexer& lexer, std::optional<ConvolutionDimensions>& value);
 Status ParseValue(Lexer& lexer, ReplicaGroups& value);
+// [2,4]T(1,0): into iota_reshape and iota_transpose.
+Status ParseIotaReshape(Lexer& lexer, ReplicaGroups& value);
+// The devices 0, 1, ... laid out as iota_reshape, transposed, cut into the groups of iota_dimensions.
+Status ExpandIota(Lexer& lexer, ReplicaGroups& value);
 Status ParseValue(Lexer& lexer, std::vector<Aliasing>& value);
 Status ParseValue(Lexer& lexer, std::optional<int64_t>& value);
 Status ParseValue(Lexer& lexer, std::vector<std::pair<int64_t, int64_t>>& value);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/text/attribute_fields.h"
+
 namespace vxla {
 namespace {
 
@@ -37,6 +39,33 @@ Result<std::vector<Axis>> TakeAxes(Lexer& lexer) {
   }
   VXLA_RETURN_IF_ERROR(lexer.Expect("]"));
   return axes;
+}
+
+// The devices in the order in which they fill a mesh of `count`: device_ids=([2,4]T(1,0)) or (0,2,1,3).
+Result<IntList> TakeDeviceIds(Lexer& lexer, int64_t count) {
+  if (lexer.token().kind != TokenKind::kAttribute || lexer.token().text != "device_ids")
+    return lexer.Expected("device_ids=(...)");
+  lexer.Next();
+  VXLA_RETURN_IF_ERROR(lexer.Expect("("));
+  ReplicaGroups ids;
+  if (lexer.At("[")) {
+    VXLA_RETURN_IF_ERROR(ParseIotaReshape(lexer, ids));
+    ids.iota_dimensions = {1, count};
+    VXLA_RETURN_IF_ERROR(ExpandIota(lexer, ids));
+  } else {
+    IntList& list = ids.groups.emplace_back();
+    do {
+      VXLA_ASSIGN_OR_RETURN(const int64_t id, lexer.TakeInt("the id of a device"));
+      list.push_back(id);
+    } while (lexer.Eat(","));
+  }
+  IntList sorted = ids.groups[0];
+  std::ranges::sort(sorted);
+  const bool distinct = std::ranges::adjacent_find(sorted) == sorted.end();
+  if (std::ssize(sorted) != count || !distinct || sorted.front() < 0)
+    return lexer.Error("replica_groups: device_ids ({}) must be {} different devices", JoinInts(ids.groups[0]), count);
+  VXLA_RETURN_IF_ERROR(lexer.Expect(")"));
+  return ids.groups[0];
 }
 
 Result<Part> TakePart(Lexer& lexer, const std::vector<Axis>& axes) {
@@ -112,6 +141,12 @@ Status ParseMeshGroups(Lexer& lexer, ReplicaGroups& value) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<Axis> axes, TakeAxes(lexer));
   std::vector<int64_t> sizes;
   for (const Axis& axis : axes) sizes.push_back(axis.size);
+  VXLA_ASSIGN_OR_RETURN(const int64_t devices, CheckedElementCount(sizes));
+  if (!lexer.Spend(devices)) return lexer.Error("replica_groups: {} devices are too many for this text", devices);
+  IntList ids;
+  if (lexer.Eat(",")) {
+    VXLA_ASSIGN_OR_RETURN(ids, TakeDeviceIds(lexer, devices));
+  }
   std::vector<Part> parts;
   VXLA_RETURN_IF_ERROR(lexer.Expect("{"));
   while (!lexer.At("}")) {
@@ -120,10 +155,12 @@ Status ParseMeshGroups(Lexer& lexer, ReplicaGroups& value) {
     if (!lexer.Eat(",")) break;
   }
   VXLA_RETURN_IF_ERROR(lexer.Expect("}"));
-  VXLA_ASSIGN_OR_RETURN(const int64_t devices, CheckedElementCount(sizes));
-  if (!lexer.Spend(devices)) return lexer.Error("replica_groups: {} devices are too many for this text", devices);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Dimension> dimensions, CutAxes(lexer, axes, parts));
   Expand(dimensions, parts.size(), value);
+  if (ids.empty()) return OkStatus();
+  for (IntList& group : value.groups) {
+    for (int64_t& device : group) device = ids[static_cast<size_t>(device)];
+  }
   return OkStatus();
 }
 

@@ -334,6 +334,15 @@ TEST(InstructionTextTest, ReplicaGroupsOverTheAxesOfAMesh) {
   EXPECT_THAT(GroupsOf("mesh['a'=2,'b'=1] {}"), ElementsAre(IntList{0}, IntList{1}));
 }
 
+TEST(InstructionTextTest, DevicesOfAMeshInAnOrderOfTheirOwn) {
+  EXPECT_THAT(GroupsOf("mesh['a'=2,'b'=1,'c'=2], device_ids=([2,2]T(1,0)) {'a'}"),
+              ElementsAre(IntList{0, 1}, IntList{2, 3}));
+  EXPECT_THAT(GroupsOf("mesh['a'=2,'b'=4], device_ids=([2,2,2]T(1,0,2)) {'b':(2)2}"),
+              ElementsAre(IntList{0, 1}, IntList{4, 5}, IntList{2, 3}, IntList{6, 7}));
+  EXPECT_THAT(GroupsOf("mesh['a'=2,'b'=2], device_ids=([4]) {'b'}"), ElementsAre(IntList{0, 1}, IntList{2, 3}));
+  EXPECT_THAT(GroupsOf("mesh['a'=2,'b'=2], device_ids=(3,0,1,2) {'b'}"), ElementsAre(IntList{3, 0}, IntList{1, 2}));
+}
+
 TEST(InstructionTextTest, PartsOfTheAxesOfAMesh) {
   // 8 = 2 x 2 x 2.
   EXPECT_THAT(GroupsOf("mesh['a'=8] {'a':(1)2}"), ElementsAre(IntList{0, 4}, IntList{1, 5}, IntList{2, 6}, IntList{3, 7}));
@@ -351,6 +360,11 @@ TEST(InstructionTextTest, RejectsMeshesThatDoNotFit) {
            {"mesh['a'=8] {'a':(3)2}", "'a':(3)2 is no part of 'a'=8"},
            {"mesh['a'=8] {'a':(1)4,'a':(2)2}", "parts of axis 'a' overlap"},
            {"mesh['a'=8] {'a','a'}", "parts of axis 'a' overlap"},
+           {"mesh['a'=4], device_ids=(0,1,2) {'a'}", "device_ids (0,1,2) must be 4 different devices"},
+           {"mesh['a'=4], device_ids=(0,1,2,2) {'a'}", "device_ids (0,1,2,2) must be 4 different devices"},
+           {"mesh['a'=2], device_ids=(0,-1) {'a'}", "device_ids (0,-1) must be 2 different devices"},
+           {"mesh['a'=4], device_ids=([2,3]T(1,0)) {'a'}", "[1,4] has 4 devices, [2,3] has 6"},
+           {"mesh['a'=4], ids=([2,2]T(1,0)) {'a'}", "expected device_ids=(...)"},
            {"mesh['a'=1000000000,'b'=1000000000] {'a'}", "too many"},
            {"mesh[x=8] {'x'}", "expected an axis of the mesh in quotes"}}) {
     const auto module = ParseHlo(Entry(op + groups));
