@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/cpu/data_movement.h"
 #include "backend/cpu/eval.h"
 #include "backend/cpu/folder.h"
+#include "core/permute_slices.h"
 
 namespace vxla {
 namespace {
@@ -240,28 +242,94 @@ Value StartedTuple(const Instruction& instruction, std::vector<Value> operands, 
   return Value::Tuple(std::move(elements));
 }
 
-Result<Value> Permute(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
-  if (!instruction.attributes<CollectivePermuteAttributes>().slice_sizes.empty()) {
-    return Unsupported("{} {}: the form with slice_sizes writes in place, which has no evaluation",
-                       OpcodeText(instruction.opcode()), instruction.name());
-  }
+// Sends `given` to the device's target; gives what its source sends, or nothing if no pair has it as target.
+Result<std::optional<Literal>> Exchange(EvalContext& context, const Instruction& instruction, Value given) {
   VXLA_ASSIGN_OR_RETURN(const DeviceState* state, context.DeviceFor(instruction));
   Rendezvous& rendezvous = state->rendezvous;
   VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(instruction, rendezvous.grid(), state->device));
-  std::vector<Shape> shapes;
-  for (const Value& operand : operands) shapes.push_back(operand.shape());
-  if (partners.target) {
-    Value data = Value::Tuple({operands.begin(), operands.end()});
-    rendezvous.Put(instruction, {&instruction, 0, state->device, *partners.target}, std::move(data).ToLiteral());
+  const int64_t channel =
+      instruction.attributes<CollectivePermuteAttributes>().channel_id.value_or(Rendezvous::kNoChannel);
+  auto path = [channel](int64_t source, int64_t target) {
+    return Rendezvous::Path{Opcode::kCollectivePermute, channel, source, target};
+  };
+  Literal data = std::move(given).ToLiteral();
+  const Shape shape = data.shape();
+  if (partners.target) rendezvous.Put(instruction, path(state->device, *partners.target), std::move(data));
+  std::optional<Literal> received;
+  if (!partners.source) return received;
+  VXLA_ASSIGN_OR_RETURN(received, rendezvous.Take(instruction, state->device, path(*partners.source, state->device)));
+  if (Compatible(received->shape(), shape)) return received;
+  return InvalidArgument("{} {}: {} sends {}, {} needed", OpcodeText(instruction.opcode()), instruction.name(),
+                         rendezvous.grid().Name(*partners.source), received->shape().ToString(), shape.ToString());
+}
+
+const Value& PartOf(const Value& value, const std::vector<size_t>& path) {
+  const Value* part = &value;
+  for (const size_t i : path) part = &part->elements()[i];
+  return *part;
+}
+
+// The place of a slice, brought within the array as dynamic-slice does it.
+IntList SliceStart(const Value& starts, const PermuteSlice& slice, const Literal& array, const IntList& sizes) {
+  IntList start;
+  const std::vector<Value>& scalars = PartOf(starts, slice.path).elements();
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const Literal& scalar = scalars[d].literal();
+    int64_t at = scalar.GetInt(0);
+    if (at < 0 && IsUnsigned(scalar.shape().element_type())) at = INT64_MAX;
+    start.push_back(std::clamp<int64_t>(at, 0, array.shape().dimension(static_cast<int>(d)) - sizes[d]));
   }
+  return start;
+}
+
+// Slices of the source's input, at the source's starts, go to the target's output at the target's own starts. An output
+// that no pair names as target stays as it is.
+Result<Value> PermuteInPlace(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
+  const std::vector<IntList>& sizes = instruction.attributes<CollectivePermuteAttributes>().slice_sizes;
+  const int threads = context.options().threads;
+  auto box = [&sizes](size_t k) {
+    const IntList zeros(sizes[k].size(), 0), ones(sizes[k].size(), 1);
+    return BoxCopy{sizes[k], zeros, ones, zeros, ones};
+  };
+  auto array_of = [](const Value& arrays, size_t k) -> const Literal& {
+    return arrays.IsTuple() ? arrays.elements()[k].literal() : arrays.literal();
+  };
+  std::vector<Value> given;
+  for (size_t k = 0; const PermuteSlice& slice : PermuteSlices(instruction.operand(0)->shape(), instruction.operand(2)->shape())) {
+    const Literal& input = array_of(operands[0], slice.array);
+    BoxCopy copy = box(k);
+    copy.from = SliceStart(operands[2], slice, input, sizes[k]);
+    Literal part(Shape(input.shape().element_type(), sizes[k++]));
+    CopyBox(copy, input, part, threads);
+    given.emplace_back(std::move(part));
+  }
+  VXLA_ASSIGN_OR_RETURN(const std::optional<Literal> received,
+                        Exchange(context, instruction, Value::Tuple(std::move(given))));
+  Literal result = Value(operands[1]).ToLiteral();
+  if (!received) return Value(std::move(result));
+  for (size_t k = 0; const PermuteSlice& slice : PermuteSlices(instruction.operand(1)->shape(), instruction.operand(3)->shape())) {
+    Literal& output = result.shape().IsTuple() ? result.mutable_tuple_elements()[slice.array] : result;
+    BoxCopy copy = box(k);
+    copy.to = SliceStart(operands[3], slice, output, sizes[k]);
+    CopyBox(copy, received->tuple_elements()[k++], output, threads);
+  }
+  return Value(std::move(result));
+}
+
+bool IsSliced(const Instruction& instruction) {
+  return !instruction.attributes<CollectivePermuteAttributes>().slice_sizes.empty();
+}
+
+Result<Value> Permute(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
+  if (IsSliced(instruction)) return PermuteInPlace(context, instruction, operands);
+  VXLA_ASSIGN_OR_RETURN(std::optional<Literal> received,
+                        Exchange(context, instruction, Value::Tuple({operands.begin(), operands.end()})));
   std::vector<Value> results;
-  if (!partners.source) {
-    for (const Shape& shape : shapes) results.push_back(Zeros(shape));
-    return Collate(std::move(results));
+  if (received) {
+    for (Literal& element : received->mutable_tuple_elements()) results.emplace_back(std::move(element));
+  } else {
+    for (const Value& operand : operands) results.push_back(Zeros(operand.shape()));
   }
-  VXLA_ASSIGN_OR_RETURN(
-      Literal data, rendezvous.Take(instruction, state->device, {&instruction, 0, *partners.source, state->device}));
-  for (Literal& element : data.mutable_tuple_elements()) results.emplace_back(std::move(element));
   return Collate(std::move(results));
 }
 
@@ -340,7 +408,7 @@ EvalResult EvalCollectivePermute(EvalContext& context, const Instruction& instru
 }
 
 EvalResult EvalCollectivePermuteStart(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
-  std::vector<Value> kept(operands.begin(), operands.end());
+  std::vector<Value> kept(operands.begin(), IsSliced(instruction) ? operands.begin() + 1 : operands.end());
   VXLA_ASSIGN_OR_RETURN(Value result, Permute(context, instruction, operands));
   return StartedTuple(instruction, std::move(kept), std::move(result));
 }

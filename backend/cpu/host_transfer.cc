@@ -52,7 +52,7 @@ Result<Literal> Received(EvalContext& context, const Instruction& recv, const In
     VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(recv, rendezvous.grid(), state->device));
     if (!partners.source) return Literal(shape);
     VXLA_ASSIGN_OR_RETURN(data,
-                          rendezvous.Take(done, state->device, {nullptr, channel, *partners.source, state->device}));
+                          rendezvous.Take(done, state->device, {Opcode::kSend, channel, *partners.source, state->device}));
   } else {
     VXLA_ASSIGN_OR_RETURN(data, rendezvous.TakeFromChannel(done, state->device, channel));
   }
@@ -167,12 +167,12 @@ EvalResult EvalSend(EvalContext& context, const Instruction& instruction, std::s
   }
   VXLA_ASSIGN_OR_RETURN(const auto pairs, StatedPairs(instruction));
   if (!pairs) {
-    rendezvous.Put(instruction, {nullptr, channel, state->device, Rendezvous::kAnyTarget},
+    rendezvous.Put(instruction, {Opcode::kSend, channel, state->device, Rendezvous::kAnyTarget},
                    Value(operands[0]).ToLiteral());
   } else {
     VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(instruction, rendezvous.grid(), state->device));
     if (partners.target) {
-      rendezvous.Put(instruction, {nullptr, channel, state->device, *partners.target}, Value(operands[0]).ToLiteral());
+      rendezvous.Put(instruction, {Opcode::kSend, channel, state->device, *partners.target}, Value(operands[0]).ToLiteral());
     }
   }
   return TransferContext(instruction, std::move(operands[0]));

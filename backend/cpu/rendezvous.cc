@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/passes/cse.h"
+
 namespace vxla {
 namespace {
 
@@ -37,6 +39,37 @@ std::string Names(const DeviceGrid& grid, const std::vector<int64_t>& devices) {
   return text.empty() ? "any device" : text;
 }
 
+// A -start form does what the plain one does.
+Opcode KindOfCollective(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kAllReduceStart:
+      return Opcode::kAllReduce;
+    case Opcode::kAllGatherStart:
+      return Opcode::kAllGather;
+    default:
+      return instruction.opcode();
+  }
+}
+
+// Two instructions of one kind at one meeting must do the same, or what one device gets would depend on who comes last.
+Status CheckSame(const Instruction& first, const Instruction& second) {
+  if (&first == &second) return OkStatus();
+  auto same_shape = [](const Instruction* a, const Instruction* b) { return a->shape() == b->shape(); };
+  const char* difference = nullptr;
+  if (!std::ranges::equal(first.operands(), second.operands(), same_shape)) {
+    difference = "operands";
+  } else if (first.attributes<CollectiveAttributes>().dimensions != second.attributes<CollectiveAttributes>().dimensions) {
+    difference = "dimensions";
+  } else if (!std::ranges::equal(first.called(), second.called(), [](const Computation* a, const Computation* b) {
+               return a == b || SameStructure(*a, *b);
+             })) {
+    difference = "to_apply";
+  }
+  if (difference == nullptr) return OkStatus();
+  return InvalidArgument("{} meets {} on another device, whose {} differ", Text(second), Text(first), difference)
+      .At(second.location());
+}
+
 }  // namespace
 
 Rendezvous::Rendezvous(const DeviceGrid& grid, std::chrono::milliseconds time_limit)
@@ -48,9 +81,13 @@ Result<Value> Rendezvous::Meet(const Instruction& at, int64_t device, std::span<
                                std::vector<Value> operands, const Combine& combine) {
   std::unique_lock lock(mutex_);
   if (!failure_.ok()) return StoppedStatus();
-  const MeetingKey key{&at, members.front(), executions_[{&at, device}]++};
+  const Site site{KindOfCollective(at), ChannelOf(at).value_or(kNoChannel), {members.begin(), members.end()}};
+  const MeetingKey key{site, visits_[{site, device}]++};
   Meeting& meeting = meetings_[key];
-  if (meeting.members.empty()) {
+  if (meeting.first != nullptr) {
+    VXLA_RETURN_IF_ERROR(CheckSame(*meeting.first, at));
+  } else {
+    meeting.first = &at;
     meeting.members.assign(members.begin(), members.end());
     meeting.given.resize(members.size());
     meeting.arrived.resize(members.size());
@@ -103,7 +140,7 @@ Result<Literal> Rendezvous::TakeFromChannel(const Instruction& at, int64_t devic
   std::unique_lock lock(mutex_);
   int64_t source = device;
   auto has_data = [&](int64_t from) {
-    const auto it = parcels_.find({nullptr, channel, from, kAnyTarget});
+    const auto it = parcels_.find({Opcode::kSend, channel, from, kAnyTarget});
     return it != parcels_.end() && !it->second.empty();
   };
   auto ready = [&] {
@@ -133,7 +170,7 @@ Result<Literal> Rendezvous::TakeFromChannel(const Instruction& at, int64_t devic
           grid_.Name(device));
     }
   }
-  std::deque<Parcel>& parcels = parcels_[{nullptr, channel, source, kAnyTarget}];
+  std::deque<Parcel>& parcels = parcels_[{Opcode::kSend, channel, source, kAnyTarget}];
   Literal data = std::move(parcels.front().data);
   parcels.pop_front();
   return data;

@@ -13,6 +13,8 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "backend/cpu/value.h"
@@ -31,17 +33,18 @@ class Rendezvous {
   // The operands of every member, in the order of members -> one result for each.
   using Given = std::vector<std::vector<Value>>;
   using Combine = std::function<Result<std::vector<Value>>(Given& given)>;
-  // Waits until each of `members` (devices; this one among them) has come to its n-th execution of `at`, n counted by device.
-  // The last one runs `combine` for all. Results must not share arrays.
+  // Waits until each of `members` (devices; this one among them) has come to the same meeting: the n-th one, counted by device,
+  // of these members for an op of this kind on this channel. The instructions may differ, as those in two branches of a
+  // conditional do, if they do the same. The last device to come runs `combine` for all. Results must not share arrays.
   Result<Value> Meet(const Instruction& at, int64_t device, std::span<const int64_t> members,
                      std::vector<Value> operands, const Combine& combine);
 
-  // A way from one device to another: of one instruction (collective-permute) or of a channel. Data on it keeps its order.
-  // A channel without stated pairs has target kAnyTarget.
-  static constexpr int64_t kAnyTarget = -1;
+  // A way from one device to another, of collective-permutes or of sends, on a channel. Data on it keeps its order.
+  // Sends on a channel without stated pairs have target kAnyTarget.
+  static constexpr int64_t kAnyTarget = -1, kNoChannel = -1;
   struct Path {
-    const Instruction* at = nullptr;
-    int64_t channel = 0, source = 0, target = kAnyTarget;
+    Opcode kind = Opcode::kSend;
+    int64_t channel = kNoChannel, source = 0, target = kAnyTarget;
     friend auto operator<=>(const Path&, const Path&) = default;
   };
   // Leaves data; never waits.
@@ -70,6 +73,7 @@ class Rendezvous {
 
  private:
   struct Meeting {
+    const Instruction* first = nullptr;  // of the first device to come
     std::vector<int64_t> members;
     std::vector<std::vector<Value>> given;
     std::vector<bool> arrived;
@@ -88,7 +92,8 @@ class Rendezvous {
     Literal data;
     const Instruction* from = nullptr;
   };
-  using MeetingKey = std::tuple<const Instruction*, int64_t, int64_t>;  // instruction, first member, n
+  using Site = std::tuple<Opcode, int64_t, std::vector<int64_t>>;  // kind, channel, members
+  using MeetingKey = std::pair<Site, int64_t>;                     // site, n
 
   Device& DeviceOf(int64_t device) { return devices_[static_cast<size_t>(device)]; }
   Status Wait(std::unique_lock<std::mutex>& lock, int64_t device, const Instruction& at,
@@ -106,7 +111,7 @@ class Rendezvous {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<MeetingKey, Meeting> meetings_;
-  std::map<std::pair<const Instruction*, int64_t>, int64_t> executions_;  // by instruction and device
+  std::map<std::pair<Site, int64_t>, int64_t> visits_;  // by site and device
   std::map<Path, std::deque<Parcel>> parcels_;
   std::map<int64_t, std::pair<int64_t, int64_t>> connections_;  // channel without pairs -> source, target
   Status failure_;

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "core/ops/op_support.h"
+#include "core/permute_slices.h"
 
 namespace vxla {
 namespace {
@@ -112,9 +113,8 @@ Result<Shape> InferDone(const Instruction& instruction, Opcode start, int index)
 }
 
 // Element 1 of the stated ((operands), result, ...), which must be there.
-Result<Shape> StartedResult(const Instruction& instruction) {
+Result<Shape> StartedResult(const Instruction& instruction, const Shape& operands) {
   const Shape& stated = instruction.shape();
-  const Shape operands = Collate(OperandShapes(instruction));
   if (stated.tuple_elements().size() < 2 || !Compatible(stated.tuple_elements()[0], operands)) {  // start_c1
     return OpError(instruction, "the stated shape {} does not begin with {}", stated.ToString(), operands.ToString());
   }
@@ -136,6 +136,71 @@ Status CheckPermute(const Instruction& instruction) {
   return OkStatus();
 }
 
+std::vector<Shape> ArraysOf(const Shape& shape) {
+  if (shape.IsTuple()) return shape.tuple_elements();
+  return {shape};
+}
+
+// A tuple of one integer scalar per dimension.
+bool IsStart(const Shape& start, const Shape& array) {
+  return start.IsTuple() && static_cast<int>(start.tuple_elements().size()) == array.rank() &&
+         std::ranges::all_of(start.tuple_elements(),
+                             [](const Shape& s) { return s.IsScalar() && IsInteger(s.element_type()); });
+}
+
+Status CheckStarts(const Instruction& instruction, int operand, const std::vector<Shape>& arrays) {
+  const Shape& starts = instruction.operand(operand)->shape();
+  const size_t wanted = instruction.attributes<CollectivePermuteAttributes>().slice_sizes.size();
+  const std::vector<PermuteSlice> slices = PermuteSlices(instruction.operand(0)->shape(), starts);
+  bool fits = slices.size() == wanted;
+  for (const PermuteSlice& slice : slices) fits = fits && IsStart(PartOf(starts, slice.path), arrays[slice.array]);
+  if (fits) return OkStatus();
+  // collective_permute_c7
+  return OpError(instruction, "operand {} is {}, which does not start {} slices of {}", operand, starts.ToString(), wanted,
+                 instruction.operand(operand - 2)->shape().ToString());
+}
+
+// The in-place form (core/permute_slices.h).
+Status CheckSlicedPermute(const Instruction& instruction) {
+  if (instruction.operand_count() != 4) {  // collective_permute_c5
+    return OpError(instruction, "{} operands, 4 needed with slice_sizes", instruction.operand_count());
+  }
+  const Shape &in = instruction.operand(0)->shape(), &out = instruction.operand(1)->shape();
+  const std::vector<Shape> inputs = ArraysOf(in), outputs = ArraysOf(out);
+  const bool alike = in.IsTuple() == out.IsTuple() &&
+                     std::ranges::equal(inputs, outputs, [](const Shape& a, const Shape& b) {
+                       return a.IsArray() && b.IsArray() && a.element_type() == b.element_type() && a.rank() == b.rank();
+                     });
+  if (!alike) {  // collective_permute_c6
+    return OpError(instruction, "slices of operand 0 {} do not fit operand 1 {}", in.ToString(), out.ToString());
+  }
+  VXLA_RETURN_IF_ERROR(CheckStarts(instruction, 2, inputs));
+  VXLA_RETURN_IF_ERROR(CheckStarts(instruction, 3, outputs));
+  const std::vector<IntList>& sizes = instruction.attributes<CollectivePermuteAttributes>().slice_sizes;
+  const std::vector<PermuteSlice> slices = PermuteSlices(in, instruction.operand(2)->shape());
+  const std::vector<PermuteSlice> targets = PermuteSlices(out, instruction.operand(3)->shape());
+  for (size_t k = 0; k < slices.size(); ++k) {
+    if (slices[k].array != targets[k].array) {  // collective_permute_c9
+      return OpError(instruction, "slice {} is of array {} of operand 0 and of array {} of operand 1", k, slices[k].array,
+                     targets[k].array);
+    }
+    const Shape &from = inputs[slices[k].array], &to = outputs[slices[k].array];
+    VXLA_RETURN_IF_ERROR(ExpectOnePerDimension(instruction, "slice_sizes", sizes[k].size(), from));
+    for (int d = 0; d < from.rank(); ++d) {
+      const int64_t size = sizes[k][static_cast<size_t>(d)], most = std::min(from.dimension(d), to.dimension(d));
+      if (size < 0 || size > most) {  // collective_permute_c8
+        return OpError(instruction, "slice size {} of dimension {} is not in 0 to {} for {} and {}", size, d, most,
+                       from.ToString(), to.ToString());
+      }
+    }
+  }
+  return OkStatus();
+}
+
+bool IsSliced(const Instruction& instruction) {
+  return !instruction.attributes<CollectivePermuteAttributes>().slice_sizes.empty();
+}
+
 }  // namespace
 
 Result<Shape> InferAllGather(const Instruction& instruction) {
@@ -143,7 +208,7 @@ Result<Shape> InferAllGather(const Instruction& instruction) {
 }
 
 Result<Shape> InferAllGatherStart(const Instruction& instruction) {
-  VXLA_ASSIGN_OR_RETURN(const Shape result, StartedResult(instruction));
+  VXLA_ASSIGN_OR_RETURN(const Shape result, StartedResult(instruction, Collate(OperandShapes(instruction))));
   VXLA_RETURN_IF_ERROR(InferScaled(instruction, result, /*grows=*/true).status());
   return instruction.shape();
 }
@@ -205,26 +270,26 @@ Result<Shape> InferCollectiveReduce(const Instruction& instruction) {
   return Collate(OperandShapes(instruction));
 }
 
-// (operand), or the in-place form with slices: (input, output, input starts, output starts), which gives the output.
 Result<Shape> InferCollectivePermute(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(CheckPermute(instruction));
-  const bool sliced = !instruction.attributes<CollectivePermuteAttributes>().slice_sizes.empty();
-  if (sliced) {
-    if (instruction.operand_count() != 4) {  // collective_permute_c5
-      return OpError(instruction, "{} operands, 4 needed with slice_sizes", instruction.operand_count());
-    }
+  if (IsSliced(instruction)) {
+    VXLA_RETURN_IF_ERROR(CheckSlicedPermute(instruction));
     return instruction.operand(1)->shape();
   }
   VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
   return Collate(OperandShapes(instruction));
 }
 
+// ((operands), result, contexts ...); of the in-place form (input, output, contexts ...).
 Result<Shape> InferCollectivePermuteStart(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(CheckPermute(instruction));
-  if (!instruction.attributes<CollectivePermuteAttributes>().slice_sizes.empty()) return instruction.shape();
-  VXLA_ASSIGN_OR_RETURN(const Shape result, StartedResult(instruction));
-  if (!Compatible(result, Collate(OperandShapes(instruction)))) {  // start_c2
-    return OpError(instruction, "{} becomes {}", instruction.operand(0)->shape().ToString(), result.ToString());
+  const bool sliced = IsSliced(instruction);
+  if (sliced) VXLA_RETURN_IF_ERROR(CheckSlicedPermute(instruction));
+  const Shape from = sliced ? instruction.operand(0)->shape() : Collate(OperandShapes(instruction));
+  const Shape& to = sliced ? instruction.operand(1)->shape() : from;
+  VXLA_ASSIGN_OR_RETURN(const Shape result, StartedResult(instruction, from));
+  if (!Compatible(result, to)) {  // start_c2
+    return OpError(instruction, "{} becomes {}", to.ToString(), result.ToString());
   }
   return instruction.shape();
 }

@@ -295,12 +295,35 @@ TEST(CollectivePermuteTest, SeveralOperandsTravelTogether) {
   EXPECT_EQ(Text(r[0].tuple_elements()[1].shape()), "f32[2,0]");
 }
 
-TEST(CollectivePermuteTest, RefusesTheFormWithSlices) {
-  EXPECT_THAT(
-      FailureOf(Entry("p = s32[4] parameter(0)\nz = s32[] constant(0)\nt = (s32[]) tuple(z)\n"
-                      "ROOT r = s32[4] collective-permute(p, p, t, t), source_target_pairs={{0,0}}, slice_sizes={{2}}"),
-                {1, 1}, Counted({4}, 1)),
-      HasSubstr("collective-permute r: the form with slice_sizes"));
+// Device d's p is d * 1000 + 0 .. 5, its start d.
+TEST(CollectivePermuteTest, TheFormWithSlicesWritesIntoTheTargetsOutput) {
+  const auto r = RunReplicas(
+      Entry("p = s32[6] parameter(0)\ni = u32[] replica-id()\nd = s32[] convert(i)\none = s32[] constant(1)\n"
+            "big = s32[] constant(99)\ns = (s32[]) tuple(d)\nt = (s32[]) tuple(big)\nm = s32[] constant(-1)\n"
+            "o = s32[4] broadcast(m), dimensions={}\n"
+            "ROOT r = s32[4] collective-permute(p, o, s, t), source_target_pairs={{0,1},{1,0}}, slice_sizes={{3}}"),
+      {3, 1}, Counted({6}, 3));
+  EXPECT_THAT(Integers(r[0]), ElementsAre(-1, 1001, 1002, 1003));  // starts are clamped as dynamic-slice does it
+  EXPECT_THAT(Integers(r[1]), ElementsAre(-1, 0, 1, 2));
+  EXPECT_THAT(Integers(r[2]), ElementsAre(-1, -1, -1, -1));  // nobody's target: as it was
+}
+
+TEST(CollectivePermuteTest, SeveralSlicesOfSeveralArraysStartedAndDone) {
+  const auto r = RunReplicas(
+      Entry("p = s32[2,3] parameter(0)\nq = s32[4] parameter(1)\nz = s32[] constant(0)\none = u8[] constant(1)\n"
+            "pq = (s32[2,3], s32[4]) tuple(p, q)\na = (s32[], u8[]) tuple(z, one)\nb = (u8[], s32[]) tuple(one, z)\n"
+            "c = (s32[]) tuple(z)\nab = ((s32[], u8[]), (u8[], s32[])) tuple(a, b)\n"
+            "s = (((s32[], u8[]), (u8[], s32[])), (s32[])) tuple(ab, c)\n"
+            "x = ((s32[2,3], s32[4]), (s32[2,3], s32[4]), u32[], u32[]) collective-permute-start(pq, pq, s, s), "
+            "channel_id=3, source_target_pairs={{0,1},{1,0}}, slice_sizes={{1,2},{1,1},{2}}\n"
+            "ROOT r = (s32[2,3], s32[4]) collective-permute-done(x)"),
+      {1, 2},
+      {{Ints(kS32, {2, 3}, {0, 1, 2, 3, 4, 5}), Ints(kS32, {4}, {6, 7, 8, 9})},
+       {Ints(kS32, {2, 3}, {10, 11, 12, 13, 14, 15}), Ints(kS32, {4}, {16, 17, 18, 19})}});
+  EXPECT_THAT(Integers(r[0].tuple_elements()[0]), ElementsAre(0, 11, 12, 13, 4, 5));
+  EXPECT_THAT(Integers(r[0].tuple_elements()[1]), ElementsAre(16, 17, 8, 9));
+  EXPECT_THAT(Integers(r[1].tuple_elements()[0]), ElementsAre(10, 1, 2, 3, 14, 15));
+  EXPECT_THAT(Integers(r[1].tuple_elements()[1]), ElementsAre(6, 7, 18, 19));
 }
 
 TEST(CollectiveReduceTest, TheFirstOfTheGroupGetsTheSum) {

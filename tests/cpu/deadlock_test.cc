@@ -105,6 +105,105 @@ TEST(DeadlockTest, ManyDevicesAreListedInPart) {
                     HasSubstr("; and 23 more devices")));
 }
 
+// ---- one channel in several branches
+
+// Replica 0 takes branch 0, the others branch 1.
+std::string TwoBranches(const std::string& zero, const std::string& others, const std::string& more = {}) {
+  return Entry("p = s32[] parameter(0)\ni = u32[] replica-id()\nk = s32[] convert(i)\n"
+               "ROOT r = s32[] conditional(k, p, p), branch_computations={zero, others}",
+               std::string(kComputations) + more + "zero { p = s32[] parameter(0)\n" + zero + " }\nothers { p = s32[] parameter(0)\n" +
+                   others + " }\n");
+}
+
+const std::vector<std::vector<Literal>> kThree{{Ints(kS32, {}, {1})}, {Ints(kS32, {}, {20})}, {Ints(kS32, {}, {300})}};
+
+std::vector<int64_t> ScalarsOf(const std::vector<Literal>& literals) {
+  std::vector<int64_t> values;
+  for (const Literal& literal : literals) values.push_back(literal.GetInt(0));
+  return values;
+}
+
+TEST(ChannelTest, AllReducesOfOneChannelInTwoBranchesMeet) {
+  for (const char* channel : {"channel_id=7, use_global_device_ids=true, ", "channel_id=7, ", ""}) {
+    const std::string attributes = std::string(channel) + "replica_groups={{0,1,2}}, to_apply=";
+    const auto r = RunReplicas(TwoBranches(" a = s32[] all-reduce(p), " + attributes + "f\n ROOT r = s32[] negate(a)",
+                                           " ROOT b = s32[] all-reduce(p), " + attributes + "f"),
+                               {3, 1}, kThree);
+    EXPECT_THAT(ScalarsOf(r), ElementsAre(-321, 321, 321)) << channel;
+  }
+}
+
+TEST(ChannelTest, AStartedAllReduceMeetsOneAtOnceAndReducersMayHaveOtherNames) {
+  const auto r = RunReplicas(
+      TwoBranches(" s = s32[] all-reduce-start(p), channel_id=7, replica_groups={}, to_apply=f\n ROOT r = s32[] all-reduce-done(s)",
+                  " ROOT b = s32[] all-reduce(p), channel_id=7, replica_groups={}, to_apply=g",
+                  "g { y = s32[] parameter(0)\n z = s32[] parameter(1)\n ROOT w = s32[] add(y, z) }\n"),
+      {3, 1}, kThree);
+  EXPECT_THAT(ScalarsOf(r), ElementsAre(321, 321, 321));
+}
+
+TEST(ChannelTest, EachMeetingOfAChannelIsTheNextOne) {
+  const std::string twice =
+      " a = s32[] all-reduce(p), channel_id=7, replica_groups={}, to_apply=f\n"
+      " ROOT b = s32[] all-reduce(a), channel_id=7, replica_groups={}, to_apply=f";
+  EXPECT_THAT(ScalarsOf(RunReplicas(TwoBranches(twice, twice), {3, 1}, kThree)), ElementsAre(963, 963, 963));
+  EXPECT_THAT(FailureOf(TwoBranches(twice, " ROOT b = s32[] all-reduce(p), channel_id=7, replica_groups={}, to_apply=f"),
+                        {3, 1}, kThree),
+              HasSubstr("deadlock: all-reduce b (channel_id 7): replica 0 waits for replica 1, replica 2"));
+}
+
+TEST(ChannelTest, AllGatherReduceScatterAllToAllAndBroadcastMeet) {
+  auto meet = [](const std::string& op, const std::string& attributes) {
+    auto branch = [&](const std::string& name) {
+      return " v = s32[3] broadcast(p), dimensions={}\n " + name + " = " + op + "(v), replica_groups={{0,1,2}}, " +
+             attributes + "\n z = s32[] constant(0)\n ROOT r = s32[] reduce(" + name + ", z), dimensions={0}, to_apply=f";
+    };
+    return ScalarsOf(RunReplicas(TwoBranches(branch("a"), branch("b")), {3, 1}, kThree));
+  };
+  EXPECT_THAT(meet("s32[9] all-gather", "dimensions={0}, channel_id=2, use_global_device_ids=true"), ElementsAre(963, 963, 963));
+  EXPECT_THAT(meet("s32[1] reduce-scatter", "dimensions={0}, channel_id=2, use_global_device_ids=true, to_apply=f"), ElementsAre(321, 321, 321));
+  EXPECT_THAT(meet("s32[3] all-to-all", "dimensions={0}"), ElementsAre(321, 321, 321));
+  EXPECT_THAT(meet("s32[3] collective-broadcast", "metadata={}"), ElementsAre(3, 3, 3));
+}
+
+TEST(ChannelTest, PermutesAndSendsOfTwoBranchesMeet) {
+  const std::string permute = " = s32[] collective-permute(p), source_target_pairs={{0,1},{1,2},{2,0}}";
+  EXPECT_THAT(ScalarsOf(RunReplicas(TwoBranches(" ROOT a" + permute, " ROOT b" + permute), {3, 1}, kThree)),
+              ElementsAre(300, 1, 20));
+  auto exchange = [](const std::string& s, const std::string& r) {
+    return fmt::format(
+        " t = token[] after-all()\n {1} = (s32[], u32[], token[]) recv(t), channel_id=4, {2}\n"
+        " {0} = (s32[], u32[], token[]) send(p, t), channel_id=4, {2}\n {0}d = token[] send-done({0}), channel_id=4\n"
+        " {1}d = (s32[], token[]) recv-done({1}), channel_id=4\n ROOT x = s32[] get-tuple-element({1}d), index=0",
+        s, r, "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1},{1,2},{2,0}}}");
+  };
+  EXPECT_THAT(ScalarsOf(RunReplicas(TwoBranches(exchange("s", "r"), exchange("v", "w")), {3, 1}, kThree)),
+              ElementsAre(300, 1, 20));
+}
+
+TEST(ChannelTest, RejectsMeetingsOfDifferentCollectives) {
+  const std::string sum = " ROOT a = s32[] all-reduce(p), channel_id=7, replica_groups={}, to_apply=f";
+  EXPECT_THAT(FailureOf(TwoBranches(sum, " ROOT b = s32[] all-reduce(p), channel_id=7, replica_groups={}, to_apply=h",
+                                    "h { y = s32[] parameter(0)\n z = s32[] parameter(1)\n ROOT w = s32[] multiply(y, z) }\n"),
+                        {2, 1}, kOne),
+              AllOf(HasSubstr(" meets all-reduce "), HasSubstr(" on another device, whose to_apply differ")));
+  EXPECT_THAT(FailureOf(TwoBranches(sum, " v = s32[1] reshape(p)\n b = s32[1] all-reduce(v), channel_id=7, replica_groups={}, "
+                                         "to_apply=f\n ROOT r = s32[] reshape(b)"),
+                        {2, 1}, kOne),
+              HasSubstr("on another device, whose operands differ"));
+  auto gather = [](int dimension) {
+    return fmt::format(" v = s32[2,2] broadcast(p), dimensions={{}}\n g = s32[{},{}] all-gather(v), replica_groups={{}}, "
+                       "dimensions={{{}}}\n ROOT r = s32[] copy(p)",
+                       dimension == 0 ? 4 : 2, dimension == 0 ? 2 : 4, dimension);
+  };
+  EXPECT_THAT(FailureOf(TwoBranches(gather(0), gather(1)), {2, 1}, kOne), HasSubstr("on another device, whose dimensions differ"));
+  EXPECT_THAT(FailureOf(TwoBranches(" ROOT a = s32[] collective-permute(p), source_target_pairs={{0,1}}",
+                                    " v = s32[1] reshape(p)\n b = s32[1] collective-permute(v), source_target_pairs={{0,1}}\n"
+                                    " ROOT r = s32[] reshape(b)"),
+                        {2, 1}, kOne),
+              HasSubstr("collective-permute b: replica 0 sends (s32[]), (s32[1]) needed"));
+}
+
 // ---- send and recv
 
 const char kPairs[] = "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1},{1,2}}}";

@@ -74,6 +74,9 @@ start_c1: x=f32[2] => (f32[3], f32[4]) all-gather-start(x), replica_groups={}, d
 ! all-gather-start: the stated shape (f32[3], f32[4]) does not begin with f32[2]
 start_c2: x=f32[2] => (f32[2], f32[3]) collective-permute-start(x), source_target_pairs={{0,1}}
 ! collective-permute-start: f32[2] becomes f32[3]
+start_c2: x=f32[2]; y=f32[3]; t=(s32[]) => (f32[2], f32[2]) collective-permute-start(x, y, t, t), source_target_pairs={{0,1}},
+  slice_sizes={{1}}
+! collective-permute-start: f32[3] becomes f32[2]
 all_to_all_c2: x=f32[3] => f32[3] all-to-all(x), replica_groups={{0,1}}, dimensions={0}
 ! all-to-all: dimension 0 of f32[3] does not split into 2
 all_to_all_c3: x=f32[3] => (f32[3]) all-to-all(x), replica_groups={{0,1}}
@@ -88,6 +91,21 @@ collective_permute_c4: x=f32[2] => f32[2] collective-permute(x), source_target_p
 ! collective-permute: source_target_pairs name -1
 collective_permute_c5: x=f32[2] => f32[2] collective-permute(x), source_target_pairs={{0,1}}, slice_sizes={{1}}
 ! collective-permute: 1 operands, 4 needed with slice_sizes
+collective_permute_c6: x=f32[2]; y=s32[2]; t=(s32[]) => s32[2] collective-permute(x, y, t, t), source_target_pairs={{0,1}},
+  slice_sizes={{1}}
+! collective-permute: slices of operand 0 f32[2] do not fit operand 1 s32[2]
+collective_permute_c7: x=f32[2,2]; t=(s32[]) => f32[2,2] collective-permute(x, x, t, t), source_target_pairs={{0,1}},
+  slice_sizes={{1,1}}
+! collective-permute: operand 2 is (s32[]), which does not start 1 slices of f32[2,2]
+collective_permute_c7: x=f32[2]; t=(s32[]); u=((s32[]), (s32[])) => f32[2] collective-permute(x, x, t, u),
+  source_target_pairs={{0,1}}, slice_sizes={{1}}
+! collective-permute: operand 3 is ((s32[]), (s32[])), which does not start 1 slices of f32[2]
+collective_permute_c8: x=f32[3]; y=f32[2]; t=(s32[]) => f32[2] collective-permute(x, y, t, t), source_target_pairs={{0,1}},
+  slice_sizes={{3}}
+! collective-permute: slice size 3 of dimension 0 is not in 0 to 2 for f32[3] and f32[2]
+collective_permute_c9: x=(f32[3], f32[3]); t=(((s32[]), (s32[])), (s32[])); u=((s32[]), ((s32[]), (s32[]))) => (f32[3], f32[3])
+  collective-permute(x, x, t, u), source_target_pairs={{0,1}}, slice_sizes={{1},{1},{1}}
+! collective-permute: slice 1 is of array 0 of operand 0 and of array 1 of operand 1
 ragged_all_to_all_c1: x=f32[2]; i=f32[1] => f32[2] ragged-all-to-all(x, x, i, i, i, i), replica_groups={}
 ! ragged-all-to-all: operand 2 is f32[1], an array of integers needed
 ragged_all_to_all_c2: x=f32[2,3]; y=f32[2,4]; i=s32[1] => f32[2,4] ragged-all-to-all(x, y, i, i, i, i),

@@ -187,7 +187,10 @@ constexpr std::string_view kBodies[] = {
     "a = f32[4]{0} parameter(0)\n ROOT r = f32[4]{0} collective-permute(a), channel_id=3, "
     "source_target_pairs={{0,1},{1,0}}",
     "a = f32[4]{0} parameter(0)\n s = (f32[4]{0}, f32[4]{0}, u32[], u32[]) collective-permute-start(a), "
-    "source_target_pairs={{0,1},{1,0}}, slice_sizes={{4}}\n ROOT r = f32[4]{0} collective-permute-done(s)",
+    "source_target_pairs={{0,1},{1,0}}\n ROOT r = f32[4]{0} collective-permute-done(s)",
+    "a = f32[4]{0} parameter(0)\n b = f32[6]{0} parameter(1)\n i = s32[] parameter(2)\n t = (s32[]) tuple(i)\n "
+    "s = (f32[4]{0}, f32[6]{0}, u32[], u32[]) collective-permute-start(a, b, t, t), "
+    "source_target_pairs={{0,1},{1,0}}, slice_sizes={{4}}\n ROOT r = f32[6]{0} collective-permute-done(s)",
     "a = f32[4]{0} parameter(0)\n ROOT r = f32[4]{0} collective-reduce(a), replica_groups={{0,1}}, to_apply=add_f32",
     "ROOT r = u32[] partition-id()",
     "ROOT r = u32[] replica-id()",
