@@ -21,9 +21,6 @@ Client* EmulatingClient(BindingMode mode, const std::string& names) {
   static auto* clients = new std::map<std::pair<BindingMode, std::string>, std::unique_ptr<Client>>;
   std::unique_ptr<Client>& client = (*clients)[{mode, names}];
   if (client != nullptr) return client.get();
-  const auto devices = vulkan::ListDevices();
-  const char* wanted = std::getenv("VXLA_TEST_DEVICE");
-  const auto index = vulkan::ChooseDevice(*devices, wanted != nullptr ? wanted : "vulkan");
   vulkan::OpenOptions options;
   options.bindings = mode;
   options.poison = true;
@@ -31,10 +28,10 @@ Client* EmulatingClient(BindingMode mode, const std::string& names) {
   const auto emulation = vulkan::ParseEmulation(names);
   EXPECT_TRUE(emulation.ok()) << emulation.status().message();
   options.emulate = *emulation;
-  auto device = vulkan::OpenDevice(*index, options);
+  auto device = OpenTestDevice(options);
   EXPECT_TRUE(device.ok()) << FeaturesOf(options.emulate) << device.status().message();
   if (!device.ok()) return nullptr;
-  client = std::make_unique<Client>(std::move(*device), [](const Instruction& instruction, std::span<const Literal* const> operands) {
+  client = std::make_unique<Client>(*device, [](const Instruction& instruction, std::span<const Literal* const> operands) {
     return EvaluateInstruction(instruction, operands);
   });
   return client.get();

@@ -4,7 +4,6 @@
 
 #include <thread>
 
-#include "backend/vulkan/device/open.h"
 #include "tests/support/device_test_support.h"
 
 namespace vxla::testing {
@@ -107,23 +106,25 @@ ENTRY main {
 }
 
 TEST(PlanBindingsTest, ProgramsBeyondADescriptorsRangeTakeAddresses) {
-  const auto devices = vulkan::ListDevices();
-  ASSERT_TRUE(devices.ok()) << devices.status().message();
-  const char* wanted = std::getenv("VXLA_TEST_DEVICE");
-  const auto index = vulkan::ChooseDevice(*devices, wanted != nullptr ? wanted : "vulkan");
-  ASSERT_TRUE(index.ok()) << index.status().message();
-  auto device = vulkan::OpenDevice(*index, {});
+  const auto device = OpenTestDevice({});
   ASSERT_TRUE(device.ok()) << device.status().message();
-  const std::vector<BindingMode> modes((*device)->binding_modes().begin(), (*device)->binding_modes().end());
-  const auto range = static_cast<int64_t>((*device)->facts().max_storage_range_bytes);
-  Client client(std::move(*device), nullptr);
+  const DeviceFacts& facts = (*device)->facts();
+  if (!facts.buffer_addresses) GTEST_SKIP() << facts.name << " lacks bufferDeviceAddress";
+  const auto range = static_cast<int64_t>(facts.max_storage_range_bytes);
+  Client client(*device, nullptr);
   const auto small = ParseModule("HloModule m ENTRY e { x = u8[16] parameter(0) ROOT r = u8[16] not(x) }");
   const auto compiled = client.Compile(*small);
   ASSERT_TRUE(compiled.ok()) << compiled.status().message();
-  EXPECT_EQ((*compiled)->plan().bindings, modes.front());
-  if (modes.size() == 1) GTEST_SKIP() << "this device prefers a way to bind that has no other behind it";
+  EXPECT_EQ((*compiled)->plan().bindings, (*device)->binding_mode());
   const auto large = ParseModule(fmt::format("HloModule m ENTRY e {{ x = u8[{0}] parameter(0) ROOT r = u8[{0}] not(x) }}", range + 1));
   const auto fallen_back = client.Compile(*large);
+  if (static_cast<uint64_t>(range) >= facts.max_allocation_bytes) {  // then no buffer is so large
+    EXPECT_EQ(fallen_back.status().code(), StatusCode::kResourceExhausted);
+    EXPECT_THAT(fallen_back.status().message(),
+                ::testing::HasSubstr(fmt::format("buffer x needs {} bytes, and the device allocates {} bytes at a time at most", range + 1,
+                                                 facts.max_allocation_bytes)));
+    return;
+  }
   ASSERT_TRUE(fallen_back.ok()) << fallen_back.status().message();
   EXPECT_EQ((*fallen_back)->plan().bindings, BindingMode::kAddresses);
   const Literal zeros(Shape(ElementType::kU8, {range + 1}));

@@ -9,30 +9,48 @@
 
 #include "backend/cpu/evaluator.h"
 #include "backend/cpu/op_bound.h"
-#include "backend/vulkan/device/open.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
+#include "tests/support/validation_environment.h"
 
 namespace vxla::testing {
 namespace {
 
-Result<std::shared_ptr<Device>> Open(BindingMode mode) {
-  VXLA_ASSIGN_OR_RETURN(const auto devices, vulkan::ListDevices());
-  const char* wanted = std::getenv("VXLA_TEST_DEVICE");
-  VXLA_ASSIGN_OR_RETURN(const int index, vulkan::ChooseDevice(devices, wanted != nullptr ? wanted : "vulkan"));
-  const char* validate = std::getenv("VXLA_TEST_VALIDATE");
-  const std::string layers = validate != nullptr ? validate : "";
+// Every device that a test opened; kept, as drivers may be unloaded before static objects go.
+struct Watched {
+  std::shared_ptr<Device> device;
+  size_t messages_seen = 0;
+};
+std::mutex watched_mutex;
+auto* const watched = new std::vector<Watched>;
+
+// Fails the running test for each message of the validation layers that no test has had yet.
+void ExpectNoNewValidationMessages() {
+  std::lock_guard lock(watched_mutex);
+  for (Watched& each : *watched) {
+    const auto messages = each.device->validation_messages();
+    for (; each.messages_seen < messages.size(); ++each.messages_seen) ADD_FAILURE() << "validation: " << messages[each.messages_seen];
+  }
+}
+
+// Tests that run their programs themselves are watched too.
+class ValidationWatch : public ::testing::EmptyTestEventListener {
+  void OnTestEnd(const ::testing::TestInfo&) override { ExpectNoNewValidationMessages(); }
+};
+[[maybe_unused]] const bool validation_is_watched = [] {
+  ::testing::UnitTest::GetInstance()->listeners().Append(new ValidationWatch);
+  return true;
+}();
+
+Result<std::shared_ptr<Device>> OpenFor(BindingMode mode) {
   vulkan::OpenOptions options;
   const char* emulate = std::getenv("VXLA_TEST_EMULATE");
   VXLA_ASSIGN_OR_RETURN(options.emulate, vulkan::ParseEmulation(emulate != nullptr ? emulate : ""));
   options.bindings = mode;
   options.poison = true;
-  options.validate_core = layers.find("core") != std::string::npos;
-  options.validate_sync = layers.find("sync") != std::string::npos;
   // Kernels are kept between test programs, but apart from the user's.
   options.cache_dir = (std::filesystem::temp_directory_path() / "vxla-test-cache").string();
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, vulkan::OpenDevice(index, options));
-  return std::shared_ptr<Device>(std::move(device));
+  return OpenTestDevice(options);
 }
 
 struct Opened {
@@ -47,7 +65,7 @@ Opened& OpenedFor(BindingMode mode) {
   std::lock_guard lock(mutex);
   const auto [at, fresh] = opened->try_emplace(mode);
   if (fresh) {
-    auto device = Open(mode);
+    auto device = OpenFor(mode);
     if (device.ok()) {
       const auto evaluator = []() -> HostEvaluator {
         auto run = std::make_shared<InstructionEvaluator>(EvaluateOptions{});
@@ -93,12 +111,18 @@ RunCounts* const run_counts = static_cast<RunCounts*>(::testing::AddGlobalTestEn
 
 const char* ModeName(BindingMode mode) { return mode == BindingMode::kAddresses ? "addresses" : "descriptors"; }
 
-void ExpectNoValidationMessages(Device& device, size_t seen_before) {
-  const auto messages = device.validation_messages();
-  for (size_t i = seen_before; i < messages.size(); ++i) ADD_FAILURE() << "validation: " << messages[i];
-}
-
 }  // namespace
+
+Result<std::shared_ptr<Device>> OpenTestDevice(vulkan::OpenOptions options) {
+  VXLA_ASSIGN_OR_RETURN(const auto devices, vulkan::ListDevices());
+  const char* wanted = std::getenv("VXLA_TEST_DEVICE");
+  VXLA_ASSIGN_OR_RETURN(const int index, vulkan::ChooseDevice(devices, wanted != nullptr ? wanted : "vulkan"));
+  ValidateAsAsked(options);
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, vulkan::OpenDevice(index, options));
+  std::lock_guard lock(watched_mutex);
+  watched->push_back({device});
+  return device;
+}
 
 Client* DeviceClient(BindingMode mode) {
   Opened& opened = OpenedFor(mode);
@@ -135,7 +159,6 @@ std::optional<Literal> RunOnDevice(BindingMode mode, const Module& module, const
                                    const RunOptions& options) {
   Client* client = DeviceClient(mode);
   if (client == nullptr) return std::nullopt;
-  const size_t messages = client->device().validation_messages().size();
   CompileOptions compile;
   compile.fusion = options.fusion;
   auto executable = client->Compile(module, compile);
@@ -165,7 +188,7 @@ std::optional<Literal> RunOnDevice(BindingMode mode, const Module& module, const
     }
     last = std::move(*value);
   }
-  ExpectNoValidationMessages(client->device(), messages);
+  ExpectNoNewValidationMessages();
   return last;
 }
 

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "backend/vulkan/device/open.h"
 #include "core/literal.h"
 #include "core/literal_compare.h"
 #include "core/module.h"
@@ -15,9 +17,12 @@
 namespace vxla::testing {
 
 // One client per binding mode, opened once per process with poisoned memory and without disk caches of the user's. The device
-// is the first of VXLA_TEST_DEVICE (a name or a number, as --device takes) or the best; VXLA_TEST_VALIDATE=core,sync turns
-// the layers on; VXLA_TEST_EMULATE=i64,f64 as --emulate. A machine without a device fails the test: null.
+// is OpenTestDevice's; VXLA_TEST_EMULATE=i64,f64 as --emulate. A machine without a device fails the test: null.
 Client* DeviceClient(BindingMode mode);
+
+// The first of VXLA_TEST_DEVICE (a name or a number, as --device takes) or the best. VXLA_TEST_VALIDATE=core,sync,gpu turns the
+// layers on: a test that makes them speak on such a device fails.
+Result<std::shared_ptr<Device>> OpenTestDevice(vulkan::OpenOptions options);
 
 struct RunOptions {
   // Default: a program of one operation by its own bound (backend/cpu/op_bound.h), others by Tolerance::DefaultFor each result.

@@ -153,7 +153,7 @@ TEST(DiskCacheTest, TwoProcessesWriteAtOnce) {
 
 class PipelineCacheTest : public DeviceTest {
  protected:
-  std::unique_ptr<VulkanDevice> OpenIn(const std::string& folder) {
+  TestDevice OpenIn(const std::string& folder) {
     OpenOptions options = Options();
     options.cache_dir = folder;
     return Open(options);

@@ -15,6 +15,9 @@ using ::testing::HasSubstr;
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceTest, ::testing::ValuesIn(DeviceCases()), CaseName);
 
+class DescriptorDeviceTest : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(All, DescriptorDeviceTest, ::testing::ValuesIn(DeviceCases({BindingMode::kDescriptors})), CaseName);
+
 std::vector<uint32_t> Scaled(std::vector<uint32_t> values, uint32_t factor, uint32_t summand) {
   for (uint32_t& value : values) value = value * factor + summand;
   return values;
@@ -51,10 +54,9 @@ TEST_P(DeviceTest, FactsAreOfTheEnabledDevice) {
   EXPECT_GE(facts.max_workgroup_invocations, 128u);
   EXPECT_GE(facts.hardware_threads, 1);
   EXPECT_GT(facts.memory_bytes, 0u);
-  if (GetParam().mode == BindingMode::kAddresses) {
-    EXPECT_TRUE(facts.buffer_addresses);
-    EXPECT_FALSE(facts.robust_buffer_access);
-  }
+  if (GetParam().mode == BindingMode::kAddresses) EXPECT_TRUE(facts.buffer_addresses);
+  // Every Vulkan driver has robust access; addresses would pay for it and get nothing.
+  EXPECT_EQ(facts.robust_buffer_access, GetParam().mode == BindingMode::kDescriptors);
 }
 
 // A kernel's result is the next one's input, with barriers; recorded once and submitted many times.
@@ -183,14 +185,17 @@ TEST_P(DeviceTest, RefusesDispatchesOverLimits) {
   RunAndWait(*device, *commands);
 }
 
-TEST_P(DeviceTest, DescriptorsRefuseRangesOverTheLimit) {
-  if (GetParam().mode == BindingMode::kAddresses) GTEST_SKIP() << "addresses have no such limit";
+TEST_P(DescriptorDeviceTest, RangesOverTheLimitAreRefused) {
   const auto device = Open();
   ASSERT_NE(device, nullptr);
   const auto limit = static_cast<int64_t>(device->facts().max_storage_range_bytes);
-  if (limit + 4 > static_cast<int64_t>(device->facts().max_allocation_bytes)) GTEST_SKIP() << "no buffer is so large";
   const auto kernel = GetKernel(*device, ScaleKernel(GetParam().mode));
   const auto large = device->Allocate(limit + 4, MemoryKind::kDevice);
+  if (limit + 4 > static_cast<int64_t>(device->facts().max_allocation_bytes)) {  // then there is no buffer so large
+    EXPECT_EQ(large.status().code(), StatusCode::kResourceExhausted);
+    EXPECT_THAT(large.status().message(), HasSubstr("exceeds the limit of"));
+    return;
+  }
   ASSERT_TRUE(large.ok()) << large.status().message();
   const std::vector<BufferRange> buffers = {Whole(*large), Whole(*large)};
   const auto arguments = MakeArguments(*device, buffers, {0, 0, 0});
@@ -200,6 +205,28 @@ TEST_P(DeviceTest, DescriptorsRefuseRangesOverTheLimit) {
   EXPECT_EQ(status.code(), StatusCode::kUnsupported);
   EXPECT_THAT(status.message(), HasSubstr("--bindings=addresses has none"));
   VXLA_ASSERT_OK(commands->End());
+}
+
+// Robust access: what lies outside a buffer is neither a crash nor another buffer's memory.
+TEST_P(DescriptorDeviceTest, AccessesFarOutsideABufferHarmNothing) {
+  const auto device = Open();
+  ASSERT_NE(device, nullptr);
+  KernelKey key = ScaleKernel(GetParam().mode);
+  key.generated = KernelPrelude(GetParam().mode, 2, 3) +
+                  "void main() {\n  uint i = PARAM(0) + gl_LocalInvocationIndex * PARAM(1);\n"
+                  "  STORE(1, i, LOAD(0, i) + PARAM(2));\n}\n";
+  const auto kernel = GetKernel(*device, key);
+  const auto a = MakeBuffer(*device, Iota(64)), b = MakeBuffer(*device, Iota(64));
+  const std::vector<BufferRange> buffers = {Whole(a), Whole(b)};
+  // 64 places in the second gibibyte, which no buffer of this test reaches.
+  const auto arguments = MakeArguments(*device, buffers, {1u << 28, 1u << 21, 7});
+  auto commands = *device->CreateCommandBuffer(0);
+  VXLA_ASSERT_OK(commands->Begin());
+  VXLA_ASSERT_OK(commands->Dispatch(*kernel, Whole(arguments), buffers, {1, 1, 1}));
+  VXLA_ASSERT_OK(commands->End());
+  RunAndWait(*device, *commands);
+  EXPECT_EQ(ReadBuffer<uint32_t>(*device, *a), Iota(64));
+  EXPECT_EQ(RunScale(*device, Iota(64), 3, 5), Scaled(Iota(64), 3, 5));
 }
 
 // More sets than one descriptor pool has.
@@ -226,7 +253,7 @@ TEST_P(DeviceTest, RecordsThousandsOfDispatches) {
 TEST_P(DeviceTest, TimestampsGrow) {
   const auto device = Open();
   ASSERT_NE(device, nullptr);
-  if (device->facts().timestamp_period_ns == 0) GTEST_SKIP() << "the device has no timestamps";
+  if (device->facts().timestamp_period_ns == 0) GTEST_SKIP() << device->facts().name << " lacks timestamps";
   const auto a = MakeBuffer(*device, std::vector<uint32_t>(1 << 20, 0));
   auto commands = *device->CreateCommandBuffer(3);
   VXLA_ASSERT_OK(commands->Begin());

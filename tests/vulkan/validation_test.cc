@@ -35,6 +35,10 @@ class ValidationDeviceTest : public DeviceTest {
 };
 INSTANTIATE_TEST_SUITE_P(All, ValidationDeviceTest, ::testing::ValuesIn(DeviceCases()), CaseName);
 
+// The layer cannot see through addresses.
+class ValidationDescriptorsTest : public ValidationDeviceTest {};
+INSTANTIATE_TEST_SUITE_P(All, ValidationDescriptorsTest, ::testing::ValuesIn(DeviceCases({BindingMode::kDescriptors})), CaseName);
+
 TEST_P(ValidationDeviceTest, CoreAndSynchronizationAreClean) {
   OpenOptions options = Options();
   options.validate_core = options.validate_sync = true;
@@ -63,8 +67,7 @@ TEST_P(ValidationDeviceTest, StagingIsClean) {
   EXPECT_THAT(device->validation_messages(), IsEmpty());
 }
 
-TEST_P(ValidationDeviceTest, AMissingBarrierIsFoundUnderDescriptors) {
-  if (GetParam().mode == BindingMode::kAddresses) GTEST_SKIP() << "the layer cannot see through addresses";
+TEST_P(ValidationDescriptorsTest, AMissingBarrierIsFound) {
   OpenOptions options = Options();
   options.validate_sync = true;
   const auto device = Open(options);
@@ -81,7 +84,9 @@ TEST_P(ValidationDeviceTest, GpuAssistedChecksSeeBounds) {
   options.validate_core = options.validate_gpu = true;
   const auto device = Open(options);
   ASSERT_NE(device, nullptr);
-  if (!device->facts().int64) GTEST_SKIP() << "GPU-assisted checks of addresses need shaderInt64";
+  if (GetParam().mode == BindingMode::kAddresses && !device->facts().int64) {
+    GTEST_SKIP() << device->facts().name << " lacks shaderInt64, which GPU-assisted checks of addresses need";
+  }
   RunDependent(*device, true);
   EXPECT_THAT(device->validation_messages(), IsEmpty());
   KernelKey key = ScaleKernel(GetParam().mode);

@@ -1,9 +1,12 @@
 #include "tests/vulkan/vulkan_test_support.h"
 
 #include <fmt/core.h>
+#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <atomic>
+
+#include "tests/support/validation_environment.h"
 
 namespace vxla::vulkan {
 
@@ -32,12 +35,21 @@ std::string SharedCacheFolder() {
   return folder.path();
 }
 
-std::unique_ptr<VulkanDevice> OpenForTest(OpenOptions options, int index) {
+void WatchedDelete::operator()(VulkanDevice* device) const {
+  const std::shared_ptr<const Instance> instance = device->context().shared_instance();
+  delete device;
+  if (expect_silence) EXPECT_THAT(instance->validation_messages(), ::testing::IsEmpty());
+}
+
+TestDevice OpenForTest(OpenOptions options, int index) {
+  // A test with layers of its own choice says itself what it expects of them.
+  const bool own_layers = options.validate_core || options.validate_sync || options.validate_gpu;
+  if (!own_layers) testing::ValidateAsAsked(options);
   if (options.cache_dir.empty()) options.cache_dir = SharedCacheFolder();
   auto device = OpenDeviceWith(index, options, TextHooks());
   EXPECT_TRUE(device.ok()) << device.status().message();
   if (!device.ok()) return nullptr;
-  return std::unique_ptr<VulkanDevice>(static_cast<VulkanDevice*>(std::move(device).value().release()));
+  return TestDevice(static_cast<VulkanDevice*>(std::move(device).value().release()), WatchedDelete{!own_layers});
 }
 
 std::string KernelPrelude(BindingMode mode, uint32_t buffer_count, uint32_t param_count) {
@@ -99,12 +111,12 @@ std::shared_ptr<Kernel> GetKernel(Device& device, const KernelKey& key, int* com
   return kernels.ok() ? kernels->front() : nullptr;
 }
 
-std::vector<DeviceCase> DeviceCases() {
+std::vector<DeviceCase> DeviceCases(std::initializer_list<BindingMode> modes) {
   const auto devices = ListDevices();
   const int count = devices.ok() ? static_cast<int>(devices->size()) : 1;
   std::vector<DeviceCase> cases;
   for (int index = 0; index < count; ++index) {
-    for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) cases.push_back({index, mode});
+    for (BindingMode mode : modes) cases.push_back({index, mode});
   }
   return cases;
 }

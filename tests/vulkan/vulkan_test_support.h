@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -28,8 +29,15 @@ class TemporaryFolder {
 // Hooks whose algorithms are whole texts: the key's `generated` is the kernel's GLSL.
 DeviceHooks TextHooks();
 
+// Fails the test if the validation layers that VXLA_TEST_VALIDATE asks for have spoken, the device's end included.
+struct WatchedDelete {
+  bool expect_silence = false;
+  void operator()(VulkanDevice* device) const;
+};
+using TestDevice = std::unique_ptr<VulkanDevice, WatchedDelete>;
+
 // Opens device `index` with a cache folder shared by this test program; fails the test if that does not work.
-std::unique_ptr<VulkanDevice> OpenForTest(OpenOptions options = {}, int index = 0);
+TestDevice OpenForTest(OpenOptions options = {}, int index = 0);
 std::string SharedCacheFolder();
 
 // out[i] = in[i] * param[1] + param[2] for i < param[0]; two buffers, three parameters, workgroup size by constants 0
@@ -70,7 +78,7 @@ struct DeviceCase {
   int index = 0;
   BindingMode mode = BindingMode::kAddresses;
 };
-std::vector<DeviceCase> DeviceCases();
+std::vector<DeviceCase> DeviceCases(std::initializer_list<BindingMode> modes = {BindingMode::kAddresses, BindingMode::kDescriptors});
 std::string CaseName(const ::testing::TestParamInfo<DeviceCase>& info);
 
 class DeviceTest : public ::testing::TestWithParam<DeviceCase> {
@@ -80,8 +88,8 @@ class DeviceTest : public ::testing::TestWithParam<DeviceCase> {
     options.bindings = GetParam().mode;
     return options;
   }
-  std::unique_ptr<VulkanDevice> Open(const OpenOptions& options) { return OpenForTest(options, GetParam().index); }
-  std::unique_ptr<VulkanDevice> Open() { return Open(Options()); }
+  TestDevice Open(const OpenOptions& options) { return OpenForTest(options, GetParam().index); }
+  TestDevice Open() { return Open(Options()); }
 };
 
 // 0, 1, ... count - 1.

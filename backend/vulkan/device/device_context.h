@@ -26,6 +26,7 @@ class DeviceContext {
   const DeviceFacts& facts() const { return plan_.facts; }
   DeviceFacts& mutable_facts() { return plan_.facts; }  // only while the device is being opened
   const Instance& instance() const { return *instance_; }
+  std::shared_ptr<const Instance> shared_instance() const { return instance_; }
 
   // Maps a result, and remembers a lost device.
   Status Check(VkResult result, std::string_view what);
