@@ -1,5 +1,6 @@
 #include "core/float_formats.h"
 
+#include <bit>
 #include <cfloat>
 #include <cmath>
 #include <limits>
@@ -103,9 +104,12 @@ double DecodeNarrowFloat(ElementType type, uint32_t bits) {
   const bool negative = (bits & sign) != 0;
   if (f.specials == FloatSpecials::kUnsignedZero && bits == sign) return nan;
   if (magnitude > MaxFiniteBits(f)) {
-    const bool infinite = f.specials == FloatSpecials::kIeee && magnitude == MaxFiniteBits(f) + 1;
-    const double value = infinite ? std::numeric_limits<double>::infinity() : nan;
-    return negative ? -value : value;
+    if (f.specials != FloatSpecials::kIeee) return negative ? -nan : nan;
+    const uint64_t payload = magnitude & ((uint64_t{1} << f.mantissa_bits) - 1);
+    // The payload goes below the double's quiet bit, which is set: the C library treats signalling NaNs otherwise.
+    const uint64_t special =
+        payload == 0 ? uint64_t{0x7ff0} << 48 : uint64_t{0x7ff8} << 48 | payload << (51 - f.mantissa_bits);
+    return std::bit_cast<double>((uint64_t{negative} << 63) | special);
   }
   const double value = DecodeMagnitude(f, magnitude);
   return negative ? -value : value;
@@ -117,7 +121,12 @@ uint32_t EncodeNarrowFloat(ElementType type, double value) {
   const bool negative = std::signbit(value);
   const uint32_t sign = uint32_t{1} << (f.exponent_bits + f.mantissa_bits);
   const uint32_t sign_bits = negative ? sign : 0;
-  if (std::isnan(value)) return NanBits(f, negative);
+  if (std::isnan(value)) {
+    if (f.specials != FloatSpecials::kIeee) return NanBits(f, negative);
+    const uint64_t all = (uint64_t{1} << f.mantissa_bits) - 1;
+    const uint32_t payload = static_cast<uint32_t>(std::bit_cast<uint64_t>(value) >> (51 - f.mantissa_bits) & all);
+    return payload == 0 ? NanBits(f, negative) : sign_bits | static_cast<uint32_t>(MaxFiniteBits(f) + 1) | payload;
+  }
   const double magnitude = std::fabs(value);
   uint64_t bits = 0;
   if (!std::isinf(magnitude) && magnitude != 0) {

@@ -27,7 +27,7 @@ struct FloatFormat {
 // The format of a narrow float or of f32 and f64 (for limits); CHECKs that the type is floating.
 const FloatFormat& FormatOf(ElementType type);
 
-// One element of a type narrower than 32 bits; the encoding sits in the low bits.
+// One element of a type below 32 bits; the encoding sits in the low bits. A NaN of an IEEE kind keeps its payload's upper bits.
 double DecodeNarrowFloat(ElementType type, uint32_t bits);
 uint32_t EncodeNarrowFloat(ElementType type, double value);
 

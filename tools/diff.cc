@@ -333,6 +333,13 @@ std::vector<std::string> WordsOf(const CLI::App& app) {
   return words;
 }
 
+// --rtol, --atol and --ulp: a negative tolerance or NaN would make every result differ.
+std::string NotATolerance(const std::string& text) {
+  double value = 0;
+  if (!CLI::detail::lexical_cast(text, value)) return {};  // said by the option's own conversion
+  return value >= 0 ? "" : fmt::format("Value {} is not a tolerance: a number of 0 or more", text);
+}
+
 }  // namespace
 
 CommandBody AddDiff(CLI::App& app) {
@@ -347,10 +354,11 @@ CommandBody AddDiff(CLI::App& app) {
   app.add_option("--against-bindings", flags->against_bindings, "how the other device's kernels reach memory")
       ->check(CLI::IsMember({"addresses", "descriptors"}));
   app.add_option("--against-emulate", flags->against_emulate, "what the other device does without, as --emulate");
-  app.add_option("--rtol", flags->options.rtol, "relative tolerance (default 1e-5)");
+  app.add_option("--rtol", flags->options.rtol, "relative tolerance (default 1e-5)")->check(NotATolerance);
   app.add_option("--atol", flags->options.atol,
-                 "absolute tolerance (default 1e-6 of the largest expected magnitude, more after long sums)");
-  app.add_option("--ulp", flags->options.ulp, "or so many units in the last place");
+                 "absolute tolerance (default 1e-6 of the largest expected magnitude, more after long sums)")
+      ->check(NotATolerance);
+  app.add_option("--ulp", flags->options.ulp, "or so many units in the last place")->check(NotATolerance);
   app.add_flag("--isolate", flags->options.isolate,
                "run each instruction by itself on the reference's operands; list those outside their bound");
   app.add_flag("--bisect", flags->options.bisect,

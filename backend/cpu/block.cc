@@ -138,11 +138,29 @@ const std::array<double, 256>& DecodeTable(ElementType type) {
   return tables[static_cast<int>(type) - static_cast<int>(ElementType::kF4E2M1FN)];
 }
 
+// f32 in a double and back, a NaN's payload below the double's quiet bit (core/float_formats.cc): what is only moved
+// keeps its bits, which a conversion would make quiet.
+double WidenF32(float x) {
+  if (x == x) return static_cast<double>(x);
+  const uint64_t bits = std::bit_cast<uint32_t>(x);
+  return std::bit_cast<double>((bits >> 31 << 63) | (uint64_t{0x7ff8} << 48) | (bits & 0x7fffff) << 28);
+}
+float NarrowF32(double x) {
+  if (x == x) return static_cast<float>(x);
+  const uint64_t bits = std::bit_cast<uint64_t>(x);
+  const uint32_t payload = static_cast<uint32_t>(bits >> 28) & 0x7fffff;
+  const uint32_t sign = static_cast<uint32_t>(bits >> 63 << 31);
+  return std::bit_cast<float>(sign | 0x7f800000u | (payload == 0 ? 0x400000u : payload));
+}
+
 void LoadReal(ElementType type, const std::byte* source, int64_t n, double* out) {
   const uint16_t* halves = reinterpret_cast<const uint16_t*>(source);
   switch (type) {
-    case ElementType::kF32:
-      return Widen<float>(source, n, out);
+    case ElementType::kF32: {
+      const float* floats = reinterpret_cast<const float*>(source);
+      for (int64_t i = 0; i < n; ++i) out[i] = WidenF32(floats[i]);
+      return;
+    }
     case ElementType::kF64:
       return Widen<double>(source, n, out);
     case ElementType::kF16:
@@ -161,8 +179,11 @@ void LoadReal(ElementType type, const std::byte* source, int64_t n, double* out)
 void StoreReal(ElementType type, const double* from, int64_t n, std::byte* target) {
   uint16_t* halves = reinterpret_cast<uint16_t*>(target);
   switch (type) {
-    case ElementType::kF32:
-      return Narrow<float>(from, n, target);
+    case ElementType::kF32: {
+      float* floats = reinterpret_cast<float*>(target);
+      for (int64_t i = 0; i < n; ++i) floats[i] = NarrowF32(from[i]);
+      return;
+    }
     case ElementType::kF64:
       return Narrow<double>(from, n, target);
     case ElementType::kF16:

@@ -156,7 +156,9 @@ Result<BlockOp> MakeIsFinite(const Instruction& i) {
   return UnaryLoop<double, uint64_t>([](double a) { return std::isfinite(a); });
 }
 
-Result<BlockOp> MakeBlockOp(const Instruction& instruction) {
+namespace {
+
+Result<BlockOp> MakeUnrounded(const Instruction& instruction) {
   switch (instruction.opcode()) {
 #define ELEMENTWISE(Name, ...) \
   case Opcode::k##Name:        \
@@ -170,6 +172,19 @@ Result<BlockOp> MakeBlockOp(const Instruction& instruction) {
       break;
   }
   return Internal("{} is not element-wise", OpcodeText(instruction.opcode()));
+}
+
+}  // namespace
+
+Result<BlockOp> MakeBlockOp(const Instruction& instruction) {
+  Result<BlockOp> op = MakeUnrounded(instruction);
+  if (!op.ok() || instruction.shape().element_type() != ElementType::kF8E8M0FNU) return op;
+  if (instruction.opcode() == Opcode::kConvert || instruction.opcode() == Opcode::kReducePrecision) return op;
+  // The type has no zero: like XLA's and the devices', its arithmetic is f32's, and NaN where that underflows.
+  return BlockOp([run = std::move(op).value()](const void* const* in, void* out, int64_t n) {
+    run(in, out, n);
+    RoundElements(ElementType::kF32, out, n);
+  });
 }
 
 }  // namespace vxla

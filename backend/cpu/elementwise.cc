@@ -174,7 +174,7 @@ EvalResult EvalElementwise(EvalContext& context, const Instruction& instruction,
 
 #define ELEMENTWISE(Name, ...)                                                                             \
   EvalResult Eval##Name(EvalContext& context, const Instruction& instruction, std::span<Value> operands) { \
-    return EvalElementwise(context, instruction, operands, Make##Name(instruction));                       \
+    return EvalElementwise(context, instruction, operands, MakeBlockOp(instruction));                      \
   }
 // clang-format off
 #include "core/opcode_rows.h"

@@ -129,6 +129,33 @@ TEST(ElementwiseTest, CompareIsIeeeOrTotalOrder) {
   EXPECT_THAT(Integers(Binary("compare", a, b, ", direction=EQ, type=TOTALORDER", kPred)), ElementsAre(1, 0, 0, 0));
 }
 
+TEST(ElementwiseTest, TheTotalOrderTellsNansApart) {
+  const auto order = [](ElementType type, ElementType bits, std::vector<int64_t> a, std::vector<int64_t> b) {
+    const std::string t(ElementTypeName(type)), u(ElementTypeName(bits));
+    return Integers(RunText(Entry("a = " + u + "[4] parameter(0)\nb = " + u + "[4] parameter(1)\nx = " + t +
+                                  "[4] bitcast-convert(a)\ny = " + t + "[4] bitcast-convert(b)\n" +
+                                  "ROOT r = pred[4] compare(x, y), direction=LT, type=TOTALORDER"),
+                            {Ints(bits, {4}, a), Ints(bits, {4}, b)}));
+  };
+  EXPECT_THAT(order(kF32, kU32, {0x7f800001, 0x7f800001, 0xff800002, 0x7fc00000},
+                    {0x7fc00000, 0x7f800002, 0xff800001, 0x7f800001}),
+              ElementsAre(1, 1, 1, 0));
+  EXPECT_THAT(order(kF16, kU16, {0x7c01, 0x7c01, 0xfc02, 0x7e00}, {0x7e00, 0x7c02, 0xfc01, 0x7c01}),
+              ElementsAre(1, 1, 1, 0));
+  EXPECT_THAT(order(kF8E5M2, kU8, {0x7d, 0x7d, 0xfe, 0x7e}, {0x7e, 0x7f, 0xfd, 0x7d}), ElementsAre(1, 1, 1, 0));
+}
+
+// The powers of two below 2^-150 are zeros of f32, which the type does not have; 2^-127 and 2^-149 become its least value.
+TEST(ElementwiseTest, TheExponentTypeIsNanWhereF32Underflows) {
+  const Literal a = Ints(kU8, {4}, {0, 0, 0, 127}), b = Ints(kU8, {4}, {127, 105, 100, 0});
+  const Literal product =
+      RunText(Entry("a = u8[4] parameter(0)\nb = u8[4] parameter(1)\nx = f8e8m0fnu[4] bitcast-convert(a)\n"
+                    "y = f8e8m0fnu[4] bitcast-convert(b)\nz = f8e8m0fnu[4] multiply(x, y)\n"
+                    "ROOT r = u8[4] bitcast-convert(z)"),
+              {a, b});
+  EXPECT_THAT(Integers(product), ElementsAre(0, 0, 255, 0));
+}
+
 TEST(ElementwiseTest, CompareKnowsTheSignOfIntegers) {
   EXPECT_THAT(Integers(Binary("compare", Ints(kS8, {1}, {-1}), Ints(kS8, {1}, {1}), ", direction=LT", kPred)),
               ElementsAre(1));

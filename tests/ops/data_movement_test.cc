@@ -176,6 +176,30 @@ TEST(DataMovementTest, ReshapesBetweenTransposesStayOneKernel) {
              1);
 }
 
+TEST(DataMovementTest, WhatIsOnlyMovedKeepsTheBitsOfItsNans) {
+  const std::vector<std::pair<std::string, std::string>> types = {{"f16", "u16"},   {"bf16", "u16"},  {"f8e5m2", "u8"},
+                                                                  {"f8e4m3", "u8"}, {"f8e3m4", "u8"}, {"f32", "u32"}};
+  for (const auto& [type, bits] : types) {
+    // Every encoding of 16 bits and fewer; of f32 those around +-infinity.
+    const int64_t n = bits == "u8" ? 256 : 65536;
+    const std::string shape = fmt::format("[{}]", n);
+    std::string body = fmt::format(
+        "u = {0}{1} parameter(0)\nk = {0}{1} iota(), iota_dimension=0\ni = {0}{1} xor(k, u)\n"
+        "m = {0}{1} reverse(k), dimensions={{0}}\np = pred{1} compare(k, m), direction=LT\n",
+        bits, shape);
+    if (bits == "u32") {
+      body += fmt::format("c = u32[] constant(2139062271)\ncs = u32{0} broadcast(c), dimensions={{}}\n", shape);
+      body += fmt::format("j = u32{0} multiply(i, cs)\n", shape);
+    }
+    body += fmt::format(
+        "a = {0}{1} bitcast-convert({3})\nb = {0}{1} reverse(a), dimensions={{0}}\ns = {0}{1} select(p, a, b)\n"
+        "t = {2}{1} bitcast-convert(s)\no = pred{1} compare(a, b), direction=LT, type=TOTALORDER\n"
+        "ROOT r = ({2}{1}, pred{1}) tuple(t, o)\n",
+        type, shape, bits, bits == "u32" ? "j" : "i");
+    RunExactly(Entry(body));
+  }
+}
+
 TEST(DataMovementTest, BitcastConvertsOfTheSameWidthKeepEveryBit) {
   for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{{"s32", "f32"},
                                                                                  {"u64", "f64"},

@@ -166,6 +166,15 @@ TEST(DiffTest, RoundingThatAProgramMakesGrowIsCalledSo) {
   EXPECT_EQ(json["same_bits_as_shader_math"], true);
 }
 
+TEST(DiffTest, RejectsAToleranceThatIsNoNumberOrBelowZero) {
+  const std::string program = WriteScratch("attention.hlo", kAttention);
+  for (const char* option : {"--rtol=-1", "--rtol=nan", "--atol=-1e-9", "--ulp=-2"}) {
+    const CommandResult result = RunVxla("diff " + program + " " + option);
+    EXPECT_EQ(result.exit_code, 2) << option;
+    EXPECT_THAT(result.err, HasSubstr("is not a tolerance: a number of 0 or more")) << option;
+  }
+}
+
 TEST(RunTest, CheckSameFindsEveryRunEqual) {
   const std::string program = WriteScratch("attention.hlo", kAttention);
   EXPECT_EQ(RunVxla("run " + program + " --num-runs 5 --check-same --json").exit_code, 0);

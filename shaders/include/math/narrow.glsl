@@ -31,13 +31,19 @@ FN uint encode_narrow_f32(float a, int mantissa_bits, int bias) {
   return int(b >> 23) - 127 < 1 - bias ? small : normal;
 }
 
+// The upper mantissa_bits of a NaN's payload, so that a NaN which is only moved keeps its bits; quiet where they are zero.
+FN uint nan_payload_f32(float a, int mantissa_bits) {
+  uint payload = (floatBitsToUint(a) & 0x007fffffu) >> uint(23 - mantissa_bits);
+  return payload == 0u ? 1u << uint(mantissa_bits - 1) : payload;
+}
+
 FN F round_f16(float a) {
   return round_narrow_f32(a, 10, -14, 65504.0f, inf_f32());
 }
 FN F decode_f16(uint bits) {
   uint m = bits & 0x7fffu;
   F v = decode_narrow_f32(m, 10, 15);
-  F s = m < 0x7c00u ? v : (m == 0x7c00u ? inf_f32() : nan_f32());
+  F s = m < 0x7c00u ? v : uintBitsToFloat(0x7f800000u | ((m & 0x3ffu) << 13));
   return uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x8000u) << 16));
 }
 // Rounds first, so any f32 may be given.
@@ -46,7 +52,7 @@ FN uint encode_f16(float a) {
   uint sign = (floatBitsToUint(r) >> 31) << 15;
   bool special = !is_finite_f32(r);
   uint m = encode_narrow_f32(special ? 0.0f : r, 10, 15);
-  uint nan = ((floatBitsToUint(a) >> 31) << 15) | 0x7e00u;
+  uint nan = ((floatBitsToUint(a) >> 31) << 15) | 0x7c00u | nan_payload_f32(a, 10);
   uint inf = sign | 0x7c00u;
   return is_nan_f32(r) ? nan : (special ? inf : sign | m);
 }
@@ -56,7 +62,7 @@ FN F round_f8e5m2(float a) {
 FN F decode_f8e5m2(uint bits) {
   uint m = bits & 0x7fu;
   F v = decode_narrow_f32(m, 2, 15);
-  F s = m < 0x7cu ? v : (m == 0x7cu ? inf_f32() : nan_f32());
+  F s = m < 0x7cu ? v : uintBitsToFloat(0x7f800000u | ((m & 0x3u) << 21));
   return uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x80u) << 24));
 }
 // Rounds first, so any f32 may be given.
@@ -65,7 +71,7 @@ FN uint encode_f8e5m2(float a) {
   uint sign = (floatBitsToUint(r) >> 31) << 7;
   bool special = !is_finite_f32(r);
   uint m = encode_narrow_f32(special ? 0.0f : r, 2, 15);
-  uint nan = ((floatBitsToUint(a) >> 31) << 7) | 0x7eu;
+  uint nan = ((floatBitsToUint(a) >> 31) << 7) | 0x7cu | nan_payload_f32(a, 2);
   uint inf = sign | 0x7cu;
   return is_nan_f32(r) ? nan : (special ? inf : sign | m);
 }
@@ -75,7 +81,7 @@ FN F round_f8e4m3(float a) {
 FN F decode_f8e4m3(uint bits) {
   uint m = bits & 0x7fu;
   F v = decode_narrow_f32(m, 3, 7);
-  F s = m < 0x78u ? v : (m == 0x78u ? inf_f32() : nan_f32());
+  F s = m < 0x78u ? v : uintBitsToFloat(0x7f800000u | ((m & 0x7u) << 20));
   return uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x80u) << 24));
 }
 // Rounds first, so any f32 may be given.
@@ -84,7 +90,7 @@ FN uint encode_f8e4m3(float a) {
   uint sign = (floatBitsToUint(r) >> 31) << 7;
   bool special = !is_finite_f32(r);
   uint m = encode_narrow_f32(special ? 0.0f : r, 3, 7);
-  uint nan = ((floatBitsToUint(a) >> 31) << 7) | 0x7cu;
+  uint nan = ((floatBitsToUint(a) >> 31) << 7) | 0x78u | nan_payload_f32(a, 3);
   uint inf = sign | 0x78u;
   return is_nan_f32(r) ? nan : (special ? inf : sign | m);
 }
@@ -94,7 +100,7 @@ FN F round_f8e3m4(float a) {
 FN F decode_f8e3m4(uint bits) {
   uint m = bits & 0x7fu;
   F v = decode_narrow_f32(m, 4, 3);
-  F s = m < 0x70u ? v : (m == 0x70u ? inf_f32() : nan_f32());
+  F s = m < 0x70u ? v : uintBitsToFloat(0x7f800000u | ((m & 0xfu) << 19));
   return uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x80u) << 24));
 }
 // Rounds first, so any f32 may be given.
@@ -103,7 +109,7 @@ FN uint encode_f8e3m4(float a) {
   uint sign = (floatBitsToUint(r) >> 31) << 7;
   bool special = !is_finite_f32(r);
   uint m = encode_narrow_f32(special ? 0.0f : r, 4, 3);
-  uint nan = ((floatBitsToUint(a) >> 31) << 7) | 0x78u;
+  uint nan = ((floatBitsToUint(a) >> 31) << 7) | 0x70u | nan_payload_f32(a, 4);
   uint inf = sign | 0x70u;
   return is_nan_f32(r) ? nan : (special ? inf : sign | m);
 }
@@ -204,11 +210,11 @@ FN F round_bf16(float a) {
 FN F decode_bf16(uint bits) {
   return uintBitsToFloat(bits << 16);
 }
-// Rounds first, so any f32 may be given. NaN keeps its sign and becomes quiet without payload.
+// Rounds first, so any f32 may be given. NaN keeps its sign and the payload's upper bits.
 FN uint encode_bf16(float a) {
   uint b = floatBitsToUint(a);
   uint r = (b + 0x7fffu + ((b >> 16) & 1u)) >> 16;
-  return is_nan_f32(a) ? ((b >> 31) << 15) | 0x7fc0u : r;
+  return is_nan_f32(a) ? ((b >> 31) << 15) | 0x7f80u | nan_payload_f32(a, 7) : r;
 }
 // f8e8m0fnu is 2^(bits - 127): no sign; 0xff is NaN, which zero, negative values and infinity become; ties go up.
 FN uint encode_f8e8m0fnu(float a) {
