@@ -159,6 +159,41 @@ TEST(ElementwiseTest, ConversionsBetweenAllTypes) {
   }
 }
 
+// Drivers know the range of an extended value and compare it in ways of their own.
+TEST(ElementwiseTest, ExtendedIntegersMeetConstants) {
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"s8", "s32"}, {"s8", "s64"}, {"s16", "s64"}, {"s32", "s64"}, {"u32", "s64"}, {"u32", "u64"}}) {
+    SCOPED_TRACE(from + " " + to);
+    std::string body = fmt::format("  a = {}[{}] parameter(0)\n  b = {}[{}] convert(a)\n", from, kCount, to, kCount);
+    std::string names, shapes;
+    auto add = [&](const std::string& type, const std::string& operation) {
+      const std::string name = fmt::format("r{}", std::count(names.begin(), names.end(), ','));
+      body += fmt::format("  {} = {}[{}] {}\n", name, type, kCount, operation);
+      names += name + ", ";
+      shapes += fmt::format("{}[{}], ", type, kCount);
+    };
+    for (int constant : {0, -1, 3}) {
+      if (constant < 0 && to[0] == 'u') continue;
+      const std::string k = fmt::format("k{}", constant + 1);
+      body += fmt::format("  {0}s = {1}[] constant({2})\n  {0} = {1}[{3}] broadcast({0}s), dimensions={{}}\n", k, to,
+                          constant, kCount);
+      for (const char* direction : {"LT", "GE"}) {
+        const std::string p = fmt::format("p{}{}", constant + 1, direction);
+        body += fmt::format("  {} = pred[{}] compare(b, {}), direction={}\n", p, kCount, k, direction);
+        add(to, fmt::format("select({}, {}, b)", p, k));
+      }
+      for (const char* binary : {"maximum", "remainder", "shift-right-arithmetic"}) {
+        add(to, fmt::format("{}(b, {})", binary, k));
+      }
+    }
+    if (to[0] == 's') add(to, "abs(b)"), add(to, "sign(b)");
+    for (const char* wide : {"f32", "f64"}) add(wide, "convert(b)");
+    names.resize(names.size() - 2), shapes.resize(shapes.size() - 2);
+    RunBoth(fmt::format("HloModule m\nENTRY main {{\n{}  ROOT t = ({}) tuple({})\n}}\n", body, shapes, names),
+            {Values(from, 2)});
+  }
+}
+
 TEST(ElementwiseTest, ReducePrecisionRoundsAndOverflows) {
   RunBoth(fmt::format("HloModule m\nENTRY main {{\n  a = f32[{0}] parameter(0)\n  x = f32[{0}] reduce-precision(a), "
                       "exponent_bits=5, mantissa_bits=10\n"

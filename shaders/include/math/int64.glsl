@@ -135,8 +135,9 @@ FN i64_t convert_u64_i64(u64_t a) {
 FN u64_t convert_i64_u64(i64_t a) {
   return u64_t(a);
 }
+// By words: Mesa 22.3 compares what it extended itself with a constant as if both were unsigned.
 FN i64_t convert_i32_i64(int a) {
-  return i64_t(a);
+  return from_words_i64(uint(a >> 31), uint(a));
 }
 FN u64_t convert_u32_u64(uint a) {
   return u64_t(a);
