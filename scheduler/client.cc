@@ -27,7 +27,8 @@ class Stopwatch {
 Status MakeKernels(ExecutableState& state) {
   std::vector<const KernelKey*> keys;
   for (const KernelKey& key : state.program.plan.kernels) keys.push_back(&key);
-  VXLA_ASSIGN_OR_RETURN(state.program.kernels, state.client->device->GetKernels(state.program.plan.bindings, keys, &state.statistics.compiled));
+  VXLA_ASSIGN_OR_RETURN(state.program.kernels, state.client->device->GetKernels(state.program.plan.bindings, keys,
+                                                                                &state.statistics.compiled));
   state.statistics.kernels = static_cast<int>(keys.size());
   return OkStatus();
 }
@@ -35,6 +36,30 @@ Status MakeKernels(ExecutableState& state) {
 // Blocks are bound as storage buffers under descriptors; under addresses the kernels ask for 16 bytes.
 int64_t BlockAlignment(const DeviceFacts& facts, BindingMode bindings) {
   return bindings == BindingMode::kDescriptors ? std::max<int64_t>(16, facts.storage_offset_alignment) : 16;
+}
+
+// Everything but kernels and constants.
+Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> client, const Module& module,
+                                                 const CompileOptions& options, BindingMode mode) {
+  const DeviceFacts& facts = client->device->facts();
+  const Lowering& lowering = client->device->lowering(mode);
+  auto state = std::make_unique<ExecutableState>();
+  state->client = std::move(client);
+  TargetInfo target = TargetOf(facts, mode, options.fusion);
+  target.wide_accumulation = options.wide_accumulation;
+  if (options.optimized) {
+    state->module = module.Clone();
+  } else {
+    VXLA_ASSIGN_OR_RETURN(state->module, Optimize(module, target));
+  }
+  CopySharedResults(*state->module, lowering);
+  state->instructions = InstructionsByPlanName(*state->module);
+  state->max_loop_iterations = options.max_loop_iterations;
+  const PlanOptions plan_options{mode, options.require_gpu};
+  VXLA_ASSIGN_OR_RETURN(state->program.plan, MakePlan(*state->module, lowering, facts, plan_options));
+  state->program.profile = options.profile && facts.timestamp_period_ns > 0;
+  state->program.layout = LayOutArguments(state->program.plan, BlockAlignment(facts, mode));
+  return state;
 }
 
 }  // namespace
@@ -53,42 +78,28 @@ Device& Client::device() const { return *state_->device; }
 
 Result<std::shared_ptr<Executable>> Client::Compile(const Module& module, const CompileOptions& options) {
   try {
-    // A program that exceeds the limits of the preferred way to bind takes the next one.
-    const auto modes = state_->device->binding_modes();
-    for (const BindingMode mode : modes.first(modes.size() - 1)) {
-      auto executable = CompileOrThrow(module, options, mode);
-      if (executable.ok()) return executable;
-      const StatusCode code = executable.status().code();
-      if (code != StatusCode::kUnsupported && code != StatusCode::kResourceExhausted) return executable;
-    }
-    return CompileOrThrow(module, options, modes.back());
+    return CompileOrThrow(module, options, state_->device->binding_mode());
   } catch (const InternalError& error) {
     return Internal("{}", error.what());
   }
 }
 
+// Another way to bind than the preferred one is taken where that one's limits (of a range, of the number of buffers) refuse the
+// program or leave more of its instructions to the host.
 Result<std::shared_ptr<Executable>> Client::CompileOrThrow(const Module& module, const CompileOptions& options,
-                                                           BindingMode mode) {
+                                                           BindingMode preferred) {
   const Stopwatch all;
-  Device& device = *state_->device;
-  const DeviceFacts& facts = device.facts();
-  auto state = std::make_unique<ExecutableState>();
-  state->client = state_;
-  TargetInfo target = TargetOf(facts, mode, options.fusion);
-  target.wide_accumulation = options.wide_accumulation;
-  if (options.optimized) {
-    state->module = module.Clone();
-  } else {
-    VXLA_ASSIGN_OR_RETURN(state->module, Optimize(module, target));
+  auto planned = PlanFor(state_, module, options, preferred);
+  for (const BindingMode mode : state_->device->binding_modes()) {
+    if (mode == preferred) continue;
+    if (planned.ok() && (*planned)->program.plan.fallbacks.empty()) break;
+    auto other = PlanFor(state_, module, options, mode);
+    const bool better = !planned.ok() || (other.ok() && (*other)->program.plan.fallbacks.size() <
+                                                            (*planned)->program.plan.fallbacks.size());
+    if (better) planned = std::move(other);
   }
-  const Lowering& lowering = device.lowering(mode);
-  CopySharedResults(*state->module, lowering);
-  state->instructions = InstructionsByPlanName(*state->module);
-  state->max_loop_iterations = options.max_loop_iterations;
-  const PlanOptions plan_options{mode, options.require_gpu};
-  VXLA_ASSIGN_OR_RETURN(state->program.plan, MakePlan(*state->module, lowering, facts, plan_options));
-  state->program.profile = options.profile && facts.timestamp_period_ns > 0;
-  state->program.layout = LayOutArguments(state->program.plan, BlockAlignment(facts, mode));
+  if (!planned.ok()) return planned.status();
+  std::unique_ptr<ExecutableState> state = std::move(*planned);
   state->statistics.plan_ms = all.Ms();
   const Stopwatch kernels;
   VXLA_RETURN_IF_ERROR(MakeKernels(*state));

@@ -175,6 +175,20 @@ TEST(DiffTest, RejectsAToleranceThatIsNoNumberOrBelowZero) {
   }
 }
 
+TEST(RunTest, AnInstructionWithMoreBuffersThanADescriptorSetRunsOnTheDevice) {
+  std::string text = "ENTRY e {\n", names;
+  for (int i = 0; i < 80; ++i) {
+    text += "p" + std::to_string(i) + " = f32[4] parameter(" + std::to_string(i) + ")\n";
+    names += (i == 0 ? "p" : ", p") + std::to_string(i);
+  }
+  const std::string program =
+      WriteScratch("many_buffers.hlo", text + "ROOT c = f32[320] concatenate(" + names + "), dimensions={0} }");
+  EXPECT_EQ(RunVxla("run " + program + " --require-gpu --json").exit_code, 0);
+  const CommandResult descriptors = RunVxla("run " + program + " --require-gpu --bindings descriptors");
+  EXPECT_EQ(descriptors.exit_code, 3);
+  EXPECT_THAT(descriptors.err, HasSubstr("82 storage buffers"));
+}
+
 TEST(RunTest, CheckSameFindsEveryRunEqual) {
   const std::string program = WriteScratch("attention.hlo", kAttention);
   EXPECT_EQ(RunVxla("run " + program + " --num-runs 5 --check-same --json").exit_code, 0);
