@@ -8,26 +8,16 @@
 namespace vxla {
 namespace {
 
-// One dispatch reads the parameter and writes the result: safe if it is a loop over elements that keeps positions and has
-// the same storage size on both sides.
+// One dispatch reads the parameter and writes the result: it may where the parameter comes in.
 bool CanRunInPlace(const StepGraph& graph, int operation, int parameter_leaf, int result_leaf) {
   const Operation& op = graph.operations[operation];
   if (!std::holds_alternative<Dispatch>(op.action) || op.instruction == nullptr) return false;
   const Instruction& fusion = *op.instruction;
-  if (fusion.opcode() != Opcode::kFusion || fusion.attributes<FusionAttributes>().kind != FusionKind::kLoop) return false;
-  const Shape& from = graph.plan.parameters[parameter_leaf].shape;
-  const Shape& to = graph.plan.results[result_leaf].shape;
-  if (StorageBytes(from.element_type()) != StorageBytes(to.element_type())) return false;
-  // A bitcast outside the fusion may have changed the width: compare with what the loop sees.
-  const PlanParameter& parameter = graph.plan.parameters[parameter_leaf];
+  const int number = graph.plan.parameters[parameter_leaf].number;
   for (int i = 0; i < fusion.operand_count(); ++i) {
-    const LeafOrigin origin = OriginOf(*fusion.operand(i), 0);
-    if (origin.instruction->opcode() != Opcode::kParameter ||
-        origin.instruction->parameter_number() != parameter.number) {
-      continue;
-    }
-    if (StorageBytes(fusion.operand(i)->shape().element_type()) != StorageBytes(from.element_type())) return false;
-    if (!ReadsOwnElementOnly(*fusion.called(0), i)) return false;
+    const Instruction& from = *OriginOf(*fusion.operand(i), 0).instruction;
+    if (from.opcode() != Opcode::kParameter || from.parameter_number() != number) continue;
+    if (!MayWriteOver(fusion, i, graph.plan.results[result_leaf].shape)) return false;
   }
   return true;
 }

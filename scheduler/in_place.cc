@@ -22,8 +22,7 @@ bool KeepsPosition(const Instruction& instruction) {
   }
 }
 
-}  // namespace
-
+// Whether a loop fusion reads fused parameter `number` only at the element that it is about to write.
 bool ReadsOwnElementOnly(const Computation& fused, int64_t number) {
   std::vector<const Instruction*> pending{fused.parameter(number)};
   std::unordered_set<const Instruction*> seen;
@@ -38,6 +37,8 @@ bool ReadsOwnElementOnly(const Computation& fused, int64_t number) {
   }
   return true;
 }
+
+}  // namespace
 
 bool MayWriteOver(const Instruction& fusion, int operand, const Shape& result) {
   if (fusion.opcode() != Opcode::kFusion || fusion.attributes<FusionAttributes>().kind != FusionKind::kLoop) return false;

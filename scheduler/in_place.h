@@ -5,8 +5,6 @@
 
 namespace vxla {
 
-// Whether a loop fusion reads fused parameter `number` only at the element that it is about to write.
-bool ReadsOwnElementOnly(const Computation& fused, int64_t number);
 // Whether a fusion may write a result of this shape over its operand: a loop over elements that computes all of an element's results
 // before it stores any, keeps positions and has the same storage size on both sides.
 bool MayWriteOver(const Instruction& fusion, int operand, const Shape& result);
