@@ -268,23 +268,7 @@ Result<Literal> InstructionEvaluator::Evaluate(const Instruction& instruction, s
 
 Result<Literal> EvaluateInstruction(const Instruction& instruction, std::span<const Literal* const> operands,
                                     const EvaluateOptions& options) {
-  if (operands.size() != instruction.operands().size()) {
-    return InvalidArgument("{}: {} operands given, {} needed", instruction.name(), operands.size(),
-                           instruction.operands().size());
-  }
-  Rendezvous rendezvous({}, options.collective_timeout);
-  Literal result;
-  RunDevice(rendezvous, 0, [&]() -> Status {
-    DeviceState state{rendezvous, 0, {}, options.seed, 0};
-    EvalContext context(options, &state);
-    std::vector<Value> values;
-    for (const Literal* operand : operands) values.push_back(Value::Borrow(*operand));
-    VXLA_ASSIGN_OR_RETURN(Value value, context.RunInstruction(instruction, values));
-    result = std::move(value).ToLiteral();
-    return OkStatus();
-  });
-  VXLA_RETURN_IF_ERROR(rendezvous.Outcome());
-  return result;
+  return InstructionEvaluator(options).Evaluate(instruction, operands);
 }
 
 }  // namespace vxla

@@ -1,7 +1,5 @@
 // scan(inputs ..., initial carries ...): the computation takes a slice of each input and the carries, and gives a slice
 // of each output and the next carries; the result is (outputs ..., last carries ...).
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -9,13 +7,6 @@
 
 namespace vxla {
 namespace {
-
-struct Scan {
-  const Instruction& instruction;
-  int dimension = 0;
-  size_t inputs = 0, carries = 0, outputs = 0;
-  int64_t steps = 0;
-};
 
 // The position of `slice` in rows: element (o, i) of a slice is element (o, step, i) of the array.
 struct Rows {
@@ -48,81 +39,26 @@ void PutSlice(const Literal& slice, int dimension, int64_t step, Literal& array)
   }
 }
 
-int64_t SliceElements(const Shape& array, int dimension) {
-  int64_t count = 1;
-  for (int d = 0; d < array.rank(); ++d) count *= d == dimension ? 1 : array.dimension(d);
-  return count;
-}
-
-Status ScanError(const Scan& scan, const std::string& what) {
-  return InvalidArgument("scan {}: {}", scan.instruction.name(), what);
-}
-
-// What shape inference leaves to the text: sizes along the dimension, and what the computation takes and gives.
-Status CheckScan(const Scan& scan, std::span<const Value> operands, const std::vector<Shape>& results) {
-  const Computation& step = *scan.instruction.called(0);
-  if (step.parameters().size() != operands.size()) {
-    return ScanError(
-        scan, fmt::format("{} takes {} parameters, {} needed", step.name(), step.parameters().size(), operands.size()));
-  }
-  for (size_t k = 0; k < operands.size(); ++k) {
-    const Shape &parameter = step.parameter(static_cast<int64_t>(k))->shape(), &given = operands[k].shape();
-    const bool input = k < scan.inputs;
-    const bool fits = input ? given.rank() > scan.dimension && given.dimension(scan.dimension) == scan.steps &&
-                                  parameter.ElementCount() == SliceElements(given, scan.dimension)
-                            : parameter.ElementCount() == given.ElementCount();
-    if (!fits || parameter.element_type() != given.element_type()) {
-      return ScanError(scan, fmt::format("parameter {} of {} is {}, which does not fit {} of {} steps", k, step.name(),
-                                         parameter.ToString(), given.ToString(), scan.steps));
-    }
-  }
-  std::vector<Shape> roots{step.root()->shape()};
-  if (step.root()->shape().IsTuple()) roots = step.root()->shape().tuple_elements();
-  if (roots.size() != results.size()) {
-    return ScanError(scan, fmt::format("{} gives {} values, {} needed", step.name(), roots.size(), results.size()));
-  }
-  for (size_t k = 0; k < results.size(); ++k) {
-    const bool output = k < scan.outputs;
-    const bool fits = output
-                          ? results[k].rank() > scan.dimension && results[k].dimension(scan.dimension) == scan.steps &&
-                                roots[k].ElementCount() == SliceElements(results[k], scan.dimension)
-                          : roots[k].ElementCount() == results[k].ElementCount();
-    if (!fits || roots[k].element_type() != results[k].element_type()) {
-      return ScanError(scan, fmt::format("value {} of {} is {}, which does not fit {} of {} steps", k, step.name(),
-                                         roots[k].ToString(), results[k].ToString(), scan.steps));
-    }
-  }
-  return OkStatus();
-}
-
 }  // namespace
 
 EvalResult EvalScan(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
   const auto& a = instruction.attributes<ScanAttributes>();
-  Scan scan{instruction};
-  scan.carries = static_cast<size_t>(a.num_carries);
-  scan.inputs = operands.size() - scan.carries;
   std::vector<Shape> shapes{instruction.shape()};
   if (instruction.shape().IsTuple()) shapes = instruction.shape().tuple_elements();
-  if (a.dimensions.size() != 1 || scan.inputs == 0 || shapes.size() < scan.carries) {
-    return ScanError(scan, fmt::format("{} dimensions, {} inputs and {} results with {} carries", a.dimensions.size(),
-                                       scan.inputs, shapes.size(), scan.carries));
-  }
-  scan.outputs = shapes.size() - scan.carries;
-  scan.dimension = static_cast<int>(a.dimensions[0]);
-  if (scan.dimension < operands[0].shape().rank()) scan.steps = operands[0].shape().dimension(scan.dimension);
-  VXLA_RETURN_IF_ERROR(CheckScan(scan, operands, shapes));
-
+  const size_t carry_count = static_cast<size_t>(a.num_carries);
+  const size_t input_count = operands.size() - carry_count, output_count = shapes.size() - carry_count;
+  const int dimension = static_cast<int>(a.dimensions[0]);
+  const int64_t steps = operands[0].shape().dimension(dimension);
   const Computation& body = *instruction.called(0);
   std::vector<Literal> outputs;
-  for (size_t k = 0; k < scan.outputs; ++k) outputs.emplace_back(shapes[k]);
-  std::vector<Value> carries(operands.begin() + static_cast<int64_t>(scan.inputs), operands.end());
-  for (int64_t n = 0; n < scan.steps; ++n) {
-    const int64_t step = a.is_reverse ? scan.steps - 1 - n : n;
+  for (size_t k = 0; k < output_count; ++k) outputs.emplace_back(shapes[k]);
+  std::vector<Value> carries(operands.begin() + static_cast<int64_t>(input_count), operands.end());
+  for (int64_t n = 0; n < steps; ++n) {
+    const int64_t step = a.is_reverse ? steps - 1 - n : n;
     std::vector<Value> arguments;
-    for (size_t k = 0; k < scan.inputs; ++k) {
+    for (size_t k = 0; k < input_count; ++k) {
       const Shape& shape = body.parameter(static_cast<int64_t>(k))->shape();
-      arguments.emplace_back(TakeSlice(operands[k].literal(), scan.dimension, step, shape));
+      arguments.emplace_back(TakeSlice(operands[k].literal(), dimension, step, shape));
     }
     std::ranges::move(carries, std::back_inserter(arguments));
     VXLA_ASSIGN_OR_RETURN(Value given, context.Run(body, arguments));
@@ -132,8 +68,8 @@ EvalResult EvalScan(EvalContext& context, const Instruction& instruction, std::s
     } else {
       values.push_back(std::move(given));
     }
-    for (size_t k = 0; k < scan.outputs; ++k) PutSlice(values[k].literal(), scan.dimension, step, outputs[k]);
-    carries.assign(std::make_move_iterator(values.begin() + static_cast<int64_t>(scan.outputs)),
+    for (size_t k = 0; k < output_count; ++k) PutSlice(values[k].literal(), dimension, step, outputs[k]);
+    carries.assign(std::make_move_iterator(values.begin() + static_cast<int64_t>(output_count)),
                    std::make_move_iterator(values.end()));
   }
   std::vector<Value> results;

@@ -198,13 +198,6 @@ bool IsChain(const AccumulationLevel& level) { return level.width == 1 && level.
 
 }  // namespace
 
-int64_t DotContractedSize(const Instruction& dot) {
-  int64_t size = 1;
-  for (int64_t d : dot.attributes<DotAttributes>().lhs_contracting_dims)
-    size *= dot.operand(0)->shape().dimension(static_cast<int>(d));
-  return size;
-}
-
 Result<Literal> DotAsShaders(const Instruction& dot, const Literal& lhs, const Literal& rhs,
                              const AccumulationOrder& order, int threads) {
   VXLA_ASSIGN_OR_RETURN(const Operands operands, ReadOperands(dot, lhs, rhs, threads));
@@ -218,18 +211,8 @@ Result<Literal> DotAsShaders(const Instruction& dot, const Literal& lhs, const L
     const size_t bytes = static_cast<size_t>(ShaderCarrierBytes(ShaderCarrierOf(operands.type)));
     std::vector<std::byte> shares(static_cast<size_t>(results * order[0].shares) * bytes);
     VisitCarrier(operands, [&](auto zero) { SumChains<decltype(zero)>(operands, order[0], shares.data(), threads); });
-    if (order.size() == 1) {
-      sums.values = {std::move(shares)};
-    } else {
-      const int64_t count = order[0].shares;
-      const ShaderLoader load = [&](const int64_t* row, const int64_t* element, int64_t n, void* const* values) {
-        for (int64_t i = 0; i < n; ++i) {
-          std::memcpy(static_cast<std::byte*>(values[0]) + static_cast<size_t>(i) * bytes,
-                      shares.data() + static_cast<size_t>(row[i] * count + element[i]) * bytes, bytes);
-        }
-      };
-      sums = FoldRows(results, count, {order.begin() + 1, order.end()}, sum, load, threads);
-    }
+    sums.values = {std::move(shares)};
+    sums = FoldShares(results, order[0].shares, std::move(sums), std::span(order).subspan(1), sum, threads);
   }
   VXLA_ASSIGN_OR_RETURN(const std::vector<ShaderCall> calls,
                         ShaderConversion(operands.type, dot.shape().element_type()));

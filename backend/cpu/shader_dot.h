@@ -6,7 +6,6 @@
 
 namespace vxla {
 
-int64_t DotContractedSize(const Instruction& dot);
 Result<Literal> DotAsShaders(const Instruction& dot, const Literal& lhs, const Literal& rhs,
                              const AccumulationOrder& order, int threads);
 

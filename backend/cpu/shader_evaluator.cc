@@ -7,7 +7,7 @@
 #include "backend/cpu/parallel.h"
 #include "backend/cpu/shader_dot.h"
 #include "backend/cpu/shader_fold.h"
-#include "core/reducer_facts.h"
+#include "core/accuracy.h"
 
 namespace vxla {
 namespace {
@@ -42,8 +42,9 @@ Result<Literal> RunElementwise(const Instruction& instruction, std::span<const L
           continue;
         }
         const size_t bytes = CarrierBytesOf(from);
-        for (int64_t i = 0; i < n; ++i) {
-          LoadShaderCarriers(from, operand.bytes().data(), 1, inputs[k].bytes + static_cast<size_t>(i) * bytes);
+        LoadShaderCarriers(from, operand.bytes().data(), 1, inputs[k].bytes);
+        for (int64_t i = 1; i < n; ++i) {
+          std::memcpy(inputs[k].bytes + static_cast<size_t>(i) * bytes, inputs[k].bytes, bytes);
         }
       }
       RunShaderCalls(calls, in, inputs.back().bytes, n, scratch);
@@ -223,18 +224,10 @@ Result<Literal> RunReduceWindow(const Instruction& instruction, std::span<const 
   return FinishRows(instruction, reducer, std::move(sums), operands.subspan(count));
 }
 
-bool IsSameWidthBitcast(const Instruction& instruction) { return instruction.opcode() == Opcode::kBitcastConvert; }
-
-}  // namespace
-
-std::string ShaderEvaluationKey(const Instruction& instruction) {
-  return instruction.parent()->name() + "/" + instruction.name();
-}
-
-std::optional<Result<Literal>> EvaluateInstructionAsShaders(const Instruction& instruction,
-                                                            std::span<const Literal* const> operands,
-                                                            const ShaderEvaluation& evaluation) {
-  if (IsSameWidthBitcast(instruction)) return std::nullopt;
+// One instruction that kernels compute; nullopt: the reference's value is as good.
+std::optional<Result<Literal>> EvaluateOne(const Instruction& instruction, std::span<const Literal* const> operands,
+                                           const ShaderEvaluation& evaluation) {
+  if (instruction.opcode() == Opcode::kBitcastConvert) return std::nullopt;
   if (IsElementwise(instruction.opcode())) return RunElementwise(instruction, operands, evaluation.options.threads);
   switch (instruction.opcode()) {
     case Opcode::kReduce:
@@ -243,10 +236,16 @@ std::optional<Result<Literal>> EvaluateInstructionAsShaders(const Instruction& i
       return RunReduceWindow(instruction, operands, evaluation);
     case Opcode::kDot:
       return DotAsShaders(instruction, *operands[0], *operands[1],
-                          OrderOf(evaluation, instruction, DotContractedSize(instruction)), evaluation.options.threads);
+                          OrderOf(evaluation, instruction, AccumulationLength(instruction)), evaluation.options.threads);
     default:
       return std::nullopt;
   }
+}
+
+}  // namespace
+
+std::string ShaderEvaluationKey(const Instruction& instruction) {
+  return instruction.parent()->name() + "/" + instruction.name();
 }
 
 Result<Literal> EvaluateAsShaders(const Module& module, std::span<const Literal* const> arguments,
@@ -270,7 +269,7 @@ Result<Literal> EvaluateAsShaders(const Module& module, std::span<const Literal*
     if (host_computations.contains(instruction.parent())) return std::nullopt;
     if (!evaluation.on_host.empty() && evaluation.on_host.contains(ShaderEvaluationKey(instruction)))
       return std::nullopt;
-    return EvaluateInstructionAsShaders(instruction, operands, evaluation);
+    return EvaluateOne(instruction, operands, evaluation);
   };
   return Evaluate(module, arguments, options);
 }

@@ -25,12 +25,6 @@ struct ShaderEvaluation {
 Result<Literal> EvaluateAsShaders(const Module& module, std::span<const Literal* const> arguments,
                                   const ShaderEvaluation& evaluation);
 
-// One instruction that kernels compute (elementwise, reduce, reduce-window, dot); nullopt: the reference's value is as
-// good.
-std::optional<Result<Literal>> EvaluateInstructionAsShaders(const Instruction& instruction,
-                                                            std::span<const Literal* const> operands,
-                                                            const ShaderEvaluation& evaluation);
-
 std::string ShaderEvaluationKey(const Instruction& instruction);
 
 }  // namespace vxla

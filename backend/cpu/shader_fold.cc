@@ -251,11 +251,15 @@ void ShaderReducer::Runner::Combine(void* const* a, const void* const* b, int64_
 
 ShaderSums FoldRows(int64_t rows, int64_t row_size, const AccumulationOrder& order, const ShaderReducer& reducer,
                     const ShaderLoader& load, int threads) {
-  VXLA_CHECK(!order.empty() && order.back().shares == 1, "an order that does not end in one accumulator a row");
-  ShaderSums sums = FoldLevel(rows, row_size, order[0], reducer, load, threads);
-  for (size_t k = 1; k < order.size(); ++k) {
-    const int64_t shares = order[k - 1].shares;
-    const ShaderLoader shares_of = [&](const int64_t* row, const int64_t* element, int64_t n, void* const* values) {
+  VXLA_CHECK(!order.empty(), "an order without levels");
+  return FoldShares(rows, order[0].shares, FoldLevel(rows, row_size, order[0], reducer, load, threads),
+                    std::span(order).subspan(1), reducer, threads);
+}
+
+ShaderSums FoldShares(int64_t rows, int64_t shares, ShaderSums sums, std::span<const AccumulationLevel> levels,
+                      const ShaderReducer& reducer, int threads) {
+  for (const AccumulationLevel& level : levels) {
+    const ShaderLoader load = [&](const int64_t* row, const int64_t* element, int64_t n, void* const* values) {
       for (size_t v = 0; v < sums.values.size(); ++v) {
         const size_t bytes = BytesOf(reducer.types()[v]);
         for (int64_t i = 0; i < n; ++i) {
@@ -264,9 +268,10 @@ ShaderSums FoldRows(int64_t rows, int64_t row_size, const AccumulationOrder& ord
         }
       }
     };
-    ShaderSums joined = FoldLevel(rows, shares, order[k], reducer, shares_of, threads);
-    sums = std::move(joined);
+    sums = FoldLevel(rows, shares, level, reducer, load, threads);
+    shares = level.shares;
   }
+  VXLA_CHECK(shares == 1, "an order that does not end in one accumulator a row");
   return sums;
 }
 

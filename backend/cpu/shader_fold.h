@@ -54,5 +54,8 @@ using ShaderLoader = std::function<void(const int64_t* rows, const int64_t* elem
 // Reduces each of `rows` rows of `row_size` elements. Initial values are the caller's business.
 ShaderSums FoldRows(int64_t rows, int64_t row_size, const AccumulationOrder& order, const ShaderReducer& reducer,
                     const ShaderLoader& load, int threads);
+// The same from `shares` accumulators of each row that a first level has left, by the levels after it.
+ShaderSums FoldShares(int64_t rows, int64_t shares, ShaderSums sums, std::span<const AccumulationLevel> levels,
+                      const ShaderReducer& reducer, int threads);
 
 }  // namespace vxla
