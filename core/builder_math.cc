@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/float_formats.h"
+#include "core/xla_names.h"
 
 namespace vxla {
 namespace {
@@ -44,24 +45,21 @@ XlaOp FullLike(XlaOp prototype, double value) {
 XlaOp ZerosLike(XlaOp prototype) { return FullLike(prototype, 0); }
 
 XlaOp MinValue(XlaBuilder* builder, ElementType type) {
-  if (!IsFloating(type) || !HasInfinity(type)) return MinFiniteValue(builder, type);
-  return ConstantLiteral(builder, Literal::Scalar(type, -HUGE_VAL));
+  return ConstantLiteral(builder, LiteralUtil::MinValue(type));
 }
 
 XlaOp MaxValue(XlaBuilder* builder, ElementType type) {
-  if (!IsFloating(type) || !HasInfinity(type)) return MaxFiniteValue(builder, type);
-  return ConstantLiteral(builder, Literal::Scalar(type, HUGE_VAL));
+  return ConstantLiteral(builder, LiteralUtil::MaxValue(type));
 }
 
 XlaOp MinFiniteValue(XlaBuilder* builder, ElementType type) {
-  if (IsFloating(type)) return ConstantLiteral(builder, Literal::Scalar(type, -MaxFinite(type)));
-  return ConstantLiteral(builder, Literal::ScalarInt(type, IsSigned(type) ? MinSigned(type) : 0));
+  if (!IsFloating(type)) return MinValue(builder, type);
+  return ConstantLiteral(builder, Literal::Scalar(type, -MaxFinite(type)));
 }
 
 XlaOp MaxFiniteValue(XlaBuilder* builder, ElementType type) {
-  if (IsFloating(type)) return ConstantLiteral(builder, Literal::Scalar(type, MaxFinite(type)));
-  const int64_t max = IsSigned(type) ? MaxSigned(type) : static_cast<int64_t>(MaxUnsigned(type));
-  return ConstantLiteral(builder, Literal::ScalarInt(type, max));
+  if (!IsFloating(type)) return MaxValue(builder, type);
+  return ConstantLiteral(builder, Literal::Scalar(type, MaxFinite(type)));
 }
 
 XlaOp IsNan(XlaOp operand) {

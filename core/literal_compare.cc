@@ -155,7 +155,10 @@ Comparison Compare(const Literal& actual, const Literal& expected, const Toleran
   comparison.elements = expected.element_count();
   if (!comparison.shapes_match) return comparison;
   if (actual.is_dynamic() || expected.is_dynamic()) {  // padding is no part of a value
-    return Compare(CutToLiveSizes(actual), CutToLiveSizes(expected), tolerance);
+    const Literal magnitudes = tolerance.magnitudes == nullptr ? Literal() : CutToLiveSizes(*tolerance.magnitudes);
+    Tolerance cut = tolerance;
+    if (tolerance.magnitudes != nullptr) cut.magnitudes = &magnitudes;
+    return Compare(CutToLiveSizes(actual), CutToLiveSizes(expected), cut);
   }
   for (int64_t i = 0; i < comparison.elements; ++i) {
     Record(comparison, CompareElement(actual, expected, i, tolerance), actual, expected, i);

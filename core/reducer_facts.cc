@@ -21,7 +21,8 @@ std::optional<Opcode> SingleOperation(const Computation& computation) {
   return root.opcode();
 }
 
-Literal Lowest(ElementType type, bool highest) {
+// What no value of the type lies below, or above.
+Literal ExtremeOf(ElementType type, bool highest) {
   if (IsFloating(type)) {
     const double infinity = std::numeric_limits<double>::infinity();
     return Literal::Scalar(type, highest ? infinity : -infinity);
@@ -50,7 +51,7 @@ std::optional<Literal> IdentityOf(Opcode opcode, ElementType type) {
     case Opcode::kMaximum:
     case Opcode::kMinimum:
       if (pred) return Literal::ScalarInt(type, opcode == Opcode::kMinimum);
-      return real ? std::optional(Lowest(type, opcode == Opcode::kMinimum)) : std::nullopt;
+      return real ? std::optional(ExtremeOf(type, opcode == Opcode::kMinimum)) : std::nullopt;
     case Opcode::kAnd:
       if (pred) return Literal::ScalarInt(type, 1);
       return IsInteger(type) ? std::optional(Literal::ScalarInt(type, -1)) : std::nullopt;

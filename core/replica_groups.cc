@@ -22,23 +22,6 @@ bool KnowsGlobalIds(Opcode opcode) {
   return opcode != Opcode::kAllToAll && opcode != Opcode::kRaggedAllToAll && opcode != Opcode::kCollectiveBroadcast;
 }
 
-bool HasGroups(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllGather:
-    case Opcode::kAllGatherStart:
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kAllToAll:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectiveReduce:
-    case Opcode::kRaggedAllToAll:
-    case Opcode::kReduceScatter:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool HasPairs(Opcode opcode) {
   return opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectivePermuteStart || opcode == Opcode::kSend ||
          opcode == Opcode::kRecv;
@@ -208,7 +191,8 @@ Status CheckCollectives(const Module& module, const DeviceGrid& grid) {
       for (const Computation* called : instruction->called()) {
         if (reached.insert(called).second) work.push_back(called);
       }
-      const bool groups = HasGroups(instruction->opcode()), pairs = HasPairs(instruction->opcode());
+      const bool groups = std::holds_alternative<CollectiveAttributes>(instruction->attributes());
+      const bool pairs = HasPairs(instruction->opcode());
       for (int64_t device = 0; (groups || pairs) && device < grid.count(); ++device) {
         if (groups) VXLA_RETURN_IF_ERROR(GroupOf(*instruction, grid, device).status());
         if (pairs) VXLA_RETURN_IF_ERROR(PartnersOf(*instruction, grid, device).status());

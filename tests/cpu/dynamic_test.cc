@@ -1,4 +1,5 @@
 // Bounded dynamic dimensions: every op family sees the live elements only, and results carry their sizes.
+#include "core/literal_compare.h"
 #include "core/live_sizes.h"
 #include "tests/cpu/cpu_test_support.h"
 
@@ -325,6 +326,19 @@ TEST(LiveSizesTest, CutsAndPadsAnyRank) {
     EXPECT_EQ(padded.element_count(), 24);
     EXPECT_EQ(CutToLiveSizes(padded), dense);
   }
+}
+
+TEST(LiveSizesTest, ToleranceThatFollowsMagnitudesIsReadAtTheLiveElements) {
+  Shape bounded(kF32, {2, 4});
+  bounded.set_dynamic_dimension(1, true);
+  const Literal expected = PadToBounds(Array(kF32, {2, 2}, {1, 1, 1, 1}), bounded);
+  const Literal actual = PadToBounds(Array(kF32, {2, 2}, {1, 1, 1, 1.5}), bounded);
+  const Literal magnitudes = PadToBounds(Array(kF32, {2, 2}, {0, 0, 0, 1}), bounded);
+  Tolerance tolerance;
+  tolerance.magnitudes = &magnitudes;
+  tolerance.magnitude_factor = 1;
+  EXPECT_TRUE(Compare(actual, expected, tolerance).agrees());
+  EXPECT_FALSE(Compare(expected, actual, Tolerance{}).agrees());
 }
 
 }  // namespace
