@@ -11,26 +11,15 @@
 namespace vxla {
 namespace {
 
-// Where windows reach: for each dimension and each (output position, window position) the operand position, or -1 in
-// the padding and in the holes of the base dilation.
-class WindowTable {
+// Where windows reach: which operand element a window position of an output reads.
+class WindowReach {
  public:
-  WindowTable(const Window& window, const Shape& operand, const Shape& output)
+  WindowReach(const Window& window, const Shape& operand, const Shape& output)
       : strides_(RowMajorStrides(operand.dimensions())),
-        output_(output.dimensions().begin(), output.dimensions().end()) {
-    for (size_t d = 0; d < window.size(); ++d) {
-      const WindowDimension& w = window[d];
-      std::vector<int64_t> table;
-      for (int64_t o = 0; o < output_[d]; ++o) {
-        for (int64_t t = 0; t < w.size; ++t) {
-          const int64_t tap = w.reversal ? w.size - 1 - t : t;
-          const int64_t x = o * w.stride - w.pad_low + tap * w.rhs_dilate;
-          const bool inside =
-              x >= 0 && x % w.lhs_dilate == 0 && x / w.lhs_dilate < operand.dimension(static_cast<int>(d));
-          table.push_back(inside ? x / w.lhs_dilate : -1);
-        }
-      }
-      tables_.push_back(std::move(table));
+        output_(output.dimensions().begin(), output.dimensions().end()),
+        operand_(operand.dimensions().begin(), operand.dimensions().end()),
+        window_(window) {
+    for (const WindowDimension& w : window) {
       sizes_.push_back(w.size);
       taps_ *= w.size;
     }
@@ -50,12 +39,19 @@ class WindowTable {
   void NextOutput(std::vector<int64_t>& index) const { Next(index, output_); }
   void NextTap(std::vector<int64_t>& tap) const { Next(tap, sizes_); }
 
-  // The operand offset that a window position of an output reads, or -1.
-  int64_t Offset(const int64_t* output, const int64_t* tap) const {
+  // The offset in the operand, or -1 in the padding and in the holes of the base dilation.
+  int64_t Offset(const int64_t* output, const int64_t* taps) const {
     int64_t offset = 0;
     for (size_t d = 0; d < sizes_.size(); ++d) {
-      const int64_t x = tables_[d][static_cast<size_t>(output[d] * sizes_[d] + tap[d])];
+      const WindowDimension& w = window_[d];
+      const int64_t tap = w.reversal ? w.size - 1 - taps[d] : taps[d];
+      int64_t x = output[d] * w.stride - w.pad_low + tap * w.rhs_dilate;
       if (x < 0) return -1;
+      if (w.lhs_dilate != 1) {
+        if (x % w.lhs_dilate != 0) return -1;
+        x /= w.lhs_dilate;
+      }
+      if (x >= operand_[d]) return -1;
       offset += x * strides_[d];
     }
     return offset;
@@ -69,8 +65,8 @@ class WindowTable {
     }
   }
 
-  std::vector<std::vector<int64_t>> tables_;
-  std::vector<int64_t> strides_, output_, sizes_;
+  std::vector<int64_t> strides_, output_, operand_, sizes_;
+  Window window_;
   int64_t taps_ = 1;
 };
 
@@ -81,21 +77,21 @@ Window WindowOf(const Instruction& instruction, int rank) {
 }
 
 // One block of neighbouring outputs, window position by window position.
-void ReduceBlock(Folder& folder, const WindowTable& table, int64_t first, int64_t n, std::span<Literal> results) {
-  const size_t rank = table.rank();
-  std::vector<int64_t> outputs(static_cast<size_t>(n) * rank), index = table.OutputIndex(first), tap(rank, 0);
+void ReduceBlock(Folder& folder, const WindowReach& reach, int64_t first, int64_t n, std::span<Literal> results) {
+  const size_t rank = reach.rank();
+  std::vector<int64_t> outputs(static_cast<size_t>(n) * rank), index = reach.OutputIndex(first), tap(rank, 0);
   for (int64_t i = 0; i < n; ++i) {
     std::ranges::copy(index, outputs.begin() + i * static_cast<int64_t>(rank));
-    table.NextOutput(index);
+    reach.NextOutput(index);
   }
   int64_t offsets[kBlockSize];
   folder.LoadInit(n);
-  for (int64_t t = 0; t < table.taps(); ++t) {
+  for (int64_t t = 0; t < reach.taps(); ++t) {
     for (int64_t i = 0; i < n; ++i)
-      offsets[i] = table.Offset(outputs.data() + static_cast<size_t>(i) * rank, tap.data());
+      offsets[i] = reach.Offset(outputs.data() + static_cast<size_t>(i) * rank, tap.data());
     folder.LoadValueAt(offsets, n);
     folder.Fold(n);
-    table.NextTap(tap);
+    reach.NextTap(tap);
   }
   folder.Store(results, first, 1, n);
 }
@@ -162,25 +158,25 @@ void ReduceRunning(const EvalContext& context, const FolderFactory& factory, con
 
 // For each source element the operand offset that its window selects, or -1 if the window lies in the padding. The
 // selecting computation keeps the earlier of two elements when it says true.
-std::vector<int64_t> SelectAll(const EvalContext& context, const ScalarProgram& select, const WindowTable& table,
+std::vector<int64_t> SelectAll(const EvalContext& context, const ScalarProgram& select, const WindowReach& reach,
                                const Literal& operand, int64_t sources) {
   std::vector<int64_t> chosen(static_cast<size_t>(sources), -1);
   const ElementType type = operand.shape().element_type();
   const std::byte* values = operand.bytes().data();
-  const size_t rank = table.rank();
+  const size_t rank = reach.rank();
   context.For(sources, 256, [&](int64_t begin, int64_t end) {
     ScalarProgram::Frame frame(select);
     const int64_t n = end - begin;
-    std::vector<int64_t> outputs(static_cast<size_t>(n) * rank), index = table.OutputIndex(begin), tap(rank, 0);
+    std::vector<int64_t> outputs(static_cast<size_t>(n) * rank), index = reach.OutputIndex(begin), tap(rank, 0);
     for (int64_t i = 0; i < n; ++i) {
       std::ranges::copy(index, outputs.begin() + i * static_cast<int64_t>(rank));
-      table.NextOutput(index);
+      reach.NextOutput(index);
     }
     int64_t lanes[kBlockSize], held[kBlockSize], offered[kBlockSize];
-    for (int64_t t = 0; t < table.taps(); ++t, table.NextTap(tap)) {
+    for (int64_t t = 0; t < reach.taps(); ++t, reach.NextTap(tap)) {
       int64_t active = 0;
       for (int64_t i = 0; i < n; ++i) {
-        const int64_t offset = table.Offset(outputs.data() + static_cast<size_t>(i) * rank, tap.data());
+        const int64_t offset = reach.Offset(outputs.data() + static_cast<size_t>(i) * rank, tap.data());
         int64_t& mine = chosen[static_cast<size_t>(begin + i)];
         if (offset < 0) continue;
         if (mine < 0) {
@@ -253,10 +249,10 @@ EvalResult EvalReduceWindow(EvalContext& context, const Instruction& instruction
   const std::optional<Running> running = AsRunning(window, operands[0].shape());
   const bool one_pass = running && PaddingVanishes(context, factory, results[0].element_count());
   if (one_pass) ReduceRunning(context, factory, *running, results);
-  const WindowTable table(window, operands[0].shape(), output);
+  const WindowReach reach(window, operands[0].shape(), output);
   const int64_t lanes = std::clamp<int64_t>(results[0].element_count() / 16, 32, kBlockSize);
   context.For(one_pass ? 0 : results[0].element_count(), lanes,
-              [&](int64_t begin, int64_t end) { ReduceBlock(*factory.New(), table, begin, end - begin, results); });
+              [&](int64_t begin, int64_t end) { ReduceBlock(*factory.New(), reach, begin, end - begin, results); });
   if (!instruction.shape().IsTuple()) return std::move(results[0]);
   std::vector<Value> elements(std::make_move_iterator(results.begin()), std::make_move_iterator(results.end()));
   return Value::Tuple(std::move(elements));
@@ -266,8 +262,8 @@ EvalResult EvalSelectAndScatter(EvalContext& context, const Instruction& instruc
   VXLA_ASSIGN_OR_RETURN(const ScalarProgram select, ScalarProgram::Compile(*instruction.called(0)));
   VXLA_ASSIGN_OR_RETURN(const ScalarProgram scatter, ScalarProgram::Compile(*instruction.called(1)));
   const Literal& source = operands[1].literal();
-  const WindowTable table(WindowOf(instruction, source.shape().rank()), operands[0].shape(), source.shape());
-  const std::vector<int64_t> chosen = SelectAll(context, select, table, operands[0].literal(), source.element_count());
+  const WindowReach reach(WindowOf(instruction, source.shape().rank()), operands[0].shape(), source.shape());
+  const std::vector<int64_t> chosen = SelectAll(context, select, reach, operands[0].literal(), source.element_count());
   Literal result(instruction.shape());
   const ElementType type = instruction.shape().element_type();
   if (scatter.single_op() != nullptr && scatter.single_op()->opcode() == Opcode::kAdd &&

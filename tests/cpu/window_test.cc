@@ -87,6 +87,23 @@ TEST(ReduceWindowTest, RunningWindowsFromBothEndsAndWithInitialValuesThatCount) 
   CheckSumWindow({600, 3}, {{.size = 600, .low = 599}, {}}, 0);
 }
 
+// As jax.numpy.cumsum of a long vector is lowered: nothing may grow with the square of the length.
+TEST(ReduceWindowTest, ARunningSumOfAMillionElements) {
+  const int64_t n = 1000003;
+  const std::string computation = "f { x = s32[] parameter(0)\n y = s32[] parameter(1)\n ROOT r = s32[] add(x, y) }\n";
+  const Literal y = RunText(Entry("p = s32[1000003] iota(), iota_dimension=0\ni = s32[] constant(0)\n"
+                                  "ROOT r = s32[1000003] reduce-window(p, i), window={size=1000003 pad=1000002_0}, to_apply=f",
+                                  computation),
+                            {});
+  EXPECT_EQ(y.GetInt(n - 1), static_cast<int32_t>(n * (n - 1) / 2));
+  const Literal coarse = RunText(
+      Entry("p = s32[1000003] iota(), iota_dimension=0\ni = s32[] constant(0)\n"
+            "ROOT r = s32[2] reduce-window(p, i), window={size=1000000 stride=2 pad=0_-1}, to_apply=f",
+            computation),
+      {});
+  EXPECT_THAT(Integers(coarse), ElementsAre(static_cast<int32_t>(499999500000), static_cast<int32_t>(499999500000 + 2000000)));
+}
+
 TEST(ReduceWindowTest, TheDocumentsExampleOfSamePadding) {
   const Literal y = RunText(Entry("p = s32[5] parameter(0)\ni = s32[] constant(0)\n"
                                   "ROOT r = s32[3] reduce-window(p, i), window={size=3 stride=2 pad=1_1}, to_apply=f",
