@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <initializer_list>
 
 #include "core/builder.h"
 #include "core/float_formats.h"
@@ -42,5 +43,13 @@ inline Literal MaxValue(PrimitiveType type) {
 }
 
 }  // namespace LiteralUtil
+
+// The branches as XLA takes them, {&first, &second}: without this form two pointers would pass for a range of computations.
+inline XlaOp Conditional(XlaOp branch_index, std::initializer_list<const XlaComputation*> branch_computations,
+                         const std::vector<XlaOp>& branch_operands) {
+  std::vector<XlaComputation> branches;
+  for (const XlaComputation* branch : branch_computations) branches.push_back(*branch);
+  return Conditional(branch_index, branches, branch_operands);
+}
 
 }  // namespace vxla

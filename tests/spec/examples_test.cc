@@ -388,6 +388,17 @@ TEST(WhileExampleTest, AThousandSumsOfAConstantVector) {
             "(s32[]1000,f32[10]{125,125,125,125,125,125,125,125,125,125})");
 }
 
+TEST(ConditionalExampleTest, BranchesByAddressAsXlaTakesThem) {
+  auto times = [](double factor) {
+    XlaBuilder builder("times");
+    return *builder.Build(Mul(Parameter(&builder, 0, Shape(F32)), ConstantScalar(&builder, F32, factor)));
+  };
+  const XlaComputation ten = times(10), hundred = times(100);
+  Program p;
+  const XlaOp index = p.Arg("s32[]1"), two = p.Arg("f32[]2"), three = p.Arg("f32[]3");
+  EXPECT_EQ(p.Run(Conditional(index, {&ten, &hundred}, {two, three})), "f32[]300");
+}
+
 TEST(CompositeCallExampleTest, TextOfTheDocument) {
   EXPECT_EQ(RunText(R"(HloModule m
 computation { x = f32[] parameter(0)
