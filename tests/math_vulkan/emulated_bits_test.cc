@@ -4,14 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <ctime>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "backend/vulkan/shader/shader_source.h"
 #include "tests/math/emulated_values.h"
-#include "tests/vulkan/vulkan_test_support.h"
+#include "tests/math_vulkan/function_kernel.h"
 
 namespace vxla::vulkan {
 namespace {
@@ -50,9 +49,6 @@ struct NativeOf<emulated::c128_t> {
 };
 
 template <typename T>
-using Stored = std::conditional_t<std::is_same_v<T, bool>, uint32_t, T>;
-
-template <typename T>
 std::string Hex(const T& value) {
   uint32_t words[4] = {};
   std::memcpy(words, &value, sizeof(T));
@@ -79,25 +75,6 @@ class EmulatedBitsTest : public testing::TestWithParam<int> {
     device_ = std::move(opened).value();
   }
 
-  template <typename R, typename... A>
-  KernelKey Key(const std::string& name) const {
-    KernelKey key;
-    key.algorithm = "elementwise/fused_loop.comp";
-    const std::vector<std::string> tags = {Tag<A>()..., Tag<R>()};
-    std::string call = name + "(";
-    for (size_t k = 0; k < tags.size(); ++k) {
-      key.generated += fmt::format("TENSOR({}, {})\n", k, tags[k]);
-      if (k + 1 < tags.size()) call += fmt::format("{}LOAD({}, {}, i)", k == 0 ? "" : ", ", k, tags[k]);
-    }
-    call += ")";
-    if (std::is_same_v<R, bool>) call = "(" + call + " ? 1u : 0u)";
-    key.generated += fmt::format("void element(uint i) {{\n  STORE({}, {}, i, {});\n}}\n", sizeof...(A), Tag<R>(), call);
-    key.constants = {64, 1, 1, 16};
-    key.buffer_count = sizeof...(A) + 1;
-    key.param_count = 1;
-    return key;
-  }
-
   template <typename T>
   static std::vector<T> Operands(uint64_t seed) {
     Words words(seed);
@@ -116,25 +93,8 @@ class EmulatedBitsTest : public testing::TestWithParam<int> {
 
   template <typename R, typename... A>
   void Compare(const std::string& name, R (*function)(A...), const std::vector<A>&... operands) {
-    const std::clock_t begin = std::clock();  // of the processor, since builds are what takes long
-    const auto kernel = GetKernel(*device_, Key<R, A...>(name));
-    ASSERT_NE(kernel, nullptr) << name;
-    const std::vector<std::shared_ptr<Buffer>> owned = {MakeBuffer(*device_, operands)...,
-                                                        MakeBuffer(*device_, std::vector<Stored<R>>(kCount))};
-    std::vector<BufferRange> buffers;
-    for (const auto& buffer : owned) buffers.push_back(Whole(buffer));
-    const auto arguments = MakeArguments(*device_, buffers, {static_cast<uint32_t>(kCount)});
-    auto commands = *device_->CreateCommandBuffer(0);
-    ASSERT_TRUE(commands->Begin().ok());
-    ASSERT_TRUE(commands->Dispatch(*kernel, Whole(arguments), buffers, {(kCount + 1023) / 1024, 1, 1}).ok());
-    ASSERT_TRUE(commands->End().ok());
-    RunAndWait(*device_, *commands);
-    const std::clock_t first = std::clock();
-    RunAndWait(*device_, *commands);
-    const double run = static_cast<double>(std::clock() - first) / CLOCKS_PER_SEC;
-    const double start = static_cast<double>(first - begin) / CLOCKS_PER_SEC;
-    std::printf("%-40s ready after %8.2f ms, %7.2f ns an element\n", name.c_str(), 1e3 * start, 1e9 * run / kCount);
-    const auto got = ReadBuffer<Stored<R>>(*device_, *owned.back());
+    const auto got = ApplyOnDevice<R>(*device_, name, {Tag<A>()..., Tag<R>()}, kCount, operands...);
+    ASSERT_EQ(got.size(), kCount) << name;
     size_t wrong = 0;
     for (size_t i = 0; i < kCount; ++i) {
       const Stored<R> want = function(operands[i]...);
@@ -183,12 +143,6 @@ TEST_P(EmulatedBitsTest, F64Functions) {
 }
 TEST_P(EmulatedBitsTest, C128) { SAME(add_c128), SAME(multiply_c128), SAME(divide_c128), SAME(sqrt_c128); }
 
-std::vector<int> DeviceIndices() {
-  const auto devices = ListDevices();
-  std::vector<int> indices(devices.ok() && !devices->empty() ? devices->size() : 1);
-  for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int>(i);
-  return indices;
-}
 INSTANTIATE_TEST_SUITE_P(All, EmulatedBitsTest, testing::ValuesIn(DeviceIndices()));
 
 }  // namespace

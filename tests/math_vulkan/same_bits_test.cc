@@ -1,18 +1,17 @@
 // Shader math on each Vulkan device present against the same text compiled as C++: equal bits, function by function. 64-bit
 // types run as the device has them, or in pairs of words where it has none or VXLA_TEST_EMULATE says so.
-#include <tuple>
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <functional>
+#include <cstdlib>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
 #include "backend/cpu/shader_math.h"
 #include "backend/vulkan/shader/shader_source.h"
 #include "tests/math/ulp.h"
-#include "tests/vulkan/vulkan_test_support.h"
+#include "tests/math_vulkan/function_kernel.h"
 
 namespace vxla::vulkan {
 namespace {
@@ -29,10 +28,6 @@ const char* Tag() {
   if (std::is_same_v<T, uint64_t>) return "u64";
   return std::is_same_v<T, sm::vec2> ? "c64" : "c128";
 }
-
-// bool is stored as a word.
-template <typename T>
-using Stored = std::conditional_t<std::is_same_v<T, bool>, uint32_t, T>;
 
 template <typename T>
 class Values {
@@ -134,57 +129,19 @@ class SameBitsTest : public testing::TestWithParam<int> {
     device_ = std::move(opened).value();
   }
 
-  // The kernel that applies `name` to each element of its operands.
-  template <typename R, typename... A>
-  KernelKey Key(const std::string& name) const {
-    KernelKey key;
-    key.algorithm = "elementwise/fused_loop.comp";
-    const std::vector<std::string> tags = {Tag<A>()..., Tag<R>()};
-    std::string call = name + "(";
-    for (size_t k = 0; k < tags.size(); ++k) {
-      key.generated += fmt::format("TENSOR({}, {})\n", k, tags[k]);
-      if (k + 1 < tags.size()) call += fmt::format("{}LOAD({}, {}, i)", k == 0 ? "" : ", ", k, tags[k]);
-    }
-    call += ")";
-    if (std::is_same_v<R, bool>) call = "(" + call + " ? 1u : 0u)";
-    key.generated += fmt::format("void element(uint i) {{\n  STORE({}, {}, i, {});\n}}\n", sizeof...(A), Tag<R>(), call);
-    key.constants = {64, 1, 1, 16};
-    key.buffer_count = sizeof...(A) + 1;
-    key.param_count = 1;
-    return key;
-  }
-
   template <typename R, typename... A>
   void Check(const std::string& name, R (*function)(A...)) {
     if (device_ == nullptr) return;
-    uint64_t seed = 100;
+    auto next_seed = [seed = uint64_t{100}]() mutable { return ++seed; };
     // Braces: the operands are made in order, each from a seed of its own.
-    std::tuple<std::vector<A>...> operands{MakeValues<A>(kCount, ++seed)...};
+    const std::tuple<std::vector<A>...> operands{MakeValues<A>(kCount, next_seed())...};
     std::apply([&](const auto&... values) { Compare(name, function, values...); }, operands);
   }
 
   template <typename R, typename... A>
   void Compare(const std::string& name, R (*function)(A...), const std::vector<A>&... operands) {
-    const auto kernel = GetKernel(*device_, Key<R, A...>(name));
-    ASSERT_NE(kernel, nullptr) << name;
-    const std::vector<std::shared_ptr<Buffer>> owned = {MakeBuffer(*device_, operands)...,
-                                                        MakeBuffer(*device_, std::vector<Stored<R>>(kCount))};
-    std::vector<BufferRange> buffers;
-    for (const auto& buffer : owned) buffers.push_back(Whole(buffer));
-    const auto arguments = MakeArguments(*device_, buffers, {static_cast<uint32_t>(kCount)});
-    auto commands = *device_->CreateCommandBuffer(0);
-    ASSERT_TRUE(commands->Begin().ok());
-    ASSERT_TRUE(commands->Dispatch(*kernel, Whole(arguments), buffers, {(kCount + 1023) / 1024, 1, 1}).ok());
-    ASSERT_TRUE(commands->End().ok());
-    const auto begin = std::chrono::steady_clock::now();
-    RunAndWait(*device_, *commands);
-    const auto first = std::chrono::steady_clock::now();
-    RunAndWait(*device_, *commands);
-    const auto second = std::chrono::steady_clock::now();
-    const std::chrono::duration<double, std::nano> run = second - first;
-    const std::chrono::duration<double, std::milli> start = (first - begin) - (second - first);
-    std::printf("%-40s first dispatch %7.2f ms, %6.2f ns an element\n", name.c_str(), start.count(), run.count() / kCount);
-    const auto got = ReadBuffer<Stored<R>>(*device_, *owned.back());
+    const auto got = ApplyOnDevice<R>(*device_, name, {Tag<A>()..., Tag<R>()}, kCount, operands...);
+    ASSERT_EQ(got.size(), kCount) << name;
     size_t wrong = 0;
     for (size_t i = 0; i < kCount; ++i) {
       const R want = function(operands[i]...);
@@ -264,12 +221,6 @@ TEST_P(SameBitsTest, Conversions) {
   SAME(bitcast_f32_i32), SAME(bitcast_u32_f32), SAME(bitcast_f64_u64), SAME(bitcast_i64_f64);
 }
 
-std::vector<int> DeviceIndices() {
-  const auto devices = ListDevices();
-  std::vector<int> indices(devices.ok() && !devices->empty() ? devices->size() : 1);
-  for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int>(i);
-  return indices;
-}
 INSTANTIATE_TEST_SUITE_P(All, SameBitsTest, testing::ValuesIn(DeviceIndices()));
 
 }  // namespace

@@ -53,7 +53,7 @@ struct Document {
   XlaOp pred = Of(PRED), preds = Of(PRED, {4, 6}), index = Of(S32), branch_index = index;
   XlaOp image = Of(F32, {2, 3, 8, 9}), kernel = Of(F32, {6, 3, 3, 3});
   XlaComputation computation = Scalar(F32), ge = Scalar(F32, Ge);
-  ReplicaGroups replica_groups{{{0, 2}, {1, 3}}};
+  ReplicaGroups replica_groups{{{0, 2}, {1, 3}}, {}, {}, {}};
   std::optional<int64_t> channel_id = 7;
   ChannelHandle channel_handle{5};
   Shape shape = ShapeUtil::MakeShape(F32, {4, 6});

@@ -8,7 +8,13 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 
-const ReplicaGroups kPairs{{{0, 2}, {1, 3}}};
+ReplicaGroups Groups(std::vector<IntList> lists) {
+  ReplicaGroups groups;
+  groups.groups = std::move(lists);
+  return groups;
+}
+
+const ReplicaGroups kPairs = Groups({{0, 2}, {1, 3}});
 
 // ---- trap 20 and the collectives' examples
 
@@ -18,9 +24,9 @@ TEST(TrapTest, Trap20_PermuteGivesZerosBroadcastTakesTheFirstAndScatterTheOwnBlo
   const XlaOp x = p.Arg("f32[2]{0,0}");
   EXPECT_THAT(p.RunOn({4, 1}, CollectivePermute(x, {{0, 1}, {1, 2}, {2, 0}}), four),
               ElementsAre("f32[2]{5,6}", "f32[2]{1,2}", "f32[2]{3,4}", "f32[2]{0,0}"));
-  EXPECT_THAT(p.RunOn({4, 1}, CollectiveBroadcast(x, ReplicaGroups{{{2, 0}, {1}}}), four),
+  EXPECT_THAT(p.RunOn({4, 1}, CollectiveBroadcast(x, Groups({{2, 0}, {1}})), four),
               ElementsAre("f32[2]{5,6}", "f32[2]{3,4}", "f32[2]{5,6}", "f32[2]{0,0}"));
-  EXPECT_THAT(p.RunOn({4, 1}, ReduceScatter(x, Scalar(F32), 0, 2, ReplicaGroups{{{2, 0}, {1, 3}}}), four),
+  EXPECT_THAT(p.RunOn({4, 1}, ReduceScatter(x, Scalar(F32), 0, 2, Groups({{2, 0}, {1, 3}})), four),
               ElementsAre("f32[1]{8}", "f32[1]{10}", "f32[1]{6}", "f32[1]{12}"));
   // Empty groups are all replicas in order; of a tuple each element is reduced.
   EXPECT_THAT(p.RunOn({4, 1}, AllReduce(Tuple(p.b(), {x, Neg(x)}), Scalar(F32)), four),
@@ -30,14 +36,14 @@ TEST(TrapTest, Trap20_PermuteGivesZerosBroadcastTakesTheFirstAndScatterTheOwnBlo
 TEST(TrapTest, Trap20_ChannelAndGlobalIdsSelectFourModes) {
   // Two replicas of two partitions; device = 2 replica + partition holds 1, 2, 4, 8.
   const std::vector<std::vector<std::string>> bits{{"s32[]1"}, {"s32[]2"}, {"s32[]4"}, {"s32[]8"}};
-  const ReplicaGroups both{{{0, 1}}}, apart{{{0}, {1}}};
+  const ReplicaGroups both = Groups({{0, 1}}), apart = Groups({{0}, {1}});
   Program p;
   const XlaOp x = p.Arg("s32[]0");
   EXPECT_THAT(p.RunOn({2, 2}, AllReduce(x, Scalar(S32), both), bits),  // the replicas of one partition
               ElementsAre("s32[]5", "s32[]10", "s32[]5", "s32[]10"));
   EXPECT_THAT(p.RunOn({2, 2}, AllReduce(x, Scalar(S32), apart, 1), bits),  // each replica with all its partitions
               ElementsAre("s32[]3", "s32[]3", "s32[]12", "s32[]12"));
-  EXPECT_THAT(p.RunOn({2, 2}, AllReduce(x, Scalar(S32), ReplicaGroups{{{0, 3}, {1, 2}}}, 1, {}, true), bits),
+  EXPECT_THAT(p.RunOn({2, 2}, AllReduce(x, Scalar(S32), Groups({{0, 3}, {1, 2}}), 1, {}, true), bits),
               ElementsAre("s32[]9", "s32[]6", "s32[]6", "s32[]9"));        // devices
   EXPECT_THAT(p.RunOn({2, 2}, AllToAllTuple({x, Neg(x)}, both, 1), bits),  // the partitions of one replica
               ElementsAre("(s32[]1,s32[]2)", "(s32[]-1,s32[]-2)", "(s32[]4,s32[]8)", "(s32[]-4,s32[]-8)"));
@@ -98,7 +104,7 @@ TEST(AllToAllExampleTest, SubgroupsInTheirOrder) {
   for (const char* c : {"0", "1", "2", "3", "4", "5"}) {
     arguments.push_back({std::string("s32[3]{") + c + "0," + c + "1," + c + "2}"});
   }
-  EXPECT_THAT(p.RunOn({6, 1}, AllToAll(x, 0, 0, 3, ReplicaGroups{{{1, 2, 3}, {4, 5, 0}}}), arguments),
+  EXPECT_THAT(p.RunOn({6, 1}, AllToAll(x, 0, 0, 3, Groups({{1, 2, 3}, {4, 5, 0}})), arguments),
               ElementsAre("s32[3]{42,52,2}", "s32[3]{10,20,30}", "s32[3]{11,21,31}", "s32[3]{12,22,32}",
                           "s32[3]{40,50,0}", "s32[3]{41,51,1}"));
 }

@@ -38,7 +38,9 @@ std::string SharedCacheFolder() {
 void WatchedDelete::operator()(VulkanDevice* device) const {
   const std::shared_ptr<const Instance> instance = device->context().shared_instance();
   delete device;
-  if (expect_silence) EXPECT_THAT(instance->validation_messages(), ::testing::IsEmpty());
+  if (expect_silence) {
+    EXPECT_THAT(instance->validation_messages(), ::testing::IsEmpty());
+  }
 }
 
 TestDevice OpenForTest(OpenOptions options, int index) {

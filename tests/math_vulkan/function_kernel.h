@@ -1,0 +1,72 @@
+// One function of the shader math as a kernel over arrays of its operands.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <ctime>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "tests/vulkan/vulkan_test_support.h"
+
+namespace vxla::vulkan {
+
+// bool is stored as a word.
+template <typename T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, uint32_t, T>;
+
+// `tags`: how LOAD and STORE call the operands' types and the result's.
+inline KernelKey FunctionKernel(const std::string& name, const std::vector<std::string>& tags, bool gives_bool) {
+  KernelKey key;
+  key.algorithm = "elementwise/fused_loop.comp";
+  const size_t result = tags.size() - 1;
+  std::string call = name + "(";
+  for (size_t k = 0; k < tags.size(); ++k) {
+    key.generated += fmt::format("TENSOR({}, {})\n", k, tags[k]);
+    if (k < result) call += fmt::format("{}LOAD({}, {}, i)", k == 0 ? "" : ", ", k, tags[k]);
+  }
+  call += ")";
+  if (gives_bool) call = "(" + call + " ? 1u : 0u)";
+  key.generated += fmt::format("void element(uint i) {{\n  STORE({}, {}, i, {});\n}}\n", result, tags[result], call);
+  key.constants = {64, 1, 1, 16};
+  key.buffer_count = static_cast<uint32_t>(tags.size());
+  key.param_count = 1;
+  return key;
+}
+
+// Its results on the device, and a line with processor times (builds are what takes long). Empty if something failed.
+template <typename R, typename... A>
+std::vector<Stored<R>> ApplyOnDevice(Device& device, const std::string& name, const std::vector<std::string>& tags,
+                                     size_t count, const std::vector<A>&... operands) {
+  const auto seconds = [](std::clock_t from, std::clock_t to) { return static_cast<double>(to - from) / CLOCKS_PER_SEC; };
+  const std::clock_t begin = std::clock();
+  const auto kernel = GetKernel(device, FunctionKernel(name, tags, std::is_same_v<R, bool>));
+  if (kernel == nullptr) return {};
+  const std::vector<std::shared_ptr<Buffer>> owned = {MakeBuffer(device, operands)...,
+                                                      MakeBuffer(device, std::vector<Stored<R>>(count))};
+  std::vector<BufferRange> buffers;
+  for (const auto& buffer : owned) buffers.push_back(Whole(buffer));
+  const auto arguments = MakeArguments(device, buffers, {static_cast<uint32_t>(count)});
+  auto commands = *device.CreateCommandBuffer(0);
+  EXPECT_TRUE(commands->Begin().ok());
+  EXPECT_TRUE(commands->Dispatch(*kernel, Whole(arguments), buffers, {static_cast<uint32_t>((count + 1023) / 1024), 1, 1}).ok());
+  EXPECT_TRUE(commands->End().ok());
+  RunAndWait(device, *commands);
+  const std::clock_t first = std::clock();
+  RunAndWait(device, *commands);
+  std::printf("%-40s ready after %8.2f ms, %7.2f ns an element\n", name.c_str(), 1e3 * seconds(begin, first),
+              1e9 * seconds(first, std::clock()) / static_cast<double>(count));
+  return ReadBuffer<Stored<R>>(device, *owned.back());
+}
+
+// The indices of all devices; 0 where there is none, so that the tests say so.
+inline std::vector<int> DeviceIndices() {
+  const auto devices = ListDevices();
+  std::vector<int> indices(devices.ok() && !devices->empty() ? devices->size() : 1);
+  for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int>(i);
+  return indices;
+}
+
+}  // namespace vxla::vulkan
