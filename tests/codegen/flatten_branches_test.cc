@@ -1,30 +1,14 @@
 #include "backend/vulkan/shader/flatten_branches.h"
 
-#include <gtest/gtest.h>
-
-#include "backend/vulkan/shader/shader_compiler.h"
+#include "tests/codegen/spirv_test_support.h"
 
 namespace vxla::vulkan {
 namespace {
 
 constexpr uint32_t kSelect = 169, kStore = 62, kBranchConditional = 250, kFunctionCall = 57;
 
-int CountOf(const std::vector<uint32_t>& words, uint32_t op) {
-  int count = 0;
-  for (size_t at = 5; at < words.size() && (words[at] >> 16) > 0; at += words[at] >> 16) count += (words[at] & 0xffffu) == op;
-  return count;
-}
-
-std::vector<uint32_t> Compile(const std::string& main_body, const std::string& functions = "") {
-  const auto words = CompileGlsl("#version 460\nlayout(local_size_x = 1) in;\nlayout(set = 0, binding = 0, std430) buffer Data { uint data[]; };\n" +
-                                     functions + "\nvoid main() {\n" + main_body + "\n}\n",
-                                 "flatten", CompileTarget{});
-  EXPECT_TRUE(words.ok()) << words.status().message();
-  return words.ok() ? *words : std::vector<uint32_t>();
-}
-
 TEST(FlattenBranchesTest, SidesThatOnlyComputeBecomeSelections) {
-  const auto words = Compile(
+  const auto words = CompileMain(
       "uint x = data[0], y = 1u;\nif (x > 3u) { y = 31u - uint(findMSB(x)); } else { y = x * 7u; x = 2u; }\n"
       "data[1] = x == 2u ? y + uint(findMSB(y)) : y;");
   const auto flat = FlattenBranches(words);
@@ -34,7 +18,7 @@ TEST(FlattenBranchesTest, SidesThatOnlyComputeBecomeSelections) {
 }
 
 TEST(FlattenBranchesTest, NestedBranchesAndCallsOfPureFunctions) {
-  const auto words = Compile("uint x = data[0];\nif (x > 3u) { if (x > 9u) { x = f(x); } x += 1u; }\ndata[1] = x;",
+  const auto words = CompileMain("uint x = data[0];\nif (x > 3u) { if (x > 9u) { x = f(x); } x += 1u; }\ndata[1] = x;",
                              "uint f(uint a) { if (a > 5u) { a *= 3u; } return a + 1u; }");
   const auto flat = FlattenBranches(words);
   EXPECT_EQ(CountOf(flat, kBranchConditional), 0);
@@ -43,10 +27,10 @@ TEST(FlattenBranchesTest, NestedBranchesAndCallsOfPureFunctions) {
 
 // What a side does to memory, or to a member of a local, happens as often as before.
 TEST(FlattenBranchesTest, MemoryIsReachedOnlyWhereItWas) {
-  const auto words = Compile("if (data[0] > 3u) { data[1] = data[2]; }\nuint x = 1u;\nif (data[3] > 3u) { x = g(); }\ndata[4] = x;",
+  const auto words = CompileMain("if (data[0] > 3u) { data[1] = data[2]; }\nuint x = 1u;\nif (data[3] > 3u) { x = g(); }\ndata[4] = x;",
                              "uint g() { return data[7]; }");
   EXPECT_EQ(CountOf(FlattenBranches(words), kBranchConditional), CountOf(words, kBranchConditional));
-  const auto members = Compile("Pair p;\np.a = data[0];\np.b = false;\nif (p.a > 3u) { p.a = 9u; p.b = true; } else { p.a = 4u; }\ndata[1] = p.b ? p.a : 0u;",
+  const auto members = CompileMain("Pair p;\np.a = data[0];\np.b = false;\nif (p.a > 3u) { p.a = 9u; p.b = true; } else { p.a = 4u; }\ndata[1] = p.b ? p.a : 0u;",
                                "struct Pair { uint a; bool b; };");
   const auto flat = FlattenBranches(members);
   EXPECT_EQ(CountOf(flat, kBranchConditional), 0);
@@ -55,7 +39,7 @@ TEST(FlattenBranchesTest, MemoryIsReachedOnlyWhereItWas) {
 }
 
 TEST(FlattenBranchesTest, LoopsStay) {
-  const auto words = Compile("uint s = 0u;\nfor (uint i = 0u; i < data[0]; ++i) { if (i > 2u) { s += i * 3u; } }\ndata[1] = s;");
+  const auto words = CompileMain("uint s = 0u;\nfor (uint i = 0u; i < data[0]; ++i) { if (i > 2u) { s += i * 3u; } }\ndata[1] = s;");
   EXPECT_EQ(CountOf(FlattenBranches(words), kBranchConditional), 1);
 }
 

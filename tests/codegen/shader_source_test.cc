@@ -66,6 +66,20 @@ TEST(ShaderSourceTest, DoublesAreWrittenAsWordsWhereTheyAreEmulated) {
   EXPECT_EQ(Count(native, "FN uvec2 pack_words("), 0);
 }
 
+TEST(ShaderSourceTest, EmulatedPolynomialsAreLoopsOverTheirCoefficients) {
+  KernelKey key = LoopKey("STORE(0, f64, i, exp_tail_f64(LOAD(0, f64, i)));");
+  key.generated.insert(0, "TENSOR(0, f64)\n");
+  const std::string native = Assemble(key), emulated = Assemble(key, BareFacts());
+  const int steps = Count(native, "p = horner_f64(p, r, ");
+  ASSERT_GT(steps, 4);
+  EXPECT_EQ(Count(native, "for (int term"), 0);
+  EXPECT_EQ(Count(emulated, "p = horner_f64(p, r, "), 1);
+  EXPECT_EQ(Count(emulated, "for (int term = 0; term < " + std::to_string(steps) + "; ++term)"), 1);
+  EXPECT_EQ(Count(emulated, "select_words(term == "), steps - 1);
+  // 1/6 comes last.
+  EXPECT_EQ(Count(emulated, "c = select_words(term == " + std::to_string(steps - 1) + ", uvec2(0x55555556u, 0x3fc55555u), c);"), 1);
+}
+
 TEST(ShaderSourceTest, ComplexFunctionsComeInTheWordsOfTheirType) {
   const std::string text = Assemble(LoopKey("vec2 z = sqrt_c64(vec2(1.0f, 2.0f)); STORE(0, f32, i, z.x);"));
   EXPECT_EQ(Count(text, "FN vec2 sqrt_c64(vec2 a)"), 1);

@@ -6,57 +6,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "backend/vulkan/shader/spirv_words.h"
+
 namespace vxla::vulkan {
 namespace {
 
-constexpr size_t kHeaderWords = 5, kBoundWord = 3;
-
-enum Op : uint32_t {
-  kNop = 0,
-  kTypePointer = 32,
-  kFunction = 54,
-  kFunctionParameter = 55,
-  kFunctionEnd = 56,
-  kFunctionCall = 57,
-  kVariable = 59,
-  kLoad = 61,
-  kStore = 62,
-  kAccessChain = 65,
-  kInBoundsAccessChain = 66,
-  kFirstArithmetic = 77,  // OpVectorExtractDynamic ... OpDPdyCoarse are pure but for derivatives, which compute kernels lack
-  kLastArithmetic = 205,
-  kCopyObject = 83,
-  kSelect = 169,
-  kExtInst = 12,
-  kUndef = 1,
-  kPhi = 245,
-  kLoopMerge = 246,
-  kSelectionMerge = 247,
-  kLabel = 248,
-  kBranch = 249,
-  kBranchConditional = 250,
-  kSwitch = 251,
-};
-enum StorageClass : uint32_t { kInputClass = 1, kPrivateClass = 6, kFunctionClass = 7, kPushConstantClass = 9 };
-
-using Words = std::vector<uint32_t>;
-struct Instruction {
-  Words words;
-  uint32_t op() const { return words[0] & 0xffffu; }
-};
-using Instructions = std::vector<Instruction>;
-
-struct Block {
-  uint32_t label = 0;
-  Instructions body;  // the label left out
-};
-
-Instruction Make(Op op, std::initializer_list<uint32_t> operands) {
-  Instruction instruction;
-  instruction.words.push_back(static_cast<uint32_t>(operands.size() + 1) << 16 | op);
-  instruction.words.insert(instruction.words.end(), operands.begin(), operands.end());
-  return instruction;
-}
+using namespace spirv;
 
 // What is known of the whole module.
 struct ModuleFacts {
@@ -64,23 +19,6 @@ struct ModuleFacts {
   std::unordered_map<uint32_t, uint32_t> type_of;        // of values
   std::unordered_set<uint32_t> pure_functions;           // they touch nothing but locals and read what is always there
 };
-
-bool HasResult(uint32_t op) {
-  switch (op) {
-    case kNop:
-    case kStore:
-    case kLabel:
-    case kLoopMerge:
-    case kSelectionMerge:
-    case kBranch:
-    case kBranchConditional:
-    case kSwitch:
-    case kFunctionEnd:
-      return false;
-    default:
-      return op < 252 && op != 8 && op != 63 && op != 64 && op != 224 && op != 225 && op != 228;
-  }
-}
 
 class FunctionFlattener {
  public:
@@ -264,17 +202,6 @@ class FunctionFlattener {
   uint32_t& bound_;
 };
 
-Instructions Read(const Words& words) {
-  Instructions instructions;
-  for (size_t at = kHeaderWords; at < words.size();) {
-    const size_t count = std::max<size_t>(1, words[at] >> 16);
-    instructions.push_back({Words(words.begin() + static_cast<std::ptrdiff_t>(at),
-                                  words.begin() + static_cast<std::ptrdiff_t>(std::min(at + count, words.size())))});
-    at += count;
-  }
-  return instructions;
-}
-
 void ReadFacts(const Instructions& instructions, ModuleFacts* facts) {
   bool in_function = false;
   for (const Instruction& instruction : instructions) {
@@ -313,10 +240,6 @@ void FindPureFunctions(const Instructions& instructions, ModuleFacts* facts) {
       }
     }
   }
-}
-
-void Append(const Instruction& instruction, Words* words) {
-  words->insert(words->end(), instruction.words.begin(), instruction.words.end());
 }
 
 }  // namespace

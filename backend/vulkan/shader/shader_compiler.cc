@@ -9,6 +9,8 @@
 #include <set>
 #include <shaderc/shaderc.hpp>
 
+#include "backend/vulkan/shader/inline_functions.h"
+
 namespace vxla::vulkan {
 namespace {
 
@@ -100,6 +102,7 @@ bool ComputesEmulatedDoubles(std::string_view text) {
 }
 
 std::vector<uint32_t> WithoutCalls(std::vector<uint32_t> words, const CompileTarget& target) {
+  words = InlineStraightFunctions(words);
   spvtools::Optimizer optimizer(target.spirv_1_6 ? SPV_ENV_VULKAN_1_3 : SPV_ENV_VULKAN_1_2);
   optimizer.RegisterPass(spvtools::CreateInlineExhaustivePass())
       .RegisterPass(spvtools::CreateEliminateDeadFunctionsPass())

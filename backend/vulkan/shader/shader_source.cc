@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -84,6 +85,55 @@ std::string WithWordsForDoubles(std::string_view text) {
       out.push_back(c);
       ++i;
     }
+  }
+  return out;
+}
+
+// A step of Horner's scheme with a constant, "  p = horner_f64(p, z, uvec2(...));".
+struct HornerStep {
+  std::string_view target, argument, constant;
+};
+std::optional<HornerStep> HornerStepOf(std::string_view line) {
+  constexpr std::string_view kCall = " = horner_f64(";
+  const size_t begin = std::min(line.find_first_not_of(' '), line.size()), call = line.find(kCall);
+  if (begin == 0 || call == line.npos) return std::nullopt;
+  HornerStep step;
+  step.target = line.substr(begin, call - begin);
+  std::string_view rest = line.substr(call + kCall.size());
+  if (!rest.starts_with(step.target) || !rest.substr(step.target.size()).starts_with(", ") || !rest.ends_with(");"))
+    return std::nullopt;
+  rest.remove_prefix(step.target.size() + 2);
+  const size_t comma = std::min(rest.find(", uvec2("), rest.size());
+  step.argument = rest.substr(0, comma);
+  if (comma == rest.size() || !std::ranges::all_of(step.argument, IsIdentifierPart)) return std::nullopt;
+  step.constant = rest.substr(comma + 2, rest.size() - comma - 4);
+  return step;
+}
+
+// Polynomials as loops over their coefficients: an emulated step is 250 instructions, and drivers' compilers take long
+// for them.
+std::string WithLoopsForPolynomials(std::string_view text) {
+  constexpr size_t kFewest = 4;
+  std::string out;
+  while (!text.empty()) {
+    const std::string_view from_here = text;
+    std::vector<HornerStep> steps;
+    for (std::string_view rest = text; !rest.empty();) {
+      const auto step = HornerStepOf(TakeLine(rest));
+      if (!step || (!steps.empty() && (step->target != steps[0].target || step->argument != steps[0].argument))) break;
+      steps.push_back(*step);
+      text = rest;
+    }
+    if (steps.size() < kFewest) {
+      text = from_here;
+      out.append(TakeLine(text)).push_back('\n');
+      continue;
+    }
+    out +=
+        fmt::format("  for (int term = 0; term < {}; ++term) {{\n    uvec2 c = {};\n", steps.size(), steps[0].constant);
+    for (size_t i = 1; i < steps.size(); ++i)
+      out += fmt::format("    c = select_words(term == {}, {}, c);\n", i, steps[i].constant);
+    out += fmt::format("    {0} = horner_f64({0}, {1}, c);\n  }}\n", steps[0].target, steps[0].argument);
   }
   return out;
 }
@@ -185,7 +235,7 @@ class ChunkIndex {
   explicit ChunkIndex(Emulated emulated) : emulated_(emulated) {
     for (std::string_view file : OrderedFiles()) {
       std::string text = Instantiated(FindShader(file));
-      AddFile(texts_.emplace_back(emulated.f64 ? WithWordsForDoubles(text) : std::move(text)));
+      AddFile(texts_.emplace_back(emulated.f64 ? WithLoopsForPolynomials(WithWordsForDoubles(text)) : std::move(text)));
     }
     for (Chunk& chunk : chunks_) {
       std::unordered_set<std::string_view> seen;

@@ -3,18 +3,25 @@
 #include <cstring>
 
 #include "backend/vulkan/device/device_plan.h"
+#include "backend/vulkan/shader/break_blocks.h"
 #include "backend/vulkan/shader/flatten_branches.h"
 #include "backend/vulkan/shader/reflection.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 
 namespace vxla::vulkan {
+namespace {
+
+// Any length between 400 and 4000 is as good for the one compiler that asks for short blocks.
+constexpr size_t kMostInBlock = 1000;
+
+}  // namespace
 
 SpirvCache::SpirvCache(std::shared_ptr<DiskCache> disk, const DeviceFacts& facts, BindingMode mode)
     : disk_(std::move(disk)),
       spirv_1_6_(facts.spirv_1_6),
       flat_(WantsFlatBranches(facts)),
       mode_(mode),
-      prefix_(fmt::format("spirv|2|{}|{}{}|{}|{}|", CompilerIdentity(), facts.spirv_1_6 ? "1.6" : "1.5", flat_ ? "|flat3" : "",
+      prefix_(fmt::format("spirv|3|{}|{}{}|{}|{}|", CompilerIdentity(), facts.spirv_1_6 ? "1.6" : "1.5", flat_ ? "|flat4" : "",
                           mode == BindingMode::kAddresses ? "addresses" : "descriptors", DeviceIdentity(facts))) {}
 
 Hash128 SpirvCache::HashOf(const KernelKey& key, const std::string& text) const {
@@ -52,7 +59,7 @@ Result<std::vector<uint32_t>> SpirvCache::Compile(const KernelKey& key, const st
   // Flat first: that is quick function by function.
   if (flat_) words = FlattenBranches(words);
   if (ComputesEmulatedDoubles(text)) words = WithoutCalls(std::move(words), {spirv_1_6_});
-  return words;
+  return flat_ ? BreakLongBlocks(words, kMostInBlock) : words;
 }
 
 }  // namespace vxla::vulkan

@@ -1,0 +1,80 @@
+// A SPIR-V module as a list of instructions, for the passes that rewrite kernels before drivers see them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <vector>
+
+namespace vxla::vulkan::spirv {
+
+constexpr size_t kHeaderWords = 5, kBoundWord = 3;
+
+enum Op : uint32_t {
+  kNop = 0,
+  kUndef = 1,
+  kName = 5,
+  kExtInst = 12,
+  kEntryPoint = 15,
+  kTypeBool = 20,
+  kTypeInt = 21,
+  kTypePointer = 32,
+  kConstant = 43,
+  kFunction = 54,
+  kFunctionParameter = 55,
+  kFunctionEnd = 56,
+  kFunctionCall = 57,
+  kVariable = 59,
+  kLoad = 61,
+  kStore = 62,
+  kCopyMemory = 63,
+  kAccessChain = 65,
+  kInBoundsAccessChain = 66,
+  kArrayLength = 68,
+  kDecorate = 71,
+  kFirstArithmetic =
+      77,  // OpVectorExtractDynamic ... OpDPdyCoarse are pure but for derivatives, which compute kernels lack
+  kVectorShuffle = 79,
+  kCompositeExtract = 81,
+  kCompositeInsert = 82,
+  kCopyObject = 83,
+  kSelect = 169,
+  kIEqual = 170,
+  kLastArithmetic = 205,
+  kControlBarrier = 224,
+  kMemoryBarrier = 225,
+  kAtomicStore = 228,
+  kPhi = 245,
+  kLoopMerge = 246,
+  kSelectionMerge = 247,
+  kLabel = 248,
+  kBranch = 249,
+  kBranchConditional = 250,
+  kSwitch = 251,
+  kReturn = 253,
+  kReturnValue = 254,
+};
+enum StorageClass : uint32_t { kInputClass = 1, kPrivateClass = 6, kFunctionClass = 7, kPushConstantClass = 9 };
+
+using Words = std::vector<uint32_t>;
+struct Instruction {
+  Words words;
+  uint32_t op() const { return words[0] & 0xffffu; }
+};
+using Instructions = std::vector<Instruction>;
+
+struct Block {
+  uint32_t label = 0;
+  Instructions body;  // the label left out
+};
+
+Instruction Make(Op op, std::initializer_list<uint32_t> operands);
+Instructions Read(const Words& words);
+void Append(const Instruction& instruction, Words* words);
+// Whether words[2] names the instruction's value and words[1] its type, for what stands in functions.
+bool HasResult(uint32_t op);
+// Calls `visit` with each id of a value that the instruction reads (pointers too; no types, labels and literals). False
+// for an instruction whose operands are not known here, before any call.
+bool VisitOperands(Instruction& instruction, const std::function<void(uint32_t&)>& visit);
+
+}  // namespace vxla::vulkan::spirv
