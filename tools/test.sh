@@ -85,7 +85,7 @@ part_emulated() {
   run_suite "ops_tests on lavapipe, every feature emulated" VXLA_TEST_EMULATE=i64,f64,f16,narrow,subgroups build/tests/ops_tests
 }
 
-# With the table of what a device without 64-bit types takes (CI has run it already).
+# CI runs it too; here it is for its row in the table.
 part_swiftshader() {
   run_suite "ops_tests on SwiftShader" VXLA_TEST_DEVICE=swiftshader build/tests/ops_tests
 }
