@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "core/literal_compare.h"
 #include "core/live_sizes.h"
@@ -13,6 +14,92 @@ namespace {
 
 constexpr int64_t kThreshold = 1000;
 constexpr int64_t kEdge = 3;
+
+double RoundTo(ElementType type, double x) {
+  Literal slot{Shape(type)};
+  slot.SetDouble(0, x);
+  return slot.GetDouble(0);
+}
+
+// One number of an array: the fewest digits that tell it from its neighbours, at most 8 after the point.
+class Digits {
+ public:
+  Digits(ElementType type, double x) : x_(x) {
+    for (int digits = 0; digits < 17; ++digits) {
+      shortest_ = std::strtod(fmt::format("{:.{}e}", x, digits).c_str(), nullptr);
+      if (RoundTo(type, shortest_) != x) continue;
+      exponent_decimals_ = std::min(digits, kDecimals);
+      break;
+    }
+  }
+
+  int exponent_decimals() const { return exponent_decimals_; }
+  // "2.", "0.25"
+  std::string Positional() const {
+    std::string text = fmt::format("{}", shortest_);
+    const size_t point = text.find('.');
+    if (point == std::string::npos) return text + ".";
+    if (text.size() - point - 1 <= kDecimals) return text;
+    text = fmt::format("{:.{}f}", x_, kDecimals);
+    return text.substr(0, text.find_last_not_of('0') + 1);
+  }
+
+ private:
+  static constexpr int kDecimals = 8;
+  double x_, shortest_ = 0;
+  int exponent_decimals_ = kDecimals;
+};
+
+// What the floats of one array (or their real or imaginary parts) look like: points aligned, all with exponents or none.
+class FloatFormat {
+ public:
+  FloatFormat() = default;
+  FloatFormat(ElementType type, const std::vector<double>& values, bool plus) : type_(type), plus_(plus) {
+    double smallest = INFINITY, largest = 0;
+    for (double x : values) {
+      if (!std::isfinite(x) || x == 0) continue;
+      smallest = std::min(smallest, std::fabs(x));
+      largest = std::max(largest, std::fabs(x));
+    }
+    scientific_ = largest >= 1e8 || (largest > 0 && (smallest < 1e-4 || RoundTo(type, largest / smallest) > 1000));
+    for (double x : values) {
+      if (std::isfinite(x)) decimals_ = std::max(decimals_, Digits(type, x).exponent_decimals());
+    }
+    for (double x : values) {
+      if (!std::isfinite(x)) continue;
+      const std::string text = Number(x);
+      const size_t point = text.find('.');
+      left_ = std::max(left_, point);
+      right_ = std::max(right_, text.size() - point);
+    }
+    for (double x : values) {
+      if (const size_t size = Number(x).size(); !std::isfinite(x) && size > left_ + right_) left_ = size - right_;
+    }
+  }
+
+  // All of one width.
+  std::string Text(double x) const {
+    const std::string text = Number(x);
+    if (!std::isfinite(x)) return fmt::format("{:>{}}", text, left_ + right_);
+    return fmt::format("{:<{}}", std::string(left_ - text.find('.'), ' ') + text, left_ + right_);
+  }
+
+ private:
+  std::string Number(double x) const {
+    const std::string sign = plus_ && (std::isnan(x) || !std::signbit(x)) ? "+" : "";
+    if (std::isnan(x)) return sign + "nan";
+    if (std::isinf(x)) return sign + fmt::format("{}", x);
+    if (!scientific_) return sign + Digits(type_, x).Positional();
+    std::string text = fmt::format("{:.{}e}", x, decimals_);
+    if (decimals_ == 0) text.insert(text.find('e'), ".");
+    return sign + text;
+  }
+
+  ElementType type_ = ElementType::kF32;
+  bool plus_ = false, scientific_ = false;
+  int decimals_ = 0;
+  size_t left_ = 0, right_ = 0;  // before the point; from it on
+};
 
 class Printer {
  public:
@@ -54,66 +141,35 @@ class Printer {
     }
   }
 
-  // As numpy: exponents if the magnitudes span more than 10^8 or are tiny; else as many decimals as the longest needs, at most 8.
   void ChooseFormat() {
-    if (!IsFloating(array_.shape().element_type())) return;
-    double smallest = INFINITY, largest = 0;
+    const ElementType type = array_.shape().element_type();
+    if (!IsFloating(type) && !IsComplex(type)) return;
+    std::vector<double> real, imaginary;
     for (int64_t i : shown_) {
-      const double x = std::fabs(array_.GetDouble(i));
-      if (!std::isfinite(x) || x == 0) continue;
-      smallest = std::min(smallest, x);
-      largest = std::max(largest, x);
+      const std::complex<double> value = array_.GetComplex(i);
+      real.push_back(value.real());
+      imaginary.push_back(value.imag());
     }
-    scientific_ = largest >= 1e8 || (largest > 0 && (smallest < 1e-4 || largest / smallest > 1000) && smallest < 1e-4);
-    decimals_ = 0;
-    for (int64_t i : shown_) decimals_ = std::max(decimals_, DecimalsOf(array_.GetDouble(i)));
-  }
-
-  int DecimalsOf(double x) const {
-    if (!std::isfinite(x)) return 0;
-    const std::string text = scientific_ ? Shortest(x, "{:e}") : Shortest(x, "{}");
-    const size_t point = text.find('.');
-    if (point == std::string::npos) return 0;
-    const size_t end = text.find('e');
-    return std::min<int>(8, static_cast<int>((end == std::string::npos ? text.size() : end) - point - 1));
-  }
-
-  std::string Shortest(double x, const char* format) const {
-    if (array_.shape().element_type() == ElementType::kF64) return fmt::format(fmt::runtime(format), x);
-    return fmt::format(fmt::runtime(format), static_cast<float>(x));
+    real_ = FloatFormat(RealPart(type), real, false);
+    if (IsComplex(type)) imaginary_ = FloatFormat(RealPart(type), imaginary, true);
   }
 
   std::string Element(int64_t i) const {
     const ElementType type = array_.shape().element_type();
     if (type == ElementType::kPred) return array_.GetInt(i) != 0 ? "True" : "False";
-    if (IsComplex(type)) return ComplexText(array_.GetComplex(i));
-    if (!IsFloating(type)) return ElementToString(array_, i);
-    const double x = array_.GetDouble(i);
-    if (!std::isfinite(x)) return fmt::format("{}", x);
-    if (scientific_) return fmt::format("{:.{}e}", x, decimals_);
-    // numpy pads with blanks instead of zeros: "1. ", "2.5".
-    std::string text = fmt::format("{:.{}f}", x, decimals_);
-    if (decimals_ == 0) return text + ".";
-    const size_t kept = text.find_last_not_of('0') + 1;
-    return text.substr(0, kept) + std::string(text.size() - kept, ' ');
-  }
-
-  // "1.5-2.j"
-  std::string ComplexText(std::complex<double> value) const {
-    auto part = [&](double x) {
-      std::string text = BitWidth(array_.shape().element_type()) == 128 ? fmt::format("{}", x) : fmt::format("{}", static_cast<float>(x));
-      return std::isfinite(x) && text.find_first_of(".e") == std::string::npos ? text + "." : text;
-    };
-    const std::string imaginary = part(value.imag());
-    return part(value.real()) + (imaginary[0] == '-' ? "" : "+") + imaginary + "j";
+    if (!IsFloating(type) && !IsComplex(type)) return ElementToString(array_, i);
+    const std::complex<double> value = array_.GetComplex(i);
+    std::string text = real_.Text(value.real());
+    if (!IsComplex(type)) return text;
+    text += imaginary_.Text(value.imag());
+    return text.insert(text.find_last_not_of(' ') + 1, "j");
   }
 
   const Literal& array_;
   bool shorten_;
   std::vector<int64_t> strides_;
   std::vector<int64_t> shown_;
-  bool scientific_ = false;
-  int decimals_ = 0;
+  FloatFormat real_, imaginary_;
   size_t width_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -36,6 +37,22 @@ TEST(CommandTest, RunPrintsResultsAsNumpyDoes) {
     const CommandResult result = RunVxla("run " + AddProgram() + " --args " + a + " " + b + " --device " + device);
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(result.out, "result_0: f32[2,3]\n[[ 1.5  2.   3. ]\n [ 4.   5.  16. ]]\n");
+  }
+}
+
+// The expected lines are numpy's own.
+TEST(CommandTest, PrintedNumbersHaveTheDigitsThatTellThemApart) {
+  for (const auto& [type, values, lines] : std::vector<std::array<std::string, 3>>{
+           {"f32[3]", "{0.1, 123.456, -0}", "[ 1.00000e-01  1.23456e+02 -0.00000e+00]"},
+           {"f32[2]", "{0.1, -12.34}", "[  0.1  -12.34]"},
+           {"f64[3]", "{1.8446744073709552e19, -1, 0.1}", "[ 1.84467441e+19 -1.00000000e+00  1.00000000e-01]"},
+           {"f32[4]", "{1e-5, nan, -inf, 0.3333333432674408}", "[9.9999997e-06           nan          -inf 3.3333334e-01]"},
+           {"f64[3]", "{nan, -2.25, 333.3333333333333}", "[         nan  -2.25       333.33333333]"},
+           {"f16[2]", "{0.1, -0.3333333333333}", "[ 0.1    -0.3333]"},
+           {"c64[2]", "{(1, 2), (-3.5, -0.25)}", "[ 1. +2.j   -3.5-0.25j]"}}) {
+    const std::string program = WriteScratch("numbers.hlo", "ENTRY e { ROOT r = " + type + " constant(" + values + ") }");
+    const CommandResult result = RunVxla("run " + program + " --device cpu");
+    EXPECT_EQ(result.out, "result_0: " + type + "\n" + lines + "\n") << result.err;
   }
 }
 
