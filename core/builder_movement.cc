@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <numeric>
 
 #include "core/builder_broadcast.h"
 
@@ -81,11 +81,9 @@ XlaOp Reshape(XlaOp operand, const IntList& new_sizes) {
 }
 
 XlaOp Reshape(XlaOp operand, const IntList& dimensions, const IntList& new_sizes) {
-  return Reshape(std::ranges::is_sorted(dimensions) && operand.valid() &&
-                         static_cast<int>(dimensions.size()) == operand.shape().rank()
-                     ? operand
-                     : Transpose(operand, dimensions),
-                 new_sizes);
+  IntList in_order(operand.valid() ? static_cast<size_t>(operand.shape().rank()) : 0);
+  std::iota(in_order.begin(), in_order.end(), 0);
+  return Reshape(dimensions == in_order ? operand : Transpose(operand, dimensions), new_sizes);
 }
 
 XlaOp DynamicReshape(XlaOp operand, const std::vector<XlaOp>& dim_sizes, const IntList& new_size_bounds,

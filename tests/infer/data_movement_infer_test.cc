@@ -170,6 +170,18 @@ TEST(BitcastTest, KeepsTheSizeInBits) {
   EXPECT_EQ(Inferred(Opcode::kBitcast, {kF}, {}, Shape(kF64, {32})), "bitcast: f32[4,8] and f64[32] differ in size");
 }
 
+TEST(ReshapeTest, TakesAPermutationOfTheDimensions) {
+  XlaBuilder builder("t");
+  const XlaOp x = Parameter(&builder, 0, Shape(kF32, {2, 3}));
+  EXPECT_EQ(ShapeOrError(Reshape(x, {1, 0}, {6})), "f32[6]");
+  XlaBuilder twice("t");
+  const XlaOp y = Parameter(&twice, 0, Shape(kF32, {2, 3}));
+  EXPECT_EQ(ShapeOrError(Reshape(y, {0, 0}, {6})), "transpose: dimensions {0,0} names 0 twice");
+  XlaBuilder beyond("t");
+  const XlaOp z = Parameter(&beyond, 0, Shape(kF32, {2, 3}));
+  EXPECT_EQ(ShapeOrError(Reshape(z, {0, 5}, {6})), "transpose: dimensions 5 is not a dimension of f32[2,3]");
+}
+
 TEST(CollapseTest, TakesConsecutiveDimensions) {
   XlaBuilder builder("collapse");
   const XlaOp x = Parameter(&builder, 0, Shape(kF32, {4, 2, 3}));
