@@ -66,7 +66,7 @@ class Histogram {
     for (size_t b = 0; b < counts_.size(); ++b) last = counts_[b] > 0 ? std::max(last, b) : last;
     const double most = std::log10(1.0 + static_cast<double>(*std::ranges::max_element(counts_)));
     constexpr int kBar = 26, kHeight = 150;
-    const int width = static_cast<int>(last + 1) * kBar + 8;
+    const int width = static_cast<int>(last + 1) * kBar + 32;  // the last label leans to the right
     std::string svg =
         fmt::format("<svg width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" role=\"img\">", width, kHeight + 62);
     for (size_t b = 0; b <= last; ++b) {
@@ -89,6 +89,7 @@ class Histogram {
     if (b == 0) return "equal";
     if (b == static_cast<size_t>(kPowers) + 2) return "NaN, inf";
     if (b == static_cast<size_t>(kPowers) + 1) return "more";
+    if (b > 15) return fmt::format("≤ 2^{}", b - 2);
     return b == 1 ? "≤ 0.5" : fmt::format("≤ {}", int64_t{1} << (b - 2));
   }
   std::array<int64_t, kPowers + 3> counts_{};
