@@ -1,5 +1,6 @@
 #include "core/reducer_facts.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace vxla {
@@ -19,6 +20,49 @@ std::optional<Opcode> SingleOperation(const Computation& computation) {
                     (a == computation.parameter(1) && b == computation.parameter(0));
   if (!both || root.shape().element_type() != computation.parameter(0)->shape().element_type()) return std::nullopt;
   return root.opcode();
+}
+
+bool Commutes(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kAdd:
+    case Opcode::kMultiply:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kAnd:
+    case Opcode::kOr:
+    case Opcode::kXor:
+      return true;
+    case Opcode::kCompare: {
+      const ComparisonDirection direction = instruction.attributes<CompareAttributes>().direction;
+      return direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe;
+    }
+    default:
+      return false;
+  }
+}
+
+// Whether a computation has y where it has x if the two halves of its parameters change places. `budget` bounds the
+// comparisons, as both orders of a commuting operation's operands are tried: without an answer in time it is no.
+bool Mirrors(const Instruction& x, const Instruction& y, int64_t count, int* budget) {
+  if (--*budget < 0 || x.opcode() != y.opcode()) return false;
+  if (x.opcode() == Opcode::kParameter) return y.parameter_number() == (x.parameter_number() + count) % (2 * count);
+  if (x.operand_count() == 0) return &x == &y;
+  if (x.shape() != y.shape() || !(x.attributes() == y.attributes()) || !x.called().empty()) return false;
+  auto operands = [&](bool crossed) {
+    for (int i = 0; i < x.operand_count(); ++i) {
+      if (!Mirrors(*x.operand(i), *y.operand(crossed ? 1 - i : i), count, budget)) return false;
+    }
+    return true;
+  };
+  return operands(false) || (x.operand_count() == 2 && Commutes(x) && operands(true));
+}
+
+bool CommutesByText(const Computation& computation) {
+  const Instruction& root = *computation.root();
+  const int64_t count = static_cast<int64_t>(computation.parameters().size() / 2);
+  int budget = 256;
+  if (root.opcode() != Opcode::kTuple) return Mirrors(root, root, count, &budget);
+  return std::ranges::all_of(root.operands(), [&](const Instruction* i) { return Mirrors(*i, *i, count, &budget); });
 }
 
 // What no value of the type lies below, or above.
@@ -71,6 +115,7 @@ ReducerFacts FactsOfReducer(const Computation& computation) {
   for (size_t i = 0; i < count; ++i) {
     facts.types.push_back(computation.parameter(static_cast<int64_t>(i))->shape().element_type());
   }
+  facts.commutes = CommutesByText(computation);
   const std::optional<Opcode> operation = SingleOperation(computation);
   if (!operation) return facts;
   ElementType& type = facts.types[0];

@@ -18,6 +18,9 @@ struct ReducerFacts {
   std::optional<Literal> identity;
   // The computation is one addition of floats: steps are additions in the accumulator's type.
   bool adds_floats = false;
+  // computation(a, b) is computation(b, a) by its text: else devices keep the elements' order, as
+  // HLO asks for associativity alone.
+  bool commutes = false;
 };
 ReducerFacts FactsOfReducer(const Computation& computation);
 

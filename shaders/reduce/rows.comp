@@ -18,7 +18,8 @@
 // shuffle_p, finish_p; prepare(); and elements() if STORES_ELEMENTS. All lanes need the results of passes before
 // LAST_SHARED (SLOTS is 1 where lanes share a row). With HELD the passes are
 // written out in held(): each lane takes HELD steps and keeps what it read and computed from pass to pass, so that an
-// element is read once and its functions are evaluated once. With INTERLEAVED above 1 a workgroup owns so many
+// element is read once and its functions are evaluated once. With ORDERED, for reducers that do not commute, lanes take
+// neighbouring steps instead of every X-th. With INTERLEAVED above 1 a workgroup owns so many
 // shares of one unit, Y apart in steps of all its invocations: no lane waits for another subgroup, and lanes still step
 // far enough. With TURNS each lane takes exactly so many steps, written
 // out. JOIN_LANES is JOIN_LANES_0: one lane; _1: the lanes are surely of one subgroup; _2: shuffles, then shared memory;
@@ -98,6 +99,17 @@ layout(constant_id = 4) const uint LANES = 1;
   EACH_TURN for (uint turn = 0u; turn < TURNS; ++turn) { \
     SITE(turn); \
     accumulate_##p(running, unit, begin + lane + turn * (LANES * INTERLEAVED)); \
+  }
+#elif ORDERED
+#define ACCUMULATE(p) \
+  uint own = (P(3) + LANES - 1u) / LANES; \
+  uint last = min(end, begin + (lane + 1u) * own); \
+  for (uint start = begin + lane * own; start < last; start += BLOCK) { \
+    uint stop = min(last, start + BLOCK); \
+    Acc_##p block[WIDTH]; \
+    reset_##p(block); \
+    for (uint step = start; step < stop; ++step) accumulate_##p(block, unit, step); \
+    merge_##p(running, block); \
   }
 #elif BLOCKED
 #define ACCUMULATE(p) \

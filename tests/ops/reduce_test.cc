@@ -151,6 +151,57 @@ TEST(ReduceTest, SumOfSixteenMillionIsAccurate) {
   }
 }
 
+// x -> p x + q, one map after the other: associative, but no two of these commute.
+constexpr char kCompose[] = R"(compose {
+  p0 = u32[] parameter(0)  q0 = u32[] parameter(1)  p1 = u32[] parameter(2)  q1 = u32[] parameter(3)
+  p = u32[] multiply(p0, p1)  t = u32[] multiply(p1, q0)  q = u32[] add(t, q1)  ROOT r = (u32[], u32[]) tuple(p, q) }
+)";
+
+std::string ComposeMaps(const std::string& shape, const std::string& kept, int dimension) {
+  return kCompose + fmt::format(R"(ENTRY e {{ a = u32[{0}] parameter(0)  q = u32[{0}] parameter(1)
+  i = u32[{0}] iota(), iota_dimension={2}  one = u32[] constant(1)  ones = u32[{0}] broadcast(one), dimensions={{}}
+  n = u32[{0}] add(a, i)  p = u32[{0}] or(n, ones)
+  zero = u32[] constant(0)
+  ROOT r = (u32[{1}], u32[{1}]) reduce(p, q, one, zero), dimensions={{{2}}}, to_apply=compose }})",
+                                shape, kept, dimension);
+}
+
+TEST(ReduceTest, ReducersThatDoNotCommuteSeeTheElementsInOrder) {
+  for (const std::string columns : {"3", "37", "64", "1009", "4096", "300007"}) {
+    ExpectBoth(ComposeMaps("1," + columns, "1", 1));
+    ExpectBoth(ComposeMaps(columns + ",1", "1", 0));
+  }
+  for (const std::string rows : {"5", "67", "256"}) {
+    ExpectBoth(ComposeMaps(rows + ",513", rows, 1));
+    ExpectBoth(ComposeMaps("513," + rows, rows, 0));
+  }
+  ExpectBoth(std::string(kCompose) + R"(ENTRY e { a = u32[5,301] parameter(0)  q = u32[5,301] parameter(1)
+    i = u32[] constant(1)  z = u32[] constant(0)  ROOT r = (u32[5,59], u32[5,59]) reduce-window(a, q, i, z),
+      window={size=1x11 stride=1x5}, to_apply=compose })");
+}
+
+// As JAX writes it: of two NaNs the first operand's position is taken, whatever the positions are.
+TEST(ReduceTest, ArgMaxTakesTheFirstOfSeveralNans) {
+  const std::string text = R"(f {
+  a = f32[] parameter(0)  i = s32[] parameter(1)  b = f32[] parameter(2)  j = s32[] parameter(3)
+  greater = pred[] compare(a, b), direction=GT   nan = pred[] compare(a, a), direction=NE
+  pick = pred[] or(greater, nan)
+  equal = pred[] compare(a, b), direction=EQ     before = pred[] compare(i, j), direction=LT
+  tie = pred[] and(equal, before)                keep = pred[] or(pick, tie)
+  v = f32[] select(pick, a, b)  k = s32[] select(keep, i, j)  ROOT t = (f32[], s32[]) tuple(v, k) }
+ENTRY e { x = f32[2,257] parameter(0)  p = s32[2,257] iota(), iota_dimension=1
+  l = f32[] constant(-inf)  z = s32[] constant(0)
+  m = (f32[2], s32[2]) reduce(x, p, l, z), dimensions={1}, to_apply=f  ROOT r = s32[2] get-tuple-element(m), index=1 })";
+  Literal x{Shape(ElementType::kF32, {2, 257})};
+  for (int64_t i : {70, 10, 257 + 130, 257 + 20, 257 + 65}) x.mutable_data<float>()[static_cast<size_t>(i)] = NAN;
+  std::vector<Literal> arguments;
+  arguments.push_back(std::move(x));
+  const std::optional<Literal> result = RunBoth(text, arguments);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->GetInt(0), 10);
+  EXPECT_EQ(result->GetInt(1), 20);
+}
+
 TEST(ReduceTest, GeneralComputation) {
   ExpectBoth(
       "f { a = f32[] parameter(0)  b = f32[] parameter(1)  h = f32[] constant(0.5)  s = f32[] subtract(a, b)\n"

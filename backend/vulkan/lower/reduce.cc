@@ -100,6 +100,7 @@ class RowProgramReader {
     row.widens = AccumulatesWide(reduce);
     row.types = reducer.types;
     row.identity = reducer.identity;
+    row.commutes = reducer.commutes;
     row.combine = reducer.combine;
     row.element = [this, &reduce, count](ValueWriter& writer, const RowPlace& place) {
       std::vector<std::string> values;

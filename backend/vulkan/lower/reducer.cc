@@ -27,6 +27,7 @@ Reducer ReadReducer(const Computation& computation, bool wide) {
     return reducer;
   }
   reducer.types = facts.types;
+  reducer.commutes = facts.commutes;
   reducer.combine = [&computation](const std::string& name) { return ReducerFunction(computation, name); };
   if (facts.identity) reducer.identity = {Text(*facts.identity)};
   if (facts.adds_floats) {

@@ -15,6 +15,7 @@ struct Reducer {
   std::vector<ElementType> types;
   // Carrier constants that leave every accumulator unchanged; empty if none is known.
   std::vector<std::string> identity;
+  bool commutes = true;  // else elements keep their order
   // The text of void <name>(inout T0 a0, ..., T0 b0, ...), a = computation(a, b).
   std::function<std::string(const std::string& name)> combine;
 };

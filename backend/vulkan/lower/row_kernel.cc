@@ -397,6 +397,7 @@ int64_t RowKernelWriter::UnrolledTurns() const {
   const bool exact = steps() % shape_.chunk == 0 && shape_.chunk % shape_.lanes == 0;
   const bool plain = program_.passes() == 1 && program_.flop <= 2 * elements && !NeedsElements();
   if (shape_.interleaved > 1) return turns;
+  if (shape_.ordered) return 0;
   if (ComputesInPairs(context_, *program_.body)) return 0;
   return context_.facts.is_software() && exact && plain && turns <= 32 && elements >= (1 << 22) ? turns : 0;
 }
@@ -416,8 +417,9 @@ Step RowKernelWriter::Write() {
   for (int p = 1; p <= passes; ++p) list += fmt::format(" X({})", p);
   kernel_.Append(fmt::format(
       "#define WIDTH {}\n#define SLOTS {}\n#define JOIN_LANES(p) JOIN_LANES_{}(p)\n#define HELD {}\n"
-      "#define BLOCKED {}\n#define SPLIT {}\n",
-      width(), slots(), JoinKind(), shape_.held, steps_per_lane > block ? 1 : 0, shape_.splits > 1 ? 1 : 0));
+      "#define BLOCKED {}\n#define SPLIT {}\n#define ORDERED {}\n",
+      width(), slots(), JoinKind(), shape_.held, steps_per_lane > block ? 1 : 0, shape_.splits > 1 ? 1 : 0,
+      shape_.ordered ? 1 : 0));
   const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
   kernel_.Append(fmt::format("#define SURPLUS_GROUPS {}\n#define SURPLUS_UNITS {}\n",
                              int64_t{grid[0]} * grid[1] != groups ? 1 : 0,
@@ -454,7 +456,7 @@ Step RowKernelWriter::Write() {
   }
   const bool blocked = shape_.held == 0 && UnrolledTurns() == 0 && steps_per_lane > block;
   step.accumulation.level = {shape_.along_rows ? 1 : int64_t{shape_.width}, shape_.lanes, blocked ? block : 0,
-                             shape_.splits, shape_.chunk, shape_.interleaved};
+                             shape_.splits, shape_.chunk, shape_.interleaved, shape_.ordered};
   return step;
 }
 

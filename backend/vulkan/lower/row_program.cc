@@ -30,10 +30,11 @@ RowWork WorkOf(const LowerContext& context, const RowProgram& program, bool elem
     for (ElementType type : reduce.types) bytes += std::max(StorageBytes(type), 4);
     work.accumulator_bytes += bytes;
     work.shuffles &= std::ranges::all_of(reduce.types, ShuffleTakes);
+    work.ordered |= !reduce.commutes;
   }
   const bool pairs = ComputesInPairs(context, *program.body);
-  work.most_width = pairs ? 1 : program.most_width;
-  work.holds = work.passes > 1 && !pairs;
+  work.most_width = pairs || (work.ordered && !work.rows_contiguous) ? 1 : program.most_width;
+  work.holds = work.passes > 1 && !pairs && !work.ordered;
   return work;
 }
 

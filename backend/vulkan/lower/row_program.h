@@ -25,6 +25,7 @@ struct RowReduce {
   // Carrier constants that leave any accumulator as it is; empty if there are none: accumulators then know whether they
   // hold anything yet.
   std::vector<std::string> identity;
+  bool commutes = true;  // else elements keep their order
   // The text of void <name>(inout T0 a0, ..., T0 b0, ...).
   std::function<std::string(const std::string& name)> combine;
   // Values and initial values are f32, accumulators two floats (ReadReducer's `wide`).

@@ -100,7 +100,7 @@ bool HoldRow(const DeviceFacts& facts, const RowWork& work, int64_t steps, RowSh
 bool InterleaveShares(const DeviceFacts& facts, const RowWork& work, int64_t steps, RowShape* shape) {
   constexpr int64_t kTurns = 32, kInvocations = 512, kMostShares = 16384;
   const int64_t lanes = facts.subgroup_size, interleaved = kInvocations / std::max<int64_t>(lanes, 1);
-  if (!facts.is_software() || !work.shuffles || work.passes > 1 || work.rows > 4 ||
+  if (!facts.is_software() || !work.shuffles || work.passes > 1 || work.rows > 4 || work.ordered ||
       interleaved < 2) {
     return false;
   }
@@ -191,6 +191,7 @@ RowShape TuneRows(const DeviceFacts& facts, const RowWork& work) {
   shape.splits = std::max(shape.splits, CeilDivide(turns, most_steps));
   shape.chunk = CeilDivide(turns, shape.splits) * turn;
   shape.splits = CeilDivide(steps, shape.chunk);
+  shape.ordered = work.ordered && shape.lanes > 1;
   return shape;
 }
 

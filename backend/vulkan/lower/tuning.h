@@ -46,6 +46,7 @@ struct RowShape {
   int64_t splits = 1, chunk = 1;
   // Shares of a row that one workgroup takes, turn by turn; splits is a multiple and every share has `chunk` steps.
   uint32_t interleaved = 1;
+  bool ordered = false;  // lanes take neighbouring steps, and width is 1 unless along_rows
   uint32_t held =
       0;  // steps of each lane, written out, whose values stay in registers from pass to pass; 0: passes are loops
 };
@@ -56,6 +57,7 @@ struct RowWork {
   int accumulator_bytes = 4;  // of one lane
   uint32_t most_width = 8;
   bool shuffles = true;  // subgroup shuffles take the accumulators
+  bool ordered = false;  // a reducer does not commute
   bool holds = false;    // later passes and outputs want elements again, and nothing is read at another place
 };
 RowShape TuneRows(const DeviceFacts& facts, const RowWork& work);

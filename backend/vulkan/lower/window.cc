@@ -54,6 +54,7 @@ class WindowReader {
     reduce.widens = AccumulatesWide(*hero_);
     reduce.types = reducer.types;
     reduce.identity = reducer.identity;
+    reduce.commutes = reducer.commutes;
     reduce.combine = reducer.combine;
     reduce.element = [this](ValueWriter& writer, const RowPlace& place) { return Element(writer, place); };
     reduce.init = [this](ValueWriter& writer) {
