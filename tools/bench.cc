@@ -201,7 +201,10 @@ Status Bench(const BenchFlags& flags) {
   Json list = Json::array();
   for (const BenchCase& c : cases) {
     Result<std::vector<BenchRow>> rows = MeasureCase(flags, clients, c);
-    if (!rows.ok()) return Status(rows.status()).WithPrefix(c.name + ": ");
+    if (!rows.ok()) {
+      const bool placed = c.hlo.empty() && rows.status().location().line > 0;
+      return placed ? AtPlace(rows.status(), c.name) : Status(rows.status()).WithPrefix(c.name + ": ");
+    }
     Progress("");
     for (const BenchRow& row : *rows) {
       if (!flags.json) PrintRow(row);

@@ -258,7 +258,8 @@ Result<DiffOutcome> CompareOnOneDevice(const DiffFlags& flags, const Module& mod
   return Compare(flags, module, arguments, device);
 }
 
-Status Diff(const DiffFlags& flags) {
+// What --json prints goes to `json`.
+Status Diff(const DiffFlags& flags, Json& json) {
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file));
   VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
   VXLA_RETURN_IF_ERROR(CheckReplicasOn(flags.device.device, grid));
@@ -267,7 +268,7 @@ Status Diff(const DiffFlags& flags) {
   VXLA_ASSIGN_OR_RETURN(const DiffOutcome outcome, grid.count() > 1 ? CompareReplicated(flags, *module, grid)
                                                                     : CompareOnOneDevice(flags, *module, *device));
   PrintNotes(outcome.notes);
-  Json json = OutcomeJson(outcome);
+  json = OutcomeJson(outcome);
   if (!flags.json) PrintOutcome(outcome, flags.options);
   const InstructionReport* bad = outcome.bad_instruction();
   if (flags.options.bisect && bad != nullptr && bad->program != nullptr) {
@@ -281,25 +282,45 @@ Status Diff(const DiffFlags& flags) {
   if (!flags.report.empty()) {
     VXLA_RETURN_IF_ERROR(WriteDiffReport(flags.report, flags.program.file, flags.command, outcome, *device));
   }
-  if (flags.json) VXLA_RETURN_IF_ERROR(WriteText("-", json.dump(2) + "\n"));
   if (outcome.agrees()) return OkStatus();
   return Mismatch("{}: {} on {} differs from {}", flags.program.file, outcome.first_bad, outcome.device,
                   outcome.reference);
 }
 
-// --device all: one comparison after another, each with its verdict; the first failure is the answer.
-Status DiffOnAll(DiffFlags flags) {
-  flags.options.shader_math = !flags.two_way;
-  flags.options.progress = [](const std::string& text) { Progress(text); };
-  if (flags.device.device != "all") return Diff(flags);
+// "out.html" -> "out.1.html"
+std::string Numbered(const std::string& path, size_t number) {
+  const size_t slash = path.rfind('/'), dot = path.rfind('.');
+  const size_t at = dot == std::string::npos || (slash != std::string::npos && dot < slash) ? path.size() : dot;
+  return path.substr(0, at) + fmt::format(".{}", number) + path.substr(at);
+}
+
+// --device all: one comparison after another, each with its verdict; the first failure is the answer. Files are numbered
+// as the devices are.
+Status DiffOnAll(const DiffFlags& flags, Json& json) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, vulkan::ListDevices());
+  json = {{"verdict", "agree"}, {"devices", Json::array()}};
   Status first;
   for (size_t i = 0; i < devices.size(); ++i) {
-    flags.device.device = fmt::format("vulkan:{}", i);
-    Status status = Diff(flags);
+    DiffFlags on_one = flags;
+    on_one.device.device = fmt::format("vulkan:{}", i);
+    if (!flags.report.empty()) on_one.report = Numbered(flags.report, i);
+    on_one.bisect_prefix += fmt::format(".{}", i);
+    Json one;
+    Status status = Diff(on_one, one);
+    if (!status.ok()) json["verdict"] = "differ";
+    if (!one.is_null()) json["devices"].push_back(std::move(one));
     if (first.ok()) first = std::move(status);
   }
   return first;
+}
+
+Status DiffAndPrint(DiffFlags flags) {
+  flags.options.shader_math = !flags.two_way;
+  flags.options.progress = [](const std::string& text) { Progress(text); };
+  Json json;
+  const Status status = flags.device.device == "all" ? DiffOnAll(flags, json) : Diff(flags, json);
+  if (flags.json && !json.is_null()) VXLA_RETURN_IF_ERROR(WriteText("-", json.dump(2) + "\n"));
+  return status;
 }
 
 // "vxla diff a.hlo --args b.npz", with what a shell needs in quotes.
@@ -370,7 +391,7 @@ CommandBody AddDiff(CLI::App& app) {
   app.add_flag("--json", flags->json, "the verdict as one JSON object");
   return [flags, &app] {
     flags->command = CommandOf(WordsOf(app));
-    return Report(DiffOnAll(*flags));
+    return Report(AtPlace(DiffAndPrint(*flags), flags->program.file));
   };
 }
 

@@ -53,7 +53,7 @@ CommandBody AddExplain(CLI::App& app) {
   flags->compile.AddTo(app);
   app.add_option("--dump-kernels", flags->dump_folder, "write each kernel's GLSL into this folder");
   app.add_flag("--json", flags->json, "the plan as one JSON object");
-  return [flags] { return Report(Explain(*flags)); };
+  return [flags] { return Report(AtPlace(Explain(*flags), flags->program.file)); };
 }
 
 }  // namespace vxla

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/command_test_support.h"
@@ -120,6 +121,16 @@ TEST(DiffTest, TwoDevicesAndBothBindingModesAreComparedWithEachOther) {
   EXPECT_NE(json["reference"], "the CPU reference");
 }
 
+TEST(DiffTest, AllDevicesGiveOneJsonObjectAndAReportEach) {
+  const std::string report = ScratchFolder() + "/all.html";
+  const Json json = DiffJson(WriteScratch("attention.hlo", kAttention) + " --device all --report " + report, 0);
+  EXPECT_EQ(json["verdict"], "agree");
+  ASSERT_GE(json["devices"].size(), 1u);
+  EXPECT_EQ(json["devices"][0]["verdict"], "agree");
+  EXPECT_TRUE(std::filesystem::exists(report.substr(0, report.size() - 4) + "0.html"));
+  EXPECT_FALSE(std::filesystem::exists(report));
+}
+
 TEST(DiffTest, TheReportIsOneWholePage) {
   const std::string report = ScratchFolder() + "/report.html";
   const std::string program = WriteScratch("attention.hlo", kAttention);
@@ -187,6 +198,16 @@ TEST(RunTest, AnInstructionWithMoreBuffersThanADescriptorSetRunsOnTheDevice) {
   const CommandResult descriptors = RunVxla("run " + program + " --require-gpu --bindings descriptors");
   EXPECT_EQ(descriptors.exit_code, 3);
   EXPECT_THAT(descriptors.err, HasSubstr("82 storage buffers"));
+}
+
+TEST(RunTest, EveryCommandSaysWhereAProgramCannotBeRun) {
+  const std::string program = WriteScratch(
+      "elided.hlo", "ENTRY e { a = f32[4] parameter(0)\n  k = f32[4] constant({...})\n  ROOT c = f32[4] add(a, k) }");
+  for (const char* command : {"run ", "explain ", "diff ", "diff --isolate ", "bench "}) {
+    const CommandResult result = RunVxla(command + program);
+    EXPECT_EQ(result.exit_code, 2) << command;
+    EXPECT_THAT(result.err, HasSubstr("vxla: error: " + program + ":2:3: constant k")) << command;
+  }
 }
 
 TEST(RunTest, CheckSameFindsEveryRunEqual) {
