@@ -31,12 +31,12 @@ Result<std::vector<std::string>> DeviceNames() {
   return names;
 }
 
-Result<std::unique_ptr<Client>> OpenClient(std::string_view device) {
+Result<std::unique_ptr<Client>> OpenClient(std::string_view device, const EvaluateOptions& host_steps) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, vulkan::ListDevices());
   VXLA_ASSIGN_OR_RETURN(const int index, vulkan::ChooseDevice(devices, device));
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Device> opened, vulkan::OpenDevice(index, {}));
-  const auto evaluator = []() -> HostEvaluator {
-    auto run = std::make_shared<InstructionEvaluator>(EvaluateOptions{});
+  const auto evaluator = [host_steps]() -> HostEvaluator {
+    auto run = std::make_shared<InstructionEvaluator>(host_steps);
     return [run](const Instruction& instruction, std::span<const Literal* const> operands) { return run->Evaluate(instruction, operands); };
   };
   ClientOptions options;
@@ -51,7 +51,9 @@ Result<std::unique_ptr<Module>> Parse(std::string_view hlo_text) {
   return module;
 }
 
-Result<Literal> RunOnCpu(const Module& module, std::span<const Literal> arguments) { return Evaluate(module, PointersTo(arguments)); }
+Result<Literal> RunOnCpu(const Module& module, std::span<const Literal> arguments, const EvaluateOptions& options) {
+  return Evaluate(module, PointersTo(arguments), options);
+}
 
 Result<Literal> RunOnDevice(Client& client, const Module& module, std::span<const Literal> arguments) {
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, client.Compile(module));
@@ -74,10 +76,11 @@ std::string Agreement::ToString() const {
   return text;
 }
 
-Result<Agreement> CompareWithCpu(Client& client, const Module& module, std::span<const Literal> arguments, const Tolerance* tolerance) {
+Result<Agreement> CompareWithCpu(Client& client, const Module& module, std::span<const Literal> arguments, const Tolerance* tolerance,
+                                 const EvaluateOptions& options) {
   Agreement agreement;
   VXLA_ASSIGN_OR_RETURN(agreement.actual, RunOnDevice(client, module, arguments));
-  VXLA_ASSIGN_OR_RETURN(agreement.expected, RunOnCpu(module, arguments));
+  VXLA_ASSIGN_OR_RETURN(agreement.expected, RunOnCpu(module, arguments, options));
   const std::vector<const Literal*> actual = FlattenLiteral(agreement.actual), expected = FlattenLiteral(agreement.expected);
   for (size_t k = 0; k < expected.size(); ++k) {
     agreement.results.push_back(Compare(*actual.at(k), *expected[k], tolerance != nullptr ? *tolerance : Tolerance::DefaultFor(*expected[k])));

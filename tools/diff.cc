@@ -223,7 +223,7 @@ Result<DiffOutcome> Compare(const DiffFlags& flags, const Module& module, const 
     DeviceFlags other_device = flags.device;
     if (!flags.against_bindings.empty()) other_device.bindings = flags.against_bindings;
     if (!flags.against_emulate.empty()) other_device.emulate = flags.against_emulate;
-    VXLA_ASSIGN_OR_RETURN(other, DiffSide::Open(flags.against, other_device, flags.compile.options()));
+    VXLA_ASSIGN_OR_RETURN(other, DiffSide::Open(flags.against, other_device, flags.compile.options(), device.evaluate_options()));
   }
   const std::vector<const Literal*> pointers = arguments.pointers();
   VXLA_ASSIGN_OR_RETURN(DiffOutcome outcome,
@@ -244,7 +244,7 @@ Result<DiffOutcome> CompareReplicated(const DiffFlags& flags, const Module& modu
   VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments,
                         LoadReplicatedArguments(module, flags.program.args, flags.program.seed, grid.count()));
   PrintNotes(arguments.notes);
-  EvaluateOptions evaluate = flags.compile.evaluate_options();
+  EvaluateOptions evaluate = flags.compile.evaluate_options(flags.program.seed);
   evaluate.collective_timeout = flags.replicas.collective_timeout();
   VXLA_ASSIGN_OR_RETURN(DiffOutcome outcome,
                         RunReplicatedDiff(module, grid, arguments, evaluate, std::move(expected), flags.options));
@@ -264,7 +264,8 @@ Status Diff(const DiffFlags& flags, Json& json) {
   VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
   VXLA_RETURN_IF_ERROR(CheckReplicasOn(flags.device.device, grid));
   VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<DiffSide> device,
-                        DiffSide::Open(flags.device.device, flags.device, flags.compile.options()));
+                        DiffSide::Open(flags.device.device, flags.device, flags.compile.options(),
+                                       flags.compile.evaluate_options(flags.program.seed)));
   VXLA_ASSIGN_OR_RETURN(const DiffOutcome outcome, grid.count() > 1 ? CompareReplicated(flags, *module, grid)
                                                                     : CompareOnOneDevice(flags, *module, *device));
   PrintNotes(outcome.notes);

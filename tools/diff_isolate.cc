@@ -165,7 +165,7 @@ class Isolator {
       total_ += !ComputesNothing(*instruction);
     }
     Status failure;
-    EvaluateOptions evaluate;
+    EvaluateOptions evaluate = device_.evaluate_options();
     evaluate.observe = [&](const Instruction& instruction, const Literal& value) {
       if (failure.ok() && !stopped_) failure = See(walked, instruction, value);
     };
@@ -253,7 +253,7 @@ class Isolator {
     if (!changed) return OkStatus();
     std::vector<const Literal*> pointers;
     for (const SharedLiteral& operand : *operands) pointers.push_back(operand.get());
-    VXLA_ASSIGN_OR_RETURN(Literal value, EvaluateInstruction(instruction, pointers));
+    VXLA_ASSIGN_OR_RETURN(Literal value, EvaluateInstruction(instruction, pointers, device_.evaluate_options()));
     *expected = std::make_shared<const Literal>(std::move(value));
     return OkStatus();
   }
@@ -264,7 +264,7 @@ class Isolator {
     Literal state = *operands[0];
     for (int64_t iteration = 0; iteration < options_.loop_iterations && !stopped_; ++iteration) {
       const Literal* argument[] = {&state};
-      VXLA_ASSIGN_OR_RETURN(const Literal go_on, Evaluate(*condition, argument));
+      VXLA_ASSIGN_OR_RETURN(const Literal go_on, Evaluate(*condition, argument, device_.evaluate_options()));
       if (go_on.GetInt(0) == 0) return OkStatus();
       VXLA_ASSIGN_OR_RETURN(
           Literal next,

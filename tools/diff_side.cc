@@ -9,27 +9,15 @@
 #include "scheduler/step_graph.h"
 
 namespace vxla {
-namespace {
-
-EvaluateOptions EvaluateOptionsOf(const CompileOptions& options) {
-  EvaluateOptions evaluate;
-  evaluate.max_loop_iterations = options.max_loop_iterations;
-  return evaluate;
-}
-
-}  // namespace
-
-EvaluateOptions DiffSide::evaluate_options() const { return EvaluateOptionsOf(options_); }
-
 Result<std::unique_ptr<DiffSide>> DiffSide::Open(const std::string& name, const DeviceFlags& flags,
-                                                 const CompileOptions& options) {
-  if (IsCpu(name)) return std::make_unique<DiffSide>(nullptr, options);
+                                                 const CompileOptions& options, const EvaluateOptions& evaluate) {
+  if (IsCpu(name)) return std::make_unique<DiffSide>(nullptr, options, evaluate);
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(flags, name));
-  return std::make_unique<DiffSide>(MakeClient(std::move(device), EvaluateOptionsOf(options)), options);
+  return std::make_unique<DiffSide>(MakeClient(std::move(device), evaluate), options, evaluate);
 }
 
-DiffSide::DiffSide(std::unique_ptr<Client> client, CompileOptions options)
-    : client_(std::move(client)), options_(options) {}
+DiffSide::DiffSide(std::unique_ptr<Client> client, CompileOptions options, EvaluateOptions evaluate)
+    : client_(std::move(client)), options_(options), evaluate_(std::move(evaluate)) {}
 
 std::string DiffSide::description() const {
   if (IsReference()) return "the CPU reference";
@@ -44,7 +32,7 @@ Result<DiffSide::Value> DiffSide::Run(const Module& module, std::span<const Lite
                                       bool with_shader_math, bool fusion) const {
   Value value;
   if (IsReference()) {
-    VXLA_ASSIGN_OR_RETURN(value.result, Evaluate(module, arguments, evaluate_options()));
+    VXLA_ASSIGN_OR_RETURN(value.result, Evaluate(module, arguments, evaluate_));
     return value;
   }
   CompileOptions options = options_;
@@ -66,7 +54,7 @@ Result<Literal> DiffSide::EvaluateShaderMath(const Executable& executable,
                                              std::span<const Literal* const> arguments) const {
   ShaderEvaluation evaluation;
   evaluation.orders = OrdersOf(executable.plan());
-  evaluation.options = evaluate_options();
+  evaluation.options = evaluate_;
   const auto instructions = InstructionsByPlanName(executable.module());
   for (const Fallback& fallback : executable.fallbacks()) {
     const auto found = instructions.find(fallback.instruction);

@@ -18,9 +18,9 @@ class DiffSide {
  public:
   // "cpu" is the reference.
   static Result<std::unique_ptr<DiffSide>> Open(const std::string& name, const DeviceFlags& flags,
-                                                const CompileOptions& options);
-  // Of a client that exists already; null: the reference.
-  DiffSide(std::unique_ptr<Client> client, CompileOptions options);
+                                                const CompileOptions& options, const EvaluateOptions& evaluate);
+  // Of a client that exists already, and evaluates its host steps by the same options; null: the reference.
+  DiffSide(std::unique_ptr<Client> client, CompileOptions options, EvaluateOptions evaluate = {});
 
   struct Value {
     Literal result;
@@ -40,7 +40,7 @@ class DiffSide {
   const DeviceFacts& facts() const { return client_->device().facts(); }
   const CompileOptions& options() const { return options_; }
   // Of the reference, of host steps and of shader math.
-  EvaluateOptions evaluate_options() const;
+  const EvaluateOptions& evaluate_options() const { return evaluate_; }
   // "llvmpipe (Mesa 22.3.6)"
   std::string description() const;
   Status CheckValidation() const;
@@ -49,6 +49,7 @@ class DiffSide {
   Result<Literal> EvaluateShaderMath(const Executable& executable, std::span<const Literal* const> arguments) const;
   std::unique_ptr<Client> client_;
   CompileOptions options_;
+  EvaluateOptions evaluate_;
 };
 
 // Values below this magnitude need not survive on the device: 0 unless it flushes denormals of this type.

@@ -94,7 +94,7 @@ Result<Literal> RunOnCpu(const RunFlags& flags, const DeviceGrid& grid, const Mo
   PrintNotes(arguments.notes);
   FeedFiles feeds(flags.replicas, grid.count());
   VXLA_RETURN_IF_ERROR(feeds.Open());
-  EvaluateOptions options = flags.compile.evaluate_options();
+  EvaluateOptions options = flags.compile.evaluate_options(flags.program.seed);
   options.collective_timeout = flags.replicas.collective_timeout();
   options.host = feeds.transfers();
   Json runs = Json::array();
@@ -117,7 +117,7 @@ Result<Literal> RunOnCpu(const RunFlags& flags, const DeviceGrid& grid, const Mo
 Result<Literal> RunOnDevice(const RunFlags& flags, const Module& module, Json& report) {
   FeedFiles feeds(flags.replicas, 1);
   VXLA_RETURN_IF_ERROR(feeds.Open());
-  EvaluateOptions host_steps = flags.compile.evaluate_options();
+  EvaluateOptions host_steps = flags.compile.evaluate_options(flags.program.seed);
   host_steps.host = feeds.transfers();
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(flags.device, flags.device.device));
   std::unique_ptr<Client> client = MakeClient(device, host_steps);

@@ -26,7 +26,7 @@ void DeviceFlags::AddTo(CLI::App& app) {
 void ProgramFlags::AddTo(CLI::App& app, bool file_required) {
   app.add_option("FILE", file, "the program as HLO text; - is standard input")->required(file_required);
   app.add_option("--args", args, "one .npz with arg_0, arg_1 ... or .npy files in order; the rest come from the seed")->expected(1, 1 << 20);
-  app.add_option("--seed", seed, "of the arguments that no file gives")->capture_default_str();
+  app.add_option("--seed", seed, "of the arguments that no file gives, and of the state that rng and rng-get-and-update-state draw from")->capture_default_str();
 }
 
 void CompileFlags::AddTo(CLI::App& app) {
@@ -48,8 +48,9 @@ CompileOptions CompileFlags::options() const {
   return options;
 }
 
-EvaluateOptions CompileFlags::evaluate_options() const {
+EvaluateOptions CompileFlags::evaluate_options(uint64_t seed) const {
   EvaluateOptions options;
+  options.seed = seed;
   options.max_loop_iterations = max_loop_iterations;
   return options;
 }

@@ -36,7 +36,7 @@ struct CompileFlags {
   int64_t max_loop_iterations = -1;
   void AddTo(CLI::App& app);
   CompileOptions options() const;
-  EvaluateOptions evaluate_options() const;
+  EvaluateOptions evaluate_options(uint64_t seed) const;
 };
 
 // A program that has been read, parsed and verified; failures carry FILE:LINE:COLUMN.

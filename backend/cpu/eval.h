@@ -30,8 +30,8 @@ struct ComputationSchedule {
 struct DeviceState {
   Rendezvous& rendezvous;
   int64_t device = 0;
-  std::unordered_map<const Instruction*, uint64_t> rng_calls;  // how often each rng has run
-  uint64_t rng_state_low = 0, rng_state_high = 0;              // of rng-get-and-update-state
+  uint64_t rng_state_low = 0, rng_state_high = 0;  // of rng-get-and-update-state
+  uint64_t rng_draws = 0;                          // how many rng instructions have run
 };
 
 class EvalContext {

@@ -167,7 +167,7 @@ namespace {
 
 Result<Literal> RunEntry(const Module& module, std::span<const Literal* const> arguments,
                          const EvaluateOptions& options, Rendezvous& rendezvous, int64_t device) {
-  DeviceState state{rendezvous, device, {}, options.seed, static_cast<uint64_t>(device)};
+  DeviceState state{rendezvous, device, options.seed, static_cast<uint64_t>(device)};
   EvalContext context(options, &state);
   std::vector<Value> values;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -238,7 +238,7 @@ struct InstructionEvaluator::State {
   explicit State(EvaluateOptions given)
       : options(std::move(given)),
         rendezvous({}, options.collective_timeout),
-        device{rendezvous, 0, {}, options.seed, 0},
+        device{rendezvous, 0, options.seed, 0},
         context(options, &device) {}
 
   const EvaluateOptions options;

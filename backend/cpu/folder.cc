@@ -289,6 +289,63 @@ std::unique_ptr<Folder> SimpleFolderFor(Opcode opcode, const Literal& array, con
   }
 }
 
+// Several arrays that the reducer folds apart from each other, such as sums of values and of their squares: each in its own folder.
+class SeparateFolders final : public Folder {
+ public:
+  explicit SeparateFolders(std::vector<std::unique_ptr<Folder>> folders) : folders_(std::move(folders)) {}
+
+  void LoadInit(int64_t n) override {
+    for (auto& folder : folders_) folder->LoadInit(n);
+  }
+  void LoadAccumulator(int64_t at, int64_t stride, int64_t n) override {
+    for (auto& folder : folders_) folder->LoadAccumulator(at, stride, n);
+  }
+  void LoadValue(int64_t at, int64_t stride, int64_t n) override {
+    for (auto& folder : folders_) folder->LoadValue(at, stride, n);
+  }
+  void LoadValueAt(const int64_t* offsets, int64_t n) override {
+    for (auto& folder : folders_) folder->LoadValueAt(offsets, n);
+  }
+  void Fold(int64_t n) override {
+    for (auto& folder : folders_) folder->Fold(n);
+  }
+  int64_t FoldPairs(int64_t n) override {
+    for (auto& folder : folders_) folder->FoldPairs(n);
+    return (n + 1) / 2;
+  }
+  void FoldOther(Folder& other) override {
+    auto& from = static_cast<SeparateFolders&>(other);
+    for (size_t k = 0; k < folders_.size(); ++k) folders_[k]->FoldOther(*from.folders_[k]);
+  }
+  void Store(std::span<Literal> results, int64_t at, int64_t stride, int64_t n) override {
+    for (size_t k = 0; k < folders_.size(); ++k) folders_[k]->Store(results.subspan(k, 1), at, stride, n);
+  }
+  bool InitVanishes(int64_t at, int64_t n) override {
+    return std::ranges::all_of(folders_, [&](const auto& folder) { return folder->InitVanishes(at, n); });
+  }
+  bool Ordered() const override { return false; }
+
+ private:
+  std::vector<std::unique_ptr<Folder>> folders_;
+};
+
+// The op of each array where the root is a tuple of op(accumulator k, value k); else none.
+std::vector<const Instruction*> SeparateOps(const Computation& reducer, size_t arrays) {
+  const Instruction* root = reducer.root();
+  if (arrays < 2 || root->opcode() != Opcode::kTuple || root->operand_count() != static_cast<int>(arrays)) return {};
+  std::vector<const Instruction*> ops;
+  for (size_t k = 0; k < arrays; ++k) {
+    const Instruction* op = root->operand(static_cast<int>(k));
+    if (op->operand_count() != 2) return {};
+    const Instruction *a = op->operand(0), *b = op->operand(1);
+    if (a->opcode() != Opcode::kParameter || b->opcode() != Opcode::kParameter) return {};
+    const auto [first, second] = std::minmax({a->parameter_number(), b->parameter_number()});
+    if (first != static_cast<int64_t>(k) || second != static_cast<int64_t>(k + arrays)) return {};
+    ops.push_back(op);
+  }
+  return ops;
+}
+
 }  // namespace
 
 Result<FolderFactory> FolderFactory::Make(const Computation& reducer, std::span<const Value> arrays,
@@ -299,19 +356,26 @@ Result<FolderFactory> FolderFactory::Make(const Computation& reducer, std::span<
     return InvalidArgument("reducer {}: {} parameters and {} results for {} arrays", reducer.name(),
                            factory.program_.inputs().size(), factory.program_.outputs().size(), arrays.size());
   }
+  factory.separate_ = SeparateOps(reducer, arrays.size());
+  if (arrays.size() == 1 && factory.program_.single_op() != nullptr) factory.separate_ = {factory.program_.single_op()};
   for (const Value& array : arrays) factory.arrays_.push_back(&array.literal());
   for (const Value& init : inits) factory.inits_.push_back(&init.literal());
   return factory;
 }
 
 std::unique_ptr<Folder> FolderFactory::New() const {
-  const Instruction* op = program_.single_op();
-  // The wide paths are for a reducer of the array's own type; one that converts on the way runs as written.
-  if (arrays_.size() == 1 && op != nullptr && op->shape().element_type() == arrays_[0]->shape().element_type() &&
-      inits_[0]->shape().element_type() == arrays_[0]->shape().element_type()) {
-    if (auto folder = SimpleFolderFor(op->opcode(), *arrays_[0], *inits_[0])) return folder;
+  std::vector<std::unique_ptr<Folder>> folders;
+  for (size_t k = 0; k < separate_.size(); ++k) {
+    // The wide paths are for a reducer of the array's own type; one that converts on the way runs as written.
+    const ElementType type = arrays_[k]->shape().element_type();
+    if (separate_[k]->shape().element_type() != type || inits_[k]->shape().element_type() != type) break;
+    auto folder = SimpleFolderFor(separate_[k]->opcode(), *arrays_[k], *inits_[k]);
+    if (folder == nullptr) break;
+    folders.push_back(std::move(folder));
   }
-  return std::make_unique<ProgramFolder>(program_, arrays_, inits_);
+  if (folders.size() != arrays_.size()) return std::make_unique<ProgramFolder>(program_, arrays_, inits_);
+  if (folders.size() == 1) return std::move(folders[0]);
+  return std::make_unique<SeparateFolders>(std::move(folders));
 }
 
 }  // namespace vxla

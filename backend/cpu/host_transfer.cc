@@ -258,7 +258,7 @@ Status UnknownTarget(const Instruction& instruction, const CustomCallRegistry* r
   for (const std::string& target : targets) known += (known.empty() ? "" : ", ") + target;
   return Unsupported("custom-call {}: no function is registered for \"{}\"; {}", instruction.name(),
                      instruction.attributes<CustomCallAttributes>().custom_call_target,
-                     known.empty() ? "none are registered" : "registered: " + known);
+                     known.empty() ? "none are registered (CustomCallRegistry, EvaluateOptions::custom_calls)" : "registered: " + known);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// rng and rng-get-and-update-state: random numbers that no operand seeds. They are a function of EvaluateOptions::seed,
-// the device, the instruction (by name) and how often it has run, so a program draws the same numbers on every run,
-// different ones in each iteration of a loop and on each device.
+// rng and rng-get-and-update-state: random numbers that no operand seeds. They come from a state of the device, which begins
+// with EvaluateOptions::seed and the device's number and which each execution of such an instruction advances: a program draws
+// the same numbers on every run, different ones in each iteration of a loop and on each device.
 #include <cmath>
 #include <numbers>
 
@@ -43,17 +43,6 @@ uint64_t Mix(uint64_t x) {  // the finaliser of splitmix64
   return x ^ (x >> 31);
 }
 
-uint64_t HashName(const Instruction& instruction) {
-  uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
-  auto add = [&hash](std::string_view text) {
-    for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-    hash *= 0x100000001B3u;
-  };
-  if (instruction.parent() != nullptr) add(instruction.parent()->name());
-  add(instruction.name());
-  return hash;
-}
-
 // Uniform in [low, high). A number that rounds up to `high` in the element type is drawn again; types of few bits may
 // know no number between, which leaves `low`.
 double UniformReal(ElementType type, double low, double high, Words& words) {
@@ -93,7 +82,7 @@ EvalResult EvalRng(EvalContext& context, const Instruction& instruction, std::sp
     return Unsupported("rng {}: not defined for {}", instruction.name(), ElementTypeName(type));
   }
   const uint64_t key = Mix(context.options().seed + 0x9E3779B97F4A7C15u * static_cast<uint64_t>(state->device));
-  const uint64_t stream = Mix(HashName(instruction) + state->rng_calls[&instruction]++);
+  const uint64_t stream = state->rng_draws++;
   const Literal &a = operands[0].literal(), &b = operands[1].literal();
   const double real_a = real ? a.GetDouble(0) : 0, real_b = real ? b.GetDouble(0) : 0;
   const int64_t low = real ? 0 : a.GetInt(0), high = real ? 0 : b.GetInt(0);

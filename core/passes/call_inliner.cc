@@ -16,12 +16,38 @@ Instruction* WithLayoutOf(Computation& computation, Instruction* value, const In
   return computation.Add(Opcode::kCopy, seen.shape(), {value});
 }
 
-// Replaces `old` by `replacement` and removes it; the order of instructions is left to SortTopologically.
+// Replaces `old` by `replacement` and removes it; a copy that this adds is put in its place by SortTopologically.
 void Replace(Computation& computation, Instruction* root, Instruction* old, Instruction* replacement) {
   replacement = WithLayoutOf(computation, replacement, *old);
   computation.set_root(root);  // Add moved it
   computation.ReplaceAllUses(old, replacement);
   computation.Remove(old);
+}
+
+// The called computation's instructions at the call's place, so that what has effects (random numbers, feeds) keeps its order.
+Instruction* CloneInPlace(Computation& computation, Instruction* call, const std::vector<Instruction*>& arguments) {
+  const Computation& body = *call->called(0);
+  std::unordered_map<const Instruction*, Instruction*> copies;
+  for (const auto& instruction : body.instructions()) {
+    Instruction*& copied = copies[instruction.get()];
+    if (instruction->opcode() == Opcode::kParameter) {
+      copied = arguments[static_cast<size_t>(instruction->parameter_number())];
+      continue;
+    }
+    std::vector<Instruction*> operands;
+    for (const Instruction* operand : instruction->operands()) operands.push_back(copies.at(operand));
+    std::vector<Computation*> called(instruction->called().begin(), instruction->called().end());
+    auto copy = std::make_unique<Instruction>(instruction->opcode(), instruction->shape(), std::move(operands),
+                                              instruction->attributes(), std::move(called));
+    copy->set_name(instruction->name());
+    copy->mutable_common() = instruction->common();
+    copy->set_location(instruction->location());
+    auto& predecessors = copy->mutable_control_predecessors();
+    predecessors = call->control_predecessors();
+    for (const Instruction* predecessor : instruction->control_predecessors()) predecessors.push_back(copies.at(predecessor));
+    copied = computation.InsertBefore(call, std::move(copy));
+  }
+  return copies.at(body.root());
 }
 
 void InlineBody(Computation& computation, Instruction* call) {
@@ -31,6 +57,7 @@ void InlineBody(Computation& computation, Instruction* call) {
   for (int i = 0; i < call->operand_count(); ++i) {
     arguments.push_back(WithLayoutOf(computation, call->operand(i), *body.parameter(i)));
   }
+  if (HasSideEffect(*call)) return Replace(computation, root, call, CloneInPlace(computation, call, arguments));
   const size_t first = computation.instructions().size();
   Instruction* result = CloneInto(body, computation, arguments, [](Computation* called) { return called; });
   for (size_t i = first; i < computation.instructions().size(); ++i) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_set>
+#include <vector>
 
 #include "core/ops/ops.h"
 
@@ -92,7 +94,51 @@ Status CheckOrder(const Instruction& instruction, const Positions& positions, si
   return OkStatus();
 }
 
+// The ops whose computation is applied to scalars, element by element, in no certain order.
+bool AppliesToElements(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kMap:
+    case Opcode::kReduce:
+    case Opcode::kReduceWindow:
+    case Opcode::kSelectAndScatter:
+    case Opcode::kScatter:
+    case Opcode::kSort:
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart:
+    case Opcode::kReduceScatter:
+    case Opcode::kCollectiveReduce:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// What has effects, or depends on where it runs, has no meaning there.
+Status CheckApplied(const Instruction& instruction) {
+  std::vector<const Computation*> work(instruction.called().begin(), instruction.called().end());
+  std::unordered_set<const Computation*> seen(work.begin(), work.end());
+  while (!work.empty()) {
+    const Computation* computation = work.back();
+    work.pop_back();
+    for (const auto& inner : computation->instructions()) {
+      const Opcode opcode = inner->opcode();
+      const bool placed = opcode == Opcode::kReplicaId || opcode == Opcode::kPartitionId || opcode == Opcode::kCustomCall;
+      const bool here = inner->called().empty() || AppliesToElements(opcode);  // else in what it calls
+      if (placed || (here && HasSideEffect(*inner))) {  // called_c3
+        return InvalidArgument("{} {}: not inside a computation that is applied element by element", OpcodeText(opcode),
+                               inner->name())
+            .At(inner->location());
+      }
+      for (const Computation* called : inner->called()) {
+        if (seen.insert(called).second) work.push_back(called);
+      }
+    }
+  }
+  return OkStatus();
+}
+
 Status CheckInstruction(const Instruction& instruction) {
+  if (AppliesToElements(instruction.opcode())) VXLA_RETURN_IF_ERROR(CheckApplied(instruction));
   if (!instruction.called().empty() && !MayCall(instruction.opcode())) {  // called_c2
     return InvalidArgument("{}: calls computation {}, and may call none", OpcodeText(instruction.opcode()),
                            instruction.called(0)->name());

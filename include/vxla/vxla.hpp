@@ -30,14 +30,15 @@ namespace vxla {
 Result<std::vector<std::string>> DeviceNames();
 
 // A client of one device: "vulkan" is the best one, "vulkan:N" number N, anything else a part of a name. What the device cannot
-// run is evaluated by the CPU reference (Executable::fallbacks says what and why). kDeviceFailure where there is no such device.
-Result<std::unique_ptr<Client>> OpenClient(std::string_view device = "vulkan");
+// run is evaluated by the CPU reference (Executable::fallbacks says what and why) with `host_steps`: its custom calls, feeds and
+// seed. kDeviceFailure where there is no such device.
+Result<std::unique_ptr<Client>> OpenClient(std::string_view device = "vulkan", const EvaluateOptions& host_steps = {});
 
 // HLO text, read and checked; messages begin with line:column.
 Result<std::unique_ptr<Module>> Parse(std::string_view hlo_text);
 
-// The CPU reference's value (Evaluate takes more options).
-Result<Literal> RunOnCpu(const Module& module, std::span<const Literal> arguments);
+// The CPU reference's value.
+Result<Literal> RunOnCpu(const Module& module, std::span<const Literal> arguments, const EvaluateOptions& options = {});
 // Compiled, run once and downloaded.
 Result<Literal> RunOnDevice(Client& client, const Module& module, std::span<const Literal> arguments);
 
@@ -49,8 +50,8 @@ struct Agreement {
   // A line for each array: "result_0: f32[1000] agrees, 1000 elements, at worst 1 ulp".
   std::string ToString() const;
 };
-// Without a tolerance each result has its default (Tolerance::DefaultFor).
+// Without a tolerance each result has its default (Tolerance::DefaultFor). `options`: the reference's.
 Result<Agreement> CompareWithCpu(Client& client, const Module& module, std::span<const Literal> arguments,
-                                 const Tolerance* tolerance = nullptr);
+                                 const Tolerance* tolerance = nullptr, const EvaluateOptions& options = {});
 
 }  // namespace vxla

@@ -175,6 +175,26 @@ TEST(AccumulationTest, ReduceAndReduceWindowAndScatterOfF64) {
               exact);
 }
 
+// Arrays that a reducer folds apart from each other are as exact as one.
+TEST(AccumulationTest, VariadicReduceOfF64) {
+  const std::vector<double> a = Terms(Cancelling(10)), b = Terms(Cancelling(11));
+  const std::string reducer =
+      "both { a = f64[] parameter(0)\n m = s32[] parameter(1)\n b = f64[] parameter(2)\n x = f64[] parameter(3)\n"
+      " n = s32[] parameter(4)\n y = f64[] parameter(5)\n p = f64[] add(x, a)\n q = s32[] maximum(m, n)\n r = f64[] add(b, y)\n"
+      " ROOT t = (f64[], s32[], f64[]) tuple(p, q, r) }\n";
+  for (const std::string op : {"reduce(x, i, y, z, k, z), dimensions={0}", "reduce-window(x, i, y, z, k, z), window={size=211}"}) {
+    const std::string dimensions = op.starts_with("reduce(") ? "[]" : "[1]";
+    const Literal r = RunText(Entry("x = f64[211] parameter(0)\ny = f64[211] parameter(1)\ni = s32[211] iota(), iota_dimension=0\n"
+                                    "z = f64[] constant(0)\nk = s32[] constant(-1)\nROOT r = (f64" + dimensions + ", s32" +
+                                    dimensions + ", f64" + dimensions + ") " + op + ", to_apply=both",
+                                    reducer),
+                              {Array(kF64, {kLength}, a), Array(kF64, {kLength}, b)});
+    ExpectClose(r.tuple_elements()[0].GetDouble(0), ExactSum(a));
+    EXPECT_EQ(r.tuple_elements()[1].GetInt(0), 210);
+    ExpectClose(r.tuple_elements()[2].GetDouble(0), ExactSum(b));
+  }
+}
+
 TEST(AccumulationTest, ScatterAndSelectAndScatterOfC128) {
   const std::vector<double> re = Terms(Cancelling(6)), im = Terms(Cancelling(7));
   Literal x(Shape(kC128, {kLength}));

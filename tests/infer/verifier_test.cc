@@ -1,5 +1,6 @@
 #include "core/passes/verifier.h"
 
+#include "core/text/hlo_parser.h"
 #include "tests/infer/infer_test_support.h"
 
 namespace vxla {
@@ -110,6 +111,44 @@ TEST(VerifierTest, RejectsCalledComputationsOfOpsThatCallNone) {
   main->Add(Opcode::kNegate, kV, {x}, NoAttributes{}, {callee});
   module.set_entry(main);
   EXPECT_THAT(Verify(module).message(), HasSubstr("negate: calls computation callee, and may call none"));  // called_c2
+}
+
+// called_c3. Fused and mapped computations alike, and computations that those call.
+TEST(VerifierTest, RejectsEffectsAndPlacesInComputationsAppliedToElements) {
+  const char* bodies[] = {
+      "ROOT s = f32[] rng(a, b), distribution=rng_uniform",
+      "i = u32[] replica-id()\n ROOT s = f32[] convert(i)",
+      "i = u32[] partition-id()\n ROOT s = f32[] convert(i)",
+      "ROOT s = f32[] custom-call(a, b), custom_call_target=\"f\"",
+      "ROOT s = f32[] all-reduce(a), replica_groups={}, to_apply=add",
+      "t = token[] after-all()\n i = (f32[], token[]) infeed(t)\n ROOT s = f32[] get-tuple-element(i), index=0",
+      "ROOT s = f32[] call(a, b), to_apply=deep",
+  };
+  const char* calls[] = {
+      "f32[3] map(x, x), dimensions={0}, to_apply=f",
+      "f32[] reduce(x, z), dimensions={0}, to_apply=f",
+      "f32[2] reduce-window(x, z), window={size=2}, to_apply=f",
+      "f32[3] select-and-scatter(x, y, z), window={size=2}, select=ge, scatter=f",
+      "f32[3] all-reduce(x), replica_groups={}, to_apply=f",
+      "f32[3] scatter(x, k, w), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+      "index_vector_dim=1, to_apply=f",
+  };
+  for (const std::string body : bodies) {
+    for (const std::string call : calls) {
+      const auto module = ParseHlo(
+          "HloModule m\nadd { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }\n"
+          "ge { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = pred[] compare(a, b), direction=GE }\n"
+          "deep { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] rng(a, b), distribution=rng_uniform }\n"
+          "f { a = f32[] parameter(0)\n b = f32[] parameter(1)\n " + body + " }\n"
+          "ENTRY e { x = f32[3] parameter(0)\n y = f32[2] parameter(1)\n z = f32[] parameter(2)\n k = s32[1] parameter(3)\n"
+          " w = f32[1] parameter(4)\n ROOT r = " + call + " }");
+      ASSERT_TRUE(module.ok()) << module.status().message();
+      const Status status = Verify(**module);
+      EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << body << call;
+      EXPECT_THAT(status.message(), HasSubstr(": not inside a computation that is applied element by element (in ")) << body << call;
+      EXPECT_THAT(status.message(), HasSubstr("%r = ")) << body << call;
+    }
+  }
 }
 
 TEST(VerifierTest, RejectsModulesWithoutEntryOrRoot) {

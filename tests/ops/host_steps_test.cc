@@ -229,6 +229,131 @@ std::unique_ptr<Client> ClientWith(const EvaluateOptions& options) {
   return std::make_unique<Client>(device, client_options.evaluator_of_run(), client_options);
 }
 
+// The older signature, and the newer one with a configuration and a status; results of one array and of a tuple.
+TEST(HostStepTest, CustomCallsRunBetweenKernels) {
+  CustomCallRegistry registry;
+  registry.Register("twice", [](void* out, void** in) {
+    for (int i = 0; i < 3; ++i) static_cast<float*>(out)[i] = 2 * static_cast<const float*>(in[0])[i];
+  });
+  registry.Register("divide", [](void* out, const void** in, std::string_view opaque, CustomCallStatus& status) {
+    const float *x = static_cast<const float*>(in[0]), *y = static_cast<const float*>(in[1]);
+    float* quotients = static_cast<float*>(static_cast<void**>(out)[0]);
+    int32_t& count = *static_cast<int32_t*>(static_cast<void**>(out)[1]);
+    count = static_cast<int32_t>(opaque.size());
+    for (int i = 0; i < 3; ++i) {
+      if (y[i] == 0) return status.SetFailure("zero at " + std::to_string(i));
+      quotients[i] = x[i] / y[i];
+    }
+  });
+  EvaluateOptions options;
+  options.custom_calls = &registry;
+  const auto client = ClientWith(options);
+  const auto module = ParseModule(R"(HloModule m
+ENTRY main {
+  p = f32[3] parameter(0)
+  q = f32[3] parameter(1)
+  a = f32[3] add(p, q)
+  b = f32[3] custom-call(a), custom_call_target="twice", api_version=API_VERSION_ORIGINAL
+  c = f32[3] negate(b)
+  d = (f32[3], s32[]) custom-call(c, q), custom_call_target="divide", backend_config="four", api_version=API_VERSION_STATUS_RETURNING
+  e = f32[3] get-tuple-element(d), index=0
+  f = f32[3] add(e, p)
+  n = s32[] get-tuple-element(d), index=1
+  m = s32[] add(n, n)
+  ROOT r = (f32[3], s32[], f32[3]) tuple(f, m, e)
+})");
+  ASSERT_NE(module, nullptr);
+  auto executable = client->Compile(*module);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  EXPECT_EQ((*executable)->fallbacks().size(), 2u);
+  EXPECT_GE((*executable)->plan().dispatch_count(), 3);
+  const Literal p = Three(1), q = Three(2);
+  const auto result = (*executable)->Run(std::vector<const Literal*>{&p, &q});
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_THAT(Values(result->tuple_elements()[0]), ElementsAre(-2, 2 - 10.0f / 3, -0.5));
+  EXPECT_EQ(result->tuple_elements()[1].GetInt(0), 8);
+  const Literal zero = Three(-1);
+  const auto failed = (*executable)->Run(std::vector<const Literal*>{&p, &zero});
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.status().code(), StatusCode::kInvalidArgument);  // the command's exit code 2
+  EXPECT_EQ(failed.status().message(), "custom-call d: divide failed: zero at 1");
+  EXPECT_TRUE((*executable)->Run(std::vector<const Literal*>{&p, &q}).ok());  // a failed run leaves nothing behind
+}
+
+TEST(HostStepTest, AnUnknownCustomCallNamesTheRegisteredOnes) {
+  const auto module = ParseModule("HloModule m\nENTRY main { p = f32[3] parameter(0)  a = f32[3] negate(p)\n"
+                                  "ROOT r = f32[3] custom-call(a), custom_call_target=\"other\" }");
+  CustomCallRegistry registry;
+  registry.Register("twice", [](void*, void**) {});
+  EvaluateOptions options;
+  const Literal p = Three(1);
+  auto message = [&] {
+    auto executable = ClientWith(options)->Compile(*module);
+    EXPECT_TRUE(executable.ok());
+    const auto result = (*executable)->Run(std::vector<const Literal*>{&p});
+    EXPECT_EQ(result.status().code(), StatusCode::kUnsupported);
+    return result.status().message();
+  };
+  EXPECT_EQ(message(), "custom-call r: no function is registered for \"other\"; none are registered (CustomCallRegistry, EvaluateOptions::custom_calls)");
+  options.custom_calls = &registry;
+  EXPECT_EQ(message(), "custom-call r: no function is registered for \"other\"; registered: twice");
+}
+
+// Called computations, loops and branches draw in the program's order on a device too, whatever the passes make of them.
+TEST(HostStepTest, StatefulRandomNumbersFollowTheSeedAndTheProgramsOrder) {
+  const std::string text = R"(HloModule m
+draw { z = f32[] constant(0)  o = f32[] constant(1)  u = f32[3] rng(z, o), distribution=rng_uniform
+       s = u64[2] rng-get-and-update-state(), delta=2  ROOT t = (f32[3], u64[2]) tuple(u, s) }
+more { p = (s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(p), index=0  n = s32[] constant(3)
+       ROOT c = pred[] compare(i, n), direction=LT }
+step { p = (s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(p), index=0  x = f32[3] get-tuple-element(p), index=1
+       one = s32[] constant(1)  j = s32[] add(i, one)  d = (f32[3], u64[2]) call(), to_apply=draw  u = f32[3] get-tuple-element(d), index=0
+       y = f32[3] add(x, u)  ROOT r = (s32[], f32[3]) tuple(j, y) }
+left { x = f32[3] parameter(0)  d = (f32[3], u64[2]) call(), to_apply=draw  ROOT u = f32[3] get-tuple-element(d), index=0 }
+right { x = f32[3] parameter(0)  ROOT n = f32[3] negate(x) }
+ENTRY main {
+  x = f32[3] parameter(0)
+  z = f32[] constant(0)
+  o = f32[] constant(1)
+  i = s32[] constant(0)
+  a = f32[3] rng(z, o), distribution=rng_normal
+  d = (f32[3], u64[2]) call(), to_apply=draw
+  b = f32[3] rng(z, o), distribution=rng_uniform
+  e = (f32[3], u64[2]) call(), to_apply=draw
+  s = (s32[], f32[3]) tuple(i, x)
+  loop = (s32[], f32[3]) while(s), condition=more, body=step
+  l = f32[3] get-tuple-element(loop), index=1
+  c = pred[] constant(true)
+  k = f32[3] conditional(c, l, l), true_computation=left, false_computation=right
+  g = f32[3] rng(z, o), distribution=rng_uniform
+  m = f32[3] subtract(a, b)
+  ROOT r = (f32[3], f32[3], f32[3], (f32[3], u64[2]), (f32[3], u64[2]), f32[3], f32[3], f32[3]) tuple(a, b, m, d, e, l, k, g)
+})";
+  const auto module = ParseModule(text);
+  ASSERT_NE(module, nullptr);
+  const Literal x = Three(0);
+  const Literal* arguments[] = {&x};
+  std::vector<Literal> drawn;
+  for (const uint64_t seed : {uint64_t{0}, uint64_t{7}, uint64_t{1} << 60}) {
+    EvaluateOptions options;
+    options.seed = seed;
+    const auto on_cpu = Evaluate(*module, arguments, options);
+    ASSERT_TRUE(on_cpu.ok()) << on_cpu.status().message();
+    const auto client = ClientWith(options);
+    auto executable = client->Compile(*module);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    for (int run = 0; run < 2; ++run) {
+      const auto on_device = (*executable)->Run(arguments);
+      ASSERT_TRUE(on_device.ok()) << on_device.status().message();
+      EXPECT_TRUE(*on_device == *on_cpu) << "seed " << seed << " run " << run;
+    }
+    for (const Literal& before : drawn) {
+      for (const size_t k : {0u, 1u, 3u, 4u, 5u, 6u, 7u}) EXPECT_FALSE(before.tuple_elements()[k] == on_cpu->tuple_elements()[k]) << k;
+    }
+    drawn.push_back(*on_cpu);
+  }
+}
+
 TEST(HostStepTest, FeedsKeepTheirOrderInALoop) {
   const auto module = ParseModule(R"(HloModule m
 body {

@@ -133,6 +133,26 @@ TEST(CommandTest, BenchMeasuresAProgramInBothBindingModes) {
   ExpectError(RunVxla("bench nosuch"), 2, "neither a file nor one of add");
 }
 
+TEST(CommandTest, TheSeedDrivesStatefulRandomNumbersOnEveryDevice) {
+  const std::string program = WriteScratch("draws.hlo",
+                                           "HloModule m\ndraw { z = f32[] constant(0)\n o = f32[] constant(1)\n"
+                                           " ROOT u = f32[5] rng(z, o), distribution=rng_normal }\n"
+                                           "ENTRY e { a = f32[5] call(), to_apply=draw\n b = f32[5] call(), to_apply=draw\n"
+                                           " c = f32[5] subtract(a, b)\n s = u64[2] rng-get-and-update-state(), delta=1\n"
+                                           " ROOT t = (f32[5], u64[2]) tuple(c, s) }");
+  auto drawn = [&](const std::string& options) {
+    const CommandResult result = RunVxla("run " + program + " " + options);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return result.out;
+  };
+  EXPECT_EQ(drawn("--device cpu"), drawn("--device vulkan --seed 0"));
+  EXPECT_EQ(drawn("--device cpu --seed 9"), drawn("--device vulkan --seed 9 --num-runs 2 --check-same"));
+  EXPECT_NE(drawn("--device cpu"), drawn("--device cpu --seed 9"));
+  EXPECT_NE(drawn("--device cpu --replicas 2"), drawn("--device cpu --replicas 2 --seed 9"));
+  EXPECT_EQ(RunVxla("diff " + program + " --seed 9").exit_code, 0);
+  EXPECT_EQ(RunVxla("diff " + program + " --seed 9 --isolate").exit_code, 0);
+}
+
 TEST(CommandTest, DiffOnAllDevicesGivesAVerdictForEach) {
   const CommandResult result = RunVxla("diff " + AddProgram() + " --device all");
   EXPECT_EQ(result.exit_code, 0) << result.err;
