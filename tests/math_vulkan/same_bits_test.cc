@@ -184,7 +184,7 @@ class SameBitsTest : public testing::TestWithParam<int> {
 #define SAME_NARROW(t) SAME(round_##t), SAME(encode_##t), SAME(decode_##t), SAME(round_from_f64_##t)
 
 TEST_P(SameBitsTest, F32) { SAME_REAL(f32); }
-// Where f64 is emulated EmulatedBitsTest has the functions; all of them, compiled for minutes each, are a long test.
+// Where f64 is emulated EmulatedBitsTest has the functions; all of them, compiled for seconds each, are a long test.
 #define LONG_IF_EMULATED() \
   if (device_ == nullptr || (!device_->facts().float64 && std::getenv("VXLA_TEST_LONG") == nullptr)) return
 TEST_P(SameBitsTest, F64) {
