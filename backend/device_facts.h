@@ -18,6 +18,7 @@ struct Emulation {
   bool f16 = false;        // 16-bit floats and 16-bit storage
   bool narrow = false;     // 8- and 16-bit integers and storage
   bool subgroups = false;  // operations between the lanes of a subgroup
+  bool division = false;   // / and sqrt of floats: integers put them right, as where the device's own are not correctly rounded
   friend bool operator==(const Emulation&, const Emulation&) = default;
 };
 
@@ -35,6 +36,11 @@ struct DeviceFacts {
   bool buffer_addresses = false, timeline_semaphores = false, synchronization2 = false;
   bool signed_zero_inf_nan_preserve_32 = false, signed_zero_inf_nan_preserve_16 = false, signed_zero_inf_nan_preserve_64 = false;
   bool rounding_rte_32 = false, rounding_rte_16 = false, rounding_rte_64 = false;
+  bool denorm_preserve_32 = false, denorm_preserve_16 = false, denorm_preserve_64 = false;
+  // Whether / and sqrt of the type round correctly. Vulkan lets them be 2.5 ulp off, so the device is asked, when a kernel first
+  // divides (backend/vulkan/device/division.h). f16 and narrower types are divided in f32.
+  enum class Division : uint8_t { kUnmeasured, kNative, kCorrected };  // corrected: by integers, in shaders/include/math
+  Division division_f32 = Division::kUnmeasured, division_f64 = Division::kUnmeasured;
   bool subgroup_shuffle = false, subgroup_basic = false;
   bool spirv_1_6 = false;  // Vulkan 1.3; else kernels are compiled for Vulkan 1.2
   bool robust_buffer_access = false;

@@ -108,14 +108,8 @@ UlpBound BoundOf(const Row& row, ElementType type) {
   return bound;
 }
 
-// Computed in f32 and rounded once more: correct but for ties, which f16.glsl decides for one argument. Of the pairs of 16-bit
-// arguments some few in a hundred thousand go the other way, and of atan2's in all narrow types, where y / x is a tie and the
-// angle a little less, one in a thousand.
-UlpBound NarrowBoundOf(const Row& row, ElementType type) {
-  if (row.f32.ulp == 0) return kExact;
-  const bool twice = row.name == "atan2" || (BitWidth(type) == 16 && (row.name == "power" || row.name == "hypot"));
-  return twice ? UlpBound{0.51, 0, 0} : kRounded;
-}
+// Narrow floats are correctly rounded.
+UlpBound NarrowBoundOf(const Row& row) { return row.f32.ulp == 0 ? kExact : kRounded; }
 
 int64_t WindowSize(const Window& window) {
   int64_t size = 1;
@@ -157,7 +151,7 @@ UlpBound AccuracyOf(Opcode opcode, ElementType type) {
   if (Accumulates(opcode)) return kRounded;
   const Row* row = FindRow(OpcodeText(opcode));
   if (row == nullptr) return kExact;
-  return IsNarrowFloat(type) ? NarrowBoundOf(*row, type) : BoundOf(*row, type);
+  return IsNarrowFloat(type) ? NarrowBoundOf(*row) : BoundOf(*row, type);
 }
 
 UlpBound AccuracyOf(const Instruction& instruction) {
@@ -172,7 +166,7 @@ UlpBound AccuracyOfFunction(std::string_view name, ElementType type) {
   const Row* row = FindRow(name);
   VXLA_CHECK(row != nullptr, std::string(name));
   VXLA_CHECK(IsFloating(type) || IsComplex(type), std::string(ElementTypeName(type)));
-  return IsNarrowFloat(type) ? NarrowBoundOf(*row, type) : BoundOf(*row, type);
+  return IsNarrowFloat(type) ? NarrowBoundOf(*row) : BoundOf(*row, type);
 }
 
 std::span<const std::string_view> AccuracyFunctions() { return kNames; }
@@ -249,6 +243,8 @@ bool HasF16Variant(Opcode opcode) {
       return false;
   }
 }
+
+bool HasOddVariant(Opcode opcode) { return opcode == Opcode::kPower || opcode == Opcode::kAtan2; }
 
 double UnitRoundoff(ElementType type) {
   const ElementType real = RealPart(type);

@@ -57,6 +57,9 @@ AccumulationBound AccumulationOf(ElementType accumulator, int64_t length);
 // shaders/include/math/f16.glsl has <op>_f16 for them, to be called in place of <op>_f32 (and rounded as that is).
 bool HasF16Variant(Opcode opcode);
 
+// Functions of two arguments of which the same holds in every narrow float type: shaders/include/math/f32_odd.glsl has <op>_f32_odd.
+bool HasOddVariant(Opcode opcode);
+
 // Half a unit in the last place of 1: 2^-24 for f32; of a complex type, of its parts; 0 for integers.
 double UnitRoundoff(ElementType type);
 

@@ -44,6 +44,16 @@ Json LimitsJson(const DeviceFacts& f) {
           {"timestamps", f.timestamp_period_ns > 0}};
 }
 
+const char* DivisionText(DeviceFacts::Division division) {
+  return division == DeviceFacts::Division::kCorrected ? "corrected" : "native";
+}
+
+// Whether / and sqrt are the device's own, which round correctly there, or put right by integers. f16 and narrower are f32's.
+Json DivisionJson(const DeviceFacts& facts) {
+  return {{"f16", DivisionText(facts.division_f32)}, {"f32", DivisionText(facts.division_f32)},
+          {"f64", facts.float64 ? DivisionText(facts.division_f64) : "emulated"}};
+}
+
 void PrintDevice(size_t index, const DeviceFacts& f) {
   fmt::print("vulkan:{}  {}  ({})\n", index, f.name, KindText(f.kind));
   fmt::print("  driver    {} {}, Vulkan {}\n", f.driver, f.driver_version, ApiText(f.api_version));
@@ -56,6 +66,10 @@ void PrintDevice(size_t index, const DeviceFacts& f) {
   for (const auto& [name, text] : types.items()) (text == "native" ? native : emulated) += " " + name;
   fmt::print("  native   {}\n", native);
   if (!emulated.empty()) fmt::print("  emulated {}\n", emulated);
+  std::string divisions;
+  const Json division = DivisionJson(f);
+  for (const auto& [type, text] : division.items()) divisions += fmt::format("{}{} {}", divisions.empty() ? "" : ", ", type, text.get<std::string>());
+  fmt::print("  division  {}\n", divisions);
   for (const std::string& line : f.quirks.notes) fmt::print("  quirk     {}\n", line);
 }
 
@@ -64,14 +78,16 @@ Status Devices(bool json) {
   Json list = Json::array();
   for (size_t i = 0; i < devices.size(); ++i) {
     // Quirks are known once a device is open.
-    Result<std::unique_ptr<Device>> device = vulkan::OpenDevice(static_cast<int>(i), {});
+    vulkan::OpenOptions options;
+    options.measure_division = true;
+    Result<std::unique_ptr<Device>> device = vulkan::OpenDevice(static_cast<int>(i), options);
     const DeviceFacts facts = device.ok() ? (*device)->facts() : devices[i];
     if (!device.ok()) fmt::print(stderr, "vxla: note: vulkan:{} does not open: {}\n", i, device.status().message());
     if (!json) {
       PrintDevice(i, facts);
     } else {
       list.push_back({{"name", facts.name}, {"driver", facts.driver + " " + facts.driver_version}, {"api", ApiText(facts.api_version)},
-                      {"types", TypesJson(facts)}, {"limits", LimitsJson(facts)}, {"quirks", facts.quirks.notes}});
+                      {"types", TypesJson(facts)}, {"division", DivisionJson(facts)}, {"limits", LimitsJson(facts)}, {"quirks", facts.quirks.notes}});
     }
   }
   return json ? WriteText("-", list.dump(2) + "\n") : OkStatus();

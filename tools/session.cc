@@ -19,7 +19,7 @@ void DeviceFlags::AddTo(CLI::App& app) {
   app.add_option("--device", device, "cpu (the reference), vulkan (the best), vulkan:N, or a part of a device's name")->capture_default_str();
   app.add_option("--bindings", bindings, "how kernels reach memory; auto: the faster one on the device")->check(CLI::IsMember({"auto", "addresses", "descriptors"}))->capture_default_str();
   app.add_flag("--validate{core+sync}", validate, "run under the validation layers: --validate=core,sync,gpu; alone it is core,sync");
-  app.add_option("--emulate", emulate, "do without what the device may have: i64,f64,f16,narrow,subgroups or some of them");
+  app.add_option("--emulate", emulate, "do without what the device may have: i64,f64,f16,narrow,subgroups,division or some of them");
   app.add_flag("--no-cache", no_cache, "neither read nor write the cache of compiled kernels");
 }
 

@@ -18,7 +18,7 @@ struct DeviceFlags {
   std::string device = "vulkan";
   std::string bindings = "auto";
   std::string validate;  // "core,sync,gpu" or a part of it
-  std::string emulate;   // "i64,f64,f16,narrow,subgroups" or a part of it
+  std::string emulate;   // "i64,f64,f16,narrow,subgroups,division" or a part of it
   bool no_cache = false;
   void AddTo(CLI::App& app);
 };

@@ -237,9 +237,16 @@ Result<BlockOp> MakePower(const Instruction& i) {
   return UndefinedFor(i);
 }
 
+// A quotient y / x > 0 that a narrow type rounds as a tie is a little more than the angle, by less than a double shows.
+double Atan2Narrow(double y, double x) {
+  const double angle = std::atan2(y, x);
+  return x > 0 && angle != 0 && angle * x == y ? std::nextafter(angle, 0.0) : angle;
+}
+
 Result<BlockOp> MakeAtan2(const Instruction& i) {
   switch (CarrierOf(OperandType(i))) {
     case Carrier::kDouble:
+      if (IsNarrowFloat(OperandType(i))) return BinaryLoop<double>(Atan2Narrow);
       if (OperandType(i) != ElementType::kF64)
         return BinaryLoop<double>([](double a, double b) { return std::atan2(a, b); });
       return BinaryLoop<double>([](long double a, long double b) { return std::atan2(a, b); });

@@ -79,6 +79,8 @@ Table MakeTable() {
       ROW(exponential_f16) ROW(exponential_minus_one_f16) ROW(log_f16) ROW(log_plus_one_f16) ROW(logistic_f16) ROW(sinh_f16)
       ROW(cosh_f16) ROW(asinh_f16) ROW(acosh_f16) ROW(sine_f16) ROW(cosine_f16) ROW(tan_f16) ROW(acos_f16) ROW(atan_f16)
       ROW(erf_f16) ROW(cbrt_f16) ROW(erfc_f16) ROW(erf_inv_f16) ROW(lgamma_f16) ROW(digamma_f16)
+      // Those of HasOddVariant.
+      ROW(power_f32_odd) ROW(atan2_f32_odd)
 #define COMPARISONS(direction)                                                                                          \
   REALS(compare_##direction) ROW(compare_##direction##_pred) FLOATS(compare_total_##direction)
       COMPARISONS(eq) COMPARISONS(ne) COMPARISONS(ge) COMPARISONS(gt) COMPARISONS(le) COMPARISONS(lt)
@@ -304,7 +306,8 @@ Result<std::vector<ShaderCall>> ShaderCallsOf(const Instruction& instruction) {
   std::string name(OpcodeText(opcode));
   for (char& c : name) c = c == '-' ? '_' : c;
   const bool width = IsNarrowInteger(type) && HasWidthVariant(opcode);
-  const std::string_view suffix = type == ElementType::kF16 && HasF16Variant(opcode) ? "f16" : ShaderSuffix(type);
+  const bool f16 = type == ElementType::kF16 && HasF16Variant(opcode), odd = IsNarrowFloat(type) && HasOddVariant(opcode);
+  const std::string_view suffix = f16 ? "f16" : (odd ? "f32_odd" : ShaderSuffix(type));
   VXLA_RETURN_IF_ERROR(Append(calls, fmt::format("{}_{}{}", name, suffix, width ? "_width" : ""),
                               {width ? BitWidth(type) : 0, 0}));
   VXLA_RETURN_IF_ERROR(AppendNarrowing(calls, instruction.shape().element_type()));

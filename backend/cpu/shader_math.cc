@@ -63,6 +63,7 @@ inline double floor(double x) { return std::floor(x); }
 #include "shaders/include/math/f32_trig.glsl"
 #include "shaders/include/math/f32_special.glsl"
 #include "shaders/include/math/f32_gamma.glsl"
+#include "shaders/include/math/f32_odd.glsl"
 #include "shaders/include/math/f16.glsl"
 #include "shaders/include/math/int32.glsl"
 #include "shaders/include/math/narrow.glsl"

@@ -62,6 +62,14 @@ float magnitude_f32(float x);
 float copysign_f32(float x, float s);
 float flipsign_f32(float x, float s);
 float pow2_f32(int k);
+float quotient_guess_f32(float a, float b);
+float root_guess_f32(float a);
+uint significand_f32(uint m, int& e);
+float round_significand_f32(uint sign, int e, uint t);
+float corrected_divide_f32(float a, float b);
+float corrected_sqrt_f32(float a);
+float divide_f32(float a, float b);
+float sqrt_plain_f32(float a);
 float head_f32(float x);
 float two_sum_f32(float a, float b, float& lo);
 float fast_two_sum_f32(float a, float b, float& lo);
@@ -77,7 +85,6 @@ float negate_f32(float a);
 float add_f32(float a, float b);
 float subtract_f32(float a, float b);
 float multiply_f32(float a, float b);
-float divide_f32(float a, float b);
 float sqrt_f32(float a);
 float sign_f32(float a);
 bool is_finite_f32(float a);
@@ -138,6 +145,8 @@ float acosh_f32(float x);
 float atanh_f32(float x);
 int integer_kind_f32(float y);
 float power_magnitude_f32(float x, float y);
+bool power_regular_f32(float x, float y);
+float power_special_f32(float x, float y, float r);
 float power_f32(float x, float y);
 
 // f32_trig.glsl
@@ -174,6 +183,8 @@ float erfc_tail_f32(float x, int& k, float& lo);
 float erfc_f32(float x);
 float erf_inv_guess_f32(float x);
 float erf_inv_f32(float x);
+float hypot_parts_f32(float x, float y, int& k, float& lo);
+float hypot_special_f32(float x, float y, float r);
 float hypot_f32(float x, float y);
 
 // f32_gamma.glsl
@@ -187,6 +198,18 @@ float digamma_near_zero_f32(float zh, float zl, float& lo);
 float digamma_asymptotic_f32(float x, float& lo);
 float digamma_shifted_f32(float x, float& lo);
 float digamma_f32(float x);
+
+// f32_odd.glsl
+float scale_odd_f32(float hi, float lo, int k);
+float atan_ratio_f32(float n, float m, float& lo);
+float atan2_f32_odd(float y, float x);
+float log2_precise_f32(float f, float& lo);
+float exp2_precise_f32(float r, float rl, float& lo);
+uint odd_part_f32(float x);
+bool is_power_f32(float x, float y, float t);
+float power_magnitude_f32_odd(float x, float y);
+float power_f32_odd(float x, float y);
+float hypot_f32_odd(float x, float y);
 
 // f16.glsl
 float off_tie_f32(float r, bool further, bool nearer);
@@ -551,6 +574,13 @@ void shift_sticky_quad(uint s, uint a3, uint a2, uint a1, uint a0, uint& b3, uin
 uvec2 leading_words(uint a3, uint a2, uint a1, uint a0, uint& zeros);
 uvec2 fma_finite_words(uvec2 a, uvec2 b, uvec2 c);
 uvec2 fma_words(uvec2 a, uvec2 b, uvec2 c);
+uint divide_digit_words(uvec2 r, uvec2 d, float inverse, uint n, uvec2& rest);
+uvec2 divide_words(uvec2 a, uvec2 b);
+uvec2 quotient_words(uvec2 a, uvec2 b);
+uvec2 root_rest_words(uvec2 r, uvec2 s, uint q);
+uvec2 root_correct_words(uvec2 s, uvec2 r, uvec2& rest);
+uvec2 root_words(uvec2 m, bool odd);
+uvec2 sqrt_words(uvec2 a);
 uvec2 unpack_f64(f64_t x);
 f64_t pack_f64(uvec2 words);
 f64_t from_words_f64(uint high, uint low);
@@ -566,13 +596,8 @@ uvec2 multiply_words(uvec2 a, uvec2 b, uint& zeros, uint& rest1, uint& rest0);
 f64_t multiply_special_f64(f64_t a, f64_t b, uvec2 r, bool zero);
 f64_t multiply_f64(f64_t a, f64_t b);
 f64_t horner_f64(f64_t a, f64_t b, f64_t c);
-uint divide_digit_words(uvec2 r, uvec2 d, float inverse, uint n, uvec2& rest);
-uvec2 divide_words(uvec2 a, uvec2 b);
 f64_t divide_f64(f64_t a, f64_t b);
 f64_t remainder_f64(f64_t a, f64_t b);
-uvec2 root_rest_words(uvec2 r, uvec2 s, uint q);
-uvec2 root_correct_words(uvec2 s, uvec2 r, uvec2& rest);
-uvec2 root_words(uvec2 m, bool odd);
 f64_t sqrt_plain_f64(f64_t a);
 f64_t floor_plain_f64(f64_t a);
 bool unordered_f64(f64_t a, f64_t b);

@@ -100,6 +100,43 @@ TEST(ShaderSourceTest, DevicesWithout64BitTypesGetPairsOfWords) {
   EXPECT_EQ(Count(emulated, "#define VXLA_EMULATE_I64 1"), 1);
 }
 
+TEST(ShaderSourceTest, DivisionIsCorrectedWhereTheDevicesIsInexact) {
+  KernelKey key = LoopKey("STORE(0, f32, i, divide_f32(rsqrt_f32(LOAD(0, f32, i)), 3.0f)); STORE(1, f64, i, divide_f64(LOAD(1, f64, i), 3.0lf));");
+  key.generated.insert(0, "TENSOR(1, f64)\n");
+  key.buffer_count = 2;
+  DeviceFacts facts = FullFacts();
+  const std::string native = Assemble(key, facts);
+  EXPECT_EQ(Count(native, " corrected_"), 0);
+  EXPECT_EQ(Count(native, "quotient_words("), 0);
+  EXPECT_EQ(Count(native, " = a / b;"), 2);
+  EXPECT_TRUE(DividesNatively(native, facts));
+  facts.division_f32 = DeviceFacts::Division::kCorrected;
+  const std::string single = Assemble(key, facts);
+  EXPECT_EQ(Count(single, "FN F corrected_divide_f32("), 1);
+  EXPECT_EQ(Count(single, "FN F corrected_sqrt_f32("), 1);
+  EXPECT_EQ(Count(single, "FN uvec2 quotient_words("), 0) << "f64's own is right";
+  facts.division_f64 = DeviceFacts::Division::kCorrected;
+  const std::string both = Assemble(key, facts);
+  EXPECT_EQ(Count(both, "FN uvec2 quotient_words("), 1);
+  EXPECT_EQ(Count(both, " = a / b;"), 1) << "the guess";
+  for (const std::string& text : {native, single, both}) EXPECT_TRUE(CompileGlsl(text, "division", {}).ok());
+  // Emulated f64 divides in integers on any device.
+  KernelKey wide = LoopKey("STORE(0, f64, i, divide_f64(LOAD(0, f64, i), 3.0lf));");
+  wide.generated.insert(0, "TENSOR(0, f64)\n");
+  EXPECT_FALSE(DividesNatively(Assemble(wide, BareFacts()), BareFacts()));
+  EXPECT_FALSE(DividesNatively(Assemble(LoopKey("STORE(0, f32, i, sine_f32(LOAD(0, f32, i)));")), FullFacts()));
+}
+
+TEST(ShaderSourceTest, DenormalsArePreservedWhereTheDeviceOffersIt) {
+  DeviceFacts facts = FullFacts();
+  const KernelKey key = LoopKey("STORE(0, f32, i, 1.0f);");
+  EXPECT_EQ(Count(Assemble(key, facts), "4459"), 0);
+  facts.denorm_preserve_32 = facts.denorm_preserve_64 = true;
+  EXPECT_EQ(Count(Assemble(key, facts), "spirv_execution_mode(capabilities = [4464], 4459, 32);"), 1);
+  EXPECT_EQ(Count(Assemble(key, facts), "4459, 64"), 0) << "no double is in use";
+  EXPECT_TRUE(CompileGlsl(Assemble(key, facts), "denormals", {}).ok());
+}
+
 TEST(ShaderSourceTest, ExecutionModesFollowTheDevice) {
   DeviceFacts facts = FullFacts();
   facts.signed_zero_inf_nan_preserve_32 = facts.rounding_rte_32 = false;

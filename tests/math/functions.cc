@@ -54,6 +54,8 @@ int MpfrSmaller(mpfr_ptr r, mpfr_srcptr x, mpfr_srcptr y, mpfr_rnd_t mode) {
 #define ROW(name, library, exact) {#name, sm::name##_f32, sm::name##_f64, library, library, exact}
 #define ROW16(name, library, exact) {#name, sm::name##_f32, sm::name##_f64, library, library, exact, sm::name##_f16}
 
+#define ROWODD(name, library, exact) {#name, sm::name##_f32, sm::name##_f64, library, library, exact, sm::name##_f32_odd}
+
 const UnaryFunction kUnary[] = {
     ROW16(exponential, std::exp, mpfr_exp),
     ROW16(exp2, std::exp2, mpfr_exp2),
@@ -93,9 +95,9 @@ const UnaryFunction kUnary[] = {
 };
 
 const BinaryFunction kBinary[] = {
-    ROW(power, std::pow, mpfr_pow),
-    ROW(atan2, std::atan2, mpfr_atan2),
-    ROW(hypot, std::hypot, mpfr_hypot),
+    ROWODD(power, std::pow, mpfr_pow),
+    ROWODD(atan2, std::atan2, mpfr_atan2),
+    ROWODD(hypot, std::hypot, mpfr_hypot),
     ROW(remainder, std::fmod, mpfr_fmod),
     ROW(maximum, Larger, MpfrLarger),
     ROW(minimum, Smaller, MpfrSmaller),
@@ -106,6 +108,7 @@ const BinaryFunction kBinary[] = {
 };
 #undef ROW
 #undef ROW16
+#undef ROWODD
 
 }  // namespace
 

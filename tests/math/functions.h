@@ -28,6 +28,7 @@ struct BinaryFunction {
   double (*wide)(double, double);
   long double (*wider)(long double, long double);
   ExactBinary exact;
+  float (*odd)(float, float) = nullptr;  // in place of f32 on narrow arguments
 };
 
 // The bound of core/accuracy.h; functions without a row there are exact.

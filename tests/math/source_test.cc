@@ -51,13 +51,21 @@ std::vector<std::string> SourceFiles() {
   return files;
 }
 
+// Without what stands in for a device's own division: other bodies of the same functions.
+std::string WithoutCorrectedDivision(std::string text) {
+  for (size_t begin = text.find("#ifdef VXLA_CORRECT_"); begin != std::string::npos; begin = text.find("#ifdef VXLA_CORRECT_", begin)) {
+    text.erase(begin, text.find("#else", begin) - begin);
+  }
+  return text;
+}
+
 TEST(ShaderMathSourceTest, EveryFunctionIsDeclaredForCppOnceUnderItsOwnName) {
   const std::string header = ReadFile("backend/cpu/shader_math.h");
   const std::string build = ReadFile("backend/cpu/shader_math.cc");
   std::set<std::string> seen, emulated;
   for (const std::string& file : SourceFiles()) {
     EXPECT_NE(build.find("#include \"" + file + "\""), std::string::npos) << file;
-    const std::string text = ReadSource(file);
+    const std::string text = WithoutCorrectedDivision(ReadSource(file));
     const std::regex definition(R"((?:^|\n)FN \w+ (\w+)\()");
     for (std::sregex_iterator it(text.begin(), text.end(), definition), end; it != end; ++it) {
       const std::string name = (*it)[1];
@@ -101,6 +109,27 @@ TEST(ShaderMathSourceTest, FloatsOf32BitsNeedNeitherDoubleNorInt64) {
                       file.find("wide_int") != std::string::npos || file.find("soft_double") != std::string::npos;
     if ((wide && !file.ends_with("c64.glsl")) || file.ends_with("prelude.glsl")) continue;
     EXPECT_FALSE(std::regex_search(text, std::regex(R"(\bdouble\b|\bD \w+ =|int64_t|[0-9]lf\b)"))) << file;
+  }
+}
+
+// Devices round their own / and sqrt of floats as they please: only the functions that stand for them use them.
+TEST(ShaderMathSourceTest, FloatsAreDividedAndRootedInOnePlace) {
+  const std::set<std::string> owners = {"quotient_guess_f32", "root_guess_f32", "divide_f32", "sqrt_plain_f32", "divide_f64", "sqrt_plain_f64"};
+  // Of integers.
+  const std::set<std::string> whole = {"cbrt_f32", "cbrt_f64", "divide_i32", "divide_u32", "quotient_u64"};
+  for (const std::string& file : SourceFiles()) {
+    std::istringstream text(ReadSource(file));
+    std::string line, function;
+    for (int number = 1; std::getline(text, line); ++number) {
+      const std::string code = line.substr(0, line.find("//"));
+      if (code.starts_with("FN ")) {
+        const size_t begin = code.find(' ', 3) + 1;
+        function = code.substr(begin, code.find('(') - begin);
+      }
+      const size_t root = code.find("sqrt(");
+      const bool divides = code.find('/') != std::string::npos || (root != std::string::npos && code[root - 1] != '_');
+      EXPECT_TRUE(!divides || owners.contains(function) || whole.contains(function)) << file << ":" << number << ": " << line;
+    }
   }
 }
 

@@ -136,10 +136,13 @@ BOTH2(power, ::pow(x, y))
 BOTH2(atan2, ::atan2(x, y))
 BOTH2(hypot, ::hypot(x, y))
 BOTH2(divide, x / y)
+BOTH(corrected_sqrt, __builtin_sqrt(x))
+BOTH2(corrected_divide, x / y)
 
 #define UNARY(name, exact, symmetry) \
-  {#name, Ours_##name, Oracle_##name, shader_math::name##_f32, nullptr, exact, nullptr, Symmetry::symmetry, true}
-#define BINARY(name, exact) {#name, Ours_##name, Oracle_##name, nullptr, shader_math::name##_f32, nullptr, exact, Symmetry::kNone, true}
+  {#name, #name, Ours_##name, Oracle_##name, shader_math::name##_f32, nullptr, exact, nullptr, Symmetry::symmetry}
+#define BINARY(name, row, exact) \
+  {#name, #row, Ours_##name, Oracle_##name, nullptr, shader_math::name##_f32, nullptr, exact, Symmetry::kNone}
 
 const Batch kBatches[] = {
     UNARY(exponential, mpfr_exp, kNone),
@@ -169,10 +172,13 @@ const Batch kBatches[] = {
     UNARY(erf_inv, MpfrErfInv, kOdd),
     UNARY(lgamma, MpfrLgamma, kNone),
     UNARY(digamma, MpfrDigamma, kNone),
-    BINARY(power, mpfr_pow),
-    BINARY(atan2, mpfr_atan2),
-    BINARY(hypot, mpfr_hypot),
-    BINARY(divide, mpfr_div),
+    {"corrected_sqrt", "sqrt", Ours_corrected_sqrt, Oracle_corrected_sqrt, shader_math::corrected_sqrt_f32, nullptr, mpfr_sqrt, nullptr,
+     Symmetry::kNone},
+    BINARY(power, power, mpfr_pow),
+    BINARY(atan2, atan2, mpfr_atan2),
+    BINARY(hypot, hypot, mpfr_hypot),
+    BINARY(divide, divide, mpfr_div),
+    BINARY(corrected_divide, divide, mpfr_div),
 };
 
 }  // namespace

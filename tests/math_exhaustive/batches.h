@@ -13,7 +13,8 @@ inline constexpr int kBlock = 4096;
 enum class Symmetry : uint8_t { kNone, kOdd, kEven };
 
 struct Batch {
-  const char* name;  // as in core/accuracy.h
+  const char* name;
+  const char* row;  // of core/accuracy.h
   void (*ours)(const float* x, const float* y, float* result);
   void (*oracle)(const float* x, const float* y, double* result);
   float (*library)(float);          // the library's build of the same function
@@ -21,7 +22,6 @@ struct Batch {
   ExactUnary exact;
   ExactBinary exact2;
   Symmetry symmetry;
-  bool bounded;  // false: exact, without a row in the table
 };
 
 std::span<const Batch> Batches();

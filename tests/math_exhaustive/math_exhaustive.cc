@@ -130,7 +130,7 @@ bool Finish(const Batch& f, const UlpBound& bound, const Worst& worst, uint64_t 
 }
 
 bool RunUnary(const Batch& f, uint64_t stride) {
-  const UlpBound bound = AccuracyOfFunction(f.name, ElementType::kF32);
+  const UlpBound bound = AccuracyOfFunction(f.row, ElementType::kF32);
   static Block block;
   Worst worst;
   const bool mirrored = f.symmetry != exhaustive::Symmetry::kNone;
@@ -152,7 +152,7 @@ bool RunUnary(const Batch& f, uint64_t stride) {
 }
 
 bool RunBinary(const Batch& f, uint64_t pairs) {
-  const UlpBound bound = f.bounded ? AccuracyOfFunction(f.name, ElementType::kF32) : UlpBound{};
+  const UlpBound bound = AccuracyOfFunction(f.row, ElementType::kF32);
   static Block block;
   Worst worst;
   Progress progress(f.name, pairs);

@@ -201,6 +201,8 @@ TEST_P(SameBitsTest, F16OffTies) {
   SAME(sinh_f16), SAME(cosh_f16), SAME(asinh_f16), SAME(acosh_f16), SAME(sine_f16), SAME(cosine_f16), SAME(tan_f16), SAME(acos_f16);
   SAME(atan_f16), SAME(erf_f16), SAME(erfc_f16), SAME(erf_inv_f16), SAME(lgamma_f16), SAME(digamma_f16), SAME(cbrt_f16);
 }
+TEST_P(SameBitsTest, PairsOfNarrowFloats) { SAME(power_f32_odd), SAME(atan2_f32_odd), SAME(hypot_f32_odd); }
+TEST_P(SameBitsTest, CorrectedDivision) { SAME(corrected_divide_f32), SAME(corrected_sqrt_f32); }
 TEST_P(SameBitsTest, S32) { SAME_INTEGER(i32); }
 TEST_P(SameBitsTest, U32) { SAME_INTEGER(u32); }
 TEST_P(SameBitsTest, S64) { SAME_INTEGER(i64); }

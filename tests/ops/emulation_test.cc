@@ -12,8 +12,8 @@ namespace vxla::testing {
 namespace {
 
 std::string FeaturesOf(const Emulation& e) {
-  return fmt::format("{}{}{}{}{}", e.i64 ? "i64 " : "", e.f64 ? "f64 " : "", e.f16 ? "f16 " : "", e.narrow ? "narrow " : "",
-                     e.subgroups ? "subgroups" : "");
+  return fmt::format("{}{}{}{}{}{}", e.i64 ? "i64 " : "", e.f64 ? "f64 " : "", e.f16 ? "f16 " : "", e.narrow ? "narrow " : "",
+                     e.subgroups ? "subgroups " : "", e.division ? "division" : "");
 }
 
 // The test device without the features, opened once.
@@ -58,7 +58,7 @@ class EmulationTest : public ::testing::TestWithParam<const char*> {
     Client *with = DeviceClient(BindingMode::kAddresses), *without = EmulatingClient(BindingMode::kAddresses, GetParam());
     if (with == nullptr || without == nullptr) return false;
     const auto features = [](const DeviceFacts& f) {
-      return std::tuple(f.int64, f.float64, f.float16, f.storage16, f.storage8, f.subgroup_shuffle);
+      return std::tuple(f.int64, f.float64, f.float16, f.storage16, f.storage8, f.subgroup_shuffle, f.division_f32);
     };
     return features(with->device().facts()) != features(without->device().facts());
   }
@@ -77,7 +77,7 @@ class EmulationTest : public ::testing::TestWithParam<const char*> {
     }
   }
 };
-INSTANTIATE_TEST_SUITE_P(Each, EmulationTest, ::testing::Values("i64", "f64", "f16", "narrow", "subgroups"),
+INSTANTIATE_TEST_SUITE_P(Each, EmulationTest, ::testing::Values("i64", "f64", "f16", "narrow", "subgroups", "division"),
                          [](const auto& info) { return std::string(info.param); });
 
 std::string Sum(const std::string& type, const std::string& size, const std::string& dimensions, const std::string& result) {
@@ -116,6 +116,16 @@ TEST_P(EmulationTest, ElementwiseProgramsHaveTheSameBits) {
     ExpectSameBits(fmt::format("HloModule m\nENTRY main {{\n  a = {0}[3,37] parameter(0)\n  b = {0}[3,37] parameter(1)\n"
                                "  s = {0}[3,37] subtract(a, b)\n  m = {0}[3,37] multiply(s, a)\n  d = {0}[3,37] divide(m, b)\n"
                                "  t = {0}[37,3] transpose(d), dimensions={{1,0}}\n  ROOT r = {0}[37,3] add(t, t)\n}}\n",
+                               type));
+  }
+}
+
+TEST_P(EmulationTest, DivisionsAndRootsHaveTheSameBits) {
+  for (const char* type : {"f32", "f64", "c64", "f16"}) {
+    ExpectSameBits(fmt::format("HloModule m\nENTRY main {{\n  a = {0}[5,2003] parameter(0)\n  b = {0}[5,2003] parameter(1)\n"
+                               "  d = {0}[5,2003] divide(a, b)\n  s = {0}[5,2003] sqrt(d)\n  r = {0}[5,2003] rsqrt(b)\n"
+                               "  l = {0}[5,2003] logistic(a)\n  c = {0}[5,2003] cbrt(b)\n"
+                               "  ROOT t = ({0}[5,2003], {0}[5,2003], {0}[5,2003], {0}[5,2003], {0}[5,2003]) tuple(d, s, r, l, c)\n}}\n",
                                type));
   }
 }

@@ -171,11 +171,15 @@ TEST(CommandTest, DevicesNamesEachDevicesTypesLimitsAndQuirks) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto json = nlohmann::json::parse(result.out);
   ASSERT_FALSE(json.empty());
-  for (const char* key : {"name", "driver", "api", "types", "limits", "quirks"}) EXPECT_TRUE(json[0].contains(key)) << key;
+  for (const char* key : {"name", "driver", "api", "types", "division", "limits", "quirks"}) EXPECT_TRUE(json[0].contains(key)) << key;
   EXPECT_EQ(json[0]["types"]["f32"], "native");
   for (const auto& device : json) {
     for (const auto& [type, how] : device["types"].items()) EXPECT_TRUE(how == "native" || how == "emulated") << type << ": " << how;
+    for (const auto& [type, how] : device["division"].items()) {
+      EXPECT_TRUE(how == "native" || how == "corrected" || (type == "f64" && how == "emulated")) << type << ": " << how;
+    }
   }
+  EXPECT_THAT(RunVxla("devices").out, HasSubstr("  division  f16 "));
 }
 
 TEST(CommandTest, EmulateDoesWithoutFeaturesAndGivesTheSameResult) {
@@ -183,7 +187,7 @@ TEST(CommandTest, EmulateDoesWithoutFeaturesAndGivesTheSameResult) {
   const CommandResult with = RunVxla("run " + add), without = RunVxla("run " + add + " --emulate i64,f64,f16,narrow,subgroups");
   EXPECT_EQ(without.exit_code, 0) << without.err;
   EXPECT_EQ(with.out, without.out);
-  ExpectError(RunVxla("run " + add + " --emulate i64,f80"), 2, "--emulate: 'f80' is none of i64, f64, f16, narrow, subgroups");
+  ExpectError(RunVxla("run " + add + " --emulate i64,f80"), 2, "--emulate: 'f80' is none of i64, f64, f16, narrow, subgroups, division");
 }
 
 TEST(CommandTest, ConvertToAnotherFormSaysWhatItCannot) {

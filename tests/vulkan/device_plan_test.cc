@@ -230,12 +230,16 @@ TEST(EmulationTest, FeaturesThatAreEmulatedAreNotEnabled) {
   EXPECT_TRUE(facts_with("f16").storage8);
   EXPECT_FALSE(facts_with("narrow").storage16 || facts_with("narrow").storage8);
   EXPECT_FALSE(facts_with("i64,subgroups").subgroup_shuffle || facts_with("i64,subgroups").int64);
+  EXPECT_EQ(all.division_f32, DeviceFacts::Division::kUnmeasured);
+  EXPECT_EQ(facts_with("division").division_f32, DeviceFacts::Division::kCorrected);
+  EXPECT_EQ(facts_with("division").division_f64, DeviceFacts::Division::kCorrected);
+  EXPECT_TRUE(facts_with("division").float64);
 }
 
 TEST(EmulationTest, UnknownNamesAreRejected) {
   const auto emulation = ParseEmulation("f64,f32");
   EXPECT_EQ(emulation.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(emulation.status().message(), "--emulate: 'f32' is none of i64, f64, f16, narrow, subgroups");
+  EXPECT_EQ(emulation.status().message(), "--emulate: 'f32' is none of i64, f64, f16, narrow, subgroups, division");
 }
 
 TEST(ChooseDeviceTest, TakesANumberOrAPartOfAName) {

@@ -144,8 +144,8 @@ std::string ElementwiseCall(const Instruction& instruction, std::span<const std:
     return Narrowed(result, fmt::format("{}_{}_width({}, {})", function, CarrierSuffix(type), fmt::join(operands, ", "),
                                         BitWidth(type)));
   }
-  const bool f16 = type == ElementType::kF16 && HasF16Variant(opcode);
-  const std::string call = Call(function, f16 ? "f16" : CarrierSuffix(type), operands);
+  const bool f16 = type == ElementType::kF16 && HasF16Variant(opcode), odd = IsNarrowFloat(type) && HasOddVariant(opcode);
+  const std::string call = Call(function, f16 ? "f16" : (odd ? "f32_odd" : CarrierSuffix(type)), operands);
   return KeepsWidth(opcode) ? call : Narrowed(result, call);
 }
 

@@ -93,8 +93,10 @@ Result<Emulation> ParseEmulation(std::string_view names) {
       emulation.narrow = true;
     } else if (name == "subgroups") {
       emulation.subgroups = true;
+    } else if (name == "division") {
+      emulation.division = true;
     } else {
-      return InvalidArgument("--emulate: '{}' is none of i64, f64, f16, narrow, subgroups", name);
+      return InvalidArgument("--emulate: '{}' is none of i64, f64, f16, narrow, subgroups, division", name);
     }
   }
   return emulation;

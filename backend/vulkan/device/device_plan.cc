@@ -255,6 +255,9 @@ void FillFeatures(const PhysicalSupport& support, const FeatureChain& enabled, D
   facts.rounding_rte_16 = floats.shaderRoundingModeRTEFloat16;
   facts.rounding_rte_32 = floats.shaderRoundingModeRTEFloat32;
   facts.rounding_rte_64 = floats.shaderRoundingModeRTEFloat64;
+  facts.denorm_preserve_16 = floats.shaderDenormPreserveFloat16;
+  facts.denorm_preserve_32 = floats.shaderDenormPreserveFloat32;
+  facts.denorm_preserve_64 = floats.shaderDenormPreserveFloat64;
   if (support.vulkan11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) {
     facts.subgroup_basic = support.vulkan11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_BASIC_BIT;
     facts.subgroup_shuffle = support.vulkan11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
@@ -354,6 +357,7 @@ Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& w
   FillIdentity(support, plan.facts);
   FillFeatures(support, plan.features, plan.facts);
   if (wants.emulate.subgroups) plan.facts.subgroup_basic = plan.facts.subgroup_shuffle = false;
+  if (wants.emulate.division) plan.facts.division_f32 = plan.facts.division_f64 = DeviceFacts::Division::kCorrected;
   FillLimits(support, plan, plan.facts);
   // SPIR-V 1.6 lets the driver pick any size per pipeline unless one is required.
   if (plan.features.subgroup_size_control.subgroupSizeControl &&

@@ -26,6 +26,7 @@ struct OpenOptions {
   // Memory is filled with kPoisonWord when it is handed out. VXLA_POISON=1 in the environment does the same.
   bool poison = false;
   bool probe = true;              // run the quirk probes (their results are cached)
+  bool measure_division = false;  // at once, so that facts() tell; else when a kernel first divides
   bool pretend_discrete = false;  // treat device memory as invisible to the host, to test staging on software drivers
   std::string loader_path;        // another Vulkan loader library; empty: the platform's
 };
@@ -33,7 +34,7 @@ struct OpenOptions {
 // A NaN in f16, bf16, f32 and f64 alike, and a large negative integer.
 inline constexpr uint32_t kPoisonWord = 0xFFF5FFF5u;
 
-// Pure. "i64,f64,f16,narrow,subgroups" or some of them. Another name: kInvalidArgument.
+// Pure. "i64,f64,f16,narrow,subgroups,division" or some of them. Another name: kInvalidArgument.
 Result<Emulation> ParseEmulation(std::string_view names);
 
 // All devices of all drivers, as they would be after opening (quirks are known only after opening). No loader or no

@@ -2,13 +2,12 @@
 
 #include <cstring>
 
-#include "backend/vulkan/device/command_buffer.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 
 namespace vxla::vulkan {
 namespace {
 
-constexpr int kProbeVersion = 2;  // changed with the probe, so that old answers are not believed
+constexpr int kProbeVersion = 3;  // changed with the probe, so that old answers are not believed
 
 // The data that the probe works on; read from memory so that no compiler can know it.
 constexpr std::array<uint32_t, 10> kProbeData = {
@@ -106,36 +105,10 @@ constexpr std::array<const char*, kProbeWords> kWordNames = {
     "kDenormal32", "kDenormal32Times1", "kDenormal32Sum", "kDenormal16",   "kDenormal64High",  "kDenormal64Low",
     "kSumInteger", "kQuotient",         "kSumFloat",      "kProductFloat"};
 
-Result<std::shared_ptr<VulkanKernel>> BuildProbe(const ProbeTools& tools) {
-  const DeviceFacts& facts = tools.context->facts();
-  VXLA_ASSIGN_OR_RETURN(const std::vector<uint32_t> spirv,
-                        CompileGlsl(ProbeText(facts), "probe/quirks", {facts.spirv_1_6}));
-  KernelKey key;
-  key.algorithm = "probe/quirks";
-  key.buffer_count = 1;
-  PipelineRequest request;
-  request.mode = BindingMode::kDescriptors;  // every device has them
-  request.key = &key;
-  request.spirv = &spirv;
-  return MakeKernel(tools.context, tools.layouts, request);
-}
-
-Result<ProbeAnswer> RunProbe(const ProbeTools& tools) {
-  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<VulkanKernel> kernel, BuildProbe(tools));
-  VXLA_ASSIGN_OR_RETURN(const auto data, tools.allocator->Allocate(sizeof(kProbeData), MemoryKind::kUpload));
-  VXLA_ASSIGN_OR_RETURN(const auto words, tools.allocator->Allocate(sizeof(ProbeAnswer), MemoryKind::kReadback));
-  std::memcpy(data->mapped(), kProbeData.data(), sizeof(kProbeData));
-  std::memset(words->mapped(), 0, sizeof(ProbeAnswer));
-  VXLA_ASSIGN_OR_RETURN(const auto commands, VulkanCommandBuffer::Create(tools.context, 0));
-  VXLA_RETURN_IF_ERROR(commands->Begin());
-  const BufferRange out = {words.get(), 0, sizeof(ProbeAnswer)};
-  VXLA_RETURN_IF_ERROR(
-      commands->Dispatch(*kernel, {data.get(), 0, sizeof(kProbeData)}, std::span(&out, 1), {kProbeGroups, 1, 1}));
-  VXLA_RETURN_IF_ERROR(commands->End());
-  VXLA_ASSIGN_OR_RETURN(const uint64_t value, tools.queue.Submit(commands->handle(), 0));
-  VXLA_RETURN_IF_ERROR(tools.queue.Wait(value));
-  ProbeAnswer answer;
-  std::memcpy(answer.data(), words->mapped(), sizeof(answer));
+Result<ProbeAnswer> AskDevice(const ProbeTools& tools) {
+  ProbeAnswer answer = {};
+  VXLA_RETURN_IF_ERROR(RunProbe(tools, {"probe/quirks", ProbeText(tools.context->facts()), kProbeGroups},
+                                std::as_bytes(std::span(kProbeData)), std::as_writable_bytes(std::span(answer))));
   return answer;
 }
 
@@ -156,22 +129,8 @@ void NoteQuirks(DeviceFacts::Quirks& quirks) {
 }  // namespace
 
 std::string ProbeText(const DeviceFacts& facts) {
-  std::string text = "#version 460\n#extension GL_EXT_spirv_intrinsics : require\n";
-  if (facts.float16) {
-    text += "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require\n#define HAS_FLOAT16\n";
-  }
-  if (facts.float64) text += "#define HAS_FLOAT64\n";
+  std::string text = ProbePrelude(facts);
   for (int i = 0; i < kProbeWords; ++i) text += fmt::format("#define {} {}\n", kWordNames[i], i);
-  // The float modes that kernels run in: SignedZeroInfNanPreserve (capability 4466) and RoundingModeRTE (4467).
-  auto mode = [&](bool has, int capability, int code, int width) {
-    if (has) text += fmt::format("spirv_execution_mode(capabilities = [{}], {}, {});\n", capability, code, width);
-  };
-  mode(facts.signed_zero_inf_nan_preserve_32, 4466, 4461, 32);
-  mode(facts.signed_zero_inf_nan_preserve_16 && facts.float16, 4466, 4461, 16);
-  mode(facts.signed_zero_inf_nan_preserve_64 && facts.float64, 4466, 4461, 64);
-  mode(facts.rounding_rte_32, 4467, 4462, 32);
-  mode(facts.rounding_rte_16 && facts.float16, 4467, 4462, 16);
-  mode(facts.rounding_rte_64 && facts.float64, 4467, 4462, 64);
   return text + kProbeBody + kProbeMain;
 }
 
@@ -211,7 +170,7 @@ Result<DeviceFacts::Quirks> FindQuirks(const ProbeTools& tools, DiskCache& disk)
     std::memcpy(answer.data(), bytes->data(), sizeof(answer));
     return Diagnose(answer, facts);
   }
-  VXLA_ASSIGN_OR_RETURN(answer, RunProbe(tools));
+  VXLA_ASSIGN_OR_RETURN(answer, AskDevice(tools));
   VXLA_ASSIGN_OR_RETURN(DeviceFacts::Quirks quirks, Diagnose(answer, facts));
   disk.Store(key, std::as_bytes(std::span(answer)));
   return quirks;

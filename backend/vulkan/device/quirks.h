@@ -3,24 +3,12 @@
 #pragma once
 
 #include <array>
-#include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 
-#include "backend/vulkan/device/kernel.h"
-#include "backend/vulkan/device/memory_allocator.h"
-#include "backend/vulkan/device/queue.h"
+#include "backend/vulkan/device/probe.h"
 #include "backend/vulkan/shader/disk_cache.h"
 
 namespace vxla::vulkan {
-
-struct ProbeTools {
-  std::shared_ptr<DeviceContext> context;
-  std::shared_ptr<MemoryAllocator> allocator;
-  std::shared_ptr<KernelLayouts> layouts;
-  Queue& queue;
-};
 
 // What the probe kernel wrote, by ProbeWord.
 enum ProbeWord {

@@ -47,6 +47,11 @@ std::vector<BindingMode> ModesFor(const DeviceFacts& facts, const OpenOptions& o
   return {BindingMode::kDescriptors, BindingMode::kAddresses};
 }
 
+void NoteDivision(const DivisionFacts& division, DeviceFacts& facts) {
+  facts.division_f32 = division.f32;
+  facts.division_f64 = division.f64;
+}
+
 size_t Slot(BindingMode mode) { return static_cast<size_t>(mode); }
 
 }  // namespace
@@ -88,6 +93,7 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
   device->hooks_ = hooks;
   device->modes_ = std::move(modes);
   device->poison_ = PoisonWanted(options);
+  device->probe_ = options.probe;
   device->disk_ =
       std::make_shared<DiskCache>(options.cache_dir.empty() ? DefaultCacheFolder() : options.cache_dir, options.cache);
   MemoryAllocator::Options memory;
@@ -100,11 +106,13 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
     const ProbeTools tools = {device->context_, device->allocator_, device->layouts_, *device->queue_};
     VXLA_ASSIGN_OR_RETURN(device->context_->mutable_facts().quirks, FindQuirks(tools, *device->disk_));
   }
+  if (options.measure_division && !options.emulate.division) {
+    VXLA_ASSIGN_OR_RETURN(const DivisionFacts division, device->Division());
+    NoteDivision(division, device->context_->mutable_facts());
+  }
   const DeviceFacts& facts = device->context_->facts();
   for (const BindingMode mode : device->modes_) {
-    ShaderSource source = [context = device->context_.get(), hook = hooks.source, mode](const KernelKey& key) {
-      return hook(key, context->facts(), mode);
-    };
+    ShaderSource source = [device = device.get(), mode](const KernelKey& key) { return device->KernelSource(mode, key); };
     device->pipelines_[Slot(mode)] =
         std::make_unique<PipelineCache>(device->context_, device->layouts_, device->disk_, std::move(source), mode);
     if (hooks.lowering) device->lowerings_[Slot(mode)] = hooks.lowering(facts, mode);
@@ -133,8 +141,25 @@ Result<std::vector<std::shared_ptr<Kernel>>> VulkanDevice::GetKernels(BindingMod
   return pipelines_[Slot(mode)]->Get(keys, compiled);
 }
 
+Result<DivisionFacts> VulkanDevice::Division() const {
+  const std::lock_guard lock(division_mutex_);
+  if (!division_.has_value()) {
+    VXLA_ASSIGN_OR_RETURN(division_, MeasureDivision({context_, allocator_, layouts_, *queue_}, *disk_));
+  }
+  return *division_;
+}
+
 Result<std::string> VulkanDevice::KernelSource(BindingMode mode, const KernelKey& key) const {
-  return hooks_.source(key, context_->facts(), mode);
+  const DeviceFacts& facts = context_->facts();
+  VXLA_ASSIGN_OR_RETURN(std::string text, hooks_.source(key, facts, mode));
+  const bool known = !probe_ || facts.division_f32 != DeviceFacts::Division::kUnmeasured;
+  if (known || !DividesNatively(text, facts)) return text;
+  VXLA_ASSIGN_OR_RETURN(const DivisionFacts division, Division());
+  if (division.f32 != DeviceFacts::Division::kCorrected && division.f64 != DeviceFacts::Division::kCorrected) return text;
+  // The facts themselves stay as they are: others read them meanwhile.
+  DeviceFacts measured = facts;
+  NoteDivision(division, measured);
+  return hooks_.source(key, measured, mode);
 }
 
 Result<std::unique_ptr<CommandBuffer>> VulkanDevice::CreateCommandBuffer(int timestamp_count) {

@@ -4,9 +4,12 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "backend/vulkan/device/division.h"
 #include "backend/vulkan/device/open.h"
 #include "backend/vulkan/device/queue.h"
 #include "backend/vulkan/device/transfer.h"
@@ -54,6 +57,9 @@ class VulkanDevice final : public Device {
  private:
   VulkanDevice() = default;
 
+  // Measured once, when first asked for.
+  Result<DivisionFacts> Division() const;
+
   // In the order of construction; destruction runs backwards.
   std::shared_ptr<DeviceContext> context_;
   std::shared_ptr<DiskCache> disk_;
@@ -67,6 +73,9 @@ class VulkanDevice final : public Device {
   DeviceHooks hooks_;
   std::vector<BindingMode> modes_;
   bool poison_ = false;
+  bool probe_ = true;
+  mutable std::mutex division_mutex_;
+  mutable std::optional<DivisionFacts> division_;
 };
 
 }  // namespace vxla::vulkan

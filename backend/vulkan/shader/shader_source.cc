@@ -45,11 +45,16 @@ std::string_view TakeLine(std::string_view& text) {
   return line;
 }
 
-// Which 64-bit types the device lacks or is told to lack: what shaders/include/math/types64.glsl calls
-// VXLA_EMULATE_I64 and VXLA_EMULATE_F64.
-struct Emulated {
-  bool i64 = false, f64 = false;
+// The choices of shaders/include/math: which 64-bit types the device lacks or is told to lack (VXLA_EMULATE_I64 and _F64), and
+// whose division integers put right (VXLA_CORRECT_F32 and _F64).
+struct Variant {
+  bool emulate_i64 = false, emulate_f64 = false, correct_f32 = false, correct_f64 = false;
 };
+
+Variant VariantFor(const DeviceFacts& facts) {
+  constexpr auto kCorrected = DeviceFacts::Division::kCorrected;
+  return {!facts.int64, !facts.float64, facts.division_f32 == kCorrected, facts.float64 && facts.division_f64 == kCorrected};
+}
 
 // The literals of f64_t (1.5lf, and a minus in front) as words: types64.glsl. In text without emulation they stay.
 std::string WithWordsForDoubles(std::string_view text) {
@@ -193,16 +198,16 @@ struct Chunk {
   std::vector<std::string_view> uses;  // identifiers that name other chunks
 };
 
-// The definitions of all include files in the order in which they may depend on each other. Built once for each choice
-// of types.
+// The definitions of all include files in the order in which they may depend on each other. Built once for each variant.
 class ChunkIndex {
  public:
-  static const ChunkIndex& Get(Emulated emulated) {
+  static const ChunkIndex& Get(Variant variant) {
     static std::mutex mutex;
-    static std::unique_ptr<const ChunkIndex> indices[4];
+    static std::unique_ptr<const ChunkIndex> indices[16];
     const std::scoped_lock lock(mutex);
-    std::unique_ptr<const ChunkIndex>& index = indices[2 * emulated.f64 + emulated.i64];
-    if (index == nullptr) index.reset(new ChunkIndex(emulated));
+    std::unique_ptr<const ChunkIndex>& index =
+        indices[8 * variant.correct_f64 + 4 * variant.correct_f32 + 2 * variant.emulate_f64 + variant.emulate_i64];
+    if (index == nullptr) index.reset(new ChunkIndex(variant));
     return *index;
   }
 
@@ -232,10 +237,10 @@ class ChunkIndex {
   }
 
  private:
-  explicit ChunkIndex(Emulated emulated) : emulated_(emulated) {
+  explicit ChunkIndex(Variant variant) : variant_(variant) {
     for (std::string_view file : OrderedFiles()) {
       std::string text = Instantiated(FindShader(file));
-      AddFile(texts_.emplace_back(emulated.f64 ? WithLoopsForPolynomials(WithWordsForDoubles(text)) : std::move(text)));
+      AddFile(texts_.emplace_back(variant.emulate_f64 ? WithLoopsForPolynomials(WithWordsForDoubles(text)) : std::move(text)));
     }
     for (Chunk& chunk : chunks_) {
       std::unordered_set<std::string_view> seen;
@@ -275,11 +280,13 @@ class ChunkIndex {
     return files;
   }
 
-  // #ifdef NAME or #ifndef NAME of one of the two macros; other conditions (__cplusplus) take the #else branch.
+  // #ifdef NAME or #ifndef NAME of one of the macros; other names (__cplusplus) are not defined.
   bool Holds(std::string_view condition) const {
     const bool wanted = condition.starts_with("#ifdef ");
-    if (condition.ends_with(" VXLA_EMULATE_I64")) return emulated_.i64 == wanted;
-    if (condition.ends_with(" VXLA_EMULATE_F64")) return emulated_.f64 == wanted;
+    if (condition.ends_with(" VXLA_EMULATE_I64")) return variant_.emulate_i64 == wanted;
+    if (condition.ends_with(" VXLA_EMULATE_F64")) return variant_.emulate_f64 == wanted;
+    if (condition.ends_with(" VXLA_CORRECT_F32")) return variant_.correct_f32 == wanted;
+    if (condition.ends_with(" VXLA_CORRECT_F64")) return variant_.correct_f64 == wanted;
     return !wanted;
   }
 
@@ -309,7 +316,7 @@ class ChunkIndex {
     }
   }
 
-  Emulated emulated_;
+  Variant variant_;
   std::deque<std::string> texts_;  // what the chunks view
   std::vector<Chunk> chunks_;
   std::unordered_multimap<std::string_view, size_t> by_name_;
@@ -387,23 +394,10 @@ void AppendExtensions(const Identifiers& used, const DeviceFacts& facts, Binding
   for (std::string_view extension : extensions) out->append("#extension ").append(extension).append(" : require\n");
 }
 
-// Without these modes drivers may treat floats as real numbers (x * 0 becomes 0 for NaN).
-std::string ExecutionModes(const Identifiers& used, Emulated emulated, const DeviceFacts& facts) {
-  constexpr int kPreserve[] = {4466, 4461}, kRoundToEven[] = {4467, 4462};
-  std::string text;
-  auto mode = [&](bool wanted, const int(&codes)[2], int width) {
-    if (wanted) text += fmt::format("spirv_execution_mode(capabilities = [{}], {}, {});\n", codes[0], codes[1], width);
-  };
-  const bool doubles = Uses(used, {"double", "dvec2"}) ||
-                       (!emulated.f64 && Uses(used, {"f64", "c128", "D", "f64_t", "c128_t"}));
-  const bool halves = Uses(used, {"float16_t", "f16vec2", "f16vec4"});
-  mode(facts.signed_zero_inf_nan_preserve_32, kPreserve, 32);
-  mode(halves && facts.signed_zero_inf_nan_preserve_16, kPreserve, 16);
-  mode(doubles && facts.signed_zero_inf_nan_preserve_64, kPreserve, 64);
-  mode(facts.rounding_rte_32, kRoundToEven, 32);
-  mode(halves && facts.rounding_rte_16, kRoundToEven, 16);
-  mode(doubles && facts.rounding_rte_64, kRoundToEven, 64);
-  return text;
+std::string ExecutionModes(const Identifiers& used, Variant variant, const DeviceFacts& facts) {
+  return FloatModes(facts, {.f16 = Uses(used, {"float16_t", "f16vec2", "f16vec4"}),
+                            .f64 = Uses(used, {"double", "dvec2"}) ||
+                                   (!variant.emulate_f64 && Uses(used, {"f64", "c128", "D", "f64_t", "c128_t"}))});
 }
 
 // The argument block (backend/step.h) and load_arguments(), which reads each argument once.
@@ -435,6 +429,30 @@ bool SplitsAddresses(const DeviceFacts& facts, BindingMode bindings) {
          facts.driver_version.find("Mesa 22.") != std::string::npos;
 }
 
+std::string FloatModes(const DeviceFacts& facts, FloatTypes used) {
+  constexpr int kDenormPreserve[] = {4464, 4459}, kPreserve[] = {4466, 4461}, kRoundToEven[] = {4467, 4462};
+  std::string text;
+  auto mode = [&](bool wanted, const int(&codes)[2], int width) {
+    if (wanted) text += fmt::format("spirv_execution_mode(capabilities = [{}], {}, {});\n", codes[0], codes[1], width);
+  };
+  mode(facts.signed_zero_inf_nan_preserve_32, kPreserve, 32);
+  mode(used.f16 && facts.signed_zero_inf_nan_preserve_16, kPreserve, 16);
+  mode(used.f64 && facts.signed_zero_inf_nan_preserve_64, kPreserve, 64);
+  mode(facts.rounding_rte_32, kRoundToEven, 32);
+  mode(used.f16 && facts.rounding_rte_16, kRoundToEven, 16);
+  mode(used.f64 && facts.rounding_rte_64, kRoundToEven, 64);
+  mode(facts.denorm_preserve_32, kDenormPreserve, 32);
+  mode(used.f16 && facts.denorm_preserve_16, kDenormPreserve, 16);
+  mode(used.f64 && facts.denorm_preserve_64, kDenormPreserve, 64);
+  return text;
+}
+
+bool DividesNatively(std::string_view text, const DeviceFacts& facts) {
+  const auto defines = [&](std::string_view function) { return text.find(function) != text.npos; };
+  return defines("FN F divide_f32(") || defines("FN F sqrt_plain_f32(") ||
+         (facts.float64 && (defines("FN D divide_f64(") || defines("FN D sqrt_plain_f64(")));
+}
+
 std::string_view FindShader(std::string_view name) {
   static const auto files = [] {
     std::unordered_map<std::string_view, std::string_view> map;
@@ -449,16 +467,16 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   std::string body;
   std::set<std::string, std::less<>> included;
   VXLA_RETURN_IF_ERROR(Expand(key.algorithm, key, included, &body));
-  const Emulated emulated{!facts.int64, !facts.float64};
-  if (emulated.f64) body = WithWordsForDoubles(body);
-  const std::string functions = ChunkIndex::Get(emulated).Closure(body);
+  const Variant variant = VariantFor(facts);
+  if (variant.emulate_f64) body = WithWordsForDoubles(body);
+  const std::string functions = ChunkIndex::Get(variant).Closure(body);
 
   Identifiers used;
   auto note = [&](std::string_view identifier) { used.insert(identifier); };
   ForEachIdentifier(body, note);
   ForEachIdentifier(functions, note);
 
-  const std::string modes = ExecutionModes(used, emulated, facts);
+  const std::string modes = ExecutionModes(used, variant, facts);
   std::string text = "#version 460\n";
   const bool split_addresses = SplitsAddresses(facts, bindings);
   AppendExtensions(used, facts, bindings, !modes.empty(), split_addresses, &text);
@@ -473,8 +491,8 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   }
   text += "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n";
   text += ArgumentBlock(key, bindings);
-  if (emulated.i64) text += "#define VXLA_EMULATE_I64 1\n";
-  if (emulated.f64) text += "#define VXLA_EMULATE_F64 1\n";
+  if (variant.emulate_i64) text += "#define VXLA_EMULATE_I64 1\n";
+  if (variant.emulate_f64) text += "#define VXLA_EMULATE_F64 1\n";
   AppendCode(FindShader("include/math/prelude.glsl"), &text);
   AppendCode(FindShader("include/math/types64.glsl"), &text);
   AppendCode(FindShader("include/access.glsl"), &text);

@@ -5,6 +5,7 @@
 #include "backend/vulkan/device/device_plan.h"
 #include "backend/vulkan/shader/break_blocks.h"
 #include "backend/vulkan/shader/flatten_branches.h"
+#include "backend/vulkan/shader/no_contraction.h"
 #include "backend/vulkan/shader/reflection.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 
@@ -21,7 +22,7 @@ SpirvCache::SpirvCache(std::shared_ptr<DiskCache> disk, const DeviceFacts& facts
       spirv_1_6_(facts.spirv_1_6),
       flat_(WantsFlatBranches(facts)),
       mode_(mode),
-      prefix_(fmt::format("spirv|3|{}|{}{}|{}|{}|", CompilerIdentity(), facts.spirv_1_6 ? "1.6" : "1.5", flat_ ? "|flat4" : "",
+      prefix_(fmt::format("spirv|4|{}|{}{}|{}|{}|", CompilerIdentity(), facts.spirv_1_6 ? "1.6" : "1.5", flat_ ? "|flat4" : "",
                           mode == BindingMode::kAddresses ? "addresses" : "descriptors", DeviceIdentity(facts))) {}
 
 Hash128 SpirvCache::HashOf(const KernelKey& key, const std::string& text) const {
@@ -59,7 +60,7 @@ Result<std::vector<uint32_t>> SpirvCache::Compile(const KernelKey& key, const st
   // Flat first: that is quick function by function.
   if (flat_) words = FlattenBranches(words);
   if (ComputesEmulatedDoubles(text)) words = WithoutCalls(std::move(words), {spirv_1_6_});
-  return flat_ ? BreakLongBlocks(words, kMostInBlock) : words;
+  return WithoutContraction(flat_ ? BreakLongBlocks(std::move(words), kMostInBlock) : std::move(words));
 }
 
 }  // namespace vxla::vulkan

@@ -32,6 +32,106 @@ FN F flipsign_f32(float x, float s) {
 FN F pow2_f32(int k) {
   return uintBitsToFloat(uint(k + 127) << 23);
 }
+// a / b and the root of a as the device has them, which Vulkan lets be 2.5 ulp off (roots more): first guesses that integers correct,
+// for normal numbers. Tests put worse ones in their place.
+#ifndef VXLA_OWN_GUESSES
+FN F quotient_guess_f32(float a, float b) {
+  F r = a / b;
+  return r;
+}
+FN F root_guess_f32(float a) {
+  F r = sqrt(a);
+  return r;
+}
+#endif
+// The significand of a magnitude's bits with its leading bit (a denormal's too) at bit 23, and the exponent field to match.
+FN uint significand_f32(uint m, OUT(int) e) {
+  bool small = m < 0x00800000u;
+  int s = small ? 23 - findMSB(m | 1u) : 0;
+  e = small ? 1 - s : int(m >> 23);
+  return ((m << uint(s)) & 0x007fffffu) | 0x00800000u;
+}
+// sign | t * 2^(e - 153) rounded to nearest even, denormal results and overflow included; t in [2^26, 2^27), its last bit sticky.
+FN F round_significand_f32(uint sign, int e, uint t) {
+  int below = e < 1 ? 1 - e : 0;
+  uint drop = uint(3 + (below > 26 ? 26 : below));
+  uint q = (t + ((1u << (drop - 1u)) - 1u + ((t >> drop) & 1u))) >> drop;
+  uint v = q + (uint(e < 1 ? 0 : e - 1) << 23);
+  return uintBitsToFloat(sign | (v > 0x7f800000u ? 0x7f800000u : v));
+}
+// a / b correctly rounded on any device: 26 bits of the significands' quotient from a guess good to 2^-19, put right by the exact
+// rest in integers, which also tells which side of a tie it lies on. Denormals and special values as IEEE 754 has them.
+FN F corrected_divide_f32(float a, float b) {
+  uint x = floatBitsToUint(a) & 0x7fffffffu;
+  uint y = floatBitsToUint(b) & 0x7fffffffu;
+  uint sign = (floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u;
+  int ex;
+  uint mx = significand_f32(x, ex);
+  int ey;
+  uint my = significand_f32(y, ey);
+  // n / my in [1, 2).
+  bool less = mx < my;
+  uint n = mx << (less ? 1u : 0u);
+  F inverse = quotient_guess_f32(1.0f, uintBitsToFloat((my & 0x007fffffu) | 0x3f800000u));
+  F guess = uintBitsToFloat((mx & 0x007fffffu) | (less ? 0x40000000u : 0x3f800000u)) * inverse;
+  // Modulo 2^32; the guess is within 127 units, so the rest fits a signed word.
+  uint q = uint(int(guess * 33554432.0f));
+  int r = int((n << 25) - q * my);
+  int d = int(floor(float(r) * (inverse * 1.1920929e-07f)));
+  q += uint(d);
+  r -= d * int(my);
+  // d is the floor or next to it.
+  bool under = r < 0;
+  bool over = r >= int(my);
+  q += (over ? 1u : 0u) - (under ? 1u : 0u);
+  r += (under ? int(my) : 0) - (over ? int(my) : 0);
+  F v = round_significand_f32(sign, ex - ey + (less ? 126 : 127), (q << 1) | (r != 0 ? 1u : 0u));
+  bool inf = x == 0x7f800000u || y == 0u;
+  bool zero = x == 0u || y == 0x7f800000u;
+  bool nan = x > 0x7f800000u || y > 0x7f800000u || (inf && zero);
+  uint special = nan ? 0x7fc00000u : sign | (inf ? 0x7f800000u : 0u);
+  return nan || inf || zero ? uintBitsToFloat(special) : v;
+}
+// The root of a likewise: 25 bits of it and the exact rest; NaN for what is below 0, -0 for -0. Roots are never ties.
+FN F corrected_sqrt_f32(float a) {
+  uint x = floatBitsToUint(a);
+  int e;
+  uint m = significand_f32(x & 0x7fffffffu, e);
+  bool odd = (e & 1) == 0;
+  uint n = m << (odd ? 1u : 0u);
+  F guess = root_guess_f32(uintBitsToFloat((m & 0x007fffffu) | (odd ? 0x40000000u : 0x3f800000u)));
+  uint q = uint(int(guess * 16777216.0f));
+  int r = int((n << 25) - q * q);
+  int d = int(floor(quotient_guess_f32(float(r), guess * 33554432.0f)));
+  r -= d * int((q << 1) + uint(d));
+  q += uint(d);
+  bool under = r < 0;
+  bool over = r > int(q << 1);
+  q += (over ? 1u : 0u) - (under ? 1u : 0u);
+  uint v = ((q + 1u) >> 1) + (uint(((e - (odd ? 128 : 127)) >> 1) + 126) << 23);
+  bool same = x == 0x80000000u || x == 0u || x == 0x7f800000u;
+  bool nan = x > 0x7f800000u && x != 0x80000000u;
+  return nan ? nan_f32() : (same ? a : uintBitsToFloat(v));
+}
+// a / b, and the root of a >= 0, correctly rounded: the device's own where it is measured to be (backend/vulkan/device/division.h).
+// All other text divides by these.
+#ifdef VXLA_CORRECT_F32
+FN F divide_f32(float a, float b) {
+  return corrected_divide_f32(a, b);
+}
+FN F sqrt_plain_f32(float a) {
+  return corrected_sqrt_f32(a);
+}
+#else
+FN F divide_f32(float a, float b) {
+  F r = a / b;
+  return r;
+}
+FN F sqrt_plain_f32(float a) {
+  F r = sqrt(a);
+  return r;
+}
+#endif
 // The leading 12 bits of the significand; the rest, x - head, has 12 bits too, so products of halves are exact.
 FN F head_f32(float x) {
   return uintBitsToFloat(floatBitsToUint(x) & 0xfffff000u);
@@ -76,22 +176,22 @@ FN F add_dd_f32(float ah, float al, float bh, float bl, OUT(float) lo) {
   F t = e + (al + bl);
   return fast_two_sum_f32(s, t, lo);
 }
-// (nh + nl) / (dh + dl) to about 2^-44; the residual correction makes it insensitive to a division that is off by some ulp.
+// (nh + nl) / (dh + dl) to about 2^-44.
 FN F div_dd_f32(float nh, float nl, float dh, float dl, OUT(float) lo) {
-  F q = nh / dh;
+  F q = divide_f32(nh, dh);
   F e;
   F p = two_prod_f32(q, dh, e);
   F r = (((nh - p) - e) + nl) - q * dl;
-  F t = r / dh;
+  F t = divide_f32(r, dh);
   return fast_two_sum_f32(q, t, lo);
 }
 // sqrt(h + l) to about 2^-44, for h > 0 in the middle of the range; 0 for 0.
 FN F sqrt_dd_f32(float h, float l, OUT(float) lo) {
-  F s = sqrt(h);
+  F s = sqrt_plain_f32(h);
   F e;
   F p = two_prod_f32(s, s, e);
   F r = ((h - p) - e) + l;
-  F t = h > 0.0f ? r / (s + s) : 0.0f;
+  F t = divide_f32(r, h > 0.0f ? s + s : 1.0f);
   return fast_two_sum_f32(s, t, lo);
 }
 // |x| = result * 2^k with the result in [1, 2), for finite nonzero x, denormals too.
@@ -141,12 +241,8 @@ FN F multiply_f32(float a, float b) {
   F r = a * b;
   return r;
 }
-FN F divide_f32(float a, float b) {
-  F r = a / b;
-  return r;
-}
 FN F sqrt_f32(float a) {
-  F r = sqrt(a);
+  F r = sqrt_plain_f32(a);
   return a < 0.0f || is_nan_f32(a) ? nan_f32() : r;
 }
 // -1, -0, +0, 1 or NaN.

@@ -347,12 +347,15 @@ FN F power_magnitude_f32(float x, float y) {
   F s = fast_two_sum_f32(1.0f, q, d);
   return scale_f32(s, d + ql, e);
 }
-// C99 Annex F's special values: 1 for y = 0 and for x = 1, and for x = -1 with infinite y. <= 1 ulp.
-FN F power_f32(float x, float y) {
+FN bool power_regular_f32(float x, float y) {
+  return magnitude_f32(x) > 0.0f && is_finite_f32(x) && is_finite_f32(y);
+}
+// x^y, given r = |x|^y where x and y are regular. C99 Annex F's special values: 1 for y = 0 and for x = 1, and for x = -1 with
+// infinite y.
+FN F power_special_f32(float x, float y, float r) {
   F m = magnitude_f32(x);
   int kind = integer_kind_f32(y);
-  bool regular = m > 0.0f && is_finite_f32(x) && is_finite_f32(y);
-  F r = power_magnitude_f32(regular ? m : 1.0f, regular ? y : 0.0f);
+  bool regular = power_regular_f32(x, y);
   // 0, infinity and infinite y: towards 0 or infinity.
   bool grows = is_inf_f32(y) ? (m > 1.0f) != (y < 0.0f) : (m > 1.0f) == (y > 0.0f);
   F limit = is_inf_f32(y) && m == 1.0f ? 1.0f : (grows ? inf_f32() : 0.0f);
@@ -361,4 +364,9 @@ FN F power_f32(float x, float y) {
   bool nan = is_nan_f32(x) || is_nan_f32(y) || (x < 0.0f && is_finite_f32(x) && kind == 0 && is_finite_f32(y));
   bool one = y == 0.0f || x == 1.0f;
   return one ? 1.0f : (nan ? nan_f32() : sign);
+}
+// <= 1 ulp.
+FN F power_f32(float x, float y) {
+  bool regular = power_regular_f32(x, y);
+  return power_special_f32(x, y, power_magnitude_f32(regular ? magnitude_f32(x) : 1.0f, regular ? y : 0.0f));
 }

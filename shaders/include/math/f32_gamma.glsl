@@ -52,7 +52,7 @@ FN F lgamma_stirling_f32(float x, OUT(int) k, OUT(float) lo) {
   F h = two_sum_f32(x * c, -0.5f * c, hl);
   F pl;
   F p = mul_dd_f32(h, hl, l, ll, pl);
-  F i = 1.0f / (large ? 1e9f : x);
+  F i = divide_f32(1.0f, large ? 1e9f : x);
   F z = i * i;
   F series = i * (0.0833333358f + z * (-0.00277777785f + z * (0.000793650805f + z * -0.00059523809f)));
   return add_dd_f32(p, pl, 0.418938547f * c, (series - 1.41681449e-08f) * c, lo);

@@ -7,7 +7,7 @@ FN F rsqrt_f32(float x) {
   F m = frexp_f32(ok ? x : 1.0f, k);
   bool odd = (k & 1) != 0;
   F a = odd ? m + m : m;
-  F y = 1.0f / sqrt(a);
+  F y = divide_f32(1.0f, sqrt_plain_f32(a));
   F pl;
   F p = two_prod_f32(a, y, pl);
   F e;
@@ -27,15 +27,15 @@ FN F cbrt_f32(float x) {
   int j = k - 3 * t;
   F a = j == 0 ? m : (j == 1 ? 2.0f * m : 4.0f * m);
   F y = a < 2.82842708f ? 0.729f + 0.276f * a : 1.089f + 0.1142f * a;
-  y = y - (y * y * y - a) / (3.0f * y * y);
-  y = y - (y * y * y - a) / (3.0f * y * y);
-  y = y - (y * y * y - a) / (3.0f * y * y);
+  y = y - divide_f32(y * y * y - a, 3.0f * y * y);
+  y = y - divide_f32(y * y * y - a, 3.0f * y * y);
+  y = y - divide_f32(y * y * y - a, 3.0f * y * y);
   F ql;
   F q = two_prod_f32(y, y, ql);
   F cl;
   F c = two_prod_f32(q, y, cl);
   F r = ((a - c) - cl) - ql * y;
-  F v = copysign_f32(scale_f32(y, r / (3.0f * q), t), x);
+  F v = copysign_f32(scale_f32(y, divide_f32(r, 3.0f * q), t), x);
   return ok ? v : x;
 }
 // (erf(x) / x - 2 / sqrt(pi) (1 - z / 3)) / z^2 for z = x^2 <= 1, 2^-30.6.
@@ -56,7 +56,7 @@ FN F erf_inner_f32(float x, OUT(float) lo) {
 }
 // e^(x^2) erfc(x) for 1 <= x <= 4 in t = (x - 2) / (x + 2), 2^-32.9.
 FN F erfcx_f32(float x) {
-  F t = (x - 2.0f) / (x + 2.0f);
+  F t = divide_f32(x - 2.0f, x + 2.0f);
   F p = 0.255395681f + t * (-0.427185833f + t * (0.241658211f + t * (-0.0789785236f + t * (0.00373214134f
       + t * (0.00699485559f + t * (-0.000836589956f + t * -0.000944159634f))))));
   return p;
@@ -141,7 +141,7 @@ FN F erfc_f32(float x) {
 FN F erf_inv_guess_f32(float x) {
   F z = x * x;
   F near = x * (0.886223257f + z * (0.232461452f + z * (0.11925099f + z * 0.133169889f)));
-  F s = sqrt(-log_f32(1.0f - x));
+  F s = sqrt_plain_f32(-log_f32(1.0f - x));
   F far = -0.0387223549f + s * (0.0846062154f + s * (1.01433897f + s * (-0.592789829f + s * (0.208518803f
       + s * (-0.044102408f + s * (0.00516596064f + s * -0.000257502455f))))));
   return x < 0.5f ? near : far;
@@ -164,7 +164,7 @@ FN F erf_inv_f32(float x) {
   F gl;
   F g = exp_parts_f32(y * y, 0.0f, n, gl);
   F step = f * (0.886226952f * g * pow2_f32(n));
-  F v = y + step / (1.0f - y * step);
+  F v = y + divide_f32(step, 1.0f - y * step);
   // Below 2^-33 sqrt(pi) / 2 times x, from the significand so that denormals are rounded once.
   int e;
   F s = frexp_f32(tiny && m > 0.0f ? m : 1.0f, e);
@@ -174,15 +174,13 @@ FN F erf_inv_f32(float x) {
   F r = tiny ? small : (m == 1.0f ? inf_f32() : v);
   return m <= 1.0f ? copysign_f32(r, x) : nan_f32();
 }
-// sqrt(x^2 + y^2) without overflow on the way, in two floats. <= 1 ulp.
-FN F hypot_f32(float x, float y) {
+// sqrt(x^2 + y^2) = (result + lo) 2^k without overflow on the way, for finite x and y, not both 0.
+FN F hypot_parts_f32(float x, float y, OUT(int) k, OUT(float) lo) {
   F a = magnitude_f32(x);
   F b = magnitude_f32(y);
   F h = a > b ? a : b;
   F l = a > b ? b : a;
-  bool inf = is_inf_f32(x) || is_inf_f32(y);
-  bool zero = h == 0.0f || inf || is_nan_f32(x) || is_nan_f32(y);
-  int k;
+  bool zero = h == 0.0f || !is_finite_f32(x) || !is_finite_f32(y);
   F m = frexp_f32(zero ? 1.0f : h, k);
   int kl;
   F ml = frexp_f32(zero || l == 0.0f ? 1.0f : l, kl);
@@ -194,8 +192,18 @@ FN F hypot_f32(float x, float y) {
   F q = two_prod_f32(n, n, ql);
   F sl;
   F s = add_dd_f32(p, pl, q, ql, sl);
-  F rl;
-  F r = sqrt_dd_f32(s, sl, rl);
-  F v = scale_f32(r, rl, k);
-  return inf ? inf_f32() : (is_nan_f32(x) || is_nan_f32(y) ? nan_f32() : (h == 0.0f ? 0.0f : v));
+  return sqrt_dd_f32(s, sl, lo);
+}
+// What the length is for zeros, infinities and NaN; r elsewhere.
+FN F hypot_special_f32(float x, float y, float r) {
+  bool inf = is_inf_f32(x) || is_inf_f32(y);
+  bool zero = x == 0.0f && y == 0.0f;
+  return inf ? inf_f32() : (is_nan_f32(x) || is_nan_f32(y) ? nan_f32() : (zero ? 0.0f : r));
+}
+// <= 1 ulp.
+FN F hypot_f32(float x, float y) {
+  int k;
+  F lo;
+  F hi = hypot_parts_f32(x, y, k, lo);
+  return hypot_special_f32(x, y, scale_f32(hi, lo, k));
 }

@@ -46,18 +46,27 @@ FN D multiply_f64(f64_t a, f64_t b) {
   D r = a * b;
   return r;
 }
+#ifdef VXLA_CORRECT_F64
+FN D divide_f64(f64_t a, f64_t b) {
+  return pack_f64(quotient_words(unpack_f64(a), unpack_f64(b)));
+}
+// The root of a >= 0.
+FN D sqrt_plain_f64(f64_t a) {
+  return pack_f64(sqrt_words(unpack_f64(a)));
+}
+#else
 FN D divide_f64(f64_t a, f64_t b) {
   D r = a / b;
   return r;
 }
+FN D sqrt_plain_f64(f64_t a) {
+  D r = sqrt(a);
+  return r;
+}
+#endif
 // a * b + c, rounded twice: a step of Horner's scheme.
 FN D horner_f64(f64_t a, f64_t b, f64_t c) {
   D r = a * b + c;
-  return r;
-}
-// The root of a >= 0.
-FN D sqrt_plain_f64(f64_t a) {
-  D r = sqrt(a);
   return r;
 }
 // floor, but for the sign of a zero and NaN.
@@ -182,7 +191,7 @@ FN D add_dd_f64(f64_t ah, f64_t al, f64_t bh, f64_t bl, OUT(f64_t) lo) {
   D t = add_f64(e, add_f64(al, bl));
   return two_sum_f64(s, t, lo);
 }
-// (nh + nl) / (dh + dl) to about 2^-102; the residual correction makes it insensitive to a division that is off by some ulp.
+// (nh + nl) / (dh + dl) to about 2^-102.
 FN D div_dd_f64(f64_t nh, f64_t nl, f64_t dh, f64_t dl, OUT(f64_t) lo) {
   D q = divide_f64(nh, dh);
   D e;

@@ -1,4 +1,5 @@
-// IEEE binary64 over pairs of 32-bit words (x low, y high), for devices without it: what f64.glsl says with the device's own. To
+// IEEE binary64 over pairs of 32-bit words (x low, y high), for devices without it, or whose own division is not correctly rounded (the
+// part before VXLA_EMULATE_F64): what f64.glsl says with the device's own. To
 // nearest even with denormals, signed zeros and infinities; NaN is 7ff80000 00000000. Few branches: software drivers pay for them.
 
 FN D select_f64(bool condition, f64_t a, f64_t b) {
@@ -214,6 +215,139 @@ FN uvec2 fma_words(uvec2 a, uvec2 b, uvec2 c) {
   bool special = nan || p_inf || c_inf;
   return uvec2(select_u32(special, 0u, r.x), select_u32(special, nan ? 0x7ff80000u : inf, r.y));
 }
+// A digit of n <= 18 bits of r 2^n / d, from below, for r < 3d and d of 53 bits; the rest is below 3d again.
+FN uint divide_digit_words(uvec2 r, uvec2 d, float inverse, uint n, OUT(uvec2) rest) {
+  F scale = uintBitsToFloat((n + 129u) << 23);
+  int q = int(float(int((r.y << 1) | (r.x >> 31))) * inverse * scale) - 1;
+  uint digit = uint(q < 0 ? 0 : q);
+  uint h;
+  uint l;
+  umulExtended(digit, d.x, h, l);
+  uint rl = r.x << n;
+  uint rh = (r.y << n) | ((r.x >> 1) >> (31u - n));
+  rest = uvec2(rl - l, rh - (h + digit * d.y) - (rl < l ? 1u : 0u));
+  return digit;
+}
+// The significand of a / b with leading bit 63 or 62 and a sticky last bit, from three digits and two corrections.
+FN uvec2 divide_words(uvec2 a, uvec2 b) {
+  uvec2 d = uvec2((b.x >> 11) | (b.y << 21), b.y >> 11);
+  F inverse = quotient_guess_f32(1.0f, float(int((d.y << 3) | (d.x >> 29))));
+  uvec2 r0;
+  uint q0 = divide_digit_words(uvec2((a.x >> 11) | (a.y << 21), a.y >> 11), d, inverse, 18u, r0);
+  uvec2 r1;
+  uint q1 = divide_digit_words(r0, d, inverse, 18u, r1);
+  uvec2 r2;
+  uint q2 = divide_digit_words(r1, d, inverse, 18u, r2);
+  uint l1 = (q1 << 18) + q2;
+  uint h1 = (q0 << 4) + (q1 >> 14) + (l1 < q2 ? 1u : 0u);
+  bool low_a = r2.x < d.x;
+  bool more = select_pred(r2.y == d.y, !low_a, r2.y > d.y);
+  uint tl = select_u32(more, r2.x - d.x, r2.x);
+  uint th = select_u32(more, r2.y - d.y - (low_a ? 1u : 0u), r2.y);
+  bool low_b = tl < d.x;
+  bool twice = select_pred(th == d.y, !low_b, th > d.y);
+  uint ul = select_u32(twice, tl - d.x, tl);
+  uint uh = select_u32(twice, th - d.y - (low_b ? 1u : 0u), th);
+  uint add = (more ? 1u : 0u) + (twice ? 1u : 0u);
+  uint l2 = l1 + add;
+  uint h2 = h1 + (l2 < add ? 1u : 0u);
+  uint sticky = (ul | uh) != 0u ? 1u : 0u;
+  return uvec2((l2 << 9) | sticky, (h2 << 9) | (l2 >> 23));
+}
+// a / b correctly rounded.
+FN uvec2 quotient_words(uvec2 a, uvec2 b) {
+  int ea;
+  uvec2 ma = significand_words(a, ea);
+  int eb;
+  uvec2 mb = significand_words(b, eb);
+  uvec2 q = divide_words(ma, mb);
+  bool below = q.y < 0x80000000u;
+  uint qh = select_u32(below, (q.y << 1) | (q.x >> 31), q.y);
+  uint ql = select_u32(below, (q.x << 1) | (q.x & 1u), q.x);
+  uint sign = (a.y ^ b.y) & 0x80000000u;
+  uvec2 r = round_words(sign, ea - eb + (below ? 1022 : 1023), qh, ql);
+  uint am = a.y & 0x7fffffffu;
+  uint bm = b.y & 0x7fffffffu;
+  bool a_zero = (am | a.x) == 0u;
+  bool b_zero = (bm | b.x) == 0u;
+  bool a_inf = am >= 0x7ff00000u;
+  bool b_inf = bm >= 0x7ff00000u;
+  uint an = am | (a.x != 0u ? 1u : 0u);
+  uint bn = bm | (b.x != 0u ? 1u : 0u);
+  bool nan = or_pred(or_pred(an > 0x7ff00000u || bn > 0x7ff00000u, a_zero && b_zero), a_inf && b_inf);
+  bool inf = a_inf || b_zero;
+  bool zero = a_zero || b_inf;
+  uint special_high = select_u32(nan, 0x7ff80000u, sign | (inf ? 0x7ff00000u : 0u));
+  bool special = inf || zero || nan;
+  return uvec2(select_u32(special, 0u, r.x), select_u32(special, special_high, r.y));
+}
+// r - q (s 2^19 + q), the rest of a root s 2^18 + q whose first digits s left r, already shifted.
+FN uvec2 root_rest_words(uvec2 r, uvec2 s, uint q) {
+  uint dl = (s.x << 19) + q;
+  uint dh = (s.y << 19) | (s.x >> 13);
+  uint h;
+  uint l;
+  umulExtended(q, dl, h, l);
+  return uvec2(r.x - l, r.y - (h + q * (dh + (dl < q ? 1u : 0u))) - (r.x < l ? 1u : 0u));
+}
+// A unit more of the root s if the rest r allows.
+FN uvec2 root_correct_words(uvec2 s, uvec2 r, OUT(uvec2) rest) {
+  uint dl = (s.x << 1) | 1u;
+  uint dh = (s.y << 1) | (s.x >> 31);
+  bool low = r.x < dl;
+  bool more = select_pred(r.y == dh, !low, r.y > dh);
+  uint tl = r.x - dl;
+  uint th = r.y - dh - (low ? 1u : 0u);
+  rest = uvec2(select_u32(more, tl, r.x), select_u32(more, th, r.y));
+  uint l = s.x + (more ? 1u : 0u);
+  return uvec2(l, s.y + (l < s.x ? 1u : 0u));
+}
+// The root of the 53-bit m times 2^54, or 2^55 if odd, in 54 bits at bit 63 and a sticky last bit: 18 bits, then two digits of 18.
+FN uvec2 root_words(uvec2 m, bool odd) {
+  uint one = odd ? 1u : 0u;
+  uint ml = m.x << one;
+  uint mh = (m.y << one) | select_u32(odd, m.x >> 31, 0u);
+  F root = root_guess_f32(float(int((mh << 2) | (ml >> 30)))) * 64.0f;
+  uint s0 = uint(int(root - 0.25f));
+  uint r0 = ((ml >> 18) | (mh << 14)) - s0 * s0;
+  uint v = ml & 0x3ffffu;
+  uint xh = (r0 << 4) | (v >> 14);
+  // The digit's own square is left out of the estimate: up to 1.8 too much.
+  int a = int(quotient_guess_f32(float(int(xh)), float(int(s0))) * 8192.0f) - 3;
+  uint q1 = uint(a < 0 ? 0 : a);
+  uvec2 r1 = root_rest_words(uvec2(v << 18, xh), uvec2(s0, 0u), q1);
+  uint l1 = (s0 << 18) + q1;
+  uint h1 = (s0 >> 14) + (l1 < q1 ? 1u : 0u);
+  F n = float(int((r1.y << 16) | (r1.x >> 16)));
+  int b = int(quotient_guess_f32(n, float(int((h1 << 20) | (l1 >> 12)))) * 2097152.0f) - 1;
+  uint q2 = uint(b < 0 ? 0 : b);
+  uvec2 r2 = root_rest_words(uvec2(0u, r1.x << 4), uvec2(l1, h1), q2);
+  uint l2 = (l1 << 18) + q2;
+  uvec2 s2 = uvec2(l2, (h1 << 18) + (l1 >> 14) + (l2 < q2 ? 1u : 0u));
+  uvec2 r3;
+  uvec2 s3 = root_correct_words(s2, r2, r3);
+  uvec2 r4;
+  uvec2 s4 = root_correct_words(s3, r3, r4);
+  uvec2 r5;
+  uvec2 s5 = root_correct_words(s4, r4, r5);
+  uint sticky = (r5.x | r5.y) != 0u ? 1u : 0u;
+  return uvec2((s5.x << 10) | sticky, (s5.y << 10) | (s5.x >> 22));
+}
+// The root of a correctly rounded; NaN below 0.
+FN uvec2 sqrt_words(uvec2 a) {
+  int e;
+  uvec2 m = significand_words(a, e);
+  int k = e - 1023;
+  uvec2 s = root_words(uvec2((m.x >> 11) | (m.y << 21), m.y >> 11), (k & 1) != 0);
+  uvec2 r = pack_words(0u, (k >> 1) + 1023, s.y, s.x);
+  uint am = a.y & 0x7fffffffu;
+  bool zero = (am | a.x) == 0u;
+  uint an = am | (a.x != 0u ? 1u : 0u);
+  bool nan = or_pred(an > 0x7ff00000u, (a.y >> 31) != 0u && !zero);
+  bool special = nan || zero || am == 0x7ff00000u;
+  uint special_high = select_u32(nan, 0x7ff80000u, a.y);
+  return uvec2(select_u32(special, 0u, r.x), select_u32(special, special_high, r.y));
+}
 #ifdef VXLA_EMULATE_F64
 FN uvec2 unpack_f64(f64_t x) {
   return uvec2(x.x, x.y);
@@ -356,70 +490,9 @@ FN D multiply_f64(f64_t a, f64_t b) {
 FN D horner_f64(f64_t a, f64_t b, f64_t c) {
   return add_f64(multiply_f64(a, b), c);
 }
-// A digit of n <= 18 bits of r 2^n / d, from below, for r < 3d and d of 53 bits; the rest is below 3d again.
-FN uint divide_digit_words(uvec2 r, uvec2 d, float inverse, uint n, OUT(uvec2) rest) {
-  F scale = uintBitsToFloat((n + 129u) << 23);
-  int q = int(float(int((r.y << 1) | (r.x >> 31))) * inverse * scale) - 1;
-  uint digit = uint(q < 0 ? 0 : q);
-  uint h;
-  uint l;
-  umulExtended(digit, d.x, h, l);
-  uint rl = r.x << n;
-  uint rh = (r.y << n) | ((r.x >> 1) >> (31u - n));
-  rest = uvec2(rl - l, rh - (h + digit * d.y) - (rl < l ? 1u : 0u));
-  return digit;
-}
-// The significand of a / b with leading bit 63 or 62 and a sticky last bit, from three digits and two corrections.
-FN uvec2 divide_words(uvec2 a, uvec2 b) {
-  uvec2 d = uvec2((b.x >> 11) | (b.y << 21), b.y >> 11);
-  F inverse = 1.0f / float(int((d.y << 3) | (d.x >> 29)));
-  uvec2 r0;
-  uint q0 = divide_digit_words(uvec2((a.x >> 11) | (a.y << 21), a.y >> 11), d, inverse, 18u, r0);
-  uvec2 r1;
-  uint q1 = divide_digit_words(r0, d, inverse, 18u, r1);
-  uvec2 r2;
-  uint q2 = divide_digit_words(r1, d, inverse, 18u, r2);
-  uint l1 = (q1 << 18) + q2;
-  uint h1 = (q0 << 4) + (q1 >> 14) + (l1 < q2 ? 1u : 0u);
-  bool low_a = r2.x < d.x;
-  bool more = select_pred(r2.y == d.y, !low_a, r2.y > d.y);
-  uint tl = select_u32(more, r2.x - d.x, r2.x);
-  uint th = select_u32(more, r2.y - d.y - (low_a ? 1u : 0u), r2.y);
-  bool low_b = tl < d.x;
-  bool twice = select_pred(th == d.y, !low_b, th > d.y);
-  uint ul = select_u32(twice, tl - d.x, tl);
-  uint uh = select_u32(twice, th - d.y - (low_b ? 1u : 0u), th);
-  uint add = (more ? 1u : 0u) + (twice ? 1u : 0u);
-  uint l2 = l1 + add;
-  uint h2 = h1 + (l2 < add ? 1u : 0u);
-  uint sticky = (ul | uh) != 0u ? 1u : 0u;
-  return uvec2((l2 << 9) | sticky, (h2 << 9) | (l2 >> 23));
-}
 FN D divide_f64(f64_t a, f64_t b) {
-  int ea;
-  uvec2 ma = significand_words(uvec2(a.x, a.y), ea);
-  int eb;
-  uvec2 mb = significand_words(uvec2(b.x, b.y), eb);
-  uvec2 q = divide_words(ma, mb);
-  bool below = q.y < 0x80000000u;
-  uint qh = select_u32(below, (q.y << 1) | (q.x >> 31), q.y);
-  uint ql = select_u32(below, (q.x << 1) | (q.x & 1u), q.x);
-  uint sign = (a.y ^ b.y) & 0x80000000u;
-  uvec2 r = round_words(sign, ea - eb + (below ? 1022 : 1023), qh, ql);
-  uint am = a.y & 0x7fffffffu;
-  uint bm = b.y & 0x7fffffffu;
-  bool a_zero = (am | a.x) == 0u;
-  bool b_zero = (bm | b.x) == 0u;
-  bool a_inf = am >= 0x7ff00000u;
-  bool b_inf = bm >= 0x7ff00000u;
-  uint an = am | (a.x != 0u ? 1u : 0u);
-  uint bn = bm | (b.x != 0u ? 1u : 0u);
-  bool nan = or_pred(or_pred(an > 0x7ff00000u || bn > 0x7ff00000u, a_zero && b_zero), a_inf && b_inf);
-  bool inf = a_inf || b_zero;
-  bool zero = a_zero || b_inf;
-  uint special_high = select_u32(nan, 0x7ff80000u, sign | (inf ? 0x7ff00000u : 0u));
-  bool special = inf || zero || nan;
-  return f64_t(select_u32(special, 0u, r.x), select_u32(special, special_high, r.y));
+  uvec2 q = quotient_words(uvec2(a.x, a.y), uvec2(b.x, b.y));
+  return f64_t(q.x, q.y);
 }
 // Exact: the rest of a long division of the significands, 18 bits a step, with the sign of a.
 FN D remainder_f64(f64_t a, f64_t b) {
@@ -429,7 +502,7 @@ FN D remainder_f64(f64_t a, f64_t b) {
   uvec2 mb = significand_words(uvec2(b.x, b.y), eb);
   uvec2 d = uvec2((mb.x >> 11) | (mb.y << 21), mb.y >> 11);
   uvec2 r = uvec2((ma.x >> 11) | (ma.y << 21), ma.y >> 11);
-  F inverse = 1.0f / float(int((d.y << 3) | (d.x >> 29)));
+  F inverse = quotient_guess_f32(1.0f, float(int((d.y << 3) | (d.x >> 29))));
   uint am = a.y & 0x7fffffffu;
   uint bm = b.y & 0x7fffffffu;
   bool b_zero = (bm | b.x) == 0u;
@@ -460,71 +533,9 @@ FN D remainder_f64(f64_t a, f64_t b) {
   uint xh = select_u32(whole, a.y, select_u32(zero, sign, v.y));
   return f64_t(nan ? 0u : xl, nan ? 0x7ff80000u : xh);
 }
-// r - q (s 2^19 + q), the rest of a root s 2^18 + q whose first digits s left r, already shifted.
-FN uvec2 root_rest_words(uvec2 r, uvec2 s, uint q) {
-  uint dl = (s.x << 19) + q;
-  uint dh = (s.y << 19) | (s.x >> 13);
-  uint h;
-  uint l;
-  umulExtended(q, dl, h, l);
-  return uvec2(r.x - l, r.y - (h + q * (dh + (dl < q ? 1u : 0u))) - (r.x < l ? 1u : 0u));
-}
-// A unit more of the root s if the rest r allows.
-FN uvec2 root_correct_words(uvec2 s, uvec2 r, OUT(uvec2) rest) {
-  uint dl = (s.x << 1) | 1u;
-  uint dh = (s.y << 1) | (s.x >> 31);
-  bool low = r.x < dl;
-  bool more = select_pred(r.y == dh, !low, r.y > dh);
-  uint tl = r.x - dl;
-  uint th = r.y - dh - (low ? 1u : 0u);
-  rest = uvec2(select_u32(more, tl, r.x), select_u32(more, th, r.y));
-  uint l = s.x + (more ? 1u : 0u);
-  return uvec2(l, s.y + (l < s.x ? 1u : 0u));
-}
-// The root of the 53-bit m times 2^54, or 2^55 if odd, in 54 bits at bit 63 and a sticky last bit: 18 bits, then two digits of 18.
-FN uvec2 root_words(uvec2 m, bool odd) {
-  uint one = odd ? 1u : 0u;
-  uint ml = m.x << one;
-  uint mh = (m.y << one) | select_u32(odd, m.x >> 31, 0u);
-  F root = sqrt(float(int((mh << 2) | (ml >> 30)))) * 64.0f;
-  uint s0 = uint(int(root - 0.25f));
-  uint r0 = ((ml >> 18) | (mh << 14)) - s0 * s0;
-  uint v = ml & 0x3ffffu;
-  uint xh = (r0 << 4) | (v >> 14);
-  // The digit's own square is left out of the estimate: up to 1.8 too much.
-  int a = int(float(int(xh)) / float(int(s0)) * 8192.0f) - 3;
-  uint q1 = uint(a < 0 ? 0 : a);
-  uvec2 r1 = root_rest_words(uvec2(v << 18, xh), uvec2(s0, 0u), q1);
-  uint l1 = (s0 << 18) + q1;
-  uint h1 = (s0 >> 14) + (l1 < q1 ? 1u : 0u);
-  F n = float(int((r1.y << 16) | (r1.x >> 16)));
-  int b = int(n / float(int((h1 << 20) | (l1 >> 12))) * 2097152.0f) - 1;
-  uint q2 = uint(b < 0 ? 0 : b);
-  uvec2 r2 = root_rest_words(uvec2(0u, r1.x << 4), uvec2(l1, h1), q2);
-  uint l2 = (l1 << 18) + q2;
-  uvec2 s2 = uvec2(l2, (h1 << 18) + (l1 >> 14) + (l2 < q2 ? 1u : 0u));
-  uvec2 r3;
-  uvec2 s3 = root_correct_words(s2, r2, r3);
-  uvec2 r4;
-  uvec2 s4 = root_correct_words(s3, r3, r4);
-  uvec2 r5;
-  uvec2 s5 = root_correct_words(s4, r4, r5);
-  uint sticky = (r5.x | r5.y) != 0u ? 1u : 0u;
-  return uvec2((s5.x << 10) | sticky, (s5.y << 10) | (s5.x >> 22));
-}
 FN D sqrt_plain_f64(f64_t a) {
-  int e;
-  uvec2 m = significand_words(uvec2(a.x, a.y), e);
-  int k = e - 1023;
-  uvec2 s = root_words(uvec2((m.x >> 11) | (m.y << 21), m.y >> 11), (k & 1) != 0);
-  uvec2 r = pack_words(0u, (k >> 1) + 1023, s.y, s.x);
-  uint am = a.y & 0x7fffffffu;
-  bool zero = (am | a.x) == 0u;
-  uint an = am | (a.x != 0u ? 1u : 0u);
-  bool nan = or_pred(an > 0x7ff00000u, (a.y >> 31) != 0u && !zero);
-  bool special = nan || zero || am == 0x7ff00000u;
-  uint special_high = select_u32(nan, 0x7ff80000u, a.y);
-  return f64_t(select_u32(special, 0u, r.x), select_u32(special, special_high, r.y));
+  uvec2 r = sqrt_words(uvec2(a.x, a.y));
+  return f64_t(r.x, r.y);
 }
 FN D floor_plain_f64(f64_t a) {
   int e = int((a.y >> 20) & 0x7ffu) - 1023;

@@ -163,7 +163,7 @@ FN u64_t quotient_step_u64(u64_t a, u64_t b, float inverse, OUT(u64_t) rest) {
 }
 // Of b other than 0.
 FN u64_t quotient_u64(u64_t a, u64_t b, OUT(u64_t) rest) {
-  F inverse = 0.99999905f / near_u64(b);
+  F inverse = quotient_guess_f32(0.99999905f, near_u64(b));
   u64_t r0;
   u64_t q0 = quotient_step_u64(a, b, inverse, r0);
   u64_t r1;

@@ -1,0 +1,14 @@
+// Float arithmetic that stays as written, in SPIR-V.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace vxla::vulkan {
+
+// The module with NoContraction on every float addition, subtraction, multiplication and division, so that no driver makes a * b + c
+// one rounding, or of two sums another one. GLSL's `precise` says so only of what reaches a precise variable inside a function: not of
+// the arguments of a call. `words` is a valid module.
+std::vector<uint32_t> WithoutContraction(std::vector<uint32_t> words);
+
+}  // namespace vxla::vulkan
