@@ -13,6 +13,7 @@
 #include "tests/math/ulp.h"
 
 #pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 
 namespace vxla {
 namespace {
