@@ -74,7 +74,7 @@ Status CheckEvaluable(const Module& module, const std::string& file) {
   for (const auto& computation : module.computations()) {
     for (const auto& i : computation->instructions()) {
       if (HasEvaluation(i->opcode())) continue;
-      return Unsupported("{}:{}:{}: {}: the op {} is parsed and checked, but nothing evaluates it yet", file, i->location().line, i->location().column,
+      return Unsupported("{}:{}:{}: {}: the op {} is read and printed, but no document says what it computes", file, i->location().line, i->location().column,
                          i->name(), OpcodeText(i->opcode()));
     }
   }
