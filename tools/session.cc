@@ -55,6 +55,19 @@ EvaluateOptions CompileFlags::evaluate_options(uint64_t seed) const {
   return options;
 }
 
+namespace {
+
+// What MLIR's printer and its bytecode writer begin with.
+bool LooksLikeMlir(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  for (const std::string_view start : {"module @", "module attributes", "module {", "func.func", "#loc", "ML\xefR"}) {
+    if (text.starts_with(start)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Module>> LoadProgram(const std::string& file) {
   VXLA_ASSIGN_OR_RETURN(std::string text, ReadFile(file));
   auto at_file = [&](const Status& status) {
@@ -63,6 +76,7 @@ Result<std::unique_ptr<Module>> LoadProgram(const std::string& file) {
     return Status(status.code(), place + status.message());
   };
   Result<std::unique_ptr<Module>> module = ParseHlo(text);
+  if (!module.ok() && LooksLikeMlir(text)) return Unsupported("{}: MLIR (StableHLO) is not read; HLO text is", file);
   if (!module.ok()) return at_file(module.status());
   if (Status status = Verify(**module); !status.ok()) return at_file(status);
   return module;

@@ -204,6 +204,15 @@ TEST(CommandErrorTest, WrongStatedShapeIsFoundBeforeRunning) {
   ExpectError(RunVxla("run " + program), 2, "f32[3]");
 }
 
+TEST(CommandErrorTest, StableHloIsNamed) {
+  const std::string program = WriteScratch("f.mlir", "module @jit_f attributes {mhlo.num_replicas = 1 : i32} {\n}\n");
+  ExpectError(RunVxla("run " + program), 2, program + ": MLIR (StableHLO) is not read; HLO text is");
+  const std::string bytecode = WriteScratch("f.mlirbc", std::string("ML\xefR\x0d", 5));
+  ExpectError(RunVxla("run " + bytecode), 2, "MLIR (StableHLO) is not read");
+  const std::string hlo = WriteScratch("module.hlo", "module { ROOT r = f32[] constant(2) }");
+  EXPECT_EQ(RunVxla("run " + hlo + " --device cpu").exit_code, 0);
+}
+
 TEST(CommandErrorTest, BinaryWhereTextIsExpected) {
   const std::string program = WriteScratch("module.pb", std::string("\x0a\x05\x00\x01\x02\xff\xfe", 7));
   ExpectError(RunVxla("run " + program), 2, "not HLO text");
