@@ -18,7 +18,7 @@ void RunToo(const Module& module, const std::vector<Literal>& arguments, const L
   if (HasDynamicSizes(module)) return;  // no plan holds them
   RunOptions options;
   options.allow_fallbacks = true;  // what has no shader runs on the host in the middle of the device's plan
-  for (const BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
+  for (const BindingMode mode : ModesToRun()) {
     const auto actual = RunOnDevice(mode, module, arguments, options);
     if (actual.has_value()) ExpectAgreement(*actual, expected, options, "on the device");
   }

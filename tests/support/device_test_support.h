@@ -43,7 +43,10 @@ std::optional<Literal> RunOnDevice(BindingMode mode, const Module& module, const
 // Fails the test with counts, the worst elements and `label` unless every leaf agrees.
 void ExpectAgreement(const Literal& actual, const Literal& expected, const RunOptions& options, const std::string& label);
 
-// The whole of it: text in, CPU and both binding modes (where the device has them), each run twice so that the replay is
+// Both, and under GPU-assisted checks that cannot follow the device's addresses descriptors alone.
+std::vector<BindingMode> ModesToRun();
+
+// The whole of it: text in, CPU and ModesToRun() (where the device has them), each run twice so that the replay is
 // tested too, agreement expected, no message of the validation layers expected. Gives the CPU's value.
 std::optional<Literal> RunBoth(const std::string& hlo_text, const std::vector<Literal>& arguments, const RunOptions& options = {});
 
