@@ -177,6 +177,15 @@ TEST(DiffTest, RoundingThatAProgramMakesGrowIsCalledSo) {
   EXPECT_EQ(json["same_bits_as_shader_math"], true);
 }
 
+// Its logarithm is -inf or NaN where the device takes the denormal as zero, and -92.1 where it does not.
+TEST(DiffTest, WholeProgramsTakeAFlushedDenormalForZero) {
+  const std::string program = WriteScratch(
+      "denormal.hlo",
+      "HloModule m\nENTRY e { a = f32[3] constant({1e-40, -3e-39, 2})  b = f32[3] parameter(0)\n"
+      "  c = f32[3] multiply(a, b)  l = f32[3] log(a)  d = f32[3] add(c, a)  ROOT t = (f32[3], f32[3]) tuple(l, d) }");
+  EXPECT_EQ(DiffJson(program, 0)["verdict"], "agree");
+}
+
 TEST(DiffTest, RejectsAToleranceThatIsNoNumberOrBelowZero) {
   const std::string program = WriteScratch("attention.hlo", kAttention);
   for (const char* option : {"--rtol=-1", "--rtol=nan", "--atol=-1e-9", "--ulp=-2"}) {
