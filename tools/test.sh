@@ -85,7 +85,8 @@ part_validation() {
 }
 
 part_emulated() {
-  run_suite "ops_tests on lavapipe, every feature emulated" VXLA_TEST_EMULATE=i64,f64,f16,narrow,subgroups build/tests/ops_tests
+  run_suite "ops_tests on lavapipe, every feature emulated" VXLA_TEST_EMULATE=i64,f64,f16,narrow,subgroups,division build/tests/ops_tests
+  run_suite "ops_tests on lavapipe, division corrected" VXLA_TEST_EMULATE=division build/tests/ops_tests
 }
 
 # CI runs it too; here it is for its row in the table.
