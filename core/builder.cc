@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/live_sizes.h"
 #include "core/ops/ops.h"
 
 namespace vxla {
@@ -57,6 +58,11 @@ Result<XlaOp> XlaBuilder::Emit(Opcode opcode, std::span<const XlaOp> operands, S
     if (computation.IsNull()) return InvalidArgument("{}: a computation that was never built", OpcodeText(opcode));
     VXLA_ASSIGN_OR_RETURN(Computation * callee, Import(computation));
     callees.push_back(callee);
+  }
+  const bool reshapes =
+      opcode == Opcode::kReshape && !inputs.empty() && inputs[0]->shape().IsArray() && stated.IsArray();
+  if (reshapes && inputs[0]->shape().IsDynamic() && inputs[0]->shape().ElementCount() == stated.ElementCount()) {
+    stated = WithReshapedFlags(std::move(stated), inputs[0]->shape());
   }
   auto instruction = std::make_unique<Instruction>(opcode, std::move(stated), std::move(inputs), std::move(attributes),
                                                    std::move(callees));

@@ -222,7 +222,17 @@ XlaOp GetDimensionSize(XlaOp operand, int64_t dimension) {
 }
 
 XlaOp SetDimensionSize(XlaOp operand, XlaOp size, int64_t dimension) {
-  return XlaBuilder::One(nullptr, Opcode::kSetDimensionSize, {operand, size}, {}, DimensionsAttributes{{dimension}});
+  return XlaBuilder::Run(nullptr, {{operand, size}}, [&](XlaBuilder& b) {
+    Shape stated;
+    const Instruction& given = *size.instruction();
+    const bool constant = given.opcode() == Opcode::kConstant && given.shape() == Shape(ElementType::kS32);
+    const bool in_range = dimension >= 0 && dimension < operand.shape().rank();
+    if (constant && in_range && given.literal().GetInt(0) == operand.shape().dimension(static_cast<int>(dimension))) {
+      stated = operand.shape();  // as XLA's builder: the constant bound makes the dimension static
+      stated.set_dynamic_dimension(static_cast<int>(dimension), false);
+    }
+    return b.Emit(Opcode::kSetDimensionSize, {{operand, size}}, stated, DimensionsAttributes{{dimension}});
+  });
 }
 
 }  // namespace vxla

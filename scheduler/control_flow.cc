@@ -1,7 +1,9 @@
 // Whiles and conditionals as decisions of the host between segments that stay on the device.
+#include "core/passes/control_flow.h"
+
 #include <algorithm>
 
-#include "core/passes/control_flow.h"
+#include "scheduler/live_values.h"
 #include "scheduler/step_graph_builder.h"
 
 namespace vxla {
@@ -102,7 +104,7 @@ Status StepGraphBuilder::AddConditional(const Instruction& conditional) {
   }
   for (int leaf = 0; leaf < LeafCount(conditional.shape()); ++leaf) {
     graph_.buffer_of[{&conditional, leaf}] =
-        AddBuffer(LeafName(conditional, leaf), FlattenTuple(conditional.shape())[leaf]->SizeBytes());
+        AddBuffer(LeafName(conditional, leaf), DeviceBytes(*FlattenTuple(conditional.shape())[leaf]));
   }
   const int decision = static_cast<int>(graph_.decisions.size());
   HostDecide decide;

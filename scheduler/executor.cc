@@ -105,7 +105,7 @@ Status Run::CheckArgument(int number, const Shape& wanted, const Argument& argum
     return InvalidArgument("argument {}: {} given, the program wants {}", number, given, wanted.ToString());
   };
   if (argument.literal != nullptr) {
-    return FitsWithin(argument.literal->shape(), wanted) ? OkStatus() : mismatch(argument.literal->shape().ToString());
+    return FitsWithin(*argument.literal, wanted) ? OkStatus() : mismatch(argument.literal->shape().ToString());
   }
   const auto leaves = FlattenTuple(wanted);
   if (leaves.size() != argument.leaves.size()) return mismatch(fmt::format("{} device values", argument.leaves.size()));

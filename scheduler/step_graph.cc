@@ -1,6 +1,7 @@
 #include "scheduler/step_graph.h"
 
-#include "core/ops/ops.h"
+#include <algorithm>
+
 #include "core/passes/control_flow.h"
 #include "scheduler/live_values.h"
 #include "scheduler/step_graph_builder.h"
@@ -61,15 +62,42 @@ const Instruction* FindUnevaluated(const Instruction& instruction) {
 
 constexpr std::string_view kLiveSizes = "its live sizes are known to the host alone";
 
-// Tuples and the like take their operands' memory as it is, so they must agree on which dimensions have live sizes.
-Status CheckLiveLeaves(const Instruction& instruction) {
-  const Opcode opcode = instruction.opcode();
-  if (opcode != Opcode::kTuple && opcode != Opcode::kGetTupleElement && !IsTransparent(opcode)) return OkStatus();
-  VXLA_ASSIGN_OR_RETURN(const Shape shape, InferShape(instruction));
-  if (shape == instruction.shape()) return OkStatus();
-  return Unsupported("{} {}: the stated shape {} should be {}", OpcodeText(opcode), instruction.name(),
-                     instruction.shape().ToString(), shape.ToString())
-      .At(instruction.location());
+// Values of two shapes lie in device memory alike: with the same live sizes behind them.
+bool SameFlags(const Shape& a, const Shape& b) {
+  for (int i = 0; i < a.rank(); ++i) {
+    if (a.is_dynamic_dimension(i) != b.is_dynamic_dimension(i)) return false;
+  }
+  return std::ranges::equal(a.tuple_elements(), b.tuple_elements(), SameFlags);
+}
+
+// The result is nothing but its operands' memory.
+bool HandsOn(const Instruction& instruction) {
+  const Shape& shape = instruction.shape();
+  if (instruction.opcode() == Opcode::kTuple) {
+    for (int k = 0; k < instruction.operand_count(); ++k) {
+      if (!SameFlags(instruction.operand(k)->shape(), shape.tuple_elements()[k])) return false;
+    }
+    return true;
+  }
+  if (instruction.opcode() == Opcode::kGetTupleElement) {
+    const auto index = static_cast<size_t>(instruction.attributes<GetTupleElementAttributes>().index);
+    return SameFlags(instruction.operand(0)->shape().tuple_elements()[index], shape);
+  }
+  return IsTransparent(instruction.opcode()) && SameFlags(instruction.operand(0)->shape(), shape);
+}
+
+// The state of a while, the arguments and results of a conditional's branches: one form in and out of the computations,
+// so that their memory is handed on. Else the host runs the whole.
+bool KeepsItsForm(const Instruction& instruction) {
+  const bool is_while = instruction.opcode() == Opcode::kWhile;
+  for (size_t k = 0; k < instruction.called().size(); ++k) {
+    const Computation& called = *instruction.called(static_cast<int>(k));
+    const Instruction& argument = *instruction.operand(is_while ? 0 : static_cast<int>(k) + 1);
+    const bool gives_result = !is_while || k == 1;
+    if (!SameFlags(argument.shape(), called.parameter(0)->shape())) return false;
+    if (gives_result && !SameFlags(called.root()->shape(), instruction.shape())) return false;
+  }
+  return !is_while || SameFlags(instruction.operand(0)->shape(), instruction.shape());
 }
 
 // What an instruction is about, for messages: of a fusion the op that has a kernel of its own, or its root.
@@ -194,14 +222,12 @@ Status StepGraphBuilder::AddInstruction(const Instruction& instruction) {
         .At(instruction.location());
   }
   const bool live = UsesLiveSizes(instruction);
-  if (live) VXLA_RETURN_IF_ERROR(CheckLiveLeaves(instruction));
-  if (live && (instruction.opcode() == Opcode::kWhile || instruction.opcode() == Opcode::kConditional)) {
-    return AddHostResult(instruction, std::string(kLiveSizes));
-  }
+  const bool decides = instruction.opcode() == Opcode::kWhile || instruction.opcode() == Opcode::kConditional;
+  if (decides && live && !KeepsItsForm(instruction)) return AddHostResult(instruction, std::string(kLiveSizes));
   if (instruction.opcode() == Opcode::kWhile) return AddWhile(instruction);
   if (instruction.opcode() == Opcode::kConditional) return AddConditional(instruction);
-  const bool scheduled = KindOf(instruction.opcode()) == OpcodeKind::kScheduled || IsTransparent(instruction.opcode());
-  if (scheduled || IsSameBytes(instruction)) return OkStatus();
+  const bool placed = instruction.opcode() == Opcode::kParameter || instruction.opcode() == Opcode::kConstant;
+  if (placed || HandsOn(instruction) || IsSameBytes(instruction)) return OkStatus();
   if (live) return AddHostResult(instruction, std::string(kLiveSizes));
   current_ = &instruction;
   scratch_count_ = 0;
@@ -311,17 +337,19 @@ int StepGraphBuilder::AddResultCopy(int source, int leaf) {
 LeafOrigin OriginOf(const Instruction& instruction, int leaf) {
   const Instruction* at = &instruction;
   while (true) {
-    if (at->opcode() == Opcode::kTuple) {
+    if (IsSameBytes(*at)) {
+      at = at->operand(0);
+    } else if (!HandsOn(*at)) {
+      return {at, leaf};
+    } else if (at->opcode() == Opcode::kTuple) {
       int element = 0;
       while (leaf >= LeafCount(at->operand(element)->shape())) leaf -= LeafCount(at->operand(element++)->shape());
       at = at->operand(element);
     } else if (at->opcode() == Opcode::kGetTupleElement) {
       leaf += FirstLeaf(at->operand(0)->shape(), at->attributes<GetTupleElementAttributes>().index);
       at = at->operand(0);
-    } else if (IsTransparent(at->opcode()) || IsSameBytes(*at)) {
-      at = at->operand(0);
     } else {
-      return {at, leaf};
+      at = at->operand(0);
     }
   }
 }

@@ -104,13 +104,16 @@ Literal RandomLiteral(const Shape& shape, uint64_t seed, uint32_t array) {
 
 namespace {
 
-// A piece of the leading axis for each device.
+// A piece of the leading axis for each device, all of one live size.
 std::vector<Literal> Deal(const Literal& stacked, const Shape& shape, int64_t devices) {
   std::vector<Literal> pieces;
   const size_t size = stacked.bytes().size() / static_cast<size_t>(devices);
   for (int64_t d = 0; d < devices; ++d) {
     Literal& piece = pieces.emplace_back(shape);
     if (size > 0) std::memcpy(piece.mutable_bytes().data(), stacked.bytes().data() + static_cast<size_t>(d) * size, size);
+    for (int i = 0; i < shape.rank(); ++i) {
+      if (shape.is_dynamic_dimension(i)) piece.set_dynamic_size(i, stacked.dynamic_size(i + 1));
+    }
   }
   return pieces;
 }
@@ -136,7 +139,9 @@ std::vector<Literal> Rebuild(const Shape& shape, std::vector<std::vector<Literal
 Shape StackedShape(const Shape& shape, int64_t devices) {
   std::vector<int64_t> sizes{devices};
   sizes.insert(sizes.end(), shape.dimensions().begin(), shape.dimensions().end());
-  return Shape(shape.element_type(), sizes);
+  Shape stacked(shape.element_type(), sizes);
+  for (int i = 0; i < shape.rank(); ++i) stacked.set_dynamic_dimension(i + 1, shape.is_dynamic_dimension(i));
+  return stacked;
 }
 
 Result<std::vector<Literal>> ToLiterals(const NumpyArray& array, const Shape& wanted, const std::string& type_name,

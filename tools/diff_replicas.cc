@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/live_sizes.h"
+
 namespace vxla {
 
 Shape StackedResults(const Shape& result, const DeviceGrid& grid) {
@@ -27,6 +29,7 @@ Result<DiffOutcome> RunReplicatedDiff(const Module& module, const DeviceGrid& gr
   if (options.progress) options.progress("running on " + outcome.device);
   VXLA_ASSIGN_OR_RETURN(outcome.actual, RunReplicated(module, grid, arguments, evaluate));
   if (expected) {
+    for (Literal& leaf : *expected) leaf = CutToLiveSizes(leaf);  // as results are stacked
     outcome.expected = UnflattenLiteral(outcome.actual.shape(), *expected);
   } else {
     VXLA_ASSIGN_OR_RETURN(outcome.expected, RunReplicated(module, grid, arguments, evaluate));

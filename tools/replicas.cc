@@ -5,19 +5,26 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/live_sizes.h"
 #include "tools/session.h"
 
 namespace vxla {
 namespace {
 
-// The same leaf of every device under one more axis.
-Result<Literal> Stack(const std::vector<const Literal*>& pieces, const std::string& name) {
+// The same leaf of every device under one more axis: what lives of it, which must be equally much.
+Result<Literal> Stack(const std::vector<const Literal*>& leaves, const std::string& name) {
+  if (!leaves[0]->shape().IsArray()) return *leaves[0];
+  std::vector<Literal> live;
+  live.reserve(leaves.size());
+  std::vector<const Literal*> pieces = leaves;
+  for (const Literal*& piece : pieces) {
+    if (piece->is_dynamic()) piece = &live.emplace_back(CutToLiveSizes(*piece));
+  }
   const Shape& shape = pieces[0]->shape();
   for (const Literal* piece : pieces) {
     if (Compatible(piece->shape(), shape)) continue;
     return InvalidArgument("{}: devices differ: {} and {}", name, shape.ToString(), piece->shape().ToString());
   }
-  if (!shape.IsArray()) return *pieces[0];
   Literal stacked(StackedShape(shape, static_cast<int64_t>(pieces.size())));
   std::byte* to = stacked.mutable_bytes().data();
   for (const Literal* piece : pieces) {

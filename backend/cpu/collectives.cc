@@ -5,8 +5,10 @@
 #include <cstring>
 
 #include "backend/cpu/data_movement.h"
+#include "backend/cpu/dynamic.h"
 #include "backend/cpu/eval.h"
 #include "backend/cpu/folder.h"
+#include "core/live_sizes.h"
 #include "core/permute_slices.h"
 
 namespace vxla {
@@ -43,6 +45,25 @@ void CopyAlong(int dimension, const Literal& from, int64_t from_at, Literal& to,
   }
 }
 
+bool Fits(const Shape& dense, const Shape& stated, int dimension) {
+  const int64_t size = dense.dimension(dimension), bound = stated.dimension(dimension);
+  return size == bound || (stated.is_dynamic_dimension(dimension) && size < bound);
+}
+
+// Operand k of all members has the same sizes, but along `except`. Where shapes are static it does.
+Status AgreeOnSizes(const Instruction& instruction, const Given& given, size_t k, int except = -1) {
+  for (size_t m = 1; m < given.size(); ++m) {
+    for (int d = 0; d < given[0][k].shape().rank(); ++d) {
+      const int64_t size = given[m][k].shape().dimension(d), wanted = given[0][k].shape().dimension(d);
+      if (d == except || size == wanted) continue;
+      return InvalidArgument(
+          "{} {}: dimension {} of operand {} has the live size {} on member 0 of the group, {} on member {}",
+          OpcodeText(instruction.opcode()), instruction.name(), d, k, wanted, size, m);
+    }
+  }
+  return OkStatus();
+}
+
 Status SizeError(const Instruction& instruction, const Shape& from, const Shape& to, int dimension, size_t members) {
   return InvalidArgument("{} {}: {} to {}: dimension {} does not fit groups of {}", OpcodeText(instruction.opcode()),
                          instruction.name(), from.ToString(), to.ToString(), dimension, members);
@@ -51,6 +72,7 @@ Status SizeError(const Instruction& instruction, const Shape& from, const Shape&
 // Operand k of every member, reduced in the order of the group.
 Result<Literal> ReduceMembers(const EvalContext& context, const Instruction& instruction, const Given& given,
                               size_t k) {
+  VXLA_RETURN_IF_ERROR(AgreeOnSizes(instruction, given, k));
   const Literal& first = given[0][k].literal();
   if (given.size() == 1) return first;
   const int64_t count = first.element_count();
@@ -104,18 +126,34 @@ int DimensionOf(const Instruction& instruction) {
   return static_cast<int>(instruction.attributes<CollectiveAttributes>().dimensions[0]);
 }
 
+// Results are made without layouts and flags; the stated ones follow.
+Shape DenseShape(const Shape& shape) {
+  return Shape(shape.element_type(), {shape.dimensions().begin(), shape.dimensions().end()});
+}
+
+int64_t SizeOfAll(const Given& given, size_t k, int dimension) {
+  int64_t size = 0;
+  for (const std::vector<Value>& of_member : given) size += of_member[k].shape().dimension(dimension);
+  return size;
+}
+
 // `shape`: of the results, which for the -start form are the second element of its tuple.
 Result<std::vector<Value>> AllGather(const Instruction& instruction, const Shape& shape, const Given& given) {
   const int dimension = DimensionOf(instruction);
   const std::vector<Shape> shapes = ResultShapes(shape);
   return ForEachOperand(given, [&](size_t k) -> Result<std::vector<Literal>> {
-    const int64_t size = given[0][k].shape().dimension(dimension);
-    if (shapes[k].dimension(dimension) != size * static_cast<int64_t>(given.size())) {  // all_gather_c6
+    VXLA_RETURN_IF_ERROR(AgreeOnSizes(instruction, given, k, dimension));
+    Shape whole = DenseShape(given[0][k].shape());
+    whole.set_dimension(dimension, SizeOfAll(given, k, dimension));
+    if (!Fits(whole, shapes[k], dimension)) {  // all_gather_c6
       return SizeError(instruction, given[0][k].shape(), shapes[k], dimension, given.size());
     }
-    Literal gathered(shapes[k]);
-    for (size_t m = 0; m < given.size(); ++m) {
-      CopyAlong(dimension, given[m][k].literal(), 0, gathered, static_cast<int64_t>(m) * size, size);
+    Literal gathered(whole);
+    int64_t at = 0;
+    for (const std::vector<Value>& of_member : given) {
+      const int64_t size = of_member[k].shape().dimension(dimension);
+      CopyAlong(dimension, of_member[k].literal(), 0, gathered, at, size);
+      at += size;
     }
     return std::vector<Literal>(given.size(), gathered);
   });
@@ -126,14 +164,17 @@ Result<std::vector<Value>> ReduceScatter(const EvalContext& context, const Instr
   const int dimension = DimensionOf(instruction);
   const std::vector<Shape> shapes = ResultShapes(instruction.shape());
   return ForEachOperand(given, [&](size_t k) -> Result<std::vector<Literal>> {
-    const int64_t size = shapes[k].dimension(dimension);
-    if (given[0][k].shape().dimension(dimension) != size * static_cast<int64_t>(given.size())) {  // reduce_scatter_c8
+    const int64_t members = static_cast<int64_t>(given.size()), whole = given[0][k].shape().dimension(dimension);
+    const int64_t size = whole / members;
+    Shape block = DenseShape(given[0][k].shape());
+    block.set_dimension(dimension, size);
+    if (size * members != whole || !Fits(block, shapes[k], dimension)) {  // reduce_scatter_c8
       return SizeError(instruction, given[0][k].shape(), shapes[k], dimension, given.size());
     }
     VXLA_ASSIGN_OR_RETURN(const Literal sum, ReduceMembers(context, instruction, given, k));
     std::vector<Literal> blocks;
     for (size_t m = 0; m < given.size(); ++m) {
-      CopyAlong(dimension, sum, static_cast<int64_t>(m) * size, blocks.emplace_back(shapes[k]), 0, size);
+      CopyAlong(dimension, sum, static_cast<int64_t>(m) * size, blocks.emplace_back(block), 0, size);
     }
     return blocks;
   });
@@ -142,16 +183,22 @@ Result<std::vector<Value>> ReduceScatter(const EvalContext& context, const Instr
 // One array: block i goes to member i, blocks concatenated by sender.
 Result<std::vector<Value>> AllToAllArray(const Instruction& instruction, const Given& given) {
   const int dimension = DimensionOf(instruction);
-  const Shape& shape = given[0][0].shape();
-  const int64_t members = static_cast<int64_t>(given.size()), size = shape.dimension(dimension) / members;
-  if (size * members != shape.dimension(dimension)) {  // all_to_all_c2
-    return SizeError(instruction, shape, instruction.shape(), dimension, given.size());
+  const int64_t members = static_cast<int64_t>(given.size());
+  VXLA_RETURN_IF_ERROR(AgreeOnSizes(instruction, given, 0, dimension));
+  for (const std::vector<Value>& of_member : given) {
+    if (of_member[0].shape().dimension(dimension) % members == 0) continue;  // all_to_all_c2
+    return SizeError(instruction, of_member[0].shape(), instruction.shape(), dimension, given.size());
   }
+  Shape shape = DenseShape(given[0][0].shape());
+  shape.set_dimension(dimension, SizeOfAll(given, 0, dimension) / members);
   std::vector<Value> results;
   for (int64_t to = 0; to < members; ++to) {
-    Literal result(instruction.shape());
-    for (int64_t from = 0; from < members; ++from) {
-      CopyAlong(dimension, given[static_cast<size_t>(from)][0].literal(), to * size, result, from * size, size);
+    Literal result(shape);
+    int64_t at = 0;
+    for (const std::vector<Value>& of_member : given) {
+      const int64_t size = of_member[0].shape().dimension(dimension) / members;
+      CopyAlong(dimension, of_member[0].literal(), to * size, result, at, size);
+      at += size;
     }
     results.emplace_back(std::move(result));
   }
@@ -199,10 +246,13 @@ Status CopyRagged(const Instruction& instruction, const Given& given, size_t fro
 }
 
 Result<std::vector<Value>> RaggedAllToAll(const Instruction& instruction, const Given& given) {
+  for (size_t k = 2; k < 6; ++k) VXLA_RETURN_IF_ERROR(AgreeOnSizes(instruction, given, k));
+  for (size_t k = 0; k < 2; ++k) VXLA_RETURN_IF_ERROR(AgreeOnSizes(instruction, given, k, 0));
   const int64_t members = static_cast<int64_t>(given.size()), entries = given[0][2].literal().element_count();
   const Shape &in = given[0][0].shape(), &out = given[0][1].shape();
   bool rows_agree = in.rank() == out.rank() && in.rank() > 0;
   for (int d = 1; rows_agree && d < in.rank(); ++d) rows_agree = in.dimension(d) == out.dimension(d);
+  for (size_t k = 3; rows_agree && k < 6; ++k) rows_agree = given[0][k].literal().element_count() == entries;
   if (!rows_agree || entries % members != 0) {
     return InvalidArgument("ragged-all-to-all {}: {} to {} with {} offsets for {} members", instruction.name(),
                            in.ToString(), out.ToString(), entries, members);
@@ -222,13 +272,53 @@ Result<std::vector<Value>> RaggedAllToAll(const Instruction& instruction, const 
   return results;
 }
 
-Result<Value> MeetGroup(EvalContext& context, const Instruction& instruction, std::span<Value> operands,
-                        const Rendezvous::Combine& combine) {
+bool HoldsLiveSizes(const Given& given) {
+  return std::ranges::any_of(given, [](const std::vector<Value>& of_member) {
+    return std::ranges::any_of(of_member, [](const Value& value) { return value.literal().is_dynamic(); });
+  });
+}
+
+// The exchange over what lives: every member's arrays cut to their live sizes, the results put under the stated bounds.
+Result<std::vector<Value>> CombineLive(const Instruction& instruction, const Shape& shape, Given& given,
+                                       const Rendezvous::Combine& combine) {
+  if (!HoldsLiveSizes(given)) return combine(given);
+  for (std::vector<Value>& of_member : given) {
+    for (Value& value : of_member) {
+      if (value.literal().is_dynamic()) value = Value(CutToLiveSizes(value.literal()));
+    }
+  }
+  VXLA_ASSIGN_OR_RETURN(std::vector<Value> results, combine(given));
+  for (Value& result : results) {
+    VXLA_ASSIGN_OR_RETURN(result, PadToStated(instruction, std::move(result), shape));
+  }
+  return results;
+}
+
+// What a device outside of all groups gets: zeros, as many as live in its own operand where the result has that shape.
+Value ZerosFor(const Shape& shape, std::span<const Value> operands) {
+  std::vector<Value> results;
+  const std::vector<Shape> shapes = ResultShapes(shape);
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    Literal zeros(shapes[k]);
+    const bool like_operand =
+        k < operands.size() && !operands[k].IsTuple() && Compatible(operands[k].shape(), shapes[k]);
+    for (int d = 0; like_operand && d < shapes[k].rank(); ++d) {
+      if (shapes[k].is_dynamic_dimension(d)) zeros.set_dynamic_size(d, operands[k].literal().dynamic_size(d));
+    }
+    results.emplace_back(std::move(zeros));
+  }
+  return shape.IsTuple() ? Value::Tuple(std::move(results)) : std::move(results[0]);
+}
+
+// `shape`: of the result, which for the -start forms is the second element of the instruction's.
+Result<Value> MeetGroup(EvalContext& context, const Instruction& instruction, const Shape& shape,
+                        std::span<Value> operands, const Rendezvous::Combine& combine) {
   VXLA_ASSIGN_OR_RETURN(const DeviceState* state, context.DeviceFor(instruction));
   VXLA_ASSIGN_OR_RETURN(const IntList members, GroupOf(instruction, state->rendezvous.grid(), state->device));
-  if (members.empty()) return Zeros(instruction.shape());
+  if (members.empty()) return ZerosFor(shape, operands);
   std::vector<Value> mine(std::make_move_iterator(operands.begin()), std::make_move_iterator(operands.end()));
-  return state->rendezvous.Meet(instruction, state->device, members, std::move(mine), combine);
+  return state->rendezvous.Meet(instruction, state->device, members, std::move(mine),
+                                [&](Given& given) { return CombineLive(instruction, shape, given, combine); });
 }
 
 // (operands, result, contexts ...) as the instruction states it.
@@ -269,15 +359,22 @@ const Value& PartOf(const Value& value, const std::vector<size_t>& path) {
   return *part;
 }
 
-// The place of a slice, brought within the array as dynamic-slice does it.
-IntList SliceStart(const Value& starts, const PermuteSlice& slice, const Literal& array, const IntList& sizes) {
+// The place of a slice, brought within what lives of the array as dynamic-slice does it.
+Result<IntList> SliceStart(const Instruction& instruction, const Value& starts, const PermuteSlice& slice,
+                           const Literal& array, const IntList& sizes) {
   IntList start;
   const std::vector<Value>& scalars = PartOf(starts, slice.path).elements();
   for (size_t d = 0; d < sizes.size(); ++d) {
     const Literal& scalar = scalars[d].literal();
     int64_t at = scalar.GetInt(0);
     if (at < 0 && IsUnsigned(scalar.shape().element_type())) at = INT64_MAX;
-    start.push_back(std::clamp<int64_t>(at, 0, array.shape().dimension(static_cast<int>(d)) - sizes[d]));
+    const int64_t live = array.dynamic_size(static_cast<int>(d));
+    if (sizes[d] > live) {
+      return InvalidArgument("{} {}: a slice of {} exceeds the {} live elements of dimension {} of {}",
+                             OpcodeText(instruction.opcode()), instruction.name(), sizes[d], live, d,
+                             array.shape().ToString());
+    }
+    start.push_back(std::clamp<int64_t>(at, 0, live - sizes[d]));
   }
   return start;
 }
@@ -298,7 +395,7 @@ Result<Value> PermuteInPlace(EvalContext& context, const Instruction& instructio
   for (size_t k = 0; const PermuteSlice& slice : PermuteSlices(instruction.operand(0)->shape(), instruction.operand(2)->shape())) {
     const Literal& input = array_of(operands[0], slice.array);
     BoxCopy copy = box(k);
-    copy.from = SliceStart(operands[2], slice, input, sizes[k]);
+    VXLA_ASSIGN_OR_RETURN(copy.from, SliceStart(instruction, operands[2], slice, input, sizes[k]));
     Literal part(Shape(input.shape().element_type(), sizes[k++]));
     CopyBox(copy, input, part, threads);
     given.emplace_back(std::move(part));
@@ -310,7 +407,7 @@ Result<Value> PermuteInPlace(EvalContext& context, const Instruction& instructio
   for (size_t k = 0; const PermuteSlice& slice : PermuteSlices(instruction.operand(1)->shape(), instruction.operand(3)->shape())) {
     Literal& output = result.shape().IsTuple() ? result.mutable_tuple_elements()[slice.array] : result;
     BoxCopy copy = box(k);
-    copy.to = SliceStart(operands[3], slice, output, sizes[k]);
+    VXLA_ASSIGN_OR_RETURN(copy.to, SliceStart(instruction, operands[3], slice, output, sizes[k]));
     CopyBox(copy, received->tuple_elements()[k++], output, threads);
   }
   return Value(std::move(result));
@@ -328,7 +425,7 @@ Result<Value> Permute(EvalContext& context, const Instruction& instruction, std:
   if (received) {
     for (Literal& element : received->mutable_tuple_elements()) results.emplace_back(std::move(element));
   } else {
-    for (const Value& operand : operands) results.push_back(Zeros(operand.shape()));
+    for (const Value& operand : operands) results.push_back(ZerosFor(operand.shape(), {&operand, 1}));
   }
   return Collate(std::move(results));
 }
@@ -336,7 +433,7 @@ Result<Value> Permute(EvalContext& context, const Instruction& instruction, std:
 }  // namespace
 
 EvalResult EvalAllReduce(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
-  return MeetGroup(context, instruction, operands,
+  return MeetGroup(context, instruction, instruction.shape(), operands,
                    [&](Given& given) { return AllReduce(context, instruction, given); });
 }
 
@@ -349,15 +446,15 @@ EvalResult EvalAllReduceDone(EvalContext&, const Instruction&, std::span<Value> 
 }
 
 EvalResult EvalAllGather(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
-  return MeetGroup(context, instruction, operands,
+  return MeetGroup(context, instruction, instruction.shape(), operands,
                    [&](Given& given) { return AllGather(instruction, instruction.shape(), given); });
 }
 
 EvalResult EvalAllGatherStart(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
+  const Shape& shape = instruction.shape().tuple_elements()[1];
   std::vector<Value> kept(operands.begin(), operands.end());
-  VXLA_ASSIGN_OR_RETURN(Value result, MeetGroup(context, instruction, operands, [&](Given& given) {
-                          return AllGather(instruction, instruction.shape().tuple_elements()[1], given);
-                        }));
+  VXLA_ASSIGN_OR_RETURN(Value result, MeetGroup(context, instruction, shape, operands,
+                                                [&](Given& given) { return AllGather(instruction, shape, given); }));
   return StartedTuple(instruction, std::move(kept), std::move(result));
 }
 
@@ -366,25 +463,25 @@ EvalResult EvalAllGatherDone(EvalContext&, const Instruction&, std::span<Value> 
 }
 
 EvalResult EvalReduceScatter(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
-  return MeetGroup(context, instruction, operands,
+  return MeetGroup(context, instruction, instruction.shape(), operands,
                    [&](Given& given) { return ReduceScatter(context, instruction, given); });
 }
 
 EvalResult EvalAllToAll(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
   const bool tuple = instruction.attributes<CollectiveAttributes>().dimensions.empty();
-  return MeetGroup(context, instruction, operands, [&instruction, tuple](Given& given) {
+  return MeetGroup(context, instruction, instruction.shape(), operands, [&instruction, tuple](Given& given) {
     return tuple ? AllToAllTuple(instruction, given) : AllToAllArray(instruction, given);
   });
 }
 
 EvalResult EvalRaggedAllToAll(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
-  return MeetGroup(context, instruction, operands,
+  return MeetGroup(context, instruction, instruction.shape(), operands,
                    [&instruction](Given& given) { return RaggedAllToAll(instruction, given); });
 }
 
 // The first member's operands for all; zeros outside of the groups.
 EvalResult EvalCollectiveBroadcast(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
-  return MeetGroup(context, instruction, operands, [](Given& given) -> Result<std::vector<Value>> {
+  return MeetGroup(context, instruction, instruction.shape(), operands, [](Given& given) -> Result<std::vector<Value>> {
     return ForEachOperand(given, [&given](size_t k) -> Result<std::vector<Literal>> {
       return std::vector<Literal>(given.size(), given[0][k].literal());
     });
@@ -393,14 +490,15 @@ EvalResult EvalCollectiveBroadcast(EvalContext& context, const Instruction& inst
 
 // The first member gets the reduction; what the others get is unspecified, here zeros.
 EvalResult EvalCollectiveReduce(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
-  return MeetGroup(context, instruction, operands, [&](Given& given) -> Result<std::vector<Value>> {
-    return ForEachOperand(given, [&](size_t k) -> Result<std::vector<Literal>> {
-      VXLA_ASSIGN_OR_RETURN(Literal sum, ReduceMembers(context, instruction, given, k));
-      std::vector<Literal> results(given.size(), Literal(sum.shape()));
-      results[0] = std::move(sum);
-      return results;
-    });
-  });
+  return MeetGroup(context, instruction, instruction.shape(), operands,
+                   [&](Given& given) -> Result<std::vector<Value>> {
+                     return ForEachOperand(given, [&](size_t k) -> Result<std::vector<Literal>> {
+                       VXLA_ASSIGN_OR_RETURN(Literal sum, ReduceMembers(context, instruction, given, k));
+                       std::vector<Literal> results(given.size(), Literal(sum.shape()));
+                       results[0] = std::move(sum);
+                       return results;
+                     });
+                   });
 }
 
 EvalResult EvalCollectivePermute(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {

@@ -1,6 +1,7 @@
 #include "backend/cpu/dynamic.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "backend/cpu/live_dimensions.h"
 #include "core/live_sizes.h"
@@ -12,6 +13,7 @@ namespace {
 // Ops whose results are their operands' values, or those of a computation that is evaluated instruction by instruction:
 // the sizes travel with the values.
 bool CarriesSizes(Opcode opcode) {
+  const std::string_view family = FactsOf(opcode).family;
   switch (opcode) {
     case Opcode::kConstant:
     case Opcode::kTuple:
@@ -32,22 +34,31 @@ bool CarriesSizes(Opcode opcode) {
     case Opcode::kGetDimensionSize:
     case Opcode::kSetDimensionSize:
     case Opcode::kDynamicReshape:
+    case Opcode::kScan:
       return true;
     default:
-      return false;
+      // What other devices or the host send brings its sizes along.
+      return family == "collectives" || family == "host_transfer";
   }
-}
-
-// Ops that talk to other devices or to the host: their partners would have to know the sizes too.
-bool NeedsStaticSizes(Opcode opcode) {
-  const std::string_view family = FactsOf(opcode).family;
-  return family == "collectives" || family == "host_transfer" || opcode == Opcode::kScan ||
-         opcode == Opcode::kScaledDot || opcode == Opcode::kShuffle;
 }
 
 bool HoldsLiveSizes(const Value& value) {
   if (value.IsTuple()) return std::ranges::any_of(value.elements(), HoldsLiveSizes);
   return value.literal().is_dynamic();
+}
+
+bool IsRowMajor(const Shape& shape) {
+  const std::vector<int64_t> order = shape.MinorToMajor();
+  return std::ranges::is_sorted(order, std::greater<>());
+}
+
+// The value is dynamic exactly where `stated` is.
+bool HasStatedFlags(const Value& value, const Shape& stated) {
+  if (value.IsTuple()) return std::ranges::equal(value.elements(), stated.tuple_elements(), HasStatedFlags);
+  for (int d = 0; d < stated.rank(); ++d) {
+    if (value.shape().is_dynamic_dimension(d) != stated.is_dynamic_dimension(d)) return false;
+  }
+  return stated.IsDynamic() == value.literal().is_dynamic();
 }
 
 Shape WithoutFlags(Shape shape) {
@@ -56,8 +67,8 @@ Shape WithoutFlags(Shape shape) {
   return shape;
 }
 
-// The live sizes of a reshape. Neighbouring dimensions whose products of bounds are equal form a group; within a group
-// at most one result dimension is dynamic, and takes what is left.
+// The live sizes of a reshape, group of dimensions by group; within a group at most one result dimension is dynamic,
+// and takes what is left.
 class LiveReshape {
  public:
   LiveReshape(const Instruction& instruction, std::span<const int64_t> live)
@@ -65,36 +76,21 @@ class LiveReshape {
 
   Result<Shape> Sizes() {
     Shape result = WithoutFlags(to_);
-    if (from_.ElementCount() == 0) return result;
-    int from = 0, to = 0;
-    while (from < from_.rank() || to < to_.rank()) {
-      const int from_begin = from, to_begin = to;
-      int64_t a = 1, b = 1;
-      if (from < from_.rank()) a = from_.dimension(from++);
-      if (to < to_.rank()) b = to_.dimension(to++);
-      while (a != b) {
-        if (a < b) {
-          a *= from_.dimension(from++);
-        } else {
-          b *= to_.dimension(to++);
-        }
-      }
-      VXLA_RETURN_IF_ERROR(SettleGroup(from_begin, from, to_begin, to, result));
-    }
+    for (const DimensionGroup& group : DimensionGroups(from_, to_)) VXLA_RETURN_IF_ERROR(Settle(group, result));
     return result;
   }
 
  private:
-  Status SettleGroup(int from_begin, int from_end, int to_begin, int to_end, Shape& result) const {
+  Status Settle(const DimensionGroup& group, Shape& result) const {
     int64_t elements = 1, others = 1;
     bool full = true;
-    for (int d = from_begin; d < from_end; ++d) {
+    for (int d = group.from_begin; d < group.from_end; ++d) {
       elements *= live_[static_cast<size_t>(d)];
       full = full && live_[static_cast<size_t>(d)] == from_.dimension(d);
     }
     if (full) return OkStatus();
     int open = -1;
-    for (int d = to_begin; d < to_end; ++d) {
+    for (int d = group.to_begin; d < group.to_end; ++d) {
       if (!to_.is_dynamic_dimension(d)) {
         others *= to_.dimension(d);
       } else if (open >= 0) {
@@ -173,6 +169,11 @@ class LiveInstruction {
           if (live_.dynamic[0][d]) stated_.set_dimension(d, live_.sizes[0][d]);
         }
         return OkStatus();
+      case Opcode::kRngBitGenerator: {
+        Shape& state = stated_.mutable_tuple_elements()[0];
+        for (int d = 0; d < state.rank(); ++d) state.set_dimension(d, live_.sizes[0][d]);
+        return OkStatus();
+      }
       case Opcode::kConvolution: {
         auto& a = std::get<ConvolutionAttributes>(attributes_);
         for (size_t i = 0; i < a.window.size(); ++i) a.window[i].size = live_.sizes[1][a.dim_labels->kernel_spatial[i]];
@@ -203,13 +204,19 @@ class LiveInstruction {
     return OkStatus();
   }
 
+  // The same bytes as laid out: between row-major arrays of one type a reshape.
   Status AdjustBitcast() {
     const Shape& from = original_.operand(0)->shape();
-    if (!SameDimensions(from, original_.shape()) || from.MinorToMajor() != original_.shape().MinorToMajor()) {
-      return Unsupported("bitcast {}: {} has live sizes, and {} is not its shape", original_.name(), from.ToString(),
-                         original_.shape().ToString());
+    const Shape& to = original_.shape();
+    if (SameDimensions(from, to) && from.MinorToMajor() == to.MinorToMajor()) {
+      for (int d = 0; d < from.rank(); ++d) stated_.set_dimension(d, live_.sizes[0][d]);
+      return OkStatus();
     }
-    for (int d = 0; d < from.rank(); ++d) stated_.set_dimension(d, live_.sizes[0][d]);
+    if (from.element_type() != to.element_type() || !IsRowMajor(from) || !IsRowMajor(to)) {
+      return Unsupported("bitcast {}: {} has live sizes, and {} is not its shape", original_.name(),
+                         from.ToString(true), to.ToString(true));
+    }
+    VXLA_ASSIGN_OR_RETURN(stated_, LiveReshape(original_, live_.sizes[0]).Sizes());
     return OkStatus();
   }
 
@@ -230,13 +237,28 @@ class LiveInstruction {
   std::unique_ptr<Instruction> copy_;
 };
 
-// A dense result under the stated bounds.
-Result<Value> PadResult(const Instruction& instruction, Value value, const Shape& stated) {
+// A static operand that is sorted along with dynamic ones stays static: beyond the live elements it is as it was.
+void PutOverStatic(const std::vector<Value>& whole, std::vector<Value>& sorted) {
+  for (size_t k = 0; k < whole.size(); ++k) {
+    if (whole[k].literal().is_dynamic() || SameDimensions(whole[k].shape(), sorted[k].shape())) continue;
+    Literal result = Value(whole[k]).Take();
+    PutCorner(sorted[k].literal(), result);
+    sorted[k] = Value(std::move(result));
+  }
+}
+
+}  // namespace
+
+bool NeedsLiveSizes(const Instruction& instruction, std::span<const Value> operands) {
+  return instruction.shape().IsDynamic() || std::ranges::any_of(operands, HoldsLiveSizes);
+}
+
+Result<Value> PadToStated(const Instruction& instruction, Value value, const Shape& stated) {
   if (value.IsTuple()) {
     std::vector<Value> elements;
     for (size_t i = 0; i < value.elements().size(); ++i) {
       VXLA_ASSIGN_OR_RETURN(Value element,
-                            PadResult(instruction, std::move(value.elements()[i]), stated.tuple_elements()[i]));
+                            PadToStated(instruction, std::move(value.elements()[i]), stated.tuple_elements()[i]));
       elements.push_back(std::move(element));
     }
     return Value::Tuple(std::move(elements));
@@ -254,20 +276,35 @@ Result<Value> PadResult(const Instruction& instruction, Value value, const Shape
   return Value(PadToBounds(value.literal(), stated));
 }
 
-}  // namespace
-
-bool NeedsLiveSizes(const Instruction& instruction, std::span<const Value> operands) {
-  return instruction.shape().IsDynamic() || std::ranges::any_of(operands, HoldsLiveSizes);
+Result<Value> WithStatedFlags(const Instruction& instruction, Value value, const Shape& stated) {
+  if (value.IsTuple()) {
+    if (HasStatedFlags(value, stated)) return value;
+    std::vector<Value> elements;
+    for (size_t i = 0; i < value.elements().size(); ++i) {
+      VXLA_ASSIGN_OR_RETURN(Value element,
+                            WithStatedFlags(instruction, value.elements()[i], stated.tuple_elements()[i]));
+      elements.push_back(std::move(element));
+    }
+    return Value::Tuple(std::move(elements));
+  }
+  if (HasStatedFlags(value, stated)) return value;
+  for (int d = 0; d < stated.rank(); ++d) {
+    const int64_t size = value.literal().dynamic_size(d);
+    if (size == stated.dimension(d) || stated.is_dynamic_dimension(d)) continue;
+    return OpError(instruction, "dimension {} of {} comes out with the live size {}", d, stated.ToString(), size);
+  }
+  return Value(std::move(value).Take().Reshaped(stated));
 }
 
 Result<Value> EvaluateLive(EvalContext& context, const Instruction& instruction, std::span<Value> operands,
                            EvalFunction* function) {
-  if (CarriesSizes(instruction.opcode())) return function(context, instruction, operands);
-  if (NeedsStaticSizes(instruction.opcode())) {
-    return Unsupported("{} {}: has no evaluation over live sizes; {} has bounded dynamic dimensions",
-                       OpcodeText(instruction.opcode()), instruction.name(),
-                       instruction.shape().IsDynamic() ? instruction.shape().ToString() : "an operand");
+  if (CarriesSizes(instruction.opcode())) {
+    VXLA_ASSIGN_OR_RETURN(Value value, function(context, instruction, operands));
+    return WithStatedFlags(instruction, std::move(value), instruction.shape());
   }
+  const std::vector<Value> whole = instruction.opcode() == Opcode::kSort
+                                       ? std::vector<Value>(operands.begin(), operands.end())
+                                       : std::vector<Value>();
   LiveDimensions live(operands);
   VXLA_RETURN_IF_ERROR(AgreeOnSizes(instruction, live));
   LiveInstruction dense(instruction, std::move(live));
@@ -285,7 +322,8 @@ Result<Value> EvaluateLive(EvalContext& context, const Instruction& instruction,
     }
   }
   VXLA_ASSIGN_OR_RETURN(Value value, function(context, dense.instruction(), operands));
-  return PadResult(instruction, std::move(value), instruction.shape());
+  if (!whole.empty() && value.IsTuple()) PutOverStatic(whole, value.elements());
+  return PadToStated(instruction, std::move(value), instruction.shape());
 }
 
 // The live size of one dimension.
@@ -297,25 +335,17 @@ EvalResult EvalGetDimensionSize(EvalContext&, const Instruction& instruction, st
 // The elements stay where they are, also those that become padding: a larger size brings them back.
 EvalResult EvalSetDimensionSize(EvalContext&, const Instruction& instruction, std::span<Value> operands) {
   const int dimension = static_cast<int>(instruction.dimensions()[0]);
-  const Shape& stated = instruction.shape();
   const int64_t size = operands[1].literal().GetInt(0);
-  const Shape& shape = operands[0].shape();
+  const Shape shape = operands[0].shape();
   if (size < 0 || size > shape.dimension(dimension)) {
     return OpError(instruction, "size {} is not in 0 to {}, the bound of dimension {} of {}", size,
                    shape.dimension(dimension), dimension, shape.ToString());
   }
-  std::vector<int64_t> sizes;
-  for (int d = 0; d < shape.rank(); ++d) sizes.push_back(d == dimension ? size : operands[0].literal().dynamic_size(d));
-  for (int d = 0; d < shape.rank(); ++d) {
-    if (sizes[static_cast<size_t>(d)] == stated.dimension(d) || stated.is_dynamic_dimension(d)) continue;
-    return OpError(instruction, "dimension {} of {} comes out with the live size {}", d, stated.ToString(),
-                   sizes[static_cast<size_t>(d)]);
-  }
-  Literal result = std::move(operands[0]).Take().Reshaped(stated);
-  for (int d = 0; d < stated.rank(); ++d) {
-    if (stated.is_dynamic_dimension(d)) result.set_dynamic_size(d, sizes[static_cast<size_t>(d)]);
-  }
-  return result;
+  Shape dynamic = shape;
+  dynamic.set_dynamic_dimension(dimension, true);
+  Literal result = std::move(operands[0]).Take().Reshaped(dynamic);
+  result.set_dynamic_size(dimension, size);
+  return WithStatedFlags(instruction, std::move(result), instruction.shape());
 }
 
 // The live elements in row-major order under sizes that are operands.

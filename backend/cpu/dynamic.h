@@ -12,4 +12,9 @@ bool NeedsLiveSizes(const Instruction& instruction, std::span<const Value> opera
 Result<Value> EvaluateLive(EvalContext& context, const Instruction& instruction, std::span<Value> operands,
                            EvalFunction* function);
 
+// A dense result under the stated bounds: its sizes live. An error where they do not fit.
+Result<Value> PadToStated(const Instruction& instruction, Value dense, const Shape& stated);
+// A value of the stated sizes, dynamic where the stated shape is; an error where that is static and less lives.
+Result<Value> WithStatedFlags(const Instruction& instruction, Value value, const Shape& stated);
+
 }  // namespace vxla

@@ -50,7 +50,7 @@ Status CheckArguments(const Computation& entry, std::span<const Literal* const> 
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Shape& want = entry.parameter(static_cast<int64_t>(i))->shape();
-    if (!FitsWithin(arguments[i]->shape(), want)) {
+    if (!FitsWithin(*arguments[i], want)) {
       return InvalidArgument("argument {} is {}, but parameter {} of {} is {}", i, arguments[i]->shape().ToString(), i,
                              entry.name(), want.ToString());
     }
@@ -126,11 +126,12 @@ Result<Value> EvalContext::RunInstruction(const Instruction& instruction, std::s
     if (device_->rendezvous.stopped()) return Rendezvous::StoppedStatus();
     device_->rendezvous.SetCurrent(device_->device, &instruction);
   }
-  if (options_.replace) {
+  const bool live = NeedsLiveSizes(instruction, operands);
+  if (options_.replace && !live) {
     if (auto replaced = Replaced(options_, instruction, operands)) return std::move(*replaced);
   }
-  Result<Value> result = NeedsLiveSizes(instruction, operands) ? EvaluateLive(*this, instruction, operands, function)
-                                                               : function(*this, instruction, operands);
+  Result<Value> result =
+      live ? EvaluateLive(*this, instruction, operands, function) : function(*this, instruction, operands);
   if (!result.ok()) return Status(result.status()).At(instruction.location());
   return result;
 }
@@ -143,7 +144,10 @@ Result<Value> EvalContext::Run(const Computation& computation, std::span<Value> 
     const ComputationSchedule::Step& step = schedule.steps[i];
     const Instruction& instruction = *step.instruction;
     if (instruction.opcode() == Opcode::kParameter) {
-      values[i] = std::move(arguments[static_cast<size_t>(instruction.parameter_number())]);
+      VXLA_ASSIGN_OR_RETURN(
+          values[i],
+          WithStatedFlags(instruction, std::move(arguments[static_cast<size_t>(instruction.parameter_number())]),
+                          instruction.shape()));
     } else {
       operands.clear();
       for (size_t k = 0; k < step.operands.size(); ++k) {
@@ -172,7 +176,8 @@ Result<Literal> RunEntry(const Module& module, std::span<const Literal* const> a
   std::vector<Value> values;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Shape& stated = module.entry()->parameter(static_cast<int64_t>(i))->shape();
-    values.push_back(stated.IsDynamic() ? Value(ConformTo(*arguments[i], stated)) : Value::Borrow(*arguments[i]));
+    const bool as_stated = !stated.IsDynamic() && !arguments[i]->shape().IsDynamic();
+    values.push_back(as_stated ? Value::Borrow(*arguments[i]) : Value(ConformTo(*arguments[i], stated)));
   }
   VXLA_ASSIGN_OR_RETURN(Value result, context.Run(*module.entry(), values, device == 0));
   return std::move(result).ToLiteral();

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "backend/cpu/data_movement.h"
+#include "core/live_sizes.h"
 #include "core/text/lexer.h"
 
 namespace vxla {
@@ -27,10 +28,15 @@ int64_t ChannelOf(const Instruction& instruction) {
   return instruction.attributes<SendRecvAttributes>().channel_id.value_or(0);
 }
 
-Status CheckReceived(const Instruction& instruction, const Literal& value, const Shape& wanted) {
-  if (Compatible(value.shape(), wanted)) return OkStatus();
-  return InvalidArgument("{} {}: the host gave {}, {} needed", OpcodeText(instruction.opcode()), instruction.name(),
-                         value.shape().ToString(), wanted.ToString());
+// What came, in the form that is wanted: an array below a dynamic dimension's bound says how much of it lives.
+Result<Literal> CheckReceived(const Instruction& instruction, Literal value, const Shape& wanted,
+                              const std::string& from) {
+  if (!FitsWithin(value, wanted)) {
+    return InvalidArgument("{} {}: {} {}, {} needed", OpcodeText(instruction.opcode()), instruction.name(), from,
+                           LiveShape(value).ToString(), wanted.ToString());
+  }
+  if (!value.shape().IsDynamic() && !wanted.IsDynamic()) return value;
+  return ConformTo(value, wanted);
 }
 
 // The data that a recv-done hands out.
@@ -42,8 +48,7 @@ Result<Literal> Received(EvalContext& context, const Instruction& recv, const In
     if (!context.options().host.recv_from_host)
       return NoHost(done, "host to receive from (HostTransfers::recv_from_host)");
     VXLA_ASSIGN_OR_RETURN(Literal data, context.options().host.recv_from_host(state->device, channel, shape));
-    VXLA_RETURN_IF_ERROR(CheckReceived(done, data, shape));
-    return data;
+    return CheckReceived(done, std::move(data), shape, "the host gave");
   }
   Rendezvous& rendezvous = state->rendezvous;
   VXLA_ASSIGN_OR_RETURN(const auto pairs, StatedPairs(recv));
@@ -56,11 +61,7 @@ Result<Literal> Received(EvalContext& context, const Instruction& recv, const In
   } else {
     VXLA_ASSIGN_OR_RETURN(data, rendezvous.TakeFromChannel(done, state->device, channel));
   }
-  if (!Compatible(data.shape(), shape)) {
-    return InvalidArgument("{} {}: channel {} brought {}, {} needed", OpcodeText(done.opcode()), done.name(), channel,
-                           data.shape().ToString(), shape.ToString());
-  }
-  return data;
+  return CheckReceived(done, std::move(data), shape, fmt::format("channel {} brought", channel));
 }
 
 }  // namespace
@@ -137,8 +138,7 @@ EvalResult EvalInfeed(EvalContext& context, const Instruction& instruction, std:
     if (!context.options().host.infeed) return NoHost(instruction, "infeed (EvaluateOptions::host, --infeed)");
     Result<Literal> item = context.options().host.infeed(state->device, shape);
     if (!item.ok()) return Status(item.status()).WithPrefix(fmt::format("infeed {}: ", instruction.name()));
-    data = *std::move(item);
-    VXLA_RETURN_IF_ERROR(CheckReceived(instruction, data, shape));
+    VXLA_ASSIGN_OR_RETURN(data, CheckReceived(instruction, *std::move(item), shape, "the host gave"));
   }
   return Value::Tuple({Value(std::move(data)), std::move(operands[0])});
 }
@@ -261,6 +261,61 @@ Status UnknownTarget(const Instruction& instruction, const CustomCallRegistry* r
                      known.empty() ? "none are registered (CustomCallRegistry, EvaluateOptions::custom_calls)" : "registered: " + known);
 }
 
+// A dynamic array as XLA's custom calls know it: room for the bound, the live elements without gaps, then the live
+// sizes as s32, one for each dimension. As bytes, because no element type need divide that.
+Literal ToDynamicBuffer(const Literal& value) {
+  const Literal live = CutToLiveSizes(value);
+  const int64_t bound = value.shape().SizeBytes(), rank = value.shape().rank();
+  Literal buffer(Shape(ElementType::kU8, {bound + 4 * rank}));
+  if (!live.bytes().empty()) std::memcpy(buffer.mutable_bytes().data(), live.bytes().data(), live.bytes().size());
+  for (int64_t d = 0; d < rank; ++d) {
+    const auto size = static_cast<int32_t>(value.dynamic_size(static_cast<int>(d)));
+    std::memcpy(buffer.mutable_bytes().data() + bound + 4 * d, &size, 4);
+  }
+  return buffer;
+}
+
+Result<Literal> FromDynamicBuffer(const Instruction& instruction, const Literal& buffer, const Shape& stated) {
+  const int64_t bound = stated.SizeBytes();
+  std::vector<int64_t> sizes;
+  for (int d = 0; d < stated.rank(); ++d) {
+    int32_t size = 0;
+    std::memcpy(&size, buffer.bytes().data() + bound + 4 * d, 4);
+    const bool fits =
+        size == stated.dimension(d) || (stated.is_dynamic_dimension(d) && size >= 0 && size < stated.dimension(d));
+    if (!fits) {
+      return InvalidArgument("custom-call {}: {} gave dimension {} of {} the live size {}", instruction.name(),
+                             instruction.attributes<CustomCallAttributes>().custom_call_target, d, stated.ToString(),
+                             size);
+    }
+    sizes.push_back(size);
+  }
+  Literal live = Literal::Uninitialized(Shape(stated.element_type(), std::move(sizes)));
+  if (!live.bytes().empty()) std::memcpy(live.mutable_bytes().data(), buffer.bytes().data(), live.bytes().size());
+  return PadToBounds(live, stated);
+}
+
+// What the call sees of a value: the same but for dynamic arrays, which are buffers.
+Literal ForCall(Literal value) {
+  if (value.shape().IsTuple()) {
+    for (Literal& element : value.mutable_tuple_elements()) element = ForCall(std::move(element));
+    return value;
+  }
+  return value.is_dynamic() ? ToDynamicBuffer(value) : value;
+}
+
+Result<Literal> FromCall(const Instruction& instruction, Literal given, const Shape& stated) {
+  if (!stated.IsDynamic()) return given;
+  if (!stated.IsTuple()) return FromDynamicBuffer(instruction, given, stated);
+  std::vector<Literal> elements;
+  for (size_t i = 0; i < given.tuple_elements().size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(Literal element, FromCall(instruction, std::move(given.mutable_tuple_elements()[i]),
+                                                    stated.tuple_elements()[i]));
+    elements.push_back(std::move(element));
+  }
+  return Literal::Tuple(std::move(elements));
+}
+
 }  // namespace
 
 // Without operand_layout_constraints everything is row-major; with them operands and results are laid out as stated.
@@ -274,10 +329,14 @@ EvalResult EvalCustomCall(EvalContext& context, const Instruction& instruction, 
   std::vector<Literal> inputs;
   for (size_t k = 0; k < operands.size(); ++k) {
     inputs.push_back(std::move(operands[k]).ToLiteral());
-    if (laid_out) inputs[k] = InLayout(std::move(inputs[k]), (*a.operand_layout_constraints)[k], threads);
+    if (inputs[k].is_dynamic() || inputs[k].shape().IsDynamic()) {
+      inputs[k] = ForCall(std::move(inputs[k]));
+    } else if (laid_out) {
+      inputs[k] = InLayout(std::move(inputs[k]), (*a.operand_layout_constraints)[k], threads);
+    }
   }
-  const bool transposes = laid_out && instruction.shape().IsArray();
-  Literal result(transposes ? PhysicalShape(instruction.shape()) : instruction.shape());
+  const bool transposes = laid_out && instruction.shape().IsArray() && !instruction.shape().IsDynamic();
+  Literal result = ForCall(Literal(transposes ? PhysicalShape(instruction.shape()) : instruction.shape()));
   std::deque<std::vector<const void*>> input_tables;
   std::deque<std::vector<void*>> output_tables;
   std::vector<const void*> in;
@@ -288,6 +347,7 @@ EvalResult EvalCustomCall(EvalContext& context, const Instruction& instruction, 
     return InvalidArgument("custom-call {}: {} failed: {}", instruction.name(), a.custom_call_target, status.message());
   }
   if (transposes) return FromLayout(std::move(result), instruction.shape(), threads);
+  VXLA_ASSIGN_OR_RETURN(result, FromCall(instruction, std::move(result), instruction.shape()));
   return result;
 }
 

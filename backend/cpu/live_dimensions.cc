@@ -132,6 +132,25 @@ Status CutSource(const Instruction& instruction, LiveDimensions& live) {
   return OkStatus();
 }
 
+// Scales stand for blocks of the array along each dimension: as many blocks live as the live elements fill.
+Status AgreeOnBlocks(const Instruction& instruction, LiveDimensions& live, int array, int scales) {
+  const Shape& shape = instruction.operand(array)->shape();
+  const Shape& by = instruction.operand(scales)->shape();
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (by.dimension(d) <= 1) continue;  // one scale for all
+    const int64_t block = shape.dimension(d) / by.dimension(d);
+    int64_t &elements = live.sizes[array][d], &blocks = live.sizes[scales][d];
+    if (!live.dynamic[array][d]) elements = blocks * block;
+    if (!live.dynamic[scales][d]) blocks = elements / block;
+    if (blocks * block == elements) continue;
+    return OpError(
+        instruction,
+        "dimension {} of operand {} has the live size {}, dimension {} of operand {} has {} scales for {} each", d,
+        array, elements, d, scales, blocks, block);
+  }
+  return OkStatus();
+}
+
 void PairDot(const Instruction& instruction, Agreement& agreement) {
   const auto& a = instruction.attributes<DotAttributes>();
   agreement.Pair(0, a.lhs_batch_dims, 1, a.rhs_batch_dims);
@@ -169,9 +188,21 @@ Status AgreeOnSizes(const Instruction& instruction, LiveDimensions& live) {
       agreement.PairAll(0, instruction.operand_count());
       break;
     case Opcode::kDot:
-    case Opcode::kRaggedDot:
       PairDot(instruction, agreement);
       break;
+    case Opcode::kRaggedDot:
+      PairDot(instruction, agreement);
+      for (int64_t d : instruction.attributes<DotAttributes>().rhs_group_dims) {
+        agreement.Pair({{1, d}, {2, instruction.operand(2)->shape().rank() - 1}});
+      }
+      break;
+    case Opcode::kScaledDot: {
+      for (int side : {0, 1}) VXLA_RETURN_IF_ERROR(AgreeOnBlocks(instruction, live, side, side + 2));
+      PairDot(instruction, agreement);
+      VXLA_RETURN_IF_ERROR(agreement.Settle());
+      for (int side : {0, 1}) VXLA_RETURN_IF_ERROR(AgreeOnBlocks(instruction, live, side, side + 2));
+      return OkStatus();
+    }
     case Opcode::kConvolution: {
       const auto& a = instruction.attributes<ConvolutionAttributes>();
       if (a.feature_group_count == 1) {

@@ -94,6 +94,9 @@ Result<Shape> InferScaled(const Instruction& instruction, const Shape& stated, b
                      from.ToString(), to.ToString());
     }
     results.push_back(WithElementType(to, to.element_type()));
+    for (int i = 0; i < from.rank(); ++i) {
+      if (from.is_dynamic_dimension(i)) results.back().set_dynamic_dimension(i, true);
+    }
   }
   if (stated.IsTuple()) return Shape::Tuple(std::move(results));
   return Collate(std::move(results));
@@ -119,6 +122,15 @@ Result<Shape> StartedResult(const Instruction& instruction, const Shape& operand
     return OpError(instruction, "the stated shape {} does not begin with {}", stated.ToString(), operands.ToString());
   }
   return stated.tuple_elements()[1];
+}
+
+// The stated tuple with the flags of the operands and of the result that they give.
+Shape Started(const Instruction& instruction, const Shape& operands, const Shape& result) {
+  Shape shape = instruction.shape();
+  std::vector<Shape>& elements = shape.mutable_tuple_elements();
+  elements[0] = WithFlagsOf(std::move(elements[0]), operands);
+  elements[1] = WithFlagsOf(std::move(elements[1]), result);
+  return shape;
 }
 
 Status CheckPermute(const Instruction& instruction) {
@@ -208,9 +220,12 @@ Result<Shape> InferAllGather(const Instruction& instruction) {
 }
 
 Result<Shape> InferAllGatherStart(const Instruction& instruction) {
-  VXLA_ASSIGN_OR_RETURN(const Shape result, StartedResult(instruction, Collate(OperandShapes(instruction))));
-  VXLA_RETURN_IF_ERROR(InferScaled(instruction, result, /*grows=*/true).status());
-  return instruction.shape();
+  VXLA_ASSIGN_OR_RETURN(const Shape stated, StartedResult(instruction, Collate(OperandShapes(instruction))));
+  VXLA_ASSIGN_OR_RETURN(const Shape result, InferScaled(instruction, stated, /*grows=*/true));
+  if (!Compatible(result, stated)) {  // start_c2
+    return OpError(instruction, "{} becomes {}", instruction.operand(0)->shape().ToString(), stated.ToString());
+  }
+  return Started(instruction, Collate(OperandShapes(instruction)), result);
 }
 
 Result<Shape> InferAllGatherDone(const Instruction& instruction) {
@@ -245,7 +260,8 @@ Result<Shape> InferAllToAll(const Instruction& instruction) {
     if (members && *members != instruction.operand_count()) {  // all_to_all_c3
       return OpError(instruction, "{} operands for groups of {}", instruction.operand_count(), *members);
     }
-    return Shape::Tuple(OperandShapes(instruction));
+    const Shape shape = WithFlagsOfOperands(instruction, instruction.operand_count());
+    return Shape::Tuple(std::vector<Shape>(static_cast<size_t>(instruction.operand_count()), shape));
   }
   VXLA_RETURN_IF_ERROR(ExpectOneDimension(instruction));
   if (instruction.operand_count() != 1) {  // all_to_all_c4
@@ -291,7 +307,7 @@ Result<Shape> InferCollectivePermuteStart(const Instruction& instruction) {
   if (!Compatible(result, to)) {  // start_c2
     return OpError(instruction, "{} becomes {}", to.ToString(), result.ToString());
   }
-  return instruction.shape();
+  return Started(instruction, from, to);
 }
 
 Result<Shape> InferCollectivePermuteDone(const Instruction& instruction) {
@@ -320,7 +336,11 @@ Result<Shape> InferRaggedAllToAll(const Instruction& instruction) {
     }
     VXLA_RETURN_IF_ERROR(ExpectSameShape(instruction, i, 2));
   }
-  return WithElementType(instruction.operand(1)->shape(), instruction.operand(1)->shape().element_type());
+  Shape result = WithElementType(output, output.element_type());
+  for (int i = 1; i < output.rank(); ++i) {  // rows of one size
+    if (input.is_dynamic_dimension(i)) result.set_dynamic_dimension(i, true);
+  }
+  return result;
 }
 
 }  // namespace vxla

@@ -102,7 +102,7 @@ Result<Shape> InferMap(const Instruction& instruction) {
     VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, k, 0));  // map_c1
     scalars.push_back(ScalarOf(instruction.operand(k)->shape()));
   }
-  const Shape& shape = instruction.operand(0)->shape();
+  const Shape shape = WithFlagsOfOperands(instruction, instruction.operand_count());
   const IntList& dimensions = instruction.dimensions();
   for (size_t i = 0; i < dimensions.size(); ++i) {  // map_c3: all of them, in order
     if (dimensions[i] != static_cast<int64_t>(i)) {
@@ -116,7 +116,8 @@ Result<Shape> InferMap(const Instruction& instruction) {
     return OpError(instruction, "computation {} returns {}, a scalar needed", instruction.called(0)->name(),
                    result.ToString());
   }
-  return WithElementType(shape, result.element_type());
+  const std::vector<int64_t> sizes(shape.dimensions().begin(), shape.dimensions().end());
+  return StatedOr(instruction, Shape(result.element_type(), sizes), WithElementType(shape, result.element_type()));
 }
 
 // while(init), condition: T -> pred[], body: T -> T
@@ -126,7 +127,11 @@ Result<Shape> InferWhile(const Instruction& instruction) {
   const Shape pred(ElementType::kPred);
   VXLA_RETURN_IF_ERROR(ExpectSignature(instruction, *instruction.called(0), init, &pred));     // while_c1
   VXLA_RETURN_IF_ERROR(ExpectSignature(instruction, *instruction.called(1), init, &init[0]));  // while_c2
-  return init[0];
+  // What the body gives goes back into both.
+  const std::vector<Shape> state{WithFlagsOf(init[0], instruction.called(1)->root()->shape())};
+  VXLA_RETURN_IF_ERROR(ExpectSignature(instruction, *instruction.called(0), state));
+  VXLA_RETURN_IF_ERROR(ExpectSignature(instruction, *instruction.called(1), state));
+  return state[0];
 }
 
 // conditional(pred or s32 index, one argument for each branch)
@@ -144,10 +149,11 @@ Result<Shape> InferConditional(const Instruction& instruction) {
   if (instruction.operand_count() != branches + 1) {  // case_c6
     return OpError(instruction, "{} branches for {} arguments", branches, instruction.operand_count() - 1);
   }
-  VXLA_ASSIGN_OR_RETURN(const Shape result, RootShape(instruction, *instruction.called(0)));
+  VXLA_ASSIGN_OR_RETURN(Shape result, RootShape(instruction, *instruction.called(0)));
   for (int i = 0; i < branches; ++i) {  // case_c2, case_c3
     VXLA_RETURN_IF_ERROR(
         ExpectSignature(instruction, *instruction.called(i), OperandShapes(instruction, i + 1, 1), &result));
+    result = WithFlagsOf(std::move(result), instruction.called(i)->root()->shape());
   }
   return result;
 }
@@ -175,7 +181,10 @@ Result<Shape> InferAsyncStart(const Instruction& instruction) {
     return OpError(instruction, "the stated shape {} does not begin with {}, {}", stated.ToString(),
                    operands.ToString(), result.ToString());
   }
-  return stated;
+  Shape shape = stated;
+  shape.mutable_tuple_elements()[0] = WithFlagsOf(stated.tuple_elements()[0], operands);
+  shape.mutable_tuple_elements()[1] = WithFlagsOf(stated.tuple_elements()[1], result);
+  return shape;
 }
 
 namespace {

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <optional>
 
+#include "core/live_sizes.h"
 #include "core/ops/op_support.h"
 
 namespace vxla {
@@ -15,6 +17,45 @@ Shape Operand0(const Instruction& instruction) {
 Status ExpectOneEntry(const Instruction& instruction) {
   if (instruction.dimensions().size() == 1) return OkStatus();
   return OpError(instruction, "{} dimensions, 1 needed", instruction.dimensions().size());  // one_dimension_c1
+}
+
+// Neighbouring dimensions of a reshape whose products are equal become each other; where one of them is dynamic, one of
+// the result's must be. Of a single element nothing can be left out but all of it, which the run sees.
+Status ExpectRoomForLiveSizes(const Instruction& instruction) {
+  const Shape& from = instruction.operand(0)->shape();
+  const Shape& to = instruction.shape();
+  if (!from.IsDynamic()) return OkStatus();
+  for (const DimensionGroup& group : DimensionGroups(from, to)) {
+    int dynamic = -1;
+    for (int d = group.from_begin; d < group.from_end; ++d) {
+      if (from.is_dynamic_dimension(d) && from.dimension(d) > 1) dynamic = d;
+    }
+    bool room = dynamic < 0;
+    for (int d = group.to_begin; d < group.to_end; ++d) room = room || to.is_dynamic_dimension(d);
+    if (!room) {  // reshape_c3
+      return OpError(instruction, "dimension {} of {} is dynamic, and nothing is in {} that it becomes", dynamic,
+                     from.ToString(), to.ToString());
+    }
+  }
+  return OkStatus();
+}
+
+// The value of a scalar operand that is a constant.
+std::optional<int64_t> ConstantOperand(const Instruction& instruction, int k) {
+  const Instruction& operand = *instruction.operand(k);
+  if (operand.opcode() != Opcode::kConstant) return std::nullopt;
+  const auto& literal = operand.attributes<ConstantAttributes>().literal;
+  if (literal == nullptr || !literal->shape().IsScalar() || !IsInteger(literal->shape().element_type()))
+    return std::nullopt;
+  return literal->GetInt(0);
+}
+
+// Sizes are s32.
+Status ExpectS32Bound(const Instruction& instruction, int64_t dimension) {
+  const Shape& shape = instruction.operand(0)->shape();
+  if (shape.dimension(static_cast<int>(dimension)) <= INT32_MAX) return OkStatus();
+  // dimension_size_c1
+  return OpError(instruction, "dimension {} of {} exceeds the limit of 2^31-1", dimension, shape.ToString());
 }
 
 // Bits of all elements, in 128 bits: the element count alone is known to fit.
@@ -72,6 +113,7 @@ Result<Shape> InferReshape(const Instruction& instruction) {
     return OpError(instruction, "{} has {} elements, {} has {}", from.ToString(), from.ElementCount(), to.ToString(),
                    to.ElementCount());
   }
+  VXLA_RETURN_IF_ERROR(ExpectRoomForLiveSizes(instruction));
   return to;
 }
 
@@ -93,6 +135,14 @@ Result<Shape> InferDynamicReshape(const Instruction& instruction) {
   if (from.element_type() != to.element_type() || from.ElementCount() != to.ElementCount()) {
     return OpError(instruction, "{} cannot become {}", from.ToString(), to.ToString());
   }
+  for (int d = 0; d < to.rank(); ++d) {
+    const std::optional<int64_t> size = ConstantOperand(instruction, d + 1);
+    const bool fits =
+        !size || *size == to.dimension(d) || (to.is_dynamic_dimension(d) && *size >= 0 && *size < to.dimension(d));
+    if (!fits)
+      return OpError(instruction, "size {} does not fit dimension {} of {}", *size, d,
+                     to.ToString());  // dynamic_reshape_c4
+  }
   return to;
 }
 
@@ -109,7 +159,7 @@ Result<Shape> InferBitcast(const Instruction& instruction) {
   if (TotalBits(from) != TotalBits(to)) {  // bitcast_c1
     return OpError(instruction, "{} and {} differ in size", from.ToString(), to.ToString());
   }
-  return to;
+  return SameDimensions(from, to) ? WithFlagsOf(to, from) : to;
 }
 
 // `dimensions` says which result dimension each operand dimension becomes.
@@ -125,13 +175,15 @@ Result<Shape> InferBroadcast(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(
       ExpectOnePerDimension(instruction, "dimensions", dimensions.size(), from));           // broadcast_in_dim_c2
   VXLA_RETURN_IF_ERROR(ExpectUniqueDimensions(instruction, "dimensions", dimensions, to));  // broadcast_in_dim_c3, _c4
+  Shape result = to;
   for (int i = 0; i < from.rank(); ++i) {  // broadcast_in_dim_c5, without its size-1 expansion, which HLO lacks
     if (from.dimension(i) != to.dimension(dimensions[i])) {
       return OpError(instruction, "dimension {} of {} has not the size of dimension {} of {}", i, from.ToString(),
                      dimensions[i], to.ToString());
     }
+    if (from.is_dynamic_dimension(i)) result.set_dynamic_dimension(static_cast<int>(dimensions[i]), true);
   }
-  return to;
+  return result;
 }
 
 Result<Shape> InferConcatenate(const Instruction& instruction) {
@@ -254,7 +306,7 @@ Result<Shape> InferCopyStart(const Instruction& instruction) {
     return OpError(instruction, "the stated shape {} is not ({}, {}, u32[])", stated.ToString(), from.ToString(),
                    from.ToString());
   }
-  return stated;
+  return WithFlagsOf(stated, Shape::Tuple({from, from, stated.tuple_elements()[2]}));
 }
 
 Result<Shape> InferCopyDone(const Instruction& instruction) {
@@ -270,9 +322,11 @@ Result<Shape> InferGetDimensionSize(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectOneEntry(instruction));
   VXLA_RETURN_IF_ERROR(ExpectDimension(instruction, "dimension", instruction.dimensions()[0],  // get_dimension_size_c1
                                        instruction.operand(0)->shape()));
+  VXLA_RETURN_IF_ERROR(ExpectS32Bound(instruction, instruction.dimensions()[0]));
   return Shape(ElementType::kS32);
 }
 
+// Stated static, the dimension is made so: its size must be the bound.
 Result<Shape> InferSetDimensionSize(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
   VXLA_RETURN_IF_ERROR(ExpectOneEntry(instruction));
@@ -282,7 +336,19 @@ Result<Shape> InferSetDimensionSize(const Instruction& instruction) {
   const Shape& size = instruction.operand(1)->shape();
   if (!(size == Shape(ElementType::kS32)))  // set_dimension_size_c1
     return OpError(instruction, "operand 1 is {}, s32[] needed", size.ToString());
-  result.set_dynamic_dimension(dimension, true);
+  VXLA_RETURN_IF_ERROR(ExpectS32Bound(instruction, dimension));
+  const int d = static_cast<int>(dimension);
+  const Shape& stated = instruction.shape();
+  const bool to_static = stated.IsArray() && SameDimensions(stated, result) && !stated.is_dynamic_dimension(d);
+  const std::optional<int64_t> constant = ConstantOperand(instruction, 1);
+  if (constant && (*constant < 0 || *constant > result.dimension(d))) {  // set_dimension_size_c2
+    return OpError(instruction, "size {} is not in 0 to {}, the bound of dimension {} of {}", *constant,
+                   result.dimension(d), d, instruction.operand(0)->shape().ToString());
+  }
+  if (constant && to_static && *constant != result.dimension(d)) {  // set_dimension_size_c3
+    return OpError(instruction, "size {} for dimension {} of {}, which is static", *constant, d, stated.ToString());
+  }
+  result.set_dynamic_dimension(d, !to_static);
   return result;
 }
 

@@ -44,13 +44,17 @@ void AppendFree(const Shape& shape, const IntList& a, const IntList& b, const In
   }
 }
 
-Shape DotShape(const Instruction& instruction, ElementType type) {
+// either: batch dimensions are dynamic where rhs is, too.
+Shape DotShape(const Instruction& instruction, ElementType type, bool either) {
   const auto& a = instruction.attributes<DotAttributes>();
   const Shape& lhs = instruction.operand(0)->shape();
   const Shape& rhs = instruction.operand(1)->shape();
   std::vector<int64_t> sizes;
   std::vector<bool> dynamic;
-  for (int64_t i : a.lhs_batch_dims) AppendDimension(lhs, static_cast<int>(i), sizes, dynamic);
+  for (size_t i = 0; i < a.lhs_batch_dims.size(); ++i) {
+    AppendDimension(lhs, static_cast<int>(a.lhs_batch_dims[i]), sizes, dynamic);
+    if (either && rhs.is_dynamic_dimension(static_cast<int>(a.rhs_batch_dims[i]))) dynamic.back() = true;
+  }
   AppendFree(lhs, a.lhs_batch_dims, a.lhs_contracting_dims, {}, sizes, dynamic);
   AppendFree(rhs, a.rhs_batch_dims, a.rhs_contracting_dims, a.rhs_group_dims, sizes, dynamic);
   return MakeShape(type, std::move(sizes), dynamic);
@@ -63,7 +67,7 @@ Result<Shape> InferDot(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
   VXLA_ASSIGN_OR_RETURN(const ElementType type, ProductElementType(instruction));
   VXLA_RETURN_IF_ERROR(CheckDotDimensions(instruction));
-  return DotShape(instruction, type);
+  return StatedOr(instruction, DotShape(instruction, type, false), DotShape(instruction, type, true));
 }
 
 // ragged-dot(lhs, rhs, group_sizes): the ragged dimension of lhs is free, contracting or batch; a contracting one adds
@@ -95,11 +99,13 @@ Result<Shape> InferRaggedDot(const Instruction& instruction) {
     return OpError(instruction, "dimension {} of {} is not the number of groups {}", a.rhs_group_dims[0],
                    rhs.ToString(), group_count);
   }
-  Shape shape = DotShape(instruction, type);
+  const Shape shape = StatedOr(instruction, DotShape(instruction, type, false), DotShape(instruction, type, true));
   if (!contracting) return shape;
-  std::vector<int64_t> sizes{group_count};
-  sizes.insert(sizes.end(), shape.dimensions().begin(), shape.dimensions().end());
-  return Shape(type, std::move(sizes));
+  std::vector<int64_t> sizes;
+  std::vector<bool> dynamic;
+  AppendDimension(groups, groups.rank() - 1, sizes, dynamic);
+  for (int i = 0; i < shape.rank(); ++i) AppendDimension(shape, i, sizes, dynamic);
+  return MakeShape(type, std::move(sizes), dynamic);
 }
 
 // scaled-dot(lhs, rhs, scales of lhs, scales of rhs): the order of XLA's instruction; its builder's differs.
@@ -124,8 +130,8 @@ Result<Shape> InferScaledDot(const Instruction& instruction) {
     }
   }
   VXLA_RETURN_IF_ERROR(CheckDotDimensions(instruction));
-  VXLA_RETURN_IF_ERROR(ExpectStated(instruction, DotShape(instruction, instruction.shape().element_type())));
-  return instruction.shape();
+  const ElementType type = instruction.shape().element_type();
+  return StatedOr(instruction, DotShape(instruction, type, false), DotShape(instruction, type, true));
 }
 
 }  // namespace vxla

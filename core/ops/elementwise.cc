@@ -221,7 +221,9 @@ Result<Shape> InferClamp(const Instruction& instruction) {
     }
   }
   VXLA_RETURN_IF_ERROR(ExpectType(instruction, 1, IsOrdered, "a type with an order"));
-  return MergeDynamic(instruction, instruction.operand(1)->shape().element_type());
+  const Shape& operand = instruction.operand(1)->shape();
+  return StatedOr(instruction, WithElementType(operand, operand.element_type()),
+                  MergeDynamic(instruction, operand.element_type()));
 }
 
 // select(pred, on_true, on_false)
@@ -233,7 +235,9 @@ Result<Shape> InferSelect(const Instruction& instruction) {
   }
   VXLA_RETURN_IF_ERROR(ExpectSameShape(instruction, 1, 2));                             // select_c2
   if (!pred.IsScalar()) VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, 0, 1));  // select_c1
-  return MergeDynamic(instruction, instruction.operand(1)->shape().element_type());
+  const Shape& on_true = instruction.operand(1)->shape();
+  return StatedOr(instruction, WithElementType(pred.IsScalar() ? on_true : pred, on_true.element_type()),
+                  MergeDynamic(instruction, on_true.element_type()));
 }
 
 }  // namespace vxla

@@ -32,6 +32,7 @@ Result<Shape> InferFft(const Instruction& instruction) {
     }
     if (k == count - 1 && forward_real) result.set_dimension(i, length > 0 ? length / 2 + 1 : 0);
     if (halved) result.set_dimension(i, length);
+    result.set_dynamic_dimension(i, false);  // fft_length elements, no fewer
   }
   if (forward_real) result.set_element_type(type == ElementType::kF32 ? ElementType::kC64 : ElementType::kC128);
   if (a.fft_type == FftType::kIrfft) result.set_element_type(RealPart(type));

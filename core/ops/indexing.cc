@@ -103,6 +103,12 @@ std::vector<int64_t> BatchSizes(const Shape& indices, int64_t index_vector_dim) 
   return sizes;
 }
 
+// The dimension in `to` at the place where `from` names `dimension`, or -1.
+int PairedDimension(const IntList& from, int64_t dimension, const IntList& to) {
+  const auto found = std::ranges::find(from, dimension);
+  return found == from.end() ? -1 : static_cast<int>(to[static_cast<size_t>(found - from.begin())]);
+}
+
 Status CheckWindowDimensions(const Instruction& instruction, const char* what, const IntList& dimensions,
                              int64_t rank) {
   VXLA_RETURN_IF_ERROR(ExpectSorted(instruction, what, dimensions));
@@ -196,19 +202,23 @@ Result<Shape> InferGather(const Instruction& instruction) {
   const int64_t rank = static_cast<int64_t>(batch_sizes.size() + offset_sizes.size());
   VXLA_RETURN_IF_ERROR(CheckWindowDimensions(instruction, "offset_dims", a.offset_dims, rank));
   std::vector<int64_t> sizes;
-  std::vector<bool> dynamic;
+  std::vector<bool> dynamic, with_array;
   size_t next_offset = 0;
   int next_batch = 0;
   for (int64_t i = 0; i < rank; ++i) {
     if (Contains(a.offset_dims, i)) {
       sizes.push_back(offset_sizes[next_offset]);
       dynamic.push_back(offset_dynamic[next_offset++]);
+      with_array.push_back(dynamic.back());
     } else {
       if (next_batch == a.index_vector_dim) ++next_batch;
+      const int batching = PairedDimension(a.start_indices_batching_dims, next_batch, a.operand_batching_dims);
       AppendDimension(indices, next_batch++, sizes, dynamic);
+      with_array.push_back(dynamic.back() || (batching >= 0 && array.is_dynamic_dimension(batching)));
     }
   }
-  return MakeShape(array.element_type(), std::move(sizes), dynamic);
+  const ElementType type = array.element_type();
+  return StatedOr(instruction, MakeShape(type, sizes, dynamic), MakeShape(type, sizes, with_array));
 }
 
 namespace {
@@ -266,19 +276,27 @@ Result<Shape> InferScatter(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectSorted(instruction, "inserted_window_dims", a.inserted_window_dims));
   VXLA_RETURN_IF_ERROR(ExpectDisjoint(instruction, "inserted_window_dims and input_batching_dims",
                                       a.inserted_window_dims, a.input_batching_dims));
+  Shape flags = WithFlagsOfOperands(instruction, n);
+  for (size_t i = 0; i < a.input_batching_dims.size(); ++i) {
+    if (indices.is_dynamic_dimension(static_cast<int>(a.scatter_indices_batching_dims[i]))) {
+      flags.set_dynamic_dimension(static_cast<int>(a.input_batching_dims[i]), true);
+    }
+  }
+  std::vector<Shape> own;
   std::vector<Shape> parameters, results;
   for (int k = 0; k < n; ++k) {
     VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, k, 0));              // scatter_c1
     VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, n + 1 + k, n + 1));  // scatter_c3
     VXLA_RETURN_IF_ERROR(ExpectSameType(instruction, n + 1 + k, k));            // scatter_c6
     parameters.push_back(ScalarOf(instruction.operand(k)->shape()));
-    results.push_back(WithElementType(instruction.operand(k)->shape(), instruction.operand(k)->shape().element_type()));
+    own.push_back(WithElementType(instruction.operand(k)->shape(), instruction.operand(k)->shape().element_type()));
+    results.push_back(WithElementType(flags, own.back().element_type()));
   }
   VXLA_RETURN_IF_ERROR(CheckUpdates(instruction, array, indices, instruction.operand(n + 1)->shape()));
   const Shape result = Collate(parameters);
   parameters.insert(parameters.end(), parameters.begin(), parameters.begin() + n);
   VXLA_RETURN_IF_ERROR(ExpectSignature(instruction, *instruction.called(0), parameters, &result));  // scatter_c23
-  return Collate(std::move(results));
+  return StatedOr(instruction, Collate(std::move(own)), Collate(std::move(results)));
 }
 
 }  // namespace vxla

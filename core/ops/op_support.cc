@@ -113,6 +113,10 @@ Status ExpectSignature(const Instruction& instruction, const Computation& comput
       return OpError(instruction, "parameter {} of computation {} is {}, {} needed", i, computation.name(),
                      given[i]->shape().ToString(), parameters[i].ToString());
     }
+    if (!KeepsFlags(parameters[i], given[i]->shape())) {  // signature_c6
+      return OpError(instruction, "parameter {} of computation {} is {}, {} needed", i, computation.name(),
+                     given[i]->shape().ToString(), WithFlagsOf(given[i]->shape(), parameters[i]).ToString());
+    }
   }
   // signature_c4
   if (computation.root() == nullptr) return OpError(instruction, "computation {} has no root", computation.name());
@@ -151,6 +155,39 @@ Shape MakeShape(ElementType type, std::vector<int64_t> sizes, const std::vector<
   Shape shape(type, std::move(sizes));
   for (int i = 0; i < shape.rank(); ++i) shape.set_dynamic_dimension(i, dynamic[i]);
   return shape;
+}
+
+Shape WithFlagsOf(Shape shape, const Shape& other) {
+  if (!SameDimensions(shape, other) || shape.tuple_elements().size() != other.tuple_elements().size()) return shape;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (other.is_dynamic_dimension(i)) shape.set_dynamic_dimension(i, true);
+  }
+  for (size_t k = 0; k < shape.tuple_elements().size(); ++k) {
+    Shape& element = shape.mutable_tuple_elements()[k];
+    element = WithFlagsOf(std::move(element), other.tuple_elements()[k]);
+  }
+  return shape;
+}
+
+Shape WithFlagsOfOperands(const Instruction& instruction, int count) {
+  Shape shape = instruction.operand(0)->shape();
+  shape.set_layout(std::nullopt);
+  for (int k = 1; k < count; ++k) {
+    const Shape& other = instruction.operand(k)->shape();
+    if (SameDimensions(shape, other)) shape = WithFlagsOf(std::move(shape), other);
+  }
+  return shape;
+}
+
+Shape StatedOr(const Instruction& instruction, Shape least, Shape all) {
+  return Compatible(instruction.shape(), least) ? std::move(least) : std::move(all);
+}
+
+bool KeepsFlags(const Shape& given, const Shape& stated) {
+  for (int i = 0; i < given.rank(); ++i) {
+    if (given.is_dynamic_dimension(i) && !stated.is_dynamic_dimension(i)) return false;
+  }
+  return std::ranges::equal(given.tuple_elements(), stated.tuple_elements(), KeepsFlags);
 }
 
 Shape Collate(std::vector<Shape> shapes) {

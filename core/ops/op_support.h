@@ -38,7 +38,7 @@ Status ExpectUniqueDimensions(const Instruction& instruction, std::string_view w
                               std::span<const int64_t> dimensions, const Shape& shape);
 // One entry per dimension of the shape.
 Status ExpectOnePerDimension(const Instruction& instruction, std::string_view what, size_t count, const Shape& shape);
-// The computation takes these parameters and, if given, returns this result.
+// The computation takes these parameters, dynamic where they are, and, if given, returns this result but for the flags.
 Status ExpectSignature(const Instruction& instruction, const Computation& computation,
                        std::span<const Shape> parameters, const Shape* result = nullptr);
 // The stated shape and `expected` agree but for layouts and dynamic flags.
@@ -49,6 +49,15 @@ Shape ScalarOf(const Shape& shape);
 Shape WithElementType(const Shape& shape, ElementType type);
 // Appends `from`'s dimension i, dynamic flag included.
 void AppendDimension(const Shape& from, int i, std::vector<int64_t>& sizes, std::vector<bool>& dynamic);
+// `shape` with the dimensions dynamic that are in either of two shapes; as it is where their dimensions differ.
+Shape WithFlagsOf(Shape shape, const Shape& other);
+// Operand 0, dynamic where any of the first `count` operands of its dimensions is: such arrays share their live sizes.
+Shape WithFlagsOfOperands(const Instruction& instruction, int count);
+// Where operands that share their sizes are dynamic in part, XLA's inference looks at some of them only and programs
+// state what it says: `least` is what they must state, `all` what follows where they state nothing.
+Shape StatedOr(const Instruction& instruction, Shape least, Shape all);
+// Nothing that is dynamic in `given` is static in `stated`, of equal dimensions: live sizes are never lost unseen.
+bool KeepsFlags(const Shape& given, const Shape& stated);
 Shape MakeShape(ElementType type, std::vector<int64_t> sizes, const std::vector<bool>& dynamic);
 // One shape, or a tuple of them if there are several.
 Shape Collate(std::vector<Shape> shapes);

@@ -47,7 +47,7 @@ Result<Shape> InferRngBitGenerator(const Instruction& instruction) {
   if (!unsigned_state || !fits) {  // rng_bit_generator_c2
     return OpError(instruction, "a state of {} does not fit the algorithm", state.ToString());
   }
-  return stated;
+  return Shape::Tuple({WithFlagsOf(stated.tuple_elements()[0], state), stated.tuple_elements()[1]});
 }
 
 Result<Shape> InferRngGetAndUpdateState(const Instruction& instruction) {

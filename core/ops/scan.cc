@@ -3,14 +3,25 @@
 namespace vxla {
 namespace {
 
-// What lies at one position of the dimension: all other sizes; the dimension itself may be gone or of size 1.
+// What lies at one position of the dimension: all other sizes; the dimension itself is gone, or of size 1 where `rank`
+// keeps it.
+Shape SliceOf(const Shape& array, int64_t dimension, int rank) {
+  std::vector<int64_t> sizes;
+  std::vector<bool> dynamic;
+  for (int i = 0; i < array.rank(); ++i) {
+    if (i != dimension) {
+      AppendDimension(array, i, sizes, dynamic);
+    } else if (rank == array.rank()) {
+      sizes.push_back(1);
+      dynamic.push_back(false);
+    }
+  }
+  return MakeShape(array.element_type(), std::move(sizes), dynamic);
+}
+
 bool IsSliceOf(const Shape& slice, const Shape& array, int64_t dimension) {
-  if (!slice.IsArray() || slice.element_type() != array.element_type()) return false;
-  std::vector<int64_t> without(array.dimensions().begin(), array.dimensions().end()), with = without;
-  without.erase(without.begin() + dimension);
-  with[dimension] = 1;
-  return SameDimensions(slice, Shape(slice.element_type(), without)) ||
-         SameDimensions(slice, Shape(slice.element_type(), with));
+  return slice.IsArray() && slice.element_type() == array.element_type() &&
+         SameDimensions(slice, SliceOf(array, dimension, slice.rank()));
 }
 
 // The shapes of a scan: those of its operands or of its results, the arrays along the dimension first, then carries.
@@ -51,6 +62,51 @@ std::vector<Shape> Parts(const Shape& shape) {
   return shape.IsTuple() ? shape.tuple_elements() : std::vector<Shape>{shape};
 }
 
+// The computation's parameters are dynamic where what they are given is: slices of the inputs, the carries.
+Status CheckStepFlags(const Instruction& instruction, int64_t dimension, size_t inputs) {
+  const Computation& step = *instruction.called(0);
+  const std::vector<Shape> given = Parts(step.root()->shape());
+  for (size_t k = 0; k < step.parameters().size(); ++k) {
+    const Shape& operand = instruction.operand(static_cast<int>(k))->shape();
+    const Shape& parameter = step.parameter(static_cast<int64_t>(k))->shape();
+    const size_t carries_from_end = step.parameters().size() - k;
+    if (k >= inputs && !Compatible(operand, given[given.size() - carries_from_end])) {  // scan_c8
+      return OpError(instruction, "carry {} begins as {} and becomes {}", k - inputs, operand.ToString(),
+                     given[given.size() - carries_from_end].ToString());
+    }
+    const Shape needed = k < inputs ? SliceOf(operand, dimension, parameter.rank())
+                                    : WithFlagsOf(operand, given[given.size() - carries_from_end]);
+    if (KeepsFlags(needed, parameter)) continue;
+    return OpError(instruction, "parameter {} of computation {} is {}, {} needed", k, step.name(), parameter.ToString(),
+                   WithFlagsOf(parameter, needed).ToString());  // scan_c7
+  }
+  return OkStatus();
+}
+
+// The stated results, dynamic along the dimension where an input is, elsewhere where the computation's value is.
+Shape WithStepFlags(const Instruction& instruction, int64_t dimension, size_t inputs, size_t outputs) {
+  std::vector<Shape> results = Parts(instruction.shape());
+  const std::vector<Shape> given = Parts(instruction.called(0)->root()->shape());
+  bool steps = false;
+  for (size_t k = 0; k < inputs; ++k) {
+    steps =
+        steps || instruction.operand(static_cast<int>(k))->shape().is_dynamic_dimension(static_cast<int>(dimension));
+  }
+  for (size_t k = 0; k < results.size(); ++k) {
+    if (k >= outputs) {
+      const Shape& initial = instruction.operand(static_cast<int>(k - outputs + inputs))->shape();
+      results[k] = WithFlagsOf(WithFlagsOf(results[k], given[k]), initial);
+      continue;
+    }
+    const bool keeps = given[k].rank() == results[k].rank();
+    for (int i = 0; i < results[k].rank(); ++i) {
+      const bool dynamic = i == dimension ? steps : given[k].is_dynamic_dimension(keeps || i < dimension ? i : i - 1);
+      if (dynamic) results[k].set_dynamic_dimension(i, true);
+    }
+  }
+  return instruction.shape().IsTuple() ? Shape::Tuple(std::move(results)) : std::move(results[0]);
+}
+
 }  // namespace
 
 // scan(inputs..., initial carries...) -> (outputs..., carries...): the computation takes a slice of each input and the
@@ -83,7 +139,8 @@ Result<Shape> InferScan(const Instruction& instruction) {
   }
   const Sequence outputs{"results", results, results.size() - carries};
   VXLA_RETURN_IF_ERROR(CheckSequence(instruction, outputs, Parts(step.root()->shape()), dimension, steps));
-  return instruction.shape();
+  VXLA_RETURN_IF_ERROR(CheckStepFlags(instruction, dimension, inputs.arrays));
+  return WithStepFlags(instruction, dimension, inputs.arrays, outputs.arrays);
 }
 
 }  // namespace vxla

@@ -40,6 +40,7 @@ Result<Shape> InferTopK(const Instruction& instruction) {
   }
   Shape values = WithElementType(shape, shape.element_type());
   values.set_dimension(last, k);
+  values.set_dynamic_dimension(last, false);  // k of those that live
   return Shape::Tuple({values, WithElementType(values, ElementType::kS32)});
 }
 

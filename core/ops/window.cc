@@ -26,25 +26,29 @@ Result<Shape> InferReduceWindow(const Instruction& instruction) {
     return OpError(instruction, "{} operands are not N arrays and N initial values", instruction.operand_count());
   }
   const int n = instruction.operand_count() / 2;
-  const Shape& first = instruction.operand(0)->shape();
+  const Shape first = WithFlagsOfOperands(instruction, n);
   for (const WindowDimension& dimension : instruction.attributes<WindowAttributes>().window) {
     // reduce_window_c4
     if (dimension.reversal) return OpError(instruction, "a reversed window has no meaning here");
   }
   VXLA_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, WindowedSizes(instruction, first));  // reduce_window_c15
-  std::vector<Shape> scalars, results;
+  std::vector<Shape> scalars, results, least;
   for (int k = 0; k < n; ++k) {
     VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, k, 0));  // reduce_window_c2
     VXLA_RETURN_IF_ERROR(ExpectScalar(instruction, n + k));
     VXLA_RETURN_IF_ERROR(ExpectSameType(instruction, n + k, k));  // reduce_window_c3
     scalars.push_back(ScalarOf(instruction.operand(k)->shape()));
     results.push_back(Shape(scalars.back().element_type(), sizes));
-    for (int i = 0; i < first.rank(); ++i) results.back().set_dynamic_dimension(i, first.is_dynamic_dimension(i));
+    least.push_back(results.back());
+    for (int i = 0; i < first.rank(); ++i) {
+      results.back().set_dynamic_dimension(i, first.is_dynamic_dimension(i));
+      least.back().set_dynamic_dimension(i, instruction.operand(0)->shape().is_dynamic_dimension(i));
+    }
   }
   const Shape result = Collate(scalars);
   scalars.insert(scalars.end(), scalars.begin(), scalars.begin() + n);
   VXLA_RETURN_IF_ERROR(ExpectSignature(instruction, *instruction.called(0), scalars, &result));  // reduce_window_c13
-  return Collate(std::move(results));
+  return StatedOr(instruction, Collate(std::move(least)), Collate(std::move(results)));
 }
 
 // select-and-scatter(operand, source, init), select, scatter

@@ -4,7 +4,18 @@
 
 namespace vxla {
 
+namespace {
+
+// What live sizes touch is evaluated on the host: it takes nothing else there.
+bool TouchesLiveSizes(const Instruction& i) {
+  return i.shape().IsDynamic() ||
+         std::ranges::any_of(i.operands(), [](const Instruction* operand) { return operand->shape().IsDynamic(); });
+}
+
+}  // namespace
+
 bool IsHero(const Instruction& i) {
+  if (TouchesLiveSizes(i)) return false;
   return i.opcode() == Opcode::kDot || i.opcode() == Opcode::kReduce || i.opcode() == Opcode::kReduceWindow;
 }
 
@@ -13,10 +24,10 @@ bool IsHeroElement(const Instruction& i) {
 }
 
 bool IsFusible(const Instruction& i) {
+  if (TouchesLiveSizes(i)) return false;
   if (i.opcode() == Opcode::kBitcastConvert) {
     return BitWidth(i.shape().element_type()) == BitWidth(i.operand(0)->shape().element_type());
   }
-  if (i.shape().IsDynamic()) return false;
   const OpcodeKind kind = KindOf(i.opcode());
   return kind == OpcodeKind::kElementwise || kind == OpcodeKind::kIndexing || i.opcode() == Opcode::kReshape;
 }

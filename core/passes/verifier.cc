@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/ops/ops.h"
+#include "core/ops/op_support.h"
 
 namespace vxla {
 
@@ -148,6 +148,10 @@ Status CheckInstruction(const Instruction& instruction) {
   if (!Compatible(inferred, instruction.shape())) {  // stated_c2
     return InvalidArgument("{}: the stated shape {} should be {}", OpcodeText(instruction.opcode()),
                            instruction.shape().ToString(), inferred.ToString());
+  }
+  if (!KeepsFlags(inferred, instruction.shape())) {  // dynamic_c1
+    return InvalidArgument("{}: the stated shape {} should be {}", OpcodeText(instruction.opcode()),
+                           instruction.shape().ToString(), WithFlagsOf(instruction.shape(), inferred).ToString());
   }
   return OkStatus();
 }

@@ -439,6 +439,11 @@ Status HloParser::ParseAttributes(Draft& draft, AsyncAttributes* async, Complete
       VXLA_RETURN_IF_ERROR(lexer_.Expect("}"));
       continue;
     }
+    if (name == "inferred_dimension" && draft.opcode == Opcode::kReshape) {  // repeats the stated shape's flag
+      lexer_.Next();
+      VXLA_RETURN_IF_ERROR(lexer_.TakeInt("a dimension").status());
+      continue;
+    }
     bool found = false;
     VXLA_RETURN_IF_ERROR(ParseCalled(draft, name, found));
     if (found) continue;

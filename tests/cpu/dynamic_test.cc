@@ -289,9 +289,80 @@ TEST(DynamicDimensionsTest, SizesPassThroughControlFlow) {
 
 TEST(DynamicDimensionsTest, AStaticShapeCannotHoldFewerElements) {
   EXPECT_THAT(MessageOf("p = f32[<=4] parameter(0)\n ROOT r = f32[4] negate(p)", {Counting({3})}),
-              HasSubstr("negate: dimension 0 of f32[4] comes out with the live size 3"));
-  EXPECT_EQ(RunLive("p = f32[<=4] parameter(0)\n ROOT r = f32[4] negate(p)", {Counting({4})}),
-            (Live{{4}, {-1, -2, -3, -4}}));
+              HasSubstr("negate: the stated shape f32[4] should be f32[<=4]"));
+  const std::string lines =
+      "p = f32[<=4] parameter(0)\n n = s32[] get-dimension-size(p), dimensions={0}\n"
+      " ROOT r = f32[4] set-dimension-size(p, n), dimensions={0}";
+  EXPECT_THAT(MessageOf(lines, {Counting({3})}),
+              HasSubstr("set-dimension-size: dimension 0 of f32[4] comes out with the live size 3"));
+  EXPECT_EQ(RunLive(lines, {Counting({4})}), (Live{{4}, {1, 2, 3, 4}}));
+}
+
+TEST(DynamicDimensionsTest, AStaticParameterTakesNoFewerElements) {
+  Literal three(RunText(Entry("ROOT p = f32[<=4] parameter(0)"), {Counting({3})}));
+  EXPECT_THAT(MessageOf("ROOT p = f32[4] parameter(0)", {three}), HasSubstr("argument 0 is f32[<=4], but parameter 0 of e is f32[4]"));
+  three.set_dynamic_size(0, 4);
+  EXPECT_EQ(RunLive("ROOT p = f32[4] parameter(0)", {three}).sizes, std::vector<int64_t>{4});
+}
+
+TEST(DynamicDimensionsTest, AnArrayOfASmallerBoundFitsALargerOne) {
+  Literal two(RunText(Entry("ROOT p = f32[<=3] parameter(0)"), {Counting({2})}));
+  EXPECT_EQ(RunLive("p = f32[<=5] parameter(0)\n ROOT r = f32[<=5] negate(p)", {two}), (Live{{2}, {-1, -2}}));
+}
+
+// A value that is static and as wide as the bound is dynamic from where the text says so: it then agrees or it is an error.
+TEST(DynamicDimensionsTest, ValuesTakeTheFlagsThatAreStated) {
+  const std::string lines =
+      "p = f32[4] parameter(0)\n q = f32[<=4] parameter(1)\n t = (f32[<=4]) tuple(p)\n"
+      " g = f32[<=4] get-tuple-element(t), index=0\n ROOT r = f32[<=4] add(g, q)";
+  EXPECT_EQ(RunLive(lines, {Counting({4}), Counting({4})}), (Live{{4}, {2, 4, 6, 8}}));
+  EXPECT_THAT(MessageOf(lines, {Counting({4}), Counting({3})}),
+              HasSubstr("add: dimension 0 of operand 0 has the live size 4, dimension 0 of operand 1 has 3"));
+}
+
+TEST(DynamicDimensionsTest, TopkNeedsKLiveElements) {
+  EXPECT_THAT(MessageOf("p = f32[<=5] parameter(0)\n ROOT t = (f32[2], s32[2]) topk(p), k=2", {Counting({1})}),
+              HasSubstr("topk: k 2 is not in 0 to 1, dimension 0 of f32[1]"));
+}
+
+// As XLA's programs have it: positions from an iota as wide as the bound, sorted along with keys that live in part.
+TEST(DynamicDimensionsTest, AStaticOperandOfASortKeepsWhatLiesBeyond) {
+  const std::string less2 =
+      "less2 {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n i = s32[] parameter(2)\n j = s32[] parameter(3)\n"
+      " ROOT r = pred[] compare(a, b), direction=LT\n}\n";
+  const Literal r = RunText(Entry("p = f32[<=5] parameter(0)\n i = s32[5] iota(), iota_dimension=0\n"
+                                  " ROOT t = (f32[<=5], s32[5]) sort(p, i), dimensions={0}, is_stable=true, to_apply=less2",
+                                  less2),
+                            {Array(kF32, {3}, {3, 1, 2})});
+  EXPECT_EQ(LiveOf(r.tuple_elements()[0]), (Live{{3}, {1, 2, 3}}));
+  EXPECT_THAT(Integers(r.tuple_elements()[1]), ElementsAre(1, 2, 0, 3, 4));
+}
+
+TEST(DynamicDimensionsTest, ScalesMustCutTheLiveElementsIntoBlocks) {
+  const std::string lines =
+      "a = f8e4m3fn[2,<=96] parameter(0)\n b = f8e4m3fn[5,<=96] parameter(1)\n s = f8e8m0fnu[2,3] parameter(2)\n"
+      " t = f8e8m0fnu[5,3] parameter(3)\n"
+      " ROOT r = f32[2,5] scaled-dot(a, b, s, t), lhs_contracting_dims={1}, rhs_contracting_dims={1}";
+  auto ones = [](ElementType type, const std::vector<int64_t>& sizes) {
+    return Array(type, sizes, std::vector<double>(static_cast<size_t>(CountOf(sizes)), 1));
+  };
+  const Literal s = ones(kF8E8M0FNU, {2, 3}), t = ones(kF8E8M0FNU, {5, 3});
+  // Static scales are cut to the blocks that live.
+  EXPECT_EQ(RunLive(lines, {ones(kF8E4M3FN, {2, 64}), ones(kF8E4M3FN, {5, 64}), s, t}).values, std::vector<double>(10, 64));
+  EXPECT_THAT(MessageOf(lines, {ones(kF8E4M3FN, {2, 40}), ones(kF8E4M3FN, {5, 40}), s, t}),
+              HasSubstr("scaled-dot: dimension 1 of operand 0 has the live size 40, dimension 1 of operand 2 has 1 scales for 32 each"));
+}
+
+TEST(DynamicDimensionsTest, ScansCountTheLiveSteps) {
+  const std::string step = "step {\n x = f32[] parameter(0)\n y = f32[] parameter(1)\n c = f32[] parameter(2)\n"
+                           " p = f32[] multiply(x, y)\n s = f32[] add(p, c)\n ROOT r = (f32[], f32[]) tuple(s, s)\n}\n";
+  const std::string lines = "a = f32[<=5] parameter(0)\n b = f32[<=5] parameter(1)\n z = f32[] constant(1)\n"
+                            " t = (f32[<=5], f32[]) scan(a, b, z), dimensions={0}, num_carries=1, to_apply=step\n"
+                            " ROOT r = f32[<=5] get-tuple-element(t), index=0";
+  EXPECT_EQ(RunLive(lines, {Counting({3}), Counting({3})}, step), (Live{{3}, {2, 6, 15}}));
+  EXPECT_EQ(RunLive(lines, {Counting({0}), Counting({0})}, step), (Live{{0}, {}}));
+  EXPECT_THAT(MessageOf(lines, {Counting({3}), Counting({2})}, step),
+              HasSubstr("dimension 0 of operand 0 has the live size 3, of operand 1 2"));
 }
 
 TEST(DynamicDimensionsTest, ArgumentsFitTheirBounds) {

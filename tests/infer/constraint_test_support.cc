@@ -25,6 +25,26 @@ pair { x = f32[] parameter(0)
 both { x = f32[] parameter(0)
   y = f32[] parameter(1)
   ROOT r = (f32[], f32[]) tuple(x, y) }
+lt2 { x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  i = s32[] parameter(2)
+  j = s32[] parameter(3)
+  ROOT r = pred[] compare(x, y), direction=LT }
+four { x = f32[4] parameter(0)
+  ROOT r = f32[4] negate(x) }
+go_on { x = f32[4] parameter(0)
+  ROOT r = pred[] constant(false) }
+shrink { x = f32[4] parameter(0)
+  n = s32[] constant(3)
+  ROOT r = f32[<=4] set-dimension-size(x, n), dimensions={0} }
+step { x = f32[3] parameter(0)
+  c = f32[3] parameter(1)
+  s = f32[3] add(x, c)
+  ROOT r = (f32[3], f32[3]) tuple(s, s) }
+widen { x = f32[] parameter(0)
+  c = f32[] parameter(1)
+  b = f32[2] broadcast(c), dimensions={}
+  ROOT r = (f32[], f32[2]) tuple(x, b) }
 ENTRY e {
 )";
 

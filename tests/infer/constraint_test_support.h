@@ -14,7 +14,8 @@ namespace vxla {
 //     continued here if it is long
 //   ! add: operand 0 is of f32, operand 1 of s32
 // The label `text` stands for what the parser itself refuses. Computations add, lt and both (of two f32), neg,
-// finite and pair (of one) may be called.
+// finite and pair (of one) may be called; also lt2 (of two f32, two s32), of f32[4] four, go_on (gives pred[]) and
+// shrink (gives f32[<=4]), of slices step and widen.
 void ExpectRefusals(std::string_view rows);
 
 }  // namespace vxla

@@ -76,5 +76,31 @@ TEST(DynamicInferTest, ElementwiseDotConcatenateAndSort) {
   EXPECT_EQ(Inferred(Opcode::kSelect, {Bounded({-4}, kPred), Bounded({4}), Bounded({4})}), "f32[<=4]");
 }
 
+// Where nothing is stated: live sizes of any operand count that shares the dimension.
+TEST(DynamicInferTest, SharedDimensionsAreDynamicIfOneOperandIs) {
+  DotAttributes dot;
+  dot.lhs_batch_dims = {0}, dot.rhs_batch_dims = {0};
+  dot.lhs_contracting_dims = {2}, dot.rhs_contracting_dims = {1};
+  EXPECT_EQ(Inferred(Opcode::kDot, {Bounded({2, 4, 3}), Bounded({-2, 3, 5})}, dot), "f32[<=2,4,5]");
+  EXPECT_EQ(Inferred(Opcode::kMap, {Bounded({3}), Bounded({-3})}, DimensionsAttributes{{0}}, {}, {ScalarComputation(kF32)}),
+            "f32[<=3]");
+  EXPECT_EQ(Inferred(Opcode::kSelect, {Bounded({4}, kPred), Bounded({-4}), Bounded({4})}), "f32[<=4]");
+  EXPECT_EQ(Inferred(Opcode::kCholesky, {Bounded({3, -3})}, CholeskyAttributes{}), "f32[<=3,<=3]");
+  EXPECT_EQ(Inferred(Opcode::kBatchNormTraining, {Bounded({5, 3}), Bounded({-3}), Bounded({3})},
+                     BatchNormAttributes{.epsilon = 0, .feature_index = 1}),
+            "(f32[5,<=3], f32[<=3], f32[<=3])");
+}
+
+TEST(DynamicInferTest, BuiltReshapesKeepALiveDimension) {
+  auto reshaped = [](const Shape& from, const IntList& to) {
+    XlaBuilder b("b");
+    return ShapeOrError(Reshape(Parameter(&b, 0, from), to));
+  };
+  EXPECT_EQ(reshaped(Bounded({-8, 3}), {4, 2, 3}), "f32[<=4,2,3]");
+  EXPECT_EQ(reshaped(Bounded({-4, 2, 5}), {8, 5}), "f32[<=8,5]");
+  EXPECT_EQ(reshaped(Bounded({-6}), {1, 6}), "f32[1,<=6]");
+  EXPECT_EQ(reshaped(Bounded({6, -5}), {2, 3, 5}), "f32[2,3,<=5]");
+}
+
 }  // namespace
 }  // namespace vxla

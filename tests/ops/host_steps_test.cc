@@ -3,7 +3,9 @@
 
 #include <set>
 
+#include "backend/cpu/custom_call.h"
 #include "backend/cpu/evaluator.h"
+#include "core/live_sizes.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/device_test_support.h"
 
@@ -404,6 +406,52 @@ ENTRY main {
   const auto starved = (*executable)->Run(pointers);
   ASSERT_FALSE(starved.ok());
   EXPECT_THAT(starved.status().message(), HasSubstr("infeed"));
+}
+
+
+// Room for 4 floats, then how many live: one less comes back.
+void DropLast(void* out, const void** in) {
+  int32_t live = 0;
+  std::memcpy(&live, static_cast<const std::byte*>(in[0]) + 16, 4);
+  live -= 1;
+  std::memcpy(out, in[0], 4 * static_cast<size_t>(live));
+  std::memcpy(static_cast<std::byte*>(out) + 16, &live, 4);
+}
+
+// Feeds and custom calls between kernels, of arrays that live in part.
+TEST(LiveTransferTest, FeedsAndCustomCallsKeepLiveSizesThroughDeviceMemory) {
+  const auto module = ParseModule(R"(HloModule m
+ENTRY main {
+  w = f32[3] parameter(0)
+  t = token[] after-all()
+  in = (f32[<=4], token[]) infeed(t)
+  v = f32[<=4] get-tuple-element(in), index=0
+  u = token[] get-tuple-element(in), index=1
+  c = f32[<=4] custom-call(v), custom_call_target="drop_last"
+  o = token[] outfeed(c, u), outfeed_shape=f32[<=4]
+  n = f32[3] negate(w)
+  ROOT r = (f32[<=4], f32[3], token[]) tuple(c, n, o)
+})");
+  FeedQueues feeds;
+  feeds.PushInfeed(0, Three(10));
+  CustomCallRegistry registry;
+  registry.Register("drop_last", &DropLast);
+  EvaluateOptions options;
+  options.host = feeds.transfers();
+  options.custom_calls = &registry;
+  const auto client = ClientWith(options);
+  auto executable = client->Compile(*module);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  EXPECT_EQ((*executable)->plan().dispatch_count(), 1);
+  const Literal w = Three(1);
+  const Literal* pointers[] = {&w};
+  const auto result = (*executable)->Run(pointers);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_THAT(Values(CutToLiveSizes(result->tuple_elements()[0])), ElementsAre(10, 11));
+  EXPECT_THAT(Values(result->tuple_elements()[1]), ElementsAre(-1, -2, -3));
+  const auto sent = feeds.PopOutfeed(0);
+  ASSERT_TRUE(sent.ok());
+  EXPECT_THAT(Values(CutToLiveSizes(*sent)), ElementsAre(10, 11));
 }
 
 }  // namespace

@@ -49,5 +49,22 @@ TEST(DynamicCommandTest, DevicesLeaveLiveSizesToTheHostAndSaySo) {
   EXPECT_EQ(RunVxla("run " + Program() + " --device vulkan --require-gpu" + args).exit_code, 3);
 }
 
+TEST(DynamicCommandTest, DevicesGetAndGiveStackedArraysOfOneLiveSize) {
+  const std::string program = WriteScratch(
+      "gather.hlo",
+      "HloModule g\nENTRY e {\n p = f32[<=5] parameter(0)\n ROOT r = f32[<=10] all-gather(p), replica_groups={}, dimensions={0}\n}\n");
+  const std::string out = ScratchFolder() + "/gathered.npz";
+  const std::string args = " --args " + WriteScratch("dealt.npy", NpyF32({2, 3}, {1, 2, 3, 4, 5, 6}));
+  const CommandResult r = RunVxla("run " + program + " --device cpu --replicas 2" + args + " -o " + out);
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  EXPECT_EQ(RunVxla("diff " + program + " --device cpu --replicas 2 --against " + out + args).exit_code, 0);
+  const std::string other = WriteScratch("slice.hlo",
+                                         "HloModule s\nENTRY e {\n p = f32[5] parameter(0)\n i = u32[] replica-id()\n j = s32[] convert(i)\n"
+                                         " ROOT r = f32[<=5] set-dimension-size(p, j), dimensions={0}\n}\n");
+  const CommandResult differ = RunVxla("run " + other + " --device cpu --replicas 2");
+  EXPECT_NE(differ.exit_code, 0);
+  EXPECT_THAT(differ.err, HasSubstr("result_0: devices differ: f32[0] and f32[1]"));
+}
+
 }  // namespace
 }  // namespace vxla::testing

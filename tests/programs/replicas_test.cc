@@ -150,6 +150,18 @@ TEST(FeedsCommandTest, ItemsComeFromAFileAndGoToAnother) {
   EXPECT_TRUE(*ToLiteral(arrays->at("outfeed_2"), "", "outfeed_2") == F32({2, 2}, {10, 20, 10, 20}));
 }
 
+TEST(FeedsCommandTest, ItemsHaveTheirLiveSize) {
+  const std::string program = WriteScratch(
+      "live_feeds.hlo", "ENTRY e { t = token[] after-all()  a = (f32[<=5], token[]) infeed(t)  x = f32[<=5] get-tuple-element(a), index=0\n"
+                        "u = token[] get-tuple-element(a), index=1  n = f32[<=5] negate(x)  ROOT o = token[] outfeed(n, u) }");
+  const std::string in = Npz("live_in.npz", "infeed", {F32({2, 3}, {1, 2, 3, 4, 5, 6})}), out = ScratchFolder() + "/live_out.npz";
+  const CommandResult r = RunVxla("run " + program + " --device cpu --replicas 2 --infeed " + in + " --outfeed " + out);
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  const auto arrays = ReadNpz(out);
+  ASSERT_TRUE(arrays.ok());
+  EXPECT_TRUE(*ToLiteral(arrays->at("outfeed_0"), "", "outfeed_0") == F32({2, 3}, {-1, -2, -3, -4, -5, -6}));
+}
+
 TEST(FeedsCommandTest, SaysWhatIsMissing) {
   const std::string program = WriteScratch("feeds.hlo", kFeeds);
   ExpectError(RunVxla("run " + program + " --device cpu"), 2, "infeed a: the run has no infeed");

@@ -103,5 +103,12 @@ TEST(DumpFormsTest, AttributesAsDumpsWriteThem) {
   }
 }
 
+// Which dimension takes the live size: the shape says so too, and is what is printed.
+TEST(DumpFormsTest, ReshapesMayNameTheirDynamicDimension) {
+  ExpectReadsAndVerifies(
+      "HloModule m\nENTRY e {\n x = s32[<=12]{0} parameter(0)\n"
+      " ROOT r = s32[2,<=3,2]{2,1,0} reshape(x), inferred_dimension=1\n}\n");
+}
+
 }  // namespace
 }  // namespace vxla
