@@ -9,19 +9,6 @@ namespace {
 // In the instruction's backend_config, which passes keep.
 constexpr char kWideMark[] = "{\"vxla_accumulation\":\"wide\"}";
 
-// The operation of a computation that is one binary operation of its two parameters.
-std::optional<Opcode> SingleOperation(const Computation& computation) {
-  const Instruction& root = *computation.root();
-  if (computation.parameters().size() != 2 || root.operand_count() != 2 || !IsElementwise(root.opcode())) {
-    return std::nullopt;
-  }
-  const Instruction *a = root.operand(0), *b = root.operand(1);
-  const bool both = (a == computation.parameter(0) && b == computation.parameter(1)) ||
-                    (a == computation.parameter(1) && b == computation.parameter(0));
-  if (!both || root.shape().element_type() != computation.parameter(0)->shape().element_type()) return std::nullopt;
-  return root.opcode();
-}
-
 bool Commutes(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kAdd:
@@ -108,6 +95,18 @@ std::optional<Literal> IdentityOf(Opcode opcode, ElementType type) {
 }
 
 }  // namespace
+
+std::optional<Opcode> SingleOperation(const Computation& computation) {
+  const Instruction& root = *computation.root();
+  if (computation.parameters().size() != 2 || root.operand_count() != 2 || !IsElementwise(root.opcode())) {
+    return std::nullopt;
+  }
+  const Instruction *a = root.operand(0), *b = root.operand(1);
+  const bool both = (a == computation.parameter(0) && b == computation.parameter(1)) ||
+                    (a == computation.parameter(1) && b == computation.parameter(0));
+  if (!both || root.shape().element_type() != computation.parameter(0)->shape().element_type()) return std::nullopt;
+  return root.opcode();
+}
 
 ReducerFacts FactsOfReducer(const Computation& computation) {
   ReducerFacts facts;

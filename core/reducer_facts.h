@@ -23,6 +23,8 @@ struct ReducerFacts {
   bool commutes = false;
 };
 ReducerFacts FactsOfReducer(const Computation& computation);
+// The operation of a computation that is one binary operation of its two parameters, in either order.
+std::optional<Opcode> SingleOperation(const Computation& computation);
 
 // What a dot sums its products in: wide enough for the operands and the result. Integers wrap, so the result's width will do.
 ElementType DotSumType(ElementType lhs, ElementType rhs, ElementType result);

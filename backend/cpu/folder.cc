@@ -74,10 +74,14 @@ class ProgramFolder final : public Folder {
     for (size_t k = 0; k < arrays_.size(); ++k) {
       std::memcpy(frame_.input(static_cast<int>(k)), accumulators_[k].bytes, static_cast<size_t>(n * Size(k)));
     }
-    frame_.Run(n);
+    Accumulate(n);
+  }
+  void FoldInFront(int64_t n) override {
     for (size_t k = 0; k < arrays_.size(); ++k) {
-      std::memcpy(accumulators_[k].bytes, frame_.output(static_cast<int>(k)), static_cast<size_t>(n * Size(k)));
+      std::memcpy(frame_.input(static_cast<int>(k)), ValueOf(k), static_cast<size_t>(n * Size(k)));
+      std::memcpy(ValueOf(k), accumulators_[k].bytes, static_cast<size_t>(n * Size(k)));
     }
+    Accumulate(n);
   }
   int64_t FoldPairs(int64_t n) override {
     for (size_t k = 0; k < arrays_.size(); ++k) {
@@ -108,6 +112,13 @@ class ProgramFolder final : public Folder {
   bool Ordered() const override { return true; }
 
  private:
+  // accumulator = the program's value of its inputs.
+  void Accumulate(int64_t n) {
+    frame_.Run(n);
+    for (size_t k = 0; k < arrays_.size(); ++k) {
+      std::memcpy(accumulators_[k].bytes, frame_.output(static_cast<int>(k)), static_cast<size_t>(n * Size(k)));
+    }
+  }
   int64_t Size(size_t k) const { return CarrierBytes(arrays_[k]->shape().element_type()); }
   void* ValueOf(size_t k) { return frame_.input(static_cast<int>(arrays_.size() + k)); }
   void Load(size_t k, int64_t at, int64_t stride, int64_t n, void* out) const {

@@ -22,6 +22,8 @@ class Folder {
   virtual void LoadValueAt(const int64_t* offsets, int64_t n) = 0;
   // accumulator = f(accumulator, value)
   virtual void Fold(int64_t n) = 0;
+  // accumulator = f(value, accumulator): the same where the order does not matter.
+  virtual void FoldInFront(int64_t n) { Fold(n); }
   // Folds neighbours: lane i = f(lane 2i, lane 2i + 1); a last odd lane stays. Returns the lanes left.
   virtual int64_t FoldPairs(int64_t n) = 0;
   // accumulator lane 0 = f(accumulator lane 0, the other's lane 0)

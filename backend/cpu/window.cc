@@ -149,7 +149,7 @@ void ReduceRunning(const EvalContext& context, const FolderFactory& factory, con
       for (int64_t i = 0; i < r.size; ++i) {
         const int64_t at = base + (r.from_end ? r.size - 1 - i : i) * r.inner;
         folder->LoadValue(at, lane_stride, n);
-        folder->Fold(n);
+        r.from_end ? folder->FoldInFront(n) : folder->Fold(n);
         folder->Store(results, at, lane_stride, n);
       }
     }

@@ -9,6 +9,7 @@
 #include "core/passes/dce.h"
 #include "core/passes/expanders.h"
 #include "core/passes/fusion.h"
+#include "core/passes/running_windows.h"
 #include "core/reducer_facts.h"
 
 namespace vxla {
@@ -29,6 +30,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   // What holds of sizes in a program's text does not hold of live sizes.
   const bool simplify = !HasLiveSizes(*optimized);
   if (simplify) ExpandBitcasts(*optimized);
+  if (simplify) BlockRunningWindows(*optimized, target.wide_accumulation);
   // Each simplification can make two instructions equal, and each merge can enable a simplification.
   for (bool changed = true; changed;) {
     RemoveDeadCode(*optimized);

@@ -135,6 +135,28 @@ f {
   EXPECT_THAT(Integers(y.tuple_elements()[1]), ElementsAre(1, 2, 4));
 }
 
+// Maps x -> a x + p, composed: the earlier element is the computation's first argument from whichever end it runs.
+TEST(ReduceWindowTest, RunningFromTheEndKeepsTheOrderOfElements) {
+  const char computation[] = R"(
+f {
+  a = s32[] parameter(0)
+  p = s32[] parameter(1)
+  b = s32[] parameter(2)
+  q = s32[] parameter(3)
+  m = s32[] multiply(a, b)
+  t = s32[] multiply(b, p)
+  s = s32[] add(t, q)
+  ROOT r = (s32[], s32[]) tuple(m, s)
+}
+)";
+  const Literal y = RunText(Entry("x = s32[3] parameter(0)\ny = s32[3] parameter(1)\ni = s32[] constant(1)\nz = s32[] constant(0)\n"
+                                  "ROOT r = (s32[3], s32[3]) reduce-window(x, y, i, z), window={size=3 pad=0_2}, to_apply=f",
+                                  computation),
+                            {Ints(kS32, {3}, {2, 3, 5}), Ints(kS32, {3}, {1, 1, 1})});
+  EXPECT_THAT(Integers(y.tuple_elements()[0]), ElementsAre(30, 15, 5));
+  EXPECT_THAT(Integers(y.tuple_elements()[1]), ElementsAre(21, 6, 1));
+}
+
 TEST(ReduceWindowTest, RunningLogSumExpIsAccurate) {
   const char computation[] = R"(
 f {

@@ -1,0 +1,106 @@
+// Running windows (cumulative sums, products, maxima ...) on the device against the CPU reference.
+#include <fmt/format.h>
+
+#include "tests/support/lowered_run.h"
+
+namespace vxla::testing {
+namespace {
+
+struct Running {
+  std::string type = "f32", operation = "add", init = "0";
+};
+
+std::string Reducer(const Running& r) {
+  return fmt::format("f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] {1}(a, b) }}\n", r.type, r.operation);
+}
+
+// Along `axis` of an array of three dimensions.
+std::string Program(const Running& r, std::vector<int64_t> sizes, size_t axis, bool reverse) {
+  std::string size, pad;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const int64_t n = d == axis ? sizes[d] : 1;
+    size += fmt::format("{}{}", d > 0 ? "x" : "", n);
+    pad += fmt::format("{}{}_{}", d > 0 ? "x" : "", reverse ? 0 : n - 1, reverse ? n - 1 : 0);
+  }
+  return fmt::format("{0}ENTRY e {{ x = {1}[{2}] parameter(0)  z = {1}[] constant({3})\n"
+                     "ROOT r = {1}[{2}] reduce-window(x, z), window={{size={4} pad={5}}}, to_apply=f }}",
+                     Reducer(r), r.type, fmt::join(sizes, ","), r.init, size, pad);
+}
+
+void Expect(const std::string& text, RunOptions options = {}) {
+  SCOPED_TRACE(text);
+  const auto module = ParseModule(text);
+  ASSERT_NE(module, nullptr);
+  RunBoth(text, RandomArguments(*module), options);
+}
+
+TEST(RunningWindowTest, LengthsRanksAndAxesInBothDirections) {
+  for (bool reverse : {false, true}) {
+    for (int64_t n : {64, 65, 127, 1000, 1024, 4099}) {
+      Expect(Program({"s32"}, {n}, 0, reverse));
+      Expect(Program({}, {n}, 0, reverse));
+    }
+    for (size_t axis : {0, 1, 2}) {
+      std::vector<int64_t> sizes = {2, 3, 5};
+      sizes[axis] = 127;
+      Expect(Program({"s32"}, sizes, axis, reverse));
+      Expect(Program({}, sizes, axis, reverse));
+    }
+  }
+}
+
+TEST(RunningWindowTest, ElementTypesAndOperations) {
+  for (bool reverse : {false, true}) {
+    for (const char* type : {"s32", "u8", "u64", "bf16", "f16", "f32", "f64"}) Expect(Program({type}, {2, 1000}, 1, reverse));
+    Expect(Program({"c64", "add", "(0,0)"}, {2, 300}, 1, reverse));
+    Expect(Program({"u32", "multiply", "1"}, {2, 300}, 1, reverse));
+    Expect(Program({"bf16", "maximum", "-inf"}, {300, 2}, 0, reverse));
+    Expect(Program({"f32", "minimum", "inf"}, {300, 2}, 0, reverse));
+    Expect(Program({"s8", "maximum", "3"}, {300, 2}, 0, reverse));  // no identity, but folding it again changes nothing
+    Expect(Program({"pred", "or", "false"}, {1, 300}, 1, reverse));
+    Expect(Program({"u16", "xor", "0"}, {1, 300}, 1, reverse));
+  }
+}
+
+TEST(RunningWindowTest, AnInitialValueThatCountsIsFoldedAsOftenAsBefore) {
+  for (bool reverse : {false, true}) {
+    RunOptions options;
+    options.dispatches = 1;
+    Expect(Program({"s32", "add", "2"}, {200}, 0, reverse), options);
+  }
+}
+
+TEST(RunningWindowTest, AnEmptyDimensionStaysEmpty) { Expect(Program({}, {100, 0}, 0, false)); }
+
+// Maps composed one after another do not commute: blocks keep their order.
+TEST(RunningWindowTest, ReducersThatDoNotCommuteOfTwoValues) {
+  for (const char* pad : {"pad=0_0x298_0", "pad=0_0x0_298"}) {
+    Expect(std::string("f {\n  a = u32[] parameter(0)  p = u32[] parameter(1)  b = u32[] parameter(2)  q = u32[] parameter(3)\n"
+                       "  m = u32[] multiply(a, b)  t = u32[] multiply(b, p)  s = u32[] add(t, q)  ROOT r = (u32[], u32[]) tuple(m, s) }\n"
+                       "ENTRY e { x = u32[3,299] parameter(0)  y = u32[3,299] parameter(1)  i = u32[] constant(1)  z = u32[] constant(0)\n"
+                       "  ROOT r = (u32[3,299], u32[3,299]) reduce-window(x, y, i, z), window={size=1x299 ") +
+           pad + "}, to_apply=f }");
+  }
+}
+
+// As JAX writes cumlogsumexp.
+TEST(RunningWindowTest, LogarithmsOfSumsOfExponentials) {
+  Expect(R"(f { a = f32[] parameter(0)  b = f32[] parameter(1)  m = f32[] maximum(a, b)  d = f32[] subtract(a, b)
+  n = pred[] compare(d, d), direction=NE  s = f32[] add(a, b)  v = f32[] abs(d)  g = f32[] negate(v)  e = f32[] exponential(g)
+  l = f32[] log-plus-one(e)  t = f32[] add(m, l)  ROOT r = f32[] select(n, s, t) }
+ENTRY e { x = f32[3,999] parameter(0)  z = f32[] constant(-inf)
+  ROOT r = f32[3,999] reduce-window(x, z), window={size=1x999 pad=0_0x998_0}, to_apply=f })");
+}
+
+TEST(RunningWindowTest, InsideOfALoop) {
+  Expect(Reducer({"s32"}) + R"(
+c { s = (s32[], s32[100]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(3)  ROOT r = pred[] compare(i, n), direction=LT }
+b { s = (s32[], s32[100]) parameter(0)  i = s32[] get-tuple-element(s), index=0  x = s32[100] get-tuple-element(s), index=1
+  z = s32[] constant(0)  one = s32[] constant(1)  j = s32[] add(i, one)
+  w = s32[100] reduce-window(x, z), window={size=100 pad=99_0}, to_apply=f  ROOT r = (s32[], s32[100]) tuple(j, w) }
+ENTRY e { x = s32[100] parameter(0)  z = s32[] constant(0)  t = (s32[], s32[100]) tuple(z, x)
+  w = (s32[], s32[100]) while(t), condition=c, body=b  ROOT r = s32[100] get-tuple-element(w), index=1 })");
+}
+
+}  // namespace
+}  // namespace vxla::testing
