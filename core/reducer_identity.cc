@@ -10,7 +10,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// What is known of a scalar: its number, or that it is one of the elements. A float element is finite: the other kinds are numbers.
+// What is known of a scalar: its number, or that it is one of the elements. A float element is finite: the other kinds
+// are numbers.
 struct Known {
   enum class Kind { kNothing, kNumber, kElement };
   Kind kind = Kind::kNothing;
@@ -48,22 +49,33 @@ Known Exact(double value) {
 Known FoldFloats(Opcode opcode, double a, double b) {
   const bool nan = std::isnan(a) || std::isnan(b);
   switch (opcode) {
-    case Opcode::kAdd: return Exact(a + b);
-    case Opcode::kSubtract: return Exact(a - b);
-    case Opcode::kMultiply: return Exact(a * b);
-    case Opcode::kMaximum: return Number(nan ? std::nan("") : std::max(a, b));
-    case Opcode::kMinimum: return Number(nan ? std::nan("") : std::min(a, b));
-    default: return {};
+    case Opcode::kAdd:
+      return Exact(a + b);
+    case Opcode::kSubtract:
+      return Exact(a - b);
+    case Opcode::kMultiply:
+      return Exact(a * b);
+    case Opcode::kMaximum:
+      return Number(nan ? std::nan("") : std::max(a, b));
+    case Opcode::kMinimum:
+      return Number(nan ? std::nan("") : std::min(a, b));
+    default:
+      return {};
   }
 }
 
 Known FoldUnary(Opcode opcode, double a) {
   switch (opcode) {
-    case Opcode::kAbs: return Exact(std::abs(a));
-    case Opcode::kNegate: return Exact(-a);
-    case Opcode::kExp: return Exact(std::exp(a));
-    case Opcode::kLog1p: return Exact(std::log1p(a));
-    default: return {};
+    case Opcode::kAbs:
+      return Exact(std::abs(a));
+    case Opcode::kNegate:
+      return Exact(-a);
+    case Opcode::kExp:
+      return Exact(std::exp(a));
+    case Opcode::kLog1p:
+      return Exact(std::log1p(a));
+    default:
+      return {};
   }
 }
 
@@ -77,14 +89,16 @@ Known FloatWithElement(Opcode opcode, double number, const Known& element, bool 
     case Opcode::kSubtract:
       if (std::isinf(number)) return Number(first ? number : -number);
       return number == 0 && !first ? element : Known{};
-    case Opcode::kMultiply: return number == 1 ? element : Known{};
+    case Opcode::kMultiply:
+      return number == 1 ? element : Known{};
     case Opcode::kMaximum:
       if (std::isinf(number)) return number < 0 ? element : Number(number);
       return {};
     case Opcode::kMinimum:
       if (std::isinf(number)) return number > 0 ? element : Number(number);
       return {};
-    default: return {};
+    default:
+      return {};
   }
 }
 
@@ -104,26 +118,41 @@ Known IntegerWithElement(Opcode opcode, ElementType type, int64_t number, const 
     return number == fixed ? Integer(fixed) : Known{};
   };
   switch (opcode) {
-    case Opcode::kAdd: return number == 0 && !pred ? element : Known{};
-    case Opcode::kSubtract: return number == 0 && !first ? element : Known{};
-    case Opcode::kMultiply: return between(1, 0);
-    case Opcode::kMaximum: return between(lowest, highest);
-    case Opcode::kMinimum: return between(highest, lowest);
-    case Opcode::kAnd: return between(ones, 0);
-    case Opcode::kOr: return between(0, ones);
-    case Opcode::kXor: return number == 0 ? element : Known{};
-    default: return {};
+    case Opcode::kAdd:
+      return number == 0 && !pred ? element : Known{};
+    case Opcode::kSubtract:
+      return number == 0 && !first ? element : Known{};
+    case Opcode::kMultiply:
+      return between(1, 0);
+    case Opcode::kMaximum:
+      return between(lowest, highest);
+    case Opcode::kMinimum:
+      return between(highest, lowest);
+    case Opcode::kAnd:
+      return between(ones, 0);
+    case Opcode::kOr:
+      return between(0, ones);
+    case Opcode::kXor:
+      return number == 0 ? element : Known{};
+    default:
+      return {};
   }
 }
 
 Known Compared(ComparisonDirection direction, double a, double b) {
   switch (direction) {
-    case ComparisonDirection::kEq: return Integer(a == b);
-    case ComparisonDirection::kNe: return Integer(a != b);
-    case ComparisonDirection::kGe: return Integer(a >= b);
-    case ComparisonDirection::kGt: return Integer(a > b);
-    case ComparisonDirection::kLe: return Integer(a <= b);
-    case ComparisonDirection::kLt: return Integer(a < b);
+    case ComparisonDirection::kEq:
+      return Integer(a == b);
+    case ComparisonDirection::kNe:
+      return Integer(a != b);
+    case ComparisonDirection::kGe:
+      return Integer(a >= b);
+    case ComparisonDirection::kGt:
+      return Integer(a > b);
+    case ComparisonDirection::kLe:
+      return Integer(a <= b);
+    case ComparisonDirection::kLt:
+      return Integer(a < b);
   }
   return {};
 }
@@ -139,16 +168,21 @@ Known CompareFloats(const CompareAttributes& attributes, const Known& a, const K
 
 Known FoldPreds(Opcode opcode, int64_t a, int64_t b) {
   switch (opcode) {
-    case Opcode::kAnd: return Integer(a & b);
-    case Opcode::kOr: return Integer(a | b);
-    case Opcode::kXor: return Integer(a ^ b);
-    default: return {};
+    case Opcode::kAnd:
+      return Integer(a & b);
+    case Opcode::kOr:
+      return Integer(a | b);
+    case Opcode::kXor:
+      return Integer(a ^ b);
+    default:
+      return {};
   }
 }
 
 Known Binary(const Instruction& i, const Known& a, const Known& b) {
   const ElementType type = i.operand(0)->shape().element_type();
-  if (i.opcode() == Opcode::kCompare) return IsFloating(type) ? CompareFloats(i.attributes<CompareAttributes>(), a, b) : Known{};
+  if (i.opcode() == Opcode::kCompare)
+    return IsFloating(type) ? CompareFloats(i.attributes<CompareAttributes>(), a, b) : Known{};
   if (a.IsNumber() && b.IsNumber()) {
     if (IsFloating(type)) return FoldFloats(i.opcode(), a.number, b.number);
     return type == ElementType::kPred ? FoldPreds(i.opcode(), a.integer, b.integer) : Known{};
@@ -181,7 +215,8 @@ Known Evaluated(const Instruction& i, std::span<const Known> operands) {
   return floating && operands[0].IsNumber() ? FoldUnary(i.opcode(), operands[0].number) : Known{};
 }
 
-bool LeavesUnchanged(const Computation& reducer, const std::vector<Known>& parameters, std::span<const Known> elements) {
+bool LeavesUnchanged(const Computation& reducer, const std::vector<Known>& parameters,
+                     std::span<const Known> elements) {
   std::unordered_map<const Instruction*, Known> known;
   for (const auto& i : reducer.instructions()) {
     std::vector<Known> operands;

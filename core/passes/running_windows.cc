@@ -28,7 +28,8 @@ std::optional<Running> RunningOf(const Instruction& i) {
   for (int d = 0; d < shape.rank(); ++d) {
     const WindowDimension& w = window[static_cast<size_t>(d)];
     if (w == WindowDimension{}) continue;
-    const bool forward = w.pad_low == w.size - 1 && w.pad_high == 0, reverse = w.pad_high == w.size - 1 && w.pad_low == 0;
+    const bool forward = w.pad_low == w.size - 1 && w.pad_high == 0,
+               reverse = w.pad_high == w.size - 1 && w.pad_low == 0;
     const bool plain = w.stride == 1 && w.lhs_dilate == 1 && w.rhs_dilate == 1 && !w.reversal;
     const int64_t size = shape.dimension(d);
     if (running || !plain || forward == reverse || size < kShortest || w.size < size) return std::nullopt;
@@ -53,7 +54,8 @@ bool HasArrayForm(const Computation& reducer, const Instruction& window) {
 }
 
 bool IsIdempotent(std::optional<Opcode> operation) {
-  return operation == Opcode::kMaximum || operation == Opcode::kMinimum || operation == Opcode::kAnd || operation == Opcode::kOr;
+  return operation == Opcode::kMaximum || operation == Opcode::kMinimum || operation == Opcode::kAnd ||
+         operation == Opcode::kOr;
 }
 
 bool MayFoldAgain(const Instruction& window) {
@@ -104,14 +106,15 @@ class Blocker {
     if (widened) results = {Converted(results[0], type)};
     const auto leaves = FlattenTuple(window_->shape());
     for (size_t i = 0; i < results.size(); ++i) results[i]->mutable_shape().set_layout(leaves[i]->layout());
-    computation_.ReplaceAllUses(window_, window_->shape().IsTuple() ? Add(Opcode::kTuple, window_->shape(), results) : results[0]);
+    computation_.ReplaceAllUses(
+        window_, window_->shape().IsTuple() ? Add(Opcode::kTuple, window_->shape(), results) : results[0]);
   }
 
  private:
   Instruction* Add(Opcode opcode, Shape shape, Values operands, Attributes attributes = NoAttributes{},
                    std::vector<Computation*> called = {}) {
-    auto instruction = std::make_unique<Instruction>(opcode, std::move(shape), std::move(operands), std::move(attributes),
-                                                     std::move(called));
+    auto instruction = std::make_unique<Instruction>(opcode, std::move(shape), std::move(operands),
+                                                     std::move(attributes), std::move(called));
     instruction->set_name(window_->name());
     instruction->set_location(window_->location());
     return computation_.InsertBefore(window_, std::move(instruction));
@@ -139,7 +142,8 @@ class Blocker {
 
   Values Reshaped(const Values& values, const IntList& sizes) {
     Values results;
-    for (Instruction* v : values) results.push_back(Add(Opcode::kReshape, Shape(v->shape().element_type(), sizes), {v}));
+    for (Instruction* v : values)
+      results.push_back(Add(Opcode::kReshape, Shape(v->shape().element_type(), sizes), {v}));
     return results;
   }
 
@@ -151,7 +155,8 @@ class Blocker {
     attributes.padding[static_cast<size_t>(dimension)] = {.low = low, .high = high};
     Values results;
     for (size_t i = 0; i < values.size(); ++i) {
-      results.push_back(Add(Opcode::kPad, Shape(values[i]->shape().element_type(), sizes), {values[i], initial_[i]}, attributes));
+      results.push_back(
+          Add(Opcode::kPad, Shape(values[i]->shape().element_type(), sizes), {values[i], initial_[i]}, attributes));
     }
     return results;
   }
@@ -163,7 +168,8 @@ class Blocker {
     attributes.slice[static_cast<size_t>(dimension)] = {.start = start, .limit = limit};
     sizes[static_cast<size_t>(dimension)] = limit - start;
     Values results;
-    for (Instruction* v : values) results.push_back(Add(Opcode::kSlice, Shape(v->shape().element_type(), sizes), {v}, attributes));
+    for (Instruction* v : values)
+      results.push_back(Add(Opcode::kSlice, Shape(v->shape().element_type(), sizes), {v}, attributes));
     return results;
   }
 
@@ -180,11 +186,13 @@ class Blocker {
     Values operands = values;
     operands.insert(operands.end(), initial_.begin(), initial_.end());
     const bool variadic = window_->shape().IsTuple();
-    Instruction* window = Add(Opcode::kReduceWindow, variadic ? Shape::Tuple(shapes) : shapes[0], operands, attributes, {reducer_});
+    Instruction* window =
+        Add(Opcode::kReduceWindow, variadic ? Shape::Tuple(shapes) : shapes[0], operands, attributes, {reducer_});
     if (!variadic) return {window};
     Values results;
     for (size_t i = 0; i < shapes.size(); ++i) {
-      results.push_back(Add(Opcode::kGetTupleElement, shapes[i], {window}, GetTupleElementAttributes{static_cast<int64_t>(i)}));
+      results.push_back(
+          Add(Opcode::kGetTupleElement, shapes[i], {window}, GetTupleElementAttributes{static_cast<int64_t>(i)}));
     }
     return results;
   }
@@ -246,7 +254,8 @@ class Blocker {
     split.insert(split.begin() + dimension + 1, block);
     joined[d] = count * block;
     const bool exact = count * block == size;
-    const Values blocks = Windowed(Reshaped(exact ? inputs : Padded(inputs, dimension, 0, count * block - size), split), dimension + 1);
+    const Values blocks =
+        Windowed(Reshaped(exact ? inputs : Padded(inputs, dimension, 0, count * block - size), split), dimension + 1);
     const Values carried = Carried(blocks, dimension);
     const Values whole = Reshaped(running_.reverse ? Joined(blocks, carried) : Joined(carried, blocks), joined);
     return exact ? whole : Sliced(whole, dimension, 0, size);

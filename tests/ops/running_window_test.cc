@@ -11,7 +11,8 @@ struct Running {
 };
 
 std::string Reducer(const Running& r) {
-  return fmt::format("f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] {1}(a, b) }}\n", r.type, r.operation);
+  return fmt::format("f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] {1}(a, b) }}\n", r.type,
+                     r.operation);
 }
 
 // Along `axis` of an array of three dimensions.
@@ -22,9 +23,10 @@ std::string Program(const Running& r, std::vector<int64_t> sizes, size_t axis, b
     size += fmt::format("{}{}", d > 0 ? "x" : "", n);
     pad += fmt::format("{}{}_{}", d > 0 ? "x" : "", reverse ? 0 : n - 1, reverse ? n - 1 : 0);
   }
-  return fmt::format("{0}ENTRY e {{ x = {1}[{2}] parameter(0)  z = {1}[] constant({3})\n"
-                     "ROOT r = {1}[{2}] reduce-window(x, z), window={{size={4} pad={5}}}, to_apply=f }}",
-                     Reducer(r), r.type, fmt::join(sizes, ","), r.init, size, pad);
+  return fmt::format(
+      "{0}ENTRY e {{ x = {1}[{2}] parameter(0)  z = {1}[] constant({3})\n"
+      "ROOT r = {1}[{2}] reduce-window(x, z), window={{size={4} pad={5}}}, to_apply=f }}",
+      Reducer(r), r.type, fmt::join(sizes, ","), r.init, size, pad);
 }
 
 void Expect(const std::string& text, RunOptions options = {}) {
@@ -51,7 +53,8 @@ TEST(RunningWindowTest, LengthsRanksAndAxesInBothDirections) {
 
 TEST(RunningWindowTest, ElementTypesAndOperations) {
   for (bool reverse : {false, true}) {
-    for (const char* type : {"s32", "u8", "u64", "bf16", "f16", "f32", "f64"}) Expect(Program({type}, {2, 1000}, 1, reverse));
+    for (const char* type : {"s32", "u8", "u64", "bf16", "f16", "f32", "f64"})
+      Expect(Program({type}, {2, 1000}, 1, reverse));
     Expect(Program({"c64", "add", "(0,0)"}, {2, 300}, 1, reverse));
     Expect(Program({"u32", "multiply", "1"}, {2, 300}, 1, reverse));
     Expect(Program({"bf16", "maximum", "-inf"}, {300, 2}, 0, reverse));
@@ -75,10 +78,13 @@ TEST(RunningWindowTest, AnEmptyDimensionStaysEmpty) { Expect(Program({}, {100, 0
 // Maps composed one after another do not commute: blocks keep their order.
 TEST(RunningWindowTest, ReducersThatDoNotCommuteOfTwoValues) {
   for (const char* pad : {"pad=0_0x298_0", "pad=0_0x0_298"}) {
-    Expect(std::string("f {\n  a = u32[] parameter(0)  p = u32[] parameter(1)  b = u32[] parameter(2)  q = u32[] parameter(3)\n"
-                       "  m = u32[] multiply(a, b)  t = u32[] multiply(b, p)  s = u32[] add(t, q)  ROOT r = (u32[], u32[]) tuple(m, s) }\n"
-                       "ENTRY e { x = u32[3,299] parameter(0)  y = u32[3,299] parameter(1)  i = u32[] constant(1)  z = u32[] constant(0)\n"
-                       "  ROOT r = (u32[3,299], u32[3,299]) reduce-window(x, y, i, z), window={size=1x299 ") +
+    Expect(std::string(
+               "f {\n  a = u32[] parameter(0)  p = u32[] parameter(1)  b = u32[] parameter(2)  q = u32[] parameter(3)\n"
+               "  m = u32[] multiply(a, b)  t = u32[] multiply(b, p)  s = u32[] add(t, q)  ROOT r = (u32[], u32[]) "
+               "tuple(m, s) }\n"
+               "ENTRY e { x = u32[3,299] parameter(0)  y = u32[3,299] parameter(1)  i = u32[] constant(1)  z = u32[] "
+               "constant(0)\n"
+               "  ROOT r = (u32[3,299], u32[3,299]) reduce-window(x, y, i, z), window={size=1x299 ") +
            pad + "}, to_apply=f }");
   }
 }

@@ -13,12 +13,13 @@
 namespace vxla {
 namespace {
 
-std::string Program(const std::string& type, const std::string& operation, const std::string& init, const std::string& sizes,
-                    const std::string& result, const std::string& window) {
-  return fmt::format("f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] {1}(a, b) }}\n"
-                     "ENTRY e {{ x = {0}[{3}] parameter(0)  p = {0}[] parameter(1)  z = {0}[] constant({2})\n"
-                     "ROOT r = {0}[{4}] reduce-window(x, z), window={{{5}}}, to_apply=f }}",
-                     type, operation, init, sizes, result, window);
+std::string Program(const std::string& type, const std::string& operation, const std::string& init,
+                    const std::string& sizes, const std::string& result, const std::string& window) {
+  return fmt::format(
+      "f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] {1}(a, b) }}\n"
+      "ENTRY e {{ x = {0}[{3}] parameter(0)  p = {0}[] parameter(1)  z = {0}[] constant({2})\n"
+      "ROOT r = {0}[{4}] reduce-window(x, z), window={{{5}}}, to_apply=f }}",
+      type, operation, init, sizes, result, window);
 }
 
 // How many taps the longest window has afterwards; -1: the program is wrong before or after.
@@ -73,9 +74,10 @@ TEST(RunningWindowsTest, InitialValuesThatAreNoConstantsStopAllButMinimaAndTheLi
 
 bool IsIdentity(const std::string& type, const std::string& body, const std::string& init) {
   const std::string t = type;
-  auto module = ParseHlo(fmt::format("f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  {1} }}\nENTRY e {{ x = {0}[9] parameter(0)"
-                                     "  z = {0}[] constant({2})  ROOT r = {0}[] reduce(x, z), dimensions={{0}}, to_apply=f }}",
-                                     type, body, init));
+  auto module = ParseHlo(
+      fmt::format("f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  {1} }}\nENTRY e {{ x = {0}[9] parameter(0)"
+                  "  z = {0}[] constant({2})  ROOT r = {0}[] reduce(x, z), dimensions={{0}}, to_apply=f }}",
+                  type, body, init));
   EXPECT_TRUE(module.ok()) << module.status().message();
   if (!module.ok()) return false;
   const Instruction* reduce = (*module)->entry()->root();
@@ -112,7 +114,8 @@ TEST(ReducerIdentityTest, OfSingleOperations) {
 TEST(ReducerIdentityTest, OfSeveralOperations) {
   const std::string log_sum =
       "m = f32[] maximum(a, b)  d = f32[] subtract(a, b)  n = pred[] compare(d, d), direction=NE  s = f32[] add(a, b)\n"
-      "v = f32[] abs(d)  g = f32[] negate(v)  e = f32[] exponential(g)  l = f32[] log-plus-one(e)  t = f32[] add(m, l)\n";
+      "v = f32[] abs(d)  g = f32[] negate(v)  e = f32[] exponential(g)  l = f32[] log-plus-one(e)  t = f32[] add(m, "
+      "l)\n";
   EXPECT_TRUE(IsIdentity("f32", log_sum + "ROOT r = f32[] select(n, s, t)", "-inf"));
   EXPECT_FALSE(IsIdentity("f32", log_sum + "ROOT r = f32[] select(n, s, t)", "0"));
   EXPECT_FALSE(IsIdentity("f32", log_sum + "ROOT r = f32[] add(m, l)", "-inf"));  // infinities meet as NaN
