@@ -90,6 +90,11 @@ template <typename C>
 C PowerComplex(C a, C b) {
   if (b == C(0)) return C(1);
   if (a == C(0) && b.imag() == 0 && b.real() > 0) return C(0);
+  if (a == C(0) && std::isinf(b.imag())) return C(NAN, NAN);  // a circle of any phase
+  // b log a by the plain formula: where that has no value, the C library's product would take infinities alone.
+  const C l = std::log(a);
+  const auto re = b.real() * l.real() - b.imag() * l.imag(), im = b.real() * l.imag() + b.imag() * l.real();
+  if (std::isnan(re) && std::isnan(im)) return C(re, im);
   return std::pow(a, b);
 }
 

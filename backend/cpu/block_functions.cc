@@ -40,8 +40,8 @@ template <typename T>
 T Log1p(T x) {
   return std::log1p(x);
 }
-// |1 + z|^2 - 1 = 2x + x^2 + y^2 keeps small z; the sum is exact to twice double, since it may cancel. Close to -1, where
-// 1 + x is exact, its square is what would be lost.
+// |1 + z|^2 - 1 = 2x + x^2 + y^2 keeps small z; the sum is exact to twice double, since it may cancel. Close to -1,
+// where 1 + x is exact, its square is what would be lost.
 template <typename T>
 std::complex<T> Log1p(std::complex<T> z) {
   const double x = static_cast<double>(z.real()), y = static_cast<double>(z.imag());  // elements are doubles at most
@@ -77,7 +77,29 @@ T Cbrt(T x) {
 template <typename T>
 std::complex<T> Cbrt(std::complex<T> z) {
   if (z == std::complex<T>(0)) return z;
+  if (z.imag() == 0 && z.real() > 0) return {std::cbrt(z.real()), z.imag()};
   return std::polar(std::cbrt(std::abs(z)), std::arg(z) / 3);
+}
+
+// Odd where C99 leaves the infinity's sign open: beside an imaginary part that is not finite.
+template <typename T>
+T Sinh(T x) {
+  return std::sinh(x);
+}
+template <typename T>
+std::complex<T> Sinh(std::complex<T> z) {
+  const std::complex<T> r = std::sinh(z);
+  if (!std::isinf(z.real()) || std::isfinite(z.imag())) return r;
+  return {std::copysign(r.real(), z.real()), r.imag()};
+}
+template <typename T>
+T Sin(T x) {
+  return std::sin(x);
+}
+template <typename T>
+std::complex<T> Sin(std::complex<T> z) {  // -i sinh(iz)
+  const std::complex<T> r = Sinh(std::complex<T>(-z.imag(), z.real()));
+  return {r.imag(), -r.real()};
 }
 
 }  // namespace
@@ -95,7 +117,7 @@ Result<BlockOp> MakeLog1p(const Instruction& i) {
   return RealOrComplex(i, [](auto x) { return Log1p(x); });
 }
 Result<BlockOp> MakeSin(const Instruction& i) {
-  return RealOrComplex(i, [](auto x) { return std::sin(x); });
+  return RealOrComplex(i, [](auto x) { return Sin(x); });
 }
 Result<BlockOp> MakeCos(const Instruction& i) {
   return RealOrComplex(i, [](auto x) { return std::cos(x); });
@@ -104,7 +126,7 @@ Result<BlockOp> MakeTan(const Instruction& i) {
   return RealOrComplex(i, [](auto x) { return std::tan(x); });
 }
 Result<BlockOp> MakeSinh(const Instruction& i) {
-  return RealOrComplex(i, [](auto x) { return std::sinh(x); });
+  return RealOrComplex(i, [](auto x) { return Sinh(x); });
 }
 Result<BlockOp> MakeCosh(const Instruction& i) {
   return RealOrComplex(i, [](auto x) { return std::cosh(x); });

@@ -337,6 +337,7 @@ float decode_narrow_f32(uint magnitude, int mantissa_bits, int bias);
 uint encode_narrow_f32(float a, int mantissa_bits, int bias);
 float round_f16(float a);
 float decode_f16(uint bits);
+uint nan_payload_f32(float a, int mantissa_bits);
 uint encode_f16(float a);
 float round_f8e5m2(float a);
 float decode_f8e5m2(uint bits);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <utility>
 
@@ -127,6 +128,42 @@ TEST(ElementwiseTest, OperationsOfComplexNumbers) {
     if (type == "c64") RunAll({"sine", "cosine", "tanh", "rsqrt"}, type, 1);
     RunAll({"add", "subtract", "multiply", "divide", "compare pred, direction=EQ", "compare pred, direction=NE"}, type,
            2);
+  }
+}
+
+// Every pair of zeros, infinities, NaN and ordinary parts; of two operands, every pair of those.
+TEST(ElementwiseTest, ComplexFunctionsAgreeAtSpecialValues) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> parts = {0.0, -0.0, 1.0, -2.5, infinity, -infinity, std::nan("")};
+  std::vector<std::complex<double>> points;
+  for (const double re : parts) {
+    for (const double im : parts) points.emplace_back(re, im);
+  }
+  const auto count = static_cast<int64_t>(points.size());
+  Literal x{Shape(ElementType::kC64, {count})}, y{Shape(ElementType::kC64, {count * count})}, z = y;
+  for (int64_t i = 0; i < count; ++i) {
+    x.SetComplex(i, points[i]);
+    for (int64_t j = 0; j < count; ++j) y.SetComplex(i * count + j, points[i]), z.SetComplex(i * count + j, points[j]);
+  }
+  const Names unary = {"sign",   "exponential",  "exponential-minus-one",
+                       "log",    "log-plus-one", "sqrt",
+                       "rsqrt",  "cbrt",         "sine",
+                       "cosine", "tan",          "tanh",
+                       "sinh",   "cosh",         "logistic",
+                       "asin",   "acos",         "atan",
+                       "asinh",  "acosh",        "atanh"};
+  for (const std::string& op : unary) {
+    SCOPED_TRACE(op);
+    RunBoth(fmt::format("HloModule m\nENTRY e {{\n  x = c64[{0}] parameter(0)\n  ROOT r = c64[{0}] {1}(x)\n}}\n", count,
+                        op),
+            {x});
+  }
+  for (const std::string op : {"multiply", "divide", "power"}) {
+    SCOPED_TRACE(op);
+    RunBoth(fmt::format("HloModule m\nENTRY e {{\n  y = c64[{0}] parameter(0)\n  z = c64[{0}] parameter(1)\n"
+                        "  ROOT r = c64[{0}] {1}(y, z)\n}}\n",
+                        count * count, op),
+            {y, z});
   }
 }
 

@@ -95,8 +95,12 @@ FN COMPLEX CX(divide_special)(COMPLEX a, COMPLEX b) {
   COMPLEX by_zero = RE(complex)(RE(multiply)(s, a.x), RE(multiply)(s, a.y));
   REAL ax = RE(infinite_sign)(a.x);
   REAL ay = RE(infinite_sign)(a.y);
-  COMPLEX grown = RE(complex)(RE(multiply)(inf, RE(add)(RE(multiply)(ax, b.x), RE(multiply)(ay, b.y))), RE(multiply)(inf,
+  // An infinity that the plain formula finds stays; where it finds none, the infinite components count alone.
+  COMPLEX plain = RE(complex)(RE(add)(RE(multiply)(a.x, b.x), RE(multiply)(a.y, b.y)), RE(subtract)(RE(multiply)(a.y, b.x),
+      RE(multiply)(a.x, b.y)));
+  COMPLEX infinities = RE(complex)(RE(multiply)(inf, RE(add)(RE(multiply)(ax, b.x), RE(multiply)(ay, b.y))), RE(multiply)(inf,
       RE(subtract)(RE(multiply)(ay, b.x), RE(multiply)(ax, b.y))));
+  COMPLEX grown = CX(select)(and_pred(RE(is_nan)(plain.x), RE(is_nan)(plain.y)), infinities, plain);
   REAL bx = RE(infinite_sign)(b.x);
   REAL by = RE(infinite_sign)(b.y);
   // Not as products with 0: drivers take those for 0 whatever the sign.
@@ -148,7 +152,7 @@ FN REAL RE(scaled_product)(PART x, PART h, PART l, int k) {
   REAL r = RE(flipsign)(RE(product)(m, L(0.0), h, l, k + e), x);
   return RE(select)(zero, RE(copysign)(L(0.0), RE(flipsign)(x, h)), r);
 }
-// a / |a|, 0 for 0. <= 1 ulp.
+// a / |a|, 0 for 0; beside an infinity a finite component gives 0. <= 1 ulp.
 FN COMPLEX CX(sign)(COMPLEX a) {
   bool ok = and_pred(CX(is_finite)(a), !CX(is_zero)(a));
   int k = CX(exponent)(a);
@@ -162,8 +166,10 @@ FN COMPLEX CX(sign)(COMPLEX a) {
   REAL r = RE(div_dd)(L(1.0), L(0.0), h, hl, rl);
   REAL re = RE(scaled_product)(RE(select)(ok, a.x, L(1.0)), r, rl, -k);
   REAL im = RE(scaled_product)(RE(select)(ok, a.y, L(0.0)), r, rl, -k);
-  COMPLEX nan = RE(complex)(RE(nan)(), RE(nan)());
-  return CX(select)(ok, RE(complex)(re, im), CX(is_zero)(a) ? a : nan);
+  bool inf = CX(has_inf)(a);
+  COMPLEX special = RE(complex)(RE(select)(inf && RE(is_finite)(a.x), RE(copysign)(L(0.0), a.x), RE(nan)()),
+      RE(select)(inf && RE(is_finite)(a.y), RE(copysign)(L(0.0), a.y), RE(nan)()));
+  return CX(select)(ok, RE(complex)(re, im), CX(is_zero)(a) ? a : special);
 }
 // sin and cos of x + xl in two numbers each, for finite x.
 FN void RE(sin_cos)(PART x, PART xl, OUT(PART) sh, OUT(PART) sl, OUT(PART) ch, OUT(PART) cl) {
@@ -377,7 +383,7 @@ FN COMPLEX CX(logistic)(COMPLEX a) {
   REAL im = RE(product)(i, il, sh, sl, k);
   REAL none = RE(select)(RE(equal)(a.y, L(0.0)), a.y, RE(copysign)(L(0.0), sh));
   COMPLEX far = RE(complex)(RE(select)(left, RE(copysign)(L(0.0), ch), L(1.0)), turn ? none : L(0.0));
-  COMPLEX nan = RE(complex)(RE(nan)(), RE(select)(RE(equal)(a.y, L(0.0)), a.y, RE(nan)()));
+  COMPLEX nan = RE(complex)(RE(nan)(), RE(nan)());
   return CX(select)(ok, RE(complex)(re, RE(select)(RE(equal)(a.y, L(0.0)), a.y, im)), RE(is_inf)(a.x) ? far : nan);
 }
 // sqrt(|x + i y|) for finite numbers other than 0: (h + hl) 2^k = |x + i y|, k even, and t + tl = sqrt((|x| + |x + i y|) 2^-k / 2).
@@ -444,10 +450,9 @@ FN COMPLEX CX(rsqrt)(COMPLEX a) {
   COMPLEX r = RE(complex)(left ? small : big, RE(copysign)(left ? big : small, y));
   // What 1 / sqrt(a) gives: infinity and no angle for 0, 0 for infinity.
   COMPLEX inf = RE(complex)(RE(inf)(), RE(nan)());
-  COMPLEX zero = RE(complex)(L(0.0), RE(copysign)(L(0.0), y));
+  COMPLEX zero = RE(complex)(L(0.0), RE(copysign)(L(0.0), RE(is_nan)(y) ? L(0.0) : y));
   COMPLEX nan = RE(complex)(RE(nan)(), RE(nan)());
-  bool to_zero = or_pred(RE(is_inf)(a.y), and_pred(RE(is_inf)(a.x), !RE(is_nan)(a.y)));
-  return CX(select)(ok, r, CX(select)(CX(is_zero)(a), inf, to_zero ? zero : nan));
+  return CX(select)(ok, r, CX(select)(CX(is_zero)(a), inf, CX(has_inf)(a) ? zero : nan));
 }
 // atan((nh + nl) / (dh + dl)) = result + lo for n, d >= 0 of moderate size, not both 0: as atan_quotient, with the cubic term in two
 // numbers as well.
@@ -543,16 +548,17 @@ FN COMPLEX CX(power)(COMPLEX z, COMPLEX w) {
   REAL sl;
   REAL ch;
   REAL cl2;
-  // Beyond PHASE_LIMIT the second number is no small angle.
+  // Beyond PHASE_LIMIT the second number is no small angle, nor a small exponent.
   bool fine = and_pred(calm, RE(less)(RE(magnitude)(y), PHASE_LIMIT));
+  bool near = and_pred(calm, RE(less)(RE(magnitude)(x), PHASE_LIMIT));
   RE(sin_cos)(RE(is_finite)(y) ? y : L(1.0), fine ? il : L(0.0), sh, sl, ch, cl2);
-  COMPLEX v = CX(turned)(x, calm ? rl : L(0.0), y, sh, sl, ch, cl2);
+  COMPLEX v = CX(turned)(x, near ? rl : L(0.0), y, sh, sl, ch, cl2);
   COMPLEX vanished = RE(complex)(L(0.0), L(0.0));
   COMPLEX grown = RE(complex)(RE(inf)(), RE(nan)());
   COMPLEX nan = RE(complex)(RE(nan)(), RE(nan)());
-  COMPLEX of_zero = CX(select)(CX(has_nan)(w), nan, CX(select)(RE(more)(w.x, L(0.0)), vanished, RE(less)(w.x, L(0.0)) ? grown
-      : nan));
-  return CX(select)(CX(is_zero)(w), one, zero ? of_zero : v);
+  COMPLEX of_zero = CX(select)(RE(more)(w.x, L(0.0)), vanished, RE(less)(w.x, L(0.0)) ? grown : nan);
+  bool unknown = CX(has_nan)(z) || CX(has_nan)(w) || (zero && RE(is_inf)(w.y));
+  return CX(select)(CX(is_zero)(w), one, CX(select)(unknown, nan, zero ? of_zero : v));
 }
 // What sinh (odd) and cosh give where a component is infinite or NaN, for the sine and cosine of a.y if that is finite.
 FN COMPLEX CX(hyperbolic_special)(COMPLEX a, PART sh, PART ch, bool odd) {
@@ -786,7 +792,7 @@ FN COMPLEX CX(cbrt)(COMPLEX a) {
   REAL r = RE(cbrt)(CX(abs)(a));
   REAL t = RE(divide)(RE(atan2)(a.y, a.x), L(3.0));
   COMPLEX v = RE(complex)(RE(multiply)(r, RE(cosine)(t)), RE(multiply)(r, RE(sine)(t)));
-  bool real = and_pred(RE(equal)(a.y, L(0.0)), !RE(is_negative)(a.x));
+  bool real = and_pred(RE(equal)(a.y, L(0.0)), RE(more)(a.x, L(0.0)));
   return CX(select)(CX(is_zero)(a), a, RE(complex)(v.x, RE(select)(real, a.y, v.y)));
 }
 // -i log((x + i y) / sqrt(x^2 + y^2)).
