@@ -214,6 +214,8 @@ void CheckSolve(ElementType type, int64_t n, int64_t others, bool left, bool low
             ", lower=" + (lower ? "true" : "false") + ", unit_diagonal=" + (unit ? "true" : "false") +
             ", transpose_a=" + names[transpose]);
   const Literal x = RunText(text, {a, b});
+  ASSERT_EQ(x.shape(), b.shape());
+  if (b.element_count() == 0) return;  // Eigen's solver takes the address of a first element
   for (int64_t k = 0; k < batch; ++k) {
     Matrix t = MatrixOf(a, k, n, n);
     for (int64_t i = 0; i < n; ++i) {
@@ -236,7 +238,6 @@ void CheckSolve(ElementType type, int64_t n, int64_t others, bool left, bool low
                  .transpose();
     }
     const Matrix got = MatrixOf(x, k, rows, columns);
-    if (want.size() == 0) continue;
     ASSERT_LE((got - want).cwiseAbs().maxCoeff(), 64 * UnitOf(type) * (1 + want.cwiseAbs().maxCoeff())) << text;
   }
 }
