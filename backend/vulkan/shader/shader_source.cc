@@ -280,7 +280,7 @@ class ChunkIndex {
     return files;
   }
 
-  // #ifdef NAME or #ifndef NAME of one of the macros; other names (__cplusplus) are not defined.
+  // #ifdef NAME or #ifndef NAME of one of the macros; other names (__cplusplus) are not defined, other conditions hold.
   bool Holds(std::string_view condition) const {
     const bool wanted = condition.starts_with("#ifdef ");
     if (condition.ends_with(" VXLA_EMULATE_I64")) return variant_.emulate_i64 == wanted;
@@ -295,7 +295,7 @@ class ChunkIndex {
     while (!text.empty()) {
       const char* begin = text.data();
       const std::string_view line = TakeLine(text);
-      if (line.starts_with("#ifdef ") || line.starts_with("#ifndef ")) {
+      if (line.starts_with("#if")) {
         conditions.push_back(Holds(line));
       } else if (line.starts_with("#else")) {
         conditions.back() = !conditions.back();

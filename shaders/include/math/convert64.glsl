@@ -31,7 +31,7 @@ FN uint narrow_bits_f64(f64_t a, OUT(uint) rest) {
   int e = int((w.y >> 20) & 0x7ffu) - 896;
   uint s = uint(select_i32(e > 0, 0, select_i32(e < -30, 31, 1 - e)));
   uint full = m | 0x00800000u;
-  uint cut = select_u32(s == 0u, r, (full << (32u - s)) | (r != 0u ? 1u : 0u));
+  uint cut = select_u32(s == 0u, r, (full << ((32u - s) & 31u)) | (r != 0u ? 1u : 0u));
   // Far below the least denormal only the sticky bit is left (and nothing for 0).
   bool gone = e < -25;
   bool zero = and_pred((w.y & 0x7fffffffu) == 0u, w.x == 0u);
