@@ -218,8 +218,8 @@ FN uvec2 fma_words(uvec2 a, uvec2 b, uvec2 c) {
 // A digit of n <= 18 bits of r 2^n / d, from below, for r < 3d and d of 53 bits; the rest is below 3d again.
 FN uint divide_digit_words(uvec2 r, uvec2 d, float inverse, uint n, OUT(uvec2) rest) {
   F scale = uintBitsToFloat((n + 129u) << 23);
-  int q = int(float(int((r.y << 1) | (r.x >> 31))) * inverse * scale) - 1;
-  uint digit = uint(q < 0 ? 0 : q);
+  int q = int(float(int((r.y << 1) | (r.x >> 31))) * inverse * scale);
+  uint digit = uint(q > 0 ? q - 1 : 0);
   uint h;
   uint l;
   umulExtended(digit, d.x, h, l);
