@@ -37,7 +37,9 @@ Result<std::unique_ptr<Client>> OpenClient(std::string_view device, const Evalua
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Device> opened, vulkan::OpenDevice(index, {}));
   const auto evaluator = [host_steps]() -> HostEvaluator {
     auto run = std::make_shared<InstructionEvaluator>(host_steps);
-    return [run](const Instruction& instruction, std::span<const Literal* const> operands) { return run->Evaluate(instruction, operands); };
+    return [run](const Instruction& instruction, std::span<const Literal* const> operands) {
+      return run->Evaluate(instruction, operands);
+    };
   };
   ClientOptions options;
   options.evaluator_of_run = evaluator;
@@ -70,20 +72,24 @@ std::string Agreement::ToString() const {
   for (size_t k = 0; k < results.size(); ++k) {
     const Comparison& c = results[k];
     const std::string shape = leaves[k]->shape().ToString();
-    text += c.agrees() ? fmt::format("result_{}: {} agrees, {} elements, at worst {} ulp\n", k, shape, c.elements, c.max_ulp)
-                       : fmt::format("result_{}: {} differs, {} of {} elements, at worst {} ulp\n", k, shape, c.mismatches, c.elements, c.max_ulp);
+    text += c.agrees()
+                ? fmt::format("result_{}: {} agrees, {} elements, at worst {} ulp\n", k, shape, c.elements, c.max_ulp)
+                : fmt::format("result_{}: {} differs, {} of {} elements, at worst {} ulp\n", k, shape, c.mismatches,
+                              c.elements, c.max_ulp);
   }
   return text;
 }
 
-Result<Agreement> CompareWithCpu(Client& client, const Module& module, std::span<const Literal> arguments, const Tolerance* tolerance,
-                                 const EvaluateOptions& options) {
+Result<Agreement> CompareWithCpu(Client& client, const Module& module, std::span<const Literal> arguments,
+                                 const Tolerance* tolerance, const EvaluateOptions& options) {
   Agreement agreement;
   VXLA_ASSIGN_OR_RETURN(agreement.actual, RunOnDevice(client, module, arguments));
   VXLA_ASSIGN_OR_RETURN(agreement.expected, RunOnCpu(module, arguments, options));
-  const std::vector<const Literal*> actual = FlattenLiteral(agreement.actual), expected = FlattenLiteral(agreement.expected);
+  const std::vector<const Literal*> actual = FlattenLiteral(agreement.actual),
+                                    expected = FlattenLiteral(agreement.expected);
   for (size_t k = 0; k < expected.size(); ++k) {
-    agreement.results.push_back(Compare(*actual.at(k), *expected[k], tolerance != nullptr ? *tolerance : Tolerance::DefaultFor(*expected[k])));
+    agreement.results.push_back(
+        Compare(*actual.at(k), *expected[k], tolerance != nullptr ? *tolerance : Tolerance::DefaultFor(*expected[k])));
   }
   return agreement;
 }

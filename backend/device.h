@@ -1,5 +1,5 @@
-// Device: one logical device as the scheduler sees it: memory, kernels, command buffers, a timeline. backend/vulkan implements
-// it; Vulkan handles never show here.
+// Device: one logical device as the scheduler sees it: memory, kernels, command buffers, a timeline. backend/vulkan
+// implements it; Vulkan handles never show here.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ struct MemoryStatistics {
   int64_t allocated_bytes = 0;  // from the driver, now
   int64_t used_bytes = 0;       // handed out, now
   int64_t peak_used_bytes = 0;
-  int64_t allocation_count = 0;         // driver allocations so far
+  int64_t allocation_count = 0;            // driver allocations so far
   int64_t cumulative_allocated_bytes = 0;  // handed out so far; a replayed run must not change it
 };
 
@@ -61,7 +61,8 @@ class CommandBuffer {
   // Descriptors mode: a descriptor set with the block and `buffers` is written and bound.
   virtual Status Dispatch(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
                           const std::array<uint32_t, 3>& groups) = 0;
-  // All earlier kernel and transfer writes are visible to all later kernels and transfers; reads before writes are ordered.
+  // All earlier kernel and transfer writes are visible to all later kernels and transfers; reads before writes are
+  // ordered.
   virtual void Barrier() = 0;
   virtual void Copy(BufferRange source, BufferRange target) = 0;
   virtual void Fill(BufferRange target, uint32_t word) = 0;
@@ -82,20 +83,22 @@ class Device {
   BindingMode binding_mode() const { return binding_modes().front(); }
   virtual const Lowering& lowering(BindingMode mode) const = 0;
 
-  // kResourceExhausted with the size and the limit when it does not fit. Buffers may be freed while work that uses them is in
-  // flight only by the owner's care: free after Wait. Alignment is at least 256 bytes.
+  // kResourceExhausted with the size and the limit when it does not fit. Buffers may be freed while work that uses them
+  // is in flight only by the owner's care: free after Wait. Alignment is at least 256 bytes.
   virtual Result<std::shared_ptr<Buffer>> Allocate(int64_t size_bytes, MemoryKind kind) = 0;
   virtual MemoryStatistics memory_statistics() const = 0;
 
-  // Compiles what is not cached, on all cores; the kernels come in the order of the keys. `compiled` counts those that were
-  // neither in memory nor on disk. `mode` is one of binding_modes().
-  virtual Result<std::vector<std::shared_ptr<Kernel>>> GetKernels(BindingMode mode, std::span<const KernelKey* const> keys,
+  // Compiles what is not cached, on all cores; the kernels come in the order of the keys. `compiled` counts those that
+  // were neither in memory nor on disk. `mode` is one of binding_modes().
+  virtual Result<std::vector<std::shared_ptr<Kernel>>> GetKernels(BindingMode mode,
+                                                                  std::span<const KernelKey* const> keys,
                                                                   int* compiled) = 0;
   // The whole GLSL text of a kernel (--dump-kernels).
   virtual Result<std::string> KernelSource(BindingMode mode, const KernelKey& key) const = 0;
 
   virtual Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int timestamp_count) = 0;
-  // Thread-safe. Starts after the timeline reaches `wait_value` (0: at once) and returns the value that it reaches at the end.
+  // Thread-safe. Starts after the timeline reaches `wait_value` (0: at once) and returns the value that it reaches at
+  // the end.
   virtual Result<uint64_t> Submit(CommandBuffer& commands, uint64_t wait_value) = 0;
   // kDeviceFailure once the device is lost. Returns at once if the value has passed.
   virtual Status Wait(uint64_t value) = 0;

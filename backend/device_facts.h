@@ -1,5 +1,5 @@
-// DeviceFacts: what a device can do and how it misbehaves. Plain data: choosing devices, tiles and plans are pure functions of
-// it, tested with made-up facts and no GPU.
+// DeviceFacts: what a device can do and how it misbehaves. Plain data: choosing devices, tiles and plans are pure
+// functions of it, tested with made-up facts and no GPU.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@ struct Emulation {
   bool f16 = false;        // 16-bit floats and 16-bit storage
   bool narrow = false;     // 8- and 16-bit integers and storage
   bool subgroups = false;  // operations between the lanes of a subgroup
-  bool division = false;   // / and sqrt of floats: integers put them right, as where the device's own are not correctly rounded
+  // / and sqrt of floats: integers put them right, as where the device's own are not correctly rounded.
+  bool division = false;
   friend bool operator==(const Emulation&, const Emulation&) = default;
 };
 
@@ -34,12 +35,17 @@ struct DeviceFacts {
   bool int64 = false, float64 = false, float16 = false, int16 = false, int8 = false;
   bool storage16 = false, storage8 = false;
   bool buffer_addresses = false, timeline_semaphores = false, synchronization2 = false;
-  bool signed_zero_inf_nan_preserve_32 = false, signed_zero_inf_nan_preserve_16 = false, signed_zero_inf_nan_preserve_64 = false;
+  bool signed_zero_inf_nan_preserve_32 = false, signed_zero_inf_nan_preserve_16 = false,
+       signed_zero_inf_nan_preserve_64 = false;
   bool rounding_rte_32 = false, rounding_rte_16 = false, rounding_rte_64 = false;
   bool denorm_preserve_32 = false, denorm_preserve_16 = false, denorm_preserve_64 = false;
-  // Whether / and sqrt of the type round correctly. Vulkan lets them be 2.5 ulp off, so the device is asked, when a kernel first
-  // divides (backend/vulkan/device/division.h). f16 and narrower types are divided in f32.
-  enum class Division : uint8_t { kUnmeasured, kNative, kCorrected };  // corrected: by integers, in shaders/include/math
+  // Whether / and sqrt of the type round correctly. Vulkan lets them be 2.5 ulp off, so the device is asked, when a
+  // kernel first divides (backend/vulkan/device/division.h). f16 and narrower types are divided in f32.
+  enum class Division : uint8_t {
+    kUnmeasured,
+    kNative,
+    kCorrected
+  };  // corrected: by integers, in shaders/include/math
   Division division_f32 = Division::kUnmeasured, division_f64 = Division::kUnmeasured;
   bool subgroup_shuffle = false, subgroup_basic = false;
   bool spirv_1_6 = false;  // Vulkan 1.3; else kernels are compiled for Vulkan 1.2
@@ -61,12 +67,12 @@ struct DeviceFacts {
 
   // Found by probes that run a kernel when the device is opened.
   struct Quirks {
-    uint32_t loop_iteration_limit = 0;    // 0: none; else an invocation's loops stop silently after so many iterations
-    bool folds_narrowing = false;         // f32 -> f16 -> f32 conversions are treated as the identity
+    uint32_t loop_iteration_limit = 0;  // 0: none; else an invocation's loops stop silently after so many iterations
+    bool folds_narrowing = false;       // f32 -> f16 -> f32 conversions are treated as the identity
     bool flushes_f32_denormals = false;
     bool flushes_f16_denormals = false;
     bool flushes_f64_denormals = false;
-    std::vector<std::string> notes;       // a line each for `vxla devices`
+    std::vector<std::string> notes;  // a line each for `vxla devices`
   } quirks;
 };
 

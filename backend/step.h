@@ -45,8 +45,8 @@ struct StepAccumulation {
 // The argument block of a step, in device memory, 16-byte aligned:
 //   uint64 address[buffer_count]   (zero in descriptors mode)
 //   uint32 param[param_count]
-// Under addresses the kernel gets the block's address as its only push constant (8 bytes); under descriptors the block is
-// set 0 binding 0 and tensor k is set 0 binding k + 1.
+// Under addresses the kernel gets the block's address as its only push constant (8 bytes); under descriptors the block
+// is set 0 binding 0 and tensor k is set 0 binding k + 1.
 struct Step {
   std::string name;  // readable: "fusion.3 (exp, subtract)"
   KernelKey kernel;

@@ -1,5 +1,5 @@
-// AccumulationOrder: in which order a kernel adds up, as plain data: shader math on the CPU evaluates the same tree and so
-// gives the same bits.
+// AccumulationOrder: in which order a kernel adds up, as plain data: shader math on the CPU evaluates the same tree and
+// so gives the same bits.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,12 @@ namespace vxla {
 // One kernel's part: of each row of elements it leaves `shares` accumulators (1: the whole row). A step is `width`
 // neighbouring elements, each with an accumulator of its own; lane l of a share takes the share's steps l, l + stride,
 // l + 2 stride ...; with `block` every so many of them are added up from nothing and then added to a running
-// accumulator. Then neighbouring accumulators of a lane are joined pairwise (j and j + 1, j and j + 2 ...), then lanes in
-// the same way. Accumulators that took nothing take part as the identity. If `ordered`, lanes take neighbouring steps
-// instead, so that what is joined lies side by side: for reducers that do not commute.
+// accumulator. Then neighbouring accumulators of a lane are joined pairwise (j and j + 1, j and j + 2 ...), then lanes
+// in the same way. Accumulators that took nothing take part as the identity. If `ordered`, lanes take neighbouring
+// steps instead, so that what is joined lies side by side: for reducers that do not commute.
 struct AccumulationLevel {
   int64_t width = 1, lanes = 1;
-  int64_t block = 0;        // turns of a lane; 0: no running accumulator
+  int64_t block = 0;  // turns of a lane; 0: no running accumulator
   int64_t shares = 1;
   int64_t chunk = 0;        // steps of a share
   int64_t interleaved = 1;  // above 1: so many shares lie lane by lane between each other, each of chunk / lanes turns

@@ -13,7 +13,7 @@ namespace {
 struct Row {
   std::string_view name;  // the function's, which is the opcode's text with '_' for '-'
   UlpBound f32, f64;
-  UlpBound complex;                      // of c64 and c128 but for the next two, whose absolute parts differ
+  UlpBound complex;  // of c64 and c128 but for the next two, whose absolute parts differ
   double c64_absolute = 0, c128_absolute = 0;
 };
 
@@ -134,7 +134,8 @@ int64_t ConvolutionLength(const Instruction& instruction) {
 // All sizes but that of the feature dimension.
 int64_t FeatureElements(const Instruction& instruction) {
   const Shape& shape = instruction.operand(0)->shape();
-  const int64_t features = shape.dimension(static_cast<int>(instruction.attributes<BatchNormAttributes>().feature_index));
+  const int64_t features =
+      shape.dimension(static_cast<int>(instruction.attributes<BatchNormAttributes>().feature_index));
   return features == 0 ? 0 : shape.ElementCount() / features;
 }
 

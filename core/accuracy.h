@@ -1,5 +1,5 @@
-// Accuracy: the one table of how far a result may lie from the exact one, per operation and element type. The math tests assert
-// it, docs/accuracy.md prints it, `vxla diff` takes its budgets from it.
+// Accuracy: the one table of how far a result may lie from the exact one, per operation and element type. The math
+// tests assert it, docs/accuracy.md prints it, `vxla diff` takes its budgets from it.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace vxla {
 
-// A result is within its bound if it is within `ulp` units in the last place of its own format (of the exact value's binade;
-// 2^-149 steps below f32's normals) OR within `absolute` of the exact value OR, of complex numbers, within `norm` units in the
-// last place of 1 times the exact result's absolute value. 0.5 means correctly rounded, 0 exact.
+// A result is within its bound if it is within `ulp` units in the last place of its own format (of the exact value's
+// binade; 2^-149 steps below f32's normals) OR within `absolute` of the exact value OR, of complex numbers, within
+// `norm` units in the last place of 1 times the exact result's absolute value. 0.5 means correctly rounded, 0 exact.
 struct UlpBound {
   double ulp = 0;
   double absolute = 0;
   double norm = 0;
 };
 
-// Of one operation on exact operands whose result has this type; of a convert or a reduce-precision, of the rounding alone.
-// Accumulations (dot, reduce ...) have the bound of their final rounding here; see AccumulationOf. Integers: 0.
+// Of one operation on exact operands whose result has this type; of a convert or a reduce-precision, of the rounding
+// alone. Accumulations (dot, reduce ...) have the bound of their final rounding here; see AccumulationOf. Integers: 0.
 UlpBound AccuracyOf(Opcode opcode, ElementType type);
 // The same of an instruction whose result is an array: abs of a complex operand rounds, abs of a real one does not.
 UlpBound AccuracyOf(const Instruction& instruction);
@@ -31,20 +31,22 @@ UlpBound AccuracyOfFunction(std::string_view name, ElementType type);
 // Every name of the table, sorted.
 std::span<const std::string_view> AccuracyFunctions();
 
-// How many units apart two results in this type may be if one is the exact value rounded (the CPU reference) and the other
-// within the bound: 0 where both are correctly rounded.
+// How many units apart two results in this type may be if one is the exact value rounded (the CPU reference) and the
+// other within the bound: 0 where both are correctly rounded.
 int64_t UlpBudget(const UlpBound& bound);
 
-// How many terms are added up in one element of the result: dot: the contracted elements; convolution: kernel elements by input
-// features; reduce, reduce-window, scan, select-and-scatter: elements of a window (or row); scatter: the updates; batch norm: the
-// elements of a feature; fft, cholesky, triangular-solve: the length of the transform or the rows. 0: adds nothing up.
+// How many terms are added up in one element of the result: dot: the contracted elements; convolution: kernel elements
+// by input features; reduce, reduce-window, scan, select-and-scatter: elements of a window (or row); scatter: the
+// updates; batch norm: the elements of a feature; fft, cholesky, triangular-solve: the length of the transform or the
+// rows. 0: adds nothing up.
 int64_t AccumulationLength(const Instruction& instruction);
 
-// The error of a sum of `length` terms, relative to the sum of the terms' MAGNITUDES (of the products' for dot and convolution),
-// whatever the order, when every step rounds to `accumulator`, the type that the plan adds in. A product of `length` factors: relative
-// to the result. Minimum, maximum, and, or: 0 (use it for sums and products only).
+// The error of a sum of `length` terms, relative to the sum of the terms' MAGNITUDES (of the products' for dot and
+// convolution), whatever the order, when every step rounds to `accumulator`, the type that the plan adds in. A product
+// of `length` factors: relative to the result. Minimum, maximum, and, or: 0 (use it for sums and products only).
 //   certain: (length + 1) u, u = half a unit in the last place of 1: no order of additions is worse.
-//   likely:  12 sqrt(length + 1) u where that is smaller: what independent roundings leave with a chance below 1e-15 (a random
+//   likely:  12 sqrt(length + 1) u where that is smaller: what independent roundings leave with a chance below 1e-15 (a
+//   random
 //            walk of 12 standard deviations); only sums that stagnate (2^25 equal terms one by one in f32) exceed it.
 // To it comes the rounding to the result's type: AccuracyOf(opcode, type).
 struct AccumulationBound {
@@ -53,11 +55,13 @@ struct AccumulationBound {
 };
 AccumulationBound AccumulationOf(ElementType accumulator, int64_t length);
 
-// Functions whose f32 result at some f16 arguments lies exactly between two f16, where rounding it again may go the wrong way:
-// shaders/include/math/f16.glsl has <op>_f16 for them, to be called in place of <op>_f32 (and rounded as that is).
+// Functions whose f32 result at some f16 arguments lies exactly between two f16, where rounding it again may go the
+// wrong way: shaders/include/math/f16.glsl has <op>_f16 for them, to be called in place of <op>_f32 (and rounded as
+// that is).
 bool HasF16Variant(Opcode opcode);
 
-// Functions of two arguments of which the same holds in every narrow float type: shaders/include/math/f32_odd.glsl has <op>_f32_odd.
+// Functions of two arguments of which the same holds in every narrow float type: shaders/include/math/f32_odd.glsl has
+// <op>_f32_odd.
 bool HasOddVariant(Opcode opcode);
 
 // Half a unit in the last place of 1: 2^-24 for f32; of a complex type, of its parts; 0 for integers.

@@ -18,7 +18,13 @@ namespace vxla {
 using IntList = std::vector<int64_t>;
 
 enum class ComparisonDirection : uint8_t { kEq, kNe, kGe, kGt, kLe, kLt };
-enum class ComparisonType : uint8_t { kDefault, kFloat, kTotalOrder, kSigned, kUnsigned };  // kDefault: the operands' type says
+enum class ComparisonType : uint8_t {
+  kDefault,
+  kFloat,
+  kTotalOrder,
+  kSigned,
+  kUnsigned
+};  // kDefault: the operands' type says
 enum class FusionKind : uint8_t { kLoop, kInput, kOutput, kCustom };
 enum class FftType : uint8_t { kFft, kIfft, kRfft, kIrfft };
 enum class RngDistribution : uint8_t { kUniform, kNormal };
@@ -75,8 +81,8 @@ struct ShapedLiteral {
   Shape shape;
   std::shared_ptr<const Literal> literal;  // null: elided with `...`
   friend bool operator==(const ShapedLiteral& a, const ShapedLiteral& b) {
-    return a.shape == b.shape && a.shape.layout() == b.shape.layout() && (a.literal == nullptr) == (b.literal == nullptr) &&
-           (a.literal == b.literal || *a.literal == *b.literal);
+    return a.shape == b.shape && a.shape.layout() == b.shape.layout() &&
+           (a.literal == nullptr) == (b.literal == nullptr) && (a.literal == b.literal || *a.literal == *b.literal);
   }
 };
 
@@ -85,12 +91,12 @@ struct ShapedLiteral {
 enum class FieldKind : uint8_t { kRequired, kOptional, kPrinted, kWord };
 
 // The visitor is called as visit("name", field, FieldKind). `Self` is the struct, const or not.
-#define VXLA_FIELDS(Type, ...)                                                  \
-  friend bool operator==(const Type&, const Type&) = default;                   \
-  template <typename Self, typename Visitor>                                    \
+#define VXLA_FIELDS(Type, ...)                                                          \
+  friend bool operator==(const Type&, const Type&) = default;                           \
+  template <typename Self, typename Visitor>                                            \
   static void VisitFields([[maybe_unused]] Self& s, [[maybe_unused]] Visitor&& visit) { \
-    using enum FieldKind;                                                       \
-    __VA_ARGS__                                                                 \
+    using enum FieldKind;                                                               \
+    __VA_ARGS__                                                                         \
   }
 
 struct NoAttributes {
@@ -171,8 +177,9 @@ struct ScanAttributes {
   int64_t num_carries = 0;
   bool is_reverse = false;
   RawText is_associative;
-  VXLA_FIELDS(ScanAttributes, visit("dimensions", s.dimensions, kRequired); visit("is_reverse", s.is_reverse, kOptional);
-              visit("is_associative", s.is_associative, kOptional); visit("num_carries", s.num_carries, kRequired);)
+  VXLA_FIELDS(ScanAttributes, visit("dimensions", s.dimensions, kRequired);
+              visit("is_reverse", s.is_reverse, kOptional); visit("is_associative", s.is_associative, kOptional);
+              visit("num_carries", s.num_carries, kRequired);)
 };
 struct DynamicSliceAttributes {
   IntList dynamic_slice_sizes;
@@ -274,7 +281,8 @@ struct DomainAttributes {
   RawText domain;
   VXLA_FIELDS(DomainAttributes, visit("domain", s.domain, kRequired);)
 };
-// all-gather all-reduce all-to-all reduce-scatter collective-broadcast collective-reduce ragged-all-to-all, -start forms
+// all-gather all-reduce all-to-all reduce-scatter collective-broadcast collective-reduce ragged-all-to-all, -start
+// forms
 struct CollectiveAttributes {
   std::optional<int64_t> channel_id;
   ReplicaGroups replica_groups;
@@ -334,16 +342,14 @@ struct CustomCallAttributes {
 };
 #undef VXLA_FIELDS
 
-using Attributes =
-    std::variant<NoAttributes, UnaryAttributes, ParameterAttributes, ConstantAttributes, IotaAttributes,
-                 DimensionsAttributes, CompareAttributes, ReducePrecisionAttributes, SliceAttributes, PadAttributes,
-                 DotAttributes, ConvolutionAttributes, WindowAttributes, ScanAttributes, DynamicSliceAttributes,
-                 GatherAttributes, ScatterAttributes, SortAttributes, TopKAttributes, FftAttributes, CholeskyAttributes,
-                 TriangularSolveAttributes, BatchNormAttributes, RngAttributes, RngBitGeneratorAttributes,
-                 RngGetAndUpdateStateAttributes, GetTupleElementAttributes, CallAttributes, FusionAttributes,
-                 AsyncAttributes, CopyStartAttributes, DomainAttributes, CollectiveAttributes,
-                 CollectivePermuteAttributes, SendRecvAttributes, InfeedAttributes, OutfeedAttributes,
-                 CustomCallAttributes>;
+using Attributes = std::variant<
+    NoAttributes, UnaryAttributes, ParameterAttributes, ConstantAttributes, IotaAttributes, DimensionsAttributes,
+    CompareAttributes, ReducePrecisionAttributes, SliceAttributes, PadAttributes, DotAttributes, ConvolutionAttributes,
+    WindowAttributes, ScanAttributes, DynamicSliceAttributes, GatherAttributes, ScatterAttributes, SortAttributes,
+    TopKAttributes, FftAttributes, CholeskyAttributes, TriangularSolveAttributes, BatchNormAttributes, RngAttributes,
+    RngBitGeneratorAttributes, RngGetAndUpdateStateAttributes, GetTupleElementAttributes, CallAttributes,
+    FusionAttributes, AsyncAttributes, CopyStartAttributes, DomainAttributes, CollectiveAttributes,
+    CollectivePermuteAttributes, SendRecvAttributes, InfeedAttributes, OutfeedAttributes, CustomCallAttributes>;
 
 // The struct that instructions of this opcode carry, with its defaults.
 Attributes DefaultAttributes(Opcode opcode);

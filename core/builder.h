@@ -278,7 +278,8 @@ XlaOp Scatter(XlaOp operand, XlaOp scatter_indices, XlaOp updates, const XlaComp
               ScatterAttributes dimension_numbers, bool indices_are_sorted = false, bool unique_indices = false);
 // The size that a dimension has now, s32 (spec: GetDimensionSize).
 XlaOp GetDimensionSize(XlaOp operand, int64_t dimension);
-// The same values, of which those beyond `size` no longer count; a constant that is the bound makes the dimension static.
+// The same values, of which those beyond `size` no longer count; a constant that is the bound makes the dimension
+// static.
 XlaOp SetDimensionSize(XlaOp operand, XlaOp size, int64_t dimension);
 
 // Products, reductions, windows.

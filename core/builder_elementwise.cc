@@ -103,8 +103,8 @@ XlaOp Binary(Opcode opcode, XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimen
   const XlaOp operands[] = {lhs, rhs};
   return XlaBuilder::Run(nullptr, operands, [&](XlaBuilder& b) -> Result<XlaOp> {
     VXLA_ASSIGN_OR_RETURN(const BroadcastPlan plan, [&]() -> Result<BroadcastPlan> {
-      const bool scalar =
-          lhs.shape().IsScalar() != rhs.shape().IsScalar();  // a scalar broadcasts without saying where to
+      // A scalar broadcasts without saying where to.
+      const bool scalar = lhs.shape().IsScalar() != rhs.shape().IsScalar();
       return PlanBroadcast(opcode, lhs.shape(), rhs.shape(), scalar ? IntList{} : broadcast_dimensions);
     }());
     VXLA_ASSIGN_OR_RETURN(const XlaOp left, BroadcastTo(b, lhs, plan.dimensions, plan.lhs_mapping));

@@ -44,13 +44,9 @@ XlaOp FullLike(XlaOp prototype, double value) {
 
 XlaOp ZerosLike(XlaOp prototype) { return FullLike(prototype, 0); }
 
-XlaOp MinValue(XlaBuilder* builder, ElementType type) {
-  return ConstantLiteral(builder, LiteralUtil::MinValue(type));
-}
+XlaOp MinValue(XlaBuilder* builder, ElementType type) { return ConstantLiteral(builder, LiteralUtil::MinValue(type)); }
 
-XlaOp MaxValue(XlaBuilder* builder, ElementType type) {
-  return ConstantLiteral(builder, LiteralUtil::MaxValue(type));
-}
+XlaOp MaxValue(XlaBuilder* builder, ElementType type) { return ConstantLiteral(builder, LiteralUtil::MaxValue(type)); }
 
 XlaOp MinFiniteValue(XlaBuilder* builder, ElementType type) {
   if (!IsFloating(type)) return MinValue(builder, type);

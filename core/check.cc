@@ -5,7 +5,8 @@
 namespace vxla {
 
 void FailCheck(const char* file, int line, const char* condition, const std::string& message) {
-  throw InternalError(fmt::format("internal error: {}:{}: {}{}{}", file, line, condition, message.empty() ? "" : ": ", message));
+  throw InternalError(
+      fmt::format("internal error: {}:{}: {}{}{}", file, line, condition, message.empty() ? "" : ": ", message));
 }
 
 }  // namespace vxla

@@ -16,7 +16,7 @@ class InternalError : public std::logic_error {
 
 }  // namespace vxla
 
-#define VXLA_CHECK(condition, ...)                                                             \
-  do {                                                                                         \
+#define VXLA_CHECK(condition, ...)                                                                  \
+  do {                                                                                              \
     if (!(condition)) ::vxla::FailCheck(__FILE__, __LINE__, #condition __VA_OPT__(, ) __VA_ARGS__); \
   } while (false)

@@ -12,13 +12,38 @@ namespace vxla {
 
 enum class ElementType : uint8_t {
   kPred,
-  kS1, kS2, kS4, kS8, kS16, kS32, kS64,
-  kU1, kU2, kU4, kU8, kU16, kU32, kU64,
+  kS1,
+  kS2,
+  kS4,
+  kS8,
+  kS16,
+  kS32,
+  kS64,
+  kU1,
+  kU2,
+  kU4,
+  kU8,
+  kU16,
+  kU32,
+  kU64,
   kF4E2M1FN,
-  kF8E3M4, kF8E4M3, kF8E4M3FN, kF8E4M3B11FNUZ, kF8E4M3FNUZ, kF8E5M2, kF8E5M2FNUZ, kF8E8M0FNU,
-  kF16, kBF16, kF32, kF64,
-  kC64, kC128,
-  kToken, kOpaque, kTuple,
+  kF8E3M4,
+  kF8E4M3,
+  kF8E4M3FN,
+  kF8E4M3B11FNUZ,
+  kF8E4M3FNUZ,
+  kF8E5M2,
+  kF8E5M2FNUZ,
+  kF8E8M0FNU,
+  kF16,
+  kBF16,
+  kF32,
+  kF64,
+  kC64,
+  kC128,
+  kToken,
+  kOpaque,
+  kTuple,
 };
 inline constexpr int kElementTypeCount = static_cast<int>(ElementType::kTuple) + 1;
 
@@ -31,20 +56,20 @@ int BitWidth(ElementType type);
 // Bytes that one element takes in a literal and in device memory: sub-byte types take one byte an element.
 int StorageBytes(ElementType type);
 
-bool IsSigned(ElementType type);          // signed integers
-bool IsUnsigned(ElementType type);        // unsigned integers, without pred
-bool IsInteger(ElementType type);         // both, without pred
-bool IsFloating(ElementType type);        // real floating point
+bool IsSigned(ElementType type);    // signed integers
+bool IsUnsigned(ElementType type);  // unsigned integers, without pred
+bool IsInteger(ElementType type);   // both, without pred
+bool IsFloating(ElementType type);  // real floating point
 bool IsComplex(ElementType type);
-bool IsArrayElement(ElementType type);    // neither token, opaque nor tuple
-bool IsNarrowFloat(ElementType type);     // floating with fewer than 32 bits
+bool IsArrayElement(ElementType type);  // neither token, opaque nor tuple
+bool IsNarrowFloat(ElementType type);   // floating with fewer than 32 bits
 // f32 of c64, f64 of c128, itself otherwise.
 ElementType RealPart(ElementType type);
 
 // The carriers: every element type is computed in one of five C++ types, so no code is instantiated per element type.
 // Integers (and pred) wrap to their width when stored; narrow floats round when stored.
 enum class Carrier : uint8_t { kInt64, kUint64, kDouble, kComplexDouble, kNone };
-Carrier CarrierOf(ElementType type);      // signed -> kInt64; unsigned and pred -> kUint64
+Carrier CarrierOf(ElementType type);  // signed -> kInt64; unsigned and pred -> kUint64
 
 // The integers' limits as XLA uses them (0 and 1 for pred).
 int64_t MinSigned(ElementType type);

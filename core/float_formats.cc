@@ -41,7 +41,8 @@ uint64_t MaxFiniteBits(const FloatFormat& f) {
 double DecodeMagnitude(const FloatFormat& f, uint64_t bits) {
   const int exponent = static_cast<int>(bits >> f.mantissa_bits);
   const double fraction = static_cast<double>(bits & ((uint64_t{1} << f.mantissa_bits) - 1));
-  if (exponent == 0 && f.specials != FloatSpecials::kExponent) return std::ldexp(fraction, 1 - f.bias - f.mantissa_bits);
+  if (exponent == 0 && f.specials != FloatSpecials::kExponent)
+    return std::ldexp(fraction, 1 - f.bias - f.mantissa_bits);
   return std::ldexp(std::ldexp(1.0, f.mantissa_bits) + fraction, exponent - f.bias - f.mantissa_bits);
 }
 
@@ -77,18 +78,30 @@ uint32_t EncodeExponentOnly(const FloatFormat& f, double value) {
 
 const FloatFormat& FormatOf(ElementType type) {
   switch (type) {
-    case ElementType::kF4E2M1FN: return kF4E2M1FN;
-    case ElementType::kF8E3M4: return kF8E3M4;
-    case ElementType::kF8E4M3: return kF8E4M3;
-    case ElementType::kF8E4M3FN: return kF8E4M3FN;
-    case ElementType::kF8E4M3B11FNUZ: return kF8E4M3B11FNUZ;
-    case ElementType::kF8E4M3FNUZ: return kF8E4M3FNUZ;
-    case ElementType::kF8E5M2: return kF8E5M2;
-    case ElementType::kF8E5M2FNUZ: return kF8E5M2FNUZ;
-    case ElementType::kF8E8M0FNU: return kF8E8M0FNU;
-    case ElementType::kF16: return kF16;
-    case ElementType::kBF16: return kBF16;
-    case ElementType::kF32: return kF32;
+    case ElementType::kF4E2M1FN:
+      return kF4E2M1FN;
+    case ElementType::kF8E3M4:
+      return kF8E3M4;
+    case ElementType::kF8E4M3:
+      return kF8E4M3;
+    case ElementType::kF8E4M3FN:
+      return kF8E4M3FN;
+    case ElementType::kF8E4M3B11FNUZ:
+      return kF8E4M3B11FNUZ;
+    case ElementType::kF8E4M3FNUZ:
+      return kF8E4M3FNUZ;
+    case ElementType::kF8E5M2:
+      return kF8E5M2;
+    case ElementType::kF8E5M2FNUZ:
+      return kF8E5M2FNUZ;
+    case ElementType::kF8E8M0FNU:
+      return kF8E8M0FNU;
+    case ElementType::kF16:
+      return kF16;
+    case ElementType::kBF16:
+      return kBF16;
+    case ElementType::kF32:
+      return kF32;
     default:
       VXLA_CHECK(type == ElementType::kF64, "not a floating type");
       return kF64;
@@ -131,7 +144,7 @@ uint32_t EncodeNarrowFloat(ElementType type, double value) {
   uint64_t bits = 0;
   if (!std::isinf(magnitude) && magnitude != 0) {
     int exponent = 0;
-    std::frexp(magnitude, &exponent);  // magnitude in [2^(exponent-1), 2^exponent)
+    std::frexp(magnitude, &exponent);                                       // magnitude in [2^(exponent-1), 2^exponent)
     const int unit = std::max(exponent - 1, 1 - f.bias) - f.mantissa_bits;  // weight of the last mantissa bit
     // Exact: a double has 53 bits and no scaling here reaches its subnormals; nearbyint rounds ties to even.
     const double scaled = std::nearbyint(std::ldexp(magnitude, -unit));

@@ -15,8 +15,8 @@ class Computation;
 
 class Instruction {
  public:
-  Instruction(Opcode opcode, Shape shape, std::vector<Instruction*> operands = {}, Attributes attributes = NoAttributes{},
-              std::vector<Computation*> called = {});
+  Instruction(Opcode opcode, Shape shape, std::vector<Instruction*> operands = {},
+              Attributes attributes = NoAttributes{}, std::vector<Computation*> called = {});
   Instruction(const Instruction&) = delete;
 
   Opcode opcode() const { return opcode_; }

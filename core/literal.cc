@@ -145,7 +145,8 @@ Literal Literal::Reshaped(const Shape& shape) && {
   const bool keeps_sizes = shape.IsDynamic() && literal.is_dynamic() && SameDimensions(shape, literal.shape_);
   literal.shape_ = shape;
   if (!keeps_sizes) literal.dynamic_sizes_.clear();
-  if (!keeps_sizes && shape.IsDynamic()) literal.dynamic_sizes_.assign(shape.dimensions().begin(), shape.dimensions().end());
+  if (!keeps_sizes && shape.IsDynamic())
+    literal.dynamic_sizes_.assign(shape.dimensions().begin(), shape.dimensions().end());
   return literal;
 }
 

@@ -1,4 +1,5 @@
-// Literal: a value on the host. Arrays are dense and row-major whatever the shape's layout says; tuples own their elements.
+// Literal: a value on the host. Arrays are dense and row-major whatever the shape's layout says; tuples own their
+// elements.
 #pragma once
 
 #include <complex>
@@ -49,7 +50,8 @@ class Literal {
   }
 
   // One element by its row-major position, through its carrier. Setting wraps integers and rounds floats.
-  // GetInt works for integers and pred (u64 as its bits), GetDouble for real floats, GetComplex for both kinds of floats.
+  // GetInt works for integers and pred (u64 as its bits), GetDouble for real floats, GetComplex for both kinds of
+  // floats.
   int64_t GetInt(int64_t i) const;
   double GetDouble(int64_t i) const;
   std::complex<double> GetComplex(int64_t i) const;

@@ -27,7 +27,8 @@ double Allowance(const Tolerance& tolerance, int64_t i) {
   return tolerance.magnitude_factor * std::abs(tolerance.magnitudes->GetComplex(i));
 }
 
-PartDifference ComparePart(ElementType type, double actual, double expected, const Tolerance& tolerance, double allowance) {
+PartDifference ComparePart(ElementType type, double actual, double expected, const Tolerance& tolerance,
+                           double allowance) {
   PartDifference d;
   const bool actual_nan = std::isnan(actual), expected_nan = std::isnan(expected);
   if (actual_nan && expected_nan) return d;
@@ -58,8 +59,8 @@ PartDifference CompareElement(const Literal& actual, const Literal& expected, in
     const std::complex<double> a = actual.GetComplex(i), e = expected.GetComplex(i);
     const PartDifference re = ComparePart(RealPart(type), a.real(), e.real(), tolerance, allowance);
     const PartDifference im = ComparePart(RealPart(type), a.imag(), e.imag(), tolerance, allowance);
-    PartDifference d{std::max(re.ulp, im.ulp), std::max(re.abs, im.abs), std::max(re.rel, im.rel), re.same && im.same,
-                     re.agrees && im.agrees, re.nan || im.nan, re.infinity || im.infinity};
+    PartDifference d{std::max(re.ulp, im.ulp), std::max(re.abs, im.abs), std::max(re.rel, im.rel),  re.same && im.same,
+                     re.agrees && im.agrees,   re.nan || im.nan,         re.infinity || im.infinity};
     // A part may be small beside the number; what counts is the distance between the numbers.
     d.agrees |= std::isfinite(d.abs) && std::abs(a - e) <= tolerance.atol + tolerance.rtol * std::abs(e);
     if (!d.agrees && tolerance.norm_ulp > 0 && std::isfinite(d.abs)) {
@@ -71,8 +72,10 @@ PartDifference CompareElement(const Literal& actual, const Literal& expected, in
   PartDifference d;
   d.same = d.agrees = a == e;
   if (d.same) return d;
-  d.abs = d.ulp = IsUnsigned(type) ? std::fabs(static_cast<double>(static_cast<uint64_t>(a)) - static_cast<double>(static_cast<uint64_t>(e)))
-                                   : std::fabs(static_cast<double>(a) - static_cast<double>(e));
+  d.abs = d.ulp =
+      IsUnsigned(type)
+          ? std::fabs(static_cast<double>(static_cast<uint64_t>(a)) - static_cast<double>(static_cast<uint64_t>(e)))
+          : std::fabs(static_cast<double>(a) - static_cast<double>(e));
   d.rel = e == 0 ? kInfinity : d.abs / std::fabs(static_cast<double>(e));
   return d;
 }
@@ -90,8 +93,9 @@ void Record(Comparison& c, const PartDifference& d, const Literal& actual, const
   ++c.mismatches;
   auto worse = [](const ElementDifference& x, const ElementDifference& y) { return x.abs > y.abs; };
   if (c.worst.size() == kWorstKept && !(d.abs > c.worst.back().abs)) return;
-  ElementDifference element{i, IndexToString(expected.shape(), i), ElementToString(actual, i), ElementToString(expected, i),
-                            d.ulp, d.abs, d.rel};
+  ElementDifference element{
+      i,    IndexToString(expected.shape(), i), ElementToString(actual, i), ElementToString(expected, i), d.ulp, d.abs,
+      d.rel};
   c.worst.insert(std::ranges::upper_bound(c.worst, element, worse), element);
   if (c.worst.size() > kWorstKept) c.worst.pop_back();
 }

@@ -10,9 +10,9 @@
 
 namespace vxla {
 
-// An element agrees when it is within `ulp` OR within atol + rtol * |expected|. NaN equals NaN; infinities must match. Of
-// complex numbers the tolerance is on the distance |actual - expected|, while ulps, NaN and infinities count part by part;
-// integers and pred must be equal whatever the tolerance.
+// An element agrees when it is within `ulp` OR within atol + rtol * |expected|. NaN equals NaN; infinities must match.
+// Of complex numbers the tolerance is on the distance |actual - expected|, while ulps, NaN and infinities count part by
+// part; integers and pred must be equal whatever the tolerance.
 struct Tolerance {
   double rtol = 0;
   double atol = 0;
@@ -25,14 +25,14 @@ struct Tolerance {
   // the magnitudes of its terms. Null: no such allowance. It has the shape of what is compared.
   const Literal* magnitudes = nullptr;
   double magnitude_factor = 0;
-  // The default of `vxla diff`: rtol 1e-5 and atol 1e-6 of the largest finite expected magnitude (scaled up for types that
-  // have fewer bits than f32: the same number of their own ulps).
+  // The default of `vxla diff`: rtol 1e-5 and atol 1e-6 of the largest finite expected magnitude (scaled up for types
+  // that have fewer bits than f32: the same number of their own ulps).
   static Tolerance DefaultFor(const Literal& expected);
 };
 
 struct ElementDifference {
-  int64_t index = 0;     // row-major
-  std::string where;     // "3,5"
+  int64_t index = 0;  // row-major
+  std::string where;  // "3,5"
   std::string actual, expected;
   double ulp = 0, abs = 0, rel = 0;
 };
@@ -43,12 +43,12 @@ inline constexpr std::array<double, 6> kRelativeBuckets = {1e-7, 1e-6, 1e-5, 1e-
 struct Comparison {
   bool shapes_match = true;
   int64_t elements = 0;
-  int64_t mismatches = 0;      // outside the tolerance
-  int64_t nan_mismatches = 0;  // NaN on one side only
-  int64_t infinity_mismatches = 0;  // infinite on one side only, or of the other sign
-  int64_t differing = 0;       // not bitwise equal (NaN equals NaN)
-  double max_ulp = 0, max_abs = 0, max_rel = 0;  // over elements that are finite on both sides
-  std::vector<ElementDifference> worst;          // the worst mismatches first, at most five
+  int64_t mismatches = 0;                                      // outside the tolerance
+  int64_t nan_mismatches = 0;                                  // NaN on one side only
+  int64_t infinity_mismatches = 0;                             // infinite on one side only, or of the other sign
+  int64_t differing = 0;                                       // not bitwise equal (NaN equals NaN)
+  double max_ulp = 0, max_abs = 0, max_rel = 0;                // over elements that are finite on both sides
+  std::vector<ElementDifference> worst;                        // the worst mismatches first, at most five
   std::array<int64_t, kRelativeBuckets.size() + 1> buckets{};  // of relative errors of the differing elements
   bool agrees() const { return shapes_match && mismatches == 0; }
 };

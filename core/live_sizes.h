@@ -18,15 +18,15 @@ Literal PadToBounds(const Literal& dense, const Shape& bounded);
 // Puts an array over the first elements of a larger one.
 void PutCorner(const Literal& corner, Literal& whole);
 
-// A value of `given` can be passed where `wanted` is stated: equal but for layouts and flags, or smaller in a dimension that
-// `wanted` says is dynamic. A literal's static dimensions must live to their last element besides.
+// A value of `given` can be passed where `wanted` is stated: equal but for layouts and flags, or smaller in a dimension
+// that `wanted` says is dynamic. A literal's static dimensions must live to their last element besides.
 bool FitsWithin(const Shape& given, const Shape& wanted);
 bool FitsWithin(const Literal& given, const Shape& wanted);
 // The value in the form that `wanted` states, where FitsWithin; a literal's own live sizes stay.
 Literal ConformTo(const Literal& given, const Shape& wanted);
 
-// Dimensions [from_begin, from_end) of one shape and [to_begin, to_end) of another that hold the same elements when the one
-// is reshaped to the other.
+// Dimensions [from_begin, from_end) of one shape and [to_begin, to_end) of another that hold the same elements when the
+// one is reshaped to the other.
 struct DimensionGroup {
   int from_begin = 0, from_end = 0, to_begin = 0, to_end = 0;
 };

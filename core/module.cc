@@ -1,7 +1,8 @@
 #include "core/module.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace vxla {
 namespace {

@@ -1,5 +1,5 @@
-// Computation and Module: a computation owns instructions in an order where operands come first; a module owns computations
-// in an order where callees come first, with the entry among them.
+// Computation and Module: a computation owns instructions in an order where operands come first; a module owns
+// computations in an order where callees come first, with the entry among them.
 #pragma once
 
 #include <functional>
@@ -28,8 +28,9 @@ class Computation {
   // Appends. An empty name becomes "<opcode>"; a name that is taken gets a suffix ".1", ".2" ...
   // Operands and called computations must already belong to this computation and its module.
   Instruction* Add(std::unique_ptr<Instruction> instruction);
-  Instruction* Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands = {}, Attributes attributes = NoAttributes{},
-                   std::vector<Computation*> called = {}, std::string name = {});
+  Instruction* Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands = {},
+                   Attributes attributes = NoAttributes{}, std::vector<Computation*> called = {},
+                   std::string name = {});
   // Gives it another name, with a suffix if that is taken.
   void Rename(Instruction* instruction, std::string name);
   // Inserts before `position` instead of at the end.
@@ -114,7 +115,8 @@ class Module {
 };
 
 // Copies `source`'s instructions into `target` (of the same or another module), parameters replaced by `arguments` if
-// given (else cloned), called computations mapped by `map_called`. Returns the copy of the root; does not set target's root.
+// given (else cloned), called computations mapped by `map_called`. Returns the copy of the root; does not set target's
+// root.
 Instruction* CloneInto(const Computation& source, Computation& target, std::span<Instruction* const> arguments,
                        const std::function<Computation*(Computation*)>& map_called);
 

@@ -16,9 +16,11 @@ namespace {
 #define PENDING(...) VXLA_FACTS(kPending, __VA_ARGS__)
 #define UNEVALUATED(...) VXLA_FACTS(kUnevaluated, __VA_ARGS__)
 constexpr OpcodeFacts kFacts[] = {
+// clang-format off
 #include "core/opcode_rows.h"
 #include "core/opcode.def"
 #include "core/opcode_rows_end.h"
+    // clang-format on
 };
 #undef VXLA_FACTS
 

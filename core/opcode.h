@@ -9,13 +9,24 @@ namespace vxla {
 
 enum class Opcode : uint8_t {
 #define VXLA_ROW(Name, ...) k##Name,
+// clang-format off
 #include "core/opcode_rows.h"
 #include "core/opcode.def"
 #include "core/opcode_rows_end.h"
+  // clang-format on
 };
 
 // How an op reaches the GPU: the macro of its row.
-enum class OpcodeKind : uint8_t { kElementwise, kIndexing, kAlias, kKernel, kScheduled, kExpanded, kPending, kUnevaluated };
+enum class OpcodeKind : uint8_t {
+  kElementwise,
+  kIndexing,
+  kAlias,
+  kKernel,
+  kScheduled,
+  kExpanded,
+  kPending,
+  kUnevaluated
+};
 
 struct OpcodeFacts {
   std::string_view name;            // of the enumerator, "ShiftLeft"

@@ -1,6 +1,7 @@
-// The in-place form of collective-permute: (input, output, input starts, output starts) with slice_sizes sends slices of the
-// source's input into the target's output. Input and output are an array or a tuple of arrays; the starts of a slice are a tuple
-// of one scalar per dimension, in a tuple by slice where there are several, in a tuple by array where there are several of those.
+// The in-place form of collective-permute: (input, output, input starts, output starts) with slice_sizes sends slices
+// of the source's input into the target's output. Input and output are an array or a tuple of arrays; the starts of a
+// slice are a tuple of one scalar per dimension, in a tuple by slice where there are several, in a tuple by array where
+// there are several of those.
 #pragma once
 
 #include <vector>

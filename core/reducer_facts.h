@@ -1,5 +1,5 @@
-// Facts of accumulations that every device that follows a plan's order must share: what a reducer adds up in and what leaves
-// it alone, and what products are summed in.
+// Facts of accumulations that every device that follows a plan's order must share: what a reducer adds up in and what
+// leaves it alone, and what products are summed in.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,8 @@ ReducerFacts FactsOfReducer(const Computation& computation);
 // The operation of a computation that is one binary operation of its two parameters, in either order.
 std::optional<Opcode> SingleOperation(const Computation& computation);
 
-// What a dot sums its products in: wide enough for the operands and the result. Integers wrap, so the result's width will do.
+// What a dot sums its products in: wide enough for the operands and the result. Integers wrap, so the result's width
+// will do.
 ElementType DotSumType(ElementType lhs, ElementType rhs, ElementType result);
 
 // Whether the f32 sums of a reduce, reduce-window or dot are kept in two floats (--accumulation wide).

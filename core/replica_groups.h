@@ -1,5 +1,6 @@
-// Which devices of a run talk to each other in a collective: N replicas times M partitions, numbered replica-major (device =
-// replica * M + partition), and the groups that replica_groups, channel_id and use_global_device_ids make of them.
+// Which devices of a run talk to each other in a collective: N replicas times M partitions, numbered replica-major
+// (device = replica * M + partition), and the groups that replica_groups, channel_id and use_global_device_ids make of
+// them.
 #pragma once
 
 #include <cstdint>
@@ -34,17 +35,19 @@ Result<GroupMode> GroupModeOf(const Instruction& instruction);
 // group of all, in order. Errors: an id beyond the run's, a device left out.
 Result<IntList> GroupOf(const Instruction& instruction, const DeviceGrid& grid, int64_t device);
 
-// From which device a collective-permute, or a send and recv with source_target_pairs, brings data to this one, and to which
-// device this one's data goes.
+// From which device a collective-permute, or a send and recv with source_target_pairs, brings data to this one, and to
+// which device this one's data goes.
 struct Partners {
   std::optional<int64_t> source, target;
 };
 Result<Partners> PartnersOf(const Instruction& instruction, const DeviceGrid& grid, int64_t device);
 
-// The pairs that a send or recv states in its frontend attribute _xla_send_recv_source_target_pairs; nullopt: none stated.
+// The pairs that a send or recv states in its frontend attribute _xla_send_recv_source_target_pairs; nullopt: none
+// stated.
 Result<std::optional<std::vector<std::pair<int64_t, int64_t>>>> StatedPairs(const Instruction& instruction);
 
-// Every collective that the entry reaches fits the grid: kInvalidArgument with its place if not. Runs check this before they start.
+// Every collective that the entry reaches fits the grid: kInvalidArgument with its place if not. Runs check this before
+// they start.
 Status CheckCollectives(const Module& module, const DeviceGrid& grid);
 
 }  // namespace vxla

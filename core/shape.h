@@ -1,4 +1,5 @@
-// Shape: an array of an element type, a tuple of shapes, a token or an opaque value; with a layout where the text gave one.
+// Shape: an array of an element type, a tuple of shapes, a token or an opaque value; with a layout where the text gave
+// one.
 #pragma once
 
 #include <cstdint>

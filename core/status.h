@@ -59,9 +59,9 @@ class [[nodiscard]] Status {
 
 inline Status OkStatus() { return {}; }
 
-#define VXLA_DEFINE_STATUS(NAME)                                                      \
-  template <typename... Args>                                                         \
-  Status NAME(fmt::format_string<Args...> format, Args&&... args) {                   \
+#define VXLA_DEFINE_STATUS(NAME)                                                          \
+  template <typename... Args>                                                             \
+  Status NAME(fmt::format_string<Args...> format, Args&&... args) {                       \
     return Status(StatusCode::k##NAME, fmt::format(format, std::forward<Args>(args)...)); \
   }
 VXLA_DEFINE_STATUS(Mismatch)
@@ -107,8 +107,8 @@ class [[nodiscard]] Result {
 
 #define VXLA_CONCAT_INNER(a, b) a##b
 #define VXLA_CONCAT(a, b) VXLA_CONCAT_INNER(a, b)
-#define VXLA_RETURN_IF_ERROR(expression)                              \
-  do {                                                                \
+#define VXLA_RETURN_IF_ERROR(expression)                                      \
+  do {                                                                        \
     if (::vxla::Status status_ = (expression); !status_.ok()) return status_; \
   } while (false)
 #define VXLA_ASSIGN_OR_RETURN(declaration, expression) \

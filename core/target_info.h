@@ -1,4 +1,5 @@
-// TargetInfo: what the passes need to know of the device that a module is compiled for. Pure data, so passes run without one.
+// TargetInfo: what the passes need to know of the device that a module is compiled for. Pure data, so passes run
+// without one.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +7,15 @@
 namespace vxla {
 
 struct TargetInfo {
-  bool is_software = true;       // a CPU driver: threads are dear, shared memory and barriers too
-  int max_fusion_buffers = 24;   // tensors that one kernel may read and write (descriptor limits, register pressure)
+  bool is_software = true;      // a CPU driver: threads are dear, shared memory and barriers too
+  int max_fusion_buffers = 24;  // tensors that one kernel may read and write (descriptor limits, register pressure)
   int max_fusion_instructions = 256;  // instructions in one fused computation: compile time grows with them
-  // A row program that reads a reduction's result back over the elements runs its rows in parallel only: with fewer rows than
-  // this and longer ones than that, separate kernels are faster.
+  // A row program that reads a reduction's result back over the elements runs its rows in parallel only: with fewer
+  // rows than this and longer ones than that, separate kernels are faster.
   int64_t row_program_min_rows = 8;
   int64_t row_program_short_row = 4096;
   bool wide_accumulation = false;  // f32 sums of reductions and products are kept in two floats
-  bool fusion = true;            // --no-fusion: every instruction is a fusion of its own
+  bool fusion = true;              // --no-fusion: every instruction is a fusion of its own
 };
 
 }  // namespace vxla

@@ -44,7 +44,8 @@ inline Literal MaxValue(PrimitiveType type) {
 
 }  // namespace LiteralUtil
 
-// The branches as XLA takes them, {&first, &second}: without this form two pointers would pass for a range of computations.
+// The branches as XLA takes them, {&first, &second}: without this form two pointers would pass for a range of
+// computations.
 inline XlaOp Conditional(XlaOp branch_index, std::initializer_list<const XlaComputation*> branch_computations,
                          const std::vector<XlaOp>& branch_operands) {
   std::vector<XlaComputation> branches;

@@ -37,7 +37,8 @@ ArgumentLayout LayOutArguments(const Plan& plan, int64_t alignment) {
   return layout;
 }
 
-void WriteArguments(const Plan& plan, const ArgumentLayout& layout, const AddressOf& address_of, std::span<std::byte> blocks) {
+void WriteArguments(const Plan& plan, const ArgumentLayout& layout, const AddressOf& address_of,
+                    std::span<std::byte> blocks) {
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
     int64_t position = layout.offset_of_step[i];
@@ -59,7 +60,8 @@ void WriteArguments(const Plan& plan, const ArgumentLayout& layout, const Addres
   }
 }
 
-void PatchArguments(std::span<const ArgumentLayout::Patch> patches, uint64_t base_address, std::span<std::byte> blocks) {
+void PatchArguments(std::span<const ArgumentLayout::Patch> patches, uint64_t base_address,
+                    std::span<std::byte> blocks) {
   for (const ArgumentLayout::Patch& patch : patches) {
     WriteAddress(blocks, patch.position, base_address + static_cast<uint64_t>(patch.offset_bytes));
   }

@@ -18,8 +18,8 @@ struct ArgumentLayout {
   int64_t total_bytes = 0;
   // An address in a parameter's or a result's buffer: all that a replay rewrites.
   struct Patch {
-    int64_t position = 0;       // in the buffer of blocks
-    int64_t offset_bytes = 0;   // in the memory that the address points into
+    int64_t position = 0;      // in the buffer of blocks
+    int64_t offset_bytes = 0;  // in the memory that the address points into
   };
   std::vector<std::vector<Patch>> parameter_patches, result_patches;  // by leaf
 };
@@ -32,7 +32,8 @@ inline constexpr int kNoPlace = -1;
 // The device address of a memory space's part (scratch or constant).
 using AddressOf = std::function<uint64_t(MemorySpace space, int index)>;
 // Fills in everything but the patches.
-void WriteArguments(const Plan& plan, const ArgumentLayout& layout, const AddressOf& address_of, std::span<std::byte> blocks);
+void WriteArguments(const Plan& plan, const ArgumentLayout& layout, const AddressOf& address_of,
+                    std::span<std::byte> blocks);
 // Rewrites the addresses of one leaf's buffer.
 void PatchArguments(std::span<const ArgumentLayout::Patch> patches, uint64_t base_address, std::span<std::byte> blocks);
 

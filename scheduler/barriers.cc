@@ -6,7 +6,8 @@
 namespace vxla {
 namespace {
 
-// The bytes touched since the last barrier, as disjoint ranges per memory: many small reads of one constant stay one range.
+// The bytes touched since the last barrier, as disjoint ranges per memory: many small reads of one constant stay one
+// range.
 class Touched {
  public:
   bool Hits(const PhysicalRange& range) const {

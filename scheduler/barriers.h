@@ -5,9 +5,10 @@
 
 namespace vxla {
 
-// Expects placements and segments without barriers. Afterwards, for every two commands of a segment that touch the same bytes,
-// one of them writing, a barrier stands between them, and no list of barriers with that property is shorter: each stands
-// directly before a command that could not do without it. Between segments the host waits, so nothing is needed there.
+// Expects placements and segments without barriers. Afterwards, for every two commands of a segment that touch the same
+// bytes, one of them writing, a barrier stands between them, and no list of barriers with that property is shorter:
+// each stands directly before a command that could not do without it. Between segments the host waits, so nothing is
+// needed there.
 void InsertBarriers(Plan& plan);
 
 // What a command reads and writes, as memory.

@@ -18,12 +18,13 @@ Status CheckSizes(const Plan& plan, const MemoryLimits& limits) {
                                buffer.size_bytes, limits.memory_bytes);
     }
     if (buffer.size_bytes > limits.max_block_bytes) {
-      return ResourceExhausted("buffer {} needs {} bytes, and the device allocates {} bytes at a time at most", buffer.name,
-                               buffer.size_bytes, limits.max_block_bytes);
+      return ResourceExhausted("buffer {} needs {} bytes, and the device allocates {} bytes at a time at most",
+                               buffer.name, buffer.size_bytes, limits.max_block_bytes);
     }
     if (buffer.size_bytes > limits.max_range_bytes && buffer.first_use >= 0) {
       return ResourceExhausted(
-          "buffer {} needs {} bytes, and a descriptor of this device covers {} bytes at most; --bindings=addresses has no "
+          "buffer {} needs {} bytes, and a descriptor of this device covers {} bytes at most; --bindings=addresses has "
+          "no "
           "such limit",
           buffer.name, buffer.size_bytes, limits.max_range_bytes);
     }
@@ -65,7 +66,8 @@ int64_t PlaceScratch(Plan& plan, const MemoryLimits& limits) {
   }
   const Packing packing = Pack(lifetimes, limits.alignment, limits.max_block_bytes);
   for (size_t i = 0; i < scratch.size(); ++i) {
-    plan.buffers[scratch[i]].placement = {MemorySpace::kScratch, packing.places[i].block, packing.places[i].offset_bytes};
+    plan.buffers[scratch[i]].placement = {MemorySpace::kScratch, packing.places[i].block,
+                                          packing.places[i].offset_bytes};
   }
   plan.scratch_block_bytes = packing.block_bytes;
   return PackingLowerBound(lifetimes, limits.alignment);
@@ -98,7 +100,8 @@ MemoryLimits MemoryLimitsOf(const DeviceFacts& facts, BindingMode bindings) {
   limits.alignment = std::max<int64_t>(256, facts.storage_offset_alignment);
   limits.max_block_bytes = static_cast<int64_t>(std::min<uint64_t>(facts.max_allocation_bytes, uint64_t{1} << 62));
   if (facts.memory_bytes != 0) limits.memory_bytes = static_cast<int64_t>(facts.memory_bytes);
-  if (bindings == BindingMode::kDescriptors) limits.max_range_bytes = static_cast<int64_t>(facts.max_storage_range_bytes);
+  if (bindings == BindingMode::kDescriptors)
+    limits.max_range_bytes = static_cast<int64_t>(facts.max_storage_range_bytes);
   return limits;
 }
 

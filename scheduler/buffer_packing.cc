@@ -18,8 +18,8 @@ class Packer {
 
   int64_t size(int i) const { return sizes_[i]; }
 
-  // Each buffer of the order goes to the smallest gap that holds it among those placed before that live with it; the lowest
-  // gap among equals; on top of them if none does.
+  // Each buffer of the order goes to the smallest gap that holds it among those placed before that live with it; the
+  // lowest gap among equals; on top of them if none does.
   Packing PlaceInOrder(std::span<const int> order) const {
     Packing packing;
     packing.places.resize(lifetimes_.size());
@@ -31,7 +31,8 @@ class Packer {
         taken.clear();
         for (int other : placed) {
           const Packing::Place& place = packing.places[other];
-          if (place.block == block && Intersect(i, other)) taken.emplace_back(place.offset_bytes, place.offset_bytes + sizes_[other]);
+          if (place.block == block && Intersect(i, other))
+            taken.emplace_back(place.offset_bytes, place.offset_bytes + sizes_[other]);
         }
         const int64_t offset = BestGap(taken, sizes_[i]);
         if (offset > 0 && offset + sizes_[i] > max_block_bytes_) continue;
@@ -81,8 +82,9 @@ std::vector<std::vector<int>> StartingOrders(std::span<const Lifetime> lifetimes
   std::stable_sort(orders[1].begin(), orders[1].end(), [&](int a, int b) {
     return static_cast<double>(packer.size(a)) * length(a) > static_cast<double>(packer.size(b)) * length(b);
   });
-  std::stable_sort(orders[2].begin(), orders[2].end(),
-                   [&](int a, int b) { return std::pair(length(a), packer.size(a)) > std::pair(length(b), packer.size(b)); });
+  std::stable_sort(orders[2].begin(), orders[2].end(), [&](int a, int b) {
+    return std::pair(length(a), packer.size(a)) > std::pair(length(b), packer.size(b));
+  });
   std::stable_sort(orders[3].begin(), orders[3].end(), [&](int a, int b) {
     return std::tuple(lifetimes[a].first, -packer.size(a)) < std::tuple(lifetimes[b].first, -packer.size(b));
   });
@@ -117,7 +119,8 @@ Packing Pack(std::span<const Lifetime> lifetimes, int64_t alignment, int64_t max
     Packing packing = packer.PlaceInOrder(orders[i]);
     if (packing.total_bytes() < best.total_bytes()) best = std::move(packing);
   }
-  for (size_t i = 0; i < orders.size() && best.total_bytes() > lower_bound; ++i) Improve(packer, orders[i], lower_bound, best);
+  for (size_t i = 0; i < orders.size() && best.total_bytes() > lower_bound; ++i)
+    Improve(packer, orders[i], lower_bound, best);
   return best;
 }
 

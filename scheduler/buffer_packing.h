@@ -17,15 +17,15 @@ struct Packing {
     int block = 0;
     int64_t offset_bytes = 0;
   };
-  std::vector<Place> places;          // one per lifetime
+  std::vector<Place> places;  // one per lifetime
   std::vector<int64_t> block_bytes;
   int64_t total_bytes() const;
 };
 
-// Sizes are rounded up to `alignment` (a power of two); a block holds at most `max_block_bytes` (a single buffer that is
-// larger gets a block of its own: the caller has checked sizes against the device). Finding the smallest total is NP-hard;
-// this tries several orders of first placement (by size, by size times length, by start) and improves the best one by moving
-// what sits highest to the front, until the lower bound is met or the effort is spent. Deterministic.
+// Sizes are rounded up to `alignment` (a power of two); a block holds at most `max_block_bytes` (a single buffer that
+// is larger gets a block of its own: the caller has checked sizes against the device). Finding the smallest total is
+// NP-hard; this tries several orders of first placement (by size, by size times length, by start) and improves the best
+// one by moving what sits highest to the front, until the lower bound is met or the effort is spent. Deterministic.
 Packing Pack(std::span<const Lifetime> lifetimes, int64_t alignment, int64_t max_block_bytes);
 
 // The most bytes alive at once, sizes rounded up to `alignment`: no packing is smaller.

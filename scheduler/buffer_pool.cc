@@ -12,7 +12,8 @@ constexpr int64_t kGranularity = 256;
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(std::shared_ptr<BufferPool> pool, NumberedBuffer buffer, int64_t size_bytes, uint64_t last_use)
+DeviceMemory::DeviceMemory(std::shared_ptr<BufferPool> pool, NumberedBuffer buffer, int64_t size_bytes,
+                           uint64_t last_use)
     : pool_(std::move(pool)), buffer_(std::move(buffer)), size_bytes_(size_bytes), last_use_(last_use) {}
 
 DeviceMemory::~DeviceMemory() {
@@ -99,7 +100,8 @@ NumberedBuffer BufferPool::FindIdle(int64_t capacity, Writer writer, uint64_t pr
     return buffer;
   };
   for (auto bucket = first; preferred != 0 && bucket != last; ++bucket) {
-    const auto found = std::ranges::find_if(bucket->second, [&](const Idle& idle) { return idle.buffer.number == preferred; });
+    const auto found =
+        std::ranges::find_if(bucket->second, [&](const Idle& idle) { return idle.buffer.number == preferred; });
     if (found != bucket->second.end() && usable(*found)) return take(bucket->second, found);
   }
   for (auto bucket = first; bucket != last; ++bucket) {
@@ -128,7 +130,8 @@ bool BufferPool::Trim() {
 
 Status BufferPool::Poison(Buffer& buffer) {
   // A signalling NaN in every float type, a large number in every integer type, and not a bool.
-  const std::vector<std::byte> pattern(static_cast<size_t>(std::min<int64_t>(buffer.size_bytes(), 1 << 20)), std::byte{0xFB});
+  const std::vector<std::byte> pattern(static_cast<size_t>(std::min<int64_t>(buffer.size_bytes(), 1 << 20)),
+                                       std::byte{0xFB});
   for (int64_t offset = 0; offset < buffer.size_bytes(); offset += static_cast<int64_t>(pattern.size())) {
     const int64_t size = std::min<int64_t>(buffer.size_bytes() - offset, static_cast<int64_t>(pattern.size()));
     VXLA_RETURN_IF_ERROR(CopyToDevice(*device_, std::span(pattern).first(size), buffer, offset));

@@ -20,8 +20,8 @@ struct NumberedBuffer {
   uint64_t number = 0;
 };
 
-// The memory behind a DeviceValue. Goes back to its pool when the last owner drops it, even while the device still uses it:
-// the pool knows the timeline value after which it is free.
+// The memory behind a DeviceValue. Goes back to its pool when the last owner drops it, even while the device still uses
+// it: the pool knows the timeline value after which it is free.
 class DeviceMemory {
  public:
   DeviceMemory(std::shared_ptr<BufferPool> pool, NumberedBuffer buffer, int64_t size_bytes, uint64_t last_use);
@@ -67,8 +67,8 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
 
   Device& device() const { return *device_; }
   // Memory for `size_bytes` bytes (0 is fine). A host writer gets memory that the device has finished with; a device
-  // writer waits for last_use() first. Adds what came from the device to `allocated_bytes`. The buffer numbered `preferred`
-  // is taken if it is idle: commands that name it can then be replayed.
+  // writer waits for last_use() first. Adds what came from the device to `allocated_bytes`. The buffer numbered
+  // `preferred` is taken if it is idle: commands that name it can then be replayed.
   Result<std::shared_ptr<DeviceMemory>> Take(int64_t size_bytes, Writer writer, int64_t& allocated_bytes,
                                              uint64_t preferred = 0);
   // Memory that no pool keeps: scratch, argument blocks, constants.
@@ -93,7 +93,8 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   std::atomic<uint64_t> next_number_ = 1;
 };
 
-// Bytes between a host array and a buffer: one copy where the host sees the memory, staging elsewhere. The caller has waited.
+// Bytes between a host array and a buffer: one copy where the host sees the memory, staging elsewhere. The caller has
+// waited.
 Status CopyToDevice(Device& device, std::span<const std::byte> source, Buffer& target, int64_t offset_bytes);
 Status CopyToHost(Device& device, Buffer& source, int64_t offset_bytes, std::span<std::byte> target);
 

@@ -84,8 +84,8 @@ Result<std::shared_ptr<Executable>> Client::Compile(const Module& module, const 
   }
 }
 
-// Another way to bind than the preferred one is taken where that one's limits (of a range, of the number of buffers) refuse the
-// program or leave more of its instructions to the host.
+// Another way to bind than the preferred one is taken where that one's limits (of a range, of the number of buffers)
+// refuse the program or leave more of its instructions to the host.
 Result<std::shared_ptr<Executable>> Client::CompileOrThrow(const Module& module, const CompileOptions& options,
                                                            BindingMode preferred) {
   const Stopwatch all;
@@ -105,7 +105,8 @@ Result<std::shared_ptr<Executable>> Client::CompileOrThrow(const Module& module,
   VXLA_RETURN_IF_ERROR(MakeKernels(*state));
   state->statistics.kernels_ms = kernels.Ms();
   VXLA_RETURN_IF_ERROR(UploadConstants(*state));
-  state->contexts = std::make_unique<ContextPool>(state->program, *state_->pool, std::max(1, state_->options.max_runs_in_flight));
+  state->contexts =
+      std::make_unique<ContextPool>(state->program, *state_->pool, std::max(1, state_->options.max_runs_in_flight));
   state->statistics.ms = all.Ms();
   return std::shared_ptr<Executable>(new Executable(std::move(state)));
 }
@@ -114,8 +115,8 @@ Result<std::vector<DeviceValue>> Client::Upload(const Literal& literal) {
   std::vector<DeviceValue> values;
   int64_t allocated_bytes = 0;
   for (const Literal* leaf : FlattenLiteral(literal)) {
-    VXLA_ASSIGN_OR_RETURN(auto memory, state_->pool->Take(DeviceBytes(leaf->shape()), BufferPool::Writer::kHost,
-                                                          allocated_bytes));
+    VXLA_ASSIGN_OR_RETURN(auto memory,
+                          state_->pool->Take(DeviceBytes(leaf->shape()), BufferPool::Writer::kHost, allocated_bytes));
     VXLA_RETURN_IF_ERROR(UploadLiteral(*state_->device, *leaf, memory->buffer(), 0));
     values.emplace_back(leaf->shape(), std::move(memory));
   }

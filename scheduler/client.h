@@ -21,7 +21,7 @@
 
 namespace vxla {
 
-struct ClientState;      // scheduler/executor.h
+struct ClientState;  // scheduler/executor.h
 struct ExecutableState;
 
 // Evaluates one instruction on the host: constant folding and whatever the device cannot run. Must be thread-safe.
@@ -29,27 +29,27 @@ using HostEvaluator = std::function<Result<Literal>(const Instruction&, std::spa
 
 struct ClientOptions {
   bool poison = false;  // fill fresh device memory with a pattern (tests: nothing may rely on zeros)
-  // Makes the evaluator of one run's host instructions, where these have something in common (random numbers, channels). Empty:
-  // the client's evaluator serves all runs.
+  // Makes the evaluator of one run's host instructions, where these have something in common (random numbers,
+  // channels). Empty: the client's evaluator serves all runs.
   std::function<HostEvaluator()> evaluator_of_run;
   int max_runs_in_flight = 4;  // per executable; a further run waits for the oldest one
 };
 
 struct CompileOptions {
   bool fusion = true;
-  bool require_gpu = false;  // an instruction that would run on the host is an error (kDeviceFailure)
-  bool wide_accumulation = false;  // f32 sums of reductions and products in two floats (about 45 bits)
-  bool optimized = false;    // the module is what Optimize gave: plan it as it is
-  bool profile = false;      // time each step; steps then run one at a time
+  bool require_gpu = false;          // an instruction that would run on the host is an error (kDeviceFailure)
+  bool wide_accumulation = false;    // f32 sums of reductions and products in two floats (about 45 bits)
+  bool optimized = false;            // the module is what Optimize gave: plan it as it is
+  bool profile = false;              // time each step; steps then run one at a time
   int64_t max_loop_iterations = -1;  // of each while; -1: no limit. Beyond it a run is a Mismatch that names the loop
 };
 
 struct CompileStatistics {
-  double ms = 0;         // all of Compile
-  double plan_ms = 0;    // passes and planning
-  double kernels_ms = 0; // making the kernels
-  int kernels = 0;       // different ones
-  int compiled = 0;      // of these, neither in memory nor on disk
+  double ms = 0;          // all of Compile
+  double plan_ms = 0;     // passes and planning
+  double kernels_ms = 0;  // making the kernels
+  int kernels = 0;        // different ones
+  int compiled = 0;       // of these, neither in memory nor on disk
 };
 
 // What one run did beyond submitting.
@@ -69,9 +69,9 @@ class Executable {
   ~Executable();
   Executable(const Executable&) = delete;
 
-  // One argument per parameter. Submits and returns at once (after its host segments and decisions, if the plan has any); the result's
-  // leaves are ready later. InvalidArgument names the argument that does not fit. A profiling executable that is given
-  // `statistics` waits for the times.
+  // One argument per parameter. Submits and returns at once (after its host segments and decisions, if the plan has
+  // any); the result's leaves are ready later. InvalidArgument names the argument that does not fit. A profiling
+  // executable that is given `statistics` waits for the times.
   Result<Execution> Execute(std::span<const Argument> arguments, RunStatistics* statistics = nullptr);
   // Uploads, runs, waits and downloads.
   Result<Literal> Run(std::span<const Literal* const> arguments, RunStatistics* statistics = nullptr);
@@ -100,7 +100,8 @@ class Client {
   Result<std::vector<DeviceValue>> Upload(const Literal& literal);
 
  private:
-  Result<std::shared_ptr<Executable>> CompileOrThrow(const Module& module, const CompileOptions& options, BindingMode mode);
+  Result<std::shared_ptr<Executable>> CompileOrThrow(const Module& module, const CompileOptions& options,
+                                                     BindingMode mode);
   std::shared_ptr<ClientState> state_;
 };
 

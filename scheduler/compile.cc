@@ -24,21 +24,21 @@ Status CheckFallbacks(const Plan& plan, const PlanOptions& options) {
 // A step that lowering made wrong would read or write somewhere else without a word, so each is checked once.
 Status CheckStep(const Plan& plan, const Step& step, const DeviceFacts& facts) {
   if (step.bindings.size() != step.kernel.buffer_count || step.params.size() != step.kernel.param_count) {
-    return Internal("step {}: {} bindings and {} parameters, and its kernel takes {} and {}", step.name, step.bindings.size(),
-                    step.params.size(), step.kernel.buffer_count, step.kernel.param_count);
+    return Internal("step {}: {} bindings and {} parameters, and its kernel takes {} and {}", step.name,
+                    step.bindings.size(), step.params.size(), step.kernel.buffer_count, step.kernel.param_count);
   }
   for (const Binding& binding : step.bindings) {
     const PlanBuffer& buffer = plan.buffers.at(binding.slice.buffer);
     const int64_t end = binding.slice.offset_bytes + binding.slice.size_bytes;
     if (binding.slice.offset_bytes < 0 || binding.slice.size_bytes < 0 || end > buffer.size_bytes) {
-      return Internal("step {}: bytes {} to {} of {}, which has {}", step.name, binding.slice.offset_bytes, end, buffer.name,
-                      buffer.size_bytes);
+      return Internal("step {}: bytes {} to {} of {}, which has {}", step.name, binding.slice.offset_bytes, end,
+                      buffer.name, buffer.size_bytes);
     }
   }
   for (int axis = 0; axis < 3; ++axis) {
     if (step.groups[axis] == 0 || step.groups[axis] > facts.max_group_count[axis]) {
-      return Internal("step {}: {} workgroups on axis {}, and the device takes 1 to {}", step.name, step.groups[axis], axis,
-                      facts.max_group_count[axis]);
+      return Internal("step {}: {} workgroups on axis {}, and the device takes 1 to {}", step.name, step.groups[axis],
+                      axis, facts.max_group_count[axis]);
     }
   }
   return OkStatus();
@@ -53,7 +53,8 @@ Status Seal(Plan& plan, const DeviceFacts& facts) {
     VXLA_RETURN_IF_ERROR(CheckStep(plan, step, facts));
     const uint64_t hash = HashOf(step.kernel);
     const auto [begin, end] = known.equal_range(hash);
-    const auto found = std::find_if(begin, end, [&](const auto& entry) { return plan.kernels[entry.second] == step.kernel; });
+    const auto found =
+        std::find_if(begin, end, [&](const auto& entry) { return plan.kernels[entry.second] == step.kernel; });
     int kernel = found == end ? static_cast<int>(plan.kernels.size()) : found->second;
     if (found == end) {
       known.emplace(hash, kernel);
@@ -66,7 +67,8 @@ Status Seal(Plan& plan, const DeviceFacts& facts) {
 
 }  // namespace
 
-Result<Plan> MakePlan(const Module& module, const Lowering& lowering, const DeviceFacts& facts, const PlanOptions& options) {
+Result<Plan> MakePlan(const Module& module, const Lowering& lowering, const DeviceFacts& facts,
+                      const PlanOptions& options) {
   VXLA_ASSIGN_OR_RETURN(StepGraph graph, BuildStepGraph(module, lowering, options.bindings));
   VXLA_RETURN_IF_ERROR(CheckFallbacks(graph.plan, options));
   ElideCopies(graph);

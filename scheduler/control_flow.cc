@@ -49,8 +49,8 @@ std::vector<int> StepGraphBuilder::AddState(const Instruction& loop) {
   return state;
 }
 
-// All leaves change at once: a buffer is overwritten after every move that reads it, and a cycle goes through a buffer of
-// its own.
+// All leaves change at once: a buffer is overwritten after every move that reads it, and a cycle goes through a buffer
+// of its own.
 void StepGraphBuilder::MoveIntoState(const Instruction& root, const std::vector<int>& state) {
   std::vector<Move> moves;
   for (int leaf = 0; leaf < static_cast<int>(state.size()); ++leaf) {

@@ -139,7 +139,8 @@ class Elision {
     const Operation& operation = graph_.operations[i];
     for (const Binding& use : operation.uses) {
       if (Number(use.slice.buffer) != n || use.access == Access::kRead) continue;
-      if (use.access == Access::kReadWrite || use.slice.size_bytes != graph_.plan.buffers[use.slice.buffer].size_bytes) return false;
+      if (use.access == Access::kReadWrite || use.slice.size_bytes != graph_.plan.buffers[use.slice.buffer].size_bytes)
+        return false;
     }
     if (operation.instruction == nullptr) return true;
     for (int writer : writers_[n]) {
@@ -237,7 +238,8 @@ class Elision {
     members_[kept].insert(members_[kept].end(), members_[gone].begin(), members_[gone].end());
   }
 
-  // Everything refers to the buffer that is kept, copies into itself go, and so do buffers that stand for nothing any more.
+  // Everything refers to the buffer that is kept, copies into itself go, and so do buffers that stand for nothing any
+  // more.
   void Rewrite() {
     Plan& plan = graph_.plan;
     const int count = static_cast<int>(plan.buffers.size());

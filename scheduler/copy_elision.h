@@ -5,9 +5,9 @@
 
 namespace vxla {
 
-// Expects a step graph without lifetimes. Afterwards no copy between two buffers of the plan's own stands that one buffer could have
-// stood for: loop states and results of branches are made where they are wanted, and a loop updates its state in place where
-// its kernels may. Two results never share a buffer.
+// Expects a step graph without lifetimes. Afterwards no copy between two buffers of the plan's own stands that one
+// buffer could have stood for: loop states and results of branches are made where they are wanted, and a loop updates
+// its state in place where its kernels may. Two results never share a buffer.
 void ElideCopies(StepGraph& graph);
 
 }  // namespace vxla

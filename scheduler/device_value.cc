@@ -18,9 +18,11 @@ Status DeviceValue::Wait() const {
 }
 
 Result<Literal> DeviceValue::ToLiteral() const {
-  if (memory_ == nullptr) return InvalidArgument("a device value of {} that holds nothing cannot be downloaded", shape_.ToString());
+  if (memory_ == nullptr)
+    return InvalidArgument("a device value of {} that holds nothing cannot be downloaded", shape_.ToString());
   VXLA_RETURN_IF_ERROR(Wait());
-  if (!memory_->Pin()) return InvalidArgument("the {} has been donated to a run; its memory is another value's", shape_.ToString());
+  if (!memory_->Pin())
+    return InvalidArgument("the {} has been donated to a run; its memory is another value's", shape_.ToString());
   Result<Literal> literal = DownloadLiteral(memory_->device(), shape_, memory_->buffer(), 0);
   memory_->Unpin();
   return literal;

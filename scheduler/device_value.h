@@ -13,8 +13,8 @@ namespace vxla {
 
 class DeviceMemory;  // scheduler/buffer_pool.h
 
-// Cheap to copy: copies share the memory. Immutable, but for donation: a run whose program donates the parameter takes the
-// memory, and then every copy of the value is gone (its use is an error that says so).
+// Cheap to copy: copies share the memory. Immutable, but for donation: a run whose program donates the parameter takes
+// the memory, and then every copy of the value is gone (its use is an error that says so).
 class DeviceValue {
  public:
   DeviceValue() = default;

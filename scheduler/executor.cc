@@ -84,7 +84,7 @@ class Run {
   std::vector<std::shared_ptr<DeviceMemory>> parameters_, results_;  // by leaf
   std::vector<DeviceMemory*> pinned_;
   std::vector<std::shared_ptr<DeviceMemory>> borrowed_;  // keeps what is pinned
-  uint64_t after_ = 0;  // what the next piece of work waits for
+  uint64_t after_ = 0;                                   // what the next piece of work waits for
   int64_t read_backs_ = 0;
   std::vector<StepTime> times_;  // of a profiling run, by step
 };
@@ -112,7 +112,8 @@ Status Run::CheckArgument(int number, const Shape& wanted, const Argument& argum
   for (size_t i = 0; i < leaves.size(); ++i) {
     const DeviceValue& value = argument.leaves[i];
     if (value.memory() == nullptr) return InvalidArgument("argument {}: the device value holds nothing", number);
-    if (&value.memory()->device() != &device_) return InvalidArgument("argument {}: the value lives on another device", number);
+    if (&value.memory()->device() != &device_)
+      return InvalidArgument("argument {}: the value lives on another device", number);
     if (value.shape() == *leaves[i]) continue;
     if (!wanted.IsTuple()) return mismatch(value.shape().ToString());
     return InvalidArgument("argument {}, leaf {}: {} given, the program wants {}", number, i, value.shape().ToString(),
@@ -154,7 +155,8 @@ Status Run::UploadParameter(int leaf, const Literal& value, int64_t& allocated_b
   const PlanParameter& parameter = plan_.parameters[leaf];
   const bool read = IsTouched(parameter) || IsPassedThrough(parameter);
   if (!read && parameter.donated_to < 0) return OkStatus();
-  VXLA_ASSIGN_OR_RETURN(parameters_[leaf], pool_.Take(DeviceBytes(parameter.shape), read ? BufferPool::Writer::kHost : BufferPool::Writer::kDevice,
+  VXLA_ASSIGN_OR_RETURN(parameters_[leaf], pool_.Take(DeviceBytes(parameter.shape),
+                                                      read ? BufferPool::Writer::kHost : BufferPool::Writer::kDevice,
                                                       allocated_bytes, context_->LastParameter(leaf)));
   After(parameters_[leaf]->last_use());
   if (!read) return OkStatus();
@@ -184,7 +186,8 @@ Status Run::BorrowParameter(int leaf, const Argument& argument, const DeviceValu
 
 // The caller keeps the value that the program overwrites.
 Status Run::CopyParameter(int leaf, DeviceMemory& source, int64_t& allocated_bytes) {
-  VXLA_ASSIGN_OR_RETURN(parameters_[leaf], pool_.Take(source.size_bytes(), BufferPool::Writer::kDevice, allocated_bytes));
+  VXLA_ASSIGN_OR_RETURN(parameters_[leaf],
+                        pool_.Take(source.size_bytes(), BufferPool::Writer::kDevice, allocated_bytes));
   After(source.ready());
   After(parameters_[leaf]->last_use());
   if (source.size_bytes() == 0) return OkStatus();
@@ -208,7 +211,7 @@ Status Run::TakeResults(int64_t& allocated_bytes) {
       results_[leaf] = parameters_.at(buffer.placement.index);
     } else {
       VXLA_ASSIGN_OR_RETURN(results_[leaf], pool_.Take(buffer.size_bytes, BufferPool::Writer::kDevice, allocated_bytes,
-                                                         context_->LastResult(static_cast<int>(leaf))));
+                                                       context_->LastResult(static_cast<int>(leaf))));
       After(results_[leaf]->last_use());
     }
   }
@@ -312,8 +315,8 @@ Status Run::EvaluateOnHost(const HostEvaluate& evaluation) {
   VXLA_ASSIGN_OR_RETURN(Literal result, evaluate_(instruction, operands));
   if (evaluation.shape.IsDynamic()) result = ConformTo(result, evaluation.shape);
   if (!(result.shape() == evaluation.shape)) {
-    return Internal("host evaluation of {} {} gave {} instead of {}", OpcodeText(instruction.opcode()), instruction.name(),
-                    result.shape().ToString(), evaluation.shape.ToString());
+    return Internal("host evaluation of {} {} gave {} instead of {}", OpcodeText(instruction.opcode()),
+                    instruction.name(), result.shape().ToString(), evaluation.shape.ToString());
   }
   const std::vector<const Literal*> leaves = FlattenLiteral(result);
   for (size_t i = 0; i < leaves.size(); ++i) {
@@ -424,7 +427,8 @@ Status UploadConstants(ExecutableState& state) {
   for (const PlanConstant& constant : plan.constants) {
     const Placement& placement = plan.buffers[constant.buffer].placement;
     const Literal& literal = state.instructions.at(constant.instruction)->literal();
-    VXLA_RETURN_IF_ERROR(UploadLiteral(device, *FlattenLiteral(literal).at(constant.leaf), *state.program.constant_blocks.at(placement.index), placement.offset_bytes));
+    VXLA_RETURN_IF_ERROR(UploadLiteral(device, *FlattenLiteral(literal).at(constant.leaf),
+                                       *state.program.constant_blocks.at(placement.index), placement.offset_bytes));
   }
   return OkStatus();
 }

@@ -22,7 +22,8 @@ struct ClientState {
 // The contexts of one executable: created up to a limit, then waited for.
 class ContextPool {
  public:
-  ContextPool(const Program& program, BufferPool& memory, int limit) : program_(program), memory_(memory), limit_(limit) {}
+  ContextPool(const Program& program, BufferPool& memory, int limit)
+      : program_(program), memory_(memory), limit_(limit) {}
   ~ContextPool();
 
   // A context whose last run has finished.

@@ -6,7 +6,9 @@
 namespace vxla {
 namespace {
 
-bool SameCount(const Instruction& a, const Instruction& b) { return a.shape().ElementCount() == b.shape().ElementCount(); }
+bool SameCount(const Instruction& a, const Instruction& b) {
+  return a.shape().ElementCount() == b.shape().ElementCount();
+}
 
 // Whether each element of `instruction` reads its operands at its own row-major position only.
 bool KeepsPosition(const Instruction& instruction) {
@@ -41,9 +43,12 @@ bool ReadsOwnElementOnly(const Computation& fused, int64_t number) {
 }  // namespace
 
 bool MayWriteOver(const Instruction& fusion, int operand, const Shape& result) {
-  if (fusion.opcode() != Opcode::kFusion || fusion.attributes<FusionAttributes>().kind != FusionKind::kLoop) return false;
+  if (fusion.opcode() != Opcode::kFusion || fusion.attributes<FusionAttributes>().kind != FusionKind::kLoop)
+    return false;
   const Shape& source = fusion.operand(operand)->shape();
-  if (!source.IsArray() || !result.IsArray() || StorageBytes(source.element_type()) != StorageBytes(result.element_type())) return false;
+  if (!source.IsArray() || !result.IsArray() ||
+      StorageBytes(source.element_type()) != StorageBytes(result.element_type()))
+    return false;
   return ReadsOwnElementOnly(*fusion.called(0), operand);
 }
 

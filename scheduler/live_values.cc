@@ -32,7 +32,8 @@ Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& sourc
   VXLA_RETURN_IF_ERROR(CopyToHost(device, source, offset_bytes, literal.mutable_bytes()));
   if (!leaf.IsDynamic()) return literal;
   std::vector<int64_t> sizes(static_cast<size_t>(leaf.rank()));
-  VXLA_RETURN_IF_ERROR(CopyToHost(device, source, offset_bytes + SizesOffset(leaf), std::as_writable_bytes(std::span(sizes))));
+  VXLA_RETURN_IF_ERROR(
+      CopyToHost(device, source, offset_bytes + SizesOffset(leaf), std::as_writable_bytes(std::span(sizes))));
   for (int d = 0; d < leaf.rank(); ++d) {
     const int64_t size = sizes[static_cast<size_t>(d)];
     if (size < 0 || size > leaf.dimension(d)) {

@@ -1,6 +1,6 @@
-// Values with bounded dynamic dimensions in device memory: the elements laid out for the bounds, then the live size of each
-// dimension as an int64. Kernels have static shapes, so whatever such values touch is evaluated on the host, which reads and
-// writes both parts.
+// Values with bounded dynamic dimensions in device memory: the elements laid out for the bounds, then the live size of
+// each dimension as an int64. Kernels have static shapes, so whatever such values touch is evaluated on the host, which
+// reads and writes both parts.
 #pragma once
 
 #include "backend/device.h"

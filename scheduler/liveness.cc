@@ -18,7 +18,8 @@ std::vector<std::pair<int, int>> LoopsOf(const StepGraph& graph) {
   return loops;
 }
 
-// What a loop finds in memory when it begins and uses, the next iteration uses again; only the loop's end ends its life.
+// What a loop finds in memory when it begins and uses, the next iteration uses again; only the loop's end ends its
+// life.
 void ExtendOverLoops(StepGraph& graph) {
   Plan& plan = graph.plan;
   for (const auto& [open, close] : LoopsOf(graph)) {
@@ -42,7 +43,8 @@ Status ComputeLiveness(StepGraph& graph) {
     for (const Binding& use : graph.operations[i].uses) {
       PlanBuffer& buffer = plan.buffers.at(use.slice.buffer);
       if (buffer.first_use < 0) {
-        if (use.access == Access::kRead && buffer.placement.space == MemorySpace::kScratch && use.slice.size_bytes > 0) {
+        if (use.access == Access::kRead && buffer.placement.space == MemorySpace::kScratch &&
+            use.slice.size_bytes > 0) {
           return Internal("plan: operation {} reads {} before anything has written it", i, buffer.name);
         }
         buffer.first_use = i;

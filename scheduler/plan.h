@@ -1,5 +1,5 @@
-// Plan: how a compiled program runs on a device, as a serialisable value: no pointers, no Vulkan handles. Instructions that
-// run on the host are referred to by name (PlanName); the Executable keeps the module that they are in.
+// Plan: how a compiled program runs on a device, as a serialisable value: no pointers, no Vulkan handles. Instructions
+// that run on the host are referred to by name (PlanName); the Executable keeps the module that they are in.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct PlanBuffer {
 // A leaf of a parameter.
 struct PlanParameter {
   Shape shape;
-  int number = 0;    // of the parameter
+  int number = 0;  // of the parameter
   int buffer = -1;
   int donated_to = -1;  // the result leaf that takes its memory over; -1: none
   friend bool operator==(const PlanParameter&, const PlanParameter&) = default;
@@ -83,7 +83,8 @@ struct GpuCommands {
   friend bool operator==(const GpuCommands&, const GpuCommands&) = default;
 };
 
-// One instruction of the entry, or of a computation that control flow runs, evaluated on the host once everything before it has finished.
+// One instruction of the entry, or of a computation that control flow runs, evaluated on the host once everything
+// before it has finished.
 struct HostEvaluate {
   // The value of an operand: a constant of the module, or leaves in device memory.
   struct Operand {
@@ -99,14 +100,16 @@ struct HostEvaluate {
   friend bool operator==(const HostEvaluate&, const HostEvaluate&) = default;
 };
 
-// A while or a conditional: the host decides which of the segments that follow run, and how often. Segments stay one flat list:
-// region r of the decision in segment i is [r == 0 ? i + 1 : region_ends[r - 1], region_ends[r]), and what comes after it
-// begins at region_ends.back(). A while has two regions, condition and body; a conditional has one for each branch.
+// A while or a conditional: the host decides which of the segments that follow run, and how often. Segments stay one
+// flat list: region r of the decision in segment i is [r == 0 ? i + 1 : region_ends[r - 1], region_ends[r]), and what
+// comes after it begins at region_ends.back(). A while has two regions, condition and body; a conditional has one for
+// each branch.
 struct HostDecide {
   enum class Kind : uint8_t { kWhile, kConditional };
   Kind kind = Kind::kWhile;
   std::string instruction;
-  // What the host reads back: the pred that the condition gave, or the conditional's pred or s32. None for counted loops.
+  // What the host reads back: the pred that the condition gave, or the conditional's pred or s32. None for counted
+  // loops.
   BufferSlice selector;
   bool selector_is_pred = true;
   // Of a while whose count is known: the condition's region is empty, and nothing is read back. -1: not known.
@@ -149,12 +152,14 @@ struct Plan {
   // The position behind segment `i` with everything that it decides about.
   int SegmentEnd(int i) const;
   std::pair<int, int> Region(int decision, int region) const;
-  // Segment `i` belongs to a loop that runs without a wait between its iterations: it is submitted while it is in flight.
+  // Segment `i` belongs to a loop that runs without a wait between its iterations: it is submitted while it is in
+  // flight.
   bool IsResubmittedInFlight(int i) const;
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
-// Which of so many branches a conditional's selector takes: a pred that holds takes the first, an index out of range the last.
+// Which of so many branches a conditional's selector takes: a pred that holds takes the first, an index out of range
+// the last.
 int BranchOf(int64_t selector, bool is_pred, int branches);
 
 // 64 bits that differ for different kernels with near certainty; the same on every machine.

@@ -10,10 +10,14 @@ namespace {
 
 std::string_view SpaceName(MemorySpace space) {
   switch (space) {
-    case MemorySpace::kParameter: return "parameter";
-    case MemorySpace::kResult: return "result";
-    case MemorySpace::kConstant: return "constant";
-    case MemorySpace::kScratch: return "scratch";
+    case MemorySpace::kParameter:
+      return "parameter";
+    case MemorySpace::kResult:
+      return "result";
+    case MemorySpace::kConstant:
+      return "constant";
+    case MemorySpace::kScratch:
+      return "scratch";
   }
   return "?";
 }
@@ -26,9 +30,12 @@ std::string SliceText(const Plan& plan, const BufferSlice& slice) {
 
 std::string_view Prefix(Access access) {
   switch (access) {
-    case Access::kRead: return "";
-    case Access::kWrite: return "=";
-    case Access::kReadWrite: return "&";
+    case Access::kRead:
+      return "";
+    case Access::kWrite:
+      return "=";
+    case Access::kReadWrite:
+      return "&";
   }
   return "?";
 }
@@ -44,8 +51,8 @@ std::string CommandText(const Plan& plan, const GpuCommand& command) {
   for (const Binding& binding : step.bindings) {
     bindings.push_back(fmt::format("{}{}", Prefix(binding.access), SliceText(plan, binding.slice)));
   }
-  return fmt::format("  dispatch {} kernel {} groups {}x{}x{} ({})", step.name, plan.kernel_of_step.at(index), step.groups[0],
-                     step.groups[1], step.groups[2], fmt::join(bindings, ", "));
+  return fmt::format("  dispatch {} kernel {} groups {}x{}x{} ({})", step.name, plan.kernel_of_step.at(index),
+                     step.groups[0], step.groups[1], step.groups[2], fmt::join(bindings, ", "));
 }
 
 std::string HostText(const Plan& plan, const HostEvaluate& evaluation) {
@@ -64,7 +71,8 @@ std::string DecisionText(const Plan& plan, const HostDecide& decision) {
   if (decision.kind == HostDecide::Kind::kConditional) {
     return fmt::format("conditional {} (the host reads {})", decision.instruction, SliceText(plan, decision.selector));
   }
-  if (decision.trip_count >= 0) return fmt::format("while {} ({} iterations)", decision.instruction, decision.trip_count);
+  if (decision.trip_count >= 0)
+    return fmt::format("while {} ({} iterations)", decision.instruction, decision.trip_count);
   return fmt::format("while {} (the host reads {})", decision.instruction, SliceText(plan, decision.selector));
 }
 
@@ -101,7 +109,8 @@ nlohmann::json DecisionsJson(const Plan& plan) {
     if (decision == nullptr) continue;
     const bool is_while = decision->kind == HostDecide::Kind::kWhile;
     nlohmann::json entry = {{"instruction", decision->instruction}, {"kind", is_while ? "while" : "conditional"}};
-    if (is_while) entry["trip_count"] = decision->trip_count >= 0 ? nlohmann::json(decision->trip_count) : nlohmann::json();
+    if (is_while)
+      entry["trip_count"] = decision->trip_count >= 0 ? nlohmann::json(decision->trip_count) : nlohmann::json();
     entry["reads_back"] = decision->selector.buffer >= 0;
     nlohmann::json dispatches = nlohmann::json::array();
     for (int region = 0; region < static_cast<int>(decision->region_ends.size()); ++region) {
@@ -109,7 +118,9 @@ nlohmann::json DecisionsJson(const Plan& plan) {
       const auto [first, last] = plan.Region(i, region);
       for (int j = first; j < last; ++j) {
         const auto* gpu = std::get_if<GpuCommands>(&plan.segments[j]);
-        if (gpu != nullptr) count += static_cast<int>(std::ranges::count_if(gpu->commands, [](const GpuCommand& c) { return std::holds_alternative<Dispatch>(c); }));
+        if (gpu != nullptr)
+          count += static_cast<int>(std::ranges::count_if(
+              gpu->commands, [](const GpuCommand& c) { return std::holds_alternative<Dispatch>(c); }));
       }
       dispatches.push_back(count);
     }
@@ -148,10 +159,11 @@ std::vector<std::string> SharesWith(const Plan& plan, int buffer) {
 }
 
 std::string ToText(const Plan& plan) {
-  std::string text = fmt::format("plan {} ({})\n", plan.name,
-                                 plan.bindings == BindingMode::kAddresses ? "addresses" : "descriptors");
+  std::string text =
+      fmt::format("plan {} ({})\n", plan.name, plan.bindings == BindingMode::kAddresses ? "addresses" : "descriptors");
   for (const PlanParameter& parameter : plan.parameters) {
-    text += fmt::format("parameter {} {}: {}", parameter.number, plan.buffers[parameter.buffer].name, parameter.shape.ToString());
+    text += fmt::format("parameter {} {}: {}", parameter.number, plan.buffers[parameter.buffer].name,
+                        parameter.shape.ToString());
     if (parameter.donated_to >= 0) text += fmt::format(", donated to result {}", parameter.donated_to);
     text += '\n';
   }
@@ -166,8 +178,9 @@ std::string ToText(const Plan& plan) {
   for (const Fallback& fallback : plan.fallbacks) {
     text += fmt::format("fallback {} ({}): {}\n", fallback.instruction, fallback.opcode, fallback.reason);
   }
-  text += fmt::format("{} dispatches, {} kernels, {} barriers, peak {} bytes, lower bound {} bytes\n", plan.dispatch_count(),
-                      plan.kernels.size(), plan.barrier_count(), plan.peak_bytes, plan.lower_bound_bytes);
+  text += fmt::format("{} dispatches, {} kernels, {} barriers, peak {} bytes, lower bound {} bytes\n",
+                      plan.dispatch_count(), plan.kernels.size(), plan.barrier_count(), plan.peak_bytes,
+                      plan.lower_bound_bytes);
   return text;
 }
 
@@ -196,10 +209,15 @@ nlohmann::json ToJson(const Plan& plan) {
     fallbacks.push_back(
         {{"instruction", fallback.instruction}, {"opcode", fallback.opcode}, {"reason", fallback.reason}});
   }
-  return {{"dispatches", plan.dispatch_count()}, {"kernels", std::move(kernels)},
-          {"different_kernels", plan.kernels.size()}, {"buffers", std::move(buffers)},
-          {"peak_bytes", plan.peak_bytes}, {"lower_bound_bytes", plan.lower_bound_bytes},
-          {"barriers", plan.barrier_count()}, {"segments", plan.segments.size()}, {"decisions", DecisionsJson(plan)},
+  return {{"dispatches", plan.dispatch_count()},
+          {"kernels", std::move(kernels)},
+          {"different_kernels", plan.kernels.size()},
+          {"buffers", std::move(buffers)},
+          {"peak_bytes", plan.peak_bytes},
+          {"lower_bound_bytes", plan.lower_bound_bytes},
+          {"barriers", plan.barrier_count()},
+          {"segments", plan.segments.size()},
+          {"decisions", DecisionsJson(plan)},
           {"fallbacks", std::move(fallbacks)}};
 }
 

@@ -5,7 +5,8 @@ namespace {
 
 class Segmenter {
  public:
-  explicit Segmenter(StepGraph& graph) : graph_(graph), segments_(graph.plan.segments), place_(graph.decisions.size(), -1) {
+  explicit Segmenter(StepGraph& graph)
+      : graph_(graph), segments_(graph.plan.segments), place_(graph.decisions.size(), -1) {
     segments_.clear();
   }
 
@@ -35,7 +36,8 @@ class Segmenter {
   }
 
   std::vector<GpuCommand>& Commands() {
-    if (fresh_ || segments_.empty() || !std::holds_alternative<GpuCommands>(segments_.back())) segments_.push_back(GpuCommands{});
+    if (fresh_ || segments_.empty() || !std::holds_alternative<GpuCommands>(segments_.back()))
+      segments_.push_back(GpuCommands{});
     fresh_ = false;
     return std::get<GpuCommands>(segments_.back()).commands;
   }

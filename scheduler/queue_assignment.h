@@ -5,8 +5,8 @@
 
 namespace vxla {
 
-// Afterwards plan.segments holds every operation once, in order: neighbours on the device share a GpuCommands segment (all on
-// queue 0), each host evaluation is a segment of its own, and each decision one before its regions.
+// Afterwards plan.segments holds every operation once, in order: neighbours on the device share a GpuCommands segment
+// (all on queue 0), each host evaluation is a segment of its own, and each decision one before its regions.
 void AssignQueues(StepGraph& graph);
 
 }  // namespace vxla

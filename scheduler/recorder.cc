@@ -36,7 +36,8 @@ Result<std::unique_ptr<ExecutionContext>> ExecutionContext::Create(const Program
     return Internal("device: upload memory of {} bytes is not mapped", program.layout.total_bytes);
   }
   const auto address_of = [&](MemorySpace space, int index) {
-    return index == kNoPlace ? context->argument_blocks_->device_address() : context->BufferOf(space, index)->device_address();
+    return index == kNoPlace ? context->argument_blocks_->device_address()
+                             : context->BufferOf(space, index)->device_address();
   };
   WriteArguments(plan, program.layout, address_of, context->blocks());
   for (const Segment& segment : plan.segments) {
@@ -78,7 +79,9 @@ Result<RecordCounts> ExecutionContext::Bind(std::span<const BoundBuffer> paramet
 
 bool ExecutionContext::NamesMovedBuffer(const GpuCommands& segment, const std::vector<bool>& parameter_moved,
                                         const std::vector<bool>& result_moved) const {
-  const auto any = [](const std::vector<bool>& moved) { return std::find(moved.begin(), moved.end(), true) != moved.end(); };
+  const auto any = [](const std::vector<bool>& moved) {
+    return std::find(moved.begin(), moved.end(), true) != moved.end();
+  };
   if (!any(parameter_moved) && !any(result_moved)) return false;
   const bool addresses = program_.plan.bindings == BindingMode::kAddresses;
   for (const GpuCommand& command : segment.commands) {
@@ -144,10 +147,14 @@ BufferRange ExecutionContext::Locate(const BufferSlice& slice) const {
 
 Buffer* ExecutionContext::BufferOf(MemorySpace space, int index) const {
   switch (space) {
-    case MemorySpace::kParameter: return parameters_.at(index).buffer;
-    case MemorySpace::kResult: return results_.at(index).buffer;
-    case MemorySpace::kConstant: return program_.constant_blocks.at(index).get();
-    case MemorySpace::kScratch: return scratch_blocks_.at(index).get();
+    case MemorySpace::kParameter:
+      return parameters_.at(index).buffer;
+    case MemorySpace::kResult:
+      return results_.at(index).buffer;
+    case MemorySpace::kConstant:
+      return program_.constant_blocks.at(index).get();
+    case MemorySpace::kScratch:
+      return scratch_blocks_.at(index).get();
   }
   return nullptr;
 }

@@ -34,7 +34,8 @@ struct RecordCounts {
 // One run at a time; the command buffers are replayed as long as what they name does not move.
 class ExecutionContext {
  public:
-  static Result<std::unique_ptr<ExecutionContext>> Create(const Program& program, BufferPool& pool, int64_t& allocated_bytes);
+  static Result<std::unique_ptr<ExecutionContext>> Create(const Program& program, BufferPool& pool,
+                                                          int64_t& allocated_bytes);
 
   // Makes the next submissions use these buffers, by leaf. Under addresses the argument
   // blocks are rewritten where an address changed; only segments that name a moved buffer itself (copies of results,

@@ -6,9 +6,9 @@
 
 namespace vxla {
 
-// Every result must be memory of its own. Where lowering takes a copy loop, a fusion that copies is put before the root, so
-// that replays need no command that names a buffer; other leaves are left to the plan's CopyBytes. Results that the
-// program donates their own parameter to stay as they are.
+// Every result must be memory of its own. Where lowering takes a copy loop, a fusion that copies is put before the
+// root, so that replays need no command that names a buffer; other leaves are left to the plan's CopyBytes. Results
+// that the program donates their own parameter to stay as they are.
 void CopySharedResults(Module& module, const Lowering& lowering);
 
 }  // namespace vxla

@@ -28,7 +28,8 @@ Result<int> LeafAt(const Shape& shape, const IntList& index) {
     at = &at->tuple_elements()[i];
   }
   if (at->IsTuple()) {
-    return InvalidArgument("input_output_alias: {{{}}} of {} is a tuple, not an array", JoinInts(index), shape.ToString());
+    return InvalidArgument("input_output_alias: {{{}}} of {} is a tuple, not an array", JoinInts(index),
+                           shape.ToString());
   }
   return leaf;
 }
@@ -40,13 +41,15 @@ bool IsTransparent(Opcode opcode) {
 
 bool FillsItsStorage(ElementType type) { return BitWidth(type) == 8 * StorageBytes(type); }
 
-// Whether the result is its operand's bytes under another shape. Sub-byte types are left out: their upper bits are not free.
+// Whether the result is its operand's bytes under another shape. Sub-byte types are left out: their upper bits are not
+// free.
 bool IsSameBytes(const Instruction& instruction) {
   if (KindOf(instruction.opcode()) != OpcodeKind::kAlias || UsesLiveSizes(instruction)) return false;
   const Shape& from = instruction.operand(0)->shape();
   const Shape& to = instruction.shape();
   if (from.element_type() == to.element_type()) return true;
-  return from.SizeBytes() == to.SizeBytes() && FillsItsStorage(from.element_type()) && FillsItsStorage(to.element_type());
+  return from.SizeBytes() == to.SizeBytes() && FillsItsStorage(from.element_type()) &&
+         FillsItsStorage(to.element_type());
 }
 
 // The first instruction that no evaluator knows, here or in a computation called from here.
@@ -155,8 +158,8 @@ BufferSlice StepGraphBuilder::SliceOf(const Instruction& instruction, int leaf) 
   if (found == graph_.buffer_of.end()) {
     const bool constant = origin.instruction->opcode() == Opcode::kConstant;
     VXLA_CHECK(constant || origin.instruction == current_, "operand without a buffer: " + origin.instruction->name());
-    const int buffer =
-        AddBuffer(LeafName(*origin.instruction, origin.leaf), DeviceBytes(*FlattenTuple(origin.instruction->shape())[origin.leaf]));
+    const int buffer = AddBuffer(LeafName(*origin.instruction, origin.leaf),
+                                 DeviceBytes(*FlattenTuple(origin.instruction->shape())[origin.leaf]));
     if (constant) {
       plan_.buffers[buffer].placement.space = MemorySpace::kConstant;
       plan_.constants.push_back({PlanName(*origin.instruction), origin.leaf, buffer});
@@ -215,7 +218,8 @@ Status StepGraphBuilder::AddComputation(const Computation& computation) {
 
 Status StepGraphBuilder::AddInstruction(const Instruction& instruction) {
   if (const Instruction* unknown = FindUnevaluated(instruction)) {
-    return Unsupported("{} {} cannot be run yet", OpcodeText(unknown->opcode()), unknown->name()).At(unknown->location());
+    return Unsupported("{} {} cannot be run yet", OpcodeText(unknown->opcode()), unknown->name())
+        .At(unknown->location());
   }
   if (instruction.opcode() == Opcode::kConstant && instruction.attributes<ConstantAttributes>().literal == nullptr) {
     return InvalidArgument("constant {}: the text leaves its value out (...), so it cannot be run", instruction.name())
@@ -362,7 +366,8 @@ std::string PlanName(const Instruction& instruction) {
 std::unordered_map<std::string, const Instruction*> InstructionsByPlanName(const Module& module) {
   std::unordered_map<std::string, const Instruction*> instructions;
   for (const Computation* computation : ControlComputations(module)) {
-    for (const auto& instruction : computation->instructions()) instructions.emplace(PlanName(*instruction), instruction.get());
+    for (const auto& instruction : computation->instructions())
+      instructions.emplace(PlanName(*instruction), instruction.get());
   }
   return instructions;
 }

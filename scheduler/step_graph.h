@@ -15,7 +15,8 @@
 
 namespace vxla {
 
-// Where the regions of a decision begin and end among the operations. It does nothing by itself; its uses are the selector's.
+// Where the regions of a decision begin and end among the operations. It does nothing by itself; its uses are the
+// selector's.
 struct DecisionMark {
   enum class Kind : uint8_t { kOpen, kNextRegion, kClose };
   Kind kind = Kind::kOpen;
@@ -30,10 +31,12 @@ struct Operation {
 };
 
 struct StepGraph {
-  // Filled so far: name, bindings, buffers (without placements and uses), parameters, results, constants, steps, fallbacks.
+  // Filled so far: name, bindings, buffers (without placements and uses), parameters, results, constants, steps,
+  // fallbacks.
   Plan plan;
-  // In the order of execution. Between a mark that opens a decision and the one that closes it lie its regions one after
-  // another: a while's condition and body, which run again and again, or a conditional's branches, of which one runs.
+  // In the order of execution. Between a mark that opens a decision and the one that closes it lie its regions one
+  // after another: a while's condition and body, which run again and again, or a conditional's branches, of which one
+  // runs.
   std::vector<Operation> operations;
   std::vector<HostDecide> decisions;  // without their places among the segments
   // The buffer of each leaf that has one; keys are origins (OriginOf).
@@ -59,11 +62,11 @@ std::string PlanName(const Instruction& instruction);
 // Every instruction of the entry and of the computations that control flow runs.
 std::unordered_map<std::string, const Instruction*> InstructionsByPlanName(const Module& module);
 
-// Afterwards every instruction that the root needs is on the list: as dispatches if lowering takes it, as a decision with its
-// regions if it is a while or a conditional (in a region the same holds), else as one host evaluation (which is in
-// plan.fallbacks); every result leaf has a buffer of its own that no other result, parameter or
-// constant shares, unless it is the very parameter that the program donates to it. Operations come in the module's order.
-// Unsupported for an instruction that nothing can evaluate and for dynamic shapes.
+// Afterwards every instruction that the root needs is on the list: as dispatches if lowering takes it, as a decision
+// with its regions if it is a while or a conditional (in a region the same holds), else as one host evaluation (which
+// is in plan.fallbacks); every result leaf has a buffer of its own that no other result, parameter or constant shares,
+// unless it is the very parameter that the program donates to it. Operations come in the module's order. Unsupported
+// for an instruction that nothing can evaluate and for dynamic shapes.
 Result<StepGraph> BuildStepGraph(const Module& module, const Lowering& lowering, BindingMode bindings);
 
 }  // namespace vxla

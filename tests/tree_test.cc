@@ -21,11 +21,14 @@ struct SourceFile {
 std::vector<SourceFile> Sources() {
   const fs::path root = VXLA_SOURCE_DIR;
   std::vector<SourceFile> files;
-  for (const char* folder : {"core", "backend", "scheduler", "api", "shaders", "tools", "tests", "include", "examples"}) {
+  for (const char* folder :
+       {"core", "backend", "scheduler", "api", "shaders", "tools", "tests", "include", "examples"}) {
     if (!fs::exists(root / folder)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       const std::string extension = entry.path().extension().string();
-      if (extension != ".cc" && extension != ".h" && extension != ".hpp" && extension != ".glsl" && extension != ".comp" && extension != ".def") continue;
+      if (extension != ".cc" && extension != ".h" && extension != ".hpp" && extension != ".glsl" &&
+          extension != ".comp" && extension != ".def")
+        continue;
       SourceFile file{fs::relative(entry.path(), root).generic_string(), {}};
       std::ifstream in(entry.path());
       for (std::string line; std::getline(in, line);) file.lines.push_back(line);

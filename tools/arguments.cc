@@ -26,7 +26,8 @@ std::array<uint32_t, 4> Philox(std::array<uint32_t, 4> counter, std::array<uint3
   return counter;
 }
 
-// ln x for x in (0, 1], by the series of atanh on the mantissa; good to about 1e-15. The C library's may differ by machine.
+// ln x for x in (0, 1], by the series of atanh on the mantissa; good to about 1e-15. The C library's may differ by
+// machine.
 double Log(double x) {
   int exponent = 0;
   double m = std::frexp(x, &exponent);
@@ -42,7 +43,7 @@ double Log(double x) {
 
 // cos(2 pi x) for x in [0, 1), by its Taylor series on a quarter turn.
 double CosTurns(double x) {
-  x = std::fabs(x - 0.5);              // cos(2 pi x) = -cos(2 pi |x - 1/2|), the argument now in [0, 1/2]
+  x = std::fabs(x - 0.5);  // cos(2 pi x) = -cos(2 pi |x - 1/2|), the argument now in [0, 1/2]
   const bool flip = x > 0.25;
   const double y = 6.2831853071795865 * (flip ? 0.5 - x : x);
   const double y2 = y * y;
@@ -89,13 +90,16 @@ Literal RandomLiteral(const Shape& shape, uint64_t seed, uint32_t array) {
   const ElementType type = shape.element_type();
   const std::array<uint32_t, 2> key{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
   for (int64_t i = 0; i < literal.element_count(); ++i) {
-    const auto words = Philox({static_cast<uint32_t>(i), static_cast<uint32_t>(static_cast<uint64_t>(i) >> 32), array, 0}, key);
+    const auto words =
+        Philox({static_cast<uint32_t>(i), static_cast<uint32_t>(static_cast<uint64_t>(i) >> 32), array, 0}, key);
     if (IsFloating(type)) {
       literal.SetDouble(i, Normal(words[0], words[1]));
     } else if (IsComplex(type)) {
       literal.SetComplex(i, {Normal(words[0], words[1]), Normal(words[2], words[3])});
     } else {
-      const uint64_t largest = type == ElementType::kPred ? 1 : IsSigned(type) ? static_cast<uint64_t>(MaxSigned(type)) : MaxUnsigned(type);
+      const uint64_t largest = type == ElementType::kPred ? 1
+                               : IsSigned(type)           ? static_cast<uint64_t>(MaxSigned(type))
+                                                          : MaxUnsigned(type);
       literal.SetInt(i, static_cast<int64_t>(words[0] % (std::min<uint64_t>(largest, 7) + 1)));
     }
   }
@@ -110,7 +114,8 @@ std::vector<Literal> Deal(const Literal& stacked, const Shape& shape, int64_t de
   const size_t size = stacked.bytes().size() / static_cast<size_t>(devices);
   for (int64_t d = 0; d < devices; ++d) {
     Literal& piece = pieces.emplace_back(shape);
-    if (size > 0) std::memcpy(piece.mutable_bytes().data(), stacked.bytes().data() + static_cast<size_t>(d) * size, size);
+    if (size > 0)
+      std::memcpy(piece.mutable_bytes().data(), stacked.bytes().data() + static_cast<size_t>(d) * size, size);
     for (int i = 0; i < shape.rank(); ++i) {
       if (shape.is_dynamic_dimension(i)) piece.set_dynamic_size(i, stacked.dynamic_size(i + 1));
     }
@@ -154,7 +159,8 @@ Result<std::vector<Literal>> ToLiterals(const NumpyArray& array, const Shape& wa
     return one;
   }
   if (array.shape[0] != devices) {
-    return InvalidArgument("{}: a leading axis of {}, {} devices (replicas times partitions)", name, array.shape[0], devices);
+    return InvalidArgument("{}: a leading axis of {}, {} devices (replicas times partitions)", name, array.shape[0],
+                           devices);
   }
   VXLA_ASSIGN_OR_RETURN(const Literal stacked, ToLiteral(array, StackedShape(wanted, devices), type_name, name));
   return Deal(stacked, wanted, devices);
@@ -168,8 +174,8 @@ std::vector<std::vector<const Literal*>> ReplicatedArguments::pointers(int64_t d
   return result;
 }
 
-Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const std::vector<std::string>& files, uint64_t seed,
-                                                    int64_t devices) {
+Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const std::vector<std::string>& files,
+                                                    uint64_t seed, int64_t devices) {
   VXLA_ASSIGN_OR_RETURN(const auto given, ReadGiven(files));
   ReplicatedArguments arguments;
   size_t next = 0;
@@ -188,7 +194,8 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
         used.insert(name);
         continue;
       }
-      if (leaf->IsDynamic()) return InvalidArgument("{}: {} has dynamic dimensions, so it must be given", name, leaf->ToString());
+      if (leaf->IsDynamic())
+        return InvalidArgument("{}: {} has dynamic dimensions, so it must be given", name, leaf->ToString());
       VXLA_RETURN_IF_ERROR(CheckedElementCount(leaf->dimensions()).status());
       const auto number = static_cast<uint32_t>(next - 1);
       if (devices == 1) {

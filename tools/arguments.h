@@ -11,8 +11,8 @@
 namespace vxla {
 
 struct ProgramArguments {
-  std::vector<Literal> values;           // one per entry parameter, tuples rebuilt
-  std::vector<std::string> notes;        // "arg_2: f32[3] from seed 0": the ones that no file gave
+  std::vector<Literal> values;     // one per entry parameter, tuples rebuilt
+  std::vector<std::string> notes;  // "arg_2: f32[3] from seed 0": the ones that no file gave
   std::vector<const Literal*> pointers() const;
 };
 
@@ -23,21 +23,22 @@ struct ReplicatedArguments {
   std::vector<std::vector<const Literal*>> pointers(int64_t devices) const;  // by device
 };
 
-// `files`: one .npz (arg_0, arg_1 ... flattened depth first) or .npy files in that order. Missing ones are made from `seed`;
-// what is given must fit, and a name that no parameter wants is an error.
+// `files`: one .npz (arg_0, arg_1 ... flattened depth first) or .npy files in that order. Missing ones are made from
+// `seed`; what is given must fit, and a name that no parameter wants is an error.
 Result<ProgramArguments> LoadArguments(const Module& module, const std::vector<std::string>& files, uint64_t seed);
 
 // Arrays with one more axis, of `devices`, are dealt out; others go to all. Missing ones differ from device to device.
-Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const std::vector<std::string>& files, uint64_t seed,
-                                                    int64_t devices);
+Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const std::vector<std::string>& files,
+                                                    uint64_t seed, int64_t devices);
 // An array of this shape for each device, under a leading axis.
 Shape StackedShape(const Shape& shape, int64_t devices);
 // An array for every device (one literal), or one for each.
 Result<std::vector<Literal>> ToLiterals(const NumpyArray& array, const Shape& wanted, const std::string& type_name,
                                         const std::string& name, int64_t devices);
 
-// An array from the seed: floats normal, integers uniform in [0, 8) or the type's range if smaller, pred fair. Counter-based
-// (Philox 4x32-10 of element, array and seed) and made with IEEE arithmetic alone: the same bits on every machine.
+// An array from the seed: floats normal, integers uniform in [0, 8) or the type's range if smaller, pred fair.
+// Counter-based (Philox 4x32-10 of element, array and seed) and made with IEEE arithmetic alone: the same bits on every
+// machine.
 Literal RandomLiteral(const Shape& shape, uint64_t seed, uint32_t array);
 
 }  // namespace vxla

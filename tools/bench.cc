@@ -41,7 +41,9 @@ struct BenchRow {
   std::vector<PeerTime> sweep;
 };
 
-double MsSince(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double MsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 // Bytes of the program's arguments and results: what a perfect kernel moves.
 int64_t TrafficOf(const Module& module) {
@@ -61,8 +63,8 @@ Result<BenchRow> MeasureOnCpu(const BenchFlags& flags, const std::string& name, 
   return row;
 }
 
-Result<BenchRow> MeasureOnDevice(const BenchFlags& flags, Client& client, const std::string& name, const Module& module, double flop, bool fusion,
-                                 bool wide_accumulation) {
+Result<BenchRow> MeasureOnDevice(const BenchFlags& flags, Client& client, const std::string& name, const Module& module,
+                                 double flop, bool fusion, bool wide_accumulation) {
   CompileOptions options = flags.compile.options();
   options.wide_accumulation |= wide_accumulation;
   options.fusion &= fusion;
@@ -84,7 +86,8 @@ Result<BenchRow> MeasureOnDevice(const BenchFlags& flags, Client& client, const 
   };
   VXLA_RETURN_IF_ERROR(run().status());  // first touch of memory, lazy compilation of the driver
   const bool addresses = client.device().binding_mode() == BindingMode::kAddresses;
-  BenchRow row{name, client.device().facts().name, addresses ? "addresses" : "descriptors", 0, TrafficOf(module), flop, {}, {}};
+  BenchRow row{
+      name, client.device().facts().name, addresses ? "addresses" : "descriptors", 0, TrafficOf(module), flop, {}, {}};
   VXLA_ASSIGN_OR_RETURN(row.ms, BestOf(flags.runs, run));
   VXLA_ASSIGN_OR_RETURN(row.sweep, MeasureHandWritten(client.device(), name));
   if (!row.sweep.empty()) {
@@ -98,7 +101,8 @@ Result<BenchRow> MeasureOnDevice(const BenchFlags& flags, Client& client, const 
 }
 
 void PrintRow(const BenchRow& row) {
-  fmt::print("{:<14} {:<12} {:>10.3f} ms {:>8.2f} GB/s {:>9.2f} GFLOP/s", row.name, row.bindings, row.ms, static_cast<double>(row.bytes) / row.ms * 1e-6, row.flop / row.ms * 1e-6);
+  fmt::print("{:<14} {:<12} {:>10.3f} ms {:>8.2f} GB/s {:>9.2f} GFLOP/s", row.name, row.bindings, row.ms,
+             static_cast<double>(row.bytes) / row.ms * 1e-6, row.flop / row.ms * 1e-6);
   if (row.peer) fmt::print("   {:.2f} of {} ({:.3f} ms)", row.peer->ms / row.ms, row.peer->name, row.peer->ms);
   fmt::print("\n");
   for (const PeerTime& peer : row.sweep) fmt::print("    {:<44} {:>10.3f} ms\n", peer.name, peer.ms);
@@ -159,7 +163,8 @@ class Clients {
       device_flags.emulate += (device_flags.emulate.empty() || emulate.empty() ? "" : ",") + emulate;
       VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(device_flags, device_flags.device));
       const DeviceFacts& facts = device->facts();
-      if (!flags_.json && clients_.size() == 1) fmt::print("{}, {} {}\n", facts.name, facts.driver, facts.driver_version);
+      if (!flags_.json && clients_.size() == 1)
+        fmt::print("{}, {} {}\n", facts.name, facts.driver, facts.driver_version);
       client = MakeClient(std::move(device));
     }
     return client.get();
@@ -182,11 +187,13 @@ Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clie
   for (const std::string& mode : clients.modes()) {
     VXLA_ASSIGN_OR_RETURN(Client * client, clients.Get(mode, c.emulate));
     Progress(fmt::format("measuring {} with {}", c.name, mode));
-    VXLA_ASSIGN_OR_RETURN(BenchRow row, MeasureOnDevice(flags, *client, c.name, *module, c.flop, c.fusion, c.wide_accumulation));
+    VXLA_ASSIGN_OR_RETURN(BenchRow row,
+                          MeasureOnDevice(flags, *client, c.name, *module, c.flop, c.fusion, c.wide_accumulation));
     if (!c.against.empty()) {
       VXLA_ASSIGN_OR_RETURN(Client * plain, clients.Get(mode, ""));
       VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> other, ParseHlo(c.against));
-      VXLA_ASSIGN_OR_RETURN(const BenchRow peer, MeasureOnDevice(flags, *plain, "f32", *other, c.flop, c.fusion, false));
+      VXLA_ASSIGN_OR_RETURN(const BenchRow peer,
+                            MeasureOnDevice(flags, *plain, "f32", *other, c.flop, c.fusion, false));
       row.peer = PeerTime{c.peer, peer.ms};
     }
     rows.push_back(std::move(row));
@@ -221,7 +228,9 @@ CommandBody AddBench(CLI::App& app) {
   app.add_option("NAME", flags->names, "cases or program files; without one, every case");
   app.add_option("--args", flags->args, "arguments of a program file")->expected(1, 1 << 20);
   app.add_option("--seed", flags->seed, "of the arguments that no file gives")->capture_default_str();
-  app.add_option("--num-runs", flags->runs, "the best of so many runs counts")->check(CLI::Range(1, 100000))->capture_default_str();
+  app.add_option("--num-runs", flags->runs, "the best of so many runs counts")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
   flags->device.AddTo(app);
   flags->compile.AddTo(app);
   app.add_flag("--json", flags->json, "the table as JSON");

@@ -15,7 +15,8 @@ std::string Dot(int n) {
 }
 
 std::string Add(const char* type = "f32", int64_t count = kLarge) {
-  return fmt::format("ENTRY add {{ a = {0}[{1}] parameter(0)  b = {0}[{1}] parameter(1)  ROOT c = {0}[{1}] add(a, b) }}", type, count);
+  return fmt::format(
+      "ENTRY add {{ a = {0}[{1}] parameter(0)  b = {0}[{1}] parameter(1)  ROOT c = {0}[{1}] add(a, b) }}", type, count);
 }
 
 // An add of emulated elements next to the f32 add of as many: how many times slower an element is.
@@ -29,9 +30,10 @@ constexpr char kReducers[] =
     "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n";
 
 std::string Sum() {
-  return std::string(kReducers) + fmt::format("ENTRY f {{ a = f32[{}] parameter(0)  zero = f32[] constant(0)\n"
-                                              "ROOT s = f32[] reduce(a, zero), dimensions={{0}}, to_apply=sum }}",
-                                              kLarge);
+  return std::string(kReducers) + fmt::format(
+                                      "ENTRY f {{ a = f32[{}] parameter(0)  zero = f32[] constant(0)\n"
+                                      "ROOT s = f32[] reduce(a, zero), dimensions={{0}}, to_apply=sum }}",
+                                      kLarge);
 }
 
 // One of our functions next to the driver's own of this GLSL name.
@@ -43,7 +45,8 @@ BenchCase AgainstBuiltin(const char* builtin, const char* op) {
 // Each multiplication waits for the one before it; without fusion each is a dispatch.
 std::string Chain(int length) {
   std::string text = "ENTRY chain { v0 = f32[64] parameter(0)  x = f32[64] parameter(1)\n";
-  for (int k = 1; k <= length; ++k) text += fmt::format("{}v{} = f32[64] add(v{}, x)\n", k == length ? "ROOT " : "", k, k - 1);
+  for (int k = 1; k <= length; ++k)
+    text += fmt::format("{}v{} = f32[64] add(v{}, x)\n", k == length ? "ROOT " : "", k, k - 1);
   return text + "}";
 }
 
@@ -60,7 +63,8 @@ std::vector<BenchCase> BenchCases() {
        3 * n},
       {"sum", Sum(), n},
       {"softmax",
-       std::string(kReducers) + R"(ENTRY f { x = f32[4096,4096] parameter(0)  lowest = f32[] constant(-inf)  zero = f32[] constant(0)
+       std::string(kReducers) +
+           R"(ENTRY f { x = f32[4096,4096] parameter(0)  lowest = f32[] constant(-inf)  zero = f32[] constant(0)
   m = f32[4096] reduce(x, lowest), dimensions={1}, to_apply=max
   mb = f32[4096,4096] broadcast(m), dimensions={0}
   s = f32[4096,4096] subtract(x, mb)
@@ -69,7 +73,8 @@ std::vector<BenchCase> BenchCases() {
   zb = f32[4096,4096] broadcast(z), dimensions={0}
   ROOT y = f32[4096,4096] divide(p, zb) })",
        5 * n},
-      {"transpose", "ENTRY f { x = f32[4096,4096] parameter(0)  ROOT t = f32[4096,4096] transpose(x), dimensions={1,0} }", 0},
+      {"transpose",
+       "ENTRY f { x = f32[4096,4096] parameter(0)  ROOT t = f32[4096,4096] transpose(x), dimensions={1,0} }", 0},
       {"dot_512", Dot(512), 2.0 * 512 * 512 * 512},
       {"dot_1024", Dot(1024), 2.0 * 1024 * 1024 * 1024},
       {"replay_1000", Chain(1000), 64000, false},

@@ -9,17 +9,17 @@ namespace vxla {
 struct BenchCase {
   std::string name;
   std::string hlo;
-  double flop = 0;           // per run
+  double flop = 0;  // per run
   bool fusion = true;
-  bool on_cpu = false;       // measures the CPU reference
-  std::string emulate = {};  // as --emulate
-  std::string against = {};  // HLO text that the same device runs as the peer, with its features
+  bool on_cpu = false;               // measures the CPU reference
+  std::string emulate = {};          // as --emulate
+  std::string against = {};          // HLO text that the same device runs as the peer, with its features
   std::string peer = "the f32 add";  // what that is called
-  bool wide_accumulation = false;  // --accumulation wide; its peer runs without
+  bool wide_accumulation = false;    // --accumulation wide; its peer runs without
 };
 
-// add, sum, dot_512, dot_1024, softmax, transpose, tanh_mul_add, replay_1000, {exp,log,sin,tanh}_vs_builtin, emulated_i64_add,
-// emulated_f64_add, wide_sum, wide_dot_512, cpu_dot_512, cpu_add.
+// add, sum, dot_512, dot_1024, softmax, transpose, tanh_mul_add, replay_1000, {exp,log,sin,tanh}_vs_builtin,
+// emulated_i64_add, emulated_f64_add, wide_sum, wide_dot_512, cpu_dot_512, cpu_add.
 std::vector<BenchCase> BenchCases();
 
 }  // namespace vxla

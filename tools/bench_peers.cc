@@ -19,16 +19,20 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kBlockAlignment = 256;
 
-double MsSince(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double MsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 // Steps with buffers of their own, recorded once by hand, a barrier after each.
 class HandRecording {
  public:
-  static Result<std::unique_ptr<HandRecording>> Make(Device& device, const std::vector<Step>& steps, const std::vector<int64_t>& buffer_bytes) {
+  static Result<std::unique_ptr<HandRecording>> Make(Device& device, const std::vector<Step>& steps,
+                                                     const std::vector<int64_t>& buffer_bytes) {
     auto recording = std::make_unique<HandRecording>();
     recording->device_ = &device;
     for (int64_t bytes : buffer_bytes) {
-      VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> buffer, device.Allocate(std::max<int64_t>(bytes, 16), MemoryKind::kDevice));
+      VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> buffer,
+                            device.Allocate(std::max<int64_t>(bytes, 16), MemoryKind::kDevice));
       recording->buffers_.push_back(std::move(buffer));
     }
     VXLA_RETURN_IF_ERROR(recording->FillBuffers());
@@ -56,7 +60,9 @@ class HandRecording {
     return device_->Wait(value);
   }
 
-  static int64_t BlockBytes(const Step& step) { return 8 * static_cast<int64_t>(step.bindings.size()) + 4 * static_cast<int64_t>(step.params.size()); }
+  static int64_t BlockBytes(const Step& step) {
+    return 8 * static_cast<int64_t>(step.bindings.size()) + 4 * static_cast<int64_t>(step.params.size());
+  }
 
   Status WriteBlocks(const std::vector<Step>& steps) {
     int64_t total = 0;
@@ -68,7 +74,8 @@ class HandRecording {
     for (size_t k = 0; k < steps.size(); ++k) {
       std::byte* at = blocks.data() + offsets_[k];
       for (const Binding& binding : steps[k].bindings) {
-        const uint64_t address = buffers_[binding.slice.buffer]->device_address() + static_cast<uint64_t>(binding.slice.offset_bytes);
+        const uint64_t address =
+            buffers_[binding.slice.buffer]->device_address() + static_cast<uint64_t>(binding.slice.offset_bytes);
         std::memcpy(at, &address, 8);
         at += 8;
       }
@@ -87,8 +94,10 @@ class HandRecording {
     VXLA_RETURN_IF_ERROR(commands_->Begin());
     for (size_t k = 0; k < steps.size(); ++k) {
       std::vector<BufferRange> ranges;
-      for (const Binding& b : steps[k].bindings) ranges.push_back({buffers_[b.slice.buffer].get(), b.slice.offset_bytes, b.slice.size_bytes});
-      VXLA_RETURN_IF_ERROR(commands_->Dispatch(*kernels_[k], {blocks_.get(), offsets_[k], BlockBytes(steps[k])}, ranges, steps[k].groups));
+      for (const Binding& b : steps[k].bindings)
+        ranges.push_back({buffers_[b.slice.buffer].get(), b.slice.offset_bytes, b.slice.size_bytes});
+      VXLA_RETURN_IF_ERROR(commands_->Dispatch(*kernels_[k], {blocks_.get(), offsets_[k], BlockBytes(steps[k])}, ranges,
+                                               steps[k].groups));
       commands_->Barrier();
     }
     return commands_->End();
@@ -117,7 +126,8 @@ std::vector<int64_t> BufferBytes(const std::vector<Step>& steps) {
 constexpr int kRuns = 10;
 
 Result<PeerTime> MeasureSteps(Device& device, const std::string& name, const std::vector<Step>& steps) {
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<HandRecording> recording, HandRecording::Make(device, steps, BufferBytes(steps)));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<HandRecording> recording,
+                        HandRecording::Make(device, steps, BufferBytes(steps)));
   VXLA_RETURN_IF_ERROR(recording->RunMs().status());
   VXLA_ASSIGN_OR_RETURN(double ms, BestOf(kRuns, [&] { return recording->RunMs(); }));
   return PeerTime{name, ms};

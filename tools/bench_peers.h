@@ -15,7 +15,8 @@ struct PeerTime {
   double ms = 0;
 };
 
-// The hand-written kernels of a sweep for this case, each measured: the whole list, fastest first. Empty if there are none.
+// The hand-written kernels of a sweep for this case, each measured: the whole list, fastest first. Empty if there are
+// none.
 Result<std::vector<PeerTime>> MeasureHandWritten(Device& device, const std::string& case_name);
 // The plan's dispatches in one command buffer, recorded by hand with a barrier after each, and replayed.
 Result<PeerTime> MeasureHandRecorded(Device& device, const Executable& executable);

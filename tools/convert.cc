@@ -12,8 +12,11 @@ struct ConvertFlags {
 };
 
 Status Convert(const ConvertFlags& flags) {
-  const std::string extension = flags.out.find('.') == std::string::npos ? "" : flags.out.substr(flags.out.rfind('.') + 1);
-  const std::string form = !flags.to.empty() ? flags.to : extension == "mlir" || extension == "mlirbc" ? "stablehlo" : "hlo";
+  const std::string extension =
+      flags.out.find('.') == std::string::npos ? "" : flags.out.substr(flags.out.rfind('.') + 1);
+  const std::string form = !flags.to.empty()                              ? flags.to
+                           : extension == "mlir" || extension == "mlirbc" ? "stablehlo"
+                                                                          : "hlo";
   if (form != "hlo") return Unsupported("{}: writing {} is not supported; hlo is", flags.out, form);
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadProgram(flags.in));
   return WriteText(flags.out, PrintHlo(*module));
@@ -25,7 +28,8 @@ CommandBody AddConvert(CLI::App& app) {
   auto flags = std::make_shared<ConvertFlags>();
   app.add_option("IN", flags->in, "the program; - is standard input")->required();
   app.add_option("OUT", flags->out, "the file to write; - is standard output")->required();
-  app.add_option("--to", flags->to, "the form of OUT; else its extension says it")->check(CLI::IsMember({"hlo", "stablehlo"}));
+  app.add_option("--to", flags->to, "the form of OUT; else its extension says it")
+      ->check(CLI::IsMember({"hlo", "stablehlo"}));
   return [flags] { return Report(Convert(*flags)); };
 }
 

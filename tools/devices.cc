@@ -14,15 +14,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string ApiText(uint32_t version) { return fmt::format("{}.{}.{}", version >> 22 & 0x7f, version >> 12 & 0x3ff, version & 0xfff); }
+std::string ApiText(uint32_t version) {
+  return fmt::format("{}.{}.{}", version >> 22 & 0x7f, version >> 12 & 0x3ff, version & 0xfff);
+}
 
 const char* KindText(DeviceFacts::Kind kind) {
   switch (kind) {
-    case DeviceFacts::Kind::kIntegrated: return "integrated GPU";
-    case DeviceFacts::Kind::kDiscrete: return "discrete GPU";
-    case DeviceFacts::Kind::kVirtual: return "virtual GPU";
-    case DeviceFacts::Kind::kSoftware: return "software";
-    default: return "other";
+    case DeviceFacts::Kind::kIntegrated:
+      return "integrated GPU";
+    case DeviceFacts::Kind::kDiscrete:
+      return "discrete GPU";
+    case DeviceFacts::Kind::kVirtual:
+      return "virtual GPU";
+    case DeviceFacts::Kind::kSoftware:
+      return "software";
+    default:
+      return "other";
   }
 }
 
@@ -38,9 +45,15 @@ Json TypesJson(const DeviceFacts& facts) {
 }
 
 Json LimitsJson(const DeviceFacts& f) {
-  return {{"memory_bytes", f.memory_bytes}, {"max_allocation_bytes", f.max_allocation_bytes}, {"max_storage_range_bytes", f.max_storage_range_bytes},
-          {"max_shared_bytes", f.max_shared_bytes}, {"max_workgroup_invocations", f.max_workgroup_invocations}, {"max_group_count", f.max_group_count},
-          {"subgroup_size", f.subgroup_size}, {"max_storage_buffers", f.max_storage_buffers}, {"buffer_addresses", f.buffer_addresses},
+  return {{"memory_bytes", f.memory_bytes},
+          {"max_allocation_bytes", f.max_allocation_bytes},
+          {"max_storage_range_bytes", f.max_storage_range_bytes},
+          {"max_shared_bytes", f.max_shared_bytes},
+          {"max_workgroup_invocations", f.max_workgroup_invocations},
+          {"max_group_count", f.max_group_count},
+          {"subgroup_size", f.subgroup_size},
+          {"max_storage_buffers", f.max_storage_buffers},
+          {"buffer_addresses", f.buffer_addresses},
           {"timestamps", f.timestamp_period_ns > 0}};
 }
 
@@ -48,19 +61,21 @@ const char* DivisionText(DeviceFacts::Division division) {
   return division == DeviceFacts::Division::kCorrected ? "corrected" : "native";
 }
 
-// Whether / and sqrt are the device's own, which round correctly there, or put right by integers. f16 and narrower are f32's.
+// Whether / and sqrt are the device's own, which round correctly there, or put right by integers. f16 and narrower are
+// f32's.
 Json DivisionJson(const DeviceFacts& facts) {
-  return {{"f16", DivisionText(facts.division_f32)}, {"f32", DivisionText(facts.division_f32)},
+  return {{"f16", DivisionText(facts.division_f32)},
+          {"f32", DivisionText(facts.division_f32)},
           {"f64", facts.float64 ? DivisionText(facts.division_f64) : "emulated"}};
 }
 
 void PrintDevice(size_t index, const DeviceFacts& f) {
   fmt::print("vulkan:{}  {}  ({})\n", index, f.name, KindText(f.kind));
   fmt::print("  driver    {} {}, Vulkan {}\n", f.driver, f.driver_version, ApiText(f.api_version));
-  fmt::print("  memory    {:.1f} GiB, at most {:.1f} GiB in one piece\n", static_cast<double>(f.memory_bytes) / (1 << 30),
-             static_cast<double>(f.max_allocation_bytes) / (1 << 30));
-  fmt::print("  kernels   workgroups of up to {}, subgroups of {}, {} KiB shared, {}\n", f.max_workgroup_invocations, f.subgroup_size,
-             f.max_shared_bytes / 1024, f.buffer_addresses ? "buffer addresses" : "descriptors only");
+  fmt::print("  memory    {:.1f} GiB, at most {:.1f} GiB in one piece\n",
+             static_cast<double>(f.memory_bytes) / (1 << 30), static_cast<double>(f.max_allocation_bytes) / (1 << 30));
+  fmt::print("  kernels   workgroups of up to {}, subgroups of {}, {} KiB shared, {}\n", f.max_workgroup_invocations,
+             f.subgroup_size, f.max_shared_bytes / 1024, f.buffer_addresses ? "buffer addresses" : "descriptors only");
   std::string native, emulated;
   const Json types = TypesJson(f);
   for (const auto& [name, text] : types.items()) (text == "native" ? native : emulated) += " " + name;
@@ -68,7 +83,8 @@ void PrintDevice(size_t index, const DeviceFacts& f) {
   if (!emulated.empty()) fmt::print("  emulated {}\n", emulated);
   std::string divisions;
   const Json division = DivisionJson(f);
-  for (const auto& [type, text] : division.items()) divisions += fmt::format("{}{} {}", divisions.empty() ? "" : ", ", type, text.get<std::string>());
+  for (const auto& [type, text] : division.items())
+    divisions += fmt::format("{}{} {}", divisions.empty() ? "" : ", ", type, text.get<std::string>());
   fmt::print("  division  {}\n", divisions);
   for (const std::string& line : f.quirks.notes) fmt::print("  quirk     {}\n", line);
 }
@@ -86,8 +102,13 @@ Status Devices(bool json) {
     if (!json) {
       PrintDevice(i, facts);
     } else {
-      list.push_back({{"name", facts.name}, {"driver", facts.driver + " " + facts.driver_version}, {"api", ApiText(facts.api_version)},
-                      {"types", TypesJson(facts)}, {"division", DivisionJson(facts)}, {"limits", LimitsJson(facts)}, {"quirks", facts.quirks.notes}});
+      list.push_back({{"name", facts.name},
+                      {"driver", facts.driver + " " + facts.driver_version},
+                      {"api", ApiText(facts.api_version)},
+                      {"types", TypesJson(facts)},
+                      {"division", DivisionJson(facts)},
+                      {"limits", LimitsJson(facts)},
+                      {"quirks", facts.quirks.notes}});
     }
   }
   return json ? WriteText("-", list.dump(2) + "\n") : OkStatus();

@@ -223,7 +223,8 @@ Result<DiffOutcome> Compare(const DiffFlags& flags, const Module& module, const 
     DeviceFlags other_device = flags.device;
     if (!flags.against_bindings.empty()) other_device.bindings = flags.against_bindings;
     if (!flags.against_emulate.empty()) other_device.emulate = flags.against_emulate;
-    VXLA_ASSIGN_OR_RETURN(other, DiffSide::Open(flags.against, other_device, flags.compile.options(), device.evaluate_options()));
+    VXLA_ASSIGN_OR_RETURN(
+        other, DiffSide::Open(flags.against, other_device, flags.compile.options(), device.evaluate_options()));
   }
   const std::vector<const Literal*> pointers = arguments.pointers();
   VXLA_ASSIGN_OR_RETURN(DiffOutcome outcome,
@@ -295,8 +296,8 @@ std::string Numbered(const std::string& path, size_t number) {
   return path.substr(0, at) + fmt::format(".{}", number) + path.substr(at);
 }
 
-// --device all: one comparison after another, each with its verdict; the first failure is the answer. Files are numbered
-// as the devices are.
+// --device all: one comparison after another, each with its verdict; the first failure is the answer. Files are
+// numbered as the devices are.
 Status DiffOnAll(const DiffFlags& flags, Json& json) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, vulkan::ListDevices());
   json = {{"verdict", "agree"}, {"devices", Json::array()}};

@@ -70,8 +70,8 @@ class DiffRunner {
     if (outcome_.bad_leaf < 0 || !reference || LeastKept(device_.facts(), ElementType::kF32) == 0) return OkStatus();
     bool flushed = false;
     EvaluateOptions options = device_.evaluate_options();
-    options.replace = [&, plain = options](const Instruction& instruction, std::span<const Literal* const> operands)
-        -> std::optional<Result<Literal>> {
+    options.replace = [&, plain = options](const Instruction& instruction,
+                                           std::span<const Literal* const> operands) -> std::optional<Result<Literal>> {
       if (!TakesNumbers(instruction.opcode())) return std::nullopt;
       std::vector<std::shared_ptr<const Literal>> zeroed;
       std::vector<const Literal*> given(operands.begin(), operands.end());

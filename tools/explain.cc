@@ -27,21 +27,24 @@ Status DumpKernels(const Device& device, const Plan& plan, const std::string& fo
   for (size_t k = 0; k < plan.kernels.size(); ++k) {
     VXLA_ASSIGN_OR_RETURN(std::string source, device.KernelSource(plan.bindings, plan.kernels[k]));
     const std::string stem = std::filesystem::path(plan.kernels[k].algorithm).stem().string();
-    VXLA_RETURN_IF_ERROR(WriteText(fmt::format("{}/{:03}_{}_{:016x}.comp", folder, k, stem, HashOf(plan.kernels[k])), source));
+    VXLA_RETURN_IF_ERROR(
+        WriteText(fmt::format("{}/{:03}_{}_{:016x}.comp", folder, k, stem, HashOf(plan.kernels[k])), source));
   }
   return OkStatus();
 }
 
 Status Explain(const ExplainFlags& flags) {
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file));
-  if (IsCpu(flags.device.device)) return InvalidArgument("--device cpu: the CPU reference has no plan; explain wants a Vulkan device");
+  if (IsCpu(flags.device.device))
+    return InvalidArgument("--device cpu: the CPU reference has no plan; explain wants a Vulkan device");
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(flags.device, flags.device.device));
   std::unique_ptr<Client> client = MakeClient(device);
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client->Compile(*module, flags.compile.options()));
   if (!flags.dump_folder.empty()) VXLA_RETURN_IF_ERROR(DumpKernels(*device, executable->plan(), flags.dump_folder));
   VXLA_RETURN_IF_ERROR(CheckValidation(*device));
   if (flags.json) return WriteText("-", ToJson(executable->plan()).dump(2) + "\n");
-  return WriteText("-", fmt::format("Fused module\n\n{}\nPlan\n\n{}", PrintHlo(executable->module()), ToText(executable->plan())));
+  return WriteText(
+      "-", fmt::format("Fused module\n\n{}\nPlan\n\n{}", PrintHlo(executable->module()), ToText(executable->plan())));
 }
 
 }  // namespace

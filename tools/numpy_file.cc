@@ -26,9 +26,9 @@ struct NumpyType {
   ElementType type;
 };
 constexpr NumpyType kTypes[] = {
-    {"b1", ElementType::kPred}, {"i1", ElementType::kS8},  {"i2", ElementType::kS16}, {"i4", ElementType::kS32},
-    {"i8", ElementType::kS64},  {"u1", ElementType::kU8},  {"u2", ElementType::kU16}, {"u4", ElementType::kU32},
-    {"u8", ElementType::kU64},  {"f2", ElementType::kF16}, {"f4", ElementType::kF32}, {"f8", ElementType::kF64},
+    {"b1", ElementType::kPred}, {"i1", ElementType::kS8},    {"i2", ElementType::kS16}, {"i4", ElementType::kS32},
+    {"i8", ElementType::kS64},  {"u1", ElementType::kU8},    {"u2", ElementType::kU16}, {"u4", ElementType::kU32},
+    {"u8", ElementType::kU64},  {"f2", ElementType::kF16},   {"f4", ElementType::kF32}, {"f8", ElementType::kF64},
     {"c8", ElementType::kC64},  {"c16", ElementType::kC128},
 };
 
@@ -41,7 +41,9 @@ Result<std::string> HeaderField(std::string_view header, std::string_view key, c
   begin = header.find_first_not_of(' ', begin + 1);
   if (begin == std::string_view::npos) return InvalidArgument("{}: the .npy header is cut short", name);
   const char open = header[begin];
-  const size_t end = open == '\'' ? header.find('\'', begin + 1) : open == '(' ? header.find(')', begin) : header.find_first_of(",}", begin);
+  const size_t end = open == '\''  ? header.find('\'', begin + 1)
+                     : open == '(' ? header.find(')', begin)
+                                   : header.find_first_of(",}", begin);
   if (end == std::string_view::npos) return InvalidArgument("{}: the .npy header is cut short", name);
   const bool quoted = open == '\'' || open == '(';
   return std::string(header.substr(begin + (quoted ? 1 : 0), end - begin - (quoted ? 1 : 0)));
@@ -58,7 +60,8 @@ Result<std::vector<int64_t>> ParseShape(const std::string& text, const std::stri
     }
     int64_t size = 0;
     auto [next, error] = std::from_chars(at, end, size);
-    if (error != std::errc() || size < 0) return InvalidArgument("{}: the .npy header's shape ({}) is not a list of sizes", name, text);
+    if (error != std::errc() || size < 0)
+      return InvalidArgument("{}: the .npy header's shape ({}) is not a list of sizes", name, text);
     shape.push_back(size);
     at = next;
   }
@@ -69,7 +72,8 @@ void SwapBytes(std::vector<std::byte>& data, size_t width) {
   for (size_t i = 0; i + width <= data.size(); i += width) std::reverse(data.begin() + i, data.begin() + i + width);
 }
 
-std::vector<std::byte> FromFortranOrder(const std::vector<std::byte>& data, const std::vector<int64_t>& shape, size_t item) {
+std::vector<std::byte> FromFortranOrder(const std::vector<std::byte>& data, const std::vector<int64_t>& shape,
+                                        size_t item) {
   std::vector<std::byte> result(data.size());
   std::vector<int64_t> index(shape.size(), 0);
   for (size_t i = 0; i < data.size() / item; ++i) {
@@ -129,7 +133,8 @@ std::string UnicodeScalar(std::string_view text) {
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-// The archive is made in memory: libzip writes files through temporaries of its own, and a file has to be whole or absent.
+// The archive is made in memory: libzip writes files through temporaries of its own, and a file has to be whole or
+// absent.
 Result<std::string> ZipOf(const std::string& path, const Entries& entries) {
   zip_error_t error;
   zip_error_init(&error);
@@ -151,7 +156,8 @@ Result<std::string> ZipOf(const std::string& path, const Entries& entries) {
     zip_source_close(target);
   }
   zip_source_free(target);
-  if (!ok) return ResourceExhausted("{}: cannot be written: the archive of {} arrays could not be made", path, entries.size());
+  if (!ok)
+    return ResourceExhausted("{}: cannot be written: the archive of {} arrays could not be made", path, entries.size());
   return bytes;
 }
 
@@ -160,20 +166,24 @@ Result<std::string> ZipOf(const std::string& path, const Entries& entries) {
 std::string NumpyArray::text() const {
   std::string result;
   if (descr.empty() || descr[0] != 'U') return result;
-  for (size_t i = 0; i + 3 < data.size() && data[i] != std::byte{0}; i += 4) result.push_back(static_cast<char>(data[i]));
+  for (size_t i = 0; i + 3 < data.size() && data[i] != std::byte{0}; i += 4)
+    result.push_back(static_cast<char>(data[i]));
   return result;
 }
 
 Result<NumpyArray> ParseNpy(std::string_view bytes, const std::string& name) {
-  if (bytes.size() < 10 || bytes.substr(0, 6) != "\x93NUMPY") return InvalidArgument("{}: not a .npy array (its first bytes are not \\x93NUMPY)", name);
+  if (bytes.size() < 10 || bytes.substr(0, 6) != "\x93NUMPY")
+    return InvalidArgument("{}: not a .npy array (its first bytes are not \\x93NUMPY)", name);
   const int version = static_cast<unsigned char>(bytes[6]);
-  if (version < 1 || version > 3) return InvalidArgument("{}: .npy version {} is not known (1 to 3 are)", name, version);
+  if (version < 1 || version > 3)
+    return InvalidArgument("{}: .npy version {} is not known (1 to 3 are)", name, version);
   const size_t length_bytes = version == 1 ? 2 : 4;
   uint32_t header_size = 0;
   if (bytes.size() < 8 + length_bytes) return InvalidArgument("{}: the .npy header is cut short", name);
   std::memcpy(&header_size, bytes.data() + 8, length_bytes);
   const size_t data_at = 8 + length_bytes + header_size;
-  if (bytes.size() < data_at) return InvalidArgument("{}: the .npy header is cut short: {} bytes of {}", name, bytes.size(), data_at);
+  if (bytes.size() < data_at)
+    return InvalidArgument("{}: the .npy header is cut short: {} bytes of {}", name, bytes.size(), data_at);
   const std::string_view header = bytes.substr(8 + length_bytes, header_size);
 
   NumpyArray array;
@@ -189,9 +199,10 @@ Result<NumpyArray> ParseNpy(std::string_view bytes, const std::string& name) {
   if (!known) return InvalidArgument("{}: element type '{}' is not supported", name, descr);
   const size_t item = ItemBytes(array.descr);
   VXLA_ASSIGN_OR_RETURN(int64_t count, CheckedElementCount(array.shape));
-  if (count > kMaxArrayBytes / static_cast<int64_t>(std::max<size_t>(item, 1)) || bytes.size() - data_at < static_cast<size_t>(count) * item) {
-    return InvalidArgument("{}: the .npy data is cut short: {} bytes where the shape ({}) of {} needs {} elements", name, bytes.size() - data_at,
-                           JoinInts(array.shape), array.descr, count);
+  if (count > kMaxArrayBytes / static_cast<int64_t>(std::max<size_t>(item, 1)) ||
+      bytes.size() - data_at < static_cast<size_t>(count) * item) {
+    return InvalidArgument("{}: the .npy data is cut short: {} bytes where the shape ({}) of {} needs {} elements",
+                           name, bytes.size() - data_at, JoinInts(array.shape), array.descr, count);
   }
   const auto* data = reinterpret_cast<const std::byte*>(bytes.data() + data_at);
   array.data.assign(data, data + static_cast<size_t>(count) * item);
@@ -209,7 +220,8 @@ Result<std::map<std::string, NumpyArray>> ReadNpz(const std::string& path) {
   // libzip's own message for a missing file is vague, so the file is looked at first.
   if (!std::filesystem::exists(path)) return InvalidArgument("{}: no such file", path);
   int error = 0;
-  std::unique_ptr<zip_t, void (*)(zip_t*)> archive(zip_open(path.c_str(), ZIP_RDONLY, &error), [](zip_t* z) { zip_discard(z); });
+  std::unique_ptr<zip_t, void (*)(zip_t*)> archive(zip_open(path.c_str(), ZIP_RDONLY, &error),
+                                                   [](zip_t* z) { zip_discard(z); });
   if (archive == nullptr) {
     zip_error_t zip_error;
     zip_error_init_with_code(&zip_error, error);
@@ -225,16 +237,20 @@ Result<std::map<std::string, NumpyArray>> ReadNpz(const std::string& path) {
       return InvalidArgument("{}: entry {} cannot be read: {}", path, i, zip_strerror(archive.get()));
     }
     std::string name = stat.name;
-    if (stat.size > static_cast<zip_uint64_t>(kMaxArrayBytes)) return InvalidArgument("{}: {} claims {} bytes", path, name, stat.size);
-    std::unique_ptr<zip_file_t, void (*)(zip_file_t*)> file(zip_fopen_index(archive.get(), static_cast<zip_uint64_t>(i), 0),
-                                                            [](zip_file_t* f) { zip_fclose(f); });
+    if (stat.size > static_cast<zip_uint64_t>(kMaxArrayBytes))
+      return InvalidArgument("{}: {} claims {} bytes", path, name, stat.size);
+    std::unique_ptr<zip_file_t, void (*)(zip_file_t*)> file(
+        zip_fopen_index(archive.get(), static_cast<zip_uint64_t>(i), 0), [](zip_file_t* f) { zip_fclose(f); });
     std::string bytes(static_cast<size_t>(stat.size), '\0');
-    if (file == nullptr || zip_fread(file.get(), bytes.data(), bytes.size()) != static_cast<zip_int64_t>(bytes.size())) {
-      return InvalidArgument("{}: {} is corrupt: {}", path, name, file == nullptr ? zip_strerror(archive.get()) : zip_file_strerror(file.get()));
+    if (file == nullptr ||
+        zip_fread(file.get(), bytes.data(), bytes.size()) != static_cast<zip_int64_t>(bytes.size())) {
+      return InvalidArgument("{}: {} is corrupt: {}", path, name,
+                             file == nullptr ? zip_strerror(archive.get()) : zip_file_strerror(file.get()));
     }
     // Reading on past the data makes libzip check the entry's checksum.
     char past_end = 0;
-    if (zip_fread(file.get(), &past_end, 1) < 0) return InvalidArgument("{}: {} is corrupt: {}", path, name, zip_file_strerror(file.get()));
+    if (zip_fread(file.get(), &past_end, 1) < 0)
+      return InvalidArgument("{}: {} is corrupt: {}", path, name, zip_file_strerror(file.get()));
     VXLA_ASSIGN_OR_RETURN(NumpyArray array, ParseNpy(bytes, fmt::format("{}: {}", path, name)));
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
     arrays.emplace(name, std::move(array));
@@ -251,17 +267,20 @@ Result<Literal> ToLiteral(const NumpyArray& array, const std::string& type_name,
   std::optional<ElementType> type;
   if (!type_name.empty()) {
     type = ParseElementType(type_name);
-    if (!type || !IsArrayElement(*type)) return InvalidArgument("{}: the sidecar names no element type: '{}'", name, type_name);
+    if (!type || !IsArrayElement(*type))
+      return InvalidArgument("{}: the sidecar names no element type: '{}'", name, type_name);
   } else {
     for (const NumpyType& t : kTypes) {
       if (t.descr == array.descr) type = t.type;
     }
-    if (!type) return InvalidArgument("{}: a {} array needs a sidecar {}__dtype that names its type", name, array.descr, name);
+    if (!type)
+      return InvalidArgument("{}: a {} array needs a sidecar {}__dtype that names its type", name, array.descr, name);
   }
   return ToLiteral(array, Shape(*type, array.shape), type_name, name);
 }
 
-Result<Literal> ToLiteral(const NumpyArray& array, const Shape& wanted, const std::string& type_name, const std::string& name) {
+Result<Literal> ToLiteral(const NumpyArray& array, const Shape& wanted, const std::string& type_name,
+                          const std::string& name) {
   const ElementType type = wanted.element_type();
   std::string own = type_name;
   for (const NumpyType& t : kTypes) {
@@ -269,12 +288,16 @@ Result<Literal> ToLiteral(const NumpyArray& array, const Shape& wanted, const st
   }
   const bool raw = array.descr[0] == 'V' || (array.descr[0] == 'u' && !NumpyHas(type));
   const bool same_type = own == ElementTypeName(type) || (raw && type_name.empty());
-  const bool same_size = !array.descr.starts_with('U') && static_cast<int>(ItemBytes(array.descr)) == StorageBytes(type);
+  const bool same_size =
+      !array.descr.starts_with('U') && static_cast<int>(ItemBytes(array.descr)) == StorageBytes(type);
   const Shape given(type, array.shape);
   if (!same_type || !same_size || !FitsWithin(given, wanted)) {
-    return InvalidArgument("{}: {}[{}] given, the program wants {}", name, own.empty() ? array.descr : own, JoinInts(array.shape), wanted.ToString());
+    return InvalidArgument("{}: {}[{}] given, the program wants {}", name, own.empty() ? array.descr : own,
+                           JoinInts(array.shape), wanted.ToString());
   }
-  Literal literal = Literal::FromVector<std::byte>(Shape(ElementType::kU8, {static_cast<int64_t>(array.data.size())}), array.data).Reshaped(given);
+  Literal literal =
+      Literal::FromVector<std::byte>(Shape(ElementType::kU8, {static_cast<int64_t>(array.data.size())}), array.data)
+          .Reshaped(given);
   // An array below a dynamic dimension's bound says how much of it is live.
   return wanted.IsDynamic() ? PadToBounds(literal, wanted) : std::move(literal).Reshaped(wanted);
 }
@@ -288,7 +311,10 @@ Status WriteNpz(const std::string& path, std::string_view prefix, const std::vec
     const Shape& shape = array.shape();
     const ElementType type = shape.element_type();
     const std::string name = fmt::format("{}_{}", prefix, k);
-    entries.emplace_back(name + ".npy", NpyBytes(DescrOf(type), std::vector<int64_t>(shape.dimensions().begin(), shape.dimensions().end()), array.bytes()));
+    entries.emplace_back(
+        name + ".npy",
+        NpyBytes(DescrOf(type), std::vector<int64_t>(shape.dimensions().begin(), shape.dimensions().end()),
+                 array.bytes()));
     if (!NumpyHas(type)) entries.emplace_back(name + "__dtype.npy", UnicodeScalar(ElementTypeName(type)));
   }
   VXLA_ASSIGN_OR_RETURN(std::string archive, ZipOf(path, entries));

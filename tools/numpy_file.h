@@ -28,14 +28,15 @@ Result<std::map<std::string, NumpyArray>> ReadNpz(const std::string& path);
 // The sidecar text of one of them; empty if it has none.
 std::string TypeNameOf(const std::map<std::string, NumpyArray>& arrays, const std::string& name);
 
-// The literal of a program's parameter: `type_name` is the array's sidecar text (core's type name) or empty. Types that numpy
-// lacks come as unsigned integers of the storage width with a sidecar, or as V1 and V2 arrays of ml_dtypes.
-Result<Literal> ToLiteral(const NumpyArray& array, const Shape& wanted, const std::string& type_name, const std::string& name);
+// The literal of a program's parameter: `type_name` is the array's sidecar text (core's type name) or empty. Types that
+// numpy lacks come as unsigned integers of the storage width with a sidecar, or as V1 and V2 arrays of ml_dtypes.
+Result<Literal> ToLiteral(const NumpyArray& array, const Shape& wanted, const std::string& type_name,
+                          const std::string& name);
 // The literal that the array says by itself (its own element type, from the sidecar if there is one).
 Result<Literal> ToLiteral(const NumpyArray& array, const std::string& type_name, const std::string& name);
 
-// Writes <prefix>_0, <prefix>_1 ... (with their sidecars) under a temporary name and renames, so that the file is whole or
-// absent. kResourceExhausted if it cannot be written.
+// Writes <prefix>_0, <prefix>_1 ... (with their sidecars) under a temporary name and renames, so that the file is whole
+// or absent. kResourceExhausted if it cannot be written.
 Status WriteNpz(const std::string& path, std::string_view prefix, const std::vector<const Literal*>& leaves);
 
 }  // namespace vxla

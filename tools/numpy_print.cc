@@ -50,7 +50,8 @@ class Digits {
   int exponent_decimals_ = kDecimals;
 };
 
-// What the floats of one array (or their real or imaginary parts) look like: points aligned, all with exponents or none.
+// What the floats of one array (or their real or imaginary parts) look like: points aligned, all with exponents or
+// none.
 class FloatFormat {
  public:
   FloatFormat() = default;
@@ -114,12 +115,13 @@ class Printer {
     if (dimension == array_.shape().rank()) return fmt::format("{:>{}}", Element(offset), width_);
     const int64_t size = array_.shape().dimension(dimension);
     const bool last = dimension + 1 == array_.shape().rank();
-    const std::string separator = last ? " " : std::string(array_.shape().rank() - dimension - 1, '\n') + std::string(dimension + 1, ' ');
+    const std::string separator =
+        last ? " " : std::string(array_.shape().rank() - dimension - 1, '\n') + std::string(dimension + 1, ' ');
     std::string text = "[";
     for (int64_t i = 0; i < size; ++i) {
       if (i > 0) text += separator;
       if (Skips(size, i)) {
-        text += "..." ;
+        text += "...";
         i = size - kEdge - 1;
         continue;
       }

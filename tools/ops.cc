@@ -94,9 +94,9 @@ std::string OpsTable() {
     if (!HasEvaluation(opcode)) continue;
     const OpcodeFacts& facts = FactsOf(opcode);
     const OpTypes types = TypesOf(opcode);
-    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", BuilderFunctions(opcode), facts.hlo_text,
-                        facts.stablehlo_text, "yes", VulkanText(opcode, types),
-                        types.typed ? TypesText(types.accepted) : "any");
+    text +=
+        fmt::format("| {} | {} | {} | {} | {} | {} |\n", BuilderFunctions(opcode), facts.hlo_text, facts.stablehlo_text,
+                    "yes", VulkanText(opcode, types), types.typed ? TypesText(types.accepted) : "any");
   }
   return text;
 }

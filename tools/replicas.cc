@@ -38,7 +38,8 @@ Result<Literal> Stack(const std::vector<const Literal*>& leaves, const std::stri
 Result<int64_t> CountOf(const char* option, int64_t given, int64_t stated, const char* attribute) {
   if (given == 0) return stated;
   if (given < 0) return InvalidArgument("{} {}: must be positive", option, given);
-  if (stated > 1 && given != stated) return InvalidArgument("{} {}: the program says {}={}", option, given, attribute, stated);
+  if (stated > 1 && given != stated)
+    return InvalidArgument("{} {}: the program says {}={}", option, given, attribute, stated);
   return given;
 }
 
@@ -46,23 +47,30 @@ Result<int64_t> CountOf(const char* option, int64_t given, int64_t stated, const
 
 void ReplicaFlags::AddTo(CLI::App& app, bool feeds) {
   app.add_option("--replicas", replicas, "replicas to run, on --device cpu; default: the program's replica_count");
-  app.add_option("--partitions", partitions, "partitions of each replica; default: the program's num_partitions. Arrays have a leading "
-                                             "axis of replicas * partitions, replica-major, or go to all");
-  app.add_option("--collective-timeout", collective_timeout_s, "seconds that a device waits for others before the deadlock report; 0: forever")
+  app.add_option("--partitions", partitions,
+                 "partitions of each replica; default: the program's num_partitions. Arrays have a leading "
+                 "axis of replicas * partitions, replica-major, or go to all");
+  app.add_option("--collective-timeout", collective_timeout_s,
+                 "seconds that a device waits for others before the deadlock report; 0: forever")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   if (!feeds) return;
-  app.add_option("--infeed", infeed, "an .npz with infeed_0, infeed_1 ... in the order in which infeeds take them (--device cpu)");
-  app.add_option("--outfeed", outfeed, "save what outfeeds send as an .npz with outfeed_0, outfeed_1 ... (--device cpu)");
+  app.add_option("--infeed", infeed,
+                 "an .npz with infeed_0, infeed_1 ... in the order in which infeeds take them (--device cpu)");
+  app.add_option("--outfeed", outfeed,
+                 "save what outfeeds send as an .npz with outfeed_0, outfeed_1 ... (--device cpu)");
 }
 
 Result<DeviceGrid> ReplicaFlags::GridOf(const Module& module) const {
   DeviceGrid grid;
-  VXLA_ASSIGN_OR_RETURN(grid.replicas, CountOf("--replicas", replicas, module.attributes().replica_count, "replica_count"));
-  VXLA_ASSIGN_OR_RETURN(grid.partitions, CountOf("--partitions", partitions, module.attributes().num_partitions, "num_partitions"));
+  VXLA_ASSIGN_OR_RETURN(grid.replicas,
+                        CountOf("--replicas", replicas, module.attributes().replica_count, "replica_count"));
+  VXLA_ASSIGN_OR_RETURN(grid.partitions,
+                        CountOf("--partitions", partitions, module.attributes().num_partitions, "num_partitions"));
   constexpr int64_t kMost = 4096;
   if (grid.replicas > kMost || grid.partitions > kMost / grid.replicas) {
-    return InvalidArgument("{} replicas times {} partitions exceed the limit of {} devices", grid.replicas, grid.partitions, kMost);
+    return InvalidArgument("{} replicas times {} partitions exceed the limit of {} devices", grid.replicas,
+                           grid.partitions, kMost);
   }
   return grid;
 }
@@ -70,8 +78,9 @@ Result<DeviceGrid> ReplicaFlags::GridOf(const Module& module) const {
 Status CheckReplicasOn(const std::string& device, const DeviceGrid& grid) {
   if (IsCpu(device)) return OkStatus();
   if (grid.count() > 1) {
-    return Unsupported("{} replicas and {} partitions on {}: several devices run on the CPU reference only (--device cpu)", grid.replicas,
-                       grid.partitions, device);
+    return Unsupported(
+        "{} replicas and {} partitions on {}: several devices run on the CPU reference only (--device cpu)",
+        grid.replicas, grid.partitions, device);
   }
   return OkStatus();
 }
@@ -117,7 +126,8 @@ Result<Literal> FeedFiles::Next(int64_t device, const Shape& shape) {
   for (const Shape* leaf : FlattenTuple(shape)) {
     const std::string name = fmt::format("infeed_{}", taken_[static_cast<size_t>(device)]++);
     const auto array = arrays_.find(name);
-    if (array == arrays_.end()) return InvalidArgument("{}: has no {}, which must be {}", infeed_, name, leaf->ToString());
+    if (array == arrays_.end())
+      return InvalidArgument("{}: has no {}, which must be {}", infeed_, name, leaf->ToString());
     VXLA_ASSIGN_OR_RETURN(std::vector<Literal> pieces,
                           ToLiterals(array->second, *leaf, TypeNameOf(arrays_, name), name, devices_));
     leaves.push_back(std::move(pieces[pieces.size() == 1 ? 0 : static_cast<size_t>(device)]));
@@ -145,7 +155,8 @@ Status FeedFiles::Save() const {
     std::vector<const Literal*> pieces;
     for (const auto& of_device : sent_) {
       if (of_device.size() != sent_[0].size()) {
-        return InvalidArgument("{}: devices have sent {} and {} arrays, which one file cannot stack", outfeed_, sent_[0].size(), of_device.size());
+        return InvalidArgument("{}: devices have sent {} and {} arrays, which one file cannot stack", outfeed_,
+                               sent_[0].size(), of_device.size());
       }
       pieces.push_back(&of_device[k]);
     }

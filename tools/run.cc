@@ -21,7 +21,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-double MsSince(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double MsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 struct RunFlags {
   ProgramFlags program;
@@ -35,7 +37,8 @@ struct RunFlags {
 
 Json FallbacksJson(const Executable& executable) {
   Json list = Json::array();
-  for (const Fallback& f : executable.fallbacks()) list.push_back({{"instruction", f.instruction}, {"opcode", f.opcode}, {"reason", f.reason}});
+  for (const Fallback& f : executable.fallbacks())
+    list.push_back({{"instruction", f.instruction}, {"opcode", f.opcode}, {"reason", f.reason}});
   return list;
 }
 
@@ -56,11 +59,13 @@ class SameBits {
       const Shape& shape = got[k]->shape();
       const size_t size = static_cast<size_t>(StorageBytes(shape.element_type()));
       int64_t i = 0;
-      while (i + 1 < shape.ElementCount() && std::memcmp(got[k]->bytes().data() + static_cast<size_t>(i) * size, before[k]->bytes().data() + static_cast<size_t>(i) * size, size) == 0) {
+      while (i + 1 < shape.ElementCount() &&
+             std::memcmp(got[k]->bytes().data() + static_cast<size_t>(i) * size,
+                         before[k]->bytes().data() + static_cast<size_t>(i) * size, size) == 0) {
         ++i;
       }
-      return Mismatch("run {} gives other bits than run 1: result_{} at [{}] is {} instead of {}", run + 1, k, IndexToString(shape, i),
-                      ElementToString(*got[k], i), ElementToString(*before[k], i));
+      return Mismatch("run {} gives other bits than run 1: result_{} at [{}] is {} instead of {}", run + 1, k,
+                      IndexToString(shape, i), ElementToString(*got[k], i), ElementToString(*before[k], i));
     }
     return OkStatus();
   }
@@ -80,11 +85,13 @@ Status PrintProfile(Device& device, const RunStatistics& statistics) {
   fmt::print(stderr, "{:>9} {:>6} {:>10} {:>9} {:>7}  kernel\n", "ms", "share", "MB", "GFLOP/s", "of peak");
   for (const StepTime& step : statistics.steps) {
     const double rate = step.ms > 0 ? static_cast<double>(step.bytes) / step.ms : 0;
-    fmt::print(stderr, "{:9.4f} {:5.1f}% {:10.3f} {:9.2f} {:6.1f}%  {} [{}]{}\n", step.ms, total_ms > 0 ? 100 * step.ms / total_ms : 0,
-               static_cast<double>(step.bytes) * 1e-6, step.ms > 0 ? static_cast<double>(step.flop) / step.ms * 1e-6 : 0,
-               100 * rate / peak, step.name, step.kernel, step.runs == 1 ? "" : fmt::format(" x{}", step.runs));
+    fmt::print(stderr, "{:9.4f} {:5.1f}% {:10.3f} {:9.2f} {:6.1f}%  {} [{}]{}\n", step.ms,
+               total_ms > 0 ? 100 * step.ms / total_ms : 0, static_cast<double>(step.bytes) * 1e-6,
+               step.ms > 0 ? static_cast<double>(step.flop) / step.ms * 1e-6 : 0, 100 * rate / peak, step.name,
+               step.kernel, step.runs == 1 ? "" : fmt::format(" x{}", step.runs));
   }
-  fmt::print(stderr, "{:9.4f} ms in {} dispatches; peak: {:.1f} GB/s, the measured rate of a copy\n", total_ms, statistics.steps.size(), peak * 1e-6);
+  fmt::print(stderr, "{:9.4f} ms in {} dispatches; peak: {:.1f} GB/s, the measured rate of a copy\n", total_ms,
+             statistics.steps.size(), peak * 1e-6);
   return OkStatus();
 }
 
@@ -108,9 +115,17 @@ Result<Literal> RunOnCpu(const RunFlags& flags, const DeviceGrid& grid, const Mo
     VXLA_RETURN_IF_ERROR(same.Check(run, result));
   }
   VXLA_RETURN_IF_ERROR(feeds.Save());
-  report = {{"device", "cpu"}, {"driver", "reference"}, {"compile_ms", 0.0}, {"first_run_ms", runs[0]}, {"runs_ms", runs},
-            {"recorded", 0}, {"compiled", 0}, {"allocated_bytes", 0}, {"fallbacks", Json::array()},
-            {"replicas", grid.replicas}, {"partitions", grid.partitions}};
+  report = {{"device", "cpu"},
+            {"driver", "reference"},
+            {"compile_ms", 0.0},
+            {"first_run_ms", runs[0]},
+            {"runs_ms", runs},
+            {"recorded", 0},
+            {"compiled", 0},
+            {"allocated_bytes", 0},
+            {"fallbacks", Json::array()},
+            {"replicas", grid.replicas},
+            {"partitions", grid.partitions}};
   return result;
 }
 
@@ -144,10 +159,16 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const Module& module, Json& r
   VXLA_RETURN_IF_ERROR(feeds.Save());
   VXLA_RETURN_IF_ERROR(CheckValidation(*device));
   if (flags.profile) VXLA_RETURN_IF_ERROR(PrintProfile(*device, statistics));
-  report = {{"device", device->facts().name}, {"driver", device->facts().driver + " " + device->facts().driver_version}, {"compile_ms", compile_ms},
-            {"first_run_ms", runs[0]}, {"runs_ms", runs}, {"recorded", statistics.recorded},
+  report = {{"device", device->facts().name},
+            {"driver", device->facts().driver + " " + device->facts().driver_version},
+            {"compile_ms", compile_ms},
+            {"first_run_ms", runs[0]},
+            {"runs_ms", runs},
+            {"recorded", statistics.recorded},
             {"compiled", flags.num_runs == 1 ? executable->compile_statistics().compiled : statistics.compiled},
-            {"allocated_bytes", statistics.allocated_bytes}, {"read_backs", statistics.read_backs}, {"fallbacks", FallbacksJson(*executable)}};
+            {"allocated_bytes", statistics.allocated_bytes},
+            {"read_backs", statistics.read_backs},
+            {"fallbacks", FallbacksJson(*executable)}};
   return result;
 }
 
@@ -156,8 +177,10 @@ Status Run(const RunFlags& flags) {
   Json report;
   VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
   VXLA_RETURN_IF_ERROR(CheckReplicasOn(flags.device.device, grid));
-  if (flags.check_same && flags.num_runs < 2) return InvalidArgument("--check-same compares runs: it needs --num-runs 2 or more");
-  Result<Literal> result = IsCpu(flags.device.device) ? RunOnCpu(flags, grid, *module, report) : RunOnDevice(flags, *module, report);
+  if (flags.check_same && flags.num_runs < 2)
+    return InvalidArgument("--check-same compares runs: it needs --num-runs 2 or more");
+  Result<Literal> result =
+      IsCpu(flags.device.device) ? RunOnCpu(flags, grid, *module, report) : RunOnDevice(flags, *module, report);
   if (!result.ok()) return AtPlace(result.status(), flags.program.file);
   const std::vector<const Literal*> leaves = FlattenLiteral(*result);
   if (!flags.out.empty()) VXLA_RETURN_IF_ERROR(WriteNpz(flags.out, "result", leaves));
@@ -182,8 +205,11 @@ CommandBody AddRun(CLI::App& app) {
   flags->compile.AddTo(app);
   flags->replicas.AddTo(app);
   app.add_option("-o,--output", flags->out, "save the results as an .npz with result_0, result_1 ...");
-  app.add_option("--num-runs", flags->num_runs, "run so often; later runs replay the first")->check(CLI::Range(1, 1000000))->capture_default_str();
-  app.add_flag("--check-same", flags->check_same, "with --num-runs: an error (exit code 1) unless every run gives the same bits");
+  app.add_option("--num-runs", flags->num_runs, "run so often; later runs replay the first")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  app.add_flag("--check-same", flags->check_same,
+               "with --num-runs: an error (exit code 1) unless every run gives the same bits");
   app.add_flag("--profile", flags->profile, "time, bytes and operations of each kernel, on stderr");
   app.add_flag("--json", flags->json, "what happened, as one JSON object on stdout");
   return [flags] { return Report(Run(*flags)); };

@@ -16,26 +16,37 @@
 namespace vxla {
 
 void DeviceFlags::AddTo(CLI::App& app) {
-  app.add_option("--device", device, "cpu (the reference), vulkan (the best), vulkan:N, or a part of a device's name")->capture_default_str();
-  app.add_option("--bindings", bindings, "how kernels reach memory; auto: the faster one on the device")->check(CLI::IsMember({"auto", "addresses", "descriptors"}))->capture_default_str();
-  app.add_flag("--validate{core+sync}", validate, "run under the validation layers: --validate=core,sync,gpu; alone it is core,sync");
-  app.add_option("--emulate", emulate, "do without what the device may have: i64,f64,f16,narrow,subgroups,division or some of them");
+  app.add_option("--device", device, "cpu (the reference), vulkan (the best), vulkan:N, or a part of a device's name")
+      ->capture_default_str();
+  app.add_option("--bindings", bindings, "how kernels reach memory; auto: the faster one on the device")
+      ->check(CLI::IsMember({"auto", "addresses", "descriptors"}))
+      ->capture_default_str();
+  app.add_flag("--validate{core+sync}", validate,
+               "run under the validation layers: --validate=core,sync,gpu; alone it is core,sync");
+  app.add_option("--emulate", emulate,
+                 "do without what the device may have: i64,f64,f16,narrow,subgroups,division or some of them");
   app.add_flag("--no-cache", no_cache, "neither read nor write the cache of compiled kernels");
 }
 
 void ProgramFlags::AddTo(CLI::App& app, bool file_required) {
   app.add_option("FILE", file, "the program as HLO text; - is standard input")->required(file_required);
-  app.add_option("--args", args, "one .npz with arg_0, arg_1 ... or .npy files in order; the rest come from the seed")->expected(1, 1 << 20);
-  app.add_option("--seed", seed, "of the arguments that no file gives, and of the state that rng and rng-get-and-update-state draw from")->capture_default_str();
+  app.add_option("--args", args, "one .npz with arg_0, arg_1 ... or .npy files in order; the rest come from the seed")
+      ->expected(1, 1 << 20);
+  app.add_option(
+         "--seed", seed,
+         "of the arguments that no file gives, and of the state that rng and rng-get-and-update-state draw from")
+      ->capture_default_str();
 }
 
 void CompileFlags::AddTo(CLI::App& app) {
   app.add_flag("--require-gpu", require_gpu, "an instruction that would run on the CPU is an error");
   app.add_flag("--no-fusion", no_fusion, "one kernel per instruction");
-  app.add_option("--accumulation", accumulation, "f32 sums of reductions and products: default, or wide: kept in two floats, rounded once")
+  app.add_option("--accumulation", accumulation,
+                 "f32 sums of reductions and products: default, or wide: kept in two floats, rounded once")
       ->check(CLI::IsMember({"default", "wide"}))
       ->capture_default_str();
-  app.add_option("--max-loop-iterations", max_loop_iterations, "a while that wants more iterations ends the run with exit code 1")
+  app.add_option("--max-loop-iterations", max_loop_iterations,
+                 "a while that wants more iterations ends the run with exit code 1")
       ->check(CLI::NonNegativeNumber);
 }
 
@@ -88,8 +99,8 @@ Status CheckEvaluable(const Module& module, const std::string& file) {
   for (const auto& computation : module.computations()) {
     for (const auto& i : computation->instructions()) {
       if (HasEvaluation(i->opcode())) continue;
-      return Unsupported("{}:{}:{}: {}: the op {} is read and printed, but no document says what it computes", file, i->location().line, i->location().column,
-                         i->name(), OpcodeText(i->opcode()));
+      return Unsupported("{}:{}:{}: {}: the op {} is read and printed, but no document says what it computes", file,
+                         i->location().line, i->location().column, i->name(), OpcodeText(i->opcode()));
     }
   }
   return OkStatus();
@@ -116,11 +127,13 @@ Result<std::shared_ptr<Device>> OpenDevice(const DeviceFlags& flags, const std::
   VXLA_ASSIGN_OR_RETURN(std::vector<DeviceFacts> devices, vulkan::ListDevices());
   VXLA_ASSIGN_OR_RETURN(int index, vulkan::ChooseDevice(devices, wanted));
   vulkan::OpenOptions options;
-  if (flags.bindings != "auto") options.bindings = flags.bindings == "descriptors" ? BindingMode::kDescriptors : BindingMode::kAddresses;
+  if (flags.bindings != "auto")
+    options.bindings = flags.bindings == "descriptors" ? BindingMode::kDescriptors : BindingMode::kAddresses;
   for (size_t begin = 0; begin < flags.validate.size();) {
     const size_t end = std::min(flags.validate.find_first_of(",+", begin), flags.validate.size());
     const std::string kind = flags.validate.substr(begin, end - begin);
-    if (kind != "core" && kind != "sync" && kind != "gpu") return InvalidArgument("--validate: '{}' is none of core, sync, gpu", kind);
+    if (kind != "core" && kind != "sync" && kind != "gpu")
+      return InvalidArgument("--validate: '{}' is none of core, sync, gpu", kind);
     options.validate_core |= kind == "core";
     options.validate_sync |= kind == "sync";
     options.validate_gpu |= kind == "gpu";
@@ -135,7 +148,9 @@ Result<std::shared_ptr<Device>> OpenDevice(const DeviceFlags& flags, const std::
 std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const EvaluateOptions& host_steps) {
   const auto evaluator = [host_steps]() -> HostEvaluator {
     auto run = std::make_shared<InstructionEvaluator>(host_steps);
-    return [run](const Instruction& instruction, std::span<const Literal* const> operands) { return run->Evaluate(instruction, operands); };
+    return [run](const Instruction& instruction, std::span<const Literal* const> operands) {
+      return run->Evaluate(instruction, operands);
+    };
   };
   ClientOptions options;
   options.evaluator_of_run = evaluator;

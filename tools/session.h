@@ -2,7 +2,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,8 +40,8 @@ struct CompileFlags {
 
 // A program that has been read, parsed and verified; failures carry FILE:LINE:COLUMN.
 Result<std::unique_ptr<Module>> LoadProgram(const std::string& file);
-// A program to run: as above, with every op evaluable somewhere (else kUnsupported naming the op and its place), and added
-// constants cancelled as XLA does (core/passes/cancel_constants.h), for every device alike.
+// A program to run: as above, with every op evaluable somewhere (else kUnsupported naming the op and its place), and
+// added constants cancelled as XLA does (core/passes/cancel_constants.h), for every device alike.
 Result<std::unique_ptr<Module>> LoadRunnable(const std::string& file);
 
 // A failure of a run that knows its place in the program: "FILE:LINE:COLUMN: ...". Others stay as they are.

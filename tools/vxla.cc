@@ -1,8 +1,7 @@
 // The command `vxla`: runs, compares and explains XLA programs on Vulkan devices and on the CPU reference.
-#include <CLI/CLI.hpp>
-
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <map>

@@ -35,7 +35,8 @@ void LoadStrided(ElementType type, const std::byte* source, int64_t stride, int6
 // What storing and loading again would give.
 void RoundElements(ElementType type, void* carriers, int64_t n);
 
-// Loads real or integer elements of any type as T, by value (T: double, int64_t, uint64_t or Complex). u64 beyond 2^63 and complex to real follow C++'s conversions.
+// Loads real or integer elements of any type as T, by value (T: double, int64_t, uint64_t or Complex). u64 beyond 2^63
+// and complex to real follow C++'s conversions.
 template <typename T>
 void LoadAs(ElementType type, const std::byte* source, int64_t n, T* out);
 

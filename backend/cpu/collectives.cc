@@ -392,7 +392,8 @@ Result<Value> PermuteInPlace(EvalContext& context, const Instruction& instructio
     return arrays.IsTuple() ? arrays.elements()[k].literal() : arrays.literal();
   };
   std::vector<Value> given;
-  for (size_t k = 0; const PermuteSlice& slice : PermuteSlices(instruction.operand(0)->shape(), instruction.operand(2)->shape())) {
+  for (size_t k = 0;
+       const PermuteSlice& slice : PermuteSlices(instruction.operand(0)->shape(), instruction.operand(2)->shape())) {
     const Literal& input = array_of(operands[0], slice.array);
     BoxCopy copy = box(k);
     VXLA_ASSIGN_OR_RETURN(copy.from, SliceStart(instruction, operands[2], slice, input, sizes[k]));
@@ -404,7 +405,8 @@ Result<Value> PermuteInPlace(EvalContext& context, const Instruction& instructio
                         Exchange(context, instruction, Value::Tuple(std::move(given))));
   Literal result = Value(operands[1]).ToLiteral();
   if (!received) return Value(std::move(result));
-  for (size_t k = 0; const PermuteSlice& slice : PermuteSlices(instruction.operand(1)->shape(), instruction.operand(3)->shape())) {
+  for (size_t k = 0;
+       const PermuteSlice& slice : PermuteSlices(instruction.operand(1)->shape(), instruction.operand(3)->shape())) {
     Literal& output = result.shape().IsTuple() ? result.mutable_tuple_elements()[slice.array] : result;
     BoxCopy copy = box(k);
     VXLA_ASSIGN_OR_RETURN(copy.to, SliceStart(instruction, operands[3], slice, output, sizes[k]));

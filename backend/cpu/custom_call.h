@@ -1,4 +1,5 @@
-// Custom calls: the host functions that a program's custom-call instructions name. This header needs the standard library only.
+// Custom calls: the host functions that a program's custom-call instructions name. This header needs the standard
+// library only.
 #pragma once
 
 #include <functional>
@@ -26,10 +27,11 @@ class CustomCallStatus {
   std::string message_;
 };
 
-// Functions by target name. Arrays are dense, row-major unless the instruction states operand_layout_constraints, pred and
-// types below 8 bits one byte an element. `out` points to the result's elements, in[k] to operand k's; a tuple is an array of
-// pointers to its elements. The functions must neither write to their operands nor have side effects, and are called from
-// several threads if a program runs on several devices. The form of dynamic arrays: docs/dynamic_dimensions.md.
+// Functions by target name. Arrays are dense, row-major unless the instruction states operand_layout_constraints, pred
+// and types below 8 bits one byte an element. `out` points to the result's elements, in[k] to operand k's; a tuple is
+// an array of pointers to its elements. The functions must neither write to their operands nor have side effects, and
+// are called from several threads if a program runs on several devices. The form of dynamic arrays:
+// docs/dynamic_dimensions.md.
 class CustomCallRegistry {
  public:
   // Accepts functions and function objects with one of these signatures:

@@ -30,7 +30,8 @@ DoubleDouble Series(DoubleDouble square, size_t parity) {
 
 }  // namespace
 
-// The turn is taken apart in integers: q eighths and a rest, mirrored where q is odd, so that the series see at most pi/4.
+// The turn is taken apart in integers: q eighths and a rest, mirrored where q is odd, so that the series see at most
+// pi/4.
 CosineSine OfTurn(int64_t k, int64_t n) {
   const int64_t eighths = 8 * k / n, rest = 8 * k % n;
   const int64_t part = eighths % 2 == 0 ? rest : n - rest;

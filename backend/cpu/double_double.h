@@ -41,8 +41,8 @@ inline double ProductError(double product, double a, double b) {
 }
 }  // namespace double_double_internal
 
-// The product of two doubles, exact unless its error is a subnormal number. Factors beyond 2^996, whose halves overflow,
-// are taken smaller on the way.
+// The product of two doubles, exact unless its error is a subnormal number. Factors beyond 2^996, whose halves
+// overflow, are taken smaller on the way.
 inline DoubleDouble ExactProduct(double a, double b) {
   using double_double_internal::ProductError;
   const double product = a * b;

@@ -94,8 +94,9 @@ class LiveReshape {
       if (!to_.is_dynamic_dimension(d)) {
         others *= to_.dimension(d);
       } else if (open >= 0) {
-        return OpError(instruction_, "dimensions {} and {} of {} are dynamic and come from the same dimensions of {}: use {}",
-                       open, d, to_.ToString(), from_.ToString(), OpcodeText(Opcode::kDynamicReshape));
+        return OpError(instruction_,
+                       "dimensions {} and {} of {} are dynamic and come from the same dimensions of {}: use {}", open,
+                       d, to_.ToString(), from_.ToString(), OpcodeText(Opcode::kDynamicReshape));
       } else {
         open = d;
       }
@@ -133,8 +134,9 @@ class LiveInstruction {
       operands_.push_back(std::make_unique<Instruction>(Opcode::kParameter, std::move(cut)));
       operands.push_back(operands_.back().get());
     }
-    copy_ = std::make_unique<Instruction>(original_.opcode(), stated_, std::move(operands), attributes_,
-                                          std::vector<Computation*>(original_.called().begin(), original_.called().end()));
+    copy_ =
+        std::make_unique<Instruction>(original_.opcode(), stated_, std::move(operands), attributes_,
+                                      std::vector<Computation*>(original_.called().begin(), original_.called().end()));
     copy_->set_name(original_.name());
     copy_->set_location(original_.location());
     if (original_.opcode() == Opcode::kScatter) {
@@ -355,8 +357,8 @@ EvalResult EvalDynamicReshape(EvalContext&, const Instruction& instruction, std:
   int64_t elements = 1;
   for (int d = 0; d < stated.rank(); ++d) {
     const int64_t size = operands[static_cast<size_t>(d) + 1].literal().GetInt(0);
-    const bool fits = size == stated.dimension(d) ||
-                      (stated.is_dynamic_dimension(d) && size >= 0 && size < stated.dimension(d));
+    const bool fits =
+        size == stated.dimension(d) || (stated.is_dynamic_dimension(d) && size >= 0 && size < stated.dimension(d));
     if (!fits) return OpError(instruction, "size {} does not fit dimension {} of {}", size, d, stated.ToString());
     dense.set_dimension(d, size);
     elements *= size;

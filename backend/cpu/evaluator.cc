@@ -111,8 +111,8 @@ const ComputationSchedule& EvalContext::ScheduleOf(const Computation& computatio
 
 Result<DeviceState*> EvalContext::DeviceFor(const Instruction& instruction) {
   if (device_ != nullptr) return device_;
-  return Unsupported("{} {}: not inside a computation that is applied element by element", OpcodeText(instruction.opcode()),
-                     instruction.name());
+  return Unsupported("{} {}: not inside a computation that is applied element by element",
+                     OpcodeText(instruction.opcode()), instruction.name());
 }
 
 Result<Value> EvalContext::RunInstruction(const Instruction& instruction, std::span<Value> operands) {
@@ -200,8 +200,8 @@ Result<std::vector<Literal>> EvaluateReplicated(const Module& module, const Devi
                                                 std::span<const std::vector<const Literal*>> arguments,
                                                 const EvaluateOptions& options) {
   if (grid.replicas < 1 || grid.partitions < 1 || grid.replicas > kMostDevices / grid.partitions) {
-    return InvalidArgument("{} replicas times {} partitions: 1 to {} devices are possible", grid.replicas, grid.partitions,
-                           kMostDevices);
+    return InvalidArgument("{} replicas times {} partitions: 1 to {} devices are possible", grid.replicas,
+                           grid.partitions, kMostDevices);
   }
   if (static_cast<int64_t>(arguments.size()) != grid.count()) {
     return InvalidArgument("arguments for {} devices given, {} needed", arguments.size(), grid.count());
@@ -252,10 +252,12 @@ struct InstructionEvaluator::State {
   EvalContext context;
 };
 
-InstructionEvaluator::InstructionEvaluator(EvaluateOptions options) : state_(std::make_unique<State>(std::move(options))) {}
+InstructionEvaluator::InstructionEvaluator(EvaluateOptions options)
+    : state_(std::make_unique<State>(std::move(options))) {}
 InstructionEvaluator::~InstructionEvaluator() = default;
 
-Result<Literal> InstructionEvaluator::Evaluate(const Instruction& instruction, std::span<const Literal* const> operands) {
+Result<Literal> InstructionEvaluator::Evaluate(const Instruction& instruction,
+                                               std::span<const Literal* const> operands) {
   if (operands.size() != instruction.operands().size()) {
     return InvalidArgument("{}: {} operands given, {} needed", instruction.name(), operands.size(),
                            instruction.operands().size());

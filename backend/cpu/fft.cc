@@ -1,5 +1,6 @@
 // FFT of any length over up to three innermost axes: powers of two by radix 2, other lengths by Bluestein's chirp
-// transform. c64 runs in double, c128 in two doubles: results are the exact ones rounded once, but for a few in a million.
+// transform. c64 runs in double, c128 in two doubles: results are the exact ones rounded once, but for a few in a
+// million.
 #include <algorithm>
 #include <cmath>
 

@@ -300,7 +300,8 @@ std::unique_ptr<Folder> SimpleFolderFor(Opcode opcode, const Literal& array, con
   }
 }
 
-// Several arrays that the reducer folds apart from each other, such as sums of values and of their squares: each in its own folder.
+// Several arrays that the reducer folds apart from each other, such as sums of values and of their squares: each in its
+// own folder.
 class SeparateFolders final : public Folder {
  public:
   explicit SeparateFolders(std::vector<std::unique_ptr<Folder>> folders) : folders_(std::move(folders)) {}

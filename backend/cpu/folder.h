@@ -45,7 +45,8 @@ class FolderFactory {
 
  private:
   ScalarProgram program_;
-  std::vector<const Instruction*> separate_;  // by array: the one op that folds it, where arrays are folded apart from each other
+  std::vector<const Instruction*>
+      separate_;  // by array: the one op that folds it, where arrays are folded apart from each other
   std::vector<const Literal*> arrays_, inits_;
 };
 

@@ -66,7 +66,8 @@ void MultiplyPanels(const Compensated* a, const Compensated* b, int64_t k, Compe
   }
 }
 
-// The lanes of a pair are the real and the imaginary part: a b = (a.re, a.re) (b.re, b.im) + (-a.im, a.im) (b.im, b.re).
+// The lanes of a pair are the real and the imaginary part: a b = (a.re, a.re) (b.re, b.im) + (-a.im, a.im) (b.im,
+// b.re).
 void MultiplyPanels(const CompensatedComplex* a, const CompensatedComplex* b, int64_t k, CompensatedComplex* tile,
                     int64_t stride) {
   for (int row = 0; row < kPanel; ++row) {

@@ -56,8 +56,8 @@ Result<Literal> Received(EvalContext& context, const Instruction& recv, const In
   if (pairs) {
     VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(recv, rendezvous.grid(), state->device));
     if (!partners.source) return Literal(shape);
-    VXLA_ASSIGN_OR_RETURN(data,
-                          rendezvous.Take(done, state->device, {Opcode::kSend, channel, *partners.source, state->device}));
+    VXLA_ASSIGN_OR_RETURN(
+        data, rendezvous.Take(done, state->device, {Opcode::kSend, channel, *partners.source, state->device}));
   } else {
     VXLA_ASSIGN_OR_RETURN(data, rendezvous.TakeFromChannel(done, state->device, channel));
   }
@@ -172,7 +172,8 @@ EvalResult EvalSend(EvalContext& context, const Instruction& instruction, std::s
   } else {
     VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(instruction, rendezvous.grid(), state->device));
     if (partners.target) {
-      rendezvous.Put(instruction, {Opcode::kSend, channel, state->device, *partners.target}, Value(operands[0]).ToLiteral());
+      rendezvous.Put(instruction, {Opcode::kSend, channel, state->device, *partners.target},
+                     Value(operands[0]).ToLiteral());
     }
   }
   return TransferContext(instruction, std::move(operands[0]));
@@ -258,7 +259,8 @@ Status UnknownTarget(const Instruction& instruction, const CustomCallRegistry* r
   for (const std::string& target : targets) known += (known.empty() ? "" : ", ") + target;
   return Unsupported("custom-call {}: no function is registered for \"{}\"; {}", instruction.name(),
                      instruction.attributes<CustomCallAttributes>().custom_call_target,
-                     known.empty() ? "none are registered (CustomCallRegistry, EvaluateOptions::custom_calls)" : "registered: " + known);
+                     known.empty() ? "none are registered (CustomCallRegistry, EvaluateOptions::custom_calls)"
+                                   : "registered: " + known);
 }
 
 // A dynamic array as XLA's custom calls know it: room for the bound, the live elements without gaps, then the live

@@ -14,8 +14,8 @@
 
 namespace vxla {
 
-// Functions of the caller. `device` is replica * partitions + partition. Each device calls from a thread of its own, in the
-// order in which its program executes; a missing function makes the instruction an error. They may block.
+// Functions of the caller. `device` is replica * partitions + partition. Each device calls from a thread of its own, in
+// the order in which its program executes; a missing function makes the instruction an error. They may block.
 struct HostTransfers {
   // The next item of the device's infeed, which must have this shape (an array or a tuple of arrays).
   std::function<Result<Literal>(int64_t device, const Shape& shape)> infeed;

@@ -47,7 +47,8 @@ class Agreement {
       if (first == nullptr) first = &p;
       const int64_t size = live_.sizes[p.operand][p.dimension], wanted = live_.sizes[first->operand][first->dimension];
       if (size != wanted) {
-        return OpError(instruction_, "dimension {} of operand {} has the live size {}, dimension {} of operand {} has {}",
+        return OpError(instruction_,
+                       "dimension {} of operand {} has the live size {}, dimension {} of operand {} has {}",
                        first->dimension, first->operand, wanted, p.dimension, p.operand, size);
       }
     }
@@ -172,7 +173,9 @@ LiveDimensions::LiveDimensions(std::span<const Value> operands) {
   }
 }
 
-bool LiveDimensions::AnyDynamic(int operand) const { return std::ranges::find(dynamic[operand], true) != dynamic[operand].end(); }
+bool LiveDimensions::AnyDynamic(int operand) const {
+  return std::ranges::find(dynamic[operand], true) != dynamic[operand].end();
+}
 
 Status AgreeOnSizes(const Instruction& instruction, LiveDimensions& live) {
   Agreement agreement(instruction, live);

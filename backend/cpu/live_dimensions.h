@@ -1,4 +1,5 @@
-// The live sizes of an instruction's operands, and what the op asks of them: which dimensions of its operands must agree.
+// The live sizes of an instruction's operands, and what the op asks of them: which dimensions of its operands must
+// agree.
 #pragma once
 
 #include "backend/cpu/eval.h"
@@ -13,8 +14,8 @@ struct LiveDimensions {
   bool AnyDynamic(int operand) const;
 };
 
-// Dimensions that an op pairs have one live size: dynamic ones must agree, static ones are cut to it (a constant as wide
-// as the bound next to a dynamic array, as programs have it).
+// Dimensions that an op pairs have one live size: dynamic ones must agree, static ones are cut to it (a constant as
+// wide as the bound next to a dynamic array, as programs have it).
 Status AgreeOnSizes(const Instruction& instruction, LiveDimensions& live);
 
 }  // namespace vxla

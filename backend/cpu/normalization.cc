@@ -1,5 +1,5 @@
-// Batch normalisation: inference, training and gradient, from whole arrays, rounded at the end: f64 in two doubles, narrower
-// types in double with compensated sums. The variance is the biased one.
+// Batch normalisation: inference, training and gradient, from whole arrays, rounded at the end: f64 in two doubles,
+// narrower types in double with compensated sums. The variance is the biased one.
 #include <cmath>
 #include <vector>
 
@@ -122,8 +122,8 @@ Value Training(const Instruction& instruction, std::span<Value> operands) {
   const Moments<T> moments = MomentsOf(x, features);
   const std::vector<Shape>& shapes = instruction.shape().tuple_elements();
   std::vector<Value> elements;
-  elements.push_back(
-      StoreWide(Normalize(x, features, LoadWide<T>(operands[1]), LoadWide<T>(operands[2]), moments, a.epsilon), shapes[0]));
+  elements.push_back(StoreWide(
+      Normalize(x, features, LoadWide<T>(operands[1]), LoadWide<T>(operands[2]), moments, a.epsilon), shapes[0]));
   elements.push_back(StoreWide(moments.mean, shapes[1]));
   elements.push_back(StoreWide(moments.variance, shapes[2]));
   return Value::Tuple(std::move(elements));
@@ -138,8 +138,7 @@ Value Gradient(const Instruction& instruction, std::span<Value> operands) {
   const Values<T> x = LoadWide<T>(operands[0]), scale = LoadWide<T>(operands[1]);
   const Values<T> mean = LoadWide<T>(operands[2]), variance = LoadWide<T>(operands[3]), dy = LoadWide<T>(operands[4]);
   const Values<T> sum_dy = SumByFeature<T>(features, [&](size_t at, size_t) { return dy[at]; });
-  const Values<T> sum_dy_x =
-      SumByFeature<T>(features, [&](size_t at, size_t f) { return dy[at] * (x[at] - mean[f]); });
+  const Values<T> sum_dy_x = SumByFeature<T>(features, [&](size_t at, size_t f) { return dy[at] * (x[at] - mean[f]); });
   const T n = features.PerFeature();
   Values<T> grad_scale(scale.size()), grad_x(x.size()), spread(scale.size()), deviation(scale.size());
   for (size_t f = 0; f < scale.size(); ++f) {
@@ -149,8 +148,7 @@ Value Gradient(const Instruction& instruction, std::span<Value> operands) {
   }
   for (int64_t i = 0; i < features.elements; ++i) {
     const size_t f = features.Of(i), at = static_cast<size_t>(i);
-    grad_x[at] =
-        scale[f] / deviation[f] * (dy[at] - sum_dy[f] / n - (x[at] - mean[f]) * (sum_dy_x[f] / n) / spread[f]);
+    grad_x[at] = scale[f] / deviation[f] * (dy[at] - sum_dy[f] / n - (x[at] - mean[f]) * (sum_dy_x[f] / n) / spread[f]);
   }
   const std::vector<Shape>& shapes = instruction.shape().tuple_elements();
   std::vector<Value> elements;

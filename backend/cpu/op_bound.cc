@@ -116,8 +116,8 @@ class BoundMaker {
   Tolerance RoundingOf(const Literal& leaf) const {
     const ElementType type = leaf.shape().IsArray() ? leaf.shape().element_type() : ElementType::kToken;
     if (!HasRounding(type)) return {};
-    const UlpBound bound = instruction_.shape().IsArray() ? AccuracyOf(instruction_)
-                                                          : AccuracyOf(instruction_.opcode(), type);
+    const UlpBound bound =
+        instruction_.shape().IsArray() ? AccuracyOf(instruction_) : AccuracyOf(instruction_.opcode(), type);
     Tolerance tolerance;
     tolerance.ulp = static_cast<double>(UlpBudget(bound));
     tolerance.atol = bound.absolute;

@@ -1,11 +1,12 @@
 // rng-bit-generator: ThreeFry2x32 (20 rounds) and Philox4x32 (10 rounds) of J. Salmon et al., "Parallel random numbers:
 // as easy as 1, 2, 3" (SC 2011), with the counters and the order of results that XLA has.
+#include "backend/cpu/random.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 
 #include "backend/cpu/eval.h"
-#include "backend/cpu/random.h"
 
 namespace vxla {
 namespace {

@@ -58,7 +58,8 @@ Status CheckSame(const Instruction& first, const Instruction& second) {
   const char* difference = nullptr;
   if (!std::ranges::equal(first.operands(), second.operands(), same_shape)) {
     difference = "operands";
-  } else if (first.attributes<CollectiveAttributes>().dimensions != second.attributes<CollectiveAttributes>().dimensions) {
+  } else if (first.attributes<CollectiveAttributes>().dimensions !=
+             second.attributes<CollectiveAttributes>().dimensions) {
     difference = "dimensions";
   } else if (!std::ranges::equal(first.called(), second.called(), [](const Computation* a, const Computation* b) {
                return a == b || SameStructure(*a, *b);

@@ -1,6 +1,6 @@
-// Rendezvous: where the devices of one run, each on a thread of its own, meet for collectives and leave data for each other. A
-// device whose partner never comes ends the run with a report instead of hanging: at once if no device can go on, else after
-// the time limit.
+// Rendezvous: where the devices of one run, each on a thread of its own, meet for collectives and leave data for each
+// other. A device whose partner never comes ends the run with a report instead of hanging: at once if no device can go
+// on, else after the time limit.
 #pragma once
 
 #include <atomic>
@@ -33,9 +33,10 @@ class Rendezvous {
   // The operands of every member, in the order of members -> one result for each.
   using Given = std::vector<std::vector<Value>>;
   using Combine = std::function<Result<std::vector<Value>>(Given& given)>;
-  // Waits until each of `members` (devices; this one among them) has come to the same meeting: the n-th one, counted by device,
-  // of these members for an op of this kind on this channel. The instructions may differ, as those in two branches of a
-  // conditional do, if they do the same. The last device to come runs `combine` for all. Results must not share arrays.
+  // Waits until each of `members` (devices; this one among them) has come to the same meeting: the n-th one, counted by
+  // device, of these members for an op of this kind on this channel. The instructions may differ, as those in two
+  // branches of a conditional do, if they do the same. The last device to come runs `combine` for all. Results must not
+  // share arrays.
   Result<Value> Meet(const Instruction& at, int64_t device, std::span<const int64_t> members,
                      std::vector<Value> operands, const Combine& combine);
 
@@ -51,8 +52,8 @@ class Rendezvous {
   void Put(const Instruction& at, const Path& path, Literal data);
   // Waits for the next data on the path.
   Result<Literal> Take(const Instruction& at, int64_t device, const Path& path);
-  // The same from a channel without stated pairs: this device's own data if there is some, else the one device's that sends
-  // on it; an error if several do, for then the order would be chance.
+  // The same from a channel without stated pairs: this device's own data if there is some, else the one device's that
+  // sends on it; an error if several do, for then the order would be chance.
   Result<Literal> TakeFromChannel(const Instruction& at, int64_t device, int64_t channel);
 
   // A device has ended. Fail makes the others stop.

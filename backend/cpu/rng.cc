@@ -1,6 +1,6 @@
-// rng and rng-get-and-update-state: random numbers that no operand seeds. They come from a state of the device, which begins
-// with EvaluateOptions::seed and the device's number and which each execution of such an instruction advances: a program draws
-// the same numbers on every run, different ones in each iteration of a loop and on each device.
+// rng and rng-get-and-update-state: random numbers that no operand seeds. They come from a state of the device, which
+// begins with EvaluateOptions::seed and the device's number and which each execution of such an instruction advances: a
+// program draws the same numbers on every run, different ones in each iteration of a loop and on each device.
 #include <cmath>
 #include <numbers>
 

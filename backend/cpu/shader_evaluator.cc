@@ -236,7 +236,8 @@ std::optional<Result<Literal>> EvaluateOne(const Instruction& instruction, std::
       return RunReduceWindow(instruction, operands, evaluation);
     case Opcode::kDot:
       return DotAsShaders(instruction, *operands[0], *operands[1],
-                          OrderOf(evaluation, instruction, AccumulationLength(instruction)), evaluation.options.threads);
+                          OrderOf(evaluation, instruction, AccumulationLength(instruction)),
+                          evaluation.options.threads);
     default:
       return std::nullopt;
   }

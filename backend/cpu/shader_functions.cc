@@ -57,6 +57,7 @@ Table MakeTable() {
   return {
 #define ROW(name) {#name, Make<&m::name>()},
 #define WITH(count, name) {#name, Make<&m::name, count>()},
+// clang-format off
 #define FLOATS(op) ROW(op##_f32) ROW(op##_f64)
 #define COMPLEX(op) ROW(op##_c64) ROW(op##_c128)
 #define FLOATING(op) FLOATS(op) COMPLEX(op)
@@ -65,30 +66,36 @@ Table MakeTable() {
 #define NUMBERS(op) FLOATING(op) INTEGERS(op)
       NUMBERS(abs) NUMBERS(negate) NUMBERS(sign) NUMBERS(add) NUMBERS(subtract) NUMBERS(multiply) NUMBERS(divide)
       REALS(maximum) REALS(minimum) REALS(clamp) REALS(remainder) NUMBERS(power)
-      FLOATING(sqrt) FLOATING(rsqrt) FLOATING(cbrt) FLOATING(exponential) FLOATING(exponential_minus_one) FLOATING(logistic)
+      FLOATING(sqrt) FLOATING(rsqrt) FLOATING(cbrt) FLOATING(exponential) FLOATING(exponential_minus_one)
+      FLOATING(logistic)
       FLOATING(log) FLOATING(log_plus_one) FLOATING(tanh) FLOATING(sinh) FLOATING(cosh) FLOATING(asinh) FLOATING(acosh)
-      FLOATING(atanh) FLOATING(sine) FLOATING(cosine) FLOATING(tan) FLOATING(asin) FLOATING(acos) FLOATING(atan) FLOATING(atan2)
+      FLOATING(atanh) FLOATING(sine) FLOATING(cosine) FLOATING(tan) FLOATING(asin) FLOATING(acos) FLOATING(atan)
+      FLOATING(atan2)
       FLOATS(floor) FLOATS(ceil) FLOATS(round_nearest_even) FLOATS(round_nearest_afz) FLOATS(erf) FLOATING(is_finite)
       FLOATS(erfc) FLOATS(erf_inv) FLOATS(lgamma) FLOATS(digamma)
       INTEGERS(not) INTEGERS(and) INTEGERS(or) INTEGERS(xor) INTEGERS(shift_left) INTEGERS(shift_right_logical)
       INTEGERS(shift_right_arithmetic) INTEGERS(popcnt) INTEGERS(count_leading_zeros) INTEGERS(mulhi)
-      ROW(not_pred) ROW(and_pred) ROW(or_pred) ROW(xor_pred) ROW(add_pred) ROW(multiply_pred) ROW(maximum_pred) ROW(minimum_pred)
+      ROW(not_pred) ROW(and_pred) ROW(or_pred) ROW(xor_pred) ROW(add_pred) ROW(multiply_pred) ROW(maximum_pred)
+      ROW(minimum_pred)
       ROW(clamp_pred)
       ROW(add_wide_f32) ROW(multiply_wide_f32)
       // Those of HasF16Variant.
-      ROW(exponential_f16) ROW(exponential_minus_one_f16) ROW(log_f16) ROW(log_plus_one_f16) ROW(logistic_f16) ROW(sinh_f16)
+      ROW(exponential_f16) ROW(exponential_minus_one_f16) ROW(log_f16) ROW(log_plus_one_f16) ROW(logistic_f16)
+      ROW(sinh_f16)
       ROW(cosh_f16) ROW(asinh_f16) ROW(acosh_f16) ROW(sine_f16) ROW(cosine_f16) ROW(tan_f16) ROW(acos_f16) ROW(atan_f16)
       ROW(erf_f16) ROW(cbrt_f16) ROW(erfc_f16) ROW(erf_inv_f16) ROW(lgamma_f16) ROW(digamma_f16)
       // Those of HasOddVariant.
       ROW(power_f32_odd) ROW(atan2_f32_odd)
-#define COMPARISONS(direction)                                                                                          \
+#define COMPARISONS(direction) \
   REALS(compare_##direction) ROW(compare_##direction##_pred) FLOATS(compare_total_##direction)
       COMPARISONS(eq) COMPARISONS(ne) COMPARISONS(ge) COMPARISONS(gt) COMPARISONS(le) COMPARISONS(lt)
       COMPLEX(compare_eq) COMPLEX(compare_ne)
 #define WIDTHS(op) WITH(1, op##_i32_width) WITH(1, op##_u32_width)
-      WIDTHS(shift_left) WIDTHS(shift_right_logical) WIDTHS(shift_right_arithmetic) WIDTHS(count_leading_zeros) WIDTHS(popcnt)
+      WIDTHS(shift_left) WIDTHS(shift_right_logical) WIDTHS(shift_right_arithmetic) WIDTHS(count_leading_zeros)
+      WIDTHS(popcnt)
       WIDTHS(mulhi) WITH(2, reduce_precision_f32) WITH(2, reduce_precision_f64)
-      ROW(wrap_s1) ROW(wrap_s2) ROW(wrap_s4) ROW(wrap_s8) ROW(wrap_s16) ROW(wrap_u1) ROW(wrap_u2) ROW(wrap_u4) ROW(wrap_u8)
+      ROW(wrap_s1) ROW(wrap_s2) ROW(wrap_s4) ROW(wrap_s8) ROW(wrap_s16) ROW(wrap_u1) ROW(wrap_u2) ROW(wrap_u4)
+      ROW(wrap_u8)
       ROW(wrap_u16)
 #define NARROW(type) ROW(round_##type) ROW(decode_##type) ROW(encode_##type) ROW(round_from_f64_##type)
       NARROW(f16) NARROW(bf16) NARROW(f8e5m2) NARROW(f8e4m3) NARROW(f8e3m4) NARROW(f8e4m3fn) NARROW(f8e4m3b11fnuz)
@@ -103,6 +110,7 @@ Table MakeTable() {
       WITH(2, convert_f32_int_saturate) WITH(2, convert_f64_int_saturate)
 #define BITCAST(a, b) ROW(bitcast_##a##_##b) ROW(bitcast_##b##_##a)
       BITCAST(f32, i32) BITCAST(f32, u32) BITCAST(i32, u32) BITCAST(f64, i64) BITCAST(f64, u64) BITCAST(i64, u64)
+// clang-format on
 #undef ROW
 #undef WITH
 #undef FLOATS
@@ -116,14 +124,24 @@ Table MakeTable() {
 #undef NARROW
 #undef CONVERSION
 #undef BITCAST
-      {"real_c64", Make<&m::real_c64>()}, {"imag_c64", Make<&m::imag_c64>()}, {"complex_f32", Make<&m::complex_f32>()},
-      {"real_c128", Make<&m::real_c128>()}, {"imag_c128", Make<&m::imag_c128>()}, {"complex_f64", Make<&m::complex_f64>()},
-      {"imag_f32", Make<&m::imag_f32>()}, {"imag_f64", Make<&m::imag_f64>()},
-      {"convert_f32_c64", Make<&m::convert_f32_c64>()}, {"convert_f64_c128", Make<&m::convert_f64_c128>()},
-      {"select_pred", Make<&SelectOf<bool>>()}, {"select_i32", Make<&SelectOf<int>>()},
-      {"select_u32", Make<&SelectOf<uint32_t>>()}, {"select_i64", Make<&SelectOf<int64_t>>()},
-      {"select_u64", Make<&SelectOf<uint64_t>>()}, {"select_f32", Make<&SelectOf<float>>()},
-      {"select_f64", Make<&SelectOf<double>>()}, {"select_c64", Make<&SelectOf<vec2>>()},
+                                                                                  {"real_c64", Make<&m::real_c64>()},
+      {"imag_c64", Make<&m::imag_c64>()},
+      {"complex_f32", Make<&m::complex_f32>()},
+      {"real_c128", Make<&m::real_c128>()},
+      {"imag_c128", Make<&m::imag_c128>()},
+      {"complex_f64", Make<&m::complex_f64>()},
+      {"imag_f32", Make<&m::imag_f32>()},
+      {"imag_f64", Make<&m::imag_f64>()},
+      {"convert_f32_c64", Make<&m::convert_f32_c64>()},
+      {"convert_f64_c128", Make<&m::convert_f64_c128>()},
+      {"select_pred", Make<&SelectOf<bool>>()},
+      {"select_i32", Make<&SelectOf<int>>()},
+      {"select_u32", Make<&SelectOf<uint32_t>>()},
+      {"select_i64", Make<&SelectOf<int64_t>>()},
+      {"select_u64", Make<&SelectOf<uint64_t>>()},
+      {"select_f32", Make<&SelectOf<float>>()},
+      {"select_f64", Make<&SelectOf<double>>()},
+      {"select_c64", Make<&SelectOf<vec2>>()},
       {"select_c128", Make<&SelectOf<dvec2>>()},
   };
 }
@@ -306,10 +324,11 @@ Result<std::vector<ShaderCall>> ShaderCallsOf(const Instruction& instruction) {
   std::string name(OpcodeText(opcode));
   for (char& c : name) c = c == '-' ? '_' : c;
   const bool width = IsNarrowInteger(type) && HasWidthVariant(opcode);
-  const bool f16 = type == ElementType::kF16 && HasF16Variant(opcode), odd = IsNarrowFloat(type) && HasOddVariant(opcode);
+  const bool f16 = type == ElementType::kF16 && HasF16Variant(opcode),
+             odd = IsNarrowFloat(type) && HasOddVariant(opcode);
   const std::string_view suffix = f16 ? "f16" : (odd ? "f32_odd" : ShaderSuffix(type));
-  VXLA_RETURN_IF_ERROR(Append(calls, fmt::format("{}_{}{}", name, suffix, width ? "_width" : ""),
-                              {width ? BitWidth(type) : 0, 0}));
+  VXLA_RETURN_IF_ERROR(
+      Append(calls, fmt::format("{}_{}{}", name, suffix, width ? "_width" : ""), {width ? BitWidth(type) : 0, 0}));
   VXLA_RETURN_IF_ERROR(AppendNarrowing(calls, instruction.shape().element_type()));
   return calls;
 }
@@ -342,7 +361,8 @@ void StoreNarrowFloats(ElementType type, const void* carriers, int64_t n, std::b
     const int64_t count = std::min<int64_t>(256, n - begin);
     const void* in[] = {static_cast<const float*>(carriers) + begin};
     encode.run(in, words, count, nullptr);
-    for (int64_t i = 0; i < count; ++i) std::memcpy(target + (begin + i) * bytes, &words[i], static_cast<size_t>(bytes));
+    for (int64_t i = 0; i < count; ++i)
+      std::memcpy(target + (begin + i) * bytes, &words[i], static_cast<size_t>(bytes));
   }
 }
 

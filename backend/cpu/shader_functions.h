@@ -1,5 +1,5 @@
-// ShaderFunctions: the shader arithmetic (backend/cpu/shader_math.h) by name, as loops over arrays of carriers, and the calls
-// that a kernel makes for one element-wise instruction.
+// ShaderFunctions: the shader arithmetic (backend/cpu/shader_math.h) by name, as loops over arrays of carriers, and the
+// calls that a kernel makes for one element-wise instruction.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace vxla {
 
-// How kernels hold a value: bool, int32_t, uint32_t, int64_t, uint64_t, float, double, or two floats or doubles. Narrow integers sit
-// extended in 32 bits, narrow floats in float.
+// How kernels hold a value: bool, int32_t, uint32_t, int64_t, uint64_t, float, double, or two floats or doubles. Narrow
+// integers sit extended in 32 bits, narrow floats in float.
 enum class ShaderCarrier : uint8_t { kPred, kI32, kU32, kI64, kU64, kF32, kF64, kC64, kC128 };
 ShaderCarrier ShaderCarrierOf(ElementType type);
 int ShaderCarrierBytes(ShaderCarrier carrier);

@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cmath>
-
 #include <glm/glm.hpp>
 
 // The shaders' double literals end in lf, a suffix that C++ leaves to its library.
@@ -16,7 +15,7 @@ namespace {
 
 using D = f64_t;
 
-constexpr f64_t operator""lf(long double value) {
+constexpr f64_t operator"" lf(long double value) {
   const uint64_t bits = std::bit_cast<uint64_t>(static_cast<double>(value));
   return {static_cast<uint>(bits), static_cast<uint>(bits >> 32)};
 }
@@ -29,7 +28,7 @@ namespace {
 using glm::packDouble2x32;
 using D = f64_t;
 
-constexpr double operator""lf(long double value) { return static_cast<double>(value); }
+constexpr double operator"" lf(long double value) { return static_cast<double>(value); }
 #endif
 
 inline uint floatBitsToUint(float x) { return std::bit_cast<uint>(x); }
@@ -54,6 +53,7 @@ inline double floor(double x) { return std::floor(x); }
 
 }  // namespace
 
+// clang-format off
 // NOLINTBEGIN(bugprone-suspicious-include): one list, in the order of prelude.glsl.
 #include "shaders/include/math/prelude.glsl"
 #include "shaders/include/math/types64.glsl"
@@ -81,5 +81,6 @@ inline double floor(double x) { return std::floor(x); }
 #include "shaders/include/math/convert64.glsl"
 #include "shaders/include/math/c128.glsl"
 // NOLINTEND
+// clang-format on
 
 }  // namespace vxla::shader_math or shader_math_emulated

@@ -1,12 +1,12 @@
-// The scalar arithmetic of the shaders (shaders/include/math) as C++ functions, bit for bit what a kernel computes. Names and rules:
-// shaders/include/math/prelude.glsl; accuracy: docs/accuracy.md. tests/math checks that every function there is declared here.
+// The scalar arithmetic of the shaders (shaders/include/math) as C++ functions, bit for bit what a kernel computes.
+// Names and rules: shaders/include/math/prelude.glsl; accuracy: docs/accuracy.md. tests/math checks that every function
+// there is declared here.
 //
-// With VXLA_SHADER_MATH_EMULATED defined, the same functions over the emulated 64-bit types, in namespace shader_math_emulated
-// (shader_math_emulated.h).
+// With VXLA_SHADER_MATH_EMULATED defined, the same functions over the emulated 64-bit types, in namespace
+// shader_math_emulated (shader_math_emulated.h).
 #if !defined(VXLA_SHADER_MATH_H_) || defined(VXLA_SHADER_MATH_EMULATED)
 
 #include <cstdint>
-
 #include <glm/vec2.hpp>
 #include <glm/vec4.hpp>
 

@@ -168,8 +168,8 @@ Status CheckStarts(const Instruction& instruction, int operand, const std::vecto
   for (const PermuteSlice& slice : slices) fits = fits && IsStart(PartOf(starts, slice.path), arrays[slice.array]);
   if (fits) return OkStatus();
   // collective_permute_c7
-  return OpError(instruction, "operand {} is {}, which does not start {} slices of {}", operand, starts.ToString(), wanted,
-                 instruction.operand(operand - 2)->shape().ToString());
+  return OpError(instruction, "operand {} is {}, which does not start {} slices of {}", operand, starts.ToString(),
+                 wanted, instruction.operand(operand - 2)->shape().ToString());
 }
 
 // The in-place form (core/permute_slices.h).
@@ -179,10 +179,10 @@ Status CheckSlicedPermute(const Instruction& instruction) {
   }
   const Shape &in = instruction.operand(0)->shape(), &out = instruction.operand(1)->shape();
   const std::vector<Shape> inputs = ArraysOf(in), outputs = ArraysOf(out);
-  const bool alike = in.IsTuple() == out.IsTuple() &&
-                     std::ranges::equal(inputs, outputs, [](const Shape& a, const Shape& b) {
-                       return a.IsArray() && b.IsArray() && a.element_type() == b.element_type() && a.rank() == b.rank();
-                     });
+  const bool alike =
+      in.IsTuple() == out.IsTuple() && std::ranges::equal(inputs, outputs, [](const Shape& a, const Shape& b) {
+        return a.IsArray() && b.IsArray() && a.element_type() == b.element_type() && a.rank() == b.rank();
+      });
   if (!alike) {  // collective_permute_c6
     return OpError(instruction, "slices of operand 0 {} do not fit operand 1 {}", in.ToString(), out.ToString());
   }
@@ -193,8 +193,8 @@ Status CheckSlicedPermute(const Instruction& instruction) {
   const std::vector<PermuteSlice> targets = PermuteSlices(out, instruction.operand(3)->shape());
   for (size_t k = 0; k < slices.size(); ++k) {
     if (slices[k].array != targets[k].array) {  // collective_permute_c9
-      return OpError(instruction, "slice {} is of array {} of operand 0 and of array {} of operand 1", k, slices[k].array,
-                     targets[k].array);
+      return OpError(instruction, "slice {} is of array {} of operand 0 and of array {} of operand 1", k,
+                     slices[k].array, targets[k].array);
     }
     const Shape &from = inputs[slices[k].array], &to = outputs[slices[k].array];
     VXLA_RETURN_IF_ERROR(ExpectOnePerDimension(instruction, "slice_sizes", sizes[k].size(), from));

@@ -23,7 +23,8 @@ bool IsIdentitySlice(const Instruction& slice) {
 }
 
 bool IsIdentityPad(const Instruction& pad) {
-  return std::ranges::all_of(pad.attributes<PadAttributes>().padding, [](const PaddingDimension& p) { return p == PaddingDimension{}; });
+  return std::ranges::all_of(pad.attributes<PadAttributes>().padding,
+                             [](const PaddingDimension& p) { return p == PaddingDimension{}; });
 }
 
 bool IsIdentityReverse(const Instruction& reverse) {
@@ -54,7 +55,8 @@ Instruction* PassedOn(const Instruction& i) {
     case Opcode::kConcatenate:
       return i.operand_count() == 1 ? operand : nullptr;
     case Opcode::kGetTupleElement:
-      return operand->opcode() == Opcode::kTuple ? operand->operand(i.attributes<GetTupleElementAttributes>().index) : nullptr;
+      return operand->opcode() == Opcode::kTuple ? operand->operand(i.attributes<GetTupleElementAttributes>().index)
+                                                 : nullptr;
     default:
       return nullptr;
   }
@@ -70,17 +72,23 @@ class Rewriter {
       return true;
     }
     switch (i->opcode()) {
-      case Opcode::kReshape: return MergeReshapes(i);
-      case Opcode::kTranspose: return MergeTransposes(i) || TransposeToReshape(i) || TransposeOfDot(i);
-      case Opcode::kBroadcast: return MergeBroadcasts(i);
-      case Opcode::kReduce: return ReduceOfOneElement(i) || ReduceOfTranspose(i);
-      default: return false;
+      case Opcode::kReshape:
+        return MergeReshapes(i);
+      case Opcode::kTranspose:
+        return MergeTransposes(i) || TransposeToReshape(i) || TransposeOfDot(i);
+      case Opcode::kBroadcast:
+        return MergeBroadcasts(i);
+      case Opcode::kReduce:
+        return ReduceOfOneElement(i) || ReduceOfTranspose(i);
+      default:
+        return false;
     }
   }
 
  private:
   void Replace(Instruction* old, Opcode opcode, Instruction* operand, Attributes attributes) {
-    auto instruction = std::make_unique<Instruction>(opcode, old->shape(), std::vector<Instruction*>{operand}, std::move(attributes));
+    auto instruction =
+        std::make_unique<Instruction>(opcode, old->shape(), std::vector<Instruction*>{operand}, std::move(attributes));
     instruction->set_name(old->name());
     instruction->set_location(old->location());
     entry_.ReplaceAllUses(old, entry_.InsertBefore(old, std::move(instruction)));
@@ -112,13 +120,15 @@ class Rewriter {
     return true;
   }
 
-  // transpose(dot(a, b)) that exchanges the free dimensions of a and b is dot(b, a): the products commute, their order stays.
+  // transpose(dot(a, b)) that exchanges the free dimensions of a and b is dot(b, a): the products commute, their order
+  // stays.
   bool TransposeOfDot(Instruction* i) {
     Instruction* dot = i->operand(0);
     if (dot->opcode() != Opcode::kDot || dot->users().size() != 1) return false;
     const auto& attributes = dot->attributes<DotAttributes>();
     const auto batch = static_cast<int64_t>(attributes.lhs_batch_dims.size());
-    const int64_t lhs_free = dot->operand(0)->shape().rank() - batch - static_cast<int64_t>(attributes.lhs_contracting_dims.size());
+    const int64_t lhs_free =
+        dot->operand(0)->shape().rank() - batch - static_cast<int64_t>(attributes.lhs_contracting_dims.size());
     const int64_t rank = dot->shape().rank();
     IntList exchanged;
     for (int64_t d = 0; d < batch; ++d) exchanged.push_back(d);
@@ -129,7 +139,8 @@ class Rewriter {
     std::swap(swapped.lhs_batch_dims, swapped.rhs_batch_dims);
     std::swap(swapped.lhs_contracting_dims, swapped.rhs_contracting_dims);
     if (swapped.operand_precision.size() == 2) std::swap(swapped.operand_precision[0], swapped.operand_precision[1]);
-    auto instruction = std::make_unique<Instruction>(Opcode::kDot, i->shape(), std::vector<Instruction*>{dot->operand(1), dot->operand(0)}, swapped);
+    auto instruction = std::make_unique<Instruction>(
+        Opcode::kDot, i->shape(), std::vector<Instruction*>{dot->operand(1), dot->operand(0)}, swapped);
     instruction->set_name(dot->name());
     instruction->set_location(dot->location());
     entry_.ReplaceAllUses(i, entry_.InsertBefore(i, std::move(instruction)));
@@ -150,8 +161,10 @@ class Rewriter {
     const Shape& operand = i->operand(0)->shape();
     const bool single = std::ranges::all_of(i->dimensions(), [&](int64_t d) { return operand.dimension(d) == 1; });
     if (i->operand_count() != 2 || !single || operand.IsDynamic()) return false;
-    auto insert = [&](Opcode opcode, std::vector<Instruction*> operands, Attributes attributes, std::vector<Computation*> called) {
-      auto instruction = std::make_unique<Instruction>(opcode, i->shape(), std::move(operands), std::move(attributes), std::move(called));
+    auto insert = [&](Opcode opcode, std::vector<Instruction*> operands, Attributes attributes,
+                      std::vector<Computation*> called) {
+      auto instruction = std::make_unique<Instruction>(opcode, i->shape(), std::move(operands), std::move(attributes),
+                                                       std::move(called));
       instruction->set_name(i->name());
       instruction->set_location(i->location());
       return entry_.InsertBefore(i, std::move(instruction));
@@ -164,14 +177,15 @@ class Rewriter {
     return true;
   }
 
-  // reduce(transpose(x), dims) is reduce(x, permuted dims), transposed where the kept dimensions change their order. Only
-  // where nothing but reduces reads the transpose: beside an elementwise reader it is better to keep their element spaces
-  // equal, so that they fuse. The order of the accumulation is free in HLO.
+  // reduce(transpose(x), dims) is reduce(x, permuted dims), transposed where the kept dimensions change their order.
+  // Only where nothing but reduces reads the transpose: beside an elementwise reader it is better to keep their element
+  // spaces equal, so that they fuse. The order of the accumulation is free in HLO.
   bool ReduceOfTranspose(Instruction* i) {
     const int inputs = i->operand_count() / 2;
     const Instruction* first = i->operand(0);
     if (inputs != 1 || first->opcode() != Opcode::kTranspose) return false;
-    if (!std::ranges::all_of(first->users(), [](const Instruction* user) { return user->opcode() == Opcode::kReduce; })) return false;
+    if (!std::ranges::all_of(first->users(), [](const Instruction* user) { return user->opcode() == Opcode::kReduce; }))
+      return false;
     const IntList& permutation = first->dimensions();
     IntList reduced, kept;  // in the untransposed operand's numbering
     for (size_t d = 0; d < permutation.size(); ++d) {

@@ -24,7 +24,8 @@ void Replace(Computation& computation, Instruction* root, Instruction* old, Inst
   computation.Remove(old);
 }
 
-// The called computation's instructions at the call's place, so that what has effects (random numbers, feeds) keeps its order.
+// The called computation's instructions at the call's place, so that what has effects (random numbers, feeds) keeps its
+// order.
 Instruction* CloneInPlace(Computation& computation, Instruction* call, const std::vector<Instruction*>& arguments) {
   const Computation& body = *call->called(0);
   std::unordered_map<const Instruction*, Instruction*> copies;
@@ -44,7 +45,8 @@ Instruction* CloneInPlace(Computation& computation, Instruction* call, const std
     copy->set_location(instruction->location());
     auto& predecessors = copy->mutable_control_predecessors();
     predecessors = call->control_predecessors();
-    for (const Instruction* predecessor : instruction->control_predecessors()) predecessors.push_back(copies.at(predecessor));
+    for (const Instruction* predecessor : instruction->control_predecessors())
+      predecessors.push_back(copies.at(predecessor));
     copied = computation.InsertBefore(call, std::move(copy));
   }
   return copies.at(body.root());

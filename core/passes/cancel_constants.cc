@@ -12,7 +12,9 @@ namespace {
 // The value of a scalar constant or of a broadcast of one.
 std::optional<double> SplatOf(const Instruction& i) {
   const Instruction* constant = i.opcode() == Opcode::kBroadcast ? i.operand(0) : &i;
-  if (constant->opcode() != Opcode::kConstant || !constant->shape().IsScalar() || !IsFloating(constant->shape().element_type())) return std::nullopt;
+  if (constant->opcode() != Opcode::kConstant || !constant->shape().IsScalar() ||
+      !IsFloating(constant->shape().element_type()))
+    return std::nullopt;
   if (constant->attributes<ConstantAttributes>().literal == nullptr) return std::nullopt;
   return constant->literal().GetDouble(0);
 }

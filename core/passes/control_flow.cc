@@ -54,8 +54,8 @@ class Separator {
     Computation* shared = caller.called(index);
     copied_ += static_cast<int64_t>(shared->instructions().size());
     if (copied_ > kMaxInlinedInstructions) {
-      return ResourceExhausted("copying {} for {} exceeds the limit of {} copied instructions", shared->name(), caller.name(),
-                               kMaxInlinedInstructions)
+      return ResourceExhausted("copying {} for {} exceeds the limit of {} copied instructions", shared->name(),
+                               caller.name(), kMaxInlinedInstructions)
           .At(caller.location());
     }
     --calls_[shared];
@@ -107,7 +107,8 @@ bool ReplaceElement(Computation& computation, int64_t k, const Instruction& cons
     std::vector<Instruction*> users(i->users().begin(), i->users().end());
     if (root->opcode() == Opcode::kTuple) std::erase(users, root);
     if (users.empty()) continue;
-    auto copy = std::make_unique<Instruction>(Opcode::kConstant, constant.shape(), std::vector<Instruction*>{}, constant.attributes());
+    auto copy = std::make_unique<Instruction>(Opcode::kConstant, constant.shape(), std::vector<Instruction*>{},
+                                              constant.attributes());
     copy->set_name(constant.name());
     copy->set_location(constant.location());
     Instruction* added = computation.InsertBefore(i, std::move(copy));
@@ -143,12 +144,18 @@ int64_t Wrap(int64_t value, int bits, bool is_signed) {
 bool Holds(ComparisonDirection direction, int64_t a, int64_t b, bool is_signed) {
   const bool less = is_signed ? a < b : static_cast<uint64_t>(a) < static_cast<uint64_t>(b);
   switch (direction) {
-    case ComparisonDirection::kEq: return a == b;
-    case ComparisonDirection::kNe: return a != b;
-    case ComparisonDirection::kLt: return less;
-    case ComparisonDirection::kLe: return less || a == b;
-    case ComparisonDirection::kGt: return !less && a != b;
-    case ComparisonDirection::kGe: return !less;
+    case ComparisonDirection::kEq:
+      return a == b;
+    case ComparisonDirection::kNe:
+      return a != b;
+    case ComparisonDirection::kLt:
+      return less;
+    case ComparisonDirection::kLe:
+      return less || a == b;
+    case ComparisonDirection::kGt:
+      return !less && a != b;
+    case ComparisonDirection::kGe:
+      return !less;
   }
   return false;
 }
@@ -163,9 +170,11 @@ struct Count {
   std::optional<int64_t> Iterations() const {
     int64_t counter = start;
     for (int64_t n = 0; n <= kMostCountedIterations; ++n) {
-      const bool go_on = counter_first ? Holds(direction, counter, limit, is_signed) : Holds(direction, limit, counter, is_signed);
+      const bool go_on =
+          counter_first ? Holds(direction, counter, limit, is_signed) : Holds(direction, limit, counter, is_signed);
       if (!go_on) return n;
-      counter = Wrap(static_cast<int64_t>(static_cast<uint64_t>(counter) + static_cast<uint64_t>(step)), bits, is_signed);
+      counter =
+          Wrap(static_cast<int64_t>(static_cast<uint64_t>(counter) + static_cast<uint64_t>(step)), bits, is_signed);
     }
     return std::nullopt;
   }

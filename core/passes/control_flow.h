@@ -12,18 +12,20 @@ namespace vxla {
 // The entry and every condition, body and branch that runs for it, directly or inside another one; callers come first.
 std::vector<Computation*> ControlComputations(const Module& module);
 
-// Afterwards each condition, body and branch is called from one place only, so that passes may change it and plans may give its
-// values memory. Expects callees before callers. ResourceExhausted if that takes more than kMaxInlinedInstructions copies.
+// Afterwards each condition, body and branch is called from one place only, so that passes may change it and plans may
+// give its values memory. Expects callees before callers. ResourceExhausted if that takes more than
+// kMaxInlinedInstructions copies.
 Result<bool> SeparateControlComputations(Module& module);
 
 // Scalar constants that a loop hands on unchanged become constants of its condition and body.
 bool SinkLoopConstants(Module& module);
 
-// How often a while runs its body where that does not depend on data: an integer of the state starts at a constant, each
-// iteration adds or subtracts a constant, and the condition compares it with a constant. Expects a body without calls and fusions.
+// How often a while runs its body where that does not depend on data: an integer of the state starts at a constant,
+// each iteration adds or subtracts a constant, and the condition compares it with a constant. Expects a body without
+// calls and fusions.
 std::optional<int64_t> StaticTripCount(const Instruction& loop);
-// Writes the trip counts that are known into backend_config as {"known_trip_count":{"n":"12"}}; what the text claimed there
-// is replaced.
+// Writes the trip counts that are known into backend_config as {"known_trip_count":{"n":"12"}}; what the text claimed
+// there is replaced.
 void NoteTripCounts(Module& module);
 std::optional<int64_t> NotedTripCount(const Instruction& loop);
 

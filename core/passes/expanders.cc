@@ -22,7 +22,8 @@ IntList Permuted(std::span<const int64_t> dimensions, const IntList& order) {
 
 void ExpandBitcast(Computation& entry, Instruction* bitcast) {
   auto add = [&](Opcode opcode, Shape shape, Instruction* operand, Attributes attributes = NoAttributes{}) {
-    auto instruction = std::make_unique<Instruction>(opcode, std::move(shape), std::vector<Instruction*>{operand}, std::move(attributes));
+    auto instruction = std::make_unique<Instruction>(opcode, std::move(shape), std::vector<Instruction*>{operand},
+                                                     std::move(attributes));
     instruction->set_name(bitcast->name());
     instruction->set_location(bitcast->location());
     return entry.InsertBefore(bitcast, std::move(instruction));
@@ -39,7 +40,8 @@ void ExpandBitcast(Computation& entry, Instruction* bitcast) {
   const IntList to_order = PhysicalOrder(to);
   const IntList to_physical = Permuted(to.dimensions(), to_order);
   if (from.element_type() != to.element_type()) {
-    // In physical order the bytes stay where they are; bitcast-convert splits or joins the last dimension, so a flat one is given.
+    // In physical order the bytes stay where they are; bitcast-convert splits or joins the last dimension, so a flat
+    // one is given.
     const int from_bits = BitWidth(from.element_type());
     const int to_bits = BitWidth(to.element_type());
     const int64_t wide_count = from_bits < to_bits ? to.ElementCount() : from.ElementCount();
@@ -53,8 +55,8 @@ void ExpandBitcast(Computation& entry, Instruction* bitcast) {
   if (!std::ranges::is_sorted(to_order)) {
     IntList inverse(to_order.size());
     for (size_t i = 0; i < to_order.size(); ++i) inverse[to_order[i]] = static_cast<int64_t>(i);
-    value = add(Opcode::kTranspose, Shape(to.element_type(), IntList(to.dimensions().begin(), to.dimensions().end())), value,
-                DimensionsAttributes{inverse});
+    value = add(Opcode::kTranspose, Shape(to.element_type(), IntList(to.dimensions().begin(), to.dimensions().end())),
+                value, DimensionsAttributes{inverse});
   }
   value->mutable_shape().set_layout(to.layout());
   entry.ReplaceAllUses(bitcast, value);

@@ -6,8 +6,9 @@
 namespace vxla {
 
 // bitcast reinterprets memory as laid out: it becomes the transpose to the operand's physical order, a reshape to the
-// result's physical dimensions, and the transpose back to the result's logical order. A bitcast that changes the element
-// type becomes a bitcast-convert in physical order too. The entry is expanded, and what control flow runs. Returns whether anything changed.
+// result's physical dimensions, and the transpose back to the result's logical order. A bitcast that changes the
+// element type becomes a bitcast-convert in physical order too. The entry is expanded, and what control flow runs.
+// Returns whether anything changed.
 bool ExpandBitcasts(Module& module);
 
 }  // namespace vxla

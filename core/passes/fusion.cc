@@ -13,8 +13,9 @@ namespace {
 void TakeHeroTuplesApart(Computation& entry) {
   std::vector<Instruction*> heroes;
   for (const auto& i : entry.instructions()) {
-    const bool whole = i.get() == entry.root() ||
-                       std::ranges::any_of(i->users(), [](const Instruction* user) { return user->opcode() != Opcode::kGetTupleElement; });
+    const bool whole = i.get() == entry.root() || std::ranges::any_of(i->users(), [](const Instruction* user) {
+                         return user->opcode() != Opcode::kGetTupleElement;
+                       });
     if (IsHero(*i) && i->shape().IsTuple() && whole) heroes.push_back(i.get());
   }
   for (Instruction* hero : heroes) {
@@ -40,7 +41,8 @@ void TakeHeroTuplesApart(Computation& entry) {
 
 class FusionBuilder {
  public:
-  FusionBuilder(Module& module, Computation& entry, const FusionGroups& groups) : module_(module), entry_(entry), groups_(groups) {}
+  FusionBuilder(Module& module, Computation& entry, const FusionGroups& groups)
+      : module_(module), entry_(entry), groups_(groups) {}
 
   void Build(const FusionGroup& group, const std::vector<Instruction*>& outputs) {
     fused_ = module_.AddComputation(NameOf(group, *outputs.back()));
@@ -76,7 +78,8 @@ class FusionBuilder {
     if (!group.members.contains(i) && !IsFree(*i)) {
       operands_.push_back(i);
       const auto number = static_cast<int64_t>(operands_.size()) - 1;
-      return copies_[i] = fused_->Add(Opcode::kParameter, i->shape(), {}, ParameterAttributes{number}, {}, "p" + std::to_string(number));
+      return copies_[i] = fused_->Add(Opcode::kParameter, i->shape(), {}, ParameterAttributes{number}, {},
+                                      "p" + std::to_string(number));
     }
     std::vector<Instruction*> operands;
     for (Instruction* operand : i->operands()) operands.push_back(Copy(operand, group));
@@ -90,13 +93,15 @@ class FusionBuilder {
 
   void Replace(const FusionGroup& group, const std::vector<Instruction*>& outputs, const Shape& shape) {
     Instruction* const root = entry_.root();
-    Instruction* fusion = entry_.Add(Opcode::kFusion, shape, operands_, FusionAttributes{group.kind, {}}, {fused_}, "fusion");
+    Instruction* fusion =
+        entry_.Add(Opcode::kFusion, shape, operands_, FusionAttributes{group.kind, {}}, {fused_}, "fusion");
     fusion->set_location(outputs.back()->location());
     entry_.set_root(root);
     for (size_t k = 0; k < outputs.size(); ++k) {
       Instruction* value = fusion;
       if (outputs.size() > 1) {
-        value = entry_.Add(Opcode::kGetTupleElement, outputs[k]->shape(), {fusion}, GetTupleElementAttributes{static_cast<int64_t>(k)});
+        value = entry_.Add(Opcode::kGetTupleElement, outputs[k]->shape(), {fusion},
+                           GetTupleElementAttributes{static_cast<int64_t>(k)});
         entry_.set_root(root);
       }
       entry_.ReplaceAllUses(outputs[k], value);

@@ -1,23 +1,27 @@
-// Fusion: groups the instructions of the entry and of conditions, bodies and branches into fusion instructions, each of which
-// becomes as few dispatches as its hero allows.
+// Fusion: groups the instructions of the entry and of conditions, bodies and branches into fusion instructions, each of
+// which becomes as few dispatches as its hero allows.
 //
 // After FuseInstructions every ELEMENTWISE, INDEXING, Dot, Reduce and ReduceWindow instruction of these sits inside a
 // fusion (of one instruction if nothing joined it), so lowering has one door. Reshapes that alias stay outside, as do
-// width-changing bitcast-converts. A fused computation holds parameters, scalar and splat constants (a broadcast of a scalar
-// constant), iotas, elementwise ops, index maps (broadcast, reshape, transpose, slice, reverse, copy, pad, concatenate,
-// same-width bitcast-convert) and at most one kind of hero. Its root is one value or a tuple of values. By FusionKind:
+// width-changing bitcast-converts. A fused computation holds parameters, scalar and splat constants (a broadcast of a
+// scalar constant), iotas, elementwise ops, index maps (broadcast, reshape, transpose, slice, reverse, copy, pad,
+// concatenate, same-width bitcast-convert) and at most one kind of hero. Its root is one value or a tuple of values. By
+// FusionKind:
 //
 //   kLoop    no hero. All roots have the same element count and are indexed by the same row-major linear index.
 //   kInput   "row program". Hero: reduces (any number, variadic ones too). Every reduce of the fusion reduces the same
 //            dimensions of operands with the same dimensions (the element space E: |kept| = O rows of |reduced| = R
-//            elements). Reduces may depend on one another: phase k+1 reads, through broadcasts, results of phase k AT ITS OWN
-//            ROW ONLY (core/index_map proves it). Roots: reduce results, elementwise values of them in row space (O elements, at
-//            linear index o whatever their dimensions), and elementwise values in element space (dimensions exactly E's).
-//            Other operands are read through index maps.
-//            Softmax and layer norm are one such fusion each.
-//   kOutput  Hero: one dot. Producers of its operands (elementwise, index maps) are load hooks; the epilogue maps the dot's
-//            result elementwise at the same linear index (reshapes in between keep it), other operands through index maps.
-//   kCustom  Hero: one reduce-window, with producers as load hooks and an elementwise epilogue at the same linear index.
+//            elements). Reduces may depend on one another: phase k+1 reads, through broadcasts, results of phase k AT
+//            ITS OWN ROW ONLY (core/index_map proves it). Roots: reduce results, elementwise values of them in row
+//            space (O elements, at linear index o whatever their dimensions), and elementwise values in element space
+//            (dimensions exactly E's). Other operands are read through index maps. Softmax and layer norm are one such
+//            fusion each.
+//   kOutput  Hero: one dot. Producers of its operands (elementwise, index maps) are load hooks; the epilogue maps the
+//   dot's
+//            result elementwise at the same linear index (reshapes in between keep it), other operands through index
+//            maps.
+//   kCustom  Hero: one reduce-window, with producers as load hooks and an elementwise epilogue at the same linear
+//   index.
 //
 // Called computations of reduce and reduce-window are scalar computations of elementwise ops (combine hooks).
 // Element types: whatever the module says; lowering's CanLower refuses what the device lacks.
@@ -28,8 +32,8 @@
 
 namespace vxla {
 
-// Expects a flat entry (no call, map, fusion). With target.fusion off every fusion holds one instruction (and its scalar
-// constants). Returns the number of fusions made.
+// Expects a flat entry (no call, map, fusion). With target.fusion off every fusion holds one instruction (and its
+// scalar constants). Returns the number of fusions made.
 Result<int> FuseInstructions(Module& module, const TargetInfo& target);
 
 }  // namespace vxla

@@ -17,7 +17,9 @@ const std::vector<int> kNoGroups;
 
 }  // namespace
 
-FusionGroups::FusionGroups(Computation& entry, const TargetInfo& target) : entry_(entry), target_(target) { IndexEntry(); }
+FusionGroups::FusionGroups(Computation& entry, const TargetInfo& target) : entry_(entry), target_(target) {
+  IndexEntry();
+}
 
 void FusionGroups::IndexEntry() {
   order_.clear();
@@ -77,8 +79,8 @@ int FusionGroups::NewGroup(FusionKind kind, Instruction* hero, int64_t iteration
 }
 
 bool FusionGroups::MakesCycle(const Instruction* instruction, int group) {
-  // A path that leaves {instruction} + group and comes back closes a cycle between kernels. Other groups count as one node:
-  // reaching a member reaches what any member feeds.
+  // A path that leaves {instruction} + group and comes back closes a cycle between kernels. Other groups count as one
+  // node: reaching a member reaches what any member feeds.
   const int stamp = ++stamp_;
   std::vector<const Instruction*> work;
   auto inside = [&](const Instruction* i) { return i == instruction || InGroup(i, group); };
@@ -157,9 +159,12 @@ bool FusionGroups::JoinRowProgram(Instruction* reduce) {
     }
     for (const Instruction* member : group.members) {
       if (depends || member->opcode() != Opcode::kReduce) continue;
-      for (const Instruction* source : SourcesOf(*member, reduce->operand(0)->shape().ElementCount())) sibling |= sources.contains(source);
+      for (const Instruction* source : SourcesOf(*member, reduce->operand(0)->shape().ElementCount()))
+        sibling |= sources.contains(source);
     }
-    if (!legal || (!depends && !sibling) || BufferCount(group, reduce) > target_.max_fusion_buffers || MakesCycle(reduce, g)) continue;
+    if (!legal || (!depends && !sibling) || BufferCount(group, reduce) > target_.max_fusion_buffers ||
+        MakesCycle(reduce, g))
+      continue;
     if (depends) ++group.phases;
     Join(reduce, g);
     return true;
@@ -169,7 +174,8 @@ bool FusionGroups::JoinRowProgram(Instruction* reduce) {
 
 bool FusionGroups::GrowRowProgram(int g, Instruction* i) {
   FusionGroup& group = groups_[g];
-  if (group.kind != FusionKind::kInput || static_cast<int>(group.members.size()) >= target_.max_fusion_instructions) return false;
+  if (group.kind != FusionKind::kInput || static_cast<int>(group.members.size()) >= target_.max_fusion_instructions)
+    return false;
   using Place = RowSpace::Place;
   const Place place = group.rows->PlaceOf(i->shape());
   if (place == Place::kNone) return false;
@@ -238,13 +244,15 @@ void FusionGroups::GrowDots() {
   for (int g = 0; g < static_cast<int>(groups_.size()); ++g) TrimEpilogue(g);
 }
 
-// Each value that an epilogue leaves behind is written by the dot and read again: beyond a few it is better for the readers to
-// compute them. What joined last goes first, so nothing that stays reads it.
+// Each value that an epilogue leaves behind is written by the dot and read again: beyond a few it is better for the
+// readers to compute them. What joined last goes first, so nothing that stays reads it.
 void FusionGroups::TrimEpilogue(int g) {
   FusionGroup& group = groups_[g];
   auto outputs = [&] {
     return std::ranges::count_if(group.members, [&](const Instruction* member) {
-      return member == entry_.root() || std::ranges::any_of(member->users(), [&](const Instruction* user) { return !group.members.contains(user); });
+      return member == entry_.root() || std::ranges::any_of(member->users(), [&](const Instruction* user) {
+               return !group.members.contains(user);
+             });
     });
   };
   while (!group.joined.empty() && outputs() > kMostEpilogueOutputs) {
@@ -256,14 +264,15 @@ void FusionGroups::TrimEpilogue(int g) {
   }
 }
 
-// An index map at the end of a hero's fusion whose value others want too: they get their own copy of the map, so that the
-// fusion writes the value before it and the copy can fuse where it is read.
+// An index map at the end of a hero's fusion whose value others want too: they get their own copy of the map, so that
+// the fusion writes the value before it and the copy can fuse where it is read.
 void FusionGroups::SplitOffIndexOutputs() {
   for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
     Instruction* i = *it;
     const int g = OnlyGroupOf(i);
     if (g < 0 || !IsIndexOnly(*i) || !HasOutsideUse(i)) continue;
-    auto copy = std::make_unique<Instruction>(i->opcode(), i->shape(), std::vector<Instruction*>(i->operands().begin(), i->operands().end()),
+    auto copy = std::make_unique<Instruction>(i->opcode(), i->shape(),
+                                              std::vector<Instruction*>(i->operands().begin(), i->operands().end()),
                                               i->attributes());
     copy->set_name(i->name());
     copy->set_location(i->location());
@@ -350,7 +359,8 @@ bool FusionGroups::CanAbsorb(const Instruction& i, int g) const {
   const int64_t count = std::max<int64_t>(1, i.shape().ElementCount());
   // Init values are read once, by every invocation; they stay outside.
   for (const Instruction* user : i.users()) {
-    if (!group.members.contains(user) || (user->opcode() != Opcode::kReduce && user->opcode() != Opcode::kReduceWindow)) continue;
+    if (!group.members.contains(user) || (user->opcode() != Opcode::kReduce && user->opcode() != Opcode::kReduceWindow))
+      continue;
     for (int k = user->operand_count() / 2; k < user->operand_count(); ++k) {
       if (user->operand(k) == &i) return false;
     }
@@ -374,13 +384,14 @@ bool FusionGroups::CanAbsorb(const Instruction& i, int g) const {
   return i.shape().ElementCount() >= group.iterations;  // windows that overlap little
 }
 
-// Cheap enough that every reader computes it for itself rather than reading a buffer: index maps, and simple operations that
-// read at most one array of their own size.
+// Cheap enough that every reader computes it for itself rather than reading a buffer: index maps, and simple operations
+// that read at most one array of their own size.
 bool FusionGroups::MayRepeat(const Instruction& i) const {
   if (i.opcode() == Opcode::kPad || i.opcode() == Opcode::kConcatenate || ElementCost(i) > 1) return false;
   int full_size = 0;
   for (const Instruction* operand : i.operands()) {
-    const bool expanded = operand->opcode() == Opcode::kBroadcast && operand->operand(0)->shape().ElementCount() < operand->shape().ElementCount();
+    const bool expanded = operand->opcode() == Opcode::kBroadcast &&
+                          operand->operand(0)->shape().ElementCount() < operand->shape().ElementCount();
     full_size += !IsFree(*operand) && !expanded && operand->shape().ElementCount() == i.shape().ElementCount();
   }
   return IsIndexOnly(i) || full_size <= 1;

@@ -1,5 +1,5 @@
-// FusionGroups: which instructions of an entry go into which fusion. The decisions of the fusion pass, before anything is
-// rewritten.
+// FusionGroups: which instructions of an entry go into which fusion. The decisions of the fusion pass, before anything
+// is rewritten.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/passes/fusion_rules.h"
 #include "core/module.h"
+#include "core/passes/fusion_rules.h"
 #include "core/target_info.h"
 
 namespace vxla {
@@ -17,12 +17,12 @@ struct FusionGroup {
   FusionKind kind = FusionKind::kLoop;
   std::unordered_set<const Instruction*> members;  // free instructions are not members: every kernel has its own copies
   std::unordered_set<const Instruction*> at_own_index;  // members evaluated at the root's linear index only
-  std::vector<const Instruction*> joined;  // of dots: the epilogue in the order of joining
-  std::unordered_set<const Instruction*> prologue;  // members that feed the hero of kOutput and kCustom
-  const Instruction* hero = nullptr;               // the dot or reduce-window; the first reduce of a row program
-  std::optional<RowSpace> rows;                    // of row programs
-  int phases = 1;                                  // of row programs: reduces that depend on one another, and element outputs after them
-  int64_t iterations = 0;                          // elements that the kernel walks
+  std::vector<const Instruction*> joined;               // of dots: the epilogue in the order of joining
+  std::unordered_set<const Instruction*> prologue;      // members that feed the hero of kOutput and kCustom
+  const Instruction* hero = nullptr;                    // the dot or reduce-window; the first reduce of a row program
+  std::optional<RowSpace> rows;                         // of row programs
+  int phases = 1;          // of row programs: reduces that depend on one another, and element outputs after them
+  int64_t iterations = 0;  // elements that the kernel walks
 };
 
 class FusionGroups {

@@ -19,9 +19,7 @@ bool IsHero(const Instruction& i) {
   return i.opcode() == Opcode::kDot || i.opcode() == Opcode::kReduce || i.opcode() == Opcode::kReduceWindow;
 }
 
-bool IsHeroElement(const Instruction& i) {
-  return i.opcode() == Opcode::kGetTupleElement && IsHero(*i.operand(0));
-}
+bool IsHeroElement(const Instruction& i) { return i.opcode() == Opcode::kGetTupleElement && IsHero(*i.operand(0)); }
 
 bool IsFusible(const Instruction& i) {
   if (TouchesLiveSizes(i)) return false;
@@ -39,7 +37,8 @@ bool IsIndexOnly(const Instruction& i) {
 bool IsFree(const Instruction& i) {
   if (i.opcode() == Opcode::kConstant) return i.shape().IsScalar();
   if (i.opcode() == Opcode::kIota) return true;
-  return i.opcode() == Opcode::kBroadcast && i.operand(0)->opcode() == Opcode::kConstant && i.operand(0)->shape().IsScalar();
+  return i.opcode() == Opcode::kBroadcast && i.operand(0)->opcode() == Opcode::kConstant &&
+         i.operand(0)->shape().IsScalar();
 }
 
 int ElementCost(const Instruction& i) {
@@ -89,8 +88,10 @@ int ElementCost(const Instruction& i) {
 
 int64_t DotReuse(const Instruction& dot, const Instruction& operand) {
   int64_t contracted = 1;
-  for (int64_t d : dot.attributes<DotAttributes>().lhs_contracting_dims) contracted *= dot.operand(0)->shape().dimension(d);
-  return std::max<int64_t>(1, dot.shape().ElementCount() * contracted / std::max<int64_t>(1, operand.shape().ElementCount()));
+  for (int64_t d : dot.attributes<DotAttributes>().lhs_contracting_dims)
+    contracted *= dot.operand(0)->shape().dimension(d);
+  return std::max<int64_t>(
+      1, dot.shape().ElementCount() * contracted / std::max<int64_t>(1, operand.shape().ElementCount()));
 }
 
 namespace {

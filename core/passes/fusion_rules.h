@@ -6,7 +6,8 @@
 
 namespace vxla {
 
-// Can be part of a fused computation besides a hero: elementwise ops, index maps, reshapes, same-width bitcast-converts.
+// Can be part of a fused computation besides a hero: elementwise ops, index maps, reshapes, same-width
+// bitcast-converts.
 bool IsFusible(const Instruction& instruction);
 // Moves elements only.
 bool IsIndexOnly(const Instruction& instruction);
@@ -36,7 +37,8 @@ struct RowSpace {
   Place PlaceOf(const Shape& shape) const;
   // The multi-index of an array at `place` in terms of this space's variables.
   MultiIndex IndexAt(Place place, std::span<const int64_t> dimensions);
-  // True if `user` at its own place reads operand k, a value at `operand_place`, at that place of the same row (and element).
+  // True if `user` at its own place reads operand k, a value at `operand_place`, at that place of the same row (and
+  // element).
   bool ReadsOwnRow(const Instruction& user, Place user_place, int k, Place operand_place);
 
   IntList element_dimensions, reduced;

@@ -122,9 +122,10 @@ Status CheckApplied(const Instruction& instruction) {
     work.pop_back();
     for (const auto& inner : computation->instructions()) {
       const Opcode opcode = inner->opcode();
-      const bool placed = opcode == Opcode::kReplicaId || opcode == Opcode::kPartitionId || opcode == Opcode::kCustomCall;
+      const bool placed =
+          opcode == Opcode::kReplicaId || opcode == Opcode::kPartitionId || opcode == Opcode::kCustomCall;
       const bool here = inner->called().empty() || AppliesToElements(opcode);  // else in what it calls
-      if (placed || (here && HasSideEffect(*inner))) {  // called_c3
+      if (placed || (here && HasSideEffect(*inner))) {                         // called_c3
         return InvalidArgument("{} {}: not inside a computation that is applied element by element", OpcodeText(opcode),
                                inner->name())
             .At(inner->location());

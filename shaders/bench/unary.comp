@@ -1,6 +1,6 @@
-// The driver's own function, peer of `vxla bench exp_vs_builtin` and the like: tensor 1 = FUNCTION(tensor 0), f32, of exactly
-// groups * workgroup size * ITEMS elements. A workgroup owns a contiguous piece; an invocation takes ITEMS elements a workgroup
-// size apart. Accuracy: what the driver gives, up to thousands of units in the last place.
+// The driver's own function, peer of `vxla bench exp_vs_builtin` and the like: tensor 1 = FUNCTION(tensor 0), f32, of
+// exactly groups * workgroup size * ITEMS elements. A workgroup owns a contiguous piece; an invocation takes ITEMS
+// elements a workgroup size apart. Accuracy: what the driver gives, up to thousands of units in the last place.
 #include "generated"
 
 void main() {

@@ -18,8 +18,8 @@
 // P(0) workgroups, P(1) tiles of rows, P(2) tiles of columns, P(3) rows, P(4) units of W columns, P(5) steps, P(6)
 // shares of the steps, P(7) steps of a share.
 //
-// The generated part defines BY_ROW_TILES(g) (g / P(1)), BY_COLUMN_TILES and BY_SHARES, Sum (the accumulator's type), CLEAR, MULTIPLY_ADD(sum, a, b), the constants above,
-// load_lhs, load_rhs and store(batch, row, unit, share, sums).
+// The generated part defines BY_ROW_TILES(g) (g / P(1)), BY_COLUMN_TILES and BY_SHARES, Sum (the accumulator's type),
+// CLEAR, MULTIPLY_ADD(sum, a, b), the constants above, load_lhs, load_rhs and store(batch, row, unit, share, sums).
 layout(constant_id = 3) const uint BLOCK = 32;
 
 #include "generated"

@@ -9,9 +9,9 @@
 // Tags: f32 i32 u32 f64 i64 u64 c64 c128 u16 u8, and f32x4 i32x4 u32x4 for groups of four; u64x4 for groups of eight
 // 32-bit elements as pairs.
 //
-// The assembler defines ADDRESSES or not, SPLIT_ADDRESSES where the driver gains by it, PACKED_u8 and PACKED_u16 where it
-// has no storage of that size, USES_<tag>, and writes address_<k>, param_<k> and load_arguments(), which main() calls
-// first: each argument is read from memory once.
+// The assembler defines ADDRESSES or not, SPLIT_ADDRESSES where the driver gains by it, PACKED_u8 and PACKED_u16 where
+// it has no storage of that size, USES_<tag>, and writes address_<k>, param_<k> and load_arguments(), which main()
+// calls first: each argument is read from memory once.
 #define P(k) param_##k
 #ifdef SPLIT_ADDRESSES
 // lavapipe 22 reads and writes memory lane by lane and, for each lane, stores the whole vector of 64-bit addresses to
@@ -77,8 +77,9 @@ uint site_base = 0u;
 #define LOAD(k, tag, i) LOAD_##tag(k, i)
 #define STORE(k, tag, i, value) STORE_##tag(k, i, value)
 // An element of 2^-shift words, reached through its word. Neighbours in the word may be other invocations': the word
-// changes by an exclusive or in which only the element's own bits are set, and those no other invocation writes. So it does
-// not matter what the neighbours were when the word was read. (Codegen stores whole words where an invocation owns them.)
+// changes by an exclusive or in which only the element's own bits are set, and those no other invocation writes. So it
+// does not matter what the neighbours were when the word was read. (Codegen stores whole words where an invocation owns
+// them.)
 #define LOAD_PART(k, tag, i, shift, mask) \
   ((ELEMENT(k, tag, (i) >> shift) >> (((i) & ((1u << shift) - 1u)) << (5u - shift))) & mask)
 #define STORE_PART(k, tag, i, value, shift, mask) { \

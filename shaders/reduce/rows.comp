@@ -13,17 +13,16 @@
 //
 // P(0) workgroups, P(1) units, P(2) steps of a row, P(3) steps of a share, P(4) shares.
 //
-// The generated part defines WIDTH, SLOTS, PASSES(X), UNIT_GROUP(g) (g / P(4)), STORES_ELEMENTS, JOIN_LANES(p) and for each pass p of PASSES: Acc_p,
-// reset_p, accumulate_p, merge_p (block into running), fold_p (WIDTH to SLOTS), join_p (two accumulators in order),
-// shuffle_p, finish_p; prepare(); and elements() if STORES_ELEMENTS. All lanes need the results of passes before
-// LAST_SHARED (SLOTS is 1 where lanes share a row). With HELD the passes are
-// written out in held(): each lane takes HELD steps and keeps what it read and computed from pass to pass, so that an
-// element is read once and its functions are evaluated once. With ORDERED, for reducers that do not commute, lanes take
-// neighbouring steps instead of every X-th. With INTERLEAVED above 1 a workgroup owns so many
-// shares of one unit, Y apart in steps of all its invocations: no lane waits for another subgroup, and lanes still step
-// far enough. With TURNS each lane takes exactly so many steps, written
-// out. JOIN_LANES is JOIN_LANES_0: one lane; _1: the lanes are surely of one subgroup; _2: shuffles, then shared memory;
-// or _3: shared memory.
+// The generated part defines WIDTH, SLOTS, PASSES(X), UNIT_GROUP(g) (g / P(4)), STORES_ELEMENTS, JOIN_LANES(p) and for
+// each pass p of PASSES: Acc_p, reset_p, accumulate_p, merge_p (block into running), fold_p (WIDTH to SLOTS), join_p
+// (two accumulators in order), shuffle_p, finish_p; prepare(); and elements() if STORES_ELEMENTS. All lanes need the
+// results of passes before LAST_SHARED (SLOTS is 1 where lanes share a row). With HELD the passes are written out in
+// held(): each lane takes HELD steps and keeps what it read and computed from pass to pass, so that an element is read
+// once and its functions are evaluated once. With ORDERED, for reducers that do not commute, lanes take neighbouring
+// steps instead of every X-th. With INTERLEAVED above 1 a workgroup owns so many shares of one unit, Y apart in steps
+// of all its invocations: no lane waits for another subgroup, and lanes still step far enough. With TURNS each lane
+// takes exactly so many steps, written out. JOIN_LANES is JOIN_LANES_0: one lane; _1: the lanes are surely of one
+// subgroup; _2: shuffles, then shared memory; or _3: shared memory.
 layout(constant_id = 3) const uint BLOCK = 64;
 layout(constant_id = 4) const uint LANES = 1;
 

@@ -89,11 +89,16 @@ inline std::string RefusalOf(std::string_view text, const DeviceFacts& facts,
 inline std::vector<std::string> Overreach(const std::vector<uint32_t>& words, const DeviceFacts& facts) {
   constexpr uint32_t kHeaderWords = 5, kCapability = 17;
   const std::map<uint32_t, std::pair<const char*, bool>> wanted = {
-      {9, {"Float16", facts.float16}},          {10, {"Float64", facts.float64}},
-      {11, {"Int64", facts.int64}},             {22, {"Int16", facts.int16 || facts.storage16}},
-      {39, {"Int8", facts.int8 || facts.storage8}}, {4433, {"StorageBuffer16BitAccess", facts.storage16}},
-      {4434, {"UniformAndStorageBuffer16BitAccess", facts.storage16}}, {4448, {"StorageBuffer8BitAccess", facts.storage8}},
-      {61, {"GroupNonUniform", facts.subgroup_basic || facts.subgroup_shuffle}}, {65, {"GroupNonUniformShuffle", facts.subgroup_shuffle}},
+      {9, {"Float16", facts.float16}},
+      {10, {"Float64", facts.float64}},
+      {11, {"Int64", facts.int64}},
+      {22, {"Int16", facts.int16 || facts.storage16}},
+      {39, {"Int8", facts.int8 || facts.storage8}},
+      {4433, {"StorageBuffer16BitAccess", facts.storage16}},
+      {4434, {"UniformAndStorageBuffer16BitAccess", facts.storage16}},
+      {4448, {"StorageBuffer8BitAccess", facts.storage8}},
+      {61, {"GroupNonUniform", facts.subgroup_basic || facts.subgroup_shuffle}},
+      {65, {"GroupNonUniformShuffle", facts.subgroup_shuffle}},
       {64, {"GroupNonUniformBallot", facts.subgroup_shuffle}}};
   std::vector<std::string> beyond;
   for (size_t at = kHeaderWords; at < words.size() && (words[at] >> 16) > 0; at += words[at] >> 16) {

@@ -19,7 +19,7 @@ TEST(FlattenBranchesTest, SidesThatOnlyComputeBecomeSelections) {
 
 TEST(FlattenBranchesTest, NestedBranchesAndCallsOfPureFunctions) {
   const auto words = CompileMain("uint x = data[0];\nif (x > 3u) { if (x > 9u) { x = f(x); } x += 1u; }\ndata[1] = x;",
-                             "uint f(uint a) { if (a > 5u) { a *= 3u; } return a + 1u; }");
+                                 "uint f(uint a) { if (a > 5u) { a *= 3u; } return a + 1u; }");
   const auto flat = FlattenBranches(words);
   EXPECT_EQ(CountOf(flat, kBranchConditional), 0);
   EXPECT_EQ(CountOf(flat, kFunctionCall), 1);
@@ -27,11 +27,14 @@ TEST(FlattenBranchesTest, NestedBranchesAndCallsOfPureFunctions) {
 
 // What a side does to memory, or to a member of a local, happens as often as before.
 TEST(FlattenBranchesTest, MemoryIsReachedOnlyWhereItWas) {
-  const auto words = CompileMain("if (data[0] > 3u) { data[1] = data[2]; }\nuint x = 1u;\nif (data[3] > 3u) { x = g(); }\ndata[4] = x;",
-                             "uint g() { return data[7]; }");
+  const auto words = CompileMain(
+      "if (data[0] > 3u) { data[1] = data[2]; }\nuint x = 1u;\nif (data[3] > 3u) { x = g(); }\ndata[4] = x;",
+      "uint g() { return data[7]; }");
   EXPECT_EQ(CountOf(FlattenBranches(words), kBranchConditional), CountOf(words, kBranchConditional));
-  const auto members = CompileMain("Pair p;\np.a = data[0];\np.b = false;\nif (p.a > 3u) { p.a = 9u; p.b = true; } else { p.a = 4u; }\ndata[1] = p.b ? p.a : 0u;",
-                               "struct Pair { uint a; bool b; };");
+  const auto members = CompileMain(
+      "Pair p;\np.a = data[0];\np.b = false;\nif (p.a > 3u) { p.a = 9u; p.b = true; } else { p.a = 4u; }\ndata[1] = "
+      "p.b ? p.a : 0u;",
+      "struct Pair { uint a; bool b; };");
   const auto flat = FlattenBranches(members);
   EXPECT_EQ(CountOf(flat, kBranchConditional), 0);
   EXPECT_EQ(CountOf(flat, kStore), CountOf(members, kStore));
@@ -39,7 +42,8 @@ TEST(FlattenBranchesTest, MemoryIsReachedOnlyWhereItWas) {
 }
 
 TEST(FlattenBranchesTest, LoopsStay) {
-  const auto words = CompileMain("uint s = 0u;\nfor (uint i = 0u; i < data[0]; ++i) { if (i > 2u) { s += i * 3u; } }\ndata[1] = s;");
+  const auto words =
+      CompileMain("uint s = 0u;\nfor (uint i = 0u; i < data[0]; ++i) { if (i > 2u) { s += i * 3u; } }\ndata[1] = s;");
   EXPECT_EQ(CountOf(FlattenBranches(words), kBranchConditional), 1);
 }
 

@@ -251,8 +251,10 @@ TEST_P(OnDeviceTest, EveryOperationCompilesForEveryType) {
         arguments += fmt::format("{}a{}", i > 0 ? ", " : "", i);
       }
       Compiled(LowerRoot(fmt::format("HloModule m\nENTRY main {{\n{}  ROOT r = {}[3] {}({})\n}}\n", parameters, type,
-                                     operation.operation, arguments), facts_)
-                   .at(0), facts_);
+                                     operation.operation, arguments),
+                         facts_)
+                   .at(0),
+               facts_);
     }
   }
 }
@@ -273,8 +275,10 @@ TEST_P(OnDeviceTest, EveryConversionCompiles) {
     Compiled(
         LowerRoot(
             Fusion(body, fmt::format("  a = {}[3] parameter(0)\n  ROOT f = ({}) fusion(a), kind=kLoop, calls=fused\n",
-                                     from, shapes)), facts_)
-            .at(0), facts_);
+                                     from, shapes)),
+            facts_)
+            .at(0),
+        facts_);
   }
 }
 
@@ -291,8 +295,10 @@ TEST_P(OnDeviceTest, ComparisonsSelectsAndBitcastsCompile) {
                     type),
                 fmt::format("  a = {0}[3] parameter(0)\n  b = {0}[3] parameter(1)\n  ROOT f = {0}[3] fusion(a, b), "
                             "kind=kLoop, calls=fused\n",
-                            type)), facts_)
-            .at(0), facts_);
+                            type)),
+            facts_)
+            .at(0),
+        facts_);
   }
   for (const auto& [from, to] : std::vector<std::pair<const char*, const char*>>{{"f32", "s32"},
                                                                                  {"u32", "f32"},
@@ -309,8 +315,10 @@ TEST_P(OnDeviceTest, ComparisonsSelectsAndBitcastsCompile) {
     Compiled(
         LowerRoot(fmt::format(
                       "HloModule m\nENTRY main {{\n  a = {}[3] parameter(0)\n  ROOT r = {}[3] bitcast-convert(a)\n}}\n",
-                      from, to), facts_)
-            .at(0), facts_);
+                      from, to),
+                  facts_)
+            .at(0),
+        facts_);
   }
 }
 

@@ -9,7 +9,8 @@
 namespace vxla::vulkan {
 namespace {
 
-// Results of float + - * / without the decoration, and of / and % of signed integers, whose signs drivers disagree about.
+// Results of float + - * / without the decoration, and of / and % of signed integers, whose signs drivers disagree
+// about.
 struct Loose {
   int floats = 0, signed_divisions = 0, decorated = 0;
 };
@@ -22,7 +23,8 @@ Loose LooseIn(const std::vector<uint32_t>& words) {
     if (op == 71 && words[at + 2] == 42) {
       EXPECT_TRUE(decorated.insert(words[at + 1]).second) << "decorated twice";
     }
-    const bool rounds = op == 129 || op == 131 || op == 133 || op == 136 || op == 140 || op == 141 || op == 142 || op == 148;
+    const bool rounds =
+        op == 129 || op == 131 || op == 133 || op == 136 || op == 140 || op == 141 || op == 142 || op == 148;
     if (rounds && !decorated.contains(words[at + 2])) ++loose.floats;
     if (op == 135 || op == 138 || op == 139) ++loose.signed_divisions;
   }
@@ -33,7 +35,8 @@ Loose LooseIn(const std::vector<uint32_t>& words) {
 void ExpectValid(const std::vector<uint32_t>& words, const std::string& label) {
   spvtools::SpirvTools tools(SPV_ENV_VULKAN_1_3);
   std::string complaint;
-  tools.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t&, const char* text) { complaint += text; });
+  tools.SetMessageConsumer(
+      [&](spv_message_level_t, const char*, const spv_position_t&, const char* text) { complaint += text; });
   spvtools::ValidatorOptions options;
   options.SetScalarBlockLayout(true);
   EXPECT_TRUE(tools.Validate(words.data(), words.size(), options)) << label << ": " << complaint;
@@ -68,8 +71,10 @@ TEST(NoContractionTest, HoldsForTheFunctionsOfShaderMath) {
   corrected.division_f32 = corrected.division_f64 = DeviceFacts::Division::kCorrected;
   for (const DeviceFacts& facts : {FullFacts(), BareFacts(), corrected}) {
     for (const char* statement :
-         {"STORE(0, f32, i, power_f32(LOAD(0, f32, i), cbrt_f32(LOAD(0, f32, i))));", "STORE(0, f32, i, erf_inv_f32(LOAD(0, f32, i)));",
-          "STORE(0, f32, i, lgamma_f32(remainder_f32(LOAD(0, f32, i), 3.0f)));", "STORE(1, f64, i, log_f64(LOAD(1, f64, i)));",
+         {"STORE(0, f32, i, power_f32(LOAD(0, f32, i), cbrt_f32(LOAD(0, f32, i))));",
+          "STORE(0, f32, i, erf_inv_f32(LOAD(0, f32, i)));",
+          "STORE(0, f32, i, lgamma_f32(remainder_f32(LOAD(0, f32, i), 3.0f)));",
+          "STORE(1, f64, i, log_f64(LOAD(1, f64, i)));",
           "vec2 z = asin_c64(vec2(LOAD(0, f32, i), 1.0f)); STORE(0, f32, i, z.x);",
           "STORE(0, f32, i, round_f16(sine_f32(convert_i32_f32(divide_i32(convert_f32_i32(LOAD(0, f32, i)), 7)))));"}) {
       const std::vector<uint32_t> words = WithoutContraction(Compiled(statement, facts));

@@ -133,7 +133,8 @@ TEST(TuneGpuTest, SmallProductsTakeSmallTilesAndSplitLongSums) {
       for (int64_t size : {1, 100, 1000, 10000}) {
         const DotShape shape = TuneDot(facts, {1, size, size, size, sum_bytes, true});
         EXPECT_LE(shape.lanes * shape.lanes_y, facts.max_workgroup_invocations);
-        EXPECT_LE(int64_t{shape.k_step} * (shape.lanes_y * shape.tile_rows + shape.lanes * shape.tile_columns + 2) * sum_bytes,
+        EXPECT_LE(int64_t{shape.k_step} * (shape.lanes_y * shape.tile_rows + shape.lanes * shape.tile_columns + 2) *
+                      sum_bytes,
                   facts.max_shared_bytes);
       }
     }

@@ -77,7 +77,9 @@ TEST(ShaderSourceTest, EmulatedPolynomialsAreLoopsOverTheirCoefficients) {
   EXPECT_EQ(Count(emulated, "for (int term = 0; term < " + std::to_string(steps) + "; ++term)"), 1);
   EXPECT_EQ(Count(emulated, "select_words(term == "), steps - 1);
   // 1/6 comes last.
-  EXPECT_EQ(Count(emulated, "c = select_words(term == " + std::to_string(steps - 1) + ", uvec2(0x55555556u, 0x3fc55555u), c);"), 1);
+  EXPECT_EQ(Count(emulated,
+                  "c = select_words(term == " + std::to_string(steps - 1) + ", uvec2(0x55555556u, 0x3fc55555u), c);"),
+            1);
 }
 
 TEST(ShaderSourceTest, ComplexFunctionsComeInTheWordsOfTheirType) {
@@ -101,7 +103,9 @@ TEST(ShaderSourceTest, DevicesWithout64BitTypesGetPairsOfWords) {
 }
 
 TEST(ShaderSourceTest, DivisionIsCorrectedWhereTheDevicesIsInexact) {
-  KernelKey key = LoopKey("STORE(0, f32, i, divide_f32(rsqrt_f32(LOAD(0, f32, i)), 3.0f)); STORE(1, f64, i, divide_f64(LOAD(1, f64, i), 3.0lf));");
+  KernelKey key = LoopKey(
+      "STORE(0, f32, i, divide_f32(rsqrt_f32(LOAD(0, f32, i)), 3.0f)); STORE(1, f64, i, divide_f64(LOAD(1, f64, i), "
+      "3.0lf));");
   key.generated.insert(0, "TENSOR(1, f64)\n");
   key.buffer_count = 2;
   DeviceFacts facts = FullFacts();

@@ -1,6 +1,5 @@
-#include <vxla/vxla.hpp>
-
 #include <cstdio>
+#include <vxla/vxla.hpp>
 
 int main() {
   vxla::XlaBuilder builder("fused");
@@ -8,7 +7,8 @@ int main() {
   auto x = vxla::Parameter(&builder, 0, shape), y = vxla::Parameter(&builder, 1, shape);
   auto program = builder.Build(vxla::Tanh(vxla::Add(x, vxla::Mul(y, y))));
   const std::vector<float> a{1, 2, 3}, b{0.5, -1, 2};
-  const std::vector<vxla::Literal> arguments{vxla::Literal::FromVector<float>(shape, a), vxla::Literal::FromVector<float>(shape, b)};
+  const std::vector<vxla::Literal> arguments{vxla::Literal::FromVector<float>(shape, a),
+                                             vxla::Literal::FromVector<float>(shape, b)};
   auto client = vxla::OpenClient();
   if (!client.ok()) return std::printf("%s\n", client.status().message().c_str()), 3;
   auto check = vxla::CompareWithCpu(**client, program->module(), arguments);

@@ -32,7 +32,8 @@ TEST(AccuracyTest, RowsAreFoundByOpcodeTextAndByFunctionName) {
 
 TEST(AccuracyTest, EveryElementwiseFunctionOfTheIssueHasARow) {
   for (std::string_view name : AccuracyFunctions()) {
-    EXPECT_GT(AccuracyOfFunction(name, ElementType::kF32).ulp + AccuracyOfFunction(name, ElementType::kC64).ulp, 0) << name;
+    EXPECT_GT(AccuracyOfFunction(name, ElementType::kF32).ulp + AccuracyOfFunction(name, ElementType::kC64).ulp, 0)
+        << name;
     EXPECT_LE(AccuracyOfFunction(name, ElementType::kF32).ulp, 2) << name;
     EXPECT_LE(AccuracyOfFunction(name, ElementType::kF64).ulp, 2) << name;
   }

@@ -21,8 +21,9 @@ TEST(ReducerFactsTest, KnowsWhatCommutesByItsText) {
     EXPECT_TRUE(Commutes(one + "ROOT r = f32[] " + op + "(a, b)\n")) << op;
     EXPECT_TRUE(Commutes(one + "ROOT r = f32[] " + op + "(b, a)\n")) << op;
   }
-  EXPECT_TRUE(Commutes("a = bf16[] parameter(0)\nb = bf16[] parameter(1)\nx = f32[] convert(a)\ny = f32[] convert(b)\n"
-                       "s = f32[] add(x, y)\nROOT r = bf16[] convert(s)\n"));
+  EXPECT_TRUE(
+      Commutes("a = bf16[] parameter(0)\nb = bf16[] parameter(1)\nx = f32[] convert(a)\ny = f32[] convert(b)\n"
+               "s = f32[] add(x, y)\nROOT r = bf16[] convert(s)\n"));
   EXPECT_TRUE(Commutes(one + "x = f32[] multiply(a, a)\ny = f32[] multiply(b, b)\nROOT r = f32[] add(x, y)\n"));
   const std::string two = one + "c = f32[] parameter(2)\nd = f32[] parameter(3)\n";
   EXPECT_TRUE(Commutes(two + "s = f32[] add(a, c)\nm = f32[] maximum(d, b)\nROOT r = (f32[], f32[]) tuple(s, m)\n"));

@@ -73,7 +73,8 @@ TEST(AccumulationTest, DotOfF64) {
   const Cancelling c(1);
   Literal x(Shape(kF64, {m, kLength})), y(Shape(kF64, {kLength, n}));
   for (int64_t k = 0; k < kLength; ++k) {
-    for (int64_t i = 0; i < m; ++i) x.SetDouble(i * kLength + k, c.a[static_cast<size_t>(k)] * std::ldexp(1.0, static_cast<int>(i)));
+    for (int64_t i = 0; i < m; ++i)
+      x.SetDouble(i * kLength + k, c.a[static_cast<size_t>(k)] * std::ldexp(1.0, static_cast<int>(i)));
     for (int64_t j = 0; j < n; ++j) y.SetDouble(k * n + j, c.b[static_cast<size_t>(k)] * (j == 1 ? -1 : 1));
   }
   const Literal r = RunText(Entry("x = f64[5,211] parameter(0)\ny = f64[211,3] parameter(1)\n"
@@ -140,7 +141,8 @@ std::vector<double> Terms(const Cancelling& c) {
 double ExactSum(const std::vector<double>& terms) { return ExactDot(terms, std::vector<double>(terms.size(), 1)); }
 
 std::string Add(const std::string& type) {
-  return "sum { a = " + type + "[] parameter(0)\n b = " + type + "[] parameter(1)\n ROOT r = " + type + "[] add(a, b) }\n";
+  return "sum { a = " + type + "[] parameter(0)\n b = " + type + "[] parameter(1)\n ROOT r = " + type +
+         "[] add(a, b) }\n";
 }
 
 TEST(AccumulationTest, ReduceAndReduceWindowAndScatterOfF64) {
@@ -180,15 +182,18 @@ TEST(AccumulationTest, VariadicReduceOfF64) {
   const std::vector<double> a = Terms(Cancelling(10)), b = Terms(Cancelling(11));
   const std::string reducer =
       "both { a = f64[] parameter(0)\n m = s32[] parameter(1)\n b = f64[] parameter(2)\n x = f64[] parameter(3)\n"
-      " n = s32[] parameter(4)\n y = f64[] parameter(5)\n p = f64[] add(x, a)\n q = s32[] maximum(m, n)\n r = f64[] add(b, y)\n"
+      " n = s32[] parameter(4)\n y = f64[] parameter(5)\n p = f64[] add(x, a)\n q = s32[] maximum(m, n)\n r = f64[] "
+      "add(b, y)\n"
       " ROOT t = (f64[], s32[], f64[]) tuple(p, q, r) }\n";
-  for (const std::string op : {"reduce(x, i, y, z, k, z), dimensions={0}", "reduce-window(x, i, y, z, k, z), window={size=211}"}) {
+  for (const std::string op :
+       {"reduce(x, i, y, z, k, z), dimensions={0}", "reduce-window(x, i, y, z, k, z), window={size=211}"}) {
     const std::string dimensions = op.starts_with("reduce(") ? "[]" : "[1]";
-    const Literal r = RunText(Entry("x = f64[211] parameter(0)\ny = f64[211] parameter(1)\ni = s32[211] iota(), iota_dimension=0\n"
-                                    "z = f64[] constant(0)\nk = s32[] constant(-1)\nROOT r = (f64" + dimensions + ", s32" +
-                                    dimensions + ", f64" + dimensions + ") " + op + ", to_apply=both",
-                                    reducer),
-                              {Array(kF64, {kLength}, a), Array(kF64, {kLength}, b)});
+    const Literal r =
+        RunText(Entry("x = f64[211] parameter(0)\ny = f64[211] parameter(1)\ni = s32[211] iota(), iota_dimension=0\n"
+                      "z = f64[] constant(0)\nk = s32[] constant(-1)\nROOT r = (f64" +
+                          dimensions + ", s32" + dimensions + ", f64" + dimensions + ") " + op + ", to_apply=both",
+                      reducer),
+                {Array(kF64, {kLength}, a), Array(kF64, {kLength}, b)});
     ExpectClose(r.tuple_elements()[0].GetDouble(0), ExactSum(a));
     EXPECT_EQ(r.tuple_elements()[1].GetInt(0), 210);
     ExpectClose(r.tuple_elements()[2].GetDouble(0), ExactSum(b));
@@ -210,11 +215,12 @@ TEST(AccumulationTest, ScatterAndSelectAndScatterOfC128) {
   // All windows overlap in one cell, the largest, which takes every source.
   Literal peak(Shape(kF64, {2 * kLength - 1}));
   peak.SetDouble(kLength - 1, 1);
-  const Literal s = RunText(Entry("p = f64[421] parameter(0)\nx = f64[211] parameter(1)\nz = f64[] constant(0)\n"
-                                  "ROOT r = f64[421] select-and-scatter(p, x, z), window={size=211}, select=ge, scatter=sum",
-                                  Add("f64") + "ge { a = f64[] parameter(0)\n b = f64[] parameter(1)\n"
-                                               " ROOT r = pred[] compare(a, b), direction=GE }\n"),
-                            {peak, Array(kF64, {kLength}, re)});
+  const Literal s =
+      RunText(Entry("p = f64[421] parameter(0)\nx = f64[211] parameter(1)\nz = f64[] constant(0)\n"
+                    "ROOT r = f64[421] select-and-scatter(p, x, z), window={size=211}, select=ge, scatter=sum",
+                    Add("f64") + "ge { a = f64[] parameter(0)\n b = f64[] parameter(1)\n"
+                                 " ROOT r = pred[] compare(a, b), direction=GE }\n"),
+              {peak, Array(kF64, {kLength}, re)});
   ExpectClose(s.GetDouble(kLength - 1), ExactSum(re));
 }
 
@@ -231,8 +237,9 @@ TEST(AccumulationTest, ProductsOfF64) {
       mpfr_mul_d(exact, exact, x.back(), MPFR_RNDN);
     }
     const std::string s = Text(Shape(kF64, {n}));
-    const Literal r = RunText(Entry("x = " + s + " parameter(0)\no = f64[] constant(1)\n"
-                                    "ROOT r = f64[] reduce(x, o), dimensions={0}, to_apply=product",
+    const Literal r = RunText(Entry("x = " + s +
+                                        " parameter(0)\no = f64[] constant(1)\n"
+                                        "ROOT r = f64[] reduce(x, o), dimensions={0}, to_apply=product",
                                     "product { a = f64[] parameter(0)\n b = f64[] parameter(1)\n"
                                     " ROOT r = f64[] multiply(a, b) }\n"),
                               {Array(kF64, {n}, x)});
@@ -244,8 +251,9 @@ TEST(AccumulationTest, ProductsOfF64) {
 TEST(AccumulationTest, ProductsOfF64ThatOverflowVanishOrMeetInfinity) {
   auto product = [](const std::vector<double>& x) {
     const std::string s = Text(Shape(kF64, {static_cast<int64_t>(x.size())}));
-    return RunText(Entry("x = " + s + " parameter(0)\no = f64[] constant(1)\n"
-                         "ROOT r = f64[] reduce(x, o), dimensions={0}, to_apply=product",
+    return RunText(Entry("x = " + s +
+                             " parameter(0)\no = f64[] constant(1)\n"
+                             "ROOT r = f64[] reduce(x, o), dimensions={0}, to_apply=product",
                          "product { a = f64[] parameter(0)\n b = f64[] parameter(1)\n"
                          " ROOT r = f64[] multiply(a, b) }\n"),
                    {Array(kF64, {static_cast<int64_t>(x.size())}, x)})
@@ -270,7 +278,8 @@ TEST(AccumulationTest, MultiplyOfC128) {
   for (int64_t i = 0; i < 4; ++i) {
     x.SetComplex(i, factors[static_cast<size_t>(i)].first), y.SetComplex(i, factors[static_cast<size_t>(i)].second);
   }
-  const Literal r = RunText(Entry("x = c128[4] parameter(0)\ny = c128[4] parameter(1)\nROOT r = c128[4] multiply(x, y)"), {x, y});
+  const Literal r =
+      RunText(Entry("x = c128[4] parameter(0)\ny = c128[4] parameter(1)\nROOT r = c128[4] multiply(x, y)"), {x, y});
   EXPECT_EQ(r.GetComplex(0), Complex(-0x1p-60, 2));
   EXPECT_EQ(r.GetComplex(1), Complex(-2, 0x1p-60));
   EXPECT_EQ(r.GetComplex(2), Complex(2e300, 3));
@@ -281,9 +290,10 @@ TEST(AccumulationTest, BatchNormalisationOfF64FarFromZero) {
   // Mean 2^40, deviation 1: squares of the values would swallow the variance.
   std::vector<double> x;
   for (int64_t i = 0; i < 1000; ++i) x.push_back(0x1p40 + (i % 2 ? 1 : -1));
-  const Literal r = RunText(Entry("x = f64[1000,1] parameter(0)\ns = f64[1] constant({1})\no = f64[1] constant({0})\n"
-                                  "ROOT r = (f64[1000,1], f64[1], f64[1]) batch-norm-training(x, s, o), epsilon=0, feature_index=1"),
-                            {Array(kF64, {1000, 1}, x)});
+  const Literal r =
+      RunText(Entry("x = f64[1000,1] parameter(0)\ns = f64[1] constant({1})\no = f64[1] constant({0})\n"
+                    "ROOT r = (f64[1000,1], f64[1], f64[1]) batch-norm-training(x, s, o), epsilon=0, feature_index=1"),
+              {Array(kF64, {1000, 1}, x)});
   EXPECT_EQ(r.tuple_elements()[1].GetDouble(0), 0x1p40);
   EXPECT_EQ(r.tuple_elements()[2].GetDouble(0), 1);
   EXPECT_EQ(r.tuple_elements()[0].GetDouble(0), -1);

@@ -35,7 +35,8 @@ const Function kFunctions[] = {
     {"atanh", [](const Z& z) { return ZAtanh(z); }},
     {"asin", [](const Z& z) { return ZAsin(z); }},
     {"atan", [](const Z& z) { return -TimesI(ZAtanh(TimesI(z))); }},
-    {"logistic", [](const Z& z) { return z.x.IsNegative() ? ZExp(z) / (kUnit + ZExp(z)) : kUnit / (kUnit + ZExp(-z)); }},
+    {"logistic",
+     [](const Z& z) { return z.x.IsNegative() ? ZExp(z) / (kUnit + ZExp(z)) : kUnit / (kUnit + ZExp(-z)); }},
 };
 
 // Components about 1, from small to moderate; never zero, where the sign of a cut would decide.
@@ -86,8 +87,10 @@ void Check(const Function& f, ElementType type, double bound) {
   const std::string s = Text(z.shape());
   const Literal got = RunText(Entry("z = " + s + " parameter(0)\nROOT r = " + s + " " + f.op + "(z)"), {z});
   int64_t where = 0;
-  const double worst = type == kC64 ? WorstUlp<float>(z, got, f.exact, where) : WorstUlp<double>(z, got, f.exact, where);
-  EXPECT_LE(worst, bound) << f.op << " " << ElementTypeName(type) << " of " << z.GetComplex(where) << ": " << got.GetComplex(where);
+  const double worst =
+      type == kC64 ? WorstUlp<float>(z, got, f.exact, where) : WorstUlp<double>(z, got, f.exact, where);
+  EXPECT_LE(worst, bound) << f.op << " " << ElementTypeName(type) << " of " << z.GetComplex(where) << ": "
+                          << got.GetComplex(where);
 }
 
 TEST(ComplexFunctionsTest, C64IsCorrectlyRounded) {

@@ -108,7 +108,8 @@ TEST(EvaluatorTest, RefusesWrongArguments) {
 }
 
 TEST(EvaluatorTest, NamesTheOpItCannotEvaluate) {
-  const Result<Literal> r = TryRun(Entry("p = f32[2] parameter(0)\nROOT r = f32[2] shuffle(p)"), {Random(kF32, {2}, 1)});
+  const Result<Literal> r =
+      TryRun(Entry("p = f32[2] parameter(0)\nROOT r = f32[2] shuffle(p)"), {Random(kF32, {2}, 1)});
   ASSERT_FALSE(r.ok());
   EXPECT_EQ(r.status().code(), StatusCode::kUnsupported);
   EXPECT_THAT(r.status().message(), HasSubstr("shuffle r: the CPU reference does not evaluate this op"));

@@ -28,7 +28,8 @@ struct Form {
   std::vector<Dim> dims;
   int64_t batch = 1, features = 1, outputs = 1, feature_groups = 1, batch_groups = 1;
   Sizes spatial;
-  // Places of [batch, feature, spatial...], [input feature, output feature, spatial...] and [batch, feature, spatial...].
+  // Places of [batch, feature, spatial...], [input feature, output feature, spatial...] and [batch, feature,
+  // spatial...].
   Sizes input_order, kernel_order, output_order;
 };
 
@@ -90,7 +91,7 @@ std::string WindowText(const std::vector<Dim>& dims) {
     for (size_t d = 0; d < dims.size(); ++d) text += (d ? "x" : "") + part(dims[d]);
     text += " ";
   };
-  auto number = [](int64_t Dim::* field) { return [field](const Dim& d) { return std::to_string(d.*field); }; };
+  auto number = [](int64_t Dim::*field) { return [field](const Dim& d) { return std::to_string(d.*field); }; };
   list("size", number(&Dim::size));
   list("stride", number(&Dim::stride));
   list("pad", [](const Dim& d) { return std::to_string(d.low) + "_" + std::to_string(d.high); });
@@ -145,13 +146,14 @@ void Check(const Form& f, ElementType type) {
     out_spatial.push_back(f.dims[d].Positions(f.spatial[d]));
   }
   const Literal x = Random(type, Placed(f.input_order, Values(f.batch, f.features, f.spatial)), 1);
-  const Literal k = Random(type, Placed(f.kernel_order, Values(f.features / f.feature_groups, f.outputs, kernel_spatial)), 2);
+  const Literal k =
+      Random(type, Placed(f.kernel_order, Values(f.features / f.feature_groups, f.outputs, kernel_spatial)), 2);
   const Sizes out = Placed(f.output_order, Values(f.batch / f.batch_groups, f.outputs, out_spatial));
   const std::string text =
-      Entry("x = " + Text(x.shape()) + " parameter(0)\nk = " + Text(k.shape()) + " parameter(1)\nROOT r = " +
-            Text(Shape(type, out)) + " convolution(x, k), " + WindowText(f.dims) + "dim_labels=" +
-            Labels(f.input_order, 'b', 'f') + "_" + Labels(f.kernel_order, 'i', 'o') + "->" + Labels(f.output_order, 'b', 'f') +
-            ", feature_group_count=" + std::to_string(f.feature_groups) +
+      Entry("x = " + Text(x.shape()) + " parameter(0)\nk = " + Text(k.shape()) +
+            " parameter(1)\nROOT r = " + Text(Shape(type, out)) + " convolution(x, k), " + WindowText(f.dims) +
+            "dim_labels=" + Labels(f.input_order, 'b', 'f') + "_" + Labels(f.kernel_order, 'i', 'o') + "->" +
+            Labels(f.output_order, 'b', 'f') + ", feature_group_count=" + std::to_string(f.feature_groups) +
             ", batch_group_count=" + std::to_string(f.batch_groups));
   const Literal y = RunText(text, {x, k});
   ASSERT_EQ(y.element_count(), CountOf(out)) << text;
@@ -160,8 +162,10 @@ void Check(const Form& f, ElementType type) {
     const Sizes at = IndexOf(i, out);
     Sizes position;
     for (size_t d = 0; d < f.dims.size(); ++d) position.push_back(at[static_cast<size_t>(f.output_order[d + 2])]);
-    const Sum want = At(f, x, k, at[static_cast<size_t>(f.output_order[0])], at[static_cast<size_t>(f.output_order[1])], position);
-    ASSERT_LE(std::abs(Wide(y.GetComplex(i)) - want.value), 1.01L * unit * std::abs(want.value) + 0x1p-60L * want.magnitude)
+    const Sum want =
+        At(f, x, k, at[static_cast<size_t>(f.output_order[0])], at[static_cast<size_t>(f.output_order[1])], position);
+    ASSERT_LE(std::abs(Wide(y.GetComplex(i)) - want.value),
+              1.01L * unit * std::abs(want.value) + 0x1p-60L * want.magnitude)
         << text << " at " << i;
   }
 }

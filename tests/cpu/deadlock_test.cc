@@ -109,10 +109,11 @@ TEST(DeadlockTest, ManyDevicesAreListedInPart) {
 
 // Replica 0 takes branch 0, the others branch 1.
 std::string TwoBranches(const std::string& zero, const std::string& others, const std::string& more = {}) {
-  return Entry("p = s32[] parameter(0)\ni = u32[] replica-id()\nk = s32[] convert(i)\n"
-               "ROOT r = s32[] conditional(k, p, p), branch_computations={zero, others}",
-               std::string(kComputations) + more + "zero { p = s32[] parameter(0)\n" + zero + " }\nothers { p = s32[] parameter(0)\n" +
-                   others + " }\n");
+  return Entry(
+      "p = s32[] parameter(0)\ni = u32[] replica-id()\nk = s32[] convert(i)\n"
+      "ROOT r = s32[] conditional(k, p, p), branch_computations={zero, others}",
+      std::string(kComputations) + more + "zero { p = s32[] parameter(0)\n" + zero +
+          " }\nothers { p = s32[] parameter(0)\n" + others + " }\n");
 }
 
 const std::vector<std::vector<Literal>> kThree{{Ints(kS32, {}, {1})}, {Ints(kS32, {}, {20})}, {Ints(kS32, {}, {300})}};
@@ -134,11 +135,12 @@ TEST(ChannelTest, AllReducesOfOneChannelInTwoBranchesMeet) {
 }
 
 TEST(ChannelTest, AStartedAllReduceMeetsOneAtOnceAndReducersMayHaveOtherNames) {
-  const auto r = RunReplicas(
-      TwoBranches(" s = s32[] all-reduce-start(p), channel_id=7, replica_groups={}, to_apply=f\n ROOT r = s32[] all-reduce-done(s)",
-                  " ROOT b = s32[] all-reduce(p), channel_id=7, replica_groups={}, to_apply=g",
-                  "g { y = s32[] parameter(0)\n z = s32[] parameter(1)\n ROOT w = s32[] add(y, z) }\n"),
-      {3, 1}, kThree);
+  const auto r =
+      RunReplicas(TwoBranches(" s = s32[] all-reduce-start(p), channel_id=7, replica_groups={}, to_apply=f\n ROOT r = "
+                              "s32[] all-reduce-done(s)",
+                              " ROOT b = s32[] all-reduce(p), channel_id=7, replica_groups={}, to_apply=g",
+                              "g { y = s32[] parameter(0)\n z = s32[] parameter(1)\n ROOT w = s32[] add(y, z) }\n"),
+                  {3, 1}, kThree);
   EXPECT_THAT(ScalarsOf(r), ElementsAre(321, 321, 321));
 }
 
@@ -147,21 +149,25 @@ TEST(ChannelTest, EachMeetingOfAChannelIsTheNextOne) {
       " a = s32[] all-reduce(p), channel_id=7, replica_groups={}, to_apply=f\n"
       " ROOT b = s32[] all-reduce(a), channel_id=7, replica_groups={}, to_apply=f";
   EXPECT_THAT(ScalarsOf(RunReplicas(TwoBranches(twice, twice), {3, 1}, kThree)), ElementsAre(963, 963, 963));
-  EXPECT_THAT(FailureOf(TwoBranches(twice, " ROOT b = s32[] all-reduce(p), channel_id=7, replica_groups={}, to_apply=f"),
-                        {3, 1}, kThree),
-              HasSubstr("deadlock: all-reduce b (channel_id 7): replica 0 waits for replica 1, replica 2"));
+  EXPECT_THAT(
+      FailureOf(TwoBranches(twice, " ROOT b = s32[] all-reduce(p), channel_id=7, replica_groups={}, to_apply=f"),
+                {3, 1}, kThree),
+      HasSubstr("deadlock: all-reduce b (channel_id 7): replica 0 waits for replica 1, replica 2"));
 }
 
 TEST(ChannelTest, AllGatherReduceScatterAllToAllAndBroadcastMeet) {
   auto meet = [](const std::string& op, const std::string& attributes) {
     auto branch = [&](const std::string& name) {
       return " v = s32[3] broadcast(p), dimensions={}\n " + name + " = " + op + "(v), replica_groups={{0,1,2}}, " +
-             attributes + "\n z = s32[] constant(0)\n ROOT r = s32[] reduce(" + name + ", z), dimensions={0}, to_apply=f";
+             attributes + "\n z = s32[] constant(0)\n ROOT r = s32[] reduce(" + name +
+             ", z), dimensions={0}, to_apply=f";
     };
     return ScalarsOf(RunReplicas(TwoBranches(branch("a"), branch("b")), {3, 1}, kThree));
   };
-  EXPECT_THAT(meet("s32[9] all-gather", "dimensions={0}, channel_id=2, use_global_device_ids=true"), ElementsAre(963, 963, 963));
-  EXPECT_THAT(meet("s32[1] reduce-scatter", "dimensions={0}, channel_id=2, use_global_device_ids=true, to_apply=f"), ElementsAre(321, 321, 321));
+  EXPECT_THAT(meet("s32[9] all-gather", "dimensions={0}, channel_id=2, use_global_device_ids=true"),
+              ElementsAre(963, 963, 963));
+  EXPECT_THAT(meet("s32[1] reduce-scatter", "dimensions={0}, channel_id=2, use_global_device_ids=true, to_apply=f"),
+              ElementsAre(321, 321, 321));
   EXPECT_THAT(meet("s32[3] all-to-all", "dimensions={0}"), ElementsAre(321, 321, 321));
   EXPECT_THAT(meet("s32[3] collective-broadcast", "metadata={}"), ElementsAre(3, 3, 3));
 }
@@ -183,25 +189,31 @@ TEST(ChannelTest, PermutesAndSendsOfTwoBranchesMeet) {
 
 TEST(ChannelTest, RejectsMeetingsOfDifferentCollectives) {
   const std::string sum = " ROOT a = s32[] all-reduce(p), channel_id=7, replica_groups={}, to_apply=f";
-  EXPECT_THAT(FailureOf(TwoBranches(sum, " ROOT b = s32[] all-reduce(p), channel_id=7, replica_groups={}, to_apply=h",
-                                    "h { y = s32[] parameter(0)\n z = s32[] parameter(1)\n ROOT w = s32[] multiply(y, z) }\n"),
-                        {2, 1}, kOne),
-              AllOf(HasSubstr(" meets all-reduce "), HasSubstr(" on another device, whose to_apply differ")));
-  EXPECT_THAT(FailureOf(TwoBranches(sum, " v = s32[1] reshape(p)\n b = s32[1] all-reduce(v), channel_id=7, replica_groups={}, "
-                                         "to_apply=f\n ROOT r = s32[] reshape(b)"),
-                        {2, 1}, kOne),
-              HasSubstr("on another device, whose operands differ"));
+  EXPECT_THAT(
+      FailureOf(TwoBranches(sum, " ROOT b = s32[] all-reduce(p), channel_id=7, replica_groups={}, to_apply=h",
+                            "h { y = s32[] parameter(0)\n z = s32[] parameter(1)\n ROOT w = s32[] multiply(y, z) }\n"),
+                {2, 1}, kOne),
+      AllOf(HasSubstr(" meets all-reduce "), HasSubstr(" on another device, whose to_apply differ")));
+  EXPECT_THAT(
+      FailureOf(TwoBranches(sum,
+                            " v = s32[1] reshape(p)\n b = s32[1] all-reduce(v), channel_id=7, replica_groups={}, "
+                            "to_apply=f\n ROOT r = s32[] reshape(b)"),
+                {2, 1}, kOne),
+      HasSubstr("on another device, whose operands differ"));
   auto gather = [](int dimension) {
-    return fmt::format(" v = s32[2,2] broadcast(p), dimensions={{}}\n g = s32[{},{}] all-gather(v), replica_groups={{}}, "
-                       "dimensions={{{}}}\n ROOT r = s32[] copy(p)",
-                       dimension == 0 ? 4 : 2, dimension == 0 ? 2 : 4, dimension);
+    return fmt::format(
+        " v = s32[2,2] broadcast(p), dimensions={{}}\n g = s32[{},{}] all-gather(v), replica_groups={{}}, "
+        "dimensions={{{}}}\n ROOT r = s32[] copy(p)",
+        dimension == 0 ? 4 : 2, dimension == 0 ? 2 : 4, dimension);
   };
-  EXPECT_THAT(FailureOf(TwoBranches(gather(0), gather(1)), {2, 1}, kOne), HasSubstr("on another device, whose dimensions differ"));
-  EXPECT_THAT(FailureOf(TwoBranches(" ROOT a = s32[] collective-permute(p), source_target_pairs={{0,1}}",
-                                    " v = s32[1] reshape(p)\n b = s32[1] collective-permute(v), source_target_pairs={{0,1}}\n"
-                                    " ROOT r = s32[] reshape(b)"),
-                        {2, 1}, kOne),
-              HasSubstr("collective-permute b: replica 0 sends (s32[]), (s32[1]) needed"));
+  EXPECT_THAT(FailureOf(TwoBranches(gather(0), gather(1)), {2, 1}, kOne),
+              HasSubstr("on another device, whose dimensions differ"));
+  EXPECT_THAT(
+      FailureOf(TwoBranches(" ROOT a = s32[] collective-permute(p), source_target_pairs={{0,1}}",
+                            " v = s32[1] reshape(p)\n b = s32[1] collective-permute(v), source_target_pairs={{0,1}}\n"
+                            " ROOT r = s32[] reshape(b)"),
+                {2, 1}, kOne),
+      HasSubstr("collective-permute b: replica 0 sends (s32[]), (s32[1]) needed"));
 }
 
 // ---- send and recv

@@ -12,8 +12,10 @@ using ::testing::HasSubstr;
 
 constexpr char kSum[] = "sum {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b)\n}\n";
 constexpr char kMax[] = "top {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] maximum(a, b)\n}\n";
-constexpr char kGe[] = "ge {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = pred[] compare(a, b), direction=GE\n}\n";
-constexpr char kLess[] = "less {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = pred[] compare(a, b), direction=LT\n}\n";
+constexpr char kGe[] =
+    "ge {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = pred[] compare(a, b), direction=GE\n}\n";
+constexpr char kLess[] =
+    "less {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = pred[] compare(a, b), direction=LT\n}\n";
 
 // 1, 2, 3 ... in an array that is given with its live sizes; the bounds are those of the parameter.
 Literal Counting(const std::vector<int64_t>& sizes) {
@@ -161,9 +163,9 @@ TEST(DynamicDimensionsTest, PadConcatenateReverseTranspose) {
             (Live{{6}, {1, 2, 7, 8, 1, 2}}));
   EXPECT_EQ(RunLive("p = f32[<=4] parameter(0)\n ROOT r = f32[<=4] reverse(p), dimensions={0}", {Counting({3})}),
             (Live{{3}, {3, 2, 1}}));
-  EXPECT_EQ(RunLive("p = f32[<=4,2] parameter(0)\n ROOT r = f32[2,<=4] transpose(p), dimensions={1,0}",
-                    {Counting({3, 2})}),
-            (Live{{2, 3}, {1, 3, 5, 2, 4, 6}}));
+  EXPECT_EQ(
+      RunLive("p = f32[<=4,2] parameter(0)\n ROOT r = f32[2,<=4] transpose(p), dimensions={1,0}", {Counting({3, 2})}),
+      (Live{{2, 3}, {1, 3, 5, 2, 4, 6}}));
 }
 
 TEST(DynamicDimensionsTest, ConvertAndBitsKeepTheSizes) {
@@ -261,9 +263,10 @@ TEST(DynamicDimensionsTest, DynamicSlicesStayWithinTheLiveElements) {
 }
 
 TEST(DynamicDimensionsTest, BatchNormalisationOverTheLiveBatch) {
-  const Literal r = RunText(Entry("p = f32[<=5,1] parameter(0)\n s = f32[1] parameter(1)\n o = f32[1] parameter(2)\n"
-                                  " ROOT r = (f32[<=5,1], f32[1], f32[1]) batch-norm-training(p, s, o), epsilon=0, feature_index=1"),
-                            {Array(kF32, {2, 1}, {1, 3}), Array(kF32, {1}, {1}), Array(kF32, {1}, {0})});
+  const Literal r =
+      RunText(Entry("p = f32[<=5,1] parameter(0)\n s = f32[1] parameter(1)\n o = f32[1] parameter(2)\n"
+                    " ROOT r = (f32[<=5,1], f32[1], f32[1]) batch-norm-training(p, s, o), epsilon=0, feature_index=1"),
+              {Array(kF32, {2, 1}, {1, 3}), Array(kF32, {1}, {1}), Array(kF32, {1}, {0})});
   EXPECT_EQ(LiveOf(r.tuple_elements()[0]), (Live{{2, 1}, {-1, 1}}));
   EXPECT_EQ(r.tuple_elements()[1].GetDouble(0), 2);
   EXPECT_EQ(r.tuple_elements()[2].GetDouble(0), 1);
@@ -300,7 +303,8 @@ TEST(DynamicDimensionsTest, AStaticShapeCannotHoldFewerElements) {
 
 TEST(DynamicDimensionsTest, AStaticParameterTakesNoFewerElements) {
   Literal three(RunText(Entry("ROOT p = f32[<=4] parameter(0)"), {Counting({3})}));
-  EXPECT_THAT(MessageOf("ROOT p = f32[4] parameter(0)", {three}), HasSubstr("argument 0 is f32[<=4], but parameter 0 of e is f32[4]"));
+  EXPECT_THAT(MessageOf("ROOT p = f32[4] parameter(0)", {three}),
+              HasSubstr("argument 0 is f32[<=4], but parameter 0 of e is f32[4]"));
   three.set_dynamic_size(0, 4);
   EXPECT_EQ(RunLive("ROOT p = f32[4] parameter(0)", {three}).sizes, std::vector<int64_t>{4});
 }
@@ -310,7 +314,8 @@ TEST(DynamicDimensionsTest, AnArrayOfASmallerBoundFitsALargerOne) {
   EXPECT_EQ(RunLive("p = f32[<=5] parameter(0)\n ROOT r = f32[<=5] negate(p)", {two}), (Live{{2}, {-1, -2}}));
 }
 
-// A value that is static and as wide as the bound is dynamic from where the text says so: it then agrees or it is an error.
+// A value that is static and as wide as the bound is dynamic from where the text says so: it then agrees or it is an
+// error.
 TEST(DynamicDimensionsTest, ValuesTakeTheFlagsThatAreStated) {
   const std::string lines =
       "p = f32[4] parameter(0)\n q = f32[<=4] parameter(1)\n t = (f32[<=4]) tuple(p)\n"
@@ -330,10 +335,11 @@ TEST(DynamicDimensionsTest, AStaticOperandOfASortKeepsWhatLiesBeyond) {
   const std::string less2 =
       "less2 {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n i = s32[] parameter(2)\n j = s32[] parameter(3)\n"
       " ROOT r = pred[] compare(a, b), direction=LT\n}\n";
-  const Literal r = RunText(Entry("p = f32[<=5] parameter(0)\n i = s32[5] iota(), iota_dimension=0\n"
-                                  " ROOT t = (f32[<=5], s32[5]) sort(p, i), dimensions={0}, is_stable=true, to_apply=less2",
-                                  less2),
-                            {Array(kF32, {3}, {3, 1, 2})});
+  const Literal r =
+      RunText(Entry("p = f32[<=5] parameter(0)\n i = s32[5] iota(), iota_dimension=0\n"
+                    " ROOT t = (f32[<=5], s32[5]) sort(p, i), dimensions={0}, is_stable=true, to_apply=less2",
+                    less2),
+              {Array(kF32, {3}, {3, 1, 2})});
   EXPECT_EQ(LiveOf(r.tuple_elements()[0]), (Live{{3}, {1, 2, 3}}));
   EXPECT_THAT(Integers(r.tuple_elements()[1]), ElementsAre(1, 2, 0, 3, 4));
 }
@@ -348,17 +354,21 @@ TEST(DynamicDimensionsTest, ScalesMustCutTheLiveElementsIntoBlocks) {
   };
   const Literal s = ones(kF8E8M0FNU, {2, 3}), t = ones(kF8E8M0FNU, {5, 3});
   // Static scales are cut to the blocks that live.
-  EXPECT_EQ(RunLive(lines, {ones(kF8E4M3FN, {2, 64}), ones(kF8E4M3FN, {5, 64}), s, t}).values, std::vector<double>(10, 64));
+  EXPECT_EQ(RunLive(lines, {ones(kF8E4M3FN, {2, 64}), ones(kF8E4M3FN, {5, 64}), s, t}).values,
+            std::vector<double>(10, 64));
   EXPECT_THAT(MessageOf(lines, {ones(kF8E4M3FN, {2, 40}), ones(kF8E4M3FN, {5, 40}), s, t}),
-              HasSubstr("scaled-dot: dimension 1 of operand 0 has the live size 40, dimension 1 of operand 2 has 1 scales for 32 each"));
+              HasSubstr("scaled-dot: dimension 1 of operand 0 has the live size 40, dimension 1 of operand 2 has 1 "
+                        "scales for 32 each"));
 }
 
 TEST(DynamicDimensionsTest, ScansCountTheLiveSteps) {
-  const std::string step = "step {\n x = f32[] parameter(0)\n y = f32[] parameter(1)\n c = f32[] parameter(2)\n"
-                           " p = f32[] multiply(x, y)\n s = f32[] add(p, c)\n ROOT r = (f32[], f32[]) tuple(s, s)\n}\n";
-  const std::string lines = "a = f32[<=5] parameter(0)\n b = f32[<=5] parameter(1)\n z = f32[] constant(1)\n"
-                            " t = (f32[<=5], f32[]) scan(a, b, z), dimensions={0}, num_carries=1, to_apply=step\n"
-                            " ROOT r = f32[<=5] get-tuple-element(t), index=0";
+  const std::string step =
+      "step {\n x = f32[] parameter(0)\n y = f32[] parameter(1)\n c = f32[] parameter(2)\n"
+      " p = f32[] multiply(x, y)\n s = f32[] add(p, c)\n ROOT r = (f32[], f32[]) tuple(s, s)\n}\n";
+  const std::string lines =
+      "a = f32[<=5] parameter(0)\n b = f32[<=5] parameter(1)\n z = f32[] constant(1)\n"
+      " t = (f32[<=5], f32[]) scan(a, b, z), dimensions={0}, num_carries=1, to_apply=step\n"
+      " ROOT r = f32[<=5] get-tuple-element(t), index=0";
   EXPECT_EQ(RunLive(lines, {Counting({3}), Counting({3})}, step), (Live{{3}, {2, 6, 15}}));
   EXPECT_EQ(RunLive(lines, {Counting({0}), Counting({0})}, step), (Live{{0}, {}}));
   EXPECT_THAT(MessageOf(lines, {Counting({3}), Counting({2})}, step),
@@ -367,8 +377,10 @@ TEST(DynamicDimensionsTest, ScansCountTheLiveSteps) {
 
 TEST(DynamicDimensionsTest, ArgumentsFitTheirBounds) {
   const std::string lines = "p = f32[<=4,2] parameter(0)\n ROOT r = f32[<=4,2] negate(p)";
-  EXPECT_THAT(MessageOf(lines, {Counting({5, 2})}), HasSubstr("argument 0 is f32[5,2], but parameter 0 of e is f32[<=4,2]"));
-  EXPECT_THAT(MessageOf(lines, {Counting({4, 1})}), HasSubstr("argument 0 is f32[4,1], but parameter 0 of e is f32[<=4,2]"));
+  EXPECT_THAT(MessageOf(lines, {Counting({5, 2})}),
+              HasSubstr("argument 0 is f32[5,2], but parameter 0 of e is f32[<=4,2]"));
+  EXPECT_THAT(MessageOf(lines, {Counting({4, 1})}),
+              HasSubstr("argument 0 is f32[4,1], but parameter 0 of e is f32[<=4,2]"));
   Literal whole(RunText(Entry(lines), {Counting({3, 2})}).shape());
   whole.set_dynamic_size(0, 1);
   whole.SetDouble(1, 7);

@@ -145,7 +145,8 @@ TEST(ElementwiseTest, TheTotalOrderTellsNansApart) {
   EXPECT_THAT(order(kF8E5M2, kU8, {0x7d, 0x7d, 0xfe, 0x7e}, {0x7e, 0x7f, 0xfd, 0x7d}), ElementsAre(1, 1, 1, 0));
 }
 
-// The powers of two below 2^-150 are zeros of f32, which the type does not have; 2^-127 and 2^-149 become its least value.
+// The powers of two below 2^-150 are zeros of f32, which the type does not have; 2^-127 and 2^-149 become its least
+// value.
 TEST(ElementwiseTest, TheExponentTypeIsNanWhereF32Underflows) {
   const Literal a = Ints(kU8, {4}, {0, 0, 0, 127}), b = Ints(kU8, {4}, {127, 105, 100, 0});
   const Literal product =

@@ -1,5 +1,5 @@
-// The FFT of c128 and f64 against the discrete Fourier transform itself, in MPFR: every component is the exact one rounded
-// once, whatever the kind and the length, so the reference needs no type wider than double.
+// The FFT of c128 and f64 against the discrete Fourier transform itself, in MPFR: every component is the exact one
+// rounded once, whatever the kind and the length, so the reference needs no type wider than double.
 #include <mpfr.h>
 
 #include <algorithm>
@@ -38,7 +38,8 @@ std::vector<ExactComplex> ExactRoots(int64_t n) {
     mpfr_const_pi(angle.value, MPFR_RNDN);
     mpfr_mul_si(angle.value, angle.value, 2 * k, MPFR_RNDN);
     mpfr_div_si(angle.value, angle.value, n, MPFR_RNDN);
-    mpfr_sin_cos(roots[static_cast<size_t>(k)].im.value, roots[static_cast<size_t>(k)].re.value, angle.value, MPFR_RNDN);
+    mpfr_sin_cos(roots[static_cast<size_t>(k)].im.value, roots[static_cast<size_t>(k)].re.value, angle.value,
+                 MPFR_RNDN);
   }
   return roots;
 }
@@ -95,7 +96,8 @@ double Magnitude(const std::vector<Complex>& x) {
 }
 
 const std::vector<int64_t>& Lengths() {
-  static const std::vector<int64_t> lengths = {1, 2, 3, 4, 7, 8, 12, 16, 31, 32, 33, 37, 64, 97, 101, 128, 211, 243, 256, 509};
+  static const std::vector<int64_t> lengths = {1,  2,  3,  4,  7,   8,   12,  16,  31,  32,
+                                               33, 37, 64, 97, 101, 128, 211, 243, 256, 509};
   return lengths;
 }
 
@@ -174,7 +176,8 @@ TEST(FftExactTest, HugeTinyAndInfiniteValues) {
     const Literal r = RunText(Line(x.shape(), x.shape(), "FFT", 37), {x});
     const auto exact = ExactTransform(values, -1, 1);
     for (int64_t k = 0; k < 37; ++k) {
-      ExpectRounded(r.GetComplex(k).real(), exact[static_cast<size_t>(k)].re, 1e2 * scale + 0x1p-970, std::to_string(k));
+      ExpectRounded(r.GetComplex(k).real(), exact[static_cast<size_t>(k)].re, 1e2 * scale + 0x1p-970,
+                    std::to_string(k));
     }
   }
   Literal x(Shape(kC128, {2, 6}));

@@ -20,11 +20,12 @@ struct Case {
 
 const std::vector<Case>& Cases() {
   static const std::vector<Case> cases = {
-      {{}, {1}},      {{}, {2}},       {{3}, {3}},        {{}, {4}},          {{2}, {5}},        {{}, {7}},
-      {{}, {12}},     {{}, {16}},      {{}, {31}},        {{}, {33}},         {{}, {37}},        {{}, {64}},
-      {{}, {97}},     {{2, 2}, {101}}, {{}, {243}},       {{}, {256}},        {{}, {1009}},      {{}, {2310}},
-      {{}, {1, 1}},   {{}, {2, 3}},    {{3}, {5, 8}},     {{}, {13, 37}},     {{}, {64, 41}},    {{2}, {1, 7}},
-      {{}, {2, 3, 5}}, {{2}, {4, 1, 6}}, {{}, {7, 11, 13}}, {{1, 2}, {8, 3, 37}}, {{}, {1, 1, 1}}};
+      {{}, {1}},        {{}, {2}},         {{3}, {3}},           {{}, {4}},       {{2}, {5}},
+      {{}, {7}},        {{}, {12}},        {{}, {16}},           {{}, {31}},      {{}, {33}},
+      {{}, {37}},       {{}, {64}},        {{}, {97}},           {{2, 2}, {101}}, {{}, {243}},
+      {{}, {256}},      {{}, {1009}},      {{}, {2310}},         {{}, {1, 1}},    {{}, {2, 3}},
+      {{3}, {5, 8}},    {{}, {13, 37}},    {{}, {64, 41}},       {{2}, {1, 7}},   {{}, {2, 3, 5}},
+      {{2}, {4, 1, 6}}, {{}, {7, 11, 13}}, {{1, 2}, {8, 3, 37}}, {{}, {1, 1, 1}}};
   return cases;
 }
 
@@ -120,11 +121,10 @@ TEST(FftwTest, RealForward) {
       const Literal x = Random(type, Join(c.batch, c.length), 5);
       const Shape out(type == kF32 ? kC64 : kC128, Join(c.batch, Halved(c.length)));
       const std::vector<int> dims = Ints32(c.length);
-      const auto want = EachBatch<double, Complex>(Doubles(x), CountOf(c.length), CountOf(Halved(c.length)),
-                                                   [&](double* in, Complex* result) {
-                                                     return fftw_plan_dft_r2c(static_cast<int>(dims.size()), dims.data(),
-                                                                              in, C(result), FFTW_ESTIMATE);
-                                                   });
+      const auto want = EachBatch<double, Complex>(
+          Doubles(x), CountOf(c.length), CountOf(Halved(c.length)), [&](double* in, Complex* result) {
+            return fftw_plan_dft_r2c(static_cast<int>(dims.size()), dims.data(), in, C(result), FFTW_ESTIMATE);
+          });
       ExpectClose(Fft(x, "RFFT", c.length, out), want, 1, "RFFT " + Name(c, type));
     }
   }

@@ -94,7 +94,8 @@ Literal RandomIndices(const Form& f, std::mt19937& engine) {
 // Where the window of a result (or update) element starts, and the element's place in it, by operand dimension.
 void Locate(const Form& f, const Literal& indices, const Sizes& at, Sizes& start, Sizes& within) {
   Sizes batch, offset;
-  for (size_t d = 0; d < at.size(); ++d) (Has(f.offset_dims, static_cast<int64_t>(d)) ? offset : batch).push_back(at[d]);
+  for (size_t d = 0; d < at.size(); ++d)
+    (Has(f.offset_dims, static_cast<int64_t>(d)) ? offset : batch).push_back(at[d]);
   start.assign(f.operand.size(), 0), within.assign(f.operand.size(), 0);
   for (size_t k = 0; k < f.index_map.size(); ++k) {
     Sizes where = batch;
@@ -109,13 +110,15 @@ void Locate(const Form& f, const Literal& indices, const Sizes& at, Sizes& start
   }
   size_t next = 0;
   for (size_t d = 0; d < f.operand.size(); ++d) {
-    if (!Has(f.collapsed, static_cast<int64_t>(d)) && !Has(f.operand_batching, static_cast<int64_t>(d))) within[d] = offset[next++];
+    if (!Has(f.collapsed, static_cast<int64_t>(d)) && !Has(f.operand_batching, static_cast<int64_t>(d)))
+      within[d] = offset[next++];
   }
 }
 
 std::string Batching(const Form& f, const char* operand, const char* indices) {
   if (f.operand_batching.empty()) return "";
-  return std::string(", ") + operand + "=" + Braces(f.operand_batching) + ", " + indices + "=" + Braces(f.indices_batching);
+  return std::string(", ") + operand + "=" + Braces(f.operand_batching) + ", " + indices + "=" +
+         Braces(f.indices_batching);
 }
 
 TEST(GatherOracleTest, RandomForms) {
@@ -134,7 +137,8 @@ TEST(GatherOracleTest, RandomForms) {
     for (int64_t i = 0; i < y.element_count(); ++i) {
       Sizes at, within;
       Locate(f, s, IndexOf(i, f.result), at, within);
-      for (size_t d = 0; d < at.size(); ++d) at[d] = std::clamp<int64_t>(at[d], 0, f.operand[d] - f.windows[d]) + within[d];
+      for (size_t d = 0; d < at.size(); ++d)
+        at[d] = std::clamp<int64_t>(at[d], 0, f.operand[d] - f.windows[d]) + within[d];
       ASSERT_EQ(y.GetInt(i), x.GetInt(PositionOf(at, f.operand))) << text << " at " << i;
     }
   }
@@ -148,17 +152,18 @@ TEST(ScatterOracleTest, RandomFormsOfSumsSkipWhatIsOutside) {
     const ElementType type = round % 2 ? kS64 : kF32;
     const Literal x = Random(type, f.operand, 1), s = RandomIndices(f, engine), u = Random(type, f.result, 2);
     const std::string t(ElementTypeName(type));
-    const std::string text =
-        Entry("p = " + Text(x.shape()) + " parameter(0)\ns = " + Text(s.shape()) + " parameter(1)\nu = " +
-                  Text(u.shape()) + " parameter(2)\nROOT r = " + Text(x.shape()) +
-                  " scatter(p, s, u), update_window_dims=" + Braces(f.offset_dims) + ", inserted_window_dims=" +
-                  Braces(f.collapsed) + ", scatter_dims_to_operand_dims=" + Braces(f.index_map) +
-                  Batching(f, "input_batching_dims", "scatter_indices_batching_dims") +
-                  ", index_vector_dim=" + std::to_string(f.index_vector_dim) + ", to_apply=sum",
-              "sum { a = " + t + "[] parameter(0)\n b = " + t + "[] parameter(1)\n ROOT r = " + t + "[] add(a, b) }\n");
+    const std::string text = Entry(
+        "p = " + Text(x.shape()) + " parameter(0)\ns = " + Text(s.shape()) + " parameter(1)\nu = " + Text(u.shape()) +
+            " parameter(2)\nROOT r = " + Text(x.shape()) +
+            " scatter(p, s, u), update_window_dims=" + Braces(f.offset_dims) +
+            ", inserted_window_dims=" + Braces(f.collapsed) + ", scatter_dims_to_operand_dims=" + Braces(f.index_map) +
+            Batching(f, "input_batching_dims", "scatter_indices_batching_dims") +
+            ", index_vector_dim=" + std::to_string(f.index_vector_dim) + ", to_apply=sum",
+        "sum { a = " + t + "[] parameter(0)\n b = " + t + "[] parameter(1)\n ROOT r = " + t + "[] add(a, b) }\n");
     const Literal y = RunText(text, {x, s, u});
     std::vector<double> want;
-    for (int64_t i = 0; i < x.element_count(); ++i) want.push_back(type == kF32 ? x.GetDouble(i) : static_cast<double>(x.GetInt(i)));
+    for (int64_t i = 0; i < x.element_count(); ++i)
+      want.push_back(type == kF32 ? x.GetDouble(i) : static_cast<double>(x.GetInt(i)));
     for (int64_t i = 0; i < u.element_count(); ++i) {
       Sizes at, within;
       Locate(f, s, IndexOf(i, f.result), at, within);
@@ -167,11 +172,14 @@ TEST(ScatterOracleTest, RandomFormsOfSumsSkipWhatIsOutside) {
         at[d] += within[d];
         inside = inside && at[d] >= 0 && at[d] < f.operand[d];
       }
-      if (inside) want[static_cast<size_t>(PositionOf(at, f.operand))] += type == kF32 ? u.GetDouble(i) : static_cast<double>(u.GetInt(i));
+      if (inside)
+        want[static_cast<size_t>(PositionOf(at, f.operand))] +=
+            type == kF32 ? u.GetDouble(i) : static_cast<double>(u.GetInt(i));
     }
     for (int64_t i = 0; i < x.element_count(); ++i) {
       const double got = type == kF32 ? y.GetDouble(i) : static_cast<double>(y.GetInt(i));
-      ASSERT_EQ(got, type == kF32 ? static_cast<float>(want[static_cast<size_t>(i)]) : want[static_cast<size_t>(i)]) << text << " at " << i;
+      ASSERT_EQ(got, type == kF32 ? static_cast<float>(want[static_cast<size_t>(i)]) : want[static_cast<size_t>(i)])
+          << text << " at " << i;
     }
   }
 }

@@ -24,7 +24,7 @@ double UnitOf(ElementType type) { return RealPart(type) == kF32 ? 0x1p-24 : 0x1p
 
 // All batch, contracting and free dimensions at random places.
 struct DotForm {
-  Sizes lhs, rhs, out;                                        // sizes
+  Sizes lhs, rhs, out;                                           // sizes
   Sizes lhs_batch, rhs_batch, lhs_contracting, rhs_contracting;  // dimensions
 };
 
@@ -47,13 +47,16 @@ DotForm RandomForm(std::mt19937& engine) {
     (i < batch ? form.rhs_batch : form.rhs_contracting).push_back(right[k]);
     if (i < batch) form.out.push_back(size);
   }
-  for (size_t k = static_cast<size_t>(batch + contracting); k < left.size(); ++k) form.lhs[static_cast<size_t>(left[k])] = 1 + engine() % 5;
-  for (size_t k = static_cast<size_t>(batch + contracting); k < right.size(); ++k) form.rhs[static_cast<size_t>(right[k])] = 1 + engine() % 5;
-  for (const auto& [sizes, batches, contractings] :
-       {std::tie(form.lhs, form.lhs_batch, form.lhs_contracting), std::tie(form.rhs, form.rhs_batch, form.rhs_contracting)}) {
+  for (size_t k = static_cast<size_t>(batch + contracting); k < left.size(); ++k)
+    form.lhs[static_cast<size_t>(left[k])] = 1 + engine() % 5;
+  for (size_t k = static_cast<size_t>(batch + contracting); k < right.size(); ++k)
+    form.rhs[static_cast<size_t>(right[k])] = 1 + engine() % 5;
+  for (const auto& [sizes, batches, contractings] : {std::tie(form.lhs, form.lhs_batch, form.lhs_contracting),
+                                                     std::tie(form.rhs, form.rhs_batch, form.rhs_contracting)}) {
     for (size_t d = 0; d < sizes.size(); ++d) {
       const int64_t dim = static_cast<int64_t>(d);
-      if (std::ranges::find(batches, dim) == batches.end() && std::ranges::find(contractings, dim) == contractings.end()) {
+      if (std::ranges::find(batches, dim) == batches.end() &&
+          std::ranges::find(contractings, dim) == contractings.end()) {
         form.out.push_back(sizes[d]);
       }
     }
@@ -76,10 +79,10 @@ Sizes OperandIndex(const Sizes& sizes, const Sizes& batch_dims, const Sizes& con
 void CheckForm(const DotForm& f, ElementType type) {
   const Literal a = Random(type, f.lhs, 1), b = Random(type, f.rhs, 2);
   const std::string text =
-      Entry("a = " + Text(a.shape()) + " parameter(0)\nb = " + Text(b.shape()) + " parameter(1)\nROOT r = " +
-            Text(Shape(type, f.out)) + " dot(a, b), lhs_batch_dims={" + JoinInts(f.lhs_batch) + "}, rhs_batch_dims={" +
-            JoinInts(f.rhs_batch) + "}, lhs_contracting_dims={" + JoinInts(f.lhs_contracting) +
-            "}, rhs_contracting_dims={" + JoinInts(f.rhs_contracting) + "}");
+      Entry("a = " + Text(a.shape()) + " parameter(0)\nb = " + Text(b.shape()) +
+            " parameter(1)\nROOT r = " + Text(Shape(type, f.out)) + " dot(a, b), lhs_batch_dims={" +
+            JoinInts(f.lhs_batch) + "}, rhs_batch_dims={" + JoinInts(f.rhs_batch) + "}, lhs_contracting_dims={" +
+            JoinInts(f.lhs_contracting) + "}, rhs_contracting_dims={" + JoinInts(f.rhs_contracting) + "}");
   const Literal c = RunText(text, {a, b});
   ASSERT_EQ(c.element_count(), CountOf(f.out)) << text;
   Sizes contracted;
@@ -114,18 +117,19 @@ TEST(DotOracleTest, LargeMatricesOfEveryTypeAndTranspose) {
       const bool lhs_first = variant & 1, rhs_second = variant & 2;
       const Literal a = Random(type, lhs_first ? Sizes{k, m} : Sizes{m, k}, 3);
       const Literal b = Random(type, rhs_second ? Sizes{n, k} : Sizes{k, n}, 4);
-      const Literal c = RunText(Entry("a = " + Text(a.shape()) + " parameter(0)\nb = " + Text(b.shape()) +
-                                      " parameter(1)\nROOT r = " + Text(Shape(type, {m, n})) +
-                                      " dot(a, b), lhs_contracting_dims={" + (lhs_first ? "0" : "1") +
-                                      "}, rhs_contracting_dims={" + (rhs_second ? "1" : "0") + "}"),
-                                {a, b});
+      const Literal c =
+          RunText(Entry("a = " + Text(a.shape()) + " parameter(0)\nb = " + Text(b.shape()) +
+                        " parameter(1)\nROOT r = " + Text(Shape(type, {m, n})) + " dot(a, b), lhs_contracting_dims={" +
+                        (lhs_first ? "0" : "1") + "}, rhs_contracting_dims={" + (rhs_second ? "1" : "0") + "}"),
+                  {a, b});
       Matrix x = MatrixOf(a, 0, a.shape().dimension(0), a.shape().dimension(1));
       Matrix y = MatrixOf(b, 0, b.shape().dimension(0), b.shape().dimension(1));
       if (lhs_first) x = Matrix(x.transpose());
       if (rhs_second) y = Matrix(y.transpose());
       const Matrix want = x * y;
       for (int64_t i = 0; i < m * n; ++i) {
-        ASSERT_LE(std::abs(Complex(c.GetComplex(i)) - want.data()[i]), UnitOf(type) * 1.01L * std::abs(want.data()[i]) + 0x1p-58L)
+        ASSERT_LE(std::abs(Complex(c.GetComplex(i)) - want.data()[i]),
+                  UnitOf(type) * 1.01L * std::abs(want.data()[i]) + 0x1p-58L)
             << ElementTypeName(type) << " " << variant << " " << i;
       }
     }
@@ -182,11 +186,11 @@ TEST(CholeskyOracleTest, MatchesEigensFactor) {
 
 TEST(CholeskyOracleTest, EmptyMatricesAndBatches) {
   for (const char* shape : {"f32[0,0]", "f64[2,0,0]", "c64[0,3,3]"}) {
-    const Literal empty = RunText(Entry(std::string("p = ") + shape + " parameter(0)\nROOT r = " + shape +
-                                        " cholesky(p), lower=true"),
-                                  {Literal(shape[0] == 'c' ? Shape(kC64, {0, 3, 3})
-                                           : shape[1] == '3' ? Shape(kF32, {0, 0})
-                                                             : Shape(kF64, {2, 0, 0}))});
+    const Literal empty =
+        RunText(Entry(std::string("p = ") + shape + " parameter(0)\nROOT r = " + shape + " cholesky(p), lower=true"),
+                {Literal(shape[0] == 'c'   ? Shape(kC64, {0, 3, 3})
+                         : shape[1] == '3' ? Shape(kF32, {0, 0})
+                                           : Shape(kF64, {2, 0, 0}))});
     EXPECT_EQ(empty.element_count(), 0);
   }
 }
@@ -208,11 +212,10 @@ void CheckSolve(ElementType type, int64_t n, int64_t others, bool left, bool low
   const char* names[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
   const int64_t batch = 2, rows = left ? n : others, columns = left ? others : n;
   const Literal a = Triangle(type, batch, n, lower, unit), b = Random(type, {batch, rows, columns}, 10);
-  const std::string text =
-      Entry("a = " + Text(a.shape()) + " parameter(0)\nb = " + Text(b.shape()) + " parameter(1)\nROOT r = " +
-            Text(b.shape()) + " triangular-solve(a, b), left_side=" + (left ? "true" : "false") +
-            ", lower=" + (lower ? "true" : "false") + ", unit_diagonal=" + (unit ? "true" : "false") +
-            ", transpose_a=" + names[transpose]);
+  const std::string text = Entry("a = " + Text(a.shape()) + " parameter(0)\nb = " + Text(b.shape()) +
+                                 " parameter(1)\nROOT r = " + Text(b.shape()) + " triangular-solve(a, b), left_side=" +
+                                 (left ? "true" : "false") + ", lower=" + (lower ? "true" : "false") +
+                                 ", unit_diagonal=" + (unit ? "true" : "false") + ", transpose_a=" + names[transpose]);
   const Literal x = RunText(text, {a, b});
   ASSERT_EQ(x.shape(), b.shape());
   if (b.element_count() == 0) return;  // Eigen's solver takes the address of a first element
@@ -230,7 +233,8 @@ void CheckSolve(ElementType type, int64_t n, int64_t others, bool left, bool low
     const bool now_lower = lower == (transpose == 0);
     Matrix want(rows, columns);
     if (left) {
-      want = now_lower ? Matrix(t.triangularView<Eigen::Lower>().solve(rhs)) : Matrix(t.triangularView<Eigen::Upper>().solve(rhs));
+      want = now_lower ? Matrix(t.triangularView<Eigen::Lower>().solve(rhs))
+                       : Matrix(t.triangularView<Eigen::Upper>().solve(rhs));
     } else {
       const Matrix tt = t.transpose(), bt = rhs.transpose();
       want = (now_lower ? Matrix(tt.triangularView<Eigen::Upper>().solve(bt))

@@ -1,5 +1,5 @@
-// The passes keep the meaning of programs: each program gives the same values before and after Optimize, with fusion and
-// without, on the CPU reference.
+// The passes keep the meaning of programs: each program gives the same values before and after Optimize, with fusion
+// and without, on the CPU reference.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,8 @@ Literal Counting(const Shape& shape, int salt) {
 void ExpectSameValues(const Module& before, const Module& after, const std::string& label) {
   std::vector<Literal> arguments;
   std::vector<const Literal*> pointers;
-  for (const Instruction* p : before.entry()->parameters()) arguments.push_back(Counting(p->shape(), static_cast<int>(p->parameter_number())));
+  for (const Instruction* p : before.entry()->parameters())
+    arguments.push_back(Counting(p->shape(), static_cast<int>(p->parameter_number())));
   for (const Literal& a : arguments) pointers.push_back(&a);
   const Result<Literal> expected = Evaluate(before, pointers), actual = Evaluate(after, pointers);
   ASSERT_TRUE(expected.ok()) << expected.status().message();
@@ -48,8 +49,9 @@ void ExpectSameValues(const Module& before, const Module& after, const std::stri
   ASSERT_EQ(want.size(), got.size());
   for (size_t k = 0; k < want.size(); ++k) {
     const Comparison c = Compare(*got[k], *want[k], Tolerance{1e-6, 1e-7, 4});
-    EXPECT_TRUE(c.agrees()) << label << ": result " << k << ": " << c.mismatches << " of " << c.elements << " differ, at " << (c.worst.empty() ? "" : c.worst[0].where)
-                            << "\n" << PrintHlo(after);
+    EXPECT_TRUE(c.agrees()) << label << ": result " << k << ": " << c.mismatches << " of " << c.elements
+                            << " differ, at " << (c.worst.empty() ? "" : c.worst[0].where) << "\n"
+                            << PrintHlo(after);
   }
 }
 

@@ -145,9 +145,10 @@ TEST(DistributionTest, IntegersByChiSquare) {
   EvaluateOptions options;
   for (uint64_t seed : {0, 7}) {
     options.seed = seed;
-    const Literal r = RunText(Entry("a = s32[] constant(-3)\nb = s32[] constant(10)\nROOT r = " +
-                                    Text(Shape(kS32, {kSamples})) + " rng(a, b), distribution=rng_uniform"),
-                              {}, options);
+    const Literal r =
+        RunText(Entry("a = s32[] constant(-3)\nb = s32[] constant(10)\nROOT r = " + Text(Shape(kS32, {kSamples})) +
+                      " rng(a, b), distribution=rng_uniform"),
+                {}, options);
     std::vector<double> counts(13);
     for (int64_t i : Integers(r)) ++counts.at(static_cast<size_t>(i + 3));
     const double expected = kSamples / 13.0;

@@ -1,5 +1,5 @@
-// Sort against std::stable_sort: every dimension, several arrays at once, comparators with NaN, both zeros and the total
-// order, ties. The arrays carry their own positions, so an unstable or inconsistent permutation shows.
+// Sort against std::stable_sort: every dimension, several arrays at once, comparators with NaN, both zeros and the
+// total order, ties. The arrays carry their own positions, so an unstable or inconsistent permutation shows.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -61,12 +61,12 @@ void CheckSort(const SortCase& c) {
   Literal positions(Shape(kS32, c.sizes));
   for (int64_t i = 0; i < positions.element_count(); ++i) positions.SetInt(i, i);
   const std::string t(ElementTypeName(c.type)), k = Text(keys.shape()), p = Text(positions.shape());
-  const std::string text = Entry(
-      "k = " + k + " parameter(0)\np = " + p + " parameter(1)\nROOT r = (" + k + ", " + p +
-          ") sort(k, p), dimensions={" + std::to_string(c.dimension) + "}, is_stable=true, to_apply=cmp",
-      "cmp {\n a = " + t + "[] parameter(0)\n b = " + t + "[] parameter(1)\n c = s32[] parameter(2)\n" +
-          " d = s32[] parameter(3)\n ROOT r = pred[] compare(a, b), direction=" + c.direction +
-          (c.total_order ? ", type=TOTALORDER" : "") + "\n}\n");
+  const std::string text =
+      Entry("k = " + k + " parameter(0)\np = " + p + " parameter(1)\nROOT r = (" + k + ", " + p +
+                ") sort(k, p), dimensions={" + std::to_string(c.dimension) + "}, is_stable=true, to_apply=cmp",
+            "cmp {\n a = " + t + "[] parameter(0)\n b = " + t + "[] parameter(1)\n c = s32[] parameter(2)\n" +
+                " d = s32[] parameter(3)\n ROOT r = pred[] compare(a, b), direction=" + c.direction +
+                (c.total_order ? ", type=TOTALORDER" : "") + "\n}\n");
   const Literal r = RunText(text, {keys, positions});
   const int64_t n = c.sizes[static_cast<size_t>(c.dimension)];
   const int64_t stride = RowMajorStrides(c.sizes)[static_cast<size_t>(c.dimension)];
@@ -87,7 +87,8 @@ void CheckSort(const SortCase& c) {
 }
 
 TEST(StableSortTest, EveryTypeDimensionAndDirection) {
-  for (ElementType type : {kPred, kS4, kU4, kS8, kU8, kS16, kU16, kS32, kU32, kS64, kU64, kF8E5M2, kF16, kBF16, kF32, kF64}) {
+  for (ElementType type :
+       {kPred, kS4, kU4, kS8, kU8, kS16, kU16, kS32, kU32, kS64, kU64, kF8E5M2, kF16, kBF16, kF32, kF64}) {
     for (const std::string direction : {"LT", "GT"}) {
       CheckSort({type, {101}, 0, direction});
       for (int64_t d = 0; d < 3; ++d) CheckSort({type, {5, 13, 7}, d, direction});
@@ -128,10 +129,11 @@ TEST(StableSortTest, LexicographicComparatorOfTwoKeys) {
       " lt = pred[] compare(a, b), direction=LT\n eq = pred[] compare(a, b), direction=EQ\n"
       " tie = pred[] or(eq, both_nan)\n gt = pred[] compare(c, d), direction=GT\n"
       " ordered = pred[] select(tie, gt, lt)\n ROOT r = pred[] select(nan_differs, bn, ordered)\n}\n";
-  const Literal r = RunText(Entry("x = f32[7,211] parameter(0)\ny = s16[7,211] parameter(1)\nz = u64[7,211] parameter(2)\n"
-                                  "ROOT r = (f32[7,211], s16[7,211], u64[7,211]) sort(x, y, z), dimensions={1}, to_apply=cmp",
-                                  comparator),
-                            {x, y, z});
+  const Literal r =
+      RunText(Entry("x = f32[7,211] parameter(0)\ny = s16[7,211] parameter(1)\nz = u64[7,211] parameter(2)\n"
+                    "ROOT r = (f32[7,211], s16[7,211], u64[7,211]) sort(x, y, z), dimensions={1}, to_apply=cmp",
+                    comparator),
+              {x, y, z});
   for (int64_t line = 0; line < 7; ++line) {
     const std::vector<int64_t> order = StableOrder(211, [&](int64_t i, int64_t j) {
       const double a = x.GetDouble(line * 211 + i), b = x.GetDouble(line * 211 + j);
@@ -140,7 +142,8 @@ TEST(StableSortTest, LexicographicComparatorOfTwoKeys) {
       return a < b;
     });
     for (int64_t i = 0; i < 211; ++i) {
-      ASSERT_EQ(r.tuple_elements()[2].GetInt(line * 211 + i), line * 211 + order[static_cast<size_t>(i)]) << line << " " << i;
+      ASSERT_EQ(r.tuple_elements()[2].GetInt(line * 211 + i), line * 211 + order[static_cast<size_t>(i)])
+          << line << " " << i;
     }
   }
 }
@@ -152,16 +155,18 @@ TEST(TopKOracleTest, TheFirstOfASortedLine) {
         const Literal x = Keys(type, {3, 37}, 8, true);
         const std::string t(ElementTypeName(type));
         const std::string values = Text(Shape(type, {3, k})), positions = Text(Shape(kS32, {3, k}));
-        const Literal r = RunText(Entry("x = " + Text(x.shape()) + " parameter(0)\nROOT r = (" + values + ", " + positions +
-                                        ") topk(x), k=" + std::to_string(k) + ", largest=" + (largest ? "true" : "false")),
-                                  {x});
+        const Literal r =
+            RunText(Entry("x = " + Text(x.shape()) + " parameter(0)\nROOT r = (" + values + ", " + positions +
+                          ") topk(x), k=" + std::to_string(k) + ", largest=" + (largest ? "true" : "false")),
+                    {x});
         for (int64_t line = 0; line < 3; ++line) {
           const std::vector<int64_t> order = StableOrder(37, [&](int64_t i, int64_t j) {
             const int64_t a = TotalOrder(KeyAt(x, line * 37 + i)), b = TotalOrder(KeyAt(x, line * 37 + j));
             return largest ? a > b : a < b;
           });
           for (int64_t i = 0; i < k; ++i) {
-            ASSERT_EQ(r.tuple_elements()[1].GetInt(line * k + i), order[static_cast<size_t>(i)]) << ElementTypeName(type);
+            ASSERT_EQ(r.tuple_elements()[1].GetInt(line * k + i), order[static_cast<size_t>(i)])
+                << ElementTypeName(type);
           }
         }
       }

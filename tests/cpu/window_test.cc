@@ -91,17 +91,19 @@ TEST(ReduceWindowTest, RunningWindowsFromBothEndsAndWithInitialValuesThatCount) 
 TEST(ReduceWindowTest, ARunningSumOfAMillionElements) {
   const int64_t n = 1000003;
   const std::string computation = "f { x = s32[] parameter(0)\n y = s32[] parameter(1)\n ROOT r = s32[] add(x, y) }\n";
-  const Literal y = RunText(Entry("p = s32[1000003] iota(), iota_dimension=0\ni = s32[] constant(0)\n"
-                                  "ROOT r = s32[1000003] reduce-window(p, i), window={size=1000003 pad=1000002_0}, to_apply=f",
-                                  computation),
-                            {});
+  const Literal y =
+      RunText(Entry("p = s32[1000003] iota(), iota_dimension=0\ni = s32[] constant(0)\n"
+                    "ROOT r = s32[1000003] reduce-window(p, i), window={size=1000003 pad=1000002_0}, to_apply=f",
+                    computation),
+              {});
   EXPECT_EQ(y.GetInt(n - 1), static_cast<int32_t>(n * (n - 1) / 2));
-  const Literal coarse = RunText(
-      Entry("p = s32[1000003] iota(), iota_dimension=0\ni = s32[] constant(0)\n"
-            "ROOT r = s32[2] reduce-window(p, i), window={size=1000000 stride=2 pad=0_-1}, to_apply=f",
-            computation),
-      {});
-  EXPECT_THAT(Integers(coarse), ElementsAre(static_cast<int32_t>(499999500000), static_cast<int32_t>(499999500000 + 2000000)));
+  const Literal coarse =
+      RunText(Entry("p = s32[1000003] iota(), iota_dimension=0\ni = s32[] constant(0)\n"
+                    "ROOT r = s32[2] reduce-window(p, i), window={size=1000000 stride=2 pad=0_-1}, to_apply=f",
+                    computation),
+              {});
+  EXPECT_THAT(Integers(coarse),
+              ElementsAre(static_cast<int32_t>(499999500000), static_cast<int32_t>(499999500000 + 2000000)));
 }
 
 TEST(ReduceWindowTest, TheDocumentsExampleOfSamePadding) {
@@ -149,10 +151,11 @@ f {
   ROOT r = (s32[], s32[]) tuple(m, s)
 }
 )";
-  const Literal y = RunText(Entry("x = s32[3] parameter(0)\ny = s32[3] parameter(1)\ni = s32[] constant(1)\nz = s32[] constant(0)\n"
-                                  "ROOT r = (s32[3], s32[3]) reduce-window(x, y, i, z), window={size=3 pad=0_2}, to_apply=f",
-                                  computation),
-                            {Ints(kS32, {3}, {2, 3, 5}), Ints(kS32, {3}, {1, 1, 1})});
+  const Literal y =
+      RunText(Entry("x = s32[3] parameter(0)\ny = s32[3] parameter(1)\ni = s32[] constant(1)\nz = s32[] constant(0)\n"
+                    "ROOT r = (s32[3], s32[3]) reduce-window(x, y, i, z), window={size=3 pad=0_2}, to_apply=f",
+                    computation),
+              {Ints(kS32, {3}, {2, 3, 5}), Ints(kS32, {3}, {1, 1, 1})});
   EXPECT_THAT(Integers(y.tuple_elements()[0]), ElementsAre(30, 15, 5));
   EXPECT_THAT(Integers(y.tuple_elements()[1]), ElementsAre(21, 6, 1));
 }

@@ -106,12 +106,13 @@ TEST(DynamicConstraintsTest, SizesThatAreConstantsMustFit) {
   EXPECT_EQ(set("0", "f32[<=4]"), "(accepted)");
   // set_dimension_size_c2
   EXPECT_EQ(set("5", "f32[<=4]"), "set-dimension-size: size 5 is not in 0 to 4, the bound of dimension 0 of f32[<=4]");
-  EXPECT_EQ(set("-1", "f32[<=4]"), "set-dimension-size: size -1 is not in 0 to 4, the bound of dimension 0 of f32[<=4]");
+  EXPECT_EQ(set("-1", "f32[<=4]"),
+            "set-dimension-size: size -1 is not in 0 to 4, the bound of dimension 0 of f32[<=4]");
   // set_dimension_size_c3
   EXPECT_EQ(set("3", "f32[4]"), "set-dimension-size: size 3 for dimension 0 of f32[4], which is static");
   auto reshape = [](const std::string& size, const std::string& result) {
-    return RefusalOf("x = f32[<=6] parameter(0)\n n = s32[] constant(" + size + ")\n k = s32[] constant(2)\n ROOT r = " + result +
-                     " dynamic-reshape(x, n, k)");
+    return RefusalOf("x = f32[<=6] parameter(0)\n n = s32[] constant(" + size +
+                     ")\n k = s32[] constant(2)\n ROOT r = " + result + " dynamic-reshape(x, n, k)");
   };
   EXPECT_EQ(reshape("3", "f32[<=3,2]"), "(accepted)");
   // dynamic_reshape_c4

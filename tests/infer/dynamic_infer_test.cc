@@ -60,8 +60,9 @@ TEST(DynamicInferTest, GatherTakesTheIndicesBatchAndWholeDimensions) {
 }
 
 TEST(DynamicInferTest, DynamicSlicesOfTheWholeDimensionKeepIt) {
-  EXPECT_EQ(Inferred(Opcode::kDynamicSlice, {Bounded({-9, -5}), Shape(kS32), Shape(kS32)}, DynamicSliceAttributes{{9, 2}}),
-            "f32[<=9,2]");
+  EXPECT_EQ(
+      Inferred(Opcode::kDynamicSlice, {Bounded({-9, -5}), Shape(kS32), Shape(kS32)}, DynamicSliceAttributes{{9, 2}}),
+      "f32[<=9,2]");
   EXPECT_EQ(Inferred(Opcode::kDynamicUpdateSlice, {Bounded({-9, 5}), Bounded({2, -5}), Shape(kS32), Shape(kS32)}),
             "f32[<=9,5]");
 }
@@ -82,8 +83,9 @@ TEST(DynamicInferTest, SharedDimensionsAreDynamicIfOneOperandIs) {
   dot.lhs_batch_dims = {0}, dot.rhs_batch_dims = {0};
   dot.lhs_contracting_dims = {2}, dot.rhs_contracting_dims = {1};
   EXPECT_EQ(Inferred(Opcode::kDot, {Bounded({2, 4, 3}), Bounded({-2, 3, 5})}, dot), "f32[<=2,4,5]");
-  EXPECT_EQ(Inferred(Opcode::kMap, {Bounded({3}), Bounded({-3})}, DimensionsAttributes{{0}}, {}, {ScalarComputation(kF32)}),
-            "f32[<=3]");
+  EXPECT_EQ(
+      Inferred(Opcode::kMap, {Bounded({3}), Bounded({-3})}, DimensionsAttributes{{0}}, {}, {ScalarComputation(kF32)}),
+      "f32[<=3]");
   EXPECT_EQ(Inferred(Opcode::kSelect, {Bounded({4}, kPred), Bounded({-4}), Bounded({4})}), "f32[<=4]");
   EXPECT_EQ(Inferred(Opcode::kCholesky, {Bounded({3, -3})}, CholeskyAttributes{}), "f32[<=3,<=3]");
   EXPECT_EQ(Inferred(Opcode::kBatchNormTraining, {Bounded({5, 3}), Bounded({-3}), Bounded({3})},

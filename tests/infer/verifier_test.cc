@@ -138,14 +138,20 @@ TEST(VerifierTest, RejectsEffectsAndPlacesInComputationsAppliedToElements) {
       const auto module = ParseHlo(
           "HloModule m\nadd { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }\n"
           "ge { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = pred[] compare(a, b), direction=GE }\n"
-          "deep { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] rng(a, b), distribution=rng_uniform }\n"
-          "f { a = f32[] parameter(0)\n b = f32[] parameter(1)\n " + body + " }\n"
-          "ENTRY e { x = f32[3] parameter(0)\n y = f32[2] parameter(1)\n z = f32[] parameter(2)\n k = s32[1] parameter(3)\n"
-          " w = f32[1] parameter(4)\n ROOT r = " + call + " }");
+          "deep { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] rng(a, b), distribution=rng_uniform "
+          "}\n"
+          "f { a = f32[] parameter(0)\n b = f32[] parameter(1)\n " +
+          body +
+          " }\n"
+          "ENTRY e { x = f32[3] parameter(0)\n y = f32[2] parameter(1)\n z = f32[] parameter(2)\n k = s32[1] "
+          "parameter(3)\n"
+          " w = f32[1] parameter(4)\n ROOT r = " +
+          call + " }");
       ASSERT_TRUE(module.ok()) << module.status().message();
       const Status status = Verify(**module);
       EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << body << call;
-      EXPECT_THAT(status.message(), HasSubstr(": not inside a computation that is applied element by element (in ")) << body << call;
+      EXPECT_THAT(status.message(), HasSubstr(": not inside a computation that is applied element by element (in "))
+          << body << call;
       EXPECT_THAT(status.message(), HasSubstr("%r = ")) << body << call;
     }
   }

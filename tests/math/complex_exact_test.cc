@@ -20,7 +20,10 @@ struct Function {
   sm::dvec2 (*c128)(sm::dvec2);
   Z (*exact)(const Z&);
 };
-#define FUNCTION(name, exact) {#name, sm::name##_c64, sm::name##_c128, [](const Z& z) -> Z { return exact; }}
+#define FUNCTION(name, exact)                                                     \
+  {                                                                               \
+#name, sm::name##_c64, sm::name##_c128, [](const Z& z) -> Z { return exact; } \
+  }
 
 const Function kFunctions[] = {
     FUNCTION(exponential, ZExp(z)),
@@ -52,10 +55,14 @@ struct BinaryFunction {
   sm::dvec2 (*c128)(sm::dvec2, sm::dvec2);
   Z (*exact)(const Z&, const Z&);
 };
-#define BINARY(name, exact) {#name, sm::name##_c64, sm::name##_c128, [](const Z& z, const Z& w) -> Z { return exact; }}
+#define BINARY(name, exact)                                                                   \
+  {                                                                                           \
+#name, sm::name##_c64, sm::name##_c128, [](const Z& z, const Z& w) -> Z { return exact; } \
+  }
 
 const BinaryFunction kBinaryFunctions[] = {
-    BINARY(add, z + w), BINARY(subtract, z - w), BINARY(multiply, z* w), BINARY(divide, z / w), BINARY(power, ZExp(w* ZLog(z))),
+    BINARY(add, z + w),    BINARY(subtract, z - w),         BINARY(multiply, z* w),
+    BINARY(divide, z / w), BINARY(power, ZExp(w* ZLog(z))),
 };
 
 // Components of every size about 1 and some far from it.
@@ -93,7 +100,8 @@ struct Worst {
   void Note(const Vector& got, const Z& want, const UlpBound& bound, const std::string& at) {
     const Real size = Hypot(want.x, want.y);
     const double unit = std::numeric_limits<T>::epsilon() * size.Value();
-    if (!(size.Value() < std::numeric_limits<T>::max() / 2) || size.Value() < std::numeric_limits<T>::min() * 0x1p30) return;
+    if (!(size.Value() < std::numeric_limits<T>::max() / 2) || size.Value() < std::numeric_limits<T>::min() * 0x1p30)
+      return;
     bool within = true;
     for (int part = 0; part < 2; ++part) {
       const T g = part == 0 ? got.x : got.y;
@@ -106,7 +114,8 @@ struct Worst {
       within = within && (distance <= bound.ulp || error <= bound.absolute || error <= bound.norm * unit);
     }
     if (within || outside++ > 2) return;
-    ADD_FAILURE() << fmt::format("{} is ({:a}, {:a}), should be ({:a}, {:a})", at, got.x, got.y, want.x.Value(), want.y.Value());
+    ADD_FAILURE() << fmt::format("{} is ({:a}, {:a}), should be ({:a}, {:a})", at, got.x, got.y, want.x.Value(),
+                                 want.y.Value());
   }
 };
 
@@ -138,7 +147,8 @@ void CheckTwo(const char* name, Vector (*function)(Vector, Vector), Z (*exact)(c
     const T u = components.Next(power ? 4 : 60), v = components.Next(power ? 4 : 60);
     const double size = std::hypot(u, v) * std::hypot(std::log(std::hypot(x, y)), std::atan2(y, x));
     if (y == 0 || (u == 0 && v == 0) || (power && size > 64)) continue;
-    worst.Note(function({x, y}, {u, v}), exact({x, y}, {u, v}), bound, fmt::format("{}({:a}, {:a}; {:a}, {:a})", name, x, y, u, v));
+    worst.Note(function({x, y}, {u, v}), exact({x, y}, {u, v}), bound,
+               fmt::format("{}({:a}, {:a}; {:a}, {:a})", name, x, y, u, v));
   }
   std::printf("%s %s: %.3f ulp, norm %.3f\n", name, sizeof(T) == 4 ? "c64" : "c128", worst.ulp, worst.norm);
   EXPECT_EQ(worst.outside, 0) << name;
@@ -150,7 +160,8 @@ TEST_P(ComplexExactTest, StaysWithinItsBound) {
   CheckOne<float>(f.name, f.c64, f.exact, ElementType::kC64);
   CheckOne<double>(f.name, f.c128, f.exact, ElementType::kC128);
 }
-INSTANTIATE_TEST_SUITE_P(All, ComplexExactTest, testing::ValuesIn(kFunctions), [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, ComplexExactTest, testing::ValuesIn(kFunctions),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 class ComplexBinaryExactTest : public testing::TestWithParam<BinaryFunction> {};
 TEST_P(ComplexBinaryExactTest, StaysWithinItsBound) {
@@ -158,7 +169,8 @@ TEST_P(ComplexBinaryExactTest, StaysWithinItsBound) {
   CheckTwo<float>(f.name, f.c64, f.exact, ElementType::kC64);
   CheckTwo<double>(f.name, f.c128, f.exact, ElementType::kC128);
 }
-INSTANTIATE_TEST_SUITE_P(All, ComplexBinaryExactTest, testing::ValuesIn(kBinaryFunctions), [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, ComplexBinaryExactTest, testing::ValuesIn(kBinaryFunctions),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace vxla

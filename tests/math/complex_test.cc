@@ -1,5 +1,5 @@
-// Complex functions of the shader math against the C library's in a wider format, per component and in norm, and C99 Annex G's
-// special values.
+// Complex functions of the shader math against the C library's in a wider format, per component and in norm, and C99
+// Annex G's special values.
 #include <gtest/gtest.h>
 
 #include <complex>
@@ -109,17 +109,18 @@ void CheckUnary(const Unary<T>& f) {
     const double norm = static_cast<double>(std::ldexp(error, std::numeric_limits<T>::digits));
     if (!(norm <= worst_norm)) worst_norm = norm, nx = x, ny = y;
   }
-  std::printf("%s_%s: %.3f ulp at (%.17g, %.17g), norm %.3f at (%.17g, %.17g)\n", f.name, sizeof(T) == 4 ? "c64" : "c128", worst,
-              double(wx), double(wy), worst_norm, double(nx), double(ny));
+  std::printf("%s_%s: %.3f ulp at (%.17g, %.17g), norm %.3f at (%.17g, %.17g)\n", f.name,
+              sizeof(T) == 4 ? "c64" : "c128", worst, double(wx), double(wy), worst_norm, double(nx), double(ny));
   EXPECT_LE(worst, f.component_bound) << f.name << " at " << wx << ", " << wy;
   EXPECT_LE(worst_norm, f.norm_bound) << f.name << " at " << nx << ", " << ny;
 }
 
-#define COMPLEX_TEST(name, exact, component, norm)                                                       \
-  TEST(ComplexTest, name) {                                                                              \
-    CheckUnary<float>({#name, sm::name##_c64, [](const C<double>& z) -> C<double> { return exact(z); }, component, norm}); \
-    CheckUnary<double>(                                                                                  \
-        {#name, sm::name##_c128, [](const C<long double>& z) -> C<long double> { return exact(z); }, component, norm});   \
+#define COMPLEX_TEST(name, exact, component, norm)                                                                  \
+  TEST(ComplexTest, name) {                                                                                         \
+    CheckUnary<float>(                                                                                              \
+        {#name, sm::name##_c64, [](const C<double>& z) -> C<double> { return exact(z); }, component, norm});        \
+    CheckUnary<double>({#name, sm::name##_c128, [](const C<long double>& z) -> C<long double> { return exact(z); }, \
+                        component, norm});                                                                          \
   }
 
 COMPLEX_TEST(exponential, std::exp, 1, 2)
@@ -200,7 +201,8 @@ TEST(ComplexTest, PowerIsExactAtTheEdgesAndCloseElsewhere) {
   double worst = 0;
   for (int i = 0; i < 100000; ++i) {
     const float x = points.Next(), y = points.Next();
-    const float u = static_cast<float>(random() >> 40) * 0x1p-22f - 2, v = static_cast<float>(random() >> 40) * 0x1p-22f - 2;
+    const float u = static_cast<float>(random() >> 40) * 0x1p-22f - 2,
+                v = static_cast<float>(random() >> 40) * 0x1p-22f - 2;
     const C<double> log = std::log(C<double>(x, y)) * C<double>(u, v), want = std::exp(log);
     const sm::vec2 got = sm::power_c64({x, y}, {u, v});
     const double size = std::abs(want);
@@ -232,9 +234,15 @@ struct Special {
 };
 
 const Special kSpecial[] = {
-    {"exp", sm::exponential_c64, std::exp<double>},  {"log", sm::log_c64, std::log<double>},    {"sqrt", sm::sqrt_c64, std::sqrt<double>},
-    {"sinh", sm::sinh_c64, std::sinh<double>},       {"cosh", sm::cosh_c64, std::cosh<double>}, {"tanh", sm::tanh_c64, std::tanh<double>},
-    {"sin", sm::sine_c64, std::sin<double>},         {"cos", sm::cosine_c64, std::cos<double>}, {"tan", sm::tan_c64, std::tan<double>},
+    {"exp", sm::exponential_c64, std::exp<double>},
+    {"log", sm::log_c64, std::log<double>},
+    {"sqrt", sm::sqrt_c64, std::sqrt<double>},
+    {"sinh", sm::sinh_c64, std::sinh<double>},
+    {"cosh", sm::cosh_c64, std::cosh<double>},
+    {"tanh", sm::tanh_c64, std::tanh<double>},
+    {"sin", sm::sine_c64, std::sin<double>},
+    {"cos", sm::cosine_c64, std::cos<double>},
+    {"tan", sm::tan_c64, std::tan<double>},
     {"asinh", sm::asinh_c64, [](const C<double>& z) { return std::asinh(z); }},
     {"acosh", sm::acosh_c64, [](const C<double>& z) { return std::acosh(z); }},
     {"atanh", sm::atanh_c64, [](const C<double>& z) { return std::atanh(z); }},
@@ -260,7 +268,8 @@ TEST_P(ComplexSpecialTest, FollowsAnnexG) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ComplexSpecialTest, testing::ValuesIn(kSpecial), [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, ComplexSpecialTest, testing::ValuesIn(kSpecial),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace vxla

@@ -1,4 +1,5 @@
-// Conversions and bitcasts of the shader math against C++ casts where those are defined, and the limits where they are not.
+// Conversions and bitcasts of the shader math against C++ casts where those are defined, and the limits where they are
+// not.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -29,7 +30,8 @@ std::vector<Float> Values() {
   for (int k = 0; k < 66; ++k) {
     for (Float s : {Float{1}, Float{-1}}) {
       const Float p = s * std::ldexp(Float{1}, k);
-      for (Float v : {p, std::nextafter(p, Float{0}), std::nextafter(p, 2 * p), p + Float(0.5), p - Float(0.5)}) values.push_back(v);
+      for (Float v : {p, std::nextafter(p, Float{0}), std::nextafter(p, 2 * p), p + Float(0.5), p - Float(0.5)})
+        values.push_back(v);
     }
   }
   Points<Float> points(47);
@@ -64,7 +66,8 @@ TEST(ConvertTest, F64ToIntegersTruncatesAndSaturates) {
 TEST(ConvertTest, F64ToF32RoundsOnceAndF32ToF64IsExact) {
   auto check = [](double x) {
     const float got = sm::convert_f64_f32(x), want = static_cast<float>(x);
-    ASSERT_TRUE(std::bit_cast<uint32_t>(got) == std::bit_cast<uint32_t>(want) || (std::isnan(got) && std::isnan(want))) << x;
+    ASSERT_TRUE(std::bit_cast<uint32_t>(got) == std::bit_cast<uint32_t>(want) || (std::isnan(got) && std::isnan(want)))
+        << x;
   };
   for (double x : Values<double>()) check(x);
   Points<float> points(53);
@@ -108,7 +111,8 @@ TEST(ConvertTest, IntegersToFloatsRoundOnce) {
 }
 
 TEST(ConvertTest, IntegersToIntegersKeepTheLowBits) {
-  for (int64_t x : {int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{-5000000000}, INT64_MAX, INT64_MIN, int64_t{0x80000000}}) {
+  for (int64_t x :
+       {int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{-5000000000}, INT64_MAX, INT64_MIN, int64_t{0x80000000}}) {
     EXPECT_EQ(sm::convert_i64_i32(x), static_cast<int32_t>(x));
     EXPECT_EQ(sm::convert_i64_u32(x), static_cast<uint32_t>(x));
     EXPECT_EQ(sm::convert_i64_u64(x), static_cast<uint64_t>(x));

@@ -1,13 +1,12 @@
-// Division and square root in integers (what kernels do where the device's own are not correctly rounded) against the processor's
-// own, and the same from guesses as bad as devices may give.
+// Division and square root in integers (what kernels do where the device's own are not correctly rounded) against the
+// processor's own, and the same from guesses as bad as devices may give.
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cmath>
 #include <cstdlib>
-#include <random>
-
 #include <glm/vec2.hpp>
+#include <random>
 
 #include "backend/cpu/shader_math.h"
 #include "tests/math/ulp.h"
@@ -18,8 +17,8 @@
 namespace vxla {
 namespace {
 
-// The text once more, with guesses that are up to kGuessUnits units off: Vulkan allows 2.5 for a quotient, and for a root, that is
-// 1 / (1 / sqrt) there, not quite 5.
+// The text once more, with guesses that are up to kGuessUnits units off: Vulkan allows 2.5 for a quotient, and for a
+// root, that is 1 / (1 / sqrt) there, not quite 5.
 namespace rough {
 
 constexpr int kGuessUnits = 5;
@@ -41,9 +40,9 @@ inline void umulExtended(uint a, uint b, uint& high, uint& low) {
   high = static_cast<uint>(p >> 32);
   low = static_cast<uint>(p);
 }
-using std::floor;
 using shader_math::and_pred;
 using shader_math::or_pred;
+using std::floor;
 
 float Spoilt(float x) {
   static std::minstd_rand random(5);
@@ -56,6 +55,7 @@ float root_guess_f32(float a) { return Spoilt(std::sqrt(a)); }
 #define VXLA_OWN_GUESSES
 #define VXLA_CORRECT_F32
 #define VXLA_EMULATE_I64
+// clang-format off
 // NOLINTBEGIN(bugprone-suspicious-include)
 #include "shaders/include/math/prelude.glsl"
 #include "shaders/include/math/select.glsl"
@@ -63,6 +63,7 @@ float root_guess_f32(float a) { return Spoilt(std::sqrt(a)); }
 #include "shaders/include/math/wide_int.glsl"
 #include "shaders/include/math/soft_double.glsl"
 // NOLINTEND
+// clang-format on
 #undef VXLA_OWN_GUESSES
 #undef VXLA_CORRECT_F32
 #undef VXLA_EMULATE_I64
@@ -91,7 +92,8 @@ class Operands {
   std::pair<T, T> Next() {
     const uint64_t r = random_();
     if (r % 4 != 0) return {as_.Next(), r % 4 == 1 ? std::bit_cast<T>(static_cast<Bits>(random_())) : bs_.Next()};
-    const T unit = std::numeric_limits<T>::epsilon(), j = static_cast<T>(r >> 8 & 4095), k = static_cast<T>(r >> 20 & 4095);
+    const T unit = std::numeric_limits<T>::epsilon(), j = static_cast<T>(r >> 8 & 4095),
+            k = static_cast<T>(r >> 20 & 4095);
     const int low = std::numeric_limits<T>::min_exponent, shift = static_cast<int>(r >> 32 & 15);
     switch (r >> 2 & 3) {
       case 0:
@@ -130,14 +132,18 @@ void ExpectCorrect(T (*divide)(T, T), T (*root)(T), int64_t count) {
   }
 }
 
-TEST(CorrectedDivisionTest, OfF32IsTheProcessorsOwn) { ExpectCorrect<float>(sm::corrected_divide_f32, sm::corrected_sqrt_f32, Count(1000000)); }
+TEST(CorrectedDivisionTest, OfF32IsTheProcessorsOwn) {
+  ExpectCorrect<float>(sm::corrected_divide_f32, sm::corrected_sqrt_f32, Count(1000000));
+}
 
 TEST(CorrectedDivisionTest, OfF64IsTheProcessorsOwn) {
   ExpectCorrect<double>([](double a, double b) { return Pack(sm::quotient_words(Unpack(a), Unpack(b))); },
                         [](double a) { return Pack(sm::sqrt_words(Unpack(a))); }, Count(1000000));
 }
 
-TEST(CorrectedDivisionTest, StandsBadGuessesOfF32) { ExpectCorrect<float>(rough::divide_f32, rough::sqrt_plain_f32, Count(1000000)); }
+TEST(CorrectedDivisionTest, StandsBadGuessesOfF32) {
+  ExpectCorrect<float>(rough::divide_f32, rough::sqrt_plain_f32, Count(1000000));
+}
 
 TEST(CorrectedDivisionTest, StandsBadGuessesOfF64) {
   ExpectCorrect<double>([](double a, double b) { return Pack(rough::quotient_words(Unpack(a), Unpack(b))); },

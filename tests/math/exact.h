@@ -1,4 +1,5 @@
-// Exact values for the math tests: the functions in the C library's wider formats, and in MPFR where those cannot decide.
+// Exact values for the math tests: the functions in the C library's wider formats, and in MPFR where those cannot
+// decide.
 #pragma once
 
 #include <mpfr.h>
@@ -109,15 +110,20 @@ T LibraryDigamma(T x) {
   T sum = 0;
   for (; x < 16; x += 1) sum -= 1 / x;
   const T z = 1 / (x * x);
-  const T series = z * (T(1) / 12 - z * (T(1) / 120 - z * (T(1) / 252 - z * (T(1) / 240 - z * (T(1) / 132 -
-                   z * (T(691) / 32760 - z * (T(1) / 12 - z * T(3617) / 8160)))))));
+  const T series =
+      z *
+      (T(1) / 12 -
+       z * (T(1) / 120 -
+            z * (T(1) / 252 -
+                 z * (T(1) / 240 - z * (T(1) / 132 - z * (T(691) / 32760 - z * (T(1) / 12 - z * T(3617) / 8160)))))));
   return sum + (std::log(x) - T(0.5) / x - series);
 }
 // Halley steps on erf, or on erfc where 1 - |y| keeps more, from a rough rational guess.
 template <typename T>
 T LibraryErfInv(T y) {
   const T m = std::fabs(y);
-  if (!(m < 1)) return m == 1 ? std::copysign(std::numeric_limits<T>::infinity(), y) : std::numeric_limits<T>::quiet_NaN();
+  if (!(m < 1))
+    return m == 1 ? std::copysign(std::numeric_limits<T>::infinity(), y) : std::numeric_limits<T>::quiet_NaN();
   if (m == 0) return y;
   const T root_pi = static_cast<T>(1.77245385090551602729816748334114518L);
   if (m < T(1e-7)) return y * (root_pi / 2) * (1 + root_pi * root_pi / 12 * m * m);

@@ -40,15 +40,18 @@ TEST_P(F32UnaryTest, StaysWithinItsBound) {
   const UlpBound bound = StatedBound(f.name, ElementType::kF32);
   Worst worst;
   auto check = [&](float x) {
-    Note(&worst, bound, f.f32(x), f.wide(x), x, 0, [&](Number& exact) { f.exact(exact.value, Number(x).value, MPFR_RNDN); });
+    Note(&worst, bound, f.f32(x), f.wide(x), x, 0,
+         [&](Number& exact) { f.exact(exact.value, Number(x).value, MPFR_RNDN); });
   };
   for (float x : SpecialValues<float>()) check(x);
   Points<float> points(7);
   for (int i = 0; i < 500000; ++i) check(points.Next());
   // Every 8009th bit pattern, so that no binade is left out; math_exhaustive runs all of them.
-  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 8009) check(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 8009)
+    check(std::bit_cast<float>(static_cast<uint32_t>(bits)));
   std::printf("%s_f32: %.4f ulp at %.9g\n", f.name, worst.ulp, worst.x);
-  EXPECT_LE(worst.ulp, bound.ulp) << f.name << " at " << worst.x << ": " << f.f32(worst.x) << ", exactly " << f.wide(worst.x);
+  EXPECT_LE(worst.ulp, bound.ulp) << f.name << " at " << worst.x << ": " << f.f32(worst.x) << ", exactly "
+                                  << f.wide(worst.x);
 }
 
 // MPFR alone, at every result, so that no mistake of the C library's hides one of ours.
@@ -98,7 +101,8 @@ TEST(F32PowerTest, StaysWithinOneUlpNearOneWithHugeExponents) {
   Worst worst;
   for (int i = 0; i < 500000; ++i) {
     const float x = 1 + (static_cast<float>(random() >> 40) * 0x1p-24f - 0.5f) * 0.008f;
-    const float y = std::ldexp(1 + static_cast<float>(random() >> 41) * 0x1p-23f, static_cast<int>(random() % 30)) * (i % 2 ? 1 : -1);
+    const float y = std::ldexp(1 + static_cast<float>(random() >> 41) * 0x1p-23f, static_cast<int>(random() % 30)) *
+                    (i % 2 ? 1 : -1);
     Note(&worst, {1, 0, 0}, sm::power_f32(x, y), std::pow(static_cast<double>(x), static_cast<double>(y)), x, y,
          [&](Number& exact) { mpfr_pow(exact.value, Number(x).value, Number(y).value, MPFR_RNDN); });
   }
@@ -122,10 +126,13 @@ TEST(F32GammaTest, HoldsItsAbsoluteBoundNextToZerosBelowZero) {
     int zeros = 0;
     for (float x = -2.0001f; x > -20; x = std::nextafter(x, -100.0f) - 1e-3f) {
       const float next = x - 1.5e-3f;
-      if (std::signbit(f->wide(x)) == std::signbit(f->wide(next)) || !(std::fabs(f->wide(x)) < 1 && std::fabs(f->wide(next)) < 1)) continue;
+      if (std::signbit(f->wide(x)) == std::signbit(f->wide(next)) ||
+          !(std::fabs(f->wide(x)) < 1 && std::fabs(f->wide(next)) < 1))
+        continue;
       ++zeros;
       for (float at = x; at > next; at = std::nextafter(at, -100.0f)) {
-        ASSERT_LE(std::fabs(f->f32(at) - f->wide(at)), std::max(bound, 2 * 0x1p-23 * std::fabs(f->wide(at)))) << f->name << " of " << at;
+        ASSERT_LE(std::fabs(f->f32(at) - f->wide(at)), std::max(bound, 2 * 0x1p-23 * std::fabs(f->wide(at))))
+            << f->name << " of " << at;
       }
     }
     EXPECT_GT(zeros, 3) << f->name;
@@ -154,7 +161,8 @@ TEST(F32Test, TotalOrderRanksNanAndZeros) {
   const float order[] = {-NAN, -INFINITY, -1, -1e-45f, -0.0f, 0.0f, 1e-45f, 1, INFINITY, NAN};
   for (int i = 0; i < 10; ++i) {
     for (int j = 0; j < 10; ++j) {
-      const float a = i == 0 ? sm::bitcast_u32_f32(0xffc00000u) : order[i], b = j == 0 ? sm::bitcast_u32_f32(0xffc00000u) : order[j];
+      const float a = i == 0 ? sm::bitcast_u32_f32(0xffc00000u) : order[i],
+                  b = j == 0 ? sm::bitcast_u32_f32(0xffc00000u) : order[j];
       EXPECT_EQ(sm::compare_total_lt_f32(a, b), i < j) << i << " " << j;
       EXPECT_EQ(sm::compare_total_le_f32(a, b), i <= j);
       EXPECT_EQ(sm::compare_total_eq_f32(a, b), i == j);

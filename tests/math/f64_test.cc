@@ -21,8 +21,8 @@ struct Worst {
   int wrong = 0;
 };
 
-// Notes a result: the C library's long double says how far off it is; MPFR where that is too close to the bound to tell, and where
-// the C library says that the result is wrong.
+// Notes a result: the C library's long double says how far off it is; MPFR where that is too close to the bound to
+// tell, and where the C library says that the result is wrong.
 template <typename Decide>
 void Note(Worst* worst, const UlpBound& bound, double got, long double exact, double x, double y, Decide decide) {
   double ulp = UlpError(got, exact);
@@ -45,14 +45,16 @@ TEST_P(F64UnaryTest, StaysWithinItsBound) {
   const UlpBound bound = StatedBound(f.name, ElementType::kF64);
   Worst worst;
   auto check = [&](double x) {
-    Note(&worst, bound, f.f64(x), f.wider(x), x, 0, [&](Number& exact) { f.exact(exact.value, Number(x).value, MPFR_RNDN); });
+    Note(&worst, bound, f.f64(x), f.wider(x), x, 0,
+         [&](Number& exact) { f.exact(exact.value, Number(x).value, MPFR_RNDN); });
   };
   for (double value : SpecialValues<double>()) check(value);
   Points<double> points(17);
   const int samples = SampleCount(1000000);
   for (int i = 0; i < samples; ++i) check(points.Next());
   std::printf("%s_f64: %.4f ulp at %.17g\n", f.name, worst.ulp, worst.x);
-  EXPECT_LE(worst.ulp, bound.ulp) << f.name << " at " << worst.x << ": " << f.f64(worst.x) << ", " << worst.wrong << " wrong";
+  EXPECT_LE(worst.ulp, bound.ulp) << f.name << " at " << worst.x << ": " << f.f64(worst.x) << ", " << worst.wrong
+                                  << " wrong";
 }
 
 // MPFR alone, at every result.

@@ -51,10 +51,13 @@ int MpfrSmaller(mpfr_ptr r, mpfr_srcptr x, mpfr_srcptr y, mpfr_rnd_t mode) {
   return mpfr_min(r, x, y, mode);
 }
 
-#define ROW(name, library, exact) {#name, sm::name##_f32, sm::name##_f64, library, library, exact}
-#define ROW16(name, library, exact) {#name, sm::name##_f32, sm::name##_f64, library, library, exact, sm::name##_f16}
+#define ROW(name, library, exact) \
+  { #name, sm::name##_f32, sm::name##_f64, library, library, exact }
+#define ROW16(name, library, exact) \
+  { #name, sm::name##_f32, sm::name##_f64, library, library, exact, sm::name##_f16 }
 
-#define ROWODD(name, library, exact) {#name, sm::name##_f32, sm::name##_f64, library, library, exact, sm::name##_f32_odd}
+#define ROWODD(name, library, exact) \
+  { #name, sm::name##_f32, sm::name##_f64, library, library, exact, sm::name##_f32_odd }
 
 const UnaryFunction kUnary[] = {
     ROW16(exponential, std::exp, mpfr_exp),

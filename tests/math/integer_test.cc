@@ -18,8 +18,25 @@ __extension__ typedef unsigned __int128 UnsignedWide;
 template <typename T>
 std::vector<T> Operands() {
   using Limits = std::numeric_limits<T>;
-  std::vector<T> values = {0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 65, Limits::max(), T(Limits::max() - 1), Limits::min(), T(Limits::min() + 1),
-                           T(-1), T(-2), T(-7), T(-32)};
+  std::vector<T> values = {0,
+                           1,
+                           2,
+                           3,
+                           7,
+                           31,
+                           32,
+                           33,
+                           63,
+                           64,
+                           65,
+                           Limits::max(),
+                           T(Limits::max() - 1),
+                           Limits::min(),
+                           T(Limits::min() + 1),
+                           T(-1),
+                           T(-2),
+                           T(-7),
+                           T(-32)};
   std::mt19937_64 random(43);
   for (int i = 0; i < 60; ++i) values.push_back(static_cast<T>(random() >> (random() % 64)));
   return values;
@@ -28,23 +45,29 @@ std::vector<T> Operands() {
 // What the tests need of one carrier.
 template <typename T>
 struct Functions {
-  T (*add)(T, T), (*subtract)(T, T), (*multiply)(T, T), (*divide)(T, T), (*remainder)(T, T), (*power)(T, T), (*mulhi)(T, T);
+  T (*add)
+  (T, T), (*subtract)(T, T), (*multiply)(T, T), (*divide)(T, T), (*remainder)(T, T), (*power)(T, T), (*mulhi)(T, T);
   T (*maximum)(T, T), (*minimum)(T, T), (*left)(T, T), (*logical)(T, T), (*arithmetic)(T, T);
   T (*abs)(T), (*sign)(T), (*negate)(T), (*invert)(T), (*popcnt)(T), (*clz)(T);
   T (*clamp)(T, T, T);
   bool (*eq)(T, T), (*ne)(T, T), (*ge)(T, T), (*gt)(T, T), (*le)(T, T), (*lt)(T, T);
 };
 
-#define FUNCTIONS(s)                                                                                                          \
-  {sm::add_##s, sm::subtract_##s, sm::multiply_##s, sm::divide_##s, sm::remainder_##s, sm::power_##s, sm::mulhi_##s,        \
-   sm::maximum_##s, sm::minimum_##s, sm::shift_left_##s, sm::shift_right_logical_##s, sm::shift_right_arithmetic_##s,        \
-   sm::abs_##s, sm::sign_##s, sm::negate_##s, sm::not_##s, sm::popcnt_##s, sm::count_leading_zeros_##s, sm::clamp_##s,       \
-   sm::compare_eq_##s, sm::compare_ne_##s, sm::compare_ge_##s, sm::compare_gt_##s, sm::compare_le_##s, sm::compare_lt_##s}
+#define FUNCTIONS(s)                                                                                                  \
+  {                                                                                                                   \
+    sm::add_##s, sm::subtract_##s, sm::multiply_##s, sm::divide_##s, sm::remainder_##s, sm::power_##s, sm::mulhi_##s, \
+        sm::maximum_##s, sm::minimum_##s, sm::shift_left_##s, sm::shift_right_logical_##s,                            \
+        sm::shift_right_arithmetic_##s, sm::abs_##s, sm::sign_##s, sm::negate_##s, sm::not_##s, sm::popcnt_##s,       \
+        sm::count_leading_zeros_##s, sm::clamp_##s, sm::compare_eq_##s, sm::compare_ne_##s, sm::compare_ge_##s,       \
+        sm::compare_gt_##s, sm::compare_le_##s, sm::compare_lt_##s                                                    \
+  }
 
 template <typename T>
 T ExactPower(T base, T exponent) {
-  if (std::is_signed_v<T> && exponent < 0) return base == 1 ? 1 : (base == T(-1) ? ((exponent & 1) != 0 ? T(-1) : T(1)) : T(0));
-  std::make_unsigned_t<T> result = 1, factor = static_cast<std::make_unsigned_t<T>>(base), left = static_cast<std::make_unsigned_t<T>>(exponent);
+  if (std::is_signed_v<T> && exponent < 0)
+    return base == 1 ? 1 : (base == T(-1) ? ((exponent & 1) != 0 ? T(-1) : T(1)) : T(0));
+  std::make_unsigned_t<T> result = 1, factor = static_cast<std::make_unsigned_t<T>>(base),
+                          left = static_cast<std::make_unsigned_t<T>>(exponent);
   for (; left != 0; left >>= 1, factor *= factor) {
     if ((left & 1) != 0) result *= factor;
   }
@@ -61,8 +84,9 @@ void CheckBinary(const Functions<T>& f, T a, T b) {
   EXPECT_EQ(f.multiply(a, b), static_cast<T>(static_cast<UnsignedWide>(x) * static_cast<UnsignedWide>(y)));
   EXPECT_EQ(f.divide(a, b), b == 0 ? static_cast<T>(-1) : static_cast<T>(x / y));
   EXPECT_EQ(f.remainder(a, b), b == 0 ? a : static_cast<T>(x % y));
-  const T high = std::is_signed_v<T> ? static_cast<T>((x * y) >> kBits)
-                                     : static_cast<T>((static_cast<UnsignedWide>(a) * static_cast<UnsignedWide>(b)) >> kBits);
+  const T high = std::is_signed_v<T>
+                     ? static_cast<T>((x * y) >> kBits)
+                     : static_cast<T>((static_cast<UnsignedWide>(a) * static_cast<UnsignedWide>(b)) >> kBits);
   EXPECT_EQ(f.mulhi(a, b), high);
   EXPECT_EQ(f.power(a, b), ExactPower(a, b));
   EXPECT_EQ(f.maximum(a, b), std::max(a, b));
@@ -123,7 +147,8 @@ TEST(NarrowIntegerTest, S8AgreesWithInt8) {
       EXPECT_EQ(sm::wrap_s8(sm::divide_i32(a, b)), b == 0 ? -1 : static_cast<int8_t>(a / b));
       EXPECT_EQ(sm::wrap_s8(sm::remainder_i32(a, b)), b == 0 ? a : a % b);
       EXPECT_EQ(sm::wrap_s8(sm::shift_left_i32_width(a, b, 8)), inside ? static_cast<int8_t>(a << b) : 0);
-      EXPECT_EQ(sm::wrap_s8(sm::shift_right_logical_i32_width(a, b, 8)), inside ? static_cast<int8_t>(static_cast<uint8_t>(a) >> b) : 0);
+      EXPECT_EQ(sm::wrap_s8(sm::shift_right_logical_i32_width(a, b, 8)),
+                inside ? static_cast<int8_t>(static_cast<uint8_t>(a) >> b) : 0);
       EXPECT_EQ(sm::wrap_s8(sm::shift_right_arithmetic_i32_width(a, b, 8)), a >> (inside ? b : 7));
       EXPECT_EQ(sm::wrap_s8(sm::mulhi_i32_width(a, b, 8)), (a * b) >> 8);
     }
@@ -132,7 +157,8 @@ TEST(NarrowIntegerTest, S8AgreesWithInt8) {
 
 TEST(NarrowIntegerTest, U8AgreesWithUint8) {
   for (uint32_t a = 0; a < 256; ++a) {
-    EXPECT_EQ(sm::count_leading_zeros_u32_width(a, 8), static_cast<uint32_t>(std::countl_zero(static_cast<uint8_t>(a))));
+    EXPECT_EQ(sm::count_leading_zeros_u32_width(a, 8),
+              static_cast<uint32_t>(std::countl_zero(static_cast<uint8_t>(a))));
     EXPECT_EQ(sm::wrap_u8(sm::not_u32(a)), static_cast<uint8_t>(~a));
     for (uint32_t b = 0; b < 256; ++b) {
       const bool inside = b < 8;
@@ -141,7 +167,8 @@ TEST(NarrowIntegerTest, U8AgreesWithUint8) {
       EXPECT_EQ(sm::wrap_u8(sm::remainder_u32(a, b)), b == 0 ? a : a % b);
       EXPECT_EQ(sm::wrap_u8(sm::shift_left_u32_width(a, b, 8)), inside ? static_cast<uint8_t>(a << b) : 0);
       EXPECT_EQ(sm::wrap_u8(sm::shift_right_logical_u32_width(a, b, 8)), inside ? a >> b : 0);
-      EXPECT_EQ(sm::wrap_u8(sm::shift_right_arithmetic_u32_width(a, b, 8)), static_cast<uint8_t>(static_cast<int8_t>(a) >> (inside ? b : 7)));
+      EXPECT_EQ(sm::wrap_u8(sm::shift_right_arithmetic_u32_width(a, b, 8)),
+                static_cast<uint8_t>(static_cast<int8_t>(a) >> (inside ? b : 7)));
       EXPECT_EQ(sm::mulhi_u32_width(a, b, 8), (a * b) >> 8);
     }
   }

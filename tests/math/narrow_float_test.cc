@@ -1,4 +1,5 @@
-// Narrow floats of the shader math against core/float_formats: every encoding, every midpoint between two, and random f32.
+// Narrow floats of the shader math against core/float_formats: every encoding, every midpoint between two, and random
+// f32.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,16 +24,27 @@ struct Format {
   float (*round_from_f64)(double);
 };
 
-#define FORMAT(type, name) {ElementType::type, sm::round_##name, sm::decode_##name, sm::encode_##name, sm::round_from_f64_##name}
+#define FORMAT(type, name) \
+  { ElementType::type, sm::round_##name, sm::decode_##name, sm::encode_##name, sm::round_from_f64_##name }
 const Format kFormats[] = {
-    FORMAT(kF16, f16), FORMAT(kBF16, bf16), FORMAT(kF8E5M2, f8e5m2), FORMAT(kF8E4M3, f8e4m3), FORMAT(kF8E4M3FN, f8e4m3fn),
-    FORMAT(kF8E3M4, f8e3m4), FORMAT(kF8E4M3B11FNUZ, f8e4m3b11fnuz), FORMAT(kF8E4M3FNUZ, f8e4m3fnuz),
-    FORMAT(kF8E5M2FNUZ, f8e5m2fnuz), FORMAT(kF8E8M0FNU, f8e8m0fnu), FORMAT(kF4E2M1FN, f4e2m1fn),
+    FORMAT(kF16, f16),
+    FORMAT(kBF16, bf16),
+    FORMAT(kF8E5M2, f8e5m2),
+    FORMAT(kF8E4M3, f8e4m3),
+    FORMAT(kF8E4M3FN, f8e4m3fn),
+    FORMAT(kF8E3M4, f8e3m4),
+    FORMAT(kF8E4M3B11FNUZ, f8e4m3b11fnuz),
+    FORMAT(kF8E4M3FNUZ, f8e4m3fnuz),
+    FORMAT(kF8E5M2FNUZ, f8e5m2fnuz),
+    FORMAT(kF8E8M0FNU, f8e8m0fnu),
+    FORMAT(kF4E2M1FN, f4e2m1fn),
 };
 #undef FORMAT
 
 // Equal bits, or NaN on both sides.
-bool Same(float a, float b) { return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || (std::isnan(a) && std::isnan(b)); }
+bool Same(float a, float b) {
+  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || (std::isnan(a) && std::isnan(b));
+}
 
 // A NaN's payload lies below the double's quiet bit, as core/float_formats.h's decoding has it.
 double Widen(float x) {
@@ -71,7 +83,8 @@ TEST_P(NarrowFloatTest, RoundsNextToEveryMidpoint) {
   for (size_t i = 0; i + 1 < values.size(); ++i) {
     const double middle = (values[i] + values[i + 1]) / 2;
     for (double d : {middle, std::nextafter(middle, -1e300), std::nextafter(middle, 1e300)}) {
-      EXPECT_TRUE(Same(f().round_from_f64(d), Exact(d))) << d << ": " << f().round_from_f64(d) << " instead of " << Exact(d);
+      EXPECT_TRUE(Same(f().round_from_f64(d), Exact(d)))
+          << d << ": " << f().round_from_f64(d) << " instead of " << Exact(d);
     }
     const float m = static_cast<float>(middle);
     for (float x : {m, std::nextafter(m, -INFINITY), std::nextafter(m, INFINITY)}) {
@@ -104,7 +117,8 @@ TEST_P(NarrowFloatTest, RoundsWideIntegersOnce) {
     for (uint64_t v : {u, near, near + 1, near - 1}) {
       const uint32_t low = static_cast<uint32_t>(v);
       EXPECT_TRUE(Same(f().round(sm::convert_u32_f32_odd(low)), Exact(low))) << low;
-      EXPECT_TRUE(Same(f().round(sm::convert_i32_f32_odd(static_cast<int32_t>(low))), Exact(static_cast<int32_t>(low)))) << low;
+      EXPECT_TRUE(Same(f().round(sm::convert_i32_f32_odd(static_cast<int32_t>(low))), Exact(static_cast<int32_t>(low))))
+          << low;
       // A double holds these: at most 53 bits.
       const uint64_t w = v & ((uint64_t{1} << 53) - 1);
       EXPECT_TRUE(Same(f().round(sm::convert_u64_f32_odd(w)), Exact(static_cast<double>(w)))) << w;

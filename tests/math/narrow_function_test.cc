@@ -33,12 +33,16 @@ const Format kFormats[] = {
     {ElementType::kF4E2M1FN, sm::round_f4e2m1fn},
 };
 
-float Rounded(ElementType type, double value) { return static_cast<float>(DecodeNarrowFloat(type, EncodeNarrowFloat(type, value))); }
+float Rounded(ElementType type, double value) {
+  return static_cast<float>(DecodeNarrowFloat(type, EncodeNarrowFloat(type, value)));
+}
 
-bool Same(float a, float b) { return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || (std::isnan(a) && std::isnan(b)); }
+bool Same(float a, float b) {
+  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || (std::isnan(a) && std::isnan(b));
+}
 
-// A double that rounds to every narrower format as the exact value does: cut, the last bit set if anything was cut off. `inexact`: what
-// MPFR said of the number itself, cut too.
+// A double that rounds to every narrower format as the exact value does: cut, the last bit set if anything was cut off.
+// `inexact`: what MPFR said of the number itself, cut too.
 double CutToOdd(const Number& exact, int inexact) {
   const double cut = mpfr_get_d(exact.value, MPFR_RNDZ);
   if (!std::isfinite(cut) || cut == 0 || (inexact == 0 && mpfr_cmp_d(exact.value, cut) == 0)) return cut;
@@ -64,7 +68,8 @@ TEST_P(NarrowFunctionsTest, IsCorrectlyRoundedAtEveryEncoding) {
     if (format.type == ElementType::kF8E8M0FNU && std::fabs(exact) <= 0x1p-149) continue;
     const float got = format.round(function(static_cast<float>(x))), want = Rounded(format.type, exact);
     if (Same(got, want)) continue;
-    if (++wrong <= 3) ADD_FAILURE() << f.name << " of " << x << " is " << got << ", correctly rounded " << want << " (" << exact << ")";
+    if (++wrong <= 3)
+      ADD_FAILURE() << f.name << " of " << x << " is " << got << ", correctly rounded " << want << " (" << exact << ")";
   }
   EXPECT_EQ(wrong, 0) << f.name << " " << ElementTypeName(format.type);
 }
@@ -86,7 +91,8 @@ TEST_P(NarrowPairsTest, IsCorrectlyRounded) {
   const auto function = f.odd != nullptr ? f.odd : f.f32;
   const int width = BitWidth(format.type);
   const bool all = width <= 8;
-  const int64_t count = all ? int64_t{1} << (2 * width) : (std::getenv("VXLA_TEST_LONG") != nullptr ? 100000000 : 1000000);
+  const int64_t count =
+      all ? int64_t{1} << (2 * width) : (std::getenv("VXLA_TEST_LONG") != nullptr ? 100000000 : 1000000);
   std::mt19937_64 random(43);
   int64_t wrong = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -95,17 +101,21 @@ TEST_P(NarrowPairsTest, IsCorrectlyRounded) {
     const double y = DecodeNarrowFloat(format.type, static_cast<uint32_t>((bits >> width) & ((1u << width) - 1)));
     const double exact = ExactOf(f, format.type, x, y);
     if (format.type == ElementType::kF8E8M0FNU && std::fabs(exact) <= 0x1p-149) continue;
-    const float got = format.round(function(static_cast<float>(x), static_cast<float>(y))), want = Rounded(format.type, exact);
+    const float got = format.round(function(static_cast<float>(x), static_cast<float>(y))),
+                want = Rounded(format.type, exact);
     if (Same(got, want)) continue;
-    if (++wrong <= 3) ADD_FAILURE() << f.name << " of " << x << ", " << y << " is " << got << ", correctly rounded " << want;
+    if (++wrong <= 3)
+      ADD_FAILURE() << f.name << " of " << x << ", " << y << " is " << got << ", correctly rounded " << want;
   }
   EXPECT_EQ(wrong, 0) << f.name << " " << ElementTypeName(format.type);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, NarrowPairsTest,
-                         testing::Combine(testing::ValuesIn(BinaryFunctions().begin(), BinaryFunctions().end()), testing::ValuesIn(kFormats)),
+                         testing::Combine(testing::ValuesIn(BinaryFunctions().begin(), BinaryFunctions().end()),
+                                          testing::ValuesIn(kFormats)),
                          [](const auto& info) {
-                           return std::string(std::get<0>(info.param).name) + "_" + std::string(ElementTypeName(std::get<1>(info.param).type));
+                           return std::string(std::get<0>(info.param).name) + "_" +
+                                  std::string(ElementTypeName(std::get<1>(info.param).type));
                          });
 
 // What codegen goes by.
@@ -127,9 +137,11 @@ TEST(NarrowFunctionTest, VariantsAreThoseOfTheOpcodes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, NarrowFunctionsTest,
-                         testing::Combine(testing::ValuesIn(UnaryFunctions().begin(), UnaryFunctions().end()), testing::ValuesIn(kFormats)),
+                         testing::Combine(testing::ValuesIn(UnaryFunctions().begin(), UnaryFunctions().end()),
+                                          testing::ValuesIn(kFormats)),
                          [](const auto& info) {
-                           return std::string(std::get<0>(info.param).name) + "_" + std::string(ElementTypeName(std::get<1>(info.param).type));
+                           return std::string(std::get<0>(info.param).name) + "_" +
+                                  std::string(ElementTypeName(std::get<1>(info.param).type));
                          });
 
 }  // namespace

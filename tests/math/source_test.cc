@@ -53,7 +53,8 @@ std::vector<std::string> SourceFiles() {
 
 // Without what stands in for a device's own division: other bodies of the same functions.
 std::string WithoutCorrectedDivision(std::string text) {
-  for (size_t begin = text.find("#ifdef VXLA_CORRECT_"); begin != std::string::npos; begin = text.find("#ifdef VXLA_CORRECT_", begin)) {
+  for (size_t begin = text.find("#ifdef VXLA_CORRECT_"); begin != std::string::npos;
+       begin = text.find("#ifdef VXLA_CORRECT_", begin)) {
     text.erase(begin, text.find("#else", begin) - begin);
   }
   return text;
@@ -71,7 +72,8 @@ TEST(ShaderMathSourceTest, EveryFunctionIsDeclaredForCppOnceUnderItsOwnName) {
       const std::string name = (*it)[1];
       // The two kinds of 64-bit types have each their own primitives: once in an emulation's file, once elsewhere.
       const bool emulation = file.ends_with("wide_int.glsl") || file.ends_with("soft_double.glsl");
-      EXPECT_TRUE((emulation ? emulated : seen).insert(name).second) << name << " is defined twice: functions are not overloaded";
+      EXPECT_TRUE((emulation ? emulated : seen).insert(name).second)
+          << name << " is defined twice: functions are not overloaded";
       EXPECT_NE(header.find(" " + name + "("), std::string::npos) << name << " is missing from shader_math.h";
     }
   }
@@ -114,7 +116,8 @@ TEST(ShaderMathSourceTest, FloatsOf32BitsNeedNeitherDoubleNorInt64) {
 
 // Devices round their own / and sqrt of floats as they please: only the functions that stand for them use them.
 TEST(ShaderMathSourceTest, FloatsAreDividedAndRootedInOnePlace) {
-  const std::set<std::string> owners = {"quotient_guess_f32", "root_guess_f32", "divide_f32", "sqrt_plain_f32", "divide_f64", "sqrt_plain_f64"};
+  const std::set<std::string> owners = {"quotient_guess_f32", "root_guess_f32", "divide_f32",
+                                        "sqrt_plain_f32",     "divide_f64",     "sqrt_plain_f64"};
   // Of integers.
   const std::set<std::string> whole = {"cbrt_f32", "cbrt_f64", "divide_i32", "divide_u32", "quotient_u64"};
   for (const std::string& file : SourceFiles()) {
@@ -128,7 +131,8 @@ TEST(ShaderMathSourceTest, FloatsAreDividedAndRootedInOnePlace) {
       }
       const size_t root = code.find("sqrt(");
       const bool divides = code.find('/') != std::string::npos || (root != std::string::npos && code[root - 1] != '_');
-      EXPECT_TRUE(!divides || owners.contains(function) || whole.contains(function)) << file << ":" << number << ": " << line;
+      EXPECT_TRUE(!divides || owners.contains(function) || whole.contains(function))
+          << file << ":" << number << ": " << line;
     }
   }
 }
@@ -140,7 +144,8 @@ TEST(ShaderMathSourceTest, FractionsCarryTheirType) {
     std::string line;
     for (int number = 1; std::getline(text, line); ++number) {
       const std::string code = line.substr(0, line.find("//"));
-      EXPECT_FALSE(std::regex_search(code, std::regex(R"(\b[0-9]+\.[0-9]+(e[-+]?[0-9]+)?(?![0-9lfe]))"))) << file << ":" << number << ": " << line;
+      EXPECT_FALSE(std::regex_search(code, std::regex(R"(\b[0-9]+\.[0-9]+(e[-+]?[0-9]+)?(?![0-9lfe]))")))
+          << file << ":" << number << ": " << line;
     }
   }
 }

@@ -30,10 +30,31 @@ template <typename T>
 std::vector<T> SpecialValues() {
   using Limits = std::numeric_limits<T>;
   const T digits = std::ldexp(T{1}, Limits::digits);
-  std::vector<T> values = {0, 1, 2, 3, T(0.5), T(1.5), T(1e-10), T(1e30), T(88.7), T(104), T(709.7), T(745.2),
-                           Limits::infinity(), Limits::max(), Limits::min(), Limits::denorm_min(),
-                           std::nextafter(Limits::min(), T{0}), std::nextafter(T{1}, T{0}), std::nextafter(T{1}, T{2}),
-                           digits, digits - 1, digits + 2, T(1e22), T(0.78539816339744831), T(1.5707963267948966)};
+  std::vector<T> values = {0,
+                           1,
+                           2,
+                           3,
+                           T(0.5),
+                           T(1.5),
+                           T(1e-10),
+                           T(1e30),
+                           T(88.7),
+                           T(104),
+                           T(709.7),
+                           T(745.2),
+                           Limits::infinity(),
+                           Limits::max(),
+                           Limits::min(),
+                           Limits::denorm_min(),
+                           std::nextafter(Limits::min(), T{0}),
+                           std::nextafter(T{1}, T{0}),
+                           std::nextafter(T{1}, T{2}),
+                           digits,
+                           digits - 1,
+                           digits + 2,
+                           T(1e22),
+                           T(0.78539816339744831),
+                           T(1.5707963267948966)};
   const size_t count = values.size();
   for (size_t i = 0; i < count; ++i) values.push_back(-values[i]);
   values.push_back(Limits::quiet_NaN());

@@ -1,7 +1,6 @@
 #include "tests/math_exhaustive/batches.h"
 
 #include <bit>
-
 #include <glm/vec2.hpp>
 
 #include "backend/cpu/shader_math.h"
@@ -10,8 +9,8 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wattributes"
 
-// The C library's vector versions are called from loops once the compiler knows that they exist; glibc declares them for
-// -ffast-math only, which would change our own arithmetic.
+// The C library's vector versions are called from loops once the compiler knows that they exist; glibc declares them
+// for -ffast-math only, which would change our own arithmetic.
 #if defined(__x86_64__) && defined(__GLIBC__)
 #define VECTOR_LIBRARY(name) extern "C" double name(double) noexcept __attribute__((__simd__("notinbranch")));
 #define VECTOR_LIBRARY2(name) extern "C" double name(double, double) noexcept __attribute__((__simd__("notinbranch")));
@@ -65,6 +64,7 @@ static inline __attribute__((always_inline)) void umulExtended(uint a, uint b, u
 static inline __attribute__((always_inline)) float sqrt(float x) { return __builtin_sqrtf(x); }
 static inline __attribute__((always_inline)) float floor(float x) { return __builtin_floorf(x); }
 
+// clang-format off
 // NOLINTBEGIN(bugprone-suspicious-include)
 #include "shaders/include/math/prelude.glsl"
 #undef FN
@@ -75,33 +75,34 @@ static inline __attribute__((always_inline)) float floor(float x) { return __bui
 #include "shaders/include/math/f32_special.glsl"
 #include "shaders/include/math/f32_gamma.glsl"
 // NOLINTEND
+// clang-format on
 
 }  // namespace text
 
 namespace {
 
 // Ours_<name> and Oracle_<name>.
-#define OURS(name)                                                                 \
-  CLONES void Ours_##name(const float* x, const float*, float* result) {           \
-    for (int i = 0; i < kBlock; ++i) result[i] = text::name##_f32(x[i]);           \
+#define OURS(name)                                                       \
+  CLONES void Ours_##name(const float* x, const float*, float* result) { \
+    for (int i = 0; i < kBlock; ++i) result[i] = text::name##_f32(x[i]); \
   }
-#define ORACLE(name, expression)                                                   \
-  CLONES void Oracle_##name(const float* from, const float*, double* result) {     \
-    for (int i = 0; i < kBlock; ++i) {                                             \
-      const double x = from[i];                                                    \
-      result[i] = expression;                                                      \
-    }                                                                              \
+#define ORACLE(name, expression)                                               \
+  CLONES void Oracle_##name(const float* from, const float*, double* result) { \
+    for (int i = 0; i < kBlock; ++i) {                                         \
+      const double x = from[i];                                                \
+      result[i] = expression;                                                  \
+    }                                                                          \
   }
 #define BOTH(name, expression) OURS(name) ORACLE(name, expression)
-#define BOTH2(name, expression)                                                    \
-  CLONES void Ours_##name(const float* x, const float* y, float* result) {         \
-    for (int i = 0; i < kBlock; ++i) result[i] = text::name##_f32(x[i], y[i]);     \
-  }                                                                                \
-  CLONES void Oracle_##name(const float* a, const float* b, double* result) {      \
-    for (int i = 0; i < kBlock; ++i) {                                             \
-      const double x = a[i], y = b[i];                                             \
-      result[i] = expression;                                                      \
-    }                                                                              \
+#define BOTH2(name, expression)                                                \
+  CLONES void Ours_##name(const float* x, const float* y, float* result) {     \
+    for (int i = 0; i < kBlock; ++i) result[i] = text::name##_f32(x[i], y[i]); \
+  }                                                                            \
+  CLONES void Oracle_##name(const float* a, const float* b, double* result) {  \
+    for (int i = 0; i < kBlock; ++i) {                                         \
+      const double x = a[i], y = b[i];                                         \
+      result[i] = expression;                                                  \
+    }                                                                          \
   }
 
 BOTH(exponential, ::exp(x))
@@ -140,9 +141,9 @@ BOTH(corrected_sqrt, __builtin_sqrt(x))
 BOTH2(corrected_divide, x / y)
 
 #define UNARY(name, exact, symmetry) \
-  {#name, #name, Ours_##name, Oracle_##name, shader_math::name##_f32, nullptr, exact, nullptr, Symmetry::symmetry}
+  { #name, #name, Ours_##name, Oracle_##name, shader_math::name##_f32, nullptr, exact, nullptr, Symmetry::symmetry }
 #define BINARY(name, row, exact) \
-  {#name, #row, Ours_##name, Oracle_##name, nullptr, shader_math::name##_f32, nullptr, exact, Symmetry::kNone}
+  { #name, #row, Ours_##name, Oracle_##name, nullptr, shader_math::name##_f32, nullptr, exact, Symmetry::kNone }
 
 const Batch kBatches[] = {
     UNARY(exponential, mpfr_exp, kNone),
@@ -172,8 +173,8 @@ const Batch kBatches[] = {
     UNARY(erf_inv, MpfrErfInv, kOdd),
     UNARY(lgamma, MpfrLgamma, kNone),
     UNARY(digamma, MpfrDigamma, kNone),
-    {"corrected_sqrt", "sqrt", Ours_corrected_sqrt, Oracle_corrected_sqrt, shader_math::corrected_sqrt_f32, nullptr, mpfr_sqrt, nullptr,
-     Symmetry::kNone},
+    {"corrected_sqrt", "sqrt", Ours_corrected_sqrt, Oracle_corrected_sqrt, shader_math::corrected_sqrt_f32, nullptr,
+     mpfr_sqrt, nullptr, Symmetry::kNone},
     BINARY(power, power, mpfr_pow),
     BINARY(atan2, atan2, mpfr_atan2),
     BINARY(hypot, hypot, mpfr_hypot),
@@ -187,7 +188,8 @@ std::span<const Batch> Batches() { return kBatches; }
 
 CLONES uint64_t Errors(const float* got, const double* exact, uint64_t* error, uint64_t* most) {
   uint64_t largest = 0, inexact = 0;
-  constexpr uint64_t kWrongBits = std::bit_cast<uint64_t>(kWrong), kMagnitude = ~(uint64_t{1} << 63), kInf = uint64_t{0x7ff} << 52;
+  constexpr uint64_t kWrongBits = std::bit_cast<uint64_t>(kWrong), kMagnitude = ~(uint64_t{1} << 63),
+                     kInf = uint64_t{0x7ff} << 52;
   for (int i = 0; i < kBlock; ++i) {
     const double e = exact[i], g = got[i], r = static_cast<double>(static_cast<float>(e));
     const uint64_t be = std::bit_cast<uint64_t>(e), bg = std::bit_cast<uint64_t>(g), br = std::bit_cast<uint64_t>(r);

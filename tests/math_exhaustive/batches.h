@@ -1,4 +1,5 @@
-// Batches: each f32 function of the shader math and its oracle over a block of arguments, in loops that the compiler vectorises.
+// Batches: each f32 function of the shader math and its oracle over a block of arguments, in loops that the compiler
+// vectorises.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,8 @@ struct Batch {
 
 std::span<const Batch> Batches();
 
-// The error of each result in units of f32's last place, as UlpError has it (the bits of a double, which order as integers), the
-// largest of them, and how many are not the correctly rounded result.
+// The error of each result in units of f32's last place, as UlpError has it (the bits of a double, which order as
+// integers), the largest of them, and how many are not the correctly rounded result.
 uint64_t Errors(const float* got, const double* exact, uint64_t* error, uint64_t* most);
 
 }  // namespace vxla::exhaustive

@@ -1,7 +1,8 @@
-// math_exhaustive [function ...] [--stride N] [--pairs N]: the f32 functions of the shader math at all 2^32 arguments (two-argument
-// ones at N random pairs, 10^8 by default) against the C library's double, and MPFR at what that cannot decide. The shader text is
-// compiled here once more so that loops vectorise (minutes, not hours); samples of each block are compared with the library's
-// build, bit for bit. Prints one row of docs/accuracy.md for each function; fails if one leaves its bound of core/accuracy.h.
+// math_exhaustive [function ...] [--stride N] [--pairs N]: the f32 functions of the shader math at all 2^32 arguments
+// (two-argument ones at N random pairs, 10^8 by default) against the C library's double, and MPFR at what that cannot
+// decide. The shader text is compiled here once more so that loops vectorise (minutes, not hours); samples of each
+// block are compared with the library's build, bit for bit. Prints one row of docs/accuracy.md for each function; fails
+// if one leaves its bound of core/accuracy.h.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -63,8 +64,8 @@ void Examine(const Batch& f, const UlpBound& bound, Block& block, Worst& worst) 
       const bool within = error <= bound.ulp || std::fabs(block.got[i] - block.exact[i]) <= bound.absolute;
       if (!within && worst.wrong++ < 5) {
         std::printf("  %s of %.9g (%08x), %.9g is %.9g (%08x), exactly %.17g: %.4f ulp\n", f.name, block.x[i],
-                    std::bit_cast<uint32_t>(block.x[i]), block.y[i], block.got[i], std::bit_cast<uint32_t>(block.got[i]),
-                    block.exact[i], error);
+                    std::bit_cast<uint32_t>(block.x[i]), block.y[i], block.got[i],
+                    std::bit_cast<uint32_t>(block.got[i]), block.exact[i], error);
       }
       if (within && error > bound.ulp) {  // by the absolute bound
         worst.absolute = std::max(worst.absolute, std::fabs(block.got[i] - block.exact[i]));
@@ -107,13 +108,15 @@ class Progress {
     const double now = Now();
     if (now - last_ < 5 && done < total_) return;
     last_ = now;
-    std::fprintf(stderr, "%-24s %5.1f %%  worst %.4f ulp  %.0f s\n", name_, 100.0 * static_cast<double>(done) / static_cast<double>(total_),
-                 worst.ulp, now - begin_);
+    std::fprintf(stderr, "%-24s %5.1f %%  worst %.4f ulp  %.0f s\n", name_,
+                 100.0 * static_cast<double>(done) / static_cast<double>(total_), worst.ulp, now - begin_);
   }
   double Seconds() const { return Now() - begin_; }
 
  private:
-  static double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+  static double Now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
   const char* name_;
   uint64_t total_;
   double begin_, last_ = 0;
@@ -122,9 +125,11 @@ class Progress {
 bool Finish(const Batch& f, const UlpBound& bound, const Worst& worst, uint64_t points, const Progress& progress) {
   std::printf("| %s | %g | %.4f | %.9g%s | %.4f %% | %llu | %.0f s |\n", f.name, bound.ulp, worst.ulp, worst.x,
               f.exact2 != nullptr ? (", " + std::to_string(worst.y)).c_str() : "",
-              100.0 * static_cast<double>(worst.inexact) / static_cast<double>(points), static_cast<unsigned long long>(points),
-              progress.Seconds());
-  if (worst.absolute > 0) std::printf("%s, beyond %g ulp: at most %.3g = 2^%.1f absolute\n", f.name, bound.ulp, worst.absolute, std::log2(worst.absolute));
+              100.0 * static_cast<double>(worst.inexact) / static_cast<double>(points),
+              static_cast<unsigned long long>(points), progress.Seconds());
+  if (worst.absolute > 0)
+    std::printf("%s, beyond %g ulp: at most %.3g = 2^%.1f absolute\n", f.name, bound.ulp, worst.absolute,
+                std::log2(worst.absolute));
   std::fflush(stdout);
   return worst.wrong == 0;
 }
@@ -138,7 +143,8 @@ bool RunUnary(const Batch& f, uint64_t stride) {
   Progress progress(f.name, total);
   uint64_t points = 0;
   for (uint64_t first = 0; first < total; first += kBlock * stride) {
-    for (int i = 0; i < kBlock; ++i) block.x[i] = std::bit_cast<float>(static_cast<uint32_t>(first + static_cast<uint64_t>(i) * stride));
+    for (int i = 0; i < kBlock; ++i)
+      block.x[i] = std::bit_cast<float>(static_cast<uint32_t>(first + static_cast<uint64_t>(i) * stride));
     f.ours(block.x, block.y, block.got);
     f.oracle(block.x, block.y, block.exact);
     Examine(f, bound, block, worst);
@@ -165,7 +171,8 @@ bool RunBinary(const Batch& f, uint64_t pairs) {
     for (int i = 0; i < kBlock / 2 && std::strcmp(f.name, "power") == 0; ++i) {
       const float spread = std::ldexp(1.0f, -static_cast<int>(random() % 20));
       block.x[i] = 1 + (static_cast<float>(random() >> 40) * 0x1p-24f - 0.5f) * spread;
-      block.y[i] = (static_cast<float>(random() >> 40) * 0x1p-23f - 1.0f) * 90 / std::max(std::fabs(std::log(block.x[i])), 1e-9f);
+      block.y[i] = (static_cast<float>(random() >> 40) * 0x1p-23f - 1.0f) * 90 /
+                   std::max(std::fabs(std::log(block.x[i])), 1e-9f);
     }
     f.ours(block.x, block.y, block.got);
     f.oracle(block.x, block.y, block.exact);
@@ -190,13 +197,15 @@ int Main(int argc, char** argv) {
   if (stride == 0) return 2;
   bool good = true;
   size_t found = 0;
-  std::printf("| function | bound | worst ulp | at | not correctly rounded | points | time |\n|---|---|---|---|---|---|---|\n");
+  std::printf(
+      "| function | bound | worst ulp | at | not correctly rounded | points | time |\n|---|---|---|---|---|---|---|\n");
   for (const Batch& f : exhaustive::Batches()) {
     if (!names.empty() && std::ranges::find(names, f.name) == names.end()) continue;
     ++found;
     good = (f.exact2 != nullptr ? RunBinary(f, pairs) : RunUnary(f, stride)) && good;
   }
-  if (found < names.size()) std::fprintf(stderr, "math_exhaustive: unknown function among the %zu named\n", names.size());
+  if (found < names.size())
+    std::fprintf(stderr, "math_exhaustive: unknown function among the %zu named\n", names.size());
   return good && found >= names.size() ? 0 : 1;
 }
 

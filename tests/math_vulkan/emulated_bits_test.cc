@@ -1,5 +1,5 @@
-// The emulated 64-bit types on each Vulkan device present (also where the device has its own) against the same text compiled as
-// C++: equal bits, NaN included.
+// The emulated 64-bit types on each Vulkan device present (also where the device has its own) against the same text
+// compiled as C++: equal bits, NaN included.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -117,19 +117,24 @@ class EmulatedBitsTest : public testing::TestWithParam<int> {
 
 TEST_P(EmulatedBitsTest, F64Arithmetic) {
   SAME(add_f64), SAME(subtract_f64), SAME(multiply_f64), SAME(divide_f64), SAME(sqrt_f64), SAME(remainder_f64);
-  SAME(floor_f64), SAME(ceil_f64), SAME(round_nearest_even_f64), SAME(round_nearest_afz_f64), SAME(negate_f64), SAME(sign_f64);
-  SAME(maximum_f64), SAME(minimum_f64), SAME(compare_lt_f64), SAME(compare_le_f64), SAME(compare_eq_f64), SAME(compare_ne_f64);
+  SAME(floor_f64), SAME(ceil_f64), SAME(round_nearest_even_f64), SAME(round_nearest_afz_f64), SAME(negate_f64),
+      SAME(sign_f64);
+  SAME(maximum_f64), SAME(minimum_f64), SAME(compare_lt_f64), SAME(compare_le_f64), SAME(compare_eq_f64),
+      SAME(compare_ne_f64);
   SAME(compare_total_lt_f64), SAME(is_finite_f64);
 }
 TEST_P(EmulatedBitsTest, I64) {
-  SAME(add_i64), SAME(subtract_i64), SAME(multiply_i64), SAME(divide_i64), SAME(remainder_i64), SAME(mulhi_i64), SAME(power_i64);
+  SAME(add_i64), SAME(subtract_i64), SAME(multiply_i64), SAME(divide_i64), SAME(remainder_i64), SAME(mulhi_i64),
+      SAME(power_i64);
   SAME(negate_i64), SAME(abs_i64), SAME(sign_i64), SAME(maximum_i64), SAME(minimum_i64), SAME(and_i64), SAME(not_i64);
   SAME(popcnt_i64), SAME(count_leading_zeros_i64), SAME(shift_left_i64), SAME(shift_right_logical_i64);
   SAME(shift_right_arithmetic_i64), SAME(compare_lt_i64), SAME(compare_eq_i64), SAME(compare_ge_i64);
 }
 TEST_P(EmulatedBitsTest, U64) {
-  SAME(add_u64), SAME(multiply_u64), SAME(divide_u64), SAME(remainder_u64), SAME(mulhi_u64), SAME(power_u64), SAME(maximum_u64);
-  SAME(shift_left_u64), SAME(shift_right_arithmetic_u64), SAME(compare_lt_u64), SAME(compare_ge_u64), SAME(count_leading_zeros_u64);
+  SAME(add_u64), SAME(multiply_u64), SAME(divide_u64), SAME(remainder_u64), SAME(mulhi_u64), SAME(power_u64),
+      SAME(maximum_u64);
+  SAME(shift_left_u64), SAME(shift_right_arithmetic_u64), SAME(compare_lt_u64), SAME(compare_ge_u64),
+      SAME(count_leading_zeros_u64);
 }
 TEST_P(EmulatedBitsTest, Conversions) {
   SAME(convert_f32_f64), SAME(convert_f64_f32), SAME(convert_f64_f32_odd), SAME(convert_f64_i32), SAME(convert_f64_u32);
@@ -139,7 +144,8 @@ TEST_P(EmulatedBitsTest, Conversions) {
 }
 // A few of each kind: a kernel of emulated functions takes a driver seconds to build.
 TEST_P(EmulatedBitsTest, F64Functions) {
-  SAME(exponential_f64), SAME(log_f64), SAME(tanh_f64), SAME(sine_f64), SAME(rsqrt_f64), SAME(cbrt_f64), SAME(hypot_f64);
+  SAME(exponential_f64), SAME(log_f64), SAME(tanh_f64), SAME(sine_f64), SAME(rsqrt_f64), SAME(cbrt_f64),
+      SAME(hypot_f64);
 }
 TEST_P(EmulatedBitsTest, C128) { SAME(add_c128), SAME(multiply_c128), SAME(divide_c128), SAME(sqrt_c128); }
 

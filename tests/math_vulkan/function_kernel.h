@@ -40,7 +40,9 @@ inline KernelKey FunctionKernel(const std::string& name, const std::vector<std::
 template <typename R, typename... A>
 std::vector<Stored<R>> ApplyOnDevice(Device& device, const std::string& name, const std::vector<std::string>& tags,
                                      size_t count, const std::vector<A>&... operands) {
-  const auto seconds = [](std::clock_t from, std::clock_t to) { return static_cast<double>(to - from) / CLOCKS_PER_SEC; };
+  const auto seconds = [](std::clock_t from, std::clock_t to) {
+    return static_cast<double>(to - from) / CLOCKS_PER_SEC;
+  };
   const std::clock_t begin = std::clock();
   const auto kernel = GetKernel(device, FunctionKernel(name, tags, std::is_same_v<R, bool>));
   if (kernel == nullptr) return {};
@@ -51,7 +53,9 @@ std::vector<Stored<R>> ApplyOnDevice(Device& device, const std::string& name, co
   const auto arguments = MakeArguments(device, buffers, {static_cast<uint32_t>(count)});
   auto commands = *device.CreateCommandBuffer(0);
   EXPECT_TRUE(commands->Begin().ok());
-  EXPECT_TRUE(commands->Dispatch(*kernel, Whole(arguments), buffers, {static_cast<uint32_t>((count + 1023) / 1024), 1, 1}).ok());
+  EXPECT_TRUE(
+      commands->Dispatch(*kernel, Whole(arguments), buffers, {static_cast<uint32_t>((count + 1023) / 1024), 1, 1})
+          .ok());
   EXPECT_TRUE(commands->End().ok());
   RunAndWait(device, *commands);
   const std::clock_t first = std::clock();

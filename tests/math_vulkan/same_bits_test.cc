@@ -1,5 +1,5 @@
-// Shader math on each Vulkan device present against the same text compiled as C++: equal bits, function by function. 64-bit
-// types run as the device has them, or in pairs of words where it has none or VXLA_TEST_EMULATE says so.
+// Shader math on each Vulkan device present against the same text compiled as C++: equal bits, function by function.
+// 64-bit types run as the device has them, or in pairs of words where it has none or VXLA_TEST_EMULATE says so.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -71,7 +71,8 @@ std::vector<T> MakeValues(size_t count, uint64_t seed) {
   } else if constexpr (std::is_same_v<T, float>) {
     // Narrow floats and their midpoints as well as any f32.
     Values<float> parts(seed);
-    for (size_t i = 0; i < count; ++i) values[i] = i % 8 == 0 ? std::bit_cast<float>(static_cast<uint32_t>(i * 0x12345u) << 12) : parts.Next();
+    for (size_t i = 0; i < count; ++i)
+      values[i] = i % 8 == 0 ? std::bit_cast<float>(static_cast<uint32_t>(i * 0x12345u) << 12) : parts.Next();
   } else {
     Values<T> parts(seed);
     for (T& v : values) v = parts.Next();
@@ -79,22 +80,26 @@ std::vector<T> MakeValues(size_t count, uint64_t seed) {
   return values;
 }
 
-bool Same(float a, float b) { return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || (std::isnan(a) && std::isnan(b)); }
-bool Same(double a, double b) { return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) || (std::isnan(a) && std::isnan(b)); }
+bool Same(float a, float b) {
+  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || (std::isnan(a) && std::isnan(b));
+}
+bool Same(double a, double b) {
+  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) || (std::isnan(a) && std::isnan(b));
+}
 bool Same(sm::vec2 a, sm::vec2 b) { return Same(a.x, b.x) && Same(a.y, b.y); }
 bool Same(sm::dvec2 a, sm::dvec2 b) { return Same(a.x, b.x) && Same(a.y, b.y); }
 template <typename T>
-  requires std::is_integral_v<T>
-bool Same(T a, T b) {
-  return a == b;
-}
+requires std::is_integral_v<T>
+bool Same(T a, T b) { return a == b; }
 
-// What a device that flushes f32 denormals may see as zero: denormals, and results that round up to the least normal number.
-// Functions of complex numbers have intermediate results far smaller than their operands, so there only operands of moderate
-// size are sure to meet none.
+// What a device that flushes f32 denormals may see as zero: denormals, and results that round up to the least normal
+// number. Functions of complex numbers have intermediate results far smaller than their operands, so there only
+// operands of moderate size are sure to meet none.
 bool MayFlush(float x) { return x != 0 && std::fabs(x) <= std::numeric_limits<float>::min(); }
 bool MayFlush(sm::vec2 z) {
-  const auto moderate = [](float x) { return x == 0 || !std::isfinite(x) || (std::fabs(x) > 0x1p-20f && std::fabs(x) < 0x1p20f); };
+  const auto moderate = [](float x) {
+    return x == 0 || !std::isfinite(x) || (std::fabs(x) > 0x1p-20f && std::fabs(x) < 0x1p20f);
+  };
   return !moderate(z.x) || !moderate(z.y);
 }
 template <typename T>
@@ -117,7 +122,9 @@ class SameBitsTest : public testing::TestWithParam<int> {
 
   void SetUp() override {
     DeviceHooks hooks;
-    hooks.source = [](const KernelKey& key, const DeviceFacts& facts, BindingMode mode) { return AssembleShader(key, facts, mode); };
+    hooks.source = [](const KernelKey& key, const DeviceFacts& facts, BindingMode mode) {
+      return AssembleShader(key, facts, mode);
+    };
     OpenOptions options;
     options.cache_dir = SharedCacheFolder();
     const char* emulate = std::getenv("VXLA_TEST_EMULATE");
@@ -150,7 +157,8 @@ class SameBitsTest : public testing::TestWithParam<int> {
       if (wrong++ > 2) continue;
       std::string at;
       ((at += Text(operands[i]) + " "), ...);
-      ADD_FAILURE() << name << " of " << at << "is " << Text(static_cast<R>(got[i])) << " on the device, " << Text(want) << " in C++";
+      ADD_FAILURE() << name << " of " << at << "is " << Text(static_cast<R>(got[i])) << " on the device, " << Text(want)
+                    << " in C++";
     }
     EXPECT_EQ(wrong, 0u) << name << ": of " << kCount;
   }
@@ -159,28 +167,29 @@ class SameBitsTest : public testing::TestWithParam<int> {
 };
 
 #define SAME(name) Check(#name, sm::name)
-#define SAME_REAL(t)                                                                                                         \
-  SAME(exponential_##t), SAME(exponential_minus_one_##t), SAME(log_##t), SAME(log_plus_one_##t), SAME(logistic_##t),         \
-      SAME(tanh_##t), SAME(sinh_##t), SAME(cosh_##t), SAME(asinh_##t), SAME(acosh_##t), SAME(atanh_##t), SAME(sine_##t),     \
-      SAME(cosine_##t), SAME(tan_##t), SAME(asin_##t), SAME(acos_##t), SAME(atan_##t), SAME(erf_##t), SAME(rsqrt_##t),       \
-      SAME(exp2_##t), SAME(log2_##t), SAME(erfc_##t), SAME(erf_inv_##t), SAME(lgamma_##t), SAME(digamma_##t),                \
-      SAME(cbrt_##t), SAME(sqrt_##t), SAME(floor_##t), SAME(ceil_##t), SAME(round_nearest_even_##t),                         \
-      SAME(round_nearest_afz_##t), SAME(sign_##t), SAME(abs_##t), SAME(negate_##t), SAME(is_finite_##t), SAME(add_##t),      \
-      SAME(subtract_##t), SAME(multiply_##t), SAME(divide_##t), SAME(remainder_##t), SAME(power_##t), SAME(atan2_##t),       \
-      SAME(hypot_##t), SAME(maximum_##t), SAME(minimum_##t), SAME(clamp_##t), SAME(compare_lt_##t), SAME(compare_ne_##t),    \
-      SAME(compare_total_lt_##t), SAME(compare_total_le_##t)
-#define SAME_COMPLEX(t)                                                                                                      \
-  SAME(exponential_##t), SAME(exponential_minus_one_##t), SAME(log_##t), SAME(log_plus_one_##t), SAME(logistic_##t),         \
-      SAME(tanh_##t), SAME(sinh_##t), SAME(cosh_##t), SAME(asinh_##t), SAME(acosh_##t), SAME(atanh_##t), SAME(sine_##t),     \
-      SAME(cosine_##t), SAME(tan_##t), SAME(asin_##t), SAME(acos_##t), SAME(atan_##t), SAME(rsqrt_##t), SAME(sqrt_##t),      \
-      SAME(cbrt_##t), SAME(sign_##t), SAME(abs_##t), SAME(negate_##t), SAME(add_##t), SAME(subtract_##t),                    \
-      SAME(multiply_##t), SAME(divide_##t), SAME(power_##t), SAME(compare_eq_##t)
-#define SAME_INTEGER(t)                                                                                                      \
-  SAME(add_##t), SAME(subtract_##t), SAME(multiply_##t), SAME(divide_##t), SAME(remainder_##t), SAME(power_##t),             \
-      SAME(mulhi_##t), SAME(maximum_##t), SAME(minimum_##t), SAME(clamp_##t), SAME(shift_left_##t),                          \
-      SAME(shift_right_logical_##t), SAME(shift_right_arithmetic_##t), SAME(abs_##t), SAME(sign_##t), SAME(negate_##t),      \
-      SAME(not_##t), SAME(and_##t), SAME(or_##t), SAME(xor_##t), SAME(popcnt_##t), SAME(count_leading_zeros_##t),            \
-      SAME(compare_lt_##t), SAME(compare_ge_##t), SAME(compare_eq_##t)
+#define SAME_REAL(t)                                                                                                  \
+  SAME(exponential_##t), SAME(exponential_minus_one_##t), SAME(log_##t), SAME(log_plus_one_##t), SAME(logistic_##t),  \
+      SAME(tanh_##t), SAME(sinh_##t), SAME(cosh_##t), SAME(asinh_##t), SAME(acosh_##t), SAME(atanh_##t),              \
+      SAME(sine_##t), SAME(cosine_##t), SAME(tan_##t), SAME(asin_##t), SAME(acos_##t), SAME(atan_##t), SAME(erf_##t), \
+      SAME(rsqrt_##t), SAME(exp2_##t), SAME(log2_##t), SAME(erfc_##t), SAME(erf_inv_##t), SAME(lgamma_##t),           \
+      SAME(digamma_##t), SAME(cbrt_##t), SAME(sqrt_##t), SAME(floor_##t), SAME(ceil_##t),                             \
+      SAME(round_nearest_even_##t), SAME(round_nearest_afz_##t), SAME(sign_##t), SAME(abs_##t), SAME(negate_##t),     \
+      SAME(is_finite_##t), SAME(add_##t), SAME(subtract_##t), SAME(multiply_##t), SAME(divide_##t),                   \
+      SAME(remainder_##t), SAME(power_##t), SAME(atan2_##t), SAME(hypot_##t), SAME(maximum_##t), SAME(minimum_##t),   \
+      SAME(clamp_##t), SAME(compare_lt_##t), SAME(compare_ne_##t), SAME(compare_total_lt_##t),                        \
+      SAME(compare_total_le_##t)
+#define SAME_COMPLEX(t)                                                                                                \
+  SAME(exponential_##t), SAME(exponential_minus_one_##t), SAME(log_##t), SAME(log_plus_one_##t), SAME(logistic_##t),   \
+      SAME(tanh_##t), SAME(sinh_##t), SAME(cosh_##t), SAME(asinh_##t), SAME(acosh_##t), SAME(atanh_##t),               \
+      SAME(sine_##t), SAME(cosine_##t), SAME(tan_##t), SAME(asin_##t), SAME(acos_##t), SAME(atan_##t),                 \
+      SAME(rsqrt_##t), SAME(sqrt_##t), SAME(cbrt_##t), SAME(sign_##t), SAME(abs_##t), SAME(negate_##t), SAME(add_##t), \
+      SAME(subtract_##t), SAME(multiply_##t), SAME(divide_##t), SAME(power_##t), SAME(compare_eq_##t)
+#define SAME_INTEGER(t)                                                                                          \
+  SAME(add_##t), SAME(subtract_##t), SAME(multiply_##t), SAME(divide_##t), SAME(remainder_##t), SAME(power_##t), \
+      SAME(mulhi_##t), SAME(maximum_##t), SAME(minimum_##t), SAME(clamp_##t), SAME(shift_left_##t),              \
+      SAME(shift_right_logical_##t), SAME(shift_right_arithmetic_##t), SAME(abs_##t), SAME(sign_##t),            \
+      SAME(negate_##t), SAME(not_##t), SAME(and_##t), SAME(or_##t), SAME(xor_##t), SAME(popcnt_##t),             \
+      SAME(count_leading_zeros_##t), SAME(compare_lt_##t), SAME(compare_ge_##t), SAME(compare_eq_##t)
 #define SAME_NARROW(t) SAME(round_##t), SAME(encode_##t), SAME(decode_##t), SAME(round_from_f64_##t)
 
 TEST_P(SameBitsTest, F32) { SAME_REAL(f32); }
@@ -197,8 +206,10 @@ TEST_P(SameBitsTest, C128) {
   SAME_COMPLEX(c128);
 }
 TEST_P(SameBitsTest, F16OffTies) {
-  SAME(exponential_f16), SAME(exp2_f16), SAME(exponential_minus_one_f16), SAME(log_f16), SAME(log_plus_one_f16), SAME(logistic_f16);
-  SAME(sinh_f16), SAME(cosh_f16), SAME(asinh_f16), SAME(acosh_f16), SAME(sine_f16), SAME(cosine_f16), SAME(tan_f16), SAME(acos_f16);
+  SAME(exponential_f16), SAME(exp2_f16), SAME(exponential_minus_one_f16), SAME(log_f16), SAME(log_plus_one_f16),
+      SAME(logistic_f16);
+  SAME(sinh_f16), SAME(cosh_f16), SAME(asinh_f16), SAME(acosh_f16), SAME(sine_f16), SAME(cosine_f16), SAME(tan_f16),
+      SAME(acos_f16);
   SAME(atan_f16), SAME(erf_f16), SAME(erfc_f16), SAME(erf_inv_f16), SAME(lgamma_f16), SAME(digamma_f16), SAME(cbrt_f16);
 }
 TEST_P(SameBitsTest, PairsOfNarrowFloats) { SAME(power_f32_odd), SAME(atan2_f32_odd), SAME(hypot_f32_odd); }
@@ -209,8 +220,10 @@ TEST_P(SameBitsTest, S64) { SAME_INTEGER(i64); }
 TEST_P(SameBitsTest, U64) { SAME_INTEGER(u64); }
 
 TEST_P(SameBitsTest, NarrowFloats) {
-  SAME_NARROW(f16), SAME_NARROW(bf16), SAME_NARROW(f8e5m2), SAME_NARROW(f8e4m3), SAME_NARROW(f8e4m3fn), SAME_NARROW(f8e3m4);
-  SAME_NARROW(f8e4m3b11fnuz), SAME_NARROW(f8e4m3fnuz), SAME_NARROW(f8e5m2fnuz), SAME_NARROW(f8e8m0fnu), SAME_NARROW(f4e2m1fn);
+  SAME_NARROW(f16), SAME_NARROW(bf16), SAME_NARROW(f8e5m2), SAME_NARROW(f8e4m3), SAME_NARROW(f8e4m3fn),
+      SAME_NARROW(f8e3m4);
+  SAME_NARROW(f8e4m3b11fnuz), SAME_NARROW(f8e4m3fnuz), SAME_NARROW(f8e5m2fnuz), SAME_NARROW(f8e8m0fnu),
+      SAME_NARROW(f4e2m1fn);
 }
 
 TEST_P(SameBitsTest, Conversions) {

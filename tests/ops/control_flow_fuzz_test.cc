@@ -21,9 +21,12 @@ class ProgramWriter {
     std::string operands = "zero";
     for (int k = 0; k < kArrays; ++k) entry += fmt::format("  p{0} = {1} parameter({0})\n", k, kArray);
     entry += "  zero = s32[] constant(0)\n";
-    for (int k = 0; k < kArrays; ++k) operands += fmt::format(", p{}", Pick(kArrays));  // the same value may start several
-    entry += fmt::format("  s = {} tuple({})\n  ROOT r = {} call(s), to_apply={}\n}}\n", kState, operands, kState, body);
-    return "HloModule fuzz\nless { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = pred[] compare(a, b), direction=LT }\n" +
+    for (int k = 0; k < kArrays; ++k)
+      operands += fmt::format(", p{}", Pick(kArrays));  // the same value may start several
+    entry +=
+        fmt::format("  s = {} tuple({})\n  ROOT r = {} call(s), to_apply={}\n}}\n", kState, operands, kState, body);
+    return "HloModule fuzz\nless { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = pred[] compare(a, b), "
+           "direction=LT }\n" +
            computations_ + entry;
   }
 
@@ -35,7 +38,8 @@ class ProgramWriter {
   std::string Region(int depth) {
     const std::string name = Name("region");
     std::vector<std::string> values;
-    std::string text = fmt::format("{} {{\n  s = {} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n", name, kState);
+    std::string text =
+        fmt::format("{} {{\n  s = {} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n", name, kState);
     for (int k = 0; k < kArrays; ++k) {
       values.push_back(Name("v"));
       text += fmt::format("  {} = {} get-tuple-element(s), index={}\n", values.back(), kArray, k + 1);
@@ -46,8 +50,9 @@ class ProgramWriter {
     for (int k = 0; k < kArrays; ++k) {
       // Handed on, moved to another place, or new.
       const int choice = Pick(4);
-      operands += ", " + (choice == 0 ? values[static_cast<size_t>(k)] : choice == 1 ? values[static_cast<size_t>(Pick(kArrays))]
-                                                                                     : values[static_cast<size_t>(Pick(static_cast<int>(values.size())))]);
+      operands += ", " + (choice == 0   ? values[static_cast<size_t>(k)]
+                          : choice == 1 ? values[static_cast<size_t>(Pick(kArrays))]
+                                        : values[static_cast<size_t>(Pick(static_cast<int>(values.size())))]);
     }
     text += fmt::format("  ROOT r = {} tuple({})\n}}\n", kState, operands);
     computations_ += text;
@@ -58,22 +63,34 @@ class ProgramWriter {
     const auto any = [&] { return values[static_cast<size_t>(Pick(static_cast<int>(values.size())))]; };
     const std::string a = any(), b = any(), v = Name("v");
     switch (Pick(depth > 0 ? 8 : 5)) {
-      case 0: values.push_back(v); return fmt::format("  {} = {} subtract({}, {})\n", v, kArray, a, b);
-      case 1: values.push_back(v); return fmt::format("  {} = {} maximum({}, {})\n", v, kArray, a, b);
-      case 2: values.push_back(v); return fmt::format("  {} = {} reverse({}), dimensions={{0}}\n", v, kArray, a);
-      case 3: values.push_back(v); return fmt::format("  {} = {} sort({}), dimensions={{0}}, to_apply=less\n", v, kArray, a);
+      case 0:
+        values.push_back(v);
+        return fmt::format("  {} = {} subtract({}, {})\n", v, kArray, a, b);
+      case 1:
+        values.push_back(v);
+        return fmt::format("  {} = {} maximum({}, {})\n", v, kArray, a, b);
+      case 2:
+        values.push_back(v);
+        return fmt::format("  {} = {} reverse({}), dimensions={{0}}\n", v, kArray, a);
+      case 3:
+        values.push_back(v);
+        return fmt::format("  {} = {} sort({}), dimensions={{0}}, to_apply=less\n", v, kArray, a);
       case 4: {
         values.push_back(v);
-        return fmt::format("  k{0} = {1} constant({{1, -2, 3, -4, 5}})\n  {0} = {1} minimum({2}, k{0})\n", v, kArray, a);
+        return fmt::format("  k{0} = {1} constant({{1, -2, 3, -4, 5}})\n  {0} = {1} minimum({2}, k{0})\n", v, kArray,
+                           a);
       }
-      case 5: return Branch(depth, count, values);
-      default: return Loop(depth, count, values);
+      case 5:
+        return Branch(depth, count, values);
+      default:
+        return Loop(depth, count, values);
     }
   }
 
   std::string TupleOf(const std::string& name, const std::string& count, std::vector<std::string>& values) {
     std::string operands = count;
-    for (int k = 0; k < kArrays; ++k) operands += ", " + values[static_cast<size_t>(Pick(static_cast<int>(values.size())))];
+    for (int k = 0; k < kArrays; ++k)
+      operands += ", " + values[static_cast<size_t>(Pick(static_cast<int>(values.size())))];
     return fmt::format("  {} = {} tuple({})\n", name, kState, operands);
   }
 
@@ -91,8 +108,10 @@ class ProgramWriter {
   std::string Branch(int depth, std::string& count, std::vector<std::string>& values) {
     const std::string result = Name("b"), one = Region(depth - 1), two = Pick(4) == 0 ? one : Region(depth - 1);
     std::string text = TupleOf("t" + result, count, values) + TupleOf("u" + result, count, values);
-    text += fmt::format("  m{0} = s32[] constant(1)\n  n{0} = s32[] and({1}, m{0})\n  {0} = {2} conditional(n{0}, t{0}, u{0}), "
-                        "branch_computations={{{3}, {4}}}\n", result, count, kState, one, two);
+    text += fmt::format(
+        "  m{0} = s32[] constant(1)\n  n{0} = s32[] and({1}, m{0})\n  {0} = {2} conditional(n{0}, t{0}, u{0}), "
+        "branch_computations={{{3}, {4}}}\n",
+        result, count, kState, one, two);
     return text + TakeApart(result, count, values);
   }
 
@@ -102,15 +121,18 @@ class ProgramWriter {
     const bool counted = Pick(2) == 0;
     const int iterations = Pick(4);
     computations_ += fmt::format(
-        "step_{0} {{\n  s = {1} parameter(0)\n  j = s32[] get-tuple-element(s), index=0\n  o = s32[] constant(1)\n  next = s32[] add(j, o)\n"
-        "  d = {1} call(s), to_apply={2}\n", result, kState, inner);
+        "step_{0} {{\n  s = {1} parameter(0)\n  j = s32[] get-tuple-element(s), index=0\n  o = s32[] constant(1)\n  "
+        "next = s32[] add(j, o)\n"
+        "  d = {1} call(s), to_apply={2}\n",
+        result, kState, inner);
     std::string operands = "next";
     for (int k = 0; k < kArrays; ++k) {
       computations_ += fmt::format("  e{0} = {1} get-tuple-element(d), index={2}\n", k, kArray, k + 1);
       operands += fmt::format(", e{}", k);
     }
     computations_ += fmt::format("  ROOT r = {} tuple({})\n}}\n", kState, operands);
-    computations_ += fmt::format("until_{0} {{\n  s = {1} parameter(0)\n  j = s32[] get-tuple-element(s), index=0\n", result, kState);
+    computations_ += fmt::format("until_{0} {{\n  s = {1} parameter(0)\n  j = s32[] get-tuple-element(s), index=0\n",
+                                 result, kState);
     if (!counted) computations_ += "  seven = s32[] constant(7)\n  k = s32[] remainder(j, seven)\n";
     computations_ += fmt::format("  n = s32[] constant({0})\n  ROOT c = pred[] compare({1}, n), direction=LT\n}}\n",
                                  counted ? iterations : iterations + 1, counted ? "j" : "k");

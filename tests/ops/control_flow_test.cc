@@ -11,7 +11,8 @@ namespace {
 using ::testing::HasSubstr;
 
 Literal Floats(std::vector<float> values) {
-  return Literal::FromVector<float>(Shape(ElementType::kF32, {static_cast<int64_t>(values.size())}), std::span<const float>(values));
+  return Literal::FromVector<float>(Shape(ElementType::kF32, {static_cast<int64_t>(values.size())}),
+                                    std::span<const float>(values));
 }
 Literal Int(int64_t value) { return Literal::ScalarInt(ElementType::kS32, value); }
 
@@ -28,7 +29,8 @@ struct Compiled {
   Result<Literal> result = Internal("not run");
 };
 
-Compiled RunOnce(BindingMode mode, const std::string& text, const std::vector<Literal>& arguments, const CompileOptions& options = {}) {
+Compiled RunOnce(BindingMode mode, const std::string& text, const std::vector<Literal>& arguments,
+                 const CompileOptions& options = {}) {
   Compiled run;
   const auto module = ParseModule(text);
   auto executable = DeviceClient(mode)->Compile(*module, options);
@@ -58,14 +60,16 @@ const HostDecide& Decision(const Plan& plan, int number = 0) {
   VXLA_CHECK(false, "no such decision");
 }
 
-std::string Counted(int iterations, const std::string& start = "0", const std::string& direction = "LT", const std::string& step = "1") {
+std::string Counted(int iterations, const std::string& start = "0", const std::string& direction = "LT",
+                    const std::string& step = "1") {
   return R"(HloModule counted
 body {
   s = (s32[], f32[1009], f32[1009]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
   x = f32[1009] get-tuple-element(s), index=1
   w = f32[1009] get-tuple-element(s), index=2
-  one = s32[] constant()" + step + R"()
+  one = s32[] constant()" +
+         step + R"()
   next = s32[] add(i, one)
   f = f32[] convert(i)
   b = f32[1009] broadcast(f), dimensions={}
@@ -76,13 +80,16 @@ body {
 condition {
   s = (s32[], f32[1009], f32[1009]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
-  n = s32[] constant()" + std::to_string(iterations) + R"()
-  ROOT c = pred[] compare(i, n), direction=)" + direction + R"(
+  n = s32[] constant()" +
+         std::to_string(iterations) + R"()
+  ROOT c = pred[] compare(i, n), direction=)" +
+         direction + R"(
 }
 ENTRY main {
   x = f32[1009] parameter(0)
   w = f32[1009] parameter(1)
-  i = s32[] constant()" + start + R"()
+  i = s32[] constant()" +
+         start + R"()
   s = (s32[], f32[1009], f32[1009]) tuple(i, x, w)
   loop = (s32[], f32[1009], f32[1009]) while(s), condition=condition, body=body
   y = f32[1009] get-tuple-element(loop), index=1
@@ -111,8 +118,9 @@ TEST(WhileTest, TripCountsAreFoundInEveryDirection) {
     const char *start, *direction, *step;
     int count;
   };
-  for (const Case& c : {Case{10, "0", "LT", "3", 4}, Case{10, "0", "LE", "5", 3}, Case{0, "7", "GT", "-2", 4}, Case{0, "7", "GE", "-7", 2},
-                        Case{12, "0", "NE", "4", 3}, Case{3, "3", "EQ", "1", 1}, Case{0, "5", "LT", "1", 0}}) {
+  for (const Case& c : {Case{10, "0", "LT", "3", 4}, Case{10, "0", "LE", "5", 3}, Case{0, "7", "GT", "-2", 4},
+                        Case{0, "7", "GE", "-7", 2}, Case{12, "0", "NE", "4", 3}, Case{3, "3", "EQ", "1", 1},
+                        Case{0, "5", "LT", "1", 0}}) {
     const std::string text = Counted(c.limit, c.start, c.direction, c.step);
     const auto arguments = RandomArguments(*ParseModule(text));
     RunBoth(text, arguments, Exact());
@@ -207,7 +215,8 @@ condition {
 ENTRY main {
   x = f32[17] parameter(0)
   ROOT loop = f32[17] while(x), condition=condition, body=body
-})", {Floats(std::vector<float>(17, 0.25f))}, Exact());
+})",
+          {Floats(std::vector<float>(17, 0.25f))}, Exact());
 }
 
 // Elements change places, one goes round a register, one is read at other positions than it is written.
@@ -241,7 +250,9 @@ ENTRY main {
   c = f32[13] parameter(2)
   s = (s32[], f32[13], f32[13], f32[13], f32[13], f32[13]) tuple(i, a, b, c, a, b)
   ROOT loop = (s32[], f32[13], f32[13], f32[13], f32[13], f32[13]) while(s), condition=condition, body=body
-})", {RandomLiteral(Shape(ElementType::kF32, {13}), 1), RandomLiteral(Shape(ElementType::kF32, {13}), 2), RandomLiteral(Shape(ElementType::kF32, {13}), 3)},
+})",
+          {RandomLiteral(Shape(ElementType::kF32, {13}), 1), RandomLiteral(Shape(ElementType::kF32, {13}), 2),
+           RandomLiteral(Shape(ElementType::kF32, {13}), 3)},
           Exact());
 }
 
@@ -375,7 +386,8 @@ ENTRY main {
     const bool in_loop = decision != nullptr;
     const auto* gpu = std::get_if<GpuCommands>(&plan.segments[i]);
     if (!in_loop || gpu == nullptr) continue;
-    for (const GpuCommand& command : gpu->commands) EXPECT_FALSE(std::holds_alternative<CopyBytes>(command)) << ToText(plan);
+    for (const GpuCommand& command : gpu->commands)
+      EXPECT_FALSE(std::holds_alternative<CopyBytes>(command)) << ToText(plan);
   }
 }
 
@@ -450,13 +462,16 @@ TEST(WhileTest, ADonatedParameterHoldsTheState) {
 std::string Branches(const std::string& selector, int branches) {
   std::string text = "HloModule branches\n";
   for (int k = 0; k < branches; ++k) {
-    text += fmt::format("b{0} {{\n  s = (f32[19], f32[19]) parameter(0)\n  x = f32[19] get-tuple-element(s), index=0\n"
-                        "  y = f32[19] get-tuple-element(s), index=1\n  k = f32[] constant({0})\n"
-                        "  c = f32[19] broadcast(k), dimensions={{}}\n  z = f32[19] add(x, c)\n"
-                        "  ROOT r = (f32[19], f32[19], f32[]) tuple({1}, y, k)\n}}\n", k, k == 1 ? "x" : "z");
+    text += fmt::format(
+        "b{0} {{\n  s = (f32[19], f32[19]) parameter(0)\n  x = f32[19] get-tuple-element(s), index=0\n"
+        "  y = f32[19] get-tuple-element(s), index=1\n  k = f32[] constant({0})\n"
+        "  c = f32[19] broadcast(k), dimensions={{}}\n  z = f32[19] add(x, c)\n"
+        "  ROOT r = (f32[19], f32[19], f32[]) tuple({1}, y, k)\n}}\n",
+        k, k == 1 ? "x" : "z");
   }
   text += "ENTRY main {\n  x = f32[19] parameter(0)\n  y = f32[19] parameter(1)\n  i = " + selector +
-          " parameter(2)\n  n = f32[19] negate(x)\n  t = (f32[19], f32[19]) tuple(n, y)\n  c = (f32[19], f32[19], f32[]) conditional(i";
+          " parameter(2)\n  n = f32[19] negate(x)\n  t = (f32[19], f32[19]) tuple(n, y)\n  c = (f32[19], f32[19], "
+          "f32[]) conditional(i";
   for (int k = 0; k < branches; ++k) text += ", t";
   text += ")";
   if (selector == "pred[]") {
@@ -466,13 +481,15 @@ std::string Branches(const std::string& selector, int branches) {
     for (int k = 0; k < branches; ++k) text += (k == 0 ? "b" : ", b") + std::to_string(k);
     text += "}";
   }
-  return text + "\n  a = f32[19] get-tuple-element(c), index=0\n  b = f32[19] get-tuple-element(c), index=1\n"
-                "  k = f32[] get-tuple-element(c), index=2\n  s = f32[19] add(a, n)\n"
-                "  ROOT r = (f32[19], f32[19], f32[], f32[19]) tuple(s, b, k, a)\n}\n";
+  return text +
+         "\n  a = f32[19] get-tuple-element(c), index=0\n  b = f32[19] get-tuple-element(c), index=1\n"
+         "  k = f32[] get-tuple-element(c), index=2\n  s = f32[19] add(a, n)\n"
+         "  ROOT r = (f32[19], f32[19], f32[], f32[19]) tuple(s, b, k, a)\n}\n";
 }
 
 TEST(ConditionalTest, RunsTheBranchThatTheIndexNames) {
-  const Literal x = RandomLiteral(Shape(ElementType::kF32, {19}), 1), y = RandomLiteral(Shape(ElementType::kF32, {19}), 2);
+  const Literal x = RandomLiteral(Shape(ElementType::kF32, {19}), 1),
+                y = RandomLiteral(Shape(ElementType::kF32, {19}), 2);
   for (int index : {0, 1, 2, 3, -1, 100}) RunBoth(Branches("s32[]", 4), {x, y, Int(index)}, Exact());
   for (int pred : {0, 1}) RunBoth(Branches("pred[]", 2), {x, y, Literal::ScalarInt(ElementType::kPred, pred)}, Exact());
   const Compiled run = RunOnce(BindingMode::kDescriptors, Branches("s32[]", 4), {x, y, Int(2)});

@@ -12,8 +12,8 @@ namespace vxla::testing {
 namespace {
 
 std::string FeaturesOf(const Emulation& e) {
-  return fmt::format("{}{}{}{}{}{}", e.i64 ? "i64 " : "", e.f64 ? "f64 " : "", e.f16 ? "f16 " : "", e.narrow ? "narrow " : "",
-                     e.subgroups ? "subgroups " : "", e.division ? "division" : "");
+  return fmt::format("{}{}{}{}{}{}", e.i64 ? "i64 " : "", e.f64 ? "f64 " : "", e.f16 ? "f16 " : "",
+                     e.narrow ? "narrow " : "", e.subgroups ? "subgroups " : "", e.division ? "division" : "");
 }
 
 // The test device without the features, opened once.
@@ -31,19 +31,22 @@ Client* EmulatingClient(BindingMode mode, const std::string& names) {
   auto device = OpenTestDevice(options);
   EXPECT_TRUE(device.ok()) << FeaturesOf(options.emulate) << device.status().message();
   if (!device.ok()) return nullptr;
-  client = std::make_unique<Client>(*device, [](const Instruction& instruction, std::span<const Literal* const> operands) {
-    return EvaluateInstruction(instruction, operands);
-  });
+  client =
+      std::make_unique<Client>(*device, [](const Instruction& instruction, std::span<const Literal* const> operands) {
+        return EvaluateInstruction(instruction, operands);
+      });
   return client.get();
 }
 
-std::optional<Literal> RunEmulating(BindingMode mode, const std::string& names, const Module& module, const std::vector<Literal>& arguments) {
+std::optional<Literal> RunEmulating(BindingMode mode, const std::string& names, const Module& module,
+                                    const std::vector<Literal>& arguments) {
   Client* client = EmulatingClient(mode, names);
   if (client == nullptr) return std::nullopt;
   auto executable = client->Compile(module, {});
   EXPECT_TRUE(executable.ok()) << executable.status().message();
   if (!executable.ok()) return std::nullopt;
-  for (const Fallback& fallback : (*executable)->fallbacks()) ADD_FAILURE() << fallback.instruction << ": " << fallback.reason;
+  for (const Fallback& fallback : (*executable)->fallbacks())
+    ADD_FAILURE() << fallback.instruction << ": " << fallback.reason;
   std::vector<const Literal*> pointers;
   for (const Literal& argument : arguments) pointers.push_back(&argument);
   auto value = (*executable)->Run(pointers);
@@ -55,7 +58,8 @@ std::optional<Literal> RunEmulating(BindingMode mode, const std::string& names, 
 class EmulationTest : public ::testing::TestWithParam<const char*> {
  protected:
   static bool TakesAnythingAway() {
-    Client *with = DeviceClient(BindingMode::kAddresses), *without = EmulatingClient(BindingMode::kAddresses, GetParam());
+    Client *with = DeviceClient(BindingMode::kAddresses),
+           *without = EmulatingClient(BindingMode::kAddresses, GetParam());
     if (with == nullptr || without == nullptr) return false;
     const auto features = [](const DeviceFacts& f) {
       return std::tuple(f.int64, f.float64, f.float16, f.storage16, f.storage8, f.subgroup_shuffle, f.division_f32);
@@ -70,20 +74,25 @@ class EmulationTest : public ::testing::TestWithParam<const char*> {
     ASSERT_NE(module, nullptr);
     const std::vector<Literal> arguments = RandomArguments(*module, 3);
     for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
-      const auto with = RunOnDevice(mode, *module, arguments), without = RunEmulating(mode, GetParam(), *module, arguments);
+      const auto with = RunOnDevice(mode, *module, arguments),
+                 without = RunEmulating(mode, GetParam(), *module, arguments);
       ASSERT_TRUE(with.has_value() && without.has_value());
       const Comparison comparison = Compare(*without, *with, Tolerance{});
-      EXPECT_EQ(comparison.differing, 0) << GetParam() << ": " << comparison.differing << " of " << comparison.elements << " differ in\n" << hlo;
+      EXPECT_EQ(comparison.differing, 0) << GetParam() << ": " << comparison.differing << " of " << comparison.elements
+                                         << " differ in\n"
+                                         << hlo;
     }
   }
 };
 INSTANTIATE_TEST_SUITE_P(Each, EmulationTest, ::testing::Values("i64", "f64", "f16", "narrow", "subgroups", "division"),
                          [](const auto& info) { return std::string(info.param); });
 
-std::string Sum(const std::string& type, const std::string& size, const std::string& dimensions, const std::string& result) {
+std::string Sum(const std::string& type, const std::string& size, const std::string& dimensions,
+                const std::string& result) {
   return fmt::format(
       "HloModule m\nf {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] add(a, b) }}\nENTRY main {{\n"
-      "  x = {0}[{1}] parameter(0)\n  z = {0}[] constant({4})\n  ROOT r = {0}[{3}] reduce(x, z), dimensions={{{2}}}, to_apply=f\n}}\n",
+      "  x = {0}[{1}] parameter(0)\n  z = {0}[] constant({4})\n  ROOT r = {0}[{3}] reduce(x, z), dimensions={{{2}}}, "
+      "to_apply=f\n}}\n",
       type, size, dimensions, result, type[0] == 'c' ? "(0, 0)" : "0");
 }
 
@@ -113,20 +122,22 @@ TEST_P(EmulationTest, ProductsHaveTheSameBits) {
 
 TEST_P(EmulationTest, ElementwiseProgramsHaveTheSameBits) {
   for (const char* type : {"f64", "c128", "s64", "u64", "f16", "bf16", "s16", "u8", "s4", "f8e4m3fn", "f32"}) {
-    ExpectSameBits(fmt::format("HloModule m\nENTRY main {{\n  a = {0}[3,37] parameter(0)\n  b = {0}[3,37] parameter(1)\n"
-                               "  s = {0}[3,37] subtract(a, b)\n  m = {0}[3,37] multiply(s, a)\n  d = {0}[3,37] divide(m, b)\n"
-                               "  t = {0}[37,3] transpose(d), dimensions={{1,0}}\n  ROOT r = {0}[37,3] add(t, t)\n}}\n",
-                               type));
+    ExpectSameBits(
+        fmt::format("HloModule m\nENTRY main {{\n  a = {0}[3,37] parameter(0)\n  b = {0}[3,37] parameter(1)\n"
+                    "  s = {0}[3,37] subtract(a, b)\n  m = {0}[3,37] multiply(s, a)\n  d = {0}[3,37] divide(m, b)\n"
+                    "  t = {0}[37,3] transpose(d), dimensions={{1,0}}\n  ROOT r = {0}[37,3] add(t, t)\n}}\n",
+                    type));
   }
 }
 
 TEST_P(EmulationTest, DivisionsAndRootsHaveTheSameBits) {
   for (const char* type : {"f32", "f64", "c64", "f16"}) {
-    ExpectSameBits(fmt::format("HloModule m\nENTRY main {{\n  a = {0}[5,2003] parameter(0)\n  b = {0}[5,2003] parameter(1)\n"
-                               "  d = {0}[5,2003] divide(a, b)\n  s = {0}[5,2003] sqrt(d)\n  r = {0}[5,2003] rsqrt(b)\n"
-                               "  l = {0}[5,2003] logistic(a)\n  c = {0}[5,2003] cbrt(b)\n"
-                               "  ROOT t = ({0}[5,2003], {0}[5,2003], {0}[5,2003], {0}[5,2003], {0}[5,2003]) tuple(d, s, r, l, c)\n}}\n",
-                               type));
+    ExpectSameBits(fmt::format(
+        "HloModule m\nENTRY main {{\n  a = {0}[5,2003] parameter(0)\n  b = {0}[5,2003] parameter(1)\n"
+        "  d = {0}[5,2003] divide(a, b)\n  s = {0}[5,2003] sqrt(d)\n  r = {0}[5,2003] rsqrt(b)\n"
+        "  l = {0}[5,2003] logistic(a)\n  c = {0}[5,2003] cbrt(b)\n"
+        "  ROOT t = ({0}[5,2003], {0}[5,2003], {0}[5,2003], {0}[5,2003], {0}[5,2003]) tuple(d, s, r, l, c)\n}}\n",
+        type));
   }
 }
 
@@ -135,8 +146,10 @@ TEST(PackedElementsTest, KeepTheirNeighbours) {
   for (const char* type : {"pred", "s8", "u4", "bf16", "f8e5m2"}) {
     for (int size : {1, 2, 3, 5, 7, 64, 65, 66, 67, 1021}) {
       const std::string hlo = fmt::format(
-          "HloModule m\nENTRY main {{\n  a = {0}[{1}] parameter(0)\n  b = {0}[{1}] parameter(1)\n  p = pred[{1}] compare(a, b), direction=LT\n"
-          "  s = {0}[{1}] select(p, b, a)\n  r = {0}[{1}] reverse(s), dimensions={{0}}\n  ROOT t = ({0}[{1}], {0}[{1}], pred[{1}]) tuple(s, r, p)\n}}\n",
+          "HloModule m\nENTRY main {{\n  a = {0}[{1}] parameter(0)\n  b = {0}[{1}] parameter(1)\n  p = pred[{1}] "
+          "compare(a, b), direction=LT\n"
+          "  s = {0}[{1}] select(p, b, a)\n  r = {0}[{1}] reverse(s), dimensions={{0}}\n  ROOT t = ({0}[{1}], "
+          "{0}[{1}], pred[{1}]) tuple(s, r, p)\n}}\n",
           type, size);
       const auto module = ParseModule(hlo);
       ASSERT_NE(module, nullptr);

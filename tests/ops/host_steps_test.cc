@@ -32,101 +32,178 @@ struct HostCase {
 };
 
 constexpr HostCase kCases[] = {
-    {"stochastic-convert", "p = f32[5] parameter(0)\n q = u32[5] parameter(1)\n a = f32[5] negate(p)\n"
-                           "h = s8[5] stochastic-convert(a, q)\n z = s8[5] negate(h)\n ROOT r = (s8[5], s8[5]) tuple(z, h)"},
-    {"dynamic-slice", "p = f32[6,5] parameter(0)\n i = s32[] parameter(1)\n a = f32[6,5] negate(p)\n j = s32[] add(i, i)\n"
-                      "h = f32[2,3] dynamic-slice(a, i, j), dynamic_slice_sizes={2,3}\n z = f32[2,3] add(h, h)\n"
-                      "ROOT r = (f32[2,3], f32[2,3]) tuple(z, h)"},
-    {"dynamic-update-slice", "p = f32[7] parameter(0)\n i = s32[] parameter(1)\n u = f32[2] parameter(2)\n a = f32[7] negate(p)\n"
-                             "h = f32[7] dynamic-update-slice(a, u, i)\n ROOT z = f32[7] add(h, a)"},
-    {"gather", "p = f32[6,5] parameter(0)\n i = s32[4,1] parameter(1)\n a = f32[6,5] negate(p)\n"
-               "h = f32[4,5] gather(a, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, "
-               "slice_sizes={1,5}\n ROOT z = f32[4,5] negate(h)"},
-    {"scatter", "p = f32[6,5] parameter(0)\n i = s32[4,1] parameter(1)\n u = f32[4,5] parameter(2)\n a = f32[6,5] negate(p)\n"
-                "h = f32[6,5] scatter(a, i, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
-                "index_vector_dim=1, to_apply=add\n ROOT z = f32[6,5] add(h, a)"},
-    {"ragged-dot", "p = f32[11,3] parameter(0)\n b = f32[2,3,5] parameter(1)\n g = s64[2] constant({4, 7})\n a = f32[11,3] negate(p)\n"
-                   "h = f32[11,5] ragged-dot(a, b, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, "
-                   "rhs_group_dims={0}\n ROOT z = f32[11,5] negate(h)"},
-    {"scaled-dot", "p = f8e4m3fn[2,32] parameter(0)\n b = f8e4m3fn[5,32] parameter(1)\n s = f8e8m0fnu[2,1] constant({{1},{2}})\n"
-                   "t = f8e8m0fnu[5,1] constant({{1},{2},{4},{1},{0.5}})\n h = f32[2,5] scaled-dot(p, b, s, t), lhs_contracting_dims={1}, "
-                   "rhs_contracting_dims={1}\n ROOT z = f32[2,5] negate(h)"},
-    {"convolution", "p = f32[2,4,9,9] parameter(0)\n k = f32[6,2,3,3] parameter(1)\n a = f32[2,4,9,9] negate(p)\n"
-                    "h = f32[2,6,5,9] convolution(a, k), window={size=3x3 stride=2x1 pad=1_1x2_2 rhs_dilate=1x2}, "
-                    "dim_labels=bf01_oi01->bf01, feature_group_count=2\n ROOT z = f32[2,6,5,9] negate(h)"},
-    {"select-and-scatter", "p = f32[2,7] parameter(0)\n s = f32[2,3] parameter(1)\n o = f32[] constant(0)\n a = f32[2,7] negate(p)\n"
-                           "h = f32[2,7] select-and-scatter(a, s, o), window={size=1x3 stride=1x2}, select=greater, scatter=add\n"
-                           "ROOT z = f32[2,7] add(h, a)"},
-    {"scan", "p = f32[7] parameter(0)\n o = f32[] constant(0)\n a = f32[7] negate(p)\n h = (f32[7], f32[]) scan(a, o), dimensions={0}, "
-             "num_carries=1, to_apply=scan_step\n s = f32[7] get-tuple-element(h), index=0\n z = f32[7] negate(s)\n"
-             "ROOT r = (f32[7], (f32[7], f32[])) tuple(z, h)"},
-    {"sort", "p = f32[2,7] parameter(0)\n i = s32[2,7] iota(), iota_dimension=1\n a = f32[2,7] negate(p)\n"
-             "h = (f32[2,7], s32[2,7]) sort(a, i), dimensions={1}, is_stable=true, to_apply=less2\n"
-             "v = f32[2,7] get-tuple-element(h), index=0\n k = s32[2,7] get-tuple-element(h), index=1\n z = f32[2,7] add(v, a)\n"
-             "ROOT r = (f32[2,7], s32[2,7], f32[2,7]) tuple(z, k, v)"},
-    {"topk", "p = f32[2,7] parameter(0)\n a = f32[2,7] negate(p)\n h = (f32[2,3], s32[2,3]) topk(a), k=3, largest=true\n"
-             "v = f32[2,3] get-tuple-element(h), index=0\n z = f32[2,3] negate(v)\n ROOT r = (f32[2,3], (f32[2,3], s32[2,3])) tuple(z, h)"},
-    {"fft", "p = f32[2,11] parameter(0)\n a = f32[2,11] negate(p)\n h = c64[2,6] fft(a), fft_type=RFFT, fft_length={11}\n"
-            "x = f32[2,6] real(h)\n ROOT r = (f32[2,6], c64[2,6]) tuple(x, h)"},
-    {"cholesky", "a = f32[3,3] constant({{4, 1, 1}, {1, 5, 2}, {1, 2, 6}})\n p = f32[3,3] parameter(0)\n s = f32[3,3] multiply(p, p)\n"
-                 "h = f32[3,3] cholesky(a), lower=true\n ROOT z = f32[3,3] multiply(h, s)"},
-    {"triangular-solve", "p = f32[3,3] parameter(0)\n b = f32[3,5] parameter(1)\n a = f32[3,3] negate(p)\n"
-                         "h = f32[3,5] triangular-solve(a, b), left_side=true, lower=true, unit_diagonal=true, transpose_a=NO_TRANSPOSE\n"
-                         "ROOT z = f32[3,5] negate(h)"},
-    {"batch-norm-grad", "p = f32[5,3] parameter(0)\n s = f32[3] parameter(1)\n g = f32[5,3] parameter(2)\n v = f32[3] multiply(s, s)\n"
-                        "a = f32[5,3] negate(p)\n h = (f32[5,3], f32[3], f32[3]) batch-norm-grad(a, s, s, v, g), epsilon=0.001, feature_index=1\n"
-                        "d = f32[5,3] get-tuple-element(h), index=0\n z = f32[5,3] negate(d)\n ROOT r = (f32[5,3], (f32[5,3], f32[3], f32[3])) tuple(z, h)"},
-    {"batch-norm-inference", "p = f32[5,3] parameter(0)\n s = f32[3] parameter(1)\n v = f32[3] multiply(s, s)\n a = f32[5,3] negate(p)\n"
-                             "h = f32[5,3] batch-norm-inference(a, s, s, s, v), epsilon=0.001, feature_index=1\n ROOT z = f32[5,3] negate(h)"},
-    {"batch-norm-training", "p = f32[5,3] parameter(0)\n s = f32[3] parameter(1)\n a = f32[5,3] negate(p)\n"
-                            "h = (f32[5,3], f32[3], f32[3]) batch-norm-training(a, s, s), epsilon=0.001, feature_index=1\n"
-                            "y = f32[5,3] get-tuple-element(h), index=0\n m = f32[3] get-tuple-element(h), index=1\n"
-                            "v = f32[3] get-tuple-element(h), index=2\n z = f32[3] add(m, v)\n ROOT r = (f32[3], f32[5,3]) tuple(z, y)"},
-    {"rng-bit-generator", "p = u64[2] parameter(0)\n a = u64[2] add(p, p)\n h = (u64[2], u32[7]) rng-bit-generator(a), algorithm=rng_three_fry\n"
-                          "b = u32[7] get-tuple-element(h), index=1\n s = u64[2] get-tuple-element(h), index=0\n z = u32[7] add(b, b)\n"
-                          "ROOT r = (u32[7], u64[2], u32[7]) tuple(z, s, b)"},
-    {"rng", "p = f32[] parameter(0)\n a = f32[] multiply(p, p)\n q = f32[] negate(a)\n h = f32[7] rng(q, a), distribution=rng_uniform\n"
-            "k = f32[7] rng(q, a), distribution=rng_uniform\n z = f32[7] subtract(h, k)\n ROOT r = (f32[7], f32[7]) tuple(z, h)"},
-    {"rng-get-and-update-state", "p = u64[2] parameter(0)\n h = u64[2] rng-get-and-update-state(), delta=3\n"
-                                 "k = u64[2] rng-get-and-update-state(), delta=5\n z = u64[2] subtract(k, h)\n s = u64[2] add(z, p)\n"
-                                 "ROOT r = (u64[2], u64[2], u64[2]) tuple(s, h, k)"},
-    {"copy-start", "p = f32[3] parameter(0)\n a = f32[3] negate(p)\n s = (f32[3], f32[3], u32[]) copy-start(a)\n h = f32[3] copy-done(s)\n"
-                   "ROOT z = f32[3] negate(h)"},
-    {"dynamic-reshape", "p = f32[6] parameter(0)\n n = s32[] constant(3)\n t = s32[] constant(2)\n a = f32[6] negate(p)\n"
-                        "h = f32[2,3] dynamic-reshape(a, t, n)\n ROOT z = f32[2,3] negate(h)"},
-    {"get-dimension-size", "p = f32[6,5] parameter(0)\n a = f32[6,5] negate(p)\n h = s32[] get-dimension-size(a), dimensions={1}\n"
-                           "z = s32[] add(h, h)\n ROOT r = (s32[], f32[6,5]) tuple(z, a)"},
-    {"async-start", "p = f32[3] parameter(0)\n a = f32[3] negate(p)\n s = ((f32[3]), f32[3], s32[]) async-start(a), calls=negate\n"
-                    "u = ((f32[3]), f32[3], s32[]) async-update(s)\n h = f32[3] async-done(u)\n ROOT z = f32[3] add(h, a)"},
-    {"add-dependency", "p = f32[3] parameter(0)\n a = f32[3] negate(p)\n t = token[] after-all()\n u = token[] after-all(t)\n"
-                       "h = f32[3] add-dependency(a, u)\n ROOT z = f32[3] multiply(h, p)"},
-    {"domain", "p = f32[3] parameter(0)\n a = f32[3] negate(p)\n h = f32[3] domain(a), domain={kind=\"sharding\", entry={replicated}, exit={manual}}\n"
-               "ROOT z = f32[3] multiply(h, p)"},
-    {"all-gather", "p = f32[3] parameter(0)\n a = f32[3] negate(p)\n h = f32[3] all-gather(a), replica_groups={}, dimensions={0}\n ROOT z = f32[3] negate(h)"},
-    {"all-gather-start", "p = f32[3] parameter(0)\n a = f32[3] negate(p)\n s = (f32[3], f32[3]) all-gather-start(a), replica_groups={}, dimensions={0}\n"
-                         "h = f32[3] all-gather-done(s)\n ROOT z = f32[3] negate(h)"},
-    {"all-reduce", "p = f32[3] parameter(0)\n a = f32[3] negate(p)\n h = f32[3] all-reduce(a), replica_groups={}, to_apply=add\n ROOT z = f32[3] negate(h)"},
-    {"all-reduce-start", "p = f32[3] parameter(0)\n a = f32[3] negate(p)\n s = f32[3] all-reduce-start(a), replica_groups={}, to_apply=add\n"
-                         "h = f32[3] all-reduce-done(s)\n ROOT z = f32[3] negate(h)"},
-    {"all-to-all", "p = f32[4] parameter(0)\n a = f32[4] negate(p)\n h = f32[4] all-to-all(a), replica_groups={}, dimensions={0}\n ROOT z = f32[4] negate(h)"},
-    {"collective-broadcast", "p = f32[4] parameter(0)\n a = f32[4] negate(p)\n h = f32[4] collective-broadcast(a), replica_groups={{0}}\n ROOT z = f32[4] negate(h)"},
-    {"collective-permute", "p = f32[4] parameter(0)\n a = f32[4] negate(p)\n h = f32[4] collective-permute(a), source_target_pairs={{0,0}}\n ROOT z = f32[4] negate(h)"},
-    {"collective-permute-start", "p = f32[4] parameter(0)\n a = f32[4] negate(p)\n s = (f32[4], f32[4]) collective-permute-start(a), "
-                                 "source_target_pairs={{0,0}}\n h = f32[4] collective-permute-done(s)\n ROOT z = f32[4] negate(h)"},
-    {"collective-reduce", "p = f32[4] parameter(0)\n a = f32[4] negate(p)\n h = f32[4] collective-reduce(a), replica_groups={{0}}, to_apply=add\n ROOT z = f32[4] negate(h)"},
+    {"stochastic-convert",
+     "p = f32[5] parameter(0)\n q = u32[5] parameter(1)\n a = f32[5] negate(p)\n"
+     "h = s8[5] stochastic-convert(a, q)\n z = s8[5] negate(h)\n ROOT r = (s8[5], s8[5]) tuple(z, h)"},
+    {"dynamic-slice",
+     "p = f32[6,5] parameter(0)\n i = s32[] parameter(1)\n a = f32[6,5] negate(p)\n j = s32[] add(i, i)\n"
+     "h = f32[2,3] dynamic-slice(a, i, j), dynamic_slice_sizes={2,3}\n z = f32[2,3] add(h, h)\n"
+     "ROOT r = (f32[2,3], f32[2,3]) tuple(z, h)"},
+    {"dynamic-update-slice",
+     "p = f32[7] parameter(0)\n i = s32[] parameter(1)\n u = f32[2] parameter(2)\n a = f32[7] negate(p)\n"
+     "h = f32[7] dynamic-update-slice(a, u, i)\n ROOT z = f32[7] add(h, a)"},
+    {"gather",
+     "p = f32[6,5] parameter(0)\n i = s32[4,1] parameter(1)\n a = f32[6,5] negate(p)\n"
+     "h = f32[4,5] gather(a, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, "
+     "slice_sizes={1,5}\n ROOT z = f32[4,5] negate(h)"},
+    {"scatter",
+     "p = f32[6,5] parameter(0)\n i = s32[4,1] parameter(1)\n u = f32[4,5] parameter(2)\n a = f32[6,5] negate(p)\n"
+     "h = f32[6,5] scatter(a, i, u), update_window_dims={1}, inserted_window_dims={0}, "
+     "scatter_dims_to_operand_dims={0}, "
+     "index_vector_dim=1, to_apply=add\n ROOT z = f32[6,5] add(h, a)"},
+    {"ragged-dot",
+     "p = f32[11,3] parameter(0)\n b = f32[2,3,5] parameter(1)\n g = s64[2] constant({4, 7})\n a = f32[11,3] "
+     "negate(p)\n"
+     "h = f32[11,5] ragged-dot(a, b, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, "
+     "rhs_group_dims={0}\n ROOT z = f32[11,5] negate(h)"},
+    {"scaled-dot",
+     "p = f8e4m3fn[2,32] parameter(0)\n b = f8e4m3fn[5,32] parameter(1)\n s = f8e8m0fnu[2,1] constant({{1},{2}})\n"
+     "t = f8e8m0fnu[5,1] constant({{1},{2},{4},{1},{0.5}})\n h = f32[2,5] scaled-dot(p, b, s, t), "
+     "lhs_contracting_dims={1}, "
+     "rhs_contracting_dims={1}\n ROOT z = f32[2,5] negate(h)"},
+    {"convolution",
+     "p = f32[2,4,9,9] parameter(0)\n k = f32[6,2,3,3] parameter(1)\n a = f32[2,4,9,9] negate(p)\n"
+     "h = f32[2,6,5,9] convolution(a, k), window={size=3x3 stride=2x1 pad=1_1x2_2 rhs_dilate=1x2}, "
+     "dim_labels=bf01_oi01->bf01, feature_group_count=2\n ROOT z = f32[2,6,5,9] negate(h)"},
+    {"select-and-scatter",
+     "p = f32[2,7] parameter(0)\n s = f32[2,3] parameter(1)\n o = f32[] constant(0)\n a = f32[2,7] negate(p)\n"
+     "h = f32[2,7] select-and-scatter(a, s, o), window={size=1x3 stride=1x2}, select=greater, scatter=add\n"
+     "ROOT z = f32[2,7] add(h, a)"},
+    {"scan",
+     "p = f32[7] parameter(0)\n o = f32[] constant(0)\n a = f32[7] negate(p)\n h = (f32[7], f32[]) scan(a, o), "
+     "dimensions={0}, "
+     "num_carries=1, to_apply=scan_step\n s = f32[7] get-tuple-element(h), index=0\n z = f32[7] negate(s)\n"
+     "ROOT r = (f32[7], (f32[7], f32[])) tuple(z, h)"},
+    {"sort",
+     "p = f32[2,7] parameter(0)\n i = s32[2,7] iota(), iota_dimension=1\n a = f32[2,7] negate(p)\n"
+     "h = (f32[2,7], s32[2,7]) sort(a, i), dimensions={1}, is_stable=true, to_apply=less2\n"
+     "v = f32[2,7] get-tuple-element(h), index=0\n k = s32[2,7] get-tuple-element(h), index=1\n z = f32[2,7] add(v, "
+     "a)\n"
+     "ROOT r = (f32[2,7], s32[2,7], f32[2,7]) tuple(z, k, v)"},
+    {"topk",
+     "p = f32[2,7] parameter(0)\n a = f32[2,7] negate(p)\n h = (f32[2,3], s32[2,3]) topk(a), k=3, largest=true\n"
+     "v = f32[2,3] get-tuple-element(h), index=0\n z = f32[2,3] negate(v)\n ROOT r = (f32[2,3], (f32[2,3], s32[2,3])) "
+     "tuple(z, h)"},
+    {"fft",
+     "p = f32[2,11] parameter(0)\n a = f32[2,11] negate(p)\n h = c64[2,6] fft(a), fft_type=RFFT, fft_length={11}\n"
+     "x = f32[2,6] real(h)\n ROOT r = (f32[2,6], c64[2,6]) tuple(x, h)"},
+    {"cholesky",
+     "a = f32[3,3] constant({{4, 1, 1}, {1, 5, 2}, {1, 2, 6}})\n p = f32[3,3] parameter(0)\n s = f32[3,3] multiply(p, "
+     "p)\n"
+     "h = f32[3,3] cholesky(a), lower=true\n ROOT z = f32[3,3] multiply(h, s)"},
+    {"triangular-solve",
+     "p = f32[3,3] parameter(0)\n b = f32[3,5] parameter(1)\n a = f32[3,3] negate(p)\n"
+     "h = f32[3,5] triangular-solve(a, b), left_side=true, lower=true, unit_diagonal=true, transpose_a=NO_TRANSPOSE\n"
+     "ROOT z = f32[3,5] negate(h)"},
+    {"batch-norm-grad",
+     "p = f32[5,3] parameter(0)\n s = f32[3] parameter(1)\n g = f32[5,3] parameter(2)\n v = f32[3] multiply(s, s)\n"
+     "a = f32[5,3] negate(p)\n h = (f32[5,3], f32[3], f32[3]) batch-norm-grad(a, s, s, v, g), epsilon=0.001, "
+     "feature_index=1\n"
+     "d = f32[5,3] get-tuple-element(h), index=0\n z = f32[5,3] negate(d)\n ROOT r = (f32[5,3], (f32[5,3], f32[3], "
+     "f32[3])) tuple(z, h)"},
+    {"batch-norm-inference",
+     "p = f32[5,3] parameter(0)\n s = f32[3] parameter(1)\n v = f32[3] multiply(s, s)\n a = f32[5,3] negate(p)\n"
+     "h = f32[5,3] batch-norm-inference(a, s, s, s, v), epsilon=0.001, feature_index=1\n ROOT z = f32[5,3] negate(h)"},
+    {"batch-norm-training",
+     "p = f32[5,3] parameter(0)\n s = f32[3] parameter(1)\n a = f32[5,3] negate(p)\n"
+     "h = (f32[5,3], f32[3], f32[3]) batch-norm-training(a, s, s), epsilon=0.001, feature_index=1\n"
+     "y = f32[5,3] get-tuple-element(h), index=0\n m = f32[3] get-tuple-element(h), index=1\n"
+     "v = f32[3] get-tuple-element(h), index=2\n z = f32[3] add(m, v)\n ROOT r = (f32[3], f32[5,3]) tuple(z, y)"},
+    {"rng-bit-generator",
+     "p = u64[2] parameter(0)\n a = u64[2] add(p, p)\n h = (u64[2], u32[7]) rng-bit-generator(a), "
+     "algorithm=rng_three_fry\n"
+     "b = u32[7] get-tuple-element(h), index=1\n s = u64[2] get-tuple-element(h), index=0\n z = u32[7] add(b, b)\n"
+     "ROOT r = (u32[7], u64[2], u32[7]) tuple(z, s, b)"},
+    {"rng",
+     "p = f32[] parameter(0)\n a = f32[] multiply(p, p)\n q = f32[] negate(a)\n h = f32[7] rng(q, a), "
+     "distribution=rng_uniform\n"
+     "k = f32[7] rng(q, a), distribution=rng_uniform\n z = f32[7] subtract(h, k)\n ROOT r = (f32[7], f32[7]) tuple(z, "
+     "h)"},
+    {"rng-get-and-update-state",
+     "p = u64[2] parameter(0)\n h = u64[2] rng-get-and-update-state(), delta=3\n"
+     "k = u64[2] rng-get-and-update-state(), delta=5\n z = u64[2] subtract(k, h)\n s = u64[2] add(z, p)\n"
+     "ROOT r = (u64[2], u64[2], u64[2]) tuple(s, h, k)"},
+    {"copy-start",
+     "p = f32[3] parameter(0)\n a = f32[3] negate(p)\n s = (f32[3], f32[3], u32[]) copy-start(a)\n h = f32[3] "
+     "copy-done(s)\n"
+     "ROOT z = f32[3] negate(h)"},
+    {"dynamic-reshape",
+     "p = f32[6] parameter(0)\n n = s32[] constant(3)\n t = s32[] constant(2)\n a = f32[6] negate(p)\n"
+     "h = f32[2,3] dynamic-reshape(a, t, n)\n ROOT z = f32[2,3] negate(h)"},
+    {"get-dimension-size",
+     "p = f32[6,5] parameter(0)\n a = f32[6,5] negate(p)\n h = s32[] get-dimension-size(a), dimensions={1}\n"
+     "z = s32[] add(h, h)\n ROOT r = (s32[], f32[6,5]) tuple(z, a)"},
+    {"async-start",
+     "p = f32[3] parameter(0)\n a = f32[3] negate(p)\n s = ((f32[3]), f32[3], s32[]) async-start(a), calls=negate\n"
+     "u = ((f32[3]), f32[3], s32[]) async-update(s)\n h = f32[3] async-done(u)\n ROOT z = f32[3] add(h, a)"},
+    {"add-dependency",
+     "p = f32[3] parameter(0)\n a = f32[3] negate(p)\n t = token[] after-all()\n u = token[] after-all(t)\n"
+     "h = f32[3] add-dependency(a, u)\n ROOT z = f32[3] multiply(h, p)"},
+    {"domain",
+     "p = f32[3] parameter(0)\n a = f32[3] negate(p)\n h = f32[3] domain(a), domain={kind=\"sharding\", "
+     "entry={replicated}, exit={manual}}\n"
+     "ROOT z = f32[3] multiply(h, p)"},
+    {"all-gather",
+     "p = f32[3] parameter(0)\n a = f32[3] negate(p)\n h = f32[3] all-gather(a), replica_groups={}, dimensions={0}\n "
+     "ROOT z = f32[3] negate(h)"},
+    {"all-gather-start",
+     "p = f32[3] parameter(0)\n a = f32[3] negate(p)\n s = (f32[3], f32[3]) all-gather-start(a), replica_groups={}, "
+     "dimensions={0}\n"
+     "h = f32[3] all-gather-done(s)\n ROOT z = f32[3] negate(h)"},
+    {"all-reduce",
+     "p = f32[3] parameter(0)\n a = f32[3] negate(p)\n h = f32[3] all-reduce(a), replica_groups={}, to_apply=add\n "
+     "ROOT z = f32[3] negate(h)"},
+    {"all-reduce-start",
+     "p = f32[3] parameter(0)\n a = f32[3] negate(p)\n s = f32[3] all-reduce-start(a), replica_groups={}, "
+     "to_apply=add\n"
+     "h = f32[3] all-reduce-done(s)\n ROOT z = f32[3] negate(h)"},
+    {"all-to-all",
+     "p = f32[4] parameter(0)\n a = f32[4] negate(p)\n h = f32[4] all-to-all(a), replica_groups={}, dimensions={0}\n "
+     "ROOT z = f32[4] negate(h)"},
+    {"collective-broadcast",
+     "p = f32[4] parameter(0)\n a = f32[4] negate(p)\n h = f32[4] collective-broadcast(a), replica_groups={{0}}\n ROOT "
+     "z = f32[4] negate(h)"},
+    {"collective-permute",
+     "p = f32[4] parameter(0)\n a = f32[4] negate(p)\n h = f32[4] collective-permute(a), source_target_pairs={{0,0}}\n "
+     "ROOT z = f32[4] negate(h)"},
+    {"collective-permute-start",
+     "p = f32[4] parameter(0)\n a = f32[4] negate(p)\n s = (f32[4], f32[4]) collective-permute-start(a), "
+     "source_target_pairs={{0,0}}\n h = f32[4] collective-permute-done(s)\n ROOT z = f32[4] negate(h)"},
+    {"collective-reduce",
+     "p = f32[4] parameter(0)\n a = f32[4] negate(p)\n h = f32[4] collective-reduce(a), replica_groups={{0}}, "
+     "to_apply=add\n ROOT z = f32[4] negate(h)"},
     {"partition-id", "p = u32[] parameter(0)\n h = u32[] partition-id()\n ROOT z = u32[] add(h, p)"},
     {"replica-id", "p = u32[] parameter(0)\n h = u32[] replica-id()\n ROOT z = u32[] add(h, p)"},
-    {"ragged-all-to-all", "p = f32[9] parameter(0)\n o = f32[9] parameter(1)\n i = s32[1] constant({0})\n n = s32[1] constant({4})\n a = f32[9] negate(p)\n"
-                          "h = f32[9] ragged-all-to-all(a, o, i, n, i, n), replica_groups={{0}}\n ROOT z = f32[9] negate(h)"},
-    {"reduce-scatter", "p = f32[4] parameter(0)\n a = f32[4] negate(p)\n h = f32[4] reduce-scatter(a), replica_groups={{0}}, dimensions={0}, to_apply=add\n"
-                       "ROOT z = f32[4] negate(h)"},
-    {"send", "p = f32[3] parameter(0)\n a = f32[3] negate(p)\n t = token[] after-all()\n s = (f32[3], u32[], token[]) send(a, t), channel_id=16\n"
-             "u = token[] send-done(s), channel_id=16\n v = (f32[3], u32[], token[]) recv(u), channel_id=16\n"
-             "w = (f32[3], token[]) recv-done(v), channel_id=16\n h = f32[3] get-tuple-element(w), index=0\n ROOT z = f32[3] negate(h)"},
+    {"ragged-all-to-all",
+     "p = f32[9] parameter(0)\n o = f32[9] parameter(1)\n i = s32[1] constant({0})\n n = s32[1] constant({4})\n a = "
+     "f32[9] negate(p)\n"
+     "h = f32[9] ragged-all-to-all(a, o, i, n, i, n), replica_groups={{0}}\n ROOT z = f32[9] negate(h)"},
+    {"reduce-scatter",
+     "p = f32[4] parameter(0)\n a = f32[4] negate(p)\n h = f32[4] reduce-scatter(a), replica_groups={{0}}, "
+     "dimensions={0}, to_apply=add\n"
+     "ROOT z = f32[4] negate(h)"},
+    {"send",
+     "p = f32[3] parameter(0)\n a = f32[3] negate(p)\n t = token[] after-all()\n s = (f32[3], u32[], token[]) send(a, "
+     "t), channel_id=16\n"
+     "u = token[] send-done(s), channel_id=16\n v = (f32[3], u32[], token[]) recv(u), channel_id=16\n"
+     "w = (f32[3], token[]) recv-done(v), channel_id=16\n h = f32[3] get-tuple-element(w), index=0\n ROOT z = f32[3] "
+     "negate(h)"},
 };
 // These need a caller's functions or sizes at run time, or end what the cases above begin.
-const std::set<std::string> kElsewhere = {"set-dimension-size", "custom-call", "infeed", "outfeed", "after-all", "copy-done", "async-update", "async-done",
-                                          "all-gather-done", "all-reduce-done", "collective-permute-done", "send-done", "recv", "recv-done"};
+const std::set<std::string> kElsewhere = {"set-dimension-size",
+                                          "custom-call",
+                                          "infeed",
+                                          "outfeed",
+                                          "after-all",
+                                          "copy-done",
+                                          "async-update",
+                                          "async-done",
+                                          "all-gather-done",
+                                          "all-reduce-done",
+                                          "collective-permute-done",
+                                          "send-done",
+                                          "recv",
+                                          "recv-done"};
 
 std::string TextOf(const HostCase& c) { return std::string(kComputations) + "ENTRY main {\n" + c.entry + "\n}\n"; }
 
@@ -136,7 +213,8 @@ TEST(HostStepTest, EveryInstructionWithoutAShaderHasACase) {
   for (const HostCase& c : kCases) covered.insert(c.opcode);
   for (int i = 0; i < OpcodeCount(); ++i) {
     const OpcodeFacts& facts = FactsOf(static_cast<Opcode>(i));
-    if (facts.kind == OpcodeKind::kPending) EXPECT_TRUE(covered.contains(std::string(facts.hlo_text))) << facts.hlo_text;
+    if (facts.kind == OpcodeKind::kPending)
+      EXPECT_TRUE(covered.contains(std::string(facts.hlo_text))) << facts.hlo_text;
   }
 }
 
@@ -189,7 +267,8 @@ TEST(HostStepTest, EmptyArraysNeedNoStep) {
   u = f32[3] get-tuple-element(g), index=0
   c = f32[3] concatenate(u, t), dimensions={0}
   ROOT r = (f32[0,7], f32[0], f32[3], (f32[0,7], s32[0,7])) tuple(n, t, c, s)
-})", {Literal(Shape(ElementType::kF32, {0, 7})), RandomLiteral(Shape(ElementType::kF32, {3}), 1)}, options);
+})",
+          {Literal(Shape(ElementType::kF32, {0, 7})), RandomLiteral(Shape(ElementType::kF32, {3}), 1)}, options);
 }
 
 // An instruction that only the host can run splits the chain that would otherwise be one kernel.
@@ -226,7 +305,9 @@ std::unique_ptr<Client> ClientWith(const EvaluateOptions& options) {
   ClientOptions client_options;
   client_options.evaluator_of_run = [options]() -> HostEvaluator {
     auto run = std::make_shared<InstructionEvaluator>(options);
-    return [run](const Instruction& instruction, std::span<const Literal* const> operands) { return run->Evaluate(instruction, operands); };
+    return [run](const Instruction& instruction, std::span<const Literal* const> operands) {
+      return run->Evaluate(instruction, operands);
+    };
   };
   return std::make_unique<Client>(device, client_options.evaluator_of_run(), client_options);
 }
@@ -283,8 +364,9 @@ ENTRY main {
 }
 
 TEST(HostStepTest, AnUnknownCustomCallNamesTheRegisteredOnes) {
-  const auto module = ParseModule("HloModule m\nENTRY main { p = f32[3] parameter(0)  a = f32[3] negate(p)\n"
-                                  "ROOT r = f32[3] custom-call(a), custom_call_target=\"other\" }");
+  const auto module = ParseModule(
+      "HloModule m\nENTRY main { p = f32[3] parameter(0)  a = f32[3] negate(p)\n"
+      "ROOT r = f32[3] custom-call(a), custom_call_target=\"other\" }");
   CustomCallRegistry registry;
   registry.Register("twice", [](void*, void**) {});
   EvaluateOptions options;
@@ -296,12 +378,15 @@ TEST(HostStepTest, AnUnknownCustomCallNamesTheRegisteredOnes) {
     EXPECT_EQ(result.status().code(), StatusCode::kUnsupported);
     return result.status().message();
   };
-  EXPECT_EQ(message(), "custom-call r: no function is registered for \"other\"; none are registered (CustomCallRegistry, EvaluateOptions::custom_calls)");
+  EXPECT_EQ(message(),
+            "custom-call r: no function is registered for \"other\"; none are registered (CustomCallRegistry, "
+            "EvaluateOptions::custom_calls)");
   options.custom_calls = &registry;
   EXPECT_EQ(message(), "custom-call r: no function is registered for \"other\"; registered: twice");
 }
 
-// Called computations, loops and branches draw in the program's order on a device too, whatever the passes make of them.
+// Called computations, loops and branches draw in the program's order on a device too, whatever the passes make of
+// them.
 TEST(HostStepTest, StatefulRandomNumbersFollowTheSeedAndTheProgramsOrder) {
   const std::string text = R"(HloModule m
 draw { z = f32[] constant(0)  o = f32[] constant(1)  u = f32[3] rng(z, o), distribution=rng_uniform
@@ -350,7 +435,8 @@ ENTRY main {
       EXPECT_TRUE(*on_device == *on_cpu) << "seed " << seed << " run " << run;
     }
     for (const Literal& before : drawn) {
-      for (const size_t k : {0u, 1u, 3u, 4u, 5u, 6u, 7u}) EXPECT_FALSE(before.tuple_elements()[k] == on_cpu->tuple_elements()[k]) << k;
+      for (const size_t k : {0u, 1u, 3u, 4u, 5u, 6u, 7u})
+        EXPECT_FALSE(before.tuple_elements()[k] == on_cpu->tuple_elements()[k]) << k;
     }
     drawn.push_back(*on_cpu);
   }
@@ -407,7 +493,6 @@ ENTRY main {
   ASSERT_FALSE(starved.ok());
   EXPECT_THAT(starved.status().message(), HasSubstr("infeed"));
 }
-
 
 // Room for 4 floats, then how many live: one less comes back.
 void DropLast(void* out, const void** in) {

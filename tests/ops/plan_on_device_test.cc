@@ -25,10 +25,13 @@ class PlanOnDeviceTest : public ::testing::TestWithParam<BindingMode> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Modes, PlanOnDeviceTest, ::testing::Values(BindingMode::kAddresses, BindingMode::kDescriptors),
-                         [](const auto& info) { return info.param == BindingMode::kAddresses ? "Addresses" : "Descriptors"; });
+                         [](const auto& info) {
+                           return info.param == BindingMode::kAddresses ? "Addresses" : "Descriptors";
+                         });
 
 Literal Vector(std::vector<float> values) {
-  return Literal::FromVector<float>(Shape(ElementType::kF32, {static_cast<int64_t>(values.size())}), std::span<const float>(values));
+  return Literal::FromVector<float>(Shape(ElementType::kF32, {static_cast<int64_t>(values.size())}),
+                                    std::span<const float>(values));
 }
 std::vector<float> Floats(const Literal& literal) {
   const auto data = literal.data<float>();
@@ -47,9 +50,10 @@ ENTRY main {
 )";
 
 TEST(PlanAgainstCpuTest, ResultsOfEveryOriginAgree) {
-  const std::string text = std::string(kTwoReverses).insert(std::string("HloModule two\n").size(),
-                                                            "less { p = f32[] parameter(0) q = f32[] parameter(1) "
-                                                            "ROOT c = pred[] compare(p, q), direction=LT }\n");
+  const std::string text = std::string(kTwoReverses)
+                               .insert(std::string("HloModule two\n").size(),
+                                       "less { p = f32[] parameter(0) q = f32[] parameter(1) "
+                                       "ROOT c = pred[] compare(p, q), direction=LT }\n");
   const auto module = ParseModule(text);
   ASSERT_NE(module, nullptr);
   RunOptions options;
@@ -71,7 +75,10 @@ ENTRY main {
   t = s32[] add(s, s)
   inner = (f32[7], f32[0,3]) tuple(x, e)
   ROOT r = (f32[7], s32[2,2], f32[0,3], s32[], s32[], (f32[7], f32[0,3])) tuple(x, c, n, t, s, inner)
-})", {Vector({1, 2, 3, 4, 5, 6, 7}), Literal(Shape(ElementType::kF32, {0, 3})), Literal::ScalarInt(ElementType::kS32, 21)}, options);
+})",
+          {Vector({1, 2, 3, 4, 5, 6, 7}), Literal(Shape(ElementType::kF32, {0, 3})),
+           Literal::ScalarInt(ElementType::kS32, 21)},
+          options);
 }
 
 TEST_P(PlanOnDeviceTest, ASecondRunRecordsAllocatesAndCompilesNothing) {
@@ -116,13 +123,15 @@ TEST(PlanBindingsTest, ProgramsBeyondADescriptorsRangeTakeAddresses) {
   const auto compiled = client.Compile(*small);
   ASSERT_TRUE(compiled.ok()) << compiled.status().message();
   EXPECT_EQ((*compiled)->plan().bindings, (*device)->binding_mode());
-  const auto large = ParseModule(fmt::format("HloModule m ENTRY e {{ x = u8[{0}] parameter(0) ROOT r = u8[{0}] not(x) }}", range + 1));
+  const auto large =
+      ParseModule(fmt::format("HloModule m ENTRY e {{ x = u8[{0}] parameter(0) ROOT r = u8[{0}] not(x) }}", range + 1));
   const auto fallen_back = client.Compile(*large);
   if (static_cast<uint64_t>(range) >= facts.max_allocation_bytes) {  // then no buffer is so large
     EXPECT_EQ(fallen_back.status().code(), StatusCode::kResourceExhausted);
-    EXPECT_THAT(fallen_back.status().message(),
-                ::testing::HasSubstr(fmt::format("buffer x needs {} bytes, and the device allocates {} bytes at a time at most", range + 1,
-                                                 facts.max_allocation_bytes)));
+    EXPECT_THAT(
+        fallen_back.status().message(),
+        ::testing::HasSubstr(fmt::format("buffer x needs {} bytes, and the device allocates {} bytes at a time at most",
+                                         range + 1, facts.max_allocation_bytes)));
     return;
   }
   ASSERT_TRUE(fallen_back.ok()) << fallen_back.status().message();
@@ -198,7 +207,8 @@ ENTRY main {
 TEST_P(PlanOnDeviceTest, ProfileHasATimeForEachDispatch) {
   CompileOptions options;
   options.profile = true;
-  auto executable = Compile("HloModule m\nENTRY main {\n  x = f32[1000003] parameter(0)\n  ROOT y = f32[1000003] negate(x)\n}", options);
+  auto executable = Compile(
+      "HloModule m\nENTRY main {\n  x = f32[1000003] parameter(0)\n  ROOT y = f32[1000003] negate(x)\n}", options);
   const Literal x = RandomLiteral(Shape(ElementType::kF32, {1000003}), 1);
   RunStatistics statistics;
   ASSERT_TRUE(executable->Run(std::vector<const Literal*>{&x}, &statistics).ok());

@@ -1,4 +1,5 @@
-// Shapes at the edges: beyond a storage buffer's range, rank 6, width changes in place, values that pass through calls and tuples.
+// Shapes at the edges: beyond a storage buffer's range, rank 6, width changes in place, values that pass through calls
+// and tuples.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +16,8 @@ void ExpectAgree(const std::string& text, RunOptions options = {}) {
 // 160 MB: addresses reach all of it, a descriptor on this driver does not and says so.
 TEST(ShapeClassTest, TensorsBeyondTheRangeOfADescriptor) {
   const std::string text =
-      "ENTRY e { x = f32[41000003] parameter(0)  n = f32[41000003] negate(x)  r = f32[41000003] reverse(n), dimensions={0}\n"
+      "ENTRY e { x = f32[41000003] parameter(0)  n = f32[41000003] negate(x)  r = f32[41000003] reverse(n), "
+      "dimensions={0}\n"
       "ROOT s = f32[7] slice(r), slice={[40999996:41000003]} }";
   const auto module = ParseModule(text);
   ASSERT_NE(module, nullptr);
@@ -58,13 +60,15 @@ TEST(ShapeClassTest, BitcastConvertsOfAnotherWidthAreTheSameBytes) {
   b = f32[7] bitcast-convert(y)
   c = s32[3,2] bitcast-convert(z)  d = s32[3,2] negate(c)
   q = f32[5,2] parameter(3)  e = f64[5] bitcast-convert(q)
-  ROOT r = (u16[5,3,2], f32[7], s32[3,2], f64[5]) tuple(a, b, d, e) })", {Tolerance{}});
+  ROOT r = (u16[5,3,2], f32[7], s32[3,2], f64[5]) tuple(a, b, d, e) })",
+              {Tolerance{}});
 }
 
 TEST(ShapeClassTest, CallsMapsBarriersAndTuplesAddNoKernels) {
   RunOptions options;
   options.dispatches = 1;
-  ExpectAgree(R"(half { v = f32[] parameter(0)  w = f32[] parameter(1)  h = f32[] constant(0.5)  s = f32[] add(v, w)  ROOT m = f32[] multiply(s, h) }
+  ExpectAgree(
+      R"(half { v = f32[] parameter(0)  w = f32[] parameter(1)  h = f32[] constant(0.5)  s = f32[] add(v, w)  ROOT m = f32[] multiply(s, h) }
 inner { p = f32[11] parameter(0)  q = f32[11] parameter(1)  ROOT m = f32[11] map(p, q), dimensions={0}, to_apply=half }
 ENTRY e { t = (f32[11], (f32[11], f32[])) parameter(0)
   x = f32[11] get-tuple-element(t), index=0  u = (f32[11], f32[]) get-tuple-element(t), index=1
@@ -74,7 +78,8 @@ ENTRY e { t = (f32[11], (f32[11], f32[])) parameter(0)
   o = (f32[11], f32[]) opt-barrier(pair)
   v = f32[11] get-tuple-element(o), index=0  w = f32[] get-tuple-element(o), index=1
   b = f32[11] broadcast(w), dimensions={}
-  ROOT r = f32[11] multiply(v, b) })", options);
+  ROOT r = f32[11] multiply(v, b) })",
+      options);
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ std::map<FusionKind, int> Kinds(const Module& module) {
   std::map<FusionKind, int> kinds;
   for (const auto& i : module.entry()->instructions()) {
     if (i->opcode() == Opcode::kFusion) ++kinds[i->attributes<FusionAttributes>().kind];
-    const bool known = i->opcode() == Opcode::kFusion || KindOf(i->opcode()) == OpcodeKind::kScheduled || KindOf(i->opcode()) == OpcodeKind::kAlias;
+    const bool known = i->opcode() == Opcode::kFusion || KindOf(i->opcode()) == OpcodeKind::kScheduled ||
+                       KindOf(i->opcode()) == OpcodeKind::kAlias;
     EXPECT_TRUE(known) << i->name() << " stayed outside a fusion";
   }
   return kinds;
@@ -53,11 +54,13 @@ int FusionCount(const std::string& text, const TargetInfo& target = {}) {
 }
 
 TEST(FusionTest, AChainOfTwentyElementwiseOpsWithBroadcastsIsOneKernel) {
-  std::string text = "ENTRY e { x = f32[7,13] parameter(0)  row = f32[13] parameter(1)  s = f32[] parameter(2)\n"
-                     "v0 = f32[7,13] broadcast(row), dimensions={1}  w = f32[7,13] broadcast(s), dimensions={}\n";
+  std::string text =
+      "ENTRY e { x = f32[7,13] parameter(0)  row = f32[13] parameter(1)  s = f32[] parameter(2)\n"
+      "v0 = f32[7,13] broadcast(row), dimensions={1}  w = f32[7,13] broadcast(s), dimensions={}\n";
   for (int k = 1; k <= 20; ++k) {
     const char* op = k % 4 == 0 ? "multiply" : k % 4 == 1 ? "add" : k % 4 == 2 ? "subtract" : "maximum";
-    text += "v" + std::to_string(k) + " = f32[7,13] " + op + "(v" + std::to_string(k - 1) + ", " + (k % 3 == 0 ? "w" : "x") + ")\n";
+    text += "v" + std::to_string(k) + " = f32[7,13] " + op + "(v" + std::to_string(k - 1) + ", " +
+            (k % 3 == 0 ? "w" : "x") + ")\n";
   }
   auto module = Optimized(text + "ROOT t = f32[7,13] tanh(v20) }");
   EXPECT_THAT(Kinds(*module), testing::ElementsAre(testing::Pair(FusionKind::kLoop, 1)));
@@ -97,7 +100,8 @@ ENTRY e {
   zb = f32[32,5,100] broadcast(z), dimensions={0,1}
   y = f32[32,5,100] divide(p, zb)
   ROOT back = f32[5,100,32] transpose(y), dimensions={1,2,0}
-})"), 2);
+})"),
+            2);
 }
 
 TEST(FusionTest, SoftmaxWhoseMaximumReadsATransposeIsAtMostTwoKernels) {
@@ -114,7 +118,8 @@ ENTRY e {
   z = f32[32] reduce(p, zero), dimensions={0}, to_apply=add
   zb = f32[100,32] broadcast(z), dimensions={1}
   ROOT y = f32[100,32] divide(p, zb)
-})"), 2);
+})"),
+            2);
 }
 
 TEST(FusionTest, SoftmaxByReciprocalIsOneKernel) {
@@ -133,7 +138,8 @@ ENTRY e {
   r = f32[32] divide(ones, z)
   rb = f32[100,32] broadcast(r), dimensions={1}
   ROOT y = f32[100,32] multiply(p, rb)
-})"), 1);
+})"),
+            1);
 }
 
 constexpr char kLayerNorm[] = R"(
@@ -163,7 +169,8 @@ TEST(FusionTest, LayerNormIsOneRowProgram) { EXPECT_EQ(FusionCount(std::string(k
 
 TEST(FusionTest, AProducerOfALayerNormJoinsIt) {
   std::string text = kLayerNorm;
-  text.replace(text.find("x = f32[2,64,48] parameter(0)"), 29, "x0 = f32[2,64,48] parameter(0)  x = f32[2,64,48] negate(x0)");
+  text.replace(text.find("x = f32[2,64,48] parameter(0)"), 29,
+               "x0 = f32[2,64,48] parameter(0)  x = f32[2,64,48] negate(x0)");
   EXPECT_EQ(FusionCount(std::string(kReducers) + text), 1);
 }
 
@@ -200,7 +207,8 @@ ENTRY e {
   t = f32[512] tanh(v)
   tb = f32[512,512] broadcast(t), dimensions={1}
   ROOT y = f32[512,512] add(x, tb)
-})"), 2);
+})"),
+            2);
 }
 
 TEST(FusionTest, AValueWithSeveralReadersOfOneShapeIsWrittenByTheKernelThatReadsIt) {
@@ -248,7 +256,8 @@ TEST(FusionTest, AChainOfShiftedSumsIsCutBeforeItsIndicesMultiply) {
     const std::string n = std::to_string(k), size = std::to_string(4096 - (1 << k));
     text += "s" + n + " = f32[" + size + "] slice(x" + n + "), slice={[0:" + size + "]}\n";
     text += "p" + n + " = f32[4096] pad(s" + n + ", z), padding=" + std::to_string(1 << k) + "_0\n";
-    text += std::string(k == 11 ? "ROOT " : "") + "x" + std::to_string(k + 1) + " = f32[4096] add(x" + n + ", p" + n + ")\n";
+    text += std::string(k == 11 ? "ROOT " : "") + "x" + std::to_string(k + 1) + " = f32[4096] add(x" + n + ", p" + n +
+            ")\n";
   }
   const int count = FusionCount("HloModule m\n" + text + "}\n");
   EXPECT_GE(count, 3);

@@ -46,11 +46,13 @@ TEST(CommandTest, PrintedNumbersHaveTheDigitsThatTellThemApart) {
            {"f32[3]", "{0.1, 123.456, -0}", "[ 1.00000e-01  1.23456e+02 -0.00000e+00]"},
            {"f32[2]", "{0.1, -12.34}", "[  0.1  -12.34]"},
            {"f64[3]", "{1.8446744073709552e19, -1, 0.1}", "[ 1.84467441e+19 -1.00000000e+00  1.00000000e-01]"},
-           {"f32[4]", "{1e-5, nan, -inf, 0.3333333432674408}", "[9.9999997e-06           nan          -inf 3.3333334e-01]"},
+           {"f32[4]", "{1e-5, nan, -inf, 0.3333333432674408}",
+            "[9.9999997e-06           nan          -inf 3.3333334e-01]"},
            {"f64[3]", "{nan, -2.25, 333.3333333333333}", "[         nan  -2.25       333.33333333]"},
            {"f16[2]", "{0.1, -0.3333333333333}", "[ 0.1    -0.3333]"},
            {"c64[2]", "{(1, 2), (-3.5, -0.25)}", "[ 1. +2.j   -3.5-0.25j]"}}) {
-    const std::string program = WriteScratch("numbers.hlo", "ENTRY e { ROOT r = " + type + " constant(" + values + ") }");
+    const std::string program =
+        WriteScratch("numbers.hlo", "ENTRY e { ROOT r = " + type + " constant(" + values + ") }");
     const CommandResult result = RunVxla("run " + program + " --device cpu");
     EXPECT_EQ(result.out, "result_0: " + type + "\n" + lines + "\n") << result.err;
   }
@@ -66,7 +68,8 @@ TEST(CommandTest, SeededArgumentsAreTheSameOnEachRunAndSaid) {
 }
 
 TEST(CommandTest, StandardInputIsAFile) {
-  const CommandResult result = RunShell("echo 'ENTRY e { ROOT c = s32[3] constant({1, 2, 3}) }' | \"$VXLA\" run - --device cpu");
+  const CommandResult result =
+      RunShell("echo 'ENTRY e { ROOT c = s32[3] constant({1, 2, 3}) }' | \"$VXLA\" run - --device cpu");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("[1 2 3]"));
 }
@@ -95,7 +98,8 @@ TEST(CommandTest, ExplainCountsTheDispatchesThatTheRecorderRecords) {
 TEST(CommandTest, DiffOfTheExampleAgrees) {
   const std::string example = std::string(VXLA_SOURCE_DIR) + "/examples/digits_mlp/";
   for (const char* bindings : {"addresses", "descriptors"}) {
-    const CommandResult result = RunVxla("diff " + example + "train_step.hlo --args " + example + "args.npz --json --bindings " + bindings);
+    const CommandResult result =
+        RunVxla("diff " + example + "train_step.hlo --args " + example + "args.npz --json --bindings " + bindings);
     ASSERT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(nlohmann::json::parse(result.out)["verdict"], "agree");
   }
@@ -134,12 +138,13 @@ TEST(CommandTest, BenchMeasuresAProgramInBothBindingModes) {
 }
 
 TEST(CommandTest, TheSeedDrivesStatefulRandomNumbersOnEveryDevice) {
-  const std::string program = WriteScratch("draws.hlo",
-                                           "HloModule m\ndraw { z = f32[] constant(0)\n o = f32[] constant(1)\n"
-                                           " ROOT u = f32[5] rng(z, o), distribution=rng_normal }\n"
-                                           "ENTRY e { a = f32[5] call(), to_apply=draw\n b = f32[5] call(), to_apply=draw\n"
-                                           " c = f32[5] subtract(a, b)\n s = u64[2] rng-get-and-update-state(), delta=1\n"
-                                           " ROOT t = (f32[5], u64[2]) tuple(c, s) }");
+  const std::string program =
+      WriteScratch("draws.hlo",
+                   "HloModule m\ndraw { z = f32[] constant(0)\n o = f32[] constant(1)\n"
+                   " ROOT u = f32[5] rng(z, o), distribution=rng_normal }\n"
+                   "ENTRY e { a = f32[5] call(), to_apply=draw\n b = f32[5] call(), to_apply=draw\n"
+                   " c = f32[5] subtract(a, b)\n s = u64[2] rng-get-and-update-state(), delta=1\n"
+                   " ROOT t = (f32[5], u64[2]) tuple(c, s) }");
   auto drawn = [&](const std::string& options) {
     const CommandResult result = RunVxla("run " + program + " " + options);
     EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -163,7 +168,8 @@ TEST(CommandTest, TheReadmesTableIsWhatOpsPrints) {
   const std::string readme = ReadScratch(std::string(VXLA_SOURCE_DIR) + "/README.md");
   const size_t begin = readme.find("<!-- ops -->\n") + 13, end = readme.find("<!-- /ops -->");
   ASSERT_LT(begin, end);
-  EXPECT_EQ(readme.substr(begin, end - begin), RunVxla("ops").out) << "paste the output of `vxla ops` between the marks";
+  EXPECT_EQ(readme.substr(begin, end - begin), RunVxla("ops").out)
+      << "paste the output of `vxla ops` between the marks";
 }
 
 TEST(CommandTest, DevicesNamesEachDevicesTypesLimitsAndQuirks) {
@@ -171,10 +177,12 @@ TEST(CommandTest, DevicesNamesEachDevicesTypesLimitsAndQuirks) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto json = nlohmann::json::parse(result.out);
   ASSERT_FALSE(json.empty());
-  for (const char* key : {"name", "driver", "api", "types", "division", "limits", "quirks"}) EXPECT_TRUE(json[0].contains(key)) << key;
+  for (const char* key : {"name", "driver", "api", "types", "division", "limits", "quirks"})
+    EXPECT_TRUE(json[0].contains(key)) << key;
   EXPECT_EQ(json[0]["types"]["f32"], "native");
   for (const auto& device : json) {
-    for (const auto& [type, how] : device["types"].items()) EXPECT_TRUE(how == "native" || how == "emulated") << type << ": " << how;
+    for (const auto& [type, how] : device["types"].items())
+      EXPECT_TRUE(how == "native" || how == "emulated") << type << ": " << how;
     for (const auto& [type, how] : device["division"].items()) {
       EXPECT_TRUE(how == "native" || how == "corrected" || (type == "f64" && how == "emulated")) << type << ": " << how;
     }
@@ -184,10 +192,12 @@ TEST(CommandTest, DevicesNamesEachDevicesTypesLimitsAndQuirks) {
 
 TEST(CommandTest, EmulateDoesWithoutFeaturesAndGivesTheSameResult) {
   const std::string add = AddProgram();
-  const CommandResult with = RunVxla("run " + add), without = RunVxla("run " + add + " --emulate i64,f64,f16,narrow,subgroups");
+  const CommandResult with = RunVxla("run " + add),
+                      without = RunVxla("run " + add + " --emulate i64,f64,f16,narrow,subgroups");
   EXPECT_EQ(without.exit_code, 0) << without.err;
   EXPECT_EQ(with.out, without.out);
-  ExpectError(RunVxla("run " + add + " --emulate i64,f80"), 2, "--emulate: 'f80' is none of i64, f64, f16, narrow, subgroups, division");
+  ExpectError(RunVxla("run " + add + " --emulate i64,f80"), 2,
+              "--emulate: 'f80' is none of i64, f64, f16, narrow, subgroups, division");
 }
 
 TEST(CommandTest, ConvertToAnotherFormSaysWhatItCannot) {
@@ -195,12 +205,14 @@ TEST(CommandTest, ConvertToAnotherFormSaysWhatItCannot) {
 }
 
 TEST(CommandErrorTest, MalformedTextNamesFileLineAndColumn) {
-  const std::string program = WriteScratch("bad.hlo", "ENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = f32[2] nosuchop(a)\n}");
+  const std::string program =
+      WriteScratch("bad.hlo", "ENTRY e {\n  a = f32[2] parameter(0)\n  ROOT b = f32[2] nosuchop(a)\n}");
   ExpectError(RunVxla("run " + program), 2, program + ":3:");
 }
 
 TEST(CommandErrorTest, WrongStatedShapeIsFoundBeforeRunning) {
-  const std::string program = WriteScratch("shape.hlo", "ENTRY e { a = f32[2] parameter(0)  ROOT b = f32[3] negate(a) }");
+  const std::string program =
+      WriteScratch("shape.hlo", "ENTRY e { a = f32[2] parameter(0)  ROOT b = f32[3] negate(a) }");
   ExpectError(RunVxla("run " + program), 2, "f32[3]");
 }
 
@@ -243,9 +255,12 @@ TEST(CommandErrorTest, MissingFiles) {
 
 TEST(CommandErrorTest, CorruptNpy) {
   const std::string whole = NpyF32({2, 3}, {1, 2, 3, 4, 5, 6});
-  ExpectError(RunVxla("run " + AddProgram() + " --args " + WriteScratch("c.npy", "no array at all")), 2, "not a .npy array");
-  ExpectError(RunVxla("run " + AddProgram() + " --args " + WriteScratch("c.npy", whole.substr(0, 40))), 2, "header is cut short");
-  ExpectError(RunVxla("run " + AddProgram() + " --args " + WriteScratch("c.npy", whole.substr(0, whole.size() - 1))), 2, "data is cut short");
+  ExpectError(RunVxla("run " + AddProgram() + " --args " + WriteScratch("c.npy", "no array at all")), 2,
+              "not a .npy array");
+  ExpectError(RunVxla("run " + AddProgram() + " --args " + WriteScratch("c.npy", whole.substr(0, 40))), 2,
+              "header is cut short");
+  ExpectError(RunVxla("run " + AddProgram() + " --args " + WriteScratch("c.npy", whole.substr(0, whole.size() - 1))), 2,
+              "data is cut short");
   std::string huge = whole;
   huge.replace(huge.find("(2,3,)"), 6, "(99999");
   ExpectError(RunVxla("run " + AddProgram() + " --args " + WriteScratch("c.npy", huge)), 2, "header is cut short");
@@ -255,7 +270,8 @@ TEST(CommandErrorTest, CorruptNpz) {
   const std::string out = ScratchFolder() + "/good.npz";
   ASSERT_EQ(RunVxla("run " + AddProgram() + " --device cpu -o " + out).exit_code, 0);
   const std::string whole = ReadScratch(out);
-  ExpectError(RunVxla("run " + AddProgram() + " --args " + WriteScratch("t.npz", whole.substr(0, whole.size() / 2))), 2, "not a readable .npz");
+  ExpectError(RunVxla("run " + AddProgram() + " --args " + WriteScratch("t.npz", whole.substr(0, whole.size() / 2))), 2,
+              "not a readable .npz");
   std::string flipped = whole;
   flipped[whole.find("NUMPY") + 130] ^= 0x40;
   ExpectError(RunVxla("run " + AddProgram() + " --args " + WriteScratch("f.npz", flipped)), 2, "f.npz");
@@ -271,7 +287,9 @@ TEST(CommandErrorTest, UnknownOptionsAndSubcommands) {
 
 TEST(CommandErrorTest, AnOpThatNothingEvaluatesIsNamed) {
   const std::string program = WriteScratch("op.hlo", "ENTRY e { p = f32[4] parameter(0) ROOT r = f32[4] shuffle(p) }");
-  for (const char* device : {"cpu", "vulkan"}) ExpectError(RunVxla("run " + program + " --device " + device), 2, "the op shuffle is read and printed, but no document says what it computes");
+  for (const char* device : {"cpu", "vulkan"})
+    ExpectError(RunVxla("run " + program + " --device " + device), 2,
+                "the op shuffle is read and printed, but no document says what it computes");
 }
 
 TEST(CommandErrorTest, ADeviceThatDoesNotExist) {
@@ -286,11 +304,13 @@ TEST(CommandErrorTest, WithoutAnyDriverTheCpuStillWorks) {
 }
 
 TEST(CommandErrorTest, AShapeOverTheDevicesMemory) {
-  const std::string program = WriteScratch("huge.hlo", "ENTRY e { a = f32[] parameter(0)  ROOT b = f32[3000000,3000000] broadcast(a), dimensions={} }");
+  const std::string program = WriteScratch(
+      "huge.hlo", "ENTRY e { a = f32[] parameter(0)  ROOT b = f32[3000000,3000000] broadcast(a), dimensions={} }");
   const CommandResult result = RunVxla("run " + program);
   EXPECT_THAT(result.exit_code, ::testing::AnyOf(2, 3)) << result.err;
   EXPECT_THAT(result.err, HasSubstr("vxla: error: "));
-  const std::string big = WriteScratch("big.hlo", "ENTRY e { a = f32[] parameter(0)  ROOT b = f32[2000000000] broadcast(a), dimensions={} }");
+  const std::string big = WriteScratch(
+      "big.hlo", "ENTRY e { a = f32[] parameter(0)  ROOT b = f32[2000000000] broadcast(a), dimensions={} }");
   ExpectError(RunVxla("run " + big), 3, "bytes");
 }
 
@@ -326,14 +346,16 @@ TEST(CommandErrorTest, AFullDiskLeavesNoHalfWrittenFile) {
   const CommandResult result = RunShell("ulimit -f 16; \"$VXLA\" run " + program + " --device cpu -o " + out);
   ExpectError(result, 3, "cannot be written");
   EXPECT_FALSE(std::filesystem::exists(out));
-  for (const auto& entry : std::filesystem::directory_iterator(ScratchFolder())) EXPECT_FALSE(entry.path().string().ends_with(".tmp")) << entry.path();
+  for (const auto& entry : std::filesystem::directory_iterator(ScratchFolder()))
+    EXPECT_FALSE(entry.path().string().ends_with(".tmp")) << entry.path();
   ExpectError(RunVxla("run " + AddProgram() + " -o /nonexistent/out.npz"), 3, "cannot be written");
 }
 
 TEST(CommandErrorTest, RequireGpuRefusesFallbacks) {
-  const std::string program = WriteScratch("sort.hlo",
-                                           "less { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT }\n"
-                                           "ENTRY e { x = f32[9] parameter(0)  ROOT s = f32[9] sort(x), dimensions={0}, to_apply=less }");
+  const std::string program = WriteScratch(
+      "sort.hlo",
+      "less { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT }\n"
+      "ENTRY e { x = f32[9] parameter(0)  ROOT s = f32[9] sort(x), dimensions={0}, to_apply=less }");
   const CommandResult fallback = RunVxla("run " + program);
   EXPECT_EQ(fallback.exit_code, 0) << fallback.err;
   EXPECT_THAT(fallback.err, HasSubstr("sort) runs on the CPU"));

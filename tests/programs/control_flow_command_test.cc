@@ -56,9 +56,10 @@ TEST(LoopCommandTest, ALoopWithShadersNeedsNoCpu) {
 }
 
 TEST(HostStepCommandTest, IsNamedWithItsReasonEverywhere) {
-  const std::string random = WriteScratch("random.hlo",
-                                          "ENTRY e { x = f32[7] parameter(0)  a = f32[] constant(0)  b = f32[] constant(1)\n"
-                                          "noise = f32[7] rng(a, b), distribution=rng_uniform  ROOT s = f32[7] add(x, noise) }");
+  const std::string random =
+      WriteScratch("random.hlo",
+                   "ENTRY e { x = f32[7] parameter(0)  a = f32[] constant(0)  b = f32[] constant(1)\n"
+                   "noise = f32[7] rng(a, b), distribution=rng_uniform  ROOT s = f32[7] add(x, noise) }");
   const CommandResult run = RunVxla("run " + random + " --json");
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.err, HasSubstr("vxla: note: noise (rng) runs on the CPU: "));

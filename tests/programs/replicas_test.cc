@@ -57,7 +57,8 @@ TEST(ReplicasCommandTest, AnArrayWithoutTheAxisGoesToAll) {
 
 TEST(ReplicasCommandTest, OneDeviceHasNoAxis) {
   const std::string x = WriteScratch("one.npy", NpyF32({2}, {1, 2}));
-  EXPECT_THAT(RunVxla("run " + SumProgram() + " --device cpu --args " + x).out, HasSubstr("result_0: f32[2]\n[1. 2.]\n"));
+  EXPECT_THAT(RunVxla("run " + SumProgram() + " --device cpu --args " + x).out,
+              HasSubstr("result_0: f32[2]\n[1. 2.]\n"));
 }
 
 TEST(ReplicasCommandTest, MissingArgumentsDifferFromDeviceToDevice) {
@@ -74,41 +75,47 @@ TEST(ReplicasCommandTest, TheProgramSaysHowManyDevicesItNeeds) {
   const CommandResult r = RunVxla("run " + program + " --device cpu --json --args " + x);
   ASSERT_EQ(r.exit_code, 0) << r.err;
   EXPECT_EQ(nlohmann::json::parse(r.out)["partitions"], 4);
-  ExpectError(RunVxla("run " + program + " --device cpu --partitions 3"), 2, "--partitions 3: the program says num_partitions=4");
+  ExpectError(RunVxla("run " + program + " --device cpu --partitions 3"), 2,
+              "--partitions 3: the program says num_partitions=4");
 }
 
 TEST(ReplicasCommandTest, RejectsWhatDoesNotFit) {
   const std::string x = WriteScratch("three.npy", NpyF32({3, 2}, {1, 2, 3, 4, 5, 6}));
   ExpectError(RunVxla("run " + SumProgram() + " --device cpu --replicas 2 --args " + x), 2,
               "arg_0: a leading axis of 3, 2 devices (replicas times partitions)");
-  ExpectError(RunVxla("run " + SumProgram() + " --device cpu --replicas 100 --partitions 100"), 2, "exceed the limit of 4096 devices");
+  ExpectError(RunVxla("run " + SumProgram() + " --device cpu --replicas 100 --partitions 100"), 2,
+              "exceed the limit of 4096 devices");
   ExpectError(RunVxla("run " + SumProgram() + " --device cpu --replicas -2"), 2, "--replicas -2");
-  ExpectError(RunVxla("run " + SumProgram() + " --replicas 2"), 2, "several devices run on the CPU reference only (--device cpu)");
-  ExpectError(RunVxla("diff " + SumProgram() + " --replicas 2"), 2, "several devices run on the CPU reference only (--device cpu)");
+  ExpectError(RunVxla("run " + SumProgram() + " --replicas 2"), 2,
+              "several devices run on the CPU reference only (--device cpu)");
+  ExpectError(RunVxla("diff " + SumProgram() + " --replicas 2"), 2,
+              "several devices run on the CPU reference only (--device cpu)");
 }
 
 TEST(ReplicasCommandTest, ADeadlockIsAFailureOfTheRun) {
-  const std::string program = WriteScratch("deadlock.hlo",
-                                           "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
-                                           "yes { p = f32[] parameter(0)  ROOT ar = f32[] all-reduce(p), channel_id=3, replica_groups={},\n"
-                                           "  use_global_device_ids=true, to_apply=sum }\n"
-                                           "no { p = f32[] parameter(0)  ROOT n = f32[] negate(p) }\n"
-                                           "ENTRY e { x = f32[] parameter(0)  i = u32[] replica-id()  k = s32[] convert(i)\n"
-                                           "ROOT c = f32[] conditional(k, x, x), branch_computations={yes, no} }");
+  const std::string program =
+      WriteScratch("deadlock.hlo",
+                   "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
+                   "yes { p = f32[] parameter(0)  ROOT ar = f32[] all-reduce(p), channel_id=3, replica_groups={},\n"
+                   "  use_global_device_ids=true, to_apply=sum }\n"
+                   "no { p = f32[] parameter(0)  ROOT n = f32[] negate(p) }\n"
+                   "ENTRY e { x = f32[] parameter(0)  i = u32[] replica-id()  k = s32[] convert(i)\n"
+                   "ROOT c = f32[] conditional(k, x, x), branch_computations={yes, no} }");
   const CommandResult r = RunVxla("run " + program + " --device cpu --replicas 2");
   ExpectError(r, 3, "deadlock: all-reduce ar (channel_id 3): replica 0 waits for replica 1; replica 1 has ended");
   EXPECT_THAT(r.err, HasSubstr("deadlock.hlo:2:"));
 }
 
 TEST(ReplicasCommandTest, AnEndlessLoopEndsWithTheTimeout) {
-  const std::string program = WriteScratch("endless.hlo",
-                                           "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
-                                           "yes { p = f32[] parameter(0)  ROOT ar = f32[] all-reduce(p), replica_groups={}, to_apply=sum }\n"
-                                           "on { p = f32[] parameter(0)  ROOT t = pred[] constant(true) }\n"
-                                           "body { p = f32[] parameter(0)  ROOT n = f32[] negate(p) }\n"
-                                           "loop { p = f32[] parameter(0)  ROOT w = f32[] while(p), condition=on, body=body }\n"
-                                           "ENTRY e { x = f32[] parameter(0)  i = u32[] replica-id()  k = s32[] convert(i)\n"
-                                           "ROOT c = f32[] conditional(k, x, x), branch_computations={yes, loop} }");
+  const std::string program =
+      WriteScratch("endless.hlo",
+                   "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
+                   "yes { p = f32[] parameter(0)  ROOT ar = f32[] all-reduce(p), replica_groups={}, to_apply=sum }\n"
+                   "on { p = f32[] parameter(0)  ROOT t = pred[] constant(true) }\n"
+                   "body { p = f32[] parameter(0)  ROOT n = f32[] negate(p) }\n"
+                   "loop { p = f32[] parameter(0)  ROOT w = f32[] while(p), condition=on, body=body }\n"
+                   "ENTRY e { x = f32[] parameter(0)  i = u32[] replica-id()  k = s32[] convert(i)\n"
+                   "ROOT c = f32[] conditional(k, x, x), branch_computations={yes, loop} }");
   ExpectError(RunVxla("run " + program + " --device cpu --replicas 2 --collective-timeout 0.3"), 3,
               "deadlock: all-reduce ar: replica 0 has waited 0.3 s for replica 1; replica 1 computes ");
 }
@@ -123,7 +130,8 @@ TEST(ReplicasCommandTest, DiffComparesStackedResultsWithAFile) {
   EXPECT_THAT(same.out, HasSubstr("AGREE"));
   EXPECT_EQ(RunVxla("diff " + common).exit_code, 0);
   const std::string other = WriteScratch("other.npy", NpyF32({2}, {1, 2}));
-  const CommandResult differ = RunVxla("diff " + SumProgram() + " --device cpu --replicas 4 --args " + other + " --against " + saved);
+  const CommandResult differ =
+      RunVxla("diff " + SumProgram() + " --device cpu --replicas 4 --args " + other + " --against " + saved);
   EXPECT_EQ(differ.exit_code, 1);
   EXPECT_THAT(differ.out, HasSubstr("DIFFER"));
 }
@@ -152,9 +160,12 @@ TEST(FeedsCommandTest, ItemsComeFromAFileAndGoToAnother) {
 
 TEST(FeedsCommandTest, ItemsHaveTheirLiveSize) {
   const std::string program = WriteScratch(
-      "live_feeds.hlo", "ENTRY e { t = token[] after-all()  a = (f32[<=5], token[]) infeed(t)  x = f32[<=5] get-tuple-element(a), index=0\n"
-                        "u = token[] get-tuple-element(a), index=1  n = f32[<=5] negate(x)  ROOT o = token[] outfeed(n, u) }");
-  const std::string in = Npz("live_in.npz", "infeed", {F32({2, 3}, {1, 2, 3, 4, 5, 6})}), out = ScratchFolder() + "/live_out.npz";
+      "live_feeds.hlo",
+      "ENTRY e { t = token[] after-all()  a = (f32[<=5], token[]) infeed(t)  x = f32[<=5] get-tuple-element(a), "
+      "index=0\n"
+      "u = token[] get-tuple-element(a), index=1  n = f32[<=5] negate(x)  ROOT o = token[] outfeed(n, u) }");
+  const std::string in = Npz("live_in.npz", "infeed", {F32({2, 3}, {1, 2, 3, 4, 5, 6})}),
+                    out = ScratchFolder() + "/live_out.npz";
   const CommandResult r = RunVxla("run " + program + " --device cpu --replicas 2 --infeed " + in + " --outfeed " + out);
   EXPECT_EQ(r.exit_code, 0) << r.err;
   const auto arrays = ReadNpz(out);
@@ -166,16 +177,20 @@ TEST(FeedsCommandTest, SaysWhatIsMissing) {
   const std::string program = WriteScratch("feeds.hlo", kFeeds);
   ExpectError(RunVxla("run " + program + " --device cpu"), 2, "infeed a: the run has no infeed");
   const std::string short_one = Npz("short.npz", "infeed", {F32({2}, {1, 2}), F32({2}, {10, 20})});
-  ExpectError(RunVxla("run " + program + " --device cpu --infeed " + short_one), 2, "has no infeed_2, which must be f32[]");
+  ExpectError(RunVxla("run " + program + " --device cpu --infeed " + short_one), 2,
+              "has no infeed_2, which must be f32[]");
   const std::string wrong = Npz("wrong.npz", "infeed", {F32({3}, {1, 2, 3})});
   ExpectError(RunVxla("run " + program + " --device cpu --infeed " + wrong), 2, "infeed_0");
   EXPECT_FALSE(std::filesystem::exists(ScratchFolder() + "/never.npz"));
-  ExpectError(RunVxla("run " + program + " --device cpu --infeed " + wrong + " --outfeed " + ScratchFolder() + "/never.npz"), 2, "infeed_0");
+  ExpectError(
+      RunVxla("run " + program + " --device cpu --infeed " + wrong + " --outfeed " + ScratchFolder() + "/never.npz"), 2,
+      "infeed_0");
   EXPECT_FALSE(std::filesystem::exists(ScratchFolder() + "/never.npz"));
 }
 
 TEST(CustomCallCommandTest, AnUnknownTargetIsAnInputError) {
-  const std::string program = WriteScratch("custom.hlo", "ENTRY e { ROOT r = f32[] custom-call(), custom_call_target=\"mine\" }");
+  const std::string program =
+      WriteScratch("custom.hlo", "ENTRY e { ROOT r = f32[] custom-call(), custom_call_target=\"mine\" }");
   ExpectError(RunVxla("run " + program + " --device cpu"), 2, "no function is registered for \"mine\"");
 }
 

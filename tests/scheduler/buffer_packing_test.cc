@@ -7,7 +7,8 @@
 namespace vxla {
 namespace {
 
-void ExpectNoOverlap(const std::vector<Lifetime>& lifetimes, const Packing& packing, int64_t alignment, int64_t max_block) {
+void ExpectNoOverlap(const std::vector<Lifetime>& lifetimes, const Packing& packing, int64_t alignment,
+                     int64_t max_block) {
   for (size_t a = 0; a < lifetimes.size(); ++a) {
     const auto& place = packing.places[a];
     ASSERT_EQ(place.offset_bytes % alignment, 0);
@@ -30,7 +31,8 @@ std::vector<Lifetime> RandomProgram(std::mt19937& random, int operations, bool s
     int64_t size = 4 * (1 + random() % 5000);
     if (skewed && random() % 4 == 0) size *= 100;
     int last = std::min<int>(operations - 1, i + 1 + random() % 4);
-    if (random() % 8 == 0) last = std::min<int>(operations - 1, i + 1 + random() % operations);  // kept for the backward pass
+    if (random() % 8 == 0)
+      last = std::min<int>(operations - 1, i + 1 + random() % operations);  // kept for the backward pass
     lifetimes.push_back({i, last, size});
   }
   return lifetimes;

@@ -15,7 +15,8 @@ using ::testing::HasSubstr;
 using namespace vxla::testing;
 
 Literal Vector(std::vector<float> values) {
-  return Literal::FromVector<float>(Shape(ElementType::kF32, {static_cast<int64_t>(values.size())}), std::span<const float>(values));
+  return Literal::FromVector<float>(Shape(ElementType::kF32, {static_cast<int64_t>(values.size())}),
+                                    std::span<const float>(values));
 }
 Literal Scalar(float value) { return Literal::Scalar(ElementType::kF32, value); }
 
@@ -255,16 +256,15 @@ ENTRY main {
   b = f32[2] get-tuple-element(q), index=0
   ROOT c = f32[2] subtract(a, b)
 })");
-  const Literal argument =
-      Literal::Tuple([] {
-        std::vector<Literal> inner;
-        inner.push_back(Vector({1, 2}));
-        inner.push_back(Scalar(0));
-        std::vector<Literal> outer;
-        outer.push_back(Vector({5, 7}));
-        outer.push_back(Literal::Tuple(std::move(inner)));
-        return outer;
-      }());
+  const Literal argument = Literal::Tuple([] {
+    std::vector<Literal> inner;
+    inner.push_back(Vector({1, 2}));
+    inner.push_back(Scalar(0));
+    std::vector<Literal> outer;
+    outer.push_back(Vector({5, 7}));
+    outer.push_back(Literal::Tuple(std::move(inner)));
+    return outer;
+  }());
   EXPECT_THAT(Floats(Run(*executable, {argument})), ElementsAre(4, 5));
   auto leaves = client_->Upload(argument);
   ASSERT_TRUE(leaves.ok());
@@ -293,7 +293,8 @@ ENTRY main {
 TEST_P(ClientTest, RequireGpuRefusesFallbacks) {
   CompileOptions options;
   options.require_gpu = true;
-  const auto refused = client_->Compile(*Parse("HloModule m\nENTRY main {\n  x = f32[3] parameter(0)\n  ROOT y = f64[3] convert(x)\n}"), options);
+  const auto refused = client_->Compile(
+      *Parse("HloModule m\nENTRY main {\n  x = f32[3] parameter(0)\n  ROOT y = f64[3] convert(x)\n}"), options);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().code(), StatusCode::kDeviceFailure);
   EXPECT_THAT(refused.status().message(), HasSubstr("no f64 on this device"));
@@ -310,7 +311,8 @@ ENTRY main {
   const Literal y(Shape::Tuple({Shape(ElementType::kF32, {2}), Shape(ElementType::kF32, {2})}));
   EXPECT_EQ(executable->Run(std::vector<const Literal*>{&wrong, &y}).status().message(),
             "argument 0: f32[3,4] given, the program wants f32[4,3]");
-  EXPECT_EQ(executable->Run(std::vector<const Literal*>{&x}).status().message(), "1 arguments given, the program wants 2");
+  EXPECT_EQ(executable->Run(std::vector<const Literal*>{&x}).status().message(),
+            "1 arguments given, the program wants 2");
   EXPECT_EQ(executable->Run(std::vector<const Literal*>{&x, &x}).status().message(),
             "argument 1: f32[4,3] given, the program wants (f32[2], f32[2])");
   const auto value = *client_->Upload(x);
@@ -321,10 +323,12 @@ ENTRY main {
 }
 
 TEST_P(ClientTest, AShapeBeyondDeviceMemoryIsRefusedBeforeItRuns) {
-  const auto refused = client_->Compile(*Parse("HloModule m\nENTRY main {\n  x = f32[1073741824] parameter(0)\n  ROOT y = f32[1073741824] negate(x)\n}"));
+  const auto refused = client_->Compile(
+      *Parse("HloModule m\nENTRY main {\n  x = f32[1073741824] parameter(0)\n  ROOT y = f32[1073741824] negate(x)\n}"));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().code(), StatusCode::kResourceExhausted);
-  EXPECT_EQ(refused.status().message(), "buffer x needs 4294967296 bytes, and the device has 1073741824 bytes of memory");
+  EXPECT_EQ(refused.status().message(),
+            "buffer x needs 4294967296 bytes, and the device has 1073741824 bytes of memory");
 }
 
 TEST_P(ClientTest, MemoryThatIsIdleMakesRoomForWhatDoesNotFitBesideIt) {
@@ -424,7 +428,8 @@ TEST_P(ClientTest, AKeptArgumentSurvivesDonation) {
 TEST_P(ClientTest, OneValueCannotBeDonatedAndReadTwice) {
   auto executable = Compile(kUpdate);
   const DeviceValue w = (*client_->Upload(Vector({10, 20, 30, 40})))[0];
-  EXPECT_THAT(executable->Execute(std::vector<Argument>{w, w}).status().message(), HasSubstr("in use as another argument"));
+  EXPECT_THAT(executable->Execute(std::vector<Argument>{w, w}).status().message(),
+              HasSubstr("in use as another argument"));
   EXPECT_TRUE(w.ToLiteral().ok());
 }
 
@@ -451,12 +456,14 @@ ENTRY main {
 
 TEST_P(ClientTest, SwappedDonationsKeepTheirValues) {
   for (const char* kind : {"may-alias", "must-alias"}) {
-    auto executable = Compile(fmt::format(R"(HloModule swap, input_output_alias={{ {{0}}: (0, {{}}, {0}), {{1}}: (1, {{}}, {0}) }}
+    auto executable =
+        Compile(fmt::format(R"(HloModule swap, input_output_alias={{ {{0}}: (0, {{}}, {0}), {{1}}: (1, {{}}, {0}) }}
 ENTRY main {{
   a = f32[3] parameter(0)
   b = f32[3] parameter(1)
   ROOT r = (f32[3], f32[3]) tuple(b, a)
-}})", kind));
+}})",
+                            kind));
     const Literal result = Run(*executable, {Vector({1, 2, 3}), Vector({4, 5, 6})});
     EXPECT_THAT(Floats(result.tuple_elements()[0]), ElementsAre(4, 5, 6));
     EXPECT_THAT(Floats(result.tuple_elements()[1]), ElementsAre(1, 2, 3));

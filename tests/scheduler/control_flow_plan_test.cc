@@ -114,9 +114,11 @@ TEST(TripCountTest, IsNotedOnlyWhereItIsCertain) {
   const auto noted = [](const std::string& next, const std::string& test, const std::string& type = "s32") {
     std::string text = R"(HloModule m
 body { s = (T[], T[]) parameter(0)  i = T[] get-tuple-element(s), index=0  n = T[] get-tuple-element(s), index=1
-  one = T[] constant(1)  next = T[] )" + next + R"(  ROOT r = (T[], T[]) tuple(next, n) }
+  one = T[] constant(1)  next = T[] )" +
+                       next + R"(  ROOT r = (T[], T[]) tuple(next, n) }
 condition { s = (T[], T[]) parameter(0)  i = T[] get-tuple-element(s), index=0  n = T[] get-tuple-element(s), index=1
-  ten = T[] constant(10)  ROOT c = pred[] compare()" + test + R"( }
+  ten = T[] constant(10)  ROOT c = pred[] compare()" +
+                       test + R"( }
 ENTRY main { p = T[] parameter(0)  zero = T[] constant(0)  seven = T[] constant(7)  s = (T[], T[]) tuple(zero, seven)
   w = (T[], T[]) while(s), condition=condition, body=body, backend_config={"known_trip_count":{"n":"99"}}
   ROOT r = T[] get-tuple-element(w), index=0 })";
@@ -130,7 +132,7 @@ ENTRY main { p = T[] parameter(0)  zero = T[] constant(0)  seven = T[] constant(
   };
   EXPECT_EQ(noted("add(i, one)", "i, ten), direction=LT"), 10);
   EXPECT_EQ(noted("add(one, i)", "ten, i), direction=GT"), 10);
-  EXPECT_EQ(noted("add(i, one)", "i, n), direction=LT"), 7);  // a constant that the loop hands on
+  EXPECT_EQ(noted("add(i, one)", "i, n), direction=LT"), 7);               // a constant that the loop hands on
   EXPECT_EQ(noted("subtract(i, one)", "i, ten), direction=LT", "u8"), 1);  // 0 - 1 is 255
   EXPECT_EQ(noted("subtract(i, one)", "i, ten), direction=NE", "u8"), 246);
   EXPECT_EQ(noted("multiply(i, one)", "i, ten), direction=LT"), -1);

@@ -1,5 +1,3 @@
-#include "scheduler/compile.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 
 #include "core/passes/pipeline.h"
 #include "core/text/hlo_parser.h"
+#include "scheduler/compile.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/fake_device.h"
 
@@ -105,16 +104,20 @@ ENTRY main {
 
 TEST_F(PlanTest, ALoopMayWriteOverTheParameterThatItReads) {
   const auto donated = [&](const std::string& body) {
-    const std::string head = "HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\nloop {\n  x = f32[100] parameter(0)\n";
+    const std::string head =
+        "HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\nloop {\n  x = f32[100] parameter(0)\n";
     const std::string entry =
         "}\nENTRY main {\n  x = f32[100] parameter(0)\n  ROOT f = f32[100] fusion(x), kind=kLoop, calls=loop\n}";
     return PlanOf(head + body + entry).parameters[0].donated_to == 0;
   };
   EXPECT_TRUE(donated("  a = f32[100] negate(x)\n  ROOT r = f32[100] add(a, x)\n"));
   EXPECT_TRUE(donated("  a = f32[10,10] reshape(x)\n  b = f32[10,10] negate(a)\n  ROOT r = f32[100] reshape(b)\n"));
-  EXPECT_FALSE(donated("  a = f32[50] slice(x), slice={[50:100]}\n  b = f32[50] slice(x), slice={[0:50]}\n"
-                       "  ROOT r = f32[100] concatenate(a, b), dimensions={0}\n"));
-  EXPECT_FALSE(donated("  a = f32[10,10] reshape(x)\n  b = f32[10,10] transpose(a), dimensions={1,0}\n  ROOT r = f32[100] reshape(b)\n"));
+  EXPECT_FALSE(
+      donated("  a = f32[50] slice(x), slice={[50:100]}\n  b = f32[50] slice(x), slice={[0:50]}\n"
+              "  ROOT r = f32[100] concatenate(a, b), dimensions={0}\n"));
+  EXPECT_FALSE(
+      donated("  a = f32[10,10] reshape(x)\n  b = f32[10,10] transpose(a), dimensions={1,0}\n  ROOT r = f32[100] "
+              "reshape(b)\n"));
 }
 
 TEST_F(PlanTest, ConstantsAreReadFromOneBlock) {
@@ -159,7 +162,8 @@ ENTRY main {
 }
 
 TEST_F(PlanTest, SubByteTypesAreNotReinterpreted) {
-  const Plan plan = PlanOf("HloModule m\nENTRY main {\n  x = s4[6] parameter(0)\n  ROOT c = u4[6] bitcast-convert(x)\n}");
+  const Plan plan =
+      PlanOf("HloModule m\nENTRY main {\n  x = s4[6] parameter(0)\n  ROOT c = u4[6] bitcast-convert(x)\n}");
   EXPECT_EQ(plan.fallbacks.size(), 1u);
 }
 
@@ -188,7 +192,8 @@ ENTRY main {
 }
 
 TEST_F(PlanTest, AnElidedConstantIsRefused) {
-  const auto refused = TryPlan("HloModule m\nENTRY main {\n  c = f32[4] constant({...})\n  ROOT y = f32[4] negate(c)\n}");
+  const auto refused =
+      TryPlan("HloModule m\nENTRY main {\n  c = f32[4] constant({...})\n  ROOT y = f32[4] negate(c)\n}");
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(refused.status().message(), HasSubstr("constant c"));
@@ -197,7 +202,8 @@ TEST_F(PlanTest, AnElidedConstantIsRefused) {
 // The elements of the bounds, and a size of each dimension behind them.
 TEST_F(PlanTest, WhatHasLiveSizesIsEvaluatedOnTheHost) {
   const auto plan = TryPlan(
-      "HloModule m\nENTRY main {\n  x = f32[<=5,3] parameter(0)\n  y = f32[<=5,3] negate(x)\n  z = f32[7] parameter(1)\n"
+      "HloModule m\nENTRY main {\n  x = f32[<=5,3] parameter(0)\n  y = f32[<=5,3] negate(x)\n  z = f32[7] "
+      "parameter(1)\n"
       "  w = f32[7] negate(z)\n  ROOT t = (f32[<=5,3], f32[7]) tuple(y, w)\n}");
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   ASSERT_EQ(plan->fallbacks.size(), 1u);
@@ -215,16 +221,19 @@ TEST_F(PlanTest, ADescriptorCoversNoMoreThanTheDeviceSays) {
   const auto refused = TryPlan(text, options);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().message(),
-            "buffer x needs 1200 bytes, and a descriptor of this device covers 1000 bytes at most; --bindings=addresses has no "
+            "buffer x needs 1200 bytes, and a descriptor of this device covers 1000 bytes at most; "
+            "--bindings=addresses has no "
             "such limit");
 }
 
 TEST_F(PlanTest, AProgramThatNeedsTooMuchAtOnceIsRefused) {
   facts_.memory_bytes = 3000;
-  const auto refused = TryPlan("HloModule m\nENTRY main {\n  x = f32[500] parameter(0)\n  ROOT y = f32[500] negate(x)\n}");
+  const auto refused =
+      TryPlan("HloModule m\nENTRY main {\n  x = f32[500] parameter(0)\n  ROOT y = f32[500] negate(x)\n}");
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().code(), StatusCode::kResourceExhausted);
-  EXPECT_EQ(refused.status().message(), "the program needs 4096 bytes of device memory at once, and the device has 3000 bytes");
+  EXPECT_EQ(refused.status().message(),
+            "the program needs 4096 bytes of device memory at once, and the device has 3000 bytes");
 }
 
 // Random programs: dags of negate, add and reverse. Checks what the passes promise, all of them together.
@@ -233,12 +242,18 @@ std::string RandomProgram(std::mt19937& random, int instructions) {
   for (int i = 2; i < instructions; ++i) {
     const int a = std::max<int>(0, i - 1 - static_cast<int>(random() % 6)), b = static_cast<int>(random() % i);
     switch (random() % 3) {
-      case 0: text += fmt::format("  v{} = f32[1000] negate(v{})\n", i, a); break;
-      case 1: text += fmt::format("  v{} = f32[1000] add(v{}, v{})\n", i, a, b); break;
-      default: text += fmt::format("  v{} = f32[1000] reverse(v{}), dimensions={{0}}\n", i, a);
+      case 0:
+        text += fmt::format("  v{} = f32[1000] negate(v{})\n", i, a);
+        break;
+      case 1:
+        text += fmt::format("  v{} = f32[1000] add(v{}, v{})\n", i, a, b);
+        break;
+      default:
+        text += fmt::format("  v{} = f32[1000] reverse(v{}), dimensions={{0}}\n", i, a);
     }
   }
-  return text + fmt::format("  ROOT r = (f32[1000], f32[1000]) tuple(v{}, v{})\n}}", instructions - 1, random() % instructions);
+  return text + fmt::format("  ROOT r = (f32[1000], f32[1000]) tuple(v{}, v{})\n}}", instructions - 1,
+                            random() % instructions);
 }
 
 TEST_F(PlanTest, RandomProgramsArePlannedWithoutClashesAndNearTheLowerBound) {
@@ -248,7 +263,8 @@ TEST_F(PlanTest, RandomProgramsArePlannedWithoutClashesAndNearTheLowerBound) {
     for (size_t a = 0; a < plan.buffers.size(); ++a) {
       for (size_t b = 0; b < a; ++b) {
         const PlanBuffer &x = plan.buffers[a], &y = plan.buffers[b];
-        const bool together = x.first_use >= 0 && y.first_use >= 0 && x.first_use <= y.last_use && y.first_use <= x.last_use;
+        const bool together =
+            x.first_use >= 0 && y.first_use >= 0 && x.first_use <= y.last_use && y.first_use <= x.last_use;
         const bool overlap = Overlap(RangeOf(plan, {static_cast<int>(a), 0, x.size_bytes}),
                                      RangeOf(plan, {static_cast<int>(b), 0, y.size_bytes}));
         ASSERT_FALSE(together && overlap) << x.name << " and " << y.name << "\n" << ToText(plan);
@@ -299,7 +315,8 @@ class BrokenLowering : public FakeLowering {
 };
 
 std::string MessageOf(std::function<void(Step&)> spoil) {
-  auto module = ParseHlo("HloModule m\nENTRY main {\n  x = f32[6] parameter(0)\n  a = f32[6] negate(x)\n  ROOT y = f32[6] negate(a)\n}");
+  auto module = ParseHlo(
+      "HloModule m\nENTRY main {\n  x = f32[6] parameter(0)\n  a = f32[6] negate(x)\n  ROOT y = f32[6] negate(a)\n}");
   const BrokenLowering lowering(std::move(spoil));
   const auto plan = MakePlan(**module, lowering, FakeFacts({}), {});
   return plan.ok() ? "OK" : plan.status().message();
@@ -307,11 +324,14 @@ std::string MessageOf(std::function<void(Step&)> spoil) {
 
 TEST(SealTest, RefusesStepsThatDoNotFit) {
   EXPECT_EQ(MessageOf([](Step&) {}), "OK");
-  EXPECT_EQ(MessageOf([](Step& step) { step.groups = {1, 70000, 1}; }),
+  EXPECT_EQ(MessageOf([](Step& step) {
+              step.groups = {1, 70000, 1};
+            }),
             "step a: 70000 workgroups on axis 1, and the device takes 1 to 65535");
   EXPECT_EQ(MessageOf([](Step& step) { step.params.clear(); }),
             "step a: 2 bindings and 0 parameters, and its kernel takes 2 and 1");
-  EXPECT_EQ(MessageOf([](Step& step) { step.bindings[1].slice.size_bytes = 25; }), "step a: bytes 0 to 25 of a, which has 24");
+  EXPECT_EQ(MessageOf([](Step& step) { step.bindings[1].slice.size_bytes = 25; }),
+            "step a: bytes 0 to 25 of a, which has 24");
   EXPECT_EQ(MessageOf([](Step& step) { step.bindings[1].access = Access::kRead; }),
             "plan: operation 0 reads a before anything has written it");
 }

@@ -52,9 +52,11 @@ std::string ReadScratch(const std::string& path) {
 
 CommandResult RunShell(const std::string& command) {
   const std::string out = ScratchFolder() + "/stdout", err = ScratchFolder() + "/stderr";
-  const std::string script = WriteScratch("command.sh", fmt::format("VXLA='{}'\nexport XDG_CACHE_HOME=${{XDG_CACHE_HOME-{}/cache}}\n{}\n", VXLA_BINARY,
-                                                                    ScratchFolder(), command));
-  const int status = std::system(fmt::format("unset XDG_CACHE_HOME; bash '{}' >'{}' 2>'{}' </dev/null", script, out, err).c_str());
+  const std::string script =
+      WriteScratch("command.sh", fmt::format("VXLA='{}'\nexport XDG_CACHE_HOME=${{XDG_CACHE_HOME-{}/cache}}\n{}\n",
+                                             VXLA_BINARY, ScratchFolder(), command));
+  const int status =
+      std::system(fmt::format("unset XDG_CACHE_HOME; bash '{}' >'{}' 2>'{}' </dev/null", script, out, err).c_str());
   CommandResult result;
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.out = ReadScratch(out);

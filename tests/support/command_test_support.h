@@ -12,7 +12,8 @@ struct CommandResult {
   std::string out, err;
 };
 
-// Runs `vxla <arguments>` through the shell, with the cache in a folder of this test process; `environment` goes before it
+// Runs `vxla <arguments>` through the shell, with the cache in a folder of this test process; `environment` goes before
+// it
 // ("NAME=value").
 CommandResult RunVxla(const std::string& arguments, const std::string& environment = "");
 // The same for any shell command; "$VXLA" is the program.

@@ -29,7 +29,8 @@ void ExpectNoNewValidationMessages() {
   std::lock_guard lock(watched_mutex);
   for (Watched& each : *watched) {
     const auto messages = each.device->validation_messages();
-    for (; each.messages_seen < messages.size(); ++each.messages_seen) ADD_FAILURE() << "validation: " << messages[each.messages_seen];
+    for (; each.messages_seen < messages.size(); ++each.messages_seen)
+      ADD_FAILURE() << "validation: " << messages[each.messages_seen];
   }
 }
 
@@ -69,7 +70,9 @@ Opened& OpenedFor(BindingMode mode) {
     if (device.ok()) {
       const auto evaluator = []() -> HostEvaluator {
         auto run = std::make_shared<InstructionEvaluator>(EvaluateOptions{});
-        return [run](const Instruction& instruction, std::span<const Literal* const> operands) { return run->Evaluate(instruction, operands); };
+        return [run](const Instruction& instruction, std::span<const Literal* const> operands) {
+          return run->Evaluate(instruction, operands);
+        };
       };
       ClientOptions client_options;
       client_options.evaluator_of_run = evaluator;
@@ -100,7 +103,8 @@ class RunCounts : public ::testing::Environment {
   void Count(BindingMode mode) { ++counts_[mode]; }
   void TearDown() override {
     for (const auto& [mode, count] : counts_) {
-      std::printf("%lld programs ran under %s\n", static_cast<long long>(count), mode == BindingMode::kAddresses ? "addresses" : "descriptors");
+      std::printf("%lld programs ran under %s\n", static_cast<long long>(count),
+                  mode == BindingMode::kAddresses ? "addresses" : "descriptors");
     }
   }
 
@@ -111,12 +115,14 @@ RunCounts* const run_counts = static_cast<RunCounts*>(::testing::AddGlobalTestEn
 
 const char* ModeName(BindingMode mode) { return mode == BindingMode::kAddresses ? "addresses" : "descriptors"; }
 
-// GPU-assisted checks look each address up with 64-bit integers, in loops. A device without such integers has no check, and one
-// whose loops stop early (lavapipe 22) finds live buffers to be out of bounds as soon as a kernel has loops of its own.
+// GPU-assisted checks look each address up with 64-bit integers, in loops. A device without such integers has no check,
+// and one whose loops stop early (lavapipe 22) finds live buffers to be out of bounds as soon as a kernel has loops of
+// its own.
 bool ChecksCanFollowAddresses() {
   if (!ValidationAskedFor("gpu")) return true;
   const Client* client = DeviceClient(BindingMode::kAddresses);
-  return client != nullptr && client->device().facts().int64 && client->device().facts().quirks.loop_iteration_limit == 0;
+  return client != nullptr && client->device().facts().int64 &&
+         client->device().facts().quirks.loop_iteration_limit == 0;
 }
 
 }  // namespace
@@ -142,7 +148,8 @@ std::unique_ptr<Module> ParseModule(const std::string& hlo_text) {
   auto module = ParseHlo(hlo_text);
   if (!module.ok()) {
     ADD_FAILURE() << module.status().location().line << ":" << module.status().location().column << ": "
-                  << module.status().message() << "\n" << hlo_text;
+                  << module.status().message() << "\n"
+                  << hlo_text;
     return nullptr;
   }
   if (const Status status = Verify(**module); !status.ok()) {
@@ -176,7 +183,8 @@ std::optional<Literal> RunOnDevice(BindingMode mode, const Module& module, const
   }
   for (const Fallback& fallback : (*executable)->fallbacks()) {
     if (options.allow_fallbacks) break;
-    ADD_FAILURE() << ModeName(mode) << ": " << fallback.opcode << " " << fallback.instruction << " runs on the host: " << fallback.reason;
+    ADD_FAILURE() << ModeName(mode) << ": " << fallback.opcode << " " << fallback.instruction
+                  << " runs on the host: " << fallback.reason;
   }
   if (options.dispatches >= 0) {
     EXPECT_EQ((*executable)->plan().dispatch_count(), options.dispatches) << ModeName(mode);
@@ -200,19 +208,22 @@ std::optional<Literal> RunOnDevice(BindingMode mode, const Module& module, const
   return last;
 }
 
-void ExpectAgreement(const Literal& actual, const Literal& expected, const RunOptions& options, const std::string& label) {
+void ExpectAgreement(const Literal& actual, const Literal& expected, const RunOptions& options,
+                     const std::string& label) {
   const auto got = FlattenLiteral(actual), wanted = FlattenLiteral(expected);
   ASSERT_EQ(got.size(), wanted.size()) << label;
   for (size_t k = 0; k < got.size(); ++k) {
-    const Tolerance tolerance = !options.leaf_tolerances.empty() ? options.leaf_tolerances[k]
-                                                                 : options.tolerance.value_or(Tolerance::DefaultFor(*wanted[k]));
+    const Tolerance tolerance = !options.leaf_tolerances.empty()
+                                    ? options.leaf_tolerances[k]
+                                    : options.tolerance.value_or(Tolerance::DefaultFor(*wanted[k]));
     const Comparison comparison = Compare(*got[k], *wanted[k], tolerance);
     if (comparison.agrees()) continue;
-    std::string text = fmt::format("{}, result {}: {} given, {} expected; {} of {} elements differ, at worst {} ulp", label, k,
-                                   got[k]->shape().ToString(), wanted[k]->shape().ToString(), comparison.mismatches,
-                                   comparison.elements, comparison.max_ulp);
+    std::string text = fmt::format("{}, result {}: {} given, {} expected; {} of {} elements differ, at worst {} ulp",
+                                   label, k, got[k]->shape().ToString(), wanted[k]->shape().ToString(),
+                                   comparison.mismatches, comparison.elements, comparison.max_ulp);
     for (const ElementDifference& worst : comparison.worst) {
-      text += fmt::format("\n  at [{}]: {} instead of {} ({} ulp)", worst.where, worst.actual, worst.expected, worst.ulp);
+      text +=
+          fmt::format("\n  at [{}]: {} instead of {} ({} ulp)", worst.where, worst.actual, worst.expected, worst.ulp);
     }
     ADD_FAILURE() << text;
   }
@@ -223,7 +234,8 @@ std::vector<BindingMode> ModesToRun() {
   return {BindingMode::kDescriptors};
 }
 
-std::optional<Literal> RunBoth(const std::string& hlo_text, const std::vector<Literal>& arguments, const RunOptions& options) {
+std::optional<Literal> RunBoth(const std::string& hlo_text, const std::vector<Literal>& arguments,
+                               const RunOptions& options) {
   const auto module = ParseModule(hlo_text);
   if (module == nullptr) return std::nullopt;
   auto expected = RunOnCpu(*module, arguments);

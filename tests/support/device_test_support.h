@@ -16,22 +16,22 @@
 
 namespace vxla::testing {
 
-// One client per binding mode, opened once per process with poisoned memory and without disk caches of the user's. The device
-// is OpenTestDevice's; VXLA_TEST_EMULATE=i64,f64 as --emulate. A machine without a device fails the test: null.
+// One client per binding mode, opened once per process with poisoned memory and without disk caches of the user's. The
+// device is OpenTestDevice's; VXLA_TEST_EMULATE=i64,f64 as --emulate. A machine without a device fails the test: null.
 Client* DeviceClient(BindingMode mode);
 
-// The first of VXLA_TEST_DEVICE (a name or a number, as --device takes) or the best. VXLA_TEST_VALIDATE=core,sync,gpu turns the
-// layers on: a test that makes them speak on such a device fails.
+// The first of VXLA_TEST_DEVICE (a name or a number, as --device takes) or the best. VXLA_TEST_VALIDATE=core,sync,gpu
+// turns the layers on: a test that makes them speak on such a device fails.
 Result<std::shared_ptr<Device>> OpenTestDevice(vulkan::OpenOptions options);
 
 struct RunOptions {
-  // Default: a program of one operation by its own bound (backend/cpu/op_bound.h), others by Tolerance::DefaultFor each result.
-  // Exact: Tolerance{}.
+  // Default: a program of one operation by its own bound (backend/cpu/op_bound.h), others by Tolerance::DefaultFor each
+  // result. Exact: Tolerance{}.
   std::optional<Tolerance> tolerance;
   std::vector<Tolerance> leaf_tolerances;  // by result, before all of these; RunBoth fills it in
-  bool allow_fallbacks = false;  // else an instruction that would run on the host fails the test
+  bool allow_fallbacks = false;            // else an instruction that would run on the host fails the test
   bool fusion = true;
-  int dispatches = -1;           // expected count; -1: any
+  int dispatches = -1;  // expected count; -1: any
 };
 
 // Parses and verifies; a failure fails the test and gives null.
@@ -41,14 +41,16 @@ std::optional<Literal> RunOnCpu(const Module& module, const std::vector<Literal>
 std::optional<Literal> RunOnDevice(BindingMode mode, const Module& module, const std::vector<Literal>& arguments,
                                    const RunOptions& options = {});
 // Fails the test with counts, the worst elements and `label` unless every leaf agrees.
-void ExpectAgreement(const Literal& actual, const Literal& expected, const RunOptions& options, const std::string& label);
+void ExpectAgreement(const Literal& actual, const Literal& expected, const RunOptions& options,
+                     const std::string& label);
 
 // Both, and under GPU-assisted checks that cannot follow the device's addresses descriptors alone.
 std::vector<BindingMode> ModesToRun();
 
 // The whole of it: text in, CPU and ModesToRun() (where the device has them), each run twice so that the replay is
 // tested too, agreement expected, no message of the validation layers expected. Gives the CPU's value.
-std::optional<Literal> RunBoth(const std::string& hlo_text, const std::vector<Literal>& arguments, const RunOptions& options = {});
+std::optional<Literal> RunBoth(const std::string& hlo_text, const std::vector<Literal>& arguments,
+                               const RunOptions& options = {});
 
 // Seeded values, the same on every machine: floats roughly normal, integers in [0, 8), pred fair.
 Literal RandomLiteral(const Shape& shape, uint64_t seed);

@@ -1,6 +1,6 @@
 // A device without a GPU for tests of the scheduler: kernels are host functions, a worker thread plays the queue. It is
-// strict where drivers are lenient: fresh memory holds garbage, writes beyond a buffer are found, and what no barrier separates runs in
-// reverse order.
+// strict where drivers are lenient: fresh memory holds garbage, writes beyond a buffer are found, and what no barrier
+// separates runs in reverse order.
 #pragma once
 
 #include <atomic>
@@ -84,7 +84,8 @@ class FakeLowering : public Lowering {
     registry_->kernels[name] = std::move(kernel);
   }
 
-  Step MakeStep(const Instruction& instruction, std::vector<Binding> inputs, const std::vector<Binding>& outputs) const {
+  Step MakeStep(const Instruction& instruction, std::vector<Binding> inputs,
+                const std::vector<Binding>& outputs) const {
     const size_t input_count = inputs.size();
     Step step;
     step.name = instruction.name();
@@ -100,7 +101,8 @@ class FakeLowering : public Lowering {
     for (const auto& candidate : module->entry()->instructions()) {
       if (candidate->name() == instruction.name()) copy = candidate.get();
     }
-    step.kernel = {"fake/evaluate.comp", Describe(instruction), {64, 1, 1}, static_cast<uint32_t>(step.bindings.size()), 1};
+    step.kernel = {
+        "fake/evaluate.comp", Describe(instruction), {64, 1, 1}, static_cast<uint32_t>(step.bindings.size()), 1};
     Register(step.kernel.generated, [module, copy, input_count](std::span<std::byte* const> memory, auto) {
       RunOnMemory(*copy, memory.first(input_count), memory.subspan(input_count));
     });
@@ -174,9 +176,8 @@ class FakeCommandBuffer : public CommandBuffer {
   void Barrier() override { groups_.emplace_back(); }
   void Copy(BufferRange source, BufferRange target) override {
     VXLA_CHECK(source.size_bytes == target.size_bytes && source.size_bytes > 0, "sizes of a copy");
-    groups_.back().push_back([from = Memory(source), to = Memory(target), size = source.size_bytes] {
-      std::memmove(to, from, size);
-    });
+    groups_.back().push_back(
+        [from = Memory(source), to = Memory(target), size = source.size_bytes] { std::memmove(to, from, size); });
   }
   void Fill(BufferRange, uint32_t) override {}
   void WriteTimestamp(int index) override {
@@ -204,7 +205,8 @@ class FakeCommandBuffer : public CommandBuffer {
  private:
   static std::byte* Memory(const BufferRange& range) {
     auto* buffer = static_cast<FakeBuffer*>(range.buffer);
-    VXLA_CHECK(range.offset_bytes >= 0 && range.offset_bytes + range.size_bytes <= buffer->size_bytes(), "range of a buffer");
+    VXLA_CHECK(range.offset_bytes >= 0 && range.offset_bytes + range.size_bytes <= buffer->size_bytes(),
+               "range of a buffer");
     return buffer->memory() + range.offset_bytes;
   }
 
@@ -237,7 +239,10 @@ inline DeviceFacts FakeFacts(const FakeDeviceOptions& options) {
 class FakeDevice : public Device {
  public:
   explicit FakeDevice(const FakeDeviceOptions& options = {})
-      : options_(options), facts_(FakeFacts(options)), registry_(std::make_shared<KernelRegistry>()), lowering_(registry_) {
+      : options_(options),
+        facts_(FakeFacts(options)),
+        registry_(std::make_shared<KernelRegistry>()),
+        lowering_(registry_) {
     worker_ = std::thread([this] { Work(); });
   }
   ~FakeDevice() override {
@@ -273,7 +278,8 @@ class FakeDevice : public Device {
     return statistics;
   }
 
-  Result<std::vector<std::shared_ptr<Kernel>>> GetKernels(BindingMode, std::span<const KernelKey* const> keys, int* compiled) override {
+  Result<std::vector<std::shared_ptr<Kernel>>> GetKernels(BindingMode, std::span<const KernelKey* const> keys,
+                                                          int* compiled) override {
     std::lock_guard lock(registry_->mutex);
     std::vector<std::shared_ptr<Kernel>> kernels;
     for (const KernelKey* key : keys) {

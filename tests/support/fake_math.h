@@ -13,7 +13,8 @@ namespace vxla::testing {
 
 inline Result<Literal> FakeEvaluate(const Instruction& instruction, std::span<const Literal* const> operands);
 
-inline Result<Literal> FakeEvaluateComputation(const Computation& computation, std::span<const Literal* const> arguments) {
+inline Result<Literal> FakeEvaluateComputation(const Computation& computation,
+                                               std::span<const Literal* const> arguments) {
   std::map<const Instruction*, Literal> values;
   for (const auto& instruction : computation.instructions()) {
     if (instruction->opcode() == Opcode::kParameter) {
@@ -42,15 +43,22 @@ inline Literal FakeMap(const Shape& shape, std::span<const Literal* const> opera
 inline Result<Literal> FakeEvaluate(const Instruction& instruction, std::span<const Literal* const> operands) {
   const Shape& shape = instruction.shape();
   switch (instruction.opcode()) {
-    case Opcode::kConstant: return instruction.literal();
-    case Opcode::kAdd: return FakeMap(shape, operands, [](float a, float b) { return a + b; });
-    case Opcode::kSubtract: return FakeMap(shape, operands, [](float a, float b) { return a - b; });
-    case Opcode::kMultiply: return FakeMap(shape, operands, [](float a, float b) { return a * b; });
-    case Opcode::kNegate: return FakeMap(shape, operands, [](float a, float) { return -a; });
-    case Opcode::kTanh: return FakeMap(shape, operands, [](float a, float) { return std::tanh(a); });
+    case Opcode::kConstant:
+      return instruction.literal();
+    case Opcode::kAdd:
+      return FakeMap(shape, operands, [](float a, float b) { return a + b; });
+    case Opcode::kSubtract:
+      return FakeMap(shape, operands, [](float a, float b) { return a - b; });
+    case Opcode::kMultiply:
+      return FakeMap(shape, operands, [](float a, float b) { return a * b; });
+    case Opcode::kNegate:
+      return FakeMap(shape, operands, [](float a, float) { return -a; });
+    case Opcode::kTanh:
+      return FakeMap(shape, operands, [](float a, float) { return std::tanh(a); });
     case Opcode::kBroadcast:  // of scalars
     case Opcode::kReshape:
-    case Opcode::kCopy: return FakeMap(shape, operands, [](float a, float) { return a; });
+    case Opcode::kCopy:
+      return FakeMap(shape, operands, [](float a, float) { return a; });
     case Opcode::kReverse:
     case Opcode::kSort: {
       Literal result = *operands[0];
@@ -69,13 +77,16 @@ inline Result<Literal> FakeEvaluate(const Instruction& instruction, std::span<co
       for (const Literal* operand : operands) elements.push_back(*operand);
       return Literal::Tuple(std::move(elements));
     }
-    case Opcode::kFusion: return FakeEvaluateComputation(*instruction.called(0), operands);
-    default: return Unsupported("fake math: no {}", OpcodeText(instruction.opcode()));
+    case Opcode::kFusion:
+      return FakeEvaluateComputation(*instruction.called(0), operands);
+    default:
+      return Unsupported("fake math: no {}", OpcodeText(instruction.opcode()));
   }
 }
 
 // Runs an instruction on raw memory.
-inline void RunOnMemory(const Instruction& instruction, std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) {
+inline void RunOnMemory(const Instruction& instruction, std::span<std::byte* const> inputs,
+                        std::span<std::byte* const> outputs) {
   std::vector<Literal> operands;
   for (size_t i = 0; i < inputs.size(); ++i) {
     operands.emplace_back(instruction.operand(static_cast<int>(i))->shape());
@@ -86,7 +97,8 @@ inline void RunOnMemory(const Instruction& instruction, std::span<std::byte* con
   const auto result = FakeEvaluate(instruction, pointers);
   VXLA_CHECK(result.ok(), result.status().message());
   const auto leaves = FlattenLiteral(*result);
-  for (size_t i = 0; i < outputs.size(); ++i) std::copy(leaves[i]->bytes().begin(), leaves[i]->bytes().end(), outputs[i]);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    std::copy(leaves[i]->bytes().begin(), leaves[i]->bytes().end(), outputs[i]);
 }
 
 // What an instruction computes, operands by position: equal texts are equal kernels.

@@ -1,4 +1,5 @@
-// VXLA_TEST_VALIDATE=core,sync,gpu, or a part of it, turns the validation layers on for every device that a suite opens.
+// VXLA_TEST_VALIDATE=core,sync,gpu, or a part of it, turns the validation layers on for every device that a suite
+// opens.
 #pragma once
 
 #include <cstdlib>

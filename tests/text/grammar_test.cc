@@ -345,8 +345,10 @@ TEST(InstructionTextTest, DevicesOfAMeshInAnOrderOfTheirOwn) {
 
 TEST(InstructionTextTest, PartsOfTheAxesOfAMesh) {
   // 8 = 2 x 2 x 2.
-  EXPECT_THAT(GroupsOf("mesh['a'=8] {'a':(1)2}"), ElementsAre(IntList{0, 4}, IntList{1, 5}, IntList{2, 6}, IntList{3, 7}));
-  EXPECT_THAT(GroupsOf("mesh['a'=8] {'a':(2)2}"), ElementsAre(IntList{0, 2}, IntList{1, 3}, IntList{4, 6}, IntList{5, 7}));
+  EXPECT_THAT(GroupsOf("mesh['a'=8] {'a':(1)2}"),
+              ElementsAre(IntList{0, 4}, IntList{1, 5}, IntList{2, 6}, IntList{3, 7}));
+  EXPECT_THAT(GroupsOf("mesh['a'=8] {'a':(2)2}"),
+              ElementsAre(IntList{0, 2}, IntList{1, 3}, IntList{4, 6}, IntList{5, 7}));
   EXPECT_THAT(GroupsOf("mesh['a'=8] {'a':(4)2,'a':(1)2}"), ElementsAre(IntList{0, 4, 1, 5}, IntList{2, 6, 3, 7}));
   EXPECT_THAT(GroupsOf("mesh['a'=2,'b'=4] {'a','b':(2)2}"), ElementsAre(IntList{0, 1, 4, 5}, IntList{2, 3, 6, 7}));
 }

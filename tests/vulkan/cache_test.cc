@@ -261,11 +261,13 @@ TEST_P(PipelineCacheTest, FailedKernelsAreReportedEachTime) {
   KernelKey mismatched = good;
   mismatched.constants.push_back(1);
   const KernelKey* mismatch[] = {&mismatched};
-  EXPECT_THAT(device->GetKernels(device->binding_mode(), mismatch, nullptr).status().message(), HasSubstr("specialisation constant 3"));
+  EXPECT_THAT(device->GetKernels(device->binding_mode(), mismatch, nullptr).status().message(),
+              HasSubstr("specialisation constant 3"));
   KernelKey large = good;
   large.constants[0] = device->facts().max_workgroup_size[0] + 1;
   const KernelKey* too_large[] = {&large};
-  EXPECT_THAT(device->GetKernels(device->binding_mode(), too_large, nullptr).status().message(), HasSubstr("workgroup size"));
+  EXPECT_THAT(device->GetKernels(device->binding_mode(), too_large, nullptr).status().message(),
+              HasSubstr("workgroup size"));
 }
 
 TEST_P(PipelineCacheTest, AnUnwritableFolderOnlyCostsTime) {

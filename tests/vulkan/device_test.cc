@@ -16,7 +16,8 @@ using ::testing::HasSubstr;
 INSTANTIATE_TEST_SUITE_P(All, DeviceTest, ::testing::ValuesIn(DeviceCases()), CaseName);
 
 class DescriptorDeviceTest : public DeviceTest {};
-INSTANTIATE_TEST_SUITE_P(All, DescriptorDeviceTest, ::testing::ValuesIn(DeviceCases({BindingMode::kDescriptors})), CaseName);
+INSTANTIATE_TEST_SUITE_P(All, DescriptorDeviceTest, ::testing::ValuesIn(DeviceCases({BindingMode::kDescriptors})),
+                         CaseName);
 
 std::vector<uint32_t> Scaled(std::vector<uint32_t> values, uint32_t factor, uint32_t summand) {
   for (uint32_t& value : values) value = value * factor + summand;

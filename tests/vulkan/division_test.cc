@@ -63,7 +63,8 @@ TEST(JudgeDivisionTest, OperandsTellReciprocalsFromQuotients) {
   ASSERT_EQ(operands.size(), size_t{2} * kDivisionSingles + size_t{4} * kDivisionDoubles);
   int quotients = 0, thirds = 0, denormals = 0;
   for (uint32_t i = 0; i < kDivisionSingles; ++i) {
-    const float a = std::bit_cast<float>(operands[2 * i]), b = std::bit_cast<float>(operands[2 * i + 1]), third = 1.0f / 3;
+    const float a = std::bit_cast<float>(operands[2 * i]), b = std::bit_cast<float>(operands[2 * i + 1]),
+                third = 1.0f / 3;
     const float inverse = 1 / b;
     quotients += std::isfinite(inverse) && a * inverse != a / b;
     thirds += a * third != a / 3;
@@ -96,7 +97,9 @@ KernelKey KernelOf(const std::string& value) {
 
 std::unique_ptr<Device> OpenWithShaders(int index, OpenOptions options) {
   DeviceHooks hooks;
-  hooks.source = [](const KernelKey& key, const DeviceFacts& facts, BindingMode mode) { return AssembleShader(key, facts, mode); };
+  hooks.source = [](const KernelKey& key, const DeviceFacts& facts, BindingMode mode) {
+    return AssembleShader(key, facts, mode);
+  };
   auto device = OpenDeviceWith(index, options, hooks);
   EXPECT_TRUE(device.ok()) << device.status().message();
   return device.ok() ? std::move(*device) : nullptr;

@@ -37,7 +37,8 @@ INSTANTIATE_TEST_SUITE_P(All, ValidationDeviceTest, ::testing::ValuesIn(DeviceCa
 
 // The layer cannot see through addresses.
 class ValidationDescriptorsTest : public ValidationDeviceTest {};
-INSTANTIATE_TEST_SUITE_P(All, ValidationDescriptorsTest, ::testing::ValuesIn(DeviceCases({BindingMode::kDescriptors})), CaseName);
+INSTANTIATE_TEST_SUITE_P(All, ValidationDescriptorsTest, ::testing::ValuesIn(DeviceCases({BindingMode::kDescriptors})),
+                         CaseName);
 
 TEST_P(ValidationDeviceTest, CoreAndSynchronizationAreClean) {
   OpenOptions options = Options();

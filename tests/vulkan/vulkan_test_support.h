@@ -78,7 +78,8 @@ struct DeviceCase {
   int index = 0;
   BindingMode mode = BindingMode::kAddresses;
 };
-std::vector<DeviceCase> DeviceCases(std::initializer_list<BindingMode> modes = {BindingMode::kAddresses, BindingMode::kDescriptors});
+std::vector<DeviceCase> DeviceCases(std::initializer_list<BindingMode> modes = {BindingMode::kAddresses,
+                                                                                BindingMode::kDescriptors});
 std::string CaseName(const ::testing::TestParamInfo<DeviceCase>& info);
 
 class DeviceTest : public ::testing::TestWithParam<DeviceCase> {

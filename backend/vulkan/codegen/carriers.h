@@ -1,11 +1,12 @@
 // Carriers: how each element type is stored in a buffer, computed with in GLSL, and what turns one into the other.
 //
 // A value of an element type is held in one of nine GLSL types: bool, int, uint, i64_t, u64_t, float, f64_t, vec2,
-// c128_t (suffixes pred i32 u32 i64 u64 f32 f64 c64 c128). The 64-bit ones are names that shaders/include/math/types64.glsl
-// gives a meaning: the device's types or pairs of words, so text about them uses functions, never operators. Narrow
-// integers sit sign- or zero-extended in int or uint and wrap after each operation; narrow floats sit in float, always
-// exactly representable, and round after each operation: their arithmetic needs nothing of the device. What a device may
-// lack for them is storage of 8 or 16 bits; they then lie in memory as everywhere and are reached through 32-bit words.
+// c128_t (suffixes pred i32 u32 i64 u64 f32 f64 c64 c128). The 64-bit ones are names that
+// shaders/include/math/types64.glsl gives a meaning: the device's types or pairs of words, so text about them uses
+// functions, never operators. Narrow integers sit sign- or zero-extended in int or uint and wrap after each operation;
+// narrow floats sit in float, always exactly representable, and round after each operation: their arithmetic needs
+// nothing of the device. What a device may lack for them is storage of 8 or 16 bits; they then lie in memory as
+// everywhere and are reached through 32-bit words.
 #pragma once
 
 #include <string>

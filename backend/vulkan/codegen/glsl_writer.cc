@@ -279,7 +279,8 @@ std::optional<ValueWriter::GroupPlace> ValueWriter::FindGroup(int k, const Index
   bool along = false;
   for (IndexTerm term : linear.terms) {
     if (term.coefficient % vector_width_ != 0) return std::nullopt;
-    along |= std::ranges::find(vector_variables_, term.variable) != vector_variables_.end() && term.divisor == 1 && term.coefficient == vector_width_;
+    along |= std::ranges::find(vector_variables_, term.variable) != vector_variables_.end() && term.divisor == 1 &&
+             term.coefficient == vector_width_;
     term.coefficient /= vector_width_;
     found.group.terms.push_back(term);
   }

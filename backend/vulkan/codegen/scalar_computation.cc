@@ -144,7 +144,8 @@ std::string ElementwiseCall(const Instruction& instruction, std::span<const std:
     return Narrowed(result, fmt::format("{}_{}_width({}, {})", function, CarrierSuffix(type), fmt::join(operands, ", "),
                                         BitWidth(type)));
   }
-  const bool f16 = type == ElementType::kF16 && HasF16Variant(opcode), odd = IsNarrowFloat(type) && HasOddVariant(opcode);
+  const bool f16 = type == ElementType::kF16 && HasF16Variant(opcode),
+             odd = IsNarrowFloat(type) && HasOddVariant(opcode);
   const std::string call = Call(function, f16 ? "f16" : (odd ? "f32_odd" : CarrierSuffix(type)), operands);
   return KeepsWidth(opcode) ? call : Narrowed(result, call);
 }
@@ -158,8 +159,9 @@ std::vector<std::string> WriteComputation(const Computation& computation, std::s
   auto local = [&](const Instruction& instruction, const std::string& value) {
     const ElementType type = instruction.shape().element_type();
     const std::string name = fmt::format("c{}", (*next)++);
-    *text += fmt::format("  {}{} {} = {};\n", (IsFloating(type) || IsComplex(type)) && !HasWideCarrier(type) ? "precise " : "", CarrierType(type),
-                         name, value);
+    *text += fmt::format("  {}{} {} = {};\n",
+                         (IsFloating(type) || IsComplex(type)) && !HasWideCarrier(type) ? "precise " : "",
+                         CarrierType(type), name, value);
     return name;
   };
   for (const auto& owned : computation.instructions()) {
@@ -201,7 +203,8 @@ std::vector<std::string> WriteComputation(const Computation& computation, std::s
 }
 
 Status CheckShape(const Instruction& instruction) {
-  for (const Shape* leaf : FlattenTuple(instruction.shape())) VXLA_RETURN_IF_ERROR(CheckElementType(leaf->element_type()));
+  for (const Shape* leaf : FlattenTuple(instruction.shape()))
+    VXLA_RETURN_IF_ERROR(CheckElementType(leaf->element_type()));
   return OkStatus();
 }
 

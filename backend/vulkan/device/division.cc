@@ -12,7 +12,8 @@
 namespace vxla::vulkan {
 namespace {
 
-constexpr int kDivisionVersion = 1;  // changed with the operands or the judgement, so that old verdicts are not believed
+// Changed with the operands or the judgement, so that old verdicts are not believed.
+constexpr int kDivisionVersion = 1;
 constexpr uint32_t kGroupSize = 64;
 constexpr int kAnswers = 4;  // of each pair
 
@@ -83,12 +84,13 @@ struct Pair {
 // Any significand, an exponent within [low, high].
 template <typename T>
 T Number(Random& random, int low, int high) {
-  const T m = 1 + std::ldexp(static_cast<T>(random.Next() >> (65 - std::numeric_limits<T>::digits)), 1 - std::numeric_limits<T>::digits);
+  const T m = 1 + std::ldexp(static_cast<T>(random.Next() >> (65 - std::numeric_limits<T>::digits)),
+                             1 - std::numeric_limits<T>::digits);
   return std::ldexp(m, low + static_cast<int>(random.Below(static_cast<uint64_t>(high - low + 1))));
 }
 
-// One pair of each kind: plain ones, quotients and roots next to a tie, denormal quotients, denormal operands, overflow, any
-// encodings, special values.
+// One pair of each kind: plain ones, quotients and roots next to a tie, denormal quotients, denormal operands,
+// overflow, any encodings, special values.
 template <typename T>
 Pair<T> MakePair(uint32_t kind, Random& random) {
   using Limits = std::numeric_limits<T>;
@@ -108,9 +110,11 @@ Pair<T> MakePair(uint32_t kind, Random& random) {
     case 5:
       return {std::ldexp(Number<T>(random, -Limits::digits, 0), Limits::min_exponent - 1), Number<T>(random, -20, 20)};
     case 6:
-      return {std::bit_cast<T>(static_cast<BitsOf<T>>(random.Next())), std::bit_cast<T>(static_cast<BitsOf<T>>(random.Next()))};
+      return {std::bit_cast<T>(static_cast<BitsOf<T>>(random.Next())),
+              std::bit_cast<T>(static_cast<BitsOf<T>>(random.Next()))};
     default: {
-      constexpr std::array<T, 8> kSpecial = {0, 1, Limits::infinity(), Limits::quiet_NaN(), Limits::min(), Limits::max(), Limits::denorm_min(), 3};
+      constexpr std::array<T, 8> kSpecial = {
+          0, 1, Limits::infinity(), Limits::quiet_NaN(), Limits::min(), Limits::max(), Limits::denorm_min(), 3};
       const uint64_t bits = random.Next();
       const T a = kSpecial[bits % 8], b = kSpecial[bits / 8 % 8];
       return {bits & 64 ? -a : a, bits & 128 ? -b : b};
@@ -163,7 +167,9 @@ DeviceFacts::Division Judge(const uint32_t* words, uint32_t count, bool flushes)
       T got;
       std::memcpy(&got, words, sizeof(T));
       words += sizeof(T) / 4;
-      if (std::bit_cast<BitsOf<T>>(got) == std::bit_cast<BitsOf<T>>(expected) || (std::isnan(got) && std::isnan(expected))) continue;
+      if (std::bit_cast<BitsOf<T>>(got) == std::bit_cast<BitsOf<T>>(expected) ||
+          (std::isnan(got) && std::isnan(expected)))
+        continue;
       if (flushes && (MayFlush(pair.a) || MayFlush(pair.b) || MayFlush(expected))) continue;
       return DeviceFacts::Division::kCorrected;
     }
@@ -197,7 +203,8 @@ DivisionFacts JudgeDivision(std::span<const uint32_t> answer, const DeviceFacts&
   DivisionFacts division;
   division.f32 = Judge<float>(answer.data(), kDivisionSingles, facts.quirks.flushes_f32_denormals);
   if (facts.float64) {
-    division.f64 = Judge<double>(answer.data() + kAnswers * kDivisionSingles, kDivisionDoubles, facts.quirks.flushes_f64_denormals);
+    division.f64 = Judge<double>(answer.data() + kAnswers * kDivisionSingles, kDivisionDoubles,
+                                 facts.quirks.flushes_f64_denormals);
   }
   return division;
 }
@@ -206,8 +213,8 @@ Result<DivisionFacts> MeasureDivision(const ProbeTools& tools, DiskCache& disk) 
   const DeviceFacts& facts = tools.context->facts();
   const Probe probe = {"probe/division", DivisionProbeText(facts),
                        (kDivisionSingles + (facts.float64 ? kDivisionDoubles : 0)) / kGroupSize};
-  const Hash128 key =
-      HashText(fmt::format("division|{}|{}|{}", kDivisionVersion, CompilerIdentity(), DeviceIdentity(facts)) + probe.text);
+  const Hash128 key = HashText(
+      fmt::format("division|{}|{}|{}", kDivisionVersion, CompilerIdentity(), DeviceIdentity(facts)) + probe.text);
   std::array<DeviceFacts::Division, 2> kept;
   if (const auto bytes = disk.Load(key); bytes.has_value() && bytes->size() == sizeof(kept)) {
     std::memcpy(kept.data(), bytes->data(), sizeof(kept));
@@ -215,7 +222,8 @@ Result<DivisionFacts> MeasureDivision(const ProbeTools& tools, DiskCache& disk) 
   }
   const std::vector<uint32_t> operands = DivisionOperands();
   std::vector<uint32_t> answer(kAnswers * (kDivisionSingles + 2 * kDivisionDoubles));
-  VXLA_RETURN_IF_ERROR(RunProbe(tools, probe, std::as_bytes(std::span(operands)), std::as_writable_bytes(std::span(answer))));
+  VXLA_RETURN_IF_ERROR(
+      RunProbe(tools, probe, std::as_bytes(std::span(operands)), std::as_writable_bytes(std::span(answer))));
   const DivisionFacts division = JudgeDivision(answer, facts);
   kept = {division.f32, division.f64};
   disk.Store(key, std::as_bytes(std::span(kept)));

@@ -7,43 +7,38 @@
 
 namespace vxla::vulkan {
 
+// clang-format off
 #define VXLA_GLOBAL_FUNCTIONS(F) \
-  F(EnumerateInstanceVersion)    \
-  F(EnumerateInstanceExtensionProperties) F(EnumerateInstanceLayerProperties) F(CreateInstance)
+  F(EnumerateInstanceVersion) F(EnumerateInstanceExtensionProperties) F(EnumerateInstanceLayerProperties) \
+  F(CreateInstance)
 
-#define VXLA_INSTANCE_FUNCTIONS(F)                                                             \
-  F(DestroyInstance)                                                                           \
-  F(EnumeratePhysicalDevices)                                                                  \
-  F(GetPhysicalDeviceProperties) F(GetPhysicalDeviceProperties2) F(GetPhysicalDeviceFeatures2) \
-      F(GetPhysicalDeviceMemoryProperties) F(GetPhysicalDeviceQueueFamilyProperties)           \
-          F(EnumerateDeviceExtensionProperties) F(CreateDevice) F(GetDeviceProcAddr)
+#define VXLA_INSTANCE_FUNCTIONS(F) \
+  F(DestroyInstance) F(EnumeratePhysicalDevices) F(GetPhysicalDeviceProperties) F(GetPhysicalDeviceProperties2) \
+  F(GetPhysicalDeviceFeatures2) F(GetPhysicalDeviceMemoryProperties) F(GetPhysicalDeviceQueueFamilyProperties) \
+  F(EnumerateDeviceExtensionProperties) F(CreateDevice) F(GetDeviceProcAddr)
 
 // Present only with VK_EXT_debug_utils; null otherwise.
 #define VXLA_DEBUG_INSTANCE_FUNCTIONS(F) F(CreateDebugUtilsMessengerEXT) F(DestroyDebugUtilsMessengerEXT)
 
-#define VXLA_DEVICE_FUNCTIONS(F)                                                                                      \
-  F(DestroyDevice)                                                                                                    \
-  F(GetDeviceQueue)                                                                                                   \
-  F(DeviceWaitIdle) F(AllocateMemory) F(FreeMemory) F(MapMemory) F(CreateBuffer) F(DestroyBuffer)                     \
-      F(GetBufferMemoryRequirements) F(BindBufferMemory) F(CreateShaderModule) F(DestroyShaderModule)                 \
-          F(CreatePipelineLayout) F(DestroyPipelineLayout) F(CreateDescriptorSetLayout) F(DestroyDescriptorSetLayout) \
-              F(CreateComputePipelines) F(DestroyPipeline) F(CreatePipelineCache) F(DestroyPipelineCache)             \
-                  F(GetPipelineCacheData) F(CreateCommandPool) F(DestroyCommandPool) F(ResetCommandPool)              \
-                      F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdBindPipeline)          \
-                          F(CmdPushConstants) F(CmdBindDescriptorSets) F(CmdDispatch) F(CmdCopyBuffer)                \
-                              F(CmdFillBuffer) F(CmdResetQueryPool) F(CreateQueryPool) F(DestroyQueryPool)            \
-                                  F(GetQueryPoolResults) F(CreateDescriptorPool) F(DestroyDescriptorPool)             \
-                                      F(ResetDescriptorPool) F(AllocateDescriptorSets) F(UpdateDescriptorSets)        \
-                                          F(CreateSemaphore) F(DestroySemaphore)
+#define VXLA_DEVICE_FUNCTIONS(F) \
+  F(DestroyDevice) F(GetDeviceQueue) F(DeviceWaitIdle) F(AllocateMemory) F(FreeMemory) F(MapMemory) \
+  F(CreateBuffer) F(DestroyBuffer) F(GetBufferMemoryRequirements) F(BindBufferMemory) F(CreateShaderModule) \
+  F(DestroyShaderModule) F(CreatePipelineLayout) F(DestroyPipelineLayout) F(CreateDescriptorSetLayout) \
+  F(DestroyDescriptorSetLayout) F(CreateComputePipelines) F(DestroyPipeline) F(CreatePipelineCache) \
+  F(DestroyPipelineCache) F(GetPipelineCacheData) F(CreateCommandPool) F(DestroyCommandPool) F(ResetCommandPool) \
+  F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdBindPipeline) F(CmdPushConstants) \
+  F(CmdBindDescriptorSets) F(CmdDispatch) F(CmdCopyBuffer) F(CmdFillBuffer) F(CmdResetQueryPool) \
+  F(CreateQueryPool) F(DestroyQueryPool) F(GetQueryPoolResults) F(CreateDescriptorPool) F(DestroyDescriptorPool) \
+  F(ResetDescriptorPool) F(AllocateDescriptorSets) F(UpdateDescriptorSets) F(CreateSemaphore) F(DestroySemaphore)
 
 // Core in 1.2 or 1.3; `SUFFIX` is the extension's name for the same function on older devices.
 #define VXLA_PROMOTED_DEVICE_FUNCTIONS(F) \
-  F(GetBufferDeviceAddress, KHR)          \
-  F(WaitSemaphores, KHR)                  \
-  F(GetSemaphoreCounterValue, KHR) F(CmdPipelineBarrier2, KHR) F(CmdWriteTimestamp2, KHR) F(QueueSubmit2, KHR)
+  F(GetBufferDeviceAddress, KHR) F(WaitSemaphores, KHR) F(GetSemaphoreCounterValue, KHR) \
+  F(CmdPipelineBarrier2, KHR) F(CmdWriteTimestamp2, KHR) F(QueueSubmit2, KHR)
 
 #define VXLA_DEBUG_DEVICE_FUNCTIONS(F) \
   F(SetDebugUtilsObjectNameEXT) F(CmdBeginDebugUtilsLabelEXT) F(CmdEndDebugUtilsLabelEXT)
+// clang-format on
 
 #define VXLA_MEMBER(NAME) PFN_vk##NAME NAME = nullptr;
 #define VXLA_PROMOTED_MEMBER(NAME, SUFFIX) PFN_vk##NAME NAME = nullptr;

@@ -33,7 +33,8 @@ std::string ProbePrelude(const DeviceFacts& facts) {
   return text + FloatModes(facts, {facts.float16, facts.float64});
 }
 
-Status RunProbe(const ProbeTools& tools, const Probe& probe, std::span<const std::byte> data, std::span<std::byte> answer) {
+Status RunProbe(const ProbeTools& tools, const Probe& probe, std::span<const std::byte> data,
+                std::span<std::byte> answer) {
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<VulkanKernel> kernel, BuildProbe(tools, probe));
   const int64_t data_bytes = static_cast<int64_t>(data.size()), answer_bytes = static_cast<int64_t>(answer.size());
   VXLA_ASSIGN_OR_RETURN(const auto input, tools.allocator->Allocate(data_bytes, MemoryKind::kUpload));

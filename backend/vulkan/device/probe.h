@@ -27,7 +27,9 @@ struct Probe {
 // Pure. The first lines of a probe: #version, extensions, HAS_FLOAT16 and HAS_FLOAT64, float modes.
 std::string ProbePrelude(const DeviceFacts& facts);
 
-// Runs the kernel once and waits. It reads `data` at binding 0 of set 0 and writes `answer`, zeros before, at binding 1.
-Status RunProbe(const ProbeTools& tools, const Probe& probe, std::span<const std::byte> data, std::span<std::byte> answer);
+// Runs the kernel once and waits. It reads `data` at binding 0 of set 0 and writes `answer`, zeros before, at
+// binding 1.
+Status RunProbe(const ProbeTools& tools, const Probe& probe, std::span<const std::byte> data,
+                std::span<std::byte> answer);
 
 }  // namespace vxla::vulkan

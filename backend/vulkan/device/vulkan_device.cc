@@ -78,10 +78,12 @@ Result<std::unique_ptr<Device>> OpenDeviceWith(int index, const OpenOptions& opt
   }
   Usable& chosen = usable[index];
   std::vector<BindingMode> modes = ModesFor(chosen.plan.facts, options);
-  VXLA_ASSIGN_OR_RETURN(DevicePlan plan, PlanDevice(chosen.support, {modes.front(), options.pretend_discrete, options.emulate}));
+  VXLA_ASSIGN_OR_RETURN(DevicePlan plan,
+                        PlanDevice(chosen.support, {modes.front(), options.pretend_discrete, options.emulate}));
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<DeviceContext> context,
                         DeviceContext::Create(instance, chosen.physical, std::move(plan), chosen.support));
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<VulkanDevice> device, VulkanDevice::Create(std::move(context), std::move(modes), options, hooks));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<VulkanDevice> device,
+                        VulkanDevice::Create(std::move(context), std::move(modes), options, hooks));
   return std::unique_ptr<Device>(std::move(device));
 }
 
@@ -112,7 +114,9 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
   }
   const DeviceFacts& facts = device->context_->facts();
   for (const BindingMode mode : device->modes_) {
-    ShaderSource source = [device = device.get(), mode](const KernelKey& key) { return device->KernelSource(mode, key); };
+    ShaderSource source = [device = device.get(), mode](const KernelKey& key) {
+      return device->KernelSource(mode, key);
+    };
     device->pipelines_[Slot(mode)] =
         std::make_unique<PipelineCache>(device->context_, device->layouts_, device->disk_, std::move(source), mode);
     if (hooks.lowering) device->lowerings_[Slot(mode)] = hooks.lowering(facts, mode);
@@ -155,7 +159,8 @@ Result<std::string> VulkanDevice::KernelSource(BindingMode mode, const KernelKey
   const bool known = !probe_ || facts.division_f32 != DeviceFacts::Division::kUnmeasured;
   if (known || !DividesNatively(text, facts)) return text;
   VXLA_ASSIGN_OR_RETURN(const DivisionFacts division, Division());
-  if (division.f32 != DeviceFacts::Division::kCorrected && division.f64 != DeviceFacts::Division::kCorrected) return text;
+  if (division.f32 != DeviceFacts::Division::kCorrected && division.f64 != DeviceFacts::Division::kCorrected)
+    return text;
   // The facts themselves stay as they are: others read them meanwhile.
   DeviceFacts measured = facts;
   NoteDivision(division, measured);

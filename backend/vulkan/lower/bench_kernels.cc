@@ -147,8 +147,8 @@ std::vector<BenchKernel> BuiltinSweep(const DeviceFacts& facts, const std::strin
     kernels.push_back(
         {name,
          {MakeStep(name, "bench/unary.comp",
-                   Tensors(2, 1) + fmt::format("#define FUNCTION {}\n#define ITEMS {}u\n", function, s.items), s.workgroup,
-                   {{Floats(0, kElements), Access::kRead}, {Floats(1, kElements), Access::kWrite}},
+                   Tensors(2, 1) + fmt::format("#define FUNCTION {}\n#define ITEMS {}u\n", function, s.items),
+                   s.workgroup, {{Floats(0, kElements), Access::kRead}, {Floats(1, kElements), Access::kWrite}},
                    {static_cast<uint32_t>(groups), 1, 1}, kElements)}});
   }
   return kernels;
@@ -162,7 +162,8 @@ std::vector<BenchKernel> BenchKernels(const std::string& case_name, const Device
   if (case_name == "dot_512") return DotSweep(facts, 512);
   if (case_name == "dot_1024") return DotSweep(facts, 1024);
   constexpr std::string_view kBuiltin = "_vs_builtin";
-  if (case_name.ends_with(kBuiltin)) return BuiltinSweep(facts, case_name.substr(0, case_name.size() - kBuiltin.size()));
+  if (case_name.ends_with(kBuiltin))
+    return BuiltinSweep(facts, case_name.substr(0, case_name.size() - kBuiltin.size()));
   return {};
 }
 

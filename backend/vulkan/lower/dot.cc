@@ -206,7 +206,8 @@ std::vector<Step> LowerWithVector(const LowerContext& context, const DotReader& 
     const MultiIndex at = writer.space().Delinearize(place.row, sizes);
     const std::string a = reader.LhsValue(writer, at[0], at[1], place.element),
                       b = reader.RhsValue(writer, at[0], place.element, at[2]);
-    return std::vector{reader.wide ? fmt::format("multiply_wide_f32({}, {})", a, b) : ProductText(reader.sum_type, a, b)};
+    return std::vector{reader.wide ? fmt::format("multiply_wide_f32({}, {})", a, b)
+                                   : ProductText(reader.sum_type, a, b)};
   };
   return LowerRowProgram(context, program);
 }
@@ -278,9 +279,10 @@ class DotKernelWriter {
   void WriteTypes(KernelBuilder& kernel) const {
     kernel.Append(
         fmt::format("#define Sum {}\n#define CLEAR {}\n", CarrierType(reader_.sum_type), ZeroText(reader_.sum_type)));
-    kernel.Append(fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n#define ADD(sum, a) {}\n",
-                              reader_.wide ? "sum = add_wide_f32(sum, multiply_wide_f32(a, b))" : MultiplyAddText(reader_.sum_type),
-                              reader_.wide ? "sum = add_wide_f32(sum, a)" : "sum = " + SumText(reader_.sum_type, "sum", "a")));
+    kernel.Append(fmt::format(
+        "#define MULTIPLY_ADD(sum, a, b) {}\n#define ADD(sum, a) {}\n",
+        reader_.wide ? "sum = add_wide_f32(sum, multiply_wide_f32(a, b))" : MultiplyAddText(reader_.sum_type),
+        reader_.wide ? "sum = add_wide_f32(sum, a)" : "sum = " + SumText(reader_.sum_type, "sum", "a")));
     kernel.Append(fmt::format("#define SPLIT {}\n", shape_.splits > 1 ? 1 : 0));
   }
 
@@ -389,9 +391,9 @@ class DotKernelWriter {
     return 1;
   }
 
-  // Steps that a sum takes before it is added to the total. About sqrt(K) values of k make both chains equally short and
-  // the sum round least; but adding to the totals costs as much as a step, so large products have longer ones (dot 512:
-  // 64 values of k were 6 % slower than 256).
+  // Steps that a sum takes before it is added to the total. About sqrt(K) values of k make both chains equally short
+  // and the sum round least; but adding to the totals costs as much as a step, so large products have longer ones (dot
+  // 512: 64 values of k were 6 % slower than 256).
   uint32_t BlockSteps() const {
     const DotWork& work = reader_.work;
     const bool large = work.batches * work.rows * work.columns * work.k >= int64_t{1} << 27;

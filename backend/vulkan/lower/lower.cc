@@ -170,7 +170,8 @@ bool ComputesInPairs(const LowerContext& context, const FusionBody& body) {
     });
   };
   return std::ranges::any_of(body.computed(), [&](const Instruction* instruction) {
-    return emulated(*instruction) || std::ranges::any_of(instruction->operands(), [&](const Instruction* operand) { return emulated(*operand); });
+    return emulated(*instruction) ||
+           std::ranges::any_of(instruction->operands(), [&](const Instruction* operand) { return emulated(*operand); });
   });
 }
 

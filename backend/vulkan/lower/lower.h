@@ -16,8 +16,8 @@ struct LowerContext {
   BindingMode bindings;
 };
 
-// Each CanLowerX decides without making steps. The common part is checked before: element types, opcodes that codegen can
-// write, element counts below 2^31, reducer computations; and a result without elements needs no steps at all.
+// Each CanLowerX decides without making steps. The common part is checked before: element types, opcodes that codegen
+// can write, element counts below 2^31, reducer computations; and a result without elements needs no steps at all.
 // `body` is the fusion, or the single instruction, and knows its roots.
 
 // kLoop, and single elementwise and indexing instructions (lower/elementwise.cc).
@@ -33,8 +33,8 @@ Result<std::vector<Step>> LowerDot(const LowerContext& context, const FusionBody
 Status CanLowerReduceWindow(const LowerContext& context, const FusionBody& body);
 Result<std::vector<Step>> LowerReduceWindow(const LowerContext& context, const FusionBody& body, BufferMap& buffers);
 
-// Whether values of types that this device has to emulate with pairs of words are computed: their functions are long, so
-// kernels have few copies of them.
+// Whether values of types that this device has to emulate with pairs of words are computed: their functions are long,
+// so kernels have few copies of them.
 bool ComputesInPairs(const LowerContext& context, const FusionBody& body);
 
 // "fusion.3 (exponential, subtract)": the name of a step.

@@ -183,8 +183,7 @@ class RowProgramReader {
 
 Status CanLowerReduce(const LowerContext&, const FusionBody& body) {
   for (const Instruction* instruction : body.computed()) {
-    if (instruction->opcode() == Opcode::kReduce)
-      VXLA_RETURN_IF_ERROR(CheckReducer(*instruction->called(0)));
+    if (instruction->opcode() == Opcode::kReduce) VXLA_RETURN_IF_ERROR(CheckReducer(*instruction->called(0)));
   }
   return OkStatus();
 }

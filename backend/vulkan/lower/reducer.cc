@@ -36,8 +36,6 @@ Reducer ReadReducer(const Computation& computation, bool wide) {
   return reducer;
 }
 
-Status CheckReducer(const Computation& computation) {
-  return CheckScalarComputation(computation);
-}
+Status CheckReducer(const Computation& computation) { return CheckScalarComputation(computation); }
 
 }  // namespace vxla::vulkan

@@ -215,8 +215,8 @@ void RowKernelWriter::WriteAccumulator(int pass) {
     kernel_.Append(
         fmt::format("{1} shuffle_{0}({1} a, uint mask) {{\n  {1} b;\n{2}  return b;\n}}\n", p, acc, shuffle));
   }
-  if (join_kind >= 2) kernel_.Append(fmt::format("shared {} shared_{}[{}];\n", acc, p,
-                                                  int64_t{shape_.lanes} * shape_.interleaved));
+  if (join_kind >= 2)
+    kernel_.Append(fmt::format("shared {} shared_{}[{}];\n", acc, p, int64_t{shape_.lanes} * shape_.interleaved));
 }
 
 void RowKernelWriter::StoreElements(Function& function, int step, int level) {
@@ -345,8 +345,10 @@ void RowKernelWriter::WriteFinish(int pass) {
       for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
         const std::string& local = locals[leaf];
         const ElementType from = reduce.types[leaf], to = reduce.result_types[leaf];
-        function.writer->Line(fmt::format("{} = {};", results[leaf], reduce.widens ? ConvertedText(from, to, local)
-                                                                        : from == to ? local : Narrowed(to, local)));
+        function.writer->Line(fmt::format("{} = {};", results[leaf],
+                                          reduce.widens ? ConvertedText(from, to, local)
+                                          : from == to  ? local
+                                                        : Narrowed(to, local)));
       }
       reduce.publish(*function.writer, PlaceOf(function, s), results);
     }
@@ -415,11 +417,11 @@ Step RowKernelWriter::Write() {
   while (block * block < steps_per_lane && block < 256) block *= 2;
   std::string list;
   for (int p = 1; p <= passes; ++p) list += fmt::format(" X({})", p);
-  kernel_.Append(fmt::format(
-      "#define WIDTH {}\n#define SLOTS {}\n#define JOIN_LANES(p) JOIN_LANES_{}(p)\n#define HELD {}\n"
-      "#define BLOCKED {}\n#define SPLIT {}\n#define ORDERED {}\n",
-      width(), slots(), JoinKind(), shape_.held, steps_per_lane > block ? 1 : 0, shape_.splits > 1 ? 1 : 0,
-      shape_.ordered ? 1 : 0));
+  kernel_.Append(
+      fmt::format("#define WIDTH {}\n#define SLOTS {}\n#define JOIN_LANES(p) JOIN_LANES_{}(p)\n#define HELD {}\n"
+                  "#define BLOCKED {}\n#define SPLIT {}\n#define ORDERED {}\n",
+                  width(), slots(), JoinKind(), shape_.held, steps_per_lane > block ? 1 : 0, shape_.splits > 1 ? 1 : 0,
+                  shape_.ordered ? 1 : 0));
   const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
   kernel_.Append(fmt::format("#define SURPLUS_GROUPS {}\n#define SURPLUS_UNITS {}\n",
                              int64_t{grid[0]} * grid[1] != groups ? 1 : 0,
@@ -455,8 +457,13 @@ Step RowKernelWriter::Write() {
     if (reduce.source != nullptr) step.accumulation.of.push_back(AccumulationName(*reduce.source));
   }
   const bool blocked = shape_.held == 0 && UnrolledTurns() == 0 && steps_per_lane > block;
-  step.accumulation.level = {shape_.along_rows ? 1 : int64_t{shape_.width}, shape_.lanes, blocked ? block : 0,
-                             shape_.splits, shape_.chunk, shape_.interleaved, shape_.ordered};
+  step.accumulation.level = {shape_.along_rows ? 1 : int64_t{shape_.width},
+                             shape_.lanes,
+                             blocked ? block : 0,
+                             shape_.splits,
+                             shape_.chunk,
+                             shape_.interleaved,
+                             shape_.ordered};
   return step;
 }
 
@@ -483,8 +490,8 @@ bool ShuffleTakes(ElementType type) {
 
 std::string AddFunction(ElementType type, const std::string& name) {
   const bool floats = (IsFloating(type) || IsComplex(type)) && !HasWideCarrier(type);
-  return fmt::format("void {0}(inout {1} a0, {1} b0) {{\n  {2}{1} sum = {3};\n  a0 = sum;\n}}\n", name, CarrierType(type),
-                     floats ? "precise " : "", SumText(type, "a0", "b0"));
+  return fmt::format("void {0}(inout {1} a0, {1} b0) {{\n  {2}{1} sum = {3};\n  a0 = sum;\n}}\n", name,
+                     CarrierType(type), floats ? "precise " : "", SumText(type, "a0", "b0"));
 }
 
 }  // namespace vxla::vulkan

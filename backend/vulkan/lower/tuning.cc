@@ -100,8 +100,7 @@ bool HoldRow(const DeviceFacts& facts, const RowWork& work, int64_t steps, RowSh
 bool InterleaveShares(const DeviceFacts& facts, const RowWork& work, int64_t steps, RowShape* shape) {
   constexpr int64_t kTurns = 32, kInvocations = 512, kMostShares = 16384;
   const int64_t lanes = facts.subgroup_size, interleaved = kInvocations / std::max<int64_t>(lanes, 1);
-  if (!facts.is_software() || !work.shuffles || work.passes > 1 || work.rows > 4 || work.ordered ||
-      interleaved < 2) {
+  if (!facts.is_software() || !work.shuffles || work.passes > 1 || work.rows > 4 || work.ordered || interleaved < 2) {
     return false;
   }
   // Where lanes do not join by shuffles they join in shared memory.
@@ -213,7 +212,7 @@ DotShape TuneSoftwareDot(const DeviceFacts& facts, const DotWork& work) {
   shape.tile_columns = large && work.columns % wide == 0 ? wide : 4;
   if (work.columns < 4) shape.tile_columns = 1;
   shape.tile_rows = shareable ? std::max(shape.lanes, large && work.rows > 8 ? 16u : 8u)
-                                    : static_cast<uint32_t>(std::min<int64_t>(work.rows, 4));
+                              : static_cast<uint32_t>(std::min<int64_t>(work.rows, 4));
   shape.k_step = WidthThatDivides(work.k, large ? wide : 4);
   if (work.in_pairs) shape.tile_rows = shape.tile_columns = shape.k_step = 1;
   const int64_t tiles = work.batches * CeilDivide(work.rows, shape.tile_rows) *
@@ -228,7 +227,8 @@ DotShape TuneGpuDot(const DeviceFacts& facts, const DotWork& work) {
   const GpuTraits traits = TraitsOf(facts);
   DotShape shape;
   shape.tiled = true;
-  shape.lanes = shape.lanes_y = facts.max_workgroup_invocations >= traits.dot_lanes * traits.dot_lanes ? traits.dot_lanes : 8;
+  shape.lanes = shape.lanes_y =
+      facts.max_workgroup_invocations >= traits.dot_lanes * traits.dot_lanes ? traits.dot_lanes : 8;
   // The largest tile that still gives every part of the device something to do; wide sums take twice the registers.
   const uint32_t most = work.sum_bytes > 4 ? std::min(traits.dot_tile, 4u) : traits.dot_tile;
   for (uint32_t tile = work.in_pairs ? 1 : most;; tile /= 2) {

@@ -9,15 +9,15 @@
 
 namespace vxla::vulkan {
 
-// What the shapes below need to know of a GPU beyond its limits, by vendor: how many invocations a workgroup should have,
-// how many workgroups keep the whole device busy, how large a register tile of a matrix product is.
+// What the shapes below need to know of a GPU beyond its limits, by vendor: how many invocations a workgroup should
+// have, how many workgroups keep the whole device busy, how large a register tile of a matrix product is.
 struct GpuTraits {
-  uint32_t loop_group = 256;   // invocations of a fused loop's workgroup
-  uint32_t loop_items = 4;     // elements of each, in large tensors
-  uint32_t row_lanes = 256;    // most invocations that share a row
-  int64_t busy_groups = 512;   // workgroups that keep the device busy
-  uint32_t dot_lanes = 16;     // a product's workgroup is dot_lanes x dot_lanes
-  uint32_t dot_tile = 4;       // and an invocation's tile at most dot_tile x dot_tile
+  uint32_t loop_group = 256;  // invocations of a fused loop's workgroup
+  uint32_t loop_items = 4;    // elements of each, in large tensors
+  uint32_t row_lanes = 256;   // most invocations that share a row
+  int64_t busy_groups = 512;  // workgroups that keep the device busy
+  uint32_t dot_lanes = 16;    // a product's workgroup is dot_lanes x dot_lanes
+  uint32_t dot_tile = 4;      // and an invocation's tile at most dot_tile x dot_tile
   uint32_t dot_k_step = 16;
 };
 GpuTraits TraitsOf(const DeviceFacts& facts);
@@ -47,8 +47,8 @@ struct RowShape {
   // Shares of a row that one workgroup takes, turn by turn; splits is a multiple and every share has `chunk` steps.
   uint32_t interleaved = 1;
   bool ordered = false;  // lanes take neighbouring steps, and width is 1 unless along_rows
-  uint32_t held =
-      0;  // steps of each lane, written out, whose values stay in registers from pass to pass; 0: passes are loops
+  // Steps of each lane, written out, whose values stay in registers from pass to pass; 0: passes are loops.
+  uint32_t held = 0;
 };
 struct RowWork {
   int64_t rows = 1, row_size = 1;

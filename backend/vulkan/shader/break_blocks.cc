@@ -19,9 +19,8 @@ struct Index {
   uint32_t variable = 0, vector_type = 0, uint_type = 0, bool_type = 0;
 };
 
-bool NumbersInvocations(uint32_t built_in) {
-  return built_in >= 26 && built_in <= 28;
-}  // workgroup, local and global id
+// Workgroup, local and global id.
+bool NumbersInvocations(uint32_t built_in) { return built_in >= 26 && built_in <= 28; }
 
 class Breaker {
  public:

@@ -128,7 +128,8 @@ class FunctionFlattener {
   }
 
   // The instructions of a side, its stores made conditional.
-  void Take(const Block& side, uint32_t condition, bool when, const std::unordered_set<uint32_t>& own, Instructions* out) {
+  void Take(const Block& side, uint32_t condition, bool when, const std::unordered_set<uint32_t>& own,
+            Instructions* out) {
     for (const Instruction& instruction : side.body) {
       if (instruction.op() == kBranch) continue;
       if (instruction.op() != kStore || own.contains(instruction.words[1])) {
@@ -144,8 +145,8 @@ class FunctionFlattener {
     }
   }
 
-  // Variables that only this block uses: temporaries of a call, which may hold anything elsewhere. (A pointer into a variable
-  // that was made here is no such thing.)
+  // Variables that only this block uses: temporaries of a call, which may hold anything elsewhere. (A pointer into a
+  // variable that was made here is no such thing.)
   static std::unordered_set<uint32_t> OwnVariables(const std::vector<Block>& blocks, size_t side) {
     std::unordered_set<uint32_t> own;
     for (const Instruction& instruction : blocks[side].body) {
@@ -179,7 +180,8 @@ class FunctionFlattener {
       }
       const Words& w = instruction.words;  // type, result, value, label, value, label
       const bool first_is_then = w[4] == then_label;
-      body.push_back(Make(kSelect, {w[1], w[2], shape.condition, first_is_then ? w[3] : w[5], first_is_then ? w[5] : w[3]}));
+      body.push_back(
+          Make(kSelect, {w[1], w[2], shape.condition, first_is_then ? w[3] : w[5], first_is_then ? w[5] : w[3]}));
     }
     head.body = std::move(body);
     for (Block& block : blocks) {

@@ -30,13 +30,14 @@ enum Op : uint32_t {
 };
 
 bool Rounds(uint32_t op) {
-  return op == kFAdd || op == kFSub || op == kFMul || op == kFDiv || op == kFRem || op == kFMod || op == kVectorTimesScalar || op == kDot;
+  return op == kFAdd || op == kFSub || op == kFMul || op == kFDiv || op == kFRem || op == kFMod ||
+         op == kVectorTimesScalar || op == kDot;
 }
 
 // The first instruction behind the decorations.
 bool FollowsDecorations(uint32_t op) {
-  return op == kUndef || (op >= kFirstType && op <= kLastType) || (op >= kFirstConstant && op <= kLastConstant) || op == kFunction ||
-         op == kVariable;
+  return op == kUndef || (op >= kFirstType && op <= kLastType) || (op >= kFirstConstant && op <= kLastConstant) ||
+         op == kFunction || op == kVariable;
 }
 
 }  // namespace

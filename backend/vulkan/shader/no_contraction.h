@@ -6,9 +6,9 @@
 
 namespace vxla::vulkan {
 
-// The module with NoContraction on every float addition, subtraction, multiplication and division, so that no driver makes a * b + c
-// one rounding, or of two sums another one. GLSL's `precise` says so only of what reaches a precise variable inside a function: not of
-// the arguments of a call. `words` is a valid module.
+// The module with NoContraction on every float addition, subtraction, multiplication and division, so that no driver
+// makes a * b + c one rounding, or of two sums another one. GLSL's `precise` says so only of what reaches a precise
+// variable inside a function: not of the arguments of a call. `words` is a valid module.
 std::vector<uint32_t> WithoutContraction(std::vector<uint32_t> words);
 
 }  // namespace vxla::vulkan

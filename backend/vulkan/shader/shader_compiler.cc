@@ -2,12 +2,12 @@
 
 #include <glslang/build_info.h>
 #include <spirv-tools/libspirv.h>
-#include <spirv-tools/optimizer.hpp>
 
 #include <algorithm>
 #include <cctype>
 #include <set>
 #include <shaderc/shaderc.hpp>
+#include <spirv-tools/optimizer.hpp>
 
 #include "backend/vulkan/shader/inline_functions.h"
 

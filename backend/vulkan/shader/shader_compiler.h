@@ -18,10 +18,10 @@ struct CompileTarget {
 // own texts are compiled: it names the kernel and shows the lines around each complaint.
 Result<std::vector<uint32_t>> CompileGlsl(std::string_view text, const std::string& name, const CompileTarget& target);
 
-// Emulated f64 is thousands of small functions deep in each other: as one function without variables it is a third of the
-// size, and SwiftShader, which keeps every variable in memory and whose time and memory grow with the square of them, is done
-// in a second instead of never. None of these passes touches arithmetic; unused bindings and constants go, so reflect the
-// module before. The words as they are if a pass fails.
+// Emulated f64 is thousands of small functions deep in each other: as one function without variables it is a third of
+// the size, and SwiftShader, which keeps every variable in memory and whose time and memory grow with the square of
+// them, is done in a second instead of never. None of these passes touches arithmetic; unused bindings and constants
+// go, so reflect the module before. The words as they are if a pass fails.
 std::vector<uint32_t> WithoutCalls(std::vector<uint32_t> words, const CompileTarget& target);
 // Whether an assembled kernel has functions of emulated f64.
 bool ComputesEmulatedDoubles(std::string_view text);

@@ -45,15 +45,16 @@ std::string_view TakeLine(std::string_view& text) {
   return line;
 }
 
-// The choices of shaders/include/math: which 64-bit types the device lacks or is told to lack (VXLA_EMULATE_I64 and _F64), and
-// whose division integers put right (VXLA_CORRECT_F32 and _F64).
+// The choices of shaders/include/math: which 64-bit types the device lacks or is told to lack (VXLA_EMULATE_I64 and
+// _F64), and whose division integers put right (VXLA_CORRECT_F32 and _F64).
 struct Variant {
   bool emulate_i64 = false, emulate_f64 = false, correct_f32 = false, correct_f64 = false;
 };
 
 Variant VariantFor(const DeviceFacts& facts) {
   constexpr auto kCorrected = DeviceFacts::Division::kCorrected;
-  return {!facts.int64, !facts.float64, facts.division_f32 == kCorrected, facts.float64 && facts.division_f64 == kCorrected};
+  return {!facts.int64, !facts.float64, facts.division_f32 == kCorrected,
+          facts.float64 && facts.division_f64 == kCorrected};
 }
 
 // The literals of f64_t (1.5lf, and a minus in front) as words: types64.glsl. In text without emulation they stay.
@@ -71,8 +72,9 @@ std::string WithWordsForDoubles(std::string_view text) {
       out.append(text.substr(begin, i - begin));
     } else if (c >= '0' && c <= '9') {
       const size_t begin = i;
-      while (i < text.size() && (IsIdentifierPart(text[i]) || text[i] == '.' ||
-                                 ((text[i] == '-' || text[i] == '+') && text[i - 1] == 'e' && text[begin + 1] != 'x'))) {
+      while (i < text.size() &&
+             (IsIdentifierPart(text[i]) || text[i] == '.' ||
+              ((text[i] == '-' || text[i] == '+') && text[i - 1] == 'e' && text[begin + 1] != 'x'))) {
         ++i;
       }
       std::string_view number = text.substr(begin, i - begin);
@@ -170,8 +172,8 @@ void AppendExpanded(std::string_view text, const Macros& macros, std::string* ou
   }
 }
 
-// A file that includes another one under macros (c64.glsl, c128.glsl: complex.glsl in the words of one type) with that text in
-// place and the macros replaced: #define NAME text, and #define NAME(x) x##suffix.
+// A file that includes another one under macros (c64.glsl, c128.glsl: complex.glsl in the words of one type) with that
+// text in place and the macros replaced: #define NAME text, and #define NAME(x) x##suffix.
 std::string Instantiated(std::string_view file) {
   constexpr std::string_view kInclude = "#include \"shaders/";
   Macros macros;
@@ -180,7 +182,8 @@ std::string Instantiated(std::string_view file) {
     const std::string_view line = TakeLine(file);
     if (line.starts_with("#define ")) {
       const size_t end = std::min(line.find_first_of(" (", 8), line.size());  // the end: a macro without a value
-      macros[line.substr(8, end - 8)] = line.substr(std::min(end + (line.substr(end).starts_with(' ') ? 1 : 0), line.size()));
+      macros[line.substr(8, end - 8)] =
+          line.substr(std::min(end + (line.substr(end).starts_with(' ') ? 1 : 0), line.size()));
     } else if (line.starts_with(kInclude)) {
       const std::string_view name = line.substr(kInclude.size(), line.rfind('"') - kInclude.size());
       AppendExpanded(FindShader(name), macros, &out);
@@ -198,7 +201,8 @@ struct Chunk {
   std::vector<std::string_view> uses;  // identifiers that name other chunks
 };
 
-// The definitions of all include files in the order in which they may depend on each other. Built once for each variant.
+// The definitions of all include files in the order in which they may depend on each other. Built once for each
+// variant.
 class ChunkIndex {
  public:
   static const ChunkIndex& Get(Variant variant) {
@@ -240,7 +244,8 @@ class ChunkIndex {
   explicit ChunkIndex(Variant variant) : variant_(variant) {
     for (std::string_view file : OrderedFiles()) {
       std::string text = Instantiated(FindShader(file));
-      AddFile(texts_.emplace_back(variant.emulate_f64 ? WithLoopsForPolynomials(WithWordsForDoubles(text)) : std::move(text)));
+      AddFile(texts_.emplace_back(variant.emulate_f64 ? WithLoopsForPolynomials(WithWordsForDoubles(text))
+                                                      : std::move(text)));
     }
     for (Chunk& chunk : chunks_) {
       std::unordered_set<std::string_view> seen;
@@ -252,8 +257,8 @@ class ChunkIndex {
     }
   }
 
-  // prelude.glsl states the order of the math files (others there are included by these); all other include files follow
-  // by name.
+  // prelude.glsl states the order of the math files (others there are included by these); all other include files
+  // follow by name.
   static std::vector<std::string_view> OrderedFiles() {
     std::vector<std::string_view> files;
     constexpr std::string_view kOrder = "// FILE ORDER:";

@@ -31,12 +31,13 @@ bool SplitsAddresses(const DeviceFacts& facts, BindingMode bindings);
 struct FloatTypes {
   bool f16 = false, f64 = false;
 };
-// Execution modes that keep floats IEEE where the device has them: signed zeros, infinities and NaN are values, results round to
-// nearest even, denormals stay. Without them drivers may treat floats as real numbers (x * 0 becomes 0 for NaN).
+// Execution modes that keep floats IEEE where the device has them: signed zeros, infinities and NaN are values, results
+// round to nearest even, denormals stay. Without them drivers may treat floats as real numbers (x * 0 becomes 0 for
+// NaN).
 std::string FloatModes(const DeviceFacts& facts, FloatTypes used);
 
-// Whether an assembled text uses the device's own / or sqrt of floats (or would, were they not corrected), so that what the facts say
-// of them matters.
+// Whether an assembled text uses the device's own / or sqrt of floats (or would, were they not corrected), so that what
+// the facts say of them matters.
 bool DividesNatively(std::string_view text, const DeviceFacts& facts);
 
 // The whole GLSL text of a kernel: version, the extensions it uses, execution modes that keep floats IEEE where the

@@ -22,8 +22,9 @@ SpirvCache::SpirvCache(std::shared_ptr<DiskCache> disk, const DeviceFacts& facts
       spirv_1_6_(facts.spirv_1_6),
       flat_(WantsFlatBranches(facts)),
       mode_(mode),
-      prefix_(fmt::format("spirv|4|{}|{}{}|{}|{}|", CompilerIdentity(), facts.spirv_1_6 ? "1.6" : "1.5", flat_ ? "|flat4" : "",
-                          mode == BindingMode::kAddresses ? "addresses" : "descriptors", DeviceIdentity(facts))) {}
+      prefix_(fmt::format("spirv|4|{}|{}{}|{}|{}|", CompilerIdentity(), facts.spirv_1_6 ? "1.6" : "1.5",
+                          flat_ ? "|flat4" : "", mode == BindingMode::kAddresses ? "addresses" : "descriptors",
+                          DeviceIdentity(facts))) {}
 
 Hash128 SpirvCache::HashOf(const KernelKey& key, const std::string& text) const {
   // The counts are part of the key because the interface check that a kept module passed depends on them.

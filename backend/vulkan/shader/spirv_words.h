@@ -32,8 +32,8 @@ enum Op : uint32_t {
   kInBoundsAccessChain = 66,
   kArrayLength = 68,
   kDecorate = 71,
-  kFirstArithmetic =
-      77,  // OpVectorExtractDynamic ... OpDPdyCoarse are pure but for derivatives, which compute kernels lack
+  // OpVectorExtractDynamic ... OpDPdyCoarse are pure but for derivatives, which compute kernels lack.
+  kFirstArithmetic = 77,
   kVectorShuffle = 79,
   kCompositeExtract = 81,
   kCompositeInsert = 82,

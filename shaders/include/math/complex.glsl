@@ -1,8 +1,9 @@
 // Complex functions, written once and included by c64.glsl and c128.glsl, which say what these macros are:
 //   COMPLEX the type, REAL and PART its components' type (of locals and results, of parameters), L(1.5) a literal
 //   RE(name) a function of the components, CX(name) of complex numbers
-// Bounds are per component unless said otherwise; special values are C99 Annex G's but for the product, which is the plain one, as in
-// XLA. Formulas: Kahan, "Branch cuts for complex elementary functions". In two numbers means unevaluated sums of two.
+// Bounds are per component unless said otherwise; special values are C99 Annex G's but for the product, which is the
+// plain one, as in XLA. Formulas: Kahan, "Branch cuts for complex elementary functions". In two numbers means
+// unevaluated sums of two.
 
 FN COMPLEX CX(select)(bool condition, COMPLEX a, COMPLEX b) {
   return RE(complex)(RE(select)(condition, a.x, b.x), RE(select)(condition, a.y, b.y));
@@ -96,23 +97,24 @@ FN COMPLEX CX(divide_special)(COMPLEX a, COMPLEX b) {
   REAL ax = RE(infinite_sign)(a.x);
   REAL ay = RE(infinite_sign)(a.y);
   // An infinity that the plain formula finds stays; where it finds none, the infinite components count alone.
-  COMPLEX plain = RE(complex)(RE(add)(RE(multiply)(a.x, b.x), RE(multiply)(a.y, b.y)), RE(subtract)(RE(multiply)(a.y, b.x),
-      RE(multiply)(a.x, b.y)));
-  COMPLEX infinities = RE(complex)(RE(multiply)(inf, RE(add)(RE(multiply)(ax, b.x), RE(multiply)(ay, b.y))), RE(multiply)(inf,
-      RE(subtract)(RE(multiply)(ay, b.x), RE(multiply)(ax, b.y))));
+  COMPLEX plain = RE(complex)(RE(add)(RE(multiply)(a.x, b.x), RE(multiply)(a.y, b.y)),
+                              RE(subtract)(RE(multiply)(a.y, b.x), RE(multiply)(a.x, b.y)));
+  COMPLEX infinities = RE(complex)(RE(multiply)(inf, RE(add)(RE(multiply)(ax, b.x), RE(multiply)(ay, b.y))),
+                                   RE(multiply)(inf, RE(subtract)(RE(multiply)(ay, b.x), RE(multiply)(ax, b.y))));
   COMPLEX grown = CX(select)(and_pred(RE(is_nan)(plain.x), RE(is_nan)(plain.y)), infinities, plain);
   REAL bx = RE(infinite_sign)(b.x);
   REAL by = RE(infinite_sign)(b.y);
   // Not as products with 0: drivers take those for 0 whatever the sign.
-  COMPLEX shrunk = RE(complex)(RE(copysign)(L(0.0), RE(add)(RE(multiply)(a.x, bx), RE(multiply)(a.y, by))), RE(copysign)(L(0.0),
-      RE(subtract)(RE(multiply)(a.y, bx), RE(multiply)(a.x, by))));
+  COMPLEX shrunk = RE(complex)(RE(copysign)(L(0.0), RE(add)(RE(multiply)(a.x, bx), RE(multiply)(a.y, by))),
+                               RE(copysign)(L(0.0), RE(subtract)(RE(multiply)(a.y, bx), RE(multiply)(a.x, by))));
   COMPLEX nan = RE(complex)(RE(nan)(), RE(nan)());
   bool zero = and_pred(CX(is_zero)(b), !and_pred(RE(is_nan)(a.x), RE(is_nan)(a.y)));
-  return CX(select)(zero, by_zero, CX(select)(and_pred(CX(has_inf)(a), CX(is_finite)(b)), grown, and_pred(CX(has_inf)(b),
-      CX(is_finite)(a)) ? shrunk : nan));
+  return CX(select)(zero, by_zero,
+                    CX(select)(and_pred(CX(has_inf)(a), CX(is_finite)(b)), grown,
+                               and_pred(CX(has_inf)(b), CX(is_finite)(a)) ? shrunk : nan));
 }
-// a conj(b) / |b|^2, both scaled by powers of two, sums in two numbers. <= 1 ulp but where the products cancel to 2^-48 (f32: 2^-20)
-// of their size, and there CANCEL of the quotient.
+// a conj(b) / |b|^2, both scaled by powers of two, sums in two numbers. <= 1 ulp but where the products cancel to 2^-48
+// (f32: 2^-20) of their size, and there CANCEL of the quotient.
 FN COMPLEX CX(divide)(COMPLEX a, COMPLEX b) {
   bool regular = and_pred(and_pred(CX(is_finite)(a), CX(is_finite)(b)), !CX(is_zero)(b));
   int ka = CX(exponent)(a);
@@ -134,8 +136,8 @@ FN COMPLEX CX(divide)(COMPLEX a, COMPLEX b) {
   COMPLEX q = RE(complex)(RE(scale)(u, ul, ka - kb), RE(scale)(v, vl, ka - kb));
   return CX(select)(regular, q, CX(divide_special)(a, b));
 }
-// (ah + al) (bh + bl) 2^k rounded once; a tiny b counts as exact and is brought to size first, so that nothing falls below the
-// least number on the way.
+// (ah + al) (bh + bl) 2^k rounded once; a tiny b counts as exact and is brought to size first, so that nothing falls
+// below the least number on the way.
 FN REAL RE(product)(PART ah, PART al, PART bh, PART bl, int k) {
   bool tiny = and_pred(RE(less)(RE(magnitude)(bh), SMALL), !RE(equal)(bh, L(0.0)));
   int e;
@@ -254,7 +256,8 @@ FN REAL RE(cosm1)(PART x, OUT(PART) lo) {
   REAL l = RE(select)(small, small_lo, RE(add)(d, cl));
   return RE(fast_two_sum)(h, l, lo);
 }
-// re: expm1(x) cos y + (cos y - 1), both in two numbers: <= 1 ulp, or LOST of the larger term where they cancel; im as exp's.
+// re: expm1(x) cos y + (cos y - 1), both in two numbers: <= 1 ulp, or LOST of the larger term where they cancel; im as
+// exp's.
 FN COMPLEX CX(exponential_minus_one)(COMPLEX a) {
   bool small = and_pred(CX(is_finite)(a), RE(less)(a.x, EXPM1_LIMIT));
   REAL x = RE(select)(small, RE(select)(RE(less)(a.x, -EXPM1_FLOOR), -EXPM1_FLOOR, a.x), L(1.0));
@@ -314,8 +317,8 @@ FN COMPLEX CX(log)(COMPLEX a) {
   REAL special = RE(select)(CX(has_inf)(a), RE(inf)(), RE(select)(CX(has_nan)(a), RE(nan)(), RE(negate)(RE(inf)())));
   return RE(complex)(ok ? r : special, RE(atan2)(a.y, a.x));
 }
-// re: log1p(x (x + 2) + y^2) / 2 in two numbers up to |a| = LOG1P_LIMIT, then log(1 + a). <= 2 ulp, or CANCEL absolute where the sum
-// cancels.
+// re: log1p(x (x + 2) + y^2) / 2 in two numbers up to |a| = LOG1P_LIMIT, then log(1 + a). <= 2 ulp, or CANCEL absolute
+// where the sum cancels.
 FN COMPLEX CX(log_plus_one)(COMPLEX a) {
   REAL x = a.x;
   REAL y = a.y;
@@ -342,8 +345,9 @@ FN COMPLEX CX(log_plus_one)(COMPLEX a) {
   REAL far = RE(select)(ok, RE(add)(f, fl), special);
   return RE(complex)(near ? r : far, RE(atan2)(y, x1));
 }
-// With u = e^-|x|: (1 + u cos y, u sin y) / |1 + e^(-|x| + i y)|^2, and u (u + cos y) for re where x < 0. <= 1 ulp but where the
-// terms of re or of the divisor (next to the poles) cancel, and there LOST of |result| / |1 + e^(-|x| + i y)|^2.
+// With u = e^-|x|: (1 + u cos y, u sin y) / |1 + e^(-|x| + i y)|^2, and u (u + cos y) for re where x < 0. <= 1 ulp but
+// where the terms of re or of the divisor (next to the poles) cancel, and there LOST of |result| / |1 + e^(-|x| + i
+// y)|^2.
 FN COMPLEX CX(logistic)(COMPLEX a) {
   bool ok = CX(is_finite)(a);
   bool turn = RE(is_finite)(a.y);
@@ -386,7 +390,8 @@ FN COMPLEX CX(logistic)(COMPLEX a) {
   COMPLEX nan = RE(complex)(RE(nan)(), RE(nan)());
   return CX(select)(ok, RE(complex)(re, RE(select)(RE(equal)(a.y, L(0.0)), a.y, im)), RE(is_inf)(a.x) ? far : nan);
 }
-// sqrt(|x + i y|) for finite numbers other than 0: (h + hl) 2^k = |x + i y|, k even, and t + tl = sqrt((|x| + |x + i y|) 2^-k / 2).
+// sqrt(|x + i y|) for finite numbers other than 0: (h + hl) 2^k = |x + i y|, k even, and t + tl = sqrt((|x| + |x + i
+// y|) 2^-k / 2).
 FN REAL RE(root_parts)(PART x, PART y, OUT(int) k, OUT(PART) tl, OUT(PART) h, OUT(PART) hl) {
   int e = CX(exponent)(RE(complex)(x, y));
   k = e - (e & 1);
@@ -418,8 +423,8 @@ FN COMPLEX CX(sqrt)(COMPLEX a) {
   COMPLEX r = RE(complex)(left ? small : big, RE(copysign)(left ? big : small, a.y));
   COMPLEX zero = RE(complex)(L(0.0), a.y);
   // Not the sign of a NaN, which drivers differ on.
-  COMPLEX inf_left = RE(complex)(RE(select)(RE(is_nan)(a.y), a.y, L(0.0)), RE(copysign)(RE(inf)(), RE(select)(RE(is_nan)(a.y),
-      L(1.0), a.y)));
+  COMPLEX inf_left = RE(complex)(RE(select)(RE(is_nan)(a.y), a.y, L(0.0)),
+                                 RE(copysign)(RE(inf)(), RE(select)(RE(is_nan)(a.y), L(1.0), a.y)));
   COMPLEX inf_right = RE(complex)(RE(inf)(), RE(select)(RE(is_nan)(a.y), a.y, RE(copysign)(L(0.0), a.y)));
   COMPLEX nan = RE(complex)(RE(nan)(), RE(nan)());
   COMPLEX special = CX(select)(RE(is_inf)(a.y), RE(complex)(RE(inf)(), a.y), CX(select)(RE(is_inf)(a.x), left ? inf_left
@@ -454,8 +459,8 @@ FN COMPLEX CX(rsqrt)(COMPLEX a) {
   COMPLEX nan = RE(complex)(RE(nan)(), RE(nan)());
   return CX(select)(ok, r, CX(select)(CX(is_zero)(a), inf, CX(has_inf)(a) ? zero : nan));
 }
-// atan((nh + nl) / (dh + dl)) = result + lo for n, d >= 0 of moderate size, not both 0: as atan_quotient, with the cubic term in two
-// numbers as well.
+// atan((nh + nl) / (dh + dl)) = result + lo for n, d >= 0 of moderate size, not both 0: as atan_quotient, with the
+// cubic term in two numbers as well.
 FN REAL RE(atan_precise)(PART n, PART d, OUT(PART) lo) {
   bool swap = RE(more)(n, d);
   REAL a = swap ? d : n;
@@ -507,8 +512,8 @@ FN REAL CX(angle)(COMPLEX a, OUT(PART) lo) {
   lo = RE(flipsign)(RE(select)(small, L(0.0), left ? u : l), a.y);
   return RE(flipsign)(RE(select)(small, s, left ? t : h), a.y);
 }
-// e^(w log z), the logarithm in two numbers: within POWER of |result|, and a component within as much of |result|, for |w log z| < 64;
-// beyond, it grows in proportion. 0^0 = 1, 0^w = 0 for Re w > 0.
+// e^(w log z), the logarithm in two numbers: within POWER of |result|, and a component within as much of |result|, for
+// |w log z| < 64; beyond, it grows in proportion. 0^0 = 1, 0^w = 0 for Re w > 0.
 FN COMPLEX CX(power)(COMPLEX z, COMPLEX w) {
   bool zero = CX(is_zero)(z);
   bool ok = CX(is_finite)(z) && !zero;
@@ -596,8 +601,9 @@ FN COMPLEX CX(sinh)(COMPLEX a) {
   bool tiny_x = RE(less)(RE(magnitude)(x), TINY);
   bool tiny_y = RE(less)(RE(magnitude)(y), TINY);
   // sinh x = x where x is tiny.
-  REAL re = RE(flipsign)(RE(product)(ch, cl, RE(select)(tiny_x, RE(magnitude)(x), hsh), tiny_x ? L(0.0) : hsl, select_i32(tiny_x,
-      0, k - 1)), x);
+  REAL re = RE(flipsign)(RE(product)(ch, cl, RE(select)(tiny_x, RE(magnitude)(x), hsh), tiny_x ? L(0.0) : hsl,
+                                     select_i32(tiny_x, 0, k - 1)),
+                         x);
   REAL im = RE(product)(hch, hcl, sh, sl, k - 1);
   bool plain_x = or_pred(RE(equal)(x, L(0.0)), tiny_x && tiny_y);
   bool plain_y = or_pred(RE(equal)(y, L(0.0)), tiny_x && tiny_y);
@@ -674,7 +680,8 @@ FN COMPLEX CX(tanh)(COMPLEX a) {
   COMPLEX v = RE(complex)(RE(select)(plain_x, x, RE(flipsign)(re, x)), plain_y ? y : im);
   REAL side = RE(select)(and_pred(turn, !RE(equal)(a.y, L(0.0))), RE(multiply)(sh, ch), a.y);
   COMPLEX limit = RE(complex)(RE(copysign)(L(1.0), a.x), RE(copysign)(L(0.0), side));
-  COMPLEX nan = RE(complex)(RE(select)(RE(equal)(a.x, L(0.0)), a.x, RE(nan)()), RE(select)(RE(equal)(a.y, L(0.0)), a.y, RE(nan)()));
+  COMPLEX nan = RE(complex)(RE(select)(RE(equal)(a.x, L(0.0)), a.x, RE(nan)()),
+                            RE(select)(RE(equal)(a.y, L(0.0)), a.y, RE(nan)()));
   return CX(select)(ok, v, RE(is_inf)(a.x) ? limit : nan);
 }
 FN COMPLEX CX(sine)(COMPLEX a) {
@@ -686,8 +693,8 @@ FN COMPLEX CX(cosine)(COMPLEX a) {
 FN COMPLEX CX(tan)(COMPLEX a) {
   return CX(swap)(CX(tanh)(CX(swap)(a)));
 }
-// Im asin(x + i y) in the first quadrant, and the roots p of 1 - a and q of 1 + a below FAR, where no sum here or in asin and acos
-// cancels; beyond, and for infinite and NaN components, log|2a|.
+// Im asin(x + i y) in the first quadrant, and the roots p of 1 - a and q of 1 + a below FAR, where no sum here or in
+// asin and acos cancels; beyond, and for infinite and NaN components, log|2a|.
 FN REAL CX(asin_imag)(PART x, PART y, bool near, OUT(COMPLEX) p, OUT(COMPLEX) q) {
   REAL nx = near ? x : L(1.0);
   REAL ny = near ? y : L(1.0);
@@ -780,8 +787,8 @@ FN COMPLEX CX(atanh)(COMPLEX a) {
   REAL far_im = RE(select)(or_pred(lost, RE(is_nan)(a.y)), RE(nan)(), L(1.5707963267948966));
   bool tiny = and_pred(RE(less)(x, TINY), RE(less)(y, TINY));
   REAL re = RE(select)(RE(equal)(a.x, L(0.0)), L(0.0), RE(select)(tiny, x, RE(select)(near, n.x, far_re)));
-  REAL im = RE(select)(and_pred(RE(equal)(a.y, L(0.0)), RE(at_most)(x, L(1.0))), L(0.0), RE(select)(tiny, y, RE(select)(near, n.y,
-      far_im)));
+  REAL im = RE(select)(and_pred(RE(equal)(a.y, L(0.0)), RE(at_most)(x, L(1.0))), L(0.0),
+                       RE(select)(tiny, y, RE(select)(near, n.y, far_im)));
   return RE(complex)(RE(copysign)(re, a.x), RE(copysign)(im, a.y));
 }
 FN COMPLEX CX(atan)(COMPLEX a) {

@@ -1,5 +1,5 @@
-// Conversions and bitcasts between the 32-bit carriers f32, i32, u32 and pred. Floats to integers: truncated, saturated, NaN
-// gives 0. Integers to floats: correctly rounded.
+// Conversions and bitcasts between the 32-bit carriers f32, i32, u32 and pred. Floats to integers: truncated,
+// saturated, NaN gives 0. Integers to floats: correctly rounded.
 
 FN F convert_f32_f32(float a) {
   return a;
@@ -46,7 +46,8 @@ FN F convert_i32_f32(int a) {
   F m = convert_u32_f32(a < 0 ? 0u - uint(a) : uint(a));
   return a < 0 ? -m : m;
 }
-// To odd: cut to 24 bits, the last one set if anything was cut off, so that rounding to a narrower format afterwards rounds once.
+// To odd: cut to 24 bits, the last one set if anything was cut off, so that rounding to a narrower format afterwards
+// rounds once.
 FN F convert_u32_f32_odd(uint a) {
   int z = findMSB(a) - 23;
   uint s = uint(z < 0 ? 0 : z);
@@ -101,8 +102,8 @@ FN int bitcast_u32_i32(uint a) {
 FN uint bitcast_i32_u32(int a) {
   return uint(a);
 }
-// Conversions from and to c64: reals get a zero imaginary part, and the real part is what a real carrier receives. Exact or as the
-// real conversions are.
+// Conversions from and to c64: reals get a zero imaginary part, and the real part is what a real carrier receives.
+// Exact or as the real conversions are.
 
 FN vec2 convert_c64_c64(vec2 a) {
   return a;

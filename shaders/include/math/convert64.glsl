@@ -1,5 +1,6 @@
-// Conversions and bitcasts with a 64-bit side, and between real and complex carriers. Floats to integers: truncated, saturated,
-// NaN gives 0. Everything else is correctly rounded. Narrowing f64 works on the words, since drivers fold double(float(x)) away.
+// Conversions and bitcasts with a 64-bit side, and between real and complex carriers. Floats to integers: truncated,
+// saturated, NaN gives 0. Everything else is correctly rounded. Narrowing f64 works on the words, since drivers fold
+// double(float(x)) away.
 
 FN D convert_f64_f64(f64_t a) {
   return a;
@@ -23,7 +24,8 @@ FN D convert_f32_f64(float a) {
   uint high = select_u32(m == 0u, 0u, small ? g : h);
   return from_words_f64(high | (b & 0x80000000u), (small ? s : m) << 29);
 }
-// The bits of |a| cut to f32 and, in rest, what was cut off as a fraction of the last unit in 32 bits with a sticky last bit.
+// The bits of |a| cut to f32 and, in rest, what was cut off as a fraction of the last unit in 32 bits with a sticky
+// last bit.
 FN uint narrow_bits_f64(f64_t a, OUT(uint) rest) {
   uvec2 w = unpack_f64(a);
   uint m = ((w.y & 0x000fffffu) << 3) | (w.x >> 29);
@@ -52,15 +54,17 @@ FN F convert_f64_f32_odd(f64_t a) {
   uint rest;
   uint b = narrow_bits_f64(a, rest);
   uint r = b | (rest != 0u ? 1u : 0u);
-  uint v = select_u32(is_inf_f64(a), 0x7f800000u, compare_ge_f64(magnitude_f64(a), 3.4028236692093846e38lf) ? 0x7f7fffffu : r);
+  uint v = select_u32(is_inf_f64(a), 0x7f800000u,
+                      compare_ge_f64(magnitude_f64(a), 3.4028236692093846e38lf) ? 0x7f7fffffu : r);
   uint s = high_word_f64(a) & 0x80000000u;
   return select_f32(is_nan_f64(a), nan_f32(), uintBitsToFloat(v | s));
 }
 FN int convert_f64_i32(f64_t a) {
   bool in_range = and_pred(compare_gt_f64(a, -2147483649.0lf), compare_lt_f64(a, 2147483648.0lf));
   int r = to_int_f64(in_range ? a : 0.0lf);
-  return select_i32(in_range, r, select_i32(compare_ge_f64(a, 2147483648.0lf), 0x7fffffff, select_i32(compare_lt_f64(a, 0.0lf),
-      -2147483647 - 1, 0)));
+  return select_i32(in_range, r,
+                    select_i32(compare_ge_f64(a, 2147483648.0lf), 0x7fffffff,
+                               select_i32(compare_lt_f64(a, 0.0lf), -2147483647 - 1, 0)));
 }
 FN uint convert_f64_u32(f64_t a) {
   bool in_range = and_pred(compare_gt_f64(a, 0.0lf), compare_lt_f64(a, 4294967296.0lf));

@@ -1,5 +1,5 @@
-// f32: bit access, exact sums and products (double-float arithmetic), + - * / and friends, rounding, comparison. No double, no
-// 64-bit integers. Denormal results of scaling are rounded once, in integers.
+// f32: bit access, exact sums and products (double-float arithmetic), + - * / and friends, rounding, comparison. No
+// double, no 64-bit integers. Denormal results of scaling are rounded once, in integers.
 
 FN bool is_nan_f32(float x) {
   return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
@@ -32,8 +32,8 @@ FN F flipsign_f32(float x, float s) {
 FN F pow2_f32(int k) {
   return uintBitsToFloat(uint(k + 127) << 23);
 }
-// a / b and the root of a as the device has them, which Vulkan lets be 2.5 ulp off (roots more): first guesses that integers correct,
-// for normal numbers. Tests put worse ones in their place.
+// a / b and the root of a as the device has them, which Vulkan lets be 2.5 ulp off (roots more): first guesses that
+// integers correct, for normal numbers. Tests put worse ones in their place.
 #ifndef VXLA_OWN_GUESSES
 FN F quotient_guess_f32(float a, float b) {
   F r = a / b;
@@ -44,14 +44,16 @@ FN F root_guess_f32(float a) {
   return r;
 }
 #endif
-// The significand of a magnitude's bits with its leading bit (a denormal's too) at bit 23, and the exponent field to match.
+// The significand of a magnitude's bits with its leading bit (a denormal's too) at bit 23, and the exponent field to
+// match.
 FN uint significand_f32(uint m, OUT(int) e) {
   bool small = m < 0x00800000u;
   int s = small ? 23 - findMSB(m | 1u) : 0;
   e = small ? 1 - s : int(m >> 23);
   return ((m << uint(s)) & 0x007fffffu) | 0x00800000u;
 }
-// sign | t * 2^(e - 153) rounded to nearest even, denormal results and overflow included; t in [2^26, 2^27), its last bit sticky.
+// sign | t * 2^(e - 153) rounded to nearest even, denormal results and overflow included; t in [2^26, 2^27), its last
+// bit sticky.
 FN F round_significand_f32(uint sign, int e, uint t) {
   int below = e < 1 ? 1 - e : 0;
   uint drop = uint(3 + (below > 26 ? 26 : below));
@@ -59,8 +61,9 @@ FN F round_significand_f32(uint sign, int e, uint t) {
   uint v = q + (uint(e < 1 ? 0 : e - 1) << 23);
   return uintBitsToFloat(sign | (v > 0x7f800000u ? 0x7f800000u : v));
 }
-// a / b correctly rounded on any device: 26 bits of the significands' quotient from a guess good to 2^-19, put right by the exact
-// rest in integers, which also tells which side of a tie it lies on. Denormals and special values as IEEE 754 has them.
+// a / b correctly rounded on any device: 26 bits of the significands' quotient from a guess good to 2^-19, put right by
+// the exact rest in integers, which also tells which side of a tie it lies on. Denormals and special values as IEEE 754
+// has them.
 FN F corrected_divide_f32(float a, float b) {
   uint x = floatBitsToUint(a) & 0x7fffffffu;
   uint y = floatBitsToUint(b) & 0x7fffffffu;
@@ -113,8 +116,8 @@ FN F corrected_sqrt_f32(float a) {
   bool nan = x > 0x7f800000u && x != 0x80000000u;
   return nan ? nan_f32() : (same ? a : uintBitsToFloat(v));
 }
-// a / b, and the root of a >= 0, correctly rounded: the device's own where it is measured to be (backend/vulkan/device/division.h).
-// All other text divides by these.
+// a / b, and the root of a >= 0, correctly rounded: the device's own where it is measured to be
+// (backend/vulkan/device/division.h). All other text divides by these.
 #ifdef VXLA_CORRECT_F32
 FN F divide_f32(float a, float b) {
   return corrected_divide_f32(a, b);
@@ -202,7 +205,8 @@ FN F frexp_f32(float x, OUT(int) k) {
   k = (small ? 1 - s : int(b >> 23)) - 127;
   return uintBitsToFloat(0x3f800000u | ((b << uint(s)) & 0x007fffffu));
 }
-// (hi + lo) * 2^k rounded once, denormal results and overflow to infinity included; |hi| >= |lo|. A denormal sum is multiplied plainly.
+// (hi + lo) * 2^k rounded once, denormal results and overflow to infinity included; |hi| >= |lo|. A denormal sum is
+// multiplied plainly.
 FN F scale_f32(float hi, float lo, int k) {
   F r = hi + lo;
   F rest = (hi - r) + lo;
@@ -313,8 +317,8 @@ FN F round_nearest_afz_f32(float a) {
   F r = (m - t) >= 0.5f ? t + 1.0f : t;
   return m < 8388608.0f ? copysign_f32(r, a) : a;
 }
-// Rounds to nearest even at the given exponent and mantissa width (results too small for a normal number become 0, as XLA has
-// it), overflow to infinity, NaN kept.
+// Rounds to nearest even at the given exponent and mantissa width (results too small for a normal number become 0, as
+// XLA has it), overflow to infinity, NaN kept.
 FN F reduce_precision_f32(float a, int exponent_bits, int mantissa_bits) {
   uint b = floatBitsToUint(a);
   uint sign = b & 0x80000000u;
@@ -332,7 +336,8 @@ FN F reduce_precision_f32(float a, int exponent_bits, int mantissa_bits) {
   return m > 0x7f800000u ? (mantissa_bits > 0 ? a : nan_f32()) : uintBitsToFloat(sign | v);
 }
 
-// XLA compares denormals as zeros (its CPU backend and flushing devices do), so that an answer does not depend on the device.
+// XLA compares denormals as zeros (its CPU backend and flushing devices do), so that an answer does not depend on the
+// device.
 FN F flushed_f32(float a) {
   return (floatBitsToUint(a) & 0x7f800000u) == 0u ? 0.0f : a;
 }
@@ -387,8 +392,8 @@ FN vec2 complex_f32(float re, float im) {
   return vec2(re, im);
 }
 
-// Sums of --accumulation wide: x + y of a value in two floats, x the value rounded to f32. Good to about 2^-45 of the larger
-// magnitude. What is not finite has no remainder.
+// Sums of --accumulation wide: x + y of a value in two floats, x the value rounded to f32. Good to about 2^-45 of the
+// larger magnitude. What is not finite has no remainder.
 FN vec2 add_wide_f32(vec2 a, vec2 b) {
   F e;
   F s = two_sum_f32(a.x, b.x, e);

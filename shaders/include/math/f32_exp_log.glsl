@@ -1,6 +1,6 @@
-// f32 exponentials, logarithms, hyperbolic functions and powers. Method: every function is a sum hi + lo of two floats good to
-// about 2^-29 or better, rounded once by scale_f32 or by the last addition: at most 1 ulp (docs/accuracy.md has what was
-// measured). Polynomials are Chebyshev fits of the series' remainders.
+// f32 exponentials, logarithms, hyperbolic functions and powers. Method: every function is a sum hi + lo of two floats
+// good to about 2^-29 or better, rounded once by scale_f32 or by the last addition: at most 1 ulp (docs/accuracy.md has
+// what was measured). Polynomials are Chebyshev fits of the series' remainders.
 
 // k = round((xh + xl) / ln 2); result + rl = xh + xl - k ln 2, |result| <= 0.35. |xh| < 200.
 FN F reduce_ln2_f32(float xh, float xl, OUT(int) k, OUT(float) rl) {
@@ -350,8 +350,8 @@ FN F power_magnitude_f32(float x, float y) {
 FN bool power_regular_f32(float x, float y) {
   return magnitude_f32(x) > 0.0f && is_finite_f32(x) && is_finite_f32(y);
 }
-// x^y, given r = |x|^y where x and y are regular. C99 Annex F's special values: 1 for y = 0 and for x = 1, and for x = -1 with
-// infinite y.
+// x^y, given r = |x|^y where x and y are regular. C99 Annex F's special values: 1 for y = 0 and for x = 1, and for x =
+// -1 with infinite y.
 FN F power_special_f32(float x, float y, float r) {
   F m = magnitude_f32(x);
   int kind = integer_kind_f32(y);

@@ -1,7 +1,9 @@
-// f32 logarithm of the gamma function and its derivative. Both are brought to an interval next to their zeros by recurrence, where a
-// polynomial times the distance from the zero keeps its digits; above 8 the asymptotic series; below 0 the reflection formulas.
+// f32 logarithm of the gamma function and its derivative. Both are brought to an interval next to their zeros by
+// recurrence, where a polynomial times the distance from the zero keeps its digits; above 8 the asymptotic series;
+// below 0 the reflection formulas.
 
-// sin(pi r) = sh + sl and cos(pi r) = ch + cl for |r| <= 1/2, relative 2^-31; the cosine from the sine of half the angle.
+// sin(pi r) = sh + sl and cos(pi r) = ch + cl for |r| <= 1/2, relative 2^-31; the cosine from the sine of half the
+// angle.
 FN void sin_cos_pi_f32(float r, OUT(float) sh, OUT(float) sl, OUT(float) ch, OUT(float) cl) {
   F m = magnitude_f32(r);
   bool swap = m > 0.25f;
@@ -37,8 +39,8 @@ FN F lgamma_near_two_f32(float d, OUT(float) lo) {
   p = add_dd_f32(0.422784328f, 6.63910171e-09f, p, l, l);
   return mul_dd_f32(d, 0.0f, p, l, lo);
 }
-// Stirling's series: log gamma(x) = (result + lo) 2^k for 8 <= x < infinity, scaled so that nothing overflows on the way.
-// About 2^-31.
+// Stirling's series: log gamma(x) = (result + lo) 2^k for 8 <= x < infinity, scaled so that nothing overflows on the
+// way. About 2^-31.
 FN F lgamma_stirling_f32(float x, OUT(int) k, OUT(float) lo) {
   bool large = x > 1e9f;
   F c = large ? 9.31322575e-10f : 1.0f;
@@ -77,8 +79,8 @@ FN F lgamma_shifted_f32(float x, OUT(float) lo) {
   F g = lgamma_near_two_f32(n < -1 ? x : x - float(n + 2), gl);
   return add_dd_f32(n < 0 ? -l : l, n < 0 ? -ll : ll, g, gl, lo);
 }
-// log |gamma(x)|; below 0, log(pi / |x sin(pi x)|) - log gamma(-x). Infinite at 0, -1, -2 .. <= 2 ulp, and 2^-28 absolute next to
-// the zeros below 0.
+// log |gamma(x)|; below 0, log(pi / |x sin(pi x)|) - log gamma(-x). Infinite at 0, -1, -2 .. <= 2 ulp, and 2^-28
+// absolute next to the zeros below 0.
 FN F lgamma_f32(float x) {
   F m = magnitude_f32(x);
   bool left = is_negative_f32(x);
@@ -115,8 +117,8 @@ FN F lgamma_f32(float x) {
   return is_nan_f32(x) ? nan_f32() : (pole ? inf_f32() : v);
 }
 
-// The derivative of log gamma at z = zh + zl in [1, 2] as result + lo: the distance from its zero times a polynomial in z - 1.5
-// (fitted to 2^-32), about 2^-30.
+// The derivative of log gamma at z = zh + zl in [1, 2] as result + lo: the distance from its zero times a polynomial in
+// z - 1.5 (fitted to 2^-32), about 2^-30.
 FN F digamma_near_zero_f32(float zh, float zl, OUT(float) lo) {
   F t = zh - 1.5f;
   F q = 0.0949889198f + t * (-0.0619127713f + t * (0.0407545939f + t * (-0.0271018352f + t * (0.0179912616f
@@ -172,8 +174,8 @@ FN F digamma_shifted_f32(float x, OUT(float) lo) {
   F p = digamma_near_zero_f32(z, zl, pl);
   return add_dd_f32(p, pl, q, ql, lo);
 }
-// Below 0, the value at -x, plus 1/|x|, less pi cot(pi x). NaN at 0, -1, -2 .. and at -infinity, as XLA has it. <= 2 ulp, and 2^-26
-// absolute next to the zeros below 0.
+// Below 0, the value at -x, plus 1/|x|, less pi cot(pi x). NaN at 0, -1, -2 .. and at -infinity, as XLA has it. <= 2
+// ulp, and 2^-26 absolute next to the zeros below 0.
 FN F digamma_f32(float x) {
   F m = magnitude_f32(x);
   bool left = is_negative_f32(x);

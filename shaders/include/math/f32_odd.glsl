@@ -1,7 +1,7 @@
-// Functions of two narrow floats (16 bits and less, held in f32), for results that are rounded to the narrow type afterwards: f32 "to odd",
-// that is cut off, the last bit set if anything was cut. Rounding that once more gives the correctly rounded result, where the nearest
-// f32 may be a tie although the function's value is not. Arguments have at most 11 bits of significand; values are found to
-// about 2^-43 in two floats, and ties (12 bits) are told exactly.
+// Functions of two narrow floats (16 bits and less, held in f32), for results that are rounded to the narrow type
+// afterwards: f32 "to odd", that is cut off, the last bit set if anything was cut. Rounding that once more gives the
+// correctly rounded result, where the nearest f32 may be a tie although the function's value is not. Arguments have at
+// most 11 bits of significand; values are found to about 2^-43 in two floats, and ties (12 bits) are told exactly.
 
 // (hi + lo) * 2^k to odd; |hi| >= |lo|, the sum 0 or normal. Infinity from 2^128 on.
 FN F scale_odd_f32(float hi, float lo, int k) {
@@ -19,8 +19,8 @@ FN F scale_odd_f32(float hi, float lo, int k) {
   return m == 0u ? r : copysign_f32(uintBitsToFloat(e > 0 ? n : d), r);
 }
 
-// atan(n / m) = result + lo in [0, pi/2], about 2^-45, for n, m >= 0 of at most 13 bits, not both 0 and within 2^41 of each other: the
-// quotient, below 1, less a multiple of 1/4 whose angle is known, and the series.
+// atan(n / m) = result + lo in [0, pi/2], about 2^-45, for n, m >= 0 of at most 13 bits, not both 0 and within 2^41 of
+// each other: the quotient, below 1, less a multiple of 1/4 whose angle is known, and the series.
 FN F atan_ratio_f32(float n, float m, OUT(float) lo) {
   bool swap = n > m;
   F a = swap ? m : n;
@@ -90,7 +90,8 @@ FN F atan2_f32_odd(float y, float x) {
   return is_nan_f32(x) || is_nan_f32(y) ? nan_f32() : r;
 }
 
-// log(1 + f) / ln 2 = result + lo for 1 + f in [0.7, 1.42], f of at most 12 bits, about 2^-46: the series of 2 atanh(f / (2 + f)).
+// log(1 + f) / ln 2 = result + lo for 1 + f in [0.7, 1.42], f of at most 12 bits, about 2^-46: the series of 2 atanh(f
+// / (2 + f)).
 FN F log2_precise_f32(float f, OUT(float) lo) {
   F dl;
   F d = fast_two_sum_f32(2.0f, f, dl);
@@ -98,7 +99,8 @@ FN F log2_precise_f32(float f, OUT(float) lo) {
   F s = div_dd_f32(f, 0.0f, d, dl, sl);
   F zl;
   F z = mul_dd_f32(s, sl, s, sl, zl);
-  F t = z * (0.111111112f + z * (0.0909090936f + z * (0.0769230798f + z * (0.0666666701f + z * (0.0588235296f + z * 0.0526315793f)))));
+  F t = z * (0.111111112f +
+             z * (0.0909090936f + z * (0.0769230798f + z * (0.0666666701f + z * (0.0588235296f + z * 0.0526315793f)))));
   F l;
   F p = add_dd_f32(0.142857149f, -6.386212e-09f, t, 0.0f, l);
   p = mul_dd_f32(p, l, z, zl, l);
@@ -136,9 +138,9 @@ FN uint odd_part_f32(float x) {
   uint m = (floatBitsToUint(x) & 0x007fffffu) | 0x00800000u;
   return m >> uint(findMSB(m & (0u - m)));
 }
-// Whether x^y is t times a power of two, of which x^y is known to be within 2^-36; x and t of at most 12 bits. It can be for powers of two
-// and for 4 y = n whole below 64 (3^8 has
-// more than 11 bits, so no x but those has an eighth root); then x^n = t^4 for the odd factors, here modulo 2^32.
+// Whether x^y is t times a power of two, of which x^y is known to be within 2^-36; x and t of at most 12 bits. It can
+// be for powers of two and for 4 y = n whole below 64 (3^8 has more than 11 bits, so no x but those has an eighth
+// root); then x^n = t^4 for the odd factors, here modulo 2^32.
 FN bool is_power_f32(float x, float y, float t) {
   F q = 4.0f * y;
   bool whole = q >= 1.0f && q < 64.0f && floor(q) == q;

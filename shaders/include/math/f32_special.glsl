@@ -84,8 +84,8 @@ FN F erf_f32(float x) {
   F r = m < 1e-10f ? tiny : (m < 1.0f ? inner : outer);
   return is_nan_f32(x) ? nan_f32() : copysign_f32(m < 4.0f ? r : 1.0f, x);
 }
-// (1 + 2x) e^(x^2) erfc(x) = result + lo for 0.45 <= x <= 10.3: Shepherd and Laframboise's form in t = (x - 2) / (x + 2), the
-// leading terms in two floats. About 2^-29.
+// (1 + 2x) e^(x^2) erfc(x) = result + lo for 0.45 <= x <= 10.3: Shepherd and Laframboise's form in t = (x - 2) / (x +
+// 2), the leading terms in two floats. About 2^-29.
 FN F erfc_scaled_f32(float x, OUT(float) lo) {
   F dl;
   F d = two_sum_f32(x, 2.0f, dl);
@@ -146,7 +146,8 @@ FN F erf_inv_guess_f32(float x) {
       + s * (-0.044102408f + s * (0.00516596064f + s * -0.000257502455f))))));
   return x < 0.5f ? near : far;
 }
-// One step of Halley's method on erf, or on erfc where 1 - |x| says more. Infinite at 1, NaN beyond. <= 2 ulp (0.51 measured).
+// One step of Halley's method on erf, or on erfc where 1 - |x| says more. Infinite at 1, NaN beyond. <= 2 ulp (0.51
+// measured).
 FN F erf_inv_f32(float x) {
   F m = magnitude_f32(x);
   bool tiny = m < 1e-10f;

@@ -1,5 +1,5 @@
-// f32 trigonometric functions and their inverses. Arguments beyond pi/4 are reduced by Payne and Hanek's method in integers, so
-// every finite argument is right; the inverse functions share one two-float arc tangent.
+// f32 trigonometric functions and their inverses. Arguments beyond pi/4 are reduced by Payne and Hanek's method in
+// integers, so every finite argument is right; the inverse functions share one two-float arc tangent.
 
 // Words i .. i + 3 of 2/pi behind 64 zero bits, by selects: drivers copy a constant array for each access.
 FN void two_over_pi_f32(int i, OUT(uint) w0, OUT(uint) w1, OUT(uint) w2, OUT(uint) w3) {
@@ -40,7 +40,8 @@ FN F fraction_to_radians_f32(uint hi, uint lo, OUT(float) tail) {
   tail = pl * s;
   return p * s;
 }
-// x = q pi/2 + result + tail, |result| <= pi/4; q modulo 4. x finite; beyond pi/4 relative 2^-30 even next to multiples of pi/2.
+// x = q pi/2 + result + tail, |result| <= pi/4; q modulo 4. x finite; beyond pi/4 relative 2^-30 even next to multiples
+// of pi/2.
 FN F reduce_pi_f32(float x, OUT(int) q, OUT(float) tail) {
   F m = magnitude_f32(x);
   bool small = m <= 0.785398185f;
@@ -213,7 +214,8 @@ FN F place_angle_f32(float hi, float lo, bool left, float y) {
   F r = left ? turned : hi + lo;
   return copysign_f32(r, y);
 }
-// The quotient is formed from the significands, so nothing overflows and denormal results are rounded once. C99 special values.
+// The quotient is formed from the significands, so nothing overflows and denormal results are rounded once. C99 special
+// values.
 // <= 1 ulp.
 FN F atan2_f32(float y, float x) {
   F my = magnitude_f32(y);

@@ -1,5 +1,6 @@
-// f64: bit access through pairs of words, exact sums and products (double-double arithmetic), + - * / and friends, rounding,
-// comparison. The same functions as f32.glsl, line by line, over the device's own double or soft_double.glsl's.
+// f64: bit access through pairs of words, exact sums and products (double-double arithmetic), + - * / and friends,
+// rounding, comparison. The same functions as f32.glsl, line by line, over the device's own double or
+// soft_double.glsl's.
 
 #ifndef VXLA_EMULATE_F64
 FN uvec2 unpack_f64(f64_t x) {
@@ -93,7 +94,8 @@ FN bool compare_lt_f64(f64_t a, f64_t b) {
   return a < b;
 }
 #endif
-// The leading 26 bits of the significand, rounded; the rest, x - head, has 26 as well, so that products of the two are exact.
+// The leading 26 bits of the significand, rounded; the rest, x - head, has 26 as well, so that products of the two are
+// exact.
 FN D head_f64(f64_t x) {
   uvec2 w = unpack_f64(x);
   uint low = w.x + 0x04000000u;
@@ -322,8 +324,8 @@ FN D round_nearest_afz_f64(f64_t a) {
   D r = select_f64(compare_ge_f64(subtract_f64(m, t), 0.5lf), add_f64(t, 1.0lf), t);
   return select_f64(compare_lt_f64(m, 4503599627370496.0lf), copysign_f64(r, a), a);
 }
-// Rounds to nearest even at the given exponent and mantissa width (results too small for a normal number become 0, as XLA has
-// it), overflow to infinity, NaN kept.
+// Rounds to nearest even at the given exponent and mantissa width (results too small for a normal number become 0, as
+// XLA has it), overflow to infinity, NaN kept.
 FN D reduce_precision_f64(f64_t a, int exponent_bits, int mantissa_bits) {
   D x = magnitude_f64(a);
   bool regular = and_pred(compare_gt_f64(x, 0.0lf), is_finite_f64(a));
@@ -342,8 +344,8 @@ FN D reduce_precision_f64(f64_t a, int exponent_bits, int mantissa_bits) {
   D v = coarse ? g : r;
   int e = base + (compare_ge_f64(v, 2.0lf) ? 1 : 0);
   D scaled = scale_f64(v, 0.0lf, base);
-  D w = select_f64(e > wide, inf_f64(), and_pred(exponent_bits < 11, or_pred(e < 1 - wide, compare_lt_f64(v, 1.0lf))) ? 0.0lf
-      : scaled);
+  D w = select_f64(e > wide, inf_f64(),
+                   and_pred(exponent_bits < 11, or_pred(e < 1 - wide, compare_lt_f64(v, 1.0lf))) ? 0.0lf : scaled);
   return select_f64(regular, copysign_f64(w, a), a);
 }
 // -NaN < -inf < .. < -0 < +0 < .. < inf < NaN by the words of sign and magnitude.

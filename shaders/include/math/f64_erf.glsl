@@ -26,8 +26,8 @@ FN D log2_f64(f64_t x) {
   D r = add_f64(s, add_f64(e, ql));
   return select_f64(ok, r, log_special_f64(x, r));
 }
-// (1 + 2x) e^(x^2) erfc(x) = result + lo for 0.45 <= x <= 27.5: Shepherd and Laframboise's form in t = (x - 2) / (x + 2), the
-// leading terms in two doubles. About 2^-58.
+// (1 + 2x) e^(x^2) erfc(x) = result + lo for 0.45 <= x <= 27.5: Shepherd and Laframboise's form in t = (x - 2) / (x +
+// 2), the leading terms in two doubles. About 2^-58.
 FN D erfc_scaled_f64(f64_t x, OUT(f64_t) lo) {
   D dl;
   D d = two_sum_f64(x, 2.0lf, dl);
@@ -127,7 +127,8 @@ FN D erf_inv_guess_f64(f64_t x) {
   far = horner_f64(far, s, 0.0461318410825541lf);
   return compare_lt_f64(x, 0.5lf) ? near : far;
 }
-// One step of Halley's method on erf, or on erfc where 1 - |x| says more. Infinite at 1, NaN beyond. <= 2 ulp (0.51 measured).
+// One step of Halley's method on erf, or on erfc where 1 - |x| says more. Infinite at 1, NaN beyond. <= 2 ulp (0.51
+// measured).
 FN D erf_inv_f64(f64_t x) {
   D m = magnitude_f64(x);
   bool tiny = compare_lt_f64(m, 1e-10lf);
@@ -140,8 +141,8 @@ FN D erf_inv_f64(f64_t x) {
   D tl;
   D t = erfc_tail_f64(near ? 0.5lf : y, k, tl);
   D u = pow2_f64(k);
-  D f = select_f64(near, subtract_f64(subtract_f64(a, ih), il), add_f64(subtract_f64(multiply_f64(t, u), subtract_f64(1.0lf, a)),
-      multiply_f64(tl, u)));
+  D f = select_f64(near, subtract_f64(subtract_f64(a, ih), il),
+                   add_f64(subtract_f64(multiply_f64(t, u), subtract_f64(1.0lf, a)), multiply_f64(tl, u)));
   int n;
   D gl;
   D g = exp_parts_f64(multiply_f64(y, y), 0.0lf, n, gl);
@@ -152,8 +153,8 @@ FN D erf_inv_f64(f64_t x) {
   D s = frexp_f64(and_pred(tiny, compare_gt_f64(m, 0.0lf)) ? m : 1.0lf, e);
   D pl;
   D p = two_prod_f64(s, 0.886226925452758lf, pl);
-  D small = select_f64(compare_gt_f64(m, 0.0lf), scale_f64(p, subtract_f64(pl, multiply_f64(s, 3.8332932499128993e-17lf)), e),
-      0.0lf);
+  D small = select_f64(compare_gt_f64(m, 0.0lf),
+                       scale_f64(p, subtract_f64(pl, multiply_f64(s, 3.8332932499128993e-17lf)), e), 0.0lf);
   D r = select_f64(tiny, small, select_f64(compare_eq_f64(m, 1.0lf), inf_f64(), v));
   return select_f64(compare_le_f64(m, 1.0lf), copysign_f64(r, x), nan_f64());
 }

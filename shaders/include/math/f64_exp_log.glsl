@@ -1,6 +1,6 @@
-// f64 exponentials, logarithms, hyperbolic functions and powers. Method: every function is a sum hi + lo of two doubles good to
-// about 2^-58 or better, rounded once by scale_f64 or by the last addition: at most 1 ulp (2 stated) (docs/accuracy.md has what was
-// measured). Polynomials are Chebyshev fits of the series' remainders.
+// f64 exponentials, logarithms, hyperbolic functions and powers. Method: every function is a sum hi + lo of two doubles
+// good to about 2^-58 or better, rounded once by scale_f64 or by the last addition: at most 1 ulp (2 stated)
+// (docs/accuracy.md has what was measured). Polynomials are Chebyshev fits of the series' remainders.
 
 // k = round((xh + xl) / ln 2); result + rl = xh + xl - k ln 2, |result| <= 0.35. |xh| <= 1600.
 FN D reduce_ln2_f64(f64_t xh, f64_t xl, OUT(int) k, OUT(f64_t) rl) {
@@ -27,8 +27,8 @@ FN D exp_tail_f64(f64_t r) {
 FN D expm1_reduced_f64(f64_t r, f64_t rl, OUT(f64_t) lo) {
   D e;
   D q = two_prod_f64(r, r, e);
-  D t = add_f64(add_f64(multiply_f64(0.5lf, e), multiply_f64(multiply_f64(q, r), exp_tail_f64(r))), add_f64(rl, multiply_f64(r,
-      rl)));
+  D t = add_f64(add_f64(multiply_f64(0.5lf, e), multiply_f64(multiply_f64(q, r), exp_tail_f64(r))),
+                add_f64(rl, multiply_f64(r, rl)));
   D d;
   D h = fast_two_sum_f64(r, multiply_f64(0.5lf, q), d);
   return fast_two_sum_f64(h, add_f64(d, t), lo);
@@ -108,7 +108,8 @@ FN D tanh_f64(f64_t x) {
   D ql;
   D qh = div_dd_f64(hi, lo, dh, add_f64(dl, lo), ql);
   D r = add_f64(qh, ql);
-  return select_f64(is_nan_f64(x), nan_f64(), select_f64(compare_lt_f64(m, 8.673617379884035e-19lf), x, copysign_f64(r, x)));
+  return select_f64(is_nan_f64(x), nan_f64(),
+                    select_f64(compare_lt_f64(m, 8.673617379884035e-19lf), x, copysign_f64(r, x)));
 }
 // (e + e / (e + 1)) / 2 with e = e^|x| - 1. <= 1 ulp.
 FN D sinh_f64(f64_t x) {
@@ -197,8 +198,8 @@ FN D log_precise_f64(f64_t f, f64_t fl, int k, OUT(f64_t) lo) {
   D h = fast_two_sum_f64(multiply_f64(n, 0.6931471805592082lf), add_f64(s, s), e);
   D d;
   D g = two_sum_f64(h, t, d);
-  D rest = add_f64(add_f64(d, add_f64(e, add_f64(tl, add_f64(sl, sl)))), add_f64(multiply_f64(n, 7.371002565167799e-13lf),
-      multiply_f64(n, 1.94704509238075e-31lf)));
+  D rest = add_f64(add_f64(d, add_f64(e, add_f64(tl, add_f64(sl, sl)))),
+                   add_f64(multiply_f64(n, 7.371002565167799e-13lf), multiply_f64(n, 1.94704509238075e-31lf)));
   return fast_two_sum_f64(g, rest, lo);
 }
 // The significand of x in [0.707, 1.414] less 1, and its exponent; x > 0 and finite.
@@ -222,8 +223,8 @@ FN D log1p_dd_f64(f64_t xh, f64_t xl, OUT(f64_t) lo) {
 }
 // What log gives at 0, at infinity, below 0 and for NaN; r elsewhere.
 FN D log_special_f64(f64_t x, f64_t r) {
-  D s = select_f64(compare_eq_f64(x, 0.0lf), negate_f64(inf_f64()), select_f64(or_pred(compare_lt_f64(x, 0.0lf), is_nan_f64(x)),
-      nan_f64(), r));
+  D s = select_f64(compare_eq_f64(x, 0.0lf), negate_f64(inf_f64()),
+                   select_f64(or_pred(compare_lt_f64(x, 0.0lf), is_nan_f64(x)), nan_f64(), r));
   return compare_eq_f64(x, inf_f64()) ? x : s;
 }
 // <= 1 ulp.
@@ -320,7 +321,8 @@ FN D atanh_f64(f64_t x) {
   D lo;
   D hi = log1p_dd_f64(q, ql, lo);
   D r = copysign_f64(multiply_f64(0.5lf, add_f64(hi, lo)), x);
-  return select_f64(ok, r, select_f64(tiny, x, select_f64(compare_eq_f64(m, 1.0lf), copysign_f64(inf_f64(), x), nan_f64())));
+  return select_f64(ok, r,
+                    select_f64(tiny, x, select_f64(compare_eq_f64(m, 1.0lf), copysign_f64(inf_f64(), x), nan_f64())));
 }
 // 0: y is no integer; 1: an odd integer; 2: an even one (every number of 2^53 or more).
 FN int integer_kind_f64(f64_t y) {
@@ -364,8 +366,8 @@ FN D power_f64(f64_t x, f64_t y) {
   D limit = select_f64(and_pred(is_inf_f64(y), compare_eq_f64(m, 1.0lf)), 1.0lf, select_f64(grows, inf_f64(), 0.0lf));
   D v = regular ? r : limit;
   D sign = select_f64(and_pred(kind == 1, is_negative_f64(x)), negate_f64(v), v);
-  bool nan = or_pred(or_pred(is_nan_f64(x), is_nan_f64(y)), and_pred(and_pred(compare_lt_f64(x, 0.0lf), is_finite_f64(x))
-      && kind == 0, is_finite_f64(y)));
+  bool nan = or_pred(or_pred(is_nan_f64(x), is_nan_f64(y)),
+                     and_pred(and_pred(compare_lt_f64(x, 0.0lf), is_finite_f64(x)) && kind == 0, is_finite_f64(y)));
   bool one = or_pred(compare_eq_f64(y, 0.0lf), compare_eq_f64(x, 1.0lf));
   return select_f64(one, 1.0lf, select_f64(nan, nan_f64(), sign));
 }

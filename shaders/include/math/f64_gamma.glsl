@@ -1,12 +1,15 @@
-// f64 logarithm of the gamma function and its derivative. Both are brought to an interval next to their zeros by recurrence, where a
-// polynomial times the distance from the zero keeps its digits; above 12 the asymptotic series; below 0 the reflection formulas.
+// f64 logarithm of the gamma function and its derivative. Both are brought to an interval next to their zeros by
+// recurrence, where a polynomial times the distance from the zero keeps its digits; above 12 the asymptotic series;
+// below 0 the reflection formulas.
 
-// sin(pi r) = sh + sl and cos(pi r) = ch + cl for |r| <= 1/2, relative 2^-62; the cosine from the sine of half the angle.
+// sin(pi r) = sh + sl and cos(pi r) = ch + cl for |r| <= 1/2, relative 2^-62; the cosine from the sine of half the
+// angle.
 FN void sin_cos_pi_f64(f64_t r, OUT(f64_t) sh, OUT(f64_t) sl, OUT(f64_t) ch, OUT(f64_t) cl) {
   D m = magnitude_f64(r);
   bool swap = compare_gt_f64(m, 0.25lf);
   D yl;
-  D y = mul_dd_f64(select_f64(swap, subtract_f64(0.5lf, m), m), 0.0lf, 3.141592653589793lf, 1.2246467991473532e-16lf, yl);
+  D y =
+      mul_dd_f64(select_f64(swap, subtract_f64(0.5lf, m), m), 0.0lf, 3.141592653589793lf, 1.2246467991473532e-16lf, yl);
   D al;
   D a = sin_precise_f64(y, yl, al);
   D bl;
@@ -53,8 +56,8 @@ FN D lgamma_near_two_f64(f64_t d, OUT(f64_t) lo) {
   p = add_dd_f64(0.42278433509846713lf, 4.942915152430645e-18lf, p, l, l);
   return mul_dd_f64(d, 0.0lf, p, l, lo);
 }
-// Stirling's series: log gamma(x) = (result + lo) 2^k for 12 <= x < infinity, scaled so that nothing overflows on the way.
-// About 2^-60.
+// Stirling's series: log gamma(x) = (result + lo) 2^k for 12 <= x < infinity, scaled so that nothing overflows on the
+// way. About 2^-60.
 FN D lgamma_stirling_f64(f64_t x, OUT(int) k, OUT(f64_t) lo) {
   bool large = compare_gt_f64(x, 1e18lf);
   D c = large ? 8.673617379884035e-19lf : 1.0lf;
@@ -81,8 +84,8 @@ FN D lgamma_stirling_f64(f64_t x, OUT(int) k, OUT(f64_t) lo) {
   series = add_f64(multiply_f64(i, series), 1.6728209650585413e-17lf);
   return add_dd_f64(p, pl, multiply_f64(0.4189385332046727lf, c), multiply_f64(series, c), lo);
 }
-// log gamma(x) = result + lo for 2^-57 <= x < 12: log gamma(2 + d) less the logarithm of x or of x (1 + x), plus that of
-// (x - 1) (x - 2) .. down to [1.5, 2.5).
+// log gamma(x) = result + lo for 2^-57 <= x < 12: log gamma(2 + d) less the logarithm of x or of x (1 + x), plus that
+// of (x - 1) (x - 2) .. down to [1.5, 2.5).
 FN D lgamma_shifted_f64(f64_t x, OUT(f64_t) lo) {
   int n = to_int_f64(floor_plain_f64(add_f64(x, 0.5lf))) - 2;
   D e;
@@ -101,12 +104,13 @@ FN D lgamma_shifted_f64(f64_t x, OUT(f64_t) lo) {
   D g = lgamma_near_two_f64(select_f64(n < -1, x, subtract_f64(x, from_int_f64(n + 2))), gl);
   return add_dd_f64(select_f64(n < 0, negate_f64(l), l), select_f64(n < 0, negate_f64(ll), ll), g, gl, lo);
 }
-// log |gamma(x)|; below 0, log(pi / |x sin(pi x)|) - log gamma(-x). Infinite at 0, -1, -2 .. <= 2 ulp, and 2^-58 absolute next to
-// the zeros below 0.
+// log |gamma(x)|; below 0, log(pi / |x sin(pi x)|) - log gamma(-x). Infinite at 0, -1, -2 .. <= 2 ulp, and 2^-58
+// absolute next to the zeros below 0.
 FN D lgamma_f64(f64_t x) {
   D m = magnitude_f64(x);
   bool left = is_negative_f64(x);
-  bool pole = or_pred(or_pred(is_inf_f64(x), compare_eq_f64(m, 0.0lf)), and_pred(left, compare_eq_f64(floor_plain_f64(m), m)));
+  bool pole =
+      or_pred(or_pred(is_inf_f64(x), compare_eq_f64(m, 0.0lf)), and_pred(left, compare_eq_f64(floor_plain_f64(m), m)));
   bool tiny = compare_lt_f64(m, 1.3877787807814457e-17lf);
   D a = or_pred(tiny || pole, is_nan_f64(x)) ? 1.0lf : m;
   D sl;
@@ -139,8 +143,8 @@ FN D lgamma_f64(f64_t x) {
   return select_f64(is_nan_f64(x), nan_f64(), select_f64(pole, inf_f64(), v));
 }
 
-// The derivative of log gamma at z = zh + zl in [1, 2] as result + lo: the distance from its zero times a polynomial in z - 1.5
-// (fitted to 2^-60), about 2^-59.
+// The derivative of log gamma at z = zh + zl in [1, 2] as result + lo: the distance from its zero times a polynomial in
+// z - 1.5 (fitted to 2^-60), about 2^-59.
 FN D digamma_near_zero_f64(f64_t zh, f64_t zl, OUT(f64_t) lo) {
   D t = subtract_f64(zh, 1.5lf);
   D q = -8.153978973309418e-05lf;
@@ -222,8 +226,8 @@ FN D digamma_shifted_f64(f64_t x, OUT(f64_t) lo) {
   D p = digamma_near_zero_f64(z, zl, pl);
   return add_dd_f64(p, pl, q, ql, lo);
 }
-// Below 0, the value at -x, plus 1/|x|, less pi cot(pi x). NaN at 0, -1, -2 .. and at -infinity, as XLA has it. <= 2 ulp, and 2^-56
-// absolute next to the zeros below 0.
+// Below 0, the value at -x, plus 1/|x|, less pi cot(pi x). NaN at 0, -1, -2 .. and at -infinity, as XLA has it. <= 2
+// ulp, and 2^-56 absolute next to the zeros below 0.
 FN D digamma_f64(f64_t x) {
   D m = magnitude_f64(x);
   bool left = is_negative_f64(x);

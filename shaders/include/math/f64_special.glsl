@@ -15,7 +15,8 @@ FN D rsqrt_f64(f64_t x) {
   D r = subtract_f64(subtract_f64(subtract_f64(1.0lf, g), e), multiply_f64(pl, y));
   D v = scale_f64(y, multiply_f64(multiply_f64(0.5lf, y), r), -(select_i32(odd, k - 1, k) >> 1));
   D zero = copysign_f64(inf_f64(), x);
-  return select_f64(ok, v, select_f64(compare_eq_f64(x, 0.0lf), zero, select_f64(compare_eq_f64(x, inf_f64()), 0.0lf, nan_f64())));
+  return select_f64(
+      ok, v, select_f64(compare_eq_f64(x, 0.0lf), zero, select_f64(compare_eq_f64(x, inf_f64()), 0.0lf, nan_f64())));
 }
 // Two Newton steps in doubles from a linear first guess and one on the exact residual. <= 1 ulp (0.5001 measured).
 FN D cbrt_f64(f64_t x) {
@@ -28,12 +29,12 @@ FN D cbrt_f64(f64_t x) {
   D a = select_f64(j == 0, m, select_f64(j == 1, multiply_f64(2.0lf, m), multiply_f64(4.0lf, m)));
   D y = select_f64(compare_lt_f64(a, 2.8284271247461903lf), add_f64(0.729lf, multiply_f64(0.276lf, a)), add_f64(1.089lf,
       multiply_f64(0.1142lf, a)));
-  y = subtract_f64(y, divide_f64(subtract_f64(multiply_f64(multiply_f64(y, y), y), a), multiply_f64(multiply_f64(3.0lf, y),
-      y)));
-  y = subtract_f64(y, divide_f64(subtract_f64(multiply_f64(multiply_f64(y, y), y), a), multiply_f64(multiply_f64(3.0lf, y),
-      y)));
-  y = subtract_f64(y, divide_f64(subtract_f64(multiply_f64(multiply_f64(y, y), y), a), multiply_f64(multiply_f64(3.0lf, y),
-      y)));
+  y = subtract_f64(
+      y, divide_f64(subtract_f64(multiply_f64(multiply_f64(y, y), y), a), multiply_f64(multiply_f64(3.0lf, y), y)));
+  y = subtract_f64(
+      y, divide_f64(subtract_f64(multiply_f64(multiply_f64(y, y), y), a), multiply_f64(multiply_f64(3.0lf, y), y)));
+  y = subtract_f64(
+      y, divide_f64(subtract_f64(multiply_f64(multiply_f64(y, y), y), a), multiply_f64(multiply_f64(3.0lf, y), y)));
   D ql;
   D q = two_prod_f64(y, y, ql);
   D cl;
@@ -113,7 +114,8 @@ FN D erf_f64(f64_t x) {
   D f = frexp_f64(and_pred(compare_lt_f64(m, 1e-10lf), compare_gt_f64(m, 0.0lf)) ? m : 1.0lf, n);
   D tl;
   D t = two_prod_f64(f, 1.1283791670955126lf, tl);
-  D tiny = select_f64(compare_gt_f64(m, 0.0lf), scale_f64(t, add_f64(tl, multiply_f64(f, 1.533545961316588e-17lf)), n), 0.0lf);
+  D tiny = select_f64(compare_gt_f64(m, 0.0lf), scale_f64(t, add_f64(tl, multiply_f64(f, 1.533545961316588e-17lf)), n),
+                      0.0lf);
   D r = select_f64(compare_lt_f64(m, 1e-10lf), tiny, compare_lt_f64(m, 1.0lf) ? inner : outer);
   return select_f64(is_nan_f64(x), nan_f64(), copysign_f64(compare_lt_f64(m, 6.0lf) ? r : 1.0lf, x));
 }
@@ -130,7 +132,8 @@ FN D hypot_f64(f64_t x, f64_t y) {
   int kl;
   D ml = frexp_f64(or_pred(zero, compare_eq_f64(l, 0.0lf)) ? 1.0lf : l, kl);
   int d = k - kl;
-  D n = select_f64(or_pred(d > 60, compare_eq_f64(l, 0.0lf)), 0.0lf, multiply_f64(ml, pow2_f64(select_i32(d > 60, 0, -d))));
+  D n = select_f64(or_pred(d > 60, compare_eq_f64(l, 0.0lf)), 0.0lf,
+                   multiply_f64(ml, pow2_f64(select_i32(d > 60, 0, -d))));
   D pl;
   D p = two_prod_f64(m, m, pl);
   D ql;
@@ -140,6 +143,6 @@ FN D hypot_f64(f64_t x, f64_t y) {
   D rl;
   D r = sqrt_dd_f64(s, sl, rl);
   D v = scale_f64(r, rl, k);
-  return select_f64(inf, inf_f64(), select_f64(or_pred(is_nan_f64(x), is_nan_f64(y)), nan_f64(), compare_eq_f64(h, 0.0lf) ? 0.0lf
-      : v));
+  return select_f64(inf, inf_f64(),
+                    select_f64(or_pred(is_nan_f64(x), is_nan_f64(y)), nan_f64(), compare_eq_f64(h, 0.0lf) ? 0.0lf : v));
 }

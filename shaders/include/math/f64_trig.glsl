@@ -1,5 +1,5 @@
-// f64 trigonometric functions and their inverses. Arguments beyond pi/4 are reduced by Payne and Hanek's method in integers, so
-// every finite argument is right; the inverse functions share one two-double arc tangent.
+// f64 trigonometric functions and their inverses. Arguments beyond pi/4 are reduced by Payne and Hanek's method in
+// integers, so every finite argument is right; the inverse functions share one two-double arc tangent.
 
 // Words i .. i + 6 of 2/pi behind 96 zero bits, by selects: drivers copy a constant array for each access.
 FN void two_over_pi_f64(int i, OUT(uint) w0, OUT(uint) w1, OUT(uint) w2, OUT(uint) w3, OUT(uint) w4, OUT(uint) w5,
@@ -153,7 +153,8 @@ FN void multiply_two_over_pi_f64(f64_t m, OUT(uint) r0, OUT(uint) r1, OUT(uint) 
   r1 = multiply_add_words_f64(m1, w2, c, a1, c);
   r0 = m1 * w1 + c + a0;
 }
-// x = q pi/2 + result + tail, |result| <= pi/4; q modulo 4. x finite; beyond pi/4 relative 2^-62 even next to multiples of pi/2.
+// x = q pi/2 + result + tail, |result| <= pi/4; q modulo 4. x finite; beyond pi/4 relative 2^-62 even next to multiples
+// of pi/2.
 FN D reduce_pi_f64(f64_t x, OUT(int) q, OUT(f64_t) tail) {
   D m = magnitude_f64(x);
   bool small = compare_le_f64(m, 0.7853981633974483lf);
@@ -169,8 +170,8 @@ FN D reduce_pi_f64(f64_t x, OUT(int) q, OUT(f64_t) tail) {
   bool up = (f0 >> 31) != 0u;
   // Complement of the fraction: the lost last unit is far below what is used.
   D tl;
-  D t = fraction_to_radians_f64(select_u32(up, ~f0, f0), select_u32(up, ~f1, f1), select_u32(up, ~f2, f2), select_u32(up, ~f3, f3),
-      tl);
+  D t = fraction_to_radians_f64(select_u32(up, ~f0, f0), select_u32(up, ~f1, f1), select_u32(up, ~f2, f2),
+                                select_u32(up, ~f3, f3), tl);
   int n = int(r0 >> 30) + (up ? 1 : 0);
   bool flip = up != is_negative_f64(x);
   q = select_i32(small, 0, select_i32(is_negative_f64(x), -n, n) & 3);
@@ -204,8 +205,8 @@ FN D cos_tail_f64(f64_t z) {
 // sin(r + rl) = result + lo.
 FN D sin_reduced_f64(f64_t r, f64_t rl, OUT(f64_t) lo) {
   D z = multiply_f64(r, r);
-  D t = add_f64(multiply_f64(multiply_f64(r, z), sin_tail_f64(z)), multiply_f64(rl, subtract_f64(1.0lf, multiply_f64(0.5lf,
-      z))));
+  D t = add_f64(multiply_f64(multiply_f64(r, z), sin_tail_f64(z)),
+                multiply_f64(rl, subtract_f64(1.0lf, multiply_f64(0.5lf, z))));
   lo = t;
   return r;
 }
@@ -236,8 +237,8 @@ FN D cos_reduced_f64(f64_t r, f64_t rl, OUT(f64_t) lo) {
   D z = two_prod_f64(r, r, e);
   D d;
   D s = fast_two_sum_f64(1.0lf, multiply_f64(-0.5lf, z), d);
-  D t = subtract_f64(subtract_f64(multiply_f64(multiply_f64(z, z), cos_tail_f64(z)), multiply_f64(r, rl)), multiply_f64(0.5lf,
-      e));
+  D t = subtract_f64(subtract_f64(multiply_f64(multiply_f64(z, z), cos_tail_f64(z)), multiply_f64(r, rl)),
+                     multiply_f64(0.5lf, e));
   lo = add_f64(d, t);
   return s;
 }
@@ -291,7 +292,8 @@ FN D tan_f64(f64_t x) {
   ch = fast_two_sum_f64(ch, cl, cl);
   bool odd = (q & 1) != 0;
   D lo;
-  D hi = div_dd_f64(select_f64(odd, negate_f64(ch), sh), select_f64(odd, negate_f64(cl), sl), odd ? sh : ch, odd ? sl : cl, lo);
+  D hi = div_dd_f64(select_f64(odd, negate_f64(ch), sh), select_f64(odd, negate_f64(cl), sl), odd ? sh : ch,
+                    odd ? sl : cl, lo);
   D v = add_f64(hi, lo);
   return select_f64(ok, tiny ? x : v, nan_f64());
 }
@@ -338,7 +340,8 @@ FN D atan_quotient_f64(f64_t nh, f64_t nl, f64_t dh, f64_t dl, OUT(f64_t) lo) {
   D tail = add_f64(ql, multiply_f64(multiply_f64(q, z), atan_tail_f64(z)));
   // swap: pi/2 - (base + q); the base is 0 or pi/4.
   D ch = select_f64(swap, turn ? 0.7853981633974483lf : 1.5707963267948966lf, turn ? 0.7853981633974483lf : 0.0lf);
-  D cl = select_f64(swap, turn ? 3.061616997868383e-17lf : 6.123233995736766e-17lf, turn ? 3.061616997868383e-17lf : 0.0lf);
+  D cl = select_f64(swap, turn ? 3.061616997868383e-17lf : 6.123233995736766e-17lf,
+                    turn ? 3.061616997868383e-17lf : 0.0lf);
   D e;
   D h = two_sum_f64(ch, select_f64(swap, negate_f64(q), q), e);
   return fast_two_sum_f64(h, add_f64(e, add_f64(cl, select_f64(swap, negate_f64(tail), tail))), lo);
@@ -351,7 +354,8 @@ FN D place_angle_f64(f64_t hi, f64_t lo, bool left, f64_t y) {
   D r = select_f64(left, turned, add_f64(hi, lo));
   return copysign_f64(r, y);
 }
-// The quotient is formed from the significands, so nothing overflows and denormal results are rounded once. C99 special values.
+// The quotient is formed from the significands, so nothing overflows and denormal results are rounded once. C99 special
+// values.
 // <= 1 ulp.
 FN D atan2_f64(f64_t y, f64_t x) {
   D my = magnitude_f64(y);

@@ -1,6 +1,7 @@
-// 32-bit integers and pred, and the narrow integers that travel in them. Exact. XLA's rules where GLSL has none: x / 0 is all
-// ones, x % 0 = x, least / -1 = least, shifts by the width or more give 0 or the sign. Arithmetic is unsigned underneath, so it
-// wraps on every driver and in C++. A narrow result is wrapped by wrap_<t>, which also makes s8's -128 / -1 right.
+// 32-bit integers and pred, and the narrow integers that travel in them. Exact. XLA's rules where GLSL has none: x / 0
+// is all ones, x % 0 = x, least / -1 = least, shifts by the width or more give 0 or the sign. Arithmetic is unsigned
+// underneath, so it wraps on every driver and in C++. A narrow result is wrapped by wrap_<t>, which also makes s8's
+// -128 / -1 right.
 
 FN int add_i32(int a, int b) {
   return int(uint(a) + uint(b));

@@ -1,4 +1,5 @@
-// 64-bit integers, by the rules of int32.glsl: the device's own here, pairs of words in wide_int.glsl, and what both share.
+// 64-bit integers, by the rules of int32.glsl: the device's own here, pairs of words in wide_int.glsl, and what both
+// share.
 
 #ifndef VXLA_EMULATE_I64
 FN uint high_word_i64(i64_t a) {

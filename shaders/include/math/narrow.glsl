@@ -1,8 +1,8 @@
 // Floats narrower than 32 bits, carried in f32: rounding to the nearest representable value (ties to even, as
 // core/float_formats.h has overflow and NaN), storage bits in and out, all in integers. Correctly rounded, exact.
 
-// a rounded to a significand of mantissa_bits + 1 bits whose last place weighs at least 2^(least - mantissa_bits); over where
-// the magnitude then exceeds greatest; the sign of zero kept. least >= -30.
+// a rounded to a significand of mantissa_bits + 1 bits whose last place weighs at least 2^(least - mantissa_bits); over
+// where the magnitude then exceeds greatest; the sign of zero kept. least >= -30.
 FN F round_narrow_f32(float a, int mantissa_bits, int least, float greatest, float over) {
   uint b = floatBitsToUint(a);
   int e = int((b >> 23) & 0xffu);
@@ -31,7 +31,8 @@ FN uint encode_narrow_f32(float a, int mantissa_bits, int bias) {
   return int(b >> 23) - 127 < 1 - bias ? small : normal;
 }
 
-// The upper mantissa_bits of a NaN's payload, so that a NaN which is only moved keeps its bits; quiet where they are zero.
+// The upper mantissa_bits of a NaN's payload, so that a NaN which is only moved keeps its bits; quiet where they are
+// zero.
 FN uint nan_payload_f32(float a, int mantissa_bits) {
   uint payload = (floatBitsToUint(a) & 0x007fffffu) >> uint(23 - mantissa_bits);
   return payload == 0u ? 1u << uint(mantissa_bits - 1) : payload;

@@ -1,6 +1,6 @@
-// Choices between two values that are both computed: a choice of expressions (c ? f(x) : g(x)) becomes branches, which software
-// drivers are slow at; SwiftShader takes twice as long to compile for each further one, so that emulated f64, where they would
-// come by the dozen, does without. For conditions likewise and_pred and or_pred.
+// Choices between two values that are both computed: a choice of expressions (c ? f(x) : g(x)) becomes branches, which
+// software drivers are slow at; SwiftShader takes twice as long to compile for each further one, so that emulated f64,
+// where they would come by the dozen, does without. For conditions likewise and_pred and or_pred.
 
 FN F select_f32(bool condition, float a, float b) {
   return condition ? a : b;

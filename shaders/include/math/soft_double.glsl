@@ -1,6 +1,6 @@
-// IEEE binary64 over pairs of 32-bit words (x low, y high), for devices without it, or whose own division is not correctly rounded (the
-// part before VXLA_EMULATE_F64): what f64.glsl says with the device's own. To
-// nearest even with denormals, signed zeros and infinities; NaN is 7ff80000 00000000. Few branches: software drivers pay for them.
+// IEEE binary64 over pairs of 32-bit words (x low, y high), for devices without it, or whose own division is not
+// correctly rounded (the part before VXLA_EMULATE_F64): what f64.glsl says with the device's own. To nearest even with
+// denormals, signed zeros and infinities; NaN is 7ff80000 00000000. Few branches: software drivers pay for them.
 
 FN D select_f64(bool condition, f64_t a, f64_t b) {
   return condition ? a : b;
@@ -30,8 +30,8 @@ FN uint leading_zeros_words(uint h, uint l) {
   int b = 63 - findMSB(l);
   return uint(h != 0u ? a : b);
 }
-// sign | h:l * 2^(e - 1086) rounded, for e >= 1 and bit 63 set, or e = 1: to nearest even by the last 11 bits; infinity from
-// e = 2047 on.
+// sign | h:l * 2^(e - 1086) rounded, for e >= 1 and bit 63 set, or e = 1: to nearest even by the last 11 bits; infinity
+// from e = 2047 on.
 FN uvec2 pack_words(uint sign, int e, uint h, uint l) {
   uint low = (l >> 11) | (h << 21);
   uint high = (h >> 11) + (uint(e - 1) << 20);
@@ -48,7 +48,8 @@ FN uvec2 round_words(uint sign, int e, uint h, uint l) {
   uvec2 m = shift_sticky_words(h, l, count);
   return pack_words(sign, e < 1 ? 1 : e, m.y, m.x);
 }
-// The significand of a finite number with its leading bit (a denormal's too) at bit 63, and the exponent field to match.
+// The significand of a finite number with its leading bit (a denormal's too) at bit 63, and the exponent field to
+// match.
 FN uvec2 significand_words(uvec2 a, OUT(int) e) {
   uint field = (a.y >> 20) & 0x7ffu;
   uint top = field != 0u ? 0x80000000u : 0u;
@@ -85,7 +86,8 @@ FN void product_words(uvec2 a, uvec2 b, OUT(uint) p3, OUT(uint) p2, OUT(uint) p1
   p0 = l0;
 }
 // Four words, leading first, shifted right by s < 128, what is lost or-ed into the last bit.
-FN void shift_sticky_quad(uint s, uint a3, uint a2, uint a1, uint a0, OUT(uint) b3, OUT(uint) b2, OUT(uint) b1, OUT(uint) b0) {
+FN void shift_sticky_quad(uint s, uint a3, uint a2, uint a1, uint a0, OUT(uint) b3, OUT(uint) b2, OUT(uint) b1,
+                          OUT(uint) b0) {
   bool two = (s & 64u) != 0u;
   bool one = (s & 32u) != 0u;
   uint c3 = two ? 0u : a3;
@@ -106,7 +108,8 @@ FN void shift_sticky_quad(uint s, uint a3, uint a2, uint a1, uint a0, OUT(uint) 
   b1 = (d1 >> n) | ((d2 << 1) << back);
   b0 = (d0 >> n) | ((d1 << 1) << back) | (lost != 0u ? 1u : 0u);
 }
-// The leading 64 of four words from their first set bit on, with a sticky last bit, and the zeros before it (128 for 0).
+// The leading 64 of four words from their first set bit on, with a sticky last bit, and the zeros before it (128 for
+// 0).
 FN uvec2 leading_words(uint a3, uint a2, uint a1, uint a0, OUT(uint) zeros) {
   bool two = (a3 | a2) == 0u;
   uint c3 = two ? a1 : a3;
@@ -157,8 +160,8 @@ FN uvec2 fma_finite_words(uvec2 a, uvec2 b, uvec2 c) {
   uint y2;
   uint y1;
   uint y0;
-  shift_sticky_quad(select_u32(apart, 127u, uint(d + 1)), select_u32(swap, p3, mc.y), select_u32(swap, p2, mc.x), swap ? p1 : 0u,
-      swap ? p0 : 0u, y3, y2, y1, y0);
+  shift_sticky_quad(select_u32(apart, 127u, uint(d + 1)), select_u32(swap, p3, mc.y), select_u32(swap, p2, mc.x),
+                    swap ? p1 : 0u, swap ? p0 : 0u, y3, y2, y1, y0);
   uint sign_p = (a.y ^ b.y) & 0x80000000u;
   uint sign_c = c.y & 0x80000000u;
   uint sign = swap ? sign_c : sign_p;
@@ -302,7 +305,8 @@ FN uvec2 root_correct_words(uvec2 s, uvec2 r, OUT(uvec2) rest) {
   uint l = s.x + (more ? 1u : 0u);
   return uvec2(l, s.y + (l < s.x ? 1u : 0u));
 }
-// The root of the 53-bit m times 2^54, or 2^55 if odd, in 54 bits at bit 63 and a sticky last bit: 18 bits, then two digits of 18.
+// The root of the 53-bit m times 2^54, or 2^55 if odd, in 54 bits at bit 63 and a sticky last bit: 18 bits, then two
+// digits of 18.
 FN uvec2 root_words(uvec2 m, bool odd) {
   uint one = odd ? 1u : 0u;
   uint ml = m.x << one;
@@ -596,8 +600,8 @@ FN bool compare_le_f64(f64_t a, f64_t b) {
 FN bool compare_ge_f64(f64_t a, f64_t b) {
   return compare_le_f64(b, a);
 }
-// a + b - s for s = a + b rounded, exact; zero where there is no error. In units of the smaller number's last place all terms are
-// integers modulo 2^64, as the error is below 2^63 of them (or is the smaller number itself).
+// a + b - s for s = a + b rounded, exact; zero where there is no error. In units of the smaller number's last place all
+// terms are integers modulo 2^64, as the error is below 2^63 of them (or is the smaller number itself).
 FN D sum_error_f64(f64_t a, f64_t b, f64_t s, f64_t zero) {
   uint am = a.y & 0x7fffffffu;
   uint bm = b.y & 0x7fffffffu;

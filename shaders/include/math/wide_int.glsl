@@ -1,5 +1,5 @@
-// 64-bit integers over pairs of 32-bit words (x low, y high), for devices without them: what int64.glsl says with the device's own.
-// No branches and no integer division, both of which software drivers are slow at.
+// 64-bit integers over pairs of 32-bit words (x low, y high), for devices without them: what int64.glsl says with the
+// device's own. No branches and no integer division, both of which software drivers are slow at.
 
 FN i64_t select_i64(bool condition, i64_t a, i64_t b) {
   return condition ? a : b;
