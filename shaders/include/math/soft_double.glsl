@@ -317,14 +317,14 @@ FN uvec2 root_words(uvec2 m, bool odd) {
   uint v = ml & 0x3ffffu;
   uint xh = (r0 << 4) | (v >> 14);
   // The digit's own square is left out of the estimate: up to 1.8 too much.
-  int a = int(quotient_guess_f32(float(int(xh)), float(int(s0))) * 8192.0f) - 3;
-  uint q1 = uint(a < 0 ? 0 : a);
+  int a = int(quotient_guess_f32(float(int(xh)), float(int(s0))) * 8192.0f);
+  uint q1 = uint(a > 3 ? a - 3 : 0);
   uvec2 r1 = root_rest_words(uvec2(v << 18, xh), uvec2(s0, 0u), q1);
   uint l1 = (s0 << 18) + q1;
   uint h1 = (s0 >> 14) + (l1 < q1 ? 1u : 0u);
   F n = float(int((r1.y << 16) | (r1.x >> 16)));
-  int b = int(quotient_guess_f32(n, float(int((h1 << 20) | (l1 >> 12)))) * 2097152.0f) - 1;
-  uint q2 = uint(b < 0 ? 0 : b);
+  int b = int(quotient_guess_f32(n, float(int((h1 << 20) | (l1 >> 12)))) * 2097152.0f);
+  uint q2 = uint(b > 1 ? b - 1 : 0);
   uvec2 r2 = root_rest_words(uvec2(0u, r1.x << 4), uvec2(l1, h1), q2);
   uint l2 = (l1 << 18) + q2;
   uvec2 s2 = uvec2(l2, (h1 << 18) + (l1 >> 14) + (l2 < q2 ? 1u : 0u));
