@@ -35,7 +35,7 @@ struct Binding {
   friend bool operator==(const Binding&, const Binding&) = default;
 };
 
-// What a step adds up: the instructions ("computation/instruction", unique in the module) and in which order.
+// What a step adds up: the instructions (by path, PathOf) and in which order.
 struct StepAccumulation {
   std::vector<std::string> of;
   AccumulationLevel level;

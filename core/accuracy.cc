@@ -217,6 +217,20 @@ AccumulationBound AccumulationOf(ElementType accumulator, int64_t length) {
   return {certain, std::min(certain, 12 * std::sqrt(steps) * unit)};
 }
 
+bool HasWidthVariant(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kShiftLeft:
+    case Opcode::kShiftRightArithmetic:
+    case Opcode::kShiftRightLogical:
+    case Opcode::kClz:
+    case Opcode::kPopulationCount:
+    case Opcode::kMulhi:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool HasF16Variant(Opcode opcode) {
   switch (opcode) {
     case Opcode::kExp:

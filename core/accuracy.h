@@ -64,6 +64,9 @@ bool HasF16Variant(Opcode opcode);
 // <op>_f32_odd.
 bool HasOddVariant(Opcode opcode);
 
+// Operations on integers narrower than 32 bits that need to know how many: <op>_i32_width and <op>_u32_width take it.
+bool HasWidthVariant(Opcode opcode);
+
 // Half a unit in the last place of 1: 2^-24 for f32; of a complex type, of its parts; 0 for integers.
 double UnitRoundoff(ElementType type);
 

@@ -52,6 +52,8 @@ bool HasOwnSideEffect(const Instruction& instruction) {
 
 }  // namespace
 
+std::string PathOf(const Instruction& instruction) { return instruction.parent()->name() + "/" + instruction.name(); }
+
 bool HasSideEffect(const Instruction& instruction) {
   if (HasOwnSideEffect(instruction)) return true;
   // Each computation once: a chain of computations that call each other twice would take exponential time.

@@ -125,4 +125,7 @@ bool Equal(const Module& a, const Module& b, std::string* difference = nullptr);
 
 bool HasSideEffect(const Instruction& instruction);
 
+// "computation/instruction": unique in the module.
+std::string PathOf(const Instruction& instruction);
+
 }  // namespace vxla

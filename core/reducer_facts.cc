@@ -9,25 +9,6 @@ namespace {
 // In the instruction's backend_config, which passes keep.
 constexpr char kWideMark[] = "{\"vxla_accumulation\":\"wide\"}";
 
-bool Commutes(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kAdd:
-    case Opcode::kMultiply:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      return true;
-    case Opcode::kCompare: {
-      const ComparisonDirection direction = instruction.attributes<CompareAttributes>().direction;
-      return direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe;
-    }
-    default:
-      return false;
-  }
-}
-
 // Whether a computation has y where it has x if the two halves of its parameters change places. `budget` bounds the
 // comparisons, as both orders of a commuting operation's operands are tried: without an answer in time it is no.
 bool Mirrors(const Instruction& x, const Instruction& y, int64_t count, int* budget) {
@@ -95,6 +76,25 @@ std::optional<Literal> IdentityOf(Opcode opcode, ElementType type) {
 }
 
 }  // namespace
+
+bool Commutes(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kAdd:
+    case Opcode::kMultiply:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kAnd:
+    case Opcode::kOr:
+    case Opcode::kXor:
+      return true;
+    case Opcode::kCompare: {
+      const ComparisonDirection direction = instruction.attributes<CompareAttributes>().direction;
+      return direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe;
+    }
+    default:
+      return false;
+  }
+}
 
 std::optional<Opcode> SingleOperation(const Computation& computation) {
   const Instruction& root = *computation.root();

@@ -22,6 +22,8 @@ struct ReducerFacts {
   // HLO asks for associativity alone.
   bool commutes = false;
 };
+// Whether the instruction has the same result with its two operands exchanged.
+bool Commutes(const Instruction& instruction);
 ReducerFacts FactsOfReducer(const Computation& computation);
 // The operation of a computation that is one binary operation of its two parameters, in either order.
 std::optional<Opcode> SingleOperation(const Computation& computation);

@@ -9,7 +9,7 @@
 
 namespace vxla {
 
-// Of each reduce, reduce-window and dot that the plan's kernels compute, by "computation/instruction" of its module.
+// Of each reduce, reduce-window and dot that the plan's kernels compute, by path (PathOf).
 inline std::unordered_map<std::string, AccumulationOrder> OrdersOf(const Plan& plan) {
   std::unordered_map<std::string, AccumulationOrder> orders;
   for (const Step& step : plan.steps) {

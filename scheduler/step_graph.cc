@@ -360,7 +360,7 @@ LeafOrigin OriginOf(const Instruction& instruction, int leaf) {
 
 std::string PlanName(const Instruction& instruction) {
   const Computation& home = *instruction.parent();
-  return home.module()->entry() == &home ? instruction.name() : home.name() + "/" + instruction.name();
+  return home.module()->entry() == &home ? instruction.name() : PathOf(instruction);
 }
 
 std::unordered_map<std::string, const Instruction*> InstructionsByPlanName(const Module& module) {

@@ -58,7 +58,7 @@ Result<Literal> DiffSide::EvaluateShaderMath(const Executable& executable,
   const auto instructions = InstructionsByPlanName(executable.module());
   for (const Fallback& fallback : executable.fallbacks()) {
     const auto found = instructions.find(fallback.instruction);
-    if (found != instructions.end()) evaluation.on_host.insert(ShaderEvaluationKey(*found->second));
+    if (found != instructions.end()) evaluation.on_host.insert(PathOf(*found->second));
   }
   return EvaluateAsShaders(executable.module(), arguments, evaluation);
 }

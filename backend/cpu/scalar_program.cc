@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "backend/cpu/eval.h"
+#include "core/reducer_facts.h"
 
 namespace vxla {
 
@@ -159,21 +160,6 @@ class ScalarCompiler {
 
 namespace {
 
-bool Commutes(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAdd:
-    case Opcode::kMultiply:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // op(p0, p1) and nothing else.
 const Instruction* FindSingleOp(const Computation& computation) {
   const Instruction* root = computation.root();
@@ -181,7 +167,7 @@ const Instruction* FindSingleOp(const Computation& computation) {
     return nullptr;
   const Instruction *a = root->operand(0), *b = root->operand(1);
   if (a->opcode() != Opcode::kParameter || b->opcode() != Opcode::kParameter || a == b) return nullptr;
-  if (a->parameter_number() != 0 && !Commutes(root->opcode())) return nullptr;
+  if (a->parameter_number() != 0 && !Commutes(*root)) return nullptr;
   return root;
 }
 

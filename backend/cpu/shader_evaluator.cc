@@ -57,7 +57,7 @@ Result<Literal> RunElementwise(const Instruction& instruction, std::span<const L
 }
 
 AccumulationOrder OrderOf(const ShaderEvaluation& evaluation, const Instruction& instruction, int64_t row_size) {
-  const auto it = evaluation.orders.find(ShaderEvaluationKey(instruction));
+  const auto it = evaluation.orders.find(PathOf(instruction));
   if (it != evaluation.orders.end()) return it->second;
   return {{.chunk = std::max<int64_t>(row_size, 1)}};
 }
@@ -245,10 +245,6 @@ std::optional<Result<Literal>> EvaluateOne(const Instruction& instruction, std::
 
 }  // namespace
 
-std::string ShaderEvaluationKey(const Instruction& instruction) {
-  return instruction.parent()->name() + "/" + instruction.name();
-}
-
 Result<Literal> EvaluateAsShaders(const Module& module, std::span<const Literal* const> arguments,
                                   const ShaderEvaluation& evaluation) {
   // What runs on the host runs there with everything below it.
@@ -261,15 +257,14 @@ Result<Literal> EvaluateAsShaders(const Module& module, std::span<const Literal*
   };
   for (const auto& computation : module.computations()) {
     for (const auto& instruction : computation->instructions()) {
-      if (evaluation.on_host.contains(ShaderEvaluationKey(*instruction))) mark(*instruction);
+      if (evaluation.on_host.contains(PathOf(*instruction))) mark(*instruction);
     }
   }
   EvaluateOptions options = evaluation.options;
   options.replace = [&](const Instruction& instruction,
                         std::span<const Literal* const> operands) -> std::optional<Result<Literal>> {
     if (host_computations.contains(instruction.parent())) return std::nullopt;
-    if (!evaluation.on_host.empty() && evaluation.on_host.contains(ShaderEvaluationKey(instruction)))
-      return std::nullopt;
+    if (!evaluation.on_host.empty() && evaluation.on_host.contains(PathOf(instruction))) return std::nullopt;
     return EvaluateOne(instruction, operands, evaluation);
   };
   return Evaluate(module, arguments, options);

@@ -14,9 +14,9 @@
 namespace vxla {
 
 struct ShaderEvaluation {
-  // Of each reduce, reduce-window and dot, by "computation/instruction". One that is missing is summed in one chain.
+  // Of each reduce, reduce-window and dot, by path (PathOf). One that is missing is summed in one chain.
   std::unordered_map<std::string, AccumulationOrder> orders;
-  // Instructions (and computations below them) that the plan evaluates on the host, by "computation/instruction".
+  // Instructions (and computations below them) that the plan evaluates on the host, by path.
   std::unordered_set<std::string> on_host;
   EvaluateOptions options;  // observe, threads, max_loop_iterations
 };
@@ -24,7 +24,5 @@ struct ShaderEvaluation {
 // `module` is the one that the plan was made of (the optimised one).
 Result<Literal> EvaluateAsShaders(const Module& module, std::span<const Literal* const> arguments,
                                   const ShaderEvaluation& evaluation);
-
-std::string ShaderEvaluationKey(const Instruction& instruction);
 
 }  // namespace vxla

@@ -218,20 +218,6 @@ std::string ComparisonName(const Instruction& instruction) {
                      ShaderSuffix(type));
 }
 
-bool HasWidthVariant(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightArithmetic:
-    case Opcode::kShiftRightLogical:
-    case Opcode::kClz:
-    case Opcode::kPopulationCount:
-    case Opcode::kMulhi:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // The operations that are more, or less, than a function of their own name.
 Result<bool> AppendSpecial(std::vector<ShaderCall>& calls, const Instruction& instruction) {
   const ElementType result = instruction.shape().element_type();

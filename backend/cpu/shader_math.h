@@ -165,6 +165,7 @@ float tan_f32(float x);
 float atan_tail_f32(float z);
 float atan_quotient_f32(float nh, float nl, float dh, float dl, float& lo);
 float place_angle_f32(float hi, float lo, bool left, float y);
+float atan2_ratio_f32(float y, float x, float& m, float& fy, float& fx, int& d, bool& special);
 float atan2_f32(float y, float x);
 float atan_f32(float x);
 float cathetus_f32(float x, float& lo);

@@ -5,6 +5,7 @@
 #include <spirv-tools/libspirv.hpp>
 
 #include "tests/codegen/codegen_test_support.h"
+#include "tests/support/element_kernel.h"
 
 namespace vxla::vulkan {
 namespace {
@@ -43,13 +44,7 @@ void ExpectValid(const std::vector<uint32_t>& words, const std::string& label) {
 }
 
 std::vector<uint32_t> Compiled(const std::string& statement, const DeviceFacts& facts) {
-  KernelKey key;
-  key.algorithm = "elementwise/fused_loop.comp";
-  key.generated = "TENSOR(0, f32)\nTENSOR(1, f64)\nvoid element(uint i) {\n" + statement + "\n}\n";
-  key.constants = {64, 1, 1, 1};
-  key.buffer_count = 2;
-  key.param_count = 1;
-  const auto text = AssembleShader(key, facts, BindingMode::kDescriptors);
+  const auto text = AssembleShader(ElementKernel({"f32", "f64"}, statement), facts, BindingMode::kDescriptors);
   EXPECT_TRUE(text.ok()) << text.status().message();
   const auto words = CompileGlsl(*text, "kernel", {});
   EXPECT_TRUE(words.ok()) << words.status().message();

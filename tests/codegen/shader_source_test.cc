@@ -3,19 +3,12 @@
 #include <chrono>
 
 #include "tests/codegen/codegen_test_support.h"
+#include "tests/support/element_kernel.h"
 
 namespace vxla::vulkan {
 namespace {
 
-KernelKey LoopKey(const std::string& body) {
-  KernelKey key;
-  key.algorithm = "elementwise/fused_loop.comp";
-  key.generated = "TENSOR(0, f32)\nvoid element(uint i) {\n" + body + "\n}\n";
-  key.constants = {64, 1, 1, 1};
-  key.buffer_count = 1;
-  key.param_count = 1;
-  return key;
-}
+KernelKey LoopKey(const std::string& body) { return ElementKernel({"f32"}, body); }
 
 std::string Assemble(const KernelKey& key, const DeviceFacts& facts = FullFacts(),
                      BindingMode bindings = BindingMode::kAddresses) {

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tests/support/element_kernel.h"
 #include "tests/vulkan/vulkan_test_support.h"
 
 namespace vxla::vulkan {
@@ -19,21 +20,12 @@ using Stored = std::conditional_t<std::is_same_v<T, bool>, uint32_t, T>;
 
 // `tags`: how LOAD and STORE call the operands' types and the result's.
 inline KernelKey FunctionKernel(const std::string& name, const std::vector<std::string>& tags, bool gives_bool) {
-  KernelKey key;
-  key.algorithm = "elementwise/fused_loop.comp";
   const size_t result = tags.size() - 1;
   std::string call = name + "(";
-  for (size_t k = 0; k < tags.size(); ++k) {
-    key.generated += fmt::format("TENSOR({}, {})\n", k, tags[k]);
-    if (k < result) call += fmt::format("{}LOAD({}, {}, i)", k == 0 ? "" : ", ", k, tags[k]);
-  }
+  for (size_t k = 0; k < result; ++k) call += fmt::format("{}LOAD({}, {}, i)", k == 0 ? "" : ", ", k, tags[k]);
   call += ")";
   if (gives_bool) call = "(" + call + " ? 1u : 0u)";
-  key.generated += fmt::format("void element(uint i) {{\n  STORE({}, {}, i, {});\n}}\n", result, tags[result], call);
-  key.constants = {64, 1, 1, 16};
-  key.buffer_count = static_cast<uint32_t>(tags.size());
-  key.param_count = 1;
-  return key;
+  return ElementKernel(tags, fmt::format("STORE({}, {}, i, {});", result, tags[result], call), 16);
 }
 
 // Its results on the device, and a line with processor times (builds are what takes long). Empty if something failed.

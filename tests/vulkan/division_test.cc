@@ -7,6 +7,7 @@
 
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "backend/vulkan/shader/shader_source.h"
+#include "tests/support/element_kernel.h"
 #include "tests/vulkan/vulkan_test_support.h"
 
 namespace vxla::vulkan {
@@ -85,15 +86,7 @@ TEST(DivisionProbeTest, CompilesWithAndWithoutF64) {
 class DivisionTest : public DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(All, DivisionTest, ::testing::ValuesIn(DeviceCases()), CaseName);
 
-KernelKey KernelOf(const std::string& value) {
-  KernelKey key;
-  key.algorithm = "elementwise/fused_loop.comp";
-  key.generated = "TENSOR(0, f32)\nvoid element(uint i) {\n  STORE(0, f32, i, " + value + ");\n}\n";
-  key.constants = {64, 1, 1, 1};
-  key.buffer_count = 1;
-  key.param_count = 1;
-  return key;
-}
+KernelKey KernelOf(const std::string& value) { return ElementKernel({"f32"}, "STORE(0, f32, i, " + value + ");"); }
 
 std::unique_ptr<Device> OpenWithShaders(int index, OpenOptions options) {
   DeviceHooks hooks;

@@ -90,20 +90,6 @@ bool KeepsWidth(Opcode opcode) {
   }
 }
 
-bool HasWidthVariant(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightArithmetic:
-    case Opcode::kShiftRightLogical:
-    case Opcode::kClz:
-    case Opcode::kPopulationCount:
-    case Opcode::kMulhi:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 std::string ConvertedText(ElementType from, ElementType to, const std::string& value) {

@@ -333,7 +333,7 @@ class DotKernelWriter {
 
   // One accumulator per result walks along k; `block` and `share` in values of k.
   void StateOrder(Step* step, int64_t block, int64_t share) const {
-    step->accumulation.of = {AccumulationName(reader_.dot())};
+    step->accumulation.of = {PathOf(reader_.dot())};
     step->accumulation.level = {.block = block, .shares = shape_.splits, .chunk = share};
   }
 

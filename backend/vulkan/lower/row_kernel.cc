@@ -454,7 +454,7 @@ Step RowKernelWriter::Write() {
                              grid);
   step.flop = program_.flop;
   for (const RowReduce& reduce : program_.reduces) {
-    if (reduce.source != nullptr) step.accumulation.of.push_back(AccumulationName(*reduce.source));
+    if (reduce.source != nullptr) step.accumulation.of.push_back(PathOf(*reduce.source));
   }
   const bool blocked = shape_.held == 0 && UnrolledTurns() == 0 && steps_per_lane > block;
   step.accumulation.level = {shape_.along_rows ? 1 : int64_t{shape_.width},
@@ -477,10 +477,6 @@ int RowProgram::passes() const {
 
 Step WriteRowKernel(const LowerContext& context, const RowProgram& program, const RowKernel& kernel) {
   return RowKernelWriter(context, program, kernel).Write();
-}
-
-std::string AccumulationName(const Instruction& instruction) {
-  return instruction.parent()->name() + "/" + instruction.name();
 }
 
 bool ShuffleTakes(ElementType type) {

@@ -83,9 +83,6 @@ std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram&
 // The same with a given shape, for tests.
 std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram& program, const RowShape& shape);
 
-// "computation/instruction", the name in Step::accumulation.
-std::string AccumulationName(const Instruction& instruction);
-
 // Lanes join by subgroup shuffles if every accumulator is made of 32-bit words; the others go through shared memory.
 bool ShuffleTakes(ElementType type);
 

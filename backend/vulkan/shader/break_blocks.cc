@@ -34,24 +34,18 @@ class Breaker {
     Words out(words_.begin(), words_.begin() + kHeaderWords);
     const uint32_t never = bound_++;
     bool in_function = false, in_entry = false;
-    std::vector<Block> blocks;
-    for (const Instruction& instruction : instructions_) {
-      const uint32_t op = instruction.op();
-      if (op == kFunction) {
+    for (size_t at = 0; at < instructions_.size();) {
+      const Instruction& instruction = instructions_[at];
+      if (instruction.op() == kFunction) {
         if (!in_function) Declare(never, &out);
         in_function = true;
         in_entry = entries_.contains(instruction.words[2]);
       }
-      if (in_entry && op == kLabel) {
-        blocks.push_back({instruction.words[1], {}});
-      } else if (op == kFunctionEnd) {
-        if (!blocks.empty()) AppendBroken(blocks, never, &out);
-        blocks.clear();
-        Append(instruction, &out);
-      } else if (!blocks.empty()) {
-        blocks.back().body.push_back(instruction);
+      if (in_entry && instruction.op() == kLabel) {
+        std::vector<Block> blocks = TakeBlocks(instructions_, &at);
+        AppendBroken(blocks, never, &out);
       } else {
-        Append(instruction, &out);
+        Append(instructions_[at++], &out);
       }
     }
     out[kBoundWord] = bound_;

@@ -256,23 +256,16 @@ std::vector<uint32_t> FlattenBranches(const std::vector<uint32_t>& words) {
   Words out(words.begin(), words.begin() + kHeaderWords);
   std::unordered_map<uint32_t, uint32_t> types = facts.type_of;
   uint32_t bound = out[kBoundWord];
-  std::vector<Block> blocks;
-  for (const Instruction& instruction : instructions) {
-    const uint32_t op = instruction.op();
-    if (op == kLabel) {
-      blocks.push_back({instruction.words[1], {}});
-    } else if (op == kFunctionEnd) {
-      FunctionFlattener(facts, types, bound).Flatten(blocks);
-      for (const Block& block : blocks) {
-        Append(Make(kLabel, {block.label}), &out);
-        for (const Instruction& each : block.body) Append(each, &out);
-      }
-      blocks.clear();
-      Append(instruction, &out);
-    } else if (!blocks.empty()) {
-      blocks.back().body.push_back(instruction);
-    } else {
-      Append(instruction, &out);
+  for (size_t at = 0; at < instructions.size();) {
+    if (instructions[at].op() != kLabel) {
+      Append(instructions[at++], &out);
+      continue;
+    }
+    std::vector<Block> blocks = TakeBlocks(instructions, &at);
+    FunctionFlattener(facts, types, bound).Flatten(blocks);
+    for (const Block& block : blocks) {
+      Append(Make(kLabel, {block.label}), &out);
+      for (const Instruction& each : block.body) Append(each, &out);
     }
   }
   out[kBoundWord] = bound;

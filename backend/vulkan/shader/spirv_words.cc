@@ -81,6 +81,19 @@ Instructions Read(const Words& words) {
   return instructions;
 }
 
+std::vector<Block> TakeBlocks(const Instructions& instructions, size_t* at) {
+  std::vector<Block> blocks;
+  for (; *at < instructions.size() && instructions[*at].op() != kFunctionEnd; ++*at) {
+    const Instruction& instruction = instructions[*at];
+    if (instruction.op() == kLabel) {
+      blocks.push_back({instruction.words[1], {}});
+    } else {
+      blocks.back().body.push_back(instruction);
+    }
+  }
+  return blocks;
+}
+
 void Append(const Instruction& instruction, Words* words) {
   words->insert(words->end(), instruction.words.begin(), instruction.words.end());
 }

@@ -70,6 +70,8 @@ struct Block {
 
 Instruction Make(Op op, std::initializer_list<uint32_t> operands);
 Instructions Read(const Words& words);
+// The blocks of the function whose first label stands at `*at`, which moves on to the function's end.
+std::vector<Block> TakeBlocks(const Instructions& instructions, size_t* at);
 void Append(const Instruction& instruction, Words* words);
 // Whether words[2] names the instruction's value and words[1] its type, for what stands in functions.
 bool HasResult(uint32_t op);

@@ -60,22 +60,14 @@ FN F atan_ratio_f32(float n, float m, OUT(float) lo) {
 }
 // As atan2_f32 for narrow y and x.
 FN F atan2_f32_odd(float y, float x) {
-  F my = magnitude_f32(y);
-  F mx = magnitude_f32(x);
-  bool both_inf = is_inf_f32(y) && is_inf_f32(x);
-  bool y_zero = my == 0.0f || (is_inf_f32(x) && !both_inf);
-  bool x_zero = mx == 0.0f || (is_inf_f32(y) && !both_inf);
-  bool special = y_zero || x_zero || both_inf;
-  int ky;
-  F fy = frexp_f32(special ? 1.0f : my, ky);
-  int kx;
-  F fx = frexp_f32(special ? 1.0f : mx, kx);
-  int d = ky - kx;
+  F m;
+  F fy;
+  F fx;
+  int d;
+  bool special;
+  F n = atan2_ratio_f32(y, x, m, fy, fx, d, special);
   bool left = is_negative_f32(x);
   bool tiny = d < -30 && !special && !left;
-  int g = d > 40 ? 40 : (d < -40 ? -40 : d);
-  F n = y_zero ? 0.0f : (x_zero ? 1.0f : (special ? 1.0f : fy * pow2_f32(g)));
-  F m = y_zero ? 1.0f : (x_zero ? 0.0f : (special ? 1.0f : fx));
   F al;
   F a = atan_ratio_f32(n, m, al);
   F tl;

@@ -214,26 +214,34 @@ FN F place_angle_f32(float hi, float lo, bool left, float y) {
   F r = left ? turned : hi + lo;
   return copysign_f32(r, y);
 }
-// The quotient is formed from the significands, so nothing overflows and denormal results are rounded once. C99 special
-// values.
-// <= 1 ulp.
-FN F atan2_f32(float y, float x) {
+// The n of n / m, whose arc tangent is |y|'s and |x|'s angle: from the significands, so nothing overflows. |y / x| is
+// fy / fx 2^d; special if one is zero or infinite.
+FN F atan2_ratio_f32(float y, float x, OUT(float) m, OUT(float) fy, OUT(float) fx, OUT(int) d, OUT(bool) special) {
   F my = magnitude_f32(y);
   F mx = magnitude_f32(x);
   bool both_inf = is_inf_f32(y) && is_inf_f32(x);
   bool y_zero = my == 0.0f || (is_inf_f32(x) && !both_inf);
   bool x_zero = mx == 0.0f || (is_inf_f32(y) && !both_inf);
-  bool special = y_zero || x_zero || both_inf;
+  special = y_zero || x_zero || both_inf;
   int ky;
-  F fy = frexp_f32(special ? 1.0f : my, ky);
+  fy = frexp_f32(special ? 1.0f : my, ky);
   int kx;
-  F fx = frexp_f32(special ? 1.0f : mx, kx);
-  int d = ky - kx;
+  fx = frexp_f32(special ? 1.0f : mx, kx);
+  d = ky - kx;
+  int g = d > 40 ? 40 : (d < -40 ? -40 : d);
+  m = y_zero ? 1.0f : (x_zero ? 0.0f : (special ? 1.0f : fx));
+  return y_zero ? 0.0f : (x_zero ? 1.0f : (special ? 1.0f : fy * pow2_f32(g)));
+}
+// Denormal results are rounded once. C99 special values. <= 1 ulp.
+FN F atan2_f32(float y, float x) {
+  F m;
+  F fy;
+  F fx;
+  int d;
+  bool special;
+  F n = atan2_ratio_f32(y, x, m, fy, fx, d, special);
   // Very small quotients are the angle itself; very large ones are as good as infinite.
   bool tiny = d < -30;
-  int g = d > 40 ? 40 : (d < -40 ? -40 : d);
-  F n = y_zero ? 0.0f : (x_zero ? 1.0f : (special ? 1.0f : fy * pow2_f32(g)));
-  F m = y_zero ? 1.0f : (x_zero ? 0.0f : (special ? 1.0f : fx));
   F lo;
   F hi = atan_quotient_f32(n, 0.0f, m, 0.0f, lo);
   bool left = is_negative_f32(x);
