@@ -45,9 +45,9 @@ int64_t AccumulationLength(const Instruction& instruction);
 // convolution), whatever the order, when every step rounds to `accumulator`, the type that the plan adds in. A product
 // of `length` factors: relative to the result. Minimum, maximum, and, or: 0 (use it for sums and products only).
 //   certain: (length + 1) u, u = half a unit in the last place of 1: no order of additions is worse.
-//   likely:  12 sqrt(length + 1) u where that is smaller: what independent roundings leave with a chance below 1e-15 (a
-//   random
-//            walk of 12 standard deviations); only sums that stagnate (2^25 equal terms one by one in f32) exceed it.
+//   likely:  12 sqrt(length + 1) u where that is smaller: what independent roundings leave with a chance below 1e-15
+//            (a random walk of 12 standard deviations); only sums that stagnate (2^25 equal terms one by one in f32)
+//            exceed it.
 // To it comes the rounding to the result's type: AccuracyOf(opcode, type).
 struct AccumulationBound {
   double certain = 0;

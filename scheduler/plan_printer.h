@@ -12,9 +12,8 @@ namespace vxla {
 std::string ToText(const Plan& plan);
 
 // {dispatches, kernels[{name, key, groups}], buffers[{name, bytes, offset, shares_with}], peak_bytes,
-// lower_bound_bytes,
-//  barriers, fallbacks[{instruction, opcode, reason}], decisions[{instruction, kind, trip_count}]} and more keys of the
-//  same kind.
+//  lower_bound_bytes, barriers, fallbacks[{instruction, opcode, reason}], decisions[{instruction, kind, trip_count}]}
+//  and more keys of the same kind.
 nlohmann::json ToJson(const Plan& plan);
 
 // "fusion.3", "p2+256", "scratch0+4096": where a buffer lies.

@@ -14,14 +14,13 @@
 //            elements). Reduces may depend on one another: phase k+1 reads, through broadcasts, results of phase k AT
 //            ITS OWN ROW ONLY (core/index_map proves it). Roots: reduce results, elementwise values of them in row
 //            space (O elements, at linear index o whatever their dimensions), and elementwise values in element space
-//            (dimensions exactly E's). Other operands are read through index maps. Softmax and layer norm are one such
-//            fusion each.
+//            (dimensions exactly E's). Other operands are read through index maps.
+//            Softmax and layer norm are one such fusion each.
 //   kOutput  Hero: one dot. Producers of its operands (elementwise, index maps) are load hooks; the epilogue maps the
-//   dot's
-//            result elementwise at the same linear index (reshapes in between keep it), other operands through index
-//            maps.
+//            dot's result elementwise at the same linear index (reshapes in between keep it), other operands through
+//            index maps.
 //   kCustom  Hero: one reduce-window, with producers as load hooks and an elementwise epilogue at the same linear
-//   index.
+//            index.
 //
 // Called computations of reduce and reduce-window are scalar computations of elementwise ops (combine hooks).
 // Element types: whatever the module says; lowering's CanLower refuses what the device lacks.

@@ -5,8 +5,8 @@
 // NAMES. A function is <op>_<carrier>, never overloaded; <op> is the HLO opcode text with '-' as '_'; carriers are
 //   f32 float | f64 f64_t | c64 vec2 (re, im) | c128 c128_t | i32 int | u32 uint | i64 i64_t | u64 u64_t | pred bool
 // The 64-bit types are the device's or emulated: types64.glsl says what may be written with them.
-//   add_f32 exponential_f32 log_plus_one_f64 divide_i32 abs_c64 (-> float) complex_f32 (-> vec2) is_finite_f32 (->
-//   bool) clamp_f32(min, x, max)  compare_<eq|ne|ge|gt|le|lt>_<carrier>  compare_total_<..>_f32|f64
+//   add_f32 exponential_f32 log_plus_one_f64 divide_i32 abs_c64 (-> float) complex_f32 (-> vec2) is_finite_f32 (-> bool)
+//   clamp_f32(min, x, max)  compare_<eq|ne|ge|gt|le|lt>_<carrier>  compare_total_<..>_f32|f64
 //   convert_<from>_<to>(x)  convert_<from>_int_saturate(x, lo, hi)  bitcast_<from>_<to>(x)
 //   reduce_precision_f32(x, exponent_bits, mantissa_bits)
 // Narrow types travel in a wide carrier: f16, bf16, f8*, f4 as float (an exactly representable value), s1..s16 as int,
@@ -18,13 +18,10 @@
 // floats.
 //
 // FILES, in the order in which definitions depend on each other (a later file uses earlier ones only):
-// FILE ORDER: prelude.glsl types64.glsl select.glsl f32.glsl f32_exp_log.glsl f32_trig.glsl f32_special.glsl
-// f32_gamma.glsl f32_odd.glsl f16.glsl int32.glsl narrow.glsl convert32.glsl c64.glsl wide_int.glsl int64.glsl
-// soft_double.glsl f64.glsl f64_exp_log.glsl f64_trig.glsl f64_special.glsl f64_erf.glsl f64_gamma.glsl convert64.glsl
-// c128.glsl prelude.glsl and types64.glsl are put whole before a kernel, of the others the definitions that it uses.
-// Files up to c64.glsl need neither f64_t nor 64-bit integers. Between definitions, #ifdef VXLA_EMULATE_I64,
-// VXLA_EMULATE_F64, VXLA_CORRECT_F32 or VXLA_CORRECT_F64 (also #ifndef), #else and #endif at column 0 choose among
-// variants.
+// FILE ORDER: prelude.glsl types64.glsl select.glsl f32.glsl f32_exp_log.glsl f32_trig.glsl f32_special.glsl f32_gamma.glsl f32_odd.glsl f16.glsl int32.glsl narrow.glsl convert32.glsl c64.glsl wide_int.glsl int64.glsl soft_double.glsl f64.glsl f64_exp_log.glsl f64_trig.glsl f64_special.glsl f64_erf.glsl f64_gamma.glsl convert64.glsl c128.glsl
+// prelude.glsl and types64.glsl are put whole before a kernel, of the others the definitions that it uses. Files up to
+// c64.glsl need neither f64_t nor 64-bit integers. Between definitions, #ifdef VXLA_EMULATE_I64, VXLA_EMULATE_F64,
+// VXLA_CORRECT_F32 or VXLA_CORRECT_F64 (also #ifndef), #else and #endif at column 0 choose among variants.
 //
 // RULES of the text: one top-level definition per chunk; FN <type> name( or CONSTARR <type> name[n] = {...}; at column
 // 0; a chunk ends with a line that is exactly } or };. F and D are the precise float and double for locals and results,
