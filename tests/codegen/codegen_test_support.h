@@ -117,7 +117,9 @@ inline std::string Compiled(const Step& step, const DeviceFacts& facts = FullFac
   if (!text.ok()) return {};
   const auto words = CompileGlsl(*text, step.name, CompileTarget{});
   EXPECT_TRUE(words.ok()) << words.status().message() << "\n" << step.kernel.generated;
-  if (words.ok()) EXPECT_EQ(Overreach(*words, facts), std::vector<std::string>()) << step.kernel.generated;
+  if (words.ok()) {
+    EXPECT_EQ(Overreach(*words, facts), std::vector<std::string>()) << step.kernel.generated;
+  }
   return *text;
 }
 

@@ -28,7 +28,7 @@ struct RunOptions {
   // Default: a program of one operation by its own bound (backend/cpu/op_bound.h), others by Tolerance::DefaultFor each
   // result. Exact: Tolerance{}.
   std::optional<Tolerance> tolerance;
-  std::vector<Tolerance> leaf_tolerances;  // by result, before all of these; RunBoth fills it in
+  std::vector<Tolerance> leaf_tolerances = {};  // by result, before all of these; RunBoth fills it in
   bool allow_fallbacks = false;            // else an instruction that would run on the host fails the test
   bool fusion = true;
   int dispatches = -1;  // expected count; -1: any
