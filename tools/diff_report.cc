@@ -19,16 +19,16 @@ constexpr char kStyle[] = R"(
 * { box-sizing: border-box; }
 body { font: 15px/1.5 system-ui, "Segoe UI", Roboto, sans-serif; color: var(--ink); margin: 0 auto; max-width: 1120px; padding: 32px 24px 80px; }
 h1 { font-size: 22px; margin: 0 0 4px; } h2 { font-size: 17px; margin: 40px 0 10px; } h3 { font-size: 15px; margin: 24px 0 6px; }
-code, .n { font: 13px/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }
+code, td.n { font: 13px/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }
 .verdict { border-left: 6px solid var(--good); background: var(--tint); padding: 14px 18px; margin: 18px 0; border-radius: 4px; }
 .verdict.bad { border-color: var(--bad); } .verdict b { color: var(--good); } .verdict.bad b { color: var(--bad); }
 table { border-collapse: collapse; width: 100%; } .wide { overflow-x: auto; }
 th { text-align: left; font-weight: 600; color: var(--faint); font-size: 13px; } td.n, th.n { text-align: right; white-space: nowrap; }
-th, td { padding: 5px 10px 5px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+th, td { padding: 5px 16px 5px 0; border-bottom: 1px solid var(--line); vertical-align: baseline; }
 tr.bad td { background: #fdf1f0; } .tag { border-radius: 3px; padding: 1px 7px; font-size: 12px; background: var(--line); }
 .tag.bad { background: var(--bad); color: #fff; } .tag.good { background: #d3efe5; color: var(--good); }
 .pictures { display: flex; flex-wrap: wrap; gap: 32px; margin-top: 10px; } figure { margin: 0; } figcaption { color: var(--faint); font-size: 13px; }
-pre { background: var(--tint); padding: 10px 14px; overflow-x: auto; border-radius: 4px; } .faint { color: var(--faint); }
+pre { background: var(--tint); padding: 10px 14px; white-space: pre-wrap; overflow-wrap: anywhere; border-radius: 4px; } .faint { color: var(--faint); }
 )";
 
 // How far apart two elements are: units in the last place, or for integers their difference; infinite across NaN and
