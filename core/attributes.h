@@ -56,8 +56,8 @@ struct ConvolutionDimensions {  // dim_labels=bf01_oi01->bf01
 
 // replica_groups={{0,1},{2,3}} or the iota form [2,2]<=[4] with optional T(1,0); the iota form is kept for printing.
 struct ReplicaGroups {
-  std::vector<IntList> groups;
-  std::optional<IntList> iota_dimensions, iota_reshape, iota_transpose;
+  std::vector<IntList> groups = {};
+  std::optional<IntList> iota_dimensions = {}, iota_reshape = {}, iota_transpose = {};
   friend bool operator==(const ReplicaGroups&, const ReplicaGroups&) = default;
 };
 

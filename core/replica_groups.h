@@ -12,6 +12,8 @@
 namespace vxla {
 
 struct DeviceGrid {
+  // Each device of the reference is a thread with a stack of its own.
+  static constexpr int64_t kMost = 4096;
   int64_t replicas = 1, partitions = 1;
   int64_t count() const { return replicas * partitions; }
   int64_t replica(int64_t device) const { return device / partitions; }

@@ -67,10 +67,9 @@ Result<DeviceGrid> ReplicaFlags::GridOf(const Module& module) const {
                         CountOf("--replicas", replicas, module.attributes().replica_count, "replica_count"));
   VXLA_ASSIGN_OR_RETURN(grid.partitions,
                         CountOf("--partitions", partitions, module.attributes().num_partitions, "num_partitions"));
-  constexpr int64_t kMost = 4096;
-  if (grid.replicas > kMost || grid.partitions > kMost / grid.replicas) {
+  if (grid.replicas > DeviceGrid::kMost || grid.partitions > DeviceGrid::kMost / grid.replicas) {
     return InvalidArgument("{} replicas times {} partitions exceed the limit of {} devices", grid.replicas,
-                           grid.partitions, kMost);
+                           grid.partitions, DeviceGrid::kMost);
   }
   return grid;
 }

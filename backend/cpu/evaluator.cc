@@ -11,9 +11,6 @@
 namespace vxla {
 namespace {
 
-// Each device is a thread with a stack of its own.
-constexpr int64_t kMostDevices = 4096;
-
 EvalFunction* FunctionOf(Opcode opcode) {
   static constexpr EvalFunction* kFunctions[] = {
 #define VXLA_ROW(Name, ...) &Eval##Name,
@@ -199,9 +196,9 @@ void RunDevice(Rendezvous& rendezvous, int64_t device, F&& run) {
 Result<std::vector<Literal>> EvaluateReplicated(const Module& module, const DeviceGrid& grid,
                                                 std::span<const std::vector<const Literal*>> arguments,
                                                 const EvaluateOptions& options) {
-  if (grid.replicas < 1 || grid.partitions < 1 || grid.replicas > kMostDevices / grid.partitions) {
+  if (grid.replicas < 1 || grid.partitions < 1 || grid.replicas > DeviceGrid::kMost / grid.partitions) {
     return InvalidArgument("{} replicas times {} partitions: 1 to {} devices are possible", grid.replicas,
-                           grid.partitions, kMostDevices);
+                           grid.partitions, DeviceGrid::kMost);
   }
   if (static_cast<int64_t>(arguments.size()) != grid.count()) {
     return InvalidArgument("arguments for {} devices given, {} needed", arguments.size(), grid.count());

@@ -546,7 +546,7 @@ FN D floor_plain_f64(f64_t a) {
   uint k = uint(select_i32(e < 0, 0, e > 52 ? 52 : e));
   // The bits below 1.
   uint low = select_u32(k < 20u, 0xffffffffu, select_u32(k > 51u, 0u, 0xffffffffu >> ((k - 20u) & 31u)));
-  uint high = select_u32(k < 20u, 0x000fffffu >> k, 0u);
+  uint high = select_u32(k < 20u, 0x000fffffu >> (k & 31u), 0u);
   bool negative = (a.y >> 31) != 0u;
   uint l = a.x + (negative ? low : 0u);
   uint h = a.y + (negative ? high : 0u) + (l < a.x ? 1u : 0u);
