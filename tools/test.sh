@@ -76,11 +76,10 @@ part_validation() {
   done
   for layers in core,sync core,gpu; do
     for driver in llvmpipe SwiftShader; do
-      run_suite "spec_vulkan_tests on $driver, validation $layers" VXLA_TEST_VALIDATE=$layers VXLA_TEST_DEVICE=$driver build/tests/spec_vulkan_tests
+      for suite in spec_vulkan_tests ops_tests; do
+        run_suite "$suite on $driver, validation $layers" VXLA_TEST_VALIDATE=$layers VXLA_TEST_DEVICE=$driver build/tests/$suite
+      done
     done
-  done
-  for driver in llvmpipe SwiftShader; do
-    run_suite "ops_tests on $driver, validation core,sync" VXLA_TEST_VALIDATE=core,sync VXLA_TEST_DEVICE=$driver build/tests/ops_tests
   done
 }
 
