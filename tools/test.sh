@@ -28,7 +28,8 @@ export VK_ADD_DRIVER_FILES VXLA_TEST_DRIVERS=llvmpipe,SwiftShader
 # Many small dispatches are far cheaper without lavapipe's worker threads.
 export LP_NUM_THREADS=${LP_NUM_THREADS:-0}
 if [ $# -eq 0 ]; then
-  ctest --test-dir build --output-on-failure --timeout 1200
+  # Two suites at a time: the largest ones take 4 GB each.
+  ctest --test-dir build --output-on-failure --timeout 1200 --parallel 2
 fi
 
 table=docs/full-run.md
