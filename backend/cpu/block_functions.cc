@@ -165,7 +165,7 @@ Result<BlockOp> MakeErfInv(const Instruction& i) {
   return Real(i, [](auto x) { return ErfInv(x); });
 }
 Result<BlockOp> MakeLgamma(const Instruction& i) {
-  return Real(i, [](auto x) { return std::lgamma(x); });
+  return Real(i, [](auto x) { return Lgamma(x); });
 }
 Result<BlockOp> MakeDigamma(const Instruction& i) {
   return Real(i, [](auto x) { return Digamma(x); });

@@ -1,11 +1,29 @@
-// Functions that the C library has not, in a type wide enough that one rounding of the result is nearly always correct.
+// Functions that the C library has not, or not for several threads, in a type wide enough that one rounding of the
+// result is nearly always correct.
 #pragma once
 
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <type_traits>
 
 namespace vxla {
+
+// log |gamma(x)| as the C library has it, which with glibc's own lgamma would also write a global (signgam): a race
+// between the threads of the reference.
+template <typename T>
+T Lgamma(T x) {
+#ifdef __GLIBC__
+  int sign = 0;
+  if constexpr (std::is_same_v<T, double>) {
+    return ::lgamma_r(x, &sign);
+  } else {
+    return ::lgammal_r(x, &sign);
+  }
+#else
+  return std::lgamma(x);
+#endif
+}
 
 // The y with erf(y) = x, by Newton's method on erf, in the tails on log(erfc): convex, so each step stays on one side.
 template <typename T>
