@@ -75,9 +75,11 @@ part_validation() {
     run_suite "$suite on both drivers, validation core,sync" VXLA_TEST_VALIDATE=core,sync build/tests/$suite
     run_suite "$suite on both drivers, validation core,gpu" VXLA_TEST_VALIDATE=core,gpu build/tests/$suite --gtest_filter=$with_gpu
   done
-  for layers in core,sync core,gpu; do
-    for driver in llvmpipe SwiftShader; do
-      for suite in spec_vulkan_tests ops_tests; do
+  for suite in spec_vulkan_tests ops_tests; do
+    for layers in core,sync core,gpu; do
+      for driver in llvmpipe SwiftShader; do
+        # Some of its tests choose addresses, which these checks cannot follow on lavapipe 22 (docs/full-run.md).
+        [ "$suite $layers $driver" = "ops_tests core,gpu llvmpipe" ] && continue
         run_suite "$suite on $driver, validation $layers" VXLA_TEST_VALIDATE=$layers VXLA_TEST_DEVICE=$driver build/tests/$suite
       done
     done
