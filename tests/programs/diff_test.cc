@@ -112,7 +112,23 @@ TEST(DiffTest, WideSumsAreRightToTheLastBit) {
   DiffJson(program + " --ulp 1", 1);
 }
 
-TEST(DiffTest, TwoDevicesAndBothBindingModesAreComparedWithEachOther) {
+// One has 64-bit types and narrow storage, the other emulates all of them.
+TEST(DiffTest, TwoDevicesAreComparedWithEachOtherAndHaveTheSameBits) {
+  const std::string program =
+      WriteScratch("wide_and_narrow.hlo",
+                   "ENTRY e { a = f32[37,99] parameter(0)  b = f64[37,99] parameter(1)  n = s4[37,99] parameter(2)\n"
+                   "  c = f32[37,99] exponential(a)  d = f64[37,99] divide(b, b)  e = f64[37,99] convert(c)\n"
+                   "  m = s4[37,99] multiply(n, n)  f = f64[37,99] add(d, e)\n"
+                   "  ROOT r = (f64[37,99], s4[37,99]) tuple(f, m) }");
+  const Json json = DiffJson(program + " --device llvmpipe --against swiftshader --rtol 0 --isolate", 0);
+  EXPECT_EQ(json["verdict"], "agree");
+  EXPECT_THAT(json["device"].get<std::string>(), HasSubstr("llvmpipe"));
+  EXPECT_THAT(json["reference"].get<std::string>(), HasSubstr("SwiftShader"));
+  ASSERT_EQ(json["results"].size(), 2u);
+  for (const Json& result : json["results"]) EXPECT_EQ(result["differing"], 0);
+}
+
+TEST(DiffTest, BothBindingModesAreComparedWithEachOther) {
   const Json json =
       DiffJson(WriteScratch("attention.hlo", kAttention) +
                    " --bindings addresses --against vulkan --against-bindings descriptors --rtol 0 --isolate",
