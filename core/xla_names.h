@@ -4,7 +4,7 @@
 #include <cmath>
 #include <initializer_list>
 
-#include "core/builder.h"
+#include "core/builder/builder.h"
 #include "core/float_formats.h"
 
 namespace vxla {

@@ -8,7 +8,7 @@
 #include "scheduler/copy_elision.h"
 #include "scheduler/donation.h"
 #include "scheduler/liveness.h"
-#include "scheduler/queue_assignment.h"
+#include "scheduler/segments.h"
 #include "scheduler/step_graph.h"
 
 namespace vxla {
@@ -75,7 +75,7 @@ Result<Plan> MakePlan(const Module& module, const Lowering& lowering, const Devi
   VXLA_RETURN_IF_ERROR(ComputeLiveness(graph));
   VXLA_RETURN_IF_ERROR(AssignDonations(graph));
   VXLA_RETURN_IF_ERROR(AssignBuffers(graph, MemoryLimitsOf(facts, options.bindings)));
-  AssignQueues(graph);
+  PartitionSegments(graph);
   InsertBarriers(graph.plan);
   VXLA_RETURN_IF_ERROR(Seal(graph.plan, facts));
   return std::move(graph.plan);

@@ -6,7 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "backend/cpu/evaluator.h"
+#include "backend/cpu/reference/evaluator.h"
 #include "core/text/hlo_parser.h"
 #include "tools/arguments.h"
 #include "tools/bench_cases.h"

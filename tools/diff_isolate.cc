@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "backend/cpu/evaluator.h"
-#include "backend/cpu/op_bound.h"
+#include "backend/cpu/reference/evaluator.h"
+#include "backend/cpu/reference/op_bound.h"
 #include "core/passes/call_inliner.h"
 
 namespace vxla {

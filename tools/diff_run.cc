@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/cpu/evaluator.h"
-#include "backend/cpu/op_bound.h"
+#include "backend/cpu/reference/evaluator.h"
+#include "backend/cpu/reference/op_bound.h"
 #include "core/accuracy.h"
 
 namespace vxla {

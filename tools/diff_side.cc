@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "backend/cpu/shader_evaluator.h"
+#include "backend/cpu/twin/shader_evaluator.h"
 #include "core/literal_compare.h"
 #include "scheduler/plan_orders.h"
 #include "scheduler/step_graph.h"

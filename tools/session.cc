@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "backend/cpu/evaluator.h"
+#include "backend/cpu/reference/evaluator.h"
 #include "backend/vulkan/device/open.h"
 #include "core/passes/cancel_constants.h"
 #include "core/passes/verifier.h"

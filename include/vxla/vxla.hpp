@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/cpu/evaluator.h"
-#include "core/builder.h"
-#include "core/builder_math.h"
+#include "backend/cpu/reference/evaluator.h"
+#include "core/builder/builder.h"
+#include "core/builder/math.h"
 #include "core/literal_compare.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"

@@ -1,4 +1,4 @@
-#include "backend/vulkan/shader/break_blocks.h"
+#include "backend/vulkan/drivers/break_blocks.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "backend/vulkan/shader/flatten_branches.h"
+#include "backend/vulkan/drivers/flatten_branches.h"
 
 #include "tests/codegen/spirv_test_support.h"
 

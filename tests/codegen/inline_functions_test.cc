@@ -1,4 +1,4 @@
-#include "backend/vulkan/shader/inline_functions.h"
+#include "backend/vulkan/spirv/inline_functions.h"
 
 #include "tests/codegen/spirv_test_support.h"
 

@@ -1,5 +1,5 @@
 // Float arithmetic reaches drivers with NoContraction, wherever it stands in the text.
-#include "backend/vulkan/shader/no_contraction.h"
+#include "backend/vulkan/spirv/no_contraction.h"
 
 #include <set>
 #include <spirv-tools/libspirv.hpp>

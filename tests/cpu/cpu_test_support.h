@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/evaluator.h"
+#include "backend/cpu/reference/evaluator.h"
 #include "core/literal.h"
 
 namespace vxla::testing {

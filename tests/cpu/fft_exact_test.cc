@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/cpu/double_double.h"
+#include "backend/cpu/reference/double_double.h"
 #include "tests/cpu/cpu_test_support.h"
 
 namespace vxla::testing {

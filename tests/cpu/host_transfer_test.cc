@@ -1,5 +1,5 @@
 // Infeed, outfeed, host sends and recvs, and custom calls.
-#include "backend/cpu/host_transfer.h"
+#include "backend/cpu/reference/host_transfer.h"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "backend/cpu/custom_call.h"
-#include "backend/cpu/host_transfer.h"
+#include "backend/cpu/reference/custom_call.h"
+#include "backend/cpu/reference/host_transfer.h"
 #include "tests/cpu/replica_test_support.h"
 #include "tests/support/live_programs.h"
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "backend/cpu/evaluator.h"
+#include "backend/cpu/reference/evaluator.h"
 #include "core/literal_compare.h"
 #include "core/passes/cancel_constants.h"
 #include "core/passes/pipeline.h"

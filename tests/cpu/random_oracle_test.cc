@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "core/builder.h"
+#include "core/builder/builder.h"
 #include "tests/cpu/cpu_test_support.h"
 
 namespace vxla::testing {

@@ -1,6 +1,6 @@
 // Constraints that no text reaches: those of the builder's functions, and of instructions built without a parser. Each
 // expectation stands beside the label of its check.
-#include "core/builder_math.h"
+#include "core/builder/math.h"
 #include "core/passes/verifier.h"
 #include "tests/infer/infer_test_support.h"
 

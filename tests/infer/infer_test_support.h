@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/builder.h"
+#include "core/builder/builder.h"
 #include "core/ops/ops.h"
 
 namespace vxla {

@@ -5,7 +5,7 @@
 #include <complex>
 #include <string>
 
-#include "backend/cpu/shader_math.h"
+#include "backend/cpu/twin/shader_math.h"
 #include "tests/math/ulp.h"
 
 namespace vxla {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "backend/cpu/shader_math.h"
+#include "backend/cpu/twin/shader_math.h"
 #include "tests/math/ulp.h"
 
 namespace vxla {

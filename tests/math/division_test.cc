@@ -8,7 +8,7 @@
 #include <glm/vec2.hpp>
 #include <random>
 
-#include "backend/cpu/shader_math.h"
+#include "backend/cpu/twin/shader_math.h"
 #include "tests/math/ulp.h"
 
 #pragma GCC diagnostic ignored "-Wunused-function"

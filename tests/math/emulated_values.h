@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "backend/cpu/shader_math.h"
-#include "backend/cpu/shader_math_emulated.h"
+#include "backend/cpu/twin/shader_math.h"
+#include "backend/cpu/twin/shader_math_emulated.h"
 #include "tests/math/ulp.h"
 
 namespace vxla {

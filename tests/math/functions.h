@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "backend/cpu/shader_math.h"
+#include "backend/cpu/twin/shader_math.h"
 #include "core/accuracy.h"
 #include "tests/math/exact.h"
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "backend/cpu/shader_math.h"
+#include "backend/cpu/twin/shader_math.h"
 
 namespace vxla {
 namespace {
@@ -45,7 +45,7 @@ std::vector<T> Operands() {
 // What the tests need of one carrier.
 template <typename T>
 struct Functions {
-  T (*add)
+  T(*add)
   (T, T), (*subtract)(T, T), (*multiply)(T, T), (*divide)(T, T), (*remainder)(T, T), (*power)(T, T), (*mulhi)(T, T);
   T (*maximum)(T, T), (*minimum)(T, T), (*left)(T, T), (*logical)(T, T), (*arithmetic)(T, T);
   T (*abs)(T), (*sign)(T), (*negate)(T), (*invert)(T), (*popcnt)(T), (*clz)(T);

@@ -63,8 +63,8 @@ std::string WithoutCorrectedDivision(std::string text) {
 }
 
 TEST(ShaderMathSourceTest, EveryFunctionIsDeclaredForCppOnceUnderItsOwnName) {
-  const std::string header = ReadFile("backend/cpu/shader_math.h");
-  const std::string build = ReadFile("backend/cpu/shader_math.cc");
+  const std::string header = ReadFile("backend/cpu/twin/shader_math.h");
+  const std::string build = ReadFile("backend/cpu/twin/shader_math.cc");
   const std::regex definition(R"((?:^|\n)FN \w+ (\w+)\()");
   std::set<std::string> seen, emulated;
   for (const std::string& file : SourceFiles()) {

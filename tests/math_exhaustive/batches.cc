@@ -3,7 +3,7 @@
 #include <bit>
 #include <glm/vec2.hpp>
 
-#include "backend/cpu/shader_math.h"
+#include "backend/cpu/twin/shader_math.h"
 
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-parameter"

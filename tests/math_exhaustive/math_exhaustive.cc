@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/shader_math.h"
+#include "backend/cpu/twin/shader_math.h"
 #include "core/accuracy.h"
 #include "tests/math/exact.h"
 #include "tests/math_exhaustive/batches.h"

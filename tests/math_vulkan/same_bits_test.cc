@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "backend/cpu/shader_math.h"
+#include "backend/cpu/twin/shader_math.h"
 #include "backend/vulkan/shader/shader_source.h"
 #include "tests/math/ulp.h"
 #include "tests/math_vulkan/function_kernel.h"

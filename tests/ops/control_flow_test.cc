@@ -1,7 +1,7 @@
 // While and conditional on a device: bodies on the GPU, the host deciding.
 #include <gmock/gmock.h>
 
-#include "backend/cpu/evaluator.h"
+#include "backend/cpu/reference/evaluator.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/device_test_support.h"
 

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "backend/cpu/evaluator.h"
+#include "backend/cpu/reference/evaluator.h"
 #include "backend/vulkan/device/open.h"
 #include "tests/support/device_test_support.h"
 

@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "backend/cpu/custom_call.h"
-#include "backend/cpu/evaluator.h"
+#include "backend/cpu/reference/custom_call.h"
+#include "backend/cpu/reference/evaluator.h"
 #include "core/live_sizes.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/device_test_support.h"

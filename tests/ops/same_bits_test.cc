@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "backend/cpu/shader_evaluator.h"
+#include "backend/cpu/twin/shader_evaluator.h"
 #include "scheduler/plan_orders.h"
 #include "tests/support/device_test_support.h"
 

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/builder.h"
+#include "core/builder/builder.h"
 #include "core/passes/call_inliner.h"
 #include "core/passes/cse.h"
 #include "core/passes/dce.h"

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "backend/cpu/shader_functions.h"
-#include "backend/cpu/shader_math.h"
+#include "backend/cpu/twin/shader_functions.h"
+#include "backend/cpu/twin/shader_math.h"
 #include "backend/vulkan/device/vulkan_device.h"
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/shader/shader_source.h"

@@ -1,7 +1,7 @@
 // The functions of XLA's client library against the C library's.
 #include <cmath>
 
-#include "core/builder_math.h"
+#include "core/builder/math.h"
 #include "tests/spec/spec_test_support.h"
 
 namespace vxla::testing {

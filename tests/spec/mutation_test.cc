@@ -5,7 +5,7 @@
 #include <array>
 #include <random>
 
-#include "backend/cpu/evaluator.h"
+#include "backend/cpu/reference/evaluator.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "tests/text/opcode_programs.h"

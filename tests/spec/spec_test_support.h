@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/evaluator.h"
-#include "core/builder.h"
+#include "backend/cpu/reference/evaluator.h"
+#include "core/builder/builder.h"
 #include "core/literal.h"
 
 namespace vxla::testing {

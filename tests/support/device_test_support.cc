@@ -7,8 +7,8 @@
 #include <map>
 #include <mutex>
 
-#include "backend/cpu/evaluator.h"
-#include "backend/cpu/op_bound.h"
+#include "backend/cpu/reference/evaluator.h"
+#include "backend/cpu/reference/op_bound.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "tests/support/validation_environment.h"

@@ -25,11 +25,11 @@ Client* DeviceClient(BindingMode mode);
 Result<std::shared_ptr<Device>> OpenTestDevice(vulkan::OpenOptions options);
 
 struct RunOptions {
-  // Default: a program of one operation by its own bound (backend/cpu/op_bound.h), others by Tolerance::DefaultFor each
-  // result. Exact: Tolerance{}.
+  // Default: a program of one operation by its own bound (backend/cpu/reference/op_bound.h), others by
+  // Tolerance::DefaultFor each result. Exact: Tolerance{}.
   std::optional<Tolerance> tolerance;
   std::vector<Tolerance> leaf_tolerances = {};  // by result, before all of these; RunBoth fills it in
-  bool allow_fallbacks = false;            // else an instruction that would run on the host fails the test
+  bool allow_fallbacks = false;                 // else an instruction that would run on the host fails the test
   bool fusion = true;
   int dispatches = -1;  // expected count; -1: any
 };

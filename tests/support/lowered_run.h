@@ -5,7 +5,7 @@
 #include <cstring>
 #include <map>
 
-#include "backend/cpu/evaluator.h"
+#include "backend/cpu/reference/evaluator.h"
 #include "backend/vulkan/lower/lower.h"
 #include "tests/support/device_test_support.h"
 

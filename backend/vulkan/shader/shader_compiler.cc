@@ -9,7 +9,7 @@
 #include <shaderc/shaderc.hpp>
 #include <spirv-tools/optimizer.hpp>
 
-#include "backend/vulkan/shader/inline_functions.h"
+#include "backend/vulkan/spirv/inline_functions.h"
 
 namespace vxla::vulkan {
 namespace {

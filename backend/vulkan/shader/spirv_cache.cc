@@ -3,11 +3,11 @@
 #include <cstring>
 
 #include "backend/vulkan/device/device_plan.h"
-#include "backend/vulkan/shader/break_blocks.h"
-#include "backend/vulkan/shader/flatten_branches.h"
-#include "backend/vulkan/shader/no_contraction.h"
+#include "backend/vulkan/drivers/break_blocks.h"
+#include "backend/vulkan/drivers/flatten_branches.h"
 #include "backend/vulkan/shader/reflection.h"
 #include "backend/vulkan/shader/shader_compiler.h"
+#include "backend/vulkan/spirv/no_contraction.h"
 
 namespace vxla::vulkan {
 namespace {

@@ -1,5 +1,5 @@
 // The words in which all scalar arithmetic is written, so that the same text compiles as GLSL (shaderc) and as C++
-// (g++, through glm, inside namespace vxla::shader_math; see backend/cpu/shader_math.cc). Put this file before every
+// (g++, through glm, inside namespace vxla::shader_math; see backend/cpu/twin/shader_math.cc). Put this file before every
 // other file of this folder.
 //
 // NAMES. A function is <op>_<carrier>, never overloaded; <op> is the HLO opcode text with '-' as '_'; carriers are

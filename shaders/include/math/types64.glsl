@@ -5,7 +5,7 @@
 //   i64_t    int64_t    uvec2, x the low word  (_I64)             them where the device lacks (or is told to lack) the type,
 //   u64_t    uint64_t   uvec2, x the low word  (_I64)             and the macros are independent of each other. In C++ the
 //   f64_t    double     uvec2, x the low word  (_F64)             emulated types are distinct structs
-//   c128_t   dvec2      struct { f64_t x, y; } (_F64)             (backend/cpu/shader_math.h).
+//   c128_t   dvec2      struct { f64_t x, y; } (_F64)             (backend/cpu/twin/shader_math.h).
 //
 // No operator takes these types: no + - * / % & | ^ << >>, no comparison (== of uvec2 compiles and is wrong for f64),
 // no unary minus, no constructor but the ones below; condition ? a : b and = are fine. Every value comes from a

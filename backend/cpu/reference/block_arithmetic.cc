@@ -1,0 +1,418 @@
+// Arithmetic, bit and comparison ops on blocks.
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "backend/cpu/reference/block_ops.h"
+#include "backend/cpu/reference/double_double.h"
+
+namespace vxla {
+namespace {
+
+using WideComplex = std::complex<long double>;
+
+uint64_t U(int64_t x) { return static_cast<uint64_t>(x); }
+int64_t S(uint64_t x) { return static_cast<int64_t>(x); }
+
+// A binary op from a form for unsigned integers that wraps (right for signed ones too), one for reals and one for
+// complex numbers. f64 takes the real form in double: it must be one correctly rounded operation.
+template <typename Int, typename Real, typename Cplx>
+Result<BlockOp> Arithmetic(const Instruction& instruction, Int int_form, Real real_form, Cplx complex_form) {
+  switch (CarrierOf(OperandType(instruction))) {
+    case Carrier::kInt64:
+      return BinaryLoop<uint64_t>(int_form);
+    case Carrier::kUint64:
+      return BinaryLoop<uint64_t>(int_form);
+    case Carrier::kDouble:
+      return BinaryLoop<double>(real_form);
+    case Carrier::kComplexDouble:
+      return BinaryLoop<Complex>(complex_form);
+    case Carrier::kNone:
+      break;
+  }
+  return UndefinedFor(instruction);
+}
+
+template <typename F>
+Result<BlockOp> Bitwise(const Instruction& instruction, F f) {
+  const Carrier carrier = CarrierOf(OperandType(instruction));
+  if (carrier != Carrier::kInt64 && carrier != Carrier::kUint64) return UndefinedFor(instruction);
+  return BinaryLoop<uint64_t>(f);
+}
+
+// Annex G's quotient (infinities recovered), in long double for c128 so that nothing overflows on the way.
+Complex DivideWide(Complex a, Complex b) { return Complex(WideComplex(a) / WideComplex(b)); }
+// The plain products, as XLA and numpy have them.
+Complex MultiplyPlain(Complex a, Complex b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+// The same, each component rounded once.
+Complex MultiplyWide(Complex a, Complex b) {
+  return {static_cast<double>(ExactProduct(a.real(), b.real()) - ExactProduct(a.imag(), b.imag())),
+          static_cast<double>(ExactProduct(a.real(), b.imag()) + ExactProduct(a.imag(), b.real()))};
+}
+
+// XLA's rules: x / 0 is -1 (all ones), INT_MIN / -1 is INT_MIN; x % 0 is x, INT_MIN % -1 is 0.
+int64_t DivideSigned(int64_t a, int64_t b) { return b == 0 ? -1 : b == -1 ? S(0 - U(a)) : a / b; }
+uint64_t DivideUnsigned(uint64_t a, uint64_t b) { return b == 0 ? ~uint64_t{0} : a / b; }
+int64_t RemainderSigned(int64_t a, int64_t b) { return b == 0 ? a : b == -1 ? 0 : a % b; }
+uint64_t RemainderUnsigned(uint64_t a, uint64_t b) { return b == 0 ? a : a % b; }
+
+// NaN if either is; +0 is above -0.
+double MaximumReal(double a, double b) {
+  if (std::isnan(a)) return a;
+  if (std::isnan(b)) return b;
+  if (a == b) return std::signbit(a) ? b : a;
+  return a > b ? a : b;
+}
+double MinimumReal(double a, double b) {
+  if (std::isnan(a)) return a;
+  if (std::isnan(b)) return b;
+  if (a == b) return std::signbit(a) ? a : b;
+  return a < b ? a : b;
+}
+
+uint64_t PowerWrapping(uint64_t base, uint64_t exponent) {
+  uint64_t result = 1;
+  for (; exponent != 0; exponent >>= 1, base *= base) {
+    if (exponent & 1) result *= base;
+  }
+  return result;
+}
+// A negative exponent leaves only the powers of 1 and -1.
+int64_t PowerSigned(int64_t base, int64_t exponent) {
+  if (exponent >= 0) return S(PowerWrapping(U(base), U(exponent)));
+  if (base == 1) return 1;
+  if (base == -1) return exponent & 1 ? -1 : 1;
+  return 0;
+}
+template <typename C>
+C PowerComplex(C a, C b) {
+  if (b == C(0)) return C(1);
+  if (a == C(0) && b.imag() == 0 && b.real() > 0) return C(0);
+  if (a == C(0) && std::isinf(b.imag())) return C(NAN, NAN);  // a circle of any phase
+  // b log a by the plain formula: where that has no value, the C library's product would take infinities alone.
+  const C l = std::log(a);
+  const auto re = b.real() * l.real() - b.imag() * l.imag(), im = b.real() * l.imag() + b.imag() * l.real();
+  if (std::isnan(re) && std::isnan(im)) return C(re, im);
+  return std::pow(a, b);
+}
+
+// atan2 of complex numbers: -i log((x + iy) / sqrt(x^2 + y^2)).
+template <typename C>
+C Atan2Complex(C y, C x) {
+  const C i(0, 1);
+  return -i * std::log((x + i * y) / std::sqrt(x * x + y * y));
+}
+
+// The order of the total order: negative NaN < -inf < ... < -0 < +0 < ... < +inf < NaN.
+int64_t TotalOrderKey(double x) {
+  const int64_t bits = std::bit_cast<int64_t>(x);
+  return bits < 0 ? S(U(bits) ^ U(INT64_MAX)) : bits;
+}
+
+// XLA's CPU takes subnormal f32 numbers as zeros, and devices may flush them or not. Everywhere else that is an
+// absolute error below 2^-126; a compare would answer differently, so it takes them as zeros too.
+double FlushF32(double x) { return std::fabs(x) < 0x1p-126 ? 0.0 : x; }
+
+template <typename T, typename Key>
+Result<BlockOp> Comparison(const Instruction& instruction, Key key) {
+  switch (instruction.attributes<CompareAttributes>().direction) {
+    case ComparisonDirection::kEq:
+      return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) == key(b); });
+    case ComparisonDirection::kNe:
+      return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) != key(b); });
+    case ComparisonDirection::kGe:
+      return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) >= key(b); });
+    case ComparisonDirection::kGt:
+      return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) > key(b); });
+    case ComparisonDirection::kLe:
+      return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) <= key(b); });
+    case ComparisonDirection::kLt:
+      return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) < key(b); });
+  }
+  return UndefinedFor(instruction);
+}
+
+template <typename T>
+BlockOp SelectLoop() {
+  return [](const void* const* in, void* out, int64_t n) {
+    const uint64_t* which = static_cast<const uint64_t*>(in[0]);
+    const T* a = static_cast<const T*>(in[1]);
+    const T* b = static_cast<const T*>(in[2]);
+    T* r = static_cast<T*>(out);
+    for (int64_t i = 0; i < n; ++i) r[i] = which[i] ? a[i] : b[i];
+  };
+}
+
+template <typename T, typename Max, typename Min>
+BlockOp ClampLoop(Max max, Min min) {
+  return [=](const void* const* in, void* out, int64_t n) {
+    const T* low = static_cast<const T*>(in[0]);
+    const T* x = static_cast<const T*>(in[1]);
+    const T* high = static_cast<const T*>(in[2]);
+    T* r = static_cast<T*>(out);
+    for (int64_t i = 0; i < n; ++i) r[i] = min(max(low[i], x[i]), high[i]);
+  };
+}
+
+}  // namespace
+
+Result<BlockOp> MakeAdd(const Instruction& i) {
+  auto add = [](auto a, auto b) { return a + b; };
+  return Arithmetic(i, add, add, add);
+}
+
+Result<BlockOp> MakeSubtract(const Instruction& i) {
+  auto subtract = [](auto a, auto b) { return a - b; };
+  return Arithmetic(i, subtract, subtract, subtract);
+}
+
+Result<BlockOp> MakeMultiply(const Instruction& i) {
+  auto multiply = [](auto a, auto b) { return a * b; };
+  if (OperandType(i) == ElementType::kC128) return BinaryLoop<Complex>(MultiplyWide);
+  return Arithmetic(i, multiply, multiply, MultiplyPlain);
+}
+
+Result<BlockOp> MakeDivide(const Instruction& i) {
+  auto divide = [](auto a, auto b) { return a / b; };
+  if (OperandType(i) == ElementType::kC128) return BinaryLoop<Complex>(DivideWide);
+  if (IsSigned(OperandType(i))) return BinaryLoop<int64_t>(DivideSigned);
+  return Arithmetic(i, DivideUnsigned, divide, divide);
+}
+
+Result<BlockOp> MakeRemainder(const Instruction& i) {
+  switch (CarrierOf(OperandType(i))) {
+    case Carrier::kInt64:
+      return BinaryLoop<int64_t>(RemainderSigned);
+    case Carrier::kUint64:
+      return BinaryLoop<uint64_t>(RemainderUnsigned);
+    case Carrier::kDouble:
+      return BinaryLoop<double>([](double a, double b) { return std::fmod(a, b); });
+    default:
+      return UndefinedFor(i);
+  }
+}
+
+Result<BlockOp> MakeMaximum(const Instruction& i) {
+  auto max = [](auto a, auto b) { return a > b ? a : b; };
+  switch (CarrierOf(OperandType(i))) {
+    case Carrier::kInt64:
+      return BinaryLoop<int64_t>(max);
+    case Carrier::kUint64:
+      return BinaryLoop<uint64_t>(max);
+    case Carrier::kDouble:
+      return BinaryLoop<double>(MaximumReal);
+    default:
+      return UndefinedFor(i);
+  }
+}
+
+Result<BlockOp> MakeMinimum(const Instruction& i) {
+  auto min = [](auto a, auto b) { return a < b ? a : b; };
+  switch (CarrierOf(OperandType(i))) {
+    case Carrier::kInt64:
+      return BinaryLoop<int64_t>(min);
+    case Carrier::kUint64:
+      return BinaryLoop<uint64_t>(min);
+    case Carrier::kDouble:
+      return BinaryLoop<double>(MinimumReal);
+    default:
+      return UndefinedFor(i);
+  }
+}
+
+Result<BlockOp> MakePower(const Instruction& i) {
+  switch (CarrierOf(OperandType(i))) {
+    case Carrier::kInt64:
+      return BinaryLoop<int64_t>(PowerSigned);
+    case Carrier::kUint64:
+      return BinaryLoop<uint64_t>(PowerWrapping);
+    case Carrier::kDouble:
+      if (OperandType(i) != ElementType::kF64)
+        return BinaryLoop<double>([](double a, double b) { return std::pow(a, b); });
+      return BinaryLoop<double>([](long double a, long double b) { return std::pow(a, b); });
+    case Carrier::kComplexDouble:
+      if (OperandType(i) == ElementType::kC64) return BinaryLoop<Complex>(PowerComplex<Complex>);
+      return BinaryLoop<Complex>(
+          [](Complex a, Complex b) { return Complex(PowerComplex(WideComplex(a), WideComplex(b))); });
+    case Carrier::kNone:
+      break;
+  }
+  return UndefinedFor(i);
+}
+
+// A quotient y / x > 0 that a narrow type rounds as a tie is a little more than the angle, by less than a double shows.
+double Atan2Narrow(double y, double x) {
+  const double angle = std::atan2(y, x);
+  return x > 0 && angle != 0 && angle * x == y ? std::nextafter(angle, 0.0) : angle;
+}
+
+Result<BlockOp> MakeAtan2(const Instruction& i) {
+  switch (CarrierOf(OperandType(i))) {
+    case Carrier::kDouble:
+      if (IsNarrowFloat(OperandType(i))) return BinaryLoop<double>(Atan2Narrow);
+      if (OperandType(i) != ElementType::kF64)
+        return BinaryLoop<double>([](double a, double b) { return std::atan2(a, b); });
+      return BinaryLoop<double>([](long double a, long double b) { return std::atan2(a, b); });
+    case Carrier::kComplexDouble:
+      return BinaryLoop<Complex>(
+          [](Complex a, Complex b) { return Complex(Atan2Complex(WideComplex(a), WideComplex(b))); });
+    default:
+      return UndefinedFor(i);
+  }
+}
+
+Result<BlockOp> MakeMulhi(const Instruction& i) {
+  const int width = BitWidth(OperandType(i));
+  if (IsSigned(OperandType(i))) {
+    return BinaryLoop<int64_t>(
+        [width](int64_t a, int64_t b) { return static_cast<int64_t>((static_cast<__int128>(a) * b) >> width); });
+  }
+  return Bitwise(i, [width](uint64_t a, uint64_t b) {
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> width);
+  });
+}
+
+Result<BlockOp> MakeAnd(const Instruction& i) {
+  return Bitwise(i, [](uint64_t a, uint64_t b) { return a & b; });
+}
+Result<BlockOp> MakeOr(const Instruction& i) {
+  return Bitwise(i, [](uint64_t a, uint64_t b) { return a | b; });
+}
+Result<BlockOp> MakeXor(const Instruction& i) {
+  return Bitwise(i, [](uint64_t a, uint64_t b) { return a ^ b; });
+}
+
+Result<BlockOp> MakeNot(const Instruction& i) {
+  if (OperandType(i) == ElementType::kPred) return UnaryLoop<uint64_t>([](uint64_t a) { return a == 0; });
+  if (!IsInteger(OperandType(i))) return UndefinedFor(i);
+  return UnaryLoop<uint64_t>([](uint64_t a) { return ~a; });
+}
+
+// Shifts by the width or more (or by a negative amount) give zero, or the sign for the arithmetic one.
+Result<BlockOp> MakeShiftLeft(const Instruction& i) {
+  const uint64_t mask = MaxUnsigned(OperandType(i)), width = static_cast<uint64_t>(BitWidth(OperandType(i)));
+  return Bitwise(i, [=](uint64_t a, uint64_t b) { return (b & mask) >= width ? 0 : a << (b & mask); });
+}
+
+Result<BlockOp> MakeShiftRightLogical(const Instruction& i) {
+  const uint64_t mask = MaxUnsigned(OperandType(i)), width = static_cast<uint64_t>(BitWidth(OperandType(i)));
+  return Bitwise(i, [=](uint64_t a, uint64_t b) { return (b & mask) >= width ? 0 : (a & mask) >> (b & mask); });
+}
+
+Result<BlockOp> MakeShiftRightArithmetic(const Instruction& i) {
+  const uint64_t mask = MaxUnsigned(OperandType(i)), width = static_cast<uint64_t>(BitWidth(OperandType(i)));
+  return Bitwise(i, [=](uint64_t a, uint64_t b) {
+    const int unused = static_cast<int>(64 - width);
+    const int64_t value = S(a << unused) >> unused;  // unsigned operands shift in their top bit too
+    return U(value >> ((b & mask) >= width ? 63 : (b & mask)));
+  });
+}
+
+Result<BlockOp> MakePopulationCount(const Instruction& i) {
+  const uint64_t mask = MaxUnsigned(OperandType(i));
+  return UnaryLoop<uint64_t>([mask](uint64_t a) { return std::popcount(a & mask); });
+}
+
+Result<BlockOp> MakeClz(const Instruction& i) {
+  const uint64_t mask = MaxUnsigned(OperandType(i));
+  const int unused = 64 - BitWidth(OperandType(i));
+  return UnaryLoop<uint64_t>([=](uint64_t a) { return std::countl_zero(a & mask) - unused; });
+}
+
+Result<BlockOp> MakeNegate(const Instruction& i) {
+  switch (CarrierOf(OperandType(i))) {
+    case Carrier::kDouble:
+      return UnaryLoop<double>([](double a) { return -a; });
+    case Carrier::kComplexDouble:
+      return UnaryLoop<Complex>([](Complex a) { return -a; });
+    default:
+      return UnaryLoop<uint64_t>([](uint64_t a) { return 0 - a; });
+  }
+}
+
+Result<BlockOp> MakeAbs(const Instruction& i) {
+  switch (CarrierOf(OperandType(i))) {
+    case Carrier::kInt64:
+      return UnaryLoop<int64_t>([](int64_t a) { return a < 0 ? S(0 - U(a)) : a; });
+    case Carrier::kUint64:
+      return UnaryLoop<uint64_t>([](uint64_t a) { return a; });
+    case Carrier::kDouble:
+      return UnaryLoop<double>([](double a) { return std::fabs(a); });
+    case Carrier::kComplexDouble:
+      return UnaryLoop<Complex, double>(
+          [](Complex a) { return std::hypot(static_cast<long double>(a.real()), static_cast<long double>(a.imag())); });
+    case Carrier::kNone:
+      break;
+  }
+  return UndefinedFor(i);
+}
+
+Result<BlockOp> MakeSign(const Instruction& i) {
+  switch (CarrierOf(OperandType(i))) {
+    case Carrier::kInt64:
+      return UnaryLoop<int64_t>([](int64_t a) { return (a > 0) - (a < 0); });
+    case Carrier::kUint64:
+      return UnaryLoop<uint64_t>([](uint64_t a) { return a != 0; });
+    case Carrier::kDouble:
+      return UnaryLoop<double>([](double a) { return a > 0 ? 1.0 : a < 0 ? -1.0 : a; });
+    case Carrier::kComplexDouble:
+      return UnaryLoop<Complex>([](Complex a) {
+        const WideComplex z(a);
+        const long double size = std::hypot(z.real(), z.imag());
+        return size == 0 ? a : Complex(z / size);
+      });
+    case Carrier::kNone:
+      break;
+  }
+  return UndefinedFor(i);
+}
+
+Result<BlockOp> MakeCompare(const Instruction& i) {
+  const CompareAttributes& attributes = i.attributes<CompareAttributes>();
+  auto same = [](auto x) { return x; };
+  switch (CarrierOf(OperandType(i))) {
+    case Carrier::kInt64:
+      return Comparison<int64_t>(i, same);
+    case Carrier::kUint64:
+      return Comparison<uint64_t>(i, same);
+    case Carrier::kDouble:
+      if (attributes.type == ComparisonType::kTotalOrder) return Comparison<double>(i, TotalOrderKey);
+      if (OperandType(i) == ElementType::kF32 || OperandType(i) == ElementType::kBF16)
+        return Comparison<double>(i, FlushF32);
+      return Comparison<double>(i, same);
+    case Carrier::kComplexDouble:
+      if (attributes.direction == ComparisonDirection::kEq) {
+        return BinaryLoop<Complex, uint64_t>([](Complex a, Complex b) { return a == b; });
+      }
+      if (attributes.direction == ComparisonDirection::kNe) {
+        return BinaryLoop<Complex, uint64_t>([](Complex a, Complex b) { return a != b; });
+      }
+      break;
+    case Carrier::kNone:
+      break;
+  }
+  return UndefinedFor(i);
+}
+
+Result<BlockOp> MakeSelect(const Instruction& i) {
+  return IsComplex(OperandType(i, 1)) ? SelectLoop<Complex>() : SelectLoop<uint64_t>();
+}
+
+Result<BlockOp> MakeClamp(const Instruction& i) {
+  auto max = [](auto a, auto b) { return a > b ? a : b; };
+  auto min = [](auto a, auto b) { return a < b ? a : b; };
+  switch (CarrierOf(OperandType(i))) {
+    case Carrier::kInt64:
+      return ClampLoop<int64_t>(max, min);
+    case Carrier::kUint64:
+      return ClampLoop<uint64_t>(max, min);
+    case Carrier::kDouble:
+      return ClampLoop<double>(MaximumReal, MinimumReal);
+    default:
+      return UndefinedFor(i);
+  }
+}
+
+}  // namespace vxla

@@ -1,0 +1,278 @@
+#include "backend/cpu/reference/evaluator.h"
+
+#include <new>
+#include <system_error>
+#include <thread>
+
+#include "backend/cpu/reference/dynamic.h"
+#include "backend/cpu/reference/eval.h"
+#include "core/live_sizes.h"
+
+namespace vxla {
+namespace {
+
+EvalFunction* FunctionOf(Opcode opcode) {
+  static constexpr EvalFunction* kFunctions[] = {
+#define VXLA_ROW(Name, ...) &Eval##Name,
+#define UNEVALUATED(...) nullptr,
+// clang-format off
+#include "core/opcode_rows.h"
+#include "core/opcode.def"
+#include "core/opcode_rows_end.h"
+      // clang-format on
+  };
+  return kFunctions[static_cast<int>(opcode)];
+}
+
+// Internal errors and memory exhaustion become statuses here, at the public boundary.
+template <typename F>
+auto Guarded(F&& run) -> decltype(run()) {
+  try {
+    return run();
+  } catch (const InternalError& error) {
+    return Internal("{}", error.what());
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("out of host memory");
+  } catch (const std::system_error& error) {
+    return ResourceExhausted("no thread for a device: {}", error.what());
+  } catch (const std::exception& error) {  // of the caller's functions: custom calls, feeds
+    return Internal("{}", error.what());
+  }
+}
+
+Status CheckArguments(const Computation& entry, std::span<const Literal* const> arguments) {
+  if (arguments.size() != entry.parameters().size()) {
+    return InvalidArgument("{} arguments given to {}, which takes {}", arguments.size(), entry.name(),
+                           entry.parameters().size());
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Shape& want = entry.parameter(static_cast<int64_t>(i))->shape();
+    if (!FitsWithin(*arguments[i], want)) {
+      return InvalidArgument("argument {} is {}, but parameter {} of {} is {}", i, arguments[i]->shape().ToString(), i,
+                             entry.name(), want.ToString());
+    }
+  }
+  return OkStatus();
+}
+
+void Observe(const EvaluateOptions& options, const Instruction& instruction, const Value& value) {
+  if (value.IsTuple()) return options.observe(instruction, Value(value).ToLiteral());
+  options.observe(instruction, value.literal());
+}
+
+std::optional<Result<Value>> Replaced(const EvaluateOptions& options, const Instruction& instruction,
+                                      std::span<const Value> operands) {
+  std::vector<const Literal*> arrays;
+  for (const Value& operand : operands) {
+    if (operand.IsTuple()) return std::nullopt;
+    arrays.push_back(&operand.literal());
+  }
+  std::optional<Result<Literal>> result = options.replace(instruction, arrays);
+  if (!result) return std::nullopt;
+  if (!result->ok()) return Result<Value>(result->status());
+  if (!(*result)->shape().IsTuple()) return Result<Value>(Value(std::move(**result)));
+  std::vector<Value> elements;
+  for (Literal& element : (*result)->mutable_tuple_elements()) elements.emplace_back(std::move(element));
+  return Result<Value>(Value::Tuple(std::move(elements)));
+}
+
+}  // namespace
+
+bool HasEvaluation(Opcode opcode) { return FunctionOf(opcode) != nullptr; }
+
+const ComputationSchedule& EvalContext::ScheduleOf(const Computation& computation) {
+  std::unique_ptr<ComputationSchedule>& slot = schedules_[&computation];
+  if (slot) return *slot;
+  slot = std::make_unique<ComputationSchedule>();
+  std::unordered_map<const Instruction*, int> position;
+  for (const auto& instruction : computation.instructions()) {
+    position[instruction.get()] = static_cast<int>(slot->steps.size());
+    ComputationSchedule::Step step;
+    step.instruction = instruction.get();
+    for (const Instruction* operand : instruction->operands()) step.operands.push_back(position.at(operand));
+    step.last_use.assign(step.operands.size(), false);
+    slot->steps.push_back(std::move(step));
+  }
+  slot->root = position.at(computation.root());
+  std::vector<bool> used(slot->steps.size(), false);
+  used[slot->root] = true;
+  for (auto step = slot->steps.rbegin(); step != slot->steps.rend(); ++step) {
+    step->dead = !used[position.at(step->instruction)];
+    for (size_t i = step->operands.size(); i-- > 0;) {
+      step->last_use[i] = !used[step->operands[i]];
+      used[step->operands[i]] = true;
+    }
+  }
+  return *slot;
+}
+
+Result<DeviceState*> EvalContext::DeviceFor(const Instruction& instruction) {
+  if (device_ != nullptr) return device_;
+  return Unsupported("{} {}: not inside a computation that is applied element by element",
+                     OpcodeText(instruction.opcode()), instruction.name());
+}
+
+Result<Value> EvalContext::RunInstruction(const Instruction& instruction, std::span<Value> operands) {
+  EvalFunction* function = FunctionOf(instruction.opcode());
+  if (function == nullptr) {
+    return Unsupported("{} {}: the CPU reference does not evaluate this op", OpcodeText(instruction.opcode()),
+                       instruction.name())
+        .At(instruction.location());
+  }
+  if (device_ != nullptr) {
+    if (device_->rendezvous.stopped()) return Rendezvous::StoppedStatus();
+    device_->rendezvous.SetCurrent(device_->device, &instruction);
+  }
+  const bool live = NeedsLiveSizes(instruction, operands);
+  if (options_.replace && !live) {
+    if (auto replaced = Replaced(options_, instruction, operands)) return std::move(*replaced);
+  }
+  Result<Value> result =
+      live ? EvaluateLive(*this, instruction, operands, function) : function(*this, instruction, operands);
+  if (!result.ok()) return Status(result.status()).At(instruction.location());
+  return result;
+}
+
+Result<Value> EvalContext::Run(const Computation& computation, std::span<Value> arguments, bool observe) {
+  const ComputationSchedule& schedule = ScheduleOf(computation);
+  std::vector<Value> values(schedule.steps.size());
+  std::vector<Value> operands;
+  for (size_t i = 0; i < schedule.steps.size(); ++i) {
+    const ComputationSchedule::Step& step = schedule.steps[i];
+    const Instruction& instruction = *step.instruction;
+    if (instruction.opcode() == Opcode::kParameter) {
+      VXLA_ASSIGN_OR_RETURN(
+          values[i],
+          WithStatedFlags(instruction, std::move(arguments[static_cast<size_t>(instruction.parameter_number())]),
+                          instruction.shape()));
+    } else {
+      operands.clear();
+      for (size_t k = 0; k < step.operands.size(); ++k) {
+        Value& operand = values[step.operands[k]];
+        if (step.last_use[k]) {
+          operands.push_back(std::move(operand));
+        } else {
+          operands.push_back(operand);
+        }
+      }
+      VXLA_ASSIGN_OR_RETURN(values[i], RunInstruction(instruction, operands));
+      operands.clear();
+    }
+    if (observe && options_.observe) Observe(options_, instruction, values[i]);
+    if (step.dead) values[i] = Value();
+  }
+  return std::move(values[schedule.root]);
+}
+
+namespace {
+
+Result<Literal> RunEntry(const Module& module, std::span<const Literal* const> arguments,
+                         const EvaluateOptions& options, Rendezvous& rendezvous, int64_t device) {
+  DeviceState state{rendezvous, device, options.seed, static_cast<uint64_t>(device)};
+  EvalContext context(options, &state);
+  std::vector<Value> values;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Shape& stated = module.entry()->parameter(static_cast<int64_t>(i))->shape();
+    const bool as_stated = !stated.IsDynamic() && !arguments[i]->shape().IsDynamic();
+    values.push_back(as_stated ? Value::Borrow(*arguments[i]) : Value(ConformTo(*arguments[i], stated)));
+  }
+  VXLA_ASSIGN_OR_RETURN(Value result, context.Run(*module.entry(), values, device == 0));
+  return std::move(result).ToLiteral();
+}
+
+// One device on the calling thread, which tells the rendezvous how it ended.
+template <typename F>
+void RunDevice(Rendezvous& rendezvous, int64_t device, F&& run) {
+  const Status status = Guarded(run);
+  if (status.ok()) {
+    rendezvous.Finish(device);
+  } else {
+    rendezvous.Fail(device, status);
+  }
+}
+
+}  // namespace
+
+Result<std::vector<Literal>> EvaluateReplicated(const Module& module, const DeviceGrid& grid,
+                                                std::span<const std::vector<const Literal*>> arguments,
+                                                const EvaluateOptions& options) {
+  if (grid.replicas < 1 || grid.partitions < 1 || grid.replicas > DeviceGrid::kMost / grid.partitions) {
+    return InvalidArgument("{} replicas times {} partitions: 1 to {} devices are possible", grid.replicas,
+                           grid.partitions, DeviceGrid::kMost);
+  }
+  if (static_cast<int64_t>(arguments.size()) != grid.count()) {
+    return InvalidArgument("arguments for {} devices given, {} needed", arguments.size(), grid.count());
+  }
+  for (const auto& of_device : arguments) VXLA_RETURN_IF_ERROR(CheckArguments(*module.entry(), of_device));
+  VXLA_RETURN_IF_ERROR(CheckCollectives(module, grid));
+  Rendezvous rendezvous(grid, options.collective_timeout);
+  std::vector<Literal> results(arguments.size());
+  auto run = [&](int64_t device) {
+    RunDevice(rendezvous, device, [&]() -> Status {
+      const auto d = static_cast<size_t>(device);
+      VXLA_ASSIGN_OR_RETURN(results[d], RunEntry(module, arguments[d], options, rendezvous, device));
+      return OkStatus();
+    });
+  };
+  std::vector<std::thread> threads;
+  const Status started = Guarded([&]() -> Status {
+    for (int64_t device = 1; device < grid.count(); ++device) threads.emplace_back(run, device);
+    return OkStatus();
+  });
+  if (started.ok()) {
+    run(0);
+  } else {
+    rendezvous.Fail(0, started);
+  }
+  for (std::thread& thread : threads) thread.join();
+  VXLA_RETURN_IF_ERROR(rendezvous.Outcome());
+  return results;
+}
+
+Result<Literal> Evaluate(const Module& module, std::span<const Literal* const> arguments,
+                         const EvaluateOptions& options) {
+  const std::vector<const Literal*> of_device(arguments.begin(), arguments.end());
+  VXLA_ASSIGN_OR_RETURN(std::vector<Literal> results, EvaluateReplicated(module, {}, {&of_device, 1}, options));
+  return std::move(results[0]);
+}
+
+struct InstructionEvaluator::State {
+  explicit State(EvaluateOptions given)
+      : options(std::move(given)),
+        rendezvous({}, options.collective_timeout),
+        device{rendezvous, 0, options.seed, 0},
+        context(options, &device) {}
+
+  const EvaluateOptions options;
+  Rendezvous rendezvous;
+  DeviceState device;
+  EvalContext context;
+};
+
+InstructionEvaluator::InstructionEvaluator(EvaluateOptions options)
+    : state_(std::make_unique<State>(std::move(options))) {}
+InstructionEvaluator::~InstructionEvaluator() = default;
+
+Result<Literal> InstructionEvaluator::Evaluate(const Instruction& instruction,
+                                               std::span<const Literal* const> operands) {
+  if (operands.size() != instruction.operands().size()) {
+    return InvalidArgument("{}: {} operands given, {} needed", instruction.name(), operands.size(),
+                           instruction.operands().size());
+  }
+  Result<Literal> result = Guarded([&]() -> Result<Literal> {
+    std::vector<Value> values;
+    for (const Literal* operand : operands) values.push_back(Value::Borrow(*operand));
+    VXLA_ASSIGN_OR_RETURN(Value value, state_->context.RunInstruction(instruction, values));
+    return std::move(value).ToLiteral();
+  });
+  if (result.ok()) return result;
+  const Status stopped = state_->rendezvous.failure();  // a wait in vain says here why
+  return stopped.ok() ? result : stopped;
+}
+
+Result<Literal> EvaluateInstruction(const Instruction& instruction, std::span<const Literal* const> operands,
+                                    const EvaluateOptions& options) {
+  return InstructionEvaluator(options).Evaluate(instruction, operands);
+}
+
+}  // namespace vxla

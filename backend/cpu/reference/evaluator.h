@@ -1,0 +1,70 @@
+// The CPU reference: evaluates modules and single instructions on the host, for every element type and rank. It is the
+// truth that other devices are compared with: plain loops, libm, accumulators wider than the result, and the same bits
+// whatever the thread count.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "backend/cpu/reference/custom_call.h"
+#include "backend/cpu/reference/host_transfer.h"
+#include "core/literal.h"
+#include "core/module.h"
+#include "core/replica_groups.h"
+#include "core/status.h"
+
+namespace vxla {
+
+struct EvaluateOptions {
+  int threads = 0;                   // 0: one per processor
+  int64_t max_loop_iterations = -1;  // of each while; -1: no limit. Beyond it: Mismatch
+  // Called with the value of each instruction of the entry computation, in order; not for nested computations.
+  std::function<void(const Instruction&, const Literal&)> observe;
+  // Asked before each instruction whose operands and result are arrays, in nested computations too (but not in scalar
+  // regions such as reducers): a value here stands for the reference's own.
+  std::function<std::optional<Result<Literal>>(const Instruction&, std::span<const Literal* const>)> replace;
+  uint64_t seed = 0;  // of rng and rng-get-and-update-state: the same program, seed and device draw the same numbers
+  HostTransfers host;
+  const CustomCallRegistry* custom_calls = nullptr;
+  // How long a device waits for others in a collective before the run ends with a deadlock report; zero: forever. A
+  // deadlock in which no device can go on is reported at once.
+  std::chrono::milliseconds collective_timeout = std::chrono::minutes(5);
+};
+
+// Runs the entry computation on one device; `arguments` by its parameter numbers. The result is the root's value.
+Result<Literal> Evaluate(const Module& module, std::span<const Literal* const> arguments,
+                         const EvaluateOptions& options = {});
+
+// Runs it on every device of the grid, each on a thread of its own: arguments[d] are those of device d (replica-major),
+// and so are the results. Collectives reduce in the order of their groups, so results do not depend on the threads.
+// `observe` sees device 0. The first device that fails, or a deadlock (kDeviceFailure), ends the run.
+Result<std::vector<Literal>> EvaluateReplicated(const Module& module, const DeviceGrid& grid,
+                                                std::span<const std::vector<const Literal*>> arguments,
+                                                const EvaluateOptions& options = {});
+
+// One instruction, with the computations it calls. `operands` in the order of instruction.operands().
+Result<Literal> EvaluateInstruction(const Instruction& instruction, std::span<const Literal* const> operands,
+                                    const EvaluateOptions& options = {});
+
+// Evaluates instructions one after another as one run of a program on one device does: random numbers and channels go
+// on from one to the next. Not thread-safe.
+class InstructionEvaluator {
+ public:
+  explicit InstructionEvaluator(EvaluateOptions options);
+  ~InstructionEvaluator();
+  Result<Literal> Evaluate(const Instruction& instruction, std::span<const Literal* const> operands);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// False for the rows of core/opcode.def that are UNEVALUATED.
+bool HasEvaluation(Opcode opcode);
+
+}  // namespace vxla

@@ -1,0 +1,356 @@
+// Infeed, outfeed, send, recv and custom calls.
+#include "backend/cpu/reference/host_transfer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/cpu/reference/data_movement.h"
+#include "core/live_sizes.h"
+#include "core/text/lexer.h"
+
+namespace vxla {
+namespace {
+
+Value ZerosOf(const Shape& shape) { return Value(Literal(shape)); }
+
+Status NoHost(const Instruction& instruction, const char* what) {
+  return InvalidArgument("{} {}: the run has no {}", OpcodeText(instruction.opcode()), instruction.name(), what);
+}
+
+// (data, u32[], token[])
+Value TransferContext(const Instruction& instruction, Value data) {
+  const auto& shapes = instruction.shape().tuple_elements();
+  return Value::Tuple({std::move(data), ZerosOf(shapes[1]), ZerosOf(shapes[2])});
+}
+
+int64_t ChannelOf(const Instruction& instruction) {
+  return instruction.attributes<SendRecvAttributes>().channel_id.value_or(0);
+}
+
+// What came, in the form that is wanted: an array below a dynamic dimension's bound says how much of it lives.
+Result<Literal> CheckReceived(const Instruction& instruction, Literal value, const Shape& wanted,
+                              const std::string& from) {
+  if (!FitsWithin(value, wanted)) {
+    return InvalidArgument("{} {}: {} {}, {} needed", OpcodeText(instruction.opcode()), instruction.name(), from,
+                           LiveShape(value).ToString(), wanted.ToString());
+  }
+  if (!value.shape().IsDynamic() && !wanted.IsDynamic()) return value;
+  return ConformTo(value, wanted);
+}
+
+// The data that a recv-done hands out.
+Result<Literal> Received(EvalContext& context, const Instruction& recv, const Instruction& done) {
+  VXLA_ASSIGN_OR_RETURN(const DeviceState* state, context.DeviceFor(done));
+  const Shape& shape = recv.shape().tuple_elements()[0];
+  const int64_t channel = ChannelOf(recv);
+  if (recv.attributes<SendRecvAttributes>().is_host_transfer) {
+    if (!context.options().host.recv_from_host)
+      return NoHost(done, "host to receive from (HostTransfers::recv_from_host)");
+    VXLA_ASSIGN_OR_RETURN(Literal data, context.options().host.recv_from_host(state->device, channel, shape));
+    return CheckReceived(done, std::move(data), shape, "the host gave");
+  }
+  Rendezvous& rendezvous = state->rendezvous;
+  VXLA_ASSIGN_OR_RETURN(const auto pairs, StatedPairs(recv));
+  Literal data;
+  if (pairs) {
+    VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(recv, rendezvous.grid(), state->device));
+    if (!partners.source) return Literal(shape);
+    VXLA_ASSIGN_OR_RETURN(
+        data, rendezvous.Take(done, state->device, {Opcode::kSend, channel, *partners.source, state->device}));
+  } else {
+    VXLA_ASSIGN_OR_RETURN(data, rendezvous.TakeFromChannel(done, state->device, channel));
+  }
+  return CheckReceived(done, std::move(data), shape, fmt::format("channel {} brought", channel));
+}
+
+}  // namespace
+
+FeedQueues::FeedQueues(int64_t devices, std::chrono::milliseconds wait_limit)
+    : wait_limit_(wait_limit),
+      infeed_(static_cast<size_t>(devices)),
+      outfeed_(static_cast<size_t>(devices)),
+      taken_(static_cast<size_t>(devices)) {}
+
+void FeedQueues::PushInfeed(int64_t device, Literal item) {
+  std::lock_guard lock(mutex_);
+  infeed_.at(static_cast<size_t>(device)).push_back(std::move(item));
+  pushed_.notify_all();
+}
+
+int64_t FeedQueues::InfeedLeft(int64_t device) const {
+  std::lock_guard lock(mutex_);
+  return static_cast<int64_t>(infeed_.at(static_cast<size_t>(device)).size());
+}
+
+int64_t FeedQueues::OutfeedSize(int64_t device) const {
+  std::lock_guard lock(mutex_);
+  return static_cast<int64_t>(outfeed_.at(static_cast<size_t>(device)).size());
+}
+
+Result<Literal> FeedQueues::PopOutfeed(int64_t device) {
+  std::lock_guard lock(mutex_);
+  std::deque<Literal>& queue = outfeed_.at(static_cast<size_t>(device));
+  if (queue.empty()) return InvalidArgument("the outfeed of device {} is empty", device);
+  Literal item = std::move(queue.front());
+  queue.pop_front();
+  return item;
+}
+
+Result<Literal> FeedQueues::TakeInfeed(int64_t device, const Shape& shape) {
+  std::unique_lock lock(mutex_);
+  if (device < 0 || device >= static_cast<int64_t>(infeed_.size())) {
+    return InvalidArgument("device {} has no infeed queue; there are {}", device, infeed_.size());
+  }
+  std::deque<Literal>& queue = infeed_[static_cast<size_t>(device)];
+  pushed_.wait_for(lock, wait_limit_, [&queue] { return !queue.empty(); });
+  int64_t& taken = taken_[static_cast<size_t>(device)];
+  if (queue.empty()) {
+    return InvalidArgument("the infeed queue of device {} is empty after {} items; {} wanted", device, taken,
+                           shape.ToString());
+  }
+  Literal item = std::move(queue.front());
+  queue.pop_front();
+  ++taken;
+  return item;
+}
+
+HostTransfers FeedQueues::transfers() {
+  HostTransfers host;
+  host.infeed = [this](int64_t device, const Shape& shape) { return TakeInfeed(device, shape); };
+  host.outfeed = [this](int64_t device, Literal value) -> Status {
+    std::lock_guard lock(mutex_);
+    if (device < 0 || device >= static_cast<int64_t>(outfeed_.size())) {
+      return InvalidArgument("device {} has no outfeed queue; there are {}", device, outfeed_.size());
+    }
+    outfeed_[static_cast<size_t>(device)].push_back(std::move(value));
+    return OkStatus();
+  };
+  return host;
+}
+
+// The empty tuple reads nothing.
+EvalResult EvalInfeed(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
+  VXLA_ASSIGN_OR_RETURN(const DeviceState* state, context.DeviceFor(instruction));
+  const Shape& shape = instruction.shape().tuple_elements()[0];
+  Literal data;
+  if (!shape.IsTuple() || !shape.tuple_elements().empty()) {
+    if (!context.options().host.infeed) return NoHost(instruction, "infeed (EvaluateOptions::host, --infeed)");
+    Result<Literal> item = context.options().host.infeed(state->device, shape);
+    if (!item.ok()) return Status(item.status()).WithPrefix(fmt::format("infeed {}: ", instruction.name()));
+    VXLA_ASSIGN_OR_RETURN(data, CheckReceived(instruction, *std::move(item), shape, "the host gave"));
+  }
+  return Value::Tuple({Value(std::move(data)), std::move(operands[0])});
+}
+
+EvalResult EvalOutfeed(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
+  VXLA_ASSIGN_OR_RETURN(const DeviceState* state, context.DeviceFor(instruction));
+  if (!context.options().host.outfeed) return NoHost(instruction, "outfeed (EvaluateOptions::host, --outfeed)");
+  Literal data = std::move(operands[0]).ToLiteral();
+  if (!data.shape().IsTuple() || !data.tuple_elements().empty()) {
+    Status status = context.options().host.outfeed(state->device, std::move(data));
+    if (!status.ok()) return std::move(status).WithPrefix(fmt::format("outfeed {}: ", instruction.name()));
+  }
+  return std::move(operands[1]);
+}
+
+// The data is copied and on its way: a send never waits for its recv. What nobody takes ends the run with a report.
+EvalResult EvalSend(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
+  VXLA_ASSIGN_OR_RETURN(const DeviceState* state, context.DeviceFor(instruction));
+  Rendezvous& rendezvous = state->rendezvous;
+  const int64_t channel = ChannelOf(instruction);
+  if (instruction.attributes<SendRecvAttributes>().is_host_transfer) {
+    if (!context.options().host.send_to_host)
+      return NoHost(instruction, "host to send to (HostTransfers::send_to_host)");
+    VXLA_RETURN_IF_ERROR(context.options().host.send_to_host(state->device, channel, Value(operands[0]).ToLiteral()));
+    return TransferContext(instruction, std::move(operands[0]));
+  }
+  VXLA_ASSIGN_OR_RETURN(const auto pairs, StatedPairs(instruction));
+  if (!pairs) {
+    rendezvous.Put(instruction, {Opcode::kSend, channel, state->device, Rendezvous::kAnyTarget},
+                   Value(operands[0]).ToLiteral());
+  } else {
+    VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(instruction, rendezvous.grid(), state->device));
+    if (partners.target) {
+      rendezvous.Put(instruction, {Opcode::kSend, channel, state->device, *partners.target},
+                     Value(operands[0]).ToLiteral());
+    }
+  }
+  return TransferContext(instruction, std::move(operands[0]));
+}
+
+EvalResult EvalSendDone(EvalContext&, const Instruction&, std::span<Value> operands) {
+  return std::move(operands[0].elements()[2]);
+}
+
+EvalResult EvalRecv(EvalContext&, const Instruction& instruction, std::span<Value>) {
+  return TransferContext(instruction, ZerosOf(instruction.shape().tuple_elements()[0]));
+}
+
+EvalResult EvalRecvDone(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
+  VXLA_ASSIGN_OR_RETURN(Literal data, Received(context, *instruction.operand(0), instruction));
+  return Value::Tuple({Value(std::move(data)), std::move(operands[0].elements()[2])});
+}
+
+namespace {
+
+// ---- custom calls
+
+// An array as the call sees it: its pointer, or for tuples the pointer to the pointers of the elements, which live in
+// `tables`.
+template <typename Pointer, typename Node>
+Pointer PointerTo(Node& literal, std::deque<std::vector<Pointer>>& tables) {
+  if (!literal.shape().IsTuple()) {
+    if constexpr (std::is_const_v<Node>) {
+      return literal.bytes().data();
+    } else {
+      return literal.mutable_bytes().data();
+    }
+  }
+  std::vector<Pointer>& table = tables.emplace_back();
+  if constexpr (std::is_const_v<Node>) {
+    for (const Literal& element : literal.tuple_elements()) table.push_back(PointerTo<Pointer>(element, tables));
+  } else {
+    for (Literal& element : literal.mutable_tuple_elements()) table.push_back(PointerTo<Pointer>(element, tables));
+  }
+  return static_cast<Pointer>(table.data());
+}
+
+std::vector<int64_t> MajorToMinor(const Shape& shape) {
+  std::vector<int64_t> order = shape.MinorToMajor();
+  std::ranges::reverse(order);
+  return order;
+}
+
+// The elements of an array in the order of `layout`'s memory, as a row-major array.
+Literal InLayout(Literal literal, const Shape& layout, int threads) {
+  const std::vector<int64_t> order = MajorToMinor(layout);
+  if (!literal.shape().IsArray() || std::ranges::is_sorted(order)) return literal;
+  return TransposeLiteral(literal, order, threads);
+}
+
+// The literal to pass for a result of this shape, and back.
+Shape PhysicalShape(const Shape& shape) {
+  if (!shape.IsArray()) return shape;
+  std::vector<int64_t> sizes;
+  for (int64_t d : MajorToMinor(shape)) sizes.push_back(shape.dimension(static_cast<int>(d)));
+  return Shape(shape.element_type(), sizes);
+}
+
+Literal FromLayout(Literal physical, const Shape& shape, int threads) {
+  const std::vector<int64_t> order = MajorToMinor(shape);
+  if (!shape.IsArray() || std::ranges::is_sorted(order)) return std::move(physical).Reshaped(shape);
+  std::vector<int64_t> inverse(order.size());
+  for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  return TransposeLiteral(physical, inverse, threads).Reshaped(shape);
+}
+
+// The instruction's backend_config: a quoted string or anything else, as written.
+std::string OpaqueOf(const Instruction& instruction) {
+  const std::string& text = instruction.common().backend_config.text;
+  if (!text.starts_with('"')) return text;
+  Result<std::string> unquoted = Unquote(text);
+  return unquoted.ok() ? *std::move(unquoted) : text;
+}
+
+Status UnknownTarget(const Instruction& instruction, const CustomCallRegistry* registry) {
+  const std::vector<std::string> targets = registry == nullptr ? std::vector<std::string>() : registry->targets();
+  std::string known;
+  for (const std::string& target : targets) known += (known.empty() ? "" : ", ") + target;
+  return Unsupported("custom-call {}: no function is registered for \"{}\"; {}", instruction.name(),
+                     instruction.attributes<CustomCallAttributes>().custom_call_target,
+                     known.empty() ? "none are registered (CustomCallRegistry, EvaluateOptions::custom_calls)"
+                                   : "registered: " + known);
+}
+
+// A dynamic array as XLA's custom calls know it: room for the bound, the live elements without gaps, then the live
+// sizes as s32, one for each dimension. As bytes, because no element type need divide that.
+Literal ToDynamicBuffer(const Literal& value) {
+  const Literal live = CutToLiveSizes(value);
+  const int64_t bound = value.shape().SizeBytes(), rank = value.shape().rank();
+  Literal buffer(Shape(ElementType::kU8, {bound + 4 * rank}));
+  if (!live.bytes().empty()) std::memcpy(buffer.mutable_bytes().data(), live.bytes().data(), live.bytes().size());
+  for (int64_t d = 0; d < rank; ++d) {
+    const auto size = static_cast<int32_t>(value.dynamic_size(static_cast<int>(d)));
+    std::memcpy(buffer.mutable_bytes().data() + bound + 4 * d, &size, 4);
+  }
+  return buffer;
+}
+
+Result<Literal> FromDynamicBuffer(const Instruction& instruction, const Literal& buffer, const Shape& stated) {
+  const int64_t bound = stated.SizeBytes();
+  std::vector<int64_t> sizes;
+  for (int d = 0; d < stated.rank(); ++d) {
+    int32_t size = 0;
+    std::memcpy(&size, buffer.bytes().data() + bound + 4 * d, 4);
+    const bool fits =
+        size == stated.dimension(d) || (stated.is_dynamic_dimension(d) && size >= 0 && size < stated.dimension(d));
+    if (!fits) {
+      return InvalidArgument("custom-call {}: {} gave dimension {} of {} the live size {}", instruction.name(),
+                             instruction.attributes<CustomCallAttributes>().custom_call_target, d, stated.ToString(),
+                             size);
+    }
+    sizes.push_back(size);
+  }
+  Literal live = Literal::Uninitialized(Shape(stated.element_type(), std::move(sizes)));
+  if (!live.bytes().empty()) std::memcpy(live.mutable_bytes().data(), buffer.bytes().data(), live.bytes().size());
+  return PadToBounds(live, stated);
+}
+
+// What the call sees of a value: the same but for dynamic arrays, which are buffers.
+Literal ForCall(Literal value) {
+  if (value.shape().IsTuple()) {
+    for (Literal& element : value.mutable_tuple_elements()) element = ForCall(std::move(element));
+    return value;
+  }
+  return value.is_dynamic() ? ToDynamicBuffer(value) : value;
+}
+
+Result<Literal> FromCall(const Instruction& instruction, Literal given, const Shape& stated) {
+  if (!stated.IsDynamic()) return given;
+  if (!stated.IsTuple()) return FromDynamicBuffer(instruction, given, stated);
+  std::vector<Literal> elements;
+  for (size_t i = 0; i < given.tuple_elements().size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(Literal element, FromCall(instruction, std::move(given.mutable_tuple_elements()[i]),
+                                                    stated.tuple_elements()[i]));
+    elements.push_back(std::move(element));
+  }
+  return Literal::Tuple(std::move(elements));
+}
+
+}  // namespace
+
+// Without operand_layout_constraints everything is row-major; with them operands and results are laid out as stated.
+EvalResult EvalCustomCall(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
+  const auto& a = instruction.attributes<CustomCallAttributes>();
+  const CustomCallRegistry* registry = context.options().custom_calls;
+  const CustomCallRegistry::Call* call = registry == nullptr ? nullptr : registry->Find(a.custom_call_target);
+  if (call == nullptr) return UnknownTarget(instruction, registry);
+  const int threads = context.options().threads;
+  const bool laid_out = a.operand_layout_constraints.has_value();
+  std::vector<Literal> inputs;
+  for (size_t k = 0; k < operands.size(); ++k) {
+    inputs.push_back(std::move(operands[k]).ToLiteral());
+    if (inputs[k].is_dynamic() || inputs[k].shape().IsDynamic()) {
+      inputs[k] = ForCall(std::move(inputs[k]));
+    } else if (laid_out) {
+      inputs[k] = InLayout(std::move(inputs[k]), (*a.operand_layout_constraints)[k], threads);
+    }
+  }
+  const bool transposes = laid_out && instruction.shape().IsArray() && !instruction.shape().IsDynamic();
+  Literal result = ForCall(Literal(transposes ? PhysicalShape(instruction.shape()) : instruction.shape()));
+  std::deque<std::vector<const void*>> input_tables;
+  std::deque<std::vector<void*>> output_tables;
+  std::vector<const void*> in;
+  for (const Literal& input : inputs) in.push_back(PointerTo<const void*>(input, input_tables));
+  CustomCallStatus status;
+  (*call)(PointerTo<void*>(result, output_tables), in.data(), OpaqueOf(instruction), status);
+  if (status.failed()) {
+    return InvalidArgument("custom-call {}: {} failed: {}", instruction.name(), a.custom_call_target, status.message());
+  }
+  if (transposes) return FromLayout(std::move(result), instruction.shape(), threads);
+  VXLA_ASSIGN_OR_RETURN(result, FromCall(instruction, std::move(result), instruction.shape()));
+  return result;
+}
+
+}  // namespace vxla

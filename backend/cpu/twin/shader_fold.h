@@ -1,0 +1,61 @@
+// ShaderFold: reductions of rows in the order of a plan (core/accumulation_order.h), with the arithmetic of the
+// shaders.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "backend/cpu/twin/shader_program.h"
+#include "core/accumulation_order.h"
+
+namespace vxla {
+
+// What is done with two accumulators, and where they start.
+class ShaderReducer {
+ public:
+  // As kernels read a reducer computation (core/reducer_facts.h).
+  static Result<ShaderReducer> FromComputation(const Computation& computation);
+  // Of an instruction that reduces: the same, or sums in two floats, whose accumulators have the carriers of c64.
+  static Result<ShaderReducer> Of(const Instruction& instruction);
+  // Additions from zero, as products are summed; `wide`: in two floats, of the type c64.
+  static Result<ShaderReducer> Sum(ElementType type, bool wide);
+
+  const std::vector<ElementType>& types() const { return types_; }
+  // Carriers of an accumulator that takes part without a value; empty: there is none.
+  const std::vector<std::byte>& identity() const { return identity_; }
+
+  class Runner {
+   public:
+    explicit Runner(const ShaderReducer& reducer);
+    // a[i] = f(a[i], b[i]) for every value of the accumulators; n <= kShaderBlock.
+    void Combine(void* const* a, const void* const* b, int64_t n);
+
+   private:
+    const ShaderReducer& reducer_;
+    std::optional<ShaderProgram::Frame> frame_;
+  };
+
+ private:
+  std::vector<ElementType> types_;
+  std::vector<std::byte> identity_;
+  ShaderFunction add_;  // if set, else:
+  std::optional<ShaderProgram> program_;
+};
+
+// Carriers of one value each row (or share), and whether they hold anything.
+struct ShaderSums {
+  std::vector<std::vector<std::byte>> values;  // by value of the accumulators
+  std::vector<uint8_t> holds;
+};
+
+// Fills carriers of the values at n <= kShaderBlock places (row, element).
+using ShaderLoader = std::function<void(const int64_t* rows, const int64_t* elements, int64_t n, void* const* values)>;
+
+// Reduces each of `rows` rows of `row_size` elements. Initial values are the caller's business.
+ShaderSums FoldRows(int64_t rows, int64_t row_size, const AccumulationOrder& order, const ShaderReducer& reducer,
+                    const ShaderLoader& load, int threads);
+// The same from `shares` accumulators of each row that a first level has left, by the levels after it.
+ShaderSums FoldShares(int64_t rows, int64_t shares, ShaderSums sums, std::span<const AccumulationLevel> levels,
+                      const ShaderReducer& reducer, int threads);
+
+}  // namespace vxla

@@ -1,0 +1,86 @@
+// The shader arithmetic (shaders/include/math) compiled as C++: the same text, the same bits.
+#include "backend/cpu/twin/shader_math.h"
+
+#include <bit>
+#include <cmath>
+#include <glm/glm.hpp>
+
+// The shaders' double literals end in lf, a suffix that C++ leaves to its library.
+#pragma GCC diagnostic ignored "-Wliteral-suffix"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+#ifdef VXLA_SHADER_MATH_EMULATED
+namespace vxla::shader_math_emulated {
+namespace {
+
+using D = f64_t;
+
+constexpr f64_t operator"" lf(long double value) {
+  const uint64_t bits = std::bit_cast<uint64_t>(static_cast<double>(value));
+  return {static_cast<uint>(bits), static_cast<uint>(bits >> 32)};
+}
+// Of literals: elsewhere the shaders call negate_f64.
+constexpr f64_t operator-(f64_t literal) { return {literal.x, literal.y ^ 0x80000000u}; }
+#else
+namespace vxla::shader_math {
+namespace {
+
+using glm::packDouble2x32;
+using D = f64_t;
+
+constexpr double operator"" lf(long double value) { return static_cast<double>(value); }
+#endif
+
+inline uint floatBitsToUint(float x) { return std::bit_cast<uint>(x); }
+inline int floatBitsToInt(float x) { return std::bit_cast<int>(x); }
+inline float uintBitsToFloat(uint x) { return std::bit_cast<float>(x); }
+inline float intBitsToFloat(int x) { return std::bit_cast<float>(x); }
+inline uvec2 unpackDouble2x32(double x) {
+  const uint64_t bits = std::bit_cast<uint64_t>(x);
+  return uvec2(static_cast<uint>(bits), static_cast<uint>(bits >> 32));
+}
+inline int findMSB(uint x) { return x == 0 ? -1 : 31 - __builtin_clz(x); }
+inline int bitCount(uint x) { return __builtin_popcount(x); }
+inline void umulExtended(uint a, uint b, uint& high, uint& low) {
+  const uint64_t p = uint64_t{a} * b;
+  high = static_cast<uint>(p >> 32);
+  low = static_cast<uint>(p);
+}
+inline float sqrt(float x) { return std::sqrt(x); }
+inline double sqrt(double x) { return std::sqrt(x); }
+inline float floor(float x) { return std::floor(x); }
+inline double floor(double x) { return std::floor(x); }
+
+}  // namespace
+
+// clang-format off
+// NOLINTBEGIN(bugprone-suspicious-include): one list, in the order of prelude.glsl.
+#include "shaders/include/math/prelude.glsl"
+#include "shaders/include/math/types64.glsl"
+#include "shaders/include/math/select.glsl"
+#include "shaders/include/math/f32.glsl"
+#include "shaders/include/math/f32_exp_log.glsl"
+#include "shaders/include/math/f32_trig.glsl"
+#include "shaders/include/math/f32_special.glsl"
+#include "shaders/include/math/f32_gamma.glsl"
+#include "shaders/include/math/f32_odd.glsl"
+#include "shaders/include/math/f16.glsl"
+#include "shaders/include/math/int32.glsl"
+#include "shaders/include/math/narrow.glsl"
+#include "shaders/include/math/convert32.glsl"
+#include "shaders/include/math/c64.glsl"
+#include "shaders/include/math/wide_int.glsl"
+#include "shaders/include/math/int64.glsl"
+#include "shaders/include/math/soft_double.glsl"
+#include "shaders/include/math/f64.glsl"
+#include "shaders/include/math/f64_exp_log.glsl"
+#include "shaders/include/math/f64_trig.glsl"
+#include "shaders/include/math/f64_special.glsl"
+#include "shaders/include/math/f64_erf.glsl"
+#include "shaders/include/math/f64_gamma.glsl"
+#include "shaders/include/math/convert64.glsl"
+#include "shaders/include/math/c128.glsl"
+// NOLINTEND
+// clang-format on
+
+}  // namespace vxla::shader_math or shader_math_emulated

@@ -1,0 +1,200 @@
+#include "backend/vulkan/drivers/break_blocks.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "backend/vulkan/spirv/spirv_words.h"
+
+namespace vxla::vulkan {
+namespace {
+
+using namespace spirv;
+
+constexpr uint32_t kBuiltInDecoration = 11, kNever = 0xffffffffu;
+
+// An input that numbers invocations or workgroups, which are never so many that it is kNever.
+struct Index {
+  uint32_t variable = 0, vector_type = 0, uint_type = 0, bool_type = 0;
+};
+
+// Workgroup, local and global id.
+bool NumbersInvocations(uint32_t built_in) { return built_in >= 26 && built_in <= 28; }
+
+class Breaker {
+ public:
+  Breaker(const Words& words, size_t most)
+      : words_(words), instructions_(Read(words)), bound_(words[kBoundWord]), most_(std::max<size_t>(most, 1)) {}
+
+  Words Run() {
+    const auto index = FindIndex();
+    if (!index || !AnyIsLong()) return words_;
+    index_ = *index;
+    Words out(words_.begin(), words_.begin() + kHeaderWords);
+    const uint32_t never = bound_++;
+    bool in_function = false, in_entry = false;
+    for (size_t at = 0; at < instructions_.size();) {
+      const Instruction& instruction = instructions_[at];
+      if (instruction.op() == kFunction) {
+        if (!in_function) Declare(never, &out);
+        in_function = true;
+        in_entry = entries_.contains(instruction.words[2]);
+      }
+      if (in_entry && instruction.op() == kLabel) {
+        std::vector<Block> blocks = TakeBlocks(instructions_, &at);
+        AppendBroken(blocks, never, &out);
+      } else {
+        Append(instructions_[at++], &out);
+      }
+    }
+    out[kBoundWord] = bound_;
+    return out;
+  }
+
+ private:
+  std::optional<Index> FindIndex() {
+    std::unordered_map<uint32_t, uint32_t> built_in, pointee;
+    Index index;
+    for (const Instruction& instruction : instructions_) {
+      const Words& w = instruction.words;
+      switch (instruction.op()) {
+        case kEntryPoint:
+          entries_.insert(w[2]);
+          break;
+        case kDecorate:
+          if (w[2] == kBuiltInDecoration) built_in[w[1]] = w[3];
+          break;
+        case kTypeBool:
+          index.bool_type = w[1];
+          break;
+        case kTypeInt:
+          if (w[2] == 32 && w[3] == 0) index.uint_type = w[1];
+          break;
+        case kTypePointer:
+          pointee[w[1]] = w[3];
+          break;
+        case kVariable:
+          if (w[3] != kInputClass || !built_in.contains(w[2]) || !NumbersInvocations(built_in[w[2]])) break;
+          index.variable = w[2];
+          index.vector_type = pointee[w[1]];
+          break;
+        default:
+          break;
+      }
+    }
+    return index.variable != 0 && index.uint_type != 0 ? std::optional(index) : std::nullopt;
+  }
+
+  void Declare(uint32_t never, Words* out) {
+    if (index_.bool_type == 0) Append(Make(kTypeBool, {index_.bool_type = bound_++}), out);
+    Append(Make(kConstant, {index_.uint_type, never, kNever}), out);
+  }
+
+  bool AnyIsLong() const {
+    size_t length = 0, longest = 0;
+    for (const Instruction& instruction : instructions_) {
+      length = instruction.op() == kLabel || instruction.op() == kFunctionEnd ? 0 : length + 1;
+      longest = std::max(longest, length);
+    }
+    return longest > 2 * most_;
+  }
+
+  // The blocks' labels that a loop begins or continues at: their last block must stay theirs.
+  static std::unordered_set<uint32_t> LabelsOfLoops(const std::vector<Block>& blocks) {
+    std::unordered_set<uint32_t> labels;
+    for (const Block& block : blocks) {
+      if (block.body.size() < 2 || block.body[block.body.size() - 2].op() != kLoopMerge) continue;
+      labels.insert(block.label);
+      labels.insert(block.body[block.body.size() - 2].words[2]);
+    }
+    return labels;
+  }
+
+  void AppendBroken(std::vector<Block>& blocks, uint32_t never, Words* out) {
+    const std::unordered_set<uint32_t> loops = LabelsOfLoops(blocks);
+    std::unordered_map<uint32_t, uint32_t> last_of;  // a block's label, and that of its last part
+    const uint32_t again = InsertCondition(blocks[0], never);
+    std::vector<Block> broken;
+    for (Block& block : blocks) {
+      const uint32_t label = block.label;
+      if (loops.contains(label) || block.body.size() <= 2 * most_) {
+        broken.push_back(std::move(block));
+      } else {
+        Break(block, again, &broken);
+        last_of[label] = broken.back().label;
+      }
+    }
+    for (Block& block : broken) {
+      Append(Make(kLabel, {block.label}), out);
+      for (Instruction& instruction : block.body) {
+        for (size_t w = 4; instruction.op() == kPhi && w < instruction.words.size(); w += 2) {
+          if (const auto last = last_of.find(instruction.words[w]); last != last_of.end())
+            instruction.words[w] = last->second;
+        }
+        Append(instruction, out);
+      }
+    }
+  }
+
+  static size_t FirstBehindVariables(const Block& block) {
+    size_t at = 0;
+    while (at < block.body.size() && (block.body[at].op() == kVariable || block.body[at].op() == kPhi)) ++at;
+    return at;
+  }
+
+  uint32_t InsertCondition(Block& entry, uint32_t never) {
+    const uint32_t vector = bound_++, number = bound_++, again = bound_++;
+    const Instruction condition[] = {Make(kLoad, {index_.vector_type, vector, index_.variable}),
+                                     Make(kCompositeExtract, {index_.uint_type, number, vector, 0}),
+                                     Make(kIEqual, {index_.bool_type, again, number, never})};
+    entry.body.insert(entry.body.begin() + static_cast<std::ptrdiff_t>(FirstBehindVariables(entry)),
+                      std::begin(condition), std::end(condition));
+    return again;
+  }
+
+  // Stretches in turn outside and inside a loop; the block's own ending stays outside.
+  void Break(const Block& block, uint32_t again, std::vector<Block>* broken) {
+    const Instructions& body = block.body;
+    size_t ending = body.size() - 1;
+    if (ending > 0 && body[ending - 1].op() == kSelectionMerge) --ending;
+    broken->push_back({block.label, {}});
+    const size_t first = FirstBehindVariables(block);
+    auto take = [&](size_t begin, size_t end) {
+      Instructions& to = broken->back().body;
+      to.insert(to.end(), body.begin() + static_cast<std::ptrdiff_t>(begin),
+                body.begin() + static_cast<std::ptrdiff_t>(end));
+    };
+    size_t at = std::min(first + most_, ending);
+    take(0, at);
+    while (at < ending) {
+      const uint32_t head = bound_++, back = bound_++, behind = bound_++;
+      broken->back().body.push_back(Make(kBranch, {head}));
+      broken->push_back({head, {}});
+      const size_t end = std::min(at + most_, ending);
+      take(at, end);
+      broken->back().body.push_back(Make(kLoopMerge, {behind, back, 0}));
+      broken->back().body.push_back(Make(kBranch, {back}));
+      broken->push_back({back, {Make(kBranchConditional, {again, head, behind})}});
+      broken->push_back({behind, {}});
+      at = std::min(end + most_, ending);
+      take(end, at);
+    }
+    take(ending, body.size());
+  }
+
+  const Words& words_;
+  const Instructions instructions_;
+  uint32_t bound_;
+  const size_t most_;
+  Index index_;
+  std::unordered_set<uint32_t> entries_;
+};
+
+}  // namespace
+
+std::vector<uint32_t> BreakLongBlocks(const std::vector<uint32_t>& words, size_t most) {
+  return Breaker(words, most).Run();
+}
+
+}  // namespace vxla::vulkan

@@ -1,0 +1,275 @@
+#include "backend/vulkan/drivers/flatten_branches.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "backend/vulkan/spirv/spirv_words.h"
+
+namespace vxla::vulkan {
+namespace {
+
+using namespace spirv;
+
+// What is known of the whole module.
+struct ModuleFacts {
+  std::unordered_map<uint32_t, uint32_t> storage_class;  // of pointer types
+  std::unordered_map<uint32_t, uint32_t> type_of;        // of values
+  std::unordered_set<uint32_t> pure_functions;           // they touch nothing but locals and read what is always there
+};
+
+class FunctionFlattener {
+ public:
+  FunctionFlattener(const ModuleFacts& facts, std::unordered_map<uint32_t, uint32_t>& types, uint32_t& bound)
+      : facts_(facts), types_(types), bound_(bound) {}
+
+  void Flatten(std::vector<Block>& blocks) {
+    while (FlattenOne(blocks)) {
+    }
+  }
+
+  uint32_t ClassOf(uint32_t pointer) const {
+    const auto type = types_.find(pointer);
+    if (type == types_.end()) return ~0u;
+    const auto it = facts_.storage_class.find(type->second);
+    return it == facts_.storage_class.end() ? ~0u : it->second;
+  }
+
+  // Whether an instruction can run where it would not have, but for its stores to locals.
+  bool OnlyComputes(const Instruction& instruction) const {
+    switch (const uint32_t op = instruction.op()) {
+      case kStore:
+        return ClassOf(instruction.words[1]) == kFunctionClass;
+      case kLoad: {
+        const uint32_t from = ClassOf(instruction.words[3]);
+        return from == kFunctionClass || from == kPrivateClass || from == kInputClass;
+      }
+      case kAccessChain:
+      case kInBoundsAccessChain:
+        return ClassOf(instruction.words[3]) == kFunctionClass;
+      case kFunctionCall:
+        return facts_.pure_functions.contains(instruction.words[3]);
+      case kExtInst:
+      case kUndef:
+      case kNop:
+        return true;
+      default:
+        return op >= kFirstArithmetic && op <= kLastArithmetic;
+    }
+  }
+
+ private:
+  struct Shape {
+    size_t head, then_side, else_side, merge;  // blocks; the merge block where there is no such side
+    uint32_t condition;
+  };
+
+  bool FlattenOne(std::vector<Block>& blocks) {
+    std::unordered_map<uint32_t, size_t> index_of;
+    std::unordered_map<uint32_t, int> references;  // of labels, by branches and loop merges
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      index_of[blocks[i].label] = i;
+      for (const Instruction& instruction : blocks[i].body) CountReferences(instruction, references);
+    }
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      if (const auto shape = ShapeAt(blocks, i, index_of, references)) {
+        Rewrite(blocks, *shape);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  static void CountReferences(const Instruction& instruction, std::unordered_map<uint32_t, int>& references) {
+    const Words& w = instruction.words;
+    switch (instruction.op()) {
+      case kBranch:
+        ++references[w[1]];
+        break;
+      case kBranchConditional:
+        ++references[w[2]], ++references[w[3]];
+        break;
+      case kLoopMerge:
+        references[w[1]] += 100, references[w[2]] += 100;
+        break;
+      case kSwitch:
+        for (size_t i = 2; i < w.size(); ++i) references[w[i]] += 100;
+        break;
+      default:
+        break;
+    }
+  }
+
+  std::optional<Shape> ShapeAt(const std::vector<Block>& blocks, size_t head,
+                               const std::unordered_map<uint32_t, size_t>& index_of,
+                               const std::unordered_map<uint32_t, int>& references) const {
+    const Instructions& body = blocks[head].body;
+    if (body.size() < 2 || body.back().op() != kBranchConditional || body[body.size() - 2].op() != kSelectionMerge)
+      return std::nullopt;
+    const uint32_t merge_label = body[body.size() - 2].words[1];
+    const Words& branch = body.back().words;
+    const size_t merge = index_of.at(merge_label);
+    if (references.at(merge_label) != 2 || branch[2] == branch[3]) return std::nullopt;
+    auto side_of = [&](uint32_t label) -> std::optional<size_t> {
+      if (label == merge_label) return merge;
+      const size_t side = index_of.at(label);
+      const Instructions& computed = blocks[side].body;
+      const bool joins = computed.back().op() == kBranch && computed.back().words[1] == merge_label;
+      if (references.at(label) != 1 || !joins) return std::nullopt;
+      const bool pure = std::all_of(computed.begin(), computed.end() - 1,
+                                    [&](const Instruction& instruction) { return OnlyComputes(instruction); });
+      return pure ? std::optional(side) : std::nullopt;
+    };
+    const auto then_side = side_of(branch[2]), else_side = side_of(branch[3]);
+    if (!then_side || !else_side) return std::nullopt;
+    return Shape{head, *then_side, *else_side, merge, branch[1]};
+  }
+
+  // The instructions of a side, its stores made conditional.
+  void Take(const Block& side, uint32_t condition, bool when, const std::unordered_set<uint32_t>& own,
+            Instructions* out) {
+    for (const Instruction& instruction : side.body) {
+      if (instruction.op() == kBranch) continue;
+      if (instruction.op() != kStore || own.contains(instruction.words[1])) {
+        out->push_back(instruction);
+        continue;
+      }
+      const uint32_t pointer = instruction.words[1], value = instruction.words[2], type = types_.at(value);
+      const uint32_t old = bound_++, chosen = bound_++;
+      types_[old] = types_[chosen] = type;
+      out->push_back(Make(kLoad, {type, old, pointer}));
+      out->push_back(Make(kSelect, {type, chosen, condition, when ? value : old, when ? old : value}));
+      out->push_back(Make(kStore, {pointer, chosen}));
+    }
+  }
+
+  // Variables that only this block uses: temporaries of a call, which may hold anything elsewhere. (A pointer into a
+  // variable that was made here is no such thing.)
+  static std::unordered_set<uint32_t> OwnVariables(const std::vector<Block>& blocks, size_t side) {
+    std::unordered_set<uint32_t> own;
+    for (const Instruction& instruction : blocks[side].body) {
+      if (instruction.op() == kStore) own.insert(instruction.words[1]);
+    }
+    for (const Instruction& instruction : blocks[side].body) {
+      if (HasResult(instruction.op()) && instruction.words.size() > 2) own.erase(instruction.words[2]);
+    }
+    for (size_t i = 0; i < blocks.size() && !own.empty(); ++i) {
+      if (i == side) continue;
+      for (const Instruction& instruction : blocks[i].body) {
+        if (instruction.op() == kVariable) continue;
+        for (size_t w = 1; w < instruction.words.size(); ++w) own.erase(instruction.words[w]);
+      }
+    }
+    return own;
+  }
+
+  void Rewrite(std::vector<Block>& blocks, const Shape& shape) {
+    Block& head = blocks[shape.head];
+    const uint32_t merge_label = blocks[shape.merge].label, head_label = head.label;
+    const bool has_then = shape.then_side != shape.merge, has_else = shape.else_side != shape.merge;
+    const uint32_t then_label = has_then ? blocks[shape.then_side].label : head_label;
+    Instructions body(head.body.begin(), head.body.end() - 2);
+    if (has_then) Take(blocks[shape.then_side], shape.condition, true, OwnVariables(blocks, shape.then_side), &body);
+    if (has_else) Take(blocks[shape.else_side], shape.condition, false, OwnVariables(blocks, shape.else_side), &body);
+    for (const Instruction& instruction : blocks[shape.merge].body) {
+      if (instruction.op() != kPhi) {
+        body.push_back(instruction);
+        continue;
+      }
+      const Words& w = instruction.words;  // type, result, value, label, value, label
+      const bool first_is_then = w[4] == then_label;
+      body.push_back(
+          Make(kSelect, {w[1], w[2], shape.condition, first_is_then ? w[3] : w[5], first_is_then ? w[5] : w[3]}));
+    }
+    head.body = std::move(body);
+    for (Block& block : blocks) {
+      for (Instruction& instruction : block.body) {
+        if (instruction.op() != kPhi) continue;
+        for (size_t w = 4; w < instruction.words.size(); w += 2) {
+          if (instruction.words[w] == merge_label) instruction.words[w] = head_label;
+        }
+      }
+    }
+    std::vector<size_t> gone{shape.merge};
+    if (has_then) gone.push_back(shape.then_side);
+    if (has_else) gone.push_back(shape.else_side);
+    std::ranges::sort(gone, std::greater<>());
+    for (size_t at : gone) blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+
+  const ModuleFacts& facts_;
+  std::unordered_map<uint32_t, uint32_t>& types_;
+  uint32_t& bound_;
+};
+
+void ReadFacts(const Instructions& instructions, ModuleFacts* facts) {
+  bool in_function = false;
+  for (const Instruction& instruction : instructions) {
+    const uint32_t op = instruction.op();
+    const Words& w = instruction.words;
+    if (op == kTypePointer) facts->storage_class[w[1]] = w[2];
+    if (op == kFunction) in_function = true;
+    const bool module_value = op == kUndef || (op >= 41 && op <= 52) || op == kVariable;
+    if ((in_function ? HasResult(op) : module_value) && w.size() > 2) facts->type_of[w[2]] = w[1];
+    if (op == kFunctionEnd) in_function = false;
+  }
+}
+
+bool IsTerminatorOrLabel(uint32_t op) {
+  return op == kLabel || (op >= kPhi && op <= kSwitch) || op == 253 || op == 254;  // return with and without a value
+}
+
+// Grows until nothing is added: a function is pure if it only computes and so do those that it calls.
+void FindPureFunctions(const Instructions& instructions, ModuleFacts* facts) {
+  uint32_t bound = 0;
+  std::unordered_map<uint32_t, uint32_t> types = facts->type_of;
+  for (bool grew = true; grew;) {
+    grew = false;
+    const FunctionFlattener judge(*facts, types, bound);
+    uint32_t current = 0;
+    bool pure = true;
+    for (const Instruction& instruction : instructions) {
+      const uint32_t op = instruction.op();
+      if (op == kFunction) current = instruction.words[2], pure = true;
+      if (current == 0) continue;
+      if (op == kFunctionEnd) {
+        if (pure) grew |= facts->pure_functions.insert(current).second;
+        current = 0;
+      } else if (op != kFunction && op != kFunctionParameter && op != kVariable && !IsTerminatorOrLabel(op)) {
+        pure &= judge.OnlyComputes(instruction);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool WantsFlatBranches(const DeviceFacts& facts) { return facts.driver.find("SwiftShader") != std::string::npos; }
+
+std::vector<uint32_t> FlattenBranches(const std::vector<uint32_t>& words) {
+  const Instructions instructions = Read(words);
+  ModuleFacts facts;
+  ReadFacts(instructions, &facts);
+  FindPureFunctions(instructions, &facts);
+  Words out(words.begin(), words.begin() + kHeaderWords);
+  std::unordered_map<uint32_t, uint32_t> types = facts.type_of;
+  uint32_t bound = out[kBoundWord];
+  for (size_t at = 0; at < instructions.size();) {
+    if (instructions[at].op() != kLabel) {
+      Append(instructions[at++], &out);
+      continue;
+    }
+    std::vector<Block> blocks = TakeBlocks(instructions, &at);
+    FunctionFlattener(facts, types, bound).Flatten(blocks);
+    for (const Block& block : blocks) {
+      Append(Make(kLabel, {block.label}), &out);
+      for (const Instruction& each : block.body) Append(each, &out);
+    }
+  }
+  out[kBoundWord] = bound;
+  return out;
+}
+
+}  // namespace vxla::vulkan

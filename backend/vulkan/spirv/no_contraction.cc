@@ -1,0 +1,62 @@
+#include "backend/vulkan/spirv/no_contraction.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <unordered_set>
+
+namespace vxla::vulkan {
+namespace {
+
+constexpr size_t kHeaderWords = 5;
+constexpr uint32_t kNoContraction = 42;
+
+enum Op : uint32_t {
+  kUndef = 1,
+  kFirstType = 19,
+  kLastType = 39,
+  kFirstConstant = 41,
+  kLastConstant = 52,
+  kFunction = 54,
+  kVariable = 59,
+  kDecorate = 71,
+  kFAdd = 129,
+  kFSub = 131,
+  kFMul = 133,
+  kFDiv = 136,
+  kFRem = 140,
+  kFMod = 141,
+  kVectorTimesScalar = 142,
+  kDot = 148,
+};
+
+bool Rounds(uint32_t op) {
+  return op == kFAdd || op == kFSub || op == kFMul || op == kFDiv || op == kFRem || op == kFMod ||
+         op == kVectorTimesScalar || op == kDot;
+}
+
+// The first instruction behind the decorations.
+bool FollowsDecorations(uint32_t op) {
+  return op == kUndef || (op >= kFirstType && op <= kLastType) || (op >= kFirstConstant && op <= kLastConstant) ||
+         op == kFunction || op == kVariable;
+}
+
+}  // namespace
+
+std::vector<uint32_t> WithoutContraction(std::vector<uint32_t> words) {
+  std::unordered_set<uint32_t> decorated;
+  std::vector<uint32_t> decorations;
+  size_t place = 0;
+  for (size_t at = kHeaderWords; at < words.size(); at += std::max<size_t>(1, words[at] >> 16)) {
+    const uint32_t op = words[at] & 0xffffu;
+    if (place == 0 && FollowsDecorations(op)) place = at;
+    if (op == kDecorate && words[at + 2] == kNoContraction) decorated.insert(words[at + 1]);
+    // The type, then the result.
+    if (Rounds(op) && decorated.insert(words[at + 2]).second) {
+      decorations.insert(decorations.end(), {3u << 16 | kDecorate, words[at + 2], kNoContraction});
+    }
+  }
+  words.insert(words.begin() + static_cast<std::ptrdiff_t>(place), decorations.begin(), decorations.end());
+  return words;
+}
+
+}  // namespace vxla::vulkan

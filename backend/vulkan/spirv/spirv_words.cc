@@ -1,0 +1,130 @@
+#include "backend/vulkan/spirv/spirv_words.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace vxla::vulkan::spirv {
+namespace {
+
+struct Range {
+  size_t begin, end;  // of the words that are ids of values
+};
+
+std::optional<Range> OperandsOf(const Instruction& instruction) {
+  const uint32_t op = instruction.op();
+  const size_t count = instruction.words.size();
+  switch (op) {
+    case kNop:
+    case kUndef:
+    case kVariable:  // without its initialiser, a constant of the module
+    case kFunctionParameter:
+    case kLabel:
+    case kBranch:
+    case kSelectionMerge:
+    case kLoopMerge:
+    case kReturn:
+    case 252:  // OpKill
+    case 255:  // OpUnreachable
+      return Range{0, 0};
+    case kReturnValue:
+    case kSwitch:
+    case kBranchConditional:
+      return Range{1, 2};
+    case kStore:
+    case kCopyMemory:
+      return Range{1, 3};
+    case kControlBarrier:
+    case kMemoryBarrier:
+    case kAtomicStore:
+      return Range{1, count};
+    case kLoad:
+    case kArrayLength:
+    case kCompositeExtract:
+      return Range{3, 4};
+    case kVectorShuffle:
+    case kCompositeInsert:
+      return Range{3, 5};
+    case kFunctionCall:
+      return Range{4, count};
+    case kExtInst:
+      return Range{5, count};
+    case kPhi:
+      return Range{3, count};  // the labels among them are no values: no map of values has them
+    default:
+      break;
+  }
+  // OpGroupNonUniformBallotBitCount and the arithmetic ones have a literal in front of their value.
+  if (op == 342 || (op >= 349 && op <= 364)) return Range{5, count};
+  const bool atomic = op >= 227 && op <= 242, group = op >= 333 && op <= 366, images = op >= 86 && op <= 107;
+  const bool pure = op >= kFirstArithmetic && op <= kLastArithmetic && !images;
+  if (pure || atomic || group || op == kAccessChain || op == kInBoundsAccessChain || op == 400) return Range{3, count};
+  return std::nullopt;
+}
+
+}  // namespace
+
+Instruction Make(Op op, std::initializer_list<uint32_t> operands) {
+  Instruction instruction;
+  instruction.words.push_back(static_cast<uint32_t>(operands.size() + 1) << 16 | op);
+  instruction.words.insert(instruction.words.end(), operands.begin(), operands.end());
+  return instruction;
+}
+
+Instructions Read(const Words& words) {
+  Instructions instructions;
+  for (size_t at = kHeaderWords; at < words.size();) {
+    const size_t count = std::max<size_t>(1, words[at] >> 16);
+    instructions.push_back({Words(words.begin() + static_cast<std::ptrdiff_t>(at),
+                                  words.begin() + static_cast<std::ptrdiff_t>(std::min(at + count, words.size())))});
+    at += count;
+  }
+  return instructions;
+}
+
+std::vector<Block> TakeBlocks(const Instructions& instructions, size_t* at) {
+  std::vector<Block> blocks;
+  for (; *at < instructions.size() && instructions[*at].op() != kFunctionEnd; ++*at) {
+    const Instruction& instruction = instructions[*at];
+    if (instruction.op() == kLabel) {
+      blocks.push_back({instruction.words[1], {}});
+    } else {
+      blocks.back().body.push_back(instruction);
+    }
+  }
+  return blocks;
+}
+
+void Append(const Instruction& instruction, Words* words) {
+  words->insert(words->end(), instruction.words.begin(), instruction.words.end());
+}
+
+bool HasResult(uint32_t op) {
+  switch (op) {
+    case kNop:
+    case kStore:
+    case kCopyMemory:
+    case 64:  // OpCopyMemorySized
+    case kLabel:
+    case kLoopMerge:
+    case kSelectionMerge:
+    case kBranch:
+    case kBranchConditional:
+    case kSwitch:
+    case kFunctionEnd:
+    case kControlBarrier:
+    case kMemoryBarrier:
+    case kAtomicStore:
+      return false;
+    default:
+      return (op < 252 && op != 8) || (op >= 333 && op <= 366) || op == 400;
+  }
+}
+
+bool VisitOperands(Instruction& instruction, const std::function<void(uint32_t&)>& visit) {
+  const auto range = OperandsOf(instruction);
+  if (!range) return false;
+  for (size_t i = range->begin; i < std::min(range->end, instruction.words.size()); ++i) visit(instruction.words[i]);
+  return true;
+}
+
+}  // namespace vxla::vulkan::spirv

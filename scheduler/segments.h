@@ -1,0 +1,12 @@
+// Queue assignment: which operations run where, and the segments that follow from it.
+#pragma once
+
+#include "scheduler/step_graph.h"
+
+namespace vxla {
+
+// Afterwards plan.segments holds every operation once, in order: neighbours on the device share a GpuCommands segment
+// (all on queue 0), each host evaluation is a segment of its own, and each decision one before its regions.
+void PartitionSegments(StepGraph& graph);
+
+}  // namespace vxla
