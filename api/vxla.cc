@@ -4,17 +4,11 @@
 
 #include <algorithm>
 
-#include "backend/vulkan/device/open.h"
-#include "core/passes/verifier.h"
+#include "api/devices.h"
+#include "api/program.h"
 
 namespace vxla {
 namespace {
-
-Status WithPlace(const Status& status) {
-  const SourceLocation at = status.location();
-  if (at.line == 0) return status;
-  return Status(status.code(), fmt::format("{}:{}: {}", at.line, at.column, status.message()), at);
-}
 
 std::vector<const Literal*> PointersTo(std::span<const Literal> literals) {
   std::vector<const Literal*> pointers;
@@ -25,33 +19,19 @@ std::vector<const Literal*> PointersTo(std::span<const Literal> literals) {
 }  // namespace
 
 Result<std::vector<std::string>> DeviceNames() {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, vulkan::ListDevices());
+  VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, ListDevices());
   std::vector<std::string> names;
   for (const DeviceFacts& facts : devices) names.push_back(facts.name);
   return names;
 }
 
 Result<std::unique_ptr<Client>> OpenClient(std::string_view device, const EvaluateOptions& host_steps) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, vulkan::ListDevices());
-  VXLA_ASSIGN_OR_RETURN(const int index, vulkan::ChooseDevice(devices, device));
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Device> opened, vulkan::OpenDevice(index, {}));
-  const auto evaluator = [host_steps]() -> HostEvaluator {
-    auto run = std::make_shared<InstructionEvaluator>(host_steps);
-    return [run](const Instruction& instruction, std::span<const Literal* const> operands) {
-      return run->Evaluate(instruction, operands);
-    };
-  };
-  ClientOptions options;
-  options.evaluator_of_run = evaluator;
-  return std::make_unique<Client>(std::move(opened), evaluator(), options);
+  DeviceOptions options;
+  options.device = device;
+  return OpenClient(options, host_steps);
 }
 
-Result<std::unique_ptr<Module>> Parse(std::string_view hlo_text) {
-  auto module = ParseHlo(hlo_text);
-  if (!module.ok()) return WithPlace(module.status());
-  if (const Status status = Verify(**module); !status.ok()) return WithPlace(status);
-  return module;
-}
+Result<std::unique_ptr<Module>> Parse(std::string_view hlo_text) { return ParseProgram(hlo_text); }
 
 Result<Literal> RunOnCpu(const Module& module, std::span<const Literal> arguments, const EvaluateOptions& options) {
   return Evaluate(module, PointersTo(arguments), options);

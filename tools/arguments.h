@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "api/seeded_arguments.h"
 #include "core/literal.h"
 #include "core/module.h"
 #include "tools/numpy_file.h"
@@ -30,15 +31,8 @@ Result<ProgramArguments> LoadArguments(const Module& module, const std::vector<s
 // Arrays with one more axis, of `devices`, are dealt out; others go to all. Missing ones differ from device to device.
 Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const std::vector<std::string>& files,
                                                     uint64_t seed, int64_t devices);
-// An array of this shape for each device, under a leading axis.
-Shape StackedShape(const Shape& shape, int64_t devices);
 // An array for every device (one literal), or one for each.
 Result<std::vector<Literal>> ToLiterals(const NumpyArray& array, const Shape& wanted, const std::string& type_name,
                                         const std::string& name, int64_t devices);
-
-// An array from the seed: floats normal, integers uniform in [0, 8) or the type's range if smaller, pred fair.
-// Counter-based (Philox 4x32-10 of element, array and seed) and made with IEEE arithmetic alone: the same bits on every
-// machine.
-Literal RandomLiteral(const Shape& shape, uint64_t seed, uint32_t array);
 
 }  // namespace vxla

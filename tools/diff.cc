@@ -1,4 +1,6 @@
 // vxla diff: one program on two devices (or against saved results), where the values differ, and whose fault that is.
+#include "api/diff.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,15 +8,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "backend/vulkan/device/open.h"
+#include "api/replicas.h"
 #include "core/text/hlo_printer.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
-#include "tools/diff_replicas.h"
 #include "tools/diff_report.h"
-#include "tools/diff_run.h"
 #include "tools/files.h"
 #include "tools/numpy_file.h"
+#include "tools/replicas.h"
 #include "tools/session.h"
 
 namespace vxla {
@@ -213,30 +214,23 @@ void PrintOutcome(const DiffOutcome& outcome, const DiffOptions& options) {
              outcome.device, outcome.reference, verdict, worst.max_abs, worst.max_ulp);
 }
 
-Result<DiffOutcome> Compare(const DiffFlags& flags, const Module& module, const ProgramArguments& arguments,
-                            const DiffSide& device) {
-  std::unique_ptr<DiffSide> other;
+bool AgainstFile(const DiffFlags& flags) { return flags.against.ends_with(".npz"); }
+
+Result<DiffOutcome> CompareOnOneDevice(const DiffFlags& flags, const Module& module, const DiffOptions& options) {
   std::optional<std::vector<Literal>> expected;
-  if (flags.against.ends_with(".npz")) {
+  if (AgainstFile(flags)) {
     VXLA_ASSIGN_OR_RETURN(expected, ExpectedFromFile(flags.against, module.entry()->root()->shape()));
-  } else if (!IsCpu(flags.against)) {
-    DeviceFlags other_device = flags.device;
-    if (!flags.against_bindings.empty()) other_device.bindings = flags.against_bindings;
-    if (!flags.against_emulate.empty()) other_device.emulate = flags.against_emulate;
-    VXLA_ASSIGN_OR_RETURN(
-        other, DiffSide::Open(flags.against, other_device, flags.compile.options(), device.evaluate_options()));
   }
-  const std::vector<const Literal*> pointers = arguments.pointers();
-  VXLA_ASSIGN_OR_RETURN(DiffOutcome outcome,
-                        RunDiff(module, pointers, device, other.get(), std::move(expected), flags.options));
-  if (flags.against.ends_with(".npz")) outcome.reference = flags.against;
-  return outcome;
+  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.program.args, flags.program.seed));
+  PrintNotes(arguments.notes);
+  return Diff(module, arguments.pointers(), options, std::move(expected));
 }
 
 // Programs on several devices, which run on the reference only.
-Result<DiffOutcome> CompareReplicated(const DiffFlags& flags, const Module& module, const DeviceGrid& grid) {
+Result<DiffOutcome> CompareReplicated(const DiffFlags& flags, const Module& module, const DeviceGrid& grid,
+                                      const DiffOptions& options) {
   std::optional<std::vector<Literal>> expected;
-  if (flags.against.ends_with(".npz")) {
+  if (AgainstFile(flags)) {
     VXLA_ASSIGN_OR_RETURN(expected,
                           ExpectedFromFile(flags.against, StackedResults(module.entry()->root()->shape(), grid)));
   } else {
@@ -245,30 +239,34 @@ Result<DiffOutcome> CompareReplicated(const DiffFlags& flags, const Module& modu
   VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments,
                         LoadReplicatedArguments(module, flags.program.args, flags.program.seed, grid.count()));
   PrintNotes(arguments.notes);
-  EvaluateOptions evaluate = flags.compile.evaluate_options(flags.program.seed);
-  evaluate.collective_timeout = flags.replicas.collective_timeout();
-  VXLA_ASSIGN_OR_RETURN(DiffOutcome outcome,
-                        RunReplicatedDiff(module, grid, arguments, evaluate, std::move(expected), flags.options));
-  if (flags.against.ends_with(".npz")) outcome.reference = flags.against;
-  return outcome;
+  return RunReplicatedDiff(module, grid, arguments.pointers(grid.count()), options, std::move(expected));
 }
 
-Result<DiffOutcome> CompareOnOneDevice(const DiffFlags& flags, const Module& module, const DiffSide& device) {
-  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.program.args, flags.program.seed));
-  PrintNotes(arguments.notes);
-  return Compare(flags, module, arguments, device);
+// The library's options in the words of the command's.
+DiffOptions OptionsOf(const DiffFlags& flags) {
+  DiffOptions options = flags.options;
+  options.device = flags.device.options();
+  options.compile = flags.compile.options();
+  options.evaluate = flags.compile.evaluate_options(flags.program.seed);
+  options.evaluate.collective_timeout = flags.replicas.collective_timeout();
+  if (!AgainstFile(flags) && !IsCpu(flags.against)) {
+    options.against = options.device;
+    options.against->device = flags.against;
+    if (!flags.against_bindings.empty()) options.against->bindings = flags.against_bindings;
+    if (!flags.against_emulate.empty()) options.against->emulate = flags.against_emulate;
+  }
+  return options;
 }
 
 // What --json prints goes to `json`.
-Status Diff(const DiffFlags& flags, Json& json) {
+Status DiffOnOne(const DiffFlags& flags, Json& json) {
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file));
   VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
   VXLA_RETURN_IF_ERROR(CheckReplicasOn(flags.device.device, grid));
-  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<DiffSide> device,
-                        DiffSide::Open(flags.device.device, flags.device, flags.compile.options(),
-                                       flags.compile.evaluate_options(flags.program.seed)));
-  VXLA_ASSIGN_OR_RETURN(const DiffOutcome outcome, grid.count() > 1 ? CompareReplicated(flags, *module, grid)
-                                                                    : CompareOnOneDevice(flags, *module, *device));
+  const DiffOptions options = OptionsOf(flags);
+  VXLA_ASSIGN_OR_RETURN(DiffOutcome outcome, grid.count() > 1 ? CompareReplicated(flags, *module, grid, options)
+                                                              : CompareOnOneDevice(flags, *module, options));
+  if (AgainstFile(flags)) outcome.reference = flags.against;
   PrintNotes(outcome.notes);
   json = OutcomeJson(outcome);
   if (!flags.json) PrintOutcome(outcome, flags.options);
@@ -282,7 +280,7 @@ Status Diff(const DiffFlags& flags, Json& json) {
     if (!flags.json) fmt::print("bisect: no instruction by itself leaves its bound\n");
   }
   if (!flags.report.empty()) {
-    VXLA_RETURN_IF_ERROR(WriteDiffReport(flags.report, flags.program.file, flags.command, outcome, *device));
+    VXLA_RETURN_IF_ERROR(WriteDiffReport(flags.report, flags.program.file, flags.command, outcome));
   }
   if (outcome.agrees()) return OkStatus();
   return Mismatch("{}: {} on {} differs from {}", flags.program.file, outcome.first_bad, outcome.device,
@@ -299,7 +297,7 @@ std::string Numbered(const std::string& path, size_t number) {
 // --device all: one comparison after another, each with its verdict; the first failure is the answer. Files are
 // numbered as the devices are.
 Status DiffOnAll(const DiffFlags& flags, Json& json) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, vulkan::ListDevices());
+  VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, ListDevices());
   json = {{"verdict", "agree"}, {"devices", Json::array()}};
   Status first;
   for (size_t i = 0; i < devices.size(); ++i) {
@@ -308,7 +306,7 @@ Status DiffOnAll(const DiffFlags& flags, Json& json) {
     if (!flags.report.empty()) on_one.report = Numbered(flags.report, i);
     on_one.bisect_prefix += fmt::format(".{}", i);
     Json one;
-    Status status = Diff(on_one, one);
+    Status status = DiffOnOne(on_one, one);
     if (!status.ok()) json["verdict"] = "differ";
     if (!one.is_null()) json["devices"].push_back(std::move(one));
     if (first.ok()) first = std::move(status);
@@ -320,7 +318,7 @@ Status DiffAndPrint(DiffFlags flags) {
   flags.options.shader_math = !flags.two_way;
   flags.options.progress = [](const std::string& text) { Progress(text); };
   Json json;
-  const Status status = flags.device.device == "all" ? DiffOnAll(flags, json) : Diff(flags, json);
+  const Status status = flags.device.device == "all" ? DiffOnAll(flags, json) : DiffOnOne(flags, json);
   if (flags.json && !json.is_null()) VXLA_RETURN_IF_ERROR(WriteText("-", json.dump(2) + "\n"));
   return status;
 }

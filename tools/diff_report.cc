@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 
+#include "api/report_data.h"
 #include "tools/files.h"
 
 namespace vxla {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 constexpr char kStyle[] = R"(
 :root { --ink: #1c2430; --faint: #667085; --line: #dfe3ea; --good: #13795b; --bad: #b42318; --tint: #f5f7fa; --bar: #3b6fb6; }
@@ -31,92 +28,42 @@ tr.bad td { background: #fdf1f0; } .tag { border-radius: 3px; padding: 1px 7px; 
 pre { background: var(--tint); padding: 10px 14px; white-space: pre-wrap; overflow-wrap: anywhere; border-radius: 4px; } .faint { color: var(--faint); }
 )";
 
-// How far apart two elements are: units in the last place, or for integers their difference; infinite across NaN and
-// infinity.
-double Distance(const Literal& actual, const Literal& expected, int64_t i) {
-  const ElementType type = expected.shape().element_type();
-  if (!IsFloating(type) && !IsComplex(type)) {
-    const int64_t a = actual.GetInt(i), e = expected.GetInt(i);
-    return a == e ? 0 : std::max(1.0, std::fabs(static_cast<double>(a) - static_cast<double>(e)));
+std::string Svg(const DistanceHistogram& histogram) {
+  const size_t last = std::max<size_t>(3, histogram.last());
+  const double most = std::log10(1.0 + static_cast<double>(*std::ranges::max_element(histogram.counts)));
+  constexpr int kBar = 26, kHeight = 150;
+  const int width = static_cast<int>(last + 1) * kBar + 32;  // the last label leans to the right
+  std::string svg =
+      fmt::format("<svg width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" role=\"img\">", width, kHeight + 62);
+  for (size_t b = 0; b <= last; ++b) {
+    const int64_t count = histogram.counts[b];
+    const double height = most > 0 ? std::log10(1.0 + static_cast<double>(count)) / most * kHeight : 0;
+    const char* color = b == 0 ? "#8fb9a8" : b + 1 == histogram.counts.size() ? "#b42318" : "#3b6fb6";
+    const double x = static_cast<double>(b) * kBar + 4;
+    const std::string label = DistanceHistogram::Label(b);
+    svg += fmt::format(
+        "<rect x=\"{:.0f}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\" fill=\"{}\"><title>{}: {} of "
+        "{}</title></rect>",
+        x, kHeight - height + 4, kBar - 4, height, color, label, count, histogram.total);
+    svg += fmt::format(
+        "<text x=\"{:.0f}\" y=\"{}\" font-size=\"10\" fill=\"#667085\" transform=\"rotate(60 {:.0f} {})\">{}</text>",
+        x + 6, kHeight + 16, x + 6, kHeight + 16, label);
   }
-  auto part = [&](double a, double e) {
-    return std::isnan(a) && std::isnan(e) ? 0 : UlpDistance(RealPart(type), a, e);
-  };
-  const std::complex<double> a = actual.GetComplex(i), e = expected.GetComplex(i);
-  return std::max(part(a.real(), e.real()), part(a.imag(), e.imag()));
+  return svg + "</svg>";
 }
-
-// Buckets of distances: equal, up to 1/2, 1, 2, 4 ... 2^30, more, and not comparable.
-class Histogram {
- public:
-  static constexpr int kPowers = 32;
-  void Add(double distance) {
-    ++total_;
-    if (distance == 0) {
-      ++counts_[0];
-    } else if (!(distance < kInfinity)) {
-      ++counts_.back();
-    } else {
-      const int power = static_cast<int>(std::ceil(std::log2(distance)));
-      ++counts_[static_cast<size_t>(std::clamp(power + 2, 1, kPowers + 1))];
-    }
-  }
-  std::string Svg() const {
-    size_t last = 3;
-    for (size_t b = 0; b < counts_.size(); ++b) last = counts_[b] > 0 ? std::max(last, b) : last;
-    const double most = std::log10(1.0 + static_cast<double>(*std::ranges::max_element(counts_)));
-    constexpr int kBar = 26, kHeight = 150;
-    const int width = static_cast<int>(last + 1) * kBar + 32;  // the last label leans to the right
-    std::string svg =
-        fmt::format("<svg width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" role=\"img\">", width, kHeight + 62);
-    for (size_t b = 0; b <= last; ++b) {
-      const double height = most > 0 ? std::log10(1.0 + static_cast<double>(counts_[b])) / most * kHeight : 0;
-      const char* color = b == 0 ? "#8fb9a8" : b + 1 == counts_.size() ? "#b42318" : "#3b6fb6";
-      const double x = static_cast<double>(b) * kBar + 4;
-      svg += fmt::format(
-          "<rect x=\"{:.0f}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\" fill=\"{}\"><title>{}: {} of "
-          "{}</title></rect>",
-          x, kHeight - height + 4, kBar - 4, height, color, Label(b), counts_[b], total_);
-      svg += fmt::format(
-          "<text x=\"{:.0f}\" y=\"{}\" font-size=\"10\" fill=\"#667085\" transform=\"rotate(60 {:.0f} {})\">{}</text>",
-          x + 6, kHeight + 16, x + 6, kHeight + 16, Label(b));
-    }
-    return svg + "</svg>";
-  }
-
- private:
-  static std::string Label(size_t b) {
-    if (b == 0) return "equal";
-    if (b == static_cast<size_t>(kPowers) + 2) return "NaN, inf";
-    if (b == static_cast<size_t>(kPowers) + 1) return "more";
-    if (b > 15) return fmt::format("≤ 2^{}", b - 2);
-    return b == 1 ? "≤ 0.5" : fmt::format("≤ {}", int64_t{1} << (b - 2));
-  }
-  std::array<int64_t, kPowers + 3> counts_{};
-  int64_t total_ = 0;
-};
 
 std::string Color(double distance) {
   if (distance == 0) return "#eef3f0";
-  if (!(distance < kInfinity)) return "#b42318";
+  if (!std::isfinite(distance)) return "#b42318";
   // From light blue at half an ulp to dark at a million.
   const double t = std::clamp((std::log2(distance) + 1) / 21, 0.0, 1.0);
   auto mix = [&](double from, double to) { return static_cast<int>(from + (to - from) * t); };
   return fmt::format("#{:02x}{:02x}{:02x}", mix(190, 26), mix(214, 34), mix(240, 92));
 }
 
-// The array as rows of its last dimension; a cell is the worst of the elements under it.
-std::string HeatMap(const Literal& actual, const Literal& expected) {
-  const Shape& shape = expected.shape();
-  const int64_t columns = shape.rank() == 0 ? 1 : shape.dimension(shape.rank() - 1);
-  const int64_t count = expected.element_count();
-  if (count == 0) return "";
-  const int64_t rows = count / columns, cells_x = std::min<int64_t>(columns, 64), cells_y = std::min<int64_t>(rows, 48);
-  std::vector<double> worst(static_cast<size_t>(cells_x * cells_y), 0);
-  for (int64_t i = 0; i < count; ++i) {
-    double& cell = worst[static_cast<size_t>(i / columns * cells_y / rows * cells_x + i % columns * cells_x / columns)];
-    cell = std::max(cell, Distance(actual, expected, i));
-  }
+std::string Svg(const HeatMap& map) {
+  if (map.worst.empty()) return "";
+  const int64_t cells_x = map.columns, cells_y = map.rows;
   const double side = std::clamp(384.0 / static_cast<double>(std::max(cells_x, cells_y)), 6.0, 24.0);
   std::string svg =
       fmt::format("<svg width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\">",
@@ -124,16 +71,15 @@ std::string HeatMap(const Literal& actual, const Literal& expected) {
   for (int64_t y = 0; y < cells_y; ++y) {
     // Neighbours of one colour are one rectangle.
     for (int64_t x = 0; x < cells_x;) {
-      const std::string color = Color(worst[static_cast<size_t>(y * cells_x + x)]);
+      const std::string color = Color(map.at(y, x));
       double most = 0;
       int64_t end = x;
-      while (end < cells_x && Color(worst[static_cast<size_t>(y * cells_x + end)]) == color)
-        most = std::max(most, worst[static_cast<size_t>(y * cells_x + end++)]);
+      while (end < cells_x && Color(map.at(y, end)) == color) most = std::max(most, map.at(y, end++));
       svg += fmt::format(
           "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"><title>row {} column {}: "
           "{:.4g} ulp</title></rect>",
           static_cast<double>(x) * side, static_cast<double>(y) * side, static_cast<double>(end - x) * side, side,
-          color, y * rows / cells_y, x * columns / cells_x, most);
+          color, y * map.array_rows / cells_y, x * map.array_columns / cells_x, most);
       x = end;
     }
   }
@@ -143,13 +89,11 @@ std::string HeatMap(const Literal& actual, const Literal& expected) {
 std::string Number(double value) { return value == 0 ? "0" : fmt::format("{:.4g}", value); }
 
 std::string Figures(const std::string& what, const Literal& actual, const Literal& expected) {
-  Histogram histogram;
-  for (int64_t i = 0; i < expected.element_count(); ++i) histogram.Add(Distance(actual, expected, i));
   return fmt::format(
       "<figure>{}<figcaption>{}: elements by distance in ulp (heights are logarithmic)</figcaption></figure>"
       "<figure>{}<figcaption>{}: where, rows of the last dimension; dark is far, red is NaN or infinity on one "
       "side</figcaption></figure>",
-      histogram.Svg(), what, HeatMap(actual, expected), what);
+      Svg(HistogramOf(actual, expected)), what, Svg(HeatMapOf(actual, expected)), what);
 }
 
 std::string WorstTable(const Comparison& c) {
@@ -238,9 +182,9 @@ std::string InstructionsHtml(const DiffOutcome& outcome) {
   return html;
 }
 
-std::string FactsHtml(const DiffSide& device) {
-  if (device.IsReference()) return "";
-  const DeviceFacts& facts = device.facts();
+std::string FactsHtml(const DiffOutcome& outcome) {
+  if (!outcome.facts) return "";
+  const DeviceFacts& facts = *outcome.facts;
   std::string rows;
   auto row = [&](const char* name, const std::string& value) {
     rows += fmt::format("<tr><th>{}</th><td>{}</td></tr>", name, EscapeHtml(value));
@@ -257,7 +201,7 @@ std::string FactsHtml(const DiffSide& device) {
   row("denormals", fmt::format("f32 {}, f16 {}, f64 {}", facts.quirks.flushes_f32_denormals ? "flushed" : "kept",
                                facts.quirks.flushes_f16_denormals ? "flushed" : "kept",
                                facts.quirks.flushes_f64_denormals ? "flushed" : "kept"));
-  row("fusion", device.options().fusion ? "on" : "off");
+  row("fusion", outcome.fusion ? "on" : "off");
   for (const std::string& note : facts.quirks.notes) row("quirk", note);
   return "<h2>Device</h2><table>" + rows + "</table>";
 }
@@ -302,7 +246,7 @@ std::string EscapeHtml(std::string_view text) {
 }
 
 Status WriteDiffReport(const std::string& path, const std::string& program, const std::string& command,
-                       const DiffOutcome& outcome, const DiffSide& device) {
+                       const DiffOutcome& outcome) {
   std::string html = fmt::format(
       "<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta name=viewport "
       "content=\"width=device-width\"><title>{0}: {1}</title>"
@@ -312,7 +256,7 @@ Status WriteDiffReport(const std::string& path, const std::string& program, cons
   html += fmt::format("<pre>{}</pre>", EscapeHtml(command));
   html += ResultsHtml(outcome);
   html += InstructionsHtml(outcome);
-  html += FactsHtml(device);
+  html += FactsHtml(outcome);
   return WriteText(path, html + "</body></html>\n");
 }
 

@@ -3,14 +3,14 @@
 
 #include <string>
 
-#include "tools/diff_run.h"
+#include "api/diff.h"
 
 namespace vxla {
 
 // Verdict, results with histograms and heat maps of their differences, instructions, device facts and the command to
 // repeat it. The file is whole or absent.
 Status WriteDiffReport(const std::string& path, const std::string& program, const std::string& command,
-                       const DiffOutcome& outcome, const DiffSide& device);
+                       const DiffOutcome& outcome);
 
 // Text with what HTML gives a meaning replaced.
 std::string EscapeHtml(std::string_view text);

@@ -3,37 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
-#include "core/live_sizes.h"
+#include "api/replicas.h"
 #include "tools/session.h"
 
 namespace vxla {
 namespace {
-
-// The same leaf of every device under one more axis: what lives of it, which must be equally much.
-Result<Literal> Stack(const std::vector<const Literal*>& leaves, const std::string& name) {
-  if (!leaves[0]->shape().IsArray()) return *leaves[0];
-  std::vector<Literal> live;
-  live.reserve(leaves.size());
-  std::vector<const Literal*> pieces = leaves;
-  for (const Literal*& piece : pieces) {
-    if (piece->is_dynamic()) piece = &live.emplace_back(CutToLiveSizes(*piece));
-  }
-  const Shape& shape = pieces[0]->shape();
-  for (const Literal* piece : pieces) {
-    if (Compatible(piece->shape(), shape)) continue;
-    return InvalidArgument("{}: devices differ: {} and {}", name, shape.ToString(), piece->shape().ToString());
-  }
-  Literal stacked(StackedShape(shape, static_cast<int64_t>(pieces.size())));
-  std::byte* to = stacked.mutable_bytes().data();
-  for (const Literal* piece : pieces) {
-    if (piece->bytes().empty()) continue;
-    std::memcpy(to, piece->bytes().data(), piece->bytes().size());
-    to += piece->bytes().size();
-  }
-  return stacked;
-}
 
 Result<int64_t> CountOf(const char* option, int64_t given, int64_t stated, const char* attribute) {
   if (given == 0) return stated;
@@ -82,24 +57,6 @@ Status CheckReplicasOn(const std::string& device, const DeviceGrid& grid) {
         grid.replicas, grid.partitions, device);
   }
   return OkStatus();
-}
-
-Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid, const ReplicatedArguments& arguments,
-                              const EvaluateOptions& options) {
-  const auto pointers = arguments.pointers(grid.count());
-  VXLA_ASSIGN_OR_RETURN(std::vector<Literal> results, EvaluateReplicated(module, grid, pointers, options));
-  if (grid.count() == 1) return std::move(results[0]);
-  std::vector<std::vector<const Literal*>> leaves;
-  for (const Literal& result : results) leaves.push_back(FlattenLiteral(result));
-  std::vector<Literal> stacked;
-  for (size_t k = 0; k < leaves[0].size(); ++k) {
-    std::vector<const Literal*> pieces;
-    for (const auto& of_device : leaves) pieces.push_back(of_device[k]);
-    VXLA_ASSIGN_OR_RETURN(Literal one, Stack(pieces, fmt::format("result_{}", k)));
-    stacked.push_back(std::move(one));
-  }
-  if (!results[0].shape().IsTuple()) return std::move(stacked[0]);
-  return Literal::Tuple(std::move(stacked));
 }
 
 FeedFiles::FeedFiles(const ReplicaFlags& flags, int64_t devices)
@@ -163,7 +120,7 @@ Status FeedFiles::Save() const {
       stacked.push_back(*pieces[0]);
       continue;
     }
-    VXLA_ASSIGN_OR_RETURN(Literal one, Stack(pieces, fmt::format("outfeed_{}", k)));
+    VXLA_ASSIGN_OR_RETURN(Literal one, StackByDevice(pieces, fmt::format("outfeed_{}", k)));
     stacked.push_back(std::move(one));
   }
   std::vector<const Literal*> leaves;

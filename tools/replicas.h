@@ -29,10 +29,6 @@ struct ReplicaFlags {
 // kUnsupported where the program needs several devices and the device is not the CPU reference.
 Status CheckReplicasOn(const std::string& device, const DeviceGrid& grid);
 
-// Runs on the CPU reference. With more than one device every result has a leading axis, replica-major.
-Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid, const ReplicatedArguments& arguments,
-                              const EvaluateOptions& options);
-
 // The arrays of an .npz named infeed_0, infeed_1 ..., in the order in which each device takes them (tuples flattened),
 // and what outfeeds send, to be saved as outfeed_0, outfeed_1 ...; several devices have a leading axis or share an
 // array.

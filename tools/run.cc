@@ -2,10 +2,9 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "core/literal_compare.h"
+#include "api/replicas.h"
 #include "tools/arguments.h"
 #include "tools/bench_peers.h"
 #include "tools/commands.h"
@@ -52,22 +51,7 @@ class SameBits {
       first_ = result;
       return OkStatus();
     }
-    if (result == first_) return OkStatus();
-    const auto got = FlattenLiteral(result), before = FlattenLiteral(first_);
-    for (size_t k = 0; k < got.size(); ++k) {
-      if (*got[k] == *before[k]) continue;
-      const Shape& shape = got[k]->shape();
-      const size_t size = static_cast<size_t>(StorageBytes(shape.element_type()));
-      int64_t i = 0;
-      while (i + 1 < shape.ElementCount() &&
-             std::memcmp(got[k]->bytes().data() + static_cast<size_t>(i) * size,
-                         before[k]->bytes().data() + static_cast<size_t>(i) * size, size) == 0) {
-        ++i;
-      }
-      return Mismatch("run {} gives other bits than run 1: result_{} at [{}] is {} instead of {}", run + 1, k,
-                      IndexToString(shape, i), ElementToString(*got[k], i), ElementToString(*before[k], i));
-    }
-    return OkStatus();
+    return CheckSameBits(result, first_, fmt::format("run {}", run + 1), "run 1");
   }
 
  private:
@@ -110,7 +94,7 @@ Result<Literal> RunOnCpu(const RunFlags& flags, const DeviceGrid& grid, const Mo
   for (int run = 0; run < flags.num_runs; ++run) {
     feeds.Rewind();
     const auto start = Clock::now();
-    VXLA_ASSIGN_OR_RETURN(result, RunReplicated(module, grid, arguments, options));
+    VXLA_ASSIGN_OR_RETURN(result, RunReplicated(module, grid, arguments.pointers(grid.count()), options));
     runs.push_back(MsSince(start));
     VXLA_RETURN_IF_ERROR(same.Check(run, result));
   }

@@ -6,10 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/cpu/reference/evaluator.h"
-#include "backend/device.h"
-#include "core/module.h"
-#include "scheduler/client.h"
+#include "api/devices.h"
+#include "api/program.h"
 
 namespace vxla {
 
@@ -20,6 +18,7 @@ struct DeviceFlags {
   std::string emulate;   // "i64,f64,f16,narrow,subgroups,division" or a part of it
   bool no_cache = false;
   void AddTo(CLI::App& app);
+  DeviceOptions options() const;
 };
 
 struct ProgramFlags {
@@ -44,18 +43,10 @@ Result<std::unique_ptr<Module>> LoadProgram(const std::string& file);
 // added constants cancelled as XLA does (core/passes/cancel_constants.h), for every device alike.
 Result<std::unique_ptr<Module>> LoadRunnable(const std::string& file);
 
-// A failure of a run that knows its place in the program: "FILE:LINE:COLUMN: ...". Others stay as they are.
-Status AtPlace(const Status& status, const std::string& file);
-
-bool IsCpu(const std::string& device);
 Result<std::shared_ptr<Device>> OpenDevice(const DeviceFlags& flags, const std::string& wanted);
-std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const EvaluateOptions& host_steps = {});
 // Notes on stderr which instructions run on the host, and why.
 void PrintFallbacks(const Executable& executable);
 void PrintNotes(const std::vector<std::string>& notes);
-// kDeviceFailure with the first message if the validation layers said anything.
-Status CheckValidation(const Device& device);
-
 // Prints "vxla: error: ..." and returns the exit code of ../README's table: 1 mismatch, 2 input, 3 device or machine.
 int Report(const Status& status);
 

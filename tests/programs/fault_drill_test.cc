@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "api/diff.h"
+#include "api/seeded_arguments.h"
 #include "backend/cpu/twin/shader_functions.h"
 #include "backend/cpu/twin/shader_math.h"
 #include "backend/vulkan/device/vulkan_device.h"
@@ -14,8 +16,6 @@
 #include "backend/vulkan/shader/shader_source.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
-#include "tools/arguments.h"
-#include "tools/diff_run.h"
 
 namespace vxla::testing {
 namespace {
@@ -71,14 +71,15 @@ std::optional<Drilled> Drill(const std::string& hlo, const Fault& fault) {
     ADD_FAILURE() << (module.ok() ? Verify(**module).message() : module.status().message());
     return std::nullopt;
   }
-  auto arguments = LoadArguments(**module, {}, 3);
+  auto arguments = SeededArguments(**module, 3);
   auto changed = std::make_shared<std::atomic<int>>(0);
   const auto device = OpenFaulty(fault, changed);
   if (device == nullptr || !arguments.ok()) {
     ADD_FAILURE() << "no device";
     return std::nullopt;
   }
-  const std::vector<const Literal*> pointers = arguments->pointers();
+  std::vector<const Literal*> pointers;
+  for (const Literal& argument : *arguments) pointers.push_back(&argument);
   auto outcome = RunDiff(**module, pointers, *device, nullptr, std::nullopt, {});
   if (!outcome.ok()) {
     ADD_FAILURE() << outcome.status().message();

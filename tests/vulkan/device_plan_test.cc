@@ -248,6 +248,16 @@ TEST(ChooseDeviceTest, TakesANumberOrAPartOfAName) {
   EXPECT_EQ(*ChooseDevice(kDevices, "arc"), 1);
 }
 
+TEST(ChooseDeviceTest, TakesAUuidInAnyWriting) {
+  std::vector<DeviceFacts> devices = kDevices;
+  for (size_t i = 0; i < devices.size(); ++i) devices[i].device_uuid.fill(static_cast<uint8_t>(0xA0 + i));
+  EXPECT_EQ(UuidText(devices[1].device_uuid), "a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1a1");
+  EXPECT_EQ(*ChooseDevice(devices, "a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1a1"), 1);
+  EXPECT_EQ(*ChooseDevice(devices, "A3A3A3A3A3A3A3A3A3A3A3A3A3A3A3A3"), 3);
+  EXPECT_THAT(ChooseDevice(devices, "00000000-0000-0000-0000-000000000000").status().message(),
+              HasSubstr("no device has the UUID 00000000-0000-0000-0000-000000000000; there are: vulkan:0 llvmpipe"));
+}
+
 TEST(ChooseDeviceTest, RejectionsListTheDevices) {
   EXPECT_THAT(ChooseDevice(kDevices, "vulkan:4").status().message(),
               HasSubstr("device 'vulkan:4': there are 4 devices: vulkan:0 llvmpipe (LLVM 15), vulkan:1 Tiny Arc"));

@@ -53,7 +53,23 @@ int Best(std::span<const DeviceFacts> devices, Fits fits) {
   return best;
 }
 
+// The 32 digits of a UUID in lower case; nothing if the text is something else.
+std::string UuidDigits(std::string_view text) {
+  std::string digits = Lower(text);
+  std::erase(digits, '-');
+  const bool all = digits.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return all && digits.size() == 32 ? digits : "";
+}
+
 }  // namespace
+
+std::string UuidText(const std::array<uint8_t, 16>& uuid) {
+  std::string text;
+  for (size_t i = 0; i < uuid.size(); ++i) {
+    text += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+  }
+  return text;
+}
 
 Result<int> ChooseDevice(std::span<const DeviceFacts> devices, std::string_view wanted) {
   if (devices.empty()) return DeviceFailure("no Vulkan device present (asked for '{}')", wanted);
@@ -69,6 +85,12 @@ Result<int> ChooseDevice(std::span<const DeviceFacts> devices, std::string_view 
       return DeviceFailure("device '{}': there are {} devices: {}", wanted, devices.size(), Listing(devices));
     }
     return InvalidArgument("device '{}': '{}' is no number; there are: {}", wanted, number, Listing(devices));
+  }
+  if (const std::string uuid = UuidDigits(wanted); !uuid.empty()) {
+    for (size_t i = 0; i < devices.size(); ++i) {
+      if (UuidDigits(UuidText(devices[i].device_uuid)) == uuid) return static_cast<int>(i);
+    }
+    return DeviceFailure("no device has the UUID {}; there are: {}", wanted, Listing(devices));
   }
   const std::string part = Lower(wanted);
   const int found = part.empty() ? -1 : Best(devices, [&](const DeviceFacts& facts) {

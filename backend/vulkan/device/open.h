@@ -1,6 +1,7 @@
 // The door to Vulkan devices: list, choose, open. No Vulkan type shows here.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,12 +40,16 @@ Result<Emulation> ParseEmulation(std::string_view names);
 
 // All devices of all drivers, as they would be after opening (quirks are known only after opening). No loader or no
 // driver: kDeviceFailure that says so.
-Result<std::vector<DeviceFacts>> ListDevices();
+// Another loader than the platform's may be named.
+Result<std::vector<DeviceFacts>> ListDevices(const std::string& loader_path = {});
 
 // Pure. "vulkan": the best (discrete, integrated, virtual, software; then the larger memory; then the one that emulates
-// fewer types); "vulkan:N": number N;
-// else a part of a name, in any case. The error lists the devices.
+// fewer types); "vulkan:N": number N; a UUID: 32 hexadecimal digits, dashes aside; else a part of a name, in any case.
+// The error lists the devices.
 Result<int> ChooseDevice(std::span<const DeviceFacts> devices, std::string_view wanted);
+
+// "6c6c766d-7069-7065-5555-494400000000"
+std::string UuidText(const std::array<uint8_t, 16>& uuid);
 
 Result<std::unique_ptr<Device>> OpenDevice(int index, const OpenOptions& options);
 

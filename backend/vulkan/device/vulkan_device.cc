@@ -56,8 +56,9 @@ size_t Slot(BindingMode mode) { return static_cast<size_t>(mode); }
 
 }  // namespace
 
-Result<std::vector<DeviceFacts>> ListDevices() {
-  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Instance> instance, Instance::Shared());
+Result<std::vector<DeviceFacts>> ListDevices(const std::string& loader_path) {
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Instance> instance,
+                        loader_path.empty() ? Instance::Shared() : Instance::Create({{}, loader_path}));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Usable> usable, UsableDevices(*instance));
   std::vector<DeviceFacts> facts;
   for (const Usable& device : usable) facts.push_back(device.plan.facts);

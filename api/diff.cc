@@ -1,9 +1,10 @@
-#include "tools/diff_run.h"
+#include "api/diff.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/cpu/reference/op_bound.h"
@@ -22,6 +23,8 @@ class DiffRunner {
     Progress("running on " + device_.description());
     VXLA_ASSIGN_OR_RETURN(DiffSide::Value value, device_.Run(module_, arguments_, options_.shader_math, true));
     outcome_.device = device_.description();
+    if (!device_.IsReference()) outcome_.facts = device_.facts();
+    outcome_.fusion = device_.options().fusion;
     for (const Fallback& f : value.fallbacks) {
       outcome_.notes.push_back(fmt::format("{} ({}) runs on the CPU: {}", f.instruction, f.opcode, f.reason));
     }
@@ -242,6 +245,28 @@ std::optional<Tolerance> DiffOptions::stated() const {
   return Tolerance{rtol.value_or(0), atol.value_or(0), ulp.value_or(0)};
 }
 
+Status CheckSameBits(const Literal& got, const Literal& wanted, const std::string& got_name,
+                     const std::string& wanted_name) {
+  if (got == wanted) return OkStatus();
+  const auto leaves = FlattenLiteral(got), before = FlattenLiteral(wanted);
+  for (size_t k = 0; k < leaves.size() && k < before.size(); ++k) {
+    if (*leaves[k] == *before[k]) continue;
+    const Shape& shape = leaves[k]->shape();
+    if (!(shape == before[k]->shape()) || !shape.IsArray()) continue;
+    const size_t size = static_cast<size_t>(StorageBytes(shape.element_type()));
+    int64_t i = 0;
+    while (i + 1 < shape.ElementCount() &&
+           std::memcmp(leaves[k]->bytes().data() + static_cast<size_t>(i) * size,
+                       before[k]->bytes().data() + static_cast<size_t>(i) * size, size) == 0) {
+      ++i;
+    }
+    return Mismatch("{} gives other bits than {}: result_{} at [{}] is {} instead of {}", got_name, wanted_name, k,
+                    IndexToString(shape, i), ElementToString(*leaves[k], i), ElementToString(*before[k], i));
+  }
+  return Mismatch("{} gives another shape than {}: {} instead of {}", got_name, wanted_name, got.shape().ToString(),
+                  wanted.shape().ToString());
+}
+
 const InstructionReport* DiffOutcome::bad_instruction() const {
   const auto it = std::ranges::find_if(instructions, &InstructionReport::bad);
   return it == instructions.end() ? nullptr : &*it;
@@ -251,6 +276,17 @@ Result<DiffOutcome> RunDiff(const Module& module, std::span<const Literal* const
                             const DiffSide* other, std::optional<std::vector<Literal>> expected,
                             const DiffOptions& options) {
   return DiffRunner(module, arguments, device, other, options).Run(std::move(expected));
+}
+
+Result<DiffOutcome> Diff(const Module& module, std::span<const Literal* const> arguments, const DiffOptions& options,
+                         std::optional<std::vector<Literal>> expected) {
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<DiffSide> device,
+                        DiffSide::Open(options.device, options.compile, options.evaluate));
+  std::unique_ptr<DiffSide> other;
+  if (options.against && !IsCpu(options.against->device)) {
+    VXLA_ASSIGN_OR_RETURN(other, DiffSide::Open(*options.against, options.compile, options.evaluate));
+  }
+  return RunDiff(module, arguments, *device, other.get(), std::move(expected), options);
 }
 
 }  // namespace vxla

@@ -1,4 +1,4 @@
-#include "tools/diff_isolate.h"
+#include "api/isolate.h"
 
 #include <fmt/format.h>
 

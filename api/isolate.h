@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "api/diff_side.h"
 #include "core/literal_compare.h"
 #include "core/module.h"
-#include "tools/diff_side.h"
 
 namespace vxla {
 

@@ -1,4 +1,4 @@
-#include "tools/diff_side.h"
+#include "api/diff_side.h"
 
 #include <cmath>
 #include <limits>
@@ -9,14 +9,15 @@
 #include "scheduler/step_graph.h"
 
 namespace vxla {
-Result<std::unique_ptr<DiffSide>> DiffSide::Open(const std::string& name, const DeviceFlags& flags,
-                                                 const CompileOptions& options, const EvaluateOptions& evaluate) {
-  if (IsCpu(name)) return std::make_unique<DiffSide>(nullptr, options, evaluate);
-  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(flags, name));
-  return std::make_unique<DiffSide>(MakeClient(std::move(device), evaluate), options, evaluate);
+
+Result<std::unique_ptr<DiffSide>> DiffSide::Open(const DeviceOptions& device, const CompileOptions& options,
+                                                 const EvaluateOptions& evaluate) {
+  if (IsCpu(device.device)) return std::make_unique<DiffSide>(nullptr, options, evaluate);
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client, OpenClient(device, evaluate));
+  return std::make_unique<DiffSide>(std::move(client), options, evaluate);
 }
 
-DiffSide::DiffSide(std::unique_ptr<Client> client, CompileOptions options, EvaluateOptions evaluate)
+DiffSide::DiffSide(std::shared_ptr<Client> client, CompileOptions options, EvaluateOptions evaluate)
     : client_(std::move(client)), options_(options), evaluate_(std::move(evaluate)) {}
 
 std::string DiffSide::description() const {

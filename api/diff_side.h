@@ -8,19 +8,17 @@
 #include <string>
 #include <vector>
 
-#include "backend/device_facts.h"
-#include "scheduler/client.h"
-#include "tools/session.h"
+#include "api/devices.h"
 
 namespace vxla {
 
 class DiffSide {
  public:
-  // "cpu" is the reference.
-  static Result<std::unique_ptr<DiffSide>> Open(const std::string& name, const DeviceFlags& flags,
-                                                const CompileOptions& options, const EvaluateOptions& evaluate);
+  // The device "cpu" is the reference.
+  static Result<std::unique_ptr<DiffSide>> Open(const DeviceOptions& device, const CompileOptions& options,
+                                                const EvaluateOptions& evaluate);
   // Of a client that exists already, and evaluates its host steps by the same options; null: the reference.
-  DiffSide(std::unique_ptr<Client> client, CompileOptions options, EvaluateOptions evaluate = {});
+  explicit DiffSide(std::shared_ptr<Client> client, CompileOptions options = {}, EvaluateOptions evaluate = {});
 
   struct Value {
     Literal result;
@@ -47,7 +45,7 @@ class DiffSide {
 
  private:
   Result<Literal> EvaluateShaderMath(const Executable& executable, std::span<const Literal* const> arguments) const;
-  std::unique_ptr<Client> client_;
+  std::shared_ptr<Client> client_;
   CompileOptions options_;
   EvaluateOptions evaluate_;
 };

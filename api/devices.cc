@@ -1,0 +1,79 @@
+#include "api/devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/vulkan/device/open.h"
+
+namespace vxla {
+namespace {
+
+Status ReadValidation(std::string_view kinds, vulkan::OpenOptions& options) {
+  while (!kinds.empty()) {
+    const size_t end = std::min(kinds.find_first_of(",+"), kinds.size());
+    const std::string_view kind = kinds.substr(0, end);
+    if (kind != "core" && kind != "sync" && kind != "gpu")
+      return InvalidArgument("--validate: '{}' is none of core, sync, gpu", kind);
+    options.validate_core |= kind == "core";
+    options.validate_sync |= kind == "sync";
+    options.validate_gpu |= kind == "gpu";
+    kinds.remove_prefix(std::min(end + 1, kinds.size()));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+bool IsCpu(std::string_view device) { return device == "cpu"; }
+
+Result<std::vector<DeviceFacts>> ListDevices(const std::string& loader_path) {
+  return vulkan::ListDevices(loader_path);
+}
+
+std::string UuidText(const DeviceFacts& facts) { return vulkan::UuidText(facts.device_uuid); }
+
+Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& wanted) {
+  if (IsCpu(wanted.device)) return InvalidArgument("device 'cpu' is the reference: there is nothing to open");
+  vulkan::OpenOptions options;
+  if (wanted.bindings != "auto") {
+    const bool addresses = wanted.bindings == "addresses";
+    if (!addresses && wanted.bindings != "descriptors")
+      return InvalidArgument("bindings '{}': none of auto, addresses, descriptors", wanted.bindings);
+    options.bindings = addresses ? BindingMode::kAddresses : BindingMode::kDescriptors;
+  }
+  VXLA_RETURN_IF_ERROR(ReadValidation(wanted.validate, options));
+  VXLA_ASSIGN_OR_RETURN(options.emulate, vulkan::ParseEmulation(wanted.emulate));
+  options.cache = wanted.cache;
+  options.cache_dir = wanted.cache_folder;
+  options.loader_path = wanted.loader_path;
+  VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, ListDevices(wanted.loader_path));
+  VXLA_ASSIGN_OR_RETURN(const int index, vulkan::ChooseDevice(devices, wanted.device));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, vulkan::OpenDevice(index, options));
+  return std::shared_ptr<Device>(std::move(device));
+}
+
+std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const EvaluateOptions& host_steps) {
+  const auto evaluator = [host_steps]() -> HostEvaluator {
+    auto run = std::make_shared<InstructionEvaluator>(host_steps);
+    return [run](const Instruction& instruction, std::span<const Literal* const> operands) {
+      return run->Evaluate(instruction, operands);
+    };
+  };
+  ClientOptions options;
+  options.evaluator_of_run = evaluator;
+  return std::make_unique<Client>(std::move(device), evaluator(), options);
+}
+
+Result<std::unique_ptr<Client>> OpenClient(const DeviceOptions& options, const EvaluateOptions& host_steps) {
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(options));
+  return MakeClient(std::move(device), host_steps);
+}
+
+Status CheckValidation(const Device& device) {
+  const std::vector<std::string> messages = device.validation_messages();
+  if (messages.empty()) return OkStatus();
+  return DeviceFailure("the validation layers report {} message(s); the first: {}", messages.size(), messages.front());
+}
+
+}  // namespace vxla

@@ -1,0 +1,24 @@
+// Programs: from text to a checked module, and places in front of messages.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/module.h"
+#include "core/status.h"
+
+namespace vxla {
+
+// HLO text, read and verified. Messages begin with `name`:line:column (line:column without a name).
+// kInvalidArgument: not such a program. kUnsupported: MLIR.
+Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::string& name = {});
+
+// Every op can be evaluated somewhere; else kUnsupported that names the op and its place.
+Status CheckRunnable(const Module& module, const std::string& name = {});
+
+// A failure that knows its place in the program: "name:line:column: ...". Others stay as they are, and so does one that
+// begins with its place already.
+Status AtPlace(const Status& status, const std::string& name);
+
+}  // namespace vxla

@@ -1,0 +1,108 @@
+#include "api/replicas.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/live_sizes.h"
+
+namespace vxla {
+
+Shape StackedShape(const Shape& shape, int64_t devices) {
+  std::vector<int64_t> sizes{devices};
+  sizes.insert(sizes.end(), shape.dimensions().begin(), shape.dimensions().end());
+  Shape stacked(shape.element_type(), sizes);
+  for (int i = 0; i < shape.rank(); ++i) stacked.set_dynamic_dimension(i + 1, shape.is_dynamic_dimension(i));
+  return stacked;
+}
+
+Result<Literal> StackByDevice(const std::vector<const Literal*>& leaves, const std::string& name) {
+  if (!leaves[0]->shape().IsArray()) return *leaves[0];
+  std::vector<Literal> live;
+  live.reserve(leaves.size());
+  std::vector<const Literal*> pieces = leaves;
+  for (const Literal*& piece : pieces) {
+    if (piece->is_dynamic()) piece = &live.emplace_back(CutToLiveSizes(*piece));
+  }
+  const Shape& shape = pieces[0]->shape();
+  for (const Literal* piece : pieces) {
+    if (Compatible(piece->shape(), shape)) continue;
+    return InvalidArgument("{}: devices differ: {} and {}", name, shape.ToString(), piece->shape().ToString());
+  }
+  Literal stacked(StackedShape(shape, static_cast<int64_t>(pieces.size())));
+  std::byte* to = stacked.mutable_bytes().data();
+  for (const Literal* piece : pieces) {
+    if (piece->bytes().empty()) continue;
+    std::memcpy(to, piece->bytes().data(), piece->bytes().size());
+    to += piece->bytes().size();
+  }
+  return stacked;
+}
+
+Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid,
+                              std::span<const std::vector<const Literal*>> arguments, const EvaluateOptions& options) {
+  VXLA_ASSIGN_OR_RETURN(std::vector<Literal> results, EvaluateReplicated(module, grid, arguments, options));
+  if (grid.count() == 1) return std::move(results[0]);
+  std::vector<std::vector<const Literal*>> leaves;
+  for (const Literal& result : results) leaves.push_back(FlattenLiteral(result));
+  std::vector<Literal> stacked;
+  for (size_t k = 0; k < leaves[0].size(); ++k) {
+    std::vector<const Literal*> pieces;
+    for (const auto& of_device : leaves) pieces.push_back(of_device[k]);
+    VXLA_ASSIGN_OR_RETURN(Literal one, StackByDevice(pieces, fmt::format("result_{}", k)));
+    stacked.push_back(std::move(one));
+  }
+  if (!results[0].shape().IsTuple()) return std::move(stacked[0]);
+  return Literal::Tuple(std::move(stacked));
+}
+
+Shape StackedResults(const Shape& result, const DeviceGrid& grid) {
+  std::vector<Shape> stacked;
+  for (const Shape* leaf : FlattenTuple(result)) {
+    stacked.push_back(leaf->IsArray() ? StackedShape(*leaf, grid.count()) : *leaf);
+  }
+  return result.IsTuple() ? Shape::Tuple(std::move(stacked)) : stacked[0];
+}
+
+Result<DiffOutcome> RunReplicatedDiff(const Module& module, const DeviceGrid& grid,
+                                      std::span<const std::vector<const Literal*>> arguments,
+                                      const DiffOptions& options, std::optional<std::vector<Literal>> expected) {
+  if (options.isolate || options.bisect) {
+    return Unsupported(
+        "--isolate and --bisect compare devices with the reference; {} replicas and {} partitions run on the "
+        "reference only",
+        grid.replicas, grid.partitions);
+  }
+  DiffOutcome outcome;
+  outcome.device = fmt::format("the CPU reference ({} x {} devices)", grid.replicas, grid.partitions);
+  outcome.reference = "a second run";
+  if (options.progress) options.progress("running on " + outcome.device);
+  VXLA_ASSIGN_OR_RETURN(outcome.actual, RunReplicated(module, grid, arguments, options.evaluate));
+  if (expected) {
+    for (Literal& leaf : *expected) leaf = CutToLiveSizes(leaf);  // as results are stacked
+    outcome.expected = UnflattenLiteral(outcome.actual.shape(), *expected);
+  } else {
+    VXLA_ASSIGN_OR_RETURN(outcome.expected, RunReplicated(module, grid, arguments, options.evaluate));
+  }
+  if (options.progress) options.progress("");
+  const std::optional<Tolerance> stated = options.stated();
+  const auto got = FlattenLiteral(outcome.actual), want = FlattenLiteral(outcome.expected);
+  for (size_t k = 0; k < got.size(); ++k) {
+    if (!got[k]->shape().IsArray()) continue;
+    LeafReport leaf;
+    leaf.index = k;
+    leaf.shape = want[k]->shape().ToString();
+    // The bound of one operation speaks of one device, so that tolerances are those of whole programs.
+    leaf.tolerance = stated ? *stated : Tolerance::DefaultFor(*want[k]);
+    leaf.comparison = Compare(*got[k], *want[k], leaf.tolerance);
+    if (outcome.bad_leaf < 0 && !leaf.comparison.agrees()) {
+      outcome.bad_leaf = static_cast<int64_t>(k);
+      outcome.first_bad = fmt::format("result_{}", k);
+    }
+    outcome.leaves.push_back(std::move(leaf));
+  }
+  return outcome;
+}
+
+}  // namespace vxla
