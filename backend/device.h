@@ -21,14 +21,18 @@ class Buffer {
   virtual ~Buffer() = default;
   virtual int64_t size_bytes() const = 0;
   virtual uint64_t device_address() const = 0;  // 0 without buffer addresses
-  virtual std::byte* mapped() = 0;              // null if the host cannot see it; coherent if it can
+  // Null if the host cannot see it; coherent if it can. For writing: memory that is not cached is read at a hundredth
+  // of its speed, so Device::Download reads.
+  virtual std::byte* mapped() = 0;
 };
 
 enum class MemoryKind : uint8_t {
-  kDevice,    // fastest for kernels; host visible where that costs nothing (software drivers, integrated GPUs, ReBAR)
-  kUpload,    // host writes, device reads: argument blocks, staging
-  kReadback,  // device writes, host reads
+  kDevice,     // fastest for kernels; host visible where that costs nothing (software drivers, integrated GPUs, ReBAR)
+  kUpload,     // host writes, device reads once: staging
+  kReadback,   // device writes, host reads at full speed
+  kArguments,  // host writes, kernels read: device memory where the host can write to it. Always mapped.
 };
+inline constexpr int kMemoryKinds = 4;
 
 struct MemoryStatistics {
   int64_t allocated_bytes = 0;  // from the driver, now

@@ -47,7 +47,10 @@ struct DeviceFacts {
     kCorrected
   };  // corrected: by integers, in shaders/include/math
   Division division_f32 = Division::kUnmeasured, division_f64 = Division::kUnmeasured;
-  bool subgroup_shuffle = false, subgroup_basic = false;
+  // Shuffles and broadcasts between the lanes of a subgroup. The pipelines that use them require full subgroups of
+  // subgroup_size, so a workgroup whose size along x is a multiple of it has no other lanes; which invocation is which
+  // lane only gl_SubgroupID and gl_SubgroupInvocationID tell.
+  bool subgroup_shuffle = false;
   bool spirv_1_6 = false;  // Vulkan 1.3; else kernels are compiled for Vulkan 1.2
   bool robust_buffer_access = false;
 
@@ -61,7 +64,6 @@ struct DeviceFacts {
   uint32_t storage_offset_alignment = 256;
   uint32_t max_storage_buffers = 4;  // per stage
   uint32_t max_push_constant_bytes = 128;
-  bool host_visible_device_memory = false;
   float timestamp_period_ns = 0;  // 0: no timestamps
   int hardware_threads = 1;       // software drivers: the threads that run kernels
 

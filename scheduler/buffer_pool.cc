@@ -134,27 +134,9 @@ Status BufferPool::Poison(Buffer& buffer) {
                                        std::byte{0xFB});
   for (int64_t offset = 0; offset < buffer.size_bytes(); offset += static_cast<int64_t>(pattern.size())) {
     const int64_t size = std::min<int64_t>(buffer.size_bytes() - offset, static_cast<int64_t>(pattern.size()));
-    VXLA_RETURN_IF_ERROR(CopyToDevice(*device_, std::span(pattern).first(size), buffer, offset));
+    VXLA_RETURN_IF_ERROR(device_->Upload(std::span(pattern).first(size), buffer, offset));
   }
   return OkStatus();
-}
-
-Status CopyToDevice(Device& device, std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) {
-  if (source.empty()) return OkStatus();
-  if (std::byte* mapped = target.mapped()) {
-    std::memcpy(mapped + offset_bytes, source.data(), source.size());
-    return OkStatus();
-  }
-  return device.Upload(source, target, offset_bytes);
-}
-
-Status CopyToHost(Device& device, Buffer& source, int64_t offset_bytes, std::span<std::byte> target) {
-  if (target.empty()) return OkStatus();
-  if (const std::byte* mapped = source.mapped()) {
-    std::memcpy(target.data(), mapped + offset_bytes, target.size());
-    return OkStatus();
-  }
-  return device.Download(source, offset_bytes, target);
 }
 
 }  // namespace vxla

@@ -93,9 +93,4 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   std::atomic<uint64_t> next_number_ = 1;
 };
 
-// Bytes between a host array and a buffer: one copy where the host sees the memory, staging elsewhere. The caller has
-// waited.
-Status CopyToDevice(Device& device, std::span<const std::byte> source, Buffer& target, int64_t offset_bytes);
-Status CopyToHost(Device& device, Buffer& source, int64_t offset_bytes, std::span<std::byte> target);
-
 }  // namespace vxla

@@ -293,7 +293,7 @@ Result<int64_t> Run::ReadSelector(const HostDecide& decision) {
   if (after_ != 0) VXLA_RETURN_IF_ERROR(device_.Wait(after_));
   const BufferRange source = context_->Locate(decision.selector);
   Literal value(Shape(decision.selector_is_pred ? ElementType::kPred : ElementType::kS32));
-  VXLA_RETURN_IF_ERROR(CopyToHost(device_, *source.buffer, source.offset_bytes, value.mutable_bytes()));
+  VXLA_RETURN_IF_ERROR(device_.Download(*source.buffer, source.offset_bytes, value.mutable_bytes()));
   return value.GetInt(0);
 }
 

@@ -19,21 +19,21 @@ int64_t DeviceBytes(const Shape& leaf) {
 }
 
 Status UploadLiteral(Device& device, const Literal& leaf, Buffer& target, int64_t offset_bytes) {
-  if (!leaf.shape().IsDynamic()) return CopyToDevice(device, leaf.bytes(), target, offset_bytes);
+  if (!leaf.shape().IsDynamic()) return device.Upload(leaf.bytes(), target, offset_bytes);
   std::vector<std::byte> bytes(static_cast<size_t>(DeviceBytes(leaf.shape())));
   if (!leaf.bytes().empty()) std::memcpy(bytes.data(), leaf.bytes().data(), leaf.bytes().size());
   const std::vector<int64_t> sizes = LiveSizes(leaf);
   std::memcpy(bytes.data() + SizesOffset(leaf.shape()), sizes.data(), 8 * sizes.size());
-  return CopyToDevice(device, bytes, target, offset_bytes);
+  return device.Upload(bytes, target, offset_bytes);
 }
 
 Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& source, int64_t offset_bytes) {
   Literal literal = Literal::Uninitialized(leaf);
-  VXLA_RETURN_IF_ERROR(CopyToHost(device, source, offset_bytes, literal.mutable_bytes()));
+  VXLA_RETURN_IF_ERROR(device.Download(source, offset_bytes, literal.mutable_bytes()));
   if (!leaf.IsDynamic()) return literal;
   std::vector<int64_t> sizes(static_cast<size_t>(leaf.rank()));
   VXLA_RETURN_IF_ERROR(
-      CopyToHost(device, source, offset_bytes + SizesOffset(leaf), std::as_writable_bytes(std::span(sizes))));
+      device.Download(source, offset_bytes + SizesOffset(leaf), std::as_writable_bytes(std::span(sizes))));
   for (int d = 0; d < leaf.rank(); ++d) {
     const int64_t size = sizes[static_cast<size_t>(d)];
     if (size < 0 || size > leaf.dimension(d)) {

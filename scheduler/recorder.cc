@@ -27,13 +27,13 @@ Result<std::unique_ptr<ExecutionContext>> ExecutionContext::Create(const Program
   std::unique_ptr<ExecutionContext> context(new ExecutionContext(program));
   const Plan& plan = program.plan;
   VXLA_ASSIGN_OR_RETURN(context->argument_blocks_,
-                        pool.Allocate(program.layout.total_bytes, MemoryKind::kUpload, allocated_bytes));
+                        pool.Allocate(program.layout.total_bytes, MemoryKind::kArguments, allocated_bytes));
   for (int64_t bytes : plan.scratch_block_bytes) {
     VXLA_ASSIGN_OR_RETURN(auto block, pool.Allocate(bytes, MemoryKind::kDevice, allocated_bytes));
     context->scratch_blocks_.push_back(std::move(block));
   }
   if (context->argument_blocks_->mapped() == nullptr) {
-    return Internal("device: upload memory of {} bytes is not mapped", program.layout.total_bytes);
+    return Internal("device: argument memory of {} bytes is not mapped", program.layout.total_bytes);
   }
   const auto address_of = [&](MemorySpace space, int index) {
     return index == kNoPlace ? context->argument_blocks_->device_address()

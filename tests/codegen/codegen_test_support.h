@@ -37,7 +37,7 @@ inline DeviceFacts FullFacts() {
 inline DeviceFacts BareFacts() {
   DeviceFacts facts = FullFacts();
   facts.int64 = facts.float64 = facts.float16 = facts.int16 = facts.int8 = false;
-  facts.storage16 = facts.storage8 = facts.subgroup_shuffle = facts.subgroup_basic = false;
+  facts.storage16 = facts.storage8 = facts.subgroup_shuffle = false;
   return facts;
 }
 
@@ -97,7 +97,7 @@ inline std::vector<std::string> Overreach(const std::vector<uint32_t>& words, co
       {4433, {"StorageBuffer16BitAccess", facts.storage16}},
       {4434, {"UniformAndStorageBuffer16BitAccess", facts.storage16}},
       {4448, {"StorageBuffer8BitAccess", facts.storage8}},
-      {61, {"GroupNonUniform", facts.subgroup_basic || facts.subgroup_shuffle}},
+      {61, {"GroupNonUniform", facts.subgroup_shuffle}},
       {65, {"GroupNonUniformShuffle", facts.subgroup_shuffle}},
       {64, {"GroupNonUniformBallot", facts.subgroup_shuffle}}};
   std::vector<std::string> beyond;

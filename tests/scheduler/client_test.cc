@@ -187,12 +187,12 @@ ENTRY main {
   const Literal x = Vector({1, 2, 3}), y = Vector({10, 20, 30});
   auto value = executable->Execute(std::vector<Argument>{x, y});
   ASSERT_TRUE(value.ok());
-  const int staged = device_->staged_copies();
+  const int before = device_->transfers();
   for (int i = 0; i < 5; ++i) {
     value = executable->Execute(std::vector<Argument>{value->leaves[0], value->leaves[0]});
     ASSERT_TRUE(value.ok()) << value.status().message();
   }
-  EXPECT_EQ(device_->staged_copies(), staged);
+  EXPECT_EQ(device_->transfers(), before);
   EXPECT_EQ(Floats(*value->ToLiteral()), (std::vector<float>{352, 704, 1056}));
 }
 

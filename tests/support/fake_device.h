@@ -231,7 +231,6 @@ inline DeviceFacts FakeFacts(const FakeDeviceOptions& options) {
   facts.max_allocation_bytes = static_cast<uint64_t>(options.memory_bytes);
   facts.max_storage_buffers = 32;
   facts.storage_offset_alignment = 64;
-  facts.host_visible_device_memory = options.host_visible;
   facts.timestamp_period_ns = 1;
   return facts;
 }
@@ -318,19 +317,19 @@ class FakeDevice : public Device {
   }
 
   Status Upload(std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) override {
-    std::memcpy(static_cast<FakeBuffer&>(target).memory() + offset_bytes, source.data(), source.size());
-    ++staged_copies_;
+    std::copy(source.begin(), source.end(), static_cast<FakeBuffer&>(target).memory() + offset_bytes);
+    ++transfers_;
     return OkStatus();
   }
   Status Download(Buffer& source, int64_t offset_bytes, std::span<std::byte> target) override {
-    std::memcpy(target.data(), static_cast<FakeBuffer&>(source).memory() + offset_bytes, target.size());
-    ++staged_copies_;
+    std::copy_n(static_cast<FakeBuffer&>(source).memory() + offset_bytes, target.size(), target.data());
+    ++transfers_;
     return OkStatus();
   }
   std::vector<std::string> validation_messages() const override { return {}; }
 
   int submissions() const { return submissions_; }
-  int staged_copies() const { return staged_copies_; }
+  int transfers() const { return transfers_; }
   std::atomic<bool> fail_submit = false;
 
  private:
@@ -361,7 +360,7 @@ class FakeDevice : public Device {
   uint64_t next_value_ = 0, done_ = 0;
   std::shared_ptr<std::atomic<int64_t>> used_ = std::make_shared<std::atomic<int64_t>>(0);
   int64_t allocations_ = 0, cumulative_ = 0;
-  std::atomic<int> submissions_ = 0, staged_copies_ = 0;
+  std::atomic<int> submissions_ = 0, transfers_ = 0;
   bool stop_ = false;
   std::thread worker_;
 };

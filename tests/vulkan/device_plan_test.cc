@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "backend/vulkan/device/free_list.h"
+#include "backend/vulkan/device/kernel.h"
 #include "backend/vulkan/device/open.h"
 #include "backend/vulkan/device/validation.h"
 #include "backend/vulkan/device/vk_status.h"
@@ -58,7 +59,11 @@ PhysicalSupport FakeGpu() {
   support.vulkan11.maxMemoryAllocationSize = 4 * kGiB;
   support.vulkan11.subgroupSize = 32;
   support.vulkan11.subgroupSupportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
-  support.vulkan11.subgroupSupportedOperations = VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
+  support.vulkan11.subgroupSupportedOperations =
+      VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT;
+  support.min_subgroup_size = support.max_subgroup_size = 32;
+  support.features.subgroup_size_control.subgroupSizeControl = VK_TRUE;
+  support.features.subgroup_size_control.computeFullSubgroups = VK_TRUE;
   support.features.base.features.shaderInt64 = VK_TRUE;
   support.features.base.features.robustBufferAccess = VK_TRUE;
   support.features.vulkan12.timelineSemaphore = VK_TRUE;
@@ -94,8 +99,8 @@ TEST(DevicePlanTest, EnablesWhatIsThereAndNothingElse) {
 }
 
 TEST(DevicePlanTest, RobustAccessBelongsToDescriptors) {
-  EXPECT_FALSE(PlanDevice(FakeGpu(), {BindingMode::kAddresses, false})->facts.robust_buffer_access);
-  EXPECT_TRUE(PlanDevice(FakeGpu(), {BindingMode::kDescriptors, false})->facts.robust_buffer_access);
+  EXPECT_FALSE(PlanDevice(FakeGpu(), {BindingMode::kAddresses})->facts.robust_buffer_access);
+  EXPECT_TRUE(PlanDevice(FakeGpu(), {BindingMode::kDescriptors})->facts.robust_buffer_access);
 }
 
 TEST(DevicePlanTest, NamesWhatIsMissing) {
@@ -105,7 +110,7 @@ TEST(DevicePlanTest, NamesWhatIsMissing) {
   support = FakeGpu();
   support.features.vulkan12.bufferDeviceAddress = VK_FALSE;
   EXPECT_THAT(PlanDevice(support, {}).status().message(), HasSubstr("no bufferDeviceAddress"));
-  EXPECT_TRUE(PlanDevice(support, {BindingMode::kDescriptors, false}).ok());
+  EXPECT_TRUE(PlanDevice(support, {BindingMode::kDescriptors}).ok());
   support.properties.apiVersion = VK_API_VERSION_1_1;
   EXPECT_THAT(PlanDevice(support, {}).status().message(), HasSubstr("Vulkan 1.1.0 is older than 1.2"));
   support = FakeGpu();
@@ -141,28 +146,157 @@ TEST(DevicePlanTest, ChainsOnlyStructsThatTheDeviceKnows) {
   EXPECT_EQ(count, 6);
 }
 
-TEST(DevicePlanTest, ASmallWindowOfDeviceMemoryIsNotForTensors) {
-  const auto plan = PlanDevice(FakeGpu(), {});
-  ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(Memory(*plan, MemoryKind::kDevice).type, 0u);
-  EXPECT_FALSE(plan->facts.host_visible_device_memory);
-  EXPECT_EQ(plan->facts.memory_bytes, 8 * kGiB);
-  EXPECT_EQ(Memory(*plan, MemoryKind::kReadback).type, 2u);
-  EXPECT_TRUE(Memory(*plan, MemoryKind::kReadback).host_cached);
-  EXPECT_TRUE(Memory(*plan, MemoryKind::kUpload).host_visible);
+// The memory types of a kind of machine, and which of them each kind of memory lies in.
+struct MemoryCase {
+  const char* machine;
+  std::vector<Heap> heaps;
+  std::vector<Type> types;
+  uint32_t device, upload, readback, arguments;  // types
+  bool device_visible, large_reads_directly;
+};
+
+const MemoryCase kMemoryCases[] = {
+    {"DiscreteWithASmallWindow",
+     {{8 * kGiB, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT}, {16 * kGiB, 0}, {kGiB / 4, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT}},
+     {{kLocal, 0}, {kLocal | kHost, 2}, {kHost, 1}, {kHost | kCached, 1}},
+     0,
+     2,
+     3,
+     1,
+     false,
+     false},
+    {"DiscreteWithoutAWindow",
+     {{8 * kGiB, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT}, {16 * kGiB, 0}},
+     {{kLocal, 0}, {kHost, 1}, {kHost | kCached, 1}},
+     0,
+     1,
+     2,
+     1,
+     false,
+     false},
+    {"DiscreteWithAResizableBar",
+     {{16 * kGiB, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT}, {32 * kGiB, 0}},
+     {{kLocal, 0}, {kLocal | kHost, 0}, {kHost, 1}, {kHost | kCached, 1}},
+     1,
+     2,
+     3,
+     1,
+     true,
+     false},
+    {"Integrated",
+     {{24 * kGiB, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT}},
+     {{kLocal, 0}, {kLocal | kHost, 0}, {kLocal | kHost | kCached, 0}},
+     2,
+     1,
+     2,
+     2,
+     true,
+     true},
+    {"IntegratedWithoutCoherentCaches",
+     {{24 * kGiB, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT}},
+     {{kLocal | kHost, 0}, {kLocal | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | kCached, 0}},
+     0,
+     0,
+     0,
+     0,
+     true,
+     true},  // nothing is read any faster
+    {"Software",
+     {{2 * kGiB, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT}},
+     {{kLocal | kHost | kCached, 0}},
+     0,
+     0,
+     0,
+     0,
+     true,
+     true},
+};
+
+class MemoryPlanTest : public ::testing::TestWithParam<MemoryCase> {};
+INSTANTIATE_TEST_SUITE_P(Machines, MemoryPlanTest, ::testing::ValuesIn(kMemoryCases),
+                         [](const auto& info) { return std::string(info.param.machine); });
+
+TEST_P(MemoryPlanTest, EachKindLiesWhereItIsFastest) {
+  const MemoryCase& machine = GetParam();
+  PhysicalSupport support = FakeGpu();
+  SetMemory(support, machine.heaps, machine.types);
+  const auto plan = PlanDevice(support, {});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const MemoryChoice &device = Memory(*plan, MemoryKind::kDevice), &readback = Memory(*plan, MemoryKind::kReadback);
+  EXPECT_EQ(device.type, machine.device);
+  EXPECT_EQ(device.host_visible, machine.device_visible);
+  EXPECT_EQ(Memory(*plan, MemoryKind::kUpload).type, machine.upload);
+  EXPECT_EQ(readback.type, machine.readback);
+  EXPECT_EQ(Memory(*plan, MemoryKind::kArguments).type, machine.arguments);
+  for (const MemoryKind kind : {MemoryKind::kUpload, MemoryKind::kReadback, MemoryKind::kArguments}) {
+    EXPECT_TRUE(Memory(*plan, kind).host_visible) << static_cast<int>(kind);
+  }
+  EXPECT_EQ(HostReadsDirectly(device, readback, kGiB), machine.large_reads_directly);
+  EXPECT_EQ(HostReadsDirectly(device, readback, 64), machine.device_visible);
+  EXPECT_TRUE(HostReadsDirectly(readback, readback, kGiB));
+  EXPECT_EQ(plan->facts.memory_bytes, machine.heaps[0].bytes);
 }
 
-TEST(DevicePlanTest, UnifiedMemoryIsHostVisible) {
+TEST_P(MemoryPlanTest, PretendedMemoryIsInvisibleOrSlow) {
   PhysicalSupport support = FakeGpu();
-  SetMemory(support, {{8 * kGiB, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT}}, {{kLocal, 0}, {kLocal | kHost | kCached, 0}});
-  const auto plan = PlanDevice(support, {});
-  ASSERT_TRUE(plan.ok());
-  EXPECT_TRUE(plan->facts.host_visible_device_memory);
-  EXPECT_TRUE(Memory(*plan, MemoryKind::kDevice).host_cached);
-  const auto pretended = PlanDevice(support, {BindingMode::kAddresses, true});
-  ASSERT_TRUE(pretended.ok());
-  EXPECT_FALSE(pretended->facts.host_visible_device_memory);
-  EXPECT_TRUE(Memory(*pretended, MemoryKind::kUpload).host_visible);
+  SetMemory(support, GetParam().heaps, GetParam().types);
+  const auto pretended = [&](PretendedMemory pretend) {
+    PlanWants wants;
+    wants.pretend = pretend;
+    return PlanDevice(support, wants);
+  };
+  const auto invisible = pretended(PretendedMemory::kInvisible);
+  EXPECT_FALSE(Memory(*invisible, MemoryKind::kDevice).host_visible);
+  EXPECT_TRUE(Memory(*invisible, MemoryKind::kArguments).host_visible);
+  const auto uncached = pretended(PretendedMemory::kUncached);
+  EXPECT_EQ(Memory(*uncached, MemoryKind::kDevice).host_visible, GetParam().device_visible);
+  EXPECT_FALSE(Memory(*uncached, MemoryKind::kDevice).host_cached);
+}
+
+TEST(DevicePlanTest, NamesTheMemoryThatIsMissing) {
+  PhysicalSupport support = FakeGpu();
+  SetMemory(support, {{8 * kGiB, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT}}, {{kLocal, 0}});
+  EXPECT_EQ(PlanDevice(support, {}).status().message(), "device Fake GPU 9000: no host-visible coherent memory");
+  SetMemory(support, {{8 * kGiB, 0}}, {{kHost, 0}});
+  EXPECT_EQ(PlanDevice(support, {}).status().message(), "device Fake GPU 9000: no device-local memory");
+}
+
+TEST(HeapLedgerTest, HeapsAreCountedEachForItself) {
+  HeapLedger ledger({{8 * kGiB, true}, {16 * kGiB, false}, {kGiB / 4, true}});
+  ledger.Add(0, 8 * kGiB);
+  EXPECT_FALSE(ledger.Fits(0, 1));
+  EXPECT_TRUE(ledger.Fits(1, 16 * kGiB));
+  EXPECT_TRUE(ledger.Fits(2, kGiB / 4));
+  ledger.Add(2, 100);
+  EXPECT_FALSE(ledger.Fits(2, kGiB / 4));
+  EXPECT_EQ(ledger.total_bytes(), static_cast<int64_t>(8 * kGiB + 100));
+  ledger.Remove(0, 5);
+  EXPECT_TRUE(ledger.Fits(0, 5));
+  EXPECT_FALSE(ledger.Fits(0, 6));
+}
+
+TEST(HeapLedgerTest, RefusalsNameTheHeapWhatWasAskedAndWhatIsLeft) {
+  HeapLedger ledger({{1000, true}, {2000, false}});
+  ledger.Add(0, 700);
+  ledger.Add(1, 1999);
+  EXPECT_EQ(ledger.NoRoom("Fake GPU", 0, 301).message(),
+            "301 bytes do not fit into memory heap 0 (device-local) of Fake GPU: 300 of its 1000 bytes are left");
+  EXPECT_EQ(ledger.NoRoom("Fake GPU", 1, 2).message(),
+            "2 bytes do not fit into memory heap 1 (host) of Fake GPU: 1 of its 2000 bytes are left");
+  EXPECT_EQ(ledger.Refused("Fake GPU", 0, 200).message(),
+            "the driver of Fake GPU refuses 200 bytes of memory heap 0 (device-local): this program holds 700 of its "
+            "1000 bytes");
+  EXPECT_EQ(ledger.NoRoom("Fake GPU", 0, 301).code(), StatusCode::kResourceExhausted);
+}
+
+TEST(HeapLedgerTest, ASmallWindowIsNotTakenAtOnce) {
+  const HeapLedger ledger({{64 * kGiB, true}, {kGiB / 4, true}});
+  EXPECT_EQ(ledger.FirstBlockBytes(0), int64_t{64} << 20);
+  EXPECT_EQ(ledger.LargestBlockBytes(0), int64_t{512} << 20);
+  EXPECT_EQ(ledger.FirstBlockBytes(1), int64_t{16} << 20);
+  EXPECT_EQ(ledger.LargestBlockBytes(1), int64_t{16} << 20);
+  EXPECT_EQ(ledger.SpareBytes(0), int64_t{4} << 30);
+  EXPECT_EQ(ledger.SpareBytes(1), int64_t{32} << 20);
 }
 
 TEST(DevicePlanTest, SoftwareDevicesHaveTheMachinesMemory) {
@@ -176,13 +310,83 @@ TEST(DevicePlanTest, SoftwareDevicesHaveTheMachinesMemory) {
   EXPECT_EQ(PlanDevice(support, {})->facts.memory_bytes, 8 * kGiB);
 }
 
-TEST(DevicePlanTest, RequiresASubgroupSizeOnlyWhereItVaries) {
+// The size that subgroups have varies from 8 to 32 on this one, and pipelines may require one of them.
+PhysicalSupport FakeGpuOfManySizes() {
   PhysicalSupport support = FakeGpu();
-  support.features.subgroup_size_control.subgroupSizeControl = VK_TRUE;
-  support.min_subgroup_size = support.max_subgroup_size = 32;
-  EXPECT_EQ(PlanDevice(support, {})->required_subgroup_size, 0u);
   support.min_subgroup_size = 8;
-  EXPECT_EQ(PlanDevice(support, {})->required_subgroup_size, 32u);
+  support.subgroup_size_requirable = true;
+  support.max_workgroup_subgroups = 16;
+  return support;
+}
+
+// A module's header and its first instructions: OpCapability Shader, and GroupNonUniform where subgroups are used.
+std::vector<uint32_t> ModuleWith(bool subgroups) {
+  std::vector<uint32_t> words = {0x07230203, 0x00010600, 0, 1, 0, 2u << 16 | 17, 1};
+  if (subgroups) words.insert(words.end(), {2u << 16 | 17, 61});
+  words.insert(words.end(), {3u << 16 | 14, 0, 1});
+  return words;
+}
+
+KernelKey Workgroup(uint32_t x, uint32_t y = 1) {
+  KernelKey key;
+  key.algorithm = "test/lanes.comp";
+  key.constants = {x, y, 1};
+  return key;
+}
+
+TEST(SubgroupTest, ASizeIsRequiredOnlyWhereItVaries) {
+  EXPECT_EQ(PlanDevice(FakeGpu(), {})->required_subgroup_size, 0u);
+  const auto plan = PlanDevice(FakeGpuOfManySizes(), {});
+  EXPECT_TRUE(plan->facts.subgroup_shuffle);
+  EXPECT_EQ(plan->required_subgroup_size, 32u);
+}
+
+TEST(SubgroupTest, AreUsedOnlyWhereTheyAreFullAndOfOneSize) {
+  const auto shuffles = [](const PhysicalSupport& support) { return PlanDevice(support, {})->facts.subgroup_shuffle; };
+  PhysicalSupport support = FakeGpu();
+  EXPECT_TRUE(shuffles(support));
+  support.features.subgroup_size_control.computeFullSubgroups = VK_FALSE;
+  EXPECT_FALSE(shuffles(support));
+  support = FakeGpu();
+  support.vulkan11.subgroupSupportedOperations &= ~VkSubgroupFeatureFlags{VK_SUBGROUP_FEATURE_BALLOT_BIT};
+  EXPECT_FALSE(shuffles(support));
+  support = FakeGpu();
+  support.vulkan11.subgroupSupportedStages = VK_SHADER_STAGE_FRAGMENT_BIT;
+  EXPECT_FALSE(shuffles(support));
+  // Modules of SPIR-V 1.6 let the driver pick any of its sizes; older ones have the stated size.
+  support = FakeGpuOfManySizes();
+  support.subgroup_size_requirable = false;
+  EXPECT_FALSE(shuffles(support));
+  support.features.maintenance4.maintenance4 = VK_FALSE;
+  EXPECT_TRUE(shuffles(support));
+}
+
+TEST(SubgroupTest, PipelinesThatUseThemRequireFullOnes) {
+  const auto one_size = PlanDevice(FakeGpu(), {}), many_sizes = PlanDevice(FakeGpuOfManySizes(), {});
+  const auto plain = RequestSubgroups(ModuleWith(false), Workgroup(5), *many_sizes);
+  EXPECT_FALSE(plain->full);
+  EXPECT_EQ(plain->size, 0u);
+  const auto full = RequestSubgroups(ModuleWith(true), Workgroup(64, 2), *one_size);
+  EXPECT_TRUE(full->full);
+  EXPECT_EQ(full->size, 0u);
+  const auto sized = RequestSubgroups(ModuleWith(true), Workgroup(64, 2), *many_sizes);
+  EXPECT_TRUE(sized->full);
+  EXPECT_EQ(sized->size, 32u);
+}
+
+TEST(SubgroupTest, WorkgroupsThatFullOnesCannotMakeUpAreRejected) {
+  const auto plan = PlanDevice(FakeGpuOfManySizes(), {});
+  EXPECT_EQ(
+      RequestSubgroups(ModuleWith(true), Workgroup(48), *plan).status().message(),
+      "kernel test/lanes.comp: it uses subgroups in workgroups of 48 invocations along x, no multiple of Fake GPU "
+      "9000's 32");
+  EXPECT_TRUE(RequestSubgroups(ModuleWith(true), Workgroup(64, 8), *plan).ok());
+  EXPECT_EQ(RequestSubgroups(ModuleWith(true), Workgroup(64, 9), *plan).status().message(),
+            "kernel test/lanes.comp: a workgroup of 18 subgroups, Fake GPU 9000 allows 16");
+  PlanWants wants;
+  wants.emulate.subgroups = true;
+  EXPECT_EQ(RequestSubgroups(ModuleWith(true), Workgroup(64), *PlanDevice(FakeGpu(), wants)).status().message(),
+            "kernel test/lanes.comp: it uses subgroups, Fake GPU 9000 has none that are full and of one size");
 }
 
 DeviceFacts Facts(const char* name, DeviceFacts::Kind kind, uint64_t memory) {

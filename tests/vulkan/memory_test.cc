@@ -100,7 +100,9 @@ TEST_P(MemoryTest, RefusesMoreThanTheMemoryHolds) {
     }
   }
   EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
-  EXPECT_THAT(status.message(), HasSubstr("do not fit into the memory of"));
+  EXPECT_THAT(status.message(), HasSubstr(fmt::format("{} bytes do not fit into memory heap 0 (device-local) of {}: ",
+                                                      limit, device->facts().name)));
+  EXPECT_THAT(status.message(), HasSubstr("bytes are left"));
   buffers.clear();
   EXPECT_TRUE(device->Allocate(limit, MemoryKind::kDevice).ok());
 }
@@ -124,10 +126,10 @@ TEST_P(MemoryTest, ManyThreadsAllocate) {
 }
 
 TEST_P(MemoryTest, PoisonFillsFreshAndReusedMemory) {
-  for (bool pretend_discrete : {false, true}) {
+  for (const PretendedMemory pretend : {PretendedMemory::kNone, PretendedMemory::kInvisible}) {
     OpenOptions options = Options();
     options.poison = true;
-    options.pretend_discrete = pretend_discrete;
+    options.pretend = pretend;
     const auto device = Open(options);
     ASSERT_NE(device, nullptr);
     for (int round = 0; round < 2; ++round) {
@@ -167,10 +169,9 @@ TEST(PoisonTest, IsNoNumberInAnyFloat) {
 
 TEST_P(MemoryTest, StagingCarriesLargeAndOddTransfers) {
   OpenOptions options = Options();
-  options.pretend_discrete = true;
+  options.pretend = PretendedMemory::kInvisible;
   const auto device = Open(options);
   ASSERT_NE(device, nullptr);
-  EXPECT_FALSE(device->facts().host_visible_device_memory);
   EXPECT_EQ(RunScale(*device, Iota(1009), 3, 5).back(), 1008u * 3 + 5);
   // Three chunks and a bit, so that both staging buffers are used again.
   std::vector<std::byte> bytes((size_t{25} << 20) + 13);
@@ -188,9 +189,63 @@ TEST_P(MemoryTest, StagingCarriesLargeAndOddTransfers) {
   EXPECT_EQ(device->memory_statistics().cumulative_allocated_bytes, before.cumulative_allocated_bytes);
 }
 
+// Memory that the host sees and reads slowly: written in place, read through cached memory unless it is little.
+TEST_P(MemoryTest, UncachedMemoryIsWrittenInPlaceAndReadThroughStaging) {
+  OpenOptions options = Options();
+  options.pretend = PretendedMemory::kUncached;
+  const auto device = Open(options);
+  ASSERT_NE(device, nullptr);
+  EXPECT_EQ(RunScale(*device, Iota(10'007), 3, 5).back(), 10'006u * 3 + 5);
+  const auto buffer = MakeBuffer(*device, Iota(1 << 16));
+  EXPECT_NE(buffer->mapped(), nullptr);
+  uint32_t word = 0;
+  std::memcpy(&word, buffer->mapped() + 4 * 1009, sizeof(word));
+  EXPECT_EQ(word, 1009u);
+  // Bytes that change behind the staged copies' back are seen by the next ones: nothing is kept.
+  std::memcpy(buffer->mapped() + 4 * 1009, "four", 4);
+  const std::vector<uint32_t> back = ReadBuffer<uint32_t>(*device, *buffer);
+  EXPECT_EQ(std::memcmp(&back[1009], "four", 4), 0);
+  EXPECT_EQ(back[1 << 15], 1u << 15);
+}
+
+TEST_P(MemoryTest, OnlyLargeReadsOfUncachedMemoryAreStaged) {
+  for (const PretendedMemory pretend : {PretendedMemory::kNone, PretendedMemory::kUncached}) {
+    OpenOptions options = Options();
+    options.pretend = pretend;
+    const auto device = Open(options);
+    ASSERT_NE(device, nullptr);
+    const auto buffer = MakeBuffer(*device, Iota(1 << 16));
+    const auto staging = [&](size_t bytes) {
+      std::vector<std::byte> target(bytes);
+      const int64_t before = device->memory_statistics().cumulative_allocated_bytes;
+      EXPECT_TRUE(device->Download(*buffer, 0, target).ok());
+      return device->memory_statistics().cumulative_allocated_bytes - before;
+    };
+    EXPECT_EQ(staging(4096), 0);
+    if (pretend == PretendedMemory::kUncached) {
+      EXPECT_GT(staging(4097), 0);
+    } else {
+      EXPECT_EQ(staging(1 << 18), 0);
+    }
+  }
+}
+
+TEST_P(MemoryTest, ArgumentsAreAlwaysMapped) {
+  for (const PretendedMemory pretend :
+       {PretendedMemory::kNone, PretendedMemory::kInvisible, PretendedMemory::kUncached}) {
+    OpenOptions options = Options();
+    options.pretend = pretend;
+    const auto device = Open(options);
+    ASSERT_NE(device, nullptr);
+    const auto block = device->Allocate(64, MemoryKind::kArguments);
+    ASSERT_TRUE(block.ok()) << block.status().message();
+    EXPECT_NE((*block)->mapped(), nullptr);
+  }
+}
+
 TEST_P(MemoryTest, ThreadsShareTheStagingBuffer) {
   OpenOptions options = Options();
-  options.pretend_discrete = true;
+  options.pretend = PretendedMemory::kInvisible;
   const auto device = Open(options);
   ASSERT_NE(device, nullptr);
   std::atomic<int> wrong = 0;

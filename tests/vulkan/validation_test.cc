@@ -60,7 +60,8 @@ TEST_P(ValidationDeviceTest, CoreAndSynchronizationAreClean) {
 
 TEST_P(ValidationDeviceTest, StagingIsClean) {
   OpenOptions options = Options();
-  options.validate_core = options.validate_sync = options.pretend_discrete = true;
+  options.validate_core = options.validate_sync = true;
+  options.pretend = PretendedMemory::kInvisible;
   const auto device = Open(options);
   ASSERT_NE(device, nullptr);
   const std::vector<uint32_t> values = Iota(6 << 20);

@@ -1,6 +1,7 @@
 #include "backend/vulkan/device/device_plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -118,7 +119,11 @@ FeatureChain ChooseFeatures(const FeatureChain& supported, const PlanWants& want
   CopyFeature(from.bufferDeviceAddress, to.bufferDeviceAddress);
   CopyFeature(supported.synchronization2.synchronization2, chosen.synchronization2.synchronization2);
   CopyFeature(supported.maintenance4.maintenance4, chosen.maintenance4.maintenance4);
-  CopyFeature(supported.subgroup_size_control.subgroupSizeControl, chosen.subgroup_size_control.subgroupSizeControl);
+  if (!emulate.subgroups) {
+    CopyFeature(supported.subgroup_size_control.subgroupSizeControl, chosen.subgroup_size_control.subgroupSizeControl);
+    CopyFeature(supported.subgroup_size_control.computeFullSubgroups,
+                chosen.subgroup_size_control.computeFullSubgroups);
+  }
   return chosen;
 }
 
@@ -132,21 +137,26 @@ uint64_t LargestLocalHeap(const VkPhysicalDeviceMemoryProperties& memory) {
   return largest;
 }
 
-// The type with all of `required` that has the most of `preferred`, the fewest other wishes breaking ties by order.
-int FindMemoryType(const VkPhysicalDeviceMemoryProperties& memory, VkMemoryPropertyFlags required,
-                   VkMemoryPropertyFlags preferred, uint64_t least_heap_bytes) {
-  int best = -1, best_score = -1;
+constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+constexpr VkMemoryPropertyFlags kHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+
+struct TypeWishes {
+  VkMemoryPropertyFlags required = 0, preferred = 0, avoided = 0;
+  uint64_t least_heap_bytes = 0;
+};
+
+// The first type of those that have all that is required, most of what is preferred, then least of what is avoided.
+int FindMemoryType(const VkPhysicalDeviceMemoryProperties& memory, const TypeWishes& wishes) {
+  int best = -1, best_score = 0;
   for (uint32_t i = 0; i < memory.memoryTypeCount; ++i) {
     const VkMemoryPropertyFlags flags = memory.memoryTypes[i].propertyFlags;
-    if ((flags & required) != required || memory.memoryHeaps[memory.memoryTypes[i].heapIndex].size < least_heap_bytes) {
-      continue;
-    }
     // Protected, lazily allocated and vendor kinds (AMD's uncached device memory) are not for us.
-    constexpr VkMemoryPropertyFlags kPlain = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
-                                             VK_MEMORY_PROPERTY_HOST_COHERENT_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-    if ((flags & ~kPlain) != 0) continue;
-    const int score = __builtin_popcount(flags & preferred);
-    if (score > best_score) best = static_cast<int>(i), best_score = score;
+    const bool plain = (flags & ~(kLocal | kHost | kCached)) == 0;
+    const bool large = memory.memoryHeaps[memory.memoryTypes[i].heapIndex].size >= wishes.least_heap_bytes;
+    if (!plain || !large || (flags & wishes.required) != wishes.required) continue;
+    const int score = 4 * std::popcount(flags & wishes.preferred) - std::popcount(flags & wishes.avoided);
+    if (best < 0 || score > best_score) best = static_cast<int>(i), best_score = score;
   }
   return best;
 }
@@ -155,41 +165,52 @@ MemoryChoice Choice(const VkPhysicalDeviceMemoryProperties& memory, int type) {
   const VkMemoryType& chosen = memory.memoryTypes[type];
   MemoryChoice choice;
   choice.type = static_cast<uint32_t>(type);
-  choice.host_visible = (chosen.propertyFlags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0 &&
-                        (chosen.propertyFlags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
-  choice.host_cached = choice.host_visible && (chosen.propertyFlags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0;
-  choice.heap_bytes = memory.memoryHeaps[chosen.heapIndex].size;
+  choice.heap = chosen.heapIndex;
+  choice.host_visible = (chosen.propertyFlags & kHost) == kHost;
+  choice.host_cached = choice.host_visible && (chosen.propertyFlags & kCached) != 0;
   return choice;
+}
+
+std::vector<MemoryHeap> HeapsOf(const PhysicalSupport& support) {
+  const bool software = support.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  std::vector<MemoryHeap> heaps;
+  for (uint32_t i = 0; i < support.memory.memoryHeapCount; ++i) {
+    const VkMemoryHeap& heap = support.memory.memoryHeaps[i];
+    heaps.push_back({heap.size, (heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0});
+    // Older software drivers state a small heap whatever the machine has, and do not mean it.
+    if (software) heaps.back().bytes = std::max(heaps.back().bytes, support.host_memory_bytes);
+  }
+  return heaps;
 }
 
 Status ChooseMemory(const PhysicalSupport& support, const PlanWants& wants, DevicePlan& plan) {
   const VkPhysicalDeviceMemoryProperties& memory = support.memory;
-  constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-  constexpr VkMemoryPropertyFlags kHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-  constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
   const uint64_t largest = LargestLocalHeap(memory);
-  // Host-visible device memory is used only if all of it is (unified memory, software, a full-size BAR): a small window
-  // is precious.
-  int device = wants.pretend_discrete ? -1 : FindMemoryType(memory, kLocal | kHost, kCached, largest);
-  if (device < 0) device = FindMemoryType(memory, kLocal, 0, largest);
-  const int upload = FindMemoryType(memory, kHost, 0, 0);
-  const int readback = FindMemoryType(memory, kHost, kCached, 0);
-  if (device < 0 || upload < 0 || readback < 0) {
+  const bool invisible = wants.pretend == PretendedMemory::kInvisible;
+  // Host-visible device memory holds tensors only if all of it is visible (unified memory, software, a full-size BAR):
+  // a small window is precious. Argument blocks are small.
+  int device = -1, arguments = -1;
+  if (!invisible) {
+    device = FindMemoryType(memory, {.required = kLocal | kHost, .preferred = kCached, .least_heap_bytes = largest});
+    arguments = device >= 0 ? device : FindMemoryType(memory, {.required = kLocal | kHost});
+  }
+  if (device < 0) device = FindMemoryType(memory, {.required = kLocal, .least_heap_bytes = largest});
+  const int upload = FindMemoryType(memory, {.required = kHost, .avoided = kLocal | kCached});
+  const int readback = FindMemoryType(memory, {.required = kHost, .preferred = kCached, .avoided = kLocal});
+  if (device < 0 || upload < 0) {
     return Unsupported("device {}: no {} memory", support.properties.deviceName,
                        device < 0 ? "device-local" : "host-visible coherent");
   }
-  plan.memory[static_cast<int>(MemoryKind::kDevice)] = Choice(memory, device);
-  plan.memory[static_cast<int>(MemoryKind::kUpload)] = Choice(memory, upload);
-  plan.memory[static_cast<int>(MemoryKind::kReadback)] = Choice(memory, readback);
+  const auto set = [&](MemoryKind kind, int type) { plan.memory[static_cast<int>(kind)] = Choice(memory, type); };
+  set(MemoryKind::kDevice, device);
+  set(MemoryKind::kUpload, upload);
+  set(MemoryKind::kReadback, readback);
+  set(MemoryKind::kArguments, arguments < 0 ? upload : arguments);
   MemoryChoice& chosen = plan.memory[static_cast<int>(MemoryKind::kDevice)];
-  if (wants.pretend_discrete) chosen.host_visible = chosen.host_cached = false;
-  plan.facts.host_visible_device_memory = chosen.host_visible;
-  plan.facts.memory_bytes = largest;
-  if (support.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) {
-    // Older software drivers state a small heap whatever the machine has, and do not mean it.
-    for (MemoryChoice& choice : plan.memory) choice.heap_bytes = std::max(choice.heap_bytes, support.host_memory_bytes);
-    plan.facts.memory_bytes = std::max(largest, support.host_memory_bytes);
-  }
+  if (invisible) chosen.host_visible = false;
+  if (wants.pretend != PretendedMemory::kNone) chosen.host_cached = false;
+  plan.heaps = HeapsOf(support);
+  plan.facts.memory_bytes = plan.heaps[chosen.heap].bytes;
   return OkStatus();
 }
 
@@ -203,8 +224,8 @@ void FillLimits(const PhysicalSupport& support, const DevicePlan& plan, DeviceFa
   }
   facts.max_shared_bytes = limits.maxComputeSharedMemorySize;
   facts.max_storage_range_bytes = limits.maxStorageBufferRange;
-  facts.max_allocation_bytes = std::min<uint64_t>({support.vulkan11.maxMemoryAllocationSize, support.max_buffer_bytes,
-                                                   plan.memory[static_cast<int>(MemoryKind::kDevice)].heap_bytes});
+  facts.max_allocation_bytes =
+      std::min<uint64_t>({support.vulkan11.maxMemoryAllocationSize, support.max_buffer_bytes, facts.memory_bytes});
   // SwiftShader refuses what it states as its limit to the byte: its own bookkeeping is in it.
   if (facts.driver.find("SwiftShader") != std::string::npos) facts.max_allocation_bytes -= uint64_t{1} << 20;
   facts.storage_offset_alignment = std::max<uint32_t>(4, limits.minStorageBufferOffsetAlignment);
@@ -258,10 +279,24 @@ void FillFeatures(const PhysicalSupport& support, const FeatureChain& enabled, D
   facts.denorm_preserve_16 = floats.shaderDenormPreserveFloat16;
   facts.denorm_preserve_32 = floats.shaderDenormPreserveFloat32;
   facts.denorm_preserve_64 = floats.shaderDenormPreserveFloat64;
-  if (support.vulkan11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) {
-    facts.subgroup_basic = support.vulkan11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_BASIC_BIT;
-    facts.subgroup_shuffle = support.vulkan11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT;
-  }
+}
+
+// Subgroups are of use only where they are full and of one size: a lane that is missing would give its neighbours
+// anything.
+void PlanSubgroups(const PhysicalSupport& support, const PlanWants& wants, DevicePlan& plan) {
+  constexpr VkSubgroupFeatureFlags kOperations =
+      VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_BALLOT_BIT;
+  const VkPhysicalDeviceSubgroupSizeControlFeatures& enabled = plan.features.subgroup_size_control;
+  const bool varies = support.min_subgroup_size < support.max_subgroup_size;
+  const bool requirable = enabled.subgroupSizeControl && support.subgroup_size_requirable;
+  // Modules of SPIR-V 1.6 leave the size to the driver unless the pipeline requires one.
+  const bool one_size = !varies || requirable || !plan.facts.spirv_1_6;
+  plan.facts.subgroup_shuffle = !wants.emulate.subgroups && one_size && enabled.computeFullSubgroups &&
+                                (support.vulkan11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+                                (support.vulkan11.subgroupSupportedOperations & kOperations) == kOperations;
+  if (!plan.facts.subgroup_shuffle || !varies || !requirable) return;
+  plan.required_subgroup_size = plan.facts.subgroup_size;
+  plan.max_workgroup_subgroups = support.max_workgroup_subgroups;
 }
 
 std::vector<const char*> ChooseExtensions(const PhysicalSupport& support) {
@@ -340,9 +375,9 @@ PhysicalSupport QuerySupport(const InstanceTable& vk, VkPhysicalDevice device) {
   support.vulkan11.pNext = support.vulkan12.pNext = nullptr;
   if (maintenance4.maxBufferSize != 0) support.max_buffer_bytes = maintenance4.maxBufferSize;
   support.min_subgroup_size = subgroup.minSubgroupSize;
-  support.max_subgroup_size = subgroup.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT
-                                  ? subgroup.maxSubgroupSize
-                                  : subgroup.minSubgroupSize;
+  support.max_subgroup_size = subgroup.maxSubgroupSize;
+  support.max_workgroup_subgroups = subgroup.maxComputeWorkgroupSubgroups;
+  support.subgroup_size_requirable = (subgroup.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
   return support;
 }
 
@@ -356,15 +391,15 @@ Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& w
   VXLA_RETURN_IF_ERROR(ChooseMemory(support, wants, plan));
   FillIdentity(support, plan.facts);
   FillFeatures(support, plan.features, plan.facts);
-  if (wants.emulate.subgroups) plan.facts.subgroup_basic = plan.facts.subgroup_shuffle = false;
   if (wants.emulate.division) plan.facts.division_f32 = plan.facts.division_f64 = DeviceFacts::Division::kCorrected;
   FillLimits(support, plan, plan.facts);
-  // SPIR-V 1.6 lets the driver pick any size per pipeline unless one is required.
-  if (plan.features.subgroup_size_control.subgroupSizeControl &&
-      support.min_subgroup_size < support.max_subgroup_size) {
-    plan.required_subgroup_size = plan.facts.subgroup_size;
-  }
+  PlanSubgroups(support, wants, plan);
   return plan;
+}
+
+bool HostReadsDirectly(const MemoryChoice& source, const MemoryChoice& readback, uint64_t size_bytes) {
+  constexpr uint64_t kFewBytes = 4096;  // cheaper than a submission
+  return source.host_visible && (source.host_cached || !readback.host_cached || size_bytes <= kFewBytes);
 }
 
 std::string DeviceIdentity(const DeviceFacts& facts) {

@@ -10,6 +10,8 @@
 #include "backend/device.h"
 #include "backend/device_facts.h"
 #include "backend/vulkan/device/functions.h"
+#include "backend/vulkan/device/heap_ledger.h"
+#include "backend/vulkan/device/open.h"
 #include "core/status.h"
 
 namespace vxla::vulkan {
@@ -34,6 +36,8 @@ struct PhysicalSupport {
   VkPhysicalDeviceVulkan12Properties vulkan12 = {};
   uint64_t max_buffer_bytes = ~uint64_t{0};
   uint32_t min_subgroup_size = 0, max_subgroup_size = 0;
+  uint32_t max_workgroup_subgroups = 0;   // of pipelines that require a subgroup size
+  bool subgroup_size_requirable = false;  // by compute pipelines
   FeatureChain features;
   VkPhysicalDeviceMemoryProperties memory = {};
   std::vector<VkQueueFamilyProperties> queue_families;
@@ -45,15 +49,15 @@ PhysicalSupport QuerySupport(const InstanceTable& vk, VkPhysicalDevice device);
 
 struct PlanWants {
   BindingMode bindings = BindingMode::kAddresses;
-  bool pretend_discrete = false;
+  PretendedMemory pretend = PretendedMemory::kNone;
   Emulation emulate = {};  // these features are not enabled, so facts and kernels know nothing of them
 };
 
 struct MemoryChoice {
-  uint32_t type = 0;
+  uint32_t type = 0, heap = 0;
   bool host_visible = false;
   bool host_cached = false;  // the host reads it at full speed
-  uint64_t heap_bytes = 0;
+  friend bool operator==(const MemoryChoice&, const MemoryChoice&) = default;
 };
 
 struct DevicePlan {
@@ -62,9 +66,15 @@ struct DevicePlan {
   std::vector<const char*> extensions;
   uint32_t queue_family = 0;
   uint32_t timestamp_bits = 0;
-  uint32_t required_subgroup_size = 0;  // 0: the device has only one
-  std::array<MemoryChoice, 3> memory;   // by MemoryKind
+  // Of pipelines that use subgroups; 0: the device has only one.
+  uint32_t required_subgroup_size = 0, max_workgroup_subgroups = 0;
+  std::vector<MemoryHeap> heaps;
+  std::array<MemoryChoice, kMemoryKinds> memory;  // by MemoryKind
 };
+
+// Whether the host reads so many bytes of `source` itself, or the device copies them to `readback` first: what is not
+// cached comes a word at a time, over the bus of a discrete device.
+bool HostReadsDirectly(const MemoryChoice& source, const MemoryChoice& readback, uint64_t size_bytes);
 
 // kUnsupported with what is missing.
 Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& wants);

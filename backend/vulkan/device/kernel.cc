@@ -1,6 +1,6 @@
 #include "backend/vulkan/device/kernel.h"
 
-#include <vector>
+#include "backend/vulkan/spirv/spirv_words.h"
 
 namespace vxla::vulkan {
 
@@ -59,6 +59,26 @@ Result<KernelLayout> KernelLayouts::Make(BindingMode mode, uint32_t buffer_count
 
 VulkanKernel::~VulkanKernel() { context->vk().DestroyPipeline(context->handle(), pipeline, nullptr); }
 
+Result<SubgroupRequest> RequestSubgroups(const std::vector<uint32_t>& spirv, const KernelKey& key,
+                                         const DevicePlan& plan) {
+  if (!spirv::Declares(spirv, spirv::kGroupNonUniform)) return SubgroupRequest();
+  const uint32_t size = plan.facts.subgroup_size;
+  if (!plan.facts.subgroup_shuffle) {
+    return Internal("kernel {}: it uses subgroups, {} has none that are full and of one size", key.algorithm,
+                    plan.facts.name);
+  }
+  if (key.constants.size() < 3 || key.constants[0] % size != 0) {
+    return Internal("kernel {}: it uses subgroups in workgroups of {} invocations along x, no multiple of {}'s {}",
+                    key.algorithm, key.constants.empty() ? 1 : key.constants[0], plan.facts.name, size);
+  }
+  const uint64_t subgroups = uint64_t{key.constants[0]} * key.constants[1] * key.constants[2] / size;
+  if (plan.required_subgroup_size != 0 && subgroups > plan.max_workgroup_subgroups) {
+    return Internal("kernel {}: a workgroup of {} subgroups, {} allows {}", key.algorithm, subgroups, plan.facts.name,
+                    plan.max_workgroup_subgroups);
+  }
+  return SubgroupRequest{true, plan.required_subgroup_size};
+}
+
 Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> context,
                                                  std::shared_ptr<KernelLayouts> layouts,
                                                  const PipelineRequest& request) {
@@ -69,6 +89,8 @@ Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> 
   kernel->buffer_count = key.buffer_count;
   kernel->name = key.algorithm;
   VXLA_ASSIGN_OR_RETURN(kernel->layout, layouts->Get(request.mode, key.buffer_count));
+
+  VXLA_ASSIGN_OR_RETURN(const SubgroupRequest subgroups, RequestSubgroups(*request.spirv, key, context->plan()));
 
   const DeviceTable& vk = context->vk();
   auto module_info = MakeVk<VkShaderModuleCreateInfo>(VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO);
@@ -81,12 +103,13 @@ Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> 
   for (uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * 4, 4};
   VkSpecializationInfo constants = {static_cast<uint32_t>(entries.size()), entries.data(),
                                     entries.size() * sizeof(uint32_t), key.constants.data()};
-  auto subgroup = MakeVk<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
+  auto required_size = MakeVk<VkPipelineShaderStageRequiredSubgroupSizeCreateInfo>(
       VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO);
-  subgroup.requiredSubgroupSize = context->plan().required_subgroup_size;
+  required_size.requiredSubgroupSize = subgroups.size;
   auto info = MakeVk<VkComputePipelineCreateInfo>(VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO);
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
-  info.stage.pNext = subgroup.requiredSubgroupSize == 0 ? nullptr : &subgroup;
+  info.stage.flags = subgroups.full ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT : 0;
+  info.stage.pNext = subgroups.size == 0 ? nullptr : &required_size;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.module = module;
   info.stage.pName = "main";

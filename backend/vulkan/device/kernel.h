@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "backend/device.h"
 #include "backend/vulkan/device/device_context.h"
@@ -53,6 +54,15 @@ struct VulkanKernel final : public Kernel {
   uint32_t buffer_count = 0;
   std::string name;
 };
+
+// How a pipeline wants its subgroups.
+struct SubgroupRequest {
+  bool full = false;
+  uint32_t size = 0;  // 0: the device's only one
+};
+// Pure. Nothing for a module without subgroup operations. kInternal for a workgroup that full subgroups cannot make up.
+Result<SubgroupRequest> RequestSubgroups(const std::vector<uint32_t>& spirv, const KernelKey& key,
+                                         const DevicePlan& plan);
 
 struct PipelineRequest {
   BindingMode mode = BindingMode::kAddresses;

@@ -7,24 +7,18 @@ namespace {
 
 int64_t RoundUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// Empty blocks that are kept for the next request: an eighth of the memory, within reason.
-int64_t SpareBytes(uint64_t heap_bytes) {
-  return std::clamp<int64_t>(static_cast<int64_t>(heap_bytes / 8), int64_t{64} << 20, int64_t{4} << 30);
-}
-
 }  // namespace
 
-VulkanBuffer::VulkanBuffer(std::shared_ptr<MemoryAllocator> owner, MemoryBlock* block, MemoryKind kind,
-                           int64_t offset_bytes, int64_t size_bytes, int64_t reserved_bytes, bool host_cached)
+VulkanBuffer::VulkanBuffer(std::shared_ptr<MemoryAllocator> owner, MemoryBlock* block, int64_t offset_bytes,
+                           int64_t size_bytes, int64_t reserved_bytes, const MemoryChoice& memory)
     : owner_(std::move(owner)),
       block_(block),
-      kind_(kind),
       offset_bytes_(offset_bytes),
       size_bytes_(size_bytes),
       reserved_bytes_(reserved_bytes),
-      host_cached_(host_cached) {}
+      memory_(memory) {}
 
-VulkanBuffer::~VulkanBuffer() { owner_->Free(block_, kind_, offset_bytes_, reserved_bytes_); }
+VulkanBuffer::~VulkanBuffer() { owner_->Free(block_, offset_bytes_, reserved_bytes_); }
 
 MemoryAllocator::~MemoryAllocator() {
   for (Pool& pool : pools_) {
@@ -40,11 +34,20 @@ Result<std::shared_ptr<VulkanBuffer>> MemoryAllocator::Allocate(int64_t size_byt
     return ResourceExhausted("a buffer of {} bytes exceeds the limit of {}: {} bytes for one allocation", size_bytes,
                              facts.name, facts.max_allocation_bytes);
   }
+  const auto& memory = context_->plan().memory;
+  const MemoryChoice& choice = memory[static_cast<int>(kind)];
+  const MemoryChoice& upload = memory[static_cast<int>(MemoryKind::kUpload)];
+  std::lock_guard lock(mutex_);
+  auto buffer = AllocateFrom(choice, size_bytes);
+  const bool full = !buffer.ok() && buffer.status().code() == StatusCode::kResourceExhausted;
+  if (full && kind == MemoryKind::kArguments && choice != upload) return AllocateFrom(upload, size_bytes);
+  return buffer;
+}
+
+Result<std::shared_ptr<VulkanBuffer>> MemoryAllocator::AllocateFrom(const MemoryChoice& choice, int64_t size_bytes) {
   // An empty buffer gets a unit too, so that its address is one and a descriptor can point at it.
   const int64_t reserved = RoundUp(std::max<int64_t>(size_bytes, 1), kUnitBytes);
-  const MemoryChoice& choice = context_->plan().memory[static_cast<int>(kind)];
-  std::lock_guard lock(mutex_);
-  Pool& pool = PoolOf(kind);
+  Pool& pool = PoolOf(choice);
   MemoryBlock* block = options_.dedicated ? nullptr : FindBlock(pool, reserved);
   if (block == nullptr) {
     VXLA_ASSIGN_OR_RETURN(block, AddBlock(pool, choice, reserved));
@@ -53,18 +56,18 @@ Result<std::shared_ptr<VulkanBuffer>> MemoryAllocator::Allocate(int64_t size_byt
   statistics_.used_bytes += reserved;
   statistics_.cumulative_allocated_bytes += reserved;
   statistics_.peak_used_bytes = std::max(statistics_.peak_used_bytes, statistics_.used_bytes);
-  return std::make_shared<VulkanBuffer>(shared_from_this(), block, kind, offset, size_bytes, reserved,
-                                        choice.host_cached);
+  return std::make_shared<VulkanBuffer>(shared_from_this(), block, offset, size_bytes, reserved, choice);
 }
 
 MemoryStatistics MemoryAllocator::statistics() const {
   std::lock_guard lock(mutex_);
-  return statistics_;
+  MemoryStatistics statistics = statistics_;
+  statistics.allocated_bytes = heaps_.total_bytes();
+  return statistics;
 }
 
-MemoryAllocator::Pool& MemoryAllocator::PoolOf(MemoryKind kind) {
+MemoryAllocator::Pool& MemoryAllocator::PoolOf(const MemoryChoice& wanted) {
   const auto& memory = context_->plan().memory;
-  const MemoryChoice& wanted = memory[static_cast<int>(kind)];
   size_t first = 0;
   // Visibility counts too: a device that pretends to be discrete has one type in two guises.
   while (memory[first].type != wanted.type || memory[first].host_visible != wanted.host_visible) ++first;
@@ -82,41 +85,41 @@ MemoryBlock* MemoryAllocator::FindBlock(Pool& pool, int64_t reserved_bytes) {
 }
 
 Result<MemoryBlock*> MemoryAllocator::AddBlock(Pool& pool, const MemoryChoice& choice, int64_t reserved_bytes) {
-  const int64_t most = static_cast<int64_t>(context_->facts().max_allocation_bytes);
-  if (pool.next_block_bytes == 0) pool.next_block_bytes = options_.first_block_bytes;
+  const std::string& device = context_->facts().name;
+  const auto most = static_cast<int64_t>(context_->facts().max_allocation_bytes);
+  if (pool.next_block_bytes == 0) pool.next_block_bytes = heaps_.FirstBlockBytes(choice.heap);
   // A request of half a block and more gets a block of its own size.
   const bool own = options_.dedicated || reserved_bytes > pool.next_block_bytes / 2;
   int64_t size = own ? reserved_bytes : std::min(pool.next_block_bytes, most);
-  const int64_t heap = static_cast<int64_t>(choice.heap_bytes);
-  auto fits = [&] { return statistics_.allocated_bytes + size <= heap; };
   // Software drivers would let the system run out of memory instead of refusing.
-  if (!fits()) ReleaseEmptyBlocks(0);
-  if (!fits()) size = reserved_bytes;
-  const Status no_room = ResourceExhausted("{} bytes do not fit into the memory of {}: {} of {} bytes are in use",
-                                           reserved_bytes, context_->facts().name, statistics_.allocated_bytes, heap);
-  if (!fits()) return no_room;
-  pool.blocks.emplace_back(size);
-  Status status = MakeBlock(pool.blocks.back(), choice);
+  if (!heaps_.Fits(choice.heap, size)) ReleaseEmptyBlocks(choice.heap, 0);
+  if (!heaps_.Fits(choice.heap, size)) size = reserved_bytes;
+  if (!heaps_.Fits(choice.heap, size)) return heaps_.NoRoom(device, choice.heap, reserved_bytes);
+  Status status = MakeBlock(pool, choice, size);
   if (status.code() == StatusCode::kResourceExhausted) {
-    DestroyBlock(pool.blocks.back());
-    pool.blocks.pop_back();
-    ReleaseEmptyBlocks(0);
-    pool.blocks.emplace_back(reserved_bytes);
-    status = MakeBlock(pool.blocks.back(), choice);
+    ReleaseEmptyBlocks(choice.heap, 0);
+    status = MakeBlock(pool, choice, reserved_bytes);
+    if (status.code() == StatusCode::kResourceExhausted) return heaps_.Refused(device, choice.heap, reserved_bytes);
   }
-  if (!status.ok()) {
-    DestroyBlock(pool.blocks.back());
-    pool.blocks.pop_back();
-    if (status.code() == StatusCode::kResourceExhausted) return no_room;
-    return status;
-  }
-  if (!own) pool.next_block_bytes = std::min(pool.next_block_bytes * 2, options_.largest_block_bytes);
-  statistics_.allocated_bytes += pool.blocks.back().size_bytes;
-  ++statistics_.allocation_count;
+  VXLA_RETURN_IF_ERROR(status);
+  if (!own) pool.next_block_bytes = std::min(pool.next_block_bytes * 2, heaps_.LargestBlockBytes(choice.heap));
   return &pool.blocks.back();
 }
 
-Status MemoryAllocator::MakeBlock(MemoryBlock& block, const MemoryChoice& choice) {
+Status MemoryAllocator::MakeBlock(Pool& pool, const MemoryChoice& choice, int64_t size_bytes) {
+  MemoryBlock& block = pool.blocks.emplace_back(choice.heap, size_bytes);
+  const Status status = FillBlock(block, choice);
+  if (!status.ok()) {
+    DestroyBlock(block);
+    pool.blocks.pop_back();
+    return status;
+  }
+  heaps_.Add(choice.heap, size_bytes);
+  ++statistics_.allocation_count;
+  return OkStatus();
+}
+
+Status MemoryAllocator::FillBlock(MemoryBlock& block, const MemoryChoice& choice) {
   const DeviceTable& vk = context_->vk();
   const VkDevice device = context_->handle();
   const bool addresses = context_->facts().buffer_addresses;
@@ -159,10 +162,10 @@ void MemoryAllocator::DestroyBlock(MemoryBlock& block) {
   context_->vk().FreeMemory(context_->handle(), block.memory, nullptr);
 }
 
-void MemoryAllocator::ReleaseEmptyBlocks(int64_t keep_bytes) {
+void MemoryAllocator::ReleaseEmptyBlocks(uint32_t heap, int64_t keep_bytes) {
   for (Pool& pool : pools_) {
     for (auto it = pool.blocks.begin(); it != pool.blocks.end();) {
-      if (!it->free.AllFree()) {
+      if (it->heap != heap || !it->free.AllFree()) {
         ++it;
         continue;
       }
@@ -171,20 +174,18 @@ void MemoryAllocator::ReleaseEmptyBlocks(int64_t keep_bytes) {
         ++it;
         continue;
       }
-      statistics_.allocated_bytes -= it->size_bytes;
+      heaps_.Remove(heap, it->size_bytes);
       DestroyBlock(*it);
       it = pool.blocks.erase(it);
     }
   }
 }
 
-void MemoryAllocator::Free(MemoryBlock* block, MemoryKind kind, int64_t offset_bytes, int64_t reserved_bytes) {
+void MemoryAllocator::Free(MemoryBlock* block, int64_t offset_bytes, int64_t reserved_bytes) {
   std::lock_guard lock(mutex_);
   block->free.Give(offset_bytes, reserved_bytes);
   statistics_.used_bytes -= reserved_bytes;
-  if (!block->free.AllFree()) return;
-  const uint64_t heap = context_->plan().memory[static_cast<int>(kind)].heap_bytes;
-  ReleaseEmptyBlocks(options_.dedicated ? 0 : SpareBytes(heap));
+  if (block->free.AllFree()) ReleaseEmptyBlocks(block->heap, options_.dedicated ? 0 : heaps_.SpareBytes(block->heap));
 }
 
 }  // namespace vxla::vulkan

@@ -9,6 +9,7 @@
 #include "backend/device.h"
 #include "backend/vulkan/device/device_context.h"
 #include "backend/vulkan/device/free_list.h"
+#include "backend/vulkan/device/heap_ledger.h"
 
 namespace vxla::vulkan {
 
@@ -17,17 +18,18 @@ struct MemoryBlock {
   VkBuffer buffer = VK_NULL_HANDLE;
   std::byte* mapped = nullptr;
   uint64_t address = 0;
+  uint32_t heap = 0;
   int64_t size_bytes = 0;
   FreeList free;
-  explicit MemoryBlock(int64_t size) : size_bytes(size), free(size) {}
+  MemoryBlock(uint32_t heap, int64_t size) : heap(heap), size_bytes(size), free(size) {}
 };
 
 class MemoryAllocator;
 
 class VulkanBuffer final : public Buffer {
  public:
-  VulkanBuffer(std::shared_ptr<MemoryAllocator> owner, MemoryBlock* block, MemoryKind kind, int64_t offset_bytes,
-               int64_t size_bytes, int64_t reserved_bytes, bool host_cached);
+  VulkanBuffer(std::shared_ptr<MemoryAllocator> owner, MemoryBlock* block, int64_t offset_bytes, int64_t size_bytes,
+               int64_t reserved_bytes, const MemoryChoice& memory);
   ~VulkanBuffer() override;
   VulkanBuffer(const VulkanBuffer&) = delete;
   VulkanBuffer& operator=(const VulkanBuffer&) = delete;
@@ -39,32 +41,30 @@ class VulkanBuffer final : public Buffer {
   VkBuffer handle() const { return block_->buffer; }
   int64_t offset_bytes() const { return offset_bytes_; }      // within handle()
   int64_t reserved_bytes() const { return reserved_bytes_; }  // size rounded up to the allocator's unit
-  bool host_cached() const { return host_cached_; }
+  const MemoryChoice& memory() const { return memory_; }
 
  private:
   std::shared_ptr<MemoryAllocator> owner_;
   MemoryBlock* block_;
-  MemoryKind kind_;
   int64_t offset_bytes_, size_bytes_, reserved_bytes_;
-  bool host_cached_;
+  MemoryChoice memory_;
 };
 
 // Thread-safe.
 class MemoryAllocator : public std::enable_shared_from_this<MemoryAllocator> {
  public:
   struct Options {
-    int64_t first_block_bytes = int64_t{64} << 20;
-    int64_t largest_block_bytes = int64_t{512} << 20;
     // One driver allocation per buffer: GPU-assisted validation sees bounds of driver buffers only.
     bool dedicated = false;
   };
   static constexpr int64_t kUnitBytes = 256;
 
   MemoryAllocator(std::shared_ptr<DeviceContext> context, Options options)
-      : context_(std::move(context)), options_(options) {}
+      : context_(std::move(context)), options_(options), heaps_(context_->plan().heaps) {}
   ~MemoryAllocator();
 
-  // kResourceExhausted with the size and the limit that it meets.
+  // kResourceExhausted with the size and the limit that it meets. Arguments that do not fit into their memory go where
+  // uploads do.
   Result<std::shared_ptr<VulkanBuffer>> Allocate(int64_t size_bytes, MemoryKind kind);
   MemoryStatistics statistics() const;
 
@@ -75,18 +75,22 @@ class MemoryAllocator : public std::enable_shared_from_this<MemoryAllocator> {
     int64_t next_block_bytes = 0;
   };
 
+  Result<std::shared_ptr<VulkanBuffer>> AllocateFrom(const MemoryChoice& choice, int64_t size_bytes);
   MemoryBlock* FindBlock(Pool& pool, int64_t reserved_bytes);
   Result<MemoryBlock*> AddBlock(Pool& pool, const MemoryChoice& choice, int64_t reserved_bytes);
-  Status MakeBlock(MemoryBlock& block, const MemoryChoice& choice);
+  // The block, or nothing of it.
+  Status MakeBlock(Pool& pool, const MemoryChoice& choice, int64_t size_bytes);
+  Status FillBlock(MemoryBlock& block, const MemoryChoice& choice);
   void DestroyBlock(MemoryBlock& block);
-  void ReleaseEmptyBlocks(int64_t keep_bytes);
-  void Free(MemoryBlock* block, MemoryKind kind, int64_t offset_bytes, int64_t reserved_bytes);
-  Pool& PoolOf(MemoryKind kind);
+  void ReleaseEmptyBlocks(uint32_t heap, int64_t keep_bytes);
+  void Free(MemoryBlock* block, int64_t offset_bytes, int64_t reserved_bytes);
+  Pool& PoolOf(const MemoryChoice& wanted);
 
   std::shared_ptr<DeviceContext> context_;
   Options options_;
   mutable std::mutex mutex_;
-  std::array<Pool, 3> pools_;  // by the first MemoryKind of equal memory: kinds of one memory type share blocks
+  HeapLedger heaps_;
+  std::array<Pool, kMemoryKinds> pools_;  // by the first MemoryKind of equal memory: kinds of one type share blocks
   MemoryStatistics statistics_;
 };
 

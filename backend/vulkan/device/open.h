@@ -15,6 +15,13 @@
 
 namespace vxla::vulkan {
 
+// To test on software drivers, whose memory is all of one kind, what other devices have.
+enum class PretendedMemory : uint8_t {
+  kNone,
+  kInvisible,  // device memory that the host does not see: a discrete GPU
+  kUncached,   // device memory that it sees and that is slow to read: one with a resizable BAR
+};
+
 struct OpenOptions {
   // Not given: the way that is faster on the device (descriptors on lavapipe 22, and addresses there for programs that
   // exceed a descriptor's limits; else addresses where the device has them).
@@ -28,8 +35,8 @@ struct OpenOptions {
   bool poison = false;
   bool probe = true;              // run the quirk probes (their results are cached)
   bool measure_division = false;  // at once, so that facts() tell; else when a kernel first divides
-  bool pretend_discrete = false;  // treat device memory as invisible to the host, to test staging on software drivers
-  std::string loader_path;        // another Vulkan loader library; empty: the platform's
+  PretendedMemory pretend = PretendedMemory::kNone;
+  std::string loader_path;  // another Vulkan loader library; empty: the platform's
 };
 
 // A NaN in f16, bf16, f32 and f64 alike, and a large negative integer.

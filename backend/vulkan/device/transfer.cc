@@ -71,9 +71,8 @@ Status Transfer::Download(VulkanBuffer& source, int64_t offset_bytes, std::span<
   VXLA_RETURN_IF_ERROR(context_->Alive());
   VXLA_RETURN_IF_ERROR(CheckBounds("download", source, offset_bytes, target.size()));
   if (target.empty()) return OkStatus();
-  // Uncached memory is read by the host at a crawl: a device copy into cached memory first is many times faster.
-  constexpr size_t kFewBytes = 4096;
-  if (source.mapped() != nullptr && (source.host_cached() || target.size() <= kFewBytes)) {
+  const MemoryChoice& readback = context_->plan().memory[static_cast<int>(MemoryKind::kReadback)];
+  if (HostReadsDirectly(source.memory(), readback, target.size())) {
     std::memcpy(target.data(), source.mapped() + offset_bytes, target.size());
     return OkStatus();
   }

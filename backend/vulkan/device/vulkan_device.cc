@@ -28,7 +28,7 @@ Result<std::vector<Usable>> UsableDevices(const Instance& instance) {
   for (VkPhysicalDevice physical : devices) {
     PhysicalSupport support = QuerySupport(instance.vk(), physical);
     Result<DevicePlan> plan = PlanDevice(support, {});
-    if (!plan.ok()) plan = PlanDevice(support, {BindingMode::kDescriptors, false});
+    if (!plan.ok()) plan = PlanDevice(support, {BindingMode::kDescriptors});
     if (plan.ok()) {
       usable.push_back({physical, std::move(support), std::move(*plan)});
     } else {
@@ -79,8 +79,7 @@ Result<std::unique_ptr<Device>> OpenDeviceWith(int index, const OpenOptions& opt
   }
   Usable& chosen = usable[index];
   std::vector<BindingMode> modes = ModesFor(chosen.plan.facts, options);
-  VXLA_ASSIGN_OR_RETURN(DevicePlan plan,
-                        PlanDevice(chosen.support, {modes.front(), options.pretend_discrete, options.emulate}));
+  VXLA_ASSIGN_OR_RETURN(DevicePlan plan, PlanDevice(chosen.support, {modes.front(), options.pretend, options.emulate}));
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<DeviceContext> context,
                         DeviceContext::Create(instance, chosen.physical, std::move(plan), chosen.support));
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<VulkanDevice> device,

@@ -87,6 +87,7 @@ std::vector<BenchKernel> SumSweep(const DeviceFacts& facts) {
     const int64_t groups = kElements / (int64_t{s.workgroup} * s.items * s.width);
     const Shape last{static_cast<uint32_t>(std::min<int64_t>(groups, 128)),
                      static_cast<uint32_t>(std::max<int64_t>(groups / 128, 1)), 1};
+    if (s.workgroup % facts.subgroup_size != 0 || last.workgroup % facts.subgroup_size != 0) continue;
     const std::string name = fmt::format("sum: workgroup {}, {} x {} elements each", s.workgroup, s.items, s.width);
     std::vector<Step> steps{
         MakeStep(name, "bench/sum.comp", Tensors(2, s.width) + defines(s), s.workgroup,

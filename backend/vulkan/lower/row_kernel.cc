@@ -110,10 +110,10 @@ std::vector<const RowReduce*> RowKernelWriter::ReducesOf(int pass) const {
 
 int RowKernelWriter::JoinKind() const {
   if (shape_.lanes == 1) return 0;
-  const bool shuffles =
-      context_.facts.subgroup_shuffle && std::ranges::all_of(program_.reduces, [](const RowReduce& reduce) {
-        return std::ranges::all_of(reduce.types, ShuffleTakes);
-      });
+  const bool full = context_.facts.subgroup_shuffle && shape_.lanes % context_.facts.subgroup_size == 0;
+  const bool shuffles = full && std::ranges::all_of(program_.reduces, [](const RowReduce& reduce) {
+                          return std::ranges::all_of(reduce.types, ShuffleTakes);
+                        });
   if (!shuffles) return 3;
   // Only software drivers promise that invocations fill subgroups of the stated size in order.
   return context_.facts.is_software() && shape_.lanes <= context_.facts.subgroup_size ? 1 : 2;

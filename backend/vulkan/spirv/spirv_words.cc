@@ -63,6 +63,13 @@ std::optional<Range> OperandsOf(const Instruction& instruction) {
 
 }  // namespace
 
+bool Declares(const Words& words, Capability capability) {
+  for (size_t at = kHeaderWords; at + 1 < words.size() && words[at] == (2u << 16 | kCapability); at += 2) {
+    if (words[at + 1] == capability) return true;
+  }
+  return false;
+}
+
 Instruction Make(Op op, std::initializer_list<uint32_t> operands) {
   Instruction instruction;
   instruction.words.push_back(static_cast<uint32_t>(operands.size() + 1) << 16 | op);

@@ -16,6 +16,7 @@ enum Op : uint32_t {
   kName = 5,
   kExtInst = 12,
   kEntryPoint = 15,
+  kCapability = 17,
   kTypeBool = 20,
   kTypeInt = 21,
   kTypePointer = 32,
@@ -54,6 +55,7 @@ enum Op : uint32_t {
   kReturn = 253,
   kReturnValue = 254,
 };
+enum Capability : uint32_t { kGroupNonUniform = 61 };
 enum StorageClass : uint32_t { kInputClass = 1, kPrivateClass = 6, kFunctionClass = 7, kPushConstantClass = 9 };
 
 using Words = std::vector<uint32_t>;
@@ -68,6 +70,8 @@ struct Block {
   Instructions body;  // the label left out
 };
 
+// Whether the module asks for a capability (these instructions come first).
+bool Declares(const Words& words, Capability capability);
 Instruction Make(Op op, std::initializer_list<uint32_t> operands);
 Instructions Read(const Words& words);
 // The blocks of the function whose first label stands at `*at`, which moves on to the function's end.

@@ -1,0 +1,39 @@
+#include "backend/vulkan/device/heap_ledger.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace vxla::vulkan {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+}  // namespace
+
+int64_t HeapLedger::total_bytes() const { return std::accumulate(used_.begin(), used_.end(), int64_t{0}); }
+
+std::string HeapLedger::NameOf(uint32_t heap) const {
+  return fmt::format("memory heap {} ({})", heap, heaps_.at(heap).device_local ? "device-local" : "host");
+}
+
+Status HeapLedger::NoRoom(std::string_view device, uint32_t heap, int64_t asked_bytes) const {
+  return ResourceExhausted("{} bytes do not fit into {} of {}: {} of its {} bytes are left", asked_bytes, NameOf(heap),
+                           device, left_bytes(heap), size_bytes(heap));
+}
+
+Status HeapLedger::Refused(std::string_view device, uint32_t heap, int64_t asked_bytes) const {
+  return ResourceExhausted("the driver of {} refuses {} bytes of {}: this program holds {} of its {} bytes", device,
+                           asked_bytes, NameOf(heap), used_.at(heap), size_bytes(heap));
+}
+
+int64_t HeapLedger::FirstBlockBytes(uint32_t heap) const { return std::clamp(size_bytes(heap) / 16, kMiB, 64 * kMiB); }
+
+int64_t HeapLedger::LargestBlockBytes(uint32_t heap) const {
+  return std::clamp(size_bytes(heap) / 16, kMiB, 512 * kMiB);
+}
+
+int64_t HeapLedger::SpareBytes(uint32_t heap) const {
+  return std::clamp(size_bytes(heap) / 8, FirstBlockBytes(heap), 4096 * kMiB);
+}
+
+}  // namespace vxla::vulkan
