@@ -52,6 +52,7 @@ bool IsInteger(ElementType type) { return IsSigned(type) || IsUnsigned(type); }
 bool IsFloating(ElementType type) { return FactsOf(type).carrier == Carrier::kDouble; }
 bool IsComplex(ElementType type) { return FactsOf(type).carrier == Carrier::kComplexDouble; }
 bool IsArrayElement(ElementType type) { return FactsOf(type).carrier != Carrier::kNone; }
+bool IsNarrowInteger(ElementType type) { return IsInteger(type) && BitWidth(type) < 32; }
 bool IsNarrowFloat(ElementType type) { return IsFloating(type) && BitWidth(type) < 32; }
 
 ElementType RealPart(ElementType type) {

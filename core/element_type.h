@@ -61,8 +61,9 @@ bool IsUnsigned(ElementType type);  // unsigned integers, without pred
 bool IsInteger(ElementType type);   // both, without pred
 bool IsFloating(ElementType type);  // real floating point
 bool IsComplex(ElementType type);
-bool IsArrayElement(ElementType type);  // neither token, opaque nor tuple
-bool IsNarrowFloat(ElementType type);   // floating with fewer than 32 bits
+bool IsArrayElement(ElementType type);   // neither token, opaque nor tuple
+bool IsNarrowFloat(ElementType type);    // floating with fewer than 32 bits
+bool IsNarrowInteger(ElementType type);  // integers with fewer than 32 bits, without pred
 // f32 of c64, f64 of c128, itself otherwise.
 ElementType RealPart(ElementType type);
 

@@ -15,7 +15,7 @@ namespace {
 #define EXPANDED(...) VXLA_FACTS(kExpanded, __VA_ARGS__)
 #define PENDING(...) VXLA_FACTS(kPending, __VA_ARGS__)
 #define UNEVALUATED(...) VXLA_FACTS(kUnevaluated, __VA_ARGS__)
-constexpr OpcodeFacts kFacts[] = {
+constexpr OpcodeFacts kOpcodeFacts[] = {
 // clang-format off
 #include "core/opcode_rows.h"
 #include "core/opcode.def"
@@ -26,13 +26,13 @@ constexpr OpcodeFacts kFacts[] = {
 
 }  // namespace
 
-int OpcodeCount() { return static_cast<int>(std::size(kFacts)); }
+int OpcodeCount() { return static_cast<int>(std::size(kOpcodeFacts)); }
 
-const OpcodeFacts& FactsOf(Opcode opcode) { return kFacts[static_cast<int>(opcode)]; }
+const OpcodeFacts& FactsOf(Opcode opcode) { return kOpcodeFacts[static_cast<int>(opcode)]; }
 
 std::optional<Opcode> ParseOpcode(std::string_view hlo_text) {
   for (int i = 0; i < OpcodeCount(); ++i) {
-    if (kFacts[i].hlo_text == hlo_text) return static_cast<Opcode>(i);
+    if (kOpcodeFacts[i].hlo_text == hlo_text) return static_cast<Opcode>(i);
   }
   return std::nullopt;
 }

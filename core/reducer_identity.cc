@@ -8,8 +8,6 @@
 namespace vxla {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // What is known of a scalar: its number, or that it is one of the elements. A float element is finite: the other kinds
 // are numbers.
 struct Known {
@@ -250,7 +248,7 @@ bool IsIdentityOf(const Computation& reducer, std::span<const Literal* const> in
     for (size_t e = 0; e < count; ++e) {
       elements.push_back(Element(static_cast<int64_t>(e)));
       if (!IsFloating(initial_values[e]->shape().element_type())) continue;
-      constexpr double kNumbers[] = {0, kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN()};
+      constexpr double kNumbers[] = {0, HUGE_VAL, -HUGE_VAL, std::numeric_limits<double>::quiet_NaN()};
       if (kinds % 4 != 0) elements.back() = Number(kNumbers[kinds % 4]);
       kinds /= 4;
     }

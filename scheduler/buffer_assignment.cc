@@ -9,8 +9,6 @@
 namespace vxla {
 namespace {
 
-int64_t RoundUp(int64_t value, int64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
-
 Status CheckSizes(const Plan& plan, const MemoryLimits& limits) {
   for (const PlanBuffer& buffer : plan.buffers) {
     if (buffer.size_bytes > limits.memory_bytes) {

@@ -7,8 +7,6 @@
 namespace vxla {
 namespace {
 
-int64_t RoundUp(int64_t value, int64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
-
 class Packer {
  public:
   Packer(std::span<const Lifetime> lifetimes, int64_t alignment, int64_t max_block_bytes)

@@ -19,7 +19,6 @@ namespace vxla {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Clock = std::chrono::steady_clock;
 
 struct BenchFlags {
   std::vector<std::string> names;
@@ -40,10 +39,6 @@ struct BenchRow {
   std::optional<PeerTime> peer;
   std::vector<PeerTime> sweep;
 };
-
-double MsSince(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 // Bytes of the program's arguments and results: what a perfect kernel moves.
 int64_t TrafficOf(const Module& module) {

@@ -15,13 +15,7 @@
 namespace vxla {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int64_t kBlockAlignment = 256;
-
-double MsSince(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 // Steps with buffers of their own, recorded once by hand, a barrier after each.
 class HandRecording {

@@ -1,6 +1,7 @@
 // What `vxla bench` measures its cases against, in the same process and run.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,11 @@
 #include "scheduler/client.h"
 
 namespace vxla {
+
+using Clock = std::chrono::steady_clock;
+inline double MsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 struct PeerTime {
   std::string name;

@@ -3,7 +3,7 @@
 #include "tests/codegen/spirv_test_support.h"
 
 namespace vxla::vulkan {
-namespace {
+namespace flatten_branches_test {
 
 constexpr uint32_t kSelect = 169, kStore = 62, kBranchConditional = 250, kFunctionCall = 57;
 
@@ -47,5 +47,5 @@ TEST(FlattenBranchesTest, LoopsStay) {
   EXPECT_EQ(CountOf(FlattenBranches(words), kBranchConditional), 1);
 }
 
-}  // namespace
+}  // namespace flatten_branches_test
 }  // namespace vxla::vulkan

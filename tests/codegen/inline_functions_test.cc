@@ -3,7 +3,7 @@
 #include "tests/codegen/spirv_test_support.h"
 
 namespace vxla::vulkan {
-namespace {
+namespace inline_functions_test {
 
 constexpr uint32_t kFunction = 54, kFunctionCall = 57, kIMul = 132, kFMul = 133, kDecorate = 71, kExtInst = 12,
                    kLoopMerge = 246;
@@ -63,5 +63,5 @@ TEST(InlineFunctionsTest, FunctionsThatBranchStay) {
   EXPECT_EQ(CountOf(inlined, kFunction), 2);
 }
 
-}  // namespace
+}  // namespace inline_functions_test
 }  // namespace vxla::vulkan

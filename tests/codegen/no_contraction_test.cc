@@ -8,7 +8,7 @@
 #include "tests/support/element_kernel.h"
 
 namespace vxla::vulkan {
-namespace {
+namespace no_contraction_test {
 
 // Results of float + - * / without the decoration, and of / and % of signed integers, whose signs drivers disagree
 // about.
@@ -82,5 +82,5 @@ TEST(NoContractionTest, HoldsForTheFunctionsOfShaderMath) {
   }
 }
 
-}  // namespace
+}  // namespace no_contraction_test
 }  // namespace vxla::vulkan

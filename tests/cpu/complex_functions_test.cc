@@ -7,7 +7,7 @@
 #include "tests/math/exact_complex.h"
 
 namespace vxla::testing {
-namespace {
+namespace complex_functions_test {
 
 using enum ElementType;
 using Exact = Z (*)(const Z&);
@@ -101,5 +101,5 @@ TEST(ComplexFunctionsTest, C128IsWithinAHalfUlpAndALittle) {
   for (const Function& f : kFunctions) Check(f, kC128, 0.75);
 }
 
-}  // namespace
+}  // namespace complex_functions_test
 }  // namespace vxla::testing

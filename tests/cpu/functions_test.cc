@@ -11,7 +11,7 @@
 #include "tests/math/exact.h"
 
 namespace vxla::testing {
-namespace {
+namespace functions_test {
 
 using enum ElementType;
 
@@ -205,5 +205,5 @@ TEST(FunctionsTest, ComplexFunctionsKeepSmallArguments) {
   EXPECT_NEAR(Apply("exponential-minus-one", z).GetComplex(0).imag(), 2e-12, 1e-19);
 }
 
-}  // namespace
+}  // namespace functions_test
 }  // namespace vxla::testing

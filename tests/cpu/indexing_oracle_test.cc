@@ -8,7 +8,7 @@
 #include "tests/cpu/cpu_test_support.h"
 
 namespace vxla::testing {
-namespace {
+namespace indexing_oracle_test {
 
 using enum ElementType;
 using Sizes = std::vector<int64_t>;
@@ -184,5 +184,5 @@ TEST(ScatterOracleTest, RandomFormsOfSumsSkipWhatIsOutside) {
   }
 }
 
-}  // namespace
+}  // namespace indexing_oracle_test
 }  // namespace vxla::testing

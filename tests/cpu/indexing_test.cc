@@ -4,7 +4,7 @@
 #include "tests/cpu/cpu_test_support.h"
 
 namespace vxla::testing {
-namespace {
+namespace indexing_test {
 
 using ::testing::ElementsAre;
 using enum ElementType;
@@ -170,5 +170,5 @@ f {
   EXPECT_THAT(Doubles(y.tuple_elements()[1]), ElementsAre(1, 2, 9));
 }
 
-}  // namespace
+}  // namespace indexing_test
 }  // namespace vxla::testing

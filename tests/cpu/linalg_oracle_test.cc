@@ -7,7 +7,7 @@
 #include "tests/cpu/cpu_test_support.h"
 
 namespace vxla::testing {
-namespace {
+namespace linalg_oracle_test {
 
 using enum ElementType;
 using Sizes = std::vector<int64_t>;
@@ -272,5 +272,5 @@ TEST(TriangularSolveOracleTest, AZeroPivotGivesInfinityOrNan) {
   EXPECT_THAT(Doubles(r), SameDoubles({1, kInf}));
 }
 
-}  // namespace
+}  // namespace linalg_oracle_test
 }  // namespace vxla::testing

@@ -8,7 +8,7 @@
 #include "tests/cpu/cpu_test_support.h"
 
 namespace vxla::testing {
-namespace {
+namespace linalg_test {
 
 using enum ElementType;
 using Complex = std::complex<double>;
@@ -205,5 +205,5 @@ TEST(BatchNormTest, TrainingThenInferenceAgreeAndTheGradientIsTheSlope) {
   EXPECT_NEAR(g.tuple_elements()[2].GetDouble(1), sum, 1e-13);
 }
 
-}  // namespace
+}  // namespace linalg_test
 }  // namespace vxla::testing

@@ -10,7 +10,7 @@
 #include "tests/support/live_programs.h"
 
 namespace vxla::testing {
-namespace {
+namespace live_sizes_test {
 
 using enum ElementType;
 using ::testing::ElementsAre;
@@ -264,5 +264,5 @@ TEST(LiveTransferTest, CustomCallsSeeSizesBehindTheElements) {
               HasSubstr("custom-call r: too_many gave dimension 0 of f32[<=3,2] the live size 4"));
 }
 
-}  // namespace
+}  // namespace live_sizes_test
 }  // namespace vxla::testing

@@ -5,7 +5,7 @@
 #include "tests/cpu/cpu_test_support.h"
 
 namespace vxla::testing {
-namespace {
+namespace reduce_test {
 
 using ::testing::ElementsAre;
 using enum ElementType;
@@ -213,5 +213,5 @@ TEST(ReduceTest, TheThreadCountDoesNotChangeABit) {
   EXPECT_EQ(Reduce("add", x, 0, {0}, 1), Reduce("add", x, 0, {0}, 2));
 }
 
-}  // namespace
+}  // namespace reduce_test
 }  // namespace vxla::testing

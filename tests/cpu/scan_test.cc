@@ -2,7 +2,7 @@
 #include "tests/cpu/cpu_test_support.h"
 
 namespace vxla::testing {
-namespace {
+namespace scan_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -76,5 +76,5 @@ TEST(ScanTest, RejectsAComputationThatDoesNotFit) {
               HasSubstr("is no slice of f32[5] along dimension 0"));
 }
 
-}  // namespace
+}  // namespace scan_test
 }  // namespace vxla::testing

@@ -6,7 +6,7 @@
 #include "tests/cpu/cpu_test_support.h"
 
 namespace vxla::testing {
-namespace {
+namespace window_test {
 
 using ::testing::ElementsAre;
 using enum ElementType;
@@ -324,5 +324,5 @@ TEST(ConvolutionTest, IntegersAndF64AndEmptyOutputs) {
   CheckConvolution({{1, 2, 1}, {5, 1, 1}, {{.size = 5}}});
 }
 
-}  // namespace
+}  // namespace window_test
 }  // namespace vxla::testing

@@ -2,7 +2,7 @@
 #include "tests/infer/constraint_test_support.h"
 
 namespace vxla {
-namespace {
+namespace constraints_control_test {
 
 // clang-format off
 constexpr std::string_view kRows = R"(
@@ -130,5 +130,5 @@ text: x=f32[2,3] => f32[2,3]{0,0} copy(x)
 
 TEST(ConstraintsTest, Control) { ExpectRefusals(kRows); }
 
-}  // namespace
+}  // namespace constraints_control_test
 }  // namespace vxla

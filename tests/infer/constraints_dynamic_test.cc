@@ -5,7 +5,7 @@
 #include "tests/infer/infer_test_support.h"
 
 namespace vxla {
-namespace {
+namespace constraints_dynamic_test {
 
 // clang-format off
 constexpr std::string_view kRows = R"(
@@ -131,5 +131,5 @@ TEST(DynamicConstraintsTest, TheBoundMakesADimensionStaticAgain) {
   EXPECT_EQ(ShapeOrError(SetDimensionSize(live, ConstantR0<int32_t>(&b, 2), 0)), "f32[<=4]");
 }
 
-}  // namespace
+}  // namespace constraints_dynamic_test
 }  // namespace vxla

@@ -2,7 +2,7 @@
 #include "tests/infer/constraint_test_support.h"
 
 namespace vxla {
-namespace {
+namespace constraints_movement_test {
 
 // clang-format off
 constexpr std::string_view kRows = R"(
@@ -296,5 +296,5 @@ scatter_c23: x=s32[4]; i=s32[2,1]; u=s32[2] => scatter(x, i, u), update_window_d
 
 TEST(ConstraintsTest, Movement) { ExpectRefusals(kRows); }
 
-}  // namespace
+}  // namespace constraints_movement_test
 }  // namespace vxla

@@ -2,7 +2,7 @@
 #include "tests/infer/constraint_test_support.h"
 
 namespace vxla {
-namespace {
+namespace constraints_numeric_test {
 
 // clang-format off
 constexpr std::string_view kRows = R"(
@@ -224,5 +224,5 @@ stated_c2: => u64[3] rng-get-and-update-state(), delta=1
 
 TEST(ConstraintsTest, Numeric) { ExpectRefusals(kRows); }
 
-}  // namespace
+}  // namespace constraints_numeric_test
 }  // namespace vxla

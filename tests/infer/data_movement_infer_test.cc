@@ -1,7 +1,7 @@
 #include "tests/infer/infer_test_support.h"
 
 namespace vxla {
-namespace {
+namespace data_movement_infer_test {
 
 const Shape kF = Shape(kF32, {4, 8});
 
@@ -198,5 +198,5 @@ TEST(CollapseTest, RejectsDescendingDimensions) {
             "collapse: dimensions {1,0} are not consecutive ones of f32[4,2,3]");
 }
 
-}  // namespace
+}  // namespace data_movement_infer_test
 }  // namespace vxla

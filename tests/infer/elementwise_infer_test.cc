@@ -1,7 +1,7 @@
 #include "tests/infer/infer_test_support.h"
 
 namespace vxla {
-namespace {
+namespace elementwise_infer_test {
 
 const Shape kF = Shape(kF32, {2, 3}), kS = Shape(kS32, {2, 3}), kU = Shape(kU8, {2, 3}), kP = Shape(kPred, {2, 3}),
             kC = Shape(kC64, {2, 3});
@@ -200,5 +200,5 @@ TEST(SelectInferTest, BuilderSelectsTuplesElementByElement) {
       "select: pred[2] of (f32[2,3], (s32[2,3])) and (f32[2,3], (s32[2,3])): tuples need one shape and a scalar pred");
 }
 
-}  // namespace
+}  // namespace elementwise_infer_test
 }  // namespace vxla

@@ -1,7 +1,7 @@
 #include "tests/infer/infer_test_support.h"
 
 namespace vxla {
-namespace {
+namespace indexing_infer_test {
 
 const Shape kF = Shape(kF32, {4, 8}), kIndex = Shape(kS32);
 
@@ -183,5 +183,5 @@ TEST(TopKInferTest, GivesValuesAndPositions) {
             "topk: operand 0 is of c64, a type with an order needed");
 }
 
-}  // namespace
+}  // namespace indexing_infer_test
 }  // namespace vxla

@@ -1,7 +1,7 @@
 #include "tests/infer/infer_test_support.h"
 
 namespace vxla {
-namespace {
+namespace reduce_infer_test {
 
 const Shape kF = Shape(kF32, {4, 8});
 
@@ -191,5 +191,5 @@ TEST(SelectAndScatterInferTest, SourceHasTheShapeOfTheWindows) {
             "select-and-scatter: computation scalar returns f32[], pred[] needed");
 }
 
-}  // namespace
+}  // namespace reduce_infer_test
 }  // namespace vxla

@@ -4,7 +4,7 @@
 #include "tests/infer/infer_test_support.h"
 
 namespace vxla {
-namespace {
+namespace verifier_test {
 
 const Shape kV = Shape(kF32, {3});
 
@@ -276,5 +276,5 @@ TEST(BuilderTest, TakesAnyOpAsTheRoot) {
   EXPECT_EQ(builder.Build(y)->module().entry()->root()->opcode(), Opcode::kNegate);
 }
 
-}  // namespace
+}  // namespace verifier_test
 }  // namespace vxla

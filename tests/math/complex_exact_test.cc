@@ -10,7 +10,7 @@
 #include "tests/math/exact_complex.h"
 
 namespace vxla {
-namespace {
+namespace complex_exact_test {
 
 namespace sm = shader_math;
 
@@ -172,5 +172,5 @@ TEST_P(ComplexBinaryExactTest, StaysWithinItsBound) {
 INSTANTIATE_TEST_SUITE_P(All, ComplexBinaryExactTest, testing::ValuesIn(kBinaryFunctions),
                          [](const auto& info) { return std::string(info.param.name); });
 
-}  // namespace
+}  // namespace complex_exact_test
 }  // namespace vxla

@@ -9,7 +9,7 @@
 #include "tests/math/functions.h"
 
 namespace vxla {
-namespace {
+namespace f32_test {
 
 namespace sm = shader_math;
 
@@ -193,5 +193,5 @@ TEST(F32ReducePrecisionTest, AgreesWithBf16AndF16InTheirNormalRange) {
   EXPECT_EQ(sm::reduce_precision_f32(65520.0f, 5, 10), INFINITY);
 }
 
-}  // namespace
+}  // namespace f32_test
 }  // namespace vxla

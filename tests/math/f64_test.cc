@@ -7,7 +7,7 @@
 #include "tests/math/functions.h"
 
 namespace vxla {
-namespace {
+namespace f64_test {
 
 namespace sm = shader_math;
 
@@ -146,5 +146,5 @@ TEST(F64ReducePrecisionTest, RoundsToNearestEvenAtEveryWidth) {
   EXPECT_EQ(sm::reduce_precision_f64(1 + 0x1p-24, 8, 23), 1);
 }
 
-}  // namespace
+}  // namespace f64_test
 }  // namespace vxla

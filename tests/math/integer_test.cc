@@ -9,7 +9,7 @@
 #include "backend/cpu/twin/shader_math.h"
 
 namespace vxla {
-namespace {
+namespace integer_test {
 
 namespace sm = shader_math;
 __extension__ typedef __int128 Wide;
@@ -205,5 +205,5 @@ TEST(PredTest, LogicAndComparison) {
   }
 }
 
-}  // namespace
+}  // namespace integer_test
 }  // namespace vxla

@@ -12,7 +12,7 @@
 #include "tests/math/ulp.h"
 
 namespace vxla {
-namespace {
+namespace narrow_float_test {
 
 namespace sm = shader_math;
 
@@ -129,5 +129,5 @@ TEST_P(NarrowFloatTest, RoundsWideIntegersOnce) {
 INSTANTIATE_TEST_SUITE_P(All, NarrowFloatTest, testing::ValuesIn(kFormats),
                          [](const auto& info) { return std::string(ElementTypeName(info.param.type)); });
 
-}  // namespace
+}  // namespace narrow_float_test
 }  // namespace vxla

@@ -11,7 +11,7 @@
 #include "tests/math/functions.h"
 
 namespace vxla {
-namespace {
+namespace narrow_function_test {
 
 namespace sm = shader_math;
 
@@ -144,5 +144,5 @@ INSTANTIATE_TEST_SUITE_P(All, NarrowFunctionsTest,
                                   std::string(ElementTypeName(std::get<1>(info.param).type));
                          });
 
-}  // namespace
+}  // namespace narrow_function_test
 }  // namespace vxla

@@ -14,7 +14,7 @@
 #include "tests/math_vulkan/function_kernel.h"
 
 namespace vxla::vulkan {
-namespace {
+namespace same_bits_test {
 
 namespace sm = shader_math;
 
@@ -238,5 +238,5 @@ TEST_P(SameBitsTest, Conversions) {
 
 INSTANTIATE_TEST_SUITE_P(All, SameBitsTest, testing::ValuesIn(DeviceIndices()));
 
-}  // namespace
+}  // namespace same_bits_test
 }  // namespace vxla::vulkan

@@ -8,7 +8,7 @@
 #include "tests/support/lowered_run.h"
 
 namespace vxla::testing {
-namespace {
+namespace dot_test {
 
 constexpr char kPlain[] = "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
 
@@ -140,5 +140,5 @@ TEST(DotTest, RegisterShapesAgree) {
   }
 }
 
-}  // namespace
+}  // namespace dot_test
 }  // namespace vxla::testing

@@ -4,7 +4,7 @@
 #include "tests/support/lowered_run.h"
 
 namespace vxla::testing {
-namespace {
+namespace running_window_test {
 
 struct Running {
   std::string type = "f32", operation = "add", init = "0";
@@ -108,5 +108,5 @@ ENTRY e { x = s32[100] parameter(0)  z = s32[] constant(0)  t = (s32[], s32[100]
   w = (s32[], s32[100]) while(t), condition=c, body=b  ROOT r = s32[100] get-tuple-element(w), index=1 })");
 }
 
-}  // namespace
+}  // namespace running_window_test
 }  // namespace vxla::testing

@@ -11,7 +11,7 @@
 #include "tests/support/device_test_support.h"
 
 namespace vxla::testing {
-namespace {
+namespace same_bits_test {
 
 // The same bits but for NaNs, which differ in payload, and for denormals where the device flushes them.
 std::string FirstDifference(const Literal& device, const Literal& shader_math, const DeviceFacts& facts) {
@@ -304,5 +304,5 @@ TEST(SameBitsTest, SpecialValuesAndConversions) {
       &arguments);
 }
 
-}  // namespace
+}  // namespace same_bits_test
 }  // namespace vxla::testing

@@ -4,7 +4,7 @@
 #include "tests/support/lowered_run.h"
 
 namespace vxla::testing {
-namespace {
+namespace window_test {
 
 std::string Window(const std::string& type, const std::string& shape, const std::string& result,
                    const std::string& window, const std::string& operation = "add", const std::string& init = "0") {
@@ -69,5 +69,5 @@ ENTRY e { x = f32[64] parameter(0)  y = f32[16] parameter(1)  z = f32[] constant
   w = f32[16] reduce-window(q, z), window={size=4 stride=4}, to_apply=f  ROOT r = f32[16] add(w, y) })");
 }
 
-}  // namespace
+}  // namespace window_test
 }  // namespace vxla::testing

@@ -9,7 +9,7 @@
 #include "tools/numpy_file.h"
 
 namespace vxla::testing {
-namespace {
+namespace replicas_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -194,5 +194,5 @@ TEST(CustomCallCommandTest, AnUnknownTargetIsAnInputError) {
   ExpectError(RunVxla("run " + program + " --device cpu"), 2, "no function is registered for \"mine\"");
 }
 
-}  // namespace
+}  // namespace replicas_test
 }  // namespace vxla::testing

@@ -10,7 +10,7 @@
 #include "tests/support/fake_device.h"
 
 namespace vxla {
-namespace {
+namespace control_flow_plan_test {
 
 using ::testing::HasSubstr;
 using namespace vxla::testing;
@@ -142,5 +142,5 @@ ENTRY main { p = T[] parameter(0)  zero = T[] constant(0)  seven = T[] constant(
   EXPECT_EQ(noted("add(i, one)", "i, ten), direction=LT", "f32"), -1);
 }
 
-}  // namespace
+}  // namespace control_flow_plan_test
 }  // namespace vxla

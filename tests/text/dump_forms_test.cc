@@ -4,7 +4,7 @@
 #include "tests/text/text_test_support.h"
 
 namespace vxla {
-namespace {
+namespace dump_forms_test {
 
 constexpr std::string_view kComputations = R"(
 add { x = f32[] parameter(0)
@@ -110,5 +110,5 @@ TEST(DumpFormsTest, ReshapesMayNameTheirDynamicDimension) {
       " ROOT r = s32[2,<=3,2]{2,1,0} reshape(x), inferred_dimension=1\n}\n");
 }
 
-}  // namespace
+}  // namespace dump_forms_test
 }  // namespace vxla

@@ -332,6 +332,22 @@ void RoundElements(ElementType type, void* carriers, int64_t n) {
   }
 }
 
+namespace {
+
+// The real part where a complex number becomes a real one.
+template <typename T, typename From>
+T Converted(const From& value) {
+  if constexpr (std::is_arithmetic_v<T> && std::is_same_v<From, Complex>) {
+    return static_cast<T>(value.real());
+  } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<From, Complex>) {
+    return static_cast<T>(value);
+  } else {
+    return T(static_cast<typename T::value_type>(value));
+  }
+}
+
+}  // namespace
+
 template <typename T>
 void LoadAs(ElementType type, const std::byte* source, int64_t n, T* out) {
   Block carriers;
@@ -341,15 +357,7 @@ void LoadAs(ElementType type, const std::byte* source, int64_t n, T* out) {
       const int64_t count = std::min<int64_t>(kBlockSize, n - at);
       LoadElements(type, source + at * StorageBytes(type), count, carriers.bytes);
       const From* values = carriers.as<From>();
-      for (int64_t i = 0; i < count; ++i) {
-        if constexpr (std::is_arithmetic_v<T> && std::is_same_v<From, Complex>) {
-          out[at + i] = static_cast<T>(values[i].real());
-        } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<From, Complex>) {
-          out[at + i] = static_cast<T>(values[i]);
-        } else {
-          out[at + i] = T(static_cast<typename T::value_type>(values[i]));
-        }
-      }
+      for (int64_t i = 0; i < count; ++i) out[at + i] = Converted<T>(values[i]);
     }
   };
   switch (CarrierOf(type)) {

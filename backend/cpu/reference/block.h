@@ -3,6 +3,7 @@
 // once.
 #pragma once
 
+#include <bit>
 #include <complex>
 #include <cstdint>
 
@@ -23,6 +24,12 @@ struct alignas(64) Block {
 };
 
 int64_t CarrierBytes(ElementType type);
+
+// Ascends with the total order: negative NaN < -inf < ... < -0 < +0 < ... < +inf < NaN.
+inline int64_t TotalOrderKey(double x) {
+  const int64_t bits = std::bit_cast<int64_t>(x);
+  return bits < 0 ? bits ^ INT64_MAX : bits;
+}
 
 // n contiguous elements in storage <-> carriers.
 void LoadElements(ElementType type, const std::byte* source, int64_t n, void* carriers);

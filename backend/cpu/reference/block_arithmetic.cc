@@ -105,18 +105,12 @@ C Atan2Complex(C y, C x) {
   return -i * std::log((x + i * y) / std::sqrt(x * x + y * y));
 }
 
-// The order of the total order: negative NaN < -inf < ... < -0 < +0 < ... < +inf < NaN.
-int64_t TotalOrderKey(double x) {
-  const int64_t bits = std::bit_cast<int64_t>(x);
-  return bits < 0 ? S(U(bits) ^ U(INT64_MAX)) : bits;
-}
-
 // XLA's CPU takes subnormal f32 numbers as zeros, and devices may flush them or not. Everywhere else that is an
 // absolute error below 2^-126; a compare would answer differently, so it takes them as zeros too.
 double FlushF32(double x) { return std::fabs(x) < 0x1p-126 ? 0.0 : x; }
 
 template <typename T, typename Key>
-Result<BlockOp> Comparison(const Instruction& instruction, Key key) {
+Result<BlockOp> CompareLoop(const Instruction& instruction, Key key) {
   switch (instruction.attributes<CompareAttributes>().direction) {
     case ComparisonDirection::kEq:
       return BinaryLoop<T, uint64_t>([key](T a, T b) { return key(a) == key(b); });
@@ -374,14 +368,14 @@ Result<BlockOp> MakeCompare(const Instruction& i) {
   auto same = [](auto x) { return x; };
   switch (CarrierOf(OperandType(i))) {
     case Carrier::kInt64:
-      return Comparison<int64_t>(i, same);
+      return CompareLoop<int64_t>(i, same);
     case Carrier::kUint64:
-      return Comparison<uint64_t>(i, same);
+      return CompareLoop<uint64_t>(i, same);
     case Carrier::kDouble:
-      if (attributes.type == ComparisonType::kTotalOrder) return Comparison<double>(i, TotalOrderKey);
+      if (attributes.type == ComparisonType::kTotalOrder) return CompareLoop<double>(i, TotalOrderKey);
       if (OperandType(i) == ElementType::kF32 || OperandType(i) == ElementType::kBF16)
-        return Comparison<double>(i, FlushF32);
-      return Comparison<double>(i, same);
+        return CompareLoop<double>(i, FlushF32);
+      return CompareLoop<double>(i, same);
     case Carrier::kComplexDouble:
       if (attributes.direction == ComparisonDirection::kEq) {
         return BinaryLoop<Complex, uint64_t>([](Complex a, Complex b) { return a == b; });

@@ -272,7 +272,7 @@ Result<std::vector<Value>> RaggedAllToAll(const Instruction& instruction, const 
   return results;
 }
 
-bool HoldsLiveSizes(const Given& given) {
+bool AnyLiveSizes(const Given& given) {
   return std::ranges::any_of(given, [](const std::vector<Value>& of_member) {
     return std::ranges::any_of(of_member, [](const Value& value) { return value.literal().is_dynamic(); });
   });
@@ -281,7 +281,7 @@ bool HoldsLiveSizes(const Given& given) {
 // The exchange over what lives: every member's arrays cut to their live sizes, the results put under the stated bounds.
 Result<std::vector<Value>> CombineLive(const Instruction& instruction, const Shape& shape, Given& given,
                                        const Rendezvous::Combine& combine) {
-  if (!HoldsLiveSizes(given)) return combine(given);
+  if (!AnyLiveSizes(given)) return combine(given);
   for (std::vector<Value>& of_member : given) {
     for (Value& value : of_member) {
       if (value.literal().is_dynamic()) value = Value(CutToLiveSizes(value.literal()));

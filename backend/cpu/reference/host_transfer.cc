@@ -24,7 +24,7 @@ Value TransferContext(const Instruction& instruction, Value data) {
   return Value::Tuple({std::move(data), ZerosOf(shapes[1]), ZerosOf(shapes[2])});
 }
 
-int64_t ChannelOf(const Instruction& instruction) {
+int64_t TransferChannel(const Instruction& instruction) {
   return instruction.attributes<SendRecvAttributes>().channel_id.value_or(0);
 }
 
@@ -43,7 +43,7 @@ Result<Literal> CheckReceived(const Instruction& instruction, Literal value, con
 Result<Literal> Received(EvalContext& context, const Instruction& recv, const Instruction& done) {
   VXLA_ASSIGN_OR_RETURN(const DeviceState* state, context.DeviceFor(done));
   const Shape& shape = recv.shape().tuple_elements()[0];
-  const int64_t channel = ChannelOf(recv);
+  const int64_t channel = TransferChannel(recv);
   if (recv.attributes<SendRecvAttributes>().is_host_transfer) {
     if (!context.options().host.recv_from_host)
       return NoHost(done, "host to receive from (HostTransfers::recv_from_host)");
@@ -158,7 +158,7 @@ EvalResult EvalOutfeed(EvalContext& context, const Instruction& instruction, std
 EvalResult EvalSend(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
   VXLA_ASSIGN_OR_RETURN(const DeviceState* state, context.DeviceFor(instruction));
   Rendezvous& rendezvous = state->rendezvous;
-  const int64_t channel = ChannelOf(instruction);
+  const int64_t channel = TransferChannel(instruction);
   if (instruction.attributes<SendRecvAttributes>().is_host_transfer) {
     if (!context.options().host.send_to_host)
       return NoHost(instruction, "host to send to (HostTransfers::send_to_host)");

@@ -146,11 +146,6 @@ void MergeSort(std::vector<int64_t>& order, std::vector<int64_t>& scratch, Less&
   }
 }
 
-int64_t TotalOrderKey(double x) {
-  const int64_t bits = std::bit_cast<int64_t>(x);
-  return bits < 0 ? bits ^ INT64_MAX : bits;
-}
-
 // The only joint step is a less or greater of one left and one right register: its keys are compared directly. Returns
 // false if the comparator has another form.
 bool SortByKeys(const SplitComparator& split, const LineComparator& line, std::vector<int64_t>& order,

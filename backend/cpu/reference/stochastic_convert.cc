@@ -16,12 +16,12 @@ struct Neighbours {
 };
 
 // The storage bits of positive floats count up with their values.
-double FromBits(ElementType type, uint64_t bits) {
+double PositiveOfBits(ElementType type, uint64_t bits) {
   Literal one{Shape(type)};
   std::memcpy(one.mutable_bytes().data(), &bits, one.bytes().size());
   return one.GetDouble(0);
 }
-uint64_t ToBits(ElementType type, double value) {
+uint64_t BitsOfPositive(ElementType type, double value) {
   Literal one{Shape(type)};
   one.SetDouble(0, value);
   uint64_t bits = 0;
@@ -31,11 +31,11 @@ uint64_t ToBits(ElementType type, double value) {
 
 Neighbours FloatNeighbours(ElementType type, double magnitude) {
   if (magnitude > MaxFinite(type)) return {MaxFinite(type), MaxFinite(type)};
-  const uint64_t bits = ToBits(type, magnitude);
-  const double nearest = FromBits(type, bits);
+  const uint64_t bits = BitsOfPositive(type, magnitude);
+  const double nearest = PositiveOfBits(type, bits);
   if (nearest == magnitude || std::isnan(nearest)) return {nearest, nearest};
-  if (nearest > magnitude) return {bits == 0 ? 0.0 : FromBits(type, bits - 1), nearest};
-  return {nearest, FromBits(type, bits + 1)};
+  if (nearest > magnitude) return {bits == 0 ? 0.0 : PositiveOfBits(type, bits - 1), nearest};
+  return {nearest, PositiveOfBits(type, bits + 1)};
 }
 
 // random / 2^width < how far x is on its way from one neighbour to the next.

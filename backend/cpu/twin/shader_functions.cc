@@ -151,8 +151,6 @@ Table& TheTable() {
   return table;
 }
 
-bool IsNarrowInteger(ElementType type) { return IsInteger(type) && BitWidth(type) < 32; }
-
 Result<ShaderCall> Call(std::string name, std::array<int, 2> immediates = {}) {
   const ShaderFunction function = FindShaderFunction(name);
   if (function.run == nullptr) return Unsupported("the shaders have no {}", name);

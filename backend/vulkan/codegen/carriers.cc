@@ -8,8 +8,6 @@
 namespace vxla::vulkan {
 namespace {
 
-bool IsNarrowInteger(ElementType type) { return IsInteger(type) && BitWidth(type) < 32; }
-
 uint64_t BitsOf(const void* bytes, int count) {
   uint64_t bits = 0;
   std::memcpy(&bits, bytes, static_cast<size_t>(count));

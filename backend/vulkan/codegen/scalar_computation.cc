@@ -17,8 +17,6 @@ std::string FunctionName(Opcode opcode) {
   return name;
 }
 
-bool IsNarrowInteger(ElementType type) { return IsInteger(type) && BitWidth(type) < 32; }
-
 std::string Call(const std::string& function, std::string_view suffix, std::span<const std::string> operands) {
   return fmt::format("{}_{}({})", function, suffix, fmt::join(operands, ", "));
 }

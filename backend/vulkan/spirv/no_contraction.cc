@@ -4,30 +4,14 @@
 #include <cstddef>
 #include <unordered_set>
 
+#include "backend/vulkan/spirv/spirv_words.h"
+
 namespace vxla::vulkan {
 namespace {
 
-constexpr size_t kHeaderWords = 5;
-constexpr uint32_t kNoContraction = 42;
+using namespace spirv;
 
-enum Op : uint32_t {
-  kUndef = 1,
-  kFirstType = 19,
-  kLastType = 39,
-  kFirstConstant = 41,
-  kLastConstant = 52,
-  kFunction = 54,
-  kVariable = 59,
-  kDecorate = 71,
-  kFAdd = 129,
-  kFSub = 131,
-  kFMul = 133,
-  kFDiv = 136,
-  kFRem = 140,
-  kFMod = 141,
-  kVectorTimesScalar = 142,
-  kDot = 148,
-};
+constexpr uint32_t kNoContraction = 42;
 
 bool Rounds(uint32_t op) {
   return op == kFAdd || op == kFSub || op == kFMul || op == kFDiv || op == kFRem || op == kFMod ||
