@@ -1,51 +1,42 @@
-# vxla_unity(<result> <name> <sources ...>): the sources in batches, each of which is one file that includes its sources, so headers
-# and templates are compiled once for a batch: a third of the time that files take one by one. Batches are of one folder.
-# Not CMAKE_UNITY_BUILD: its files hold absolute paths, so that ccache would share nothing between two checkouts, and its batches
-# cross folders, so that a new file would change all that follow it.
-# What that asks of the sources: no two files of a folder have an unnamed-namespace name in common. -DVXLA_UNITY=OFF compiles each file alone:
-# quicker after a change of one file.
-option(VXLA_UNITY "Compile sources in batches" ON)
+# vxla_sources(<target> <sources ...>): gives the target its sources in batches. A batch is one file that includes its sources, so that
+# headers and templates are compiled once for all of them: a third of the time that they take one by one.
+# Not CMAKE_UNITY_BUILD: its files hold absolute paths, so ccache would share nothing between two checkouts, and its batches cross
+# folders, so a new file would change all that follow it.
+# What this asks of the sources of one folder: no name of an unnamed namespace twice. A test file that needs such a name has a
+# namespace of its own, named after the file.
+option(VXLA_UNITY "Compile the sources of a folder in batches; OFF compiles files alone, which is quicker after a change of one" ON)
 set(VXLA_UNITY_BATCH 10)
 
-function(vxla_unity result name)
+function(vxla_sources target)
   if(NOT VXLA_UNITY)
-    set(${result} ${ARGN} PARENT_SCOPE)
+    target_sources(${target} PRIVATE ${ARGN})
     return()
   endif()
   set(folders "")
-  set(sources ${ARGN})
-  list(SORT sources)
-  foreach(source ${sources})
+  list(SORT ARGN)
+  foreach(source ${ARGN})
     cmake_path(ABSOLUTE_PATH source)
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_SOURCE_DIR})
     cmake_path(GET source PARENT_PATH folder)
     string(MAKE_C_IDENTIFIER "${folder}" folder)
     list(APPEND folders ${folder})
-    list(APPEND of_${folder} ${source})
+    list(APPEND sources_${folder} ${source})
   endforeach()
   list(REMOVE_DUPLICATES folders)
-  set(batches "")
   foreach(folder ${folders})
-    list(LENGTH of_${folder} left)
-    # Batches of equal length: ceil(left / number of batches).
-    math(EXPR count "(${left} + ${VXLA_UNITY_BATCH} - 1) / ${VXLA_UNITY_BATCH}")
-    math(EXPR length "(${left} + ${count} - 1) / ${count}")
-    set(number 0)
-    while(of_${folder})
-      list(SUBLIST of_${folder} 0 ${length} batch)
+    list(LENGTH sources_${folder} files)
+    # As few batches as hold them, of equal length.
+    math(EXPR batches "(${files} + ${VXLA_UNITY_BATCH} - 1) / ${VXLA_UNITY_BATCH}")
+    math(EXPR last "${batches} - 1")
+    foreach(number RANGE ${last})
+      math(EXPR begin "${files} * ${number} / ${batches}")
+      math(EXPR length "${files} * (${number} + 1) / ${batches} - ${begin}")
+      list(SUBLIST sources_${folder} ${begin} ${length} batch)
       list(TRANSFORM batch REPLACE "(.+)" "#include \"\\1\"\n")
       list(JOIN batch "" text)
-      set(file ${CMAKE_BINARY_DIR}/unity/${name}/${folder}_${number}.cc)
+      set(file ${CMAKE_BINARY_DIR}/unity/${target}/${folder}_${number}.cc)
       file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
-      list(APPEND batches ${file})
-      math(EXPR number "${number} + 1")
-      list(LENGTH of_${folder} left)
-      if(left GREATER length)
-        list(SUBLIST of_${folder} ${length} -1 of_${folder})
-      else()
-        set(of_${folder} "")
-      endif()
-    endwhile()
+      target_sources(${target} PRIVATE ${file})
+    endforeach()
   endforeach()
-  set(${result} ${batches} PARENT_SCOPE)
 endfunction()

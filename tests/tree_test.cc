@@ -19,7 +19,7 @@ struct SourceFile {
 };
 
 std::vector<SourceFile> Sources() {
-  const fs::path root = VXLA_SOURCE_DIR;
+  const fs::path root = SourceDir();
   std::vector<SourceFile> files;
   for (const char* folder :
        {"core", "backend", "scheduler", "api", "shaders", "tools", "tests", "include", "examples"}) {

@@ -21,15 +21,19 @@ for part in "${parts[@]}"; do
 done
 
 tools/install_deps.sh
-tools/build.sh build -DVXLA_BUILD_TESTS=ON
+tools/build.sh build -DVXLA_BUILD_TESTS=ON -DVXLA_WERROR=ON
 # Tests run on every driver: lavapipe, which the system has, and SwiftShader.
 VK_ADD_DRIVER_FILES=$(tools/swiftshader.sh)
 export VK_ADD_DRIVER_FILES VXLA_TEST_DRIVERS=llvmpipe,SwiftShader
 # Many small dispatches are far cheaper without lavapipe's worker threads.
 export LP_NUM_THREADS=${LP_NUM_THREADS:-0}
 if [ $# -eq 0 ]; then
-  # Two suites at a time: the largest ones take 4 GB each.
-  ctest --test-dir build --output-on-failure --timeout 1200 --parallel 2
+  # A log gets what failed and the sums; a terminal, ctest's own progress.
+  if [ -t 1 ]; then
+    ctest --test-dir build --output-on-failure --parallel "$(nproc)" --progress
+  else
+    ctest --test-dir build --output-on-failure --parallel "$(nproc)" | grep -vE '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ Test .* Passed )'
+  fi
 fi
 
 table=docs/full-run.md

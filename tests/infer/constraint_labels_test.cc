@@ -22,7 +22,7 @@ std::vector<std::string> Lines(const fs::path& path) {
 
 // The files whose checks carry labels: shape inference, the builder, the verifier.
 std::vector<fs::path> CheckedFiles() {
-  const fs::path core = fs::path(VXLA_SOURCE_DIR) / "core";
+  const fs::path core = fs::path(SourceDir()) / "core";
   std::vector<fs::path> files{core / "passes/verifier.cc", core / "builder.h"};
   for (const fs::path& folder : {core, core / "ops"}) {
     for (const auto& entry : fs::directory_iterator(folder)) {
@@ -68,7 +68,7 @@ TEST(ConstraintLabelsTest, EveryLabelHasItsNegativeTest) {
     }
   }
   EXPECT_GT(labels.size(), 200u);
-  for (const auto& entry : fs::directory_iterator(fs::path(VXLA_SOURCE_DIR) / "tests/infer")) {
+  for (const auto& entry : fs::directory_iterator(fs::path(SourceDir()) / "tests/infer")) {
     for (const std::string& line : Lines(entry.path())) {
       for (std::sregex_iterator at(line.begin(), line.end(), kLabel), end; at != end; ++at) labels.erase(at->str());
     }

@@ -13,7 +13,7 @@ namespace vxla {
 namespace {
 
 std::string ReadFile(const std::string& path) {
-  std::ifstream file(std::string(VXLA_SOURCE_DIR) + "/" + path);
+  std::ifstream file(std::string(SourceDir()) + "/" + path);
   EXPECT_TRUE(file.good()) << path;
   std::stringstream text;
   text << file.rdbuf();

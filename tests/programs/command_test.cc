@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/command_test_support.h"
+#include "tests/support/source_dir.h"
 
 namespace vxla::testing {
 namespace {
@@ -96,7 +97,7 @@ TEST(CommandTest, ExplainCountsTheDispatchesThatTheRecorderRecords) {
 }
 
 TEST(CommandTest, DiffOfTheExampleAgrees) {
-  const std::string example = std::string(VXLA_SOURCE_DIR) + "/examples/digits_mlp/";
+  const std::string example = std::string(SourceDir()) + "/examples/digits_mlp/";
   for (const char* bindings : {"addresses", "descriptors"}) {
     const CommandResult result =
         RunVxla("diff " + example + "train_step.hlo --args " + example + "args.npz --json --bindings " + bindings);
@@ -165,7 +166,7 @@ TEST(CommandTest, DiffOnAllDevicesGivesAVerdictForEach) {
 }
 
 TEST(CommandTest, TheReadmesTableIsWhatOpsPrints) {
-  const std::string readme = ReadScratch(std::string(VXLA_SOURCE_DIR) + "/README.md");
+  const std::string readme = ReadScratch(std::string(SourceDir()) + "/README.md");
   const size_t begin = readme.find("<!-- ops -->\n") + 13, end = readme.find("<!-- /ops -->");
   ASSERT_LT(begin, end);
   EXPECT_EQ(readme.substr(begin, end - begin), RunVxla("ops").out)

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "tests/support/command_test_support.h"
+#include "tests/support/source_dir.h"
 #include "tools/ops_samples.h"
 
 namespace vxla::testing {
@@ -20,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::Not;
 
 std::set<std::string> FunctionsOfTheBuilder() {
-  std::ifstream in(std::string(VXLA_SOURCE_DIR) + "/core/builder.h");
+  std::ifstream in(std::string(SourceDir()) + "/core/builder/builder.h");
   std::stringstream text;
   text << in.rdbuf();
   const std::string header = text.str();
