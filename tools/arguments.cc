@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <set>
 
 #include "api/replicas.h"
@@ -14,19 +16,50 @@ namespace {
 
 std::string WantedName(size_t leaf) { return fmt::format("arg_{}", leaf); }
 
-// By name, sidecars included.
-Result<std::map<std::string, NumpyArray>> ReadGiven(const std::vector<std::string>& files) {
-  if (files.size() == 1 && files[0].ends_with(".npz")) return ReadNpz(files[0]);
-  std::map<std::string, NumpyArray> given;
-  for (size_t k = 0; k < files.size(); ++k) {
-    if (files[k].ends_with(".npz")) {
-      return InvalidArgument("{}: one .npz or several .npy files can be given, not both", files[k]);
+// What the files give: the entries of one .npz, or .npy files in order. Arrays are read when a parameter asks for them.
+class GivenArrays {
+ public:
+  static Result<GivenArrays> Open(const std::vector<std::string>& files) {
+    GivenArrays given;
+    if (files.size() == 1 && files[0].ends_with(".npz")) {
+      VXLA_ASSIGN_OR_RETURN(given.archive_, NpzFile::Open(files[0]));
+      return given;
     }
-    VXLA_ASSIGN_OR_RETURN(NumpyArray array, ReadNpy(files[k]));
-    given.emplace(WantedName(k), std::move(array));
+    for (size_t k = 0; k < files.size(); ++k) {
+      if (files[k].ends_with(".npz")) {
+        return InvalidArgument("{}: one .npz or several .npy files can be given, not both", files[k]);
+      }
+      given.files_.emplace(WantedName(k), files[k]);
+    }
+    return given;
   }
-  return given;
-}
+
+  std::vector<std::string> names() const {
+    if (archive_ != nullptr) return archive_->names();
+    std::vector<std::string> names;
+    for (const auto& [name, file] : files_) names.push_back(name);
+    return names;
+  }
+  bool Contains(const std::string& name) const {
+    return archive_ != nullptr ? archive_->Contains(name) : files_.contains(name);
+  }
+  // The array for a parameter of this shape: one for all devices or one for each.
+  Result<std::vector<Literal>> Read(const std::string& name, const Shape& wanted, int64_t devices) const {
+    if (archive_ == nullptr) {
+      VXLA_ASSIGN_OR_RETURN(const NumpyArray array, ReadNpy(files_.at(name)));
+      return ToLiterals(array, wanted, "", name, devices);
+    }
+    VXLA_ASSIGN_OR_RETURN(const std::string type_name, archive_->TypeName(name));
+    VXLA_ASSIGN_OR_RETURN(const NumpyArray array, archive_->Read(name, [&](const NumpyArray& header) {
+      return CheckArrayOf(header, wanted, type_name, name, devices);
+    }));
+    return ToLiterals(array, wanted, type_name, name, devices);
+  }
+
+ private:
+  std::unique_ptr<NpzFile> archive_;
+  std::map<std::string, std::string> files_;  // by name
+};
 
 }  // namespace
 
@@ -71,18 +104,32 @@ std::vector<Literal> Rebuild(const Shape& shape, std::vector<std::vector<Literal
 
 }  // namespace
 
+namespace {
+
+bool IsStacked(const NumpyArray& array, const Shape& wanted, int64_t devices) {
+  return devices > 1 && static_cast<int>(array.shape.size()) == wanted.rank() + 1;
+}
+
+}  // namespace
+
+Status CheckArrayOf(const NumpyArray& array, const Shape& wanted, const std::string& type_name, const std::string& name,
+                    int64_t devices) {
+  if (!IsStacked(array, wanted, devices)) return CheckArray(array, wanted, type_name, name);
+  if (array.shape[0] != devices) {
+    return InvalidArgument("{}: a leading axis of {}, {} devices (replicas times partitions)", name, array.shape[0],
+                           devices);
+  }
+  return CheckArray(array, StackedShape(wanted, devices), type_name, name);
+}
+
 Result<std::vector<Literal>> ToLiterals(const NumpyArray& array, const Shape& wanted, const std::string& type_name,
                                         const std::string& name, int64_t devices) {
-  const bool one_more = devices > 1 && static_cast<int>(array.shape.size()) == wanted.rank() + 1;
-  if (!one_more) {
+  VXLA_RETURN_IF_ERROR(CheckArrayOf(array, wanted, type_name, name, devices));
+  if (!IsStacked(array, wanted, devices)) {
     VXLA_ASSIGN_OR_RETURN(Literal literal, ToLiteral(array, wanted, type_name, name));
     std::vector<Literal> one;
     one.push_back(std::move(literal));
     return one;
-  }
-  if (array.shape[0] != devices) {
-    return InvalidArgument("{}: a leading axis of {}, {} devices (replicas times partitions)", name, array.shape[0],
-                           devices);
   }
   VXLA_ASSIGN_OR_RETURN(const Literal stacked, ToLiteral(array, StackedShape(wanted, devices), type_name, name));
   return Deal(stacked, wanted, devices);
@@ -98,7 +145,7 @@ std::vector<std::vector<const Literal*>> ReplicatedArguments::pointers(int64_t d
 
 Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const std::vector<std::string>& files,
                                                     uint64_t seed, int64_t devices) {
-  VXLA_ASSIGN_OR_RETURN(const auto given, ReadGiven(files));
+  VXLA_ASSIGN_OR_RETURN(const GivenArrays given, GivenArrays::Open(files));
   ReplicatedArguments arguments;
   size_t next = 0;
   std::set<std::string> used;
@@ -111,8 +158,8 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
         pieces.emplace_back(*leaf);
         continue;
       }
-      if (const auto it = given.find(name); it != given.end()) {
-        VXLA_ASSIGN_OR_RETURN(pieces, ToLiterals(it->second, *leaf, TypeNameOf(given, name), name, devices));
+      if (given.Contains(name)) {
+        VXLA_ASSIGN_OR_RETURN(pieces, given.Read(name, *leaf, devices));
         used.insert(name);
         continue;
       }
@@ -132,7 +179,7 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
     }
     arguments.values.push_back(Rebuild(parameter->shape(), std::move(leaves), devices));
   }
-  for (const auto& [name, array] : given) {
+  for (const std::string& name : given.names()) {
     if (used.contains(name) || name.ends_with("__dtype")) continue;
     return InvalidArgument("{}: no parameter wants it; the program takes arg_0 to arg_{} ({} arrays)", name,
                            static_cast<int64_t>(next) - 1, next);
