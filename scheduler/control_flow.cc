@@ -1,7 +1,8 @@
 // Whiles and conditionals as decisions of the host between segments that stay on the device.
 #include "core/passes/control_flow.h"
 
-#include <algorithm>
+#include <set>
+#include <unordered_map>
 
 #include "scheduler/live_values.h"
 #include "scheduler/step_graph_builder.h"
@@ -26,7 +27,8 @@ void StepGraphBuilder::AddMark(DecisionMark::Kind kind, int decision) {
 }
 
 void StepGraphBuilder::BindParameter(const Computation& computation, const Instruction& argument) {
-  for (int leaf = 0; leaf < LeafCount(argument.shape()); ++leaf) {
+  const int leaves = LeafCount(argument.shape());
+  for (int leaf = 0; leaf < leaves; ++leaf) {
     graph_.buffer_of[{computation.parameter(0), leaf}] = SliceOf(argument, leaf).buffer;
   }
 }
@@ -34,10 +36,11 @@ void StepGraphBuilder::BindParameter(const Computation& computation, const Instr
 std::vector<int> StepGraphBuilder::AddState(const Instruction& loop) {
   const Computation& body = *loop.called(1);
   std::vector<int> state;
-  for (int leaf = 0; leaf < LeafCount(loop.shape()); ++leaf) {
+  const int leaves = LeafCount(loop.shape());
+  for (int leaf = 0; leaf < leaves; ++leaf) {
     const BufferSlice initial = SliceOf(*loop.operand(0), leaf);
     int buffer = initial.buffer;
-    if (!(OriginOf(*body.root(), leaf) == LeafOrigin{body.parameter(0), leaf})) {
+    if (!(graph_.origins.Of(*body.root(), leaf) == LeafOrigin{body.parameter(0), leaf})) {
       buffer = AddBuffer(LeafName(loop, leaf), initial.size_bytes);
       AddCopy(initial.buffer, buffer);
     }
@@ -53,25 +56,42 @@ std::vector<int> StepGraphBuilder::AddState(const Instruction& loop) {
 // of its own.
 void StepGraphBuilder::MoveIntoState(const Instruction& root, const std::vector<int>& state) {
   std::vector<Move> moves;
+  std::unordered_map<int, std::vector<int>> readers;  // by buffer, the moves that still read it
+  std::unordered_map<int, int> writer;
   for (int leaf = 0; leaf < static_cast<int>(state.size()); ++leaf) {
-    const int source = SliceOf(root, leaf).buffer;
-    if (source != state[leaf]) moves.push_back({source, state[leaf]});
+    const int source = SliceOf(root, leaf).buffer, move = static_cast<int>(moves.size());
+    if (source == state[leaf]) continue;
+    moves.push_back({source, state[leaf]});
+    readers[source].push_back(move);
+    writer[state[leaf]] = move;
   }
-  while (!moves.empty()) {
-    const auto free = std::ranges::find_if(moves, [&](const Move& move) {
-      return std::ranges::none_of(moves, [&](const Move& other) { return other.source == move.target; });
-    });
-    if (free != moves.end()) {
-      AddCopy(free->source, free->target);
-      moves.erase(free);
+  std::set<int> left, free;  // the first free one goes first
+  for (int move = 0; move < static_cast<int>(moves.size()); ++move) {
+    left.insert(move);
+    if (!readers.contains(moves[move].target)) free.insert(move);
+  }
+  const auto nothing_reads = [&](int buffer) {
+    readers.erase(buffer);
+    if (const auto at = writer.find(buffer); at != writer.end() && left.contains(at->second)) free.insert(at->second);
+  };
+  while (!left.empty()) {
+    if (!free.empty()) {
+      const int move = *free.begin();
+      free.erase(move);
+      left.erase(move);
+      AddCopy(moves[move].source, moves[move].target);
+      std::vector<int>& others = readers[moves[move].source];
+      std::erase(others, move);
+      if (others.empty()) nothing_reads(moves[move].source);
       continue;
     }
-    const int saved = moves.front().target;
+    const int saved = moves[*left.begin()].target;
     const int copy = AddBuffer(plan_.buffers[saved].name + " before", plan_.buffers[saved].size_bytes);
     AddCopy(saved, copy);
-    for (Move& move : moves) {
-      if (move.source == saved) move.source = copy;
-    }
+    const std::vector<int> moved = readers.at(saved);
+    for (int move : moved) moves[move].source = copy;
+    readers[copy] = moved;
+    nothing_reads(saved);
   }
 }
 
@@ -102,10 +122,8 @@ Status StepGraphBuilder::AddConditional(const Instruction& conditional) {
   if (selector.opcode() == Opcode::kConstant) {
     return AddKnownBranch(conditional, BranchOf(selector.literal().GetInt(0), is_pred, branches));
   }
-  for (int leaf = 0; leaf < LeafCount(conditional.shape()); ++leaf) {
-    graph_.buffer_of[{&conditional, leaf}] =
-        AddBuffer(LeafName(conditional, leaf), DeviceBytes(*FlattenTuple(conditional.shape())[leaf]));
-  }
+  const int leaves = LeafCount(conditional.shape());
+  AddLeaves(conditional);
   const int decision = static_cast<int>(graph_.decisions.size());
   HostDecide decide;
   decide.kind = HostDecide::Kind::kConditional;
@@ -118,7 +136,7 @@ Status StepGraphBuilder::AddConditional(const Instruction& conditional) {
     AddMark(branch == 0 ? DecisionMark::Kind::kOpen : DecisionMark::Kind::kNextRegion, decision);
     BindParameter(body, *conditional.operand(branch + 1));
     VXLA_RETURN_IF_ERROR(AddComputation(body));
-    for (int leaf = 0; leaf < LeafCount(conditional.shape()); ++leaf) {
+    for (int leaf = 0; leaf < leaves; ++leaf) {
       AddCopy(SliceOf(*body.root(), leaf).buffer, graph_.buffer_of.at({&conditional, leaf}));
     }
   }
@@ -130,7 +148,8 @@ Status StepGraphBuilder::AddKnownBranch(const Instruction& conditional, int bran
   const Computation& body = *conditional.called(branch);
   BindParameter(body, *conditional.operand(branch + 1));
   VXLA_RETURN_IF_ERROR(AddComputation(body));
-  for (int leaf = 0; leaf < LeafCount(conditional.shape()); ++leaf) {
+  const int leaves = LeafCount(conditional.shape());
+  for (int leaf = 0; leaf < leaves; ++leaf) {
     graph_.buffer_of[{&conditional, leaf}] = SliceOf(*body.root(), leaf).buffer;
   }
   return OkStatus();
