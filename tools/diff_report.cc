@@ -123,9 +123,9 @@ std::string ResultsHtml(const DiffOutcome& outcome) {
         "{}\">{}</span></td><td class=n>{}</td><td class=n>{}</td>"
         "<td class=n>{}</td><td class=n>{}</td><td class=n>{}</td><td class=n>{}</td><td class=n>{}</td><td "
         "class=n>{}</td><td>{}</td></tr>",
-        c.agrees() ? "good" : "bad", leaf.index, EscapeHtml(leaf.shape), c.agrees() ? "good" : "bad",
-        c.agrees() ? "agrees" : "differs", c.mismatches, c.differing, c.elements, Number(c.max_ulp), Number(c.max_abs),
-        Number(c.max_rel), c.nan_mismatches, c.infinity_mismatches,
+        leaf.agrees() ? "good" : "bad", leaf.index, EscapeHtml(leaf.shape), leaf.agrees() ? "good" : "bad",
+        leaf.agrees() ? "agrees" : "differs", c.mismatches, c.differing, c.elements, Number(c.max_ulp),
+        Number(c.max_abs), Number(c.max_rel), c.nan_mismatches, c.infinity_mismatches,
         !leaf.driver            ? "not known"
         : leaf.driver->agrees() ? "same bits"
                                 : fmt::format("{} other bits", leaf.driver->mismatches));
