@@ -4,7 +4,6 @@
 
 #include <cstdio>
 
-#include "core/passes/cancel_constants.h"
 #include "tools/files.h"
 #include "tools/terminal.h"
 
@@ -80,8 +79,7 @@ Result<std::unique_ptr<Module>> LoadProgram(const std::string& file) {
 Result<std::unique_ptr<Module>> LoadRunnable(const std::string& file) {
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadProgram(file));
   VXLA_RETURN_IF_ERROR(CheckRunnable(*module, file));
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> cancelled, CancelAddedConstants(*module));
-  return cancelled != nullptr ? std::move(cancelled) : std::move(module);
+  return module;
 }
 
 Result<std::shared_ptr<Device>> OpenDevice(const DeviceFlags& flags, const std::string& wanted) {
