@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -235,8 +236,9 @@ void PrintOutcome(const DiffOutcome& outcome, const DiffOptions& options) {
     verdict = fmt::format("differ, first in {}{}", outcome.first_bad,
                           outcome.fault.empty() ? "" : fmt::format(" (fault: {})", outcome.fault));
   }
-  fmt::print("{}: {} and {} {}; worst difference {:.3g} ({:.4g} ulp)\n", outcome.agrees() ? "AGREE" : "DIFFER",
-             outcome.device, outcome.reference, verdict, worst.max_abs, worst.max_ulp);
+  fmt::print("{}: {} and {} {}; worst difference {:.3g} ({:.4g} ulp)\n",
+             outcome.agrees() ? Toned(Tone::kGood, "AGREE") : Toned(Tone::kBad, "DIFFER"), outcome.device,
+             outcome.reference, verdict, worst.max_abs, worst.max_ulp);
 }
 
 bool AgainstFile(const DiffFlags& flags) { return flags.against.ends_with(".npz"); }
@@ -319,8 +321,8 @@ std::string Numbered(const std::string& path, size_t number) {
   return path.substr(0, at) + fmt::format(".{}", number) + path.substr(at);
 }
 
-// --device all: one comparison after another, each with its verdict; the first failure is the answer. Files are
-// numbered as the devices are.
+// --device all: one comparison after another, each under its device's name with its verdict; the first failure is the
+// answer. Files are numbered as the devices are.
 Status DiffOnAll(const DiffFlags& flags, Json& json) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, ListDevices());
   json = {{"verdict", "agree"}, {"devices", Json::array()}};
@@ -330,22 +332,29 @@ Status DiffOnAll(const DiffFlags& flags, Json& json) {
     on_one.device.device = fmt::format("vulkan:{}", i);
     if (!flags.report.empty()) on_one.report = Numbered(flags.report, i);
     on_one.bisect_prefix += fmt::format(".{}", i);
+    if (!flags.json) {
+      Progress("");
+      fmt::print("{}vulkan:{}  {}  ({} {})\n", i == 0 ? "" : "\n", i, devices[i].name, devices[i].driver,
+                 devices[i].driver_version);
+      std::fflush(stdout);
+    }
     Json one;
     Status status = DiffOnOne(on_one, one);
-    if (!status.ok()) json["verdict"] = "differ";
-    if (!one.is_null()) json["devices"].push_back(std::move(one));
+    const bool ran = status.ok() || status.code() == StatusCode::kMismatch;
+    if (!ran) PrintNotes({fmt::format("vulkan:{}: {}", i, status.message())});
+    if (!ran && !one.is_object()) one = {{"device", devices[i].name}};
+    if (!ran) one.update(ErrorJson(status));
+    if (!status.ok()) json["verdict"] = ran && json["verdict"] != "failed" ? "differ" : "failed";
+    json["devices"].push_back(std::move(one));
     if (first.ok()) first = std::move(status);
   }
   return first;
 }
 
-Status DiffAndPrint(DiffFlags flags) {
+Status DiffAndPrint(DiffFlags flags, Json& json) {
   flags.options.shader_math = !flags.two_way;
   flags.options.progress = [](const std::string& text) { Progress(text); };
-  Json json;
-  const Status status = flags.device.device == "all" ? DiffOnAll(flags, json) : DiffOnOne(flags, json);
-  if (flags.json && !json.is_null()) VXLA_RETURN_IF_ERROR(WriteText("-", json.dump(2) + "\n"));
-  return status;
+  return flags.device.device == "all" ? DiffOnAll(flags, json) : DiffOnOne(flags, json);
 }
 
 // "vxla diff a.hlo --args b.npz", with what a shell needs in quotes.
@@ -396,6 +405,7 @@ CommandBody AddDiff(CLI::App& app) {
   flags->replicas.AddTo(app, /*feeds=*/false);
   app.footer(kAbout);
   app.add_option("--against", flags->against, "cpu, another device, or an .npz with result_0, result_1 ...")
+      ->type_name("FILE")
       ->capture_default_str();
   app.add_option("--against-bindings", flags->against_bindings, "how the other device's kernels reach memory")
       ->check(CLI::IsMember({"addresses", "descriptors"}));
@@ -412,11 +422,11 @@ CommandBody AddDiff(CLI::App& app) {
   app.add_option("--bisect-to", flags->bisect_prefix, "where --bisect writes: PREFIX.hlo and PREFIX.npz")
       ->capture_default_str();
   app.add_flag("--two-way", flags->two_way, "leave out the shader math on the CPU: faster, but no `fault`");
-  app.add_option("--report", flags->report, "write what was found as one page of HTML");
+  app.add_option("--report", flags->report, "write what was found as one page of HTML")->type_name("FILE");
   app.add_flag("--json", flags->json, "the verdict as one JSON object");
-  return [flags, &app] {
+  return [flags, &app](Json& json) {
     flags->command = CommandOf(WordsOf(app));
-    return Report(AtPlace(DiffAndPrint(*flags), flags->program.file));
+    return AtPlace(DiffAndPrint(*flags, json), flags->program.file);
   };
 }
 

@@ -65,7 +65,7 @@ TEST(CommandTest, SeededArgumentsAreTheSameOnEachRunAndSaid) {
   const CommandResult other = RunVxla("run " + AddProgram() + " --device cpu --seed 8");
   EXPECT_EQ(first.out, second.out);
   EXPECT_NE(first.out, other.out);
-  EXPECT_THAT(first.err, HasSubstr("arg_1: f32[2,3] from seed 7"));
+  EXPECT_THAT(first.err, HasSubstr("vxla: note: arguments: 2 seeded (seed 7)\n"));
 }
 
 TEST(CommandTest, StandardInputIsAFile) {
@@ -132,6 +132,8 @@ TEST(CommandTest, BenchMeasuresAProgramInBothBindingModes) {
   for (const auto& row : rows) {
     EXPECT_GT(row["ms"], 0);
     EXPECT_EQ(row["bytes"], 72);
+    EXPECT_EQ(row["flop"], 6);
+    EXPECT_GT(row["cpu_ms"], 0);
     EXPECT_GT(row["ratio"], 0);
   }
   EXPECT_NE(rows[0]["bindings"], rows[1]["bindings"]);
@@ -162,7 +164,17 @@ TEST(CommandTest, TheSeedDrivesStatefulRandomNumbersOnEveryDevice) {
 TEST(CommandTest, DiffOnAllDevicesGivesAVerdictForEach) {
   const CommandResult result = RunVxla("diff " + AddProgram() + " --device all");
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("AGREE"));
+  const auto devices = nlohmann::json::parse(RunVxla("devices --json").out);
+  size_t at = 0;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const size_t head = result.out.find("vulkan:" + std::to_string(i) + "  " + devices[i]["name"].get<std::string>());
+    ASSERT_NE(head, std::string::npos) << result.out;
+    EXPECT_GE(head, at);
+    at = result.out.find("AGREE: ", head);
+    ASSERT_NE(at, std::string::npos) << result.out;
+  }
+  const auto json = nlohmann::json::parse(RunVxla("diff " + AddProgram() + " --device all --json").out);
+  EXPECT_EQ(json["devices"].size(), devices.size());
 }
 
 TEST(CommandTest, TheReadmesTableIsWhatOpsPrints) {

@@ -1,6 +1,6 @@
-// The CPU reference: evaluates modules and single instructions on the host, for every element type and rank. It is the
-// truth that other devices are compared with: plain loops, libm, accumulators wider than the result, and the same bits
-// whatever the thread count.
+// The CPU reference: evaluates modules and single instructions on the host, for every element type and rank. It is what
+// other devices are compared with: plain loops, libm, accumulators wider than the result, and the same bits whatever the
+// thread count.
 #pragma once
 
 #include <chrono>
@@ -23,6 +23,8 @@ namespace vxla {
 struct EvaluateOptions {
   int threads = 0;                   // 0: one per processor
   int64_t max_loop_iterations = -1;  // of each while; -1: no limit. Beyond it: Mismatch
+  // Called before each instruction of the entry computation with its number, from 0, and how many there are: progress.
+  std::function<void(const Instruction&, size_t number, size_t count)> starting;
   // Called with the value of each instruction of the entry computation, in order; not for nested computations.
   std::function<void(const Instruction&, const Literal&)> observe;
   // Asked before each instruction whose operands and result are arrays, in nested computations too (but not in scalar
