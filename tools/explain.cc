@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "backend/kernel_hash.h"
 #include "core/text/hlo_printer.h"
 #include "scheduler/plan_printer.h"
 #include "tools/commands.h"
