@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "core/passes/fusion.h"
 #include "scheduler/barriers.h"
 #include "scheduler/buffer_assignment.h"
 #include "scheduler/copy_elision.h"
@@ -65,11 +67,27 @@ Status Seal(Plan& plan, const DeviceFacts& facts) {
   return OkStatus();
 }
 
+std::vector<Fault> TakeApart(Module& module, const std::vector<std::pair<const Instruction*, std::string>>& failed) {
+  std::vector<Fault> faults;
+  std::unordered_set<const Instruction*> fusions;
+  for (const auto& [fusion, error] : failed) {
+    faults.push_back({PlanName(*fusion), error, Fault::Remedy::kUnfused});
+    fusions.insert(fusion);
+  }
+  UnfuseInstructions(module, fusions);
+  return faults;
+}
+
 }  // namespace
 
-Result<Plan> MakePlan(const Module& module, const Lowering& lowering, const DeviceFacts& facts,
-                      const PlanOptions& options) {
+Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFacts& facts, const PlanOptions& options) {
   VXLA_ASSIGN_OR_RETURN(StepGraph graph, BuildStepGraph(module, lowering, options.bindings));
+  if (!graph.faults.empty()) {
+    const std::vector<Fault> unfused = TakeApart(module, graph.faults);
+    VXLA_ASSIGN_OR_RETURN(graph, BuildStepGraph(module, lowering, options.bindings));
+    if (!graph.faults.empty()) return Internal("{}", graph.faults.front().second);  // fusions of one cannot be
+    graph.plan.faults.insert(graph.plan.faults.begin(), unfused.begin(), unfused.end());
+  }
   VXLA_RETURN_IF_ERROR(CheckFallbacks(graph.plan, options));
   ElideCopies(graph);
   VXLA_RETURN_IF_ERROR(ComputeLiveness(graph));

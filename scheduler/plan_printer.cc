@@ -158,6 +158,28 @@ std::vector<std::string> SharesWith(const Plan& plan, int buffer) {
   return names;
 }
 
+std::string ToText(const Fault& fault) {
+  switch (fault.remedy) {
+    case Fault::Remedy::kUnfused:
+      return fmt::format("{} runs one instruction at a time: {}", fault.instruction, fault.error);
+    case Fault::Remedy::kProgramUnfused:
+      return fmt::format("the program runs one instruction at a time: {}", fault.error);
+    case Fault::Remedy::kHost:
+      return fmt::format("{} runs on the host: {}", fault.instruction, fault.error);
+  }
+  return fault.error;
+}
+
+nlohmann::json FaultsJson(const Plan& plan) {
+  nlohmann::json faults = nlohmann::json::array();
+  for (const Fault& fault : plan.faults) {
+    faults.push_back({{"instruction", fault.instruction},
+                      {"error", fault.error},
+                      {"remedy", fault.remedy == Fault::Remedy::kHost ? "host" : "unfused"}});
+  }
+  return faults;
+}
+
 std::string ToText(const Plan& plan) {
   std::string text =
       fmt::format("plan {} ({})\n", plan.name, plan.bindings == BindingMode::kAddresses ? "addresses" : "descriptors");
@@ -178,6 +200,7 @@ std::string ToText(const Plan& plan) {
   for (const Fallback& fallback : plan.fallbacks) {
     text += fmt::format("fallback {} ({}): {}\n", fallback.instruction, fallback.opcode, fallback.reason);
   }
+  for (const Fault& fault : plan.faults) text += fmt::format("fault {}\n", ToText(fault));
   text += fmt::format("{} dispatches, {} kernels, {} barriers, peak {} bytes, lower bound {} bytes\n",
                       plan.dispatch_count(), plan.kernels.size(), plan.barrier_count(), plan.peak_bytes,
                       plan.lower_bound_bytes);
@@ -218,7 +241,8 @@ nlohmann::json ToJson(const Plan& plan) {
           {"barriers", plan.barrier_count()},
           {"segments", plan.segments.size()},
           {"decisions", DecisionsJson(plan)},
-          {"fallbacks", std::move(fallbacks)}};
+          {"fallbacks", std::move(fallbacks)},
+          {"faults", FaultsJson(plan)}};
 }
 
 }  // namespace vxla

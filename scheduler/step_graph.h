@@ -47,6 +47,8 @@ struct StepGraph {
     bool must = false;
   };
   std::vector<Donor> donors;
+  // What lowering failed on by an error of its own, and the error; they have no operations.
+  std::vector<std::pair<const Instruction*, std::string>> faults;
 };
 
 // Where a leaf of a value comes from once tuples, barriers and same-bytes ops are looked through.
@@ -67,6 +69,8 @@ std::unordered_map<std::string, const Instruction*> InstructionsByPlanName(const
 // is in plan.fallbacks); every result leaf has a buffer of its own that no other result, parameter or constant shares,
 // unless it is the very parameter that the program donates to it. Operations come in the module's order. Unsupported
 // for an instruction that nothing can evaluate and for dynamic shapes.
+// What lowering fails on by an error of its own (an Internal status or a failed check) is in graph.faults if it is a
+// fusion of several instructions, else one more host evaluation and in plan.faults.
 Result<StepGraph> BuildStepGraph(const Module& module, const Lowering& lowering, BindingMode bindings);
 
 }  // namespace vxla

@@ -25,6 +25,7 @@ class StepGraphBuilder : public BufferMap {
   Status AddComputation(const Computation& computation);
   Status AddInstruction(const Instruction& instruction);
   Status AddSteps(const Instruction& instruction);
+  void AddFault(const Instruction& instruction, const std::string& error);
   // Its leaves' memory and its evaluation on the host.
   Status AddHostResult(const Instruction& instruction, const std::string& reason);
   void AddHostEvaluation(const Instruction& instruction, const std::string& reason);

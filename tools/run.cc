@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/replicas.h"
+#include "scheduler/plan_printer.h"
 #include "tools/arguments.h"
 #include "tools/bench_peers.h"
 #include "tools/commands.h"
@@ -108,6 +109,7 @@ Result<Literal> RunOnCpu(const RunFlags& flags, const DeviceGrid& grid, const Mo
             {"compiled", 0},
             {"allocated_bytes", 0},
             {"fallbacks", Json::array()},
+            {"faults", Json::array()},
             {"replicas", grid.replicas},
             {"partitions", grid.partitions}};
   return result;
@@ -152,7 +154,8 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const Module& module, Json& r
             {"compiled", flags.num_runs == 1 ? executable->compile_statistics().compiled : statistics.compiled},
             {"allocated_bytes", statistics.allocated_bytes},
             {"read_backs", statistics.read_backs},
-            {"fallbacks", FallbacksJson(*executable)}};
+            {"fallbacks", FallbacksJson(*executable)},
+            {"faults", FaultsJson(executable->plan())}};
   return result;
 }
 

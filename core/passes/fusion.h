@@ -26,6 +26,8 @@
 // Element types: whatever the module says; lowering's CanLower refuses what the device lacks.
 #pragma once
 
+#include <unordered_set>
+
 #include "core/module.h"
 #include "core/target_info.h"
 
@@ -34,5 +36,11 @@ namespace vxla {
 // Expects a flat entry (no call, map, fusion). With target.fusion off every fusion holds one instruction (and its
 // scalar constants). Returns the number of fusions made.
 Result<int> FuseInstructions(Module& module, const TargetInfo& target);
+
+// Whether a fusion holds more than one instruction, what every kernel has its own copies of not counted.
+bool HoldsSeveral(const Instruction& fusion);
+
+// Afterwards each instruction of these fusions, which control flow reaches, sits in a fusion of its own.
+void UnfuseInstructions(Module& module, const std::unordered_set<const Instruction*>& fusions);
 
 }  // namespace vxla
