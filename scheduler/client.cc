@@ -79,13 +79,14 @@ Device& Client::device() const { return *state_->device; }
 Result<std::shared_ptr<Executable>> Client::Compile(const Module& module, const CompileOptions& options) {
   Result<std::shared_ptr<Executable>> compiled = CompileWithoutThrowing(module, options);
   if (compiled.status().code() != StatusCode::kInternal || !options.fusion) return compiled;
-  // An error of our own that lowering did not meet, in fusion itself or in a kernel's text: without fusion there is less
-  // to get wrong.
+  // An error of our own that lowering did not meet, in fusion itself or in a kernel's text: without fusion there is
+  // less to get wrong.
   CompileOptions unfused = options;
   unfused.fusion = false;
   Result<std::shared_ptr<Executable>> again = CompileWithoutThrowing(module, unfused);
   if (!again.ok()) return compiled;
-  (*again)->state_->program.plan.faults.push_back({"", compiled.status().message(), Fault::Remedy::kProgramUnfused});
+  (*again)->state_->program.plan.faults.push_back(
+      {"", compiled.status().message(), PlanFault::Remedy::kProgramUnfused});
   return again;
 }
 

@@ -67,11 +67,12 @@ Status Seal(Plan& plan, const DeviceFacts& facts) {
   return OkStatus();
 }
 
-std::vector<Fault> TakeApart(Module& module, const std::vector<std::pair<const Instruction*, std::string>>& failed) {
-  std::vector<Fault> faults;
+std::vector<PlanFault> TakeApart(Module& module,
+                                 const std::vector<std::pair<const Instruction*, std::string>>& failed) {
+  std::vector<PlanFault> faults;
   std::unordered_set<const Instruction*> fusions;
   for (const auto& [fusion, error] : failed) {
-    faults.push_back({PlanName(*fusion), error, Fault::Remedy::kUnfused});
+    faults.push_back({PlanName(*fusion), error, PlanFault::Remedy::kUnfused});
     fusions.insert(fusion);
   }
   UnfuseInstructions(module, fusions);
@@ -83,7 +84,7 @@ std::vector<Fault> TakeApart(Module& module, const std::vector<std::pair<const I
 Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFacts& facts, const PlanOptions& options) {
   VXLA_ASSIGN_OR_RETURN(StepGraph graph, BuildStepGraph(module, lowering, options.bindings));
   if (!graph.faults.empty()) {
-    const std::vector<Fault> unfused = TakeApart(module, graph.faults);
+    const std::vector<PlanFault> unfused = TakeApart(module, graph.faults);
     VXLA_ASSIGN_OR_RETURN(graph, BuildStepGraph(module, lowering, options.bindings));
     if (!graph.faults.empty()) return Internal("{}", graph.faults.front().second);  // fusions of one cannot be
     graph.plan.faults.insert(graph.plan.faults.begin(), unfused.begin(), unfused.end());

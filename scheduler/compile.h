@@ -15,10 +15,9 @@ struct PlanOptions {
   bool require_gpu = false;  // DeviceFailure names the first instruction that would run on the host
 };
 
-// `module` is what Optimize gave, though any verified module with the entry's calls in reach of lowering will do. Fusions
-// that lowering fails on by an error of its own are taken apart in it (plan.faults).
-Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFacts& facts,
-                      const PlanOptions& options);
+// `module` is what Optimize gave, though any verified module with the entry's calls in reach of lowering will do.
+// Fusions that lowering fails on by an error of its own are taken apart in it (plan.faults).
+Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFacts& facts, const PlanOptions& options);
 
 // What the passes need to know of a device.
 TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion);

@@ -127,7 +127,7 @@ struct Fallback {
 };
 
 // An error of vxla's own that planning met, and what it did instead. A plan with one is right but slower: report it.
-struct Fault {
+struct PlanFault {
   enum class Remedy : uint8_t {
     kUnfused,         // the fusion's instructions run one at a time
     kProgramUnfused,  // so do those of all fusions; `instruction` is empty
@@ -135,7 +135,7 @@ struct Fault {
   };
   std::string instruction, error;
   Remedy remedy = Remedy::kUnfused;
-  friend bool operator==(const Fault&, const Fault&) = default;
+  friend bool operator==(const PlanFault&, const PlanFault&) = default;
 };
 
 struct Plan {
@@ -151,7 +151,7 @@ struct Plan {
   std::vector<int> kernel_of_step;
   std::vector<Segment> segments;
   std::vector<Fallback> fallbacks;
-  std::vector<Fault> faults;
+  std::vector<PlanFault> faults;
 
   std::vector<int64_t> constant_block_bytes, scratch_block_bytes;
   // Parameters, results, constants and scratch together; a donated parameter and its result count once.

@@ -158,13 +158,13 @@ std::vector<std::string> SharesWith(const Plan& plan, int buffer) {
   return names;
 }
 
-std::string ToText(const Fault& fault) {
+std::string ToText(const PlanFault& fault) {
   switch (fault.remedy) {
-    case Fault::Remedy::kUnfused:
+    case PlanFault::Remedy::kUnfused:
       return fmt::format("{} runs one instruction at a time: {}", fault.instruction, fault.error);
-    case Fault::Remedy::kProgramUnfused:
+    case PlanFault::Remedy::kProgramUnfused:
       return fmt::format("the program runs one instruction at a time: {}", fault.error);
-    case Fault::Remedy::kHost:
+    case PlanFault::Remedy::kHost:
       return fmt::format("{} runs on the host: {}", fault.instruction, fault.error);
   }
   return fault.error;
@@ -172,10 +172,10 @@ std::string ToText(const Fault& fault) {
 
 nlohmann::json FaultsJson(const Plan& plan) {
   nlohmann::json faults = nlohmann::json::array();
-  for (const Fault& fault : plan.faults) {
+  for (const PlanFault& fault : plan.faults) {
     faults.push_back({{"instruction", fault.instruction},
                       {"error", fault.error},
-                      {"remedy", fault.remedy == Fault::Remedy::kHost ? "host" : "unfused"}});
+                      {"remedy", fault.remedy == PlanFault::Remedy::kHost ? "host" : "unfused"}});
   }
   return faults;
 }
@@ -200,7 +200,7 @@ std::string ToText(const Plan& plan) {
   for (const Fallback& fallback : plan.fallbacks) {
     text += fmt::format("fallback {} ({}): {}\n", fallback.instruction, fallback.opcode, fallback.reason);
   }
-  for (const Fault& fault : plan.faults) text += fmt::format("fault {}\n", ToText(fault));
+  for (const PlanFault& fault : plan.faults) text += fmt::format("fault {}\n", ToText(fault));
   text += fmt::format("{} dispatches, {} kernels, {} barriers, peak {} bytes, lower bound {} bytes\n",
                       plan.dispatch_count(), plan.kernels.size(), plan.barrier_count(), plan.peak_bytes,
                       plan.lower_bound_bytes);

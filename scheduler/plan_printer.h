@@ -18,7 +18,7 @@ nlohmann::json ToJson(const Plan& plan);
 nlohmann::json FaultsJson(const Plan& plan);
 
 // "fusion.3 runs one instruction at a time: internal error: ..."
-std::string ToText(const Fault& fault);
+std::string ToText(const PlanFault& fault);
 
 // "fusion.3", "p2+256", "scratch0+4096": where a buffer lies.
 std::string PlaceText(const PlanBuffer& buffer);

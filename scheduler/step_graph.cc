@@ -264,7 +264,7 @@ void StepGraphBuilder::AddFault(const Instruction& instruction, const std::strin
     graph_.faults.emplace_back(&instruction, error);
     return;
   }
-  plan_.faults.push_back({PlanName(instruction), error, Fault::Remedy::kHost});
+  plan_.faults.push_back({PlanName(instruction), error, PlanFault::Remedy::kHost});
   AddHostEvaluation(instruction, error);
 }
 

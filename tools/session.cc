@@ -99,7 +99,7 @@ void PrintFallbacks(const Executable& executable) {
   for (const Fallback& f : executable.fallbacks()) {
     fmt::print(stderr, "vxla: note: {} ({}) runs on the CPU: {}\n", f.instruction, f.opcode, f.reason);
   }
-  for (const Fault& fault : executable.plan().faults) fmt::print(stderr, "vxla: note: {}\n", ToText(fault));
+  for (const PlanFault& fault : executable.plan().faults) fmt::print(stderr, "vxla: note: {}\n", ToText(fault));
 }
 
 int Report(const Status& status) {

@@ -52,7 +52,7 @@ std::vector<std::string> FaultsOf(const Module& module, const Target& target) {
   const auto plan = MakePlan(**optimized, *lowering, target.facts, options);
   if (!plan.ok()) return {plan.status().message()};
   std::vector<std::string> faults;
-  for (const Fault& fault : plan->faults) faults.push_back(ToText(fault));
+  for (const PlanFault& fault : plan->faults) faults.push_back(ToText(fault));
   return faults;
 }
 

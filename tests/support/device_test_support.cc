@@ -187,7 +187,7 @@ std::optional<Literal> RunOnDevice(BindingMode mode, const Module& module, const
     ADD_FAILURE() << ModeName(mode) << ": " << fallback.opcode << " " << fallback.instruction
                   << " runs on the host: " << fallback.reason;
   }
-  for (const Fault& fault : (*executable)->plan().faults) ADD_FAILURE() << ModeName(mode) << ": " << ToText(fault);
+  for (const PlanFault& fault : (*executable)->plan().faults) ADD_FAILURE() << ModeName(mode) << ": " << ToText(fault);
   if (options.dispatches >= 0) {
     EXPECT_EQ((*executable)->plan().dispatch_count(), options.dispatches) << ModeName(mode);
   }
