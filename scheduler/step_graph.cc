@@ -284,6 +284,9 @@ Status StepGraphBuilder::AddSteps(const Instruction& instruction) {
   }
   if (!lowered.ok()) return Status(lowered.status()).At(instruction.location());
   for (Step& step : *lowered) {
+    for (const SharedPlace& place : step.in_place) {
+      if (place.must) AddCopy(place.operand.buffer, place.result.buffer);
+    }
     Operation operation;
     operation.action = Dispatch{static_cast<int>(plan_.steps.size())};
     operation.uses = step.bindings;

@@ -39,10 +39,7 @@ void FusionGroups::DecideSingles() {
     if (IsHeroElement(*i)) {
       Join(i, OnlyGroupOf(i->operand(0)));
     } else if (IsHero(*i)) {
-      const FusionKind kind = i->opcode() == Opcode::kDot      ? FusionKind::kOutput
-                              : i->opcode() == Opcode::kReduce ? FusionKind::kInput
-                                                               : FusionKind::kCustom;
-      const int group = NewGroup(kind, i, i->shape().ElementCount());
+      const int group = NewGroup(*HeroKind(i->opcode()), i, i->shape().ElementCount());
       if (i->opcode() == Opcode::kReduce) groups_[group].rows.emplace(*i);
     } else if (IsFusible(*i) && i->opcode() != Opcode::kReshape) {
       NewGroup(FusionKind::kLoop, i, i->shape().ElementCount());
@@ -155,7 +152,8 @@ bool FusionGroups::JoinRowProgram(Instruction* reduce) {
     for (int k = 0; k < reduce->operand_count(); ++k) {
       if (!InGroup(reduce->operand(k), g)) continue;
       depends = true;
-      legal &= k < inputs && group.rows->PlaceOf(reduce->operand(k)->shape()) == RowSpace::Place::kElement;
+      const RowSpace::Place place = group.rows->PlaceOf(reduce->operand(k)->shape());
+      legal &= k < inputs && (place == RowSpace::Place::kElement || group.rows->row_size == 1);
     }
     for (const Instruction* member : group.members) {
       if (depends || member->opcode() != Opcode::kReduce) continue;
@@ -174,7 +172,8 @@ bool FusionGroups::JoinRowProgram(Instruction* reduce) {
 
 bool FusionGroups::GrowRowProgram(int g, Instruction* i) {
   FusionGroup& group = groups_[g];
-  if (group.kind != FusionKind::kInput || static_cast<int>(group.members.size()) >= target_.max_fusion_instructions)
+  if (group.kind != FusionKind::kInput ||
+      static_cast<int>(group.members.size()) >= target_.max_fusion_instructions)
     return false;
   using Place = RowSpace::Place;
   const Place place = group.rows->PlaceOf(i->shape());
@@ -219,10 +218,8 @@ void FusionGroups::GrowRowPrograms() {
 void FusionGroups::GrowDots() {
   for (Instruction* i : order_) {
     if (!GroupsOf(i).empty()) continue;
-    if (i->opcode() == Opcode::kDot) {
-      NewGroup(FusionKind::kOutput, i, i->shape().ElementCount());
-    } else if (i->opcode() == Opcode::kReduceWindow) {
-      NewGroup(FusionKind::kCustom, i, i->shape().ElementCount());
+    if (IsHero(*i)) {
+      NewGroup(*HeroKind(i->opcode()), i, i->shape().ElementCount());
     } else if (IsHeroElement(*i)) {
       Join(i, OnlyGroupOf(i->operand(0)));
     } else if (IsFusible(*i) && !IsFree(*i)) {

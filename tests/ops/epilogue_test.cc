@@ -1,6 +1,8 @@
 // Epilogues behind reshapes: element by element at the same linear index, whatever the dimensions.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/passes/fusion.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/device_test_support.h"
@@ -66,6 +68,38 @@ TEST(EpilogueTest, OfARowProgramBehindAReshape) {
           "w = f32[6,10] reduce(x, z), dimensions={2}, to_apply=add\n"
           "s = f32[15,4] reshape(w)  a = f32[15,4] add(s, b)  u = f32[4,15] reshape(a)  ROOT t = f32[4,15] tanh(u) }",
       1);
+}
+
+// Softmax of [3,4,64] whose first half stands in [12,64]: the rows are the same.
+TEST(RowProgramTest, RowsOfReshapedEqualSpacesAreOneKernel) {
+  for (const char* dimensions : {"3,4,64", "12,1,64", "2,2,3,64"}) {
+    const std::string d = dimensions, kept = d.substr(0, d.rfind(','));
+    const auto rank = std::ranges::count(d, ',');
+    std::string all;
+    for (int64_t i = 0; i < rank; ++i) all += (i > 0 ? "," : "") + std::to_string(i);
+    Expect(std::string(kReducers) +
+               fmt::format("ENTRY e {{ x = f32[12,64] parameter(0)  b = f32[12,64] parameter(1)\n"
+                           "lowest = f32[] constant(-inf)  zero = f32[] constant(0)  a = f32[12,64] add(x, b)\n"
+                           "m = f32[12] reduce(a, lowest), dimensions={{1}}, to_apply=max\n"
+                           "mb = f32[12,64] broadcast(m), dimensions={{0}}  s = f32[12,64] subtract(a, mb)\n"
+                           "s3 = f32[{0}] reshape(s)  p = f32[{0}] exponential(s3)\n"
+                           "z = f32[{1}] reduce(p, zero), dimensions={{{2}}}, to_apply=add\n"
+                           "zb = f32[{0}] broadcast(z), dimensions={{{3}}}  ROOT y = f32[{0}] divide(p, zb) }}",
+                           d, kept, rank, all),
+           1);
+  }
+}
+
+TEST(RowProgramTest, ABiasComputedOverTheReshapedRowsJoinsSoftmax) {
+  Expect(std::string(kReducers) +
+             R"(ENTRY e { x = f32[3,4,50] parameter(0)  b = f32[12,50] parameter(1)  c = f32[12,50] parameter(2)
+    lowest = f32[] constant(-inf)  zero = f32[] constant(0)
+    bc = f32[12,50] multiply(b, c)  bias = f32[3,4,50] reshape(bc)  a = f32[3,4,50] add(x, bias)
+    m = f32[3,4] reduce(a, lowest), dimensions={2}, to_apply=max  m1 = f32[12] reshape(m)
+    mb = f32[12,50] broadcast(m1), dimensions={0}  a1 = f32[12,50] reshape(a)  s = f32[12,50] subtract(a1, mb)
+    p = f32[12,50] exponential(s)  z = f32[12] reduce(p, zero), dimensions={1}, to_apply=add
+    zb = f32[12,50] broadcast(z), dimensions={0}  y = f32[12,50] divide(p, zb)  ROOT r = f32[3,4,50] reshape(y) })",
+         1);
 }
 
 // The fusions of a program with a loop, each failing: every kernel is of one instruction, and the numbers are right.

@@ -30,7 +30,7 @@ struct Target {
 std::vector<Target> Targets() {
   DeviceFacts software = vulkan::FullFacts();
   software.subgroup_size = 8;
-  software.subgroup_basic = software.subgroup_shuffle = true;
+  software.subgroup_shuffle = true;
   DeviceFacts discrete = software;
   discrete.kind = DeviceFacts::Kind::kDiscrete;
   discrete.subgroup_size = 32;
