@@ -9,6 +9,7 @@
 #include "backend/device_facts.h"
 #include "backend/step.h"
 #include "core/instruction.h"
+#include "core/passes/fusion_description.h"
 
 namespace vxla {
 
@@ -21,6 +22,23 @@ class BufferMap {
   // A fresh scratch buffer that lives for this instruction's steps only.
   virtual BufferSlice Scratch(int64_t size_bytes) = 0;
 };
+
+// A description's in-place pairs as places. An operand that lies where another one lies shares a place only if both
+// may.
+inline std::vector<SharedPlace> PlacesOf(const FusionDescription& description, BufferMap& buffers) {
+  const Instruction& instruction = *description.instruction;
+  std::vector<SharedPlace> places;
+  for (const InPlacePair& pair : description.in_place) {
+    const BufferSlice operand = buffers.SliceOf(*instruction.operand(pair.operand), 0);
+    bool all = true;
+    for (int k = 0; k < instruction.operand_count(); ++k) {
+      all &= !instruction.operand(k)->shape().IsArray() || buffers.SliceOf(*instruction.operand(k), 0) != operand ||
+             description.MayLieAt(k, pair.leaf);
+    }
+    if (all) places.push_back({operand, buffers.SliceOf(instruction, pair.leaf), pair.must});
+  }
+  return places;
+}
 
 struct LoweringOptions {
   BindingMode bindings = BindingMode::kAddresses;

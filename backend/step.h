@@ -1,6 +1,7 @@
 // Step: one dispatch of a plan, as a serialisable value without pointers or Vulkan handles.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -35,6 +36,15 @@ struct Binding {
   friend bool operator==(const Binding&, const Binding&) = default;
 };
 
+// A result that a step may write over an operand: every place is read before it is written. `must`: it has to lie
+// there, for the step changes some of the operand's elements and leaves the rest as they are; its binding of the result
+// is kReadWrite. The scheduler puts both into one place, or copies the operand to where the result lies first.
+struct SharedPlace {
+  BufferSlice operand, result;
+  bool must = false;
+  friend bool operator==(const SharedPlace&, const SharedPlace&) = default;
+};
+
 // What a step adds up: the instructions (by path, PathOf) and in which order.
 struct StepAccumulation {
   std::vector<std::string> of;
@@ -55,6 +65,11 @@ struct Step {
   std::array<uint32_t, 3> groups{1, 1, 1};
   int64_t flop = 0;               // for --profile; 0 if it makes no sense
   StepAccumulation accumulation;  // empty if it adds nothing up
+  std::vector<SharedPlace> in_place;
+  bool MayShare(const BufferSlice& operand, const BufferSlice& result) const {
+    return std::ranges::any_of(in_place,
+                               [&](const SharedPlace& p) { return p.operand == operand && p.result == result; });
+  }
   friend bool operator==(const Step&, const Step&) = default;
 };
 

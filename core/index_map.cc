@@ -105,7 +105,25 @@ IndexExpression IndexSpace::Linearize(const MultiIndex& index, std::span<const i
     linear.constant += index[d].constant * stride;
     stride *= dimensions[d];
   }
-  return Canonical(std::move(linear));
+  return WithoutWholeTemporaries(Canonical(std::move(linear)));
+}
+
+// A temporary that may leave its range (a place beside what a pad surrounds) stays: its digits mean something inside
+// only.
+IndexExpression IndexSpace::WithoutWholeTemporaries(IndexExpression a) const {
+  const auto stays_inside = [&](const IndexTerm& term) {
+    const VariableFacts& variable = variables_[term.variable];
+    if (!variable.definition || term.divisor != 1 || term.modulus != 0) return false;
+    const auto [low, high] = Range(*variable.definition);
+    return low >= 0 && high < variable.size;
+  };
+  for (auto whole = std::ranges::find_if(a.terms, stays_inside); whole != a.terms.end();
+       whole = std::ranges::find_if(a.terms, stays_inside)) {
+    const IndexTerm term = *whole;
+    a.terms.erase(whole);
+    a = Add(a, Scale(*definition(term.variable), term.coefficient));
+  }
+  return a;
 }
 
 bool IndexSpace::SplitAt(const IndexExpression& a, int64_t stride, IndexExpression* high, IndexExpression* low) const {

@@ -47,7 +47,8 @@ class IndexSpace {
   IndexExpression Scale(const IndexExpression& a, int64_t factor) const;
   // Smallest and largest value that the expression can take.
   std::pair<int64_t, int64_t> Range(const IndexExpression& a) const;
-  // sum of index[d] * row-major stride[d].
+  // sum of index[d] * row-major stride[d]. A whole temporary that appears is its definition again, so that a chain of
+  // reshapes ends in the linear index that it began with.
   IndexExpression Linearize(const MultiIndex& index, std::span<const int64_t> dimensions) const;
   // The multi-index of a linear index; exact digits where the terms split, else through a temporary.
   MultiIndex Delinearize(const IndexExpression& linear, std::span<const int64_t> dimensions);
@@ -59,6 +60,7 @@ class IndexSpace {
     std::optional<IndexExpression> definition;
   };
   IndexExpression Canonical(IndexExpression a) const;
+  IndexExpression WithoutWholeTemporaries(IndexExpression a) const;
   int64_t ValueCount(const IndexTerm& term) const;  // how many values, from 0 on, the digit can take
   // a == high * stride + low with 0 <= low < stride, if both keep the form.
   bool SplitAt(const IndexExpression& a, int64_t stride, IndexExpression* high, IndexExpression* low) const;

@@ -57,10 +57,10 @@ Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> cl
     VXLA_ASSIGN_OR_RETURN(state->module, Optimize(module, target));
   }
   CopySharedResults(*state->module, lowering);
-  state->instructions = InstructionsByPlanName(*state->module);
   state->max_loop_iterations = options.max_loop_iterations;
   const PlanOptions plan_options{mode, options.require_gpu};
   VXLA_ASSIGN_OR_RETURN(state->program.plan, MakePlan(*state->module, lowering, facts, plan_options));
+  state->instructions = InstructionsByPlanName(*state->module);
   state->program.profile = options.profile && facts.timestamp_period_ns > 0;
   state->program.layout = LayOutArguments(state->program.plan, BlockAlignment(facts, mode));
   return state;
@@ -81,6 +81,21 @@ Client::~Client() = default;
 Device& Client::device() const { return *state_->device; }
 
 Result<std::shared_ptr<Executable>> Client::Compile(const Module& module, const CompileOptions& options) {
+  Result<std::shared_ptr<Executable>> compiled = CompileWithoutThrowing(module, options);
+  if (compiled.status().code() != StatusCode::kInternal || !options.fusion) return compiled;
+  // An error of our own that lowering did not meet, in fusion itself or in a kernel's text: without fusion there is
+  // less to get wrong.
+  CompileOptions unfused = options;
+  unfused.fusion = false;
+  Result<std::shared_ptr<Executable>> again = CompileWithoutThrowing(module, unfused);
+  if (!again.ok()) return compiled;
+  (*again)->state_->program.plan.faults.push_back(
+      {"", compiled.status().message(), PlanFault::Remedy::kProgramUnfused});
+  return again;
+}
+
+Result<std::shared_ptr<Executable>> Client::CompileWithoutThrowing(const Module& module,
+                                                                   const CompileOptions& options) {
   return Guarded([&]() -> Result<std::shared_ptr<Executable>> {
     if (state_->options.check_program) VXLA_RETURN_IF_ERROR(state_->options.check_program(module));
     return CompileOrThrow(module, options, state_->device->binding_mode());

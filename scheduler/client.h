@@ -113,6 +113,7 @@ class Client {
   Result<std::vector<DeviceValue>> Upload(const Literal& literal);
 
  private:
+  Result<std::shared_ptr<Executable>> CompileWithoutThrowing(const Module& module, const CompileOptions& options);
   Result<std::shared_ptr<Executable>> CompileOrThrow(const Module& module, const CompileOptions& options,
                                                      BindingMode mode);
   std::shared_ptr<ClientState> state_;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "backend/kernel_hash.h"
+#include "core/passes/fusion.h"
 #include "scheduler/barriers.h"
 #include "scheduler/buffer_assignment.h"
 #include "scheduler/copy_elision.h"
@@ -66,11 +68,28 @@ Status Seal(Plan& plan, const DeviceFacts& facts) {
   return OkStatus();
 }
 
+std::vector<PlanFault> TakeApart(Module& module,
+                                 const std::vector<std::pair<const Instruction*, std::string>>& failed) {
+  std::vector<PlanFault> faults;
+  std::unordered_set<const Instruction*> fusions;
+  for (const auto& [fusion, error] : failed) {
+    faults.push_back({PlanName(*fusion), error, PlanFault::Remedy::kUnfused});
+    fusions.insert(fusion);
+  }
+  UnfuseInstructions(module, fusions);
+  return faults;
+}
+
 }  // namespace
 
-Result<Plan> MakePlan(const Module& module, const Lowering& lowering, const DeviceFacts& facts,
-                      const PlanOptions& options) {
+Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFacts& facts, const PlanOptions& options) {
   VXLA_ASSIGN_OR_RETURN(StepGraph graph, BuildStepGraph(module, lowering, options.bindings));
+  if (!graph.faults.empty()) {
+    const std::vector<PlanFault> unfused = TakeApart(module, graph.faults);
+    VXLA_ASSIGN_OR_RETURN(graph, BuildStepGraph(module, lowering, options.bindings));
+    if (!graph.faults.empty()) return Internal("{}", graph.faults.front().second);  // fusions of one cannot be
+    graph.plan.faults.insert(graph.plan.faults.begin(), unfused.begin(), unfused.end());
+  }
   VXLA_RETURN_IF_ERROR(CheckFallbacks(graph.plan, options));
   ElideCopies(graph);
   VXLA_RETURN_IF_ERROR(ComputeLiveness(graph));

@@ -16,8 +16,8 @@ struct PlanOptions {
 };
 
 // `module` is what Optimize gave, though any verified module with the entry's calls in reach of lowering will do.
-Result<Plan> MakePlan(const Module& module, const Lowering& lowering, const DeviceFacts& facts,
-                      const PlanOptions& options);
+// Fusions that lowering fails on by an error of its own are taken apart in it (plan.faults).
+Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFacts& facts, const PlanOptions& options);
 
 // What the passes need to know of a device.
 TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion);

@@ -5,8 +5,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "scheduler/in_place.h"
-
 namespace vxla {
 namespace {
 
@@ -227,23 +225,20 @@ class Elision {
     const Operation& operation = graph_.operations[i];
     // The host reads all operands before it writes a result.
     if (std::holds_alternative<HostEvaluate>(operation.action)) return true;
-    if (!std::holds_alternative<Dispatch>(operation.action) || operation.instruction == nullptr) return false;
-    const Instruction& fusion = *operation.instruction;
-    const auto in_class = [&](const Instruction& value, int leaf, int c) {
-      const LeafOrigin origin = OriginOf(value, leaf);
-      const auto buffer = graph_.buffer_of.find({origin.instruction, origin.leaf});
-      return buffer != graph_.buffer_of.end() && Number(buffer->second) >= 0 && ClassOf(buffer->second) == c;
+    const auto* dispatch = std::get_if<Dispatch>(&operation.action);
+    if (dispatch == nullptr) return false;
+    const Step& step = graph_.plan.steps[dispatch->step];
+    const auto in_class = [&](const Binding& binding, int c) {
+      return Number(binding.slice.buffer) >= 0 && ClassOf(binding.slice.buffer) == c;
     };
-    const auto results = FlattenTuple(fusion.shape());
-    bool known = false;
-    for (int leaf = 0; leaf < static_cast<int>(results.size()); ++leaf) {
-      if (!in_class(fusion, leaf, written)) continue;
-      known = true;
-      for (int k = 0; k < fusion.operand_count(); ++k) {
-        if (in_class(*fusion.operand(k), 0, read) && !MayWriteOver(fusion, k, *results[leaf])) return false;
+    for (const Binding& from : step.bindings) {
+      if (from.access == Access::kWrite || !in_class(from, read)) continue;
+      for (const Binding& to : step.bindings) {
+        if (to.access == Access::kRead || !in_class(to, written)) continue;
+        if (!step.MayShare(from.slice, to.slice)) return false;
       }
     }
-    return known;
+    return true;
   }
 
   bool Interfere(int a, int b) const {
@@ -282,6 +277,10 @@ class Elision {
     for (PlanResult& result : plan.results) move(result.buffer);
     for (Step& step : plan.steps) {
       for (Binding& binding : step.bindings) move(binding.slice.buffer);
+      for (SharedPlace& place : step.in_place) {
+        move(place.operand.buffer);
+        move(place.result.buffer);
+      }
     }
     for (HostDecide& decision : graph_.decisions) move(decision.selector.buffer);
     for (auto& [origin, buffer] : graph_.buffer_of) move(buffer);

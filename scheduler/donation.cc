@@ -4,23 +4,17 @@
 #include <unordered_set>
 #include <vector>
 
-#include "scheduler/in_place.h"
-
 namespace vxla {
 namespace {
 
 // One dispatch reads the parameter and writes the result: it may where the parameter comes in.
-bool CanRunInPlace(StepGraph& graph, int operation, int parameter_leaf, int result_leaf) {
-  const Operation& op = graph.operations[operation];
-  if (!std::holds_alternative<Dispatch>(op.action) || op.instruction == nullptr) return false;
-  const Instruction& fusion = *op.instruction;
-  const int number = graph.plan.parameters[parameter_leaf].number;
-  for (int i = 0; i < fusion.operand_count(); ++i) {
-    const Instruction& from = *graph.origins.Of(*fusion.operand(i), 0).instruction;
-    if (from.opcode() != Opcode::kParameter || from.parameter_number() != number) continue;
-    if (!MayWriteOver(fusion, i, graph.plan.results[result_leaf].shape)) return false;
-  }
-  return true;
+bool CanRunInPlace(const StepGraph& graph, int operation, int parameter, int result) {
+  const auto* dispatch = std::get_if<Dispatch>(&graph.operations[operation].action);
+  if (dispatch == nullptr) return false;
+  const Step& step = graph.plan.steps[dispatch->step];
+  return std::ranges::any_of(step.in_place, [&](const SharedPlace& place) {
+    return place.operand.buffer == parameter && place.result.buffer == result;
+  });
 }
 
 // By buffer, how many operations write it.
@@ -67,7 +61,8 @@ void Donate(StepGraph& graph, int result_leaf, StepGraph::Donor donor, const std
   const auto* copy = write < 0 ? nullptr : std::get_if<CopyBytes>(&graph.operations[write].action);
   const bool handed_on = copy != nullptr && from.last_use == write && copy->source.buffer == parameter.buffer;
   const bool after = from.last_use < write;
-  const bool in_place = from.last_use == write && CanRunInPlace(graph, write, donor.parameter_leaf, result_leaf) &&
+  const bool in_place = from.last_use == write &&
+                        CanRunInPlace(graph, write, parameter.buffer, plan.results[result_leaf].buffer) &&
                         writers[static_cast<size_t>(plan.results[result_leaf].buffer)] == 1;
   if (after || in_place || handed_on) {
     to.placement = from.placement;

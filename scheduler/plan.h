@@ -126,6 +126,18 @@ struct Fallback {
   friend bool operator==(const Fallback&, const Fallback&) = default;
 };
 
+// An error of vxla's own that planning met, and what it did instead. A plan with one is right but slower: report it.
+struct PlanFault {
+  enum class Remedy : uint8_t {
+    kUnfused,         // the fusion's instructions run one at a time
+    kProgramUnfused,  // so do those of all fusions; `instruction` is empty
+    kHost             // the instruction, alone already, runs on the host
+  };
+  std::string instruction, error;
+  Remedy remedy = Remedy::kUnfused;
+  friend bool operator==(const PlanFault&, const PlanFault&) = default;
+};
+
 struct Plan {
   std::string name;  // the module's
   BindingMode bindings = BindingMode::kAddresses;
@@ -139,6 +151,7 @@ struct Plan {
   std::vector<int> kernel_of_step;
   std::vector<Segment> segments;
   std::vector<Fallback> fallbacks;
+  std::vector<PlanFault> faults;
 
   std::vector<int64_t> constant_block_bytes, scratch_block_bytes;
   // Parameters, results, constants and scratch together; a donated parameter and its result count once.

@@ -160,6 +160,28 @@ std::vector<std::string> SharesWith(const Plan& plan, int buffer) {
   return names;
 }
 
+std::string ToText(const PlanFault& fault) {
+  switch (fault.remedy) {
+    case PlanFault::Remedy::kUnfused:
+      return fmt::format("{} runs one instruction at a time: {}", fault.instruction, fault.error);
+    case PlanFault::Remedy::kProgramUnfused:
+      return fmt::format("the program runs one instruction at a time: {}", fault.error);
+    case PlanFault::Remedy::kHost:
+      return fmt::format("{} runs on the host: {}", fault.instruction, fault.error);
+  }
+  return fault.error;
+}
+
+nlohmann::json FaultsJson(const Plan& plan) {
+  nlohmann::json faults = nlohmann::json::array();
+  for (const PlanFault& fault : plan.faults) {
+    faults.push_back({{"instruction", fault.instruction},
+                      {"error", fault.error},
+                      {"remedy", fault.remedy == PlanFault::Remedy::kHost ? "host" : "unfused"}});
+  }
+  return faults;
+}
+
 std::string ToText(const Plan& plan) {
   std::string text =
       fmt::format("plan {} ({})\n", plan.name, plan.bindings == BindingMode::kAddresses ? "addresses" : "descriptors");
@@ -180,6 +202,7 @@ std::string ToText(const Plan& plan) {
   for (const Fallback& fallback : plan.fallbacks) {
     text += fmt::format("fallback {} ({}): {}\n", fallback.instruction, fallback.opcode, fallback.reason);
   }
+  for (const PlanFault& fault : plan.faults) text += fmt::format("fault {}\n", ToText(fault));
   text += fmt::format("{} dispatches, {} kernels, {} barriers, peak {} bytes, lower bound {} bytes\n",
                       plan.dispatch_count(), plan.kernels.size(), plan.barrier_count(), plan.peak_bytes,
                       plan.lower_bound_bytes);
@@ -220,7 +243,8 @@ nlohmann::json ToJson(const Plan& plan) {
           {"barriers", plan.barrier_count()},
           {"segments", plan.segments.size()},
           {"decisions", DecisionsJson(plan)},
-          {"fallbacks", std::move(fallbacks)}};
+          {"fallbacks", std::move(fallbacks)},
+          {"faults", FaultsJson(plan)}};
 }
 
 }  // namespace vxla

@@ -12,9 +12,13 @@ namespace vxla {
 std::string ToText(const Plan& plan);
 
 // {dispatches, kernels[{name, key, groups}], buffers[{name, bytes, offset, shares_with}], peak_bytes,
-//  lower_bound_bytes, barriers, fallbacks[{instruction, opcode, reason}], decisions[{instruction, kind, trip_count}]}
-//  and more keys of the same kind.
+//  lower_bound_bytes, barriers, fallbacks[{instruction, opcode, reason}], decisions[{instruction, kind, trip_count}],
+//  faults[{instruction, error, remedy}]} and more keys of the same kind.
 nlohmann::json ToJson(const Plan& plan);
+nlohmann::json FaultsJson(const Plan& plan);
+
+// "fusion.3 runs one instruction at a time: internal error: ..."
+std::string ToText(const PlanFault& fault);
 
 // "fusion.3", "p2+256", "scratch0+4096": where a buffer lies.
 std::string PlaceText(const PlanBuffer& buffer);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/passes/control_flow.h"
+#include "core/passes/fusion.h"
 #include "scheduler/live_values.h"
 #include "scheduler/step_graph_builder.h"
 
@@ -65,6 +66,16 @@ Opcode MainOpcode(const Instruction& instruction) {
   }
   const Instruction* root = fused.root();
   return root->opcode() == Opcode::kTuple && root->operand_count() > 0 ? root->operand(0)->opcode() : root->opcode();
+}
+
+// A check of lowering's that fails, or an index of its own that is out of range, as a status.
+template <typename Function>
+auto WithoutThrowing(Function&& function) -> decltype(function()) {
+  try {
+    return function();
+  } catch (const std::logic_error& error) {
+    return Internal("{}", error.what());
+  }
 }
 
 std::unordered_set<const Instruction*> NeededIn(const Computation& computation) {
@@ -198,10 +209,23 @@ Status StepGraphBuilder::AddInstruction(const Instruction& instruction) {
   scratch_count_ = 0;
   AddLeaves(instruction);
   if (instruction.shape().SizeBytes() == 0 && !HasSideEffect(instruction)) return OkStatus();
-  const Status refusal = lowering_.CanLower(instruction);
+  const Status refusal = WithoutThrowing([&] { return lowering_.CanLower(instruction); });
   if (refusal.ok()) return AddSteps(instruction);
-  AddHostEvaluation(instruction, refusal.message());
+  if (refusal.code() == StatusCode::kInternal) {
+    AddFault(instruction, refusal.message());
+  } else {
+    AddHostEvaluation(instruction, refusal.message());
+  }
   return OkStatus();
+}
+
+void StepGraphBuilder::AddFault(const Instruction& instruction, const std::string& error) {
+  if (instruction.opcode() == Opcode::kFusion && HoldsSeveral(instruction)) {
+    graph_.faults.emplace_back(&instruction, error);
+    return;
+  }
+  plan_.faults.push_back({PlanName(instruction), error, PlanFault::Remedy::kHost});
+  AddHostEvaluation(instruction, error);
 }
 
 Status StepGraphBuilder::AddHostResult(const Instruction& instruction, const std::string& reason) {
@@ -212,9 +236,17 @@ Status StepGraphBuilder::AddHostResult(const Instruction& instruction, const std
 }
 
 Status StepGraphBuilder::AddSteps(const Instruction& instruction) {
-  auto lowered = lowering_.Lower(instruction, *this);
+  Result<std::vector<Step>> lowered =
+      WithoutThrowing([&]() -> Result<std::vector<Step>> { return lowering_.Lower(instruction, *this); });
+  if (lowered.status().code() == StatusCode::kInternal) {
+    AddFault(instruction, lowered.status().message());
+    return OkStatus();
+  }
   if (!lowered.ok()) return Status(lowered.status()).At(instruction.location());
   for (Step& step : *lowered) {
+    for (const SharedPlace& place : step.in_place) {
+      if (place.must) AddCopy(place.operand.buffer, place.result.buffer);
+    }
     Operation operation;
     operation.action = Dispatch{static_cast<int>(plan_.steps.size())};
     operation.uses = step.bindings;

@@ -49,6 +49,8 @@ struct StepGraph {
     bool must = false;
   };
   std::vector<Donor> donors;
+  // What lowering failed on by an error of its own, and the error; they have no operations.
+  std::vector<std::pair<const Instruction*, std::string>> faults;
 };
 
 // What a plan calls an instruction: its name, and where it is not the entry's, "computation/name".
@@ -61,6 +63,8 @@ std::unordered_map<std::string, const Instruction*> InstructionsByPlanName(const
 // is in plan.fallbacks); every result leaf has a buffer of its own that no other result, parameter or constant shares,
 // unless it is the very parameter that the program donates to it. Operations come in the module's order. Unsupported
 // for an instruction that nothing can evaluate and for dynamic shapes.
+// What lowering fails on by an error of its own (an Internal status or a failed check) is in graph.faults if it is a
+// fusion of several instructions, else one more host evaluation and in plan.faults.
 Result<StepGraph> BuildStepGraph(const Module& module, const Lowering& lowering, BindingMode bindings);
 
 }  // namespace vxla

@@ -24,9 +24,12 @@ class StepGraphBuilder : public BufferMap {
   // Every instruction that the computation's root or a side effect needs, in order.
   Status AddComputation(const Computation& computation);
   Status AddInstruction(const Instruction& instruction);
+  // A result that must lie where an operand lies is the operand's copy before the step changes it: copy elision and
+  // donation put both into one place where the operand is wanted no more.
   Status AddSteps(const Instruction& instruction);
   // A buffer for each leaf of what `current_` computes.
   void AddLeaves(const Instruction& instruction);
+  void AddFault(const Instruction& instruction, const std::string& error);
   // Its leaves' memory and its evaluation on the host.
   Status AddHostResult(const Instruction& instruction, const std::string& reason);
   void AddHostEvaluation(const Instruction& instruction, const std::string& reason);

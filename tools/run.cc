@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/replicas.h"
+#include "scheduler/plan_printer.h"
 #include "tools/arguments.h"
 #include "tools/bench_peers.h"
 #include "tools/commands.h"
@@ -122,17 +123,10 @@ Result<Literal> RunOnCpu(const RunFlags& flags, const DeviceGrid& grid, const Mo
     VXLA_RETURN_IF_ERROR(same.Check(run, result));
   }
   VXLA_RETURN_IF_ERROR(feeds.Save());
-  report = {{"device", "cpu"},
-            {"driver", "reference"},
-            {"compile_ms", 0.0},
-            {"first_run_ms", runs[0]},
-            {"runs_ms", runs},
-            {"recorded", 0},
-            {"compiled", 0},
-            {"allocated_bytes", 0},
-            {"fallbacks", Json::array()},
-            {"replicas", grid.replicas},
-            {"partitions", grid.partitions}};
+  report = {{"device", "cpu"},         {"driver", "reference"},     {"compile_ms", 0.0},
+            {"first_run_ms", runs[0]}, {"runs_ms", runs},           {"recorded", 0},
+            {"compiled", 0},           {"allocated_bytes", 0},      {"fallbacks", Json::array()},
+            {"faults", Json::array()}, {"replicas", grid.replicas}, {"partitions", grid.partitions}};
   return result;
 }
 
@@ -175,7 +169,8 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const Module& module, Json& r
             {"compiled", flags.num_runs == 1 ? executable->compile_statistics().compiled : statistics.compiled},
             {"allocated_bytes", statistics.allocated_bytes},
             {"read_backs", statistics.read_backs},
-            {"fallbacks", FallbacksJson(*executable)}};
+            {"fallbacks", FallbacksJson(*executable)},
+            {"faults", FaultsJson(executable->plan())}};
   return result;
 }
 

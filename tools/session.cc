@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "scheduler/plan_printer.h"
 #include "tools/files.h"
 
 namespace vxla {
@@ -118,6 +119,7 @@ void PrintFallbacks(const Executable& executable) {
   std::vector<std::string> notes;
   for (const Fallback& f : executable.fallbacks())
     notes.push_back(fmt::format("{} ({}) runs on the CPU: {}", f.instruction, f.opcode, f.reason));
+  for (const PlanFault& fault : executable.plan().faults) notes.push_back(ToText(fault));
   PrintNotes(notes);
 }
 

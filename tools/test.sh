@@ -4,7 +4,7 @@
 # hours; each result goes into its row of docs/full-run.md when it is there, with its day and commit, so the parts may come one by one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-all_parts=(suites validation emulated swiftshader exhaustive sanitizers programs)
+all_parts=(suites validation emulated swiftshader random exhaustive sanitizers programs)
 parts=()
 if [ "${1-}" = --full ]; then
   shift
@@ -98,6 +98,13 @@ part_emulated() {
 # CI runs it too; here it is for its row in the table.
 part_swiftshader() {
   run_suite "ops_tests on SwiftShader" VXLA_TEST_DEVICE=swiftshader build/tests/ops_tests
+}
+
+# CI runs 200 of them.
+part_random() {
+  run_suite "1,000 random programs on lavapipe" VXLA_TEST_RANDOM_PROGRAMS=1000 build/tests/ops_tests --gtest_filter='RandomPrograms*'
+  run_suite "1,000 random programs on SwiftShader" VXLA_TEST_RANDOM_PROGRAMS=1000 VXLA_TEST_DEVICE=swiftshader \
+    build/tests/ops_tests --gtest_filter='RandomPrograms*'
 }
 
 # Every f32 function of one argument at all 2^32 of them, the others at 10^8 pairs: a minute of one core each, and its table.

@@ -165,7 +165,59 @@ int FuseComputation(Module& module, Computation& entry, const TargetInfo& target
   return count;
 }
 
+// The fusion's instructions take its place.
+void Dissolve(Computation& entry, Instruction* fusion) {
+  Instruction* const root = entry.root();
+  const std::vector<Instruction*> operands(fusion->operands().begin(), fusion->operands().end());
+  const size_t first = entry.instructions().size();
+  Instruction* const value = CloneInto(*fusion->called(0), entry, operands, [](Computation* called) { return called; });
+  entry.set_root(root);
+  if (value->opcode() == Opcode::kTuple) {
+    const std::vector<Instruction*> users(fusion->users().begin(), fusion->users().end());
+    for (Instruction* user : users) {
+      if (user->opcode() != Opcode::kGetTupleElement) continue;
+      const int64_t index = user->attributes<GetTupleElementAttributes>().index;
+      entry.ReplaceAllUses(user, value->operand(static_cast<int>(index)));
+    }
+  }
+  entry.ReplaceAllUses(fusion, value);
+  for (const auto& i : entry.instructions()) {
+    auto& predecessors = i->mutable_control_predecessors();
+    if (std::erase(predecessors, fusion) > 0) predecessors.push_back(value);
+  }
+  for (size_t i = first; i < entry.instructions().size(); ++i) {
+    auto& predecessors = entry.instructions()[i]->mutable_control_predecessors();
+    predecessors.insert(predecessors.end(), fusion->control_predecessors().begin(),
+                        fusion->control_predecessors().end());
+  }
+  entry.SortTopologically();
+  entry.RemoveDead();
+}
+
 }  // namespace
+
+bool HoldsSeveral(const Instruction& fusion) {
+  return std::ranges::count_if(fusion.called(0)->instructions(), [](const auto& i) {
+           return i->opcode() != Opcode::kParameter && i->opcode() != Opcode::kTuple && !IsHeroElement(*i) &&
+                  !IsFree(*i);
+         }) > 1;
+}
+
+void UnfuseInstructions(Module& module, const std::unordered_set<const Instruction*>& fusions) {
+  TargetInfo one_at_a_time;
+  one_at_a_time.fusion = false;
+  for (Computation* computation : ControlComputations(module)) {
+    std::vector<Instruction*> dissolved;
+    for (const auto& i : computation->instructions()) {
+      if (fusions.contains(i.get())) dissolved.push_back(i.get());
+    }
+    if (dissolved.empty()) continue;
+    for (Instruction* fusion : dissolved) Dissolve(*computation, fusion);
+    FuseComputation(module, *computation, one_at_a_time);
+  }
+  module.RemoveUnusedComputations();
+  module.SortComputations();
+}
 
 Result<int> FuseInstructions(Module& module, const TargetInfo& target) {
   int count = 0;

@@ -116,10 +116,7 @@ void FusionGroups::DecideSingles() {
     if (IsHeroElement(*i)) {
       Join(i, OnlyGroupOf(i->operand(0)));
     } else if (IsHero(*i)) {
-      const FusionKind kind = i->opcode() == Opcode::kDot      ? FusionKind::kOutput
-                              : i->opcode() == Opcode::kReduce ? FusionKind::kInput
-                                                               : FusionKind::kCustom;
-      const int group = NewGroup(kind, i, i->shape().ElementCount());
+      const int group = NewGroup(*HeroKind(i->opcode()), i, i->shape().ElementCount());
       if (i->opcode() == Opcode::kReduce) groups_[group].rows.emplace(*i);
     } else if (IsFusible(*i) && i->opcode() != Opcode::kReshape) {
       NewGroup(FusionKind::kLoop, i, i->shape().ElementCount());
@@ -232,7 +229,8 @@ void FusionGroups::JoinRowProgram(Instruction* reduce) {
     for (int k = 0; k < reduce->operand_count(); ++k) {
       if (!InGroup(reduce->operand(k), g)) continue;
       depends = true;
-      legal &= k < inputs && group.rows->PlaceOf(reduce->operand(k)->shape()) == RowSpace::Place::kElement;
+      const RowSpace::Place place = group.rows->PlaceOf(reduce->operand(k)->shape());
+      legal &= k < inputs && (place == RowSpace::Place::kElement || group.rows->row_size == 1);
     }
     if (!legal || !HasRoomFor(*reduce, g) || !Join(reduce, g)) continue;
     if (depends) ++group.phases;
@@ -298,10 +296,8 @@ bool FusionGroups::GrowEpilogue(int g, Instruction* i) {
 void FusionGroups::GrowDots() {
   for (Instruction* i : order_) {
     if (!GroupsOf(i).empty()) continue;
-    if (i->opcode() == Opcode::kDot) {
-      NewGroup(FusionKind::kOutput, i, i->shape().ElementCount());
-    } else if (i->opcode() == Opcode::kReduceWindow) {
-      NewGroup(FusionKind::kCustom, i, i->shape().ElementCount());
+    if (IsHero(*i)) {
+      NewGroup(*HeroKind(i->opcode()), i, i->shape().ElementCount());
     } else if (IsHeroElement(*i)) {
       Join(i, OnlyGroupOf(i->operand(0)));
     } else if (IsFusible(*i) && !IsFree(*i)) {

@@ -14,10 +14,31 @@ bool TouchesLiveSizes(const Instruction& i) {
 
 }  // namespace
 
-bool IsHero(const Instruction& i) {
-  if (TouchesLiveSizes(i)) return false;
-  return i.opcode() == Opcode::kDot || i.opcode() == Opcode::kReduce || i.opcode() == Opcode::kReduceWindow;
+namespace {
+
+// A name for each KERNEL row of core/opcode.def: what fusion makes of the op.
+using MaybeKind = std::optional<FusionKind>;
+constexpr MaybeKind kDotHero = FusionKind::kOutput, kReduceHero = FusionKind::kInput,
+                    kReduceWindowHero = FusionKind::kCustom, kFusionHero = std::nullopt;
+
+}  // namespace
+
+std::optional<FusionKind> HeroKind(Opcode opcode) {
+  switch (opcode) {
+#define KERNEL(Name, ...) \
+  case Opcode::k##Name:   \
+    return k##Name##Hero;
+// clang-format off
+#include "core/opcode_rows.h"
+#include "core/opcode.def"
+#include "core/opcode_rows_end.h"
+    // clang-format on
+    default:
+      return std::nullopt;
+  }
 }
+
+bool IsHero(const Instruction& i) { return HeroKind(i.opcode()).has_value() && !TouchesLiveSizes(i); }
 
 bool IsHeroElement(const Instruction& i) { return i.opcode() == Opcode::kGetTupleElement && IsHero(*i.operand(0)); }
 
@@ -133,51 +154,60 @@ bool ReadsAtOwnIndex(const Instruction& user, int k) {
   return space.Linearize(index, operand.dimensions()) == linear;
 }
 
-RowSpace::RowSpace(const Instruction& reduce) : reduced(reduce.dimensions()) {
-  std::ranges::sort(reduced);
+std::vector<RowSpace::Run> RowSpace::RunsOf(const Instruction& reduce) {
+  std::vector<Run> runs;
   const auto dimensions = reduce.operand(0)->shape().dimensions();
-  element_dimensions.assign(dimensions.begin(), dimensions.end());
-  IntList kept_sizes, reduced_sizes;
   for (size_t d = 0; d < dimensions.size(); ++d) {
-    const bool is_reduced = std::ranges::binary_search(reduced, static_cast<int64_t>(d));
-    (is_reduced ? reduced_sizes : kept_sizes).push_back(dimensions[d]);
-    (is_reduced ? row_size : rows) *= dimensions[d];
+    if (dimensions[d] == 1) continue;
+    const bool reduced = std::ranges::find(reduce.dimensions(), static_cast<int64_t>(d)) != reduce.dimensions().end();
+    if (!runs.empty() && runs.back().reduced == reduced) {
+      runs.back().size *= dimensions[d];
+    } else {
+      runs.push_back({dimensions[d], reduced});
+    }
   }
-  row_variable_ = space_.AddVariable(rows);
-  element_variable_ = space_.AddVariable(row_size);
-  const MultiIndex kept = space_.Delinearize(space_.Variable(row_variable_), kept_sizes);
-  const MultiIndex inner = space_.Delinearize(space_.Variable(element_variable_), reduced_sizes);
-  size_t next_kept = 0, next_inner = 0;
-  for (size_t d = 0; d < dimensions.size(); ++d) {
-    const bool is_reduced = std::ranges::binary_search(reduced, static_cast<int64_t>(d));
-    element_index_.push_back(is_reduced ? inner[next_inner++] : kept[next_kept++]);
-  }
-  element_linear_ = space_.Linearize(element_index_, element_dimensions);
+  return runs;
 }
 
-bool RowSpace::Matches(const Instruction& reduce) const {
-  IntList sorted = reduce.dimensions();
-  std::ranges::sort(sorted);
-  return sorted == reduced && std::ranges::equal(reduce.operand(0)->shape().dimensions(), element_dimensions);
+RowSpace::RowSpace(const Instruction& reduce) : runs_(RunsOf(reduce)) {
+  for (const Run& run : runs_) (run.reduced ? row_size : rows) *= run.size;
 }
+
+bool RowSpace::Matches(const Instruction& reduce) const { return RunsOf(reduce) == runs_; }
 
 RowSpace::Place RowSpace::PlaceOf(const Shape& shape) const {
   if (!shape.IsArray()) return Place::kNone;
-  if (std::ranges::equal(shape.dimensions(), element_dimensions) && !reduced.empty()) return Place::kElement;
-  return shape.ElementCount() == rows ? Place::kRow : Place::kNone;
+  const int64_t count = shape.ElementCount();
+  return count == rows ? Place::kRow : count == rows * row_size ? Place::kElement : Place::kNone;
 }
 
-MultiIndex RowSpace::IndexAt(Place place, std::span<const int64_t> dimensions) {
-  if (place == Place::kElement) return element_index_;
-  return space_.Delinearize(space_.Variable(row_variable_), dimensions);
+IndexExpression RowSpace::ElementLinear(IndexSpace& space, const IndexExpression& row,
+                                        const IndexExpression& element) const {
+  IntList sizes, kept, reduced;
+  for (const Run& run : runs_) {
+    sizes.push_back(run.size);
+    (run.reduced ? reduced : kept).push_back(run.size);
+  }
+  const MultiIndex outer = space.Delinearize(row, kept), inner = space.Delinearize(element, reduced);
+  MultiIndex index;
+  size_t next_outer = 0, next_inner = 0;
+  for (const Run& run : runs_) index.push_back(run.reduced ? inner[next_inner++] : outer[next_outer++]);
+  return space.Linearize(index, sizes);
 }
 
-bool RowSpace::ReadsOwnRow(const Instruction& user, Place user_place, int k, Place operand_place) {
+MultiIndex RowSpace::IndexAt(IndexSpace& space, Place place, std::span<const int64_t> dimensions,
+                             const IndexExpression& row, const IndexExpression& element) const {
+  return space.Delinearize(place == Place::kElement ? ElementLinear(space, row, element) : row, dimensions);
+}
+
+bool RowSpace::ReadsOwnRow(const Instruction& user, Place user_place, int k, Place operand_place) const {
   if (!IsPlainMap(user)) return false;
-  const auto dimensions = user.operand(k)->shape().dimensions();
-  const MultiIndex index = OperandIndex(space_, user, k, IndexAt(user_place, user.shape().dimensions()));
-  const IndexExpression linear = space_.Linearize(index, dimensions);
-  return linear == (operand_place == Place::kElement ? element_linear_ : space_.Variable(row_variable_));
+  IndexSpace space;
+  const IndexExpression row = space.Variable(space.AddVariable(rows));
+  const IndexExpression element = space.Variable(space.AddVariable(row_size));
+  const MultiIndex at = IndexAt(space, user_place, user.shape().dimensions(), row, element);
+  const IndexExpression read = space.Linearize(OperandIndex(space, user, k, at), user.operand(k)->shape().dimensions());
+  return read == (operand_place == Place::kElement ? ElementLinear(space, row, element) : row);
 }
 
 }  // namespace vxla

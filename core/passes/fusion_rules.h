@@ -1,6 +1,8 @@
 // Fusion rules: what an instruction is to fusion, and what it costs. Pure predicates over single instructions.
 #pragma once
 
+#include <optional>
+
 #include "core/index_map.h"
 #include "core/instruction.h"
 #include "core/target_info.h"
@@ -14,7 +16,9 @@ bool IsFusible(const Instruction& instruction);
 bool IsIndexOnly(const Instruction& instruction);
 // Costs nothing to repeat in every kernel that wants it: scalar constants, broadcasts of them, iotas.
 bool IsFree(const Instruction& instruction);
-bool IsHero(const Instruction& instruction);  // dot, reduce, reduce-window
+// The kind of fusion that is made around an op with a kernel of its own; none: it has none, or is a fusion itself.
+std::optional<FusionKind> HeroKind(Opcode opcode);
+bool IsHero(const Instruction& instruction);
 // A get-tuple-element of a variadic hero: lives in its fusion.
 bool IsHeroElement(const Instruction& instruction);
 
@@ -32,28 +36,39 @@ int64_t DotReuse(const Instruction& dot, const Instruction& operand);
 // True if `user`, at row-major linear index i, reads its operand `k` at linear index i.
 bool ReadsAtOwnIndex(const Instruction& user, int k);
 
-// The iteration space of a row program: O rows of R elements.
-struct RowSpace {
+// The iteration space of a row program: O rows of R elements. Arrays lie in it by their linear index, so shapes that
+// reshapes turn into one another lie in it alike: a reduction of [B,S,D] over D and one of [B*S,D] over D share a
+// space.
+class RowSpace {
+ public:
   explicit RowSpace(const Instruction& reduce);
-  bool Matches(const Instruction& reduce) const;  // the same element space and reduced dimensions
+  bool Matches(const Instruction& reduce) const;  // the same rows of the same elements, whatever the dimensions
 
   enum class Place { kNone, kRow, kElement };
   // Where the elements of an array of these dimensions sit: one per row, one per element, or neither.
   Place PlaceOf(const Shape& shape) const;
-  // The multi-index of an array at `place` in terms of this space's variables.
-  MultiIndex IndexAt(Place place, std::span<const int64_t> dimensions);
+  // The index of an array at `place`, at this row and this element of it.
+  MultiIndex IndexAt(IndexSpace& space, Place place, std::span<const int64_t> dimensions, const IndexExpression& row,
+                     const IndexExpression& element) const;
   // True if `user` at its own place reads operand k, a value at `operand_place`, at that place of the same row (and
   // element).
-  bool ReadsOwnRow(const Instruction& user, Place user_place, int k, Place operand_place);
+  bool ReadsOwnRow(const Instruction& user, Place user_place, int k, Place operand_place) const;
+  // Neighbouring elements of memory belong to different rows.
+  bool rows_are_contiguous() const { return !runs_.empty() && !runs_.back().reduced; }
 
-  IntList element_dimensions, reduced;
   int64_t rows = 1, row_size = 1;
 
  private:
-  IndexSpace space_;
-  int row_variable_, element_variable_;
-  MultiIndex element_index_;
-  IndexExpression element_linear_;
+  // Neighbouring dimensions that are all kept or all reduced, as one; dimensions of size 1 are left out.
+  struct Run {
+    int64_t size;
+    bool reduced;
+    friend bool operator==(const Run&, const Run&) = default;
+  };
+  static std::vector<Run> RunsOf(const Instruction& reduce);
+  IndexExpression ElementLinear(IndexSpace& space, const IndexExpression& row, const IndexExpression& element) const;
+
+  std::vector<Run> runs_;
 };
 
 }  // namespace vxla

@@ -23,23 +23,25 @@
   }
 #endif
 #if SHARED_LHS
+#define LANE gl_SubgroupInvocationID
 #define LHS_ROWS (ROWS / LANES)
 #define LHS(i, kk) subgroupBroadcast(lhs[(i) / LANES * K + (kk)], (i) % LANES)
 #else
+#define LANE gl_LocalInvocationID.x
 #define LHS_ROWS ROWS
 #define LHS(i, kk) lhs[(i) * K + (kk)]
 #endif
 
 void main() {
   load_arguments();
-  uint unit = (gl_WorkGroupID.x * LANES + gl_LocalInvocationID.x) * (COLUMNS / K), row = gl_WorkGroupID.y * ROWS;
+  uint unit = (gl_WorkGroupID.x * LANES + LANE) * (COLUMNS / K), row = gl_WorkGroupID.y * ROWS;
   float sums[ROWS * COLUMNS];
   [[unroll]] for (uint i = 0u; i < ROWS * COLUMNS; ++i) sums[i] = 0.0f;
   for (uint k = 0u; k < SIZE; k += K) {
     float lhs[LHS_ROWS * K];
     [[unroll]] for (uint i = 0u; i < LHS_ROWS; ++i) {
 #if SHARED_LHS
-      uint lhs_row = row + i * LANES + gl_LocalInvocationID.x;
+      uint lhs_row = row + i * LANES + LANE;
 #else
       uint lhs_row = row + i;
 #endif

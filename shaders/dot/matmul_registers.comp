@@ -1,7 +1,7 @@
 // Matrix product in registers: result[batch, m, n] = sum over k of lhs[batch, m, k] * rhs[batch, k, n], for drivers
 // without fast shared memory.
 //
-// A workgroup is one row of LANES lanes (one subgroup where SHARE is 1 or 2). It owns TM rows and LANES * W columns: W
+// A workgroup is one row of LANES lanes (one full subgroup where SHARE is 1 or 2, and a lane is its place there). It owns TM rows and LANES * W columns: W
 // neighbouring columns a lane, so a lane keeps TM * W sums. Each step takes KS values of k. The lhs values of a step
 // are the same for all lanes; on lavapipe every load runs lane by lane, so with SHARE the lanes load different ones and
 // hand them round by broadcasts.
@@ -25,6 +25,11 @@ layout(constant_id = 3) const uint BLOCK = 32;
 #include "generated"
 
 #if SHARE == 0
+#define LANE gl_LocalInvocationID.x
+#else
+#define LANE gl_SubgroupInvocationID
+#endif
+#if SHARE == 0
 #define LHS_COUNT (TM * KS)
 #define LHS(i, kk) lhs[(i) * KS + (kk)]
 #elif SHARE == 1
@@ -36,7 +41,7 @@ layout(constant_id = 3) const uint BLOCK = 32;
 #endif
 
 void take_step(uint batch, uint first_row, uint unit, uint step, inout Sum sums[TM * W]) {
-  uint lane = gl_LocalInvocationID.x;
+  uint lane = LANE;
   Sum lhs[LHS_COUNT];
 #if SHARE == 0
   [[unroll]] for (uint i = 0u; i < TM; ++i) {
@@ -100,7 +105,7 @@ void main() {
 #endif
   uint batch = group;
   uint first_row = row_tile * TM;
-  uint own_unit = column_tile * LANES + gl_LocalInvocationID.x;
+  uint own_unit = column_tile * LANES + LANE;
   uint unit = min(own_unit, P(4) - 1u);
   uint begin = share * P(7);
   uint end = min(P(5), begin + P(7));

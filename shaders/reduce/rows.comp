@@ -21,10 +21,13 @@
 // once and its functions are evaluated once. With ORDERED, for reducers that do not commute, lanes take neighbouring
 // steps instead of every X-th. With INTERLEAVED above 1 a workgroup owns so many shares of one unit, Y apart in steps
 // of all its invocations: no lane waits for another subgroup, and lanes still step far enough. With TURNS each lane
-// takes exactly so many steps, written out. JOIN_LANES is JOIN_LANES_0: one lane; _1: the lanes are surely of one
-// subgroup; _2: shuffles, then shared memory; or _3: shared memory.
+// takes exactly so many steps, written out. JOIN_LANES is JOIN_LANES_0: one lane; _1: the lanes are of one subgroup; _2:
+// of whole subgroups, which join by shuffles and then in shared memory; or _3: shared memory. Which invocations make up
+// a subgroup is the device's to choose: with BY_SUBGROUP (1 and 2) subgroups are full, the workgroup is one row of X * Y
+// invocations, and lane and unit are the place in the sequence of its subgroups.
 layout(constant_id = 3) const uint BLOCK = 64;
 layout(constant_id = 4) const uint LANES = 1;
+layout(constant_id = 5) const uint UNITS = 1;
 
 #define JOIN_LANES_0(p)
 #define JOIN_LANES_1(p) \
@@ -35,32 +38,26 @@ layout(constant_id = 4) const uint LANES = 1;
     } \
   }
 #define JOIN_LANES_2(p) \
-  { \
-    uint near = min(gl_SubgroupSize, LANES); \
-    for (uint s = 0u; s < SLOTS; ++s) { \
-      for (uint m = 1u; m < near; m *= 2u) { \
-        Acc_##p other = shuffle_##p(total[s], m); \
-        join_##p(total[s], other, (lane & m) != 0u); \
-      } \
-      if (near < LANES) { \
-        if (lane % near == 0u) shared_##p[lane / near] = total[s]; \
-        barrier(); \
-        uint count = LANES / near; \
-        if (lane == 0u) { \
-          for (uint m = 1u; m < count; m *= 2u) { \
-            for (uint i = 0u; i + m < count; i += 2u * m) { \
-              Acc_##p first = shared_##p[i]; \
-              join_##p(first, shared_##p[i + m], false); \
-              shared_##p[i] = first; \
-            } \
-          } \
-          total[s] = shared_##p[0]; \
-        } \
-        if (p < LAST_SHARED) { \
-          barrier(); \
-          total[s] = shared_##p[0]; \
+  for (uint s = 0u; s < SLOTS; ++s) { \
+    for (uint m = 1u; m < gl_SubgroupSize; m *= 2u) { \
+      Acc_##p other = shuffle_##p(total[s], m); \
+      join_##p(total[s], other, (lane & m) != 0u); \
+    } \
+    if (gl_SubgroupInvocationID == 0u) shared_##p[gl_SubgroupID] = total[s]; \
+    barrier(); \
+    if (lane == 0u) { \
+      for (uint m = 1u; m < gl_NumSubgroups; m *= 2u) { \
+        for (uint i = 0u; i + m < gl_NumSubgroups; i += 2u * m) { \
+          Acc_##p first = shared_##p[i]; \
+          join_##p(first, shared_##p[i + m], false); \
+          shared_##p[i] = first; \
         } \
       } \
+      total[s] = shared_##p[0]; \
+    } \
+    if (p < LAST_SHARED) { \
+      barrier(); \
+      total[s] = shared_##p[0]; \
     } \
   }
 // Shares of a workgroup (INTERLEAVED) have LANES accumulators each.
@@ -101,9 +98,9 @@ layout(constant_id = 4) const uint LANES = 1;
   }
 #elif ORDERED
 #define ACCUMULATE(p) \
-  uint own = (P(3) + LANES - 1u) / LANES; \
-  uint last = min(end, begin + (lane + 1u) * own); \
-  for (uint start = begin + lane * own; start < last; start += BLOCK) { \
+  uint each = (P(3) + LANES - 1u) / LANES; \
+  uint last = min(end, begin + (lane + 1u) * each); \
+  for (uint start = begin + lane * each; start < last; start += BLOCK) { \
     uint stop = min(last, start + BLOCK); \
     Acc_##p block[WIDTH]; \
     reset_##p(block); \
@@ -137,19 +134,24 @@ void main() {
   share = group - unit_group * (P(4) / INTERLEAVED);
   group = unit_group;
 #endif
+#if BY_SUBGROUP
+  uint place = gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID;
+  uint lane = place % LANES, own = place / LANES;
+#else
+  uint lane = gl_LocalInvocationID.x, own = gl_LocalInvocationID.y;
+#endif
 #if INTERLEAVED > 1
   uint unit = group;
-  uint begin = share * INTERLEAVED * P(3) + gl_LocalInvocationID.y * LANES;
-  share = share * INTERLEAVED + gl_LocalInvocationID.y;
+  uint begin = share * INTERLEAVED * P(3) + own * LANES;
+  share = share * INTERLEAVED + own;
 #else
-  uint unit = group * gl_WorkGroupSize.y + gl_LocalInvocationID.y;
+  uint unit = group * UNITS + own;
   uint begin = share * P(3);
 #endif
   // Units without rows exist only where lanes do not wait for each other (JOIN_LANES_0 and _1).
 #if SURPLUS_UNITS
   if (unit >= P(1)) return;
 #endif
-  uint lane = gl_LocalInvocationID.x;
   uint end = min(P(2), begin + P(3));
   prepare(unit);
 #if HELD

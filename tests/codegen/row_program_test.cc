@@ -160,6 +160,48 @@ TEST(RowProgramTextTest, KernelsForGpusCompile) {
   }
 }
 
+// A sum whose lanes are more than one subgroup, and one whose lanes are a part of one.
+TEST(RowProgramTextTest, LanesAreNumberedBySubgroupAndOnlyWhereSubgroupsAreFull) {
+  for (const char* rows : {"3", "64"}) {
+    const std::string text =
+        std::string(kSum) + fmt::format(
+                                "ENTRY e {{ x = f32[{0},4096] parameter(0)  z = f32[] constant(0)\n"
+                                "ROOT r = f32[{0}] reduce(x, z), dimensions={{1}}, to_apply=f }}",
+                                rows);
+    for (DeviceFacts facts : {GpuFacts(), LoopLimitFacts()}) {
+      const Step with = LowerRoot(text, facts).at(0);
+      const uint32_t lanes = with.kernel.constants.at(4);
+      EXPECT_GT(lanes, 1u);
+      // One row of invocations, of whole subgroups.
+      EXPECT_EQ(with.kernel.constants[0] % facts.subgroup_size, 0u);
+      EXPECT_EQ(with.kernel.constants[1], 1u);
+      EXPECT_EQ(Count(with.kernel.generated, "#define BY_SUBGROUP 1"), 1);
+      EXPECT_EQ(Count(with.kernel.generated,
+                      fmt::format("#define JOIN_LANES(p) JOIN_LANES_{}(p)", lanes <= facts.subgroup_size ? 1 : 2)),
+                1);
+      EXPECT_GT(Count(Compiled(with, facts), "gl_SubgroupInvocationID"), 0);
+      facts.subgroup_shuffle = false;
+      const Step without = LowerRoot(text, facts).at(0);
+      EXPECT_EQ(Count(without.kernel.generated, "#define BY_SUBGROUP 0"), 1);
+      EXPECT_EQ(Count(without.kernel.generated, "#define JOIN_LANES(p) JOIN_LANES_3(p)"), 1);
+      EXPECT_EQ(Count(without.kernel.generated, "subgroupShuffle"), 0);
+      // The same order: the shape does not depend on how lanes join.
+      EXPECT_EQ(with.accumulation, without.accumulation);
+    }
+  }
+}
+
+TEST(TuneDotTest, LanesHandValuesRoundOnlyWhereSubgroupsAreFull) {
+  DeviceFacts facts = LoopLimitFacts();
+  const DotWork work{1, 64, 64, 64};
+  const DotShape with = TuneDot(facts, work);
+  facts.subgroup_shuffle = false;
+  const DotShape without = TuneDot(facts, work);
+  EXPECT_TRUE(with.share_lhs);
+  EXPECT_FALSE(without.share_lhs);
+  EXPECT_EQ(with.tile_rows, without.tile_rows);
+}
+
 TEST(RowProgramTextTest, NeighboursAreLoadedAsGroups) {
   const std::string text = std::string(kSum) +
                            "ENTRY e { x = f32[64,4096] parameter(0)  z = f32[] constant(0)\n"

@@ -54,6 +54,28 @@ TEST(IndexMapTest, DigitsOfALinearIndexMergeBackToTheVariable) {
   EXPECT_EQ(space.Linearize(index, dimensions), space.Variable(v));
 }
 
+// [4,3] as rows and columns, seen as [6,2], [2,1,6], [12] and [3,4]: no dimension splits where another did.
+TEST(IndexMapTest, AChainOfReshapesEndsInTheLinearIndexThatItBeganWith) {
+  IndexSpace space;
+  const IndexExpression row = space.Variable(space.AddVariable(4)), column = space.Variable(space.AddVariable(3));
+  const int64_t first[] = {4, 3};
+  const IndexExpression linear = space.Linearize({row, column}, first);
+  IndexExpression at = linear;
+  for (const std::vector<int64_t>& dimensions :
+       std::vector<std::vector<int64_t>>{{6, 2}, {2, 1, 6}, {12}, {3, 4}, {2, 3, 2}}) {
+    at = space.Linearize(space.Delinearize(at, dimensions), dimensions);
+    EXPECT_EQ(at, linear) << space.ToString(at);
+  }
+}
+
+TEST(IndexMapTest, ATemporaryThatMayLeaveItsRangeStaysOne) {
+  IndexSpace space;
+  const IndexExpression shifted = space.Add(space.Variable(space.AddVariable(9)), {{}, -2});
+  const IndexExpression inside = space.Variable(space.AddTemporary(shifted, 5));
+  const int64_t dimensions[] = {5};
+  EXPECT_EQ(space.Linearize({inside}, dimensions), inside);
+}
+
 TEST(IndexMapTest, VariablesOfSizeOneAreZero) {
   IndexSpace space;
   EXPECT_EQ(space.Variable(space.AddVariable(1)), IndexExpression());

@@ -131,8 +131,8 @@ TEST(DotTest, RegisterShapesAgree) {
                                        plain ? fmt::format("f32[136,{}]", n) : fmt::format("f32[{},136]", n),
                                        fmt::format("f32[24,{}]", n), attributes);
           ExpectLoweredByAgrees(text, BindingMode::kDescriptors, [&](const Instruction& root, BufferMap& memory) {
-            const vulkan::FusionBody body(root);
-            return vulkan::LowerDotAs(context, body, memory, shape);
+            const auto body = DescribeFusion(root);
+            return vulkan::LowerDotAs(context, *body, memory, shape);
           });
         }
       }

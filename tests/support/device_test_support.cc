@@ -11,6 +11,7 @@
 #include "backend/cpu/reference/op_bound.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
+#include "scheduler/plan_printer.h"
 #include "tests/support/validation_environment.h"
 
 namespace vxla::testing {
@@ -187,6 +188,7 @@ std::optional<Literal> RunOnDevice(BindingMode mode, const Module& module, const
                   << " runs on the host: " << fallback.reason;
   }
   if (options.report != nullptr) *options.report = {(*executable)->plan().dispatch_count(), (*executable)->fallbacks()};
+  for (const PlanFault& fault : (*executable)->plan().faults) ADD_FAILURE() << ModeName(mode) << ": " << ToText(fault);
   if (options.dispatches >= 0) {
     EXPECT_EQ((*executable)->plan().dispatch_count(), options.dispatches) << ModeName(mode);
   }

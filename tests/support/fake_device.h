@@ -28,12 +28,14 @@ struct KernelRegistry {
   std::map<std::string, HostKernel> kernels;  // by KernelKey::generated
 };
 
-// One dispatch for each instruction that FakeEvaluate knows, two through scratch for `reverse`.
+// One dispatch for each instruction that FakeEvaluate knows, two through scratch for `reverse`; dynamic-update-slice of
+// one dimension writes the update over its operand.
 class FakeLowering : public Lowering {
  public:
   explicit FakeLowering(std::shared_ptr<KernelRegistry> registry) : registry_(std::move(registry)) {}
 
   Status CanLower(const Instruction& instruction) const override {
+    if (instruction.opcode() == Opcode::kDynamicUpdateSlice && instruction.shape().rank() == 1) return OkStatus();
     if (instruction.shape().IsTuple() && instruction.opcode() != Opcode::kFusion) return Unsupported("a tuple");
     for (const Shape* leaf : FlattenTuple(instruction.shape())) {
       if (leaf->element_type() != ElementType::kF32) {
@@ -47,13 +49,21 @@ class FakeLowering : public Lowering {
   }
 
   Result<std::vector<Step>> Lower(const Instruction& instruction, BufferMap& buffers) const override {
+    if (instruction.opcode() == Opcode::kDynamicUpdateSlice)
+      return std::vector<Step>{UpdateInPlace(instruction, buffers)};
     std::vector<Binding> inputs, outputs;
     for (const Instruction* operand : instruction.operands()) {
       inputs.push_back({buffers.SliceOf(*operand, 0), Access::kRead});
     }
     const int leaves = static_cast<int>(FlattenTuple(instruction.shape()).size());
     for (int leaf = 0; leaf < leaves; ++leaf) outputs.push_back({buffers.SliceOf(instruction, leaf), Access::kWrite});
-    if (!HasReverse(instruction)) return std::vector<Step>{MakeStep(instruction, inputs, outputs)};
+    if (!HasReverse(instruction)) {
+      Step step = MakeStep(instruction, inputs, outputs);
+      if (const auto described = DescribeFusion(instruction); described.ok()) {
+        step.in_place = PlacesOf(*described, buffers);
+      }
+      return std::vector<Step>{std::move(step)};
+    }
     // Through scratch: the first step computes, the second one copies.
     const BufferSlice scratch = buffers.Scratch(outputs[0].slice.size_bytes);
     const int64_t size = outputs[0].slice.size_bytes;
@@ -69,6 +79,26 @@ class FakeLowering : public Lowering {
   }
 
  private:
+  Step UpdateInPlace(const Instruction& instruction, BufferMap& buffers) const {
+    const BufferSlice result = buffers.SliceOf(instruction, 0);
+    Step step;
+    step.name = instruction.name();
+    step.kernel = {"fake/update.comp", "update", {64, 1, 1}, 3, 2};
+    step.bindings = {{buffers.SliceOf(*instruction.operand(1), 0), Access::kRead},
+                     {buffers.SliceOf(*instruction.operand(2), 0), Access::kRead},
+                     {result, Access::kReadWrite}};
+    step.params = {static_cast<uint32_t>(instruction.shape().ElementCount()),
+                   static_cast<uint32_t>(instruction.operand(1)->shape().ElementCount())};
+    step.in_place = {{buffers.SliceOf(*instruction.operand(0), 0), result, true}};
+    Register("update", [](std::span<std::byte* const> memory, std::span<const uint32_t> params) {
+      int32_t start = 0;
+      std::memcpy(&start, memory[1], 4);
+      start = std::clamp(start, 0, static_cast<int32_t>(params[0] - params[1]));
+      std::memmove(memory[2] + 4 * start, memory[0], 4 * size_t{params[1]});
+    });
+    return step;
+  }
+
   static bool HasReverse(const Instruction& instruction) {
     if (instruction.opcode() == Opcode::kReverse) return true;
     for (const Computation* called : instruction.called()) {

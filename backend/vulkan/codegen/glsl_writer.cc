@@ -30,34 +30,7 @@ bool IsPrecise(ElementType type) { return (IsFloating(type) || IsComplex(type)) 
 
 }  // namespace
 
-FusionBody::FusionBody(const Instruction& instruction) : instruction_(&instruction) {
-  if (instruction.opcode() != Opcode::kFusion) {
-    roots_ = computed_ = {&instruction};
-    for (const Instruction* operand : instruction.operands()) operands_[operand] = operand;
-    return;
-  }
-  const Computation& computation = *instruction.called(0);
-  for (const auto& inner : computation.instructions()) {
-    if (inner->opcode() == Opcode::kParameter) {
-      operands_[inner.get()] = instruction.operand(static_cast<int>(inner->parameter_number()));
-    } else if (inner->opcode() != Opcode::kTuple) {
-      computed_.push_back(inner.get());
-    }
-  }
-  const Instruction& root = *computation.root();
-  if (root.opcode() == Opcode::kTuple) {
-    roots_.assign(root.operands().begin(), root.operands().end());
-  } else {
-    roots_ = {&root};
-  }
-}
-
-const Instruction* FusionBody::OperandOf(const Instruction& value) const {
-  auto it = operands_.find(&value);
-  return it == operands_.end() ? nullptr : it->second;
-}
-
-ValueWriter::ValueWriter(KernelBuilder& kernel, const FusionBody& body, BufferMap& buffers, IndexSpace& space)
+ValueWriter::ValueWriter(KernelBuilder& kernel, const FusionDescription& body, BufferMap& buffers, IndexSpace& space)
     : kernel_(kernel), body_(body), buffers_(buffers), space_(space) {}
 
 void ValueWriter::Bind(int variable, std::string glsl_name) { bound_[variable] = std::move(glsl_name); }

@@ -1,7 +1,6 @@
 // Writes the body of a fusion as GLSL statements: values of instructions at symbolic indices (core/index_map.h).
 //
-// Use: one FusionBody per instruction, one KernelBuilder per kernel, one ValueWriter per GLSL function body.
-//   FusionBody body(instruction);
+// Use: one FusionDescription per instruction, one KernelBuilder per kernel, one ValueWriter per GLSL function body.
 //   ValueWriter writer(kernel, body, buffers, space);
 //   writer.Bind(o, "o"); writer.Bind(r, "r");            // loop variables are GLSL uints
 //   writer.Override(*reduce, row_index, "acc");          // a value that the algorithm has already
@@ -21,30 +20,13 @@
 #include "backend/vulkan/codegen/kernel_builder.h"
 #include "core/index_map.h"
 #include "core/module.h"
+#include "core/passes/fusion_description.h"
 
 namespace vxla::vulkan {
 
-// A fusion, or a single instruction looked at as one: its roots, and which instructions are read from memory.
-class FusionBody {
- public:
-  explicit FusionBody(const Instruction& instruction);
-  const Instruction& instruction() const { return *instruction_; }
-  // The results in the order of the instruction's leaves.
-  const std::vector<const Instruction*>& roots() const { return roots_; }
-  // Every instruction that is computed (not read from memory), operands first.
-  const std::vector<const Instruction*>& computed() const { return computed_; }
-  // The operand of the instruction whose buffer holds this value, or null if it is computed.
-  const Instruction* OperandOf(const Instruction& value) const;
-
- private:
-  const Instruction* instruction_;
-  std::vector<const Instruction*> roots_, computed_;
-  std::unordered_map<const Instruction*, const Instruction*> operands_;
-};
-
 class ValueWriter {
  public:
-  ValueWriter(KernelBuilder& kernel, const FusionBody& body, BufferMap& buffers, IndexSpace& space);
+  ValueWriter(KernelBuilder& kernel, const FusionDescription& body, BufferMap& buffers, IndexSpace& space);
 
   // The GLSL uint that holds a loop variable. Every variable that an index mentions must be bound; temporaries are
   // emitted.
@@ -118,7 +100,7 @@ class ValueWriter {
   std::string Declare(ElementType type);
 
   KernelBuilder& kernel_;
-  const FusionBody& body_;
+  const FusionDescription& body_;
   BufferMap& buffers_;
   IndexSpace& space_;
   std::unordered_map<int, std::string> bound_;

@@ -30,11 +30,7 @@ std::string MultiplyAddText(ElementType type) {
 // A dot seen as [B, M, K] x [B, K, N].
 class DotReader {
  public:
-  explicit DotReader(const FusionBody& body) : body_(body) {
-    for (const Instruction* instruction : body.computed()) {
-      if (instruction->opcode() == Opcode::kDot) dot_ = instruction;
-    }
-    VXLA_CHECK(dot_ != nullptr, "a matrix product without a dot");
+  explicit DotReader(const FusionDescription& body) : body_(body), dot_(body.hero) {
     const auto& attributes = dot_->attributes<DotAttributes>();
     ReadSide(lhs(), attributes.lhs_batch_dims, attributes.lhs_contracting_dims, &lhs_);
     ReadSide(rhs(), attributes.rhs_batch_dims, attributes.rhs_contracting_dims, &rhs_);
@@ -84,7 +80,7 @@ class DotReader {
   bool LhsAlongK() const { return AlongK(lhs(), lhs_); }
   bool RhsAlongK() const { return AlongK(rhs(), rhs_); }
 
-  const FusionBody& body() const { return body_; }
+  const FusionDescription& body() const { return body_; }
   DotWork work;
   ElementType sum_type;
   bool wide = false;  // f32 sums in two floats, c64's carrier; operands have no second part
@@ -154,19 +150,19 @@ class DotReader {
     return type == sum_type ? value : ConvertedText(type, sum_type, value);
   }
 
-  const FusionBody& body_;
-  const Instruction* dot_ = nullptr;
+  const FusionDescription& body_;
+  const Instruction* dot_;
   Side lhs_, rhs_;
 };
 
 // The roots as outputs of a row program whose rows are the results of the dot.
 void AddRootOutputs(const DotReader& reader, BufferMap& buffers, RowProgram* program) {
   int leaf = 0;
-  for (const Instruction* root : reader.body().roots()) {
+  for (const Instruction* root : reader.body().roots) {
     RowOutput output;
     output.level = 1;
     output.type = root->shape().element_type();
-    output.slice = buffers.SliceOf(reader.body().instruction(), leaf++);
+    output.slice = buffers.SliceOf(*reader.body().instruction, leaf++);
     output.value = [&reader, root](ValueWriter& writer, const RowPlace& place) {
       return reader.RootValue(writer, *root, place.row);
     };
@@ -319,14 +315,14 @@ class DotKernelWriter {
     }
     for (size_t j = 0; j < sums.size(); ++j) reader_.PublishSum(*f.writer, at[j], sums[j]);
     std::vector<std::vector<std::string>> values;
-    for (const Instruction* root : reader_.body().roots()) {
+    for (const Instruction* root : reader_.body().roots) {
       values.emplace_back();
       for (const IndexExpression& place : at) values.back().push_back(reader_.RootValue(*f.writer, *root, place));
     }
     for (size_t leaf = 0; leaf < values.size(); ++leaf) {
-      const ElementType type = reader_.body().roots()[leaf]->shape().element_type();
-      const int k = kernel.AddBuffer(type, Access::kWrite,
-                                     buffers_.SliceOf(reader_.body().instruction(), static_cast<int>(leaf)));
+      const ElementType type = reader_.body().roots[leaf]->shape().element_type();
+      const int k =
+          kernel.AddBuffer(type, Access::kWrite, buffers_.SliceOf(*reader_.body().instruction, static_cast<int>(leaf)));
       store(k, at[0], values[leaf], at);
     }
   }
@@ -427,7 +423,8 @@ class DotKernelWriter {
                               kernel.Divide("(g)", shape_.splits)));
     kernel.Append(fmt::format("#define SURPLUS_GROUPS {}\n", int64_t{grid[0]} * grid[1] != groups ? 1 : 0));
     // Plain large products: known strides save a tenth of the time. (Zeros of an epilogue have to come as data.)
-    if (shape_.tile_columns == 8 && reader_.body().computed().size() == 1) kernel.InlineParams();
+    if (shape_.tile_columns == 8 && reader_.body().prologue.empty() && reader_.body().epilogue.empty())
+      kernel.InlineParams();
     WriteLhs(kernel, share);
     WriteRhs(kernel, rhs_block);
     Function f;
@@ -512,19 +509,19 @@ class DotKernelWriter {
 
 }  // namespace
 
-Status CanLowerDot(const LowerContext&, const FusionBody& body) {
+Status CanLowerDot(const LowerContext&, const FusionDescription& body) {
   const DotReader reader(body);
   const int64_t count = reader.work.batches * reader.work.rows * reader.work.columns;
-  for (const Instruction* root : body.roots()) {
+  for (const Instruction* root : body.roots) {
     if (root->shape().ElementCount() != count) {
-      return Internal("{}: a result has {} elements, the dot has {}", body.instruction().name(),
+      return Internal("{}: a result has {} elements, the dot has {}", body.instruction->name(),
                       root->shape().ElementCount(), count);
     }
   }
   return OkStatus();
 }
 
-Result<std::vector<Step>> LowerDot(const LowerContext& context, const FusionBody& body, BufferMap& buffers) {
+Result<std::vector<Step>> LowerDot(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
   const DotReader reader(body);
   if (reader.work.k == 0 || reader.work.rows == 1 || reader.work.columns == 1)
     return LowerWithVector(context, reader, buffers);
@@ -533,7 +530,7 @@ Result<std::vector<Step>> LowerDot(const LowerContext& context, const FusionBody
   return DotKernelWriter(context, reader, buffers, TuneDot(context.facts, work)).Write();
 }
 
-Result<std::vector<Step>> LowerDotAs(const LowerContext& context, const FusionBody& body, BufferMap& buffers,
+Result<std::vector<Step>> LowerDotAs(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
                                      const DotShape& shape) {
   const DotReader reader(body);
   return DotKernelWriter(context, reader, buffers, shape).Write();

@@ -6,7 +6,7 @@
 namespace vxla::vulkan {
 
 // K at least 1.
-Result<std::vector<Step>> LowerDotAs(const LowerContext& context, const FusionBody& body, BufferMap& buffers,
+Result<std::vector<Step>> LowerDotAs(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
                                      const DotShape& shape);
 
 }  // namespace vxla::vulkan

@@ -9,27 +9,27 @@
 
 namespace vxla::vulkan {
 
-Status CanLowerLoop(const LowerContext&, const FusionBody& body) {
-  const int64_t count = body.roots().at(0)->shape().ElementCount();
-  for (const Instruction* root : body.roots()) {
+Status CanLowerFusion(const LowerContext&, const FusionDescription& body) {
+  const int64_t count = body.roots.at(0)->shape().ElementCount();
+  for (const Instruction* root : body.roots) {
     if (root->shape().ElementCount() != count) {
-      return Internal("{}: the results of a loop fusion have {} and {} elements", body.instruction().name(), count,
+      return Internal("{}: the results of a loop fusion have {} and {} elements", body.instruction->name(), count,
                       root->shape().ElementCount());
     }
   }
   return OkStatus();
 }
 
-Result<std::vector<Step>> LowerLoop(const LowerContext& context, const FusionBody& body, BufferMap& buffers) {
-  const int64_t count = body.roots()[0]->shape().ElementCount();
+Result<std::vector<Step>> LowerFusion(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
+  const int64_t count = body.roots[0]->shape().ElementCount();
   int64_t cost = 0;
-  for (const Instruction* instruction : body.computed()) cost += ElementCost(*instruction);
+  for (const Instruction* instruction : body.computed) cost += ElementCost(*instruction);
   const bool pairs = ComputesInPairs(context, body);
   if (pairs) cost += 1 << 10;
   LoopTuning tuning = TuneLoop(context.facts, context.bindings, count, cost);
   // An invocation that owns whole words of a packed result stores them without atomics.
   const bool packed = std::ranges::any_of(
-      body.roots(), [&](const Instruction* root) { return IsPacked(root->shape().element_type(), context.facts); });
+      body.roots, [&](const Instruction* root) { return IsPacked(root->shape().element_type(), context.facts); });
   if (packed && tuning.width == 1 && count % 4 == 0 && cost <= 256) {
     tuning.width = 4;
     tuning.items = std::max(1u, tuning.items / 4);
@@ -43,21 +43,21 @@ Result<std::vector<Step>> LowerLoop(const LowerContext& context, const FusionBod
   writer.Bind(loop, "i");
   if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
   int64_t flop = 0;
-  for (const Instruction* instruction : body.computed()) flop += IsElementwise(instruction->opcode()) ? count : 0;
+  for (const Instruction* instruction : body.computed) flop += IsElementwise(instruction->opcode()) ? count : 0;
 
   // Every value is computed before any is stored: a result may lie where an operand lay.
   const IndexExpression first = space.Scale(space.Variable(loop), width);
-  std::vector<std::vector<std::string>> values(body.roots().size());
+  std::vector<std::vector<std::string>> values(body.roots.size());
   for (int64_t j = 0; j < width; ++j) {
     const IndexExpression linear = space.Add(first, {{}, j});
     for (size_t leaf = 0; leaf < values.size(); ++leaf) {
-      const Instruction& root = *body.roots()[leaf];
+      const Instruction& root = *body.roots[leaf];
       values[leaf].push_back(writer.Value(root, space.Delinearize(linear, root.shape().dimensions())));
     }
   }
   for (size_t leaf = 0; leaf < values.size(); ++leaf) {
-    const ElementType type = body.roots()[leaf]->shape().element_type();
-    const int k = kernel.AddBuffer(type, Access::kWrite, buffers.SliceOf(body.instruction(), static_cast<int>(leaf)));
+    const ElementType type = body.roots[leaf]->shape().element_type();
+    const int k = kernel.AddBuffer(type, Access::kWrite, buffers.SliceOf(*body.instruction, static_cast<int>(leaf)));
     writer.StoreGroup(k, first, values[leaf]);
   }
   kernel.Append("void element(uint i) {\n" + writer.Take() + "}\n");
@@ -72,6 +72,7 @@ Result<std::vector<Step>> LowerLoop(const LowerContext& context, const FusionBod
   Step step =
       kernel.Finish(StepName(body), "elementwise/fused_loop.comp", {tuning.workgroup_size, 1, 1, tuning.items}, groups);
   step.flop = flop;
+  step.in_place = PlacesOf(body, buffers);
   return std::vector<Step>{std::move(step)};
 }
 

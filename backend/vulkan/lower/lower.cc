@@ -14,10 +14,6 @@ namespace {
 // Element indices are 32-bit and take part in signed address arithmetic.
 constexpr int64_t kMaxElements = (int64_t{1} << 31) - 1;
 
-bool IsHero(Opcode opcode) {
-  return opcode == Opcode::kDot || opcode == Opcode::kReduce || opcode == Opcode::kReduceWindow;
-}
-
 Status CheckSize(const Shape& shape) {
   for (const Shape* leaf : FlattenTuple(shape)) {
     if (leaf->IsDynamic()) return Unsupported("{} has a dynamic dimension; kernels need static ones", leaf->ToString());
@@ -43,13 +39,12 @@ Status CheckBinding(const LowerContext& context, const Shape& shape) {
   return OkStatus();
 }
 
-Status CheckBindingCount(const LowerContext& context, const FusionBody& body) {
+Status CheckBindingCount(const LowerContext& context, const FusionDescription& body) {
   if (context.bindings != BindingMode::kDescriptors) return OkStatus();
-  const std::set<const Instruction*> operands(body.instruction().operands().begin(),
-                                              body.instruction().operands().end());
-  const size_t count = 1 + operands.size() + FlattenTuple(body.instruction().shape()).size();
+  const std::set<const Instruction*> operands(body.instruction->operands().begin(), body.instruction->operands().end());
+  const size_t count = 1 + operands.size() + FlattenTuple(body.instruction->shape()).size();
   if (count <= context.facts.max_storage_buffers) return OkStatus();
-  return Unsupported("{} needs {} storage buffers, more than this device's {}", body.instruction().name(), count,
+  return Unsupported("{} needs {} storage buffers, more than this device's {}", body.instruction->name(), count,
                      context.facts.max_storage_buffers);
 }
 
@@ -99,7 +94,7 @@ Status CheckComputed(const Instruction& instruction) {
       VXLA_RETURN_IF_ERROR(CheckPad(instruction));
       break;
     default:
-      if (!IsElementwise(opcode) && KindOf(opcode) != OpcodeKind::kIndexing && !IsHero(opcode)) {
+      if (!IsElementwise(opcode) && KindOf(opcode) != OpcodeKind::kIndexing && !HeroKind(opcode)) {
         return Unsupported("{} has no kernel", OpcodeText(opcode));
       }
   }
@@ -108,26 +103,32 @@ Status CheckComputed(const Instruction& instruction) {
   return CheckSize(instruction.shape());
 }
 
-Status CheckCommon(const LowerContext& context, const FusionBody& body) {
-  for (const Instruction* instruction : body.computed()) VXLA_RETURN_IF_ERROR(CheckComputed(*instruction));
-  for (const Instruction* operand : body.instruction().operands())
+Status CheckCommon(const LowerContext& context, const FusionDescription& body) {
+  for (const Instruction* instruction : body.computed) VXLA_RETURN_IF_ERROR(CheckComputed(*instruction));
+  for (const Instruction* operand : body.instruction->operands())
     VXLA_RETURN_IF_ERROR(CheckBinding(context, operand->shape()));
-  VXLA_RETURN_IF_ERROR(CheckBinding(context, body.instruction().shape()));
+  VXLA_RETURN_IF_ERROR(CheckBinding(context, body.instruction->shape()));
   return CheckBindingCount(context, body);
 }
 
-FusionKind KindOfBody(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kFusion:
-      return instruction.attributes<FusionAttributes>().kind;
-    case Opcode::kReduce:
-      return FusionKind::kInput;
-    case Opcode::kDot:
-      return FusionKind::kOutput;
-    case Opcode::kReduceWindow:
-      return FusionKind::kCustom;
+struct HeroLowering {
+  Status (*can_lower)(const LowerContext&, const FusionDescription&);
+  Result<std::vector<Step>> (*lower)(const LowerContext&, const FusionDescription&, BufferMap&);
+};
+
+HeroLowering LoweringOf(const FusionDescription& body) {
+  switch (body.hero == nullptr ? Opcode::kFusion : body.hero->opcode()) {
+#define KERNEL(Name, ...) \
+  case Opcode::k##Name:   \
+    return {CanLower##Name, Lower##Name};
+// clang-format off
+#include "core/opcode_rows.h"
+#include "core/opcode.def"
+#include "core/opcode_rows_end.h"
+    // clang-format on
     default:
-      return FusionKind::kLoop;
+      VXLA_CHECK(false, "a hero that is no KERNEL row");
+      return {};
   }
 }
 
@@ -136,37 +137,17 @@ class VulkanLowering final : public Lowering {
   VulkanLowering(const DeviceFacts& facts, BindingMode bindings) : facts_(facts), context_{facts_, bindings} {}
 
   Status CanLower(const Instruction& instruction) const override {
-    const FusionBody body(instruction);
+    VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(instruction));
     VXLA_RETURN_IF_ERROR(CheckCommon(context_, body));
-    switch (KindOfBody(instruction)) {
-      case FusionKind::kLoop:
-        return CanLowerLoop(context_, body);
-      case FusionKind::kInput:
-        return CanLowerReduce(context_, body);
-      case FusionKind::kOutput:
-        return CanLowerDot(context_, body);
-      case FusionKind::kCustom:
-        return CanLowerReduceWindow(context_, body);
-    }
-    return Internal("an unknown kind of fusion");
+    return LoweringOf(body).can_lower(context_, body);
   }
 
   Result<std::vector<Step>> Lower(const Instruction& instruction, BufferMap& buffers) const override {
-    const FusionBody body(instruction);
     const auto leaves = FlattenTuple(instruction.shape());
     if (std::ranges::all_of(leaves, [](const Shape* leaf) { return leaf->ElementCount() == 0; }))
       return std::vector<Step>();
-    switch (KindOfBody(instruction)) {
-      case FusionKind::kLoop:
-        return LowerLoop(context_, body, buffers);
-      case FusionKind::kInput:
-        return LowerReduce(context_, body, buffers);
-      case FusionKind::kOutput:
-        return LowerDot(context_, body, buffers);
-      case FusionKind::kCustom:
-        return LowerReduceWindow(context_, body, buffers);
-    }
-    return Internal("an unknown kind of fusion");
+    VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(instruction));
+    return LoweringOf(body).lower(context_, body, buffers);
   }
 
  private:
@@ -180,32 +161,32 @@ std::unique_ptr<Lowering> MakeLowering(const DeviceFacts& facts, BindingMode bin
   return std::make_unique<VulkanLowering>(facts, bindings);
 }
 
-bool ComputesInPairs(const LowerContext& context, const FusionBody& body) {
+bool ComputesInPairs(const LowerContext& context, const FusionDescription& body) {
   auto emulated = [&](const Instruction& instruction) {
     return std::ranges::any_of(FlattenTuple(instruction.shape()), [&](const Shape* leaf) {
       return HasWideCarrier(leaf->element_type()) && IsEmulated(leaf->element_type(), context.facts);
     });
   };
-  return std::ranges::any_of(body.computed(), [&](const Instruction* instruction) {
+  return std::ranges::any_of(body.computed, [&](const Instruction* instruction) {
     return emulated(*instruction) ||
            std::ranges::any_of(instruction->operands(), [&](const Instruction* operand) { return emulated(*operand); });
   });
 }
 
-std::string StepName(const FusionBody& body) {
-  if (body.instruction().opcode() != Opcode::kFusion) {
-    return fmt::format("{} ({})", body.instruction().name(), OpcodeText(body.instruction().opcode()));
+std::string StepName(const FusionDescription& body) {
+  if (body.instruction->opcode() != Opcode::kFusion) {
+    return fmt::format("{} ({})", body.instruction->name(), OpcodeText(body.instruction->opcode()));
   }
   std::vector<std::string_view> opcodes;
-  for (const Instruction* instruction : body.computed()) {
+  for (const Instruction* instruction : body.computed) {
     const Opcode opcode = instruction->opcode();
-    if (!IsElementwise(opcode) && !IsHero(opcode) && KindOf(opcode) != OpcodeKind::kIndexing) continue;
+    if (!IsElementwise(opcode) && !HeroKind(opcode) && KindOf(opcode) != OpcodeKind::kIndexing) continue;
     if (std::ranges::find(opcodes, OpcodeText(opcode)) == opcodes.end()) opcodes.push_back(OpcodeText(opcode));
   }
   constexpr size_t kMost = 4;
   const bool more = opcodes.size() > kMost;
   if (more) opcodes.resize(kMost);
-  return fmt::format("{} ({}{})", body.instruction().name(), fmt::join(opcodes, ", "), more ? ", ..." : "");
+  return fmt::format("{} ({}{})", body.instruction->name(), fmt::join(opcodes, ", "), more ? ", ..." : "");
 }
 
 }  // namespace vxla::vulkan

@@ -1,4 +1,4 @@
-// Lowering of fusions and single instructions to Vulkan kernels; one function per kind of fusion.
+// Lowering of fusions and single instructions to Vulkan kernels; one function per hero.
 #pragma once
 
 #include <memory>
@@ -16,28 +16,25 @@ struct LowerContext {
   BindingMode bindings;
 };
 
-// Each CanLowerX decides without making steps. The common part is checked before: element types, opcodes that codegen
-// can write, element counts below 2^31, reducer computations; and a result without elements needs no steps at all.
-// `body` is the fusion, or the single instruction, and knows its roots.
-
-// kLoop, and single elementwise and indexing instructions (lower/elementwise.cc).
-Status CanLowerLoop(const LowerContext& context, const FusionBody& body);
-Result<std::vector<Step>> LowerLoop(const LowerContext& context, const FusionBody& body, BufferMap& buffers);
-// kInput and reduce (lower/reduce.cc).
-Status CanLowerReduce(const LowerContext& context, const FusionBody& body);
-Result<std::vector<Step>> LowerReduce(const LowerContext& context, const FusionBody& body, BufferMap& buffers);
-// kOutput and dot (lower/dot.cc).
-Status CanLowerDot(const LowerContext& context, const FusionBody& body);
-Result<std::vector<Step>> LowerDot(const LowerContext& context, const FusionBody& body, BufferMap& buffers);
-// kCustom and reduce-window (lower/window.cc).
-Status CanLowerReduceWindow(const LowerContext& context, const FusionBody& body);
-Result<std::vector<Step>> LowerReduceWindow(const LowerContext& context, const FusionBody& body, BufferMap& buffers);
+// CanLowerX and LowerX for each KERNEL row X of core/opcode.def (lower/<family>.cc): how the kernels of a fusion around
+// that hero are made; a row without them is a linker error. Fusion's are those of a fusion without a hero, a loop over
+// the elements of its results (lower/elementwise.cc).
+// CanLowerX decides without making steps. The common part is checked before: element types, opcodes that codegen can
+// write, element counts below 2^31, reducer computations; and a result without elements needs no steps at all.
+#define KERNEL(Name, ...)                                                            \
+  Status CanLower##Name(const LowerContext& context, const FusionDescription& body); \
+  Result<std::vector<Step>> Lower##Name(const LowerContext& context, const FusionDescription& body, BufferMap& buffers);
+// clang-format off
+#include "core/opcode_rows.h"
+#include "core/opcode.def"
+#include "core/opcode_rows_end.h"
+// clang-format on
 
 // Whether values of types that this device has to emulate with pairs of words are computed: their functions are long,
 // so kernels have few copies of them.
-bool ComputesInPairs(const LowerContext& context, const FusionBody& body);
+bool ComputesInPairs(const LowerContext& context, const FusionDescription& body);
 
 // "fusion.3 (exponential, subtract)": the name of a step.
-std::string StepName(const FusionBody& body);
+std::string StepName(const FusionDescription& body);
 
 }  // namespace vxla::vulkan

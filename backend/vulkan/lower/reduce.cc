@@ -1,6 +1,5 @@
 // Reductions and row programs made of them: softmax, layer norm, argmax ...
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
@@ -19,8 +18,8 @@ bool IsReduceResult(const Instruction& instruction) {
 
 class RowProgramReader {
  public:
-  RowProgramReader(const FusionBody& body, BufferMap& buffers)
-      : body_(body), buffers_(buffers), rows_(FirstReduce(body)) {}
+  RowProgramReader(const FusionDescription& body, BufferMap& buffers)
+      : body_(body), buffers_(buffers), rows_(*body.rows) {}
 
   RowProgram Read() {
     program_.body = &body_;
@@ -28,75 +27,34 @@ class RowProgramReader {
     program_.name = StepName(body_);
     program_.rows = rows_.rows;
     program_.row_size = rows_.row_size;
-    program_.rows_contiguous = RowsAreContiguous();
-    for (const Instruction* instruction : body_.computed()) {
-      LevelOf(*instruction);
-      if (instruction->opcode() == Opcode::kReduce) AddReduce(*instruction);
-    }
-    for (const Instruction* instruction : body_.computed()) AddRowValue(*instruction);
+    program_.rows_contiguous = rows_.rows_are_contiguous();
+    for (const Instruction* reduce : body_.heroes) AddReduce(*reduce);
+    for (const Instruction* instruction : body_.computed) AddRowValue(*instruction);
     int leaf = 0;
-    for (const Instruction* root : body_.roots()) {
+    for (const Instruction* root : body_.roots) {
       const int count = static_cast<int>(FlattenTuple(root->shape()).size());
       for (int i = 0; i < count; ++i) AddOutput(*root, i, leaf++);
     }
-    for (const Instruction* instruction : body_.computed()) {
+    for (const Instruction* instruction : body_.computed) {
       if (IsElementwise(instruction->opcode())) program_.flop += instruction->shape().ElementCount();
-      if (instruction->opcode() == Opcode::kReduce) program_.flop += instruction->operand(0)->shape().ElementCount();
     }
+    program_.flop += static_cast<int64_t>(body_.heroes.size()) * rows_.rows * rows_.row_size;
     return std::move(program_);
   }
 
  private:
-  static const Instruction& FirstReduce(const FusionBody& body) {
-    for (const Instruction* instruction : body.computed()) {
-      if (instruction->opcode() == Opcode::kReduce) return *instruction;
-    }
-    VXLA_CHECK(false, "a row program without a reduce");
-    return *body.computed()[0];
-  }
-
-  // Neighbouring elements of memory belong to different rows if the last dimension of more than one element is kept.
-  bool RowsAreContiguous() const {
-    for (size_t d = rows_.element_dimensions.size(); d-- > 0;) {
-      if (rows_.element_dimensions[d] > 1) return !std::ranges::binary_search(rows_.reduced, static_cast<int64_t>(d));
-    }
-    return false;
-  }
-
-  int LevelOf(const Instruction& instruction) {
-    if (auto it = levels_.find(&instruction); it != levels_.end()) return it->second;
-    int level = 0;
-    if (body_.OperandOf(instruction) == nullptr) {
-      for (const Instruction* operand : instruction.operands()) level = std::max(level, LevelOf(*operand));
-      if (instruction.opcode() == Opcode::kReduce) ++level;
-    }
-    return levels_[&instruction] = level;
-  }
-
   // The index of an array whose values sit one per row or one per element, at a place in a writer's space.
   MultiIndex IndexAt(ValueWriter& writer, const Shape& shape, const RowPlace& place, bool per_element) const {
-    IndexSpace& space = writer.space();
-    if (!per_element) return space.Delinearize(place.row, shape.dimensions());
-    IntList kept_sizes, reduced_sizes;
-    for (size_t d = 0; d < rows_.element_dimensions.size(); ++d) {
-      (IsReduced(d) ? reduced_sizes : kept_sizes).push_back(rows_.element_dimensions[d]);
-    }
-    const MultiIndex kept = space.Delinearize(place.row, kept_sizes),
-                     inner = space.Delinearize(place.element, reduced_sizes);
-    MultiIndex index;
-    size_t next_kept = 0, next_inner = 0;
-    for (size_t d = 0; d < rows_.element_dimensions.size(); ++d)
-      index.push_back(IsReduced(d) ? inner[next_inner++] : kept[next_kept++]);
-    return index;
+    return rows_.IndexAt(writer.space(), per_element ? RowSpace::Place::kElement : RowSpace::Place::kRow,
+                         shape.dimensions(), place.row, place.element);
   }
-  bool IsReduced(size_t d) const { return std::ranges::binary_search(rows_.reduced, static_cast<int64_t>(d)); }
 
   void AddReduce(const Instruction& reduce) {
     const int count = reduce.operand_count() / 2;
     const Reducer reducer = ReadReducer(*reduce.called(0), AccumulatesWide(reduce));
     RowReduce row;
     row.source = &reduce;
-    row.pass = LevelOf(reduce);
+    row.pass = body_.PhaseOf(reduce);
     row.widens = AccumulatesWide(reduce);
     row.types = reducer.types;
     row.identity = reducer.identity;
@@ -136,9 +94,9 @@ class RowProgramReader {
                          rows_.PlaceOf(value.shape()) != RowSpace::Place::kElement &&
                          value.shape().ElementCount() == rows_.rows &&
                          rows_.ReadsOwnRow(user, RowSpace::Place::kElement, 0, RowSpace::Place::kRow);
-    if (!(scalar || own_row) || rows_.reduced.empty()) return;
+    if (!(scalar || own_row) || rows_.row_size == 1) return;
     RowValue row;
-    row.level = LevelOf(value);
+    row.level = body_.PhaseOf(value);
     row.type = value.shape().element_type();
     auto index = [this, &value, scalar](ValueWriter& writer, const RowPlace& place) {
       return scalar ? MultiIndex() : IndexAt(writer, value.shape(), place, false);
@@ -155,9 +113,9 @@ class RowProgramReader {
   void AddOutput(const Instruction& root, int root_leaf, int leaf) {
     const Shape& shape = *FlattenTuple(root.shape()).at(static_cast<size_t>(root_leaf));
     RowOutput output;
-    output.level = LevelOf(root);
+    output.level = body_.PhaseOf(root);
     output.type = shape.element_type();
-    output.slice = buffers_.SliceOf(body_.instruction(), leaf);
+    output.slice = buffers_.SliceOf(*body_.instruction, leaf);
     const bool reduce = IsReduceResult(root);
     output.per_element = !reduce && rows_.PlaceOf(shape) == RowSpace::Place::kElement;
     output.value = [this, &root, root_leaf, per_element = output.per_element, &shape](ValueWriter& writer,
@@ -171,24 +129,21 @@ class RowProgramReader {
     program_.outputs.push_back(std::move(output));
   }
 
-  const FusionBody& body_;
+  const FusionDescription& body_;
   BufferMap& buffers_;
-  RowSpace rows_;
+  const RowSpace& rows_;
   RowProgram program_;
-  std::unordered_map<const Instruction*, int> levels_;
   std::unordered_set<const Instruction*> hoisted_;
 };
 
 }  // namespace
 
-Status CanLowerReduce(const LowerContext&, const FusionBody& body) {
-  for (const Instruction* instruction : body.computed()) {
-    if (instruction->opcode() == Opcode::kReduce) VXLA_RETURN_IF_ERROR(CheckReducer(*instruction->called(0)));
-  }
+Status CanLowerReduce(const LowerContext&, const FusionDescription& body) {
+  for (const Instruction* reduce : body.heroes) VXLA_RETURN_IF_ERROR(CheckReducer(*reduce->called(0)));
   return OkStatus();
 }
 
-Result<std::vector<Step>> LowerReduce(const LowerContext& context, const FusionBody& body, BufferMap& buffers) {
+Result<std::vector<Step>> LowerReduce(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
   RowProgramReader reader(body, buffers);
   const RowProgram program = reader.Read();
   return LowerRowProgram(context, program);

@@ -19,6 +19,8 @@ class RowKernelWriter {
  private:
   int slots() const { return shape_.along_rows ? static_cast<int>(shape_.width) : 1; }
   int width() const { return static_cast<int>(shape_.width); }
+  uint32_t units_per_group() const { return std::max(shape_.rows_per_group, shape_.interleaved); }
+  uint32_t invocations() const { return shape_.lanes * units_per_group(); }
   int64_t units() const { return shape_.along_rows ? program_.rows / shape_.width : program_.rows; }
   int64_t steps() const { return shape_.along_rows ? program_.row_size : program_.row_size / shape_.width; }
 
@@ -110,13 +112,13 @@ std::vector<const RowReduce*> RowKernelWriter::ReducesOf(int pass) const {
 
 int RowKernelWriter::JoinKind() const {
   if (shape_.lanes == 1) return 0;
-  const bool full = context_.facts.subgroup_shuffle && shape_.lanes % context_.facts.subgroup_size == 0;
-  const bool shuffles = full && std::ranges::all_of(program_.reduces, [](const RowReduce& reduce) {
+  const DeviceFacts& facts = context_.facts;
+  const bool shuffles = facts.subgroup_shuffle && invocations() % facts.subgroup_size == 0 &&
+                        std::ranges::all_of(program_.reduces, [](const RowReduce& reduce) {
                           return std::ranges::all_of(reduce.types, ShuffleTakes);
                         });
   if (!shuffles) return 3;
-  // Only software drivers promise that invocations fill subgroups of the stated size in order.
-  return context_.facts.is_software() && shape_.lanes <= context_.facts.subgroup_size ? 1 : 2;
+  return shape_.lanes <= facts.subgroup_size ? 1 : 2;
 }
 
 bool RowKernelWriter::NeedsElements() const {
@@ -448,9 +450,11 @@ Step RowKernelWriter::Write() {
   } else if (NeedsElements()) {
     WriteElements();
   }
+  const bool by_subgroup = JoinKind() == 1 || JoinKind() == 2;
+  kernel_.Append(fmt::format("#define BY_SUBGROUP {}\n", by_subgroup ? 1 : 0));
   Step step = kernel_.Finish(program_.name, "reduce/rows.comp",
-                             {shape_.lanes, std::max(shape_.rows_per_group, shape_.interleaved), 1,
-                              static_cast<uint32_t>(block), shape_.lanes},
+                             {by_subgroup ? invocations() : shape_.lanes, by_subgroup ? 1 : units_per_group(), 1,
+                              static_cast<uint32_t>(block), shape_.lanes, units_per_group()},
                              grid);
   step.flop = program_.flop;
   for (const RowReduce& reduce : program_.reduces) {

@@ -57,7 +57,7 @@ struct RowOutput {
 };
 
 struct RowProgram {
-  const FusionBody* body = nullptr;
+  const FusionDescription* body = nullptr;
   BufferMap* buffers = nullptr;
   std::string name;
   int64_t rows = 1, row_size = 1;

@@ -13,11 +13,7 @@ namespace {
 
 class WindowReader {
  public:
-  WindowReader(const FusionBody& body, BufferMap& buffers) : body_(body), buffers_(buffers) {
-    for (const Instruction* instruction : body.computed()) {
-      if (instruction->opcode() == Opcode::kReduceWindow) hero_ = instruction;
-    }
-    VXLA_CHECK(hero_ != nullptr, "a window fusion without a reduce-window");
+  WindowReader(const FusionDescription& body, BufferMap& buffers) : body_(body), buffers_(buffers), hero_(body.hero) {
     const Shape& result = *FlattenTuple(hero_->shape())[0];
     results_.assign(result.dimensions().begin(), result.dimensions().end());
     for (const WindowDimension& w : window()) taps_.push_back(w.size);
@@ -34,7 +30,7 @@ class WindowReader {
     program.flop = program.rows * program.row_size;
     AddReduce(&program);
     int leaf = 0;
-    for (const Instruction* root : body_.roots()) {
+    for (const Instruction* root : body_.roots) {
       const int count = static_cast<int>(FlattenTuple(root->shape()).size());
       for (int i = 0; i < count; ++i) AddOutput(*root, i, leaf++, &program);
     }
@@ -142,7 +138,7 @@ class WindowReader {
     RowOutput output;
     output.level = 1;
     output.type = shape.element_type();
-    output.slice = buffers_.SliceOf(body_.instruction(), leaf);
+    output.slice = buffers_.SliceOf(*body_.instruction, leaf);
     output.value = [&root, root_leaf, &shape](ValueWriter& writer, const RowPlace& place) {
       const MultiIndex index = writer.space().Delinearize(place.row, shape.dimensions());
       return root.shape().IsTuple() ? writer.LeafValue(root, root_leaf, index) : writer.Value(root, index);
@@ -150,39 +146,37 @@ class WindowReader {
     program->outputs.push_back(std::move(output));
   }
 
-  const FusionBody& body_;
+  const FusionDescription& body_;
   BufferMap& buffers_;
-  const Instruction* hero_ = nullptr;
+  const Instruction* hero_;
   IntList results_, taps_;
 };
 
 }  // namespace
 
-Status CanLowerReduceWindow(const LowerContext&, const FusionBody& body) {
-  for (const Instruction* instruction : body.computed()) {
-    if (instruction->opcode() != Opcode::kReduceWindow) continue;
-    VXLA_RETURN_IF_ERROR(CheckReducer(*instruction->called(0)));
-    // Positions in the padded, dilated operand take part in 32-bit arithmetic that may wrap below zero.
-    const Window& window = instruction->attributes<WindowAttributes>().window;
-    int64_t taps = 1;
-    for (size_t d = 0; d < window.size(); ++d) {
-      const WindowDimension& w = window[d];
-      const int64_t size = instruction->operand(0)->shape().dimension(static_cast<int>(d));
-      const int64_t reach = (size > 0 ? (size - 1) * w.lhs_dilate + 1 : 0) + std::abs(w.pad_low) +
-                            std::abs(w.pad_high) + w.size * w.rhs_dilate;
-      taps *= std::min(w.size, int64_t{1} << 31);
-      if (reach >= (int64_t{1} << 31) || taps >= (int64_t{1} << 31)) {
-        return Unsupported(
-            "reduce-window: dimension {} spans {} positions and the window {} taps, more than the {} that a kernel can "
-            "index",
-            d, reach, taps, (int64_t{1} << 31) - 1);
-      }
+Status CanLowerReduceWindow(const LowerContext&, const FusionDescription& body) {
+  VXLA_RETURN_IF_ERROR(CheckReducer(*body.hero->called(0)));
+  // Positions in the padded, dilated operand take part in 32-bit arithmetic that may wrap below zero.
+  const Window& window = body.hero->attributes<WindowAttributes>().window;
+  int64_t taps = 1;
+  for (size_t d = 0; d < window.size(); ++d) {
+    const WindowDimension& w = window[d];
+    const int64_t size = body.hero->operand(0)->shape().dimension(static_cast<int>(d));
+    const int64_t reach = (size > 0 ? (size - 1) * w.lhs_dilate + 1 : 0) + std::abs(w.pad_low) + std::abs(w.pad_high) +
+                          w.size * w.rhs_dilate;
+    taps *= std::min(w.size, int64_t{1} << 31);
+    if (reach >= (int64_t{1} << 31) || taps >= (int64_t{1} << 31)) {
+      return Unsupported(
+          "reduce-window: dimension {} spans {} positions and the window {} taps, more than the {} that a kernel can "
+          "index",
+          d, reach, taps, (int64_t{1} << 31) - 1);
     }
   }
   return OkStatus();
 }
 
-Result<std::vector<Step>> LowerReduceWindow(const LowerContext& context, const FusionBody& body, BufferMap& buffers) {
+Result<std::vector<Step>> LowerReduceWindow(const LowerContext& context, const FusionDescription& body,
+                                            BufferMap& buffers) {
   WindowReader reader(body, buffers);
   const RowProgram program = reader.Read();
   return LowerRowProgram(context, program);

@@ -1,0 +1,143 @@
+#include "core/passes/fusion_description.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace vxla {
+namespace {
+
+void ReadBody(FusionDescription& description) {
+  const Instruction& instruction = *description.instruction;
+  if (instruction.opcode() != Opcode::kFusion) {
+    description.roots = description.computed = {&instruction};
+    for (const Instruction* operand : instruction.operands()) description.operands[operand] = operand;
+    return;
+  }
+  const Computation& computation = *instruction.called(0);
+  for (const auto& inner : computation.instructions()) {
+    if (inner->opcode() == Opcode::kParameter) {
+      description.operands[inner.get()] = instruction.operand(static_cast<int>(inner->parameter_number()));
+    } else if (inner->opcode() != Opcode::kTuple) {
+      description.computed.push_back(inner.get());
+    }
+  }
+  const Instruction& root = *computation.root();
+  if (root.opcode() == Opcode::kTuple) {
+    description.roots.assign(root.operands().begin(), root.operands().end());
+  } else {
+    description.roots = {&root};
+  }
+}
+
+Status FindHeroes(FusionDescription& description) {
+  for (const Instruction* i : description.computed) {
+    if (HeroKind(i->opcode())) description.heroes.push_back(i);
+  }
+  if (description.heroes.empty()) return OkStatus();
+  description.hero = description.heroes.front();
+  const bool row_program = HeroKind(description.hero->opcode()) == FusionKind::kInput;
+  if (row_program) description.rows.emplace(*description.hero);
+  for (const Instruction* other : description.heroes) {
+    if (other == description.hero) continue;
+    if (!row_program || other->opcode() != description.hero->opcode()) {
+      return Unsupported("{}: no kernel is made around {} and {}", description.instruction->name(),
+                         description.hero->name(), other->name());
+    }
+    if (!description.rows->Matches(*other)) {
+      return Unsupported("{}: {} and {} reduce different rows", description.instruction->name(),
+                         description.hero->name(), other->name());
+    }
+  }
+  return OkStatus();
+}
+
+// Phases, and with them what comes before heroes and after them.
+void FindPhases(FusionDescription& description) {
+  for (const Instruction* i : description.computed) {
+    int phase = 0;
+    for (const Instruction* operand : i->operands()) phase = std::max(phase, description.PhaseOf(*operand));
+    if (HeroKind(i->opcode())) ++phase;
+    description.phase_of[i] = phase;
+    description.phases = std::max(description.phases, phase);
+  }
+  std::unordered_set<const Instruction*> feeds;
+  for (auto i = description.computed.rbegin(); i != description.computed.rend(); ++i) {
+    if (!HeroKind((*i)->opcode()) && !feeds.contains(*i)) continue;
+    for (const Instruction* operand : (*i)->operands()) feeds.insert(operand);
+  }
+  for (const Instruction* i : description.computed) {
+    if (HeroKind(i->opcode())) continue;
+    if (feeds.contains(i)) description.prologue.push_back(i);
+    if (description.PhaseOf(*i) > 0) description.epilogue.push_back(i);
+  }
+}
+
+bool SameCount(const Instruction& a, const Instruction& b) {
+  return a.shape().ElementCount() == b.shape().ElementCount();
+}
+
+// Whether each element of `instruction` reads its operands at its own row-major position only.
+bool KeepsPosition(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kTuple:
+    case Opcode::kReshape:
+    case Opcode::kCopy:
+      return true;
+    case Opcode::kBitcastConvert:
+      return SameCount(instruction, *instruction.operand(0));
+    default:
+      return IsElementwise(instruction.opcode());
+  }
+}
+
+// Whether a loop fusion reads fused parameter `number` only at the element that it is about to write.
+bool ReadsOwnElementOnly(const Computation& fused, int64_t number) {
+  std::vector<const Instruction*> pending{fused.parameter(number)};
+  std::unordered_set<const Instruction*> seen;
+  while (!pending.empty()) {
+    const Instruction* value = pending.back();
+    pending.pop_back();
+    for (const Instruction* user : value->users()) {
+      if (!KeepsPosition(*user)) return false;
+      if (user->opcode() != Opcode::kTuple && !SameCount(*user, *value)) return false;
+      if (seen.insert(user).second) pending.push_back(user);
+    }
+  }
+  return true;
+}
+
+// A loop over elements computes all of an element's results before it stores any, so a result of the same storage size
+// may lie where an operand that keeps positions lay.
+void FindInPlacePairs(FusionDescription& description) {
+  const Instruction& instruction = *description.instruction;
+  if (description.hero != nullptr || instruction.opcode() != Opcode::kFusion) return;
+  const auto leaves = FlattenTuple(instruction.shape());
+  for (int k = 0; k < instruction.operand_count(); ++k) {
+    const Shape& source = instruction.operand(k)->shape();
+    if (!source.IsArray() || !ReadsOwnElementOnly(*instruction.called(0), k)) continue;
+    for (int leaf = 0; leaf < static_cast<int>(leaves.size()); ++leaf) {
+      const bool same_size =
+          leaves[leaf]->IsArray() && StorageBytes(source.element_type()) == StorageBytes(leaves[leaf]->element_type());
+      if (same_size) description.in_place.push_back({k, leaf, false});
+    }
+  }
+}
+
+}  // namespace
+
+bool FusionDescription::MayLieAt(int operand, int leaf) const {
+  return std::ranges::any_of(in_place,
+                             [&](const InPlacePair& pair) { return pair.operand == operand && pair.leaf == leaf; });
+}
+
+Result<FusionDescription> DescribeFusion(const Instruction& instruction) {
+  FusionDescription description;
+  description.instruction = &instruction;
+  ReadBody(description);
+  VXLA_RETURN_IF_ERROR(FindHeroes(description));
+  FindPhases(description);
+  FindInPlacePairs(description);
+  return description;
+}
+
+}  // namespace vxla

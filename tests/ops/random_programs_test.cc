@@ -1,0 +1,141 @@
+// Random programs plan without a fault of fusion or codegen, and run on the device as on the CPU reference.
+#include "tests/support/random_programs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "core/passes/pipeline.h"
+#include "scheduler/compile.h"
+#include "scheduler/plan_printer.h"
+#include "scheduler/result_copies.h"
+#include "tests/codegen/codegen_test_support.h"
+#include "tests/support/device_test_support.h"
+
+namespace vxla::testing {
+namespace {
+
+// As many as this many programs run on the device; tools/test.sh --full asks for all 1,000.
+int ProgramsToRun() {
+  const char* wanted = std::getenv("VXLA_TEST_RANDOM_PROGRAMS");
+  return wanted != nullptr ? std::max(1, std::atoi(wanted)) : 200;
+}
+
+struct Target {
+  const char* name;
+  DeviceFacts facts;
+  BindingMode bindings;
+};
+
+std::vector<Target> Targets() {
+  DeviceFacts software = vulkan::FullFacts();
+  software.subgroup_size = 8;
+  software.subgroup_shuffle = true;
+  DeviceFacts discrete = software;
+  discrete.kind = DeviceFacts::Kind::kDiscrete;
+  discrete.subgroup_size = 32;
+  DeviceFacts bare = vulkan::BareFacts();
+  bare.max_storage_buffers = 8;
+  return {{"software", software, BindingMode::kAddresses},
+          {"discrete", discrete, BindingMode::kAddresses},
+          {"bare", bare, BindingMode::kDescriptors}};
+}
+
+// The faults of planning the program, and an error that it ends in.
+std::vector<std::string> FaultsOf(const Module& module, const Target& target) {
+  auto optimized = Optimize(module, TargetOf(target.facts, target.bindings, true));
+  if (!optimized.ok()) return {optimized.status().message()};
+  const auto lowering = vulkan::MakeLowering(target.facts, target.bindings);
+  CopySharedResults(**optimized, *lowering);
+  PlanOptions options;
+  options.bindings = target.bindings;
+  const auto plan = MakePlan(**optimized, *lowering, target.facts, options);
+  if (!plan.ok()) return {plan.status().message()};
+  std::vector<std::string> faults;
+  for (const PlanFault& fault : plan->faults) faults.push_back(ToText(fault));
+  return faults;
+}
+
+TEST(RandomProgramsTest, AThousandPlanWithoutAFaultOfFusionOrCodegen) {
+  const std::vector<Target> targets = Targets();
+  for (uint64_t seed = 0; seed < 1000 && !HasFailure(); ++seed) {
+    const RandomProgram program = MakeRandomProgram(seed);
+    const auto module = ParseModule(program.text);
+    ASSERT_NE(module, nullptr) << "seed " << seed;
+    for (const Target& target : targets) {
+      EXPECT_EQ(FaultsOf(*module, target), std::vector<std::string>())
+          << "seed " << seed << " for " << target.name << "\n"
+          << program.text;
+    }
+  }
+}
+
+TEST(RandomProgramsTest, TheSameSeedIsTheSameProgramAndOthersDiffer) {
+  EXPECT_EQ(MakeRandomProgram(7).text, MakeRandomProgram(7).text);
+  EXPECT_NE(MakeRandomProgram(7).text, MakeRandomProgram(8).text);
+}
+
+// What the programs are there for is in them.
+TEST(RandomProgramsTest, EveryKindOfOperationAndTypeOccurs) {
+  std::string all;
+  for (uint64_t seed = 0; seed < 200; ++seed) all += MakeRandomProgram(seed).text;
+  for (const char* piece : {" dot(",
+                            "lhs_batch_dims",
+                            " reduce(",
+                            "to_apply=largest",
+                            " reduce-window(",
+                            " while(",
+                            " reshape(",
+                            " transpose(",
+                            " slice(",
+                            " concatenate(",
+                            " pad(",
+                            " reverse(",
+                            " broadcast(",
+                            " select(",
+                            " convert(",
+                            " divide(",
+                            "bf16[",
+                            "f16[",
+                            "f64[",
+                            "c64[",
+                            "u8[",
+                            "pred[",
+                            "s32[",
+                            "[0",
+                            "13"}) {
+    EXPECT_NE(all.find(piece), std::string::npos) << piece;
+  }
+}
+
+// Elements that are apart by more than `error`.
+int64_t Apart(const Literal& actual, const Literal& expected, double error) {
+  if (error == 0) return Compare(actual, expected, Tolerance{}).mismatches;
+  Tolerance tolerance;
+  tolerance.atol = error;
+  return Compare(actual, expected, tolerance).mismatches;
+}
+
+TEST(RandomProgramsTest, OnTheDeviceTheyAreAsOnTheReference) {
+  const int count = ProgramsToRun();
+  const std::vector<BindingMode> modes = ModesToRun();
+  for (int seed = 0; seed < count && !HasFailure(); ++seed) {
+    const RandomProgram program = MakeRandomProgram(static_cast<uint64_t>(seed));
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, program.text));
+    const auto module = ParseModule(program.text);
+    ASSERT_NE(module, nullptr);
+    const std::vector<Literal> arguments = RandomArguments(*module, static_cast<uint64_t>(seed));
+    const auto expected = RunOnCpu(*module, arguments);
+    // One of the modes: the other seeds take the other one.
+    const auto actual = RunOnDevice(modes[static_cast<size_t>(seed) % modes.size()], *module, arguments);
+    ASSERT_TRUE(expected.has_value() && actual.has_value());
+    const auto want = FlattenLiteral(*expected), got = FlattenLiteral(*actual);
+    for (size_t k = 0; k < want.size(); ++k) {
+      EXPECT_EQ(Apart(*got[k], *want[k], program.errors[k]), 0)
+          << "result " << k << ", a " << want[k]->shape().ToString() << ", by more than " << program.errors[k];
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vxla::testing

@@ -1,0 +1,684 @@
+#include "tests/support/random_programs.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <random>
+
+namespace vxla::testing {
+namespace {
+
+using Sizes = std::vector<int64_t>;
+
+enum class Kind { kFloat, kInteger, kPred, kComplex };
+struct Type {
+  std::string_view name;
+  Kind kind;
+  double rounding;  // of one operation, relative; twice the unit, as both sides round
+};
+constexpr Type kF32{"f32", Kind::kFloat, 0x1p-23}, kBf16{"bf16", Kind::kFloat, 0x1p-7},
+    kF16{"f16", Kind::kFloat, 0x1p-10}, kF64{"f64", Kind::kFloat, 0x1p-48}, kS32{"s32", Kind::kInteger, 0},
+    kU8{"u8", Kind::kInteger, 0}, kPred{"pred", Kind::kPred, 0}, kC64{"c64", Kind::kComplex, 0x1p-22};
+
+// A value of the program: what it is at most, and how far two right implementations may be apart.
+struct Value {
+  std::string name;
+  const Type* type = nullptr;
+  Sizes sizes;
+  double most = 0, error = 0;
+  bool used = false;
+
+  int64_t count() const { return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>()); }
+  bool is_float() const { return type->kind == Kind::kFloat; }
+  bool is_exact() const { return error == 0; }
+  bool is_narrow() const { return type == &kBf16 || type == &kF16; }
+};
+
+constexpr double kLargest = 200;  // larger floats go through tanh before anything else
+
+std::string ShapeText(const Type& type, const Sizes& sizes) {
+  return fmt::format("{}[{}]", type.name, fmt::join(sizes, ","));
+}
+
+class Writer {
+ public:
+  Writer(uint64_t seed, const RandomProgramOptions& options)
+      : options_(options), random_(static_cast<uint32_t>(seed * 2654435761u + 12345u)) {}
+
+  RandomProgram Write() {
+    for (int n = 1 + Below(3); n > 0; --n) AddParameter(RandomType(), RandomSizes());
+    for (int n = 0; n < options_.steps; ++n) Step();
+    return Finish();
+  }
+
+ private:
+  // ---- choices
+  int Below(int count) { return static_cast<int>(random_() % static_cast<uint32_t>(count)); }
+  bool OneIn(int n) { return Below(n) == 0; }
+
+  const Type& RandomType() {
+    const Type* types[] = {&kF32, &kF32, &kF32, &kF32, &kF32, &kBf16, &kF16, &kS32, &kS32, &kU8, &kPred};
+    if (options_.wide_types && OneIn(12)) return OneIn(2) ? kF64 : kC64;
+    return *types[Below(11)];
+  }
+
+  Sizes RandomSizes() {
+    const int64_t sizes[] = {1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 11, 13};
+    Sizes result(static_cast<size_t>(OneIn(10) ? 0 : 1 + Below(4)));
+    int64_t count = 1;
+    for (int64_t& size : result) {
+      size = sizes[Below(13)];
+      while (count * size > 600) size = (size + 1) / 2;
+      count *= size;
+    }
+    if (!result.empty() && OneIn(40)) result[static_cast<size_t>(Below(static_cast<int>(result.size())))] = 0;
+    if (OneIn(12)) result = OneIn(2) ? Sizes{16, 64} : Sizes{4, 8, 32};
+    return result;
+  }
+
+  // Other sizes for as many elements.
+  Sizes SizesOf(int64_t count) {
+    Sizes sizes(static_cast<size_t>(1 + Below(4)), 1);
+    auto any = [&]() -> int64_t& { return sizes[static_cast<size_t>(Below(static_cast<int>(sizes.size())))]; };
+    if (count == 0) {
+      for (int64_t& size : sizes) size = 1 + Below(4);
+      any() = 0;
+      return sizes;
+    }
+    for (int64_t prime = 2; count > 1;) {
+      if (count % prime == 0) {
+        any() *= prime;
+        count /= prime;
+      } else {
+        ++prime;
+      }
+    }
+    return sizes;
+  }
+
+  // What its error leaves some meaning.
+  static bool IsMeaningful(const Value& v) {
+    return v.error <= (v.is_narrow() ? 0.1 : 0.01) * std::clamp(v.most, 1.0, 100.0);
+  }
+  // Later values are more likely to be it, and arrays more than single elements.
+  template <typename Wanted>
+  std::optional<size_t> Pick(Wanted&& wanted) {
+    std::vector<size_t> arrays, fit;
+    for (size_t i = 0; i < values_.size(); ++i) {
+      const Value& v = values_[i];
+      if (!IsMeaningful(v) || !wanted(v)) continue;
+      fit.push_back(i);
+      if (v.count() != 1) arrays.push_back(i);
+    }
+    if (!arrays.empty() && !OneIn(6)) fit = arrays;
+    if (fit.empty()) return std::nullopt;
+    const int last = std::min<int>(3, static_cast<int>(fit.size()));
+    return OneIn(3) ? fit[static_cast<size_t>(Below(static_cast<int>(fit.size())))]
+                    : fit[fit.size() - 1 - static_cast<size_t>(Below(last))];
+  }
+  Value PickAny() {
+    return Take(*Pick([](const Value&) { return true; }));
+  }
+
+  // ---- text
+  Value Take(size_t i) {
+    values_[i].used = true;
+    return values_[i];
+  }
+
+  // Adds a line; `operation` names its operands.
+  Value Add(const Type& type, const Sizes& sizes, double most, double error, const std::string& operation) {
+    Value value{fmt::format("v{}", next_++), &type, sizes, most, error};
+    if (type.kind == Kind::kInteger) value.most = std::min(most, &type == &kU8 ? 255.0 : 0x1p31);
+    text_ += fmt::format("  {} = {} {}\n", value.name, ShapeText(type, sizes), operation);
+    values_.push_back(value);
+    return value;
+  }
+  Value Taken(const Value& value) {
+    for (Value& v : values_) v.used |= v.name == value.name;
+    return value;
+  }
+  Value AddMap(const Value& of, const Sizes& sizes, const std::string& operation) {
+    Taken(of);
+    return Add(*of.type, sizes, of.most, of.error, operation);
+  }
+
+  Value AddParameter(const Type& type, const Sizes& sizes) {
+    const double most = type.kind == Kind::kFloat     ? 6
+                        : type.kind == Kind::kComplex ? 9
+                        : type.kind == Kind::kPred    ? 1
+                                                      : 7;
+    return Add(type, sizes, most, 0, fmt::format("parameter({})", parameters_++));
+  }
+  Value AddScalar(const Type& type, int number) {
+    const std::string text = type.kind == Kind::kPred      ? (number != 0 ? "true" : "false")
+                             : type.kind == Kind::kComplex ? fmt::format("({}, 0)", number)
+                                                           : std::to_string(number);
+    return Add(type, {}, std::abs(number), 0, "constant(" + text + ")");
+  }
+  Value AddSplat(const Type& type, const Sizes& sizes, int number) {
+    const Value scalar = AddScalar(type, number);
+    return sizes.empty() ? Taken(scalar) : AddMap(scalar, sizes, "broadcast(" + scalar.name + "), dimensions={}");
+  }
+
+  // A value of this type and these sizes.
+  Value Matching(const Type& type, const Sizes& sizes) {
+    const auto same = Pick([&](const Value& v) { return v.type == &type && v.sizes == sizes; });
+    if (same && !OneIn(4)) return Take(*same);
+    int64_t count = 1;
+    for (int64_t size : sizes) count *= size;
+    const auto other = Pick([&](const Value& v) { return v.type == &type && v.sizes != sizes && v.count() == count; });
+    if (other && OneIn(2)) return Reshape(Take(*other), sizes);
+    const auto smaller = Pick([&](const Value& v) {
+      return v.type == &type && v.sizes.size() == 1 && std::ranges::find(sizes, v.sizes[0]) != sizes.end();
+    });
+    if (smaller && OneIn(2)) {
+      const Value v = Take(*smaller);
+      const auto d = std::ranges::find(sizes, v.sizes[0]) - sizes.begin();
+      return AddMap(v, sizes, fmt::format("broadcast({}), dimensions={{{}}}", v.name, d));
+    }
+    if (parameters_ < 6) return Taken(AddParameter(type, sizes));
+    return Taken(AddSplat(type, sizes, 1 + Below(3)));
+  }
+
+  Value Reshape(const Value& v, const Sizes& sizes) { return AddMap(v, sizes, "reshape(" + v.name + ")"); }
+
+  // ---- arithmetic
+  Value Unary(const Value& v, std::string_view op, double most, double slope, double relative) {
+    Taken(v);
+    const double added = relative * v.type->rounding * std::max(1.0, most);
+    return Add(*v.type, v.sizes, most, v.error * slope + added, fmt::format("{}({})", op, v.name));
+  }
+  Value Tanh(const Value& v) { return Unary(v, "tanh", 1, 1, 8); }
+  // Floats that are small enough for what follows.
+  Value Bounded(const Value& v, double most) {
+    if (v.most <= most) return v;
+    if (v.is_float()) return Tanh(v);
+    if (v.type->kind == Kind::kComplex) {
+      Taken(v);
+      const Value re = Add(kF32, v.sizes, v.most, v.error, "real(" + v.name + ")"), small = Tanh(re);
+      Taken(small);
+      return Add(kC64, v.sizes, 2, 2 * small.error, fmt::format("complex({0}, {0})", small.name));
+    }
+    if (v.type->kind == Kind::kInteger) {
+      const Value seven = AddSplat(*v.type, v.sizes, 7);
+      return Binary("and", v, seven, 7, 0);
+    }
+    return v;
+  }
+  Value Binary(std::string_view op, const Value& a, const Value& b, double most, double error) {
+    Taken(a), Taken(b);
+    return Add(*a.type, a.sizes, most, error, fmt::format("{}({}, {})", op, a.name, b.name));
+  }
+  Value Arithmetic(std::string_view op, const Value& a, const Value& b) {
+    const bool rounds = a.type->kind == Kind::kFloat || a.type->kind == Kind::kComplex;
+    const bool exact = a.is_exact() && b.is_exact() && a.type->kind != Kind::kComplex;
+    const double most = op == "multiply"                     ? a.most * b.most
+                        : op == "maximum" || op == "minimum" ? std::max(a.most, b.most)
+                                                             : a.most + b.most;
+    const double error = op == "multiply" ? a.error * b.most + b.error * a.most : a.error + b.error;
+    return Binary(op, a, b, most, exact || !rounds ? 0 : error + a.type->rounding * most);
+  }
+
+  void AddUnary() {
+    const Value v = Bounded(PickAny(), kLargest);
+    if (v.type->kind == Kind::kInteger) {
+      const char* ops[] = {"negate", "abs", "not", "popcnt", "count-leading-zeros", "sign"};
+      std::string_view op = ops[Below(6)];
+      if (v.type == &kU8 && (op == "abs" || op == "negate" || op == "sign")) op = "not";
+      Unary(v, op, 0x1p31, 0, 0);
+    } else if (v.type->kind == Kind::kPred) {
+      Unary(v, "not", 1, 0, 0);
+    } else if (v.type->kind == Kind::kComplex) {
+      if (OneIn(2)) return void(Unary(v, "negate", v.most, 1, 0));
+      Taken(v);
+      Add(kF32, v.sizes, v.most, v.error, fmt::format("{}({})", OneIn(2) ? "real" : "imag", v.name));
+    } else if (v.is_exact() && OneIn(4)) {
+      const char* ops[] = {"floor", "ceil", "round-nearest-even", "round-nearest-afz", "sign"};
+      Unary(v, ops[Below(5)], v.most + 1, 0, 0);
+    } else {
+      AddFunction(v);
+    }
+  }
+  void AddFunction(const Value& v) {
+    switch (Below(v.type == &kF64 ? 3 : 11)) {  // functions of emulated f64 are long
+      case 0:
+        return void(Unary(v, "negate", v.most, 1, 0));
+      case 1:
+        return void(Unary(v, "abs", v.most, 1, 0));
+      case 2:
+        return void(Unary(Arithmetic("add", Unary(v, "abs", v.most, 1, 0), AddSplat(*v.type, v.sizes, 1)), "sqrt",
+                          std::sqrt(v.most + 1), 0.5, 4));
+      case 3:
+        return void(Tanh(v));
+      case 4:
+        return void(Unary(v, "logistic", 1, 0.25, 8));
+      case 5: {
+        const Value small = Bounded(v, 4);
+        return void(Unary(small, "exponential", std::exp(small.most), std::exp(small.most), 8));
+      }
+      case 6:
+        return void(Unary(Bounded(v, 10), "sine", 1, 1, 16));
+      case 7:
+        return void(Unary(Bounded(v, 10), "cosine", 1, 1, 16));
+      case 8:
+        return void(Unary(Unary(v, "abs", v.most, 1, 0), "log-plus-one", std::log1p(v.most), 1, 8));
+      case 9:
+        return void(Unary(v, "atan", 1.6, 1, 8));
+      default:
+        return void(Unary(v, "erf", 1, 1.2, 16));
+    }
+  }
+
+  void AddBinary() {
+    const Value a = Bounded(PickAny(), kLargest), b = Bounded(Matching(*a.type, a.sizes), kLargest);
+    if (a.type->kind == Kind::kPred) {
+      const char* ops[] = {"and", "or", "xor"};
+      return void(Binary(ops[Below(3)], a, b, 1, 0));
+    }
+    if (a.type->kind == Kind::kInteger && OneIn(2)) {
+      const char* ops[] = {"and", "or", "xor", "maximum", "minimum"};
+      return void(Binary(ops[Below(5)], a, b, 0x1p31, 0));
+    }
+    const char* ops[] = {"add", "subtract", "multiply", "maximum", "minimum"};
+    Arithmetic(ops[Below(a.type->kind == Kind::kComplex ? 3 : 5)], a, b);
+  }
+
+  // The division of a float by something of at least 1.
+  void AddQuotient() {
+    const auto i = Pick([](const Value& v) { return v.is_float() && v.type != &kF64; });
+    if (!i) return;
+    const Value a = Bounded(Take(*i), kLargest), b = Bounded(Matching(*a.type, a.sizes), kLargest);
+    const Value one = AddSplat(*a.type, a.sizes, 1);
+    const Value d = Arithmetic("maximum", Unary(b, "abs", b.most, 1, 0), one);
+    Binary("divide", a, d, a.most, a.error + a.most * d.error + 2 * a.type->rounding * a.most);
+  }
+
+  // Comparisons and conversions to integers of exact values alone: elsewhere a rounding error decides.
+  void AddCompareAndSelect() {
+    const auto i = Pick([](const Value& v) { return v.is_exact() && v.type->kind != Kind::kComplex; });
+    if (!i) return;
+    const Value a = Take(*i);
+    Value b = Matching(*a.type, a.sizes);
+    if (!b.is_exact()) b = AddSplat(*a.type, a.sizes, 1);
+    Taken(b);
+    const char* directions[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
+    const Value chosen =
+        Add(kPred, a.sizes, 1, 0, fmt::format("compare({}, {}), direction={}", a.name, b.name, directions[Below(6)]));
+    const auto j = Pick([&](const Value& v) { return v.sizes == a.sizes; });
+    const Value x = Take(*j), y = Matching(*x.type, x.sizes);
+    Taken(chosen);
+    Add(*x.type, x.sizes, std::max(x.most, y.most), std::max(x.error, y.error),
+        fmt::format("select({}, {}, {})", chosen.name, x.name, y.name));
+  }
+
+  void AddConvert() {
+    Value v = PickAny();
+    const Type& to = RandomType();
+    if (v.type->kind == Kind::kComplex || &to == v.type) return;
+    const bool to_integer = to.kind == Kind::kInteger || to.kind == Kind::kPred;
+    if (v.is_float() && to_integer && (!v.is_exact() || v.most > 100)) return;
+    if (v.is_float() && &to == &kU8) v = Unary(v, "abs", v.most, 1, 0);
+    v = Bounded(v, 1000);
+    Taken(v);
+    Add(to, v.sizes, to.kind == Kind::kPred ? 1 : v.most, v.error + (v.is_exact() ? 0 : to.rounding * v.most),
+        "convert(" + v.name + ")");
+  }
+
+  // ---- index maps
+  void AddIndexMap() {
+    const Value v = PickAny();
+    const auto rank = static_cast<int>(v.sizes.size());
+    switch (Below(8)) {
+      case 0:
+      case 1:
+        return void(Reshape(v, SizesOf(v.count())));
+      case 2:
+        return AddTranspose(v);
+      case 3:
+        return AddBroadcast(v);
+      case 4:
+        return AddSlice(v);
+      case 5:
+        if (rank == 0) return;
+        return void(AddMap(v, v.sizes, fmt::format("reverse({}), dimensions={{{}}}", v.name, Below(rank))));
+      case 6:
+        return AddPad(v);
+      default:
+        return AddConcatenate(v);
+    }
+  }
+  void AddTranspose(const Value& v) {
+    std::vector<int> order(v.sizes.size());
+    std::iota(order.begin(), order.end(), 0);
+    for (int i = static_cast<int>(order.size()) - 1; i > 0; --i)
+      std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(Below(i + 1))]);
+    Sizes sizes;
+    for (int d : order) sizes.push_back(v.sizes[static_cast<size_t>(d)]);
+    AddMap(v, sizes, fmt::format("transpose({}), dimensions={{{}}}", v.name, fmt::join(order, ",")));
+  }
+  void AddBroadcast(const Value& v) {
+    if (v.count() > 100 || v.sizes.size() > 3) return;
+    Sizes sizes = v.sizes;
+    std::vector<int> dimensions(sizes.size());
+    std::iota(dimensions.begin(), dimensions.end(), 0);
+    const int at = Below(static_cast<int>(sizes.size()) + 1);
+    sizes.insert(sizes.begin() + at, 1 + Below(7));
+    for (int& d : dimensions) d += d >= at;
+    AddMap(v, sizes, fmt::format("broadcast({}), dimensions={{{}}}", v.name, fmt::join(dimensions, ",")));
+  }
+  void AddSlice(const Value& v) {
+    Sizes sizes;
+    std::vector<std::string> ranges;
+    for (int64_t size : v.sizes) {
+      const int64_t start = size > 0 ? Below(static_cast<int>(size)) / 2 : 0, stride = 1 + Below(2);
+      const int64_t limit = std::max(start, size - Below(2));
+      sizes.push_back((limit - start + stride - 1) / stride);
+      ranges.push_back(fmt::format("[{}:{}:{}]", start, limit, stride));
+    }
+    AddMap(v, sizes, fmt::format("slice({}), slice={{{}}}", v.name, fmt::join(ranges, ", ")));
+  }
+  void AddPad(const Value& v) {
+    if (v.sizes.empty()) return;
+    const Value with = AddScalar(*v.type, Below(2));
+    Sizes sizes;
+    std::vector<std::string> padding;
+    for (int64_t size : v.sizes) {
+      const int64_t low = Below(3) - (size > 3 ? 1 : 0), high = Below(3), interior = OneIn(4) ? 1 : 0;
+      sizes.push_back(low + size + std::max<int64_t>(size - 1, 0) * interior + high);
+      padding.push_back(fmt::format("{}_{}_{}", low, high, interior));
+    }
+    Taken(with);
+    AddMap(v, sizes, fmt::format("pad({}, {}), padding={}", v.name, with.name, fmt::join(padding, "x")));
+    values_.back().most = std::max(v.most, 1.0);
+  }
+  void AddConcatenate(const Value& v) {
+    if (v.sizes.empty()) return;
+    const int d = Below(static_cast<int>(v.sizes.size()));
+    const Value other = Matching(*v.type, v.sizes);
+    Sizes sizes = v.sizes;
+    sizes[static_cast<size_t>(d)] *= 2;
+    Taken(other);
+    AddMap(v, sizes, fmt::format("concatenate({}, {}), dimensions={{{}}}", v.name, other.name, d));
+    values_.back().most = std::max(v.most, other.most);
+    values_.back().error = std::max(v.error, other.error);
+  }
+
+  // ---- heroes
+  Value Dot() {
+    const auto i = Pick([](const Value& v) { return !v.sizes.empty() && v.type->kind != Kind::kPred; });
+    const Value a = Bounded(i ? Take(*i) : AddParameter(kF32, {4, 2}), 10);
+    const bool batched = a.sizes.size() > 1 && OneIn(3);
+    const int first = batched ? 1 : 0;
+    const int contracted = first + Below(static_cast<int>(a.sizes.size()) - first);
+    const int64_t k = a.sizes[static_cast<size_t>(contracted)];
+    Sizes right;
+    if (batched) right.push_back(a.sizes[0]);
+    const bool k_first = OneIn(2);
+    if (k_first) right.push_back(k);
+    for (int n = Below(3); n > 0; --n) right.push_back(1 + Below(8));
+    if (!k_first) right.push_back(k);
+    Value b = Matching(*a.type, right);
+    b = Bounded(b, 10);
+    Sizes sizes = a.sizes;
+    sizes.erase(sizes.begin() + contracted);
+    const int at = k_first ? first : static_cast<int>(right.size()) - 1;
+    for (int d = first; d < static_cast<int>(right.size()); ++d) {
+      if (d != at) sizes.push_back(right[static_cast<size_t>(d)]);
+    }
+    Taken(a), Taken(b);
+    const double terms = static_cast<double>(std::max<int64_t>(k, 1)), most = terms * a.most * b.most;
+    const double sum_rounding = a.type == &kF64                   ? a.type->rounding
+                                : a.is_float() || a.type == &kC64 ? kC64.rounding
+                                                                  : 0;
+    const double error =
+        terms * (a.error * b.most + b.error * a.most) + most * (terms * sum_rounding + a.type->rounding);
+    return Add(*a.type, sizes, most, error,
+               fmt::format("dot({}, {}), {}lhs_contracting_dims={{{}}}, rhs_contracting_dims={{{}}}", a.name, b.name,
+                           batched ? "lhs_batch_dims={0}, rhs_batch_dims={0}, " : "", contracted, at));
+  }
+
+  std::string Reducer(std::string_view op, const Type& type) {
+    const std::string name = fmt::format("{}_{}", op, type.name);
+    const std::string text = fmt::format(
+        "{0} {{ a = {1}[] parameter(0)  b = {1}[] parameter(1)  ROOT r = {1}[] {2}(a, b) }}\n", name, type.name, op);
+    if (computations_.find(text) == std::string::npos) computations_ += text;
+    return name;
+  }
+  struct Reduction {
+    std::string op;
+    int identity;
+  };
+  Reduction RandomReduction(const Type& type, double most) {
+    if (type.kind == Kind::kPred) return OneIn(2) ? Reduction{"and", 1} : Reduction{"or", 0};
+    const int bound = static_cast<int>(std::min(most, 100.0)) + 1;
+    if (type.kind == Kind::kComplex || OneIn(2)) return {"add", 0};
+    if (type.kind == Kind::kInteger && OneIn(3)) return {OneIn(2) ? "xor" : "or", 0};
+    if (OneIn(2)) return {"maximum", &type == &kU8 ? 0 : -bound};
+    return {"minimum", bound};
+  }
+  static Value Reduced(const Value& v, const Reduction& reduction, double terms) {
+    Value result = v;
+    if (reduction.op == "add") {
+      result.most = terms * v.most;
+      // Blocked sums; the terms are hardly all as large as the largest.
+      const double steps = v.is_narrow() ? terms : 16 + std::sqrt(terms);
+      const double rounds = v.is_float() || v.type == &kC64 ? steps * v.type->rounding * result.most / 3 : 0;
+      result.error = terms * v.error + rounds;
+    } else {
+      result.most = std::max(v.most, std::abs(static_cast<double>(reduction.identity)));
+    }
+    return result;
+  }
+
+  // `v` reduced over `over`.
+  Value Reduce(const Value& v, const std::vector<int>& over, const Reduction& reduction) {
+    Sizes sizes;
+    double terms = 1;
+    for (int d = 0; d < static_cast<int>(v.sizes.size()); ++d) {
+      const int64_t size = v.sizes[static_cast<size_t>(d)];
+      if (std::ranges::find(over, d) == over.end()) {
+        sizes.push_back(size);
+      } else {
+        terms *= static_cast<double>(std::max<int64_t>(size, 1));
+      }
+    }
+    const Value init = AddScalar(*v.type, reduction.identity);
+    const Value result = Reduced(v, reduction, terms);
+    Taken(v), Taken(init);
+    return Add(*v.type, sizes, result.most, result.error,
+               fmt::format("reduce({}, {}), dimensions={{{}}}, to_apply={}", v.name, init.name, fmt::join(over, ","),
+                           Reducer(reduction.op, *v.type)));
+  }
+  std::vector<int> SomeDimensions(const Value& v) {
+    std::vector<int> some;
+    for (int d = 0; d < static_cast<int>(v.sizes.size()); ++d) {
+      if (OneIn(2)) some.push_back(d);
+    }
+    if (some.empty() && !v.sizes.empty()) some.push_back(static_cast<int>(v.sizes.size()) - 1);
+    return some;
+  }
+  Value AddReduce() {
+    const Value v = Bounded(PickAny(), 10);
+    return Reduce(v, SomeDimensions(v), RandomReduction(*v.type, v.most));
+  }
+
+  // The largest element and where it is, or a sum beside a maximum.
+  void AddVariadicReduce() {
+    const auto i = Pick([](const Value& v) { return v.type == &kF32 && v.is_exact() && !v.sizes.empty(); });
+    if (!i) return;
+    const Value v = Bounded(Take(*i), 100);
+    if (!v.is_exact()) return;
+    const int over = Below(static_cast<int>(v.sizes.size()));
+    const Value index = Add(kS32, v.sizes, 700, 0, fmt::format("iota(), iota_dimension={}", over));
+    const Value low = AddScalar(kF32, -1000), zero = AddScalar(kS32, 0);
+    if (computations_.find("largest {") == std::string::npos) {
+      computations_ +=
+          "largest { a = f32[] parameter(0)  i = s32[] parameter(1)  b = f32[] parameter(2)  j = s32[] parameter(3)\n"
+          "  keep = pred[] compare(a, b), direction=GE  x = f32[] select(keep, a, b)  same = pred[] compare(a, b), "
+          "direction=EQ\n"
+          "  first = s32[] minimum(i, j)  other = s32[] select(keep, i, j)  y = s32[] select(same, first, other)\n"
+          "  ROOT r = (f32[], s32[]) tuple(x, y) }\n";
+    }
+    Sizes sizes = v.sizes;
+    sizes.erase(sizes.begin() + over);
+    const std::string pair = fmt::format("v{}", next_++);
+    for (const Value* each : {&v, &index, &low, &zero}) Taken(*each);
+    text_ += fmt::format("  {} = ({}, {}) reduce({}, {}, {}, {}), dimensions={{{}}}, to_apply=largest\n", pair,
+                         ShapeText(kF32, sizes), ShapeText(kS32, sizes), v.name, index.name, low.name, zero.name, over);
+    Add(kF32, sizes, 1000, 0, "get-tuple-element(" + pair + "), index=0");
+    Add(kS32, sizes, 700, 0, "get-tuple-element(" + pair + "), index=1");
+  }
+
+  Value AddWindow() {
+    const auto i = Pick([](const Value& v) { return !v.sizes.empty() && v.count() > 0 && v.count() < 300; });
+    if (!i) return PickAny();
+    const Value v = Bounded(Take(*i), 10);
+    const Reduction reduction = RandomReduction(*v.type, v.most);
+    Sizes sizes, window, strides;
+    std::vector<std::string> pads;
+    double taps = 1;
+    for (int64_t size : v.sizes) {
+      window.push_back(1 + Below(static_cast<int>(std::min<int64_t>(size, 3))));
+      strides.push_back(1 + Below(2));
+      const int64_t low = Below(2), high = Below(2);
+      pads.push_back(fmt::format("{}_{}", low, high));
+      sizes.push_back((size + low + high - window.back()) / strides.back() + 1);
+      taps *= static_cast<double>(window.back());
+    }
+    const Value init = AddScalar(*v.type, reduction.identity);
+    const Value result = Reduced(v, reduction, taps);
+    Taken(v), Taken(init);
+    return Add(*v.type, sizes, result.most, result.error,
+               fmt::format("reduce-window({}, {}), window={{size={} stride={} pad={}}}, to_apply={}", v.name, init.name,
+                           fmt::join(window, "x"), fmt::join(strides, "x"), fmt::join(pads, "x"),
+                           Reducer(reduction.op, *v.type)));
+  }
+
+  // ---- patterns
+  // A hero, a reshape of it, and what follows element by element.
+  void AddHeroAndEpilogue() {
+    Value v = OneIn(3) ? AddWindow() : OneIn(2) ? Dot() : AddReduce();
+    if (!IsMeaningful(v)) return;
+    for (int n = 1 + Below(2); n > 0; --n) {
+      if (!OneIn(3)) v = Reshape(v, SizesOf(v.count()));
+      v = Bounded(v, 50);
+      if (v.is_float() && OneIn(2)) v = Tanh(v);
+      if (v.type->kind != Kind::kPred)
+        v = Arithmetic(OneIn(2) ? "add" : "subtract", v, Bounded(Matching(*v.type, v.sizes), 50));
+    }
+  }
+
+  // Softmax, sometimes seen through reshapes on its way.
+  void AddSoftmax() {
+    const auto i =
+        Pick([](const Value& v) { return v.is_float() && v.type != &kF64 && !v.sizes.empty() && v.count() > 0; });
+    if (!i) return;
+    const Value x = Bounded(Take(*i), 4);
+    const std::vector<int> over = SomeDimensions(x);
+    const Value shifted = Arithmetic("subtract", x, Back(Reduce(x, over, {"maximum", -7}), x, over));
+    const Value e = Unary(Bounded(shifted, 14), "exponential", 1, 1, 8);
+    const Value sum = Reduce(e, over, {"add", 0});
+    if (sum.error > 0.05) return;
+    const Value all = Back(sum, x, over);
+    const Value one = AddSplat(*x.type, x.sizes, 1);
+    const Value divisor = Arithmetic("maximum", all, one);
+    Binary("divide", e, divisor, 1, e.error + divisor.error + 2 * x.type->rounding);
+  }
+  Value Back(Value row, const Value& x, const std::vector<int>& over) {
+    std::vector<int> kept;
+    Sizes sizes;
+    for (int d = 0; d < static_cast<int>(x.sizes.size()); ++d) {
+      if (std::ranges::find(over, d) != over.end()) continue;
+      kept.push_back(d);
+      sizes.push_back(x.sizes[static_cast<size_t>(d)]);
+    }
+    if (OneIn(2)) row = Reshape(Reshape(row, SizesOf(row.count())), sizes);
+    return AddMap(row, x.sizes, fmt::format("broadcast({}), dimensions={{{}}}", row.name, fmt::join(kept, ",")));
+  }
+
+  // A loop whose body brings no two values further apart than they were.
+  void AddLoop() {
+    const auto i = Pick([](const Value& v) { return v.type->kind != Kind::kComplex && v.type != &kF64; });
+    if (!i) return;
+    const Value x = Bounded(Take(*i), 1), y = Bounded(Matching(*x.type, x.sizes), 1);
+    const int trips = Below(4), id = next_++;
+    const std::string shape = ShapeText(*x.type, x.sizes), state = fmt::format("(s32[], {0}, {0})", shape);
+    std::string body = fmt::format("  p = {} parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n", state);
+    for (int k = 0; k < 2; ++k) body += fmt::format("  x{0} = {1} get-tuple-element(p), index={2}\n", k, shape, k + 1);
+    const bool number = x.type->kind != Kind::kPred;
+    body += fmt::format("  one = s32[] constant(1)\n  next = s32[] add(i, one)\n  a = {} {}(x0, x1)\n", shape,
+                        number ? "maximum" : "and");
+    body += x.is_float() ? fmt::format("  b = {} tanh(a)\n", shape) : fmt::format("  b = {} not(a)\n", shape);
+    body += x.sizes.empty() ? fmt::format("  c = {} copy(x0)\n", shape)
+                            : fmt::format("  c = {} reverse(x0), dimensions={{{}}}\n", shape,
+                                          Below(static_cast<int>(x.sizes.size())));
+    body += fmt::format("  ROOT r = {} tuple(next, {})\n", state, OneIn(2) ? "b, c" : "c, b");
+    computations_ += fmt::format("body{} {{\n{}}}\n", id, body);
+    computations_ += fmt::format(
+        "until{0} {{\n  p = {1} parameter(0)\n  i = s32[] get-tuple-element(p), index=0\n  n = s32[] constant({2})\n"
+        "  ROOT c = pred[] compare(i, n), direction=LT\n}}\n",
+        id, state, trips);
+    const Value zero = AddScalar(kS32, 0);
+    for (const Value* each : {&x, &y, &zero}) Taken(*each);
+    text_ +=
+        fmt::format("  s{0} = {1} tuple({2}, {3}, {4})\n  w{0} = {1} while(s{0}), condition=until{0}, body=body{0}\n",
+                    id, state, zero.name, x.name, y.name);
+    const double most = x.is_float() ? 1 : 0x1p31;
+    const double error = x.is_float() ? std::max(x.error, y.error) + trips * 8 * x.type->rounding : 0;
+    for (int k = 1; k <= 2; ++k)
+      Add(*x.type, x.sizes, number ? most : 1, error, fmt::format("get-tuple-element(w{}), index={}", id, k));
+  }
+
+  void Step() {
+    const int choice = Below(100);
+    if (choice < 18) return AddUnary();
+    if (choice < 36) return AddBinary();
+    if (choice < 40) return AddQuotient();
+    if (choice < 45) return AddCompareAndSelect();
+    if (choice < 50) return AddConvert();
+    if (choice < 70) return AddIndexMap();
+    if (choice < 74) return void(Dot());
+    if (choice < 78) return void(AddReduce());
+    if (choice < 80) return AddVariadicReduce();
+    if (choice < 82) return void(AddWindow());
+    if (choice < 92) return AddHeroAndEpilogue();
+    if (choice < 97) return AddSoftmax();
+    if (options_.loops) AddLoop();
+  }
+
+  RandomProgram Finish() {
+    RandomProgram program;
+    std::vector<const Value*> results;
+    for (auto v = values_.rbegin(); v != values_.rend() && results.size() < 4; ++v) {
+      if (!v->used) results.push_back(&*v);
+    }
+    std::vector<std::string> shapes, names;
+    for (const Value* v : results) {
+      shapes.push_back(ShapeText(*v->type, v->sizes));
+      names.push_back(v->name);
+      program.errors.push_back(v->error);
+    }
+    program.text = fmt::format("HloModule random\n{}ENTRY main {{\n{}  ROOT r = ({}) tuple({})\n}}\n", computations_,
+                               text_, fmt::join(shapes, ", "), fmt::join(names, ", "));
+    return program;
+  }
+
+  const RandomProgramOptions options_;
+  std::mt19937 random_;
+  std::vector<Value> values_;
+  std::string computations_, text_;
+  int next_ = 0, parameters_ = 0;
+};
+
+}  // namespace
+
+RandomProgram MakeRandomProgram(uint64_t seed, const RandomProgramOptions& options) {
+  return Writer(seed, options).Write();
+}
+
+}  // namespace vxla::testing
