@@ -270,7 +270,7 @@ Result<DiffOutcome> CompareReplicated(const DiffFlags& flags, const Module& modu
 }
 
 // The library's options in the words of the command's.
-DiffOptions OptionsOf(const DiffFlags& flags) {
+DiffOptions DiffOptionsOf(const DiffFlags& flags) {
   DiffOptions options = flags.options;
   options.device = flags.device.options();
   options.compile = flags.compile.options();
@@ -290,7 +290,7 @@ Status DiffOnOne(const DiffFlags& flags, Json& json) {
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file));
   VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
   VXLA_RETURN_IF_ERROR(CheckReplicasOn(flags.device.device, grid));
-  const DiffOptions options = OptionsOf(flags);
+  const DiffOptions options = DiffOptionsOf(flags);
   VXLA_ASSIGN_OR_RETURN(DiffOutcome outcome, grid.count() > 1 ? CompareReplicated(flags, *module, grid, options)
                                                               : CompareOnOneDevice(flags, *module, options));
   if (AgainstFile(flags)) outcome.reference = flags.against;

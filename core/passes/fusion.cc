@@ -169,7 +169,8 @@ int FuseComputation(Module& module, Computation& entry, const TargetInfo& target
 void Dissolve(Computation& entry, Instruction* fusion) {
   Instruction* const root = entry.root();
   const std::vector<Instruction*> operands(fusion->operands().begin(), fusion->operands().end());
-  const size_t first = entry.instructions().size();
+  const std::vector<Instruction*> before(fusion->control_predecessors().begin(), fusion->control_predecessors().end());
+  const auto last = std::prev(entry.instructions().end());
   Instruction* const value = CloneInto(*fusion->called(0), entry, operands, [](Computation* called) { return called; });
   entry.set_root(root);
   if (value->opcode() == Opcode::kTuple) {
@@ -180,15 +181,9 @@ void Dissolve(Computation& entry, Instruction* fusion) {
       entry.ReplaceAllUses(user, value->operand(static_cast<int>(index)));
     }
   }
-  entry.ReplaceAllUses(fusion, value);
-  for (const auto& i : entry.instructions()) {
-    auto& predecessors = i->mutable_control_predecessors();
-    if (std::erase(predecessors, fusion) > 0) predecessors.push_back(value);
-  }
-  for (size_t i = first; i < entry.instructions().size(); ++i) {
-    auto& predecessors = entry.instructions()[i]->mutable_control_predecessors();
-    predecessors.insert(predecessors.end(), fusion->control_predecessors().begin(),
-                        fusion->control_predecessors().end());
+  entry.ReplaceAllUses(fusion, value);  // what had to wait for the fusion waits for its value
+  for (auto i = std::next(last); i != entry.instructions().end(); ++i) {
+    for (Instruction* predecessor : before) (*i)->AddControlPredecessor(predecessor);
   }
   entry.SortTopologically();
   entry.RemoveDead();
