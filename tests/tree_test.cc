@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/source_dir.h"
+
 namespace vxla {
 namespace {
 

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/source_dir.h"
+
 namespace vxla {
 namespace {
 
