@@ -53,7 +53,8 @@ Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& wanted) {
   return std::shared_ptr<Device>(std::move(device));
 }
 
-std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const EvaluateOptions& host_steps) {
+std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const EvaluateOptions& host_steps,
+                                   std::function<void(const CallProgress&)> progress) {
   const auto evaluator = [host_steps]() -> HostEvaluator {
     auto run = std::make_shared<InstructionEvaluator>(host_steps);
     return [run](const Instruction& instruction, std::span<const Literal* const> operands) {
@@ -62,12 +63,13 @@ std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const Evaluat
   };
   ClientOptions options;
   options.evaluator_of_run = evaluator;
+  options.progress = std::move(progress);
   return std::make_unique<Client>(std::move(device), evaluator(), options);
 }
 
 Result<std::unique_ptr<Client>> OpenClient(const DeviceOptions& options, const EvaluateOptions& host_steps) {
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(options));
-  return MakeClient(std::move(device), host_steps);
+  return MakeClient(std::move(device), host_steps, options.progress);
 }
 
 Status CheckValidation(const Device& device) {

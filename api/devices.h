@@ -1,6 +1,7 @@
 // Devices by their words: which one, how its kernels reach memory, what it does without, what watches over it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ struct DeviceOptions {
   bool cache = true;              // keep compiled kernels and probe results on disk
   std::string cache_folder;       // empty: the user's cache folder
   std::string loader_path;        // another Vulkan loader library; empty: the platform's
+  // Told where long calls of the client stand, from the threads that work, several at a time.
+  std::function<void(const CallProgress&)> progress;
 };
 
 bool IsCpu(std::string_view device);
@@ -35,7 +38,8 @@ std::string UuidText(const DeviceFacts& facts);
 // kInvalidArgument: a word that is none of those above. kDeviceFailure: there is no such device, or it does not open.
 Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& options);
 // What the device cannot run is evaluated by the CPU reference with `host_steps`: its custom calls, feeds and seed.
-std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const EvaluateOptions& host_steps = {});
+std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const EvaluateOptions& host_steps = {},
+                                   std::function<void(const CallProgress&)> progress = {});
 // Both.
 Result<std::unique_ptr<Client>> OpenClient(const DeviceOptions& options, const EvaluateOptions& host_steps = {});
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -41,6 +42,9 @@ struct MemoryStatistics {
   int64_t allocation_count = 0;            // driver allocations so far
   int64_t cumulative_allocated_bytes = 0;  // handed out so far; a replayed run must not change it
 };
+
+// Told how many of the kernels that must be made are there, from the threads that make them.
+using KernelProgress = std::function<void(size_t made, size_t wanted)>;
 
 // A compiled pipeline; shared, immutable.
 class Kernel {
@@ -93,10 +97,10 @@ class Device {
   virtual MemoryStatistics memory_statistics() const = 0;
 
   // Compiles what is not cached, on all cores; the kernels come in the order of the keys. `compiled` counts those that
-  // were neither in memory nor on disk. `mode` is one of binding_modes().
+  // were neither in memory nor on disk. `mode` is one of binding_modes(); `progress` may be empty.
   virtual Result<std::vector<std::shared_ptr<Kernel>>> GetKernels(BindingMode mode,
-                                                                  std::span<const KernelKey* const> keys,
-                                                                  int* compiled) = 0;
+                                                                  std::span<const KernelKey* const> keys, int* compiled,
+                                                                  const KernelProgress& progress = {}) = 0;
   // The whole GLSL text of a kernel (--dump-kernels).
   virtual Result<std::string> KernelSource(BindingMode mode, const KernelKey& key) const = 0;
 

@@ -27,8 +27,12 @@ class Stopwatch {
 Status MakeKernels(ExecutableState& state) {
   std::vector<const KernelKey*> keys;
   for (const KernelKey& key : state.program.plan.kernels) keys.push_back(&key);
-  VXLA_ASSIGN_OR_RETURN(state.program.kernels, state.client->device->GetKernels(state.program.plan.bindings, keys,
-                                                                                &state.statistics.compiled));
+  const auto progress = [&](size_t made, size_t wanted) {
+    state.client->Report({CallProgress::Stage::kKernels, made, wanted});
+  };
+  VXLA_ASSIGN_OR_RETURN(state.program.kernels,
+                        state.client->device->GetKernels(state.program.plan.bindings, keys, &state.statistics.compiled,
+                                                         progress));
   state.statistics.kernels = static_cast<int>(keys.size());
   return OkStatus();
 }
@@ -114,7 +118,9 @@ Result<std::shared_ptr<Executable>> Client::CompileOrThrow(const Module& module,
 Result<std::vector<DeviceValue>> Client::Upload(const Literal& literal) {
   std::vector<DeviceValue> values;
   int64_t allocated_bytes = 0;
-  for (const Literal* leaf : FlattenLiteral(literal)) {
+  const std::vector<const Literal*> leaves = FlattenLiteral(literal);
+  for (const Literal* leaf : leaves) {
+    state_->Report({CallProgress::Stage::kUpload, values.size(), leaves.size()});
     VXLA_ASSIGN_OR_RETURN(auto memory,
                           state_->pool->Take(DeviceBytes(leaf->shape()), BufferPool::Writer::kHost, allocated_bytes));
     VXLA_RETURN_IF_ERROR(UploadLiteral(*state_->device, *leaf, memory->buffer(), 0));

@@ -27,12 +27,22 @@ struct ExecutableState;
 // Evaluates one instruction on the host: constant folding and whatever the device cannot run. Must be thread-safe.
 using HostEvaluator = std::function<Result<Literal>(const Instruction&, std::span<const Literal* const>)>;
 
+// Where a long call stands, for whoever shows it.
+struct CallProgress {
+  enum class Stage : uint8_t { kKernels, kUpload, kRun, kHostStep, kDownload };
+  Stage stage = Stage::kRun;
+  size_t done = 0, total = 0;  // kernels, or arrays that are copied
+  std::string_view name = {};  // of the instruction that the host evaluates
+};
+
 struct ClientOptions {
   bool poison = false;  // fill fresh device memory with a pattern (tests: nothing may rely on zeros)
   // Makes the evaluator of one run's host instructions, where these have something in common (random numbers,
   // channels). Empty: the client's evaluator serves all runs.
   std::function<HostEvaluator()> evaluator_of_run;
   int max_runs_in_flight = 4;  // per executable; a further run waits for the oldest one
+  // Called from the threads that work, several at a time; must not call the client.
+  std::function<void(const CallProgress&)> progress;
 };
 
 struct CompileOptions {

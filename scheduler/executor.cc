@@ -43,6 +43,7 @@ class Run {
     VXLA_RETURN_IF_ERROR(TakeResults(statistics.allocated_bytes));
     VXLA_RETURN_IF_ERROR(Bind(statistics));
     if (state_.program.profile) times_ = StepTimesOf(plan_);
+    state_.client->Report({CallProgress::Stage::kRun});
     VXLA_RETURN_IF_ERROR(RunSegments(0, static_cast<int>(plan_.segments.size())));
     statistics.read_backs = read_backs_;
     statistics.steps = std::move(times_);
@@ -143,6 +144,7 @@ Status Run::TakeParameters(std::span<const Argument> arguments, int64_t& allocat
       literals = argument.literal != nullptr ? FlattenLiteral(*argument.literal) : std::vector<const Literal*>{};
     }
     if (argument.literal != nullptr) {
+      state_.client->Report({CallProgress::Stage::kUpload, static_cast<size_t>(leaf), plan_.parameters.size()});
       VXLA_RETURN_IF_ERROR(UploadParameter(leaf, *literals.at(leaf - first), allocated_bytes));
     } else {
       VXLA_RETURN_IF_ERROR(BorrowParameter(leaf, argument, argument.leaves.at(leaf - first), allocated_bytes));
@@ -312,6 +314,7 @@ Status Run::EvaluateOnHost(const HostEvaluate& evaluation) {
     downloaded.push_back(std::move(value));
     operands.push_back(&downloaded.back());
   }
+  state_.client->Report({CallProgress::Stage::kHostStep, 0, 0, instruction.name()});
   VXLA_ASSIGN_OR_RETURN(Literal result, evaluate_(instruction, operands));
   if (evaluation.shape.IsDynamic()) result = ConformTo(result, evaluation.shape);
   if (!(result.shape() == evaluation.shape)) {
@@ -461,6 +464,8 @@ Result<Literal> Executable::Run(std::span<const Literal* const> arguments, RunSt
   std::vector<Argument> values;
   for (const Literal* argument : arguments) values.emplace_back(*argument);
   VXLA_ASSIGN_OR_RETURN(const Execution execution, Execute(values, statistics));
+  VXLA_RETURN_IF_ERROR(execution.Wait());
+  state_->client->Report({CallProgress::Stage::kDownload, 0, execution.leaves.size()});
   VXLA_ASSIGN_OR_RETURN(Literal result, execution.ToLiteral());
   if (statistics != nullptr) statistics->ms = MillisecondsSince(start);
   return result;

@@ -17,6 +17,10 @@ struct ClientState {
   HostEvaluator evaluate;
   ClientOptions options;
   std::shared_ptr<BufferPool> pool;
+
+  void Report(const CallProgress& call) const {
+    if (options.progress) options.progress(call);
+  }
 };
 
 // The contexts of one executable: created up to a limit, then waited for.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "api/replicas.h"
+#include "tools/messages.h"
 #include "tools/numpy_file.h"
 
 namespace vxla {
@@ -16,6 +17,7 @@ std::string WantedName(size_t leaf) { return fmt::format("arg_{}", leaf); }
 
 // By name, sidecars included.
 Result<std::map<std::string, NumpyArray>> ReadGiven(const std::vector<std::string>& files) {
+  if (!files.empty()) Progress("reading " + files[0]);
   if (files.size() == 1 && files[0].ends_with(".npz")) return ReadNpz(files[0]);
   std::map<std::string, NumpyArray> given;
   for (size_t k = 0; k < files.size(); ++k) {
@@ -96,11 +98,54 @@ std::vector<std::vector<const Literal*>> ReplicatedArguments::pointers(int64_t d
   return result;
 }
 
+namespace {
+
+// jax.jit leaves parameters out that a function does not use, and then the arrays of its arguments are too many. Says
+// so where arrays in order fit the parameters; OK where there are not too many.
+Status CheckCount(const std::map<std::string, NumpyArray>& given, const std::vector<const Shape*>& wanted,
+                  int64_t devices) {
+  size_t count = 0;
+  while (given.contains(WantedName(count))) ++count;
+  if (count <= wanted.size()) return OkStatus();
+  std::vector<std::string> fitting;
+  for (size_t k = 0; k < count && fitting.size() < wanted.size(); ++k) {
+    const std::string name = WantedName(k);
+    const Shape& shape = *wanted[fitting.size()];
+    if (ToLiterals(given.at(name), shape, TypeNameOf(given, name), name, devices).ok()) fitting.push_back(name);
+  }
+  std::string which;
+  if (!wanted.empty() && fitting.size() == wanted.size())
+    which = fmt::format("; {} fit in this order", fmt::join(fitting, ", "));
+  return InvalidArgument(
+      "arg_{}: no parameter wants it: {} arrays given, the program takes {}{}. jax.jit leaves out arguments that a "
+      "function does not use: lower jax.jit(f, keep_unused=True), or give only those that are used",
+      wanted.size(), count, wanted.size(), which);
+}
+
+// "12 seeded (seed 0), 3 from args.npz"
+std::string Summary(size_t seeded, size_t from_files, const std::vector<std::string>& files, uint64_t seed,
+                    int64_t devices) {
+  std::string text = fmt::format("arguments: {} seeded (seed {}{})", seeded, seed,
+                                 devices == 1 ? "" : fmt::format(", one for each of {} devices", devices));
+  if (from_files == 0) return text;
+  return text +
+         fmt::format(", {} from {}", from_files, files.size() == 1 ? files[0] : fmt::format("{} files", files.size()));
+}
+
+}  // namespace
+
 Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const std::vector<std::string>& files,
                                                     uint64_t seed, int64_t devices) {
   VXLA_ASSIGN_OR_RETURN(const auto given, ReadGiven(files));
   ReplicatedArguments arguments;
-  size_t next = 0;
+  std::vector<const Shape*> wanted;
+  for (const Instruction* parameter : module.entry()->parameters()) {
+    for (const Shape* leaf : FlattenTuple(parameter->shape())) {
+      if (leaf->IsArray()) wanted.push_back(leaf);
+    }
+  }
+  VXLA_RETURN_IF_ERROR(CheckCount(given, wanted, devices));
+  size_t next = 0, seeded = 0;
   std::set<std::string> used;
   for (const Instruction* parameter : module.entry()->parameters()) {
     std::vector<std::vector<Literal>> leaves;
@@ -120,6 +165,7 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
         return InvalidArgument("{}: {} has dynamic dimensions, so it must be given", name, leaf->ToString());
       VXLA_RETURN_IF_ERROR(CheckedElementCount(leaf->dimensions()).status());
       const auto number = static_cast<uint32_t>(next - 1);
+      Progress(fmt::format("seeding {}: {}", name, leaf->ToString()));
       if (devices == 1) {
         pieces.push_back(RandomLiteral(*leaf, seed, number));
       } else {
@@ -127,11 +173,11 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
         VXLA_RETURN_IF_ERROR(CheckedElementCount(stacked.dimensions()).status());
         pieces = Deal(RandomLiteral(stacked, seed, number), *leaf, devices);
       }
-      arguments.notes.push_back(fmt::format("{}: {} from seed {}{}", name, leaf->ToString(), seed,
-                                            devices == 1 ? "" : fmt::format(", one for each of {} devices", devices)));
+      ++seeded;
     }
     arguments.values.push_back(Rebuild(parameter->shape(), std::move(leaves), devices));
   }
+  if (seeded > 0) arguments.notes.push_back(Summary(seeded, used.size(), files, seed, devices));
   for (const auto& [name, array] : given) {
     if (used.contains(name) || name.ends_with("__dtype")) continue;
     return InvalidArgument("{}: no parameter wants it; the program takes arg_0 to arg_{} ({} arrays)", name,

@@ -156,11 +156,11 @@ class Clients {
       DeviceFlags device_flags = flags_.device;
       device_flags.bindings = mode;
       device_flags.emulate += (device_flags.emulate.empty() || emulate.empty() ? "" : ",") + emulate;
-      VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(device_flags, device_flags.device));
-      const DeviceFacts& facts = device->facts();
+      VXLA_ASSIGN_OR_RETURN(client, OpenClient(device_flags));
+      const DeviceFacts& facts = client->device().facts();
+      Progress("");
       if (!flags_.json && clients_.size() == 1)
         fmt::print("{}, {} {}\n", facts.name, facts.driver, facts.driver_version);
-      client = MakeClient(std::move(device));
     }
     return client.get();
   }
@@ -197,7 +197,7 @@ Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clie
   return rows;
 }
 
-Status Bench(const BenchFlags& flags) {
+Status Bench(const BenchFlags& flags, Json& json) {
   VXLA_ASSIGN_OR_RETURN(std::vector<BenchCase> cases, Selected(flags.names));
   Clients clients(flags);
   Json list = Json::array();
@@ -213,15 +213,16 @@ Status Bench(const BenchFlags& flags) {
       list.push_back(RowJson(row));
     }
   }
-  return flags.json ? WriteText("-", list.dump(2) + "\n") : OkStatus();
+  if (flags.json) json = std::move(list);
+  return OkStatus();
 }
 
 }  // namespace
 
 CommandBody AddBench(CLI::App& app) {
   auto flags = std::make_shared<BenchFlags>();
-  app.add_option("NAME", flags->names, "cases or program files; without one, every case");
-  app.add_option("--args", flags->args, "arguments of a program file")->expected(1, 1 << 20);
+  app.add_option("NAME", flags->names, "cases or program files; without one, every case")->type_name("FILE");
+  app.add_option("--args", flags->args, "arguments of a program file")->expected(1, 1 << 20)->type_name("FILE");
   app.add_option("--seed", flags->seed, "of the arguments that no file gives")->capture_default_str();
   app.add_option("--num-runs", flags->runs, "the best of so many runs counts")
       ->check(CLI::Range(1, 100000))
@@ -229,9 +230,9 @@ CommandBody AddBench(CLI::App& app) {
   flags->device.AddTo(app);
   flags->compile.AddTo(app);
   app.add_flag("--json", flags->json, "the table as JSON");
-  return [flags, &app] {
+  return [flags, &app](Json& json) {
     flags->both_bindings = app.count("--bindings") == 0;
-    return Report(Bench(*flags));
+    return Bench(*flags, json);
   };
 }
 

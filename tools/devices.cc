@@ -89,17 +89,17 @@ void PrintDevice(size_t index, const DeviceFacts& f) {
   for (const std::string& line : f.quirks.notes) fmt::print("  quirk     {}\n", line);
 }
 
-Status Devices(bool json) {
+Status Devices(bool wants_json, Json& list) {
   VXLA_ASSIGN_OR_RETURN(std::vector<DeviceFacts> devices, vulkan::ListDevices());
-  Json list = Json::array();
+  if (wants_json) list = Json::array();
   for (size_t i = 0; i < devices.size(); ++i) {
     // Quirks are known once a device is open.
     vulkan::OpenOptions options;
     options.measure_division = true;
     Result<std::unique_ptr<Device>> device = vulkan::OpenDevice(static_cast<int>(i), options);
     const DeviceFacts facts = device.ok() ? (*device)->facts() : devices[i];
-    if (!device.ok()) fmt::print(stderr, "vxla: note: vulkan:{} does not open: {}\n", i, device.status().message());
-    if (!json) {
+    if (!device.ok()) PrintNotes({fmt::format("vulkan:{} does not open: {}", i, device.status().message())});
+    if (!wants_json) {
       PrintDevice(i, facts);
     } else {
       list.push_back({{"name", facts.name},
@@ -111,7 +111,7 @@ Status Devices(bool json) {
                       {"quirks", facts.quirks.notes}});
     }
   }
-  return json ? WriteText("-", list.dump(2) + "\n") : OkStatus();
+  return OkStatus();
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ Status Devices(bool json) {
 CommandBody AddDevices(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
   app.add_flag("--json", *json, "the list as JSON");
-  return [json] { return Report(Devices(*json)); };
+  return [json](Json& list) { return Devices(*json, list); };
 }
 
 }  // namespace vxla

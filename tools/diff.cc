@@ -314,13 +314,10 @@ Status DiffOnAll(const DiffFlags& flags, Json& json) {
   return first;
 }
 
-Status DiffAndPrint(DiffFlags flags) {
+Status DiffAndPrint(DiffFlags flags, Json& json) {
   flags.options.shader_math = !flags.two_way;
   flags.options.progress = [](const std::string& text) { Progress(text); };
-  Json json;
-  const Status status = flags.device.device == "all" ? DiffOnAll(flags, json) : DiffOnOne(flags, json);
-  if (flags.json && !json.is_null()) VXLA_RETURN_IF_ERROR(WriteText("-", json.dump(2) + "\n"));
-  return status;
+  return flags.device.device == "all" ? DiffOnAll(flags, json) : DiffOnOne(flags, json);
 }
 
 // "vxla diff a.hlo --args b.npz", with what a shell needs in quotes.
@@ -371,6 +368,7 @@ CommandBody AddDiff(CLI::App& app) {
   flags->replicas.AddTo(app, /*feeds=*/false);
   app.footer(kAbout);
   app.add_option("--against", flags->against, "cpu, another device, or an .npz with result_0, result_1 ...")
+      ->type_name("FILE")
       ->capture_default_str();
   app.add_option("--against-bindings", flags->against_bindings, "how the other device's kernels reach memory")
       ->check(CLI::IsMember({"addresses", "descriptors"}));
@@ -387,11 +385,11 @@ CommandBody AddDiff(CLI::App& app) {
   app.add_option("--bisect-to", flags->bisect_prefix, "where --bisect writes: PREFIX.hlo and PREFIX.npz")
       ->capture_default_str();
   app.add_flag("--two-way", flags->two_way, "leave out the shader math on the CPU: faster, but no `fault`");
-  app.add_option("--report", flags->report, "write what was found as one page of HTML");
+  app.add_option("--report", flags->report, "write what was found as one page of HTML")->type_name("FILE");
   app.add_flag("--json", flags->json, "the verdict as one JSON object");
-  return [flags, &app] {
+  return [flags, &app](Json& json) {
     flags->command = CommandOf(WordsOf(app));
-    return Report(AtPlace(DiffAndPrint(*flags), flags->program.file));
+    return AtPlace(DiffAndPrint(*flags, json), flags->program.file);
   };
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "core/text/hlo_printer.h"
 #include "scheduler/plan_printer.h"
@@ -33,16 +34,18 @@ Status DumpKernels(const Device& device, const Plan& plan, const std::string& fo
   return OkStatus();
 }
 
-Status Explain(const ExplainFlags& flags) {
+Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file));
   if (IsCpu(flags.device.device))
     return InvalidArgument("--device cpu: the CPU reference has no plan; explain wants a Vulkan device");
-  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(flags.device, flags.device.device));
-  std::unique_ptr<Client> client = MakeClient(device);
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client, OpenClient(flags.device));
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client->Compile(*module, flags.compile.options()));
-  if (!flags.dump_folder.empty()) VXLA_RETURN_IF_ERROR(DumpKernels(*device, executable->plan(), flags.dump_folder));
-  VXLA_RETURN_IF_ERROR(CheckValidation(*device));
-  if (flags.json) return WriteText("-", ToJson(executable->plan()).dump(2) + "\n");
+  if (!flags.dump_folder.empty()) VXLA_RETURN_IF_ERROR(DumpKernels(client->device(), executable->plan(), flags.dump_folder));
+  VXLA_RETURN_IF_ERROR(CheckValidation(client->device()));
+  if (flags.json) {
+    json = ToJson(executable->plan());
+    return OkStatus();
+  }
   return WriteText(
       "-", fmt::format("Fused module\n\n{}\nPlan\n\n{}", PrintHlo(executable->module()), ToText(executable->plan())));
 }
@@ -51,12 +54,15 @@ Status Explain(const ExplainFlags& flags) {
 
 CommandBody AddExplain(CLI::App& app) {
   auto flags = std::make_shared<ExplainFlags>();
-  app.add_option("FILE", flags->program.file, "the program as HLO text; - is standard input")->required();
+  app.add_option("FILE", flags->program.file, "the program as HLO text; - is standard input")
+      ->required()
+      ->type_name("FILE");
   flags->device.AddTo(app);
   flags->compile.AddTo(app);
-  app.add_option("--dump-kernels", flags->dump_folder, "write each kernel's GLSL into this folder");
+  app.add_option("--dump-kernels", flags->dump_folder, "write each kernel's GLSL into this folder")
+      ->type_name("FOLDER");
   app.add_flag("--json", flags->json, "the plan as one JSON object");
-  return [flags] { return Report(AtPlace(Explain(*flags), flags->program.file)); };
+  return [flags](nlohmann::ordered_json& json) { return AtPlace(Explain(*flags, json), flags->program.file); };
 }
 
 }  // namespace vxla

@@ -302,6 +302,10 @@ Result<Literal> ToLiteral(const NumpyArray& array, const Shape& wanted, const st
   return wanted.IsDynamic() ? PadToBounds(literal, wanted) : std::move(literal).Reshaped(wanted);
 }
 
+std::string StandInOf(ElementType type) {
+  return !IsArrayElement(type) || NumpyHas(type) ? "" : fmt::format("uint{}", 8 * StorageBytes(type));
+}
+
 Status WriteNpz(const std::string& path, std::string_view prefix, const std::vector<const Literal*>& leaves) {
   Entries entries;
   for (size_t k = 0; k < leaves.size(); ++k) {

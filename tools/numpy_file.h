@@ -35,6 +35,9 @@ Result<Literal> ToLiteral(const NumpyArray& array, const Shape& wanted, const st
 // The literal that the array says by itself (its own element type, from the sidecar if there is one).
 Result<Literal> ToLiteral(const NumpyArray& array, const std::string& type_name, const std::string& name);
 
+// numpy's name of the unsigned integers that stand for a type which numpy lacks: "uint16" for bf16; else empty.
+std::string StandInOf(ElementType type);
+
 // Writes <prefix>_0, <prefix>_1 ... (with their sidecars) under a temporary name and renames, so that the file is whole
 // or absent. kResourceExhausted if it cannot be written.
 Status WriteNpz(const std::string& path, std::string_view prefix, const std::vector<const Literal*>& leaves);

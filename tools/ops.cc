@@ -104,13 +104,13 @@ std::string OpsTable() {
 CommandBody AddOps(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
   app.add_flag("--json", *json, "the table as JSON");
-  return [json] {
-    if (!*json) return Report(WriteText("-", OpsTable()));
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  return [json](nlohmann::ordered_json& list) {
+    if (!*json) return WriteText("-", OpsTable());
+    list = nlohmann::ordered_json::array();
     for (int i = 0; i < OpcodeCount(); ++i) {
       if (HasEvaluation(static_cast<Opcode>(i))) list.push_back(OpJson(static_cast<Opcode>(i)));
     }
-    return Report(WriteText("-", list.dump(2) + "\n"));
+    return OkStatus();
   };
 }
 

@@ -74,6 +74,33 @@ Status PrintProfile(Device& device, const RunStatistics& statistics) {
   return OkStatus();
 }
 
+// One entry for each result; `stored_as` where an .npz holds another type than the result's.
+Json ResultsJson(const std::vector<const Literal*>& leaves) {
+  Json list = Json::array();
+  for (size_t k = 0; k < leaves.size(); ++k) {
+    const Shape& shape = leaves[k]->shape();
+    if (!shape.IsArray()) continue;
+    Json& entry = list.emplace_back(Json{{"index", k}, {"shape", shape.ToString()}});
+    if (const std::string stand_in = StandInOf(shape.element_type()); !stand_in.empty()) entry["stored_as"] = stand_in;
+  }
+  return list;
+}
+
+// Says which saved results are bits of a type that numpy lacks.
+void PrintStandIns(const std::string& file, const std::vector<const Literal*>& leaves) {
+  std::string text;
+  for (size_t k = 0; k < leaves.size(); ++k) {
+    if (!leaves[k]->shape().IsArray()) continue;
+    const ElementType type = leaves[k]->shape().element_type();
+    const std::string stand_in = StandInOf(type);
+    if (stand_in.empty()) continue;
+    text += fmt::format("{}result_{} ({} as {})", text.empty() ? "" : ", ", k, ElementTypeName(type), stand_in);
+  }
+  if (text.empty()) return;
+  PrintNotes(
+      {fmt::format("{} holds the bits of types that numpy lacks: {}; result_N__dtype names the type", file, text)});
+}
+
 Result<Literal> RunOnCpu(const RunFlags& flags, const DeviceGrid& grid, const Module& module, Json& report) {
   VXLA_ASSIGN_OR_RETURN(ReplicatedArguments arguments,
                         LoadReplicatedArguments(module, flags.program.args, flags.program.seed, grid.count()));
@@ -87,6 +114,7 @@ Result<Literal> RunOnCpu(const RunFlags& flags, const DeviceGrid& grid, const Mo
   SameBits same(flags.check_same);
   Literal result;
   for (int run = 0; run < flags.num_runs; ++run) {
+    if (flags.num_runs > 1) Progress(fmt::format("run {} of {}", run + 1, flags.num_runs));
     feeds.Rewind();
     const auto start = Clock::now();
     VXLA_ASSIGN_OR_RETURN(result, RunReplicated(module, grid, arguments.pointers(grid.count()), options));
@@ -113,8 +141,8 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const Module& module, Json& r
   VXLA_RETURN_IF_ERROR(feeds.Open());
   EvaluateOptions host_steps = flags.compile.evaluate_options(flags.program.seed);
   host_steps.host = feeds.transfers();
-  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(flags.device, flags.device.device));
-  std::unique_ptr<Client> client = MakeClient(device, host_steps);
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client, OpenClient(flags.device, host_steps));
+  Device& device = client->device();
   CompileOptions options = flags.compile.options();
   options.profile = flags.profile;
   const auto start = Clock::now();
@@ -136,10 +164,10 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const Module& module, Json& r
   }
   Progress("");
   VXLA_RETURN_IF_ERROR(feeds.Save());
-  VXLA_RETURN_IF_ERROR(CheckValidation(*device));
-  if (flags.profile) VXLA_RETURN_IF_ERROR(PrintProfile(*device, statistics));
-  report = {{"device", device->facts().name},
-            {"driver", device->facts().driver + " " + device->facts().driver_version},
+  VXLA_RETURN_IF_ERROR(CheckValidation(device));
+  if (flags.profile) VXLA_RETURN_IF_ERROR(PrintProfile(device, statistics));
+  report = {{"device", device.facts().name},
+            {"driver", device.facts().driver + " " + device.facts().driver_version},
             {"compile_ms", compile_ms},
             {"first_run_ms", runs[0]},
             {"runs_ms", runs},
@@ -151,7 +179,7 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const Module& module, Json& r
   return result;
 }
 
-Status Run(const RunFlags& flags) {
+Status Run(const RunFlags& flags, Json& json) {
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file));
   Json report;
   VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
@@ -163,14 +191,14 @@ Status Run(const RunFlags& flags) {
   if (!result.ok()) return AtPlace(result.status(), flags.program.file);
   const std::vector<const Literal*> leaves = FlattenLiteral(*result);
   if (!flags.out.empty()) VXLA_RETURN_IF_ERROR(WriteNpz(flags.out, "result", leaves));
+  if (!flags.out.empty()) PrintStandIns(flags.out, leaves);
+  report["results"] = ResultsJson(leaves);
+  if (flags.json) json = std::move(report);
+  if (flags.json || !flags.out.empty()) return OkStatus();
   std::string text;
-  if (flags.json) {
-    text = report.dump(2) + "\n";
-  } else if (flags.out.empty()) {
-    for (size_t k = 0; k < leaves.size(); ++k) {
-      if (!leaves[k]->shape().IsArray()) continue;
-      text += fmt::format("result_{}: {}\n{}\n", k, leaves[k]->shape().ToString(), PrintLikeNumpy(*leaves[k]));
-    }
+  for (size_t k = 0; k < leaves.size(); ++k) {
+    if (!leaves[k]->shape().IsArray()) continue;
+    text += fmt::format("result_{}: {}\n{}\n", k, leaves[k]->shape().ToString(), PrintLikeNumpy(*leaves[k]));
   }
   return WriteText("-", text);
 }
@@ -183,7 +211,8 @@ CommandBody AddRun(CLI::App& app) {
   flags->device.AddTo(app);
   flags->compile.AddTo(app);
   flags->replicas.AddTo(app);
-  app.add_option("-o,--output", flags->out, "save the results as an .npz with result_0, result_1 ...");
+  app.add_option("-o,--output", flags->out, "save the results as an .npz with result_0, result_1 ...")
+      ->type_name("FILE");
   app.add_option("--num-runs", flags->num_runs, "run so often; later runs replay the first")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
@@ -191,7 +220,7 @@ CommandBody AddRun(CLI::App& app) {
                "with --num-runs: an error (exit code 1) unless every run gives the same bits");
   app.add_flag("--profile", flags->profile, "time, bytes and operations of each kernel, on stderr");
   app.add_flag("--json", flags->json, "what happened, as one JSON object on stdout");
-  return [flags] { return Report(Run(*flags)); };
+  return [flags](Json& json) { return Run(*flags, json); };
 }
 
 }  // namespace vxla

@@ -2,17 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "core/passes/cancel_constants.h"
 #include "tools/files.h"
-#include "tools/terminal.h"
 
 namespace vxla {
 
 void DeviceFlags::AddTo(CLI::App& app) {
   app.add_option("--device", device,
                  "cpu (the reference), vulkan (the best), vulkan:N, a UUID, or a part of a device's name")
+      ->type_name("DEVICE")
       ->capture_default_str();
   app.add_option("--bindings", bindings, "how kernels reach memory; auto: the faster one on the device")
       ->check(CLI::IsMember({"auto", "addresses", "descriptors"}))
@@ -25,9 +23,12 @@ void DeviceFlags::AddTo(CLI::App& app) {
 }
 
 void ProgramFlags::AddTo(CLI::App& app, bool file_required) {
-  app.add_option("FILE", file, "the program as HLO text; - is standard input")->required(file_required);
+  app.add_option("FILE", file, "the program as HLO text; - is standard input")
+      ->required(file_required)
+      ->type_name("FILE");
   app.add_option("--args", args, "one .npz with arg_0, arg_1 ... or .npy files in order; the rest come from the seed")
-      ->expected(1, 1 << 20);
+      ->expected(1, 1 << 20)
+      ->type_name("FILE");
   app.add_option(
          "--seed", seed,
          "of the arguments that no file gives, and of the state that rng and rng-get-and-update-state draw from")
@@ -46,6 +47,25 @@ void CompileFlags::AddTo(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
 }
 
+namespace {
+
+void ShowProgress(const CallProgress& call) {
+  switch (call.stage) {
+    case CallProgress::Stage::kKernels:
+      return Progress(fmt::format("compiling kernels: {} of {}", call.done, call.total));
+    case CallProgress::Stage::kUpload:
+      return Progress(fmt::format("uploading: array {} of {}", call.done + 1, call.total));
+    case CallProgress::Stage::kRun:
+      return Progress("running");
+    case CallProgress::Stage::kHostStep:
+      return Progress(fmt::format("running on the CPU: {}", call.name));
+    case CallProgress::Stage::kDownload:
+      return Progress(fmt::format("downloading {} arrays", call.total));
+  }
+}
+
+}  // namespace
+
 DeviceOptions DeviceFlags::options() const {
   DeviceOptions options;
   options.device = device;
@@ -53,6 +73,7 @@ DeviceOptions DeviceFlags::options() const {
   options.validate = validate;
   options.emulate = emulate;
   options.cache = !no_cache;
+  if (ShowsProgress()) options.progress = ShowProgress;
   return options;
 }
 
@@ -69,6 +90,12 @@ EvaluateOptions CompileFlags::evaluate_options(uint64_t seed) const {
   EvaluateOptions options;
   options.seed = seed;
   options.max_loop_iterations = max_loop_iterations;
+  if (ShowsProgress()) {
+    options.starting = [](const Instruction& i, size_t number, size_t count) {
+      Progress(
+          fmt::format("instruction {} of {} on the CPU: {} ({})", number + 1, count, i.name(), OpcodeText(i.opcode())));
+    };
+  }
   return options;
 }
 
@@ -84,43 +111,16 @@ Result<std::unique_ptr<Module>> LoadRunnable(const std::string& file) {
   return cancelled != nullptr ? std::move(cancelled) : std::move(module);
 }
 
-Result<std::shared_ptr<Device>> OpenDevice(const DeviceFlags& flags, const std::string& wanted) {
-  DeviceOptions options = flags.options();
-  options.device = wanted;
-  return OpenDevice(options);
-}
-
-void PrintNotes(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) fmt::print(stderr, "vxla: note: {}\n", note);
+Result<std::unique_ptr<Client>> OpenClient(const DeviceFlags& flags, const EvaluateOptions& host_steps) {
+  Progress("opening " + flags.device);
+  return OpenClient(flags.options(), host_steps);
 }
 
 void PrintFallbacks(const Executable& executable) {
-  for (const Fallback& f : executable.fallbacks()) {
-    fmt::print(stderr, "vxla: note: {} ({}) runs on the CPU: {}\n", f.instruction, f.opcode, f.reason);
-  }
-}
-
-int Report(const Status& status) {
-  if (status.ok()) return 0;
-  Progress("");
-  fmt::print(stderr, "vxla: error: {}\n", status.message());
-  switch (status.code()) {
-    case StatusCode::kMismatch:
-      return 1;
-    case StatusCode::kInvalidArgument:
-    case StatusCode::kUnsupported:
-      return 2;
-    default:
-      return 3;
-  }
-}
-
-void Progress(const std::string& text) {
-  static bool shown = false;
-  if (!StderrIsTerminal() || (text.empty() && !shown)) return;
-  fmt::print(stderr, "\r\x1b[K{}", text);
-  std::fflush(stderr);
-  shown = !text.empty();
+  std::vector<std::string> notes;
+  for (const Fallback& f : executable.fallbacks())
+    notes.push_back(fmt::format("{} ({}) runs on the CPU: {}", f.instruction, f.opcode, f.reason));
+  PrintNotes(notes);
 }
 
 }  // namespace vxla

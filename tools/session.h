@@ -1,4 +1,4 @@
-// Session: what every subcommand that runs programs shares: options, the program, the device, and how failures end.
+// Session: what every subcommand that runs programs shares: options, the program and the device.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,6 +8,7 @@
 
 #include "api/devices.h"
 #include "api/program.h"
+#include "tools/messages.h"
 
 namespace vxla {
 
@@ -43,14 +44,8 @@ Result<std::unique_ptr<Module>> LoadProgram(const std::string& file);
 // added constants cancelled as XLA does (core/passes/cancel_constants.h), for every device alike.
 Result<std::unique_ptr<Module>> LoadRunnable(const std::string& file);
 
-Result<std::shared_ptr<Device>> OpenDevice(const DeviceFlags& flags, const std::string& wanted);
+Result<std::unique_ptr<Client>> OpenClient(const DeviceFlags& flags, const EvaluateOptions& host_steps = {});
 // Notes on stderr which instructions run on the host, and why.
 void PrintFallbacks(const Executable& executable);
-void PrintNotes(const std::vector<std::string>& notes);
-// Prints "vxla: error: ..." and returns the exit code of ../README's table: 1 mismatch, 2 input, 3 device or machine.
-int Report(const Status& status);
-
-// Progress on stderr, only when that is a terminal; cleared by the next one.
-void Progress(const std::string& text);
 
 }  // namespace vxla

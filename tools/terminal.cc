@@ -1,5 +1,6 @@
 #include "tools/terminal.h"
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -7,28 +8,55 @@
 #ifdef _WIN32
 #include <io.h>
 #else
+#include <sys/ioctl.h>
 #include <unistd.h>
 #endif
 
 namespace vxla {
+namespace {
 
-bool StderrIsTerminal() {
+constexpr int kUsualColumns = 80;
+constexpr int kInterrupted = 130;
+
+std::atomic<bool> erase_line = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler reads it");
+
+}  // namespace
+
 #ifdef _WIN32
-  return _isatty(_fileno(stderr)) != 0;
+
+bool StdoutIsTerminal() { return _isatty(_fileno(stdout)) != 0; }
+bool StderrIsTerminal() { return _isatty(_fileno(stderr)) != 0; }
+int TerminalColumns() { return kUsualColumns; }
+void ExitOnInterrupt() {
+  std::signal(SIGINT, [](int) { std::_Exit(kInterrupted); });
+}
+void EndOnClosedPipe() {}
+void ReportFailedWrites() {}
+
 #else
-  return isatty(STDERR_FILENO) != 0;
-#endif
+
+bool StdoutIsTerminal() { return isatty(STDOUT_FILENO) != 0; }
+bool StderrIsTerminal() { return isatty(STDERR_FILENO) != 0; }
+
+int TerminalColumns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsualColumns;
 }
 
 void ExitOnInterrupt() {
-  std::signal(SIGINT, [](int) { std::_Exit(130); });
+  std::signal(SIGINT, [](int) {
+    constexpr char kErase[] = "\r\x1b[K";
+    if (erase_line && write(STDERR_FILENO, kErase, sizeof(kErase) - 1) < 0) std::_Exit(kInterrupted);
+    std::_Exit(kInterrupted);
+  });
 }
 
-void ReportFailedWrites() {
-#ifndef _WIN32
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
+void EndOnClosedPipe() { std::signal(SIGPIPE, SIG_DFL); }
+void ReportFailedWrites() { std::signal(SIGXFSZ, SIG_IGN); }
+
 #endif
-}
+
+void EraseLineOnInterrupt(bool erase) { erase_line = erase; }
 
 }  // namespace vxla

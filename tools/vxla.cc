@@ -2,51 +2,95 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <map>
 #include <new>
+#include <nlohmann/json.hpp>
 
-#include "core/check.h"
+#include "tools/command_line.h"
 #include "tools/commands.h"
-#include "tools/session.h"
+#include "tools/files.h"
+#include "tools/messages.h"
 #include "tools/terminal.h"
 
 namespace vxla {
 namespace {
 
-int Main(int argc, char** argv) {
-  CLI::App app{"vxla runs XLA programs on any GPU that speaks Vulkan and proves each result against a CPU reference"};
-  app.set_version_flag("--version", "vxla " VXLA_VERSION);
+using Json = nlohmann::ordered_json;
+
+struct Command {
+  const char* name;
+  const char* about;
+  CommandBody (*add)(CLI::App&);
+};
+constexpr Command kCommands[] = {
+    {"run", "run a program and print or save its results", AddRun},
+    {"diff", "compare a device's results with the CPU reference", AddDiff},
+    {"explain", "show the plan: fusions, kernels, buffers, barriers, what runs on the CPU", AddExplain},
+    {"devices", "list the Vulkan devices and what they can do", AddDevices},
+    {"ops", "list the operations and where they run", AddOps},
+    {"bench", "measure kernels and programs against peers", AddBench},
+    {"convert", "read a program in one form and write it in another", AddConvert},
+    {"help", "show the options of a subcommand, or all of this as a manual page", AddHelp},
+    {"completion", "write a shell's completion of this command line", AddCompletion},
+};
+
+// Parses and does what was asked for.
+Status RunCommand(const std::vector<std::string>& words, Json& json) {
+  CLI::App app{kSummary, "vxla"};
+  app.set_version_flag("-v,--version", "vxla " VXLA_VERSION, "print the version");
+  app.set_help_flag("-h,--help", "print this help");
   app.require_subcommand(1);
-  struct Command {
-    const char* name;
-    const char* about;
-    CommandBody (*add)(CLI::App&);
-  };
-  constexpr Command kCommands[] = {
-      {"run", "run a program and print or save its results", AddRun},
-      {"diff", "compare a device's results with the CPU reference", AddDiff},
-      {"explain", "show the plan: fusions, kernels, buffers, barriers, what runs on the CPU", AddExplain},
-      {"devices", "list the Vulkan devices and what they can do", AddDevices},
-      {"ops", "list the operations and where they run", AddOps},
-      {"bench", "measure kernels and programs against peers", AddBench},
-      {"convert", "read a program in one form and write it in another", AddConvert},
-  };
+  app.footer(HelpFooter());
   std::map<CLI::App*, CommandBody> bodies;
   for (const Command& command : kCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.about);
     bodies[sub] = command.add(*sub);
   }
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
     // Help and version are "errors" with code 0; everything else is the user's input.
-    if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "vxla: error: {}\n", error.what());
-    return 2;
+    if (error.get_exit_code() != 0) return UsageError(app, words, error.what());
+    app.exit(error);
+    return OkStatus();
   }
-  return bodies.at(app.get_subcommands().front())();
+  return bodies.at(app.get_subcommands().front())(json);
+}
+
+Status RunCommandCaught(const std::vector<std::string>& words, Json& json) try {
+  return RunCommand(words, json);
+} catch (const std::bad_alloc&) {
+  return ResourceExhausted("out of host memory");
+} catch (const std::exception& error) {
+  return Internal("{}", error.what());
+}
+
+// One object on stdout, of a failure too; text that is not UTF-8 (a name in a program) is made so.
+Status PrintJson(const Json& json) {
+  return WriteText("-", json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+int Main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  const bool wants_json = std::ranges::find(words, "--json") != words.end();
+  Json json;
+  Status status = RunCommandCaught(words, json);
+  Progress("");
+  // A mismatch is what the object says already; any other failure is named, beside what there is.
+  const bool said = json.is_object() && status.code() == StatusCode::kMismatch;
+  if (wants_json && !status.ok() && !said) {
+    if (json.is_object()) {
+      json.update(ErrorJson(status));
+    } else {
+      json = ErrorJson(status);
+    }
+  }
+  Status written = wants_json && !json.is_null() ? PrintJson(json) : OkStatus();
+  if (written.ok() && std::fflush(stdout) != 0) written = ResourceExhausted("standard output: cannot be written");
+  return Report(status.ok() ? written : status);
 }
 
 }  // namespace
@@ -54,12 +98,7 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   vxla::ExitOnInterrupt();
+  vxla::EndOnClosedPipe();
   vxla::ReportFailedWrites();
-  try {
-    return vxla::Main(argc, argv);
-  } catch (const std::bad_alloc&) {
-    return vxla::Report(vxla::ResourceExhausted("out of host memory"));
-  } catch (const std::exception& error) {
-    return vxla::Report(vxla::Internal("{}", error.what()));
-  }
+  return vxla::Main(argc, argv);
 }

@@ -65,7 +65,7 @@ TEST(CommandTest, SeededArgumentsAreTheSameOnEachRunAndSaid) {
   const CommandResult other = RunVxla("run " + AddProgram() + " --device cpu --seed 8");
   EXPECT_EQ(first.out, second.out);
   EXPECT_NE(first.out, other.out);
-  EXPECT_THAT(first.err, HasSubstr("arg_1: f32[2,3] from seed 7"));
+  EXPECT_THAT(first.err, HasSubstr("vxla: note: arguments: 2 seeded (seed 7)\n"));
 }
 
 TEST(CommandTest, StandardInputIsAFile) {

@@ -64,7 +64,7 @@ TEST(ReplicasCommandTest, OneDeviceHasNoAxis) {
 TEST(ReplicasCommandTest, MissingArgumentsDifferFromDeviceToDevice) {
   const std::string program = WriteScratch("copy.hlo", "ENTRY e { x = f32[2] parameter(0)  ROOT r = f32[2] copy(x) }");
   const CommandResult r = RunVxla("run " + program + " --device cpu --replicas 2");
-  EXPECT_THAT(r.err, HasSubstr("arg_0: f32[2] from seed 0, one for each of 2 devices"));
+  EXPECT_THAT(r.err, HasSubstr("arguments: 1 seeded (seed 0, one for each of 2 devices)"));
   const size_t line = r.out.find("[["), next = r.out.find("\n ", line);
   EXPECT_NE(r.out.substr(line + 2, next - line - 2), r.out.substr(next + 3, r.out.find("]]") - next - 3));
 }

@@ -278,7 +278,7 @@ class FakeDevice : public Device {
   }
 
   Result<std::vector<std::shared_ptr<Kernel>>> GetKernels(BindingMode, std::span<const KernelKey* const> keys,
-                                                          int* compiled) override {
+                                                          int* compiled, const KernelProgress& progress) override {
     std::lock_guard lock(registry_->mutex);
     std::vector<std::shared_ptr<Kernel>> kernels;
     for (const KernelKey* key : keys) {
@@ -287,6 +287,7 @@ class FakeDevice : public Device {
       kernels.push_back(std::make_shared<FakeKernel>(found->second, key->buffer_count, key->param_count));
     }
     *compiled = static_cast<int>(keys.size());
+    if (progress) progress(keys.size(), keys.size());
     return kernels;
   }
   Result<std::string> KernelSource(BindingMode, const KernelKey& key) const override { return key.generated; }

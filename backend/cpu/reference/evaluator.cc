@@ -140,6 +140,7 @@ Result<Value> EvalContext::Run(const Computation& computation, std::span<Value> 
   for (size_t i = 0; i < schedule.steps.size(); ++i) {
     const ComputationSchedule::Step& step = schedule.steps[i];
     const Instruction& instruction = *step.instruction;
+    if (observe && options_.starting) options_.starting(instruction, i, schedule.steps.size());
     if (instruction.opcode() == Opcode::kParameter) {
       VXLA_ASSIGN_OR_RETURN(
           values[i],

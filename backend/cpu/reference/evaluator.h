@@ -23,6 +23,8 @@ namespace vxla {
 struct EvaluateOptions {
   int threads = 0;                   // 0: one per processor
   int64_t max_loop_iterations = -1;  // of each while; -1: no limit. Beyond it: Mismatch
+  // Called before each instruction of the entry computation with its number, from 0, and how many there are: progress.
+  std::function<void(const Instruction&, size_t number, size_t count)> starting;
   // Called with the value of each instruction of the entry computation, in order; not for nested computations.
   std::function<void(const Instruction&, const Literal&)> observe;
   // Asked before each instruction whose operands and result are arrays, in nested computations too (but not in scalar

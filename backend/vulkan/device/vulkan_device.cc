@@ -140,9 +140,9 @@ Result<std::shared_ptr<Buffer>> VulkanDevice::Allocate(int64_t size_bytes, Memor
 
 Result<std::vector<std::shared_ptr<Kernel>>> VulkanDevice::GetKernels(BindingMode mode,
                                                                       std::span<const KernelKey* const> keys,
-                                                                      int* compiled) {
+                                                                      int* compiled, const KernelProgress& progress) {
   VXLA_CHECK(pipelines_[Slot(mode)] != nullptr, "the device was not opened for this binding mode");
-  return pipelines_[Slot(mode)]->Get(keys, compiled);
+  return pipelines_[Slot(mode)]->Get(keys, compiled, progress);
 }
 
 Result<DivisionFacts> VulkanDevice::Division() const {

@@ -40,7 +40,8 @@ PipelineCache::~PipelineCache() {
   context_->vk().DestroyPipelineCache(context_->handle(), driver_cache_, nullptr);
 }
 
-Result<std::vector<std::shared_ptr<Kernel>>> PipelineCache::Get(std::span<const KernelKey* const> keys, int* compiled) {
+Result<std::vector<std::shared_ptr<Kernel>>> PipelineCache::Get(std::span<const KernelKey* const> keys, int* compiled,
+                                                                const KernelProgress& progress) {
   VXLA_RETURN_IF_ERROR(context_->Alive());
   std::vector<std::shared_future<Built>> futures;
   std::vector<Job> jobs;
@@ -58,7 +59,7 @@ Result<std::vector<std::shared_ptr<Kernel>>> PipelineCache::Get(std::span<const 
     }
   }
   // Our own jobs are done before we wait for those of other threads, so no two calls wait for each other.
-  Run(jobs);
+  Run(jobs, progress);
   if (compiled != nullptr) {
     *compiled = static_cast<int>(std::count_if(jobs.begin(), jobs.end(), [](const Job& job) { return job.compiled; }));
   }
@@ -72,12 +73,16 @@ Result<std::vector<std::shared_ptr<Kernel>>> PipelineCache::Get(std::span<const 
   return kernels;
 }
 
-void PipelineCache::Run(std::vector<Job>& jobs) {
+void PipelineCache::Run(std::vector<Job>& jobs, const KernelProgress& progress) {
   const size_t threads = std::min<size_t>(jobs.size(), std::max(1u, std::thread::hardware_concurrency()));
-  std::atomic<size_t> next = 0;
+  std::atomic<size_t> next = 0, made = 0;
   auto work = [&] {
-    for (size_t i = next++; i < jobs.size(); i = next++) RunOne(jobs[i]);
+    for (size_t i = next++; i < jobs.size(); i = next++) {
+      RunOne(jobs[i]);
+      if (progress) progress(++made, jobs.size());
+    }
   };
+  if (progress && !jobs.empty()) progress(0, jobs.size());
   std::vector<std::thread> helpers;
   for (size_t i = 1; i < threads; ++i) helpers.emplace_back(work);
   work();

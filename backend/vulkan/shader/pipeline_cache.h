@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backend/device.h"
 #include "backend/vulkan/device/kernel.h"
 #include "backend/vulkan/shader/spirv_cache.h"
 
@@ -34,7 +35,8 @@ class PipelineCache {
   PipelineCache& operator=(const PipelineCache&) = delete;
 
   // In the order of the keys; the error of the first key that fails. `compiled` may be null.
-  Result<std::vector<std::shared_ptr<Kernel>>> Get(std::span<const KernelKey* const> keys, int* compiled);
+  Result<std::vector<std::shared_ptr<Kernel>>> Get(std::span<const KernelKey* const> keys, int* compiled,
+                                                   const KernelProgress& progress);
 
  private:
   using Built = Result<std::shared_ptr<VulkanKernel>>;
@@ -44,7 +46,7 @@ class PipelineCache {
     bool compiled = false;
   };
 
-  void Run(std::vector<Job>& jobs);
+  void Run(std::vector<Job>& jobs, const KernelProgress& progress);
   void RunOne(Job& job);
   Built Build(const KernelKey& key, bool* compiled);
   void LoadDriverCache();

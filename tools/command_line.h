@@ -1,0 +1,44 @@
+// What the command line is made of, as CLI11 knows it: help, and what is said about words that it does not know.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+
+namespace vxla {
+
+inline constexpr char kSummary[] =
+    "vxla runs XLA programs on GPUs through Vulkan and compares the results with a CPU reference";
+
+// Exit codes, environment and examples: what `vxla --help` ends with and the manual page too.
+struct HelpSection {
+  const char* title;
+  std::vector<std::pair<const char*, const char*>> entries;  // a term and what it means
+};
+const std::vector<HelpSection>& HelpSections();
+std::string HelpFooter();
+
+// The subcommands in their order.
+std::vector<const CLI::App*> SubcommandsOf(const CLI::App& app);
+// One option or positional of a subcommand.
+struct OptionFacts {
+  std::vector<std::string> names;    // "-o", "--output"; of a positional its one name
+  std::string value;                 // "FILE"; empty for a flag
+  std::vector<std::string> choices;  // what the value is one of, where that is known
+  std::string about;
+  bool positional = false, required = false, repeated = false;
+};
+std::vector<OptionFacts> OptionsOf(const CLI::App& app);
+
+// The candidate with the fewest edits (a letter more, less, another one, or two swapped), if these are few; else empty.
+std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+// What is wrong with a command line that did not parse: a word that nothing knows, with the nearest one that there is;
+// else what the parser says.
+Status UsageError(const CLI::App& app, const std::vector<std::string>& words, const std::string& parser_message);
+Status UnknownSubcommand(const CLI::App& app, const std::string& word);
+
+}  // namespace vxla
