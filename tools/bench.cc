@@ -13,6 +13,7 @@
 #include "tools/bench_peers.h"
 #include "tools/commands.h"
 #include "tools/files.h"
+#include "tools/flop_count.h"
 #include "tools/session.h"
 
 namespace vxla {
@@ -38,6 +39,7 @@ struct BenchRow {
   double flop = 0;
   std::optional<PeerTime> peer;
   std::vector<PeerTime> sweep;
+  std::optional<double> reference_ms;  // of a program file, run once on the CPU reference
 };
 
 // Bytes of the program's arguments and results: what a perfect kernel moves.
@@ -49,10 +51,11 @@ int64_t TrafficOf(const Module& module) {
 
 Result<BenchRow> MeasureOnCpu(const BenchFlags& flags, const std::string& name, const Module& module, double flop) {
   VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.args, flags.seed));
-  BenchRow row{name, "cpu", "", 0, TrafficOf(module), flop, MeasureHost(name), {}};
+  const EvaluateOptions options = flags.compile.evaluate_options(flags.seed);
+  BenchRow row{name, "cpu", "", 0, TrafficOf(module), flop, MeasureHost(name), {}, {}};
   VXLA_ASSIGN_OR_RETURN(row.ms, BestOf(flags.runs, [&]() -> Result<double> {
                           const auto start = Clock::now();
-                          VXLA_RETURN_IF_ERROR(Evaluate(module, arguments.pointers()).status());
+                          VXLA_RETURN_IF_ERROR(Evaluate(module, arguments.pointers(), options).status());
                           return MsSince(start);
                         }));
   return row;
@@ -82,7 +85,8 @@ Result<BenchRow> MeasureOnDevice(const BenchFlags& flags, Client& client, const 
   VXLA_RETURN_IF_ERROR(run().status());  // first touch of memory, lazy compilation of the driver
   const bool addresses = client.device().binding_mode() == BindingMode::kAddresses;
   BenchRow row{
-      name, client.device().facts().name, addresses ? "addresses" : "descriptors", 0, TrafficOf(module), flop, {}, {}};
+      name, client.device().facts().name, addresses ? "addresses" : "descriptors", 0, TrafficOf(module), flop, {}, {},
+      {}};
   VXLA_ASSIGN_OR_RETURN(row.ms, BestOf(flags.runs, run));
   VXLA_ASSIGN_OR_RETURN(row.sweep, MeasureHandWritten(client.device(), name));
   if (!row.sweep.empty()) {
@@ -99,6 +103,8 @@ void PrintRow(const BenchRow& row) {
   fmt::print("{:<14} {:<12} {:>10.3f} ms {:>8.2f} GB/s {:>9.2f} GFLOP/s", row.name, row.bindings, row.ms,
              static_cast<double>(row.bytes) / row.ms * 1e-6, row.flop / row.ms * 1e-6);
   if (row.peer) fmt::print("   {:.2f} of {} ({:.3f} ms)", row.peer->ms / row.ms, row.peer->name, row.peer->ms);
+  if (row.reference_ms)
+    fmt::print("   {:.1f} times the CPU reference ({:.3f} ms)", *row.reference_ms / row.ms, *row.reference_ms);
   fmt::print("\n");
   for (const PeerTime& peer : row.sweep) fmt::print("    {:<44} {:>10.3f} ms\n", peer.name, peer.ms);
   std::fflush(stdout);
@@ -110,6 +116,7 @@ Json RowJson(const BenchRow& row) {
   json["peer"] = row.peer ? Json(row.peer->name) : Json();
   json["peer_ms"] = row.peer ? Json(row.peer->ms) : Json();
   json["ratio"] = row.peer ? Json(row.peer->ms / row.ms) : Json();
+  if (row.reference_ms) json["cpu_ms"] = *row.reference_ms;
   return json;
 }
 
@@ -174,8 +181,17 @@ class Clients {
 Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clients, const BenchCase& c) {
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadCase(c));
   std::vector<BenchRow> rows;
+  double flop = c.flop;
+  std::optional<double> reference_ms;
+  if (c.hlo.empty()) {
+    VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments, LoadArguments(*module, flags.args, flags.seed));
+    VXLA_ASSIGN_OR_RETURN(const CountedRun counted,
+                          RunAndCount(*module, arguments.pointers(), flags.compile.evaluate_options(flags.seed)));
+    flop = counted.flop;
+    reference_ms = counted.ms;
+  }
   if (c.on_cpu || IsCpu(flags.device.device)) {
-    VXLA_ASSIGN_OR_RETURN(BenchRow row, MeasureOnCpu(flags, c.name, *module, c.flop));
+    VXLA_ASSIGN_OR_RETURN(BenchRow row, MeasureOnCpu(flags, c.name, *module, flop));
     rows.push_back(std::move(row));
     return rows;
   }
@@ -183,7 +199,8 @@ Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clie
     VXLA_ASSIGN_OR_RETURN(Client * client, clients.Get(mode, c.emulate));
     Progress(fmt::format("measuring {} with {}", c.name, mode));
     VXLA_ASSIGN_OR_RETURN(BenchRow row,
-                          MeasureOnDevice(flags, *client, c.name, *module, c.flop, c.fusion, c.wide_accumulation));
+                          MeasureOnDevice(flags, *client, c.name, *module, flop, c.fusion, c.wide_accumulation));
+    row.reference_ms = reference_ms;
     if (!c.against.empty()) {
       VXLA_ASSIGN_OR_RETURN(Client * plain, clients.Get(mode, ""));
       VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> other, ParseHlo(c.against));
@@ -207,7 +224,7 @@ Status Bench(const BenchFlags& flags, Json& json) {
       const bool placed = c.hlo.empty() && rows.status().location().line > 0;
       return placed ? AtPlace(rows.status(), c.name) : Status(rows.status()).WithPrefix(c.name + ": ");
     }
-    Progress("");
+    Progress("");  // the rows may go to the same terminal
     for (const BenchRow& row : *rows) {
       if (!flags.json) PrintRow(row);
       list.push_back(RowJson(row));

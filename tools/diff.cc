@@ -210,8 +210,9 @@ void PrintOutcome(const DiffOutcome& outcome, const DiffOptions& options) {
     verdict = fmt::format("differ, first in {}{}", outcome.first_bad,
                           outcome.fault.empty() ? "" : fmt::format(" (fault: {})", outcome.fault));
   }
-  fmt::print("{}: {} and {} {}; worst difference {:.3g} ({:.4g} ulp)\n", outcome.agrees() ? "AGREE" : "DIFFER",
-             outcome.device, outcome.reference, verdict, worst.max_abs, worst.max_ulp);
+  fmt::print("{}: {} and {} {}; worst difference {:.3g} ({:.4g} ulp)\n",
+             outcome.agrees() ? Toned(Tone::kGood, "AGREE") : Toned(Tone::kBad, "DIFFER"), outcome.device,
+             outcome.reference, verdict, worst.max_abs, worst.max_ulp);
 }
 
 bool AgainstFile(const DiffFlags& flags) { return flags.against.ends_with(".npz"); }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -61,6 +62,40 @@ CommandResult RunShell(const std::string& command) {
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.out = ReadScratch(out);
   result.err = ReadScratch(err);
+  return result;
+}
+
+CommandResult RunOnTerminal(const std::string& command, int columns, bool interrupt) {
+  const std::string script = WriteScratch(
+      "terminal.sh", fmt::format("export VXLA='{}' XDG_CACHE_HOME='{}/cache' TERM=xterm\nunset NO_COLOR\n{}\n",
+                                 VXLA_BINARY, ScratchFolder(), command));
+  winsize size{};
+  size.ws_row = 24;
+  size.ws_col = static_cast<unsigned short>(columns);
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  if (child == 0) {
+    execlp("bash", "bash", script.c_str(), nullptr);
+    _exit(127);
+  }
+  CommandResult result;
+  if (child < 0) return result;
+  char bytes[4096];
+  // A closed terminal reads as an error (EIO).
+  for (ssize_t count; (count = read(terminal, bytes, sizeof bytes)) > 0;) {
+    result.out.append(bytes, static_cast<size_t>(count));
+    constexpr char kCtrlC = 3;
+    if (interrupt && result.out.find("instruction ") != std::string::npos) {
+      interrupt = false;
+      if (write(terminal, &kCtrlC, 1) != 1) break;
+    }
+  }
+  close(terminal);
+  int status = 0;
+  waitpid(child, &status, 0);
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  // What the terminal makes of a line's end.
+  for (size_t at; (at = result.out.find("\r\n")) != std::string::npos;) result.out.erase(at, 1);
   return result;
 }
 

@@ -19,6 +19,10 @@ CommandResult RunVxla(const std::string& arguments, const std::string& environme
 // The same for any shell command; "$VXLA" is the program.
 CommandResult RunShell(const std::string& command);
 
+// The same on a terminal of its own (both streams, in `out`) with so many columns. `interrupt`: Ctrl-C is typed once it
+// shows progress.
+CommandResult RunOnTerminal(const std::string& command, int columns = 80, bool interrupt = false);
+
 // A folder for this test process, removed at its end.
 const std::string& ScratchFolder();
 // Writes a file there and returns its path.
