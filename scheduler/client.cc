@@ -30,9 +30,8 @@ Status MakeKernels(ExecutableState& state) {
   const auto progress = [&](size_t made, size_t wanted) {
     state.client->Report({CallProgress::Stage::kKernels, made, wanted});
   };
-  VXLA_ASSIGN_OR_RETURN(state.program.kernels,
-                        state.client->device->GetKernels(state.program.plan.bindings, keys, &state.statistics.compiled,
-                                                         progress));
+  VXLA_ASSIGN_OR_RETURN(state.program.kernels, state.client->device->GetKernels(state.program.plan.bindings, keys,
+                                                                                &state.statistics.compiled, progress));
   state.statistics.kernels = static_cast<int>(keys.size());
   return OkStatus();
 }

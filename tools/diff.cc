@@ -295,8 +295,8 @@ std::string Numbered(const std::string& path, size_t number) {
   return path.substr(0, at) + fmt::format(".{}", number) + path.substr(at);
 }
 
-// --device all: one comparison after another, each with its verdict; the first failure is the answer. Files are
-// numbered as the devices are.
+// --device all: one comparison after another, each under its device's name with its verdict; the first failure is the
+// answer. Files are numbered as the devices are.
 Status DiffOnAll(const DiffFlags& flags, Json& json) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, ListDevices());
   json = {{"verdict", "agree"}, {"devices", Json::array()}};
@@ -306,10 +306,20 @@ Status DiffOnAll(const DiffFlags& flags, Json& json) {
     on_one.device.device = fmt::format("vulkan:{}", i);
     if (!flags.report.empty()) on_one.report = Numbered(flags.report, i);
     on_one.bisect_prefix += fmt::format(".{}", i);
+    if (!flags.json) {
+      Progress("");
+      fmt::print("{}vulkan:{}  {}  ({} {})\n", i == 0 ? "" : "\n", i, devices[i].name, devices[i].driver,
+                 devices[i].driver_version);
+      std::fflush(stdout);
+    }
     Json one;
     Status status = DiffOnOne(on_one, one);
-    if (!status.ok()) json["verdict"] = "differ";
-    if (!one.is_null()) json["devices"].push_back(std::move(one));
+    const bool ran = status.ok() || status.code() == StatusCode::kMismatch;
+    if (!ran) PrintNotes({fmt::format("vulkan:{}: {}", i, status.message())});
+    if (!ran && !one.is_object()) one = {{"device", devices[i].name}};
+    if (!ran) one.update(ErrorJson(status));
+    if (!status.ok()) json["verdict"] = ran && json["verdict"] != "failed" ? "differ" : "failed";
+    json["devices"].push_back(std::move(one));
     if (first.ok()) first = std::move(status);
   }
   return first;

@@ -12,53 +12,112 @@ namespace vxla {
 namespace {
 
 constexpr char kStyle[] = R"(
-:root { --ink: #1c2430; --faint: #667085; --line: #dfe3ea; --good: #13795b; --bad: #b42318; --tint: #f5f7fa; --bar: #3b6fb6; }
+:root { color-scheme: light dark; --page: #ffffff; --ink: #1c2430; --faint: #667085; --line: #dfe3ea; --good: #13795b; --good-tint: #d3efe5;
+  --bad: #b42318; --bad-tint: #fdf1f0; --on-bad: #ffffff; --tint: #f5f7fa; --bar: #3b6fb6; --equal: #8fb9a8; --heat: #1a225c; --cell: #eef3f0; }
+@media (prefers-color-scheme: dark) { :root { --page: #14181f; --ink: #e4e7ec; --faint: #98a2b3; --line: #333b48; --good: #5fc9a3;
+  --good-tint: #173a2e; --bad: #f97066; --bad-tint: #35201f; --on-bad: #14181f; --tint: #1d232c; --bar: #6ea1e8; --equal: #4d7d6b;
+  --heat: #a9c8ff; --cell: #1f262f; } }
 * { box-sizing: border-box; }
-body { font: 15px/1.5 system-ui, "Segoe UI", Roboto, sans-serif; color: var(--ink); margin: 0 auto; max-width: 1120px; padding: 32px 24px 80px; }
+body { font: 15px/1.5 system-ui, "Segoe UI", Roboto, sans-serif; background: var(--page); color: var(--ink); margin: 0 auto; max-width: 1160px;
+  padding: 32px 24px 80px; }
 h1 { font-size: 22px; margin: 0 0 4px; } h2 { font-size: 17px; margin: 40px 0 10px; } h3 { font-size: 15px; margin: 24px 0 6px; }
-code, td.n { font: 13px/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }
+code, td.n, td.t { font: 13px/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }
 .verdict { border-left: 6px solid var(--good); background: var(--tint); padding: 14px 18px; margin: 18px 0; border-radius: 4px; }
 .verdict.bad { border-color: var(--bad); } .verdict b { color: var(--good); } .verdict.bad b { color: var(--bad); }
 table { border-collapse: collapse; width: 100%; } .wide { overflow-x: auto; }
 th { text-align: left; font-weight: 600; color: var(--faint); font-size: 13px; } td.n, th.n { text-align: right; white-space: nowrap; }
 th, td { padding: 5px 16px 5px 0; border-bottom: 1px solid var(--line); vertical-align: baseline; }
-tr.bad td { background: #fdf1f0; } .tag { border-radius: 3px; padding: 1px 7px; font-size: 12px; background: var(--line); }
-.tag.bad { background: var(--bad); color: #fff; } .tag.good { background: #d3efe5; color: var(--good); }
+tr.bad td { background: var(--bad-tint); } .tag { border-radius: 3px; padding: 1px 7px; font-size: 12px; background: var(--line); }
+.tag.bad { background: var(--bad); color: var(--on-bad); } .tag.good { background: var(--good-tint); color: var(--good); }
 .pictures { display: flex; flex-wrap: wrap; gap: 32px; margin-top: 10px; } figure { margin: 0; } figcaption { color: var(--faint); font-size: 13px; }
 pre { background: var(--tint); padding: 10px 14px; white-space: pre-wrap; overflow-wrap: anywhere; border-radius: 4px; } .faint { color: var(--faint); }
+summary { cursor: pointer; padding: 6px 0; } details details { margin-left: 18px; }
+svg text { font-size: 10px; fill: var(--faint); } svg .count { fill: var(--ink); } svg .bar { fill: var(--bar); } svg .equal { fill: var(--equal); }
+svg .apart { fill: var(--bad); } svg .heat { fill: var(--heat); } svg .cell { fill: var(--cell); }
+svg line { stroke: var(--bad); stroke-dasharray: 4 3; } svg .limit { fill: var(--bad); }
 )";
 
-std::string Svg(const DistanceHistogram& histogram) {
-  const size_t last = std::max<size_t>(3, histogram.last());
+std::string Number(double value) { return value == 0 ? "0" : fmt::format("{:.4g}", value); }
+
+// At most four characters, to stand on a bar: "999", "12k", "3.4M".
+std::string ShortCount(int64_t count) {
+  if (count < 1000) return fmt::format("{}", count);
+  double value = static_cast<double>(count);
+  const char* unit = "";
+  for (const char* next : {"k", "M", "G", "T"}) {
+    if (value < 999.5) break;
+    value /= 1000;
+    unit = next;
+  }
+  return value < 9.95 ? fmt::format("{:.1f}{}", value, unit) : fmt::format("{:.0f}{}", value, unit);
+}
+
+// So many units in the last place are within the tolerance at every magnitude. An atol allows more next to zero.
+double UlpsAllowed(const Tolerance& tolerance, ElementType type) {
+  if (!IsFloating(type) && !IsComplex(type)) return 0;
+  // The smallest double of the format's spacing at 1: an ulp is that share of the number, or up to half of it.
+  const double spacing = 1 / UlpDistance(RealPart(type), 2, 1);
+  return std::max({tolerance.ulp, tolerance.norm_ulp, tolerance.rtol / spacing});
+}
+
+std::string ToleranceText(const Tolerance& tolerance, const std::string& bound) {
+  if (!bound.empty()) return bound;
+  std::string text;
+  auto add = [&](const char* name, double value) {
+    if (value > 0) text += fmt::format("{}{} {:.3g}", text.empty() ? "" : ", ", name, value);
+  };
+  add("rtol", tolerance.rtol);
+  add("atol", tolerance.atol);
+  add("ulp", tolerance.ulp);
+  add("ulp of |z|", tolerance.norm_ulp);
+  return text.empty() ? "equal" : text;
+}
+
+// Bars with their counts over their buckets, and a line behind the last distance that the tolerance allows at every
+// magnitude; `allowed` below 0: no line.
+std::string Svg(const DistanceHistogram& histogram, double allowed) {
+  // Bucket b ends at 2^(b - 2).
+  const double limit = allowed < 0 ? -1 : allowed < 0.5 ? 0 : std::log2(allowed) + 2;
+  const size_t shown =
+      std::min<size_t>(static_cast<size_t>(std::max(0.0, std::ceil(limit))) + 1, DistanceHistogram::kPowers);
+  const size_t last = std::max({size_t{3}, histogram.last(), shown});
   const double most = std::log10(1.0 + static_cast<double>(*std::ranges::max_element(histogram.counts)));
-  constexpr int kBar = 26, kHeight = 150;
+  constexpr int kBar = 30, kHeight = 150, kTop = 30;
   const int width = static_cast<int>(last + 1) * kBar + 32;  // the last label leans to the right
-  std::string svg =
-      fmt::format("<svg width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" role=\"img\">", width, kHeight + 62);
+  std::string svg = fmt::format("<svg width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" role=\"img\">", width,
+                                kTop + kHeight + 58);
   for (size_t b = 0; b <= last; ++b) {
     const int64_t count = histogram.counts[b];
     const double height = most > 0 ? std::log10(1.0 + static_cast<double>(count)) / most * kHeight : 0;
-    const char* color = b == 0 ? "#8fb9a8" : b + 1 == histogram.counts.size() ? "#b42318" : "#3b6fb6";
-    const double x = static_cast<double>(b) * kBar + 4;
+    const char* kind = b == 0 ? "equal" : b + 1 == histogram.counts.size() ? "apart" : "bar";
+    const int x = static_cast<int>(b) * kBar + 4;
     const std::string label = DistanceHistogram::Label(b);
     svg += fmt::format(
-        "<rect x=\"{:.0f}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\" fill=\"{}\"><title>{}: {} of "
-        "{}</title></rect>",
-        x, kHeight - height + 4, kBar - 4, height, color, label, count, histogram.total);
+        "<rect class={} x=\"{}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\"><title>{}: {} of {}</title></rect>", kind,
+        x, kTop + kHeight - height, kBar - 4, height, label, count, histogram.total);
+    if (count > 0) {
+      svg += fmt::format("<text class=count x=\"{}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", x + (kBar - 4) / 2,
+                         kTop + kHeight - height - 3, ShortCount(count));
+    }
+    svg += fmt::format("<text x=\"{0}\" y=\"{1}\" transform=\"rotate(60 {0} {1})\">{2}</text>", x + 6,
+                       kTop + kHeight + 14, label);
+  }
+  if (limit >= 0) {
+    const double x = std::min(limit + 1, static_cast<double>(last + 1)) * kBar + 2;
     svg += fmt::format(
-        "<text x=\"{:.0f}\" y=\"{}\" font-size=\"10\" fill=\"#667085\" transform=\"rotate(60 {:.0f} {})\">{}</text>",
-        x + 6, kHeight + 16, x + 6, kHeight + 16, label);
+        "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"12\" y2=\"{1}\"/><text class=limit x=\"{0:.1f}\" y=\"10\" "
+        "text-anchor=\"{2}\">tolerance</text>",
+        x, kTop + kHeight, x > width / 2 ? "end" : "start");
   }
   return svg + "</svg>";
 }
 
-std::string Color(double distance) {
-  if (distance == 0) return "#eef3f0";
-  if (!std::isfinite(distance)) return "#b42318";
-  // From light blue at half an ulp to dark at a million.
+// The share of the darkest (in dark pages the brightest) colour: from half an ulp to a million.
+std::string Shade(double distance) {
+  if (distance == 0) return "class=cell";
+  if (!std::isfinite(distance)) return "class=apart";
   const double t = std::clamp((std::log2(distance) + 1) / 21, 0.0, 1.0);
-  auto mix = [&](double from, double to) { return static_cast<int>(from + (to - from) * t); };
-  return fmt::format("#{:02x}{:02x}{:02x}", mix(190, 26), mix(214, 34), mix(240, 92));
+  return fmt::format("class=heat fill-opacity=\"{:.2f}\"", 0.2 + 0.8 * t);
 }
 
 std::string Svg(const HeatMap& map) {
@@ -71,29 +130,28 @@ std::string Svg(const HeatMap& map) {
   for (int64_t y = 0; y < cells_y; ++y) {
     // Neighbours of one colour are one rectangle.
     for (int64_t x = 0; x < cells_x;) {
-      const std::string color = Color(map.at(y, x));
+      const std::string shade = Shade(map.at(y, x));
       double most = 0;
       int64_t end = x;
-      while (end < cells_x && Color(map.at(y, end)) == color) most = std::max(most, map.at(y, end++));
+      while (end < cells_x && Shade(map.at(y, end)) == shade) most = std::max(most, map.at(y, end++));
       svg += fmt::format(
-          "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"><title>row {} column {}: "
+          "<rect {} x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"><title>row {} column {}: "
           "{:.4g} ulp</title></rect>",
-          static_cast<double>(x) * side, static_cast<double>(y) * side, static_cast<double>(end - x) * side, side,
-          color, y * map.array_rows / cells_y, x * map.array_columns / cells_x, most);
+          shade, static_cast<double>(x) * side, static_cast<double>(y) * side, static_cast<double>(end - x) * side,
+          side, y * map.array_rows / cells_y, x * map.array_columns / cells_x, most);
       x = end;
     }
   }
   return svg + "</svg>";
 }
 
-std::string Number(double value) { return value == 0 ? "0" : fmt::format("{:.4g}", value); }
-
-std::string Figures(const std::string& what, const Literal& actual, const Literal& expected) {
+std::string Figures(const std::string& what, const Literal& actual, const Literal& expected, double allowed) {
   return fmt::format(
       "<figure>{}<figcaption>{}: elements by distance in ulp (heights are logarithmic)</figcaption></figure>"
-      "<figure>{}<figcaption>{}: where, rows of the last dimension; dark is far, red is NaN or infinity on one "
-      "side</figcaption></figure>",
-      Svg(HistogramOf(actual, expected)), what, Svg(HeatMapOf(actual, expected)), what);
+      "<figure>{}<figcaption>{}: where, rows of the last dimension; the farther the stronger, red is NaN or infinity "
+      "on "
+      "one side</figcaption></figure>",
+      Svg(HistogramOf(actual, expected), allowed), what, Svg(HeatMapOf(actual, expected)), what);
 }
 
 std::string WorstTable(const Comparison& c) {
@@ -103,83 +161,116 @@ std::string WorstTable(const Comparison& c) {
       "class=n>absolute</th><th class=n>relative</th></tr>";
   for (const ElementDifference& e : c.worst) {
     html += fmt::format(
-        "<tr><td class=n style=\"text-align:left\">[{}]</td><td class=n>{}</td><td class=n>{}</td><td "
+        "<tr><td class=t>[{}]</td><td class=n>{}</td><td class=n>{}</td><td "
         "class=n>{}</td><td class=n>{}</td><td class=n>{}</td></tr>",
         e.where, EscapeHtml(e.actual), EscapeHtml(e.expected), Number(e.ulp), Number(e.abs), Number(e.rel));
   }
   return html + "</table>";
 }
 
+// What agrees is there to be opened; it is open where nothing differs.
+std::string Folded(const std::string& summary, const std::string& html, bool open) {
+  if (html.empty()) return "";
+  return fmt::format("<details{}><summary>{}</summary>{}</details>", open ? " open" : "", summary, html);
+}
+
+std::string BitsText(const std::optional<Comparison>& driver) {
+  if (!driver) return "not known";
+  return driver->agrees() ? "same bits" : fmt::format("{} other bits", driver->mismatches);
+}
+
+constexpr char kResultHead[] =
+    "<table><tr><th>result</th><th>shape</th><th></th><th>tolerance</th><th class=n>outside</th><th "
+    "class=n>differing</th>"
+    "<th class=n>elements</th><th class=n>worst ulp</th><th class=n>absolute</th><th class=n>relative</th>"
+    "<th class=n>NaN</th><th class=n>inf</th><th>as shader math</th></tr>";
+
+std::string ResultRow(const LeafReport& leaf, const std::string& bound) {
+  const Comparison& c = leaf.comparison;
+  const char* kind = c.agrees() ? "good" : "bad";
+  return fmt::format(
+      "<tr class={0}><td>result_{1}</td><td class=t>{2}</td><td><span class=\"tag {0}\">{3}</span></td><td>{4}</td>"
+      "<td class=n>{5}</td><td class=n>{6}</td><td class=n>{7}</td><td class=n>{8}</td><td class=n>{9}</td>"
+      "<td class=n>{10}</td><td class=n>{11}</td><td class=n>{12}</td><td>{13}</td></tr>",
+      kind, leaf.index, EscapeHtml(leaf.shape), c.agrees() ? "agrees" : "differs",
+      EscapeHtml(ToleranceText(leaf.tolerance, bound)), c.mismatches, c.differing, c.elements, Number(c.max_ulp),
+      Number(c.max_abs), Number(c.max_rel), c.nan_mismatches, c.infinity_mismatches, BitsText(leaf.driver));
+}
+
+// The worst elements and the pictures of one result.
+std::string ResultPictures(const DiffOutcome& outcome, const LeafReport& leaf) {
+  const Literal& got = *FlattenLiteral(outcome.actual)[leaf.index];
+  const Literal& expected = *FlattenLiteral(outcome.expected)[leaf.index];
+  const double allowed = UlpsAllowed(leaf.tolerance, expected.shape().element_type());
+  std::string html = fmt::format("{}<div class=pictures>{}", WorstTable(leaf.comparison),
+                                 Figures("device and expected", got, expected, allowed));
+  if (leaf.driver && !leaf.driver->agrees()) {
+    html += Figures("device and shader math", got, *FlattenLiteral(*outcome.shader_math)[leaf.index], 0);
+  }
+  return html + "</div>";
+}
+
 std::string ResultsHtml(const DiffOutcome& outcome) {
-  std::string html =
-      "<h2>Results</h2><div class=wide><table><tr><th>result</th><th>shape</th><th></th><th class=n>outside</th><th "
-      "class=n>differing</th><th class=n>elements</th>"
-      "<th class=n>worst ulp</th><th class=n>absolute</th><th class=n>relative</th><th class=n>NaN</th><th "
-      "class=n>inf</th><th>as shader math</th></tr>";
+  std::string good_rows, bad_rows, good_pictures, bad_pictures;
+  size_t agreeing = 0, shown = 0;
   for (const LeafReport& leaf : outcome.leaves) {
     const Comparison& c = leaf.comparison;
-    html += fmt::format(
-        "<tr class={}><td>result_{}</td><td class=n style=\"text-align:left\">{}</td><td><span class=\"tag "
-        "{}\">{}</span></td><td class=n>{}</td><td class=n>{}</td>"
-        "<td class=n>{}</td><td class=n>{}</td><td class=n>{}</td><td class=n>{}</td><td class=n>{}</td><td "
-        "class=n>{}</td><td>{}</td></tr>",
-        c.agrees() ? "good" : "bad", leaf.index, EscapeHtml(leaf.shape), c.agrees() ? "good" : "bad",
-        c.agrees() ? "agrees" : "differs", c.mismatches, c.differing, c.elements, Number(c.max_ulp), Number(c.max_abs),
-        Number(c.max_rel), c.nan_mismatches, c.infinity_mismatches,
-        !leaf.driver            ? "not known"
-        : leaf.driver->agrees() ? "same bits"
-                                : fmt::format("{} other bits", leaf.driver->mismatches));
+    agreeing += c.agrees();
+    (c.agrees() ? good_rows : bad_rows) += ResultRow(leaf, outcome.bound);
+    constexpr size_t kMostPictures = 32;
+    if (c.differing == 0 || !c.shapes_match || shown++ >= kMostPictures) continue;
+    const std::string title = fmt::format("result_{} <span class=faint>{}</span>", leaf.index, EscapeHtml(leaf.shape));
+    const std::string pictures = ResultPictures(outcome, leaf);
+    if (c.agrees()) {
+      good_pictures += Folded(title, pictures, /*open=*/outcome.leaves.size() == 1);
+    } else {
+      bad_pictures += fmt::format("<h3>{}</h3>{}", title, pictures);
+    }
   }
-  html += "</table></div>";
-  const auto got = FlattenLiteral(outcome.actual), expected = FlattenLiteral(outcome.expected);
-  std::vector<const Literal*> shader_math;
-  if (outcome.shader_math) shader_math = FlattenLiteral(*outcome.shader_math);
-  constexpr size_t kMostPictures = 32;
-  size_t shown = 0;
-  for (const LeafReport& leaf : outcome.leaves) {
-    if (leaf.comparison.differing == 0 || !leaf.comparison.shapes_match || shown++ >= kMostPictures) continue;
-    html += fmt::format("<h3>result_{} <span class=faint>{}</span></h3>{}<div class=pictures>{}", leaf.index,
-                        EscapeHtml(leaf.shape), WorstTable(leaf.comparison),
-                        Figures("device and expected", *got[leaf.index], *expected[leaf.index]));
-    if (leaf.driver && !leaf.driver->agrees())
-      html += Figures("device and shader math", *got[leaf.index], *shader_math[leaf.index]);
-    html += "</div>";
-  }
-  return html;
+  std::string html = "<h2>Results</h2>";
+  if (!bad_rows.empty())
+    html += fmt::format("<div class=wide>{}{}</table></div>{}", kResultHead, bad_rows, bad_pictures);
+  if (good_rows.empty()) return html;
+  return html + Folded(fmt::format("{} of {} results agree", agreeing, outcome.leaves.size()),
+                       fmt::format("<div class=wide>{}{}</table></div>{}", kResultHead, good_rows, good_pictures),
+                       /*open=*/bad_rows.empty());
+}
+
+constexpr char kInstructionHead[] =
+    "<table><tr><th>instruction</th><th>op</th><th>shape</th><th>bound</th><th class=n>outside</th>"
+    "<th class=n>elements</th><th class=n>worst ulp</th><th class=n>absolute</th><th class=n>relative</th>"
+    "<th>as shader math</th><th>fault</th></tr>";
+
+std::string InstructionRow(const InstructionReport& i) {
+  const std::string head =
+      fmt::format("<tr class={}><td class=t>{}</td><td>{}</td><td class=t>{}</td>", i.bad() ? "bad" : "good",
+                  EscapeHtml(i.name), EscapeHtml(i.opcode), EscapeHtml(i.shape));
+  if (!i.not_run.empty())
+    return fmt::format("{}<td colspan=8 class=faint>not compared: {}</td></tr>", head, EscapeHtml(i.not_run));
+  const Comparison& c = i.device;
+  return fmt::format(
+      "{}<td>{}</td><td class=n>{}</td><td class=n>{}</td><td class=n>{}</td><td class=n>{}</td><td "
+      "class=n>{}</td><td>{}</td><td>{}</td></tr>",
+      head, EscapeHtml(i.bound), c.mismatches, c.elements, Number(c.max_ulp), Number(c.max_abs), Number(c.max_rel),
+      i.on_host ? "on the host" : BitsText(i.driver),
+      i.fault == Fault::kNone ? "" : fmt::format("<span class=\"tag bad\">{}</span>", FaultName(i.fault)));
 }
 
 std::string InstructionsHtml(const DiffOutcome& outcome) {
   if (!outcome.isolated) return "";
-  std::string html =
-      "<h2>Instructions by themselves, on the reference's operands</h2><div "
-      "class=wide><table><tr><th>instruction</th><th>op</th><th>shape</th><th>bound</th>"
-      "<th class=n>outside</th><th class=n>elements</th><th class=n>worst ulp</th><th class=n>absolute</th><th "
-      "class=n>relative</th><th>as shader math</th><th>fault</th></tr>";
+  std::string good_rows, bad_rows, worst;
+  size_t within = 0;
   for (const InstructionReport& i : outcome.instructions) {
-    const std::string head = fmt::format(
-        "<tr class={}><td class=n style=\"text-align:left\">{}</td><td>{}</td><td class=n "
-        "style=\"text-align:left\">{}</td>",
-        i.bad() ? "bad" : "good", EscapeHtml(i.name), EscapeHtml(i.opcode), EscapeHtml(i.shape));
-    if (!i.not_run.empty()) {
-      html += fmt::format("{}<td colspan=8 class=faint>not compared: {}</td></tr>", head, EscapeHtml(i.not_run));
-      continue;
-    }
-    const Comparison& c = i.device;
-    html += fmt::format(
-        "{}<td>{}</td><td class=n>{}</td><td class=n>{}</td><td class=n>{}</td><td class=n>{}</td><td "
-        "class=n>{}</td><td>{}</td><td>{}</td></tr>",
-        head, EscapeHtml(i.bound), c.mismatches, c.elements, Number(c.max_ulp), Number(c.max_abs), Number(c.max_rel),
-        i.on_host            ? "on the host"
-        : !i.driver          ? "not known"
-        : i.driver->agrees() ? "same bits"
-                             : fmt::format("{} other bits", i.driver->mismatches),
-        i.fault == Fault::kNone ? "" : fmt::format("<span class=\"tag bad\">{}</span>", FaultName(i.fault)));
+    (i.bad() ? bad_rows : good_rows) += InstructionRow(i);
+    within += i.not_run.empty() && !i.bad();
+    if (i.bad()) worst += fmt::format("<h3>{}</h3>{}", EscapeHtml(i.name), WorstTable(i.device));
   }
-  html += "</table></div>";
-  for (const InstructionReport& i : outcome.instructions) {
-    if (i.bad()) html += fmt::format("<h3>{}</h3>{}", EscapeHtml(i.name), WorstTable(i.device));
-  }
-  return html;
+  std::string html = "<h2>Instructions by themselves, on the reference's operands</h2>";
+  if (!bad_rows.empty()) html += fmt::format("<div class=wide>{}{}</table></div>{}", kInstructionHead, bad_rows, worst);
+  if (good_rows.empty()) return html;
+  return html + Folded(fmt::format("{} of {} instructions within their bounds", within, outcome.instructions.size()),
+                       fmt::format("<div class=wide>{}{}</table></div>", kInstructionHead, good_rows),
+                       /*open=*/bad_rows.empty());
 }
 
 std::string FactsHtml(const DiffOutcome& outcome) {
@@ -248,8 +339,8 @@ std::string EscapeHtml(std::string_view text) {
 Status WriteDiffReport(const std::string& path, const std::string& program, const std::string& command,
                        const DiffOutcome& outcome) {
   std::string html = fmt::format(
-      "<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta name=viewport "
-      "content=\"width=device-width\"><title>{0}: {1}</title>"
+      "<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta name=color-scheme content=\"light dark\">"
+      "<meta name=viewport content=\"width=device-width\"><title>{0}: {1}</title>"
       "<style>{2}</style></head><body><h1>{1}</h1><div class=faint>vxla diff</div>",
       outcome.agrees() ? "AGREE" : "DIFFER", EscapeHtml(program), kStyle);
   html += VerdictHtml(outcome);

@@ -40,7 +40,8 @@ Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
     return InvalidArgument("--device cpu: the CPU reference has no plan; explain wants a Vulkan device");
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client, OpenClient(flags.device));
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client->Compile(*module, flags.compile.options()));
-  if (!flags.dump_folder.empty()) VXLA_RETURN_IF_ERROR(DumpKernels(client->device(), executable->plan(), flags.dump_folder));
+  if (!flags.dump_folder.empty())
+    VXLA_RETURN_IF_ERROR(DumpKernels(client->device(), executable->plan(), flags.dump_folder));
   VXLA_RETURN_IF_ERROR(CheckValidation(client->device()));
   if (flags.json) {
     json = ToJson(executable->plan());

@@ -162,7 +162,17 @@ TEST(CommandTest, TheSeedDrivesStatefulRandomNumbersOnEveryDevice) {
 TEST(CommandTest, DiffOnAllDevicesGivesAVerdictForEach) {
   const CommandResult result = RunVxla("diff " + AddProgram() + " --device all");
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("AGREE"));
+  const auto devices = nlohmann::json::parse(RunVxla("devices --json").out);
+  size_t at = 0;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const size_t head = result.out.find("vulkan:" + std::to_string(i) + "  " + devices[i]["name"].get<std::string>());
+    ASSERT_NE(head, std::string::npos) << result.out;
+    EXPECT_GE(head, at);
+    at = result.out.find("AGREE: ", head);
+    ASSERT_NE(at, std::string::npos) << result.out;
+  }
+  const auto json = nlohmann::json::parse(RunVxla("diff " + AddProgram() + " --device all --json").out);
+  EXPECT_EQ(json["devices"].size(), devices.size());
 }
 
 TEST(CommandTest, TheReadmesTableIsWhatOpsPrints) {
