@@ -1,4 +1,4 @@
-// The house rules that a test can check: who includes whom, file sizes.
+// The rules of this tree that a test can check: who includes whom, file sizes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // which becomes as few dispatches as its hero allows.
 //
 // After FuseInstructions every ELEMENTWISE, INDEXING, Dot, Reduce and ReduceWindow instruction of these sits inside a
-// fusion (of one instruction if nothing joined it), so lowering has one door. Reshapes that alias stay outside, as do
+// fusion (of one instruction if nothing joined it), so lowering has one case. Reshapes that alias stay outside, as do
 // width-changing bitcast-converts. A fused computation holds parameters, scalar and splat constants (a broadcast of a
 // scalar constant), iotas, elementwise ops, index maps (broadcast, reshape, transpose, slice, reverse, copy, pad,
 // concatenate, same-width bitcast-convert) and at most one kind of hero. Its root is one value or a tuple of values. By

@@ -1,4 +1,4 @@
-// The door to Vulkan devices: list, choose, open. No Vulkan type shows here.
+// Vulkan devices: list, choose, open. No Vulkan type shows here.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Lowering of fusions and single instructions to Vulkan kernels; one door per kind of fusion.
+// Lowering of fusions and single instructions to Vulkan kernels; one function per kind of fusion.
 #pragma once
 
 #include <memory>
