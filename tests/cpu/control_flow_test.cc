@@ -96,8 +96,16 @@ TEST(EvaluatorTest, ObservesEveryInstructionOfTheEntry) {
     EXPECT_TRUE(Compatible(instruction.shape(), value.shape()));
     names.push_back(instruction.name());
   };
+  std::vector<std::string> started;
+  options.starting = [&](const Instruction& instruction, size_t number, size_t count) {
+    EXPECT_EQ(number, started.size());
+    EXPECT_EQ(number, names.size());  // before its value is seen
+    EXPECT_EQ(count, 4u);
+    started.push_back(instruction.name());
+  };
   RunText(Entry(kLoop, kCountdown), {Ints(kS32, {}, {0}), Array(kF32, {2}, {1, 3})}, options);
   EXPECT_THAT(names, ElementsAre("i", "x", "s", "w"));
+  EXPECT_EQ(started, names);
 }
 
 TEST(EvaluatorTest, RefusesWrongArguments) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "core/text/hlo_parser.h"
 #include "scheduler/buffer_pool.h"
 #include "tests/support/fake_device.h"
@@ -110,6 +112,27 @@ TEST_P(ClientTest, ASecondRunRecordsAllocatesAndCompilesNothing) {
   EXPECT_EQ(second.compiled, 0);
   EXPECT_EQ(second.allocated_bytes, 0);
   EXPECT_EQ(device_->memory_statistics().cumulative_allocated_bytes, allocated);
+}
+
+TEST_P(ClientTest, ProgressIsToldOfKernelsAndCopies) {
+  std::map<CallProgress::Stage, size_t> calls;
+  ClientOptions client_options;
+  client_options.progress = [&](const CallProgress& call) {
+    ++calls[call.stage];
+    EXPECT_LE(call.done, call.total);
+  };
+  FakeDeviceOptions options;
+  options.mode = GetParam().first;
+  options.host_visible = GetParam().second;
+  Open(options, client_options);
+  auto executable = Compile(kChain);
+  EXPECT_EQ(calls.size(), 1u);
+  EXPECT_GT(calls[CallProgress::Stage::kKernels], 0u);
+  Run(*executable, {Vector({1, 2, 3, 4, 5}), Vector({1, 1, 1, 1, 1})});
+  EXPECT_EQ(calls[CallProgress::Stage::kUpload], 2u);
+  EXPECT_EQ(calls[CallProgress::Stage::kRun], 1u);
+  EXPECT_EQ(calls[CallProgress::Stage::kDownload], 1u);
+  EXPECT_EQ(calls.count(CallProgress::Stage::kHostStep), 0u);
 }
 
 TEST_P(ClientTest, ReplaysWithBuffersThatMoved) {

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <thread>
 
@@ -179,12 +180,22 @@ TEST_P(PipelineCacheTest, CountsWhatWasNeitherInMemoryNorOnDisk) {
     const auto device = OpenIn(folder.path());
     ASSERT_NE(device, nullptr);
     int compiled = -1;
-    auto kernels = device->GetKernels(device->binding_mode(), wanted, &compiled);
+    std::atomic<size_t> calls = 0, most = 0;
+    auto kernels = device->GetKernels(device->binding_mode(), wanted, &compiled, [&](size_t made, size_t all) {
+      EXPECT_EQ(all, 7u);
+      ++calls;
+      if (made == all) most = made;
+    });
+    EXPECT_EQ(calls, 8u);  // the start, then one for each kernel
+    EXPECT_EQ(most, 7u);
     ASSERT_TRUE(kernels.ok()) << kernels.status().message();
     EXPECT_EQ(compiled, process == 0 ? 7 : 0);
     EXPECT_EQ((*kernels)[2], (*kernels)[7]);
     EXPECT_NE((*kernels)[0], (*kernels)[1]);
-    auto again = device->GetKernels(device->binding_mode(), wanted, &compiled);
+    std::vector<size_t> made;  // nothing is to be made, so nothing is told
+    auto again = device->GetKernels(device->binding_mode(), wanted, &compiled,
+                                    [&](size_t count, size_t) { made.push_back(count); });
+    EXPECT_TRUE(made.empty());
     ASSERT_TRUE(again.ok());
     EXPECT_EQ(compiled, 0);
     EXPECT_EQ(*again, *kernels);
