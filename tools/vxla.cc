@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <map>
 #include <new>
@@ -88,9 +90,12 @@ int Main(int argc, char** argv) {
       json = ErrorJson(status);
     }
   }
-  Status written = wants_json && !json.is_null() ? PrintJson(json) : OkStatus();
-  if (written.ok() && std::fflush(stdout) != 0) written = ResourceExhausted("standard output: cannot be written");
-  return Report(status.ok() ? written : status);
+  const Status printed = wants_json && !json.is_null() ? PrintJson(json) : OkStatus();
+  if (status.ok()) status = printed;
+  // Whatever else happened, the results are lost.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    status = ResourceExhausted("standard output: cannot be written: {}", std::strerror(errno));
+  return Report(status);
 }
 
 }  // namespace

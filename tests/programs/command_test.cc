@@ -132,6 +132,8 @@ TEST(CommandTest, BenchMeasuresAProgramInBothBindingModes) {
   for (const auto& row : rows) {
     EXPECT_GT(row["ms"], 0);
     EXPECT_EQ(row["bytes"], 72);
+    EXPECT_EQ(row["flop"], 6);
+    EXPECT_GT(row["cpu_ms"], 0);
     EXPECT_GT(row["ratio"], 0);
   }
   EXPECT_NE(rows[0]["bindings"], rows[1]["bindings"]);
