@@ -238,7 +238,7 @@ Status Bench(const BenchFlags& flags, Json& json) {
 
 CommandBody AddBench(CLI::App& app) {
   auto flags = std::make_shared<BenchFlags>();
-  app.add_option("NAME", flags->names, "cases or program files; without one, every case")->type_name("FILE");
+  app.add_option("NAME", flags->names, "cases or program files; without one, every case")->type_name("");
   app.add_option("--args", flags->args, "arguments of a program file")->expected(1, 1 << 20)->type_name("FILE");
   app.add_option("--seed", flags->seed, "of the arguments that no file gives")->capture_default_str();
   app.add_option("--num-runs", flags->runs, "the best of so many runs counts")

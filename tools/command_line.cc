@@ -111,6 +111,7 @@ std::vector<OptionFacts> OptionsOf(const CLI::App& app) {
     // "FILE", "TEXT:{auto,addresses}", "INT:INT in [1 - 100]": the type's name, then what its checks say.
     const std::string type = option->get_type_name();
     facts.value = type.substr(0, type.find(':'));
+    if (facts.value.empty()) facts.value = facts.names.front();  // of a positional
     const size_t open = type.find('{'), close = type.find('}');
     if (open == std::string::npos || close == std::string::npos) continue;
     facts.choices = CLI::detail::split(type.substr(open + 1, close - open - 1), ',');

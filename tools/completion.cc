@@ -21,7 +21,10 @@ std::vector<std::string> WordsOf(const CLI::App& app, const OptionFacts& option)
   return names;
 }
 
-bool IsFile(const OptionFacts& option) { return option.value == "FILE" || option.value == "FOLDER"; }
+bool IsFile(const OptionFacts& option) {
+  constexpr std::string_view kFiles[] = {"FILE", "FOLDER", "IN", "OUT", "NAME"};
+  return std::ranges::find(kFiles, option.value) != std::end(kFiles);
+}
 
 std::string Replaced(std::string text, const std::map<char, std::string>& replacements) {
   std::string out;

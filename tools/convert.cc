@@ -26,8 +26,8 @@ Status Convert(const ConvertFlags& flags) {
 
 CommandBody AddConvert(CLI::App& app) {
   auto flags = std::make_shared<ConvertFlags>();
-  app.add_option("IN", flags->in, "the program; - is standard input")->required()->type_name("FILE");
-  app.add_option("OUT", flags->out, "the file to write; - is standard output")->required()->type_name("FILE");
+  app.add_option("IN", flags->in, "the program; - is standard input")->required()->type_name("");
+  app.add_option("OUT", flags->out, "the file to write; - is standard output")->required()->type_name("");
   app.add_option("--to", flags->to, "the form of OUT; else its extension says it")
       ->check(CLI::IsMember({"hlo", "stablehlo"}));
   return [flags](nlohmann::ordered_json&) { return Convert(*flags); };

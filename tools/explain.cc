@@ -57,7 +57,7 @@ CommandBody AddExplain(CLI::App& app) {
   auto flags = std::make_shared<ExplainFlags>();
   app.add_option("FILE", flags->program.file, "the program as HLO text; - is standard input")
       ->required()
-      ->type_name("FILE");
+      ->type_name("");
   flags->device.AddTo(app);
   flags->compile.AddTo(app);
   app.add_option("--dump-kernels", flags->dump_folder, "write each kernel's GLSL into this folder")

@@ -51,7 +51,7 @@ std::string OptionHead(const OptionFacts& option) {
 std::string OptionsText(const CLI::App& app) {
   std::string text;
   for (const OptionFacts& option : OptionsOf(app)) {
-    if (option.about.empty()) continue;
+    if (app.get_parent() != nullptr && option.names.back() == "--help") continue;  // said of vxla itself
     text += fmt::format(".TP\n{}\n{}\n", OptionHead(option), Roff(option.about));
   }
   return text;
@@ -112,8 +112,7 @@ Status Help(const CLI::App& app, const HelpFlags& flags) {
 
 CommandBody AddHelp(CLI::App& app) {
   auto flags = std::make_shared<HelpFlags>();
-  app.add_option("SUBCOMMAND", flags->subcommand, "whose options to show; without one, the subcommands")
-      ->type_name("SUBCOMMAND");
+  app.add_option("SUBCOMMAND", flags->subcommand, "whose options to show; without one, the subcommands")->type_name("");
   app.add_flag("--man", flags->manual, "everything as a manual page, in troff's man macros");
   return [flags, &app](nlohmann::ordered_json&) { return Help(*app.get_parent(), *flags); };
 }

@@ -31,9 +31,11 @@ void ReplicaFlags::AddTo(CLI::App& app, bool feeds) {
       ->capture_default_str();
   if (!feeds) return;
   app.add_option("--infeed", infeed,
-                 "an .npz with infeed_0, infeed_1 ... in the order in which infeeds take them (--device cpu)");
+                 "an .npz with infeed_0, infeed_1 ... in the order in which infeeds take them (--device cpu)")
+      ->type_name("FILE");
   app.add_option("--outfeed", outfeed,
-                 "save what outfeeds send as an .npz with outfeed_0, outfeed_1 ... (--device cpu)");
+                 "save what outfeeds send as an .npz with outfeed_0, outfeed_1 ... (--device cpu)")
+      ->type_name("FILE");
 }
 
 Result<DeviceGrid> ReplicaFlags::GridOf(const Module& module) const {

@@ -3,9 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <map>
 #include <new>
@@ -48,7 +46,7 @@ Status RunCommand(const std::vector<std::string>& words, Json& json) {
   app.footer(HelpFooter());
   std::map<CLI::App*, CommandBody> bodies;
   for (const Command& command : kCommands) {
-    CLI::App* sub = app.add_subcommand(command.name, command.about);
+    CLI::App* sub = app.add_subcommand(command.name, command.about)->footer("");
     bodies[sub] = command.add(*sub);
   }
   try {
@@ -93,8 +91,9 @@ int Main(int argc, char** argv) {
   const Status printed = wants_json && !json.is_null() ? PrintJson(json) : OkStatus();
   if (status.ok()) status = printed;
   // Whatever else happened, the results are lost.
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-    status = ResourceExhausted("standard output: cannot be written: {}", std::strerror(errno));
+  const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (lost && status.code() != StatusCode::kResourceExhausted)
+    status = ResourceExhausted("standard output: cannot be written");
   return Report(status);
 }
 
