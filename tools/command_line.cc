@@ -47,7 +47,7 @@ Status UnknownOption(const CLI::App& app, const CLI::App& sub, const std::string
     }
   }
   std::vector<std::string> known;
-  for (const OptionFacts& facts : OptionsOf(sub)) {
+  for (const OptionFacts& facts : OptionFactsOf(sub)) {
     if (!facts.positional) known.insert(known.end(), facts.names.begin(), facts.names.end());
   }
   const std::string nearest = Nearest(option, known);
@@ -95,7 +95,7 @@ std::vector<const CLI::App*> SubcommandsOf(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* sub) { return !sub->get_name().empty(); });
 }
 
-std::vector<OptionFacts> OptionsOf(const CLI::App& app) {
+std::vector<OptionFacts> OptionFactsOf(const CLI::App& app) {
   std::vector<OptionFacts> all;
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;  // hidden

@@ -31,7 +31,7 @@ struct OptionFacts {
   std::string about;
   bool positional = false, required = false, repeated = false;
 };
-std::vector<OptionFacts> OptionsOf(const CLI::App& app);
+std::vector<OptionFacts> OptionFactsOf(const CLI::App& app);
 
 // The candidate with the fewest edits (a letter more, less, another one, or two swapped), if these are few; else empty.
 std::string Nearest(std::string_view word, const std::vector<std::string>& candidates);

@@ -44,7 +44,7 @@ std::string Bash(const CLI::App& app) {
   for (const CLI::App* sub : SubcommandsOf(app)) {
     names.push_back(sub->get_name());
     std::vector<std::string> options, places;
-    for (const OptionFacts& option : OptionsOf(*sub)) {
+    for (const OptionFacts& option : OptionFactsOf(*sub)) {
       const std::vector<std::string> choices = WordsOf(*sub, option);
       if (option.positional) {
         places.insert(places.end(), choices.begin(), choices.end());
@@ -95,7 +95,7 @@ std::string ZshArguments(const CLI::App& sub) {
     return Replaced(text, {{'[', "\\["}, {']', "\\]"}, {':', "\\:"}, {'\n', " "}});
   };
   std::string text;
-  for (const OptionFacts& option : OptionsOf(sub)) {
+  for (const OptionFacts& option : OptionFactsOf(sub)) {
     const std::vector<std::string> choices = WordsOf(sub, option);
     const std::string action = !choices.empty() ? fmt::format("({})", fmt::join(choices, " "))
                                : IsFile(option) ? std::string("_files")
@@ -151,7 +151,7 @@ std::string Fish(const CLI::App& app) {
     text += fmt::format("complete -c vxla -f -n __fish_use_subcommand -a {} -d {}\n", sub->get_name(),
                         quoted(sub->get_description()));
     const std::string seen = fmt::format("complete -c vxla -n '__fish_seen_subcommand_from {}'", sub->get_name());
-    for (const OptionFacts& option : OptionsOf(*sub)) {
+    for (const OptionFacts& option : OptionFactsOf(*sub)) {
       const std::vector<std::string> choices = WordsOf(*sub, option);
       if (option.positional) {
         if (!choices.empty()) text += fmt::format("{} -f -a '{}'\n", seen, fmt::join(choices, " "));

@@ -50,7 +50,7 @@ std::string OptionHead(const OptionFacts& option) {
 
 std::string OptionsText(const CLI::App& app) {
   std::string text;
-  for (const OptionFacts& option : OptionsOf(app)) {
+  for (const OptionFacts& option : OptionFactsOf(app)) {
     if (app.get_parent() != nullptr && option.names.back() == "--help") continue;  // said of vxla itself
     text += fmt::format(".TP\n{}\n{}\n", OptionHead(option), Roff(option.about));
   }
@@ -60,7 +60,7 @@ std::string OptionsText(const CLI::App& app) {
 // "\fBvxla run\fR [\fIoptions\fR] \fIFILE\fR"
 std::string SynopsisOf(const CLI::App& sub) {
   std::string text = fmt::format("\\fBvxla {}\\fR [\\fIoptions\\fR]", sub.get_name());
-  for (const OptionFacts& option : OptionsOf(sub)) {
+  for (const OptionFacts& option : OptionFactsOf(sub)) {
     if (!option.positional) continue;
     const std::string name = fmt::format("\\fI{}\\fR{}", Roff(option.names[0]), option.repeated ? " ..." : "");
     text += option.required ? " " + name : fmt::format(" [{}]", name);

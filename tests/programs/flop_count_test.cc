@@ -6,7 +6,7 @@
 #include "api/seeded_arguments.h"
 
 namespace vxla {
-namespace {
+namespace flop_count_test {
 
 double CountOf(const std::string& text) {
   auto module = ParseProgram(text);
@@ -65,5 +65,5 @@ TEST(FlopCountTest, LoopsCountAsOftenAsTheyGoRound) {
             6 * (9 + 1) + 7);
 }
 
-}  // namespace
+}  // namespace flop_count_test
 }  // namespace vxla

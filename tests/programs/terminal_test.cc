@@ -10,7 +10,7 @@
 #include "tests/support/command_test_support.h"
 
 namespace vxla::testing {
-namespace {
+namespace terminal_test {
 
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
@@ -134,7 +134,7 @@ TEST(TerminalTest, AnInterruptErasesTheLineAndExitsWith130) {
 TEST(PipeTest, AReaderThatGoesAwayIsNoError) {
   // More than a pipe holds, so that the writer meets its end.
   const std::string program = WriteScratch("many.hlo", "ENTRY e { ROOT c = f32[40,30,7] iota(), iota_dimension=0 }");
-  for (const std::string command : {"ops --json", "run " + program + " --device cpu --json"}) {
+  for (const std::string& command : std::vector<std::string>{"ops --json", "run " + program + " --device cpu"}) {
     const CommandResult result = RunShell("\"$VXLA\" " + command + " | (exec 0<&-; sleep 0.3); exit ${PIPESTATUS[0]}");
     EXPECT_THAT(result.exit_code, AnyOf(0, 141)) << command;
     EXPECT_EQ(result.err, "") << command;
@@ -149,7 +149,7 @@ TEST(PipeTest, AReaderThatGoesAwayIsNoError) {
 }
 
 TEST(PipeTest, AFullDiskBehindStandardOutputIsAnError) {
-  for (const std::string command : {"ops", "devices", "diff " + AddProgram()}) {
+  for (const std::string& command : std::vector<std::string>{"ops", "devices", "diff " + AddProgram()}) {
     const CommandResult result = RunShell("\"$VXLA\" " + command + " >/dev/full");
     EXPECT_EQ(result.exit_code, 3) << command;
     EXPECT_THAT(result.err, HasSubstr("standard output: cannot be written")) << command;
@@ -387,5 +387,5 @@ TEST(ArgumentsTest, ResultsInStorageTypesSaySo) {
   EXPECT_THAT(printed.out, StartsWith("result_0: bf16[2]\n[1. 2.]\n"));
 }
 
-}  // namespace
+}  // namespace terminal_test
 }  // namespace vxla::testing
