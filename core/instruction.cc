@@ -3,6 +3,44 @@
 #include <algorithm>
 
 namespace vxla {
+namespace {
+
+// Up to here a search through the list costs less than a table.
+constexpr size_t kLongList = 16;
+
+}  // namespace
+
+size_t InstructionSet::Find(const Instruction* instruction) const {
+  if (list_.size() <= kLongList) return static_cast<size_t>(std::ranges::find(list_, instruction) - list_.begin());
+  const auto at = places_.find(instruction);
+  return at == places_.end() ? list_.size() : at->second;
+}
+
+bool InstructionSet::Contains(const Instruction* instruction) const { return Find(instruction) < list_.size(); }
+
+bool InstructionSet::Add(Instruction* instruction) {
+  if (Contains(instruction)) return false;
+  list_.push_back(instruction);
+  if (list_.size() == kLongList + 1) {
+    places_.clear();
+    for (size_t i = 0; i < list_.size(); ++i) places_[list_[i]] = i;
+  } else if (list_.size() > kLongList) {
+    places_[instruction] = list_.size() - 1;
+  }
+  return true;
+}
+
+bool InstructionSet::Remove(const Instruction* instruction) {
+  const size_t place = Find(instruction);
+  if (place == list_.size()) return false;
+  if (list_.size() > kLongList) {
+    places_.erase(instruction);
+    if (list_.back() != instruction) places_[list_.back()] = place;
+  }
+  list_[place] = list_.back();
+  list_.pop_back();
+  return true;
+}
 
 Instruction::Instruction(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attributes,
                          std::vector<Computation*> called)
@@ -16,17 +54,26 @@ Instruction::Instruction(Opcode opcode, Shape shape, std::vector<Instruction*> o
   VXLA_CHECK(attributes_.index() == DefaultAttributes(opcode).index(), "attributes of another opcode");
 }
 
-void Instruction::AddUser(Instruction* user) {
-  if (std::ranges::find(users_, user) == users_.end()) users_.push_back(user);
-}
-
-void Instruction::RemoveUser(Instruction* user) { std::erase(users_, user); }
-
 void Instruction::ReplaceOperand(int i, Instruction* replacement) {
   Instruction* old = operands_.at(i);
   operands_[i] = replacement;
-  if (std::ranges::find(operands_, old) == operands_.end()) old->RemoveUser(this);
-  replacement->AddUser(this);
+  if (std::ranges::find(operands_, old) == operands_.end()) old->users_.Remove(this);
+  replacement->users_.Add(this);
+}
+
+void Instruction::ReplaceOperand(Instruction* old, Instruction* replacement) {
+  if (old == replacement) return;
+  std::ranges::replace(operands_, old, replacement);
+  old->users_.Remove(this);
+  replacement->users_.Add(this);
+}
+
+void Instruction::AddControlPredecessor(Instruction* predecessor) {
+  if (control_predecessors_.Add(predecessor)) predecessor->control_successors_.Add(this);
+}
+
+void Instruction::RemoveControlPredecessor(Instruction* predecessor) {
+  if (control_predecessors_.Remove(predecessor)) predecessor->control_successors_.Remove(this);
 }
 
 }  // namespace vxla

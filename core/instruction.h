@@ -1,9 +1,11 @@
 // Instruction: one operation of a computation: opcode, shape, operands, attributes, called computations.
 #pragma once
 
+#include <list>
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/attributes.h"
@@ -12,6 +14,23 @@
 namespace vxla {
 
 class Computation;
+class Instruction;
+
+// Instructions once each. Adding, removing and finding one take constant time: a value may have 100,000 users. A
+// removed one leaves its place to the last.
+class InstructionSet {
+ public:
+  std::span<Instruction* const> list() const { return list_; }
+  bool Contains(const Instruction* instruction) const;
+  // False if it is there (not there) already.
+  bool Add(Instruction* instruction);
+  bool Remove(const Instruction* instruction);
+
+ private:
+  size_t Find(const Instruction* instruction) const;  // list_.size() if it is not there
+  std::vector<Instruction*> list_;
+  std::unordered_map<const Instruction*, size_t> places_;  // of long lists only
+};
 
 class Instruction {
  public:
@@ -30,7 +49,8 @@ class Instruction {
   Instruction* operand(int i) const { return operands_.at(i); }
   int operand_count() const { return static_cast<int>(operands_.size()); }
   // Every instruction that has this one as an operand, once each.
-  std::span<Instruction* const> users() const { return users_; }
+  std::span<Instruction* const> users() const { return users_.list(); }
+  bool HasUser(const Instruction* user) const { return users_.Contains(user); }
 
   // In the order of the text: while {condition, body}; conditional {true, false} or branches; select-and-scatter
   // {select, scatter}; fusion and async-start {calls}; otherwise {to_apply}.
@@ -46,13 +66,20 @@ class Instruction {
   }
   const CommonAttributes& common() const { return common_; }
   CommonAttributes& mutable_common() { return common_; }
-  const std::vector<Instruction*>& control_predecessors() const { return control_predecessors_; }
-  std::vector<Instruction*>& mutable_control_predecessors() { return control_predecessors_; }
+  // What must have run before this one and after it, though no value passes between them. The two lists mirror each
+  // other.
+  std::span<Instruction* const> control_predecessors() const { return control_predecessors_.list(); }
+  std::span<Instruction* const> control_successors() const { return control_successors_.list(); }
+  bool HasControlEdges() const { return !control_predecessors().empty() || !control_successors().empty(); }
+  void AddControlPredecessor(Instruction* predecessor);
+  void RemoveControlPredecessor(Instruction* predecessor);
 
   SourceLocation location() const { return location_; }
   void set_location(SourceLocation location) { location_ = location; }
 
   void ReplaceOperand(int i, Instruction* replacement);
+  // Wherever it is an operand.
+  void ReplaceOperand(Instruction* old, Instruction* replacement);
 
   // The dimensions attribute of the opcodes that have DimensionsAttributes.
   const IntList& dimensions() const { return attributes<DimensionsAttributes>().dimensions; }
@@ -61,19 +88,17 @@ class Instruction {
 
  private:
   friend class Computation;
-  void AddUser(Instruction* user);
-  void RemoveUser(Instruction* user);
-
   Opcode opcode_;
   std::string name_;
   Shape shape_;
   std::vector<Instruction*> operands_;
-  std::vector<Instruction*> users_;
+  InstructionSet users_;
   Attributes attributes_;
   std::vector<Computation*> called_;
   CommonAttributes common_;
-  std::vector<Instruction*> control_predecessors_;
+  InstructionSet control_predecessors_, control_successors_;
   Computation* parent_ = nullptr;
+  std::list<std::unique_ptr<Instruction>>::iterator position_;  // in its computation
   SourceLocation location_;
 };
 

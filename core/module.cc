@@ -54,22 +54,36 @@ bool HasOwnSideEffect(const Instruction& instruction) {
 
 std::string PathOf(const Instruction& instruction) { return instruction.parent()->name() + "/" + instruction.name(); }
 
-bool HasSideEffect(const Instruction& instruction) {
-  if (HasOwnSideEffect(instruction)) return true;
-  // Each computation once: a chain of computations that call each other twice would take exponential time.
-  std::unordered_set<const Computation*> seen;
+SideEffects::SideEffects() : DeepProperty(HasOwnSideEffect) {}
+
+bool DeepProperty::Of(const Instruction& instruction) {
+  if (has_(instruction)) return true;
   std::vector<const Computation*> work(instruction.called().begin(), instruction.called().end());
   while (!work.empty()) {
     const Computation* computation = work.back();
-    work.pop_back();
-    if (!seen.insert(computation).second) continue;
-    for (const auto& inner : computation->instructions()) {
-      if (HasOwnSideEffect(*inner)) return true;
-      work.insert(work.end(), inner->called().begin(), inner->called().end());
+    if (known_.contains(computation)) {
+      work.pop_back();
+      continue;
     }
+    bool found = false;
+    const size_t before = work.size();
+    for (const auto& inner : computation->instructions()) {
+      found |= has_(*inner);
+      for (const Computation* called : inner->called()) {
+        const auto known = known_.find(called);
+        if (known == known_.end()) {
+          work.push_back(called);
+        } else {
+          found |= known->second;
+        }
+      }
+    }
+    if (work.size() == before || found) known_[computation] = found;
   }
-  return false;
+  return std::ranges::any_of(instruction.called(), [&](const Computation* called) { return known_.at(called); });
 }
+
+bool HasSideEffect(const Instruction& instruction) { return SideEffects().Of(instruction); }
 
 std::string Computation::UniqueName(std::string wanted) { return Uniquify(std::move(wanted), names_, next_suffix_); }
 
@@ -77,11 +91,7 @@ void Computation::Adopt(Instruction* instruction) {
   instruction->parent_ = this;
   std::string wanted = instruction->name_.empty() ? std::string(OpcodeText(instruction->opcode_)) : instruction->name_;
   instruction->name_ = UniqueName(std::move(wanted));
-  for (Instruction* operand : instruction->operands_) {
-    // The instruction is new here, so only its own repeated operands can be there already: no search, which would make
-    // building a computation quadratic in the users of one value.
-    if (operand->users_.empty() || operand->users_.back() != instruction) operand->users_.push_back(instruction);
-  }
+  for (Instruction* operand : instruction->operands_) operand->users_.Add(instruction);
   if (instruction->opcode_ == Opcode::kParameter) {
     const size_t number = static_cast<size_t>(instruction->parameter_number());
     if (parameters_.size() <= number) parameters_.resize(number + 1);
@@ -90,9 +100,9 @@ void Computation::Adopt(Instruction* instruction) {
 }
 
 Instruction* Computation::Add(std::unique_ptr<Instruction> instruction) {
-  Adopt(instruction.get());
-  instructions_.push_back(std::move(instruction));
-  root_ = instructions_.back().get();
+  root_ = instruction.get();
+  Adopt(root_);
+  root_->position_ = instructions_.insert(instructions_.end(), std::move(instruction));
   return root_;
 }
 
@@ -105,9 +115,10 @@ Instruction* Computation::Add(Opcode opcode, Shape shape, std::vector<Instructio
 }
 
 Instruction* Computation::InsertBefore(const Instruction* position, std::unique_ptr<Instruction> instruction) {
-  Adopt(instruction.get());
-  auto at = std::ranges::find_if(instructions_, [&](const auto& i) { return i.get() == position; });
-  return instructions_.insert(at, std::move(instruction))->get();
+  Instruction* added = instruction.get();
+  Adopt(added);
+  added->position_ = instructions_.insert(position->position_, std::move(instruction));
+  return added;
 }
 
 void Computation::Rename(Instruction* instruction, std::string name) {
@@ -116,22 +127,33 @@ void Computation::Rename(Instruction* instruction, std::string name) {
 }
 
 void Computation::Remove(Instruction* instruction) {
-  VXLA_CHECK(instruction->users_.empty() && instruction != root_, "the instruction is in use");
-  for (Instruction* operand : instruction->operands_) operand->RemoveUser(instruction);
+  VXLA_CHECK(instruction->users().empty() && instruction->control_successors().empty() && instruction != root_,
+             "the instruction is in use");
+  Detach(instruction);
+  instructions_.erase(instruction->position_);
+}
+
+void Computation::Detach(Instruction* instruction) {
+  for (Instruction* operand : instruction->operands_) operand->users_.Remove(instruction);
+  for (Instruction* before : instruction->control_predecessors()) before->control_successors_.Remove(instruction);
   names_.erase(instruction->name_);
-  std::erase_if(instructions_, [&](const auto& i) { return i.get() == instruction; });
 }
 
 void Computation::ReplaceAllUses(Instruction* old, Instruction* replacement) {
   VXLA_CHECK(old != replacement, "an instruction replaced by itself");
-  for (Instruction* user : std::vector<Instruction*>(old->users_)) {
-    if (user == replacement) continue;
-    for (int i = 0; i < user->operand_count(); ++i) {
-      if (user->operand(i) == old) user->ReplaceOperand(i, replacement);
-    }
+  const std::vector<Instruction*> users(old->users().begin(), old->users().end());
+  for (Instruction* user : users) {
+    if (user != replacement) user->ReplaceOperand(old, replacement);
   }
-  for (const auto& instruction : instructions_) {
-    std::ranges::replace(instruction->control_predecessors_, old, replacement);
+  const std::vector<Instruction*> after(old->control_successors().begin(), old->control_successors().end());
+  for (Instruction* successor : after) {
+    successor->RemoveControlPredecessor(old);
+    if (successor != replacement) successor->AddControlPredecessor(replacement);
+  }
+  const std::vector<Instruction*> before(old->control_predecessors().begin(), old->control_predecessors().end());
+  for (Instruction* predecessor : before) {
+    old->RemoveControlPredecessor(predecessor);
+    if (predecessor != replacement) replacement->AddControlPredecessor(predecessor);
   }
   if (root_ == old) root_ = replacement;
 }
@@ -139,61 +161,57 @@ void Computation::ReplaceAllUses(Instruction* old, Instruction* replacement) {
 int Computation::RemoveDead() {
   std::unordered_set<const Instruction*> live;
   std::vector<Instruction*> work{root_};
+  SideEffects effects;
   for (const auto& instruction : instructions_) {
-    if (instruction->opcode() == Opcode::kParameter || HasSideEffect(*instruction)) work.push_back(instruction.get());
+    if (instruction->opcode() == Opcode::kParameter || effects.Of(*instruction)) work.push_back(instruction.get());
   }
   while (!work.empty()) {
     Instruction* instruction = work.back();
     work.pop_back();
     if (!live.insert(instruction).second) continue;
     work.insert(work.end(), instruction->operands_.begin(), instruction->operands_.end());
-    work.insert(work.end(), instruction->control_predecessors_.begin(), instruction->control_predecessors_.end());
+    const auto before = instruction->control_predecessors();
+    work.insert(work.end(), before.begin(), before.end());
   }
   const size_t before = instructions_.size();
   for (const auto& instruction : instructions_) {
-    if (live.contains(instruction.get())) continue;
-    names_.erase(instruction->name_);
-    for (Instruction* operand : instruction->operands_) operand->RemoveUser(instruction.get());
+    if (!live.contains(instruction.get())) Detach(instruction.get());
   }
   std::erase_if(instructions_, [&](const auto& i) { return !live.contains(i.get()); });
   return static_cast<int>(before - instructions_.size());
 }
 
 void Computation::SortTopologically() {
-  std::unordered_map<const Instruction*, int> state;  // 1: on the stack, 2: placed
-  std::unordered_map<const Instruction*, size_t> position;
-  for (size_t i = 0; i < instructions_.size(); ++i) position[instructions_[i].get()] = i;
-  std::vector<size_t> order;
+  enum class Mark : uint8_t { kNew, kOnStack, kPlaced };
+  std::unordered_map<const Instruction*, Mark> marks;
+  marks.reserve(instructions_.size());
+  std::list<std::unique_ptr<Instruction>> sorted;
   std::vector<Instruction*> stack;
-  for (const auto& start : instructions_) {
-    stack.push_back(start.get());
+  std::vector<Instruction*> starts;
+  for (const auto& start : instructions_) starts.push_back(start.get());
+  for (Instruction* start : starts) {
+    stack.push_back(start);
     while (!stack.empty()) {
       Instruction* instruction = stack.back();
-      int& mark = state[instruction];
-      if (mark == 2) {
+      Mark& mark = marks[instruction];
+      if (mark != Mark::kNew) {
+        if (mark == Mark::kOnStack) sorted.splice(sorted.end(), instructions_, instruction->position_);
+        mark = Mark::kPlaced;
         stack.pop_back();
         continue;
       }
-      if (mark == 1) {
-        mark = 2;
-        order.push_back(position.at(instruction));
-        stack.pop_back();
-        continue;
-      }
-      mark = 1;
-      auto push = [&](const std::vector<Instruction*>& before) {
+      mark = Mark::kOnStack;
+      auto push = [&](std::span<Instruction* const> before) {
         for (auto it = before.rbegin(); it != before.rend(); ++it) {
-          VXLA_CHECK(state[*it] != 1 || *it == instruction, "a cycle through " + (*it)->name());
-          if (state[*it] == 0) stack.push_back(*it);
+          const Mark its = marks[*it];
+          VXLA_CHECK(its != Mark::kOnStack, "a cycle through " + (*it)->name());
+          if (its == Mark::kNew) stack.push_back(*it);
         }
       };
       push(instruction->operands_);
-      push(instruction->control_predecessors_);
+      push(instruction->control_predecessors());
     }
   }
-  std::vector<std::unique_ptr<Instruction>> sorted;
-  sorted.reserve(order.size());
-  for (size_t i : order) sorted.push_back(std::move(instructions_[i]));
   instructions_ = std::move(sorted);
 }
 
@@ -217,16 +235,26 @@ void Module::SortComputations() {
   std::unordered_map<const Computation*, size_t> position;
   for (size_t i = 0; i < computations_.size(); ++i) position[computations_[i].get()] = i;
   std::vector<size_t> order;
-  std::unordered_set<const Computation*> placed;
-  // Nesting is as deep as the text's, which the parser bounds.
-  auto place = [&](auto&& self, const Computation* computation) -> void {
-    if (!placed.insert(computation).second) return;
-    for (const auto& instruction : computation->instructions()) {
-      for (const Computation* called : instruction->called()) self(self, called);
+  std::unordered_set<const Computation*> opened, placed;
+  std::vector<const Computation*> stack;
+  for (const auto& start : computations_) {
+    stack.push_back(start.get());
+    while (!stack.empty()) {
+      const Computation* computation = stack.back();
+      if (!opened.insert(computation).second) {
+        stack.pop_back();
+        if (placed.insert(computation).second) order.push_back(position.at(computation));
+        continue;
+      }
+      const size_t first = stack.size();
+      for (const auto& instruction : computation->instructions()) {
+        for (const Computation* called : instruction->called()) {
+          if (!opened.contains(called)) stack.push_back(called);
+        }
+      }
+      std::reverse(stack.begin() + static_cast<std::ptrdiff_t>(first), stack.end());
     }
-    order.push_back(position.at(computation));
-  };
-  for (const auto& computation : computations_) place(place, computation.get());
+  }
   std::vector<std::unique_ptr<Computation>> sorted;
   for (size_t i : order) sorted.push_back(std::move(computations_[i]));
   computations_ = std::move(sorted);
@@ -267,10 +295,8 @@ Instruction* CloneInto(const Computation& source, Computation& target, std::span
     copy->set_name(instruction->name());
     copy->mutable_common() = instruction->common();
     copy->set_location(instruction->location());
-    for (Instruction* predecessor : instruction->control_predecessors()) {
-      copy->mutable_control_predecessors().push_back(copies.at(predecessor));
-    }
-    copies[instruction.get()] = target.Add(std::move(copy));
+    Instruction* added = copies[instruction.get()] = target.Add(std::move(copy));
+    for (Instruction* before : instruction->control_predecessors()) added->AddControlPredecessor(copies.at(before));
   }
   return copies.at(source.root());
 }
@@ -322,8 +348,8 @@ std::string FirstDifference(const Computation& a, const Computation& b) {
   if (a.execution_thread() != b.execution_thread()) return "execution threads of " + a.name();
   if (a.instructions().size() != b.instructions().size()) return "instruction counts of " + a.name();
   if (a.root()->name() != b.root()->name()) return "roots of " + a.name();
-  for (size_t i = 0; i < a.instructions().size(); ++i) {
-    std::string difference = FirstDifference(*a.instructions()[i], *b.instructions()[i]);
+  for (auto i = a.instructions().begin(), j = b.instructions().begin(); i != a.instructions().end(); ++i, ++j) {
+    std::string difference = FirstDifference(**i, **j);
     if (!difference.empty()) return difference + " in " + a.name();
   }
   return {};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -24,7 +25,7 @@ class Computation {
   void set_name(std::string name) { name_ = std::move(name); }
   Module* module() const { return module_; }
 
-  const std::vector<std::unique_ptr<Instruction>>& instructions() const { return instructions_; }
+  const std::list<std::unique_ptr<Instruction>>& instructions() const { return instructions_; }
   // Appends. An empty name becomes "<opcode>"; a name that is taken gets a suffix ".1", ".2" ...
   // Operands and called computations must already belong to this computation and its module.
   Instruction* Add(std::unique_ptr<Instruction> instruction);
@@ -33,11 +34,13 @@ class Computation {
                    std::string name = {});
   // Gives it another name, with a suffix if that is taken.
   void Rename(Instruction* instruction, std::string name);
-  // Inserts before `position` instead of at the end.
+  // Inserts before `position` instead of at the end. Constant time, as Remove.
   Instruction* InsertBefore(const Instruction* position, std::unique_ptr<Instruction> instruction);
-  // CHECKs that nothing uses it.
+  // CHECKs that nothing uses it or is ordered after it.
   void Remove(Instruction* instruction);
-  // Every user of `old` (and the root) uses `replacement` instead; `old` stays, unused.
+  // Every user of `old` (and the root) uses `replacement` instead; `old` stays, unused and without control edges:
+  // `replacement` has them now. So `replacement` is new, or `old` has no control predecessors: one that ran before
+  // `old` might run before them too.
   void ReplaceAllUses(Instruction* old, Instruction* replacement);
   // Removes what the root does not reach, but parameters and side effects stay. Returns how many went.
   int RemoveDead();
@@ -56,10 +59,12 @@ class Computation {
   friend class Module;
   std::string UniqueName(std::string wanted);
   void Adopt(Instruction* instruction);
+  // Nothing that it refers to knows it any more.
+  void Detach(Instruction* instruction);
 
   std::string name_;
   Module* module_ = nullptr;
-  std::vector<std::unique_ptr<Instruction>> instructions_;
+  std::list<std::unique_ptr<Instruction>> instructions_;
   std::vector<Instruction*> parameters_;
   std::unordered_set<std::string> names_;
   std::unordered_map<std::string, int> next_suffix_;
@@ -124,6 +129,25 @@ Instruction* CloneInto(const Computation& source, Computation& target, std::span
 bool Equal(const Module& a, const Module& b, std::string* difference = nullptr);
 
 bool HasSideEffect(const Instruction& instruction);
+
+// Whether an instruction, or one in what it calls however deep, has a property. Each computation is looked at once, so
+// that many questions cost one walk: the module must not change meanwhile.
+class DeepProperty {
+ public:
+  using Has = bool (*)(const Instruction&);
+  explicit DeepProperty(Has has) : has_(has) {}
+  bool Of(const Instruction& instruction);
+
+ private:
+  Has has_;
+  std::unordered_map<const Computation*, bool> known_;
+};
+
+// HasSideEffect of many instructions.
+class SideEffects : public DeepProperty {
+ public:
+  SideEffects();
+};
 
 // "computation/instruction": unique in the module.
 std::string PathOf(const Instruction& instruction);

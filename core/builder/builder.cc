@@ -115,8 +115,9 @@ Result<XlaComputation> XlaBuilder::Build(XlaOp root) const {
     Computation* target = module->AddComputation(original.name());
     copies[&original] = target;
     CloneInto(original, *target, {}, [&](Computation* called) { return copies.at(called); });
-    for (size_t i = 0; i < original.instructions().size(); ++i) {
-      if (original.instructions()[i].get() == root_of_original) target->set_root(target->instructions()[i].get());
+    for (auto i = original.instructions().begin(), j = target->instructions().begin();
+         i != original.instructions().end(); ++i, ++j) {
+      if (i->get() == root_of_original) target->set_root(j->get());
     }
     return target;
   };

@@ -36,7 +36,6 @@ Instruction* PassedOn(const Instruction& i) {
   Instruction* operand = i.operand_count() > 0 ? i.operand(0) : nullptr;
   switch (i.opcode()) {
     case Opcode::kCopy:
-    case Opcode::kOptimizationBarrier:
       return operand;
     case Opcode::kConvert:
     case Opcode::kBitcastConvert:
@@ -66,7 +65,9 @@ class Rewriter {
  public:
   explicit Rewriter(Computation& entry) : entry_(entry) {}
 
+  // What is ordered stays, and so does what is read through something ordered: its order would be lost.
   bool Visit(Instruction* i) {
+    if (i->HasControlEdges() || (i->operand_count() > 0 && i->operand(0)->HasControlEdges())) return false;
     if (Instruction* same = PassedOn(*i)) {
       entry_.ReplaceAllUses(i, same);
       return true;
@@ -183,9 +184,7 @@ class Rewriter {
   bool ReduceOfTranspose(Instruction* i) {
     const int inputs = i->operand_count() / 2;
     const Instruction* first = i->operand(0);
-    if (inputs != 1 || first->opcode() != Opcode::kTranspose) return false;
-    if (!std::ranges::all_of(first->users(), [](const Instruction* user) { return user->opcode() == Opcode::kReduce; }))
-      return false;
+    if (inputs != 1 || first->opcode() != Opcode::kTranspose || !OnlyReducesRead(first)) return false;
     const IntList& permutation = first->dimensions();
     IntList reduced, kept;  // in the untransposed operand's numbering
     for (size_t d = 0; d < permutation.size(); ++d) {
@@ -208,7 +207,18 @@ class Rewriter {
     return true;
   }
 
+  // Asked of a transpose once: it may have thousands of readers.
+  bool OnlyReducesRead(const Instruction* transpose) {
+    const auto [at, fresh] = only_reduces_read_.emplace(transpose, false);
+    if (fresh) {
+      at->second = std::ranges::all_of(transpose->users(),
+                                       [](const Instruction* user) { return user->opcode() == Opcode::kReduce; });
+    }
+    return at->second;
+  }
+
   Computation& entry_;
+  std::unordered_map<const Instruction*, bool> only_reduces_read_;
 };
 
 }  // namespace

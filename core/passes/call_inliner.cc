@@ -17,56 +17,77 @@ Instruction* WithLayoutOf(Computation& computation, Instruction* value, const In
 }
 
 // Replaces `old` by `replacement` and removes it; a copy that this adds is put in its place by SortTopologically.
-void Replace(Computation& computation, Instruction* root, Instruction* old, Instruction* replacement) {
+void Replace(Computation& computation, Instruction* old, Instruction* replacement) {
+  Instruction* const root = computation.root();
   replacement = WithLayoutOf(computation, replacement, *old);
   computation.set_root(root);  // Add moved it
   computation.ReplaceAllUses(old, replacement);
   computation.Remove(old);
 }
 
+// What stood before `call` comes before each of its copies now, and what stood behind it behind each of them. Those at
+// the edges of the body pass that on to the others.
+void TakeOverControlEdges(Instruction* call, const std::vector<Instruction*>& copies) {
+  const std::vector<Instruction*> before(call->control_predecessors().begin(), call->control_predecessors().end());
+  const std::vector<Instruction*> after(call->control_successors().begin(), call->control_successors().end());
+  if (before.empty() && after.empty()) return;
+  for (Instruction* predecessor : before) call->RemoveControlPredecessor(predecessor);
+  for (Instruction* successor : after) successor->RemoveControlPredecessor(call);
+  const std::unordered_set<const Instruction*> inside(copies.begin(), copies.end());
+  auto any_inside = [&](std::span<Instruction* const> list) {
+    return std::ranges::any_of(list, [&](const Instruction* i) { return inside.contains(i); });
+  };
+  std::vector<Instruction*> first, last;
+  for (Instruction* copy : copies) {
+    if (!any_inside(copy->operands()) && !any_inside(copy->control_predecessors())) first.push_back(copy);
+    if (!any_inside(copy->users()) && !any_inside(copy->control_successors())) last.push_back(copy);
+  }
+  for (Instruction* predecessor : before) {
+    for (Instruction* copy : first) copy->AddControlPredecessor(predecessor);
+    for (Instruction* successor : copies.empty() ? after : std::vector<Instruction*>())
+      successor->AddControlPredecessor(predecessor);
+  }
+  for (Instruction* successor : after) {
+    for (Instruction* copy : last) successor->AddControlPredecessor(copy);
+  }
+}
+
+std::unique_ptr<Instruction> CopyOf(const Instruction& original, Shape shape, std::vector<Instruction*> operands) {
+  std::vector<Computation*> called(original.called().begin(), original.called().end());
+  auto copy = std::make_unique<Instruction>(original.opcode(), std::move(shape), std::move(operands),
+                                            original.attributes(), std::move(called));
+  copy->set_name(original.name());
+  copy->mutable_common() = original.common();
+  copy->set_location(original.location());
+  return copy;
+}
+
 // The called computation's instructions at the call's place, so that what has effects (random numbers, feeds) keeps its
-// order.
-Instruction* CloneInPlace(Computation& computation, Instruction* call, const std::vector<Instruction*>& arguments) {
+// order. Gives the copies.
+std::vector<Instruction*> InlineBody(Computation& computation, Instruction* call) {
+  Instruction* const root = computation.root();
   const Computation& body = *call->called(0);
-  std::unordered_map<const Instruction*, Instruction*> copies;
+  std::unordered_map<const Instruction*, Instruction*> copy_of;
+  std::vector<Instruction*> copies;
   for (const auto& instruction : body.instructions()) {
-    Instruction*& copied = copies[instruction.get()];
     if (instruction->opcode() == Opcode::kParameter) {
-      copied = arguments[static_cast<size_t>(instruction->parameter_number())];
+      Instruction* argument = call->operand(static_cast<int>(instruction->parameter_number()));
+      copy_of[instruction.get()] = WithLayoutOf(computation, argument, *instruction);
       continue;
     }
     std::vector<Instruction*> operands;
-    for (const Instruction* operand : instruction->operands()) operands.push_back(copies.at(operand));
-    std::vector<Computation*> called(instruction->called().begin(), instruction->called().end());
-    auto copy = std::make_unique<Instruction>(instruction->opcode(), instruction->shape(), std::move(operands),
-                                              instruction->attributes(), std::move(called));
-    copy->set_name(instruction->name());
-    copy->mutable_common() = instruction->common();
-    copy->set_location(instruction->location());
-    auto& predecessors = copy->mutable_control_predecessors();
-    predecessors = call->control_predecessors();
-    for (const Instruction* predecessor : instruction->control_predecessors())
-      predecessors.push_back(copies.at(predecessor));
-    copied = computation.InsertBefore(call, std::move(copy));
+    for (const Instruction* operand : instruction->operands()) operands.push_back(copy_of.at(operand));
+    Instruction* copy = computation.InsertBefore(call, CopyOf(*instruction, instruction->shape(), std::move(operands)));
+    for (const Instruction* before : instruction->control_predecessors()) {
+      // A parameter has been there all along.
+      if (before->opcode() != Opcode::kParameter) copy->AddControlPredecessor(copy_of.at(before));
+    }
+    copies.push_back(copy_of[instruction.get()] = copy);
   }
-  return copies.at(body.root());
-}
-
-void InlineBody(Computation& computation, Instruction* call) {
-  Instruction* root = computation.root();
-  const Computation& body = *call->called(0);
-  std::vector<Instruction*> arguments;
-  for (int i = 0; i < call->operand_count(); ++i) {
-    arguments.push_back(WithLayoutOf(computation, call->operand(i), *body.parameter(i)));
-  }
-  if (HasSideEffect(*call)) return Replace(computation, root, call, CloneInPlace(computation, call, arguments));
-  const size_t first = computation.instructions().size();
-  Instruction* result = CloneInto(body, computation, arguments, [](Computation* called) { return called; });
-  for (size_t i = first; i < computation.instructions().size(); ++i) {
-    auto& predecessors = computation.instructions()[i]->mutable_control_predecessors();
-    predecessors.insert(predecessors.end(), call->control_predecessors().begin(), call->control_predecessors().end());
-  }
-  Replace(computation, root, call, result);
+  computation.set_root(root);  // adding a copy for a layout moves it
+  TakeOverControlEdges(call, copies);
+  Replace(computation, call, copy_of.at(body.root()));
+  return copies;
 }
 
 // Which instructions depend on the parameters: the others have one value for all elements.
@@ -81,37 +102,49 @@ std::unordered_set<const Instruction*> DependentOnParameters(const Computation& 
   return dependent;
 }
 
-// Whether an operation on scalars means the same, element by element, on arrays.
-bool HasArrayForm(const Instruction& instruction) {
-  if (IsElementwise(instruction.opcode())) return instruction.shape().IsScalar();
-  const bool scalars =
-      instruction.shape().IsScalar() && instruction.operand_count() == 1 && instruction.operand(0)->shape().IsScalar();
-  const bool same_type =
-      scalars && instruction.shape().element_type() == instruction.operand(0)->shape().element_type();
-  switch (instruction.opcode()) {
-    case Opcode::kParameter:
-      return true;
-    case Opcode::kBitcastConvert:
-      return scalars;
-    case Opcode::kBitcast:
-    case Opcode::kBroadcast:
-    case Opcode::kCopy:
-    case Opcode::kReshape:
-    case Opcode::kTranspose:
-    case Opcode::kReverse:
-      return same_type;
-    default:
-      return false;
+// Which computations can be applied to whole arrays where a map applies them to scalars. Each is looked at once.
+class ArrayForms {
+ public:
+  // Callees must have been added before.
+  void Add(const Computation& body) {
+    const auto dependent = DependentOnParameters(body);
+    const bool all = std::ranges::all_of(body.instructions(), [&](const auto& instruction) {
+      if (instruction->HasControlEdges() || effects_.Of(*instruction)) return false;
+      return !dependent.contains(instruction.get()) || HasArrayForm(*instruction);
+    });
+    if (all) known_.insert(&body);
   }
-}
+  bool Has(const Computation& body) const { return known_.contains(&body); }
 
-bool CanInlineMap(const Computation& body) {
-  const auto dependent = DependentOnParameters(body);
-  return std::ranges::all_of(body.instructions(), [&](const auto& instruction) {
-    if (HasSideEffect(*instruction) || !instruction->control_predecessors().empty()) return false;
-    return !dependent.contains(instruction.get()) || HasArrayForm(*instruction);
-  });
-}
+ private:
+  // Whether an operation on scalars means the same, element by element, on arrays.
+  bool HasArrayForm(const Instruction& instruction) const {
+    if (IsElementwise(instruction.opcode())) return instruction.shape().IsScalar();
+    if (instruction.opcode() == Opcode::kMap) return instruction.shape().IsScalar() && Has(*instruction.called(0));
+    const bool scalars = instruction.shape().IsScalar() && instruction.operand_count() == 1 &&
+                         instruction.operand(0)->shape().IsScalar();
+    const bool same_type =
+        scalars && instruction.shape().element_type() == instruction.operand(0)->shape().element_type();
+    switch (instruction.opcode()) {
+      case Opcode::kParameter:
+        return true;
+      case Opcode::kBitcastConvert:
+        return scalars;
+      case Opcode::kBitcast:
+      case Opcode::kBroadcast:
+      case Opcode::kCopy:
+      case Opcode::kReshape:
+      case Opcode::kTranspose:
+      case Opcode::kReverse:
+        return same_type;
+      default:
+        return false;
+    }
+  }
+
+  std::unordered_set<const Computation*> known_;
+  SideEffects effects_;
+};
 
 Shape ArrayOf(const Shape& scalar, const Shape& array) {
   Shape shape = array;
@@ -120,17 +153,23 @@ Shape ArrayOf(const Shape& scalar, const Shape& array) {
   return shape;
 }
 
-void InlineMap(Computation& computation, Instruction* map) {
-  Instruction* root = computation.root();
+// The computation's operations over whole arrays, in the map's place. Gives the copies.
+std::vector<Instruction*> InlineMap(Computation& computation, Instruction* map) {
   const Computation& body = *map->called(0);
   const auto dependent = DependentOnParameters(body);
   std::unordered_map<const Instruction*, Instruction*> scalars, arrays;
+  std::vector<Instruction*> copies;
+  auto insert = [&](std::unique_ptr<Instruction> copy) {
+    copies.push_back(computation.InsertBefore(map, std::move(copy)));
+    return copies.back();
+  };
   auto array_of = [&](const Instruction* instruction) {
     Instruction*& array = arrays[instruction];
     if (array != nullptr) return array;
     array = scalars.at(instruction);
     if (map->shape().rank() > 0) {
-      array = computation.Add(Opcode::kBroadcast, ArrayOf(instruction->shape(), map->shape()), {array});
+      array = insert(std::make_unique<Instruction>(Opcode::kBroadcast, ArrayOf(instruction->shape(), map->shape()),
+                                                   std::vector{array}));
     }
     return array;
   };
@@ -140,7 +179,9 @@ void InlineMap(Computation& computation, Instruction* map) {
       continue;
     }
     const bool per_element = dependent.contains(instruction.get());
-    if (per_element && !IsElementwise(instruction->opcode()) && instruction->opcode() != Opcode::kBitcastConvert) {
+    const bool is_map = instruction->opcode() == Opcode::kMap;
+    const bool computes = IsElementwise(instruction->opcode()) || instruction->opcode() == Opcode::kBitcastConvert;
+    if (per_element && !computes && !is_map) {
       arrays[instruction.get()] = arrays.at(instruction->operand(0));  // reshapes and the like of one element
       continue;
     }
@@ -149,75 +190,102 @@ void InlineMap(Computation& computation, Instruction* map) {
       operands.push_back(per_element ? array_of(operand) : scalars.at(operand));
     }
     const Shape shape = per_element ? ArrayOf(instruction->shape(), map->shape()) : instruction->shape();
-    std::vector<Computation*> called(instruction->called().begin(), instruction->called().end());
-    auto copy = std::make_unique<Instruction>(instruction->opcode(), shape, std::move(operands),
-                                              instruction->attributes(), std::move(called));
-    copy->set_name(instruction->name());
-    copy->mutable_common() = instruction->common();
-    copy->set_location(instruction->location());
-    copy->mutable_control_predecessors() = map->control_predecessors();
-    (per_element ? arrays : scalars)[instruction.get()] = computation.Add(std::move(copy));
+    Instruction* copy = insert(CopyOf(*instruction, shape, std::move(operands)));
+    if (per_element && is_map) copy->mutable_attributes() = map->attributes();  // all dimensions of the array
+    (per_element ? arrays : scalars)[instruction.get()] = copy;
   }
-  Replace(computation, root, map, array_of(body.root()));
+  Instruction* result = array_of(body.root());
+  TakeOverControlEdges(map, copies);
+  Replace(computation, map, result);
+  return copies;
 }
 
 // get-tuple-element(tuple(..., x, ...)) is x.
-bool ResolveTuples(Computation& computation) {
+void ResolveTuples(Computation& computation) {
   std::vector<Instruction*> instructions;
   for (const auto& instruction : computation.instructions()) instructions.push_back(instruction.get());
-  Instruction* root = computation.root();
-  bool changed = false;
   for (Instruction* instruction : instructions) {
     if (instruction->opcode() != Opcode::kGetTupleElement) continue;
     if (instruction->operand(0)->opcode() != Opcode::kTuple || !instruction->control_predecessors().empty()) continue;
     Instruction* element = instruction->operand(0)->operand(instruction->attributes<GetTupleElementAttributes>().index);
-    Replace(computation, root, instruction, element);
-    root = computation.root();
-    changed = true;
-  }
-  return changed;
-}
-
-bool ShouldInline(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kCall:
-    case Opcode::kFusion:
-      return true;
-    case Opcode::kMap:
-      return CanInlineMap(*instruction.called(0));
-    default:
-      return false;
+    Replace(computation, instruction, element);
   }
 }
 
-}  // namespace
+bool IsCall(const Instruction& instruction) {
+  return instruction.opcode() == Opcode::kCall || instruction.opcode() == Opcode::kFusion;
+}
 
-Result<bool> InlineCalls(Module& module) {
-  bool changed = false;
-  int64_t total = 0;
-  for (const auto& computation : module.computations()) {  // callees first, so bodies hold no calls any more
-    std::vector<Instruction*> calls;
-    for (const auto& instruction : computation->instructions()) {
-      if (ShouldInline(*instruction)) calls.push_back(instruction.get());
+class Inliner {
+ public:
+  explicit Inliner(Module& module) : module_(module) {}
+
+  Result<bool> Run() {
+    // Only what stays is made flat, from the entry down: what others put in their place is never made flat itself, so
+    // the work is as large as the result. The bodies of maps must be free of calls to be judged.
+    std::unordered_set<const Computation*> map_bodies;
+    for (const auto& computation : module_.computations()) {
+      for (const auto& i : computation->instructions()) {
+        if (i->opcode() == Opcode::kMap) map_bodies.insert(i->called(0));
+      }
     }
-    for (Instruction* call : calls) {
-      const int64_t size = static_cast<int64_t>(call->called(0)->instructions().size());
-      total += size;
-      if (total > kMaxInlinedInstructions) {
+    for (const auto& computation : module_.computations()) {  // callees first
+      if (!map_bodies.contains(computation.get())) continue;
+      VXLA_RETURN_IF_ERROR(Flatten(*computation, [](const Instruction& i) { return IsCall(i); }));
+      forms_.Add(*computation);
+    }
+    std::unordered_set<const Computation*> stays{module_.entry()};
+    std::vector<Computation*> callers_first;
+    for (const auto& computation : module_.computations()) callers_first.push_back(computation.get());
+    std::ranges::reverse(callers_first);
+    for (Computation* computation : callers_first) {
+      if (!stays.contains(computation)) continue;
+      VXLA_RETURN_IF_ERROR(Flatten(*computation, [&](const Instruction& i) {
+        return IsCall(i) || (i.opcode() == Opcode::kMap && forms_.Has(*i.called(0)));
+      }));
+      for (const auto& i : computation->instructions()) stays.insert(i->called().begin(), i->called().end());
+    }
+    if (changed_) module_.RemoveUnusedComputations();
+    return changed_;
+  }
+
+ private:
+  Status Flatten(Computation& computation, const std::function<bool(const Instruction&)>& should_inline) {
+    std::vector<Instruction*> calls;  // the next one last
+    for (auto i = computation.instructions().rbegin(); i != computation.instructions().rend(); ++i) {
+      if (should_inline(**i)) calls.push_back(i->get());
+    }
+    if (calls.empty()) return OkStatus();
+    while (!calls.empty()) {
+      Instruction* call = calls.back();
+      calls.pop_back();
+      const auto size = static_cast<int64_t>(call->called(0)->instructions().size());
+      total_ += size;
+      if (total_ > kMaxInlinedInstructions) {
         return ResourceExhausted("inlining {} of {} instructions exceeds the limit of {}", call->name(), size,
                                  kMaxInlinedInstructions)
             .At(call->location());
       }
-      call->opcode() == Opcode::kMap ? InlineMap(*computation, call) : InlineBody(*computation, call);
+      std::vector<Instruction*> copies =
+          call->opcode() == Opcode::kMap ? InlineMap(computation, call) : InlineBody(computation, call);
+      std::erase_if(copies, [&](const Instruction* copy) { return !should_inline(*copy); });
+      calls.insert(calls.end(), copies.rbegin(), copies.rend());
     }
-    if (calls.empty()) continue;
-    changed = true;
-    ResolveTuples(*computation);
-    computation->SortTopologically();
-    computation->RemoveDead();
+    changed_ = true;
+    ResolveTuples(computation);
+    computation.SortTopologically();
+    computation.RemoveDead();
+    return OkStatus();
   }
-  if (changed) module.RemoveUnusedComputations();
-  return changed;
-}
+
+  Module& module_;
+  ArrayForms forms_;
+  bool changed_ = false;
+  int64_t total_ = 0;
+};
+
+}  // namespace
+
+Result<bool> InlineCalls(Module& module) { return Inliner(module).Run(); }
 
 }  // namespace vxla

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/passes/call_inliner.h"
+#include "core/passes/cse.h"
 
 namespace vxla {
 namespace {
@@ -98,39 +99,39 @@ bool IsKnownScalar(const Instruction* i) {
          i->attributes<ConstantAttributes>().literal != nullptr;
 }
 
-// Uses of state element `k` read a constant instead; the element of the returned tuple stays what it is.
-bool ReplaceElement(Computation& computation, int64_t k, const Instruction& constant) {
-  bool changed = false;
+// Uses of a state element read a constant instead; the element of the returned tuple stays what it is.
+bool ReplaceElement(Computation& computation, Instruction* element, const Instruction& constant) {
   Instruction* const root = computation.root();
-  for (Instruction* i : InstructionsOf(computation)) {
-    if (StateElement(*i) != k || i->opcode() != Opcode::kGetTupleElement) continue;
-    std::vector<Instruction*> users(i->users().begin(), i->users().end());
-    if (root->opcode() == Opcode::kTuple) std::erase(users, root);
-    if (users.empty()) continue;
-    auto copy = std::make_unique<Instruction>(Opcode::kConstant, constant.shape(), std::vector<Instruction*>{},
-                                              constant.attributes());
-    copy->set_name(constant.name());
-    copy->set_location(constant.location());
-    Instruction* added = computation.InsertBefore(i, std::move(copy));
-    for (Instruction* user : users) {
-      for (int operand = 0; operand < user->operand_count(); ++operand) {
-        if (user->operand(operand) == i) user->ReplaceOperand(operand, added);
-      }
-    }
-    changed = true;
-  }
-  return changed;
+  std::vector<Instruction*> users(element->users().begin(), element->users().end());
+  if (root->opcode() == Opcode::kTuple) std::erase(users, root);
+  if (users.empty()) return false;
+  auto copy = std::make_unique<Instruction>(Opcode::kConstant, constant.shape(), std::vector<Instruction*>{},
+                                            constant.attributes());
+  copy->set_name(constant.name());
+  copy->set_location(constant.location());
+  Instruction* added = computation.InsertBefore(element, std::move(copy));
+  for (Instruction* user : users) user->ReplaceOperand(element, added);
+  return true;
 }
 
 bool SinkInto(Instruction& loop) {
   Instruction* const initial = loop.operand(0);
   if (initial->opcode() != Opcode::kTuple) return false;
-  bool changed = false;
+  std::vector<const Instruction*> constants(static_cast<size_t>(initial->operand_count()));
+  bool any = false;
   for (int k = 0; k < initial->operand_count(); ++k) {
-    const Instruction* value = initial->operand(k);
-    if (!IsKnownScalar(value) || !PassesOn(*loop.called(1), k)) continue;
-    changed |= ReplaceElement(*loop.called(0), k, *value);
-    changed |= ReplaceElement(*loop.called(1), k, *value);
+    if (!IsKnownScalar(initial->operand(k)) || !PassesOn(*loop.called(1), k)) continue;
+    constants[static_cast<size_t>(k)] = initial->operand(k);
+    any = true;
+  }
+  if (!any) return false;
+  bool changed = false;
+  for (Computation* computation : loop.called()) {
+    for (Instruction* i : InstructionsOf(*computation)) {
+      if (i->opcode() != Opcode::kGetTupleElement || StateElement(*i) < 0) continue;
+      const Instruction* constant = constants.at(static_cast<size_t>(StateElement(*i)));
+      if (constant != nullptr) changed |= ReplaceElement(*computation, i, *constant);
+    }
   }
   return changed;
 }
@@ -198,11 +199,12 @@ std::optional<int64_t> StepOf(const Computation& body, int64_t k) {
 
 std::vector<Computation*> ControlComputations(const Module& module) {
   std::vector<Computation*> list{module.entry()};
+  std::unordered_set<const Computation*> listed{module.entry()};
   for (size_t next = 0; next < list.size(); ++next) {
     for (const auto& instruction : list[next]->instructions()) {
       if (!IsControl(*instruction)) continue;
       for (Computation* called : instruction->called()) {
-        if (std::ranges::find(list, called) == list.end()) list.push_back(called);
+        if (listed.insert(called).second) list.push_back(called);
       }
     }
   }
@@ -219,6 +221,29 @@ Result<bool> SeparateControlComputations(Module& module) {
   return separator.changed();
 }
 
+bool MergeEqualBranches(Module& module) {
+  bool changed = false;
+  for (const auto& computation : module.computations()) {
+    for (Instruction* i : InstructionsOf(*computation)) {
+      if (i->opcode() != Opcode::kConditional) continue;
+      bool equal = true;
+      for (int k = 1; k < static_cast<int>(i->called().size()); ++k) {
+        equal &= i->operand(k + 1) == i->operand(1) && SameStructure(*i->called(k), *i->called(0));
+      }
+      if (!equal) continue;
+      auto call = std::make_unique<Instruction>(Opcode::kCall, i->shape(), std::vector{i->operand(1)}, CallAttributes{},
+                                                std::vector{i->called(0)});
+      call->set_name(i->name());
+      call->set_location(i->location());
+      computation->ReplaceAllUses(i, computation->InsertBefore(i, std::move(call)));
+      computation->Remove(i);
+      changed = true;
+    }
+  }
+  if (changed) module.RemoveUnusedComputations();
+  return changed;
+}
+
 bool SinkLoopConstants(Module& module) {
   bool changed = false;
   for (Computation* computation : ControlComputations(module)) {  // callers first: what sinks may sink further
@@ -231,8 +256,8 @@ bool SinkLoopConstants(Module& module) {
 
 std::optional<int64_t> StaticTripCount(const Instruction& loop) {
   const Instruction& test = *loop.called(0)->root();
-  const auto& condition = loop.called(0)->instructions();
-  const bool acts = std::ranges::any_of(condition, [](const auto& i) { return HasSideEffect(*i); });
+  SideEffects effects;
+  const bool acts = std::ranges::any_of(loop.called(0)->instructions(), [&](const auto& i) { return effects.Of(*i); });
   if (test.opcode() != Opcode::kCompare || acts) return std::nullopt;
   Count count;
   count.counter_first = IsKnownScalar(test.operand(1));

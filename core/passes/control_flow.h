@@ -17,6 +17,10 @@ std::vector<Computation*> ControlComputations(const Module& module);
 // kMaxInlinedInstructions copies.
 Result<bool> SeparateControlComputations(Module& module);
 
+// A conditional that runs the same computation on the same argument whatever its selector says becomes a call of it.
+// Returns whether there was one.
+bool MergeEqualBranches(Module& module);
+
 // Scalar constants that a loop hands on unchanged become constants of its condition and body.
 bool SinkLoopConstants(Module& module);
 

@@ -7,7 +7,8 @@ namespace vxla {
 
 // Within each computation, instructions of equal opcode, shape, layout, operands, attributes and (by structure) called
 // computations become the first of them; constants are compared by value. Left alone: side effects, collectives,
-// transfers, asynchronous pairs, opt-barrier (it exists to keep copies apart) and whatever has control predecessors.
+// transfers, asynchronous pairs, opt-barrier (it exists to keep copies apart) and what calls one, and whatever has
+// control predecessors; control successors follow what they stood behind.
 // Returns whether anything was replaced; the replaced instructions are removed.
 bool EliminateCommonSubexpressions(Module& module);
 

@@ -9,14 +9,25 @@
 namespace vxla {
 namespace {
 
-// A variadic hero whose tuple is used as a whole gets get-tuple-elements, so that every use of a hero is an array.
+// A variadic hero whose tuple is used as a whole gets get-tuple-elements, so that every use of a hero is an array. What
+// control edges say of an element is said of a copy: the element lives in the hero's kernel.
 void TakeHeroTuplesApart(Computation& entry) {
-  std::vector<Instruction*> heroes;
+  std::vector<Instruction*> heroes, ordered;
   for (const auto& i : entry.instructions()) {
     const bool whole = i.get() == entry.root() || std::ranges::any_of(i->users(), [](const Instruction* user) {
                          return user->opcode() != Opcode::kGetTupleElement;
                        });
     if (IsHero(*i) && i->shape().IsTuple() && whole) heroes.push_back(i.get());
+    if (IsHeroElement(*i) && i->HasControlEdges()) ordered.push_back(i.get());
+  }
+  for (Instruction* element : ordered) {
+    Instruction* plain = entry.InsertBefore(
+        element, std::make_unique<Instruction>(Opcode::kGetTupleElement, element->shape(),
+                                               std::vector{element->operand(0)}, element->attributes()));
+    Instruction* copy =
+        entry.InsertBefore(element, std::make_unique<Instruction>(Opcode::kCopy, element->shape(), std::vector{plain}));
+    entry.ReplaceAllUses(element, copy);
+    entry.Remove(element);
   }
   for (Instruction* hero : heroes) {
     const std::vector<Instruction*> users(hero->users().begin(), hero->users().end());
@@ -48,9 +59,7 @@ class FusionBuilder {
     fused_ = module_.AddComputation(NameOf(group, *outputs.back()));
     copies_.clear();
     operands_.clear();
-    for (Instruction* i : groups_.order()) {
-      if (group.members.contains(i)) Copy(i, group);
-    }
+    for (Instruction* i : groups_.MembersOf(group)) Copy(i, group);
     std::vector<Instruction*> roots;
     for (const Instruction* output : outputs) roots.push_back(copies_.at(output));
     Shape shape = outputs[0]->shape();
@@ -91,12 +100,31 @@ class FusionBuilder {
     return copies_[i] = fused_->Add(std::move(copy));
   }
 
+  // The fusion runs after what any member had to run after, and before what had to wait for one.
+  static void TakeOverControlEdges(const FusionGroup& group, const std::vector<Instruction*>& members,
+                                   Instruction* fusion) {
+    for (Instruction* member : members) {
+      const std::vector<Instruction*> before(member->control_predecessors().begin(),
+                                             member->control_predecessors().end());
+      for (Instruction* predecessor : before) {
+        member->RemoveControlPredecessor(predecessor);
+        if (!group.members.contains(predecessor)) fusion->AddControlPredecessor(predecessor);
+      }
+      const std::vector<Instruction*> after(member->control_successors().begin(), member->control_successors().end());
+      for (Instruction* successor : after) {
+        successor->RemoveControlPredecessor(member);
+        if (!group.members.contains(successor)) successor->AddControlPredecessor(fusion);
+      }
+    }
+  }
+
   void Replace(const FusionGroup& group, const std::vector<Instruction*>& outputs, const Shape& shape) {
     Instruction* const root = entry_.root();
     Instruction* fusion =
         entry_.Add(Opcode::kFusion, shape, operands_, FusionAttributes{group.kind, {}}, {fused_}, "fusion");
     fusion->set_location(outputs.back()->location());
     entry_.set_root(root);
+    TakeOverControlEdges(group, groups_.MembersOf(group), fusion);
     for (size_t k = 0; k < outputs.size(); ++k) {
       Instruction* value = fusion;
       if (outputs.size() > 1) {

@@ -13,9 +13,72 @@ constexpr int kTranscendentalCost = 16;
 constexpr int kMostEpilogueOutputs = 2;
 // At how many indices a kernel computes one value for each element: a chain of x + shift(x) doubles it at every link.
 constexpr int64_t kMostEvaluations = 32, kFewEvaluations = 4;
-const std::vector<int> kNoGroups;
+// Groups that are asked to take an instruction in besides the ones before; each answer costs time.
+constexpr size_t kMostCandidates = 16;
+constexpr size_t kMostSources = 64;
+
+std::vector<const Instruction*> DistinctOperands(const Instruction& i) {
+  std::vector<const Instruction*> operands(i.operands().begin(), i.operands().end());
+  std::ranges::sort(operands);
+  const auto repeated = std::ranges::unique(operands);
+  operands.erase(repeated.begin(), repeated.end());
+  return operands;
+}
 
 }  // namespace
+
+void GroupBuffers::Join(const Instruction& i) {
+  int inside = 0;
+  if (const auto at = readers_.find(&i); at != readers_.end()) {
+    inside = at->second;
+    inputs_ -= !IsFree(i);
+    readers_.erase(at);
+  }
+  const int outside = static_cast<int>(i.users().size()) - inside;
+  outside_[&i] = outside;
+  outputs_ += outside > 0;
+  for (const Instruction* operand : DistinctOperands(i)) {
+    if (const auto member = outside_.find(operand); member != outside_.end()) {
+      outputs_ -= --member->second == 0;
+    } else {
+      inputs_ += readers_[operand]++ == 0 && !IsFree(*operand);
+    }
+  }
+}
+
+void GroupBuffers::Leave(const Instruction& i) {
+  for (const Instruction* operand : DistinctOperands(i)) {
+    if (const auto member = outside_.find(operand); member != outside_.end()) {
+      outputs_ += member->second++ == 0;
+    } else if (const auto at = readers_.find(operand); --at->second == 0) {
+      inputs_ -= !IsFree(*operand);
+      readers_.erase(at);
+    }
+  }
+  const int outside = outside_.at(&i), inside = static_cast<int>(i.users().size()) - outside;
+  outputs_ -= outside > 0;
+  outside_.erase(&i);
+  if (inside == 0) return;
+  readers_[&i] = inside;
+  inputs_ += !IsFree(i);
+}
+
+int GroupBuffers::CountWith(const Instruction& i) const {
+  int count = inputs_ + outputs_, inside = 0;
+  if (const auto at = readers_.find(&i); at != readers_.end()) {
+    inside = at->second;
+    count -= !IsFree(i);
+  }
+  count += static_cast<int>(i.users().size()) > inside;
+  for (const Instruction* operand : DistinctOperands(i)) {
+    if (const auto member = outside_.find(operand); member != outside_.end()) {
+      count -= member->second == 1;  // this was its only reader outside
+    } else {
+      count += !readers_.contains(operand) && !IsFree(*operand);
+    }
+  }
+  return count;
+}
 
 FusionGroups::FusionGroups(Computation& entry, const TargetInfo& target) : entry_(entry), target_(target) {
   IndexEntry();
@@ -23,7 +86,12 @@ FusionGroups::FusionGroups(Computation& entry, const TargetInfo& target) : entry
 
 void FusionGroups::IndexEntry() {
   order_.clear();
-  for (const auto& instruction : entry_.instructions()) order_.push_back(instruction.get());
+  number_.clear();
+  for (const auto& instruction : entry_.instructions()) {
+    number_.emplace(instruction.get(), static_cast<int>(order_.size()));
+    order_.push_back(instruction.get());
+  }
+  kernels_.Reset(order_);
 }
 
 void FusionGroups::Decide() {
@@ -50,11 +118,6 @@ void FusionGroups::DecideSingles() {
   }
 }
 
-const std::vector<int>& FusionGroups::GroupsOf(const Instruction* i) const {
-  auto it = groups_of_.find(i);
-  return it == groups_of_.end() ? kNoGroups : it->second;
-}
-
 int FusionGroups::OnlyGroupOf(const Instruction* i) const {
   const std::vector<int>& groups = GroupsOf(i);
   return groups.size() == 1 ? groups[0] : -1;
@@ -62,120 +125,114 @@ int FusionGroups::OnlyGroupOf(const Instruction* i) const {
 
 bool FusionGroups::InGroup(const Instruction* i, int group) const { return groups_[group].members.contains(i); }
 
-void FusionGroups::Join(Instruction* instruction, int group) {
+bool FusionGroups::IsFull(const FusionGroup& group) const {
+  return static_cast<int>(group.members.size()) >= target_.max_fusion_instructions;
+}
+
+bool FusionGroups::HasRoomFor(const Instruction& i, int group) const {
+  return !IsFull(groups_[group]) && buffers_[group].CountWith(i) <= target_.max_fusion_buffers;
+}
+
+bool FusionGroups::Join(const Instruction* instruction, int group) {
+  if (!kernels_.Merge(instruction, group)) return false;
+  AddMember(instruction, group);
+  return true;
+}
+
+void FusionGroups::AddMember(const Instruction* instruction, int group) {
   groups_[group].members.insert(instruction);
-  groups_of_[instruction].push_back(group);
+  buffers_[group].Join(*instruction);
+}
+
+void FusionGroups::Leave(const Instruction* instruction, int group) {
+  kernels_.Leave(instruction, group);
+  groups_[group].members.erase(instruction);
+  groups_[group].at_own_index.erase(instruction);
+  buffers_[group].Leave(*instruction);
 }
 
 int FusionGroups::NewGroup(FusionKind kind, Instruction* hero, int64_t iterations) {
-  groups_.emplace_back();
-  FusionGroup& group = groups_.back();
+  const int number = kernels_.NewGroup(hero);
+  FusionGroup& group = groups_.emplace_back();
+  buffers_.emplace_back();
+  evaluations_.emplace_back();
   group.kind = kind;
   group.hero = kind == FusionKind::kLoop ? nullptr : hero;
   group.iterations = iterations;
   group.at_own_index.insert(hero);
-  Join(hero, static_cast<int>(groups_.size()) - 1);
-  return static_cast<int>(groups_.size()) - 1;
-}
-
-bool FusionGroups::MakesCycle(const Instruction* instruction, int group) {
-  // A path that leaves {instruction} + group and comes back closes a cycle between kernels. Other groups count as one
-  // node: reaching a member reaches what any member feeds.
-  const int stamp = ++stamp_;
-  std::vector<const Instruction*> work;
-  auto inside = [&](const Instruction* i) { return i == instruction || InGroup(i, group); };
-  auto push_users = [&](const Instruction* i, bool from_inside) {
-    for (const Instruction* user : i->users()) {
-      if (inside(user)) {
-        if (!from_inside) return true;
-        continue;
-      }
-      if (visited_[user] == stamp) continue;
-      visited_[user] = stamp;
-      work.push_back(user);
-    }
-    return false;
-  };
-  push_users(instruction, true);
-  for (const Instruction* member : groups_[group].members) push_users(member, true);
-  while (!work.empty()) {
-    const Instruction* i = work.back();
-    work.pop_back();
-    if (push_users(i, false)) return true;
-    for (int other : GroupsOf(i)) {
-      for (const Instruction* member : groups_[other].members) {
-        if (visited_[member] == stamp) continue;
-        visited_[member] = stamp;
-        work.push_back(member);
-      }
-    }
-  }
-  return false;
-}
-
-int FusionGroups::BufferCount(const FusionGroup& group, const Instruction* with) const {
-  std::unordered_set<const Instruction*> buffers;
-  auto count = [&](const Instruction* member) {
-    for (const Instruction* operand : member->operands()) {
-      if (operand != with && !group.members.contains(operand) && !IsFree(*operand)) buffers.insert(operand);
-    }
-    for (const Instruction* user : member->users()) {
-      if (user != with && !group.members.contains(user)) buffers.insert(member);
-    }
-  };
-  for (const Instruction* member : group.members) count(member);
-  if (with != nullptr) count(with);
-  return static_cast<int>(buffers.size());
+  AddMember(hero, number);
+  return number;
 }
 
 // ---- row programs -------------------------------------------------------------------------------------------------
 
-std::unordered_set<const Instruction*> FusionGroups::SourcesOf(const Instruction& reduce, int64_t element_count) const {
-  std::unordered_set<const Instruction*> sources, seen;
-  std::vector<const Instruction*> work;
+// What a reduce reads of as many elements as it reduces, through elementwise operations.
+std::vector<const Instruction*> FusionGroups::SourcesOf(const Instruction& reduce) const {
+  const int64_t element_count = reduce.operand(0)->shape().ElementCount();
+  std::unordered_set<const Instruction*> seen;
+  std::vector<const Instruction*> sources, work;
   for (int k = 0; k < reduce.operand_count() / 2; ++k) work.push_back(reduce.operand(k));
-  while (!work.empty() && seen.size() < 64) {
+  while (!work.empty() && seen.size() < kMostSources) {
     const Instruction* i = work.back();
     work.pop_back();
     if (IsFree(*i) || !seen.insert(i).second || i->shape().ElementCount() != element_count) continue;
-    sources.insert(i);
+    sources.push_back(i);
     if (IsFusible(*i)) work.insert(work.end(), i->operands().begin(), i->operands().end());
   }
   return sources;
 }
 
-bool FusionGroups::JoinRowProgram(Instruction* reduce) {
+// The row programs that the reduce depends on or shares a source with, the newest first.
+std::vector<int> FusionGroups::RowProgramsFor(const Instruction& reduce,
+                                              const std::vector<const Instruction*>& sources) const {
+  std::vector<int> candidates;
+  for (const Instruction* operand : reduce.operands()) {
+    const std::vector<int>& groups = GroupsOf(operand);
+    candidates.insert(candidates.end(), groups.begin(), groups.end());
+  }
+  for (const Instruction* source : sources) {
+    const auto at = row_programs_of_.find(source);
+    if (at == row_programs_of_.end()) continue;
+    const size_t count = std::min(at->second.size(), kMostCandidates);
+    candidates.insert(candidates.end(), at->second.end() - static_cast<std::ptrdiff_t>(count), at->second.end());
+  }
+  std::ranges::sort(candidates, std::greater<>());
+  const auto repeated = std::ranges::unique(candidates);
+  candidates.erase(repeated.begin(), repeated.end());
+  if (candidates.size() > kMostCandidates) candidates.resize(kMostCandidates);
+  return candidates;
+}
+
+void FusionGroups::JoinRowProgram(Instruction* reduce) {
   const int inputs = reduce->operand_count() / 2;
-  const auto sources = SourcesOf(*reduce, reduce->operand(0)->shape().ElementCount());
-  for (int g = static_cast<int>(groups_.size()) - 1; g >= 0; --g) {
+  const auto sources = SourcesOf(*reduce);
+  auto note_sources = [&](int g) {
+    for (const Instruction* source : sources) {
+      std::vector<int>& programs = row_programs_of_[source];
+      if (programs.empty() || programs.back() != g) programs.push_back(g);
+    }
+  };
+  for (int g : RowProgramsFor(*reduce, sources)) {
     FusionGroup& group = groups_[g];
     if (group.kind != FusionKind::kInput || !group.rows->Matches(*reduce)) continue;
-    if (static_cast<int>(group.members.size()) >= target_.max_fusion_instructions) continue;
-    bool depends = false, legal = true, sibling = false;
+    bool depends = false, legal = true;
     for (int k = 0; k < reduce->operand_count(); ++k) {
       if (!InGroup(reduce->operand(k), g)) continue;
       depends = true;
       legal &= k < inputs && group.rows->PlaceOf(reduce->operand(k)->shape()) == RowSpace::Place::kElement;
     }
-    for (const Instruction* member : group.members) {
-      if (depends || member->opcode() != Opcode::kReduce) continue;
-      for (const Instruction* source : SourcesOf(*member, reduce->operand(0)->shape().ElementCount()))
-        sibling |= sources.contains(source);
-    }
-    if (!legal || (!depends && !sibling) || BufferCount(group, reduce) > target_.max_fusion_buffers ||
-        MakesCycle(reduce, g))
-      continue;
+    if (!legal || !HasRoomFor(*reduce, g) || !Join(reduce, g)) continue;
     if (depends) ++group.phases;
-    Join(reduce, g);
-    return true;
+    return note_sources(g);
   }
-  return false;
+  const int group = NewGroup(FusionKind::kInput, reduce, reduce->operand(0)->shape().ElementCount());
+  groups_[group].rows.emplace(*reduce);
+  note_sources(group);
 }
 
 bool FusionGroups::GrowRowProgram(int g, Instruction* i) {
   FusionGroup& group = groups_[g];
-  if (group.kind != FusionKind::kInput || static_cast<int>(group.members.size()) >= target_.max_fusion_instructions)
-    return false;
+  if (group.kind != FusionKind::kInput || IsFull(group)) return false;
   using Place = RowSpace::Place;
   const Place place = group.rows->PlaceOf(i->shape());
   if (place == Place::kNone) return false;
@@ -191,18 +248,15 @@ bool FusionGroups::GrowRowProgram(int g, Instruction* i) {
     if (operand_place == Place::kElement && place != Place::kElement) return false;
     if (!group.rows->ReadsOwnRow(*i, place, k, operand_place)) return false;
   }
-  if (BufferCount(group, i) > target_.max_fusion_buffers || MakesCycle(i, g)) return false;
+  if (!HasRoomFor(*i, g) || !Join(i, g)) return false;
   if (place == Place::kElement && group.phases == 1) group.phases = 2;
-  Join(i, g);
   return true;
 }
 
 void FusionGroups::GrowRowPrograms() {
   for (Instruction* i : order_) {
     if (i->opcode() == Opcode::kReduce) {
-      if (JoinRowProgram(i)) continue;
-      const int group = NewGroup(FusionKind::kInput, i, i->operand(0)->shape().ElementCount());
-      groups_[group].rows.emplace(*i);
+      JoinRowProgram(i);
     } else if (IsHeroElement(*i) && OnlyGroupOf(i->operand(0)) >= 0) {
       Join(i, OnlyGroupOf(i->operand(0)));
     } else if (IsFusible(*i) && !IsFree(*i)) {
@@ -216,6 +270,18 @@ void FusionGroups::GrowRowPrograms() {
 
 // ---- dots and windows ---------------------------------------------------------------------------------------------
 
+bool FusionGroups::GrowEpilogue(int g, Instruction* i) {
+  FusionGroup& group = groups_[g];
+  if (group.kind == FusionKind::kInput || group.hero->shape().IsTuple() || IsFull(group)) return false;
+  for (int k = 0; k < i->operand_count(); ++k) {
+    if (InGroup(i->operand(k), g) && !ReadsAtOwnIndex(*i, k)) return false;
+  }
+  if (!HasRoomFor(*i, g) || !Join(i, g)) return false;
+  group.at_own_index.insert(i);
+  group.joined.push_back(i);
+  return true;
+}
+
 void FusionGroups::GrowDots() {
   for (Instruction* i : order_) {
     if (!GroupsOf(i).empty()) continue;
@@ -226,18 +292,9 @@ void FusionGroups::GrowDots() {
     } else if (IsHeroElement(*i)) {
       Join(i, OnlyGroupOf(i->operand(0)));
     } else if (IsFusible(*i) && !IsFree(*i)) {
-      for (int k = 0; k < i->operand_count(); ++k) {
-        const int g = OnlyGroupOf(i->operand(k));
-        if (g < 0 || groups_[g].kind == FusionKind::kInput || groups_[g].hero->shape().IsTuple()) continue;
-        bool own_index = static_cast<int>(groups_[g].members.size()) < target_.max_fusion_instructions;
-        for (int j = 0; j < i->operand_count() && own_index; ++j) {
-          if (InGroup(i->operand(j), g)) own_index = ReadsAtOwnIndex(*i, j);
-        }
-        if (!own_index || BufferCount(groups_[g], i) > target_.max_fusion_buffers || MakesCycle(i, g)) continue;
-        Join(i, g);
-        groups_[g].at_own_index.insert(i);
-        groups_[g].joined.push_back(i);
-        break;
+      for (const Instruction* operand : i->operands()) {
+        const int g = OnlyGroupOf(operand);
+        if (g >= 0 && GrowEpilogue(g, i)) break;
       }
     }
   }
@@ -256,11 +313,8 @@ void FusionGroups::TrimEpilogue(int g) {
     });
   };
   while (!group.joined.empty() && outputs() > kMostEpilogueOutputs) {
-    const Instruction* last = group.joined.back();
+    Leave(group.joined.back(), g);
     group.joined.pop_back();
-    group.members.erase(last);
-    group.at_own_index.erase(last);
-    groups_of_.erase(last);
   }
 }
 
@@ -270,7 +324,7 @@ void FusionGroups::SplitOffIndexOutputs() {
   for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
     Instruction* i = *it;
     const int g = OnlyGroupOf(i);
-    if (g < 0 || !IsIndexOnly(*i) || !HasOutsideUse(i)) continue;
+    if (g < 0 || !IsIndexOnly(*i) || i->HasControlEdges() || !HasOutsideUse(i)) continue;
     auto copy = std::make_unique<Instruction>(i->opcode(), i->shape(),
                                               std::vector<Instruction*>(i->operands().begin(), i->operands().end()),
                                               i->attributes());
@@ -278,18 +332,19 @@ void FusionGroups::SplitOffIndexOutputs() {
     copy->set_location(i->location());
     Instruction* added = entry_.InsertBefore(i, std::move(copy));
     for (Instruction* user : std::vector<Instruction*>(i->users().begin(), i->users().end())) {
-      if (InGroup(user, g)) continue;
-      for (int k = 0; k < user->operand_count(); ++k) {
-        if (user->operand(k) == i) user->ReplaceOperand(k, added);
-      }
+      if (!InGroup(user, g)) user->ReplaceOperand(i, added);
     }
     if (entry_.root() == i) entry_.set_root(added);
     if (i->users().empty()) {
+      kernels_.Leave(i, g);
       groups_[g].members.erase(i);
-      groups_of_.erase(i);
     }
   }
   IndexEntry();
+  for (size_t g = 0; g < groups_.size(); ++g) {  // others read other values now
+    buffers_[g] = {};
+    for (const Instruction* member : groups_[g].members) buffers_[g].Join(*member);
+  }
 }
 
 // ---- loops and producers --------------------------------------------------------------------------------------------
@@ -305,36 +360,44 @@ bool FusionGroups::HasOutsideUse(const Instruction* i) const {
   });
 }
 
-std::vector<int> FusionGroups::ConsumersOf(const Instruction* i) const {
-  std::vector<int> consumers;
+std::vector<FusionGroups::Consumer> FusionGroups::ConsumersOf(const Instruction* i) const {
+  std::vector<Consumer> consumers;
+  std::unordered_map<int, size_t> places;
   for (const Instruction* user : i->users()) {
     for (int g : GroupsOf(user)) {
-      if (std::ranges::find(consumers, g) == consumers.end()) consumers.push_back(g);
+      const auto [at, fresh] = places.emplace(g, consumers.size());
+      if (fresh) consumers.push_back({g, {}});
+      consumers[at->second].users.push_back(user);
     }
   }
   return consumers;
 }
 
-bool FusionGroups::FeedsPrologue(const Instruction& i, const FusionGroup& group, bool* feeds_epilogue) const {
+bool FusionGroups::FeedsPrologue(const Consumer& consumer, bool* feeds_epilogue) const {
+  const FusionGroup& group = groups_[consumer.group];
   bool feeds_prologue = false;
-  for (const Instruction* user : i.users()) {
-    if (!group.members.contains(user)) continue;
+  for (const Instruction* user : consumer.users) {
     (user == group.hero || group.prologue.contains(user) ? feeds_prologue : *feeds_epilogue) = true;
   }
   return feeds_prologue;
 }
 
-int64_t FusionGroups::Evaluations(const Instruction& i, const FusionGroup& group,
-                                  std::unordered_map<const Instruction*, int64_t>& known) const {
+int64_t FusionGroups::Evaluations(const Instruction& i, const Consumer& consumer) {
+  auto& known = evaluations_[consumer.group];  // users join before what they use, so what is known stays
   if (const auto it = known.find(&i); it != known.end()) return it->second;
   int64_t own = 0, moved = 0;  // readers at the same index share one evaluation
-  for (const Instruction* user : i.users()) {
-    if (!group.members.contains(user)) continue;
+  for (const Instruction* user : consumer.users) {
     if (IsHero(*user)) {
       own = std::max<int64_t>(own, 1);
       continue;
     }
-    const int64_t reader = Evaluations(*user, group, known);
+    Consumer of_user{consumer.group, {}};
+    if (!known.contains(user)) {
+      for (const Instruction* its : user->users()) {
+        if (InGroup(its, consumer.group)) of_user.users.push_back(its);
+      }
+    }
+    const int64_t reader = Evaluations(*user, of_user);
     for (int k = 0; k < user->operand_count(); ++k) {
       if (user->operand(k) != &i) continue;
       if (i.shape().rank() == 0 || ReadsAtOwnIndex(*user, k)) {
@@ -347,20 +410,17 @@ int64_t FusionGroups::Evaluations(const Instruction& i, const FusionGroup& group
   return known[&i] = std::clamp<int64_t>(own + moved, 1, int64_t{1} << 30);
 }
 
-bool FusionGroups::CanAbsorb(const Instruction& i, int g) const {
-  const FusionGroup& group = groups_[g];
-  std::unordered_map<const Instruction*, int64_t> known;
-  const int64_t evaluations = Evaluations(i, group, known);
+bool FusionGroups::CanAbsorb(const Instruction& i, const Consumer& consumer) {
+  const FusionGroup& group = groups_[consumer.group];
+  if (!HasRoomFor(i, consumer.group)) return false;
+  const int64_t evaluations = Evaluations(i, consumer);
   if (evaluations > kMostEvaluations) return false;
   if (evaluations > kFewEvaluations && group.iterations * evaluations * ElementCost(i) > kSmallWork) return false;
-  if (static_cast<int>(group.members.size()) >= target_.max_fusion_instructions) return false;
-  if (BufferCount(group, &i) > target_.max_fusion_buffers) return false;
   const int cost = ElementCost(i);
   const int64_t count = std::max<int64_t>(1, i.shape().ElementCount());
   // Init values are read once, by every invocation; they stay outside.
-  for (const Instruction* user : i.users()) {
-    if (!group.members.contains(user) || (user->opcode() != Opcode::kReduce && user->opcode() != Opcode::kReduceWindow))
-      continue;
+  for (const Instruction* user : consumer.users) {
+    if (user->opcode() != Opcode::kReduce && user->opcode() != Opcode::kReduceWindow) continue;
     for (int k = user->operand_count() / 2; k < user->operand_count(); ++k) {
       if (user->operand(k) == &i) return false;
     }
@@ -374,7 +434,7 @@ bool FusionGroups::CanAbsorb(const Instruction& i, int g) const {
     return cost < 4 || (!repeated && group.iterations <= count);
   }
   bool feeds_epilogue = false;
-  if (!FeedsPrologue(i, group, &feeds_epilogue)) {
+  if (!FeedsPrologue(consumer, &feeds_epilogue)) {
     return cost < 4 || group.iterations <= count || group.iterations * cost <= kSmallWork;
   }
   if (feeds_epilogue || i.opcode() == Opcode::kPad || i.opcode() == Opcode::kConcatenate) return false;
@@ -397,13 +457,11 @@ bool FusionGroups::MayRepeat(const Instruction& i) const {
   return IsIndexOnly(i) || full_size <= 1;
 }
 
-bool FusionGroups::CanBeExtraOutput(const Instruction& i, int g) const {
-  const FusionGroup& group = groups_[g];
+bool FusionGroups::CanBeExtraOutput(const Instruction& i, const Consumer& consumer) const {
+  const FusionGroup& group = groups_[consumer.group];
   if (group.kind != FusionKind::kLoop || i.shape().ElementCount() != group.iterations) return false;
-  if (static_cast<int>(group.members.size()) >= target_.max_fusion_instructions) return false;
-  if (BufferCount(group, &i) > target_.max_fusion_buffers) return false;
-  for (const Instruction* user : i.users()) {
-    if (!group.members.contains(user)) continue;
+  if (!HasRoomFor(i, consumer.group)) return false;
+  for (const Instruction* user : consumer.users) {
     if (!group.at_own_index.contains(user)) return false;
     for (int k = 0; k < user->operand_count(); ++k) {
       if (user->operand(k) == &i && !ReadsAtOwnIndex(*user, k)) return false;
@@ -413,23 +471,33 @@ bool FusionGroups::CanBeExtraOutput(const Instruction& i, int g) const {
 }
 
 void FusionGroups::AssignLoop(Instruction* i) {
-  auto join = [&](int g) {
-    FusionGroup& group = groups_[g];
+  auto add = [&](const Consumer& consumer) {
+    FusionGroup& group = groups_[consumer.group];
     bool feeds_epilogue = false;
-    if (group.kind != FusionKind::kLoop && FeedsPrologue(*i, group, &feeds_epilogue)) group.prologue.insert(i);
-    if (CanBeExtraOutput(*i, g)) group.at_own_index.insert(i);
-    Join(i, g);
+    if (group.kind != FusionKind::kLoop && FeedsPrologue(consumer, &feeds_epilogue)) group.prologue.insert(i);
+    if (CanBeExtraOutput(*i, consumer)) group.at_own_index.insert(i);
   };
-  const std::vector<int> consumers = ConsumersOf(i);
-  const bool outside = HasOutsideUse(i);
-  const bool absorbable = !consumers.empty() && std::ranges::all_of(consumers, [&](int g) { return CanAbsorb(*i, g); });
-  if (!outside && absorbable && (consumers.size() == 1 || MayRepeat(*i))) {
-    for (int g : consumers) join(g);
+  const std::vector<Consumer> consumers = ConsumersOf(i);
+  const bool absorbable = !HasOutsideUse(i) && !consumers.empty() && (consumers.size() == 1 || MayRepeat(*i)) &&
+                          std::ranges::all_of(consumers, [&](const Consumer& c) { return CanAbsorb(*i, c); });
+  // What is ordered has one place, and need not come directly before what reads it.
+  if (absorbable && !i->HasControlEdges()) {
+    for (const Consumer& consumer : consumers) {
+      add(consumer);
+      kernels_.Absorb(i, consumer.group);
+      AddMember(i, consumer.group);
+    }
     return;
   }
   if (i->opcode() == Opcode::kReshape) return;  // an alias: no kernel needed
-  for (int g : consumers) {
-    if (!IsIndexOnly(*i) && CanBeExtraOutput(*i, g) && !MakesCycle(i, g)) return join(g);
+  if (absorbable && consumers.size() == 1 && kernels_.Merge(i, consumers[0].group)) {
+    add(consumers[0]);
+    return AddMember(i, consumers[0].group);
+  }
+  for (size_t c = 0; c < std::min(consumers.size(), kMostCandidates); ++c) {
+    if (IsIndexOnly(*i) || !CanBeExtraOutput(*i, consumers[c]) || !kernels_.Merge(i, consumers[c].group)) continue;
+    add(consumers[c]);
+    return AddMember(i, consumers[c].group);
   }
   NewGroup(FusionKind::kLoop, i, i->shape().ElementCount());
 }
@@ -447,10 +515,19 @@ void FusionGroups::AssignLoops() {
   }
 }
 
+std::vector<Instruction*> FusionGroups::MembersOf(const FusionGroup& group) const {
+  std::vector<int> numbers;
+  for (const Instruction* member : group.members) numbers.push_back(number_.at(member));
+  std::ranges::sort(numbers);
+  std::vector<Instruction*> members;
+  for (int number : numbers) members.push_back(order_[static_cast<size_t>(number)]);
+  return members;
+}
+
 std::vector<Instruction*> FusionGroups::OutputsOf(const FusionGroup& group) const {
   std::vector<Instruction*> outputs;
-  for (Instruction* i : order_) {
-    if (!group.members.contains(i) || GroupsOf(i).size() > 1 || i->shape().IsTuple()) continue;
+  for (Instruction* i : MembersOf(group)) {
+    if (GroupsOf(i).size() > 1 || i->shape().IsTuple()) continue;
     const bool outside = i == entry_.root() || std::ranges::any_of(i->users(), [&](const Instruction* user) {
                            if (IsFree(*i)) return GroupsOf(user).empty();  // kernels have their own copies
                            return !group.members.contains(user) || GroupsOf(user).size() > 1;

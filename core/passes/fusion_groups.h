@@ -9,6 +9,7 @@
 
 #include "core/module.h"
 #include "core/passes/fusion_rules.h"
+#include "core/passes/kernel_order.h"
 #include "core/target_info.h"
 
 namespace vxla {
@@ -25,6 +26,21 @@ struct FusionGroup {
   int64_t iterations = 0;  // elements that the kernel walks
 };
 
+// What a group reads and writes, kept up to date as instructions join and leave it.
+class GroupBuffers {
+ public:
+  void Join(const Instruction& i);
+  void Leave(const Instruction& i);
+  // How many tensors the kernel would bind with this instruction in it.
+  int CountWith(const Instruction& i) const;
+
+ private:
+  bool IsMember(const Instruction* i) const { return outside_.contains(i); }
+  std::unordered_map<const Instruction*, int> readers_;  // of what is no member: the members that read it
+  std::unordered_map<const Instruction*, int> outside_;  // of each member: its users outside
+  int inputs_ = 0, outputs_ = 0;                         // without what costs nothing
+};
+
 class FusionGroups {
  public:
   FusionGroups(Computation& entry, const TargetInfo& target);
@@ -34,48 +50,60 @@ class FusionGroups {
 
   const std::vector<FusionGroup>& groups() const { return groups_; }
   // In the entry's order at the time of Decide, copies included.
-  const std::vector<Instruction*>& order() const { return order_; }
+  std::vector<Instruction*> MembersOf(const FusionGroup& group) const;
   // Members with a use outside the group, in order.
   std::vector<Instruction*> OutputsOf(const FusionGroup& group) const;
 
  private:
+  // A group that uses an instruction, and the users in it.
+  struct Consumer {
+    int group = -1;
+    std::vector<const Instruction*> users;
+  };
+
   void IndexEntry();
   void DecideSingles();
   void GrowRowPrograms();
-  bool JoinRowProgram(Instruction* reduce);
+  std::vector<int> RowProgramsFor(const Instruction& reduce, const std::vector<const Instruction*>& sources) const;
+  // Into a row program that is there, or a new one.
+  void JoinRowProgram(Instruction* reduce);
   bool GrowRowProgram(int group, Instruction* instruction);
   void GrowDots();
+  bool GrowEpilogue(int group, Instruction* instruction);
   void TrimEpilogue(int group);
   void SplitOffIndexOutputs();
   void AssignLoops();
   void AssignLoop(Instruction* instruction);
 
-  const std::vector<int>& GroupsOf(const Instruction* i) const;
+  const std::vector<int>& GroupsOf(const Instruction* i) const { return kernels_.GroupsOf(i); }
   int OnlyGroupOf(const Instruction* i) const;  // -1 if none or several
   bool InGroup(const Instruction* i, int group) const;
-  void Join(Instruction* instruction, int group);
+  bool IsFull(const FusionGroup& group) const;
+  bool HasRoomFor(const Instruction& i, int group) const;
+  // False if kernels would then wait for one another.
+  bool Join(const Instruction* instruction, int group);
+  void Leave(const Instruction* instruction, int group);
+  void AddMember(const Instruction* instruction, int group);
   int NewGroup(FusionKind kind, Instruction* hero, int64_t iterations);
   bool HasOutsideUse(const Instruction* i) const;
-  std::vector<int> ConsumersOf(const Instruction* i) const;
-  bool CanAbsorb(const Instruction& i, int group) const;
-  bool CanBeExtraOutput(const Instruction& i, int group) const;
-  bool FeedsPrologue(const Instruction& i, const FusionGroup& group, bool* feeds_epilogue) const;
+  std::vector<Consumer> ConsumersOf(const Instruction* i) const;
+  bool CanAbsorb(const Instruction& i, const Consumer& consumer);
+  bool CanBeExtraOutput(const Instruction& i, const Consumer& consumer) const;
+  bool FeedsPrologue(const Consumer& consumer, bool* feeds_epilogue) const;
   // At how many indices the group needs `i` for one of its elements.
-  int64_t Evaluations(const Instruction& i, const FusionGroup& group,
-                      std::unordered_map<const Instruction*, int64_t>& known) const;
+  int64_t Evaluations(const Instruction& i, const Consumer& consumer);
   bool MayRepeat(const Instruction& i) const;
-  // Would putting `instruction` into `group` make kernels wait for one another?
-  bool MakesCycle(const Instruction* instruction, int group);
-  int BufferCount(const FusionGroup& group, const Instruction* with) const;
-  std::unordered_set<const Instruction*> SourcesOf(const Instruction& reduce, int64_t element_count) const;
+  std::vector<const Instruction*> SourcesOf(const Instruction& reduce) const;
 
   Computation& entry_;
   const TargetInfo& target_;
   std::vector<Instruction*> order_;
-  std::unordered_map<const Instruction*, std::vector<int>> groups_of_;
+  std::unordered_map<const Instruction*, int> number_;  // by order_
   std::vector<FusionGroup> groups_;
-  std::unordered_map<const Instruction*, int> visited_;  // by stamp_
-  int stamp_ = 0;
+  std::vector<GroupBuffers> buffers_;                                         // by group
+  std::vector<std::unordered_map<const Instruction*, int64_t>> evaluations_;  // by group
+  std::unordered_map<const Instruction*, std::vector<int>> row_programs_of_;  // by what their reduces read
+  KernelOrder kernels_;
 };
 
 }  // namespace vxla

@@ -25,6 +25,8 @@ bool HasLiveSizes(const Module& module) {
 
 Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo& target) {
   std::unique_ptr<Module> optimized = module.Clone();
+  EliminateCommonSubexpressions(*optimized);
+  MergeEqualBranches(*optimized);
   VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());
   VXLA_RETURN_IF_ERROR(SeparateControlComputations(*optimized).status());
   // What holds of sizes in a program's text does not hold of live sizes.

@@ -410,13 +410,14 @@ Result<Instruction*> HloParser::Build(Draft draft, std::string name) {
   instruction->set_name(std::move(name));
   instruction->set_location(draft.location);
   instruction->mutable_common() = std::move(draft.common);
-  instruction->mutable_control_predecessors() = std::move(draft.control_predecessors);
   if (!has_shape) {
     Result<Shape> shape = InferShape(*instruction);
     if (!shape.ok()) return Status(shape.status()).At(draft.location);
     instruction->mutable_shape() = std::move(*shape);
   }
-  return scope_->computation->Add(std::move(instruction));
+  Instruction* const added = scope_->computation->Add(std::move(instruction));
+  for (Instruction* before : draft.control_predecessors) added->AddControlPredecessor(before);
+  return added;
 }
 
 // ---- attributes

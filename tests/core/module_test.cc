@@ -89,7 +89,7 @@ TEST(ComputationTest, SortTopologicallyHeedsControlPredecessors) {
   SmallModule m;
   Instruction* late = m.entry->Add(Opcode::kAbs, kVector, {m.p}, {}, {}, "late");
   m.entry->set_root(m.sum);
-  m.negative->mutable_control_predecessors().push_back(late);
+  m.negative->AddControlPredecessor(late);
   m.entry->SortTopologically();
   std::vector<std::string> names;
   for (const auto& instruction : m.entry->instructions()) names.push_back(instruction->name());

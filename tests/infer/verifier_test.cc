@@ -75,9 +75,9 @@ TEST(VerifierTest, RejectsControlPredecessorsThatComeLater) {
   Program p;
   Instruction* a = p.main->Add(Opcode::kNegate, kV, {p.x}, NoAttributes{}, {}, "a");
   Instruction* b = p.main->Add(Opcode::kNegate, kV, {p.x}, NoAttributes{}, {}, "b");
-  b->mutable_control_predecessors().push_back(a);
+  b->AddControlPredecessor(a);
   EXPECT_EQ(p.Check(), "ok");
-  a->mutable_control_predecessors().push_back(b);
+  a->AddControlPredecessor(b);
   EXPECT_THAT(p.Check(), HasSubstr("negate: control predecessor b does not come first"));
 }
 
