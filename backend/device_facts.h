@@ -66,6 +66,8 @@ struct DeviceFacts {
   uint32_t max_push_constant_bytes = 128;
   float timestamp_period_ns = 0;  // 0: no timestamps
   int hardware_threads = 1;       // software drivers: the threads that run kernels
+  // Scalar operations, all functions inlined, that the driver's compiler takes in one kernel without ado.
+  int64_t kernel_operations = 1 << 15;
 
   // Found by probes that run a kernel when the device is opened.
   struct Quirks {

@@ -9,7 +9,13 @@ namespace vxla {
 struct TargetInfo {
   bool is_software = true;      // a CPU driver: threads are dear, shared memory and barriers too
   int max_fusion_buffers = 24;  // tensors that one kernel may read and write (descriptor limits, register pressure)
+  // As above, of a kernel that computes many small results side by side: a value or two of each is held at a time.
+  int max_joined_buffers = 256;
   int max_fusion_instructions = 256;  // instructions in one fused computation: compile time grows with them
+  // What a fused computation comes to in scalar operations once its functions are inlined (fusion_rules.h): drivers'
+  // compilers take time and memory for them.
+  int64_t max_kernel_operations = 1 << 15;
+  bool emulates_i64 = false, emulates_f64 = false;  // these are pairs of words there
   // A row program that reads a reduction's result back over the elements runs its rows in parallel only: with fewer
   // rows than this and longer ones than that, separate kernels are faster.
   int64_t row_program_min_rows = 8;

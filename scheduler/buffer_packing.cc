@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
+#include <tuple>
 
 namespace vxla {
 namespace {
@@ -69,6 +71,97 @@ class Packer {
   int64_t max_block_bytes_;
 };
 
+// Above this the orders below, which look at every pair, take too long.
+constexpr size_t kMostCompared = 2000;
+
+// Buffers in the order of their beginnings, each in the smallest gap of what lives then: n log n.
+class Sweep {
+ public:
+  explicit Sweep(int64_t max_block_bytes) : max_block_bytes_(max_block_bytes) {}
+
+  Packing::Place Take(int64_t size) {
+    const auto fit = by_size_.lower_bound({size, 0, 0});
+    if (fit == by_size_.end()) return Extend(size);
+    const auto [gap, block, offset] = *fit;
+    Remove(block, offset);
+    if (gap > size) Add(block, offset + size, gap - size);
+    return {block, offset};
+  }
+
+  void Free(Packing::Place place, int64_t size) {
+    auto& gaps = by_offset_[static_cast<size_t>(place.block)];
+    int64_t begin = place.offset_bytes, end = begin + size;
+    auto behind = gaps.lower_bound(begin);
+    if (behind != gaps.end() && behind->first == end) {
+      end += behind->second;
+      Remove(place.block, behind->first);
+    }
+    auto before = gaps.lower_bound(begin);
+    if (before != gaps.begin() && std::prev(before)->first + std::prev(before)->second == begin) {
+      begin = std::prev(before)->first;
+      Remove(place.block, begin);
+    }
+    Add(place.block, begin, end - begin);
+  }
+
+  const std::vector<int64_t>& block_bytes() const { return block_bytes_; }
+
+ private:
+  // On top of the last block, over the gap that ends there, or in a new one.
+  Packing::Place Extend(int64_t size) {
+    if (!block_bytes_.empty()) {
+      const int block = static_cast<int>(block_bytes_.size()) - 1;
+      const auto& gaps = by_offset_.back();
+      int64_t offset = block_bytes_.back();
+      const bool open = !gaps.empty() && gaps.rbegin()->first + gaps.rbegin()->second == offset;
+      if (open) offset = gaps.rbegin()->first;
+      if (offset == 0 || offset + size <= max_block_bytes_) {
+        if (open) Remove(block, offset);
+        block_bytes_.back() = offset + size;
+        return {block, offset};
+      }
+    }
+    block_bytes_.push_back(size);
+    by_offset_.emplace_back();
+    return {static_cast<int>(block_bytes_.size()) - 1, 0};
+  }
+
+  void Add(int block, int64_t offset, int64_t size) {
+    by_offset_[static_cast<size_t>(block)].emplace(offset, size);
+    by_size_.emplace(size, block, offset);
+  }
+  void Remove(int block, int64_t offset) {
+    auto& gaps = by_offset_[static_cast<size_t>(block)];
+    const auto at = gaps.find(offset);
+    by_size_.erase({at->second, block, offset});
+    gaps.erase(at);
+  }
+
+  int64_t max_block_bytes_;
+  std::vector<int64_t> block_bytes_;
+  std::vector<std::map<int64_t, int64_t>> by_offset_;  // of each block: the sizes of its gaps
+  std::set<std::tuple<int64_t, int, int64_t>> by_size_;
+};
+
+Packing PackBySweep(std::span<const Lifetime> lifetimes, const Packer& packer, int64_t max_block_bytes) {
+  std::vector<int> by_first(lifetimes.size());
+  std::iota(by_first.begin(), by_first.end(), 0);
+  std::vector<int> by_last = by_first;
+  std::ranges::stable_sort(by_first, {}, [&](int i) { return std::pair(lifetimes[i].first, -packer.size(i)); });
+  std::ranges::stable_sort(by_last, {}, [&](int i) { return lifetimes[i].last; });
+  Packing packing;
+  packing.places.resize(lifetimes.size());
+  Sweep sweep(max_block_bytes);
+  auto ended = by_last.begin();
+  for (int i : by_first) {
+    for (; lifetimes[*ended].last < lifetimes[i].first; ++ended)
+      sweep.Free(packing.places[*ended], packer.size(*ended));
+    packing.places[i] = sweep.Take(packer.size(i));
+  }
+  packing.block_bytes = sweep.block_bytes();
+  return packing;
+}
+
 std::vector<std::vector<int>> StartingOrders(std::span<const Lifetime> lifetimes, const Packer& packer) {
   std::vector<int> order(lifetimes.size());
   std::iota(order.begin(), order.end(), 0);
@@ -110,6 +203,7 @@ int64_t Packing::total_bytes() const { return std::accumulate(block_bytes.begin(
 Packing Pack(std::span<const Lifetime> lifetimes, int64_t alignment, int64_t max_block_bytes) {
   if (lifetimes.empty()) return {};
   const Packer packer(lifetimes, alignment, max_block_bytes);
+  if (lifetimes.size() > kMostCompared) return PackBySweep(lifetimes, packer, max_block_bytes);
   const int64_t lower_bound = PackingLowerBound(lifetimes, alignment);
   const auto orders = StartingOrders(lifetimes, packer);
   Packing best = packer.PlaceInOrder(orders[0]);

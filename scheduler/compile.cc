@@ -85,10 +85,14 @@ TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion)
   TargetInfo target;
   target.is_software = facts.is_software();
   target.fusion = fusion;
+  target.max_kernel_operations = facts.kernel_operations;
+  target.emulates_i64 = !facts.int64;
+  target.emulates_f64 = !facts.float64;
   if (bindings == BindingMode::kDescriptors) {
     // One binding is the argument block.
-    target.max_fusion_buffers =
-        std::min<int>(target.max_fusion_buffers, std::max<int>(2, static_cast<int>(facts.max_storage_buffers) - 1));
+    const int most = std::max(2, static_cast<int>(std::min<uint32_t>(facts.max_storage_buffers, 1 << 20)) - 1);
+    target.max_fusion_buffers = std::min(target.max_fusion_buffers, most);
+    target.max_joined_buffers = std::min(target.max_joined_buffers, most);
   }
   return target;
 }

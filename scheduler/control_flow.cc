@@ -26,7 +26,8 @@ void StepGraphBuilder::AddMark(DecisionMark::Kind kind, int decision) {
 }
 
 void StepGraphBuilder::BindParameter(const Computation& computation, const Instruction& argument) {
-  for (int leaf = 0; leaf < LeafCount(argument.shape()); ++leaf) {
+  const int leaves = LeafCount(argument.shape());
+  for (int leaf = 0; leaf < leaves; ++leaf) {
     graph_.buffer_of[{computation.parameter(0), leaf}] = SliceOf(argument, leaf).buffer;
   }
 }
@@ -34,10 +35,11 @@ void StepGraphBuilder::BindParameter(const Computation& computation, const Instr
 std::vector<int> StepGraphBuilder::AddState(const Instruction& loop) {
   const Computation& body = *loop.called(1);
   std::vector<int> state;
-  for (int leaf = 0; leaf < LeafCount(loop.shape()); ++leaf) {
+  const int leaves = LeafCount(loop.shape());
+  for (int leaf = 0; leaf < leaves; ++leaf) {
     const BufferSlice initial = SliceOf(*loop.operand(0), leaf);
     int buffer = initial.buffer;
-    if (!(OriginOf(*body.root(), leaf) == LeafOrigin{body.parameter(0), leaf})) {
+    if (!(graph_.origins.Of(*body.root(), leaf) == LeafOrigin{body.parameter(0), leaf})) {
       buffer = AddBuffer(LeafName(loop, leaf), initial.size_bytes);
       AddCopy(initial.buffer, buffer);
     }
@@ -102,10 +104,8 @@ Status StepGraphBuilder::AddConditional(const Instruction& conditional) {
   if (selector.opcode() == Opcode::kConstant) {
     return AddKnownBranch(conditional, BranchOf(selector.literal().GetInt(0), is_pred, branches));
   }
-  for (int leaf = 0; leaf < LeafCount(conditional.shape()); ++leaf) {
-    graph_.buffer_of[{&conditional, leaf}] =
-        AddBuffer(LeafName(conditional, leaf), DeviceBytes(*FlattenTuple(conditional.shape())[leaf]));
-  }
+  const int leaves = LeafCount(conditional.shape());
+  AddLeaves(conditional);
   const int decision = static_cast<int>(graph_.decisions.size());
   HostDecide decide;
   decide.kind = HostDecide::Kind::kConditional;
@@ -118,7 +118,7 @@ Status StepGraphBuilder::AddConditional(const Instruction& conditional) {
     AddMark(branch == 0 ? DecisionMark::Kind::kOpen : DecisionMark::Kind::kNextRegion, decision);
     BindParameter(body, *conditional.operand(branch + 1));
     VXLA_RETURN_IF_ERROR(AddComputation(body));
-    for (int leaf = 0; leaf < LeafCount(conditional.shape()); ++leaf) {
+    for (int leaf = 0; leaf < leaves; ++leaf) {
       AddCopy(SliceOf(*body.root(), leaf).buffer, graph_.buffer_of.at({&conditional, leaf}));
     }
   }
@@ -130,7 +130,8 @@ Status StepGraphBuilder::AddKnownBranch(const Instruction& conditional, int bran
   const Computation& body = *conditional.called(branch);
   BindParameter(body, *conditional.operand(branch + 1));
   VXLA_RETURN_IF_ERROR(AddComputation(body));
-  for (int leaf = 0; leaf < LeafCount(conditional.shape()); ++leaf) {
+  const int leaves = LeafCount(conditional.shape());
+  for (int leaf = 0; leaf < leaves; ++leaf) {
     graph_.buffer_of[{&conditional, leaf}] = SliceOf(*body.root(), leaf).buffer;
   }
   return OkStatus();

@@ -10,25 +10,45 @@
 namespace vxla {
 namespace {
 
-// A set of candidates.
+// A set of candidates. Few of many are alive at a time, so only words that hold any are kept.
 class Bits {
  public:
-  explicit Bits(int size = 0) : words_((static_cast<size_t>(size) + 63) / 64) {}
-  bool Has(int i) const { return (words_[static_cast<size_t>(i) / 64] >> (i % 64) & 1) != 0; }
-  void Set(int i) { words_[static_cast<size_t>(i) / 64] |= uint64_t{1} << (i % 64); }
-  void Clear(int i) { words_[static_cast<size_t>(i) / 64] &= ~(uint64_t{1} << (i % 64)); }
-  // True if that adds anything.
-  bool Add(const Bits& other) {
-    bool grew = false;
-    for (size_t w = 0; w < words_.size(); ++w) {
-      grew |= (other.words_[w] & ~words_[w]) != 0;
-      words_[w] |= other.words_[w];
-    }
-    return grew;
+  bool Has(int i) const {
+    const auto at = Find(i / 64);
+    return at != words_.end() && at->first == i / 64 && (at->second >> (i % 64) & 1) != 0;
   }
+  void Set(int i) {
+    auto at = words_.begin() + (Find(i / 64) - words_.begin());
+    if (at == words_.end() || at->first != i / 64) at = words_.insert(at, {i / 64, 0});
+    at->second |= uint64_t{1} << (i % 64);
+  }
+  void Clear(int i) {
+    auto at = words_.begin() + (Find(i / 64) - words_.begin());
+    if (at == words_.end() || at->first != i / 64) return;
+    at->second &= ~(uint64_t{1} << (i % 64));
+    if (at->second == 0) words_.erase(at);
+  }
+  void Add(const Bits& other) {
+    if (other.words_.empty()) return;
+    std::vector<Word> joined;
+    joined.reserve(words_.size() + other.words_.size());
+    auto a = words_.begin();
+    for (const Word& word : other.words_) {
+      while (a != words_.end() && a->first < word.first) joined.push_back(*a++);
+      const bool both = a != words_.end() && a->first == word.first;
+      joined.push_back({word.first, word.second | (both ? (a++)->second : 0)});
+    }
+    joined.insert(joined.end(), a, words_.end());
+    words_ = std::move(joined);
+  }
+  friend bool operator==(const Bits&, const Bits&) = default;
 
  private:
-  std::vector<uint64_t> words_;
+  using Word = std::pair<int, uint64_t>;
+  std::vector<Word>::const_iterator Find(int word) const {
+    return std::ranges::lower_bound(words_, word, {}, &Word::first);
+  }
+  std::vector<Word> words_;
 };
 
 // Which operations may follow each operation; one beyond the last stands for the end.
@@ -152,8 +172,8 @@ class Elision {
   void ComputeLive() {
     const int count = static_cast<int>(graph_.operations.size()), size = static_cast<int>(buffers_.size());
     const auto successors = Successors(graph_);
-    live_in_.assign(count + 1, Bits(size));
-    live_out_.assign(count, Bits(size));
+    live_in_.assign(count + 1, Bits());
+    live_out_.assign(count, Bits());
     for (int n = 0; n < size; ++n) {
       if (is_result_[n]) live_in_[count].Set(n);
     }
@@ -170,7 +190,9 @@ class Elision {
         Bits in = live_out_[i];
         for (int n : killed[i]) in.Clear(n);
         for (int n : reads_[i]) in.Set(n);
-        changed |= live_in_[i].Add(in);
+        if (live_in_[i] == in) continue;
+        live_in_[i] = std::move(in);
+        changed = true;
       }
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <vector>
 
 #include "scheduler/in_place.h"
 
@@ -9,27 +10,31 @@ namespace vxla {
 namespace {
 
 // One dispatch reads the parameter and writes the result: it may where the parameter comes in.
-bool CanRunInPlace(const StepGraph& graph, int operation, int parameter_leaf, int result_leaf) {
+bool CanRunInPlace(StepGraph& graph, int operation, int parameter_leaf, int result_leaf) {
   const Operation& op = graph.operations[operation];
   if (!std::holds_alternative<Dispatch>(op.action) || op.instruction == nullptr) return false;
   const Instruction& fusion = *op.instruction;
   const int number = graph.plan.parameters[parameter_leaf].number;
   for (int i = 0; i < fusion.operand_count(); ++i) {
-    const Instruction& from = *OriginOf(*fusion.operand(i), 0).instruction;
+    const Instruction& from = *graph.origins.Of(*fusion.operand(i), 0).instruction;
     if (from.opcode() != Opcode::kParameter || from.parameter_number() != number) continue;
     if (!MayWriteOver(fusion, i, graph.plan.results[result_leaf].shape)) return false;
   }
   return true;
 }
 
-bool TouchesElsewhere(const StepGraph& graph, int buffer, int operation) {
+// By buffer, how many operations write it.
+std::vector<int> WritersOf(const StepGraph& graph) {
+  std::vector<int> writers(graph.plan.buffers.size()), last(graph.plan.buffers.size(), -1);
   for (int i = 0; i < static_cast<int>(graph.operations.size()); ++i) {
-    if (i == operation) continue;
     for (const Binding& use : graph.operations[i].uses) {
-      if (use.slice.buffer == buffer && use.access != Access::kRead) return true;
+      const auto buffer = static_cast<size_t>(use.slice.buffer);
+      if (use.access == Access::kRead || last[buffer] == i) continue;
+      last[buffer] = i;
+      ++writers[buffer];
     }
   }
-  return false;
+  return writers;
 }
 
 void CopyOverParameter(StepGraph& graph, int result_leaf, int parameter_leaf) {
@@ -48,7 +53,7 @@ void CopyOverParameter(StepGraph& graph, int result_leaf, int parameter_leaf) {
   plan.results[result_leaf].buffer = target;
 }
 
-void Donate(StepGraph& graph, int result_leaf, StepGraph::Donor donor) {
+void Donate(StepGraph& graph, int result_leaf, StepGraph::Donor donor, const std::vector<int>& writers) {
   Plan& plan = graph.plan;
   PlanParameter& parameter = plan.parameters[donor.parameter_leaf];
   PlanBuffer& from = plan.buffers[parameter.buffer];
@@ -63,7 +68,7 @@ void Donate(StepGraph& graph, int result_leaf, StepGraph::Donor donor) {
   const bool handed_on = copy != nullptr && from.last_use == write && copy->source.buffer == parameter.buffer;
   const bool after = from.last_use < write;
   const bool in_place = from.last_use == write && CanRunInPlace(graph, write, donor.parameter_leaf, result_leaf) &&
-                        !TouchesElsewhere(graph, plan.results[result_leaf].buffer, write);
+                        writers[static_cast<size_t>(plan.results[result_leaf].buffer)] == 1;
   if (after || in_place || handed_on) {
     to.placement = from.placement;
     parameter.donated_to = result_leaf;
@@ -77,13 +82,14 @@ void Donate(StepGraph& graph, int result_leaf, StepGraph::Donor donor) {
 
 Status AssignDonations(StepGraph& graph) {
   std::unordered_set<int> given;
+  const std::vector<int> writers = WritersOf(graph);
   for (int leaf = 0; leaf < static_cast<int>(graph.donors.size()); ++leaf) {
     const StepGraph::Donor donor = graph.donors[leaf];
     if (donor.parameter_leaf < 0) continue;
     if (!given.insert(donor.parameter_leaf).second) {
       return InvalidArgument("input_output_alias: parameter leaf {} is given to two results", donor.parameter_leaf);
     }
-    Donate(graph, leaf, donor);
+    Donate(graph, leaf, donor, writers);
   }
   // Copies that were added at the end came after the results were declared alive to the end.
   const int last = std::max(static_cast<int>(graph.operations.size()) - 1, 0);

@@ -44,14 +44,12 @@ Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& sourc
   return literal;
 }
 
-bool UsesLiveSizes(const Instruction& instruction) {
-  if (instruction.shape().IsDynamic()) return true;
-  for (const Instruction* operand : instruction.operands()) {
-    if (operand->shape().IsDynamic()) return true;
-  }
-  return std::ranges::any_of(instruction.called(), [](const Computation* called) {
-    return std::ranges::any_of(called->instructions(), [](const auto& inner) { return UsesLiveSizes(*inner); });
-  });
+bool TouchesLiveSizes(const Instruction& instruction) {
+  return instruction.shape().IsDynamic() || std::ranges::any_of(instruction.operands(), [](const Instruction* operand) {
+           return operand->shape().IsDynamic();
+         });
 }
+
+bool UsesLiveSizes(const Instruction& instruction) { return DeepProperty(TouchesLiveSizes).Of(instruction); }
 
 }  // namespace vxla

@@ -1,9 +1,10 @@
 #include "scheduler/result_copies.h"
 
-#include <algorithm>
+#include <map>
+#include <set>
 #include <vector>
 
-#include "scheduler/step_graph.h"
+#include "scheduler/origins.h"
 
 namespace vxla {
 namespace {
@@ -13,6 +14,7 @@ class Copier {
   Copier(Module& module, const Lowering& lowering) : module_(module), entry_(*module.entry()), lowering_(lowering) {}
 
   void Run() {
+    ReadDonors();
     Instruction* root = entry_.root();
     IntList path;
     Instruction* replacement = Visit(root, path);
@@ -46,28 +48,29 @@ class Copier {
 
   bool NeedsCopy(const Instruction& leaf, const IntList& path) {
     if (!leaf.shape().IsArray() || leaf.shape().SizeBytes() == 0) return false;
-    const LeafOrigin origin = OriginOf(leaf, 0);
+    const LeafOrigin origin = origins_.Of(leaf, 0);
     if (origin.instruction->opcode() == Opcode::kParameter) return !IsDonatedTo(origin, path);
     if (origin.instruction->opcode() == Opcode::kConstant) return true;
-    if (std::find(taken_.begin(), taken_.end(), origin) != taken_.end()) return true;
-    taken_.push_back(origin);
-    return false;
+    return !taken_.emplace(origin.instruction, origin.leaf).second;
   }
 
   bool IsDonatedTo(const LeafOrigin& parameter, const IntList& path) const {
+    const auto donor = donors_.find(path);
+    return donor != donors_.end() &&
+           donor->second == std::pair(parameter.instruction->parameter_number(), parameter.leaf);
+  }
+
+  // The parameter, and its leaf, that each part of the result is given. Verify has checked that there are such.
+  void ReadDonors() {
     for (const Aliasing& alias : module_.attributes().input_output_alias) {
-      if (alias.output_index != path || alias.operand != parameter.instruction->parameter_number()) continue;
-      const Shape* shape = &parameter.instruction->shape();
+      const Shape* shape = &entry_.parameter(alias.operand)->shape();
       int leaf = 0;
       for (int64_t i : alias.operand_index) {
-        for (int64_t before = 0; before < i; ++before) {
-          leaf += static_cast<int>(FlattenTuple(shape->tuple_elements()[before]).size());
-        }
-        shape = &shape->tuple_elements()[i];
+        for (int64_t before = 0; before < i; ++before) leaf += LeafCount(shape->tuple_elements().at(before));
+        shape = &shape->tuple_elements().at(i);
       }
-      if (leaf == parameter.leaf) return true;
+      donors_.emplace(alias.output_index, std::pair(alias.operand, leaf));
     }
-    return false;
   }
 
   Instruction* CopyOf(Instruction* value) {
@@ -85,7 +88,9 @@ class Copier {
   Module& module_;
   Computation& entry_;
   const Lowering& lowering_;
-  std::vector<LeafOrigin> taken_;
+  Origins origins_;
+  std::set<std::pair<const Instruction*, int>> taken_;
+  std::map<IntList, std::pair<int64_t, int>> donors_;
 };
 
 }  // namespace

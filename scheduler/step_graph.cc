@@ -9,13 +9,6 @@
 namespace vxla {
 namespace {
 
-// Position of the first leaf of element `index` among the leaves of a tuple.
-int FirstLeaf(const Shape& tuple, int64_t index) {
-  int first = 0;
-  for (int64_t i = 0; i < index; ++i) first += LeafCount(tuple.tuple_elements().at(i));
-  return first;
-}
-
 // Position of the leaf that a shape index ({1,0}) names.
 Result<int> LeafAt(const Shape& shape, const IntList& index) {
   const Shape* at = &shape;
@@ -24,7 +17,7 @@ Result<int> LeafAt(const Shape& shape, const IntList& index) {
     if (!at->IsTuple() || i < 0 || i >= static_cast<int64_t>(at->tuple_elements().size())) {
       return InvalidArgument("input_output_alias: {{{}}} is not an index into {}", JoinInts(index), shape.ToString());
     }
-    leaf += FirstLeaf(*at, i);
+    for (int64_t before = 0; before < i; ++before) leaf += LeafCount(at->tuple_elements()[static_cast<size_t>(before)]);
     at = &at->tuple_elements()[i];
   }
   if (at->IsTuple()) {
@@ -34,23 +27,7 @@ Result<int> LeafAt(const Shape& shape, const IntList& index) {
   return leaf;
 }
 
-// Values that only order what happens, or that hand their operand on: no bytes move for them.
-bool IsTransparent(Opcode opcode) {
-  return opcode == Opcode::kOptimizationBarrier || opcode == Opcode::kAddDependency || opcode == Opcode::kDomain;
-}
-
-bool FillsItsStorage(ElementType type) { return BitWidth(type) == 8 * StorageBytes(type); }
-
-// Whether the result is its operand's bytes under another shape. Sub-byte types are left out: their upper bits are not
-// free.
-bool IsSameBytes(const Instruction& instruction) {
-  if (KindOf(instruction.opcode()) != OpcodeKind::kAlias || UsesLiveSizes(instruction)) return false;
-  const Shape& from = instruction.operand(0)->shape();
-  const Shape& to = instruction.shape();
-  if (from.element_type() == to.element_type()) return true;
-  return from.SizeBytes() == to.SizeBytes() && FillsItsStorage(from.element_type()) &&
-         FillsItsStorage(to.element_type());
-}
+bool IsUnevaluated(const Instruction& instruction) { return KindOf(instruction.opcode()) == OpcodeKind::kUnevaluated; }
 
 // The first instruction that no evaluator knows, here or in a computation called from here.
 const Instruction* FindUnevaluated(const Instruction& instruction) {
@@ -64,30 +41,6 @@ const Instruction* FindUnevaluated(const Instruction& instruction) {
 }
 
 constexpr std::string_view kLiveSizes = "its live sizes are known to the host alone";
-
-// Values of two shapes lie in device memory alike: with the same live sizes behind them.
-bool SameFlags(const Shape& a, const Shape& b) {
-  for (int i = 0; i < a.rank(); ++i) {
-    if (a.is_dynamic_dimension(i) != b.is_dynamic_dimension(i)) return false;
-  }
-  return std::ranges::equal(a.tuple_elements(), b.tuple_elements(), SameFlags);
-}
-
-// The result is nothing but its operands' memory.
-bool HandsOn(const Instruction& instruction) {
-  const Shape& shape = instruction.shape();
-  if (instruction.opcode() == Opcode::kTuple) {
-    for (int k = 0; k < instruction.operand_count(); ++k) {
-      if (!SameFlags(instruction.operand(k)->shape(), shape.tuple_elements()[k])) return false;
-    }
-    return true;
-  }
-  if (instruction.opcode() == Opcode::kGetTupleElement) {
-    const auto index = static_cast<size_t>(instruction.attributes<GetTupleElementAttributes>().index);
-    return SameFlags(instruction.operand(0)->shape().tuple_elements()[index], shape);
-  }
-  return IsTransparent(instruction.opcode()) && SameFlags(instruction.operand(0)->shape(), shape);
-}
 
 // The state of a while, the arguments and results of a conditional's branches: one form in and out of the computations,
 // so that their memory is handed on. Else the host runs the whole.
@@ -116,8 +69,9 @@ Opcode MainOpcode(const Instruction& instruction) {
 
 std::unordered_set<const Instruction*> NeededIn(const Computation& computation) {
   std::vector<const Instruction*> pending{computation.root()};
+  SideEffects effects;
   for (const auto& instruction : computation.instructions()) {
-    if (HasSideEffect(*instruction)) pending.push_back(instruction.get());
+    if (effects.Of(*instruction)) pending.push_back(instruction.get());
   }
   std::unordered_set<const Instruction*> needed;
   while (!pending.empty()) {
@@ -131,14 +85,12 @@ std::unordered_set<const Instruction*> NeededIn(const Computation& computation) 
 
 }  // namespace
 
-int LeafCount(const Shape& shape) { return static_cast<int>(FlattenTuple(shape).size()); }
-
 std::string LeafName(const Instruction& instruction, int leaf) {
   return instruction.shape().IsTuple() ? fmt::format("{}[{}]", PlanName(instruction), leaf) : PlanName(instruction);
 }
 
 StepGraphBuilder::StepGraphBuilder(const Module& module, const Lowering& lowering, BindingMode bindings)
-    : module_(module), entry_(*module.entry()), lowering_(lowering) {
+    : module_(module), entry_(*module.entry()), lowering_(lowering), unevaluated_(IsUnevaluated) {
   plan_.name = module.name();
   plan_.bindings = bindings;
 }
@@ -152,7 +104,7 @@ Result<StepGraph> StepGraphBuilder::Build() {
 }
 
 BufferSlice StepGraphBuilder::SliceOf(const Instruction& instruction, int leaf) {
-  const LeafOrigin origin = OriginOf(instruction, leaf);
+  const LeafOrigin origin = graph_.origins.Of(instruction, leaf);
   const auto key = std::pair(origin.instruction, origin.leaf);
   auto found = graph_.buffer_of.find(key);
   if (found == graph_.buffer_of.end()) {
@@ -167,6 +119,14 @@ BufferSlice StepGraphBuilder::SliceOf(const Instruction& instruction, int leaf) 
     found = graph_.buffer_of.emplace(key, buffer).first;
   }
   return WholeSlice(found->second);
+}
+
+void StepGraphBuilder::AddLeaves(const Instruction& instruction) {
+  const auto leaves = FlattenTuple(instruction.shape());
+  for (int leaf = 0; leaf < static_cast<int>(leaves.size()); ++leaf) {
+    const auto [at, fresh] = graph_.buffer_of.emplace(std::pair(&instruction, leaf), -1);
+    if (fresh) at->second = AddBuffer(LeafName(instruction, leaf), DeviceBytes(*leaves[static_cast<size_t>(leaf)]));
+  }
 }
 
 BufferSlice StepGraphBuilder::Scratch(int64_t size_bytes) {
@@ -217,7 +177,8 @@ Status StepGraphBuilder::AddComputation(const Computation& computation) {
 }
 
 Status StepGraphBuilder::AddInstruction(const Instruction& instruction) {
-  if (const Instruction* unknown = FindUnevaluated(instruction)) {
+  if (unevaluated_.Of(instruction)) {
+    const Instruction* unknown = FindUnevaluated(instruction);
     return Unsupported("{} {} cannot be run yet", OpcodeText(unknown->opcode()), unknown->name())
         .At(unknown->location());
   }
@@ -225,7 +186,7 @@ Status StepGraphBuilder::AddInstruction(const Instruction& instruction) {
     return InvalidArgument("constant {}: the text leaves its value out (...), so it cannot be run", instruction.name())
         .At(instruction.location());
   }
-  const bool live = UsesLiveSizes(instruction);
+  const bool live = live_sizes_.Of(instruction);
   const bool decides = instruction.opcode() == Opcode::kWhile || instruction.opcode() == Opcode::kConditional;
   if (decides && live && !KeepsItsForm(instruction)) return AddHostResult(instruction, std::string(kLiveSizes));
   if (instruction.opcode() == Opcode::kWhile) return AddWhile(instruction);
@@ -235,8 +196,7 @@ Status StepGraphBuilder::AddInstruction(const Instruction& instruction) {
   if (live) return AddHostResult(instruction, std::string(kLiveSizes));
   current_ = &instruction;
   scratch_count_ = 0;
-  const int leaves = LeafCount(instruction.shape());
-  for (int leaf = 0; leaf < leaves; ++leaf) SliceOf(instruction, leaf);
+  AddLeaves(instruction);
   if (instruction.shape().SizeBytes() == 0 && !HasSideEffect(instruction)) return OkStatus();
   const Status refusal = lowering_.CanLower(instruction);
   if (refusal.ok()) return AddSteps(instruction);
@@ -246,7 +206,7 @@ Status StepGraphBuilder::AddInstruction(const Instruction& instruction) {
 
 Status StepGraphBuilder::AddHostResult(const Instruction& instruction, const std::string& reason) {
   current_ = &instruction;
-  for (int leaf = 0; leaf < LeafCount(instruction.shape()); ++leaf) SliceOf(instruction, leaf);
+  AddLeaves(instruction);
   AddHostEvaluation(instruction, reason);
   return OkStatus();
 }
@@ -278,14 +238,16 @@ void StepGraphBuilder::AddHostEvaluation(const Instruction& instruction, const s
     if (operand->opcode() == Opcode::kConstant) {
       value.constant = PlanName(*operand);
     } else {
-      for (int leaf = 0; leaf < LeafCount(operand->shape()); ++leaf) {
+      const int leaves = LeafCount(operand->shape());
+      for (int leaf = 0; leaf < leaves; ++leaf) {
         value.leaves.push_back(SliceOf(*operand, leaf));
         operation.uses.push_back({value.leaves.back(), Access::kRead});
       }
     }
     evaluation.operands.push_back(std::move(value));
   }
-  for (int leaf = 0; leaf < LeafCount(instruction.shape()); ++leaf) {
+  const int leaves = LeafCount(instruction.shape());
+  for (int leaf = 0; leaf < leaves; ++leaf) {
     evaluation.results.push_back(SliceOf(instruction, leaf));
     operation.uses.push_back({evaluation.results.back(), Access::kWrite});
   }
@@ -336,26 +298,6 @@ int StepGraphBuilder::AddResultCopy(int source, int leaf) {
   const int target = AddBuffer(fmt::format("result {}", leaf), plan_.buffers[source].size_bytes);
   AddCopy(source, target);
   return target;
-}
-
-LeafOrigin OriginOf(const Instruction& instruction, int leaf) {
-  const Instruction* at = &instruction;
-  while (true) {
-    if (IsSameBytes(*at)) {
-      at = at->operand(0);
-    } else if (!HandsOn(*at)) {
-      return {at, leaf};
-    } else if (at->opcode() == Opcode::kTuple) {
-      int element = 0;
-      while (leaf >= LeafCount(at->operand(element)->shape())) leaf -= LeafCount(at->operand(element++)->shape());
-      at = at->operand(element);
-    } else if (at->opcode() == Opcode::kGetTupleElement) {
-      leaf += FirstLeaf(at->operand(0)->shape(), at->attributes<GetTupleElementAttributes>().index);
-      at = at->operand(0);
-    } else {
-      at = at->operand(0);
-    }
-  }
 }
 
 std::string PlanName(const Instruction& instruction) {

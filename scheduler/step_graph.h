@@ -11,6 +11,7 @@
 #include "backend/lowering.h"
 #include "core/module.h"
 #include "core/status.h"
+#include "scheduler/origins.h"
 #include "scheduler/plan.h"
 
 namespace vxla {
@@ -39,7 +40,8 @@ struct StepGraph {
   // runs.
   std::vector<Operation> operations;
   std::vector<HostDecide> decisions;  // without their places among the segments
-  // The buffer of each leaf that has one; keys are origins (OriginOf).
+  Origins origins;
+  // The buffer of each leaf that has one; keys are origins.
   std::map<std::pair<const Instruction*, int>, int> buffer_of;
   // For each result leaf: the parameter leaf that input_output_alias gives it, and whether it must; -1: none.
   struct Donor {
@@ -48,14 +50,6 @@ struct StepGraph {
   };
   std::vector<Donor> donors;
 };
-
-// Where a leaf of a value comes from once tuples, barriers and same-bytes ops are looked through.
-struct LeafOrigin {
-  const Instruction* instruction = nullptr;
-  int leaf = 0;
-  friend bool operator==(const LeafOrigin&, const LeafOrigin&) = default;
-};
-LeafOrigin OriginOf(const Instruction& instruction, int leaf);
 
 // What a plan calls an instruction: its name, and where it is not the entry's, "computation/name".
 std::string PlanName(const Instruction& instruction);

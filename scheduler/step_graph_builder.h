@@ -25,6 +25,8 @@ class StepGraphBuilder : public BufferMap {
   Status AddComputation(const Computation& computation);
   Status AddInstruction(const Instruction& instruction);
   Status AddSteps(const Instruction& instruction);
+  // A buffer for each leaf of what `current_` computes.
+  void AddLeaves(const Instruction& instruction);
   // Its leaves' memory and its evaluation on the host.
   Status AddHostResult(const Instruction& instruction, const std::string& reason);
   void AddHostEvaluation(const Instruction& instruction, const std::string& reason);
@@ -57,10 +59,9 @@ class StepGraphBuilder : public BufferMap {
   std::vector<int> first_leaf_of_parameter_;
   const Instruction* current_ = nullptr;
   int scratch_count_ = 0;
+  DeepProperty unevaluated_, live_sizes_{TouchesLiveSizes};
 };
 
-// The number of leaves of a shape.
-int LeafCount(const Shape& shape);
 // "fusion.3", "tuple.1[2]", "body/fusion.3".
 std::string LeafName(const Instruction& instruction, int leaf);
 

@@ -80,6 +80,14 @@ int GroupBuffers::CountWith(const Instruction& i) const {
   return count;
 }
 
+std::vector<const Instruction*> GroupBuffers::Inputs() const {
+  std::vector<const Instruction*> inputs;
+  for (const auto& [instruction, readers] : readers_) {
+    if (!IsFree(*instruction)) inputs.push_back(instruction);
+  }
+  return inputs;
+}
+
 FusionGroups::FusionGroups(Computation& entry, const TargetInfo& target) : entry_(entry), target_(target) {
   IndexEntry();
 }
@@ -100,6 +108,7 @@ void FusionGroups::Decide() {
   GrowDots();
   SplitOffIndexOutputs();
   AssignLoops();
+  JoinSmallLoops();
 }
 
 void FusionGroups::DecideSingles() {
@@ -130,7 +139,8 @@ bool FusionGroups::IsFull(const FusionGroup& group) const {
 }
 
 bool FusionGroups::HasRoomFor(const Instruction& i, int group) const {
-  return !IsFull(groups_[group]) && buffers_[group].CountWith(i) <= target_.max_fusion_buffers;
+  return !IsFull(groups_[group]) && buffers_[group].CountWith(i) <= target_.max_fusion_buffers &&
+         operations_[group] + ExpandedOperations(i, target_) <= target_.max_kernel_operations;
 }
 
 bool FusionGroups::Join(const Instruction* instruction, int group) {
@@ -142,6 +152,7 @@ bool FusionGroups::Join(const Instruction* instruction, int group) {
 void FusionGroups::AddMember(const Instruction* instruction, int group) {
   groups_[group].members.insert(instruction);
   buffers_[group].Join(*instruction);
+  operations_[group] += ExpandedOperations(*instruction, target_);
 }
 
 void FusionGroups::Leave(const Instruction* instruction, int group) {
@@ -149,12 +160,14 @@ void FusionGroups::Leave(const Instruction* instruction, int group) {
   groups_[group].members.erase(instruction);
   groups_[group].at_own_index.erase(instruction);
   buffers_[group].Leave(*instruction);
+  operations_[group] -= ExpandedOperations(*instruction, target_);
 }
 
 int FusionGroups::NewGroup(FusionKind kind, Instruction* hero, int64_t iterations) {
   const int number = kernels_.NewGroup(hero);
   FusionGroup& group = groups_.emplace_back();
   buffers_.emplace_back();
+  operations_.push_back(0);
   evaluations_.emplace_back();
   group.kind = kind;
   group.hero = kind == FusionKind::kLoop ? nullptr : hero;
@@ -415,6 +428,9 @@ bool FusionGroups::CanAbsorb(const Instruction& i, const Consumer& consumer) {
   if (!HasRoomFor(i, consumer.group)) return false;
   const int64_t evaluations = Evaluations(i, consumer);
   if (evaluations > kMostEvaluations) return false;
+  // It is written out once for each index.
+  if (operations_[consumer.group] + evaluations * ExpandedOperations(i, target_) > target_.max_kernel_operations)
+    return false;
   if (evaluations > kFewEvaluations && group.iterations * evaluations * ElementCost(i) > kSmallWork) return false;
   const int cost = ElementCost(i);
   const int64_t count = std::max<int64_t>(1, i.shape().ElementCount());

@@ -33,6 +33,9 @@ class GroupBuffers {
   void Leave(const Instruction& i);
   // How many tensors the kernel would bind with this instruction in it.
   int CountWith(const Instruction& i) const;
+  int outputs() const { return outputs_; }
+  // What it reads, without what costs nothing.
+  std::vector<const Instruction*> Inputs() const;
 
  private:
   bool IsMember(const Instruction* i) const { return outside_.contains(i); }
@@ -74,6 +77,10 @@ class FusionGroups {
   void SplitOffIndexOutputs();
   void AssignLoops();
   void AssignLoop(Instruction* instruction);
+  // small_loops.cc
+  void JoinSmallLoops();
+  bool IsSmallLoop(const FusionGroup& group) const;
+  void MoveMembers(int from, int to);
 
   const std::vector<int>& GroupsOf(const Instruction* i) const { return kernels_.GroupsOf(i); }
   int OnlyGroupOf(const Instruction* i) const;  // -1 if none or several
@@ -100,7 +107,8 @@ class FusionGroups {
   std::vector<Instruction*> order_;
   std::unordered_map<const Instruction*, int> number_;  // by order_
   std::vector<FusionGroup> groups_;
-  std::vector<GroupBuffers> buffers_;                                         // by group
+  std::vector<GroupBuffers> buffers_;  // by group
+  std::vector<int64_t> operations_;    // by group, ExpandedOperations of its members
   std::vector<std::unordered_map<const Instruction*, int64_t>> evaluations_;  // by group
   std::unordered_map<const Instruction*, std::vector<int>> row_programs_of_;  // by what their reduces read
   KernelOrder kernels_;

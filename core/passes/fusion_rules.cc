@@ -86,6 +86,26 @@ int ElementCost(const Instruction& i) {
   return cost;
 }
 
+int64_t ExpandedOperations(const Instruction& i, const TargetInfo& target) {
+  if (!IsElementwise(i.opcode())) return 1;
+  const ElementType result = i.shape().element_type(), operand = i.operand(0)->shape().element_type();
+  const ElementType type = IsComplex(result) || BitWidth(result) > BitWidth(operand) ? result : operand;
+  const bool divides = i.opcode() == Opcode::kDivide || i.opcode() == Opcode::kRemainder;
+  const bool function = ElementCost(i) >= 16 && !(IsComplex(type) && divides);
+  if (BitWidth(type) < 64) return function ? 64 : divides ? 16 : 1;
+  const bool multiplies = i.opcode() == Opcode::kMultiply;
+  if (IsInteger(type)) {
+    if (!target.emulates_i64) return divides ? 4 : 1;
+    return divides ? 256 : multiplies ? 16 : 4;
+  }
+  // What one addition, product, quotient and function of the parts comes to.
+  const bool wide = type != ElementType::kC64, emulated = wide && target.emulates_f64;
+  const int64_t sum = emulated ? 128 : 1, function_of_parts = emulated ? 8192 : wide ? 128 : 64;
+  if (!IsComplex(type)) return function ? function_of_parts : divides ? (emulated ? 512 : 16) : sum;
+  if (function) return 16 * function_of_parts;
+  return divides ? 512 * sum : multiplies ? 8 * sum : 2 * sum;
+}
+
 int64_t DotReuse(const Instruction& dot, const Instruction& operand) {
   int64_t contracted = 1;
   for (int64_t d : dot.attributes<DotAttributes>().lhs_contracting_dims)

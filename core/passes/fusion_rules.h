@@ -3,6 +3,7 @@
 
 #include "core/index_map.h"
 #include "core/instruction.h"
+#include "core/target_info.h"
 
 namespace vxla {
 
@@ -20,6 +21,10 @@ bool IsHeroElement(const Instruction& instruction);
 // Rough cost of one element in simple operations: 0 for index maps, 1 for an addition, 4 for a division, 16 for a
 // transcendental function; more for complex and double.
 int ElementCost(const Instruction& instruction);
+
+// What one element comes to in a kernel once every function is inlined, in scalar operations of 32 bits: an addition is
+// 1, a division of complex numbers 512, an emulated f64 function thousands. Within a factor of two or so.
+int64_t ExpandedOperations(const Instruction& instruction, const TargetInfo& target);
 
 // Multiply-adds of a dot for each element of one operand.
 int64_t DotReuse(const Instruction& dot, const Instruction& operand);

@@ -67,6 +67,26 @@ bool KernelOrder::ForNeighbours(Node node, Towards towards, const Visit& visit) 
   return std::ranges::all_of(members_[static_cast<size_t>(~node)], visit_of);
 }
 
+std::vector<int> KernelOrder::Levels() const {
+  std::vector<std::pair<int, Node>> by_rank;
+  for (const Instruction* i : *order_) {
+    const Node single = number_.at(i);
+    if (GroupsOf(i).empty()) by_rank.emplace_back(ranks_[static_cast<size_t>(single)], single);
+  }
+  for (size_t g = 0; g < members_.size(); ++g) by_rank.emplace_back(group_ranks_[g], ~static_cast<Node>(g));
+  std::ranges::sort(by_rank);
+  std::vector<int> levels(order_->size()), group_levels(members_.size());
+  for (const auto& [rank, node] : by_rank) {
+    int& level = node >= 0 ? levels[static_cast<size_t>(node)] : group_levels[static_cast<size_t>(~node)];
+    ForNeighbours(node, Towards::kOperands, [&](Node before) {
+      level = std::max(
+          level, 1 + (before >= 0 ? levels[static_cast<size_t>(before)] : group_levels[static_cast<size_t>(~before)]));
+      return true;
+    });
+  }
+  return group_levels;
+}
+
 bool KernelOrder::Mark(Node node) {
   int& mark = node >= 0 ? marks_[static_cast<size_t>(node)] : group_marks_[static_cast<size_t>(~node)];
   if (mark == search_) return false;

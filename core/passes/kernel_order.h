@@ -27,6 +27,8 @@ class KernelOrder {
   bool Merge(const Instruction* instruction, int group);
   // Gives the group a copy of an instruction without control edges all of whose users are in groups that get one too.
   void Absorb(const Instruction* instruction, int group) { Add(instruction, group); }
+  // Of each group how many kernels stand before it at most, one behind another.
+  std::vector<int> Levels() const;
   // The order does not hold any more until Reset.
   void Leave(const Instruction* instruction, int group);
 

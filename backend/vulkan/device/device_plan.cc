@@ -11,6 +11,8 @@
 #include <unistd.h>
 #endif
 
+#include "backend/vulkan/drivers/kernel_operations.h"
+
 namespace vxla::vulkan {
 namespace {
 
@@ -247,6 +249,7 @@ void FillIdentity(const PhysicalSupport& support, DeviceFacts& facts) {
   std::memcpy(facts.device_uuid.data(), support.vulkan11.deviceUUID, VK_UUID_SIZE);
   std::memcpy(facts.driver_uuid.data(), support.vulkan11.driverUUID, VK_UUID_SIZE);
   facts.kind = KindOf(properties.deviceType);
+  facts.kernel_operations = KernelOperations(facts.driver);
   if (!facts.is_software()) return;
   facts.hardware_threads = UsableThreads();
   // lavapipe: 0 means that the submitting queue thread runs the kernels alone.

@@ -1,0 +1,68 @@
+// Small loops side by side: kernels that each compute a few elements, none of which waits for another, become one.
+#include <algorithm>
+#include <map>
+
+#include "core/passes/fusion_groups.h"
+
+namespace vxla {
+namespace {
+
+// A kernel of this few elements costs its dispatch and its compilation, not its arithmetic.
+constexpr int64_t kMostElements = 1024;
+// Larger values would have to live until the last of the loops that are joined.
+constexpr int64_t kMostInputBytes = 1 << 16;
+
+}  // namespace
+
+bool FusionGroups::IsSmallLoop(const FusionGroup& group) const {
+  if (group.kind != FusionKind::kLoop || group.members.empty() || group.iterations > kMostElements) return false;
+  const auto inputs = buffers_[static_cast<size_t>(&group - groups_.data())].Inputs();
+  return std::ranges::all_of(inputs, [](const Instruction* input) {
+    return input->opcode() == Opcode::kParameter || input->shape().SizeBytes() <= kMostInputBytes;
+  });
+}
+
+void FusionGroups::MoveMembers(int from, int to) {
+  for (const Instruction* member : groups_[from].members) {
+    kernels_.Leave(member, from);
+    if (groups_[to].members.contains(member)) continue;
+    kernels_.Absorb(member, to);
+    AddMember(member, to);
+  }
+  groups_[to].at_own_index.insert(groups_[from].at_own_index.begin(), groups_[from].at_own_index.end());
+  groups_[from].members.clear();
+}
+
+// Loops of one level (as many kernels stand before each at most) cannot wait for one another, and joining them puts no
+// kernel before one of its own level, so all levels stay as they are.
+void FusionGroups::JoinSmallLoops() {
+  const std::vector<int> levels = kernels_.Levels();
+  std::map<std::pair<int, int64_t>, std::vector<int>> alike;         // by level and elements, in the program's order
+  for (int g = static_cast<int>(groups_.size()) - 1; g >= 0; --g) {  // the last loops became groups first
+    if (IsSmallLoop(groups_[g])) alike[{levels[static_cast<size_t>(g)], groups_[g].iterations}].push_back(g);
+  }
+  for (const auto& [key, loops] : alike) {
+    int to = -1, buffers = 0;
+    std::unordered_set<const Instruction*> inputs;
+    for (int g : loops) {
+      const auto own = buffers_[g].Inputs();
+      const auto added = std::ranges::count_if(own, [&](const Instruction* i) { return !inputs.contains(i); });
+      const int more = buffers_[g].outputs() + static_cast<int>(added);
+      const bool fits =
+          to >= 0 && buffers + more <= target_.max_joined_buffers &&
+          static_cast<int>(groups_[to].members.size() + groups_[g].members.size()) <= target_.max_fusion_instructions &&
+          operations_[to] + operations_[g] <= target_.max_kernel_operations;
+      if (!fits) {
+        to = g;
+        inputs = {own.begin(), own.end()};
+        buffers = buffers_[g].outputs() + static_cast<int>(own.size());
+        continue;
+      }
+      MoveMembers(g, to);
+      inputs.insert(own.begin(), own.end());
+      buffers += more;
+    }
+  }
+}
+
+}  // namespace vxla
