@@ -285,5 +285,88 @@ ENTRY e { x = f32[9,1] parameter(0)  zero = f32[] constant(0)  ROOT s = f32[9] r
   EXPECT_THAT(Kinds(*module), testing::ElementsAre(testing::Pair(FusionKind::kLoop, 1)));
 }
 
+TEST(FusionTest, SmallResultsSideBySideShareKernels) {
+  constexpr int kCount = 10'000;
+  std::string text = "ENTRY e {\np = f32[] parameter(0)\n", shapes, names;
+  for (int i = 0; i < kCount; ++i) {
+    const std::string n = std::to_string(i);
+    text += "c" + n + " = f32[] constant(" + n + ")\na" + n + " = f32[] add(p, c" + n + ")\n";
+    shapes += (i > 0 ? ", f32[]" : "f32[]");
+    names += (i > 0 ? ", a" : "a") + n;
+  }
+  text += "ROOT t = (" + shapes + ") tuple(" + names + ")\n}\n";
+  EXPECT_EQ(FusionCount(text), 40);  // of 256 buffers each
+  TargetInfo few;
+  few.max_fusion_buffers = few.max_joined_buffers = 9;
+  EXPECT_EQ(FusionCount(text, few), kCount / 8);
+}
+
+TEST(FusionTest, SmallResultsOfLargeValuesStayApart) {
+  const std::string large = "f32[100000]";
+  std::string text = "ENTRY e {\np = " + large + " parameter(0)\n";
+  for (const char* n : {"0", "1"}) {
+    const std::string s(n);
+    text += "o" + s + " = " + large + " sort(p), dimensions={0}, to_apply=less" + s + "\n";
+    text += "s" + s + " = f32[1] slice(o" + s + "), slice={[0:1]}\nr" + s + " = f32[1] negate(s" + s + ")\n";
+  }
+  const std::string less =
+      "less0 { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT }\n"
+      "less1 { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=GT }\n";
+  auto module = Optimized(less + text + "ROOT t = (f32[1], f32[1]) tuple(r0, r1)\n}\n");
+  int fusions = 0;
+  for (const auto& i : module->entry()->instructions()) fusions += i->opcode() == Opcode::kFusion;
+  EXPECT_EQ(fusions, 2);  // or both sorted arrays would have to live at once
+}
+
+TEST(FusionTest, KernelsKeepToTheDevicesBudgetOfOperations) {
+  std::string text = "ENTRY e {\nv0 = c64[8] parameter(0)\nq = c64[8] parameter(1)\n";
+  for (int i = 1; i <= 3600; ++i) {
+    text += "v" + std::to_string(i) + " = c64[8] " + (i % 2 == 0 ? "multiply" : "divide") + "(v" +
+            std::to_string(i - 1) + ", q)\n";
+  }
+  text += "ROOT r = c64[8] negate(v3600)\n}\n";
+  TargetInfo target;
+  target.max_kernel_operations = 1 << 12;
+  auto module = Optimized(text, target);
+  int fusions = 0;
+  for (const auto& i : module->entry()->instructions()) {
+    if (i->opcode() != Opcode::kFusion) continue;
+    int64_t operations = 0;
+    for (const auto& inner : i->called(0)->instructions()) {
+      if (inner->opcode() != Opcode::kParameter) operations += ExpandedOperations(*inner, target);
+    }
+    EXPECT_LE(operations, target.max_kernel_operations);
+    ++fusions;
+  }
+  EXPECT_GE(fusions, 1800 / 8);
+  EXPECT_LE(fusions, 1800 / 6);
+  target.max_kernel_operations = int64_t{1} << 40;
+  EXPECT_LE(FusionCount(text, target), 3601 / 256 + 1);
+}
+
+TEST(FusionTest, EmulatedTypesAndFunctionsCountForWhatTheyExpandTo) {
+  auto module = ParseHlo(R"(ENTRY e {
+  p = f64[8] parameter(0)
+  c = c64[8] parameter(1)
+  s = f64[8] add(p, p)
+  x = f64[8] exponential(p)
+  d = c64[8] divide(c, c)
+  ROOT t = (f64[8], f64[8], c64[8]) tuple(s, x, d)
+})");
+  ASSERT_TRUE(module.ok());
+  auto operations = [&](const char* name, bool emulated) {
+    TargetInfo target;
+    target.emulates_f64 = emulated;
+    for (const auto& i : (*module)->entry()->instructions()) {
+      if (i->name() == name) return ExpandedOperations(*i, target);
+    }
+    return int64_t{-1};
+  };
+  EXPECT_EQ(operations("s", false), 1);
+  EXPECT_GE(operations("s", true), 100);
+  EXPECT_GE(operations("x", true), 5000);
+  EXPECT_GE(operations("d", false), 400);
+}
+
 }  // namespace
 }  // namespace vxla

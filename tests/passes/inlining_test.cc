@@ -3,8 +3,10 @@
 
 #include "core/builder/builder.h"
 #include "core/passes/call_inliner.h"
+#include "core/passes/control_flow.h"
 #include "core/passes/cse.h"
 #include "core/passes/dce.h"
+#include "core/passes/pipeline.h"
 #include "core/passes/verifier.h"
 
 namespace vxla {
@@ -158,6 +160,64 @@ TEST(InlineCallsTest, StopsAProgramThatDoublesItselfAtEachLevel) {
   const Result<bool> result = InlineCalls(module);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.status().code(), StatusCode::kResourceExhausted);
+}
+
+// Each level maps the one below, once or twice over the same value.
+std::unique_ptr<Module> NestedMaps(int depth, bool twice) {
+  auto module = std::make_unique<Module>("maps");
+  const Shape scalar(kF32), array(kF32, {5});
+  Computation* below = module->AddComputation("m");
+  below->Add(Opcode::kNegate, scalar, {below->Add(Opcode::kParameter, scalar)});
+  for (int level = 0; level < depth; ++level) {
+    Computation* next = module->AddComputation("m");
+    Instruction* x = next->Add(Opcode::kParameter, scalar);
+    Instruction* a = next->Add(Opcode::kMap, scalar, {x}, DimensionsAttributes{}, {below});
+    Instruction* b = twice ? next->Add(Opcode::kMap, scalar, {x}, DimensionsAttributes{}, {below}) : x;
+    next->Add(Opcode::kAdd, scalar, {a, b});
+    below = next;
+  }
+  Computation* entry = module->AddComputation("main");
+  entry->Add(Opcode::kMap, array, {entry->Add(Opcode::kParameter, array)}, DimensionsAttributes{{0}}, {below});
+  module->set_entry(entry);
+  return module;
+}
+
+TEST(InlineCallsTest, NestedMapsTakeTimeThatGrowsWithTheResult) {
+  auto module = NestedMaps(20'000, false);  // all levels together: 200 million instructions
+  ASSERT_TRUE(*InlineCalls(*module));
+  EXPECT_EQ(module->entry()->instructions().size(), 20'002u);
+  EXPECT_EQ(module->entry()->root()->shape().ToString(), "f32[5]");
+}
+
+TEST(InlineCallsTest, MapsThatApplyEachOtherTwiceToOneValueDoNotDouble) {
+  const auto module = NestedMaps(60, true);
+  ExpectValid(*module);
+  const auto optimized = Optimize(*module, {});
+  ASSERT_TRUE(optimized.ok()) << optimized.status().message();
+  ASSERT_EQ((*optimized)->entry()->root()->opcode(), Opcode::kFusion);
+  EXPECT_EQ((*optimized)->entry()->root()->called(0)->instructions().size(), 62u);
+}
+
+TEST(MergeEqualBranchesTest, ConditionalsThatRunOneComputationEitherWayDoNotDouble) {
+  Module module("conditionals");
+  const Shape array(kF32, {5}), pred(kPred);
+  Computation* below = module.AddComputation("c");
+  below->Add(Opcode::kNegate, array, {below->Add(Opcode::kParameter, array)});
+  for (int level = 0; level < 60; ++level) {
+    Computation* next = module.AddComputation("c");
+    Instruction* x = next->Add(Opcode::kParameter, array);
+    Instruction* yes = next->Add(Opcode::kConstant, pred, {}, ConstantAttributes{std::make_shared<Literal>(pred)});
+    Instruction* r =
+        next->Add(Opcode::kConditional, array, {yes, x, x}, NoAttributes{}, std::vector<Computation*>{below, below});
+    next->Add(Opcode::kExp, array, {r});
+    below = next;
+  }
+  module.set_entry(below);
+  ExpectValid(module);
+  const auto optimized = Optimize(module, {});
+  ASSERT_TRUE(optimized.ok()) << optimized.status().message();
+  EXPECT_EQ((*optimized)->computations().size(), 2u);
+  EXPECT_EQ((*optimized)->entry()->root()->called(0)->instructions().size(), 62u);
 }
 
 TEST(RemoveDeadCodeTest, KeepsParametersAndSideEffects) {
