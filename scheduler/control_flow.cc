@@ -1,7 +1,8 @@
 // Whiles and conditionals as decisions of the host between segments that stay on the device.
 #include "core/passes/control_flow.h"
 
-#include <algorithm>
+#include <set>
+#include <unordered_map>
 
 #include "scheduler/live_values.h"
 #include "scheduler/step_graph_builder.h"
@@ -55,25 +56,42 @@ std::vector<int> StepGraphBuilder::AddState(const Instruction& loop) {
 // of its own.
 void StepGraphBuilder::MoveIntoState(const Instruction& root, const std::vector<int>& state) {
   std::vector<Move> moves;
+  std::unordered_map<int, std::vector<int>> readers;  // by buffer, the moves that still read it
+  std::unordered_map<int, int> writer;
   for (int leaf = 0; leaf < static_cast<int>(state.size()); ++leaf) {
-    const int source = SliceOf(root, leaf).buffer;
-    if (source != state[leaf]) moves.push_back({source, state[leaf]});
+    const int source = SliceOf(root, leaf).buffer, move = static_cast<int>(moves.size());
+    if (source == state[leaf]) continue;
+    moves.push_back({source, state[leaf]});
+    readers[source].push_back(move);
+    writer[state[leaf]] = move;
   }
-  while (!moves.empty()) {
-    const auto free = std::ranges::find_if(moves, [&](const Move& move) {
-      return std::ranges::none_of(moves, [&](const Move& other) { return other.source == move.target; });
-    });
-    if (free != moves.end()) {
-      AddCopy(free->source, free->target);
-      moves.erase(free);
+  std::set<int> left, free;  // the first free one goes first
+  for (int move = 0; move < static_cast<int>(moves.size()); ++move) {
+    left.insert(move);
+    if (!readers.contains(moves[move].target)) free.insert(move);
+  }
+  const auto nothing_reads = [&](int buffer) {
+    readers.erase(buffer);
+    if (const auto at = writer.find(buffer); at != writer.end() && left.contains(at->second)) free.insert(at->second);
+  };
+  while (!left.empty()) {
+    if (!free.empty()) {
+      const int move = *free.begin();
+      free.erase(move);
+      left.erase(move);
+      AddCopy(moves[move].source, moves[move].target);
+      std::vector<int>& others = readers[moves[move].source];
+      std::erase(others, move);
+      if (others.empty()) nothing_reads(moves[move].source);
       continue;
     }
-    const int saved = moves.front().target;
+    const int saved = moves[*left.begin()].target;
     const int copy = AddBuffer(plan_.buffers[saved].name + " before", plan_.buffers[saved].size_bytes);
     AddCopy(saved, copy);
-    for (Move& move : moves) {
-      if (move.source == saved) move.source = copy;
-    }
+    const std::vector<int> moved = readers.at(saved);
+    for (int move : moved) moves[move].source = copy;
+    readers[copy] = moved;
+    nothing_reads(saved);
   }
 }
 

@@ -113,33 +113,37 @@ bool AppliesToElements(Opcode opcode) {
   }
 }
 
+// What applied computations have been seen to be fine; each is looked at once however many apply it.
+struct Applied {
+  std::unordered_set<const Computation*> seen;
+  SideEffects effects;
+};
+
 // What has effects, or depends on where it runs, has no meaning there.
-Status CheckApplied(const Instruction& instruction) {
+Status CheckApplied(const Instruction& instruction, Applied& applied) {
   std::vector<const Computation*> work(instruction.called().begin(), instruction.called().end());
-  std::unordered_set<const Computation*> seen(work.begin(), work.end());
   while (!work.empty()) {
     const Computation* computation = work.back();
     work.pop_back();
+    if (!applied.seen.insert(computation).second) continue;
     for (const auto& inner : computation->instructions()) {
       const Opcode opcode = inner->opcode();
       const bool placed =
           opcode == Opcode::kReplicaId || opcode == Opcode::kPartitionId || opcode == Opcode::kCustomCall;
       const bool here = inner->called().empty() || AppliesToElements(opcode);  // else in what it calls
-      if (placed || (here && HasSideEffect(*inner))) {                         // called_c3
+      if (placed || (here && applied.effects.Of(*inner))) {                    // called_c3
         return InvalidArgument("{} {}: not inside a computation that is applied element by element", OpcodeText(opcode),
                                inner->name())
             .At(inner->location());
       }
-      for (const Computation* called : inner->called()) {
-        if (seen.insert(called).second) work.push_back(called);
-      }
+      work.insert(work.end(), inner->called().begin(), inner->called().end());
     }
   }
   return OkStatus();
 }
 
-Status CheckInstruction(const Instruction& instruction) {
-  if (AppliesToElements(instruction.opcode())) VXLA_RETURN_IF_ERROR(CheckApplied(instruction));
+Status CheckInstruction(const Instruction& instruction, Applied& applied) {
+  if (AppliesToElements(instruction.opcode())) VXLA_RETURN_IF_ERROR(CheckApplied(instruction, applied));
   if (!instruction.called().empty() && !MayCall(instruction.opcode())) {  // called_c2
     return InvalidArgument("{}: calls computation {}, and may call none", OpcodeText(instruction.opcode()),
                            instruction.called(0)->name());
@@ -177,7 +181,7 @@ Status CheckParameters(const Computation& computation) {
 }
 
 Status CheckComputation(const Computation& computation,
-                        const std::unordered_map<const Computation*, size_t>& computation_positions) {
+                        const std::unordered_map<const Computation*, size_t>& computation_positions, Applied& applied) {
   Positions positions;
   for (const auto& instruction : computation.instructions()) positions.emplace(instruction.get(), positions.size());
   if (computation.root() == nullptr || !positions.contains(computation.root())) {  // module_c3
@@ -196,7 +200,7 @@ Status CheckComputation(const Computation& computation,
                              *instruction);
       }
     }
-    VXLA_RETURN_IF_ERROR(InInstruction(CheckInstruction(*instruction), *instruction));
+    VXLA_RETURN_IF_ERROR(InInstruction(CheckInstruction(*instruction, applied), *instruction));
   }
   return OkStatus();
 }
@@ -291,8 +295,9 @@ Status Verify(const Module& module) {
   if (module.entry() == nullptr || !positions.contains(module.entry())) {  // module_c2
     return InvalidArgument("module {} has no entry computation", module.name());
   }
+  Applied applied;
   for (const auto& computation : module.computations()) {
-    VXLA_RETURN_IF_ERROR(CheckComputation(*computation, positions));
+    VXLA_RETURN_IF_ERROR(CheckComputation(*computation, positions, applied));
   }
   VXLA_RETURN_IF_ERROR(CheckEntryLayout(module));
   return CheckAliases(module);
