@@ -16,7 +16,7 @@
 namespace vxla {
 namespace {
 
-std::unique_ptr<Module> Optimized(const std::string& text) {
+std::unique_ptr<Module> OptimizedText(const std::string& text) {
   auto module = ParseHlo(text);
   EXPECT_TRUE(module.ok()) << module.status().message() << text;
   if (!module.ok()) return nullptr;
@@ -128,7 +128,7 @@ TEST(ControlEdgesTest, OfRandomProgramsHoldOfTheKernelsThatTheirEndsBecome) {
   int checked = 0;
   for (int round = 0; round < 200; ++round) {
     const RandomProgram program = MakeProgram(random, 5 + static_cast<int>(random() % 40));
-    const auto module = Optimized(program.text);
+    const auto module = OptimizedText(program.text);
     ASSERT_NE(module, nullptr) << program.text;
     const Homes homes = HomesOf(*module->entry());
     for (const auto& [before, after] : program.edges) {
@@ -148,7 +148,7 @@ TEST(ControlEdgesTest, OfRandomProgramsHoldOfTheKernelsThatTheirEndsBecome) {
 }
 
 TEST(ControlEdgesTest, AnEdgeBetweenAFusionsPartsIsNoCycle) {
-  const auto module = Optimized(R"(ENTRY e {
+  const auto module = OptimizedText(R"(ENTRY e {
   p = f32[8] parameter(0)
   lo = f32[] constant(0)
   hi = f32[] constant(1)
@@ -171,7 +171,7 @@ TEST(ControlEdgesTest, AnEdgeBetweenAFusionsPartsIsNoCycle) {
 }
 
 TEST(ControlEdgesTest, ACallHandsItsEdgesToTheEdgesOfItsBody) {
-  const auto module = Optimized(R"(
+  const auto module = OptimizedText(R"(
 identity { x = f32[8] parameter(0)  ROOT y = f32[8] copy(x) }
 ENTRY e {
   p = f32[8] parameter(0)
@@ -192,7 +192,7 @@ ENTRY e {
 }
 
 TEST(ControlEdgesTest, EqualInstructionsOfDifferentEdgesStayApart) {
-  const auto module = Optimized(R"(ENTRY e {
+  const auto module = OptimizedText(R"(ENTRY e {
   p = f32[8] parameter(0)
   lo = f32[] constant(0)
   hi = f32[] constant(1)
