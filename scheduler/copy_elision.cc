@@ -230,7 +230,7 @@ class Elision {
     if (!std::holds_alternative<Dispatch>(operation.action) || operation.instruction == nullptr) return false;
     const Instruction& fusion = *operation.instruction;
     const auto in_class = [&](const Instruction& value, int leaf, int c) {
-      const LeafOrigin origin = OriginOf(value, leaf);
+      const LeafOrigin origin = graph_.origins.Of(value, leaf);
       const auto buffer = graph_.buffer_of.find({origin.instruction, origin.leaf});
       return buffer != graph_.buffer_of.end() && Number(buffer->second) >= 0 && ClassOf(buffer->second) == c;
     };
