@@ -6,6 +6,7 @@
 
 #include "api/devices.h"
 #include "api/program.h"
+#include "core/guarded.h"
 
 namespace vxla {
 namespace {
@@ -19,27 +20,35 @@ std::vector<const Literal*> PointersTo(std::span<const Literal> literals) {
 }  // namespace
 
 Result<std::vector<std::string>> DeviceNames() {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, ListDevices());
-  std::vector<std::string> names;
-  for (const DeviceFacts& facts : devices) names.push_back(facts.name);
-  return names;
+  return Guarded([]() -> Result<std::vector<std::string>> {
+    VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, ListDevices());
+    std::vector<std::string> names;
+    for (const DeviceFacts& facts : devices) names.push_back(facts.name);
+    return names;
+  });
 }
 
 Result<std::unique_ptr<Client>> OpenClient(std::string_view device, const EvaluateOptions& host_steps) {
-  DeviceOptions options;
-  options.device = device;
-  return OpenClient(options, host_steps);
+  return Guarded([&] {
+    DeviceOptions options;
+    options.device = device;
+    return OpenClient(options, host_steps);
+  });
 }
 
-Result<std::unique_ptr<Module>> Parse(std::string_view hlo_text) { return ParseProgram(hlo_text); }
+Result<std::unique_ptr<Module>> Parse(std::string_view hlo_text) {
+  return Guarded([&] { return ParseProgram(hlo_text); });
+}
 
 Result<Literal> RunOnCpu(const Module& module, std::span<const Literal> arguments, const EvaluateOptions& options) {
-  return Evaluate(module, PointersTo(arguments), options);
+  return Guarded([&] { return Evaluate(module, PointersTo(arguments), options); });
 }
 
 Result<Literal> RunOnDevice(Client& client, const Module& module, std::span<const Literal> arguments) {
-  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, client.Compile(module));
-  return executable->Run(PointersTo(arguments));
+  return Guarded([&]() -> Result<Literal> {
+    VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, client.Compile(module));
+    return executable->Run(PointersTo(arguments));
+  });
 }
 
 bool Agreement::agrees() const {

@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "core/guarded.h"
+
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
@@ -20,7 +22,8 @@ std::align_val_t AlignmentFor(size_t size) { return size >= 2 * kHugePage ? std:
 
 HostBytes::HostBytes(size_t size) : size_(size) {
   if (size == 0) return;
-  data_ = static_cast<std::byte*>(::operator new(size, AlignmentFor(size)));
+  data_ = static_cast<std::byte*>(::operator new(size, AlignmentFor(size), std::nothrow));
+  if (data_ == nullptr) throw HostMemoryExhausted(size);
 #ifdef __linux__
   // Advice: where it is refused the pages are small and everything still works.
   if (size >= 2 * kHugePage) (void)madvise(data_, size / kHugePage * kHugePage, MADV_HUGEPAGE);

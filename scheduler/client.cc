@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/guarded.h"
 #include "core/passes/pipeline.h"
 #include "scheduler/buffer_pool.h"
 #include "scheduler/compile.h"
@@ -80,11 +81,7 @@ Client::~Client() = default;
 Device& Client::device() const { return *state_->device; }
 
 Result<std::shared_ptr<Executable>> Client::Compile(const Module& module, const CompileOptions& options) {
-  try {
-    return CompileOrThrow(module, options, state_->device->binding_mode());
-  } catch (const InternalError& error) {
-    return Internal("{}", error.what());
-  }
+  return Guarded([&] { return CompileOrThrow(module, options, state_->device->binding_mode()); });
 }
 
 // Another way to bind than the preferred one is taken where that one's limits (of a range, of the number of buffers)
@@ -115,17 +112,19 @@ Result<std::shared_ptr<Executable>> Client::CompileOrThrow(const Module& module,
 }
 
 Result<std::vector<DeviceValue>> Client::Upload(const Literal& literal) {
-  std::vector<DeviceValue> values;
-  int64_t allocated_bytes = 0;
-  const std::vector<const Literal*> leaves = FlattenLiteral(literal);
-  for (const Literal* leaf : leaves) {
-    state_->Report({CallProgress::Stage::kUpload, values.size(), leaves.size()});
-    VXLA_ASSIGN_OR_RETURN(auto memory,
-                          state_->pool->Take(DeviceBytes(leaf->shape()), BufferPool::Writer::kHost, allocated_bytes));
-    VXLA_RETURN_IF_ERROR(UploadLiteral(*state_->device, *leaf, memory->buffer(), 0));
-    values.emplace_back(leaf->shape(), std::move(memory));
-  }
-  return values;
+  return Guarded([&]() -> Result<std::vector<DeviceValue>> {
+    std::vector<DeviceValue> values;
+    int64_t allocated_bytes = 0;
+    const std::vector<const Literal*> leaves = FlattenLiteral(literal);
+    for (const Literal* leaf : leaves) {
+      state_->Report({CallProgress::Stage::kUpload, values.size(), leaves.size()});
+      VXLA_ASSIGN_OR_RETURN(auto memory,
+                            state_->pool->Take(DeviceBytes(leaf->shape()), BufferPool::Writer::kHost, allocated_bytes));
+      VXLA_RETURN_IF_ERROR(UploadLiteral(*state_->device, *leaf, memory->buffer(), 0));
+      values.emplace_back(leaf->shape(), std::move(memory));
+    }
+    return values;
+  });
 }
 
 }  // namespace vxla

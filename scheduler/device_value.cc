@@ -1,5 +1,6 @@
 #include "scheduler/device_value.h"
 
+#include "core/guarded.h"
 #include "scheduler/buffer_pool.h"
 #include "scheduler/live_values.h"
 
@@ -23,7 +24,7 @@ Result<Literal> DeviceValue::ToLiteral() const {
   VXLA_RETURN_IF_ERROR(Wait());
   if (!memory_->Pin())
     return InvalidArgument("the {} has been donated to a run; its memory is another value's", shape_.ToString());
-  Result<Literal> literal = DownloadLiteral(memory_->device(), shape_, memory_->buffer(), 0);
+  Result<Literal> literal = Guarded([&] { return DownloadLiteral(memory_->device(), shape_, memory_->buffer(), 0); });
   memory_->Unpin();
   return literal;
 }
@@ -41,12 +42,14 @@ Status Execution::Wait() const {
 }
 
 Result<Literal> Execution::ToLiteral() const {
-  std::vector<Literal> values;
-  for (const DeviceValue& leaf : leaves) {
-    VXLA_ASSIGN_OR_RETURN(Literal value, leaf.ToLiteral());
-    values.push_back(std::move(value));
-  }
-  return UnflattenLiteral(shape, values);
+  return Guarded([&]() -> Result<Literal> {
+    std::vector<Literal> values;
+    for (const DeviceValue& leaf : leaves) {
+      VXLA_ASSIGN_OR_RETURN(Literal value, leaf.ToLiteral());
+      values.push_back(std::move(value));
+    }
+    return UnflattenLiteral(shape, values);
+  });
 }
 
 }  // namespace vxla

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/guarded.h"
 #include "core/live_sizes.h"
 #include "scheduler/barriers.h"
 #include "scheduler/live_values.h"
@@ -446,14 +447,7 @@ const CompileStatistics& Executable::compile_statistics() const { return state_-
 Result<Execution> Executable::Execute(std::span<const Argument> arguments, RunStatistics* statistics) {
   const auto start = std::chrono::steady_clock::now();
   RunStatistics local;
-  const auto execute = [&]() -> Result<Execution> {
-    try {
-      return vxla::Run(*state_).Execute(arguments, local);
-    } catch (const InternalError& error) {
-      return Internal("{}", error.what());
-    }
-  };
-  Result<Execution> execution = execute();
+  Result<Execution> execution = Guarded([&] { return vxla::Run(*state_).Execute(arguments, local); });
   local.ms = MillisecondsSince(start);
   if (statistics != nullptr) *statistics = std::move(local);
   return execution;
@@ -461,13 +455,15 @@ Result<Execution> Executable::Execute(std::span<const Argument> arguments, RunSt
 
 Result<Literal> Executable::Run(std::span<const Literal* const> arguments, RunStatistics* statistics) {
   const auto start = std::chrono::steady_clock::now();
-  std::vector<Argument> values;
-  for (const Literal* argument : arguments) values.emplace_back(*argument);
-  VXLA_ASSIGN_OR_RETURN(const Execution execution, Execute(values, statistics));
-  VXLA_RETURN_IF_ERROR(execution.Wait());
-  state_->client->Report({CallProgress::Stage::kDownload, 0, execution.leaves.size()});
-  VXLA_ASSIGN_OR_RETURN(Literal result, execution.ToLiteral());
-  if (statistics != nullptr) statistics->ms = MillisecondsSince(start);
+  Result<Literal> result = Guarded([&]() -> Result<Literal> {
+    std::vector<Argument> values;
+    for (const Literal* argument : arguments) values.emplace_back(*argument);
+    VXLA_ASSIGN_OR_RETURN(const Execution execution, Execute(values, statistics));
+    VXLA_RETURN_IF_ERROR(execution.Wait());
+    state_->client->Report({CallProgress::Stage::kDownload, 0, execution.leaves.size()});
+    return execution.ToLiteral();
+  });
+  if (result.ok() && statistics != nullptr) statistics->ms = MillisecondsSince(start);
   return result;
 }
 

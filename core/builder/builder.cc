@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/guarded.h"
 #include "core/live_sizes.h"
 #include "core/ops/ops.h"
 
@@ -90,7 +91,7 @@ XlaOp XlaBuilder::Run(XlaBuilder* builder, std::span<const XlaOp> operands,
       return builder->Record(InvalidArgument("operand {} is no op of builder {}", i, builder->name_));
     }
   }
-  return builder->Record(build(*builder));
+  return builder->Record(Guarded([&] { return build(*builder); }));
 }
 
 XlaOp XlaBuilder::One(XlaBuilder* builder, Opcode opcode, const std::vector<XlaOp>& operands, const Shape& stated,
@@ -99,32 +100,34 @@ XlaOp XlaBuilder::One(XlaBuilder* builder, Opcode opcode, const std::vector<XlaO
 }
 
 Result<XlaComputation> XlaBuilder::Build(XlaOp root) const {
-  if (!error_.ok()) return error_;
-  // builder_c2
-  if (entry_->instructions().empty()) return InvalidArgument("{}: a computation without ops", name_);
-  const Instruction* result = root.builder_ == nullptr ? entry_->instructions().back().get() : root.instruction_;
-  if (result == nullptr || result->parent() != entry_)  // builder_c3
-    return InvalidArgument("{}: the root is no op of this builder", name_);
-  for (size_t i = 0; i < entry_->parameters().size(); ++i) {
-    // parameter_c3
-    if (entry_->parameters()[i] == nullptr) return InvalidArgument("{}: no parameter has number {}", name_, i);
-  }
-  auto module = std::make_shared<Module>(name_);
-  std::unordered_map<const Computation*, Computation*> copies;
-  auto copy = [&](const Computation& original, const Instruction* root_of_original) {
-    Computation* target = module->AddComputation(original.name());
-    copies[&original] = target;
-    CloneInto(original, *target, {}, [&](Computation* called) { return copies.at(called); });
-    for (size_t i = 0; i < original.instructions().size(); ++i) {
-      if (original.instructions()[i].get() == root_of_original) target->set_root(target->instructions()[i].get());
+  return Guarded([&]() -> Result<XlaComputation> {
+    if (!error_.ok()) return error_;
+    // builder_c2
+    if (entry_->instructions().empty()) return InvalidArgument("{}: a computation without ops", name_);
+    const Instruction* result = root.builder_ == nullptr ? entry_->instructions().back().get() : root.instruction_;
+    if (result == nullptr || result->parent() != entry_)  // builder_c3
+      return InvalidArgument("{}: the root is no op of this builder", name_);
+    for (size_t i = 0; i < entry_->parameters().size(); ++i) {
+      // parameter_c3
+      if (entry_->parameters()[i] == nullptr) return InvalidArgument("{}: no parameter has number {}", name_, i);
     }
-    return target;
-  };
-  for (const auto& computation : module_.computations()) {  // callees first; the entry was added before all others
-    if (computation.get() != entry_) copy(*computation, computation->root());
-  }
-  module->set_entry(copy(*entry_, result));
-  return XlaComputation(std::move(module));
+    auto module = std::make_shared<Module>(name_);
+    std::unordered_map<const Computation*, Computation*> copies;
+    auto copy = [&](const Computation& original, const Instruction* root_of_original) {
+      Computation* target = module->AddComputation(original.name());
+      copies[&original] = target;
+      CloneInto(original, *target, {}, [&](Computation* called) { return copies.at(called); });
+      for (size_t i = 0; i < original.instructions().size(); ++i) {
+        if (original.instructions()[i].get() == root_of_original) target->set_root(target->instructions()[i].get());
+      }
+      return target;
+    };
+    for (const auto& computation : module_.computations()) {  // callees first; the entry was added before all others
+      if (computation.get() != entry_) copy(*computation, computation->root());
+    }
+    module->set_entry(copy(*entry_, result));
+    return XlaComputation(std::move(module));
+  });
 }
 
 }  // namespace vxla

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/guarded.h"
 #include "core/ops/ops.h"
 #include "core/text/attribute_fields.h"
 #include "core/text/literal_text.h"
@@ -584,11 +585,7 @@ Status CheckIsText(std::string_view text) {
 
 Result<std::unique_ptr<Module>> ParseHlo(std::string_view text) {
   VXLA_RETURN_IF_ERROR(CheckIsText(text));
-  try {
-    return HloParser(text).Parse();
-  } catch (const InternalError& error) {
-    return Internal("{}", error.what());
-  }
+  return Guarded([&] { return HloParser(text).Parse(); });
 }
 
 }  // namespace vxla

@@ -1,11 +1,10 @@
 #include "backend/cpu/reference/evaluator.h"
 
-#include <new>
-#include <system_error>
 #include <thread>
 
 #include "backend/cpu/reference/dynamic.h"
 #include "backend/cpu/reference/eval.h"
+#include "core/guarded.h"
 #include "core/live_sizes.h"
 
 namespace vxla {
@@ -22,22 +21,6 @@ EvalFunction* FunctionOf(Opcode opcode) {
       // clang-format on
   };
   return kFunctions[static_cast<int>(opcode)];
-}
-
-// Internal errors and memory exhaustion become statuses here, at the public boundary.
-template <typename F>
-auto Guarded(F&& run) -> decltype(run()) {
-  try {
-    return run();
-  } catch (const InternalError& error) {
-    return Internal("{}", error.what());
-  } catch (const std::bad_alloc&) {
-    return ResourceExhausted("out of host memory");
-  } catch (const std::system_error& error) {
-    return ResourceExhausted("no thread for a device: {}", error.what());
-  } catch (const std::exception& error) {  // of the caller's functions: custom calls, feeds
-    return Internal("{}", error.what());
-  }
 }
 
 Status CheckArguments(const Computation& entry, std::span<const Literal* const> arguments) {
@@ -127,8 +110,14 @@ Result<Value> EvalContext::RunInstruction(const Instruction& instruction, std::s
   if (options_.replace && !live) {
     if (auto replaced = Replaced(options_, instruction, operands)) return std::move(*replaced);
   }
-  Result<Value> result =
-      live ? EvaluateLive(*this, instruction, operands, function) : function(*this, instruction, operands);
+  Result<Value> result = [&]() -> Result<Value> {
+    try {
+      return live ? EvaluateLive(*this, instruction, operands, function) : function(*this, instruction, operands);
+    } catch (const HostMemoryExhausted& error) {
+      return ResourceExhausted("{} {} of {}: {}", OpcodeText(instruction.opcode()), instruction.name(),
+                               instruction.shape().ToString(), error.what());
+    }
+  }();
   if (!result.ok()) return Status(result.status()).At(instruction.location());
   return result;
 }
@@ -194,9 +183,11 @@ void RunDevice(Rendezvous& rendezvous, int64_t device, F&& run) {
 
 }  // namespace
 
-Result<std::vector<Literal>> EvaluateReplicated(const Module& module, const DeviceGrid& grid,
-                                                std::span<const std::vector<const Literal*>> arguments,
-                                                const EvaluateOptions& options) {
+namespace {
+
+Result<std::vector<Literal>> EvaluateOrThrow(const Module& module, const DeviceGrid& grid,
+                                             std::span<const std::vector<const Literal*>> arguments,
+                                             const EvaluateOptions& options) {
   if (grid.replicas < 1 || grid.partitions < 1 || grid.replicas > DeviceGrid::kMost / grid.partitions) {
     return InvalidArgument("{} replicas times {} partitions: 1 to {} devices are possible", grid.replicas,
                            grid.partitions, DeviceGrid::kMost);
@@ -230,11 +221,21 @@ Result<std::vector<Literal>> EvaluateReplicated(const Module& module, const Devi
   return results;
 }
 
+}  // namespace
+
+Result<std::vector<Literal>> EvaluateReplicated(const Module& module, const DeviceGrid& grid,
+                                                std::span<const std::vector<const Literal*>> arguments,
+                                                const EvaluateOptions& options) {
+  return Guarded([&] { return EvaluateOrThrow(module, grid, arguments, options); });
+}
+
 Result<Literal> Evaluate(const Module& module, std::span<const Literal* const> arguments,
                          const EvaluateOptions& options) {
-  const std::vector<const Literal*> of_device(arguments.begin(), arguments.end());
-  VXLA_ASSIGN_OR_RETURN(std::vector<Literal> results, EvaluateReplicated(module, {}, {&of_device, 1}, options));
-  return std::move(results[0]);
+  return Guarded([&]() -> Result<Literal> {
+    const std::vector<const Literal*> of_device(arguments.begin(), arguments.end());
+    VXLA_ASSIGN_OR_RETURN(std::vector<Literal> results, EvaluateOrThrow(module, {}, {&of_device, 1}, options));
+    return std::move(results[0]);
+  });
 }
 
 struct InstructionEvaluator::State {
@@ -273,7 +274,7 @@ Result<Literal> InstructionEvaluator::Evaluate(const Instruction& instruction,
 
 Result<Literal> EvaluateInstruction(const Instruction& instruction, std::span<const Literal* const> operands,
                                     const EvaluateOptions& options) {
-  return InstructionEvaluator(options).Evaluate(instruction, operands);
+  return Guarded([&] { return InstructionEvaluator(options).Evaluate(instruction, operands); });
 }
 
 }  // namespace vxla
