@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "backend/kernel_hash.h"
 #include "scheduler/barriers.h"
 #include "scheduler/buffer_assignment.h"
 #include "scheduler/copy_elision.h"

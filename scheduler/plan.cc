@@ -3,31 +3,6 @@
 #include "core/check.h"
 
 namespace vxla {
-namespace {
-
-// FNV-1a with a final mix: the standard hash may differ between libraries, and the number is printed and tested.
-class Hasher {
- public:
-  void Byte(uint8_t byte) { state_ = (state_ ^ byte) * 0x100000001b3u; }
-  void Word(uint64_t word) {
-    for (int i = 0; i < 8; ++i) Byte(static_cast<uint8_t>(word >> (8 * i)));
-  }
-  void Text(const std::string& text) {
-    Word(text.size());
-    for (char c : text) Byte(static_cast<uint8_t>(c));
-  }
-  uint64_t Finish() const {
-    uint64_t x = state_;
-    x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdu;
-    return x ^ (x >> 33);
-  }
-
- private:
-  uint64_t state_ = 0xcbf29ce484222325u;
-};
-
-}  // namespace
-
 int Plan::barrier_count() const {
   int count = 0;
   for (const Segment& segment : segments) {
@@ -59,17 +34,6 @@ bool Plan::IsResubmittedInFlight(int i) const {
 int BranchOf(int64_t selector, bool is_pred, int branches) {
   if (is_pred) return selector != 0 ? 0 : 1;
   return selector < 0 || selector >= branches ? branches - 1 : static_cast<int>(selector);
-}
-
-uint64_t HashOf(const KernelKey& key) {
-  Hasher hasher;
-  hasher.Text(key.algorithm);
-  hasher.Text(key.generated);
-  hasher.Word(key.constants.size());
-  for (uint32_t constant : key.constants) hasher.Word(constant);
-  hasher.Word(key.buffer_count);
-  hasher.Word(key.param_count);
-  return hasher.Finish();
 }
 
 PhysicalRange RangeOf(const Plan& plan, const BufferSlice& slice) {

@@ -162,8 +162,6 @@ struct Plan {
 // the last.
 int BranchOf(int64_t selector, bool is_pred, int branches);
 
-// 64 bits that differ for different kernels with near certainty; the same on every machine.
-uint64_t HashOf(const KernelKey& key);
 // The memory that a slice of a plan's buffer stands for.
 struct PhysicalRange {
   MemorySpace space = MemorySpace::kScratch;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "backend/kernel_hash.h"
+
 namespace vxla {
 namespace {
 

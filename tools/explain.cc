@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "backend/kernel_hash.h"
 #include "core/text/hlo_printer.h"
 #include "scheduler/plan_printer.h"
 #include "tools/commands.h"

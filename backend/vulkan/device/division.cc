@@ -213,8 +213,8 @@ Result<DivisionFacts> MeasureDivision(const ProbeTools& tools, DiskCache& disk) 
   const DeviceFacts& facts = tools.context->facts();
   const Probe probe = {"probe/division", DivisionProbeText(facts),
                        (kDivisionSingles + (facts.float64 ? kDivisionDoubles : 0)) / kGroupSize};
-  const Hash128 key = HashText(
-      fmt::format("division|{}|{}|{}", kDivisionVersion, CompilerIdentity(), DeviceIdentity(facts)) + probe.text);
+  const std::string key =
+      fmt::format("division|{}|{}|{}", kDivisionVersion, CompilerIdentity(), DeviceIdentity(facts)) + probe.text;
   std::array<DeviceFacts::Division, 2> kept;
   if (const auto bytes = disk.Load(key); bytes.has_value() && bytes->size() == sizeof(kept)) {
     std::memcpy(kept.data(), bytes->data(), sizeof(kept));

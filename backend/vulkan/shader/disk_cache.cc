@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <random>
+
+#include "backend/vulkan/shader/regular_file.h"
+#include "core/hash.h"
 
 namespace vxla::vulkan {
 namespace {
@@ -19,58 +20,33 @@ namespace {
 namespace fs = std::filesystem;
 
 // Changed with the layout of the files.
-constexpr std::array<char, 8> kMagic = {'v', 'x', 'l', 'a', 'c', '0', '0', '1'};
+constexpr std::array<char, 8> kMagic = {'v', 'x', 'l', 'a', 'c', '0', '0', '2'};
 constexpr auto kTouchAfter = std::chrono::hours(24);     // how stale a file's time may be; it orders eviction
 constexpr auto kAbandonedAfter = std::chrono::hours(1);  // unfinished files of processes that died
 constexpr const char* kSuffix = ".bin";
 constexpr const char* kUnfinished = ".tmp";
 
+// Then the text, then the bytes; the checksum is of both.
 struct Header {
   std::array<char, 8> magic = kMagic;
-  Hash128 key;
-  uint64_t size = 0;
+  uint64_t text_bytes = 0;
   Hash128 checksum;
 };
-static_assert(sizeof(Header) == 48);
+static_assert(sizeof(Header) == 32);
 
-uint64_t Mix(uint64_t x) {
-  x ^= x >> 29;
-  x *= 0xd1b54a32d192ed03ull;
-  x ^= x >> 32;
-  x *= 0xaef17502108ef2d9ull;
-  return x ^ (x >> 31);
+// The bytes of an entry's file, if it is whole and the text's.
+std::optional<std::vector<std::byte>> BytesOf(std::span<const std::byte> file, std::string_view text) {
+  Header header;
+  if (file.size() < sizeof(header) + text.size()) return std::nullopt;
+  std::memcpy(&header, file.data(), sizeof(header));
+  const std::span<const std::byte> content = file.subspan(sizeof(header)), bytes = content.subspan(text.size());
+  const bool good = header.magic == kMagic && header.text_bytes == text.size() &&
+                    std::memcmp(content.data(), text.data(), text.size()) == 0 && HashBytes(content) == header.checksum;
+  if (!good) return std::nullopt;
+  return std::vector<std::byte>(bytes.begin(), bytes.end());
 }
-
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, CloseFile>;
 
 }  // namespace
-
-Hash128 HashBytes(std::span<const std::byte> bytes) {
-  // Two lanes with different constants, each word stirred into both; the finish mixes the length and the lanes.
-  uint64_t a = 0x9e3779b97f4a7c15ull, b = 0xc2b2ae3d27d4eb4full;
-  const size_t whole = bytes.size() / 8 * 8;
-  auto stir = [&](uint64_t word) {
-    a = std::rotl(a ^ word, 29) * 0xd6e8feb86659fd93ull;
-    b = std::rotl(b + word * 0xa0761d6478bd642full, 37) * 0xe7037ed1a0b428dbull ^ (a >> 17);
-  };
-  for (size_t i = 0; i < whole; i += 8) {
-    uint64_t word;
-    std::memcpy(&word, bytes.data() + i, 8);
-    stir(word);
-  }
-  uint64_t rest = 0;
-  if (whole < bytes.size()) std::memcpy(&rest, bytes.data() + whole, bytes.size() - whole);
-  stir(rest);
-  stir(bytes.size());
-  return {Mix(a ^ std::rotl(b, 23)), Mix(b + a * 3)};
-}
-
-Hash128 HashText(std::string_view text) { return HashBytes(std::as_bytes(std::span(text.data(), text.size()))); }
-
-std::string Hash128::Hex() const { return fmt::format("{:016x}{:016x}", high, low); }
 
 std::string DefaultCacheFolder() {
   auto variable = [](const char* name) -> std::string {
@@ -107,7 +83,7 @@ DiskCache::~DiskCache() {
   if (stored_) EvictOldest();
 }
 
-fs::path DiskCache::PathOf(const Hash128& key) const { return folder_ / (key.Hex() + kSuffix); }
+fs::path DiskCache::PathOf(std::string_view text) const { return folder_ / (HashText(text).Hex() + kSuffix); }
 
 std::string DiskCache::note() const {
   std::lock_guard lock(mutex_);
@@ -119,23 +95,13 @@ void DiskCache::Note(std::string note) {
   if (note_.empty()) note_ = std::move(note);
 }
 
-std::optional<std::vector<std::byte>> DiskCache::Load(const Hash128& key) {
+std::optional<std::vector<std::byte>> DiskCache::Load(std::string_view text) {
   if (folder_.empty()) return std::nullopt;
-  const fs::path path = PathOf(key);
-  File file(std::fopen(path.string().c_str(), "rb"));
-  if (file == nullptr) return std::nullopt;
+  const fs::path path = PathOf(text);
+  std::optional<std::vector<std::byte>> bytes;
+  if (const auto file = ReadRegularFile(path, static_cast<uint64_t>(limit_bytes_))) bytes = BytesOf(*file, text);
   std::error_code error;
-  Header header;
-  std::vector<std::byte> bytes;
-  const uintmax_t file_size = fs::file_size(path, error);
-  bool good = !error && std::fread(&header, sizeof(header), 1, file.get()) == 1 && header.magic == kMagic &&
-              header.key == key && file_size == sizeof(header) + header.size;
-  if (good) {
-    bytes.resize(header.size);
-    good = (bytes.empty() || std::fread(bytes.data(), bytes.size(), 1, file.get()) == 1) &&
-           HashBytes(bytes) == header.checksum;
-  }
-  if (!good) {
+  if (!bytes.has_value()) {
     fs::remove(path, error);
     return std::nullopt;
   }
@@ -146,22 +112,25 @@ std::optional<std::vector<std::byte>> DiskCache::Load(const Hash128& key) {
   return bytes;
 }
 
-void DiskCache::Store(const Hash128& key, std::span<const std::byte> bytes) {
+void DiskCache::Store(std::string_view text, std::span<const std::byte> bytes) {
   if (folder_.empty()) return;
+  std::vector<std::byte> content(text.size() + bytes.size());
+  std::memcpy(content.data(), text.data(), text.size());
+  if (!bytes.empty()) std::memcpy(content.data() + text.size(), bytes.data(), bytes.size());
+  const Header header = {kMagic, text.size(), HashBytes(content)};
   // The name must differ between the threads and processes that write the same key at once, forked ones included: so it
   // is drawn afresh each time.
   std::random_device random;
   const uint64_t unique = uint64_t{random()} << 32 | random();
-  const fs::path target = PathOf(key);
-  const fs::path unfinished = folder_ / fmt::format("{}.{:x}{}", key.Hex(), unique, kUnfinished);
-  const Header header = {kMagic, key, bytes.size(), HashBytes(bytes)};
+  const fs::path target = PathOf(text);
+  const fs::path unfinished = fs::path(target).replace_extension(fmt::format("{:x}{}", unique, kUnfinished));
   std::error_code error;
   std::FILE* file = std::fopen(unfinished.string().c_str(), "wbx");
   if (file == nullptr) {
     return Note(fmt::format("the cache folder {} cannot be written: {}", folder_.string(), std::strerror(errno)));
   }
   bool written = std::fwrite(&header, sizeof(header), 1, file) == 1 &&
-                 (bytes.empty() || std::fwrite(bytes.data(), bytes.size(), 1, file) == 1);
+                 (content.empty() || std::fwrite(content.data(), content.size(), 1, file) == 1);
   written = std::fclose(file) == 0 && written;
   if (written) fs::rename(unfinished, target, error);
   if (!written || error) {
@@ -185,6 +154,11 @@ void DiskCache::EvictOldest() {
   const auto now = fs::file_time_type::clock::now();
   for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
     std::error_code vanished;  // another process may evict at the same time
+    if (it->symlink_status(vanished).type() != fs::file_type::regular) {
+      // A pipe or a link under an entry's name; a folder stays unless it is empty.
+      if (it->path().extension() == kSuffix) fs::remove(it->path(), vanished);
+      continue;
+    }
     const auto time = it->last_write_time(vanished);
     const auto size = it->file_size(vanished);
     if (vanished) continue;

@@ -1,4 +1,5 @@
-// DiskCache: small files under the user's cache folder, shared by processes; never trusted without its checksum.
+// DiskCache: small files under the user's cache folder, shared by processes; none is trusted without its checksum and
+// the text that it was made from.
 #pragma once
 
 #include <atomic>
@@ -14,16 +15,6 @@
 
 namespace vxla::vulkan {
 
-// 128 bits of a text, for cache keys and checksums; not against adversaries.
-struct Hash128 {
-  uint64_t high = 0, low = 0;
-  friend bool operator==(const Hash128&, const Hash128&) = default;
-  friend auto operator<=>(const Hash128&, const Hash128&) = default;
-  std::string Hex() const;
-};
-Hash128 HashBytes(std::span<const std::byte> bytes);
-Hash128 HashText(std::string_view text);
-
 // The user's cache folder for vxla ($XDG_CACHE_HOME/vxla, ~/.cache/vxla, %LOCALAPPDATA%\vxla); empty if there is none.
 std::string DefaultCacheFolder();
 
@@ -37,11 +28,12 @@ class DiskCache {
   DiskCache(const DiskCache&) = delete;
   DiskCache& operator=(const DiskCache&) = delete;
 
-  std::optional<std::vector<std::byte>> Load(const Hash128& key);
-  void Store(const Hash128& key, std::span<const std::byte> bytes);
+  // `text` is all that the bytes were made from. What lies in its place and is not its entry is removed.
+  std::optional<std::vector<std::byte>> Load(std::string_view text);
+  void Store(std::string_view text, std::span<const std::byte> bytes);
   // Why nothing is kept, for those who wonder; empty if all is well.
   std::string note() const;
-  std::filesystem::path PathOf(const Hash128& key) const;
+  std::filesystem::path PathOf(std::string_view text) const;
 
  private:
   void Note(std::string note);

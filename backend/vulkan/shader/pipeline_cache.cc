@@ -14,16 +14,6 @@ constexpr size_t kMostDriverCacheBytes = size_t{64} << 20;
 
 }  // namespace
 
-size_t KernelKeyHash::operator()(const KernelKey& key) const {
-  size_t hash = std::hash<std::string>()(key.algorithm);
-  auto mix = [&](size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15ull + (hash >> 29); };
-  mix(std::hash<std::string>()(key.generated));
-  for (uint32_t constant : key.constants) mix(constant);
-  mix(key.buffer_count);
-  mix(key.param_count);
-  return hash;
-}
-
 PipelineCache::PipelineCache(std::shared_ptr<DeviceContext> context, std::shared_ptr<KernelLayouts> layouts,
                              std::shared_ptr<DiskCache> disk, ShaderSource source, BindingMode mode)
     : context_(std::move(context)),
@@ -117,10 +107,10 @@ PipelineCache::Built PipelineCache::Build(const KernelKey& key, bool* compiled) 
   return MakeKernel(context_, layouts_, request);
 }
 
-Hash128 PipelineCache::DriverCacheKey() const { return HashText("pipelines|" + DeviceIdentity(context_->facts())); }
+std::string PipelineCache::DriverCacheIdentity() const { return "pipelines|" + DeviceIdentity(context_->facts()); }
 
 void PipelineCache::LoadDriverCache() {
-  std::vector<std::byte> bytes = disk_->Load(DriverCacheKey()).value_or(std::vector<std::byte>());
+  std::vector<std::byte> bytes = disk_->Load(DriverCacheIdentity()).value_or(std::vector<std::byte>());
   auto info = MakeVk<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
   info.initialDataSize = bytes.size();
   info.pInitialData = bytes.data();
@@ -143,7 +133,7 @@ void PipelineCache::SaveDriverCache() {
   std::vector<std::byte> bytes(size);
   if (vk.GetPipelineCacheData(context_->handle(), driver_cache_, &size, bytes.data()) != VK_SUCCESS) return;
   bytes.resize(size);
-  disk_->Store(DriverCacheKey(), bytes);
+  disk_->Store(DriverCacheIdentity(), bytes);
 }
 
 }  // namespace vxla::vulkan

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/device.h"
+#include "backend/kernel_hash.h"
 #include "backend/vulkan/device/kernel.h"
 #include "backend/vulkan/shader/spirv_cache.h"
 
@@ -20,7 +21,7 @@ namespace vxla::vulkan {
 using ShaderSource = std::function<Result<std::string>(const KernelKey&)>;
 
 struct KernelKeyHash {
-  size_t operator()(const KernelKey& key) const;
+  size_t operator()(const KernelKey& key) const { return static_cast<size_t>(HashOf(key)); }
 };
 
 // Thread-safe: a key is built once, however many threads ask for it at the same time. A failed key is tried again when
@@ -51,7 +52,7 @@ class PipelineCache {
   Built Build(const KernelKey& key, bool* compiled);
   void LoadDriverCache();
   void SaveDriverCache();
-  Hash128 DriverCacheKey() const;
+  std::string DriverCacheIdentity() const;
 
   std::shared_ptr<DeviceContext> context_;
   std::shared_ptr<KernelLayouts> layouts_;

@@ -63,6 +63,18 @@ std::optional<Range> OperandsOf(const Instruction& instruction) {
 
 }  // namespace
 
+bool IsWholeModule(const Words& words) {
+  constexpr uint32_t kMagic = 0x07230203;
+  if (words.size() <= kHeaderWords || words[0] != kMagic) return false;
+  uint32_t last = kNop;
+  for (size_t at = kHeaderWords; at < words.size(); at += words[at] >> 16) {
+    const size_t length = words[at] >> 16;
+    if (length == 0 || length > words.size() - at) return false;
+    last = words[at] & 0xffffu;
+  }
+  return last == kFunctionEnd;
+}
+
 bool Declares(const Words& words, Capability capability) {
   for (size_t at = kHeaderWords; at + 1 < words.size() && words[at] == (2u << 16 | kCapability); at += 2) {
     if (words[at + 1] == capability) return true;

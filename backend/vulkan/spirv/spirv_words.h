@@ -82,6 +82,9 @@ struct Block {
   Instructions body;  // the label left out
 };
 
+// Whether the words begin as a module does, are instructions to the last word, and end with a function. Not more:
+// nothing here checks what the instructions say.
+bool IsWholeModule(const Words& words);
 // Whether the module asks for a capability (these instructions come first).
 bool Declares(const Words& words, Capability capability);
 Instruction Make(Op op, std::initializer_list<uint32_t> operands);

@@ -1,0 +1,19 @@
+// The number that stands for a kernel in plans, file names and tables.
+#pragma once
+
+#include <fmt/core.h>
+
+#include "backend/step.h"
+#include "core/hash.h"
+
+namespace vxla {
+
+// 64 bits that differ for different kernels with near certainty; the same on every machine.
+inline uint64_t HashOf(const KernelKey& key) {
+  std::string bytes =
+      fmt::format("{}|{}|{}|{}|", key.algorithm.size(), key.generated.size(), key.buffer_count, key.param_count);
+  for (const uint32_t constant : key.constants) bytes += fmt::format("{}|", constant);
+  return HashText(bytes + key.algorithm + key.generated).low;
+}
+
+}  // namespace vxla
