@@ -32,9 +32,9 @@ struct DeviceFacts {
   bool is_software() const { return kind == Kind::kSoftware; }
 
   // What is ENABLED on the logical device, not merely supported.
-  bool int64 = false, float64 = false, float16 = false, int16 = false, int8 = false;
+  bool int64 = false, float64 = false, float16 = false;
   bool storage16 = false, storage8 = false;
-  bool buffer_addresses = false, timeline_semaphores = false, synchronization2 = false;
+  bool buffer_addresses = false;
   bool signed_zero_inf_nan_preserve_32 = false, signed_zero_inf_nan_preserve_16 = false,
        signed_zero_inf_nan_preserve_64 = false;
   bool rounding_rte_32 = false, rounding_rte_16 = false, rounding_rte_64 = false;
@@ -52,7 +52,6 @@ struct DeviceFacts {
   // lane only gl_SubgroupID and gl_SubgroupInvocationID tell.
   bool subgroup_shuffle = false;
   bool spirv_1_6 = false;  // Vulkan 1.3; else kernels are compiled for Vulkan 1.2
-  bool robust_buffer_access = false;
 
   uint32_t subgroup_size = 1;
   uint32_t max_workgroup_invocations = 128;
@@ -63,14 +62,17 @@ struct DeviceFacts {
   uint64_t memory_bytes = 0;  // of the largest device-local heap
   uint32_t storage_offset_alignment = 256;
   uint32_t max_storage_buffers = 4;  // per stage
-  uint32_t max_push_constant_bytes = 128;
-  float timestamp_period_ns = 0;  // 0: no timestamps
-  int hardware_threads = 1;       // software drivers: the threads that run kernels
+  float timestamp_period_ns = 0;     // 0: no timestamps
+  int hardware_threads = 1;          // software drivers: the threads that run kernels
 
-  // Found by probes that run a kernel when the device is opened.
+  // Faults of the driver.
   struct Quirks {
+    // Known by its name and version (backend/vulkan/drivers/known_faults.h).
+    bool vectors_of_addresses = false;  // its compiler is slow at loads and stores through 64-bit addresses
+    bool walks_every_path = false;      // its compiler's time doubles with each branch
+    bool slow_long_blocks = false;      // its compiler's time grows with the square of a block's length
+    // Found by probes that run a kernel when the device is opened.
     uint32_t loop_iteration_limit = 0;  // 0: none; else an invocation's loops stop silently after so many iterations
-    bool folds_narrowing = false;       // f32 -> f16 -> f32 conversions are treated as the identity
     bool flushes_f32_denormals = false;
     bool flushes_f16_denormals = false;
     bool flushes_f64_denormals = false;

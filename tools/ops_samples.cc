@@ -195,7 +195,7 @@ std::unique_ptr<Module> SampleModule(Opcode opcode, ElementType type) {
 
 DeviceFacts FactsWithFeatures(bool present) {
   DeviceFacts facts;
-  facts.int64 = facts.float64 = facts.float16 = facts.int16 = facts.int8 = present;
+  facts.int64 = facts.float64 = facts.float16 = present;
   facts.storage16 = facts.storage8 = facts.subgroup_shuffle = present;
   facts.buffer_addresses = true;
   facts.max_storage_buffers = 16;

@@ -21,7 +21,7 @@ inline DeviceFacts FullFacts() {
   DeviceFacts facts;
   facts.name = "made up";
   facts.kind = DeviceFacts::Kind::kSoftware;
-  facts.int64 = facts.float64 = facts.float16 = facts.int16 = facts.int8 = true;
+  facts.int64 = facts.float64 = facts.float16 = true;
   facts.storage16 = facts.storage8 = facts.buffer_addresses = true;
   facts.signed_zero_inf_nan_preserve_16 = facts.signed_zero_inf_nan_preserve_32 =
       facts.signed_zero_inf_nan_preserve_64 = true;
@@ -36,7 +36,7 @@ inline DeviceFacts FullFacts() {
 // 32-bit integers and f32 only, no operations between lanes.
 inline DeviceFacts BareFacts() {
   DeviceFacts facts = FullFacts();
-  facts.int64 = facts.float64 = facts.float16 = facts.int16 = facts.int8 = false;
+  facts.int64 = facts.float64 = facts.float16 = false;
   facts.storage16 = facts.storage8 = facts.subgroup_shuffle = false;
   return facts;
 }
@@ -92,8 +92,8 @@ inline std::vector<std::string> Overreach(const std::vector<uint32_t>& words, co
       {9, {"Float16", facts.float16}},
       {10, {"Float64", facts.float64}},
       {11, {"Int64", facts.int64}},
-      {22, {"Int16", facts.int16 || facts.storage16}},
-      {39, {"Int8", facts.int8 || facts.storage8}},
+      {22, {"Int16", false}},
+      {39, {"Int8", false}},
       {4433, {"StorageBuffer16BitAccess", facts.storage16}},
       {4434, {"UniformAndStorageBuffer16BitAccess", facts.storage16}},
       {4448, {"StorageBuffer8BitAccess", facts.storage8}},

@@ -48,13 +48,12 @@ TEST(ShaderSourceTest, AsksOnlyForTheExtensionsInUse) {
 }
 
 TEST(ShaderSourceTest, DoublesAreWrittenAsWordsWhereTheyAreEmulated) {
-  KernelKey key = LoopKey("STORE(0, f64, i, multiply_f64(-1.5lf, add_f64(LOAD(0, f64, i), 2.0e-3lf)));");
+  KernelKey key = LoopKey("STORE(0, f64, i, log_f64(LOAD(0, f64, i)));");
   key.generated.insert(0, "TENSOR(0, f64)\n");
   const std::string native = Assemble(key), emulated = Assemble(key, BareFacts());
-  EXPECT_EQ(Count(native, "multiply_f64(-1.5lf"), 1);
-  EXPECT_EQ(Count(emulated, "multiply_f64(uvec2(0x0u, 0xbff80000u), "), 1);
-  EXPECT_EQ(Count(emulated, "uvec2(0xd2f1a9fcu, 0x3f60624du)"), 1);
-  EXPECT_EQ(Count(emulated, "lf)"), 0);
+  EXPECT_EQ(Count(native, "1.0lf)"), Count(emulated, "uvec2(0x0u, 0x3ff00000u))"));
+  EXPECT_GT(Count(native, "1.0lf)"), 0);
+  EXPECT_EQ(Count(emulated, "lf)") + Count(emulated, "lf,"), 0);
   EXPECT_EQ(Count(emulated, "FN uvec2 pack_words("), 1) << "the emulation's own helpers come along";
   EXPECT_EQ(Count(native, "FN uvec2 pack_words("), 0);
 }
@@ -166,13 +165,6 @@ TEST(ShaderSourceTest, AnUnknownAlgorithmIsAnError) {
   const auto text = AssembleShader(key, FullFacts(), BindingMode::kAddresses);
   ASSERT_FALSE(text.ok());
   EXPECT_EQ(text.status().message(), "no shader file elementwise/no_such.comp");
-}
-
-TEST(ShaderSourceTest, EmbeddedFilesKeepEveryByte) {
-  const std::string_view text = FindShader("include/access.glsl");
-  EXPECT_NE(text.find("tensor_##k##_##tag;\n"), text.npos);
-  EXPECT_NE(text.find("v[]; };"), text.npos);
-  EXPECT_TRUE(FindShader("include/none.glsl").empty());
 }
 
 TEST(ShaderSourceTest, AssemblyIsQuickOnceIndexed) {

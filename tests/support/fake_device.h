@@ -226,7 +226,7 @@ struct FakeDeviceOptions {
 inline DeviceFacts FakeFacts(const FakeDeviceOptions& options) {
   DeviceFacts facts;
   facts.name = "fake";
-  facts.buffer_addresses = facts.timeline_semaphores = true;
+  facts.buffer_addresses = true;
   facts.memory_bytes = static_cast<uint64_t>(options.memory_bytes);
   facts.max_allocation_bytes = static_cast<uint64_t>(options.memory_bytes);
   facts.max_storage_buffers = 32;

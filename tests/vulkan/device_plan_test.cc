@@ -10,6 +10,7 @@
 #include "backend/vulkan/device/open.h"
 #include "backend/vulkan/device/validation.h"
 #include "backend/vulkan/device/vk_status.h"
+#include "backend/vulkan/drivers/known_faults.h"
 
 namespace vxla::vulkan {
 namespace {
@@ -99,8 +100,11 @@ TEST(DevicePlanTest, EnablesWhatIsThereAndNothingElse) {
 }
 
 TEST(DevicePlanTest, RobustAccessBelongsToDescriptors) {
-  EXPECT_FALSE(PlanDevice(FakeGpu(), {BindingMode::kAddresses})->facts.robust_buffer_access);
-  EXPECT_TRUE(PlanDevice(FakeGpu(), {BindingMode::kDescriptors})->facts.robust_buffer_access);
+  const auto robust = [](BindingMode mode) {
+    return PlanDevice(FakeGpu(), {mode})->features.base.features.robustBufferAccess;
+  };
+  EXPECT_FALSE(robust(BindingMode::kAddresses));
+  EXPECT_TRUE(robust(BindingMode::kDescriptors));
 }
 
 TEST(DevicePlanTest, NamesWhatIsMissing) {
@@ -387,6 +391,32 @@ TEST(SubgroupTest, WorkgroupsThatFullOnesCannotMakeUpAreRejected) {
   wants.emulate.subgroups = true;
   EXPECT_EQ(RequestSubgroups(ModuleWith(true), Workgroup(64), *PlanDevice(FakeGpu(), wants)).status().message(),
             "kernel test/lanes.comp: it uses subgroups, Fake GPU 9000 has none that are full and of one size");
+}
+
+PhysicalSupport Driver(const char* name, const char* version) {
+  PhysicalSupport support = FakeGpu();
+  support.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_CPU;
+  std::strcpy(support.vulkan12.driverName, name);
+  std::strcpy(support.vulkan12.driverInfo, version);
+  return support;
+}
+
+TEST(KnownFaultsTest, BelongToTheDriversThatHaveThem) {
+  const DeviceFacts old = PlanDevice(Driver("llvmpipe", "Mesa 22.3.6 (LLVM 15.0.6)"), {})->facts;
+  EXPECT_TRUE(old.quirks.vectors_of_addresses);
+  EXPECT_FALSE(old.quirks.walks_every_path || old.quirks.slow_long_blocks);
+  EXPECT_TRUE(SplitsAddresses(old, BindingMode::kAddresses));
+  EXPECT_FALSE(SplitsAddresses(old, BindingMode::kDescriptors));
+  const DeviceFacts later = PlanDevice(Driver("llvmpipe", "Mesa 24.0.1 (LLVM 17.0.6)"), {})->facts;
+  EXPECT_FALSE(later.quirks.vectors_of_addresses);
+  EXPECT_FALSE(SplitsAddresses(later, BindingMode::kAddresses));
+  const DeviceFacts swiftshader = PlanDevice(Driver("SwiftShader driver", "5.0.0"), {})->facts;
+  EXPECT_TRUE(swiftshader.quirks.walks_every_path && swiftshader.quirks.slow_long_blocks);
+  EXPECT_EQ(swiftshader.max_allocation_bytes, later.max_allocation_bytes - (1 << 20));
+  // A GPU of the same version of Mesa has none of them.
+  PhysicalSupport radeon = Driver("radv", "Mesa 22.3.6");
+  radeon.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+  EXPECT_EQ(PlanDevice(radeon, {})->facts.quirks.vectors_of_addresses, false);
 }
 
 DeviceFacts Facts(const char* name, DeviceFacts::Kind kind, uint64_t memory) {

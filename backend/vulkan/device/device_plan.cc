@@ -6,6 +6,8 @@
 #include <cstring>
 #include <thread>
 
+#include "backend/vulkan/drivers/known_faults.h"
+
 #ifdef __linux__
 #include <sched.h>
 #include <unistd.h>
@@ -226,12 +228,9 @@ void FillLimits(const PhysicalSupport& support, const DevicePlan& plan, DeviceFa
   facts.max_storage_range_bytes = limits.maxStorageBufferRange;
   facts.max_allocation_bytes =
       std::min<uint64_t>({support.vulkan11.maxMemoryAllocationSize, support.max_buffer_bytes, facts.memory_bytes});
-  // SwiftShader refuses what it states as its limit to the byte: its own bookkeeping is in it.
-  if (facts.driver.find("SwiftShader") != std::string::npos) facts.max_allocation_bytes -= uint64_t{1} << 20;
   facts.storage_offset_alignment = std::max<uint32_t>(4, limits.minStorageBufferOffsetAlignment);
   facts.max_storage_buffers = std::min(
       {limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers, limits.maxPerStageResources});
-  facts.max_push_constant_bytes = limits.maxPushConstantsSize;
   facts.timestamp_period_ns = plan.timestamp_bits == 0 ? 0.0f : limits.timestampPeriod;
 }
 
@@ -258,15 +257,10 @@ void FillIdentity(const PhysicalSupport& support, DeviceFacts& facts) {
 void FillFeatures(const PhysicalSupport& support, const FeatureChain& enabled, DeviceFacts& facts) {
   facts.int64 = enabled.base.features.shaderInt64;
   facts.float64 = enabled.base.features.shaderFloat64;
-  facts.int16 = enabled.base.features.shaderInt16;
   facts.float16 = enabled.vulkan12.shaderFloat16;
-  facts.int8 = enabled.vulkan12.shaderInt8;
   facts.storage16 = enabled.vulkan11.storageBuffer16BitAccess;
   facts.storage8 = enabled.vulkan12.storageBuffer8BitAccess;
   facts.buffer_addresses = enabled.vulkan12.bufferDeviceAddress;
-  facts.timeline_semaphores = enabled.vulkan12.timelineSemaphore;
-  facts.synchronization2 = enabled.synchronization2.synchronization2;
-  facts.robust_buffer_access = enabled.base.features.robustBufferAccess;
   // SPIR-V 1.6 modules carry LocalSizeId, which is maintenance4's.
   facts.spirv_1_6 = support.properties.apiVersion >= VK_API_VERSION_1_3 && enabled.maintenance4.maintenance4;
   const VkPhysicalDeviceVulkan12Properties& floats = support.vulkan12;
@@ -394,6 +388,7 @@ Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& w
   if (wants.emulate.division) plan.facts.division_f32 = plan.facts.division_f64 = DeviceFacts::Division::kCorrected;
   FillLimits(support, plan, plan.facts);
   PlanSubgroups(support, wants, plan);
+  NoteKnownFaults(plan.facts);
   return plan;
 }
 

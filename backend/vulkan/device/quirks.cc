@@ -114,13 +114,12 @@ Result<ProbeAnswer> AskDevice(const ProbeTools& tools) {
 
 bool Folds(uint32_t bits) { return bits == kUnevenBits; }
 
-void NoteQuirks(DeviceFacts::Quirks& quirks) {
+void NoteQuirks(DeviceFacts::Quirks& quirks, bool folds_narrowing) {
   if (quirks.loop_iteration_limit != 0) {
     quirks.notes.push_back(
         fmt::format("loops stop silently after {} iterations per invocation", quirks.loop_iteration_limit));
   }
-  if (quirks.folds_narrowing)
-    quirks.notes.push_back("conversions to a narrower float and back are treated as the identity");
+  if (folds_narrowing) quirks.notes.push_back("conversions to a narrower float and back are treated as the identity");
   if (quirks.flushes_f32_denormals) quirks.notes.push_back("f32 denormals are flushed to zero");
   if (quirks.flushes_f16_denormals) quirks.notes.push_back("f16 denormals are flushed to zero");
   if (quirks.flushes_f64_denormals) quirks.notes.push_back("f64 denormals are flushed to zero");
@@ -145,26 +144,26 @@ Result<DeviceFacts::Quirks> Diagnose(const ProbeAnswer& answer, const DeviceFact
     return DeviceFailure("device {} ({}) computes wrongly: probe {} gave {:#x}, {:#x} is right", facts.name,
                          facts.driver_version, kWordNames[word] + 1, answer[word], expected);
   }
-  DeviceFacts::Quirks quirks;
+  DeviceFacts::Quirks quirks = facts.quirks;  // what is known of the driver already
   if (answer[kSingleLoop] != kLoopIterations) {
     quirks.loop_iteration_limit = std::max(1u, answer[kSingleLoop]);
   } else if (answer[kNestedLoops] != kNestedTotal) {
     quirks.loop_iteration_limit = std::max(1u, answer[kNestedLoops]);
   }
-  quirks.folds_narrowing = Folds(answer[kNarrowedHalf]) || (facts.float16 && Folds(answer[kNarrowedFloat16])) ||
-                           (facts.float64 && answer[kNarrowedDouble] != 0);
+  const bool folds_narrowing = Folds(answer[kNarrowedHalf]) || (facts.float16 && Folds(answer[kNarrowedFloat16])) ||
+                               (facts.float64 && answer[kNarrowedDouble] != 0);
   quirks.flushes_f32_denormals =
       answer[kDenormal32] == 0 || answer[kDenormal32Times1] == 0 || answer[kDenormal32Sum] == 0;
   quirks.flushes_f16_denormals = facts.float16 && (answer[kDenormal16] & 0xffff) == 0;
   quirks.flushes_f64_denormals = facts.float64 && answer[kDenormal64High] == 0 && answer[kDenormal64Low] == 0;
-  NoteQuirks(quirks);
+  NoteQuirks(quirks, folds_narrowing);
   return quirks;
 }
 
 Result<DeviceFacts::Quirks> FindQuirks(const ProbeTools& tools, DiskCache& disk) {
   const DeviceFacts& facts = tools.context->facts();
-  const Hash128 key = HashText(
-      fmt::format("quirks|{}|{}|{}", kProbeVersion, CompilerIdentity(), DeviceIdentity(facts)) + ProbeText(facts));
+  const std::string key =
+      fmt::format("quirks|{}|{}|{}", kProbeVersion, CompilerIdentity(), DeviceIdentity(facts)) + ProbeText(facts);
   ProbeAnswer answer;
   if (const auto bytes = disk.Load(key); bytes.has_value() && bytes->size() == sizeof(answer)) {
     std::memcpy(answer.data(), bytes->data(), sizeof(answer));

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "backend/vulkan/device/quirks.h"
-#include "backend/vulkan/shader/shader_source.h"
+#include "backend/vulkan/drivers/known_faults.h"
 
 namespace vxla::vulkan {
 namespace {

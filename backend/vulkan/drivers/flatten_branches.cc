@@ -246,8 +246,6 @@ void FindPureFunctions(const Instructions& instructions, ModuleFacts* facts) {
 
 }  // namespace
 
-bool WantsFlatBranches(const DeviceFacts& facts) { return facts.driver.find("SwiftShader") != std::string::npos; }
-
 std::vector<uint32_t> FlattenBranches(const std::vector<uint32_t>& words) {
   const Instructions instructions = Read(words);
   ModuleFacts facts;

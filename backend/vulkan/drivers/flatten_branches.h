@@ -4,17 +4,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/device_facts.h"
-
 namespace vxla::vulkan {
-
-// Whether the driver's compiler walks every path through the branches of a kernel, so that its time doubles with each
-// of them: SwiftShader took 2 minutes and 20 GB for an emulated f64 exponential, whose ?: of GLSL are branches.
-bool WantsFlatBranches(const DeviceFacts& facts);
 
 // A module in which an if or ?: whose sides only compute (no access to buffers or shared memory, no call of a function
 // that has one, no loop of their own) computes both sides and selects. Results are the same: the other side's values go
-// nowhere. `words` is a valid module of SPIR-V 1.4 or later.
+// nowhere. For compilers that walk every path through the branches of a kernel, so that their time doubles with each of
+// them: SwiftShader took 2 minutes and 20 GB for an emulated f64 exponential, whose ?: of GLSL are branches. `words` is
+// a valid module of SPIR-V 1.4 or later.
 std::vector<uint32_t> FlattenBranches(const std::vector<uint32_t>& words);
 
 }  // namespace vxla::vulkan

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backend/vulkan/shader/shader_source.h"
+#include "backend/vulkan/drivers/known_faults.h"
 
 namespace vxla::vulkan {
 namespace {

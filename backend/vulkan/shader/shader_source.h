@@ -1,4 +1,4 @@
-// Shader sources: the files of shaders/, carried inside the library, and the assembly of a kernel's whole GLSL text.
+// Shader sources: a kernel's whole GLSL text, put together from the pieces of shader_library.h.
 #pragma once
 
 #include <string>
@@ -9,23 +9,6 @@
 #include "core/status.h"
 
 namespace vxla::vulkan {
-
-// One file below shaders/, written by tools/embed_shaders.cmake; a null name ends the table.
-struct EmbeddedShader {
-  const char* name;  // "include/math/exp_log.glsl"
-  const char* text;
-};
-extern const EmbeddedShader kEmbeddedShaders[];
-extern const int kEmbeddedShaderCount;
-
-// The text of an embedded file; empty if there is none.
-std::string_view FindShader(std::string_view name);
-
-// Whether accesses go through addresses summed from 32-bit parts (shaders/include/access.glsl says why). Tuning asks
-// too: each access site then costs a quarter of what it costs otherwise, but only scalar elements (no f32x4) and one
-// access per line of text, in loops that are not unrolled. Measured on lavapipe of Mesa 22.3; later ones do well with
-// plain addresses.
-bool SplitsAddresses(const DeviceFacts& facts, BindingMode bindings);
 
 // The float types that a kernel computes with beside f32.
 struct FloatTypes {

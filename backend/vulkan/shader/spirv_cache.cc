@@ -8,6 +8,7 @@
 #include "backend/vulkan/shader/reflection.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "backend/vulkan/spirv/no_contraction.h"
+#include "backend/vulkan/spirv/spirv_words.h"
 
 namespace vxla::vulkan {
 namespace {
@@ -20,36 +21,39 @@ constexpr size_t kMostInBlock = 1000;
 SpirvCache::SpirvCache(std::shared_ptr<DiskCache> disk, const DeviceFacts& facts, BindingMode mode)
     : disk_(std::move(disk)),
       spirv_1_6_(facts.spirv_1_6),
-      flat_(WantsFlatBranches(facts)),
+      flat_(facts.quirks.walks_every_path),
+      short_blocks_(facts.quirks.slow_long_blocks),
       mode_(mode),
-      prefix_(fmt::format("spirv|4|{}|{}{}|{}|{}|", CompilerIdentity(), facts.spirv_1_6 ? "1.6" : "1.5",
-                          flat_ ? "|flat4" : "", mode == BindingMode::kAddresses ? "addresses" : "descriptors",
-                          DeviceIdentity(facts))) {}
+      prefix_(fmt::format("spirv|5|{}|{}{}{}|{}|{}|", CompilerIdentity(), facts.spirv_1_6 ? "1.6" : "1.5",
+                          flat_ ? "|flat4" : "", short_blocks_ ? "|short" : "",
+                          mode == BindingMode::kAddresses ? "addresses" : "descriptors", DeviceIdentity(facts))) {}
 
-Hash128 SpirvCache::HashOf(const KernelKey& key, const std::string& text) const {
-  // The counts are part of the key because the interface check that a kept module passed depends on them.
-  return HashText(fmt::format("{}{}|{}|{}|{}", prefix_, key.constants.size(), key.buffer_count, key.param_count, text));
+std::string SpirvCache::Identity(const KernelKey& key, const std::string& text) const {
+  // The counts are part of it because the interface check that a kept module passed depends on them.
+  return fmt::format("{}{}|{}|{}|{}", prefix_, key.constants.size(), key.buffer_count, key.param_count, text);
 }
 
 Result<SpirvCache::Found> SpirvCache::Get(const KernelKey& key, const std::string& text) {
-  const Hash128 hash = HashOf(key, text);
+  const std::string identity = Identity(key, text);
   std::shared_ptr<Entry> entry;
   {
     std::lock_guard lock(mutex_);
-    std::shared_ptr<Entry>& slot = entries_[hash];
+    std::shared_ptr<Entry>& slot = entries_[identity];
     if (slot == nullptr) slot = std::make_shared<Entry>();
     entry = slot;
   }
   std::lock_guard lock(entry->mutex);
   if (entry->words != nullptr) return Found{entry->words, false};
-  if (const auto bytes = disk_->Load(hash); bytes.has_value() && !bytes->empty() && bytes->size() % 4 == 0) {
+  if (const auto bytes = disk_->Load(identity); bytes.has_value() && bytes->size() % 4 == 0) {
     std::vector<uint32_t> words(bytes->size() / 4);
-    std::memcpy(words.data(), bytes->data(), bytes->size());
-    entry->words = std::make_shared<const std::vector<uint32_t>>(std::move(words));
-    return Found{entry->words, false};
+    if (!words.empty()) std::memcpy(words.data(), bytes->data(), bytes->size());
+    if (spirv::IsWholeModule(words)) {
+      entry->words = std::make_shared<const std::vector<uint32_t>>(std::move(words));
+      return Found{entry->words, false};
+    }
   }
   VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> words, Compile(key, text));
-  disk_->Store(hash, std::as_bytes(std::span<const uint32_t>(words)));
+  disk_->Store(identity, std::as_bytes(std::span<const uint32_t>(words)));
   entry->words = std::make_shared<const std::vector<uint32_t>>(std::move(words));
   return Found{entry->words, true};
 }
@@ -61,7 +65,7 @@ Result<std::vector<uint32_t>> SpirvCache::Compile(const KernelKey& key, const st
   // Flat first: that is quick function by function.
   if (flat_) words = FlattenBranches(words);
   if (ComputesEmulatedDoubles(text)) words = WithoutCalls(std::move(words), {spirv_1_6_});
-  return WithoutContraction(flat_ ? BreakLongBlocks(std::move(words), kMostInBlock) : std::move(words));
+  return WithoutContraction(short_blocks_ ? BreakLongBlocks(std::move(words), kMostInBlock) : std::move(words));
 }
 
 }  // namespace vxla::vulkan

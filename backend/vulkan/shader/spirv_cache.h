@@ -1,10 +1,10 @@
 // SpirvCache: from a kernel's text to its SPIR-V, compiled at most once per process and kept on disk.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "backend/device_facts.h"
@@ -25,7 +25,8 @@ class SpirvCache {
   };
   // A freshly compiled module is checked against the key (reflection.h) before it is kept.
   Result<Found> Get(const KernelKey& key, const std::string& text);
-  Hash128 HashOf(const KernelKey& key, const std::string& text) const;
+  // What decides a module, and names it in the cache.
+  std::string Identity(const KernelKey& key, const std::string& text) const;
 
  private:
   struct Entry {
@@ -35,11 +36,11 @@ class SpirvCache {
   Result<std::vector<uint32_t>> Compile(const KernelKey& key, const std::string& text) const;
 
   std::shared_ptr<DiskCache> disk_;
-  bool spirv_1_6_, flat_;
+  bool spirv_1_6_, flat_, short_blocks_;
   BindingMode mode_;
   std::string prefix_;  // compiler, options and device, as part of each key
   std::mutex mutex_;
-  std::map<Hash128, std::shared_ptr<Entry>> entries_;
+  std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;  // by Identity
 };
 
 }  // namespace vxla::vulkan
