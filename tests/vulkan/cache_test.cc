@@ -76,7 +76,7 @@ TEST(DiskCacheTest, AnEntryMovedToAnothersNameIsNotBelieved) {
   DiskCache cache(folder.path(), true);
   // Texts of one length and of two, of which one begins with the other.
   for (const auto& [mine, other] :
-       {std::pair("kernel a", "kernel b"), {"kernel a", "kernel"}, {"kernel", "kernel a"}}) {
+       {std::pair("kernel a", "kernel b"), std::pair("kernel a", "kernel"), std::pair("kernel", "kernel a")}) {
     cache.Store(other, Bytes(500));
     fs::rename(cache.PathOf(other), cache.PathOf(mine));
     EXPECT_FALSE(cache.Load(mine).has_value()) << mine << " " << other;

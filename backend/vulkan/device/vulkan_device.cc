@@ -5,6 +5,7 @@
 
 #include "backend/vulkan/device/quirks.h"
 #include "backend/vulkan/drivers/known_faults.h"
+#include "backend/vulkan/shader/shader_source.h"
 
 namespace vxla::vulkan {
 namespace {
