@@ -2,6 +2,7 @@
 // of opcodes. VisitFields lists its fields once; printer, parser, hash and equality are derived from that list.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <memory>
 #include <optional>
@@ -133,6 +134,9 @@ struct CompareAttributes {
 };
 struct ReducePrecisionAttributes {
   int64_t exponent_bits = 0, mantissa_bits = 0;
+  // As far as they change anything: no type has more than f64's 11 and 52.
+  int exponent() const { return static_cast<int>(std::min<int64_t>(exponent_bits, 11)); }
+  int mantissa() const { return static_cast<int>(std::min<int64_t>(mantissa_bits, 52)); }
   VXLA_FIELDS(ReducePrecisionAttributes, visit("exponent_bits", s.exponent_bits, kRequired);
               visit("mantissa_bits", s.mantissa_bits, kRequired);)
 };

@@ -1,5 +1,10 @@
 #include "core/literal.h"
 
+#include <fmt/format.h>
+
+#include <bit>
+#include <new>
+
 #include "core/float_formats.h"
 
 namespace vxla {
@@ -42,7 +47,47 @@ Literal::Literal(const Shape& shape) : Literal(shape, true) {}
 
 Literal Literal::Uninitialized(const Shape& shape) { return Literal(shape, false); }
 
+Result<Literal> Literal::Make(const Shape& shape) {
+  VXLA_RETURN_IF_ERROR(CheckShape(shape));
+  try {
+    return Literal(shape, true);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("{}: {} bytes of host memory are not to be had", shape.ToString(), shape.SizeBytes());
+  }
+}
+
+void Literal::CheckStorage(const Shape& shape, size_t bytes) {
+  VXLA_CHECK(static_cast<int>(bytes) == StorageBytes(shape.element_type()),
+             fmt::format("values of {} bytes for {}, which has {} an element", bytes, shape.ToString(),
+                         StorageBytes(shape.element_type())));
+}
+
+void Literal::CheckCount(const Shape& shape, size_t bytes, size_t values) {
+  CheckStorage(shape, bytes);
+  VXLA_CHECK(static_cast<int64_t>(values) == shape.ElementCount(),
+             fmt::format("{} values for the {} elements of {}", values, shape.ElementCount(), shape.ToString()));
+}
+
+size_t Literal::OffsetOf(int64_t i) const {
+  const int bytes = StorageBytes(shape_.element_type());
+  // Storage is a power of two; a negative position is a large unsigned one.
+  VXLA_CHECK(
+      shape_.IsArray() && static_cast<uint64_t>(i) < bytes_.size() >> std::countr_zero(static_cast<unsigned>(bytes)),
+      fmt::format("element {} of the {} of {}", i, element_count(), shape_.ToString()));
+  return static_cast<size_t>(i) * static_cast<size_t>(bytes);
+}
+
+const Literal& Literal::tuple_element(int64_t i) const {
+  VXLA_CHECK(static_cast<uint64_t>(i) < tuple_elements_.size(),
+             fmt::format("element {} of the {} of {}", i, tuple_elements_.size(), shape_.ToString()));
+  return tuple_elements_[static_cast<size_t>(i)];
+}
+
 Literal::Literal(const Shape& shape, bool zeros) : shape_(shape) {
+  if (!shape.IsTuple()) {
+    const Status status = CheckShape(shape);
+    VXLA_CHECK(status.ok(), status.message());
+  }
   for (const Shape& element : shape.tuple_elements()) tuple_elements_.push_back(Literal(element, zeros));
   const size_t size = static_cast<size_t>(shape.IsArray() ? shape.SizeBytes() : 0);
   bytes_ = zeros ? HostBytes::Zeros(size) : HostBytes(size);
@@ -80,10 +125,26 @@ Literal Literal::ScalarInt(ElementType type, int64_t value) {
   return literal;
 }
 
+namespace {
+
+void ExpectInteger(ElementType type) {
+  VXLA_CHECK(IsInteger(type) || type == ElementType::kPred,
+             fmt::format("{} is neither an integer type nor pred", ElementTypeName(type)));
+}
+void ExpectReal(ElementType type) {
+  VXLA_CHECK(IsFloating(type), fmt::format("{} is no real floating-point type", ElementTypeName(type)));
+}
+void ExpectRealOrComplex(ElementType type) {
+  VXLA_CHECK(IsFloating(type) || IsComplex(type),
+             fmt::format("{} is neither a floating-point nor a complex type", ElementTypeName(type)));
+}
+
+}  // namespace
+
 int64_t Literal::GetInt(int64_t i) const {
   const ElementType type = shape_.element_type();
-  const int bytes = StorageBytes(type);
-  const uint64_t bits = LoadBits(bytes_.data() + i * bytes, bytes);
+  ExpectInteger(type);
+  const uint64_t bits = LoadBits(bytes_.data() + OffsetOf(i), StorageBytes(type));
   const int unused = 64 - BitWidth(type);
   if (IsSigned(type)) return static_cast<int64_t>(bits << unused) >> unused;
   if (type == ElementType::kPred) return bits != 0;
@@ -92,12 +153,14 @@ int64_t Literal::GetInt(int64_t i) const {
 
 double Literal::GetDouble(int64_t i) const {
   const ElementType type = shape_.element_type();
-  return LoadReal(type, bytes_.data() + i * StorageBytes(type));
+  ExpectReal(type);
+  return LoadReal(type, bytes_.data() + OffsetOf(i));
 }
 
 std::complex<double> Literal::GetComplex(int64_t i) const {
   const ElementType type = shape_.element_type();
-  const std::byte* at = bytes_.data() + i * StorageBytes(type);
+  ExpectRealOrComplex(type);
+  const std::byte* at = bytes_.data() + OffsetOf(i);
   if (!IsComplex(type)) return LoadReal(type, at);
   const ElementType part = RealPart(type);
   return {LoadReal(part, at), LoadReal(part, at + StorageBytes(part))};
@@ -105,7 +168,7 @@ std::complex<double> Literal::GetComplex(int64_t i) const {
 
 void Literal::SetInt(int64_t i, int64_t value) {
   const ElementType type = shape_.element_type();
-  const int bytes = StorageBytes(type);
+  ExpectInteger(type);
   uint64_t bits = static_cast<uint64_t>(value);
   if (type == ElementType::kPred) {
     bits = value != 0;
@@ -113,17 +176,19 @@ void Literal::SetInt(int64_t i, int64_t value) {
     // Sub-byte values are kept as numpy stand-ins are: the value's low bits, zeros above.
     bits &= MaxUnsigned(type);
   }
-  std::memcpy(bytes_.data() + i * bytes, &bits, static_cast<size_t>(bytes));
+  std::memcpy(bytes_.data() + OffsetOf(i), &bits, static_cast<size_t>(StorageBytes(type)));
 }
 
 void Literal::SetDouble(int64_t i, double value) {
   const ElementType type = shape_.element_type();
-  StoreReal(type, bytes_.data() + i * StorageBytes(type), value);
+  ExpectReal(type);
+  StoreReal(type, bytes_.data() + OffsetOf(i), value);
 }
 
 void Literal::SetComplex(int64_t i, std::complex<double> value) {
   const ElementType type = shape_.element_type();
-  std::byte* at = bytes_.data() + i * StorageBytes(type);
+  ExpectRealOrComplex(type);
+  std::byte* at = bytes_.data() + OffsetOf(i);
   if (!IsComplex(type)) return StoreReal(type, at, value.real());
   const ElementType part = RealPart(type);
   StoreReal(part, at, value.real());
@@ -131,16 +196,23 @@ void Literal::SetComplex(int64_t i, std::complex<double> value) {
 }
 
 int64_t Literal::dynamic_size(int dimension) const {
-  return dynamic_sizes_.empty() ? shape_.dimension(dimension) : dynamic_sizes_[dimension];
+  const int64_t bound = shape_.dimension(dimension);
+  return dynamic_sizes_.empty() ? bound : dynamic_sizes_[static_cast<size_t>(dimension)];
 }
 
 void Literal::set_dynamic_size(int dimension, int64_t size) {
+  const int64_t bound = shape_.dimension(dimension);
+  VXLA_CHECK(
+      shape_.IsArray() && size >= 0 && size <= bound,
+      fmt::format("live size {} of dimension {} of {}, whose bound is {}", size, dimension, shape_.ToString(), bound));
   if (dynamic_sizes_.empty()) dynamic_sizes_.assign(shape_.dimensions().begin(), shape_.dimensions().end());
-  dynamic_sizes_[dimension] = size;
+  dynamic_sizes_[static_cast<size_t>(dimension)] = size;
 }
 
 Literal Literal::Reshaped(const Shape& shape) && {
-  VXLA_CHECK(shape.SizeBytes() == static_cast<int64_t>(bytes_.size()), "reshape keeps the bytes");
+  VXLA_CHECK(
+      shape.SizeBytes() == static_cast<int64_t>(bytes_.size()),
+      fmt::format("{} of {} bytes as {} of {}", shape_.ToString(), bytes_.size(), shape.ToString(), shape.SizeBytes()));
   Literal literal = std::move(*this);
   const bool keeps_sizes = shape.IsDynamic() && literal.is_dynamic() && SameDimensions(shape, literal.shape_);
   literal.shape_ = shape;

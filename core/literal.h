@@ -13,10 +13,18 @@
 
 namespace vxla {
 
+// What a caller can get wrong is CHECKed, with a message that holds both numbers: shapes that CheckShape refuses,
+// counts that differ, positions and tuple elements that are not there, accessors of another type. Make asks first and
+// gives a Result.
 class Literal {
  public:
   Literal() = default;                   // the empty tuple
   explicit Literal(const Shape& shape);  // all zero bits; dynamic dimensions at their bounds
+  // As the constructor, with an error where the shape cannot be a value's or memory does not suffice.
+  static Result<Literal> Make(const Shape& shape);
+  // An array of a type whose storage T is, from as many values as it has elements.
+  template <typename T>
+  static Result<Literal> Make(const Shape& shape, std::span<const T> values);
   // The bits are unspecified: only for whoever writes every element before anybody reads one.
   static Literal Uninitialized(const Shape& shape);
   static Literal Tuple(std::vector<Literal> elements);
@@ -26,8 +34,8 @@ class Literal {
   // An array of a type whose storage T is: FromVector<float>(Shape(kF32, {2}), {1, 2}).
   template <typename T>
   static Literal FromVector(const Shape& shape, std::span<const T> values) {
+    CheckCount(shape, sizeof(T), values.size());
     Literal literal = Uninitialized(shape);
-    VXLA_CHECK(literal.data<T>().size() == values.size(), "element count");
     if (!values.empty()) std::memcpy(literal.bytes_.data(), values.data(), literal.bytes_.size());
     return literal;
   }
@@ -40,12 +48,12 @@ class Literal {
   // Typed views; CHECK that T has the storage size. bool is not a storage type: use uint8_t.
   template <typename T>
   std::span<const T> data() const {
-    VXLA_CHECK(static_cast<int>(sizeof(T)) == StorageBytes(shape_.element_type()), "storage size");
+    CheckStorage(shape_, sizeof(T));
     return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
   }
   template <typename T>
   std::span<T> mutable_data() {
-    VXLA_CHECK(static_cast<int>(sizeof(T)) == StorageBytes(shape_.element_type()), "storage size");
+    CheckStorage(shape_, sizeof(T));
     return {reinterpret_cast<T*>(bytes_.data()), bytes_.size() / sizeof(T)};
   }
 
@@ -61,10 +69,11 @@ class Literal {
 
   const std::vector<Literal>& tuple_elements() const { return tuple_elements_; }
   std::vector<Literal>& mutable_tuple_elements() { return tuple_elements_; }
+  const Literal& tuple_element(int64_t i) const;
 
   // A dimension is dynamic: its live size may be below its bound (core/live_sizes.h).
   bool is_dynamic() const { return !dynamic_sizes_.empty(); }
-  // The live size of a dynamic dimension; the static size otherwise.
+  // The live size of a dynamic dimension; the static size otherwise. Setting CHECKs that it is in 0 to the bound.
   int64_t dynamic_size(int dimension) const;
   void set_dynamic_size(int dimension, int64_t size);
 
@@ -78,12 +87,31 @@ class Literal {
 
  private:
   Literal(const Shape& shape, bool zeros);
+  static void CheckStorage(const Shape& shape, size_t bytes);
+  static void CheckCount(const Shape& shape, size_t bytes, size_t values);
+  // Where element i lies.
+  size_t OffsetOf(int64_t i) const;
 
   Shape shape_;
   HostBytes bytes_;
   std::vector<Literal> tuple_elements_;
   std::vector<int64_t> dynamic_sizes_;  // empty unless a dimension is dynamic
 };
+
+template <typename T>
+Result<Literal> Literal::Make(const Shape& shape, std::span<const T> values) {
+  VXLA_ASSIGN_OR_RETURN(Literal literal, Make(shape));
+  if (!shape.IsArray() || static_cast<int>(sizeof(T)) != StorageBytes(shape.element_type())) {
+    return InvalidArgument("values of {} bytes for {}, which has {} an element", sizeof(T), shape.ToString(),
+                           StorageBytes(shape.element_type()));
+  }
+  if (static_cast<int64_t>(values.size()) != shape.ElementCount()) {
+    return InvalidArgument("{} values for the {} elements of {}", values.size(), shape.ElementCount(),
+                           shape.ToString());
+  }
+  if (!values.empty()) std::memcpy(literal.bytes_.data(), values.data(), literal.bytes_.size());
+  return literal;
+}
 
 // The leaves depth first; pointers into `literal`.
 std::vector<const Literal*> FlattenLiteral(const Literal& literal);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/limits.h"
+
 namespace vxla {
 namespace {
 
@@ -288,6 +290,25 @@ std::unique_ptr<Module> Module::Clone() const {
     if (computation.get() == entry_) clone->entry_ = copy;
   }
   return clone;
+}
+
+Status CheckCallDepth(const Module& module) {
+  std::unordered_map<const Computation*, int> depths;
+  for (const auto& computation : module.computations()) {
+    int& depth = depths[computation.get()];
+    for (const auto& instruction : computation->instructions()) {
+      for (const Computation* called : instruction->called()) {
+        const auto found = depths.find(called);
+        if (found == depths.end()) continue;  // the verifier refuses that order
+        depth = std::max(depth, found->second + 1);
+        if (depth <= kMaxCallDepth) continue;
+        return InvalidArgument("{} {}: computations call one another more than {} levels deep",  // order_c4
+                               OpcodeText(instruction->opcode()), instruction->name(), kMaxCallDepth)
+            .At(instruction->location());
+      }
+    }
+  }
+  return OkStatus();
 }
 
 namespace {

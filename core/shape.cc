@@ -1,11 +1,72 @@
 #include "core/shape.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
+#include "core/limits.h"
+
 namespace vxla {
+namespace {
+
+Status CheckArray(const Shape& shape) {
+  if (shape.rank() > kMaxRank) {  // shape_c5
+    return InvalidArgument("an array of {} dimensions, at most {} are possible", shape.rank(), kMaxRank);
+  }
+  std::vector<int64_t> sizes(shape.dimensions().begin(), shape.dimensions().end());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == kUnboundedSize) {  // shape_c1
+      return Unsupported("{} has an unbounded dimension, which cannot be compiled", shape.ToString());
+    }
+    // shape_c2
+    if (sizes[i] < 0) return InvalidArgument("size {} of dimension {} is negative", sizes[i], i);
+  }
+  // Of an empty array the other sizes count too: strides are products of some of them.
+  std::ranges::replace(sizes, 0, 1);
+  const Result<int64_t> count = CheckedElementCount(sizes);
+  if (!count.ok()) {  // shape_c3
+    return InvalidArgument("the product of the sizes above 0 of {} exceeds the limit of 2^63-1", shape.ToString());
+  }
+  if (shape.IsArray() && *count > kMaxArrayBytes / StorageBytes(shape.element_type())) {  // shape_c4
+    return InvalidArgument("{} takes more than {} bytes, the limit of an array", shape.ToString(), kMaxArrayBytes);
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+int TupleDepth(const Shape& shape, int64_t& nodes) {
+  ++nodes;
+  int depth = 0;
+  for (const Shape& element : shape.tuple_elements()) depth = std::max(depth, TupleDepth(element, nodes));
+  return shape.IsTuple() ? depth + 1 : 0;
+}
+
+Status CheckShape(const Shape& shape) {
+  if (!shape.IsTuple()) return CheckArray(shape);
+  int64_t nodes = 0;
+  const int depth = TupleDepth(shape, nodes);
+  if (nodes > kMaxTupleNodes || depth > kMaxTupleDepth) {  // tuple_c1
+    return InvalidArgument("a tuple of {} elements and {} levels, at most {} and {} are possible", nodes, depth,
+                           kMaxTupleNodes, kMaxTupleDepth);
+  }
+  for (const Shape* leaf : FlattenTuple(shape)) VXLA_RETURN_IF_ERROR(CheckArray(*leaf));
+  return OkStatus();
+}
+
+void Shape::FailDimension(int i) const {
+  VXLA_CHECK(false, fmt::format("dimension {} of the {} of {}", i, rank(), ToString()));
+}
 
 Shape Shape::Tuple(std::vector<Shape> elements) {
+  int64_t nodes = 0;
+  for (const Shape& element : elements) {
+    // Copying and destroying recurse, so no shape may become deeper, wherever it is made.
+    const int depth = TupleDepth(element, nodes);
+    VXLA_CHECK(depth < kMaxTupleDepth,
+               fmt::format("a tuple of {} levels, at most {} are possible", depth + 1, kMaxTupleDepth));
+  }
   Shape shape;
   shape.tuple_elements_ = std::move(elements);
   return shape;
@@ -26,13 +87,21 @@ std::vector<int64_t> Shape::MinorToMajor() const {
 int64_t Shape::ElementCount() const {
   if (!IsArray()) return 0;
   int64_t count = 1;
-  for (int64_t size : dimensions_) count *= size;
-  return count;
+  bool empty = false, exceeds = false;
+  for (int64_t size : dimensions_) {
+    if (size < 0) return INT64_MAX;
+    empty = empty || size == 0;
+    exceeds = __builtin_mul_overflow(count, size, &count) || exceeds;
+  }
+  return empty ? 0 : exceeds ? INT64_MAX : count;
 }
 
 int64_t Shape::SizeBytes() const {
-  int64_t bytes = ElementCount() * StorageBytes(element_type_);
-  for (const Shape& element : tuple_elements_) bytes += element.SizeBytes();
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(ElementCount(), int64_t{StorageBytes(element_type_)}, &bytes)) return INT64_MAX;
+  for (const Shape& element : tuple_elements_) {
+    if (__builtin_add_overflow(bytes, element.SizeBytes(), &bytes)) return INT64_MAX;
+  }
   return bytes;
 }
 

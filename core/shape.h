@@ -26,8 +26,10 @@ struct Layout {
 class Shape {
  public:
   Shape() : Shape(ElementType::kTuple) {}  // the empty tuple
+  // Any sizes: what holds or computes with a shape checks it first (CheckShape).
   explicit Shape(ElementType type, std::vector<int64_t> dimensions = {})
       : element_type_(type), dimensions_(std::move(dimensions)), dynamic_(dimensions_.size(), false) {}
+  // CHECKs that the tuple nests no deeper than kMaxTupleDepth (core/limits.h).
   static Shape Tuple(std::vector<Shape> elements);
   static Shape Token() { return Shape(ElementType::kToken); }
 
@@ -39,13 +41,14 @@ class Shape {
 
   int rank() const { return static_cast<int>(dimensions_.size()); }
   std::span<const int64_t> dimensions() const { return dimensions_; }
-  int64_t dimension(int i) const { return dimensions_.at(i); }
-  void set_dimension(int i, int64_t size) { dimensions_.at(i) = size; }
+  // Here and below a dimension i must be in 0 to rank() - 1: CHECKed.
+  int64_t dimension(int i) const { return dimensions_[Checked(i)]; }
+  void set_dimension(int i, int64_t size) { dimensions_[Checked(i)] = size; }
   void set_element_type(ElementType type) { element_type_ = type; }
 
   // Bounded dynamic dimensions: the size above is the bound. kUnboundedSize with the flag is `?`.
-  bool is_dynamic_dimension(int i) const { return dynamic_.at(i); }
-  void set_dynamic_dimension(int i, bool dynamic) { dynamic_.at(i) = dynamic; }
+  bool is_dynamic_dimension(int i) const { return dynamic_[Checked(i)]; }
+  void set_dynamic_dimension(int i, bool dynamic) { dynamic_[Checked(i)] = dynamic; }
   bool IsDynamic() const;  // also true if an element of a tuple is
 
   const std::vector<Shape>& tuple_elements() const { return tuple_elements_; }
@@ -60,9 +63,10 @@ class Shape {
   bool is_buffer() const { return is_buffer_; }
   void set_is_buffer(bool is_buffer) { is_buffer_ = is_buffer; }
 
-  // Elements of an array (bounds count as sizes); 1 for a scalar. 0 for others.
+  // Elements of an array (bounds count as sizes); 1 for a scalar. 0 for others. INT64_MAX where the product exceeds
+  // that or a size is negative or unbounded.
   int64_t ElementCount() const;
-  // ElementCount times StorageBytes; the sum over a tuple's leaves.
+  // ElementCount times StorageBytes; the sum over a tuple's leaves. INT64_MAX where that is exceeded.
   int64_t SizeBytes() const;
 
   // "f32[2,3]", "(f32[], s32[<=4])"; with layouts "f32[2,3]{1,0}" where one is stated.
@@ -72,6 +76,12 @@ class Shape {
   friend bool operator==(const Shape& a, const Shape& b);
 
  private:
+  size_t Checked(int i) const {
+    if (i < 0 || i >= rank()) FailDimension(i);
+    return static_cast<size_t>(i);
+  }
+  [[noreturn]] void FailDimension(int i) const;
+
   ElementType element_type_;
   std::vector<int64_t> dimensions_;
   std::vector<bool> dynamic_;
@@ -79,6 +89,12 @@ class Shape {
   std::optional<Layout> layout_;
   bool is_buffer_ = false;
 };
+
+// What a value may have as its shape: sizes from 0, products and bytes that fit, no more dimensions and tuple elements
+// than core/limits.h allows. Every later computation on sizes relies on it.
+Status CheckShape(const Shape& shape);
+// Levels of tuples, 0 for an array; adds the arrays, tokens and tuples to `nodes`.
+int TupleDepth(const Shape& shape, int64_t& nodes);
 
 // Equal but for bounded dynamic flags; layouts do not count.
 bool Compatible(const Shape& a, const Shape& b);

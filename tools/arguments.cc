@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <set>
 
 #include "api/replicas.h"
@@ -15,20 +17,63 @@ namespace {
 
 std::string WantedName(size_t leaf) { return fmt::format("arg_{}", leaf); }
 
-// By name, sidecars included.
-Result<std::map<std::string, NumpyArray>> ReadGiven(const std::vector<std::string>& files) {
-  if (!files.empty()) Progress("reading " + files[0]);
-  if (files.size() == 1 && files[0].ends_with(".npz")) return ReadNpz(files[0]);
-  std::map<std::string, NumpyArray> given;
-  for (size_t k = 0; k < files.size(); ++k) {
-    if (files[k].ends_with(".npz")) {
-      return InvalidArgument("{}: one .npz or several .npy files can be given, not both", files[k]);
+// What the files give: the entries of one .npz, or .npy files in order. Arrays are read when a parameter asks for them.
+class GivenArrays {
+ public:
+  static Result<GivenArrays> Open(const std::vector<std::string>& files) {
+    GivenArrays given;
+    if (!files.empty()) Progress("reading " + files[0]);
+    if (files.size() == 1 && files[0].ends_with(".npz")) {
+      VXLA_ASSIGN_OR_RETURN(given.archive_, NpzFile::Open(files[0]));
+      return given;
     }
-    VXLA_ASSIGN_OR_RETURN(NumpyArray array, ReadNpy(files[k]));
-    given.emplace(WantedName(k), std::move(array));
+    for (size_t k = 0; k < files.size(); ++k) {
+      if (files[k].ends_with(".npz")) {
+        return InvalidArgument("{}: one .npz or several .npy files can be given, not both", files[k]);
+      }
+      given.files_.emplace(WantedName(k), files[k]);
+    }
+    return given;
   }
-  return given;
-}
+
+  std::vector<std::string> names() const {
+    if (archive_ != nullptr) return archive_->names();
+    std::vector<std::string> names;
+    for (const auto& [name, file] : files_) names.push_back(name);
+    return names;
+  }
+  bool Contains(const std::string& name) const {
+    return archive_ != nullptr ? archive_->Contains(name) : files_.contains(name);
+  }
+  // Whether Read will give it; looks at headers.
+  bool Fits(const std::string& name, const Shape& wanted, int64_t devices) const {
+    if (archive_ == nullptr) return Read(name, wanted, devices).ok();
+    const Result<std::string> type_name = archive_->TypeName(name);
+    if (!type_name.ok()) return false;
+    bool fits = false;
+    const auto header_only = [&](const NumpyArray& header) {
+      fits = CheckArrayOf(header, wanted, *type_name, name, devices).ok();
+      return InvalidArgument("{}: the header tells enough", name);
+    };
+    return !archive_->Read(name, header_only).ok() && fits;
+  }
+  // The array for a parameter of this shape: one for all devices or one for each.
+  Result<std::vector<Literal>> Read(const std::string& name, const Shape& wanted, int64_t devices) const {
+    if (archive_ == nullptr) {
+      VXLA_ASSIGN_OR_RETURN(const NumpyArray array, ReadNpy(files_.at(name)));
+      return ToLiterals(array, wanted, "", name, devices);
+    }
+    VXLA_ASSIGN_OR_RETURN(const std::string type_name, archive_->TypeName(name));
+    VXLA_ASSIGN_OR_RETURN(const NumpyArray array, archive_->Read(name, [&](const NumpyArray& header) {
+      return CheckArrayOf(header, wanted, type_name, name, devices);
+    }));
+    return ToLiterals(array, wanted, type_name, name, devices);
+  }
+
+ private:
+  std::unique_ptr<NpzFile> archive_;
+  std::map<std::string, std::string> files_;  // by name
+};
 
 }  // namespace
 
@@ -73,18 +118,32 @@ std::vector<Literal> Rebuild(const Shape& shape, std::vector<std::vector<Literal
 
 }  // namespace
 
+namespace {
+
+bool IsStacked(const NumpyArray& array, const Shape& wanted, int64_t devices) {
+  return devices > 1 && static_cast<int>(array.shape.size()) == wanted.rank() + 1;
+}
+
+}  // namespace
+
+Status CheckArrayOf(const NumpyArray& array, const Shape& wanted, const std::string& type_name, const std::string& name,
+                    int64_t devices) {
+  if (!IsStacked(array, wanted, devices)) return CheckArray(array, wanted, type_name, name);
+  if (array.shape[0] != devices) {
+    return InvalidArgument("{}: a leading axis of {}, {} devices (replicas times partitions)", name, array.shape[0],
+                           devices);
+  }
+  return CheckArray(array, StackedShape(wanted, devices), type_name, name);
+}
+
 Result<std::vector<Literal>> ToLiterals(const NumpyArray& array, const Shape& wanted, const std::string& type_name,
                                         const std::string& name, int64_t devices) {
-  const bool one_more = devices > 1 && static_cast<int>(array.shape.size()) == wanted.rank() + 1;
-  if (!one_more) {
+  VXLA_RETURN_IF_ERROR(CheckArrayOf(array, wanted, type_name, name, devices));
+  if (!IsStacked(array, wanted, devices)) {
     VXLA_ASSIGN_OR_RETURN(Literal literal, ToLiteral(array, wanted, type_name, name));
     std::vector<Literal> one;
     one.push_back(std::move(literal));
     return one;
-  }
-  if (array.shape[0] != devices) {
-    return InvalidArgument("{}: a leading axis of {}, {} devices (replicas times partitions)", name, array.shape[0],
-                           devices);
   }
   VXLA_ASSIGN_OR_RETURN(const Literal stacked, ToLiteral(array, StackedShape(wanted, devices), type_name, name));
   return Deal(stacked, wanted, devices);
@@ -102,16 +161,15 @@ namespace {
 
 // jax.jit leaves parameters out that a function does not use, and then the arrays of its arguments are too many. Says
 // so where arrays in order fit the parameters; OK where there are not too many.
-Status CheckCount(const std::map<std::string, NumpyArray>& given, const std::vector<const Shape*>& wanted,
-                  int64_t devices) {
+Status CheckCount(const GivenArrays& given, const std::vector<const Shape*>& wanted, int64_t devices) {
   size_t count = 0;
-  while (given.contains(WantedName(count))) ++count;
+  while (given.Contains(WantedName(count))) ++count;
   if (count <= wanted.size()) return OkStatus();
   std::vector<std::string> fitting;
   for (size_t k = 0; k < count && fitting.size() < wanted.size(); ++k) {
     const std::string name = WantedName(k);
     const Shape& shape = *wanted[fitting.size()];
-    if (ToLiterals(given.at(name), shape, TypeNameOf(given, name), name, devices).ok()) fitting.push_back(name);
+    if (given.Fits(name, shape, devices)) fitting.push_back(name);
   }
   std::string which;
   if (!wanted.empty() && fitting.size() == wanted.size())
@@ -136,7 +194,7 @@ std::string Summary(size_t seeded, size_t from_files, const std::vector<std::str
 
 Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const std::vector<std::string>& files,
                                                     uint64_t seed, int64_t devices) {
-  VXLA_ASSIGN_OR_RETURN(const auto given, ReadGiven(files));
+  VXLA_ASSIGN_OR_RETURN(const GivenArrays given, GivenArrays::Open(files));
   ReplicatedArguments arguments;
   std::vector<const Shape*> wanted;
   for (const Instruction* parameter : module.entry()->parameters()) {
@@ -156,8 +214,8 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
         pieces.emplace_back(*leaf);
         continue;
       }
-      if (const auto it = given.find(name); it != given.end()) {
-        VXLA_ASSIGN_OR_RETURN(pieces, ToLiterals(it->second, *leaf, TypeNameOf(given, name), name, devices));
+      if (given.Contains(name)) {
+        VXLA_ASSIGN_OR_RETURN(pieces, given.Read(name, *leaf, devices));
         used.insert(name);
         continue;
       }
@@ -178,7 +236,7 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
     arguments.values.push_back(Rebuild(parameter->shape(), std::move(leaves), devices));
   }
   if (seeded > 0) arguments.notes.push_back(Summary(seeded, used.size(), files, seed, devices));
-  for (const auto& [name, array] : given) {
+  for (const std::string& name : given.names()) {
     if (used.contains(name) || name.ends_with("__dtype")) continue;
     return InvalidArgument("{}: no parameter wants it; the program takes arg_0 to arg_{} ({} arrays)", name,
                            static_cast<int64_t>(next) - 1, next);

@@ -31,7 +31,9 @@ Result<ProgramArguments> LoadArguments(const Module& module, const std::vector<s
 // Arrays with one more axis, of `devices`, are dealt out; others go to all. Missing ones differ from device to device.
 Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const std::vector<std::string>& files,
                                                     uint64_t seed, int64_t devices);
-// An array for every device (one literal), or one for each.
+// An array for every device (one literal), or one for each. Whether it fits is seen without its data.
+Status CheckArrayOf(const NumpyArray& array, const Shape& wanted, const std::string& type_name, const std::string& name,
+                    int64_t devices);
 Result<std::vector<Literal>> ToLiterals(const NumpyArray& array, const Shape& wanted, const std::string& type_name,
                                         const std::string& name, int64_t devices);
 

@@ -58,7 +58,7 @@ constexpr char kAbout[] =
     "of a conditional, the branch taken.";
 
 Result<std::vector<Literal>> ExpectedFromFile(const std::string& path, const Shape& shape) {
-  VXLA_ASSIGN_OR_RETURN(auto arrays, ReadNpz(path));
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<NpzFile> file, NpzFile::Open(path));
   std::vector<Literal> expected;
   const auto leaves = FlattenTuple(shape);
   for (size_t k = 0; k < leaves.size(); ++k) {
@@ -67,10 +67,14 @@ Result<std::vector<Literal>> ExpectedFromFile(const std::string& path, const Sha
       expected.emplace_back(*leaves[k]);
       continue;
     }
-    const auto it = arrays.find(name);
-    if (it == arrays.end())
+    if (!file->Contains(name))
       return InvalidArgument("{}: has no {}; the program gives result_0 to result_{}", path, name, leaves.size() - 1);
-    Result<Literal> literal = ToLiteral(it->second, *leaves[k], TypeNameOf(arrays, name), name);
+    VXLA_ASSIGN_OR_RETURN(const std::string type_name, file->TypeName(name));
+    auto accept = [&](const NumpyArray& header) {
+      return CheckArray(header, *leaves[k], type_name, path + ": " + name);
+    };
+    VXLA_ASSIGN_OR_RETURN(const NumpyArray array, file->Read(name, accept));
+    Result<Literal> literal = ToLiteral(array, *leaves[k], type_name, name);
     if (!literal.ok()) return Status(literal.status()).WithPrefix(path + ": ");
     expected.push_back(std::move(literal).value());
   }

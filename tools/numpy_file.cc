@@ -12,14 +12,19 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <new>
 
+#include "core/limits.h"
 #include "core/live_sizes.h"
 #include "tools/files.h"
 
 namespace vxla {
 namespace {
 
-constexpr int64_t kMaxArrayBytes = int64_t{1} << 40;
+// numpy writes a few hundred bytes.
+constexpr uint32_t kMaxHeaderBytes = 1 << 20;
+// Of the characters of a 'U' array's elements.
+constexpr size_t kMaxTextLength = 1 << 20;
 
 struct NumpyType {
   std::string_view descr;
@@ -62,6 +67,7 @@ Result<std::vector<int64_t>> ParseShape(const std::string& text, const std::stri
     auto [next, error] = std::from_chars(at, end, size);
     if (error != std::errc() || size < 0)
       return InvalidArgument("{}: the .npy header's shape ({}) is not a list of sizes", name, text);
+    if (shape.size() == kMaxRank) return InvalidArgument("{}: more than {} dimensions", name, kMaxRank);
     shape.push_back(size);
     at = next;
   }
@@ -91,10 +97,17 @@ std::vector<std::byte> FromFortranOrder(const std::vector<std::byte>& data, cons
   return result;
 }
 
+// Bytes of an element, 0 for a type that is not known.
 size_t ItemBytes(const std::string& descr) {
+  if (descr.empty()) return 0;
   size_t count = 0;
-  std::from_chars(descr.data() + 1, descr.data() + descr.size(), count);
-  return descr[0] == 'U' ? 4 * count : count;
+  const char* const end = descr.data() + descr.size();
+  const auto parsed = std::from_chars(descr.data() + 1, end, count);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return 0;
+  if (descr[0] == 'U') return count <= kMaxTextLength ? 4 * count : 0;
+  const bool known =
+      descr == "V1" || descr == "V2" || std::ranges::find(kTypes, descr, &NumpyType::descr) != std::end(kTypes);
+  return known ? count : 0;
 }
 
 std::string NpyBytes(const std::string& descr, const std::vector<int64_t>& shape, std::span<const std::byte> data) {
@@ -171,44 +184,103 @@ std::string NumpyArray::text() const {
   return result;
 }
 
-Result<NumpyArray> ParseNpy(std::string_view bytes, const std::string& name) {
-  if (bytes.size() < 10 || bytes.substr(0, 6) != "\x93NUMPY")
+namespace {
+
+// The bytes of an .npy file, in order; an error if there are fewer than `size`.
+struct ByteSource {
+  uint64_t size = 0;
+  std::function<Status(char*, size_t)> read;
+};
+
+struct NpyHeader {
+  NumpyArray array;  // without data
+  size_t item_bytes = 0, data_bytes = 0, data_at = 0;
+  bool swapped = false, fortran = false;
+};
+
+Result<NpyHeader> ParseHeader(std::string_view text, const std::string& name) {
+  NpyHeader header;
+  VXLA_ASSIGN_OR_RETURN(const std::string descr, HeaderField(text, "descr", name));
+  VXLA_ASSIGN_OR_RETURN(const std::string fortran, HeaderField(text, "fortran_order", name));
+  VXLA_ASSIGN_OR_RETURN(const std::string shape, HeaderField(text, "shape", name));
+  VXLA_ASSIGN_OR_RETURN(header.array.shape, ParseShape(shape, name));
+  const char order = descr.empty() ? '?' : descr[0];
+  header.array.descr = std::string("<>|=").find(order) == std::string::npos ? descr : descr.substr(1);
+  header.item_bytes = ItemBytes(header.array.descr);
+  if (header.item_bytes == 0 && header.array.descr != "U0")
+    return InvalidArgument("{}: element type '{}' is not supported", name, descr);
+  if (fortran != "True" && fortran != "False")
+    return InvalidArgument("{}: the .npy header's fortran_order is '{}', True or False needed", name, fortran);
+  header.swapped = order == '>';
+  header.fortran = fortran == "True";
+  Result<int64_t> count = CheckedElementCount(header.array.shape);
+  if (!count.ok()) return Status(count.status()).WithPrefix(name + ": ");
+  const auto item = static_cast<int64_t>(std::max<size_t>(header.item_bytes, 1));
+  if (*count > kMaxFileArrayBytes / item) {
+    return InvalidArgument("{}: {}[{}] takes more than {} bytes, the limit of an array in a file", name,
+                           header.array.descr, JoinInts(header.array.shape), kMaxFileArrayBytes);
+  }
+  header.data_bytes = static_cast<size_t>(*count) * header.item_bytes;
+  return header;
+}
+
+Result<NpyHeader> ReadHeader(ByteSource& source, const std::string& name) {
+  char start[12];
+  if (source.size < 10) return InvalidArgument("{}: not a .npy array (its first bytes are not \\x93NUMPY)", name);
+  VXLA_RETURN_IF_ERROR(source.read(start, 10));
+  if (std::string_view(start, 6) != "\x93NUMPY")
     return InvalidArgument("{}: not a .npy array (its first bytes are not \\x93NUMPY)", name);
-  const int version = static_cast<unsigned char>(bytes[6]);
+  const int version = static_cast<unsigned char>(start[6]);
   if (version < 1 || version > 3)
     return InvalidArgument("{}: .npy version {} is not known (1 to 3 are)", name, version);
   const size_t length_bytes = version == 1 ? 2 : 4;
-  uint32_t header_size = 0;
-  if (bytes.size() < 8 + length_bytes) return InvalidArgument("{}: the .npy header is cut short", name);
-  std::memcpy(&header_size, bytes.data() + 8, length_bytes);
-  const size_t data_at = 8 + length_bytes + header_size;
-  if (bytes.size() < data_at)
-    return InvalidArgument("{}: the .npy header is cut short: {} bytes of {}", name, bytes.size(), data_at);
-  const std::string_view header = bytes.substr(8 + length_bytes, header_size);
+  if (source.size < 8 + length_bytes) return InvalidArgument("{}: the .npy header is cut short", name);
+  if (version > 1) VXLA_RETURN_IF_ERROR(source.read(start + 10, 2));
+  uint32_t size = 0;
+  std::memcpy(&size, start + 8, length_bytes);
+  const uint64_t data_at = 8 + length_bytes + uint64_t{size};
+  if (source.size < data_at)
+    return InvalidArgument("{}: the .npy header is cut short: {} bytes of {}", name, source.size, data_at);
+  if (size > kMaxHeaderBytes)
+    return InvalidArgument("{}: a .npy header of {} bytes, at most {} are read", name, size, kMaxHeaderBytes);
+  std::string text(size, '\0');
+  VXLA_RETURN_IF_ERROR(source.read(text.data(), text.size()));
+  VXLA_ASSIGN_OR_RETURN(NpyHeader header, ParseHeader(text, name));
+  header.data_at = data_at;
+  return header;
+}
 
-  NumpyArray array;
-  VXLA_ASSIGN_OR_RETURN(std::string descr, HeaderField(header, "descr", name));
-  VXLA_ASSIGN_OR_RETURN(std::string fortran, HeaderField(header, "fortran_order", name));
-  VXLA_ASSIGN_OR_RETURN(std::string shape, HeaderField(header, "shape", name));
-  VXLA_ASSIGN_OR_RETURN(array.shape, ParseShape(shape, name));
-  if (descr.size() < 3) return InvalidArgument("{}: element type '{}' is not supported", name, descr);
-  const char order = descr[0];
-  array.descr = std::string("<>|=").find(order) == std::string::npos ? descr : descr.substr(1);
-  const bool known = array.descr[0] == 'U' || array.descr == "V1" || array.descr == "V2" ||
-                     std::ranges::any_of(kTypes, [&](const NumpyType& t) { return t.descr == array.descr; });
-  if (!known) return InvalidArgument("{}: element type '{}' is not supported", name, descr);
-  const size_t item = ItemBytes(array.descr);
-  VXLA_ASSIGN_OR_RETURN(int64_t count, CheckedElementCount(array.shape));
-  if (count > kMaxArrayBytes / static_cast<int64_t>(std::max<size_t>(item, 1)) ||
-      bytes.size() - data_at < static_cast<size_t>(count) * item) {
-    return InvalidArgument("{}: the .npy data is cut short: {} bytes where the shape ({}) of {} needs {} elements",
-                           name, bytes.size() - data_at, JoinInts(array.shape), array.descr, count);
+Result<NumpyArray> ReadArray(ByteSource source, const std::string& name, const AcceptArray& accept) {
+  VXLA_ASSIGN_OR_RETURN(NpyHeader header, ReadHeader(source, name));
+  NumpyArray& array = header.array;
+  if (source.size - header.data_at < header.data_bytes) {
+    return InvalidArgument("{}: the .npy data is cut short: {} bytes where the shape ({}) of {} needs {}", name,
+                           source.size - header.data_at, JoinInts(array.shape), array.descr, header.data_bytes);
   }
-  const auto* data = reinterpret_cast<const std::byte*>(bytes.data() + data_at);
-  array.data.assign(data, data + static_cast<size_t>(count) * item);
-  if (order == '>') SwapBytes(array.data, array.descr[0] == 'U' ? 4 : array.descr[0] == 'c' ? item / 2 : item);
-  if (fortran == "True" && array.shape.size() > 1) array.data = FromFortranOrder(array.data, array.shape, item);
-  return array;
+  if (accept) VXLA_RETURN_IF_ERROR(accept(array));
+  try {
+    array.data.resize(header.data_bytes);
+    VXLA_RETURN_IF_ERROR(source.read(reinterpret_cast<char*>(array.data.data()), array.data.size()));
+    const size_t item = header.item_bytes;
+    if (header.swapped) SwapBytes(array.data, array.descr[0] == 'U' ? 4 : array.descr[0] == 'c' ? item / 2 : item);
+    if (header.fortran && array.shape.size() > 1 && !array.data.empty())
+      array.data = FromFortranOrder(array.data, array.shape, item);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("{}: {} bytes of host memory are not to be had", name, header.data_bytes);
+  }
+  return std::move(array);
+}
+
+}  // namespace
+
+Result<NumpyArray> ParseNpy(std::string_view bytes, const std::string& name) {
+  return ReadArray({bytes.size(),
+                    [bytes](char* to, size_t size) mutable {
+                      if (size > 0) std::memcpy(to, bytes.data(), size);
+                      bytes.remove_prefix(size);
+                      return OkStatus();
+                    }},
+                   name, {});
 }
 
 Result<NumpyArray> ReadNpy(const std::string& path) {
@@ -216,51 +288,84 @@ Result<NumpyArray> ReadNpy(const std::string& path) {
   return ParseNpy(bytes, path);
 }
 
-Result<std::map<std::string, NumpyArray>> ReadNpz(const std::string& path) {
+struct NpzFile::Archive {
+  explicit Archive(zip_t* opened) : zip(opened) {}
+  Archive(const Archive&) = delete;
+  ~Archive() { zip_discard(zip); }
+  zip_t* zip;
+};
+
+NpzFile::NpzFile(std::string path) : path_(std::move(path)) {}
+NpzFile::~NpzFile() = default;
+
+Result<std::unique_ptr<NpzFile>> NpzFile::Open(const std::string& path) {
   // libzip's own message for a missing file is vague, so the file is looked at first.
   if (!std::filesystem::exists(path)) return InvalidArgument("{}: no such file", path);
   int error = 0;
-  std::unique_ptr<zip_t, void (*)(zip_t*)> archive(zip_open(path.c_str(), ZIP_RDONLY, &error),
-                                                   [](zip_t* z) { zip_discard(z); });
-  if (archive == nullptr) {
+  zip_t* const zip = zip_open(path.c_str(), ZIP_RDONLY, &error);
+  if (zip == nullptr) {
     zip_error_t zip_error;
     zip_error_init_with_code(&zip_error, error);
     Status status = InvalidArgument("{}: not a readable .npz: {}", path, zip_error_strerror(&zip_error));
     zip_error_fini(&zip_error);
     return status;
   }
-  std::map<std::string, NumpyArray> arrays;
-  const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
+  std::unique_ptr<NpzFile> file(new NpzFile(path));
+  file->archive_ = std::make_unique<Archive>(zip);
+  const zip_int64_t count = zip_get_num_entries(zip, 0);
   for (zip_int64_t i = 0; i < count; ++i) {
-    zip_stat_t stat;
-    if (zip_stat_index(archive.get(), static_cast<zip_uint64_t>(i), 0, &stat) != 0) {
-      return InvalidArgument("{}: entry {} cannot be read: {}", path, i, zip_strerror(archive.get()));
-    }
-    std::string name = stat.name;
-    if (stat.size > static_cast<zip_uint64_t>(kMaxArrayBytes))
-      return InvalidArgument("{}: {} claims {} bytes", path, name, stat.size);
-    std::unique_ptr<zip_file_t, void (*)(zip_file_t*)> file(
-        zip_fopen_index(archive.get(), static_cast<zip_uint64_t>(i), 0), [](zip_file_t* f) { zip_fclose(f); });
-    std::string bytes(static_cast<size_t>(stat.size), '\0');
-    if (file == nullptr ||
-        zip_fread(file.get(), bytes.data(), bytes.size()) != static_cast<zip_int64_t>(bytes.size())) {
-      return InvalidArgument("{}: {} is corrupt: {}", path, name,
-                             file == nullptr ? zip_strerror(archive.get()) : zip_file_strerror(file.get()));
-    }
-    // Reading on past the data makes libzip check the entry's checksum.
-    char past_end = 0;
-    if (zip_fread(file.get(), &past_end, 1) < 0)
-      return InvalidArgument("{}: {} is corrupt: {}", path, name, zip_file_strerror(file.get()));
-    VXLA_ASSIGN_OR_RETURN(NumpyArray array, ParseNpy(bytes, fmt::format("{}: {}", path, name)));
+    const char* stored = zip_get_name(zip, static_cast<zip_uint64_t>(i), 0);
+    if (stored == nullptr) return InvalidArgument("{}: entry {} cannot be read: {}", path, i, zip_strerror(zip));
+    std::string name = stored;
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
-    arrays.emplace(name, std::move(array));
+    if (!file->entries_.emplace(name, static_cast<uint64_t>(i)).second)
+      return InvalidArgument("{}: two entries are named {}", path, name);
   }
-  return arrays;
+  return file;
 }
 
-std::string TypeNameOf(const std::map<std::string, NumpyArray>& arrays, const std::string& name) {
-  const auto sidecar = arrays.find(name + "__dtype");
-  return sidecar == arrays.end() ? "" : sidecar->second.text();
+std::vector<std::string> NpzFile::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, position] : entries_) names.push_back(name);
+  return names;
+}
+
+Result<NumpyArray> NpzFile::Read(const std::string& name, const AcceptArray& accept) const {
+  const auto entry = entries_.find(name);
+  if (entry == entries_.end()) return InvalidArgument("{}: has no {}", path_, name);
+  const std::lock_guard lock(mutex_);
+  zip_t* const zip = archive_->zip;
+  const std::string what = fmt::format("{}: {}", path_, name);
+  zip_stat_t stat;
+  if (zip_stat_index(zip, entry->second, 0, &stat) != 0)
+    return InvalidArgument("{} cannot be read: {}", what, zip_strerror(zip));
+  const std::unique_ptr<zip_file_t, void (*)(zip_file_t*)> file(zip_fopen_index(zip, entry->second, 0),
+                                                                [](zip_file_t* f) { zip_fclose(f); });
+  if (file == nullptr) return InvalidArgument("{} is corrupt: {}", what, zip_strerror(zip));
+  auto corrupt = [&] { return InvalidArgument("{} is corrupt: {}", what, zip_file_strerror(file.get())); };
+  uint64_t read = 0;
+  auto read_bytes = [&](char* to, size_t size) {
+    read += size;
+    return zip_fread(file.get(), to, size) == static_cast<zip_int64_t>(size) ? OkStatus() : corrupt();
+  };
+  VXLA_ASSIGN_OR_RETURN(NumpyArray array, ReadArray({stat.size, read_bytes}, what, accept));
+  if (read != stat.size)
+    return InvalidArgument("{}: {} bytes where the shape ({}) of {} needs {}", what, stat.size, JoinInts(array.shape),
+                           array.descr, read);
+  // Reading on past the data makes libzip check the entry's checksum.
+  char past_end = 0;
+  if (zip_fread(file.get(), &past_end, 1) != 0) return corrupt();
+  return array;
+}
+
+Result<std::string> NpzFile::TypeName(const std::string& name) const {
+  const std::string sidecar = name + "__dtype";
+  if (!Contains(sidecar)) return std::string();
+  VXLA_ASSIGN_OR_RETURN(const NumpyArray array, Read(sidecar, [&](const NumpyArray& header) {
+                          if (header.descr.starts_with('U') && header.shape.empty()) return OkStatus();
+                          return InvalidArgument("{}: {} is no text that names a type", path_, sidecar);
+                        }));
+  return array.text();
 }
 
 Result<Literal> ToLiteral(const NumpyArray& array, const std::string& type_name, const std::string& name) {
@@ -279,8 +384,7 @@ Result<Literal> ToLiteral(const NumpyArray& array, const std::string& type_name,
   return ToLiteral(array, Shape(*type, array.shape), type_name, name);
 }
 
-Result<Literal> ToLiteral(const NumpyArray& array, const Shape& wanted, const std::string& type_name,
-                          const std::string& name) {
+Status CheckArray(const NumpyArray& array, const Shape& wanted, const std::string& type_name, const std::string& name) {
   const ElementType type = wanted.element_type();
   std::string own = type_name;
   for (const NumpyType& t : kTypes) {
@@ -290,11 +394,16 @@ Result<Literal> ToLiteral(const NumpyArray& array, const Shape& wanted, const st
   const bool same_type = own == ElementTypeName(type) || (raw && type_name.empty());
   const bool same_size =
       !array.descr.starts_with('U') && static_cast<int>(ItemBytes(array.descr)) == StorageBytes(type);
-  const Shape given(type, array.shape);
-  if (!same_type || !same_size || !FitsWithin(given, wanted)) {
-    return InvalidArgument("{}: {}[{}] given, the program wants {}", name, own.empty() ? array.descr : own,
-                           JoinInts(array.shape), wanted.ToString());
-  }
+  if (same_type && same_size && FitsWithin(Shape(type, array.shape), wanted)) return OkStatus();
+  return InvalidArgument("{}: {}[{}] given, the program wants {}", name, own.empty() ? array.descr : own,
+                         JoinInts(array.shape), wanted.ToString());
+}
+
+Result<Literal> ToLiteral(const NumpyArray& array, const Shape& wanted, const std::string& type_name,
+                          const std::string& name) {
+  VXLA_RETURN_IF_ERROR(CheckArray(array, wanted, type_name, name));
+  const Shape given(wanted.element_type(), array.shape);
+  VXLA_RETURN_IF_ERROR(CheckShape(given).WithPrefix(name + ": "));
   Literal literal =
       Literal::FromVector<std::byte>(Shape(ElementType::kU8, {static_cast<int64_t>(array.data.size())}), array.data)
           .Reshaped(given);

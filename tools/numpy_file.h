@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,18 +23,43 @@ struct NumpyArray {
   std::string text() const;
 };
 
+// Sees an array without its data, and refuses it before the data takes memory.
+using AcceptArray = std::function<Status(const NumpyArray&)>;
+
 // The bytes of one .npy file; `name` is for messages.
 Result<NumpyArray> ParseNpy(std::string_view bytes, const std::string& name);
 Result<NumpyArray> ReadNpy(const std::string& path);
-// Every array of an .npz by its name without ".npy".
-Result<std::map<std::string, NumpyArray>> ReadNpz(const std::string& path);
-// The sidecar text of one of them; empty if it has none.
-std::string TypeNameOf(const std::map<std::string, NumpyArray>& arrays, const std::string& name);
+
+// An .npz file, whose arrays are unpacked when they are asked for and not before: what nobody asks for may be damaged,
+// or far larger unpacked than packed. Names are without ".npy". Safe to use from several threads.
+class NpzFile {
+ public:
+  static Result<std::unique_ptr<NpzFile>> Open(const std::string& path);
+  NpzFile(const NpzFile&) = delete;
+  ~NpzFile();
+
+  std::vector<std::string> names() const;
+  bool Contains(const std::string& name) const { return entries_.contains(name); }
+  Result<NumpyArray> Read(const std::string& name, const AcceptArray& accept = {}) const;
+  // The text of the sidecar that names an array's type; empty if it has none.
+  Result<std::string> TypeName(const std::string& name) const;
+
+ private:
+  struct Archive;
+  explicit NpzFile(std::string path);
+
+  std::string path_;
+  std::unique_ptr<Archive> archive_;
+  std::map<std::string, uint64_t> entries_;  // positions in the archive
+  mutable std::mutex mutex_;
+};
 
 // The literal of a program's parameter: `type_name` is the array's sidecar text (core's type name) or empty. Types that
 // numpy lacks come as unsigned integers of the storage width with a sidecar, or as V1 and V2 arrays of ml_dtypes.
 Result<Literal> ToLiteral(const NumpyArray& array, const Shape& wanted, const std::string& type_name,
                           const std::string& name);
+// Whether ToLiteral will take it; looks at no data.
+Status CheckArray(const NumpyArray& array, const Shape& wanted, const std::string& type_name, const std::string& name);
 // The literal that the array says by itself (its own element type, from the sidecar if there is one).
 Result<Literal> ToLiteral(const NumpyArray& array, const std::string& type_name, const std::string& name);
 

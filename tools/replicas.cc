@@ -70,7 +70,7 @@ FeedFiles::FeedFiles(const ReplicaFlags& flags, int64_t devices)
 
 Status FeedFiles::Open() {
   if (infeed_.empty()) return OkStatus();
-  VXLA_ASSIGN_OR_RETURN(arrays_, ReadNpz(infeed_));
+  VXLA_ASSIGN_OR_RETURN(file_, NpzFile::Open(infeed_));
   return OkStatus();
 }
 
@@ -79,15 +79,23 @@ void FeedFiles::Rewind() {
   for (auto& of_device : sent_) of_device.clear();
 }
 
+Result<const NumpyArray*> FeedFiles::ArrayOf(const std::string& name, const Shape& wanted) {
+  const std::lock_guard lock(mutex_);
+  const auto known = arrays_.find(name);
+  if (known != arrays_.end()) return &known->second;
+  if (!file_->Contains(name))
+    return InvalidArgument("{}: has no {}, which must be {}", infeed_, name, wanted.ToString());
+  VXLA_ASSIGN_OR_RETURN(NumpyArray array, file_->Read(name));
+  return &arrays_.emplace(name, std::move(array)).first->second;
+}
+
 Result<Literal> FeedFiles::Next(int64_t device, const Shape& shape) {
   std::vector<Literal> leaves;
   for (const Shape* leaf : FlattenTuple(shape)) {
     const std::string name = fmt::format("infeed_{}", taken_[static_cast<size_t>(device)]++);
-    const auto array = arrays_.find(name);
-    if (array == arrays_.end())
-      return InvalidArgument("{}: has no {}, which must be {}", infeed_, name, leaf->ToString());
-    VXLA_ASSIGN_OR_RETURN(std::vector<Literal> pieces,
-                          ToLiterals(array->second, *leaf, TypeNameOf(arrays_, name), name, devices_));
+    VXLA_ASSIGN_OR_RETURN(const NumpyArray* array, ArrayOf(name, *leaf));
+    VXLA_ASSIGN_OR_RETURN(const std::string type_name, file_->TypeName(name));
+    VXLA_ASSIGN_OR_RETURN(std::vector<Literal> pieces, ToLiterals(*array, *leaf, type_name, name, devices_));
     leaves.push_back(std::move(pieces[pieces.size() == 1 ? 0 : static_cast<size_t>(device)]));
   }
   return UnflattenLiteral(shape, leaves);

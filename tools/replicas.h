@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -44,11 +46,14 @@ class FeedFiles {
 
  private:
   Result<Literal> Next(int64_t device, const Shape& shape);
+  Result<const NumpyArray*> ArrayOf(const std::string& name, const Shape& wanted);
   std::string infeed_, outfeed_;
   int64_t devices_;
-  std::map<std::string, NumpyArray> arrays_;
-  std::vector<int64_t> taken_;              // by device
-  std::vector<std::vector<Literal>> sent_;  // by device
+  std::unique_ptr<NpzFile> file_;
+  std::mutex mutex_;                          // devices take their arrays at the same time
+  std::map<std::string, NumpyArray> arrays_;  // those that were asked for
+  std::vector<int64_t> taken_;                // by device
+  std::vector<std::vector<Literal>> sent_;    // by device
 };
 
 }  // namespace vxla

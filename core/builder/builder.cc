@@ -124,6 +124,7 @@ Result<XlaComputation> XlaBuilder::Build(XlaOp root) const {
     if (computation.get() != entry_) copy(*computation, computation->root());
   }
   module->set_entry(copy(*entry_, result));
+  VXLA_RETURN_IF_ERROR(CheckCallDepth(*module));  // order_c4
   return XlaComputation(std::move(module));
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/limits.h"
 #include "core/ops/op_support.h"
 
 namespace vxla {
@@ -37,26 +38,11 @@ Result<Shape> InferConstant(const Instruction& instruction) {
   return instruction.shape();
 }
 
-namespace {
-
-// A few lines of hostile text can double a tuple again and again, or nest it deeper than recursion goes.
-constexpr int64_t kMaxTupleNodes = 1 << 16;
-constexpr int kMaxTupleDepth = 64;
-
-int64_t CountNodes(const Shape& shape, int depth, int& deepest) {
-  deepest = std::max(deepest, depth);
-  int64_t count = 1;
-  for (const Shape& element : shape.tuple_elements()) count += CountNodes(element, depth + 1, deepest);
-  return count;
-}
-
-}  // namespace
-
 Result<Shape> InferTuple(const Instruction& instruction) {
   int64_t nodes = 1;
   int depth = 1;
-  for (const Instruction* operand : instruction.operands()) {
-    nodes += CountNodes(operand->shape(), 2, depth);
+  for (const Instruction* operand : instruction.operands()) {  // before any of them is copied
+    depth = std::max(depth, TupleDepth(operand->shape(), nodes) + 1);
     if (nodes > kMaxTupleNodes || depth > kMaxTupleDepth) {  // tuple_c1
       return OpError(instruction, "more than {} elements or {} levels", kMaxTupleNodes, kMaxTupleDepth);
     }

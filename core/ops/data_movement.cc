@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/limits.h"
 #include "core/live_sizes.h"
 #include "core/ops/op_support.h"
 
@@ -237,6 +238,10 @@ Result<Shape> InferPad(const Instruction& instruction) {
   for (int i = 0; i < result.rank(); ++i) {
     if (padding[i].interior < 0) {  // pad_c3
       return OpError(instruction, "interior padding {} of dimension {} is negative", padding[i].interior, i);
+    }
+    for (const int64_t number : {padding[i].low, padding[i].high, padding[i].interior}) {
+      if (number >= -kMaxWindowNumber && number <= kMaxWindowNumber) continue;
+      return OpError(instruction, "padding {} of dimension {} exceeds the limit of 2^44", number, i);  // pad_c5
     }
     const int64_t size = result.dimension(i);
     const __int128 inner = size == 0 ? 0 : size + static_cast<__int128>(size - 1) * padding[i].interior;

@@ -1,3 +1,4 @@
+#include "core/limits.h"
 #include "core/ops/op_support.h"
 
 namespace vxla {
@@ -167,6 +168,10 @@ Result<Shape> InferReducePrecision(const Instruction& instruction) {
   }
   if (bits.mantissa_bits < 0) {  // reduce_precision_c3
     return OpError(instruction, "mantissa_bits {} is negative", bits.mantissa_bits);
+  }
+  for (const int64_t number : {bits.exponent_bits, bits.mantissa_bits}) {
+    if (number <= kMaxPrecisionBits) continue;
+    return OpError(instruction, "{} bits, at most {} are possible", number, kMaxPrecisionBits);  // reduce_precision_c4
   }
   return InferUnary(instruction, IsFloat, "a floating type");
 }

@@ -217,6 +217,14 @@ Result<Shape> InferGather(const Instruction& instruction) {
       with_array.push_back(dynamic.back() || (batching >= 0 && array.is_dynamic_dimension(batching)));
     }
   }
+  // Nothing of an array is one element of nothing: a dropped dimension of size 0 leaves an index without a range.
+  const bool empty = Contains(sizes, 0);
+  for (int i = 0; i < array.rank() && !empty; ++i) {
+    const bool collapsed = Contains(a.collapsed_slice_dims, i);
+    if (a.slice_sizes[i] != 0 || (!collapsed && !Contains(a.operand_batching_dims, i))) continue;
+    return OpError(instruction, "slice size 0 of the {} dimension {} of {}, 1 needed",  // gather_c8, gather_c12
+                   collapsed ? "collapsed" : "batching", i, array.ToString());
+  }
   const ElementType type = array.element_type();
   return StatedOr(instruction, MakeShape(type, sizes, dynamic), MakeShape(type, sizes, with_array));
 }

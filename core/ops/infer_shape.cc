@@ -1,40 +1,11 @@
-#include <algorithm>
-
 #include "core/ops/op_support.h"
 
 namespace vxla {
 namespace {
 
-bool HasUnboundedDimension(const Shape& shape) {
-  return std::ranges::find(shape.dimensions(), kUnboundedSize) != shape.dimensions().end() ||
-         std::ranges::any_of(shape.tuple_elements(), HasUnboundedDimension);
-}
-
-// Every later computation on sizes relies on this: no negative size, and element counts and bytes fit in int64.
-Status CheckSizes(const Instruction& instruction, const Shape& shape) {
-  if (HasUnboundedDimension(shape)) {  // shape_c1
-    return Unsupported("{}: {} has an unbounded dimension, which cannot be compiled", OpcodeText(instruction.opcode()),
-                       shape.ToString());
-  }
-  for (const Shape* leaf : FlattenTuple(shape)) {
-    std::vector<int64_t> sizes(leaf->dimensions().begin(), leaf->dimensions().end());
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      if (sizes[i] < 0) {  // shape_c2
-        return OpError(instruction, "size {} of dimension {} is negative", sizes[i], i);
-      }
-    }
-    // Of an empty array the other sizes count too: strides are products of some of them.
-    std::ranges::replace(sizes, 0, 1);
-    Result<int64_t> count = CheckedElementCount(sizes);  // shape_c3
-    if (!count.ok()) {
-      return OpError(instruction, "the product of the sizes above 0 of {} exceeds the limit of 2^63-1",
-                     leaf->ToString());
-    }
-    if (leaf->IsArray() && *count > INT64_MAX / StorageBytes(leaf->element_type())) {  // shape_c4
-      return OpError(instruction, "the size of {} in bytes exceeds the limit of 2^63-1", leaf->ToString());
-    }
-  }
-  return OkStatus();
+Status CheckShapeOf(const Instruction& instruction, const Shape& shape) {
+  Status status = CheckShape(shape);
+  return status.ok() ? status : std::move(status).WithPrefix(fmt::format("{}: ", OpcodeText(instruction.opcode())));
 }
 
 Result<Shape> Dispatch(const Instruction& instruction) {
@@ -60,11 +31,11 @@ Result<Shape> InferShape(const Instruction& instruction) {
     return OpError(instruction, "{} operands, {} needed", instruction.operand_count(), expected);
   }
   for (const Instruction* operand : instruction.operands()) {
-    VXLA_RETURN_IF_ERROR(CheckSizes(instruction, operand->shape()));
+    VXLA_RETURN_IF_ERROR(CheckShapeOf(instruction, operand->shape()));
   }
-  VXLA_RETURN_IF_ERROR(CheckSizes(instruction, instruction.shape()));
+  VXLA_RETURN_IF_ERROR(CheckShapeOf(instruction, instruction.shape()));
   VXLA_ASSIGN_OR_RETURN(Shape shape, Dispatch(instruction));
-  VXLA_RETURN_IF_ERROR(CheckSizes(instruction, shape));
+  VXLA_RETURN_IF_ERROR(CheckShapeOf(instruction, shape));
   return shape;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/limits.h"
+
 namespace vxla {
 
 Status ExpectArray(const Instruction& instruction, int operand) {
@@ -282,10 +284,16 @@ Result<int64_t> WindowPositions(const Instruction& instruction, int dimension, i
   if (window.rhs_dilate < 1) {  // window_c4
     return OpError(instruction, "window dilation {} of dimension {} is below 1", window.rhs_dilate, dimension);
   }
+  for (const int64_t number :
+       {window.size, window.stride, window.lhs_dilate, window.rhs_dilate, window.pad_low, window.pad_high}) {
+    if (number >= -kMaxWindowNumber && number <= kMaxWindowNumber) continue;
+    return OpError(instruction, "{} in the window's dimension {} exceeds the limit of 2^44", number,
+                   dimension);  // window_c6
+  }
   const __int128 padded = DilatedSize(size, window.lhs_dilate) + window.pad_low + window.pad_high;
   const __int128 reach = DilatedSize(window.size, window.rhs_dilate);
-  if (padded > INT64_MAX || reach > INT64_MAX) {  // window_c5
-    return OpError(instruction, "the padded or dilated size of dimension {} exceeds the limit of 2^63-1", dimension);
+  if (padded > kMaxPaddedSize || reach > kMaxPaddedSize) {  // window_c5
+    return OpError(instruction, "the padded or dilated size of dimension {} exceeds the limit of 2^62", dimension);
   }
   if (padded <= 0 || reach > padded) return int64_t{0};
   return static_cast<int64_t>((padded - reach) / window.stride + 1);

@@ -1,3 +1,4 @@
+#include "core/limits.h"
 #include "core/ops/op_support.h"
 
 namespace vxla {
@@ -11,6 +12,12 @@ Result<std::vector<int64_t>> WindowedSizes(const Instruction& instruction, const
   for (int i = 0; i < shape.rank(); ++i) {
     VXLA_ASSIGN_OR_RETURN(const int64_t positions, WindowPositions(instruction, i, shape.dimension(i), window[i]));
     sizes.push_back(positions);
+  }
+  __int128 taps = 1;
+  for (const WindowDimension& dimension : window) {
+    taps *= dimension.size;
+    if (taps <= kMaxPaddedSize) continue;
+    return OpError(instruction, "a window of more than 2^62 elements");  // window_c7
   }
   return sizes;
 }

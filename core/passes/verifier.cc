@@ -294,6 +294,7 @@ Status Verify(const Module& module) {
   for (const auto& computation : module.computations()) {
     VXLA_RETURN_IF_ERROR(CheckComputation(*computation, positions));
   }
+  VXLA_RETURN_IF_ERROR(CheckCallDepth(module));  // order_c4
   VXLA_RETURN_IF_ERROR(CheckEntryLayout(module));
   return CheckAliases(module);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/limits.h"
 #include "core/ops/ops.h"
 #include "core/text/attribute_fields.h"
 #include "core/text/literal_text.h"
@@ -137,8 +138,8 @@ class Nesting {
   Nesting(const Nesting&) = delete;
   ~Nesting() { --depth_; }
   Status Check(const Lexer& lexer) const {
-    if (depth_ <= kMaxNesting) return OkStatus();
-    return lexer.Error("operands and bodies nest more than {} levels deep", kMaxNesting);
+    if (depth_ <= kMaxTextNesting) return OkStatus();
+    return lexer.Error("operands and bodies nest more than {} levels deep", kMaxTextNesting);
   }
 
  private:
@@ -156,6 +157,7 @@ Result<std::unique_ptr<Module>> HloParser::Parse() {
   for (const auto& [computation, wanted] : unnamed_computations_) module_->Rename(computation, std::string(wanted));
   if (!has_header) module_->set_name(module_->entry()->name());
   VXLA_RETURN_IF_ERROR(CheckEntryLayout(*module_, start));
+  VXLA_RETURN_IF_ERROR(CheckCallDepth(*module_));
   return std::move(module_);
 }
 

@@ -95,10 +95,6 @@ class Lexer {
   std::string error_;
 };
 
-// One below this is an error: texts nest shapes, literals, operands and bodies a few levels only, and the parser
-// recurses.
-inline constexpr int kMaxNesting = 200;
-
 // "..." without quotes and with C escapes resolved; and back.
 Result<std::string> Unquote(std::string_view quoted);
 std::string Quote(std::string_view text);

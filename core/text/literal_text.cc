@@ -161,7 +161,8 @@ class LiteralReader {
  public:
   explicit LiteralReader(Lexer& lexer) : lexer_(lexer) {}
 
-  Status Read(const Shape& shape, Literal& literal, int depth);
+  // Recurses over the shape, whose tuples and dimensions are few (core/limits.h).
+  Status Read(const Shape& shape, Literal& literal);
   bool elided() const { return elided_; }
 
  private:
@@ -181,8 +182,7 @@ class LiteralReader {
   std::vector<int64_t> sizes_;  // the live ones; -1: dynamic and not seen yet
 };
 
-Status LiteralReader::Read(const Shape& shape, Literal& literal, int depth) {
-  if (depth >= kMaxNesting) return lexer_.Error("literals nest more than {} levels deep", kMaxNesting);
+Status LiteralReader::Read(const Shape& shape, Literal& literal) {
   if (shape.IsTuple()) {
     if (lexer_.Eat("...")) {
       elided_ = true;
@@ -192,7 +192,7 @@ Status LiteralReader::Read(const Shape& shape, Literal& literal, int depth) {
     std::vector<Literal> elements(shape.tuple_elements().size());
     for (size_t i = 0; i < elements.size(); ++i) {
       if (i > 0) VXLA_RETURN_IF_ERROR(lexer_.Expect(","));
-      VXLA_RETURN_IF_ERROR(Read(shape.tuple_elements()[i], elements[i], depth + 1));
+      VXLA_RETURN_IF_ERROR(Read(shape.tuple_elements()[i], elements[i]));
     }
     VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
     if (!elided_) literal = Literal::Tuple(std::move(elements));
@@ -206,10 +206,7 @@ Status LiteralReader::Read(const Shape& shape, Literal& literal, int depth) {
     elided_ = true;
     return OkStatus();
   }
-  if (std::ranges::find(shape.dimensions(), kUnboundedSize) != shape.dimensions().end()) {
-    return lexer_.Error("literal: {} has an unbounded dimension", shape.ToString());
-  }
-  if (shape.rank() >= kMaxNesting) return lexer_.Error("literals nest more than {} levels deep", kMaxNesting);
+  if (const Status status = CheckShape(shape); !status.ok()) return lexer_.Error("literal: {}", status.message());
   const int64_t count = shape.ElementCount();
   // Each element takes a character at least, so this is refused before memory is asked for.
   const bool fits = shape.IsDynamic() ? lexer_.Spend(count) : count <= static_cast<int64_t>(lexer_.remaining()) + 1;
@@ -393,7 +390,7 @@ std::string PrintLiteral(const Literal& literal, int64_t max_elements) {
 Result<std::shared_ptr<const Literal>> ParseLiteral(Lexer& lexer, const Shape& shape) {
   LiteralReader reader(lexer);
   auto literal = std::make_shared<Literal>();
-  VXLA_RETURN_IF_ERROR(reader.Read(shape, *literal, 0));
+  VXLA_RETURN_IF_ERROR(reader.Read(shape, *literal));
   if (reader.elided()) return std::shared_ptr<const Literal>();
   return std::shared_ptr<const Literal>(std::move(literal));
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/limits.h"
+
 namespace vxla {
 namespace {
 
@@ -87,22 +89,6 @@ Status ParseOptionalLayout(Lexer& lexer, Shape& shape, LayoutRule rule) {
   return OkStatus();
 }
 
-// 4 PiB: larger arrays are mistakes, and below this no sum of sizes overflows.
-constexpr int64_t kMaxArrayBytes = int64_t{1} << 52;
-
-// Empty arrays have strides and bounds too, so zeros do not excuse the other dimensions.
-Status CheckSize(ElementType type, const std::vector<int64_t>& dimensions) {
-  std::vector<int64_t> at_least_one;
-  for (const int64_t size : dimensions) at_least_one.push_back(size == 0 ? 1 : size);
-  const Result<int64_t> count = CheckedElementCount(at_least_one);
-  if (!count.ok()) return count.status();
-  const int64_t limit = kMaxArrayBytes / std::max(StorageBytes(type), 1);
-  if (*count > limit) {
-    return InvalidArgument("{}[{}] has more than {} elements", ElementTypeName(type), JoinInts(dimensions), limit);
-  }
-  return OkStatus();
-}
-
 Result<Shape> ParseArray(Lexer& lexer, LayoutRule rule) {
   const Token type_token = lexer.token();
   const std::optional<ElementType> type = ParseElementType(type_token.text);
@@ -113,25 +99,31 @@ Result<Shape> ParseArray(Lexer& lexer, LayoutRule rule) {
   VXLA_RETURN_IF_ERROR(lexer.Expect("["));
   std::vector<int64_t> dimensions;
   std::vector<bool> dynamic;
-  std::vector<int64_t> known;
   while (!lexer.At("]")) {
+    if (dimensions.size() == kMaxRank) return lexer.Error("arrays have at most {} dimensions", kMaxRank);
     const bool bounded = lexer.Eat("<=");
     const bool unbounded = !bounded && lexer.Eat("?");
     int64_t size = kUnboundedSize;
     if (!unbounded) {
       VXLA_ASSIGN_OR_RETURN(size, lexer.TakeInt("the size of a dimension"));
-      known.push_back(size);
+      if (size < 0) {  // kUnboundedSize is a negative number too
+        return InvalidArgument("size {} of dimension {} is negative", size, dimensions.size()).At(type_token.location);
+      }
     }
     dimensions.push_back(size);
     dynamic.push_back(bounded || unbounded);
     if (!lexer.Eat(",")) break;
   }
-  VXLA_RETURN_IF_ERROR(CheckSize(*type, known).At(type_token.location));
   if (!IsArrayElement(*type) && !dimensions.empty()) {
     return InvalidArgument("{} has no dimensions, found {}", type_token.text, dimensions.size())
         .At(type_token.location);
   }
   VXLA_RETURN_IF_ERROR(lexer.Expect("]"));
+  Shape known(*type, dimensions);
+  for (int i = 0; i < known.rank(); ++i) {  // `?` is no error yet: a program may be refined
+    if (known.dimension(i) == kUnboundedSize) known.set_dimension(i, 1);
+  }
+  VXLA_RETURN_IF_ERROR(CheckShape(known).At(type_token.location));
   Shape shape(*type, std::move(dimensions));
   for (int i = 0; i < shape.rank(); ++i) shape.set_dynamic_dimension(i, dynamic[i]);
   VXLA_RETURN_IF_ERROR(ParseOptionalLayout(lexer, shape, rule));
@@ -148,18 +140,17 @@ bool AtShape(Lexer& lexer) {
 }
 
 Result<Shape> ParseShape(Lexer& lexer, LayoutRule rule, int depth) {
-  if (depth >= kMaxNesting) return lexer.Error("shapes nest more than {} levels deep", kMaxNesting);
   if (lexer.AtIdentifier("b") && lexer.PeekChar() == '(') {
     lexer.Next();
     lexer.Next();
-    VXLA_ASSIGN_OR_RETURN(Shape contents, ParseShape(lexer, LayoutRule::kAfterShape, depth + 1));
-    if (contents.is_buffer() || !contents.IsArray())
-      return lexer.Error("a buffer holds an array, not {}", contents.ToString());
+    VXLA_ASSIGN_OR_RETURN(Shape contents, ParseArray(lexer, LayoutRule::kAfterShape));
+    if (!contents.IsArray()) return lexer.Error("a buffer holds an array, not {}", contents.ToString());
     VXLA_RETURN_IF_ERROR(lexer.Expect(")"));
     contents.set_is_buffer(true);
     return contents;
   }
   if (!lexer.At("(")) return ParseArray(lexer, rule);
+  if (depth == kMaxTupleDepth) return lexer.Error("shapes nest more than {} levels deep", kMaxTupleDepth);
   lexer.Next();
   std::vector<Shape> elements;
   while (!lexer.At(")")) {

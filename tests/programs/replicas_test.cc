@@ -149,13 +149,11 @@ TEST(FeedsCommandTest, ItemsComeFromAFileAndGoToAnother) {
   const CommandResult r = RunVxla("run " + program + " --device cpu --replicas 2 --infeed " + in + " --outfeed " + out);
   EXPECT_EQ(r.exit_code, 0) << r.err;
   EXPECT_EQ(r.out, "result_0: f32[2,2]\n[[11. 22.]\n [13. 24.]]\n");
-  const auto arrays = ReadNpz(out);
-  ASSERT_TRUE(arrays.ok());
-  ASSERT_EQ(arrays->size(), 3u);
-  const Result<Literal> negated = ToLiteral(arrays->at("outfeed_0"), "", "outfeed_0");
-  ASSERT_TRUE(negated.ok());
-  EXPECT_TRUE(*negated == F32({2, 2}, {-1, -2, -3, -4}));
-  EXPECT_TRUE(*ToLiteral(arrays->at("outfeed_2"), "", "outfeed_2") == F32({2, 2}, {10, 20, 10, 20}));
+  const auto file = NpzFile::Open(out);
+  ASSERT_TRUE(file.ok());
+  ASSERT_EQ((*file)->names().size(), 3u);
+  EXPECT_TRUE(*ToLiteral(*(*file)->Read("outfeed_0"), "", "outfeed_0") == F32({2, 2}, {-1, -2, -3, -4}));
+  EXPECT_TRUE(*ToLiteral(*(*file)->Read("outfeed_2"), "", "outfeed_2") == F32({2, 2}, {10, 20, 10, 20}));
 }
 
 TEST(FeedsCommandTest, ItemsHaveTheirLiveSize) {
@@ -168,9 +166,9 @@ TEST(FeedsCommandTest, ItemsHaveTheirLiveSize) {
                     out = ScratchFolder() + "/live_out.npz";
   const CommandResult r = RunVxla("run " + program + " --device cpu --replicas 2 --infeed " + in + " --outfeed " + out);
   EXPECT_EQ(r.exit_code, 0) << r.err;
-  const auto arrays = ReadNpz(out);
-  ASSERT_TRUE(arrays.ok());
-  EXPECT_TRUE(*ToLiteral(arrays->at("outfeed_0"), "", "outfeed_0") == F32({2, 3}, {-1, -2, -3, -4, -5, -6}));
+  const auto file = NpzFile::Open(out);
+  ASSERT_TRUE(file.ok());
+  EXPECT_TRUE(*ToLiteral(*(*file)->Read("outfeed_0"), "", "outfeed_0") == F32({2, 3}, {-1, -2, -3, -4, -5, -6}));
 }
 
 TEST(FeedsCommandTest, SaysWhatIsMissing) {

@@ -1,9 +1,13 @@
 #include "backend/cpu/reference/block.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "core/float_formats.h"
 
@@ -239,6 +243,21 @@ void WithStorage(ElementType type, F&& f) {
   }
 }
 
+std::string Astray(const Literal& literal, int64_t at, int64_t n) {
+  return fmt::format("elements {} to {} of the {} of {}", at, at + n - 1, literal.element_count(),
+                     literal.shape().ToString());
+}
+
+void CheckOffsets(const Literal& literal, const int64_t* offsets, int64_t n) {
+  const auto count = static_cast<uint64_t>(literal.element_count());
+  bool inside = true;  // without a branch, so that the loop is done in vectors
+  for (int64_t i = 0; i < n; ++i) inside &= static_cast<uint64_t>(offsets[i]) < count;
+  if (inside) return;
+  for (int64_t i = 0; i < n; ++i) {
+    VXLA_CHECK(static_cast<uint64_t>(offsets[i]) < count, Astray(literal, offsets[i], 1));
+  }
+}
+
 template <typename T>
 void RoundIntegers(ElementType type, T* values, int64_t n) {
   if (type == ElementType::kPred) {
@@ -285,22 +304,48 @@ void StoreElements(ElementType type, const void* carriers, int64_t n, std::byte*
   }
 }
 
-void GatherElements(ElementType type, const std::byte* source, const int64_t* offsets, int64_t n, void* carriers) {
+const std::byte* ElementsAt(const Literal& literal, int64_t at, int64_t n) {
+  const int size = StorageBytes(literal.shape().element_type());
+  const auto count = static_cast<int64_t>(literal.bytes().size()) / size;
+  VXLA_CHECK(at >= 0 && n >= 0 && n <= count && at <= count - n, Astray(literal, at, n));
+  return literal.bytes().data() + at * size;
+}
+
+std::byte* ElementsAt(Literal& literal, int64_t at, int64_t n) {
+  return const_cast<std::byte*>(ElementsAt(std::as_const(literal), at, n));
+}
+
+void CopyRun(const Literal& source, int64_t from, Literal& target, int64_t to, int64_t n) {
+  std::byte* const out = ElementsAt(target, to, n);
+  const std::byte* const in = ElementsAt(source, from, n);
+  if (n > 0) std::memcpy(out, in, static_cast<size_t>(n * StorageBytes(source.shape().element_type())));
+}
+
+void GatherElements(const Literal& source, const int64_t* offsets, int64_t n, void* carriers) {
+  CheckOffsets(source, offsets, n);
+  const ElementType type = source.shape().element_type();
   Block raw;
-  WithStorage(type, [&](auto stored) { GatherRaw<decltype(stored)>(source, offsets, n, raw.bytes); });
+  WithStorage(type, [&](auto stored) { GatherRaw<decltype(stored)>(source.bytes().data(), offsets, n, raw.bytes); });
   LoadElements(type, raw.bytes, n, carriers);
 }
 
-void ScatterElements(ElementType type, const void* carriers, const int64_t* offsets, int64_t n, std::byte* target) {
+void ScatterElements(const void* carriers, const int64_t* offsets, int64_t n, Literal& target) {
+  CheckOffsets(target, offsets, n);
+  const ElementType type = target.shape().element_type();
   Block raw;
   StoreElements(type, carriers, n, raw.bytes);
-  WithStorage(type, [&](auto stored) { ScatterRaw<decltype(stored)>(raw.bytes, offsets, n, target); });
+  WithStorage(type,
+              [&](auto stored) { ScatterRaw<decltype(stored)>(raw.bytes, offsets, n, target.mutable_bytes().data()); });
 }
 
-void LoadStrided(ElementType type, const std::byte* source, int64_t stride, int64_t n, void* carriers) {
-  if (stride == 1) return LoadElements(type, source, n, carriers);
+void LoadStrided(const Literal& source, int64_t at, int64_t stride, int64_t n, void* carriers) {
+  const ElementType type = source.shape().element_type();
+  if (stride == 1) return LoadElements(type, ElementsAt(source, at, n), n, carriers);
+  if (n <= 0) return;
+  ElementsAt(source, at + (n - 1) * stride, 1);
   Block raw;
-  WithStorage(type, [&](auto stored) { StridedRaw<decltype(stored)>(source, stride, n, raw.bytes); });
+  WithStorage(type,
+              [&](auto stored) { StridedRaw<decltype(stored)>(ElementsAt(source, at, 1), stride, n, raw.bytes); });
   LoadElements(type, raw.bytes, n, carriers);
 }
 

@@ -31,14 +31,22 @@ inline int64_t TotalOrderKey(double x) {
   return bits < 0 ? bits ^ INT64_MAX : bits;
 }
 
+// Where elements [at, at + n) of a literal lie. CHECKs that the literal has them: index maps are worked out from
+// attributes, and a map that leads astray must not read or write other memory.
+const std::byte* ElementsAt(const Literal& literal, int64_t at, int64_t n);
+std::byte* ElementsAt(Literal& literal, int64_t at, int64_t n);
+
+// Elements [from, from + n) of one literal to `to` of another of the type.
+void CopyRun(const Literal& source, int64_t from, Literal& target, int64_t to, int64_t n);
+
 // n contiguous elements in storage <-> carriers.
 void LoadElements(ElementType type, const std::byte* source, int64_t n, void* carriers);
 void StoreElements(ElementType type, const void* carriers, int64_t n, std::byte* target);
-// n <= kBlockSize elements at offsets (in elements) from `source` or `target`.
-void GatherElements(ElementType type, const std::byte* source, const int64_t* offsets, int64_t n, void* carriers);
-void ScatterElements(ElementType type, const void* carriers, const int64_t* offsets, int64_t n, std::byte* target);
-// n <= kBlockSize elements `stride` elements apart.
-void LoadStrided(ElementType type, const std::byte* source, int64_t stride, int64_t n, void* carriers);
+// n <= kBlockSize elements at these offsets, each CHECKed.
+void GatherElements(const Literal& source, const int64_t* offsets, int64_t n, void* carriers);
+void ScatterElements(const void* carriers, const int64_t* offsets, int64_t n, Literal& target);
+// n <= kBlockSize elements from `at`, `stride` elements apart; both ends CHECKed.
+void LoadStrided(const Literal& source, int64_t at, int64_t stride, int64_t n, void* carriers);
 // What storing and loading again would give.
 void RoundElements(ElementType type, void* carriers, int64_t n);
 
@@ -46,14 +54,16 @@ void RoundElements(ElementType type, void* carriers, int64_t n);
 // and complex to real follow C++'s conversions.
 template <typename T>
 void LoadAs(ElementType type, const std::byte* source, int64_t n, T* out);
+template <typename T>
+void LoadAs(const Literal& literal, int64_t at, int64_t n, T* out) {
+  LoadAs<T>(literal.shape().element_type(), ElementsAt(literal, at, n), n, out);
+}
 
 inline void LoadBlock(const Literal& literal, int64_t at, int64_t n, void* carriers) {
-  const ElementType type = literal.shape().element_type();
-  LoadElements(type, literal.bytes().data() + at * StorageBytes(type), n, carriers);
+  LoadElements(literal.shape().element_type(), ElementsAt(literal, at, n), n, carriers);
 }
 inline void StoreBlock(const void* carriers, int64_t n, Literal& literal, int64_t at) {
-  const ElementType type = literal.shape().element_type();
-  StoreElements(type, carriers, n, literal.mutable_bytes().data() + at * StorageBytes(type));
+  StoreElements(literal.shape().element_type(), carriers, n, ElementsAt(literal, at, n));
 }
 
 // Fills n carriers with the element at `at`.

@@ -125,8 +125,8 @@ Result<BlockOp> MakeConvert(const Instruction& i) {
 Result<BlockOp> MakeReducePrecision(const Instruction& i) {
   const ElementType type = OperandType(i);
   const auto& attributes = i.attributes<ReducePrecisionAttributes>();
-  const int exponent_bits = static_cast<int>(attributes.exponent_bits);
-  const int mantissa_bits = static_cast<int>(attributes.mantissa_bits);
+  const int exponent_bits = attributes.exponent();
+  const int mantissa_bits = attributes.mantissa();
   if (!IsFloating(type)) return UndefinedFor(i);
   if (exponent_bits < 1 || mantissa_bits < 0) {
     return InvalidArgument("reduce-precision: e{}m{} needs an exponent of at least 1 bit and a mantissa of at least 0",

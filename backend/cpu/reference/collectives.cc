@@ -34,14 +34,13 @@ Value CopyOf(const Value& value) { return Value(Value(value).ToLiteral()); }
 
 // The box of `count` places along a dimension, all of the others: `from_at` places into `from`, `to_at` into `to`.
 void CopyAlong(int dimension, const Literal& from, int64_t from_at, Literal& to, int64_t to_at, int64_t count) {
-  int64_t outer = 1, inner = StorageBytes(from.shape().element_type());
+  int64_t outer = 1, inner = 1;
   for (int d = 0; d < dimension; ++d) outer *= from.shape().dimension(d);
   for (int d = dimension + 1; d < from.shape().rank(); ++d) inner *= from.shape().dimension(d);
   if (outer == 0 || inner == 0 || count == 0) return;
   const int64_t from_row = from.shape().dimension(dimension) * inner, to_row = to.shape().dimension(dimension) * inner;
   for (int64_t o = 0; o < outer; ++o) {
-    std::memcpy(to.mutable_bytes().data() + o * to_row + to_at * inner,
-                from.bytes().data() + o * from_row + from_at * inner, static_cast<size_t>(count * inner));
+    CopyRun(from, o * from_row + from_at * inner, to, o * to_row + to_at * inner, count * inner);
   }
 }
 

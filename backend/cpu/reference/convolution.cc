@@ -62,7 +62,8 @@ class WindowReader {
       if (at < 0) {
         std::fill_n(row, p_.kernel_features, T{});
       } else {
-        std::copy_n(input_.data() + at * p_.input_features + first_feature, p_.kernel_features, row);
+        const auto from = static_cast<size_t>(at * p_.input_features + first_feature);
+        std::ranges::copy(std::span(input_).subspan(from, static_cast<size_t>(p_.kernel_features)), row);
       }
       for (size_t d = rank; d-- > 0;) {
         if (++tap[d] < p_.kernel_spatial[d]) break;
@@ -80,10 +81,8 @@ class WindowReader {
 template <typename T>
 std::vector<T> LoadAll(const EvalContext& context, const Literal& literal) {
   std::vector<T> values(static_cast<size_t>(literal.element_count()));
-  const ElementType type = literal.shape().element_type();
-  context.For(literal.element_count(), 1 << 16, [&](int64_t begin, int64_t end) {
-    LoadPacked<T>(type, literal.bytes().data() + begin * StorageBytes(type), end - begin, values.data() + begin);
-  });
+  context.For(literal.element_count(), 1 << 16,
+              [&](int64_t begin, int64_t end) { LoadPacked<T>(literal, begin, end - begin, values.data() + begin); });
   return values;
 }
 
@@ -107,7 +106,6 @@ void Convolve(const EvalContext& context, const Problem& p, const Literal& input
   const std::vector<T> values = LoadAll<T>(context, input);
   const std::vector<T> panels = PackKernel(p, LoadAll<T>(context, kernel));
   const WindowReader<T> reader(p, values);
-  const ElementType type = result.shape().element_type();
   const int64_t k = p.k(), columns = p.output_features / p.groups(), rows = p.output_batch * p.positions;
   const int64_t block = RowsPerBlock<T>(k), blocks = (rows + block - 1) / block;
   context.For(p.groups() * blocks, 1, [&](int64_t begin, int64_t end) {
@@ -121,9 +119,8 @@ void Convolve(const EvalContext& context, const Problem& p, const Literal& input
         reader.Read(batch, (first + r) % p.positions, first_feature, row.data());
         PackRow(row.data(), k, r % kPanel, packed.data() + r / kPanel * kPanel * k);
       }
-      MultiplyBlock(packed.data(), count, panels.data() + group * PanelCount(columns) * kPanel * k, columns, k, type,
-                    result.mutable_bytes().data() + (first * p.output_features + group * columns) * StorageBytes(type),
-                    p.output_features * StorageBytes(type));
+      MultiplyBlock(packed.data(), count, panels.data() + group * PanelCount(columns) * kPanel * k, columns, k, result,
+                    first * p.output_features + group * columns, p.output_features);
     }
   });
 }

@@ -69,21 +69,21 @@ void CopyBox(const BoxCopy& box, const Literal& source, Literal& target, int thr
   spec.dimensions = box.sizes;
   const std::vector<int64_t> source_strides = RowMajorStrides(source.shape().dimensions());
   const std::vector<int64_t> target_strides = RowMajorStrides(target.shape().dimensions());
+  if (std::ranges::find(box.sizes, 0) != box.sizes.end()) return;
   int64_t from = 0, to = 0;
   for (size_t i = 0; i < box.sizes.size(); ++i) {
-    spec.source_strides.push_back(box.from_step[i] * source_strides[i]);
-    spec.target_strides.push_back(box.to_step[i] * target_strides[i]);
+    const bool steps = box.sizes[i] > 1;  // else the step may be any number
+    spec.source_strides.push_back(steps ? box.from_step[i] * source_strides[i] : 0);
+    spec.target_strides.push_back(steps ? box.to_step[i] * target_strides[i] : 0);
     from += box.from[i] * source_strides[i];
     to += box.to[i] * target_strides[i];
   }
-  if (std::ranges::find(box.sizes, 0) != box.sizes.end()) return;
-  StridedCopy(spec, source.bytes().data() + from * spec.element_bytes,
-              target.mutable_bytes().data() + to * spec.element_bytes, threads);
+  StridedCopy(spec, source, from, target, to, threads);
 }
 
 void FillWith(const Literal& scalar, Literal& target, int threads) {
   const StridedCopySpec spec{{target.element_count()}, {0}, {1}, StorageBytes(target.shape().element_type())};
-  StridedCopy(spec, scalar.bytes().data(), target.mutable_bytes().data(), threads);
+  StridedCopy(spec, scalar, 0, target, 0, threads);
 }
 
 Literal TransposeLiteral(const Literal& literal, std::span<const int64_t> permutation, int threads) {
@@ -96,7 +96,7 @@ Literal TransposeLiteral(const Literal& literal, std::span<const int64_t> permut
   }
   spec.target_strides = RowMajorStrides(spec.dimensions);
   Literal result = Literal::Uninitialized(Shape(literal.shape().element_type(), spec.dimensions));
-  StridedCopy(spec, literal.bytes().data(), result.mutable_bytes().data(), threads);
+  StridedCopy(spec, literal, 0, result, 0, threads);
   return result;
 }
 
@@ -116,7 +116,7 @@ EvalResult EvalBroadcast(EvalContext& context, const Instruction& instruction, s
     if (operand.shape().dimension(operand_dimension) != 1) spec.source_strides[target] = strides[i];
   }
   spec.target_strides = RowMajorStrides(spec.dimensions);
-  StridedCopy(spec, operand.bytes().data(), result.mutable_bytes().data(), context.options().threads);
+  StridedCopy(spec, operand, 0, result, 0, context.options().threads);
   return result;
 }
 
@@ -166,7 +166,7 @@ EvalResult EvalBitcast(EvalContext& context, const Instruction& instruction, std
   StridedCopySpec spec{ToVector(to.dimensions()), LayoutStrides(to), RowMajorStrides(to.dimensions()),
                        StorageBytes(to.element_type())};
   Literal result = Literal::Uninitialized(to);
-  StridedCopy(spec, value.bytes().data(), result.mutable_bytes().data(), context.options().threads);
+  StridedCopy(spec, value, 0, result, 0, context.options().threads);
   return result;
 }
 

@@ -40,7 +40,6 @@ Side Prepare(const Value& operand, const IntList& batch_dims, const IntList& con
 template <typename T>
 std::vector<T> Pack(const EvalContext& context, const Side& side) {
   const Literal& literal = side.literal ? *side.literal : side.transposed;
-  const ElementType type = literal.shape().element_type();
   const int64_t panels = PanelCount(side.rows), k = side.k;
   std::vector<T> packed(static_cast<size_t>(side.batch * panels * kPanel * k));
   const int64_t grain = std::max<int64_t>(1, (1 << 14) / (kPanel * std::max<int64_t>(k, 1)));
@@ -50,7 +49,7 @@ std::vector<T> Pack(const EvalContext& context, const Side& side) {
       const int64_t batch = p / panels, first = p % panels * kPanel;
       for (int64_t lane = 0; lane < std::min(kPanel, side.rows - first); ++lane) {
         const int64_t at = (batch * side.rows + first + lane) * k;
-        LoadPacked<T>(type, literal.bytes().data() + at * StorageBytes(type), k, row.data());
+        LoadPacked<T>(literal, at, k, row.data());
         PackRow(row.data(), k, lane, packed.data() + p * kPanel * k);
       }
     }
@@ -61,7 +60,6 @@ std::vector<T> Pack(const EvalContext& context, const Side& side) {
 template <typename T>
 void Multiply(const EvalContext& context, const Side& lhs, const Side& rhs, Literal& result) {
   const std::vector<T> a = Pack<T>(context, lhs), b = Pack<T>(context, rhs);
-  const ElementType type = result.shape().element_type();
   const int64_t k = lhs.k, rows = lhs.rows, columns = rhs.rows;
   constexpr int64_t kColumnsPerTask = 512;
   const int64_t block = RowsPerBlock<T>(k);
@@ -74,10 +72,8 @@ void Multiply(const EvalContext& context, const Side& lhs, const Side& rhs, Lite
       const int64_t column = task % column_blocks * kColumnsPerTask;
       const T* a_at = a.data() + (batch * PanelCount(rows) * kPanel + row) * k;
       const T* b_at = b.data() + (batch * PanelCount(columns) * kPanel + column) * k;
-      std::byte* target =
-          result.mutable_bytes().data() + ((batch * rows + row) * columns + column) * StorageBytes(type);
-      MultiplyBlock(a_at, std::min(block, rows - row), b_at, std::min(kColumnsPerTask, columns - column), k, type,
-                    target, columns * StorageBytes(type));
+      MultiplyBlock(a_at, std::min(block, rows - row), b_at, std::min(kColumnsPerTask, columns - column), k, result,
+                    (batch * rows + row) * columns + column, columns);
     }
   });
 }

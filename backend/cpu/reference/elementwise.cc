@@ -70,8 +70,6 @@ bool IsSplat(const Value& operand, int64_t count) { return operand.literal().ele
 void RunBlocks(const EvalContext& context, const BlockOp& op, std::span<const Literal* const> operands,
                Literal& result) {
   const int64_t count = result.element_count();
-  const ElementType type = result.shape().element_type();
-  std::byte* out = result.mutable_bytes().data();
   context.For(count, kGrain, [&](int64_t begin, int64_t end) {
     Block blocks[3], target;
     const void* in[3] = {blocks[0].bytes, blocks[1].bytes, blocks[2].bytes};
@@ -84,7 +82,7 @@ void RunBlocks(const EvalContext& context, const BlockOp& op, std::span<const Li
         if (operands[k]->element_count() == count) LoadBlock(*operands[k], at, n, blocks[k].bytes);
       }
       op(in, target.bytes, n);
-      StoreElements(type, target.bytes, n, out + at * StorageBytes(type));
+      StoreBlock(target.bytes, n, result, at);
     }
   });
 }

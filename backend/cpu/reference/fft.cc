@@ -206,7 +206,7 @@ Literal Run(const EvalContext& context, const FftAttributes& a, const Literal& o
   Grid<T> grid{{operand.shape().dimensions().begin(), operand.shape().dimensions().end()}, {}};
   grid.values.reserve(static_cast<size_t>(operand.element_count()));
   std::vector<Complex> elements(static_cast<size_t>(operand.element_count()));
-  LoadAs<Complex>(operand.shape().element_type(), operand.bytes().data(), operand.element_count(), elements.data());
+  LoadAs<Complex>(operand, 0, operand.element_count(), elements.data());
   for (const Complex x : elements) grid.values.push_back({x.real(), x.imag()});
   const size_t axes = a.fft_length.size(), first = grid.sizes.size() - axes;
   const bool inverse = a.fft_type == FftType::kIfft || a.fft_type == FftType::kIrfft;

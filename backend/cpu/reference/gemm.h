@@ -37,10 +37,10 @@ struct PackedType<CompensatedComplex> {
   using Value = std::complex<double>;
 };
 template <typename T>
-void LoadPacked(ElementType type, const std::byte* source, int64_t n, T* out) {
+void LoadPacked(const Literal& literal, int64_t at, int64_t n, T* out) {
   using Value = typename PackedType<T>::Value;
   static_assert(sizeof(T) == sizeof(Value));
-  LoadAs<Value>(type, source, n, reinterpret_cast<Value*>(out));
+  LoadAs<Value>(literal, at, n, reinterpret_cast<Value*>(out));
 }
 
 // What products of these types are summed in.
@@ -112,10 +112,11 @@ int64_t RowsPerBlock(int64_t k) {
   return std::clamp<int64_t>(rows / kPanel * kPanel, 2 * kPanel, 16 * kPanel);
 }
 
-// C[rows, columns] = A B for packed panels of both; row r of C goes to target + r * row_bytes.
+// C[rows, columns] = A B for packed panels of both; row r of C begins at element first + r * stride of the result.
 template <typename T>
-void MultiplyBlock(const T* a, int64_t rows, const T* b, int64_t columns, int64_t k, ElementType type,
-                   std::byte* target, int64_t row_bytes) {
+void MultiplyBlock(const T* a, int64_t rows, const T* b, int64_t columns, int64_t k, Literal& result, int64_t first,
+                   int64_t stride) {
+  const ElementType type = result.shape().element_type();
   constexpr int64_t kColumns = 128;
   std::vector<T> tile(static_cast<size_t>(PanelCount(rows) * kPanel * kColumns));
   for (int64_t c0 = 0; c0 < columns; c0 += kColumns) {
@@ -126,7 +127,7 @@ void MultiplyBlock(const T* a, int64_t rows, const T* b, int64_t columns, int64_
       }
     }
     for (int64_t r = 0; r < rows; ++r) {
-      StoreSums(type, tile.data() + r * kColumns, width, target + r * row_bytes + c0 * StorageBytes(type));
+      StoreSums(type, tile.data() + r * kColumns, width, ElementsAt(result, first + r * stride + c0, width));
     }
   }
 }

@@ -203,7 +203,7 @@ Literal ScatterAdd(const EvalContext& context, const ScatterAttributes& a, const
   WideSums sums(std::move(initial), part == ElementType::kF64);
   Block block;
   VisitScatter(a, indices, plan, [&](const int64_t* to, const int64_t* from, int64_t n) {
-    GatherElements(type, updates.bytes().data(), from, n, block.bytes);
+    GatherElements(updates, from, n, block.bytes);
     const double* values = block.as<double>();
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t p = 0; p < parts; ++p) sums.Add(static_cast<size_t>(to[i] * parts + p), values[i * parts + p]);
@@ -224,15 +224,12 @@ void ScatterWith(const ScalarProgram& program, const ScatterAttributes& a, const
   const size_t count = results.size();
   VisitScatter(a, indices, plan, [&](const int64_t* to, const int64_t* from, int64_t n) {
     for (size_t k = 0; k < count; ++k) {
-      const ElementType type = results[k].shape().element_type();
-      GatherElements(type, results[k].bytes().data(), to, n, frame.input(static_cast<int>(k)));
-      GatherElements(updates[k].shape().element_type(), updates[k].literal().bytes().data(), from, n,
-                     frame.input(static_cast<int>(count + k)));
+      GatherElements(results[k], to, n, frame.input(static_cast<int>(k)));
+      GatherElements(updates[k].literal(), from, n, frame.input(static_cast<int>(count + k)));
     }
     frame.Run(n);
     for (size_t k = 0; k < count; ++k) {
-      ScatterElements(results[k].shape().element_type(), frame.output(static_cast<int>(k)), to, n,
-                      results[k].mutable_bytes().data());
+      ScatterElements(frame.output(static_cast<int>(k)), to, n, results[k]);
     }
   });
 }
@@ -284,7 +281,6 @@ EvalResult EvalGather(EvalContext& context, const Instruction& instruction, std:
   }
   if (result.element_count() == 0) return result;
   const int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, Product(window.dimensions)));
-  std::byte* target = result.mutable_bytes().data();
   context.For(Product(indices.batch_sizes()), grain, [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; ++at) {
       const std::vector<int64_t> batch = Unflatten(at, indices.batch_sizes());
@@ -299,7 +295,7 @@ EvalResult EvalGather(EvalContext& context, const Instruction& instruction, std:
                 operand_strides[static_cast<size_t>(a.operand_batching_dims[k])];
       }
       for (size_t i = 0; i < batch.size(); ++i) to += batch[i] * batch_strides[i];
-      StridedCopy(window, operand.bytes().data() + from * window.element_bytes, target + to * window.element_bytes, 1);
+      StridedCopy(window, operand, from, result, to, 1);
     }
   });
   return result;

@@ -93,8 +93,7 @@ Literal Cholesky(const EvalContext& context, const Literal& operand, bool lower)
   context.For(batch, 1, [&](int64_t begin, int64_t end) {
     std::vector<V> a(static_cast<size_t>(n * n));
     for (int64_t b = begin; b < end; ++b) {
-      const int64_t offset = b * n * n * StorageBytes(type);
-      LoadAs<V>(type, operand.bytes().data() + offset, n * n, a.data());
+      LoadAs<V>(operand, b * n * n, n * n, a.data());
       if (lower) {
         CholeskyOf<T>(n, [&](int64_t i, int64_t j) -> V& { return a[static_cast<size_t>(i * n + j)]; });
       } else {
@@ -106,7 +105,7 @@ Literal Cholesky(const EvalContext& context, const Literal& operand, bool lower)
           if (lower ? j > i : j < i) a[static_cast<size_t>(i * n + j)] = V{};
         }
       }
-      StoreSums(type, a.data(), n * n, result.mutable_bytes().data() + offset);
+      StoreSums(type, a.data(), n * n, ElementsAt(result, b * n * n, n * n));
     }
   });
   return result;
@@ -153,8 +152,8 @@ Literal TriangularSolve(const EvalContext& context, const TriangularSolveAttribu
   const int64_t batch = b.element_count() == 0 ? 0 : b.element_count() / (rows * columns);
   for (int64_t i = 0; i < batch; ++i) {
     std::vector<V> matrix(static_cast<size_t>(n * n)), x(static_cast<size_t>(rows * columns));
-    LoadAs<V>(type, a.bytes().data() + i * n * n * StorageBytes(type), n * n, matrix.data());
-    LoadAs<V>(type, b.bytes().data() + i * rows * columns * StorageBytes(type), rows * columns, x.data());
+    LoadAs<V>(a, i * n * n, n * n, matrix.data());
+    LoadAs<V>(b, i * rows * columns, rows * columns, x.data());
     // x op(A) = b from the right is op(A)^T x^T = b^T.
     const TriangularMatrix<T> m{matrix.data(),
                                 n,
@@ -166,7 +165,7 @@ Literal TriangularSolve(const EvalContext& context, const TriangularSolveAttribu
     context.For(solves, std::max<int64_t>(1, 1024 / (n + 1)), [&](int64_t begin, int64_t end) {
       for (int64_t s = begin; s < end; ++s) SolveColumn(m, x.data() + s * step, stride);
     });
-    StoreSums(type, x.data(), rows * columns, result.mutable_bytes().data() + i * rows * columns * StorageBytes(type));
+    StoreSums(type, x.data(), rows * columns, ElementsAt(result, i * rows * columns, rows * columns));
   }
   return result;
 }

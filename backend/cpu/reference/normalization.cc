@@ -17,7 +17,7 @@ template <typename T>
 Values<T> LoadWide(const Value& value) {
   const Literal& literal = value.literal();
   std::vector<double> values(static_cast<size_t>(literal.element_count()));
-  LoadAs<double>(literal.shape().element_type(), literal.bytes().data(), literal.element_count(), values.data());
+  LoadAs<double>(literal, 0, literal.element_count(), values.data());
   return Values<T>(values.begin(), values.end());
 }
 

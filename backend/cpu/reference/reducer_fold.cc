@@ -17,7 +17,7 @@ void GatherOrInit(const Literal& array, const Literal& init, const int64_t* offs
     safe[i] = std::max<int64_t>(offsets[i], 0);
     any_outside = any_outside || offsets[i] < 0;
   }
-  if (array.element_count() > 0) GatherElements(type, array.bytes().data(), safe, n, out);
+  if (array.element_count() > 0) GatherElements(array, safe, n, out);
   if (!any_outside) return;
   const int64_t size = CarrierBytes(type);
   std::byte fill[sizeof(Complex)];
@@ -38,7 +38,7 @@ void StoreStrided(const void* carriers, Literal& result, int64_t at, int64_t str
   if (stride == 1) return StoreBlock(carriers, n, result, at);
   int64_t offsets[kBlockSize];
   for (int64_t i = 0; i < n; ++i) offsets[i] = at + i * stride;
-  ScatterElements(result.shape().element_type(), carriers, offsets, n, result.mutable_bytes().data());
+  ScatterElements(carriers, offsets, n, result);
 }
 
 // Equal as numbers; NaN equals NaN.
@@ -122,8 +122,7 @@ class ProgramFold final : public ReducerFold {
   int64_t Size(size_t k) const { return CarrierBytes(arrays_[k]->shape().element_type()); }
   void* ValueOf(size_t k) { return frame_.input(static_cast<int>(arrays_.size() + k)); }
   void Load(size_t k, int64_t at, int64_t stride, int64_t n, void* out) const {
-    const ElementType type = arrays_[k]->shape().element_type();
-    LoadStrided(type, arrays_[k]->bytes().data() + at * StorageBytes(type), stride, n, out);
+    LoadStrided(*arrays_[k], at, stride, n, out);
   }
 
   ScalarProgram::Frame frame_;
@@ -148,12 +147,10 @@ class SimpleFold final : public ReducerFold {
     fold_.Clear(n * parts_);
   }
   void LoadAccumulator(int64_t at, int64_t stride, int64_t n) override {
-    LoadStrided(type_, array_.bytes().data() + at * StorageBytes(type_), stride, n, accumulator_.bytes);
+    LoadStrided(array_, at, stride, n, accumulator_.bytes);
     fold_.Clear(n * parts_);
   }
-  void LoadValue(int64_t at, int64_t stride, int64_t n) override {
-    LoadStrided(type_, array_.bytes().data() + at * StorageBytes(type_), stride, n, value_.bytes);
-  }
+  void LoadValue(int64_t at, int64_t stride, int64_t n) override { LoadStrided(array_, at, stride, n, value_.bytes); }
   void LoadValueAt(const int64_t* offsets, int64_t n) override {
     GatherOrInit(array_, init_, offsets, n, value_.bytes);
   }

@@ -1,8 +1,8 @@
 // scan(inputs ..., initial carries ...): the computation takes a slice of each input and the carries, and gives a slice
 // of each output and the next carries; the result is (outputs ..., last carries ...).
 #include <algorithm>
-#include <cstring>
 
+#include "backend/cpu/reference/block.h"
 #include "backend/cpu/reference/eval.h"
 
 namespace vxla {
@@ -10,7 +10,7 @@ namespace {
 
 // The position of `slice` in rows: element (o, i) of a slice is element (o, step, i) of the array.
 struct Rows {
-  int64_t outer = 1, inner = 1;  // inner in bytes
+  int64_t outer = 1, inner = 1;
 };
 
 // The live sizes of a slice among those of its array, and the other way; the scanned dimension may be gone in the
@@ -21,7 +21,6 @@ int SliceDimension(const Shape& slice, const Shape& array, int dimension, int d)
 
 Rows RowsOf(const Shape& array, int dimension) {
   Rows rows;
-  rows.inner = StorageBytes(array.element_type());
   for (int d = 0; d < dimension; ++d) rows.outer *= array.dimension(d);
   for (int d = dimension + 1; d < array.rank(); ++d) rows.inner *= array.dimension(d);
   return rows;
@@ -31,9 +30,7 @@ Literal TakeSlice(const Literal& array, int dimension, int64_t step, const Shape
   Literal slice(shape);
   const Rows rows = RowsOf(array.shape(), dimension);
   for (int64_t o = 0; rows.inner > 0 && o < rows.outer; ++o) {
-    std::memcpy(slice.mutable_bytes().data() + o * rows.inner,
-                array.bytes().data() + (o * array.shape().dimension(dimension) + step) * rows.inner,
-                static_cast<size_t>(rows.inner));
+    CopyRun(array, (o * array.shape().dimension(dimension) + step) * rows.inner, slice, o * rows.inner, rows.inner);
   }
   for (int d = 0; d < array.shape().rank(); ++d) {
     const int to = SliceDimension(shape, array.shape(), dimension, d);
@@ -76,8 +73,7 @@ Result<int64_t> LiveSteps(const Instruction& instruction, std::span<const Value>
 void PutSlice(const Literal& slice, int dimension, int64_t step, Literal& array) {
   const Rows rows = RowsOf(array.shape(), dimension);
   for (int64_t o = 0; rows.inner > 0 && o < rows.outer; ++o) {
-    std::memcpy(array.mutable_bytes().data() + (o * array.shape().dimension(dimension) + step) * rows.inner,
-                slice.bytes().data() + o * rows.inner, static_cast<size_t>(rows.inner));
+    CopyRun(slice, o * rows.inner, array, (o * array.shape().dimension(dimension) + step) * rows.inner, rows.inner);
   }
 }
 

@@ -78,10 +78,9 @@ class LineComparator {
     for (int64_t at = 0; at < length; at += kBlockSize) {
       const int64_t n = std::min<int64_t>(kBlockSize, length - at);
       for (size_t k = 0; k < operands.size(); ++k) {
-        const ElementType type = operands[k].shape().element_type();
-        const std::byte* source = operands[k].literal().bytes().data() + (base + at * stride) * StorageBytes(type);
-        LoadStrided(type, source, stride, n, frame_.input(static_cast<int>(2 * k)));
-        LoadStrided(type, source, stride, n, frame_.input(static_cast<int>(2 * k + 1)));
+        const Literal& source = operands[k].literal();
+        LoadStrided(source, base + at * stride, stride, n, frame_.input(static_cast<int>(2 * k)));
+        LoadStrided(source, base + at * stride, stride, n, frame_.input(static_cast<int>(2 * k + 1)));
       }
       if (at == 0) frame_.FillConstants(kBlockSize);
       for (const ScalarProgram::Step* step : split_.ahead) frame_.RunStep(*step, n);
@@ -199,12 +198,10 @@ bool SortByKeys(const SplitComparator& split, const LineComparator& line, std::v
 
 // target element i (stride apart) = source element order[i].
 void Permute(const Literal& source, Literal& target, int64_t base, int64_t stride, const std::vector<int64_t>& order) {
-  const int size = StorageBytes(source.shape().element_type());
-  const std::byte* from = source.bytes().data() + base * size;
-  std::byte* to = target.mutable_bytes().data() + base * size;
+  const auto size = static_cast<size_t>(StorageBytes(source.shape().element_type()));
   for (size_t i = 0; i < order.size(); ++i) {
-    std::memcpy(to + static_cast<int64_t>(i) * stride * size, from + order[i] * stride * size,
-                static_cast<size_t>(size));
+    std::memcpy(ElementsAt(target, base + static_cast<int64_t>(i) * stride, 1),
+                ElementsAt(source, base + order[i] * stride, 1), size);
   }
 }
 
@@ -261,7 +258,7 @@ EvalResult EvalTopK(EvalContext& context, const Instruction& instruction, std::s
   Literal values(instruction.shape().tuple_elements()[0]), indices(instruction.shape().tuple_elements()[1]);
   const int64_t length = operand.shape().dimension(operand.shape().rank() - 1), k = attributes.k;
   const int64_t lines = length == 0 ? 0 : operand.element_count() / length;
-  const int size = StorageBytes(operand.shape().element_type());
+  const auto size = static_cast<size_t>(StorageBytes(operand.shape().element_type()));
   context.For(lines, std::max<int64_t>(1, 4096 / std::max<int64_t>(length, 1)), [&](int64_t begin, int64_t end) {
     std::vector<int64_t> order(static_cast<size_t>(length));
     for (int64_t l = begin; l < end; ++l) {
@@ -273,8 +270,7 @@ EvalResult EvalTopK(EvalContext& context, const Instruction& instruction, std::s
       });
       for (int64_t i = 0; i < k; ++i) {
         const int64_t from = order[static_cast<size_t>(i)];
-        std::memcpy(values.mutable_bytes().data() + (l * k + i) * size,
-                    operand.bytes().data() + (l * length + from) * size, static_cast<size_t>(size));
+        std::memcpy(ElementsAt(values, l * k + i, 1), ElementsAt(operand, l * length + from, 1), size);
         indices.SetInt(l * k + i, from);
       }
     }

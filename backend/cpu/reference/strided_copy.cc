@@ -1,5 +1,7 @@
 #include "backend/cpu/reference/strided_copy.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -8,6 +10,18 @@
 
 namespace vxla {
 namespace {
+
+// The first and the last element that the strides reach from `base` are the literal's.
+void CheckReach(const StridedCopySpec& spec, std::span<const int64_t> strides, int64_t base, const Literal& literal) {
+  const std::vector<int64_t>& sizes = spec.dimensions;
+  const auto count = static_cast<int64_t>(literal.bytes().size()) / spec.element_bytes;
+  __int128 least = base, most = base;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    (strides[i] < 0 ? least : most) += static_cast<__int128>(sizes[i] - 1) * strides[i];
+  }
+  VXLA_CHECK(least >= 0 && most < count, fmt::format("elements {} to {} of the {} of {}", static_cast<int64_t>(least),
+                                                     static_cast<int64_t>(most), count, literal.shape().ToString()));
+}
 
 struct Axis {
   int64_t size, source, target;
@@ -129,11 +143,15 @@ void CopyAll(const std::vector<Axis>& axes, const T* source, T* target, int thre
 
 }  // namespace
 
-void StridedCopy(const StridedCopySpec& spec, const std::byte* source, std::byte* target, int threads) {
+void StridedCopy(const StridedCopySpec& spec, const Literal& source, int64_t from, Literal& target, int64_t to,
+                 int threads) {
   if (std::ranges::find(spec.dimensions, 0) != spec.dimensions.end()) return;
+  CheckReach(spec, spec.source_strides, from, source);
+  CheckReach(spec, spec.target_strides, to, target);
   const std::vector<Axis> axes = Canonical(spec);
   auto copy = [&]<typename T>(T) {
-    CopyAll<T>(axes, reinterpret_cast<const T*>(source), reinterpret_cast<T*>(target), threads);
+    CopyAll<T>(axes, reinterpret_cast<const T*>(source.bytes().data()) + from,
+               reinterpret_cast<T*>(target.mutable_bytes().data()) + to, threads);
   };
   switch (spec.element_bytes) {
     case 1:

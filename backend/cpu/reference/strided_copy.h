@@ -1,10 +1,10 @@
 // StridedCopy: the one loop behind broadcast, transpose, slice, reverse, concatenate, pad and dynamic slices.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
+
+#include "core/literal.h"
 
 namespace vxla {
 
@@ -15,8 +15,9 @@ struct StridedCopySpec {
   int element_bytes = 1;
 };
 
-// source and target point at the element of index 0. Copies every element of the index space; the target's must be
-// distinct. threads as in ParallelFor.
-void StridedCopy(const StridedCopySpec& spec, const std::byte* source, std::byte* target, int threads);
+// Copies every element of the index space, of which index 0 is element `from` of the source and `to` of the target; the
+// target's must be distinct. CHECKs that none lies outside of them. threads as in ParallelFor.
+void StridedCopy(const StridedCopySpec& spec, const Literal& source, int64_t from, Literal& target, int64_t to,
+                 int threads);
 
 }  // namespace vxla

@@ -161,8 +161,6 @@ void ReduceRunning(const EvalContext& context, const ReducerFoldMaker& factory, 
 std::vector<int64_t> SelectAll(const EvalContext& context, const ScalarProgram& select, const WindowReach& reach,
                                const Literal& operand, int64_t sources) {
   std::vector<int64_t> chosen(static_cast<size_t>(sources), -1);
-  const ElementType type = operand.shape().element_type();
-  const std::byte* values = operand.bytes().data();
   const size_t rank = reach.rank();
   context.For(sources, 256, [&](int64_t begin, int64_t end) {
     ScalarProgram::Frame frame(select);
@@ -188,8 +186,8 @@ std::vector<int64_t> SelectAll(const EvalContext& context, const ScalarProgram& 
         offered[active++] = offset;
       }
       if (active == 0) continue;
-      GatherElements(type, values, held, active, frame.input(0));
-      GatherElements(type, values, offered, active, frame.input(1));
+      GatherElements(operand, held, active, frame.input(0));
+      GatherElements(operand, offered, active, frame.input(1));
       frame.Run(active);
       const uint64_t* keep = static_cast<const uint64_t*>(frame.output(0));
       for (int64_t i = 0; i < active; ++i) {
@@ -226,13 +224,12 @@ void ScatterSums(const std::vector<int64_t>& chosen, const Literal& source, cons
 void ScatterEach(const ScalarProgram& program, const std::vector<int64_t>& chosen, const Literal& source,
                  Literal& result) {
   ScalarProgram::Frame frame(program);
-  const ElementType type = result.shape().element_type();
   for (size_t i = 0; i < chosen.size(); ++i) {
     if (chosen[i] < 0) continue;
     LoadBlock(result, chosen[i], 1, frame.input(0));
     LoadBlock(source, static_cast<int64_t>(i), 1, frame.input(1));
     frame.Run(1);
-    ScatterElements(type, frame.output(0), &chosen[i], 1, result.mutable_bytes().data());
+    ScatterElements(frame.output(0), &chosen[i], 1, result);
   }
 }
 

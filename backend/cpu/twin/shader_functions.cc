@@ -243,7 +243,7 @@ Result<bool> AppendSpecial(std::vector<ShaderCall>& calls, const Instruction& in
     case Opcode::kReducePrecision: {
       const auto& attributes = instruction.attributes<ReducePrecisionAttributes>();
       status = Append(calls, fmt::format("reduce_precision_{}", ShaderSuffix(type)),
-                      {static_cast<int>(attributes.exponent_bits), static_cast<int>(attributes.mantissa_bits)});
+                      {attributes.exponent(), attributes.mantissa()});
       if (status.ok()) status = AppendNarrowing(calls, result);
       break;
     }

@@ -118,7 +118,7 @@ std::string ElementwiseCall(const Instruction& instruction, std::span<const std:
     case Opcode::kReducePrecision: {
       const auto& attributes = instruction.attributes<ReducePrecisionAttributes>();
       return Narrowed(result, fmt::format("reduce_precision_{}({}, {}, {})", CarrierSuffix(type), operands[0],
-                                          attributes.exponent_bits, attributes.mantissa_bits));
+                                          attributes.exponent(), attributes.mantissa()));
     }
     default:
       break;
