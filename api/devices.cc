@@ -64,6 +64,9 @@ std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const Evaluat
   ClientOptions options;
   options.evaluator_of_run = evaluator;
   options.progress = std::move(progress);
+  options.check_program = [host_steps](const Module& module) {
+    return CheckCustomCalls(module, host_steps.custom_calls);
+  };
   return std::make_unique<Client>(std::move(device), evaluator(), options);
 }
 

@@ -43,7 +43,7 @@ Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::s
   return module;
 }
 
-Status CheckRunnable(const Module& module, const std::string& name) {
+Status CheckRunnable(const Module& module, const std::string& name, const CustomCallRegistry* registry) {
   for (const auto& computation : module.computations()) {
     for (const auto& i : computation->instructions()) {
       if (HasEvaluation(i->opcode())) continue;
@@ -52,7 +52,7 @@ Status CheckRunnable(const Module& module, const std::string& name) {
       return AtPlace(Status(status).At(i->location()), name);
     }
   }
-  return OkStatus();
+  return AtPlace(CheckCustomCalls(module, registry), name);
 }
 
 }  // namespace vxla

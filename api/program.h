@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "backend/cpu/reference/custom_call.h"
 #include "core/module.h"
 #include "core/status.h"
 
@@ -14,8 +15,9 @@ namespace vxla {
 // kInvalidArgument: not such a program. kUnsupported: MLIR.
 Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::string& name = {});
 
-// Every op can be evaluated somewhere; else kUnsupported that names the op and its place.
-Status CheckRunnable(const Module& module, const std::string& name = {});
+// Every op can be evaluated somewhere, custom calls by a function of the registry (null: it is empty); else
+// kUnsupported that names the op and its place.
+Status CheckRunnable(const Module& module, const std::string& name = {}, const CustomCallRegistry* registry = nullptr);
 
 // A failure that knows its place in the program: "name:line:column: ...". Others stay as they are, and so does one that
 // begins with its place already.

@@ -81,6 +81,7 @@ Device& Client::device() const { return *state_->device; }
 
 Result<std::shared_ptr<Executable>> Client::Compile(const Module& module, const CompileOptions& options) {
   try {
+    if (state_->options.check_program) VXLA_RETURN_IF_ERROR(state_->options.check_program(module));
     return CompileOrThrow(module, options, state_->device->binding_mode());
   } catch (const InternalError& error) {
     return Internal("{}", error.what());

@@ -40,6 +40,9 @@ struct ClientOptions {
   // Makes the evaluator of one run's host instructions, where these have something in common (random numbers,
   // channels). Empty: the client's evaluator serves all runs.
   std::function<HostEvaluator()> evaluator_of_run;
+  // Asked before a program is compiled: what the evaluator cannot run, custom calls that nobody registered, is refused
+  // there and not in the middle of a run. Empty: nothing is asked.
+  std::function<Status(const Module&)> check_program;
   int max_runs_in_flight = 4;  // per executable; a further run waits for the oldest one
   // Called from the threads that work, several at a time; must not call the client.
   std::function<void(const CallProgress&)> progress;

@@ -210,7 +210,7 @@ Result<Shape> InferConcatenate(const Instruction& instruction) {
     }
   }
   // concatenate_c5
-  if (size > INT64_MAX) return OpError(instruction, "the size of dimension {} exceeds the limit of 2^63-1", along);
+  if (size > kMaxArrayBytes) return OpError(instruction, "the size of dimension {} exceeds the limit of 2^44", along);
   result.set_dimension(along, static_cast<int64_t>(size));
   return result;
 }

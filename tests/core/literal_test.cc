@@ -1,8 +1,9 @@
 #include "core/literal.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
+#include <functional>
 
 #include "core/float_formats.h"
 
@@ -89,6 +90,65 @@ TEST(LiteralTest, ReshapeKeepsTheBytes) {
   EXPECT_EQ(reshaped.shape().ToString(), "s32[2,3]");
   EXPECT_EQ(reshaped.GetInt(4), 5);
   EXPECT_THROW(literal.Reshaped(Shape(ElementType::kS32, {5})), InternalError);
+}
+
+std::string CheckedBy(const std::function<void()>& use) {
+  try {
+    use();
+  } catch (const InternalError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(LiteralTest, MakeRefusesWhatNoValueCanBe) {
+  EXPECT_EQ(Literal::Make(Shape(ElementType::kF32, {2, -3})).status().message(), "size -3 of dimension 1 is negative");
+  EXPECT_EQ(Literal::Make(Shape(ElementType::kF32, {int64_t{1} << 62})).status().message(),
+            "f32[4611686018427387904] takes more than 17592186044416 bytes, the limit of an array");
+  const Result<Literal> large = Literal::Make(Shape(ElementType::kU8, {int64_t{1} << 44}));
+  EXPECT_EQ(large.status().code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(large.status().message(), "u8[17592186044416]: 17592186044416 bytes of host memory are not to be had");
+  EXPECT_EQ(Literal::Make(Shape(ElementType::kF32, {2, 3}))->element_count(), 6);
+  EXPECT_EQ(Literal::Make(Shape::Tuple({Shape(ElementType::kF32), Shape(ElementType::kF32, {-1})})).status().message(),
+            "size -1 of dimension 0 is negative");
+  const std::vector<float> three{1, 2, 3};
+  const std::span<const float> values(three);
+  EXPECT_EQ(Literal::Make(Shape(ElementType::kF32, {4}), values).status().message(),
+            "3 values for the 4 elements of f32[4]");
+  EXPECT_EQ(Literal::Make(Shape(ElementType::kF64, {3}), values).status().message(),
+            "values of 4 bytes for f64[3], which has 8 an element");
+  EXPECT_EQ(Literal::Make(Shape::Tuple({}), values).status().message(),
+            "values of 4 bytes for (), which has 0 an element");
+  EXPECT_EQ(Literal::Make(Shape(ElementType::kF32, {3}), values)->GetDouble(2), 3);
+}
+
+TEST(LiteralTest, PreconditionsNameBothNumbers) {
+  using ::testing::HasSubstr;
+  Literal f(Shape(ElementType::kF32, {2, 3}));
+  const std::vector<float> three{1, 2, 3};
+  EXPECT_THAT(CheckedBy([] { Literal bad(Shape(ElementType::kF32, {-3})); }),
+              HasSubstr("size -3 of dimension 0 is negative"));
+  EXPECT_THAT(CheckedBy([&] { Literal::FromVector<float>(f.shape(), three); }),
+              HasSubstr("3 values for the 6 elements of f32[2,3]"));
+  EXPECT_THAT(CheckedBy([&] { f.data<double>(); }),
+              HasSubstr("values of 8 bytes for f32[2,3], which has 4 an element"));
+  EXPECT_THAT(CheckedBy([&] { f.GetDouble(6); }), HasSubstr("element 6 of the 6 of f32[2,3]"));
+  EXPECT_THAT(CheckedBy([&] { f.SetDouble(-1, 0); }), HasSubstr("element -1 of the 6 of f32[2,3]"));
+  EXPECT_THAT(CheckedBy([&] { f.GetComplex(INT64_MAX); }),
+              HasSubstr("element 9223372036854775807 of the 6 of f32[2,3]"));
+  EXPECT_THAT(CheckedBy([&] { f.GetInt(0); }), HasSubstr("f32 is neither an integer type nor pred"));
+  EXPECT_THAT(CheckedBy([&] { f.SetInt(0, 1); }), HasSubstr("f32 is neither an integer type nor pred"));
+  EXPECT_THAT(CheckedBy([] { Literal(Shape(ElementType::kS32)).GetDouble(0); }),
+              HasSubstr("s32 is no real floating-point type"));
+  EXPECT_THAT(CheckedBy([] { Literal(Shape(ElementType::kPred)).SetComplex(0, 1); }),
+              HasSubstr("pred is neither a floating-point nor a complex type"));
+  EXPECT_THAT(CheckedBy([] { Literal().GetInt(0); }), HasSubstr("tuple is neither an integer type nor pred"));
+  EXPECT_THAT(CheckedBy([&] { f.tuple_element(0); }), HasSubstr("element 0 of the 0 of f32[2,3]"));
+  EXPECT_THAT(CheckedBy([&] { f.dynamic_size(2); }), HasSubstr("dimension 2 of the 2 of f32[2,3]"));
+  EXPECT_THAT(CheckedBy([&] { f.set_dynamic_size(1, 4); }),
+              HasSubstr("live size 4 of dimension 1 of f32[2,3], whose bound is 3"));
+  EXPECT_THAT(CheckedBy([&] { (void)f.Reshaped(Shape(ElementType::kF32, {5})); }),
+              HasSubstr("f32[2,3] of 24 bytes as f32[5] of 20"));
 }
 
 }  // namespace

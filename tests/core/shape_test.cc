@@ -1,6 +1,8 @@
 #include "core/shape.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+
+#include "core/limits.h"
 
 namespace vxla {
 namespace {
@@ -44,6 +46,62 @@ TEST(ShapeTest, CheckedElementCountRejectsWhatDoesNotFit) {
   EXPECT_EQ(CheckedElementCount(std::vector<int64_t>{int64_t{1} << 62, 2}).status().message(),
             "the element count of [4611686018427387904,2] exceeds the limit of 2^63-1");
   EXPECT_EQ(CheckedElementCount(std::vector<int64_t>{3, -2}).status().message(), "dimension -2 of [3,-2] is negative");
+}
+
+TEST(ShapeTest, CountsAndBytesStopAtTheLargestNumber) {
+  const Shape huge(ElementType::kF32, {int64_t{1} << 40, int64_t{1} << 40});
+  EXPECT_EQ(huge.ElementCount(), INT64_MAX);
+  EXPECT_EQ(huge.SizeBytes(), INT64_MAX);
+  EXPECT_EQ(Shape(ElementType::kF64, {int64_t{1} << 61}).SizeBytes(), INT64_MAX);
+  EXPECT_EQ(Shape::Tuple({Shape(ElementType::kS8, {INT64_MAX}), Shape(ElementType::kS8, {2})}).SizeBytes(), INT64_MAX);
+  EXPECT_EQ(Shape(ElementType::kF32, {3, -2}).ElementCount(), INT64_MAX);
+  EXPECT_EQ(Shape(ElementType::kF32, {kUnboundedSize}).ElementCount(), INT64_MAX);
+  EXPECT_EQ(Shape(ElementType::kF32, {INT64_MAX, 0, INT64_MAX}).ElementCount(), 0);
+}
+
+TEST(ShapeTest, CheckShapeSaysWhatCannotBeAValues) {
+  using enum ElementType;
+  auto message = [](const Shape& shape) { return CheckShape(shape).message(); };
+  EXPECT_EQ(message(Shape(kF32, {2, 3})), "");
+  EXPECT_EQ(message(Shape::Token()), "");
+  EXPECT_EQ(message(Shape(kF32, {2, -3})), "size -3 of dimension 1 is negative");
+  EXPECT_EQ(message(Shape(kF32, {kUnboundedSize})), "f32[?] has an unbounded dimension, which cannot be compiled");
+  EXPECT_EQ(message(Shape(kS8, {INT64_MAX, 0, 2})),
+            "the product of the sizes above 0 of s8[9223372036854775807,0,2] exceeds the limit of 2^63-1");
+  EXPECT_EQ(message(Shape(kS8, {kMaxArrayBytes})), "");
+  EXPECT_EQ(message(Shape(kS8, {kMaxArrayBytes + 1})),
+            "s8[17592186044417] takes more than 17592186044416 bytes, the limit of an array");
+  EXPECT_EQ(message(Shape(kS8, std::vector<int64_t>(64, 1))), "");
+  EXPECT_EQ(message(Shape(kS8, std::vector<int64_t>(60000, 1))),
+            "an array of 60000 dimensions, at most 64 are possible");
+  EXPECT_EQ(message(Shape::Tuple({Shape(kF32), Shape(kF32, {-1})})), "size -1 of dimension 0 is negative");
+  EXPECT_EQ(message(Shape::Tuple(std::vector<Shape>(65536, Shape(kF32)))),
+            "a tuple of 65537 elements and 1 levels, at most 65536 and 64 are possible");
+}
+
+// Copying and destroying recurse, so a deep shape must not come to be.
+TEST(ShapeTest, TuplesNestTo64Levels) {
+  Shape nested(ElementType::kF32);
+  for (int level = 0; level < 64; ++level) nested = Shape::Tuple({nested});
+  EXPECT_TRUE(CheckShape(nested).ok());
+  try {
+    Shape::Tuple({nested});
+    FAIL() << "a tuple of 65 levels";
+  } catch (const InternalError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("a tuple of 65 levels, at most 64 are possible"));
+  }
+}
+
+TEST(ShapeTest, DimensionsThatAreNotThereAreNamed) {
+  const Shape shape(ElementType::kF32, {2, 3});
+  for (const int i : {-1, 2, INT32_MAX}) {
+    try {
+      shape.dimension(i);
+      FAIL() << i;
+    } catch (const InternalError& error) {
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("dimension " + std::to_string(i) + " of the 2 of f32[2,3]"));
+    }
+  }
 }
 
 TEST(ShapeTest, EqualityIgnoresLayoutsAndCompatibilityDynamicFlags) {

@@ -295,5 +295,44 @@ TEST(CustomCallTest, AnUnknownTargetListsTheRegisteredOnes) {
   EXPECT_EQ(r.status().message(), "custom-call r: no function is registered for \"mine\"; registered: ours, yours");
 }
 
+// Nothing runs: the infeed before the call keeps its item.
+TEST(CustomCallTest, AnUnknownTargetIsRefusedBeforeTheRun) {
+  FeedQueues queues;
+  queues.PushInfeed(0, Array(kF32, {2}, {1, 2}));
+  const std::string text = Entry(
+      "t = token[] after-all()\na = (f32[2], token[]) infeed(t)\nx = f32[2] get-tuple-element(a), index=0\n"
+      "ROOT r = f32[2] custom-call(x), custom_call_target=\"lapack_sgetrf_ffi\"");
+  const Result<Literal> r = TryRun(text, {}, With(queues));
+  ASSERT_FALSE(r.ok());
+  EXPECT_EQ(queues.InfeedLeft(0), 1);
+  EXPECT_EQ(r.status().location().line, 5);
+}
+
+// A branch that is not taken counts: whether it is, the arguments say.
+TEST(CustomCallTest, LapackCallsNameTheWayOut) {
+  auto message = [](std::string_view target) {
+    const auto module = ParseHlo(
+        fmt::format("g {{ x = f32[] parameter(0)  ROOT r = f32[] custom-call(x), custom_call_target=\"{}\" }}\n"
+                    "k {{ ROOT x = f32[] parameter(0) }}\nENTRY e {{ p = pred[] parameter(0)  x = f32[] parameter(1)\n"
+                    "ROOT r = f32[] conditional(p, x, x), true_computation=g, false_computation=k }}",
+                    target));
+    return CheckCustomCalls(**module, nullptr).message();
+  };
+  const std::string refused =
+      "custom-call r: no function is registered for \"{}\"; none are registered (CustomCallRegistry, "
+      "EvaluateOptions::custom_calls)";
+  for (const char* target : {"lapack_spotrf_ffi", "lapack_dpotrf", "blas_ztrsm_ffi", "lapack_strsm_ffi"}) {
+    EXPECT_EQ(message(target),
+              fmt::format(fmt::runtime(refused), target) +
+                  " (JAX calls LAPACK on a CPU; lowered for another platform the program holds the operation instead: "
+                  "jax.jit(f).trace(*args).lower(lowering_platforms=(\"tpu\",)).as_text(dialect=\"hlo\"))");
+  }
+  EXPECT_EQ(
+      message("lapack_sgetrf_ffi"),
+      fmt::format(fmt::runtime(refused), "lapack_sgetrf_ffi") +
+          " (JAX calls LAPACK on a CPU; of these cholesky and triangular-solve are operations of HLO, others are not)");
+  EXPECT_EQ(message("lapack_"), fmt::format(fmt::runtime(refused), "lapack_"));
+}
+
 }  // namespace
 }  // namespace vxla::testing

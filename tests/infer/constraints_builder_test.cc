@@ -115,11 +115,14 @@ TEST(InstructionConstraintsTest, ShapesAndOperandCounts) {
   EXPECT_EQ(
       Inferred(Opcode::kNegate, {Shape(kF32, {1LL << 32, 1LL << 32, 0})}),
       "negate: the product of the sizes above 0 of f32[4294967296,4294967296,0] exceeds the limit of 2^63-1");  // shape_c3
-  EXPECT_EQ(Inferred(Opcode::kNegate, {Shape(kF64, {1LL << 61})}),
-            "negate: the size of f64[2305843009213693952] in bytes exceeds the limit of 2^63-1");  // shape_c4
-  const Shape wide(kS8, {0, INT64_MAX});
+  EXPECT_EQ(
+      Inferred(Opcode::kNegate, {Shape(kF64, {1LL << 61})}),
+      "negate: f64[2305843009213693952] takes more than 17592186044416 bytes, the limit of an array");  // shape_c4
+  EXPECT_EQ(Inferred(Opcode::kNegate, {Shape(kF32, std::vector<int64_t>(65, 1))}),
+            "negate: an array of 65 dimensions, at most 64 are possible");  // shape_c5
+  const Shape wide(kS8, {0, 1LL << 44});
   EXPECT_EQ(Inferred(Opcode::kConcatenate, {wide, wide}, DimensionsAttributes{{1}}),
-            "concatenate: the size of dimension 1 exceeds the limit of 2^63-1");  // concatenate_c5
+            "concatenate: the size of dimension 1 exceeds the limit of 2^44");  // concatenate_c5
   EXPECT_EQ(Inferred(Opcode::kConstant, {}, ConstantAttributes{std::make_shared<const Literal>(kV)}, kM),
             "constant: a literal of f32[4] for f32[4,6]");                               // constant_c1
   EXPECT_EQ(Inferred(Opcode::kConditional, {Shape(kS32)}), "conditional: no branches");  // case_c1
@@ -185,7 +188,7 @@ TEST(InstructionConstraintsTest, ComputationsWithoutRootOrParameter) {
 
 TEST(InstructionConstraintsTest, TuplesOfTooManyParts) {
   Shape nested(kF32);
-  for (int depth = 0; depth < 70; ++depth) nested = Shape::Tuple({nested});
+  for (int depth = 0; depth < 64; ++depth) nested = Shape::Tuple({nested});
   EXPECT_EQ(Inferred(Opcode::kTuple, {nested}), "tuple: more than 65536 elements or 64 levels");  // tuple_c1
 }
 

@@ -77,9 +77,9 @@ signature_c5 reduce_c6: x=f32[2]; z=f32[] => reduce(x, z), dimensions={0}, to_ap
 shape_c1: x=f32[?] => negate(x)
 ! negate: f32[?] has an unbounded dimension, which cannot be compiled
 text: x=f32[4294967296,4294967296] => negate(x)
-! the element count of [4294967296,4294967296] exceeds the limit of 2^63-1
+! the product of the sizes above 0 of f32[4294967296,4294967296] exceeds the limit of 2^63-1
 text: x=f64[2305843009213693952] => negate(x)
-! f64[2305843009213693952] has more than 562949953421312 elements
+! f64[2305843009213693952] takes more than 17592186044416 bytes, the limit of an array
 compare_c1: x=f32[2]; y=f64[2] => compare(x, y), direction=EQ
 ! compare: operand 0 is of f32, operand 1 of f64
 compare_c2: x=f32[2]; y=f32[1] => compare(x, y), direction=EQ
@@ -112,6 +112,10 @@ stochastic_convert_c2: x=f32[2]; b=u32[2] => c64[2] stochastic-convert(x, b)
 ! stochastic-convert: to c64: an integer or floating type needed
 reduce_precision_c2: x=f32[2] => f32[2] reduce-precision(x), exponent_bits=0, mantissa_bits=3
 ! reduce-precision: exponent_bits 0 is below 1
+reduce_precision_c4: x=f32[2] => f32[2] reduce-precision(x), exponent_bits=9223372036854775807, mantissa_bits=3
+! reduce-precision: 9223372036854775807 bits, at most 2147483647 are possible
+reduce_precision_c4: x=f32[2] => f32[2] reduce-precision(x), exponent_bits=5, mantissa_bits=2147483648
+! reduce-precision: 2147483648 bits, at most 2147483647 are possible
 reduce_precision_c3: x=f32[2] => f32[2] reduce-precision(x), exponent_bits=5, mantissa_bits=-1
 ! reduce-precision: mantissa_bits -1 is negative
 bitcast_convert_c1: x=f16[3,4] => f32[3] bitcast-convert(x)
@@ -147,7 +151,7 @@ concatenate_c4: x=f32[2] => concatenate(x, x), dimensions={1}
 concatenate_c4: x=f32[] => concatenate(x, x), dimensions={0}
 ! concatenate: dimension 0 is not a dimension of f32[]
 text: x=s8[0,9223372036854775807] => concatenate(x, x), dimensions={1}
-! s8[0,9223372036854775807] has more than 4503599627370496 elements
+! s8[0,9223372036854775807] takes more than 17592186044416 bytes, the limit of an array
 iota_c1: => s32[2] iota(), iota_dimension=1
 ! iota: iota_dimension 1 is not a dimension of s32[2]
 iota_c2: => pred[2] iota(), iota_dimension=0
@@ -162,6 +166,12 @@ pad_c3: x=f32[2]; v=f32[] => pad(x, v), padding=1_1_-1
 ! pad: interior padding -1 of dimension 0 is negative
 pad_c4: x=f32[2]; v=f32[] => pad(x, v), padding=-2_-1
 ! pad: padding -2_-1_0 gives dimension 0 of f32[2] a size outside of 0 to 2^63-1
+pad_c5: x=f32[2]; v=f32[] => pad(x, v), padding=-9223372036854775808_9223372036854775807
+! pad: padding -9223372036854775808 of dimension 0 exceeds the limit of 2^44
+pad_c5: x=f32[2]; v=f32[] => pad(x, v), padding=0_0_9223372036854775807
+! pad: padding 9223372036854775807 of dimension 0 exceeds the limit of 2^44
+pad_c5: x=f32[]; v=f32[] => pad(x, v), padding={}
+! (accepted)
 slice_c2: x=f32[2] => f32[1] slice(x), slice={[0:1],[0:1]}
 ! slice: slice has 2 entries for the 1 dimensions of f32[2]
 slice_c3: x=f32[4,8] => f32[4,9] slice(x), slice={[0:4],[0:9]}
@@ -223,6 +233,21 @@ disjoint_c1: x=f32[4,5]; i=s32[4,1] => gather(x, i), offset_dims={1}, collapsed_
 gather_c8: x=f32[4]; i=s32[2,1] => gather(x, i), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0},
   index_vector_dim=1, slice_sizes={2}
 ! gather: slice size 2 of the collapsed or batching dimension 0 exceeds 1
+gather_c8: x=f32[4,5]; i=s32[3,1] => gather(x, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0},
+  index_vector_dim=1, slice_sizes={0,5}
+! gather: slice size 0 of the collapsed dimension 0 of f32[4,5], 1 needed
+gather_c8: x=f32[0,5]; i=s32[3,1] => gather(x, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0},
+  index_vector_dim=1, slice_sizes={0,5}
+! gather: slice size 0 of the collapsed dimension 0 of f32[0,5], 1 needed
+gather_c8: x=f32[4,5]; i=s32[3,1] => gather(x, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0},
+  index_vector_dim=1, slice_sizes={0,0}
+! (accepted)
+gather_c8: x=f32[4,5]; i=s32[0,1] => gather(x, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0},
+  index_vector_dim=1, slice_sizes={0,5}
+! (accepted)
+gather_c12: x=f32[4,5]; i=s32[4,1] => gather(x, i), offset_dims={1}, collapsed_slice_dims={}, start_index_map={1},
+  operand_batching_dims={0}, start_indices_batching_dims={0}, index_vector_dim=1, slice_sizes={0,2}
+! gather: slice size 0 of the batching dimension 0 of f32[4,5], 1 needed
 gather_c12: x=f32[4,5]; i=s32[4,1] => gather(x, i), offset_dims={1}, collapsed_slice_dims={}, start_index_map={1},
   operand_batching_dims={0}, start_indices_batching_dims={0}, index_vector_dim=1, slice_sizes={2,2}
 ! gather: slice size 2 of the collapsed or batching dimension 0 exceeds 1

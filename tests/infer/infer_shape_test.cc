@@ -50,7 +50,9 @@ TEST(InferShapeTest, RejectsSizesThatDoNotFit) {
       Inferred(Opcode::kNegate, {Shape(kF32, {0, huge, huge})}),
       "negate: the product of the sizes above 0 of f32[0,1099511627776,1099511627776] exceeds the limit of 2^63-1");
   EXPECT_EQ(Inferred(Opcode::kNegate, {Shape(kF64, {int64_t{1} << 61})}),
-            "negate: the size of f64[2305843009213693952] in bytes exceeds the limit of 2^63-1");
+            "negate: f64[2305843009213693952] takes more than 17592186044416 bytes, the limit of an array");
+  EXPECT_EQ(Inferred(Opcode::kNegate, {Shape(kF32, std::vector<int64_t>(60000, 1))}),
+            "negate: an array of 60000 dimensions, at most 64 are possible");
   EXPECT_EQ(Inferred(Opcode::kNegate, {Shape(kF32, {-3})}), "negate: size -3 of dimension 0 is negative");
 }
 

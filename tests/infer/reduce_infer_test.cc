@@ -146,12 +146,17 @@ TEST(ReduceWindowInferTest, RejectsWindowsBelowOne) {
 }
 
 TEST(ReduceWindowInferTest, IsExactForHostileSizes) {
+  const int64_t most = int64_t{1} << 44;
   EXPECT_EQ(Windowed(Shape(kF32, {5}), {{.size = INT64_MAX, .rhs_dilate = INT64_MAX}}),
-            "reduce-window: the padded or dilated size of dimension 0 exceeds the limit of 2^63-1");
-  EXPECT_EQ(Windowed(Shape(kF32, {5}), {{.pad_low = INT64_MAX, .pad_high = INT64_MAX}}),
-            "reduce-window: the padded or dilated size of dimension 0 exceeds the limit of 2^63-1");
-  EXPECT_EQ(Windowed(Shape(kF32, {5}), {{.pad_low = INT64_MIN, .pad_high = INT64_MIN}}), "f32[0]");
-  EXPECT_EQ(Windowed(Shape(kF32, {5}), {{.size = 1, .stride = INT64_MAX, .lhs_dilate = int64_t{1} << 60}}), "f32[1]");
+            "reduce-window: 9223372036854775807 in the window's dimension 0 exceeds the limit of 2^44");
+  EXPECT_EQ(Windowed(Shape(kF32, {5}), {{.pad_low = INT64_MIN, .pad_high = INT64_MAX}}),
+            "reduce-window: -9223372036854775808 in the window's dimension 0 exceeds the limit of 2^44");
+  EXPECT_EQ(Windowed(Shape(kF32, {5}), {{.size = most, .rhs_dilate = most}}),
+            "reduce-window: the padded or dilated size of dimension 0 exceeds the limit of 2^62");
+  EXPECT_EQ(Windowed(Shape(kF32, {most / 4}), {{.lhs_dilate = most}}),
+            "reduce-window: the padded or dilated size of dimension 0 exceeds the limit of 2^62");
+  EXPECT_EQ(Windowed(Shape(kF32, {5}), {{.pad_low = -most, .pad_high = -most}}), "f32[0]");
+  EXPECT_EQ(Windowed(Shape(kF32, {5}), {{.size = 1, .stride = most, .lhs_dilate = most}}), "f32[5]");
 }
 
 TEST(ReduceWindowInferTest, RejectsReversalAndComputationsOfOtherTypes) {

@@ -1,5 +1,6 @@
 #include "core/passes/verifier.h"
 
+#include "core/limits.h"
 #include "core/text/hlo_parser.h"
 #include "tests/infer/infer_test_support.h"
 
@@ -100,6 +101,24 @@ TEST(VerifierTest, RejectsACallOfItself) {
   Program p;
   p.main->Add(Opcode::kCall, kV, {p.x}, CallAttributes{}, {p.main});
   EXPECT_THAT(p.Check(), HasSubstr("call: computation main is not defined before its caller"));
+}
+
+// order_c4
+TEST(VerifierTest, RejectsCallsThatNestTooDeep) {
+  for (const int levels : {kMaxCallDepth, kMaxCallDepth + 1, 20000}) {
+    Module module("m");
+    Computation* callee = nullptr;
+    for (int level = 0; level <= levels; ++level) {
+      Computation* caller = module.AddComputation("c");
+      Instruction* x = caller->Add(Opcode::kParameter, kV, {}, ParameterAttributes{0});
+      caller->set_root(callee == nullptr ? x : caller->Add(Opcode::kCall, kV, {x}, CallAttributes{}, {callee}));
+      callee = caller;
+    }
+    module.set_entry(callee);
+    const std::string message = Verify(module).message();
+    EXPECT_EQ(message,
+              levels == kMaxCallDepth ? "" : "call call: computations call one another more than 500 levels deep");
+  }
 }
 
 TEST(VerifierTest, RejectsCalledComputationsOfOpsThatCallNone) {

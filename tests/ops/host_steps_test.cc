@@ -309,6 +309,9 @@ std::unique_ptr<Client> ClientWith(const EvaluateOptions& options) {
       return run->Evaluate(instruction, operands);
     };
   };
+  client_options.check_program = [options](const Module& module) {
+    return CheckCustomCalls(module, options.custom_calls);
+  };
   return std::make_unique<Client>(device, client_options.evaluator_of_run(), client_options);
 }
 
@@ -363,20 +366,18 @@ ENTRY main {
   EXPECT_TRUE((*executable)->Run(std::vector<const Literal*>{&p, &q}).ok());  // a failed run leaves nothing behind
 }
 
-TEST(HostStepTest, AnUnknownCustomCallNamesTheRegisteredOnes) {
+TEST(HostStepTest, AnUnknownCustomCallIsRefusedBeforeCompiling) {
   const auto module = ParseModule(
       "HloModule m\nENTRY main { p = f32[3] parameter(0)  a = f32[3] negate(p)\n"
       "ROOT r = f32[3] custom-call(a), custom_call_target=\"other\" }");
   CustomCallRegistry registry;
   registry.Register("twice", [](void*, void**) {});
   EvaluateOptions options;
-  const Literal p = Three(1);
   auto message = [&] {
-    auto executable = ClientWith(options)->Compile(*module);
-    EXPECT_TRUE(executable.ok());
-    const auto result = (*executable)->Run(std::vector<const Literal*>{&p});
-    EXPECT_EQ(result.status().code(), StatusCode::kUnsupported);
-    return result.status().message();
+    const auto executable = ClientWith(options)->Compile(*module);
+    EXPECT_EQ(executable.status().code(), StatusCode::kUnsupported);
+    EXPECT_EQ(executable.status().location().line, 3);
+    return executable.status().message();
   };
   EXPECT_EQ(message(),
             "custom-call r: no function is registered for \"other\"; none are registered (CustomCallRegistry, "

@@ -189,7 +189,8 @@ TEST(FeedsCommandTest, SaysWhatIsMissing) {
 TEST(CustomCallCommandTest, AnUnknownTargetIsAnInputError) {
   const std::string program =
       WriteScratch("custom.hlo", "ENTRY e { ROOT r = f32[] custom-call(), custom_call_target=\"mine\" }");
-  ExpectError(RunVxla("run " + program + " --device cpu"), 2, "no function is registered for \"mine\"");
+  ExpectError(RunVxla("run " + program + " --device cpu"), 2,
+              program + ":1:16: custom-call r: no function is registered for \"mine\"");
 }
 
 }  // namespace replicas_test

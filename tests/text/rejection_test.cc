@@ -116,11 +116,14 @@ TEST(RejectionTest, Parameters) {
 TEST(RejectionTest, Shapes) {
   EXPECT_EQ(BodyError("a = f33[] parameter(0)"), "3:7: unknown opcode 'f33'");
   EXPECT_EQ(BodyError("a = (f33[]) parameter(0)"), "3:8: expected a shape, found 'f33'");
-  EXPECT_EQ(BodyError("a = f32[-1] parameter(0)"), "3:7: dimension -1 of [-1] is negative");
+  EXPECT_EQ(BodyError("a = f32[-1] parameter(0)"), "3:7: size -1 of dimension 0 is negative");
+  EXPECT_EQ(BodyError("a = f32[2,-9223372036854775808] parameter(0)"),
+            "3:7: size -9223372036854775808 of dimension 1 is negative");
   EXPECT_EQ(BodyError("a = f32[4294967296,4294967296,0] parameter(0)"),
-            "3:7: the element count of [4294967296,4294967296,1] exceeds the limit of 2^63-1");
-  EXPECT_EQ(BodyError("a = f64[4503599627370496] parameter(0)"),
-            "3:7: f64[4503599627370496] has more than 562949953421312 elements");
+            "3:7: the product of the sizes above 0 of f32[4294967296,4294967296,0] exceeds the limit of 2^63-1");
+  EXPECT_EQ(BodyError("a = f64[2199023255553] parameter(0)"),
+            "3:7: f64[2199023255553] takes more than 17592186044416 bytes, the limit of an array");
+  EXPECT_EQ(BodyError("a = f64[2199023255552] parameter(0)"), "");
   EXPECT_EQ(BodyError("a = token[2] parameter(0)"), "3:7: token has no dimensions, found 1");
   EXPECT_EQ(BodyError("a = f32[2 parameter(0)"), "3:13: expected ']', found 'parameter'");
   EXPECT_EQ(BodyError("a = f32[2]{1} parameter(0)"),
@@ -245,13 +248,21 @@ std::string Repeat(std::string_view text, int times) {
 
 TEST(RejectionTest, NestingTooDeep) {
   const int deep = 100000;
-  EXPECT_THAT(BodyError("a = " + Repeat("(", deep)), HasSubstr("shapes nest more than 200 levels deep"));
+  EXPECT_THAT(BodyError("a = " + Repeat("(", deep)), HasSubstr("shapes nest more than 64 levels deep"));
+  EXPECT_THAT(BodyError("a = " + Repeat("b(", deep)), HasSubstr("expected a shape, found 'b'"));
   EXPECT_THAT(BodyError("a = f32[] negate(" + Repeat("negate(", deep)),
               HasSubstr("operands and bodies nest more than 200 levels deep"));
   EXPECT_THAT(BodyError("a = f32[] call(), to_apply={" + Repeat("a = f32[] call(), to_apply={", deep)),
               HasSubstr("operands and bodies nest more than 200 levels deep"));
-  EXPECT_THAT(BodyError(fmt::format("a = f32[{}1] constant({}", Repeat("1,", 300), Repeat("{", 301))),
-              HasSubstr("literals nest more than 200 levels deep"));
+  EXPECT_THAT(BodyError("a = f32[1,1] constant(" + Repeat("{", deep)),
+              HasSubstr("expected a number of f32, found '{'"));
+  EXPECT_THAT(BodyError("a = f32[] parameter(0)\nb = f32[] slice(a), slice=" + Repeat("{", deep)),
+              HasSubstr("expected '[', found '{'"));
+  EXPECT_THAT(BodyError("a = f32[" + Repeat("1,", 60000) + "1] parameter(0)"),
+              HasSubstr("arrays have at most 64 dimensions"));
+  EXPECT_EQ(BodyError("a = f32[" + Repeat("1,", 63) + "1] constant(" + Repeat("{", 64) + "1" + Repeat("}", 64) + ")"),
+            "");
+  EXPECT_EQ(BodyError("a = " + Repeat("(", 64) + "f32[]" + Repeat(")", 64) + " parameter(0)"), "");
   EXPECT_THAT(BodyError("a = f32[] parameter(0), metadata=" + Repeat("{", deep)), HasSubstr("no '}' closes the group"));
 }
 
@@ -260,7 +271,8 @@ TEST(RejectionTest, ConstantsLargerThanTheirText) {
             "3:32: literal: f32[1000000000] has 1000000000 elements, more than the text holds");
   EXPECT_EQ(BodyError("a = f32[<=1000000000] constant({1})"),
             "3:34: literal: f32[<=1000000000] has 1000000000 elements, more than the text holds");
-  EXPECT_EQ(BodyError("a = f32[?] constant({1})"), "3:23: literal: f32[?] has an unbounded dimension");
+  EXPECT_EQ(BodyError("a = f32[?] constant({1})"),
+            "3:23: literal: f32[?] has an unbounded dimension, which cannot be compiled");
 }
 
 }  // namespace

@@ -57,6 +57,9 @@ class EvalContext {
   std::unordered_map<const Computation*, std::unique_ptr<ComputationSchedule>> schedules_;
 };
 
+// No function is registered for a custom call: what is, and what to do.
+Status UnknownTarget(const Instruction& instruction, const CustomCallRegistry* registry);
+
 // A Result<Value> that a Literal converts to as well.
 class [[nodiscard]] EvalResult : public Result<Value> {
  public:

@@ -206,6 +206,7 @@ Result<std::vector<Literal>> EvaluateReplicated(const Module& module, const Devi
   }
   for (const auto& of_device : arguments) VXLA_RETURN_IF_ERROR(CheckArguments(*module.entry(), of_device));
   VXLA_RETURN_IF_ERROR(CheckCollectives(module, grid));
+  VXLA_RETURN_IF_ERROR(CheckCustomCalls(module, options.custom_calls));
   Rendezvous rendezvous(grid, options.collective_timeout);
   std::vector<Literal> results(arguments.size());
   auto run = [&](int64_t device) {

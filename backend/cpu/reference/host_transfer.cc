@@ -253,16 +253,6 @@ std::string OpaqueOf(const Instruction& instruction) {
   return unquoted.ok() ? *std::move(unquoted) : text;
 }
 
-Status UnknownTarget(const Instruction& instruction, const CustomCallRegistry* registry) {
-  const std::vector<std::string> targets = registry == nullptr ? std::vector<std::string>() : registry->targets();
-  std::string known;
-  for (const std::string& target : targets) known += (known.empty() ? "" : ", ") + target;
-  return Unsupported("custom-call {}: no function is registered for \"{}\"; {}", instruction.name(),
-                     instruction.attributes<CustomCallAttributes>().custom_call_target,
-                     known.empty() ? "none are registered (CustomCallRegistry, EvaluateOptions::custom_calls)"
-                                   : "registered: " + known);
-}
-
 // A dynamic array as XLA's custom calls know it: room for the bound, the live elements without gaps, then the live
 // sizes as s32, one for each dimension. As bytes, because no element type need divide that.
 Literal ToDynamicBuffer(const Literal& value) {
