@@ -13,7 +13,7 @@ inline constexpr int64_t kMaxArrayBytes = int64_t{1} << 44;
 // Paddings, strides, dilations and sizes of windows; and what a window pads and dilates
 // a dimension to. Index arithmetic with them stays within 63 bits.
 inline constexpr int64_t kMaxWindowNumber = int64_t{1} << 44;
-inline constexpr int64_t kMaxPaddedSize = int64_t{1} << 62;
+inline constexpr int64_t kMaxPaddedSize = int64_t{1} << 61;
 // The bits of reduce-precision: XLA keeps them in 32 bits.
 inline constexpr int64_t kMaxPrecisionBits = (int64_t{1} << 31) - 1;
 // Tuples within tuples, and the arrays, tokens and tuples in one of them: a few lines of text can double a tuple again
@@ -22,6 +22,8 @@ inline constexpr int kMaxTupleDepth = 64;
 inline constexpr int64_t kMaxTupleNodes = int64_t{1} << 16;
 // Computations that call computations: evaluating and planning recurse once a level.
 inline constexpr int kMaxCallDepth = 500;
+// What inlining calls may come to, over a program and in a computation of scalars.
+inline constexpr int64_t kMaxInlinedInstructions = 250'000;
 // Operands and computation bodies written inside one another: the parser recurses.
 inline constexpr int kMaxTextNesting = 200;
 // What an array of an .npy or .npz file may claim.

@@ -293,7 +293,7 @@ Result<int64_t> WindowPositions(const Instruction& instruction, int dimension, i
   const __int128 padded = DilatedSize(size, window.lhs_dilate) + window.pad_low + window.pad_high;
   const __int128 reach = DilatedSize(window.size, window.rhs_dilate);
   if (padded > kMaxPaddedSize || reach > kMaxPaddedSize) {  // window_c5
-    return OpError(instruction, "the padded or dilated size of dimension {} exceeds the limit of 2^62", dimension);
+    return OpError(instruction, "the padded or dilated size of dimension {} exceeds the limit of 2^61", dimension);
   }
   if (padded <= 0 || reach > padded) return int64_t{0};
   return static_cast<int64_t>((padded - reach) / window.stride + 1);

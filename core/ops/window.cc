@@ -17,7 +17,7 @@ Result<std::vector<int64_t>> WindowedSizes(const Instruction& instruction, const
   for (const WindowDimension& dimension : window) {
     taps *= dimension.size;
     if (taps <= kMaxPaddedSize) continue;
-    return OpError(instruction, "a window of more than 2^62 elements");  // window_c7
+    return OpError(instruction, "a window of more than 2^61 elements");  // window_c7
   }
   return sizes;
 }

@@ -1,6 +1,7 @@
 // Inlining of calls, maps and the input's fusions.
 #pragma once
 
+#include "core/limits.h"
 #include "core/module.h"
 
 namespace vxla {
@@ -9,9 +10,7 @@ namespace vxla {
 // computation over scalars becomes the same operations over arrays, its constants broadcast; a map whose computation
 // does anything with an element that has no array form stays. get-tuple-element of a tuple that appears thereby is
 // resolved. Computations that nothing calls any more are removed. ResourceExhausted if the program grows beyond
-// kMaxInlinedInstructions: text of a few lines can double itself at each level.
+// kMaxInlinedInstructions (core/limits.h): text of a few lines can double itself at each level.
 Result<bool> InlineCalls(Module& module);
-
-inline constexpr int64_t kMaxInlinedInstructions = 250'000;
 
 }  // namespace vxla

@@ -321,16 +321,16 @@ TEST(CustomCallTest, LapackCallsNameTheWayOut) {
   const std::string refused =
       "custom-call r: no function is registered for \"{}\"; none are registered (CustomCallRegistry, "
       "EvaluateOptions::custom_calls)";
-  for (const char* target : {"lapack_spotrf_ffi", "lapack_dpotrf", "blas_ztrsm_ffi", "lapack_strsm_ffi"}) {
+  for (const char* target :
+       {"lapack_spotrf_ffi", "lapack_dpotrf", "blas_ztrsm", "lapack_strsm_ffi", "cusolver_potrf_ffi"}) {
     EXPECT_EQ(message(target),
               fmt::format(fmt::runtime(refused), target) +
-                  " (JAX calls LAPACK on a CPU; lowered for another platform the program holds the operation instead: "
+                  " (JAX's call of a library; lowered for another platform the program holds the operation instead: "
                   "jax.jit(f).trace(*args).lower(lowering_platforms=(\"tpu\",)).as_text(dialect=\"hlo\"))");
   }
-  EXPECT_EQ(
-      message("lapack_sgetrf_ffi"),
-      fmt::format(fmt::runtime(refused), "lapack_sgetrf_ffi") +
-          " (JAX calls LAPACK on a CPU; of these cholesky and triangular-solve are operations of HLO, others are not)");
+  EXPECT_EQ(message("lapack_sgetrf_ffi"),
+            fmt::format(fmt::runtime(refused), "lapack_sgetrf_ffi") +
+                " (JAX's call of a library; of linear algebra HLO has the operations cholesky and triangular-solve)");
   EXPECT_EQ(message("lapack_"), fmt::format(fmt::runtime(refused), "lapack_"));
 }
 

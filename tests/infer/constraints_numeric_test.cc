@@ -93,7 +93,7 @@ window_c4: x=f32[4]; z=f32[] => reduce-window(x, z), window={size=2 rhs_dilate=-
 ! reduce-window: window dilation -1 of dimension 0 is below 1
 window_c5: x=f32[4]; z=f32[] => reduce-window(x, z), window={size=17592186044416 rhs_dilate=17592186044416},
   to_apply=add
-! reduce-window: the padded or dilated size of dimension 0 exceeds the limit of 2^62
+! reduce-window: the padded or dilated size of dimension 0 exceeds the limit of 2^61
 window_c6: x=f32[4]; z=f32[] => reduce-window(x, z), window={size=2 pad=9223372036854775807_-9223372036854775807},
   to_apply=add
 ! reduce-window: 9223372036854775807 in the window's dimension 0 exceeds the limit of 2^44
@@ -106,7 +106,7 @@ window_c6: x=f32[1,1,4]; k=f32[1,1,2] => convolution(x, k), window={size=2 strid
 ! convolution: 9223372036854775807 in the window's dimension 0 exceeds the limit of 2^44
 window_c7: x=f32[1,1]; z=f32[] => reduce-window(x, z), window={size=4294967296x4294967296
   pad=4294967296_0x4294967296_0}, to_apply=add
-! reduce-window: a window of more than 2^62 elements
+! reduce-window: a window of more than 2^61 elements
 reduce_c1: x=f32[4]; y=f32[5]; z=f32[] => reduce(x, y, z, z), dimensions={0}, to_apply=add
 ! reduce: operand 1 f32[5] and operand 0 f32[4] differ in their dimensions
 reduce_c2: x=f32[4]; z=f64[] => reduce(x, z), dimensions={0}, to_apply=add

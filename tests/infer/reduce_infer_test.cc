@@ -152,9 +152,9 @@ TEST(ReduceWindowInferTest, IsExactForHostileSizes) {
   EXPECT_EQ(Windowed(Shape(kF32, {5}), {{.pad_low = INT64_MIN, .pad_high = INT64_MAX}}),
             "reduce-window: -9223372036854775808 in the window's dimension 0 exceeds the limit of 2^44");
   EXPECT_EQ(Windowed(Shape(kF32, {5}), {{.size = most, .rhs_dilate = most}}),
-            "reduce-window: the padded or dilated size of dimension 0 exceeds the limit of 2^62");
+            "reduce-window: the padded or dilated size of dimension 0 exceeds the limit of 2^61");
   EXPECT_EQ(Windowed(Shape(kF32, {most / 4}), {{.lhs_dilate = most}}),
-            "reduce-window: the padded or dilated size of dimension 0 exceeds the limit of 2^62");
+            "reduce-window: the padded or dilated size of dimension 0 exceeds the limit of 2^61");
   EXPECT_EQ(Windowed(Shape(kF32, {5}), {{.pad_low = -most, .pad_high = -most}}), "f32[0]");
   EXPECT_EQ(Windowed(Shape(kF32, {5}), {{.size = 1, .stride = most, .lhs_dilate = most}}), "f32[5]");
 }

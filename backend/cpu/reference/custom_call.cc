@@ -7,29 +7,27 @@
 namespace vxla {
 namespace {
 
-// What JAX writes on a CPU are calls into jaxlib's LAPACK and BLAS: lapack_spotrf_ffi, blas_strsm. The letter after the
-// library's name is the element type.
-bool IsLapack(std::string_view target, std::string_view routine) {
-  for (const std::string_view library : {"lapack_", "blas_"}) {
-    if (!target.starts_with(library) || target.size() <= library.size()) continue;
-    std::string_view rest = target.substr(library.size() + 1);
-    if (rest.ends_with("_ffi")) rest.remove_suffix(4);
-    return routine.empty() || rest == routine;
+// The routine that JAX calls where it lowers for a CPU or a CUDA GPU: potrf of lapack_spotrf_ffi (after the letter of
+// the element type), of cusolver_potrf_ffi. Empty for other targets.
+std::string_view LapackRoutine(std::string_view target) {
+  size_t skipped = 0;
+  for (const std::string_view library : {"lapack_?", "blas_?", "cusolver_"}) {
+    if (target.starts_with(library.substr(0, library.find('?')))) skipped = library.size();
   }
-  return false;
+  if (skipped == 0 || skipped >= target.size()) return {};
+  target.remove_prefix(skipped);
+  if (target.ends_with("_ffi")) target.remove_suffix(4);
+  return target;
 }
 
-std::string WayOut(const std::string& target) {
-  if (!IsLapack(target, "")) return "";
-  std::string text = " (JAX calls LAPACK on a CPU";
-  if (IsLapack(target, "potrf") || IsLapack(target, "trsm")) {
-    text +=
-        "; lowered for another platform the program holds the operation instead: "
-        "jax.jit(f).trace(*args).lower(lowering_platforms=(\"tpu\",)).as_text(dialect=\"hlo\")";
-  } else {
-    text += "; of these cholesky and triangular-solve are operations of HLO, others are not";
+std::string WayOut(std::string_view target) {
+  const std::string_view routine = LapackRoutine(target);
+  if (routine.empty()) return "";
+  if (routine == "potrf" || routine == "trsm") {
+    return " (JAX's call of a library; lowered for another platform the program holds the operation instead: "
+           "jax.jit(f).trace(*args).lower(lowering_platforms=(\"tpu\",)).as_text(dialect=\"hlo\"))";
   }
-  return text + ")";
+  return " (JAX's call of a library; of linear algebra HLO has the operations cholesky and triangular-solve)";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "backend/cpu/reference/eval.h"
+#include "core/limits.h"
 #include "core/reducer_facts.h"
 
 namespace vxla {
@@ -17,6 +18,11 @@ class ScalarCompiler {
   // The registers of the root's leaves, given those of the arguments.
   Result<Registers> Inline(const Computation& computation, std::span<const Registers> arguments) {
     std::unordered_map<const Instruction*, Registers> values;
+    inlined_ += static_cast<int64_t>(computation.instructions().size());
+    if (inlined_ > kMaxInlinedInstructions) {
+      return ResourceExhausted("a computation of scalars that calls {} has more than {} instructions with what it calls",
+                               computation.name(), kMaxInlinedInstructions);
+    }
     for (const auto& instruction : computation.instructions()) {
       std::vector<Registers> operands;
       for (const Instruction* operand : instruction->operands()) operands.push_back(values.at(operand));
@@ -45,6 +51,7 @@ class ScalarCompiler {
   ScalarProgram::Rounding rounding = ScalarProgram::Rounding::kEach;
 
  private:
+  int64_t inlined_ = 0;  // a few lines of text can double a computation at each level
   Result<Registers> Emit(const Instruction& instruction, std::span<const Registers> operands) {
     if (IsElementwise(instruction.opcode())) return EmitElementwise(instruction, operands);
     switch (instruction.opcode()) {

@@ -67,6 +67,20 @@ Status CheckConstant(const Instruction& constant) {
   return OkStatus();
 }
 
+// Positions in the padded operand take part in 32-bit arithmetic that may wrap below zero.
+Status CheckPad(const Instruction& pad) {
+  const auto& padding = pad.attributes<PadAttributes>().padding;
+  for (size_t d = 0; d < padding.size(); ++d) {
+    const int64_t size = pad.operand(0)->shape().dimension(static_cast<int>(d));
+    const int64_t spread = size > 0 ? (size - 1) * (padding[d].interior + 1) + 1 : 0;
+    const int64_t reach = spread + std::abs(padding[d].low) + std::abs(padding[d].high);
+    if (reach < int64_t{1} << 31) continue;
+    return Unsupported("pad: dimension {} spans {} positions, more than the {} that a kernel can index", d, reach,
+                       (int64_t{1} << 31) - 1);
+  }
+  return OkStatus();
+}
+
 Status CheckComputed(const Instruction& instruction) {
   const Opcode opcode = instruction.opcode();
   switch (opcode) {
@@ -80,6 +94,9 @@ Status CheckComputed(const Instruction& instruction) {
     case Opcode::kReduce:
     case Opcode::kReduceWindow:
       VXLA_RETURN_IF_ERROR(CheckScalarComputation(*instruction.called(0)));
+      break;
+    case Opcode::kPad:
+      VXLA_RETURN_IF_ERROR(CheckPad(instruction));
       break;
     default:
       if (!IsElementwise(opcode) && KindOf(opcode) != OpcodeKind::kIndexing && !IsHero(opcode)) {

@@ -170,7 +170,7 @@ Status CanLowerReduceWindow(const LowerContext&, const FusionBody& body) {
       const int64_t size = instruction->operand(0)->shape().dimension(static_cast<int>(d));
       const int64_t reach = (size > 0 ? (size - 1) * w.lhs_dilate + 1 : 0) + std::abs(w.pad_low) +
                             std::abs(w.pad_high) + w.size * w.rhs_dilate;
-      taps *= w.size;
+      taps *= std::min(w.size, int64_t{1} << 31);
       if (reach >= (int64_t{1} << 31) || taps >= (int64_t{1} << 31)) {
         return Unsupported(
             "reduce-window: dimension {} spans {} positions and the window {} taps, more than the {} that a kernel can "
