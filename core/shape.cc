@@ -160,9 +160,10 @@ Result<int64_t> CheckedElementCount(std::span<const int64_t> dimensions) {
   const bool empty = std::ranges::find(dimensions, 0) != dimensions.end();
   int64_t count = 1;
   for (int64_t size : dimensions) {
+    // count_c1
     if (size < 0) return InvalidArgument("dimension {} of [{}] is negative", size, JoinInts(dimensions));
     if (empty) continue;
-    if (count > INT64_MAX / size) {
+    if (count > INT64_MAX / size) {  // count_c2
       return InvalidArgument("the element count of [{}] exceeds the limit of 2^63-1", JoinInts(dimensions));
     }
     count *= size;

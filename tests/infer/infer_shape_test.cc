@@ -56,6 +56,12 @@ TEST(InferShapeTest, RejectsSizesThatDoNotFit) {
   EXPECT_EQ(Inferred(Opcode::kNegate, {Shape(kF32, {-3})}), "negate: size -3 of dimension 0 is negative");
 }
 
+TEST(InferShapeTest, ElementCountsAreChecked) {
+  EXPECT_EQ(CheckedElementCount(IntList{3, -2}).status().message(), "dimension -2 of [3,-2] is negative");  // count_c1
+  EXPECT_EQ(CheckedElementCount(IntList{int64_t{1} << 62, 2}).status().message(),
+            "the element count of [4611686018427387904,2] exceeds the limit of 2^63-1");  // count_c2
+}
+
 TEST(InferShapeTest, RejectsUnboundedDimensions) {
   Shape shape(kF32, {kUnboundedSize});
   shape.set_dynamic_dimension(0, true);
