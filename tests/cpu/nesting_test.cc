@@ -7,7 +7,7 @@
 #include "core/text/hlo_printer.h"
 #include "tests/cpu/cpu_test_support.h"
 
-namespace vxla::testing {
+namespace vxla::testing::nesting {
 namespace {
 
 using ::testing::ElementsAre;
@@ -78,4 +78,4 @@ TEST(NestingTest, ScalarComputationsThatDoubleAreRefused) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace vxla::testing::nesting

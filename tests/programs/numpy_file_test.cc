@@ -10,11 +10,16 @@
 
 #include "tests/support/command_test_support.h"
 
-namespace vxla::testing {
+namespace vxla::testing::numpy_file {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+void ExpectError(const CommandResult& result, int exit_code, const std::string& message) {
+  EXPECT_EQ(result.exit_code, exit_code) << result.err;
+  EXPECT_THAT(result.err, HasSubstr(message));
+}
 
 std::string Npy(std::string header, std::string_view data, char version = 1) {
   header += '\n';
@@ -193,4 +198,4 @@ TEST(NpzTest, ASidecarIsText) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace vxla::testing::numpy_file
