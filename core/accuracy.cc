@@ -261,6 +261,13 @@ bool HasF16Variant(Opcode opcode) {
 
 bool HasOddVariant(Opcode opcode) { return opcode == Opcode::kPower || opcode == Opcode::kAtan2; }
 
+ReducedBits ReducedBitsOf(const Instruction& instruction) {
+  const auto& bits = instruction.attributes<ReducePrecisionAttributes>();
+  const FloatFormat& widest = FormatOf(ElementType::kF64);
+  return {static_cast<int>(std::min<int64_t>(bits.exponent_bits, widest.exponent_bits)),
+          static_cast<int>(std::min<int64_t>(bits.mantissa_bits, widest.mantissa_bits))};
+}
+
 double UnitRoundoff(ElementType type) {
   const ElementType real = RealPart(type);
   if (!IsFloating(real)) return 0;

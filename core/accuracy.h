@@ -67,6 +67,13 @@ bool HasOddVariant(Opcode opcode);
 // Operations on integers narrower than 32 bits that need to know how many: <op>_i32_width and <op>_u32_width take it.
 bool HasWidthVariant(Opcode opcode);
 
+// The exponent and mantissa bits of a reduce-precision; more than the widest format's change nothing and are not told
+// apart.
+struct ReducedBits {
+  int exponent = 0, mantissa = 0;
+};
+ReducedBits ReducedBitsOf(const Instruction& instruction);
+
 // Half a unit in the last place of 1: 2^-24 for f32; of a complex type, of its parts; 0 for integers.
 double UnitRoundoff(ElementType type);
 

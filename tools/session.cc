@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "core/passes/cancel_constants.h"
 #include "tools/files.h"
 
 namespace vxla {
@@ -105,8 +104,7 @@ Result<std::unique_ptr<Module>> LoadProgram(const std::string& file) {
 Result<std::unique_ptr<Module>> LoadRunnable(const std::string& file) {
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadProgram(file));
   VXLA_RETURN_IF_ERROR(CheckRunnable(*module, file));
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> cancelled, CancelAddedConstants(*module));
-  return cancelled != nullptr ? std::move(cancelled) : std::move(module);
+  return module;
 }
 
 Result<std::unique_ptr<Client>> OpenClient(const DeviceFlags& flags, const EvaluateOptions& host_steps) {

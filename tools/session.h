@@ -40,8 +40,7 @@ struct CompileFlags {
 
 // A program that has been read, parsed and verified; failures carry FILE:LINE:COLUMN.
 Result<std::unique_ptr<Module>> LoadProgram(const std::string& file);
-// A program to run: as above, with every op evaluable somewhere (else kUnsupported naming the op and its place), and
-// added constants cancelled as XLA does (core/passes/cancel_constants.h), for every device alike.
+// A program to run: as above, with every op evaluable somewhere (else kUnsupported naming the op and its place).
 Result<std::unique_ptr<Module>> LoadRunnable(const std::string& file);
 
 Result<std::unique_ptr<Client>> OpenClient(const DeviceFlags& flags, const EvaluateOptions& host_steps = {});

@@ -164,13 +164,6 @@ TEST(ElementwiseTest, CompareKnowsTheSignOfIntegers) {
               ElementsAre(0));
 }
 
-TEST(ElementwiseTest, ComparesTakeSubnormalF32AsZeroLikeXla) {
-  EXPECT_THAT(Integers(Binary("compare", Array(kF32, {1}, {1e-40}), Array(kF32, {1}, {0}), ", direction=GT", kPred)),
-              ElementsAre(0));
-  EXPECT_THAT(Integers(Binary("compare", Array(kF64, {1}, {1e-320}), Array(kF64, {1}, {0}), ", direction=GT", kPred)),
-              ElementsAre(1));
-}
-
 TEST(ElementwiseTest, ClampTakesScalarBoundsAndReturnsTheUpperOneWhenTheyCross) {
   const std::string text = Entry(
       "low = f32[] parameter(0)\nx = f32[5] parameter(1)\nhigh = f32[] parameter(2)\n"

@@ -7,7 +7,6 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "core/literal_compare.h"
-#include "core/passes/cancel_constants.h"
 #include "core/passes/pipeline.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
@@ -166,26 +165,6 @@ ENTRY e { x = f32[0,5] parameter(0)  s = f32[] parameter(1)  zero = f32[] consta
   b = f32[0] reduce(x, zero), dimensions={1}, to_apply=add
   n = f32[] negate(s)  w = f32[0,5] negate(x)
   ROOT t = (f32[5], f32[0], f32[], f32[0,5]) tuple(a, b, n, w) })");
-}
-
-TEST(CancelConstantsTest, AddingAndSubtractingAConstantIsNothingAcrossACall) {
-  auto module = ParseHlo(R"(
-minus { x = f32[3] parameter(0)  one = f32[] constant(1)  b = f32[3] broadcast(one), dimensions={}  ROOT s = f32[3] subtract(x, b) }
-ENTRY e { x = f32[3] parameter(0)  one = f32[] constant(1)  b = f32[3] broadcast(one), dimensions={}  y = f32[3] add(b, x)
-  ROOT c = f32[3] call(y), to_apply=minus })");
-  ASSERT_TRUE(module.ok()) << module.status().message();
-  auto cancelled = CancelAddedConstants(**module);
-  ASSERT_TRUE(cancelled.ok() && *cancelled != nullptr);
-  EXPECT_EQ((*cancelled)->entry()->root()->opcode(), Opcode::kParameter);
-}
-
-TEST(CancelConstantsTest, OtherConstantsStay) {
-  auto module = ParseHlo(R"(
-ENTRY e { x = f32[] parameter(0)  a = f32[] constant(1)  b = f32[] constant(2)  y = f32[] add(x, a)  ROOT z = f32[] subtract(y, b) })");
-  ASSERT_TRUE(module.ok());
-  auto cancelled = CancelAddedConstants(**module);
-  ASSERT_TRUE(cancelled.ok());
-  EXPECT_EQ(*cancelled, nullptr);
 }
 
 }  // namespace

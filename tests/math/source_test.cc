@@ -64,13 +64,10 @@ std::string WithoutCorrectedDivision(std::string text) {
   return text;
 }
 
-TEST(ShaderMathSourceTest, EveryFunctionIsDeclaredForCppOnceUnderItsOwnName) {
-  const std::string header = ReadFile("backend/cpu/twin/shader_math.h");
-  const std::string build = ReadFile("backend/cpu/twin/shader_math.cc");
+TEST(ShaderMathSourceTest, EveryFunctionHasANameOfItsOwn) {
   const std::regex definition(R"((?:^|\n)FN \w+ (\w+)\()");
   std::set<std::string> seen, emulated;
   for (const std::string& file : SourceFiles()) {
-    EXPECT_NE(build.find("#include \"" + file + "\""), std::string::npos) << file;
     const std::string text = WithoutCorrectedDivision(ReadSource(file));
     for (std::sregex_iterator it(text.begin(), text.end(), definition), end; it != end; ++it) {
       const std::string name = (*it)[1];
@@ -78,7 +75,6 @@ TEST(ShaderMathSourceTest, EveryFunctionIsDeclaredForCppOnceUnderItsOwnName) {
       const bool emulation = file.ends_with("wide_int.glsl") || file.ends_with("soft_double.glsl");
       EXPECT_TRUE((emulation ? emulated : seen).insert(name).second)
           << name << " is defined twice: functions are not overloaded";
-      EXPECT_NE(header.find(" " + name + "("), std::string::npos) << name << " is missing from shader_math.h";
     }
   }
   EXPECT_GT(seen.size(), 600u);

@@ -46,10 +46,12 @@ Complex DivideWide(Complex a, Complex b) { return Complex(WideComplex(a) / WideC
 Complex MultiplyPlain(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
-// The same, each component rounded once.
+// The same, each component rounded once; the plain ones have the signs of zeros.
 Complex MultiplyWide(Complex a, Complex b) {
-  return {static_cast<double>(ExactProduct(a.real(), b.real()) - ExactProduct(a.imag(), b.imag())),
-          static_cast<double>(ExactProduct(a.real(), b.imag()) + ExactProduct(a.imag(), b.real()))};
+  const Complex plain = MultiplyPlain(a, b);
+  const double re = static_cast<double>(ExactProduct(a.real(), b.real()) - ExactProduct(a.imag(), b.imag()));
+  const double im = static_cast<double>(ExactProduct(a.real(), b.imag()) + ExactProduct(a.imag(), b.real()));
+  return {re == 0 ? plain.real() : re, im == 0 ? plain.imag() : im};
 }
 
 // XLA's rules: x / 0 is -1 (all ones), INT_MIN / -1 is INT_MIN; x % 0 is x, INT_MIN % -1 is 0.
@@ -101,13 +103,11 @@ C PowerComplex(C a, C b) {
 // atan2 of complex numbers: -i log((x + iy) / sqrt(x^2 + y^2)).
 template <typename C>
 C Atan2Complex(C y, C x) {
-  const C i(0, 1);
-  return -i * std::log((x + i * y) / std::sqrt(x * x + y * y));
+  // Not as products with i, which lose the signs of zeros.
+  const C sum(x.real() - y.imag(), x.imag() + y.real());
+  const C log = std::log(sum / std::sqrt(x * x + y * y));
+  return C(log.imag(), -log.real());
 }
-
-// XLA's CPU takes subnormal f32 numbers as zeros, and devices may flush them or not. Everywhere else that is an
-// absolute error below 2^-126; a compare would answer differently, so it takes them as zeros too.
-double FlushF32(double x) { return std::fabs(x) < 0x1p-126 ? 0.0 : x; }
 
 template <typename T, typename Key>
 Result<BlockOp> CompareLoop(const Instruction& instruction, Key key) {
@@ -373,8 +373,6 @@ Result<BlockOp> MakeCompare(const Instruction& i) {
       return CompareLoop<uint64_t>(i, same);
     case Carrier::kDouble:
       if (attributes.type == ComparisonType::kTotalOrder) return CompareLoop<double>(i, TotalOrderKey);
-      if (OperandType(i) == ElementType::kF32 || OperandType(i) == ElementType::kBF16)
-        return CompareLoop<double>(i, FlushF32);
       return CompareLoop<double>(i, same);
     case Carrier::kComplexDouble:
       if (attributes.direction == ComparisonDirection::kEq) {

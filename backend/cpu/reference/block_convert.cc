@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "backend/cpu/reference/block_ops.h"
+#include "core/accuracy.h"
 #include "core/float_formats.h"
 
 namespace vxla {
@@ -81,10 +82,12 @@ double FromBits(ElementType type, uint64_t bits) {
 }
 
 // Rounds the mantissa to nearest even, then sends what is above the smaller exponent range to infinity and what is
-// below it (subnormals of the reduced format) to zero, as XLA does. NaN stays.
+// below it (subnormals of the reduced format) to zero, as XLA does. NaN stays, but for no mantissa bits, which leave
+// nothing to tell it from infinity.
 double ReducePrecision(ElementType type, double x, int exponent_bits, int mantissa_bits) {
   const FloatFormat& format = FormatOf(type);
-  if (std::isnan(x)) return x;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (std::isnan(x)) return mantissa_bits > 0 ? x : kInfinity;
   const int all = format.exponent_bits + format.mantissa_bits;
   const uint64_t bits = BitsOf(type, x);
   uint64_t magnitude = bits & ((uint64_t{1} << all) - 1);
@@ -93,11 +96,12 @@ double ReducePrecision(ElementType type, double x, int exponent_bits, int mantis
     const uint64_t half = (uint64_t{1} << (shift - 1)) - 1 + ((magnitude >> shift) & 1);
     magnitude = (magnitude + half) >> shift << shift;
   }
-  double result = FromBits(type, magnitude);
+  const bool beyond = magnitude > BitsOf(type, MaxFinite(type));
+  double result = beyond ? kInfinity : FromBits(type, magnitude);
   if (exponent_bits < format.exponent_bits) {
     const int64_t exponent = static_cast<int64_t>(magnitude >> format.mantissa_bits) - format.bias;
     const int64_t reduced_bias = (int64_t{1} << (exponent_bits - 1)) - 1;
-    if (exponent > reduced_bias) result = std::numeric_limits<double>::infinity();
+    if (exponent > reduced_bias) result = kInfinity;
     if (exponent <= -reduced_bias) result = 0;
   }
   return std::copysign(result, x);
@@ -124,15 +128,13 @@ Result<BlockOp> MakeConvert(const Instruction& i) {
 
 Result<BlockOp> MakeReducePrecision(const Instruction& i) {
   const ElementType type = OperandType(i);
-  const auto& attributes = i.attributes<ReducePrecisionAttributes>();
-  const int exponent_bits = static_cast<int>(attributes.exponent_bits);
-  const int mantissa_bits = static_cast<int>(attributes.mantissa_bits);
+  const ReducedBits bits = ReducedBitsOf(i);
   if (!IsFloating(type)) return UndefinedFor(i);
-  if (exponent_bits < 1 || mantissa_bits < 0) {
+  if (bits.exponent < 1 || bits.mantissa < 0) {
     return InvalidArgument("reduce-precision: e{}m{} needs an exponent of at least 1 bit and a mantissa of at least 0",
-                           exponent_bits, mantissa_bits);
+                           bits.exponent, bits.mantissa);
   }
-  return UnaryLoop<double>([=](double x) { return ReducePrecision(type, x, exponent_bits, mantissa_bits); });
+  return UnaryLoop<double>([=](double x) { return ReducePrecision(type, x, bits.exponent, bits.mantissa); });
 }
 
 Result<BlockOp> MakeComplex(const Instruction& i) {

@@ -71,6 +71,17 @@ std::complex<T> Expm1(std::complex<T> z) {
 }
 
 template <typename T>
+T Reciprocal(T x) {
+  return 1 / x;
+}
+// The quotient's formula would lose the sign of a zero imaginary part.
+template <typename T>
+std::complex<T> Reciprocal(std::complex<T> z) {
+  if (z.imag() == 0 && z.real() != 0) return {1 / z.real(), -z.imag()};
+  return T(1) / z;
+}
+
+template <typename T>
 T Cbrt(T x) {
   return std::cbrt(x);
 }
@@ -171,10 +182,10 @@ Result<BlockOp> MakeDigamma(const Instruction& i) {
   return Real(i, [](auto x) { return Digamma(x); });
 }
 Result<BlockOp> MakeRsqrt(const Instruction& i) {
-  return RealOrComplex(i, [](auto x) { return decltype(x)(1) / std::sqrt(x); });
+  return RealOrComplex(i, [](auto x) { return Reciprocal(std::sqrt(x)); });
 }
 Result<BlockOp> MakeLogistic(const Instruction& i) {
-  return RealOrComplex(i, [](auto x) { return decltype(x)(1) / (decltype(x)(1) + std::exp(-x)); });
+  return RealOrComplex(i, [](auto x) { return Reciprocal(decltype(x)(1) + std::exp(-x)); });
 }
 
 Result<BlockOp> MakeSqrt(const Instruction& i) {

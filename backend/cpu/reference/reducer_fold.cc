@@ -235,18 +235,19 @@ struct CompensatedSum : FoldErrors {
   // Past an infinity the error terms are NaN and mean nothing.
   void Finish(double* acc, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
-      if (std::isfinite(acc[i])) acc[i] += errors[i];
+      if (std::isfinite(acc[i])) acc[i] = Rounded(acc[i], errors[i]);
     }
   }
 };
 
-// The relative rounding error of each multiplication is kept and put back at the end.
+// The relative rounding error of each multiplication is kept and put back at the end; below kLeast it is no double.
 struct CompensatedProduct : FoldErrors {
+  static constexpr double kLeast = 0x1p-969;
   void Fold(double* acc, const double* value, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
       const DoubleDouble product = ExactProduct(acc[i], value[i]);
       acc[i] = product.high;
-      if (product.low != 0) errors[i] += product.low / product.high;
+      if (std::fabs(product.high) >= kLeast) errors[i] += product.low / product.high;
     }
   }
   void Finish(double* acc, int64_t n) {

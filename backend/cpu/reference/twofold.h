@@ -45,10 +45,11 @@ inline void AddProduct(TwofoldSum<V>& s, const Halves<V>& a, const Halves<V>& b)
   s.Add(product);
 }
 
-// Where the error terms have no meaning (past an infinity or close to overflow) the plain sum is the result.
+// Where the error terms have no meaning (past an infinity or close to overflow) the plain sum is the result, and where
+// there is no error: -0 + 0 would be 0.
 template <typename T>
 inline T Rounded(T sum, T error) {
-  const T total = sum + error;
+  const T total = error == 0 ? sum : sum + error;
   return std::isfinite(total) ? total : sum;
 }
 template <typename T>

@@ -97,7 +97,8 @@ Table MakeTable() {
       ROW(wrap_s1) ROW(wrap_s2) ROW(wrap_s4) ROW(wrap_s8) ROW(wrap_s16) ROW(wrap_u1) ROW(wrap_u2) ROW(wrap_u4)
       ROW(wrap_u8)
       ROW(wrap_u16)
-#define NARROW(type) ROW(round_##type) ROW(decode_##type) ROW(encode_##type) ROW(round_from_f64_##type)
+#define NARROW(type) ROW(round_##type) ROW(decode_##type) ROW(encode_##type) ROW(round_from_f64_##type) \
+  WITH(2, reduce_precision_##type)
       NARROW(f16) NARROW(bf16) NARROW(f8e5m2) NARROW(f8e4m3) NARROW(f8e3m4) NARROW(f8e4m3fn) NARROW(f8e4m3b11fnuz)
       NARROW(f8e4m3fnuz) NARROW(f8e5m2fnuz) NARROW(f8e8m0fnu) NARROW(f4e2m1fn)
 #define CONVERSION(a, b) ROW(convert_##a##_##b) ROW(convert_##b##_##a)
@@ -241,9 +242,9 @@ Result<bool> AppendSpecial(std::vector<ShaderCall>& calls, const Instruction& in
       status = Append(calls, fmt::format("imag_{}", ShaderSuffix(type)));
       break;
     case Opcode::kReducePrecision: {
-      const auto& attributes = instruction.attributes<ReducePrecisionAttributes>();
-      status = Append(calls, fmt::format("reduce_precision_{}", ShaderSuffix(type)),
-                      {static_cast<int>(attributes.exponent_bits), static_cast<int>(attributes.mantissa_bits)});
+      const ReducedBits bits = ReducedBitsOf(instruction);
+      const std::string_view format = IsNarrowFloat(type) ? ElementTypeName(type) : ShaderSuffix(type);
+      status = Append(calls, fmt::format("reduce_precision_{}", format), {bits.exponent, bits.mantissa});
       if (status.ok()) status = AppendNarrowing(calls, result);
       break;
     }

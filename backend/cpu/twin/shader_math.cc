@@ -53,34 +53,6 @@ inline double floor(double x) { return std::floor(x); }
 
 }  // namespace
 
-// clang-format off
-// NOLINTBEGIN(bugprone-suspicious-include): one list, in the order of prelude.glsl.
-#include "shaders/include/math/prelude.glsl"
-#include "shaders/include/math/types64.glsl"
-#include "shaders/include/math/select.glsl"
-#include "shaders/include/math/f32.glsl"
-#include "shaders/include/math/f32_exp_log.glsl"
-#include "shaders/include/math/f32_trig.glsl"
-#include "shaders/include/math/f32_special.glsl"
-#include "shaders/include/math/f32_gamma.glsl"
-#include "shaders/include/math/f32_odd.glsl"
-#include "shaders/include/math/f16.glsl"
-#include "shaders/include/math/int32.glsl"
-#include "shaders/include/math/narrow.glsl"
-#include "shaders/include/math/convert32.glsl"
-#include "shaders/include/math/c64.glsl"
-#include "shaders/include/math/wide_int.glsl"
-#include "shaders/include/math/int64.glsl"
-#include "shaders/include/math/soft_double.glsl"
-#include "shaders/include/math/f64.glsl"
-#include "shaders/include/math/f64_exp_log.glsl"
-#include "shaders/include/math/f64_trig.glsl"
-#include "shaders/include/math/f64_special.glsl"
-#include "shaders/include/math/f64_erf.glsl"
-#include "shaders/include/math/f64_gamma.glsl"
-#include "shaders/include/math/convert64.glsl"
-#include "shaders/include/math/c128.glsl"
-// NOLINTEND
-// clang-format on
+#include "generated/shader_math_definitions.h"  // the files in the order of prelude.glsl
 
 }  // namespace vxla::shader_math or shader_math_emulated

@@ -116,9 +116,10 @@ std::string ElementwiseCall(const Instruction& instruction, std::span<const std:
       if (IsComplex(type)) return "(" + operands[0] + ").y";
       return type == ElementType::kF64 ? ZeroText(type) : "0.0f";
     case Opcode::kReducePrecision: {
-      const auto& attributes = instruction.attributes<ReducePrecisionAttributes>();
-      return Narrowed(result, fmt::format("reduce_precision_{}({}, {}, {})", CarrierSuffix(type), operands[0],
-                                          attributes.exponent_bits, attributes.mantissa_bits));
+      const ReducedBits bits = ReducedBitsOf(instruction);
+      const std::string_view format = IsNarrowFloat(type) ? ElementTypeName(type) : CarrierSuffix(type);
+      return Narrowed(result,
+                      fmt::format("reduce_precision_{}({}, {}, {})", format, operands[0], bits.exponent, bits.mantissa));
     }
     default:
       break;

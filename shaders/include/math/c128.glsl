@@ -9,9 +9,6 @@ FN bool more_f64(f64_t a, f64_t b) {
 FN bool at_most_f64(f64_t a, f64_t b) {
   return compare_le_f64(a, b);
 }
-FN bool equal_f64(f64_t a, f64_t b) {
-  return compare_eq_f64(a, b);
-}
 #define COMPLEX c128_t
 #define REAL D
 #define PART f64_t

@@ -1,6 +1,6 @@
 // c64 as vec2 (re, im), on the f32 functions: complex.glsl in these words.
 
-// Plain comparisons (compare_lt_f32 and its like take denormals for zeros).
+// The device's own comparisons, which may take denormals for zeros: with bounds that are normal numbers.
 FN bool less_f32(float a, float b) {
   return a < b;
 }
@@ -9,9 +9,6 @@ FN bool more_f32(float a, float b) {
 }
 FN bool at_most_f32(float a, float b) {
   return a <= b;
-}
-FN bool equal_f32(float a, float b) {
-  return a == b;
 }
 // (atan q - q + q^3/3) / q^5 times z = q^2, as in atan_tail_f32.
 FN F atan_rest_f32(float z) {

@@ -21,7 +21,7 @@ FN COMPLEX CX(swap)(COMPLEX a) {
   return RE(complex)(a.y, a.x);
 }
 FN bool CX(is_zero)(COMPLEX a) {
-  return and_pred(RE(equal)(a.x, L(0.0)), RE(equal)(a.y, L(0.0)));
+  return and_pred(RE(is_zero)(a.x), RE(is_zero)(a.y));
 }
 FN bool CX(has_inf)(COMPLEX a) {
   return or_pred(RE(is_inf)(a.x), RE(is_inf)(a.y));
@@ -33,10 +33,10 @@ FN bool CX(is_finite)(COMPLEX a) {
   return and_pred(RE(is_finite)(a.x), RE(is_finite)(a.y));
 }
 FN bool CX(compare_eq)(COMPLEX a, COMPLEX b) {
-  return and_pred(RE(equal)(a.x, b.x), RE(equal)(a.y, b.y));
+  return and_pred(RE(compare_eq)(a.x, b.x), RE(compare_eq)(a.y, b.y));
 }
 FN bool CX(compare_ne)(COMPLEX a, COMPLEX b) {
-  return !and_pred(RE(equal)(a.x, b.x), RE(equal)(a.y, b.y));
+  return !and_pred(RE(compare_eq)(a.x, b.x), RE(compare_eq)(a.y, b.y));
 }
 FN COMPLEX CX(add)(COMPLEX a, COMPLEX b) {
   REAL re = RE(add)(a.x, b.x);
@@ -73,14 +73,15 @@ FN REAL RE(dot_dd)(PART ax, PART bx, PART ay, PART by, OUT(PART) lo) {
 FN int CX(exponent)(COMPLEX a) {
   REAL x = RE(magnitude)(a.x);
   REAL y = RE(magnitude)(a.y);
-  REAL m = RE(more)(x, y) ? x : y;
+  REAL m = RE(select)(RE(compare_gt)(x, y), x, y);
+  bool zero = RE(is_zero)(m);
   int k;
-  REAL f = RE(frexp)(RE(more)(m, L(0.0)) ? m : L(1.0), k);
-  return and_pred(CX(is_finite)(a), RE(more)(f, L(0.0))) ? k : 0;
+  RE(frexp)(zero ? L(1.0) : m, k);
+  return CX(is_finite)(a) ? k : 0;
 }
 // x 2^k, rounded once; x itself where it is 0, infinite or NaN.
 FN REAL RE(shift)(PART x, int k) {
-  bool ok = and_pred(RE(is_finite)(x), !RE(equal)(x, L(0.0)));
+  bool ok = and_pred(RE(is_finite)(x), !RE(is_zero)(x));
   int e;
   REAL m = RE(frexp)(ok ? x : L(1.0), e);
   REAL r = RE(copysign)(RE(scale)(m, L(0.0), e + k), x);
@@ -139,7 +140,7 @@ FN COMPLEX CX(divide)(COMPLEX a, COMPLEX b) {
 // (ah + al) (bh + bl) 2^k rounded once; a tiny b counts as exact and is brought to size first, so that nothing falls
 // below the least number on the way.
 FN REAL RE(product)(PART ah, PART al, PART bh, PART bl, int k) {
-  bool tiny = and_pred(RE(less)(RE(magnitude)(bh), SMALL), !RE(equal)(bh, L(0.0)));
+  bool tiny = and_pred(RE(less)(RE(magnitude)(bh), SMALL), !RE(is_zero)(bh));
   int e;
   REAL m = RE(flipsign)(RE(frexp)(tiny ? bh : L(1.0), e), bh);
   REAL lo;
@@ -148,7 +149,7 @@ FN REAL RE(product)(PART ah, PART al, PART bh, PART bl, int k) {
 }
 // x (h + l) 2^k rounded once, for any finite x.
 FN REAL RE(scaled_product)(PART x, PART h, PART l, int k) {
-  bool zero = RE(equal)(x, L(0.0));
+  bool zero = RE(is_zero)(x);
   int e;
   REAL m = RE(frexp)(zero ? L(1.0) : x, e);
   REAL r = RE(flipsign)(RE(product)(m, L(0.0), h, l, k + e), x);
@@ -212,7 +213,7 @@ FN void RE(sinh_cosh)(PART x, OUT(int) k, OUT(PART) sh, OUT(PART) sl, OUT(PART) 
 // e^(x + xl) (cos y, sin y) for the sine and cosine of y + yl (of anything where y is not finite). y = 0 stays.
 FN COMPLEX CX(turned)(PART x, PART xl, PART y, PART sh, PART sl, PART ch, PART cl) {
   bool turn = RE(is_finite)(y);
-  bool real = RE(equal)(y, L(0.0));
+  bool real = RE(is_zero)(y);
   int k;
   REAL el;
   // Twice the range of e^x alone, since a small sine brings the product back.
@@ -282,7 +283,7 @@ FN COMPLEX CX(exponential_minus_one)(COMPLEX a) {
   REAL t = RE(add_dd)(p, pl, m, ml, tl);
   REAL re = RE(select)(small, RE(add)(t, tl), RE(subtract)(plain.x, L(1.0)));
   // Denormals have no sum in two numbers.
-  bool tiny = and_pred(RE(less)(RE(magnitude)(a.x), SMALL), RE(equal)(a.y, L(0.0)));
+  bool tiny = and_pred(RE(less)(RE(magnitude)(a.x), SMALL), RE(is_zero)(a.y));
   return RE(complex)(RE(select)(tiny, a.x, re), plain.y);
 }
 // log|a| + extra ln 2 = log_reduced(result, gl, e) / 2, log_precise likewise: from the sum of the squares, scaled.
@@ -335,7 +336,7 @@ FN COMPLEX CX(log_plus_one)(COMPLEX a) {
   bool near = and_pred(small, RE(more)(t, -L(1.0)));
   // Far out log|1 + a| on the same way.
   REAL x1 = RE(add)(L(1.0), x);
-  bool ok = and_pred(CX(is_finite)(a), !and_pred(RE(equal)(x1, L(0.0)), RE(equal)(y, L(0.0))));
+  bool ok = and_pred(CX(is_finite)(a), !and_pred(RE(is_zero)(x1), RE(is_zero)(y)));
   REAL lo;
   REAL hi = RE(log1p_dd)(tiny || !near ? L(1.0) : t, tiny || !near ? L(0.0) : tl, lo);
   REAL r = RE(multiply)(L(0.5), RE(select)(tiny, t, RE(add)(hi, lo)));
@@ -385,10 +386,10 @@ FN COMPLEX CX(logistic)(COMPLEX a) {
   REAL x = RE(div_dd)(left ? v : n, left ? vl : nl, d, dl, xl);
   REAL re = RE(scale)(x, xl, left ? k : 0);
   REAL im = RE(product)(i, il, sh, sl, k);
-  REAL none = RE(select)(RE(equal)(a.y, L(0.0)), a.y, RE(copysign)(L(0.0), sh));
+  REAL none = RE(select)(RE(is_zero)(a.y), a.y, RE(copysign)(L(0.0), sh));
   COMPLEX far = RE(complex)(RE(select)(left, RE(copysign)(L(0.0), ch), L(1.0)), turn ? none : L(0.0));
   COMPLEX nan = RE(complex)(RE(nan)(), RE(nan)());
-  return CX(select)(ok, RE(complex)(re, RE(select)(RE(equal)(a.y, L(0.0)), a.y, im)), RE(is_inf)(a.x) ? far : nan);
+  return CX(select)(ok, RE(complex)(re, RE(select)(RE(is_zero)(a.y), a.y, im)), RE(is_inf)(a.x) ? far : nan);
 }
 // sqrt(|x + i y|) for finite numbers other than 0: (h + hl) 2^k = |x + i y|, k even, and t + tl = sqrt((|x| + |x + i
 // y|) 2^-k / 2).
@@ -413,7 +414,7 @@ FN COMPLEX CX(sqrt)(COMPLEX a) {
   REAL hl;
   REAL t = RE(root_parts)(RE(select)(ok, a.x, L(1.0)), RE(select)(ok, a.y, L(0.0)), k, tl, h, hl);
   REAL big = RE(scale)(t, tl, k >> 1);
-  bool real = RE(equal)(a.y, L(0.0));
+  bool real = RE(is_zero)(a.y);
   int ky;
   REAL fy = RE(frexp)(RE(select)(ok && !real, a.y, L(1.0)), ky);
   REAL ql;
@@ -442,7 +443,7 @@ FN COMPLEX CX(rsqrt)(COMPLEX a) {
   REAL bl;
   REAL b = RE(div_dd)(t, tl, h, hl, bl);
   REAL big = RE(scale)(b, bl, -(k >> 1));
-  bool real = RE(equal)(a.y, L(0.0));
+  bool real = RE(is_zero)(a.y);
   int ky;
   REAL fy = RE(frexp)(RE(select)(ok && !real, a.y, L(1.0)), ky);
   REAL pl;
@@ -491,8 +492,8 @@ FN REAL RE(atan_precise)(PART n, PART d, OUT(PART) lo) {
 }
 // The angle of a finite a other than 0 as result + lo.
 FN REAL CX(angle)(COMPLEX a, OUT(PART) lo) {
-  bool y_zero = RE(equal)(a.y, L(0.0));
-  bool x_zero = RE(equal)(a.x, L(0.0));
+  bool y_zero = RE(is_zero)(a.y);
+  bool x_zero = RE(is_zero)(a.x);
   int ky;
   REAL fy = RE(frexp)(RE(select)(y_zero, L(1.0), a.y), ky);
   int kx;
@@ -561,7 +562,7 @@ FN COMPLEX CX(power)(COMPLEX z, COMPLEX w) {
   COMPLEX vanished = RE(complex)(L(0.0), L(0.0));
   COMPLEX grown = RE(complex)(RE(inf)(), RE(nan)());
   COMPLEX nan = RE(complex)(RE(nan)(), RE(nan)());
-  COMPLEX of_zero = CX(select)(RE(more)(w.x, L(0.0)), vanished, RE(less)(w.x, L(0.0)) ? grown : nan);
+  COMPLEX of_zero = CX(select)(RE(is_zero)(w.x), nan, RE(is_negative)(w.x) ? grown : vanished);
   bool unknown = CX(has_nan)(z) || CX(has_nan)(w) || (zero && RE(is_inf)(w.y));
   return CX(select)(CX(is_zero)(w), one, CX(select)(unknown, nan, zero ? of_zero : v));
 }
@@ -570,7 +571,7 @@ FN COMPLEX CX(hyperbolic_special)(COMPLEX a, PART sh, PART ch, bool odd) {
   REAL x = a.x;
   REAL y = a.y;
   bool turn = RE(is_finite)(y);
-  bool real = RE(equal)(y, L(0.0));
+  bool real = RE(is_zero)(y);
   REAL inf = RE(inf)();
   REAL by_cos = RE(copysign)(inf, ch);
   REAL by_sin = RE(copysign)(inf, sh);
@@ -580,7 +581,7 @@ FN COMPLEX CX(hyperbolic_special)(COMPLEX a, PART sh, PART ch, bool odd) {
   COMPLEX spun = RE(complex)(odd ? x : inf, RE(nan)());
   COMPLEX still = RE(complex)(RE(select)(odd, x, RE(nan)()), RE(select)(odd, RE(nan)(), x));
   COMPLEX nan = RE(complex)(RE(nan)(), RE(select)(real, y, RE(nan)()));
-  return CX(select)(RE(is_inf)(x), turn ? grown : spun, RE(equal)(x, L(0.0)) ? still : nan);
+  return CX(select)(RE(is_inf)(x), turn ? grown : spun, RE(is_zero)(x) ? still : nan);
 }
 // sinh x cos y, cosh x sin y. <= 1 ulp.
 FN COMPLEX CX(sinh)(COMPLEX a) {
@@ -605,8 +606,8 @@ FN COMPLEX CX(sinh)(COMPLEX a) {
                                      select_i32(tiny_x, 0, k - 1)),
                          x);
   REAL im = RE(product)(hch, hcl, sh, sl, k - 1);
-  bool plain_x = or_pred(RE(equal)(x, L(0.0)), tiny_x && tiny_y);
-  bool plain_y = or_pred(RE(equal)(y, L(0.0)), tiny_x && tiny_y);
+  bool plain_x = or_pred(RE(is_zero)(x), tiny_x && tiny_y);
+  bool plain_y = or_pred(RE(is_zero)(y), tiny_x && tiny_y);
   REAL zero = RE(flipsign)(x, ch);
   COMPLEX r = RE(complex)(plain_x ? zero : re, plain_y ? y : im);
   return CX(select)(ok, r, CX(hyperbolic_special)(a, sh, ch, true));
@@ -631,8 +632,8 @@ FN COMPLEX CX(cosh)(COMPLEX a) {
   REAL re = RE(product)(hch, hcl, ch, cl, k - 1);
   REAL small = RE(scaled_product)(RE(magnitude)(x), sh, sl, 0);
   REAL im = RE(flipsign)(RE(select)(tiny, small, RE(product)(hsh, hsl, sh, sl, k - 1)), x);
-  bool none = or_pred(RE(equal)(x, L(0.0)), RE(equal)(y, L(0.0)));
-  REAL zero = RE(copysign)(L(0.0), RE(flipsign)(x, RE(equal)(y, L(0.0)) ? y : sh));
+  bool none = or_pred(RE(is_zero)(x), RE(is_zero)(y));
+  REAL zero = RE(copysign)(L(0.0), RE(flipsign)(x, RE(is_zero)(y) ? y : sh));
   return CX(select)(ok, RE(complex)(re, none ? zero : im), CX(hyperbolic_special)(a, sh, ch, false));
 }
 // (sinh x cosh x + i sin y cos y) / (cos^2 y + sinh^2 x). <= 2 ulp.
@@ -675,13 +676,13 @@ FN COMPLEX CX(tanh)(COMPLEX a) {
   // Far out im = 4 sin y cos y e^(-2|x|); beyond EXPONENT_LIMIT it is 0.
   REAL tiny_im = RE(product)(i, il, y, L(0.0), 2 - 2 * k);
   REAL im = RE(select)(tiny_y, tiny_im, RE(scale)(i, il, 2 - 2 * k));
-  bool plain_x = or_pred(RE(equal)(x, L(0.0)), tiny_x && tiny_y);
-  bool plain_y = or_pred(RE(equal)(y, L(0.0)), tiny_x && tiny_y);
+  bool plain_x = or_pred(RE(is_zero)(x), tiny_x && tiny_y);
+  bool plain_y = or_pred(RE(is_zero)(y), tiny_x && tiny_y);
   COMPLEX v = RE(complex)(RE(select)(plain_x, x, RE(flipsign)(re, x)), plain_y ? y : im);
-  REAL side = RE(select)(and_pred(turn, !RE(equal)(a.y, L(0.0))), RE(multiply)(sh, ch), a.y);
+  REAL side = RE(select)(and_pred(turn, !RE(is_zero)(a.y)), RE(multiply)(sh, ch), a.y);
   COMPLEX limit = RE(complex)(RE(copysign)(L(1.0), a.x), RE(copysign)(L(0.0), side));
-  COMPLEX nan = RE(complex)(RE(select)(RE(equal)(a.x, L(0.0)), a.x, RE(nan)()),
-                            RE(select)(RE(equal)(a.y, L(0.0)), a.y, RE(nan)()));
+  COMPLEX nan = RE(complex)(RE(select)(RE(is_zero)(a.x), a.x, RE(nan)()),
+                            RE(select)(RE(is_zero)(a.y), a.y, RE(nan)()));
   return CX(select)(ok, v, RE(is_inf)(a.x) ? limit : nan);
 }
 FN COMPLEX CX(sine)(COMPLEX a) {
@@ -718,8 +719,8 @@ FN COMPLEX CX(asin)(COMPLEX a) {
   REAL d = RE(subtract)(RE(multiply)(p.x, q.x), RE(multiply)(p.y, q.y));
   REAL r = RE(atan2)(x, near ? d : y);
   bool tiny = and_pred(RE(less)(x, TINY), RE(less)(y, TINY));
-  REAL re = RE(select)(RE(equal)(a.x, L(0.0)), L(0.0), tiny ? x : r);
-  REAL im = RE(select)(and_pred(RE(equal)(a.y, L(0.0)), RE(at_most)(x, L(1.0))), L(0.0), tiny ? y : i);
+  REAL re = RE(select)(RE(is_zero)(a.x), L(0.0), tiny ? x : r);
+  REAL im = RE(select)(and_pred(RE(is_zero)(a.y), RE(at_most)(x, L(1.0))), L(0.0), tiny ? y : i);
   return RE(complex)(RE(copysign)(re, a.x), RE(copysign)(im, a.y));
 }
 FN COMPLEX CX(asinh)(COMPLEX a) {
@@ -737,10 +738,10 @@ FN COMPLEX CX(acos)(COMPLEX a) {
   REAL n = RE(select)(left, q.x, p.x);
   REAL d = RE(select)(left, p.x, q.x);
   REAL t = RE(atan2)(near ? n : y, RE(select)(near, d, a.x));
-  bool half_nan = and_pred(RE(is_nan)(a.y), RE(equal)(a.x, L(0.0)));
+  bool half_nan = and_pred(RE(is_nan)(a.y), RE(is_zero)(a.x));
   REAL re = RE(select)(half_nan, L(1.5707963267948966), RE(select)(near, RE(add)(t, t), t));
   bool tiny = and_pred(RE(less)(x, TINY), RE(less)(y, TINY));
-  REAL im = RE(select)(and_pred(RE(equal)(a.y, L(0.0)), RE(at_most)(x, L(1.0))), L(0.0), tiny ? y : i);
+  REAL im = RE(select)(and_pred(RE(is_zero)(a.y), RE(at_most)(x, L(1.0))), L(0.0), tiny ? y : i);
   return RE(complex)(re, RE(copysign)(im, RE(negate)(a.y)));
 }
 // i acos(a) or -i acos(a), whichever has re >= 0. <= 5 ulp.
@@ -782,12 +783,12 @@ FN COMPLEX CX(atanh)(COMPLEX a) {
   REAL inverse = RE(shift)(RE(divide)(RE(divide)(u, g), g), -k);
   bool inf = CX(has_inf)(a);
   bool lost = and_pred(RE(is_nan)(a.x), !RE(is_inf)(a.y));
-  bool none = or_pred(inf, and_pred(!finite, RE(equal)(a.x, L(0.0))));
+  bool none = or_pred(inf, and_pred(!finite, RE(is_zero)(a.x)));
   REAL far_re = RE(select)(lost, RE(nan)(), RE(select)(none, L(0.0), RE(select)(finite, inverse, RE(nan)())));
   REAL far_im = RE(select)(or_pred(lost, RE(is_nan)(a.y)), RE(nan)(), L(1.5707963267948966));
   bool tiny = and_pred(RE(less)(x, TINY), RE(less)(y, TINY));
-  REAL re = RE(select)(RE(equal)(a.x, L(0.0)), L(0.0), RE(select)(tiny, x, RE(select)(near, n.x, far_re)));
-  REAL im = RE(select)(and_pred(RE(equal)(a.y, L(0.0)), RE(at_most)(x, L(1.0))), L(0.0),
+  REAL re = RE(select)(RE(is_zero)(a.x), L(0.0), RE(select)(tiny, x, RE(select)(near, n.x, far_re)));
+  REAL im = RE(select)(and_pred(RE(is_zero)(a.y), RE(at_most)(x, L(1.0))), L(0.0),
                        RE(select)(tiny, y, RE(select)(near, n.y, far_im)));
   return RE(complex)(RE(copysign)(re, a.x), RE(copysign)(im, a.y));
 }
@@ -799,7 +800,7 @@ FN COMPLEX CX(cbrt)(COMPLEX a) {
   REAL r = RE(cbrt)(CX(abs)(a));
   REAL t = RE(divide)(RE(atan2)(a.y, a.x), L(3.0));
   COMPLEX v = RE(complex)(RE(multiply)(r, RE(cosine)(t)), RE(multiply)(r, RE(sine)(t)));
-  bool real = and_pred(RE(equal)(a.y, L(0.0)), RE(more)(a.x, L(0.0)));
+  bool real = and_pred(RE(is_zero)(a.y), RE(compare_gt)(a.x, L(0.0)));
   return CX(select)(CX(is_zero)(a), a, RE(complex)(v.x, RE(select)(real, a.y, v.y)));
 }
 // -i log((x + i y) / sqrt(x^2 + y^2)).

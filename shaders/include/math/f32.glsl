@@ -1,4 +1,4 @@
-// f32: bit access, exact sums and products (double-float arithmetic), + - * / and friends, rounding, comparison. No
+// f32: bit access, comparison, exact sums and products (double-float arithmetic), + - * / and friends, rounding. No
 // double, no 64-bit integers. Denormal results of scaling are rounded once, in integers.
 
 FN bool is_nan_f32(float x) {
@@ -9,6 +9,13 @@ FN bool is_inf_f32(float x) {
 }
 FN bool is_negative_f32(float x) {
   return (floatBitsToUint(x) >> 31) != 0u;
+}
+FN bool is_zero_f32(float x) {
+  return (floatBitsToUint(x) & 0x7fffffffu) == 0u;
+}
+// Finite and above 0.
+FN bool is_positive_f32(float x) {
+  return floatBitsToUint(x) - 1u < 0x7f7fffffu;
 }
 FN F nan_f32() {
   return uintBitsToFloat(0x7fc00000u);
@@ -27,6 +34,65 @@ FN F copysign_f32(float x, float s) {
 // x with its sign flipped if s is negative, exact.
 FN F flipsign_f32(float x, float s) {
   return uintBitsToFloat(floatBitsToUint(x) ^ (floatBitsToUint(s) & 0x80000000u));
+}
+// Comparisons are those of integers: a device may take the denormals that it compares for zeros. The order of the
+// numbers, -0 being 0; NaN has its place beyond the infinities.
+FN int order_f32(float a) {
+  int b = floatBitsToInt(a);
+  return b < 0 ? int(0x80000000u - uint(b)) : b;
+}
+// Neither is NaN.
+FN bool ordered_f32(float a, float b) {
+  uint x = floatBitsToUint(a) & 0x7fffffffu;
+  uint y = floatBitsToUint(b) & 0x7fffffffu;
+  return (x > y ? x : y) <= 0x7f800000u;
+}
+FN bool compare_eq_f32(float a, float b) {
+  bool equal = order_f32(a) == order_f32(b);
+  bool ordered = ordered_f32(a, b);
+  return equal && ordered;
+}
+FN bool compare_ne_f32(float a, float b) {
+  return !compare_eq_f32(a, b);
+}
+FN bool compare_lt_f32(float a, float b) {
+  bool less = order_f32(a) < order_f32(b);
+  bool ordered = ordered_f32(a, b);
+  return less && ordered;
+}
+FN bool compare_gt_f32(float a, float b) {
+  return compare_lt_f32(b, a);
+}
+FN bool compare_le_f32(float a, float b) {
+  bool at_most = order_f32(a) <= order_f32(b);
+  bool ordered = ordered_f32(a, b);
+  return at_most && ordered;
+}
+FN bool compare_ge_f32(float a, float b) {
+  return compare_le_f32(b, a);
+}
+// -NaN < -inf < .. < -0 < +0 < .. < inf < NaN as integers.
+FN int total_order_f32(float a) {
+  int b = floatBitsToInt(a);
+  return b < 0 ? b ^ 0x7fffffff : b;
+}
+FN bool compare_total_eq_f32(float a, float b) {
+  return total_order_f32(a) == total_order_f32(b);
+}
+FN bool compare_total_ne_f32(float a, float b) {
+  return total_order_f32(a) != total_order_f32(b);
+}
+FN bool compare_total_ge_f32(float a, float b) {
+  return total_order_f32(a) >= total_order_f32(b);
+}
+FN bool compare_total_gt_f32(float a, float b) {
+  return total_order_f32(a) > total_order_f32(b);
+}
+FN bool compare_total_le_f32(float a, float b) {
+  return total_order_f32(a) <= total_order_f32(b);
+}
+FN bool compare_total_lt_f32(float a, float b) {
+  return total_order_f32(a) < total_order_f32(b);
 }
 // 2^k for -126 <= k <= 127.
 FN F pow2_f32(int k) {
@@ -247,11 +313,12 @@ FN F multiply_f32(float a, float b) {
 }
 FN F sqrt_f32(float a) {
   F r = sqrt_plain_f32(a);
-  return a < 0.0f || is_nan_f32(a) ? nan_f32() : r;
+  bool below = is_negative_f32(a) && !is_zero_f32(a);
+  return below || is_nan_f32(a) ? nan_f32() : r;
 }
 // -1, -0, +0, 1 or NaN.
 FN F sign_f32(float a) {
-  bool keep = is_nan_f32(a) || (floatBitsToUint(a) & 0x7fffffffu) == 0u;
+  bool keep = is_nan_f32(a) || is_zero_f32(a);
   return keep ? a : copysign_f32(1.0f, a);
 }
 FN bool is_finite_f32(float a) {
@@ -259,13 +326,11 @@ FN bool is_finite_f32(float a) {
 }
 // NaN if either is; -0 < +0.
 FN F maximum_f32(float a, float b) {
-  F equal = uintBitsToFloat(floatBitsToUint(a) & floatBitsToUint(b));
-  F r = a > b ? a : (b > a ? b : equal);
+  F r = total_order_f32(a) > total_order_f32(b) ? a : b;
   return is_nan_f32(a) || is_nan_f32(b) ? nan_f32() : r;
 }
 FN F minimum_f32(float a, float b) {
-  F equal = uintBitsToFloat(floatBitsToUint(a) | floatBitsToUint(b));
-  F r = a < b ? a : (b < a ? b : equal);
+  F r = total_order_f32(a) < total_order_f32(b) ? a : b;
   return is_nan_f32(a) || is_nan_f32(b) ? nan_f32() : r;
 }
 // min(max(low, x), high): high where low > high.
@@ -292,10 +357,11 @@ FN F remainder_f32(float a, float b) {
   return invalid ? nan_f32() : (whole ? a : v);
 }
 
-// floor and ceil come from the driver, exact everywhere that was measured; the sign of a zero result is put back.
+// floor and ceil come from the driver, exact everywhere that was measured; below 1 the sign decides.
 FN F floor_f32(float a) {
   F r = floor(a);
-  return is_nan_f32(a) ? a : (r == 0.0f ? copysign_f32(r, a) : r);
+  F small = is_negative_f32(a) && !is_zero_f32(a) ? -1.0f : copysign_f32(0.0f, a);
+  return is_nan_f32(a) ? a : (magnitude_f32(a) < 1.0f ? small : r);
 }
 FN F ceil_f32(float a) {
   return negate_f32(floor_f32(negate_f32(a)));
@@ -318,7 +384,7 @@ FN F round_nearest_afz_f32(float a) {
   return m < 8388608.0f ? copysign_f32(r, a) : a;
 }
 // Rounds to nearest even at the given exponent and mantissa width (results too small for a normal number become 0, as
-// XLA has it), overflow to infinity, NaN kept.
+// XLA has it), overflow to infinity, NaN kept, but infinity where no mantissa bit is left to tell it.
 FN F reduce_precision_f32(float a, int exponent_bits, int mantissa_bits) {
   uint b = floatBitsToUint(a);
   uint sign = b & 0x80000000u;
@@ -333,55 +399,9 @@ FN F reduce_precision_f32(float a, int exponent_bits, int mantissa_bits) {
   bool over = narrow && int(e) > 127 + wide;
   bool under = narrow && int(e) < 128 - wide;
   uint v = over ? 0x7f800000u : (under ? 0u : r);
-  return m > 0x7f800000u ? (mantissa_bits > 0 ? a : nan_f32()) : uintBitsToFloat(sign | v);
+  return m > 0x7f800000u ? (mantissa_bits > 0 ? a : inf_f32()) : uintBitsToFloat(sign | v);
 }
 
-// XLA compares denormals as zeros (its CPU backend and flushing devices do), so that an answer does not depend on the
-// device.
-FN F flushed_f32(float a) {
-  return (floatBitsToUint(a) & 0x7f800000u) == 0u ? 0.0f : a;
-}
-FN bool compare_eq_f32(float a, float b) {
-  return flushed_f32(a) == flushed_f32(b);
-}
-FN bool compare_ne_f32(float a, float b) {
-  return !(flushed_f32(a) == flushed_f32(b));
-}
-FN bool compare_ge_f32(float a, float b) {
-  return flushed_f32(a) >= flushed_f32(b);
-}
-FN bool compare_gt_f32(float a, float b) {
-  return flushed_f32(a) > flushed_f32(b);
-}
-FN bool compare_le_f32(float a, float b) {
-  return flushed_f32(a) <= flushed_f32(b);
-}
-FN bool compare_lt_f32(float a, float b) {
-  return flushed_f32(a) < flushed_f32(b);
-}
-// -NaN < -inf < .. < -0 < +0 < .. < inf < NaN as integers.
-FN int total_order_f32(float a) {
-  int b = floatBitsToInt(a);
-  return b < 0 ? b ^ 0x7fffffff : b;
-}
-FN bool compare_total_eq_f32(float a, float b) {
-  return total_order_f32(a) == total_order_f32(b);
-}
-FN bool compare_total_ne_f32(float a, float b) {
-  return total_order_f32(a) != total_order_f32(b);
-}
-FN bool compare_total_ge_f32(float a, float b) {
-  return total_order_f32(a) >= total_order_f32(b);
-}
-FN bool compare_total_gt_f32(float a, float b) {
-  return total_order_f32(a) > total_order_f32(b);
-}
-FN bool compare_total_le_f32(float a, float b) {
-  return total_order_f32(a) <= total_order_f32(b);
-}
-FN bool compare_total_lt_f32(float a, float b) {
-  return total_order_f32(a) < total_order_f32(b);
-}
 FN F real_f32(float a) {
   return a;
 }

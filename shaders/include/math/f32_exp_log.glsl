@@ -205,12 +205,12 @@ FN F log1p_dd_f32(float xh, float xl, OUT(float) lo) {
 }
 // What log gives at 0, at infinity, below 0 and for NaN; r elsewhere.
 FN F log_special_f32(float x, float r) {
-  F s = x == 0.0f ? -inf_f32() : (x < 0.0f || is_nan_f32(x) ? nan_f32() : r);
+  F s = is_zero_f32(x) ? -inf_f32() : (is_negative_f32(x) || is_nan_f32(x) ? nan_f32() : r);
   return x == inf_f32() ? x : s;
 }
 // <= 1 ulp.
 FN F log_f32(float x) {
-  bool ok = x > 0.0f && x < inf_f32();
+  bool ok = is_positive_f32(x);
   int k;
   F f = log_split_f32(ok ? x : 1.0f, k);
   F lo;
@@ -220,7 +220,7 @@ FN F log_f32(float x) {
 }
 // log(m) / ln 2 + k for x = m 2^k, m in [0.707, 1.414], in two floats; exact at powers of two. <= 1 ulp.
 FN F log2_f32(float x) {
-  bool ok = x > 0.0f && x < inf_f32();
+  bool ok = is_positive_f32(x);
   int k;
   F f = log_split_f32(ok ? x : 1.0f, k);
   F ll;
@@ -318,11 +318,11 @@ FN F atanh_f32(float x) {
   F r = copysign_f32(0.5f * (hi + lo), x);
   return ok ? r : (tiny ? x : (m == 1.0f ? copysign_f32(inf_f32(), x) : nan_f32()));
 }
-// 0: y is no integer; 1: an odd integer; 2: an even one (every number of 2^24 or more).
+// 0: y is no integer, or 0; 1: an odd integer; 2: an even one (every number of 2^24 or more).
 FN int integer_kind_f32(float y) {
   F m = magnitude_f32(y);
   F h = 0.5f * m;
-  bool whole = floor(m) == m;
+  bool whole = m >= 1.0f && floor(m) == m;
   bool even = floor(h) == h;
   return m >= 16777216.0f ? 2 : (whole ? (even ? 2 : 1) : 0);
 }
@@ -348,7 +348,7 @@ FN F power_magnitude_f32(float x, float y) {
   return scale_f32(s, d + ql, e);
 }
 FN bool power_regular_f32(float x, float y) {
-  return magnitude_f32(x) > 0.0f && is_finite_f32(x) && is_finite_f32(y);
+  return !is_zero_f32(x) && is_finite_f32(x) && is_finite_f32(y);
 }
 // x^y, given r = |x|^y where x and y are regular. C99 Annex F's special values: 1 for y = 0 and for x = 1, and for x =
 // -1 with infinite y.
@@ -357,12 +357,12 @@ FN F power_special_f32(float x, float y, float r) {
   int kind = integer_kind_f32(y);
   bool regular = power_regular_f32(x, y);
   // 0, infinity and infinite y: towards 0 or infinity.
-  bool grows = is_inf_f32(y) ? (m > 1.0f) != (y < 0.0f) : (m > 1.0f) == (y > 0.0f);
+  bool grows = (m > 1.0f) != is_negative_f32(y);
   F limit = is_inf_f32(y) && m == 1.0f ? 1.0f : (grows ? inf_f32() : 0.0f);
   F v = regular ? r : limit;
   F sign = kind == 1 && is_negative_f32(x) ? negate_f32(v) : v;
-  bool nan = is_nan_f32(x) || is_nan_f32(y) || (x < 0.0f && is_finite_f32(x) && kind == 0 && is_finite_f32(y));
-  bool one = y == 0.0f || x == 1.0f;
+  bool nan = is_nan_f32(x) || is_nan_f32(y) || (is_negative_f32(x) && regular && kind == 0);
+  bool one = is_zero_f32(y) || x == 1.0f;
   return one ? 1.0f : (nan ? nan_f32() : sign);
 }
 // <= 1 ulp.

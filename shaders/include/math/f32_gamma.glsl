@@ -84,7 +84,7 @@ FN F lgamma_shifted_f32(float x, OUT(float) lo) {
 FN F lgamma_f32(float x) {
   F m = magnitude_f32(x);
   bool left = is_negative_f32(x);
-  bool pole = is_inf_f32(x) || m == 0.0f || (left && floor(m) == m);
+  bool pole = is_inf_f32(x) || is_zero_f32(x) || (left && m >= 1.0f && floor(m) == m);
   bool tiny = m < 1.49011612e-08f;
   F a = tiny || pole || is_nan_f32(x) ? 1.0f : m;
   F sl;
@@ -109,7 +109,7 @@ FN F lgamma_f32(float x) {
   l = add_dd_f32(l, ll, -g, -gl, ll);
   // Tiny arguments: -log m.
   int n;
-  F f = log_split_f32(tiny && m > 0.0f ? m : 1.0f, n);
+  F f = log_split_f32(tiny && !pole ? m : 1.0f, n);
   F tl;
   F t = log_reduced_f32(f, 0.0f, n, tl);
   F r = left ? l + ll : scale_f32(g, gl, k);
@@ -179,7 +179,7 @@ FN F digamma_shifted_f32(float x, OUT(float) lo) {
 FN F digamma_f32(float x) {
   F m = magnitude_f32(x);
   bool left = is_negative_f32(x);
-  bool pole = m == 0.0f || (left && floor(m) == m);
+  bool pole = is_zero_f32(x) || (left && m >= 1.0f && floor(m) == m);
   bool tiny = m < 9.09494702e-13f;
   F a = tiny || pole || !is_finite_f32(x) ? 1.0f : m;
   F sl;
@@ -203,7 +203,7 @@ FN F digamma_f32(float x) {
   q = add_dd_f32(g, gl, q, ql, ql);
   // Tiny arguments: -1/x.
   int k;
-  F f = frexp_f32(tiny && m > 0.0f ? m : 1.0f, k);
+  F f = frexp_f32(tiny && !pole ? m : 1.0f, k);
   F tl;
   F t = div_dd_f32(1.0f, 0.0f, f, 0.0f, tl);
   F v = flipsign_f32(scale_f32(-t, -tl, -k), x);

@@ -2,7 +2,7 @@
 
 // 1/sqrt of the significand and one Newton step on its exact residual. <= 1 ulp (0.5001 measured).
 FN F rsqrt_f32(float x) {
-  bool ok = x > 0.0f && x < inf_f32();
+  bool ok = is_positive_f32(x);
   int k;
   F m = frexp_f32(ok ? x : 1.0f, k);
   bool odd = (k & 1) != 0;
@@ -15,11 +15,11 @@ FN F rsqrt_f32(float x) {
   F r = ((1.0f - g) - e) - pl * y;
   F v = scale_f32(y, 0.5f * y * r, -((odd ? k - 1 : k) >> 1));
   F zero = copysign_f32(inf_f32(), x);
-  return ok ? v : (x == 0.0f ? zero : (x == inf_f32() ? 0.0f : nan_f32()));
+  return ok ? v : (is_zero_f32(x) ? zero : (x == inf_f32() ? 0.0f : nan_f32()));
 }
 // Two Newton steps in floats from a linear first guess and one on the exact residual. <= 1 ulp (0.5001 measured).
 FN F cbrt_f32(float x) {
-  bool ok = is_finite_f32(x) && x != 0.0f;
+  bool ok = is_finite_f32(x) && !is_zero_f32(x);
   int k;
   F m = frexp_f32(ok ? x : 1.0f, k);
   // k = 3 t + j with j in 0..2; a in [1, 8).
@@ -77,10 +77,10 @@ FN F erf_f32(float x) {
   F outer = 1.0f - (g + gl) * pow2_f32(k) * erfcx_f32(b);
   // Below 2^-33 the product with 2 / sqrt(pi), from the significand so that denormals are rounded once.
   int n;
-  F f = frexp_f32(m < 1e-10f && m > 0.0f ? m : 1.0f, n);
+  F f = frexp_f32(m < 1e-10f && !is_zero_f32(x) ? m : 1.0f, n);
   F tl;
   F t = two_prod_f32(f, 1.12837923f, tl);
-  F tiny = m > 0.0f ? scale_f32(t, tl - f * 5.86353828e-08f, n) : 0.0f;
+  F tiny = is_zero_f32(x) ? 0.0f : scale_f32(t, tl - f * 5.86353828e-08f, n);
   F r = m < 1e-10f ? tiny : (m < 1.0f ? inner : outer);
   return is_nan_f32(x) ? nan_f32() : copysign_f32(m < 4.0f ? r : 1.0f, x);
 }
@@ -168,10 +168,10 @@ FN F erf_inv_f32(float x) {
   F v = y + divide_f32(step, 1.0f - y * step);
   // Below 2^-33 sqrt(pi) / 2 times x, from the significand so that denormals are rounded once.
   int e;
-  F s = frexp_f32(tiny && m > 0.0f ? m : 1.0f, e);
+  F s = frexp_f32(tiny && !is_zero_f32(x) ? m : 1.0f, e);
   F pl;
   F p = two_prod_f32(s, 0.886226952f, pl);
-  F small = m > 0.0f ? scale_f32(p, pl - s * 2.66231996e-08f, e) : 0.0f;
+  F small = is_zero_f32(x) ? 0.0f : scale_f32(p, pl - s * 2.66231996e-08f, e);
   F r = tiny ? small : (m == 1.0f ? inf_f32() : v);
   return m <= 1.0f ? copysign_f32(r, x) : nan_f32();
 }
@@ -179,14 +179,15 @@ FN F erf_inv_f32(float x) {
 FN F hypot_parts_f32(float x, float y, OUT(int) k, OUT(float) lo) {
   F a = magnitude_f32(x);
   F b = magnitude_f32(y);
-  F h = a > b ? a : b;
-  F l = a > b ? b : a;
-  bool zero = h == 0.0f || !is_finite_f32(x) || !is_finite_f32(y);
+  bool more = compare_gt_f32(a, b);
+  F h = more ? a : b;
+  F l = more ? b : a;
+  bool zero = is_zero_f32(h) || !is_finite_f32(x) || !is_finite_f32(y);
   F m = frexp_f32(zero ? 1.0f : h, k);
   int kl;
-  F ml = frexp_f32(zero || l == 0.0f ? 1.0f : l, kl);
+  F ml = frexp_f32(zero || is_zero_f32(l) ? 1.0f : l, kl);
   int d = k - kl;
-  F n = d > 30 || l == 0.0f ? 0.0f : ml * pow2_f32(d > 30 ? 0 : -d);
+  F n = d > 30 || is_zero_f32(l) ? 0.0f : ml * pow2_f32(d > 30 ? 0 : -d);
   F pl;
   F p = two_prod_f32(m, m, pl);
   F ql;
@@ -198,7 +199,7 @@ FN F hypot_parts_f32(float x, float y, OUT(int) k, OUT(float) lo) {
 // What the length is for zeros, infinities and NaN; r elsewhere.
 FN F hypot_special_f32(float x, float y, float r) {
   bool inf = is_inf_f32(x) || is_inf_f32(y);
-  bool zero = x == 0.0f && y == 0.0f;
+  bool zero = is_zero_f32(x) && is_zero_f32(y);
   return inf ? inf_f32() : (is_nan_f32(x) || is_nan_f32(y) ? nan_f32() : (zero ? 0.0f : r));
 }
 // <= 1 ulp.

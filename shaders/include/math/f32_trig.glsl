@@ -220,8 +220,8 @@ FN F atan2_ratio_f32(float y, float x, OUT(float) m, OUT(float) fy, OUT(float) f
   F my = magnitude_f32(y);
   F mx = magnitude_f32(x);
   bool both_inf = is_inf_f32(y) && is_inf_f32(x);
-  bool y_zero = my == 0.0f || (is_inf_f32(x) && !both_inf);
-  bool x_zero = mx == 0.0f || (is_inf_f32(y) && !both_inf);
+  bool y_zero = is_zero_f32(y) || (is_inf_f32(x) && !both_inf);
+  bool x_zero = is_zero_f32(x) || (is_inf_f32(y) && !both_inf);
   special = y_zero || x_zero || both_inf;
   int ky;
   fy = frexp_f32(special ? 1.0f : my, ky);

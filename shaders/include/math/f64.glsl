@@ -154,6 +154,10 @@ FN bool is_inf_f64(f64_t x) {
 FN bool is_negative_f64(f64_t x) {
   return (high_word_f64(x) >> 31) != 0u;
 }
+FN bool is_zero_f64(f64_t x) {
+  uvec2 w = unpack_f64(x);
+  return ((w.y & 0x7fffffffu) | w.x) == 0u;
+}
 FN D nan_f64() {
   return from_words_f64(0x7ff80000u, 0u);
 }
@@ -325,28 +329,35 @@ FN D round_nearest_afz_f64(f64_t a) {
   return select_f64(compare_lt_f64(m, 4503599627370496.0lf), copysign_f64(r, a), a);
 }
 // Rounds to nearest even at the given exponent and mantissa width (results too small for a normal number become 0, as
-// XLA has it), overflow to infinity, NaN kept.
+// XLA has it), overflow to infinity, NaN kept, but infinity where no mantissa bit is left to tell it.
 FN D reduce_precision_f64(f64_t a, int exponent_bits, int mantissa_bits) {
-  D x = magnitude_f64(a);
-  bool regular = and_pred(compare_gt_f64(x, 0.0lf), is_finite_f64(a));
-  int k;
-  D m = frexp_f64(regular ? x : 1.0lf, k);
-  // Denormals have their unit at a fixed place.
-  int base = k < -1022 ? -1022 : k;
-  D f = multiply_f64(m, pow2_f64(k - base));
-  int wide = select_i32(exponent_bits < 11, (1 << (exponent_bits - 1)) - 1, 1023);
-  D c = pow2_f64(select_i32(mantissa_bits < 52, 52 - mantissa_bits, 0));
-  D s = add_f64(f, c);
-  D r = select_f64(mantissa_bits < 52, subtract_f64(s, c), f);
-  // The unit is c's only while the sum stays below 2c: with no mantissa bits ties go by the exponent's parity instead.
-  bool coarse = mantissa_bits == 0;
-  D g = or_pred(compare_gt_f64(f, 1.5lf), and_pred(compare_eq_f64(f, 1.5lf), (base & 1) == 0)) ? 2.0lf : 1.0lf;
-  D v = coarse ? g : r;
-  int e = base + (compare_ge_f64(v, 2.0lf) ? 1 : 0);
-  D scaled = scale_f64(v, 0.0lf, base);
-  D w = select_f64(e > wide, inf_f64(),
-                   and_pred(exponent_bits < 11, or_pred(e < 1 - wide, compare_lt_f64(v, 1.0lf))) ? 0.0lf : scaled);
-  return select_f64(regular, copysign_f64(w, a), a);
+  uvec2 w = unpack_f64(a);
+  uint sign = w.y & 0x80000000u;
+  uint m = w.y & 0x7fffffffu;
+  int drop = select_i32(mantissa_bits < 52, 52 - mantissa_bits, 0);
+  bool far = drop > 31;
+  uint s = uint(drop) & 31u;
+  // Half of the last place that is kept, less what keeps a tie at an even one.
+  uint even = 1u - (((far ? m : w.x) >> s) & 1u);
+  uint unit = 1u << (uint(drop - 1) & 31u);
+  bool high_half = drop > 32;
+  uint half_low = select_u32(high_half || drop == 0, 0u, unit);
+  uint half_high = high_half ? unit : 0u;
+  uint less = drop == 0 ? 0u : even;
+  uint low = half_low - less;
+  uint l = w.x + low;
+  uint h = m + (half_high - (half_low < less ? 1u : 0u)) + (l < low ? 1u : 0u);
+  uint kept_low = select_u32(far, 0u, (l >> s) << s);
+  uint kept_high = select_u32(far, (h >> s) << s, h);
+  int e = int(kept_high >> 20) - 1023;
+  bool narrow = exponent_bits < 11;
+  int wide = select_i32(narrow, (1 << (uint(exponent_bits - 1) & 31u)) - 1, 1023);
+  bool over = narrow && e > wide;
+  bool under = narrow && e < 1 - wide;
+  uint high = select_u32(over, 0x7ff00000u, under ? 0u : kept_high);
+  D r = from_words_f64(sign | high, over || under ? 0u : kept_low);
+  D nan = select_f64(mantissa_bits > 0, a, inf_f64());
+  return select_f64(is_nan_f64(a), nan, r);
 }
 // -NaN < -inf < .. < -0 < +0 < .. < inf < NaN by the words of sign and magnitude.
 FN bool total_less_f64(f64_t a, f64_t b) {

@@ -234,3 +234,57 @@ FN F decode_f8e8m0fnu(uint bits) {
 FN F round_f8e8m0fnu(float a) {
   return decode_f8e8m0fnu(encode_f8e8m0fnu(a));
 }
+
+// reduce_precision_f32 for a format of its own exponent and mantissa bits and this bias, whose numbers end at greatest,
+// with over beyond. a is one of the format's values; ties go by its bits, denormals have its last place.
+FN F reduce_precision_narrow_f32(float a, int exponent_bits, int mantissa_bits, int own_exponent, int own_mantissa,
+                                 int bias, float greatest, float over) {
+  bool special = !is_finite_f32(a);
+  uint m = encode_narrow_f32(special ? 0.0f : a, own_mantissa, bias);
+  int drop = mantissa_bits < own_mantissa ? own_mantissa - mantissa_bits : 0;
+  uint lsb = (m >> uint(drop)) & 1u;
+  uint half_unit = drop > 0 ? (1u << uint(drop - 1)) - 1u + lsb : 0u;
+  uint r = ((m + half_unit) >> uint(drop)) << uint(drop);
+  F v = decode_narrow_f32(r, own_mantissa, bias);
+  int e = int(r >> uint(own_mantissa)) - bias;
+  bool narrow = exponent_bits < own_exponent;
+  int wide = narrow ? (1 << (exponent_bits - 1)) - 1 : 0;
+  bool beyond = v > greatest || (narrow && e > wide);
+  F w = beyond ? over : (narrow && e <= -wide ? 0.0f : v);
+  F nan = mantissa_bits > 0 ? a : over;
+  return special ? (is_nan_f32(a) ? nan : a) : (is_nan_f32(w) ? w : copysign_f32(w, a));
+}
+FN F reduce_precision_f16(float a, int exponent_bits, int mantissa_bits) {
+  return reduce_precision_narrow_f32(a, exponent_bits, mantissa_bits, 5, 10, 15, 65504.0f, inf_f32());
+}
+FN F reduce_precision_f8e5m2(float a, int exponent_bits, int mantissa_bits) {
+  return reduce_precision_narrow_f32(a, exponent_bits, mantissa_bits, 5, 2, 15, 57344.0f, inf_f32());
+}
+FN F reduce_precision_f8e4m3(float a, int exponent_bits, int mantissa_bits) {
+  return reduce_precision_narrow_f32(a, exponent_bits, mantissa_bits, 4, 3, 7, 240.0f, inf_f32());
+}
+FN F reduce_precision_f8e3m4(float a, int exponent_bits, int mantissa_bits) {
+  return reduce_precision_narrow_f32(a, exponent_bits, mantissa_bits, 3, 4, 3, 15.5f, inf_f32());
+}
+FN F reduce_precision_f8e4m3fn(float a, int exponent_bits, int mantissa_bits) {
+  return reduce_precision_narrow_f32(a, exponent_bits, mantissa_bits, 4, 3, 7, 448.0f, nan_f32());
+}
+FN F reduce_precision_f8e4m3b11fnuz(float a, int exponent_bits, int mantissa_bits) {
+  return reduce_precision_narrow_f32(a, exponent_bits, mantissa_bits, 4, 3, 11, 30.0f, nan_f32());
+}
+FN F reduce_precision_f8e4m3fnuz(float a, int exponent_bits, int mantissa_bits) {
+  return reduce_precision_narrow_f32(a, exponent_bits, mantissa_bits, 4, 3, 8, 240.0f, nan_f32());
+}
+FN F reduce_precision_f8e5m2fnuz(float a, int exponent_bits, int mantissa_bits) {
+  return reduce_precision_narrow_f32(a, exponent_bits, mantissa_bits, 5, 2, 16, 57344.0f, nan_f32());
+}
+FN F reduce_precision_f4e2m1fn(float a, int exponent_bits, int mantissa_bits) {
+  return reduce_precision_narrow_f32(a, exponent_bits, mantissa_bits, 2, 1, 1, 6.0f, 6.0f);
+}
+// The upper half of an f32, and powers of two, which have no mantissa to round.
+FN F reduce_precision_bf16(float a, int exponent_bits, int mantissa_bits) {
+  return reduce_precision_f32(a, exponent_bits, mantissa_bits);
+}
+FN F reduce_precision_f8e8m0fnu(float a, int exponent_bits, int mantissa_bits) {
+  return reduce_precision_f32(a, exponent_bits, 23);
+}

@@ -8,7 +8,7 @@
 //   add_f32 exponential_f32 log_plus_one_f64 divide_i32 abs_c64 (-> float) complex_f32 (-> vec2) is_finite_f32 (-> bool)
 //   clamp_f32(min, x, max)  compare_<eq|ne|ge|gt|le|lt>_<carrier>  compare_total_<..>_f32|f64
 //   convert_<from>_<to>(x)  convert_<from>_int_saturate(x, lo, hi)  bitcast_<from>_<to>(x)
-//   reduce_precision_f32(x, exponent_bits, mantissa_bits)
+//   reduce_precision_<carrier or narrow type>(x, exponent_bits, mantissa_bits)
 // Narrow types travel in a wide carrier: f16, bf16, f8*, f4 as float (an exactly representable value), s1..s16 as int,
 // u1..u16 as uint. After each arithmetic op on a narrow type call round_<t>(float) or wrap_<t>(int|uint); storage is
 // decode_<t>(uint bits) -> float and encode_<t>(float) -> uint, with <t> = f16 bf16 f8e5m2 f8e4m3 f8e4m3fn f8e3m4
