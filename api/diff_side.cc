@@ -1,5 +1,6 @@
 #include "api/diff_side.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -103,9 +104,33 @@ Result<std::string> DiffSide::FirstOtherInPlan(const Module& module, std::span<c
 
 double LeastKept(const DeviceFacts& facts, ElementType type) {
   const ElementType real = RealPart(type);
-  if (real == ElementType::kF64) return facts.quirks.flushes_f64_denormals ? std::numeric_limits<double>::min() : 0;
   const bool kept_in_f32 = real == ElementType::kF32 || real == ElementType::kBF16;
   return kept_in_f32 && facts.quirks.flushes_f32_denormals ? double{std::numeric_limits<float>::min()} : 0;
+}
+
+bool MayFlush(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kAdd:
+    case Opcode::kSubtract:
+    case Opcode::kMultiply:
+    case Opcode::kDivide:
+    case Opcode::kSqrt:
+    case Opcode::kDot:
+      return true;
+    case Opcode::kReduce:
+    case Opcode::kReduceWindow:
+      return std::ranges::any_of(instruction.called(0)->instructions(), [](const auto& i) { return MayFlush(*i); });
+    case Opcode::kCompare:
+    case Opcode::kSelect:
+    case Opcode::kComplex:
+    case Opcode::kReal:
+    case Opcode::kImag:
+    case Opcode::kNegate:
+      return false;
+    default:
+      return IsElementwise(instruction.opcode()) && instruction.operand_count() > 0 &&
+             IsComplex(instruction.operand(0)->shape().element_type());
+  }
 }
 
 std::shared_ptr<const Literal> Flushed(const DeviceFacts& facts, const Literal& literal) {

@@ -227,7 +227,7 @@ class Isolator {
       report.not_run = "it has effects beyond its result";
       return OkStatus();
     }
-    if (!device_.IsReference()) {
+    if (!device_.IsReference() && MayFlush(instruction)) {
       VXLA_RETURN_IF_ERROR(FlushOperands(walked, instruction, &operands, &expected));
     }
     for (const SharedLiteral& operand : operands) walked.batch_bytes += operand->shape().SizeBytes();

@@ -91,7 +91,8 @@ TEST(IeeeSumTest, KeepsTheSignOfZeroAndSubnormalNumbers) {
   };
   for (const ElementType type : {kF32, kF64, kBF16, kF16}) {
     const int exponent = type == kF64 ? -1074 : type == kF32 ? -149 : type == kF16 ? -24 : -133;
-    const double d = std::ldexp(1.0, exponent), down = std::ldexp(1.0, exponent / 2), up = std::ldexp(1.0, exponent - exponent / 2);
+    const double d = std::ldexp(1.0, exponent), down = std::ldexp(1.0, exponent / 2),
+                 up = std::ldexp(1.0, exponent - exponent / 2);
     const auto reduce = [&](const char* op, const char* init, std::vector<double> values) {
       const std::string n = std::to_string(values.size());
       const Literal x = Array(type, {static_cast<int64_t>(values.size())}, values);
@@ -123,14 +124,13 @@ TEST(IeeeSumTest, RunningSumsOfNegativeZerosFromZeroAreZero) {
 }
 
 TEST(IeeeSumTest, AddedConstantsAreNotCancelled) {
-  const IeeeProgram program{
-      "f32 (x + c) - c",
-      R"(HloModule m
+  const IeeeProgram program{"f32 (x + c) - c",
+                            R"(HloModule m
 minus { x = f32[4] parameter(0)  one = f32[] constant(1)  b = f32[4] broadcast(one), dimensions={}  ROOT s = f32[4] subtract(x, b) }
 ENTRY e { x = f32[4] parameter(0)  one = f32[] constant(1)  b = f32[4] broadcast(one), dimensions={}  y = f32[4] add(b, x)
   z = f32[4] call(y), to_apply=minus  ROOT t = (f32[4]) tuple(z) })",
-      {Array(kF32, {4}, {1e-10, 1e-7, 0.75, 3e10})},
-      Literal::Tuple({Array(kF32, {4}, {0.0, 0x1p-23, 0.75, static_cast<float>(3e10)})})};
+                            {Array(kF32, {4}, {1e-10, 1e-7, 0.75, 3e10})},
+                            Literal::Tuple({Array(kF32, {4}, {0.0, 0x1p-23, 0.75, static_cast<float>(3e10)})})};
   ExpectOfBoth(program);
 }
 
@@ -140,9 +140,10 @@ TEST(IeeeTest, ReducePrecisionToNoMantissaMakesNanInfinity) {
     const Literal x = Array(type, {2}, {kNan, -kNan});
     const std::string s = Text(x.shape());
     const auto run = [&](int mantissa_bits) {
-      return Doubles(RunText(Entry("x = " + s + " parameter(0)\nROOT r = " + s +
-                                   " reduce-precision(x), exponent_bits=3, mantissa_bits=" + std::to_string(mantissa_bits)),
-                             {x}));
+      return Doubles(
+          RunText(Entry("x = " + s + " parameter(0)\nROOT r = " + s +
+                        " reduce-precision(x), exponent_bits=3, mantissa_bits=" + std::to_string(mantissa_bits)),
+                  {x}));
     };
     EXPECT_THAT(run(0), SameDoubles({kInf, kInf})) << ElementTypeName(type);
     EXPECT_THAT(run(1), SameDoubles({kNan, kNan})) << ElementTypeName(type);

@@ -42,18 +42,18 @@ TEST(IeeeComplexTest, FunctionsSeeSubnormalNumbersAndSignedZeros) {
 
 TEST(IeeeSumTest, AddedConstantsAreNotCancelled) {
   for (const char* type : {"f32", "f16", "bf16", "f64"}) {
-    const auto result = RunBoth(
-        fmt::format(R"(HloModule m
+    const auto result = RunBoth(fmt::format(R"(HloModule m
 minus {{ x = {0}[4] parameter(0)  c = {0}[] constant(1)  b = {0}[4] broadcast(c), dimensions={{}}  ROOT s = {0}[4] subtract(x, b) }}
 ENTRY e {{ x = {0}[4] parameter(0)  c = {0}[] constant(1)  b = {0}[4] broadcast(c), dimensions={{}}  y = {0}[4] add(b, x)
   ROOT z = {0}[4] call(y), to_apply=minus }})",
-                    type),
-        {[&] {
-          Literal x(Shape(*ParseElementType(type), {4}));
-          for (int64_t i = 0; i < 4; ++i) x.SetDouble(i, std::ldexp(1.0, -60 * (i > 1) - 3 * static_cast<int>(i)));
-          return x;
-        }()},
-        {.tolerance = Tolerance{}});
+                                            type),
+                                {[&] {
+                                  Literal x(Shape(*ParseElementType(type), {4}));
+                                  for (int64_t i = 0; i < 4; ++i)
+                                    x.SetDouble(i, std::ldexp(1.0, -60 * (i > 1) - 3 * static_cast<int>(i)));
+                                  return x;
+                                }()},
+                                {.tolerance = Tolerance{}});
     ASSERT_TRUE(result.has_value());
     EXPECT_EQ(result->GetDouble(0), 1) << type;
     EXPECT_EQ(result->GetDouble(3), 0) << type;
@@ -71,10 +71,33 @@ TEST(IeeeFunctionTest, FunctionsSeeSubnormalOperands) {
     Literal x(Shape(type, {8})), y(Shape(type, {8}));
     const double others[] = {0.5, -0.5, 2, 1e10, numbers[2], -0.0, numbers[7], 3};
     for (int64_t i = 0; i < 8; ++i) x.SetDouble(i, numbers[static_cast<size_t>(i)]), y.SetDouble(i, others[i]);
-    for (const char* op : {"floor", "ceil", "round-nearest-even", "round-nearest-afz", "exponential",
-                           "exponential-minus-one", "log", "log-plus-one", "logistic", "rsqrt", "cbrt", "sine", "cosine",
-                           "tan", "tanh", "sinh", "cosh", "asinh", "atanh", "asin", "acos", "atan", "erf", "erfc",
-                           "erf-inv", "lgamma", "digamma"}) {
+    for (const char* op : {"floor",
+                           "ceil",
+                           "round-nearest-even",
+                           "round-nearest-afz",
+                           "exponential",
+                           "exponential-minus-one",
+                           "log",
+                           "log-plus-one",
+                           "logistic",
+                           "rsqrt",
+                           "cbrt",
+                           "sine",
+                           "cosine",
+                           "tan",
+                           "tanh",
+                           "sinh",
+                           "cosh",
+                           "asinh",
+                           "atanh",
+                           "asin",
+                           "acos",
+                           "atan",
+                           "erf",
+                           "erfc",
+                           "erf-inv",
+                           "lgamma",
+                           "digamma"}) {
       RunBoth(fmt::format("HloModule m\nENTRY e {{\n  x = {0}[8] parameter(0)\n  ROOT r = {0}[8] {1}(x)\n}}\n",
                           ElementTypeName(type), op),
               {x});

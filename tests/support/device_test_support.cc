@@ -186,6 +186,7 @@ std::optional<Literal> RunOnDevice(BindingMode mode, const Module& module, const
     ADD_FAILURE() << ModeName(mode) << ": " << fallback.opcode << " " << fallback.instruction
                   << " runs on the host: " << fallback.reason;
   }
+  if (options.report != nullptr) *options.report = {(*executable)->plan().dispatch_count(), (*executable)->fallbacks()};
   if (options.dispatches >= 0) {
     EXPECT_EQ((*executable)->plan().dispatch_count(), options.dispatches) << ModeName(mode);
   }

@@ -24,6 +24,12 @@ Client* DeviceClient(BindingMode mode);
 // turns the layers on: a test that makes them speak on such a device fails.
 Result<std::shared_ptr<Device>> OpenTestDevice(vulkan::OpenOptions options);
 
+// How a program ran.
+struct RunReport {
+  int64_t dispatches = 0;
+  std::vector<Fallback> fallbacks;
+};
+
 struct RunOptions {
   // Default: a program of one operation by its own bound (backend/cpu/reference/op_bound.h), others by
   // Tolerance::DefaultFor each result. Exact: Tolerance{}.
@@ -31,7 +37,8 @@ struct RunOptions {
   std::vector<Tolerance> leaf_tolerances = {};  // by result, before all of these; RunBoth fills it in
   bool allow_fallbacks = false;                 // else an instruction that would run on the host fails the test
   bool fusion = true;
-  int dispatches = -1;  // expected count; -1: any
+  int dispatches = -1;          // expected count; -1: any
+  RunReport* report = nullptr;  // filled in by RunOnDevice
 };
 
 // Parses and verifies; a failure fails the test and gives null.

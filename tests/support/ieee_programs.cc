@@ -40,7 +40,8 @@ std::vector<double> SpecialNumbers(ElementType type) {
   const double least = LeastSubnormal(type), normal = LeastNormal(type);
   std::vector<double> numbers;
   std::set<std::vector<std::byte>> seen;
-  for (const double magnitude : {0.0, least, 3 * least, normal - least, normal, 1.0, MaxFinite(type), kInfinity, kNan}) {
+  for (const double magnitude :
+       {0.0, least, 3 * least, normal - least, normal, 1.0, MaxFinite(type), kInfinity, kNan}) {
     for (const double number : {magnitude, -magnitude}) {
       const Literal one = Floats(type, {number});
       if (seen.insert({one.bytes().begin(), one.bytes().end()}).second) numbers.push_back(one.GetDouble(0));
@@ -182,7 +183,8 @@ IeeeProgram ReductionsOf(ElementType type) {
   }
   const std::string_view t = ElementTypeName(type);
   const int64_t rows = static_cast<int64_t>(maxima.size());
-  const std::string computations = fmt::format(R"(greater {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] maximum(a, b) }}
+  const std::string computations =
+      fmt::format(R"(greater {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] maximum(a, b) }}
 smaller {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] minimum(a, b) }}
 place {{
   av = {0}[] parameter(0)  ai = s32[] parameter(1)  bv = {0}[] parameter(2)  bi = s32[] parameter(3)
@@ -192,7 +194,7 @@ place {{
   ROOT r = ({0}[], s32[]) tuple(v, i)
 }}
 )",
-                                               t);
+                  t);
   Writer writer;
   writer.Line(fmt::format("x = {}[{},3] parameter(0)", t, rows));
   writer.Line(fmt::format("low = {}[] parameter(1)", t));
@@ -201,13 +203,14 @@ place {{
   writer.Line("none = s32[] constant(3)");
   writer.Result("max", "reduce(x, low), dimensions={1}, to_apply=greater", Floats(type, maxima));
   writer.Result("min", "reduce(x, high), dimensions={1}, to_apply=smaller", Floats(type, minima));
-  writer.Line(fmt::format("p = ({0}[{1}], s32[{1}]) reduce(x, i, low, none), dimensions={{1}}, to_apply=place", t, rows));
+  writer.Line(
+      fmt::format("p = ({0}[{1}], s32[{1}]) reduce(x, i, low, none), dimensions={{1}}, to_apply=place", t, rows));
   writer.Result("best", "get-tuple-element(p), index=0", Floats(type, best));
   writer.Result("at", "get-tuple-element(p), index=1", Integers(kS32, places));
   Literal x = Floats(type, values);
-  return writer.Finish(Named(type, "reductions"), computations,
-                       {std::move(x).Reshaped(Shape(type, {rows, 3})), Literal::Scalar(type, lowest),
-                        Literal::Scalar(type, highest)});
+  return writer.Finish(
+      Named(type, "reductions"), computations,
+      {std::move(x).Reshaped(Shape(type, {rows, 3})), Literal::Scalar(type, lowest), Literal::Scalar(type, highest)});
 }
 
 IeeeProgram SortsOf(ElementType type) {
@@ -237,12 +240,13 @@ IeeeProgram SortsOf(ElementType type) {
     const size_t n = numbers.size();
     writer.Line(fmt::format("x{0} = {1}[{2}] parameter({0})", arguments.size(), t, n));
     writer.Line(fmt::format("i{} = s32[{}] iota(), iota_dimension=0", arguments.size(), n));
-    writer.Line(fmt::format("s{0} = ({1}[{2}], s32[{2}]) sort(x{0}, i{0}), dimensions={{0}}, is_stable=true, to_apply={3}",
-                            arguments.size(), t, n, name));
-    writer.Result(fmt::format("v{}", arguments.size()), fmt::format("get-tuple-element(s{}), index=0", arguments.size()),
-                  Floats(type, sorted));
-    writer.Result(fmt::format("p{}", arguments.size()), fmt::format("get-tuple-element(s{}), index=1", arguments.size()),
-                  Integers(kS32, places));
+    writer.Line(
+        fmt::format("s{0} = ({1}[{2}], s32[{2}]) sort(x{0}, i{0}), dimensions={{0}}, is_stable=true, to_apply={3}",
+                    arguments.size(), t, n, name));
+    writer.Result(fmt::format("v{}", arguments.size()),
+                  fmt::format("get-tuple-element(s{}), index=0", arguments.size()), Floats(type, sorted));
+    writer.Result(fmt::format("p{}", arguments.size()),
+                  fmt::format("get-tuple-element(s{}), index=1", arguments.size()), Integers(kS32, places));
     arguments.push_back(Floats(type, numbers));
   };
   add("", shuffled(WithoutNan(SpecialNumbers(type))), [](double a, double b) { return a < b; });
@@ -383,9 +387,10 @@ IeeeProgram ReducedPrecisionOf(ElementType type) {
       if (exponent_bits > f.exponent_bits + 3 && mantissa_bits > f.mantissa_bits + 3) continue;
       std::vector<double> values;
       for (const double x : numbers) values.push_back(Reduced(type, x, exponent_bits, mantissa_bits));
-      writer.Result(fmt::format("e{}m{}", exponent_bits, mantissa_bits),
-                    fmt::format("reduce-precision(x), exponent_bits={}, mantissa_bits={}", exponent_bits, mantissa_bits),
-                    Floats(type, values));
+      writer.Result(
+          fmt::format("e{}m{}", exponent_bits, mantissa_bits),
+          fmt::format("reduce-precision(x), exponent_bits={}, mantissa_bits={}", exponent_bits, mantissa_bits),
+          Floats(type, values));
     }
   }
   return writer.Finish(Named(type, "reduced precision"), "", {Floats(type, numbers)});

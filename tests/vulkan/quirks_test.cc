@@ -9,6 +9,7 @@
 namespace vxla::vulkan {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -61,6 +62,18 @@ TEST(DiagnoseTest, EachFaultIsSeenAndNoted) {
   EXPECT_TRUE(with(kDenormal64Low, 0).flushes_f64_denormals);
   EXPECT_EQ(with(kSingleLoop, 65535).notes.size(), 1u);
   EXPECT_THAT(with(kSingleLoop, 65535).notes[0], HasSubstr("stop silently after 65535 iterations"));
+}
+
+TEST(DiagnoseTest, AnF64ThatFlushesDenormalsIsEmulated) {
+  DeviceFacts facts = AllFeatures();
+  Heed(*Diagnose(GoodAnswer(), facts), facts);
+  EXPECT_TRUE(facts.float64);
+  ProbeAnswer answer = GoodAnswer();
+  answer[kDenormal64Low] = 0;
+  Heed(*Diagnose(answer, facts), facts);
+  EXPECT_FALSE(facts.float64);
+  EXPECT_TRUE(facts.quirks.flushes_f64_denormals);
+  EXPECT_THAT(facts.quirks.notes, Contains(HasSubstr("f64 is emulated")));
 }
 
 TEST(DiagnoseTest, MissingTypesHaveNoFaults) {

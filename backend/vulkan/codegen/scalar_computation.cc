@@ -118,8 +118,8 @@ std::string ElementwiseCall(const Instruction& instruction, std::span<const std:
     case Opcode::kReducePrecision: {
       const ReducedBits bits = ReducedBitsOf(instruction);
       const std::string_view format = IsNarrowFloat(type) ? ElementTypeName(type) : CarrierSuffix(type);
-      return Narrowed(result,
-                      fmt::format("reduce_precision_{}({}, {}, {})", format, operands[0], bits.exponent, bits.mantissa));
+      return Narrowed(
+          result, fmt::format("reduce_precision_{}({}, {}, {})", format, operands[0], bits.exponent, bits.mantissa));
     }
     default:
       break;

@@ -121,9 +121,10 @@ void NoteQuirks(DeviceFacts::Quirks& quirks) {
   }
   if (quirks.folds_narrowing)
     quirks.notes.push_back("conversions to a narrower float and back are treated as the identity");
-  if (quirks.flushes_f32_denormals) quirks.notes.push_back("f32 denormals are flushed to zero");
+  if (quirks.flushes_f32_denormals)
+    quirks.notes.push_back("f32 denormals are flushed to zero by + - * / and sqrt; comparisons and signs see them");
   if (quirks.flushes_f16_denormals) quirks.notes.push_back("f16 denormals are flushed to zero");
-  if (quirks.flushes_f64_denormals) quirks.notes.push_back("f64 denormals are flushed to zero");
+  if (quirks.flushes_f64_denormals) quirks.notes.push_back("f64 denormals are flushed to zero: f64 is emulated");
 }
 
 }  // namespace
@@ -159,6 +160,11 @@ Result<DeviceFacts::Quirks> Diagnose(const ProbeAnswer& answer, const DeviceFact
   quirks.flushes_f64_denormals = facts.float64 && answer[kDenormal64High] == 0 && answer[kDenormal64Low] == 0;
   NoteQuirks(quirks);
   return quirks;
+}
+
+void Heed(DeviceFacts::Quirks quirks, DeviceFacts& facts) {
+  facts.quirks = std::move(quirks);
+  if (facts.quirks.flushes_f64_denormals) facts.float64 = false;
 }
 
 Result<DeviceFacts::Quirks> FindQuirks(const ProbeTools& tools, DiskCache& disk) {

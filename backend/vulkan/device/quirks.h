@@ -41,6 +41,9 @@ Result<DeviceFacts::Quirks> FindQuirks(const ProbeTools& tools, DiskCache& disk)
 // Pure: what the words of the probe mean for a device with these features.
 Result<DeviceFacts::Quirks> Diagnose(const ProbeAnswer& answer, const DeviceFacts& facts);
 
+// Pure: a device with these quirks. f64 that flushes denormals is emulated, as there is no other way to compare it.
+void Heed(DeviceFacts::Quirks quirks, DeviceFacts& facts);
+
 // Pure: the probe's GLSL for a device with these features.
 std::string ProbeText(const DeviceFacts& facts);
 

@@ -106,7 +106,8 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
   device->transfer_ = std::make_unique<Transfer>(device->context_, device->allocator_, *device->queue_);
   if (options.probe) {
     const ProbeTools tools = {device->context_, device->allocator_, device->layouts_, *device->queue_};
-    VXLA_ASSIGN_OR_RETURN(device->context_->mutable_facts().quirks, FindQuirks(tools, *device->disk_));
+    VXLA_ASSIGN_OR_RETURN(DeviceFacts::Quirks quirks, FindQuirks(tools, *device->disk_));
+    Heed(std::move(quirks), device->context_->mutable_facts());
   }
   if (options.measure_division && !options.emulate.division) {
     VXLA_ASSIGN_OR_RETURN(const DivisionFacts division, device->Division());
