@@ -15,6 +15,7 @@ struct IeeeProgram {
   std::vector<Literal> arguments;
   Literal expected;  // a tuple
   double ulp = 0;    // how far numbers may be off; zeros and their signs, infinities and NaN never
+  double least = 0;  // numbers below may be zeros of their sign
 };
 
 // Every floating type that has arithmetic.
