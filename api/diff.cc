@@ -13,6 +13,15 @@
 namespace vxla {
 namespace {
 
+// Long sums leave more: four standard deviations of the longest one's rounding errors, if that is above the usual 1e-6.
+double AccumulationFactor(const Module& module) {
+  int64_t longest = 0;
+  for (const auto& computation : module.computations()) {
+    for (const auto& i : computation->instructions()) longest = std::max(longest, AccumulationLength(*i));
+  }
+  return std::max(1.0, 4e6 * std::sqrt(static_cast<double>(longest) + 1) * UnitRoundoff(ElementType::kF32));
+}
+
 class DiffRunner {
  public:
   DiffRunner(const Module& module, std::span<const Literal* const> arguments, const DiffSide& device,
@@ -36,6 +45,7 @@ class DiffRunner {
     CompareLeaves();
     VXLA_RETURN_IF_ERROR(FlushExpected());
     VXLA_RETURN_IF_ERROR(LookAtInstructions());
+    VXLA_RETURN_IF_ERROR(JudgeAgain());
     Attribute();
     VXLA_RETURN_IF_ERROR(device_.CheckValidation());
     if (other_ != nullptr) VXLA_RETURN_IF_ERROR(other_->CheckValidation());
@@ -88,6 +98,7 @@ class DiffRunner {
     };
     VXLA_ASSIGN_OR_RETURN(Literal expected, Evaluate(module_, arguments_, options));
     if (!flushed) return OkStatus();
+    flushes_ = true;
     outcome_.notes.push_back("the device flushes denormals: the reference takes them as zeros too");
     outcome_.expected = std::move(expected);
     outcome_.leaves.clear();
@@ -104,35 +115,17 @@ class DiffRunner {
 
   std::vector<Tolerance> TolerancesOf(const std::vector<const Literal*>& expected) {
     std::vector<Tolerance> tolerances;
-    const std::optional<Tolerance> stated = options_.stated();
     std::optional<OpBound> bound;
-    if (!stated) bound = BoundOfProgram(module_, arguments_, outcome_.expected);
+    if (!options_.stated()) bound = BoundOfProgram(module_, arguments_, outcome_.expected);
     if (bound) {
       bound_ = std::move(*bound);
       outcome_.bound = bound_.text;
       tolerances = bound_.leaves;
     } else {
-      for (const Literal* leaf : expected) {
-        if (stated) {
-          tolerances.push_back(*stated);
-        } else {
-          tolerances.push_back(leaf->shape().IsArray() ? Tolerance::DefaultFor(*leaf) : Tolerance{});
-          tolerances.back().atol *= AccumulationFactor();
-        }
-      }
+      for (const Literal* leaf : expected) tolerances.push_back(ToleranceOf(module_, *leaf, options_));
     }
     for (size_t k = 0; k < expected.size(); ++k) tolerances[k].least = LeastOf(*expected[k]);
     return tolerances;
-  }
-
-  // Long sums leave more: four standard deviations of the longest one's rounding errors, if that is above the usual
-  // 1e-6.
-  double AccumulationFactor() const {
-    int64_t longest = 0;
-    for (const auto& computation : module_.computations()) {
-      for (const auto& i : computation->instructions()) longest = std::max(longest, AccumulationLength(*i));
-    }
-    return std::max(1.0, 4e6 * std::sqrt(static_cast<double>(longest) + 1) * UnitRoundoff(ElementType::kF32));
   }
 
   double LeastOf(const Literal& leaf) const {
@@ -152,6 +145,7 @@ class DiffRunner {
       leaf.index = k;
       leaf.shape = expected[k]->shape().ToString();
       leaf.tolerance = tolerances[k];
+      leaf.judged_by = outcome_.bound.empty() ? "tolerance" : "operation";
       leaf.comparison = Compare(*got[k], *expected[k], tolerances[k]);
       if (!shader_math.empty()) {
         leaf.shader_math = Compare(*shader_math[k], *expected[k], tolerances[k]);
@@ -167,7 +161,7 @@ class DiffRunner {
 
   // Asked for, or needed to say whose fault a difference is.
   Status LookAtInstructions() {
-    const bool attribute = outcome_.bad_leaf >= 0 && options_.shader_math && !device_.IsReference();
+    const bool attribute = outcome_.bad_leaf >= 0 && !device_.IsReference();
     if (!options_.isolate && !options_.bisect && !attribute) return OkStatus();
     if (device_.IsReference()) {
       outcome_.notes.push_back("the CPU reference is its own reference: there is nothing to isolate");
@@ -192,6 +186,82 @@ class DiffRunner {
     return OkStatus();
   }
 
+  // What is outside the default tolerance, though no instruction by itself is outside its bound, is judged by how far
+  // rounding can move the program's results.
+  Status JudgeAgain() {
+    const bool one_operation = !outcome_.bound.empty() && bound_.known;
+    if (outcome_.bad_leaf < 0 || outcome_.bad_instruction() != nullptr || options_.stated()) return OkStatus();
+    if (one_operation && !against_file_) return OkStatus();
+    Literal own;  // where something else than the reference is what the device is compared with
+    if (against_file_ || other_ != nullptr) {
+      VXLA_ASSIGN_OR_RETURN(own, Evaluate(module_, arguments_, device_.evaluate_options()));
+    }
+    const Literal& reference = against_file_ || other_ != nullptr ? own : outcome_.expected;
+    std::vector<size_t> suspects;
+    std::vector<Tolerance> tolerances(FlattenLiteral(reference).size());
+    bool same_bits = true;
+    for (const LeafReport& leaf : outcome_.leaves) {
+      tolerances[leaf.index] = leaf.tolerance;
+      if (leaf.comparison.agrees() || !leaf.comparison.shapes_match) continue;
+      suspects.push_back(leaf.index);
+      same_bits &= leaf.driver && leaf.driver->agrees();
+    }
+    AskConditioning(reference, suspects, tolerances, false);
+    // The device does what its plan says, and each instruction is within its bound; what is left is an order of sums
+    // that suits their terms badly.
+    if (same_bits && !AllExplained()) AskConditioning(reference, suspects, tolerances, true);
+    FindBadLeaf();
+    if (outcome_.bad_leaf >= 0) return OkStatus();
+    NoteAmplification();
+    return OkStatus();
+  }
+
+  void AskConditioning(const Literal& reference, const std::vector<size_t>& suspects,
+                       const std::vector<Tolerance>& tolerances, bool any_order) {
+    ConditioningOptions options;
+    options.perturbation.evaluate = device_.evaluate_options();
+    options.perturbation.any_order = any_order;
+    if (flushes_) options.perturbation.flush = [this](const Literal& x) { return Flushed(device_.facts(), x); };
+    options.progress = options_.progress;
+    std::vector<std::vector<const Literal*>> values{FlattenLiteral(outcome_.actual)};
+    if (&reference != &outcome_.expected) values.push_back(FlattenLiteral(outcome_.expected));
+    const auto result = JudgeByConditioning(module_, arguments_, reference, values, suspects, tolerances, options);
+    if (!result.ok()) {
+      outcome_.notes.push_back("how far rounding moves the results is not known: " + result.status().message());
+      return;
+    }
+    const auto& judged = *result;
+    for (size_t s = 0; s < suspects.size(); ++s) {
+      LeafReport& leaf = *std::ranges::find(outcome_.leaves, suspects[s], &LeafReport::index);
+      leaf.conditioning = judged[0][s];
+      // Both must lie where rounding can take the reference.
+      if (judged.size() > 1) leaf.conditioning->explains &= judged[1][s].explains;
+      if (judged.size() > 1 && against_file_) file_contradicts_ |= !judged[1][s].explains;
+      leaf.judged_by = "conditioning";
+    }
+  }
+
+  bool AllExplained() const { return std::ranges::all_of(outcome_.leaves, &LeafReport::agrees); }
+
+  void FindBadLeaf() {
+    const auto bad = std::ranges::find_if_not(outcome_.leaves, &LeafReport::agrees);
+    outcome_.bad_leaf = bad == outcome_.leaves.end() ? -1 : static_cast<int64_t>(bad->index);
+  }
+
+  void NoteAmplification() {
+    for (const LeafReport& leaf : outcome_.leaves) {
+      if (!leaf.conditioning) continue;
+      const Conditioning& c = *leaf.conditioning;
+      const std::string what =
+          c.amplification > 0
+              ? fmt::format("the program amplifies rounding errors: by {:.2g}x at result_{}", c.amplification,
+                            leaf.index)
+              : fmt::format("rounding errors decide {} elements of result_{}", c.undetermined, leaf.index);
+      outcome_.notes.push_back(fmt::format(
+          "{}; what differs there is within what rounding does to the reference in {} perturbed runs", what, c.runs));
+    }
+  }
+
   void Attribute() {
     const InstructionReport* bad = outcome_.bad_instruction();
     if (bad != nullptr) {
@@ -201,19 +271,41 @@ class DiffRunner {
     }
     if (outcome_.bad_leaf < 0) return;
     outcome_.first_bad = fmt::format("result_{}", outcome_.bad_leaf);
-    const auto leaf = std::ranges::find(outcome_.leaves, static_cast<size_t>(outcome_.bad_leaf), &LeafReport::index);
-    if (!leaf->driver) return;
-    if (!leaf->driver->agrees()) {
+    if (FileContradictsReference()) {
+      outcome_.fault = "expected file";
+      outcome_.notes.push_back("the expected file differs: the reference gives other values than it too");
+      return;
+    }
+    const LeafReport& leaf =
+        *std::ranges::find(outcome_.leaves, static_cast<size_t>(outcome_.bad_leaf), &LeafReport::index);
+    if (!leaf.driver) return;
+    if (!leaf.driver->agrees()) {
       outcome_.fault = "driver";
       NameInPlan();
-    } else if (against_file_) {
-      outcome_.fault = "algorithm";
-    } else {
+    } else if (options_.stated()) {
       outcome_.fault = "rounding";
       outcome_.notes.push_back(
           "the device gives the bits of shader math and every instruction is within its bound: the program "
           "makes rounding errors grow, or the tolerance is too small for it");
+    } else {
+      outcome_.fault = "algorithm";
+      outcome_.notes.push_back(
+          "the device gives the bits of shader math, which lie farther from the reference than rounding takes it, and "
+          "no "
+          "instruction looked at is outside its bound: --bisect looks into 16 iterations of loops");
     }
+  }
+
+  // With a stated tolerance the reference is compared with the file by that.
+  bool FileContradictsReference() const {
+    if (!against_file_) return false;
+    if (!options_.stated()) return file_contradicts_;
+    const Result<Literal> own = Evaluate(module_, arguments_, device_.evaluate_options());
+    if (!own.ok()) return false;
+    const auto reference = FlattenLiteral(*own), file = FlattenLiteral(outcome_.expected);
+    return std::ranges::any_of(outcome_.leaves, [&](const LeafReport& leaf) {
+      return !Compare(*reference[leaf.index], *file[leaf.index], leaf.tolerance).agrees();
+    });
   }
 
   // Every instruction by itself is within its bound: what differs is what the plan adds.
@@ -235,14 +327,28 @@ class DiffRunner {
   const DiffOptions& options_;
   DiffOutcome outcome_;
   OpBound bound_;
-  bool against_file_ = false;
+  bool against_file_ = false, file_contradicts_ = false;
+  bool flushes_ = false;  // the reference takes denormals as zeros, as the device does
 };
 
 }  // namespace
 
-std::optional<Tolerance> DiffOptions::stated() const {
-  if (!rtol && !atol && !ulp) return std::nullopt;
-  return Tolerance{rtol.value_or(0), atol.value_or(0), ulp.value_or(0)};
+Tolerance ToleranceOf(const Module& module, const Literal& expected, const DiffOptions& options) {
+  if (!expected.shape().IsArray()) return {};
+  if (options.ulp && !options.rtol && !options.atol) return {0, 0, *options.ulp};
+  Tolerance tolerance = Tolerance::DefaultFor(expected);
+  tolerance.rtol = options.rtol.value_or(tolerance.rtol);
+  tolerance.atol = options.atol.value_or(tolerance.atol * AccumulationFactor(module));
+  tolerance.ulp = options.ulp.value_or(0);
+  return tolerance;
+}
+
+std::optional<double> DiffOutcome::amplification() const {
+  std::optional<double> largest;
+  for (const LeafReport& leaf : leaves) {
+    if (leaf.conditioning) largest = std::max(largest.value_or(0), leaf.conditioning->amplification);
+  }
+  return largest;
 }
 
 Status CheckSameBits(const Literal& got, const Literal& wanted, const std::string& got_name,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "api/conditioning.h"
 #include "api/diff_side.h"
 #include "api/isolate.h"
 #include "core/literal_compare.h"
@@ -20,6 +21,12 @@ struct LeafReport {
   Comparison comparison;                  // the device with the expected value
   std::optional<Comparison> shader_math;  // shader math with the expected value
   std::optional<Comparison> driver;       // the device with shader math, bit by bit
+  // What the program's conditioning says of a result outside its tolerance; none: it was not asked.
+  std::optional<Conditioning> conditioning;
+  bool agrees() const { return comparison.agrees() || (conditioning && conditioning->explains); }
+  // "tolerance" (stated, or the default of whole programs), "operation" (the bound of a program of one operation) or
+  // "conditioning".
+  std::string judged_by;
 };
 
 struct DiffOptions {
@@ -27,11 +34,13 @@ struct DiffOptions {
   std::optional<DeviceOptions> against;  // a second device in the reference's place
   CompileOptions compile;
   EvaluateOptions evaluate;  // of the reference, host steps and shader math: seed, threads, custom calls ...
+  // Either of the first two leaves the other's default; ulp alone leaves nothing else. With any of them nothing but the
+  // tolerance decides.
   std::optional<double> rtol, atol, ulp;
-  std::optional<Tolerance> stated() const;  // by any of these
-  bool shader_math = true;                  // also the shaders' arithmetic on the CPU; without it no fault is named
-  bool isolate = false;                     // every instruction by itself
-  bool bisect = false;                      // up to the first bad instruction, looking into loops
+  bool stated() const { return rtol || atol || ulp; }
+  bool shader_math = true;  // also the shaders' arithmetic on the CPU; without it no fault is named
+  bool isolate = false;     // every instruction by itself
+  bool bisect = false;      // up to the first bad instruction, looking into loops
   std::function<void(const std::string& step)> progress;
 };
 
@@ -49,9 +58,16 @@ struct DiffOutcome {
   int64_t bad_leaf = -1;                             // the first result outside its tolerance
   const InstructionReport* bad_instruction() const;  // the first one
   bool agrees() const { return bad_leaf < 0 && bad_instruction() == nullptr; }
-  // "algorithm", "driver", "rounding" (each instruction within its bound, and yet the results differ) or empty.
+  // How much the program makes rounding errors grow, where that was asked: the largest of all results.
+  std::optional<double> amplification() const;
+  // Of a difference: "algorithm", "driver", "rounding" (a stated tolerance is too small for what each instruction's own
+  // bound leads to) or "expected file" (the reference gives other values than the file too); empty: not known, or none.
   std::string fault, first_bad;
 };
+
+// What an element of a whole program's result may be off by: what is stated, else rtol 1e-5 and atol 1e-6 of the
+// largest expected magnitude (more after long sums).
+Tolerance ToleranceOf(const Module& module, const Literal& expected, const DiffOptions& options);
 
 // OkStatus if both have the same bits; else a Mismatch that says where: "run 2 gives other bits than run 1: result_0 at
 // [3] is 1.5 instead of 2".

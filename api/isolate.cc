@@ -127,6 +127,20 @@ Comparison CompareLeaves(const Literal& actual, const Literal& expected, std::sp
   return worst;
 }
 
+// An algorithm as a whole or a custom combiner has no bound that is known beforehand: what rounding can do to it is
+// seen from perturbed runs of it alone.
+void JudgeByItself(const Instruction& instruction, std::span<const Literal* const> operands, const DiffSide& device,
+                   const Literal& expected, const Literal& actual, std::span<const Tolerance> tolerances,
+                   InstructionReport* report) {
+  ConditioningOptions options;
+  options.perturbation.evaluate = device.evaluate_options();
+  const auto judged = JudgeInstruction(instruction, operands, expected, actual, tolerances, options);
+  if (!judged.ok()) return;
+  for (const Conditioning& leaf : *judged) {
+    if (!report->conditioning || report->conditioning->explains) report->conditioning = leaf;
+  }
+}
+
 // Compares one instruction's values leaf by leaf with its bound and says whose fault a difference is.
 void CompareInstruction(const Instruction& instruction, std::span<const Literal* const> operands,
                         const DiffSide& device, const Literal& expected, const Literal& actual,
@@ -143,6 +157,10 @@ void CompareInstruction(const Instruction& instruction, std::span<const Literal*
   }
   report->bound = bound.text;
   report->device = CompareLeaves(actual, expected, bound.leaves);
+  if (!report->device.agrees() && !bound.known) {
+    JudgeByItself(instruction, operands, device, expected, actual, bound.leaves, report);
+    if (report->agrees()) return;
+  }
   if (shader_math != nullptr) {
     report->shader_math = CompareLeaves(*shader_math, expected, bound.leaves);
     report->driver = CompareLeaves(actual, *shader_math, same_bits);

@@ -79,6 +79,7 @@ Result<DiffOutcome> RunReplicatedDiff(const Module& module, const DeviceGrid& gr
   outcome.reference = "a second run";
   if (options.progress) options.progress("running on " + outcome.device);
   VXLA_ASSIGN_OR_RETURN(outcome.actual, RunReplicated(module, grid, arguments, options.evaluate));
+  const bool against_file = expected.has_value();
   if (expected) {
     for (Literal& leaf : *expected) leaf = CutToLiveSizes(leaf);  // as results are stacked
     outcome.expected = UnflattenLiteral(outcome.actual.shape(), *expected);
@@ -86,7 +87,6 @@ Result<DiffOutcome> RunReplicatedDiff(const Module& module, const DeviceGrid& gr
     VXLA_ASSIGN_OR_RETURN(outcome.expected, RunReplicated(module, grid, arguments, options.evaluate));
   }
   if (options.progress) options.progress("");
-  const std::optional<Tolerance> stated = options.stated();
   const auto got = FlattenLiteral(outcome.actual), want = FlattenLiteral(outcome.expected);
   for (size_t k = 0; k < got.size(); ++k) {
     if (!got[k]->shape().IsArray()) continue;
@@ -94,11 +94,13 @@ Result<DiffOutcome> RunReplicatedDiff(const Module& module, const DeviceGrid& gr
     leaf.index = k;
     leaf.shape = want[k]->shape().ToString();
     // The bound of one operation speaks of one device, so that tolerances are those of whole programs.
-    leaf.tolerance = stated ? *stated : Tolerance::DefaultFor(*want[k]);
+    leaf.tolerance = ToleranceOf(module, *want[k], options);
+    leaf.judged_by = "tolerance";
     leaf.comparison = Compare(*got[k], *want[k], leaf.tolerance);
     if (outcome.bad_leaf < 0 && !leaf.comparison.agrees()) {
       outcome.bad_leaf = static_cast<int64_t>(k);
       outcome.first_bad = fmt::format("result_{}", k);
+      if (against_file) outcome.fault = "expected file";  // what ran is the reference
     }
     outcome.leaves.push_back(std::move(leaf));
   }

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "api/devices.h"
+#include "api/diff.h"
 #include "api/program.h"
 
 namespace vxla {
@@ -42,35 +41,35 @@ Result<Literal> RunOnDevice(Client& client, const Module& module, std::span<cons
   return executable->Run(PointersTo(arguments));
 }
 
-bool Agreement::agrees() const {
-  return std::ranges::all_of(results, [](const Comparison& comparison) { return comparison.agrees(); });
-}
+bool Agreement::agrees() const { return outcome.agrees(); }
 
 std::string Agreement::ToString() const {
   std::string text;
-  const std::vector<const Literal*> leaves = FlattenLiteral(expected);
-  for (size_t k = 0; k < results.size(); ++k) {
-    const Comparison& c = results[k];
-    const std::string shape = leaves[k]->shape().ToString();
-    text += c.agrees()
-                ? fmt::format("result_{}: {} agrees, {} elements, at worst {} ulp\n", k, shape, c.elements, c.max_ulp)
-                : fmt::format("result_{}: {} differs, {} of {} elements, at worst {} ulp\n", k, shape, c.mismatches,
-                              c.elements, c.max_ulp);
+  for (const LeafReport& leaf : outcome.leaves) {
+    const Comparison& c = leaf.comparison;
+    text += fmt::format("result_{}: {} ", leaf.index, leaf.shape);
+    text += leaf.agrees()
+                ? fmt::format("agrees, {} elements, at worst {} ulp", c.elements, c.max_ulp)
+                : fmt::format("differs, {} of {} elements, at worst {} ulp", c.mismatches, c.elements, c.max_ulp);
+    if (leaf.conditioning && leaf.agrees())
+      text += fmt::format(" (rounding errors grow by {:.2g}x)", leaf.conditioning->amplification);
+    text += "\n";
   }
   return text;
 }
 
 Result<Agreement> CompareWithCpu(Client& client, const Module& module, std::span<const Literal> arguments,
                                  const Tolerance* tolerance, const EvaluateOptions& options) {
-  Agreement agreement;
-  VXLA_ASSIGN_OR_RETURN(agreement.actual, RunOnDevice(client, module, arguments));
-  VXLA_ASSIGN_OR_RETURN(agreement.expected, RunOnCpu(module, arguments, options));
-  const std::vector<const Literal*> actual = FlattenLiteral(agreement.actual),
-                                    expected = FlattenLiteral(agreement.expected);
-  for (size_t k = 0; k < expected.size(); ++k) {
-    agreement.results.push_back(
-        Compare(*actual.at(k), *expected[k], tolerance != nullptr ? *tolerance : Tolerance::DefaultFor(*expected[k])));
+  DiffOptions diff;
+  if (tolerance != nullptr) {
+    diff.rtol = tolerance->rtol;
+    diff.atol = tolerance->atol;
+    diff.ulp = tolerance->ulp;
   }
+  const std::vector<const Literal*> pointers = PointersTo(arguments);
+  const DiffSide device(std::shared_ptr<Client>(std::shared_ptr<void>(), &client), {}, options);
+  Agreement agreement;
+  VXLA_ASSIGN_OR_RETURN(agreement.outcome, RunDiff(module, pointers, device, nullptr, std::nullopt, diff));
   return agreement;
 }
 

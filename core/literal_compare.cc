@@ -122,11 +122,11 @@ Tolerance Tolerance::DefaultFor(const Literal& expected) {
       if (std::isfinite(part)) largest = std::max(largest, std::fabs(part));
     }
   }
-  const int bits = std::min(FormatOf(RealPart(type)).mantissa_bits, 23);
-  const double scale = std::ldexp(1.0, 23 - bits);
-  // Types with few bits: two of their ulps, which is more than f32's tolerance scaled would make sense for.
-  const double rtol = bits == 23 ? 1e-5 : std::min(1e-5 * scale, std::ldexp(2.0, -bits));
-  return {rtol, std::min(1e-6 * scale, std::ldexp(2.0, -bits)) * largest, 0};
+  const int bits = FormatOf(RealPart(type)).mantissa_bits;
+  if (bits >= 23) return {1e-5, 1e-6 * largest, 0};
+  // Fewer bits: as many of their own units, but no more than two.
+  const double scale = std::ldexp(1.0, 23 - bits), two_units = std::ldexp(2.0, -bits);
+  return {std::min(1e-5 * scale, two_units), std::min(1e-6 * scale, two_units) * largest, 0};
 }
 
 std::string IndexToString(const Shape& shape, int64_t index) {

@@ -25,8 +25,8 @@ struct Tolerance {
   // the magnitudes of its terms. Null: no such allowance. It has the shape of what is compared.
   const Literal* magnitudes = nullptr;
   double magnitude_factor = 0;
-  // The default of `vxla diff`: rtol 1e-5 and atol 1e-6 of the largest finite expected magnitude (scaled up for types
-  // that have fewer bits than f32: the same number of their own ulps).
+  // The default of `vxla diff`: rtol 1e-5 and atol 1e-6 of the largest finite expected magnitude; for types that have
+  // fewer bits than f32 as many of their own units, but no more than two.
   static Tolerance DefaultFor(const Literal& expected);
 };
 

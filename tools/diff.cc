@@ -41,21 +41,25 @@ constexpr char kAbout[] =
     "is judged by\n"
     "that operation's bound: the accuracy table for functions (docs/accuracy.md); for sums so much of the sum of the "
     "terms' magnitudes,\n"
-    "growing with the square root of their number. Errors pass from one operation to the next, and by how much depends "
-    "on the values, so\n"
-    "whole programs are judged by rtol 1e-5 and atol 1e-6 of the largest expected magnitude unless stated; 4 sqrt(n) "
-    "2^-24 of it where the\n"
-    "program's longest sum has n > 16 terms; a few ulp for types narrower than f32. --isolate and --bisect judge each "
-    "operation by its own bound, given the reference's operands.\n"
+    "growing with the square root of their number. Whole programs are first judged by rtol 1e-5 and atol 1e-6 of the "
+    "largest expected\n"
+    "magnitude; 4 sqrt(n) 2^-24 of it where the program's longest sum has n > 16 terms; a few ulp for types narrower "
+    "than f32.\n"
+    "What is outside is judged again, unless --rtol, --atol or --ulp is given: every instruction by itself by its own "
+    "bound, on the\n"
+    "reference's operands, and the results by how far rounding can move them: the reference runs again with every "
+    "rounding perturbed\n"
+    "(Monte Carlo arithmetic). Differences within that agree, and the amplification of rounding errors is named.\n"
     "Three values are compared: the CPU reference's, the device's, and those of the shaders' own arithmetic compiled "
     "for the CPU\n"
     "and summed in the order of the device's plan. `fault` is then: algorithm (the shader math leaves the bound too), "
     "driver (the\n"
-    "device's bits are not the shader math's), or rounding (every operation is within its bound, and yet the results "
-    "differ).\n"
-    "Denormals that the device flushes are taken as zeros. A loop's body is looked at in its first iteration "
-    "(--bisect: the first 16);\n"
-    "of a conditional, the branch taken.";
+    "device's bits are not the shader math's), rounding (every operation is within its bound, and a stated tolerance "
+    "is too small), or\n"
+    "expected file (the reference gives other values than the file too). Denormals that the device flushes are taken "
+    "as "
+    "zeros. A loop's\n"
+    "body is looked at in its first iteration (--bisect: the first 16); of a conditional, the branch taken.";
 
 Result<std::vector<Literal>> ExpectedFromFile(const std::string& path, const Shape& shape) {
   VXLA_ASSIGN_OR_RETURN(auto arrays, ReadNpz(path));
@@ -84,7 +88,10 @@ void PrintLeaf(const LeafReport& leaf) {
   if (c.differing == 0) return fmt::print("equal, bit for bit\n");
   fmt::print("{} of {} elements differ, worst {:.4g} ulp, {:.3g} absolute, {:.3g} relative: {}\n", c.differing,
              c.elements, c.max_ulp, c.max_abs, c.max_rel,
-             c.agrees() ? "within the tolerance" : fmt::format("{} OUTSIDE the tolerance", c.mismatches));
+             c.agrees() ? "within the tolerance"
+             : leaf.agrees()
+                 ? fmt::format("{} outside the tolerance, within what rounding does to the program", c.mismatches)
+                 : fmt::format("{} OUTSIDE the tolerance", c.mismatches));
   if (leaf.driver && !leaf.driver->agrees()) {
     fmt::print("  the device's bits differ from shader math's in {} elements, by {:.4g} ulp at most\n",
                leaf.driver->mismatches, leaf.driver->max_ulp);
@@ -94,6 +101,9 @@ void PrintLeaf(const LeafReport& leaf) {
              leaf.tolerance.ulp);
   if (c.nan_mismatches > 0) fmt::print("; NaN on one side only: {}", c.nan_mismatches);
   if (c.infinity_mismatches > 0) fmt::print("; infinite on one side only: {}", c.infinity_mismatches);
+  if (leaf.conditioning && !leaf.agrees())
+    fmt::print("; {} of them are beyond what rounding does to the reference in {} perturbed runs",
+               leaf.conditioning->outside, leaf.conditioning->runs);
   fmt::print("\n  {:>16} {:>16} {:>16} {:>10} {:>10} {:>10}\n", "at", "got", "expected", "ulp", "abs", "rel");
   for (const ElementDifference& e : c.worst) {
     fmt::print("  {:>16} {:>16} {:>16} {:10.3g} {:10.3g} {:10.3g}\n", "[" + e.where + "]", e.actual, e.expected, e.ulp,
@@ -160,6 +170,9 @@ Json OutcomeJson(const DiffOutcome& outcome) {
   for (const LeafReport& leaf : outcome.leaves) {
     Json entry{{"index", leaf.index}};
     entry.update(ComparisonJson(leaf.comparison));
+    entry["agrees"] = leaf.agrees();
+    entry["judged_by"] = leaf.judged_by;
+    entry["amplification"] = leaf.conditioning ? NumberJson(leaf.conditioning->amplification) : Json();
     if (leaf.driver) entry["same_bits_as_shader_math"] = leaf.driver->agrees();
     known |= leaf.driver.has_value();
     same_bits &= !leaf.driver || leaf.driver->agrees();
@@ -168,6 +181,8 @@ Json OutcomeJson(const DiffOutcome& outcome) {
   json["same_bits_as_shader_math"] = known ? Json(same_bits) : Json();
   json["first_bad"] = outcome.first_bad.empty() ? Json() : Json(outcome.first_bad);
   json["fault"] = outcome.fault.empty() ? Json() : Json(outcome.fault);
+  const std::optional<double> amplification = outcome.amplification();
+  json["amplification"] = amplification ? NumberJson(*amplification) : Json();
   if (!outcome.isolated) return json;
   json["instructions"] = Json::array();
   for (const InstructionReport& i : outcome.instructions) {
@@ -207,6 +222,12 @@ void PrintOutcome(const DiffOutcome& outcome, const DiffOptions& options) {
     worst.max_ulp = std::max(worst.max_ulp, leaf.comparison.max_ulp);
   }
   std::string verdict = fmt::format("agree on all {} results", outcome.leaves.size());
+  const auto grown = std::ranges::max_element(outcome.leaves, {}, [](const LeafReport& leaf) {
+    return leaf.conditioning ? leaf.conditioning->amplification : -1;
+  });
+  if (grown != outcome.leaves.end() && grown->conditioning)
+    verdict += fmt::format("; the program amplifies rounding errors: by {:.2g}x at result_{}",
+                           grown->conditioning->amplification, grown->index);
   if (!outcome.agrees()) {
     verdict = fmt::format("differ, first in {}{}", outcome.first_bad,
                           outcome.fault.empty() ? "" : fmt::format(" (fault: {})", outcome.fault));

@@ -187,12 +187,12 @@ constexpr char kResultHead[] =
 
 std::string ResultRow(const LeafReport& leaf, const std::string& bound) {
   const Comparison& c = leaf.comparison;
-  const char* kind = c.agrees() ? "good" : "bad";
+  const char* kind = leaf.agrees() ? "good" : "bad";
   return fmt::format(
       "<tr class={0}><td>result_{1}</td><td class=t>{2}</td><td><span class=\"tag {0}\">{3}</span></td><td>{4}</td>"
       "<td class=n>{5}</td><td class=n>{6}</td><td class=n>{7}</td><td class=n>{8}</td><td class=n>{9}</td>"
       "<td class=n>{10}</td><td class=n>{11}</td><td class=n>{12}</td><td>{13}</td></tr>",
-      kind, leaf.index, EscapeHtml(leaf.shape), c.agrees() ? "agrees" : "differs",
+      kind, leaf.index, EscapeHtml(leaf.shape), leaf.agrees() ? "agrees" : "differs",
       EscapeHtml(ToleranceText(leaf.tolerance, bound)), c.mismatches, c.differing, c.elements, Number(c.max_ulp),
       Number(c.max_abs), Number(c.max_rel), c.nan_mismatches, c.infinity_mismatches, BitsText(leaf.driver));
 }
@@ -215,13 +215,13 @@ std::string ResultsHtml(const DiffOutcome& outcome) {
   size_t agreeing = 0, shown = 0;
   for (const LeafReport& leaf : outcome.leaves) {
     const Comparison& c = leaf.comparison;
-    agreeing += c.agrees();
-    (c.agrees() ? good_rows : bad_rows) += ResultRow(leaf, outcome.bound);
+    agreeing += leaf.agrees();
+    (leaf.agrees() ? good_rows : bad_rows) += ResultRow(leaf, outcome.bound);
     constexpr size_t kMostPictures = 32;
     if (c.differing == 0 || !c.shapes_match || shown++ >= kMostPictures) continue;
     const std::string title = fmt::format("result_{} <span class=faint>{}</span>", leaf.index, EscapeHtml(leaf.shape));
     const std::string pictures = ResultPictures(outcome, leaf);
-    if (c.agrees()) {
+    if (leaf.agrees()) {
       good_pictures += Folded(title, pictures, /*open=*/outcome.leaves.size() == 1);
     } else {
       bad_pictures += fmt::format("<h3>{}</h3>{}", title, pictures);

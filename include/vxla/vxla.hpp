@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/diff.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "core/builder/builder.h"
 #include "core/builder/math.h"
@@ -44,13 +45,13 @@ Result<Literal> RunOnDevice(Client& client, const Module& module, std::span<cons
 
 // What a device gave next to what the CPU reference gave.
 struct Agreement {
-  Literal actual, expected;
-  std::vector<Comparison> results;  // of each array, tuples depth first
+  DiffOutcome outcome;  // values, differences by result, whose fault they are
   bool agrees() const;
   // A line for each array: "result_0: f32[1000] agrees, 1000 elements, at worst 1 ulp".
   std::string ToString() const;
 };
-// Without a tolerance each result has its default (Tolerance::DefaultFor). `options`: the reference's.
+// As `vxla diff` decides (api/diff.h): without a tolerance by the default one, and where that fails by what rounding can do.
+// `options`: the reference's.
 Result<Agreement> CompareWithCpu(Client& client, const Module& module, std::span<const Literal> arguments,
                                  const Tolerance* tolerance = nullptr, const EvaluateOptions& options = {});
 

@@ -171,13 +171,13 @@ TEST(DiffTest, AReportThatCannotBeWrittenIsAnError) {
   EXPECT_THAT(result.err, HasSubstr("/nosuchfolder/report.html"));
 }
 
-TEST(DiffTest, AgainstAFileTheFaultIsNamed) {
+TEST(DiffTest, AFileThatTheReferenceContradictsTooIsTheFault) {
   const std::string program = WriteScratch("attention.hlo", kAttention), out = ScratchFolder() + "/expected.npz";
   ASSERT_EQ(RunVxla("run " + program + " --device cpu --seed 1 -o " + out).exit_code, 0);
   const Json json = DiffJson(program + " --seed 2 --against " + out, 1);
   EXPECT_EQ(json["verdict"], "differ");
   EXPECT_EQ(json["first_bad"], "result_0");
-  EXPECT_EQ(json["fault"], "algorithm");
+  EXPECT_EQ(json["fault"], "expected file");
 }
 
 TEST(DiffTest, RoundingThatAProgramMakesGrowIsCalledSo) {
@@ -191,6 +191,35 @@ TEST(DiffTest, RoundingThatAProgramMakesGrowIsCalledSo) {
   const Json json = DiffJson(program + " --ulp 0", 1);
   EXPECT_EQ(json["fault"], "rounding");
   EXPECT_EQ(json["same_bits_as_shader_math"], true);
+}
+
+TEST(DiffTest, WithoutATolerancesTheAmplificationIsNamed) {
+  const std::string program = WriteScratch("grown.hlo",
+                                           "ENTRY e { x = f32[1000] parameter(0)  y = f32[1000] sine(x)  z = f32[1000] "
+                                           "cosine(x)  yy = f32[1000] multiply(y, y)  zz = f32[1000] multiply(z, z)\n"
+                                           "  s = f32[1000] add(yy, zz)  one = f32[] constant(1)  ones = f32[1000] "
+                                           "broadcast(one), dimensions={}  ROOT d = f32[1000] subtract(s, ones) }");
+  const CommandResult result = RunVxla("diff " + program);
+  EXPECT_EQ(result.exit_code, 0) << result.out;
+  EXPECT_THAT(result.out, HasSubstr("; the program amplifies rounding errors: by "));
+  EXPECT_THAT(result.out, HasSubstr("x at result_0"));
+  const Json json = DiffJson(program, 0);
+  EXPECT_EQ(json["results"][0]["judged_by"], "conditioning");
+  EXPECT_EQ(json["results"][0]["amplification"], json["amplification"]);
+  const Json plain = DiffJson(WriteScratch("attention.hlo", kAttention), 0);
+  EXPECT_EQ(plain["results"][0]["judged_by"], "tolerance");
+  EXPECT_TRUE(plain["amplification"].is_null());
+}
+
+TEST(DiffTest, RtolAloneLeavesTheDefaultAtolAndAtolAloneTheDefaultRtol) {
+  // Elements far below the largest are within the absolute tolerance only, others within the relative one.
+  const std::string program =
+      WriteScratch("both.hlo",
+                   "ENTRY e { x = f32[4000] parameter(0)  y = f32[4000] sine(x)  ROOT z = f32[4000] "
+                   "exponential(y) }");
+  EXPECT_EQ(DiffJson(program + " --rtol 0", 0)["verdict"], "agree");
+  EXPECT_EQ(DiffJson(program + " --atol 0", 0)["verdict"], "agree");
+  EXPECT_EQ(DiffJson(program + " --rtol 0 --atol 0", 1)["verdict"], "differ");
 }
 
 // Its logarithm is -inf or NaN where the device takes the denormal as zero, and -92.1 where it does not.

@@ -168,6 +168,67 @@ TEST(FaultDrillTest, AFaultThatOnlyTheFusedKernelHasIsFoundInThePlan) {
   EXPECT_EQ(drilled->outcome.bad_instruction(), nullptr);
 }
 
+// Forty steps of a map that doubles each error leave nothing of a number's bits: rounding explains any result, so that
+// only the instruction by itself shows the fault.
+constexpr char kChaotic[] =
+    "condition { s = (s32[], f32[500]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(40)  "
+    "ROOT c "
+    "= pred[] compare(i, n), direction=LT }\n"
+    "body { s = (s32[], f32[500]) parameter(0)  i = s32[] get-tuple-element(s), index=0  x = f32[500] "
+    "get-tuple-element(s), "
+    "index=1  one = s32[] constant(1)\n"
+    "  k = f32[] constant(3.9)  kk = f32[500] broadcast(k), dimensions={}  u = f32[] constant(1)  uu = f32[500] "
+    "broadcast(u), dimensions={}\n"
+    "  y = f32[500] subtract(uu, x)  z = f32[500] multiply(x, y)  w = f32[500] multiply(kk, z)  next = s32[] add(i, "
+    "one)  "
+    "ROOT t = (s32[], f32[500]) tuple(next, w) }\n"
+    "ENTRY e { p = f32[500] parameter(0)  zero = s32[] constant(0)  a = f32[500] abs(p)  before = f32[500] negate(a)\n"
+    "  wrong = f32[500] exponential(before)  s = (s32[], f32[500]) tuple(zero, wrong)  l = (s32[], f32[500]) while(s), "
+    "condition=condition, body=body\n"
+    "  ROOT r = f32[500] get-tuple-element(l), index=1 }";
+
+TEST(FaultDrillTest, AChaoticProgramOfSoundKernelsAgrees) {
+  const auto drilled = Drill(kChaotic, {});
+  ASSERT_TRUE(drilled.has_value());
+  EXPECT_TRUE(drilled->outcome.agrees()) << drilled->outcome.first_bad << " " << drilled->outcome.fault;
+  EXPECT_GT(drilled->outcome.amplification().value_or(0), 1e4);
+}
+
+// One in ten thousand is far more than an exponential's bound, and far less than what the program does to rounding
+// errors.
+Fault SmallFaultInGlsl() { return {"exponential_f32(float x) {", "exponential_f32(float x) {\n  x = x + 0.0001;"}; }
+
+TEST(FaultDrillTest, ASmallFaultIsNotTakenForAmplifiedRounding) {
+  for (const bool both_machines : {false, true}) {
+    if (both_machines) {
+      ReplaceShaderFunctionForTest("exponential_f32", [](const void* const* in, void* out, int64_t n, const int*) {
+        for (int64_t i = 0; i < n; ++i)
+          static_cast<float*>(out)[i] = shader_math::exponential_f32(static_cast<const float*>(in[0])[i] + 0.0001f);
+      });
+    }
+    const auto drilled = Drill(kChaotic, SmallFaultInGlsl());
+    ReplaceShaderFunctionForTest("exponential_f32", nullptr);
+    ASSERT_TRUE(drilled.has_value());
+    EXPECT_GT(drilled->kernels_changed, 0);
+    EXPECT_FALSE(drilled->outcome.agrees());
+    EXPECT_EQ(drilled->outcome.first_bad, "wrong");
+    EXPECT_EQ(drilled->outcome.fault, both_machines ? "algorithm" : "driver");
+  }
+}
+
+TEST(FaultDrillTest, ASmallFaultBesideALongProductIsNamed) {
+  const char* hlo =
+      "ENTRY e { x = f32[32,2048] parameter(0)  w = f32[2048,48] parameter(1)\n"
+      "  d = f32[32,48] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}  h = f32[32,48] tanh(d)  wrong = "
+      "f32[32,48] exponential(h)  ROOT r = f32[32,48] log(wrong) }";
+  const auto drilled = Drill(hlo, SmallFaultInGlsl());
+  ASSERT_TRUE(drilled.has_value());
+  EXPECT_GT(drilled->kernels_changed, 0);
+  EXPECT_FALSE(drilled->outcome.agrees());
+  EXPECT_EQ(drilled->outcome.first_bad, "wrong");
+  EXPECT_EQ(drilled->outcome.fault, "driver");
+}
+
 TEST(FaultDrillTest, TheSmallProgramShowsTheSameDifference) {
   const auto module = ParseHlo(kPointwise);
   ASSERT_TRUE(module.ok());

@@ -124,7 +124,7 @@ Result<Value> EvalContext::RunInstruction(const Instruction& instruction, std::s
     device_->rendezvous.SetCurrent(device_->device, &instruction);
   }
   const bool live = NeedsLiveSizes(instruction, operands);
-  if (options_.replace && !live) {
+  if (options_.replace) {
     if (auto replaced = Replaced(options_, instruction, operands)) return std::move(*replaced);
   }
   Result<Value> result =

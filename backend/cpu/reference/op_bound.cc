@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "backend/cpu/reference/evaluator.h"
 #include "core/accuracy.h"
@@ -14,11 +15,64 @@ namespace {
 
 bool HasRounding(ElementType type) { return IsFloating(type) || IsComplex(type); }
 
-// |x|; of complex numbers with no imaginary part. Other types as they are.
+bool PicksOnly(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kCompare:
+    case Opcode::kSelect:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kAnd:
+    case Opcode::kOr:
+    case Opcode::kXor:
+    case Opcode::kNot:
+    case Opcode::kCopy:
+    case Opcode::kNegate:
+    case Opcode::kAbs:
+      return true;
+    default:
+      return !instruction.shape().IsArray() || !HasRounding(instruction.shape().element_type());
+  }
+}
+
+// Only sums and products of the parameters `value` and `value` + `values` of a region are so, in either order.
+ReducerKind KindOfResult(const Instruction& result, int64_t value, int64_t values) {
+  if (result.opcode() == Opcode::kAdd || result.opcode() == Opcode::kMultiply) {
+    const Instruction *a = result.operand(0), *b = result.operand(1);
+    if (a->opcode() == Opcode::kParameter && b->opcode() == Opcode::kParameter &&
+        std::minmax({a->parameter_number(), b->parameter_number()}) == std::pair(value, value + values))
+      return result.opcode() == Opcode::kAdd ? ReducerKind::kSum : ReducerKind::kProduct;
+  }
+  std::vector<const Instruction*> pending{&result};
+  std::unordered_set<const Instruction*> seen;
+  while (!pending.empty()) {
+    const Instruction* instruction = pending.back();
+    pending.pop_back();
+    if (!seen.insert(instruction).second) continue;
+    if (!PicksOnly(*instruction)) return ReducerKind::kOther;
+    pending.insert(pending.end(), instruction->operands().begin(), instruction->operands().end());
+  }
+  return ReducerKind::kExact;
+}
+
+}  // namespace
+
+std::vector<ReducerKind> KindsOfReducer(const Computation& computation) {
+  const Instruction& root = *computation.root();
+  const int64_t values = static_cast<int64_t>(computation.parameters().size()) / 2;
+  if (root.opcode() != Opcode::kTuple) return {KindOfResult(root, 0, values)};
+  std::vector<ReducerKind> kinds;
+  for (int k = 0; k < root.operand_count(); ++k) kinds.push_back(KindOfResult(*root.operand(k), k, values));
+  return kinds;
+}
+
 Literal Magnitudes(const Literal& literal) {
   const ElementType type = literal.shape().element_type();
   if (!literal.shape().IsArray() || !HasRounding(type)) return literal;
-  Literal result = Literal::Uninitialized(literal.shape());
+  Literal result = literal;
   for (int64_t i = 0; i < literal.element_count(); ++i) {
     if (IsComplex(type)) {
       result.SetComplex(i, {std::abs(literal.GetComplex(i)), 0});
@@ -29,58 +83,12 @@ Literal Magnitudes(const Literal& literal) {
   return result;
 }
 
-enum class ReducerKind { kExact, kSum, kProduct, kOther };
-
-// What a region does with its values: picks among them, adds them up, or multiplies them.
-ReducerKind KindOfReducer(const Computation& computation) {
-  int additions = 0, products = 0;
-  for (const auto& instruction : computation.instructions()) {
-    switch (instruction->opcode()) {
-      case Opcode::kParameter:
-      case Opcode::kConstant:
-      case Opcode::kTuple:
-      case Opcode::kGetTupleElement:
-      case Opcode::kCompare:
-      case Opcode::kSelect:
-      case Opcode::kMaximum:
-      case Opcode::kMinimum:
-      case Opcode::kAnd:
-      case Opcode::kOr:
-      case Opcode::kXor:
-      case Opcode::kNot:
-      case Opcode::kCopy:
-      case Opcode::kNegate:
-      case Opcode::kAbs:
-        break;
-      case Opcode::kAdd:
-        ++additions;
-        break;
-      case Opcode::kMultiply:
-        ++products;
-        break;
-      default:
-        if (HasRounding(instruction->shape().IsArray() ? instruction->shape().element_type() : ElementType::kTuple)) {
-          return ReducerKind::kOther;
-        }
-    }
-  }
-  const size_t values = computation.parameters().size() / 2;
-  if (additions == 0 && products == 0) return ReducerKind::kExact;
-  // One addition (or product) of each value and nothing that picks: the result is linear in the values.
-  const bool plain = std::ranges::all_of(computation.instructions(), [](const auto& instruction) {
-    const Opcode opcode = instruction->opcode();
-    return opcode == Opcode::kParameter || opcode == Opcode::kTuple || opcode == Opcode::kAdd ||
-           opcode == Opcode::kMultiply;
-  });
-  if (plain && products == 0 && static_cast<size_t>(additions) == values) return ReducerKind::kSum;
-  if (plain && additions == 0 && products == 1 && values == 1) return ReducerKind::kProduct;
-  return ReducerKind::kOther;
-}
-
 double BoundOfLength(ElementType accumulator, int64_t length) {
   const AccumulationBound bound = AccumulationOf(accumulator, length);
   return std::min(bound.certain, bound.likely);
 }
+
+namespace {
 
 class BoundMaker {
  public:
@@ -91,14 +99,17 @@ class BoundMaker {
     switch (instruction_.opcode()) {
       case Opcode::kDot:
       case Opcode::kConvolution:
-        MakeSum(DotSumType(TypeOf(0), TypeOf(1), instruction_.shape().element_type()));
+        MakeSum({ReducerKind::kSum}, {DotSumType(TypeOf(0), TypeOf(1), instruction_.shape().element_type())});
         break;
       case Opcode::kReduce:
       case Opcode::kReduceWindow:
-        MakeReduction();
+        MakeReduction(FactsOfReducer(*instruction_.called(0)).types);
         break;
       case Opcode::kScatter:
-        MakeScatter();
+        MakeReduction(TypesOfLeaves());
+        break;
+      case Opcode::kSelectAndScatter:
+        MakeSelectAndScatter();
         break;
       case Opcode::kSort:
       case Opcode::kTopK:
@@ -133,76 +144,99 @@ class BoundMaker {
     if (first.atol > 0) bound_.text += fmt::format(" or {:.2g}", first.atol);
   }
 
+  std::vector<ElementType> TypesOfLeaves() const {
+    std::vector<ElementType> types;
+    for (const Literal* leaf : leaves_) types.push_back(leaf->shape().element_type());
+    return types;
+  }
+
+  Tolerance DefaultOf(const Literal& leaf) {
+    bound_.known = false;
+    return leaf.shape().IsArray() ? Tolerance::DefaultFor(leaf) : Tolerance{};
+  }
+
   void MakeDefault() {
-    for (const Literal* leaf : leaves_) {
-      bound_.leaves.push_back(leaf->shape().IsArray() ? Tolerance::DefaultFor(*leaf) : Tolerance{});
-    }
+    for (const Literal* leaf : leaves_) bound_.leaves.push_back(DefaultOf(*leaf));
     bound_.text = "rtol and atol of whole programs";
   }
 
-  // Linear in the floating operands: the same operation on magnitudes gives the sum of the terms' magnitudes.
-  void MakeSum(ElementType accumulator) {
-    std::vector<Literal> magnitudes;
-    std::vector<const Literal*> pointers;
-    for (const Literal* operand : operands_) magnitudes.push_back(Magnitudes(*operand));
-    for (const Literal& literal : magnitudes) pointers.push_back(&literal);
-    Result<Literal> sums = EvaluateInstruction(instruction_, pointers);
-    if (!sums.ok()) return MakeDefault();
-    bound_.magnitudes = std::make_shared<const Literal>(std::move(*sums));
-    const auto sum_leaves = FlattenLiteral(*bound_.magnitudes);
-    const int64_t length = AccumulationLength(instruction_);
-    double factor = 0;
+  // A region that keeps each result's values apart: sums among them are linear in the floating operands, so that the
+  // same operation on magnitudes gives the sums of the terms' magnitudes.
+  void MakeSum(const std::vector<ReducerKind>& kinds, const std::vector<ElementType>& accumulators,
+               int first_magnitude = 0) {
+    bool sums = false;
     for (size_t k = 0; k < leaves_.size(); ++k) {
-      Tolerance tolerance = RoundingOf(*leaves_[k]);
-      if (HasRounding(leaves_[k]->shape().element_type())) {
-        const ElementType type = k == 0 ? accumulator : leaves_[k]->shape().element_type();
-        tolerance.ulp = std::max(tolerance.ulp, 1.0);
-        tolerance.magnitudes = sum_leaves[k];
-        tolerance.magnitude_factor = BoundOfLength(type, length);
-        factor = std::max(factor, tolerance.magnitude_factor);
+      sums |= kinds[k] == ReducerKind::kSum && HasRounding(leaves_[k]->shape().element_type());
+    }
+    std::vector<const Literal*> sum_leaves;
+    if (sums && !FindMagnitudes(first_magnitude)) return MakeDefault();
+    if (sums) sum_leaves = FlattenLiteral(*bound_.magnitudes);
+    for (size_t k = 0; k < leaves_.size(); ++k) {
+      const bool rounds = HasRounding(leaves_[k]->shape().element_type());
+      std::string text = "equal";
+      if (kinds[k] == ReducerKind::kOther) {
+        bound_.leaves.push_back(DefaultOf(*leaves_[k]));
+        text = "rtol and atol of whole programs";
+      } else if (!rounds || kinds[k] == ReducerKind::kExact) {
+        bound_.leaves.emplace_back();
+      } else if (kinds[k] == ReducerKind::kSum) {
+        bound_.leaves.push_back(SumOf(*leaves_[k], *sum_leaves[k], accumulators[k], &text));
+      } else {
+        bound_.leaves.push_back(ProductOf(*leaves_[k], accumulators[k], &text));
       }
-      bound_.leaves.push_back(tolerance);
-    }
-    bound_.text =
-        factor == 0 ? "equal" : fmt::format("{:.2g} of the magnitudes of {} terms, then 1 ulp", factor, length);
-  }
-
-  void MakeReduction() {
-    const ReducerFacts facts = FactsOfReducer(*instruction_.called(0));
-    switch (KindOfReducer(*instruction_.called(0))) {
-      case ReducerKind::kSum:
-        return MakeSum(facts.types[0]);
-      case ReducerKind::kExact:
-        for (size_t k = 0; k < leaves_.size(); ++k) bound_.leaves.emplace_back();
-        bound_.text = "equal";
-        return;
-      case ReducerKind::kProduct:
-        MakeProduct(facts.types[0]);
-        return;
-      case ReducerKind::kOther:
-        return MakeDefault();
+      if (k == 0 || text != bound_.text) bound_.text += (k == 0 ? "" : "; ") + text;
     }
   }
 
-  void MakeProduct(ElementType accumulator) {
-    Tolerance tolerance = RoundingOf(*leaves_[0]);
+  bool FindMagnitudes(int first) {
+    std::vector<Literal> magnitudes;
+    std::vector<const Literal*> pointers(operands_.begin(), operands_.end());
+    magnitudes.reserve(operands_.size());
+    for (size_t k = static_cast<size_t>(first); k < operands_.size(); ++k) {
+      pointers[k] = &magnitudes.emplace_back(Magnitudes(*operands_[k]));
+    }
+    Result<Literal> sums = EvaluateInstruction(instruction_, pointers);
+    if (!sums.ok()) return false;
+    bound_.magnitudes = std::make_shared<const Literal>(std::move(*sums));
+    return true;
+  }
+
+  Tolerance SumOf(const Literal& leaf, const Literal& magnitudes, ElementType accumulator, std::string* text) const {
     const int64_t length = AccumulationLength(instruction_);
-    if (HasRounding(leaves_[0]->shape().element_type())) {
-      // Narrow products round at each step.
-      const ElementType type = leaves_[0]->shape().element_type();
-      tolerance.rtol = 2 * BoundOfLength(IsNarrowFloat(type) ? type : accumulator, length);
-      tolerance.ulp = std::max(tolerance.ulp, 1.0);
-    }
-    bound_.leaves.push_back(tolerance);
-    bound_.text = tolerance.rtol == 0 ? "equal" : fmt::format("{:.2g} relative, of {} factors", tolerance.rtol, length);
+    Tolerance tolerance = RoundingOf(leaf);
+    tolerance.ulp = std::max(tolerance.ulp, 1.0);
+    tolerance.magnitudes = &magnitudes;
+    tolerance.magnitude_factor = BoundOfLength(accumulator, length);
+    *text = fmt::format("{:.2g} of the magnitudes of {} terms, then 1 ulp", tolerance.magnitude_factor, length);
+    return tolerance;
   }
 
-  void MakeScatter() {
-    const ReducerKind kind = KindOfReducer(*instruction_.called(0));
-    if (kind == ReducerKind::kSum) return MakeSum(leaves_[0]->shape().element_type());
-    if (kind != ReducerKind::kExact) return MakeDefault();
-    for (size_t k = 0; k < leaves_.size(); ++k) bound_.leaves.emplace_back();
-    bound_.text = "equal";
+  // Narrow products round at each step.
+  Tolerance ProductOf(const Literal& leaf, ElementType accumulator, std::string* text) const {
+    const int64_t length = AccumulationLength(instruction_);
+    const ElementType type = leaf.shape().element_type();
+    Tolerance tolerance = RoundingOf(leaf);
+    tolerance.rtol = 2 * BoundOfLength(IsNarrowFloat(type) ? type : accumulator, length);
+    tolerance.ulp = std::max(tolerance.ulp, 1.0);
+    *text = fmt::format("{:.2g} relative, of {} factors", tolerance.rtol, length);
+    return tolerance;
+  }
+
+  void MakeReduction(const std::vector<ElementType>& accumulators) {
+    const std::vector<ReducerKind> kinds = KindsOfReducer(*instruction_.called(0));
+    if (kinds.size() != leaves_.size() || accumulators.size() != leaves_.size()) return MakeDefault();
+    const bool scatters = instruction_.opcode() == Opcode::kScatter;
+    if (scatters && std::ranges::find(kinds, ReducerKind::kProduct) != kinds.end()) return MakeDefault();
+    MakeSum(kinds, accumulators);
+  }
+
+  // What is selected depends on the operand's values as they are; the sources are added up where it points.
+  void MakeSelectAndScatter() {
+    const std::vector<ReducerKind> selects = KindsOfReducer(*instruction_.called(0)),
+                                   scatters = KindsOfReducer(*instruction_.called(1));
+    if (selects != std::vector{ReducerKind::kExact} || scatters.size() != 1) return MakeDefault();
+    if (scatters[0] == ReducerKind::kProduct || scatters[0] == ReducerKind::kOther) return MakeDefault();
+    MakeSum(scatters, {FactsOfReducer(*instruction_.called(1)).types.at(0)}, 1);
   }
 
   const Instruction& instruction_;

@@ -19,10 +19,23 @@ struct OpBound {
   std::vector<Tolerance> leaves;              // by leaf of the result
   std::shared_ptr<const Literal> magnitudes;  // what the tolerances point into
   std::string text;                           // "1 ulp", "1.2e-06 of the terms' magnitudes, rounded"
+  bool known = true;  // false: of some leaf none is known, and it has the default of whole programs
 };
 
+// What a region does with one of its values: picks among values, adds it up, multiplies it, or something else.
+enum class ReducerKind : uint8_t { kExact, kSum, kProduct, kOther };
+// By result of the region: values k and k + n of its 2 n parameters are combined into result k.
+std::vector<ReducerKind> KindsOfReducer(const Computation& computation);
+
+// The error of a sum of `length` terms relative to the sum of their magnitudes (AccumulationOf): the smaller of what is
+// certain and what is likely.
+double BoundOfLength(ElementType accumulator, int64_t length);
+
+// |x|; of complex numbers with no imaginary part. Other types as they are.
+Literal Magnitudes(const Literal& literal);
+
 // `expected` is the reference's value. Where no bound is known (an algorithm as a whole, a reducer of unknown kind) it
-// is the default of whole programs.
+// is the default of whole programs: its conditioning tells more (api/conditioning.h).
 OpBound BoundOf(const Instruction& instruction, std::span<const Literal* const> operands, const Literal& expected);
 
 // The same of a whole program that computes one instruction of its parameters and constants; nullopt: it computes more,

@@ -264,6 +264,9 @@ Result<Literal> EvaluateAsShaders(const Module& module, std::span<const Literal*
   options.replace = [&](const Instruction& instruction,
                         std::span<const Literal* const> operands) -> std::optional<Result<Literal>> {
     if (host_computations.contains(instruction.parent())) return std::nullopt;
+    const bool live = instruction.shape().IsDynamic() ||
+                      std::ranges::any_of(operands, [](const Literal* operand) { return operand->is_dynamic(); });
+    if (live) return std::nullopt;
     if (!evaluation.on_host.empty() && evaluation.on_host.contains(PathOf(instruction))) return std::nullopt;
     return EvaluateOne(instruction, operands, evaluation);
   };

@@ -1,0 +1,113 @@
+// Bounds of single instructions: sums by the magnitudes of their terms, wherever they stand.
+#include "backend/cpu/reference/op_bound.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/cpu/reference/evaluator.h"
+#include "core/text/hlo_parser.h"
+
+namespace vxla {
+namespace {
+
+// Three large terms that cancel, and what is left.
+const std::vector<float> kCancelling{1e8F, 1, -1e8F, 0.5F, 0.25F};
+
+struct Bounded {
+  Literal expected;
+  OpBound bound;
+};
+
+Bounded BoundOfRoot(const std::string& hlo, const std::vector<Literal>& arguments) {
+  auto module = ParseHlo(hlo);
+  EXPECT_TRUE(module.ok()) << module.status().message();
+  const Instruction& root = *(*module)->entry()->root();
+  std::vector<const Literal*> operands;
+  for (const Instruction* operand : root.operands()) {
+    operands.push_back(operand->opcode() == Opcode::kParameter
+                           ? &arguments[static_cast<size_t>(operand->parameter_number())]
+                           : &operand->literal());
+  }
+  auto expected = EvaluateInstruction(root, operands);
+  EXPECT_TRUE(expected.ok()) << expected.status().message();
+  Bounded result{*expected, BoundOf(root, operands, *expected)};
+  return result;
+}
+
+Literal Terms() { return Literal::FromVector<float>(Shape(ElementType::kF32, {5}), kCancelling); }
+
+constexpr char kPair[] =
+    "pair { a = f32[] parameter(0)  j = f32[] parameter(1)  b = f32[] parameter(2)  k = f32[] parameter(3)\n"
+    "  s = f32[] add(a, b)  m = f32[] maximum(j, k)  ROOT t = (f32[], f32[]) tuple(s, m) }\n";
+
+TEST(OpBoundTest, ASumBesideAMaximumHasTheBoundOfItsTermsMagnitudes) {
+  const Bounded b =
+      BoundOfRoot(std::string(kPair) +
+                      "ENTRY e { x = f32[5] parameter(0)  z = f32[] constant(0)  n = f32[] constant(-inf)\n"
+                      "  ROOT r = (f32[], f32[]) reduce(x, x, z, n), dimensions={0}, to_apply=pair }",
+                  {Terms()});
+  ASSERT_EQ(b.bound.leaves.size(), 2u);
+  EXPECT_TRUE(b.bound.known);
+  ASSERT_NE(b.bound.leaves[0].magnitudes, nullptr);
+  EXPECT_FLOAT_EQ(static_cast<float>(b.bound.leaves[0].magnitudes->GetDouble(0)), 2e8F);
+  EXPECT_EQ(b.bound.leaves[1].magnitudes, nullptr);
+  EXPECT_EQ(b.bound.leaves[1].ulp, 0);
+  // What f32 gives when it adds these one by one is within the bound, and a wrong maximum is not.
+  float one_by_one = 0;
+  for (const float x : kCancelling) one_by_one += x;
+  ASSERT_NE(one_by_one, static_cast<float>(b.expected.tuple_elements()[0].GetDouble(0)));
+  EXPECT_TRUE(Compare(Literal::Scalar(ElementType::kF32, one_by_one), b.expected.tuple_elements()[0], b.bound.leaves[0])
+                  .agrees());
+  EXPECT_FALSE(
+      Compare(Literal::Scalar(ElementType::kF32, 2), b.expected.tuple_elements()[1], b.bound.leaves[1]).agrees());
+  EXPECT_THAT(b.bound.text, ::testing::HasSubstr("of the magnitudes of 5 terms, then 1 ulp; equal"));
+}
+
+TEST(OpBoundTest, SumsInVariadicWindowsAndScattersHaveTheirBound) {
+  const Bounded window =
+      BoundOfRoot(std::string(kPair) +
+                      "ENTRY e { x = f32[5] parameter(0)  z = f32[] constant(0)  n = f32[] constant(-inf)\n"
+                      "  ROOT r = (f32[1], f32[1]) reduce-window(x, x, z, n), window={size=5}, to_apply=pair }",
+                  {Terms()});
+  ASSERT_NE(window.bound.leaves.at(0).magnitudes, nullptr);
+  EXPECT_FLOAT_EQ(static_cast<float>(window.bound.leaves[0].magnitudes->GetDouble(0)), 2e8F);
+  EXPECT_EQ(window.bound.leaves.at(1).magnitudes, nullptr);
+
+  const Bounded scatter = BoundOfRoot(
+      std::string(kPair) +
+          "ENTRY e { o = f32[2] parameter(1)  i = s32[5,1] parameter(2)  x = f32[5] parameter(0)\n"
+          "  ROOT r = (f32[2], f32[2]) scatter(o, o, i, x, x), update_window_dims={}, inserted_window_dims={0}, "
+          "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=pair }",
+      {Terms(), Literal(Shape(ElementType::kF32, {2})), Literal(Shape(ElementType::kS32, {5, 1}))});
+  ASSERT_NE(scatter.bound.leaves.at(0).magnitudes, nullptr);
+  EXPECT_FLOAT_EQ(static_cast<float>(scatter.bound.leaves[0].magnitudes->GetDouble(0)), 2e8F);
+  EXPECT_EQ(scatter.bound.leaves.at(1).magnitudes, nullptr);
+}
+
+TEST(OpBoundTest, SelectAndScatterAddsMagnitudesWhereTheOperandPoints) {
+  const Bounded b = BoundOfRoot(
+      "ge { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=GE }\n"
+      "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
+      "ENTRY e { x = f32[5] parameter(0)  s = f32[2] parameter(1)  z = f32[] constant(0)\n"
+      "  ROOT r = f32[5] select-and-scatter(x, s, z), window={size=4 stride=1}, select=ge, scatter=sum }",
+      {Terms(), Literal::FromVector<float>(Shape(ElementType::kF32, {2}), std::vector<float>{3, -2})});
+  EXPECT_TRUE(b.bound.known);
+  ASSERT_NE(b.bound.leaves.at(0).magnitudes, nullptr);
+  // The first window's greatest element is 1e8, the second one's 1.
+  EXPECT_EQ(b.bound.leaves[0].magnitudes->GetDouble(0), 3);
+  EXPECT_EQ(b.bound.leaves[0].magnitudes->GetDouble(1), 2);
+}
+
+TEST(OpBoundTest, ACustomCombinerHasNoKnownBound) {
+  const Bounded b = BoundOfRoot(
+      "f { a = f32[] parameter(0)  b = f32[] parameter(1)  s = f32[] add(a, b)  m = f32[] multiply(a, b)  ROOT r = "
+      "f32[] "
+      "add(s, m) }\n"
+      "ENTRY e { x = f32[5] parameter(0)  z = f32[] constant(0)  ROOT r = f32[] reduce(x, z), dimensions={0}, "
+      "to_apply=f }",
+      {Terms()});
+  EXPECT_FALSE(b.bound.known);
+}
+
+}  // namespace
+}  // namespace vxla
