@@ -86,6 +86,13 @@ double UnitOf(const FloatFormat& format, double value) {
   return std::ldexp(1.0, std::max(exponent - 1, 1 - format.bias) - format.mantissa_bits);
 }
 
+// Below a power of two values lie half as far apart, so that an exact one stays where it is.
+double UnitTowards(const FloatFormat& format, double value, double direction) {
+  int exponent = 0;
+  const bool power = std::fabs(std::frexp(value, &exponent)) == 0.5;
+  return power && direction * value < 0 ? UnitOf(format, value) / 2 : UnitOf(format, value);
+}
+
 constexpr int64_t kGrain = 1 << 14;
 
 // How far a result may be off its exact value.
@@ -113,11 +120,12 @@ Literal MoveAndRound(const Literal& wide, ElementType type, const Noise& noise, 
       for (int p = 0; p < step; ++p) {
         const double value = element[p];
         if (!std::isfinite(value) || !std::isfinite(beside) || (value == 0 && beside == 0)) continue;
-        const double reach =
-            std::max(noise.units * UnitOf(format, value), noise.absolute) + beside + noise.relative * std::fabs(value);
         const auto part = static_cast<size_t>(i * step + p);
+        const double draw = Draw(key, part);
+        const double reach = std::max(noise.units * UnitTowards(format, value, draw), noise.absolute) + beside +
+                             noise.relative * std::fabs(value);
         const double residual = noise.residual.empty() ? 0 : noise.residual[part];
-        const double after = value + (residual + reach * Draw(key, part));
+        const double after = value + (residual + reach * draw);
         // What only rounds keeps its sign: an exponential that underflows does not become negative.
         element[p] = beside == 0 && noise.absolute == 0 && after * value < 0 ? std::copysign(0.0, value) : after;
       }

@@ -11,7 +11,7 @@
 #include "api/program.h"
 #include "api/seeded_arguments.h"
 #include "include/vxla/vxla.hpp"
-#include "tests/support/random_programs.h"
+#include "tests/support/random_graphs.h"
 
 namespace vxla::testing {
 namespace {
@@ -213,7 +213,7 @@ TEST_P(RandomProgramsTest, NoneIsCalledDifferent) {
   int again = 0;
   for (int k = 0; k < kEach; ++k) {
     const auto number = static_cast<uint64_t>(GetParam() * kEach + k);
-    const std::string hlo = RandomProgram(number);
+    const std::string hlo = RandomGraph(number);
     const Program program = ProgramOf(hlo, number);
     if (program.module == nullptr) continue;
     const DiffOutcome outcome = DiffOf(program);
