@@ -139,7 +139,7 @@ class Generator {
   }
 
   void Step() {
-    switch (Below(options_.loops ? 17 : 16)) {
+    switch (Below(options_.loops ? 19 : 18)) {
       case 0:
       case 1:
       case 2:
@@ -165,6 +165,9 @@ class Generator {
         return Move();
       case 15:
         return Variadic();
+      case 16:
+      case 17:
+        return Amplify();
       default:
         return Loop();
     }
@@ -182,6 +185,25 @@ class Generator {
     if (name == "exponential" && Below(2) == 0) given = Add(x.type, x.sizes, fmt::format("tanh({})", x.name));
     nodes_.back().used |= given.name != x.name;
     Add(x.type, x.sizes, fmt::format("{}({})", op, given.name));
+  }
+
+  // What rounding left becomes visible: in a function of a large argument, in whole numbers, in a small difference.
+  void Amplify() {
+    const Node x = AnyFloat();
+    const Node factor = Scalar(x.type, Pick(std::array{"1000", "1e4", "300"}));
+    const std::string factors = fmt::format("v{}", next_++);
+    body_ +=
+        fmt::format("  {} = {} broadcast({}), dimensions={{}}\n", factors, ShapeText(x.type, x.sizes), factor.name);
+    if (Below(3) == 0) {
+      const Node sum = Add(x.type, x.sizes, fmt::format("add({}, {})", x.name, factors));
+      nodes_.back().used = true;
+      Add(x.type, x.sizes, fmt::format("subtract({}, {})", sum.name, factors));
+      return;
+    }
+    const Node product = Add(x.type, x.sizes, fmt::format("multiply({}, {})", x.name, factors));
+    nodes_.back().used = true;
+    const char* op = Pick(std::array{"sine", "cosine", "floor", "tan", "convert"});
+    Add(std::string(op) == "convert" ? "s32" : x.type, x.sizes, fmt::format("{}({})", op, product.name));
   }
 
   void Binary() {
