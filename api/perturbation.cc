@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "backend/cpu/reference/block.h"
 #include "backend/cpu/reference/op_bound.h"
 #include "backend/cpu/reference/parallel.h"
+#include "backend/cpu/reference/wide_literal.h"
 #include "core/accuracy.h"
 #include "core/float_formats.h"
 #include "core/reducer_facts.h"
@@ -16,38 +16,13 @@ namespace {
 
 bool Rounds(ElementType type) { return IsFloating(type) || IsComplex(type); }
 
-ElementType Widened(ElementType type) {
-  return IsFloating(type) ? ElementType::kF64 : IsComplex(type) ? ElementType::kC128 : type;
-}
-
-Shape WithType(Shape shape, ElementType type) {
-  shape.set_element_type(type);
-  return shape;
-}
-
 Shape Widened(const Shape& shape) {
-  if (!shape.IsTuple()) return WithType(shape, Widened(shape.element_type()));
+  Shape wide = shape;
+  wide.set_element_type(WideType(shape.element_type()));
+  if (!shape.IsTuple()) return wide;
   std::vector<Shape> elements;
   for (const Shape& element : shape.tuple_elements()) elements.push_back(Widened(element));
   return Shape::Tuple(std::move(elements));
-}
-
-// The same value with another element type of its kind.
-Literal EmptyOf(const Literal& literal, ElementType type) {
-  Literal result = Literal::Uninitialized(WithType(literal.shape(), type));
-  for (int d = 0; literal.is_dynamic() && d < literal.shape().rank(); ++d) {
-    if (literal.shape().is_dynamic_dimension(d)) result.set_dynamic_size(d, literal.dynamic_size(d));
-  }
-  return result;
-}
-
-// Floats become f64, which holds each of their values: the reference's carrier is double.
-Literal Widen(const Literal& literal) {
-  const ElementType type = literal.shape().element_type();
-  if (!literal.shape().IsArray() || Widened(type) == type) return literal;
-  Literal wide = EmptyOf(literal, Widened(type));
-  LoadElements(type, literal.bytes().data(), literal.element_count(), wide.mutable_bytes().data());
-  return wide;
 }
 
 // Real numbers of an array of f64 or c128: real and imaginary parts one after another.
@@ -61,7 +36,7 @@ std::span<const double> Parts(const Literal& wide) {
 // Replaces each floating element by f(part).
 template <typename F>
 Literal MapParts(const Literal& literal, F f) {
-  Literal wide = Widen(literal);
+  Literal wide = WidenLiteral(literal);
   if (!literal.shape().IsArray() || !Rounds(literal.shape().element_type())) return wide;
   const int parts = IsComplex(literal.shape().element_type()) ? 2 : 1;
   f(Parts(wide), parts);
@@ -132,10 +107,7 @@ Literal MoveAndRound(const Literal& wide, ElementType type, const Noise& noise, 
     }
   };
   ParallelFor(moved.element_count(), kGrain, threads, move);
-  if (type == moved.shape().element_type()) return moved;
-  Literal result = EmptyOf(moved, type);
-  StoreElements(type, moved.bytes().data(), moved.element_count(), result.mutable_bytes().data());
-  return result;
+  return NarrowLiteral(moved, type);
 }
 
 // What a correctly rounded operation on f64 has rounded away, where that is known without a wider type.
@@ -179,7 +151,7 @@ bool ExactInAnyOrder(const Instruction& instruction, std::span<const Literal* co
     if (!Rounds(operand->shape().element_type())) continue;
     double most = 0;
     int least = std::numeric_limits<int>::max();
-    const Literal wide = Widen(*operand);
+    const Literal wide = WidenLiteral(*operand);
     for (const double x : Parts(wide)) {
       if (x == 0) continue;
       if (!std::isfinite(x)) return false;
@@ -233,7 +205,7 @@ struct Perturbation::Twin {
       for (const Instruction* operand : each->operands()) operands.push_back(copies.at(operand));
       Attributes attributes = each->attributes();
       if (each->opcode() == Opcode::kConstant && each->shape().IsArray()) {
-        attributes = ConstantAttributes{std::make_shared<const Literal>(Widen(each->literal()))};
+        attributes = ConstantAttributes{std::make_shared<const Literal>(WidenLiteral(each->literal()))};
       }
       copies[each] = copy->Add(each->opcode(), Widened(each->shape()), std::move(operands), std::move(attributes),
                                std::move(called), each->name());
