@@ -142,8 +142,7 @@ void Dissolve(Computation& entry, Instruction* fusion) {
   Instruction* const root = entry.root();
   const std::vector<Instruction*> operands(fusion->operands().begin(), fusion->operands().end());
   const size_t first = entry.instructions().size();
-  Instruction* const value =
-      CloneInto(*fusion->called(0), entry, operands, [](Computation* called) { return called; });
+  Instruction* const value = CloneInto(*fusion->called(0), entry, operands, [](Computation* called) { return called; });
   entry.set_root(root);
   if (value->opcode() == Opcode::kTuple) {
     const std::vector<Instruction*> users(fusion->users().begin(), fusion->users().end());

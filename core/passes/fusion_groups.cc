@@ -172,8 +172,7 @@ bool FusionGroups::JoinRowProgram(Instruction* reduce) {
 
 bool FusionGroups::GrowRowProgram(int g, Instruction* i) {
   FusionGroup& group = groups_[g];
-  if (group.kind != FusionKind::kInput ||
-      static_cast<int>(group.members.size()) >= target_.max_fusion_instructions)
+  if (group.kind != FusionKind::kInput || static_cast<int>(group.members.size()) >= target_.max_fusion_instructions)
     return false;
   using Place = RowSpace::Place;
   const Place place = group.rows->PlaceOf(i->shape());
