@@ -22,9 +22,9 @@ DeviceFacts GpuFacts() {
   DeviceFacts facts;
   facts.name = "made up";
   facts.kind = DeviceFacts::Kind::kDiscrete;
-  facts.int64 = facts.float64 = facts.float16 = facts.int16 = facts.int8 = true;
+  facts.int64 = facts.float64 = facts.float16 = true;
   facts.storage16 = facts.storage8 = facts.buffer_addresses = facts.spirv_1_6 = true;
-  facts.subgroup_shuffle = facts.subgroup_basic = true;
+  facts.subgroup_shuffle = true;
   facts.subgroup_size = 32;
   facts.max_workgroup_invocations = 1024;
   facts.max_workgroup_size = {1024, 1024, 64};
