@@ -80,7 +80,7 @@ TEST(NpyTest, LyingHeadersAreRefused) {
   EXPECT_EQ(ErrorOf(Npy("{'descr': '<f4', 'shape': (2,), }", two)), "a: the .npy header has no 'fortran_order'");
   EXPECT_EQ(ErrorOf(Npy("{'descr'", two)), "a: the .npy header is cut short");
   EXPECT_EQ(ErrorOf(Npy(Header("<f4", "2,"), two, 9)), "a: .npy version 9 is not known (1 to 3 are)");
-  EXPECT_EQ(ErrorOf(Npy(Header("<f4", "2,"), two).substr(0, 40)), "a: the .npy header is cut short: 40 bytes of 70");
+  EXPECT_EQ(ErrorOf(Npy(Header("<f4", "2,"), two).substr(0, 40)), "a: the .npy header is cut short: 40 bytes of 68");
   EXPECT_EQ(ErrorOf(Npy(std::string(2 << 20, ' '), two, 2)),
             "a: a .npy header of 2097153 bytes, at most 1048576 are read");
   EXPECT_EQ(ErrorOf("not numpy's"), "a: not a .npy array (its first bytes are not \\x93NUMPY)");
@@ -177,7 +177,7 @@ TEST(NpzTest, EntriesThatLieAreRefused) {
     const std::string message = (*file)->Read("x").status().message();
     return message.substr(message.find(": ") + 2);
   };
-  EXPECT_EQ(error(kTwo + "more"), "x: 90 bytes where the shape (2) of f4 needs 86");
+  EXPECT_EQ(error(kTwo + "more"), "x: 80 bytes where the shape (2) of f4 needs 76");
   EXPECT_EQ(error(kTwo.substr(0, kTwo.size() - 1)),
             "x: the .npy data is cut short: 7 bytes where the shape (2) of f4 needs 8");
   EXPECT_EQ(error(""), "x: not a .npy array (its first bytes are not \\x93NUMPY)");
