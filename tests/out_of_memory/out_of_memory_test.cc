@@ -40,6 +40,10 @@ constexpr size_t kPlain = alignof(std::max_align_t);
 
 }  // namespace
 
+// What operator new gives here comes from malloc.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+#endif
 void* operator new(size_t size) { return Allocate(size, kPlain); }
 void* operator new[](size_t size) { return Allocate(size, kPlain); }
 void* operator new(size_t size, std::align_val_t alignment) { return Allocate(size, static_cast<size_t>(alignment)); }
