@@ -9,7 +9,7 @@
 #include "tests/support/faulty_device.h"
 
 namespace vxla::testing {
-namespace {
+namespace epilogue_test {
 
 constexpr char kReducers[] =
     "max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }\n"
@@ -136,5 +136,5 @@ ENTRY e { x = f32[5,4] parameter(0)  y = f32[4,7] parameter(1)
   }
 }
 
-}  // namespace
+}  // namespace epilogue_test
 }  // namespace vxla::testing

@@ -13,7 +13,7 @@
 #include "tests/support/device_test_support.h"
 
 namespace vxla::testing {
-namespace {
+namespace random_programs_test {
 
 // As many as this many programs run on the device; tools/test.sh --full asks for all 1,000.
 int ProgramsToRun() {
@@ -137,5 +137,5 @@ TEST(RandomProgramsTest, OnTheDeviceTheyAreAsOnTheReference) {
   }
 }
 
-}  // namespace
+}  // namespace random_programs_test
 }  // namespace vxla::testing

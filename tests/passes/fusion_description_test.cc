@@ -7,7 +7,7 @@
 #include "core/text/hlo_parser.h"
 
 namespace vxla {
-namespace {
+namespace fusion_description_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -181,5 +181,5 @@ TEST(RowSpaceTest, ReshapedEqualSpacesMatchAndOthersDoNot) {
   EXPECT_EQ(space.PlaceOf(Shape(ElementType::kF32, {33})), RowSpace::Place::kNone);
 }
 
-}  // namespace
+}  // namespace fusion_description_test
 }  // namespace vxla

@@ -10,7 +10,7 @@
 #include "tests/support/faulty_device.h"
 
 namespace vxla {
-namespace {
+namespace fault_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -113,5 +113,5 @@ TEST_F(FaultTest, WhatFailsWithoutFusionTooIsAnError) {
   EXPECT_EQ(executable.status().message(), "kernel fake/evaluate.comp does not compile");
 }
 
-}  // namespace
+}  // namespace fault_test
 }  // namespace vxla

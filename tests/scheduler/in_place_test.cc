@@ -10,7 +10,7 @@
 #include "tests/support/fake_device.h"
 
 namespace vxla {
-namespace {
+namespace in_place_test {
 
 using ::testing::ElementsAre;
 using namespace vxla::testing;
@@ -166,5 +166,5 @@ TEST(InPlaceTest, ALoopThatReadsTheOldStateAfterTheUpdateCopiesItFirst) {
   EXPECT_GE(CopiesIn(PlanOf(text)), 1) << ToText(PlanOf(text));
 }
 
-}  // namespace
+}  // namespace in_place_test
 }  // namespace vxla

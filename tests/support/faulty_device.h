@@ -50,11 +50,11 @@ class FaultyDevice : public Device {
   // Kernels whose text the test does not want do not compile.
   std::function<bool(const KernelKey&)> refuses = [](const KernelKey&) { return false; };
   Result<std::vector<std::shared_ptr<Kernel>>> GetKernels(BindingMode mode, std::span<const KernelKey* const> keys,
-                                                          int* compiled) override {
+                                                          int* compiled, const KernelProgress& progress) override {
     for (const KernelKey* key : keys) {
       if (refuses(*key)) return Internal("kernel {} does not compile", key->algorithm);
     }
-    return device_.GetKernels(mode, keys, compiled);
+    return device_.GetKernels(mode, keys, compiled, progress);
   }
   Result<std::string> KernelSource(BindingMode mode, const KernelKey& key) const override {
     return device_.KernelSource(mode, key);
