@@ -87,7 +87,9 @@ TEST_P(PlanningTimeTest, AHundredThousandInstructionsTakeSecondsAndTwiceAsManyNo
   const double half = PlanningSeconds(GetParam(), 50'000);
   const double whole = PlanningSeconds(GetParam(), 100'000);
   EXPECT_LT(whole, 30);
-  if (whole > 0.5) EXPECT_LT(whole, 3 * half);
+  if (whole > 0.5) {
+    EXPECT_LT(whole, 3 * half);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, PlanningTimeTest, ::testing::ValuesIn(LargePrograms()), [](const auto& info) {

@@ -31,7 +31,9 @@ class CountsOfResults : public ::testing::Environment {
         static_cast<long long>(counts.host), static_cast<long long>(counts.moved),
         static_cast<long long>(counts.dropped));
     const bool whole = ::testing::GTEST_FLAG(filter) == "*" && std::getenv("GTEST_TOTAL_SHARDS") == nullptr;
-    if (whole) EXPECT_GE(counts.kernels, kLeastOfKernels) << "fewer results than before are computed by kernels";
+    if (whole) {
+      EXPECT_GE(counts.kernels, kLeastOfKernels) << "fewer results than before are computed by kernels";
+    }
   }
 
  private:

@@ -10,6 +10,7 @@
 #include <random>
 
 namespace vxla::testing {
+namespace random_programs {
 namespace {
 
 using Sizes = std::vector<int64_t>;
@@ -677,8 +678,12 @@ class Writer {
 
 }  // namespace
 
+RandomProgram Make(uint64_t seed, const RandomProgramOptions& options) { return Writer(seed, options).Write(); }
+
+}  // namespace random_programs
+
 RandomProgram MakeRandomProgram(uint64_t seed, const RandomProgramOptions& options) {
-  return Writer(seed, options).Write();
+  return random_programs::Make(seed, options);
 }
 
 }  // namespace vxla::testing
