@@ -1,7 +1,9 @@
 #include "scheduler/copy_elision.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -11,10 +13,6 @@ namespace {
 // A set of candidates. Few of many are alive at a time, so only words that hold any are kept.
 class Bits {
  public:
-  bool Has(int i) const {
-    const auto at = Find(i / 64);
-    return at != words_.end() && at->first == i / 64 && (at->second >> (i % 64) & 1) != 0;
-  }
   void Set(int i) {
     auto at = words_.begin() + (Find(i / 64) - words_.begin());
     if (at == words_.end() || at->first != i / 64) at = words_.insert(at, {i / 64, 0});
@@ -40,6 +38,21 @@ class Bits {
     words_ = std::move(joined);
   }
   friend bool operator==(const Bits&, const Bits&) = default;
+  // The candidates that are in one of the two only.
+  static std::vector<int> Difference(const Bits& a, const Bits& b) {
+    std::vector<int> candidates;
+    auto i = a.words_.begin(), j = b.words_.begin();
+    while (i != a.words_.end() || j != b.words_.end()) {
+      const bool left = j == b.words_.end() || (i != a.words_.end() && i->first <= j->first);
+      const bool right = i == a.words_.end() || (j != b.words_.end() && j->first <= i->first);
+      const int word = left ? i->first : j->first;
+      uint64_t bits = (left ? i->second : 0) ^ (right ? j->second : 0);
+      i += left;
+      j += right;
+      for (; bits != 0; bits &= bits - 1) candidates.push_back(64 * word + std::countr_zero(bits));
+    }
+    return candidates;
+  }
 
  private:
   using Word = std::pair<int, uint64_t>;
@@ -116,11 +129,14 @@ class Elision {
     }
     parent_.resize(buffers_.size());
     std::iota(parent_.begin(), parent_.end(), 0);
-    members_.resize(buffers_.size());
-    for (size_t n = 0; n < members_.size(); ++n) members_[n] = {static_cast<int>(n)};
+    classes_.resize(buffers_.size());
+    for (size_t n = 0; n < classes_.size(); ++n) classes_[n].members = {static_cast<int>(n)};
     is_result_.resize(buffers_.size());
     for (const PlanResult& result : graph_.plan.results) {
-      if (const auto at = number_.find(result.buffer); at != number_.end()) is_result_[at->second] = true;
+      const auto at = number_.find(result.buffer);
+      if (at == number_.end()) continue;
+      is_result_[at->second] = true;
+      classes_[static_cast<size_t>(at->second)].has_result = true;
     }
   }
 
@@ -130,7 +146,7 @@ class Elision {
   }
   int ClassOf(int buffer) const {
     int n = Number(buffer);
-    while (parent_[n] != n) n = parent_[n];
+    while (parent_[n] != n) n = parent_[n] = parent_[parent_[n]];
     return n;
   }
 
@@ -139,14 +155,19 @@ class Elision {
     reads_.resize(count);
     writes_.resize(count);
     writers_.resize(buffers_.size());
+    readers_.resize(buffers_.size());
     for (int i = 0; i < count; ++i) {
       for (const Binding& use : graph_.operations[i].uses) {
         const int n = Number(use.slice.buffer);
         if (n < 0 || use.slice.size_bytes == 0) continue;
-        if (use.access != Access::kWrite) reads_[i].push_back(n);
+        if (use.access != Access::kWrite) {
+          reads_[i].push_back(n);
+          readers_[n].push_back(i);
+        }
         if (use.access == Access::kRead) continue;
         writes_[i].push_back(n);
         writers_[n].push_back(i);
+        classes_[static_cast<size_t>(n)].writers.insert(i);
       }
     }
   }
@@ -193,6 +214,27 @@ class Elision {
         changed = true;
       }
     }
+    FindRuns();
+  }
+
+  // Of each candidate the operations behind which it is alive, as runs of them.
+  void FindRuns() {
+    const int count = static_cast<int>(graph_.operations.size());
+    runs_.resize(buffers_.size());
+    std::vector<int> begin(buffers_.size(), -1);
+    const Bits nothing;
+    for (int i = 0; i <= count; ++i) {
+      for (int n : Bits::Difference(i == 0 ? nothing : live_out_[i - 1], i == count ? nothing : live_out_[i])) {
+        if (begin[n] < 0) {
+          begin[n] = i;
+        } else {
+          runs_[n].emplace_back(begin[n], i - 1);
+          begin[n] = -1;
+        }
+      }
+    }
+    for (size_t n = 0; n < runs_.size(); ++n)
+      classes_[n].size = 1 + runs_[n].size() + writers_[n].size() + readers_[n].size();
   }
 
   bool ClassIn(const std::vector<int>& list, int c) const {
@@ -204,20 +246,40 @@ class Elision {
     return (ClassIn(reads_[i], a) && ClassIn(writes_[i], b)) || (ClassIn(reads_[i], b) && ClassIn(writes_[i], a));
   }
 
-  bool AnyLive(const Bits& bits, int c) const {
-    return std::ranges::any_of(members_[c], [&](int n) { return bits.Has(n); });
+  // Operation `i` writes `a`, and `b` holds a value that is wanted behind it or that it reads at another place.
+  bool Overwritten(int i, int a, int b, bool b_lives) const {
+    if (IsCopyBetween(i, a, b)) return false;
+    return b_lives || (ClassIn(reads_[i], b) && !MayOverlap(i, b, a));
   }
 
-  // Something is written to one while the other holds a value that is still wanted.
-  bool WritesWhileLive(int a, int b) const {
-    for (int member : members_[a]) {
-      for (int i : writers_[member]) {
-        if (IsCopyBetween(i, a, b)) continue;
-        if (AnyLive(live_out_[i], b)) return true;
-        if (ClassIn(reads_[i], b) && !MayOverlap(i, b, a)) return true;
+  // Something is written to one while the other holds a value that is still wanted. Looked at from `b`: a class may
+  // grow to all the states of thousands of loops, and is then asked about by small ones.
+  bool WritesWhileLiveIn(int a, int b) const {
+    const std::set<int>& writers = classes_[static_cast<size_t>(a)].writers;
+    for (int member : classes_[static_cast<size_t>(b)].members) {
+      for (const auto& [begin, end] : runs_[member]) {
+        for (auto i = writers.lower_bound(begin); i != writers.end() && *i <= end; ++i) {
+          if (Overwritten(*i, a, b, true)) return true;
+        }
+      }
+      for (int i : readers_[member]) {
+        if (writers.contains(i) && Overwritten(i, a, b, false)) return true;
       }
     }
     return false;
+  }
+
+  // The same from `a`.
+  bool WritesWhileLive(int a, int b) const {
+    for (int i : classes_[static_cast<size_t>(a)].writers) {
+      if (Overwritten(i, a, b, LivesBehind(i, b))) return true;
+    }
+    return false;
+  }
+
+  bool LivesBehind(int i, int c) const {
+    return std::ranges::any_of(Bits::Difference(live_out_[i], Bits()),
+                               [&](int n) { return ClassOf(buffers_[n]) == c; });
   }
 
   // An operation reads class `read` and writes class `written`: it may do so in one place.
@@ -242,17 +304,25 @@ class Elision {
   }
 
   bool Interfere(int a, int b) const {
-    const bool both_results = std::ranges::any_of(members_[a], [&](int n) { return is_result_[n]; }) &&
-                              std::ranges::any_of(members_[b], [&](int n) { return is_result_[n]; });
-    return both_results || WritesWhileLive(a, b) || WritesWhileLive(b, a);
+    const Class &x = classes_[static_cast<size_t>(a)], &y = classes_[static_cast<size_t>(b)];
+    if (x.has_result && y.has_result) return true;
+    if (x.size > y.size) std::swap(a, b);
+    return WritesWhileLive(a, b) || WritesWhileLiveIn(b, a);
   }
 
   // A result keeps its buffer; otherwise the target's name is the better one.
   void Merge(int source, int target) {
-    const bool source_stays = std::ranges::any_of(members_[source], [&](int n) { return is_result_[n]; });
+    const bool source_stays = classes_[static_cast<size_t>(source)].has_result;
     const int kept = source_stays ? source : target, gone = source_stays ? target : source;
     parent_[gone] = kept;
-    members_[kept].insert(members_[kept].end(), members_[gone].begin(), members_[gone].end());
+    Class &into = classes_[static_cast<size_t>(kept)], &from = classes_[static_cast<size_t>(gone)];
+    into.has_result |= from.has_result;
+    into.size += from.size;
+    if (into.writers.size() < from.writers.size()) std::swap(into.writers, from.writers);
+    if (into.members.size() < from.members.size()) std::swap(into.members, from.members);
+    into.writers.merge(from.writers);
+    into.members.insert(into.members.end(), from.members.begin(), from.members.end());
+    from = {};
   }
 
   // Everything refers to the buffer that is kept, copies into itself go, and so do buffers that stand for nothing any
@@ -303,15 +373,24 @@ class Elision {
     });
   }
 
+  // Candidates that share a buffer; kept with the one that leads them.
+  struct Class {
+    std::vector<int> members;
+    std::set<int> writers;  // operations
+    bool has_result = false;
+    size_t size = 0;  // what a look at all of it costs
+  };
+
   StepGraph& graph_;
   std::vector<int> copies_;   // operations
   std::vector<int> buffers_;  // the candidates: what copies read and write
   std::unordered_map<int, int> number_;
-  std::vector<int> parent_;
-  std::vector<std::vector<int>> members_;  // of the class that a candidate leads
+  mutable std::vector<int> parent_;  // ClassOf shortens the way
+  std::vector<Class> classes_;
   std::vector<bool> is_result_;
-  std::vector<std::vector<int>> reads_, writes_;  // by operation
-  std::vector<std::vector<int>> writers_;         // by candidate
+  std::vector<std::vector<int>> reads_, writes_;     // by operation
+  std::vector<std::vector<int>> writers_, readers_;  // by candidate
+  std::vector<std::vector<std::pair<int, int>>> runs_;
   std::vector<Bits> live_in_, live_out_;
 };
 

@@ -322,5 +322,27 @@ TEST_P(OnDeviceTest, ComparisonsSelectsAndBitcastsCompile) {
   }
 }
 
+// Ten results, each its own constant added.
+std::string SmallResults(int first_constant) {
+  std::string text = "loop { p = f32[3] parameter(0)\n", shapes, names;
+  for (int i = 0; i < 10; ++i) {
+    const std::string n = std::to_string(i);
+    text += "c" + n + " = f32[] constant(" + std::to_string(first_constant + i) + ")  b" + n + " = f32[3] broadcast(c" +
+            n + "), dimensions={}  a" + n + " = f32[3] add(p, b" + n + ")\n";
+    shapes += (i > 0 ? ", f32[3]" : "f32[3]");
+    names += (i > 0 ? ", a" : "a") + n;
+  }
+  return text + "ROOT t = (" + shapes + ") tuple(" + names + ") }\nENTRY e { x = f32[3] parameter(0)  ROOT f = (" +
+         shapes + ") fusion(x), kind=kLoop, calls=loop }";
+}
+
+TEST(FusedLoopTest, KernelsOfManySmallResultsDifferInTheirConstantsOnly) {
+  const std::vector<Step> a = LowerRoot(SmallResults(1)), b = LowerRoot(SmallResults(100));
+  ASSERT_EQ(a.size(), 1u);
+  ASSERT_EQ(b.size(), 1u);
+  EXPECT_EQ(a[0].kernel, b[0].kernel);
+  EXPECT_NE(a[0].params, b[0].params);
+}
+
 }  // namespace
 }  // namespace vxla::vulkan

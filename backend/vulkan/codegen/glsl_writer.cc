@@ -207,6 +207,12 @@ std::string ValueWriter::ConstantValue(const Instruction& instruction) {
   const std::byte* bytes = instruction.literal().bytes().data();
   uint64_t magnitude = 0;
   std::memcpy(&magnitude, bytes, std::min(StorageBytes(type), 8));
+  const bool whole_word = type == ElementType::kF32 || type == ElementType::kS32 || type == ElementType::kU32;
+  if (kernel_.constants_as_params() && whole_word) {
+    const std::string word = kernel_.Param(static_cast<uint32_t>(magnitude));
+    if (type == ElementType::kU32) return Local("uint", word);
+    return Local(CarrierType(type), (type == ElementType::kF32 ? "uintBitsToFloat(" : "int(") + word + ")");
+  }
   const bool is_real = IsFloating(type);
   if (is_real && magnitude << (type == ElementType::kF64 ? 1 : 33) == 0 && StorageBytes(type) >= 4) {
     // lavapipe folds x + 0 and 0 - x wrongly for x = -0 when the zero is a literal, so zeros come as data.

@@ -40,6 +40,9 @@ class KernelBuilder {
   std::string Param(uint32_t value);
   // Parameters from now on are literals of the text: for kernels that are large enough to be worth a text of their own.
   void InlineParams() { inline_params_ = true; }
+  // Constants of 32-bit types come from the argument block: for kernels that do little, so that they share a text.
+  void ConstantsAsParams() { constants_as_params_ = true; }
+  bool constants_as_params() const { return constants_as_params_; }
   // floor(value / divisor), the divisor in the argument block; `value` itself for 1. value < 2^31.
   std::string Divide(const std::string& value, int64_t divisor);
 
@@ -60,7 +63,7 @@ class KernelBuilder {
   std::vector<ElementType> types_;
   std::vector<Binding> bindings_;
   std::vector<uint32_t> params_;
-  bool inline_params_ = false;
+  bool inline_params_ = false, constants_as_params_ = false;
   std::string views_, text_;
 };
 

@@ -8,6 +8,13 @@
 #include "core/passes/fusion_rules.h"
 
 namespace vxla::vulkan {
+namespace {
+
+// Kernels of so few elements and so many results cost their compilation, not their arithmetic.
+constexpr int64_t kSmallLoop = 1024;
+constexpr size_t kManyResults = 8;
+
+}  // namespace
 
 Status CanLowerFusion(const LowerContext&, const FusionDescription& body) {
   const int64_t count = body.roots.at(0)->shape().ElementCount();
@@ -37,6 +44,8 @@ Result<std::vector<Step>> LowerFusion(const LowerContext& context, const FusionD
   const int64_t width = tuning.width;
   KernelBuilder kernel(context.facts);
   kernel.Param(static_cast<uint32_t>(count / width));  // P(0) of fused_loop.comp
+  // Thousands of small results in kernels like this one: few texts, or compiling them takes longer than all else.
+  if (count <= kSmallLoop && body.roots.size() >= kManyResults) kernel.ConstantsAsParams();
   IndexSpace space;
   const int loop = space.AddVariable(count / width);
   ValueWriter writer(kernel, body, buffers, space);
