@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace vxla {
@@ -82,8 +83,14 @@ Result<std::shared_ptr<Buffer>> BufferPool::Allocate(int64_t size_bytes, MemoryK
 
 void BufferPool::GiveBack(NumberedBuffer buffer, uint64_t last_use) {
   std::lock_guard lock(mutex_);
-  const int64_t capacity = buffer.buffer->size_bytes();
-  idle_[capacity].push_back({std::move(buffer), last_use});
+  // Destructors call this: where there is no memory to keep the buffer with, it goes back to the driver.
+  try {
+    std::vector<Idle>& idle = idle_[buffer.buffer->size_bytes()];
+    if (idle.size() == idle.capacity()) idle.reserve(2 * idle.size() + 1);
+    idle.push_back({std::move(buffer), last_use});
+  } catch (const std::bad_alloc&) {
+    (void)device_->Wait(last_use);
+  }
 }
 
 NumberedBuffer BufferPool::FindIdle(int64_t capacity, Writer writer, uint64_t preferred, uint64_t& last_use) {

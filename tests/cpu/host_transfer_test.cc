@@ -305,7 +305,7 @@ TEST(CustomCallTest, AnUnknownTargetIsRefusedBeforeTheRun) {
   const Result<Literal> r = TryRun(text, {}, With(queues));
   ASSERT_FALSE(r.ok());
   EXPECT_EQ(queues.InfeedLeft(0), 1);
-  EXPECT_EQ(r.status().location().line, 5);
+  EXPECT_EQ(r.status().location().line, 8);
 }
 
 // A branch that is not taken counts: whether it is, the arguments say.

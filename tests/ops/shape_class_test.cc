@@ -68,9 +68,9 @@ TEST(ShapeClassTest, BitcastConvertsOfAnotherWidthAreTheSameBytes) {
               {Tolerance{}});
 }
 
-TEST(ShapeClassTest, CallsMapsBarriersAndTuplesAddNoKernels) {
+TEST(ShapeClassTest, CallsMapsAndTuplesAddNoKernelsAndABarrierSeparatesTwo) {
   RunOptions options;
-  options.dispatches = 1;
+  options.dispatches = 2;
   ExpectAgree(
       R"(half { v = f32[] parameter(0)  w = f32[] parameter(1)  h = f32[] constant(0.5)  s = f32[] add(v, w)  ROOT m = f32[] multiply(s, h) }
 inner { p = f32[11] parameter(0)  q = f32[11] parameter(1)  ROOT m = f32[11] map(p, q), dimensions={0}, to_apply=half }

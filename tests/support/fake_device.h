@@ -64,18 +64,23 @@ class FakeLowering : public Lowering {
       }
       return std::vector<Step>{std::move(step)};
     }
-    // Through scratch: the first step computes, the second one copies.
-    const BufferSlice scratch = buffers.Scratch(outputs[0].slice.size_bytes);
-    const int64_t size = outputs[0].slice.size_bytes;
-    Step copy;
-    copy.name = instruction.name() + " copy";
-    copy.kernel = {"fake/copy.comp", "copy", {64, 1, 1}, 2, 1};
-    copy.bindings = {{scratch, Access::kRead}, outputs[0]};
-    copy.params = {static_cast<uint32_t>(size)};
+    // Through scratch: the first step computes, the others copy.
     Register("copy", [](std::span<std::byte* const> memory, std::span<const uint32_t> params) {
       std::memcpy(memory[1], memory[0], params[0]);
     });
-    return std::vector<Step>{MakeStep(instruction, inputs, {{scratch, Access::kWrite}}), copy};
+    std::vector<Binding> scratch;
+    std::vector<Step> steps(1);
+    for (const Binding& output : outputs) {
+      const int64_t size = output.slice.size_bytes;
+      scratch.push_back({buffers.Scratch(size), Access::kWrite});
+      Step& copy = steps.emplace_back();
+      copy.name = instruction.name() + " copy";
+      copy.kernel = {"fake/copy.comp", "copy", {64, 1, 1}, 2, 1};
+      copy.bindings = {{scratch.back().slice, Access::kRead}, output};
+      copy.params = {static_cast<uint32_t>(size)};
+    }
+    steps[0] = MakeStep(instruction, inputs, scratch);
+    return steps;
   }
 
  private:

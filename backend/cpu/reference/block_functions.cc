@@ -77,7 +77,7 @@ T Reciprocal(T x) {
 // The quotient's formula would lose the sign of a zero imaginary part.
 template <typename T>
 std::complex<T> Reciprocal(std::complex<T> z) {
-  if (z.imag() == 0 && z.real() != 0) return {1 / z.real(), -z.imag()};
+  if (z.imag() == 0 && z.real() != 0 && !std::isnan(z.real())) return {1 / z.real(), -z.imag()};
   return T(1) / z;
 }
 
