@@ -360,6 +360,7 @@ void FusionGroups::SplitOffIndexOutputs() {
 
 bool FusionGroups::HasOutsideUse(const Instruction* i) const {
   if (i == entry_.root()) return true;
+  if (i->users().empty() && i->HasControlEdges()) return true;  // nothing reads it, and yet something waits for it
   const std::vector<int>& own = GroupsOf(i);
   return std::ranges::any_of(i->users(), [&](const Instruction* user) {
     const std::vector<int>& groups = GroupsOf(user);

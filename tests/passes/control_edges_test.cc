@@ -134,7 +134,8 @@ TEST(ControlEdgesTest, OfRandomProgramsHoldOfTheKernelsThatTheirEndsBecome) {
     for (const auto& [before, after] : program.edges) {
       const auto from = homes.find(before), to = homes.find(after);
       if (to == homes.end()) continue;  // dead: nothing waits for it
-      ASSERT_NE(from, homes.end()) << "v" << before << " went, and v" << after << " is ordered after it";
+      ASSERT_NE(from, homes.end()) << "v" << before << " went, and v" << after << " is ordered after it\n"
+                                   << program.text << PrintHlo(*module);
       for (const Instruction* p : from->second) {
         for (const Instruction* s : to->second) {
           ASSERT_TRUE(Reaches(p, s)) << "v" << before << " before v" << after << "\n"

@@ -61,10 +61,10 @@ buffer v: 400 bytes at result 0, used 5..7
 buffer v scratch 0: 400 bytes at scratch 0, used 4..5
 buffer u: 400 bytes at result 1, used 6..7
 buffer result 2: 400 bytes at result 2, used 7..7
-kernel 0: fake/evaluate.comp ba4a372ace3fd7f5
-kernel 1: fake/evaluate.comp 1c191018df5fd0cd
-kernel 2: fake/copy.comp 6d2cf67a24d9cf8d
-kernel 3: fake/evaluate.comp fa369a221a460174
+kernel 0: fake/evaluate.comp 5858d246992d1981
+kernel 1: fake/evaluate.comp 060c828ac458e2f6
+kernel 2: fake/copy.comp eaefe00f5f704fc4
+kernel 3: fake/evaluate.comp 15c02edaffed083a
 gpu queue 0
   dispatch s kernel 0 groups 2x1x1 (x, =s)
 host t (s) -> t

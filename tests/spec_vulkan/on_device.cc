@@ -37,7 +37,7 @@ class CountsOfResults : public ::testing::Environment {
   }
 
  private:
-  static constexpr int64_t kLeastOfKernels = 100;
+  static constexpr int64_t kLeastOfKernels = 230;
 };
 CountsOfResults* const results =
     static_cast<CountsOfResults*>(::testing::AddGlobalTestEnvironment(new CountsOfResults));
