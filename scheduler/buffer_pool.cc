@@ -1,7 +1,6 @@
 #include "scheduler/buffer_pool.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <utility>
 
@@ -44,8 +43,9 @@ void DeviceMemory::Unpin() {
 std::shared_ptr<DeviceMemory> DeviceMemory::Donate() {
   std::lock_guard lock(mutex_);
   if (donated_ || pins_ != 1) return nullptr;
+  auto successor = std::make_shared<DeviceMemory>(pool_, NumberedBuffer{}, size_bytes_, last_use_);
+  successor->buffer_ = std::exchange(buffer_, {});
   donated_ = true;
-  auto successor = std::make_shared<DeviceMemory>(pool_, std::exchange(buffer_, {}), size_bytes_, last_use_);
   successor->set_ready(ready_);
   return successor;
 }
@@ -60,13 +60,16 @@ BufferPool::~BufferPool() {
 Result<std::shared_ptr<DeviceMemory>> BufferPool::Take(int64_t size_bytes, Writer writer, int64_t& allocated_bytes,
                                                        uint64_t preferred) {
   const int64_t capacity = (std::max<int64_t>(size_bytes, 1) + kGranularity - 1) / kGranularity * kGranularity;
+  // First what may throw: a buffer that the device still uses has an owner all the time.
+  auto memory = std::make_shared<DeviceMemory>(shared_from_this(), NumberedBuffer{}, size_bytes, 0);
   uint64_t last_use = 0;
-  NumberedBuffer buffer = FindIdle(capacity, writer, preferred, last_use);
-  if (buffer.buffer == nullptr) {
-    VXLA_ASSIGN_OR_RETURN(buffer.buffer, Allocate(capacity, MemoryKind::kDevice, allocated_bytes));
-    buffer.number = next_number_++;
+  memory->buffer_ = FindIdle(capacity, writer, preferred, last_use);
+  memory->last_use_ = last_use;
+  if (memory->buffer_.buffer == nullptr) {
+    VXLA_ASSIGN_OR_RETURN(memory->buffer_.buffer, Allocate(capacity, MemoryKind::kDevice, allocated_bytes));
+    memory->buffer_.number = next_number_++;
   }
-  return std::make_shared<DeviceMemory>(shared_from_this(), std::move(buffer), size_bytes, last_use);
+  return memory;
 }
 
 Result<std::shared_ptr<Buffer>> BufferPool::Allocate(int64_t size_bytes, MemoryKind kind, int64_t& allocated_bytes) {
@@ -81,14 +84,12 @@ Result<std::shared_ptr<Buffer>> BufferPool::Allocate(int64_t size_bytes, MemoryK
   return std::move(*buffer);
 }
 
-void BufferPool::GiveBack(NumberedBuffer buffer, uint64_t last_use) {
-  std::lock_guard lock(mutex_);
-  // Destructors call this: where there is no memory to keep the buffer with, it goes back to the driver.
+void BufferPool::GiveBack(NumberedBuffer buffer, uint64_t last_use) noexcept {
   try {
-    std::vector<Idle>& idle = idle_[buffer.buffer->size_bytes()];
-    if (idle.size() == idle.capacity()) idle.reserve(2 * idle.size() + 1);
-    idle.push_back({std::move(buffer), last_use});
+    std::lock_guard lock(mutex_);
+    idle_[buffer.buffer->size_bytes()].push_back({buffer, last_use});
   } catch (const std::bad_alloc&) {
+    // There is no memory to remember it by: it is freed once the device has finished with it.
     (void)device_->Wait(last_use);
   }
 }

@@ -47,6 +47,7 @@ class DeviceMemory {
   std::shared_ptr<DeviceMemory> Donate();
 
  private:
+  friend class BufferPool;
   std::shared_ptr<BufferPool> pool_;
   NumberedBuffer buffer_;
   int64_t size_bytes_;
@@ -80,7 +81,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
     NumberedBuffer buffer;
     uint64_t last_use = 0;
   };
-  void GiveBack(NumberedBuffer buffer, uint64_t last_use);
+  void GiveBack(NumberedBuffer buffer, uint64_t last_use) noexcept;
   NumberedBuffer FindIdle(int64_t capacity, Writer writer, uint64_t preferred, uint64_t& last_use);
   // Frees all idle memory; false if there was none.
   bool Trim();
