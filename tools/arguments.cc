@@ -226,8 +226,8 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
   if (seeded > 0) arguments.notes.push_back(Summary(seeded, used.size(), files, seed, devices));
   for (const std::string& name : given.names()) {
     if (used.contains(name) || name.ends_with("__dtype")) continue;
-    return InvalidArgument("{}: no parameter wants it; the program takes arg_0 to arg_{} ({} arrays)", name,
-                           static_cast<int64_t>(next) - 1, next);
+    return InvalidArgument("{}{}: no parameter wants it; the program takes arg_0 to arg_{} ({} arrays)",
+                           files.size() == 1 ? files[0] + ": " : "", name, static_cast<int64_t>(next) - 1, next);
   }
   return arguments;
 }

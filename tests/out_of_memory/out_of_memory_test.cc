@@ -180,17 +180,6 @@ TEST(OutOfMemoryTest, DownloadingSaysSo) {
   });
 }
 
-// A run and its result, given by value and from the device.
-TEST(OutOfMemoryTest, RunningSaysSo) {
-  ExpectStatusAtEveryAllocation([]() -> Door {
-    std::shared_ptr<Executable> executable = *NewClient()->Compile(*Program());
-    return [executable, x = Vector(1), y = Vector(10)] {
-      const Literal* arguments[] = {&x, &y};
-      return StatusOf(executable->Run(arguments));
-    };
-  });
-}
-
 TEST(OutOfMemoryTest, AProgramRunsAgainOnceThereIsMemory) {
   const auto client = NewClient();
   const auto executable = *client->Compile(*Program());
