@@ -257,7 +257,7 @@ TEST(RowProgramTest, GpuShapesAgree) {
   for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
     ASSERT_NE(DeviceClient(mode), nullptr);
     DeviceFacts facts = AsGpu(mode);
-    for (bool shuffle : {true, false}) {
+    for (bool shuffle : {facts.subgroup_shuffle, false}) {  // a device that does without has no kernels with them
       facts.subgroup_shuffle = shuffle;
       ExpectLoweredAgrees(Reduce("f32", "19,1000", "1", "19"), mode, facts);
       ExpectLoweredAgrees(Reduce("s64", "19,1003", "1", "19"), mode, facts);
