@@ -152,3 +152,4 @@ INSTANTIATE_TEST_SUITE_P(All, EmulatedBitsTest, testing::ValuesIn(DeviceIndices(
 
 }  // namespace
 }  // namespace vxla::vulkan
+#undef SAME
