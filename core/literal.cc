@@ -118,6 +118,17 @@ Literal Literal::Scalar(ElementType type, double value) {
   return literal;
 }
 
+Status Literal::CheckValues(const Shape& shape, int value_bytes, int64_t count) {
+  if (!shape.IsArray() || value_bytes != StorageBytes(shape.element_type())) {
+    return InvalidArgument("values of {} bytes for {}, which has {} an element", value_bytes, shape.ToString(),
+                           StorageBytes(shape.element_type()));
+  }
+  if (count != shape.ElementCount()) {
+    return InvalidArgument("{} values for the {} elements of {}", count, shape.ElementCount(), shape.ToString());
+  }
+  return OkStatus();
+}
+
 Literal Literal::ScalarInt(ElementType type, int64_t value) {
   if (!IsInteger(type) && type != ElementType::kPred) return Scalar(type, static_cast<double>(value));
   Literal literal{Shape(type)};

@@ -89,6 +89,8 @@ class Literal {
   Literal(const Shape& shape, bool zeros);
   static void CheckStorage(const Shape& shape, size_t bytes);
   static void CheckCount(const Shape& shape, size_t bytes, size_t values);
+  // Whether so many values of so many bytes are the elements of an array of this shape.
+  static Status CheckValues(const Shape& shape, int value_bytes, int64_t count);
   // Where element i lies.
   size_t OffsetOf(int64_t i) const;
 
@@ -101,14 +103,7 @@ class Literal {
 template <typename T>
 Result<Literal> Literal::Make(const Shape& shape, std::span<const T> values) {
   VXLA_ASSIGN_OR_RETURN(Literal literal, Make(shape));
-  if (!shape.IsArray() || static_cast<int>(sizeof(T)) != StorageBytes(shape.element_type())) {
-    return InvalidArgument("values of {} bytes for {}, which has {} an element", sizeof(T), shape.ToString(),
-                           StorageBytes(shape.element_type()));
-  }
-  if (static_cast<int64_t>(values.size()) != shape.ElementCount()) {
-    return InvalidArgument("{} values for the {} elements of {}", values.size(), shape.ElementCount(),
-                           shape.ToString());
-  }
+  VXLA_RETURN_IF_ERROR(CheckValues(shape, static_cast<int>(sizeof(T)), static_cast<int64_t>(values.size())));
   if (!values.empty()) std::memcpy(literal.bytes_.data(), values.data(), literal.bytes_.size());
   return literal;
 }
