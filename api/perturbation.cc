@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "api/diff_side.h"
 #include "backend/cpu/reference/op_bound.h"
 #include "backend/cpu/reference/parallel.h"
 #include "backend/cpu/reference/wide_literal.h"
@@ -429,26 +430,24 @@ Result<Literal> Perturbation::MoveOperands(const Instruction& instruction, std::
 std::optional<Result<Literal>> Perturbation::Move(const Instruction& instruction,
                                                   std::span<const Literal* const> operands) {
   const Way way = WayOf(instruction);
+  const bool flushes = options_.flush && MayFlush(instruction);
+  if (way == Way::kNone && !flushes) return std::nullopt;
   std::vector<std::shared_ptr<const Literal>> flushed;
   std::vector<const Literal*> given(operands.begin(), operands.end());
-  if (options_.flush &&
-      (way != Way::kNone || (IsElementwise(instruction.opcode()) && instruction.opcode() != Opcode::kSelect))) {
-    for (const Literal*& operand : given) {
-      flushed.push_back(options_.flush(*operand));
-      if (flushed.back() != nullptr) operand = flushed.back().get();
-    }
+  for (size_t k = 0; flushes && k < given.size(); ++k) {
+    flushed.push_back(options_.flush(*given[k]));
+    if (flushed.back() != nullptr) given[k] = flushed.back().get();
   }
   const uint64_t key = Mix(seed_ ^ Mix(++moves_));
-  if (way != Way::kNone) {
-    Result<Literal> moved = way == Way::kFunction ? MoveFunction(instruction, given, key)
-                            : way == Way::kSum    ? MoveSum(instruction, given, key)
-                                                  : MoveOperands(instruction, given, key);
-    // What has no wide form stays as it is.
-    return moved.ok() ? std::move(moved) : evaluator_->Evaluate(instruction, given);
-  }
-  const bool any_flushed = std::ranges::any_of(flushed, [](const auto& operand) { return operand != nullptr; });
-  if (any_flushed) return evaluator_->Evaluate(instruction, given);
-  return std::nullopt;
+  Result<Literal> moved = way == Way::kFunction   ? MoveFunction(instruction, given, key)
+                          : way == Way::kSum      ? MoveSum(instruction, given, key)
+                          : way == Way::kOperands ? MoveOperands(instruction, given, key)
+                                                  : evaluator_->Evaluate(instruction, given);
+  // What has no wide form stays as it is.
+  if (!moved.ok() && way != Way::kNone) moved = evaluator_->Evaluate(instruction, given);
+  if (!moved.ok() || !flushes) return moved;
+  const std::shared_ptr<const Literal> zeros = options_.flush(*moved);
+  return zeros != nullptr ? Result<Literal>(*zeros) : std::move(moved);
 }
 
 Result<Literal> Perturbation::Run(const Module& module, std::span<const Literal* const> arguments, uint64_t seed) {

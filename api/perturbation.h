@@ -14,7 +14,8 @@ namespace vxla {
 
 struct PerturbationOptions {
   EvaluateOptions evaluate;
-  // Zeros in place of denormals that a device flushes; null: the operand stays as it is. Empty: nothing is flushed.
+  // Zeros in place of denormals that a device flushes, of operands and results where it may (MayFlush); null: the value
+  // stays as it is. Empty: nothing is flushed.
   std::function<std::shared_ptr<const Literal>(const Literal&)> flush;
   // Sums move by what rounding leaves of terms in an order that does not depend on them (a random walk of the partial
   // sums); with this, by what no order exceeds (AccumulationOf of the terms' magnitudes).
