@@ -7,6 +7,22 @@ function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${work}/prefix --component sdk)
+
+# The public headers are these, each of which compiles alone.
+file(GLOB headers RELATIVE ${work}/prefix/include ${work}/prefix/include/*/* ${work}/prefix/include/*/*/*)
+set(wanted builder.h check.h client.h conditioning_result.h custom_call.h device_options.h device_value.h diff.h dimension_numbers.h element_type.h evaluator.h
+    host_bytes.h host_transfer.h isolate.h literal.h literal_compare.h math.h shape.h statistics.h status.h vxla.hpp xla_names.h)
+list(TRANSFORM wanted PREPEND vxla/)
+list(SORT headers)
+list(SORT wanted)
+if(NOT headers STREQUAL wanted)
+  message(FATAL_ERROR "installed: ${headers}\nwanted: ${wanted}")
+endif()
+foreach(header ${headers})
+  file(WRITE ${work}/alone.cc "#include <${header}>\n")
+  run(${CXX} -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I${work}/prefix/include ${work}/alone.cc)
+endforeach()
+
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${work}/build -G Ninja -DCMAKE_PREFIX_PATH=${work}/prefix -DCMAKE_CXX_COMPILER=${CXX})
 run(${CMAKE_COMMAND} --build ${work}/build)
 run(${work}/build/consumer)

@@ -14,11 +14,14 @@
 #include "backend/cpu/reference/custom_call.h"
 #include "backend/cpu/reference/host_transfer.h"
 #include "core/literal.h"
-#include "core/module.h"
-#include "core/replica_groups.h"
 #include "core/status.h"
 
 namespace vxla {
+
+class Instruction;
+class Module;
+struct DeviceGrid;
+enum class Opcode : uint8_t;
 
 struct EvaluateOptions {
   int threads = 0;                   // 0: one per processor
