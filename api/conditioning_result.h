@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 struct Conditioning {
@@ -17,3 +18,4 @@ struct Conditioning {
 };
 
 }  // namespace vxla
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "scheduler/client.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 struct DeviceOptions {
@@ -37,3 +38,4 @@ Result<std::vector<std::string>> DeviceNames();
 Result<std::unique_ptr<Client>> OpenClient(const DeviceOptions& options, const EvaluateOptions& host_steps = {});
 
 }  // namespace vxla
+#pragma GCC visibility pop

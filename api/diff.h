@@ -14,6 +14,7 @@
 #include "api/isolate.h"
 #include "core/literal_compare.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 class DiffSide;
@@ -90,3 +91,4 @@ Result<DiffOutcome> RunDiff(const Module& module, std::span<const Literal* const
                             const DiffOptions& options);
 
 }  // namespace vxla
+#pragma GCC visibility pop

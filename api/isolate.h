@@ -13,6 +13,7 @@
 #include "api/conditioning_result.h"
 #include "core/literal_compare.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 class DiffSide;
@@ -60,3 +61,4 @@ Result<std::vector<InstructionReport>> Isolate(const Module& module, std::span<c
                                                const IsolationOptions& options);
 
 }  // namespace vxla
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 using IntList = std::vector<int64_t>;
@@ -84,3 +85,4 @@ struct ScatterAttributes {
 };
 
 }  // namespace vxla
+#pragma GCC visibility pop

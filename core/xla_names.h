@@ -5,6 +5,7 @@
 
 #include "core/builder/builder.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 using PrimitiveType = ElementType;
@@ -45,3 +46,4 @@ inline XlaOp Conditional(XlaOp branch_index, std::initializer_list<const XlaComp
 }
 
 }  // namespace vxla
+#pragma GCC visibility pop

@@ -18,6 +18,7 @@
 #include "scheduler/device_value.h"
 #include "scheduler/statistics.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 class Device;
@@ -105,3 +106,4 @@ class Client {
 };
 
 }  // namespace vxla
+#pragma GCC visibility pop

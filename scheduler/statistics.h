@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 // An instruction that the device does not run, and why.
@@ -42,3 +43,4 @@ struct RunStatistics {
 };
 
 }  // namespace vxla
+#pragma GCC visibility pop

@@ -15,6 +15,7 @@
 #include "core/literal.h"
 #include "core/status.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 class Instruction;
@@ -518,3 +519,4 @@ XlaOp ConstantR2(XlaBuilder* builder, const std::vector<std::vector<T>>& values)
 }
 
 }  // namespace vxla
+#pragma GCC visibility pop

@@ -32,6 +32,7 @@
 #include "core/literal_compare.h"
 #include "core/xla_names.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 // A client of one device: "vulkan" is the best one, "vulkan:N" number N; a UUID; else a part of a name.
@@ -60,3 +61,4 @@ Result<Agreement> CompareWithCpu(Client& client, const Module& module, std::span
                                  const Tolerance* tolerance = nullptr, const EvaluateOptions& options = {});
 
 }  // namespace vxla
+#pragma GCC visibility pop

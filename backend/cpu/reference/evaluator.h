@@ -16,6 +16,7 @@
 #include "core/literal.h"
 #include "core/status.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 class Instruction;
@@ -77,3 +78,4 @@ class InstructionEvaluator {
 bool HasEvaluation(Opcode opcode);
 
 }  // namespace vxla
+#pragma GCC visibility pop
