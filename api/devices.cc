@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "backend/device.h"
 #include "backend/vulkan/device/open.h"
+#include "core/module.h"
 
 namespace vxla {
 namespace {

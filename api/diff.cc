@@ -6,9 +6,12 @@
 #include <cmath>
 #include <cstring>
 
+#include "api/diff_side.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/cpu/reference/op_bound.h"
+#include "backend/device.h"
 #include "core/accuracy.h"
+#include "core/module.h"
 
 namespace vxla {
 namespace {
@@ -32,7 +35,7 @@ class DiffRunner {
     Progress("running on " + device_.description());
     VXLA_ASSIGN_OR_RETURN(DiffSide::Value value, device_.Run(module_, arguments_, options_.shader_math, true));
     outcome_.device = device_.description();
-    if (!device_.IsReference()) outcome_.facts = device_.facts();
+    if (!device_.IsReference()) outcome_.facts = std::make_shared<const DeviceFacts>(device_.facts());
     outcome_.fusion = device_.options().fusion;
     for (const Fallback& f : value.fallbacks) {
       outcome_.notes.push_back(fmt::format("{} ({}) runs on the CPU: {}", f.instruction, f.opcode, f.reason));

@@ -2,17 +2,23 @@
 // values differ, whether that is more than rounding, and whose fault it is.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "api/conditioning.h"
-#include "api/diff_side.h"
+#include "api/conditioning_result.h"
+#include "api/device_options.h"
 #include "api/isolate.h"
 #include "core/literal_compare.h"
-#include "core/module.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
+
+class DiffSide;
+struct DeviceFacts;
 
 struct LeafReport {
   size_t index = 0;
@@ -45,8 +51,8 @@ struct DiffOptions {
 };
 
 struct DiffOutcome {
-  std::string device, reference;     // in words
-  std::optional<DeviceFacts> facts;  // of the device; none: it was the reference
+  std::string device, reference;             // in words
+  std::shared_ptr<const DeviceFacts> facts;  // of the device, for the library's own tools; null: it was the reference
   bool fusion = true;
   Literal actual, expected;
   std::optional<Literal> shader_math;
@@ -85,3 +91,4 @@ Result<DiffOutcome> RunDiff(const Module& module, std::span<const Literal* const
                             const DiffOptions& options);
 
 }  // namespace vxla
+#pragma GCC visibility pop

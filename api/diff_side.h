@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "api/devices.h"
+#include "backend/device.h"
+#include "core/module.h"
 
 namespace vxla {
 

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "api/diff_side.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/cpu/reference/op_bound.h"
+#include "backend/device.h"
+#include "core/module.h"
 #include "core/passes/call_inliner.h"
 
 namespace vxla {

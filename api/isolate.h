@@ -4,15 +4,20 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "api/conditioning.h"
-#include "api/diff_side.h"
+#include "api/conditioning_result.h"
 #include "core/literal_compare.h"
-#include "core/module.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
+
+class DiffSide;
+class Module;
 
 // Whose fault a difference is. Algorithm: shader math on the CPU leaves the bound too. Driver: the device's bits are
 // not those of shader math in the order of its plan.
@@ -56,3 +61,4 @@ Result<std::vector<InstructionReport>> Isolate(const Module& module, std::span<c
                                                const IsolationOptions& options);
 
 }  // namespace vxla
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "backend/cpu/reference/evaluator.h"
+#include "core/module.h"
 
 namespace vxla {
 

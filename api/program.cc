@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backend/cpu/reference/evaluator.h"
+#include "core/module.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "api/diff.h"
+#include "core/module.h"
+#include "core/replica_groups.h"
 
 namespace vxla {
 

@@ -4,8 +4,12 @@
 
 #include "api/devices.h"
 #include "api/diff.h"
+#include "api/diff_side.h"
 #include "api/program.h"
+#include "backend/device.h"
 #include "core/guarded.h"
+#include "core/module.h"
+#include "core/text/hlo_printer.h"
 
 namespace vxla {
 namespace {
@@ -35,9 +39,14 @@ Result<std::unique_ptr<Client>> OpenClient(std::string_view device, const Evalua
   });
 }
 
-Result<std::unique_ptr<Module>> Parse(std::string_view hlo_text) {
-  return Guarded([&] { return ParseProgram(hlo_text); });
+Result<XlaComputation> Parse(std::string_view hlo_text) {
+  return Guarded([&]() -> Result<XlaComputation> {
+    VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseProgram(hlo_text));
+    return XlaComputation(std::move(module));
+  });
 }
+
+std::string ToHloText(const XlaComputation& program) { return PrintHlo(program.module()); }
 
 Result<Literal> RunOnCpu(const Module& module, std::span<const Literal> arguments, const EvaluateOptions& options) {
   return Guarded([&] { return Evaluate(module, PointersTo(arguments), options); });

@@ -1,28 +1,42 @@
-# Copies include/vxla/vxla.hpp and every header that it includes into a folder, as vxla/...: includes are rewritten so that the
-# folder above is all that a user needs on the include path. What needs more than the standard library stays behind: the
-# constructors of Status that format text are for vxla's own sources.
+# Copies the public headers into a folder, all as vxla/<name>, with their includes rewritten to that: the folder above is all that a
+# user needs on the include path. A header that includes what is not in the list is an error. What needs more than the standard
+# library stays behind: the constructors of Status that format text are for vxla's own sources.
 #   cmake -DROOT=<sources> -DOUTPUT=<folder> -P install_headers.cmake
 cmake_policy(VERSION 3.25)
-set(pending include/vxla/vxla.hpp)
-set(seen "")
+set(headers
+    include/vxla/vxla.hpp
+    api/conditioning_result.h
+    api/device_options.h
+    api/diff.h
+    api/isolate.h
+    backend/cpu/reference/custom_call.h
+    backend/cpu/reference/evaluator.h
+    backend/cpu/reference/host_transfer.h
+    core/builder/builder.h
+    core/builder/math.h
+    core/check.h
+    core/dimension_numbers.h
+    core/element_type.h
+    core/host_bytes.h
+    core/literal.h
+    core/literal_compare.h
+    core/shape.h
+    core/status.h
+    core/xla_names.h
+    scheduler/client.h
+    scheduler/device_value.h
+    scheduler/statistics.h)
 file(REMOVE_RECURSE ${OUTPUT}/vxla)
-while(pending)
-  list(POP_FRONT pending header)
-  if(header IN_LIST seen)
-    continue()
-  endif()
-  list(APPEND seen ${header})
+foreach(header ${headers})
   file(READ ${ROOT}/${header} text)
   string(REGEX MATCHALL "#include \"[^\"]+\"" includes "${text}")
   foreach(include ${includes})
-    string(REGEX REPLACE "#include \"([^\"]+)\"" "\\1" included "${include}")
-    if(NOT EXISTS ${ROOT}/${included})
-      message(FATAL_ERROR "${header} includes ${included}, which is not below ${ROOT}")
+    string(REGEX REPLACE "#include \"(.+)\"" "\\1" included "${include}")
+    if(NOT included IN_LIST headers)
+      message(FATAL_ERROR "${header} is public and includes ${included}, which is not")
     endif()
-    list(APPEND pending ${included})
   endforeach()
-  # Line by line: the text is full of semicolons and brackets, which CMake's lists do not survive.
-  string(REGEX REPLACE "#include \"([^\"]+)\"" "#include \"vxla/\\1\"" text "${text}")
+  string(REGEX REPLACE "#include \"([^\"]*/)?([^\"/]+)\"" "#include \"vxla/\\2\"" text "${text}")
   string(FIND "${text}" "#include <fmt/" uses_fmt)
   if(NOT uses_fmt EQUAL -1)
     string(REGEX REPLACE "#include <fmt/[a-z]+\\.h>\n\n?" "" text "${text}")
@@ -36,6 +50,6 @@ while(pending)
     string(SUBSTRING "${text}" ${end} -1 after)
     set(text "${before}${after}")
   endif()
-  string(REGEX REPLACE "^include/vxla/" "" target ${header})
-  file(WRITE ${OUTPUT}/vxla/${target} "${text}")
-endwhile()
+  cmake_path(GET header FILENAME name)
+  file(WRITE ${OUTPUT}/vxla/${name} "${text}")
+endforeach()

@@ -11,35 +11,17 @@
 #include <variant>
 #include <vector>
 
+#include "core/dimension_numbers.h"
 #include "core/literal.h"
 #include "core/opcode.h"
 
 namespace vxla {
 
-using IntList = std::vector<int64_t>;
-
-enum class ComparisonDirection : uint8_t { kEq, kNe, kGe, kGt, kLe, kLt };
-enum class ComparisonType : uint8_t {
-  kDefault,
-  kFloat,
-  kTotalOrder,
-  kSigned,
-  kUnsigned
-};  // kDefault: the operands' type says
 enum class FusionKind : uint8_t { kLoop, kInput, kOutput, kCustom };
-enum class FftType : uint8_t { kFft, kIfft, kRfft, kIrfft };
 enum class RngDistribution : uint8_t { kUniform, kNormal };
-enum class RngAlgorithm : uint8_t { kDefault, kThreeFry, kPhilox };
-enum class TransposeKind : uint8_t { kNoTranspose, kTranspose, kAdjoint };
-enum class PrecisionLevel : uint8_t { kDefault, kHigh, kHighest };
-
 struct SliceDimension {
   int64_t start = 0, limit = 0, stride = 1;
   friend auto operator<=>(const SliceDimension&, const SliceDimension&) = default;
-};
-struct PaddingDimension {
-  int64_t low = 0, high = 0, interior = 0;
-  friend auto operator<=>(const PaddingDimension&, const PaddingDimension&) = default;
 };
 struct WindowDimension {
   int64_t size = 1, stride = 1, pad_low = 0, pad_high = 0, lhs_dilate = 1, rhs_dilate = 1;
@@ -47,20 +29,6 @@ struct WindowDimension {
   friend auto operator<=>(const WindowDimension&, const WindowDimension&) = default;
 };
 using Window = std::vector<WindowDimension>;
-
-struct ConvolutionDimensions {  // dim_labels=bf01_oi01->bf01
-  int64_t input_batch = 0, input_feature = 1, kernel_input_feature = 0, kernel_output_feature = 1, output_batch = 0,
-          output_feature = 1;
-  IntList input_spatial, kernel_spatial, output_spatial;
-  friend bool operator==(const ConvolutionDimensions&, const ConvolutionDimensions&) = default;
-};
-
-// replica_groups={{0,1},{2,3}} or the iota form [2,2]<=[4] with optional T(1,0); the iota form is kept for printing.
-struct ReplicaGroups {
-  std::vector<IntList> groups = {};
-  std::optional<IntList> iota_dimensions = {}, iota_reshape = {}, iota_transpose = {};
-  friend bool operator==(const ReplicaGroups&, const ReplicaGroups&) = default;
-};
 
 // {out index}: (operand or parameter, {its index}[, may-alias | must-alias])
 struct Aliasing {
@@ -145,19 +113,18 @@ struct PadAttributes {
   std::vector<PaddingDimension> padding;
   VXLA_FIELDS(PadAttributes, visit("padding", s.padding, kRequired);)
 };
-struct DotAttributes {  // dot, ragged-dot, scaled-dot
-  IntList lhs_batch_dims, lhs_contracting_dims, rhs_batch_dims, rhs_contracting_dims;
-  std::vector<PrecisionLevel> operand_precision;
-  std::string algorithm;
-  IntList lhs_ragged_dims, rhs_group_dims;
-  VXLA_FIELDS(DotAttributes, visit("lhs_batch_dims", s.lhs_batch_dims, kOptional);
-              visit("lhs_contracting_dims", s.lhs_contracting_dims, kOptional);
-              visit("rhs_batch_dims", s.rhs_batch_dims, kOptional);
-              visit("rhs_contracting_dims", s.rhs_contracting_dims, kOptional);
-              visit("operand_precision", s.operand_precision, kOptional); visit("algorithm", s.algorithm, kWord);
-              visit("lhs_ragged_dims", s.lhs_ragged_dims, kOptional);
-              visit("rhs_group_dims", s.rhs_group_dims, kOptional);)
-};
+template <typename Self, typename Visitor>
+void DotAttributes::VisitFields(Self& s, Visitor&& visit) {
+  using enum FieldKind;
+  visit("lhs_batch_dims", s.lhs_batch_dims, kOptional);
+  visit("lhs_contracting_dims", s.lhs_contracting_dims, kOptional);
+  visit("rhs_batch_dims", s.rhs_batch_dims, kOptional);
+  visit("rhs_contracting_dims", s.rhs_contracting_dims, kOptional);
+  visit("operand_precision", s.operand_precision, kOptional);
+  visit("algorithm", s.algorithm, kWord);
+  visit("lhs_ragged_dims", s.lhs_ragged_dims, kOptional);
+  visit("rhs_group_dims", s.rhs_group_dims, kOptional);
+}
 struct ConvolutionAttributes {
   Window window;
   std::optional<ConvolutionDimensions> dim_labels;
@@ -186,33 +153,30 @@ struct DynamicSliceAttributes {
   IntList dynamic_slice_sizes;
   VXLA_FIELDS(DynamicSliceAttributes, visit("dynamic_slice_sizes", s.dynamic_slice_sizes, kRequired);)
 };
-struct GatherAttributes {
-  IntList offset_dims, collapsed_slice_dims, start_index_map, operand_batching_dims, start_indices_batching_dims;
-  int64_t index_vector_dim = 0;
-  IntList slice_sizes;
-  bool indices_are_sorted = false;
-  VXLA_FIELDS(GatherAttributes, visit("offset_dims", s.offset_dims, kRequired);
-              visit("collapsed_slice_dims", s.collapsed_slice_dims, kRequired);
-              visit("start_index_map", s.start_index_map, kRequired);
-              visit("operand_batching_dims", s.operand_batching_dims, kOptional);
-              visit("start_indices_batching_dims", s.start_indices_batching_dims, kOptional);
-              visit("index_vector_dim", s.index_vector_dim, kRequired); visit("slice_sizes", s.slice_sizes, kRequired);
-              visit("indices_are_sorted", s.indices_are_sorted, kOptional);)
-};
-struct ScatterAttributes {
-  IntList update_window_dims, inserted_window_dims, scatter_dims_to_operand_dims, input_batching_dims,
-      scatter_indices_batching_dims;
-  int64_t index_vector_dim = 0;
-  bool indices_are_sorted = false, unique_indices = false;
-  VXLA_FIELDS(ScatterAttributes, visit("update_window_dims", s.update_window_dims, kRequired);
-              visit("inserted_window_dims", s.inserted_window_dims, kRequired);
-              visit("scatter_dims_to_operand_dims", s.scatter_dims_to_operand_dims, kRequired);
-              visit("input_batching_dims", s.input_batching_dims, kOptional);
-              visit("scatter_indices_batching_dims", s.scatter_indices_batching_dims, kOptional);
-              visit("index_vector_dim", s.index_vector_dim, kRequired);
-              visit("indices_are_sorted", s.indices_are_sorted, kOptional);
-              visit("unique_indices", s.unique_indices, kOptional);)
-};
+template <typename Self, typename Visitor>
+void GatherAttributes::VisitFields(Self& s, Visitor&& visit) {
+  using enum FieldKind;
+  visit("offset_dims", s.offset_dims, kRequired);
+  visit("collapsed_slice_dims", s.collapsed_slice_dims, kRequired);
+  visit("start_index_map", s.start_index_map, kRequired);
+  visit("operand_batching_dims", s.operand_batching_dims, kOptional);
+  visit("start_indices_batching_dims", s.start_indices_batching_dims, kOptional);
+  visit("index_vector_dim", s.index_vector_dim, kRequired);
+  visit("slice_sizes", s.slice_sizes, kRequired);
+  visit("indices_are_sorted", s.indices_are_sorted, kOptional);
+}
+template <typename Self, typename Visitor>
+void ScatterAttributes::VisitFields(Self& s, Visitor&& visit) {
+  using enum FieldKind;
+  visit("update_window_dims", s.update_window_dims, kRequired);
+  visit("inserted_window_dims", s.inserted_window_dims, kRequired);
+  visit("scatter_dims_to_operand_dims", s.scatter_dims_to_operand_dims, kRequired);
+  visit("input_batching_dims", s.input_batching_dims, kOptional);
+  visit("scatter_indices_batching_dims", s.scatter_indices_batching_dims, kOptional);
+  visit("index_vector_dim", s.index_vector_dim, kRequired);
+  visit("indices_are_sorted", s.indices_are_sorted, kOptional);
+  visit("unique_indices", s.unique_indices, kOptional);
+}
 struct SortAttributes {
   IntList dimensions;
   bool is_stable = false;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 class InternalError : public std::logic_error {
@@ -15,6 +16,7 @@ class InternalError : public std::logic_error {
 [[noreturn]] void FailCheck(const char* file, int line, const char* condition, const std::string& message = {});
 
 }  // namespace vxla
+#pragma GCC visibility pop
 
 #define VXLA_CHECK(condition, ...)                                                                  \
   do {                                                                                              \

@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 enum class ElementType : uint8_t {
@@ -78,3 +79,4 @@ int64_t MaxSigned(ElementType type);
 uint64_t MaxUnsigned(ElementType type);
 
 }  // namespace vxla
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 class HostBytes {
@@ -32,3 +33,4 @@ class HostBytes {
 };
 
 }  // namespace vxla
+#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 #include "core/host_bytes.h"
 #include "core/shape.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 // What a caller can get wrong is CHECKed, with a message that holds both numbers: shapes that CheckShape refuses,
@@ -114,3 +115,4 @@ std::vector<const Literal*> FlattenLiteral(const Literal& literal);
 Literal UnflattenLiteral(const Shape& shape, std::span<Literal> leaves);
 
 }  // namespace vxla
+#pragma GCC visibility pop

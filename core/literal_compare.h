@@ -8,6 +8,7 @@
 
 #include "core/literal.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 // An element agrees when it is within `ulp` OR within atol + rtol * |expected|. NaN equals NaN; infinities must match.
@@ -65,3 +66,4 @@ std::string IndexToString(const Shape& shape, int64_t index);
 double UlpDistance(ElementType type, double actual, double expected);
 
 }  // namespace vxla
+#pragma GCC visibility pop

@@ -11,6 +11,7 @@
 #include "core/element_type.h"
 #include "core/status.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 inline constexpr int64_t kUnboundedSize = INT64_MIN;
@@ -110,3 +111,4 @@ std::vector<const Shape*> FlattenTuple(const Shape& shape);
 std::string JoinInts(std::span<const int64_t> values, std::string_view separator = ",");
 
 }  // namespace vxla
+#pragma GCC visibility pop

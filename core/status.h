@@ -11,6 +11,7 @@
 
 #include "core/check.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 // The codes decide the exit code of the command (tools/): kMismatch 1; kInvalidArgument and kUnsupported 2; the rest 3.
@@ -104,6 +105,7 @@ class [[nodiscard]] Result {
 };
 
 }  // namespace vxla
+#pragma GCC visibility pop
 
 #define VXLA_CONCAT_INNER(a, b) a##b
 #define VXLA_CONCAT(a, b) VXLA_CONCAT_INNER(a, b)

@@ -1,12 +1,11 @@
 // XLA's spellings of element types, shapes and literals, for programs written after its documents.
 #pragma once
 
-#include <cmath>
 #include <initializer_list>
 
 #include "core/builder/builder.h"
-#include "core/float_formats.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 using PrimitiveType = ElementType;
@@ -31,16 +30,9 @@ inline Literal Zero(PrimitiveType type) { return Literal::Scalar(type, 0); }
 inline Literal One(PrimitiveType type) { return Literal::Scalar(type, 1); }
 
 // The least value of a type, -inf where there is one: what a maximum starts from.
-inline Literal MinValue(PrimitiveType type) {
-  if (IsFloating(type)) return Literal::Scalar(type, HasInfinity(type) ? -HUGE_VAL : -MaxFinite(type));
-  return Literal::ScalarInt(type, IsSigned(type) ? MinSigned(type) : 0);
-}
-
+Literal MinValue(PrimitiveType type);
 // The greatest value of a type, inf where there is one: what a minimum starts from.
-inline Literal MaxValue(PrimitiveType type) {
-  if (IsFloating(type)) return Literal::Scalar(type, HasInfinity(type) ? HUGE_VAL : MaxFinite(type));
-  return Literal::ScalarInt(type, IsSigned(type) ? MaxSigned(type) : static_cast<int64_t>(MaxUnsigned(type)));
-}
+Literal MaxValue(PrimitiveType type);
 
 }  // namespace LiteralUtil
 
@@ -54,3 +46,4 @@ inline XlaOp Conditional(XlaOp branch_index, std::initializer_list<const XlaComp
 }
 
 }  // namespace vxla
+#pragma GCC visibility pop

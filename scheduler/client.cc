@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <chrono>
 
+#include "backend/device.h"
 #include "core/guarded.h"
+#include "core/module.h"
 #include "core/passes/pipeline.h"
 #include "scheduler/buffer_pool.h"
 #include "scheduler/compile.h"
 #include "scheduler/executor.h"
 #include "scheduler/live_values.h"
+#include "scheduler/plan.h"
 #include "scheduler/result_copies.h"
 #include "scheduler/step_graph.h"
 

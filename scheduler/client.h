@@ -5,22 +5,27 @@
 //   auto result = (*executable)->Run(arguments);
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "backend/device.h"
 #include "core/literal.h"
-#include "core/module.h"
 #include "core/status.h"
 #include "scheduler/device_value.h"
-#include "scheduler/plan.h"
-#include "scheduler/profiler.h"
+#include "scheduler/statistics.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
+class Device;
+class Instruction;
+class Module;
+struct Plan;
+enum class BindingMode : uint8_t;
 struct ClientState;  // scheduler/executor.h
 struct ExecutableState;
 
@@ -57,25 +62,6 @@ struct CompileOptions {
   int64_t max_loop_iterations = -1;  // of each while; -1: no limit. Beyond it a run is a Mismatch that names the loop
 };
 
-struct CompileStatistics {
-  double ms = 0;          // all of Compile
-  double plan_ms = 0;     // passes and planning
-  double kernels_ms = 0;  // making the kernels
-  int kernels = 0;        // different ones
-  int compiled = 0;       // of these, neither in memory nor on disk
-};
-
-// What one run did beyond submitting.
-struct RunStatistics {
-  int recorded = 0;             // dispatches recorded; 0: everything was replayed
-  int recorded_copies = 0;      // copies between buffers recorded
-  int compiled = 0;             // kernels compiled; Compile has made them all, so 0
-  int64_t allocated_bytes = 0;  // device memory allocated; 0: all came from the context and from buffers given back
-  int64_t read_backs = 0;       // values that the host waited for to decide about loops and branches
-  double ms = 0;                // from the call to the result
-  std::vector<StepTime> steps;  // with CompileOptions::profile; one per dispatch, in order
-};
-
 // A compiled program: an immutable plan and a pool of contexts to run it in. Thread-safe.
 class Executable {
  public:
@@ -92,7 +78,7 @@ class Executable {
   const Plan& plan() const;
   // The optimised module that the plan runs.
   const Module& module() const;
-  const std::vector<Fallback>& fallbacks() const { return plan().fallbacks; }
+  const std::vector<Fallback>& fallbacks() const;
   const CompileStatistics& compile_statistics() const;
 
  private:
@@ -120,3 +106,4 @@ class Client {
 };
 
 }  // namespace vxla
+#pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include "core/shape.h"
 #include "core/status.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 class DeviceMemory;  // scheduler/buffer_pool.h
@@ -56,3 +57,4 @@ struct Execution {
 };
 
 }  // namespace vxla
+#pragma GCC visibility pop

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <chrono>
 
+#include "backend/device.h"
 #include "core/guarded.h"
 #include "core/live_sizes.h"
+#include "core/module.h"
 #include "scheduler/barriers.h"
 #include "scheduler/live_values.h"
+#include "scheduler/plan.h"
 #include "scheduler/profiler.h"
 
 namespace vxla {
@@ -441,6 +444,7 @@ Executable::Executable(std::unique_ptr<ExecutableState> state) : state_(std::mov
 Executable::~Executable() = default;
 
 const Plan& Executable::plan() const { return state_->program.plan; }
+const std::vector<Fallback>& Executable::fallbacks() const { return plan().fallbacks; }
 const Module& Executable::module() const { return *state_->module; }
 const CompileStatistics& Executable::compile_statistics() const { return state_->statistics; }
 

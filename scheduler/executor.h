@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backend/device.h"
+#include "core/module.h"
 #include "scheduler/client.h"
 #include "scheduler/recorder.h"
 

@@ -11,6 +11,7 @@
 #include "backend/device_facts.h"
 #include "backend/step.h"
 #include "core/shape.h"
+#include "scheduler/statistics.h"
 
 namespace vxla {
 
@@ -119,12 +120,6 @@ struct HostDecide {
 };
 
 using Segment = std::variant<GpuCommands, HostEvaluate, HostDecide>;
-
-// An instruction that the device does not run, and why.
-struct Fallback {
-  std::string instruction, opcode, reason;
-  friend bool operator==(const Fallback&, const Fallback&) = default;
-};
 
 // An error of vxla's own that planning met, and what it did instead. A plan with one is right but slower: report it.
 struct PlanFault {

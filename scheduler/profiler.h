@@ -10,14 +10,6 @@
 
 namespace vxla {
 
-struct StepTime {
-  std::string name, kernel;  // the kernel's algorithm file
-  int64_t runs = 0;  // more than one in a loop, none in a branch that was not taken; what follows is of all of them
-  double ms = 0;
-  int64_t bytes = 0;  // of the bindings, read and written ones twice
-  int64_t flop = 0;
-};
-
 // Timestamps that a profiled segment needs: one before its first dispatch and one after each.
 int TimestampCount(const GpuCommands& segment);
 // One for each step of the plan, nothing having run.

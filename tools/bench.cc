@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "backend/cpu/reference/evaluator.h"
+#include "backend/device.h"
+#include "core/module.h"
 #include "core/text/hlo_parser.h"
 #include "tools/arguments.h"
 #include "tools/bench_cases.h"

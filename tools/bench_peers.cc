@@ -11,6 +11,7 @@
 #endif
 
 #include "backend/vulkan/lower/bench_kernels.h"
+#include "scheduler/plan.h"
 
 namespace vxla {
 namespace {

@@ -10,6 +10,9 @@
 #include <optional>
 
 #include "api/replicas.h"
+#include "backend/device.h"
+#include "core/module.h"
+#include "core/replica_groups.h"
 #include "core/text/hlo_printer.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"

@@ -8,6 +8,8 @@
 
 #include "api/devices.h"
 #include "api/program.h"
+#include "backend/device.h"
+#include "core/module.h"
 #include "tools/messages.h"
 
 namespace vxla {

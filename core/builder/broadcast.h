@@ -1,7 +1,7 @@
 // The builder's implicit broadcasting, made explicit as broadcast and reshape instructions.
 #pragma once
 
-#include "core/builder/builder.h"
+#include "core/builder/emit.h"
 
 namespace vxla {
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "core/builder/emit.h"
 #include "core/guarded.h"
 #include "core/live_sizes.h"
+#include "core/module.h"
 #include "core/ops/ops.h"
 
 namespace vxla {
@@ -13,51 +15,57 @@ const Shape& XlaOp::shape() const {
   return instruction_->shape();
 }
 
-XlaBuilder::XlaBuilder(std::string name)
-    : name_(std::move(name)), module_(name_), entry_(module_.AddComputation(name_)) {}
+const std::string& XlaComputation::name() const { return module_->entry()->name(); }
+std::unique_ptr<Module> XlaComputation::CloneModule() const { return module_->Clone(); }
+
+XlaBuilder::XlaBuilder(std::string name) : state_(std::make_unique<BuilderState>(std::move(name))) {}
+XlaBuilder::~XlaBuilder() = default;
+const std::string& XlaBuilder::name() const { return state_->name; }
+const Status& XlaBuilder::first_error() const { return state_->error; }
 
 Result<Shape> XlaBuilder::GetShape(XlaOp op) const {
-  if (!error_.ok()) return error_;
+  if (!state_->error.ok()) return state_->error;
   // builder_c1
-  if (!op.valid() || op.builder_ != this) return InvalidArgument("{}: no op of this builder", name_);
+  if (!op.valid() || op.builder_ != this) return InvalidArgument("{}: no op of this builder", state_->name);
   return op.shape();
 }
 
 bool XlaBuilder::HasParameter(int64_t number) const {
-  const auto& parameters = entry_->parameters();
+  const auto& parameters = state_->entry->parameters();
   return number >= 0 && number < static_cast<int64_t>(parameters.size()) && parameters[number] != nullptr;
 }
 
 // Copies a computation and what it calls into the module under construction.
-Result<Computation*> XlaBuilder::Import(const XlaComputation& computation) {
+Result<Computation*> BuilderState::Import(const XlaComputation& computation) {
   const Module& source = computation.module();
-  if (auto found = imported_.find(&source); found != imported_.end()) return found->second;
+  if (auto found = imported.find(&source); found != imported.end()) return found->second;
   std::unordered_map<const Computation*, Computation*> copies;
   for (const auto& original : source.computations()) {
-    Computation* copy = module_.AddComputation(original->name());
+    Computation* copy = module.AddComputation(original->name());
     copies[original.get()] = copy;
     copy->set_execution_thread(original->execution_thread());
     copy->set_root(CloneInto(*original, *copy, {}, [&](Computation* called) { return copies.at(called); }));
   }
-  kept_.push_back(computation);
-  return imported_[&source] = copies.at(source.entry());
+  kept.push_back(computation);
+  return imported[&source] = copies.at(source.entry());
 }
 
-Result<XlaOp> XlaBuilder::Emit(Opcode opcode, std::span<const XlaOp> operands, Shape stated, Attributes attributes,
-                               std::span<const XlaComputation> called, std::string name) {
-  if (!error_.ok()) return error_;
+Result<XlaOp> Emit(XlaBuilder& builder, Opcode opcode, std::span<const XlaOp> operands, Shape stated,
+                   Attributes attributes, std::span<const XlaComputation> called, std::string name) {
+  BuilderState& state = BuilderState::Of(builder);
+  if (!state.error.ok()) return state.error;
   std::vector<Instruction*> inputs;
   for (const XlaOp& operand : operands) {
-    if (!operand.valid() || operand.builder_ != this) {  // builder_c1
-      return InvalidArgument("{}: operand {} is no op of builder {}", OpcodeText(opcode), inputs.size(), name_);
+    if (!operand.valid() || operand.builder() != &builder) {  // builder_c1
+      return InvalidArgument("{}: operand {} is no op of builder {}", OpcodeText(opcode), inputs.size(), state.name);
     }
-    inputs.push_back(operand.instruction_);
+    inputs.push_back(operand.instruction());
   }
   std::vector<Computation*> callees;
   for (const XlaComputation& computation : called) {
     // computation_c1
     if (computation.IsNull()) return InvalidArgument("{}: a computation that was never built", OpcodeText(opcode));
-    VXLA_ASSIGN_OR_RETURN(Computation * callee, Import(computation));
+    VXLA_ASSIGN_OR_RETURN(Computation * callee, state.Import(computation));
     callees.push_back(callee);
   }
   const bool reshapes =
@@ -69,49 +77,51 @@ Result<XlaOp> XlaBuilder::Emit(Opcode opcode, std::span<const XlaOp> operands, S
                                                    std::move(callees));
   VXLA_ASSIGN_OR_RETURN(instruction->mutable_shape(), InferShape(*instruction));
   instruction->set_name(std::move(name));
-  instruction->mutable_common() = common_;
-  return XlaOp(this, entry_->Add(std::move(instruction)));
+  return BuilderState::Op(&builder, state.entry->Add(std::move(instruction)));
 }
 
 XlaOp XlaBuilder::Record(Result<XlaOp> result) {
   if (result.ok()) return *result;
-  if (error_.ok()) error_ = result.status();
+  if (state_->error.ok()) state_->error = result.status();
   return XlaOp(this, nullptr);
 }
 
-XlaOp XlaBuilder::Run(XlaBuilder* builder, std::span<const XlaOp> operands,
-                      const std::function<Result<XlaOp>(XlaBuilder&)>& build) {
+XlaOp RunBuild(XlaBuilder* builder, std::span<const XlaOp> operands,
+               const std::function<Result<XlaOp>(XlaBuilder&)>& build) {
   for (const XlaOp& operand : operands) {
-    if (builder == nullptr) builder = operand.builder_;
+    if (builder == nullptr) builder = operand.builder();
   }
   if (builder == nullptr) return {};
-  if (!builder->error_.ok()) return XlaOp(builder, nullptr);
+  if (!builder->first_error().ok()) return BuilderState::Op(builder, nullptr);
   for (size_t i = 0; i < operands.size(); ++i) {
-    if (!operands[i].valid() || operands[i].builder_ != builder) {  // builder_c1
-      return builder->Record(InvalidArgument("operand {} is no op of builder {}", i, builder->name_));
+    if (!operands[i].valid() || operands[i].builder() != builder) {  // builder_c1
+      return builder->Record(InvalidArgument("operand {} is no op of builder {}", i, builder->name()));
     }
   }
   return builder->Record(Guarded([&] { return build(*builder); }));
 }
 
-XlaOp XlaBuilder::One(XlaBuilder* builder, Opcode opcode, const std::vector<XlaOp>& operands, const Shape& stated,
-                      const Attributes& attributes, const std::vector<XlaComputation>& called) {
-  return Run(builder, operands, [&](XlaBuilder& b) { return b.Emit(opcode, operands, stated, attributes, called); });
+XlaOp EmitOne(XlaBuilder* builder, Opcode opcode, const std::vector<XlaOp>& operands, const Shape& stated,
+              const Attributes& attributes, const std::vector<XlaComputation>& called) {
+  return RunBuild(builder, operands,
+                  [&](XlaBuilder& b) { return Emit(b, opcode, operands, stated, attributes, called); });
 }
 
 Result<XlaComputation> XlaBuilder::Build(XlaOp root) const {
   return Guarded([&]() -> Result<XlaComputation> {
-    if (!error_.ok()) return error_;
+    if (!state_->error.ok()) return state_->error;
     // builder_c2
-    if (entry_->instructions().empty()) return InvalidArgument("{}: a computation without ops", name_);
-    const Instruction* result = root.builder_ == nullptr ? entry_->instructions().back().get() : root.instruction_;
-    if (result == nullptr || result->parent() != entry_)  // builder_c3
-      return InvalidArgument("{}: the root is no op of this builder", name_);
-    for (size_t i = 0; i < entry_->parameters().size(); ++i) {
+    if (state_->entry->instructions().empty()) return InvalidArgument("{}: a computation without ops", state_->name);
+    const Instruction* result =
+        root.builder_ == nullptr ? state_->entry->instructions().back().get() : root.instruction_;
+    if (result == nullptr || result->parent() != state_->entry)  // builder_c3
+      return InvalidArgument("{}: the root is no op of this builder", state_->name);
+    for (size_t i = 0; i < state_->entry->parameters().size(); ++i) {
       // parameter_c3
-      if (entry_->parameters()[i] == nullptr) return InvalidArgument("{}: no parameter has number {}", name_, i);
+      if (state_->entry->parameters()[i] == nullptr)
+        return InvalidArgument("{}: no parameter has number {}", state_->name, i);
     }
-    auto module = std::make_shared<Module>(name_);
+    auto module = std::make_shared<Module>(state_->name);
     std::unordered_map<const Computation*, Computation*> copies;
     auto copy = [&](const Computation& original, const Instruction* root_of_original) {
       Computation* target = module->AddComputation(original.name());
@@ -123,10 +133,11 @@ Result<XlaComputation> XlaBuilder::Build(XlaOp root) const {
       }
       return target;
     };
-    for (const auto& computation : module_.computations()) {  // callees first; the entry was added before all others
-      if (computation.get() != entry_) copy(*computation, computation->root());
+    for (const auto& computation :
+         state_->module.computations()) {  // callees first; the entry was added before all others
+      if (computation.get() != state_->entry) copy(*computation, computation->root());
     }
-    module->set_entry(copy(*entry_, result));
+    module->set_entry(copy(*state_->entry, result));
     VXLA_RETURN_IF_ERROR(CheckCallDepth(*module));  // order_c4
     return XlaComputation(std::move(module));
   });

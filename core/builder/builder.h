@@ -4,18 +4,24 @@
 
 #include <complex>
 #include <concepts>
-#include <functional>
+#include <cstring>
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "core/module.h"
+#include "core/dimension_numbers.h"
+#include "core/literal.h"
+#include "core/status.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
+class Instruction;
+class Module;
 class XlaBuilder;
+struct BuilderState;  // core/builder/emit.h
 
 // A value under construction: an instruction of a builder. Copied freely; valid as long as its builder.
 class XlaOp {
@@ -30,6 +36,7 @@ class XlaOp {
 
  private:
   friend class XlaBuilder;
+  friend struct BuilderState;
   XlaOp(XlaBuilder* builder, Instruction* instruction) : builder_(builder), instruction_(instruction) {}
   XlaBuilder* builder_ = nullptr;
   Instruction* instruction_ = nullptr;
@@ -39,12 +46,13 @@ class XlaOp {
 class XlaComputation {
  public:
   XlaComputation() = default;  // none yet; every op that is to call it fails
-  bool IsNull() const { return module_ == nullptr; }
   explicit XlaComputation(std::shared_ptr<const Module> module) : module_(std::move(module)) {}
+  bool IsNull() const { return module_ == nullptr; }
+  // What Client::Compile, RunOnCpu and Diff take. Precondition: not IsNull().
   const Module& module() const { return *module_; }
-  const std::string& name() const { return module_->entry()->name(); }
-  // A module of one's own, to compile or to change.
-  std::unique_ptr<Module> CloneModule() const { return module_->Clone(); }
+  const std::string& name() const;
+  // A module of one's own, to change.
+  std::unique_ptr<Module> CloneModule() const;
 
  private:
   std::shared_ptr<const Module> module_;
@@ -54,40 +62,20 @@ class XlaBuilder {
  public:
   explicit XlaBuilder(std::string name);
   XlaBuilder(const XlaBuilder&) = delete;
+  ~XlaBuilder();
 
-  const std::string& name() const { return name_; }
+  const std::string& name() const;
   // The computation whose root is `root`, or the op added last. The builder can go on afterwards.
   Result<XlaComputation> Build(XlaOp root = {}) const;
-  const Status& first_error() const { return error_; }
+  const Status& first_error() const;
   Result<Shape> GetShape(XlaOp op) const;
   bool HasParameter(int64_t number) const;
-  // What the following ops carry as metadata, sharding, frontend attributes ...
-  void SetCommonAttributes(CommonAttributes common) { common_ = std::move(common); }
-
-  // One instruction, its shape inferred: `stated` gives what its operands leave open. Free functions are made of it.
-  Result<XlaOp> Emit(Opcode opcode, std::span<const XlaOp> operands, Shape stated = {},
-                     Attributes attributes = NoAttributes{}, std::span<const XlaComputation> called = {},
-                     std::string name = {});
   // Keeps the first error; the op of an error is not valid.
   XlaOp Record(Result<XlaOp> result);
-  // Emit for operands of one builder, recorded: what most of the free functions are.
-  static XlaOp One(XlaBuilder* builder, Opcode opcode, const std::vector<XlaOp>& operands, const Shape& stated = {},
-                   const Attributes& attributes = NoAttributes{}, const std::vector<XlaComputation>& called = {});
-  // Runs `build` if all operands are valid ops of one builder, and records what goes wrong. An empty list of operands
-  // needs `builder`.
-  static XlaOp Run(XlaBuilder* builder, std::span<const XlaOp> operands,
-                   const std::function<Result<XlaOp>(XlaBuilder&)>& build);
 
  private:
-  Result<Computation*> Import(const XlaComputation& computation);
-
-  std::string name_;
-  Module module_;       // the entry first, then what was imported; Build() puts them in order
-  Computation* entry_;  // owned by module_
-  std::unordered_map<const Module*, Computation*> imported_;
-  std::vector<XlaComputation> kept_;  // so that no address in imported_ is used twice
-  CommonAttributes common_;
-  Status error_;
+  friend struct BuilderState;
+  std::unique_ptr<BuilderState> state_;
 };
 
 // Padding of windows: kSame keeps the size at stride 1 (low = total/2), kValid adds none.
@@ -531,3 +519,4 @@ XlaOp ConstantR2(XlaBuilder* builder, const std::vector<std::vector<T>>& values)
 }
 
 }  // namespace vxla
+#pragma GCC visibility pop

@@ -1,4 +1,6 @@
 #include "core/builder/builder.h"
+#include "core/builder/emit.h"
+#include "core/module.h"
 #include "core/text/lexer.h"
 
 namespace vxla {
@@ -26,12 +28,12 @@ Result<XlaOp> ForEachElement(XlaBuilder& builder, XlaOp operand, const std::func
   if (!operand.shape().IsTuple()) return one(operand);
   std::vector<XlaOp> results;
   for (size_t i = 0; i < operand.shape().tuple_elements().size(); ++i) {
-    VXLA_ASSIGN_OR_RETURN(const XlaOp element, builder.Emit(Opcode::kGetTupleElement, {{operand}}, {},
-                                                            GetTupleElementAttributes{static_cast<int64_t>(i)}));
+    VXLA_ASSIGN_OR_RETURN(const XlaOp element, Emit(builder, Opcode::kGetTupleElement, {{operand}}, {},
+                                                    GetTupleElementAttributes{static_cast<int64_t>(i)}));
     VXLA_ASSIGN_OR_RETURN(const XlaOp result, one(element));
     results.push_back(result);
   }
-  return builder.Emit(Opcode::kTuple, results);
+  return Emit(builder, Opcode::kTuple, results);
 }
 
 // The operand's shape with one dimension multiplied or divided.
@@ -59,19 +61,19 @@ Result<Shape> Scaled(const char* what, const Shape& shape, int64_t dimension, in
 XlaOp AllReduce(XlaOp operand, const XlaComputation& computation, const ReplicaGroups& replica_groups,
                 std::optional<int64_t> channel_id, const std::optional<Shape>&,
                 std::optional<bool> use_global_device_ids) {
-  return XlaBuilder::Run(nullptr, {{operand}}, [&](XlaBuilder& b) {
+  return RunBuild(nullptr, {{operand}}, [&](XlaBuilder& b) {
     return ForEachElement(b, operand, [&](XlaOp element) {
-      return b.Emit(Opcode::kAllReduce, {{element}}, {},
-                    Collective(replica_groups, channel_id, {}, use_global_device_ids), {{computation}});
+      return Emit(b, Opcode::kAllReduce, {{element}}, {},
+                  Collective(replica_groups, channel_id, {}, use_global_device_ids), {{computation}});
     });
   });
 }
 
 XlaOp CrossReplicaSum(XlaOp operand, const ReplicaGroups& replica_groups) {
-  return XlaBuilder::Run(nullptr, {{operand}}, [&](XlaBuilder& b) {
+  return RunBuild(nullptr, {{operand}}, [&](XlaBuilder& b) {
     return ForEachElement(b, operand, [&](XlaOp element) -> Result<XlaOp> {
       VXLA_ASSIGN_OR_RETURN(const XlaComputation add, ScalarAdd(element.shape().element_type()));
-      return b.Emit(Opcode::kAllReduce, {{element}}, {}, Collective(replica_groups, {}), {{add}});
+      return Emit(b, Opcode::kAllReduce, {{element}}, {}, Collective(replica_groups, {}), {{add}});
     });
   });
 }
@@ -79,11 +81,11 @@ XlaOp CrossReplicaSum(XlaOp operand, const ReplicaGroups& replica_groups) {
 XlaOp AllGather(XlaOp operand, int64_t all_gather_dim, int64_t shard_count, const ReplicaGroups& replica_groups,
                 std::optional<int64_t> channel_id, const std::optional<Layout>&,
                 std::optional<bool> use_global_device_ids) {
-  return XlaBuilder::Run(nullptr, {{operand}}, [&](XlaBuilder& b) {
+  return RunBuild(nullptr, {{operand}}, [&](XlaBuilder& b) {
     return ForEachElement(b, operand, [&](XlaOp element) -> Result<XlaOp> {
       VXLA_ASSIGN_OR_RETURN(Shape shape, Scaled("all-gather", element.shape(), all_gather_dim, shard_count, true));
-      return b.Emit(Opcode::kAllGather, {{element}}, shape,
-                    Collective(replica_groups, channel_id, {all_gather_dim}, use_global_device_ids));
+      return Emit(b, Opcode::kAllGather, {{element}}, shape,
+                  Collective(replica_groups, channel_id, {all_gather_dim}, use_global_device_ids));
     });
   });
 }
@@ -91,13 +93,12 @@ XlaOp AllGather(XlaOp operand, int64_t all_gather_dim, int64_t shard_count, cons
 XlaOp ReduceScatter(XlaOp operand, const XlaComputation& computation, int64_t scatter_dimension, int64_t shard_count,
                     const ReplicaGroups& replica_groups, std::optional<int64_t> channel_id,
                     const std::optional<Layout>&, std::optional<bool> use_global_device_ids) {
-  return XlaBuilder::Run(nullptr, {{operand}}, [&](XlaBuilder& b) {
+  return RunBuild(nullptr, {{operand}}, [&](XlaBuilder& b) {
     return ForEachElement(b, operand, [&](XlaOp element) -> Result<XlaOp> {
       VXLA_ASSIGN_OR_RETURN(Shape shape,
                             Scaled("reduce-scatter", element.shape(), scatter_dimension, shard_count, false));
-      return b.Emit(Opcode::kReduceScatter, {{element}}, shape,
-                    Collective(replica_groups, channel_id, {scatter_dimension}, use_global_device_ids),
-                    {{computation}});
+      return Emit(b, Opcode::kReduceScatter, {{element}}, shape,
+                  Collective(replica_groups, channel_id, {scatter_dimension}, use_global_device_ids), {{computation}});
     });
   });
 }
@@ -105,12 +106,12 @@ XlaOp ReduceScatter(XlaOp operand, const XlaComputation& computation, int64_t sc
 // HLO's all-to-all splits and concatenates along one dimension; another concat dimension is a transpose after it.
 XlaOp AllToAll(XlaOp operand, int64_t split_dimension, int64_t concat_dimension, int64_t split_count,
                const ReplicaGroups& replica_groups, const std::optional<Layout>&, std::optional<int64_t> channel_id) {
-  return XlaBuilder::Run(nullptr, {{operand}}, [&](XlaBuilder& b) -> Result<XlaOp> {
+  return RunBuild(nullptr, {{operand}}, [&](XlaBuilder& b) -> Result<XlaOp> {
     const Shape shape = operand.shape();
     VXLA_ASSIGN_OR_RETURN(Shape result, Scaled("all-to-all", shape, split_dimension, split_count, false));
     VXLA_ASSIGN_OR_RETURN(result, Scaled("all-to-all", result, concat_dimension, split_count, true));
-    VXLA_ASSIGN_OR_RETURN(XlaOp exchanged, b.Emit(Opcode::kAllToAll, {{operand}}, {},
-                                                  Collective(replica_groups, channel_id, {split_dimension})));
+    VXLA_ASSIGN_OR_RETURN(XlaOp exchanged, Emit(b, Opcode::kAllToAll, {{operand}}, {},
+                                                Collective(replica_groups, channel_id, {split_dimension})));
     if (split_dimension == concat_dimension) return exchanged;
     // The blocks become a dimension, which moves to just before concat_dimension and is merged into it.
     IntList sizes, permutation;
@@ -118,74 +119,73 @@ XlaOp AllToAll(XlaOp operand, int64_t split_dimension, int64_t concat_dimension,
       if (i == split_dimension) sizes.push_back(split_count);
       sizes.push_back(i == split_dimension ? shape.dimension(i) / split_count : shape.dimension(i));
     }
-    VXLA_ASSIGN_OR_RETURN(exchanged, b.Emit(Opcode::kReshape, {{exchanged}}, Shape(shape.element_type(), sizes)));
+    VXLA_ASSIGN_OR_RETURN(exchanged, Emit(b, Opcode::kReshape, {{exchanged}}, Shape(shape.element_type(), sizes)));
     for (int64_t i = 0; i < shape.rank(); ++i) {
       if (i == concat_dimension) permutation.push_back(split_dimension);
       permutation.push_back(i < split_dimension ? i : i + 1);
     }
-    VXLA_ASSIGN_OR_RETURN(exchanged, b.Emit(Opcode::kTranspose, {{exchanged}}, {}, DimensionsAttributes{permutation}));
-    return b.Emit(Opcode::kReshape, {{exchanged}}, result);
+    VXLA_ASSIGN_OR_RETURN(exchanged, Emit(b, Opcode::kTranspose, {{exchanged}}, {}, DimensionsAttributes{permutation}));
+    return Emit(b, Opcode::kReshape, {{exchanged}}, result);
   });
 }
 
 XlaOp AllToAllTuple(const std::vector<XlaOp>& operands, const ReplicaGroups& replica_groups,
                     std::optional<int64_t> channel_id) {
-  return XlaBuilder::One(nullptr, Opcode::kAllToAll, operands, {}, Collective(replica_groups, channel_id));
+  return EmitOne(nullptr, Opcode::kAllToAll, operands, {}, Collective(replica_groups, channel_id));
 }
 
 XlaOp RaggedAllToAll(XlaOp input, XlaOp output, XlaOp input_offsets, XlaOp send_sizes, XlaOp output_offsets,
                      XlaOp recv_sizes, const ReplicaGroups& replica_groups, std::optional<int64_t> channel_id) {
-  return XlaBuilder::One(nullptr, Opcode::kRaggedAllToAll,
-                         {input, output, input_offsets, send_sizes, output_offsets, recv_sizes}, {},
-                         Collective(replica_groups, channel_id));
+  return EmitOne(nullptr, Opcode::kRaggedAllToAll,
+                 {input, output, input_offsets, send_sizes, output_offsets, recv_sizes}, {},
+                 Collective(replica_groups, channel_id));
 }
 
 XlaOp CollectivePermute(XlaOp operand, const std::vector<std::pair<int64_t, int64_t>>& source_target_pairs,
                         std::optional<int64_t> channel_id) {
-  return XlaBuilder::One(nullptr, Opcode::kCollectivePermute, {operand}, {},
-                         CollectivePermuteAttributes{channel_id, source_target_pairs, {}});
+  return EmitOne(nullptr, Opcode::kCollectivePermute, {operand}, {},
+                 CollectivePermuteAttributes{channel_id, source_target_pairs, {}});
 }
 
 XlaOp CollectiveBroadcast(XlaOp operand, const ReplicaGroups& replica_groups, std::optional<int64_t> channel_id) {
-  return XlaBuilder::One(nullptr, Opcode::kCollectiveBroadcast, {operand}, {}, Collective(replica_groups, channel_id));
+  return EmitOne(nullptr, Opcode::kCollectiveBroadcast, {operand}, {}, Collective(replica_groups, channel_id));
 }
 
-XlaOp ReplicaId(XlaBuilder* builder) { return XlaBuilder::One(builder, Opcode::kReplicaId, {}); }
-XlaOp PartitionId(XlaBuilder* builder) { return XlaBuilder::One(builder, Opcode::kPartitionId, {}); }
+XlaOp ReplicaId(XlaBuilder* builder) { return EmitOne(builder, Opcode::kReplicaId, {}); }
+XlaOp PartitionId(XlaBuilder* builder) { return EmitOne(builder, Opcode::kPartitionId, {}); }
 
 XlaOp Infeed(XlaBuilder* builder, const Shape& shape, const std::string& config) {
-  const XlaOp both = XlaBuilder::One(builder, Opcode::kInfeed, {AfterAll(builder, {})},
-                                     Shape::Tuple({shape, Shape::Token()}), InfeedAttributes{config});
+  const XlaOp both = EmitOne(builder, Opcode::kInfeed, {AfterAll(builder, {})}, Shape::Tuple({shape, Shape::Token()}),
+                             InfeedAttributes{config});
   return GetTupleElement(both, 0);
 }
 
 XlaOp Outfeed(XlaOp operand, const Shape& shape, const std::string& outfeed_config) {
-  return XlaBuilder::One(nullptr, Opcode::kOutfeed, {operand, AfterAll(operand.builder(), {})}, Shape::Token(),
-                         OutfeedAttributes{shape, outfeed_config});
+  return EmitOne(nullptr, Opcode::kOutfeed, {operand, AfterAll(operand.builder(), {})}, Shape::Token(),
+                 OutfeedAttributes{shape, outfeed_config});
 }
 
 XlaOp SendWithToken(XlaOp operand, XlaOp token, int64_t channel_id) {
-  return XlaBuilder::One(nullptr, Opcode::kSend, {operand, token}, {}, SendRecvAttributes{channel_id, false});
+  return EmitOne(nullptr, Opcode::kSend, {operand, token}, {}, SendRecvAttributes{channel_id, false});
 }
 
 XlaOp SendDone(XlaOp context) {
   const auto channel = context.valid() && context.instruction()->opcode() == Opcode::kSend
                            ? context.instruction()->attributes<SendRecvAttributes>()
                            : SendRecvAttributes{};
-  return XlaBuilder::One(nullptr, Opcode::kSendDone, {context}, {}, channel);
+  return EmitOne(nullptr, Opcode::kSendDone, {context}, {}, channel);
 }
 
 XlaOp RecvWithToken(XlaOp token, const Shape& shape, int64_t channel_id) {
-  return XlaBuilder::One(nullptr, Opcode::kRecv, {token},
-                         Shape::Tuple({shape, Shape(ElementType::kU32), Shape::Token()}),
-                         SendRecvAttributes{channel_id, false});
+  return EmitOne(nullptr, Opcode::kRecv, {token}, Shape::Tuple({shape, Shape(ElementType::kU32), Shape::Token()}),
+                 SendRecvAttributes{channel_id, false});
 }
 
 XlaOp RecvDone(XlaOp context) {
   const auto channel = context.valid() && context.instruction()->opcode() == Opcode::kRecv
                            ? context.instruction()->attributes<SendRecvAttributes>()
                            : SendRecvAttributes{};
-  return XlaBuilder::One(nullptr, Opcode::kRecvDone, {context}, {}, channel);
+  return EmitOne(nullptr, Opcode::kRecvDone, {context}, {}, channel);
 }
 
 XlaOp Send(XlaOp operand, int64_t channel_id) {
@@ -201,7 +201,7 @@ XlaOp CustomCall(XlaBuilder* builder, const std::string& target_name, const std:
   CustomCallAttributes attributes;
   attributes.custom_call_target = target_name;
   attributes.custom_call_has_side_effect = has_side_effect;
-  const XlaOp call = XlaBuilder::One(builder, Opcode::kCustomCall, operands, shape, attributes);
+  const XlaOp call = EmitOne(builder, Opcode::kCustomCall, operands, shape, attributes);
   if (call.valid() && !opaque.empty()) call.instruction()->mutable_common().backend_config.text = Quote(opaque);
   return call;
 }

@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "core/builder/builder.h"
+#include "core/builder/emit.h"
+#include "core/module.h"
 
 namespace vxla {
 namespace {
@@ -83,7 +85,7 @@ ConvolutionDimensions DefaultConvolutionDimensions(XlaOp lhs) {
 
 XlaOp Dot(XlaOp lhs, XlaOp rhs, const PrecisionConfig* precision_config,
           std::optional<ElementType> preferred_element_type) {
-  return XlaBuilder::Run(nullptr, {{lhs, rhs}}, [&](XlaBuilder& b) -> Result<XlaOp> {
+  return RunBuild(nullptr, {{lhs, rhs}}, [&](XlaBuilder& b) -> Result<XlaOp> {
     for (const XlaOp& op : {lhs, rhs}) {
       if (op.shape().rank() < 1) {  // dot_rank_c1
         return InvalidArgument("dot: {} has no dimension to contract", op.shape().ToString());
@@ -93,7 +95,7 @@ XlaOp Dot(XlaOp lhs, XlaOp rhs, const PrecisionConfig* precision_config,
     attributes.lhs_contracting_dims = {lhs.shape().rank() == 1 ? 0 : 1};
     attributes.rhs_contracting_dims = {0};
     attributes.operand_precision = Levels(precision_config);
-    return b.Emit(Opcode::kDot, {{lhs, rhs}}, Preferred(preferred_element_type), std::move(attributes));
+    return Emit(b, Opcode::kDot, {{lhs, rhs}}, Preferred(preferred_element_type), std::move(attributes));
   });
 }
 
@@ -105,15 +107,15 @@ XlaOp DotGeneral(XlaOp lhs, XlaOp rhs, const DotDimensionNumbers& dimension_numb
   attributes.lhs_batch_dims = dimension_numbers.lhs_batch_dimensions;
   attributes.rhs_batch_dims = dimension_numbers.rhs_batch_dimensions;
   attributes.operand_precision = Levels(precision_config);
-  return XlaBuilder::One(nullptr, Opcode::kDot, {lhs, rhs}, Preferred(preferred_element_type), std::move(attributes));
+  return EmitOne(nullptr, Opcode::kDot, {lhs, rhs}, Preferred(preferred_element_type), std::move(attributes));
 }
 
 XlaOp RaggedDot(XlaOp lhs, XlaOp rhs, XlaOp group_sizes, const DotAttributes& dimension_numbers,
                 const PrecisionConfig* precision_config, std::optional<ElementType> preferred_element_type) {
   DotAttributes attributes = dimension_numbers;
   if (precision_config != nullptr) attributes.operand_precision = *precision_config;
-  return XlaBuilder::One(nullptr, Opcode::kRaggedDot, {lhs, rhs, group_sizes}, Preferred(preferred_element_type),
-                         std::move(attributes));
+  return EmitOne(nullptr, Opcode::kRaggedDot, {lhs, rhs, group_sizes}, Preferred(preferred_element_type),
+                 std::move(attributes));
 }
 
 XlaOp ConvGeneralDilated(XlaOp lhs, XlaOp rhs, const IntList& window_strides, const PaddingPairs& padding,
@@ -121,7 +123,7 @@ XlaOp ConvGeneralDilated(XlaOp lhs, XlaOp rhs, const IntList& window_strides, co
                          const ConvolutionDimensions& dimension_numbers, int64_t feature_group_count,
                          int64_t batch_group_count, const PrecisionConfig* precision_config,
                          std::optional<ElementType> preferred_element_type, const std::vector<bool>& window_reversal) {
-  return XlaBuilder::Run(nullptr, {{lhs, rhs}}, [&](XlaBuilder& b) -> Result<XlaOp> {
+  return RunBuild(nullptr, {{lhs, rhs}}, [&](XlaBuilder& b) -> Result<XlaOp> {
     ConvolutionAttributes attributes;
     attributes.dim_labels = dimension_numbers;
     attributes.feature_group_count = feature_group_count;
@@ -135,7 +137,7 @@ XlaOp ConvGeneralDilated(XlaOp lhs, XlaOp rhs, const IntList& window_strides, co
                              sizes.size());
     }
     for (size_t i = 0; i < window_reversal.size(); ++i) attributes.window[i].reversal = window_reversal[i];
-    return b.Emit(Opcode::kConvolution, {{lhs, rhs}}, Preferred(preferred_element_type), std::move(attributes));
+    return Emit(b, Opcode::kConvolution, {{lhs, rhs}}, Preferred(preferred_element_type), std::move(attributes));
   });
 }
 
@@ -152,7 +154,7 @@ XlaOp ConvWithGeneralDimensions(XlaOp lhs, XlaOp rhs, const IntList& window_stri
                                 int64_t batch_group_count, const PrecisionConfig* precision_config,
                                 std::optional<ElementType> preferred_element_type) {
   PaddingPairs pairs;
-  const XlaOp checked = XlaBuilder::Run(nullptr, {{lhs, rhs}}, [&](XlaBuilder&) -> Result<XlaOp> {
+  const XlaOp checked = RunBuild(nullptr, {{lhs, rhs}}, [&](XlaBuilder&) -> Result<XlaOp> {
     VXLA_ASSIGN_OR_RETURN(
         pairs, MakePadding(Opcode::kConvolution, padding, Sizes(lhs.shape(), dimension_numbers.input_spatial),
                            Sizes(rhs.shape(), dimension_numbers.kernel_spatial), window_strides));
@@ -183,11 +185,11 @@ XlaOp Reduce(XlaBuilder* builder, const std::vector<XlaOp>& operands, const std:
              const XlaComputation& computation, const IntList& dimensions) {
   std::vector<XlaOp> all = operands;
   all.insert(all.end(), init_values.begin(), init_values.end());
-  return XlaBuilder::Run(builder, all, [&](XlaBuilder& b) -> Result<XlaOp> {
+  return RunBuild(builder, all, [&](XlaBuilder& b) -> Result<XlaOp> {
     if (operands.size() != init_values.size()) {  // reduce_c3
       return InvalidArgument("reduce: {} operands and {} initial values", operands.size(), init_values.size());
     }
-    return b.Emit(Opcode::kReduce, all, {}, DimensionsAttributes{dimensions}, {{computation}});
+    return Emit(b, Opcode::kReduce, all, {}, DimensionsAttributes{dimensions}, {{computation}});
   });
 }
 
@@ -207,14 +209,14 @@ XlaOp ReduceWindowWithGeneralPadding(const std::vector<XlaOp>& operands, const s
                                      const IntList& window_dilations, const PaddingPairs& padding) {
   std::vector<XlaOp> all = operands;
   all.insert(all.end(), init_values.begin(), init_values.end());
-  return XlaBuilder::Run(nullptr, all, [&](XlaBuilder& b) -> Result<XlaOp> {
+  return RunBuild(nullptr, all, [&](XlaBuilder& b) -> Result<XlaOp> {
     if (operands.size() != init_values.size()) {  // reduce_c3
       return InvalidArgument("reduce-window: {} operands and {} initial values", operands.size(), init_values.size());
     }
     WindowAttributes attributes;
     VXLA_ASSIGN_OR_RETURN(attributes.window, MakeWindow(Opcode::kReduceWindow, window_dimensions, window_strides,
                                                         padding, base_dilations, window_dilations));
-    return b.Emit(Opcode::kReduceWindow, all, {}, std::move(attributes), {{computation}});
+    return Emit(b, Opcode::kReduceWindow, all, {}, std::move(attributes), {{computation}});
   });
 }
 
@@ -222,7 +224,7 @@ XlaOp ReduceWindow(const std::vector<XlaOp>& operands, const std::vector<XlaOp>&
                    const XlaComputation& computation, const IntList& window_dimensions, const IntList& window_strides,
                    Padding padding) {
   PaddingPairs pairs;
-  const XlaOp checked = XlaBuilder::Run(nullptr, operands, [&](XlaBuilder&) -> Result<XlaOp> {
+  const XlaOp checked = RunBuild(nullptr, operands, [&](XlaBuilder&) -> Result<XlaOp> {
     const auto sizes = operands[0].shape().dimensions();
     VXLA_ASSIGN_OR_RETURN(pairs, MakePadding(Opcode::kReduceWindow, padding, IntList(sizes.begin(), sizes.end()),
                                              window_dimensions, window_strides));
@@ -255,12 +257,12 @@ XlaOp ReduceWindowWithGeneralPadding(XlaOp operand, XlaOp init_value, const XlaC
 XlaOp SelectAndScatterWithGeneralPadding(XlaOp operand, const XlaComputation& select, const IntList& window_dimensions,
                                          const IntList& window_strides, const PaddingPairs& padding, XlaOp source,
                                          XlaOp init_value, const XlaComputation& scatter) {
-  return XlaBuilder::Run(nullptr, {{operand, source, init_value}}, [&](XlaBuilder& b) -> Result<XlaOp> {
+  return RunBuild(nullptr, {{operand, source, init_value}}, [&](XlaBuilder& b) -> Result<XlaOp> {
     WindowAttributes attributes;
     VXLA_ASSIGN_OR_RETURN(attributes.window,
                           MakeWindow(Opcode::kSelectAndScatter, window_dimensions, window_strides, padding, {}, {}));
-    return b.Emit(Opcode::kSelectAndScatter, {{operand, source, init_value}}, {}, std::move(attributes),
-                  {{select, scatter}});
+    return Emit(b, Opcode::kSelectAndScatter, {{operand, source, init_value}}, {}, std::move(attributes),
+                {{select, scatter}});
   });
 }
 
@@ -268,7 +270,7 @@ XlaOp SelectAndScatter(XlaOp operand, const XlaComputation& select, const IntLis
                        const IntList& window_strides, Padding padding, XlaOp source, XlaOp init_value,
                        const XlaComputation& scatter) {
   PaddingPairs pairs;
-  const XlaOp checked = XlaBuilder::Run(nullptr, {{operand}}, [&](XlaBuilder&) -> Result<XlaOp> {
+  const XlaOp checked = RunBuild(nullptr, {{operand}}, [&](XlaBuilder&) -> Result<XlaOp> {
     const auto sizes = operand.shape().dimensions();
     VXLA_ASSIGN_OR_RETURN(pairs, MakePadding(Opcode::kSelectAndScatter, padding, IntList(sizes.begin(), sizes.end()),
                                              window_dimensions, window_strides));
@@ -280,14 +282,14 @@ XlaOp SelectAndScatter(XlaOp operand, const XlaComputation& select, const IntLis
 }
 
 XlaOp Sort(const std::vector<XlaOp>& operands, const XlaComputation& comparator, int64_t dimension, bool is_stable) {
-  return XlaBuilder::Run(nullptr, operands, [&](XlaBuilder& b) {
+  return RunBuild(nullptr, operands, [&](XlaBuilder& b) {
     const int64_t along = dimension == -1 ? operands[0].shape().rank() - 1 : dimension;
-    return b.Emit(Opcode::kSort, operands, {}, SortAttributes{{along}, is_stable}, {{comparator}});
+    return Emit(b, Opcode::kSort, operands, {}, SortAttributes{{along}, is_stable}, {{comparator}});
   });
 }
 
 XlaOp Sort(XlaOp operand) {
-  return XlaBuilder::Run(nullptr, {{operand}}, [&](XlaBuilder&) -> Result<XlaOp> {
+  return RunBuild(nullptr, {{operand}}, [&](XlaBuilder&) -> Result<XlaOp> {
     const Shape& shape = operand.shape();
     if (!shape.IsArray() || IsComplex(shape.element_type())) {  // sort_order_c1
       return InvalidArgument("sort: {} has no order of its own, a comparator is needed", shape.ToString());
@@ -301,49 +303,47 @@ XlaOp Sort(XlaOp operand) {
 }
 
 XlaOp TopK(XlaOp operand, int64_t k, bool largest) {
-  return XlaBuilder::One(nullptr, Opcode::kTopK, {operand}, {}, TopKAttributes{k, largest});
+  return EmitOne(nullptr, Opcode::kTopK, {operand}, {}, TopKAttributes{k, largest});
 }
 
 XlaOp Fft(XlaOp operand, FftType fft_type, const IntList& fft_length) {
-  return XlaBuilder::One(nullptr, Opcode::kFft, {operand}, {}, FftAttributes{fft_type, fft_length});
+  return EmitOne(nullptr, Opcode::kFft, {operand}, {}, FftAttributes{fft_type, fft_length});
 }
 
-XlaOp Cholesky(XlaOp a, bool lower) {
-  return XlaBuilder::One(nullptr, Opcode::kCholesky, {a}, {}, CholeskyAttributes{lower});
-}
+XlaOp Cholesky(XlaOp a, bool lower) { return EmitOne(nullptr, Opcode::kCholesky, {a}, {}, CholeskyAttributes{lower}); }
 
 XlaOp TriangularSolve(XlaOp a, XlaOp b, bool left_side, bool lower, bool unit_diagonal, TransposeKind transpose_a) {
-  return XlaBuilder::One(nullptr, Opcode::kTriangularSolve, {a, b}, {},
-                         TriangularSolveAttributes{left_side, lower, unit_diagonal, transpose_a});
+  return EmitOne(nullptr, Opcode::kTriangularSolve, {a, b}, {},
+                 TriangularSolveAttributes{left_side, lower, unit_diagonal, transpose_a});
 }
 
 XlaOp BatchNormTraining(XlaOp operand, XlaOp scale, XlaOp offset, float epsilon, int64_t feature_index) {
-  return XlaBuilder::One(nullptr, Opcode::kBatchNormTraining, {operand, scale, offset}, {},
-                         BatchNormAttributes{epsilon, feature_index});
+  return EmitOne(nullptr, Opcode::kBatchNormTraining, {operand, scale, offset}, {},
+                 BatchNormAttributes{epsilon, feature_index});
 }
 
 XlaOp BatchNormInference(XlaOp operand, XlaOp scale, XlaOp offset, XlaOp mean, XlaOp variance, float epsilon,
                          int64_t feature_index) {
-  return XlaBuilder::One(nullptr, Opcode::kBatchNormInference, {operand, scale, offset, mean, variance}, {},
-                         BatchNormAttributes{epsilon, feature_index});
+  return EmitOne(nullptr, Opcode::kBatchNormInference, {operand, scale, offset, mean, variance}, {},
+                 BatchNormAttributes{epsilon, feature_index});
 }
 
 XlaOp BatchNormGrad(XlaOp operand, XlaOp scale, XlaOp mean, XlaOp variance, XlaOp grad_output, float epsilon,
                     int64_t feature_index) {
-  return XlaBuilder::One(nullptr, Opcode::kBatchNormGrad, {operand, scale, mean, variance, grad_output}, {},
-                         BatchNormAttributes{epsilon, feature_index});
+  return EmitOne(nullptr, Opcode::kBatchNormGrad, {operand, scale, mean, variance, grad_output}, {},
+                 BatchNormAttributes{epsilon, feature_index});
 }
 
 XlaOp RngNormal(XlaOp mu, XlaOp sigma, const Shape& shape) {
-  return XlaBuilder::One(nullptr, Opcode::kRng, {mu, sigma}, shape, RngAttributes{RngDistribution::kNormal});
+  return EmitOne(nullptr, Opcode::kRng, {mu, sigma}, shape, RngAttributes{RngDistribution::kNormal});
 }
 
 XlaOp RngUniform(XlaOp a, XlaOp b, const Shape& shape) {
-  return XlaBuilder::One(nullptr, Opcode::kRng, {a, b}, shape, RngAttributes{RngDistribution::kUniform});
+  return EmitOne(nullptr, Opcode::kRng, {a, b}, shape, RngAttributes{RngDistribution::kUniform});
 }
 
 XlaOp RngBernoulli(XlaOp mean, const Shape& shape) {
-  return XlaBuilder::Run(nullptr, {{mean}}, [&](XlaBuilder& b) -> Result<XlaOp> {
+  return RunBuild(nullptr, {{mean}}, [&](XlaBuilder& b) -> Result<XlaOp> {
     if (mean.shape() != Shape(ElementType::kF32) || shape.element_type() != ElementType::kU32) {  // rng_bernoulli_c1
       return InvalidArgument("rng-bernoulli: mean {} and result {}, f32[] and u32 needed", mean.shape().ToString(),
                              shape.ToString());
@@ -356,13 +356,13 @@ XlaOp RngBernoulli(XlaOp mean, const Shape& shape) {
 }
 
 XlaOp RngGetAndUpdateState(XlaBuilder* builder, int64_t delta, const Shape& shape) {
-  return XlaBuilder::One(builder, Opcode::kRngGetAndUpdateState, {}, shape, RngGetAndUpdateStateAttributes{delta});
+  return EmitOne(builder, Opcode::kRngGetAndUpdateState, {}, shape, RngGetAndUpdateStateAttributes{delta});
 }
 
 XlaOp RngBitGenerator(RngAlgorithm algorithm, XlaOp initial_state, const Shape& shape) {
-  return XlaBuilder::Run(nullptr, {{initial_state}}, [&](XlaBuilder& b) {
-    return b.Emit(Opcode::kRngBitGenerator, {{initial_state}}, Shape::Tuple({initial_state.shape(), shape}),
-                  RngBitGeneratorAttributes{algorithm});
+  return RunBuild(nullptr, {{initial_state}}, [&](XlaBuilder& b) {
+    return Emit(b, Opcode::kRngBitGenerator, {{initial_state}}, Shape::Tuple({initial_state.shape(), shape}),
+                RngBitGeneratorAttributes{algorithm});
   });
 }
 

@@ -1,28 +1,29 @@
 #include <fmt/format.h>
 
 #include "core/builder/builder.h"
+#include "core/builder/emit.h"
+#include "core/module.h"
 #include "core/text/lexer.h"
 
 namespace vxla {
 
 XlaOp Tuple(XlaBuilder* builder, const std::vector<XlaOp>& elements) {
-  return XlaBuilder::One(builder, Opcode::kTuple, elements);
+  return EmitOne(builder, Opcode::kTuple, elements);
 }
 
 XlaOp GetTupleElement(XlaOp tuple_data, int64_t index) {
-  return XlaBuilder::One(nullptr, Opcode::kGetTupleElement, {tuple_data}, {}, GetTupleElementAttributes{index});
+  return EmitOne(nullptr, Opcode::kGetTupleElement, {tuple_data}, {}, GetTupleElementAttributes{index});
 }
 
-XlaOp OptimizationBarrier(XlaOp operand) { return XlaBuilder::One(nullptr, Opcode::kOptimizationBarrier, {operand}); }
+XlaOp OptimizationBarrier(XlaOp operand) { return EmitOne(nullptr, Opcode::kOptimizationBarrier, {operand}); }
 
 XlaOp Call(XlaBuilder* builder, const XlaComputation& computation, const std::vector<XlaOp>& operands) {
-  return XlaBuilder::One(builder, Opcode::kCall, operands, {}, {}, {computation});
+  return EmitOne(builder, Opcode::kCall, operands, {}, {}, {computation});
 }
 
 XlaOp CompositeCall(XlaBuilder* builder, const XlaComputation& computation, const std::vector<XlaOp>& operands,
                     const std::string& name, const std::string& attributes, int64_t version) {
-  const XlaOp call =
-      XlaBuilder::One(builder, Opcode::kCall, operands, {}, CallAttributes{.is_composite = true}, {computation});
+  const XlaOp call = EmitOne(builder, Opcode::kCall, operands, {}, CallAttributes{.is_composite = true}, {computation});
   if (!call.valid()) return call;
   call.instruction()->mutable_common().frontend_attributes.text =
       fmt::format("{{{}composite.name={},composite.version=\"{}\"}}",
@@ -34,7 +35,7 @@ XlaOp Map(XlaBuilder* builder, const std::vector<XlaOp>& operands, const XlaComp
           const IntList& dimensions, const std::vector<XlaOp>& static_operands) {
   std::vector<XlaOp> all = operands;
   all.insert(all.end(), static_operands.begin(), static_operands.end());
-  return XlaBuilder::Run(builder, all, [&](XlaBuilder& b) -> Result<XlaOp> {
+  return RunBuild(builder, all, [&](XlaBuilder& b) -> Result<XlaOp> {
     for (size_t i = operands.size(); i < all.size(); ++i) {
       if (!all[i].shape().IsScalar() || operands.empty()) {  // map_static_c1: HLO's map has element-wise operands only
         return InvalidArgument("map: static operand {} is {}, a scalar needed", i - operands.size(),
@@ -43,68 +44,66 @@ XlaOp Map(XlaBuilder* builder, const std::vector<XlaOp>& operands, const XlaComp
       all[i] =
           Broadcast(all[i], IntList(operands[0].shape().dimensions().begin(), operands[0].shape().dimensions().end()));
     }
-    return b.Emit(Opcode::kMap, all, {}, DimensionsAttributes{dimensions}, {{computation}});
+    return Emit(b, Opcode::kMap, all, {}, DimensionsAttributes{dimensions}, {{computation}});
   });
 }
 
 XlaOp While(const XlaComputation& condition, const XlaComputation& body, XlaOp init) {
-  return XlaBuilder::One(nullptr, Opcode::kWhile, {init}, {}, {}, {condition, body});
+  return EmitOne(nullptr, Opcode::kWhile, {init}, {}, {}, {condition, body});
 }
 
 XlaOp Conditional(XlaOp pred, XlaOp true_operand, const XlaComputation& true_computation, XlaOp false_operand,
                   const XlaComputation& false_computation) {
-  return XlaBuilder::One(nullptr, Opcode::kConditional, {pred, true_operand, false_operand}, {}, {},
-                         {true_computation, false_computation});
+  return EmitOne(nullptr, Opcode::kConditional, {pred, true_operand, false_operand}, {}, {},
+                 {true_computation, false_computation});
 }
 
 XlaOp Conditional(XlaOp branch_index, const std::vector<XlaComputation>& branch_computations,
                   const std::vector<XlaOp>& branch_operands) {
   std::vector<XlaOp> operands{branch_index};
   operands.insert(operands.end(), branch_operands.begin(), branch_operands.end());
-  return XlaBuilder::One(nullptr, Opcode::kConditional, operands, {}, {}, branch_computations);
+  return EmitOne(nullptr, Opcode::kConditional, operands, {}, {}, branch_computations);
 }
 
 XlaOp AfterAll(XlaBuilder* builder, const std::vector<XlaOp>& tokens) {
-  return XlaBuilder::One(builder, Opcode::kAfterAll, tokens);
+  return EmitOne(builder, Opcode::kAfterAll, tokens);
 }
 
 XlaOp CreateToken(XlaBuilder* builder) { return AfterAll(builder, {}); }
 
-XlaOp AddDependency(XlaOp operand, XlaOp token) {
-  return XlaBuilder::One(nullptr, Opcode::kAddDependency, {operand, token});
-}
+XlaOp AddDependency(XlaOp operand, XlaOp token) { return EmitOne(nullptr, Opcode::kAddDependency, {operand, token}); }
 
 XlaOp Domain(XlaOp operand, const std::string& kind, const std::string& entry, const std::string& exit) {
-  return XlaBuilder::One(nullptr, Opcode::kDomain, {operand}, {},
-                         DomainAttributes{{fmt::format("{{kind={}, entry={}, exit={}}}", Quote(kind), entry, exit)}});
+  return EmitOne(nullptr, Opcode::kDomain, {operand}, {},
+                 DomainAttributes{{fmt::format("{{kind={}, entry={}, exit={}}}", Quote(kind), entry, exit)}});
 }
 
 // ((operands), result, s32[])
 XlaOp AsyncStart(XlaBuilder* builder, const std::vector<XlaOp>& operands, const XlaComputation& computation,
                  const std::string& execution_thread) {
-  return XlaBuilder::Run(builder, operands, [&](XlaBuilder& b) -> Result<XlaOp> {
+  return RunBuild(builder, operands, [&](XlaBuilder& b) -> Result<XlaOp> {
     // computation_c1
     if (computation.IsNull()) return InvalidArgument("async-start: a computation that was never built");
     std::vector<Shape> shapes;
     for (const XlaOp& operand : operands) shapes.push_back(operand.shape());
     const Shape context = Shape::Tuple(
         {Shape::Tuple(std::move(shapes)), computation.module().entry()->root()->shape(), Shape(ElementType::kS32)});
-    return b.Emit(Opcode::kAsyncStart, operands, context, AsyncAttributes{execution_thread}, {{computation}});
+    return Emit(b, Opcode::kAsyncStart, operands, context, AsyncAttributes{execution_thread}, {{computation}});
   });
 }
 
-XlaOp AsyncUpdate(XlaOp context) { return XlaBuilder::One(nullptr, Opcode::kAsyncUpdate, {context}); }
+XlaOp AsyncUpdate(XlaOp context) { return EmitOne(nullptr, Opcode::kAsyncUpdate, {context}); }
 
-XlaOp AsyncDone(XlaOp context) { return XlaBuilder::One(nullptr, Opcode::kAsyncDone, {context}); }
+XlaOp AsyncDone(XlaOp context) { return EmitOne(nullptr, Opcode::kAsyncDone, {context}); }
 
 XlaOp CopyStart(XlaOp operand) {
-  return XlaBuilder::Run(nullptr, {{operand}}, [&](XlaBuilder& b) {
-    return b.Emit(Opcode::kCopyStart, {{operand}},
-                  Shape::Tuple({operand.shape(), operand.shape(), Shape(ElementType::kU32)}), CopyStartAttributes{});
+  return RunBuild(nullptr, {{operand}}, [&](XlaBuilder& b) {
+    return Emit(b, Opcode::kCopyStart, {{operand}},
+                Shape::Tuple({operand.shape(), operand.shape(), Shape(ElementType::kU32)}), CopyStartAttributes{});
   });
 }
 
-XlaOp CopyDone(XlaOp context) { return XlaBuilder::One(nullptr, Opcode::kCopyDone, {context}); }
+XlaOp CopyDone(XlaOp context) { return EmitOne(nullptr, Opcode::kCopyDone, {context}); }
 
 XlaOp Scan(XlaBuilder* builder, const std::vector<XlaOp>& inputs, const std::vector<XlaOp>& initial_carries,
            const XlaComputation& computation, const Shape& shape, int64_t dimension, bool is_reverse) {
@@ -114,7 +113,7 @@ XlaOp Scan(XlaBuilder* builder, const std::vector<XlaOp>& inputs, const std::vec
   attributes.dimensions = {dimension};
   attributes.num_carries = static_cast<int64_t>(initial_carries.size());
   attributes.is_reverse = is_reverse;
-  return XlaBuilder::One(builder, Opcode::kScan, all, shape, std::move(attributes), {computation});
+  return EmitOne(builder, Opcode::kScan, all, shape, std::move(attributes), {computation});
 }
 
 }  // namespace vxla

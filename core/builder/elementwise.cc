@@ -86,22 +86,22 @@ Result<XlaOp> BroadcastTo(XlaBuilder& builder, XlaOp operand, const IntList& dim
   }
   const ElementType type = shape.element_type();
   if (static_cast<int>(kept_sizes.size()) != shape.rank()) {
-    VXLA_ASSIGN_OR_RETURN(operand, builder.Emit(Opcode::kReshape, {{operand}}, Shape(type, kept_sizes)));
+    VXLA_ASSIGN_OR_RETURN(operand, Emit(builder, Opcode::kReshape, {{operand}}, Shape(type, kept_sizes)));
   }
-  return builder.Emit(Opcode::kBroadcast, {{operand}}, Shape(type, dimensions), DimensionsAttributes{kept_mapping});
+  return Emit(builder, Opcode::kBroadcast, {{operand}}, Shape(type, dimensions), DimensionsAttributes{kept_mapping});
 }
 
 namespace {
 
 XlaOp Unary(Opcode opcode, XlaOp operand) {
   const XlaOp operands[] = {operand};
-  return XlaBuilder::Run(nullptr, operands, [&](XlaBuilder& b) { return b.Emit(opcode, operands); });
+  return RunBuild(nullptr, operands, [&](XlaBuilder& b) { return Emit(b, opcode, operands); });
 }
 
 XlaOp Binary(Opcode opcode, XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimensions,
              const Attributes& attributes = NoAttributes{}) {
   const XlaOp operands[] = {lhs, rhs};
-  return XlaBuilder::Run(nullptr, operands, [&](XlaBuilder& b) -> Result<XlaOp> {
+  return RunBuild(nullptr, operands, [&](XlaBuilder& b) -> Result<XlaOp> {
     VXLA_ASSIGN_OR_RETURN(const BroadcastPlan plan, [&]() -> Result<BroadcastPlan> {
       // A scalar broadcasts without saying where to.
       const bool scalar = lhs.shape().IsScalar() != rhs.shape().IsScalar();
@@ -109,7 +109,7 @@ XlaOp Binary(Opcode opcode, XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimen
     }());
     VXLA_ASSIGN_OR_RETURN(const XlaOp left, BroadcastTo(b, lhs, plan.dimensions, plan.lhs_mapping));
     VXLA_ASSIGN_OR_RETURN(const XlaOp right, BroadcastTo(b, rhs, plan.dimensions, plan.rhs_mapping));
-    return b.Emit(opcode, {{left, right}}, {}, attributes);
+    return Emit(b, opcode, {{left, right}}, {}, attributes);
   });
 }
 
@@ -132,7 +132,7 @@ Result<XlaOp> SelectAny(XlaBuilder& b, XlaOp pred, XlaOp on_true, XlaOp on_false
                                                         : pred.shape();
     VXLA_ASSIGN_OR_RETURN(on_true, ScalarTo(b, on_true, shape));
     VXLA_ASSIGN_OR_RETURN(on_false, ScalarTo(b, on_false, shape));
-    return b.Emit(Opcode::kSelect, {{pred, on_true, on_false}});
+    return Emit(b, Opcode::kSelect, {{pred, on_true, on_false}});
   }
   if (!Compatible(on_true.shape(), on_false.shape()) || !pred.shape().IsScalar()) {  // select_tuple_c1
     return InvalidArgument("select: {} of {} and {}: tuples need one shape and a scalar pred", pred.shape().ToString(),
@@ -141,12 +141,12 @@ Result<XlaOp> SelectAny(XlaBuilder& b, XlaOp pred, XlaOp on_true, XlaOp on_false
   std::vector<XlaOp> elements;
   for (size_t i = 0; i < on_true.shape().tuple_elements().size(); ++i) {
     const GetTupleElementAttributes index{static_cast<int64_t>(i)};
-    VXLA_ASSIGN_OR_RETURN(const XlaOp left, b.Emit(Opcode::kGetTupleElement, {{on_true}}, {}, index));
-    VXLA_ASSIGN_OR_RETURN(const XlaOp right, b.Emit(Opcode::kGetTupleElement, {{on_false}}, {}, index));
+    VXLA_ASSIGN_OR_RETURN(const XlaOp left, Emit(b, Opcode::kGetTupleElement, {{on_true}}, {}, index));
+    VXLA_ASSIGN_OR_RETURN(const XlaOp right, Emit(b, Opcode::kGetTupleElement, {{on_false}}, {}, index));
     VXLA_ASSIGN_OR_RETURN(const XlaOp element, SelectAny(b, pred, left, right));
     elements.push_back(element);
   }
-  return b.Emit(Opcode::kTuple, elements);
+  return Emit(b, Opcode::kTuple, elements);
 }
 
 }  // namespace
@@ -247,35 +247,34 @@ XlaOp Compare(XlaOp lhs, XlaOp rhs, const IntList& broadcast_dimensions, Compari
 
 XlaOp Clamp(XlaOp min, XlaOp operand, XlaOp max) {
   const XlaOp operands[] = {min, operand, max};
-  return XlaBuilder::Run(nullptr, operands, [&](XlaBuilder& b) { return b.Emit(Opcode::kClamp, operands); });
+  return RunBuild(nullptr, operands, [&](XlaBuilder& b) { return Emit(b, Opcode::kClamp, operands); });
 }
 
 XlaOp Select(XlaOp pred, XlaOp on_true, XlaOp on_false) {
   const XlaOp operands[] = {pred, on_true, on_false};
-  return XlaBuilder::Run(nullptr, operands, [&](XlaBuilder& b) { return SelectAny(b, pred, on_true, on_false); });
+  return RunBuild(nullptr, operands, [&](XlaBuilder& b) { return SelectAny(b, pred, on_true, on_false); });
 }
 
 XlaOp ConvertElementType(XlaOp operand, ElementType new_element_type) {
   const XlaOp operands[] = {operand};
-  return XlaBuilder::Run(nullptr, operands,
-                         [&](XlaBuilder& b) { return b.Emit(Opcode::kConvert, operands, Shape(new_element_type)); });
+  return RunBuild(nullptr, operands,
+                  [&](XlaBuilder& b) { return Emit(b, Opcode::kConvert, operands, Shape(new_element_type)); });
 }
 
 XlaOp BitcastConvertType(XlaOp operand, ElementType new_element_type) {
   const XlaOp operands[] = {operand};
-  return XlaBuilder::Run(nullptr, operands, [&](XlaBuilder& b) {
-    return b.Emit(Opcode::kBitcastConvert, operands, Shape(new_element_type));
-  });
+  return RunBuild(nullptr, operands,
+                  [&](XlaBuilder& b) { return Emit(b, Opcode::kBitcastConvert, operands, Shape(new_element_type)); });
 }
 
 XlaOp StochasticConvertType(XlaOp operand, XlaOp random, ElementType new_element_type) {
-  return XlaBuilder::One(nullptr, Opcode::kStochasticConvert, {operand, random}, Shape(new_element_type));
+  return EmitOne(nullptr, Opcode::kStochasticConvert, {operand, random}, Shape(new_element_type));
 }
 
 XlaOp ReducePrecision(XlaOp operand, int64_t mantissa_bits, int64_t exponent_bits) {
   const XlaOp operands[] = {operand};
-  return XlaBuilder::Run(nullptr, operands, [&](XlaBuilder& b) {
-    return b.Emit(Opcode::kReducePrecision, operands, {}, ReducePrecisionAttributes{exponent_bits, mantissa_bits});
+  return RunBuild(nullptr, operands, [&](XlaBuilder& b) {
+    return Emit(b, Opcode::kReducePrecision, operands, {}, ReducePrecisionAttributes{exponent_bits, mantissa_bits});
   });
 }
 

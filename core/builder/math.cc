@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/builder/emit.h"
 #include "core/float_formats.h"
 #include "core/xla_names.h"
 
@@ -9,7 +10,7 @@ namespace vxla {
 namespace {
 
 XlaOp FloatsOnly(const char* what, XlaOp operand, const std::function<XlaOp(XlaOp)>& build) {
-  return XlaBuilder::Run(nullptr, {{operand}}, [&](XlaBuilder&) -> Result<XlaOp> {
+  return RunBuild(nullptr, {{operand}}, [&](XlaBuilder&) -> Result<XlaOp> {
     const ElementType type = operand.shape().element_type();
     if (!IsFloating(type)) {  // float_function_c1
       return InvalidArgument("{}: the operand is {}, a floating type needed", what, operand.shape().ToString());
@@ -27,7 +28,7 @@ XlaOp WithScalar(XlaOp (*op)(XlaOp, XlaOp, const IntList&), XlaOp x, double scal
 }  // namespace
 
 XlaOp ScalarLike(XlaOp prototype, double value) {
-  return XlaBuilder::Run(nullptr, {{prototype}}, [&](XlaBuilder& b) -> Result<XlaOp> {
+  return RunBuild(nullptr, {{prototype}}, [&](XlaBuilder& b) -> Result<XlaOp> {
     if (!prototype.shape().IsArray()) {  // prototype_c1
       return InvalidArgument("{} is not an array to take an element type from", prototype.shape().ToString());
     }

@@ -4,6 +4,7 @@
 
 #include "core/builder/builder.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 // A scalar, or an array like `prototype`, of its element type.
@@ -29,3 +30,4 @@ XlaOp Reciprocal(XlaOp operand);
 XlaOp Conj(XlaOp operand);
 
 }  // namespace vxla
+#pragma GCC visibility pop

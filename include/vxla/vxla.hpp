@@ -1,12 +1,22 @@
-// vxla: XLA programs on Vulkan GPUs, compared with a CPU reference. The one header of the installed library.
+// vxla: XLA programs on Vulkan GPUs, compared with a CPU reference. The header that includes the others of the
+// installed library:
+//   literal.h shape.h element_type.h status.h   values of the host, and how failures are reported
+//   builder.h math.h xla_names.h dimension_numbers.h   programs built by the names of XLA's operation semantics
+//   device_options.h client.h device_value.h statistics.h   devices, compiled programs, values in device memory
+//   evaluator.h custom_call.h host_transfer.h   the CPU reference, and what a program asks of its host
+//   diff.h isolate.h literal_compare.h   a device against the reference: what differs, by how much, whose fault it is
 //
-//   vxla::XlaBuilder builder("axpy");
+//   vxla::XlaBuilder builder("double");
 //   auto x = vxla::Parameter(&builder, 0, vxla::Shape(vxla::ElementType::kF32, {1000}));
 //   auto program = builder.Build(vxla::Add(x, x));            // or vxla::Parse(text) for HLO text
+//   if (!program.ok()) return program.status();
 //   auto client = vxla::OpenClient();                         // the best device
+//   if (!client.ok()) return client.status();
 //   auto check = vxla::CompareWithCpu(**client, program->module(), arguments);
 //
-// Nothing here throws: what can fail gives a Result, with a message that says what, where, value and limit.
+// What can fail gives a Status or a Result, with a message that says what, where, value and limit; reading the value of
+// a Result that is not ok, and what is called a precondition here, is a mistake of the caller and throws
+// std::logic_error with both numbers. Objects may be used from one thread at a time, unless their header says more.
 #pragma once
 
 #include <memory>
@@ -15,30 +25,25 @@
 #include <string_view>
 #include <vector>
 
+#include "api/device_options.h"
 #include "api/diff.h"
-#include "backend/cpu/reference/evaluator.h"
 #include "core/builder/builder.h"
 #include "core/builder/math.h"
 #include "core/literal_compare.h"
-#include "core/text/hlo_parser.h"
-#include "core/text/hlo_printer.h"
 #include "core/xla_names.h"
-#include "scheduler/client.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
-// The names of this machine's devices, in the order of "vulkan:N".
-Result<std::vector<std::string>> DeviceNames();
-
-// A client of one device: "vulkan" is the best one, "vulkan:N" number N, anything else a part of a name. What the device cannot
-// run is evaluated by the CPU reference (Executable::fallbacks says what and why) with `host_steps`: its custom calls, feeds and
-// seed. kDeviceFailure where there is no such device.
+// A client of one device: "vulkan" is the best one, "vulkan:N" number N; a UUID; else a part of a name.
 Result<std::unique_ptr<Client>> OpenClient(std::string_view device = "vulkan", const EvaluateOptions& host_steps = {});
 
-// HLO text, read and checked; messages begin with line:column.
-Result<std::unique_ptr<Module>> Parse(std::string_view hlo_text);
+// HLO text, read and checked. kInvalidArgument, with a message that begins with line:column.
+Result<XlaComputation> Parse(std::string_view hlo_text);
+// The text that Parse reads back to an equal program.
+std::string ToHloText(const XlaComputation& program);
 
-// The CPU reference's value.
+// The CPU reference's value, `arguments` by parameter number.
 Result<Literal> RunOnCpu(const Module& module, std::span<const Literal> arguments, const EvaluateOptions& options = {});
 // Compiled, run once and downloaded.
 Result<Literal> RunOnDevice(Client& client, const Module& module, std::span<const Literal> arguments);
@@ -56,3 +61,4 @@ Result<Agreement> CompareWithCpu(Client& client, const Module& module, std::span
                                  const Tolerance* tolerance = nullptr, const EvaluateOptions& options = {});
 
 }  // namespace vxla
+#pragma GCC visibility pop

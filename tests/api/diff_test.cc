@@ -8,8 +8,10 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "api/diff_side.h"
 #include "api/program.h"
 #include "api/seeded_arguments.h"
+#include "core/module.h"
 #include "include/vxla/vxla.hpp"
 #include "tests/support/random_graphs.h"
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/cpu/reference/evaluator.h"
+#include "core/module.h"
 #include "core/text/hlo_parser.h"
 
 namespace vxla {

@@ -7,6 +7,7 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "core/literal_compare.h"
+#include "core/module.h"
 #include "core/passes/pipeline.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"

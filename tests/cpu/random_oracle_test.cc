@@ -7,6 +7,7 @@
 #include <random>
 
 #include "core/builder/builder.h"
+#include "core/module.h"
 #include "tests/cpu/cpu_test_support.h"
 
 namespace vxla::testing {

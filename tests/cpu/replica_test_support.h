@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/passes/verifier.h"
+#include "core/replica_groups.h"
 #include "core/text/hlo_parser.h"
 #include "tests/cpu/cpu_test_support.h"
 

@@ -1,6 +1,8 @@
 // Constraints that no text reaches: those of the builder's functions, and of instructions built without a parser. Each
 // expectation stands beside the label of its check.
+#include "core/builder/emit.h"
 #include "core/builder/math.h"
+#include "core/module.h"
 #include "core/passes/verifier.h"
 #include "tests/infer/infer_test_support.h"
 
@@ -31,7 +33,7 @@ TEST(BuilderConstraintsTest, OpsOfOtherBuilders) {
   XlaBuilder b("b");
   const XlaOp m = Parameter(&b, 0, kM);
   EXPECT_EQ(b.GetShape(stranger).status().message(), "b: no op of this builder");  // builder_c1
-  EXPECT_EQ(b.Emit(Opcode::kNegate, {{stranger}}).status().message(), "negate: operand 0 is no op of builder b");
+  EXPECT_EQ(Emit(b, Opcode::kNegate, {{stranger}}).status().message(), "negate: operand 0 is no op of builder b");
   EXPECT_EQ(b.Build(stranger).status().message(), "b: the root is no op of this builder");  // builder_c3
   EXPECT_EQ(ShapeOrError(Add(m, stranger)), "operand 1 is no op of builder b");             // builder_c1
   EXPECT_EQ(empty.Build().status().message(), "empty: a computation without ops");          // builder_c2

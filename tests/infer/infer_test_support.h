@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/builder/builder.h"
+#include "core/module.h"
 #include "core/ops/ops.h"
 
 namespace vxla {

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 
 #include "backend/cpu/reference/evaluator.h"
+#include "backend/device.h"
+#include "scheduler/plan.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/device_test_support.h"
 

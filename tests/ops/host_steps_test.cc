@@ -5,7 +5,10 @@
 
 #include "backend/cpu/reference/custom_call.h"
 #include "backend/cpu/reference/evaluator.h"
+#include "backend/device.h"
 #include "core/live_sizes.h"
+#include "core/module.h"
+#include "scheduler/plan.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/device_test_support.h"
 

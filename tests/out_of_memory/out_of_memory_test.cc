@@ -9,6 +9,7 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "core/builder/builder.h"
 #include "core/guarded.h"
+#include "core/module.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 #include "scheduler/client.h"

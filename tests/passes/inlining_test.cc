@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/builder/builder.h"
+#include "core/module.h"
 #include "core/passes/call_inliner.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/cse.h"

@@ -8,9 +8,11 @@
 #include <string>
 
 #include "api/diff.h"
+#include "api/diff_side.h"
 #include "api/seeded_arguments.h"
 #include "backend/cpu/twin/shader_functions.h"
 #include "backend/cpu/twin/shader_math.h"
+#include "backend/device.h"
 #include "backend/vulkan/device/vulkan_device.h"
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/shader/shader_source.h"

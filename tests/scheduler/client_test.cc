@@ -5,8 +5,11 @@
 
 #include <map>
 
+#include "backend/device.h"
+#include "core/module.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/buffer_pool.h"
+#include "scheduler/plan.h"
 #include "tests/support/fake_device.h"
 
 namespace vxla {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 
+#include "core/module.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/builder/math.h"
+#include "core/module.h"
 #include "tests/spec/spec_test_support.h"
 
 namespace vxla::testing {

@@ -2,6 +2,7 @@
 // numbers.
 #include <cmath>
 
+#include "core/module.h"
 #include "core/xla_names.h"
 #include "tests/spec/spec_test_support.h"
 

@@ -11,6 +11,8 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "core/builder/builder.h"
 #include "core/literal.h"
+#include "core/module.h"
+#include "core/replica_groups.h"
 
 namespace vxla::testing {
 

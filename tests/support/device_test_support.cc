@@ -9,8 +9,11 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/cpu/reference/op_bound.h"
+#include "backend/device.h"
+#include "core/module.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
+#include "scheduler/plan.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/validation_environment.h"
 

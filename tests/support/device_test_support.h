@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/device.h"
 #include "backend/vulkan/device/open.h"
 #include "core/literal.h"
 #include "core/literal_compare.h"

@@ -6,7 +6,9 @@
 #include <map>
 
 #include "backend/cpu/reference/evaluator.h"
+#include "backend/device.h"
 #include "backend/vulkan/lower/lower.h"
+#include "core/module.h"
 #include "tests/support/device_test_support.h"
 
 namespace vxla::testing {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 // How a custom call reports that it failed; untouched it succeeded.
@@ -84,3 +85,4 @@ void CustomCallRegistry::Register(std::string target, Function function) {
 }
 
 }  // namespace vxla
+#pragma GCC visibility pop

@@ -76,6 +76,7 @@ using EvalFunction = EvalResult(EvalContext& context, const Instruction& instruc
 #include "core/opcode_rows.h"
 #include "core/opcode.def"
 #include "core/opcode_rows_end.h"
+#include "core/module.h"
 // clang-format on
 
 }  // namespace vxla

@@ -18,6 +18,8 @@ EvalFunction* FunctionOf(Opcode opcode) {
 #include "core/opcode_rows.h"
 #include "core/opcode.def"
 #include "core/opcode_rows_end.h"
+#include "core/module.h"
+#include "core/replica_groups.h"
       // clang-format on
   };
   return kFunctions[static_cast<int>(opcode)];

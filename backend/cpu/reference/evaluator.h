@@ -14,11 +14,15 @@
 #include "backend/cpu/reference/custom_call.h"
 #include "backend/cpu/reference/host_transfer.h"
 #include "core/literal.h"
-#include "core/module.h"
-#include "core/replica_groups.h"
 #include "core/status.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
+
+class Instruction;
+class Module;
+struct DeviceGrid;
+enum class Opcode : uint8_t;
 
 struct EvaluateOptions {
   int threads = 0;                   // 0: one per processor
@@ -74,3 +78,4 @@ class InstructionEvaluator {
 bool HasEvaluation(Opcode opcode);
 
 }  // namespace vxla
+#pragma GCC visibility pop

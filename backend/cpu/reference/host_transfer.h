@@ -12,6 +12,7 @@
 #include "core/literal.h"
 #include "core/status.h"
 
+#pragma GCC visibility push(default)
 namespace vxla {
 
 // Functions of the caller. `device` is replica * partitions + partition. Each device calls from a thread of its own, in
@@ -52,3 +53,4 @@ class FeedQueues {
 };
 
 }  // namespace vxla
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "core/accuracy.h"
+#include "core/module.h"
 #include "core/reducer_facts.h"
 
 namespace vxla {

@@ -125,7 +125,9 @@ Result<Operands> ReadOperands(const Instruction& dot, const Literal& lhs, const 
 // One chain along k for each share of each result: sums of `block` values go into totals.
 template <typename T>
 void SumChains(const Operands& operands, const AccumulationLevel& level, std::byte* out, int threads) {
-  const auto [batches, rows, columns, k] = operands.sizes;
+  // No structured binding: clang before 16 cannot capture one.
+  const int64_t batches = operands.sizes.batches, rows = operands.sizes.rows, columns = operands.sizes.columns,
+                k = operands.sizes.k;
   const T* lhs = reinterpret_cast<const T*>(operands.lhs.data());
   const T* rhs = reinterpret_cast<const T*>(operands.rhs.data());
   T* results = reinterpret_cast<T*>(out);

@@ -10,6 +10,7 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "core/accumulation_order.h"
+#include "core/module.h"
 
 namespace vxla {
 

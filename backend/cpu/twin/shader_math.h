@@ -24,19 +24,28 @@ using glm::dvec2;
 using glm::uvec2;
 using glm::uvec4;
 using glm::vec2;
-// The names that the shaders have for the 64-bit types (types64.glsl).
+// The names that the shaders have for the 64-bit types (types64.glsl). Constructors, as clang before 16 makes no
+// aggregate by T(x, y).
 #ifdef VXLA_SHADER_MATH_EMULATED
 struct i64_t {
+  i64_t() = default;
+  constexpr i64_t(uint low, uint high) : x(low), y(high) {}
   uint x, y;  // low, high
 };
 struct u64_t {
+  u64_t() = default;
+  constexpr u64_t(uint low, uint high) : x(low), y(high) {}
   uint x, y;
 };
 struct f64_t {
+  f64_t() = default;
+  constexpr f64_t(uint low, uint high) : x(low), y(high) {}
   uint x, y;
 };
 struct c128_t {
-  f64_t x, y;  // real, imaginary
+  c128_t() = default;
+  constexpr c128_t(f64_t real, f64_t imaginary) : x(real), y(imaginary) {}
+  f64_t x, y;
 };
 #else
 using i64_t = int64_t;

@@ -104,7 +104,7 @@ class RowProgramReader {
     row.value = [&value, index](ValueWriter& writer, const RowPlace& place) {
       return writer.Value(value, index(writer, place));
     };
-    row.publish = [&value, index, scalar](ValueWriter& writer, const RowPlace& place, const std::string& name) {
+    row.publish = [&value, index](ValueWriter& writer, const RowPlace& place, const std::string& name) {
       writer.Override(value, index(writer, place), name);
     };
     program_.values.push_back(std::move(row));

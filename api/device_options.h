@@ -1,0 +1,41 @@
+// Which device, and how it is used.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/cpu/reference/evaluator.h"
+#include "scheduler/client.h"
+
+#pragma GCC visibility push(default)
+namespace vxla {
+
+struct DeviceOptions {
+  // "vulkan": the best device; "vulkan:N": number N; a UUID (32 hexadecimal digits, dashes aside); else a part of a
+  // name, in any case. "cpu" (the reference) is a device of Diff only: nothing is opened for it.
+  std::string device = "vulkan";
+  std::string bindings = "auto";  // how kernels reach memory: "auto" (what is faster), "addresses", "descriptors"
+  std::string validate;           // validation layers: "core,sync,gpu" or some of them, with ',' or '+' between
+  std::string emulate;            // what kernels do without: "i64,f64,f16,narrow,subgroups,division" or some of them
+  bool cache = true;              // keep compiled kernels and probe results on disk
+  std::string cache_folder;       // empty: the user's cache folder
+  std::string loader_path;        // another Vulkan loader library; empty: the platform's
+  // Told where long calls of the client stand, from the threads that work, several at a time.
+  std::function<void(const CallProgress&)> progress;
+};
+
+bool IsCpu(std::string_view device);
+
+// The names of this machine's devices, in the order of "vulkan:N". kDeviceFailure where there is no loader or no
+// driver.
+Result<std::vector<std::string>> DeviceNames();
+
+// A client of one device. What the device cannot run is evaluated by the CPU reference (Executable::fallbacks says what
+// and why) with `host_steps`: its custom calls, feeds and seed. kInvalidArgument: a word that is none of those above.
+// kDeviceFailure: there is no such device, or it does not open.
+Result<std::unique_ptr<Client>> OpenClient(const DeviceOptions& options, const EvaluateOptions& host_steps = {});
+
+}  // namespace vxla
+#pragma GCC visibility pop
