@@ -10,7 +10,7 @@
 #include "core/live_sizes.h"
 #include "core/passes/call_inliner.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr int kRuns = 8, kRunsInDoubt = 32;

@@ -13,7 +13,7 @@
 #include "core/literal_compare.h"
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Values of one result gathered run by run, in memory that does not grow with the runs.
 class Spread {

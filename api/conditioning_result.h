@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct Conditioning {
   int runs = 0;              // perturbed ones

@@ -10,7 +10,7 @@
 #include "scheduler/client.h"
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct DeviceOptions {
   // "vulkan": the best device; "vulkan:N": number N; a UUID (32 hexadecimal digits, dashes aside); else a part of a

@@ -8,7 +8,7 @@
 #include "backend/vulkan/device/open.h"
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 Status ReadValidation(std::string_view kinds, vulkan::OpenOptions& options) {

@@ -12,7 +12,7 @@
 #include "backend/device_facts.h"
 #include "scheduler/client.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // All Vulkan devices, in the order of "vulkan:N". kDeviceFailure where there is no loader or no driver.
 Result<std::vector<DeviceFacts>> ListDevices(const std::string& loader_path = {});

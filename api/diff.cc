@@ -13,7 +13,7 @@
 #include "core/accuracy.h"
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Long sums leave more: four standard deviations of the longest one's rounding errors, if that is above the usual 1e-6.

@@ -9,7 +9,7 @@
 #include "scheduler/plan_orders.h"
 #include "scheduler/step_graph.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 Result<std::unique_ptr<DiffSide>> DiffSide::Open(const DeviceOptions& device, const CompileOptions& options,
                                                  const EvaluateOptions& evaluate) {

@@ -12,7 +12,7 @@
 #include "backend/device.h"
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 class DiffSide {
  public:

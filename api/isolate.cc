@@ -12,7 +12,7 @@
 #include "core/module.h"
 #include "core/passes/call_inliner.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using SharedLiteral = std::shared_ptr<const Literal>;

@@ -14,7 +14,7 @@
 #include "core/literal_compare.h"
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 class DiffSide;
 class Module;

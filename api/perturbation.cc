@@ -12,7 +12,7 @@
 #include "core/float_formats.h"
 #include "core/reducer_facts.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 bool Rounds(ElementType type) { return IsFloating(type) || IsComplex(type); }

@@ -11,7 +11,7 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct PerturbationOptions {
   EvaluateOptions evaluate;

@@ -9,7 +9,7 @@
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // What MLIR's printer and its bytecode writer begin with.

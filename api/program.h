@@ -9,7 +9,7 @@
 #include "core/module.h"
 #include "core/status.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // HLO text, read and verified. Messages begin with `name`:line:column (line:column without a name).
 // kInvalidArgument: not such a program. kUnsupported: MLIR.

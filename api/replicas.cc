@@ -7,7 +7,7 @@
 
 #include "core/live_sizes.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 Shape StackedShape(const Shape& shape, int64_t devices) {
   std::vector<int64_t> sizes{devices};

@@ -10,7 +10,7 @@
 #include "core/module.h"
 #include "core/replica_groups.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // An array of this shape for each device, under a leading axis.
 Shape StackedShape(const Shape& shape, int64_t devices);

@@ -7,7 +7,7 @@
 
 #include "core/literal_compare.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 double ElementDistance(const Literal& actual, const Literal& expected, int64_t i) {
   const ElementType type = expected.shape().element_type();

@@ -8,7 +8,7 @@
 
 #include "core/literal.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Units in the last place of the expected value (the worse part of complex numbers), or for integers their difference;
 // infinite across NaN and infinity.

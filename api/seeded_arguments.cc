@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).

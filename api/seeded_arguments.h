@@ -7,7 +7,7 @@
 #include "core/literal.h"
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // An array from the seed: floats normal, integers uniform in [0, 8) or the type's range if smaller, pred fair.
 // Counter-based (Philox 4x32-10 of element, array and seed) and made with IEEE arithmetic alone: the same bits on every

@@ -11,7 +11,7 @@
 #include "core/module.h"
 #include "core/text/hlo_printer.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 std::vector<const Literal*> PointersTo(std::span<const Literal> literals) {

@@ -15,7 +15,7 @@
 #include "backend/step.h"
 #include "core/status.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 class Buffer {
  public:

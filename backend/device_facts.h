@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 enum class BindingMode : uint8_t { kAddresses, kDescriptors };
 

@@ -6,7 +6,7 @@
 #include "backend/step.h"
 #include "core/hash.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // 64 bits that differ for different kernels with near certainty; the same on every machine.
 inline uint64_t HashOf(const KernelKey& key) {

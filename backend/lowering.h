@@ -11,7 +11,7 @@
 #include "core/instruction.h"
 #include "core/passes/fusion_description.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Where values live while a plan is made; given by the scheduler.
 class BufferMap {

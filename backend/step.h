@@ -9,7 +9,7 @@
 
 #include "core/accumulation_order.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // What a pipeline is made from. Two equal keys are the same pipeline.
 struct KernelKey {

@@ -28,7 +28,7 @@ install(TARGETS vxla_archive ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONE
 
 # The headers are rewritten when they are installed: cmake/install_headers.cmake.
 set(public_headers ${CMAKE_BINARY_DIR}/sdk/include)
-install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" -DROOT=${CMAKE_SOURCE_DIR} -DOUTPUT=${public_headers}
+install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" -DROOT=${CMAKE_SOURCE_DIR} -DOUTPUT=${public_headers} \"-DNAMESPACE=${VXLA_NAMESPACE}\"
               -P ${CMAKE_SOURCE_DIR}/cmake/install_headers.cmake COMMAND_ERROR_IS_FATAL ANY)" COMPONENT sdk)
 install(DIRECTORY ${public_headers}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sdk)
 

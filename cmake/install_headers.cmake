@@ -1,7 +1,7 @@
 # Copies the public headers into a folder, all as vxla/<name>, with their includes rewritten to that: the folder above is all that a
 # user needs on the include path. A header that includes what is not in the list is an error. What needs more than the standard
 # library stays behind: the constructors of Status that format text are for vxla's own sources.
-#   cmake -DROOT=<sources> -DOUTPUT=<folder> -P install_headers.cmake
+#   cmake -DROOT=<sources> -DOUTPUT=<folder> -DNAMESPACE=<vxla with its version> -P install_headers.cmake
 cmake_policy(VERSION 3.25)
 set(headers
     include/vxla/vxla.hpp
@@ -50,6 +50,7 @@ foreach(header ${headers})
     string(SUBSTRING "${text}" ${end} -1 after)
     set(text "${before}${after}")
   endif()
+  string(REPLACE "namespace VXLA_NAMESPACE" "namespace ${NAMESPACE}" text "${text}")
   cmake_path(GET header FILENAME name)
   file(WRITE ${OUTPUT}/vxla/${name} "${text}")
 endforeach()

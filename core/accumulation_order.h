@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // One kernel's part: of each row of elements it leaves `shares` accumulators (1: the whole row). A step is `width`
 // neighbouring elements, each with an accumulator of its own; lane l of a share takes the share's steps l, l + stride,

@@ -7,7 +7,7 @@
 
 #include "core/float_formats.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 struct Row {

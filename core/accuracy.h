@@ -8,7 +8,7 @@
 
 #include "core/instruction.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // A result is within its bound if it is within `ulp` units in the last place of its own format (of the exact value's
 // binade; 2^-149 steps below f32's normals) OR within `absolute` of the exact value OR, of complex numbers, within

@@ -1,6 +1,6 @@
 #include "core/attributes.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 Attributes DefaultAttributes(Opcode opcode) {
   switch (opcode) {

@@ -15,7 +15,7 @@
 #include "core/literal.h"
 #include "core/opcode.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 enum class FusionKind : uint8_t { kLoop, kInput, kOutput, kCustom };
 enum class RngDistribution : uint8_t { kUniform, kNormal };

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 void FailCheck(const char* file, int line, const char* condition, const std::string& message) {
   throw InternalError(

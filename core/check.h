@@ -6,7 +6,7 @@
 #include <string>
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 class InternalError : public std::logic_error {
  public:

@@ -10,7 +10,7 @@
 #include <vector>
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 using IntList = std::vector<int64_t>;
 

@@ -1,6 +1,6 @@
 #include "core/element_type.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 struct Facts {

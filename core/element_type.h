@@ -9,7 +9,7 @@
 #include "core/check.h"
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 enum class ElementType : uint8_t {
   kPred,

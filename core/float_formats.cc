@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr FloatFormat kF4E2M1FN{2, 1, 1, FloatSpecials::kFinite};

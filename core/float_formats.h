@@ -7,7 +7,7 @@
 
 #include "core/element_type.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // What the encodings at the top of the range mean.
 enum class FloatSpecials : uint8_t {

@@ -6,7 +6,7 @@
 
 #include "core/check.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 HostMemoryExhausted::HostMemoryExhausted(size_t bytes) {
   *fmt::format_to_n(text_, sizeof(text_) - 1, "out of host memory: {} bytes asked for", bytes).out = '\0';

@@ -8,7 +8,7 @@
 
 #include "core/status.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // What HostBytes throws: an allocation so large that its size is worth telling.
 class HostMemoryExhausted : public std::bad_alloc {

@@ -5,7 +5,7 @@
 #define XXH_INLINE_ALL  // no library to link
 #include <xxhash.h>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 std::string Hash128::Hex() const { return fmt::format("{:016x}{:016x}", high, low); }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct Hash128 {
   uint64_t high = 0, low = 0;

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};

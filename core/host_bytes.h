@@ -6,7 +6,7 @@
 #include <span>
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 class HostBytes {
  public:

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }

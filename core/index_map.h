@@ -15,7 +15,7 @@
 
 #include "core/instruction.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct IndexTerm {
   int variable = 0;

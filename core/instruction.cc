@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Up to here a search through the list costs less than a table.

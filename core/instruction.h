@@ -11,7 +11,7 @@
 #include "core/attributes.h"
 #include "core/status.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 class Computation;
 class Instruction;

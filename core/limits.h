@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // The dimensions of an array: NumPy's arrays have no more, and index maps are worked out per dimension.
 inline constexpr int kMaxRank = 64;

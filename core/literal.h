@@ -12,7 +12,7 @@
 #include "core/shape.h"
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // What a caller can get wrong is CHECKed, with a message that holds both numbers: shapes that CheckShape refuses,
 // counts that differ, positions and tuple elements that are not there, accessors of another type. Make asks first and

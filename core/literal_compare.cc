@@ -10,7 +10,7 @@
 #include "core/float_formats.h"
 #include "core/live_sizes.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr size_t kWorstKept = 5;

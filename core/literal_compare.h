@@ -9,7 +9,7 @@
 #include "core/literal.h"
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // An element agrees when it is within `ulp` OR within atol + rtol * |expected|. NaN equals NaN; infinities must match.
 // Of complex numbers the tolerance is on the distance |actual - expected|, while ulps, NaN and infinities count part by

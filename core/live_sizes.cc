@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Copies the elements within `sizes` from one row-major array to another, row by row.

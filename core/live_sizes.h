@@ -5,7 +5,7 @@
 
 #include "core/literal.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 std::vector<int64_t> LiveSizes(const Literal& literal);
 // The shape of what lives: the live sizes as static ones.

@@ -6,7 +6,7 @@
 
 #include "core/limits.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 std::string Uniquify(std::string wanted, std::unordered_set<std::string>& names,

@@ -12,7 +12,7 @@
 
 #include "core/instruction.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 class Module;
 

@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 #define VXLA_FACTS(kind, Name, hlo, stablehlo, operands, family) \

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 enum class Opcode : uint8_t {
 #define VXLA_ROW(Name, ...) k##Name,

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 void AppendSlices(const Shape& starts, size_t array, std::vector<size_t> path, std::vector<PermuteSlice>& slices) {

@@ -8,7 +8,7 @@
 
 #include "core/shape.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct PermuteSlice {
   size_t array = 0;          // of input and output

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // In the instruction's backend_config, which passes keep.

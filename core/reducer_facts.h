@@ -8,7 +8,7 @@
 #include "core/literal.h"
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct ReducerFacts {
   // Accumulators. One operation on narrow floats accumulates in f32 and an addition rounds once, at the end: HLO lets

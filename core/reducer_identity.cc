@@ -5,7 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // What is known of a scalar: its number, or that it is one of the elements. A float element is finite: the other kinds

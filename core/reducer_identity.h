@@ -6,7 +6,7 @@
 #include "core/literal.h"
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Whether a reducer of N values leaves every element unchanged that it joins with these N initial values, on either
 // side: proved from its text, one case for each of a float's kinds (finite, the infinities, NaN). The sign of a zero

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <unordered_set>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr std::string_view kPairsAttribute = "_xla_send_recv_source_target_pairs";

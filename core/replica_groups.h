@@ -9,7 +9,7 @@
 
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct DeviceGrid {
   // Each device of the reference is a thread with a stack of its own.

@@ -7,7 +7,7 @@
 
 #include "core/limits.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 Status CheckArray(const Shape& shape) {

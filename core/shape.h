@@ -12,7 +12,7 @@
 #include "core/status.h"
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 inline constexpr int64_t kUnboundedSize = INT64_MIN;
 

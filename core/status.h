@@ -12,7 +12,7 @@
 #include "core/check.h"
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // The codes decide the exit code of the command (tools/): kMismatch 1; kInvalidArgument and kUnsupported 2; the rest 3.
 enum class StatusCode {

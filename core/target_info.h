@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct TargetInfo {
   bool is_software = true;      // a CPU driver: threads are dear, shared memory and barriers too

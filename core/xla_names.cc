@@ -4,7 +4,7 @@
 
 #include "core/float_formats.h"
 
-namespace vxla::LiteralUtil {
+namespace VXLA_NAMESPACE::LiteralUtil {
 
 Literal MinValue(PrimitiveType type) {
   if (IsFloating(type)) return Literal::Scalar(type, HasInfinity(type) ? -HUGE_VAL : -MaxFinite(type));

@@ -6,7 +6,7 @@
 #include "core/builder/builder.h"
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 using PrimitiveType = ElementType;
 inline constexpr PrimitiveType PRED = ElementType::kPred, S4 = ElementType::kS4, S8 = ElementType::kS8,

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr int64_t kAddressBytes = 8, kWordBytes = 4;

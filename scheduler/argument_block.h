@@ -9,7 +9,7 @@
 
 #include "scheduler/plan.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // All blocks of a plan lie in one buffer.
 struct ArgumentLayout {

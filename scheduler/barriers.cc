@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // The bytes touched since the last barrier, as disjoint ranges per memory: many small reads of one constant stay one

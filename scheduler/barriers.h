@@ -3,7 +3,7 @@
 
 #include "scheduler/plan.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Expects placements and segments without barriers. Afterwards, for every two commands of a segment that touch the same
 // bytes, one of them writing, a barrier stands between them, and no list of barriers with that property is shorter:

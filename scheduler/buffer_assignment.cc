@@ -6,7 +6,7 @@
 
 #include "scheduler/buffer_packing.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 Status CheckSizes(const Plan& plan, const MemoryLimits& limits) {

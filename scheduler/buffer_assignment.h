@@ -5,7 +5,7 @@
 #include "core/status.h"
 #include "scheduler/step_graph.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // What a device's memory demands of a plan.
 struct MemoryLimits {

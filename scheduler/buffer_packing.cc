@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 class Packer {

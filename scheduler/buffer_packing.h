@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 inline int64_t RoundUp(int64_t value, int64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 

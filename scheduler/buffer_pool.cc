@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Requests are rounded up, so that near misses share and every range may be rounded up to whole words.

@@ -10,7 +10,7 @@
 #include "backend/device.h"
 #include "core/status.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 class BufferPool;
 

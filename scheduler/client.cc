@@ -15,7 +15,7 @@
 #include "scheduler/result_copies.h"
 #include "scheduler/step_graph.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 class Stopwatch {

@@ -19,7 +19,7 @@
 #include "scheduler/statistics.h"
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 class Device;
 class Instruction;

@@ -14,7 +14,7 @@
 #include "scheduler/segments.h"
 #include "scheduler/step_graph.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 Status CheckFallbacks(const Plan& plan, const PlanOptions& options) {

@@ -8,7 +8,7 @@
 #include "core/target_info.h"
 #include "scheduler/plan.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct PlanOptions {
   BindingMode bindings = BindingMode::kAddresses;

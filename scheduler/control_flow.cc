@@ -7,7 +7,7 @@
 #include "scheduler/live_values.h"
 #include "scheduler/step_graph_builder.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 struct Move {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // A set of candidates. Few of many are alive at a time, so only words that hold any are kept.

@@ -3,7 +3,7 @@
 
 #include "scheduler/step_graph.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Expects a step graph without lifetimes. Afterwards no copy between two buffers of the plan's own stands that one
 // buffer could have stood for: loop states and results of branches are made where they are wanted, and a loop updates

@@ -4,7 +4,7 @@
 #include "scheduler/buffer_pool.h"
 #include "scheduler/live_values.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 DeviceValue::DeviceValue(Shape shape, std::shared_ptr<DeviceMemory> memory)
     : shape_(std::move(shape)), memory_(std::move(memory)) {}

@@ -10,7 +10,7 @@
 #include "core/status.h"
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 class DeviceMemory;  // scheduler/buffer_pool.h
 

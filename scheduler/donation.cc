@@ -4,7 +4,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // One dispatch reads the parameter and writes the result: it may where the parameter comes in.

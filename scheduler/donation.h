@@ -4,7 +4,7 @@
 #include "core/status.h"
 #include "scheduler/step_graph.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Expects liveness. Afterwards a donated parameter's buffer is the result's buffer wherever nothing reads the parameter
 // once the result is being written (or one loop does both, element by element). Where that fails, a must-alias result

@@ -12,7 +12,7 @@
 #include "scheduler/plan.h"
 #include "scheduler/profiler.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 double MillisecondsSince(std::chrono::steady_clock::time_point start) {
@@ -201,8 +201,10 @@ Status Run::CopyParameter(int leaf, DeviceMemory& source, int64_t& allocated_byt
   VXLA_RETURN_IF_ERROR(commands->Begin());
   commands->Copy({&source.buffer(), 0, source.size_bytes()}, {&parameters_[leaf]->buffer(), 0, source.size_bytes()});
   VXLA_RETURN_IF_ERROR(commands->End());
+  auto& extra = context_->extra_commands();
+  extra.push_back(nullptr);  // room first: what is submitted must not be lost
   VXLA_ASSIGN_OR_RETURN(const uint64_t value, device_.Submit(*commands, after_));
-  context_->extra_commands().push_back(std::move(commands));
+  extra.back() = std::move(commands);
   context_->set_last_value(value);
   source.NoteUse(value);
   After(value);
@@ -374,15 +376,21 @@ std::unique_ptr<ExecutionContext> ContextPool::TakeIdle(bool finished_only) {
   return context;
 }
 
+// No memory on the host is a status here too: the caller counts out what was not made.
+Result<std::unique_ptr<ExecutionContext>> ContextPool::Create(int64_t& allocated_bytes) {
+  return Guarded([&] { return ExecutionContext::Create(program_, memory_, allocated_bytes); });
+}
+
 Result<std::unique_ptr<ExecutionContext>> ContextPool::Acquire(int64_t& allocated_bytes) {
   std::unique_ptr<ExecutionContext> context;
   {
     std::unique_lock lock(mutex_);
     context = TakeIdle(/*finished_only=*/true);
     if (context == nullptr && count_ < limit_) {
+      idle_.reserve(count_ + 1);
       ++count_;
       lock.unlock();
-      auto created = ExecutionContext::Create(program_, memory_, allocated_bytes);
+      auto created = Create(allocated_bytes);
       if (created.ok()) return created;
       lock.lock();
       --count_;
@@ -392,9 +400,10 @@ Result<std::unique_ptr<ExecutionContext>> ContextPool::Acquire(int64_t& allocate
     while (context == nullptr) {
       context = TakeIdle(/*finished_only=*/false);
       if (context == nullptr && count_ == 0) {
+        idle_.reserve(count_ + 1);
         ++count_;
         lock.unlock();
-        auto created = ExecutionContext::Create(program_, memory_, allocated_bytes);
+        auto created = Create(allocated_bytes);
         if (!created.ok()) Forget();
         return created;
       }
@@ -411,7 +420,7 @@ Result<std::unique_ptr<ExecutionContext>> ContextPool::Acquire(int64_t& allocate
   return context;
 }
 
-void ContextPool::Release(std::unique_ptr<ExecutionContext> context) {
+void ContextPool::Release(std::unique_ptr<ExecutionContext> context) noexcept {
   std::lock_guard lock(mutex_);
   idle_.push_back(std::move(context));
   released_.notify_one();

@@ -12,7 +12,7 @@
 #include "scheduler/client.h"
 #include "scheduler/recorder.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct ClientState {
   std::shared_ptr<Device> device;
@@ -34,11 +34,12 @@ class ContextPool {
 
   // A context whose last run has finished.
   Result<std::unique_ptr<ExecutionContext>> Acquire(int64_t& allocated_bytes);
-  void Release(std::unique_ptr<ExecutionContext> context);
+  void Release(std::unique_ptr<ExecutionContext> context) noexcept;
   // The context is gone (its run failed).
   void Forget();
 
  private:
+  Result<std::unique_ptr<ExecutionContext>> Create(int64_t& allocated_bytes);
   std::unique_ptr<ExecutionContext> TakeIdle(bool finished_only);
 
   const Program& program_;
@@ -46,7 +47,7 @@ class ContextPool {
   const int limit_;
   std::mutex mutex_;
   std::condition_variable released_;
-  std::vector<std::unique_ptr<ExecutionContext>> idle_;
+  std::vector<std::unique_ptr<ExecutionContext>> idle_;  // with room for all: giving one back never fails
   int count_ = 0;
 };
 

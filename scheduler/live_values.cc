@@ -7,7 +7,7 @@
 #include "core/module.h"
 #include "scheduler/buffer_pool.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 int64_t SizesOffset(const Shape& leaf) { return (leaf.SizeBytes() + 7) / 8 * 8; }

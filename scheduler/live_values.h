@@ -7,7 +7,7 @@
 #include "core/instruction.h"
 #include "core/literal.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // The bytes that a leaf takes on a device.
 int64_t DeviceBytes(const Shape& leaf);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // The operations that open and close each loop.

@@ -6,7 +6,7 @@
 #include "core/status.h"
 #include "scheduler/step_graph.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Afterwards first_use and last_use of every buffer are the first and the last operation that touches it (what a loop
 // uses but does not make lives to the loop's end, and results live on to the last operation, parameters and constants

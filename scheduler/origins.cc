@@ -4,7 +4,7 @@
 
 #include "scheduler/live_values.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Values that only order what happens, or that hand their operand on: no bytes move for them.

@@ -7,7 +7,7 @@
 
 #include "core/instruction.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct LeafOrigin {
   const Instruction* instruction = nullptr;

@@ -2,7 +2,7 @@
 
 #include "core/check.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 int Plan::barrier_count() const {
   int count = 0;
   for (const Segment& segment : segments) {

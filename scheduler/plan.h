@@ -13,7 +13,7 @@
 #include "core/shape.h"
 #include "scheduler/statistics.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Where the memory of a plan's buffer comes from.
 enum class MemorySpace : uint8_t {

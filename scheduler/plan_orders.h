@@ -7,7 +7,7 @@
 #include "core/accumulation_order.h"
 #include "scheduler/plan.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Of each reduce, reduce-window and dot that the plan's kernels compute, by path (PathOf).
 inline std::unordered_map<std::string, AccumulationOrder> OrdersOf(const Plan& plan) {

@@ -7,7 +7,7 @@
 
 #include "backend/kernel_hash.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 std::string_view SpaceName(MemorySpace space) {

@@ -6,7 +6,7 @@
 
 #include "scheduler/plan.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Deterministic; addresses and times do not occur in it.
 std::string ToText(const Plan& plan);

@@ -2,7 +2,7 @@
 
 #include "core/check.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 int TimestampCount(const GpuCommands& segment) {
   int count = 1;

@@ -8,7 +8,7 @@
 
 #include "scheduler/plan.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Timestamps that a profiled segment needs: one before its first dispatch and one after each.
 int TimestampCount(const GpuCommands& segment);

@@ -5,7 +5,7 @@
 #include "scheduler/barriers.h"
 #include "scheduler/profiler.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Which of `wanted` differ from `bound`; `bound` is brought up to date.

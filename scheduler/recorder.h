@@ -10,7 +10,7 @@
 #include "scheduler/buffer_pool.h"
 #include "scheduler/plan.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // What all contexts of an executable share.
 struct Program {

@@ -6,7 +6,7 @@
 
 #include "scheduler/origins.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 class Copier {

@@ -4,7 +4,7 @@
 #include "backend/lowering.h"
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Every result must be memory of its own. Where lowering takes a copy loop, a fusion that copies is put before the
 // root, so that replays need no command that names a buffer; other leaves are left to the plan's CopyBytes. Results

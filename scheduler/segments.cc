@@ -1,6 +1,6 @@
 #include "scheduler/segments.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 class Segmenter {

@@ -3,7 +3,7 @@
 
 #include "scheduler/step_graph.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Afterwards plan.segments holds every operation once, in order: neighbours on the device share a GpuCommands segment
 // (all on queue 0), each host evaluation is a segment of its own, and each decision one before its regions.

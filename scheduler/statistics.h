@@ -6,7 +6,7 @@
 #include <vector>
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // An instruction that the device does not run, and why.
 struct Fallback {

@@ -14,7 +14,7 @@
 #include "scheduler/origins.h"
 #include "scheduler/plan.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Where the regions of a decision begin and end among the operations. It does nothing by itself; its uses are the
 // selector's.

@@ -8,7 +8,7 @@
 
 #include "scheduler/step_graph.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 class StepGraphBuilder : public BufferMap {
  public:

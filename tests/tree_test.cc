@@ -10,7 +10,7 @@
 
 #include "tests/support/source_dir.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 namespace fs = std::filesystem;
@@ -72,6 +72,15 @@ TEST(TreeTest, LayersIncludeOnlyWhatIsBelowThem) {
           EXPECT_FALSE(match[1].str().starts_with(never)) << file.path << ":" << n + 1 << " includes " << match[1];
         }
       }
+    }
+  }
+}
+
+TEST(TreeTest, EveryNamespaceCarriesTheVersion) {
+  for (const SourceFile& file : Sources()) {
+    if (file.path.starts_with("tests/consumer/")) continue;  // a user's
+    for (const std::string& line : file.lines) {
+      EXPECT_FALSE(line.starts_with("namespace vxla")) << file.path << ": " << line << ": say VXLA_NAMESPACE";
     }
   }
 }

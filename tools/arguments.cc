@@ -12,7 +12,7 @@
 #include "tools/messages.h"
 #include "tools/numpy_file.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 std::string WantedName(size_t leaf) { return fmt::format("arg_{}", leaf); }

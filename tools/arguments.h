@@ -9,7 +9,7 @@
 #include "core/module.h"
 #include "tools/numpy_file.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct ProgramArguments {
   std::vector<Literal> values;     // one per entry parameter, tuples rebuilt

@@ -18,7 +18,7 @@
 #include "tools/flop_count.h"
 #include "tools/session.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using Json = nlohmann::ordered_json;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr int64_t kLarge = 16 << 20;

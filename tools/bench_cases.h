@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct BenchCase {
   std::string name;

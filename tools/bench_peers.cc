@@ -13,7 +13,7 @@
 #include "backend/vulkan/lower/bench_kernels.h"
 #include "scheduler/plan.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr int64_t kBlockAlignment = 256;

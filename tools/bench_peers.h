@@ -9,7 +9,7 @@
 #include "backend/device.h"
 #include "scheduler/client.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 using Clock = std::chrono::steady_clock;
 inline double MsSince(Clock::time_point start) {

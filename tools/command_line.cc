@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Edits that turn one word into the other; two neighbours swapped are one edit (the optimal string alignment distance).

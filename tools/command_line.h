@@ -8,7 +8,7 @@
 
 #include "core/status.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 inline constexpr char kSummary[] =
     "vxla runs XLA programs on GPUs through Vulkan and compares the results with a CPU reference";

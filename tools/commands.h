@@ -8,7 +8,7 @@
 
 #include "core/status.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 using CommandBody = std::function<Status(nlohmann::ordered_json& json)>;
 

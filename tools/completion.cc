@@ -8,7 +8,7 @@
 #include "tools/commands.h"
 #include "tools/files.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // What a value may be: words, a file, or anything.

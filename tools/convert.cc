@@ -4,7 +4,7 @@
 #include "tools/files.h"
 #include "tools/session.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 struct ConvertFlags {

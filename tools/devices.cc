@@ -9,7 +9,7 @@
 #include "tools/files.h"
 #include "tools/session.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using Json = nlohmann::ordered_json;

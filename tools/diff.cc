@@ -22,7 +22,7 @@
 #include "tools/replicas.h"
 #include "tools/session.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using Json = nlohmann::ordered_json;

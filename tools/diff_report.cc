@@ -8,7 +8,7 @@
 #include "api/report_data.h"
 #include "tools/files.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr char kStyle[] = R"(

@@ -5,7 +5,7 @@
 
 #include "api/diff.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Verdict, results with histograms and heat maps of their differences, instructions, device facts and the command to
 // repeat it. The file is whole or absent.

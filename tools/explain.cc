@@ -11,7 +11,7 @@
 #include "tools/files.h"
 #include "tools/session.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 struct ExplainFlags {

@@ -10,7 +10,7 @@
 #include <random>
 #include <sstream>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 Result<std::string> ReadFile(const std::string& path) {
   if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});

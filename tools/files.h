@@ -7,7 +7,7 @@
 
 #include "core/status.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // "-" is standard input. InvalidArgument if it cannot be read.
 Result<std::string> ReadFile(const std::string& path);

@@ -6,7 +6,7 @@
 
 #include "core/accuracy.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 double Elements(const Shape& shape) {

@@ -6,7 +6,7 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Of one instruction: an elementwise one counts one per element, a product or convolution two per term, a reduction
 // or window its reducer's operations per term, scatter per update, fft 5 n log2 n, cholesky n^3 / 3 and

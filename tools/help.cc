@@ -8,7 +8,7 @@
 #include "tools/commands.h"
 #include "tools/files.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Text that troff prints as it stands: no escapes, no control lines, hyphens that are minus signs.

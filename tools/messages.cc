@@ -13,7 +13,7 @@
 
 #include "tools/terminal.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 bool IsSet(const char* variable) {

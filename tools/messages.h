@@ -8,7 +8,7 @@
 
 #include "core/status.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // "vxla: note: ..." on stderr.
 void PrintNotes(const std::vector<std::string>& notes);

@@ -18,7 +18,7 @@
 #include "core/live_sizes.h"
 #include "tools/files.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // numpy writes a few hundred bytes.

@@ -13,7 +13,7 @@
 #include "core/literal.h"
 #include "core/status.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct NumpyArray {
   std::string descr;  // without byte order: "f4", "i8", "b1", "c16", "V2", "U4"

@@ -9,7 +9,7 @@
 #include "core/literal_compare.h"
 #include "core/live_sizes.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr int64_t kThreshold = 1000;

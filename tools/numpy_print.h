@@ -5,7 +5,7 @@
 
 #include "core/literal.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // "[[1.  2.5]\n [3.  4. ]]"; more than 1,000 elements: three at each end of each dimension. Tuples leaf by leaf are the
 // caller's business.

@@ -11,7 +11,7 @@
 #include "tools/ops_table.h"
 #include "tools/session.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 const char* HowText(OpcodeKind kind) {

@@ -9,7 +9,7 @@
 #include "core/element_type.h"
 #include "core/opcode.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // "Conv ConvGeneral", "Neg"; empty for what only passes and dumps make.
 std::string_view BuilderFunctions(Opcode opcode);

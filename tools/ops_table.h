@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 std::string OpsTable();
 

@@ -7,7 +7,7 @@
 #include "api/replicas.h"
 #include "tools/session.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 Result<int64_t> CountOf(const char* option, int64_t given, int64_t stated, const char* attribute) {

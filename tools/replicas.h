@@ -16,7 +16,7 @@
 #include "tools/arguments.h"
 #include "tools/numpy_file.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct ReplicaFlags {
   int64_t replicas = 0, partitions = 0;  // 0: as many as the program says

@@ -7,7 +7,7 @@
 #include "scheduler/plan_printer.h"
 #include "tools/files.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 void DeviceFlags::AddTo(CLI::App& app) {
   app.add_option("--device", device,

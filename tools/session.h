@@ -12,7 +12,7 @@
 #include "core/module.h"
 #include "tools/messages.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct DeviceFlags {
   std::string device = "vulkan";

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #endif
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr int kUsualColumns = 80;

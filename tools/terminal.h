@@ -1,7 +1,7 @@
 // What differs between systems about terminals, interrupts and pipes.
 #pragma once
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 bool StdoutIsTerminal();
 bool StderrIsTerminal();

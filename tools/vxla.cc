@@ -15,7 +15,7 @@
 #include "tools/messages.h"
 #include "tools/terminal.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using Json = nlohmann::ordered_json;

@@ -3,7 +3,7 @@
 
 #include "core/builder/emit.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // The dimensions that two operands broadcast to (spec/xla_broadcasting): rank expansion by broadcast_dimensions, then
 // dimensions of size 1. `lhs_mapping` and `rhs_mapping` say which of them each operand dimension becomes.

@@ -8,7 +8,7 @@
 #include "core/module.h"
 #include "core/ops/ops.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 const Shape& XlaOp::shape() const {
   VXLA_CHECK(valid(), "the shape of an op with an error");

@@ -16,7 +16,7 @@
 #include "core/status.h"
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 class Instruction;
 class Module;

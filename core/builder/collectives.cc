@@ -3,7 +3,7 @@
 #include "core/module.h"
 #include "core/text/lexer.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 CollectiveAttributes Collective(const ReplicaGroups& groups, std::optional<int64_t> channel_id, IntList dimensions = {},

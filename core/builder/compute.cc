@@ -4,7 +4,7 @@
 #include "core/builder/emit.h"
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // The stated shape that asks for an element type, or none.

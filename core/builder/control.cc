@@ -5,7 +5,7 @@
 #include "core/module.h"
 #include "core/text/lexer.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 XlaOp Tuple(XlaBuilder* builder, const std::vector<XlaOp>& elements) {
   return EmitOne(builder, Opcode::kTuple, elements);

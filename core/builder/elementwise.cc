@@ -5,7 +5,7 @@
 
 #include "core/builder/broadcast.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 IntList Identity(int rank) {

@@ -10,7 +10,7 @@
 #include "core/builder/builder.h"
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct BuilderState {
   explicit BuilderState(std::string builder_name)

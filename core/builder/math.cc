@@ -6,7 +6,7 @@
 #include "core/float_formats.h"
 #include "core/xla_names.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 XlaOp FloatsOnly(const char* what, XlaOp operand, const std::function<XlaOp(XlaOp)>& build) {

@@ -5,7 +5,7 @@
 #include "core/builder/builder.h"
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // A scalar, or an array like `prototype`, of its element type.
 XlaOp ScalarLike(XlaOp prototype, double value);

@@ -2,7 +2,7 @@
 
 #include "core/builder/broadcast.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 XlaOp Parameter(XlaBuilder* builder, int64_t parameter_number, const Shape& shape, std::string name) {
   return RunBuild(builder, {}, [&](XlaBuilder& b) -> Result<XlaOp> {

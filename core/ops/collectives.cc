@@ -4,7 +4,7 @@
 #include "core/ops/op_support.h"
 #include "core/permute_slices.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Whether shapes depend on the size of the groups, so that all groups must be of one size.

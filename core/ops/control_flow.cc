@@ -3,7 +3,7 @@
 #include "core/limits.h"
 #include "core/ops/op_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 Result<Shape> RootShape(const Instruction& instruction, const Computation& computation) {

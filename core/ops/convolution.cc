@@ -2,7 +2,7 @@
 
 #include "core/ops/op_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // The labels name each dimension of a shape once.

@@ -5,7 +5,7 @@
 #include "core/live_sizes.h"
 #include "core/ops/op_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 Shape Operand0(const Instruction& instruction) {

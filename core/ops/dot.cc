@@ -2,7 +2,7 @@
 
 #include "core/ops/op_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 Status CheckDimensionPairs(const Instruction& instruction, const char* what, const IntList& lhs_dims,

@@ -1,7 +1,7 @@
 #include "core/limits.h"
 #include "core/ops/op_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using TypePredicate = bool (*)(ElementType);

@@ -1,6 +1,6 @@
 #include "core/ops/op_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // fft_length: the lengths in the time domain of the innermost dimensions.
 Result<Shape> InferFft(const Instruction& instruction) {

@@ -2,7 +2,7 @@
 
 #include "core/ops/op_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // The start indices: one scalar per dimension, or the older form, one array of rank 1. All of one integer type.

@@ -1,6 +1,6 @@
 #include "core/ops/op_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // [..., n, n] of a floating or complex type.

@@ -1,6 +1,6 @@
 #include "core/ops/op_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Operands 1 to `last` are vectors of the feature dimension's size and the operand's type.

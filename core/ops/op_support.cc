@@ -4,7 +4,7 @@
 
 #include "core/limits.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 Status ExpectArray(const Instruction& instruction, int operand) {
   const Shape& shape = instruction.operand(operand)->shape();

@@ -10,7 +10,7 @@
 #include "core/module.h"
 #include "core/ops/ops.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // "slice: ..."
 template <typename... Args>

@@ -3,7 +3,7 @@
 
 #include "core/instruction.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // The shape that an instruction has by its operands, attributes and called computations, after checking all of them.
 // The shape it states is read only where the operands leave it open: the element type of convert, dot and the like, the

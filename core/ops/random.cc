@@ -2,7 +2,7 @@
 
 #include "core/ops/op_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // rng(low, high) or rng(mean, deviation)
 Result<Shape> InferRng(const Instruction& instruction) {

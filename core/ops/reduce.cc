@@ -1,6 +1,6 @@
 #include "core/ops/op_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // N arrays, then N initial values; the computation takes N accumulators, then N values.
 Result<Shape> InferReduce(const Instruction& instruction) {

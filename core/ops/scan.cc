@@ -1,6 +1,6 @@
 #include "core/ops/op_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // What lies at one position of the dimension: all other sizes; the dimension itself is gone, or of size 1 where `rank`

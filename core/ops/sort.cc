@@ -1,6 +1,6 @@
 #include "core/ops/op_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // The comparator takes two values of each operand, interleaved.
 Result<Shape> InferSort(const Instruction& instruction) {

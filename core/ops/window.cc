@@ -1,7 +1,7 @@
 #include "core/limits.h"
 #include "core/ops/op_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // The sizes that a window leaves of a shape, one position after the other.

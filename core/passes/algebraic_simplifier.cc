@@ -4,7 +4,7 @@
 
 #include "core/passes/control_flow.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 bool IsIota(const IntList& list) {

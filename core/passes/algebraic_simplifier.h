@@ -4,7 +4,7 @@
 
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // One sweep over the entry and what control flow runs. Afterwards (when repeated until it returns false) there is, but
 // for what control edges order, no copy or convert to the same type; no reshape of a reshape, no transpose of a

@@ -4,7 +4,7 @@
 #include "core/limits.h"
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Puts the bodies of call, fusion and map instructions in their place, recursively, in every computation. A map's
 // computation over scalars becomes the same operations over arrays, its constants broadcast; a map whose computation

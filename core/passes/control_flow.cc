@@ -9,7 +9,7 @@
 #include "core/passes/call_inliner.h"
 #include "core/passes/cse.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Counting further than this while compiling would take longer than a few read-backs save.

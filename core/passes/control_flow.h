@@ -7,7 +7,7 @@
 
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // The entry and every condition, body and branch that runs for it, directly or inside another one; callers come first.
 std::vector<Computation*> ControlComputations(const Module& module);

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 bool IsBarrier(const Instruction& instruction) { return instruction.opcode() == Opcode::kOptimizationBarrier; }

@@ -3,7 +3,7 @@
 
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Within each computation, instructions of equal opcode, shape, layout, operands, attributes and (by structure) called
 // computations become the first of them; constants are compared by value. Left alone: side effects, collectives,

@@ -1,6 +1,6 @@
 #include "core/passes/dce.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 bool RemoveDeadCode(Module& module) {
   const size_t before = module.computations().size();

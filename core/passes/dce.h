@@ -3,7 +3,7 @@
 
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Removes instructions that no root and no side effect needs, then computations that the entry does not reach.
 // Parameters stay. Returns whether anything went.

@@ -3,7 +3,7 @@
 
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // bitcast reinterprets memory as laid out: it becomes the transpose to the operand's physical order, a reshape to the
 // result's physical dimensions, and the transpose back to the result's logical order. A bitcast that changes the

@@ -6,7 +6,7 @@
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_groups.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // A variadic hero whose tuple is used as a whole gets get-tuple-elements, so that every use of a hero is an array. What

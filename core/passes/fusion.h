@@ -31,7 +31,7 @@
 #include "core/module.h"
 #include "core/target_info.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Expects a flat entry (no call, map, fusion). With target.fusion off every fusion holds one instruction (and its
 // scalar constants). Returns the number of fusions made.

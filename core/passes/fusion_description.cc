@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 void ReadBody(FusionDescription& description) {

@@ -11,7 +11,7 @@
 #include "core/passes/fusion_rules.h"
 #include "core/status.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Result leaf `leaf` may lie where operand `operand` lies: each of its elements is written after everything that reads
 // that place. `must`: it has to, for the kernels change some elements of the operand's value and leave the rest alone.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Below this much work (elements times cost) recomputing is cheaper than another dispatch.

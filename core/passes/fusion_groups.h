@@ -12,7 +12,7 @@
 #include "core/passes/kernel_order.h"
 #include "core/target_info.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct FusionGroup {
   FusionKind kind = FusionKind::kLoop;

@@ -7,7 +7,7 @@
 #include "core/instruction.h"
 #include "core/target_info.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Can be part of a fused computation besides a hero: elementwise ops, index maps, reshapes, same-width
 // bitcast-converts.

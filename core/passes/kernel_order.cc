@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Of one search. Kernels that are merged stand close together, or little that lies between them depends on them.

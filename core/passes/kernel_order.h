@@ -6,7 +6,7 @@
 
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // A kernel is a group of instructions, or one that is in no group. The order puts each behind what it reads and what
 // control edges put before it. Merging two kernels rearranges only what lies between them (Pearce and Kelly, "A dynamic

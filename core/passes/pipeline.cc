@@ -12,7 +12,7 @@
 #include "core/passes/running_windows.h"
 #include "core/reducer_facts.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 bool HasLiveSizes(const Module& module) {

@@ -6,7 +6,7 @@
 #include "core/module.h"
 #include "core/target_info.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // A new module with the same entry signature and meaning. Afterwards the entry and the computations that whiles and
 // conditionals run hold no call, map that has an array form, bitcast or copy, no dead and no equal instructions, and

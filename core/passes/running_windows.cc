@@ -7,7 +7,7 @@
 #include "core/reducer_facts.h"
 #include "core/reducer_identity.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Below it one kernel costs no more than the parts do.

@@ -3,7 +3,7 @@
 
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // A reduce-window whose window is as long as one dimension (64 elements or more) and padded on one side only gives each
 // element the reduction of all up to it, at the cost of the whole window each. It becomes: the same within blocks of at

@@ -4,7 +4,7 @@
 
 #include "core/passes/fusion_groups.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // A kernel of this few elements costs its dispatch and its compilation, not its arithmetic.

@@ -9,7 +9,7 @@
 
 #include "core/ops/op_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 std::string Summary(const Instruction& instruction) {
   std::string operands;

@@ -3,7 +3,7 @@
 
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Checks every stated shape against InferShape (layouts do not count; a dimension may be stated dynamic that need not
 // be, but none static that takes a live size), operand and called computation counts and signatures, element types,

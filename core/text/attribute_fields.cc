@@ -9,7 +9,7 @@
 #include "core/text/mesh_groups.h"
 #include "core/text/shape_text.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 template <typename... Args>

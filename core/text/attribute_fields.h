@@ -7,7 +7,7 @@
 #include "core/attributes.h"
 #include "core/text/lexer.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Each is called with the attribute's token ("name=") current and leaves the token after the value current.
 Status ParseValue(Lexer& lexer, bool& value);

@@ -13,7 +13,7 @@
 #include "core/text/module_header.h"
 #include "core/text/shape_text.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // An instruction while its text is read.

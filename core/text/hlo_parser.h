@@ -6,7 +6,7 @@
 
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Shapes that the text states are taken as stated (the verifier checks them); those it leaves out are inferred.
 // Errors: InvalidArgument with the line and column.

@@ -11,7 +11,7 @@
 #include "core/text/module_header.h"
 #include "core/text/shape_text.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Arrays longer than this are shortened in messages.

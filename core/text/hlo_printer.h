@@ -6,7 +6,7 @@
 
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 std::string PrintHlo(const Module& module);
 // One line for messages: no ROOT, long constants shortened to {...}.

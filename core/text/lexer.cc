@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }

@@ -8,7 +8,7 @@
 
 #include "core/status.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 enum class TokenKind : uint8_t {
   kEnd,

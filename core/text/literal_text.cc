@@ -9,7 +9,7 @@
 
 #include "core/float_formats.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // The encoding of one real floating-point element.

@@ -7,7 +7,7 @@
 #include "core/literal.h"
 #include "core/text/lexer.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // 1, {1, 2}, { { 1 }, { 2 } }, (1, {2}); -0, inf, nan(0x7fc001) and (re, im) as XLA writes them. `max_elements`
 // shortens larger arrays to {...}, which reads back as an elided value.

@@ -4,7 +4,7 @@
 
 #include "core/text/attribute_fields.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 struct Axis {

@@ -7,7 +7,7 @@
 #include "core/attributes.h"
 #include "core/text/lexer.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // At the word `mesh`.
 Status ParseMeshGroups(Lexer& lexer, ReplicaGroups& value);

@@ -7,7 +7,7 @@
 #include "core/text/attribute_fields.h"
 #include "core/text/shape_text.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Kept as written: they steer XLA's own compiler.

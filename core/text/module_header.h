@@ -4,7 +4,7 @@
 #include "core/module.h"
 #include "core/text/lexer.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // At HloModule; leaves the first token after the line current.
 Status ParseModuleHeader(Lexer& lexer, Module& module);

@@ -7,7 +7,7 @@
 
 #include "core/limits.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // What XLA writes after a layout's ':': tiles, dynamic sizes, memory space and so on.

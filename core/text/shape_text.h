@@ -4,7 +4,7 @@
 #include "core/shape.h"
 #include "core/text/lexer.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Whether a shape starts at the current token (a '(' starts a tuple's).
 bool AtShape(Lexer& lexer);

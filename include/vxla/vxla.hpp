@@ -33,7 +33,7 @@
 #include "core/xla_names.h"
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // A client of one device: "vulkan" is the best one, "vulkan:N" number N; a UUID; else a part of a name.
 Result<std::unique_ptr<Client>> OpenClient(std::string_view device = "vulkan", const EvaluateOptions& host_steps = {});

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 Literal Floats(const std::vector<float>& values) {

@@ -15,7 +15,7 @@
 #include "include/vxla/vxla.hpp"
 #include "tests/support/random_graphs.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 using ::testing::HasSubstr;

@@ -9,7 +9,7 @@
 #include "core/literal_compare.h"
 #include "core/text/hlo_parser.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 struct Moved {

@@ -4,7 +4,7 @@
 
 #include "tests/codegen/spirv_test_support.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 constexpr uint32_t kLabel = 248, kFunctionEnd = 56, kLoopMerge = 246, kIMul = 132;

@@ -15,7 +15,7 @@
 #include "backend/vulkan/shader/shader_source.h"
 #include "core/text/hlo_parser.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 inline DeviceFacts FullFacts() {
   DeviceFacts facts;

@@ -2,7 +2,7 @@
 
 #include "tests/codegen/spirv_test_support.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace flatten_branches_test {
 
 constexpr uint32_t kSelect = 169, kStore = 62, kBranchConditional = 250, kFunctionCall = 57;

@@ -3,7 +3,7 @@
 
 #include "tests/codegen/codegen_test_support.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 std::string Fusion(const std::string& body, const std::string& entry) {

@@ -2,7 +2,7 @@
 
 #include "tests/codegen/spirv_test_support.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace inline_functions_test {
 
 constexpr uint32_t kFunction = 54, kFunctionCall = 57, kIMul = 132, kFMul = 133, kDecorate = 71, kExtInst = 12,

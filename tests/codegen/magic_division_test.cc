@@ -4,7 +4,7 @@
 
 #include "backend/vulkan/codegen/kernel_builder.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 constexpr uint32_t kLimit = (uint32_t{1} << 31) - 1;

@@ -7,7 +7,7 @@
 #include "tests/codegen/codegen_test_support.h"
 #include "tests/support/element_kernel.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace no_contraction_test {
 
 // Results of float + - * / without the decoration, and of / and % of signed integers, whose signs drivers disagree

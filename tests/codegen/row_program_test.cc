@@ -4,7 +4,7 @@
 #include "backend/vulkan/lower/tuning.h"
 #include "tests/codegen/codegen_test_support.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 DeviceFacts LoopLimitFacts() {

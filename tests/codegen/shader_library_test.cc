@@ -9,7 +9,7 @@
 
 #include "tools/embed/definitions.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 std::vector<const ShaderDefinition*> VariantOf(size_t number) {
@@ -99,7 +99,7 @@ TEST(ShaderLibraryTest, TextsKeepEveryByte) {
 }  // namespace
 }  // namespace vxla::vulkan
 
-namespace vxla::embed {
+namespace VXLA_NAMESPACE::embed {
 namespace {
 
 TEST(GlslTextTest, LiteralsOfDoublesBecomeWords) {

@@ -5,7 +5,7 @@
 #include "tests/codegen/codegen_test_support.h"
 #include "tests/support/element_kernel.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 KernelKey LoopKey(const std::string& body) { return ElementKernel({"f32"}, body); }

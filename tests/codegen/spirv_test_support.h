@@ -10,7 +10,7 @@
 
 #include "backend/vulkan/shader/shader_compiler.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 inline int CountOf(const std::vector<uint32_t>& words, uint32_t op) {
   int count = 0;

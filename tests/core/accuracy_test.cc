@@ -7,7 +7,7 @@
 
 #include "core/text/hlo_parser.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 TEST(AccuracyTest, NarrowFloatsAreCorrectlyRoundedAndIntegersExact) {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 TEST(HashTest, IsXxh3OnEveryMachine) {

@@ -9,7 +9,7 @@
 
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 int64_t Evaluate(const IndexSpace& space, const IndexExpression& expression, const std::vector<int64_t>& loop) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 const Shape kVector(ElementType::kF32, {3});

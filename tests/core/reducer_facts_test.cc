@@ -6,7 +6,7 @@
 
 #include "core/text/hlo_parser.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 bool Commutes(const std::string& body) {

@@ -4,7 +4,7 @@
 
 #include "core/limits.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 TEST(ElementTypeTest, NamesRoundTrip) {

@@ -11,7 +11,7 @@
 #include "core/text/hlo_parser.h"
 #include "tests/cpu/cpu_test_support.h"
 
-namespace vxla::testing::attribute_fuzz {
+namespace VXLA_NAMESPACE::testing::attribute_fuzz {
 namespace {
 
 using Sizes = std::vector<int64_t>;

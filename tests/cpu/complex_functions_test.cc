@@ -6,7 +6,7 @@
 #include "tests/cpu/cpu_test_support.h"
 #include "tests/math/exact_complex.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace complex_functions_test {
 
 using enum ElementType;

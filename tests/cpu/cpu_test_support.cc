@@ -6,7 +6,7 @@
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 
 Result<Literal> TryRun(const std::string& text, const std::vector<Literal>& arguments, const EvaluateOptions& options) {
   VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, ParseHlo(text));

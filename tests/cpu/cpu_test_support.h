@@ -11,7 +11,7 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "core/literal.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 
 // Parses, verifies and evaluates; the failure's message if any.
 Result<Literal> TryRun(const std::string& text, const std::vector<Literal>& arguments,

@@ -3,7 +3,7 @@
 #include "core/live_sizes.h"
 #include "tests/cpu/cpu_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 using enum ElementType;

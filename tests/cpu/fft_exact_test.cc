@@ -8,7 +8,7 @@
 #include "backend/cpu/reference/double_double.h"
 #include "tests/cpu/cpu_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 using enum ElementType;

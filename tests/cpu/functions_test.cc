@@ -10,7 +10,7 @@
 #include "tests/cpu/cpu_test_support.h"
 #include "tests/math/exact.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace functions_test {
 
 using enum ElementType;

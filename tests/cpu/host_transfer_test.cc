@@ -9,7 +9,7 @@
 
 #include "tests/cpu/replica_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 using ::testing::ElementsAre;

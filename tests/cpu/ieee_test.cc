@@ -7,7 +7,7 @@
 #include "tests/cpu/cpu_test_support.h"
 #include "tests/support/ieee_programs.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 using enum ElementType;

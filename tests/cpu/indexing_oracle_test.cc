@@ -7,7 +7,7 @@
 
 #include "tests/cpu/cpu_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace indexing_oracle_test {
 
 using enum ElementType;

@@ -3,7 +3,7 @@
 
 #include "tests/cpu/cpu_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace indexing_test {
 
 using ::testing::ElementsAre;

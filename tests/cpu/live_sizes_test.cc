@@ -9,7 +9,7 @@
 #include "tests/cpu/replica_test_support.h"
 #include "tests/support/live_programs.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace live_sizes_test {
 
 using enum ElementType;

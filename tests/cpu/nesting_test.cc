@@ -7,7 +7,7 @@
 #include "core/text/hlo_printer.h"
 #include "tests/cpu/cpu_test_support.h"
 
-namespace vxla::testing::nesting {
+namespace VXLA_NAMESPACE::testing::nesting {
 namespace {
 
 using ::testing::ElementsAre;

@@ -8,7 +8,7 @@
 #include "core/module.h"
 #include "core/text/hlo_parser.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Three large terms that cancel, and what is left.

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 TEST(ParallelForTest, CoversEveryIndexOnceInPiecesThatDoNotDependOnThreads) {

@@ -10,7 +10,7 @@
 #include "core/module.h"
 #include "tests/cpu/cpu_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 using enum ElementType;

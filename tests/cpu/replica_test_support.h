@@ -10,7 +10,7 @@
 #include "core/text/hlo_parser.h"
 #include "tests/cpu/cpu_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 
 // arguments[d] are device d's; one entry for all devices alike.
 inline Result<std::vector<Literal>> TryRunReplicas(const std::string& text, const DeviceGrid& grid,

@@ -7,7 +7,7 @@
 #include "core/float_formats.h"
 #include "tests/cpu/replica_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 using ::testing::ElementsAre;

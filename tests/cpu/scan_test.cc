@@ -1,7 +1,7 @@
 // scan: carries and outputs in order, backwards, several of each, slices of any rank.
 #include "tests/cpu/cpu_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace scan_test {
 
 using ::testing::ElementsAre;

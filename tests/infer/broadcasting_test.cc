@@ -2,7 +2,7 @@
 #include "core/passes/verifier.h"
 #include "tests/infer/infer_test_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 std::string Sum(const Shape& lhs, const Shape& rhs, const IntList& broadcast_dimensions = {}) {

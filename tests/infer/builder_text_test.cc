@@ -4,7 +4,7 @@
 #include "core/text/hlo_printer.h"
 #include "tests/infer/infer_test_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 void ExpectRoundTrip(const XlaBuilder& builder) {

@@ -10,7 +10,7 @@
 
 #include "tests/support/source_dir.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 namespace fs = std::filesystem;

@@ -6,7 +6,7 @@
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr std::string_view kComputations = R"(HloModule m

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Rows of two lines or more:
 //   label label: x=f32[2]; y=s32[2] => add(x, y)

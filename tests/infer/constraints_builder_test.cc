@@ -6,7 +6,7 @@
 #include "core/passes/verifier.h"
 #include "tests/infer/infer_test_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 const Shape kV(kF32, {4}), kM(kF32, {4, 6});

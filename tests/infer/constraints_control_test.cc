@@ -1,7 +1,7 @@
 // Constraints of tuples, calls, control flow, collectives and transfers.
 #include "tests/infer/constraint_test_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace constraints_control_test {
 
 // clang-format off

@@ -4,7 +4,7 @@
 #include "tests/infer/constraint_test_support.h"
 #include "tests/infer/infer_test_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace constraints_dynamic_test {
 
 // clang-format off

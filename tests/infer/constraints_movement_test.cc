@@ -1,7 +1,7 @@
 // Constraints of the element-wise ops, of moving elements and of indexing.
 #include "tests/infer/constraint_test_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace constraints_movement_test {
 
 // clang-format off

@@ -1,7 +1,7 @@
 // Constraints of products, windows, reductions, sorts, transforms and random numbers.
 #include "tests/infer/constraint_test_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace constraints_numeric_test {
 
 // clang-format off

@@ -1,6 +1,6 @@
 #include "tests/infer/infer_test_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 const Shape kF = Shape(kF32, {4, 8});

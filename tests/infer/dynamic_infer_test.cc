@@ -1,7 +1,7 @@
 // Which dimensions of a result are dynamic, op by op.
 #include "tests/infer/infer_test_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // An f32 array; negative sizes are bounds of dynamic dimensions.

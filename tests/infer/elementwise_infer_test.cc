@@ -1,6 +1,6 @@
 #include "tests/infer/infer_test_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace elementwise_infer_test {
 
 const Shape kF = Shape(kF32, {2, 3}), kS = Shape(kS32, {2, 3}), kU = Shape(kU8, {2, 3}), kP = Shape(kPred, {2, 3}),

@@ -8,7 +8,7 @@
 #include "core/module.h"
 #include "core/ops/ops.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 using enum ElementType;
 using ::testing::HasSubstr;

@@ -1,7 +1,7 @@
 // Convolution, FFT, linear algebra, batch normalisation and random numbers.
 #include "tests/infer/infer_test_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 struct ConvolutionCase {

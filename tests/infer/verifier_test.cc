@@ -4,7 +4,7 @@
 #include "core/text/hlo_parser.h"
 #include "tests/infer/infer_test_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace verifier_test {
 
 const Shape kV = Shape(kF32, {3});

@@ -9,7 +9,7 @@
 #include "core/accuracy.h"
 #include "tests/math/exact_complex.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace complex_exact_test {
 
 namespace sm = shader_math;

@@ -9,7 +9,7 @@
 #include "backend/cpu/twin/shader_math.h"
 #include "tests/math/ulp.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 namespace sm = shader_math;

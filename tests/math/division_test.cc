@@ -14,7 +14,7 @@
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // The text once more, with guesses that are up to kGuessUnits units off: Vulkan allows 2.5 for a quotient, and for a

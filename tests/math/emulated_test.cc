@@ -9,7 +9,7 @@
 
 #include "tests/math/emulated_values.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 uint64_t Bits(uint32_t x, uint32_t y) { return (uint64_t{y} << 32) | x; }

@@ -12,7 +12,7 @@
 #include "backend/cpu/twin/shader_math_emulated.h"
 #include "tests/math/ulp.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 namespace native = shader_math;
 namespace emulated = shader_math_emulated;

@@ -10,7 +10,7 @@
 
 #include "tests/math/ulp.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // An MPFR number that frees itself.
 struct Number {

@@ -3,7 +3,7 @@
 
 #include "tests/math/exact.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // A number of 320 bits with the operations that the formulas below are written in.
 class Real {

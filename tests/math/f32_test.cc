@@ -8,7 +8,7 @@
 
 #include "tests/math/functions.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace f32_test {
 
 namespace sm = shader_math;

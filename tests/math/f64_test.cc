@@ -6,7 +6,7 @@
 
 #include "tests/math/functions.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace f64_test {
 
 namespace sm = shader_math;

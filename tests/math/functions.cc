@@ -1,6 +1,6 @@
 #include "tests/math/functions.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 namespace sm = shader_math;

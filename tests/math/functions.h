@@ -9,7 +9,7 @@
 #include "core/accuracy.h"
 #include "tests/math/exact.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct UnaryFunction {
   const char* name;  // its row of core/accuracy.h, or one that is exact

@@ -8,7 +8,7 @@
 
 #include "backend/cpu/twin/shader_math.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace integer_test {
 
 namespace sm = shader_math;

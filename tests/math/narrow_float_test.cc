@@ -11,7 +11,7 @@
 #include "core/float_formats.h"
 #include "tests/math/ulp.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace narrow_float_test {
 
 namespace sm = shader_math;

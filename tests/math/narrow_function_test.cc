@@ -10,7 +10,7 @@
 #include "core/literal_compare.h"
 #include "tests/math/functions.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace narrow_function_test {
 
 namespace sm = shader_math;

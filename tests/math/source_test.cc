@@ -11,7 +11,7 @@
 
 #include "tests/support/source_dir.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 std::string ReadFile(const std::string& path) {

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Larger than any distance: NaN against number, wrong infinity, wrong sign of zero.
 inline constexpr double kWrong = 1e30;

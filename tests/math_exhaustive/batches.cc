@@ -45,7 +45,7 @@ VECTOR_LIBRARY2(hypot)
 #define CLONES
 #endif
 
-namespace vxla::exhaustive {
+namespace VXLA_NAMESPACE::exhaustive {
 namespace text {
 
 using uint = uint32_t;

@@ -7,7 +7,7 @@
 
 #include "tests/math/exact.h"
 
-namespace vxla::exhaustive {
+namespace VXLA_NAMESPACE::exhaustive {
 
 inline constexpr int kBlock = 4096;
 

@@ -15,7 +15,7 @@
 #include "tests/math/exact.h"
 #include "tests/math_exhaustive/batches.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using exhaustive::Batch;

@@ -12,7 +12,7 @@
 #include "tests/math/emulated_values.h"
 #include "tests/math_vulkan/function_kernel.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 template <typename T>

@@ -12,7 +12,7 @@
 #include "tests/support/element_kernel.h"
 #include "tests/vulkan/vulkan_test_support.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // bool is stored as a word.
 template <typename T>

@@ -14,7 +14,7 @@
 #include "tests/math/ulp.h"
 #include "tests/math_vulkan/function_kernel.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace same_bits_test {
 
 namespace sm = shader_math;

@@ -3,7 +3,7 @@
 
 #include "tests/support/device_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 // A state of two counters and `kArrays` arrays of kArray. Few kernels differ, so that most come from the cache.

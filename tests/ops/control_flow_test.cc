@@ -7,7 +7,7 @@
 #include "scheduler/plan_printer.h"
 #include "tests/support/device_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 using ::testing::HasSubstr;

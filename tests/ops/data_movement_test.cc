@@ -5,7 +5,7 @@
 
 #include "tests/support/device_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 RunOptions Exact(int dispatches = -1) {

@@ -7,7 +7,7 @@
 
 #include "tests/support/lowered_run.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace dot_test {
 
 constexpr char kPlain[] = "lhs_contracting_dims={1}, rhs_contracting_dims={0}";

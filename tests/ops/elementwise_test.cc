@@ -10,7 +10,7 @@
 #include "core/float_formats.h"
 #include "tests/support/device_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 using Names = std::vector<std::string>;

@@ -10,7 +10,7 @@
 #include "core/module.h"
 #include "tests/support/device_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 std::string FeaturesOf(const Emulation& e) {

@@ -8,7 +8,7 @@
 #include "tests/support/device_test_support.h"
 #include "tests/support/faulty_device.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace epilogue_test {
 
 constexpr char kReducers[] =

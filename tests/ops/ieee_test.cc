@@ -5,7 +5,7 @@
 #include "tests/support/device_test_support.h"
 #include "tests/support/ieee_programs.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 using enum ElementType;

@@ -7,7 +7,7 @@
 #include "tests/support/device_test_support.h"
 #include "tests/support/live_programs.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 using ::testing::Contains;

@@ -6,7 +6,7 @@
 
 #include "tests/support/device_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 class PlanOnDeviceTest : public ::testing::TestWithParam<BindingMode> {

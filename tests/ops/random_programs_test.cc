@@ -13,7 +13,7 @@
 #include "tests/codegen/codegen_test_support.h"
 #include "tests/support/device_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace random_programs_test {
 
 // As many as this many programs run on the device; tools/test.sh --full asks for all 1,000.

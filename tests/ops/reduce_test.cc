@@ -5,7 +5,7 @@
 
 #include "tests/support/lowered_run.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 std::string Reducer(const std::string& type, const std::string& operation = "add") {

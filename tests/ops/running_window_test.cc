@@ -3,7 +3,7 @@
 
 #include "tests/support/lowered_run.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace running_window_test {
 
 struct Running {

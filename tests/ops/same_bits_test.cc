@@ -10,7 +10,7 @@
 #include "scheduler/plan_orders.h"
 #include "tests/support/device_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace same_bits_test {
 
 // The same bits but for NaNs, which differ in payload, and for denormals where the device flushes them.

@@ -3,7 +3,7 @@
 
 #include "tests/support/lowered_run.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace window_test {
 
 std::string Window(const std::string& type, const std::string& shape, const std::string& result,

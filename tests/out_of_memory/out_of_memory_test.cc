@@ -181,6 +181,34 @@ TEST(OutOfMemoryTest, DownloadingSaysSo) {
   });
 }
 
+// A run and its result, given by value and from the device.
+TEST(OutOfMemoryTest, RunningSaysSo) {
+  ExpectStatusAtEveryAllocation([]() -> Door {
+    std::shared_ptr<Executable> executable = *NewClient()->Compile(*Program());
+    return [executable, x = Vector(1), y = Vector(10)] {
+      const Literal* arguments[] = {&x, &y};
+      return StatusOf(executable->Run(arguments));
+    };
+  });
+}
+
+TEST(OutOfMemoryTest, AProgramRunsAgainOnceThereIsMemory) {
+  const auto client = NewClient();
+  const auto executable = *client->Compile(*Program());
+  const Literal x = Vector(1), y = Vector(10);
+  const Literal* arguments[] = {&x, &y};
+  for (int64_t allocations = 0; allocations < 20; ++allocations) {
+    one_fails = true;
+    allocations_left = allocations;
+    const Status status = executable->Run(arguments).status();
+    allocations_left = -1;
+    EXPECT_TRUE(status.ok() || status.code() == StatusCode::kResourceExhausted) << status.message();
+  }
+  const auto result = executable->Run(arguments);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(result->tuple_elements()[0].GetDouble(2), 15);
+}
+
 TEST(OutOfMemoryTest, ValuesThatNoHostHoldsSayTheirBytes) {
   const auto module = ParseHlo(R"(HloModule huge
 ENTRY main {

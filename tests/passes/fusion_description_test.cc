@@ -6,7 +6,7 @@
 #include "core/passes/pipeline.h"
 #include "core/text/hlo_parser.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace fusion_description_test {
 
 using ::testing::ElementsAre;

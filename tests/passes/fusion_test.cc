@@ -12,7 +12,7 @@
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr char kReducers[] = R"(

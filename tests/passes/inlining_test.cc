@@ -10,7 +10,7 @@
 #include "core/passes/pipeline.h"
 #include "core/passes/verifier.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using enum ElementType;

@@ -10,7 +10,7 @@
 #include "core/reducer_identity.h"
 #include "core/text/hlo_parser.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 std::string Program(const std::string& type, const std::string& operation, const std::string& init,

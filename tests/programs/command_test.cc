@@ -9,7 +9,7 @@
 #include "tests/support/command_test_support.h"
 #include "tests/support/source_dir.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 using ::testing::HasSubstr;

@@ -7,7 +7,7 @@
 
 #include "tests/support/command_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 using ::testing::HasSubstr;

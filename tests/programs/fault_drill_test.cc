@@ -19,7 +19,7 @@
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 // What is wrong with a kernel's text: the first place of `find` becomes `replace`, or every place.

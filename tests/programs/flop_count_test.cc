@@ -5,7 +5,7 @@
 #include "api/program.h"
 #include "api/seeded_arguments.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace flop_count_test {
 
 double CountOf(const std::string& text) {

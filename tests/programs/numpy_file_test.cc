@@ -10,7 +10,7 @@
 
 #include "tests/support/command_test_support.h"
 
-namespace vxla::testing::numpy_file {
+namespace VXLA_NAMESPACE::testing::numpy_file {
 namespace {
 
 using ::testing::ElementsAre;

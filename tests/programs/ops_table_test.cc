@@ -13,7 +13,7 @@
 #include "tests/support/source_dir.h"
 #include "tools/ops_samples.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 using ::testing::Contains;

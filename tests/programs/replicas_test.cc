@@ -8,7 +8,7 @@
 #include "tests/support/command_test_support.h"
 #include "tools/numpy_file.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace replicas_test {
 
 using ::testing::HasSubstr;

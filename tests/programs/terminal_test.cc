@@ -59,6 +59,23 @@ TEST(TerminalTest, TheReferenceShowsWhichInstructionItIsAt) {
   EXPECT_NE(shown.out.find("\r\x1b[K", last), std::string::npos);
 }
 
+TEST(TerminalTest, KernelsAreCountedWhileTheyCompile) {
+  std::string program = "ENTRY e {\n";
+  for (int k = 0; k < 12; ++k) {
+    program += fmt::format("  p{0} = f32[{1}] parameter({0})\n  s{0} = f32[{1}] {2}(p{0})\n", k, 1000 + k,
+                           k % 2 == 0 ? "tan" : "log");
+  }
+  program += "  ROOT t = (";
+  for (int k = 0; k < 12; ++k) program += fmt::format("{}f32[{}]", k == 0 ? "" : ", ", 1000 + k);
+  program += ") tuple(";
+  for (int k = 0; k < 12; ++k) program += fmt::format("{}s{}", k == 0 ? "" : ", ", k);
+  const std::string file = WriteScratch("kernels.hlo", program + ")\n}");
+  const CommandResult shown =
+      RunOnTerminal("\"$VXLA\" run " + file + " --no-fusion --no-cache -o " + ScratchFolder() + "/kernels.npz");
+  EXPECT_EQ(shown.exit_code, 0) << shown.out;
+  EXPECT_THAT(shown.out, HasSubstr("compiling kernels: "));
+}
+
 TEST(TerminalTest, IsolationCountsItsInstructions) {
   const CommandResult shown = RunOnTerminal("\"$VXLA\" diff " + SlowProgram(6) + " --isolate --no-cache");
   EXPECT_EQ(shown.exit_code, 0) << shown.out;

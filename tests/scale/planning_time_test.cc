@@ -12,7 +12,7 @@
 #include "scheduler/result_copies.h"
 #include "tests/scale/programs.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using testing::LargeProgram;

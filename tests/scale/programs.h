@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 
 struct LargeProgram {
   const char* name;

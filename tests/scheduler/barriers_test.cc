@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // A plan of one segment whose dispatches touch slices of `buffers` scratch buffers that may overlap.

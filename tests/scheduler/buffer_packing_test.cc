@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 void ExpectNoOverlap(const std::vector<Lifetime>& lifetimes, const Packing& packing, int64_t alignment,

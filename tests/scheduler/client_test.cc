@@ -12,7 +12,7 @@
 #include "scheduler/plan.h"
 #include "tests/support/fake_device.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using ::testing::ElementsAre;

@@ -9,7 +9,7 @@
 #include "scheduler/plan_printer.h"
 #include "tests/support/fake_device.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace control_flow_plan_test {
 
 using ::testing::HasSubstr;

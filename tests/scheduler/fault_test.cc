@@ -11,7 +11,7 @@
 #include "tests/support/fake_device.h"
 #include "tests/support/faulty_device.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace fault_test {
 
 using ::testing::ElementsAre;

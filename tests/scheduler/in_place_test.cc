@@ -11,7 +11,7 @@
 #include "scheduler/plan_printer.h"
 #include "tests/support/fake_device.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace in_place_test {
 
 using ::testing::ElementsAre;

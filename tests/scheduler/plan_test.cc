@@ -10,7 +10,7 @@
 #include "scheduler/plan_printer.h"
 #include "tests/support/fake_device.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using ::testing::HasSubstr;

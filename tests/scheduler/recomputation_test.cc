@@ -7,7 +7,7 @@
 #include "scheduler/compile.h"
 #include "tests/support/fake_device.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using namespace vxla::testing;

@@ -2,7 +2,7 @@
 // out of range. Division by zero, INT_MIN / -1 and the clamping of slices are among the traps.
 #include "tests/spec/spec_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 struct Width {

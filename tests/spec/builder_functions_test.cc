@@ -10,7 +10,7 @@
 #include "core/xla_names.h"
 #include "tests/spec/spec_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 // The names at the end of the inventory of operations.

@@ -5,7 +5,7 @@
 #include "core/module.h"
 #include "tests/spec/spec_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 // One value of a function of an array of these arguments.

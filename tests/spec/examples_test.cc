@@ -6,7 +6,7 @@
 #include "core/xla_names.h"
 #include "tests/spec/spec_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 const char* const kV =

@@ -11,7 +11,7 @@
 #include "core/text/hlo_parser.h"
 #include "tests/text/opcode_programs.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 class Mutator {

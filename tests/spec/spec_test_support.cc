@@ -8,7 +8,7 @@
 #include "core/text/literal_text.h"
 #include "core/text/shape_text.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 Result<Literal> ParseShaped(const std::string& text) {

@@ -14,7 +14,7 @@
 #include "core/module.h"
 #include "core/replica_groups.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 
 using enum ElementType;
 

@@ -3,7 +3,7 @@
 #include "core/xla_names.h"
 #include "tests/spec/spec_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 using ::testing::Each;

@@ -4,7 +4,7 @@
 
 #include "tests/spec/spec_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 TEST(TrapTest, Trap01_ClampTakesMinOperandMaxAndMaxWins) {

@@ -7,7 +7,7 @@
 #include "tests/spec/spec_test_support.h"
 #include "tests/support/device_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 struct ResultCounts {

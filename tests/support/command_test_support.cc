@@ -12,7 +12,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 class Scratch {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 
 struct CommandResult {
   int exit_code = -1;

@@ -17,7 +17,7 @@
 #include "scheduler/plan_printer.h"
 #include "tests/support/validation_environment.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 // Every device that a test opened; kept, as drivers may be unloaded before static objects go.

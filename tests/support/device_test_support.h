@@ -15,7 +15,7 @@
 #include "core/module.h"
 #include "scheduler/client.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 
 // One client per binding mode, opened once per process with poisoned memory and without disk caches of the user's. The
 // device is OpenTestDevice's; VXLA_TEST_EMULATE=i64,f64 as --emulate. A machine without a device fails the test: null.

@@ -8,7 +8,7 @@
 
 #include "backend/step.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // `types` are the tensors' as LOAD and STORE call them; `body` handles element i.
 inline KernelKey ElementKernel(const std::vector<std::string>& types, const std::string& body, uint32_t items = 1) {

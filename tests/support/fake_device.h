@@ -18,7 +18,7 @@
 #include "core/module.h"
 #include "tests/support/fake_math.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 
 using HostKernel = std::function<void(std::span<std::byte* const> buffers, std::span<const uint32_t> params)>;
 
@@ -158,7 +158,9 @@ class FakeKernel : public Kernel {
 class FakeBuffer : public Buffer {
  public:
   FakeBuffer(int64_t size, bool visible, std::shared_ptr<std::atomic<int64_t>> used)
-      : bytes_(size + kGuard, std::byte{0xFB}), size_(size), visible_(visible), used_(std::move(used)) {}
+      : bytes_(size + kGuard, std::byte{0xFB}), size_(size), visible_(visible), used_(std::move(used)) {
+    *used_ += size_;
+  }
   ~FakeBuffer() override {
     VXLA_CHECK(GuardIntact(), "a kernel wrote beyond its buffer");
     *used_ -= size_;
@@ -297,11 +299,11 @@ class FakeDevice : public Device {
     if (*used_ + size_bytes > options_.memory_bytes) {
       return ResourceExhausted("{} bytes asked for, {} of {} in use", size_bytes, used_->load(), options_.memory_bytes);
     }
-    *used_ += size_bytes;
+    const bool visible = kind != MemoryKind::kDevice || options_.host_visible;
+    auto buffer = std::make_shared<FakeBuffer>(size_bytes, visible, used_);
     ++allocations_;
     cumulative_ += size_bytes;
-    const bool visible = kind != MemoryKind::kDevice || options_.host_visible;
-    return std::shared_ptr<Buffer>(std::make_shared<FakeBuffer>(size_bytes, visible, used_));
+    return std::shared_ptr<Buffer>(std::move(buffer));
   }
   MemoryStatistics memory_statistics() const override {
     std::lock_guard lock(mutex_);
@@ -336,7 +338,13 @@ class FakeDevice : public Device {
     VXLA_CHECK(fake.Enter(), "submitted while in flight");
     VXLA_CHECK(wait_value <= next_value_, "waits for a value that nothing signals");
     if (fail_submit) return DeviceFailure("the device is lost");
-    queue_.push_back({&fake, ++next_value_});
+    try {
+      queue_.push_back({&fake, next_value_ + 1});
+    } catch (...) {
+      --fake.in_flight;
+      throw;
+    }
+    ++next_value_;
     changed_.notify_all();
     ++submissions_;
     return next_value_;

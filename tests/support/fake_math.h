@@ -9,7 +9,7 @@
 
 #include "core/module.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 
 inline Result<Literal> FakeEvaluate(const Instruction& instruction, std::span<const Literal* const> operands);
 

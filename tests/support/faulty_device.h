@@ -9,7 +9,7 @@
 #include "backend/device.h"
 #include "core/instruction.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 
 // Fails a check of its own wherever the test says so.
 class FaultyLowering : public Lowering {

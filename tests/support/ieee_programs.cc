@@ -12,7 +12,7 @@
 #include "core/float_formats.h"
 #include "core/literal_compare.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 using enum ElementType;

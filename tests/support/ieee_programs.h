@@ -7,7 +7,7 @@
 
 #include "core/literal.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 
 struct IeeeProgram {
   std::string name;  // "f32 compare", for messages

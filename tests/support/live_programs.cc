@@ -8,7 +8,7 @@
 
 #include "core/live_sizes.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 constexpr std::string_view kComputations = R"(HloModule m

@@ -8,7 +8,7 @@
 #include "core/literal.h"
 #include "core/module.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 
 struct LiveProgram {
   std::string opcode;  // HLO text

@@ -11,7 +11,7 @@
 #include "core/module.h"
 #include "tests/support/device_test_support.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 
 // Every value and every scratch buffer is device memory of its own.
 class DeviceBuffers : public BufferMap {

@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace {
 
 struct Node {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 
 struct RandomGraphOptions {
   int instructions = 24;        // about so many beside parameters and constants

@@ -9,7 +9,7 @@
 #include <optional>
 #include <random>
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 namespace random_programs {
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 
 struct RandomProgram {
   std::string text;  // HLO

@@ -1,6 +1,6 @@
 #include "tests/support/source_dir.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 const char* SourceDir() { return VXLA_SOURCE_DIR; }
 

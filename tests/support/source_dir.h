@@ -1,7 +1,7 @@
 // Where the sources lie, for the tests that read them.
 #pragma once
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 const char* SourceDir();
 

@@ -7,7 +7,7 @@
 
 #include "backend/vulkan/device/open.h"
 
-namespace vxla::testing {
+namespace VXLA_NAMESPACE::testing {
 
 inline bool ValidationAskedFor(std::string_view layer) {
   const char* wanted = std::getenv("VXLA_TEST_VALIDATE");

@@ -3,7 +3,7 @@
 #include "core/passes/verifier.h"
 #include "tests/text/text_test_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace dump_forms_test {
 
 constexpr std::string_view kComputations = R"(

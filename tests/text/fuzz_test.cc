@@ -5,7 +5,7 @@
 #include "tests/text/opcode_programs.h"
 #include "tests/text/text_test_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr int kMutants = 10000;

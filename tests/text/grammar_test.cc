@@ -6,7 +6,7 @@
 #include "core/text/lexer.h"
 #include "tests/text/text_test_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using ::testing::ElementsAre;

@@ -8,7 +8,7 @@
 #include "core/float_formats.h"
 #include "tests/text/text_test_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 Result<std::shared_ptr<const Literal>> Parse(const Shape& shape, std::string_view text) {

@@ -4,7 +4,7 @@
 
 #include "core/opcode.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // What the bodies below call.

@@ -3,7 +3,7 @@
 
 #include "tests/text/text_test_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using ::testing::HasSubstr;

@@ -11,7 +11,7 @@
 #include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Parses, prints, parses what was printed and expects the same module and the same text again.
 inline std::unique_ptr<Module> RoundTrip(std::string_view text) {

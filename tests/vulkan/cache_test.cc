@@ -13,7 +13,7 @@
 
 #include "tests/vulkan/vulkan_test_support.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 namespace fs = std::filesystem;

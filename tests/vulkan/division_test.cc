@@ -10,7 +10,7 @@
 #include "tests/support/element_kernel.h"
 #include "tests/vulkan/vulkan_test_support.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 using enum DeviceFacts::Division;

@@ -8,7 +8,7 @@
 #include "core/text/hlo_parser.h"
 #include "tests/vulkan/vulkan_test_support.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 class FusedLoopDeviceTest : public DeviceTest {};

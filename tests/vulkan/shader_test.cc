@@ -8,7 +8,7 @@
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "tests/vulkan/vulkan_test_support.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 using ::testing::HasSubstr;

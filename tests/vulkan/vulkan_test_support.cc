@@ -8,7 +8,7 @@
 
 #include "tests/support/validation_environment.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 TemporaryFolder::TemporaryFolder() {
   static std::atomic<int> counter = 0;

@@ -13,7 +13,7 @@
 
 #include "backend/vulkan/device/vulkan_device.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // A folder below the test's temporary folder that goes with the object.
 class TemporaryFolder {

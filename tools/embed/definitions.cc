@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-namespace vxla::embed {
+namespace VXLA_NAMESPACE::embed {
 namespace {
 
 // #ifdef NAME or #ifndef NAME of one of the macros; other names (__cplusplus) are not defined, other conditions hold.

@@ -6,7 +6,7 @@
 
 #include "tools/embed/glsl_text.h"
 
-namespace vxla::embed {
+namespace VXLA_NAMESPACE::embed {
 
 // FN <type> name(...) {...} or CONSTARR <type> name[n] = {...};
 struct Definition {

@@ -13,7 +13,7 @@
 
 #include "tools/embed/definitions.h"
 
-namespace vxla::embed {
+namespace VXLA_NAMESPACE::embed {
 namespace {
 
 namespace fs = std::filesystem;
@@ -153,7 +153,7 @@ void Write(const fs::path& root, const fs::path& output) {
   }
   std::ofstream file(output, std::ios::binary);
   file << "// Made from shaders/ by tools/embed.\n#include \"backend/vulkan/shader/shader_library.h\"\n\n"
-       << "namespace vxla::vulkan {\nnamespace {\n\nconstexpr std::string_view kHead =" << Quoted(head) << ";\n\n"
+       << "namespace VXLA_NAMESPACE::vulkan {\nnamespace {\n\nconstexpr std::string_view kHead =" << Quoted(head) << ";\n\n"
        << AlgorithmsText(files, read) << "\n"
        << DefinitionsText(PoolOf(files, read))
        << "\n}  // namespace\n\nextern const ShaderLibrary kShaderLibrary = {kHead, kAlgorithms, kDefinitions, "

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-namespace vxla::embed {
+namespace VXLA_NAMESPACE::embed {
 namespace {
 
 bool IsIdentifierStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace vxla::embed {
+namespace VXLA_NAMESPACE::embed {
 
 bool IsIdentifierPart(char c);
 // Takes the first line off; its end is not part of it.

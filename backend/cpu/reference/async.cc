@@ -1,7 +1,7 @@
 // Order without values: tokens, domains, and the pairs of starts and dones, whose starts do all of the work.
 #include "backend/cpu/reference/eval.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 void AppendContexts(const Instruction& instruction, std::vector<Value>& elements) {

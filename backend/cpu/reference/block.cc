@@ -11,7 +11,7 @@
 
 #include "core/float_formats.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 template <typename Stored, typename T>

@@ -9,7 +9,7 @@
 
 #include "core/literal.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 inline constexpr int kBlockSize = 512;
 using Complex = std::complex<double>;

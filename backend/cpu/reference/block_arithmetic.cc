@@ -6,7 +6,7 @@
 #include "backend/cpu/reference/block_ops.h"
 #include "backend/cpu/reference/double_double.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using WideComplex = std::complex<long double>;

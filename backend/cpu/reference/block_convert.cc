@@ -7,7 +7,7 @@
 #include "core/accuracy.h"
 #include "core/float_formats.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // An integer as a double rounded to odd where it does not fit: the later rounding to a narrower float is then the only

@@ -6,7 +6,7 @@
 #include "backend/cpu/reference/special_functions.h"
 #include "backend/cpu/reference/twofold.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using WideComplex = std::complex<long double>;

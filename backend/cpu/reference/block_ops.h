@@ -6,7 +6,7 @@
 #include "backend/cpu/reference/block.h"
 #include "core/instruction.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // in: a carrier array per operand; out: carriers of the result type, not yet wrapped or rounded to it. out may be one
 // of the inputs only if the carriers have the same size.

@@ -11,7 +11,7 @@
 #include "core/live_sizes.h"
 #include "core/permute_slices.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using Given = Rendezvous::Given;

@@ -4,7 +4,7 @@
 #include "backend/cpu/reference/eval.h"
 #include "backend/cpu/reference/scalar_program.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 bool ReadPred(const Value& value) { return value.literal().GetInt(0) != 0; }

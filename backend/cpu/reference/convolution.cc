@@ -5,7 +5,7 @@
 #include "backend/cpu/reference/data_movement.h"
 #include "backend/cpu/reference/gemm.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Sizes after bringing the operands to [batch, spatial..., feature] and [output feature, spatial..., input feature].

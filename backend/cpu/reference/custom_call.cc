@@ -4,7 +4,7 @@
 
 #include "backend/cpu/reference/eval.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // The routine that JAX calls where it lowers for a CPU or a CUDA GPU: potrf of lapack_spotrf_ffi (after the letter of

@@ -11,7 +11,7 @@
 #include <vector>
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // How a custom call reports that it failed; untouched it succeeded.
 class CustomCallStatus {

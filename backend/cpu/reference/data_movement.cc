@@ -7,7 +7,7 @@
 #include "backend/cpu/reference/block.h"
 #include "backend/cpu/reference/strided_copy.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 std::vector<int64_t> ToVector(std::span<const int64_t> values) { return {values.begin(), values.end()}; }

@@ -3,7 +3,7 @@
 
 #include "backend/cpu/reference/eval.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // result dimension i = operand dimension permutation[i]. The result has the default layout.
 Literal TransposeLiteral(const Literal& literal, std::span<const int64_t> permutation, int threads);

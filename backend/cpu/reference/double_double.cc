@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 const DoubleDouble kPi(0x1.921fb54442d18p+1, 0x1.1a62633145c07p-53);

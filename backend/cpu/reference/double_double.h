@@ -8,7 +8,7 @@
 
 #include "backend/cpu/reference/twofold.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct DoubleDouble {
   double high = 0, low = 0;  // |low| is at most half a unit in the last place of high

@@ -7,7 +7,7 @@
 #include "core/live_sizes.h"
 #include "core/ops/op_support.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Ops whose results are their operands' values, or those of a computation that is evaluated instruction by instruction:

@@ -4,7 +4,7 @@
 
 #include "backend/cpu/reference/eval.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // An operand has live sizes, or the stated shape is dynamic.
 bool NeedsLiveSizes(const Instruction& instruction, std::span<const Value> operands);

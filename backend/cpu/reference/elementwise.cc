@@ -7,7 +7,7 @@
 #include "backend/cpu/reference/block_ops.h"
 #include "backend/cpu/reference/eval.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr int64_t kGrain = 32 * kBlockSize;

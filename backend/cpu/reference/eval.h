@@ -12,7 +12,7 @@
 #include "backend/cpu/reference/rendezvous.h"
 #include "backend/cpu/reference/value.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // What running a computation needs to know, worked out once: loops run their bodies many times.
 struct ComputationSchedule {

@@ -7,7 +7,7 @@
 #include "core/guarded.h"
 #include "core/live_sizes.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 EvalFunction* FunctionOf(Opcode opcode) {

@@ -17,7 +17,7 @@
 #include "core/status.h"
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 class Instruction;
 class Module;

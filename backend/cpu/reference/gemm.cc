@@ -2,7 +2,7 @@
 
 #include "backend/cpu/reference/twofold.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using Pair = double __attribute__((vector_size(16)));

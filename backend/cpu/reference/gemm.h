@@ -10,7 +10,7 @@
 
 #include "backend/cpu/reference/block.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 inline constexpr int64_t kPanel = 4;  // rows of A, columns of B
 

@@ -9,7 +9,7 @@
 #include "core/live_sizes.h"
 #include "core/text/lexer.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 Value ZerosOf(const Shape& shape) { return Value(Literal(shape)); }

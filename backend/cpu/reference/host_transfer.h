@@ -13,7 +13,7 @@
 #include "core/status.h"
 
 #pragma GCC visibility push(default)
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Functions of the caller. `device` is replica * partitions + partition. Each device calls from a thread of its own, in
 // the order in which its program executes; a missing function makes the instruction an error. They may block.

@@ -8,7 +8,7 @@
 #include "backend/cpu/reference/strided_copy.h"
 #include "backend/cpu/reference/twofold.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // The start of a dynamic slice, clamped so that the window fits. Either one scalar per dimension or one rank-1 array.

@@ -8,7 +8,7 @@
 #include "backend/cpu/reference/gemm.h"
 #include "backend/cpu/reference/twofold.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 template <typename T>

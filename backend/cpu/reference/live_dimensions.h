@@ -4,7 +4,7 @@
 
 #include "backend/cpu/reference/eval.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct LiveDimensions {
   std::vector<std::vector<int64_t>> sizes;  // by operand and dimension

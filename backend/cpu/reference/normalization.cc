@@ -7,7 +7,7 @@
 #include "backend/cpu/reference/double_double.h"
 #include "backend/cpu/reference/eval.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 template <typename T>

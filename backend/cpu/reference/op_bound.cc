@@ -11,7 +11,7 @@
 #include "core/module.h"
 #include "core/reducer_facts.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 bool HasRounding(ElementType type) { return IsFloating(type) || IsComplex(type); }

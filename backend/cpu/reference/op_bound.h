@@ -13,7 +13,7 @@
 #include "core/literal_compare.h"
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct OpBound {
   std::vector<Tolerance> leaves;              // by leaf of the result

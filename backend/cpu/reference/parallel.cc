@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // One ParallelFor. Helpers that come late find no piece left and leave at once.

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Calls fn(begin, end) over [0, count) in pieces of at most `grain` (the last one may be shorter), on up to `threads`
 // threads, the caller's among them; 0: one per processor. Pieces start at multiples of `grain`. Nested calls run on the

@@ -6,7 +6,7 @@
 #include "backend/cpu/reference/data_movement.h"
 #include "core/ops/ops.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 bool Has(const IntList& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }

@@ -8,7 +8,7 @@
 
 #include "backend/cpu/reference/eval.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 uint32_t Low(uint64_t x) { return static_cast<uint32_t>(x); }

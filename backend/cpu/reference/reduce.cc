@@ -6,7 +6,7 @@
 #include "backend/cpu/reference/data_movement.h"
 #include "backend/cpu/reference/reducer_fold.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 struct Extents {

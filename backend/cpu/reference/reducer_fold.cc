@@ -6,7 +6,7 @@
 
 #include "backend/cpu/reference/double_double.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 void GatherOrInit(const Literal& array, const Literal& init, const int64_t* offsets, int64_t n, void* out) {

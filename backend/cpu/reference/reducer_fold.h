@@ -9,7 +9,7 @@
 #include "backend/cpu/reference/scalar_program.h"
 #include "backend/cpu/reference/value.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 class ReducerFold {
  public:

@@ -6,7 +6,7 @@
 
 #include "core/passes/cse.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr int64_t kMostListed = 16;

@@ -20,7 +20,7 @@
 #include "backend/cpu/reference/value.h"
 #include "core/replica_groups.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 class Rendezvous {
  public:

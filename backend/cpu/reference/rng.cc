@@ -7,7 +7,7 @@
 #include "backend/cpu/reference/eval.h"
 #include "backend/cpu/reference/random.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // A stream of 64-bit words for one element, four 32-bit words of Philox at a time.

@@ -8,7 +8,7 @@
 #include "core/limits.h"
 #include "core/reducer_facts.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // Where each instruction's leaves live while a computation is compiled.
 class ScalarCompiler {

@@ -10,7 +10,7 @@
 #include "backend/cpu/reference/block_ops.h"
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 class ScalarProgram {
  public:

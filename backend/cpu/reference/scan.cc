@@ -5,7 +5,7 @@
 #include "backend/cpu/reference/block.h"
 #include "backend/cpu/reference/eval.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // The position of `slice` in rows: element (o, i) of a slice is element (o, step, i) of the array.

@@ -7,7 +7,7 @@
 #include "backend/cpu/reference/data_movement.h"
 #include "backend/cpu/reference/scalar_program.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // A comparator, split: steps that see only the left (or only the right) element are run once per element, ahead of the

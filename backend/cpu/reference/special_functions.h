@@ -7,7 +7,7 @@
 #include <numbers>
 #include <type_traits>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // log |gamma(x)| as the C library has it, which with glibc's own lgamma would also write a global (signgam): a race
 // between the threads of the reference.

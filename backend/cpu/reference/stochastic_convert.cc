@@ -7,7 +7,7 @@
 #include "backend/cpu/reference/eval.h"
 #include "core/float_formats.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Where the number lies between its neighbours of the result's type, by magnitude.

@@ -8,7 +8,7 @@
 
 #include "backend/cpu/reference/parallel.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // The first and the last element that the strides reach from `base` are the literal's.

@@ -6,7 +6,7 @@
 
 #include "core/literal.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct StridedCopySpec {
   std::vector<int64_t> dimensions;

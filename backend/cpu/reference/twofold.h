@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // V: a floating type, or a vector of doubles.
 template <typename V>

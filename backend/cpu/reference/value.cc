@@ -1,6 +1,6 @@
 #include "backend/cpu/reference/value.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 Value::Value(Literal literal) {
   if (!literal.shape().IsTuple()) {

@@ -8,7 +8,7 @@
 
 #include "core/literal.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 class Value {
  public:

@@ -2,7 +2,7 @@
 
 #include "backend/cpu/reference/block.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 Literal OfOtherType(const Literal& literal, ElementType type) {

@@ -3,7 +3,7 @@
 
 #include "core/literal.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // f64 for floating types, c128 for complex ones, the type itself otherwise.
 ElementType WideType(ElementType type);

@@ -8,7 +8,7 @@
 #include "backend/cpu/reference/reducer_fold.h"
 #include "backend/cpu/reference/twofold.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 // Where windows reach: which operand element a window position of an output reads.

@@ -9,7 +9,7 @@
 #include "backend/cpu/twin/shader_math.h"
 #include "core/reducer_facts.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using glm::dvec2;

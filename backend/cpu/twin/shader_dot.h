@@ -4,7 +4,7 @@
 #include "core/accumulation_order.h"
 #include "core/instruction.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 Result<Literal> DotAsShaders(const Instruction& dot, const Literal& lhs, const Literal& rhs,
                              const AccumulationOrder& order, int threads);

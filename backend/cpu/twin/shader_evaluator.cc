@@ -9,7 +9,7 @@
 #include "backend/cpu/twin/shader_fold.h"
 #include "core/accuracy.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 size_t CarrierBytesOf(ElementType type) { return static_cast<size_t>(ShaderCarrierBytes(ShaderCarrierOf(type))); }

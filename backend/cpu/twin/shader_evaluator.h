@@ -12,7 +12,7 @@
 #include "core/accumulation_order.h"
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 struct ShaderEvaluation {
   // Of each reduce, reduce-window and dot, by path (PathOf). One that is missing is summed in one chain.

@@ -6,7 +6,7 @@
 #include "backend/cpu/reference/parallel.h"
 #include "core/reducer_facts.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 size_t BytesOf(ElementType type) { return static_cast<size_t>(ShaderCarrierBytes(ShaderCarrierOf(type))); }

@@ -8,7 +8,7 @@
 #include "backend/cpu/twin/shader_program.h"
 #include "core/accumulation_order.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // What is done with two accumulators, and where they start.
 class ShaderReducer {

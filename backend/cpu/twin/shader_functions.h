@@ -9,7 +9,7 @@
 
 #include "core/instruction.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 // How kernels hold a value: bool, int32_t, uint32_t, int64_t, uint64_t, float, double, or two floats or doubles. Narrow
 // integers sit extended in 32 bits, narrow floats in float.

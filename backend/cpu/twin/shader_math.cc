@@ -5,30 +5,28 @@
 #include <cmath>
 #include <glm/glm.hpp>
 
-// The shaders' double literals end in lf, a suffix that C++ leaves to its library.
-#pragma GCC diagnostic ignored "-Wliteral-suffix"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #ifdef VXLA_SHADER_MATH_EMULATED
-namespace vxla::shader_math_emulated {
+namespace VXLA_NAMESPACE::shader_math_emulated {
 namespace {
 
 using D = f64_t;
 
-constexpr f64_t operator"" lf(long double value) {
+constexpr f64_t operator""_lf(long double value) {
   const uint64_t bits = std::bit_cast<uint64_t>(static_cast<double>(value));
   return {static_cast<uint>(bits), static_cast<uint>(bits >> 32)};
 }
 // Of literals: elsewhere the shaders call negate_f64.
 constexpr f64_t operator-(f64_t literal) { return {literal.x, literal.y ^ 0x80000000u}; }
 #else
-namespace vxla::shader_math {
+namespace VXLA_NAMESPACE::shader_math {
 namespace {
 
 using glm::packDouble2x32;
 using D = f64_t;
 
-constexpr double operator"" lf(long double value) { return static_cast<double>(value); }
+constexpr double operator""_lf(long double value) { return static_cast<double>(value); }
 #endif
 
 inline uint floatBitsToUint(float x) { return std::bit_cast<uint>(x); }
@@ -53,6 +51,6 @@ inline double floor(double x) { return std::floor(x); }
 
 }  // namespace
 
-#include "generated/shader_math_definitions.h"  // the files in the order of prelude.glsl
+#include "generated/shader_math_definitions.h"  // the files' text in the order of prelude.glsl
 
 }  // namespace vxla::shader_math or shader_math_emulated

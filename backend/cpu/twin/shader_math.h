@@ -17,7 +17,7 @@
 #define VXLA_SHADER_MATH_NAMESPACE shader_math
 #endif
 
-namespace vxla::VXLA_SHADER_MATH_NAMESPACE {
+namespace VXLA_NAMESPACE::VXLA_SHADER_MATH_NAMESPACE {
 
 using uint = uint32_t;
 using glm::dvec2;

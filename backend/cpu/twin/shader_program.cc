@@ -3,7 +3,7 @@
 #include <cstring>
 #include <unordered_map>
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 void RunShaderCalls(std::span<const ShaderCall> calls, const void* const* in, void* out, int64_t n,
                     ShaderScratch& scratch) {

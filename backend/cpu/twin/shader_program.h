@@ -8,7 +8,7 @@
 #include "backend/cpu/twin/shader_functions.h"
 #include "core/module.h"
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 
 inline constexpr int64_t kShaderBlock = 512;
 

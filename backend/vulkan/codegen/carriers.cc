@@ -5,7 +5,7 @@
 
 #include "core/float_formats.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 uint64_t BitsOf(const void* bytes, int count) {

@@ -16,7 +16,7 @@
 #include "core/element_type.h"
 #include "core/status.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // "f32" for f16, "i32" for s8 ...: the suffix in the names of the math functions.
 std::string_view CarrierSuffix(ElementType type);

@@ -8,7 +8,7 @@
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "core/passes/fusion_rules.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 std::string KeyOf(const IndexExpression& expression) {

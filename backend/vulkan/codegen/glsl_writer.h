@@ -22,7 +22,7 @@
 #include "core/module.h"
 #include "core/passes/fusion_description.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 class ValueWriter {
  public:

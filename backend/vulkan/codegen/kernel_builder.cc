@@ -2,7 +2,7 @@
 
 #include <bit>
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 MagicDivisor MakeMagicDivisor(uint32_t divisor) {
   VXLA_CHECK(divisor >= 2 && divisor < (uint32_t{1} << 31), "a divisor that needs a division");

@@ -8,7 +8,7 @@
 #include "backend/step.h"
 #include "backend/vulkan/codegen/carriers.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // floor(n / divisor) == (high 32 bits of n * multiplier) >> shift for every n below 2^31; divisor in [2, 2^31).
 struct MagicDivisor {

@@ -7,7 +7,7 @@
 
 #include "core/accuracy.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 // round-nearest-even -> round_nearest_even

@@ -8,7 +8,7 @@
 #include "backend/vulkan/codegen/carriers.h"
 #include "core/module.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // The GLSL expression of one elementwise instruction (or same-width bitcast-convert) of carrier values: add_f32(a, b)
 // with narrowing, selects, conversions. CHECK-fails for other opcodes.

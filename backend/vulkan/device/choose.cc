@@ -4,7 +4,7 @@
 
 #include "backend/vulkan/device/open.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 int Rank(DeviceFacts::Kind kind) {

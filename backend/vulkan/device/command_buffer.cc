@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 constexpr uint32_t kSetsPerPool = 256, kDescriptorsPerPool = 1536;

@@ -10,7 +10,7 @@
 #include "backend/vulkan/device/kernel.h"
 #include "backend/vulkan/device/memory_allocator.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 class VulkanCommandBuffer final : public CommandBuffer {
  public:

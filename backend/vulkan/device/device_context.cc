@@ -1,6 +1,6 @@
 #include "backend/vulkan/device/device_context.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 Result<std::shared_ptr<DeviceContext>> DeviceContext::Create(std::shared_ptr<Instance> instance,
                                                              VkPhysicalDevice physical, DevicePlan plan,

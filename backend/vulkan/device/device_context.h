@@ -10,7 +10,7 @@
 #include "backend/vulkan/device/instance.h"
 #include "backend/vulkan/device/vk_status.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 class DeviceContext {
  public:

@@ -15,7 +15,7 @@
 
 #include "backend/vulkan/drivers/kernel_operations.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 bool Has(const std::set<std::string>& extensions, const char* name) { return extensions.count(name) != 0; }

@@ -14,7 +14,7 @@
 #include "backend/vulkan/device/open.h"
 #include "core/status.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // The feature structs that vxla looks at, in one chain. Copies must be linked again before Vulkan sees them.
 struct FeatureChain {

@@ -9,7 +9,7 @@
 #include "backend/vulkan/device/device_plan.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 // Changed with the operands or the judgement, so that old verdicts are not believed.

@@ -11,7 +11,7 @@
 #include "backend/vulkan/device/probe.h"
 #include "backend/vulkan/shader/disk_cache.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 struct DivisionFacts {
   DeviceFacts::Division f32 = DeviceFacts::Division::kUnmeasured, f64 = DeviceFacts::Division::kUnmeasured;

@@ -2,7 +2,7 @@
 
 #include "core/check.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 std::map<int64_t, int64_t>::const_iterator FreeList::Find(int64_t size) const {
   auto best = ranges_.end();

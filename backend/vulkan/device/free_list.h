@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 class FreeList {
  public:

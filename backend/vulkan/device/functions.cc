@@ -1,6 +1,6 @@
 #include "backend/vulkan/device/functions.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 Result<GlobalTable> LoadGlobalTable(PFN_vkGetInstanceProcAddr get) {
   GlobalTable table;

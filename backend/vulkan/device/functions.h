@@ -5,7 +5,7 @@
 #include "backend/vulkan/device/vk.h"
 #include "core/status.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // clang-format off
 #define VXLA_GLOBAL_FUNCTIONS(F) \

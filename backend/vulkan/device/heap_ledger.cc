@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;

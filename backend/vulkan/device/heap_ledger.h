@@ -8,7 +8,7 @@
 
 #include "core/status.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 struct MemoryHeap {
   uint64_t bytes = 0;

@@ -6,7 +6,7 @@
 #include "backend/vulkan/device/loader.h"
 #include "backend/vulkan/device/vk_status.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";

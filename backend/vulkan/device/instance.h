@@ -9,7 +9,7 @@
 #include "backend/vulkan/device/validation.h"
 #include "core/status.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 struct InstanceOptions {
   ValidationWants validation;

@@ -2,7 +2,7 @@
 
 #include "backend/vulkan/spirv/spirv_words.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 KernelLayouts::~KernelLayouts() {
   for (auto& [count, layout] : layouts_) {

@@ -10,7 +10,7 @@
 #include "backend/device.h"
 #include "backend/vulkan/device/device_context.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 struct KernelLayout {
   VkDescriptorSetLayout set = VK_NULL_HANDLE;  // null under addresses

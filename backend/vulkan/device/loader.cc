@@ -9,7 +9,7 @@
 #include <dlfcn.h>
 #endif
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 #ifdef _WIN32

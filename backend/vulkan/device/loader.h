@@ -6,7 +6,7 @@
 #include "backend/vulkan/device/functions.h"
 #include "core/status.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // `path`: a loader library to open instead of the platform's (tests); empty for the platform's. The library stays open
 // for the life of the process: drivers keep threads and exit handlers that outlive their instance.

@@ -11,7 +11,7 @@
 #include "backend/vulkan/device/free_list.h"
 #include "backend/vulkan/device/heap_ledger.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 struct MemoryBlock {
   VkDeviceMemory memory = VK_NULL_HANDLE;

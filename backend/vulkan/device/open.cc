@@ -4,7 +4,7 @@
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/shader/shader_source.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 Result<std::unique_ptr<Device>> OpenDevice(int index, const OpenOptions& options) {
   return OpenDeviceWith(index, options, {AssembleShader, MakeLowering});

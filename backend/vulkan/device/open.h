@@ -13,7 +13,7 @@
 #include "backend/device_facts.h"
 #include "core/status.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // To test on software drivers, whose memory is all of one kind, what other devices have.
 enum class PretendedMemory : uint8_t {

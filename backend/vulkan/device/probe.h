@@ -10,7 +10,7 @@
 #include "backend/vulkan/device/memory_allocator.h"
 #include "backend/vulkan/device/queue.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 struct ProbeTools {
   std::shared_ptr<DeviceContext> context;

@@ -1,6 +1,6 @@
 #include "backend/vulkan/device/queue.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 Result<std::unique_ptr<Queue>> Queue::Create(std::shared_ptr<DeviceContext> context) {
   std::unique_ptr<Queue> queue(new Queue(std::move(context)));

@@ -7,7 +7,7 @@
 
 #include "backend/vulkan/device/device_context.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // Thread-safe.
 class Queue {

@@ -4,7 +4,7 @@
 
 #include "backend/vulkan/shader/shader_compiler.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 constexpr int kProbeVersion = 3;  // changed with the probe, so that old answers are not believed

@@ -8,7 +8,7 @@
 #include "backend/vulkan/device/probe.h"
 #include "backend/vulkan/shader/disk_cache.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // What the probe kernel wrote, by ProbeWord.
 enum ProbeWord {

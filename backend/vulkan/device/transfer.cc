@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 constexpr int64_t kStagingBytes = int64_t{8} << 20;

@@ -11,7 +11,7 @@
 #include "backend/vulkan/device/memory_allocator.h"
 #include "backend/vulkan/device/queue.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // Thread-safe. Each call returns when its bytes have arrived, and waits for nothing else.
 class Transfer {

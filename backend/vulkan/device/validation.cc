@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 constexpr size_t kMostMessages = 1000;  // a loop that errs in each dispatch must not fill the memory

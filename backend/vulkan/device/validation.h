@@ -7,7 +7,7 @@
 
 #include "backend/vulkan/device/vk.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 struct ValidationWants {
   bool core = false, sync = false, gpu = false;

@@ -7,7 +7,7 @@
 #define VK_ENABLE_BETA_EXTENSIONS  // VK_KHR_portability_subset
 #include <vulkan/vulkan.h>
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // A zeroed struct that says what it is.
 template <typename T>

@@ -1,6 +1,6 @@
 #include "backend/vulkan/device/vk_status.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 const char* ResultName(VkResult result) {
   switch (result) {

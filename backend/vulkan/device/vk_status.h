@@ -7,7 +7,7 @@
 #include "backend/vulkan/device/vk.h"
 #include "core/status.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 const char* ResultName(VkResult result);
 

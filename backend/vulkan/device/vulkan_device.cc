@@ -7,7 +7,7 @@
 #include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/shader/shader_source.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 bool PoisonWanted(const OpenOptions& options) {

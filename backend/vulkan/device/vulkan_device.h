@@ -15,7 +15,7 @@
 #include "backend/vulkan/device/transfer.h"
 #include "backend/vulkan/shader/pipeline_cache.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // What the device layer gets from the layers above it: shader texts and the lowering.
 struct DeviceHooks {

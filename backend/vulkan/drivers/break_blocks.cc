@@ -7,7 +7,7 @@
 
 #include "backend/vulkan/spirv/spirv_words.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 using namespace spirv;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // A module whose blocks have not many more than `most` instructions: every second stretch of so many in an entry point
 // becomes the body of a loop that runs once. SwiftShader's compiler (Subzero) looks for equal instructions in each

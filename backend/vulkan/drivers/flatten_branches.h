@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // A module in which an if or ?: whose sides only compute (no access to buffers or shared memory, no call of a function
 // that has one, no loop of their own) computes both sides and selects. Results are the same: the other side's values go

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // In scalar operations with all functions inlined (DeviceFacts::kernel_operations), by the driver's name. SwiftShader
 // needs half a second for each 500 and crashes on kernels that take it a minute or so; lavapipe needs a sixth of a

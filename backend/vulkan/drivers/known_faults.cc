@@ -1,6 +1,6 @@
 #include "backend/vulkan/drivers/known_faults.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 void NoteKnownFaults(DeviceFacts& facts) {
   // Measured on lavapipe of Mesa 22.3; later ones do well with plain addresses.

@@ -4,7 +4,7 @@
 
 #include "backend/device_facts.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // Pure. Fills in the quirks that a driver is known for and takes back limits that it does not keep.
 void NoteKnownFaults(DeviceFacts& facts);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 constexpr int64_t kElements = 16 << 20;

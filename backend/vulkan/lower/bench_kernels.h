@@ -8,7 +8,7 @@
 #include "backend/device_facts.h"
 #include "backend/step.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 struct BenchKernel {
   std::string name;  // "workgroup 512, 16 elements each"

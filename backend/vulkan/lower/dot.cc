@@ -10,7 +10,7 @@
 #include "backend/vulkan/lower/reducer.h"
 #include "core/reducer_facts.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 bool ShufflesTake(ElementType type) {

@@ -3,7 +3,7 @@
 
 #include "backend/vulkan/lower/row_program.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // K at least 1.
 Result<std::vector<Step>> LowerDotAs(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,

@@ -7,7 +7,7 @@
 #include "backend/vulkan/lower/tuning.h"
 #include "core/passes/fusion_rules.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 // Kernels of so few elements and so many results cost their compilation, not their arithmetic.

@@ -8,7 +8,7 @@
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 // Element indices are 32-bit and take part in signed address arithmetic.

@@ -7,7 +7,7 @@
 #include "backend/lowering.h"
 #include "backend/vulkan/codegen/glsl_writer.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 std::unique_ptr<Lowering> MakeLowering(const DeviceFacts& facts, BindingMode bindings);
 

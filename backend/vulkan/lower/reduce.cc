@@ -8,7 +8,7 @@
 #include "core/passes/fusion_rules.h"
 #include "core/reducer_facts.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 bool IsReduceResult(const Instruction& instruction) {

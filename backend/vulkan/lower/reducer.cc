@@ -4,7 +4,7 @@
 #include "backend/vulkan/lower/row_program.h"
 #include "core/reducer_facts.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 std::string Text(const Literal& literal) {

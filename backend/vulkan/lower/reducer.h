@@ -8,7 +8,7 @@
 #include "backend/device_facts.h"
 #include "core/module.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 struct Reducer {
   // Accumulators (core/reducer_facts.h).

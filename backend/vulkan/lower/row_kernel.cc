@@ -6,7 +6,7 @@
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/row_program.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 class RowKernelWriter {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 // Accumulators of one pass that the shares of a row leave, in one buffer for each value.

@@ -10,7 +10,7 @@
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/lower/tuning.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // The place of a value: row o, and element r of it where that makes sense.
 struct RowPlace {

@@ -4,7 +4,7 @@
 
 #include "backend/vulkan/drivers/known_faults.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 uint32_t WidthThatDivides(int64_t size, uint32_t most) {

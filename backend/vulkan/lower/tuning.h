@@ -7,7 +7,7 @@
 
 #include "backend/device_facts.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // What the shapes below need to know of a GPU beyond its limits, by vendor: how many invocations a workgroup should
 // have, how many workgroups keep the whole device busy, how large a register tile of a matrix product is.

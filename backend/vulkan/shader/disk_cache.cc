@@ -14,7 +14,7 @@
 #include "backend/vulkan/shader/regular_file.h"
 #include "core/hash.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 namespace fs = std::filesystem;

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // The user's cache folder for vxla ($XDG_CACHE_HOME/vxla, ~/.cache/vxla, %LOCALAPPDATA%\vxla); empty if there is none.
 std::string DefaultCacheFolder();

@@ -7,7 +7,7 @@
 
 #include "backend/vulkan/shader/reflection.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 constexpr size_t kMostDriverCacheBytes = size_t{64} << 20;
@@ -74,7 +74,12 @@ void PipelineCache::Run(std::vector<Job>& jobs, const KernelProgress& progress) 
   };
   if (progress && !jobs.empty()) progress(0, jobs.size());
   std::vector<std::thread> helpers;
-  for (size_t i = 1; i < threads; ++i) helpers.emplace_back(work);
+  try {
+    helpers.reserve(threads);
+    for (size_t i = 1; i < threads; ++i) helpers.emplace_back(work);
+  } catch (const std::exception&) {
+    // No memory or no thread for more helpers: those there are, and this one, do it.
+  }
   work();
   for (std::thread& helper : helpers) helper.join();
 }

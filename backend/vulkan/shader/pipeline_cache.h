@@ -15,7 +15,7 @@
 #include "backend/vulkan/device/kernel.h"
 #include "backend/vulkan/shader/spirv_cache.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // The whole GLSL text of a kernel.
 using ShaderSource = std::function<Result<std::string>(const KernelKey&)>;

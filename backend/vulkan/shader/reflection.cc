@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 struct DestroyContext {

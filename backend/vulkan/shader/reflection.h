@@ -10,7 +10,7 @@
 #include "backend/step.h"
 #include "core/status.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // What a module asks of its host; plain data.
 struct ModuleInterface {

@@ -10,7 +10,7 @@
 #include <cerrno>
 #endif
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 #ifdef _WIN32
 

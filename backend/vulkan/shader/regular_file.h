@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // A regular file's bytes; nothing if it is something else, cannot be read or is larger than `most_bytes`. Never waits.
 std::optional<std::vector<std::byte>> ReadRegularFile(const std::filesystem::path& path, uint64_t most_bytes);

@@ -11,7 +11,7 @@
 
 #include "backend/vulkan/spirv/inline_functions.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 constexpr int kLinesAround = 3;

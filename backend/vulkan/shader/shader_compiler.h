@@ -8,7 +8,7 @@
 
 #include "core/status.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 struct CompileTarget {
   bool spirv_1_6 = true;  // Vulkan 1.3; else Vulkan 1.2 and SPIR-V 1.5

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // A file below shaders/: "elementwise/fused_loop.comp". The generated hooks stand between its pieces.
 struct ShaderAlgorithm {

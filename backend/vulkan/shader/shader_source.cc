@@ -13,7 +13,7 @@
 #include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/shader/shader_library.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 bool IsIdentifierStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }

@@ -8,7 +8,7 @@
 #include "backend/step.h"
 #include "core/status.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // The float types that a kernel computes with beside f32.
 struct FloatTypes {

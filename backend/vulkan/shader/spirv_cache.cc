@@ -10,7 +10,7 @@
 #include "backend/vulkan/spirv/no_contraction.h"
 #include "backend/vulkan/spirv/spirv_words.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 // Any length between 400 and 4000 is as good for the one compiler that asks for short blocks.

@@ -12,7 +12,7 @@
 #include "backend/vulkan/shader/disk_cache.h"
 #include "core/status.h"
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // Thread-safe: threads that want the same text wait for one compilation.
 class SpirvCache {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // A module in which a call of a function of one block is that block. In time linear in the result's length, as callees
 // come first; spirv-opt's own pass reads a block again for each call in it, which took half of the 36 s of an emulated

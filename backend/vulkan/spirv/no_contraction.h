@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace vxla::vulkan {
+namespace VXLA_NAMESPACE::vulkan {
 
 // The module with NoContraction on every float addition, subtraction, multiplication and division, so that no driver
 // makes a * b + c one rounding, or of two sums another one. GLSL's `precise` says so only of what reaches a precise

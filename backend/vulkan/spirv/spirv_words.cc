@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace vxla::vulkan::spirv {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 namespace {
 
 struct Range {

@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <vector>
 
-namespace vxla::vulkan::spirv {
+namespace VXLA_NAMESPACE::vulkan::spirv {
 
 constexpr size_t kHeaderWords = 5, kBoundWord = 3;
 
