@@ -153,6 +153,20 @@ bool IndexSpace::SplitAt(const IndexExpression& a, int64_t stride, IndexExpressi
   return true;
 }
 
+// `linear` over the dimensions (of `size` elements in all) with a temporary for as few of the last ones as it splits off
+// from: what the digits before them are stays known.
+IndexExpression IndexSpace::WithTemporary(const IndexExpression& linear, std::span<const int64_t> dimensions,
+                                          int64_t size) {
+  int64_t stride = dimensions.back();
+  for (size_t d = dimensions.size() - 1; d-- > 1;) {
+    stride *= dimensions[d];
+    IndexExpression high, low;
+    if (!SplitAt(linear, stride, &high, &low)) continue;
+    return Add(Scale(high, stride), Variable(AddTemporary(std::move(low), stride)));
+  }
+  return Variable(AddTemporary(linear, size));
+}
+
 MultiIndex IndexSpace::Delinearize(const IndexExpression& linear, std::span<const int64_t> dimensions) {
   MultiIndex index(dimensions.size());
   int64_t left = 1;  // elements of the dimensions that are still to be split off
@@ -162,7 +176,7 @@ MultiIndex IndexSpace::Delinearize(const IndexExpression& linear, std::span<cons
   for (size_t d = dimensions.size(); d-- > 1;) {
     IndexExpression high;
     if (!SplitAt(rest, dimensions[d], &high, &index[d])) {
-      rest = Variable(AddTemporary(rest, left));
+      rest = WithTemporary(rest, dimensions.first(d + 1), left);
       VXLA_CHECK(SplitAt(rest, dimensions[d], &high, &index[d]), "a variable splits at any stride");
     }
     rest = high;

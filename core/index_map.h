@@ -3,7 +3,7 @@
 //
 // An index is a sum of digits of loop variables: coefficient * ((variable / divisor) % modulus) + constant. Broadcast,
 // transpose, slice, reverse, iota and nearly every reshape keep that form; where a reshape cannot (after a pad, say),
-// the whole expression becomes a new variable, a temporary, and its digits are taken.
+// the expression, or its last digits, become a new variable, a temporary, and its digits are taken.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +61,7 @@ class IndexSpace {
   };
   IndexExpression Canonical(IndexExpression a) const;
   IndexExpression WithoutWholeTemporaries(IndexExpression a) const;
+  IndexExpression WithTemporary(const IndexExpression& linear, std::span<const int64_t> dimensions, int64_t size);
   int64_t ValueCount(const IndexTerm& term) const;  // how many values, from 0 on, the digit can take
   // a == high * stride + low with 0 <= low < stride, if both keep the form.
   bool SplitAt(const IndexExpression& a, int64_t stride, IndexExpression* high, IndexExpression* low) const;

@@ -71,6 +71,7 @@ Json DivisionJson(const DeviceFacts& facts) {
 
 void PrintDevice(size_t index, const DeviceFacts& f) {
   fmt::print("vulkan:{}  {}  ({})\n", index, f.name, KindText(f.kind));
+  fmt::print("  uuid      {}\n", vulkan::UuidText(f.device_uuid));
   fmt::print("  driver    {} {}, Vulkan {}\n", f.driver, f.driver_version, ApiText(f.api_version));
   fmt::print("  memory    {:.1f} GiB, at most {:.1f} GiB in one piece\n",
              static_cast<double>(f.memory_bytes) / (1 << 30), static_cast<double>(f.max_allocation_bytes) / (1 << 30));
@@ -103,6 +104,7 @@ Status Devices(bool wants_json, Json& list) {
       PrintDevice(i, facts);
     } else {
       list.push_back({{"name", facts.name},
+                      {"uuid", vulkan::UuidText(facts.device_uuid)},
                       {"driver", facts.driver + " " + facts.driver_version},
                       {"api", ApiText(facts.api_version)},
                       {"types", TypesJson(facts)},

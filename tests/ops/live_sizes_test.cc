@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "scheduler/plan.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/live_programs.h"
 

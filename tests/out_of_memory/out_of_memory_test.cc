@@ -63,7 +63,7 @@ void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memo
 void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
 
-namespace vxla {
+namespace VXLA_NAMESPACE {
 namespace {
 
 using ::testing::HasSubstr;

@@ -133,8 +133,9 @@ TEST(ControlEdgesTest, OfRandomProgramsHoldOfTheKernelsThatTheirEndsBecome) {
     const Homes homes = HomesOf(*module->entry());
     for (const auto& [before, after] : program.edges) {
       const auto from = homes.find(before), to = homes.find(after);
-      // Nothing waits for what is dead, and there is nothing to wait for where only an edge kept it: it has no effect.
-      if (from == homes.end() || to == homes.end()) continue;
+      if (to == homes.end()) continue;  // dead: nothing waits for it
+      ASSERT_NE(from, homes.end()) << "v" << before << " went, and v" << after << " is ordered after it\n"
+                                   << program.text << PrintHlo(*module);
       for (const Instruction* p : from->second) {
         for (const Instruction* s : to->second) {
           ASSERT_TRUE(Reaches(p, s)) << "v" << before << " before v" << after << "\n"

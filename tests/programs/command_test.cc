@@ -190,7 +190,7 @@ TEST(CommandTest, DevicesNamesEachDevicesTypesLimitsAndQuirks) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto json = nlohmann::json::parse(result.out);
   ASSERT_FALSE(json.empty());
-  for (const char* key : {"name", "driver", "api", "types", "division", "limits", "quirks"})
+  for (const char* key : {"name", "uuid", "driver", "api", "types", "division", "limits", "quirks"})
     EXPECT_TRUE(json[0].contains(key)) << key;
   EXPECT_EQ(json[0]["types"]["f32"], "native");
   for (const auto& device : json) {
@@ -200,7 +200,12 @@ TEST(CommandTest, DevicesNamesEachDevicesTypesLimitsAndQuirks) {
       EXPECT_TRUE(how == "native" || how == "corrected" || (type == "f64" && how == "emulated")) << type << ": " << how;
     }
   }
-  EXPECT_THAT(RunVxla("devices").out, HasSubstr("  division  f16 "));
+  const std::string text = RunVxla("devices").out;
+  EXPECT_THAT(text, HasSubstr("  division  f16 "));
+  // What --device takes.
+  const std::string uuid = json[0]["uuid"];
+  EXPECT_THAT(text, HasSubstr("  uuid      " + uuid));
+  EXPECT_EQ(RunVxla("explain " + AddProgram() + " --device " + uuid).exit_code, 0);
 }
 
 TEST(CommandTest, EmulateDoesWithoutFeaturesAndGivesTheSameResult) {

@@ -147,7 +147,13 @@ const std::string* ValueWriter::FindOverride(const Instruction& instruction, int
     if (known.at == linear) return &known.value;
   }
   // A hero's result is known where the algorithm has it and nowhere else; other values can be computed at any index.
-  VXLA_CHECK(!IsHero(instruction), instruction.name() + " is read at an index that its value is not known at");
+  const auto places = [&] {
+    std::string text;
+    for (const OverriddenValue& known : it->second) text += " " + space_.ToString(known.at);
+    return text;
+  };
+  VXLA_CHECK(!IsHero(instruction),
+             fmt::format("{} is read at {}, its value is known at{}", instruction.name(), space_.ToString(linear), places()));
   return nullptr;
 }
 
