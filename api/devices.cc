@@ -6,6 +6,7 @@
 
 #include "backend/device.h"
 #include "backend/vulkan/device/open.h"
+#include "core/guarded.h"
 #include "core/module.h"
 
 namespace VXLA_NAMESPACE {
@@ -73,8 +74,10 @@ std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const Evaluat
 }
 
 Result<std::unique_ptr<Client>> OpenClient(const DeviceOptions& options, const EvaluateOptions& host_steps) {
-  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(options));
-  return MakeClient(std::move(device), host_steps, options.progress);
+  return Guarded([&]() -> Result<std::unique_ptr<Client>> {
+    VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, OpenDevice(options));
+    return MakeClient(std::move(device), host_steps, options.progress);
+  });
 }
 
 Status CheckValidation(const Device& device) {
@@ -83,4 +86,4 @@ Status CheckValidation(const Device& device) {
   return DeviceFailure("the validation layers report {} message(s); the first: {}", messages.size(), messages.front());
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

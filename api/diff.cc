@@ -11,6 +11,7 @@
 #include "backend/cpu/reference/op_bound.h"
 #include "backend/device.h"
 #include "core/accuracy.h"
+#include "core/guarded.h"
 #include "core/module.h"
 
 namespace VXLA_NAMESPACE {
@@ -381,18 +382,20 @@ const InstructionReport* DiffOutcome::bad_instruction() const {
 Result<DiffOutcome> RunDiff(const Module& module, std::span<const Literal* const> arguments, const DiffSide& device,
                             const DiffSide* other, std::optional<std::vector<Literal>> expected,
                             const DiffOptions& options) {
-  return DiffRunner(module, arguments, device, other, options).Run(std::move(expected));
+  return Guarded([&] { return DiffRunner(module, arguments, device, other, options).Run(std::move(expected)); });
 }
 
 Result<DiffOutcome> Diff(const Module& module, std::span<const Literal* const> arguments, const DiffOptions& options,
                          std::optional<std::vector<Literal>> expected) {
-  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<DiffSide> device,
-                        DiffSide::Open(options.device, options.compile, options.evaluate));
-  std::unique_ptr<DiffSide> other;
-  if (options.against && !IsCpu(options.against->device)) {
-    VXLA_ASSIGN_OR_RETURN(other, DiffSide::Open(*options.against, options.compile, options.evaluate));
-  }
-  return RunDiff(module, arguments, *device, other.get(), std::move(expected), options);
+  return Guarded([&]() -> Result<DiffOutcome> {
+    VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<DiffSide> device,
+                          DiffSide::Open(options.device, options.compile, options.evaluate));
+    std::unique_ptr<DiffSide> other;
+    if (options.against && !IsCpu(options.against->device)) {
+      VXLA_ASSIGN_OR_RETURN(other, DiffSide::Open(*options.against, options.compile, options.evaluate));
+    }
+    return RunDiff(module, arguments, *device, other.get(), std::move(expected), options);
+  });
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -9,6 +9,7 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/cpu/reference/op_bound.h"
 #include "backend/device.h"
+#include "core/guarded.h"
 #include "core/module.h"
 #include "core/passes/call_inliner.h"
 
@@ -392,11 +393,13 @@ std::vector<const Literal*> SmallProgram::pointers() const {
 Result<std::vector<InstructionReport>> Isolate(const Module& module, std::span<const Literal* const> arguments,
                                                const DiffSide& device, const DiffSide* other,
                                                const IsolationOptions& options) {
-  const std::unique_ptr<Module> flat = module.Clone();
-  VXLA_RETURN_IF_ERROR(InlineCalls(*flat).status());
-  Isolator isolator(device, other, options);
-  VXLA_RETURN_IF_ERROR(isolator.Walk(*flat, arguments, "").status());
-  return isolator.TakeReports();
+  return Guarded([&]() -> Result<std::vector<InstructionReport>> {
+    const std::unique_ptr<Module> flat = module.Clone();
+    VXLA_RETURN_IF_ERROR(InlineCalls(*flat).status());
+    Isolator isolator(device, other, options);
+    VXLA_RETURN_IF_ERROR(isolator.Walk(*flat, arguments, "").status());
+    return isolator.TakeReports();
+  });
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

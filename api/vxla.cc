@@ -78,17 +78,19 @@ std::string Agreement::ToString() const {
 
 Result<Agreement> CompareWithCpu(Client& client, const Module& module, std::span<const Literal> arguments,
                                  const Tolerance* tolerance, const EvaluateOptions& options) {
-  DiffOptions diff;
-  if (tolerance != nullptr) {
-    diff.rtol = tolerance->rtol;
-    diff.atol = tolerance->atol;
-    diff.ulp = tolerance->ulp;
-  }
-  const std::vector<const Literal*> pointers = PointersTo(arguments);
-  const DiffSide device(std::shared_ptr<Client>(std::shared_ptr<void>(), &client), {}, options);
-  Agreement agreement;
-  VXLA_ASSIGN_OR_RETURN(agreement.outcome, RunDiff(module, pointers, device, nullptr, std::nullopt, diff));
-  return agreement;
+  return Guarded([&]() -> Result<Agreement> {
+    DiffOptions diff;
+    if (tolerance != nullptr) {
+      diff.rtol = tolerance->rtol;
+      diff.atol = tolerance->atol;
+      diff.ulp = tolerance->ulp;
+    }
+    const std::vector<const Literal*> pointers = PointersTo(arguments);
+    const DiffSide device(std::shared_ptr<Client>(std::shared_ptr<void>(), &client), {}, options);
+    Agreement agreement;
+    VXLA_ASSIGN_OR_RETURN(agreement.outcome, RunDiff(module, pointers, device, nullptr, std::nullopt, diff));
+    return agreement;
+  });
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

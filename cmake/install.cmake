@@ -1,53 +1,69 @@
-# What `cmake --install` puts in place: libvxla.a (or libvxla.so) with all of vxla's own code, include/vxla, lib/cmake/vxla, lib/pkgconfig.
-# `--component sdk` is the library without the command.
+# What `cmake --install` puts in place: libvxla.a, or with -DVXLA_SHARED=ON libvxla.so, with all of vxla's own code; include/vxla,
+# lib/cmake/vxla, lib/pkgconfig. `--component sdk` is that without the command, and `sdk_static` and `sdk_shared` are each of both.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(objects $<TARGET_OBJECTS:vxla_core> $<TARGET_OBJECTS:vxla_cpu> $<TARGET_OBJECTS:vxla_vulkan> $<TARGET_OBJECTS:vxla_scheduler>
     $<TARGET_OBJECTS:vxla_api>)
-if(VXLA_SHARED)
-  set(VXLA_KIND SHARED)
-  add_library(vxla_archive SHARED ${objects})
-  set_target_properties(vxla_archive PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-                        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/sdk)
+add_library(vxla_archive STATIC ${objects})
+set_target_properties(vxla_archive PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/sdk)
+add_library(vxla_shared SHARED ${objects})
+set_target_properties(vxla_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/sdk)
+set_target_properties(vxla_archive vxla_shared PROPERTIES OUTPUT_NAME vxla LINKER_LANGUAGE CXX)
+target_link_libraries(vxla_shared PRIVATE fmt::fmt vxla_shaderc spirv-cross-c-shared Threads::Threads ${CMAKE_DL_LIBS})
+if(UNIX AND NOT APPLE)
   # The map keeps back what templates of other libraries instantiate for public types.
-  target_link_options(vxla_archive PRIVATE -Wl,--exclude-libs,ALL -Wl,--no-undefined -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/vxla.map)
-  target_link_libraries(vxla_archive PRIVATE fmt::fmt vxla_shaderc spirv-cross-c-shared Threads::Threads ${CMAKE_DL_LIBS})
-  set(VXLA_FILE libvxla.so)
-  set(VXLA_LINK_LIBRARIES "")
-else()
-  set(VXLA_KIND STATIC)
-  add_library(vxla_archive STATIC ${objects})
-  set_target_properties(vxla_archive PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/sdk)
-  set(VXLA_FILE libvxla.a)
-  set(VXLA_LINK_LIBRARIES fmt::fmt ${VXLA_SHADERC_LIBRARIES} spirv-cross-c-shared Threads::Threads ${CMAKE_DL_LIBS})
+  target_link_options(vxla_shared PRIVATE -Wl,--exclude-libs,ALL -Wl,--no-undefined
+                      -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/vxla.map)
+  set_target_properties(vxla_shared PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/vxla.map)
 endif()
-set_target_properties(vxla_archive PROPERTIES OUTPUT_NAME vxla LINKER_LANGUAGE CXX)
-install(TARGETS vxla_archive ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT sdk
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT sdk NAMELINK_COMPONENT sdk)
-
-# The headers are rewritten when they are installed: cmake/install_headers.cmake.
-set(public_headers ${CMAKE_BINARY_DIR}/sdk/include)
-install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" -DROOT=${CMAKE_SOURCE_DIR} -DOUTPUT=${public_headers} \"-DNAMESPACE=${VXLA_NAMESPACE}\"
-              -P ${CMAKE_SOURCE_DIR}/cmake/install_headers.cmake COMMAND_ERROR_IS_FATAL ANY)" COMPONENT sdk)
-install(DIRECTORY ${public_headers}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT sdk)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/vxla)
-configure_package_config_file(cmake/vxlaConfig.cmake.in ${CMAKE_BINARY_DIR}/sdk/vxlaConfig.cmake INSTALL_DESTINATION ${package_dir}
-                              PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/sdk/vxlaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/sdk/vxlaConfig.cmake ${CMAKE_BINARY_DIR}/sdk/vxlaConfigVersion.cmake DESTINATION ${package_dir}
-        COMPONENT sdk)
-
-# Relative to the file itself: the prefix may be chosen when installing.
+# The pkg-config file's prefix is relative to the file itself: it may be chosen when installing.
 file(RELATIVE_PATH VXLA_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-set(VXLA_PC_LIBS "")
-if(VXLA_KIND STREQUAL STATIC)
-  foreach(library fmt ${VXLA_SHADERC_LIBRARIES} spirv-cross-c-shared ${CMAKE_DL_LIBS})
-    string(REGEX REPLACE "^([^-].*)$" "-l\\1" flag ${library})
-    string(APPEND VXLA_PC_LIBS " ${flag}")
-  endforeach()
-  string(APPEND VXLA_PC_LIBS " -pthread")
+
+# The SDK with the library of a kind (STATIC, SHARED) as an install component; a further argument: EXCLUDE_FROM_ALL.
+function(vxla_install_sdk kind component)
+  set(VXLA_KIND ${kind})
+  set(VXLA_PC_LIBS "")
+  if(kind STREQUAL SHARED)
+    set(library vxla_shared)
+    set(VXLA_FILE libvxla.so)
+    set(VXLA_LINK_LIBRARIES "")
+  else()
+    set(library vxla_archive)
+    set(VXLA_FILE libvxla.a)
+    set(VXLA_LINK_LIBRARIES fmt::fmt ${VXLA_SHADERC_LIBRARIES} spirv-cross-c-shared Threads::Threads ${CMAKE_DL_LIBS})
+    foreach(needed fmt ${VXLA_SHADERC_LIBRARIES} spirv-cross-c-shared ${CMAKE_DL_LIBS})
+      string(REGEX REPLACE "^([^-].*)$" "-l\\1" flag ${needed})
+      string(APPEND VXLA_PC_LIBS " ${flag}")
+    endforeach()
+    string(APPEND VXLA_PC_LIBS " -pthread")
+  endif()
+  string(TOLOWER ${kind} folder)
+  set(made ${CMAKE_BINARY_DIR}/sdk/${folder})
+  configure_package_config_file(cmake/vxlaConfig.cmake.in ${made}/vxlaConfig.cmake INSTALL_DESTINATION ${package_dir}
+                                PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
+  configure_file(cmake/vxla.pc.in ${made}/vxla.pc @ONLY)
+  install(TARGETS ${library} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} ${ARGN}
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} NAMELINK_COMPONENT ${component} ${ARGN})
+  # The headers are rewritten when they are installed: cmake/install_headers.cmake.
+  set(headers ${CMAKE_BINARY_DIR}/sdk/include)
+  install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" -DROOT=${CMAKE_SOURCE_DIR} -DOUTPUT=${headers}
+                \"-DNAMESPACE=${VXLA_NAMESPACE}\" -P ${CMAKE_SOURCE_DIR}/cmake/install_headers.cmake COMMAND_ERROR_IS_FATAL ANY)"
+          COMPONENT ${component} ${ARGN})
+  install(DIRECTORY ${headers}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${component} ${ARGN})
+  install(FILES ${made}/vxlaConfig.cmake ${CMAKE_BINARY_DIR}/sdk/vxlaConfigVersion.cmake DESTINATION ${package_dir}
+          COMPONENT ${component} ${ARGN})
+  install(FILES ${made}/vxla.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${component} ${ARGN})
+endfunction()
+
+if(VXLA_SHARED)
+  vxla_install_sdk(SHARED sdk)
+else()
+  vxla_install_sdk(STATIC sdk)
 endif()
-configure_file(cmake/vxla.pc.in ${CMAKE_BINARY_DIR}/sdk/vxla.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/sdk/vxla.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT sdk)
+vxla_install_sdk(STATIC sdk_static EXCLUDE_FROM_ALL)
+vxla_install_sdk(SHARED sdk_shared EXCLUDE_FROM_ALL)

@@ -1,5 +1,5 @@
-// Guarded: the doors of the library, behind which exceptions of the standard library (no memory, no thread) and failed
-// checks become a Status.
+// Guarded: the entries of the library, behind which exceptions of the standard library (no memory, no thread) and
+// failed checks become a Status.
 #pragma once
 
 #include <cstddef>
@@ -33,4 +33,4 @@ auto Guarded(Function&& function) -> decltype(function()) {
   }
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

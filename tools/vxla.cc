@@ -1,4 +1,6 @@
-// The command `vxla`: runs, compares and explains XLA programs on Vulkan devices and on the CPU reference.
+// The subcommands, and what all of them share: help, failures, JSON, the exit code.
+#include "tools/vxla.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,7 +15,6 @@
 #include "tools/commands.h"
 #include "tools/files.h"
 #include "tools/messages.h"
-#include "tools/terminal.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -73,6 +74,8 @@ Status PrintJson(const Json& json) {
   return WriteText("-", json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
+}  // namespace
+
 int Main(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   const bool wants_json = std::ranges::find(words, "--json") != words.end();
@@ -97,12 +100,4 @@ int Main(int argc, char** argv) {
   return Report(status);
 }
 
-}  // namespace
-}  // namespace vxla
-
-int main(int argc, char** argv) {
-  vxla::ExitOnInterrupt();
-  vxla::EndOnClosedPipe();
-  vxla::ReportFailedWrites();
-  return vxla::Main(argc, argv);
-}
+}  // namespace VXLA_NAMESPACE

@@ -1,12 +1,12 @@
 # Installs the library into a folder of its own and builds the consumer against it: by find_package, whose program is run, and by
 # pkg-config, whose headers are listed: beside the compiler's own, none but vxla's.
-#   cmake -DBUILD=<build folder> -DCXX=<compiler> -P run.cmake
-set(work ${BUILD}/consumer)
+#   cmake -DBUILD=<build folder> -DKIND=<static or shared> -DCXX=<compiler> -P run.cmake
+set(work ${BUILD}/consumer_${KIND})
 file(REMOVE_RECURSE ${work})
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
-run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${work}/prefix --component sdk)
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${work}/prefix --component sdk_${KIND})
 
 # The public headers are these, each of which compiles alone.
 file(GLOB headers RELATIVE ${work}/prefix/include ${work}/prefix/include/*/* ${work}/prefix/include/*/*/*)
@@ -29,7 +29,7 @@ run(${work}/build/consumer)
 
 # A shared library exports what these headers declare and nothing else.
 file(GLOB shared ${work}/prefix/lib*/libvxla.so ${work}/prefix/lib*/*/libvxla.so)
-if(shared)
+if(KIND STREQUAL shared)
   execute_process(COMMAND nm -DC --defined-only ${shared} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
   string(REGEX REPLACE "[0-9a-f]+ [A-Za-z] " "" symbols "${symbols}")
   string(REPLACE ";" "," symbols "${symbols}")
@@ -57,7 +57,8 @@ else()
                   OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   separate_arguments(flags UNIX_COMMAND "${flags}")
   run(${CXX} ${CMAKE_CURRENT_LIST_DIR}/main.cc -o ${work}/by_pkg_config ${flags})
-  run(${work}/by_pkg_config)
+  get_filename_component(library_dir ${pc_dir} DIRECTORY)
+  run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${library_dir} ${work}/by_pkg_config)
 endif()
 list(FILTER flags EXCLUDE REGEX "^-(l|L|Wl)")
 execute_process(COMMAND ${CXX} -M ${CMAKE_CURRENT_LIST_DIR}/main.cc ${flags} OUTPUT_VARIABLE dependencies COMMAND_ERROR_IS_FATAL ANY)

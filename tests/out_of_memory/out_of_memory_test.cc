@@ -6,6 +6,7 @@
 #include <functional>
 #include <new>
 
+#include "api/diff.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "core/builder/builder.h"
 #include "core/guarded.h"
@@ -209,6 +210,18 @@ TEST(OutOfMemoryTest, AProgramRunsAgainOnceThereIsMemory) {
   EXPECT_EQ(result->tuple_elements()[0].GetDouble(2), 15);
 }
 
+// Of the reference with itself: no device, all of the judgement.
+TEST(OutOfMemoryTest, DiffingSaysSo) {
+  ExpectStatusAtEveryAllocation([]() -> Door {
+    return [module = std::shared_ptr<Module>(Program()), x = Vector(1), y = Vector(10)] {
+      const Literal* arguments[] = {&x, &y};
+      DiffOptions options;
+      options.device.device = "cpu";
+      return StatusOf(Diff(*module, arguments, options));
+    };
+  });
+}
+
 TEST(OutOfMemoryTest, ValuesThatNoHostHoldsSayTheirBytes) {
   const auto module = ParseHlo(R"(HloModule huge
 ENTRY main {
@@ -238,4 +251,4 @@ TEST(GuardedTest, EveryExceptionHasItsStatus) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -272,7 +272,7 @@ void RoundIntegers(ElementType type, T* values, int64_t n) {
 
 }  // namespace
 
-int64_t CarrierBytes(ElementType type) { return IsComplex(type) ? sizeof(Complex) : sizeof(double); }
+int64_t CarrierBytes(ElementType type) { return IsComplex(type) ? sizeof(ComplexDouble) : sizeof(double); }
 
 void LoadElements(ElementType type, const std::byte* source, int64_t n, void* carriers) {
   switch (CarrierOf(type)) {
@@ -382,9 +382,9 @@ namespace {
 // The real part where a complex number becomes a real one.
 template <typename T, typename From>
 T Converted(const From& value) {
-  if constexpr (std::is_arithmetic_v<T> && std::is_same_v<From, Complex>) {
+  if constexpr (std::is_arithmetic_v<T> && std::is_same_v<From, ComplexDouble>) {
     return static_cast<T>(value.real());
-  } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<From, Complex>) {
+  } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<From, ComplexDouble>) {
     return static_cast<T>(value);
   } else {
     return T(static_cast<typename T::value_type>(value));
@@ -414,7 +414,7 @@ void LoadAs(ElementType type, const std::byte* source, int64_t n, T* out) {
       if constexpr (std::is_same_v<T, double>) return LoadReal(type, source, n, out);
       return convert(double{});
     case Carrier::kComplexDouble:
-      return convert(Complex{});
+      return convert(ComplexDouble{});
     case Carrier::kNone:
       return;
   }
@@ -427,10 +427,10 @@ template void LoadAs(ElementType, const std::byte*, int64_t, std::complex<double
 void LoadSplat(const Literal& literal, int64_t at, int64_t n, void* carriers) {
   LoadBlock(literal, at, 1, carriers);
   if (IsComplex(literal.shape().element_type())) {
-    std::fill_n(static_cast<Complex*>(carriers) + 1, n - 1, *static_cast<Complex*>(carriers));
+    std::fill_n(static_cast<ComplexDouble*>(carriers) + 1, n - 1, *static_cast<ComplexDouble*>(carriers));
   } else {
     std::fill_n(static_cast<uint64_t*>(carriers) + 1, n - 1, *static_cast<uint64_t*>(carriers));
   }
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

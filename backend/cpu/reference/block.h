@@ -12,11 +12,11 @@
 namespace VXLA_NAMESPACE {
 
 inline constexpr int kBlockSize = 512;
-using Complex = std::complex<double>;
+using ComplexDouble = std::complex<double>;
 
 // A carrier array of any kind, kBlockSize long.
 struct alignas(64) Block {
-  std::byte bytes[kBlockSize * sizeof(Complex)];
+  std::byte bytes[kBlockSize * sizeof(ComplexDouble)];
   template <typename T>
   T* as() {
     return reinterpret_cast<T*>(bytes);
@@ -50,8 +50,8 @@ void LoadStrided(const Literal& source, int64_t at, int64_t stride, int64_t n, v
 // What storing and loading again would give.
 void RoundElements(ElementType type, void* carriers, int64_t n);
 
-// Loads real or integer elements of any type as T, by value (T: double, int64_t, uint64_t or Complex). u64 beyond 2^63
-// and complex to real follow C++'s conversions.
+// Loads real or integer elements of any type as T, by value (T: double, int64_t, uint64_t or ComplexDouble). u64 beyond
+// 2^63 and complex to real follow C++'s conversions.
 template <typename T>
 void LoadAs(ElementType type, const std::byte* source, int64_t n, T* out);
 template <typename T>
@@ -69,4 +69,4 @@ inline void StoreBlock(const void* carriers, int64_t n, Literal& literal, int64_
 // Fills n carriers with the element at `at`.
 void LoadSplat(const Literal& literal, int64_t at, int64_t n, void* carriers);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -26,7 +26,7 @@ Result<BlockOp> Arithmetic(const Instruction& instruction, Int int_form, Real re
     case Carrier::kDouble:
       return BinaryLoop<double>(real_form);
     case Carrier::kComplexDouble:
-      return BinaryLoop<Complex>(complex_form);
+      return BinaryLoop<ComplexDouble>(complex_form);
     case Carrier::kNone:
       break;
   }
@@ -41,14 +41,14 @@ Result<BlockOp> Bitwise(const Instruction& instruction, F f) {
 }
 
 // Annex G's quotient (infinities recovered), in long double for c128 so that nothing overflows on the way.
-Complex DivideWide(Complex a, Complex b) { return Complex(WideComplex(a) / WideComplex(b)); }
+ComplexDouble DivideWide(ComplexDouble a, ComplexDouble b) { return ComplexDouble(WideComplex(a) / WideComplex(b)); }
 // The plain products, as XLA and numpy have them.
-Complex MultiplyPlain(Complex a, Complex b) {
+ComplexDouble MultiplyPlain(ComplexDouble a, ComplexDouble b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 // The same, each component rounded once; the plain ones have the signs of zeros.
-Complex MultiplyWide(Complex a, Complex b) {
-  const Complex plain = MultiplyPlain(a, b);
+ComplexDouble MultiplyWide(ComplexDouble a, ComplexDouble b) {
+  const ComplexDouble plain = MultiplyPlain(a, b);
   const double re = static_cast<double>(ExactProduct(a.real(), b.real()) - ExactProduct(a.imag(), b.imag()));
   const double im = static_cast<double>(ExactProduct(a.real(), b.imag()) + ExactProduct(a.imag(), b.real()));
   return {re == 0 ? plain.real() : re, im == 0 ? plain.imag() : im};
@@ -109,7 +109,6 @@ C Atan2Complex(C y, C x) {
   return C(log.imag(), -log.real());
 }
 
-
 template <typename T, typename Key>
 Result<BlockOp> CompareLoop(const Instruction& instruction, Key key) {
   switch (instruction.attributes<CompareAttributes>().direction) {
@@ -165,13 +164,13 @@ Result<BlockOp> MakeSubtract(const Instruction& i) {
 
 Result<BlockOp> MakeMultiply(const Instruction& i) {
   auto multiply = [](auto a, auto b) { return a * b; };
-  if (OperandType(i) == ElementType::kC128) return BinaryLoop<Complex>(MultiplyWide);
+  if (OperandType(i) == ElementType::kC128) return BinaryLoop<ComplexDouble>(MultiplyWide);
   return Arithmetic(i, multiply, multiply, MultiplyPlain);
 }
 
 Result<BlockOp> MakeDivide(const Instruction& i) {
   auto divide = [](auto a, auto b) { return a / b; };
-  if (OperandType(i) == ElementType::kC128) return BinaryLoop<Complex>(DivideWide);
+  if (OperandType(i) == ElementType::kC128) return BinaryLoop<ComplexDouble>(DivideWide);
   if (IsSigned(OperandType(i))) return BinaryLoop<int64_t>(DivideSigned);
   return Arithmetic(i, DivideUnsigned, divide, divide);
 }
@@ -228,9 +227,9 @@ Result<BlockOp> MakePower(const Instruction& i) {
         return BinaryLoop<double>([](double a, double b) { return std::pow(a, b); });
       return BinaryLoop<double>([](long double a, long double b) { return std::pow(a, b); });
     case Carrier::kComplexDouble:
-      if (OperandType(i) == ElementType::kC64) return BinaryLoop<Complex>(PowerComplex<Complex>);
-      return BinaryLoop<Complex>(
-          [](Complex a, Complex b) { return Complex(PowerComplex(WideComplex(a), WideComplex(b))); });
+      if (OperandType(i) == ElementType::kC64) return BinaryLoop<ComplexDouble>(PowerComplex<ComplexDouble>);
+      return BinaryLoop<ComplexDouble>(
+          [](ComplexDouble a, ComplexDouble b) { return ComplexDouble(PowerComplex(WideComplex(a), WideComplex(b))); });
     case Carrier::kNone:
       break;
   }
@@ -251,8 +250,8 @@ Result<BlockOp> MakeAtan2(const Instruction& i) {
         return BinaryLoop<double>([](double a, double b) { return std::atan2(a, b); });
       return BinaryLoop<double>([](long double a, long double b) { return std::atan2(a, b); });
     case Carrier::kComplexDouble:
-      return BinaryLoop<Complex>(
-          [](Complex a, Complex b) { return Complex(Atan2Complex(WideComplex(a), WideComplex(b))); });
+      return BinaryLoop<ComplexDouble>(
+          [](ComplexDouble a, ComplexDouble b) { return ComplexDouble(Atan2Complex(WideComplex(a), WideComplex(b))); });
     default:
       return UndefinedFor(i);
   }
@@ -321,7 +320,7 @@ Result<BlockOp> MakeNegate(const Instruction& i) {
     case Carrier::kDouble:
       return UnaryLoop<double>([](double a) { return -a; });
     case Carrier::kComplexDouble:
-      return UnaryLoop<Complex>([](Complex a) { return -a; });
+      return UnaryLoop<ComplexDouble>([](ComplexDouble a) { return -a; });
     default:
       return UnaryLoop<uint64_t>([](uint64_t a) { return 0 - a; });
   }
@@ -336,8 +335,9 @@ Result<BlockOp> MakeAbs(const Instruction& i) {
     case Carrier::kDouble:
       return UnaryLoop<double>([](double a) { return std::fabs(a); });
     case Carrier::kComplexDouble:
-      return UnaryLoop<Complex, double>(
-          [](Complex a) { return std::hypot(static_cast<long double>(a.real()), static_cast<long double>(a.imag())); });
+      return UnaryLoop<ComplexDouble, double>([](ComplexDouble a) {
+        return std::hypot(static_cast<long double>(a.real()), static_cast<long double>(a.imag()));
+      });
     case Carrier::kNone:
       break;
   }
@@ -353,10 +353,10 @@ Result<BlockOp> MakeSign(const Instruction& i) {
     case Carrier::kDouble:
       return UnaryLoop<double>([](double a) { return a > 0 ? 1.0 : a < 0 ? -1.0 : a; });
     case Carrier::kComplexDouble:
-      return UnaryLoop<Complex>([](Complex a) {
+      return UnaryLoop<ComplexDouble>([](ComplexDouble a) {
         const WideComplex z(a);
         const long double size = std::hypot(z.real(), z.imag());
-        return size == 0 ? a : Complex(z / size);
+        return size == 0 ? a : ComplexDouble(z / size);
       });
     case Carrier::kNone:
       break;
@@ -377,10 +377,10 @@ Result<BlockOp> MakeCompare(const Instruction& i) {
       return CompareLoop<double>(i, same);
     case Carrier::kComplexDouble:
       if (attributes.direction == ComparisonDirection::kEq) {
-        return BinaryLoop<Complex, uint64_t>([](Complex a, Complex b) { return a == b; });
+        return BinaryLoop<ComplexDouble, uint64_t>([](ComplexDouble a, ComplexDouble b) { return a == b; });
       }
       if (attributes.direction == ComparisonDirection::kNe) {
-        return BinaryLoop<Complex, uint64_t>([](Complex a, Complex b) { return a != b; });
+        return BinaryLoop<ComplexDouble, uint64_t>([](ComplexDouble a, ComplexDouble b) { return a != b; });
       }
       break;
     case Carrier::kNone:
@@ -390,7 +390,7 @@ Result<BlockOp> MakeCompare(const Instruction& i) {
 }
 
 Result<BlockOp> MakeSelect(const Instruction& i) {
-  return IsComplex(OperandType(i, 1)) ? SelectLoop<Complex>() : SelectLoop<uint64_t>();
+  return IsComplex(OperandType(i, 1)) ? SelectLoop<ComplexDouble>() : SelectLoop<uint64_t>();
 }
 
 Result<BlockOp> MakeClamp(const Instruction& i) {
@@ -408,4 +408,4 @@ Result<BlockOp> MakeClamp(const Instruction& i) {
   }
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -41,14 +41,15 @@ Result<BlockOp> FromInteger(ElementType to) {
       if (to == ElementType::kF64) return UnaryLoop<T, double>([](T x) { return static_cast<double>(x); });
       return UnaryLoop<T, double>(ToOddDouble<T>);
     case Carrier::kComplexDouble:
-      if (to == ElementType::kC128) return UnaryLoop<T, Complex>([](T x) { return Complex(static_cast<double>(x)); });
-      return UnaryLoop<T, Complex>([](T x) { return Complex(ToOddDouble(x)); });
+      if (to == ElementType::kC128)
+        return UnaryLoop<T, ComplexDouble>([](T x) { return ComplexDouble(static_cast<double>(x)); });
+      return UnaryLoop<T, ComplexDouble>([](T x) { return ComplexDouble(ToOddDouble(x)); });
     default:
       return UnaryLoop<T, uint64_t>([](T x) { return static_cast<uint64_t>(x); });
   }
 }
 
-// T: double or Complex; a complex number's imaginary part is dropped.
+// T: double or ComplexDouble; a complex number's imaginary part is dropped.
 template <typename T>
 Result<BlockOp> FromFloating(ElementType to) {
   auto real = [](T x) { return std::real(x); };
@@ -65,7 +66,7 @@ Result<BlockOp> FromFloating(ElementType to) {
     case Carrier::kDouble:
       return UnaryLoop<T, double>(real);
     default:
-      return UnaryLoop<T, Complex>([](T x) { return Complex(x); });
+      return UnaryLoop<T, ComplexDouble>([](T x) { return ComplexDouble(x); });
   }
 }
 
@@ -119,7 +120,7 @@ Result<BlockOp> MakeConvert(const Instruction& i) {
     case Carrier::kDouble:
       return FromFloating<double>(to);
     case Carrier::kComplexDouble:
-      return FromFloating<Complex>(to);
+      return FromFloating<ComplexDouble>(to);
     case Carrier::kNone:
       break;
   }
@@ -139,18 +140,18 @@ Result<BlockOp> MakeReducePrecision(const Instruction& i) {
 
 Result<BlockOp> MakeComplex(const Instruction& i) {
   if (!IsFloating(OperandType(i))) return UndefinedFor(i);
-  return BinaryLoop<double, Complex>([](double a, double b) { return Complex(a, b); });
+  return BinaryLoop<double, ComplexDouble>([](double a, double b) { return ComplexDouble(a, b); });
 }
 
 Result<BlockOp> MakeReal(const Instruction& i) {
   if (!IsComplex(OperandType(i))) return UnaryLoop<uint64_t>([](uint64_t a) { return a; });
-  return UnaryLoop<Complex, double>([](Complex a) { return a.real(); });
+  return UnaryLoop<ComplexDouble, double>([](ComplexDouble a) { return a.real(); });
 }
 
 // The imaginary part of a real number is 0.
 Result<BlockOp> MakeImag(const Instruction& i) {
   if (!IsComplex(OperandType(i))) return UnaryLoop<uint64_t>([](uint64_t) { return 0; });
-  return UnaryLoop<Complex, double>([](Complex a) { return a.imag(); });
+  return UnaryLoop<ComplexDouble, double>([](ComplexDouble a) { return a.imag(); });
 }
 
 Result<BlockOp> MakeIsFinite(const Instruction& i) {
@@ -189,4 +190,4 @@ Result<BlockOp> MakeBlockOp(const Instruction& instruction) {
   });
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -24,8 +24,9 @@ Result<BlockOp> Real(const Instruction& instruction, F f) {
 template <typename F>
 Result<BlockOp> RealOrComplex(const Instruction& instruction, F f) {
   const ElementType type = OperandType(instruction);
-  if (type == ElementType::kC64) return UnaryLoop<Complex>([f](Complex z) { return f(z); });
-  if (type == ElementType::kC128) return UnaryLoop<Complex>([f](Complex z) { return Complex(f(WideComplex(z))); });
+  if (type == ElementType::kC64) return UnaryLoop<ComplexDouble>([f](ComplexDouble z) { return f(z); });
+  if (type == ElementType::kC128)
+    return UnaryLoop<ComplexDouble>([f](ComplexDouble z) { return ComplexDouble(f(WideComplex(z))); });
   return Real(instruction, f);
 }
 
@@ -205,4 +206,4 @@ Result<BlockOp> MakeRoundNearestEven(const Instruction& i) {
   return RealInDouble(i, [](double x) { return std::nearbyint(x); });
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -192,7 +192,7 @@ EvalResult EvalIota(EvalContext& context, const Instruction& instruction, std::s
       for (int64_t i = 0; i < n; ++i) {
         const int64_t value = (at + i) / stride % size;
         if (IsComplex(type)) {
-          block.as<Complex>()[i] = static_cast<double>(value);
+          block.as<ComplexDouble>()[i] = static_cast<double>(value);
         } else if (IsFloating(type)) {
           block.as<double>()[i] = static_cast<double>(value);
         } else {
@@ -262,4 +262,4 @@ EvalResult EvalTranspose(EvalContext& context, const Instruction& instruction, s
       .Reshaped(instruction.shape());
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -205,9 +205,9 @@ template <typename T>
 Literal Run(const EvalContext& context, const FftAttributes& a, const Literal& operand, const Shape& shape) {
   Grid<T> grid{{operand.shape().dimensions().begin(), operand.shape().dimensions().end()}, {}};
   grid.values.reserve(static_cast<size_t>(operand.element_count()));
-  std::vector<Complex> elements(static_cast<size_t>(operand.element_count()));
-  LoadAs<Complex>(operand, 0, operand.element_count(), elements.data());
-  for (const Complex x : elements) grid.values.push_back({x.real(), x.imag()});
+  std::vector<ComplexDouble> elements(static_cast<size_t>(operand.element_count()));
+  LoadAs<ComplexDouble>(operand, 0, operand.element_count(), elements.data());
+  for (const ComplexDouble x : elements) grid.values.push_back({x.real(), x.imag()});
   const size_t axes = a.fft_length.size(), first = grid.sizes.size() - axes;
   const bool inverse = a.fft_type == FftType::kIfft || a.fft_type == FftType::kIrfft;
   // The real axis (the last) goes first in the forward direction and last in the inverse one.
@@ -242,7 +242,7 @@ Literal Run(const EvalContext& context, const FftAttributes& a, const Literal& o
     for (int64_t i = 0; i < n; ++i) {
       const C<T>& value = grid.values[static_cast<size_t>(at + i)];
       if (IsComplex(shape.element_type())) {
-        block.as<Complex>()[i] = {static_cast<double>(value.re), static_cast<double>(value.im)};
+        block.as<ComplexDouble>()[i] = {static_cast<double>(value.re), static_cast<double>(value.im)};
       } else {
         block.as<double>()[i] = static_cast<double>(value.re);
       }
@@ -267,4 +267,4 @@ EvalResult EvalFft(EvalContext& context, const Instruction& instruction, std::sp
   return Run<double>(context, attributes, operand, instruction.shape());
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

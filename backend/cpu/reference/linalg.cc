@@ -52,14 +52,14 @@ class Remainder<Compensated> {
 template <>
 class Remainder<CompensatedComplex> {
  public:
-  explicit Remainder(Complex start) : real_(start.real()), imag_(start.imag()) {}
-  void Subtract(Complex a, Complex b) {
+  explicit Remainder(ComplexDouble start) : real_(start.real()), imag_(start.imag()) {}
+  void Subtract(ComplexDouble a, ComplexDouble b) {
     real_.Subtract(a.real(), b.real());
     real_.Subtract(-a.imag(), b.imag());
     imag_.Subtract(a.real(), b.imag());
     imag_.Subtract(a.imag(), b.real());
   }
-  Complex Value() const { return {real_.Value(), imag_.Value()}; }
+  ComplexDouble Value() const { return {real_.Value(), imag_.Value()}; }
 
  private:
   Remainder<Compensated> real_, imag_;
@@ -201,4 +201,4 @@ EvalResult EvalTriangularSolve(EvalContext& context, const Instruction& instruct
   return std::move(result).Reshaped(instruction.shape());
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

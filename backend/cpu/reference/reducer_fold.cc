@@ -20,7 +20,7 @@ void GatherOrInit(const Literal& array, const Literal& init, const int64_t* offs
   if (array.element_count() > 0) GatherElements(array, safe, n, out);
   if (!any_outside) return;
   const int64_t size = CarrierBytes(type);
-  std::byte fill[sizeof(Complex)];
+  std::byte fill[sizeof(ComplexDouble)];
   LoadBlock(init, 0, 1, fill);
   for (int64_t i = 0; i < n; ++i) {
     if (offsets[i] < 0) std::memcpy(static_cast<std::byte*>(out) + i * size, fill, static_cast<size_t>(size));
@@ -388,4 +388,4 @@ std::unique_ptr<ReducerFold> ReducerFoldMaker::New() const {
   return std::make_unique<SeparateFolds>(std::move(folds));
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

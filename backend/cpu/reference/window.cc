@@ -202,7 +202,7 @@ std::vector<int64_t> SelectAll(const EvalContext& context, const ScalarProgram& 
 void ScatterSums(const std::vector<int64_t>& chosen, const Literal& source, const Literal& init, Literal& result) {
   const ElementType type = result.shape().element_type();
   const size_t parts = IsComplex(type) ? 2 : 1;
-  const Complex start = init.GetComplex(0);
+  const ComplexDouble start = init.GetComplex(0);
   std::vector<double> initial(static_cast<size_t>(result.element_count()) * parts, start.real());
   for (size_t i = 1; parts == 2 && i < initial.size(); i += 2) initial[i] = start.imag();
   WideSums sums(std::move(initial), RealPart(type) == ElementType::kF64);
@@ -277,4 +277,4 @@ EvalResult EvalSelectAndScatter(EvalContext& context, const Instruction& instruc
   return result;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
