@@ -20,8 +20,7 @@ constexpr size_t kMostSources = 64;
 std::vector<const Instruction*> DistinctOperands(const Instruction& i) {
   std::vector<const Instruction*> operands(i.operands().begin(), i.operands().end());
   std::ranges::sort(operands);
-  const auto repeated = std::ranges::unique(operands);
-  operands.erase(repeated.begin(), repeated.end());
+  operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
   return operands;
 }
 
@@ -207,8 +206,7 @@ std::vector<int> FusionGroups::RowProgramsFor(const Instruction& reduce,
     candidates.insert(candidates.end(), at->second.end() - static_cast<std::ptrdiff_t>(count), at->second.end());
   }
   std::ranges::sort(candidates, std::greater<>());
-  const auto repeated = std::ranges::unique(candidates);
-  candidates.erase(repeated.begin(), repeated.end());
+  candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
   if (candidates.size() > kMostCandidates) candidates.resize(kMostCandidates);
   return candidates;
 }

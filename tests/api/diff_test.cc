@@ -13,7 +13,7 @@
 #include "api/seeded_arguments.h"
 #include "core/module.h"
 #include "include/vxla/vxla.hpp"
-#include "tests/support/random_graphs.h"
+#include "tests/support/random_programs.h"
 
 namespace VXLA_NAMESPACE::testing {
 namespace {
@@ -215,7 +215,7 @@ TEST_P(RandomProgramsTest, NoneIsCalledDifferent) {
   int again = 0;
   for (int k = 0; k < kEach; ++k) {
     const auto number = static_cast<uint64_t>(GetParam() * kEach + k);
-    const std::string hlo = RandomGraph(number);
+    const std::string hlo = MakeRandomProgram(number).text;
     const Program program = ProgramOf(hlo, number);
     if (program.module == nullptr) continue;
     const DiffOutcome outcome = DiffOf(program);

@@ -49,9 +49,9 @@ TEST(DataMovementTest, TransposeOfAnyRank) {
       Index out;
       for (int64_t d : permutation) out.push_back(sizes[static_cast<size_t>(d)]);
       const Literal y = Op("transpose(p), dimensions={" + JoinInts(permutation) + "}", x, out);
-      ExpectMapped(y, x, [&](Index i) {
+      ExpectMapped(y, x, [&order = permutation](Index i) {
         Index from(i.size());
-        for (size_t k = 0; k < i.size(); ++k) from[static_cast<size_t>(permutation[k])] = i[k];
+        for (size_t k = 0; k < i.size(); ++k) from[static_cast<size_t>(order[k])] = i[k];
         return from;
       });
     }

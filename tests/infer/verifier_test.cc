@@ -149,8 +149,8 @@ TEST(VerifierTest, RejectsEffectsAndPlacesInComputationsAppliedToElements) {
       "f32[2] reduce-window(x, z), window={size=2}, to_apply=f",
       "f32[3] select-and-scatter(x, y, z), window={size=2}, select=ge, scatter=f",
       "f32[3] all-reduce(x), replica_groups={}, to_apply=f",
-      "f32[3] scatter(x, k, w), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
-      "index_vector_dim=1, to_apply=f",
+      ("f32[3] scatter(x, k, w), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+       "index_vector_dim=1, to_apply=f"),
   };
   for (const std::string body : bodies) {
     for (const std::string call : calls) {

@@ -57,7 +57,8 @@ std::string Quoted(std::string_view text) {
     out += '"';
     text.remove_prefix(length);
   }
-  return out.empty() ? "\"\"" : out;
+  // A literal that knows its length: compilers count so much text too slowly, or refuse to.
+  return (out.empty() ? "\"\"" : out) + "sv";
 }
 
 // An algorithm's text, cut where the generated hooks stand.
@@ -153,7 +154,8 @@ void Write(const fs::path& root, const fs::path& output) {
   }
   std::ofstream file(output, std::ios::binary);
   file << "// Made from shaders/ by tools/embed.\n#include \"backend/vulkan/shader/shader_library.h\"\n\n"
-       << "namespace VXLA_NAMESPACE::vulkan {\nnamespace {\n\nconstexpr std::string_view kHead =" << Quoted(head) << ";\n\n"
+       << "namespace VXLA_NAMESPACE::vulkan {\nnamespace {\n\nusing namespace std::string_view_literals;\n\n"
+       << "constexpr std::string_view kHead =" << Quoted(head) << ";\n\n"
        << AlgorithmsText(files, read) << "\n"
        << DefinitionsText(PoolOf(files, read))
        << "\n}  // namespace\n\nextern const ShaderLibrary kShaderLibrary = {kHead, kAlgorithms, kDefinitions, "
