@@ -1,5 +1,7 @@
 #include "scheduler/plan.h"
 
+#include <algorithm>
+
 #include "core/check.h"
 
 namespace VXLA_NAMESPACE {
@@ -23,12 +25,15 @@ std::pair<int, int> Plan::Region(int decision, int region) const {
   return {region == 0 ? decision + 1 : ends.at(region - 1), ends.at(region)};
 }
 
-bool Plan::IsResubmittedInFlight(int i) const {
-  for (int j = 0; j < i; ++j) {
-    const auto* decision = std::get_if<HostDecide>(&segments[j]);
-    if (decision != nullptr && decision->trip_count > 1 && i < decision->region_ends.back()) return true;
+std::vector<bool> Plan::ResubmittedInFlight() const {
+  std::vector<bool> resubmitted;
+  int end = 0;  // of such loops so far
+  for (const auto& segment : segments) {
+    resubmitted.push_back(static_cast<int>(resubmitted.size()) < end);
+    const auto* decision = std::get_if<HostDecide>(&segment);
+    if (decision != nullptr && decision->trip_count > 1) end = std::max(end, decision->region_ends.back());
   }
-  return false;
+  return resubmitted;
 }
 
 int BranchOf(int64_t selector, bool is_pred, int branches) {
@@ -46,4 +51,4 @@ bool Overlap(const PhysicalRange& a, const PhysicalRange& b) {
   return a.space == b.space && a.index == b.index && a.begin < b.end && b.begin < a.end;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -160,9 +160,9 @@ struct Plan {
   // The position behind segment `i` with everything that it decides about.
   int SegmentEnd(int i) const;
   std::pair<int, int> Region(int decision, int region) const;
-  // Segment `i` belongs to a loop that runs without a wait between its iterations: it is submitted while it is in
-  // flight.
-  bool IsResubmittedInFlight(int i) const;
+  // By segment: whether it belongs to a loop that runs without a wait between its iterations, so that it is submitted
+  // while it is in flight.
+  std::vector<bool> ResubmittedInFlight() const;
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

@@ -40,6 +40,7 @@ Result<std::unique_ptr<ExecutionContext>> ExecutionContext::Create(const Program
                              : context->BufferOf(space, index)->device_address();
   };
   WriteArguments(plan, program.layout, address_of, context->blocks());
+  context->resubmitted_ = plan.ResubmittedInFlight();
   for (const Segment& segment : plan.segments) {
     std::unique_ptr<CommandBuffer> commands;
     if (const auto* gpu = std::get_if<GpuCommands>(&segment)) {
@@ -97,7 +98,7 @@ bool ExecutionContext::NamesMovedBuffer(const GpuCommands& segment, const std::v
 Status ExecutionContext::Record(int segment, RecordCounts& counts) {
   CommandBuffer& commands = *commands_[segment];
   const Plan& plan = program_.plan;
-  VXLA_RETURN_IF_ERROR(commands.Begin(plan.IsResubmittedInFlight(segment)));
+  VXLA_RETURN_IF_ERROR(commands.Begin(resubmitted_[segment]));
   int timestamp = 0;
   if (program_.profile) commands.WriteTimestamp(timestamp++);
   for (const GpuCommand& command : std::get<GpuCommands>(plan.segments[segment]).commands) {
@@ -163,4 +164,4 @@ std::span<std::byte> ExecutionContext::blocks() const {
   return {argument_blocks_->mapped(), static_cast<size_t>(program_.layout.total_bytes)};
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

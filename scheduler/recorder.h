@@ -71,6 +71,7 @@ class ExecutionContext {
   std::shared_ptr<Buffer> argument_blocks_;
   std::vector<std::shared_ptr<Buffer>> scratch_blocks_;
   std::vector<std::unique_ptr<CommandBuffer>> commands_;  // by segment; null for host segments
+  std::vector<bool> resubmitted_;                         // by segment: recorded to be submitted while in flight
   std::vector<std::unique_ptr<CommandBuffer>> extra_commands_;
   std::vector<BoundBuffer> parameters_, results_;
   bool recorded_ = false;

@@ -99,7 +99,20 @@ TEST(ControlFlowPlanTest, DecisionsKnowTheirRegions) {
   EXPECT_EQ(plan.SegmentEnd(1), 4);
   EXPECT_EQ(plan.Region(1, 0), std::pair(2, 3));
   EXPECT_EQ(plan.Region(1, 1), std::pair(3, 4));
-  EXPECT_FALSE(plan.IsResubmittedInFlight(3));
+  EXPECT_FALSE(plan.ResubmittedInFlight()[3]);
+}
+
+TEST(ControlFlowPlanTest, WhatACountedLoopHoldsIsSubmittedWhileItIsInFlight) {
+  const auto loop = [](int64_t trip_count, std::vector<int> region_ends) {
+    HostDecide decision;
+    decision.trip_count = trip_count;
+    decision.region_ends = std::move(region_ends);
+    return decision;
+  };
+  Plan plan;
+  plan.segments = {GpuCommands{}, loop(3, {2, 5}), GpuCommands{},    loop(1, {4, 5}),
+                   GpuCommands{}, GpuCommands{},   loop(-1, {7, 8}), GpuCommands{}};
+  EXPECT_EQ(plan.ResubmittedInFlight(), std::vector<bool>({false, false, true, true, true, false, false, false}));
 }
 
 TEST(ControlFlowPlanTest, BranchIndicesAreAsTheSpecificationSays) {
@@ -143,4 +156,4 @@ ENTRY main { p = T[] parameter(0)  zero = T[] constant(0)  seven = T[] constant(
 }
 
 }  // namespace control_flow_plan_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
