@@ -211,4 +211,4 @@ Result<std::vector<Conditioning>> JudgeInstruction(const Instruction& instructio
   return std::move(judged[0]);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

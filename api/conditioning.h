@@ -55,4 +55,4 @@ Result<std::vector<Conditioning>> JudgeInstruction(const Instruction& instructio
                                                    const Literal& value, std::span<const Tolerance> tolerances,
                                                    const ConditioningOptions& options);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

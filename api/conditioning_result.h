@@ -17,5 +17,5 @@ struct Conditioning {
   bool explains = false;  // what the judged value is off by, rounding can do
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

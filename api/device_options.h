@@ -37,5 +37,5 @@ Result<std::vector<std::string>> DeviceNames();
 // kDeviceFailure: there is no such device, or it does not open.
 Result<std::unique_ptr<Client>> OpenClient(const DeviceOptions& options, const EvaluateOptions& host_steps = {});
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

@@ -28,4 +28,4 @@ std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const Evaluat
 // kDeviceFailure with the first message if the validation layers said anything.
 Status CheckValidation(const Device& device);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

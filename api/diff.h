@@ -90,5 +90,5 @@ Result<DiffOutcome> RunDiff(const Module& module, std::span<const Literal* const
                             const DiffSide* other, std::optional<std::vector<Literal>> expected,
                             const DiffOptions& options);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

@@ -151,4 +151,4 @@ std::shared_ptr<const Literal> Flushed(const DeviceFacts& facts, const Literal& 
   return flushed;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

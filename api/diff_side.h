@@ -60,4 +60,4 @@ bool MayFlush(const Instruction& instruction);
 // Zeros in place of what LeastKept says. Null if there is nothing to flush.
 std::shared_ptr<const Literal> Flushed(const DeviceFacts& facts, const Literal& literal);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -60,5 +60,5 @@ Result<std::vector<InstructionReport>> Isolate(const Module& module, std::span<c
                                                const DiffSide& device, const DiffSide* other,
                                                const IsolationOptions& options);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

@@ -468,4 +468,4 @@ Result<Literal> Perturbation::RunInstruction(const Instruction& instruction, std
   return evaluator_->Evaluate(instruction, operands);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

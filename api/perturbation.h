@@ -53,4 +53,4 @@ class Perturbation {
   uint64_t seed_ = 0, moves_ = 0;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

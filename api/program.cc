@@ -56,4 +56,4 @@ Status CheckRunnable(const Module& module, const std::string& name, const Custom
   return AtPlace(CheckCustomCalls(module, registry), name);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -23,4 +23,4 @@ Status CheckRunnable(const Module& module, const std::string& name = {}, const C
 // begins with its place already.
 Status AtPlace(const Status& status, const std::string& name);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -107,4 +107,4 @@ Result<DiffOutcome> RunReplicatedDiff(const Module& module, const DeviceGrid& gr
   return outcome;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

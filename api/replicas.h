@@ -32,4 +32,4 @@ Result<DiffOutcome> RunReplicatedDiff(const Module& module, const DeviceGrid& gr
                                       const DiffOptions& options,
                                       std::optional<std::vector<Literal>> expected = std::nullopt);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -72,4 +72,4 @@ HeatMap HeatMapOf(const Literal& actual, const Literal& expected) {
   return map;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

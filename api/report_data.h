@@ -35,4 +35,4 @@ struct HeatMap {
 };
 HeatMap HeatMapOf(const Literal& actual, const Literal& expected);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

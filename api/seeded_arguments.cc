@@ -98,4 +98,4 @@ Result<std::vector<Literal>> SeededArguments(const Module& module, uint64_t seed
   return arguments;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -18,4 +18,4 @@ Literal RandomLiteral(const Shape& shape, uint64_t seed, uint32_t array);
 // an array with dynamic dimensions, whose live sizes no seed tells, or too large a one.
 Result<std::vector<Literal>> SeededArguments(const Module& module, uint64_t seed);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -120,4 +120,4 @@ class Device {
   virtual std::vector<std::string> validation_messages() const = 0;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -82,4 +82,4 @@ struct DeviceFacts {
   } quirks;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -16,4 +16,4 @@ inline uint64_t HashOf(const KernelKey& key) {
   return HashText(bytes + key.algorithm + key.generated).low;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -55,4 +55,4 @@ class Lowering {
   virtual Result<std::vector<Step>> Lower(const Instruction& instruction, BufferMap& buffers) const = 0;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -75,4 +75,4 @@ struct Step {
   friend bool operator==(const Step&, const Step&) = default;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -43,4 +43,4 @@ struct AccumulationLevel {
 // Of one reduction, window or product: the elements first, then what the kernel before has left, until one is left.
 using AccumulationOrder = std::vector<AccumulationLevel>;
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

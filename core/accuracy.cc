@@ -274,4 +274,4 @@ double UnitRoundoff(ElementType type) {
   return std::ldexp(1.0, -1 - FormatOf(real).mantissa_bits);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -77,4 +77,4 @@ ReducedBits ReducedBitsOf(const Instruction& instruction);
 // Half a unit in the last place of 1: 2^-24 for f32; of a complex type, of its parts; 0 for integers.
 double UnitRoundoff(ElementType type);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

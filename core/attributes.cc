@@ -109,4 +109,4 @@ Attributes DefaultAttributes(Opcode opcode) {
   }
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -336,4 +336,4 @@ struct CommonAttributes {
   friend bool operator==(const CommonAttributes&, const CommonAttributes&) = default;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

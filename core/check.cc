@@ -9,4 +9,4 @@ void FailCheck(const char* file, int line, const char* condition, const std::str
       fmt::format("internal error: {}:{}: {}{}{}", file, line, condition, message.empty() ? "" : ": ", message));
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -15,7 +15,7 @@ class InternalError : public std::logic_error {
 
 [[noreturn]] void FailCheck(const char* file, int line, const char* condition, const std::string& message = {});
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop
 
 #define VXLA_CHECK(condition, ...)                                                                  \

@@ -84,5 +84,5 @@ struct ScatterAttributes {
   static void VisitFields(Self& s, Visitor&& visit);
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

@@ -69,4 +69,4 @@ uint64_t MaxUnsigned(ElementType type) {
   return BitWidth(type) == 64 ? ~uint64_t{0} : (uint64_t{1} << BitWidth(type)) - 1;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -78,5 +78,5 @@ int64_t MinSigned(ElementType type);
 int64_t MaxSigned(ElementType type);
 uint64_t MaxUnsigned(ElementType type);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

@@ -176,4 +176,4 @@ double MaxFinite(ElementType type) {
 
 bool HasInfinity(ElementType type) { return FormatOf(type).specials == FloatSpecials::kIeee; }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

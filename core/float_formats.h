@@ -37,4 +37,4 @@ uint32_t EncodeNarrowFloat(ElementType type, double value);
 double MaxFinite(ElementType type);
 bool HasInfinity(ElementType type);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -39,4 +39,4 @@ Status StatusOfException() noexcept {
   }
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

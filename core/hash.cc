@@ -16,4 +16,4 @@ Hash128 HashBytes(std::span<const std::byte> bytes) {
 
 Hash128 HashText(std::string_view text) { return HashBytes(std::as_bytes(std::span(text.data(), text.size()))); }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -19,4 +19,4 @@ struct Hash128 {
 Hash128 HashBytes(std::span<const std::byte> bytes);
 Hash128 HashText(std::string_view text);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -57,4 +57,4 @@ bool operator==(const HostBytes& a, const HostBytes& b) {
   return a.size_ == b.size_ && (a.size_ == 0 || std::memcmp(a.data_, b.data_, a.size_) == 0);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

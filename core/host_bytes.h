@@ -32,5 +32,5 @@ class HostBytes {
   size_t size_ = 0;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

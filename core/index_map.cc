@@ -238,4 +238,4 @@ MultiIndex OperandIndex(IndexSpace& space, const Instruction& instruction, int o
   }
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

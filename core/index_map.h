@@ -73,4 +73,4 @@ class IndexSpace {
 // Pads, concatenates and iotas are not plain maps: CHECK-fails.
 MultiIndex OperandIndex(IndexSpace& space, const Instruction& instruction, int operand, const MultiIndex& index);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

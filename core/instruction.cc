@@ -76,4 +76,4 @@ void Instruction::RemoveControlPredecessor(Instruction* predecessor) {
   if (control_predecessors_.Remove(predecessor)) predecessor->control_successors_.Remove(this);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -102,4 +102,4 @@ class Instruction {
   SourceLocation location_;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -29,4 +29,4 @@ inline constexpr int kMaxTextNesting = 200;
 // What an array of an .npy or .npz file may claim.
 inline constexpr int64_t kMaxFileArrayBytes = int64_t{1} << 40;
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -261,4 +261,4 @@ Literal UnflattenLiteral(const Shape& shape, std::span<Literal> leaves) {
   return build(build, shape);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

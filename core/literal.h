@@ -114,5 +114,5 @@ std::vector<const Literal*> FlattenLiteral(const Literal& literal);
 // Rebuilds a value of `shape` from its leaves in depth-first order.
 Literal UnflattenLiteral(const Shape& shape, std::span<Literal> leaves);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

@@ -170,4 +170,4 @@ Comparison Compare(const Literal& actual, const Literal& expected, const Toleran
   return comparison;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

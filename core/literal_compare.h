@@ -65,5 +65,5 @@ std::string IndexToString(const Shape& shape, int64_t index);
 // Distance in units in the last place of the expected value's format; 0 for equal values, infinity across NaN.
 double UlpDistance(ElementType type, double actual, double expected);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

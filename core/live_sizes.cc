@@ -132,4 +132,4 @@ Shape WithReshapedFlags(Shape to, const Shape& from) {
   return to;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

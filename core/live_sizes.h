@@ -35,4 +35,4 @@ std::vector<DimensionGroup> DimensionGroups(const Shape& from, const Shape& to);
 // `to` with a dynamic dimension in each group that comes from one: the first that is larger than 1.
 Shape WithReshapedFlags(Shape to, const Shape& from);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

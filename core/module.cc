@@ -396,4 +396,4 @@ bool Equal(const Module& a, const Module& b, std::string* difference) {
   return first.empty();
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -155,4 +155,4 @@ class SideEffects : public DeepProperty {
 // "computation/instruction": unique in the module.
 std::string PathOf(const Instruction& instruction);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -37,4 +37,4 @@ std::optional<Opcode> ParseOpcode(std::string_view hlo_text) {
   return std::nullopt;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

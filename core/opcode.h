@@ -45,4 +45,4 @@ std::optional<Opcode> ParseOpcode(std::string_view hlo_text);
 inline OpcodeKind KindOf(Opcode opcode) { return FactsOf(opcode).kind; }
 inline bool IsElementwise(Opcode opcode) { return KindOf(opcode) == OpcodeKind::kElementwise; }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

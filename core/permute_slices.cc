@@ -40,4 +40,4 @@ const Shape& PartOf(const Shape& shape, const std::vector<size_t>& path) {
   return *part;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

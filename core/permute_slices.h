@@ -21,4 +21,4 @@ std::vector<PermuteSlice> PermuteSlices(const Shape& arrays, const Shape& starts
 // The part of a tuple that a path leads to.
 const Shape& PartOf(const Shape& shape, const std::vector<size_t>& path);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -155,4 +155,4 @@ void MarkWideAccumulations(Module& module) {
   }
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

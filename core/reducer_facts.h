@@ -37,4 +37,4 @@ bool AccumulatesWide(const Instruction& instruction);
 // Marks every sum of f32 (and of narrower floats, which accumulate in f32) in a module so.
 void MarkWideAccumulations(Module& module);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -260,4 +260,4 @@ bool IsIdentityOf(const Computation& reducer, std::span<const Literal* const> in
   return true;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

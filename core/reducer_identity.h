@@ -13,4 +13,4 @@ namespace VXLA_NAMESPACE {
 // does not count. False where there is no proof.
 bool IsIdentityOf(const Computation& reducer, std::span<const Literal* const> initial_values);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -202,4 +202,4 @@ Status CheckCollectives(const Module& module, const DeviceGrid& grid) {
   return OkStatus();
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

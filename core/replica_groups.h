@@ -52,4 +52,4 @@ Result<std::optional<std::vector<std::pair<int64_t, int64_t>>>> StatedPairs(cons
 // they start.
 Status CheckCollectives(const Module& module, const DeviceGrid& grid);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -190,4 +190,4 @@ std::string JoinInts(std::span<const int64_t> values, std::string_view separator
   return text;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -110,5 +110,5 @@ std::vector<const Shape*> FlattenTuple(const Shape& shape);
 // "1,2,3"
 std::string JoinInts(std::span<const int64_t> values, std::string_view separator = ",");
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

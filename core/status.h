@@ -104,7 +104,7 @@ class [[nodiscard]] Result {
   Status status_;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop
 
 #define VXLA_CONCAT_INNER(a, b) a##b

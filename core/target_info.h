@@ -24,4 +24,4 @@ struct TargetInfo {
   bool fusion = true;              // --no-fusion: every instruction is a fusion of its own
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -16,4 +16,4 @@ Literal MaxValue(PrimitiveType type) {
   return Literal::ScalarInt(type, IsSigned(type) ? MaxSigned(type) : static_cast<int64_t>(MaxUnsigned(type)));
 }
 
-}  // namespace vxla::LiteralUtil
+}  // namespace VXLA_NAMESPACE::LiteralUtil

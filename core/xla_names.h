@@ -45,5 +45,5 @@ inline XlaOp Conditional(XlaOp branch_index, std::initializer_list<const XlaComp
   return Conditional(branch_index, branches, branch_operands);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

@@ -67,4 +67,4 @@ void PatchArguments(std::span<const ArgumentLayout::Patch> patches, uint64_t bas
   }
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -37,4 +37,4 @@ void WriteArguments(const Plan& plan, const ArgumentLayout& layout, const Addres
 // Rewrites the addresses of one leaf's buffer.
 void PatchArguments(std::span<const ArgumentLayout::Patch> patches, uint64_t base_address, std::span<std::byte> blocks);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -88,4 +88,4 @@ void InsertBarriers(Plan& plan) {
   }
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -20,4 +20,4 @@ std::vector<MemoryUse> MemoryUses(const Plan& plan, const GpuCommand& command);
 // Both touch the same bytes, and one of them writes.
 bool HasHazard(const std::vector<MemoryUse>& earlier, const std::vector<MemoryUse>& later);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -119,4 +119,4 @@ Status AssignBuffers(StepGraph& graph, const MemoryLimits& limits) {
   return OkStatus();
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

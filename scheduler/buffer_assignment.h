@@ -21,4 +21,4 @@ MemoryLimits MemoryLimitsOf(const DeviceFacts& facts, BindingMode bindings);
 // lower_bound_bytes are set. ResourceExhausted names the first buffer beyond a limit, and the limit.
 Status AssignBuffers(StepGraph& graph, const MemoryLimits& limits);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -231,4 +231,4 @@ int64_t PackingLowerBound(std::span<const Lifetime> lifetimes, int64_t alignment
   return most;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

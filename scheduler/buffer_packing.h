@@ -34,4 +34,4 @@ Packing Pack(std::span<const Lifetime> lifetimes, int64_t alignment, int64_t max
 // The most bytes alive at once, sizes rounded up to `alignment`: no packing is smaller.
 int64_t PackingLowerBound(std::span<const Lifetime> lifetimes, int64_t alignment);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -147,4 +147,4 @@ Status BufferPool::Poison(Buffer& buffer) {
   return OkStatus();
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

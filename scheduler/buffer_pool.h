@@ -94,4 +94,4 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   std::atomic<uint64_t> next_number_ = 1;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

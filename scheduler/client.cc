@@ -148,4 +148,4 @@ Result<std::vector<DeviceValue>> Client::Upload(const Literal& literal) {
   });
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

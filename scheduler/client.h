@@ -105,5 +105,5 @@ class Client {
   std::shared_ptr<ClientState> state_;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

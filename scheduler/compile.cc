@@ -117,4 +117,4 @@ TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion)
   return target;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -22,4 +22,4 @@ Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFact
 // What the passes need to know of a device.
 TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -155,4 +155,4 @@ Status StepGraphBuilder::AddKnownBranch(const Instruction& conditional, int bran
   return OkStatus();
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -398,4 +398,4 @@ class Elision {
 
 void ElideCopies(StepGraph& graph) { Elision(graph).Run(); }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

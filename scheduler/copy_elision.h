@@ -10,4 +10,4 @@ namespace VXLA_NAMESPACE {
 // its state in place where its kernels may. Two results never share a buffer.
 void ElideCopies(StepGraph& graph);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -52,4 +52,4 @@ Result<Literal> Execution::ToLiteral() const {
   });
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

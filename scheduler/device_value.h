@@ -56,5 +56,5 @@ struct Execution {
   Result<Literal> ToLiteral() const;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

@@ -95,4 +95,4 @@ Status AssignDonations(StepGraph& graph) {
   return OkStatus();
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -11,4 +11,4 @@ namespace VXLA_NAMESPACE {
 // is copied over the parameter at the end, and a may-alias one keeps a buffer of its own. Liveness still holds.
 Status AssignDonations(StepGraph& graph);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

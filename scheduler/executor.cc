@@ -480,4 +480,4 @@ Result<Literal> Executable::Run(std::span<const Literal* const> arguments, RunSt
   return result;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

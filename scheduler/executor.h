@@ -64,4 +64,4 @@ struct ExecutableState {
 // Uploads the constants into blocks of device memory.
 Status UploadConstants(ExecutableState& state);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

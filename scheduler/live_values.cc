@@ -52,4 +52,4 @@ bool TouchesLiveSizes(const Instruction& instruction) {
 
 bool UsesLiveSizes(const Instruction& instruction) { return DeepProperty(TouchesLiveSizes).Of(instruction); }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

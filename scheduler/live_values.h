@@ -20,4 +20,4 @@ bool TouchesLiveSizes(const Instruction& instruction);
 // The instruction's result, an operand or something in a computation that it calls is dynamic.
 bool UsesLiveSizes(const Instruction& instruction);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

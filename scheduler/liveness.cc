@@ -60,4 +60,4 @@ Status ComputeLiveness(StepGraph& graph) {
   return OkStatus();
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

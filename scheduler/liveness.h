@@ -13,4 +13,4 @@ namespace VXLA_NAMESPACE {
 // from the first), and every value is written before it is read (else Internal: a lowering forgot a step).
 Status ComputeLiveness(StepGraph& graph);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -98,4 +98,4 @@ LeafOrigin Origins::Of(const Instruction& instruction, int leaf) {
   return leaves_.at(&instruction).at(static_cast<size_t>(leaf));
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

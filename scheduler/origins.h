@@ -40,4 +40,4 @@ bool HandsOn(const Instruction& instruction);
 // Values of two shapes lie in device memory alike: with the same live sizes behind them.
 bool SameFlags(const Shape& a, const Shape& b);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

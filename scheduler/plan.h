@@ -180,4 +180,4 @@ struct PhysicalRange {
 PhysicalRange RangeOf(const Plan& plan, const BufferSlice& slice);
 bool Overlap(const PhysicalRange& a, const PhysicalRange& b);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

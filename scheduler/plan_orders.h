@@ -18,4 +18,4 @@ inline std::unordered_map<std::string, AccumulationOrder> OrdersOf(const Plan& p
   return orders;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -247,4 +247,4 @@ nlohmann::json ToJson(const Plan& plan) {
           {"faults", FaultsJson(plan)}};
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

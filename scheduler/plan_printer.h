@@ -25,4 +25,4 @@ std::string PlaceText(const PlanBuffer& buffer);
 // The names of the other buffers that take some of the same bytes, in the order of Plan::buffers.
 std::vector<std::string> SharesWith(const Plan& plan, int buffer);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -38,4 +38,4 @@ void AddStepTimes(const Plan& plan, const GpuCommands& segment, std::span<const 
   }
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -18,4 +18,4 @@ std::vector<StepTime> StepTimesOf(const Plan& plan);
 void AddStepTimes(const Plan& plan, const GpuCommands& segment, std::span<const double> timestamps_ns,
                   std::vector<StepTime>& times);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

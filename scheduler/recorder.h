@@ -78,4 +78,4 @@ class ExecutionContext {
   uint64_t last_value_ = 0;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -102,4 +102,4 @@ void CopySharedResults(Module& module, const Lowering& lowering) {
   module.SortComputations();
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -11,4 +11,4 @@ namespace VXLA_NAMESPACE {
 // that the program donates their own parameter to stay as they are.
 void CopySharedResults(Module& module, const Lowering& lowering);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

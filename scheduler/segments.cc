@@ -55,4 +55,4 @@ void PartitionSegments(StepGraph& graph) {
   for (const Operation& operation : graph.operations) segmenter.Add(operation);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -9,4 +9,4 @@ namespace VXLA_NAMESPACE {
 // (all on queue 0), each host evaluation is a segment of its own, and each decision one before its regions.
 void PartitionSegments(StepGraph& graph);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

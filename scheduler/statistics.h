@@ -42,5 +42,5 @@ struct RunStatistics {
   std::vector<StepTime> steps;  // with CompileOptions::profile; one per dispatch, in order
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

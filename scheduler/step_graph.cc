@@ -350,4 +350,4 @@ Result<StepGraph> BuildStepGraph(const Module& module, const Lowering& lowering,
   return StepGraphBuilder(module, lowering, bindings).Build();
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -67,4 +67,4 @@ std::unordered_map<std::string, const Instruction*> InstructionsByPlanName(const
 // fusion of several instructions, else one more host evaluation and in plan.faults.
 Result<StepGraph> BuildStepGraph(const Module& module, const Lowering& lowering, BindingMode bindings);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

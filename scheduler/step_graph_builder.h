@@ -68,4 +68,4 @@ class StepGraphBuilder : public BufferMap {
 // "fusion.3", "tuple.1[2]", "body/fusion.3".
 std::string LeafName(const Instruction& instruction, int leaf);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

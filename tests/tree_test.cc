@@ -99,4 +99,4 @@ TEST(TreeTest, HeadersSayWhatTheyAreForInTheirFirstLine) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -240,4 +240,4 @@ Result<ProgramArguments> LoadArguments(const Module& module, const std::vector<s
   return arguments;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

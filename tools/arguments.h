@@ -37,4 +37,4 @@ Status CheckArrayOf(const NumpyArray& array, const Shape& wanted, const std::str
 Result<std::vector<Literal>> ToLiterals(const NumpyArray& array, const Shape& wanted, const std::string& type_name,
                                         const std::string& name, int64_t devices);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

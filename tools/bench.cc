@@ -255,4 +255,4 @@ CommandBody AddBench(CLI::App& app) {
   };
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -91,4 +91,4 @@ std::vector<BenchCase> BenchCases() {
   };
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

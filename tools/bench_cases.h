@@ -22,4 +22,4 @@ struct BenchCase {
 // emulated_i64_add, emulated_f64_add, wide_sum, wide_dot_512, cpu_dot_512, cpu_add.
 std::vector<BenchCase> BenchCases();
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

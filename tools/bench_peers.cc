@@ -191,4 +191,4 @@ std::optional<PeerTime> MeasureHost(const std::string& case_name) {
   return std::nullopt;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -42,4 +42,4 @@ Result<double> BestOf(int runs, const Run& run) {
   return best;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -157,4 +157,4 @@ Status UsageError(const CLI::App& app, const std::vector<std::string>& words, co
   return InvalidArgument("{}", parser_message);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

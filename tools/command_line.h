@@ -41,4 +41,4 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
 Status UsageError(const CLI::App& app, const std::vector<std::string>& words, const std::string& parser_message);
 Status UnknownSubcommand(const CLI::App& app, const std::string& word);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

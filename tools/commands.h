@@ -22,4 +22,4 @@ CommandBody AddConvert(CLI::App& app);
 CommandBody AddHelp(CLI::App& app);
 CommandBody AddCompletion(CLI::App& app);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

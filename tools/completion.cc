@@ -181,4 +181,4 @@ CommandBody AddCompletion(CLI::App& app) {
   };
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

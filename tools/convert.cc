@@ -33,4 +33,4 @@ CommandBody AddConvert(CLI::App& app) {
   return [flags](nlohmann::ordered_json&) { return Convert(*flags); };
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

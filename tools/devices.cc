@@ -124,4 +124,4 @@ CommandBody AddDevices(CLI::App& app) {
   return [json](Json& list) { return Devices(*json, list); };
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -433,4 +433,4 @@ CommandBody AddDiff(CLI::App& app) {
   };
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

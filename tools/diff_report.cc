@@ -351,4 +351,4 @@ Status WriteDiffReport(const std::string& path, const std::string& program, cons
   return WriteText(path, html + "</body></html>\n");
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -15,4 +15,4 @@ Status WriteDiffReport(const std::string& path, const std::string& program, cons
 // Text with what HTML gives a meaning replaced.
 std::string EscapeHtml(std::string_view text);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

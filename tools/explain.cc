@@ -67,4 +67,4 @@ CommandBody AddExplain(CLI::App& app) {
   return [flags](nlohmann::ordered_json& json) { return AtPlace(Explain(*flags, json), flags->program.file); };
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

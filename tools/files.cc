@@ -56,4 +56,4 @@ Status WriteText(const std::string& path, std::string_view text) {
   });
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -16,4 +16,4 @@ Status WriteWhole(const std::string& path, const std::function<Status(const std:
 // A text in one piece; "-" is standard output.
 Status WriteText(const std::string& path, std::string_view text);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -76,4 +76,4 @@ Result<CountedRun> RunAndCount(const Module& module, std::span<const Literal* co
   return counted;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -23,4 +23,4 @@ struct CountedRun {
 Result<CountedRun> RunAndCount(const Module& module, std::span<const Literal* const> arguments,
                                EvaluateOptions options);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -117,4 +117,4 @@ CommandBody AddHelp(CLI::App& app) {
   return [flags, &app](nlohmann::ordered_json&) { return Help(*app.get_parent(), *flags); };
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

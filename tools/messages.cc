@@ -181,4 +181,4 @@ std::string Toned(Tone tone, std::string_view text, Stream stream) {
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -29,4 +29,4 @@ enum class Stream : uint8_t { kStdout, kStderr };
 enum class Tone : uint8_t { kGood, kBad, kFaint };
 std::string Toned(Tone tone, std::string_view text, Stream stream = Stream::kStdout);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

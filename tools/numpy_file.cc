@@ -434,4 +434,4 @@ Status WriteNpz(const std::string& path, std::string_view prefix, const std::vec
   return WriteText(path, archive);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

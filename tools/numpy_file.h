@@ -70,4 +70,4 @@ std::string StandInOf(ElementType type);
 // or absent. kResourceExhausted if it cannot be written.
 Status WriteNpz(const std::string& path, std::string_view prefix, const std::vector<const Literal*>& leaves);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

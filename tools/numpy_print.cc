@@ -183,4 +183,4 @@ std::string PrintLikeNumpy(const Literal& array) {
   return Printer(array).Text();
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

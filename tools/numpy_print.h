@@ -11,4 +11,4 @@ namespace VXLA_NAMESPACE {
 // caller's business.
 std::string PrintLikeNumpy(const Literal& array);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -114,4 +114,4 @@ CommandBody AddOps(CLI::App& app) {
   };
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -276,4 +276,4 @@ std::string TypesText(const std::vector<ElementType>& types) {
   return text.empty() ? "-" : text;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

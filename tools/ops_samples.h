@@ -25,4 +25,4 @@ OpTypes TypesOf(Opcode opcode);
 // "any", "integer float", "f32 f64": whole classes by their names, in the order of ElementType.
 std::string TypesText(const std::vector<ElementType>& types);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

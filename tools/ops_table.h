@@ -7,4 +7,4 @@ namespace VXLA_NAMESPACE {
 
 std::string OpsTable();
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

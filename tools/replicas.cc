@@ -138,4 +138,4 @@ Status FeedFiles::Save() const {
   return WriteNpz(outfeed_, "outfeed", leaves);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -58,4 +58,4 @@ class FeedFiles {
   std::vector<std::vector<Literal>> sent_;    // by device
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

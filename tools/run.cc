@@ -218,4 +218,4 @@ CommandBody AddRun(CLI::App& app) {
   return [flags](Json& json) { return Run(*flags, json); };
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

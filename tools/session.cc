@@ -123,4 +123,4 @@ void PrintFallbacks(const Executable& executable) {
   PrintNotes(notes);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

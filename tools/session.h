@@ -49,4 +49,4 @@ Result<std::unique_ptr<Client>> OpenClient(const DeviceFlags& flags, const Evalu
 // Notes on stderr which instructions run on the host, and why.
 void PrintFallbacks(const Executable& executable);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -59,4 +59,4 @@ void ReportFailedWrites() { std::signal(SIGXFSZ, SIG_IGN); }
 
 void EraseLineOnInterrupt(bool erase) { erase_line = erase; }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -17,4 +17,4 @@ void EndOnClosedPipe();
 // A file size limit is an error of the write, not the end of the process.
 void ReportFailedWrites();
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

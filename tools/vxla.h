@@ -6,4 +6,4 @@ namespace VXLA_NAMESPACE {
 // Parses the command line and does what it asks for; the exit code.
 int Main(int argc, char** argv);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -16,4 +16,4 @@ Result<BroadcastPlan> PlanBroadcast(Opcode opcode, const Shape& lhs, const Shape
 // `operand` in the given dimensions: operand dimension i becomes mapping[i], its size kept or grown from 1.
 Result<XlaOp> BroadcastTo(XlaBuilder& builder, XlaOp operand, const IntList& dimensions, const IntList& mapping);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

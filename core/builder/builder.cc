@@ -143,4 +143,4 @@ Result<XlaComputation> XlaBuilder::Build(XlaOp root) const {
   });
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -518,5 +518,5 @@ XlaOp ConstantR2(XlaBuilder* builder, const std::vector<std::vector<T>>& values)
   return ConstantLiteral(builder, literal);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

@@ -206,4 +206,4 @@ XlaOp CustomCall(XlaBuilder* builder, const std::string& target_name, const std:
   return call;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -366,4 +366,4 @@ XlaOp RngBitGenerator(RngAlgorithm algorithm, XlaOp initial_state, const Shape& 
   });
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

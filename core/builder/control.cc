@@ -116,4 +116,4 @@ XlaOp Scan(XlaBuilder* builder, const std::vector<XlaOp>& inputs, const std::vec
   return EmitOne(builder, Opcode::kScan, all, shape, std::move(attributes), {computation});
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

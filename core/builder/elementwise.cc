@@ -278,4 +278,4 @@ XlaOp ReducePrecision(XlaOp operand, int64_t mantissa_bits, int64_t exponent_bit
   });
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -39,4 +39,4 @@ XlaOp EmitOne(XlaBuilder* builder, Opcode opcode, const std::vector<XlaOp>& oper
 XlaOp RunBuild(XlaBuilder* builder, std::span<const XlaOp> operands,
                const std::function<Result<XlaOp>(XlaBuilder&)>& build);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

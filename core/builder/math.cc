@@ -88,4 +88,4 @@ XlaOp Conj(XlaOp operand) {
   return Complex(Real(operand), Neg(Imag(operand)));
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

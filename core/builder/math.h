@@ -29,5 +29,5 @@ XlaOp Reciprocal(XlaOp operand);
 // The complex conjugate; a real operand as it is.
 XlaOp Conj(XlaOp operand);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

@@ -235,4 +235,4 @@ XlaOp SetDimensionSize(XlaOp operand, XlaOp size, int64_t dimension) {
   });
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -343,4 +343,4 @@ Result<Shape> InferRaggedAllToAll(const Instruction& instruction) {
   return result;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

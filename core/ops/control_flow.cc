@@ -197,4 +197,4 @@ Result<Shape> InferAsyncDone(const Instruction& instruction) {
   return instruction.operand(0)->shape().tuple_elements()[1];
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -107,4 +107,4 @@ Result<Shape> InferConvolution(const Instruction& instruction) {
   return result;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -357,4 +357,4 @@ Result<Shape> InferSetDimensionSize(const Instruction& instruction) {
   return result;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -134,4 +134,4 @@ Result<Shape> InferScaledDot(const Instruction& instruction) {
   return StatedOr(instruction, DotShape(instruction, type, false), DotShape(instruction, type, true));
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -245,4 +245,4 @@ Result<Shape> InferSelect(const Instruction& instruction) {
                   MergeDynamic(instruction, on_true.element_type()));
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -39,4 +39,4 @@ Result<Shape> InferFft(const Instruction& instruction) {
   return result;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -97,4 +97,4 @@ Result<Shape> InferRecvDone(const Instruction& instruction) {
   return Shape::Tuple({context[0], Shape::Token()});
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

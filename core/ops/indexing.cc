@@ -307,4 +307,4 @@ Result<Shape> InferScatter(const Instruction& instruction) {
   return StatedOr(instruction, Collate(std::move(own)), Collate(std::move(results)));
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -93,4 +93,4 @@ bool ShapeCanBeInferred(Opcode opcode) {
   }
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -56,4 +56,4 @@ Result<Shape> InferTriangularSolve(const Instruction& instruction) {
   return StatedOr(instruction, WithElementType(b, b.element_type()), std::move(result));
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

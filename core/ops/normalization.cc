@@ -70,4 +70,4 @@ Result<Shape> InferBatchNormGrad(const Instruction& instruction) {
   return WithStatistics(instruction, vector);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

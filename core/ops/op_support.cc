@@ -299,4 +299,4 @@ Result<int64_t> WindowPositions(const Instruction& instruction, int dimension, i
   return static_cast<int64_t>((padded - reach) / window.stride + 1);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

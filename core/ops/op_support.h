@@ -80,4 +80,4 @@ Result<int64_t> WindowPositions(const Instruction& instruction, int dimension, i
 // size elements, one every `dilation` places; 128 bits because the text is hostile.
 __int128 DilatedSize(int64_t size, int64_t dilation);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -24,4 +24,4 @@ bool ShapeCanBeInferred(Opcode opcode);
 #include "core/opcode_rows_end.h"
 // clang-format on
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

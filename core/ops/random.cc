@@ -56,4 +56,4 @@ Result<Shape> InferRngGetAndUpdateState(const Instruction& instruction) {
   return instruction.shape();
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -37,4 +37,4 @@ Result<Shape> InferReduce(const Instruction& instruction) {
   return StatedOr(instruction, Collate(std::move(least)), Collate(std::move(results)));
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

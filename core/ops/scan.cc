@@ -143,4 +143,4 @@ Result<Shape> InferScan(const Instruction& instruction) {
   return WithStepFlags(instruction, dimension, inputs.arrays, outputs.arrays);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -44,4 +44,4 @@ Result<Shape> InferTopK(const Instruction& instruction) {
   return Shape::Tuple({values, WithElementType(values, ElementType::kS32)});
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -83,4 +83,4 @@ Result<Shape> InferSelectAndScatter(const Instruction& instruction) {
   return WithElementType(operand, operand.element_type());
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

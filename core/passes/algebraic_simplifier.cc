@@ -238,4 +238,4 @@ bool SimplifyAlgebra(Module& module) {
   return changed;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -13,4 +13,4 @@ namespace VXLA_NAMESPACE {
 // dimensions of size 1 only (it became a map of its computation, which InlineCalls turns into array operations).
 bool SimplifyAlgebra(Module& module);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -288,4 +288,4 @@ class Inliner {
 
 Result<bool> InlineCalls(Module& module) { return Inliner(module).Run(); }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

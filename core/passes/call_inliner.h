@@ -13,4 +13,4 @@ namespace VXLA_NAMESPACE {
 // kMaxInlinedInstructions (core/limits.h): text of a few lines can double itself at each level.
 Result<bool> InlineCalls(Module& module);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -298,4 +298,4 @@ std::optional<int64_t> NotedTripCount(const Instruction& loop) {
   return count;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

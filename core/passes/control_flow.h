@@ -33,4 +33,4 @@ std::optional<int64_t> StaticTripCount(const Instruction& loop);
 void NoteTripCounts(Module& module);
 std::optional<int64_t> NotedTripCount(const Instruction& loop);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -174,4 +174,4 @@ bool EliminateCommonSubexpressions(Module& module) {
   return changed;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

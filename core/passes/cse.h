@@ -15,4 +15,4 @@ bool EliminateCommonSubexpressions(Module& module);
 // Whether two computations compute the same by structure; names and locations do not count.
 bool SameStructure(const Computation& a, const Computation& b);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

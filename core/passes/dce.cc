@@ -11,4 +11,4 @@ bool RemoveDeadCode(Module& module) {
   return changed || module.computations().size() != before;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -9,4 +9,4 @@ namespace VXLA_NAMESPACE {
 // Parameters stay. Returns whether anything went.
 bool RemoveDeadCode(Module& module);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -78,4 +78,4 @@ bool ExpandBitcasts(Module& module) {
   return changed;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

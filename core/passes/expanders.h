@@ -11,4 +11,4 @@ namespace VXLA_NAMESPACE {
 // Returns whether anything changed.
 bool ExpandBitcasts(Module& module);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -220,4 +220,4 @@ Result<int> FuseInstructions(Module& module, const TargetInfo& target) {
   return count;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

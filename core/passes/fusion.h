@@ -43,4 +43,4 @@ bool HoldsSeveral(const Instruction& fusion);
 // Afterwards each instruction of these fusions, which control flow reaches, sits in a fusion of its own.
 void UnfuseInstructions(Module& module, const std::unordered_set<const Instruction*>& fusions);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -140,4 +140,4 @@ Result<FusionDescription> DescribeFusion(const Instruction& instruction) {
   return description;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -57,4 +57,4 @@ struct FusionDescription {
 // products, reductions of different rows.
 Result<FusionDescription> DescribeFusion(const Instruction& instruction);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

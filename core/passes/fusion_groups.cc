@@ -548,4 +548,4 @@ std::vector<Instruction*> FusionGroups::OutputsOf(const FusionGroup& group) cons
   return outputs;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

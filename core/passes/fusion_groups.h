@@ -114,4 +114,4 @@ class FusionGroups {
   KernelOrder kernels_;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -210,4 +210,4 @@ bool RowSpace::ReadsOwnRow(const Instruction& user, Place user_place, int k, Pla
   return read == (operand_place == Place::kElement ? ElementLinear(space, row, element) : row);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -71,4 +71,4 @@ class RowSpace {
   std::vector<Run> runs_;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

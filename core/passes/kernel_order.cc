@@ -192,4 +192,4 @@ bool KernelOrder::Merge(const Instruction* instruction, int group) {
   return true;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -56,4 +56,4 @@ class KernelOrder {
   int search_ = 0;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -50,4 +50,4 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   return optimized;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -31,4 +31,4 @@ namespace VXLA_NAMESPACE {
 //   7. fusion, which nothing may follow that reads single operations
 Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo& target);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -285,4 +285,4 @@ bool BlockRunningWindows(Module& module, bool wide) {
   return changed;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

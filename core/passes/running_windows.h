@@ -14,4 +14,4 @@ namespace VXLA_NAMESPACE {
 // are: parts would round them in between. Dimensions must not be dynamic. Returns whether anything changed.
 bool BlockRunningWindows(Module& module, bool wide);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

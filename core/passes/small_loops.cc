@@ -65,4 +65,4 @@ void FusionGroups::JoinSmallLoops() {
   }
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

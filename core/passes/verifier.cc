@@ -304,4 +304,4 @@ Status Verify(const Module& module) {
   return CheckAliases(module);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

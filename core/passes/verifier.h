@@ -15,4 +15,4 @@ Status Verify(const Module& module);
 // "f32[2] %sum = add(%a, %b)": an instruction in short, for messages.
 std::string Summary(const Instruction& instruction);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -671,4 +671,4 @@ CalledNames CalledNamesOf(Opcode opcode) {
   }
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -86,4 +86,4 @@ struct CalledNames {
 };
 CalledNames CalledNamesOf(Opcode opcode);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

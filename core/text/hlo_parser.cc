@@ -591,4 +591,4 @@ Result<std::unique_ptr<Module>> ParseHlo(std::string_view text) {
   return Guarded([&] { return HloParser(text).Parse(); });
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -12,4 +12,4 @@ namespace VXLA_NAMESPACE {
 // Errors: InvalidArgument with the line and column.
 Result<std::unique_ptr<Module>> ParseHlo(std::string_view text);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

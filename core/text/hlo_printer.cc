@@ -189,4 +189,4 @@ std::string PrintAttributes(const Instruction& instruction) {
   return out;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -14,4 +14,4 @@ std::string PrintInstruction(const Instruction& instruction);
 // ", dimensions={0}, to_apply=add, ..."; empty if there is nothing to say.
 std::string PrintAttributes(const Instruction& instruction);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

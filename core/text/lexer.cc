@@ -362,4 +362,4 @@ std::string Quote(std::string_view text) {
   return out + "\"";
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

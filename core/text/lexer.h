@@ -99,4 +99,4 @@ class Lexer {
 Result<std::string> Unquote(std::string_view quoted);
 std::string Quote(std::string_view text);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

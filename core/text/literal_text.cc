@@ -395,4 +395,4 @@ Result<std::shared_ptr<const Literal>> ParseLiteral(Lexer& lexer, const Shape& s
   return std::shared_ptr<const Literal>(std::move(literal));
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

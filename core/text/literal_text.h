@@ -16,4 +16,4 @@ std::string PrintLiteral(const Literal& literal, int64_t max_elements = INT64_MA
 // Reads a value of `shape` (layouts do not count) at the current token. Null: the text elided it with `...`.
 Result<std::shared_ptr<const Literal>> ParseLiteral(Lexer& lexer, const Shape& shape);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -164,4 +164,4 @@ Status ParseMeshGroups(Lexer& lexer, ReplicaGroups& value) {
   return OkStatus();
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -12,4 +12,4 @@ namespace VXLA_NAMESPACE {
 // At the word `mesh`.
 Status ParseMeshGroups(Lexer& lexer, ReplicaGroups& value);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

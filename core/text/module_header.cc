@@ -198,4 +198,4 @@ void AppendModuleHeader(std::string& out, const Module& module) {
   if (!attributes.stack_frames.text.empty()) out += attributes.stack_frames.text + "\n";
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

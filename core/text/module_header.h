@@ -16,4 +16,4 @@ Status CheckEntryLayout(const Module& module, SourceLocation location);
 // Both parts, with the lines' ends.
 void AppendModuleHeader(std::string& out, const Module& module);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

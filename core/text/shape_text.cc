@@ -176,4 +176,4 @@ void AppendShape(std::string& out, const Shape& shape) {
   out += ')';
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -19,4 +19,4 @@ Result<Shape> ParseShape(Lexer& lexer, LayoutRule rule = LayoutRule::kAfterShape
 // The shape with its layout, and with the /*index=5*/ comments of long tuples.
 void AppendShape(std::string& out, const Shape& shape);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -60,5 +60,5 @@ struct Agreement {
 Result<Agreement> CompareWithCpu(Client& client, const Module& module, std::span<const Literal> arguments,
                                  const Tolerance* tolerance = nullptr, const EvaluateOptions& options = {});
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

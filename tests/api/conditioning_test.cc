@@ -71,4 +71,4 @@ TEST(SpreadTest, RareFlipsAreCountedRatherThanAwaited) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

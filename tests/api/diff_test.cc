@@ -228,4 +228,4 @@ TEST_P(RandomProgramsTest, NoneIsCalledDifferent) {
 INSTANTIATE_TEST_SUITE_P(TwoHundred, RandomProgramsTest, ::testing::Range(0, 8));
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -149,4 +149,4 @@ TEST(PerturbationTest, ArraysWithDynamicSizesMoveToo) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -56,4 +56,4 @@ TEST(BreakBlocksTest, ShortBlocksAndModulesWithoutAnIndexStay) {
 }
 
 }  // namespace
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -129,4 +129,4 @@ inline int Count(std::string_view text, std::string_view piece) {
   return count;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

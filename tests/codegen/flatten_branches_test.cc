@@ -48,4 +48,4 @@ TEST(FlattenBranchesTest, LoopsStay) {
 }
 
 }  // namespace flatten_branches_test
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

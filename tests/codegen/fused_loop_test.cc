@@ -345,4 +345,4 @@ TEST(FusedLoopTest, KernelsOfManySmallResultsDifferInTheirConstantsOnly) {
 }
 
 }  // namespace
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

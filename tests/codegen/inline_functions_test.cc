@@ -64,4 +64,4 @@ TEST(InlineFunctionsTest, FunctionsThatBranchStay) {
 }
 
 }  // namespace inline_functions_test
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -55,4 +55,4 @@ TEST(MagicDivisionTest, IsExactForEveryValueBelowTwoToTheTwenty) {
 TEST(MagicDivisionTest, RefusesDivisorsThatNeedNoDivision) { EXPECT_THROW(MakeMagicDivisor(1), InternalError); }
 
 }  // namespace
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -83,4 +83,4 @@ TEST(NoContractionTest, HoldsForTheFunctionsOfShaderMath) {
 }
 
 }  // namespace no_contraction_test
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -232,4 +232,4 @@ TEST(ReduceWindowTextTest, SaysWhatIsTooLarge) {
 }
 
 }  // namespace
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

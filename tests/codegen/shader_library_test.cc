@@ -97,7 +97,7 @@ TEST(ShaderLibraryTest, TextsKeepEveryByte) {
 }
 
 }  // namespace
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan
 
 namespace VXLA_NAMESPACE::embed {
 namespace {
@@ -153,4 +153,4 @@ TEST(DefinitionsTest, ConditionsChooseAmongVariants) {
 }
 
 }  // namespace
-}  // namespace vxla::embed
+}  // namespace VXLA_NAMESPACE::embed

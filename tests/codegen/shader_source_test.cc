@@ -177,4 +177,4 @@ TEST(ShaderSourceTest, AssemblyIsQuickOnceIndexed) {
 }
 
 }  // namespace
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -38,4 +38,4 @@ inline void ExpectValid(const std::vector<uint32_t>& words) {
   EXPECT_TRUE(tools.Validate(words)) << messages;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -101,4 +101,4 @@ TEST(AccuracyTest, AbsOfAComplexNumberRounds) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

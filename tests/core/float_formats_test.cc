@@ -126,4 +126,4 @@ TEST(FloatFormatsTest, ExponentOnlyFormatHasNeitherZeroNorSign) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

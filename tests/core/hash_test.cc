@@ -29,4 +29,4 @@ TEST(HashTest, DiffersByEveryByteAndByLength) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -298,4 +298,4 @@ TEST(IndexMapTest, PadsAreNoIndexMaps) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

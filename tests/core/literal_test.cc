@@ -152,4 +152,4 @@ TEST(LiteralTest, PreconditionsNameBothNumbers) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

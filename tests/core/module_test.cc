@@ -151,4 +151,4 @@ TEST(InstructionTest, AttributesOfAnotherOpcodeAreOurBug) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -47,4 +47,4 @@ TEST(ReducerFactsTest, AnswersSoonForLongReducers) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -149,4 +149,4 @@ TEST(DeviceGridTest, NamesDevicesByWhatTellsThemApart) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -143,4 +143,4 @@ TEST(ShapeTest, RowMajorStrides) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -321,4 +321,4 @@ TEST(AccumulationTest, TriangularSolveOfF64) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -580,4 +580,4 @@ TEST(AttributeFuzzTest, WhatVerifiesStaysWithinItsArrays) {
 }
 
 }  // namespace
-}  // namespace vxla::testing::attribute_fuzz
+}  // namespace VXLA_NAMESPACE::testing::attribute_fuzz

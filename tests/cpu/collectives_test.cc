@@ -573,4 +573,4 @@ TEST(CollectivesTest, OneDeviceIsAGroupOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -102,4 +102,4 @@ TEST(ComplexFunctionsTest, C128IsWithinAHalfUlpAndALittle) {
 }
 
 }  // namespace complex_functions_test
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -145,4 +145,4 @@ TEST(EvaluatorTest, EvaluatesOneInstructionWithItsComputations) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

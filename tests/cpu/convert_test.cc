@@ -145,4 +145,4 @@ TEST(ReducePrecisionTest, MoreBitsThanTheTypeChangeNothing) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -186,4 +186,4 @@ TEST(ConvolutionOracleTest, MoreThanOneBlockOfRowsAndColumns) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

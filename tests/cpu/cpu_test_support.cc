@@ -115,4 +115,4 @@ int64_t CountOf(const std::vector<int64_t>& dimensions) {
   });
 }
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -41,4 +41,4 @@ int64_t CountOf(const std::vector<int64_t>& dimensions);
 // Equal as numbers, NaN equal to NaN, and zeros of one sign.
 ::testing::Matcher<const std::vector<double>&> SameDoubles(const std::vector<double>& want);
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -182,4 +182,4 @@ TEST(DataMovementTest, ReshapeKeepsRowMajorOrder) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -321,4 +321,4 @@ TEST(CollectivePermuteTest, DataThatTheTargetNeverTakesIsReported) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -136,4 +136,4 @@ TEST(DotTest, TheThreadCountDoesNotChangeABit) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -425,4 +425,4 @@ TEST(LiveSizesTest, ToleranceThatFollowsMagnitudesIsReadAtTheLiveElements) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

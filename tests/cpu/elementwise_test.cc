@@ -259,4 +259,4 @@ TEST(ElementwiseTest, RejectsTypesWithoutTheFunction) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -224,4 +224,4 @@ TEST(DoubleDoubleTest, TurnsAreExactToTwiceDouble) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -173,4 +173,4 @@ TEST(FftwTest, InfinityAndNanSpreadOverTheirLineOnly) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -206,4 +206,4 @@ TEST(FunctionsTest, ComplexFunctionsKeepSmallArguments) {
 }
 
 }  // namespace functions_test
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

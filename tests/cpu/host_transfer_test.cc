@@ -335,4 +335,4 @@ TEST(CustomCallTest, LapackCallsNameTheWayOut) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

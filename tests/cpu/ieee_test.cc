@@ -151,4 +151,4 @@ TEST(IeeeTest, ReducePrecisionToNoMantissaMakesNanInfinity) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -185,4 +185,4 @@ TEST(ScatterOracleTest, RandomFormsOfSumsSkipWhatIsOutside) {
 }
 
 }  // namespace indexing_oracle_test
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

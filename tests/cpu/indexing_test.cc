@@ -171,4 +171,4 @@ f {
 }
 
 }  // namespace indexing_test
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

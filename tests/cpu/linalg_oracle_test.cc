@@ -273,4 +273,4 @@ TEST(TriangularSolveOracleTest, AZeroPivotGivesInfinityOrNan) {
 }
 
 }  // namespace linalg_oracle_test
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

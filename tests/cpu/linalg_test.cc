@@ -206,4 +206,4 @@ TEST(BatchNormTest, TrainingThenInferenceAgreeAndTheGradientIsTheSlope) {
 }
 
 }  // namespace linalg_test
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -265,4 +265,4 @@ TEST(LiveTransferTest, CustomCallsSeeSizesBehindTheElements) {
 }
 
 }  // namespace live_sizes_test
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

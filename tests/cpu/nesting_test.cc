@@ -78,4 +78,4 @@ TEST(NestingTest, ScalarComputationsThatDoubleAreRefused) {
 }
 
 }  // namespace
-}  // namespace vxla::testing::nesting
+}  // namespace VXLA_NAMESPACE::testing::nesting

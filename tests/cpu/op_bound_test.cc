@@ -111,4 +111,4 @@ TEST(OpBoundTest, ACustomCombinerHasNoKnownBound) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -169,4 +169,4 @@ ENTRY e { x = f32[0,5] parameter(0)  s = f32[] parameter(1)  zero = f32[] consta
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -58,4 +58,4 @@ TEST(ParallelForTest, ThrowsWhatAPieceThrows) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

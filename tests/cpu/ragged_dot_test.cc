@@ -160,4 +160,4 @@ TEST(ScaledDotTest, RejectsScalesThatDoNotCutTheArray) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -197,4 +197,4 @@ TEST(DistributionTest, GeneratorBitsAreFairAndUniform) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -214,4 +214,4 @@ TEST(ReduceTest, TheThreadCountDoesNotChangeABit) {
 }
 
 }  // namespace reduce_test
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

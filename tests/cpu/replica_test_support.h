@@ -45,4 +45,4 @@ inline std::string FailureOf(const std::string& text, const DeviceGrid& grid,
   return {};
 }
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

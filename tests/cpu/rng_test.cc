@@ -179,4 +179,4 @@ TEST(StochasticConvertTest, TheMeanIsTheNumber) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -77,4 +77,4 @@ TEST(ScanTest, RejectsAComputationThatDoesNotFit) {
 }
 
 }  // namespace scan_test
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -175,4 +175,4 @@ TEST(TopKOracleTest, TheFirstOfASortedLine) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -230,4 +230,4 @@ TEST(RngBitGeneratorTest, WidthsAndShapes) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

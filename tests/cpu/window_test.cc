@@ -325,4 +325,4 @@ TEST(ConvolutionTest, IntegersAndF64AndEmptyOutputs) {
 }
 
 }  // namespace window_test
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -138,4 +138,4 @@ TEST(BroadcastingTest, BroadcastAddsDimensionsToTheLeft) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

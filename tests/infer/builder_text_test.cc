@@ -168,4 +168,4 @@ TEST(BuilderTextTest, ControlFlowCollectivesAndTransfers) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

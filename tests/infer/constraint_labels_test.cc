@@ -78,4 +78,4 @@ TEST(ConstraintLabelsTest, EveryLabelHasItsNegativeTest) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -99,4 +99,4 @@ void ExpectRefusals(std::string_view text) {
   for (const Row& row : rows) EXPECT_EQ(RefusalOf(ModuleOf(row.program)), row.message) << row.program;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -18,4 +18,4 @@ namespace VXLA_NAMESPACE {
 // shrink (gives f32[<=4]), of slices step and widen.
 void ExpectRefusals(std::string_view rows);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

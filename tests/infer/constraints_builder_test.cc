@@ -195,4 +195,4 @@ TEST(InstructionConstraintsTest, TuplesOfTooManyParts) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

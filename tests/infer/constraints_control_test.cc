@@ -131,4 +131,4 @@ text: x=f32[2,3] => f32[2,3]{0,0} copy(x)
 TEST(ConstraintsTest, Control) { ExpectRefusals(kRows); }
 
 }  // namespace constraints_control_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -132,4 +132,4 @@ TEST(DynamicConstraintsTest, TheBoundMakesADimensionStaticAgain) {
 }
 
 }  // namespace constraints_dynamic_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

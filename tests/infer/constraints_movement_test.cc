@@ -322,4 +322,4 @@ scatter_c23: x=s32[4]; i=s32[2,1]; u=s32[2] => scatter(x, i, u), update_window_d
 TEST(ConstraintsTest, Movement) { ExpectRefusals(kRows); }
 
 }  // namespace constraints_movement_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -239,4 +239,4 @@ stated_c2: => u64[3] rng-get-and-update-state(), delta=1
 TEST(ConstraintsTest, Numeric) { ExpectRefusals(kRows); }
 
 }  // namespace constraints_numeric_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -156,4 +156,4 @@ TEST(HostTransferInferTest, InfeedAndRecvStateTheirData) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

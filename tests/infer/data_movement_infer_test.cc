@@ -197,4 +197,4 @@ TEST(CollapseTest, RejectsDescendingDimensions) {
 }
 
 }  // namespace data_movement_infer_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

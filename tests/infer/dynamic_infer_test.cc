@@ -105,4 +105,4 @@ TEST(DynamicInferTest, BuiltReshapesKeepALiveDimension) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -201,4 +201,4 @@ TEST(SelectInferTest, BuilderSelectsTuplesElementByElement) {
 }
 
 }  // namespace elementwise_infer_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -184,4 +184,4 @@ TEST(TopKInferTest, GivesValuesAndPositions) {
 }
 
 }  // namespace indexing_infer_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -92,4 +92,4 @@ TEST(InferShapeTest, StatedShapesAreNeededWhereTheTextMustStateThem) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

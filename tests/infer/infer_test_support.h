@@ -62,4 +62,4 @@ inline std::string ShapeOrError(XlaOp op) {
   return op.builder() == nullptr ? "no builder" : op.builder()->first_error().message();
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

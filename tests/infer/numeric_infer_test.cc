@@ -249,4 +249,4 @@ TEST(CollectiveInferTest, RejectsWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -197,4 +197,4 @@ TEST(SelectAndScatterInferTest, SourceHasTheShapeOfTheWindows) {
 }
 
 }  // namespace reduce_infer_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

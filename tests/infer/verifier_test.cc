@@ -296,4 +296,4 @@ TEST(BuilderTest, TakesAnyOpAsTheRoot) {
 }
 
 }  // namespace verifier_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -173,4 +173,4 @@ INSTANTIATE_TEST_SUITE_P(All, ComplexBinaryExactTest, testing::ValuesIn(kBinaryF
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace complex_exact_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -272,4 +272,4 @@ INSTANTIATE_TEST_SUITE_P(All, ComplexSpecialTest, testing::ValuesIn(kSpecial),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

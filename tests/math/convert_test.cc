@@ -156,4 +156,4 @@ TEST(BitcastTest, KeepsBits) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

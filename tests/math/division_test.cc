@@ -164,4 +164,4 @@ TEST(CorrectedDivisionTest, EmulatedIntegersStandBadGuesses) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

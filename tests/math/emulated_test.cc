@@ -203,4 +203,4 @@ TEST(EmulatedFunctionTest, F64) {
 TEST(EmulatedFunctionTest, C128) { SAME_COMPLEX(c128); }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -100,4 +100,4 @@ To Pass(From x) {
   }
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -167,4 +167,4 @@ inline int MpfrErfInv(mpfr_ptr r, mpfr_srcptr y, mpfr_rnd_t mode) {
   return mpfr_set(r, x.value, mode);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -86,4 +86,4 @@ inline Z ZAtanh(const Z& a) {
   return {d.x / 2, d.y / 2};
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

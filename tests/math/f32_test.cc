@@ -196,4 +196,4 @@ TEST(F32ReducePrecisionTest, AgreesWithBf16AndF16InTheirNormalRange) {
 }
 
 }  // namespace f32_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

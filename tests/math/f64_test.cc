@@ -147,4 +147,4 @@ TEST(F64ReducePrecisionTest, RoundsToNearestEvenAtEveryWidth) {
 }
 
 }  // namespace f64_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

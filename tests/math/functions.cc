@@ -118,4 +118,4 @@ const BinaryFunction kBinary[] = {
 std::span<const UnaryFunction> UnaryFunctions() { return kUnary; }
 std::span<const BinaryFunction> BinaryFunctions() { return kBinary; }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

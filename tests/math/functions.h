@@ -46,4 +46,4 @@ std::string FunctionName(const Info& info) {
   return info.param.name;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -206,4 +206,4 @@ TEST(PredTest, LogicAndComparison) {
 }
 
 }  // namespace integer_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -130,4 +130,4 @@ INSTANTIATE_TEST_SUITE_P(All, NarrowFloatTest, testing::ValuesIn(kFormats),
                          [](const auto& info) { return std::string(ElementTypeName(info.param.type)); });
 
 }  // namespace narrow_float_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

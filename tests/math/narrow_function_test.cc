@@ -145,4 +145,4 @@ INSTANTIATE_TEST_SUITE_P(All, NarrowFunctionsTest,
                          });
 
 }  // namespace narrow_function_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -151,4 +151,4 @@ TEST(ShaderMathSourceTest, FractionsCarryTheirType) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -91,4 +91,4 @@ class Points {
   std::mt19937_64 random_;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -212,4 +212,4 @@ CLONES uint64_t Errors(const float* got, const double* exact, uint64_t* error, u
   return inexact;
 }
 
-}  // namespace vxla::exhaustive
+}  // namespace VXLA_NAMESPACE::exhaustive

@@ -31,4 +31,4 @@ std::span<const Batch> Batches();
 // integers), the largest of them, and how many are not the correctly rounded result.
 uint64_t Errors(const float* got, const double* exact, uint64_t* error, uint64_t* most);
 
-}  // namespace vxla::exhaustive
+}  // namespace VXLA_NAMESPACE::exhaustive

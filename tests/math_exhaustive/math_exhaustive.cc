@@ -210,6 +210,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 
 int main(int argc, char** argv) { return vxla::Main(argc, argv); }

@@ -151,5 +151,5 @@ TEST_P(EmulatedBitsTest, C128) { SAME(add_c128), SAME(multiply_c128), SAME(divid
 INSTANTIATE_TEST_SUITE_P(All, EmulatedBitsTest, testing::ValuesIn(DeviceIndices()));
 
 }  // namespace
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan
 #undef SAME

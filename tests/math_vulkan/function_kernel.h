@@ -65,4 +65,4 @@ inline std::vector<int> DeviceIndices() {
   return indices;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -248,4 +248,4 @@ TEST_P(SameBitsTest, Conversions) {
 INSTANTIATE_TEST_SUITE_P(All, SameBitsTest, testing::ValuesIn(DeviceIndices()));
 
 }  // namespace same_bits_test
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -170,4 +170,4 @@ TEST_P(ControlFlowFuzzTest, AgreesWithTheReference) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -510,4 +510,4 @@ TEST(ConditionalTest, AConstantIndexTakesItsBranchWithoutAsking) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -214,4 +214,4 @@ TEST(DataMovementTest, BitcastConvertsOfTheSameWidthKeepEveryBit) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

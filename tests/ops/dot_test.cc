@@ -141,4 +141,4 @@ TEST(DotTest, RegisterShapesAgree) {
 }
 
 }  // namespace dot_test
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

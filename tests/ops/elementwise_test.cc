@@ -279,4 +279,4 @@ TEST(ElementwiseTest, ZeroConstantsKeepTheSignOfZero) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -171,4 +171,4 @@ TEST(PackedElementsTest, KeepTheirNeighbours) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

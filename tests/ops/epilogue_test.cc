@@ -137,4 +137,4 @@ ENTRY e { x = f32[5,4] parameter(0)  y = f32[4,7] parameter(1)
 }
 
 }  // namespace epilogue_test
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

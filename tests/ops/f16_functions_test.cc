@@ -38,4 +38,4 @@ TEST(F16FunctionsTest, AreCorrectlyRoundedAtEveryEncoding) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

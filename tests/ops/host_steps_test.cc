@@ -544,4 +544,4 @@ ENTRY main {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

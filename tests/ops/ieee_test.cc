@@ -134,4 +134,4 @@ TEST(IeeeFunctionTest, FunctionsSeeSubnormalOperands) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

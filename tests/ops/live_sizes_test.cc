@@ -185,4 +185,4 @@ ENTRY e {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -220,4 +220,4 @@ TEST_P(PlanOnDeviceTest, ProfileHasATimeForEachDispatch) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -142,4 +142,4 @@ TEST(RandomProgramsTest, OnTheDeviceTheyAreAsOnTheReference) {
 }
 
 }  // namespace random_programs_test
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -273,4 +273,4 @@ TEST(RowProgramTest, GpuShapesAgree) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -109,4 +109,4 @@ ENTRY e { x = s32[100] parameter(0)  z = s32[] constant(0)  t = (s32[], s32[100]
 }
 
 }  // namespace running_window_test
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -305,4 +305,4 @@ TEST(SameBitsTest, SpecialValuesAndConversions) {
 }
 
 }  // namespace same_bits_test
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -87,4 +87,4 @@ ENTRY e { t = (f32[11], (f32[11], f32[])) parameter(0)
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -70,4 +70,4 @@ ENTRY e { x = f32[64] parameter(0)  y = f32[16] parameter(1)  z = f32[] constant
 }
 
 }  // namespace window_test
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

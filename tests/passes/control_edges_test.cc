@@ -227,4 +227,4 @@ TEST(ControlEdgesTest, EqualInstructionsOfDifferentEdgesStayApart) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

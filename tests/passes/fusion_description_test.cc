@@ -182,4 +182,4 @@ TEST(RowSpaceTest, ReshapedEqualSpacesMatchAndOthersDoNot) {
 }
 
 }  // namespace fusion_description_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

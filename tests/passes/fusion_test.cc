@@ -369,4 +369,4 @@ TEST(FusionTest, EmulatedTypesAndFunctionsCountForWhatTheyExpandTo) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -310,4 +310,4 @@ TEST(SideEffectTest, OfNestedCallsIsFoundInLinearTime) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

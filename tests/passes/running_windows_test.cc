@@ -124,4 +124,4 @@ TEST(ReducerIdentityTest, OfSeveralOperations) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -381,4 +381,4 @@ TEST(CommandErrorTest, RequireGpuRefusesFallbacks) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -80,4 +80,4 @@ TEST(HostStepCommandTest, IsNamedWithItsReasonEverywhere) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -273,4 +273,4 @@ TEST(RunTest, CheckSameFindsEveryRunEqual) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

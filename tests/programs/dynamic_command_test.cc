@@ -71,4 +71,4 @@ TEST(DynamicCommandTest, DevicesGetAndGiveStackedArraysOfOneLiveSize) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -251,4 +251,4 @@ TEST(FaultDrillTest, TheSmallProgramShowsTheSameDifference) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -66,4 +66,4 @@ TEST(FlopCountTest, LoopsCountAsOftenAsTheyGoRound) {
 }
 
 }  // namespace flop_count_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -198,4 +198,4 @@ TEST(NpzTest, ASidecarIsText) {
 }
 
 }  // namespace
-}  // namespace vxla::testing::numpy_file
+}  // namespace VXLA_NAMESPACE::testing::numpy_file

@@ -81,4 +81,4 @@ TEST(OpsTableTest, ClassesOfTypesHaveNames) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

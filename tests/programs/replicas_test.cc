@@ -194,4 +194,4 @@ TEST(CustomCallCommandTest, AnUnknownTargetIsAnInputError) {
 }
 
 }  // namespace replicas_test
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -387,4 +387,4 @@ TEST(ArgumentsTest, ResultsInStorageTypesSaySo) {
 }
 
 }  // namespace terminal_test
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

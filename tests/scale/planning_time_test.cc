@@ -99,4 +99,4 @@ INSTANTIATE_TEST_SUITE_P(Shapes, PlanningTimeTest, ::testing::ValuesIn(LargeProg
 });
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -120,4 +120,4 @@ const std::vector<LargeProgram>& LargePrograms() {
   return programs;
 }
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -12,4 +12,4 @@ struct LargeProgram {
 };
 const std::vector<LargeProgram>& LargePrograms();
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -133,4 +133,4 @@ TEST(InsertBarriersTest, SegmentsStartAfresh) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -98,4 +98,4 @@ TEST(PackTest, ThousandsOfBuffersTakeLessThanASecond) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

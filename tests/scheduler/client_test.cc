@@ -510,4 +510,4 @@ ENTRY main {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

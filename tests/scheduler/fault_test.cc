@@ -116,4 +116,4 @@ TEST_F(FaultTest, WhatFailsWithoutFusionTooIsAnError) {
 }
 
 }  // namespace fault_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

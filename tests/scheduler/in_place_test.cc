@@ -169,4 +169,4 @@ TEST(InPlaceTest, ALoopThatReadsTheOldStateAfterTheUpdateCopiesItFirst) {
 }
 
 }  // namespace in_place_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -338,4 +338,4 @@ TEST(SealTest, RefusesStepsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -75,4 +75,4 @@ TEST(RecomputationTest, ABarrierSavesTheMemoryOfWhatIsComputedAgain) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -120,4 +120,4 @@ TEST(BadValuesTest, FloatsDivideByZeroAsIeeeSays) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -395,4 +395,4 @@ TEST(BuilderFunctionsTest, RowsOfOneLength) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

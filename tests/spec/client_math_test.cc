@@ -59,4 +59,4 @@ TEST(ClientMathTest, EndsOfTheRanges) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

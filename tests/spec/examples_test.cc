@@ -436,4 +436,4 @@ TEST(FftExampleTest, ForwardInverseAndCascade) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

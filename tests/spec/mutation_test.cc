@@ -177,4 +177,4 @@ TEST(MutationTest, WhatTheChecksAcceptIsEvaluated) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

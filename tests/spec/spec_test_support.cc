@@ -158,4 +158,4 @@ std::string Refusal(const std::string& text) {
   return message.substr(0, message.rfind(" (in "));
 }
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

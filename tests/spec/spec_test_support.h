@@ -62,4 +62,4 @@ std::string ErrorOf(XlaOp op);
 // The message with which a text is refused by the parser or the verifier, without "(in ...)"; "" if it is not.
 std::string Refusal(const std::string& text);
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

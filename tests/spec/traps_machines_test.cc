@@ -251,4 +251,4 @@ TEST(TrapTest, Trap22_SetDimensionSizeMakesReductionsIgnoreThePadding) {
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

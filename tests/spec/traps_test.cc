@@ -442,4 +442,4 @@ TEST(TrapTest, Trap30_SelectAndScatterGivesTiesToTheFirstAndNeverSelectsPadding)
 }
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

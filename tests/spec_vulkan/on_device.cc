@@ -80,4 +80,4 @@ void RunToo(const Module& module, const std::vector<Literal>& arguments, const L
 const bool installed = (DeviceCheck() = RunToo) != nullptr;
 
 }  // namespace
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

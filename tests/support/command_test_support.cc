@@ -117,4 +117,4 @@ std::string NpyF32(const std::vector<int64_t>& shape, const std::vector<float>& 
   return bytes;
 }
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -32,4 +32,4 @@ std::string ReadScratch(const std::string& path);
 // An .npy file of f32 values.
 std::string NpyF32(const std::vector<int64_t>& shape, const std::vector<float>& values);
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

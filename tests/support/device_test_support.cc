@@ -288,4 +288,4 @@ std::vector<Literal> RandomArguments(const Module& module, uint64_t seed) {
   return arguments;
 }
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -64,4 +64,4 @@ std::optional<Literal> RunBoth(const std::string& hlo_text, const std::vector<Li
 Literal RandomLiteral(const Shape& shape, uint64_t seed);
 std::vector<Literal> RandomArguments(const Module& module, uint64_t seed = 0);
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -22,4 +22,4 @@ inline KernelKey ElementKernel(const std::vector<std::string>& types, const std:
   return key;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

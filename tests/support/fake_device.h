@@ -409,4 +409,4 @@ class FakeDevice : public Device {
   std::thread worker_;
 };
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

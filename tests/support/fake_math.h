@@ -118,4 +118,4 @@ inline std::string Describe(const Instruction& instruction) {
   return text;
 }
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

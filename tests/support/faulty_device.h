@@ -80,4 +80,4 @@ class FaultyDevice : public Device {
   std::vector<std::pair<BindingMode, std::unique_ptr<FaultyLowering>>> lowerings_;
 };
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

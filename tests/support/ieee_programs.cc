@@ -428,4 +428,4 @@ std::string FirstUnexpected(const IeeeProgram& program, const Literal& actual) {
   return "";
 }
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

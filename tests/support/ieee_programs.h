@@ -36,4 +36,4 @@ IeeeProgram ReducedPrecisionOf(ElementType type);
 // "" or the first result that is not as expected.
 std::string FirstUnexpected(const IeeeProgram& program, const Literal& actual);
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -450,4 +450,4 @@ std::vector<Literal> PoisonedArguments(const Module& bounded, const std::vector<
   return arguments;
 }
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

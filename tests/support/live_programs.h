@@ -28,4 +28,4 @@ std::string ExactText(const LiveProgram& program, int64_t devices);
 std::vector<Literal> ExactArguments(const Module& exact, uint64_t seed);
 std::vector<Literal> PoisonedArguments(const Module& bounded, const std::vector<Literal>& exact);
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

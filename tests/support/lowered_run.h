@@ -128,4 +128,4 @@ inline DeviceFacts AsGpu(BindingMode mode) {
   return facts;
 }
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

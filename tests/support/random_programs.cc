@@ -686,4 +686,4 @@ RandomProgram MakeRandomProgram(uint64_t seed, const RandomProgramOptions& optio
   return random_programs::Make(seed, options);
 }
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

@@ -23,4 +23,4 @@ struct RandomProgramOptions {
 
 RandomProgram MakeRandomProgram(uint64_t seed, const RandomProgramOptions& options = {});
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

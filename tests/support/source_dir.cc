@@ -4,4 +4,4 @@ namespace VXLA_NAMESPACE {
 
 const char* SourceDir() { return VXLA_SOURCE_DIR; }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

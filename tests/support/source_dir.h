@@ -5,4 +5,4 @@ namespace VXLA_NAMESPACE {
 
 const char* SourceDir();
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -20,4 +20,4 @@ inline void ValidateAsAsked(vulkan::OpenOptions& options) {
   options.validate_gpu |= ValidationAskedFor("gpu");
 }
 
-}  // namespace vxla::testing
+}  // namespace VXLA_NAMESPACE::testing

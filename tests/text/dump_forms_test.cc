@@ -111,4 +111,4 @@ TEST(DumpFormsTest, ReshapesMayNameTheirDynamicDimension) {
 }
 
 }  // namespace dump_forms_test
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

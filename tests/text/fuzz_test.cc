@@ -183,4 +183,4 @@ TEST(FuzzTest, EveryPrefixFailsOrParses) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -493,4 +493,4 @@ TEST(SpeedTest, ParsingTakesLinearTime) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

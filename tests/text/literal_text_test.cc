@@ -196,4 +196,4 @@ TEST(LiteralTextTest, Rejections) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

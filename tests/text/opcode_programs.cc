@@ -239,4 +239,4 @@ std::vector<std::string> OpcodePrograms() {
   return programs;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

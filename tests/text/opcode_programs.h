@@ -8,4 +8,4 @@ namespace VXLA_NAMESPACE {
 
 std::vector<std::string> OpcodePrograms();
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

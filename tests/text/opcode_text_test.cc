@@ -52,4 +52,4 @@ TEST(OpcodeTextTest, LeftOutShapesAreInferred) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -276,4 +276,4 @@ TEST(RejectionTest, ConstantsLargerThanTheirText) {
 }
 
 }  // namespace
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

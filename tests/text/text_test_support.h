@@ -56,4 +56,4 @@ inline const Instruction* Find(const Module& module, std::string_view name) {
   return nullptr;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -454,4 +454,4 @@ TEST_P(PipelineCacheTest, AnUnwritableFolderOnlyCostsTime) {
 }
 
 }  // namespace
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

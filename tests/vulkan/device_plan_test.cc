@@ -556,4 +556,4 @@ TEST(ValidationTest, ErrorsAndNamedWarningsAreFindings) {
 }
 
 }  // namespace
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

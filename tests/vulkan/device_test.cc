@@ -316,4 +316,4 @@ TEST_P(DeviceTest, BuffersAndKernelsOutliveTheDevice) {
 }
 
 }  // namespace
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -139,4 +139,4 @@ TEST_P(DivisionTest, IsCorrectedOnDemandWithoutAsking) {
 }
 
 }  // namespace
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

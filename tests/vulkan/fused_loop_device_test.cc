@@ -82,4 +82,4 @@ TEST_P(FusedLoopDeviceTest, LoopsOfMoreThan65535GroupsReachEveryElement) {
 }
 
 }  // namespace
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -264,4 +264,4 @@ TEST_P(MemoryTest, ThreadsShareTheStagingBuffer) {
 }
 
 }  // namespace
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -159,4 +159,4 @@ TEST_P(QuirksTest, AnswersAreKeptOnDisk) {
 }
 
 }  // namespace
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

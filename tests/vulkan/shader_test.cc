@@ -155,4 +155,4 @@ TEST(ReflectionTest, ChecksTheWorkgroupAgainstTheDevice) {
 }
 
 }  // namespace
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

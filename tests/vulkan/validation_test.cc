@@ -172,4 +172,4 @@ TEST(ListDevicesTest, AgreesWithTheOpenedDevices) {
 }
 
 }  // namespace
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

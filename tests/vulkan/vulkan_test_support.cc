@@ -157,4 +157,4 @@ std::vector<uint32_t> RunScale(Device& device, const std::vector<uint32_t>& valu
   return ReadBuffer<uint32_t>(device, *out);
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -104,7 +104,7 @@ void RunAndWait(Device& device, CommandBuffer& commands);
 
 inline std::string ModeName(BindingMode mode) { return mode == BindingMode::kAddresses ? "addresses" : "descriptors"; }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan
 
 #define VXLA_ASSERT_OK(EXPRESSION)                  \
   do {                                              \

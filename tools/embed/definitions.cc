@@ -80,4 +80,4 @@ std::vector<Definition> DefinitionsOf(const std::vector<std::string>& files_in_o
   return definitions;
 }
 
-}  // namespace vxla::embed
+}  // namespace VXLA_NAMESPACE::embed

@@ -26,4 +26,4 @@ std::vector<std::string> FilesInOrder(const std::vector<std::string>& files, con
 std::vector<Definition> DefinitionsOf(const std::vector<std::string>& files_in_order, int variant,
                                       const ReadFile& read);
 
-}  // namespace vxla::embed
+}  // namespace VXLA_NAMESPACE::embed

@@ -166,7 +166,7 @@ void Write(const fs::path& root, const fs::path& output) {
 }
 
 }  // namespace
-}  // namespace vxla::embed
+}  // namespace VXLA_NAMESPACE::embed
 
 int main(int count, char** arguments) {
   if (count != 3) {

@@ -185,4 +185,4 @@ std::string WithoutComments(std::string_view text) {
   return out;
 }
 
-}  // namespace vxla::embed
+}  // namespace VXLA_NAMESPACE::embed

@@ -28,4 +28,4 @@ std::string WithLoopsForPolynomials(std::string_view text);
 // Without its empty lines and comment lines.
 std::string WithoutComments(std::string_view text);
 
-}  // namespace vxla::embed
+}  // namespace VXLA_NAMESPACE::embed

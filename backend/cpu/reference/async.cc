@@ -49,4 +49,4 @@ EvalResult EvalCopyDone(EvalContext&, const Instruction&, std::span<Value> opera
   return std::move(operands[0].elements()[0]);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -51,4 +51,4 @@ BlockOp BinaryLoop(F f) {
   };
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

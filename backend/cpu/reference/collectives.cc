@@ -526,4 +526,4 @@ EvalResult EvalPartitionId(EvalContext& context, const Instruction& instruction,
   return Literal::ScalarInt(ElementType::kU32, state->rendezvous.grid().partition(state->device));
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

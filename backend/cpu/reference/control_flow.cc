@@ -93,4 +93,4 @@ EvalResult EvalMap(EvalContext& context, const Instruction& instruction, std::sp
   return result;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -183,4 +183,4 @@ EvalResult EvalConvolution(EvalContext& context, const Instruction& instruction,
   return TransposeLiteral(result, back, threads).Reshaped(shape);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -55,4 +55,4 @@ Status CheckCustomCalls(const Module& module, const CustomCallRegistry* registry
   return OkStatus();
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -84,5 +84,5 @@ void CustomCallRegistry::Register(std::string target, Function function) {
   calls_[std::move(target)] = std::move(call);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

@@ -17,4 +17,4 @@ void CopyBox(const BoxCopy& box, const Literal& source, Literal& target, int thr
 // Every element a copy of the scalar's.
 void FillWith(const Literal& scalar, Literal& target, int threads);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

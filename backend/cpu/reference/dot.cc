@@ -96,4 +96,4 @@ EvalResult EvalDot(EvalContext& context, const Instruction& instruction, std::sp
   return result;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -44,4 +44,4 @@ CosineSine OfTurn(int64_t k, int64_t n) {
   return t;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -97,4 +97,4 @@ struct CosineSine {
 };
 CosineSine OfTurn(int64_t k, int64_t n);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

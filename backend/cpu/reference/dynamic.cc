@@ -370,4 +370,4 @@ EvalResult EvalDynamicReshape(EvalContext&, const Instruction& instruction, std:
   return PadToBounds(std::move(live).Reshaped(dense), stated);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -17,4 +17,4 @@ Result<Value> PadToStated(const Instruction& instruction, Value dense, const Sha
 // A value of the stated sizes, dynamic where the stated shape is; an error where that is static and less lives.
 Result<Value> WithStatedFlags(const Instruction& instruction, Value value, const Shape& stated);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -180,4 +180,4 @@ EvalResult EvalElementwise(EvalContext& context, const Instruction& instruction,
 #include "core/opcode_rows_end.h"
 // clang-format on
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -79,4 +79,4 @@ using EvalFunction = EvalResult(EvalContext& context, const Instruction& instruc
 #include "core/module.h"
 // clang-format on
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -280,4 +280,4 @@ Result<Literal> EvaluateInstruction(const Instruction& instruction, std::span<co
   return Guarded([&] { return InstructionEvaluator(options).Evaluate(instruction, operands); });
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

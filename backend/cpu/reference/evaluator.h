@@ -77,5 +77,5 @@ class InstructionEvaluator {
 // False for the rows of core/opcode.def that are UNEVALUATED.
 bool HasEvaluation(Opcode opcode);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

@@ -105,4 +105,4 @@ void StoreSums(ElementType type, const CompensatedComplex* sums, int64_t n, std:
   StoreElements(type, sums, n, target);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

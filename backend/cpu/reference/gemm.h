@@ -132,4 +132,4 @@ void MultiplyBlock(const T* a, int64_t rows, const T* b, int64_t columns, int64_
   }
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -343,4 +343,4 @@ EvalResult EvalCustomCall(EvalContext& context, const Instruction& instruction, 
   return result;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

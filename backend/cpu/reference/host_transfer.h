@@ -52,5 +52,5 @@ class FeedQueues {
   std::vector<int64_t> taken_;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE
 #pragma GCC visibility pop

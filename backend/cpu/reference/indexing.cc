@@ -321,4 +321,4 @@ EvalResult EvalScatter(EvalContext& context, const Instruction& instruction, std
   return Value::Tuple(std::move(elements));
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

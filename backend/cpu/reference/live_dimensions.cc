@@ -241,4 +241,4 @@ Status AgreeOnSizes(const Instruction& instruction, LiveDimensions& live) {
   return agreement.Settle();
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -18,4 +18,4 @@ struct LiveDimensions {
 // wide as the bound next to a dynamic array, as programs have it).
 Status AgreeOnSizes(const Instruction& instruction, LiveDimensions& live);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -181,4 +181,4 @@ EvalResult EvalBatchNormGrad(EvalContext&, const Instruction& instruction, std::
   return InWideType(instruction, [&]<typename T>(T) { return Gradient<T>(instruction, operands); });
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

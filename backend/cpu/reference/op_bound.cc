@@ -281,4 +281,4 @@ std::optional<OpBound> BoundOfProgram(const Module& module, std::span<const Lite
   return BoundOf(*only, operands, expected);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

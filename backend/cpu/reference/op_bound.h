@@ -43,4 +43,4 @@ OpBound BoundOf(const Instruction& instruction, std::span<const Literal* const> 
 std::optional<OpBound> BoundOfProgram(const Module& module, std::span<const Literal* const> arguments,
                                       const Literal& expected);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

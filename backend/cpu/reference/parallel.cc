@@ -132,4 +132,4 @@ void ParallelFor(int64_t count, int64_t grain, int threads, const std::function<
   if (job->error) std::rethrow_exception(job->error);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -12,4 +12,4 @@ namespace VXLA_NAMESPACE {
 // calling thread. An exception of fn is thrown again here.
 void ParallelFor(int64_t count, int64_t grain, int threads, const std::function<void(int64_t, int64_t)>& fn);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -216,4 +216,4 @@ EvalResult EvalScaledDot(EvalContext& context, const Instruction& instruction, s
   return *std::move(result);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -147,4 +147,4 @@ EvalResult EvalRngBitGenerator(EvalContext& context, const Instruction& instruct
   return Value::Tuple(std::move(elements));
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -148,4 +148,4 @@ EvalResult EvalReduce(EvalContext& context, const Instruction& instruction, std:
   return Value::Tuple(std::move(elements));
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

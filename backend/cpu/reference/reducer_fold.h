@@ -50,4 +50,4 @@ class ReducerFoldMaker {
   std::vector<const Literal*> arrays_, inits_;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

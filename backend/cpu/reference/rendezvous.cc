@@ -290,4 +290,4 @@ Status Rendezvous::Outcome() const {
   return OkStatus();
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -119,4 +119,4 @@ class Rendezvous {
   std::atomic<bool> stopped_{false};
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -119,4 +119,4 @@ EvalResult EvalRngGetAndUpdateState(EvalContext& context, const Instruction& ins
   return old;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -258,4 +258,4 @@ void ScalarProgram::Frame::Run(int64_t n) {
   for (const Step& step : program_->steps_) RunStep(step, n);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -71,4 +71,4 @@ class ScalarProgram {
   const Instruction* single_op_ = nullptr;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

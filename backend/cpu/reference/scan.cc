@@ -123,4 +123,4 @@ EvalResult EvalScan(EvalContext& context, const Instruction& instruction, std::s
   return Value::Tuple(std::move(results));
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -281,4 +281,4 @@ EvalResult EvalTopK(EvalContext& context, const Instruction& instruction, std::s
   return Value::Tuple(std::move(elements));
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -80,4 +80,4 @@ T Digamma(T x) {
   return sum + (std::log(x) - 1 / (2 * x) - series);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -87,4 +87,4 @@ EvalResult EvalStochasticConvert(EvalContext& context, const Instruction& instru
   return result;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

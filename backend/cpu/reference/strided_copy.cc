@@ -167,4 +167,4 @@ void StridedCopy(const StridedCopySpec& spec, const Literal& source, int64_t fro
   }
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -20,4 +20,4 @@ struct StridedCopySpec {
 void StridedCopy(const StridedCopySpec& spec, const Literal& source, int64_t from, Literal& target, int64_t to,
                  int threads);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -82,4 +82,4 @@ class WideSums {
   std::vector<double> sums_, errors_;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

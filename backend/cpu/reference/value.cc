@@ -42,4 +42,4 @@ Literal Value::ToLiteral() && {
   return Literal::Tuple(std::move(elements));
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

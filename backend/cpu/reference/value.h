@@ -37,4 +37,4 @@ class Value {
   std::vector<Value> elements_;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -37,4 +37,4 @@ Literal NarrowLiteral(const Literal& wide, ElementType type) {
   return result;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

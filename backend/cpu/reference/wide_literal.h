@@ -12,4 +12,4 @@ Literal WidenLiteral(const Literal& literal);
 // The other way: each element rounded once to `type`, whose wide type the literal has.
 Literal NarrowLiteral(const Literal& wide, ElementType type);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

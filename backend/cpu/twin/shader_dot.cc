@@ -233,4 +233,4 @@ Result<Literal> DotAsShaders(const Instruction& dot, const Literal& lhs, const L
   return literal;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

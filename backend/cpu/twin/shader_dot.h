@@ -9,4 +9,4 @@ namespace VXLA_NAMESPACE {
 Result<Literal> DotAsShaders(const Instruction& dot, const Literal& lhs, const Literal& rhs,
                              const AccumulationOrder& order, int threads);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -273,4 +273,4 @@ Result<Literal> EvaluateAsShaders(const Module& module, std::span<const Literal*
   return Evaluate(module, arguments, options);
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -26,4 +26,4 @@ struct ShaderEvaluation {
 Result<Literal> EvaluateAsShaders(const Module& module, std::span<const Literal* const> arguments,
                                   const ShaderEvaluation& evaluation);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

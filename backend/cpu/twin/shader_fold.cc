@@ -275,4 +275,4 @@ ShaderSums FoldShares(int64_t rows, int64_t shares, ShaderSums sums, std::span<c
   return sums;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -58,4 +58,4 @@ ShaderSums FoldRows(int64_t rows, int64_t row_size, const AccumulationOrder& ord
 ShaderSums FoldShares(int64_t rows, int64_t shares, ShaderSums sums, std::span<const AccumulationLevel> levels,
                       const ShaderReducer& reducer, int threads);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

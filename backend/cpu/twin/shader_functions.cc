@@ -405,4 +405,4 @@ Result<std::vector<std::byte>> ShaderCarriersOf(const Literal& literal, ElementT
   return carriers;
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

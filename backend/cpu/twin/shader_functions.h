@@ -51,4 +51,4 @@ Result<std::vector<std::byte>> ShaderCarriersOf(const Literal& literal, ElementT
 // For tests: from now on `name` is another function of the same form; null: itself again. Not thread-safe.
 void ReplaceShaderFunctionForTest(std::string_view name, ShaderLoop replacement);
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

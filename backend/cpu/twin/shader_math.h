@@ -56,7 +56,7 @@ using c128_t = dvec2;
 
 #include "generated/shader_math_declarations.h"
 
-}  // namespace vxla::VXLA_SHADER_MATH_NAMESPACE
+}  // namespace VXLA_NAMESPACE::VXLA_SHADER_MATH_NAMESPACE
 
 #undef VXLA_SHADER_MATH_NAMESPACE
 #endif

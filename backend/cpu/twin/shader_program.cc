@@ -115,4 +115,4 @@ void ShaderProgram::Frame::Run(const void* const* arguments, void* const* result
   }
 }
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -58,4 +58,4 @@ class ShaderProgram {
   int registers_ = 0;
 };
 
-}  // namespace vxla
+}  // namespace VXLA_NAMESPACE

@@ -138,4 +138,4 @@ bool IsEmulated(ElementType type, const DeviceFacts& facts) {
   return IsInteger(type) && BitWidth(type) == 64 && !facts.int64;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -50,4 +50,4 @@ bool IsEmulated(ElementType type, const DeviceFacts& facts);
 // Its elements of 8 or 16 bits are reached through 32-bit words.
 bool IsPacked(ElementType type, const DeviceFacts& facts);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

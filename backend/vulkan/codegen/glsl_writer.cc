@@ -455,4 +455,4 @@ std::string ValueWriter::ConcatenateValue(const Instruction& instruction, const 
   return result;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

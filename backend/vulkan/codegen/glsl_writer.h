@@ -112,4 +112,4 @@ class ValueWriter {
   int next_local_ = 0;
 };
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

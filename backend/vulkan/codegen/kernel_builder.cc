@@ -73,4 +73,4 @@ Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<
   return step;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -67,4 +67,4 @@ class KernelBuilder {
   std::string views_, text_;
 };
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

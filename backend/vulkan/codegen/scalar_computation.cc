@@ -259,4 +259,4 @@ Status CheckScalarComputation(const Computation& computation) {
   return OkStatus();
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

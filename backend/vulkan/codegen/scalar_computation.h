@@ -27,4 +27,4 @@ Status CheckScalarComputation(const Computation& computation);
 // The same for one instruction.
 Status CheckInstruction(const Instruction& instruction);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

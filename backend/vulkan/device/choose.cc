@@ -124,4 +124,4 @@ Result<Emulation> ParseEmulation(std::string_view names) {
   return emulation;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

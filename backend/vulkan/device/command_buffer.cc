@@ -334,4 +334,4 @@ void VulkanCommandBuffer::Fail(Status status) {
   if (error_.ok()) error_ = std::move(status);
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

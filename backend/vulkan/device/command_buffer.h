@@ -67,4 +67,4 @@ class VulkanCommandBuffer final : public CommandBuffer {
   Status error_;  // the first failure of a call that returns nothing; End reports it
 };
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -58,4 +58,4 @@ void DeviceContext::SetName(VkObjectType type, uint64_t handle, const std::strin
   vk_.SetDebugUtilsObjectNameEXT(handle_, &info);
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -50,4 +50,4 @@ class DeviceContext {
   std::atomic<bool> lost_ = false;
 };
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

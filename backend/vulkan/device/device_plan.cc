@@ -409,4 +409,4 @@ std::string DeviceIdentity(const DeviceFacts& facts) {
   return text;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -82,4 +82,4 @@ Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& w
 // Names a device and its driver for cache keys: what else is equal may share compiled things.
 std::string DeviceIdentity(const DeviceFacts& facts);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -230,4 +230,4 @@ Result<DivisionFacts> MeasureDivision(const ProbeTools& tools, DiskCache& disk) 
   return division;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

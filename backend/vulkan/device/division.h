@@ -33,4 +33,4 @@ DivisionFacts JudgeDivision(std::span<const uint32_t> answer, const DeviceFacts&
 // The verdict kept on disk, or a fresh one.
 Result<DivisionFacts> MeasureDivision(const ProbeTools& tools, DiskCache& disk);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -47,4 +47,4 @@ void FreeList::Give(int64_t offset, int64_t size) {
   ranges_[offset] = size;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

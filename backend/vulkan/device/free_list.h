@@ -25,4 +25,4 @@ class FreeList {
   std::map<int64_t, int64_t> ranges_;  // offset -> size
 };
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -47,4 +47,4 @@ Result<DeviceTable> LoadDeviceTable(PFN_vkGetDeviceProcAddr get, VkDevice device
   return table;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -67,4 +67,4 @@ Result<GlobalTable> LoadGlobalTable(PFN_vkGetInstanceProcAddr get);
 Result<InstanceTable> LoadInstanceTable(PFN_vkGetInstanceProcAddr get, VkInstance instance);
 Result<DeviceTable> LoadDeviceTable(PFN_vkGetDeviceProcAddr get, VkDevice device);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -36,4 +36,4 @@ int64_t HeapLedger::SpareBytes(uint32_t heap) const {
   return std::clamp(size_bytes(heap) / 8, FirstBlockBytes(heap), 4096 * kMiB);
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

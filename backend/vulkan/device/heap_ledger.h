@@ -45,4 +45,4 @@ class HeapLedger {
   std::vector<int64_t> used_;
 };
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

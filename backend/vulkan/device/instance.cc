@@ -158,4 +158,4 @@ Result<std::vector<VkPhysicalDevice>> Instance::PhysicalDevices() const {
   return devices;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -45,4 +45,4 @@ class Instance {
   ValidationLog log_;
 };
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -75,4 +75,4 @@ Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> 
                                                  std::shared_ptr<KernelLayouts> layouts,
                                                  const PipelineRequest& request);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

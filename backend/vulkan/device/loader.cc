@@ -47,4 +47,4 @@ Result<GlobalTable> OpenLoader(const std::string& path) {
   return LoadGlobalTable(get);
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

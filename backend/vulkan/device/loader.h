@@ -12,4 +12,4 @@ namespace VXLA_NAMESPACE::vulkan {
 // for the life of the process: drivers keep threads and exit handlers that outlive their instance.
 Result<GlobalTable> OpenLoader(const std::string& path);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

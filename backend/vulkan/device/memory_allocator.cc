@@ -188,4 +188,4 @@ void MemoryAllocator::Free(MemoryBlock* block, int64_t offset_bytes, int64_t res
   if (block->free.AllFree()) ReleaseEmptyBlocks(block->heap, options_.dedicated ? 0 : heaps_.SpareBytes(block->heap));
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -94,4 +94,4 @@ class MemoryAllocator : public std::enable_shared_from_this<MemoryAllocator> {
   MemoryStatistics statistics_;
 };
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

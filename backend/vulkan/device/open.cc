@@ -10,4 +10,4 @@ Result<std::unique_ptr<Device>> OpenDevice(int index, const OpenOptions& options
   return OpenDeviceWith(index, options, {AssembleShader, MakeLowering});
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

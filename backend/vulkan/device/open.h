@@ -60,4 +60,4 @@ std::string UuidText(const std::array<uint8_t, 16>& uuid);
 
 Result<std::unique_ptr<Device>> OpenDevice(int index, const OpenOptions& options);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

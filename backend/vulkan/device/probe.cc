@@ -53,4 +53,4 @@ Status RunProbe(const ProbeTools& tools, const Probe& probe, std::span<const std
   return OkStatus();
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

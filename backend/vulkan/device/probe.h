@@ -32,4 +32,4 @@ std::string ProbePrelude(const DeviceFacts& facts);
 Status RunProbe(const ProbeTools& tools, const Probe& probe, std::span<const std::byte> data,
                 std::span<std::byte> answer);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -94,4 +94,4 @@ bool Queue::IsDone(uint64_t value) {
   return now >= value;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

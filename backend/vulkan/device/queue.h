@@ -37,4 +37,4 @@ class Queue {
   std::atomic<uint64_t> done_value_ = 0;  // the highest value that was seen, to answer without a driver call
 };
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -181,4 +181,4 @@ Result<DeviceFacts::Quirks> FindQuirks(const ProbeTools& tools, DiskCache& disk)
   return quirks;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

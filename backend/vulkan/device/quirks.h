@@ -47,4 +47,4 @@ void Heed(DeviceFacts::Quirks quirks, DeviceFacts& facts);
 // Pure: the probe's GLSL for a device with these features.
 std::string ProbeText(const DeviceFacts& facts);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -116,4 +116,4 @@ Status Transfer::Fill(VulkanBuffer& target, uint32_t word) {
   return Finish(slot);
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -45,4 +45,4 @@ class Transfer {
   Slots uploads_, downloads_;
 };
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

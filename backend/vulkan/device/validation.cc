@@ -66,4 +66,4 @@ VkDebugUtilsMessengerCreateInfoEXT ValidationLog::MessengerInfo() {
   return info;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

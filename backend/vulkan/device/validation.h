@@ -30,4 +30,4 @@ class ValidationLog {
   std::vector<std::string> messages_;
 };
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -17,4 +17,4 @@ T MakeVk(VkStructureType type) {
   return made;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -45,4 +45,4 @@ Status VkStatus(VkResult result, std::string_view what) {
   }
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

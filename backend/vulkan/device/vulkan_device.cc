@@ -188,4 +188,4 @@ Status VulkanDevice::Download(Buffer& source, int64_t offset_bytes, std::span<st
   return transfer_->Download(static_cast<VulkanBuffer&>(source), offset_bytes, target);
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

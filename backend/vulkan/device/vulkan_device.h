@@ -78,4 +78,4 @@ class VulkanDevice final : public Device {
   mutable std::optional<DivisionFacts> division_;
 };
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -197,4 +197,4 @@ std::vector<uint32_t> BreakLongBlocks(const std::vector<uint32_t>& words, size_t
   return Breaker(words, most).Run();
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

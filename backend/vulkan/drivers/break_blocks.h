@@ -16,4 +16,4 @@ namespace VXLA_NAMESPACE::vulkan {
 // SPIR-V 1.4 or later.
 std::vector<uint32_t> BreakLongBlocks(const std::vector<uint32_t>& words, size_t most);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -270,4 +270,4 @@ std::vector<uint32_t> FlattenBranches(const std::vector<uint32_t>& words) {
   return out;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -13,4 +13,4 @@ namespace VXLA_NAMESPACE::vulkan {
 // a valid module of SPIR-V 1.4 or later.
 std::vector<uint32_t> FlattenBranches(const std::vector<uint32_t>& words);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -14,4 +14,4 @@ inline int64_t KernelOperations(std::string_view driver) {
   return on_cpu ? 1 << 12 : 1 << 15;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -11,4 +11,4 @@ void NoteKnownFaults(DeviceFacts& facts) {
   facts.max_allocation_bytes -= uint64_t{1} << 20;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

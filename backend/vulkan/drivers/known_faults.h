@@ -16,4 +16,4 @@ inline bool SplitsAddresses(const DeviceFacts& facts, BindingMode bindings) {
   return bindings == BindingMode::kAddresses && facts.quirks.vectors_of_addresses && facts.int64;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -168,4 +168,4 @@ std::vector<BenchKernel> BenchKernels(const std::string& case_name, const Device
   return {};
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -21,4 +21,4 @@ struct BenchKernel {
 // Pure.
 std::vector<BenchKernel> BenchKernels(const std::string& case_name, const DeviceFacts& facts);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -536,4 +536,4 @@ Result<std::vector<Step>> LowerDotAs(const LowerContext& context, const FusionDe
   return DotKernelWriter(context, reader, buffers, shape).Write();
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -9,4 +9,4 @@ namespace VXLA_NAMESPACE::vulkan {
 Result<std::vector<Step>> LowerDotAs(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
                                      const DotShape& shape);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -85,4 +85,4 @@ Result<std::vector<Step>> LowerFusion(const LowerContext& context, const FusionD
   return std::vector<Step>{std::move(step)};
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -189,4 +189,4 @@ std::string StepName(const FusionDescription& body) {
   return fmt::format("{} ({}{})", body.instruction->name(), fmt::join(opcodes, ", "), more ? ", ..." : "");
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

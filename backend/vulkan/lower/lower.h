@@ -37,4 +37,4 @@ bool ComputesInPairs(const LowerContext& context, const FusionDescription& body)
 // "fusion.3 (exponential, subtract)": the name of a step.
 std::string StepName(const FusionDescription& body);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

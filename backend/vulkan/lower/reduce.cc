@@ -149,4 +149,4 @@ Result<std::vector<Step>> LowerReduce(const LowerContext& context, const FusionD
   return LowerRowProgram(context, program);
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

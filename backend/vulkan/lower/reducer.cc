@@ -38,4 +38,4 @@ Reducer ReadReducer(const Computation& computation, bool wide) {
 
 Status CheckReducer(const Computation& computation) { return CheckScalarComputation(computation); }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

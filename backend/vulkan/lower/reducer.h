@@ -26,4 +26,4 @@ std::string WideAddFunction(const std::string& name);
 
 Status CheckReducer(const Computation& computation);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -494,4 +494,4 @@ std::string AddFunction(ElementType type, const std::string& name) {
                      CarrierType(type), floats ? "precise " : "", SumText(type, "a0", "b0"));
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

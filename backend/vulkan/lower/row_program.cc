@@ -230,4 +230,4 @@ std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram&
   return {WriteRowKernel(context, program, {shape, {}})};
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

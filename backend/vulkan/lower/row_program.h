@@ -89,4 +89,4 @@ bool ShuffleTakes(ElementType type);
 // void <name>(inout T a0, T b0) { a0 = a0 + b0; } in the carrier of `type`.
 std::string AddFunction(ElementType type, const std::string& name);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -270,4 +270,4 @@ std::array<uint32_t, 3> GroupGrid(const DeviceFacts& facts, int64_t count) {
   return {static_cast<uint32_t>((count + rows - 1) / std::max<int64_t>(rows, 1)), static_cast<uint32_t>(rows), 1};
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -81,4 +81,4 @@ struct DotWork {
 };
 DotShape TuneDot(const DeviceFacts& facts, const DotWork& work);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

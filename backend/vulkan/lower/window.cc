@@ -182,4 +182,4 @@ Result<std::vector<Step>> LowerReduceWindow(const LowerContext& context, const F
   return LowerRowProgram(context, program);
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -179,4 +179,4 @@ void DiskCache::EvictOldest() {
   }
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -46,4 +46,4 @@ class DiskCache {
   std::atomic<bool> stored_ = false;
 };
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -141,4 +141,4 @@ void PipelineCache::SaveDriverCache() {
   disk_->Store(DriverCacheIdentity(), bytes);
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

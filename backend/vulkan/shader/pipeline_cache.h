@@ -66,4 +66,4 @@ class PipelineCache {
   std::unordered_map<KernelKey, std::shared_future<Built>, KernelKeyHash> kernels_;
 };
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -213,4 +213,4 @@ Status CheckWorkgroup(const KernelKey& key, const DeviceFacts& facts) {
                   facts.max_workgroup_invocations);
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

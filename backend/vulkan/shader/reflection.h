@@ -36,4 +36,4 @@ Status CheckInterface(const ModuleInterface& module, const KernelKey& key, Bindi
 // Pure. The key's workgroup size against the device's limits.
 Status CheckWorkgroup(const KernelKey& key, const DeviceFacts& facts);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

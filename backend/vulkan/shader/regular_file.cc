@@ -58,4 +58,4 @@ std::optional<std::vector<std::byte>> ReadRegularFile(const std::filesystem::pat
 
 #endif
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -12,4 +12,4 @@ namespace VXLA_NAMESPACE::vulkan {
 // A regular file's bytes; nothing if it is something else, cannot be read or is larger than `most_bytes`. Never waits.
 std::optional<std::vector<std::byte>> ReadRegularFile(const std::filesystem::path& path, uint64_t most_bytes);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

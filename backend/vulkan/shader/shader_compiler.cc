@@ -129,4 +129,4 @@ const std::string& CompilerIdentity() {
   return *identity;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

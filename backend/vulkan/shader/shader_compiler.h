@@ -32,4 +32,4 @@ const std::string& CompilerIdentity();
 // Pure: the lines of `text` around each line that `log` complains of ("name:12: error: ..."), numbered.
 std::string SourceAround(std::string_view text, std::string_view log);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -36,4 +36,4 @@ struct ShaderLibrary {
 };
 extern const ShaderLibrary kShaderLibrary;
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

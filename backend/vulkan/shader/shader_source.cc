@@ -228,4 +228,4 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   return text;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -28,4 +28,4 @@ bool DividesNatively(std::string_view text, const DeviceFacts& facts);
 // algorithm with the generated hooks in place. Pure.
 Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& facts, BindingMode bindings);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

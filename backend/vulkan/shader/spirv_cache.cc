@@ -68,4 +68,4 @@ Result<std::vector<uint32_t>> SpirvCache::Compile(const KernelKey& key, const st
   return WithoutContraction(short_blocks_ ? BreakLongBlocks(std::move(words), kMostInBlock) : std::move(words));
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

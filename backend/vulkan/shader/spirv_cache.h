@@ -43,4 +43,4 @@ class SpirvCache {
   std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;  // by Identity
 };
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

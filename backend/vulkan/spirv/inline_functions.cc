@@ -206,4 +206,4 @@ class Inliner {
 
 std::vector<uint32_t> InlineStraightFunctions(const std::vector<uint32_t>& words) { return Inliner(words).Run(); }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -12,4 +12,4 @@ namespace VXLA_NAMESPACE::vulkan {
 // later.
 std::vector<uint32_t> InlineStraightFunctions(const std::vector<uint32_t>& words);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

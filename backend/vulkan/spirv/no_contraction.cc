@@ -43,4 +43,4 @@ std::vector<uint32_t> WithoutContraction(std::vector<uint32_t> words) {
   return words;
 }
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

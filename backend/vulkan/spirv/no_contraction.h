@@ -11,4 +11,4 @@ namespace VXLA_NAMESPACE::vulkan {
 // variable inside a function: not of the arguments of a call. `words` is a valid module.
 std::vector<uint32_t> WithoutContraction(std::vector<uint32_t> words);
 
-}  // namespace vxla::vulkan
+}  // namespace VXLA_NAMESPACE::vulkan

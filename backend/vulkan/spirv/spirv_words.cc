@@ -146,4 +146,4 @@ bool VisitOperands(Instruction& instruction, const std::function<void(uint32_t&)
   return true;
 }
 
-}  // namespace vxla::vulkan::spirv
+}  // namespace VXLA_NAMESPACE::vulkan::spirv

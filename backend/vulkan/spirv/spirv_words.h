@@ -98,4 +98,4 @@ bool HasResult(uint32_t op);
 // for an instruction whose operands are not known here, before any call.
 bool VisitOperands(Instruction& instruction, const std::function<void(uint32_t&)>& visit);
 
-}  // namespace vxla::vulkan::spirv
+}  // namespace VXLA_NAMESPACE::vulkan::spirv
