@@ -66,8 +66,8 @@ struct Step {
   int64_t flop = 0;               // for --profile; 0 if it makes no sense
   StepAccumulation accumulation;  // empty if it adds nothing up
   std::vector<SharedPlace> in_place;
-  // Whether what the step reads at `operand` may lie where it writes `result`. Where it must, the step reads the operand
-  // at the result: another binding of the same value is read for something else, and would be overwritten.
+  // Whether what the step reads at `operand` may lie where it writes `result`. Where it must, the step reads the
+  // operand at the result: another binding of the same value is read for something else, and would be overwritten.
   bool MayShare(const BufferSlice& operand, const BufferSlice& result) const {
     return std::ranges::any_of(
         in_place, [&](const SharedPlace& p) { return !p.must && p.operand == operand && p.result == result; });

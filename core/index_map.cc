@@ -153,8 +153,8 @@ bool IndexSpace::SplitAt(const IndexExpression& a, int64_t stride, IndexExpressi
   return true;
 }
 
-// `linear` over the dimensions (of `size` elements in all) with a temporary for as few of the last ones as it splits off
-// from: what the digits before them are stays known.
+// `linear` over the dimensions (of `size` elements in all) with a temporary for as few of the last ones as it splits
+// off from: what the digits before them are stays known.
 IndexExpression IndexSpace::WithTemporary(const IndexExpression& linear, std::span<const int64_t> dimensions,
                                           int64_t size) {
   int64_t stride = dimensions.back();

@@ -55,8 +55,8 @@ struct Agreement {
   // A line for each array: "result_0: f32[1000] agrees, 1000 elements, at worst 1 ulp".
   std::string ToString() const;
 };
-// As `vxla diff` decides (api/diff.h): without a tolerance by the default one, and where that fails by what rounding can do.
-// `options`: the reference's.
+// As `vxla diff` decides (api/diff.h): without a tolerance by the default one, and where that fails by what rounding
+// can do. `options`: the reference's.
 Result<Agreement> CompareWithCpu(Client& client, const Module& module, std::span<const Literal> arguments,
                                  const Tolerance* tolerance = nullptr, const EvaluateOptions& options = {});
 

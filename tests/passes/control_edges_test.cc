@@ -146,9 +146,9 @@ TEST(ControlEdgesTest, OfRandomProgramsHoldOfTheKernelsThatTheirEndsBecome) {
       if (to == homes.end()) continue;  // dead: nothing waits for it
       if (from == homes.end()) {
         // A fusion that takes a value in and has no use for it keeps its edges, and drops the value.
-        ASSERT_FALSE(program.needed.contains(before)) << "v" << before << " went, and v" << after
-                                                      << " is ordered after it\n"
-                                                      << program.text << PrintHlo(*module);
+        ASSERT_FALSE(program.needed.contains(before))
+            << "v" << before << " went, and v" << after << " is ordered after it\n"
+            << program.text << PrintHlo(*module);
         continue;
       }
       for (const Instruction* p : from->second) {

@@ -1,6 +1,6 @@
 // The CPU reference: evaluates modules and single instructions on the host, for every element type and rank. It is what
-// other devices are compared with: plain loops, libm, accumulators wider than the result, and the same bits whatever the
-// thread count.
+// other devices are compared with: plain loops, libm, accumulators wider than the result, and the same bits whatever
+// the thread count.
 #pragma once
 
 #include <chrono>

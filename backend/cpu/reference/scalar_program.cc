@@ -20,8 +20,9 @@ class ScalarCompiler {
     std::unordered_map<const Instruction*, Registers> values;
     inlined_ += static_cast<int64_t>(computation.instructions().size());
     if (inlined_ > kMaxInlinedInstructions) {
-      return ResourceExhausted("a computation of scalars that calls {} has more than {} instructions with what it calls",
-                               computation.name(), kMaxInlinedInstructions);
+      return ResourceExhausted(
+          "a computation of scalars that calls {} has more than {} instructions with what it calls", computation.name(),
+          kMaxInlinedInstructions);
     }
     for (const auto& instruction : computation.instructions()) {
       std::vector<Registers> operands;

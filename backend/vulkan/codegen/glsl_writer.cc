@@ -152,8 +152,8 @@ const std::string* ValueWriter::FindOverride(const Instruction& instruction, int
     for (const OverriddenValue& known : it->second) text += " " + space_.ToString(known.at);
     return text;
   };
-  VXLA_CHECK(!IsHero(instruction),
-             fmt::format("{} is read at {}, its value is known at{}", instruction.name(), space_.ToString(linear), places()));
+  VXLA_CHECK(!IsHero(instruction), fmt::format("{} is read at {}, its value is known at{}", instruction.name(),
+                                               space_.ToString(linear), places()));
   return nullptr;
 }
 
