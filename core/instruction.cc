@@ -12,8 +12,8 @@ constexpr size_t kLongList = 16;
 
 size_t InstructionSet::Find(const Instruction* instruction) const {
   if (list_.size() <= kLongList) return static_cast<size_t>(std::ranges::find(list_, instruction) - list_.begin());
-  const auto at = places_.find(instruction);
-  return at == places_.end() ? list_.size() : at->second;
+  const auto at = places_->find(instruction);
+  return at == places_->end() ? list_.size() : at->second;
 }
 
 bool InstructionSet::Contains(const Instruction* instruction) const { return Find(instruction) < list_.size(); }
@@ -22,10 +22,10 @@ bool InstructionSet::Add(Instruction* instruction) {
   if (Contains(instruction)) return false;
   list_.push_back(instruction);
   if (list_.size() == kLongList + 1) {
-    places_.clear();
-    for (size_t i = 0; i < list_.size(); ++i) places_[list_[i]] = i;
+    places_ = std::make_unique<std::unordered_map<const Instruction*, size_t>>();
+    for (size_t i = 0; i < list_.size(); ++i) (*places_)[list_[i]] = i;
   } else if (list_.size() > kLongList) {
-    places_[instruction] = list_.size() - 1;
+    (*places_)[instruction] = list_.size() - 1;
   }
   return true;
 }
@@ -34,8 +34,8 @@ bool InstructionSet::Remove(const Instruction* instruction) {
   const size_t place = Find(instruction);
   if (place == list_.size()) return false;
   if (list_.size() > kLongList) {
-    places_.erase(instruction);
-    if (list_.back() != instruction) places_[list_.back()] = place;
+    places_->erase(instruction);
+    if (list_.back() != instruction) (*places_)[list_.back()] = place;
   }
   list_[place] = list_.back();
   list_.pop_back();

@@ -16,6 +16,9 @@ namespace VXLA_NAMESPACE {
 class Computation;
 class Instruction;
 
+// How far a walk that may change what it walks over has come with one thing.
+enum class Mark : uint8_t { kNew, kOpen, kPlaced };
+
 // Instructions once each. Adding, removing and finding one take constant time: a value may have 100,000 users. A
 // removed one leaves its place to the last.
 class InstructionSet {
@@ -29,7 +32,7 @@ class InstructionSet {
  private:
   size_t Find(const Instruction* instruction) const;  // list_.size() if it is not there
   std::vector<Instruction*> list_;
-  std::unordered_map<const Instruction*, size_t> places_;  // of long lists only
+  std::unique_ptr<std::unordered_map<const Instruction*, size_t>> places_;  // of long lists only
 };
 
 class Instruction {
@@ -99,6 +102,7 @@ class Instruction {
   InstructionSet control_predecessors_, control_successors_;
   Computation* parent_ = nullptr;
   std::list<std::unique_ptr<Instruction>>::iterator position_;  // in its computation
+  Mark mark_ = Mark::kNew;                                      // of the computation's latest walk
   SourceLocation location_;
 };
 

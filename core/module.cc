@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/limits.h"
 
@@ -161,53 +162,53 @@ void Computation::ReplaceAllUses(Instruction* old, Instruction* replacement) {
 }
 
 int Computation::RemoveDead() {
-  std::unordered_set<const Instruction*> live;
-  std::vector<Instruction*> work{root_};
   SideEffects effects;
+  return RemoveDead(effects);
+}
+
+int Computation::RemoveDead(SideEffects& effects) {
+  std::vector<Instruction*> work{root_};
   for (const auto& instruction : instructions_) {
+    instruction->mark_ = Mark::kNew;
     if (instruction->opcode() == Opcode::kParameter || effects.Of(*instruction)) work.push_back(instruction.get());
   }
   while (!work.empty()) {
     Instruction* instruction = work.back();
     work.pop_back();
-    if (!live.insert(instruction).second) continue;
+    if (std::exchange(instruction->mark_, Mark::kPlaced) == Mark::kPlaced) continue;
     work.insert(work.end(), instruction->operands_.begin(), instruction->operands_.end());
     const auto before = instruction->control_predecessors();
     work.insert(work.end(), before.begin(), before.end());
   }
-  const size_t before = instructions_.size();
   for (const auto& instruction : instructions_) {
-    if (!live.contains(instruction.get())) Detach(instruction.get());
+    if (instruction->mark_ == Mark::kNew) Detach(instruction.get());
   }
-  std::erase_if(instructions_, [&](const auto& i) { return !live.contains(i.get()); });
-  return static_cast<int>(before - instructions_.size());
+  return static_cast<int>(std::erase_if(instructions_, [](const auto& i) { return i->mark_ == Mark::kNew; }));
 }
 
 void Computation::SortTopologically() {
-  enum class Mark : uint8_t { kNew, kOnStack, kPlaced };
-  std::unordered_map<const Instruction*, Mark> marks;
-  marks.reserve(instructions_.size());
   std::list<std::unique_ptr<Instruction>> sorted;
   std::vector<Instruction*> stack;
   std::vector<Instruction*> starts;
-  for (const auto& start : instructions_) starts.push_back(start.get());
+  for (const auto& start : instructions_) {
+    start->mark_ = Mark::kNew;
+    starts.push_back(start.get());
+  }
   for (Instruction* start : starts) {
     stack.push_back(start);
     while (!stack.empty()) {
       Instruction* instruction = stack.back();
-      Mark& mark = marks[instruction];
-      if (mark != Mark::kNew) {
-        if (mark == Mark::kOnStack) sorted.splice(sorted.end(), instructions_, instruction->position_);
-        mark = Mark::kPlaced;
+      if (instruction->mark_ != Mark::kNew) {
+        if (instruction->mark_ == Mark::kOpen) sorted.splice(sorted.end(), instructions_, instruction->position_);
+        instruction->mark_ = Mark::kPlaced;
         stack.pop_back();
         continue;
       }
-      mark = Mark::kOnStack;
+      instruction->mark_ = Mark::kOpen;
       auto push = [&](std::span<Instruction* const> before) {
         for (auto it = before.rbegin(); it != before.rend(); ++it) {
-          const Mark its = marks[*it];
-          VXLA_CHECK(its != Mark::kOnStack, "a cycle through " + (*it)->name());
-          if (its == Mark::kNew) stack.push_back(*it);
+          VXLA_CHECK((*it)->mark_ != Mark::kOpen, "a cycle through " + (*it)->name());
+          if ((*it)->mark_ == Mark::kNew) stack.push_back(*it);
         }
       };
       push(instruction->operands_);
@@ -234,47 +235,46 @@ void Module::Rename(Computation* computation, std::string name) {
 }
 
 void Module::SortComputations() {
-  std::unordered_map<const Computation*, size_t> position;
-  for (size_t i = 0; i < computations_.size(); ++i) position[computations_[i].get()] = i;
-  std::vector<size_t> order;
-  std::unordered_set<const Computation*> opened, placed;
-  std::vector<const Computation*> stack;
+  std::vector<Computation*> sorted, stack;
+  for (const auto& computation : computations_) computation->mark_ = Mark::kNew;
   for (const auto& start : computations_) {
     stack.push_back(start.get());
     while (!stack.empty()) {
-      const Computation* computation = stack.back();
-      if (!opened.insert(computation).second) {
+      Computation* computation = stack.back();
+      if (computation->mark_ != Mark::kNew) {
+        if (computation->mark_ == Mark::kOpen) sorted.push_back(computation);
+        computation->mark_ = Mark::kPlaced;
         stack.pop_back();
-        if (placed.insert(computation).second) order.push_back(position.at(computation));
         continue;
       }
+      computation->mark_ = Mark::kOpen;
       const size_t first = stack.size();
       for (const auto& instruction : computation->instructions()) {
-        for (const Computation* called : instruction->called()) {
-          if (!opened.contains(called)) stack.push_back(called);
+        for (Computation* called : instruction->called()) {
+          if (called->mark_ == Mark::kNew) stack.push_back(called);
         }
       }
       std::reverse(stack.begin() + static_cast<std::ptrdiff_t>(first), stack.end());
     }
   }
-  std::vector<std::unique_ptr<Computation>> sorted;
-  for (size_t i : order) sorted.push_back(std::move(computations_[i]));
-  computations_ = std::move(sorted);
+  VXLA_CHECK(sorted.size() == computations_.size(), "a computation of another module is called");
+  for (auto& computation : computations_) static_cast<void>(computation.release());
+  for (size_t i = 0; i < sorted.size(); ++i) computations_[i].reset(sorted[i]);
 }
 
 void Module::RemoveUnusedComputations() {
-  std::unordered_set<const Computation*> live;
-  std::vector<const Computation*> work{entry_};
+  for (const auto& computation : computations_) computation->mark_ = Mark::kNew;
+  std::vector<Computation*> work{entry_};
   while (!work.empty()) {
-    const Computation* computation = work.back();
+    Computation* computation = work.back();
     work.pop_back();
-    if (!live.insert(computation).second) continue;
+    if (std::exchange(computation->mark_, Mark::kPlaced) == Mark::kPlaced) continue;
     for (const auto& instruction : computation->instructions()) {
       work.insert(work.end(), instruction->called().begin(), instruction->called().end());
     }
   }
   std::erase_if(computations_, [&](const auto& c) {
-    if (live.contains(c.get())) return false;
+    if (c->mark_ == Mark::kPlaced) return false;
     names_.erase(c->name());
     return true;
   });

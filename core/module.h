@@ -15,6 +15,7 @@
 namespace VXLA_NAMESPACE {
 
 class Module;
+class SideEffects;
 
 class Computation {
  public:
@@ -44,6 +45,7 @@ class Computation {
   void ReplaceAllUses(Instruction* old, Instruction* replacement);
   // Removes what the root does not reach, but parameters and side effects stay. Returns how many went.
   int RemoveDead();
+  int RemoveDead(SideEffects& effects);  // of many computations: each callee is looked at once
   // Sorts so that operands and control predecessors come first, keeping the present order where it can.
   void SortTopologically();
 
@@ -70,6 +72,7 @@ class Computation {
   std::unordered_map<std::string, int> next_suffix_;
   Instruction* root_ = nullptr;
   std::string execution_thread_;
+  Mark mark_ = Mark::kNew;  // of the module's latest walk
 };
 
 // The header's attributes.
