@@ -148,7 +148,7 @@ TEST_P(EmulatedBitsTest, F64Functions) {
 }
 TEST_P(EmulatedBitsTest, C128) { SAME(add_c128), SAME(multiply_c128), SAME(divide_c128), SAME(sqrt_c128); }
 
-INSTANTIATE_TEST_SUITE_P(All, EmulatedBitsTest, testing::ValuesIn(DeviceIndices()));
+INSTANTIATE_TEST_SUITE_P(All, EmulatedBitsTest, testing::ValuesIn(DeviceIndices()), DeviceTestName);
 
 }  // namespace
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <ctime>
 #include <string>
@@ -63,6 +65,15 @@ inline std::vector<int> DeviceIndices() {
   std::vector<int> indices(devices.ok() && !devices->empty() ? devices->size() : 1);
   for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int>(i);
   return indices;
+}
+
+// The device's first word and its index, so that a test of one driver can be named: "SwiftShader0".
+inline std::string DeviceTestName(const testing::TestParamInfo<int>& info) {
+  const auto devices = ListDevices();
+  std::string name = "Device";
+  if (devices.ok() && static_cast<size_t>(info.param) < devices->size()) name = (*devices)[info.param].name;
+  const auto end = std::ranges::find_if(name, [](unsigned char c) { return std::isalnum(c) == 0; });
+  return std::string(name.begin(), end) + std::to_string(info.param);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -115,9 +115,10 @@ const Intruder kIntruders[] = {
        close(made);
        fs::rename(name, path);
      }},
+    // Only root makes device nodes; for others a link to one, once more.
     {"Device",
      [](const fs::path& path) {
-       if (mknod(path.c_str(), S_IFCHR | 0600, makedev(1, 5)) != 0) GTEST_SKIP() << "only root makes device nodes";
+       if (mknod(path.c_str(), S_IFCHR | 0600, makedev(1, 5)) != 0) fs::create_symlink("/dev/null", path);
      }},
     {"UnreadableFile",
      [](const fs::path& path) {
@@ -135,7 +136,7 @@ TEST_P(IntruderTest, GoesAndTheEntryIsRebuilt) {
   DiskCache cache(folder.path(), true);
   const fs::path path = cache.PathOf("a");
   GetParam().put(path);
-  if (IsSkipped() || HasFatalFailure()) return;
+  if (HasFatalFailure()) return;
   EXPECT_FALSE(cache.Load("a").has_value());
   cache.Store("a", Bytes(10));
   EXPECT_EQ(cache.Load("a"), Bytes(10));
@@ -147,7 +148,7 @@ TEST_P(IntruderTest, IsReplacedByAnEntryThatNobodyAskedFor) {
   TemporaryFolder folder;
   DiskCache cache(folder.path(), true);
   GetParam().put(cache.PathOf("a"));
-  if (IsSkipped() || HasFatalFailure()) return;
+  if (HasFatalFailure()) return;
   cache.Store("a", Bytes(10));
   EXPECT_EQ(cache.Load("a"), Bytes(10));
 }
@@ -158,7 +159,7 @@ TEST_P(IntruderTest, DoesNotDisturbEviction) {
   {
     DiskCache cache(folder.path(), true, limit);
     GetParam().put(cache.PathOf("a"));
-    if (IsSkipped() || HasFatalFailure()) return;
+    if (HasFatalFailure()) return;
     for (int i = 0; i < 20; ++i) cache.Store(std::to_string(i), Bytes(1000));
   }
   int64_t total = 0;
