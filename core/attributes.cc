@@ -1,6 +1,62 @@
 #include "core/attributes.h"
 
+#include <utility>
+
 namespace VXLA_NAMESPACE {
+
+Attributes::Attributes() = default;
+Attributes::Attributes(const Attributes&) = default;
+Attributes::Attributes(Attributes&&) noexcept = default;
+Attributes& Attributes::operator=(const Attributes&) = default;
+Attributes& Attributes::operator=(Attributes&&) noexcept = default;
+Attributes::~Attributes() = default;
+
+bool operator==(const Attributes& a, const Attributes& b) {
+  return static_cast<const AnyAttributes&>(a) == static_cast<const AnyAttributes&>(b);
+}
+
+template <typename T>
+requires std::is_constructible_v<AnyAttributes, std::in_place_type_t<T>, T> Attributes::Attributes(T attributes)
+    : AnyAttributes(std::move(attributes)) {}
+
+template Attributes::Attributes(NoAttributes);
+template Attributes::Attributes(UnaryAttributes);
+template Attributes::Attributes(ParameterAttributes);
+template Attributes::Attributes(ConstantAttributes);
+template Attributes::Attributes(IotaAttributes);
+template Attributes::Attributes(DimensionsAttributes);
+template Attributes::Attributes(CompareAttributes);
+template Attributes::Attributes(ReducePrecisionAttributes);
+template Attributes::Attributes(SliceAttributes);
+template Attributes::Attributes(PadAttributes);
+template Attributes::Attributes(DotAttributes);
+template Attributes::Attributes(ConvolutionAttributes);
+template Attributes::Attributes(WindowAttributes);
+template Attributes::Attributes(ScanAttributes);
+template Attributes::Attributes(DynamicSliceAttributes);
+template Attributes::Attributes(GatherAttributes);
+template Attributes::Attributes(ScatterAttributes);
+template Attributes::Attributes(SortAttributes);
+template Attributes::Attributes(TopKAttributes);
+template Attributes::Attributes(FftAttributes);
+template Attributes::Attributes(CholeskyAttributes);
+template Attributes::Attributes(TriangularSolveAttributes);
+template Attributes::Attributes(BatchNormAttributes);
+template Attributes::Attributes(RngAttributes);
+template Attributes::Attributes(RngBitGeneratorAttributes);
+template Attributes::Attributes(RngGetAndUpdateStateAttributes);
+template Attributes::Attributes(GetTupleElementAttributes);
+template Attributes::Attributes(CallAttributes);
+template Attributes::Attributes(FusionAttributes);
+template Attributes::Attributes(AsyncAttributes);
+template Attributes::Attributes(CopyStartAttributes);
+template Attributes::Attributes(DomainAttributes);
+template Attributes::Attributes(CollectiveAttributes);
+template Attributes::Attributes(CollectivePermuteAttributes);
+template Attributes::Attributes(SendRecvAttributes);
+template Attributes::Attributes(InfeedAttributes);
+template Attributes::Attributes(OutfeedAttributes);
+template Attributes::Attributes(CustomCallAttributes);
 
 Attributes DefaultAttributes(Opcode opcode) {
   switch (opcode) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -307,7 +308,7 @@ struct CustomCallAttributes {
 };
 #undef VXLA_FIELDS
 
-using Attributes = std::variant<
+using AnyAttributes = std::variant<
     NoAttributes, UnaryAttributes, ParameterAttributes, ConstantAttributes, IotaAttributes, DimensionsAttributes,
     CompareAttributes, ReducePrecisionAttributes, SliceAttributes, PadAttributes, DotAttributes, ConvolutionAttributes,
     WindowAttributes, ScanAttributes, DynamicSliceAttributes, GatherAttributes, ScatterAttributes, SortAttributes,
@@ -315,6 +316,21 @@ using Attributes = std::variant<
     RngBitGeneratorAttributes, RngGetAndUpdateStateAttributes, GetTupleElementAttributes, CallAttributes,
     FusionAttributes, AsyncAttributes, CopyStartAttributes, DomainAttributes, CollectiveAttributes,
     CollectivePermuteAttributes, SendRecvAttributes, InfeedAttributes, OutfeedAttributes, CustomCallAttributes>;
+
+// One of them. Its special members and its constructors stand in attributes.cc: what a variant of so many structs needs
+// is compiled once.
+class Attributes : public AnyAttributes {
+ public:
+  Attributes();  // NoAttributes
+  template <typename T>
+  requires std::is_constructible_v<AnyAttributes, std::in_place_type_t<T>, T> Attributes(T attributes);
+  Attributes(const Attributes&);
+  Attributes(Attributes&&) noexcept;
+  Attributes& operator=(const Attributes&);
+  Attributes& operator=(Attributes&&) noexcept;
+  ~Attributes();
+  friend bool operator==(const Attributes& a, const Attributes& b);
+};
 
 // The struct that instructions of this opcode carry, with its defaults.
 Attributes DefaultAttributes(Opcode opcode);

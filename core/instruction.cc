@@ -54,6 +54,8 @@ Instruction::Instruction(Opcode opcode, Shape shape, std::vector<Instruction*> o
   VXLA_CHECK(attributes_.index() == DefaultAttributes(opcode).index(), "attributes of another opcode");
 }
 
+Instruction::~Instruction() = default;
+
 void Instruction::ReplaceOperand(int i, Instruction* replacement) {
   Instruction* old = operands_.at(i);
   operands_[i] = replacement;

@@ -40,6 +40,7 @@ class Instruction {
   Instruction(Opcode opcode, Shape shape, std::vector<Instruction*> operands = {},
               Attributes attributes = NoAttributes{}, std::vector<Computation*> called = {});
   Instruction(const Instruction&) = delete;
+  ~Instruction();
 
   Opcode opcode() const { return opcode_; }
   const std::string& name() const { return name_; }  // unique within its computation, without '%'

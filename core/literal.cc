@@ -43,6 +43,12 @@ void StoreReal(ElementType type, std::byte* at, double value) {
 
 }  // namespace
 
+Literal::Literal() = default;
+Literal::Literal(const Literal&) = default;
+Literal::Literal(Literal&&) noexcept = default;
+Literal& Literal::operator=(const Literal&) = default;
+Literal& Literal::operator=(Literal&&) noexcept = default;
+Literal::~Literal() = default;
 Literal::Literal(const Shape& shape) : Literal(shape, true) {}
 
 Literal Literal::Uninitialized(const Shape& shape) { return Literal(shape, false); }

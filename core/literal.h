@@ -19,8 +19,13 @@ namespace VXLA_NAMESPACE {
 // gives a Result.
 class Literal {
  public:
-  Literal() = default;                   // the empty tuple
+  Literal();                             // the empty tuple
   explicit Literal(const Shape& shape);  // all zero bits; dynamic dimensions at their bounds
+  Literal(const Literal&);
+  Literal(Literal&&) noexcept;
+  Literal& operator=(const Literal&);
+  Literal& operator=(Literal&&) noexcept;
+  ~Literal();
   // As the constructor, with an error where the shape cannot be a value's or memory does not suffice.
   static Result<Literal> Make(const Shape& shape);
   // An array of a type whose storage T is, from as many values as it has elements.

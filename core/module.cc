@@ -88,6 +88,9 @@ bool DeepProperty::Of(const Instruction& instruction) {
 
 bool HasSideEffect(const Instruction& instruction) { return SideEffects().Of(instruction); }
 
+Computation::Computation(std::string name) : name_(std::move(name)) {}
+Computation::~Computation() = default;
+
 std::string Computation::UniqueName(std::string wanted) { return Uniquify(std::move(wanted), names_, next_suffix_); }
 
 void Computation::Adopt(Instruction* instruction) {
@@ -217,6 +220,9 @@ void Computation::SortTopologically() {
   }
   instructions_ = std::move(sorted);
 }
+
+Module::Module(std::string name) : name_(std::move(name)) {}
+Module::~Module() = default;
 
 Computation* Module::AddComputation(std::string name) {
   return AddComputation(std::make_unique<Computation>(std::move(name)));

@@ -19,8 +19,9 @@ class SideEffects;
 
 class Computation {
  public:
-  explicit Computation(std::string name) : name_(std::move(name)) {}
+  explicit Computation(std::string name);
   Computation(const Computation&) = delete;
+  ~Computation();
 
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
@@ -91,8 +92,9 @@ struct ModuleAttributes {
 
 class Module {
  public:
-  explicit Module(std::string name) : name_(std::move(name)) {}
+  explicit Module(std::string name);
   Module(const Module&) = delete;
+  ~Module();
 
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }

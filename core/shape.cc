@@ -59,6 +59,15 @@ void Shape::FailDimension(int i) const {
   VXLA_CHECK(false, fmt::format("dimension {} of the {} of {}", i, rank(), ToString()));
 }
 
+Shape::Shape() : Shape(ElementType::kTuple) {}
+Shape::Shape(ElementType type, std::vector<int64_t> dimensions)
+    : element_type_(type), dimensions_(std::move(dimensions)), dynamic_(dimensions_.size(), false) {}
+Shape::Shape(const Shape&) = default;
+Shape::Shape(Shape&&) noexcept = default;
+Shape& Shape::operator=(const Shape&) = default;
+Shape& Shape::operator=(Shape&&) noexcept = default;
+Shape::~Shape() = default;
+
 Shape Shape::Tuple(std::vector<Shape> elements) {
   int64_t nodes = 0;
   for (const Shape& element : elements) {

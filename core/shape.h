@@ -26,10 +26,14 @@ struct Layout {
 
 class Shape {
  public:
-  Shape() : Shape(ElementType::kTuple) {}  // the empty tuple
+  Shape();  // the empty tuple
   // Any sizes: what holds or computes with a shape checks it first (CheckShape).
-  explicit Shape(ElementType type, std::vector<int64_t> dimensions = {})
-      : element_type_(type), dimensions_(std::move(dimensions)), dynamic_(dimensions_.size(), false) {}
+  explicit Shape(ElementType type, std::vector<int64_t> dimensions = {});
+  Shape(const Shape&);
+  Shape(Shape&&) noexcept;
+  Shape& operator=(const Shape&);
+  Shape& operator=(Shape&&) noexcept;
+  ~Shape();
   // CHECKs that the tuple nests no deeper than kMaxTupleDepth (core/limits.h).
   static Shape Tuple(std::vector<Shape> elements);
   static Shape Token() { return Shape(ElementType::kToken); }
