@@ -11,4 +11,9 @@ namespace VXLA_NAMESPACE {
 // Returns whether anything changed.
 bool ExpandBitcasts(Module& module);
 
+// batch-norm-inference, -training and -grad become sums over all dimensions but the features' and elementwise
+// operations, in f32 where the type is narrower, in the same computations. The variance is taken in a second pass
+// over what is left when the mean is taken off: one that cancels no digits.
+bool ExpandBatchNorms(Module& module);
+
 }  // namespace VXLA_NAMESPACE

@@ -9,6 +9,7 @@
 #include "core/passes/dce.h"
 #include "core/passes/expanders.h"
 #include "core/passes/fusion.h"
+#include "core/passes/one_device.h"
 #include "core/passes/running_windows.h"
 #include "core/reducer_facts.h"
 
@@ -27,11 +28,13 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   std::unique_ptr<Module> optimized = module.Clone();
   EliminateCommonSubexpressions(*optimized);
   MergeEqualBranches(*optimized);
-  VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());
-  VXLA_RETURN_IF_ERROR(SeparateControlComputations(*optimized).status());
   // What holds of sizes in a program's text does not hold of live sizes.
   const bool simplify = !HasLiveSizes(*optimized);
+  if (simplify) ExpandForOneDevice(*optimized);
+  VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());
+  VXLA_RETURN_IF_ERROR(SeparateControlComputations(*optimized).status());
   if (simplify) ExpandBitcasts(*optimized);
+  if (simplify) ExpandBatchNorms(*optimized);
   if (simplify) BlockRunningWindows(*optimized, target.wide_accumulation);
   // Each simplification can make two instructions equal, and each merge can enable a simplification.
   for (bool changed = true; changed;) {

@@ -201,10 +201,10 @@ class SameBitsTest : public testing::TestWithParam<int> {
 #define SAME_NARROW(t) SAME(round_##t), SAME(encode_##t), SAME(decode_##t), SAME(round_from_f64_##t)
 
 TEST_P(SameBitsTest, F32) { SAME_REAL(f32); }
+// Where f64 is emulated a driver compiles some of these for half a minute each: ctest leaves F64 and C128 out on
+// SwiftShader, where EmulatedBitsTest has a few; `tools/test.sh --full suites` runs them.
 TEST_P(SameBitsTest, F64) { SAME_REAL(f64); }
 TEST_P(SameBitsTest, C64) { SAME_COMPLEX(c64); }
-// Where f64 is emulated a driver compiles some of these for half a minute each: ctest leaves them out on SwiftShader,
-// where EmulatedBitsTest has a few; `tools/test.sh --full suites` runs them.
 TEST_P(SameBitsTest, C128) { SAME_COMPLEX(c128); }
 TEST_P(SameBitsTest, F16OffTies) {
   SAME(exponential_f16), SAME(exp2_f16), SAME(exponential_minus_one_f16), SAME(log_f16), SAME(log_plus_one_f16),

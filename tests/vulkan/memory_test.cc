@@ -83,10 +83,14 @@ TEST_P(MemoryTest, RefusesBuffersOverTheLimits) {
   EXPECT_EQ(device->Allocate(INT64_MAX, MemoryKind::kDevice).status().code(), StatusCode::kResourceExhausted);
 }
 
-// Software drivers would hand out more than there is: memory comes at first touch.
+// Software drivers would hand out more than there is: memory comes at first touch. Two gigabytes of it, as if that were
+// all: SwiftShader writes zeros to what it hands out.
 TEST_P(MemoryTest, RefusesMoreThanTheMemoryHolds) {
-  const auto device = Open();
+  OpenOptions options = Options();
+  options.memory_limit_bytes = (uint64_t{2} << 30) - 4096;
+  const auto device = Open(options);
   ASSERT_NE(device, nullptr);
+  EXPECT_EQ(device->facts().memory_bytes, options.memory_limit_bytes);
   const auto limit = static_cast<int64_t>(device->facts().max_allocation_bytes);
   std::vector<std::shared_ptr<Buffer>> buffers;
   Status status;

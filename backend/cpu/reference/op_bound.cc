@@ -116,6 +116,9 @@ class BoundMaker {
       case Opcode::kTopK:
         MakeFunction();
         break;
+      case Opcode::kBatchNormInference:
+        MakeDefault();
+        break;
       default:
         AccumulationLength(instruction_) > 0 || !instruction_.called().empty() ? MakeDefault() : MakeFunction();
     }

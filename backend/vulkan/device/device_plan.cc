@@ -214,6 +214,7 @@ Status ChooseMemory(const PhysicalSupport& support, const PlanWants& wants, Devi
   if (invisible) chosen.host_visible = false;
   if (wants.pretend != PretendedMemory::kNone) chosen.host_cached = false;
   plan.heaps = HeapsOf(support);
+  for (MemoryHeap& heap : plan.heaps) heap.bytes = std::min(heap.bytes, wants.memory_limit_bytes);
   plan.facts.memory_bytes = plan.heaps[chosen.heap].bytes;
   return OkStatus();
 }

@@ -50,6 +50,7 @@ PhysicalSupport QuerySupport(const InstanceTable& vk, VkPhysicalDevice device);
 struct PlanWants {
   BindingMode bindings = BindingMode::kAddresses;
   PretendedMemory pretend = PretendedMemory::kNone;
+  uint64_t memory_limit_bytes = ~uint64_t{0};
   Emulation emulate = {};  // these features are not enabled, so facts and kernels know nothing of them
 };
 

@@ -36,7 +36,8 @@ struct OpenOptions {
   bool probe = true;              // run the quirk probes (their results are cached)
   bool measure_division = false;  // at once, so that facts() tell; else when a kernel first divides
   PretendedMemory pretend = PretendedMemory::kNone;
-  std::string loader_path;  // another Vulkan loader library; empty: the platform's
+  uint64_t memory_limit_bytes = ~uint64_t{0};  // of each heap, as if it had no more
+  std::string loader_path;                     // another Vulkan loader library; empty: the platform's
 };
 
 // A NaN in f16, bf16, f32 and f64 alike, and a large negative integer.

@@ -80,7 +80,8 @@ Result<std::unique_ptr<Device>> OpenDeviceWith(int index, const OpenOptions& opt
   }
   Usable& chosen = usable[index];
   std::vector<BindingMode> modes = ModesFor(chosen.plan.facts, options);
-  VXLA_ASSIGN_OR_RETURN(DevicePlan plan, PlanDevice(chosen.support, {modes.front(), options.pretend, options.emulate}));
+  VXLA_ASSIGN_OR_RETURN(DevicePlan plan, PlanDevice(chosen.support, {modes.front(), options.pretend,
+                                                                     options.memory_limit_bytes, options.emulate}));
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<DeviceContext> context,
                         DeviceContext::Create(instance, chosen.physical, std::move(plan), chosen.support));
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<VulkanDevice> device,
