@@ -16,4 +16,8 @@ bool ExpandBitcasts(Module& module);
 // over what is left when the mean is taken off: one that cancels no digits.
 bool ExpandBatchNorms(Module& module);
 
+// rng-bit-generator becomes integer operations over the counters, in the same computations: its bits are the same on
+// every device.
+bool ExpandRngBitGenerators(Module& module);
+
 }  // namespace VXLA_NAMESPACE

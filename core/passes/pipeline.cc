@@ -35,6 +35,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   VXLA_RETURN_IF_ERROR(SeparateControlComputations(*optimized).status());
   if (simplify) ExpandBitcasts(*optimized);
   if (simplify) ExpandBatchNorms(*optimized);
+  if (simplify) ExpandRngBitGenerators(*optimized);
   if (simplify) BlockRunningWindows(*optimized, target.wide_accumulation);
   // Each simplification can make two instructions equal, and each merge can enable a simplification.
   for (bool changed = true; changed;) {
