@@ -296,7 +296,11 @@ double WalkOf(const Instruction& instruction) {
 }  // namespace
 
 Perturbation::Perturbation(PerturbationOptions options)
-    : options_(std::move(options)), evaluator_(std::make_unique<InstructionEvaluator>(options_.evaluate)) {}
+    : options_(std::move(options)), evaluator_(std::make_unique<InstructionEvaluator>(options_.evaluate)) {
+  EvaluateOptions plain = options_.evaluate;
+  plain.plain_f64_products = true;
+  plain_ = std::make_unique<InstructionEvaluator>(std::move(plain));
+}
 Perturbation::~Perturbation() = default;
 
 Perturbation::Way Perturbation::WayOf(const Instruction& instruction) {
@@ -357,10 +361,13 @@ Result<Literal> Perturbation::MoveFunction(const Instruction& instruction, std::
 Result<Literal> Perturbation::MoveSum(const Instruction& instruction, std::span<const Literal* const> operands,
                                       uint64_t key) {
   const Twin& twin = TwinOf(instruction);
-  VXLA_ASSIGN_OR_RETURN(const Literal sums, twin.Evaluate(*evaluator_, operands));
+  const bool wide = std::ranges::any_of(FlattenTuple(instruction.shape()), [](const Shape* leaf) {
+    return leaf->IsArray() && RealPart(leaf->element_type()) == ElementType::kF64;
+  });
+  VXLA_ASSIGN_OR_RETURN(const Literal sums, twin.Evaluate(wide ? *evaluator_ : *plain_, operands));
   const bool selects = instruction.opcode() == Opcode::kSelectAndScatter;
   VXLA_ASSIGN_OR_RETURN(const Literal reach,
-                        twin.Evaluate(*evaluator_, operands, [&](std::span<double> parts, int step, size_t operand) {
+                        twin.Evaluate(*plain_, operands, [&](std::span<double> parts, int step, size_t operand) {
                           if (selects && operand == 0) return;
                           options_.any_order ? TakeMagnitudes(parts, step) : TakeSquares(parts, step);
                         }));

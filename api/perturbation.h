@@ -48,7 +48,8 @@ class Perturbation {
   Result<Literal> MoveOperands(const Instruction& instruction, std::span<const Literal* const> operands, uint64_t key);
 
   const PerturbationOptions options_;
-  std::unique_ptr<InstructionEvaluator> evaluator_;
+  // `plain_`: for sums that are rounded to less than f64 or tell magnitudes only.
+  std::unique_ptr<InstructionEvaluator> evaluator_, plain_;
   std::unordered_map<const Instruction*, std::unique_ptr<Twin>> twins_;
   uint64_t seed_ = 0, moves_ = 0;
 };

@@ -175,8 +175,8 @@ EvalResult EvalConvolution(EvalContext& context, const Instruction& instruction,
   }
   Literal result = Literal::Uninitialized(Shape(shape.element_type(), sizes));
   if (result.element_count() > 0) {
-    const Accumulator accumulator =
-        AccumulatorFor(input.shape().element_type(), kernel.shape().element_type(), shape.element_type());
+    const Accumulator accumulator = AccumulatorFor(input.shape().element_type(), kernel.shape().element_type(),
+                                                   shape.element_type(), context.options().plain_f64_products);
     VisitAccumulator(accumulator, [&]<typename T>(T) { Convolve<T>(context, problem, input, kernel, result); });
   }
   if (std::ranges::is_sorted(order)) return std::move(result).Reshaped(shape);

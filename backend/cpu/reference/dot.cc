@@ -90,8 +90,9 @@ EvalResult EvalDot(EvalContext& context, const Instruction& instruction, std::sp
                            rhs.batch);
   }
   Literal result = Literal::Uninitialized(instruction.shape());
-  const Accumulator accumulator = AccumulatorFor(operands[0].shape().element_type(), operands[1].shape().element_type(),
-                                                 instruction.shape().element_type());
+  const Accumulator accumulator =
+      AccumulatorFor(operands[0].shape().element_type(), operands[1].shape().element_type(),
+                     instruction.shape().element_type(), context.options().plain_f64_products);
   VisitAccumulator(accumulator, [&]<typename T>(T) { Multiply<T>(context, lhs, rhs, result); });
   return result;
 }

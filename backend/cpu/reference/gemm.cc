@@ -11,13 +11,13 @@ Pair LoadPair(const double* at) { return Pair{at[0], at[1]}; }
 
 }  // namespace
 
-Accumulator AccumulatorFor(ElementType lhs, ElementType rhs, ElementType result) {
+Accumulator AccumulatorFor(ElementType lhs, ElementType rhs, ElementType result, bool plain) {
   auto any = [&](auto&& is) { return is(lhs) || is(rhs) || is(result); };
   if (any(IsComplex)) {
     const bool wide = any([](ElementType t) { return RealPart(t) == ElementType::kF64; });
-    return wide ? Accumulator::kCompensatedComplex : Accumulator::kComplex;
+    return wide && !plain ? Accumulator::kCompensatedComplex : Accumulator::kComplex;
   }
-  if (any([](ElementType t) { return t == ElementType::kF64; })) return Accumulator::kCompensated;
+  if (!plain && any([](ElementType t) { return t == ElementType::kF64; })) return Accumulator::kCompensated;
   return any(IsFloating) ? Accumulator::kDouble : Accumulator::kUint64;
 }
 

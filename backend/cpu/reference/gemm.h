@@ -45,7 +45,8 @@ void LoadPacked(const Literal& literal, int64_t at, int64_t n, T* out) {
 
 // What products of these types are summed in.
 enum class Accumulator : uint8_t { kUint64, kDouble, kCompensated, kComplex, kCompensatedComplex };
-Accumulator AccumulatorFor(ElementType lhs, ElementType rhs, ElementType result);
+// `plain`: f64 as narrower types are summed, without compensation.
+Accumulator AccumulatorFor(ElementType lhs, ElementType rhs, ElementType result, bool plain = false);
 
 // Calls f with a value of the packed elements' C++ type.
 template <typename F>
