@@ -16,8 +16,7 @@ bool operator==(const Attributes& a, const Attributes& b) {
 }
 
 template <typename T>
-requires std::is_constructible_v<AnyAttributes, std::in_place_type_t<T>, T> Attributes::Attributes(T attributes)
-    : AnyAttributes(std::move(attributes)) {}
+requires kIsAlternative<T, AnyAttributes> Attributes::Attributes(T attributes) : AnyAttributes(std::move(attributes)) {}
 
 template Attributes::Attributes(NoAttributes);
 template Attributes::Attributes(UnaryAttributes);

@@ -317,13 +317,18 @@ using AnyAttributes = std::variant<
     FusionAttributes, AsyncAttributes, CopyStartAttributes, DomainAttributes, CollectiveAttributes,
     CollectivePermuteAttributes, SendRecvAttributes, InfeedAttributes, OutfeedAttributes, CustomCallAttributes>;
 
+template <typename T, typename Variant>
+inline constexpr bool kIsAlternative = false;
+template <typename T, typename... Alternatives>
+inline constexpr bool kIsAlternative<T, std::variant<Alternatives...>> = (std::is_same_v<T, Alternatives> || ...);
+
 // One of them. Its special members and its constructors stand in attributes.cc: what a variant of so many structs needs
 // is compiled once.
 class Attributes : public AnyAttributes {
  public:
   Attributes();  // NoAttributes
   template <typename T>
-  requires std::is_constructible_v<AnyAttributes, std::in_place_type_t<T>, T> Attributes(T attributes);
+  requires kIsAlternative<T, AnyAttributes> Attributes(T attributes);
   Attributes(const Attributes&);
   Attributes(Attributes&&) noexcept;
   Attributes& operator=(const Attributes&);
