@@ -238,4 +238,17 @@ MultiIndex OperandIndex(IndexSpace& space, const Instruction& instruction, int o
   }
 }
 
+bool IsPlainMap(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kPad:
+    case Opcode::kConcatenate:
+    case Opcode::kIota:
+    case Opcode::kDynamicSlice:
+    case Opcode::kGather:
+      return false;
+    default:
+      return true;
+  }
+}
+
 }  // namespace VXLA_NAMESPACE

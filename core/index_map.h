@@ -70,7 +70,10 @@ class IndexSpace {
 
 // For broadcast, transpose, slice, reverse, reshape, copy, bitcast-convert (same width) and elementwise ops (a scalar
 // operand of clamp or select reads index {}): the index into `operand` that the element `index` of the result reads.
-// Pads, concatenates and iotas are not plain maps: CHECK-fails.
+// CHECK-fails for what is no plain map.
 MultiIndex OperandIndex(IndexSpace& space, const Instruction& instruction, int operand, const MultiIndex& index);
+
+// Pads, concatenates and iotas are not, nor are dynamic slices and gathers, whose indices are values.
+bool IsPlainMap(const Instruction& instruction);
 
 }  // namespace VXLA_NAMESPACE

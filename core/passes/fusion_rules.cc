@@ -12,18 +12,21 @@ bool TouchesLiveSizes(const Instruction& i) {
          std::ranges::any_of(i.operands(), [](const Instruction* operand) { return operand->shape().IsDynamic(); });
 }
 
-}  // namespace
+// What fusion makes of a KERNEL row of core/opcode.def.
+struct HeroFacts {
+  std::optional<FusionKind> kind;
+  bool fuses = true;  // what feeds it is computed in its kernel, and what follows it; else it stands alone
+};
+constexpr HeroFacts kAlone{FusionKind::kCustom, false};
+constexpr HeroFacts kDotHero{FusionKind::kOutput}, kReduceHero{FusionKind::kInput},
+    kReduceWindowHero{FusionKind::kCustom}, kFusionHero{std::nullopt};
+constexpr HeroFacts kDynamicUpdateSliceHero = kAlone, kScatterHero = kAlone;
+constexpr HeroFacts kConvolutionHero = kAlone, kSelectAndScatterHero = kAlone;
+constexpr HeroFacts kSortHero = kAlone, kTopKHero = kAlone;
+constexpr HeroFacts kFftHero = kAlone;
+constexpr HeroFacts kCholeskyHero = kAlone, kTriangularSolveHero = kAlone;
 
-namespace {
-
-// A name for each KERNEL row of core/opcode.def: what fusion makes of the op.
-using MaybeKind = std::optional<FusionKind>;
-constexpr MaybeKind kDotHero = FusionKind::kOutput, kReduceHero = FusionKind::kInput,
-                    kReduceWindowHero = FusionKind::kCustom, kFusionHero = std::nullopt;
-
-}  // namespace
-
-std::optional<FusionKind> HeroKind(Opcode opcode) {
+HeroFacts FactsOfHero(Opcode opcode) {
   switch (opcode) {
 #define KERNEL(Name, ...) \
   case Opcode::k##Name:   \
@@ -34,11 +37,18 @@ std::optional<FusionKind> HeroKind(Opcode opcode) {
 #include "core/opcode_rows_end.h"
     // clang-format on
     default:
-      return std::nullopt;
+      return {std::nullopt, false};
   }
 }
 
-bool IsHero(const Instruction& i) { return HeroKind(i.opcode()).has_value() && !TouchesLiveSizes(i); }
+}  // namespace
+
+std::optional<FusionKind> HeroKind(Opcode opcode) { return FactsOfHero(opcode).kind; }
+
+bool IsHero(const Instruction& i) {
+  const HeroFacts facts = FactsOfHero(i.opcode());
+  return facts.kind.has_value() && facts.fuses && !TouchesLiveSizes(i);
+}
 
 bool IsHeroElement(const Instruction& i) { return i.opcode() == Opcode::kGetTupleElement && IsHero(*i.operand(0)); }
 
@@ -134,14 +144,6 @@ int64_t DotReuse(const Instruction& dot, const Instruction& operand) {
   return std::max<int64_t>(
       1, dot.shape().ElementCount() * contracted / std::max<int64_t>(1, operand.shape().ElementCount()));
 }
-
-namespace {
-
-bool IsPlainMap(const Instruction& i) {
-  return i.opcode() != Opcode::kPad && i.opcode() != Opcode::kConcatenate && i.opcode() != Opcode::kIota;
-}
-
-}  // namespace
 
 bool ReadsAtOwnIndex(const Instruction& user, int k) {
   const Shape& shape = user.shape();

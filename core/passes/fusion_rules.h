@@ -18,6 +18,7 @@ bool IsIndexOnly(const Instruction& instruction);
 bool IsFree(const Instruction& instruction);
 // The kind of fusion that is made around an op with a kernel of its own; none: it has none, or is a fusion itself.
 std::optional<FusionKind> HeroKind(Opcode opcode);
+// It has a kernel of its own that fusion makes larger; one that stands alone is lowered as it is.
 bool IsHero(const Instruction& instruction);
 // A get-tuple-element of a variadic hero: lives in its fusion.
 bool IsHeroElement(const Instruction& instruction);

@@ -188,6 +188,10 @@ std::string ValueWriter::Compute(const Instruction& instruction, const MultiInde
       return PadValue(instruction, index);
     case Opcode::kConcatenate:
       return ConcatenateValue(instruction, index);
+    case Opcode::kDynamicSlice:
+      return DynamicSliceValue(instruction, index);
+    case Opcode::kGather:
+      return GatherValue(instruction, index);
     case Opcode::kBroadcast:
     case Opcode::kReshape:
     case Opcode::kTranspose:
@@ -453,6 +457,92 @@ std::string ValueWriter::ConcatenateValue(const Instruction& instruction, const 
     CloseBlock();
   }
   return result;
+}
+
+IndexExpression ValueWriter::ClampedStart(const Instruction& indices, const MultiIndex& at, int64_t most) {
+  if (most <= 0) return {};
+  const ElementType type = indices.shape().element_type();
+  if (indices.opcode() == Opcode::kConstant && indices.shape().IsScalar()) {
+    const int64_t start = indices.literal().GetInt(0);
+    return {{}, start < 0 && IsUnsigned(type) ? most : std::clamp<int64_t>(start, 0, most)};
+  }
+  const std::string key = fmt::format("s{}:{}", KeyOf(indices, at), most);
+  if (const std::string* known = Find(key)) return space_.Variable(std::stoi(*known));
+  const std::string value = Value(indices, at);
+  const int variable = space_.AddVariable(most + 1);
+  Bind(variable, Local("uint", ClampedText(type, value, most)));
+  scopes_.back()[key] = std::to_string(variable);
+  return space_.Variable(variable);
+}
+
+// A uint: the value of an integer type clamped to [0, most].
+std::string ValueWriter::ClampedText(ElementType type, const std::string& value, int64_t most) {
+  const std::string limit = kernel_.Param(static_cast<uint32_t>(most));
+  if (BitWidth(type) < 64) {
+    return IsSigned(type) ? fmt::format("uint(clamp({}, 0, int({})))", value, limit)
+                          : fmt::format("min({}, {})", value, limit);
+  }
+  const std::string_view carrier = CarrierSuffix(type);
+  return fmt::format("convert_{0}_u32(clamp_{0}({1}, {2}, {3}))", carrier, ZeroText(type), value,
+                     ConvertedText(ElementType::kU32, type, limit));
+}
+
+MultiIndex ValueWriter::WindowStart(const Instruction& instruction, int first, const Shape& whole,
+                                    const Shape& window) {
+  MultiIndex start(static_cast<size_t>(whole.rank()));
+  // One scalar per dimension, or one array of all.
+  const bool one_array = instruction.operand_count() == first + 1 && instruction.operand(first)->shape().rank() == 1;
+  for (int d = 0; d < whole.rank(); ++d) {
+    const Instruction& indices = *instruction.operand(one_array ? first : first + d);
+    const MultiIndex at = one_array ? MultiIndex{{{}, d}} : MultiIndex{};
+    start[static_cast<size_t>(d)] = ClampedStart(indices, at, whole.dimension(d) - window.dimension(d));
+  }
+  return start;
+}
+
+std::string ValueWriter::DynamicSliceValue(const Instruction& instruction, const MultiIndex& index) {
+  const Instruction& operand = *instruction.operand(0);
+  MultiIndex inner = WindowStart(instruction, 1, operand.shape(), instruction.shape());
+  for (size_t d = 0; d < inner.size(); ++d) inner[d] = space_.Add(inner[d], index[d]);
+  return Value(operand, inner);
+}
+
+std::string ValueWriter::GatherValue(const Instruction& instruction, const MultiIndex& index) {
+  const auto& a = instruction.attributes<GatherAttributes>();
+  const Instruction& operand = *instruction.operand(0);
+  const Instruction& indices = *instruction.operand(1);
+  auto contains = [](const IntList& list, int64_t d) { return std::ranges::find(list, d) != list.end(); };
+  MultiIndex batch;
+  for (size_t d = 0; d < index.size(); ++d) {
+    if (!contains(a.offset_dims, static_cast<int64_t>(d))) batch.push_back(index[d]);
+  }
+  // The place of index vector element k, and the batch index that a dimension of the indices is.
+  MultiIndex at;
+  std::vector<IndexExpression> batch_of(static_cast<size_t>(indices.shape().rank()));
+  for (int64_t d = 0, next = 0; d < indices.shape().rank(); ++d) {
+    at.push_back(d == a.index_vector_dim ? IndexExpression() : batch.at(static_cast<size_t>(next++)));
+    batch_of[static_cast<size_t>(d)] = at.back();
+  }
+  MultiIndex inner(static_cast<size_t>(operand.shape().rank()));
+  size_t next_offset = 0;
+  for (size_t d = 0; d < inner.size(); ++d) {
+    const auto dimension = static_cast<int64_t>(d);
+    if (contains(a.collapsed_slice_dims, dimension) || contains(a.operand_batching_dims, dimension)) continue;
+    inner[d] = index[static_cast<size_t>(a.offset_dims[next_offset++])];
+  }
+  for (size_t k = 0; k < a.start_index_map.size(); ++k) {
+    const auto d = static_cast<size_t>(a.start_index_map[k]);
+    if (a.index_vector_dim < indices.shape().rank()) {
+      at[static_cast<size_t>(a.index_vector_dim)] = {{}, static_cast<int64_t>(k)};
+    }
+    const int64_t most = operand.shape().dimension(static_cast<int>(d)) - a.slice_sizes[d];
+    inner[d] = space_.Add(inner[d], ClampedStart(indices, at, most));
+  }
+  for (size_t k = 0; k < a.operand_batching_dims.size(); ++k) {
+    inner[static_cast<size_t>(a.operand_batching_dims[k])] =
+        batch_of[static_cast<size_t>(a.start_indices_batching_dims[k])];
+  }
+  return Value(operand, inner);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -56,6 +56,11 @@ class ValueWriter {
 
   KernelBuilder& kernel() { return kernel_; }
   IndexSpace& space() { return space_; }
+  // The element of `indices` at an index, clamped to [0, most]: where a window starts. Memoised.
+  IndexExpression ClampedStart(const Instruction& indices, const MultiIndex& at, int64_t most);
+  // Where the window of a dynamic-slice or a dynamic-update-slice starts: `first` is its first operand of indices.
+  MultiIndex WindowStart(const Instruction& instruction, int first, const Shape& whole, const Shape& window);
+
   // A statement of the caller's own; locals of the writer may be used in it.
   void Line(const std::string& statement);
   // A local that the caller's own statements may change.
@@ -77,9 +82,12 @@ class ValueWriter {
   std::string Compute(const Instruction& instruction, const MultiIndex& index);
   std::string ConstantValue(const Instruction& instruction);
   std::string IotaValue(const Instruction& instruction, const MultiIndex& index);
+  std::string ClampedText(ElementType type, const std::string& value, int64_t most);
   std::string LoadOperand(const Instruction& operand, const Shape& shape, const MultiIndex& index);
   std::string PadValue(const Instruction& instruction, const MultiIndex& index);
   std::string ConcatenateValue(const Instruction& instruction, const MultiIndex& index);
+  std::string DynamicSliceValue(const Instruction& instruction, const MultiIndex& index);
+  std::string GatherValue(const Instruction& instruction, const MultiIndex& index);
   // The group that a linear index of tensor k falls into and its place there, if groups can be read at once.
   struct GroupPlace {
     IndexExpression group;

@@ -129,8 +129,7 @@ class DotReader {
     const IndexExpression free = space.Variable(space.AddVariable(side.free.count));
     MultiIndex index = IndexOf(space, side, batch, space.Variable(k), free);
     const Instruction* at = &operand;
-    while (body_.OperandOf(*at) == nullptr && at->operand_count() > 0 && at->opcode() != Opcode::kPad &&
-           at->opcode() != Opcode::kConcatenate) {
+    while (body_.OperandOf(*at) == nullptr && at->operand_count() > 0 && IsPlainMap(*at)) {
       index = OperandIndex(space, *at, 0, index);
       at = at->operand(0);
     }

@@ -1,0 +1,13 @@
+#include "backend/vulkan/lower/lower.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+
+Status CanLowerFft(const LowerContext&, const FusionDescription& body) {
+  return Unsupported("{} has no kernel", OpcodeText(body.hero->opcode()));
+}
+
+Result<std::vector<Step>> LowerFft(const LowerContext&, const FusionDescription& body, BufferMap&) {
+  return Internal("{} has no kernel", OpcodeText(body.hero->opcode()));
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan
