@@ -58,21 +58,35 @@ void main() {
   uint begin = (chunk - row * P(2)) * CHUNK;
   uint end = min(begin + CHUNK, P(1));
 #if PHASE == 0
+#define TAKE(item) { \
+    uint at = digit_of(key_of(item)) * LANES + lane; \
+    places[at] += 1u; }
   for (uint digit = 0u; digit < RADIX; ++digit) places[digit * LANES + lane] = 0u;
-  for (uint e = begin; e < end; ++e) {
-    uint at = digit_of(key_of(read_item(row, e))) * LANES + lane;
-    places[at] += 1u;
-  }
-  for (uint digit = 0u; digit < RADIX; ++digit) store_count(chunk * RADIX + digit, places[digit * LANES + lane]);
 #else
+#define TAKE(item) { \
+    uint at = digit_of(key_of(item)) * LANES + lane; \
+    uint place = places[at]; \
+    places[at] = place + 1u; \
+    emit_item(row, place, item); }
   for (uint digit = 0u; digit < RADIX; ++digit) places[digit * LANES + lane] = load_count(chunk * RADIX + digit);
-  for (uint e = begin; e < end; ++e) {
-    Item item = read_item(row, e);
-    uint at = digit_of(key_of(item)) * LANES + lane;
-    uint place = places[at];
-    places[at] = place + 1u;
-    emit_item(row, place, item);
+#endif
+  uint e = begin;
+#if READS_GROUPS
+  for (; e + 4u <= end; e += 4u) {
+    Item item_0, item_1, item_2, item_3;
+    read_group(row, e, item_0, item_1, item_2, item_3);
+    TAKE(item_0)
+    TAKE(item_1)
+    TAKE(item_2)
+    TAKE(item_3)
   }
+#endif
+  for (; e < end; ++e) {
+    Item item = read_item(row, e);
+    TAKE(item)
+  }
+#if PHASE == 0
+  for (uint digit = 0u; digit < RADIX; ++digit) store_count(chunk * RADIX + digit, places[digit * LANES + lane]);
 #endif
 }
 

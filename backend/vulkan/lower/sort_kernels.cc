@@ -206,6 +206,36 @@ class SortWriter {
                               kernel.Param(static_cast<uint32_t>(work_.length))));
   }
 
+  // read_group(row, e, item_0 .. item_3) of the four items from e, a multiple of four; false where the tensors that
+  // read_item reads cannot be read so.
+  bool WriteReadGroup(KernelBuilder& kernel, const Scratch* from) const {
+    if (carries_key_ && from == nullptr) return false;
+    if (work_.length % 4 != 0 && work_.rows > 1) return false;
+    if (from == nullptr && work_.stride != 1) return false;
+    std::string text;
+    for (size_t f = 0; f < fields_.size(); ++f) {
+      const SortField& field = fields_[f];
+      if (from == nullptr && field.name == "position") {
+        for (int i = 0; i < 4; ++i) text += fmt::format("  item_{0}.position = e + {0}u;\n", i);
+        continue;
+      }
+      const size_t operand = f;  // all operands are fields, in order
+      const ElementType type = from == nullptr ? work_.types[operand] : field.type;
+      if (StorageBytes(type) != 4 || type == ElementType::kPred) return false;
+      const int k = kernel.AddBuffer(type, Access::kRead, from == nullptr ? work_.operands[operand] : (*from)[f]);
+      if (kernel.buffer_offset(k) % 16 != 0) return false;
+      kernel.AddVectorView(k);
+      text += fmt::format("  {}vec4 group_{} = LOAD({}, {}x4, place >> 2);\n",
+                          field.glsl_type == "float" ? "" : field.glsl_type.substr(0, 1), f, k, StorageTag(type));
+      for (int i = 0; i < 4; ++i) text += fmt::format("  item_{}.{} = group_{}.{};\n", i, field.name, f, "xyzw"[i]);
+    }
+    kernel.Append(
+        fmt::format("void read_group(uint row, uint e, out Item item_0, out Item item_1, out Item item_2, out "
+                    "Item item_3) {{\n  uint place = row * {} + e;\n{}}}\n",
+                    kernel.Param(static_cast<uint32_t>(work_.length)), text));
+    return true;
+  }
+
   // get_item and put_item of shared memory.
   void WriteShared(KernelBuilder& kernel) const {
     const int64_t items = 2 * shape_.tile() * shape_.rows_per_group;
@@ -337,6 +367,7 @@ class SortWriter {
       WriteTypes(kernel);
       if (from == nullptr || to == nullptr) WritePlace(kernel);
       from == nullptr ? WriteRead(kernel) : WriteReadScratch(kernel, *from);
+      kernel.Append(fmt::format("#define READS_GROUPS {}\n", WriteReadGroup(kernel, from) ? 1 : 0));
       if (phase == 2) WriteEmit(kernel, to);
     }
     constexpr const char* kPhases[] = {"count", "scan", "move"};
