@@ -281,7 +281,6 @@ std::string ScatterText(const ScatterCase& c, const std::string& type, const std
 
 void RunScatter(const ScatterCase& c, ElementType type, ElementType index_type, const std::string& operation,
                 RunOptions options = {}, const std::string& more = "") {
-  options.allow_fallbacks = true;
   SCOPED_TRACE(fmt::format("{} {} {} {}", c.name, ElementTypeName(type), ElementTypeName(index_type), operation));
   const std::string text =
       ScatterText(c, std::string(ElementTypeName(type)), std::string(ElementTypeName(index_type)), operation, more);
