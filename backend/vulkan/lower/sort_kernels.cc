@@ -40,7 +40,8 @@ class SortWriter {
     for (const SortField& field : fields_) item_bytes += FieldBytes(field);
     shape_ = TuneSort(context_.facts, work_.rows, work_.length, item_bytes, AnyOrder());
     shape_.unit = static_cast<uint32_t>(std::min<int64_t>(shape_.unit, 2 * shape_.tile()));
-    const RadixShape radix = TuneRadix(context_.facts, work_.rows, work_.length, work_.order.key_words);
+    const RadixShape radix = TuneRadix(context_.facts, work_.rows, work_.length, work_.order.key_words,
+                                       work_.order.key_high - work_.order.key_low);
     return radix.chunk > 0 ? WriteRadix(buffers, radix) : WriteMerges(buffers);
   }
 
@@ -61,23 +62,23 @@ class SortWriter {
     return steps;
   }
 
-  // A digit of the key: bits [low, low + 8) of a word.
+  // A digit of the key: radix.digit_bits bits of a word from `low` on.
   struct Digit {
     int word = 0, low = 0;
   };
   // Least digit first.
-  std::vector<Digit> Digits() const {
+  std::vector<Digit> Digits(int digit_bits) const {
     std::vector<Digit> digits;
     for (int word = work_.order.key_words - 1; word >= 0; --word) {
-      for (int low = work_.order.key_low; low < work_.order.key_high; low += kDigitBits) digits.push_back({word, low});
+      for (int low = work_.order.key_low; low < work_.order.key_high; low += digit_bits) digits.push_back({word, low});
     }
     return digits;
   }
 
   std::vector<Step> WriteRadix(BufferMap& buffers, const RadixShape& radix) const {
-    const std::vector<Digit> digits = Digits();
+    const std::vector<Digit> digits = Digits(radix.digit_bits);
     const int64_t chunks = work_.rows * ((work_.length + radix.chunk - 1) / radix.chunk);
-    const BufferSlice counts = buffers.Scratch(chunks * kRadix * 4);
+    const BufferSlice counts = buffers.Scratch(chunks * radix.radix() * 4);
     Scratch from, to;
     if (digits.size() > 1) to = MakeScratch(buffers);
     std::vector<Step> steps;
@@ -206,34 +207,60 @@ class SortWriter {
                               kernel.Param(static_cast<uint32_t>(work_.length))));
   }
 
-  // read_group(row, e, item_0 .. item_3) of the four items from e, a multiple of four; false where the tensors that
-  // read_item reads cannot be read so.
-  bool WriteReadGroup(KernelBuilder& kernel, const Scratch* from) const {
-    if (carries_key_ && from == nullptr) return false;
-    if (work_.length % 4 != 0 && work_.rows > 1) return false;
-    if (from == nullptr && work_.stride != 1) return false;
+  // GROUP, READ_GROUP and EACH_ITEM: several neighbours at once, where all that read_item reads is of 32 bits and lies
+  // side by side.
+  void WriteReadGroup(KernelBuilder& kernel, const Scratch* from) const {
+    const int width = kernel.has_pairs() ? 8 : 4;
     std::string text;
-    for (size_t f = 0; f < fields_.size(); ++f) {
-      const SortField& field = fields_[f];
-      if (from == nullptr && field.name == "position") {
-        for (int i = 0; i < 4; ++i) text += fmt::format("  item_{0}.position = e + {0}u;\n", i);
+    bool possible = (!carries_key_ && work_.stride == 1) || from != nullptr;
+    possible &= work_.length % width == 0 || work_.rows == 1;
+    for (size_t f = 0; possible && f < fields_.size(); ++f) {
+      if (from == nullptr && fields_[f].name == "position") {
+        for (int i = 0; i < width; ++i) text += fmt::format("  item_{0}.position = e + {0}u;\n", i);
         continue;
       }
-      const size_t operand = f;  // all operands are fields, in order
-      const ElementType type = from == nullptr ? work_.types[operand] : field.type;
-      if (StorageBytes(type) != 4 || type == ElementType::kPred) return false;
-      const int k = kernel.AddBuffer(type, Access::kRead, from == nullptr ? work_.operands[operand] : (*from)[f]);
-      if (kernel.buffer_offset(k) % 16 != 0) return false;
-      kernel.AddVectorView(k);
-      text += fmt::format("  {}vec4 group_{} = LOAD({}, {}x4, place >> 2);\n",
-                          field.glsl_type == "float" ? "" : field.glsl_type.substr(0, 1), f, k, StorageTag(type));
-      for (int i = 0; i < 4; ++i) text += fmt::format("  item_{}.{} = group_{}.{};\n", i, field.name, f, "xyzw"[i]);
+      const auto k = static_cast<size_t>(from == nullptr ? carried_[f] : 0);
+      const ElementType type = from == nullptr ? work_.types[k] : fields_[f].type;
+      const BufferSlice& slice = from == nullptr ? work_.operands[k] : (*from)[f];
+      possible = StorageBytes(type) == 4 && slice.offset_bytes % (4 * width) == 0;
+      if (possible) text += ReadGroupField(kernel, kernel.AddBuffer(type, Access::kRead, slice), fields_[f], width);
+    }
+    kernel.Append(fmt::format("#define GROUP {}\n", possible ? width : 1));
+    if (!possible) return;
+    std::vector<std::string> items, parameters;
+    std::string each;
+    for (int i = 0; i < width; ++i) {
+      items.push_back(fmt::format("item_{}", i));
+      parameters.push_back("out Item " + items.back());
+      each += fmt::format(" F({})", items.back());
     }
     kernel.Append(
-        fmt::format("void read_group(uint row, uint e, out Item item_0, out Item item_1, out Item item_2, out "
-                    "Item item_3) {{\n  uint place = row * {} + e;\n{}}}\n",
-                    kernel.Param(static_cast<uint32_t>(work_.length)), text));
-    return true;
+        fmt::format("void read_group(uint row, uint e, {}) {{\n  uint group = (row * {} + e) / {}u;\n{}}}\n"
+                    "#define READ_GROUP(row, e) Item {}; read_group(row, e, {});\n#define EACH_ITEM(F){}\n",
+                    fmt::join(parameters, ", "), kernel.Param(static_cast<uint32_t>(work_.length)), width, text,
+                    fmt::join(items, ", "), fmt::join(items, ", "), each));
+  }
+
+  // Statements that read a member of the items of a group.
+  std::string ReadGroupField(KernelBuilder& kernel, int buffer, const SortField& field, int width) const {
+    kernel.AddVectorView(buffer, width);
+    const std::string tag(StorageTag(kernel.buffer_type(buffer)));
+    std::string text;
+    if (width == 4) {
+      const char* type = tag == "f32" ? "vec4" : tag == "i32" ? "ivec4" : "uvec4";
+      text = fmt::format("  {} {}_group = LOAD({}, {}x4, group);\n", type, field.name, buffer, tag);
+    } else {
+      text = fmt::format("  u64vec4 {}_group = LOAD({}, u64x4, group);\n", field.name, buffer);
+    }
+    for (int i = 0; i < width; ++i) {
+      std::string value = fmt::format("{}_group.{}", field.name, "xyzw"[width == 4 ? i : i / 2]);
+      if (width == 8) {
+        value = fmt::format("unpackUint2x32({}).{}", value, "xy"[i % 2]);
+        if (tag != "u32") value = fmt::format("{}({})", tag == "f32" ? "uintBitsToFloat" : "int", value);
+      }
+      text += fmt::format("  item_{}.{} = {};\n", i, field.name, value);
+    }
+    return text;
   }
 
   // get_item and put_item of shared memory.
@@ -349,25 +376,19 @@ class SortWriter {
     kernel.Param(static_cast<uint32_t>(work_.length));
     kernel.Param(static_cast<uint32_t>(per_row));
     kernel.Param(static_cast<uint32_t>(digit.low));
-    const uint32_t lanes = phase == 1 ? kRadix : radix.lanes;
+    const uint32_t lanes = phase == 1 ? radix.scan_lanes() : radix.lanes;
     kernel.Append(fmt::format("#define PHASE {}\n#define RADIX {}u\n#define CHUNK {}u\n#define LANES {}u\n", phase,
-                              kRadix, radix.chunk, lanes));
-    const int k = kernel.AddBuffer(ElementType::kU32,
-                                   phase == 0   ? Access::kWrite
-                                   : phase == 1 ? Access::kReadWrite
-                                                : Access::kRead,
-                                   counts);
-    if (phase > 0) kernel.Append(fmt::format("uint load_count(uint i) {{ return {}; }}\n", kernel.Load(k, "i")));
-    if (phase < 2) {
-      kernel.Append(fmt::format("void store_count(uint i, uint n) {{ {} }}\n", kernel.Store(k, "i", "n")));
-    }
+                              radix.radix(), radix.chunk, lanes));
+    const int k = kernel.AddBuffer(ElementType::kU32, Access::kReadWrite, counts);
+    kernel.Append(fmt::format("uint load_count(uint i) {{ return {}; }}\nvoid store_count(uint i, uint n) {{ {} }}\n",
+                              kernel.Load(k, "i"), kernel.Store(k, "i", "n")));
     if (phase != 1) {
       kernel.Append(fmt::format("#define BY_CHUNKS(g) {}\n#define KEY_WORD(key) key{}\n", kernel.Divide("(g)", per_row),
                                 WordSuffix(digit.word)));
       WriteTypes(kernel);
       if (from == nullptr || to == nullptr) WritePlace(kernel);
       from == nullptr ? WriteRead(kernel) : WriteReadScratch(kernel, *from);
-      kernel.Append(fmt::format("#define READS_GROUPS {}\n", WriteReadGroup(kernel, from) ? 1 : 0));
+      WriteReadGroup(kernel, from);
       if (phase == 2) WriteEmit(kernel, to);
     }
     constexpr const char* kPhases[] = {"count", "scan", "move"};
@@ -377,9 +398,6 @@ class SortWriter {
 
   // Of a Key, word i.
   std::string WordSuffix(int i) const { return work_.order.key_words == 1 ? "" : fmt::format(".{}", "xyzw"[i]); }
-
-  static constexpr int kDigitBits = 8;
-  static constexpr uint32_t kRadix = 1u << kDigitBits;
 
   const LowerContext& context_;
   const SortWork& work_;

@@ -275,21 +275,24 @@ SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64
   return shape;
 }
 
-RadixShape TuneRadix(const DeviceFacts& facts, int64_t rows, int64_t length, int key_words) {
+RadixShape TuneRadix(const DeviceFacts& facts, int64_t rows, int64_t length, int key_words, int bits) {
   RadixShape shape;
-  constexpr int64_t kRadix = 256, kLeastLength = 1 << 14, kLeastChunk = 2048, kMostChunk = 32768, kMostChunks = 24576;
+  constexpr int64_t kLeastLength = 1 << 14, kLong = 1 << 18, kMostChunk = 32768, kMostScan = 48 << 10;
+  if (!facts.is_software() || key_words == 0 || length < kLeastLength * key_words ||
+      facts.max_workgroup_invocations < 256 || facts.max_workgroup_size[0] < 256)
+    return shape;
+  // Wide digits are fewer passes, and counters that have to be worth their own passes.
+  const bool wide = length >= kLong;
+  const int passes = (bits + (wide ? 10 : 7)) / (wide ? 11 : 8);
+  shape.digit_bits = (bits + passes - 1) / passes;
+  int64_t chunk = wide ? 16384 : 2048;
+  while (chunk < kMostChunk && chunk * 32 < length) chunk *= 2;
+  // An invocation walks over a chunk and its counters once, and twice over the counters of a row's chunks of some
+  // digits.
+  const int64_t chunks = CeilDivide(length, chunk);
+  const int64_t each = shape.radix() / shape.scan_lanes();
   shape.lanes = std::max(facts.subgroup_size, 4u);
-  const int64_t shared = kRadix * shape.lanes * 4;
-  if (!facts.is_software() || key_words == 0 || length < kLeastLength * key_words || shared > facts.max_shared_bytes ||
-      facts.max_workgroup_invocations < kRadix || facts.max_workgroup_size[0] < kRadix)
-    return shape;
-  int64_t chunk = kLeastChunk;
-  while (chunk < kMostChunk && chunk * 512 < length) chunk *= 2;
-  // An invocation walks over a chunk once and over a row's chunks twice.
-  if (CeilDivide(length, chunk) > kMostChunks || rows * CeilDivide(length, chunk) * kRadix >= int64_t{1} << 31) {
-    return shape;
-  }
-  shape.chunk = chunk;
+  if (2 * each * chunks <= kMostScan && rows * chunks * shape.radix() < int64_t{1} << 31) shape.chunk = chunk;
   return shape;
 }
 

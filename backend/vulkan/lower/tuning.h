@@ -91,12 +91,16 @@ struct SortShape {
 // `searches_far`: the search for an invocation's part takes the square of its usual steps.
 SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t item_bytes, bool searches_far);
 
-// How long rows are sorted by the digits of keys of `key_words` words (sort/radix_chunks.comp): `lanes` invocations of
-// a workgroup take `chunk` neighbours each. A chunk of 0: by merging.
+// How long rows are sorted by the digits of keys (sort/radix_chunks.comp): `lanes` invocations of a workgroup take
+// `chunk` neighbours each. A chunk of 0: by merging.
 struct RadixShape {
   uint32_t lanes = 8;
+  int digit_bits = 8;
   int64_t chunk = 0;
+  uint32_t radix() const { return 1u << digit_bits; }
+  uint32_t scan_lanes() const { return radix() < 256 ? radix() : 256; }
 };
-RadixShape TuneRadix(const DeviceFacts& facts, int64_t rows, int64_t length, int key_words);
+// Keys of `key_words` words in `bits` bits of each.
+RadixShape TuneRadix(const DeviceFacts& facts, int64_t rows, int64_t length, int key_words, int bits);
 
 }  // namespace VXLA_NAMESPACE::vulkan
