@@ -3,7 +3,7 @@
 // TILE_PASS 1: each tile of TILE neighbours of a row (the last one shorter) is read from the operands and sorted in
 // shared memory. LANES invocations share a tile, TILE = LANES * RUN, and a workgroup owns ROWS of them: each lane sorts
 // RUN neighbours by insertion, then runs of twice the length are merged until one is left. P(0) tiles in all, P(1)
-// elements of a row, P(2) tiles of a row.
+// elements of a row, P(2) tiles of a row. The first KEPT elements of each tile are the result, side by side.
 // TILE_PASS 0: runs of P(3) sorted neighbours are merged in pairs; an invocation makes UNIT neighbours of the merged run.
 // P(0) units in all, P(1) elements of a row, P(2) units of a row.
 //
@@ -147,7 +147,9 @@ void main() {
     to = other;
     barrier();
   }
-  for (uint i = lane; i < count; i += LANES) emit_item(row, begin + i, get_item(from + i));
+  uint kept = min(count, KEPT);
+  uint place = (tile - row * P(2)) * KEPT;
+  for (uint i = lane; i < kept; i += LANES) emit_item(row, place + i, get_item(from + i));
 }
 
 #else

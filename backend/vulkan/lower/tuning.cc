@@ -296,6 +296,17 @@ RadixShape TuneRadix(const DeviceFacts& facts, int64_t rows, int64_t length, int
   return shape;
 }
 
+SelectShape TuneSelect(const DeviceFacts& facts, int64_t length, int64_t kept, int64_t item_bytes) {
+  SelectShape shape;
+  constexpr int64_t kMostKept = 16, kLeastLength = 1 << 12, kMostSteps = 32768;
+  if (!facts.is_software() || kept > kMostKept || length < kLeastLength) return shape;
+  shape.lanes = std::max(facts.subgroup_size, 4u);
+  if (kept * item_bytes * shape.lanes > facts.max_shared_bytes) return shape;
+  // In an ascending row every element goes past all that are kept.
+  shape.chunk = std::clamp<int64_t>(CeilDivide(length, 64), 512, kMostSteps / std::max<int64_t>(kept + 1, 4)) / 8 * 8;
+  return shape;
+}
+
 LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost) {
   LoopTuning tuning = facts.is_software() ? TuneSoftwareLoop(element_count, cost, SplitsAddresses(facts, bindings))
                                           : TuneGpuLoop(TraitsOf(facts), element_count);

@@ -103,4 +103,12 @@ struct RadixShape {
 // Keys of `key_words` words in `bits` bits of each.
 RadixShape TuneRadix(const DeviceFacts& facts, int64_t rows, int64_t length, int key_words, int bits);
 
+// How the first few of long rows are found (sort/select.comp): `lanes` invocations of a workgroup walk over `chunk`
+// neighbours each. A chunk of 0: by sorting tiles.
+struct SelectShape {
+  uint32_t lanes = 8;
+  int64_t chunk = 0;
+};
+SelectShape TuneSelect(const DeviceFacts& facts, int64_t length, int64_t kept, int64_t item_bytes);
+
 }  // namespace VXLA_NAMESPACE::vulkan
