@@ -13,26 +13,23 @@
 
 #define BEST(i) ((i) * LANES + gl_LocalInvocationID.x)
 #define NOTE_WANTED(item) wanted = or_pred(wanted, before(key_of(item), worst));
+#define TAKE(item) { \
+    Item taken = item; \
+    if (before(key_of(taken), worst)) { \
+      insert(KEPT - 1u, taken); \
+      worst = key_of(get_item(BEST(KEPT - 1u))); \
+    } }
 
-uint found = 0u;
-Key worst;
-
-// Puts an item among the best if it is better than the worst of them.
-void take(Item item) {
+// Moves an item up from place i of the best.
+void insert(uint i, Item item) {
   Key key = key_of(item);
-  bool better = before(key, worst);
-  if (found < KEPT || better) {
-    uint i = min(found, KEPT - 1u);
-    while (i > 0u) {
-      Item above = get_item(BEST(i - 1u));
-      if (!before(key, key_of(above))) break;
-      put_item(BEST(i), above);
-      --i;
-    }
-    put_item(BEST(i), item);
-    found = min(found + 1u, KEPT);
-    worst = key_of(get_item(BEST(found - 1u)));
+  while (i > 0u) {
+    Item above = get_item(BEST(i - 1u));
+    if (!before(key, key_of(above))) break;
+    put_item(BEST(i), above);
+    --i;
   }
+  put_item(BEST(i), item);
 }
 
 void main() {
@@ -42,19 +39,24 @@ void main() {
   if (chunk >= P(0)) return;
   uint row = BY_CHUNKS(chunk);
   uint number = chunk - row * P(2);
-  uint e = number * CHUNK;
-  uint end = min(e + CHUNK, P(1));
-  worst = key_of(read_item(row, e));
+  uint begin = number * CHUNK;
+  uint end = min(begin + CHUNK, P(1));
+  uint found = min(KEPT, end - begin);
+  for (uint i = 0u; i < found; ++i) insert(i, read_item(row, begin + i));
+  Key worst = key_of(get_item(BEST(found - 1u)));
+  // Groups begin at multiples of their size.
+  uint e = begin + (found + uint(GROUP) - 1u) / uint(GROUP) * uint(GROUP);
+  for (uint i = begin + found; i < min(e, end); ++i) TAKE(read_item(row, i))
 #if GROUP > 1
   for (; e + uint(GROUP) <= end; e += uint(GROUP)) {
     READ_GROUP(row, e)
-    bool wanted = found < KEPT;
+    bool wanted = false;
     EACH_ITEM(NOTE_WANTED)
     if (wanted) {
-      for (uint i = 0u; i < uint(GROUP); ++i) take(read_item(row, e + i));
+      for (uint i = 0u; i < uint(GROUP); ++i) TAKE(read_item(row, e + i))
     }
   }
 #endif
-  for (; e < end; ++e) take(read_item(row, e));
+  for (; e < end; ++e) TAKE(read_item(row, e))
   for (uint i = 0u; i < found; ++i) emit_item(row, number * KEPT + i, get_item(BEST(i)));
 }
