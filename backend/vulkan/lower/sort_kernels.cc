@@ -39,7 +39,7 @@ class SortWriter {
   std::vector<Step> Write(BufferMap& buffers) {
     int64_t item_bytes = 0;
     for (const SortField& field : fields_) item_bytes += FieldBytes(field);
-    shape_ = TuneSort(context_.facts, work_.rows, work_.length, item_bytes, AnyOrder());
+    shape_ = TuneSort(context_.facts, work_.rows, work_.length, item_bytes, work_.order.key_words);
     shape_.unit = static_cast<uint32_t>(std::min<int64_t>(shape_.unit, 2 * shape_.tile()));
     if (work_.length <= shape_.tile()) return {TileStep(operands(), results(), work_.kept)};
     if (work_.kept < work_.length && 2 * work_.kept <= shape_.tile()) return WriteSelection(buffers, item_bytes);
@@ -238,6 +238,29 @@ class SortWriter {
     kernel.Append("Item read_item(uint row, uint e) {\n" + text + "  return item;\n}\n");
   }
 
+  // What merge.comp needs to sort RUN neighbours in registers. Lanes that read neighbours make one access of many on
+  // GPUs.
+  void WriteRun(KernelBuilder& kernel) const {
+    std::string each, even, odd, exchange;
+    for (uint32_t i = 0; i < shape_.run; ++i) {
+      each += fmt::format(" F({})", i);
+      if (i + 1 < shape_.run) (i % 2 == 0 ? even : odd) += fmt::format(" F({}, {})", i, i + 1);
+    }
+    const auto swap = [&](const std::string& type, const std::string& name, const std::string& member) {
+      exchange += fmt::format(
+          " {{ {0} kept = {1}_##i{2}; {1}_##i{2} = exchanged ? {1}_##j{2} : kept; {1}_##j{2} = exchanged ? kept : "
+          "{1}_##j{2}; }}",
+          type, name, member);
+    };
+    for (const SortField& field : fields_) swap(field.glsl_type, "item", "." + field.name);
+    swap("Key", "key", "");
+    const std::vector<std::string> ones(static_cast<size_t>(work_.order.key_words), "0xffffffffu");
+    kernel.Append(fmt::format("#define LAST_KEY Key({})\n", fmt::join(ones, ", ")));
+    kernel.Append(fmt::format("#define EACH(F){}\n#define EVEN_PAIRS(F){}\n#define ODD_PAIRS(F){}\n", each, even, odd));
+    kernel.Append(fmt::format("#define EXCHANGE(i, j){}\n#define READS_RUNS {}\n", exchange,
+                              context_.facts.is_software() || shape_.lanes == 1 ? 1 : 0));
+  }
+
   // GROUP, READ_GROUP and EACH_ITEM: several neighbours at once, where all that read_item reads is of 32 bits and lies
   // side by side.
   void WriteReadGroup(KernelBuilder& kernel, const Items& from) const {
@@ -384,6 +407,7 @@ class SortWriter {
                     work_.stride > 1 ? 1 : 0, kernel.Divide("(g)", tiles)));
     WriteItems(kernel, from, to);
     WriteShared(kernel, 2 * shape_.tile() * rows);
+    if (!AnyOrder()) WriteRun(kernel);
     return kernel.Finish(work_.name, "sort/merge.comp", {shape_.lanes * rows, 1, 1},
                          GroupGrid(context_.facts, (work_.rows * tiles + rows - 1) / rows));
   }

@@ -256,9 +256,16 @@ DotShape TuneDot(const DeviceFacts& facts, const DotWork& work) {
   return facts.is_software() ? TuneSoftwareDot(facts, work) : TuneGpuDot(facts, work);
 }
 
-SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t item_bytes, bool searches_far) {
+SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t item_bytes, int key_words) {
   SortShape shape;
-  const bool software = facts.is_software();
+  const bool software = facts.is_software(), searches_far = key_words == 0;
+  // Exchanges in registers cost lavapipe next to nothing beside what it reads, lane by lane (65,536 rows of 16: a third
+  // of the time with runs of 16 instead of 8); but they cost it compilation, which small sorts do not earn.
+  constexpr int64_t kLarge = 1 << 16;
+  if (software && key_words > 0 && rows * length >= kLarge) {
+    const uint32_t most_run = key_words == 1 && item_bytes <= 8 ? 32 : 16;
+    while (shape.run < most_run && shape.run < length) shape.run *= 2;
+  }
   const int64_t most_lanes = std::min({facts.max_workgroup_invocations, facts.max_workgroup_size[0], 256u});
   // Two copies of each item: those read and those written.
   const int64_t most_items = std::min(facts.max_shared_bytes, 32768u) / (2 * item_bytes);
@@ -271,7 +278,7 @@ SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64
   while (int64_t{shape.lanes} * shape.rows_per_group < wanted && shape.rows_per_group < tiles &&
          fits(shape.lanes, int64_t{shape.rows_per_group} * 2))
     shape.rows_per_group *= 2;
-  shape.unit = software ? 256 : searches_far ? 64 : 16;
+  shape.unit = software ? (searches_far ? 1024 : 256) : (searches_far ? 64 : 16);
   return shape;
 }
 

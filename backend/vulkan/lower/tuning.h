@@ -88,8 +88,9 @@ struct SortShape {
   uint32_t lanes = 1, run = 8, rows_per_group = 1, unit = 16;
   int64_t tile() const { return int64_t{lanes} * run; }
 };
-// `searches_far`: the search for an invocation's part takes the square of its usual steps.
-SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t item_bytes, bool searches_far);
+// Keys of `key_words` words; 0: a computation compares and may be no order, so searches take the square of their usual
+// steps.
+SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t item_bytes, int key_words);
 
 // How long rows are sorted by the digits of keys (sort/radix_chunks.comp): `lanes` invocations of a workgroup take
 // `chunk` neighbours each. A chunk of 0: by merging.
