@@ -2,7 +2,8 @@
 //
 // TILE_PASS 1: each tile of TILE neighbours of a row (the last one shorter) is read from the operands and sorted in
 // shared memory. LANES invocations share a tile, TILE = LANES * RUN, and a workgroup owns ROWS of them: each lane sorts
-// RUN neighbours (in registers, by exchanging neighbours, which keeps equal ones in order), then runs of twice the length
+// RUN neighbours (by insertion; with IN_REGISTERS in registers, by exchanging neighbours, which keeps equal ones in order
+// and has a longer text), then runs of twice the length
 // are merged until one is left. P(0) tiles in all, P(1) elements of a row, P(2) tiles of a row. The first KEPT elements of
 // each tile are the result, side by side.
 // TILE_PASS 0: runs of P(3) sorted neighbours are merged in pairs; an invocation makes UNIT neighbours of the merged run.
@@ -15,7 +16,7 @@
 //
 // The generated part defines the constants above, BY_UNITS(g) (g / P(2)), Key, Item (what is moved), key_of(Item),
 // before(Key, Key), emit_item(row, place in the row, Item) and either load_item(place in all rows) or read_item(row, place
-// in the row), get_item and put_item of shared memory with room for 2 * ROWS * TILE items and, unless ANY_ORDER:
+// in the row), get_item and put_item of shared memory with room for 2 * ROWS * TILE items and, with IN_REGISTERS:
 // READS_RUNS (whether lanes read their own RUN neighbours; else neighbouring lanes read neighbours), EACH(F),
 // EVEN_PAIRS(F) and ODD_PAIRS(F), which say F(0) F(1) .., F(0, 1) F(2, 3) .. and F(1, 2) F(3, 4) .., EXCHANGE(i, j), which
 // exchanges item_i and key_i with item_j and key_j if `exchanged`, and LAST_KEY, which comes before no other key.
@@ -105,9 +106,9 @@ Part part_of(uint first, uint middle, uint end, uint unit, uint units) {
 #else
 #define RUN_ITEM(i) get_item(from + i)
 #endif
-#if ANY_ORDER
+#if !IN_REGISTERS
 
-// By insertion, so that ties of a comparison that says "not after" come out one way, turned round as by merging.
+// By insertion: ties of a comparison that says "not after" come out one way, turned round as by merging.
 void sort_run(uint first, uint end) {
   for (uint i = first + 1u; i < end; ++i) {
     Item moving = get_item(i);
@@ -153,11 +154,11 @@ void main() {
   uint count = tile < P(0) ? min(TILE, P(1) - begin) : 0u;
   uint from = slot * TILE, to = (ROWS + slot) * TILE;
   uint at = lane * RUN;
-#if ANY_ORDER || !READS_RUNS
+#if !IN_REGISTERS || !READS_RUNS
   for (uint i = lane; i < count; i += LANES) put_item(from + i, read_item(row, begin + i));
   barrier();
 #endif
-#if ANY_ORDER
+#if !IN_REGISTERS
   sort_run(from + at, from + min(at + RUN, count));
 #else
   if (at < count) {

@@ -400,14 +400,15 @@ class SortWriter {
     const int64_t tiles = WriteHead(kernel, from.length, shape_.tile());
     const uint32_t rows = shape_.rows_per_group;
     kernel.Append(
-        fmt::format("#define TILE_PASS 1\n#define ANY_ORDER {}\n#define LANES {}u\n#define ROWS {}u\n#define RUN {}u\n"
+        fmt::format("#define TILE_PASS 1\n#define ANY_ORDER {}\n#define IN_REGISTERS {}\n#define LANES {}u\n#define "
+                    "ROWS {}u\n#define RUN {}u\n"
                     "#define TILE {}u\n#define KEPT {}u\n#define UNIT RUN\n#define ROWS_SIDE_BY_SIDE {}\n"
                     "#define BY_UNITS(g) {}\n",
-                    AnyOrder() ? 1 : 0, shape_.lanes, rows, shape_.run, shape_.tile(), std::min(kept, shape_.tile()),
-                    work_.stride > 1 ? 1 : 0, kernel.Divide("(g)", tiles)));
+                    AnyOrder() ? 1 : 0, shape_.in_registers ? 1 : 0, shape_.lanes, rows, shape_.run, shape_.tile(),
+                    std::min(kept, shape_.tile()), work_.stride > 1 ? 1 : 0, kernel.Divide("(g)", tiles)));
     WriteItems(kernel, from, to);
     WriteShared(kernel, 2 * shape_.tile() * rows);
-    if (!AnyOrder()) WriteRun(kernel);
+    if (shape_.in_registers) WriteRun(kernel);
     return kernel.Finish(work_.name, "sort/merge.comp", {shape_.lanes * rows, 1, 1},
                          GroupGrid(context_.facts, (work_.rows * tiles + rows - 1) / rows));
   }

@@ -262,7 +262,8 @@ SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64
   // Exchanges in registers cost lavapipe next to nothing beside what it reads, lane by lane (65,536 rows of 16: a third
   // of the time with runs of 16 instead of 8); but they cost it compilation, which small sorts do not earn.
   constexpr int64_t kLarge = 1 << 16;
-  if (software && key_words > 0 && rows * length >= kLarge) {
+  shape.in_registers = key_words > 0 && rows * length >= kLarge;
+  if (software && shape.in_registers) {
     const uint32_t most_run = key_words == 1 && item_bytes <= 8 ? 32 : 16;
     while (shape.run < most_run && shape.run < length) shape.run *= 2;
   }

@@ -86,6 +86,7 @@ DotShape TuneDot(const DeviceFacts& facts, const DotWork& work);
 // each.
 struct SortShape {
   uint32_t lanes = 1, run = 8, rows_per_group = 1, unit = 16;
+  bool in_registers = false;  // a lane sorts its run
   int64_t tile() const { return int64_t{lanes} * run; }
 };
 // Keys of `key_words` words; 0: a computation compares and may be no order, so searches take the square of their usual
