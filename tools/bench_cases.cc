@@ -86,6 +86,11 @@ std::vector<BenchCase> BenchCases() {
       EmulatedAdd("emulated_f64_add", "f64", "f64"),
       {"wide_sum", Sum(), n, true, false, "", Sum(), "the sum in f32", true},
       {"wide_dot_512", Dot(512), 2.0 * 512 * 512 * 512, true, false, "", Dot(512), "the product in f32", true},
+      {"sort",
+       "less { a = f32[] parameter(0)  b = f32[] parameter(1)\n"
+       "ROOT l = pred[] compare(a, b), direction=LT, type=TOTALORDER }\n"
+       "ENTRY f { x = f32[1048576] parameter(0)  ROOT s = f32[1048576] sort(x), dimensions={0}, to_apply=less }",
+       0},
       {"cpu_add", Add(), n, true, true},
       {"cpu_dot_512", Dot(512), 2.0 * 512 * 512 * 512, true, true},
   };
