@@ -1,21 +1,490 @@
+// Cholesky and triangular-solve: blocks of rows, from the left. A block of columns is what the matrix has there minus a
+// product of what is known already: a fused dot, which does nearly all of the work. Then a small kernel factors the
+// block's corner (shaders/linalg/factor_block.comp), and substitution solves the rest (linalg/solve_block.comp). All of
+// it happens in the result's own memory, but for one block of scratch; each step reads what the steps before it wrote.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
 #include "backend/vulkan/lower/lower.h"
+#include "backend/vulkan/lower/tuning.h"
 
 namespace VXLA_NAMESPACE::vulkan {
+namespace {
 
-Status CanLowerCholesky(const LowerContext&, const FusionDescription& body) {
-  return Unsupported("{} has no kernel", OpcodeText(body.hero->opcode()));
+// Matrices of a batch in memory: element (i, j) of matrix m is first + m * matrix + i * row + j * column.
+struct MatrixPlace {
+  BufferSlice slice;
+  int64_t first = 0, matrix = 0, row = 0, column = 0;
+
+  MatrixPlace At(int64_t i, int64_t j) const { return {slice, first + i * row + j * column, matrix, row, column}; }
+  MatrixPlace Transposed() const { return {slice, first, matrix, column, row}; }
+  // The same rows and columns counted from the end of an n by n matrix.
+  MatrixPlace Reversed(int64_t n) const { return {slice, first + (n - 1) * (row + column), matrix, -row, -column}; }
+  MatrixPlace RowsReversed(int64_t n) const { return {slice, first + (n - 1) * row, matrix, -row, column}; }
+};
+
+MatrixPlace RowMajor(const BufferSlice& slice, int64_t rows, int64_t columns) {
+  return {slice, 0, rows * columns, columns, 1};
 }
 
-Result<std::vector<Step>> LowerCholesky(const LowerContext&, const FusionDescription& body, BufferMap&) {
-  return Internal("{} has no kernel", OpcodeText(body.hero->opcode()));
+int64_t BatchOf(const Shape& shape) {
+  int64_t batch = 1;
+  for (int d = 0; d < shape.rank() - 2; ++d) batch *= shape.dimension(d);
+  return batch;
 }
 
-Status CanLowerTriangularSolve(const LowerContext&, const FusionDescription& body) {
-  return Unsupported("{} has no kernel", OpcodeText(body.hero->opcode()));
+Status CheckCarrier(const FusionDescription& body) {
+  const ElementType type = body.hero->shape().element_type();
+  if (!IsNarrowFloat(type)) return OkStatus();
+  return Unsupported("{}: {} is computed in f32, which a pass writes out for programs without dynamic dimensions",
+                     OpcodeText(body.hero->opcode()), ElementTypeName(type));
 }
 
-Result<std::vector<Step>> LowerTriangularSolve(const LowerContext&, const FusionDescription& body, BufferMap&) {
-  return Internal("{} has no kernel", OpcodeText(body.hero->opcode()));
+// ---- the product ----------------------------------------------------------------------------------------------------
+
+// A window of matrices [batch, rows, columns] in memory.
+struct BlockWindow {
+  BufferSlice slice;
+  int64_t rows = 0, columns = 0;  // of the whole matrices
+  int64_t first_row = 0, first_column = 0, row_count = 0, column_count = 0;
+  bool contracts_rows = false, conjugated = false;  // of a factor
+};
+
+// The operands and the result of a fusion that stands in no module of the program's.
+class ProductBuffers final : public BufferMap {
+ public:
+  ProductBuffers(std::vector<BufferSlice> operands, BufferSlice result, BufferMap& outer)
+      : operands_(std::move(operands)), result_(result), outer_(outer) {}
+  BufferSlice SliceOf(const Instruction& instruction, int) override {
+    if (instruction.opcode() != Opcode::kParameter) return result_;
+    return operands_.at(static_cast<size_t>(instruction.parameter_number()));
+  }
+  BufferSlice Scratch(int64_t size_bytes) override { return outer_.Scratch(size_bytes); }
+
+ private:
+  const std::vector<BufferSlice> operands_;
+  const BufferSlice result_;
+  BufferMap& outer_;
+};
+
+// target = minuend - lhs rhs, [batch, rows, columns] side by side: a dot with slices before it and a subtraction after
+// it.
+class BlockProduct {
+ public:
+  BlockProduct(ElementType type, int64_t batch)
+      : type_(type),
+        batch_(batch),
+        module_("product"),
+        entry_(*module_.AddComputation("entry")),
+        fused_(*module_.AddComputation("fused")) {}
+
+  Result<std::vector<Step>> Lower(const LowerContext& context, const BlockWindow& minuend, const BlockWindow& lhs,
+                                  const BlockWindow& rhs, const BufferSlice& target, BufferMap& buffers) {
+    Instruction* const a = Factor(lhs);
+    Instruction* const b = Factor(rhs);
+    const Shape shape(type_, {batch_, minuend.row_count, minuend.column_count});
+    DotAttributes dot;
+    dot.lhs_batch_dims = dot.rhs_batch_dims = {0};
+    dot.lhs_contracting_dims = {lhs.contracts_rows ? 1 : 2};
+    dot.rhs_contracting_dims = {rhs.contracts_rows ? 1 : 2};
+    Instruction* const product = fused_.Add(Opcode::kDot, shape, {a, b}, dot);
+    fused_.set_root(fused_.Add(Opcode::kSubtract, shape, {Slice(minuend), product}));
+    const Instruction* const fusion =
+        entry_.Add(Opcode::kFusion, shape, operands_, FusionAttributes{FusionKind::kOutput, {}}, {&fused_});
+    VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(*fusion));
+    ProductBuffers own(slices_, target, buffers);
+    VXLA_RETURN_IF_ERROR(CanLowerDot(context, body));
+    VXLA_ASSIGN_OR_RETURN(std::vector<Step> steps, LowerDot(context, body, own));
+    for (Step& step : steps) step.accumulation = {};  // of no instruction that the program has
+    return steps;
+  }
+
+ private:
+  Instruction* Parameter(const BlockWindow& window) {
+    for (size_t k = 0; k < slices_.size(); ++k) {
+      if (slices_[k] == window.slice) return fused_.parameter(static_cast<int64_t>(k));
+    }
+    const ParameterAttributes number{static_cast<int64_t>(slices_.size())};
+    const Shape shape(type_, {batch_, window.rows, window.columns});
+    slices_.push_back(window.slice);
+    operands_.push_back(entry_.Add(Opcode::kParameter, shape, {}, number));
+    return fused_.Add(Opcode::kParameter, shape, {}, number);
+  }
+  Instruction* Slice(const BlockWindow& window) {
+    SliceAttributes slice;
+    slice.slice = {{0, batch_, 1},
+                   {window.first_row, window.first_row + window.row_count, 1},
+                   {window.first_column, window.first_column + window.column_count, 1}};
+    return fused_.Add(Opcode::kSlice, Shape(type_, {batch_, window.row_count, window.column_count}),
+                      {Parameter(window)}, slice);
+  }
+  Instruction* Factor(const BlockWindow& window) {
+    Instruction* const value = Slice(window);
+    if (!window.conjugated || !IsComplex(type_)) return value;
+    Shape part = value->shape();
+    part.set_element_type(RealPart(type_));
+    Instruction* const imag = fused_.Add(Opcode::kImag, part, {value});
+    return fused_.Add(Opcode::kComplex, value->shape(),
+                      {fused_.Add(Opcode::kReal, part, {value}), fused_.Add(Opcode::kNegate, part, {imag})});
+  }
+
+  const ElementType type_;
+  const int64_t batch_;
+  Module module_;
+  Computation &entry_, &fused_;
+  std::vector<BufferSlice> slices_;
+  std::vector<Instruction*> operands_;
+};
+
+// ---- the small kernels ----------------------------------------------------------------------------------------------
+
+// The largest of 8, 4, 2 that is no more than `most` and divides n, or else is no more than n; 1 for pairs of words,
+// whose functions are long.
+uint32_t UnknownsAtATime(int64_t n, uint32_t most) {
+  uint32_t count = most;
+  while (count > 1 && count > n) count /= 2;
+  return count;
+}
+
+class BlockKernels {
+ public:
+  BlockKernels(const LowerContext& context, const FusionDescription& body, int64_t batch)
+      : context_(context),
+        type_(body.hero->shape().element_type()),
+        real_(RealPart(type_)),
+        batch_(batch),
+        in_pairs_(ComputesInPairs(context, body)),
+        name_(StepName(body)) {}
+
+  // Rows that a corner may have: a triangle of it lies in shared memory.
+  int64_t MostRows() const {
+    for (int64_t rows = 64; rows > 8; rows /= 2) {
+      if (FactorBytes(rows, kFactorStep) <= context_.facts.max_shared_bytes) return rows;
+    }
+    return 8;
+  }
+
+  // result = the factor of source, n by n, zeros in the other triangle. Both lie row by row; `upper`: by transposes.
+  Step Factor(const MatrixPlace& source, const MatrixPlace& result, int64_t n, bool upper) const;
+
+  struct Solve {
+    MatrixPlace matrix, known, solved;  // rows of the right-hand sides are unknowns
+    const MatrixPlace* cleared = nullptr;
+    int64_t unknowns = 0, sides = 0;
+    bool conjugated = false, unit_diagonal = false, real_diagonal = false;
+  };
+  Step Substitute(const Solve& solve) const;
+
+ private:
+  static constexpr uint32_t kFactorStep = 4;
+  int64_t FactorBytes(int64_t rows, int64_t step) const {
+    return ((rows + step) * (rows + step + 1) / 2 + step * step) * std::max(StorageBytes(type_), 4);
+  }
+  void Types(KernelBuilder& kernel) const;
+  std::string Call(std::string_view function, const std::string& operands) const {
+    return fmt::format("{}_{}({})", function, CarrierSuffix(type_), operands);
+  }
+  std::string RealCall(std::string_view function, const std::string& operands) const {
+    return fmt::format("{}_{}({})", function, CarrierSuffix(real_), operands);
+  }
+  std::string Conjugated(const std::string& value) const { return IsComplex(type_) ? Call("conjugate", value) : value; }
+  std::string RealOf(const std::string& value) const { return IsComplex(type_) ? Call("real", value) : value; }
+  // value / divisor, a real number.
+  std::string OverReal(const std::string& value, const std::string& divisor) const {
+    if (!IsComplex(type_)) return RealCall("divide", value + ", " + divisor);
+    return RealCall("complex", RealCall("divide", Call("real", value) + ", " + divisor) + ", " +
+                                   RealCall("divide", Call("imag", value) + ", " + divisor));
+  }
+  void SubtractProduct(KernelBuilder& kernel, const std::string& b) const;
+  void LoadFunction(KernelBuilder& kernel, std::string_view name, const BufferSlice& slice, bool conjugated) const;
+  void StoreFunction(KernelBuilder& kernel, const BufferSlice& slice) const;
+
+  const LowerContext& context_;
+  const ElementType type_, real_;
+  const int64_t batch_;
+  const bool in_pairs_;
+  const std::string name_;
+};
+
+void BlockKernels::Types(KernelBuilder& kernel) const {
+  kernel.Append(fmt::format("#define Value {}\n#define Real {}\n#define ZERO {}\n", CarrierType(type_),
+                            CarrierType(real_), ZeroText(type_)));
+}
+
+// Not contracted: a product and its difference round on every device alike.
+void BlockKernels::SubtractProduct(KernelBuilder& kernel, const std::string& b) const {
+  kernel.Append("Value subtract_product(Value x, Value a, Value b) {\n");
+  if (CarrierSuffix(type_) == "f32") {
+    kernel.Append("  precise float product = a * b;\n  precise float rest = x - product;\n  return rest;\n}\n");
+  } else {
+    kernel.Append(fmt::format("  return {};\n}}\n", Call("subtract", "x, " + Call("multiply", "a, " + b))));
+  }
+}
+
+void BlockKernels::LoadFunction(KernelBuilder& kernel, std::string_view name, const BufferSlice& slice,
+                                bool conjugated) const {
+  const int k = kernel.AddBuffer(type_, Access::kRead, slice);
+  const std::string value = kernel.Load(k, "i");
+  kernel.Append(fmt::format("Value {}(uint i) {{ return {}; }}\n", name, conjugated ? Conjugated(value) : value));
+}
+
+void BlockKernels::StoreFunction(KernelBuilder& kernel, const BufferSlice& slice) const {
+  const int k = kernel.AddBuffer(type_, Access::kWrite, slice);
+  kernel.Append(fmt::format("void store(uint i, Value value) {{ {} }}\n", kernel.Store(k, "i", "value")));
+}
+
+Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, int64_t n, bool upper) const {
+  const DeviceFacts& facts = context_.facts;
+  const uint32_t step = in_pairs_ ? 1 : UnknownsAtATime(n, kFactorStep);
+  // Small matrices share a workgroup.
+  const uint32_t most_lanes = std::min({64u, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
+  const uint32_t lanes = std::min(std::bit_ceil(static_cast<uint32_t>(n)), std::bit_floor(most_lanes));
+  uint32_t matrices = most_lanes / lanes;
+  while (matrices > 1 && (matrices * FactorBytes(n, step) > facts.max_shared_bytes / 2 || matrices / 2 >= batch_)) {
+    matrices /= 2;
+  }
+  const int64_t groups = (batch_ + matrices - 1) / matrices;
+
+  KernelBuilder kernel(facts);
+  for (const int64_t value :
+       {groups, batch_, n, source.first, source.matrix, source.row, result.first, result.matrix, result.row}) {
+    kernel.Param(static_cast<uint32_t>(value));
+  }
+  Types(kernel);
+  // Room for the largest block, so that blocks of all sizes share a text where only one matrix is in the group.
+  const int64_t rows = matrices > 1 ? n : MostRows();
+  kernel.Append(fmt::format(
+      "#define T {}u\n#define LANES {}u\n#define MATRICES {}u\n#define SIZE {}u\n#define UPPER {}\n#define WHOLE {}\n",
+      step, lanes, matrices, (rows + step) * (rows + step + 1) / 2, upper ? 1 : 0, n % step == 0 ? 1 : 0));
+  LoadFunction(kernel, "load", source.slice, false);
+  StoreFunction(kernel, result.slice);
+  SubtractProduct(kernel, Conjugated("b"));
+  kernel.Append(fmt::format("Real root(Value x) {{ return {}; }}\n", RealCall("sqrt", RealOf("x"))));
+  kernel.Append(fmt::format("Value scale_down(Value x, Real by) {{ return {}; }}\n", OverReal("x", "by")));
+  kernel.Append(fmt::format("Value as_value(Real x) {{ return {}; }}\n",
+                            IsComplex(type_) ? RealCall("complex", "x, " + ZeroText(real_)) : "x"));
+  Step made =
+      kernel.Finish(name_ + " corner", "linalg/factor_block.comp", {lanes, matrices, 1}, GroupGrid(facts, groups));
+  made.flop = batch_ * n * n * n / 3;
+  return made;
+}
+
+Step BlockKernels::Substitute(const Solve& solve) const {
+  const DeviceFacts& facts = context_.facts;
+  const bool software = facts.is_software();
+  const uint32_t step = in_pairs_ ? 1 : UnknownsAtATime(solve.unknowns, CarrierSuffix(type_) == "f32" ? 8 : 4);
+  const uint32_t lanes = std::min({software ? 8u : 64u, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
+  // Right-hand sides of an invocation: a software driver reads memory lane by lane, so each element of the matrix
+  // should serve several of them.
+  const uint32_t sides = software && !in_pairs_ && !IsComplex(type_) && solve.sides >= 4 * lanes ? 4 : 1;
+  const int64_t shares = (solve.sides + lanes * sides - 1) / (lanes * sides), groups = batch_ * shares;
+
+  KernelBuilder kernel(facts);
+  for (const int64_t value : {groups, shares, solve.unknowns, solve.sides}) kernel.Param(static_cast<uint32_t>(value));
+  auto place = [&](const MatrixPlace& at) {
+    for (const int64_t value : {at.first, at.matrix, at.row, at.column}) kernel.Param(static_cast<uint32_t>(value));
+  };
+  place(solve.matrix);
+  place(solve.known);
+  place(solve.solved);
+  if (solve.cleared != nullptr) place(*solve.cleared);
+  Types(kernel);
+  kernel.Append(fmt::format(
+      "#define T {}u\n#define R {}u\n#define LANES {}u\n#define WHOLE {}\n#define UNIT_DIAGONAL {}\n#define ZEROS {}\n"
+      "#define BY_SHARES(g) {}\n",
+      step, sides, lanes, solve.unknowns % step == 0 ? 1 : 0, solve.unit_diagonal ? 1 : 0,
+      solve.cleared != nullptr ? 1 : 0, kernel.Divide("(g)", shares)));
+  LoadFunction(kernel, "load_matrix", solve.matrix.slice, solve.conjugated);
+  LoadFunction(kernel, "load_known", solve.known.slice, false);
+  LoadFunction(kernel, "load_solved", solve.solved.slice, false);
+  StoreFunction(kernel, solve.solved.slice);
+  if (solve.cleared != nullptr) kernel.Append("void store_zero(uint i) { store(i, ZERO); }\n");
+  SubtractProduct(kernel, "b");
+  kernel.Append(fmt::format("Value divide(Value x, Value by) {{ return {}; }}\n",
+                            solve.real_diagonal ? OverReal("x", RealOf("by")) : Call("divide", "x, by")));
+  Step made =
+      kernel.Finish(name_ + " substitution", "linalg/solve_block.comp", {lanes, 1, 1}, GroupGrid(facts, groups));
+  made.flop = batch_ * solve.unknowns * solve.unknowns * solve.sides;
+  return made;
+}
+
+}  // namespace
+
+// ---- cholesky
+// ---------------------------------------------------------------------------------------------------------
+
+Status CanLowerCholesky(const LowerContext&, const FusionDescription& body) { return CheckCarrier(body); }
+
+Result<std::vector<Step>> LowerCholesky(const LowerContext& context, const FusionDescription& body,
+                                        BufferMap& buffers) {
+  const Instruction& hero = *body.hero;
+  const Shape& shape = hero.shape();
+  const ElementType type = shape.element_type();
+  const bool upper = !hero.attributes<CholeskyAttributes>().lower;
+  const int64_t n = shape.dimension(shape.rank() - 1), batch = BatchOf(shape);
+  const BlockKernels kernels(context, body, batch);
+  const int64_t block = std::min(n, kernels.MostRows());
+  const BufferSlice a = buffers.SliceOf(*body.OperandOf(*hero.operand(0)), 0),
+                    l = buffers.SliceOf(*body.instruction, 0);
+  BufferSlice scratch;
+  if (block < n) scratch = buffers.Scratch(batch * block * (n - block) * StorageBytes(type));
+
+  // Places are those of the lower factor; the upper one is its transpose.
+  auto facing = [&](const MatrixPlace& place) { return upper ? place.Transposed() : place; };
+  const MatrixPlace result = facing(RowMajor(l, n, n));
+  std::vector<Step> steps;
+  for (int64_t start = 0; start < n; start += block) {
+    const int64_t size = std::min(block, n - start), left = n - start, below = left - size;
+    MatrixPlace panel = facing(RowMajor(a, n, n));  // the block's columns of A, from the diagonal down, without the
+    if (start > 0) {                                // products of the columns before it
+      BufferSlice target = scratch;
+      target.size_bytes = batch * left * size * StorageBytes(type);
+      const BlockWindow rows = upper ? BlockWindow{l, n, n, 0, start, start, left, true, false}
+                                     : BlockWindow{l, n, n, start, 0, left, start, false, false};
+      BlockWindow columns = upper ? BlockWindow{l, n, n, 0, start, start, size, true, true}
+                                  : BlockWindow{l, n, n, start, 0, size, start, false, true};
+      const BlockWindow of_a =
+          upper ? BlockWindow{a, n, n, start, start, size, left} : BlockWindow{a, n, n, start, start, left, size};
+      BlockProduct product(type, batch);
+      VXLA_ASSIGN_OR_RETURN(std::vector<Step> made, product.Lower(context, of_a, upper ? columns : rows,
+                                                                  upper ? rows : columns, target, buffers));
+      for (Step& step : made) {
+        step.name = StepName(body) + " product";
+        steps.push_back(std::move(step));
+      }
+      panel = facing(upper ? RowMajor(target, size, left) : RowMajor(target, left, size));
+    }
+    const MatrixPlace corner = result.At(start, start);
+    auto in_memory = [&](MatrixPlace place) { return upper ? place.Transposed() : place; };
+    const MatrixPlace source = start > 0 ? panel : panel.At(start, start);
+    steps.push_back(kernels.Factor(in_memory(source), in_memory(corner), size, upper));
+    if (below == 0) continue;
+    const MatrixPlace mirrored = result.At(start, start + size);
+    BlockKernels::Solve solve;
+    solve.matrix = corner;
+    solve.known = source.At(size, 0).Transposed();
+    solve.solved = result.At(start + size, start).Transposed();
+    solve.cleared = &mirrored;
+    solve.unknowns = size;
+    solve.sides = below;
+    solve.conjugated = solve.real_diagonal = true;
+    steps.push_back(kernels.Substitute(solve));
+  }
+  return steps;
+}
+
+// ---- triangular-solve
+// -------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Solves of this many unknowns are one substitution; longer ones go in blocks.
+constexpr int64_t kMostUnknowns = 128, kUnknownsOfBlock = 64;
+
+// M x = b for right-hand sides that lie as columns, x M^T = b for rows: M is op(A) or its transpose.
+class SolveLowering {
+ public:
+  SolveLowering(const LowerContext& context, const FusionDescription& body, BufferMap& buffers)
+      : context_(context),
+        body_(body),
+        buffers_(buffers),
+        hero_(*body.hero),
+        attributes_(hero_.attributes<TriangularSolveAttributes>()),
+        type_(hero_.shape().element_type()),
+        batch_(BatchOf(hero_.shape())),
+        a_(buffers.SliceOf(*body.OperandOf(*hero_.operand(0)), 0)),
+        b_(buffers.SliceOf(*body.OperandOf(*hero_.operand(1)), 0)),
+        x_(buffers.SliceOf(*body.instruction, 0)) {
+    const Shape& shape = hero_.shape();
+    const int64_t rows = shape.dimension(shape.rank() - 2), columns = shape.dimension(shape.rank() - 1);
+    n_ = left() ? rows : columns;
+    sides_ = left() ? columns : rows;
+    const bool transposed = attributes_.transpose_a != TransposeKind::kNoTranspose;
+    transposed_ = transposed == left();
+    backwards_ = (attributes_.lower != transposed) != left();
+  }
+
+  Result<std::vector<Step>> Lower() {
+    const BlockKernels kernels(context_, body_, batch_);
+    const int64_t block = n_ <= kMostUnknowns ? n_ : kUnknownsOfBlock;
+    if (block < n_) scratch_ = buffers_.Scratch(batch_ * block * sides_ * StorageBytes(type_));
+    BlockKernels::Solve solve;
+    solve.conjugated = attributes_.transpose_a == TransposeKind::kAdjoint;
+    solve.unit_diagonal = attributes_.unit_diagonal;
+    solve.sides = sides_;
+    std::vector<Step> steps;
+    for (int64_t done = 0; done < n_; done += block) {
+      const int64_t size = solve.unknowns = std::min(block, n_ - done);
+      const int64_t first = backwards_ ? n_ - done - size : done;  // in memory
+      solve.known = Sides(b_, n_, first, size);
+      if (done > 0) {
+        VXLA_ASSIGN_OR_RETURN(std::vector<Step> made, Product(first, size, done));
+        for (Step& step : made) steps.push_back(std::move(step));
+        solve.known = Sides(Target(size), size, 0, size);
+      }
+      const MatrixPlace a = RowMajor(a_, n_, n_).At(first, first);
+      solve.matrix = transposed_ ? a.Transposed() : a;
+      if (backwards_) solve.matrix = solve.matrix.Reversed(size);
+      solve.solved = Sides(x_, n_, first, size);
+      steps.push_back(kernels.Substitute(solve));
+    }
+    return steps;
+  }
+
+ private:
+  bool left() const { return attributes_.left_side; }
+  BufferSlice Target(int64_t size) const {
+    BufferSlice target = scratch_;
+    target.size_bytes = batch_ * size * sides_ * StorageBytes(type_);
+    return target;
+  }
+  // Unknowns [first, first + size) of right-hand sides that have `unknowns`: a row for each, in the order in which they
+  // are found.
+  MatrixPlace Sides(const BufferSlice& slice, int64_t unknowns, int64_t first, int64_t size) const {
+    const MatrixPlace place =
+        left() ? RowMajor(slice, unknowns, sides_) : RowMajor(slice, sides_, unknowns).Transposed();
+    return backwards_ ? place.At(first, 0).RowsReversed(size) : place.At(first, 0);
+  }
+  BlockWindow SidesWindow(const BufferSlice& slice, int64_t first, int64_t size) const {
+    return left() ? BlockWindow{slice, n_, sides_, first, 0, size, sides_, true}
+                  : BlockWindow{slice, sides_, n_, 0, first, sides_, size, false};
+  }
+  // What b has at a block less what the unknowns before it make of it.
+  Result<std::vector<Step>> Product(int64_t first, int64_t size, int64_t done) {
+    const int64_t known = backwards_ ? first + size : 0;
+    BlockWindow a = transposed_ ? BlockWindow{a_, n_, n_, known, first, done, size, true}
+                                : BlockWindow{a_, n_, n_, first, known, size, done, false};
+    a.conjugated = attributes_.transpose_a == TransposeKind::kAdjoint;
+    const BlockWindow x = SidesWindow(x_, known, done);
+    BlockProduct product(type_, batch_);
+    VXLA_ASSIGN_OR_RETURN(std::vector<Step> steps, product.Lower(context_, SidesWindow(b_, first, size), left() ? a : x,
+                                                                 left() ? x : a, Target(size), buffers_));
+    for (Step& step : steps) step.name = StepName(body_) + " product";
+    return steps;
+  }
+
+  const LowerContext& context_;
+  const FusionDescription& body_;
+  BufferMap& buffers_;
+  const Instruction& hero_;
+  const TriangularSolveAttributes& attributes_;
+  const ElementType type_;
+  const int64_t batch_;
+  const BufferSlice a_, b_, x_;
+  BufferSlice scratch_;
+  int64_t n_ = 0, sides_ = 0;
+  bool transposed_ = false, backwards_ = false;  // of M: A lies transposed; its upper triangle
+};
+
+}  // namespace
+
+Status CanLowerTriangularSolve(const LowerContext&, const FusionDescription& body) { return CheckCarrier(body); }
+
+Result<std::vector<Step>> LowerTriangularSolve(const LowerContext& context, const FusionDescription& body,
+                                               BufferMap& buffers) {
+  return SolveLowering(context, body, buffers).Lower();
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan
