@@ -20,4 +20,8 @@ bool ExpandBatchNorms(Module& module);
 // every device.
 bool ExpandRngBitGenerators(Module& module);
 
+// cholesky and triangular-solve of types narrower than f32 are computed in f32 and rounded once. What has live sizes
+// stays.
+bool WidenFactorizations(Module& module);
+
 }  // namespace VXLA_NAMESPACE

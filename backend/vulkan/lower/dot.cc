@@ -520,13 +520,28 @@ Status CanLowerDot(const LowerContext&, const FusionDescription& body) {
   return OkStatus();
 }
 
-Result<std::vector<Step>> LowerDot(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
+namespace {
+
+Result<std::vector<Step>> LowerTuned(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+                                     bool repeated) {
   const DotReader reader(body);
   if (reader.work.k == 0 || reader.work.rows == 1 || reader.work.columns == 1)
     return LowerWithVector(context, reader, buffers);
   DotWork work = reader.work;
   work.in_pairs = ComputesInPairs(context, body);
+  work.repeated = repeated;
   return DotKernelWriter(context, reader, buffers, TuneDot(context.facts, work)).Write();
+}
+
+}  // namespace
+
+Result<std::vector<Step>> LowerDot(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
+  return LowerTuned(context, body, buffers, false);
+}
+
+Result<std::vector<Step>> LowerRepeatedDot(const LowerContext& context, const FusionDescription& body,
+                                           BufferMap& buffers) {
+  return LowerTuned(context, body, buffers, true);
 }
 
 Result<std::vector<Step>> LowerDotAs(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,

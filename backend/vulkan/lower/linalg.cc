@@ -6,9 +6,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
+#include <vector>
 
+#include "backend/vulkan/lower/dot.h"
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/lower/tuning.h"
+#include "core/module.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -38,7 +42,7 @@ int64_t BatchOf(const Shape& shape) {
 Status CheckCarrier(const FusionDescription& body) {
   const ElementType type = body.hero->shape().element_type();
   if (!IsNarrowFloat(type)) return OkStatus();
-  return Unsupported("{}: {} is computed in f32, which a pass writes out for programs without dynamic dimensions",
+  return Unsupported("{}: {} is computed in f32, which is written out where sizes are static",
                      OpcodeText(body.hero->opcode()), ElementTypeName(type));
 }
 
@@ -80,8 +84,9 @@ class BlockProduct {
         entry_(*module_.AddComputation("entry")),
         fused_(*module_.AddComputation("fused")) {}
 
-  Result<std::vector<Step>> Lower(const LowerContext& context, const BlockWindow& minuend, const BlockWindow& lhs,
-                                  const BlockWindow& rhs, const BufferSlice& target, BufferMap& buffers) {
+  Result<std::vector<Step>> Lower(const LowerContext& context, const std::string& name, const BlockWindow& minuend,
+                                  const BlockWindow& lhs, const BlockWindow& rhs, const BufferSlice& target,
+                                  BufferMap& buffers) {
     Instruction* const a = Factor(lhs);
     Instruction* const b = Factor(rhs);
     const Shape shape(type_, {batch_, minuend.row_count, minuend.column_count});
@@ -96,8 +101,11 @@ class BlockProduct {
     VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(*fusion));
     ProductBuffers own(slices_, target, buffers);
     VXLA_RETURN_IF_ERROR(CanLowerDot(context, body));
-    VXLA_ASSIGN_OR_RETURN(std::vector<Step> steps, LowerDot(context, body, own));
-    for (Step& step : steps) step.accumulation = {};  // of no instruction that the program has
+    VXLA_ASSIGN_OR_RETURN(std::vector<Step> steps, LowerRepeatedDot(context, body, own));
+    for (Step& step : steps) {
+      step.name = name + " product";
+      step.accumulation = {};  // of no instruction that the program has
+    }
     return steps;
   }
 
@@ -140,14 +148,6 @@ class BlockProduct {
 
 // ---- the small kernels ----------------------------------------------------------------------------------------------
 
-// The largest of 8, 4, 2 that is no more than `most` and divides n, or else is no more than n; 1 for pairs of words,
-// whose functions are long.
-uint32_t UnknownsAtATime(int64_t n, uint32_t most) {
-  uint32_t count = most;
-  while (count > 1 && count > n) count /= 2;
-  return count;
-}
-
 class BlockKernels {
  public:
   BlockKernels(const LowerContext& context, const FusionDescription& body, int64_t batch)
@@ -158,9 +158,10 @@ class BlockKernels {
         in_pairs_(ComputesInPairs(context, body)),
         name_(StepName(body)) {}
 
-  // Rows that a corner may have: a triangle of it lies in shared memory.
+  // Rows that a corner may have: a triangle of it lies in shared memory, where one workgroup factors it while the rest
+  // of the device waits. (Cholesky 512 on lavapipe: 32 rows 27 ms, 64 rows 32, with dot 512 at 59.)
   int64_t MostRows() const {
-    for (int64_t rows = 64; rows > 8; rows /= 2) {
+    for (int64_t rows = context_.facts.is_software() ? 32 : 64; rows > 8; rows /= 2) {
       if (FactorBytes(rows, kFactorStep) <= context_.facts.max_shared_bytes) return rows;
     }
     return 8;
@@ -181,6 +182,12 @@ class BlockKernels {
   static constexpr uint32_t kFactorStep = 4;
   int64_t FactorBytes(int64_t rows, int64_t step) const {
     return ((rows + step) * (rows + step + 1) / 2 + step * step) * std::max(StorageBytes(type_), 4);
+  }
+  // Unknowns that a kernel solves for together; one where numbers are pairs of words, whose functions are long.
+  uint32_t UnknownsAtATime(int64_t n, uint32_t most) const {
+    if (in_pairs_) return 1;
+    while (most > 1 && most > n) most /= 2;
+    return most;
   }
   void Types(KernelBuilder& kernel) const;
   std::string Call(std::string_view function, const std::string& operands) const {
@@ -237,9 +244,10 @@ void BlockKernels::StoreFunction(KernelBuilder& kernel, const BufferSlice& slice
 
 Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, int64_t n, bool upper) const {
   const DeviceFacts& facts = context_.facts;
-  const uint32_t step = in_pairs_ ? 1 : UnknownsAtATime(n, kFactorStep);
+  const uint32_t step = UnknownsAtATime(n, kFactorStep);
   // Small matrices share a workgroup.
-  const uint32_t most_lanes = std::min({64u, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
+  const uint32_t most_lanes =
+      std::min({facts.is_software() ? 8u : 64u, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
   const uint32_t lanes = std::min(std::bit_ceil(static_cast<uint32_t>(n)), std::bit_floor(most_lanes));
   uint32_t matrices = most_lanes / lanes;
   while (matrices > 1 && (matrices * FactorBytes(n, step) > facts.max_shared_bytes / 2 || matrices / 2 >= batch_)) {
@@ -274,7 +282,7 @@ Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, 
 Step BlockKernels::Substitute(const Solve& solve) const {
   const DeviceFacts& facts = context_.facts;
   const bool software = facts.is_software();
-  const uint32_t step = in_pairs_ ? 1 : UnknownsAtATime(solve.unknowns, CarrierSuffix(type_) == "f32" ? 8 : 4);
+  const uint32_t step = UnknownsAtATime(solve.unknowns, CarrierSuffix(type_) == "f32" ? 8 : 4);
   const uint32_t lanes = std::min({software ? 8u : 64u, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
   // Right-hand sides of an invocation: a software driver reads memory lane by lane, so each element of the matrix
   // should serve several of them.
@@ -315,64 +323,101 @@ Step BlockKernels::Substitute(const Solve& solve) const {
 // ---- cholesky
 // ---------------------------------------------------------------------------------------------------------
 
-Status CanLowerCholesky(const LowerContext&, const FusionDescription& body) { return CheckCarrier(body); }
+namespace {
 
-Result<std::vector<Step>> LowerCholesky(const LowerContext& context, const FusionDescription& body,
-                                        BufferMap& buffers) {
-  const Instruction& hero = *body.hero;
-  const Shape& shape = hero.shape();
-  const ElementType type = shape.element_type();
-  const bool upper = !hero.attributes<CholeskyAttributes>().lower;
-  const int64_t n = shape.dimension(shape.rank() - 1), batch = BatchOf(shape);
-  const BlockKernels kernels(context, body, batch);
-  const int64_t block = std::min(n, kernels.MostRows());
-  const BufferSlice a = buffers.SliceOf(*body.OperandOf(*hero.operand(0)), 0),
-                    l = buffers.SliceOf(*body.instruction, 0);
-  BufferSlice scratch;
-  if (block < n) scratch = buffers.Scratch(batch * block * (n - block) * StorageBytes(type));
+// Places are those of the lower factor; the upper one is its transpose.
+class CholeskyLowering {
+ public:
+  CholeskyLowering(const LowerContext& context, const FusionDescription& body, BufferMap& buffers)
+      : context_(context),
+        body_(body),
+        buffers_(buffers),
+        shape_(body.hero->shape()),
+        type_(shape_.element_type()),
+        upper_(!body.hero->attributes<CholeskyAttributes>().lower),
+        n_(shape_.dimension(shape_.rank() - 1)),
+        batch_(BatchOf(shape_)),
+        kernels_(context, body, batch_),
+        block_(std::min(n_, kernels_.MostRows())),
+        a_(buffers.SliceOf(*body.OperandOf(*body.hero->operand(0)), 0)),
+        l_(buffers.SliceOf(*body.instruction, 0)) {}
 
-  // Places are those of the lower factor; the upper one is its transpose.
-  auto facing = [&](const MatrixPlace& place) { return upper ? place.Transposed() : place; };
-  const MatrixPlace result = facing(RowMajor(l, n, n));
-  std::vector<Step> steps;
-  for (int64_t start = 0; start < n; start += block) {
-    const int64_t size = std::min(block, n - start), left = n - start, below = left - size;
-    MatrixPlace panel = facing(RowMajor(a, n, n));  // the block's columns of A, from the diagonal down, without the
-    if (start > 0) {                                // products of the columns before it
-      BufferSlice target = scratch;
-      target.size_bytes = batch * left * size * StorageBytes(type);
-      const BlockWindow rows = upper ? BlockWindow{l, n, n, 0, start, start, left, true, false}
-                                     : BlockWindow{l, n, n, start, 0, left, start, false, false};
-      BlockWindow columns = upper ? BlockWindow{l, n, n, 0, start, start, size, true, true}
-                                  : BlockWindow{l, n, n, start, 0, size, start, false, true};
-      const BlockWindow of_a =
-          upper ? BlockWindow{a, n, n, start, start, size, left} : BlockWindow{a, n, n, start, start, left, size};
-      BlockProduct product(type, batch);
-      VXLA_ASSIGN_OR_RETURN(std::vector<Step> made, product.Lower(context, of_a, upper ? columns : rows,
-                                                                  upper ? rows : columns, target, buffers));
-      for (Step& step : made) {
-        step.name = StepName(body) + " product";
-        steps.push_back(std::move(step));
+  Result<std::vector<Step>> Lower() {
+    if (block_ < n_) scratch_ = buffers_.Scratch(batch_ * block_ * (n_ - block_) * StorageBytes(type_));
+    std::vector<Step> steps;
+    for (int64_t start = 0; start < n_; start += block_) {
+      const int64_t size = std::min(block_, n_ - start);
+      // The block's columns of A, from the diagonal down, less what the columns before it make of them.
+      MatrixPlace panel = Facing(RowMajor(a_, n_, n_)).At(start, start);
+      if (start > 0) {
+        VXLA_ASSIGN_OR_RETURN(std::vector<Step> made, Product(start, size));
+        for (Step& step : made) steps.push_back(std::move(step));
+        const int64_t left = n_ - start;
+        const BufferSlice target = Target(left, size);
+        panel = Facing(upper_ ? RowMajor(target, size, left) : RowMajor(target, left, size));
       }
-      panel = facing(upper ? RowMajor(target, size, left) : RowMajor(target, left, size));
+      const MatrixPlace corner = Facing(RowMajor(l_, n_, n_)).At(start, start);
+      steps.push_back(kernels_.Factor(Facing(panel), Facing(corner), size, upper_));
+      if (start + size < n_) steps.push_back(SolveBelow(panel, corner, size, n_ - start - size));
     }
-    const MatrixPlace corner = result.At(start, start);
-    auto in_memory = [&](MatrixPlace place) { return upper ? place.Transposed() : place; };
-    const MatrixPlace source = start > 0 ? panel : panel.At(start, start);
-    steps.push_back(kernels.Factor(in_memory(source), in_memory(corner), size, upper));
-    if (below == 0) continue;
-    const MatrixPlace mirrored = result.At(start, start + size);
+    return steps;
+  }
+
+ private:
+  MatrixPlace Facing(const MatrixPlace& place) const { return upper_ ? place.Transposed() : place; }
+  BufferSlice Target(int64_t rows, int64_t columns) const {
+    BufferSlice target = scratch_;
+    target.size_bytes = batch_ * rows * columns * StorageBytes(type_);
+    return target;
+  }
+
+  Result<std::vector<Step>> Product(int64_t start, int64_t size) {
+    const int64_t left = n_ - start;
+    const BlockWindow rows = upper_ ? BlockWindow{l_, n_, n_, 0, start, start, left, true, false}
+                                    : BlockWindow{l_, n_, n_, start, 0, left, start, false, false};
+    const BlockWindow columns = upper_ ? BlockWindow{l_, n_, n_, 0, start, start, size, true, true}
+                                       : BlockWindow{l_, n_, n_, start, 0, size, start, false, true};
+    const BlockWindow minuend =
+        upper_ ? BlockWindow{a_, n_, n_, start, start, size, left} : BlockWindow{a_, n_, n_, start, start, left, size};
+    return BlockProduct(type_, batch_)
+        .Lower(context_, StepName(body_), minuend, upper_ ? columns : rows, upper_ ? rows : columns, Target(left, size),
+               buffers_);
+  }
+
+  // The rows of the panel below its corner: those of X L^H = panel.
+  Step SolveBelow(const MatrixPlace& panel, const MatrixPlace& corner, int64_t size, int64_t below) const {
+    const MatrixPlace mirrored = corner.At(0, size);
     BlockKernels::Solve solve;
     solve.matrix = corner;
-    solve.known = source.At(size, 0).Transposed();
-    solve.solved = result.At(start + size, start).Transposed();
+    solve.known = panel.At(size, 0).Transposed();
+    solve.solved = corner.At(size, 0).Transposed();
     solve.cleared = &mirrored;
     solve.unknowns = size;
     solve.sides = below;
     solve.conjugated = solve.real_diagonal = true;
-    steps.push_back(kernels.Substitute(solve));
+    return kernels_.Substitute(solve);
   }
-  return steps;
+
+  const LowerContext& context_;
+  const FusionDescription& body_;
+  BufferMap& buffers_;
+  const Shape& shape_;
+  const ElementType type_;
+  const bool upper_;
+  const int64_t n_, batch_;
+  const BlockKernels kernels_;
+  const int64_t block_;
+  const BufferSlice a_, l_;
+  BufferSlice scratch_;
+};
+
+}  // namespace
+
+Status CanLowerCholesky(const LowerContext&, const FusionDescription& body) { return CheckCarrier(body); }
+
+Result<std::vector<Step>> LowerCholesky(const LowerContext& context, const FusionDescription& body,
+                                        BufferMap& buffers) {
+  return CholeskyLowering(context, body, buffers).Lower();
 }
 
 // ---- triangular-solve
@@ -458,11 +503,9 @@ class SolveLowering {
                                 : BlockWindow{a_, n_, n_, first, known, size, done, false};
     a.conjugated = attributes_.transpose_a == TransposeKind::kAdjoint;
     const BlockWindow x = SidesWindow(x_, known, done);
-    BlockProduct product(type_, batch_);
-    VXLA_ASSIGN_OR_RETURN(std::vector<Step> steps, product.Lower(context_, SidesWindow(b_, first, size), left() ? a : x,
-                                                                 left() ? x : a, Target(size), buffers_));
-    for (Step& step : steps) step.name = StepName(body_) + " product";
-    return steps;
+    return BlockProduct(type_, batch_)
+        .Lower(context_, StepName(body_), SidesWindow(b_, first, size), left() ? a : x, left() ? x : a, Target(size),
+               buffers_);
   }
 
   const LowerContext& context_;

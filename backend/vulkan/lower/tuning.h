@@ -78,6 +78,7 @@ struct DotWork {
   int sum_bytes = 4;            // of an accumulator
   bool lanes_can_share = true;  // accumulators that subgroup broadcasts take
   bool in_pairs = false;        // emulated 64-bit types: a product is hundreds of operations, so tiles are single
+  bool repeated = false;        // many products share the kernel, so that a large tile is worth its compilation
 };
 DotShape TuneDot(const DeviceFacts& facts, const DotWork& work);
 
