@@ -54,34 +54,43 @@ void CheckCholesky(const std::string& shape, bool lower) {
           {Matrices(ShapeOf(shape), Kind::kPositive, lower, false, 3)});
 }
 
+TEST(CholeskyTest, KnownFactor) {
+  Literal a(Shape(ElementType::kF64, {3, 3}));
+  const double values[] = {4, 12, -16, 12, 37, -43, -16, -43, 98}, factor[] = {2, 0, 0, 6, 1, 0, -8, 5, 3};
+  for (int64_t i = 0; i < 9; ++i) a.SetDouble(i, values[i]);
+  const auto module = ParseModule("ENTRY e { a = f64[3,3] parameter(0)  ROOT l = f64[3,3] cholesky(a), lower=true }");
+  for (const BindingMode mode : ModesToRun()) {
+    const auto l = RunOnDevice(mode, *module, {a});
+    ASSERT_TRUE(l.has_value());
+    for (int64_t i = 0; i < 9; ++i) EXPECT_EQ(l->GetDouble(i), factor[i]) << i;
+  }
+}
+
 TEST(CholeskyTest, SmallAndEmptyMatrices) {
   for (const std::string shape : {"f32[0,0]", "f32[1,1]", "f32[3,0,0]", "f32[0,5,5]", "f32[7,7]", "f32[2,3,2,2]"})
     CheckCholesky(shape, true);
   CheckCholesky("f32[1,1]", false);
+  CheckCholesky("f32[37,5,5]", true);
 }
 
-TEST(CholeskyTest, BothTriangles) {
-  for (const bool lower : {true, false}) {
-    CheckCholesky("f32[37,37]", lower);
-    CheckCholesky("f32[5,64,64]", lower);
-  }
-}
-
-TEST(CholeskyTest, Blocks) {
-  CheckCholesky("f32[2,65,65]", true);
-  CheckCholesky("f32[131,131]", true);
-  CheckCholesky("f32[200,200]", false);
-}
+TEST(CholeskyTest, Blocks) { CheckCholesky("f32[2,101,101]", false); }
 
 TEST(CholeskyTest, EveryType) {
-  for (const std::string type : {"f64", "c64", "c128", "f16", "bf16", "f8e5m2"}) {
-    for (const bool lower : {true, false}) CheckCholesky(type + "[9,9]", lower);
-  }
+  for (const std::string type : {"f64", "c64", "c128", "f16", "bf16", "f8e5m2"}) CheckCholesky(type + "[9,9]", true);
+  CheckCholesky("c64[41,41]", false);
 }
 
-TEST(CholeskyTest, WideTypesInBlocks) {
-  CheckCholesky("f64[70,70]", true);
-  CheckCholesky("c64[70,70]", false);
+// A pivot that is not positive makes NaN of what depends on it, and of nothing else; so does an infinity beside it.
+TEST(CholeskyTest, WhatIsNotPositiveSpreads) {
+  Literal a = Matrices(Shape(ElementType::kF32, {72, 72}), Kind::kPositive, true, false, 3);
+  const std::string text = "ENTRY e { a = f32[72,72] parameter(0)  ROOT l = f32[72,72] cholesky(a), lower=true }";
+  a.SetDouble(70 * 72 + 40, std::numeric_limits<double>::infinity());
+  RunBoth(text, {a});
+  a.SetDouble(35 * 72 + 35, -1);
+  const auto l = RunBoth(text, {a});
+  ASSERT_TRUE(l.has_value());
+  EXPECT_TRUE(std::isfinite(l->GetDouble(71 * 72 + 34)));
+  EXPECT_TRUE(std::isnan(l->GetDouble(71 * 72 + 35)));
 }
 
 struct SolveCase {
@@ -110,13 +119,8 @@ TEST(TriangularSolveTest, EveryFlag) {
 }
 
 TEST(TriangularSolveTest, Blocks) {
-  for (const bool left : {true, false}) {
-    for (const bool lower : {true, false}) {
-      for (const std::string transpose : {"NO_TRANSPOSE", "TRANSPOSE"}) {
-        CheckSolve("f32[150,150]", left ? "f32[150,40]" : "f32[40,150]", {left, lower, false, transpose});
-      }
-    }
-  }
+  CheckSolve("f32[136,136]", "f32[136,40]", {true, true, false, "NO_TRANSPOSE"});
+  CheckSolve("f32[2,131,131]", "f32[2,3,131]", {false, true, true, "TRANSPOSE"});
 }
 
 TEST(TriangularSolveTest, ManySidesOneSideAndNone) {
@@ -128,9 +132,20 @@ TEST(TriangularSolveTest, ManySidesOneSideAndNone) {
   CheckSolve("f32[2,2,3,3]", "f32[2,2,3,4]", plain);
 }
 
+TEST(TriangularSolveTest, DividesByZeroAsNumbersDo) {
+  Literal a = Matrices(Shape(ElementType::kF32, {5, 5}), Kind::kTriangular, true, false, 4);
+  a.SetDouble(2 * 5 + 2, 0);
+  RunBoth(
+      "ENTRY e { a = f32[5,5] parameter(0)\n b = f32[5,2] parameter(1)\n ROOT x = f32[5,2] triangular-solve(a, b), "
+      "left_side=true, lower=true, unit_diagonal=false, transpose_a=NO_TRANSPOSE }",
+      {a, RandomLiteral(Shape(ElementType::kF32, {5, 2}), 5)});
+}
+
 TEST(TriangularSolveTest, EveryType) {
-  for (const std::string type : {"f64", "c128", "f16", "bf16", "f8e4m3fn"})
+  for (const std::string type : {"f64", "f16", "bf16", "f8e4m3fn"})
     CheckSolve(type + "[6,6]", type + "[6,5]", {true, false, false, "NO_TRANSPOSE"});
+  // Its division, which takes seconds to compile where f64 is emulated, is the elementwise operation's.
+  CheckSolve("c128[6,6]", "c128[6,5]", {true, false, true, "NO_TRANSPOSE"});
 }
 
 }  // namespace linalg_test

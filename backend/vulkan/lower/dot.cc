@@ -414,7 +414,7 @@ class DotKernelWriter {
         "#define SHARE {}\n#define RHS_BLOCK {}\n#define LANES {}u\n#define TM {}u\n#define W {}u\n#define KS {}u\n"
         "#define WM {}u\n#define BLOCKED {}\n",
         share, rhs_block ? 1 : 0, shape_.lanes, shape_.tile_rows, shape_.tile_columns, shape_.k_step, RowGroup(),
-        share_steps > block ? 1 : 0));
+        share_steps > block || shape_.repeated ? 1 : 0));
     const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
     const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
     kernel.Append(fmt::format("#define BY_ROW_TILES(g) {}\n#define BY_COLUMN_TILES(g) {}\n#define BY_SHARES(g) {}\n",

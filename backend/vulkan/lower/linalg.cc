@@ -48,6 +48,8 @@ Status CheckCarrier(const FusionDescription& body) {
 
 // ---- the product ----------------------------------------------------------------------------------------------------
 
+constexpr int64_t kLargeMatrix = 1 << 17;  // elements
+
 // A window of matrices [batch, rows, columns] in memory.
 struct BlockWindow {
   BufferSlice slice;
@@ -101,7 +103,9 @@ class BlockProduct {
     VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(*fusion));
     ProductBuffers own(slices_, target, buffers);
     VXLA_RETURN_IF_ERROR(CanLowerDot(context, body));
-    VXLA_ASSIGN_OR_RETURN(std::vector<Step> steps, LowerRepeatedDot(context, body, own));
+    // Large tiles are worth their compilation for large matrices, whose rows are read in groups.
+    const bool large = batch_ * minuend.rows * minuend.columns >= kLargeMatrix && minuend.columns % 4 == 0;
+    VXLA_ASSIGN_OR_RETURN(std::vector<Step> steps, (large ? LowerRepeatedDot : LowerDot)(context, body, own));
     for (Step& step : steps) {
       step.name = name + " product";
       step.accumulation = {};  // of no instruction that the program has

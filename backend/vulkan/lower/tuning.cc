@@ -202,6 +202,7 @@ namespace {
 // ones.
 DotShape TuneSoftwareDot(const DeviceFacts& facts, const DotWork& work) {
   DotShape shape;
+  shape.repeated = work.repeated;
   const bool large = work.repeated || work.batches * work.rows * work.columns * work.k >= int64_t{1} << 27;
   shape.lanes = std::max(facts.subgroup_size, 4u);
   // The tile does not depend on how lhs values reach the lanes: emulated subgroups give the same bits.

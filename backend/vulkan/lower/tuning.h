@@ -71,6 +71,7 @@ struct DotShape {
   uint32_t lanes = 8, lanes_y = 1;
   uint32_t tile_rows = 8, tile_columns = 4, k_step = 4;
   bool share_lhs = false;  // lanes hand lhs values round by subgroup broadcasts
+  bool repeated = false;   // as in DotWork: the text is the same for short and long sums
   int64_t splits = 1;
 };
 struct DotWork {
