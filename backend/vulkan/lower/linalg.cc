@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -39,14 +40,14 @@ int64_t BatchOf(const Shape& shape) {
   return batch;
 }
 
-Status CheckCarrier(const FusionDescription& body) {
-  const ElementType type = body.hero->shape().element_type();
-  if (!IsNarrowFloat(type)) return OkStatus();
-  return Unsupported("{}: {} is computed in f32, which is written out where sizes are static",
-                     OpcodeText(body.hero->opcode()), ElementTypeName(type));
-}
+// What the steps work with: the hero's own operands and result, or copies of them in f32.
+struct Places {
+  ElementType type;
+  std::vector<BufferSlice> operands;
+  BufferSlice result;
+};
 
-// ---- the product ----------------------------------------------------------------------------------------------------
+// ---- products ----------------------------------------------------------------------------------------------------
 
 constexpr int64_t kLargeMatrix = 1 << 17;  // elements
 
@@ -150,13 +151,61 @@ class BlockProduct {
   std::vector<Instruction*> operands_;
 };
 
+// to = from in another type: a loop of its own.
+Result<std::vector<Step>> Convert(const LowerContext& context, const std::string& name, const Shape& shape,
+                                  const BufferSlice& from, ElementType type, const BufferSlice& to,
+                                  BufferMap& buffers) {
+  Module module("convert");
+  Computation &entry = *module.AddComputation("entry"), &fused = *module.AddComputation("fused");
+  const Shape flat(shape.element_type(), {shape.ElementCount()}), result(type, {shape.ElementCount()});
+  Instruction* const inner = fused.Add(Opcode::kParameter, flat, {}, ParameterAttributes{0});
+  fused.set_root(fused.Add(Opcode::kConvert, result, {inner}));
+  Instruction* const outer = entry.Add(Opcode::kParameter, flat, {}, ParameterAttributes{0});
+  const Instruction* const fusion =
+      entry.Add(Opcode::kFusion, result, {outer}, FusionAttributes{FusionKind::kLoop, {}}, {&fused});
+  VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(*fusion));
+  ProductBuffers own({from}, to, buffers);
+  VXLA_ASSIGN_OR_RETURN(std::vector<Step> steps, LowerFusion(context, body, own));
+  for (Step& step : steps) step.name = name + " conversion";
+  return steps;
+}
+
+// `lower` makes the steps; types narrower than f32 are computed in f32, in scratch memory, and rounded once.
+template <typename LowerPlaces>
+Result<std::vector<Step>> LowerInWide(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+                                      const LowerPlaces& lower) {
+  const Instruction& hero = *body.hero;
+  Places places{hero.shape().element_type(), {}, buffers.SliceOf(*body.instruction, 0)};
+  for (const Instruction* operand : hero.operands())
+    places.operands.push_back(buffers.SliceOf(*body.OperandOf(*operand), 0));
+  if (!IsNarrowFloat(places.type)) return lower(places);
+  constexpr ElementType kWide = ElementType::kF32;
+  std::vector<Step> steps;
+  auto append = [&](Result<std::vector<Step>> made) {
+    if (made.ok()) std::ranges::move(*made, std::back_inserter(steps));
+    return made.status();
+  };
+  Places wide{kWide, {}, buffers.Scratch(hero.shape().ElementCount() * StorageBytes(kWide))};
+  for (size_t k = 0; k < places.operands.size(); ++k) {
+    const Shape& shape = hero.operand(static_cast<int>(k))->shape();
+    wide.operands.push_back(buffers.Scratch(shape.ElementCount() * StorageBytes(kWide)));
+    VXLA_RETURN_IF_ERROR(
+        append(Convert(context, StepName(body), shape, places.operands[k], kWide, wide.operands[k], buffers)));
+  }
+  VXLA_RETURN_IF_ERROR(append(lower(wide)));
+  const Shape result(kWide, {hero.shape().ElementCount()});
+  VXLA_RETURN_IF_ERROR(
+      append(Convert(context, StepName(body), result, wide.result, places.type, places.result, buffers)));
+  return steps;
+}
+
 // ---- the small kernels ----------------------------------------------------------------------------------------------
 
 class BlockKernels {
  public:
-  BlockKernels(const LowerContext& context, const FusionDescription& body, int64_t batch)
+  BlockKernels(const LowerContext& context, const FusionDescription& body, ElementType type, int64_t batch)
       : context_(context),
-        type_(body.hero->shape().element_type()),
+        type_(type),
         real_(RealPart(type_)),
         batch_(batch),
         in_pairs_(ComputesInPairs(context, body)),
@@ -290,7 +339,9 @@ Step BlockKernels::Substitute(const Solve& solve) const {
   const uint32_t lanes = std::min({software ? 8u : 64u, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
   // Right-hand sides of an invocation: a software driver reads memory lane by lane, so each element of the matrix
   // should serve several of them.
-  const uint32_t sides = software && !in_pairs_ && !IsComplex(type_) && solve.sides >= 4 * lanes ? 4 : 1;
+  const bool shared =
+      software && !in_pairs_ && !IsComplex(type_) && facts.division_f32 != DeviceFacts::Division::kCorrected;
+  const uint32_t sides = shared && solve.sides >= 4 * lanes ? 4 : 1;
   const int64_t shares = (solve.sides + lanes * sides - 1) / (lanes * sides), groups = batch_ * shares;
 
   KernelBuilder kernel(facts);
@@ -332,19 +383,19 @@ namespace {
 // Places are those of the lower factor; the upper one is its transpose.
 class CholeskyLowering {
  public:
-  CholeskyLowering(const LowerContext& context, const FusionDescription& body, BufferMap& buffers)
+  CholeskyLowering(const LowerContext& context, const FusionDescription& body, const Places& places, BufferMap& buffers)
       : context_(context),
         body_(body),
         buffers_(buffers),
         shape_(body.hero->shape()),
-        type_(shape_.element_type()),
+        type_(places.type),
         upper_(!body.hero->attributes<CholeskyAttributes>().lower),
         n_(shape_.dimension(shape_.rank() - 1)),
         batch_(BatchOf(shape_)),
-        kernels_(context, body, batch_),
+        kernels_(context, body, type_, batch_),
         block_(std::min(n_, kernels_.MostRows())),
-        a_(buffers.SliceOf(*body.OperandOf(*body.hero->operand(0)), 0)),
-        l_(buffers.SliceOf(*body.instruction, 0)) {}
+        a_(places.operands[0]),
+        l_(places.result) {}
 
   Result<std::vector<Step>> Lower() {
     if (block_ < n_) scratch_ = buffers_.Scratch(batch_ * block_ * (n_ - block_) * StorageBytes(type_));
@@ -417,11 +468,12 @@ class CholeskyLowering {
 
 }  // namespace
 
-Status CanLowerCholesky(const LowerContext&, const FusionDescription& body) { return CheckCarrier(body); }
+Status CanLowerCholesky(const LowerContext&, const FusionDescription&) { return OkStatus(); }
 
 Result<std::vector<Step>> LowerCholesky(const LowerContext& context, const FusionDescription& body,
                                         BufferMap& buffers) {
-  return CholeskyLowering(context, body, buffers).Lower();
+  return LowerInWide(context, body, buffers,
+                     [&](const Places& places) { return CholeskyLowering(context, body, places, buffers).Lower(); });
 }
 
 // ---- triangular-solve
@@ -435,17 +487,17 @@ constexpr int64_t kMostUnknowns = 128, kUnknownsOfBlock = 64;
 // M x = b for right-hand sides that lie as columns, x M^T = b for rows: M is op(A) or its transpose.
 class SolveLowering {
  public:
-  SolveLowering(const LowerContext& context, const FusionDescription& body, BufferMap& buffers)
+  SolveLowering(const LowerContext& context, const FusionDescription& body, const Places& places, BufferMap& buffers)
       : context_(context),
         body_(body),
         buffers_(buffers),
         hero_(*body.hero),
         attributes_(hero_.attributes<TriangularSolveAttributes>()),
-        type_(hero_.shape().element_type()),
+        type_(places.type),
         batch_(BatchOf(hero_.shape())),
-        a_(buffers.SliceOf(*body.OperandOf(*hero_.operand(0)), 0)),
-        b_(buffers.SliceOf(*body.OperandOf(*hero_.operand(1)), 0)),
-        x_(buffers.SliceOf(*body.instruction, 0)) {
+        a_(places.operands[0]),
+        b_(places.operands[1]),
+        x_(places.result) {
     const Shape& shape = hero_.shape();
     const int64_t rows = shape.dimension(shape.rank() - 2), columns = shape.dimension(shape.rank() - 1);
     n_ = left() ? rows : columns;
@@ -456,7 +508,7 @@ class SolveLowering {
   }
 
   Result<std::vector<Step>> Lower() {
-    const BlockKernels kernels(context_, body_, batch_);
+    const BlockKernels kernels(context_, body_, type_, batch_);
     const int64_t block = n_ <= kMostUnknowns ? n_ : kUnknownsOfBlock;
     if (block < n_) scratch_ = buffers_.Scratch(batch_ * block * sides_ * StorageBytes(type_));
     BlockKernels::Solve solve;
@@ -527,11 +579,12 @@ class SolveLowering {
 
 }  // namespace
 
-Status CanLowerTriangularSolve(const LowerContext&, const FusionDescription& body) { return CheckCarrier(body); }
+Status CanLowerTriangularSolve(const LowerContext&, const FusionDescription&) { return OkStatus(); }
 
 Result<std::vector<Step>> LowerTriangularSolve(const LowerContext& context, const FusionDescription& body,
                                                BufferMap& buffers) {
-  return SolveLowering(context, body, buffers).Lower();
+  return LowerInWide(context, body, buffers,
+                     [&](const Places& places) { return SolveLowering(context, body, places, buffers).Lower(); });
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan
