@@ -5,15 +5,18 @@
 // each unknown being read once for all of them; then the block's own triangle is solved in registers. Unknowns are read
 // back from the result, where the same invocation wrote them. No lane waits for another.
 //
+// With SHARE the lanes of a subgroup load elements of different rows of M, T of them, and hand them round by broadcasts:
+// for drivers that load what all lanes want once for each lane. Subgroups are full, LANES a multiple of their size.
+//
 // M is solved forwards, from a lower triangle; an upper one is one whose rows and columns are counted from the end, by
-// steps below zero (modulo 2^32). Its other triangle is never read, its diagonal neither with UNIT_DIAGONAL.
+// steps below zero (modulo 2^32). Nothing depends on its other triangle, or with UNIT_DIAGONAL on its diagonal.
 //
 // P(0) workgroups, P(1) workgroups of a matrix, P(2) N, P(3) right-hand sides of a matrix; then each time the first
 // element and what it is from matrix to matrix, and from unknown to unknown (of M from row to row) and from right-hand
 // side to right-hand side (of M from column to column): P(4..7) M, P(8..11) b, P(12..15) x, and with ZEROS P(16..19)
 // places of x's sizes that are set to zero.
 //
-// The generated part defines Value, ZERO, T, R, LANES, WHOLE (T divides N), UNIT_DIAGONAL, ZEROS, BY_SHARES(g) (g /
+// The generated part defines Value, ZERO, T, R, LANES, WHOLE (T divides N), UNIT_DIAGONAL, ZEROS, SHARE, BY_SHARES(g) (g /
 // P(1)), load_matrix(i), load_known(i), load_solved(i), store(i, value), store_zero(i), subtract_product(x, a, b) (x -
 // a b) and divide(x, pivot).
 
@@ -28,13 +31,30 @@
 #define IS_ROW(i) ((i) < P(2))
 #endif
 
+// Column c of the block's T rows of M, and the element of one of these rows.
+#if SHARE
+#define COLUMN(c) Value column_ = load_matrix(own_row + (c) * P(7))
+#define OF_ROW(t, c) subgroupBroadcast(column_, t)
+#else
+#define COLUMN(c)
+#define OF_ROW(t, c) load_matrix(row[t] + (c) * P(7))
+#endif
+
 void main() {
   load_arguments();
   uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
   if (group >= P(0)) return;
   uint matrix = BY_SHARES(group);
-  uint own = (group - matrix * P(1)) * (LANES * R) + gl_LocalInvocationID.x;
+#if SHARE
+  uint lane = gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID;
+  uint own_place = min(gl_SubgroupInvocationID, T - 1u);
+#else
+  uint lane = gl_LocalInvocationID.x;
+#endif
+  uint own = (group - matrix * P(1)) * (LANES * R) + lane;
+#if !SHARE
   if (own >= P(3)) return;
+#endif
   uint m = P(4) + matrix * P(5), known[R], solved[R], cleared[R];
   [[unroll]] for (uint r = 0u; r < R; ++r) {
     uint side = min(own + r * LANES, P(3) - 1u);
@@ -54,37 +74,49 @@ void main() {
         rest[r * T + t] = load_known(known[r] + ROW_OF(first + t) * P(10));
       }
     }
+#if SHARE
+    uint own_row = m + ROW_OF(first + own_place) * P(6);
+#endif
     for (uint k = 0u; k < first; ++k) {
       Value x[R];
       [[unroll]] for (uint r = 0u; r < R; ++r) {
         SITE(r);
         x[r] = load_solved(solved[r] + k * P(14));
       }
+      COLUMN(k);
       [[unroll]] for (uint t = 0u; t < T; ++t) {
         SITE(t);
-        Value a = load_matrix(row[t] + k * P(7));
+        Value a = OF_ROW(t, k);
         [[unroll]] for (uint r = 0u; r < R; ++r) rest[r * T + t] = subtract_product(rest[r * T + t], a, x[r]);
       }
     }
-    [[unroll]] for (uint t = 0u; t < T; ++t) {
-      // Bounds that are constants: drivers unroll the inner loop first.
-      [[unroll]] for (uint u = 0u; u < T; ++u) {
-        if (u < t) {
+    [[unroll]] for (uint u = 0u; u < T; ++u) {
+      uint c = ROW_OF(first + u);
+#if SHARE
+      // Rows above the diagonal load their own diagonal instead.
+      SITE(u);
+      Value column_ = load_matrix(own_row + (own_place < u ? ROW_OF(first + own_place) : c) * P(7));
+#endif
+#if !UNIT_DIAGONAL
+      SITE(u);
+      Value pivot = OF_ROW(u, c);
+      [[unroll]] for (uint r = 0u; r < R; ++r) rest[r * T + u] = divide(rest[r * T + u], pivot);
+#endif
+      // A bound that is a constant: drivers unroll the inner loop first.
+      [[unroll]] for (uint t = 0u; t < T; ++t) {
+        if (t > u) {
           SITE(t * T + u);
-          Value a = load_matrix(row[t] + ROW_OF(first + u) * P(7));
+          Value a = OF_ROW(t, c);
           [[unroll]] for (uint r = 0u; r < R; ++r) {
             rest[r * T + t] = subtract_product(rest[r * T + t], a, rest[r * T + u]);
           }
         }
       }
-#if !UNIT_DIAGONAL
-      SITE(t * T + t);
-      Value pivot = load_matrix(row[t] + ROW_OF(first + t) * P(7));
-      [[unroll]] for (uint r = 0u; r < R; ++r) rest[r * T + t] = divide(rest[r * T + t], pivot);
-#endif
-      if (IS_ROW(first + t)) {
-        [[unroll]] for (uint r = 0u; r < R; ++r) {
-          if (r == 0u || own + r * LANES < P(3)) {
+    }
+    [[unroll]] for (uint r = 0u; r < R; ++r) {
+      if (own + r * LANES < P(3)) {
+        [[unroll]] for (uint t = 0u; t < T; ++t) {
+          if (IS_ROW(first + t)) {
             SITE(t * R + r);
             store(solved[r] + (first + t) * P(14), rest[r * T + t]);
 #if ZEROS

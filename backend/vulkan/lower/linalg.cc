@@ -335,13 +335,15 @@ Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, 
 Step BlockKernels::Substitute(const Solve& solve) const {
   const DeviceFacts& facts = context_.facts;
   const bool software = facts.is_software();
-  const uint32_t step = UnknownsAtATime(solve.unknowns, CarrierSuffix(type_) == "f32" ? 8 : 4);
   const uint32_t lanes = std::min({software ? 8u : 64u, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
-  // Right-hand sides of an invocation: a software driver reads memory lane by lane, so each element of the matrix
-  // should serve several of them.
-  const bool shared =
-      software && !in_pairs_ && !IsComplex(type_) && facts.division_f32 != DeviceFacts::Division::kCorrected;
-  const uint32_t sides = shared && solve.sides >= 4 * lanes ? 4 : 1;
+  uint32_t step = UnknownsAtATime(solve.unknowns, CarrierSuffix(type_) == "f32" ? 8 : 4);
+  // A software driver reads memory lane by lane: lanes hand elements of the matrix round, and each serves several
+  // right-hand sides. (64 unknowns of 4096 sides on lavapipe: 25 ms with loads for all lanes, x shared.)
+  const bool share = software && !in_pairs_ && ShuffleTakes(type_) && facts.subgroup_shuffle && step > 1 &&
+                     lanes % facts.subgroup_size == 0;
+  if (share) step = std::min(step, std::bit_floor(facts.subgroup_size));
+  const bool few_divisions = facts.division_f32 == DeviceFacts::Division::kCorrected || IsComplex(type_);
+  const uint32_t sides = software && !in_pairs_ && !few_divisions && solve.sides >= 4 * lanes ? 4 : 1;
   const int64_t shares = (solve.sides + lanes * sides - 1) / (lanes * sides), groups = batch_ * shares;
 
   KernelBuilder kernel(facts);
@@ -356,9 +358,10 @@ Step BlockKernels::Substitute(const Solve& solve) const {
   Types(kernel);
   kernel.Append(fmt::format(
       "#define T {}u\n#define R {}u\n#define LANES {}u\n#define WHOLE {}\n#define UNIT_DIAGONAL {}\n#define ZEROS {}\n"
+      "#define SHARE {}\n"
       "#define BY_SHARES(g) {}\n",
       step, sides, lanes, solve.unknowns % step == 0 ? 1 : 0, solve.unit_diagonal ? 1 : 0,
-      solve.cleared != nullptr ? 1 : 0, kernel.Divide("(g)", shares)));
+      solve.cleared != nullptr ? 1 : 0, share ? 1 : 0, kernel.Divide("(g)", shares)));
   LoadFunction(kernel, "load_matrix", solve.matrix.slice, solve.conjugated);
   LoadFunction(kernel, "load_known", solve.known.slice, false);
   LoadFunction(kernel, "load_solved", solve.solved.slice, false);
