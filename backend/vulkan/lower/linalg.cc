@@ -57,6 +57,10 @@ struct BlockWindow {
   int64_t rows = 0, columns = 0;  // of the whole matrices
   int64_t first_row = 0, first_column = 0, row_count = 0, column_count = 0;
   bool contracts_rows = false, conjugated = false;  // of a factor
+
+  BlockWindow Transposed() const {
+    return {slice, columns, rows, first_column, first_row, column_count, row_count, !contracts_rows, conjugated};
+  }
 };
 
 // The operands and the result of a fusion that stands in no module of the program's.
@@ -105,7 +109,7 @@ class BlockProduct {
     ProductBuffers own(slices_, target, buffers);
     VXLA_RETURN_IF_ERROR(CanLowerDot(context, body));
     // Large tiles are worth their compilation for large matrices, whose rows are read in groups.
-    const bool large = batch_ * minuend.rows * minuend.columns >= kLargeMatrix && minuend.columns % 4 == 0;
+    const bool large = batch_ * lhs.rows * lhs.columns >= kLargeMatrix && lhs.columns % 4 == 0 && rhs.columns % 4 == 0;
     VXLA_ASSIGN_OR_RETURN(std::vector<Step> steps, (large ? LowerRepeatedDot : LowerDot)(context, body, own));
     for (Step& step : steps) {
       step.name = name + " product";
@@ -383,71 +387,85 @@ Step BlockKernels::Substitute(const Solve& solve) const {
 
 namespace {
 
-// Places are those of the lower factor; the upper one is its transpose.
+// Places are those of the lower factor; the upper one is its transpose. Columns come in panels, which take off what all
+// the columns before them make of them at once, and in blocks of a panel, which take off what its blocks before them
+// do: so the large products have more columns than a corner has.
 class CholeskyLowering {
  public:
   CholeskyLowering(const LowerContext& context, const FusionDescription& body, const Places& places, BufferMap& buffers)
       : context_(context),
         body_(body),
         buffers_(buffers),
-        shape_(body.hero->shape()),
         type_(places.type),
         upper_(!body.hero->attributes<CholeskyAttributes>().lower),
-        n_(shape_.dimension(shape_.rank() - 1)),
-        batch_(BatchOf(shape_)),
+        n_(body.hero->shape().dimension(body.hero->shape().rank() - 1)),
+        batch_(BatchOf(body.hero->shape())),
         kernels_(context, body, type_, batch_),
         block_(std::min(n_, kernels_.MostRows())),
+        panel_(n_ < 8 * block_ ? block_ : (context.facts.is_software() ? 2 : 4) * block_),
         a_(places.operands[0]),
         l_(places.result) {}
 
   Result<std::vector<Step>> Lower() {
-    if (block_ < n_) scratch_ = buffers_.Scratch(batch_ * block_ * (n_ - block_) * StorageBytes(type_));
-    std::vector<Step> steps;
-    for (int64_t start = 0; start < n_; start += block_) {
-      const int64_t size = std::min(block_, n_ - start);
-      // The block's columns of A, from the diagonal down, less what the columns before it make of them.
-      MatrixPlace panel = Facing(RowMajor(a_, n_, n_)).At(start, start);
-      if (start > 0) {
-        VXLA_ASSIGN_OR_RETURN(std::vector<Step> made, Product(start, size));
-        for (Step& step : made) steps.push_back(std::move(step));
-        const int64_t left = n_ - start;
-        const BufferSlice target = Target(left, size);
-        panel = Facing(upper_ ? RowMajor(target, size, left) : RowMajor(target, left, size));
+    if (panel_ < n_) panel_scratch_ = Scratch(n_ - panel_, panel_);
+    if (block_ < panel_) block_scratch_ = Scratch(n_ - block_, block_);
+    for (int64_t first = 0; first < n_; first += panel_) {
+      const int64_t columns = std::min(panel_, n_ - first);
+      Source panel{a_, n_, n_, 0};
+      if (first > 0) VXLA_RETURN_IF_ERROR(TakeOff(0, first, columns, panel_scratch_, &panel));
+      for (int64_t start = first; start < first + columns; start += block_) {
+        const int64_t size = std::min(block_, first + columns - start);
+        Source block = panel;
+        if (start > first) VXLA_RETURN_IF_ERROR(TakeOff(first, start, size, block_scratch_, &block));
+        const MatrixPlace source = PlaceOf(block).At(start - block.first, start - block.first);
+        const MatrixPlace corner = PlaceOf({l_, n_, n_, 0}).At(start, start);
+        steps_.push_back(kernels_.Factor(Facing(source), Facing(corner), size, upper_));
+        if (start + size < n_) steps_.push_back(SolveBelow(source, corner, size, n_ - start - size));
       }
-      const MatrixPlace corner = Facing(RowMajor(l_, n_, n_)).At(start, start);
-      steps.push_back(kernels_.Factor(Facing(panel), Facing(corner), size, upper_));
-      if (start + size < n_) steps.push_back(SolveBelow(panel, corner, size, n_ - start - size));
     }
-    return steps;
+    return std::move(steps_);
   }
 
  private:
+  // Rows and columns of A from `first` on, less products.
+  struct Source {
+    BufferSlice slice;
+    int64_t rows, columns, first;
+  };
+
   MatrixPlace Facing(const MatrixPlace& place) const { return upper_ ? place.Transposed() : place; }
-  BufferSlice Target(int64_t rows, int64_t columns) const {
-    BufferSlice target = scratch_;
-    target.size_bytes = batch_ * rows * columns * StorageBytes(type_);
-    return target;
+  BlockWindow Facing(const BlockWindow& window) const { return upper_ ? window.Transposed() : window; }
+  MatrixPlace PlaceOf(const Source& source) const {
+    return Facing(upper_ ? RowMajor(source.slice, source.columns, source.rows)
+                         : RowMajor(source.slice, source.rows, source.columns));
+  }
+  BufferSlice Scratch(int64_t rows, int64_t columns) {
+    return buffers_.Scratch(batch_ * rows * columns * StorageBytes(type_));
   }
 
-  Result<std::vector<Step>> Product(int64_t start, int64_t size) {
-    const int64_t left = n_ - start;
-    const BlockWindow rows = upper_ ? BlockWindow{l_, n_, n_, 0, start, start, left, true, false}
-                                    : BlockWindow{l_, n_, n_, start, 0, left, start, false, false};
-    const BlockWindow columns = upper_ ? BlockWindow{l_, n_, n_, 0, start, start, size, true, true}
-                                       : BlockWindow{l_, n_, n_, start, 0, size, start, false, true};
-    const BlockWindow minuend =
-        upper_ ? BlockWindow{a_, n_, n_, start, start, size, left} : BlockWindow{a_, n_, n_, start, start, left, size};
-    return BlockProduct(type_, batch_)
-        .Lower(context_, StepName(body_), minuend, upper_ ? columns : rows, upper_ ? rows : columns, Target(left, size),
-               buffers_);
+  // `size` columns of the source from `start` on, less what columns [known, start) of L make of them, in scratch
+  // memory.
+  Status TakeOff(int64_t known, int64_t start, int64_t size, BufferSlice scratch, Source* source) {
+    const int64_t left = n_ - start, count = start - known, at = start - source->first;
+    scratch.size_bytes = batch_ * left * size * StorageBytes(type_);
+    const BlockWindow rows = Facing({l_, n_, n_, start, known, left, count, false, false}),
+                      columns = Facing({l_, n_, n_, start, known, size, count, false, true}),
+                      minuend = Facing({source->slice, source->rows, source->columns, at, at, left, size});
+    VXLA_ASSIGN_OR_RETURN(std::vector<Step> made,
+                          BlockProduct(type_, batch_)
+                              .Lower(context_, StepName(body_), minuend, upper_ ? columns : rows,
+                                     upper_ ? rows : columns, scratch, buffers_));
+    std::ranges::move(made, std::back_inserter(steps_));
+    *source = {scratch, left, size, start};
+    return OkStatus();
   }
 
-  // The rows of the panel below its corner: those of X L^H = panel.
-  Step SolveBelow(const MatrixPlace& panel, const MatrixPlace& corner, int64_t size, int64_t below) const {
+  // The rows of a block below its corner: those of X L^H = source.
+  Step SolveBelow(const MatrixPlace& source, const MatrixPlace& corner, int64_t size, int64_t below) const {
     const MatrixPlace mirrored = corner.At(0, size);
     BlockKernels::Solve solve;
     solve.matrix = corner;
-    solve.known = panel.At(size, 0).Transposed();
+    solve.known = source.At(size, 0).Transposed();
     solve.solved = corner.At(size, 0).Transposed();
     solve.cleared = &mirrored;
     solve.unknowns = size;
@@ -459,14 +477,14 @@ class CholeskyLowering {
   const LowerContext& context_;
   const FusionDescription& body_;
   BufferMap& buffers_;
-  const Shape& shape_;
   const ElementType type_;
   const bool upper_;
   const int64_t n_, batch_;
   const BlockKernels kernels_;
-  const int64_t block_;
+  const int64_t block_, panel_;
   const BufferSlice a_, l_;
-  BufferSlice scratch_;
+  BufferSlice panel_scratch_, block_scratch_;
+  std::vector<Step> steps_;
 };
 
 }  // namespace
