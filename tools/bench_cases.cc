@@ -29,6 +29,12 @@ constexpr char kReducers[] =
     "max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }\n"
     "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n";
 
+// Of any numbers: those that make no factor take as long.
+std::string Cholesky(int n) {
+  return fmt::format(
+      "ENTRY cholesky {{ a = f32[{0},{0}] parameter(0)  ROOT l = f32[{0},{0}] cholesky(a), lower=true }}", n);
+}
+
 std::string Sum() {
   return std::string(kReducers) + fmt::format(
                                       "ENTRY f {{ a = f32[{}] parameter(0)  zero = f32[] constant(0)\n"
@@ -77,6 +83,7 @@ std::vector<BenchCase> BenchCases() {
        "ENTRY f { x = f32[4096,4096] parameter(0)  ROOT t = f32[4096,4096] transpose(x), dimensions={1,0} }", 0},
       {"dot_512", Dot(512), 2.0 * 512 * 512 * 512},
       {"dot_1024", Dot(1024), 2.0 * 1024 * 1024 * 1024},
+      {"cholesky_512", Cholesky(512), 512.0 * 512 * 512 / 3, true, false, "", Dot(512), "dot_512, six times the work"},
       {"replay_1000", Chain(1000), 64000, false},
       AgainstBuiltin("exp", "exponential"),
       AgainstBuiltin("log", "log"),

@@ -202,14 +202,15 @@ namespace {
 // ones.
 DotShape TuneSoftwareDot(const DeviceFacts& facts, const DotWork& work) {
   DotShape shape;
-  const bool large = work.batches * work.rows * work.columns * work.k >= int64_t{1} << 27;
+  shape.repeated = work.repeated;
+  const bool large = work.repeated || work.batches * work.rows * work.columns * work.k >= int64_t{1} << 27;
   shape.lanes = std::max(facts.subgroup_size, 4u);
   // The tile does not depend on how lhs values reach the lanes: emulated subgroups give the same bits.
   const bool shareable =
       work.lanes_can_share && work.rows >= 8 && shape.lanes == facts.subgroup_size && shape.lanes <= 16;
   shape.share_lhs = facts.subgroup_shuffle && shareable && !work.in_pairs;
   const uint32_t wide = work.sum_bytes == 4 ? 8 : 4;
-  shape.tile_columns = large && work.columns % wide == 0 ? wide : 4;
+  shape.tile_columns = large && work.columns % wide == 0 && work.columns >= wide * shape.lanes ? wide : 4;
   if (work.columns < 4) shape.tile_columns = 1;
   shape.tile_rows = shareable ? std::max(shape.lanes, large && work.rows > 8 ? 16u : 8u)
                               : static_cast<uint32_t>(std::min<int64_t>(work.rows, 4));

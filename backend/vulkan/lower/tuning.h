@@ -71,6 +71,7 @@ struct DotShape {
   uint32_t lanes = 8, lanes_y = 1;
   uint32_t tile_rows = 8, tile_columns = 4, k_step = 4;
   bool share_lhs = false;  // lanes hand lhs values round by subgroup broadcasts
+  bool repeated = false;   // as in DotWork: the text is the same for short and long sums
   int64_t splits = 1;
 };
 struct DotWork {
@@ -78,6 +79,7 @@ struct DotWork {
   int sum_bytes = 4;            // of an accumulator
   bool lanes_can_share = true;  // accumulators that subgroup broadcasts take
   bool in_pairs = false;        // emulated 64-bit types: a product is hundreds of operations, so tiles are single
+  bool repeated = false;        // many products share the kernel, so that a large tile is worth its compilation
 };
 DotShape TuneDot(const DeviceFacts& facts, const DotWork& work);
 
