@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "backend/vulkan/lower/lower.h"
-#include "backend/vulkan/lower/tuning.h"
+#include "backend/vulkan/lower/loop_kernel.h"
 #include "core/passes/fusion_rules.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -42,20 +41,17 @@ Result<std::vector<Step>> LowerFusion(const LowerContext& context, const FusionD
     tuning.items = std::max(1u, tuning.items / 4);
   }
   const int64_t width = tuning.width;
-  KernelBuilder kernel(context.facts);
-  kernel.Param(static_cast<uint32_t>(count / width));  // P(0) of fused_loop.comp
+  LoopKernel loop(context, body, buffers, count, tuning);
+  KernelBuilder& kernel = loop.kernel();
+  ValueWriter& writer = loop.writer();
+  IndexSpace& space = loop.space();
   // Thousands of small results in kernels like this one: few texts, or compiling them takes longer than all else.
   if (count <= kSmallLoop && body.roots.size() >= kManyResults) kernel.ConstantsAsParams();
-  IndexSpace space;
-  const int loop = space.AddVariable(count / width);
-  ValueWriter writer(kernel, body, buffers, space);
-  writer.Bind(loop, "i");
-  if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
   int64_t flop = 0;
   for (const Instruction* instruction : body.computed) flop += IsElementwise(instruction->opcode()) ? count : 0;
 
   // Every value is computed before any is stored: a result may lie where an operand lay.
-  const IndexExpression first = space.Scale(space.Variable(loop), width);
+  const IndexExpression first = space.Scale(loop.group(), width);
   std::vector<std::vector<std::string>> values(body.roots.size());
   for (int64_t j = 0; j < width; ++j) {
     const IndexExpression linear = space.Add(first, {{}, j});
@@ -69,17 +65,7 @@ Result<std::vector<Step>> LowerFusion(const LowerContext& context, const FusionD
     const int k = kernel.AddBuffer(type, Access::kWrite, buffers.SliceOf(*body.instruction, static_cast<int>(leaf)));
     writer.StoreGroup(k, first, values[leaf]);
   }
-  kernel.Append("void element(uint i) {\n" + writer.Take() + "}\n");
-
-  const int64_t chunk = int64_t{tuning.workgroup_size} * tuning.items;
-  const std::array<uint32_t, 3> groups = GroupGrid(context.facts, (count / width + chunk - 1) / chunk);
-  // The driver then unrolls the loop, which the split addresses of access.glsl do not survive.
-  const bool unrolls = context.bindings == BindingMode::kDescriptors;
-  if (unrolls && tuning.items > 1 && int64_t{groups[0]} * groups[1] * chunk * width == count) {
-    kernel.Append(fmt::format("#define WHOLE_ITEMS {}u\n", tuning.items));
-  }
-  Step step =
-      kernel.Finish(StepName(body), "elementwise/fused_loop.comp", {tuning.workgroup_size, 1, 1, tuning.items}, groups);
+  Step step = loop.Finish(StepName(body));
   step.flop = flop;
   step.in_place = PlacesOf(body, buffers);
   return std::vector<Step>{std::move(step)};

@@ -78,6 +78,9 @@ struct DotWork {
   int sum_bytes = 4;            // of an accumulator
   bool lanes_can_share = true;  // accumulators that subgroup broadcasts take
   bool in_pairs = false;        // emulated 64-bit types: a product is hundreds of operations, so tiles are single
+  // k falls into runs of so many terms, and where an operand is read along k a step lies within one; 0: all is one run.
+  int64_t k_run = 0;
+  bool along_k = true;
 };
 DotShape TuneDot(const DeviceFacts& facts, const DotWork& work);
 
