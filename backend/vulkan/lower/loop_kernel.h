@@ -19,6 +19,7 @@ class LoopKernel {
   IndexSpace& space() { return space_; }
   // Counts the groups of `width` elements.
   IndexExpression group() const { return space_.Variable(loop_); }
+  int group_variable() const { return loop_; }
   // What the writer has written is the body.
   Step Finish(std::string name);
 

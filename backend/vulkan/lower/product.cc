@@ -424,6 +424,10 @@ std::vector<Step> LowerProductRows(const LowerContext& context, const ProductRea
     return std::vector{reader.wide ? fmt::format("multiply_wide_f32({}, {})", a, b)
                                    : ProductText(reader.sum_type, a, b)};
   };
+  if (!rows.shares.empty()) {
+    const auto tile = TileShortRows(context, program, reader.hero().shape().dimensions(), rows.shares);
+    if (tile) return {WriteShortRows(context, program, *tile)};
+  }
   return LowerRowProgram(context, program);
 }
 

@@ -59,6 +59,8 @@ class ProductReader {
 struct ProductRows {
   bool contiguous = false;  // neighbouring results, rather than neighbouring terms, lie side by side
   uint32_t most_width = 8;  // neighbours that may be taken at a time
+  // Along which dimensions of the result neighbours have terms in common, where short sums may be written out.
+  std::vector<bool> shares = {};
 };
 std::vector<Step> LowerProductRows(const LowerContext& context, const ProductReader& reader, BufferMap& buffers,
                                    const ProductRows& rows);

@@ -20,6 +20,14 @@ class WindowReader {
     for (const WindowDimension& w : window()) taps_.push_back(w.size);
   }
 
+  const IntList& results() const { return results_; }
+  // Along which dimensions neighbouring windows overlap.
+  std::vector<bool> Shares() const {
+    std::vector<bool> shares;
+    for (const WindowDimension& w : window()) shares.push_back(w.size > w.stride);
+    return shares;
+  }
+
   RowProgram Read() {
     RowProgram program;
     program.body = &body_;
@@ -27,7 +35,12 @@ class WindowReader {
     program.name = StepName(body_);
     for (int64_t size : results_) program.rows *= size;
     for (int64_t size : taps_) program.row_size *= size;
-    program.most_width = 1;  // taps may lie in the padding: each is looked at on its own
+    // Taps may lie in the padding: each is looked at on its own, but neighbours that all have the same place together.
+    program.most_width = 1;
+    if (!results_.empty() && taps_.back() == 1 && window().back() == WindowDimension{.size = 1}) {
+      program.rows_contiguous = true;
+      program.most_width = results_.back() % 8 == 0 ? 8 : results_.back() % 4 == 0 ? 4 : 1;
+    }
     program.flop = program.rows * program.row_size;
     AddReduce(&program);
     int leaf = 0;
@@ -136,6 +149,8 @@ Result<std::vector<Step>> LowerReduceWindow(const LowerContext& context, const F
                                             BufferMap& buffers) {
   WindowReader reader(body, buffers);
   const RowProgram program = reader.Read();
+  const auto tile = TileShortRows(context, program, reader.results(), reader.Shares());
+  if (tile) return std::vector<Step>{WriteShortRows(context, program, *tile)};
   return LowerRowProgram(context, program);
 }
 
