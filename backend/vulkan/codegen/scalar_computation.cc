@@ -216,6 +216,20 @@ std::string ReducerFunction(const Computation& computation, const std::string& n
   return fmt::format("void {}({}) {{\n{}}}\n", name, fmt::join(parameters, ", "), body);
 }
 
+std::string ScalarFunction(const Computation& computation, const std::string& name) {
+  std::vector<std::string> parameters, arguments;
+  for (size_t i = 0; i < computation.parameters().size(); ++i) {
+    arguments.push_back(fmt::format("p{}", i));
+    const ElementType type = computation.parameter(static_cast<int64_t>(i))->shape().element_type();
+    parameters.push_back(fmt::format("{} {}", CarrierType(type), arguments.back()));
+  }
+  std::string body;
+  int next = 0;
+  const std::string result = WriteComputation(computation, arguments, &body, &next)[0];
+  return fmt::format("{} {}({}) {{\n{}  return {};\n}}\n", CarrierType(computation.root()->shape().element_type()),
+                     name, fmt::join(parameters, ", "), body, result);
+}
+
 Status CheckInstruction(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(CheckShape(instruction));
   for (const Instruction* operand : instruction.operands()) VXLA_RETURN_IF_ERROR(CheckShape(*operand));
