@@ -10,10 +10,22 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-// A kernel's text grows with the elements that are written out, and so does the time to compile it.
-constexpr int64_t kMostElements = 32, kMostWritten = 640;
+constexpr int64_t kMostElements = 32;
 // Below this, kernels cost their compilation.
 constexpr int64_t kLargeWork = 1 << 18;
+
+// How many elements an invocation's tile may have, and how many rows. What is written out takes time to compile: on
+// lavapipe, depthwise 3 x 3 of 8 x 56 x 56 x 128 f32 takes 43 ms with 4 x 4 rows of 8 channels (a negation of as many
+// bytes: 30), 64 with 4 x 2, 97 with 4, 240 with one, and 1.5, 1.1, 0.9 and 0.3 s to compile.
+struct TileLimits {
+  int64_t elements, rows;
+};
+TileLimits LimitsOf(const DeviceFacts& facts, int64_t work) {
+  if (facts.quirks.slow_long_blocks) return {96, 8};
+  if (!facts.is_software()) return {288, 16};  // accumulators stay in registers
+  if (work >= 1 << 24) return {1280, 128};
+  return {work >= 1 << 21 ? 288 : 96, 128};
+}
 
 class ShortRowWriter {
  public:
@@ -144,21 +156,21 @@ std::optional<RowTile> TileShortRows(const LowerContext& context, const RowProgr
     return std::nullopt;
   RowTile tile{IntList(dimensions.begin(), dimensions.end()), IntList(dimensions.size(), 1)};
   if (program.rows * program.row_size < kLargeWork) return program.row_size <= 16 ? std::optional(tile) : std::nullopt;
-  // Neighbours in memory first, then neighbours that share, the inner ones more.
-  int64_t written = program.row_size;
+  const TileLimits limits = LimitsOf(context.facts, program.rows * program.row_size);
+  int64_t rows = 1;
   auto widen = [&](size_t d, std::initializer_list<int64_t> sizes) {
     for (int64_t size : sizes) {
-      if (dimensions[d] % size != 0 || written * size > kMostWritten) continue;
-      written *= tile.tile[d] = size;
+      if (dimensions[d] % size != 0 || rows * size > limits.rows || rows * size * program.row_size > limits.elements)
+        continue;
+      rows *= tile.tile[d] = size;
       return;
     }
   };
-  widen(dimensions.size() - 1, {8, 4});
-  int64_t most = 4;
-  for (size_t d = dimensions.size() - 1; d-- > 0 && most > 1;) {
-    if (!shares[d]) continue;
-    most == 4 ? widen(d, {4, 3, 2}) : widen(d, {2});
-    most = 2;
+  // Neighbours in memory first, then neighbours that share, the inner ones before the outer ones.
+  const bool software = context.facts.is_software();
+  software ? widen(dimensions.size() - 1, {8, 4}) : widen(dimensions.size() - 1, {4});
+  for (size_t d = dimensions.size() - 1; d-- > 0;) {
+    if (shares[d]) widen(d, {4, 3, 2});
   }
   return tile;
 }
