@@ -1,8 +1,7 @@
-#include "core/passes/expanders.h"
-
 #include <algorithm>
 
 #include "core/passes/control_flow.h"
+#include "core/passes/expanders.h"
 #include "core/passes/expansion.h"
 
 namespace VXLA_NAMESPACE {

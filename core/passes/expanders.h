@@ -20,4 +20,8 @@ bool ExpandBatchNorms(Module& module);
 // every device.
 bool ExpandRngBitGenerators(Module& module);
 
+// A scatter whose updates can meet, in an order that matters, gets its windows sorted by where they start (overlapping
+// windows element by element): equal starts are neighbours then, in their order (scatter_form.h).
+bool ExpandScatters(Module& module);
+
 }  // namespace VXLA_NAMESPACE

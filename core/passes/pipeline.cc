@@ -36,6 +36,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   if (simplify) ExpandBitcasts(*optimized);
   if (simplify) ExpandBatchNorms(*optimized);
   if (simplify) ExpandRngBitGenerators(*optimized);
+  if (simplify) ExpandScatters(*optimized);
   if (simplify) BlockRunningWindows(*optimized, target.wide_accumulation);
   // Each simplification can make two instructions equal, and each merge can enable a simplification.
   for (bool changed = true; changed;) {

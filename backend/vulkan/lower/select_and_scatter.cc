@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
-#include "backend/vulkan/lower/loop_kernel.h"
+#include "backend/vulkan/lower/loop.h"
 #include "backend/vulkan/lower/reducer.h"
 #include "backend/vulkan/lower/window_place.h"
 
@@ -93,7 +93,7 @@ class SelectAndScatterLowering {
     const LoopTuning tuning = Tuning(windows, CountOf(taps_));
     LoopKernel loop(context_, body_, buffers_, windows.ElementCount(), tuning);
     ValueWriter& writer = loop.writer();
-    loop.kernel().Append(ScalarFunction(*hero_.called(0), "keeps"));
+    loop.kernel().Append(ScalarFunction(*hero_.called(0), *hero_.called(0)->root(), "keeps"));
     std::vector<std::string> chosen, held;
     std::vector<MultiIndex> at;
     for (int64_t j = 0; j < tuning.width; ++j) {

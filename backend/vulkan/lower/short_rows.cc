@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
-#include "backend/vulkan/lower/loop_kernel.h"
+#include "backend/vulkan/lower/loop.h"
 #include "backend/vulkan/lower/row_program.h"
 
 namespace VXLA_NAMESPACE::vulkan {
