@@ -49,6 +49,47 @@ class Expander : private Expansion {
     return Compatible(result->shape(), shape) ? result : nullptr;
   }
 
+  // Rows that the device sends to itself, entry by entry: (input, output, input offsets, sizes sent, output offsets,
+  // sizes received). A row of the output is that of the last entry that reaches it.
+  Instruction* Ragged() {
+    const Result<IntList> members = GroupOf(instruction(), DeviceGrid{}, 0);
+    if (!members.ok()) return nullptr;
+    Instruction *const input = instruction().operand(0), *const output = instruction().operand(1);
+    if (members->empty()) return Zeros(output->shape());
+    const int64_t entries = instruction().operand(2)->shape().ElementCount();
+    const int64_t rows = output->shape().rank() == 0 ? 0 : output->shape().dimension(0);
+    if (entries == 0 || output->shape().ElementCount() == 0 || input->shape().ElementCount() == 0) return output;
+    const IntList grid{rows, entries};
+    const auto of_entry = [&](int k) {
+      Instruction* const flat = Reshaped(instruction().operand(k), {entries});
+      return Add(Opcode::kBroadcast, Shape(ElementType::kS32, grid), {Converted(flat, ElementType::kS32)},
+                 DimensionsAttributes{{1}});
+    };
+    Instruction* const inside = Binary(Opcode::kSubtract, Iota(ElementType::kS32, grid, 0), of_entry(4));
+    Instruction* const reached = Binary(Opcode::kAnd, Compare(ComparisonDirection::kGe, inside, Zeros(inside->shape())),
+                                        Compare(ComparisonDirection::kLt, inside, of_entry(3)));
+    Instruction* const from = Binary(Opcode::kAdd, inside, of_entry(2));
+    // Of a row the last entry, and with it the row of the input: -1 where there is none.
+    Instruction* source = nullptr;
+    for (int64_t e = 0; e < entries; ++e) {
+      Instruction* const here = Reshaped(Slice(reached, 1, e, e + 1), {rows});
+      Instruction* const row = Reshaped(Slice(from, 1, e, e + 1), {rows});
+      if (source == nullptr) source = Spread(Constant(Literal::ScalarInt(ElementType::kS32, -1)), {rows});
+      source = Add(Opcode::kSelect, row->shape(), {here, row, source});
+    }
+    GatherAttributes gather;
+    gather.slice_sizes = SizesOf(input->shape());
+    gather.slice_sizes[0] = 1;
+    for (int64_t d = 1; d < input->shape().rank(); ++d) gather.offset_dims.push_back(d);
+    gather.collapsed_slice_dims = gather.start_index_map = {0};
+    gather.index_vector_dim = 1;
+    Instruction* const sent = Add(Opcode::kGather, output->shape(), {input, source}, gather);
+    Instruction* const kept = Add(Opcode::kBroadcast, Shape(ElementType::kS32, SizesOf(output->shape())), {source},
+                                  DimensionsAttributes{{0}});
+    Instruction* const replaced = Compare(ComparisonDirection::kGe, kept, Zeros(kept->shape()));
+    return Add(Opcode::kSelect, output->shape(), {replaced, sent, output});
+  }
+
   Instruction* Permuted(const Shape& shape) {
     const Result<Partners> partners = PartnersOf(instruction(), DeviceGrid{}, 0);
     const bool sliced = !instruction().attributes<CollectivePermuteAttributes>().slice_sizes.empty();
@@ -91,6 +132,8 @@ Instruction* Expander::Value() {
       Instruction* const result = Exchanged(shape.tuple_elements()[1]);
       return result == nullptr ? nullptr : Started(Together(Operands()), result);
     }
+    case Opcode::kRaggedAllToAll:
+      return Ragged();
     case Opcode::kCollectivePermute:
       return Permuted(shape);
     case Opcode::kCollectivePermuteStart: {
