@@ -143,7 +143,7 @@ void MarkWideAccumulations(Module& module) {
   for (const auto& computation : module.computations()) {
     for (const auto& i : computation->instructions()) {
       bool wide = false;
-      if (i->opcode() == Opcode::kDot) {
+      if (i->opcode() == Opcode::kDot || i->opcode() == Opcode::kConvolution) {
         wide = DotSumType(i->operand(0)->shape().element_type(), i->operand(1)->shape().element_type(),
                           i->shape().element_type()) == ElementType::kF32;
       } else if (i->opcode() == Opcode::kReduce || i->opcode() == Opcode::kReduceWindow) {

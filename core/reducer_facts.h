@@ -32,7 +32,7 @@ std::optional<Opcode> SingleOperation(const Computation& computation);
 // will do.
 ElementType DotSumType(ElementType lhs, ElementType rhs, ElementType result);
 
-// Whether the f32 sums of a reduce, reduce-window or dot are kept in two floats (--accumulation wide).
+// Whether the f32 sums of a reduce, reduce-window, dot or convolution are kept in two floats (--accumulation wide).
 bool AccumulatesWide(const Instruction& instruction);
 // Marks every sum of f32 (and of narrower floats, which accumulate in f32) in a module so.
 void MarkWideAccumulations(Module& module);

@@ -48,6 +48,57 @@ BenchCase AgainstBuiltin(const char* builtin, const char* op) {
           fmt::format("ENTRY f {{ a = f32[{0}] parameter(0)  ROOT r = f32[{0}] {1}(a) }}", kLarge, op), kLarge};
 }
 
+// A convolution of 3 x 3, or what JAX makes of its gradients, next to the product of as many multiplications.
+BenchCase Convolution(const std::string& name, const std::string& kernel, const std::string& result,
+                      const std::string& attributes, const std::string& product) {
+  return {name,
+          fmt::format("ENTRY f {{ x = f32[1,56,56,64] parameter(0)  w = f32[{}] parameter(1)\n"
+                      "ROOT r = f32[{}] convolution(x, w), {} }}",
+                      kernel, result, attributes),
+          2.0 * 56 * 56 * 64 * 9 * 64,
+          true,
+          false,
+          "",
+          product,
+          "the product of as many multiplications"};
+}
+
+std::string Product(const char* lhs, const char* rhs, const char* result, int lhs_k, int rhs_k) {
+  return fmt::format(
+      "ENTRY f {{ a = f32[{}] parameter(0)  b = f32[{}] parameter(1)\n"
+      "ROOT d = f32[{}] dot(a, b), lhs_contracting_dims={{{}}}, rhs_contracting_dims={{{}}} }}",
+      lhs, rhs, result, lhs_k, rhs_k);
+}
+
+std::vector<BenchCase> ConvolutionCases() {
+  const std::string padded = "window={size=3x3 pad=1_1x1_1", image = "1,56,56,64";
+  std::vector<BenchCase> cases = {
+      Convolution("conv_3x3", "3,3,64,64", image, padded + "}, dim_labels=b01f_01io->b01f",
+                  Product("3136,576", "576,64", "3136,64", 1, 0)),
+      Convolution("conv_input_gradient", "3,3,64,64", image, padded + " rhs_reversal=1x1}, dim_labels=b01f_01oi->b01f",
+                  Product("3136,576", "64,576", "3136,64", 1, 1)),
+      Convolution("conv_filter_gradient", image, "3,3,64,64",
+                  "window={size=56x56 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf",
+                  Product("3136,576", "3136,64", "576,64", 0, 0))};
+  // Next to what copies as many bytes: the negation of half of what is read and written.
+  constexpr int64_t kDepthwise = 8 * 56 * 56 * 128, kPooled = 8 * 56 * 56 * 64;
+  auto negation = [](int64_t count) {
+    return fmt::format("ENTRY f {{ x = f32[{0}] parameter(0)  ROOT r = f32[{0}] negate(x) }}", count);
+  };
+  cases.push_back({"depthwise_3x3",
+                   "ENTRY f { x = f32[8,56,56,128] parameter(0)  w = f32[3,3,1,128] parameter(1)\n"
+                   "ROOT r = f32[8,56,56,128] convolution(x, w), " +
+                       padded + "}, dim_labels=b01f_01io->b01f, feature_group_count=128 }",
+                   2.0 * 9 * kDepthwise, true, false, "", negation(kDepthwise), "a negation of as many bytes"});
+  cases.push_back({"max_pool",
+                   std::string(kReducers) +
+                       "ENTRY f { x = f32[8,112,112,64] parameter(0)  lowest = f32[] constant(-inf)\n"
+                       "ROOT r = f32[8,56,56,64] reduce-window(x, lowest), "
+                       "window={size=1x3x3x1 stride=1x2x2x1 pad=0_0x0_1x0_1x0_0}, to_apply=max }",
+                   9.0 * kPooled, true, false, "", negation(kPooled * 5 / 2), "a negation of as many bytes"});
+  return cases;
+}
+
 // Each multiplication waits for the one before it; without fusion each is a dispatch.
 std::string Chain(int length) {
   std::string text = "ENTRY chain { v0 = f32[64] parameter(0)  x = f32[64] parameter(1)\n";
@@ -60,7 +111,7 @@ std::string Chain(int length) {
 
 std::vector<BenchCase> BenchCases() {
   const double n = kLarge;
-  return {
+  std::vector<BenchCase> cases = {
       {"add", Add(), n},
       {"tanh_mul_add",
        fmt::format("ENTRY f {{ a = f32[{0}] parameter(0)  b = f32[{0}] parameter(1)  c = f32[{0}] parameter(2)\n"
@@ -101,6 +152,8 @@ std::vector<BenchCase> BenchCases() {
       {"cpu_add", Add(), n, true, true},
       {"cpu_dot_512", Dot(512), 2.0 * 512 * 512 * 512, true, true},
   };
+  for (BenchCase& convolution : ConvolutionCases()) cases.push_back(std::move(convolution));
+  return cases;
 }
 
 }  // namespace VXLA_NAMESPACE

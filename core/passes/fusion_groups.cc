@@ -481,7 +481,7 @@ bool FusionGroups::CanAbsorb(const Instruction& i, const Consumer& consumer) {
   if (feeds_epilogue || i.opcode() == Opcode::kPad || i.opcode() == Opcode::kConcatenate) return false;
   if (cost == 0 || i.opcode() == Opcode::kConvert) return true;
   if (cost >= kTranscendentalCost) return false;
-  if (group.kind == FusionKind::kOutput) return DotReuse(*group.hero, i) <= kDotReuseLimit;
+  if (group.kind == FusionKind::kOutput) return ProductReuse(*group.hero, i) <= kDotReuseLimit;
   return i.shape().ElementCount() >= group.iterations;  // windows that overlap little
 }
 

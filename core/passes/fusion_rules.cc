@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/accuracy.h"
+
 namespace VXLA_NAMESPACE {
 
 namespace {
@@ -23,7 +25,7 @@ constexpr HeroFacts kAlone{FusionKind::kCustom, false, false}, kUpdates{FusionKi
 constexpr HeroFacts kDotHero{FusionKind::kOutput}, kReduceHero{FusionKind::kInput},
     kReduceWindowHero{FusionKind::kCustom}, kFusionHero{std::nullopt};
 constexpr HeroFacts kDynamicUpdateSliceHero = kUpdates, kScatterHero = kUpdates;
-constexpr HeroFacts kConvolutionHero = kAlone, kSelectAndScatterHero = kAlone;
+constexpr HeroFacts kConvolutionHero{FusionKind::kOutput}, kSelectAndScatterHero = kAlone;
 constexpr HeroFacts kSortHero = kAlone, kTopKHero = kAlone;
 constexpr HeroFacts kFftHero = kAlone;
 constexpr HeroFacts kCholeskyHero = kAlone, kTriangularSolveHero = kAlone;
@@ -148,12 +150,9 @@ int64_t ExpandedOperations(const Instruction& i, const TargetInfo& target) {
   return divides ? 512 * sum : multiplies ? 8 * sum : 2 * sum;
 }
 
-int64_t DotReuse(const Instruction& dot, const Instruction& operand) {
-  int64_t contracted = 1;
-  for (int64_t d : dot.attributes<DotAttributes>().lhs_contracting_dims)
-    contracted *= dot.operand(0)->shape().dimension(d);
-  return std::max<int64_t>(
-      1, dot.shape().ElementCount() * contracted / std::max<int64_t>(1, operand.shape().ElementCount()));
+int64_t ProductReuse(const Instruction& product, const Instruction& operand) {
+  return std::max<int64_t>(1, product.shape().ElementCount() * AccumulationLength(product) /
+                                  std::max<int64_t>(1, operand.shape().ElementCount()));
 }
 
 bool ReadsAtOwnIndex(const Instruction& user, int k) {

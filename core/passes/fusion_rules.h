@@ -37,8 +37,8 @@ int ElementCost(const Instruction& instruction);
 // 1, a division of complex numbers 512, an emulated f64 function thousands. Within a factor of two or so.
 int64_t ExpandedOperations(const Instruction& instruction, const TargetInfo& target);
 
-// Multiply-adds of a dot for each element of one operand.
-int64_t DotReuse(const Instruction& dot, const Instruction& operand);
+// Multiply-adds of a dot or convolution for each element of one operand.
+int64_t ProductReuse(const Instruction& product, const Instruction& operand);
 
 // True if `user`, at row-major linear index i, reads its operand `k` at linear index i.
 bool ReadsAtOwnIndex(const Instruction& user, int k);

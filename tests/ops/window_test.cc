@@ -1,4 +1,4 @@
-// Reduce-window on the device against the CPU reference.
+// Reduce-window and select-and-scatter on the device against the CPU reference.
 #include <fmt/format.h>
 
 #include "tests/support/lowered_run.h"
@@ -67,6 +67,60 @@ TEST(ReduceWindowTest, ProducersAndEpilogue) {
   ExpectBoth(R"(f { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
 ENTRY e { x = f32[64] parameter(0)  y = f32[16] parameter(1)  z = f32[] constant(0)  q = f32[64] multiply(x, x)
   w = f32[16] reduce-window(q, z), window={size=4 stride=4}, to_apply=f  ROOT r = f32[16] add(w, y) })");
+}
+
+// Above the size from which neighbours that read the same elements are taken together, with channels last and not.
+TEST(ReduceWindowTest, LargePooling) {
+  ExpectBoth(
+      Window("f32", "2,66,66,16", "2,33,33,16", "size=1x3x3x1 stride=1x2x2x1 pad=0_0x0_1x0_1x0_0", "maximum", "-inf"));
+  ExpectBoth(Window("f32", "4,64,66", "4,62,64", "size=1x3x3"));
+}
+
+std::string SelectAndScatter(const std::string& type, const std::string& shape, const std::string& source,
+                             const std::string& window, const std::string& scatter = "add",
+                             const std::string& direction = "GE") {
+  return fmt::format(
+      "s {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = pred[] compare(a, b), direction={5} }}\n"
+      "c {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] {4}(a, b) }}\n"
+      "ENTRY e {{ x = {0}[{1}] parameter(0)  y = {0}[{2}] parameter(1)  z = {0}[] parameter(2)\n"
+      "ROOT r = {0}[{1}] select-and-scatter(x, y, z), window={{{3}}}, select=s, scatter=c }}",
+      type, shape, source, window, scatter, direction);
+}
+
+// The specification's example.
+TEST(SelectAndScatterTest, GivesTheNumbersOfTheSpecification) {
+  const std::vector<float> operand{1, 5, 2, 5, 3, 6, 4, 4}, source{5, 6, 7, 8};
+  const auto literal = [](std::vector<int64_t> sizes, const std::vector<float>& values) {
+    return Literal::FromVector<float>(Shape(ElementType::kF32, std::move(sizes)), std::span<const float>(values));
+  };
+  const auto result =
+      RunBoth(SelectAndScatter("f32", "4,2", "2,2", "size=3x1 stride=2x1 pad=0_1x0_0"),
+              {literal({4, 2}, operand), literal({2, 2}, source), Literal::Scalar(ElementType::kF32, 0)});
+  ASSERT_TRUE(result.has_value());
+  const std::vector<double> expected{0, 0, 0, 0, 5, 14, 7, 0};
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(result->GetDouble(static_cast<int64_t>(i)), expected[i]) << i;
+}
+
+TEST(SelectAndScatterTest, WindowsThatOverlapThatLeaveGapsAndThatLieInThePadding) {
+  ExpectBoth(SelectAndScatter("f32", "2,11,13,8", "2,5,6,8", "size=1x3x3x1 stride=1x2x2x1"), nullptr, 2);
+  ExpectBoth(SelectAndScatter("f32", "9,10", "4,3", "size=2x2 stride=3x4 pad=2_0x0_1"), nullptr, 2);
+  ExpectBoth(SelectAndScatter("f32", "7,8", "4,5", "size=2x2 pad=-1_-1x-2_0"), nullptr, 2);
+  ExpectBoth(SelectAndScatter("f32", "40,12", "10,3", "size=13x4 stride=3x4"), nullptr, 2);
+}
+
+TEST(SelectAndScatterTest, ScalarsAndNothing) {
+  ExpectBoth(SelectAndScatter("f32", "", "", ""), nullptr, -1);
+  ExpectBoth(SelectAndScatter("f32", "5", "0", "size=7"), nullptr, 1);
+  ExpectBoth(SelectAndScatter("f32", "0,3", "0,3", "size=1x1"), nullptr, 0);
+}
+
+// The order in which sources meet is the reference's, so a computation that depends on it gives the same.
+TEST(SelectAndScatterTest, AnyComputationsAndTypes) {
+  ExpectBoth(SelectAndScatter("s32", "9,9", "8,8", "size=2x2", "subtract", "LT"), nullptr, 2);
+  ExpectBoth(SelectAndScatter("pred", "17", "8", "size=3 stride=2", "xor", "EQ"), nullptr, 2);
+  for (const char* type : {"s8", "u64", "f64", "bf16"}) {
+    ExpectBoth(SelectAndScatter(type, "19", "9", "size=3 stride=2", "multiply"), nullptr, 2);
+  }
 }
 
 }  // namespace window_test

@@ -487,6 +487,16 @@ std::string ValueWriter::ClampedText(ElementType type, const std::string& value,
                      ConvertedText(ElementType::kU32, type, limit));
 }
 
+IndexExpression ValueWriter::Clamped(const IndexExpression& expression, int64_t size) {
+  const std::string key = fmt::format("c{}:{}", size, KeyOf(expression));
+  if (const std::string* known = Find(key)) return space_.Variable(std::stoi(*known));
+  const int variable = space_.AddVariable(size);
+  const std::string most = kernel_.Param(static_cast<uint32_t>(size - 1));
+  Bind(variable, Local("uint", fmt::format("min({}, {})", Index(expression), most)));
+  scopes_.back()[key] = std::to_string(variable);
+  return space_.Variable(variable);
+}
+
 MultiIndex ValueWriter::WindowStart(const Instruction& instruction, int first, const Shape& whole,
                                     const Shape& window) {
   MultiIndex start(static_cast<size_t>(whole.rank()));

@@ -61,6 +61,9 @@ class ValueWriter {
   // Where the window of a dynamic-slice or a dynamic-update-slice starts: `first` is its first operand of indices.
   MultiIndex WindowStart(const Instruction& instruction, int first, const Shape& whole, const Shape& window);
 
+  // The expression, modulo 2^32, where it is below `size` (above 0), else size - 1: a place that exists. Memoised.
+  IndexExpression Clamped(const IndexExpression& expression, int64_t size);
+
   // A statement of the caller's own; locals of the writer may be used in it.
   void Line(const std::string& statement);
   // A local that the caller's own statements may change.

@@ -1,89 +1,43 @@
-// Matrix products: any batch and contracting dimensions as [B, M, K] x [B, K, N], with producers as load hooks and an
-// epilogue. A product with a vector is a row program of multiply-adds.
+// Dots: any batch and contracting dimensions as [B, M, K] x [B, K, N]. A product with a vector is a row program of
+// multiply-adds.
 #include "backend/vulkan/lower/dot.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
-#include "backend/vulkan/codegen/scalar_computation.h"
-#include "backend/vulkan/lower/reducer.h"
+#include "backend/vulkan/lower/product.h"
 #include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-bool ShufflesTake(ElementType type) {
-  const std::string_view suffix = CarrierSuffix(type);
-  return suffix == "f32" || suffix == "i32" || suffix == "u32" || suffix == "c64";
-}
-
-std::string MultiplyAddText(ElementType type) {
-  const std::string product = ProductText(type, "(a)", "(b)");
-  if (type == ElementType::kPred) return "sum = sum || (a && b)";
-  if (HasWideCarrier(type)) return fmt::format("sum = {}", SumText(type, "sum", product));
-  if (!IsFloating(type) && !IsComplex(type)) return "sum += (a) * (b)";
-  // Not contracted: a product and its sum round on every device as they do on the CPU.
-  return fmt::format("{{ precise Sum product_ = {}; precise Sum next_ = sum + product_; sum = next_; }}", product);
-}
-
-// A dot seen as [B, M, K] x [B, K, N].
-class DotReader {
+class DotReader final : public ProductReader {
  public:
-  explicit DotReader(const FusionDescription& body) : body_(body), dot_(body.hero) {
-    const auto& attributes = dot_->attributes<DotAttributes>();
-    ReadSide(lhs(), attributes.lhs_batch_dims, attributes.lhs_contracting_dims, &lhs_);
-    ReadSide(rhs(), attributes.rhs_batch_dims, attributes.rhs_contracting_dims, &rhs_);
-    sum_type = DotSumType(lhs().shape().element_type(), rhs().shape().element_type(), dot_->shape().element_type());
-    wide = AccumulatesWide(*dot_);
-    if (wide) sum_type = ElementType::kC64;
-    work.batches = lhs_.batch.count;
-    work.rows = lhs_.free.count;
-    work.columns = rhs_.free.count;
-    work.k = lhs_.contracting.count;
-    work.sum_bytes = std::max(StorageBytes(sum_type), 4);
-    work.lanes_can_share = ShufflesTake(sum_type);
+  explicit DotReader(const FusionDescription& body) : ProductReader(body, AccumulatesWide(*body.hero)) {
+    const auto& attributes = hero().attributes<DotAttributes>();
+    ReadSide(lhs(), attributes.lhs_batch_dims, attributes.lhs_contracting_dims, &lhs_side_);
+    ReadSide(rhs(), attributes.rhs_batch_dims, attributes.rhs_contracting_dims, &rhs_side_);
+    work.batches = lhs_side_.batch.count;
+    work.rows = lhs_side_.free.count;
+    work.columns = rhs_side_.free.count;
+    work.k = lhs_side_.contracting.count;
   }
 
-  const Instruction& dot() const { return *dot_; }
-  const Instruction& lhs() const { return *dot_->operand(0); }
-  const Instruction& rhs() const { return *dot_->operand(1); }
+  std::string LhsValue(ValueWriter& writer, const ProductPlace& at) const override {
+    return Converted(lhs(), writer.Value(lhs(), IndexOf(writer.space(), lhs_side_, at.batch, at.k, at.row)));
+  }
+  std::string RhsValue(ValueWriter& writer, const ProductPlace& at) const override {
+    return Converted(rhs(), writer.Value(rhs(), IndexOf(writer.space(), rhs_side_, at.batch, at.k, at.column)));
+  }
+  bool LhsAlongK() const override { return AlongK(lhs(), lhs_side_); }
+  bool RhsAlongK() const override { return AlongK(rhs(), rhs_side_); }
 
-  // Values as sums take them.
-  std::string LhsValue(ValueWriter& writer, const IndexExpression& batch, const IndexExpression& row,
-                       const IndexExpression& k) const {
-    return Convert(lhs(), writer.Value(lhs(), IndexOf(writer.space(), lhs_, batch, k, row)));
+  IndexExpression Linear(IndexSpace& space, const ProductPlace& at) const override {
+    return space.Add(space.Scale(space.Add(space.Scale(at.batch, work.rows), at.row), work.columns), at.column);
   }
-  std::string RhsValue(ValueWriter& writer, const IndexExpression& batch, const IndexExpression& k,
-                       const IndexExpression& column) const {
-    return Convert(rhs(), writer.Value(rhs(), IndexOf(writer.space(), rhs_, batch, k, column)));
+  ProductPlace PlaceOf(IndexSpace& space, const IndexExpression& linear) const override {
+    const MultiIndex at = space.Delinearize(linear, IntList{work.batches, work.rows, work.columns});
+    return {at[0], at[1], {}, at[2]};
   }
-  // The linear index of a result.
-  IndexExpression Linear(const IndexSpace& space, const IndexExpression& batch, const IndexExpression& row,
-                         const IndexExpression& column) const {
-    return space.Add(space.Scale(space.Add(space.Scale(batch, work.rows), row), work.columns), column);
-  }
-
-  // The dot's value at a linear index is `sum`.
-  void PublishSum(ValueWriter& writer, const IndexExpression& linear, const std::string& sum) const {
-    writer.Override(*dot_, writer.space().Delinearize(linear, dot_->shape().dimensions()), ResultText(sum));
-  }
-  std::string RootValue(ValueWriter& writer, const Instruction& root, const IndexExpression& linear) const {
-    return writer.Value(root, writer.space().Delinearize(linear, root.shape().dimensions()));
-  }
-  std::string ResultText(const std::string& sum) const {
-    const ElementType type = dot_->shape().element_type();
-    return type == sum_type ? sum : ConvertedText(sum_type, type, sum);
-  }
-
-  // Whether neighbours along k, rather than along the free dimension, lie side by side.
-  bool LhsAlongK() const { return AlongK(lhs(), lhs_); }
-  bool RhsAlongK() const { return AlongK(rhs(), rhs_); }
-
-  const FusionDescription& body() const { return body_; }
-  DotWork work;
-  ElementType sum_type;
-  bool wide = false;  // f32 sums in two floats, c64's carrier; operands have no second part
 
  private:
   struct Group {
@@ -121,433 +75,44 @@ class DotReader {
     return index;
   }
 
-  // Looks through what moves elements to the operand in memory: the side along which its last dimension runs.
   bool AlongK(const Instruction& operand, const Side& side) const {
     IndexSpace space;
     const IndexExpression batch = space.Variable(space.AddVariable(side.batch.count));
     const int k = space.AddVariable(side.contracting.count);
     const IndexExpression free = space.Variable(space.AddVariable(side.free.count));
-    MultiIndex index = IndexOf(space, side, batch, space.Variable(k), free);
-    const Instruction* at = &operand;
-    while (body_.OperandOf(*at) == nullptr && at->operand_count() > 0 && IsPlainMap(*at)) {
-      index = OperandIndex(space, *at, 0, index);
-      at = at->operand(0);
-    }
-    const IndexExpression linear = space.Linearize(index, at->shape().dimensions());
-    int64_t least = 0;
-    bool along = false;
-    for (const IndexTerm& term : linear.terms) {
-      if (least != 0 && std::abs(term.coefficient) >= least) continue;
-      least = std::abs(term.coefficient);
-      along = term.variable == k;
-    }
-    return along;
+    return RunsAlong(space, operand, IndexOf(space, side, batch, space.Variable(k), free), k);
   }
 
-  std::string Convert(const Instruction& operand, const std::string& value) const {
-    const ElementType type = operand.shape().element_type();
-    return type == sum_type ? value : ConvertedText(type, sum_type, value);
-  }
-
-  const FusionDescription& body_;
-  const Instruction* dot_;
-  Side lhs_, rhs_;
+  Side lhs_side_, rhs_side_;
 };
 
-// The roots as outputs of a row program whose rows are the results of the dot.
-void AddRootOutputs(const DotReader& reader, BufferMap& buffers, RowProgram* program) {
-  int leaf = 0;
-  for (const Instruction* root : reader.body().roots) {
-    RowOutput output;
-    output.level = 1;
-    output.type = root->shape().element_type();
-    output.slice = buffers.SliceOf(*reader.body().instruction, leaf++);
-    output.value = [&reader, root](ValueWriter& writer, const RowPlace& place) {
-      return reader.RootValue(writer, *root, place.row);
-    };
-    program->outputs.push_back(std::move(output));
-  }
-}
-
-RowProgram SumProgram(const DotReader& reader, BufferMap& buffers) {
-  RowProgram program;
-  program.body = &reader.body();
-  program.buffers = &buffers;
-  program.rows = reader.work.batches * reader.work.rows * reader.work.columns;
-  RowReduce reduce;
-  reduce.source = &reader.dot();
-  reduce.types = reduce.result_types = {reader.sum_type};
-  reduce.identity = {ZeroText(reader.sum_type)};
-  reduce.combine = [type = reader.sum_type](const std::string& name) { return AddFunction(type, name); };
-  if (reader.wide) reduce.combine = WideAddFunction;
-  reduce.publish = [&reader](ValueWriter& writer, const RowPlace& place, const std::vector<std::string>& results) {
-    reader.PublishSum(writer, place.row, results[0]);
-  };
-  program.reduces.push_back(std::move(reduce));
-  AddRootOutputs(reader, buffers, &program);
-  return program;
-}
-
-// Products with a vector, and products of nothing (K = 0).
-std::vector<Step> LowerWithVector(const LowerContext& context, const DotReader& reader, BufferMap& buffers) {
-  RowProgram program = SumProgram(reader, buffers);
-  program.name = StepName(reader.body());
-  program.row_size = reader.work.k;
+std::vector<Step> LowerReader(const LowerContext& context, const DotReader& reader, BufferMap& buffers) {
+  if (reader.work.k > 0 && reader.work.rows > 1 && reader.work.columns > 1)
+    return LowerProduct(context, reader, buffers);
+  // Products with a vector, and products of nothing.
   const bool one_column = reader.work.columns == 1;
-  program.rows_contiguous = one_column ? !reader.LhsAlongK() : !reader.RhsAlongK();
-  program.flop = 2 * program.rows * program.row_size;
-  const IntList sizes{reader.work.batches, reader.work.rows, reader.work.columns};
-  program.reduces[0].element = [&reader, sizes](ValueWriter& writer, const RowPlace& place) {
-    const MultiIndex at = writer.space().Delinearize(place.row, sizes);
-    const std::string a = reader.LhsValue(writer, at[0], at[1], place.element),
-                      b = reader.RhsValue(writer, at[0], place.element, at[2]);
-    return std::vector{reader.wide ? fmt::format("multiply_wide_f32({}, {})", a, b)
-                                   : ProductText(reader.sum_type, a, b)};
-  };
-  return LowerRowProgram(context, program);
-}
-
-class DotKernelWriter {
- public:
-  DotKernelWriter(const LowerContext& context, const DotReader& reader, BufferMap& buffers, const DotShape& shape)
-      : context_(context), reader_(reader), buffers_(buffers), shape_(shape) {}
-
-  std::vector<Step> Write() {
-    if (shape_.splits > 1) {
-      const int64_t results = reader_.work.batches * reader_.work.rows * reader_.work.columns;
-      shares_ = buffers_.Scratch(results * shape_.splits * StorageBytes(reader_.sum_type));
-    }
-    std::vector<Step> steps{shape_.tiled ? WriteTiled() : WriteRegisters()};
-    steps[0].flop = 2 * reader_.work.batches * reader_.work.rows * reader_.work.columns * reader_.work.k;
-    if (shape_.splits > 1) JoinShares(&steps);
-    return steps;
-  }
-
- private:
-  struct Function {
-    IndexSpace space;
-    int batch, row, k, column, share;
-    std::optional<ValueWriter> writer;
-  };
-  void Begin(Function& f, KernelBuilder& kernel, int64_t rows, int64_t steps, int64_t columns) const {
-    f.batch = f.space.AddVariable(reader_.work.batches);
-    f.row = f.space.AddVariable(rows);
-    f.k = f.space.AddVariable(steps);
-    f.column = f.space.AddVariable(columns);
-    f.share = f.space.AddVariable(shape_.splits);
-    f.writer.emplace(kernel, reader_.body(), buffers_, f.space);
-    f.writer->Bind(f.batch, "batch");
-    f.writer->Bind(f.row, "row");
-    f.writer->Bind(f.k, "k");
-    f.writer->Bind(f.column, "column");
-    f.writer->Bind(f.share, "share");
-  }
-  static void Vectorize(Function& f, int variable, int64_t width) {
-    if (width == 4 || width == 8) f.writer->Vectorize(variable, static_cast<int>(width));
-  }
-  static IndexExpression Nth(const Function& f, int variable, int64_t width, int64_t j) {
-    return f.space.Add(f.space.Scale(f.space.Variable(variable), width), {{}, j});
-  }
-
-  // Whether whole groups of columns exist; else each column of a unit is clamped on its own.
-  bool WholeColumns() const { return reader_.work.columns % shape_.tile_columns == 0; }
-  int64_t ColumnUnits() const { return (reader_.work.columns + shape_.tile_columns - 1) / shape_.tile_columns; }
-
-  // The columns of a unit as index expressions; clamped ones are bound to locals of their own.
-  std::vector<IndexExpression> Columns(Function& f) const {
-    std::vector<IndexExpression> columns;
-    for (int64_t j = 0; j < shape_.tile_columns; ++j) {
-      if (WholeColumns()) {
-        columns.push_back(Nth(f, f.column, shape_.tile_columns, j));
-        continue;
-      }
-      const int variable = f.space.AddVariable(reader_.work.columns);
-      const std::string name = fmt::format("column_{}", j);
-      f.writer->Line(fmt::format("uint {} = min(column * {}u + {}u, {} - 1u);", name, shape_.tile_columns, j,
-                                 f.writer->kernel().Param(static_cast<uint32_t>(reader_.work.columns))));
-      f.writer->Bind(variable, name);
-      columns.push_back(f.space.Variable(variable));
-    }
-    return columns;
-  }
-
-  void WriteTypes(KernelBuilder& kernel) const {
-    kernel.Append(
-        fmt::format("#define Sum {}\n#define CLEAR {}\n", CarrierType(reader_.sum_type), ZeroText(reader_.sum_type)));
-    kernel.Append(fmt::format(
-        "#define MULTIPLY_ADD(sum, a, b) {}\n#define ADD(sum, a) {}\n",
-        reader_.wide ? "sum = add_wide_f32(sum, multiply_wide_f32(a, b))" : MultiplyAddText(reader_.sum_type),
-        reader_.wide ? "sum = add_wide_f32(sum, a)" : "sum = " + SumText(reader_.sum_type, "sum", "a")));
-    kernel.Append(fmt::format("#define SPLIT {}\n", shape_.splits > 1 ? 1 : 0));
-  }
-
-  void WriteParams(KernelBuilder& kernel, int64_t row_tiles, int64_t column_tiles, int64_t columns,
-                   int64_t steps) const {
-    const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
-    const int64_t share = (steps + shape_.splits - 1) / shape_.splits;
-    for (int64_t value : {groups, row_tiles, column_tiles, reader_.work.rows, columns, steps, shape_.splits, share}) {
-      kernel.Param(static_cast<uint32_t>(value));
-    }
-  }
-
-  // Statements that store sums at the linear indices of one row.
-  void StoreSums(Function& f, const std::vector<IndexExpression>& columns, const std::vector<std::string>& sums) const {
-    const IndexExpression batch = f.space.Variable(f.batch), row = f.space.Variable(f.row);
-    std::vector<IndexExpression> at;
-    for (const IndexExpression& column : columns) at.push_back(reader_.Linear(f.space, batch, row, column));
-    KernelBuilder& kernel = f.writer->kernel();
-    auto store = [&](int k, IndexExpression first, const std::vector<std::string>& values,
-                     const std::vector<IndexExpression>& places) {
-      if (WholeColumns()) return f.writer->StoreGroup(k, first, values);
-      for (size_t j = 0; j < values.size(); ++j) {
-        f.writer->OpenBlock(fmt::format("if (column * {}u + {}u < {})", shape_.tile_columns, j,
-                                        kernel.Param(static_cast<uint32_t>(reader_.work.columns))));
-        f.writer->Line(kernel.Store(k, f.writer->Index(places[j]), values[j]));
-        f.writer->CloseBlock();
-      }
-    };
-    if (shape_.splits > 1) {
-      const int k = kernel.AddBuffer(reader_.sum_type, Access::kWrite, shares_);
-      const int64_t results = reader_.work.batches * reader_.work.rows * reader_.work.columns;
-      for (IndexExpression& place : at) place = f.space.Add(f.space.Scale(f.space.Variable(f.share), results), place);
-      return store(k, at[0], sums, at);
-    }
-    for (size_t j = 0; j < sums.size(); ++j) reader_.PublishSum(*f.writer, at[j], sums[j]);
-    std::vector<std::vector<std::string>> values;
-    for (const Instruction* root : reader_.body().roots) {
-      values.emplace_back();
-      for (const IndexExpression& place : at) values.back().push_back(reader_.RootValue(*f.writer, *root, place));
-    }
-    for (size_t leaf = 0; leaf < values.size(); ++leaf) {
-      const ElementType type = reader_.body().roots[leaf]->shape().element_type();
-      const int k =
-          kernel.AddBuffer(type, Access::kWrite, buffers_.SliceOf(*reader_.body().instruction, static_cast<int>(leaf)));
-      store(k, at[0], values[leaf], at);
-    }
-  }
-
-  // One accumulator per result walks along k; `block` and `share` in values of k.
-  void StateOrder(Step* step, int64_t block, int64_t share) const {
-    step->accumulation.of = {PathOf(reader_.dot())};
-    step->accumulation.level = {.block = block, .shares = shape_.splits, .chunk = share};
-  }
-
-  // load_lhs of matmul_registers.comp; `share` as there.
-  void WriteLhs(KernelBuilder& kernel, int share) const {
-    const int64_t ks = shape_.k_step;
-    Function f;
-    if (share == 2) {
-      const int64_t wm = RowGroup();
-      Begin(f, kernel, reader_.work.rows / wm, reader_.work.k, 1);
-      Vectorize(f, f.row, wm);
-      for (int64_t j = 0; j < wm; ++j) {
-        f.writer->Line(fmt::format(
-            "part[{}] = {};", j,
-            reader_.LhsValue(*f.writer, f.space.Variable(f.batch), Nth(f, f.row, wm, j), f.space.Variable(f.k))));
-      }
-      kernel.Append(fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}]) {{\n{}}}\n", wm,
-                                f.writer->Take()));
-      return;
-    }
-    Begin(f, kernel, reader_.work.rows, reader_.work.k / ks, 1);
-    Vectorize(f, f.k, ks);
-    for (int64_t kk = 0; kk < ks; ++kk) {
-      f.writer->Line(fmt::format(
-          "part[{}] = {};", kk,
-          reader_.LhsValue(*f.writer, f.space.Variable(f.batch), f.space.Variable(f.row), Nth(f, f.k, ks, kk))));
-    }
-    kernel.Append(
-        fmt::format("void load_lhs(uint batch, uint row, uint k, out Sum part[{}]) {{\n{}}}\n", ks, f.writer->Take()));
-  }
-
-  void WriteRhs(KernelBuilder& kernel, bool block) const {
-    const int64_t ks = block ? shape_.k_step : 1, w = shape_.tile_columns;
-    Function f;
-    Begin(f, kernel, 1, reader_.work.k / ks, WholeColumns() ? ColumnUnits() : reader_.work.columns);
-    if (block) Vectorize(f, f.k, ks);
-    if (!block && WholeColumns()) Vectorize(f, f.column, w);
-    const std::vector<IndexExpression> columns = Columns(f);
-    for (int64_t j = 0; j < w; ++j) {
-      for (int64_t kk = 0; kk < ks; ++kk) {
-        f.writer->Line(fmt::format("part[{}] = {};", j * ks + kk,
-                                   reader_.RhsValue(*f.writer, f.space.Variable(f.batch), Nth(f, f.k, ks, kk),
-                                                    columns[static_cast<size_t>(j)])));
-      }
-    }
-    kernel.Append(fmt::format("void load_rhs(uint batch, uint k, uint column, out Sum part[{}]) {{\n{}}}\n", ks * w,
-                              f.writer->Take()));
-  }
-
-  // Neighbouring rows that lhs is read in where it lies along m.
-  int64_t RowGroup() const {
-    for (int64_t w : {8, 4}) {
-      if (shape_.tile_rows % w == 0 && reader_.work.rows % w == 0) return w;
-    }
-    return 1;
-  }
-
-  // Steps that a sum takes before it is added to the total. About sqrt(K) values of k make both chains equally short
-  // and the sum round least; but adding to the totals costs as much as a step, so large products have longer ones (dot
-  // 512: 64 values of k were 6 % slower than 256).
-  uint32_t BlockSteps() const {
-    const DotWork& work = reader_.work;
-    const bool large = work.batches * work.rows * work.columns * work.k >= int64_t{1} << 27;
-    int64_t values = large ? 256 : 32;
-    while (values * values < work.k && values < 256) values *= 2;
-    return static_cast<uint32_t>(std::max<int64_t>(values / shape_.k_step, 1));
-  }
-
-  Step WriteRegisters() const {
-    const int64_t steps = reader_.work.k / shape_.k_step;
-    const int64_t row_tiles = (reader_.work.rows + shape_.tile_rows - 1) / shape_.tile_rows;
-    const int64_t column_tiles = (ColumnUnits() + shape_.lanes - 1) / shape_.lanes;
-    KernelBuilder kernel(context_.facts);
-    WriteParams(kernel, row_tiles, column_tiles, ColumnUnits(), steps);
-    WriteTypes(kernel);
-    // Along m only in whole strips of k: a lane for each k of a step.
-    const bool by_k = shape_.share_lhs && !reader_.LhsAlongK() && shape_.k_step == shape_.lanes && RowGroup() > 1;
-    const int share = !shape_.share_lhs ? 0 : by_k ? 2 : 1;
-    const bool rhs_block = shape_.k_step > 1 && reader_.RhsAlongK();
-    const int64_t share_steps = (steps + shape_.splits - 1) / shape_.splits;
-    const uint32_t block = BlockSteps();
-    kernel.Append(fmt::format(
-        "#define SHARE {}\n#define RHS_BLOCK {}\n#define LANES {}u\n#define TM {}u\n#define W {}u\n#define KS {}u\n"
-        "#define WM {}u\n#define BLOCKED {}\n",
-        share, rhs_block ? 1 : 0, shape_.lanes, shape_.tile_rows, shape_.tile_columns, shape_.k_step, RowGroup(),
-        share_steps > block || shape_.repeated ? 1 : 0));
-    const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
-    const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
-    kernel.Append(fmt::format("#define BY_ROW_TILES(g) {}\n#define BY_COLUMN_TILES(g) {}\n#define BY_SHARES(g) {}\n",
-                              kernel.Divide("(g)", row_tiles), kernel.Divide("(g)", column_tiles),
-                              kernel.Divide("(g)", shape_.splits)));
-    kernel.Append(fmt::format("#define SURPLUS_GROUPS {}\n", int64_t{grid[0]} * grid[1] != groups ? 1 : 0));
-    // Plain large products: known strides save a tenth of the time. (Zeros of an epilogue have to come as data.)
-    if (shape_.tile_columns == 8 && reader_.body().prologue.empty() && reader_.body().epilogue.empty())
-      kernel.InlineParams();
-    WriteLhs(kernel, share);
-    WriteRhs(kernel, rhs_block);
-    Function f;
-    Begin(f, kernel, reader_.work.rows, 1, WholeColumns() ? ColumnUnits() : reader_.work.columns);
-    if (WholeColumns()) Vectorize(f, f.column, shape_.tile_columns);
-    const std::vector<IndexExpression> columns = Columns(f);
-    std::vector<std::string> sums;
-    for (uint32_t j = 0; j < shape_.tile_columns; ++j) sums.push_back(fmt::format("sums[{}]", j));
-    StoreSums(f, columns, sums);
-    kernel.Append(fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sums[{}]) {{\n{}}}\n",
-                              shape_.tile_columns, f.writer->Take()));
-    Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_registers.comp", {shape_.lanes, 1, 1, block}, grid);
-    StateOrder(&step, int64_t{shape_.k_step} * (share_steps > block ? block : 0), share_steps * shape_.k_step);
-    return step;
-  }
-
-  Step WriteTiled() const {
-    const int64_t tile_rows = int64_t{shape_.lanes_y} * shape_.tile_rows,
-                  tile_columns = int64_t{shape_.lanes} * shape_.tile_columns;
-    const int64_t row_tiles = (reader_.work.rows + tile_rows - 1) / tile_rows;
-    const int64_t column_tiles = (reader_.work.columns + tile_columns - 1) / tile_columns;
-    KernelBuilder kernel(context_.facts);
-    WriteParams(kernel, row_tiles, column_tiles, reader_.work.columns, reader_.work.k);
-    WriteTypes(kernel);
-    kernel.Append(fmt::format(
-        "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
-        "#define RHS_ALONG_K {}\n",
-        shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, reader_.LhsAlongK() ? 1 : 0,
-        reader_.RhsAlongK() ? 1 : 0));
-    auto scalar = [&](const char* head, auto&& value) {
-      Function f;
-      Begin(f, kernel, reader_.work.rows, reader_.work.k, reader_.work.columns);
-      const std::string result = value(f);
-      f.writer->Line(fmt::format("return {};", result));
-      kernel.Append(fmt::format("{} {{\n{}}}\n", head, f.writer->Take()));
-    };
-    scalar("Sum load_lhs(uint batch, uint row, uint k)", [&](Function& f) {
-      return reader_.LhsValue(*f.writer, f.space.Variable(f.batch), f.space.Variable(f.row), f.space.Variable(f.k));
-    });
-    scalar("Sum load_rhs(uint batch, uint k, uint column)", [&](Function& f) {
-      return reader_.RhsValue(*f.writer, f.space.Variable(f.batch), f.space.Variable(f.k), f.space.Variable(f.column));
-    });
-    DotShape one = shape_;
-    one.tile_columns = 1;
-    const DotKernelWriter single(context_, reader_, buffers_, one, shares_);
-    Function f;
-    Begin(f, kernel, reader_.work.rows, 1, reader_.work.columns);
-    single.StoreSums(f, {f.space.Variable(f.column)}, {"sum"});
-    kernel.Append(
-        fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sum) {{\n{}}}\n", f.writer->Take()));
-    const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
-    const uint32_t block = BlockSteps();
-    Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_tiled.comp",
-                              {shape_.lanes, shape_.lanes_y, 1, block}, GroupGrid(context_.facts, groups));
-    StateOrder(&step, int64_t{shape_.k_step} * block, (reader_.work.k + shape_.splits - 1) / shape_.splits);
-    return step;
-  }
-
-  DotKernelWriter(const LowerContext& context, const DotReader& reader, BufferMap& buffers, const DotShape& shape,
-                  BufferSlice shares)
-      : context_(context), reader_(reader), buffers_(buffers), shape_(shape), shares_(shares) {}
-
-  // Adds the shares of each result, then the epilogue.
-  void JoinShares(std::vector<Step>* steps) const {
-    RowProgram program = SumProgram(reader_, buffers_);
-    program.name = StepName(reader_.body()) + " join";
-    program.row_size = shape_.splits;
-    program.rows_contiguous = true;
-    program.reduces[0].element = [this, rows = program.rows](ValueWriter& writer, const RowPlace& place) {
-      const int k = writer.kernel().AddBuffer(reader_.sum_type, Access::kRead, shares_);
-      return std::vector{writer.Load(k, writer.space().Add(writer.space().Scale(place.element, rows), place.row))};
-    };
-    for (Step& step : LowerRowProgram(context_, program)) steps->push_back(std::move(step));
-  }
-
-  const LowerContext& context_;
-  const DotReader& reader_;
-  BufferMap& buffers_;
-  const DotShape shape_;
-  BufferSlice shares_;
-};
-
-}  // namespace
-
-Status CanLowerDot(const LowerContext&, const FusionDescription& body) {
-  const DotReader reader(body);
-  const int64_t count = reader.work.batches * reader.work.rows * reader.work.columns;
-  for (const Instruction* root : body.roots) {
-    if (root->shape().ElementCount() != count) {
-      return Internal("{}: a result has {} elements, the dot has {}", body.instruction->name(),
-                      root->shape().ElementCount(), count);
-    }
-  }
-  return OkStatus();
-}
-
-namespace {
-
-Result<std::vector<Step>> LowerTuned(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
-                                     bool repeated) {
-  const DotReader reader(body);
-  if (reader.work.k == 0 || reader.work.rows == 1 || reader.work.columns == 1)
-    return LowerWithVector(context, reader, buffers);
-  DotWork work = reader.work;
-  work.in_pairs = ComputesInPairs(context, body);
-  work.repeated = repeated;
-  return DotKernelWriter(context, reader, buffers, TuneDot(context.facts, work)).Write();
+  return LowerProductRows(context, reader, buffers, {one_column ? !reader.LhsAlongK() : !reader.RhsAlongK()});
 }
 
 }  // namespace
+
+Status CanLowerDot(const LowerContext&, const FusionDescription& body) { return CheckProductRoots(body); }
 
 Result<std::vector<Step>> LowerDot(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
-  return LowerTuned(context, body, buffers, false);
+  return LowerReader(context, DotReader(body), buffers);
 }
 
 Result<std::vector<Step>> LowerRepeatedDot(const LowerContext& context, const FusionDescription& body,
                                            BufferMap& buffers) {
-  return LowerTuned(context, body, buffers, true);
+  DotReader reader(body);
+  reader.work.repeated = true;
+  return LowerReader(context, reader, buffers);
 }
 
 Result<std::vector<Step>> LowerDotAs(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
                                      const DotShape& shape) {
   const DotReader reader(body);
-  return DotKernelWriter(context, reader, buffers, shape).Write();
+  return LowerProductAs(context, reader, buffers, shape);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -48,18 +48,15 @@ Step LowerLoop(const LowerContext& context, const FusionDescription& body, Buffe
   const int64_t count = results[0]->shape().ElementCount();
   const LoopTuning tuning = TuningOf(context, body, results, count);
   const int64_t width = tuning.width;
-  KernelBuilder kernel(context.facts);
-  kernel.Param(static_cast<uint32_t>(count / width));  // P(0) of fused_loop.comp
+  LoopKernel loop(context, body, buffers, count, tuning);
+  KernelBuilder& kernel = loop.kernel();
+  ValueWriter& writer = loop.writer();
+  IndexSpace& space = loop.space();
   // Thousands of small results in kernels like this one: few texts, or compiling them takes longer than all else.
   if (count <= kSmallLoop && results.size() >= kManyResults) kernel.ConstantsAsParams();
-  IndexSpace space;
-  const int loop = space.AddVariable(count / width);
-  ValueWriter writer(kernel, body, buffers, space);
-  writer.Bind(loop, "i");
-  if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
 
   // Every value is computed before any is stored: a result may lie where an operand lay.
-  const IndexExpression first = space.Scale(space.Variable(loop), width);
+  const IndexExpression first = space.Scale(loop.group(), width);
   std::vector<std::vector<std::string>> values(results.size());
   for (int64_t j = 0; j < width; ++j) {
     const IndexExpression linear = space.Add(first, {{}, j});
@@ -72,8 +69,25 @@ Step LowerLoop(const LowerContext& context, const FusionDescription& body, Buffe
     const int k = kernel.AddBuffer(results[leaf]->shape().element_type(), Access::kWrite, places[leaf]);
     writer.StoreGroup(k, first, values[leaf]);
   }
-  kernel.Append("void element(uint i) {\n" + writer.Take() + "}\n");
-  return FinishLoop(context, kernel, tuning, count, StepName(body));
+  return loop.Finish(StepName(body));
+}
+
+LoopKernel::LoopKernel(const LowerContext& context, const FusionDescription& body, BufferMap& buffers, int64_t count,
+                       const LoopTuning& tuning)
+    : context_(context),
+      count_(count),
+      tuning_(tuning),
+      kernel_(context.facts),
+      loop_(space_.AddVariable(count / tuning.width)),
+      writer_(kernel_, body, buffers, space_) {
+  kernel_.Param(static_cast<uint32_t>(count / tuning.width));  // P(0) of fused_loop.comp
+  writer_.Bind(loop_, "i");
+  if (tuning.width > 1) writer_.Vectorize(loop_, static_cast<int>(tuning.width));
+}
+
+Step LoopKernel::Finish(std::string name) {
+  kernel_.Append("void element(uint i) {\n" + writer_.Take() + "}\n");
+  return FinishLoop(context_, kernel_, tuning_, count_, std::move(name));
 }
 
 Step FinishLoop(const LowerContext& context, KernelBuilder& kernel, const LoopTuning& tuning, int64_t count,

@@ -17,4 +17,29 @@ Step LowerLoop(const LowerContext& context, const FusionDescription& body, Buffe
 Step FinishLoop(const LowerContext& context, KernelBuilder& kernel, const LoopTuning& tuning, int64_t count,
                 std::string name);
 
+// A loop over `count` elements, `width` neighbours of them at a time, whose body the caller writes.
+class LoopKernel {
+ public:
+  LoopKernel(const LowerContext& context, const FusionDescription& body, BufferMap& buffers, int64_t count,
+             const LoopTuning& tuning);
+
+  KernelBuilder& kernel() { return kernel_; }
+  ValueWriter& writer() { return writer_; }
+  IndexSpace& space() { return space_; }
+  // Counts the groups of `width` elements.
+  IndexExpression group() const { return space_.Variable(loop_); }
+  int group_variable() const { return loop_; }
+  // What the writer has written is the body.
+  Step Finish(std::string name);
+
+ private:
+  const LowerContext& context_;
+  const int64_t count_;
+  const LoopTuning tuning_;
+  KernelBuilder kernel_;
+  IndexSpace space_;
+  const int loop_;
+  ValueWriter writer_;
+};
+
 }  // namespace VXLA_NAMESPACE::vulkan

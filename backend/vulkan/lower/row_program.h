@@ -4,6 +4,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -82,6 +84,17 @@ Step WriteRowKernel(const LowerContext& context, const RowProgram& program, cons
 std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram& program);
 // The same with a given shape, for tests.
 std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram& program, const RowShape& shape);
+
+// Rows of few elements of which neighbours share some: a pooling, a depthwise convolution. A row is a place of the
+// dimensions; an invocation takes a tile of rows, `tile` in each dimension, and all their elements are written out, so
+// that what several of them read is read once.
+struct RowTile {
+  IntList dimensions, tile;
+};
+// `shares`: of a dimension, whether neighbours along it have elements in common. None: the program does not suit.
+std::optional<RowTile> TileShortRows(const LowerContext& context, const RowProgram& program,
+                                     std::span<const int64_t> dimensions, const std::vector<bool>& shares);
+Step WriteShortRows(const LowerContext& context, const RowProgram& program, const RowTile& tile);
 
 // Lanes join by subgroup shuffles if every accumulator is made of 32-bit words; the others go through shared memory.
 bool ShuffleTakes(ElementType type);

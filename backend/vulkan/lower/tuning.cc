@@ -215,6 +215,8 @@ DotShape TuneSoftwareDot(const DeviceFacts& facts, const DotWork& work) {
   shape.tile_rows = shareable ? std::max(shape.lanes, large && work.rows > 8 ? 16u : 8u)
                               : static_cast<uint32_t>(std::min<int64_t>(work.rows, 4));
   shape.k_step = WidthThatDivides(work.k, large ? wide : 4);
+  const bool lane_by_lane = shape.share_lhs && !work.along_k && shape.k_step == shape.lanes && work.rows % 4 == 0;
+  if (work.k_run != 0 && !lane_by_lane) shape.k_step = WidthThatDivides(work.k_run, shape.k_step);
   if (work.in_pairs) shape.tile_rows = shape.tile_columns = shape.k_step = 1;
   const int64_t tiles = work.batches * CeilDivide(work.rows, shape.tile_rows) *
                         CeilDivide(work.columns, int64_t{shape.tile_columns} * shape.lanes);

@@ -80,6 +80,9 @@ struct DotWork {
   bool lanes_can_share = true;  // accumulators that subgroup broadcasts take
   bool in_pairs = false;        // emulated 64-bit types: a product is hundreds of operations, so tiles are single
   bool repeated = false;        // many products share the kernel, so that a large tile is worth its compilation
+  // k falls into runs of so many terms, and where an operand is read along k a step lies within one; 0: all is one run.
+  int64_t k_run = 0;
+  bool along_k = true;
 };
 DotShape TuneDot(const DeviceFacts& facts, const DotWork& work);
 

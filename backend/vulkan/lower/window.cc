@@ -6,6 +6,7 @@
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/reducer.h"
 #include "backend/vulkan/lower/row_program.h"
+#include "backend/vulkan/lower/window_place.h"
 #include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -19,6 +20,14 @@ class WindowReader {
     for (const WindowDimension& w : window()) taps_.push_back(w.size);
   }
 
+  const IntList& results() const { return results_; }
+  // Along which dimensions neighbouring windows overlap.
+  std::vector<bool> Shares() const {
+    std::vector<bool> shares;
+    for (const WindowDimension& w : window()) shares.push_back(w.size > w.stride);
+    return shares;
+  }
+
   RowProgram Read() {
     RowProgram program;
     program.body = &body_;
@@ -26,7 +35,12 @@ class WindowReader {
     program.name = StepName(body_);
     for (int64_t size : results_) program.rows *= size;
     for (int64_t size : taps_) program.row_size *= size;
-    program.most_width = 1;  // taps may lie in the padding: each is looked at on its own
+    // Taps may lie in the padding: each is looked at on its own, but neighbours that all have the same place together.
+    program.most_width = 1;
+    if (!results_.empty() && taps_.back() == 1 && window().back() == WindowDimension{.size = 1}) {
+      program.rows_contiguous = true;
+      program.most_width = results_.back() % 8 == 0 ? 8 : results_.back() % 4 == 0 ? 4 : 1;
+    }
     program.flop = program.rows * program.row_size;
     AddReduce(&program);
     int leaf = 0;
@@ -84,53 +98,24 @@ class WindowReader {
   std::vector<std::string> Element(ValueWriter& writer, const RowPlace& place) const {
     IndexSpace& space = writer.space();
     const MultiIndex result = space.Delinearize(place.row, results_), tap = space.Delinearize(place.element, taps_);
+    std::vector<std::string> values, padding;
+    for (int i = 0; i < count(); ++i) padding.push_back(writer.Value(init(i), {}));
+    if (input(0).shape().ElementCount() == 0) return padding;
     std::vector<std::string> conditions;
     MultiIndex inner(result.size());
     for (size_t d = 0; d < result.size(); ++d) {
       const WindowDimension& w = window()[d];
-      IndexExpression reach = w.reversal ? space.Add({{}, w.size - 1}, space.Scale(tap[d], -1)) : tap[d];
-      reach =
-          space.Add(space.Add(space.Scale(result[d], w.stride), space.Scale(reach, w.rhs_dilate)), {{}, -w.pad_low});
-      inner[d] = Inside(writer, reach, input(0).shape().dimension(static_cast<int>(d)), w.lhs_dilate, &conditions);
+      inner[d] = ElementAt(writer, TapPosition(space, w, result[d], tap[d]),
+                           input(0).shape().dimension(static_cast<int>(d)), w.lhs_dilate, &conditions);
     }
-    std::vector<std::string> values, padding;
-    for (int i = 0; i < count(); ++i) padding.push_back(writer.Value(init(i), {}));
-    if (input(0).shape().ElementCount() == 0) return padding;
-    if (conditions.empty()) {
-      for (int i = 0; i < count(); ++i) values.push_back(writer.Value(input(i), inner));
-      return values;
-    }
-    for (int i = 0; i < count(); ++i)
-      values.push_back(writer.Assignable(init(i).shape().element_type(), padding[static_cast<size_t>(i)]));
-    writer.OpenBlock(fmt::format("if ({})", fmt::join(conditions, " && ")));
     for (int i = 0; i < count(); ++i) {
-      writer.Line(fmt::format("{} = {};", values[static_cast<size_t>(i)], writer.Value(input(i), inner)));
+      const std::string value = writer.Value(input(i), inner);
+      const ElementType type = init(i).shape().element_type();
+      values.push_back(conditions.empty()
+                           ? value
+                           : writer.Assignable(type, ChosenText(conditions, value, padding[static_cast<size_t>(i)])));
     }
-    writer.CloseBlock();
     return values;
-  }
-
-  // The index into a dimension of `size` elements, `dilate` apart; appends what must hold for it to be inside.
-  static IndexExpression Inside(ValueWriter& writer, const IndexExpression& reach, int64_t size, int64_t dilate,
-                                std::vector<std::string>* conditions) {
-    IndexSpace& space = writer.space();
-    if (size == 0) return {};
-    const int64_t spread = (size - 1) * dilate + 1;
-    const auto [low, high] = space.Range(reach);
-    const bool inside = low >= 0 && high < spread;
-    if (inside && dilate == 1) return reach;
-    // Below zero the unsigned index wraps, so one comparison checks both edges.
-    if (!inside)
-      conditions->push_back(
-          fmt::format("{} < {}", writer.Index(reach), writer.kernel().Param(static_cast<uint32_t>(spread))));
-    const IndexExpression position = space.Variable(space.AddTemporary(reach, spread));
-    if (dilate == 1 || size == 1) {
-      if (size == 1 && spread == 1) return {};
-      return position;
-    }
-    const int variable = position.terms.empty() ? -1 : position.terms[0].variable;
-    conditions->push_back(fmt::format("{} == 0u", writer.Index({{{variable, 1, dilate, 1}}, 0})));
-    return {{{variable, dilate, 0, 1}}, 0};
   }
 
   void AddOutput(const Instruction& root, int root_leaf, int leaf, RowProgram* program) const {
@@ -156,29 +141,16 @@ class WindowReader {
 
 Status CanLowerReduceWindow(const LowerContext&, const FusionDescription& body) {
   VXLA_RETURN_IF_ERROR(CheckReducer(*body.hero->called(0)));
-  // Positions in the padded, dilated operand take part in 32-bit arithmetic that may wrap below zero.
-  const Window& window = body.hero->attributes<WindowAttributes>().window;
-  int64_t taps = 1;
-  for (size_t d = 0; d < window.size(); ++d) {
-    const WindowDimension& w = window[d];
-    const int64_t size = body.hero->operand(0)->shape().dimension(static_cast<int>(d));
-    const int64_t reach = (size > 0 ? (size - 1) * w.lhs_dilate + 1 : 0) + std::abs(w.pad_low) + std::abs(w.pad_high) +
-                          w.size * w.rhs_dilate;
-    taps *= std::min(w.size, int64_t{1} << 31);
-    if (reach >= (int64_t{1} << 31) || taps >= (int64_t{1} << 31)) {
-      return Unsupported(
-          "reduce-window: dimension {} spans {} positions and the window {} taps, more than the {} that a kernel can "
-          "index",
-          d, reach, taps, (int64_t{1} << 31) - 1);
-    }
-  }
-  return OkStatus();
+  return CheckWindow(*body.hero, body.hero->attributes<WindowAttributes>().window,
+                     body.hero->operand(0)->shape().dimensions());
 }
 
 Result<std::vector<Step>> LowerReduceWindow(const LowerContext& context, const FusionDescription& body,
                                             BufferMap& buffers) {
   WindowReader reader(body, buffers);
   const RowProgram program = reader.Read();
+  const auto tile = TileShortRows(context, program, reader.results(), reader.Shares());
+  if (tile) return std::vector<Step>{WriteShortRows(context, program, *tile)};
   return LowerRowProgram(context, program);
 }
 
