@@ -279,7 +279,7 @@ Status CheckScalarComputation(const Computation& computation) {
       case Opcode::kFusion:
       case Opcode::kMap:
         if (instruction->shape().IsTuple())
-          return Unsupported("{} of a tuple inside a reducer has no kernel", OpcodeText(opcode));
+          return Unsupported("{} of a tuple inside a scalar computation has no kernel", OpcodeText(opcode));
         VXLA_RETURN_IF_ERROR(CheckScalarComputation(*instruction->called(0)));
         continue;
       case Opcode::kBroadcast:
@@ -289,10 +289,11 @@ Status CheckScalarComputation(const Computation& computation) {
       case Opcode::kBitcastConvert:
         break;
       default:
-        if (!IsElementwise(opcode)) return Unsupported("a reducer with {} has no kernel", OpcodeText(opcode));
+        if (!IsElementwise(opcode))
+          return Unsupported("a scalar computation with {} has no kernel", OpcodeText(opcode));
     }
     if (!instruction->shape().IsScalar())
-      return Unsupported("a reducer of {} has no kernel", instruction->shape().ToString());
+      return Unsupported("a scalar computation of {} has no kernel", instruction->shape().ToString());
   }
   return OkStatus();
 }
