@@ -1,0 +1,32 @@
+// How a Fourier transform of one length is made: a pure decision.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/device_facts.h"
+#include "core/element_type.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+
+// One pass over memory: transforms of `radix` points, after which lines of radix times as many points are transformed.
+struct FftPass {
+  int64_t radix = 1;
+  // An invocation adds up one result in a loop, instead of computing all results of a butterfly in registers.
+  bool direct = false;
+  friend bool operator==(const FftPass&, const FftPass&) = default;
+};
+
+struct FftShape {
+  // The passes transform this many points: the length itself or, of a chirp transform (L. I. Bluestein, 1970), at
+  // least twice as many less one.
+  int64_t points = 1;
+  bool chirp = false;
+  std::vector<FftPass> passes;  // their radices multiply to `points`
+  friend bool operator==(const FftShape&, const FftShape&) = default;
+};
+
+// Of `length` values of c64 or c128. in_pairs: the type is emulated, so arithmetic is hundreds of operations.
+FftShape TuneFft(const DeviceFacts& facts, int64_t length, ElementType type, bool in_pairs);
+
+}  // namespace VXLA_NAMESPACE::vulkan
