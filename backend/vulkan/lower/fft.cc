@@ -22,8 +22,6 @@ namespace {
 using Kind = FftTable::Kind;
 
 constexpr int64_t kMostElements = (int64_t{1} << 31) - 1;
-// Twiddles of a pass over more points come as products of two tables, so that tables stay in the caches.
-constexpr int64_t kWholeTable = int64_t{1} << 16;
 
 // What a pass reads: `size` values on each line.
 struct PassInput {
@@ -49,18 +47,20 @@ struct FftJob {
   int64_t points = 1;  // n
   int64_t length = 1;  // of the transform, or of the chirp
   int64_t outer = 1, inner = 1;
+  int64_t whole_table = int64_t{1} << 16;  // twiddles of more points come from two tables
+  int64_t width = 1;                       // neighbouring butterflies that an invocation makes
   PassInput in;
   PassOutput out;
 
   int64_t stride() const { return points / pass.radix; }
-  int64_t invocations() const { return outer * inner * (pass.direct ? points : stride()); }
+  int64_t invocations() const { return outer * inner * (pass.direct ? points : stride() / width); }
   int64_t in_elements() const { return outer * inner * in.size; }
   int64_t out_elements() const { return outer * inner * out.size; }
   // The twiddles: one table, or two.
   std::vector<FftTable> Twiddles() const {
     const int64_t around = before * pass.radix;
     if (!pass.direct && before == 1) return {};
-    if (around > kWholeTable) {
+    if (around > whole_table) {
       const int64_t fine = int64_t{1} << FineBits();
       return {{Kind::kCoarse, around, fine}, {Kind::kFine, around, fine}};
     }
@@ -128,6 +128,7 @@ class FftPlanner {
     // An axis of one element is transformed already, but something must be done once.
     if (length == 1 && !real_in && !real_out && !(last && plan_.jobs.empty())) return;
     job.length = length;
+    if (context_.facts.is_software()) job.whole_table = int64_t{1} << 20;
     job.in.type = real_in ? RealPart(plan_.complex) : plan_.complex;
     job.in.size = sizes_[static_cast<size_t>(axis)];
     job.in.hermitian = real_out;
@@ -136,7 +137,7 @@ class FftPlanner {
     job.out.size = real_in ? length / 2 + 1 : length;
     job.out.swap_last = inverse();
     sizes_[static_cast<size_t>(axis)] = job.out.size;
-    const FftShape shape = TuneFft(context_.facts, length, plan_.complex, in_pairs_);
+    const FftShape shape = TuneFft(context_.facts, {length, job.outer * job.inner * length, plan_.complex, in_pairs_});
     job.points = shape.points;
     if (!shape.chirp) return AddPasses(job, shape.passes);
     AddChirp(job, shape.passes);
@@ -161,9 +162,23 @@ class FftPlanner {
       job.pass = passes[p];
       job.in = p == 0 ? whole.in : PassInput{plan_.complex, whole.points};
       job.out = p + 1 == passes.size() ? whole.out : PassOutput{plan_.complex, whole.points};
+      job.width = WidthOf(job);
       plan_.jobs.push_back(job);
       job.before *= passes[p].radix;
     }
+  }
+
+  // Lavapipe loads and stores lane by lane, at the same cost for eight bytes and for 32, so there an invocation makes
+  // neighbouring butterflies (64 x 4096 c64 in passes of 16, on one core: 28 ms one by one).
+  int64_t WidthOf(const FftJob& job) const {
+    if (!context_.facts.is_software() || job.invocations() < (1 << 12) || job.pass.direct || job.inner > 1 ||
+        plan_.complex != ElementType::kC64)
+      return 1;
+    for (const int64_t width : {4, 2}) {
+      const bool whole = job.stride() % width == 0 && (job.before == 1 || job.before % width == 0);
+      if (whole && (width < 4 || context_.facts.int64)) return width;
+    }
+    return 1;
   }
 
   const LowerContext& context_;
@@ -189,20 +204,16 @@ class FftPassWriter {
     if (reads_tables) tables_ = kernel_.AddBuffer(plan_.complex, Access::kRead, tables);
     job_.pass.direct ? WriteDirect() : WriteButterfly();
     kernel_.Append("void element(uint u) {\n" + text_.Take() + "}\n");
-    const LoopTuning tuning = Tuning();
-    const int64_t chunk = int64_t{tuning.workgroup_size} * tuning.items;
-    return kernel_.Finish(name, "elementwise/fused_loop.comp", {tuning.workgroup_size, 1, 1, tuning.items},
-                          GroupGrid(context_.facts, (job_.invocations() + chunk - 1) / chunk));
+    // Butterflies are long: an invocation makes one, or one for each of some neighbours.
+    constexpr uint32_t kGroup = 64;
+    const int64_t groups = (job_.invocations() + kGroup - 1) / kGroup;
+    const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
+    if (groups * kGroup == job_.invocations() && int64_t{grid[0]} * grid[1] == groups)
+      kernel_.Append("#define WHOLE_ITEMS 1u\n");
+    return kernel_.Finish(name, "elementwise/fused_loop.comp", {kGroup, 1, 1, 1}, grid);
   }
 
  private:
-  // Butterflies are long, so invocations need few.
-  LoopTuning Tuning() const {
-    LoopTuning tuning{64, 1, 1};
-    if (context_.facts.is_software() && job_.invocations() >= 2048) tuning.items = 4;
-    return tuning;
-  }
-
   std::string Number(int64_t value) { return kernel_.Param(static_cast<uint32_t>(value)); }
   void Declare(const std::string& name, const std::string& value) {
     text_.Line(fmt::format("uint {} = {};", name, value));
@@ -228,7 +239,7 @@ class FftPassWriter {
 
   std::string Table(const FftTable& table, const std::string& index) {
     const int64_t offset = plan_.tables.OffsetOf(table);
-    return kernel_.Load(tables_, offset == 0 ? index : fmt::format("{} + {}", Number(offset), index));
+    return kernel_.Load(tables_, fmt::format("{} + {}", Number(offset), index));
   }
   ComplexText LoadTable(const FftTable& table, const std::string& index, const std::string& name) {
     text_.Line(fmt::format("{} {} = {};", CarrierType(plan_.complex), name, Table(table, index)));
@@ -240,6 +251,37 @@ class FftPassWriter {
     const ComplexText coarse = LoadTable(two[0], fmt::format("({} >> {})", e, bits), name + "_coarse");
     const ComplexText fine = LoadTable(two[1], fmt::format("({} & {}u)", e, (1 << bits) - 1), name + "_fine");
     return text_.Add(coarse, text_.Multiply(coarse, fine));
+  }
+
+  // `width` neighbours from element `index` on, a multiple of it, by one load.
+  std::vector<ComplexText> LoadGroup(int k, const std::string& index, const std::string& name) {
+    const bool four = job_.width == 4;
+    kernel_.AddVectorView(k, four ? 8 : 4);
+    text_.Line(fmt::format("{} {} = LOAD({}, {}, ({}) / {}u);", four ? "u64vec4" : "vec4", name, k,
+                           four ? "u64x4" : "f32x4", index, job_.width));
+    if (!four) return {{{name + ".x"}, {name + ".y"}}, {{name + ".z"}, {name + ".w"}}};
+    std::vector<ComplexText> values;
+    for (int w = 0; w < 4; ++w) {
+      const std::string part = fmt::format("{}_{}", name, w);
+      text_.Line(fmt::format("vec2 {} = uintBitsToFloat(unpackUint2x32({}[{}]));", part, name, w));
+      values.push_back(ButterflyWriter::PartsOf(part));
+    }
+    return values;
+  }
+  void StoreGroup(int k, const std::string& index, std::span<const ComplexText> values) {
+    kernel_.AddVectorView(k, job_.width == 4 ? 8 : 4);
+    std::string text;
+    for (const ComplexText& value : values) {
+      text += text.empty() ? "" : ", ";
+      text += job_.width == 4 ? fmt::format("packUint2x32(floatBitsToUint({}))", text_.Text(value))
+                              : fmt::format("{}, {}", text_.Text(value.re), text_.Text(value.im));
+    }
+    text_.Line(fmt::format("STORE({}, {}, ({}) / {}u, {}({}));", k, job_.width == 4 ? "u64x4" : "f32x4", index,
+                           job_.width, job_.width == 4 ? "u64vec4" : "vec4", text));
+  }
+  // Whether groups of `width` on lines of this many elements of c64 are whole and lie side by side.
+  bool Groups(ElementType type, int64_t size) const {
+    return job_.width > 1 && type == ElementType::kC64 && size % job_.width == 0;
   }
 
   // Value `t` of the line as a local of its own number.
@@ -264,11 +306,13 @@ class FftPassWriter {
                            ZeroText(RealPart(plan_.complex))));
     return {{name + ".x"}, {name + "_im"}};
   }
-  ComplexText LoadInput(const std::string& t, const std::string& name) {
-    ComplexText value = LoadValue(t, name);
+  ComplexText FinishInput(ComplexText value, const std::string& t, const std::string& name) {
     if (job_.in.swap) value = value.Swapped();
     if (!job_.in.chirp) return value;
     return text_.Multiply(value, LoadTable({Kind::kChirp, job_.length, 1}, t, name + "_chirp"));
+  }
+  ComplexText LoadInput(const std::string& t, const std::string& name) {
+    return FinishInput(LoadValue(t, name), t, name);
   }
   // The same where t may lie at or beyond the chirp's end.
   ComplexText LoadWithin(const std::string& t, const std::string& name) {
@@ -282,58 +326,124 @@ class FftPassWriter {
     return {{name + "_re"}, {name + "_im"}};
   }
 
-  void StoreOutput(const std::string& t, ComplexText value, const std::string& name) {
+  std::string ScaleText() {
+    if (RealPart(plan_.complex) == ElementType::kF32)
+      return fmt::format("uintBitsToFloat({})", Number(std::bit_cast<uint32_t>(static_cast<float>(job_.out.scale))));
+    const auto bits = std::bit_cast<uint64_t>(job_.out.scale);
+    const std::string high = Number(static_cast<int64_t>(bits >> 32));
+    return fmt::format("from_words_f64({}, {})", high, Number(static_cast<int64_t>(bits & 0xffffffffu)));
+  }
+  ComplexText FinishOutput(ComplexText value, const std::string& t, const std::string& name) {
     const PassOutput& out = job_.out;
-    const bool some = out.size < job_.points;
-    if (some) text_.Line(fmt::format("if ({} < {}) {{", t, Number(out.size)));
     if (out.swap_first) value = value.Swapped();
     if (out.factors) value = text_.Multiply(value, LoadTable(*out.factors, t, name + "_factor"));
     if (out.swap_last) value = value.Swapped();
-    const RealText scale = text_.Constant(out.scale);
-    const bool complex = IsComplex(out.type);
-    if (out.scale != 1) value.re = text_.Multiply(value.re, scale);
-    if (out.scale != 1 && complex) value.im = text_.Multiply(value.im, scale);
-    text_.Line(kernel_.Store(into_, At("line_out", t), complex ? text_.Text(value) : text_.Text(value.re)));
+    if (out.scale == 1) return value;
+    // An argument, so that lengths share kernels.
+    const RealText scale{ScaleText()};
+    return {text_.Multiply(value.re, scale), IsComplex(out.type) ? text_.Multiply(value.im, scale) : RealText()};
+  }
+  void StoreOutput(const std::string& t, ComplexText value, const std::string& name) {
+    const bool some = job_.out.size < job_.points;
+    if (some) text_.Line(fmt::format("if ({} < {}) {{", t, Number(job_.out.size)));
+    value = FinishOutput(value, t, name);
+    const std::string stored = IsComplex(job_.out.type) ? text_.Text(value) : text_.Text(value.re);
+    text_.Line(kernel_.Store(into_, At("line_out", t), stored));
     if (some) text_.Line("}");
   }
+
+  // `width` butterflies at l, l + 1 ..: x[w][j].
+  using Butterflies = std::vector<std::vector<ComplexText>>;
 
   void WriteButterfly() {
     const int64_t radix = job_.pass.radix, stride = job_.stride();
     Split("rest", "place", "u", job_.inner);
-    Split("line", "l", "rest", stride);
+    Split("line", "group", "rest", stride / job_.width);
+    Declare("l", fmt::format("group * {}u", job_.width));
     Split("m", "k", "l", job_.before);
     DeclareLines("line", "place");
-    std::vector<ComplexText> x;
-    for (int64_t j = 0; j < radix; ++j) {
-      const std::string t = fmt::format("t{}", j), name = fmt::format("v{}", j);
-      if (job_.in.chirp && j * stride >= job_.length) {
-        x.push_back({});
-        continue;
-      }
-      Declare(t, j == 0 ? "l" : fmt::format("l + {}u * {}", j, Number(stride)));
-      const bool within = !job_.in.chirp || (j + 1) * stride <= job_.length;
-      x.push_back(within ? LoadInput(t, name) : LoadWithin(t, name));
-    }
+    Butterflies x(static_cast<size_t>(job_.width));
+    for (int64_t j = 0; j < radix; ++j) LoadInputs(j, x);
     MultiplyTwiddles(x);
-    x = text_.Transform(x);
+    for (std::vector<ComplexText>& butterfly : x) butterfly = text_.Transform(butterfly);
     Declare("first", fmt::format("m * {} + k", Number(radix * job_.before)));
-    for (int64_t s = 0; s < radix; ++s) {
-      const std::string t = fmt::format("o{}", s);
-      Declare(t, s == 0 ? "first" : fmt::format("first + {}u * {}", s, Number(job_.before)));
-      StoreOutput(t, x[static_cast<size_t>(s)], fmt::format("x{}", s));
+    StoreOutputs(x);
+  }
+
+  // Value j of each.
+  void LoadInputs(int64_t j, Butterflies& x) {
+    const int64_t stride = job_.stride();
+    if (job_.in.chirp && j * stride >= job_.length) {
+      for (std::vector<ComplexText>& butterfly : x) butterfly.emplace_back();
+      return;
+    }
+    const std::string t = fmt::format("t{}", j), name = fmt::format("v{}", j);
+    Declare(t, j == 0 ? "l" : fmt::format("l + {}u * {}", j, Number(stride)));
+    const bool within = !job_.in.chirp || (j + 1) * stride <= job_.length;
+    if (within && Groups(job_.in.type, job_.in.size) && !job_.in.hermitian) {
+      const std::vector<ComplexText> values = LoadGroup(from_, "line_in + " + t, name);
+      for (size_t w = 0; w < x.size(); ++w)
+        x[w].push_back(FinishInput(values[w], fmt::format("{} + {}u", t, w), fmt::format("{}_{}", name, w)));
+      return;
+    }
+    for (size_t w = 0; w < x.size(); ++w) {
+      const std::string own = fmt::format("{}_{}", t, w), own_name = fmt::format("{}_{}", name, w);
+      Declare(own, fmt::format("{} + {}u", t, w));
+      x[w].push_back(within ? LoadInput(own, own_name) : LoadWithin(own, own_name));
     }
   }
 
-  void MultiplyTwiddles(std::vector<ComplexText>& x) {
+  // The results of butterfly w are L apart from where it begins; butterflies begin side by side, or after one another
+  // where L is 1.
+  void StoreOutputs(const Butterflies& x) {
+    const int64_t radix = job_.pass.radix;
+    const bool along = job_.before == 1 && job_.width > 1;
+    auto place = [&](int64_t w, int64_t s) {
+      if (along) return fmt::format("first + {}u", w * radix + s);
+      if (s == 0) return fmt::format("first + {}u", w);
+      return fmt::format("first + {}u * {} + {}u", s, Number(job_.before), w);
+    };
+    const bool groups = Groups(job_.out.type, job_.out.size) && job_.out.size == job_.points &&
+                        (along ? radix : job_.before) % job_.width == 0;
+    const int64_t width = groups ? job_.width : 1;
+    for (int64_t w = 0; w < job_.width; w += along ? 1 : width) {
+      for (int64_t s = 0; s < radix; s += along ? width : 1) {
+        std::vector<ComplexText> group;
+        for (int64_t i = 0; i < width; ++i) {
+          const int64_t a = along ? w : w + i, b = along ? s + i : s;
+          const std::string name = fmt::format("x{}_{}", a, b);
+          if (!groups) {
+            Declare(name + "_t", place(a, b));
+            StoreOutput(name + "_t", x[static_cast<size_t>(a)][static_cast<size_t>(b)], name);
+          } else {
+            group.push_back(FinishOutput(x[static_cast<size_t>(a)][static_cast<size_t>(b)], place(a, b), name));
+          }
+        }
+        if (groups) StoreGroup(into_, "line_out + " + place(w, s), group);
+      }
+    }
+  }
+
+  void MultiplyTwiddles(Butterflies& x) {
     const std::vector<FftTable> twiddles = job_.Twiddles();
     if (twiddles.empty()) return;
     for (int64_t j = 1; j < job_.pass.radix; ++j) {
       const std::string name = fmt::format("w{}", j);
-      const ComplexText root =
-          twiddles.size() == 2 ? RootFromTwo(twiddles, fmt::format("({}u * k)", j), name)
-          : j == 1             ? LoadTable(twiddles[0], "k", name)
-                               : LoadTable(twiddles[0], fmt::format("{}u * {} + k", j - 1, Number(job_.before)), name);
-      x[static_cast<size_t>(j)] = text_.Multiply(x[static_cast<size_t>(j)], root);
+      std::vector<ComplexText> roots;
+      const std::string row =
+          twiddles.size() == 1 && j > 1 ? fmt::format("{}u * {} + k", j - 1, Number(job_.before)) : "k";
+      if (twiddles.size() == 1 && Groups(plan_.complex, job_.before)) {
+        roots = LoadGroup(tables_, fmt::format("{} + {}", Number(plan_.tables.OffsetOf(twiddles[0])), row), name);
+      }
+      for (size_t w = 0; roots.size() < x.size(); ++w) {
+        const std::string own = fmt::format("{}_{}", name, w);
+        roots.push_back(twiddles.size() == 2 ? RootFromTwo(twiddles, fmt::format("({}u * (k + {}u))", j, w), own)
+                                             : LoadTable(twiddles[0], fmt::format("{} + {}u", row, w), own));
+      }
+      for (size_t w = 0; w < x.size(); ++w) {
+        ComplexText& value = x[w][static_cast<size_t>(j)];
+        value = text_.Multiply(value, roots[w]);
+      }
     }
   }
 

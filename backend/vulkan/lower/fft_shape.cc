@@ -35,11 +35,17 @@ Radices Split(int64_t n, int64_t largest) {
   return SplitInto(n, largest, known);
 }
 
+bool IsPrime(int64_t n) {
+  int64_t p = 2;
+  while (p * p <= n && n % p != 0) ++p;
+  return p * p > n;
+}
+
 // Takes the prime factors between two bounds out of n.
 Radices TakePrimes(int64_t& n, int64_t from, int64_t to) {
   Radices primes;
   for (int64_t p = from; p <= to; ++p) {
-    for (; n % p == 0; n /= p) primes.push_back(p);
+    for (; IsPrime(p) && n % p == 0; n /= p) primes.push_back(p);
   }
   return primes;
 }
@@ -61,10 +67,13 @@ int64_t ConvolutionSize(int64_t length, int64_t largest) {
 
 }  // namespace
 
-FftShape TuneFft(const DeviceFacts&, int64_t length, ElementType type, bool in_pairs) {
+FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
+  const int64_t length = work.length;
+  const bool in_pairs = work.in_pairs;
   // The values of a butterfly stay in registers: 16 of c64, 8 of c128. In pairs a result of radix r is r products, so
-  // fours cost as little as twos and more than that is waste.
-  const int64_t largest = in_pairs ? 5 : type == ElementType::kC128 ? 8 : 16;
+  // fours cost as little as twos and more than that is waste. Lavapipe compiles a large butterfly for half a second.
+  const bool small = facts.is_software() && work.elements < (int64_t{1} << 15);
+  const int64_t largest = in_pairs ? 5 : small || work.type == ElementType::kC128 ? 8 : 16;
   FftShape shape;
   shape.points = length;
   int64_t rest = std::max<int64_t>(length, 1);

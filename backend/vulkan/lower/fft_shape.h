@@ -26,7 +26,12 @@ struct FftShape {
   friend bool operator==(const FftShape&, const FftShape&) = default;
 };
 
-// Of `length` values of c64 or c128. in_pairs: the type is emulated, so arithmetic is hundreds of operations.
-FftShape TuneFft(const DeviceFacts& facts, int64_t length, ElementType type, bool in_pairs);
+struct FftWork {
+  int64_t length = 1;
+  int64_t elements = 1;  // of all lines
+  ElementType type = ElementType::kC64;
+  bool in_pairs = false;  // the type is emulated, so arithmetic is hundreds of operations
+};
+FftShape TuneFft(const DeviceFacts& facts, const FftWork& work);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -125,7 +125,8 @@ std::vector<Complex> FftTable::Make() const {
 }
 
 void FftTables::Want(const FftTable& table) {
-  if (offsets_.emplace(table, count_).second) count_ += table.count();
+  // Groups of four elements are whole.
+  if (offsets_.emplace(table, count_).second) count_ += (table.count() + 3) / 4 * 4;
 }
 
 std::vector<uint32_t> FftTables::Words() const {
