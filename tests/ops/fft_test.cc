@@ -6,6 +6,7 @@
 #include <complex>
 
 #include "tests/support/device_test_support.h"
+#include "tests/support/lowered_run.h"
 
 namespace VXLA_NAMESPACE::testing {
 namespace fft_test {
@@ -107,6 +108,36 @@ TEST(FftTest, F64) {
 }
 
 TEST(FftTest, ManyLines) { Check({"FFT", {20011, 4}, 1}, false); }
+
+// Through shared memory, as on a GPU.
+void CheckAsOnGpu(const FftCase& c, bool wide, int steps) {
+  const std::string text = Program(c, wide);
+  SCOPED_TRACE(text);
+  for (BindingMode mode : ModesToRun()) {
+    Client* client = DeviceClient(mode);
+    ASSERT_NE(client, nullptr);
+    DeviceFacts facts = client->device().facts();
+    facts.kind = DeviceFacts::Kind::kDiscrete;
+    const auto lowering = vulkan::MakeLowering(facts, mode);
+    EXPECT_EQ(
+        ExpectLoweredByAgrees(
+            text, mode, [&](const Instruction& root, BufferMap& memory) { return lowering->Lower(root, memory); }),
+        steps);
+  }
+}
+
+TEST(FftTest, StagesInSharedMemory) {
+  CheckAsOnGpu({"FFT", {5, 64}, 1}, false, 1);
+  CheckAsOnGpu({"IFFT", {3, 4096}, 1}, false, 1);
+  CheckAsOnGpu({"FFT", {7, 60}, 1}, false, 1);
+  CheckAsOnGpu({"IFFT", {2, 1001}, 1}, false, 1);
+  CheckAsOnGpu({"FFT", {3, 20, 5}, 2}, false, 2);
+  CheckAsOnGpu({"FFT", {2, 20, 5}, 3}, false, 3);
+  CheckAsOnGpu({"FFT", {2, 30000}, 1}, false, 2);
+  CheckAsOnGpu({"IRFFT", {2, 262144}, 1}, false, 2);
+  CheckAsOnGpu({"RFFT", {2, 1009}, 1}, false, 2);
+  CheckAsOnGpu({"FFT", {2, 3600}, 1}, true, 2);
+}
 
 TEST(FftTest, NothingToTransform) {
   for (const std::string kind : {"FFT", "IFFT", "RFFT", "IRFFT"}) {

@@ -65,6 +65,40 @@ int64_t ConvolutionSize(int64_t length, int64_t largest) {
   return best;
 }
 
+// A pass over `size` points as stages, if it is more than a butterfly.
+FftPass StagedPass(const DeviceFacts& facts, int64_t size, int64_t units, int64_t side_by_side, int64_t bytes,
+                   int64_t largest) {
+  FftPass pass{size};
+  int64_t rest = size;
+  pass.stages = TakePrimes(rest, largest + 1, kLargestPrime);
+  for (int64_t radix : Split(rest, largest)) pass.stages.push_back(radix);
+  if (pass.stages.size() < 2) {
+    pass.stages.clear();
+    return pass;
+  }
+  const int64_t most = std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]);
+  const int64_t shared = facts.max_shared_bytes;
+  pass.lanes = std::min(most, size / *std::ranges::max_element(pass.stages));
+  // As many as stand side by side in memory, or fill two subgroups.
+  pass.transforms = std::max(side_by_side, 64 / pass.lanes);
+  pass.transforms = std::min({pass.transforms, most / pass.lanes, shared / (size * bytes), units});
+  pass.transforms = std::max<int64_t>(pass.transforms, 1);
+  pass.padded = pass.transforms * (size + size / 16) * bytes <= shared;
+  return pass;
+}
+
+// Passes through shared memory, as for GPUs: lines that a workgroup holds are one pass. Of others a workgroup takes
+// neighbours, so that what it reads and writes lies in runs of 64 bytes.
+void StagedPasses(const DeviceFacts& facts, const FftWork& work, int64_t points, int64_t largest, FftShape* shape) {
+  const int64_t bytes = StorageBytes(work.type), run = 64 / bytes;
+  const int64_t most = std::min<int64_t>(facts.max_shared_bytes / bytes, 4096);
+  const bool whole = !work.strided && shape->passes.empty() && points <= most;
+  if (points == 1) return;
+  const int64_t total = work.lines * shape->points;
+  for (int64_t size : whole ? Radices{points} : Split(points, std::max<int64_t>(most / run, kLargestPrime + 3)))
+    shape->passes.push_back(StagedPass(facts, size, total / size, whole ? 1 : run, bytes, largest));
+}
+
 }  // namespace
 
 FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
@@ -72,7 +106,7 @@ FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
   const bool in_pairs = work.in_pairs;
   // The values of a butterfly stay in registers: 16 of c64, 8 of c128. In pairs a result of radix r is r products, so
   // fours cost as little as twos and more than that is waste. Lavapipe compiles a large butterfly for half a second.
-  const bool small = facts.is_software() && work.elements < (int64_t{1} << 15);
+  const bool small = facts.is_software() && length * work.lines < (int64_t{1} << 15);
   const int64_t largest = in_pairs ? 5 : small || work.type == ElementType::kC128 ? 8 : 16;
   FftShape shape;
   shape.points = length;
@@ -89,8 +123,13 @@ FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
     if (in_pairs) std::swap(direct, split);
   }
   for (int64_t radix : direct) shape.passes.push_back({radix, true});
-  for (int64_t radix : primes) shape.passes.push_back({radix, false});
-  for (int64_t radix : split) shape.passes.push_back({radix, in_pairs});
+  if (!facts.is_software() && !in_pairs) {
+    for (int64_t radix : primes) rest *= radix;
+    StagedPasses(facts, work, shape.chirp ? shape.points : rest, largest, &shape);
+  } else {
+    for (int64_t radix : primes) shape.passes.push_back({radix, false});
+    for (int64_t radix : split) shape.passes.push_back({radix, in_pairs});
+  }
   if (shape.passes.empty()) shape.passes.push_back({1, false});
   return shape;
 }

@@ -14,6 +14,11 @@ struct FftPass {
   int64_t radix = 1;
   // An invocation adds up one result in a loop, instead of computing all results of a butterfly in registers.
   bool direct = false;
+  // Radices of stages through shared memory, or none: `lanes` invocations share a transform, a workgroup takes
+  // `transforms` of them.
+  std::vector<int64_t> stages = {};
+  int64_t lanes = 1, transforms = 1;
+  bool padded = false;  // shared memory has room for padding between banks
   friend bool operator==(const FftPass&, const FftPass&) = default;
 };
 
@@ -28,7 +33,8 @@ struct FftShape {
 
 struct FftWork {
   int64_t length = 1;
-  int64_t elements = 1;  // of all lines
+  int64_t lines = 1;
+  bool strided = false;  // values of a line are not neighbours in memory
   ElementType type = ElementType::kC64;
   bool in_pairs = false;  // the type is emulated, so arithmetic is hundreds of operations
 };

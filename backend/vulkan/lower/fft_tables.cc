@@ -89,7 +89,7 @@ int64_t FftTable::count() const {
     case Kind::kChirp:
       return a;
     case Kind::kButterfly:
-      return (a - 1) * b;
+      return a * b;
     case Kind::kCoarse:
       return (a + b - 1) / b;
     case Kind::kFine:
@@ -109,7 +109,7 @@ std::vector<Complex> FftTable::Make() const {
         values.push_back(UnitRoot(e, a));
         break;
       case Kind::kButterfly:
-        values.push_back(UnitRoot((e / b + 1) * (e % b), a * b));
+        values.push_back(UnitRoot((e / b) * (e % b), a * b));
         break;
       case Kind::kCoarse:
         values.push_back(UnitRoot(e * b, a));

@@ -20,7 +20,7 @@ std::complex<double> UnitRootLessOne(int64_t k, int64_t n);
 struct FftTable {
   enum class Kind : uint8_t {
     kRoots,      // w(a)^e for e < a
-    kButterfly,  // w(a b)^(j k) at (j - 1) b + k for 0 < j < a, k < b: the twiddles of a butterfly of a points
+    kButterfly,  // w(a b)^(j k) at j b + k for j < a, k < b: the twiddles of a butterfly of a points
     kCoarse,     // w(a)^(e b) for e b < a
     kFine,       // w(a)^e - 1 for e < b: w(a)^(e b + f) is coarse + coarse * fine, right to an ulp
     kChirp,      // exp(-pi i e e / a) for e < a
