@@ -73,70 +73,61 @@ void Check(const FftCase& c, bool wide) {
 }
 
 TEST(FftTest, LengthsOfSmallFactors) {
-  for (const int64_t n : {1, 2, 3, 4, 5, 7, 11, 13, 16, 30, 143, 360, 4096}) Check({"FFT", {2, n}, 1}, false);
+  for (const int64_t n : {1, 2, 3, 39, 360}) Check({"FFT", {2, n}, 1}, false);
   Check({"IFFT", {3, 210}, 1}, false);
 }
 
 TEST(FftTest, LengthsOfPrimeFactorsBeyondButterflies) {
-  for (const int64_t n : {17, 61, 17 * 12, 67, 1009}) Check({n % 2 == 0 ? "IFFT" : "FFT", {2, n}, 1}, false);
+  for (const int64_t n : {61, 17 * 12, 67}) Check({n % 2 == 0 ? "IFFT" : "FFT", {2, n}, 1}, false);
   Check({"IFFT", {2, 71}, 1}, false);
 }
 
 TEST(FftTest, RealValuesBothWays) {
-  for (const int64_t n : {1, 2, 3, 8, 15, 30, 48, 67, 134}) {
+  for (const int64_t n : {1, 2, 15, 30, 67}) {
     Check({"RFFT", {3, n}, 1}, false);
     Check({"IRFFT", {3, n}, 1}, false);
   }
 }
 
 TEST(FftTest, SeveralAxes) {
-  for (const std::string kind : {"FFT", "IFFT", "RFFT", "IRFFT"}) {
-    Check({kind, {2, 5, 6}, 2}, false);
-    Check({kind, {3, 4, 10}, 3}, false);
-  }
+  for (const std::string kind : {"FFT", "IFFT", "RFFT", "IRFFT"}) Check({kind, {3, 4, 10}, 3}, false);
   Check({"FFT", {2, 67, 3}, 2}, false);
   Check({"IRFFT", {1, 5, 1}, 3}, false);
   Check({"FFT", {1, 1}, 2}, false);
-  Check({"RFFT", {2, 3, 2, 2, 4, 6}, 2}, false);
+  Check({"RFFT", {2, 3, 2, 2, 4, 10}, 2}, false);
 }
 
 TEST(FftTest, F64) {
-  Check({"FFT", {2, 60}, 1}, true);
+  Check({"FFT", {2, 20}, 1}, true);
   Check({"IFFT", {2, 67}, 1}, true);
   Check({"RFFT", {3, 4, 10}, 2}, true);
   Check({"IRFFT", {3, 4, 10}, 2}, true);
 }
 
-TEST(FftTest, ManyLines) { Check({"FFT", {20011, 4}, 1}, false); }
-
-// Through shared memory, as on a GPU.
-void CheckAsOnGpu(const FftCase& c, bool wide, int steps) {
-  const std::string text = Program(c, wide);
-  SCOPED_TRACE(text);
-  for (BindingMode mode : ModesToRun()) {
-    Client* client = DeviceClient(mode);
-    ASSERT_NE(client, nullptr);
-    DeviceFacts facts = client->device().facts();
-    facts.kind = DeviceFacts::Kind::kDiscrete;
-    const auto lowering = vulkan::MakeLowering(facts, mode);
-    EXPECT_EQ(
-        ExpectLoweredByAgrees(
-            text, mode, [&](const Instruction& root, BufferMap& memory) { return lowering->Lower(root, memory); }),
-        steps);
-  }
+// Where a software driver's invocations make neighbouring butterflies by wide loads.
+TEST(FftTest, ManyLines) {
+  Check({"FFT", {41, 1024}, 1}, false);
+  Check({"FFT", {20011, 4}, 1}, false);
 }
 
+// Through shared memory, as on a GPU.
 TEST(FftTest, StagesInSharedMemory) {
-  CheckAsOnGpu({"FFT", {5, 64}, 1}, false, 1);
-  CheckAsOnGpu({"IFFT", {3, 4096}, 1}, false, 1);
-  CheckAsOnGpu({"FFT", {7, 60}, 1}, false, 1);
-  CheckAsOnGpu({"IFFT", {2, 1001}, 1}, false, 1);
-  CheckAsOnGpu({"FFT", {3, 20, 5}, 2}, false, 2);
-  CheckAsOnGpu({"FFT", {2, 20, 5}, 3}, false, 3);
-  CheckAsOnGpu({"FFT", {2, 30000}, 1}, false, 2);
-  CheckAsOnGpu({"IRFFT", {2, 262144}, 1}, false, 2);
-  CheckAsOnGpu({"RFFT", {2, 1009}, 1}, false, 2);
-  CheckAsOnGpu({"FFT", {2, 3600}, 1}, true, 2);
+  struct GpuCase {
+    FftCase fft;
+    int steps;
+  };
+  const GpuCase cases[] = {
+      {{"IFFT", {3, 4096}, 1}, 1},    // one line a workgroup
+      {{"FFT", {37, 60}, 1}, 1},      // several, the last workgroup not full, butterflies to spare
+      {{"FFT", {2, 20, 5}, 3}, 3},    // neighbouring lines of a strided axis
+      {{"IRFFT", {1, 16384}, 1}, 2},  // two passes with twiddles between
+      {{"RFFT", {2, 1009}, 1}, 2},    // a chirp
+  };
+  for (const GpuCase& c : cases) {
+    for (BindingMode mode : ModesToRun()) {
+      EXPECT_EQ(ExpectLoweredAgrees(Program(c.fft, false), mode, AsGpu(mode)), c.steps);
+    }
+  }
 }
 
 TEST(FftTest, NothingToTransform) {
@@ -148,7 +139,7 @@ TEST(FftTest, NothingToTransform) {
 
 // The same transforms in f32 by FFTW, the exact ones by FFTW in double.
 TEST(FftAccuracyTest, ErrorsAreNoLargerThanFftws) {
-  for (const int n : {61, 1009, 2310, 4096, 16384}) {
+  for (const int n : {61, 1009, 4096}) {
     const auto module = ParseModule(Program({"FFT", {n}, 1}, false));
     ASSERT_NE(module, nullptr);
     const std::vector<Literal> arguments = RandomArguments(*module, static_cast<uint64_t>(n));
@@ -168,7 +159,6 @@ TEST(FftAccuracyTest, ErrorsAreNoLargerThanFftws) {
     const double own = RelativeError(Values(*actual), exact);
     const double fftws = RelativeError(std::vector<Complex>(by_fftw.begin(), by_fftw.end()), exact);
     EXPECT_LE(own, 1.1 * fftws) << n << ": " << own / 0x1p-24 << " units, FFTW " << fftws / 0x1p-24;
-    std::printf("%d own %.3f fftw %.3f\n", n, own / 0x1p-24, fftws / 0x1p-24);
   }
 }
 

@@ -8,14 +8,6 @@
 #include "backend/vulkan/lower/fft_tables.h"
 
 namespace VXLA_NAMESPACE::vulkan {
-namespace {
-
-RealText Negated(RealText a) {
-  a.negative = !a.negative && !a.zero();
-  return a;
-}
-
-}  // namespace
 
 RealText ButterflyWriter::Local(const std::string& value) {
   RealText local{fmt::format("r{}", next_local_++)};

@@ -15,6 +15,10 @@ struct RealText {
   bool negative = false;
   bool zero() const { return name.empty(); }
 };
+inline RealText Negated(RealText a) {
+  a.negative = !a.negative && !a.zero();
+  return a;
+}
 struct ComplexText {
   RealText re, im;
   // i times the conjugate: the forward transform of swapped values is the backward transform, swapped.

@@ -13,6 +13,7 @@ namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 using Kind = FftTable::Kind;
+using Spectrum = PassInput::Spectrum;
 
 class FftPassWriter {
  public:
@@ -28,14 +29,19 @@ class FftPassWriter {
     kernel_.Param(static_cast<uint32_t>(staged ? groups : job_.units()));  // P(0) of the algorithm
     from_ = kernel_.AddBuffer(job_.in.type, Access::kRead, from);
     into_ = kernel_.AddBuffer(job_.out.type, Access::kWrite, into);
-    const bool reads_tables = staged || !job_.Twiddles().empty() || job_.in.chirp || job_.out.factors;
+    const bool reads_tables =
+        staged || !job_.Twiddles().empty() || job_.in.chirp || job_.out.factors || !job_.PackedRoots().empty();
     if (reads_tables) tables_ = kernel_.AddBuffer(plan_.complex, Access::kRead, tables);
     if (staged) {
       WriteStages();
       kernel_.Append("void transforms(uint group, uint i) {\n" + text_.Take() + "}\n");
       return kernel_.Finish(name, "fft/stages.comp", {lanes, 1, 1}, grid);
     }
-    job_.pass.direct ? WriteDirect() : WriteButterfly();
+    if (job_.untangles) {
+      WriteUntangle();
+    } else {
+      job_.pass.direct ? WriteDirect() : WriteButterfly();
+    }
     kernel_.Append("void element(uint u) {\n" + text_.Take() + "}\n");
     if (groups * lanes == job_.units() && int64_t{grid[0]} * grid[1] == groups)
       kernel_.Append("#define WHOLE_ITEMS 1u\n");
@@ -76,7 +82,7 @@ class FftPassWriter {
   }
   // w(a)^e from two tables: coarse + coarse * fine.
   ComplexText RootFromTwo(const std::vector<FftTable>& two, const std::string& e, const std::string& name) {
-    const int bits = job_.FineBits();
+    const int bits = std::bit_width(static_cast<uint64_t>(two[0].b)) - 1;
     const ComplexText coarse = LoadTable(two[0], fmt::format("({} >> {})", e, bits), name + "_coarse");
     const ComplexText fine = LoadTable(two[1], fmt::format("({} & {}u)", e, (1 << bits) - 1), name + "_fine");
     return text_.Add(coarse, text_.Multiply(coarse, fine));
@@ -120,11 +126,15 @@ class FftPassWriter {
       return {{name}, {}};
     }
     const std::string type(CarrierType(plan_.complex));
-    if (!job_.in.hermitian) {
+    if (job_.in.spectrum == Spectrum::kWhole) {
       text_.Line(fmt::format("{} {} = {};", type, name, kernel_.Load(from_, At("line_in", t))));
       return ButterflyWriter::PartsOf(name);
     }
-    // The second half is the conjugate of the first; the imaginary parts at 0 and in the middle count for nothing.
+    return job_.in.spectrum == Spectrum::kHermitian ? LoadHermitian(t, name) : LoadPacked(t, name);
+  }
+  // The second half is the conjugate of the first; the imaginary parts at 0 and in the middle count for nothing.
+  ComplexText LoadHermitian(const std::string& t, const std::string& name) {
+    const std::string type(CarrierType(plan_.complex));
     const std::string real(CarrierType(RealPart(plan_.complex))), length = Number(job_.length);
     Declare(name + "_at", fmt::format("min({0}, {1} - {0})", t, length));
     text_.Line(fmt::format("{} {} = {};", type, name, kernel_.Load(from_, At("line_in", name + "_at"))));
@@ -134,6 +144,24 @@ class FftPassWriter {
     text_.Line(fmt::format("if ({0} == 0u || {0} + {0} == {1}) {2}_im = {3};", t, length, name,
                            ZeroText(RealPart(plan_.complex))));
     return {{name + ".x"}, {name + "_im"}};
+  }
+  // Of 2 length real values with the spectrum X: Z[t] = X[t] + conj X[length - t] + i w(2 length)^-t times their
+  // difference; the imaginary parts of X at 0 and length count for nothing.
+  ComplexText LoadPacked(const std::string& t, const std::string& name) {
+    const std::string type(CarrierType(plan_.complex)), length = Number(job_.length), other = name + "_other";
+    text_.Line(fmt::format("{} {} = {};", type, name, kernel_.Load(from_, At("line_in", t))));
+    text_.Line(fmt::format("{} {} = {};", type, other,
+                           kernel_.Load(from_, At("line_in", fmt::format("({} - {})", length, t)))));
+    const std::string zero = ZeroText(RealPart(plan_.complex));
+    text_.Line(fmt::format("if ({0} == 0u) {{ {1}.y = {3}; {2}.y = {3}; }}", t, name, other, zero));
+    const ComplexText a{{name + ".x"}, {name + ".y"}}, b{{other + ".x"}, {other + ".y", true}};
+    const ComplexText root = LoadPackedRoot(t, name + "_root");
+    const ComplexText turned = text_.Multiply(text_.Subtract(a, b), {root.re, Negated(root.im)});
+    return text_.Add(text_.Add(a, b), {Negated(turned.im), turned.re});
+  }
+  ComplexText LoadPackedRoot(const std::string& e, const std::string& name) {
+    const std::vector<FftTable> roots = job_.PackedRoots();
+    return roots.size() == 2 ? RootFromTwo(roots, e, name) : LoadTable(roots[0], e, name);
   }
   ComplexText FinishInput(ComplexText value, const std::string& t, const std::string& name) {
     if (job_.in.swap) value = value.Swapped();
@@ -184,6 +212,30 @@ class FftPassWriter {
   // `width` butterflies at l, l + 1 ..: x[w][j].
   using Butterflies = std::vector<std::vector<ComplexText>>;
 
+  // Of 2 length real values, taken for the complex values whose transform is Z: with E and D half the sum and half the
+  // difference of Z[k] and conj Z[length - k], X[k] = E - i w D and X[length - k] = conj(E + i w D).
+  void WriteUntangle() {
+    const std::string type(CarrierType(plan_.complex)), length = Number(job_.length);
+    Split("line", "k", "u", job_.length / 2 + 1);
+    DeclareLines("line", "0u");
+    text_.Line(fmt::format("{} a = {};", type, kernel_.Load(from_, "line_in + k")));
+    Declare("mirror", fmt::format("k == 0u ? 0u : {} - k", length));
+    text_.Line(fmt::format("{} b = {};", type, kernel_.Load(from_, "line_in + mirror")));
+    const ComplexText a = ButterflyWriter::PartsOf("a"), b{{"b.x"}, {"b.y", true}};
+    auto halved = [this](const ComplexText& value) {
+      const RealText half = text_.Constant(0.5);
+      return ComplexText{text_.Multiply(value.re, half), text_.Multiply(value.im, half)};
+    };
+    const ComplexText even = halved(text_.Add(a, b));
+    const ComplexText odd = text_.Multiply(halved(text_.Subtract(a, b)), LoadPackedRoot("k", "root"));
+    const ComplexText turned{odd.im, Negated(odd.re)};  // -i times
+    ComplexText last = text_.Subtract(even, turned);
+    last.im = Negated(last.im);
+    const ComplexText first = text_.Add(even, turned);
+    text_.Line(kernel_.Store(into_, "line_out + k", text_.Text(first)));
+    text_.Line(kernel_.Store(into_, fmt::format("line_out + {} - k", length), text_.Text(last)));
+  }
+
   void WriteButterfly() {
     const int64_t radix = job_.pass.radix, stride = job_.stride();
     Split("rest", "place", "u", job_.inner);
@@ -209,7 +261,7 @@ class FftPassWriter {
     const std::string t = fmt::format("t{}", j), name = fmt::format("v{}", j);
     Declare(t, j == 0 ? "l" : fmt::format("l + {}u * {}", j, Number(stride)));
     const bool within = !job_.in.chirp || (j + 1) * stride <= job_.length;
-    if (within && Groups(job_.in.type, job_.in.size) && !job_.in.hermitian) {
+    if (within && Groups(job_.in.type, job_.in.size) && job_.in.spectrum == Spectrum::kWhole) {
       const std::vector<ComplexText> values = LoadGroup(from_, "line_in + " + t, name);
       for (size_t w = 0; w < x.size(); ++w)
         x[w].push_back(FinishInput(values[w], fmt::format("{} + {}u", t, w), fmt::format("{}_{}", name, w)));

@@ -35,6 +35,7 @@ class FftPlanner {
     for (const FftJob& job : plan_.jobs) {
       for (const FftTable& table : job.Twiddles()) plan_.tables.Want(table);
       for (const FftTable& table : job.StageTwiddles()) plan_.tables.Want(table);
+      for (const FftTable& table : job.PackedRoots()) plan_.tables.Want(table);
       if (job.in.chirp) plan_.tables.Want({Kind::kChirp, job.length, 1});
       if (job.out.factors) plan_.tables.Want(*job.out.factors);
     }
@@ -62,17 +63,41 @@ class FftPlanner {
     if (context_.facts.is_software()) job.whole_table = int64_t{1} << 20;
     job.in.type = real_in ? RealPart(plan_.complex) : plan_.complex;
     job.in.size = sizes_[static_cast<size_t>(axis)];
-    job.in.hermitian = real_out;
+    if (real_out) job.in.spectrum = PassInput::Spectrum::kHermitian;
     job.in.swap = inverse();
     job.out.type = real_out ? RealPart(plan_.complex) : plan_.complex;
     job.out.size = real_in ? length / 2 + 1 : length;
     job.out.swap_last = inverse();
     sizes_[static_cast<size_t>(axis)] = job.out.size;
+    // (In pairs the products of the loads would be most of a kernel.)
+    const bool packs = (real_in || real_out) && length % 2 == 0 && !in_pairs_;
+    packs ? AddPacked(job, real_in) : AddLines(job);
+  }
+
+  void AddLines(FftJob job) {
     const FftShape shape =
-        TuneFft(context_.facts, {length, job.outer * job.inner, job.inner > 1, plan_.complex, in_pairs_});
+        TuneFft(context_.facts, {job.length, job.outer * job.inner, job.inner > 1, plan_.complex, in_pairs_});
     job.points = shape.points;
     if (!shape.chirp) return AddPasses(job, shape.passes);
     AddChirp(job, shape.passes);
+  }
+
+  // An even number of real values as half as many complex ones: neighbours in memory are their parts.
+  void AddPacked(FftJob job, bool forward) {
+    FftJob end = job;
+    job.length /= 2;
+    job.in.type = job.out.type = plan_.complex;
+    if (!forward) {
+      job.in.spectrum = PassInput::Spectrum::kPacked;
+      job.out.size = job.length;
+      return AddLines(job);
+    }
+    job.in.size = job.out.size = job.length;
+    if (job.length > 1) AddLines(job);
+    end.untangles = true;
+    end.length = end.points = job.length;
+    end.in = {plan_.complex, job.length};
+    plan_.jobs.push_back(end);
   }
 
   // A convolution with the conjugate chirp, between two products with the chirp.
@@ -127,12 +152,20 @@ class FftPlanner {
 std::vector<FftTable> FftJob::Twiddles() const {
   const int64_t around = before * pass.radix;
   if (!pass.direct && before == 1) return {};
-  if (around > whole_table) {
-    const int64_t fine = int64_t{1} << FineBits();
-    return {{Kind::kCoarse, around, fine}, {Kind::kFine, around, fine}};
-  }
+  if (around > whole_table) return TwoTables(around);
   if (pass.direct) return {{Kind::kRoots, around, 1}};
   return {{Kind::kButterfly, pass.radix, before}};
+}
+
+std::vector<FftTable> FftJob::TwoTables(int64_t around) {
+  const int64_t fine = int64_t{1} << (std::bit_width(static_cast<uint64_t>(around)) / 2);
+  return {{Kind::kCoarse, around, fine}, {Kind::kFine, around, fine}};
+}
+
+std::vector<FftTable> FftJob::PackedRoots() const {
+  if (!untangles && in.spectrum != PassInput::Spectrum::kPacked) return {};
+  if (length > whole_table) return TwoTables(2 * length);
+  return {{Kind::kFirstRoots, 2 * length, untangles ? length / 2 + 1 : length}};
 }
 
 std::vector<FftTable> FftJob::StageTwiddles() const {

@@ -21,7 +21,9 @@ namespace VXLA_NAMESPACE::vulkan {
 struct PassInput {
   ElementType type = ElementType::kC64;
   int64_t size = 1;
-  bool hermitian = false;  // the first half of a spectrum whose second half is its conjugate
+  // The first half of a spectrum whose second half is its conjugate: as it stands, or as the spectrum of half as many
+  // complex values whose parts are neighbours of the real ones.
+  enum class Spectrum : uint8_t { kWhole, kHermitian, kPacked } spectrum = Spectrum::kWhole;
   bool swap = false;
   bool chirp = false;  // times the chirp, and zeros beyond
 };
@@ -37,6 +39,9 @@ struct PassOutput {
 
 struct FftJob {
   FftPass pass;
+  // No pass but the end of a transform of real values that were taken for half as many complex ones: result k from the
+  // values k and length - k.
+  bool untangles = false;
   int64_t before = 1;  // L
   int64_t points = 1;  // n
   int64_t length = 1;  // of the transform, or of the chirp
@@ -48,13 +53,19 @@ struct FftJob {
 
   int64_t stride() const { return points / pass.radix; }
   // Butterflies, or results of a direct pass.
-  int64_t units() const { return outer * inner * (pass.direct ? points : stride() / width); }
+  int64_t units() const {
+    if (untangles) return outer * (length / 2 + 1);
+    return outer * inner * (pass.direct ? points : stride() / width);
+  }
   int64_t in_elements() const { return outer * inner * in.size; }
   int64_t out_elements() const { return outer * inner * out.size; }
   // The twiddles of the pass, one table or two; and of its stages.
   std::vector<FftTable> Twiddles() const;
   std::vector<FftTable> StageTwiddles() const;
-  int FineBits() const { return std::bit_width(static_cast<uint64_t>(before * pass.radix)) / 2; }
+  // The roots of twice the length that packed real values take.
+  std::vector<FftTable> PackedRoots() const;
+  // w(around)^e for e < count, where that is many, comes from two tables.
+  static std::vector<FftTable> TwoTables(int64_t around);
 };
 
 // The passes of an instruction, and what they need.

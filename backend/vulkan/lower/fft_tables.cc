@@ -92,6 +92,7 @@ int64_t FftTable::count() const {
       return a * b;
     case Kind::kCoarse:
       return (a + b - 1) / b;
+    case Kind::kFirstRoots:
     case Kind::kFine:
     case Kind::kSpectrum:
       return b;
@@ -106,6 +107,7 @@ std::vector<Complex> FftTable::Make() const {
   for (int64_t e = 0; e < count(); ++e) {
     switch (kind) {
       case Kind::kRoots:
+      case Kind::kFirstRoots:
         values.push_back(UnitRoot(e, a));
         break;
       case Kind::kButterfly:

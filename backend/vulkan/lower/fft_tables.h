@@ -19,12 +19,13 @@ std::complex<double> UnitRootLessOne(int64_t k, int64_t n);
 // What a table holds, w(n) being exp(-2 pi i / n).
 struct FftTable {
   enum class Kind : uint8_t {
-    kRoots,      // w(a)^e for e < a
-    kButterfly,  // w(a b)^(j k) at j b + k for j < a, k < b: the twiddles of a butterfly of a points
-    kCoarse,     // w(a)^(e b) for e b < a
-    kFine,       // w(a)^e - 1 for e < b: w(a)^(e b + f) is coarse + coarse * fine, right to an ulp
-    kChirp,      // exp(-pi i e e / a) for e < a
-    kSpectrum,   // the transform over b points of the conjugate chirp of a, wrapped round, divided by b
+    kRoots,       // w(a)^e for e < a
+    kFirstRoots,  // w(a)^e for e < b
+    kButterfly,   // w(a b)^(j k) at j b + k for j < a, k < b: the twiddles of a butterfly of a points
+    kCoarse,      // w(a)^(e b) for e b < a
+    kFine,        // w(a)^e - 1 for e < b: w(a)^(e b + f) is coarse + coarse * fine, right to an ulp
+    kChirp,       // exp(-pi i e e / a) for e < a
+    kSpectrum,    // the transform over b points of the conjugate chirp of a, wrapped round, divided by b
   };
   Kind kind = Kind::kRoots;
   int64_t a = 1, b = 1;
