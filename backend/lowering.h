@@ -26,7 +26,7 @@ class BufferMap {
 };
 
 // A description's in-place pairs as places. An operand that lies where another one lies shares a place only if both
-// may.
+// may, or if it must.
 inline std::vector<SharedPlace> PlacesOf(const FusionDescription& description, BufferMap& buffers) {
   const Instruction& instruction = *description.instruction;
   std::vector<SharedPlace> places;
@@ -37,7 +37,7 @@ inline std::vector<SharedPlace> PlacesOf(const FusionDescription& description, B
       all &= !instruction.operand(k)->shape().IsArray() || buffers.SliceOf(*instruction.operand(k), 0) != operand ||
              description.MayLieAt(k, pair.leaf);
     }
-    if (all) places.push_back({operand, buffers.SliceOf(instruction, pair.leaf), pair.must});
+    if (all || pair.must) places.push_back({operand, buffers.SliceOf(instruction, pair.leaf), pair.must});
   }
   return places;
 }

@@ -20,4 +20,16 @@ bool ExpandBatchNorms(Module& module);
 // every device.
 bool ExpandRngBitGenerators(Module& module);
 
+// A scatter whose updates can meet, in an order that matters, gets its windows sorted by where they start (overlapping
+// windows element by element): equal starts are neighbours then, in their order (scatter_form.h).
+bool ExpandScatters(Module& module);
+
+// ragged-dot becomes a dot of rows with their group's matrix, gathered where it is read; one whose contracting
+// dimension is ragged a dot for each group, of operands that are zero outside of it. scaled-dot becomes a dot of the
+// operands times their scales.
+bool ExpandDots(Module& module);
+
+// scan becomes a while. Wherever it stands, before calls are inlined.
+bool ExpandScans(Module& module);
+
 }  // namespace VXLA_NAMESPACE

@@ -106,11 +106,24 @@ bool ReadsOwnElementOnly(const Computation& fused, int64_t number) {
   return true;
 }
 
+// Arrays that the hero changes in part lie where they lay.
+void FindUpdatedArrays(FusionDescription& description) {
+  const Instruction& instruction = *description.instruction;
+  for (int array = 0; array < UpdatedArrays(*description.hero); ++array) {
+    const Instruction* const operand = description.OperandOf(*description.hero->operand(array));
+    const int leaf = description.LeafOf(*description.hero, array);
+    if (operand == nullptr || leaf < 0) continue;
+    const auto at = std::ranges::find(instruction.operands(), operand);
+    description.in_place.push_back({static_cast<int>(at - instruction.operands().begin()), leaf, true});
+  }
+}
+
 // A loop over elements computes all of an element's results before it stores any, so a result of the same storage size
 // may lie where an operand that keeps positions lay.
 void FindInPlacePairs(FusionDescription& description) {
+  if (description.hero != nullptr) return FindUpdatedArrays(description);
   const Instruction& instruction = *description.instruction;
-  if (description.hero != nullptr || instruction.opcode() != Opcode::kFusion) return;
+  if (instruction.opcode() != Opcode::kFusion) return;
   const auto leaves = FlattenTuple(instruction.shape());
   for (int k = 0; k < instruction.operand_count(); ++k) {
     const Shape& source = instruction.operand(k)->shape();
@@ -128,6 +141,17 @@ void FindInPlacePairs(FusionDescription& description) {
 bool FusionDescription::MayLieAt(int operand, int leaf) const {
   return std::ranges::any_of(in_place,
                              [&](const InPlacePair& pair) { return pair.operand == operand && pair.leaf == leaf; });
+}
+
+int FusionDescription::LeafOf(const Instruction& value, int element) const {
+  int leaf = 0;
+  for (const Instruction* root : roots) {
+    if (root == &value) return leaf + element;
+    const bool part = root->opcode() == Opcode::kGetTupleElement && root->operand(0) == &value;
+    if (part && root->attributes<GetTupleElementAttributes>().index == element) return leaf;
+    leaf += static_cast<int>(FlattenTuple(root->shape()).size());
+  }
+  return -1;
 }
 
 Result<FusionDescription> DescribeFusion(const Instruction& instruction) {

@@ -48,6 +48,8 @@ struct FusionDescription {
     return it == phase_of.end() ? 0 : it->second;
   }
   bool MayLieAt(int operand, int leaf) const;
+  // The leaf of the instruction's results that is result `element` of a value: -1 if it is none.
+  int LeafOf(const Instruction& value, int element) const;
 
   std::unordered_map<const Instruction*, const Instruction*> operands;  // by what stands for them inside
   std::unordered_map<const Instruction*, int> phase_of;

@@ -282,6 +282,7 @@ void FusionGroups::GrowRowPrograms() {
 bool FusionGroups::GrowEpilogue(int g, Instruction* i) {
   FusionGroup& group = groups_[g];
   if (group.kind == FusionKind::kInput || group.hero->shape().IsTuple() || IsFull(group)) return false;
+  if (!TakesEpilogue(*group.hero)) return false;
   for (int k = 0; k < i->operand_count(); ++k) {
     if (InGroup(i->operand(k), g) && !ReadsAtOwnIndex(*i, k)) return false;
   }
@@ -295,7 +296,10 @@ void FusionGroups::GrowDots() {
   for (Instruction* i : order_) {
     if (!GroupsOf(i).empty()) continue;
     if (IsHero(*i)) {
-      NewGroup(*HeroKind(i->opcode()), i, i->shape().ElementCount());
+      // What updates a part of an array walks the updates.
+      const int arrays = UpdatedArrays(*i);
+      const Instruction& walked = arrays == 0 ? *i : *i->operand(i->opcode() == Opcode::kScatter ? arrays + 1 : 1);
+      NewGroup(*HeroKind(i->opcode()), i, walked.shape().ElementCount());
     } else if (IsHeroElement(*i)) {
       Join(i, OnlyGroupOf(i->operand(0)));
     } else if (IsFusible(*i) && !IsFree(*i)) {
@@ -429,14 +433,18 @@ bool FusionGroups::CanAbsorb(const Instruction& i, const Consumer& consumer) {
   if (evaluations > kFewEvaluations && group.iterations * evaluations * ElementCost(i) > kSmallWork) return false;
   const int cost = ElementCost(i);
   const int64_t count = std::max<int64_t>(1, i.shape().ElementCount());
-  // Init values are read once, by every invocation; they stay outside.
   for (const Instruction* user : consumer.users) {
+    // An array that is changed in part is changed where it lies.
+    for (int k = 0; k < UpdatedArrays(*user); ++k) {
+      if (user->operand(k) == &i) return false;
+    }
+    // Init values are read once, by every invocation; they stay outside.
     if (user->opcode() != Opcode::kReduce && user->opcode() != Opcode::kReduceWindow) continue;
     for (int k = user->operand_count() / 2; k < user->operand_count(); ++k) {
       if (user->operand(k) == &i) return false;
     }
   }
-  if (group.kind == FusionKind::kLoop) {
+  if (group.kind == FusionKind::kLoop || AsksOnce(*group.hero)) {
     return cost < 4 || group.iterations <= count || group.iterations * cost <= kSmallWork;
   }
   if (group.kind == FusionKind::kInput) {

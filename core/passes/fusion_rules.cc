@@ -15,12 +15,14 @@ bool TouchesLiveSizes(const Instruction& i) {
 // What fusion makes of a KERNEL row of core/opcode.def.
 struct HeroFacts {
   std::optional<FusionKind> kind;
-  bool fuses = true;  // what feeds it is computed in its kernel, and what follows it; else it stands alone
+  bool fuses = true;     // what feeds it is computed in its kernel; else it stands alone
+  bool epilogue = true;  // and what follows it
+  bool once = false;     // each element that feeds it is asked for once
 };
-constexpr HeroFacts kAlone{FusionKind::kCustom, false};
+constexpr HeroFacts kAlone{FusionKind::kCustom, false, false}, kUpdates{FusionKind::kCustom, true, false, true};
 constexpr HeroFacts kDotHero{FusionKind::kOutput}, kReduceHero{FusionKind::kInput},
     kReduceWindowHero{FusionKind::kCustom}, kFusionHero{std::nullopt};
-constexpr HeroFacts kDynamicUpdateSliceHero = kAlone, kScatterHero = kAlone;
+constexpr HeroFacts kDynamicUpdateSliceHero = kUpdates, kScatterHero = kUpdates;
 constexpr HeroFacts kConvolutionHero = kAlone, kSelectAndScatterHero = kAlone;
 constexpr HeroFacts kSortHero = kAlone, kTopKHero = kAlone;
 constexpr HeroFacts kFftHero = kAlone;
@@ -37,7 +39,7 @@ HeroFacts FactsOfHero(Opcode opcode) {
 #include "core/opcode_rows_end.h"
     // clang-format on
     default:
-      return {std::nullopt, false};
+      return {std::nullopt, false, false};
   }
 }
 
@@ -48,6 +50,15 @@ std::optional<FusionKind> HeroKind(Opcode opcode) { return FactsOfHero(opcode).k
 bool IsHero(const Instruction& i) {
   const HeroFacts facts = FactsOfHero(i.opcode());
   return facts.kind.has_value() && facts.fuses && !TouchesLiveSizes(i);
+}
+
+bool TakesEpilogue(const Instruction& hero) { return FactsOfHero(hero.opcode()).epilogue; }
+
+bool AsksOnce(const Instruction& hero) { return FactsOfHero(hero.opcode()).once; }
+
+int UpdatedArrays(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kDynamicUpdateSlice) return 1;
+  return instruction.opcode() == Opcode::kScatter ? instruction.operand_count() / 2 : 0;
 }
 
 bool IsHeroElement(const Instruction& i) { return i.opcode() == Opcode::kGetTupleElement && IsHero(*i.operand(0)); }

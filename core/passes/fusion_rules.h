@@ -20,6 +20,12 @@ bool IsFree(const Instruction& instruction);
 std::optional<FusionKind> HeroKind(Opcode opcode);
 // It has a kernel of its own that fusion makes larger; one that stands alone is lowered as it is.
 bool IsHero(const Instruction& instruction);
+// Whether what follows the hero, elementwise, is computed in its kernel.
+bool TakesEpilogue(const Instruction& hero);
+// Whether the kernel asks for each element of what feeds it about once.
+bool AsksOnce(const Instruction& hero);
+// Of dynamic-update-slice and scatter: how many of the first operands are changed in part, each in its own place.
+int UpdatedArrays(const Instruction& instruction);
 // A get-tuple-element of a variadic hero: lives in its fusion.
 bool IsHeroElement(const Instruction& instruction);
 

@@ -2,22 +2,21 @@
 
 #include <algorithm>
 
+#include "core/passes/expansion.h"
 #include "core/replica_groups.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
 
-// What takes the place of one instruction, put before it and under its name.
-class Expander {
+class Expander : private Expansion {
  public:
-  Expander(Computation& computation, Instruction* instruction)
-      : computation_(computation), instruction_(*instruction) {}
+  using Expansion::Expansion;
 
   // Null: it stays.
   Instruction* Expand() {
     Instruction* const value = Value();
-    const auto operands = instruction_.operands();
-    if (instruction_.control_predecessors().empty() || std::ranges::find(operands, value) == operands.end()) {
+    const auto operands = instruction().operands();
+    if (instruction().control_predecessors().empty() || std::ranges::find(operands, value) == operands.end()) {
       return value;
     }
     // An operand is there before what the instruction waited for: a value of its own waits.
@@ -26,53 +25,15 @@ class Expander {
 
  private:
   Instruction* Value();
-  Instruction* Add(Opcode opcode, const Shape& shape, std::vector<Instruction*> operands,
-                   Attributes attributes = NoAttributes{}, std::vector<Computation*> called = {}) {
-    auto added =
-        std::make_unique<Instruction>(opcode, shape, std::move(operands), std::move(attributes), std::move(called));
-    added->set_name(instruction_.name());
-    added->set_location(instruction_.location());
-    return computation_.InsertBefore(&instruction_, std::move(added));
-  }
 
   std::vector<Instruction*> Operands() const {
-    return {instruction_.operands().begin(), instruction_.operands().end()};
-  }
-
-  Instruction* Together(std::vector<Instruction*> values) {
-    if (values.size() == 1) return values[0];
-    return TupleOf(std::move(values));
-  }
-
-  Instruction* TupleOf(std::vector<Instruction*> values) {
-    std::vector<Shape> shapes;
-    for (const Instruction* value : values) shapes.push_back(value->shape());
-    const Shape shape = Shape::Tuple(std::move(shapes));
-    return Add(Opcode::kTuple, shape, std::move(values));
-  }
-
-  Instruction* Element(Instruction* tuple, int64_t index) {
-    const Shape shape = tuple->shape().tuple_elements()[static_cast<size_t>(index)];
-    return Add(Opcode::kGetTupleElement, shape, {tuple}, GetTupleElementAttributes{index});
-  }
-
-  // All bits zero; tokens as they are.
-  Instruction* Zeros(const Shape& shape) {
-    if (shape.IsToken()) return Add(Opcode::kAfterAll, shape, {});
-    if (shape.IsTuple()) {
-      std::vector<Instruction*> elements;
-      for (const Shape& element : shape.tuple_elements()) elements.push_back(Zeros(element));
-      return TupleOf(std::move(elements));
-    }
-    const Shape scalar(shape.element_type());
-    Instruction* zero = Add(Opcode::kConstant, scalar, {}, ConstantAttributes{std::make_shared<Literal>(scalar)});
-    return shape.IsScalar() ? zero : Add(Opcode::kBroadcast, shape, {zero}, DimensionsAttributes{});
+    return {instruction().operands().begin(), instruction().operands().end()};
   }
 
   // (`first`, `second`, contexts ...): what a start gives.
   Instruction* Started(Instruction* first, Instruction* second) {
     std::vector<Instruction*> elements{first, second};
-    const std::vector<Shape>& shapes = instruction_.shape().tuple_elements();
+    const std::vector<Shape>& shapes = instruction().shape().tuple_elements();
     for (size_t i = 2; i < shapes.size(); ++i) elements.push_back(Zeros(shapes[i]));
     return TupleOf(std::move(elements));
   }
@@ -80,47 +41,85 @@ class Expander {
   // The result of an exchange with itself, of that shape: the operands, or zeros in no group. Null where the run will
   // refuse the instruction.
   Instruction* Exchanged(const Shape& shape) {
-    const Result<IntList> members = GroupOf(instruction_, DeviceGrid{}, 0);
+    const Result<IntList> members = GroupOf(instruction(), DeviceGrid{}, 0);
     if (!members.ok()) return nullptr;
     if (members->empty()) return Zeros(shape);
     // All-to-all of a tuple has one even of one.
-    Instruction* const result = shape.IsTuple() ? TupleOf(Operands()) : instruction_.operand(0);
+    Instruction* const result = shape.IsTuple() ? TupleOf(Operands()) : instruction().operand(0);
     return Compatible(result->shape(), shape) ? result : nullptr;
   }
 
+  // Rows that the device sends to itself, entry by entry: (input, output, input offsets, sizes sent, output offsets,
+  // sizes received). A row of the output is that of the last entry that reaches it.
+  Instruction* Ragged() {
+    const Result<IntList> members = GroupOf(instruction(), DeviceGrid{}, 0);
+    if (!members.ok()) return nullptr;
+    Instruction *const input = instruction().operand(0), *const output = instruction().operand(1);
+    if (members->empty()) return Zeros(output->shape());
+    const int64_t entries = instruction().operand(2)->shape().ElementCount();
+    const int64_t rows = output->shape().rank() == 0 ? 0 : output->shape().dimension(0);
+    if (entries == 0 || output->shape().ElementCount() == 0 || input->shape().ElementCount() == 0) return output;
+    const IntList grid{rows, entries};
+    const auto of_entry = [&](int k) {
+      Instruction* const flat = Reshaped(instruction().operand(k), {entries});
+      return Add(Opcode::kBroadcast, Shape(ElementType::kS32, grid), {Converted(flat, ElementType::kS32)},
+                 DimensionsAttributes{{1}});
+    };
+    Instruction* const inside = Binary(Opcode::kSubtract, Iota(ElementType::kS32, grid, 0), of_entry(4));
+    Instruction* const reached = Binary(Opcode::kAnd, Compare(ComparisonDirection::kGe, inside, Zeros(inside->shape())),
+                                        Compare(ComparisonDirection::kLt, inside, of_entry(3)));
+    Instruction* const from = Binary(Opcode::kAdd, inside, of_entry(2));
+    // Of a row the last entry, and with it the row of the input: -1 where there is none.
+    Instruction* source = nullptr;
+    for (int64_t e = 0; e < entries; ++e) {
+      Instruction* const here = Reshaped(Slice(reached, 1, e, e + 1), {rows});
+      Instruction* const row = Reshaped(Slice(from, 1, e, e + 1), {rows});
+      if (source == nullptr) source = Spread(Constant(Literal::ScalarInt(ElementType::kS32, -1)), {rows});
+      source = Add(Opcode::kSelect, row->shape(), {here, row, source});
+    }
+    GatherAttributes gather;
+    gather.slice_sizes = SizesOf(input->shape());
+    gather.slice_sizes[0] = 1;
+    for (int64_t d = 1; d < input->shape().rank(); ++d) gather.offset_dims.push_back(d);
+    gather.collapsed_slice_dims = gather.start_index_map = {0};
+    gather.index_vector_dim = 1;
+    Instruction* const sent = Add(Opcode::kGather, output->shape(), {input, source}, gather);
+    Instruction* const kept = Add(Opcode::kBroadcast, Shape(ElementType::kS32, SizesOf(output->shape())), {source},
+                                  DimensionsAttributes{{0}});
+    Instruction* const replaced = Compare(ComparisonDirection::kGe, kept, Zeros(kept->shape()));
+    return Add(Opcode::kSelect, output->shape(), {replaced, sent, output});
+  }
+
   Instruction* Permuted(const Shape& shape) {
-    const Result<Partners> partners = PartnersOf(instruction_, DeviceGrid{}, 0);
-    const bool sliced = !instruction_.attributes<CollectivePermuteAttributes>().slice_sizes.empty();
+    const Result<Partners> partners = PartnersOf(instruction(), DeviceGrid{}, 0);
+    const bool sliced = !instruction().attributes<CollectivePermuteAttributes>().slice_sizes.empty();
     if (!partners.ok() || sliced) return nullptr;
     return partners->source ? Together(Operands()) : Zeros(shape);
   }
-
-  Computation& computation_;
-  Instruction& instruction_;
 };
 
 Instruction* Expander::Value() {
-  const Shape& shape = instruction_.shape();
-  switch (instruction_.opcode()) {
+  const Shape& shape = instruction().shape();
+  switch (instruction().opcode()) {
     case Opcode::kReplicaId:
     case Opcode::kPartitionId:
       return Zeros(shape);
     case Opcode::kCopyStart:  // (destination, source, context)
-      return Started(instruction_.operand(0), instruction_.operand(0));
+      return Started(instruction().operand(0), instruction().operand(0));
     case Opcode::kCopyDone:
-      return Element(instruction_.operand(0), 0);
+      return Element(instruction().operand(0), 0);
     case Opcode::kAsyncStart: {
       Instruction* const result =
-          Add(Opcode::kCall, shape.tuple_elements()[1], Operands(), CallAttributes{}, {instruction_.called(0)});
+          Add(Opcode::kCall, shape.tuple_elements()[1], Operands(), CallAttributes{}, {instruction().called(0)});
       return Started(TupleOf(Operands()), result);
     }
     case Opcode::kAsyncUpdate:
     case Opcode::kAllReduceDone:
-      return instruction_.operand(0);
+      return instruction().operand(0);
     case Opcode::kAsyncDone:
     case Opcode::kAllGatherDone:
     case Opcode::kCollectivePermuteDone:
-      return Element(instruction_.operand(0), 1);
+      return Element(instruction().operand(0), 1);
     case Opcode::kAllReduce:
     case Opcode::kAllReduceStart:
     case Opcode::kAllGather:
@@ -133,6 +132,8 @@ Instruction* Expander::Value() {
       Instruction* const result = Exchanged(shape.tuple_elements()[1]);
       return result == nullptr ? nullptr : Started(Together(Operands()), result);
     }
+    case Opcode::kRaggedAllToAll:
+      return Ragged();
     case Opcode::kCollectivePermute:
       return Permuted(shape);
     case Opcode::kCollectivePermuteStart: {
@@ -147,19 +148,11 @@ Instruction* Expander::Value() {
 }  // namespace
 
 bool ExpandForOneDevice(Module& module) {
-  bool changed = false;
-  for (const auto& computation : module.computations()) {
-    std::vector<Instruction*> instructions;
-    for (const auto& instruction : computation->instructions()) instructions.push_back(instruction.get());
-    for (Instruction* instruction : instructions) {
-      Instruction* replacement = Expander(*computation, instruction).Expand();
-      if (replacement == nullptr) continue;
-      computation->ReplaceAllUses(instruction, replacement);
-      computation->Remove(instruction);
-      changed = true;
-    }
-  }
-  return changed;
+  std::vector<Computation*> all;
+  for (const auto& computation : module.computations()) all.push_back(computation.get());
+  return ExpandEach(all, [](Computation& computation, Instruction* instruction) {
+    return Expander(computation, instruction).Expand();
+  });
 }
 
 }  // namespace VXLA_NAMESPACE

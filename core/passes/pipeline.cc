@@ -31,11 +31,14 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   // What holds of sizes in a program's text does not hold of live sizes.
   const bool simplify = !HasLiveSizes(*optimized);
   if (simplify) ExpandForOneDevice(*optimized);
+  if (simplify) ExpandScans(*optimized);
   VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());
   VXLA_RETURN_IF_ERROR(SeparateControlComputations(*optimized).status());
   if (simplify) ExpandBitcasts(*optimized);
   if (simplify) ExpandBatchNorms(*optimized);
   if (simplify) ExpandRngBitGenerators(*optimized);
+  if (simplify) ExpandDots(*optimized);
+  if (simplify) ExpandScatters(*optimized);
   if (simplify) BlockRunningWindows(*optimized, target.wide_accumulation);
   // Each simplification can make two instructions equal, and each merge can enable a simplification.
   for (bool changed = true; changed;) {

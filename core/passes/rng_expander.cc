@@ -6,76 +6,51 @@
 
 #include "core/passes/control_flow.h"
 #include "core/passes/expanders.h"
+#include "core/passes/expansion.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
 
 using enum ElementType;
 
-class Generator {
+class Generator : private Expansion {
  public:
-  Generator(Computation& computation, Instruction* instruction)
-      : computation_(computation), instruction_(*instruction) {}
+  using Expansion::Expansion;
 
   // (state, bits), or null: what has no such form stays.
   Instruction* Expand() {
-    const Shape& state = instruction_.operand(0)->shape();
-    const Shape& result = instruction_.shape();
+    const Shape& state = instruction().operand(0)->shape();
+    const Shape& result = instruction().shape();
     if (state.element_type() != kU64 || state.ElementCount() < 2 || !result.IsTuple()) return nullptr;
     const Shape& bits = result.tuple_elements().at(1);
     if (IsComplex(bits.element_type()) || bits.element_type() == kPred) return nullptr;
-    state_ = Reshaped(instruction_.operand(0), {state.ElementCount()});
-    const bool three_fry = instruction_.attributes<RngBitGeneratorAttributes>().algorithm == RngAlgorithm::kThreeFry;
+    state_ = Reshaped(instruction().operand(0), {state.ElementCount()});
+    const bool three_fry = instruction().attributes<RngBitGeneratorAttributes>().algorithm == RngAlgorithm::kThreeFry;
     Instruction* const values = three_fry ? ThreeFryBits(bits) : PhiloxBits(bits);
-    Instruction* const next = Reshaped(three_fry ? AdvancedByThreeFry() : AdvancedByPhilox(),
-                                       IntList(state.dimensions().begin(), state.dimensions().end()));
-    Shape pair = Shape::Tuple({next->shape(), values->shape()});
-    return Add(Opcode::kTuple, pair, {next, values});
+    Instruction* const next = Reshaped(three_fry ? AdvancedByThreeFry() : AdvancedByPhilox(), SizesOf(state));
+    return TupleOf({next, values});
   }
 
  private:
-  Instruction* Add(Opcode opcode, const Shape& shape, std::vector<Instruction*> operands,
-                   Attributes attributes = NoAttributes{}) {
-    auto added = std::make_unique<Instruction>(opcode, shape, std::move(operands), std::move(attributes));
-    added->set_name(instruction_.name());
-    added->set_location(instruction_.location());
-    return computation_.InsertBefore(&instruction_, std::move(added));
-  }
-  static IntList SizesOf(const Shape& shape) { return {shape.dimensions().begin(), shape.dimensions().end()}; }
   static Shape WithType(const Instruction* value, ElementType type) { return Shape(type, SizesOf(value->shape())); }
 
-  Instruction* Reshaped(Instruction* value, IntList sizes) {
-    if (std::ranges::equal(value->shape().dimensions(), sizes)) return value;
-    return Add(Opcode::kReshape, Shape(value->shape().element_type(), std::move(sizes)), {value});
-  }
-  Instruction* Converted(Instruction* value, ElementType type) {
-    return Add(Opcode::kConvert, WithType(value, type), {value});
-  }
-  Instruction* Binary(Opcode opcode, Instruction* a, Instruction* b) { return Add(opcode, a->shape(), {a, b}); }
   // One number, as large as `like`.
-  Instruction* Constant(uint64_t value, const Instruction* like) {
+  Instruction* Number(uint64_t value, const Instruction* like) {
     const Shape shape = WithType(like, like->shape().element_type());
     Instruction*& constant = constants_[{value, shape.ToString()}];
     if (constant == nullptr) {
-      const ElementType type = shape.element_type();
-      auto literal = std::make_shared<Literal>(Literal::ScalarInt(type, static_cast<int64_t>(value)));
       constant =
-          Spread(Add(Opcode::kConstant, Shape(type), {}, ConstantAttributes{std::move(literal)}), SizesOf(shape));
+          Spread(Constant(Literal::ScalarInt(shape.element_type(), static_cast<int64_t>(value))), SizesOf(shape));
     }
     return constant;
-  }
-  Instruction* Spread(Instruction* scalar, IntList sizes) {
-    if (sizes.empty()) return scalar;
-    return Add(Opcode::kBroadcast, Shape(scalar->shape().element_type(), std::move(sizes)), {scalar},
-               DimensionsAttributes{});
   }
   Instruction* Plus(Instruction* a, Instruction* b) { return Binary(Opcode::kAdd, a, b); }
   Instruction* Xor(Instruction* a, Instruction* b) { return Binary(Opcode::kXor, a, b); }
   Instruction* Or(Instruction* a, Instruction* b) { return Binary(Opcode::kOr, a, b); }
-  Instruction* Times(Instruction* a, uint64_t b) { return Binary(Opcode::kMultiply, a, Constant(b, a)); }
-  Instruction* TimesHigh(Instruction* a, uint64_t b) { return Binary(Opcode::kMulhi, a, Constant(b, a)); }
-  Instruction* Left(Instruction* a, int by) { return Binary(Opcode::kShiftLeft, a, Constant(by, a)); }
-  Instruction* Right(Instruction* a, int by) { return Binary(Opcode::kShiftRightLogical, a, Constant(by, a)); }
+  Instruction* Times(Instruction* a, uint64_t b) { return Binary(Opcode::kMultiply, a, Number(b, a)); }
+  Instruction* TimesHigh(Instruction* a, uint64_t b) { return Binary(Opcode::kMulhi, a, Number(b, a)); }
+  Instruction* Left(Instruction* a, int by) { return Binary(Opcode::kShiftLeft, a, Number(by, a)); }
+  Instruction* Right(Instruction* a, int by) { return Binary(Opcode::kShiftRightLogical, a, Number(by, a)); }
   Instruction* Rotated(Instruction* a, int by) { return Or(Left(a, by), Right(a, 32 - by)); }
   Instruction* Low(Instruction* a) { return Converted(a, kU32); }  // of u64, modulo 2^32
   Instruction* High(Instruction* a) { return Converted(Right(a, 32), kU32); }
@@ -83,23 +58,14 @@ class Generator {
     return Or(Converted(low, kU64), Left(Converted(high, kU64), 32));
   }
 
-  Instruction* Slice(Instruction* value, int dimension, int64_t start, int64_t limit) {
-    IntList sizes = SizesOf(value->shape());
-    if (start == 0 && limit == sizes[static_cast<size_t>(dimension)]) return value;
-    SliceAttributes attributes;
-    for (const int64_t size : sizes) attributes.slice.push_back({0, size, 1});
-    attributes.slice[static_cast<size_t>(dimension)] = {start, limit, 1};
-    sizes[static_cast<size_t>(dimension)] = limit - start;
-    return Add(Opcode::kSlice, Shape(value->shape().element_type(), sizes), {value}, attributes);
-  }
   // Word i of the state, for every one of so many calls.
   Instruction* Word(int64_t i, const IntList& sizes) { return Spread(Reshaped(Slice(state_, 0, i, i + 1), {}), sizes); }
   // The numbers of the calls, row by row.
   Instruction* Calls(const IntList& sizes) {
     int64_t count = 1;
     for (const int64_t size : sizes) count *= size;
-    if (sizes.empty()) return Constant(0, Word(0, {}));
-    return Reshaped(Add(Opcode::kIota, Shape(kU64, {count}), {}, IotaAttributes{0}), sizes);
+    if (sizes.empty()) return Number(0, Word(0, {}));
+    return Reshaped(Iota(kU64, {count}, 0), sizes);
   }
 
   // Values of [outer, calls, inner] side by side: [outer, calls, values, inner].
@@ -108,8 +74,7 @@ class Generator {
     std::vector<Instruction*> columns;
     for (Instruction* value : values) columns.push_back(Reshaped(value, {sizes[0], sizes[1], 1, sizes[2]}));
     const auto count = static_cast<int64_t>(values.size());
-    Instruction* const all = Add(Opcode::kConcatenate, Shape(kU32, {sizes[0], sizes[1], count, sizes[2]}), columns,
-                                 DimensionsAttributes{{2}});
+    Instruction* const all = Concatenated(columns, 2);
     return Reshaped(all, {sizes[0], sizes[1] * count, sizes[2]});
   }
 
@@ -122,7 +87,7 @@ class Generator {
     for (const ElementType narrow : {kU32, kU16, kU8, kU4, kU2, kU1}) {
       if (BitWidth(narrow) >= width) carrier = narrow;
     }
-    if (width < 32) bits = Binary(Opcode::kAnd, bits, Constant((uint64_t{1} << width) - 1, bits));
+    if (width < 32) bits = Binary(Opcode::kAnd, bits, Number((uint64_t{1} << width) - 1, bits));
     if (width != BitWidth(bits->shape().element_type())) bits = Converted(bits, carrier);
     if (type == carrier) return bits;
     return Add(Opcode::kBitcastConvert, Shape(type, SizesOf(shape)), {bits});
@@ -134,7 +99,7 @@ class Generator {
     Instruction* const key = Word(0, sizes);
     Instruction* const low = Low(key);
     Instruction* const high = High(key);
-    Instruction* const keys[3] = {low, high, Xor(Constant(0x1BD11BDA, low), Xor(low, high))};
+    Instruction* const keys[3] = {low, high, Xor(Number(0x1BD11BDA, low), Xor(low, high))};
     Instruction* a = Plus(Low(counter), keys[0]);
     Instruction* b = Plus(High(counter), keys[1]);
     for (uint32_t group = 0; group < 5; ++group) {
@@ -143,7 +108,7 @@ class Generator {
         b = Xor(Rotated(b, rotation), a);
       }
       a = Plus(a, keys[(group + 1) % 3]);
-      b = Plus(Plus(b, keys[(group + 2) % 3]), Constant(group + 1, b));
+      b = Plus(Plus(b, keys[(group + 2) % 3]), Number(group + 1, b));
     }
     return {a, b};
   }
@@ -181,17 +146,13 @@ class Generator {
   Instruction* AdvancedByThreeFry() {
     Literal steps(state_->shape());
     steps.SetInt(1, calls_);
-    Instruction* const constant = Add(Opcode::kConstant, WithType(state_, kU64), {},
-                                      ConstantAttributes{std::make_shared<Literal>(std::move(steps))});
-    return Plus(state_, constant);
+    return Plus(state_, Constant(std::move(steps)));
   }
 
   // u64[3]: key, counter low, counter high. u64[2]: key and counter low; the key is the counter's high word too.
   bool HasThreeWords() const { return state_->shape().ElementCount() >= 3; }
   Instruction* IsBelow(Instruction* a, Instruction* b) {
-    CompareAttributes less;
-    less.direction = ComparisonDirection::kLt;
-    return Converted(Add(Opcode::kCompare, WithType(a, kPred), {a, b}, less), kU64);
+    return Converted(Compare(ComparisonDirection::kLt, a, b), kU64);
   }
 
   // Each call of a 128-bit counter gives four words: four elements, or two of 64 bits.
@@ -210,8 +171,8 @@ class Generator {
       constexpr uint64_t kFirst = 0xD2511F53, kSecond = 0xCD9E8D57;
       x = {Xor(Xor(TimesHigh(x[2], kSecond), x[1]), key0), Times(x[2], kSecond),
            Xor(Xor(TimesHigh(x[0], kFirst), x[3]), key1), Times(x[0], kFirst)};
-      key0 = Plus(key0, Constant(0x9E3779B9, key0));
-      key1 = Plus(key1, Constant(0xBB67AE85, key1));
+      key0 = Plus(key0, Number(0x9E3779B9, key0));
+      key1 = Plus(key1, Number(0xBB67AE85, key1));
     }
     Instruction* bits = Slice(Interleaved({x[0], x[1], x[2], x[3]}), 1, 0, words);
     if (wide) {
@@ -222,16 +183,14 @@ class Generator {
   }
   Instruction* AdvancedByPhilox() {
     Instruction* const low = Slice(state_, 0, 1, 2);
-    Instruction* const next = Plus(low, Constant(static_cast<uint64_t>(calls_), low));
+    Instruction* const next = Plus(low, Number(static_cast<uint64_t>(calls_), low));
     std::vector<Instruction*> words{Slice(state_, 0, 0, 1), next};
     const int64_t count = state_->shape().ElementCount();
     if (HasThreeWords()) words.push_back(Plus(Slice(state_, 0, 2, 3), IsBelow(next, low)));
     if (count > 3) words.push_back(Slice(state_, 0, 3, count));
-    return Add(Opcode::kConcatenate, WithType(state_, kU64), words, DimensionsAttributes{{0}});
+    return Concatenated(words, 0);
   }
 
-  Computation& computation_;
-  Instruction& instruction_;
   Instruction* state_ = nullptr;
   int64_t calls_ = 0;
   std::map<std::pair<uint64_t, std::string>, Instruction*> constants_;
@@ -240,21 +199,10 @@ class Generator {
 }  // namespace
 
 bool ExpandRngBitGenerators(Module& module) {
-  bool changed = false;
-  for (Computation* computation : ControlComputations(module)) {
-    std::vector<Instruction*> generators;
-    for (const auto& instruction : computation->instructions()) {
-      if (instruction->opcode() == Opcode::kRngBitGenerator) generators.push_back(instruction.get());
-    }
-    for (Instruction* generator : generators) {
-      Instruction* const value = Generator(*computation, generator).Expand();
-      if (value == nullptr) continue;
-      computation->ReplaceAllUses(generator, value);
-      computation->Remove(generator);
-      changed = true;
-    }
-  }
-  return changed;
+  return ExpandEach(ControlComputations(module), [](Computation& computation, Instruction* instruction) {
+    const bool generator = instruction->opcode() == Opcode::kRngBitGenerator;
+    return generator ? Generator(computation, instruction).Expand() : nullptr;
+  });
 }
 
 }  // namespace VXLA_NAMESPACE

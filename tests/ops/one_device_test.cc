@@ -31,6 +31,9 @@ const AloneCase kCases[] = {
     {"ReduceScatter",
      "u = f32[4] reduce-scatter(a), replica_groups={{0}}, dimensions={0}, to_apply=add\n z = f32[4] negate(u)"},
     {"BroadcastInAGroup", "u = f32[4] collective-broadcast(a), replica_groups={{0}}\n z = f32[4] negate(u)"},
+    {"RaggedRowsToItself",
+     "i = s32[2] constant({1, 0})\n n = s32[2] constant({2, 1})\n o = s32[2] constant({0, 1})\n"
+     "u = f32[4] ragged-all-to-all(a, p, i, n, o, n), replica_groups={{0}}\n z = f32[4] negate(u)"},
     {"PermuteToItself", "u = f32[4] collective-permute(a), source_target_pairs={{0,0}}\n z = f32[4] negate(u)"},
     {"PermuteOfNobody", "u = f32[4] collective-permute(a), source_target_pairs={}\n z = f32[4] add(u, p)"},
     {"PermuteStart",

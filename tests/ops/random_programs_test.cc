@@ -120,11 +120,11 @@ int64_t Apart(const Literal& actual, const Literal& expected, double error) {
   return Compare(actual, expected, tolerance).mismatches;
 }
 
-TEST(RandomProgramsTest, OnTheDeviceTheyAreAsOnTheReference) {
-  const int count = ProgramsToRun();
+// `seeds` of them run from `first` on.
+void RunAll(int first, int seeds, const RandomProgramOptions& options) {
   const std::vector<BindingMode> modes = ModesToRun();
-  for (int seed = 0; seed < count && !HasFailure(); ++seed) {
-    const RandomProgram program = MakeRandomProgram(static_cast<uint64_t>(seed));
+  for (int seed = first; seed < first + seeds && !::testing::Test::HasFailure(); ++seed) {
+    const RandomProgram program = MakeRandomProgram(static_cast<uint64_t>(seed), options);
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, program.text));
     const auto module = ParseModule(program.text);
     ASSERT_NE(module, nullptr);
@@ -139,6 +139,17 @@ TEST(RandomProgramsTest, OnTheDeviceTheyAreAsOnTheReference) {
           << "result " << k << ", a " << want[k]->shape().ToString() << ", by more than " << program.errors[k];
     }
   }
+}
+
+TEST(RandomProgramsTest, OnTheDeviceTheyAreAsOnTheReference) { RunAll(0, ProgramsToRun(), {}); }
+
+// With slices, updates, gathers, scatters, sorts and convolutions among the rest: half as many programs, of more steps.
+TEST(RandomProgramsTest, OnesOfIndicesAreAsOnTheReferenceToo) {
+  const char* from = std::getenv("VXLA_TEST_RANDOM_FIRST");
+  RandomProgramOptions options;
+  options.steps = 14;
+  options.indices = true;
+  RunAll(from != nullptr ? std::atoi(from) : 0, ProgramsToRun() / 2, options);
 }
 
 }  // namespace random_programs_test

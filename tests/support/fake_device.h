@@ -35,22 +35,22 @@ class FakeLowering : public Lowering {
   explicit FakeLowering(std::shared_ptr<KernelRegistry> registry) : registry_(std::move(registry)) {}
 
   Status CanLower(const Instruction& instruction) const override {
-    if (instruction.opcode() == Opcode::kDynamicUpdateSlice && instruction.shape().rank() == 1) return OkStatus();
+    if (Update(instruction).hero != nullptr) return OkStatus();
     if (instruction.shape().IsTuple() && instruction.opcode() != Opcode::kFusion) return Unsupported("a tuple");
     for (const Shape* leaf : FlattenTuple(instruction.shape())) {
       if (leaf->element_type() != ElementType::kF32) {
         return Unsupported("no {} on this device", ElementTypeName(leaf->element_type()));
       }
     }
-    if (KindOf(instruction.opcode()) == OpcodeKind::kPending) {
+    if (KindOf(instruction.opcode()) == OpcodeKind::kPending || instruction.opcode() == Opcode::kSort) {
       return Unsupported("no kernel for {} yet", OpcodeText(instruction.opcode()));
     }
     return OkStatus();
   }
 
   Result<std::vector<Step>> Lower(const Instruction& instruction, BufferMap& buffers) const override {
-    if (instruction.opcode() == Opcode::kDynamicUpdateSlice)
-      return std::vector<Step>{UpdateInPlace(instruction, buffers)};
+    if (const FusionDescription update = Update(instruction); update.hero != nullptr)
+      return std::vector<Step>{UpdateInPlace(update, buffers)};
     std::vector<Binding> inputs, outputs;
     for (const Instruction* operand : instruction.operands()) {
       inputs.push_back({buffers.SliceOf(*operand, 0), Access::kRead});
@@ -84,17 +84,28 @@ class FakeLowering : public Lowering {
   }
 
  private:
-  Step UpdateInPlace(const Instruction& instruction, BufferMap& buffers) const {
-    const BufferSlice result = buffers.SliceOf(instruction, 0);
+  // An update of one dimension whose operands are all in memory; else no hero.
+  static FusionDescription Update(const Instruction& instruction) {
+    auto described = DescribeFusion(instruction);
+    if (!described.ok() || described->hero == nullptr) return {};
+    const Instruction& hero = *described->hero;
+    const bool plain =
+        hero.opcode() == Opcode::kDynamicUpdateSlice && hero.shape().rank() == 1 && described->computed.size() == 1;
+    return plain ? std::move(*described) : FusionDescription();
+  }
+
+  Step UpdateInPlace(const FusionDescription& update, BufferMap& buffers) const {
+    const Instruction& hero = *update.hero;
+    const auto operand = [&](int k) { return buffers.SliceOf(*update.OperandOf(*hero.operand(k)), 0); };
     Step step;
-    step.name = instruction.name();
+    step.name = update.instruction->name();
     step.kernel = {"fake/update.comp", "update", {64, 1, 1}, 3, 2};
-    step.bindings = {{buffers.SliceOf(*instruction.operand(1), 0), Access::kRead},
-                     {buffers.SliceOf(*instruction.operand(2), 0), Access::kRead},
-                     {result, Access::kReadWrite}};
-    step.params = {static_cast<uint32_t>(instruction.shape().ElementCount()),
-                   static_cast<uint32_t>(instruction.operand(1)->shape().ElementCount())};
-    step.in_place = {{buffers.SliceOf(*instruction.operand(0), 0), result, true}};
+    step.bindings = {{operand(1), Access::kRead},
+                     {operand(2), Access::kRead},
+                     {buffers.SliceOf(*update.instruction, 0), Access::kReadWrite}};
+    step.params = {static_cast<uint32_t>(hero.shape().ElementCount()),
+                   static_cast<uint32_t>(hero.operand(1)->shape().ElementCount())};
+    step.in_place = PlacesOf(update, buffers);
     Register("update", [](std::span<std::byte* const> memory, std::span<const uint32_t> params) {
       int32_t start = 0;
       std::memcpy(&start, memory[1], 4);

@@ -67,6 +67,15 @@ inline Result<Literal> FakeEvaluate(const Instruction& instruction, std::span<co
       if (instruction.opcode() == Opcode::kReverse) std::reverse(data.begin(), data.end());
       return result;
     }
+    case Opcode::kDynamicUpdateSlice: {  // of one dimension
+      Literal result = *operands[0];
+      const int64_t most = result.element_count() - operands[1]->element_count();
+      const int64_t start = std::clamp<int64_t>(operands[2]->GetInt(0), 0, most);
+      for (int64_t i = 0; i < operands[1]->element_count(); ++i) {
+        result.SetDouble(start + i, operands[1]->GetDouble(i));
+      }
+      return result;
+    }
     case Opcode::kConvert: {
       Literal result(shape);
       for (int64_t i = 0; i < result.element_count(); ++i) result.SetDouble(i, operands[0]->GetDouble(i));

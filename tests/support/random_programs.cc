@@ -52,7 +52,7 @@ class Writer {
 
   RandomProgram Write() {
     for (int n = 1 + Below(3); n > 0; --n) AddParameter(RandomType(), RandomSizes());
-    for (int n = 0; n < options_.steps; ++n) Step();
+    for (int n = 0; n < options_.steps; ++n) options_.indices&& OneIn(3) ? StepOfIndices() : Step();
     return Finish();
   }
 
@@ -560,6 +560,160 @@ class Writer {
                            Reducer(reduction.op, *v.type)));
   }
 
+  // ---- indices that are data
+  // A scalar s32, within reach and beyond it.
+  Value Index() {
+    const auto i = Pick([](const Value& v) { return v.type == &kS32 && v.sizes.empty(); });
+    if (i && OneIn(2)) return Take(*i);
+    if (parameters_ < 6 && OneIn(2)) return Taken(AddParameter(kS32, {}));
+    return Taken(AddScalar(kS32, Below(10) - 2));
+  }
+  std::string Starts(const Value& v) {
+    std::string names;
+    for (size_t d = 0; d < v.sizes.size(); ++d) names += ", " + Index().name;
+    return names;
+  }
+  Sizes SmallerThan(const Sizes& sizes) {
+    Sizes smaller;
+    for (int64_t size : sizes) smaller.push_back(size > 1 && OneIn(2) ? 1 + Below(static_cast<int>(size)) : size);
+    return smaller;
+  }
+  void AddDynamicSlice() {
+    const Value v = PickAny();
+    const Sizes sizes = SmallerThan(v.sizes);
+    const std::string starts = Starts(v);
+    AddMap(v, sizes,
+           fmt::format("dynamic-slice({}{}), dynamic_slice_sizes={{{}}}", v.name, starts, fmt::join(sizes, ",")));
+  }
+  void AddDynamicUpdateSlice() {
+    const Value v = PickAny(), update = Matching(*v.type, SmallerThan(v.sizes));
+    const std::string starts = Starts(v);
+    Taken(update);
+    AddMap(v, v.sizes, fmt::format("dynamic-update-slice({}, {}{})", v.name, update.name, starts));
+    values_.back().most = std::max(v.most, update.most);
+    values_.back().error = std::max(v.error, update.error);
+  }
+  // Rows along dimension d of `sizes` by s32[n]: sizes of the rows, [n, the other dimensions].
+  static Sizes RowsOf(const Sizes& sizes, int d, int64_t n) {
+    Sizes rows = sizes;
+    rows.erase(rows.begin() + d);
+    rows.insert(rows.begin(), n);
+    return rows;
+  }
+  static std::string UpTo(size_t first, size_t count) {
+    std::vector<size_t> numbers(count);
+    std::iota(numbers.begin(), numbers.end(), first);
+    return fmt::format("{}", fmt::join(numbers, ","));
+  }
+  void AddGather() {
+    const auto i = Pick([](const Value& v) { return !v.sizes.empty() && v.count() > 0; });
+    if (!i) return;
+    const Value v = Take(*i);
+    const int d = Below(static_cast<int>(v.sizes.size()));
+    const Value indices = Matching(kS32, {1 + Below(12)});
+    Taken(indices);
+    Sizes slice = v.sizes;
+    slice[static_cast<size_t>(d)] = 1;
+    AddMap(v, RowsOf(v.sizes, d, indices.sizes[0]),
+           fmt::format("gather({}, {}), offset_dims={{{}}}, collapsed_slice_dims={{{}}}, start_index_map={{{}}}, "
+                       "index_vector_dim=1, slice_sizes={{{}}}",
+                       v.name, indices.name, UpTo(1, v.sizes.size() - 1), d, d, fmt::join(slice, ",")));
+  }
+  // Rows added to, maximised with or put over those of an array; more of them than one by one are worth.
+  void AddScatter() {
+    const auto i = Pick([](const Value& v) { return !v.sizes.empty() && v.count() > 0; });
+    if (!i) return;
+    const Value v = Bounded(Take(*i), 10);
+    const int d = Below(static_cast<int>(v.sizes.size()));
+    const int64_t n = OneIn(2) ? 1 + Below(12) : 40;
+    const Value indices = Matching(kS32, {n}), rows = Bounded(Matching(*v.type, RowsOf(v.sizes, d, n)), 10);
+    const bool number = v.type->kind != Kind::kPred;
+    const std::string op = OneIn(3) ? "replace" : !number ? "or" : v.type == &kC64 || OneIn(2) ? "add" : "maximum";
+    if (op == "replace") {
+      const std::string text =
+          fmt::format("replace_{0} {{ a = {0}[] parameter(0)  ROOT b = {0}[] parameter(1) }}\n", v.type->name);
+      if (computations_.find(text) == std::string::npos) computations_ += text;
+    }
+    const double terms = op == "add" ? static_cast<double>(n) : 1,
+                 most = std::max(v.most, v.most * (op == "add") + terms * rows.most);
+    const bool rounds = v.is_float() || v.type == &kC64;
+    const double error = std::max(v.error, v.error * (op == "add") + terms * rows.error) +
+                         (op == "add" && rounds ? (terms + 1) * v.type->rounding * most : 0);
+    Taken(indices), Taken(rows);
+    AddMap(v, v.sizes,
+           fmt::format("scatter({}, {}, {}), update_window_dims={{{}}}, inserted_window_dims={{{}}}, "
+                       "scatter_dims_to_operand_dims={{{}}}, index_vector_dim=1, to_apply={}",
+                       v.name, indices.name, rows.name, UpTo(1, v.sizes.size() - 1), d, d,
+                       op == "replace" ? fmt::format("replace_{}", v.type->name) : Reducer(op, *v.type)));
+    values_.back().most = std::min(most, v.type->kind == Kind::kInteger ? 0x1p31 : most);
+    values_.back().error = v.type->kind == Kind::kFloat || v.type == &kC64 ? error : 0;
+  }
+
+  // Sorted values move by no more than the values do; where an exact one was is exact.
+  void AddSort() {
+    const auto i = Pick([](const Value& v) { return !v.sizes.empty() && v.type->kind != Kind::kComplex; });
+    if (!i) return;
+    const Value v = Take(*i);
+    const int d = Below(static_cast<int>(v.sizes.size()));
+    const bool pair = v.is_exact() && OneIn(2);
+    const char* direction = OneIn(2) ? "LT" : "GT";
+    const std::string name = fmt::format("sort{}_{}_{}", pair ? "2" : "", direction, v.type->name);
+    if (computations_.find(name + " {") == std::string::npos) {
+      computations_ += fmt::format(
+          "{0} {{ a = {1}[] parameter(0)  b = {1}[] parameter(1)  {2}ROOT r = pred[] compare(a, b), direction={3} }}\n",
+          name, v.type->name, pair ? "i = s32[] parameter(2)  j = s32[] parameter(3)  " : "", direction);
+    }
+    if (!pair) {
+      AddMap(v, v.sizes, fmt::format("sort({}), dimensions={{{}}}, to_apply={}", v.name, d, name));
+      return;
+    }
+    const Value place = Taken(Add(kS32, v.sizes, 700, 0, fmt::format("iota(), iota_dimension={}", d)));
+    const std::string both = fmt::format("v{}", next_++);
+    text_ += fmt::format("  {} = ({}, {}) sort({}, {}), dimensions={{{}}}, is_stable=true, to_apply={}\n", both,
+                         ShapeText(*v.type, v.sizes), ShapeText(kS32, v.sizes), v.name, place.name, d, name);
+    Add(*v.type, v.sizes, v.most, 0, "get-tuple-element(" + both + "), index=0");
+    Add(kS32, v.sizes, 700, 0, "get-tuple-element(" + both + "), index=1");
+  }
+
+  // One or two spatial dimensions, every attribute of the window.
+  [[maybe_unused]] void AddConvolution() {
+    const auto i = Pick(
+        [](const Value& v) { return v.sizes.size() >= 3 && v.count() > 0 && v.type != &kPred && v.type != &kF64; });
+    const Value v = Bounded(i ? Take(*i) : Taken(AddParameter(kF32, {2, 7, 3})), 4);
+    const size_t spatial = std::min<size_t>(v.sizes.size() - 2, 2);
+    if (v.sizes.size() != spatial + 2) return;
+    const int64_t features = v.sizes.back();
+    const int64_t groups = features % 2 == 0 && OneIn(3) ? 2 : 1;
+    Sizes kernel, result{v.sizes[0]};
+    std::vector<std::string> pads, strides, dilations;
+    for (size_t d = 0; d < spatial; ++d) {
+      const int64_t size = v.sizes[d + 1], taps = 1 + Below(3), dilation = 1 + Below(2), stride = 1 + Below(2);
+      const int64_t reach = (taps - 1) * dilation + 1, low = Below(3),
+                    high = std::max<int64_t>(Below(3), reach - size - low);
+      kernel.push_back(taps);
+      result.push_back((size + low + high - reach) / stride + 1);
+      pads.push_back(fmt::format("{}_{}", low, high));
+      strides.push_back(std::to_string(stride));
+      dilations.push_back(std::to_string(dilation));
+    }
+    const std::string window = fmt::format("size={} stride={} pad={} rhs_dilate={}", fmt::join(kernel, "x"),
+                                           fmt::join(strides, "x"), fmt::join(pads, "x"), fmt::join(dilations, "x"));
+    double terms = static_cast<double>(features / groups);
+    for (int64_t taps : kernel) terms *= static_cast<double>(taps);
+    kernel.push_back(features / groups);
+    kernel.push_back(groups * (1 + Below(3)));
+    result.push_back(kernel.back());
+    const Value w = Bounded(Matching(*v.type, kernel), 4);
+    Taken(w);
+    const double most = terms * v.most * w.most;
+    const double sum_rounding = v.is_float() || v.type == &kC64 ? kC64.rounding : 0;
+    const double error =
+        terms * (v.error * w.most + w.error * v.most) + most * (terms * sum_rounding + v.type->rounding);
+    Add(*v.type, result, most, v.type->kind == Kind::kInteger ? 0 : error,
+        fmt::format("convolution({}, {}), window={{{}}}, dim_labels={}, feature_group_count={}", v.name, w.name, window,
+                    spatial == 1 ? "b0f_0io->b0f" : "b01f_01io->b01f", groups));
+  }
+
   // ---- patterns
   // A hero, a reshape of it, and what follows element by element.
   void AddHeroAndEpilogue() {
@@ -650,6 +804,24 @@ class Writer {
     if (choice < 92) return AddHeroAndEpilogue();
     if (choice < 97) return AddSoftmax();
     if (options_.loops) AddLoop();
+  }
+
+  void StepOfIndices() {
+    switch (Below(7)) {
+      case 0:
+        return AddDynamicSlice();
+      case 1:
+        return AddDynamicUpdateSlice();
+      case 2:
+        return AddGather();
+      case 3:
+      case 4:
+        return AddScatter();
+      case 5:
+        return AddSort();
+      default:
+        return AddSort();
+    }
   }
 
   RandomProgram Finish() {

@@ -18,6 +18,7 @@ struct RandomProgram {
 struct RandomProgramOptions {
   int steps = 9;      // each adds one operation or a small pattern of them (softmax, a product and what follows it)
   bool loops = true;  // whiles
+  bool indices = false;    // slices, updates, gathers, scatters, sorts and convolutions besides
   bool wide_types = true;  // f64 and c64, which some devices compute with pairs of words
 };
 

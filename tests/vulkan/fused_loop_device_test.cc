@@ -42,7 +42,9 @@ int64_t WrongBytes(Device& device, int64_t count, uint32_t most_groups, std::arr
   facts.kind = DeviceFacts::Kind::kDiscrete;
   facts.max_group_count[0] = most_groups;
   OneBufferEach map;
-  const auto steps = MakeLowering(facts, device.binding_mode())->Lower(*(*module)->entry()->root(), map);
+  const Instruction& root = *(*module)->entry()->root();
+  map.SliceOf(*root.operand(0), 0);  // buffer 0, the result buffer 1
+  const auto steps = MakeLowering(facts, device.binding_mode())->Lower(root, map);
   const Step& step = steps->at(0);
   *groups = step.groups;
   std::vector<uint8_t> values(static_cast<size_t>(count));

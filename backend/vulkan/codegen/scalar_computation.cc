@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/accuracy.h"
@@ -137,9 +138,34 @@ std::string ElementwiseCall(const Instruction& instruction, std::span<const std:
 
 namespace {
 
-// Statements that compute a scalar computation; its results' names.
-std::vector<std::string> WriteComputation(const Computation& computation, std::span<const std::string> arguments,
-                                          std::string* text, int* next) {
+// Statements that compute `roots` of a scalar computation, and what only they read; their names.
+std::vector<std::string> WriteComputation(const Computation& computation, std::span<const Instruction* const> roots,
+                                          std::span<const std::string> arguments, std::string* text, int* next);
+
+// The values of a computation's root.
+std::vector<const Instruction*> RootValues(const Computation& computation) {
+  const Instruction* root = computation.root();
+  if (root->opcode() != Opcode::kTuple) return {root};
+  return {root->operands().begin(), root->operands().end()};
+}
+
+// What `roots` read, themselves included.
+std::unordered_set<const Instruction*> Reached(std::span<const Instruction* const> roots) {
+  std::unordered_set<const Instruction*> reached(roots.begin(), roots.end());
+  std::vector<const Instruction*> work(roots.begin(), roots.end());
+  while (!work.empty()) {
+    const Instruction* instruction = work.back();
+    work.pop_back();
+    for (const Instruction* operand : instruction->operands()) {
+      if (reached.insert(operand).second) work.push_back(operand);
+    }
+  }
+  return reached;
+}
+
+std::vector<std::string> WriteComputation(const Computation& computation, std::span<const Instruction* const> roots,
+                                          std::span<const std::string> arguments, std::string* text, int* next) {
+  const std::unordered_set<const Instruction*> reached = Reached(roots);
   std::unordered_map<const Instruction*, std::string> names;
   auto local = [&](const Instruction& instruction, const std::string& value) {
     const ElementType type = instruction.shape().element_type();
@@ -151,10 +177,9 @@ std::vector<std::string> WriteComputation(const Computation& computation, std::s
   };
   for (const auto& owned : computation.instructions()) {
     const Instruction& instruction = *owned;
+    if (!reached.contains(&instruction)) continue;
     std::vector<std::string> operands;
-    if (instruction.opcode() != Opcode::kTuple) {
-      for (const Instruction* operand : instruction.operands()) operands.push_back(names.at(operand));
-    }
+    for (const Instruction* operand : instruction.operands()) operands.push_back(names.at(operand));
     switch (instruction.opcode()) {
       case Opcode::kParameter:
         names[&instruction] = arguments[instruction.parameter_number()];
@@ -163,13 +188,13 @@ std::vector<std::string> WriteComputation(const Computation& computation, std::s
         names[&instruction] =
             local(instruction, ConstantText(instruction.shape().element_type(), instruction.literal().bytes().data()));
         break;
-      case Opcode::kTuple:
-        break;
       case Opcode::kCall:
       case Opcode::kFusion:
-      case Opcode::kMap:
-        names[&instruction] = WriteComputation(*instruction.called(0), operands, text, next)[0];
+      case Opcode::kMap: {
+        const Computation& called = *instruction.called(0);
+        names[&instruction] = WriteComputation(called, RootValues(called), operands, text, next)[0];
         break;
+      }
       case Opcode::kBroadcast:
       case Opcode::kReshape:
       case Opcode::kCopy:
@@ -181,9 +206,7 @@ std::vector<std::string> WriteComputation(const Computation& computation, std::s
     }
   }
   std::vector<std::string> results;
-  const Instruction& root = *computation.root();
-  if (root.opcode() != Opcode::kTuple) return {names.at(&root)};
-  for (const Instruction* operand : root.operands()) results.push_back(names.at(operand));
+  for (const Instruction* root : roots) results.push_back(names.at(root));
   return results;
 }
 
@@ -206,7 +229,8 @@ std::string ReducerFunction(const Computation& computation, const std::string& n
   }
   std::string body;
   int next = 0;
-  const std::vector<std::string> results = WriteComputation(computation, arguments, &body, &next);
+  const std::vector<std::string> results =
+      WriteComputation(computation, RootValues(computation), arguments, &body, &next);
   // Results are copied last: one may be another's accumulator.
   for (int i = 0; i < count; ++i) {
     body +=
@@ -214,6 +238,20 @@ std::string ReducerFunction(const Computation& computation, const std::string& n
   }
   for (int i = 0; i < count; ++i) body += fmt::format("  a{} = r{};\n", i, i);
   return fmt::format("void {}({}) {{\n{}}}\n", name, fmt::join(parameters, ", "), body);
+}
+
+std::string ScalarFunction(const Computation& computation, const Instruction& value, const std::string& name) {
+  std::vector<std::string> parameters, arguments;
+  for (const Instruction* parameter : computation.parameters()) {
+    arguments.push_back(fmt::format("p{}", arguments.size()));
+    parameters.push_back(fmt::format("{} {}", CarrierType(parameter->shape().element_type()), arguments.back()));
+  }
+  std::string body;
+  int next = 0;
+  const Instruction* root = &value;
+  const std::string result = WriteComputation(computation, std::span(&root, 1), arguments, &body, &next)[0];
+  return fmt::format("{} {}({}) {{\n{}  return {};\n}}\n", CarrierType(value.shape().element_type()), name,
+                     fmt::join(parameters, ", "), body, result);
 }
 
 Status CheckInstruction(const Instruction& instruction) {

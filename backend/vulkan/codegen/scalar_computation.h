@@ -22,6 +22,9 @@ std::string ConvertedText(ElementType from, ElementType to, const std::string& v
 // for any N, 1 included. Nested calls of scalar computations are inlined.
 std::string ReducerFunction(const Computation& computation, const std::string& name);
 
+// One value of a computation of scalars as a function of its parameters:   T <name>(T0 p0, T1 p1, ...)
+std::string ScalarFunction(const Computation& computation, const Instruction& value, const std::string& name);
+
 // Elementwise instructions only: else kUnsupported with the reason. Every element type goes on every device.
 Status CheckScalarComputation(const Computation& computation);
 // The same for one instruction.

@@ -1,21 +1,463 @@
-#include "backend/vulkan/lower/lower.h"
+// Dynamic-update-slice and scatter: loops over the updates that change a part of an array where it lies.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "backend/vulkan/codegen/scalar_computation.h"
+#include "backend/vulkan/lower/loop.h"
+#include "backend/vulkan/lower/reducer.h"
+#include "core/passes/scatter_form.h"
+#include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
+namespace {
 
-Status CanLowerDynamicUpdateSlice(const LowerContext&, const FusionDescription& body) {
-  return Unsupported("{} has no kernel", OpcodeText(body.hero->opcode()));
+// Where the arrays of the hero lie: its results, or scratch for those that nobody reads. What is not there already (the
+// scheduler puts an operand in memory there) is written first, by `steps`.
+std::vector<BufferSlice> PlaceArrays(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+                                     bool no_updates, std::vector<Step>* steps) {
+  std::vector<BufferSlice> places, fresh;
+  std::vector<const Instruction*> values;
+  for (int array = 0; array < UpdatedArrays(*body.hero); ++array) {
+    const Instruction& operand = *body.hero->operand(array);
+    const int leaf = body.LeafOf(*body.hero, array);
+    places.push_back(leaf < 0 ? buffers.Scratch(operand.shape().SizeBytes())
+                              : buffers.SliceOf(*body.instruction, leaf));
+    if (leaf >= 0 && !no_updates && body.OperandOf(operand) != nullptr) continue;
+    values.push_back(&operand);
+    fresh.push_back(places.back());
+  }
+  if (!values.empty()) steps->push_back(LowerLoop(context, body, buffers, values, fresh));
+  return places;
 }
 
-Result<std::vector<Step>> LowerDynamicUpdateSlice(const LowerContext&, const FusionDescription& body, BufferMap&) {
-  return Internal("{} has no kernel", OpcodeText(body.hero->opcode()));
+// The value of an integer type as the two's complement bits of an s32, those beyond its range at its ends: a uint.
+std::string Saturated(ElementType type, const std::string& value) {
+  constexpr int64_t kMost = (int64_t{1} << 31) - 1, kLeast = -kMost - 1;
+  if (BitWidth(type) < 32) return fmt::format("uint({})", value);
+  if (type == ElementType::kS32) return fmt::format("uint({})", value);
+  if (type == ElementType::kU32) return fmt::format("min({}, 0x7fffffffu)", value);
+  const std::string most = ConstantText(type, &kMost);
+  if (type == ElementType::kU64) return fmt::format("convert_u64_u32(minimum_u64({}, {}))", value, most);
+  return fmt::format("convert_i64_u32(clamp_i64({}, {}, {}))", ConstantText(type, &kLeast), value, most);
+}
+
+// Only the fusion of a text can hold more than the hero's own results.
+Status CheckNothingBehind(const FusionDescription& body) {
+  for (const Instruction* behind : body.epilogue) {
+    if (IsHeroElement(*behind)) continue;
+    return Unsupported("{}: a kernel that updates an array in place computes nothing behind it, not {}",
+                       body.hero->name(), behind->name());
+  }
+  return OkStatus();
+}
+
+class ScatterWriter {
+ public:
+  ScatterWriter(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+                std::span<const BufferSlice> places)
+      : context_(context),
+        body_(body),
+        scatter_(*body.hero),
+        form_(scatter_),
+        way_(WayOf(scatter_)),
+        reducer_(ReadReducer(*scatter_.called(0))),
+        kernel_(context.facts),
+        writer_(kernel_, body, buffers, space_) {
+    for (const int64_t size : form_.window_sizes) window_count_ *= size;
+    const bool by_window = way_ == ScatterWay::kOneByOne;
+    count_ = by_window ? window_count_ : form_.count * window_count_;
+    tuning_ = TuneLoop(context.facts, context.bindings, count_, kCost);
+    const Shape& operand = scatter_.operand(0)->shape();
+    width_ = window_count_ % 4 == 0 && InnermostIsWhole(operand) && count_ >= kManyElements ? 4 : 1;
+    if (width_ > 1) tuning_.items = std::max(1u, tuning_.items / 4);
+    tuning_.width = static_cast<uint32_t>(width_);
+    kernel_.Param(static_cast<uint32_t>(count_ / width_));  // P(0) of fused_loop.comp
+    for (int k = 0; k < form_.arrays; ++k) {
+      tensors_.push_back(kernel_.AddBuffer(scatter_.operand(k)->shape().element_type(), Access::kReadWrite,
+                                           places[static_cast<size_t>(k)]));
+    }
+  }
+
+  std::vector<Step> Write() {
+    kernel_.Append(reducer_.combine("combine"));
+    const int loop = space_.AddVariable(count_ / width_);
+    writer_.Bind(loop, "i");
+    if (width_ > 1) writer_.Vectorize(loop, static_cast<int>(width_));
+    first_ = space_.Scale(space_.Variable(loop), width_);
+    const int64_t steps = way_ == ScatterWay::kRuns ? CeilDivide(form_.count, MostOfARun()) : 1;
+    // Which part of its run an invocation looks at, in elements before its own.
+    const std::string behind = way_ == ScatterWay::kRuns ? kernel_.Param(0) : "";
+    const size_t behind_at = 1;
+    switch (way_) {
+      case ScatterWay::kOneByOne:
+        WriteOneByOne();
+        break;
+      case ScatterWay::kRuns:
+        WriteRuns(behind);
+        break;
+      default:
+        WriteApart();
+    }
+    kernel_.Append("void element(uint i) {\n" + writer_.Take() + "}\n");
+    std::vector<Step> result;
+    for (int64_t s = 0; s < steps; ++s) {
+      result.push_back(FinishLoop(context_, kernel_, tuning_, count_, StepName(body_)));
+      if (way_ == ScatterWay::kRuns) result.back().params.at(behind_at) = static_cast<uint32_t>(s * MostOfARun());
+    }
+    return result;
+  }
+
+ private:
+  static constexpr int64_t kCost = 64, kManyElements = 1 << 12;
+  static int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+  // The operand's last dimension is the updates' last, whole, and starts at 0: neighbours stay neighbours.
+  bool InnermostIsWhole(const Shape& operand) const {
+    if (form_.window_dims.empty()) return false;
+    const auto last = static_cast<size_t>(operand.rank()) - 1;
+    const int64_t updates_rank = static_cast<int64_t>(form_.window_dims.size() + form_.batch_dims.size());
+    return form_.window_of[last] == static_cast<int64_t>(form_.window_dims.size()) - 1 && form_.index_of[last] < 0 &&
+           form_.window_dims.back() == updates_rank - 1 && form_.window_sizes.back() % 4 == 0 &&
+           operand.dimension(static_cast<int>(last)) % 4 == 0;
+  }
+
+  // Windows that one invocation may go through.
+  int64_t MostOfARun() const {
+    const int64_t limit = context_.facts.quirks.loop_iteration_limit;
+    return limit == 0 ? form_.count : std::max<int64_t>(1, limit / 2 / tuning_.items);
+  }
+
+  // An update: the window's place among the batch dimensions, and the place in the window.
+  struct Place {
+    MultiIndex batch, window;
+  };
+  Place PlaceOf(const IndexExpression& n, const IndexExpression& in_window) {
+    return {space_.Delinearize(n, form_.batch_sizes), space_.Delinearize(in_window, form_.window_sizes)};
+  }
+  std::string Update(int k, const Place& place) {
+    const Instruction& update = *scatter_.operand(form_.arrays + 1 + k);
+    MultiIndex index(static_cast<size_t>(update.shape().rank()));
+    for (size_t i = 0; i < place.batch.size(); ++i) index[static_cast<size_t>(form_.batch_dims[i])] = place.batch[i];
+    for (size_t i = 0; i < place.window.size(); ++i) index[static_cast<size_t>(form_.window_dims[i])] = place.window[i];
+    const ElementType type = update.shape().element_type();
+    return ConvertedText(type, reducer_.types[static_cast<size_t>(k)], writer_.Value(update, index));
+  }
+
+  // Where a window starts in the operand's dimension d, a uint that may lie outside.
+  std::string Start(const MultiIndex& batch, int64_t d) {
+    const Instruction& indices = *scatter_.operand(form_.arrays);
+    MultiIndex at(static_cast<size_t>(indices.shape().rank()));
+    for (size_t i = 0; i < batch.size(); ++i) at[static_cast<size_t>(form_.indices_dims[i])] = batch[i];
+    const int64_t vector_dim = scatter_.attributes<ScatterAttributes>().index_vector_dim;
+    if (vector_dim < indices.shape().rank()) {
+      at[static_cast<size_t>(vector_dim)] = {{}, form_.index_of[static_cast<size_t>(d)]};
+    }
+    return Saturated(indices.shape().element_type(), writer_.Value(indices, at));
+  }
+
+  // The element of the operand that an update goes to, and what must hold for it to be there.
+  struct Target {
+    IndexExpression linear;
+    std::vector<std::string> conditions;
+  };
+  Target TargetOf(const Place& place) {
+    const Shape& operand = scatter_.operand(0)->shape();
+    MultiIndex index(static_cast<size_t>(operand.rank()));
+    Target target;
+    for (size_t d = 0; d < index.size(); ++d) {
+      const int64_t w = form_.window_of[d], b = form_.batch_of[d];
+      if (b >= 0) index[d] = place.batch[static_cast<size_t>(b)];
+      if (w >= 0) index[d] = place.window[static_cast<size_t>(w)];
+      if (form_.index_of[d] < 0) continue;
+      std::string at = Start(place.batch, static_cast<int64_t>(d));
+      if (w >= 0) at += " + " + writer_.Index(index[d]);
+      // Lanes of a group go to the same row: one variable.
+      const auto [known, fresh] = positions_.try_emplace(at);
+      if (fresh) {
+        const int64_t size = operand.dimension(static_cast<int>(d));
+        const int variable = space_.AddVariable(size);
+        const std::string name = writer_.Assignable(ElementType::kU32, at);
+        writer_.Bind(variable, name);
+        known->second = {variable, fmt::format("{} < {}", name, kernel_.Param(static_cast<uint32_t>(size)))};
+      }
+      index[d] = space_.Variable(known->second.variable);
+      target.conditions.push_back(known->second.inside);
+    }
+    target.linear = space_.Linearize(index, operand.dimensions());
+    return target;
+  }
+
+  void OpenIf(const std::vector<std::string>& conditions) {
+    writer_.OpenBlock(conditions.empty() ? "" : fmt::format("if ({})", fmt::join(conditions, " && ")));
+  }
+
+  // The updates replace what was there.
+  bool Replaces() const {
+    const Computation& computation = *scatter_.called(0);
+    const Instruction& root = *computation.root();
+    if (root.opcode() != Opcode::kTuple) return &root == computation.parameter(1);
+    for (int k = 0; k < form_.arrays; ++k) {
+      if (root.operand(k) != computation.parameter(form_.arrays + k)) return false;
+    }
+    return true;
+  }
+
+  // What the arrays hold at a place, as accumulators of the computation.
+  std::vector<std::string> Held(const IndexExpression& linear) {
+    std::vector<std::string> held;
+    for (size_t k = 0; k < tensors_.size(); ++k) {
+      const ElementType type = kernel_.buffer_type(tensors_[k]), sum = reducer_.types[k];
+      const std::string value =
+          Replaces() ? ZeroText(sum) : ConvertedText(type, sum, writer_.Load(tensors_[k], linear));
+      held.push_back(writer_.Assignable(sum, value));
+    }
+    return held;
+  }
+  void Combine(const std::vector<std::string>& held, const Place& place) {
+    std::vector<std::string> values;
+    for (int k = 0; k < form_.arrays; ++k) values.push_back(Update(k, place));
+    writer_.Line(fmt::format("combine({}, {});", fmt::join(held, ", "), fmt::join(values, ", ")));
+  }
+  // `held` by lane.
+  void Store(const IndexExpression& linear, const std::vector<std::vector<std::string>>& held) {
+    for (size_t k = 0; k < tensors_.size(); ++k) {
+      const ElementType type = kernel_.buffer_type(tensors_[k]);
+      std::vector<std::string> values;
+      for (const auto& lane : held) {
+        const std::string rounded = ConvertedText(reducer_.types[k], type, lane[k]);
+        values.push_back(rounded == lane[k] ? rounded : writer_.Assignable(type, rounded));
+      }
+      writer_.StoreGroup(tensors_[k], linear, values);
+    }
+  }
+
+  std::vector<Place> Lanes(const std::function<Place(const IndexExpression&)>& place_at) {
+    std::vector<Place> lanes;
+    for (int64_t j = 0; j < width_; ++j) lanes.push_back(place_at(space_.Add(first_, {{}, j})));
+    return lanes;
+  }
+  Target TargetOf(const std::vector<Place>& lanes) {
+    Target target = TargetOf(lanes[0]);
+    for (size_t j = 1; j < lanes.size(); ++j) {
+      const bool neighbour = TargetOf(lanes[j]).linear == space_.Add(target.linear, {{}, static_cast<int64_t>(j)});
+      VXLA_CHECK(neighbour, "lanes of a scatter that go to other rows");
+    }
+    return target;
+  }
+
+  // Each update on its own.
+  void WriteApart() {
+    const std::vector<Place> lanes = Lanes([this](const IndexExpression& linear) {
+      const Shape& updates = scatter_.operand(form_.arrays + 1)->shape();
+      const MultiIndex index = space_.Delinearize(linear, updates.dimensions());
+      Place place;
+      for (const int64_t d : form_.batch_dims) place.batch.push_back(index[static_cast<size_t>(d)]);
+      for (const int64_t d : form_.window_dims) place.window.push_back(index[static_cast<size_t>(d)]);
+      return place;
+    });
+    const Target target = TargetOf(lanes);
+    OpenIf(target.conditions);
+    if (way_ == ScatterWay::kAtomic) {
+      for (size_t j = 0; j < lanes.size(); ++j) {
+        writer_.Line(
+            AtomicText(writer_.Index(space_.Add(target.linear, {{}, static_cast<int64_t>(j)})), Update(0, lanes[j])));
+      }
+    } else {
+      std::vector<std::vector<std::string>> held;
+      for (size_t j = 0; j < lanes.size(); ++j) {
+        held.push_back(Held(space_.Add(target.linear, {{}, static_cast<int64_t>(j)})));
+        Combine(held.back(), lanes[j]);
+      }
+      Store(target.linear, held);
+    }
+    writer_.CloseBlock();
+  }
+
+  std::string AtomicText(const std::string& index, const std::string& value) const {
+    static const std::map<Opcode, std::string_view> kFunctions = {{Opcode::kAdd, "Add"},     {Opcode::kAnd, "And"},
+                                                                  {Opcode::kOr, "Or"},       {Opcode::kXor, "Xor"},
+                                                                  {Opcode::kMaximum, "Max"}, {Opcode::kMinimum, "Min"}};
+    const std::string_view function = kFunctions.at(SingleOperation(*scatter_.called(0)).value());
+    return fmt::format("atomic{}(ELEMENT({}, {}, {}), {});", function, tensors_[0],
+                       StorageTag(kernel_.buffer_type(tensors_[0])), index, value);
+  }
+
+  // A place of the window goes through all windows.
+  void WriteOneByOne() {
+    const int window = space_.AddVariable(form_.count);
+    writer_.Bind(window, "m");
+    writer_.OpenBlock(fmt::format("for (uint m = 0u; m < {}; ++m)", kernel_.Param(static_cast<uint32_t>(form_.count))));
+    const std::vector<Place> lanes =
+        Lanes([&](const IndexExpression& in_window) { return PlaceOf(space_.Variable(window), in_window); });
+    const Target target = TargetOf(lanes);
+    OpenIf(target.conditions);
+    std::vector<std::vector<std::string>> held;
+    for (size_t j = 0; j < lanes.size(); ++j) {
+      held.push_back(Held(space_.Add(target.linear, {{}, static_cast<int64_t>(j)})));
+      Combine(held.back(), lanes[j]);
+    }
+    Store(target.linear, held);
+    writer_.CloseBlock();
+    writer_.CloseBlock();
+  }
+
+  // The starts of window `n` in all dimensions that have one, as locals.
+  std::vector<std::string> StartsOf(const IndexExpression& n) {
+    const MultiIndex batch = space_.Delinearize(n, form_.batch_sizes);
+    std::vector<std::string> starts;
+    for (size_t d = 0; d < form_.index_of.size(); ++d) {
+      if (form_.index_of[d] >= 0) {
+        starts.push_back(writer_.Assignable(ElementType::kU32, Start(batch, static_cast<int64_t>(d))));
+      } else if (form_.batch_of[d] >= 0) {
+        starts.push_back(writer_.Index(batch[static_cast<size_t>(form_.batch_of[d])]));
+      }
+    }
+    return starts;
+  }
+  static std::string EqualText(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+    std::string text = "true";
+    for (size_t i = 0; i < a.size(); ++i) text += fmt::format(" && {} == {}", a[i], b[i]);
+    return text;
+  }
+  // A window by the name of a GLSL uint.
+  IndexExpression Named(const std::string& name) {
+    const int variable = space_.AddVariable(form_.count);
+    writer_.Bind(variable, name);
+    return space_.Variable(variable);
+  }
+
+  // The first window of a run goes through it: with `behind`, the window so many behind it goes on from there.
+  void WriteRuns(const std::string& behind) {
+    const MultiIndex split = space_.Delinearize(first_, IntList{form_.count, window_count_});
+    const std::string n = writer_.Index(split[0]);
+    writer_.Line(fmt::format("uint n = {};", n));
+    writer_.Line(fmt::format("bool leads = n >= {};", behind));
+    const IndexExpression at_n = Named("n");
+    const std::vector<std::string> own = StartsOf(at_n);
+    writer_.OpenBlock(fmt::format("if (leads && {} > 0u)", behind));
+    writer_.Line(fmt::format("uint f = n - {};", behind));
+    writer_.Line(fmt::format("leads = {};", EqualText(own, StartsOf(Named("f")))));
+    writer_.CloseBlock();
+    writer_.OpenBlock(fmt::format("if (leads && n > {})", behind));
+    writer_.Line(fmt::format("uint q = n - {} - 1u;", behind));
+    writer_.Line(fmt::format("leads = !({});", EqualText(own, StartsOf(Named("q")))));
+    writer_.CloseBlock();
+
+    const std::vector<Place> lanes = Lanes([&](const IndexExpression& linear) {
+      return PlaceOf(at_n, space_.Delinearize(linear, IntList{form_.count, window_count_})[1]);
+    });
+    Target target = TargetOf(lanes);
+    target.conditions.insert(target.conditions.begin(), "leads");
+    OpenIf(target.conditions);
+    std::vector<std::vector<std::string>> held;
+    for (size_t j = 0; j < lanes.size(); ++j) {
+      held.push_back(Held(space_.Add(target.linear, {{}, static_cast<int64_t>(j)})));
+    }
+    writer_.Line(fmt::format("uint end = min({}, n + {});", kernel_.Param(static_cast<uint32_t>(form_.count)),
+                             kernel_.Param(static_cast<uint32_t>(MostOfARun()))));
+    writer_.Line("bool same = true;");
+    writer_.OpenBlock("for (uint m = n; same && m < end; ++m)");
+    const IndexExpression at_m = Named("m");
+    writer_.Line(fmt::format("same = {};", EqualText(own, StartsOf(at_m))));
+    writer_.OpenBlock("if (same)");
+    for (size_t j = 0; j < lanes.size(); ++j) {
+      Combine(held[j], {space_.Delinearize(at_m, form_.batch_sizes), lanes[j].window});
+    }
+    writer_.CloseBlock();
+    writer_.CloseBlock();
+    Store(target.linear, held);
+    writer_.CloseBlock();
+  }
+
+  struct Position {
+    int variable = 0;
+    std::string inside;
+  };
+
+  const LowerContext& context_;
+  const FusionDescription& body_;
+  const Instruction& scatter_;
+  const ScatterForm form_;
+  const ScatterWay way_;
+  const Reducer reducer_;
+  KernelBuilder kernel_;
+  IndexSpace space_;
+  ValueWriter writer_;
+  int64_t window_count_ = 1, count_ = 1, width_ = 1;
+  LoopTuning tuning_;
+  IndexExpression first_;
+  std::vector<int> tensors_;
+  std::map<std::string, Position> positions_;
+};
+
+}  // namespace
+
+Status CanLowerDynamicUpdateSlice(const LowerContext&, const FusionDescription& body) {
+  return CheckNothingBehind(body);
+}
+
+Result<std::vector<Step>> LowerDynamicUpdateSlice(const LowerContext& context, const FusionDescription& body,
+                                                  BufferMap& buffers) {
+  const Instruction& hero = *body.hero;
+  const Shape& whole = hero.shape();
+  const Shape& part = hero.operand(1)->shape();
+  const int64_t count = part.ElementCount();
+  std::vector<Step> steps;
+  const BufferSlice place = PlaceArrays(context, body, buffers, count == 0, &steps)[0];
+  if (count == 0) return steps;
+  const LoopTuning tuning = TuneLoop(context.facts, context.bindings, count);
+  const int64_t width = tuning.width;
+  KernelBuilder kernel(context.facts);
+  kernel.Param(static_cast<uint32_t>(count / width));  // P(0) of fused_loop.comp
+  IndexSpace space;
+  const int loop = space.AddVariable(count / width);
+  ValueWriter writer(kernel, body, buffers, space);
+  writer.Bind(loop, "i");
+  if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
+  const int k = kernel.AddBuffer(whole.element_type(), Access::kReadWrite, place);
+  const MultiIndex start = writer.WindowStart(hero, 2, whole, part);
+  std::vector<IndexExpression> targets;
+  std::vector<std::string> values;
+  for (int64_t j = 0; j < width; ++j) {
+    const IndexExpression linear = space.Add(space.Scale(space.Variable(loop), width), {{}, j});
+    MultiIndex index = space.Delinearize(linear, part.dimensions());
+    values.push_back(writer.Value(*hero.operand(1), index));
+    for (size_t d = 0; d < index.size(); ++d) index[d] = space.Add(index[d], start[d]);
+    targets.push_back(space.Linearize(index, whole.dimensions()));
+  }
+  bool neighbours = true;
+  for (int64_t j = 0; j < width; ++j) neighbours &= targets[static_cast<size_t>(j)] == space.Add(targets[0], {{}, j});
+  for (size_t j = 0; j < values.size() && !neighbours; ++j) {
+    writer.Line(kernel.Store(k, writer.Index(targets[j]), values[j]));
+  }
+  if (neighbours) writer.StoreGroup(k, targets[0], values);
+  kernel.Append("void element(uint i) {\n" + writer.Take() + "}\n");
+  steps.push_back(FinishLoop(context, kernel, tuning, count, StepName(body)));
+  steps.back().in_place = PlacesOf(body, buffers);
+  return steps;
 }
 
 Status CanLowerScatter(const LowerContext&, const FusionDescription& body) {
-  return Unsupported("{} has no kernel", OpcodeText(body.hero->opcode()));
+  VXLA_RETURN_IF_ERROR(CheckNothingBehind(body));
+  if (WayOf(*body.hero) == ScatterWay::kUnordered &&
+      body.hero->operand(body.hero->operand_count() - 1)->shape().ElementCount() > 0) {
+    return Unsupported("{}: windows that may meet and are not sorted", body.hero->name());
+  }
+  return CheckReducer(*body.hero->called(0));
 }
 
-Result<std::vector<Step>> LowerScatter(const LowerContext&, const FusionDescription& body, BufferMap&) {
-  return Internal("{} has no kernel", OpcodeText(body.hero->opcode()));
+Result<std::vector<Step>> LowerScatter(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
+  const int64_t count = body.hero->operand(body.hero->operand_count() - 1)->shape().ElementCount();
+  std::vector<Step> steps;
+  const std::vector<BufferSlice> places = PlaceArrays(context, body, buffers, count == 0, &steps);
+  if (count == 0) return steps;
+  ScatterWriter writer(context, body, buffers, places);
+  std::vector<Step> updates = writer.Write();
+  updates.front().in_place = PlacesOf(body, buffers);
+  steps.insert(steps.end(), std::make_move_iterator(updates.begin()), std::make_move_iterator(updates.end()));
+  return steps;
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -256,6 +256,43 @@ DotShape TuneDot(const DeviceFacts& facts, const DotWork& work) {
   return facts.is_software() ? TuneSoftwareDot(facts, work) : TuneGpuDot(facts, work);
 }
 
+SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t item_bytes, bool searches_far) {
+  SortShape shape;
+  const bool software = facts.is_software();
+  const int64_t most_lanes = std::min({facts.max_workgroup_invocations, facts.max_workgroup_size[0], 256u});
+  // Two copies of each item: those read and those written.
+  const int64_t most_items = std::min(facts.max_shared_bytes, 32768u) / (2 * item_bytes);
+  const auto fits = [&](int64_t lanes, int64_t tiles) {
+    return lanes * tiles <= most_lanes && lanes * tiles * shape.run <= most_items;
+  };
+  while (shape.run > 1 && !fits(1, 1)) shape.run /= 2;
+  while (shape.tile() < length && fits(int64_t{shape.lanes} * 2, 1)) shape.lanes *= 2;
+  const int64_t wanted = software ? 64 : TraitsOf(facts).loop_group, tiles = rows * CeilDivide(length, shape.tile());
+  while (int64_t{shape.lanes} * shape.rows_per_group < wanted && shape.rows_per_group < tiles &&
+         fits(shape.lanes, int64_t{shape.rows_per_group} * 2))
+    shape.rows_per_group *= 2;
+  shape.unit = software ? 256 : searches_far ? 64 : 16;
+  return shape;
+}
+
+RadixShape TuneRadix(const DeviceFacts& facts, int64_t rows, int64_t length, int key_words) {
+  RadixShape shape;
+  constexpr int64_t kRadix = 256, kLeastLength = 1 << 14, kLeastChunk = 2048, kMostChunk = 32768, kMostChunks = 24576;
+  shape.lanes = std::max(facts.subgroup_size, 4u);
+  const int64_t shared = kRadix * shape.lanes * 4;
+  if (!facts.is_software() || key_words == 0 || length < kLeastLength * key_words || shared > facts.max_shared_bytes ||
+      facts.max_workgroup_invocations < kRadix || facts.max_workgroup_size[0] < kRadix)
+    return shape;
+  int64_t chunk = kLeastChunk;
+  while (chunk < kMostChunk && chunk * 512 < length) chunk *= 2;
+  // An invocation walks over a chunk once and over a row's chunks twice.
+  if (CeilDivide(length, chunk) > kMostChunks || rows * CeilDivide(length, chunk) * kRadix >= int64_t{1} << 31) {
+    return shape;
+  }
+  shape.chunk = chunk;
+  return shape;
+}
+
 LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost) {
   LoopTuning tuning = facts.is_software() ? TuneSoftwareLoop(element_count, cost, SplitsAddresses(facts, bindings))
                                           : TuneGpuLoop(TraitsOf(facts), element_count);

@@ -81,4 +81,22 @@ struct DotWork {
 };
 DotShape TuneDot(const DeviceFacts& facts, const DotWork& work);
 
+// How rows are sorted by merging (sort/merge.comp): `lanes` invocations sort a tile of lanes * run neighbours in shared
+// memory, a workgroup owns `rows_per_group` tiles; sorted tiles are merged by invocations that make `unit` elements
+// each.
+struct SortShape {
+  uint32_t lanes = 1, run = 8, rows_per_group = 1, unit = 16;
+  int64_t tile() const { return int64_t{lanes} * run; }
+};
+// `searches_far`: the search for an invocation's part takes the square of its usual steps.
+SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t item_bytes, bool searches_far);
+
+// How long rows are sorted by the digits of keys of `key_words` words (sort/radix_chunks.comp): `lanes` invocations of
+// a workgroup take `chunk` neighbours each. A chunk of 0: by merging.
+struct RadixShape {
+  uint32_t lanes = 8;
+  int64_t chunk = 0;
+};
+RadixShape TuneRadix(const DeviceFacts& facts, int64_t rows, int64_t length, int key_words);
+
 }  // namespace VXLA_NAMESPACE::vulkan

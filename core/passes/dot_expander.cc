@@ -1,0 +1,267 @@
+// ragged-dot and scaled-dot as dots of operands that are gathered, masked or scaled where they are read.
+#include <algorithm>
+
+#include "core/ops/ops.h"
+#include "core/passes/control_flow.h"
+#include "core/passes/expanders.h"
+#include "core/passes/expansion.h"
+#include "core/reducer_facts.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+bool Has(const IntList& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
+
+// What a dot's attributes say of its operands' other dimensions.
+IntList FreeDimensions(const Shape& shape, const IntList& batch, const IntList& contracting) {
+  IntList free;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (!Has(batch, d) && !Has(contracting, d)) free.push_back(d);
+  }
+  return free;
+}
+
+class DotExpansion : protected Expansion {
+ public:
+  using Expansion::Expansion;
+
+ protected:
+  // A dot of the instruction's result type; its shape is [batch ..., free of lhs ..., free of rhs ...].
+  Instruction* DotOf(Instruction* lhs, Instruction* rhs, const DotAttributes& attributes) {
+    const Shape &left = lhs->shape(), &right = rhs->shape();
+    IntList sizes;
+    for (const int64_t d : attributes.lhs_batch_dims) sizes.push_back(left.dimension(static_cast<int>(d)));
+    for (const int64_t d : FreeDimensions(left, attributes.lhs_batch_dims, attributes.lhs_contracting_dims)) {
+      sizes.push_back(left.dimension(static_cast<int>(d)));
+    }
+    for (const int64_t d : FreeDimensions(right, attributes.rhs_batch_dims, attributes.rhs_contracting_dims)) {
+      sizes.push_back(right.dimension(static_cast<int>(d)));
+    }
+    return Add(Opcode::kDot, Shape(instruction().shape().element_type(), sizes), {lhs, rhs}, attributes);
+  }
+  Instruction* Broadcast(Instruction* value, IntList sizes, IntList dimensions) {
+    return Add(Opcode::kBroadcast, Shape(value->shape().element_type(), std::move(sizes)), {value},
+               DimensionsAttributes{std::move(dimensions)});
+  }
+};
+
+class ScaledDot : private DotExpansion {
+ public:
+  using DotExpansion::DotExpansion;
+
+  Instruction* Expand() {
+    ElementType type = instruction().shape().element_type();
+    for (const Instruction* operand : instruction().operands()) {
+      type = DotSumType(operand->shape().element_type(), type, ElementType::kF32);
+    }
+    return DotOf(Scaled(0, type), Scaled(1, type), instruction().attributes<DotAttributes>());
+  }
+
+ private:
+  // Each dimension is cut into as many blocks as the scales have places.
+  Instruction* Scaled(int k, ElementType type) {
+    Instruction* const array = Converted(instruction().operand(k), type);
+    Instruction* const scales = Converted(instruction().operand(2 + k), type);
+    IntList blocks, places;
+    for (int d = 0; d < array->shape().rank(); ++d) {
+      const int64_t count = scales->shape().dimension(d), size = array->shape().dimension(d);
+      places.push_back(static_cast<int64_t>(blocks.size()));
+      blocks.push_back(count);
+      blocks.push_back(count == 0 ? 0 : size / count);
+    }
+    Instruction* const spread = Reshaped(Broadcast(scales, blocks, places), SizesOf(array->shape()));
+    return Binary(Opcode::kMultiply, array, spread);
+  }
+};
+
+class RaggedDot : private DotExpansion {
+ public:
+  RaggedDot(Module& module, Computation& computation, Instruction* dot)
+      : DotExpansion(computation, dot),
+        module_(module),
+        plain_(dot->attributes<DotAttributes>()),
+        lhs_(dot->operand(0)),
+        rhs_(dot->operand(1)),
+        ragged_(plain_.lhs_ragged_dims[0]),
+        rows_(lhs_->shape().dimension(static_cast<int>(ragged_))) {
+    if (!plain_.rhs_group_dims.empty()) group_dim_ = plain_.rhs_group_dims[0];
+    plain_.lhs_ragged_dims.clear();
+    plain_.rhs_group_dims.clear();
+    lists_ = SizesOf(dot->operand(2)->shape());
+    groups_ = lists_.back();
+    lists_.pop_back();
+  }
+
+  // Null where the run will refuse the group sizes.
+  Instruction* Expand() {
+    const bool batch = Has(plain_.lhs_batch_dims, ragged_);
+    if (!lists_.empty()) {
+      IntList sizes;
+      for (const int64_t d : plain_.lhs_batch_dims) sizes.push_back(lhs_->shape().dimension(static_cast<int>(d)));
+      if (batch || sizes != lists_) return nullptr;
+    }
+    if (groups_ == 0 || rows_ == 0 || instruction().shape().ElementCount() == 0) return Zeros(instruction().shape());
+    FindGroups();
+    if (batch) return KeepingRows(DotOf(lhs_, rhs_, plain_), PlaceIn(plain_.lhs_batch_dims, ragged_));
+    return Has(plain_.lhs_contracting_dims, ragged_) ? ByGroup() : ByRow();
+  }
+
+ private:
+  static int64_t PlaceIn(const IntList& list, int64_t value) { return std::ranges::find(list, value) - list.begin(); }
+
+  Instruction* Sum(Instruction* value, int64_t dimension) {
+    if (sum_ == nullptr) {
+      sum_ = module_.AddComputation("sum");
+      const Shape scalar(ElementType::kS32);
+      Instruction* a = sum_->Add(Opcode::kParameter, scalar, {}, ParameterAttributes{0});
+      Instruction* b = sum_->Add(Opcode::kParameter, scalar, {}, ParameterAttributes{1});
+      sum_->Add(Opcode::kAdd, scalar, {a, b});
+    }
+    IntList sizes = SizesOf(value->shape());
+    sizes.erase(sizes.begin() + dimension);
+    return Add(Opcode::kReduce, Shape(ElementType::kS32, sizes), {value, Zeros(Shape(ElementType::kS32))},
+               DimensionsAttributes{{dimension}}, {sum_});
+  }
+
+  // ends: [lists ..., groups], the row behind each group; group_of: [lists ..., rows]: how many groups end before a
+  // row.
+  void FindGroups() {
+    const auto list_rank = static_cast<int64_t>(lists_.size());
+    IntList places;
+    for (int64_t d = 0; d < list_rank; ++d) places.push_back(d);
+    IntList pairs = lists_;
+    pairs.insert(pairs.end(), {groups_, groups_});
+    IntList at = places;
+    at.push_back(list_rank + 1);
+    Instruction* const sizes = Broadcast(Converted(instruction().operand(2), ElementType::kS32), pairs, at);
+    Instruction* const before = Compare(ComparisonDirection::kLe, Iota(ElementType::kS32, pairs, list_rank + 1),
+                                        Iota(ElementType::kS32, pairs, list_rank));
+    Instruction* const counted = Add(Opcode::kSelect, sizes->shape(), {before, sizes, Zeros(sizes->shape())});
+    Instruction* const ends = Sum(counted, list_rank + 1);
+    IntList grid = lists_;
+    grid.insert(grid.end(), {rows_, groups_});
+    Instruction* const ended =
+        Compare(ComparisonDirection::kLe, Broadcast(ends, grid, at), Iota(ElementType::kS32, grid, list_rank));
+    group_of_ = Sum(Converted(ended, ElementType::kS32), list_rank + 1);
+  }
+
+  // The group of each row (and list of groups) over an array; `row` is where the rows are, the lists are the batches.
+  Instruction* GroupsOver(const IntList& sizes, const IntList& batch_dims, int64_t row) {
+    IntList places(batch_dims.begin(), batch_dims.begin() + static_cast<std::ptrdiff_t>(lists_.size()));
+    places.push_back(row);
+    // Dimensions of a broadcast may come in any order.
+    return Broadcast(group_of_, sizes, places);
+  }
+  Instruction* Count(const Instruction* like) {
+    return Spread(Constant(Literal::ScalarInt(ElementType::kS32, groups_)), SizesOf(like->shape()));
+  }
+
+  // Rows of no group are zero; the batches come first in the result.
+  Instruction* KeepingRows(Instruction* result, int64_t row) {
+    IntList batches;
+    for (size_t b = 0; b < lists_.size(); ++b) batches.push_back(static_cast<int64_t>(b));
+    Instruction* const group = GroupsOver(SizesOf(result->shape()), batches, row);
+    Instruction* const kept = Compare(ComparisonDirection::kLt, group, Count(group));
+    return Add(Opcode::kSelect, result->shape(), {kept, result, Zeros(result->shape())});
+  }
+
+  // Each row is a batch of its own and meets the matrix of its group.
+  Instruction* ByRow() {
+    const IntList rhs_sizes = SizesOf(rhs_->shape());
+    const auto list_rank = static_cast<int64_t>(lists_.size());
+    GatherAttributes gather;
+    gather.slice_sizes = rhs_sizes;
+    gather.slice_sizes[static_cast<size_t>(group_dim_)] = 1;
+    gather.collapsed_slice_dims = gather.start_index_map = {group_dim_};
+    gather.index_vector_dim = list_rank + 1;
+    // [lists ..., rows, what is left of rhs ...]
+    IntList sizes = lists_;
+    sizes.push_back(rows_);
+    std::vector<int64_t> place(rhs_sizes.size(), -1);  // of a dimension of rhs
+    for (size_t b = 0; b < lists_.size(); ++b) {
+      const int64_t d = plain_.rhs_batch_dims[b];
+      gather.slice_sizes[static_cast<size_t>(d)] = 1;
+      gather.operand_batching_dims.push_back(d);
+      gather.start_indices_batching_dims.push_back(static_cast<int64_t>(b));
+      place[static_cast<size_t>(d)] = static_cast<int64_t>(b);
+    }
+    for (int64_t d = 0; d < static_cast<int64_t>(rhs_sizes.size()); ++d) {
+      if (d == group_dim_ || place[static_cast<size_t>(d)] >= 0) continue;
+      place[static_cast<size_t>(d)] = static_cast<int64_t>(sizes.size());
+      gather.offset_dims.push_back(static_cast<int64_t>(sizes.size()));
+      sizes.push_back(rhs_sizes[static_cast<size_t>(d)]);
+    }
+    std::ranges::sort(gather.operand_batching_dims);
+    if (list_rank > 1 &&
+        !std::ranges::is_sorted(plain_.rhs_batch_dims.begin(), plain_.rhs_batch_dims.begin() + list_rank)) {
+      return nullptr;
+    }
+    Instruction* const matrices =
+        Add(Opcode::kGather, Shape(rhs_->shape().element_type(), sizes), {rhs_, group_of_}, gather);
+    DotAttributes by_row = plain_;
+    for (int64_t& d : by_row.rhs_batch_dims) d = place[static_cast<size_t>(d)];
+    for (int64_t& d : by_row.rhs_contracting_dims) d = place[static_cast<size_t>(d)];
+    by_row.lhs_batch_dims.push_back(ragged_);
+    by_row.rhs_batch_dims.push_back(list_rank);
+    Instruction* const result = DotOf(lhs_, matrices, by_row);
+    // The rows go back to their place among lhs's free dimensions.
+    const auto batches = static_cast<int64_t>(plain_.lhs_batch_dims.size());
+    const IntList free = FreeDimensions(lhs_->shape(), plain_.lhs_batch_dims, plain_.lhs_contracting_dims);
+    const int64_t row = batches + PlaceIn(free, ragged_);
+    IntList order;
+    for (int64_t d = 0; d < result->shape().rank(); ++d) {
+      if (d != batches) order.push_back(d);
+    }
+    order.insert(order.begin() + row, batches);
+    return KeepingRows(Transposed(result, order), row);
+  }
+
+  // Both operands once for each group, zero outside of it: what is infinite in another group stays there.
+  Instruction* ByGroup() {
+    DotAttributes by_group = plain_;
+    for (IntList* dims : {&by_group.lhs_batch_dims, &by_group.rhs_batch_dims, &by_group.lhs_contracting_dims,
+                          &by_group.rhs_contracting_dims}) {
+      for (int64_t& d : *dims) ++d;
+    }
+    const int64_t at = PlaceIn(plain_.lhs_contracting_dims, ragged_);
+    Instruction* const lhs = InGroups(lhs_, plain_.lhs_batch_dims, ragged_);
+    Instruction* const rhs =
+        InGroups(rhs_, plain_.rhs_batch_dims, plain_.rhs_contracting_dims[static_cast<size_t>(at)]);
+    by_group.lhs_batch_dims.insert(by_group.lhs_batch_dims.begin(), 0);
+    by_group.rhs_batch_dims.insert(by_group.rhs_batch_dims.begin(), 0);
+    return DotOf(lhs, rhs, by_group);
+  }
+  Instruction* InGroups(Instruction* array, IntList batch_dims, int64_t row) {
+    IntList sizes = SizesOf(array->shape()), places;
+    sizes.insert(sizes.begin(), groups_);
+    for (int64_t d = 0; d < array->shape().rank(); ++d) places.push_back(d + 1);
+    for (int64_t& d : batch_dims) ++d;
+    Instruction* const all = Broadcast(array, sizes, places);
+    Instruction* const group = GroupsOver(sizes, batch_dims, row + 1);
+    Instruction* const own = Compare(ComparisonDirection::kEq, group, Iota(ElementType::kS32, sizes, 0));
+    return Add(Opcode::kSelect, all->shape(), {own, all, Zeros(all->shape())});
+  }
+
+  Module& module_;
+  DotAttributes plain_;
+  Instruction *lhs_, *rhs_;
+  int64_t ragged_, rows_, group_dim_ = 0, groups_ = 0;
+  IntList lists_;  // the dimensions of the group sizes before the last: one list for each batch
+  Instruction* group_of_ = nullptr;
+  Computation* sum_ = nullptr;
+};
+
+}  // namespace
+
+bool ExpandDots(Module& module) {
+  const bool changed =
+      ExpandEach(ControlComputations(module), [&](Computation& computation, Instruction* instruction) -> Instruction* {
+        if (instruction->opcode() == Opcode::kScaledDot) return ScaledDot(computation, instruction).Expand();
+        if (instruction->opcode() != Opcode::kRaggedDot) return nullptr;
+        return RaggedDot(module, computation, instruction).Expand();
+      });
+  if (changed) module.SortComputations();
+  return changed;
+}
+
+}  // namespace VXLA_NAMESPACE

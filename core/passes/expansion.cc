@@ -1,0 +1,123 @@
+#include "core/passes/expansion.h"
+
+#include <algorithm>
+
+namespace VXLA_NAMESPACE {
+
+Instruction* Expansion::Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attributes,
+                            std::vector<Computation*> called) {
+  auto added = std::make_unique<Instruction>(opcode, std::move(shape), std::move(operands), std::move(attributes),
+                                             std::move(called));
+  added->set_name(instruction_.name());
+  added->set_location(instruction_.location());
+  return computation_.InsertBefore(&instruction_, std::move(added));
+}
+
+Instruction* Expansion::Constant(Literal literal) {
+  const Shape shape = literal.shape();
+  return Add(Opcode::kConstant, shape, {}, ConstantAttributes{std::make_shared<Literal>(std::move(literal))});
+}
+
+Instruction* Expansion::Spread(Instruction* scalar, IntList sizes) {
+  if (sizes.empty()) return scalar;
+  return Add(Opcode::kBroadcast, Shape(scalar->shape().element_type(), std::move(sizes)), {scalar},
+             DimensionsAttributes{});
+}
+
+Instruction* Expansion::Zeros(const Shape& shape) {
+  if (shape.IsToken()) return Add(Opcode::kAfterAll, shape, {});
+  if (shape.IsTuple()) {
+    std::vector<Instruction*> elements;
+    for (const Shape& element : shape.tuple_elements()) elements.push_back(Zeros(element));
+    return TupleOf(std::move(elements));
+  }
+  Instruction* const zero = Constant(Literal(Shape(shape.element_type())));
+  return shape.IsScalar() ? zero : Add(Opcode::kBroadcast, shape, {zero}, DimensionsAttributes{});
+}
+
+Instruction* Expansion::Iota(ElementType type, IntList sizes, int64_t dimension) {
+  return Add(Opcode::kIota, Shape(type, std::move(sizes)), {}, IotaAttributes{dimension});
+}
+
+Instruction* Expansion::Binary(Opcode opcode, Instruction* a, Instruction* b) {
+  return Add(opcode, a->shape(), {a, b});
+}
+
+Instruction* Expansion::Compare(ComparisonDirection direction, Instruction* a, Instruction* b) {
+  CompareAttributes attributes;
+  attributes.direction = direction;
+  return Add(Opcode::kCompare, Shape(ElementType::kPred, SizesOf(a->shape())), {a, b}, attributes);
+}
+
+Instruction* Expansion::Converted(Instruction* value, ElementType type) {
+  if (value->shape().element_type() == type) return value;
+  return Add(Opcode::kConvert, Shape(type, SizesOf(value->shape())), {value});
+}
+
+Instruction* Expansion::Reshaped(Instruction* value, IntList sizes) {
+  if (std::ranges::equal(value->shape().dimensions(), sizes)) return value;
+  return Add(Opcode::kReshape, Shape(value->shape().element_type(), std::move(sizes)), {value});
+}
+
+Instruction* Expansion::Transposed(Instruction* value, const IntList& permutation) {
+  if (std::ranges::is_sorted(permutation)) return value;
+  IntList sizes;
+  for (const int64_t d : permutation) sizes.push_back(value->shape().dimension(static_cast<int>(d)));
+  return Add(Opcode::kTranspose, Shape(value->shape().element_type(), std::move(sizes)), {value},
+             DimensionsAttributes{permutation});
+}
+
+Instruction* Expansion::Slice(Instruction* value, int64_t dimension, int64_t start, int64_t limit) {
+  IntList sizes = SizesOf(value->shape());
+  const auto d = static_cast<size_t>(dimension);
+  if (start == 0 && limit == sizes[d]) return value;
+  SliceAttributes attributes;
+  for (const int64_t size : sizes) attributes.slice.push_back({0, size, 1});
+  attributes.slice[d] = {start, limit, 1};
+  sizes[d] = limit - start;
+  return Add(Opcode::kSlice, Shape(value->shape().element_type(), std::move(sizes)), {value}, attributes);
+}
+
+Instruction* Expansion::Concatenated(const std::vector<Instruction*>& values, int64_t dimension) {
+  if (values.size() == 1) return values[0];
+  IntList sizes = SizesOf(values[0]->shape());
+  int64_t& size = sizes[static_cast<size_t>(dimension)];
+  size = 0;
+  for (const Instruction* value : values) size += value->shape().dimension(static_cast<int>(dimension));
+  return Add(Opcode::kConcatenate, Shape(values[0]->shape().element_type(), std::move(sizes)), values,
+             DimensionsAttributes{{dimension}});
+}
+
+Instruction* Expansion::TupleOf(std::vector<Instruction*> values) {
+  std::vector<Shape> shapes;
+  for (const Instruction* value : values) shapes.push_back(value->shape());
+  return Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), std::move(values));
+}
+
+Instruction* Expansion::Together(std::vector<Instruction*> values) {
+  return values.size() == 1 ? values[0] : TupleOf(std::move(values));
+}
+
+Instruction* Expansion::Element(Instruction* tuple, int64_t index) {
+  const Shape shape = tuple->shape().tuple_elements().at(static_cast<size_t>(index));
+  return Add(Opcode::kGetTupleElement, shape, {tuple}, GetTupleElementAttributes{index});
+}
+
+bool ExpandEach(const std::vector<Computation*>& computations,
+                const std::function<Instruction*(Computation&, Instruction*)>& expand) {
+  bool changed = false;
+  for (Computation* computation : computations) {
+    std::vector<Instruction*> instructions;
+    for (const auto& instruction : computation->instructions()) instructions.push_back(instruction.get());
+    for (Instruction* instruction : instructions) {
+      Instruction* const value = expand(*computation, instruction);
+      if (value == nullptr) continue;
+      computation->ReplaceAllUses(instruction, value);
+      computation->Remove(instruction);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,60 @@
+// Expansion: other instructions in the place of one.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/module.h"
+
+namespace VXLA_NAMESPACE {
+
+// Puts instructions before one that they will take the place of, under its name and location. Sizes and types of
+// results follow from the operands where they can.
+class Expansion {
+ public:
+  Expansion(Computation& computation, Instruction* instruction)
+      : computation_(computation), instruction_(*instruction) {}
+
+  const Instruction& instruction() const { return instruction_; }
+
+  Instruction* Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands,
+                   Attributes attributes = NoAttributes{}, std::vector<Computation*> called = {});
+
+  Instruction* Constant(Literal literal);
+  // `scalar` in an array of these sizes; itself if there are none.
+  Instruction* Spread(Instruction* scalar, IntList sizes);
+  // All bits zero; tokens as they are.
+  Instruction* Zeros(const Shape& shape);
+  // 0, 1, 2 ... along a dimension.
+  Instruction* Iota(ElementType type, IntList sizes, int64_t dimension);
+
+  // In the shape of `a`.
+  Instruction* Binary(Opcode opcode, Instruction* a, Instruction* b);
+  Instruction* Compare(ComparisonDirection direction, Instruction* a, Instruction* b);
+  Instruction* Converted(Instruction* value, ElementType type);
+  Instruction* Reshaped(Instruction* value, IntList sizes);
+  Instruction* Transposed(Instruction* value, const IntList& permutation);
+  // Elements start to limit of one dimension, whole the others.
+  Instruction* Slice(Instruction* value, int64_t dimension, int64_t start, int64_t limit);
+  Instruction* Concatenated(const std::vector<Instruction*>& values, int64_t dimension);
+
+  Instruction* TupleOf(std::vector<Instruction*> values);
+  // The value itself if it is one.
+  Instruction* Together(std::vector<Instruction*> values);
+  Instruction* Element(Instruction* tuple, int64_t index);
+
+ private:
+  Computation& computation_;
+  Instruction& instruction_;
+};
+
+// The dimensions of an array as a list.
+inline IntList SizesOf(const Shape& shape) { return {shape.dimensions().begin(), shape.dimensions().end()}; }
+
+// In each computation, an instruction for which `expand` gives a value is replaced by it; null leaves it. Returns
+// whether any was.
+bool ExpandEach(const std::vector<Computation*>& computations,
+                const std::function<Instruction*(Computation&, Instruction*)>& expand);
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,194 @@
+// Scatters whose updates can meet in any order: their windows are sorted by where they start, so that each run of equal
+// starts is combined in its order by one invocation.
+#include <algorithm>
+
+#include "core/passes/control_flow.h"
+#include "core/passes/expanders.h"
+#include "core/passes/expansion.h"
+#include "core/passes/scatter_form.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+using enum ElementType;
+
+class SortedScatter : private Expansion {
+ public:
+  SortedScatter(Module& module, Computation& computation, Instruction* scatter)
+      : Expansion(computation, scatter), module_(module), form_(*scatter) {
+    const Shape& operand = scatter->operand(0)->shape();
+    sizes_ = SizesOf(operand);
+    for (size_t d = 0; d < sizes_.size(); ++d) {
+      if (form_.index_of[d] >= 0 || form_.batch_of[d] >= 0) started_.push_back(static_cast<int64_t>(d));
+    }
+    window_ = form_.window_sizes;
+    count_ = form_.count;
+  }
+
+  Instruction* Expand() {
+    ReadStarts();
+    ReadUpdates();
+    if (form_.can_overlap) TakeWindowsApart();
+    Instruction* const order = SortedOrder();
+    std::vector<Instruction*> operands;
+    for (int k = 0; k < form_.arrays; ++k) operands.push_back(instruction().operand(k));
+    operands.push_back(Rows(Concatenated(starts_, 1), order));
+    for (Instruction* update : updates_) operands.push_back(Rows(update, order));
+    ScatterAttributes attributes;
+    for (size_t w = 0; w < window_.size(); ++w) attributes.update_window_dims.push_back(static_cast<int64_t>(w) + 1);
+    for (int64_t d = 0; d < static_cast<int64_t>(sizes_.size()); ++d) {
+      const bool windowed = !form_.can_overlap && form_.window_of[static_cast<size_t>(d)] >= 0;
+      if (!windowed) attributes.inserted_window_dims.push_back(d);
+    }
+    attributes.scatter_dims_to_operand_dims = started_;
+    attributes.index_vector_dim = 1;
+    attributes.indices_are_sorted = true;
+    return Add(Opcode::kScatter, instruction().shape(), std::move(operands), attributes, {instruction().called(0)});
+  }
+
+ private:
+  Instruction* Number(int64_t value, const Instruction* like) {
+    return Spread(Constant(Literal::ScalarInt(like->shape().element_type(), value)), SizesOf(like->shape()));
+  }
+
+  // s32, so that what is out of reach stays so: no dimension is longer.
+  Instruction* Saturated(Instruction* value) {
+    const ElementType type = value->shape().element_type();
+    constexpr int64_t kMost = (int64_t{1} << 31) - 1;
+    if (BitWidth(type) >= 32 && type != kS32) value = Binary(Opcode::kMinimum, value, Number(kMost, value));
+    if (type == kS64) value = Binary(Opcode::kMaximum, value, Number(-kMost - 1, value));
+    return Converted(value, kS32);
+  }
+
+  // Where the windows start: s32[count,1] for each dimension in which they start anywhere but at 0.
+  void ReadStarts() {
+    Instruction* indices = instruction().operand(form_.arrays);
+    const int64_t vector_dim = instruction().attributes<ScatterAttributes>().index_vector_dim;
+    const bool vectors = vector_dim < indices->shape().rank();
+    if (vectors) {
+      IntList order = form_.indices_dims;
+      order.push_back(vector_dim);
+      indices = Transposed(indices, order);
+    }
+    const int64_t length =
+        vectors ? instruction().operand(form_.arrays)->shape().dimension(static_cast<int>(vector_dim)) : 1;
+    indices = Saturated(Reshaped(indices, {count_, length}));
+    for (const int64_t d : started_) {
+      const int64_t k = form_.index_of[static_cast<size_t>(d)], batch = form_.batch_of[static_cast<size_t>(d)];
+      starts_.push_back(k >= 0 ? Slice(indices, 1, k, k + 1)
+                               : Reshaped(Iota(kS32, form_.batch_sizes, batch), {count_, 1}));
+    }
+  }
+
+  // [count, window sizes ...]
+  void ReadUpdates() {
+    IntList order = form_.batch_dims, sizes{count_};
+    order.insert(order.end(), form_.window_dims.begin(), form_.window_dims.end());
+    sizes.insert(sizes.end(), window_.begin(), window_.end());
+    for (int k = 0; k < form_.arrays; ++k) {
+      updates_.push_back(Reshaped(Transposed(instruction().operand(form_.arrays + 1 + k), order), sizes));
+    }
+  }
+
+  // Each element of a window becomes a window of its own: windows that overlap have elements that meet.
+  void TakeWindowsApart() {
+    IntList all{count_}, along{0};
+    all.insert(all.end(), window_.begin(), window_.end());
+    int64_t total = 1;
+    for (const int64_t size : all) total *= size;
+    std::vector<Instruction*> starts;
+    IntList started;
+    size_t next = 0;
+    for (int64_t d = 0; d < static_cast<int64_t>(sizes_.size()); ++d) {
+      Instruction* place = nullptr;
+      if (next < started_.size() && started_[next] == d) {
+        Instruction* const start = Reshaped(starts_[next++], {count_});
+        place = Add(Opcode::kBroadcast, Shape(kS32, all), {start}, DimensionsAttributes{along});
+      }
+      if (const int64_t w = form_.window_of[static_cast<size_t>(d)]; w >= 0) {
+        Instruction* const inside = Iota(kS32, all, w + 1);
+        place = place == nullptr ? inside : Binary(Opcode::kAdd, place, inside);
+      }
+      if (place == nullptr) continue;  // a dropped dimension of size 1 that no index names
+      starts.push_back(Reshaped(place, {total, 1}));
+      started.push_back(d);
+    }
+    starts_ = std::move(starts);
+    started_ = std::move(started);
+    for (Instruction*& update : updates_) update = Reshaped(update, {total});
+    window_.clear();
+    count_ = total;
+  }
+
+  // The number of each start among all that lie in the array; one beyond for those outside.
+  Instruction* Keys() {
+    Instruction *key = nullptr, *inside = nullptr;
+    int64_t places = 1;
+    for (size_t i = started_.size(); i-- > 0;) {
+      const int64_t size = sizes_[static_cast<size_t>(started_[i])];
+      Instruction* const start = Reshaped(starts_[i], {count_});
+      Instruction* const valid = Binary(Opcode::kAnd, Compare(ComparisonDirection::kGe, start, Number(0, start)),
+                                        Compare(ComparisonDirection::kLt, start, Number(size, start)));
+      Instruction* const part = Binary(Opcode::kMultiply, start, Number(places, start));
+      key = key == nullptr ? part : Binary(Opcode::kAdd, key, part);
+      inside = inside == nullptr ? valid : Binary(Opcode::kAnd, inside, valid);
+      places *= size;
+    }
+    if (key == nullptr) return nullptr;
+    return Add(Opcode::kSelect, key->shape(), {inside, key, Number(places, key)});
+  }
+
+  // The windows' numbers in the order of their keys, equal ones as they were.
+  Instruction* SortedOrder() {
+    Instruction* const number = Iota(kS32, {count_}, 0);
+    Instruction* const key = Keys();
+    if (key == nullptr) return number;
+    Computation* const less = module_.AddComputation("less");
+    std::vector<Instruction*> parameters;
+    for (int64_t k = 0; k < 4; ++k) {
+      parameters.push_back(less->Add(Opcode::kParameter, Shape(kS32), {}, ParameterAttributes{k}));
+    }
+    CompareAttributes below;
+    below.direction = ComparisonDirection::kLt;
+    less->Add(Opcode::kCompare, Shape(kPred), {parameters[0], parameters[1]}, below);
+    SortAttributes attributes;
+    attributes.dimensions = {0};
+    attributes.is_stable = true;
+    const Shape shape = Shape::Tuple({key->shape(), number->shape()});
+    return Element(Add(Opcode::kSort, shape, {key, number}, attributes, {less}), 1);
+  }
+
+  Instruction* Rows(Instruction* values, Instruction* order) {
+    GatherAttributes attributes;
+    attributes.slice_sizes = SizesOf(values->shape());
+    attributes.slice_sizes[0] = 1;
+    for (int64_t d = 1; d < values->shape().rank(); ++d) attributes.offset_dims.push_back(d);
+    attributes.collapsed_slice_dims = attributes.start_index_map = {0};
+    attributes.index_vector_dim = 1;
+    return Add(Opcode::kGather, values->shape(), {values, order}, attributes);
+  }
+
+  Module& module_;
+  const ScatterForm form_;
+  IntList sizes_, started_, window_;
+  int64_t count_;
+  std::vector<Instruction*> starts_, updates_;
+};
+
+}  // namespace
+
+bool ExpandScatters(Module& module) {
+  const bool changed =
+      ExpandEach(ControlComputations(module), [&](Computation& computation, Instruction* instruction) -> Instruction* {
+        if (instruction->opcode() != Opcode::kScatter || WayOf(*instruction) != ScatterWay::kUnordered) return nullptr;
+        const int64_t updates = instruction->operand(instruction->operand_count() - 1)->shape().ElementCount();
+        // Indices are 32-bit on devices.
+        constexpr int64_t kMost = (int64_t{1} << 31) - 1;
+        if (updates == 0 || updates > kMost || instruction->operand(0)->shape().ElementCount() > kMost) return nullptr;
+        return SortedScatter(module, computation, instruction).Expand();
+      });
+  if (changed) module.SortComputations();
+  return changed;
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,33 @@
+// What is known of a scatter before it runs: which updates can meet in one element, and so how a device applies them.
+#pragma once
+
+#include "core/instruction.h"
+
+namespace VXLA_NAMESPACE {
+
+// The dimensions of a scatter by what they are. A scatter applies `count` windows of `window_sizes`; window n lies
+// where index vector n says.
+struct ScatterForm {
+  explicit ScatterForm(const Instruction& scatter);
+
+  int arrays = 1;                     // operands 0 ... arrays - 1, the indices, as many updates
+  int64_t count = 1;                  // index vectors: the product of batch_sizes
+  IntList batch_sizes, window_sizes;  // in the order of the updates' dimensions
+  IntList batch_dims, window_dims;    // of the updates
+  IntList indices_dims;               // of the indices, by batch dimension
+  // By operand dimension: the place in window_dims, the element of the index vector, the batch dimension; -1: none.
+  IntList window_of, index_of, batch_of;
+  // Two windows with different starts can share elements.
+  bool can_overlap = false;
+};
+
+enum class ScatterWay {
+  kApart,     // no two updates meet, or the program says so
+  kAtomic,    // integers whose result does not depend on the order
+  kOneByOne,  // few windows: each place of the window goes through them in order
+  kRuns,      // equal index vectors are neighbours: one invocation goes through a run in order
+  kUnordered  // to be sorted first (ExpandScatters)
+};
+ScatterWay WayOf(const Instruction& scatter);
+
+}  // namespace VXLA_NAMESPACE

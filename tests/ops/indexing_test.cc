@@ -1,0 +1,378 @@
+// dynamic-slice, gather, dynamic-update-slice and scatter on the device against the CPU reference.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "scheduler/plan.h"
+#include "tests/support/device_test_support.h"
+
+namespace VXLA_NAMESPACE::testing {
+namespace indexing_test {
+
+using enum ElementType;
+
+RunOptions Exactly(int dispatches = -1) {
+  RunOptions options;
+  options.tolerance = Tolerance{};
+  options.dispatches = dispatches;
+  return options;
+}
+
+// Seeded indices from `low` on, `count` different ones; unsigned types begin at 0.
+Literal Indices(const Shape& shape, int64_t low, int64_t count, uint64_t seed = 1) {
+  Literal indices(shape);
+  uint64_t state = seed;
+  for (int64_t i = 0; i < indices.element_count(); ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const int64_t value = low + static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(count));
+    indices.SetInt(i, IsUnsigned(shape.element_type()) ? std::max<int64_t>(value, 0) : value);
+  }
+  return indices;
+}
+
+std::vector<ElementType> ArrayTypes() {
+  std::vector<ElementType> types;
+  for (int t = 0; t < kElementTypeCount; ++t) {
+    if (IsArrayElement(static_cast<ElementType>(t))) types.push_back(static_cast<ElementType>(t));
+  }
+  return types;
+}
+
+const ElementType kIndexTypes[] = {kS8, kU8, kS16, kU16, kS32, kU32, kS64, kU64};
+
+// ---- dynamic-slice and gather -------------------------------------------------------------------------------------
+
+TEST(DynamicSliceTest, EveryType) {
+  for (const ElementType type : ArrayTypes()) {
+    const Shape shape(type, {7, 10});
+    RunBoth(fmt::format("ENTRY e {{ t = {0}[7,10] parameter(0)  i = s32[] parameter(1)  j = s32[] parameter(2)\n"
+                        "ROOT r = {0}[3,4] dynamic-slice(t, i, j), dynamic_slice_sizes={{3,4}} }}",
+                        ElementTypeName(type)),
+            {RandomLiteral(shape, 3), Literal::ScalarInt(kS32, 2), Literal::ScalarInt(kS32, 5)}, Exactly(1));
+  }
+}
+
+TEST(DynamicSliceTest, StartsOfEveryTypeAreClamped) {
+  for (const ElementType type : kIndexTypes) {
+    for (const int64_t start : {int64_t{-100}, int64_t{-1}, int64_t{0}, int64_t{6}, int64_t{100}, MaxSigned(type)}) {
+      if (start < 0 && IsUnsigned(type)) continue;
+      RunBoth(fmt::format("ENTRY e {{ t = f32[9] parameter(0)  i = {}[] parameter(1)\n"
+                          "ROOT r = f32[3] dynamic-slice(t, i), dynamic_slice_sizes={{3}} }}",
+                          ElementTypeName(type)),
+              {RandomLiteral(Shape(kF32, {9}), 3), Literal::ScalarInt(type, start)}, Exactly(1));
+    }
+  }
+  RunBoth(
+      "ENTRY e { t = f32[9] parameter(0)  i = u64[] parameter(1)\n"
+      "ROOT r = f32[3] dynamic-slice(t, i), dynamic_slice_sizes={3} }",
+      {RandomLiteral(Shape(kF32, {9}), 3), Literal::ScalarInt(kU64, -1)}, Exactly(1));
+}
+
+TEST(DynamicSliceTest, EveryRankAndEmptyOnes) {
+  RunBoth("ENTRY e { t = f32[] parameter(0)  ROOT r = f32[] dynamic-slice(t), dynamic_slice_sizes={} }",
+          {RandomLiteral(Shape(kF32), 1)}, Exactly());
+  RunBoth(
+      "ENTRY e { t = f32[5,3] parameter(0)  i = s32[] parameter(1)\n"
+      "ROOT r = f32[0,3] dynamic-slice(t, i, i), dynamic_slice_sizes={0,3} }",
+      {RandomLiteral(Shape(kF32, {5, 3}), 1), Literal::ScalarInt(kS32, 1)}, Exactly());
+  RunBoth(
+      "ENTRY e { t = f32[3,2,3,2,3,67] parameter(0)  i = s32[6] parameter(1)\n"
+      "ROOT r = f32[2,1,3,2,2,61] dynamic-slice(t, i), dynamic_slice_sizes={2,1,3,2,2,61} }",
+      {RandomLiteral(Shape(kF32, {3, 2, 3, 2, 3, 67}), 1), Indices(Shape(kS32, {6}), -1, 5)}, Exactly(1));
+}
+
+std::string RowsOf(const std::string& type, const std::string& index_type) {
+  return fmt::format(
+      "ENTRY e {{ t = {0}[11,6] parameter(0)  i = {1}[9] parameter(1)\n"
+      "ROOT r = {0}[9,6] gather(t, i), offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, "
+      "index_vector_dim=1, slice_sizes={{1,6}} }}",
+      type, index_type);
+}
+
+TEST(GatherTest, EveryType) {
+  for (const ElementType type : ArrayTypes()) {
+    RunBoth(RowsOf(std::string(ElementTypeName(type)), "s32"),
+            {RandomLiteral(Shape(type, {11, 6}), 3), Indices(Shape(kS32, {9}), -2, 15)}, Exactly(1));
+  }
+}
+
+TEST(GatherTest, IndicesOfEveryTypeAreClamped) {
+  for (const ElementType type : kIndexTypes) {
+    RunBoth(RowsOf("f32", std::string(ElementTypeName(type))),
+            {RandomLiteral(Shape(kF32, {11, 6}), 3), Indices(Shape(type, {9}), -4, 25)}, Exactly(1));
+  }
+}
+
+TEST(GatherTest, DimensionsInAnyOrder) {
+  // Index vectors in the middle, two started dimensions in the other order, windows spread over the result.
+  RunBoth(
+      "ENTRY e { t = f32[5,6,7] parameter(0)  i = s32[3,2,4] parameter(1)\n"
+      "ROOT r = f32[2,3,4,3] gather(t, i), offset_dims={0,3}, collapsed_slice_dims={1}, start_index_map={2,0}, "
+      "index_vector_dim=1, slice_sizes={2,1,3} }",
+      {RandomLiteral(Shape(kF32, {5, 6, 7}), 3), Indices(Shape(kS32, {3, 2, 4}), -1, 8)}, Exactly(1));
+  // Batching dimensions.
+  RunBoth(
+      "ENTRY e { t = f32[4,9,3] parameter(0)  i = s64[5,4] parameter(1)\n"
+      "ROOT r = f32[5,4,3] gather(t, i), offset_dims={2}, collapsed_slice_dims={1}, operand_batching_dims={0}, "
+      "start_indices_batching_dims={1}, start_index_map={1}, index_vector_dim=2, slice_sizes={1,1,3} }",
+      {RandomLiteral(Shape(kF32, {4, 9, 3}), 3), Indices(Shape(kS64, {5, 4}), -1, 12)}, Exactly(1));
+  RunBoth(
+      "ENTRY e { t = f32[4,9] parameter(0)  i = s32[0,1] parameter(1)\n"
+      "ROOT r = f32[0,9] gather(t, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
+      "index_vector_dim=1, slice_sizes={1,9} }",
+      {RandomLiteral(Shape(kF32, {4, 9}), 3), Literal(Shape(kS32, {0, 1}))}, Exactly());
+}
+
+TEST(GatherTest, FusesWithWhatReadsItAndWithItsIndices) {
+  const std::vector<Literal> arguments = {RandomLiteral(Shape(kF32, {11, 32}), 3), Indices(Shape(kS32, {40}), -2, 15),
+                                          RandomLiteral(Shape(kF32, {32, 8}), 4)};
+  const std::string head =
+      "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }\n"
+      "ENTRY e { t = f32[11,32] parameter(0)  i = s32[40] parameter(1)  w = f32[32,8] parameter(2)\n"
+      "z = f32[] constant(0)  one = s32[] constant(1)  ones = s32[40] broadcast(one), dimensions={}\n";
+  const std::string computed = head + "j = s32[40] subtract(i, ones)\n", plain = head + "j = s32[40] copy(i)\n";
+  const std::string gather =
+      "g = f32[40,32] gather(t, j), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
+      "index_vector_dim=1, slice_sizes={1,32}\n";
+  RunOptions one;
+  one.dispatches = 1;
+  RunBoth(computed + gather + "ROOT r = f32[40] reduce(g, z), dimensions={1}, to_apply=add }", arguments, one);
+  RunBoth(computed + gather +
+              "s = f32[40,32] multiply(g, g)  n = f32[40] reduce(s, z), dimensions={1}, to_apply=add\n"
+              "b = f32[40,32] broadcast(n), dimensions={0}  ROOT r = f32[40,32] divide(g, b) }",
+          arguments, one);
+  RunBoth(plain + gather + "ROOT r = f32[40,8] dot(g, w), lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+          arguments, one);
+  RunBoth(plain + gather + "ROOT r = f32[40,16] reduce-window(g, z), window={size=1x2 stride=1x2}, to_apply=add }",
+          arguments, one);
+  RunBoth(computed + gather +
+              "p = f32[42,32] pad(g, z), padding=1_1x0_0  c = f32[82,32] concatenate(g, p), dimensions={0}\n"
+              "ROOT r = f32[32,82] transpose(c), dimensions={1,0} }",
+          arguments);
+}
+
+// ---- dynamic-update-slice -----------------------------------------------------------------------------------------
+
+TEST(DynamicUpdateSliceTest, EveryType) {
+  for (const ElementType type : ArrayTypes()) {
+    RunBoth(
+        fmt::format("ENTRY e {{ t = {0}[7,10] parameter(0)  u = {0}[3,4] parameter(1)  i = s32[] parameter(2)\n"
+                    "ROOT r = {0}[7,10] dynamic-update-slice(t, u, i, i) }}",
+                    ElementTypeName(type)),
+        {RandomLiteral(Shape(type, {7, 10}), 3), RandomLiteral(Shape(type, {3, 4}), 4), Literal::ScalarInt(kS32, 3)},
+        Exactly(1));
+  }
+}
+
+TEST(DynamicUpdateSliceTest, StartsAreClampedAndShapesMayBeEmptyOrWhole) {
+  const Literal t = RandomLiteral(Shape(kF32, {9}), 3), u = RandomLiteral(Shape(kF32, {4}), 4);
+  for (const ElementType type : kIndexTypes) {
+    for (const int64_t start : {int64_t{-100}, int64_t{3}, int64_t{100}}) {
+      if (start < 0 && IsUnsigned(type)) continue;
+      RunBoth(fmt::format("ENTRY e {{ t = f32[9] parameter(0)  u = f32[4] parameter(1)  i = {}[] parameter(2)\n"
+                          "ROOT r = f32[9] dynamic-update-slice(t, u, i) }}",
+                          ElementTypeName(type)),
+              {t, u, Literal::ScalarInt(type, start)}, Exactly(1));
+    }
+  }
+  for (const int size : {0, 9}) {
+    RunBoth(fmt::format("ENTRY e {{ t = f32[9] parameter(0)  u = f32[{}] parameter(1)  i = s32[] parameter(2)\n"
+                        "ROOT r = f32[9] dynamic-update-slice(t, u, i) }}",
+                        size),
+            {t, RandomLiteral(Shape(kF32, {size}), 4), Literal::ScalarInt(kS32, 1)}, Exactly());
+  }
+  RunBoth("ENTRY e { t = f32[] parameter(0)  u = f32[] parameter(1)  ROOT r = f32[] dynamic-update-slice(t, u) }",
+          {RandomLiteral(Shape(kF32), 3), RandomLiteral(Shape(kF32), 4)}, Exactly());
+}
+
+TEST(DynamicUpdateSliceTest, WhatIsReadBesidesStays) {
+  // The operand lives on; is the update as well; is what the update is computed from; is a constant.
+  const std::vector<Literal> arguments = {RandomLiteral(Shape(kF32, {4096}), 3), Literal::ScalarInt(kS32, 17)};
+  const std::string head = "ENTRY e { p = f32[4096] parameter(0)  i = s32[] parameter(1)  t = f32[4096] negate(p)\n";
+  RunBoth(head +
+              "u = f32[1024] slice(p), slice={[5:1029]}  d = f32[4096] dynamic-update-slice(t, u, i)\n"
+              "ROOT r = f32[4096] add(d, t) }",
+          arguments, Exactly());
+  RunBoth(head + "ROOT r = f32[4096] dynamic-update-slice(t, t, i) }", arguments, Exactly());
+  RunBoth(head +
+              "u = f32[1024] dynamic-slice(t, i), dynamic_slice_sizes={1024}  v = f32[1024] reverse(u), "
+              "dimensions={0}\nROOT r = f32[4096] dynamic-update-slice(t, v, i) }",
+          arguments, Exactly());
+  RunBoth(head +
+              "z = f32[] constant(2)  b = f32[4096] broadcast(z), dimensions={}  u = f32[96] slice(t), "
+              "slice={[0:96]}\nd = f32[4096] dynamic-update-slice(b, u, i)  ROOT r = f32[4096] add(d, b) }",
+          arguments, Exactly());
+}
+
+constexpr const char* kCache = R"(
+body { s = (s32[], f32[2048,16], f32[16]) parameter(0)  i = s32[] get-tuple-element(s), index=0
+  c = f32[2048,16] get-tuple-element(s), index=1  x = f32[16] get-tuple-element(s), index=2
+  z = s32[] constant(0)  one = s32[] constant(1)  j = s32[] add(i, one)
+  y = f32[16] add(x, x)  u = f32[1,16] reshape(y)  d = f32[2048,16] dynamic-update-slice(c, u, i, z)
+  row = f32[1,16] dynamic-slice(d, i, z), dynamic_slice_sizes={1,16}  v = f32[16] reshape(row)
+  half = f32[] constant(0.5)  h = f32[16] broadcast(half), dimensions={}  w = f32[16] multiply(v, h)
+  ROOT t = (s32[], f32[2048,16], f32[16]) tuple(j, d, w) }
+more { s = (s32[], f32[2048,16], f32[16]) parameter(0)  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(5)  ROOT l = pred[] compare(i, n), direction=LT }
+ENTRY e { p = f32[2048,16] parameter(0)  x = f32[16] parameter(1)  i = s32[] constant(0)
+  c = f32[2048,16] negate(p)  s = (s32[], f32[2048,16], f32[16]) tuple(i, c, x)
+  ROOT w = (s32[], f32[2048,16], f32[16]) while(s), condition=more, body=body })";
+
+TEST(DynamicUpdateSliceTest, ALoopWritesTheRowAndNotTheCache) {
+  RunBoth(kCache, {RandomLiteral(Shape(kF32, {2048, 16}), 3), RandomLiteral(Shape(kF32, {16}), 4)}, Exactly());
+  const auto module = ParseModule(kCache);
+  ASSERT_NE(module, nullptr);
+  auto executable = DeviceClient(BindingMode::kDescriptors)->Compile(*module);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  // Small values of the loop's state may be copied; the cache is not.
+  for (const Segment& segment : (*executable)->plan().segments) {
+    const auto* gpu = std::get_if<GpuCommands>(&segment);
+    if (gpu == nullptr) continue;
+    for (const GpuCommand& command : gpu->commands) {
+      const auto* copy = std::get_if<CopyBytes>(&command);
+      if (copy != nullptr) {
+        EXPECT_LT(copy->source.size_bytes, 2048 * 16 * 4);
+      }
+    }
+  }
+}
+
+// ---- scatter ------------------------------------------------------------------------------------------------------
+
+struct ScatterCase {
+  std::string name, operand, indices, updates, attributes;
+  int64_t low, count;  // of the indices
+};
+
+const ScatterCase kScatters[] = {
+    {"Rows", "[11,6]", "[40]", "[40,6]",
+     "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1", -2, 15},
+    {"WideRows", "[11,256]", "[70]", "[70,256]",
+     "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1", -2, 15},
+    {"FewRows", "[11,6]", "[7]", "[7,6]",
+     "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1", -2, 15},
+    {"Elements", "[5,9]", "[50,2]", "[50]",
+     "update_window_dims={}, inserted_window_dims={0,1}, scatter_dims_to_operand_dims={1,0}, index_vector_dim=1", -1,
+     10},
+    {"Overlapping", "[13,5]", "[9,2]", "[4,9,3]",
+     "update_window_dims={0,2}, inserted_window_dims={}, scatter_dims_to_operand_dims={0,1}, index_vector_dim=1", -5,
+     20},
+    {"OneWindow", "[13,5]", "[2]", "[4,3]",
+     "update_window_dims={0,1}, inserted_window_dims={}, scatter_dims_to_operand_dims={0,1}, index_vector_dim=0", -3,
+     15},
+    {"Batches", "[4,9,3]", "[50,4]", "[50,4,3]",
+     "update_window_dims={2}, inserted_window_dims={1}, scatter_dims_to_operand_dims={1}, input_batching_dims={0}, "
+     "scatter_indices_batching_dims={1}, index_vector_dim=2",
+     -1, 12},
+    {"NoUpdates", "[4,9]", "[0,1]", "[0,9]",
+     "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1", 0, 2},
+    {"IndicesInTheMiddle", "[6,7]", "[5,2,9]", "[5,9]",
+     "update_window_dims={}, inserted_window_dims={0,1}, scatter_dims_to_operand_dims={0,1}, index_vector_dim=1", -1,
+     9},
+};
+
+std::string ScatterText(const ScatterCase& c, const std::string& type, const std::string& index_type,
+                        const std::string& operation, const std::string& more = "") {
+  return fmt::format(
+      "f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT c = {0}[] {5} }}\n"
+      "ENTRY e {{ p = {0}{1} parameter(0)  i = {2}{3} parameter(1)  u = {0}{4} parameter(2)\n"
+      "ROOT r = {0}{1} scatter(p, i, u), {6}{7}, to_apply=f }}",
+      type, c.operand, index_type, c.indices, c.updates, operation, c.attributes, more);
+}
+
+void RunScatter(const ScatterCase& c, ElementType type, ElementType index_type, const std::string& operation,
+                RunOptions options = {}, const std::string& more = "") {
+  SCOPED_TRACE(fmt::format("{} {} {} {}", c.name, ElementTypeName(type), ElementTypeName(index_type), operation));
+  const std::string text =
+      ScatterText(c, std::string(ElementTypeName(type)), std::string(ElementTypeName(index_type)), operation, more);
+  const auto module = ParseModule(text);
+  ASSERT_NE(module, nullptr);
+  std::vector<Literal> arguments = RandomArguments(*module, 5);
+  arguments[1] = Indices(arguments[1].shape(), c.low, c.count);
+  RunBoth(text, arguments, options);
+}
+
+class ScatterTest : public ::testing::TestWithParam<ScatterCase> {};
+
+TEST_P(ScatterTest, EveryKindOfComputation) {
+  RunScatter(GetParam(), kF32, kS32, "add(a, b)");
+  RunScatter(GetParam(), kS32, kS32, "add(a, b)", Exactly());
+  RunScatter(GetParam(), kF32, kS32, "copy(b)", Exactly());
+  RunScatter(GetParam(), kF32, kS32, "subtract(b, a)");
+  RunScatter(GetParam(), kU8, kS64, "maximum(a, b)", Exactly());
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, ScatterTest, ::testing::ValuesIn(kScatters),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(ScatterTypesTest, EveryType) {
+  for (const ElementType type : ArrayTypes()) {
+    const bool number = type != kPred;
+    RunScatter(kScatters[2], type, kS32, number ? "add(a, b)" : "or(a, b)");
+    RunScatter(kScatters[3], type, kS32, "copy(b)", Exactly());
+  }
+}
+
+TEST(ScatterTypesTest, EveryTypeOfIndices) {
+  for (const ElementType type : kIndexTypes) {
+    RunScatter(kScatters[5], kF32, type, "add(a, b)");
+    RunScatter(kScatters[3], kS32, type, "add(a, b)", Exactly());
+  }
+}
+
+TEST(ScatterTypesTest, AtomicOperations) {
+  for (const ElementType type : {kS32, kU32}) {
+    for (const std::string operation : {"and", "or", "xor", "minimum", "maximum"}) {
+      RunScatter(kScatters[0], type, kS32, operation + "(b, a)", Exactly());
+    }
+  }
+}
+
+TEST(ScatterTypesTest, IndicesThatAreUniqueOrSorted) {
+  const ScatterCase rows = kScatters[0];
+  const std::string text = ScatterText(rows, "f32", "s32", "add(a, b)", ", unique_indices=true");
+  const auto module = ParseModule(text);
+  ASSERT_NE(module, nullptr);
+  std::vector<Literal> arguments = RandomArguments(*module, 5);
+  for (int i = 0; i < 40; ++i) arguments[1].SetInt(i, (i * 7) % 40);
+  RunBoth(text, arguments);
+  const std::string sorted = ScatterText(rows, "bf16", "s32", "add(a, b)", ", indices_are_sorted=true");
+  arguments = RandomArguments(*ParseModule(sorted), 5);
+  for (int i = 0; i < 40; ++i) arguments[1].SetInt(i, i / 6 - 1);
+  RunBoth(sorted, arguments);
+}
+
+TEST(ScatterTypesTest, SeveralArrays) {
+  for (const int count : {7, 50}) {
+    RunBoth(fmt::format("f {{ a = f32[] parameter(0)  i = s32[] parameter(1)  b = f32[] parameter(2)  j = s32[] "
+                        "parameter(3)\n"
+                        "g = pred[] compare(b, a), direction=GT  c = f32[] select(g, b, a)  k = s32[] select(g, j, i)\n"
+                        "ROOT t = (f32[], s32[]) tuple(c, k) }}\n"
+                        "ENTRY e {{ p = f32[6,3] parameter(0)  q = s32[6,3] parameter(1)  i = s32[{0}] parameter(2)\n"
+                        "u = f32[{0},3] parameter(3)  v = s32[{0},3] parameter(4)\n"
+                        "s = (f32[6,3], s32[6,3]) scatter(p, q, i, u, v), update_window_dims={{1}}, "
+                        "inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, "
+                        "to_apply=f\n"
+                        "ROOT w = s32[6,3] get-tuple-element(s), index=1 }}",
+                        count),
+            {RandomLiteral(Shape(kF32, {6, 3}), 1), RandomLiteral(Shape(kS32, {6, 3}), 2),
+             Indices(Shape(kS32, {count}), -1, 8), RandomLiteral(Shape(kF32, {count, 3}), 3),
+             RandomLiteral(Shape(kS32, {count, 3}), 4)},
+            Exactly());
+  }
+}
+
+TEST(ScatterTypesTest, FusesWithItsUpdatesAndIndices) {
+  RunOptions options;
+  options.dispatches = 1;
+  RunBoth(
+      "f { a = s32[] parameter(0)  b = s32[] parameter(1)  ROOT c = s32[] add(a, b) }\n"
+      "ENTRY e { p = s32[11] parameter(0)  x = f32[500] parameter(1)\n"
+      "half = f32[] constant(2.5)  h = f32[500] broadcast(half), dimensions={}  y = f32[500] multiply(x, h)\n"
+      "i = s32[500] convert(y)  one = s32[] constant(1)  u = s32[500] broadcast(one), dimensions={}\n"
+      "ROOT r = s32[11] scatter(p, i, u), update_window_dims={}, inserted_window_dims={0}, "
+      "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=f }",
+      {RandomLiteral(Shape(kS32, {11}), 1), RandomLiteral(Shape(kF32, {500}), 2)}, options);
+}
+
+}  // namespace indexing_test
+}  // namespace VXLA_NAMESPACE::testing
