@@ -137,6 +137,16 @@ TEST(FftTest, NothingToTransform) {
   }
 }
 
+TEST(FftTest, TransformsOfOneLengthShareATable) {
+  const auto module = ParseModule(
+      "ENTRY e { x = c64[2,67] parameter(0)  y = c64[2,67] fft(x), fft_type=FFT, fft_length={67}\n"
+      "z = c64[2,67] multiply(y, y)  ROOT w = c64[2,67] fft(z), fft_type=IFFT, fft_length={67} }");
+  ASSERT_NE(module, nullptr);
+  const auto executable = DeviceClient(BindingMode::kDescriptors)->Compile(*module);
+  ASSERT_TRUE(executable.ok());
+  EXPECT_EQ((*executable)->plan().constants.size(), 1u);
+}
+
 // The same transforms in f32 by FFTW, the exact ones by FFTW in double.
 TEST(FftAccuracyTest, ErrorsAreNoLargerThanFftws) {
   for (const int n : {61, 1009, 4096}) {
