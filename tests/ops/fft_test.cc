@@ -64,12 +64,12 @@ void Check(const FftCase& c, bool wide) {
   double points = 2;
   for (int k = 0; k < c.axes; ++k) points *= static_cast<double>(c.dims[c.dims.size() - 1 - static_cast<size_t>(k)]);
   const double unit = wide ? 0x1p-53 : 0x1p-24;
-  for (BindingMode mode : ModesToRun()) {
-    const auto actual = RunOnDevice(mode, *module, arguments);
-    ASSERT_TRUE(actual.has_value());
-    EXPECT_EQ(actual->shape().ToString(), expected->shape().ToString());
-    EXPECT_LE(RelativeError(Values(*actual), Values(*expected)), 2 * unit * std::sqrt(std::log2(points + 2)));
-  }
+  // Cases take the ways to bind in turns: what costs is compiling the kernels.
+  const std::vector<BindingMode> modes = ModesToRun();
+  const auto actual = RunOnDevice(modes[static_cast<size_t>(c.dims.back()) % modes.size()], *module, arguments);
+  ASSERT_TRUE(actual.has_value());
+  EXPECT_EQ(actual->shape().ToString(), expected->shape().ToString());
+  EXPECT_LE(RelativeError(Values(*actual), Values(*expected)), 2 * unit * std::sqrt(std::log2(points + 2)));
 }
 
 TEST(FftTest, LengthsOfSmallFactors) {
@@ -100,8 +100,8 @@ TEST(FftTest, SeveralAxes) {
 TEST(FftTest, F64) {
   Check({"FFT", {2, 20}, 1}, true);
   Check({"IFFT", {2, 67}, 1}, true);
-  Check({"RFFT", {3, 4, 10}, 2}, true);
-  Check({"IRFFT", {3, 4, 10}, 2}, true);
+  Check({"RFFT", {2, 6}, 1}, true);
+  Check({"IRFFT", {2, 6}, 1}, true);
 }
 
 // Where a software driver's invocations make neighbouring butterflies by wide loads.
@@ -115,18 +115,21 @@ TEST(FftTest, StagesInSharedMemory) {
   struct GpuCase {
     FftCase fft;
     int steps;
+    uint32_t shared_bytes = 16384;
   };
   const GpuCase cases[] = {
-      {{"IFFT", {3, 4096}, 1}, 1},    // one line a workgroup
-      {{"FFT", {37, 60}, 1}, 1},      // several, the last workgroup not full, butterflies to spare
-      {{"FFT", {2, 20, 5}, 3}, 3},    // neighbouring lines of a strided axis
-      {{"IRFFT", {1, 16384}, 1}, 2},  // two passes with twiddles between
-      {{"RFFT", {2, 1009}, 1}, 2},    // a chirp
+      {{"IFFT", {3, 256}, 1}, 1},          // one line a workgroup
+      {{"FFT", {37, 60}, 1}, 1},           // several, the last workgroup not full, butterflies to spare
+      {{"FFT", {2, 20, 5}, 2}, 2},         // neighbouring lines of a strided axis
+      {{"IRFFT", {1, 1024}, 1}, 2, 2048},  // two passes with twiddles between
+      {{"RFFT", {2, 67}, 1}, 2},           // a chirp
   };
-  for (const GpuCase& c : cases) {
-    for (BindingMode mode : ModesToRun()) {
-      EXPECT_EQ(ExpectLoweredAgrees(Program(c.fft, false), mode, AsGpu(mode)), c.steps);
-    }
+  const std::vector<BindingMode> modes = ModesToRun();
+  for (size_t i = 0; i < std::size(cases); ++i) {
+    const BindingMode mode = modes[i % modes.size()];
+    DeviceFacts facts = AsGpu(mode);
+    facts.max_shared_bytes = cases[i].shared_bytes;
+    EXPECT_EQ(ExpectLoweredAgrees(Program(cases[i].fft, false), mode, facts), cases[i].steps);
   }
 }
 
