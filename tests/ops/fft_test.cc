@@ -89,6 +89,14 @@ TEST(FftTest, RealValuesBothWays) {
   }
 }
 
+TEST(FftTest, TheSumOfRealValuesIsReal) {
+  const auto module = ParseModule(Program({"RFFT", {67}, 1}, false));
+  ASSERT_NE(module, nullptr);
+  const auto actual = RunOnDevice(BindingMode::kDescriptors, *module, RandomArguments(*module, 3));
+  ASSERT_TRUE(actual.has_value());
+  EXPECT_EQ(actual->GetComplex(0).imag(), 0);
+}
+
 TEST(FftTest, SeveralAxes) {
   for (const std::string kind : {"FFT", "IFFT", "RFFT", "IRFFT"}) Check({kind, {3, 4, 10}, 3}, false);
   Check({"FFT", {2, 67, 3}, 2}, false);

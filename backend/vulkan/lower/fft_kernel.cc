@@ -204,6 +204,12 @@ class FftPassWriter {
     const bool some = job_.out.size < job_.points;
     if (some) text_.Line(fmt::format("if ({} < {}) {{", t, Number(job_.out.size)));
     value = FinishOutput(value, t, name);
+    if (job_.out.real_at_zero) {
+      const std::string zero = ZeroText(RealPart(plan_.complex));
+      text_.Line(fmt::format("{} {}_im = {};", CarrierType(RealPart(plan_.complex)), name, text_.Text(value.im)));
+      text_.Line(fmt::format("if ({} == 0u) {}_im = {};", t, name, zero));
+      value.im = {name + "_im"};
+    }
     const std::string stored = IsComplex(job_.out.type) ? text_.Text(value) : text_.Text(value.re);
     text_.Line(kernel_.Store(into_, At("line_out", t), stored));
     if (some) text_.Line("}");

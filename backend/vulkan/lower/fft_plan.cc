@@ -108,6 +108,7 @@ class FftPlanner {
     back.in = {plan_.complex, whole.points};
     back.out.swap_first = true;
     back.out.factors = FftTable{Kind::kChirp, whole.length, 1};
+    back.out.real_at_zero = !IsComplex(whole.in.type);
     AddPasses(there, passes);
     AddPasses(back, passes);
   }

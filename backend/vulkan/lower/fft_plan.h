@@ -35,6 +35,7 @@ struct PassOutput {
   bool swap_first = false, swap_last = false;
   std::optional<FftTable> factors = {};
   double scale = 1;
+  bool real_at_zero = false;  // result 0 is a sum of real values, whatever roundings say
 };
 
 struct FftJob {
