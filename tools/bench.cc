@@ -95,7 +95,7 @@ Result<BenchRow> MeasureOnDevice(const BenchFlags& flags, Client& client, const 
     row.peer = row.sweep.front();
   } else if (name == "replay_1000") {
     VXLA_ASSIGN_OR_RETURN(row.peer, MeasureHandRecorded(client.device(), *executable));
-  } else if (row.bytes > 0) {
+  } else if (row.peer = MeasureHost(name); !row.peer && row.bytes > 0) {
     VXLA_ASSIGN_OR_RETURN(row.peer, MeasureCopy(client.device(), row.bytes / 2));
   }
   return row;

@@ -29,6 +29,12 @@ constexpr char kReducers[] =
     "max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }\n"
     "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n";
 
+// Of any numbers: those that make no factor take as long.
+std::string Cholesky(int n) {
+  return fmt::format(
+      "ENTRY cholesky {{ a = f32[{0},{0}] parameter(0)  ROOT l = f32[{0},{0}] cholesky(a), lower=true }}", n);
+}
+
 std::string Sum() {
   return std::string(kReducers) + fmt::format(
                                       "ENTRY f {{ a = f32[{}] parameter(0)  zero = f32[] constant(0)\n"
@@ -80,6 +86,7 @@ std::vector<BenchCase> BenchCases() {
       {"fft_64x4096",
        "ENTRY f { x = c64[64,4096] parameter(0)  ROOT y = c64[64,4096] fft(x), fft_type=FFT, fft_length={4096} }",
        5.0 * 64 * 4096 * 12},
+      {"cholesky_512", Cholesky(512), 512.0 * 512 * 512 / 3, true, false, "", Dot(512), "dot_512, six times the work"},
       {"replay_1000", Chain(1000), 64000, false},
       AgainstBuiltin("exp", "exponential"),
       AgainstBuiltin("log", "log"),
@@ -89,6 +96,11 @@ std::vector<BenchCase> BenchCases() {
       EmulatedAdd("emulated_f64_add", "f64", "f64"),
       {"wide_sum", Sum(), n, true, false, "", Sum(), "the sum in f32", true},
       {"wide_dot_512", Dot(512), 2.0 * 512 * 512 * 512, true, false, "", Dot(512), "the product in f32", true},
+      {"sort",
+       "less { a = f32[] parameter(0)  b = f32[] parameter(1)\n"
+       "ROOT l = pred[] compare(a, b), direction=LT, type=TOTALORDER }\n"
+       "ENTRY f { x = f32[1048576] parameter(0)  ROOT s = f32[1048576] sort(x), dimensions={0}, to_apply=less }",
+       0},
       {"cpu_add", Add(), n, true, true},
       {"cpu_dot_512", Dot(512), 2.0 * 512 * 512 * 512, true, true},
   };

@@ -18,8 +18,8 @@ struct BenchCase {
   bool wide_accumulation = false;    // --accumulation wide; its peer runs without
 };
 
-// add, sum, dot_512, dot_1024, softmax, transpose, tanh_mul_add, fft_64x4096, replay_1000,
-// {exp,log,sin,tanh}_vs_builtin, emulated_i64_add, emulated_f64_add, wide_sum, wide_dot_512, cpu_dot_512, cpu_add.
+// add, sum, dot_512, dot_1024, cholesky_512, softmax, transpose, tanh_mul_add, fft_64x4096, replay_1000,
+// {exp,log,sin,tanh}_vs_builtin, emulated_i64_add, emulated_f64_add, wide_sum, wide_dot_512, sort, cpu_dot_512, cpu_add.
 std::vector<BenchCase> BenchCases();
 
 }  // namespace VXLA_NAMESPACE

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <random>
+#include <vector>
 
 #ifdef VXLA_HAVE_EIGEN
 #include <Eigen/Core>
@@ -174,6 +176,20 @@ std::optional<PeerTime> MeasureHost(const std::string& case_name) {
       last = c[7];
     }
     return last == 3.0 ? std::optional(PeerTime{"a plain loop into warm memory on one thread", best}) : std::nullopt;
+  }
+  if (case_name == "sort") {
+    std::mt19937 engine(1);
+    std::normal_distribution<float> normal;
+    std::vector<float> unsorted(1 << 20), keys;
+    for (float& x : unsorted) x = normal(engine);
+    double best = 1e30;
+    for (int run = 0; run < kRuns; ++run) {
+      keys = unsorted;
+      const auto start = Clock::now();
+      std::sort(keys.begin(), keys.end());
+      best = std::min(best, MsSince(start));
+    }
+    return PeerTime{"std::sort on one thread", best};
   }
 #ifdef VXLA_HAVE_EIGEN
   if (case_name == "cpu_dot_512") {

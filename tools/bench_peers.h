@@ -28,7 +28,7 @@ Result<std::vector<PeerTime>> MeasureHandWritten(Device& device, const std::stri
 Result<PeerTime> MeasureHandRecorded(Device& device, const Executable& executable);
 // A device-to-device copy of this many bytes; counts them read and written.
 Result<PeerTime> MeasureCopy(Device& device, int64_t bytes);
-// Host peers: Eigen on one thread (if it was there at build time) and a plain loop.
+// Host peers: Eigen on one thread (if it was there at build time), a plain loop, std::sort.
 std::optional<PeerTime> MeasureHost(const std::string& case_name);
 
 // The best of several runs in ms: `run` measures one itself or returns the failure.

@@ -20,6 +20,10 @@ bool ExpandBatchNorms(Module& module);
 // every device.
 bool ExpandRngBitGenerators(Module& module);
 
+// stochastic-convert becomes integer operations on the number's bits, in the same computations: the same bits on every
+// device, for the same random ones.
+bool ExpandStochasticConverts(Module& module);
+
 // A scatter whose updates can meet, in an order that matters, gets its windows sorted by where they start (overlapping
 // windows element by element): equal starts are neighbours then, in their order (scatter_form.h).
 bool ExpandScatters(Module& module);

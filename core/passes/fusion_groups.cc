@@ -17,6 +17,15 @@ constexpr int64_t kMostEvaluations = 32, kFewEvaluations = 4;
 constexpr size_t kMostCandidates = 16;
 constexpr size_t kMostSources = 64;
 
+// A number for where operand k of an instruction is read when the instruction is wanted at `place` (the mixing of
+// SplitMix64).
+uint64_t PlaceBehind(uint64_t place, int instruction, int k) {
+  uint64_t x = place * 0x9E3779B97F4A7C15u + (static_cast<uint64_t>(instruction) << 16) + static_cast<uint64_t>(k) + 3;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
 std::vector<const Instruction*> DistinctOperands(const Instruction& i) {
   std::vector<const Instruction*> operands(i.operands().begin(), i.operands().end());
   std::ranges::sort(operands);
@@ -164,7 +173,7 @@ int FusionGroups::NewGroup(FusionKind kind, Instruction* hero, int64_t iteration
   FusionGroup& group = groups_.emplace_back();
   buffers_.emplace_back();
   operations_.push_back(0);
-  evaluations_.emplace_back();
+  places_.emplace_back();
   group.kind = kind;
   group.hero = kind == FusionKind::kLoop ? nullptr : hero;
   group.iterations = iterations;
@@ -394,13 +403,14 @@ bool FusionGroups::FeedsPrologue(const Consumer& consumer, bool* feeds_epilogue)
   return feeds_prologue;
 }
 
-int64_t FusionGroups::Evaluations(const Instruction& i, const Consumer& consumer) {
-  auto& known = evaluations_[consumer.group];  // users join before what they use, so what is known stays
+const FusionGroups::Places& FusionGroups::PlacesOf(const Instruction& i, const Consumer& consumer) {
+  auto& known = places_[consumer.group];  // users join before what they use, so what is known stays
   if (const auto it = known.find(&i); it != known.end()) return it->second;
-  int64_t own = 0, moved = 0;  // readers at the same index share one evaluation
+  constexpr uint64_t kOwn = 0, kHero = 1, kScalar = 2;
+  Places places;
   for (const Instruction* user : consumer.users) {
     if (IsHero(*user)) {
-      own = std::max<int64_t>(own, 1);
+      places.push_back(kHero);
       continue;
     }
     Consumer of_user{consumer.group, {}};
@@ -409,17 +419,29 @@ int64_t FusionGroups::Evaluations(const Instruction& i, const Consumer& consumer
         if (InGroup(its, consumer.group)) of_user.users.push_back(its);
       }
     }
-    const int64_t reader = Evaluations(*user, of_user);
+    const Places of_reader = PlacesOf(*user, of_user);
     for (int k = 0; k < user->operand_count(); ++k) {
       if (user->operand(k) != &i) continue;
-      if (i.shape().rank() == 0 || ReadsAtOwnIndex(*user, k)) {
-        own = std::max(own, i.shape().rank() == 0 ? 1 : reader);
-      } else {
-        moved += reader;
+      // Readers at the same index share one evaluation; what a branch of a pad or a concatenate computes is its own.
+      const bool same = ReadsAtOwnIndex(*user, k);
+      if (i.shape().rank() == 0) {
+        places.push_back(kScalar);
+        continue;
+      }
+      for (const uint64_t place : of_reader) {
+        places.push_back(same ? place : PlaceBehind(place, number_.at(user), k));
       }
     }
   }
-  return known[&i] = std::clamp<int64_t>(own + moved, 1, int64_t{1} << 30);
+  if (places.empty() || groups_[consumer.group].at_own_index.contains(&i)) places.push_back(kOwn);
+  std::ranges::sort(places);
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  if (places.size() > kMostEvaluations) places.resize(kMostEvaluations + 1);
+  return known[&i] = std::move(places);
+}
+
+int64_t FusionGroups::Evaluations(const Instruction& i, const Consumer& consumer) {
+  return static_cast<int64_t>(PlacesOf(i, consumer).size());
 }
 
 bool FusionGroups::CanAbsorb(const Instruction& i, const Consumer& consumer) {

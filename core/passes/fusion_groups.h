@@ -97,7 +97,10 @@ class FusionGroups {
   bool CanAbsorb(const Instruction& i, const Consumer& consumer);
   bool CanBeExtraOutput(const Instruction& i, const Consumer& consumer) const;
   bool FeedsPrologue(const Consumer& consumer, bool* feeds_epilogue) const;
-  // At how many indices the group needs `i` for one of its elements.
+  // At which indices, and in which branches, the group needs `i` for one of its elements: a number for each, the same
+  // for those that are evaluated together. Cut where they are too many.
+  using Places = std::vector<uint64_t>;
+  const Places& PlacesOf(const Instruction& i, const Consumer& consumer);
   int64_t Evaluations(const Instruction& i, const Consumer& consumer);
   bool MayRepeat(const Instruction& i) const;
   std::vector<const Instruction*> SourcesOf(const Instruction& reduce) const;
@@ -107,9 +110,9 @@ class FusionGroups {
   std::vector<Instruction*> order_;
   std::unordered_map<const Instruction*, int> number_;  // by order_
   std::vector<FusionGroup> groups_;
-  std::vector<GroupBuffers> buffers_;  // by group
-  std::vector<int64_t> operations_;    // by group, ExpandedOperations of its members
-  std::vector<std::unordered_map<const Instruction*, int64_t>> evaluations_;  // by group
+  std::vector<GroupBuffers> buffers_;                                   // by group
+  std::vector<int64_t> operations_;                                     // by group, ExpandedOperations of its members
+  std::vector<std::unordered_map<const Instruction*, Places>> places_;  // by group
   std::unordered_map<const Instruction*, std::vector<int>> row_programs_of_;  // by what their reduces read
   KernelOrder kernels_;
 };

@@ -37,6 +37,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   if (simplify) ExpandBitcasts(*optimized);
   if (simplify) ExpandBatchNorms(*optimized);
   if (simplify) ExpandRngBitGenerators(*optimized);
+  if (simplify) ExpandStochasticConverts(*optimized);
   if (simplify) ExpandDots(*optimized);
   if (simplify) ExpandScatters(*optimized);
   if (simplify) BlockRunningWindows(*optimized, target.wide_accumulation);

@@ -77,7 +77,11 @@ ScatterWay WayOf(const Instruction& scatter) {
   if (IsOrderFree(scatter)) return ScatterWay::kAtomic;
   if (form.can_overlap) return ScatterWay::kUnordered;
   if (form.count <= kFewWindows) return ScatterWay::kOneByOne;
-  return a.indices_are_sorted ? ScatterWay::kRuns : ScatterWay::kUnordered;
+  const auto none = [](const IntList& places) {
+    return std::ranges::all_of(places, [](int64_t at) { return at < 0; });
+  };
+  const bool one_place = none(form.index_of) && none(form.batch_of);
+  return a.indices_are_sorted || one_place ? ScatterWay::kRuns : ScatterWay::kUnordered;
 }
 
 }  // namespace VXLA_NAMESPACE

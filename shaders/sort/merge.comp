@@ -2,8 +2,10 @@
 //
 // TILE_PASS 1: each tile of TILE neighbours of a row (the last one shorter) is read from the operands and sorted in
 // shared memory. LANES invocations share a tile, TILE = LANES * RUN, and a workgroup owns ROWS of them: each lane sorts
-// RUN neighbours by insertion, then runs of twice the length are merged until one is left. P(0) tiles in all, P(1)
-// elements of a row, P(2) tiles of a row.
+// RUN neighbours (by insertion; with IN_REGISTERS in registers, by exchanging neighbours, which keeps equal ones in order
+// and has a longer text), then runs of twice the length
+// are merged until one is left. P(0) tiles in all, P(1) elements of a row, P(2) tiles of a row. The first KEPT elements of
+// each tile are the result, side by side.
 // TILE_PASS 0: runs of P(3) sorted neighbours are merged in pairs; an invocation makes UNIT neighbours of the merged run.
 // P(0) units in all, P(1) elements of a row, P(2) units of a row.
 //
@@ -13,8 +15,11 @@
 // so that the parts of all invocations fit together and the result is a permutation, whatever the comparison answers.
 //
 // The generated part defines the constants above, BY_UNITS(g) (g / P(2)), Key, Item (what is moved), key_of(Item),
-// before(Key, Key), emit_item(row, place in the row, Item) and either read_item(row, place in the row), get_item and
-// put_item of shared memory with room for 2 * ROWS * TILE items, or load_item(place in all rows).
+// before(Key, Key), emit_item(row, place in the row, Item) and either load_item(place in all rows) or read_item(row, place
+// in the row), get_item and put_item of shared memory with room for 2 * ROWS * TILE items and, with IN_REGISTERS:
+// READS_RUNS (whether lanes read their own RUN neighbours; else neighbouring lanes read neighbours), EACH(F),
+// EVEN_PAIRS(F) and ODD_PAIRS(F), which say F(0) F(1) .., F(0, 1) F(2, 3) .. and F(1, 2) F(3, 4) .., EXCHANGE(i, j), which
+// exchanges item_i and key_i with item_j and key_j if `exchanged`, and LAST_KEY, which comes before no other key.
 #include "generated"
 
 #if TILE_PASS
@@ -96,6 +101,14 @@ Part part_of(uint first, uint middle, uint end, uint unit, uint units) {
 
 #if TILE_PASS
 
+#if READS_RUNS
+#define RUN_ITEM(i) read_item(row, begin + i)
+#else
+#define RUN_ITEM(i) get_item(from + i)
+#endif
+#if !IN_REGISTERS
+
+// By insertion: ties of a comparison that says "not after" come out one way, turned round as by merging.
 void sort_run(uint first, uint end) {
   for (uint i = first + 1u; i < end; ++i) {
     Item moving = get_item(i);
@@ -110,6 +123,20 @@ void sort_run(uint first, uint end) {
     put_item(j, moving);
   }
 }
+
+#else
+
+// Where the tile ends its last item is read again, and stays behind.
+#define READ_ONE(i) \
+  Item item_##i = RUN_ITEM(min(at + uint(i), count - 1u)); \
+  Key key_##i = key_of(item_##i); \
+  key_##i = at + uint(i) < count ? key_##i : LAST_KEY;
+#define IN_ORDER(i, j) { \
+    bool exchanged = before(key_##j, key_##i); \
+    EXCHANGE(i, j) }
+#define WRITE_ONE(i) put_item(from + at + uint(i), item_##i);
+
+#endif
 
 #define TO_SHARED(j, item) put_item(to + at + j, item)
 
@@ -126,10 +153,23 @@ void main() {
   uint begin = (tile - row * P(2)) * TILE;
   uint count = tile < P(0) ? min(TILE, P(1) - begin) : 0u;
   uint from = slot * TILE, to = (ROWS + slot) * TILE;
+  uint at = lane * RUN;
+#if !IN_REGISTERS || !READS_RUNS
   for (uint i = lane; i < count; i += LANES) put_item(from + i, read_item(row, begin + i));
   barrier();
-  uint at = lane * RUN;
+#endif
+#if !IN_REGISTERS
   sort_run(from + at, from + min(at + RUN, count));
+#else
+  if (at < count) {
+    EACH(READ_ONE)
+    for (uint round = 0u; round < RUN; round += 2u) {
+      EVEN_PAIRS(IN_ORDER)
+      ODD_PAIRS(IN_ORDER)
+    }
+    EACH(WRITE_ONE)
+  }
+#endif
   barrier();
   // As many rounds for all invocations: every tile is at most this long.
   uint longest = min(TILE, P(1));
@@ -147,7 +187,9 @@ void main() {
     to = other;
     barrier();
   }
-  for (uint i = lane; i < count; i += LANES) emit_item(row, begin + i, get_item(from + i));
+  uint kept = min(count, KEPT);
+  uint place = (tile - row * P(2)) * KEPT;
+  for (uint i = lane; i < kept; i += LANES) emit_item(row, place + i, get_item(from + i));
 }
 
 #else

@@ -395,7 +395,10 @@ ENTRY main {
 
 TEST(WhileTest, InstructionsWithoutAShaderAreHostStepsOfTheBody) {
   const std::string text = R"(HloModule m
-less { p = f32[] parameter(0)  q = f32[] parameter(1)  ROOT c = pred[] compare(p, q), direction=LT }
+yes { p = f32[] parameter(0)  ROOT c = pred[] constant(true) }
+no { p = f32[] parameter(0)  ROOT c = pred[] constant(false) }
+less { p = f32[] parameter(0)  q = f32[] parameter(1)  l = pred[] compare(p, q), direction=LT
+  ROOT c = pred[] conditional(l, p, q), true_computation=yes, false_computation=no }
 body {
   s = (s32[], f32[11], f32[11]) parameter(0)
   i = s32[] get-tuple-element(s), index=0

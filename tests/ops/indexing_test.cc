@@ -265,6 +265,8 @@ const ScatterCase kScatters[] = {
      -1, 12},
     {"NoUpdates", "[4,9]", "[0,1]", "[0,9]",
      "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1", 0, 2},
+    {"NoIndices", "[4,3]", "[50,0]", "[50,4,3]",
+     "update_window_dims={1,2}, inserted_window_dims={}, scatter_dims_to_operand_dims={}, index_vector_dim=1", 0, 1},
     {"IndicesInTheMiddle", "[6,7]", "[5,2,9]", "[5,9]",
      "update_window_dims={}, inserted_window_dims={0,1}, scatter_dims_to_operand_dims={0,1}, index_vector_dim=1", -1,
      9},

@@ -1,6 +1,7 @@
 // Fusion decides by structure: these programs are written in several ways and must come out as few kernels in each.
 #include "core/passes/fusion.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -366,6 +367,27 @@ TEST(FusionTest, EmulatedTypesAndFunctionsCountForWhatTheyExpandTo) {
   EXPECT_GE(operations("s", true), 100);
   EXPECT_GE(operations("x", true), 5000);
   EXPECT_GE(operations("d", false), 400);
+}
+
+// The gradient of a product of many numbers: each level pads two halves into one array and reads the level above in
+// both branches. All of it in one kernel was 60,000 lines.
+TEST(FusionTest, BranchesOfPadsDoNotShareWhatTheyCompute) {
+  std::string text =
+      "ENTRY e { x = f32[1024] parameter(0)  z = f32[] constant(0)\nv0 = f32[1] slice(x), slice={[0:1]}\n";
+  for (int64_t k = 1, size = 2; size <= 1024; ++k, size *= 2) {
+    text += fmt::format(
+        "w{0} = f32[{1}] slice(x), slice={{[0:{1}]}}  a{0} = f32[{1}] multiply(w{0}, v{2})  b{0} = f32[{1}] add(w{0}, "
+        "v{2})\n"
+        "p{0} = f32[{3}] pad(a{0}, z), padding=0_{1}  q{0} = f32[{3}] pad(b{0}, z), padding={1}_0\n"
+        "{4}v{0} = f32[{3}] add(p{0}, q{0})\n",
+        k, size / 2, k - 1, size, size == 1024 ? "ROOT " : "");
+  }
+  const auto module = Optimized(text + "}");
+  ASSERT_NE(module, nullptr);
+  int fusions = 0;
+  for (const auto& i : module->entry()->instructions()) fusions += i->opcode() == Opcode::kFusion;
+  EXPECT_GE(fusions, 2);
+  EXPECT_LE(fusions, 5);
 }
 
 }  // namespace

@@ -372,7 +372,10 @@ TEST(CommandErrorTest, AFullDiskLeavesNoHalfWrittenFile) {
 TEST(CommandErrorTest, RequireGpuRefusesFallbacks) {
   const std::string program = WriteScratch(
       "sort.hlo",
-      "less { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT }\n"
+      "yes { a = f32[] parameter(0)  ROOT r = pred[] constant(true) }\n"
+      "no { a = f32[] parameter(0)  ROOT r = pred[] constant(false) }\n"
+      "less { a = f32[] parameter(0)  b = f32[] parameter(1)  c = pred[] compare(a, b), direction=LT\n"
+      "ROOT r = pred[] conditional(c, a, b), true_computation=yes, false_computation=no }\n"
       "ENTRY e { x = f32[9] parameter(0)  ROOT s = f32[9] sort(x), dimensions={0}, to_apply=less }");
   const CommandResult fallback = RunVxla("run " + program);
   EXPECT_EQ(fallback.exit_code, 0) << fallback.err;

@@ -60,10 +60,10 @@ inline Result<Literal> FakeEvaluate(const Instruction& instruction, std::span<co
     case Opcode::kCopy:
       return FakeMap(shape, operands, [](float a, float) { return a; });
     case Opcode::kReverse:
-    case Opcode::kSort: {
+    case Opcode::kCustomCall: {  // sorts
       Literal result = *operands[0];
       auto data = result.mutable_data<float>();
-      if (instruction.opcode() == Opcode::kSort) std::sort(data.begin(), data.end());
+      if (instruction.opcode() == Opcode::kCustomCall) std::sort(data.begin(), data.end());
       if (instruction.opcode() == Opcode::kReverse) std::reverse(data.begin(), data.end());
       return result;
     }

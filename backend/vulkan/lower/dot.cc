@@ -414,7 +414,7 @@ class DotKernelWriter {
         "#define SHARE {}\n#define RHS_BLOCK {}\n#define LANES {}u\n#define TM {}u\n#define W {}u\n#define KS {}u\n"
         "#define WM {}u\n#define BLOCKED {}\n",
         share, rhs_block ? 1 : 0, shape_.lanes, shape_.tile_rows, shape_.tile_columns, shape_.k_step, RowGroup(),
-        share_steps > block ? 1 : 0));
+        share_steps > block || shape_.repeated ? 1 : 0));
     const int64_t groups = reader_.work.batches * row_tiles * column_tiles * shape_.splits;
     const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
     kernel.Append(fmt::format("#define BY_ROW_TILES(g) {}\n#define BY_COLUMN_TILES(g) {}\n#define BY_SHARES(g) {}\n",
@@ -520,13 +520,28 @@ Status CanLowerDot(const LowerContext&, const FusionDescription& body) {
   return OkStatus();
 }
 
-Result<std::vector<Step>> LowerDot(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
+namespace {
+
+Result<std::vector<Step>> LowerTuned(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+                                     bool repeated) {
   const DotReader reader(body);
   if (reader.work.k == 0 || reader.work.rows == 1 || reader.work.columns == 1)
     return LowerWithVector(context, reader, buffers);
   DotWork work = reader.work;
   work.in_pairs = ComputesInPairs(context, body);
+  work.repeated = repeated;
   return DotKernelWriter(context, reader, buffers, TuneDot(context.facts, work)).Write();
+}
+
+}  // namespace
+
+Result<std::vector<Step>> LowerDot(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
+  return LowerTuned(context, body, buffers, false);
+}
+
+Result<std::vector<Step>> LowerRepeatedDot(const LowerContext& context, const FusionDescription& body,
+                                           BufferMap& buffers) {
+  return LowerTuned(context, body, buffers, true);
 }
 
 Result<std::vector<Step>> LowerDotAs(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,

@@ -5,6 +5,9 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
+// As LowerDot, for one of many products whose kernels differ in sizes alone: tiles as for a large product.
+Result<std::vector<Step>> LowerRepeatedDot(const LowerContext& context, const FusionDescription& body,
+                                           BufferMap& buffers);
 // K at least 1.
 Result<std::vector<Step>> LowerDotAs(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
                                      const DotShape& shape);

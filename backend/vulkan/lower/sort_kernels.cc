@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "backend/vulkan/lower/tuning.h"
 
@@ -27,7 +28,7 @@ class SortWriter {
   // Bindings of the step that has most of them.
   size_t MostBindings() const {
     const size_t tensors = work_.operands.size() + work_.results.size() + (work_.positions ? 1 : 0);
-    return tensors + fields_.size();
+    return tensors + fields_.size() + 1;  // counts of digits
   }
   int64_t MostScratchBytes() const {
     int64_t bytes = 0;
@@ -38,56 +39,95 @@ class SortWriter {
   std::vector<Step> Write(BufferMap& buffers) {
     int64_t item_bytes = 0;
     for (const SortField& field : fields_) item_bytes += FieldBytes(field);
-    shape_ = TuneSort(context_.facts, work_.rows, work_.length, item_bytes, AnyOrder());
+    shape_ = TuneSort(context_.facts, work_.rows, work_.length, item_bytes, work_.order.key_words);
     shape_.unit = static_cast<uint32_t>(std::min<int64_t>(shape_.unit, 2 * shape_.tile()));
-    const RadixShape radix = TuneRadix(context_.facts, work_.rows, work_.length, work_.order.key_words);
+    if (work_.length <= shape_.tile()) return {TileStep(operands(), results(), work_.kept)};
+    if (work_.kept < work_.length && 2 * work_.kept <= shape_.tile()) return WriteSelection(buffers, item_bytes);
+    const RadixShape radix = TuneRadix(context_.facts, work_.rows, work_.length, work_.order.key_words,
+                                       work_.order.key_high - work_.order.key_low);
     return radix.chunk > 0 ? WriteRadix(buffers, radix) : WriteMerges(buffers);
   }
 
  private:
   using Scratch = std::vector<BufferSlice>;  // by field
 
+  // Rows of `length` items: in scratch, or (no slices) in the operands or the results.
+  struct Items {
+    Scratch slices;
+    int64_t length = 0;
+    bool in_scratch() const { return !slices.empty(); }
+  };
+  Items operands() const { return {{}, work_.length}; }
+  Items results() const { return {{}, work_.kept}; }
+  Items MakeScratch(BufferMap& buffers, int64_t length) const {
+    Items items{{}, length};
+    for (const SortField& field : fields_) {
+      items.slices.push_back(buffers.Scratch(work_.rows * length * FieldBytes(field)));
+    }
+    return items;
+  }
+
+  // Two scratches, to and fro; the second is made when it is needed.
   std::vector<Step> WriteMerges(BufferMap& buffers) const {
     std::vector<int64_t> widths;
     for (int64_t width = shape_.tile(); width < work_.length; width *= 2) widths.push_back(width);
-    if (widths.empty()) return {TileStep(nullptr)};
-    Scratch from = MakeScratch(buffers), to;
-    if (widths.size() > 1) to = MakeScratch(buffers);
-    std::vector<Step> steps{TileStep(&from)};
+    Items from = MakeScratch(buffers, work_.length), to;
+    if (widths.size() > 1) to = MakeScratch(buffers, work_.length);
+    std::vector<Step> steps{TileStep(operands(), from, shape_.tile())};
     for (const int64_t width : widths) {
-      steps.push_back(MergeStep(width, from, width == widths.back() ? nullptr : &to));
+      steps.push_back(MergeStep(width, from, width == widths.back() ? results() : to));
       std::swap(from, to);
     }
     return steps;
   }
 
-  // A digit of the key: bits [low, low + 8) of a word.
+  // The first of each part of a row, then the first of those: few results need no more.
+  std::vector<Step> WriteSelection(BufferMap& buffers, int64_t item_bytes) const {
+    std::vector<Step> steps;
+    Items from = operands();
+    const auto left = [&](int64_t part) {
+      const int64_t whole = (from.length - 1) / part;
+      return whole * work_.kept + std::min(work_.kept, from.length - whole * part);
+    };
+    const SelectShape select = TuneSelect(context_.facts, work_.length, work_.kept, item_bytes);
+    if (select.chunk > 0) {
+      const Items to = MakeScratch(buffers, left(select.chunk));
+      steps.push_back(SelectStep(select, from, to));
+      from = to;
+    }
+    while (from.length > shape_.tile()) {
+      const Items to = MakeScratch(buffers, left(shape_.tile()));
+      steps.push_back(TileStep(from, to, work_.kept));
+      from = to;
+    }
+    steps.push_back(TileStep(from, results(), work_.kept));
+    return steps;
+  }
+
+  // A digit of the key: radix.digit_bits bits of a word from `low` on.
   struct Digit {
     int word = 0, low = 0;
   };
   // Least digit first.
-  std::vector<Digit> Digits() const {
+  std::vector<Digit> Digits(int digit_bits) const {
     std::vector<Digit> digits;
     for (int word = work_.order.key_words - 1; word >= 0; --word) {
-      for (int low = work_.order.key_low; low < work_.order.key_high; low += kDigitBits) digits.push_back({word, low});
+      for (int low = work_.order.key_low; low < work_.order.key_high; low += digit_bits) digits.push_back({word, low});
     }
     return digits;
   }
 
   std::vector<Step> WriteRadix(BufferMap& buffers, const RadixShape& radix) const {
-    const std::vector<Digit> digits = Digits();
+    const std::vector<Digit> digits = Digits(radix.digit_bits);
     const int64_t chunks = work_.rows * ((work_.length + radix.chunk - 1) / radix.chunk);
-    const BufferSlice counts = buffers.Scratch(chunks * kRadix * 4);
-    Scratch from, to;
-    if (digits.size() > 1) to = MakeScratch(buffers);
+    const BufferSlice counts = buffers.Scratch(chunks * radix.radix() * 4);
+    Items from = operands(), spare;
     std::vector<Step> steps;
     for (size_t i = 0; i < digits.size(); ++i) {
-      const Scratch* target = i + 1 < digits.size() ? &to : nullptr;
-      for (int phase = 0; phase < 3; ++phase) {
-        steps.push_back(RadixStep(phase, radix, digits[i], counts, i == 0 ? nullptr : &from, target));
-      }
-      if (i == 0 && digits.size() > 2) from = MakeScratch(buffers);
-      std::swap(from, to);
+      Items to = results();
+      if (i + 1 < digits.size()) to = spare.in_scratch() ? spare : MakeScratch(buffers, work_.length);
+      for (int phase = 0; phase < 3; ++phase) steps.push_back(RadixStep(phase, radix, digits[i], counts, from, to));
+      spare = std::exchange(from, to);
     }
     return steps;
   }
@@ -122,13 +162,6 @@ class SortWriter {
       for (const int k : work_.order.operands) AddOperandField(k);
     }
     if (!carries_all_ || work_.positions) fields_.push_back({"position", "uint", ElementType::kU32});
-  }
-
-  Scratch MakeScratch(BufferMap& buffers) const {
-    Scratch scratch;
-    for (const SortField& field : fields_)
-      scratch.push_back(buffers.Scratch(work_.rows * work_.length * FieldBytes(field)));
-    return scratch;
   }
 
   bool IsCarried(int k) const { return std::ranges::find(carried_, k) != carried_.end(); }
@@ -174,7 +207,13 @@ class SortWriter {
   }
 
   // read_item(row, e).
-  void WriteRead(KernelBuilder& kernel) const {
+  void WriteRead(KernelBuilder& kernel, const Items& from) const {
+    if (from.in_scratch()) {
+      WriteLoad(kernel, from);
+      kernel.Append(fmt::format("Item read_item(uint row, uint e) {{ return load_item(row * {} + e); }}\n",
+                                kernel.Param(static_cast<uint32_t>(from.length))));
+      return;
+    }
     std::string text = "  uint place = place_of(row, e);\n  Item item;\n";
     std::vector<std::string> arguments;
     for (const int k : carries_key_ ? work_.order.operands : carried_) {
@@ -199,46 +238,87 @@ class SortWriter {
     kernel.Append("Item read_item(uint row, uint e) {\n" + text + "  return item;\n}\n");
   }
 
-  // read_item(row, e) where the elements lie in scratch.
-  void WriteReadScratch(KernelBuilder& kernel, const Scratch& from) const {
-    WriteLoad(kernel, from);
-    kernel.Append(fmt::format("Item read_item(uint row, uint e) {{ return load_item(row * {} + e); }}\n",
-                              kernel.Param(static_cast<uint32_t>(work_.length))));
+  // What merge.comp needs to sort RUN neighbours in registers. Lanes that read neighbours make one access of many on
+  // GPUs.
+  void WriteRun(KernelBuilder& kernel) const {
+    std::string each, even, odd, exchange;
+    for (uint32_t i = 0; i < shape_.run; ++i) {
+      each += fmt::format(" F({})", i);
+      if (i + 1 < shape_.run) (i % 2 == 0 ? even : odd) += fmt::format(" F({}, {})", i, i + 1);
+    }
+    const auto swap = [&](const std::string& type, const std::string& name, const std::string& member) {
+      exchange += fmt::format(
+          " {{ {0} kept = {1}_##i{2}; {1}_##i{2} = exchanged ? {1}_##j{2} : kept; {1}_##j{2} = exchanged ? kept : "
+          "{1}_##j{2}; }}",
+          type, name, member);
+    };
+    for (const SortField& field : fields_) swap(field.glsl_type, "item", "." + field.name);
+    swap("Key", "key", "");
+    const std::vector<std::string> ones(static_cast<size_t>(work_.order.key_words), "0xffffffffu");
+    kernel.Append(fmt::format("#define LAST_KEY Key({})\n", fmt::join(ones, ", ")));
+    kernel.Append(fmt::format("#define EACH(F){}\n#define EVEN_PAIRS(F){}\n#define ODD_PAIRS(F){}\n", each, even, odd));
+    kernel.Append(fmt::format("#define EXCHANGE(i, j){}\n#define READS_RUNS {}\n", exchange,
+                              context_.facts.is_software() || shape_.lanes == 1 ? 1 : 0));
   }
 
-  // read_group(row, e, item_0 .. item_3) of the four items from e, a multiple of four; false where the tensors that
-  // read_item reads cannot be read so.
-  bool WriteReadGroup(KernelBuilder& kernel, const Scratch* from) const {
-    if (carries_key_ && from == nullptr) return false;
-    if (work_.length % 4 != 0 && work_.rows > 1) return false;
-    if (from == nullptr && work_.stride != 1) return false;
+  // GROUP, READ_GROUP and EACH_ITEM: several neighbours at once, where all that read_item reads is of 32 bits and lies
+  // side by side.
+  void WriteReadGroup(KernelBuilder& kernel, const Items& from) const {
+    const int width = kernel.has_pairs() ? 8 : 4;
     std::string text;
-    for (size_t f = 0; f < fields_.size(); ++f) {
-      const SortField& field = fields_[f];
-      if (from == nullptr && field.name == "position") {
-        for (int i = 0; i < 4; ++i) text += fmt::format("  item_{0}.position = e + {0}u;\n", i);
+    bool possible = (!carries_key_ && work_.stride == 1) || from.in_scratch();
+    possible &= from.length % width == 0 || work_.rows == 1;
+    for (size_t f = 0; possible && f < fields_.size(); ++f) {
+      if (!from.in_scratch() && fields_[f].name == "position") {
+        for (int i = 0; i < width; ++i) text += fmt::format("  item_{0}.position = e + {0}u;\n", i);
         continue;
       }
-      const size_t operand = f;  // all operands are fields, in order
-      const ElementType type = from == nullptr ? work_.types[operand] : field.type;
-      if (StorageBytes(type) != 4 || type == ElementType::kPred) return false;
-      const int k = kernel.AddBuffer(type, Access::kRead, from == nullptr ? work_.operands[operand] : (*from)[f]);
-      if (kernel.buffer_offset(k) % 16 != 0) return false;
-      kernel.AddVectorView(k);
-      text += fmt::format("  {}vec4 group_{} = LOAD({}, {}x4, place >> 2);\n",
-                          field.glsl_type == "float" ? "" : field.glsl_type.substr(0, 1), f, k, StorageTag(type));
-      for (int i = 0; i < 4; ++i) text += fmt::format("  item_{}.{} = group_{}.{};\n", i, field.name, f, "xyzw"[i]);
+      const auto k = static_cast<size_t>(from.in_scratch() ? 0 : carried_[f]);
+      const ElementType type = from.in_scratch() ? fields_[f].type : work_.types[k];
+      const BufferSlice& slice = from.in_scratch() ? from.slices[f] : work_.operands[k];
+      possible = StorageBytes(type) == 4 && slice.offset_bytes % (4 * width) == 0;
+      if (possible) text += ReadGroupField(kernel, kernel.AddBuffer(type, Access::kRead, slice), fields_[f], width);
+    }
+    kernel.Append(fmt::format("#define GROUP {}\n", possible ? width : 1));
+    if (!possible) return;
+    std::vector<std::string> items, parameters;
+    std::string each;
+    for (int i = 0; i < width; ++i) {
+      items.push_back(fmt::format("item_{}", i));
+      parameters.push_back("out Item " + items.back());
+      each += fmt::format(" F({})", items.back());
     }
     kernel.Append(
-        fmt::format("void read_group(uint row, uint e, out Item item_0, out Item item_1, out Item item_2, out "
-                    "Item item_3) {{\n  uint place = row * {} + e;\n{}}}\n",
-                    kernel.Param(static_cast<uint32_t>(work_.length)), text));
-    return true;
+        fmt::format("void read_group(uint row, uint e, {}) {{\n  uint group = (row * {} + e) / {}u;\n{}}}\n"
+                    "#define READ_GROUP(row, e) Item {}; read_group(row, e, {});\n#define EACH_ITEM(F){}\n",
+                    fmt::join(parameters, ", "), kernel.Param(static_cast<uint32_t>(from.length)), width, text,
+                    fmt::join(items, ", "), fmt::join(items, ", "), each));
+  }
+
+  // Statements that read a member of the items of a group.
+  std::string ReadGroupField(KernelBuilder& kernel, int buffer, const SortField& field, int width) const {
+    kernel.AddVectorView(buffer, width);
+    const std::string tag(StorageTag(kernel.buffer_type(buffer)));
+    std::string text;
+    if (width == 4) {
+      const char* type = tag == "f32" ? "vec4" : tag == "i32" ? "ivec4" : "uvec4";
+      text = fmt::format("  {} {}_group = LOAD({}, {}x4, group);\n", type, field.name, buffer, tag);
+    } else {
+      text = fmt::format("  u64vec4 {}_group = LOAD({}, u64x4, group);\n", field.name, buffer);
+    }
+    for (int i = 0; i < width; ++i) {
+      std::string value = fmt::format("{}_group.{}", field.name, "xyzw"[width == 4 ? i : i / 2]);
+      if (width == 8) {
+        value = fmt::format("unpackUint2x32({}).{}", value, "xy"[i % 2]);
+        if (tag != "u32") value = fmt::format("{}({})", tag == "f32" ? "uintBitsToFloat" : "int", value);
+      }
+      text += fmt::format("  item_{}.{} = {};\n", i, field.name, value);
+    }
+    return text;
   }
 
   // get_item and put_item of shared memory.
-  void WriteShared(KernelBuilder& kernel) const {
-    const int64_t items = 2 * shape_.tile() * shape_.rows_per_group;
+  void WriteShared(KernelBuilder& kernel, int64_t items) const {
     std::string get, put;
     for (const SortField& field : fields_) {
       kernel.Append(fmt::format("shared {} shared_{}[{}];\n", field.glsl_type, field.name, items));
@@ -249,29 +329,28 @@ class SortWriter {
     kernel.Append("void put_item(uint i, Item item) {\n" + put + "}\n");
   }
 
-  void WriteLoad(KernelBuilder& kernel, const Scratch& from) const {
+  void WriteLoad(KernelBuilder& kernel, const Items& from) const {
     std::string text;
     for (size_t f = 0; f < fields_.size(); ++f) {
-      const int buffer = kernel.AddBuffer(fields_[f].type, Access::kRead, from[f]);
+      const int buffer = kernel.AddBuffer(fields_[f].type, Access::kRead, from.slices[f]);
       text += fmt::format("  item.{} = {};\n", fields_[f].name, LoadMoved(kernel, buffer, "i"));
     }
     kernel.Append("Item load_item(uint i) {\n  Item item;\n" + text + "  return item;\n}\n");
   }
 
   // emit_item(row, e, item): to scratch, or to the results.
-  void WriteEmit(KernelBuilder& kernel, const Scratch* to) const {
-    std::string text;
-    if (to != nullptr) {
-      text = fmt::format("  uint place = row * {} + e;\n", kernel.Param(static_cast<uint32_t>(work_.length)));
-      for (size_t f = 0; f < fields_.size(); ++f) {
-        const int buffer = kernel.AddBuffer(fields_[f].type, Access::kWrite, (*to)[f]);
-        text += "  " + StoreMoved(kernel, buffer, "place", "item." + fields_[f].name) + "\n";
-      }
-    } else if (work_.kept == work_.length) {
-      text = "  uint place = place_of(row, e);\n" + EmitResults(kernel);
-    } else {
-      const std::string kept = kernel.Param(static_cast<uint32_t>(work_.kept));
-      text = fmt::format("  if (e >= {}) return;\n  uint place = row * {} + e;\n", kept, kept) + EmitResults(kernel);
+  void WriteEmit(KernelBuilder& kernel, const Items& to) const {
+    std::string text = "  uint place = place_of(row, e);\n";
+    if (to.in_scratch() || work_.kept != work_.length) {
+      const std::string length = kernel.Param(static_cast<uint32_t>(to.length));
+      text = fmt::format("  uint place = row * {} + e;\n", length);
+      // A sort of whole rows brings what is not kept as well.
+      if (!to.in_scratch()) text = fmt::format("  if (e >= {}) return;\n", length) + text;
+    }
+    if (!to.in_scratch()) text += EmitResults(kernel);
+    for (size_t f = 0; to.in_scratch() && f < fields_.size(); ++f) {
+      const int buffer = kernel.AddBuffer(fields_[f].type, Access::kWrite, to.slices[f]);
+      text += "  " + StoreMoved(kernel, buffer, "place", "item." + fields_[f].name) + "\n";
     }
     kernel.Append("void emit_item(uint row, uint e, Item item) {\n" + text + "}\n");
   }
@@ -298,76 +377,88 @@ class SortWriter {
     return text;
   }
 
-  // The parameters and definitions that both passes have; `unit`: elements of a row that P(0) counts.
-  void WriteHead(KernelBuilder& kernel, bool tiles, int64_t unit) const {
-    const int64_t per_row = (work_.length + unit - 1) / unit;
+  // P(0), P(1) and P(2): parts of `unit` elements in all rows, the length of a row, and parts of a row, which it gives.
+  int64_t WriteHead(KernelBuilder& kernel, int64_t length, int64_t unit) const {
+    const int64_t per_row = (length + unit - 1) / unit;
     kernel.Param(static_cast<uint32_t>(work_.rows * per_row));
-    kernel.Param(static_cast<uint32_t>(work_.length));
+    kernel.Param(static_cast<uint32_t>(length));
     kernel.Param(static_cast<uint32_t>(per_row));
-    kernel.Append(fmt::format("#define TILE_PASS {}\n#define ANY_ORDER {}\n", tiles ? 1 : 0, AnyOrder() ? 1 : 0));
+    return per_row;
   }
 
-  Step TileStep(const Scratch* to) const {
-    KernelBuilder kernel(context_.facts);
-    WriteHead(kernel, true, shape_.tile());
-    const int64_t tiles = (work_.length + shape_.tile() - 1) / shape_.tile();
-    const uint32_t rows = shape_.rows_per_group;
-    kernel.Append(fmt::format(
-        "#define LANES {}u\n#define ROWS {}u\n#define RUN {}u\n#define TILE {}u\n#define UNIT RUN\n"
-        "#define ROWS_SIDE_BY_SIDE {}\n#define BY_UNITS(g) {}\n",
-        shape_.lanes, rows, shape_.run, shape_.tile(), work_.stride > 1 ? 1 : 0, kernel.Divide("(g)", tiles)));
+  // Item, Key, and what reads and emits items.
+  void WriteItems(KernelBuilder& kernel, const Items& from, const Items& to) const {
     WriteTypes(kernel);
-    WritePlace(kernel);
-    WriteRead(kernel);
-    WriteShared(kernel);
+    if (!from.in_scratch() || !to.in_scratch()) WritePlace(kernel);
+    WriteRead(kernel, from);
     WriteEmit(kernel, to);
+  }
+
+  // Sorts tiles; of each the first `kept` go on, side by side.
+  Step TileStep(const Items& from, const Items& to, int64_t kept) const {
+    KernelBuilder kernel(context_.facts);
+    const int64_t tiles = WriteHead(kernel, from.length, shape_.tile());
+    const uint32_t rows = shape_.rows_per_group;
+    kernel.Append(
+        fmt::format("#define TILE_PASS 1\n#define ANY_ORDER {}\n#define IN_REGISTERS {}\n#define LANES {}u\n#define "
+                    "ROWS {}u\n#define RUN {}u\n"
+                    "#define TILE {}u\n#define KEPT {}u\n#define UNIT RUN\n#define ROWS_SIDE_BY_SIDE {}\n"
+                    "#define BY_UNITS(g) {}\n",
+                    AnyOrder() ? 1 : 0, shape_.in_registers ? 1 : 0, shape_.lanes, rows, shape_.run, shape_.tile(),
+                    std::min(kept, shape_.tile()), work_.stride > 1 ? 1 : 0, kernel.Divide("(g)", tiles)));
+    WriteItems(kernel, from, to);
+    WriteShared(kernel, 2 * shape_.tile() * rows);
+    if (shape_.in_registers) WriteRun(kernel);
     return kernel.Finish(work_.name, "sort/merge.comp", {shape_.lanes * rows, 1, 1},
                          GroupGrid(context_.facts, (work_.rows * tiles + rows - 1) / rows));
   }
 
-  Step MergeStep(int64_t width, const Scratch& from, const Scratch* to) const {
+  Step MergeStep(int64_t width, const Items& from, const Items& to) const {
     KernelBuilder kernel(context_.facts);
-    WriteHead(kernel, false, shape_.unit);
+    const int64_t units = WriteHead(kernel, from.length, shape_.unit);
     kernel.Param(static_cast<uint32_t>(width));
-    const int64_t units = (work_.length + shape_.unit - 1) / shape_.unit;
-    kernel.Append(fmt::format("#define UNIT {}u\n#define BY_UNITS(g) {}\n", shape_.unit, kernel.Divide("(g)", units)));
-    WriteTypes(kernel);
-    if (to == nullptr) WritePlace(kernel);
-    WriteLoad(kernel, from);
-    WriteEmit(kernel, to);
+    kernel.Append(fmt::format("#define TILE_PASS 0\n#define ANY_ORDER {}\n#define UNIT {}u\n#define BY_UNITS(g) {}\n",
+                              AnyOrder() ? 1 : 0, shape_.unit, kernel.Divide("(g)", units)));
+    WriteItems(kernel, from, to);
     constexpr uint32_t kGroup = 64;
     return kernel.Finish(work_.name + " merge", "sort/merge.comp", {kGroup, 1, 1},
                          GroupGrid(context_.facts, (work_.rows * units + kGroup - 1) / kGroup));
   }
 
-  // Phase `phase` of sort/radix_chunks.comp; from and to are null for the operands and the results.
-  Step RadixStep(int phase, const RadixShape& radix, const Digit& digit, const BufferSlice& counts, const Scratch* from,
-                 const Scratch* to) const {
+  Step SelectStep(const SelectShape& select, const Items& from, const Items& to) const {
+    KernelBuilder kernel(context_.facts);
+    const int64_t chunks = WriteHead(kernel, from.length, select.chunk);
+    kernel.Append(fmt::format("#define CHUNK {}u\n#define KEPT {}u\n#define LANES {}u\n#define BY_CHUNKS(g) {}\n",
+                              select.chunk, work_.kept, select.lanes, kernel.Divide("(g)", chunks)));
+    WriteItems(kernel, from, to);
+    WriteReadGroup(kernel, from);
+    WriteShared(kernel, work_.kept * select.lanes);
+    return kernel.Finish(work_.name + " select", "sort/select.comp", {select.lanes, 1, 1},
+                         GroupGrid(context_.facts, (work_.rows * chunks + select.lanes - 1) / select.lanes));
+  }
+
+  // Phase `phase` of sort/radix_chunks.comp.
+  Step RadixStep(int phase, const RadixShape& radix, const Digit& digit, const BufferSlice& counts, const Items& from,
+                 const Items& to) const {
     KernelBuilder kernel(context_.facts);
     const int64_t per_row = (work_.length + radix.chunk - 1) / radix.chunk, chunks = work_.rows * per_row;
     kernel.Param(static_cast<uint32_t>(phase == 1 ? work_.rows : chunks));
     kernel.Param(static_cast<uint32_t>(work_.length));
     kernel.Param(static_cast<uint32_t>(per_row));
     kernel.Param(static_cast<uint32_t>(digit.low));
-    const uint32_t lanes = phase == 1 ? kRadix : radix.lanes;
+    const uint32_t lanes = phase == 1 ? radix.scan_lanes() : radix.lanes;
     kernel.Append(fmt::format("#define PHASE {}\n#define RADIX {}u\n#define CHUNK {}u\n#define LANES {}u\n", phase,
-                              kRadix, radix.chunk, lanes));
-    const int k = kernel.AddBuffer(ElementType::kU32,
-                                   phase == 0   ? Access::kWrite
-                                   : phase == 1 ? Access::kReadWrite
-                                                : Access::kRead,
-                                   counts);
-    if (phase > 0) kernel.Append(fmt::format("uint load_count(uint i) {{ return {}; }}\n", kernel.Load(k, "i")));
-    if (phase < 2) {
-      kernel.Append(fmt::format("void store_count(uint i, uint n) {{ {} }}\n", kernel.Store(k, "i", "n")));
-    }
+                              radix.radix(), radix.chunk, lanes));
+    const int k = kernel.AddBuffer(ElementType::kU32, Access::kReadWrite, counts);
+    kernel.Append(fmt::format("uint load_count(uint i) {{ return {}; }}\nvoid store_count(uint i, uint n) {{ {} }}\n",
+                              kernel.Load(k, "i"), kernel.Store(k, "i", "n")));
     if (phase != 1) {
       kernel.Append(fmt::format("#define BY_CHUNKS(g) {}\n#define KEY_WORD(key) key{}\n", kernel.Divide("(g)", per_row),
                                 WordSuffix(digit.word)));
       WriteTypes(kernel);
-      if (from == nullptr || to == nullptr) WritePlace(kernel);
-      from == nullptr ? WriteRead(kernel) : WriteReadScratch(kernel, *from);
-      kernel.Append(fmt::format("#define READS_GROUPS {}\n", WriteReadGroup(kernel, from) ? 1 : 0));
+      if (!from.in_scratch() || !to.in_scratch()) WritePlace(kernel);
+      WriteRead(kernel, from);
+      WriteReadGroup(kernel, from);
       if (phase == 2) WriteEmit(kernel, to);
     }
     constexpr const char* kPhases[] = {"count", "scan", "move"};
@@ -377,9 +468,6 @@ class SortWriter {
 
   // Of a Key, word i.
   std::string WordSuffix(int i) const { return work_.order.key_words == 1 ? "" : fmt::format(".{}", "xyzw"[i]); }
-
-  static constexpr int kDigitBits = 8;
-  static constexpr uint32_t kRadix = 1u << kDigitBits;
 
   const LowerContext& context_;
   const SortWork& work_;

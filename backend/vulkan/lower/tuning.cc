@@ -202,14 +202,15 @@ namespace {
 // ones.
 DotShape TuneSoftwareDot(const DeviceFacts& facts, const DotWork& work) {
   DotShape shape;
-  const bool large = work.batches * work.rows * work.columns * work.k >= int64_t{1} << 27;
+  shape.repeated = work.repeated;
+  const bool large = work.repeated || work.batches * work.rows * work.columns * work.k >= int64_t{1} << 27;
   shape.lanes = std::max(facts.subgroup_size, 4u);
   // The tile does not depend on how lhs values reach the lanes: emulated subgroups give the same bits.
   const bool shareable =
       work.lanes_can_share && work.rows >= 8 && shape.lanes == facts.subgroup_size && shape.lanes <= 16;
   shape.share_lhs = facts.subgroup_shuffle && shareable && !work.in_pairs;
   const uint32_t wide = work.sum_bytes == 4 ? 8 : 4;
-  shape.tile_columns = large && work.columns % wide == 0 ? wide : 4;
+  shape.tile_columns = large && work.columns % wide == 0 && work.columns >= wide * shape.lanes ? wide : 4;
   if (work.columns < 4) shape.tile_columns = 1;
   shape.tile_rows = shareable ? std::max(shape.lanes, large && work.rows > 8 ? 16u : 8u)
                               : static_cast<uint32_t>(std::min<int64_t>(work.rows, 4));
@@ -256,9 +257,17 @@ DotShape TuneDot(const DeviceFacts& facts, const DotWork& work) {
   return facts.is_software() ? TuneSoftwareDot(facts, work) : TuneGpuDot(facts, work);
 }
 
-SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t item_bytes, bool searches_far) {
+SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t item_bytes, int key_words) {
   SortShape shape;
-  const bool software = facts.is_software();
+  const bool software = facts.is_software(), searches_far = key_words == 0;
+  // Exchanges in registers cost lavapipe next to nothing beside what it reads, lane by lane (65,536 rows of 16: a third
+  // of the time with runs of 16 instead of 8); but they cost it compilation, which small sorts do not earn.
+  constexpr int64_t kLarge = 1 << 16;
+  shape.in_registers = key_words > 0 && rows * length >= kLarge;
+  if (software && shape.in_registers) {
+    const uint32_t most_run = key_words == 1 && item_bytes <= 8 ? 32 : 16;
+    while (shape.run < most_run && shape.run < length) shape.run *= 2;
+  }
   const int64_t most_lanes = std::min({facts.max_workgroup_invocations, facts.max_workgroup_size[0], 256u});
   // Two copies of each item: those read and those written.
   const int64_t most_items = std::min(facts.max_shared_bytes, 32768u) / (2 * item_bytes);
@@ -271,25 +280,39 @@ SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64
   while (int64_t{shape.lanes} * shape.rows_per_group < wanted && shape.rows_per_group < tiles &&
          fits(shape.lanes, int64_t{shape.rows_per_group} * 2))
     shape.rows_per_group *= 2;
-  shape.unit = software ? 256 : searches_far ? 64 : 16;
+  shape.unit = software ? (searches_far ? 1024 : 256) : (searches_far ? 64 : 16);
   return shape;
 }
 
-RadixShape TuneRadix(const DeviceFacts& facts, int64_t rows, int64_t length, int key_words) {
+RadixShape TuneRadix(const DeviceFacts& facts, int64_t rows, int64_t length, int key_words, int bits) {
   RadixShape shape;
-  constexpr int64_t kRadix = 256, kLeastLength = 1 << 14, kLeastChunk = 2048, kMostChunk = 32768, kMostChunks = 24576;
+  constexpr int64_t kLeastLength = 1 << 14, kLong = 1 << 18, kMostChunk = 32768, kMostScan = 48 << 10;
+  if (!facts.is_software() || key_words == 0 || length < kLeastLength * key_words ||
+      facts.max_workgroup_invocations < 256 || facts.max_workgroup_size[0] < 256)
+    return shape;
+  // Wide digits are fewer passes, and counters that have to be worth their own passes.
+  const bool wide = length >= kLong;
+  const int passes = (bits + (wide ? 10 : 7)) / (wide ? 11 : 8);
+  shape.digit_bits = (bits + passes - 1) / passes;
+  int64_t chunk = wide ? 16384 : 2048;
+  while (chunk < kMostChunk && chunk * 32 < length) chunk *= 2;
+  // An invocation walks over a chunk and its counters once, and twice over the counters of a row's chunks of some
+  // digits.
+  const int64_t chunks = CeilDivide(length, chunk);
+  const int64_t each = shape.radix() / shape.scan_lanes();
   shape.lanes = std::max(facts.subgroup_size, 4u);
-  const int64_t shared = kRadix * shape.lanes * 4;
-  if (!facts.is_software() || key_words == 0 || length < kLeastLength * key_words || shared > facts.max_shared_bytes ||
-      facts.max_workgroup_invocations < kRadix || facts.max_workgroup_size[0] < kRadix)
-    return shape;
-  int64_t chunk = kLeastChunk;
-  while (chunk < kMostChunk && chunk * 512 < length) chunk *= 2;
-  // An invocation walks over a chunk once and over a row's chunks twice.
-  if (CeilDivide(length, chunk) > kMostChunks || rows * CeilDivide(length, chunk) * kRadix >= int64_t{1} << 31) {
-    return shape;
-  }
-  shape.chunk = chunk;
+  if (2 * each * chunks <= kMostScan && rows * chunks * shape.radix() < int64_t{1} << 31) shape.chunk = chunk;
+  return shape;
+}
+
+SelectShape TuneSelect(const DeviceFacts& facts, int64_t length, int64_t kept, int64_t item_bytes) {
+  SelectShape shape;
+  constexpr int64_t kMostKept = 16, kLeastLength = 1 << 12, kMostSteps = 32768;
+  if (!facts.is_software() || kept > kMostKept || length < kLeastLength) return shape;
+  shape.lanes = std::max(facts.subgroup_size, 4u);
+  if (kept * item_bytes * shape.lanes > facts.max_shared_bytes) return shape;
+  // In an ascending row every element goes past all that are kept.
+  shape.chunk = std::clamp<int64_t>(CeilDivide(length, 64), 512, kMostSteps / std::max<int64_t>(kept + 1, 4)) / 8 * 8;
   return shape;
 }
 

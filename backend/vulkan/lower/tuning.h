@@ -71,6 +71,7 @@ struct DotShape {
   uint32_t lanes = 8, lanes_y = 1;
   uint32_t tile_rows = 8, tile_columns = 4, k_step = 4;
   bool share_lhs = false;  // lanes hand lhs values round by subgroup broadcasts
+  bool repeated = false;   // as in DotWork: the text is the same for short and long sums
   int64_t splits = 1;
 };
 struct DotWork {
@@ -78,6 +79,7 @@ struct DotWork {
   int sum_bytes = 4;            // of an accumulator
   bool lanes_can_share = true;  // accumulators that subgroup broadcasts take
   bool in_pairs = false;        // emulated 64-bit types: a product is hundreds of operations, so tiles are single
+  bool repeated = false;        // many products share the kernel, so that a large tile is worth its compilation
 };
 DotShape TuneDot(const DeviceFacts& facts, const DotWork& work);
 
@@ -86,17 +88,31 @@ DotShape TuneDot(const DeviceFacts& facts, const DotWork& work);
 // each.
 struct SortShape {
   uint32_t lanes = 1, run = 8, rows_per_group = 1, unit = 16;
+  bool in_registers = false;  // a lane sorts its run
   int64_t tile() const { return int64_t{lanes} * run; }
 };
-// `searches_far`: the search for an invocation's part takes the square of its usual steps.
-SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t item_bytes, bool searches_far);
+// Keys of `key_words` words; 0: a computation compares and may be no order, so searches take the square of their usual
+// steps.
+SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t item_bytes, int key_words);
 
-// How long rows are sorted by the digits of keys of `key_words` words (sort/radix_chunks.comp): `lanes` invocations of
-// a workgroup take `chunk` neighbours each. A chunk of 0: by merging.
+// How long rows are sorted by the digits of keys (sort/radix_chunks.comp): `lanes` invocations of a workgroup take
+// `chunk` neighbours each. A chunk of 0: by merging.
 struct RadixShape {
+  uint32_t lanes = 8;
+  int digit_bits = 8;
+  int64_t chunk = 0;
+  uint32_t radix() const { return 1u << digit_bits; }
+  uint32_t scan_lanes() const { return radix() < 256 ? radix() : 256; }
+};
+// Keys of `key_words` words in `bits` bits of each.
+RadixShape TuneRadix(const DeviceFacts& facts, int64_t rows, int64_t length, int key_words, int bits);
+
+// How the first few of long rows are found (sort/select.comp): `lanes` invocations of a workgroup walk over `chunk`
+// neighbours each. A chunk of 0: by sorting tiles.
+struct SelectShape {
   uint32_t lanes = 8;
   int64_t chunk = 0;
 };
-RadixShape TuneRadix(const DeviceFacts& facts, int64_t rows, int64_t length, int key_words);
+SelectShape TuneSelect(const DeviceFacts& facts, int64_t length, int64_t kept, int64_t item_bytes);
 
 }  // namespace VXLA_NAMESPACE::vulkan
