@@ -21,6 +21,8 @@ class BufferMap {
   virtual BufferSlice SliceOf(const Instruction& instruction, int leaf) = 0;
   // A fresh scratch buffer that lives for this instruction's steps only.
   virtual BufferSlice Scratch(int64_t size_bytes) = 0;
+  // A buffer that holds these words whenever the steps run: tables that lowering computes. Equal tables are one buffer.
+  virtual BufferSlice Constant(std::vector<uint32_t> words) = 0;
 };
 
 // A description's in-place pairs as places. An operand that lies where another one lies shares a place only if both

@@ -442,6 +442,11 @@ Status UploadConstants(ExecutableState& state) {
   }
   for (const PlanConstant& constant : plan.constants) {
     const Placement& placement = plan.buffers[constant.buffer].placement;
+    if (constant.instruction.empty()) {
+      VXLA_RETURN_IF_ERROR(device.Upload(std::as_bytes(std::span(constant.words)),
+                                         *state.program.constant_blocks.at(placement.index), placement.offset_bytes));
+      continue;
+    }
     const Literal& literal = state.instructions.at(constant.instruction)->literal();
     VXLA_RETURN_IF_ERROR(UploadLiteral(device, *FlattenLiteral(literal).at(constant.leaf),
                                        *state.program.constant_blocks.at(placement.index), placement.offset_bytes));

@@ -56,11 +56,12 @@ struct PlanResult {
   friend bool operator==(const PlanResult&, const PlanResult&) = default;
 };
 
-// An array constant in device memory.
+// An array constant in device memory: a leaf of a constant instruction, or a table that lowering made.
 struct PlanConstant {
-  std::string instruction;
+  std::string instruction;  // empty: `words`
   int leaf = 0;
   int buffer = -1;
+  std::vector<uint32_t> words = {};
   friend bool operator==(const PlanConstant&, const PlanConstant&) = default;
 };
 

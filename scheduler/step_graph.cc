@@ -144,6 +144,16 @@ BufferSlice StepGraphBuilder::Scratch(int64_t size_bytes) {
   return WholeSlice(AddBuffer(fmt::format("{} scratch {}", PlanName(*current_), scratch_count_++), size_bytes));
 }
 
+BufferSlice StepGraphBuilder::Constant(std::vector<uint32_t> words) {
+  for (const PlanConstant& constant : plan_.constants) {
+    if (constant.instruction.empty() && constant.words == words) return WholeSlice(constant.buffer);
+  }
+  const int buffer = AddBuffer(PlanName(*current_) + " table", static_cast<int64_t>(4 * words.size()));
+  plan_.buffers[buffer].placement.space = MemorySpace::kConstant;
+  plan_.constants.push_back({"", 0, buffer, std::move(words)});
+  return WholeSlice(buffer);
+}
+
 int StepGraphBuilder::AddBuffer(std::string name, int64_t size_bytes) {
   PlanBuffer buffer;
   buffer.name = std::move(name);

@@ -18,6 +18,7 @@ class StepGraphBuilder : public BufferMap {
 
   BufferSlice SliceOf(const Instruction& instruction, int leaf) override;
   BufferSlice Scratch(int64_t size_bytes) override;
+  BufferSlice Constant(std::vector<uint32_t> words) override;
 
  private:
   Status AddParameters();

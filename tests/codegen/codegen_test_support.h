@@ -49,6 +49,7 @@ class PlainBuffers : public BufferMap {
     return {it->second, 0, FlattenTuple(instruction.shape()).at(leaf)->SizeBytes()};
   }
   BufferSlice Scratch(int64_t size_bytes) override { return {1000 + scratch_++, 0, size_bytes}; }
+  BufferSlice Constant(std::vector<uint32_t> words) override { return Scratch(static_cast<int64_t>(4 * words.size())); }
 
  private:
   std::map<std::pair<const Instruction*, int>, int> slices_;

@@ -27,6 +27,12 @@ class DeviceBuffers : public BufferMap {
     Add(size_bytes);
     return {static_cast<int>(buffers.size()) - 1, 0, size_bytes};
   }
+  BufferSlice Constant(std::vector<uint32_t> words) override {
+    const BufferSlice slice = Scratch(static_cast<int64_t>(4 * words.size()));
+    const Status status = device_.Upload(std::as_bytes(std::span(words)), *buffers.back(), 0);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return slice;
+  }
   std::vector<std::shared_ptr<Buffer>> buffers;
 
  private:

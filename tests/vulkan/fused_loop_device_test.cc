@@ -27,6 +27,7 @@ class OneBufferEach : public BufferMap {
     bytes_.push_back(bytes);
     return {static_cast<int>(bytes_.size()) - 1, 0, bytes};
   }
+  BufferSlice Constant(std::vector<uint32_t> words) override { return Scratch(static_cast<int64_t>(4 * words.size())); }
 
  private:
   std::map<std::pair<const Instruction*, int>, int> numbers_;

@@ -28,7 +28,7 @@ int KernelBuilder::AddBuffer(ElementType type, Access access, const BufferSlice&
 void KernelBuilder::AddVectorView(int k, int width) {
   const std::string view = is_packed(k)
                                ? fmt::format("TENSOR({}, u32)\n", k)
-                               : fmt::format("TENSOR({}, {}x4)\n", k, width == 8 ? "u64" : StorageTag(types_.at(k)));
+                               : fmt::format("TENSOR({}, {}x4)\n", k, width == 8 ? "u64" : StorageTag(RealPart(types_.at(k))));
   if (views_.find(view) == std::string::npos) views_ += view;
 }
 

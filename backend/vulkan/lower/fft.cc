@@ -1,13 +1,72 @@
-#include "backend/vulkan/lower/lower.h"
+// Fourier transforms of one to three axes: steps for the passes of fft_plan.h, and memory between them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "backend/vulkan/lower/fft_kernel.h"
 
 namespace VXLA_NAMESPACE::vulkan {
+namespace {
 
-Status CanLowerFft(const LowerContext&, const FusionDescription& body) {
-  return Unsupported("{} has no kernel", OpcodeText(body.hero->opcode()));
+constexpr int64_t kMostElements = (int64_t{1} << 31) - 1;
+
+Status CheckFftMemory(const LowerContext& context, const char* what, int64_t elements, int64_t bytes) {
+  if (elements > kMostElements) {
+    return Unsupported("fft: {} of {} elements, more than the {} that a kernel can index", what, elements,
+                       kMostElements);
+  }
+  const auto limit = static_cast<int64_t>(context.facts.max_storage_range_bytes);
+  if (context.bindings == BindingMode::kDescriptors && bytes > limit) {
+    return Unsupported(
+        "fft: {} of {} bytes, more than this device's storage-buffer range of {} (--bindings=addresses has no such "
+        "limit)",
+        what, bytes, limit);
+  }
+  return OkStatus();
 }
 
-Result<std::vector<Step>> LowerFft(const LowerContext&, const FusionDescription& body, BufferMap&) {
-  return Internal("{} has no kernel", OpcodeText(body.hero->opcode()));
+}  // namespace
+
+Status CanLowerFft(const LowerContext& context, const FusionDescription& body) {
+  if (body.hero->shape().ElementCount() == 0) return OkStatus();
+  const FftPlan plan = PlanFft(context, body);
+  VXLA_RETURN_IF_ERROR(CheckFftMemory(context, "tables", plan.tables.count(), plan.tables.size_bytes()));
+  for (const FftJob& job : plan.jobs) {
+    const int64_t elements = std::max(job.out_elements(), job.units());
+    VXLA_RETURN_IF_ERROR(
+        CheckFftMemory(context, "an intermediate array", elements, job.out_elements() * StorageBytes(job.out.type)));
+  }
+  return OkStatus();
+}
+
+Result<std::vector<Step>> LowerFft(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
+  const FftPlan plan = PlanFft(context, body);
+  const BufferSlice result = buffers.SliceOf(*body.instruction, 0);
+  // Passes write the result's memory and scratch in turns, so that the last writes the result; two of scratch where
+  // something on the way is larger than the result.
+  int64_t most_bytes = 0;
+  for (size_t i = 0; i + 1 < plan.jobs.size(); ++i)
+    most_bytes = std::max(most_bytes, plan.jobs[i].out_elements() * StorageBytes(plan.complex));
+  const bool large = most_bytes > result.size_bytes;
+  std::array<std::optional<BufferSlice>, 2> scratch;
+  const BufferSlice tables = plan.tables.count() > 0 ? buffers.Constant(plan.tables.Words()) : BufferSlice();
+  BufferSlice from = buffers.SliceOf(*body.instruction->operand(0), 0);
+  std::vector<Step> steps;
+  for (size_t i = 0; i < plan.jobs.size(); ++i) {
+    const size_t left = plan.jobs.size() - 1 - i, turn = left % 2;
+    BufferSlice into = result;
+    if (left > 0 && (large || turn == 1)) {
+      if (!scratch[turn]) scratch[turn] = buffers.Scratch(most_bytes);
+      into = *scratch[turn];
+    }
+    const std::string name = plan.jobs.size() == 1 ? StepName(body) : fmt::format("{} pass {}", StepName(body), i + 1);
+    into.size_bytes = plan.jobs[i].out_elements() * StorageBytes(plan.jobs[i].out.type);
+    steps.push_back(WriteFftPass(context, plan, plan.jobs[i], name, from, into, tables));
+    from = into;
+  }
+  steps[0].flop = plan.flop;
+  return steps;
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

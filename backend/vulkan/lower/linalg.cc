@@ -73,6 +73,7 @@ class ProductBuffers final : public BufferMap {
     return operands_.at(static_cast<size_t>(instruction.parameter_number()));
   }
   BufferSlice Scratch(int64_t size_bytes) override { return outer_.Scratch(size_bytes); }
+  BufferSlice Constant(std::vector<uint32_t> words) override { return outer_.Constant(std::move(words)); }
 
  private:
   const std::vector<BufferSlice> operands_;

@@ -1,0 +1,66 @@
+// Butterflies: the discrete Fourier transform of a few points as straight GLSL text over locals. The roots are
+// constants of the text, exact to the type; multiplications by 1, -1, i and -i, negations and zeros cost nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/element_type.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+
+// A real value: a local of the text or its negative; without a name it is zero.
+struct RealText {
+  std::string name;
+  bool negative = false;
+  bool zero() const { return name.empty(); }
+};
+inline RealText Negated(RealText a) {
+  a.negative = !a.negative && !a.zero();
+  return a;
+}
+struct ComplexText {
+  RealText re, im;
+  // i times the conjugate: the forward transform of swapped values is the backward transform, swapped.
+  ComplexText Swapped() const { return {im, re}; }
+};
+
+class ButterflyWriter {
+ public:
+  // `real`: f32 or f64. 64-bit arithmetic is calls, so that it may be emulated.
+  explicit ButterflyWriter(ElementType real) : real_(real) {}
+
+  RealText Add(const RealText& a, const RealText& b);
+  RealText Subtract(const RealText& a, const RealText& b);
+  RealText Multiply(const RealText& a, const RealText& b);
+  RealText Constant(double value) const;
+  ComplexText Add(const ComplexText& a, const ComplexText& b) { return {Add(a.re, b.re), Add(a.im, b.im)}; }
+  ComplexText Subtract(const ComplexText& a, const ComplexText& b) {
+    return {Subtract(a.re, b.re), Subtract(a.im, b.im)};
+  }
+  ComplexText Multiply(const ComplexText& a, const ComplexText& b);
+  // Times exp(-2 pi i k / n).
+  ComplexText TimesRoot(const ComplexText& a, int64_t k, int64_t n);
+  // The forward transform, in natural order.
+  std::vector<ComplexText> Transform(const std::vector<ComplexText>& x);
+
+  // The parts of a local of the complex carrier type.
+  static ComplexText PartsOf(const std::string& name) { return {{name + ".x"}, {name + ".y"}}; }
+  // A real or complex value as an expression of its carrier.
+  std::string Text(const RealText& a) const;
+  std::string Text(const ComplexText& a) const;
+
+  void Line(const std::string& statement) { text_ += "  " + statement + "\n"; }
+  std::string Take() { return std::move(text_); }
+
+ private:
+  RealText Local(const std::string& value);
+  std::string DifferenceText(const std::string& a, const std::string& b) const;
+  std::vector<ComplexText> TransformPrime(const std::vector<ComplexText>& x);
+
+  ElementType real_;
+  std::string text_;
+  int next_local_ = 0;
+};
+
+}  // namespace VXLA_NAMESPACE::vulkan

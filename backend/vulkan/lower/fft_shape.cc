@@ -1,0 +1,137 @@
+#include "backend/vulkan/lower/fft_shape.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+// The largest prime radix of a butterfly, and of a pass that adds up each result: beyond it the chirp transform, four
+// times as much memory traffic and some 250 operations a point, is less work. (FFTW adds up primes to 173.)
+constexpr int64_t kLargestPrime = 13, kLargestDirect = 61;
+
+using Radices = std::vector<int64_t>;
+
+// Fewest passes, then the smallest radices; empty for 1 and if a factor is larger than any radix.
+const Radices& SplitInto(int64_t n, int64_t largest, std::map<int64_t, Radices>& known) {
+  const auto [at, fresh] = known.try_emplace(n);
+  Radices& best = at->second;
+  if (!fresh || n == 1) return best;
+  for (int64_t radix = std::min(largest, n); radix >= 2; --radix) {
+    if (n % radix != 0) continue;
+    Radices rest = SplitInto(n / radix, largest, known);
+    if (rest.empty() && n != radix) continue;
+    rest.insert(rest.begin(), radix);
+    const auto cost = [](const Radices& r) { return std::pair(r.size(), std::accumulate(r.begin(), r.end(), 0L)); };
+    if (best.empty() || cost(rest) < cost(best)) best = std::move(rest);
+  }
+  std::ranges::sort(best, std::greater());
+  return best;
+}
+
+Radices Split(int64_t n, int64_t largest) {
+  std::map<int64_t, Radices> known;
+  return SplitInto(n, largest, known);
+}
+
+bool IsPrime(int64_t n) {
+  int64_t p = 2;
+  while (p * p <= n && n % p != 0) ++p;
+  return p * p > n;
+}
+
+// Takes the prime factors between two bounds out of n.
+Radices TakePrimes(int64_t& n, int64_t from, int64_t to) {
+  Radices primes;
+  for (int64_t p = from; p <= to; ++p) {
+    for (; IsPrime(p) && n % p == 0; n /= p) primes.push_back(p);
+  }
+  return primes;
+}
+
+// The size of the convolution of a chirp transform that costs least: points by passes.
+int64_t ConvolutionSize(int64_t length, int64_t largest) {
+  const int64_t least = 2 * length - 1;
+  int64_t best = 0, best_cost = 0;
+  for (int64_t fives = 1; fives <= 25; fives *= 5) {
+    for (int64_t odd = fives; odd <= 9 * fives; odd *= 3) {
+      int64_t size = odd;
+      while (size < least) size *= 2;
+      const int64_t cost = size * static_cast<int64_t>(2 + Split(size, largest).size());
+      if (best == 0 || cost < best_cost) best = size, best_cost = cost;
+    }
+  }
+  return best;
+}
+
+// A pass over `size` points as stages, if it is more than a butterfly.
+FftPass StagedPass(const DeviceFacts& facts, int64_t size, int64_t units, int64_t side_by_side, int64_t bytes,
+                   int64_t largest) {
+  FftPass pass{size};
+  int64_t rest = size;
+  pass.stages = TakePrimes(rest, largest + 1, kLargestPrime);
+  for (int64_t radix : Split(rest, largest)) pass.stages.push_back(radix);
+  if (pass.stages.size() < 2) {
+    pass.stages.clear();
+    return pass;
+  }
+  const int64_t most = std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]);
+  const int64_t shared = facts.max_shared_bytes;
+  pass.lanes = std::min(most, size / *std::ranges::max_element(pass.stages));
+  // As many as stand side by side in memory, or fill two subgroups.
+  pass.transforms = std::max(side_by_side, 64 / pass.lanes);
+  pass.transforms = std::min({pass.transforms, most / pass.lanes, shared / (size * bytes), units});
+  pass.transforms = std::max<int64_t>(pass.transforms, 1);
+  pass.padded = pass.transforms * (size + size / 16) * bytes <= shared;
+  return pass;
+}
+
+// Passes through shared memory, as for GPUs: lines that a workgroup holds are one pass. Of others a workgroup takes
+// neighbours, so that what it reads and writes lies in runs of 64 bytes.
+void StagedPasses(const DeviceFacts& facts, const FftWork& work, int64_t points, int64_t largest, FftShape* shape) {
+  const int64_t bytes = StorageBytes(work.type), run = 64 / bytes;
+  const int64_t most = std::min<int64_t>(facts.max_shared_bytes / bytes, 4096);
+  const bool whole = !work.strided && shape->passes.empty() && points <= most;
+  if (points == 1) return;
+  const int64_t total = work.lines * shape->points;
+  for (int64_t size : whole ? Radices{points} : Split(points, std::max<int64_t>(most / run, kLargestPrime + 3)))
+    shape->passes.push_back(StagedPass(facts, size, total / size, whole ? 1 : run, bytes, largest));
+}
+
+}  // namespace
+
+FftShape TuneFft(const DeviceFacts& facts, const FftWork& work) {
+  const int64_t length = work.length;
+  const bool in_pairs = work.in_pairs;
+  // The values of a butterfly stay in registers: 16 of c64, 8 of c128. In pairs a result of radix r is r products, so
+  // fours cost as little as twos and more than that is waste. Lavapipe compiles a large butterfly for half a second.
+  const bool small = facts.is_software() && length * work.lines < (int64_t{1} << 15);
+  const int64_t largest = in_pairs ? 5 : small || work.type == ElementType::kC128 ? 8 : 16;
+  FftShape shape;
+  shape.points = length;
+  int64_t rest = std::max<int64_t>(length, 1);
+  // Primes that no butterfly takes.
+  Radices direct = in_pairs ? TakePrimes(rest, 7, kLargestDirect) : TakePrimes(rest, kLargestPrime + 1, kLargestDirect);
+  Radices primes = in_pairs ? Radices() : TakePrimes(rest, largest + 1, kLargestPrime);
+  Radices split = Split(rest, largest);
+  if (rest > 1 && split.empty()) {
+    shape.chirp = true;
+    shape.points = ConvolutionSize(length, largest);
+    direct = primes = {};
+    split = Split(shape.points, largest);
+    if (in_pairs) std::swap(direct, split);
+  }
+  for (int64_t radix : direct) shape.passes.push_back({radix, true});
+  if (!facts.is_software() && !in_pairs) {
+    for (int64_t radix : primes) rest *= radix;
+    StagedPasses(facts, work, shape.chirp ? shape.points : rest, largest, &shape);
+  } else {
+    for (int64_t radix : primes) shape.passes.push_back({radix, false});
+    for (int64_t radix : split) shape.passes.push_back({radix, in_pairs});
+  }
+  if (shape.passes.empty()) shape.passes.push_back({1, false});
+  return shape;
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -1,0 +1,154 @@
+#include "backend/vulkan/lower/fft_tables.h"
+
+#include <cmath>
+#include <cstring>
+#include <numbers>
+#include <utility>
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+using Complex = std::complex<double>;
+
+// What is left of pi / 4 beyond the double.
+constexpr double kQuarterPi = std::numbers::pi / 4, kQuarterPiRest = 3.061616997868383e-17;
+
+struct CosineAndSine {
+  double cosine, sine;
+};
+
+// Of pi / 4 * part / n, part <= n: the angle in two doubles, the second of which enters by a step of Taylor's series.
+CosineAndSine OfEighthTurn(int64_t part, int64_t n) {
+  const double a = static_cast<double>(part), b = static_cast<double>(n);
+  const double ratio = a / b, ratio_rest = std::fma(-ratio, b, a) / b;
+  const double angle = kQuarterPi * ratio;
+  const double rest = std::fma(kQuarterPi, ratio, -angle) + (kQuarterPi * ratio_rest + kQuarterPiRest * ratio);
+  const double cosine = std::cos(angle), sine = std::sin(angle);
+  return {cosine - rest * sine, sine + rest * cosine};
+}
+
+// The forward transform of a length with small factors; root k of its own length is roots[k * stride].
+void TransformOnHost(std::vector<Complex>& x, const std::vector<Complex>& roots, int64_t stride) {
+  const auto n = static_cast<int64_t>(x.size());
+  if (n <= 1) return;
+  int64_t radix = 2;
+  while (n % radix != 0) ++radix;
+  const int64_t part_size = n / radix;
+  std::vector<std::vector<Complex>> parts(static_cast<size_t>(radix));
+  auto root = [&](int64_t k) { return roots[static_cast<size_t>(k * stride)]; };
+  for (int64_t j = 0; j < radix; ++j) {
+    std::vector<Complex>& part = parts[static_cast<size_t>(j)];
+    part.reserve(static_cast<size_t>(part_size));
+    for (int64_t i = j; i < n; i += radix) part.push_back(x[static_cast<size_t>(i)]);
+    TransformOnHost(part, roots, stride * radix);
+    for (int64_t k = 1; j > 0 && k < part_size; ++k) part[static_cast<size_t>(k)] *= root(j * k);
+  }
+  for (int64_t k = 0; k < part_size; ++k) {
+    for (int64_t s = 0; s < radix; ++s) {
+      Complex sum = parts[0][static_cast<size_t>(k)];
+      for (int64_t j = 1; j < radix; ++j)
+        sum += parts[static_cast<size_t>(j)][static_cast<size_t>(k)] * root(j * s % radix * part_size);
+      x[static_cast<size_t>(s * part_size + k)] = sum;
+    }
+  }
+}
+
+// exp(-pi i k k / n): k^2 modulo 2 n, or large k would lose the angle. k < n < 2^31.
+Complex Chirp(int64_t k, int64_t n) { return UnitRoot(k * k % (2 * n), 2 * n); }
+
+std::vector<Complex> ChirpSpectrum(int64_t n, int64_t size) {
+  std::vector<Complex> x(static_cast<size_t>(size));
+  for (int64_t k = 0; k < n; ++k) {
+    const Complex value = std::conj(Chirp(k, n)) / static_cast<double>(size);
+    x[static_cast<size_t>(k)] = value;
+    if (k > 0) x[static_cast<size_t>(size - k)] = value;
+  }
+  TransformOnHost(x, FftTable{FftTable::Kind::kRoots, size}.Make(), 1);
+  return x;
+}
+
+}  // namespace
+
+Complex UnitRoot(int64_t k, int64_t n) {
+  // Eighths of a turn and a rest, mirrored where their number is odd, so that no angle exceeds pi / 4.
+  const int64_t eighths = 8 * k / n, rest = 8 * k % n;
+  CosineAndSine t = OfEighthTurn(eighths % 2 == 0 ? rest : n - rest, n);
+  if (eighths % 2 != 0) std::swap(t.cosine, t.sine);
+  for (int64_t quarter = eighths / 2; quarter > 0; --quarter) t = {-t.sine, t.cosine};
+  return {t.cosine, -t.sine};
+}
+
+Complex UnitRootLessOne(int64_t k, int64_t n) {
+  const Complex half = UnitRoot(k, 2 * n);  // cos - 1 = -2 sin^2 of half the angle
+  return {-2 * half.imag() * half.imag(), UnitRoot(k, n).imag()};
+}
+
+int64_t FftTable::count() const {
+  switch (kind) {
+    case Kind::kRoots:
+    case Kind::kChirp:
+      return a;
+    case Kind::kButterfly:
+      return a * b;
+    case Kind::kCoarse:
+      return (a + b - 1) / b;
+    case Kind::kFirstRoots:
+    case Kind::kFine:
+    case Kind::kSpectrum:
+      return b;
+  }
+  return 0;
+}
+
+std::vector<Complex> FftTable::Make() const {
+  if (kind == Kind::kSpectrum) return ChirpSpectrum(a, b);
+  std::vector<Complex> values;
+  values.reserve(static_cast<size_t>(count()));
+  for (int64_t e = 0; e < count(); ++e) {
+    switch (kind) {
+      case Kind::kRoots:
+      case Kind::kFirstRoots:
+        values.push_back(UnitRoot(e, a));
+        break;
+      case Kind::kButterfly:
+        values.push_back(UnitRoot((e / b) * (e % b), a * b));
+        break;
+      case Kind::kCoarse:
+        values.push_back(UnitRoot(e * b, a));
+        break;
+      case Kind::kFine:
+        values.push_back(UnitRootLessOne(e, a));
+        break;
+      default:
+        values.push_back(Chirp(e, a));
+    }
+  }
+  return values;
+}
+
+void FftTables::Want(const FftTable& table) {
+  // Groups of four elements are whole.
+  if (offsets_.emplace(table, count_).second) count_ += (table.count() + 3) / 4 * 4;
+}
+
+std::vector<uint32_t> FftTables::Words() const {
+  std::vector<std::byte> bytes(static_cast<size_t>(size_bytes()));
+  for (const auto& [table, offset] : offsets_) {
+    std::byte* at = bytes.data() + offset * StorageBytes(type_);
+    for (const Complex value : table.Make()) {
+      for (const double part : {value.real(), value.imag()}) {
+        const auto single = static_cast<float>(part);
+        if (type_ == ElementType::kC64)
+          std::memcpy(at, &single, 4);
+        else
+          std::memcpy(at, &part, 8);
+        at += StorageBytes(type_) / 2;
+      }
+    }
+  }
+  std::vector<uint32_t> words(bytes.size() / 4);
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  return words;
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan
