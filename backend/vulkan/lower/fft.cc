@@ -9,12 +9,10 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-constexpr int64_t kMostElements = (int64_t{1} << 31) - 1;
-
 Status CheckFftMemory(const LowerContext& context, const char* what, int64_t elements, int64_t bytes) {
-  if (elements > kMostElements) {
+  if (elements > kMaxElements) {
     return Unsupported("fft: {} of {} elements, more than the {} that a kernel can index", what, elements,
-                       kMostElements);
+                       kMaxElements);
   }
   const auto limit = static_cast<int64_t>(context.facts.max_storage_range_bytes);
   if (context.bindings == BindingMode::kDescriptors && bytes > limit) {

@@ -11,9 +11,6 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-// Element indices are 32-bit and take part in signed address arithmetic.
-constexpr int64_t kMaxElements = (int64_t{1} << 31) - 1;
-
 Status CheckSize(const Shape& shape) {
   for (const Shape* leaf : FlattenTuple(shape)) {
     if (leaf->IsDynamic()) return Unsupported("{} has a dynamic dimension; kernels need static ones", leaf->ToString());

@@ -11,6 +11,9 @@ namespace VXLA_NAMESPACE::vulkan {
 
 std::unique_ptr<Lowering> MakeLowering(const DeviceFacts& facts, BindingMode bindings);
 
+// Element indices are 32-bit and take part in signed address arithmetic.
+constexpr int64_t kMaxElements = (int64_t{1} << 31) - 1;
+
 struct LowerContext {
   const DeviceFacts& facts;
   BindingMode bindings;
