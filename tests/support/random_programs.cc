@@ -676,7 +676,7 @@ class Writer {
   }
 
   // One or two spatial dimensions, every attribute of the window.
-  [[maybe_unused]] void AddConvolution() {
+  void AddConvolution() {
     const auto i = Pick(
         [](const Value& v) { return v.sizes.size() >= 3 && v.count() > 0 && v.type != &kPred && v.type != &kF64; });
     const Value v = Bounded(i ? Take(*i) : Taken(AddParameter(kF32, {2, 7, 3})), 4);
@@ -820,7 +820,7 @@ class Writer {
       case 5:
         return AddSort();
       default:
-        return AddSort();
+        return AddConvolution();
     }
   }
 
