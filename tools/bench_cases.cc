@@ -63,6 +63,11 @@ BenchCase Convolution(const std::string& name, const std::string& kernel, const 
           "the product of as many multiplications"};
 }
 
+// Copies as many bytes as it reads and writes.
+std::string Negation(int64_t count) {
+  return fmt::format("ENTRY f {{ x = f32[{0}] parameter(0)  ROOT r = f32[{0}] negate(x) }}", count);
+}
+
 std::string Product(const char* lhs, const char* rhs, const char* result, int lhs_k, int rhs_k) {
   return fmt::format(
       "ENTRY f {{ a = f32[{}] parameter(0)  b = f32[{}] parameter(1)\n"
@@ -82,21 +87,44 @@ std::vector<BenchCase> ConvolutionCases() {
                   Product("3136,576", "3136,64", "576,64", 0, 0))};
   // Next to what copies as many bytes: the negation of half of what is read and written.
   constexpr int64_t kDepthwise = 8 * 56 * 56 * 128, kPooled = 8 * 56 * 56 * 64;
-  auto negation = [](int64_t count) {
-    return fmt::format("ENTRY f {{ x = f32[{0}] parameter(0)  ROOT r = f32[{0}] negate(x) }}", count);
-  };
   cases.push_back({"depthwise_3x3",
                    "ENTRY f { x = f32[8,56,56,128] parameter(0)  w = f32[3,3,1,128] parameter(1)\n"
                    "ROOT r = f32[8,56,56,128] convolution(x, w), " +
                        padded + "}, dim_labels=b01f_01io->b01f, feature_group_count=128 }",
-                   2.0 * 9 * kDepthwise, true, false, "", negation(kDepthwise), "a negation of as many bytes"});
+                   2.0 * 9 * kDepthwise, true, false, "", Negation(kDepthwise), "a negation of as many bytes"});
   cases.push_back({"max_pool",
                    std::string(kReducers) +
                        "ENTRY f { x = f32[8,112,112,64] parameter(0)  lowest = f32[] constant(-inf)\n"
                        "ROOT r = f32[8,56,56,64] reduce-window(x, lowest), "
                        "window={size=1x3x3x1 stride=1x2x2x1 pad=0_0x0_1x0_1x0_0}, to_apply=max }",
-                   9.0 * kPooled, true, false, "", negation(kPooled * 5 / 2), "a negation of as many bytes"});
+                   9.0 * kPooled, true, false, "", Negation(kPooled * 5 / 2), "a negation of as many bytes"});
   return cases;
+}
+
+// Rows of an array in the order of a permutation, and half of an array over the other half of another.
+std::vector<BenchCase> IndexingCases() {
+  constexpr int64_t kRows = 65536, kWidth = 256;
+  const std::string permutation =
+      "n = u32[65536] iota(), iota_dimension=0  a = u32[] constant(40503)  as = u32[65536] broadcast(a), "
+      "dimensions={}\n"
+      "m = u32[65536] multiply(n, as)  k = u32[] constant(65535)  ks = u32[65536] broadcast(k), dimensions={}\n"
+      "i = u32[65536] and(m, ks)\n";
+  const char* peer = "a negation of as many bytes";
+  return {{"gather_rows",
+           "ENTRY f { t = f32[65536,256] parameter(0)\n" + permutation +
+               "ROOT r = f32[65536,256] gather(t, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
+               "index_vector_dim=1, slice_sizes={1,256} }",
+           0, true, false, "", Negation(kRows * kWidth), peer},
+          {"scatter_add_rows",
+           std::string(kReducers) + "ENTRY f { t = f32[65536,256] parameter(0)  u = f32[65536,256] parameter(1)\n" +
+               permutation +
+               "ROOT r = f32[65536,256] scatter(t, i, u), update_window_dims={1}, inserted_window_dims={0}, "
+               "scatter_dims_to_operand_dims={0}, index_vector_dim=1, unique_indices=true, to_apply=sum }",
+           static_cast<double>(kRows * kWidth), true, false, "", Negation(2 * kRows * kWidth), peer},
+          {"update_slice",
+           "ENTRY f { t = f32[65536,256] parameter(0)  u = f32[32768,256] parameter(1)  i = s32[] parameter(2)\n"
+           "ROOT r = f32[65536,256] dynamic-update-slice(t, u, i, i) }",
+           0, true, false, "", Negation(kRows * kWidth * 3 / 2), peer}};
 }
 
 // Each multiplication waits for the one before it; without fusion each is a dispatch.
@@ -156,6 +184,7 @@ std::vector<BenchCase> BenchCases() {
       {"cpu_dot_512", Dot(512), 2.0 * 512 * 512 * 512, true, true},
   };
   for (BenchCase& convolution : ConvolutionCases()) cases.push_back(std::move(convolution));
+  for (BenchCase& indexing : IndexingCases()) cases.push_back(std::move(indexing));
   return cases;
 }
 

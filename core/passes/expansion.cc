@@ -88,6 +88,18 @@ Instruction* Expansion::Concatenated(const std::vector<Instruction*>& values, in
              DimensionsAttributes{{dimension}});
 }
 
+Instruction* Expansion::Rows(Instruction* values, Instruction* order) {
+  IntList sizes = SizesOf(values->shape());
+  GatherAttributes gather;
+  gather.slice_sizes = sizes;
+  gather.slice_sizes[0] = 1;
+  sizes[0] = order->shape().dimension(0);
+  for (int64_t d = 1; d < values->shape().rank(); ++d) gather.offset_dims.push_back(d);
+  gather.collapsed_slice_dims = gather.start_index_map = {0};
+  gather.index_vector_dim = 1;
+  return Add(Opcode::kGather, Shape(values->shape().element_type(), sizes), {values, order}, gather);
+}
+
 Instruction* Expansion::TupleOf(std::vector<Instruction*> values) {
   std::vector<Shape> shapes;
   for (const Instruction* value : values) shapes.push_back(value->shape());

@@ -39,6 +39,9 @@ class Expansion {
   Instruction* Slice(Instruction* value, int64_t dimension, int64_t start, int64_t limit);
   Instruction* Concatenated(const std::vector<Instruction*>& values, int64_t dimension);
 
+  // Rows (along dimension 0) of a value in the order of s32[count].
+  Instruction* Rows(Instruction* values, Instruction* order);
+
   Instruction* TupleOf(std::vector<Instruction*> values);
   // The value itself if it is one.
   Instruction* Together(std::vector<Instruction*> values);

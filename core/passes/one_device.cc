@@ -77,13 +77,7 @@ class Expander : private Expansion {
       if (source == nullptr) source = Spread(Constant(Literal::ScalarInt(ElementType::kS32, -1)), {rows});
       source = Add(Opcode::kSelect, row->shape(), {here, row, source});
     }
-    GatherAttributes gather;
-    gather.slice_sizes = SizesOf(input->shape());
-    gather.slice_sizes[0] = 1;
-    for (int64_t d = 1; d < input->shape().rank(); ++d) gather.offset_dims.push_back(d);
-    gather.collapsed_slice_dims = gather.start_index_map = {0};
-    gather.index_vector_dim = 1;
-    Instruction* const sent = Add(Opcode::kGather, output->shape(), {input, source}, gather);
+    Instruction* const sent = Rows(input, source);
     Instruction* const kept = Add(Opcode::kBroadcast, Shape(ElementType::kS32, SizesOf(output->shape())), {source},
                                   DimensionsAttributes{{0}});
     Instruction* const replaced = Compare(ComparisonDirection::kGe, kept, Zeros(kept->shape()));

@@ -158,16 +158,6 @@ class SortedScatter : private Expansion {
     return Element(Add(Opcode::kSort, shape, {key, number}, attributes, {less}), 1);
   }
 
-  Instruction* Rows(Instruction* values, Instruction* order) {
-    GatherAttributes attributes;
-    attributes.slice_sizes = SizesOf(values->shape());
-    attributes.slice_sizes[0] = 1;
-    for (int64_t d = 1; d < values->shape().rank(); ++d) attributes.offset_dims.push_back(d);
-    attributes.collapsed_slice_dims = attributes.start_index_map = {0};
-    attributes.index_vector_dim = 1;
-    return Add(Opcode::kGather, values->shape(), {values, order}, attributes);
-  }
-
   Module& module_;
   const ScatterForm form_;
   IntList sizes_, started_, window_;

@@ -233,6 +233,16 @@ class ScatterWriter {
     }
   }
 
+  // Each lane's update applied to its element.
+  void Apply(const IndexExpression& linear, const std::vector<Place>& lanes) {
+    std::vector<std::vector<std::string>> held;
+    for (size_t j = 0; j < lanes.size(); ++j) {
+      held.push_back(Held(space_.Add(linear, {{}, static_cast<int64_t>(j)})));
+      Combine(held.back(), lanes[j]);
+    }
+    Store(linear, held);
+  }
+
   std::vector<Place> Lanes(const std::function<Place(const IndexExpression&)>& place_at) {
     std::vector<Place> lanes;
     for (int64_t j = 0; j < width_; ++j) lanes.push_back(place_at(space_.Add(first_, {{}, j})));
@@ -265,12 +275,7 @@ class ScatterWriter {
             AtomicText(writer_.Index(space_.Add(target.linear, {{}, static_cast<int64_t>(j)})), Update(0, lanes[j])));
       }
     } else {
-      std::vector<std::vector<std::string>> held;
-      for (size_t j = 0; j < lanes.size(); ++j) {
-        held.push_back(Held(space_.Add(target.linear, {{}, static_cast<int64_t>(j)})));
-        Combine(held.back(), lanes[j]);
-      }
-      Store(target.linear, held);
+      Apply(target.linear, lanes);
     }
     writer_.CloseBlock();
   }
@@ -293,12 +298,7 @@ class ScatterWriter {
         Lanes([&](const IndexExpression& in_window) { return PlaceOf(space_.Variable(window), in_window); });
     const Target target = TargetOf(lanes);
     OpenIf(target.conditions);
-    std::vector<std::vector<std::string>> held;
-    for (size_t j = 0; j < lanes.size(); ++j) {
-      held.push_back(Held(space_.Add(target.linear, {{}, static_cast<int64_t>(j)})));
-      Combine(held.back(), lanes[j]);
-    }
-    Store(target.linear, held);
+    Apply(target.linear, lanes);
     writer_.CloseBlock();
     writer_.CloseBlock();
   }
