@@ -7,6 +7,7 @@
 
 #include "backend/vulkan/lower/product.h"
 #include "backend/vulkan/lower/window_place.h"
+#include "core/accuracy.h"
 #include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -41,10 +42,23 @@ int64_t LastRun(const IntList& sizes) {
   return last == sizes.rend() ? 1 : *last;
 }
 
+// So few terms leave a kernel waiting for memory, and rounded one after the other they can miss the last bits of a sum
+// that cancels: they are kept in two floats.
+constexpr int64_t kShortSum = 32;
+
+bool IsShort(const Instruction& convolution) {
+  const auto& a = convolution.attributes<ConvolutionAttributes>();
+  if (a.feature_group_count != 1 || a.batch_group_count != 1) return false;  // depthwise ones have rows of their own
+  for (const Instruction* operand : convolution.operands()) {
+    if (operand->shape().element_type() != ElementType::kF32) return false;
+  }
+  return convolution.shape().element_type() == ElementType::kF32 && AccumulationLength(convolution) <= kShortSum;
+}
+
 class ConvolutionReader final : public ProductReader {
  public:
   explicit ConvolutionReader(const FusionDescription& body)
-      : ProductReader(body, AccumulatesWide(*body.hero)),
+      : ProductReader(body, AccumulatesWide(*body.hero) || IsShort(*body.hero)),
         a_(hero().attributes<ConvolutionAttributes>()),
         dims_(*a_.dim_labels),
         window_(WindowOf(hero())) {
