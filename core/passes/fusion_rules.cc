@@ -28,6 +28,8 @@ constexpr HeroFacts kDynamicUpdateSliceHero = kUpdates, kScatterHero = kUpdates;
 constexpr HeroFacts kConvolutionHero{FusionKind::kOutput}, kSelectAndScatterHero = kAlone;
 constexpr HeroFacts kSortHero = kAlone, kTopKHero = kAlone;
 constexpr HeroFacts kFftHero = kAlone;
+constexpr HeroFacts kGetDimensionSizeHero = kAlone, kSetDimensionSizeHero = kAlone;
+constexpr HeroFacts kRngGetAndUpdateStateHero = kAlone;
 constexpr HeroFacts kCholeskyHero = kAlone, kTriangularSolveHero = kAlone;
 
 HeroFacts FactsOfHero(Opcode opcode) {
