@@ -9,9 +9,9 @@
 #pragma GCC visibility push(default)
 namespace VXLA_NAMESPACE {
 
-// The function `symbol` of a shared library, which stays open until the process ends. The api_version of the instruction
-// that names `target` says what the function is (CustomCallRegistry::RegisterSymbol). kInvalidArgument: the file does
-// not open as a library, or has no such symbol.
+// The function `symbol` of a shared library, which stays open until the process ends. The api_version of the
+// instruction that names `target` says what the function is (CustomCallRegistry::RegisterSymbol). kInvalidArgument: the
+// file does not open as a library, or has no such symbol.
 Status RegisterLibraryFunction(CustomCallRegistry& registry, const std::string& target, const std::string& library,
                                const std::string& symbol);
 

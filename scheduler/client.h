@@ -49,7 +49,7 @@ struct ClientOptions {
   // Asked before a program is compiled: what the evaluator cannot run, custom calls that nobody registered, is refused
   // there and not in the middle of a run. Empty: nothing is asked.
   std::function<Status(const Module&)> check_program;
-  CustomKernels kernels;  // the user's, which run custom calls on the device
+  CustomKernels kernels;       // the user's, which run the custom calls of their names on the device
   int max_runs_in_flight = 4;  // per executable; a further run waits for the oldest one
   // Called from the threads that work, several at a time; must not call the client.
   std::function<void(const CallProgress&)> progress;

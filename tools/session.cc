@@ -77,8 +77,8 @@ Status CompileFlags::Register() const {
     if (!whole) return InvalidArgument("--custom-call {}: NAME=LIB.so:symbol is needed", word);
     const std::string name = word.substr(0, equals);
     if (registry->Find(name) != nullptr) return InvalidArgument("--custom-call {}: {} is given twice", word, name);
-    Status status = RegisterLibraryFunction(*registry, name, word.substr(equals + 1, colon - equals - 1),
-                                            word.substr(colon + 1));
+    Status status =
+        RegisterLibraryFunction(*registry, name, word.substr(equals + 1, colon - equals - 1), word.substr(colon + 1));
     if (!status.ok()) return std::move(status).WithPrefix(fmt::format("--custom-call {}: ", name));
   }
   return OkStatus();
@@ -96,7 +96,8 @@ std::vector<std::string> UnusedNames(const Module& module, const CustomCallRegis
   }
   std::vector<std::string> notes;
   const auto note = [&](const char* option, const std::string& name) {
-    if (!wanted.contains(name)) notes.push_back(fmt::format("{} {}: the program has no such custom-call", option, name));
+    if (!wanted.contains(name))
+      notes.push_back(fmt::format("{} {}: the program has no such custom-call", option, name));
   };
   for (const auto& [name, kernel] : registry.kernels()) note("--kernel", name);
   for (const std::string& name : registry.targets()) note("--custom-call", name);

@@ -59,7 +59,9 @@ class ConfigReader {
     return InvalidArgument("backend_config: {} expected at character {}, found \"{}\"", wanted, at_,
                            text_.substr(std::min(at_, text_.size()), kShown));
   }
-  Status Expect(std::string_view token) { return Take(token) ? OkStatus() : Wrong(std::string("'").append(token) + "'"); }
+  Status Expect(std::string_view token) {
+    return Take(token) ? OkStatus() : Wrong(std::string("'").append(token) + "'");
+  }
 
   std::string ReadWord() {
     SkipSpace();
@@ -195,7 +197,9 @@ class ConfigReader {
     }
     return OkStatus();
   }
-  static Status NoNumber(const std::string& text) { return InvalidArgument("backend_config: \"{}\" is no number", text); }
+  static Status NoNumber(const std::string& text) {
+    return InvalidArgument("backend_config: \"{}\" is no number", text);
+  }
 
   // [1, 2], or behind "array<": i64: 1, 2>.
   Result<ConfigValue> ReadArray(bool typed) {

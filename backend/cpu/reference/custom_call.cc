@@ -68,9 +68,10 @@ Result<CallForm> FormOf(const Instruction& instruction) {
   if (version == "API_VERSION_STATUS_RETURNING") return CallForm::kStatus;
   if (version == "API_VERSION_STATUS_RETURNING_UNIFIED") return CallForm::kUnified;
   if (version == "API_VERSION_TYPED_FFI") return CallForm::kFfi;
-  return Unsupported("custom-call {}: api_version={} is none of API_VERSION_ORIGINAL, API_VERSION_STATUS_RETURNING, "
-                     "API_VERSION_STATUS_RETURNING_UNIFIED, API_VERSION_TYPED_FFI",
-                     instruction.name(), version);
+  return Unsupported(
+      "custom-call {}: api_version={} is none of API_VERSION_ORIGINAL, API_VERSION_STATUS_RETURNING, "
+      "API_VERSION_STATUS_RETURNING_UNIFIED, API_VERSION_TYPED_FFI",
+      instruction.name(), version);
 }
 
 void CallSymbol(CallForm form, void* symbol, void* out, const void** in, std::string_view opaque,
@@ -110,14 +111,15 @@ Status UnknownTarget(const Instruction& instruction, const CustomCallRegistry* r
   for (const std::string& target : targets) known += (known.empty() ? "" : ", ") + target;
   const std::string& wanted = instruction.attributes<CustomCallAttributes>().custom_call_target;
   if (registry != nullptr && registry->kernels().contains(wanted)) {
-    return Unsupported("custom-call {}: \"{}\" is a kernel, which runs on devices only; the CPU reference needs a "
-                       "function beside it (--custom-call {}=LIB.so:symbol, CustomCallRegistry::Register)",
-                       instruction.name(), wanted, wanted)
+    return Unsupported(
+               "custom-call {}: \"{}\" is a kernel, which runs on devices only; the CPU reference needs a "
+               "function beside it (--custom-call {}=LIB.so:symbol, CustomCallRegistry::Register)",
+               instruction.name(), wanted, wanted)
         .At(instruction.location());
   }
   return Unsupported("custom-call {}: no function is registered for \"{}\"; {}{}", instruction.name(), wanted,
                      known.empty() ? "none are registered (--custom-call and --kernel, or CustomCallRegistry, "
-                     "EvaluateOptions::custom_calls)"
+                                     "EvaluateOptions::custom_calls)"
                                    : "registered: " + known,
                      WayOut(wanted))
       .At(instruction.location());
@@ -137,9 +139,10 @@ Status CallFunction(const Instruction& instruction, const CustomCallRegistry::Ta
   if (!function.call) {
     VXLA_ASSIGN_OR_RETURN(const CallForm form, FormOf(instruction));
     if (form != CallForm::kFfi && function.symbol == nullptr) {
-      return InvalidArgument("custom-call {}: {} is registered as a handler of the typed FFI, and the instruction does "
-                             "not say api_version=API_VERSION_TYPED_FFI",
-                             instruction.name(), target);
+      return InvalidArgument(
+          "custom-call {}: {} is registered as a handler of the typed FFI, and the instruction does "
+          "not say api_version=API_VERSION_TYPED_FFI",
+          instruction.name(), target);
     }
     if (form == CallForm::kFfi && HoldsDynamic(instruction))
       return Unsupported("custom-call {}: the typed FFI has no arrays of dynamic sizes", instruction.name());

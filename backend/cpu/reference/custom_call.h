@@ -1,5 +1,5 @@
-// Custom calls: the host functions and the kernels that a program's custom-call instructions name. This header needs the
-// standard library only.
+// Custom calls: the host functions and the kernels that a program's custom-call instructions name. This header needs
+// the standard library only.
 #pragma once
 
 #include <functional>

@@ -68,7 +68,7 @@ struct Attributes {
   Header header;
   int64_t size;
   AttributeKind* kinds;
-  Bytes** names;   // sorted
+  Bytes** names;  // sorted
   void** values;  // Array, Attributes, Scalar, Bytes
 };
 

@@ -272,10 +272,9 @@ Literal* ElementAt(Literal& value, const IntList& index) {
 void TakeAliased(const std::vector<Aliasing>& aliasing, std::vector<Literal>& inputs, Literal& result) {
   for (const Aliasing& alias : aliasing) {
     Literal* const target = ElementAt(result, alias.output_index);
-    Literal* const source =
-        alias.operand >= 0 && alias.operand < static_cast<int64_t>(inputs.size())
-            ? ElementAt(inputs[static_cast<size_t>(alias.operand)], alias.operand_index)
-            : nullptr;
+    Literal* const source = alias.operand >= 0 && alias.operand < static_cast<int64_t>(inputs.size())
+                                ? ElementAt(inputs[static_cast<size_t>(alias.operand)], alias.operand_index)
+                                : nullptr;
     if (target == nullptr || source == nullptr || target->bytes().size() != source->bytes().size()) continue;
     if (!source->bytes().empty())
       std::memcpy(target->mutable_bytes().data(), source->bytes().data(), source->bytes().size());
