@@ -36,6 +36,8 @@ class DiffSide {
   // inside loops are not looked at.
   Result<std::string> FirstOtherInPlan(const Module& module, std::span<const Literal* const> arguments) const;
   bool IsReference() const { return client_ == nullptr; }
+  // Null: the reference.
+  const std::shared_ptr<Client>& client() const { return client_; }
   // Of a device.
   const DeviceFacts& facts() const { return client_->device().facts(); }
   const CompileOptions& options() const { return options_; }

@@ -185,7 +185,8 @@ Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clie
   std::vector<BenchRow> rows;
   double flop = c.flop;
   std::optional<double> reference_ms;
-  if (c.hlo.empty()) {
+  // A kernel without a function beside it is nothing that the reference could run.
+  if (c.hlo.empty() && CheckCustomCalls(*module, flags.compile.registry.get()).ok()) {
     VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments, LoadArguments(*module, flags.args, flags.seed));
     VXLA_ASSIGN_OR_RETURN(const CountedRun counted,
                           RunAndCount(*module, arguments.pointers(), flags.compile.evaluate_options(flags.seed)));

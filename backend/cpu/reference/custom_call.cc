@@ -126,17 +126,22 @@ Status UnknownTarget(const Instruction& instruction, const CustomCallRegistry* r
 }
 
 void CustomCallRegistry::RegisterFfi(std::string target, const FfiHandlers& handlers) {
-  functions_[std::move(target)] = {nullptr, nullptr, handlers, MakeFfiInstances()};
+  functions_[std::move(target)] = {nullptr, nullptr, nullptr, handlers, MakeFfiInstances()};
 }
 
 void CustomCallRegistry::RegisterSymbol(std::string target, void* symbol) {
-  functions_[std::move(target)] = {nullptr, symbol, {nullptr, nullptr, nullptr, symbol}, MakeFfiInstances()};
+  functions_[std::move(target)] = {nullptr, nullptr, symbol, {nullptr, nullptr, nullptr, symbol}, MakeFfiInstances()};
+}
+
+void CustomCallRegistry::RegisterEvaluator(std::string target, Evaluator evaluator) {
+  functions_[std::move(target)] = {std::move(evaluator), nullptr, nullptr, {}, nullptr};
 }
 
 Status CallFunction(const Instruction& instruction, const CustomCallRegistry::Target& function,
                     std::span<const Literal> inputs, Literal& result) {
   const std::string& target = instruction.attributes<CustomCallAttributes>().custom_call_target;
-  if (!function.call) {
+  CustomCallStatus status;
+  if (!function.call && !function.evaluator) {
     VXLA_ASSIGN_OR_RETURN(const CallForm form, FormOf(instruction));
     if (form != CallForm::kFfi && function.symbol == nullptr) {
       return InvalidArgument(
@@ -154,8 +159,9 @@ Status CallFunction(const Instruction& instruction, const CustomCallRegistry::Ta
   for (const Literal& input : inputs) in.push_back(PointerTo<const void*>(input, input_tables));
   void* const out = PointerTo<void*>(result, output_tables);
   const std::string opaque = ConfigText(instruction.common().backend_config.text);
-  CustomCallStatus status;
-  if (function.call) {
+  if (function.evaluator) {
+    function.evaluator(instruction, inputs, result, status);
+  } else if (function.call) {
     function.call(out, in.data(), opaque, status);
   } else {
     VXLA_ASSIGN_OR_RETURN(const CallForm form, FormOf(instruction));

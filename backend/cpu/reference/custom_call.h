@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -15,6 +16,9 @@
 
 #pragma GCC visibility push(default)
 namespace VXLA_NAMESPACE {
+
+class Instruction;
+class Literal;
 
 // How a custom call reports that it failed; untouched it succeeded.
 class CustomCallStatus {
@@ -79,9 +83,15 @@ class CustomCallRegistry {
   void RegisterKernel(std::string target, CustomKernel kernel) { kernels_[std::move(target)] = std::move(kernel); }
   const CustomKernels& kernels() const { return kernels_; }
 
+  // The whole instruction; operands and result as functions see them, dense. For the library's own use.
+  using Evaluator = std::function<void(const Instruction& call, std::span<const Literal> inputs, Literal& result,
+                                       CustomCallStatus& status)>;
+  void RegisterEvaluator(std::string target, Evaluator evaluator);
+
   using Call = std::function<void(void* out, const void** in, std::string_view opaque, CustomCallStatus& status)>;
-  // One of `call`, `symbol` and `handlers.execute`.
+  // One of `evaluator`, `call`, `symbol` and `handlers.execute`.
   struct Target {
+    Evaluator evaluator;
     Call call;
     void* symbol = nullptr;
     FfiHandlers handlers;
@@ -124,7 +134,7 @@ void CustomCallRegistry::Register(std::string target, Function function) {
       function(out, const_cast<void**>(in));
     };
   }
-  functions_[std::move(target)] = {std::move(call), nullptr, {}, nullptr};
+  functions_[std::move(target)] = {nullptr, std::move(call), nullptr, {}, nullptr};
 }
 
 }  // namespace VXLA_NAMESPACE
