@@ -231,6 +231,10 @@ bool OverlapHostSteps(StepGraph& graph) {
 
 void FindHostWaits(Plan& plan) {
   const std::vector<bool> in_loop = InLoops(plan);
+  std::vector<int> decisions_before(plan.segments.size());
+  for (size_t i = 1; i < plan.segments.size(); ++i) {
+    decisions_before[i] = decisions_before[i - 1] + std::holds_alternative<HostDecide>(plan.segments[i]);
+  }
   std::vector<std::pair<int, SegmentMemory>> device;
   for (int i = 0; i < static_cast<int>(plan.segments.size()); ++i) {
     const auto* gpu = std::get_if<GpuCommands>(&plan.segments[static_cast<size_t>(i)]);
@@ -257,7 +261,12 @@ void FindHostWaits(Plan& plan) {
       const bool hazard = std::ranges::any_of(uses, [&](const MemoryUse& use) {
         return memory.writes.Hits(use.range) || (use.writes && memory.reads.Hits(use.range));
       });
-      if (hazard) evaluation->waits_for.push_back(segment);
+      if (!hazard) continue;
+      // Whoever waits for a segment waits for those submitted before it; a decision between them may leave it out.
+      auto& waits = evaluation->waits_for;
+      if (!waits.empty() && segment < i && decisions_before[segment] == decisions_before[waits.back()])
+        waits.pop_back();
+      waits.push_back(segment);
     }
   }
 }

@@ -53,17 +53,16 @@ TEST(ConfigDictionaryTest, ReadsTensorsOfEveryForm) {
 }
 
 TEST(ConfigDictionaryTest, ReadsJson) {
-  const ConfigDictionary config = Parsed(ConfigText(
-      Quote(R"({"alpha": 2.5, "n": 3, "on": false, "list": [1.5, 2], "groups": "ceil(n / 64)", "in": {
-  "x" : -1}})")));
+  const ConfigDictionary config = Parsed(ConfigText(Quote(
+      R"json({"alpha": 2.5, "n": 3, "on": false, "list": [1.5, 2], "groups": "ceil(n / 64)", "in": {"x": -1}})json")));
   EXPECT_EQ(config.at("alpha").numbers.GetDouble(0), 2.5);
-EXPECT_EQ(config.at("n").numbers.shape().ToString(), "s64[]");
-EXPECT_EQ(config.at("on").numbers.GetInt(0), 0);
-EXPECT_EQ(config.at("list").numbers.shape().ToString(), "f64[2]");
-EXPECT_EQ(config.at("groups").text, "ceil(n / 64)");
-EXPECT_EQ(config.at("in").entries.at("x").numbers.GetInt(0), -1);
-EXPECT_TRUE(Parsed("").empty());
-EXPECT_TRUE(Parsed(" {} ").empty());
+  EXPECT_EQ(config.at("n").numbers.shape().ToString(), "s64[]");
+  EXPECT_EQ(config.at("on").numbers.GetInt(0), 0);
+  EXPECT_EQ(config.at("list").numbers.shape().ToString(), "f64[2]");
+  EXPECT_EQ(config.at("groups").text, "ceil(n / 64)");
+  EXPECT_EQ(config.at("in").entries.at("x").numbers.GetInt(0), -1);
+  EXPECT_TRUE(Parsed("").empty());
+  EXPECT_TRUE(Parsed(" {} ").empty());
 }
 
 TEST(ConfigDictionaryTest, SaysWhereATextIsNone) {
