@@ -389,7 +389,8 @@ Result<DiffOutcome> RunDiff(const Module& module, std::span<const Literal* const
 Result<DiffOutcome> Diff(const Module& module, std::span<const Literal* const> arguments, const DiffOptions& options,
                          std::optional<std::vector<Literal>> expected) {
   return Guarded([&]() -> Result<DiffOutcome> {
-    const KernelStandIns stand_ins(options.evaluate.custom_calls, module);
+    const KernelStandIns stand_ins(options.evaluate.custom_calls, module, KernelStandIns::For::kReference);
+    const KernelStandIns shader_math(options.evaluate.custom_calls, module, KernelStandIns::For::kShaderMath);
     EvaluateOptions evaluate = options.evaluate;
     evaluate.custom_calls = stand_ins.registry();
     VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<DiffSide> device,
@@ -399,6 +400,8 @@ Result<DiffOutcome> Diff(const Module& module, std::span<const Literal* const> a
       VXLA_ASSIGN_OR_RETURN(other, DiffSide::Open(*options.against, options.compile, evaluate));
     }
     stand_ins.Use(device->client());
+    shader_math.Use(device->client());
+    device->set_shader_math_calls(shader_math.registry());
     Result<DiffOutcome> outcome = RunDiff(module, arguments, *device, other.get(), std::move(expected), options);
     if (outcome.ok() && other == nullptr)
       outcome->notes.insert(outcome->notes.end(), stand_ins.notes().begin(), stand_ins.notes().end());

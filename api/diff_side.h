@@ -43,6 +43,8 @@ class DiffSide {
   const CompileOptions& options() const { return options_; }
   // Of the reference, of host steps and of shader math.
   const EvaluateOptions& evaluate_options() const { return evaluate_; }
+  // What shader math calls in place of the evaluate options' functions.
+  void set_shader_math_calls(const CustomCallRegistry* calls) { shader_math_calls_ = calls; }
   // "llvmpipe (Mesa 22.3.6)"
   std::string description() const;
   Status CheckValidation() const;
@@ -52,6 +54,7 @@ class DiffSide {
   std::shared_ptr<Client> client_;
   CompileOptions options_;
   EvaluateOptions evaluate_;
+  const CustomCallRegistry* shader_math_calls_ = nullptr;
 };
 
 // Values below this magnitude need not survive on the device: 0 unless it flushes denormals of this type.

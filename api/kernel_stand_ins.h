@@ -1,5 +1,6 @@
 // Stand-ins: where a program's custom call has a kernel and no function, the kernel's own result stands for the call on
-// the reference too, so that a comparison can look at everything else.
+// the reference too, so that a comparison can look at everything else. In shader math it stands for every kernel: what
+// differs there is not the kernel's doing.
 #pragma once
 
 #include <memory>
@@ -14,8 +15,9 @@ namespace VXLA_NAMESPACE {
 
 class KernelStandIns {
  public:
+  enum class For : uint8_t { kReference, kShaderMath };
   // `given` may be null.
-  KernelStandIns(const CustomCallRegistry* given, const Module& module);
+  KernelStandIns(const CustomCallRegistry* given, const Module& module, For what);
   // The registry with stand-ins; the given one if nothing needs any.
   const CustomCallRegistry* registry() const { return client_ == nullptr ? given_ : &registry_; }
   // The device whose kernels stand in; before anything runs.

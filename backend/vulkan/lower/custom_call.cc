@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <regex>
-#include <set>
 
 #include "backend/vulkan/codegen/carriers.h"
 #include "backend/vulkan/lower/tuning.h"
+#include "backend/vulkan/lower/user_glsl.h"
 #include "backend/vulkan/shader/custom_shader.h"
 #include "backend/vulkan/spirv/spirv_words.h"
 #include "core/text/config_dictionary.h"
@@ -27,34 +25,9 @@ struct UserTensor {
   std::string name;  // IN0, OUT1
   Shape shape;
   Binding binding;
+  std::vector<int64_t> minor_to_major;  // the order of elements that the call states; else row-major
+  bool row_major() const { return std::ranges::is_sorted(minor_to_major, std::greater<>()); }
 };
-
-// What a text says of itself: "#pragma vxla local_size(8, 8)", "#pragma vxla groups(ceil(n / 64))".
-struct UserPragmas {
-  std::optional<std::array<uint32_t, 3>> local_size;
-  std::vector<std::string> groups;
-};
-
-std::string Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r"), end = text.find_last_not_of(" \t\r");
-  return begin == std::string_view::npos ? "" : std::string(text.substr(begin, end - begin + 1));
-}
-
-// "a, max(b, c)" at its outer commas.
-std::vector<std::string> SplitAtCommas(std::string_view text) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (const char c : text) {
-    depth += (c == '(') - (c == ')');
-    if (c == ',' && depth == 0) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  for (std::string& part : parts) part = Trimmed(part);
-  return parts;
-}
 
 class CustomCallLowering {
  public:
@@ -63,15 +36,18 @@ class CustomCallLowering {
       : context_(context), kernel_(kernel), call_(call), buffers_(buffers) {}
 
   Result<std::vector<Step>> Lower() {
-    VXLA_RETURN_IF_ERROR(CheckLayouts());
     VXLA_RETURN_IF_ERROR(TakeTensors());
     VXLA_RETURN_IF_ERROR(ReadConfig());
     const bool module = kernel_.language == CustomKernel::Language::kSpirv;
-    const bool whole = !module && std::regex_search(kernel_.text, std::regex("(^|\\n)[ \\t]*#[ \\t]*version"));
-    if (!module) VXLA_RETURN_IF_ERROR(ReadPragmas());
+    if (!module) {
+      Result<UserGlsl> glsl = ReadUserGlsl(kernel_.text);
+      if (!glsl.ok()) return Wrong("{}", glsl.status().message());
+      glsl_ = std::move(*glsl);
+      VXLA_RETURN_IF_ERROR(ReadLocalSize());
+    }
     if (module) {
       VXLA_RETURN_IF_ERROR(TakeModule(ModuleWords(kernel_.text)));
-    } else if (whole) {
+    } else if (glsl_.whole) {
       VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> words,
                             CompileUserGlsl(WholeText(), kernel_.file, {context_.facts.spirv_1_6}));
       VXLA_RETURN_IF_ERROR(TakeModule(std::move(words)));
@@ -91,20 +67,8 @@ class CustomCallLowering {
                            fmt::format(format, std::forward<Args>(args)...));
   }
 
-  Status CheckLayouts() const {
-    if (!attributes().operand_layout_constraints) return OkStatus();
-    std::vector<Shape> shapes = *attributes().operand_layout_constraints;
-    shapes.push_back(call_.shape());
-    for (const Shape& shape : shapes) {
-      for (const Shape* leaf : FlattenTuple(shape)) {
-        if (!leaf->IsArray() || std::ranges::is_sorted(leaf->MinorToMajor(), std::greater<>())) continue;
-        return Wrong("the layout of {} is not row-major, and kernels take row-major arrays only", leaf->ToString());
-      }
-    }
-    return OkStatus();
-  }
-
-  Status AddTensor(const std::string& name, const Shape& shape, const Binding& binding) {
+  // `laid_out`: the shape with the layout that the call states.
+  Status AddTensor(const std::string& name, const Shape& laid_out, const Shape& shape, const Binding& binding) {
     if (shape.IsToken()) return OkStatus();
     if (!shape.IsArray()) return Wrong("{} is {}, no array", name, shape.ToString());
     if (shape.IsDynamic()) return Wrong("{} is {}: kernels take arrays of fixed sizes only", name, shape.ToString());
@@ -113,19 +77,23 @@ class CustomCallLowering {
     }
     if (shape.rank() > kMostDimensions)
       return Wrong("{} has {} dimensions, and kernels know up to {}", name, shape.rank(), kMostDimensions);
-    tensors_.push_back({name, shape, binding});
+    tensors_.push_back({name, shape, binding, {}});
+    if (attributes().operand_layout_constraints) tensors_.back().minor_to_major = laid_out.MinorToMajor();
     return OkStatus();
   }
 
   Status TakeTensors() {
     int number = 0;
-    std::vector<int> tensor_of_operand_leaf;
-    for (const Instruction* operand : call_.operands()) {
+    for (int k = 0; k < call_.operand_count(); ++k) {
+      const Instruction* const operand = call_.operand(k);
       const auto leaves = FlattenTuple(operand->shape());
+      const auto& stated = attributes().operand_layout_constraints;
+      auto laid_out = stated ? FlattenTuple((*stated)[static_cast<size_t>(k)]) : leaves;
+      if (laid_out.size() != leaves.size()) laid_out = leaves;
       for (int leaf = 0; leaf < static_cast<int>(leaves.size()); ++leaf) {
         const BufferSlice slice = buffers_.SliceOf(*operand, leaf);
-        VXLA_RETURN_IF_ERROR(
-            AddTensor(fmt::format("IN{}", number++), *leaves[static_cast<size_t>(leaf)], {slice, Access::kRead}));
+        VXLA_RETURN_IF_ERROR(AddTensor(fmt::format("IN{}", number++), *laid_out[static_cast<size_t>(leaf)],
+                                       *leaves[static_cast<size_t>(leaf)], {slice, Access::kRead}));
       }
     }
     inputs_ = tensors_.size();
@@ -133,9 +101,8 @@ class CustomCallLowering {
     const auto leaves = FlattenTuple(call_.shape());
     for (int leaf = 0; leaf < static_cast<int>(leaves.size()); ++leaf) {
       const Shape& shape = *leaves[static_cast<size_t>(leaf)];
-      // What the kernel leaves out stays as it was: the write is one of parts.
       VXLA_RETURN_IF_ERROR(
-          AddTensor(fmt::format("OUT{}", number++), shape, {buffers_.SliceOf(call_, leaf), Access::kWrite}));
+          AddTensor(fmt::format("OUT{}", number++), shape, shape, {buffers_.SliceOf(call_, leaf), Access::kWrite}));
     }
     if (context_.bindings == BindingMode::kDescriptors && tensors_.size() + 1 > context_.facts.max_storage_buffers) {
       return Wrong("{} arrays and the argument block exceed the {} storage buffers of {} (--bindings=addresses)",
@@ -180,30 +147,17 @@ class CustomCallLowering {
     return OkStatus();
   }
 
-  Status ReadPragmas() {
-    const std::regex line("(^|\\n)[ \\t]*#[ \\t]*pragma[ \\t]+vxla[ \\t]+([^\\n]*)");
-    const std::regex word("([a-z_]+)[ \\t]*\\((.*)\\)[ \\t\\r]*");
-    for (auto it = std::sregex_iterator(kernel_.text.begin(), kernel_.text.end(), line); it != std::sregex_iterator();
-         ++it) {
-      const std::string said = Trimmed((*it)[2].str());
-      std::smatch match;
-      if (!std::regex_match(said, match, word) || (match[1] != "local_size" && match[1] != "groups"))
-        return Wrong("#pragma vxla {}: local_size(x, y, z) or groups(x, y, z) is needed", said);
-      const std::vector<std::string> values = SplitAtCommas(match[2].str());
-      if (values.size() > 3) return Wrong("#pragma vxla {}: {} values, 1 to 3 are needed", said, values.size());
-      if (match[1] == "groups") {
-        pragmas_.groups = values;
-        continue;
-      }
-      std::array<uint32_t, 3> size{1, 1, 1};
-      for (size_t axis = 0; axis < values.size(); ++axis) {
-        VXLA_ASSIGN_OR_RETURN(const double value, EvaluateGroups(values[axis], [](auto) { return std::nullopt; }));
-        if (!(value >= 1) || value > 65535 || value != std::floor(value))
-          return Wrong("#pragma vxla {}: {} is no size of a workgroup", said, values[axis]);
-        size[axis] = static_cast<uint32_t>(value);
-      }
-      pragmas_.local_size = size;
+  Status ReadLocalSize() {
+    if (!glsl_.local_size) return OkStatus();
+    std::array<uint32_t, 3> size{};
+    for (size_t axis = 0; axis < 3; ++axis) {
+      const std::string& stated = (*glsl_.local_size)[axis];
+      const Result<double> value = EvaluateGroups(stated, [](auto) { return std::nullopt; });
+      if (!value.ok() || !(*value >= 1) || *value > 65535 || *value != std::floor(*value))
+        return Wrong("local_size along {}: \"{}\" is no size of a workgroup", "xyz"[axis], stated);
+      size[axis] = static_cast<uint32_t>(*value);
     }
+    stated_local_size_ = size;
     return OkStatus();
   }
 
@@ -267,6 +221,11 @@ class CustomCallLowering {
   }
 
   Status TakeModule(std::vector<uint32_t> words) {
+    for (const UserTensor& tensor : tensors_) {
+      if (tensor.row_major()) continue;
+      return Wrong("the layout of {}, {}, is not row-major: only kernels without #version reach its elements",
+                   tensor.name, tensor.shape.ToString());
+    }
     constexpr uint32_t kMagic = 0x07230203;
     if (words.empty() || words[0] != kMagic) {
       return Wrong("no SPIR-V module: it begins with {}, {:#010x} is needed",
@@ -284,9 +243,9 @@ class CustomCallLowering {
         return Wrong("its workgroup size along {} is specialisation constant {}, {} is needed", "xyz"[axis],
                      module -> workgroup_ids[axis], axis);
       }
-      local_size_[axis] = chosen ? (pragmas_.local_size ? (*pragmas_.local_size)[axis]
-                                    : axis == 0         ? 64
-                                                        : 1)
+      local_size_[axis] = chosen ? (stated_local_size_ ? (*stated_local_size_)[axis]
+                                    : axis == 0        ? 64
+                                                       : 1)
                                  : module->workgroup_size[axis];
     }
     algorithm_suffix_ = ".spv";
@@ -294,11 +253,23 @@ class CustomCallLowering {
     return OkStatus();
   }
 
+  // Where element i lies, counted as the stated layout counts: device memory is row-major.
+  static std::string PlaceFunction(const UserTensor& tensor) {
+    std::string text = fmt::format("uint at_{}(uint i) {{\n  uint place = 0u;\n", tensor.name);
+    for (const int64_t d : tensor.minor_to_major) {
+      std::string stride = "1u";
+      for (int inner = static_cast<int>(d) + 1; inner < tensor.shape.rank(); ++inner)
+        stride += fmt::format(" * {}_DIM{}", tensor.name, inner);
+      text += fmt::format("  place += i % {0}_DIM{1} * ({2});\n  i /= {0}_DIM{1};\n", tensor.name, d, stride);
+    }
+    return text + "  return place;\n}\n";
+  }
+
   // The names under which a text reaches its tensors.
   std::string TensorText() const {
     std::string text;
     for (size_t k = 0; k < tensors_.size(); ++k) {
-      const auto& [name, shape, binding] = tensors_[k];
+      const auto& [name, shape, binding, order] = tensors_[k];
       const ElementType type = shape.element_type();
       const std::string_view tag = StorageTag(type);
       text += fmt::format("TENSOR({}, {})\n", k, tag);
@@ -309,57 +280,37 @@ class CustomCallLowering {
       constant("SIZE", 0);
       for (int d = 0; d < shape.rank(); ++d) constant(fmt::format("DIM{}", d), static_cast<size_t>(d) + 1);
       text += fmt::format("#define {}_RANK {}\n#define {}_TYPE {}\n", name, shape.rank(), name, CarrierType(type));
-      text += fmt::format("#define {}(i) {}\n", name, FromStorage(type, fmt::format("LOAD({}, {}, i)", k, tag)));
+      std::string at = "i";
+      if (!tensors_[k].row_major()) {
+        text += PlaceFunction(tensors_[k]);
+        at = fmt::format("at_{}(i)", name);
+      }
+      text += fmt::format("#define {}(i) {}\n", name, FromStorage(type, fmt::format("LOAD({}, {}, {})", k, tag, at)));
       if (k < inputs_ && binding.access == Access::kRead) continue;
-      text += fmt::format("#define SET_{}(i, value) STORE({}, {}, i, {})\n", name, k, tag, ToStorage(type, "(value)"));
+      text +=
+          fmt::format("#define SET_{}(i, value) STORE({}, {}, {}, {})\n", name, k, tag, at, ToStorage(type, "(value)"));
     }
     return text;
   }
 
   // Functions of the user's may be called as those of the library.
-  std::string Renamed(const std::string& text, bool define) const {
-    const std::regex function(
-        "(^|[\\n;}])[ \\t]*(?:[A-Za-z_]\\w*[ \\t]+)+([A-Za-z_]\\w*)[ \\t]*\\([^;{}()]*\\)\\s*\\{");
-    std::set<std::string> names;
-    for (auto it = std::sregex_iterator(text.begin(), text.end(), function); it != std::sregex_iterator(); ++it)
-      names.insert((*it)[2].str());
+  std::string Renamed(bool define) const {
     std::string lines;
-    for (const std::string& name : names) {
-      if (name == "main" || name == "vxla_element") continue;
+    for (const std::string& name : glsl_.functions)
       lines += define ? fmt::format("#define {} user_{}\n", name, name) : fmt::format("#undef {}\n", name);
-    }
     return lines;
   }
 
   // A text without #version: the body of a kernel of vxla's.
   Status TakeText() {
-    std::string text = kernel_.text, extensions;
-    const std::regex extension("(^|\\n)([ \\t]*#[ \\t]*extension[^\\n]*)");
-    for (auto it = std::sregex_iterator(text.begin(), text.end(), extension); it != std::sregex_iterator(); ++it)
-      extensions += Trimmed((*it)[2].str()) + "\n";
-    text = std::regex_replace(text, extension, "$1");
-    // A size that is stated in GLSL's own way.
-    const std::regex layout("layout\\s*\\(\\s*(local_size_[xyz]\\s*=\\s*\\d+\\s*,?\\s*)+\\)\\s*in\\s*;");
-    std::smatch stated;
-    if (std::regex_search(text, stated, layout)) {
-      std::array<uint32_t, 3> size{1, 1, 1};
-      const std::string said = stated.str();
-      const std::regex one("local_size_([xyz])\\s*=\\s*(\\d{1,6})");
-      for (auto it = std::sregex_iterator(said.begin(), said.end(), one); it != std::sregex_iterator(); ++it)
-        size[static_cast<size_t>((*it)[1].str()[0] - 'x')] = static_cast<uint32_t>(std::stoul((*it)[2].str()));
-      pragmas_.local_size = size;
-      text = std::regex_replace(text, layout, std::string(static_cast<size_t>(std::ranges::count(said, '\n')), '\n'),
-                                std::regex_constants::format_first_only);
-    }
-    by_element_ = std::regex_search(text, std::regex("\\bvxla_element\\b"));
-    generated_ = fmt::format("// {}\n", kernel_.file) + extensions + TensorText() + AttributeDefines();
+    generated_ = fmt::format("// {}\n", kernel_.file) + glsl_.extensions + TensorText() + AttributeDefines();
     generated_ += fmt::format(
         "layout(constant_id = {}) const uint vxla_items = 1u;\nlayout(constant_id = {}) const uint vxla_count = 1u;\n",
         kItemsConstant, kCountConstant);
-    generated_ += "#undef F\n#undef D\n#undef FN\n#undef OUT\n#undef CONSTARR\n" + Renamed(text, true);
-    if (!by_element_) generated_ += "#define main user_main";
-    generated_ += std::string(kUserTextBegins) + text + std::string(kUserTextEnds) + Renamed(text, false);
-    if (by_element_) {
+    generated_ += "#undef F\n#undef D\n#undef FN\n#undef OUT\n#undef CONSTARR\n" + Renamed(true);
+    if (!glsl_.by_element) generated_ += "#define main user_main";
+    generated_ += std::string(kUserTextBegins) + glsl_.text + std::string(kUserTextEnds) + Renamed(false);
+    if (glsl_.by_element) {
       generated_ +=
           "void main() {\n  load_arguments();\n"
           "  uint first = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * gl_WorkGroupSize.x * vxla_items "
@@ -375,15 +326,15 @@ class CustomCallLowering {
   }
 
   Status ChooseLocalSize() {
-    if (!by_element_) {
-      local_size_ = pragmas_.local_size.value_or(std::array<uint32_t, 3>{64, 1, 1});
+    if (!glsl_.by_element) {
+      local_size_ = stated_local_size_.value_or(std::array<uint32_t, 3>{64, 1, 1});
       return OkStatus();
     }
     const LoopTuning tuning = TuneLoop(context_.facts, context_.bindings, ElementCount());
     local_size_ = {tuning.workgroup_size, 1, 1};
     items_ = std::max<uint32_t>(1, tuning.items * tuning.width);
-    if (!pragmas_.local_size) return OkStatus();
-    local_size_ = *pragmas_.local_size;
+    if (!stated_local_size_) return OkStatus();
+    local_size_ = *stated_local_size_;
     if (local_size_[1] == 1 && local_size_[2] == 1) return OkStatus();
     return Wrong("vxla_element has workgroups along x only, and local_size says {} x {} x {}", local_size_[0],
                  local_size_[1], local_size_[2]);
@@ -433,7 +384,7 @@ class CustomCallLowering {
   // What the call states before what the file states.
   Result<std::vector<std::string>> StatedGroups() const {
     const auto stated = config_.find("groups");
-    if (stated == config_.end()) return pragmas_.groups;
+    if (stated == config_.end()) return glsl_.groups;
     const ConfigValue& value = stated->second;
     std::vector<std::string> groups;
     if (value.kind == ConfigValue::Kind::kString) {
@@ -450,7 +401,7 @@ class CustomCallLowering {
   Status CountGroups() {
     VXLA_ASSIGN_OR_RETURN(const std::vector<std::string> stated, StatedGroups());
     const int64_t invocations = int64_t{local_size_[0]} * local_size_[1] * local_size_[2];
-    if (by_element_) {
+    if (glsl_.by_element) {
       if (!stated.empty()) return Wrong("vxla_element runs once for each element of the result: groups are for main()");
       groups_ = GroupGrid(context_.facts, (ElementCount() + invocations * items_ - 1) / (invocations * items_));
       return OkStatus();
@@ -507,8 +458,8 @@ class CustomCallLowering {
   size_t inputs_ = 0;  // tensors of operands
   std::vector<SharedPlace> places_;
   ConfigDictionary config_;
-  UserPragmas pragmas_;
-  bool by_element_ = false;
+  UserGlsl glsl_;
+  std::optional<std::array<uint32_t, 3>> stated_local_size_;
   std::string generated_, algorithm_suffix_;
   std::array<uint32_t, 3> local_size_{1, 1, 1}, groups_{1, 1, 1};
   uint32_t items_ = 1;
