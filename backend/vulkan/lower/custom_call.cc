@@ -153,8 +153,9 @@ class CustomCallLowering {
     for (size_t axis = 0; axis < 3; ++axis) {
       const std::string& stated = (*glsl_.local_size)[axis];
       const Result<double> value = EvaluateGroups(stated, [](auto) { return std::nullopt; });
-      if (!value.ok() || !(*value >= 1) || *value > 65535 || *value != std::floor(*value))
-        return Wrong("local_size along {}: \"{}\" is no size of a workgroup", "xyz"[axis], stated);
+      const bool size_known = value.ok() && *value >= 1 && *value <= 65535 && *value == std::floor(*value);
+      if (!size_known && glsl_.whole) return OkStatus();  // macros of its own; the module says
+      if (!size_known) return Wrong("local_size along {}: \"{}\" is no size of a workgroup", "xyz"[axis], stated);
       size[axis] = static_cast<uint32_t>(*value);
     }
     stated_local_size_ = size;

@@ -64,7 +64,7 @@ std::vector<std::string> FunctionsOf(std::string_view text) {
     while (at > 0) {
       open += (text[at - 1] == ')') - (text[at - 1] == '(');
       --at;
-      if (open == 0) break;
+      if (open == 0 || text[at] == ';' || text[at] == '{' || text[at] == '}') break;
     }
     while (at > 0 && IsSpace(text[at - 1])) --at;
     const size_t end = at;
@@ -98,7 +98,8 @@ Status ReadPragma(std::string_view said, UserGlsl& glsl) {
 void TakeLayout(const std::string& plain, UserGlsl& glsl) {
   for (size_t at = FindWord(plain, "layout", 0); at != std::string::npos; at = FindWord(plain, "layout", at + 1)) {
     const size_t open = plain.find('(', at), close = plain.find(')', at), end = plain.find(';', at);
-    if (close == std::string::npos || end == std::string::npos || open > close || close > end) continue;
+    if (close == std::string::npos || end == std::string::npos) return;
+    if (open > close || close > end) continue;
     if (Trimmed(std::string_view(plain).substr(close + 1, end - close - 1)) != "in") continue;
     std::array<std::string, 3> size{"1", "1", "1"};
     for (const std::string& part : SplitAtCommas(std::string_view(plain).substr(open + 1, close - open - 1))) {
