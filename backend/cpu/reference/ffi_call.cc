@@ -180,76 +180,22 @@ const Api& TheApi() {
   return api;
 }
 
-// XLA's PrimitiveType.
+// XLA's PrimitiveType; 0 for what no buffer holds.
+constexpr std::pair<ElementType, int32_t> kTypeNumbers[] = {
+    {ElementType::kPred, 1},        {ElementType::kS1, 30},         {ElementType::kS2, 26},
+    {ElementType::kS4, 21},         {ElementType::kS8, 2},          {ElementType::kS16, 3},
+    {ElementType::kS32, 4},         {ElementType::kS64, 5},         {ElementType::kU1, 31},
+    {ElementType::kU2, 27},         {ElementType::kU4, 22},         {ElementType::kU8, 6},
+    {ElementType::kU16, 7},         {ElementType::kU32, 8},         {ElementType::kU64, 9},
+    {ElementType::kF16, 10},        {ElementType::kF32, 11},        {ElementType::kF64, 12},
+    {ElementType::kBF16, 16},       {ElementType::kC64, 15},        {ElementType::kC128, 18},
+    {ElementType::kToken, 17},      {ElementType::kF8E5M2, 19},     {ElementType::kF8E3M4, 29},
+    {ElementType::kF8E4M3, 28},     {ElementType::kF8E4M3FN, 20},   {ElementType::kF8E4M3B11FNUZ, 23},
+    {ElementType::kF8E5M2FNUZ, 24}, {ElementType::kF8E4M3FNUZ, 25}, {ElementType::kF4E2M1FN, 32},
+    {ElementType::kF8E8M0FNU, 33}};
 int32_t TypeNumber(ElementType type) {
-  switch (type) {
-    case ElementType::kPred:
-      return 1;
-    case ElementType::kS1:
-      return 30;
-    case ElementType::kS2:
-      return 26;
-    case ElementType::kS4:
-      return 21;
-    case ElementType::kS8:
-      return 2;
-    case ElementType::kS16:
-      return 3;
-    case ElementType::kS32:
-      return 4;
-    case ElementType::kS64:
-      return 5;
-    case ElementType::kU1:
-      return 31;
-    case ElementType::kU2:
-      return 27;
-    case ElementType::kU4:
-      return 22;
-    case ElementType::kU8:
-      return 6;
-    case ElementType::kU16:
-      return 7;
-    case ElementType::kU32:
-      return 8;
-    case ElementType::kU64:
-      return 9;
-    case ElementType::kF16:
-      return 10;
-    case ElementType::kF32:
-      return 11;
-    case ElementType::kF64:
-      return 12;
-    case ElementType::kBF16:
-      return 16;
-    case ElementType::kC64:
-      return 15;
-    case ElementType::kC128:
-      return 18;
-    case ElementType::kToken:
-      return 17;
-    case ElementType::kF8E5M2:
-      return 19;
-    case ElementType::kF8E3M4:
-      return 29;
-    case ElementType::kF8E4M3:
-      return 28;
-    case ElementType::kF8E4M3FN:
-      return 20;
-    case ElementType::kF8E4M3B11FNUZ:
-      return 23;
-    case ElementType::kF8E5M2FNUZ:
-      return 24;
-    case ElementType::kF8E4M3FNUZ:
-      return 25;
-    case ElementType::kF4E2M1FN:
-      return 32;
-    case ElementType::kF8E8M0FNU:
-      return 33;
-    case ElementType::kOpaque:
-    case ElementType::kTuple:
-      break;
-  }
-  return 0;
+  const auto* at = std::ranges::find(kTypeNumbers, type, &std::pair<ElementType, int32_t>::first);
+  return at == std::end(kTypeNumbers) ? 0 : at->second;
 }
 
 // The leaves of operands or of the result.
