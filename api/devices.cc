@@ -66,8 +66,9 @@ std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const Evaluat
   };
   ClientOptions options;
   options.evaluator_of_run = evaluator;
+  if (host_steps.custom_calls != nullptr) options.kernels = host_steps.custom_calls->kernels();
   options.check_program = [host_steps](const Module& module) {
-    return CheckCustomCalls(module, host_steps.custom_calls);
+    return CheckCustomCalls(module, host_steps.custom_calls, /*kernels_will_do=*/true);
   };
   options.seed = host_steps.seed;
   options.progress = std::move(progress);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/custom_kernel.h"
 #include "backend/device_facts.h"
 #include "backend/lowering.h"
 #include "backend/step.h"
@@ -90,6 +91,8 @@ class Device {
   virtual std::span<const BindingMode> binding_modes() const = 0;
   BindingMode binding_mode() const { return binding_modes().front(); }
   virtual const Lowering& lowering(BindingMode mode) const = 0;
+  // The same with the user's kernels for the custom calls that name them. Null: this device takes none.
+  virtual std::unique_ptr<Lowering> LoweringWith(BindingMode, const CustomKernels&) const { return nullptr; }
 
   // kResourceExhausted with the size and the limit when it does not fit. Buffers may be freed while work that uses them
   // is in flight only by the owner's care: free after Wait. Alignment is at least 256 bytes.

@@ -49,7 +49,9 @@ int64_t BlockAlignment(const DeviceFacts& facts, BindingMode bindings) {
 Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> client, const Module& module,
                                                  const CompileOptions& options, BindingMode mode) {
   const DeviceFacts& facts = client->device->facts();
-  const Lowering& lowering = client->device->lowering(mode);
+  const std::unique_ptr<Lowering> with_kernels =
+      client->options.kernels.empty() ? nullptr : client->device->LoweringWith(mode, client->options.kernels);
+  const Lowering& lowering = with_kernels != nullptr ? *with_kernels : client->device->lowering(mode);
   auto state = std::make_unique<ExecutableState>();
   state->client = std::move(client);
   TargetInfo target = TargetOf(facts, mode, options.fusion);

@@ -11,6 +11,8 @@ class Segmenter {
   }
 
   void Add(const Operation& operation) {
+    fresh_ |= operation.group != group_;
+    group_ = operation.group;
     if (const auto* evaluation = std::get_if<HostEvaluate>(&operation.action)) {
       segments_.push_back(*evaluation);
     } else if (const auto* mark = std::get_if<DecisionMark>(&operation.action)) {
@@ -46,6 +48,7 @@ class Segmenter {
   std::vector<Segment>& segments_;
   std::vector<int> place_;  // of each decision among the segments
   bool fresh_ = false;
+  int group_ = 0;
 };
 
 }  // namespace

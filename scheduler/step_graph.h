@@ -30,6 +30,8 @@ struct Operation {
   std::variant<Dispatch, CopyBytes, HostEvaluate, DecisionMark> action;
   std::vector<Binding> uses;
   const Instruction* instruction = nullptr;  // null for copies of results
+  // Neighbours of different groups are different segments: a host step waits for one and not for the other.
+  int group = 0;
 };
 
 struct StepGraph {

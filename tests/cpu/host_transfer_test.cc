@@ -319,8 +319,8 @@ TEST(CustomCallTest, LapackCallsNameTheWayOut) {
     return CheckCustomCalls(**module, nullptr).message();
   };
   const std::string refused =
-      "custom-call r: no function is registered for \"{}\"; none are registered (CustomCallRegistry, "
-      "EvaluateOptions::custom_calls)";
+      "custom-call r: no function is registered for \"{}\"; none are registered (--custom-call and --kernel, or "
+      "CustomCallRegistry, EvaluateOptions::custom_calls)";
   for (const char* target :
        {"lapack_spotrf_ffi", "lapack_dpotrf", "blas_ztrsm", "lapack_strsm_ffi", "cusolver_potrf_ffi"}) {
     EXPECT_EQ(message(target),

@@ -392,8 +392,8 @@ TEST(HostStepTest, AnUnknownCustomCallIsRefusedBeforeCompiling) {
     return executable.status().message();
   };
   EXPECT_EQ(message(),
-            "custom-call r: no function is registered for \"other\"; none are registered (CustomCallRegistry, "
-            "EvaluateOptions::custom_calls)");
+            "custom-call r: no function is registered for \"other\"; none are registered (--custom-call and --kernel, "
+            "or CustomCallRegistry, EvaluateOptions::custom_calls)");
   options.custom_calls = &registry;
   EXPECT_EQ(message(), "custom-call r: no function is registered for \"other\"; registered: twice");
 }

@@ -386,6 +386,8 @@ class FakeDevice : public Device {
   int submissions() const { return submissions_; }
   int transfers() const { return transfers_; }
   std::atomic<bool> fail_submit = false;
+  std::function<void(uint64_t value)>
+      before_submission_runs;  // on the worker's thread; set before anything is submitted
 
  private:
   void Work() {
@@ -397,6 +399,7 @@ class FakeDevice : public Device {
       queue_.pop_front();
       lock.unlock();
       if (options_.delay.count() > 0) std::this_thread::sleep_for(options_.delay);
+      if (before_submission_runs) before_submission_runs(value);
       commands->Run();
       --commands->in_flight;
       lock.lock();

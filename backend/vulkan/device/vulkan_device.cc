@@ -135,6 +135,10 @@ const Lowering& VulkanDevice::lowering(BindingMode mode) const {
   return *lowerings_[Slot(mode)];
 }
 
+std::unique_ptr<Lowering> VulkanDevice::LoweringWith(BindingMode mode, const CustomKernels& kernels) const {
+  return hooks_.custom_lowering ? hooks_.custom_lowering(facts(), mode, kernels, lowering(mode)) : nullptr;
+}
+
 Result<std::shared_ptr<Buffer>> VulkanDevice::Allocate(int64_t size_bytes, MemoryKind kind) {
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<VulkanBuffer> buffer, allocator_->Allocate(size_bytes, kind));
   if (poison_) VXLA_RETURN_IF_ERROR(transfer_->Fill(*buffer, kPoisonWord));
