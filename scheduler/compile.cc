@@ -95,7 +95,7 @@ Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFact
   VXLA_RETURN_IF_ERROR(ComputeLiveness(graph));
   VXLA_RETURN_IF_ERROR(AssignDonations(graph));
   VXLA_RETURN_IF_ERROR(AssignBuffers(graph, MemoryLimitsOf(facts, options.bindings)));
-  PartitionSegments(graph);
+  PartitionSegments(graph, facts);
   InsertBarriers(graph.plan);
   VXLA_RETURN_IF_ERROR(Seal(graph.plan, facts));
   return std::move(graph.plan);
