@@ -1,6 +1,6 @@
 """Coloured ink in a stirred fluid: a few hundred steps of Stam's stable fluids (2001), with the pressure by FFT.
 
-    python fluid.py         # writes fluid.hlo (320 x 320, 300 steps) and small.hlo (32 x 32, 8 steps, for the tests)
+    python fluid.py         # writes fluid.hlo (300 x 300, 300 steps) and small.hlo (32 x 32, 8 steps, for the tests)
 
 The square is periodic. Each step carries velocity, and the place that each point came from, along the velocity
 (bilinear reads at a computed place: gathers), damps short waves and takes the divergence out (two complex FFTs). At the
@@ -73,5 +73,5 @@ def fluid(n, steps):
 
 if __name__ == "__main__":
     here = pathlib.Path(__file__).parent
-    export(functools.partial(fluid, 320, 300), here / "fluid.hlo")
+    export(functools.partial(fluid, 300, 300), here / "fluid.hlo")
     export(functools.partial(fluid, 32, 8), here / "small.hlo")

@@ -42,5 +42,5 @@ def mandelbrot(width, height, iterations):
 
 if __name__ == "__main__":
     here = pathlib.Path(__file__).parent
-    export(functools.partial(mandelbrot, 1024, 768, 600), here / "mandelbrot.hlo")
+    export(functools.partial(mandelbrot, 1024, 768, 400), here / "mandelbrot.hlo")
     export(functools.partial(mandelbrot, 64, 48, 200), here / "small.hlo")

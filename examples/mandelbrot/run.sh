@@ -11,7 +11,7 @@ if [ -n "${EXPORT:-}" ]; then
 fi
 result=$(mktemp --suffix=.npz)
 trap 'rm -f "$result"' EXIT
-../../build/vxla run mandelbrot.hlo --device vulkan "$@" -o "$result"
+../../build/vxla run mandelbrot.hlo "$@" -o "$result"
 # The interpreter that the packages' numpy belongs to; another one may stand first in the path.
 python=python3
 "$python" -c 'import numpy' 2>/dev/null || python=/usr/bin/python3

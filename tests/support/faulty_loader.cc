@@ -23,7 +23,7 @@ struct State {
   std::mutex mutex;
   int64_t calls = 0, failing = -1;
   int variant = 0;
-  bool lost = false;
+  bool lost = false, for_good = false;
   std::string fault;
   VkResult fault_result = VK_SUCCESS;
   std::map<std::string, std::set<uint64_t>> live;
@@ -105,7 +105,7 @@ VkResult Judge(const std::string& name) {
   {
     std::lock_guard lock(state.mutex);
     const int64_t number = state.calls++;
-    if (number == state.failing) {
+    if (number == state.failing || (state.for_good && state.fault == "vk" + name)) {
       const std::vector<VkResult> results = ResultsOf(name);
       result = results[static_cast<size_t>(state.variant) % results.size()];
       state.fault = "vk" + name;
@@ -234,12 +234,13 @@ __attribute__((visibility("default"))) PFN_vkVoidFunction vkGetInstanceProcAddr(
   return reinterpret_cast<PFN_vkVoidFunction>(&loader::GetDeviceProcAddr);
 }
 
-__attribute__((visibility("default"))) void FaultyLoaderArmAt(int64_t call, int variant) {
+__attribute__((visibility("default"))) void FaultyLoaderArmAt(int64_t call, int variant, bool for_good) {
   loader::State& state = loader::Now();
   std::lock_guard lock(state.mutex);
   state.calls = 0;
   state.failing = call;
   state.variant = variant;
+  state.for_good = for_good;
   state.lost = false;
   state.fault.clear();
   state.fault_result = VK_SUCCESS;

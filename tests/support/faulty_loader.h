@@ -19,8 +19,11 @@ class FaultyLoader {
   FaultyLoader() : library_(dlopen(Path().c_str(), RTLD_NOW | RTLD_LOCAL)) {}
   bool open() const { return library_ != nullptr; }
   // Counts calls that return a VkResult from now on, from 0. The one that gets number `call` fails with result number
-  // `variant` of those that Vulkan lets it return (taken round and round); -1: none fails.
-  void FailAt(int64_t call, int variant) const { Function<void(int64_t, int)>("FaultyLoaderArmAt")(call, variant); }
+  // `variant` of those that Vulkan lets it return (taken round and round); -1: none fails. `for_good`: so do all later
+  // calls of the same function.
+  void FailAt(int64_t call, int variant = 0, bool for_good = false) const {
+    Function<void(int64_t, int, bool)>("FaultyLoaderArmAt")(call, variant, for_good);
+  }
   int64_t calls() const { return Function<int64_t()>("FaultyLoaderCallCount")(); }
   // The function that failed, "" if none did, and the VkResult that it failed with.
   std::string failed(int32_t& result) const {

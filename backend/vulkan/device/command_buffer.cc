@@ -332,7 +332,10 @@ Result<std::vector<double>> VulkanCommandBuffer::Timestamps() {
     const VkResult result =
         context_->vk().GetQueryPoolResults(context_->handle(), queries_, static_cast<uint32_t>(i), 1, sizeof(ticks),
                                            &ticks, sizeof(ticks), VK_QUERY_RESULT_64_BIT);
-    if (result == VK_NOT_READY) return Internal("timestamp {} was read before its submission completed", i);
+    if (result == VK_NOT_READY) {
+      return Internal("timestamp {} was read before its submission completed: vkGetQueryPoolResults: {}", i,
+                      ResultName(result));
+    }
     VXLA_RETURN_IF_ERROR(context_->Check(result, "vkGetQueryPoolResults"));
     if (!have_base) base = ticks, have_base = true;
     times[i] = static_cast<double>((ticks - base) & mask) * context_->facts().timestamp_period_ns;
