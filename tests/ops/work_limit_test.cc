@@ -15,7 +15,7 @@
 namespace VXLA_NAMESPACE::testing {
 namespace work_limit_test {
 
-constexpr uint32_t kMostGroups = 7;
+constexpr uint32_t kMostGroups = 3;
 constexpr char kAdd[] = "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n";
 constexpr char kGreater[] =
     "most { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }\n"
@@ -33,7 +33,7 @@ std::vector<Case> Cases() {
        "ENTRY e { x = f32[300007] parameter(0)  n = f32[300007] exponential(x)  ROOT r = f32[300007] "
        "multiply(n, x) }"},
       {"Emulated",
-       "ENTRY e { x = s64[20011] parameter(0)  n = s64[20011] multiply(x, x)  ROOT r = s64[20011] add(n, x) }"},
+       "ENTRY e { x = s64[100003] parameter(0)  n = s64[100003] multiply(x, x)  ROOT r = s64[100003] add(n, x) }"},
       {"Transpose",
        "ENTRY e { x = f32[101,53,67] parameter(0)  ROOT r = f32[67,101,53] transpose(x), dimensions={2,0,1} }"},
       {"ReduceRows",
@@ -52,15 +52,15 @@ std::vector<Case> Cases() {
       {"RunningSums", add + "ENTRY e { x = f32[37,2003] parameter(0)  z = f32[] constant(0)  ROOT r = f32[37,2003] "
                             "reduce-window(x, z), window={size=1x2003 pad=0_0x2002_0}, to_apply=add }"},
       {"SelectAndScatter", add + greater +
-                               "ENTRY e { x = f32[62,66,13] parameter(0)  s = f32[31,33,13] parameter(1)  z = f32[] "
-                               "constant(0)  ROOT r = f32[62,66,13] select-and-scatter(x, s, z), window={size=2x2x1 "
+                               "ENTRY e { x = f32[62,66,26] parameter(0)  s = f32[31,33,26] parameter(1)  z = f32[] "
+                               "constant(0)  ROOT r = f32[62,66,26] select-and-scatter(x, s, z), window={size=2x2x1 "
                                "stride=2x2x1}, select=ge, scatter=add }"},
       {"SortRows",
        "less { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT }\n"
        "ENTRY e { x = f32[211,37] parameter(0)  ROOT r = f32[211,37] sort(x), dimensions={1}, to_apply=less }"},
       {"SortLong",
        "less { a = s32[] parameter(0)  b = s32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT }\n"
-       "ENTRY e { x = s32[70001] parameter(0)  ROOT r = s32[70001] sort(x), dimensions={0}, to_apply=less }"},
+       "ENTRY e { x = s32[9,20011] parameter(0)  ROOT r = s32[9,20011] sort(x), dimensions={1}, to_apply=less }"},
       {"TopK", "ENTRY e { x = f32[40,5003] parameter(0)  ROOT r = (f32[40,9], s32[40,9]) topk(x), k=9, largest=true }"},
       {"Fft", "ENTRY e { x = c64[97,360] parameter(0)  ROOT r = c64[97,360] fft(x), fft_type=FFT, fft_length={360} }"},
       {"FftOfAPrime",
@@ -80,19 +80,19 @@ std::vector<Case> Cases() {
              "ROOT r = f32[503,67] scatter(t, i, u), update_window_dims={1}, inserted_window_dims={0}, "
              "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add }"},
       {"UpdateSlice",
-       "ENTRY e { t = f32[503,67] parameter(0)  u = f32[401,61] parameter(1)  a = s32[] parameter(2)  b = s32[] "
-       "parameter(3)  ROOT r = f32[503,67] dynamic-update-slice(t, u, a, b) }"},
+       "ENTRY e { t = f32[2503,67] parameter(0)  u = f32[2401,61] parameter(1)  a = s32[] parameter(2)  b = s32[] "
+       "parameter(3)  ROOT r = f32[2503,67] dynamic-update-slice(t, u, a, b) }"},
       {"RandomBits",
        "ENTRY e { s = u64[2] parameter(0)  ROOT r = (u64[2], u32[100003]) rng-bit-generator(s), "
        "algorithm=rng_three_fry }"},
       {"Loop",
-       "go { p = (s32[], f32[30011]) parameter(0)  i = s32[] get-tuple-element(p), index=0  n = s32[] constant(5)  "
+       "go { p = (s32[], f32[70001]) parameter(0)  i = s32[] get-tuple-element(p), index=0  n = s32[] constant(5)  "
        "ROOT r = pred[] compare(i, n), direction=LT }\n"
-       "step { p = (s32[], f32[30011]) parameter(0)  i = s32[] get-tuple-element(p), index=0  x = f32[30011] "
-       "get-tuple-element(p), index=1  one = s32[] constant(1)  j = s32[] add(i, one)  y = f32[30011] cosine(x)  "
-       "ROOT r = (s32[], f32[30011]) tuple(j, y) }\n"
-       "ENTRY e { i = s32[] parameter(0)  x = f32[30011] parameter(1)  t = (s32[], f32[30011]) tuple(i, x)  "
-       "ROOT w = (s32[], f32[30011]) while(t), condition=go, body=step }"},
+       "step { p = (s32[], f32[70001]) parameter(0)  i = s32[] get-tuple-element(p), index=0  x = f32[70001] "
+       "get-tuple-element(p), index=1  one = s32[] constant(1)  j = s32[] add(i, one)  y = f32[70001] cosine(x)  "
+       "ROOT r = (s32[], f32[70001]) tuple(j, y) }\n"
+       "ENTRY e { i = s32[] parameter(0)  x = f32[70001] parameter(1)  t = (s32[], f32[70001]) tuple(i, x)  "
+       "ROOT w = (s32[], f32[70001]) while(t), condition=go, body=step }"},
   };
 }
 

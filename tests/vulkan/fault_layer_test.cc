@@ -163,10 +163,10 @@ TEST_P(FaultLayerTest, ARefusalOfMemorySaysWhatWasWantedAndWhatIsHeld) {
   auto device = OpenDevice(GetParam().index, Faulty());
   VXLA_ASSERT_OK(device.status());
   loader_.FailAt(1, 1, /*for_good=*/true);  // after vkCreateBuffer
-  const Status status = (*device)->Allocate(30'000'000, MemoryKind::kDevice).status();
+  const Status status = (*device)->Allocate(30'000'128, MemoryKind::kDevice).status();
   EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
   EXPECT_THAT(status.message(),
-              HasSubstr("refuses 30000000 bytes of memory heap 0 (device-local): this program holds"));
+              HasSubstr("refuses 30000128 bytes of memory heap 0 (device-local): this program holds"));
   EXPECT_THAT(status.message(), HasSubstr("bytes (vkAllocateMemory: VK_ERROR_OUT_OF_DEVICE_MEMORY)"));
 }
 
