@@ -37,12 +37,16 @@ TEST(ExamplesTest, AResultBecomesAPng) {
   EXPECT_EQ(png.substr(16, 8), std::string("\0\0\0\x20\0\0\0\x18", 8)) << "half of 64 x 48";
 }
 
-// 300 steps on the device: a loop of training steps with slices of its batches.
+// A loop of training steps that slices its batches; 60 steps of the 300.
 TEST(ExamplesTest, TrainingOnTheDigitsEndsAtItsAccuracy) {
-  const CommandResult run = RunVxla("run " + Example("digits_mlp/train.hlo") + " --args " +
-                                    Example("digits_mlp/digits.npz") + " --require-gpu");
+  std::string text = ReadScratch(Example("digits_mlp/train.hlo"));
+  const size_t steps = text.find("constant(300)");
+  ASSERT_NE(steps, std::string::npos);
+  const std::string program = WriteScratch("train.hlo", text.replace(steps, 13, "constant(60)"));
+  const CommandResult run =
+      RunVxla("run " + program + " --args " + Example("digits_mlp/digits.npz") + " --require-gpu");
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("0.9638"));  // JAX on its CPU: 347 of 360, 0.9638889
+  EXPECT_THAT(run.out, HasSubstr("0.9222"));  // JAX on its CPU: 332 of 360, 0.9222222
 }
 
 TEST(ExamplesTest, AWorkBudgetCutsDispatchesAndChangesNoResult) {

@@ -126,7 +126,7 @@ TEST_P(FaultLayerTest, EveryFailureIsReportedAndLeaksNothing) {
   VXLA_ASSERT_OK(RunAll(Faulty()));
   EXPECT_EQ(loader_.leaks(), "");
   const bool all = std::getenv("VXLA_TEST_LONG") != nullptr;
-  const int64_t stride = all ? 1 : 3;
+  const int64_t stride = all ? 1 : 4;
   bool reached = true;
   for (int64_t call = 0; reached; call += stride) {
     for (int variant = 0; variant < (all ? 7 : 1); ++variant) {
