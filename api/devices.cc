@@ -70,6 +70,7 @@ std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const Evaluat
   options.check_program = [host_steps](const Module& module) {
     return CheckCustomCalls(module, host_steps.custom_calls);
   };
+  options.seed = host_steps.seed;
   options.progress = std::move(progress);
   return std::make_unique<Client>(std::move(device), evaluator(), options);
 }

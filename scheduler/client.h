@@ -48,6 +48,7 @@ struct ClientOptions {
   // Asked before a program is compiled: what the evaluator cannot run, custom calls that nobody registered, is refused
   // there and not in the middle of a run. Empty: nothing is asked.
   std::function<Status(const Module&)> check_program;
+  uint64_t seed = 0;           // of rng and rng-get-and-update-state: each run begins with it
   int max_runs_in_flight = 4;  // per executable; a further run waits for the oldest one
   // Called from the threads that work, several at a time; must not call the client.
   std::function<void(const CallProgress&)> progress;

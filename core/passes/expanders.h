@@ -20,6 +20,13 @@ bool ExpandBatchNorms(Module& module);
 // every device.
 bool ExpandRngBitGenerators(Module& module);
 
+// Random numbers that no operand seeds are drawn in the order of the text: control edges say so from here on.
+void OrderRandomNumbers(Module& module);
+
+// rng becomes a count of its draws (random_state.h) and operations on Philox's bits, exact ones but for the normal
+// distribution's logarithm and cosine in f64; a uniform number that rounds up to the bound is drawn again in a while.
+bool ExpandRngs(Module& module);
+
 // stochastic-convert becomes integer operations on the number's bits, in the same computations: the same bits on every
 // device, for the same random ones.
 bool ExpandStochasticConverts(Module& module);

@@ -26,6 +26,7 @@ bool HasLiveSizes(const Module& module) {
 
 Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo& target) {
   std::unique_ptr<Module> optimized = module.Clone();
+  OrderRandomNumbers(*optimized);
   EliminateCommonSubexpressions(*optimized);
   MergeEqualBranches(*optimized);
   // What holds of sizes in a program's text does not hold of live sizes.
@@ -37,6 +38,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   if (simplify) ExpandBitcasts(*optimized);
   if (simplify) ExpandBatchNorms(*optimized);
   if (simplify) ExpandRngBitGenerators(*optimized);
+  if (simplify) ExpandRngs(*optimized);
   if (simplify) ExpandStochasticConverts(*optimized);
   if (simplify) ExpandDots(*optimized);
   if (simplify) ExpandScatters(*optimized);

@@ -314,6 +314,7 @@ std::unique_ptr<Client> ClientWith(const EvaluateOptions& options) {
   // The device is the shared client's: it outlives this one.
   const std::shared_ptr<Device> device(&DeviceClient(BindingMode::kAddresses)->device(), [](Device*) {});
   ClientOptions client_options;
+  client_options.seed = options.seed;
   client_options.evaluator_of_run = [options]() -> HostEvaluator {
     auto run = std::make_shared<InstructionEvaluator>(options);
     return [run](const Instruction& instruction, std::span<const Literal* const> operands) {
