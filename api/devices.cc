@@ -49,6 +49,7 @@ Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& wanted) {
   VXLA_ASSIGN_OR_RETURN(options.emulate, vulkan::ParseEmulation(wanted.emulate));
   options.cache = wanted.cache;
   options.cache_dir = wanted.cache_folder;
+  if (wanted.work_budget_ms >= 0) options.work_budget_seconds = wanted.work_budget_ms * 1e-3;
   options.loader_path = wanted.loader_path;
   VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, ListDevices(wanted.loader_path));
   VXLA_ASSIGN_OR_RETURN(const int index, vulkan::ChooseDevice(devices, wanted.device));

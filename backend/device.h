@@ -68,8 +68,9 @@ class CommandBuffer {
   virtual Status Begin(bool resubmitted = false) = 0;
   // Addresses mode: the argument block at `arguments` (its address becomes the push constant).
   // Descriptors mode: a descriptor set with the block and `buffers` is written and bound.
+  // A range that does not begin at the first workgroup wants a kernel whose key says in_parts.
   virtual Status Dispatch(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
-                          const std::array<uint32_t, 3>& groups) = 0;
+                          const GroupRange& range) = 0;
   // All earlier kernel and transfer writes are visible to all later kernels and transfers; reads before writes are
   // ordered.
   virtual void Barrier() = 0;

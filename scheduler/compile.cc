@@ -87,7 +87,7 @@ Result<Plan> PlanInOrder(StepGraph graph, const DeviceFacts& facts, const PlanOp
   VXLA_RETURN_IF_ERROR(ComputeLiveness(graph));
   VXLA_RETURN_IF_ERROR(AssignDonations(graph));
   VXLA_RETURN_IF_ERROR(AssignBuffers(graph, MemoryLimitsOf(facts, options.bindings)));
-  PartitionSegments(graph);
+  PartitionSegments(graph, facts);
   FindHostWaits(graph.plan);
   InsertBarriers(graph.plan);
   VXLA_RETURN_IF_ERROR(Seal(graph.plan, facts));

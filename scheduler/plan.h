@@ -65,8 +65,10 @@ struct PlanConstant {
   friend bool operator==(const PlanConstant&, const PlanConstant&) = default;
 };
 
+// A step, or one part of it where it would take too long (PartOf): each part is alone in its segment.
 struct Dispatch {
   int step = -1;  // in Plan::steps
+  int part = 0, parts = 1;
   friend bool operator==(const Dispatch&, const Dispatch&) = default;
 };
 struct CopyBytes {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "backend/kernel_hash.h"
+#include "scheduler/work_limit.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -53,8 +54,11 @@ std::string CommandText(const Plan& plan, const GpuCommand& command) {
   for (const Binding& binding : step.bindings) {
     bindings.push_back(fmt::format("{}{}", Prefix(binding.access), SliceText(plan, binding.slice)));
   }
-  return fmt::format("  dispatch {} kernel {} groups {}x{}x{} ({})", step.name, plan.kernel_of_step.at(index),
-                     step.groups[0], step.groups[1], step.groups[2], fmt::join(bindings, ", "));
+  const auto& [_, part, parts] = std::get<Dispatch>(command);
+  const auto groups = PartOf(step, part, parts).groups;
+  return fmt::format("  dispatch {} kernel {} groups {}x{}x{}{} ({})", step.name, plan.kernel_of_step.at(index),
+                     groups[0], groups[1], groups[2], parts == 1 ? "" : fmt::format(" part {} of {}", part + 1, parts),
+                     fmt::join(bindings, ", "));
 }
 
 // The last dispatch or copy of each segment that the host step waits for.

@@ -20,6 +20,7 @@ struct DeviceFlags {
   std::string validate;  // "core,sync,gpu" or a part of it
   std::string emulate;   // "i64,f64,f16,narrow,subgroups,division" or a part of it
   bool no_cache = false;
+  double work_budget_ms = -1;  // as DeviceOptions
   void AddTo(CLI::App& app);
   DeviceOptions options() const;
 };

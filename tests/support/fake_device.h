@@ -203,7 +203,7 @@ class FakeCommandBuffer : public CommandBuffer {
     return OkStatus();
   }
   Status Dispatch(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
-                  const std::array<uint32_t, 3>&) override {
+                  const GroupRange&) override {
     const auto& fake = static_cast<const FakeKernel&>(kernel);
     std::vector<std::byte*> bound;
     for (const BufferRange& range : buffers) bound.push_back(Memory(range));
