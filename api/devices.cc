@@ -69,6 +69,10 @@ std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const Evaluat
   options.check_program = [host_steps](const Module& module) {
     return CheckCustomCalls(module, host_steps.custom_calls);
   };
+  if (host_steps.custom_calls != nullptr) {
+    const std::vector<std::string> targets = host_steps.custom_calls->targets();
+    options.host_functions = {targets.begin(), targets.end()};
+  }
   options.progress = std::move(progress);
   return std::make_unique<Client>(std::move(device), evaluator(), options);
 }

@@ -315,6 +315,7 @@ EvalResult EvalCustomCall(EvalContext& context, const Instruction& instruction, 
   const auto& a = instruction.attributes<CustomCallAttributes>();
   const CustomCallRegistry* registry = context.options().custom_calls;
   const CustomCallRegistry::Call* call = registry == nullptr ? nullptr : registry->Find(a.custom_call_target);
+  if (call == nullptr && IsLibraryCall(a.custom_call_target)) return EvalLibraryCall(context, instruction, operands);
   if (call == nullptr) return UnknownTarget(instruction, registry);
   const int threads = context.options().threads;
   const bool laid_out = a.operand_layout_constraints.has_value();
