@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 #include <optional>
+#include <vector>
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -44,6 +45,8 @@ constexpr NamedRoutine kXlaCalls[] = {
     {"MoveToDevice", LibraryRoutine::kIdentity},
 };
 
+constexpr std::string_view kBeforeLetter = "lapack_";
+
 struct Target {
   LibraryRoutine routine;
   char letter;  // LAPACK's of the element type; 0: XLA's own call
@@ -53,7 +56,7 @@ std::optional<Target> TargetOf(std::string_view name) {
   for (const auto& [text, routine] : kXlaCalls) {
     if (name == text) return Target{routine, 0};
   }
-  constexpr std::string_view kBefore = "lapack_", kAfter = "_ffi";
+  constexpr std::string_view kBefore = kBeforeLetter, kAfter = "_ffi";
   if (!name.starts_with(kBefore) || !name.ends_with(kAfter) || name.size() < kBefore.size() + kAfter.size() + 2)
     return std::nullopt;
   const char letter = name[kBefore.size()];
@@ -463,15 +466,32 @@ Status Reader::ReadApproxTopK() {
 
 bool IsLibraryCall(std::string_view target) { return TargetOf(target).has_value(); }
 
-const std::vector<std::string>& LibraryCallNames() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const auto& routine : kLapackRoutines) all.push_back(fmt::format("lapack_?{}_ffi", routine.name));
-    for (const auto& [of_complex, of_real] : kComplexNames) all.push_back(fmt::format("lapack_?{}_ffi", of_complex));
-    for (const auto& call : kXlaCalls) all.emplace_back(call.name);
-    return all;
-  }();
-  return names;
+bool IsLinearAlgebraCall(const Instruction& instruction) {
+  if (instruction.opcode() != Opcode::kCustomCall) return false;
+  const auto target = TargetOf(instruction.attributes<CustomCallAttributes>().custom_call_target);
+  return target && target->routine != LibraryRoutine::kTopK && target->routine != LibraryRoutine::kApproxTopK &&
+         target->routine != LibraryRoutine::kIdentity;
+}
+
+std::string WidestTarget(std::string target) {
+  const std::optional<Target> known = TargetOf(target);
+  if (!known || known->letter == 0) return target;
+  const bool complex = known->letter == 'c' || known->letter == 'z';
+  target[kBeforeLetter.size()] = complex ? 'z' : 'd';
+  return target;
+}
+
+std::string LibraryCallNames() {
+  std::vector<std::string> lapack;
+  for (const auto& routine : kLapackRoutines) {
+    lapack.emplace_back(routine.name);
+    for (const auto& [of_complex, of_real] : kComplexNames) {
+      if (of_real == routine.name) lapack.back() += fmt::format("/{}", of_complex);
+    }
+  }
+  std::vector<std::string_view> own;
+  for (const auto& call : kXlaCalls) own.push_back(call.name);
+  return fmt::format("lapack_{{s,d,c,z}}{{{}}}_ffi, {}", fmt::join(lapack, ","), fmt::join(own, ", "));
 }
 
 Result<LibraryCall> LibraryCallOf(const Instruction& instruction) {

@@ -4,7 +4,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/instruction.h"
 
@@ -43,8 +42,12 @@ struct LibraryCall {
 
 // Whether a target has a meaning here.
 bool IsLibraryCall(std::string_view target);
-// The targets, for messages: LAPACK's by routine, with ? for the letter of the element type.
-const std::vector<std::string>& LibraryCallNames();
+// A custom call of such a target that rounds: not those that pick or hand on.
+bool IsLinearAlgebraCall(const Instruction& instruction);
+// The same routine of LAPACK for the widest type of its kind (d of s, z of c); other targets as they are.
+std::string WidestTarget(std::string target);
+// The targets, for messages.
+std::string LibraryCallNames();
 
 // What a custom call of such a target means. kUnsupported: its form is not the one that JAX writes; kInvalidArgument:
 // shapes that do not fit together. The matrices are the last two dimensions of each array; layouts that would have

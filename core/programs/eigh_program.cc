@@ -80,8 +80,9 @@ std::vector<XlaOp> Rotate(XlaOp a, XlaOp vectors, XlaOp round) {
   XlaBuilder* const b = a.builder();
   const IntList sizes = Sizes(a);
   const int64_t n = sizes[1];
-  const XlaOp partner = PartnersIn(round, n);
-  const Rotations by = RotationsOf(a, partner);
+  const XlaOp partner = Apart(PartnersIn(round, n));
+  const Rotations fresh = RotationsOf(a, partner);
+  const Rotations by{Apart(fresh.own), Apart(fresh.other), Apart(fresh.diagonal)};
   const auto columns = [&](XlaOp x) {
     return Add(TimesReal(x, AlongColumns(by.own, n)), Mul(TakeColumnsAlike(x, partner), AlongColumns(by.other, n)));
   };

@@ -114,10 +114,14 @@ XlaOp TakeColumnsAlike(XlaOp matrices, XlaOp order) {
   return Gather(matrices, order, Gathering({0, 1}, {2}, {}, {}, {2}, 1), {sizes[0], sizes[1], 1});
 }
 XlaOp TakeEntries(XlaOp matrices, XlaOp rows, XlaOp columns) {
-  const int64_t n = Sizes(rows)[0];
-  const XlaOp places = ConcatInDim(matrices.builder(), {Reshape(rows, {n, 1}), Reshape(columns, {n, 1})}, 1);
-  return Gather(matrices, places, Gathering({0}, {1, 2}, {}, {}, {1, 2}, 1), {Sizes(matrices)[0], 1, 1});
+  const IntList sizes = Sizes(matrices);
+  // One index into a matrix as a whole: two would be an array of their own, written before it is read.
+  const XlaOp places = Add(Mul(rows, Int(rows.builder(), sizes[2])), columns);
+  const XlaOp flat = Reshape(matrices, {sizes[0], sizes[1] * sizes[2]});
+  return Gather(flat, places, Gathering({0}, {1}, {}, {}, {1}, 1), {sizes[0], 1});
 }
+
+XlaOp Apart(XlaOp x) { return OptimizationBarrier(x); }
 
 XlaOp PaddedTo(XlaOp matrices, int64_t rows, int64_t columns) {
   const IntList sizes = Sizes(matrices);

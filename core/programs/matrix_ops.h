@@ -53,6 +53,9 @@ XlaOp TakeColumnsAlike(XlaOp matrices, XlaOp order);
 // Element (rows[i], columns[i]) of each matrix: [batch, n].
 XlaOp TakeEntries(XlaOp matrices, XlaOp rows, XlaOp columns);
 
+// The same value, kept from being worked out again by each reader: where many elements read one that is dear.
+XlaOp Apart(XlaOp x);
+
 // Zeros behind, up to so many rows and columns.
 XlaOp PaddedTo(XlaOp matrices, int64_t rows, int64_t columns);
 XlaOp CutTo(XlaOp matrices, int64_t rows, int64_t columns);

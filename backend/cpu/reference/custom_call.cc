@@ -2,20 +2,33 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "backend/cpu/reference/eval.h"
 #include "backend/cpu/reference/library_calls.h"
 
 namespace VXLA_NAMESPACE {
+namespace {
+
+// What JAX calls where it lowers for a GPU, or called before XLA had typed calls.
+std::string WayOut(std::string_view target) {
+  const bool library = target.starts_with("lapack_") || target.starts_with("blas_") ||
+                       target.starts_with("cusolver_") || target.starts_with("cublas");
+  if (!library) return "";
+  return " (lowered for another platform the program holds what is known here: "
+         "jax.jit(f).trace(*args).lower(lowering_platforms=(\"cpu\",)).as_text(dialect=\"hlo\") of a JAX from 2025 on)";
+}
+
+}  // namespace
+
 Status UnknownTarget(const Instruction& instruction, const CustomCallRegistry* registry) {
   const std::vector<std::string> targets = registry == nullptr ? std::vector<std::string>() : registry->targets();
-  std::string known;
-  for (const std::string& target : targets) known += (known.empty() ? "" : ", ") + target;
   const std::string& wanted = instruction.attributes<CustomCallAttributes>().custom_call_target;
-  return Unsupported("custom-call {}: no function is registered for \"{}\"; {}; known by themselves: {}",
+  return Unsupported("custom-call {}: no function is registered for \"{}\"; {}; known without one: {}{}",
                      instruction.name(), wanted,
-                     known.empty() ? "none are registered (CustomCallRegistry, EvaluateOptions::custom_calls)"
-                                   : "registered: " + known,
-                     fmt::join(LibraryCallNames(), ", "))
+                     targets.empty() ? "none are registered (CustomCallRegistry, EvaluateOptions::custom_calls)"
+                                     : fmt::format("registered: {}", fmt::join(targets, ", ")),
+                     LibraryCallNames(), WayOut(wanted))
       .At(instruction.location());
 }
 

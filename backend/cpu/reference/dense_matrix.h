@@ -128,12 +128,18 @@ Reflector<T> ReflectorOf(T alpha, std::vector<T> x) {
 // Rows first, first + 1 ... of `a` in columns from..to: (1 - tau v v^H) times them.
 template <typename T>
 void ApplyLeft(Matrix<T>& a, T tau, const std::vector<T>& v, int64_t first, int64_t from, int64_t to) {
-  for (int64_t j = from; j < to; ++j) {
-    T sum = a(first, j);
-    for (size_t i = 0; i < v.size(); ++i) sum += Conj(v[i]) * a(first + 1 + static_cast<int64_t>(i), j);
-    sum *= tau;
-    a(first, j) -= sum;
-    for (size_t i = 0; i < v.size(); ++i) a(first + 1 + static_cast<int64_t>(i), j) -= v[i] * sum;
+  // Row by row, as the elements lie.
+  std::vector<T> sums;
+  for (int64_t j = from; j < to; ++j) sums.push_back(a(first, j));
+  for (size_t i = 0; i < v.size(); ++i) {
+    for (int64_t j = from; j < to; ++j)
+      sums[static_cast<size_t>(j - from)] += Conj(v[i]) * a(first + 1 + static_cast<int64_t>(i), j);
+  }
+  for (T& sum : sums) sum *= tau;
+  for (int64_t j = from; j < to; ++j) a(first, j) -= sums[static_cast<size_t>(j - from)];
+  for (size_t i = 0; i < v.size(); ++i) {
+    for (int64_t j = from; j < to; ++j)
+      a(first + 1 + static_cast<int64_t>(i), j) -= v[i] * sums[static_cast<size_t>(j - from)];
   }
 }
 // Columns first, first + 1 ... in rows from..to, times (1 - tau v v^H).
