@@ -40,3 +40,18 @@ function(vxla_sources target)
     endforeach()
   endforeach()
 endfunction()
+
+# vxla_precompiled(<target> [<owner>]): the headers that nearly every file of the target includes, parsed once: by the target itself, or by
+# `owner`, which is compiled with the same options. tools/build.sh does without where ccache is: it shares nothing between two checkouts
+# of what is compiled with such a header.
+set(VXLA_COMMON_HEADERS
+  <algorithm> <array> <bit> <cmath> <complex> <cstdint> <cstring> <filesystem> <fstream> <functional> <map> <memory> <numeric> <optional>
+  <ranges> <set> <span> <sstream> <string> <string_view> <thread> <unordered_map> <unordered_set> <utility> <variant> <vector>
+  <fmt/format.h> <fmt/ranges.h>)
+function(vxla_precompiled target)
+  if(ARGC GREATER 1)
+    target_precompile_headers(${target} REUSE_FROM ${ARGV1})
+  else()
+    target_precompile_headers(${target} PRIVATE ${VXLA_COMMON_HEADERS})
+  endif()
+endfunction()

@@ -7,7 +7,9 @@ folder=${1:-build}
 shift || true
 jobs=$(nproc)
 launcher=()
-if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+if command -v ccache >/dev/null && [ -z "${CCACHE_DISABLE:-}" ]; then
+  launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON)
+fi
 where=(-B "$folder" -G Ninja)
 case $folder in
   --preset=default) where=("$folder") folder=build ;;

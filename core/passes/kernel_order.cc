@@ -50,9 +50,11 @@ bool KernelOrder::ForNeighbours(Node node, Towards towards, const Visit& visit) 
     for (const Instruction* i : list) {
       const std::vector<int>& groups = GroupsOf(i);
       if (groups.empty() && !visit(number_.at(i))) return false;
-      if (node < 0 && std::ranges::find(groups, ~node) != groups.end()) continue;
+      // What it reads of its own; what reads it may do so from groups besides.
+      const bool own = node < 0 && std::ranges::find(groups, ~node) != groups.end();
+      if (own && towards == Towards::kOperands) continue;
       for (int group : groups) {
-        if (!visit(~group)) return false;
+        if (~group != node && !visit(~group)) return false;
       }
     }
     return true;

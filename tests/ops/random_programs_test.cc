@@ -16,10 +16,10 @@
 namespace VXLA_NAMESPACE::testing {
 namespace random_programs_test {
 
-// As many as this many programs run on the device; tools/test.sh --full asks for all 1,000.
+// As many programs run on the device; tools/test.sh --full asks for more.
 int ProgramsToRun() {
   const char* wanted = std::getenv("VXLA_TEST_RANDOM_PROGRAMS");
-  return wanted != nullptr ? std::max(1, std::atoi(wanted)) : 200;
+  return wanted != nullptr ? std::max(5, std::atoi(wanted)) : 500;
 }
 
 struct Target {
@@ -61,7 +61,9 @@ TEST(RandomProgramsTest, OfAThousandNoneHasAFaultOfFusionOrCodegen) {
   const std::vector<Target> targets = Targets();
   int faults = 0;
   for (uint64_t seed = 0; seed < 1000; ++seed) {
-    const RandomProgram program = MakeRandomProgram(seed);
+    RandomProgramOptions options;
+    options.families = seed % 2 == 1;
+    const RandomProgram program = MakeRandomProgram(seed, options);
     const auto module = ParseModule(program.text);
     ASSERT_NE(module, nullptr) << "seed " << seed;
     for (const Target& target : targets) {
@@ -82,8 +84,29 @@ TEST(RandomProgramsTest, TheSameSeedIsTheSameProgramAndOthersDiffer) {
 // What the programs are there for is in them.
 TEST(RandomProgramsTest, EveryKindOfOperationAndTypeOccurs) {
   std::string all;
-  for (uint64_t seed = 0; seed < 200; ++seed) all += MakeRandomProgram(seed).text;
+  RandomProgramOptions options;
+  options.families = true;
+  for (uint64_t seed = 0; seed < 200; ++seed)
+    all += MakeRandomProgram(seed).text + MakeRandomProgram(seed, options).text;
   for (const char* piece : {" dot(",
+                            " dynamic-slice(",
+                            " dynamic-update-slice(",
+                            " gather(",
+                            " scatter(",
+                            " sort(",
+                            " convolution(",
+                            " fft(",
+                            " cholesky(",
+                            " triangular-solve(",
+                            " topk(",
+                            " select-and-scatter(",
+                            " batch-norm-inference(",
+                            " rng-bit-generator(",
+                            " conditional(",
+                            " call(",
+                            " map(",
+                            " reduce-precision(",
+                            " clamp(",
                             "lhs_batch_dims",
                             " reduce(",
                             "to_apply=largest",
@@ -141,16 +164,20 @@ void RunAll(int first, int seeds, const RandomProgramOptions& options) {
   }
 }
 
-TEST(RandomProgramsTest, OnTheDeviceTheyAreAsOnTheReference) { RunAll(0, ProgramsToRun(), {}); }
-
-// With slices, updates, gathers, scatters, sorts and convolutions among the rest: half as many programs, of more steps.
-TEST(RandomProgramsTest, OnesOfIndicesAreAsOnTheReferenceToo) {
+// Of them a fifth is small and dense in what fusion meets; the others are of all families, up to 40 operations each,
+// as two tests that run side by side. VXLA_TEST_RANDOM_FIRST is the first seed.
+void RunOfAllFamilies(int part) {
   const char* from = std::getenv("VXLA_TEST_RANDOM_FIRST");
   RandomProgramOptions options;
-  options.steps = 14;
-  options.indices = true;
-  RunAll(from != nullptr ? std::atoi(from) : 0, ProgramsToRun() / 2, options);
+  options.steps = 16;
+  options.families = true;
+  const int count = 2 * ProgramsToRun() / 5;
+  RunAll((from != nullptr ? std::atoi(from) : 0) + part * count, count, options);
 }
+
+TEST(RandomProgramsTest, SmallOnesAreAsOnTheReference) { RunAll(0, ProgramsToRun() / 5, {}); }
+TEST(RandomProgramsTest, OfAllFamiliesTheyAreAsOnTheReference) { RunOfAllFamilies(0); }
+TEST(RandomProgramsTest, OfAllFamiliesMoreAreAsOnTheReference) { RunOfAllFamilies(1); }
 
 }  // namespace random_programs_test
 }  // namespace VXLA_NAMESPACE::testing

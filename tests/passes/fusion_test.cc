@@ -369,6 +369,24 @@ TEST(FusionTest, EmulatedTypesAndFunctionsCountForWhatTheyExpandTo) {
   EXPECT_GE(operations("d", false), 400);
 }
 
+// abs(d) is computed by both kernels that read it, so the one that does not write d waits for the one that does: it
+// cannot give that one v as well. (Found by a random program; the dead sum decides who reads d first.)
+TEST(FusionTest, ACopiedReaderOfAKernelsResultWaitsForIt) {
+  EXPECT_EQ(FusionCount("both { a = f32[] parameter(0)  b = f32[] parameter(1)  c = f32[] multiply(a, b)\n"
+                        "ROOT d = f32[] tanh(c) }\n"
+                        "ENTRY e { p = f32[11] parameter(0)  v = f32[11] tanh(p)\n"
+                        "w = f32[11] broadcast(v), dimensions={0}\n"
+                        "d = f32[11] map(v, w), dimensions={0}, to_apply=both\n"
+                        "unused = f32[11] reverse(d), dimensions={0}\n"
+                        "q = f32[] parameter(1)  low = f32[11] broadcast(q), dimensions={}  a = f32[11] abs(d)\n"
+                        "m = f32[11] maximum(a, low)  x = f32[11] divide(w, m)  r = f32[11] parameter(2)\n"
+                        "b = f32[11] abs(m)  n = f32[11] maximum(b, r)  y = f32[11] divide(d, n)\n"
+                        "s = f32[11] parameter(3)  t = f32[11] broadcast(y), dimensions={0}\n"
+                        "z = f32[11] map(s, t), dimensions={0}, to_apply=both\n"
+                        "ROOT root = (f32[11], f32[11]) tuple(z, x) }"),
+            2);
+}
+
 // The gradient of a product of many numbers: each level pads two halves into one array and reads the level above in
 // both branches. All of it in one kernel was 60,000 lines.
 TEST(FusionTest, BranchesOfPadsDoNotShareWhatTheyCompute) {

@@ -1,335 +1,22 @@
 #include "tests/support/random_programs.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-#include <optional>
-#include <random>
+#include "tests/support/random_program_writer.h"
 
 namespace VXLA_NAMESPACE::testing {
 namespace random_programs {
 namespace {
 
-using Sizes = std::vector<int64_t>;
-
-enum class Kind { kFloat, kInteger, kPred, kComplex };
-struct Type {
-  std::string_view name;
-  Kind kind;
-  double rounding;  // of one operation, relative; twice the unit, as both sides round
-};
-constexpr Type kF32{"f32", Kind::kFloat, 0x1p-23}, kBf16{"bf16", Kind::kFloat, 0x1p-7},
-    kF16{"f16", Kind::kFloat, 0x1p-10}, kF64{"f64", Kind::kFloat, 0x1p-48}, kS32{"s32", Kind::kInteger, 0},
-    kU8{"u8", Kind::kInteger, 0}, kPred{"pred", Kind::kPred, 0}, kC64{"c64", Kind::kComplex, 0x1p-22};
-
-// A value of the program: what it is at most, and how far two right implementations may be apart.
-struct Value {
-  std::string name;
-  const Type* type = nullptr;
-  Sizes sizes;
-  double most = 0, error = 0;
-  bool used = false;
-
-  int64_t count() const { return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>()); }
-  bool is_float() const { return type->kind == Kind::kFloat; }
-  bool is_exact() const { return error == 0; }
-  bool is_narrow() const { return type == &kBf16 || type == &kF16; }
-};
-
-constexpr double kLargest = 200;  // larger floats go through tanh before anything else
-
-std::string ShapeText(const Type& type, const Sizes& sizes) {
-  return fmt::format("{}[{}]", type.name, fmt::join(sizes, ","));
-}
-
-class Writer {
+class Writer : public ProgramWriter {
  public:
-  Writer(uint64_t seed, const RandomProgramOptions& options)
-      : options_(options), random_(static_cast<uint32_t>(seed * 2654435761u + 12345u)) {}
+  Writer(uint64_t seed, const RandomProgramOptions& options) : ProgramWriter(seed, options) {}
 
   RandomProgram Write() {
     for (int n = 1 + Below(3); n > 0; --n) AddParameter(RandomType(), RandomSizes());
-    for (int n = 0; n < options_.steps; ++n) options_.indices&& OneIn(3) ? StepOfIndices() : Step();
+    for (int n = 0; n < options_.steps; ++n) options_.families&& OneIn(2) ? StepOfFamilies() : Step();
     return Finish();
   }
 
  private:
-  // ---- choices
-  int Below(int count) { return static_cast<int>(random_() % static_cast<uint32_t>(count)); }
-  bool OneIn(int n) { return Below(n) == 0; }
-
-  const Type& RandomType() {
-    const Type* types[] = {&kF32, &kF32, &kF32, &kF32, &kF32, &kBf16, &kF16, &kS32, &kS32, &kU8, &kPred};
-    if (options_.wide_types && OneIn(12)) return OneIn(2) ? kF64 : kC64;
-    return *types[Below(11)];
-  }
-
-  Sizes RandomSizes() {
-    const int64_t sizes[] = {1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 11, 13};
-    Sizes result(static_cast<size_t>(OneIn(10) ? 0 : 1 + Below(4)));
-    int64_t count = 1;
-    for (int64_t& size : result) {
-      size = sizes[Below(13)];
-      while (count * size > 600) size = (size + 1) / 2;
-      count *= size;
-    }
-    if (!result.empty() && OneIn(40)) result[static_cast<size_t>(Below(static_cast<int>(result.size())))] = 0;
-    if (OneIn(12)) result = OneIn(2) ? Sizes{16, 64} : Sizes{4, 8, 32};
-    return result;
-  }
-
-  // Other sizes for as many elements.
-  Sizes SizesOf(int64_t count) {
-    Sizes sizes(static_cast<size_t>(1 + Below(4)), 1);
-    auto any = [&]() -> int64_t& { return sizes[static_cast<size_t>(Below(static_cast<int>(sizes.size())))]; };
-    if (count == 0) {
-      for (int64_t& size : sizes) size = 1 + Below(4);
-      any() = 0;
-      return sizes;
-    }
-    for (int64_t prime = 2; count > 1;) {
-      if (count % prime == 0) {
-        any() *= prime;
-        count /= prime;
-      } else {
-        ++prime;
-      }
-    }
-    return sizes;
-  }
-
-  // What its error leaves some meaning.
-  static bool IsMeaningful(const Value& v) {
-    return v.error <= (v.is_narrow() ? 0.1 : 0.01) * std::clamp(v.most, 1.0, 100.0);
-  }
-  // Later values are more likely to be it, and arrays more than single elements.
-  template <typename Wanted>
-  std::optional<size_t> Pick(Wanted&& wanted) {
-    std::vector<size_t> arrays, fit;
-    for (size_t i = 0; i < values_.size(); ++i) {
-      const Value& v = values_[i];
-      if (!IsMeaningful(v) || !wanted(v)) continue;
-      fit.push_back(i);
-      if (v.count() != 1) arrays.push_back(i);
-    }
-    if (!arrays.empty() && !OneIn(6)) fit = arrays;
-    if (fit.empty()) return std::nullopt;
-    const int last = std::min<int>(3, static_cast<int>(fit.size()));
-    return OneIn(3) ? fit[static_cast<size_t>(Below(static_cast<int>(fit.size())))]
-                    : fit[fit.size() - 1 - static_cast<size_t>(Below(last))];
-  }
-  Value PickAny() {
-    return Take(*Pick([](const Value&) { return true; }));
-  }
-
-  // ---- text
-  Value Take(size_t i) {
-    values_[i].used = true;
-    return values_[i];
-  }
-
-  // Adds a line; `operation` names its operands.
-  Value Add(const Type& type, const Sizes& sizes, double most, double error, const std::string& operation) {
-    Value value{fmt::format("v{}", next_++), &type, sizes, most, error};
-    if (type.kind == Kind::kInteger) value.most = std::min(most, &type == &kU8 ? 255.0 : 0x1p31);
-    text_ += fmt::format("  {} = {} {}\n", value.name, ShapeText(type, sizes), operation);
-    values_.push_back(value);
-    return value;
-  }
-  Value Taken(const Value& value) {
-    for (Value& v : values_) v.used |= v.name == value.name;
-    return value;
-  }
-  Value AddMap(const Value& of, const Sizes& sizes, const std::string& operation) {
-    Taken(of);
-    return Add(*of.type, sizes, of.most, of.error, operation);
-  }
-
-  Value AddParameter(const Type& type, const Sizes& sizes) {
-    const double most = type.kind == Kind::kFloat     ? 6
-                        : type.kind == Kind::kComplex ? 9
-                        : type.kind == Kind::kPred    ? 1
-                                                      : 7;
-    return Add(type, sizes, most, 0, fmt::format("parameter({})", parameters_++));
-  }
-  Value AddScalar(const Type& type, int number) {
-    const std::string text = type.kind == Kind::kPred      ? (number != 0 ? "true" : "false")
-                             : type.kind == Kind::kComplex ? fmt::format("({}, 0)", number)
-                                                           : std::to_string(number);
-    return Add(type, {}, std::abs(number), 0, "constant(" + text + ")");
-  }
-  Value AddSplat(const Type& type, const Sizes& sizes, int number) {
-    const Value scalar = AddScalar(type, number);
-    return sizes.empty() ? Taken(scalar) : AddMap(scalar, sizes, "broadcast(" + scalar.name + "), dimensions={}");
-  }
-
-  // A value of this type and these sizes.
-  Value Matching(const Type& type, const Sizes& sizes) {
-    const auto same = Pick([&](const Value& v) { return v.type == &type && v.sizes == sizes; });
-    if (same && !OneIn(4)) return Take(*same);
-    int64_t count = 1;
-    for (int64_t size : sizes) count *= size;
-    const auto other = Pick([&](const Value& v) { return v.type == &type && v.sizes != sizes && v.count() == count; });
-    if (other && OneIn(2)) return Reshape(Take(*other), sizes);
-    const auto smaller = Pick([&](const Value& v) {
-      return v.type == &type && v.sizes.size() == 1 && std::ranges::find(sizes, v.sizes[0]) != sizes.end();
-    });
-    if (smaller && OneIn(2)) {
-      const Value v = Take(*smaller);
-      const auto d = std::ranges::find(sizes, v.sizes[0]) - sizes.begin();
-      return AddMap(v, sizes, fmt::format("broadcast({}), dimensions={{{}}}", v.name, d));
-    }
-    if (parameters_ < 6) return Taken(AddParameter(type, sizes));
-    return Taken(AddSplat(type, sizes, 1 + Below(3)));
-  }
-
-  Value Reshape(const Value& v, const Sizes& sizes) { return AddMap(v, sizes, "reshape(" + v.name + ")"); }
-
-  // ---- arithmetic
-  Value Unary(const Value& v, std::string_view op, double most, double slope, double relative) {
-    Taken(v);
-    const double added = relative * v.type->rounding * std::max(1.0, most);
-    return Add(*v.type, v.sizes, most, v.error * slope + added, fmt::format("{}({})", op, v.name));
-  }
-  Value Tanh(const Value& v) { return Unary(v, "tanh", 1, 1, 8); }
-  // Floats that are small enough for what follows.
-  Value Bounded(const Value& v, double most) {
-    if (v.most <= most) return v;
-    if (v.is_float()) return Tanh(v);
-    if (v.type->kind == Kind::kComplex) {
-      Taken(v);
-      const Value re = Add(kF32, v.sizes, v.most, v.error, "real(" + v.name + ")"), small = Tanh(re);
-      Taken(small);
-      return Add(kC64, v.sizes, 2, 2 * small.error, fmt::format("complex({0}, {0})", small.name));
-    }
-    if (v.type->kind == Kind::kInteger) {
-      const Value seven = AddSplat(*v.type, v.sizes, 7);
-      return Binary("and", v, seven, 7, 0);
-    }
-    return v;
-  }
-  Value Binary(std::string_view op, const Value& a, const Value& b, double most, double error) {
-    Taken(a), Taken(b);
-    return Add(*a.type, a.sizes, most, error, fmt::format("{}({}, {})", op, a.name, b.name));
-  }
-  Value Arithmetic(std::string_view op, const Value& a, const Value& b) {
-    const bool rounds = a.type->kind == Kind::kFloat || a.type->kind == Kind::kComplex;
-    const bool exact = a.is_exact() && b.is_exact() && a.type->kind != Kind::kComplex;
-    const double most = op == "multiply"                     ? a.most * b.most
-                        : op == "maximum" || op == "minimum" ? std::max(a.most, b.most)
-                                                             : a.most + b.most;
-    const double error = op == "multiply" ? a.error * b.most + b.error * a.most : a.error + b.error;
-    return Binary(op, a, b, most, exact || !rounds ? 0 : error + a.type->rounding * most);
-  }
-
-  void AddUnary() {
-    const Value v = Bounded(PickAny(), kLargest);
-    if (v.type->kind == Kind::kInteger) {
-      const char* ops[] = {"negate", "abs", "not", "popcnt", "count-leading-zeros", "sign"};
-      std::string_view op = ops[Below(6)];
-      if (v.type == &kU8 && (op == "abs" || op == "negate" || op == "sign")) op = "not";
-      Unary(v, op, 0x1p31, 0, 0);
-    } else if (v.type->kind == Kind::kPred) {
-      Unary(v, "not", 1, 0, 0);
-    } else if (v.type->kind == Kind::kComplex) {
-      if (OneIn(2)) return void(Unary(v, "negate", v.most, 1, 0));
-      Taken(v);
-      Add(kF32, v.sizes, v.most, v.error, fmt::format("{}({})", OneIn(2) ? "real" : "imag", v.name));
-    } else if (v.is_exact() && OneIn(4)) {
-      const char* ops[] = {"floor", "ceil", "round-nearest-even", "round-nearest-afz", "sign"};
-      Unary(v, ops[Below(5)], v.most + 1, 0, 0);
-    } else {
-      AddFunction(v);
-    }
-  }
-  void AddFunction(const Value& v) {
-    switch (Below(v.type == &kF64 ? 3 : 11)) {  // functions of emulated f64 are long
-      case 0:
-        return void(Unary(v, "negate", v.most, 1, 0));
-      case 1:
-        return void(Unary(v, "abs", v.most, 1, 0));
-      case 2:
-        return void(Unary(Arithmetic("add", Unary(v, "abs", v.most, 1, 0), AddSplat(*v.type, v.sizes, 1)), "sqrt",
-                          std::sqrt(v.most + 1), 0.5, 4));
-      case 3:
-        return void(Tanh(v));
-      case 4:
-        return void(Unary(v, "logistic", 1, 0.25, 8));
-      case 5: {
-        const Value small = Bounded(v, 4);
-        return void(Unary(small, "exponential", std::exp(small.most), std::exp(small.most), 8));
-      }
-      case 6:
-        return void(Unary(Bounded(v, 10), "sine", 1, 1, 16));
-      case 7:
-        return void(Unary(Bounded(v, 10), "cosine", 1, 1, 16));
-      case 8:
-        return void(Unary(Unary(v, "abs", v.most, 1, 0), "log-plus-one", std::log1p(v.most), 1, 8));
-      case 9:
-        return void(Unary(v, "atan", 1.6, 1, 8));
-      default:
-        return void(Unary(v, "erf", 1, 1.2, 16));
-    }
-  }
-
-  void AddBinary() {
-    const Value a = Bounded(PickAny(), kLargest), b = Bounded(Matching(*a.type, a.sizes), kLargest);
-    if (a.type->kind == Kind::kPred) {
-      const char* ops[] = {"and", "or", "xor"};
-      return void(Binary(ops[Below(3)], a, b, 1, 0));
-    }
-    if (a.type->kind == Kind::kInteger && OneIn(2)) {
-      const char* ops[] = {"and", "or", "xor", "maximum", "minimum"};
-      return void(Binary(ops[Below(5)], a, b, 0x1p31, 0));
-    }
-    const char* ops[] = {"add", "subtract", "multiply", "maximum", "minimum"};
-    Arithmetic(ops[Below(a.type->kind == Kind::kComplex ? 3 : 5)], a, b);
-  }
-
-  // The division of a float by something of at least 1.
-  void AddQuotient() {
-    const auto i = Pick([](const Value& v) { return v.is_float() && v.type != &kF64; });
-    if (!i) return;
-    const Value a = Bounded(Take(*i), kLargest), b = Bounded(Matching(*a.type, a.sizes), kLargest);
-    const Value one = AddSplat(*a.type, a.sizes, 1);
-    const Value d = Arithmetic("maximum", Unary(b, "abs", b.most, 1, 0), one);
-    Binary("divide", a, d, a.most, a.error + a.most * d.error + 2 * a.type->rounding * a.most);
-  }
-
-  // Comparisons and conversions to integers of exact values alone: elsewhere a rounding error decides.
-  void AddCompareAndSelect() {
-    const auto i = Pick([](const Value& v) { return v.is_exact() && v.type->kind != Kind::kComplex; });
-    if (!i) return;
-    const Value a = Take(*i);
-    Value b = Matching(*a.type, a.sizes);
-    if (!b.is_exact()) b = AddSplat(*a.type, a.sizes, 1);
-    Taken(b);
-    const char* directions[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
-    const Value chosen =
-        Add(kPred, a.sizes, 1, 0, fmt::format("compare({}, {}), direction={}", a.name, b.name, directions[Below(6)]));
-    const auto j = Pick([&](const Value& v) { return v.sizes == a.sizes; });
-    const Value x = Take(*j), y = Matching(*x.type, x.sizes);
-    Taken(chosen);
-    Add(*x.type, x.sizes, std::max(x.most, y.most), std::max(x.error, y.error),
-        fmt::format("select({}, {}, {})", chosen.name, x.name, y.name));
-  }
-
-  void AddConvert() {
-    Value v = PickAny();
-    const Type& to = RandomType();
-    if (v.type->kind == Kind::kComplex || &to == v.type) return;
-    const bool to_integer = to.kind == Kind::kInteger || to.kind == Kind::kPred;
-    if (v.is_float() && to_integer && (!v.is_exact() || v.most > 100)) return;
-    if (v.is_float() && &to == &kU8) v = Unary(v, "abs", v.most, 1, 0);
-    v = Bounded(v, 1000);
-    Taken(v);
-    Add(to, v.sizes, to.kind == Kind::kPred ? 1 : v.most, v.error + (v.is_exact() ? 0 : to.rounding * v.most),
-        "convert(" + v.name + ")");
-  }
-
   // ---- index maps
   void AddIndexMap() {
     const Value v = PickAny();
@@ -714,6 +401,215 @@ class Writer {
                     spatial == 1 ? "b0f_0io->b0f" : "b01f_01io->b01f", groups));
   }
 
+  // ---- transforms, factors, choices
+  // Along the last dimension: all of them but c64 to f32 where the length is not twice the count less two.
+  void AddFft() {
+    const auto i = Pick(
+        [](const Value& v) { return (v.type == &kF32 || v.type == &kC64) && !v.sizes.empty() && v.sizes.back() > 0; });
+    if (!i) return;
+    const Value v = Bounded(Take(*i), 10);
+    const int64_t n = v.sizes.back();
+    Sizes sizes = v.sizes;
+    const bool real = v.type == &kF32;
+    if (real) sizes.back() = n / 2 + 1;
+    const double terms = static_cast<double>(n);
+    Add(kC64, sizes, terms * v.most, terms * v.error + 16 * (1 + std::log2(terms)) * kC64.rounding * terms * v.most,
+        fmt::format("fft({}), fft_type={}, fft_length={{{}}}", v.name,
+                    real       ? "RFFT"
+                    : OneIn(2) ? "FFT"
+                               : "IFFT",
+                    n));
+  }
+
+  // A symmetric matrix whose diagonal outweighs its rows, its factor, or a system solved with its triangle.
+  void AddFactorOrSolve() {
+    const int64_t n = 1 + Below(9);
+    const Sizes sizes = OneIn(2) ? Sizes{n, n} : Sizes{1 + Below(3), n, n};
+    const std::string swap = sizes.size() == 2 ? "1,0" : "0,2,1";
+    const Value x = Bounded(Matching(kF32, sizes), 1);
+    const Value turned = AddMap(x, sizes, fmt::format("transpose({}), dimensions={{{}}}", x.name, swap));
+    const Value both = Arithmetic("add", x, turned);
+    const auto iota = [&](size_t d) {
+      return Taken(Add(kS32, sizes, 9, 0, fmt::format("iota(), iota_dimension={}", d)));
+    };
+    const Value row = iota(sizes.size() - 2), column = iota(sizes.size() - 1);
+    const Value diagonal =
+        Taken(Add(kPred, sizes, 1, 0, fmt::format("compare({}, {}), direction=EQ", row.name, column.name)));
+    const Value weight = AddSplat(kF32, sizes, static_cast<int>(4 * n));
+    const Value a = Taken(Add(kF32, sizes, weight.most + 2, both.error,
+                              fmt::format("select({}, {}, {})", diagonal.name, Taken(weight).name, Taken(both).name)));
+    // Its condition is below 3, so errors of its elements come to about as much in the factor.
+    const double terms = static_cast<double>(n), rounding = 32 * terms * kF32.rounding;
+    if (OneIn(2)) {
+      const bool lower = OneIn(2);
+      const Value l = Add(kF32, sizes, std::sqrt(a.most), 4 * terms * a.error + rounding * a.most,
+                          fmt::format("cholesky({}), lower={}", a.name, lower));
+      // Only the triangle that was asked for has a meaning.
+      const Value kept =
+          Taken(Add(kPred, sizes, 1, 0,
+                    fmt::format("compare({}, {}), direction={}", row.name, column.name, lower ? "GE" : "LE")));
+      const Value zero = Taken(AddSplat(kF32, sizes, 0));
+      Taken(l);
+      Add(kF32, sizes, l.most, l.error, fmt::format("select({}, {}, {})", kept.name, l.name, zero.name));
+      return;
+    }
+    Sizes sides = sizes;
+    const bool left = OneIn(2);
+    sides[sides.size() - (left ? 1 : 2)] = 1 + Below(4);
+    const Value b = Bounded(Matching(kF32, sides), 4);
+    Taken(b);
+    Add(kF32, sides, b.most, b.error + terms * a.error * b.most + rounding * std::max(b.most, 1.0),
+        fmt::format("triangular-solve({}, {}), left_side={}, lower={}, unit_diagonal=false, transpose_a={}", a.name,
+                    b.name, left, OneIn(2), OneIn(2) ? "TRANSPOSE" : "NO_TRANSPOSE"));
+  }
+
+  void AddTopK() {
+    const auto i = Pick([](const Value& v) {
+      return v.is_exact() && !v.sizes.empty() && v.sizes.back() > 0 && v.type->kind != Kind::kComplex &&
+             v.type != &kPred;
+    });
+    if (!i) return;
+    const Value v = Take(*i);
+    Sizes sizes = v.sizes;
+    sizes.back() = 1 + Below(static_cast<int>(sizes.back()));
+    const std::string both = fmt::format("v{}", next_++);
+    text_ += fmt::format("  {} = ({}, {}) topk({}), k={}, largest={}\n", both, ShapeText(*v.type, sizes),
+                         ShapeText(kS32, sizes), v.name, sizes.back(), OneIn(2));
+    Add(*v.type, sizes, v.most, 0, "get-tuple-element(" + both + "), index=0");
+    Add(kS32, sizes, 700, 0, "get-tuple-element(" + both + "), index=1");
+  }
+
+  void AddSelectAndScatter() {
+    const auto i = Pick([](const Value& v) {
+      return v.is_exact() && !v.sizes.empty() && v.count() > 0 && v.count() < 300 &&
+             (v.type == &kF32 || v.type == &kS32);
+    });
+    if (!i) return;
+    const Value v = Bounded(Take(*i), 100);
+    if (!v.is_exact()) return;
+    Sizes window, strides, sizes;
+    double taps = 1;
+    for (int64_t size : v.sizes) {
+      window.push_back(1 + Below(static_cast<int>(std::min<int64_t>(size, 3))));
+      strides.push_back(1 + Below(2));
+      sizes.push_back((size - window.back()) / strides.back() + 1);
+      taps *= static_cast<double>(window.back());
+    }
+    const Value source = Bounded(Matching(*v.type, sizes), 10), init = Taken(AddScalar(*v.type, 0));
+    const std::string ge = fmt::format("ge_{}", v.type->name);
+    const std::string text = fmt::format(
+        "{0} {{ a = {1}[] parameter(0)  b = {1}[] parameter(1)  ROOT r = pred[] compare(a, b), direction=GE }}\n", ge,
+        v.type->name);
+    if (computations_.find(text) == std::string::npos) computations_ += text;
+    Taken(source);
+    const bool rounds = v.is_float();
+    AddMap(v, v.sizes,
+           fmt::format("select-and-scatter({}, {}, {}), window={{size={} stride={}}}, select={}, scatter={}", v.name,
+                       source.name, init.name, fmt::join(window, "x"), fmt::join(strides, "x"), ge,
+                       Reducer("add", *v.type)));
+    values_.back().most = taps * source.most;
+    values_.back().error = rounds ? taps * source.error + taps * v.type->rounding * taps * source.most : 0;
+  }
+
+  void AddBatchNorm() {
+    const auto i = Pick([](const Value& v) { return v.type == &kF32 && v.sizes.size() >= 2 && v.count() > 0; });
+    if (!i) return;
+    const Value x = Bounded(Take(*i), 4);
+    const int d = Below(static_cast<int>(x.sizes.size()));
+    const Sizes features{x.sizes[static_cast<size_t>(d)]};
+    const Value scale = Bounded(Matching(kF32, features), 2), offset = Bounded(Matching(kF32, features), 2),
+                mean = Bounded(Matching(kF32, features), 2), one = AddSplat(kF32, features, 1);
+    const Value spread = Bounded(Matching(kF32, features), 2);
+    const Value variance = Arithmetic("add", Unary(spread, "abs", spread.most, 1, 0), one);
+    for (const Value* each : {&scale, &offset, &mean, &variance}) Taken(*each);
+    const double most = (x.most + mean.most) * scale.most + offset.most;
+    const double error = scale.most * (x.error + mean.error) +
+                         (x.most + mean.most) * (scale.error + scale.most * variance.error) + offset.error +
+                         16 * kF32.rounding * most;
+    AddMap(x, x.sizes,
+           fmt::format("batch-norm-inference({}, {}, {}, {}, {}), epsilon=0.001, feature_index={}", x.name, scale.name,
+                       offset.name, mean.name, variance.name, d));
+    values_.back().most = most;
+    values_.back().error = error;
+  }
+
+  void AddBits() {
+    const Sizes sizes = RandomSizes();
+    const bool philox = OneIn(2);
+    const std::string state = fmt::format("v{}", next_++);
+    text_ += fmt::format("  {} = u64[2] constant({{{}, {}}})\n", state, Below(1000), next_);
+    const std::string both = fmt::format("v{}", next_++);
+    text_ += fmt::format("  {} = (u64[2], {}) rng-bit-generator({}), algorithm={}\n", both, ShapeText(kS32, sizes),
+                         state, philox ? "rng_philox" : "rng_three_fry");
+    Add(kS32, sizes, 0x1p31, 0, "get-tuple-element(" + both + "), index=1");
+  }
+
+  // One of two or three computations by a value.
+  void AddConditional() {
+    const auto i = Pick([](const Value& v) { return v.type->kind != Kind::kComplex && v.type != &kF64; });
+    if (!i) return;
+    const Value x = Bounded(Take(*i), 1), y = Bounded(Matching(*x.type, x.sizes), 1), which = Index();
+    const std::string shape = ShapeText(*x.type, x.sizes);
+    const int id = next_++, branches = 2 + Below(2);
+    const char* ops[] = {"maximum(a, b)", "minimum(b, a)", "copy(b)"};
+    const char* logic[] = {"and(a, b)", "or(b, a)", "not(b)"};
+    std::vector<std::string> names, operands;
+    for (int k = 0; k < branches; ++k) {
+      names.push_back(fmt::format("branch{}_{}", id, k));
+      operands.push_back(fmt::format("c{}", id));
+      computations_ += fmt::format(
+          "{} {{ p = ({}, {}) parameter(0)  a = {} get-tuple-element(p), index=0  b = {} get-tuple-element(p), index=1 "
+          " "
+          "ROOT r = {} {} }}\n",
+          names.back(), shape, shape, shape, shape, shape, (x.type == &kPred ? logic : ops)[k]);
+    }
+    for (const Value* each : {&x, &y, &which}) Taken(*each);
+    text_ += fmt::format("  c{0} = ({1}, {1}) tuple({2}, {3})\n", id, shape, x.name, y.name);
+    Add(*x.type, x.sizes, std::max(x.most, y.most), std::max(x.error, y.error),
+        fmt::format("conditional({}, {}), branch_computations={{{}}}", which.name, fmt::join(operands, ", "),
+                    fmt::join(names, ", ")));
+  }
+
+  void AddCallOrMap() {
+    const auto i = Pick([](const Value& v) { return v.is_float() && v.type != &kF64; });
+    if (!i) return;
+    const Value x = Bounded(Take(*i), 4), y = Bounded(Matching(*x.type, x.sizes), 4);
+    const int id = next_++;
+    const bool map = OneIn(2);
+    const std::string shape = ShapeText(*x.type, map ? Sizes{} : x.sizes);
+    computations_ += fmt::format(
+        "called{0} {{ a = {1} parameter(0)  b = {1} parameter(1)  c = {1} multiply(a, b)  ROOT d = {1} tanh(c) }}\n",
+        id, shape);
+    std::vector<size_t> all(x.sizes.size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    Taken(x), Taken(y);
+    const double product = x.most * y.most;
+    const double error = x.error * y.most + y.error * x.most + x.type->rounding * (product + 8);
+    Add(*x.type, x.sizes, 1, error,
+        map ? fmt::format("map({}, {}), dimensions={{{}}}, to_apply=called{}", x.name, y.name, fmt::join(all, ","), id)
+            : fmt::format("call({}, {}), to_apply=called{}", x.name, y.name, id));
+  }
+
+  void AddPrecisionOrClamp() {
+    const auto i = Pick([](const Value& v) { return v.is_float() && v.type != &kF64; });
+    if (!i) return;
+    const Value x = Bounded(Take(*i), kLargest);
+    if (OneIn(2)) {
+      AddMap(x, x.sizes, fmt::format("reduce-precision({}), exponent_bits=8, mantissa_bits=6", x.name));
+      values_.back().most = 1.02 * x.most;
+      if (!x.is_exact()) values_.back().error = x.error + x.most * 0x1p-6;
+      return;
+    }
+    const Value low = AddScalar(*x.type, -1), high = OneIn(2) ? AddScalar(*x.type, 1) : AddSplat(*x.type, x.sizes, 1);
+    if (high.sizes != low.sizes && !x.sizes.empty()) {
+      const Value lows = AddSplat(*x.type, x.sizes, -2);
+      AddMap(x, x.sizes, fmt::format("clamp({}, {}, {})", Taken(lows).name, x.name, Taken(high).name));
+    } else {
+      AddMap(x, x.sizes, fmt::format("clamp({}, {}, {})", Taken(low).name, x.name, Taken(high).name));
+    }
+    values_.back().most = 2;
+  }
+
   // ---- patterns
   // A hero, a reshape of it, and what follows element by element.
   void AddHeroAndEpilogue() {
@@ -806,8 +702,8 @@ class Writer {
     if (options_.loops) AddLoop();
   }
 
-  void StepOfIndices() {
-    switch (Below(7)) {
+  void StepOfFamilies() {
+    switch (Below(16)) {
       case 0:
         return AddDynamicSlice();
       case 1:
@@ -819,8 +715,26 @@ class Writer {
         return AddScatter();
       case 5:
         return AddSort();
-      default:
+      case 6:
         return AddConvolution();
+      case 7:
+        return AddFft();
+      case 8:
+        return AddFactorOrSolve();
+      case 9:
+        return AddTopK();
+      case 10:
+        return AddSelectAndScatter();
+      case 11:
+        return AddBatchNorm();
+      case 12:
+        return AddBits();
+      case 13:
+        return AddConditional();
+      case 14:
+        return AddCallOrMap();
+      default:
+        return AddPrecisionOrClamp();
     }
   }
 
@@ -840,12 +754,6 @@ class Writer {
                                text_, fmt::join(shapes, ", "), fmt::join(names, ", "));
     return program;
   }
-
-  const RandomProgramOptions options_;
-  std::mt19937 random_;
-  std::vector<Value> values_;
-  std::string computations_, text_;
-  int next_ = 0, parameters_ = 0;
 };
 
 }  // namespace

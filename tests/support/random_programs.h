@@ -16,9 +16,10 @@ struct RandomProgram {
 };
 
 struct RandomProgramOptions {
-  int steps = 9;      // each adds one operation or a small pattern of them (softmax, a product and what follows it)
-  bool loops = true;  // whiles
-  bool indices = false;    // slices, updates, gathers, scatters, sorts and convolutions besides
+  int steps = 9;          // each adds one operation or a small pattern of them (softmax, a product and what follows it)
+  bool loops = true;      // whiles
+  bool families = false;  // slices and updates at indices that are data, sorts, convolutions, transforms, factors,
+                          // branches ... besides
   bool wide_types = true;  // f64 and c64, which some devices compute with pairs of words
 };
 
