@@ -119,6 +119,17 @@ Result<std::shared_ptr<const Module>> LuOf(const LibraryCall& call, ProgramBuild
   return program.Build({parts.lu, parts.pivots, parts.permutation});
 }
 
+Result<std::shared_ptr<const Module>> SvdOf(const LibraryCall& call, const Instruction& instruction) {
+  ProgramBuilder program(instruction);
+  const XlaOp a = program.Stacked(0, 2);
+  const IntList sizes = Sizes(a);
+  const SvdParts parts = SvdProgram(a, call.all_columns, call.vectors);
+  if (call.vectors) return program.Build({a, parts.values, parts.u, Adjoint(parts.v), parts.info});
+  const XlaOp u = Full(program.get(), TypeOf(a), {sizes[0], sizes[1], sizes[1]}, 0);
+  const XlaOp v = Full(program.get(), TypeOf(a), {sizes[0], sizes[2], sizes[2]}, 0);
+  return program.Build({a, parts.values, u, v, parts.info});
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Module>> DefinitionOf(const LibraryCall& call, const Instruction& instruction) {
@@ -169,6 +180,8 @@ Result<std::shared_ptr<const Module>> ProgramOf(const LibraryCall& call, const I
       if (call.lapack) return program.Build({parts.vectors, parts.values, parts.info});
       return program.Build({parts.vectors, parts.values});
     }
+    case LibraryRoutine::kSvd:
+      return SvdOf(call, instruction);
     default:
       return std::shared_ptr<const Module>();
   }

@@ -21,8 +21,10 @@ struct EighParts {
 // Reads one triangle.
 EighParts EighProgram(XlaOp a, bool lower);
 
-// What makes eigenvectors (columns) comparable: in each the first element that is at least this part of the largest one
-// is real and positive.
-inline constexpr double kPhaseThreshold = 0.3;
+struct SvdParts {
+  XlaOp values, u, v, info;  // the vectors are columns; none unless they are asked for
+};
+// all_columns: u and v are square.
+SvdParts SvdProgram(XlaOp a, bool all_columns, bool vectors);
 
 }  // namespace VXLA_NAMESPACE::matrix_ops

@@ -148,19 +148,46 @@ TEST(LapackCallTest, CholeskyAndSolvesAreTheOperations) {
           {RandomLiteral(Shape(kC64, {3, 3}), 1), RandomLiteral(Shape(kC64, {2, 3}), 2)}, Judged(kC64, 3));
 }
 
+std::string SvdText(ElementType type, const Sizes& sizes, int mode) {
+  const int64_t rows = sizes[sizes.size() - 2], columns = sizes.back(), least = std::min(rows, columns);
+  const bool all = mode != 'S';
+  const Sizes batch = BatchOf(sizes);
+  return LapackProgram("gesdd", {{type, sizes}},
+                       {{type, sizes},
+                        {RealOf(type), WithSizes(batch, {least})},
+                        {type, WithSizes(batch, {rows, all ? rows : least})},
+                        {type, WithSizes(batch, {all ? columns : least, columns})},
+                        {kS32, batch}},
+                       fmt::format("mode = {} : ui8", mode));
+}
+
+TEST(LapackCallTest, SingularValuesAndVectors) {
+  for (const auto& [type, sizes, mode] : {std::tuple(kF32, Sizes{2, 6, 4}, 'A'), std::tuple(kC64, Sizes{3, 5}, 'S'),
+                                          std::tuple(kF32, Sizes{4, 4}, 'N')}) {
+    RunBoth(SvdText(type, sizes, mode), {RandomLiteral(Shape(type, sizes), 3)}, Judged(type, 6));
+  }
+}
+// Columns of zeros have no direction: the basis is completed in one way everywhere.
+TEST(LapackCallTest, SingularVectorsOfLowRank) {
+  Literal a(Shape(kF32, {3, 5, 3}));
+  for (int64_t i = 0; i < 15; ++i) a.SetDouble(i, i % 3 == 1 ? 0 : static_cast<double>(i * i % 7) - 2);
+  a.SetDouble(30, std::numeric_limits<double>::quiet_NaN());
+  RunBoth(SvdText(kF32, {3, 5, 3}, 'A'), {a}, Judged(kF32, 5));
+}
+
 // What has no program of its own runs on the host in the middle of a plan.
-TEST(LapackCallTest, SingularValuesAreAHostStep) {
+TEST(LapackCallTest, HessenbergFormsAreAHostStep) {
   RunOptions options;
   options.allow_fallbacks = true;
   RunReport report;
   options.report = &report;
   RunBoth(
-      "ENTRY e { a = f32[4,3] parameter(0)\n b = f32[4,3] negate(a)\n"
-      " s = (f32[4,3]{0,1}, f32[3], f32[4,3]{0,1}, f32[3,3]{0,1}, s32[]) custom-call(b), "
-      "custom_call_target=\"lapack_sgesdd_ffi\", operand_layout_constraints={f32[4,3]{0,1}}, "
-      "api_version=API_VERSION_TYPED_FFI, backend_config={mode = 83 : ui8}\n"
-      " v = f32[3] get-tuple-element(s), index=1\n ROOT w = f32[3] multiply(v, v) }",
-      {RandomLiteral(Shape(kF32, {4, 3}), 3)}, options);
+      "ENTRY e { a = f32[4,4] parameter(0)\n b = f32[4,4] negate(a)\n"
+      " h = (f32[4,4]{0,1}, f32[3], s32[]) custom-call(b), custom_call_target=\"lapack_sgehrd_ffi\", "
+      "operand_layout_constraints={f32[4,4]{0,1}}, api_version=API_VERSION_TYPED_FFI, "
+      "backend_config={high = 4 : i32, low = 1 : i32}\n"
+      " v = f32[4,4] get-tuple-element(h), index=0\n ROOT w = f32[4,4] multiply(v, v) }",
+      {RandomLiteral(Shape(kF32, {4, 4}), 3)}, options);
   EXPECT_EQ(report.fallbacks.size(), 1u);
 }
 

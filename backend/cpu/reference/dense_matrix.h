@@ -328,28 +328,20 @@ Eigen<T> EigenOfHermitian(Matrix<T> a) {
   return result;
 }
 
-// Columns from `count` on become unit vectors that are orthogonal to those before them.
+// Orthonormal columns of which the first are those of `u` that are not zero: Householder's reflectors turn these into
+// multiples of unit vectors, and the same unit vectors back into columns.
 template <typename T>
-void CompleteBasis(Matrix<T>& u, int64_t count) {
-  for (int64_t next = 0; count < u.columns; ++next) {
-    std::vector<T> x(static_cast<size_t>(u.rows), T(0));
-    x[static_cast<size_t>(next % u.rows)] = T(1);
-    for (int round = 0; round < 2; ++round) {
-      for (int64_t k = 0; k < count; ++k) {
-        T dot(0);
-        for (int64_t i = 0; i < u.rows; ++i) dot += Conj(u(i, k)) * x[static_cast<size_t>(i)];
-        for (int64_t i = 0; i < u.rows; ++i) x[static_cast<size_t>(i)] -= dot * u(i, k);
-      }
-    }
-    RealOf<T> sum = 0;
-    for (const T& e : x) sum += Square(e);
-    // Some unit vector keeps as much as its share of what is still free.
-    if (sum * static_cast<RealOf<T>>(2 * u.rows) < static_cast<RealOf<T>>(u.columns - count)) continue;
-    for (int64_t i = 0; i < u.rows; ++i) u(i, count) = x[static_cast<size_t>(i)] / T(std::sqrt(sum));
-    const T phase = PhaseOf(u, count);
-    for (int64_t i = 0; i < u.rows; ++i) u(i, count) *= phase;
-    ++count;
+Matrix<T> CompletedBasis(Matrix<T> u, int64_t count) {
+  const std::vector<T> taus = FactorQr(u);
+  Matrix<T> reflectors(u.rows, count);
+  for (int64_t i = 0; i < u.rows; ++i) {
+    for (int64_t j = 0; j < u.columns; ++j) reflectors(i, j) = u(i, j);
   }
+  Matrix<T> q = HouseholderProduct(reflectors, taus);
+  for (int64_t j = 0; j < u.columns; ++j) {
+    for (int64_t i = 0; std::abs(u(j, j)) > RealOf<T>(0.5) && i < q.rows; ++i) q(i, j) *= u(j, j);
+  }
+  return q;
 }
 
 // A = U diag(values) V^H, values descending; U has `left` columns and V `right`.
@@ -402,8 +394,8 @@ Svd<T> SvdOf(const Matrix<T>& a, int64_t left, int64_t right) {
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(
       order, [&](int64_t i, int64_t j) { return lengths[static_cast<size_t>(i)] > lengths[static_cast<size_t>(j)]; });
-  Svd<T> result{{}, Matrix<T>(a.rows, left), Matrix<T>(n, right)};
-  int64_t rank = 0;
+  Svd<T> result{{}, {}, Matrix<T>(n, right)};
+  Matrix<T> directions(a.rows, n);
   for (int64_t k = 0; k < n; ++k) {
     const int64_t from = order[static_cast<size_t>(k)];
     const R length = lengths[static_cast<size_t>(from)], longest = lengths[static_cast<size_t>(order[0])];
@@ -412,10 +404,9 @@ Svd<T> SvdOf(const Matrix<T>& a, int64_t left, int64_t right) {
     result.values.push_back(length);
     // Shorter ones point nowhere: rounding of the longer ones' arithmetic.
     if (!(length > longest * static_cast<R>(n) * std::numeric_limits<R>::epsilon())) continue;
-    for (int64_t i = 0; i < a.rows && k < left; ++i) result.u(i, k) = w(i, from) * phase / T(length);
-    rank = std::min(k + 1, left);
+    for (int64_t i = 0; i < a.rows; ++i) directions(i, k) = w(i, from) * phase / T(length);
   }
-  CompleteBasis(result.u, rank);
+  result.u = CompletedBasis(std::move(directions), left);
   return result;
 }
 
