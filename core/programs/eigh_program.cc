@@ -11,7 +11,7 @@ namespace VXLA_NAMESPACE::matrix_ops {
 namespace {
 
 // One round for all pairs: (a, vectors) afterwards.
-std::vector<XlaOp> Rotate(XlaOp a, XlaOp vectors, XlaOp round) {
+std::vector<XlaOp> RotateBothSides(XlaOp a, XlaOp vectors, XlaOp round) {
   XlaBuilder* const b = a.builder();
   const IntList sizes = Sizes(a);
   const int64_t n = sizes[1];
@@ -78,9 +78,9 @@ EighParts EighProgram(XlaOp a, bool lower) {
   const auto [scaled, scale] = HermitianOf(a, lower);
   const XlaOp identity = IdentityLike(builder, type, sizes);
   const auto sweep = [=](XlaBuilder* b, XlaOp, const std::vector<XlaOp>& v) -> std::vector<XlaOp> {
-    const std::vector<XlaOp> swept =
-        CountedLoop(b, RoundsOf(n), {v[0], v[1]},
-                    [](XlaBuilder*, XlaOp round, const std::vector<XlaOp>& w) { return Rotate(w[0], w[1], round); });
+    const std::vector<XlaOp> swept = CountedLoop(
+        b, RoundsOf(n), {v[0], v[1]},
+        [](XlaBuilder*, XlaOp round, const std::vector<XlaOp>& w) { return RotateBothSides(w[0], w[1], round); });
     return {swept[0], swept[1], IsUnfinished(swept[0])};
   };
   const auto unfinished = [](XlaBuilder* b, const std::vector<XlaOp>& v) { return Gt(SumOver(v[2], {0}), Int(b, 0)); };

@@ -43,7 +43,8 @@ LuParts FactorPanel(XlaOp panel, XlaOp first, int64_t steps) {
         Select(Eq(r, i), AlongColumns(row_p, rows), Select(Eq(r, p_of_all), AlongColumns(row_i, rows), a));
     const XlaOp right = Select(Gt(Indices(b, {batch, width}, 1), j), row_p, Full(b, type, {batch, width}, 0));
     const XlaOp l_of_all = AlongRows(l, width);
-    const XlaOp updated = Sub(moved, Mul(l_of_all, AlongColumns(right, rows)));
+    // Only there: zero times what is not finite is not zero.
+    const XlaOp updated = Select(And(Gt(r, i), Gt(c, j)), Sub(moved, Mul(l_of_all, AlongColumns(right, rows))), moved);
     const XlaOp is_l = And(And(Eq(c, j), Gt(r, i)), BroadcastInDim(counts, all, {0}));
     const XlaOp order_i = ElementOf(v[2], i), order_p = Reshape(TakeElements(v[2], order), {batch});
     const XlaOp permutation =
@@ -82,7 +83,8 @@ LuParts LuProgram(XlaOp a) {
     const XlaOp right = Ge(Indices(b, Sizes(upper), 2), next), below = Ge(Indices(b, Sizes(panel.lu), 1), next);
     const XlaOp l = Select(below, panel.lu, Full(b, TypeOf(a), Sizes(panel.lu), 0));
     const XlaOp u = Select(right, solved, Full(b, TypeOf(a), Sizes(upper), 0));
-    const XlaOp rest = Sub(whole, Product(l, u));
+    const XlaOp inside = And(Ge(Indices(b, Sizes(whole), 1), next), Ge(Indices(b, Sizes(whole), 2), next));
+    const XlaOp rest = Select(inside, Sub(whole, Product(l, u)), whole);
     const XlaOp none = Eq(v[3], Full(b, ElementType::kS32, {batch}, 0));
     return {WithRows(rest, Select(right, solved, upper), first), WithElements(v[1], panel.pivots, first),
             TakeElements(v[2], panel.permutation), Select(none, panel.info, v[3])};

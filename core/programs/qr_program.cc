@@ -60,9 +60,11 @@ QrParts FactorColumns(XlaOp panel, XlaOp first, int64_t steps) {
     const XlaOp column_number = Indices(b, {batch, width}, 1);
     const XlaOp factors = Select(Gt(column_number, j), Mul(Repeated(Conjugate(reflector.tau), width), products),
                                  Full(b, type, {batch, width}, 0));
-    const XlaOp updated = Sub(a, Mul(AlongRows(reflected, width), AlongColumns(factors, rows)));
     const IntList all{batch, rows, width};
     const XlaOp r = Indices(b, all, 1), c = Indices(b, all, 2);
+    // Only there: zero times what is not finite is not zero.
+    const XlaOp updated =
+        Select(And(Ge(r, i), Gt(c, j)), Sub(a, Mul(AlongRows(reflected, width), AlongColumns(factors, rows))), a);
     const XlaOp here = And(Eq(c, j), BroadcastInDim(counts, all, {0}));
     const XlaOp beta = BroadcastInDim(reflector.beta, all, {0});
     const XlaOp next = Select(And(here, Gt(r, i)), AlongRows(tail, width), Select(And(here, Eq(r, i)), beta, updated));
@@ -111,7 +113,9 @@ QrParts QrProgram(XlaOp a) {
     const XlaOp products = Product(Adjoint(BlockFactor(reflectors, panel.taus)), AdjointProduct(reflectors, v[0]));
     const XlaOp right = Ge(Indices(b, Sizes(products), 2), Add(first, Int(b, width)));
     const XlaOp zeros = Full(b, TypeOf(a), Sizes(products), 0);
-    const XlaOp rest = Sub(v[0], Product(reflectors, Select(right, products, zeros)));
+    const XlaOp next = Add(first, Int(b, width));
+    const XlaOp inside = And(Ge(Indices(b, Sizes(v[0]), 1), first), Ge(Indices(b, Sizes(v[0]), 2), next));
+    const XlaOp rest = Select(inside, Sub(v[0], Product(reflectors, Select(right, products, zeros))), v[0]);
     return {WithColumns(rest, panel.qr, first), WithElements(v[1], panel.taus, first)};
   };
   const std::vector<XlaOp> done = CountedLoop(

@@ -27,7 +27,7 @@ Gram GramOf(XlaOp w, XlaOp partner) {
 }
 
 // One round for all pairs: (columns, right vectors, the largest cosine between columns of the sweep).
-std::vector<XlaOp> Rotate(XlaBuilder* b, XlaOp round, const std::vector<XlaOp>& v) {
+std::vector<XlaOp> RotatePairs(XlaBuilder* b, XlaOp round, const std::vector<XlaOp>& v) {
   const XlaOp w = v[0];
   const int64_t n = Sizes(w)[2];
   const XlaOp partner = Apart(PartnersIn(round, n));
@@ -79,7 +79,7 @@ SvdParts TallSvd(XlaOp a, int64_t u_columns, bool vectors) {
   const XlaOp scale = ScaleOf(a), scaled = DividedByReal(a, BroadcastInDim(scale, sizes, {0}));
   const double least = RoundingOf(type) * std::max(1.0, std::sqrt(static_cast<double>(rows)) / 4);
   const auto sweep = [=](XlaBuilder* b, XlaOp, const std::vector<XlaOp>& v) -> std::vector<XlaOp> {
-    return CountedLoop(b, RoundsOf(n), {v[0], v[1], Full(b, real, {batch}, 0)}, Rotate);
+    return CountedLoop(b, RoundsOf(n), {v[0], v[1], Full(b, real, {batch}, 0)}, RotatePairs);
   };
   const auto unfinished = [=](XlaBuilder* b, const std::vector<XlaOp>& v) {
     return Gt(MaxOver(v[2], {0}), Number(b, real, least));

@@ -293,7 +293,9 @@ TEST(CustomCallTest, AnUnknownTargetListsTheRegisteredOnes) {
   registry.Register("ours", [](void*, const void**) {});
   const Result<Literal> r = TryRun(text, {}, With(registry));
   EXPECT_EQ(r.status().code(), StatusCode::kUnsupported);
-  EXPECT_EQ(r.status().message(), "custom-call r: no function is registered for \"mine\"; registered: ours, yours");
+  EXPECT_EQ(r.status().message(),
+            "custom-call r: no function is registered for \"mine\"; registered: ours, yours; known without one: " +
+                LibraryCallNames());
 }
 
 // Nothing runs: the infeed before the call keeps its item.

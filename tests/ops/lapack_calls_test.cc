@@ -25,6 +25,17 @@ RunOptions Judged(ElementType type, int64_t n, double condition = 200) {
   return options;
 }
 
+// The programs are made of operations that have their own tests in both binding modes: one is enough here.
+std::optional<Literal> RunInOneMode(const std::string& text, const std::vector<Literal>& arguments,
+                                    const RunOptions& options) {
+  const auto module = ParseModule(text);
+  if (module == nullptr) return std::nullopt;
+  auto expected = RunOnCpu(*module, arguments);
+  const auto actual = RunOnDevice(ModesToRun().back(), *module, arguments, options);
+  if (expected && actual) ExpectAgreement(*actual, *expected, options, "the device");
+  return expected;
+}
+
 Sizes BatchOf(const Sizes& sizes) { return {sizes.begin(), sizes.end() - 2}; }
 
 std::string LuText(ElementType type, const Sizes& sizes) {
@@ -34,18 +45,13 @@ std::string LuText(ElementType type, const Sizes& sizes) {
 }
 void CheckLu(ElementType type, const Sizes& sizes) {
   SCOPED_TRACE(Shape(type, sizes).ToString());
-  RunBoth(LuText(type, sizes), {RandomLiteral(Shape(type, sizes), 3)}, Judged(type, std::max(sizes.back(), sizes[0])));
+  RunInOneMode(LuText(type, sizes), {RandomLiteral(Shape(type, sizes), 3)},
+               Judged(type, std::max(sizes.back(), sizes[0])));
 }
 
-TEST(LapackCallTest, LuInOnePanel) {
-  CheckLu(kF32, {3, 7, 4});
-  CheckLu(kC64, {2, 5, 5});
-  CheckLu(kF32, {1, 1});
-}
-TEST(LapackCallTest, LuInBlocks) {
-  CheckLu(kF32, {61, 83});
-  CheckLu(kF32, {2, 83, 53});
-}
+TEST(LapackCallTest, LuInOnePanel) { CheckLu(kC64, {3, 5, 4}); }
+TEST(LapackCallTest, LuInBlocks) { CheckLu(kF32, {2, 83, 61}); }
+TEST(LapackCallTest, LuOfWideMatrices) { CheckLu(kF32, {3, 5}); }
 TEST(LapackCallTest, LuOfEmptyMatrices) {
   for (const Sizes& sizes : {Sizes{3, 0}, Sizes{0, 3}, Sizes{0, 4, 4}}) {
     RunOptions options;
@@ -56,8 +62,8 @@ TEST(LapackCallTest, LuOfEmptyMatrices) {
 TEST(LapackCallTest, SingularMatricesTellTheirPivot) {
   Literal a(Shape(kF32, {2, 50, 50}));
   for (int64_t i = 0; i < 50; ++i) a.SetDouble(i * 50 + i, i == 37 ? 0 : 2), a.SetDouble(2500 + i * 50 + i, 1);
-  a.SetDouble(5, std::numeric_limits<double>::quiet_NaN());
-  const auto lu = RunBoth(LuText(kF32, {2, 50, 50}), {a});
+  a.SetDouble(49, std::numeric_limits<double>::quiet_NaN());  // changes its column only
+  const auto lu = RunInOneMode(LuText(kF32, {2, 50, 50}), {a}, Judged(kF32, 50));
   ASSERT_TRUE(lu.has_value());
   EXPECT_EQ(lu->tuple_element(2).GetInt(0), 38);
   EXPECT_EQ(lu->tuple_element(2).GetInt(1), 0);
@@ -69,14 +75,11 @@ std::string QrText(ElementType type, const Sizes& sizes) {
 }
 void CheckQr(ElementType type, const Sizes& sizes) {
   SCOPED_TRACE(Shape(type, sizes).ToString());
-  RunBoth(QrText(type, sizes), {RandomLiteral(Shape(type, sizes), 4)}, Judged(type, std::max(sizes.back(), sizes[0])));
+  RunInOneMode(QrText(type, sizes), {RandomLiteral(Shape(type, sizes), 4)},
+               Judged(type, std::max(sizes.back(), sizes[0])));
 }
 
-TEST(LapackCallTest, QrInOnePanel) {
-  CheckQr(kF32, {3, 7, 4});
-  CheckQr(kC64, {5, 5});
-}
-TEST(LapackCallTest, QrInBlocks) { CheckQr(kF32, {2, 83, 61}); }
+TEST(LapackCallTest, QrInBlocks) { CheckQr(kF32, {83, 61}); }
 TEST(LapackCallTest, QrOfWideMatrices) { CheckQr(kC64, {3, 5}); }
 // Their squares overflow and vanish.
 TEST(LapackCallTest, QrOfHugeAndTinyNumbers) {
@@ -84,18 +87,17 @@ TEST(LapackCallTest, QrOfHugeAndTinyNumbers) {
   for (int64_t i = 0; i < 36; ++i) a.SetDouble(i, std::ldexp(a.GetDouble(i), i < 18 ? 100 : -100));
   RunOptions options = Judged(kF32, 6);
   options.tolerance->atol = 0;
-  RunBoth(QrText(kF32, {2, 6, 3}), {a}, options);
+  RunInOneMode(QrText(kF32, {2, 6, 3}), {a}, options);
 }
 
 TEST(LapackCallTest, HouseholderProducts) {
-  for (const auto& [type, rows, columns, count] :
-       {std::tuple(kF32, 7, 7, 4), std::tuple(kC64, 5, 3, 3), std::tuple(kF32, 70, 60, 55)}) {
+  for (const auto& [type, rows, columns, count] : {std::tuple(kC64, 5, 3, 3), std::tuple(kF32, 70, 60, 55)}) {
     Literal taus(Shape(type, {2, count}));
     const Literal some = RandomLiteral(taus.shape(), 7);
     for (int64_t i = 0; i < 2 * count; ++i) taus.SetComplex(i, some.GetComplex(i) / static_cast<double>(rows));
-    RunBoth(LapackProgram(IsComplex(type) ? "ungqr" : "orgqr", {{type, {2, rows, columns}}, {type, {2, count}}},
-                          {{type, {2, rows, columns}}}),
-            {RandomLiteral(Shape(type, {2, rows, columns}), 6), taus}, Judged(type, rows, 2000));
+    RunInOneMode(LapackProgram(IsComplex(type) ? "ungqr" : "orgqr", {{type, {2, rows, columns}}, {type, {2, count}}},
+                               {{type, {2, rows, columns}}}),
+                 {RandomLiteral(Shape(type, {2, rows, columns}), 6), taus}, Judged(type, rows, 2000));
   }
 }
 
@@ -107,29 +109,22 @@ std::string EighText(ElementType type, const Sizes& sizes, bool lower) {
                        fmt::format("mode = 86 : ui8, uplo = {} : ui8", lower ? 76 : 85));
 }
 
-TEST(LapackCallTest, EigenvaluesAndVectors) {
-  for (const auto& [type, n, lower] : {std::tuple(kF32, 6, true), std::tuple(kC64, 5, false)}) {
-    RunBoth(EighText(type, {3, n, n}, lower), {RandomLiteral(Shape(type, {3, n, n}), 8)}, Judged(type, n));
-  }
+TEST(LapackCallTest, EigenvaluesOfComplexMatrices) {
+  RunInOneMode(EighText(kC64, {2, 5, 5}, false), {RandomLiteral(Shape(kC64, {2, 5, 5}), 8)}, Judged(kC64, 5));
 }
-TEST(LapackCallTest, EigenvaluesOfLargeSmallAndDiagonalMatrices) {
-  RunBoth(EighText(kF32, {1, 1}, true), {RandomLiteral(Shape(kF32, {1, 1}), 8)});
-  Literal a = RandomLiteral(Shape(kF32, {3, 4, 4}), 9);
+// Random, large, small, diagonal, not finite.
+TEST(LapackCallTest, EigenvaluesOfMatricesOfEveryKind) {
+  Literal a = RandomLiteral(Shape(kF32, {5, 4, 4}), 9);
   for (int64_t i = 0; i < 16; ++i) {
-    a.SetDouble(i, std::ldexp(a.GetDouble(i), 90));
-    a.SetDouble(16 + i, std::ldexp(a.GetDouble(16 + i), -110));
-    a.SetDouble(32 + i, i % 5 == 0 ? static_cast<double>(10 - i) : 0);
+    a.SetDouble(16 + i, std::ldexp(a.GetDouble(16 + i), 90));
+    a.SetDouble(32 + i, std::ldexp(a.GetDouble(32 + i), -110));
+    a.SetDouble(48 + i, i % 5 == 0 ? static_cast<double>(10 - i) : 0);
   }
+  a.SetDouble(64 + 4, std::numeric_limits<double>::quiet_NaN());
   RunOptions options = Judged(kF32, 4);
   options.leaf_tolerances = {*options.tolerance, *options.tolerance, Tolerance{}};
-  options.leaf_tolerances[1].atol = 0;
-  options.leaf_tolerances[1].rtol *= 10;
-  RunBoth(EighText(kF32, {3, 4, 4}, true), {a}, options);
-}
-TEST(LapackCallTest, EigenvaluesOfWhatIsNotFinite) {
-  Literal a = RandomLiteral(Shape(kF32, {2, 3, 3}), 9);
-  a.SetDouble(3, std::numeric_limits<double>::quiet_NaN());
-  RunBoth(EighText(kF32, {2, 3, 3}, true), {a}, Judged(kF32, 3));
+  options.leaf_tolerances[1].atol = 0;  // the matrices' sizes are far apart
+  RunInOneMode(EighText(kF32, {5, 4, 4}, true), {a}, options);
 }
 
 TEST(LapackCallTest, CholeskyAndSolvesAreTheOperations) {
@@ -161,18 +156,18 @@ std::string SvdText(ElementType type, const Sizes& sizes, int mode) {
                        fmt::format("mode = {} : ui8", mode));
 }
 
-TEST(LapackCallTest, SingularValuesAndVectors) {
-  for (const auto& [type, sizes, mode] : {std::tuple(kF32, Sizes{2, 6, 4}, 'A'), std::tuple(kC64, Sizes{3, 5}, 'S'),
-                                          std::tuple(kF32, Sizes{4, 4}, 'N')}) {
-    RunBoth(SvdText(type, sizes, mode), {RandomLiteral(Shape(type, sizes), 3)}, Judged(type, 6));
-  }
+TEST(LapackCallTest, SingularValuesOfWideComplexMatrices) {
+  RunInOneMode(SvdText(kC64, {3, 5}, 'S'), {RandomLiteral(Shape(kC64, {3, 5}), 3)}, Judged(kC64, 6));
 }
-// Columns of zeros have no direction: the basis is completed in one way everywhere.
-TEST(LapackCallTest, SingularVectorsOfLowRank) {
-  Literal a(Shape(kF32, {3, 5, 3}));
-  for (int64_t i = 0; i < 15; ++i) a.SetDouble(i, i % 3 == 1 ? 0 : static_cast<double>(i * i % 7) - 2);
+TEST(LapackCallTest, SingularValuesAlone) {
+  RunInOneMode(SvdText(kF32, {4, 4}, 'N'), {RandomLiteral(Shape(kF32, {4, 4}), 3)}, Judged(kF32, 6));
+}
+// Random, with a column of zeros (which has no direction: the basis is completed in one way everywhere), not finite.
+TEST(LapackCallTest, SingularVectorsOfMatricesOfEveryKind) {
+  Literal a = RandomLiteral(Shape(kF32, {3, 5, 3}), 4);
+  for (int64_t i = 1; i < 15; i += 3) a.SetDouble(15 + i, 0);
   a.SetDouble(30, std::numeric_limits<double>::quiet_NaN());
-  RunBoth(SvdText(kF32, {3, 5, 3}, 'A'), {a}, Judged(kF32, 5));
+  RunInOneMode(SvdText(kF32, {3, 5, 3}, 'A'), {a}, Judged(kF32, 5));
 }
 
 // What has no program of its own runs on the host in the middle of a plan.
