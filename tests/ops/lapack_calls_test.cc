@@ -131,16 +131,16 @@ TEST(LapackCallTest, CholeskyAndSolvesAreTheOperations) {
   Literal a = RandomLiteral(Shape(kF32, {2, 3, 3}), 9);
   for (int64_t i = 0; i < 18; ++i) a.SetDouble(i, i % 9 % 4 == 0 ? (i == 13 ? -1 : 9) : a.GetDouble(i));
   for (const int uplo : {76, 85}) {
-    const auto factor = RunBoth(LapackProgram("potrf", {{kF32, {2, 3, 3}}}, {{kF32, {2, 3, 3}}, {kS32, {2}}},
-                                              fmt::format("uplo = {} : ui8", uplo)),
-                                {a}, Judged(kF32, 3));
+    const auto factor = RunInOneMode(LapackProgram("potrf", {{kF32, {2, 3, 3}}}, {{kF32, {2, 3, 3}}, {kS32, {2}}},
+                                                   fmt::format("uplo = {} : ui8", uplo)),
+                                     {a}, Judged(kF32, 3));
     ASSERT_TRUE(factor.has_value());
     EXPECT_EQ(factor->tuple_element(1).GetInt(0), 0);
     EXPECT_EQ(factor->tuple_element(1).GetInt(1), 2);
   }
-  RunBoth(LapackProgram("trsm", {{kC64, {3, 3}}, {kC64, {2, 3}}}, {{kC64, {2, 3}}},
-                        "diag = 85 : ui8, side = 82 : ui8, trans_x = 67 : ui8, uplo = 76 : ui8"),
-          {RandomLiteral(Shape(kC64, {3, 3}), 1), RandomLiteral(Shape(kC64, {2, 3}), 2)}, Judged(kC64, 3));
+  RunInOneMode(LapackProgram("trsm", {{kC64, {3, 3}}, {kC64, {2, 3}}}, {{kC64, {2, 3}}},
+                             "diag = 85 : ui8, side = 82 : ui8, trans_x = 67 : ui8, uplo = 76 : ui8"),
+               {RandomLiteral(Shape(kC64, {3, 3}), 1), RandomLiteral(Shape(kC64, {2, 3}), 2)}, Judged(kC64, 3));
 }
 
 std::string SvdText(ElementType type, const Sizes& sizes, int mode) {
@@ -204,18 +204,18 @@ TEST(LapackCallTest, CallsInLoops) {
 
 TEST(LapackCallTest, TopKByComparatorAndByValue) {
   const Literal a = RandomLiteral(Shape(kF32, {3, 20}), 3);
-  RunBoth(
+  RunInOneMode(
       "ENTRY e { a = f32[3,20] parameter(0)\n ROOT r = (f32[3,4], s32[3,4]) custom-call(a), "
       "custom_call_target=\"TopK\" }",
-      {a});
-  RunBoth(
+      {a}, {});
+  RunInOneMode(
       "more { a = f32[] parameter(0)\n b = f32[] parameter(1)\n i = s32[] parameter(2)\n j = s32[] parameter(3)\n"
       " ROOT c = pred[] compare(a, b), direction=GT }\n"
       "ENTRY e { a = f32[3,20] parameter(0)\n i = s32[3,20] iota(), iota_dimension=1\n z = f32[] constant(-inf)\n"
       " m = s32[] constant(-1)\n ROOT r = (f32[3,4], s32[3,4]) custom-call(a, i, z, m), "
       "custom_call_target=\"ApproxTopK\", called_computations={more}, "
       "backend_config={\"reduction_dim\": 1, \"top_k\": 4} }",
-      {a});
+      {a}, {});
 }
 
 }  // namespace lapack_calls_test

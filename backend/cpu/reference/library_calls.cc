@@ -137,10 +137,12 @@ void ComputeEigh(const LibraryCall& call, OneOfBatch<T>& one) {
 template <typename T>
 void ComputeSvd(const LibraryCall& call, OneOfBatch<T>& one) {
   const Matrix<T> a = one.MatrixIn(0);
-  if (!a.IsFinite()) return one.AllNan();
+  const bool finite = a.IsFinite();
+  if (!finite) one.AllNan();
+  one.Out(0, a);
+  if (!finite) return;
   const int64_t least = std::min(a.rows, a.columns);
   dense::Svd<T> svd = dense::SvdOf(a, call.all_columns ? a.rows : least, call.all_columns ? a.columns : least);
-  one.Out(0, a);
   one.Out(1, svd.values);
   if (!call.vectors) return;
   one.Out(2, svd.u);
