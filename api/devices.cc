@@ -72,6 +72,11 @@ std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const Evaluat
     return CheckCustomCalls(module, host_steps.custom_calls, /*kernels_will_do=*/true);
   };
   options.seed = host_steps.seed;
+  if (host_steps.custom_calls != nullptr) {
+    const std::vector<std::string> targets = host_steps.custom_calls->targets();
+    options.host_functions = {targets.begin(), targets.end()};
+    for (const auto& [name, kernel] : options.kernels) options.host_functions.insert(name);
+  }
   options.progress = std::move(progress);
   return std::make_unique<Client>(std::move(device), evaluator(), options);
 }

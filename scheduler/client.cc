@@ -56,6 +56,7 @@ Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> cl
   state->client = std::move(client);
   TargetInfo target = TargetOf(facts, mode, options.fusion);
   target.wide_accumulation = options.wide_accumulation;
+  target.host_functions = state->client->options.host_functions;
   if (options.optimized) {
     state->module = module.Clone();
   } else {

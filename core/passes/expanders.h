@@ -1,6 +1,9 @@
 // Expanders: ops that other ops can say.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "core/module.h"
 
 namespace VXLA_NAMESPACE {
@@ -42,5 +45,10 @@ bool ExpandDots(Module& module);
 
 // scan becomes a while. Wherever it stands, before calls are inlined.
 bool ExpandScans(Module& module);
+
+// Custom calls of LAPACK's names and of those that XLA expands itself (core/library_calls.h) become the operations that
+// they stand for, or programs of others; wherever they stand, before calls are inlined. What has neither stays for the
+// host, as does what `host_functions` names: the caller's own functions.
+Result<bool> ExpandLibraryCalls(Module& module, const std::set<std::string>& host_functions);
 
 }  // namespace VXLA_NAMESPACE

@@ -33,6 +33,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   const bool simplify = !HasLiveSizes(*optimized);
   if (simplify) ExpandForOneDevice(*optimized);
   if (simplify) ExpandScans(*optimized);
+  if (simplify) VXLA_RETURN_IF_ERROR(ExpandLibraryCalls(*optimized, target.host_functions).status());
   VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());
   VXLA_RETURN_IF_ERROR(SeparateControlComputations(*optimized).status());
   if (simplify) ExpandBitcasts(*optimized);

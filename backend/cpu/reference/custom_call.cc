@@ -1,10 +1,13 @@
 #include "backend/cpu/reference/custom_call.h"
 
+#include <fmt/format.h>
+
 #include <deque>
 #include <string_view>
 
 #include "backend/cpu/reference/eval.h"
 #include "backend/cpu/reference/ffi_call.h"
+#include "backend/cpu/reference/library_calls.h"
 #include "core/text/config_dictionary.h"
 
 // What functions of XLA's older signatures report by; exported from the command and the library for their sake.
@@ -24,19 +27,6 @@ void XlaCustomCallStatusSetFailure(vxla::CustomCallStatus* status, const char* m
 
 namespace VXLA_NAMESPACE {
 namespace {
-
-// The routine that JAX calls where it lowers for a CPU or a CUDA GPU: potrf of lapack_spotrf_ffi (after the letter of
-// the element type), of cusolver_potrf_ffi. Empty for other targets.
-std::string_view LapackRoutine(std::string_view target) {
-  size_t skipped = 0;
-  for (const std::string_view library : {"lapack_?", "blas_?", "cusolver_"}) {
-    if (target.starts_with(library.substr(0, library.find('?')))) skipped = library.size();
-  }
-  if (skipped == 0 || skipped >= target.size()) return {};
-  target.remove_prefix(skipped);
-  if (target.ends_with("_ffi")) target.remove_suffix(4);
-  return target;
-}
 
 // An array as the call sees it: its pointer, or for tuples the pointer to the pointers of the elements, which live in
 // `tables`.
@@ -93,22 +83,19 @@ bool HoldsDynamic(const Instruction& instruction) {
   return any;
 }
 
+// What JAX calls where it lowers for a GPU, or called before XLA had typed calls.
 std::string WayOut(std::string_view target) {
-  const std::string_view routine = LapackRoutine(target);
-  if (routine.empty()) return "";
-  if (routine == "potrf" || routine == "trsm") {
-    return " (JAX's call of a library; lowered for another platform the program holds the operation instead: "
-           "jax.jit(f).trace(*args).lower(lowering_platforms=(\"tpu\",)).as_text(dialect=\"hlo\"))";
-  }
-  return " (JAX's call of a library; of linear algebra HLO has the operations cholesky and triangular-solve)";
+  const bool library = target.starts_with("lapack_") || target.starts_with("blas_") ||
+                       target.starts_with("cusolver_") || target.starts_with("cublas");
+  if (!library) return "";
+  return " (lowered for another platform the program holds what is known here: "
+         "jax.jit(f).trace(*args).lower(lowering_platforms=(\"cpu\",)).as_text(dialect=\"hlo\") of a JAX from 2025 on)";
 }
 
 }  // namespace
 
 Status UnknownTarget(const Instruction& instruction, const CustomCallRegistry* registry) {
   const std::vector<std::string> targets = registry == nullptr ? std::vector<std::string>() : registry->targets();
-  std::string known;
-  for (const std::string& target : targets) known += (known.empty() ? "" : ", ") + target;
   const std::string& wanted = instruction.attributes<CustomCallAttributes>().custom_call_target;
   if (registry != nullptr && registry->kernels().contains(wanted)) {
     return Unsupported(
@@ -117,11 +104,12 @@ Status UnknownTarget(const Instruction& instruction, const CustomCallRegistry* r
                instruction.name(), wanted, wanted)
         .At(instruction.location());
   }
-  return Unsupported("custom-call {}: no function is registered for \"{}\"; {}{}", instruction.name(), wanted,
-                     known.empty() ? "none are registered (--custom-call and --kernel, or CustomCallRegistry, "
-                                     "EvaluateOptions::custom_calls)"
-                                   : "registered: " + known,
-                     WayOut(wanted))
+  return Unsupported("custom-call {}: no function is registered for \"{}\"; {}; known without one: {}{}",
+                     instruction.name(), wanted,
+                     targets.empty() ? "none are registered (--custom-call and --kernel, or CustomCallRegistry, "
+                                       "EvaluateOptions::custom_calls)"
+                                     : fmt::format("registered: {}", fmt::join(targets, ", ")),
+                     LibraryCallNames(), WayOut(wanted))
       .At(instruction.location());
 }
 
@@ -178,7 +166,8 @@ Status CheckCustomCalls(const Module& module, const CustomCallRegistry* registry
       const std::string& target = instruction->attributes<CustomCallAttributes>().custom_call_target;
       if (registry != nullptr && registry->Find(target) != nullptr) continue;
       if (kernels_will_do && registry != nullptr && registry->kernels().contains(target)) continue;
-      return UnknownTarget(*instruction, registry);
+      if (!IsLibraryCall(target)) return UnknownTarget(*instruction, registry);
+      VXLA_RETURN_IF_ERROR(CheckLibraryCall(*instruction));
     }
   }
   return OkStatus();

@@ -309,6 +309,8 @@ EvalResult EvalCustomCall(EvalContext& context, const Instruction& instruction, 
   const auto& a = instruction.attributes<CustomCallAttributes>();
   const CustomCallRegistry* registry = context.options().custom_calls;
   const auto* function = registry == nullptr ? nullptr : registry->Find(a.custom_call_target);
+  if (function == nullptr && IsLibraryCall(a.custom_call_target))
+    return EvalLibraryCall(context, instruction, operands);
   if (function == nullptr) return UnknownTarget(instruction, registry);
   const int threads = context.options().threads;
   const bool laid_out = a.operand_layout_constraints.has_value();
