@@ -270,7 +270,7 @@ RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work) {
     shape.items = !small ? 2 : software ? 16 : work.length >= 2048 ? 8 : 4;
     shape.width = small ? WidthThatDivides(work.length, 4) : 1;
   } else {
-    const uint32_t most = !software || !small ? 1 : work.rows >= 1024 ? 8 : work.rows >= 128 ? 4 : 1;
+    const uint32_t most = !software || !small ? 1 : work.rows >= 1024 ? 8 : 4;
     shape.columns = WidthThatDivides(work.side_by_side, most);
     shape.items = !small ? 1 : shape.columns > 1 ? 2 : 4;
   }
