@@ -11,9 +11,10 @@
 //
 // P(0) workgroups, P(1) units, P(2) units of one chunk number, P(3) tiles of a chunk, P(4) tiles of a row.
 //
-// The generated part defines LANES, UNITS, COLUMNS, UNIT_CHUNK(u) (u / P(2)), SHARES (several lanes), the structs Acc (of
-// elements) and Carry, running_start(o, chunk, carry), running_tile(o, tile, lane, carry) and running_end(o, chunk,
-// carry). Several lanes: UNITS is 1, or all units have the same tiles, so that barriers are met by all.
+// The generated part defines LANES, UNITS, COLUMNS, UNIT_CHUNK(u) (u / P(2)), SURPLUS_GROUPS, SURPLUS_UNITS, CHUNKS
+// (rows are cut), the structs Acc (of elements) and Carry, running_start(o, chunk, carry), running_tile(o, tile, lane,
+// carry) and running_end(o, chunk, lane, carry). Several lanes: no surplus units, and UNITS is 1 or all units have the
+// same tiles, so that barriers are met by all.
 
 // own: the reduction of the elements of this lane; afterwards shared_totals holds that of all lanes up to each.
 #define SCAN_LANES(own) \
@@ -35,17 +36,23 @@
 void main() {
   load_arguments();
   uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  // What may not run makes lavapipe test every lane of every later access, so it is left out where it cannot be.
+#if SURPLUS_GROUPS
   if (group >= P(0)) return;
+#endif
   uint lane = gl_LocalInvocationID.x;
   uint unit = group * UNITS + gl_LocalInvocationID.y;
-#if !SHARES
+#if SURPLUS_UNITS
   if (unit >= P(1)) return;
-#else
-  unit = min(unit, P(1) - 1u);  // computed twice, alike
 #endif
   uint chunk = UNIT_CHUNK(unit);
   uint o = unit - chunk * P(2);
+#if CHUNKS
   uint first = chunk * P(3), end = min(first + P(3), P(4));
+#else
+  const uint first = 0u;
+  uint end = P(4);
+#endif
   Carry carry[COLUMNS];
   running_start(o, chunk, carry);
   for (uint t = first; t < end; ++t) running_tile(o, t, lane, carry);

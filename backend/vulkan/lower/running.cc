@@ -302,8 +302,11 @@ class RunningWriter {
     for (const int64_t value : {groups, units, row_units, shape_.chunk, tiles()}) {
       kernel.Param(static_cast<uint32_t>(value));
     }
-    kernel.Append(fmt::format("#define LANES {}u\n#define UNITS {}u\n#define COLUMNS {}\n#define SHARES {}\n",
-                              shape_.lanes, shape_.units, columns(), shares() ? 1 : 0));
+    const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
+    kernel.Append(fmt::format("#define LANES {}u\n#define UNITS {}u\n#define COLUMNS {}\n#define CHUNKS {}\n",
+                              shape_.lanes, shape_.units, columns(), shape_.chunks > 1 ? 1 : 0));
+    kernel.Append(fmt::format("#define SURPLUS_GROUPS {}\n#define SURPLUS_UNITS {}\n",
+                              int64_t{grid[0]} * grid[1] != groups ? 1 : 0, units % shape_.units != 0 ? 1 : 0));
     kernel.Append(
         fmt::format("#define UNIT_CHUNK(u) {}\n", shape_.chunks == 1 ? "0u" : kernel.Divide("(u)", row_units)));
     WriteTypes(kernel);
@@ -312,7 +315,7 @@ class RunningWriter {
     WriteTile(kernel, totals);
     WriteEnd(kernel, totals);
     Step step = kernel.Finish(StepName(body_) + (totals ? " totals" : ""), "reduce/running.comp",
-                              {shape_.lanes, shape_.units, 1}, GroupGrid(context_.facts, groups));
+                              {shape_.lanes, shape_.units, 1}, grid);
     step.flop = rows_ * length_;
     return step;
   }
