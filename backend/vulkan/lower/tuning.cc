@@ -296,11 +296,13 @@ RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work) {
   const uint32_t group = software ? std::max(facts.subgroup_size, 1u) : 64;
   const bool alone = shape.lanes > 1 && shape.chunks > 1;
   const uint32_t most_units = std::min(group, facts.max_workgroup_size[1]);
-  while (
-      !alone && shape.units * 2 <= most_units && shape.lanes * shape.units * 2 <= group &&
-      int64_t{shape.units} < walks * shape.chunks &&
-      (shape.lanes == 1 || int64_t{shape.lanes} * shape.units * 2 * work.accumulator_bytes <= facts.max_shared_bytes))
-    shape.units *= 2;
+  const auto may_double = [&] {
+    const int64_t units = int64_t{shape.units} * 2;
+    if (units > most_units || shape.lanes * units > group || shape.units >= walks * shape.chunks) return false;
+    return shape.lanes == 1 ||
+           (walks % units == 0 && shape.lanes * units * work.accumulator_bytes <= facts.max_shared_bytes);
+  };
+  while (!alone && may_double()) shape.units *= 2;
   return shape;
 }
 
