@@ -71,9 +71,9 @@ TEST(RunningWindowTest, RowsAndColumnsOfAllKindsOfTiles) {
     Expect(Program({}, {1, 3, 2052}, 2, reverse));        // groups of four, a ragged tile, chunks
     Expect(Program({}, {1, 64, 8}, 1, reverse));          // columns four by four, in chunks
     Expect(Program({"s32"}, {2, 33, 1024}, 1, reverse));  // columns eight by eight, a ragged tile
-    Expect(Program({"bf16"}, {2, 33, 12}, 1, reverse));
-    Expect(Program({"u8"}, {1, 2, 5000}, 2, reverse));
   }
+  Expect(Program({"bf16"}, {2, 33, 12}, 1, true));
+  Expect(Program({"u8"}, {1, 2, 5000}, 2, false));
 }
 
 TEST(RunningWindowTest, TakeElementwiseNeighboursIntoTheirKernel) {

@@ -60,15 +60,12 @@ TEST(DeviceScanTest, RunningSumsAndMaximaAreNoLoops) {
                                   [](const auto& i) { return i->opcode() == Opcode::kWhile; }),
               loop);
   };
-  for (const char* more : {"", ", is_reverse=true"}) {
-    expect(program("s32", "add", "s, c, x", more), false, true);
-    expect(program("u8", "multiply", "c, s, s", more), false, true);
-    expect(program("f32", "maximum", "s, c, x", more), false, true);
-    expect(program("pred", "xor", "s, c, x", more), false, true);
-    expect(program("f32", "add", "s, c, x", more), true, true);
-    expect(program("f32", "add", "s, c, x", more + std::string(", is_associative=true")), false, false);
-    expect(program("s32", "subtract", "s, c, x", more), true, true);
-  }
+  expect(program("s32", "add", "s, c, x", ", is_reverse=true"), false, true);
+  expect(program("u8", "multiply", "c, s, s", ""), false, true);
+  expect(program("f32", "maximum", "s, c, x", ""), false, true);
+  expect(program("f32", "add", "s, c, x", ", is_associative=true"), false, false);
+  expect(program("f32", "add", "s, c, x", ""), true, true);
+  expect(program("s32", "subtract", "s, c, x", ""), true, true);
 }
 
 // Inputs and outputs of other ranks beside it: each is cut along the same dimension number.
