@@ -15,13 +15,15 @@ constexpr int64_t kLeastOverlap = 32;
 
 using Values = std::vector<Instruction*>;
 
-bool IsLong(const WindowDimension& w) {
-  return w.size >= kLeastOverlap * w.stride && w.lhs_dilate == 1 && w.rhs_dilate == 1 && !w.reversal;
+// `count` results: the parts walk over all that the windows cover several times.
+bool IsLong(const WindowDimension& w, int64_t count) {
+  return w.size >= kLeastOverlap * w.stride && w.lhs_dilate == 1 && w.rhs_dilate == 1 && !w.reversal &&
+         count * w.size >= 8 * (count * w.stride + w.size);
 }
 
-std::optional<int> LongDimension(const Window& window) {
+std::optional<int> LongDimension(const Window& window, const Shape& result) {
   for (size_t d = 0; d < window.size(); ++d) {
-    if (IsLong(window[d])) return static_cast<int>(d);
+    if (IsLong(window[d], result.dimension(static_cast<int>(d)))) return static_cast<int>(d);
   }
   return std::nullopt;
 }
@@ -46,7 +48,9 @@ bool CanSplit(const Instruction& i, bool wide) {
   const Window& window = i.attributes<WindowAttributes>().window;
   const bool empty =
       std::ranges::any_of(FlattenTuple(i.shape()), [](const Shape* s) { return s->ElementCount() == 0; });
-  if (i.operand(0)->shape().ElementCount() == 0 || empty || !LongDimension(window) || RunningWindowOf(i)) return false;
+  if (i.operand(0)->shape().ElementCount() == 0 || empty || !LongDimension(window, *FlattenTuple(i.shape())[0]) ||
+      RunningWindowOf(i))
+    return false;
   const ReducerFacts facts = FactsOfReducer(*i.called(0));
   if (wide && facts.adds_floats && facts.types[0] == ElementType::kF32) return false;
   const auto moving = std::ranges::count_if(window, [](const WindowDimension& w) { return w.size > 1; });
@@ -73,7 +77,7 @@ class Splitter : private Expansion {
       initial_ = {Constant(*identity)};  // f32, as sums and products of narrow floats are
     }
     Window rest = window.attributes<WindowAttributes>().window;
-    while (const std::optional<int> d = LongDimension(rest)) {
+    while (const std::optional<int> d = LongDimension(rest, *FlattenTuple(window.shape())[0])) {
       values = Slide(values, *d, rest[static_cast<size_t>(*d)]);
       rest[static_cast<size_t>(*d)] = WindowDimension{};
     }

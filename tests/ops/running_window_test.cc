@@ -108,7 +108,7 @@ TEST(RunningWindowTest, SlidingWindowsOfManyElements) {
   };
   Expect(window({}, "3001", "2902", "size=100"));
   Expect(window({"s32"}, "2,300", "2,300", "size=1x40 pad=0_0x20_19"));
-  Expect(window({"s32"}, "300", "91", "size=40 stride=3 pad=5_7"));
+  Expect(window({"s32"}, "400", "105", "size=100 stride=3 pad=5_7"));
   Expect(window({"bf16"}, "200", "169", "size=32"));
   Expect(window({"f32", "maximum", "-inf"}, "2,70,90", "2,31,16", "size=1x40x45 stride=1x1x3"));
   Expect(window({"u8"}, "100,3", "61,2", "size=40x2"));
