@@ -43,7 +43,9 @@ bool ExpandScatters(Module& module);
 // operands times their scales.
 bool ExpandDots(Module& module);
 
-// scan becomes a while. Wherever it stands, before calls are inlined.
+// scan becomes a running window where each carry is joined with an input by one associative operation (sums and
+// products of floats where the program says is_associative=true), else a while. Wherever it stands, before calls are
+// inlined.
 bool ExpandScans(Module& module);
 
 // Custom calls of LAPACK's names and of those that XLA expands itself (core/library_calls.h) become the operations that

@@ -10,7 +10,7 @@
 #include "core/passes/expanders.h"
 #include "core/passes/fusion.h"
 #include "core/passes/one_device.h"
-#include "core/passes/running_windows.h"
+#include "core/passes/sliding_windows.h"
 #include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
@@ -43,7 +43,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   if (simplify) ExpandStochasticConverts(*optimized);
   if (simplify) ExpandDots(*optimized);
   if (simplify) ExpandScatters(*optimized);
-  if (simplify) BlockRunningWindows(*optimized, target.wide_accumulation);
+  if (simplify) SplitSlidingWindows(*optimized, target.wide_accumulation);
   // Each simplification can make two instructions equal, and each merge can enable a simplification.
   for (bool changed = true; changed;) {
     RemoveDeadCode(*optimized);
