@@ -83,10 +83,11 @@ std::vector<PlanFault> TakeApart(Module& module,
 }  // namespace
 
 Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFacts& facts, const PlanOptions& options) {
-  VXLA_ASSIGN_OR_RETURN(StepGraph graph, BuildStepGraph(module, lowering, options.bindings));
+  const StepGraphOptions graph_options{options.bindings, options.loop_kernels};
+  VXLA_ASSIGN_OR_RETURN(StepGraph graph, BuildStepGraph(module, lowering, graph_options));
   if (!graph.faults.empty()) {
     const std::vector<PlanFault> unfused = TakeApart(module, graph.faults);
-    VXLA_ASSIGN_OR_RETURN(graph, BuildStepGraph(module, lowering, options.bindings));
+    VXLA_ASSIGN_OR_RETURN(graph, BuildStepGraph(module, lowering, graph_options));
     if (!graph.faults.empty()) return Internal("{}", graph.faults.front().second);  // fusions of one cannot be
     graph.plan.faults.insert(graph.plan.faults.begin(), unfused.begin(), unfused.end());
   }

@@ -68,16 +68,6 @@ Opcode MainOpcode(const Instruction& instruction) {
   return root->opcode() == Opcode::kTuple && root->operand_count() > 0 ? root->operand(0)->opcode() : root->opcode();
 }
 
-// A check of lowering's that fails, or an index of its own that is out of range, as a status.
-template <typename Function>
-auto WithoutThrowing(Function&& function) -> decltype(function()) {
-  try {
-    return function();
-  } catch (const std::logic_error& error) {
-    return Internal("{}", error.what());
-  }
-}
-
 std::unordered_set<const Instruction*> NeededIn(const Computation& computation) {
   std::vector<const Instruction*> pending{computation.root()};
   SideEffects effects;
@@ -100,10 +90,10 @@ std::string LeafName(const Instruction& instruction, int leaf) {
   return instruction.shape().IsTuple() ? fmt::format("{}[{}]", PlanName(instruction), leaf) : PlanName(instruction);
 }
 
-StepGraphBuilder::StepGraphBuilder(const Module& module, const Lowering& lowering, BindingMode bindings)
-    : module_(module), entry_(*module.entry()), lowering_(lowering), unevaluated_(IsUnevaluated) {
+StepGraphBuilder::StepGraphBuilder(const Module& module, const Lowering& lowering, const StepGraphOptions& options)
+    : module_(module), entry_(*module.entry()), lowering_(lowering), options_(options), unevaluated_(IsUnevaluated) {
   plan_.name = module.name();
-  plan_.bindings = bindings;
+  plan_.bindings = options.bindings;
 }
 
 Result<StepGraph> StepGraphBuilder::Build() {
@@ -257,14 +247,18 @@ Status StepGraphBuilder::AddSteps(const Instruction& instruction) {
     for (const SharedPlace& place : step.in_place) {
       if (place.must) AddCopy(place.operand.buffer, place.result.buffer);
     }
-    Operation operation;
-    operation.action = Dispatch{static_cast<int>(plan_.steps.size())};
-    operation.uses = step.bindings;
-    operation.instruction = &instruction;
-    plan_.steps.push_back(std::move(step));
-    graph_.operations.push_back(std::move(operation));
+    AddStep(instruction, std::move(step));
   }
   return OkStatus();
+}
+
+void StepGraphBuilder::AddStep(const Instruction& instruction, Step step) {
+  Operation operation;
+  operation.action = Dispatch{static_cast<int>(plan_.steps.size())};
+  operation.uses = step.bindings;
+  operation.instruction = &instruction;
+  plan_.steps.push_back(std::move(step));
+  graph_.operations.push_back(std::move(operation));
 }
 
 void StepGraphBuilder::AddHostEvaluation(const Instruction& instruction, const std::string& reason) {
@@ -356,8 +350,8 @@ std::unordered_map<std::string, const Instruction*> InstructionsByPlanName(const
   return instructions;
 }
 
-Result<StepGraph> BuildStepGraph(const Module& module, const Lowering& lowering, BindingMode bindings) {
-  return StepGraphBuilder(module, lowering, bindings).Build();
+Result<StepGraph> BuildStepGraph(const Module& module, const Lowering& lowering, const StepGraphOptions& options) {
+  return StepGraphBuilder(module, lowering, options).Build();
 }
 
 }  // namespace VXLA_NAMESPACE

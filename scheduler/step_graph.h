@@ -10,8 +10,8 @@
 
 #include "backend/lowering.h"
 #include "core/module.h"
+#include "core/passes/origins.h"
 #include "core/status.h"
-#include "scheduler/origins.h"
 #include "scheduler/plan.h"
 
 namespace VXLA_NAMESPACE {
@@ -53,6 +53,11 @@ struct StepGraph {
   std::vector<std::pair<const Instruction*, std::string>> faults;
 };
 
+struct StepGraphOptions {
+  BindingMode bindings = BindingMode::kAddresses;
+  bool loop_kernels = true;  // whiles that the device can run whole are steps
+};
+
 // What a plan calls an instruction: its name, and where it is not the entry's, "computation/name".
 std::string PlanName(const Instruction& instruction);
 // Every instruction of the entry and of the computations that control flow runs.
@@ -65,6 +70,6 @@ std::unordered_map<std::string, const Instruction*> InstructionsByPlanName(const
 // for an instruction that nothing can evaluate and for dynamic shapes.
 // What lowering fails on by an error of its own (an Internal status or a failed check) is in graph.faults if it is a
 // fusion of several instructions, else one more host evaluation and in plan.faults.
-Result<StepGraph> BuildStepGraph(const Module& module, const Lowering& lowering, BindingMode bindings);
+Result<StepGraph> BuildStepGraph(const Module& module, const Lowering& lowering, const StepGraphOptions& options);
 
 }  // namespace VXLA_NAMESPACE

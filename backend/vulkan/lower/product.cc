@@ -409,8 +409,7 @@ bool ProductReader::RunsAlong(IndexSpace& space, const Instruction& operand, Mul
   return along;
 }
 
-std::vector<Step> LowerProductRows(const LowerContext& context, const ProductReader& reader, BufferMap& buffers,
-                                   const ProductRows& rows) {
+RowProgram ProductProgram(const ProductReader& reader, BufferMap& buffers, const ProductRows& rows) {
   RowProgram program = SumProgram(reader, buffers);
   program.name = StepName(reader.body());
   program.row_size = reader.work.k;
@@ -424,6 +423,12 @@ std::vector<Step> LowerProductRows(const LowerContext& context, const ProductRea
     return std::vector{reader.wide ? fmt::format("multiply_wide_f32({}, {})", a, b)
                                    : ProductText(reader.sum_type, a, b)};
   };
+  return program;
+}
+
+std::vector<Step> LowerProductRows(const LowerContext& context, const ProductReader& reader, BufferMap& buffers,
+                                   const ProductRows& rows) {
+  const RowProgram program = ProductProgram(reader, buffers, rows);
   if (!rows.shares.empty()) {
     const auto tile = TileShortRows(context, program, reader.hero().shape().dimensions(), rows.shares);
     if (tile) return {WriteShortRows(context, program, *tile)};

@@ -2,6 +2,7 @@
 // producers as load hooks and an epilogue.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,9 @@ class ProductReader {
   const Instruction *lhs_, *rhs_;  // of the product
 };
 
+// A dot's operands.
+std::unique_ptr<ProductReader> ReadDot(const FusionDescription& body);
+
 // How a product in rows of their own is taken: a row is one result, its elements are the terms.
 struct ProductRows {
   bool contiguous = false;  // neighbouring results, rather than neighbouring terms, lie side by side
@@ -62,6 +66,7 @@ struct ProductRows {
   // Along which dimensions of the result neighbours have terms in common, where short sums may be written out.
   std::vector<bool> shares = {};
 };
+RowProgram ProductProgram(const ProductReader& reader, BufferMap& buffers, const ProductRows& rows);
 std::vector<Step> LowerProductRows(const LowerContext& context, const ProductReader& reader, BufferMap& buffers,
                                    const ProductRows& rows);
 
