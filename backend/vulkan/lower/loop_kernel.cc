@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
+#include "backend/vulkan/lower/loop_dot.h"
 #include "backend/vulkan/lower/loop_rows.h"
-#include "backend/vulkan/lower/product.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_rules.h"
 
@@ -58,6 +58,7 @@ class LoopKernelWriter {
     lowering.runs = counted_ ? 1 : trips >= 0 ? (trips + most - 1) / most : -1;
     if (lowering.runs < 0) lowering.goes_on = buffers_.Scratch(4);
     Registers();
+    ResidentPlaces();
     Line(counted_ && trips == 1 ? "{"
                                 : fmt::format("for (uint trip = 0u; trip < {}u; ++trip) {{", counted_ ? trips : most));
     ++depth_;
@@ -135,6 +136,21 @@ class LoopKernelWriter {
       }
     }
   }
+  static std::string Element(int place) { return fmt::format("e{}", place); }
+  bool IsResident(int place) const { return place >= 0 && program_.places[static_cast<size_t>(place)].resident; }
+  // The lane's own elements of what is kept in registers.
+  void ResidentPlaces() {
+    for (size_t p = 0; p < program_.places.size(); ++p) {
+      const LoopPlace& place = program_.places[p];
+      if (!place.resident) continue;
+      const int number = static_cast<int>(p);
+      Line(fmt::format("{} {} = {};", CarrierType(place.type), Element(number), ZeroText(place.type)));
+      if (place.kind == LoopPlace::Kind::kScratch) continue;
+      const int k = kernel_.AddBuffer(place.type, Access::kRead, SliceOf(number));
+      Line(fmt::format("if (lane < {}u) {} = {};", place.count, Element(number), kernel_.Load(k, "lane")));
+    }
+  }
+
   void LoadConstant(int reg, const Instruction& constant) {
     FusionDescription nothing;
     IndexSpace space;
@@ -233,16 +249,23 @@ class LoopKernelWriter {
     writer.CloseBlock();
   }
 
+  // The lane's own elements of a place.
+  void StoreOwn(ValueWriter& writer, int place, ElementType type, const IndexExpression& first,
+                const std::vector<std::string>& values) {
+    if (IsResident(place)) return writer.Line(fmt::format("{} = {};", Element(place), values.at(0)));
+    writer.StoreGroup(kernel_.AddBuffer(type, Access::kWrite, SliceOf(place)), first, values);
+  }
+
   void WriteCopy(const LoopNode& node) {
     FusionDescription nothing;
     IndexSpace space;
     ValueWriter writer(kernel_, nothing, buffers_, space);
-    const int from = kernel_.AddBuffer(node.type, Access::kRead, SliceOf(node.from));
-    const int to = kernel_.AddBuffer(node.type, Access::kWrite, SliceOf(node.to));
     EachElement(writer, space, node.count, [&](const IndexExpression& first, int64_t width) {
       std::vector<std::string> values;
-      for (int64_t j = 0; j < width; ++j) values.push_back(writer.Load(from, space.Add(first, {{}, j})));
-      writer.StoreGroup(to, first, values);
+      if (IsResident(node.from)) values = {Element(node.from)};
+      const int from = values.empty() ? kernel_.AddBuffer(node.type, Access::kRead, SliceOf(node.from)) : -1;
+      for (int64_t j = 0; j < width && from >= 0; ++j) values.push_back(writer.Load(from, space.Add(first, {{}, j})));
+      StoreOwn(writer, node.to, node.type, first, values);
     });
     Block(writer);
   }
@@ -289,6 +312,7 @@ class LoopKernelWriter {
     // Every value is computed before any is stored: a result may lie where an operand lay.
     EachElement(writer, space, count, [&](const IndexExpression& first, int64_t width) {
       std::vector<std::vector<std::string>> values(body.roots.size());
+      OverrideResident(body, writer, space, first);
       for (int64_t j = 0; j < width; ++j) {
         const IndexExpression linear = space.Add(first, {{}, j});
         for (size_t leaf = 0; leaf < values.size(); ++leaf) {
@@ -298,10 +322,22 @@ class LoopKernelWriter {
       }
       for (size_t leaf = 0; leaf < values.size(); ++leaf) {
         const ElementType type = body.roots[leaf]->shape().element_type();
-        writer.StoreGroup(kernel_.AddBuffer(type, Access::kWrite, SliceOf(node.results[leaf].place)), first,
-                          values[leaf]);
+        StoreOwn(writer, node.results[leaf].place, type, first, values[leaf]);
       }
     });
+  }
+
+  // Operands whose elements lanes keep.
+  void OverrideResident(const FusionDescription& body, ValueWriter& writer, IndexSpace& space,
+                        const IndexExpression& first) {
+    for (const auto& [inside, operand] : body.operands) {
+      if (operand->shape().ElementCount() <= 1) continue;
+      const int place = program_.ValueOf(*operand, 0).place;
+      if (!IsResident(place)) continue;
+      // A local, for a result may take the register before another one asks for what it held.
+      const std::string held = writer.Assignable(program_.places[static_cast<size_t>(place)].type, Element(place));
+      writer.Override(*inside, space.Delinearize(first, inside->shape().dimensions()), held);
+    }
   }
 
   void WriteUpdate(const FusionDescription& body, const LoopNode& node, ValueWriter& writer, IndexSpace& space) {
@@ -331,12 +367,22 @@ class LoopKernelWriter {
       WithReduceProgram(body, buffers, [&](const RowProgram& program) { Block(WriteLoopRows(program, shape, unit)); });
     } else {
       const auto reader = ReadDot(body);
+      if (const auto tile = TileLoopDot(context_, body, program_.lanes))
+        return Block(WriteLoopDot(*reader, buffers, *tile, unit));
       Block(WriteLoopRows(ProductProgram(*reader, buffers, {}), shape, unit));
     }
   }
 
-  // Registers of the state, and whether the loop goes on.
+  // What is kept of the state, and whether the loop goes on.
   void StoreState(const LoopLowering& lowering) {
+    for (const LoopState& state : program_.state) {
+      if (!IsResident(state.value.place)) continue;
+      const LoopPlace& place = program_.places[static_cast<size_t>(state.value.place)];
+      const int k = kernel_.AddBuffer(place.type, Access::kWrite, SliceOf(state.value.place));
+      Line(fmt::format("if (lane < {}u) {{", place.count));
+      Line("  " + kernel_.Store(k, "lane", Element(state.value.place)));
+      Line("}");
+    }
     if (resumes_) Line("barrier();");  // the registers have been read by all
     Line("if (lane == 0u) {");
     for (const LoopState& state : program_.state) {

@@ -37,19 +37,16 @@ bool HandsOnLeaf(Origins& origins, const Instruction& loop, int leaf) {
 
 class LoopReader {
  public:
-  LoopReader(const LowerContext& context, const Instruction& loop,
+  LoopReader(const LowerContext& context, const Instruction& loop, uint32_t lanes,
              const std::function<Status(const Instruction&)>& can_lower)
       : context_(context), can_lower_(can_lower) {
     program_.loop = &loop;
+    program_.lanes = lanes;
   }
 
   Result<LoopProgram> Read() {
     const Instruction& loop = *program_.loop;
-    const bool software = context_.facts.is_software();
-    const uint32_t wanted = software ? std::max(context_.facts.subgroup_size, 4u) : 256u;
-    program_.lanes = std::min({wanted, context_.facts.max_workgroup_invocations, context_.facts.max_workgroup_size[0]});
-    program_.lanes = uint32_t{1} << (std::bit_width(program_.lanes) - 1);
-    program_.most_width_ = software && !Emulates(*loop.called(1)) ? 4 : 1;
+    program_.most_width_ = context_.facts.is_software() && !Emulates(*loop.called(1)) ? 4 : 1;
     program_.root.kind = LoopNode::Kind::kWhile;
     program_.root.instruction = &loop;
     BindOutside();
@@ -57,6 +54,7 @@ class LoopReader {
     program_.trip_cost = cost.operations;
     program_.trip_iterations = cost.iterations;
     PlaceBarriers(program_.root);
+    KeepResident();
     return std::move(program_);
   }
 
@@ -84,6 +82,34 @@ class LoopReader {
     });
   }
 
+  // Places that lanes need not put into memory.
+  void KeepResident() {
+    for (LoopPlace& place : program_.places) place.resident = place.count <= program_.lanes;
+    Forget(program_.root);
+  }
+  void Forget(const LoopNode& node) {
+    program_.has_barriers |= node.waits;
+    for (const LoopUse& use : node.uses) program_.places[static_cast<size_t>(use.place)].resident &= use.own;
+    // Under another type, the element is not what the register holds.
+    if (node.kind == LoopNode::Kind::kCopy) {
+      for (const int place : {node.from, node.to}) KeepIf(place, node.type);
+    }
+    if (node.kind == LoopNode::Kind::kUnit) {
+      for (const Instruction* operand : node.instruction->operands()) {
+        if (operand->shape().ElementCount() > 1) KeepIf(ValueOf(*operand, 0).place, operand->shape().element_type());
+      }
+      for (size_t leaf = 0; leaf < node.results.size(); ++leaf)
+        KeepIf(node.results[leaf].place, LeafShape(*node.instruction, static_cast<int>(leaf)).element_type());
+    }
+    for (const LoopBlock& block : node.blocks) {
+      for (const LoopNode& inner : block) Forget(inner);
+    }
+  }
+  void KeepIf(int place, ElementType type) {
+    if (place >= 0)
+      program_.places[static_cast<size_t>(place)].resident &= program_.places[static_cast<size_t>(place)].type == type;
+  }
+
   // Where a leaf comes from, through loops that hand it on too.
   LeafOrigin OriginOf(const Instruction& instruction, int leaf) {
     LeafOrigin origin = program_.origins_.Of(instruction, leaf);
@@ -103,12 +129,15 @@ class LoopReader {
     program_.registers.push_back({type, constant});
     return static_cast<int>(program_.registers.size()) - 1;
   }
-  int NewPlace(LoopPlace place) {
+  int NewPlace(LoopPlace place, const Shape& shape) {
+    place.type = shape.element_type();
+    place.count = shape.ElementCount();
     program_.places.push_back(place);
     return static_cast<int>(program_.places.size()) - 1;
   }
   int NewScratch(const Shape& shape) {
-    return NewPlace({LoopPlace::Kind::kScratch, nullptr, 0, shape.ElementCount() * StorageBytes(shape.element_type())});
+    return NewPlace({LoopPlace::Kind::kScratch, nullptr, 0, shape.ElementCount() * StorageBytes(shape.element_type())},
+                    shape);
   }
 
   // Values may be asked for once their computation has been read so far.
@@ -128,7 +157,7 @@ class LoopReader {
       value.reg = NewRegister(shape.element_type(), constant ? origin.instruction : nullptr);
       if (!constant) program_.loaded.emplace_back(value.reg, origin);
     } else if (shape.ElementCount() > 0) {
-      value.place = NewPlace({LoopPlace::Kind::kOperand, origin.instruction, origin.leaf});
+      value.place = NewPlace({LoopPlace::Kind::kOperand, origin.instruction, origin.leaf}, shape);
     }
     return value;
   }
@@ -143,7 +172,7 @@ class LoopReader {
         value = OutsideValue(program_.origins_.Of(*loop.operand(0), leaf));
       } else {
         if (shape.ElementCount() == 1) value.reg = NewRegister(shape.element_type());
-        if (shape.ElementCount() > 1) value.place = NewPlace({LoopPlace::Kind::kState, nullptr, leaf});
+        if (shape.ElementCount() > 1) value.place = NewPlace({LoopPlace::Kind::kState, nullptr, leaf}, shape);
         if (shape.ElementCount() > 0) program_.state.push_back({leaf, value});
       }
       BindState(loop, leaf, value);
@@ -553,9 +582,38 @@ class LoopReader {
   LoopProgram program_;
 };
 
+namespace {
+
+// The most elements of an array that the computation goes through.
+int64_t LargestOf(const Computation& computation) {
+  int64_t largest = 1;
+  for (const auto& instruction : computation.instructions()) {
+    for (const Shape* leaf : FlattenTuple(instruction->shape())) largest = std::max(largest, leaf->ElementCount());
+  }
+  return largest;
+}
+
+uint32_t WithinLimits(const DeviceFacts& facts, int64_t lanes) {
+  const auto most = std::min<int64_t>({1024, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
+  return static_cast<uint32_t>(std::bit_floor(static_cast<uint64_t>(std::min(lanes, most))));
+}
+
+}  // namespace
+
+// GPUs hide the time that memory takes behind many lanes. On a software driver lanes are taken a subgroup at a time,
+// and all subgroups stop and go on at every barrier: many are good only where there is none, one for each element then.
 Result<LoopProgram> LoopProgram::Read(const LowerContext& context, const Instruction& loop,
                                       const std::function<Status(const Instruction&)>& can_lower) {
-  return LoopReader(context, loop, can_lower).Read();
+  const auto largest = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(LargestOf(*loop.called(1)))));
+  const bool software = context.facts.is_software();
+  const int64_t least = software ? std::max(context.facts.subgroup_size, 4u) : 256;
+  const uint32_t lanes = WithinLimits(context.facts, std::max(largest, least));
+  Result<LoopProgram> program = LoopReader(context, loop, lanes, can_lower).Read();
+  if (!program.ok() || !software || lanes == WithinLimits(context.facts, least)) return program;
+  const bool in_registers =
+      !program->has_barriers && std::ranges::all_of(program->places, [](const LoopPlace& p) { return p.resident; });
+  if (in_registers) return program;
+  return LoopReader(context, loop, WithinLimits(context.facts, least), can_lower).Read();
 }
 
 LoopValue LoopProgram::ValueOf(const Instruction& instruction, int leaf) const {

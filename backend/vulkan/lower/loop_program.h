@@ -18,6 +18,11 @@ struct LoopPlace {
   const Instruction* instruction = nullptr;  // of an operand
   int leaf = 0;                              // of it, or of the state
   int64_t size_bytes = 0;                    // of scratch
+  // Each lane keeps its own element in a register: nothing reads or writes it but element by element, and there is no
+  // more than one element for each lane.
+  bool resident = false;
+  ElementType type = ElementType::kPred;
+  int64_t count = 0;
 };
 
 // A value of one element that every lane keeps for itself.
@@ -71,6 +76,8 @@ class LoopProgram {
   // Unsupported with the reason where no workgroup runs the loop. `can_lower` answers for fusions.
   static Result<LoopProgram> Read(const LowerContext& context, const Instruction& loop,
                                   const std::function<Status(const Instruction&)>& can_lower);
+  // Lanes wait for each other somewhere.
+  bool has_barriers = false;
 
   const Instruction* loop = nullptr;
   LoopNode root;  // the while

@@ -6,7 +6,7 @@
 #include <bit>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
-#include "backend/vulkan/lower/product.h"
+#include "backend/vulkan/lower/loop_dot.h"
 #include "backend/vulkan/lower/reducer.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -231,7 +231,7 @@ class LoopRowsWriter {
 
 }  // namespace
 
-LoopRowsShape ShapeOfLoopRows(const LowerContext&, const FusionDescription& body, uint32_t workgroup_lanes) {
+LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescription& body, uint32_t workgroup_lanes) {
   int64_t rows = 1, row_size = 1, passes = 1, cost = 2;
   bool commutes = true;
   if (body.rows) {
@@ -250,6 +250,12 @@ LoopRowsShape ShapeOfLoopRows(const LowerContext&, const FusionDescription& body
   while (commutes && 2 * shape.lanes * rows <= workgroup_lanes && int64_t{8} * shape.lanes <= row_size)
     shape.lanes *= 2;
   shape.operations = rows * std::max<int64_t>(row_size, 1) * cost;
+  if (!body.rows) {
+    if (const auto tile = TileLoopDot(context, body, workgroup_lanes)) {
+      shape.iterations = IterationsOf(*tile, *ReadDot(body), workgroup_lanes);
+      return shape;
+    }
+  }
   const int64_t turns = TurnsOf(rows, workgroup_lanes / shape.lanes);
   shape.iterations = turns * (1 + passes * (TurnsOf(row_size, shape.lanes) + 2 + std::bit_width(shape.lanes))) + 1;
   return shape;

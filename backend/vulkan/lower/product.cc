@@ -128,12 +128,7 @@ class ProductWriter {
   }
 
   void WriteTypes(KernelBuilder& kernel) const {
-    kernel.Append(
-        fmt::format("#define Sum {}\n#define CLEAR {}\n", CarrierType(reader_.sum_type), ZeroText(reader_.sum_type)));
-    kernel.Append(fmt::format(
-        "#define MULTIPLY_ADD(sum, a, b) {}\n#define ADD(sum, a) {}\n",
-        reader_.wide ? "sum = add_wide_f32(sum, multiply_wide_f32(a, b))" : MultiplyAddText(reader_.sum_type),
-        reader_.wide ? "sum = add_wide_f32(sum, a)" : "sum = " + SumText(reader_.sum_type, "sum", "a")));
+    kernel.Append(ProductTypes(reader_));
     kernel.Append(fmt::format("#define SPLIT {}\n", shape_.splits > 1 ? 1 : 0));
   }
 
@@ -407,6 +402,15 @@ bool ProductReader::RunsAlong(IndexSpace& space, const Instruction& operand, Mul
     along = term.variable == k;
   }
   return along;
+}
+
+std::string ProductTypes(const ProductReader& reader) {
+  return fmt::format(
+      "#undef Sum\n#undef CLEAR\n#undef MULTIPLY_ADD\n#undef ADD\n#define Sum {}\n#define CLEAR {}\n"
+      "#define MULTIPLY_ADD(sum, a, b) {}\n#define ADD(sum, a) {}\n",
+      CarrierType(reader.sum_type), ZeroText(reader.sum_type),
+      reader.wide ? "sum = add_wide_f32(sum, multiply_wide_f32(a, b))" : MultiplyAddText(reader.sum_type),
+      reader.wide ? "sum = add_wide_f32(sum, a)" : "sum = " + SumText(reader.sum_type, "sum", "a"));
 }
 
 RowProgram ProductProgram(const ProductReader& reader, BufferMap& buffers, const ProductRows& rows) {

@@ -59,6 +59,9 @@ class ProductReader {
 // A dot's operands.
 std::unique_ptr<ProductReader> ReadDot(const FusionDescription& body);
 
+// What kernels of products call Sum (the accumulator's type), CLEAR, MULTIPLY_ADD(sum, a, b) and ADD(sum, a).
+std::string ProductTypes(const ProductReader& reader);
+
 // How a product in rows of their own is taken: a row is one result, its elements are the terms.
 struct ProductRows {
   bool contiguous = false;  // neighbouring results, rather than neighbouring terms, lie side by side
