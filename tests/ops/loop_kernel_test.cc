@@ -251,7 +251,10 @@ Loop Scan(int time, int batch, int features) {
   part = {3} dynamic-slice(xs, i, zero, zero), dynamic_slice_sizes={{1,{4},{5}}}
   x = {0} reshape(part)
   p = {0} dot(h, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
-  sum = {0} add(x, p)
+  eighth = f32[] constant(0.125)
+  eighths = {0} broadcast(eighth), dimensions={{}}
+  scaled = {0} multiply(p, eighths)
+  sum = {0} add(x, scaled)
   y = {0} tanh(sum)
   row = {3} reshape(y)
   stacked = {1} dynamic-update-slice(ys, row, i, zero, zero)

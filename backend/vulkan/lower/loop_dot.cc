@@ -33,9 +33,12 @@ class LoopDotWriter {
     if (tile_.columns > 1) writer_.Vectorize(column_variable_, static_cast<int>(tile_.columns));
     for (int64_t i = 0; i < tile_.rows * tile_.columns; ++i) writer_.Line(fmt::format("Sum sum_{} = CLEAR;", i));
     WriteSums();
-    Store();
+    // What follows the sum would be written out for every result of the tile.
+    const bool apart = !reader_.body().epilogue.empty();
+    apart ? StoreSums() : Store();
     writer_.CloseBlock();
-    return text + writer_.Take();
+    text += writer_.Take();
+    return apart ? text + "PHASE\n" + Epilogue() : text;
   }
 
  private:
@@ -87,6 +90,37 @@ class LoopDotWriter {
     writer_.CloseBlock();
   }
 
+  void StoreSums() {
+    sums_ = unit_.kernel.AddBuffer(reader_.sum_type, Access::kWrite,
+                                   buffers_.Scratch(reader_.results() * std::max(StorageBytes(reader_.sum_type), 4)));
+    for (int64_t i = 0; i < tile_.rows; ++i) {
+      std::vector<std::string> values;
+      for (int64_t j = 0; j < tile_.columns; ++j) values.push_back(Sum(i, j));
+      writer_.StoreGroup(sums_, reader_.Linear(space_, {batch_, Row(i), {}, Column(0)}), values);
+    }
+  }
+
+  std::string Epilogue() {
+    IndexSpace space;
+    ValueWriter writer(unit_.kernel, reader_.body(), buffers_, space);
+    for (const auto& [operand, name] : unit_.held) writer.Hold(*operand, name);
+    const int loop = space.AddVariable(reader_.results());
+    writer.Bind(loop, "i");
+    writer.OpenBlock(fmt::format("for (uint i = lane; i < {}u; i += {}u)", reader_.results(), unit_.lanes));
+    const IndexExpression linear = space.Variable(loop);
+    reader_.PublishSum(writer, linear, writer.Load(sums_, linear));
+    const auto& roots = reader_.body().roots;
+    std::vector<std::string> values;
+    for (const Instruction* root : roots) values.push_back(reader_.RootValue(writer, *root, linear));
+    for (size_t leaf = 0; leaf < roots.size(); ++leaf) {
+      const int k = unit_.kernel.AddBuffer(roots[leaf]->shape().element_type(), Access::kWrite,
+                                           buffers_.SliceOf(*reader_.body().instruction, static_cast<int>(leaf)));
+      writer.Line(unit_.kernel.Store(k, "i", values[leaf]));
+    }
+    writer.CloseBlock();
+    return writer.Take();
+  }
+
   void Store() {
     for (int64_t i = 0; i < tile_.rows; ++i) {
       std::vector<IndexExpression> at;
@@ -112,7 +146,7 @@ class LoopDotWriter {
   IndexSpace space_;
   ValueWriter writer_;
   IndexExpression batch_, first_row_, column_;
-  int column_variable_ = -1;
+  int column_variable_ = -1, sums_ = -1;
 };
 
 int64_t Divisor(int64_t value, std::initializer_list<int64_t> choices) {
@@ -152,7 +186,8 @@ std::optional<LoopTile> TileLoopDot(const LowerContext& context, const FusionDes
 }
 
 int64_t IterationsOf(const LoopTile& tile, const ProductReader& reader, uint32_t lanes) {
-  return TurnsOf(reader.results() / (tile.rows * tile.columns), lanes) * (reader.work.k / tile.k_step + 2) + 1;
+  return TurnsOf(reader.results() / (tile.rows * tile.columns), lanes) * (reader.work.k / tile.k_step + 2) +
+         TurnsOf(reader.results(), lanes) + 2;
 }
 
 std::string WriteLoopDot(const ProductReader& reader, BufferMap& buffers, const LoopTile& tile, const LoopUnit& unit) {

@@ -67,7 +67,7 @@ class LoopKernelWriter {
       WriteBlock(program_.root.blocks[0]);
       Line(fmt::format("if (!{}) break;", Name(program_.root.decides)));
     }
-    WriteBlock(program_.root.blocks[1]);
+    if (trips != 0) WriteBlock(program_.root.blocks[1]);
     --depth_;
     Line("}");
     if (lowering.runs < 0) WriteBlock(program_.root.blocks[0]);
@@ -195,6 +195,7 @@ class LoopKernelWriter {
   }
 
   void WriteInnerLoop(const LoopNode& node) {
+    if (node.trip_count == 0) return;
     const std::string trip = fmt::format("trip_{}", next_unit_++);
     Line(fmt::format("for (uint {0} = 0u; {0} < {1}u; ++{0}) {{", trip, node.trip_count));
     ++depth_;

@@ -142,6 +142,7 @@ class LoopReader {
 
   // Values may be asked for once their computation has been read so far.
   LoopValue ValueOf(const LeafOrigin& origin) {
+    if (LeafShape(*origin.instruction, origin.leaf).ElementCount() == 0) return {};
     if (const auto it = program_.values.find(KeyOf(origin)); it != program_.values.end()) return it->second;
     VXLA_CHECK(origin.instruction->opcode() == Opcode::kConstant, "a value of a loop that has no place yet");
     return program_.values[KeyOf(origin)] = OutsideValue(origin);
@@ -364,7 +365,7 @@ class LoopReader {
     for (int leaf = 0; leaf < leaves; ++leaf) {
       const Shape& shape = LeafShape(loop, leaf);
       const LeafOrigin initial = OriginOf(*loop.operand(0), leaf);
-      LoopValue value = shape.ElementCount() == 0 ? LoopValue() : ValueOf(initial);
+      LoopValue value = ValueOf(initial);
       if (!HandsOnLeaf(program_.origins_, loop, leaf) && shape.ElementCount() > 0) {
         if (shape.ElementCount() == 1) {
           const int reg = NewRegister(shape.element_type());
@@ -424,8 +425,7 @@ class LoopReader {
     const Computation& called = *conditional.called(branch);
     const Instruction& argument = *conditional.operand(branch + 1);
     for (int leaf = 0; leaf < LeafCount(argument.shape()); ++leaf) {
-      const bool empty = LeafShape(argument, leaf).ElementCount() == 0;
-      program_.values[{called.parameter(0), leaf}] = empty ? LoopValue() : ValueOf(argument, leaf);
+      program_.values[{called.parameter(0), leaf}] = ValueOf(argument, leaf);
     }
     Scope scope{&called, UsesOf(called), {}, {}, block};
     const int leaves = LeafCount(conditional.shape());
