@@ -100,10 +100,10 @@ part_swiftshader() {
   run_suite "ops_tests on SwiftShader" VXLA_TEST_DEVICE=swiftshader build/tests/ops_tests
 }
 
-# CI runs 200 of them.
+# CI runs 500 of them.
 part_random() {
-  run_suite "1,000 random programs on lavapipe" VXLA_TEST_RANDOM_PROGRAMS=1000 build/tests/ops_tests --gtest_filter='RandomPrograms*'
-  run_suite "1,000 random programs on SwiftShader" VXLA_TEST_RANDOM_PROGRAMS=1000 VXLA_TEST_DEVICE=swiftshader \
+  run_suite "2,000 random programs on lavapipe" VXLA_TEST_RANDOM_PROGRAMS=2000 build/tests/ops_tests --gtest_filter='RandomPrograms*'
+  run_suite "2,000 random programs on SwiftShader" VXLA_TEST_RANDOM_PROGRAMS=2000 VXLA_TEST_DEVICE=swiftshader \
     build/tests/ops_tests --gtest_filter='RandomPrograms*'
 }
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "core/passes/control_flow.h"
 #include "core/passes/expanders.h"
 #include "core/passes/expansion.h"
 
@@ -25,6 +24,8 @@ Instruction* ExpandBitcast(Computation& computation, Instruction* bitcast) {
   Instruction* value = bitcast->operand(0);
   const Shape& from = value->shape();
   const Shape& to = bitcast->shape();
+  // As reducers and comparators have it.
+  if (from.IsScalar() && to.IsScalar()) return expansion.Add(Opcode::kBitcastConvert, to, {value});
 
   const IntList from_order = PhysicalOrder(from);
   value = expansion.Transposed(value, from_order);
@@ -54,7 +55,9 @@ Instruction* ExpandBitcast(Computation& computation, Instruction* bitcast) {
 }  // namespace
 
 bool ExpandBitcasts(Module& module) {
-  return ExpandEach(ControlComputations(module), [](Computation& computation, Instruction* instruction) {
+  std::vector<Computation*> all;
+  for (const auto& computation : module.computations()) all.push_back(computation.get());
+  return ExpandEach(all, [](Computation& computation, Instruction* instruction) {
     return instruction->opcode() == Opcode::kBitcast ? ExpandBitcast(computation, instruction) : nullptr;
   });
 }

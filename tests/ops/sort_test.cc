@@ -217,6 +217,13 @@ TEST(SortTest, ComparatorsThatHaveNoKeys) {
   CheckThree(67, "ROOT r = pred[] constant(false)");
 }
 
+// As XLA's simplifier writes bitcast-convert of scalars.
+TEST(SortTest, ComparatorsThatReadBits) {
+  CheckArgsort(Shape(kF32, {2, 67}), 1,
+               "f { a = f32[] parameter(0)  b = f32[] parameter(1)  c = s32[] parameter(2)  d = s32[] parameter(3)\n"
+               "x = s32[] bitcast(a)  y = s32[] bitcast(b)  ROOT r = pred[] compare(x, y), direction=LT }\n");
+}
+
 TEST(SortTest, ComparatorsThatAreNoOrderGivePermutations) {
   CheckThree(2503, R"(x = s32[] multiply(a, b)  y = f32[] convert(x)  z = f32[] multiply(y, c)
     ROOT r = pred[] compare(z, d), direction=LT)",
