@@ -25,7 +25,7 @@ class LoopDotWriter {
     std::string text = ProductTypes(reader_);
     const int tile = space_.AddVariable(tiles);
     writer_.Bind(tile, "tile");
-    writer_.OpenBlock(fmt::format("for (uint tile = lane; tile < {}u; tile += {}u)", tiles, lanes));
+    OpenTurns(writer_, "tile", tiles, lanes);
     const MultiIndex at = space_.Delinearize(space_.Variable(tile), IntList{reader_.work.batches, rows, columns});
     batch_ = Named(at[0], reader_.work.batches, "batch");
     first_row_ = Named(at[1], rows, "row_tile");
@@ -62,17 +62,18 @@ class LoopDotWriter {
     writer_.OpenBlock(fmt::format("for (uint step = 0u; step < {}u; ++step)", steps));
     const IndexExpression first = space_.Scale(space_.Variable(step), tile_.k_step);
     std::vector<std::string> lhs;  // by row and value of k; shared: of the lane's own row
-    IndexExpression own = Row(0);
+    IndexExpression own;
+    const int64_t lanes = tile_.shares ? unit_.lanes : 1;
     if (tile_.shares) {
-      const int lane = space_.AddVariable(tile_.rows);
-      writer_.Line(fmt::format("uint own = gl_SubgroupInvocationID % {}u;", tile_.rows));
+      const int lane = space_.AddVariable(lanes);
+      writer_.Line("uint own = gl_SubgroupInvocationID;");
       writer_.Bind(lane, "own");
-      own = space_.Add(own, space_.Variable(lane));
+      own = space_.Variable(lane);
     }
-    for (int64_t i = 0; i < (tile_.shares ? 1 : tile_.rows); ++i) {
+    for (int64_t i = 0; i < tile_.rows; i += lanes) {
       for (int64_t kk = 0; kk < tile_.k_step; ++kk) {
         const IndexExpression k = space_.Add(first, {{}, kk});
-        lhs.push_back(reader_.LhsValue(writer_, {batch_, tile_.shares ? own : Row(i), k, {}}));
+        lhs.push_back(reader_.LhsValue(writer_, {batch_, space_.Add(Row(i), own), k, {}}));
       }
     }
     for (int64_t kk = 0; kk < tile_.k_step; ++kk) {
@@ -80,8 +81,8 @@ class LoopDotWriter {
       std::vector<std::string> rhs;
       for (int64_t j = 0; j < tile_.columns; ++j) rhs.push_back(reader_.RhsValue(writer_, {batch_, {}, k, Column(j)}));
       for (int64_t i = 0; i < tile_.rows; ++i) {
-        const auto at = static_cast<size_t>((tile_.shares ? 0 : i * tile_.k_step) + kk);
-        const std::string a = tile_.shares ? fmt::format("subgroupBroadcast({}, {}u)", lhs[at], i) : lhs[at];
+        const auto at = static_cast<size_t>(i / lanes * tile_.k_step + kk);
+        const std::string a = tile_.shares ? fmt::format("subgroupBroadcast({}, {}u)", lhs[at], i % lanes) : lhs[at];
         const std::string name = writer_.Assignable(reader_.sum_type, a);
         for (int64_t j = 0; j < tile_.columns; ++j)
           writer_.Line(fmt::format("MULTIPLY_ADD({}, {}, {});", Sum(i, j), name, rhs[static_cast<size_t>(j)]));
@@ -106,7 +107,7 @@ class LoopDotWriter {
     for (const auto& [operand, name] : unit_.held) writer.Hold(*operand, name);
     const int loop = space.AddVariable(reader_.results());
     writer.Bind(loop, "i");
-    writer.OpenBlock(fmt::format("for (uint i = lane; i < {}u; i += {}u)", reader_.results(), unit_.lanes));
+    OpenTurns(writer, "i", reader_.results(), unit_.lanes);
     const IndexExpression linear = space.Variable(loop);
     reader_.PublishSum(writer, linear, writer.Load(sums_, linear));
     const auto& roots = reader_.body().roots;
@@ -173,7 +174,8 @@ std::optional<LoopTile> TileLoopDot(const LowerContext& context, const FusionDes
     tile.k_step = Divisor(work.k, {4});
     tile.shares = facts.subgroup_shuffle && work.lanes_can_share && lanes == facts.subgroup_size &&
                   work.rows % lanes == 0 && lanes <= 8 && work.columns / tile.columns % lanes == 0;
-    tile.rows = tile.shares ? lanes : Divisor(work.rows, {4, 2});
+    // A load takes as long as a dozen multiply-adds, so columns are read for as many rows as there are.
+    tile.rows = tile.shares ? (work.rows % (2 * lanes) == 0 ? 2 * lanes : lanes) : Divisor(work.rows, {4, 2});
     return tile;
   }
   tile.k_step = Divisor(work.k, {4});

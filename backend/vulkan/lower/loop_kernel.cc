@@ -14,14 +14,14 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-// A trip that does more is shared out over the device: simple operations. A dispatch and its barrier cost some
-// microseconds; one workgroup does about 2^10 operations in a microsecond on a software driver's thread, and ten times
-// as many on a GPU.
-constexpr int64_t kMostOfATrip = int64_t{1} << 23;
-// What a dispatch may do before a desktop's watchdog thinks that the device hangs (about two seconds): a tenth of it.
-constexpr int64_t kMostOfADispatch = int64_t{1} << 31;
+// A phase that does more simple operations is better shared out over the device: a dispatch and its barrier cost some
+// five microseconds, in which one workgroup does about 2^16 operations on a GPU and fewer on a software driver's
+// thread; a few times as many are no great loss. Where many threads would share the work, less.
+constexpr int64_t kMostOfAPhase = int64_t{1} << 19, kMostAmongThreads = int64_t{1} << 17;
+// What a dispatch may do before a desktop's watchdog thinks that the device hangs (about two seconds): a quarter of it
+// on one thread of a software driver.
+constexpr int64_t kMostOfADispatch = int64_t{1} << 29;
 
-// One element of fewest width stays a register.
 MultiIndex FirstElement(const Shape& shape) { return MultiIndex(static_cast<size_t>(shape.rank())); }
 
 // Where one unit's values lie.
@@ -80,6 +80,9 @@ class LoopKernelWriter {
     lowering.steps.push_back(std::move(step));
     return lowering;
   }
+
+  // At most: accumulators take up to 16 bytes a lane.
+  int64_t shared_bytes() const { return static_cast<int64_t>(shared_.size()) * program_.lanes * 16; }
 
   // Trips of one dispatch.
   int64_t MostTrips() const {
@@ -242,10 +245,12 @@ class LoopKernelWriter {
     const int loop = space.AddVariable(groups);
     writer.Bind(loop, "i");
     if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
-    if (groups <= lanes) writer.Line("uint i = lane;");
-    writer.OpenBlock(groups > lanes   ? fmt::format("for (uint i = lane; i < {}u; i += {}u)", groups, lanes)
-                     : groups < lanes ? fmt::format("if (i < {}u)", groups)
-                                      : "");
+    if (groups <= lanes) {
+      writer.Line("uint i = lane;");
+      writer.OpenBlock(groups < lanes ? fmt::format("if (i < {}u)", groups) : "");
+    } else {
+      OpenTurns(writer, "i", groups, lanes);
+    }
     write(space.Scale(space.Variable(loop), width), width);
     writer.CloseBlock();
   }
@@ -424,16 +429,23 @@ class LoopKernelWriter {
 Result<LoopLowering> LowerLoopKernel(const LowerContext& context, const Instruction& loop, BufferMap& buffers,
                                      const std::function<Status(const Instruction&)>& can_lower) {
   VXLA_ASSIGN_OR_RETURN(const LoopProgram program, LoopProgram::Read(context, loop, can_lower));
-  if (program.trip_cost > kMostOfATrip) {
+  const bool threads = context.facts.is_software() && context.facts.hardware_threads > 4;
+  const int64_t most = program.phases * (threads ? kMostAmongThreads : kMostOfAPhase);
+  if (program.trip_cost > most) {
     return Unsupported("{}: a trip of about {} operations is more than the {} that are left to one workgroup",
-                       loop.name(), program.trip_cost, kMostOfATrip);
+                       loop.name(), program.trip_cost, most);
   }
   LoopKernelWriter writer(context, program, buffers);
   if (writer.MostTrips() < 1) {
     return Unsupported("{}: a trip of {} turns of loops; loops of this device stop after {}", loop.name(),
                        program.trip_iterations, context.facts.quirks.loop_iteration_limit);
   }
-  return writer.Write();
+  VXLA_ASSIGN_OR_RETURN(LoopLowering lowering, writer.Write());
+  if (writer.shared_bytes() > context.facts.max_shared_bytes) {
+    return Unsupported("{}: {} bytes of shared memory, and the device has {}", loop.name(), writer.shared_bytes(),
+                       context.facts.max_shared_bytes);
+  }
+  return lowering;
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -88,6 +88,7 @@ class LoopReader {
     Forget(program_.root);
   }
   void Forget(const LoopNode& node) {
+    program_.phases += node.kind == LoopNode::Kind::kUnit || node.kind == LoopNode::Kind::kCopy ? 1 : 0;
     program_.has_barriers |= node.waits;
     for (const LoopUse& use : node.uses) program_.places[static_cast<size_t>(use.place)].resident &= use.own;
     // Under another type, the element is not what the register holds.

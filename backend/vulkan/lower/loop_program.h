@@ -88,6 +88,7 @@ class LoopProgram {
   std::vector<std::pair<int, LeafOrigin>> loaded;
   std::map<std::pair<const Instruction*, int>, LoopValue> values;  // by origin
   uint32_t lanes = 1;
+  int64_t phases = 0;           // that one trip is made of, those of inner loops once
   int64_t trip_cost = 0;        // simple operations of one trip
   int64_t trip_iterations = 0;  // of the loops of one invocation, in one trip
 

@@ -231,6 +231,15 @@ class LoopRowsWriter {
 
 }  // namespace
 
+void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes) {
+  if (count % lanes != 0) {
+    writer.OpenBlock(fmt::format("for (uint {0} = lane; {0} < {1}u; {0} += {2}u)", name, count, lanes));
+    return;
+  }
+  writer.OpenBlock(fmt::format("for (uint turn = 0u; turn < {}u; ++turn)", count / lanes));
+  writer.Line(fmt::format("uint {} = turn * {}u + lane;", name, lanes));
+}
+
 LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescription& body, uint32_t workgroup_lanes) {
   int64_t rows = 1, row_size = 1, passes = 1, cost = 2;
   bool commutes = true;
@@ -244,6 +253,7 @@ LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescripti
     const auto reader = ReadDot(body);
     rows = reader->results();
     row_size = reader->work.k;
+    cost = 1;
   }
   LoopRowsShape shape;
   // Lanes that would have no row of their own share one, a few elements each at least.

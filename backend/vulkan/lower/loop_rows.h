@@ -13,6 +13,10 @@ namespace VXLA_NAMESPACE::vulkan {
 // How often so many lanes take one each until all are taken.
 inline int64_t TurnsOf(int64_t count, int64_t lanes) { return (count + lanes - 1) / lanes; }
 
+// Opens a loop in which lane `lane` takes `name` = lane, lane + lanes ... below `count`, all lanes as often where
+// that comes out even.
+void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes);
+
 // `lanes` lanes share a row, and a workgroup takes its size divided by that many rows at a time.
 struct LoopRowsShape {
   uint32_t lanes = 1;
