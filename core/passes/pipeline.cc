@@ -9,7 +9,6 @@
 #include "core/passes/dce.h"
 #include "core/passes/expanders.h"
 #include "core/passes/fusion.h"
-#include "core/passes/loop_unroller.h"
 #include "core/passes/one_device.h"
 #include "core/passes/running_windows.h"
 #include "core/reducer_facts.h"
@@ -47,7 +46,6 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
     RemoveDeadCode(*optimized);
     changed = simplify && SimplifyAlgebra(*optimized);
     changed |= SinkLoopConstants(*optimized);
-    changed |= simplify && target.fusion && UnrollShortLoops(*optimized);
     VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());
     changed |= EliminateCommonSubexpressions(*optimized);
   }
