@@ -64,7 +64,9 @@ Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> cl
   }
   CopySharedResults(*state->module, lowering);
   state->max_loop_iterations = options.max_loop_iterations;
-  const PlanOptions plan_options{mode, options.require_gpu, state->client->options.seed};
+  // A limit of iterations is the host's to keep.
+  const bool loop_kernels = options.loop_kernels && options.fusion && options.max_loop_iterations < 0;
+  const PlanOptions plan_options{mode, options.require_gpu, state->client->options.seed, loop_kernels};
   VXLA_ASSIGN_OR_RETURN(state->program.plan, MakePlan(*state->module, lowering, facts, plan_options));
   state->instructions = InstructionsByPlanName(*state->module);
   state->program.profile = options.profile && facts.timestamp_period_ns > 0;

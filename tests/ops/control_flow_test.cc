@@ -1,4 +1,5 @@
-// While and conditional on a device: bodies on the GPU, the host deciding.
+// While and conditional on a device: bodies on the GPU, the host deciding. (Loops that a workgroup runs by itself are
+// those of loop_kernel_test.cc.)
 #include <gmock/gmock.h>
 
 #include "backend/cpu/reference/evaluator.h"
@@ -22,6 +23,13 @@ RunOptions Exact(bool allow_fallbacks = false) {
   RunOptions options;
   options.tolerance = Tolerance{};
   options.allow_fallbacks = allow_fallbacks;
+  options.loop_kernels = false;
+  return options;
+}
+
+CompileOptions HostLoops() {
+  CompileOptions options;
+  options.loop_kernels = false;
   return options;
 }
 
@@ -32,7 +40,7 @@ struct Compiled {
 };
 
 Compiled RunOnce(BindingMode mode, const std::string& text, const std::vector<Literal>& arguments,
-                 const CompileOptions& options = {}) {
+                 const CompileOptions& options = HostLoops()) {
   Compiled run;
   const auto module = ParseModule(text);
   auto executable = DeviceClient(mode)->Compile(*module, options);
@@ -441,7 +449,7 @@ ENTRY main {
 
 TEST(WhileTest, ProfilesCountEveryIteration) {
   const std::string text = Counted(37);
-  CompileOptions options;
+  CompileOptions options = HostLoops();
   options.profile = true;
   const Compiled run = RunOnce(BindingMode::kAddresses, text, RandomArguments(*ParseModule(text)), options);
   ASSERT_TRUE(run.result.ok());

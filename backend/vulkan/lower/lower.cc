@@ -7,6 +7,7 @@
 #include <set>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
+#include "backend/vulkan/lower/loop_kernel.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -145,6 +146,23 @@ class VulkanLowering final : public Lowering {
       return std::vector<Step>();
     VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(instruction));
     return LoweringOf(body).lower(context_, body, buffers);
+  }
+
+  Result<LoopLowering> LowerLoop(const Instruction& loop, BufferMap& buffers) const override {
+    for (const Shape* leaf : FlattenTuple(loop.shape())) VXLA_RETURN_IF_ERROR(CheckElementType(leaf->element_type()));
+    VXLA_RETURN_IF_ERROR(CheckSize(loop.shape()));
+    VXLA_ASSIGN_OR_RETURN(
+        LoopLowering lowering,
+        LowerLoopKernel(context_, loop, buffers, [this](const Instruction& fusion) { return CanLower(fusion); }));
+    for (const Step& step : lowering.steps) {
+      const bool fits = context_.bindings != BindingMode::kDescriptors ||
+                        1 + step.bindings.size() <= context_.facts.max_storage_buffers;
+      if (!fits) {
+        return Unsupported("{} needs {} storage buffers, more than this device's {}", loop.name(),
+                           1 + step.bindings.size(), context_.facts.max_storage_buffers);
+      }
+    }
+    return lowering;
   }
 
  private:
