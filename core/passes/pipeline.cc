@@ -26,17 +26,20 @@ bool HasLiveSizes(const Module& module) {
 
 Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo& target) {
   std::unique_ptr<Module> optimized = module.Clone();
+  OrderRandomNumbers(*optimized);
   EliminateCommonSubexpressions(*optimized);
   MergeEqualBranches(*optimized);
   // What holds of sizes in a program's text does not hold of live sizes.
   const bool simplify = !HasLiveSizes(*optimized);
   if (simplify) ExpandForOneDevice(*optimized);
   if (simplify) ExpandScans(*optimized);
+  if (simplify) VXLA_RETURN_IF_ERROR(ExpandLibraryCalls(*optimized, target.host_functions).status());
   VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());
   VXLA_RETURN_IF_ERROR(SeparateControlComputations(*optimized).status());
   if (simplify) ExpandBitcasts(*optimized);
   if (simplify) ExpandBatchNorms(*optimized);
   if (simplify) ExpandRngBitGenerators(*optimized);
+  if (simplify) ExpandRngs(*optimized);
   if (simplify) ExpandStochasticConverts(*optimized);
   if (simplify) ExpandDots(*optimized);
   if (simplify) ExpandScatters(*optimized);
