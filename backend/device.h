@@ -69,9 +69,13 @@ class CommandBuffer {
   // Descriptors mode: a descriptor set with the block and `buffers` is written and bound.
   virtual Status Dispatch(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
                           const std::array<uint32_t, 3>& groups) = 0;
+  // As Dispatch, with the three counts of workgroups that lie at `groups_at` when the device comes to it.
+  virtual Status DispatchIndirect(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
+                                  BufferRange groups_at) = 0;
   // All earlier kernel and transfer writes are visible to all later kernels and transfers; reads before writes are
   // ordered.
-  virtual void Barrier() = 0;
+  // `indirect`: so it is for the counts that DispatchIndirect reads, which costs a little more.
+  virtual void Barrier(bool indirect = false) = 0;
   virtual void Copy(BufferRange source, BufferRange target) = 0;
   virtual void Fill(BufferRange target, uint32_t word) = 0;
   virtual void WriteTimestamp(int index) = 0;  // index < the count given to CreateCommandBuffer

@@ -61,7 +61,9 @@ Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> cl
   }
   CopySharedResults(*state->module, lowering);
   state->max_loop_iterations = options.max_loop_iterations;
-  const PlanOptions plan_options{mode, options.require_gpu};
+  // A limit of iterations is the host's to keep, and a profile shows what has run.
+  const bool predicates = options.max_loop_iterations < 0 && !options.profile;
+  const PlanOptions plan_options{mode, options.require_gpu, predicates};
   VXLA_ASSIGN_OR_RETURN(state->program.plan, MakePlan(*state->module, lowering, facts, plan_options));
   state->instructions = InstructionsByPlanName(*state->module);
   state->program.profile = options.profile && facts.timestamp_period_ns > 0;

@@ -11,6 +11,7 @@
 #include "scheduler/copy_elision.h"
 #include "scheduler/donation.h"
 #include "scheduler/liveness.h"
+#include "scheduler/predication.h"
 #include "scheduler/segments.h"
 #include "scheduler/step_graph.h"
 
@@ -96,6 +97,7 @@ Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFact
   VXLA_RETURN_IF_ERROR(AssignDonations(graph));
   VXLA_RETURN_IF_ERROR(AssignBuffers(graph, MemoryLimitsOf(facts, options.bindings)));
   PartitionSegments(graph);
+  if (options.predicates && lowering.HasGates()) VXLA_RETURN_IF_ERROR(Predicate(graph.plan, lowering));
   InsertBarriers(graph.plan);
   VXLA_RETURN_IF_ERROR(Seal(graph.plan, facts));
   return std::move(graph.plan);

@@ -13,6 +13,7 @@ namespace VXLA_NAMESPACE {
 struct PlanOptions {
   BindingMode bindings = BindingMode::kAddresses;
   bool require_gpu = false;  // DeviceFailure names the first instruction that would run on the host
+  bool predicates = true;    // loops and branches are decided on the device where it can
 };
 
 // `module` is what Optimize gave, though any verified module with the entry's calls in reach of lowering will do.

@@ -53,8 +53,11 @@ std::string CommandText(const Plan& plan, const GpuCommand& command) {
   for (const Binding& binding : step.bindings) {
     bindings.push_back(fmt::format("{}{}", Prefix(binding.access), SliceText(plan, binding.slice)));
   }
-  return fmt::format("  dispatch {} kernel {} groups {}x{}x{} ({})", step.name, plan.kernel_of_step.at(index),
-                     step.groups[0], step.groups[1], step.groups[2], fmt::join(bindings, ", "));
+  const BufferSlice& groups_at = std::get<Dispatch>(command).groups_at;
+  return fmt::format("  dispatch {} kernel {} groups {}x{}x{}{} ({})", step.name, plan.kernel_of_step.at(index),
+                     step.groups[0], step.groups[1], step.groups[2],
+                     groups_at.buffer < 0 ? "" : " or none by " + SliceText(plan, groups_at),
+                     fmt::join(bindings, ", "));
 }
 
 std::string HostText(const Plan& plan, const HostEvaluate& evaluation) {
@@ -75,6 +78,7 @@ std::string DecisionText(const Plan& plan, const HostDecide& decision) {
   }
   if (decision.trip_count >= 0)
     return fmt::format("while {} ({} iterations)", decision.instruction, decision.trip_count);
+  if (decision.ahead) return fmt::format("while {} (the device reads its condition)", decision.instruction);
   return fmt::format("while {} (the host reads {})", decision.instruction, SliceText(plan, decision.selector));
 }
 
@@ -91,7 +95,7 @@ void AppendSegments(const Plan& plan, int begin, int end, int depth, std::string
       text += Indent(depth) + DecisionText(plan, *decision) + '\n';
       for (int region = 0; region < static_cast<int>(decision->region_ends.size()); ++region) {
         const auto [first, last] = plan.Region(i, region);
-        if (first == last && decision->trip_count >= 0) continue;  // the condition of a counted loop
+        if (first == last && (decision->trip_count >= 0 || decision->ahead)) continue;  // no condition
         text += Indent(depth) + RegionName(*decision, region) + '\n';
         AppendSegments(plan, first, last, depth + 1, text);
       }
@@ -113,6 +117,7 @@ nlohmann::json DecisionsJson(const Plan& plan) {
     nlohmann::json entry = {{"instruction", decision->instruction}, {"kind", is_while ? "while" : "conditional"}};
     if (is_while)
       entry["trip_count"] = decision->trip_count >= 0 ? nlohmann::json(decision->trip_count) : nlohmann::json();
+    entry["on_device"] = decision->ahead;
     entry["reads_back"] = decision->selector.buffer >= 0;
     nlohmann::json dispatches = nlohmann::json::array();
     for (int region = 0; region < static_cast<int>(decision->region_ends.size()); ++region) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
+#include "backend/vulkan/lower/gates.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -145,6 +146,12 @@ class VulkanLowering final : public Lowering {
       return std::vector<Step>();
     VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(instruction));
     return LoweringOf(body).lower(context_, body, buffers);
+  }
+
+  bool HasGates() const override { return CanLowerGates(context_); }
+  Result<Step> LowerGates(const GateRequest& request) const override { return vulkan::LowerGates(context_, request); }
+  Result<Step> LowerCopy(std::string name, const BufferSlice& source, const BufferSlice& target) const override {
+    return LowerCopyLoop(context_, std::move(name), source, target);
   }
 
  private:
