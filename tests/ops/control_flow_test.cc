@@ -340,9 +340,8 @@ TEST(WhileTest, NestsWithConditionalsCallsAndEmptyArrays) {
   unfused.fusion = false;
   RunBoth(kNested, arguments, unfused);
   const Compiled run = RunOnce(BindingMode::kAddresses, kNested, arguments);
-  EXPECT_EQ(Decision(run.executable->plan(), 0).trip_count, 4);   // first
-  EXPECT_EQ(Decision(run.executable->plan(), 1).trip_count, -1);  // loop
-  EXPECT_EQ(Decision(run.executable->plan(), 2).trip_count, 4);   // inner
+  EXPECT_EQ(Decision(run.executable->plan(), 0).trip_count, 4);  // first
+  EXPECT_TRUE(Decision(run.executable->plan(), 1).ahead);        // loop; the counted one in it is written out
   const auto json = ToJson(run.executable->plan());
   EXPECT_EQ(json["decisions"].size(), 4u);
   EXPECT_EQ(json["decisions"][3]["kind"], "conditional");
