@@ -50,6 +50,8 @@ class Run {
     VXLA_RETURN_IF_ERROR(Bind(statistics));
     if (state_.program.profile) times_ = StepTimesOf(plan_);
     state_.client->Report({CallProgress::Stage::kRun});
+    arguments_ready_ = after_;
+    submitted_.assign(plan_.segments.size(), 0);
     VXLA_RETURN_IF_ERROR(RunSegments(0, static_cast<int>(plan_.segments.size())));
     statistics.read_backs = read_backs_;
     statistics.steps = std::move(times_);
@@ -67,7 +69,7 @@ class Run {
   Status Bind(RunStatistics& statistics);
   Status RunSegments(int begin, int end);
   Status RunSegment(int segment);
-  Status Submit(CommandBuffer& commands);
+  Status Submit(int segment, CommandBuffer& commands);
   Status SubmitCommands(int segment);
   Status SubmitIterations(int segment, int64_t count);
   Status RunAhead(int segment);
@@ -95,6 +97,8 @@ class Run {
   std::vector<DeviceMemory*> pinned_;
   std::vector<std::shared_ptr<DeviceMemory>> borrowed_;  // keeps what is pinned
   uint64_t after_ = 0;                                   // what the next piece of work waits for
+  uint64_t arguments_ready_ = 0;                         // what the first one waited for
+  std::vector<uint64_t> submitted_;                      // by segment, what its last submission reaches
   int64_t read_backs_ = 0;
   std::vector<StepTime> times_;  // of a profiling run, by step
 };
@@ -257,14 +261,15 @@ Status Run::RunSegment(int segment) {
   return decision->kind == HostDecide::Kind::kWhile ? RunWhile(segment) : RunConditional(segment);
 }
 
-Status Run::Submit(CommandBuffer& commands) {
+Status Run::Submit(int segment, CommandBuffer& commands) {
   VXLA_ASSIGN_OR_RETURN(after_, device_.Submit(commands, after_));
+  submitted_[static_cast<size_t>(segment)] = after_;
   context_->set_last_value(after_);
   return OkStatus();
 }
 
 Status Run::SubmitCommands(int segment) {
-  VXLA_RETURN_IF_ERROR(Submit(context_->commands(segment)));
+  VXLA_RETURN_IF_ERROR(Submit(segment, context_->commands(segment)));
   if (!state_.program.profile) return OkStatus();
   VXLA_RETURN_IF_ERROR(device_.Wait(after_));
   VXLA_ASSIGN_OR_RETURN(const std::vector<double> timestamps, context_->commands(segment).Timestamps());
@@ -279,7 +284,7 @@ Status Run::SubmitIterations(int segment, int64_t count) {
   uint64_t behind = after_;
   for (int64_t submission = 1; count > 0; ++submission) {
     if (loop.batch > 1 && count >= loop.batch) {
-      VXLA_RETURN_IF_ERROR(Submit(context_->batch(begin)));
+      VXLA_RETURN_IF_ERROR(Submit(begin, context_->batch(begin)));
       count -= loop.batch;
     } else {
       VXLA_RETURN_IF_ERROR(RunSegments(begin, end));
@@ -340,8 +345,11 @@ Result<int64_t> Run::ReadSelector(const HostDecide& decision) {
   return value.GetInt(0);
 }
 
+// The device goes on with what is submitted meanwhile.
 Status Run::EvaluateOnHost(const HostEvaluate& evaluation) {
-  if (after_ != 0) VXLA_RETURN_IF_ERROR(device_.Wait(after_));
+  uint64_t needed = evaluation.waits_for_arguments ? arguments_ready_ : 0;
+  for (const int segment : evaluation.waits_for) needed = std::max(needed, submitted_[static_cast<size_t>(segment)]);
+  if (needed != 0) VXLA_RETURN_IF_ERROR(device_.Wait(needed));
   const Instruction& instruction = *state_.instructions.at(evaluation.instruction);
   std::vector<Literal> downloaded;
   downloaded.reserve(evaluation.operands.size());

@@ -106,8 +106,8 @@ bool Predicator::CanCopy(const CopyBytes& copy) const {
 int64_t Predicator::CostOf(int segment) const {
   if (const auto* gpu = std::get_if<GpuCommands>(&plan_.segments[segment])) {
     const bool can = std::ranges::all_of(gpu->commands, [&](const GpuCommand& command) {
-      const auto* copy = std::get_if<CopyBytes>(&command);
-      return copy == nullptr || CanCopy(*copy);
+      if (const auto* dispatch = std::get_if<Dispatch>(&command)) return dispatch->parts == 1;
+      return CanCopy(std::get<CopyBytes>(command));
     });
     return can ? static_cast<int64_t>(gpu->commands.size()) : kImpossible;
   }
@@ -250,7 +250,9 @@ Status Predicator::EmitDecision(int segment, const Scope* scope, std::vector<Gpu
 Status Predicator::EmitCopy(const CopyBytes& copy, const Scope& scope, std::vector<GpuCommand>& commands) {
   const std::string name = "copy to " + plan_.buffers[copy.target.buffer].name;
   VXLA_ASSIGN_OR_RETURN(Step step, lowering_.LowerCopy(name, copy.source, copy.target));
-  commands.push_back(Dispatch{static_cast<int>(plan_.steps.size()), CountsOf(scope, step.groups)});
+  Dispatch dispatch{static_cast<int>(plan_.steps.size())};
+  dispatch.groups_at = CountsOf(scope, step.groups);
+  commands.push_back(dispatch);
   plan_.steps.push_back(std::move(step));
   return OkStatus();
 }

@@ -4,6 +4,7 @@
 
 #include "scheduler/barriers.h"
 #include "scheduler/profiler.h"
+#include "scheduler/work_limit.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -155,7 +156,7 @@ Status ExecutionContext::RecordDispatch(CommandBuffer& commands, const Dispatch&
   commands.BeginLabel(step.name);
   const Kernel& kernel = *program_.kernels[plan.kernel_of_step[dispatch.step]];
   const Status status = dispatch.groups_at.buffer < 0
-                            ? commands.Dispatch(kernel, arguments, buffers, step.groups)
+                            ? commands.Dispatch(kernel, arguments, buffers, PartOf(step, dispatch.part, dispatch.parts))
                             : commands.DispatchIndirect(kernel, arguments, buffers, Locate(dispatch.groups_at));
   commands.EndLabel();
   return status;

@@ -22,7 +22,7 @@ class VulkanCommandBuffer final : public CommandBuffer {
 
   Status Begin(bool resubmitted = false) override;
   Status Dispatch(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
-                  const std::array<uint32_t, 3>& groups) override;
+                  const GroupRange& range) override;
   Status DispatchIndirect(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
                           BufferRange groups_at) override;
   void Barrier(bool indirect = false) override;
@@ -49,7 +49,7 @@ class VulkanCommandBuffer final : public CommandBuffer {
   explicit VulkanCommandBuffer(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
   Status Recording(const char* what) const;
   Status CheckRange(const char* what, const BufferRange& range) const;
-  Status CheckGroups(const VulkanKernel& kernel, const std::array<uint32_t, 3>& groups) const;
+  Status CheckGroups(const VulkanKernel& kernel, const GroupRange& range) const;
   // Pipeline and arguments of a dispatch.
   Status Bind(const VulkanKernel& kernel, const BufferRange& arguments, std::span<const BufferRange> buffers);
   Status PushAddress(const VulkanKernel& kernel, const BufferRange& arguments);
