@@ -71,9 +71,13 @@ class CommandBuffer {
   // A range that does not begin at the first workgroup wants a kernel whose key says in_parts.
   virtual Status Dispatch(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
                           const GroupRange& range) = 0;
+  // As Dispatch, with the three counts of workgroups that lie at `groups_at` when the device comes to it.
+  virtual Status DispatchIndirect(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
+                                  BufferRange groups_at) = 0;
   // All earlier kernel and transfer writes are visible to all later kernels and transfers; reads before writes are
   // ordered.
-  virtual void Barrier() = 0;
+  // `indirect`: so it is for the counts that DispatchIndirect reads, which costs a little more.
+  virtual void Barrier(bool indirect = false) = 0;
   virtual void Copy(BufferRange source, BufferRange target) = 0;
   virtual void Fill(BufferRange target, uint32_t word) = 0;
   virtual void WriteTimestamp(int index) = 0;  // index < the count given to CreateCommandBuffer

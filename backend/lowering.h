@@ -57,6 +57,20 @@ struct LoopLowering {
   BufferSlice goes_on;
 };
 
+// A step that decides on the device which dispatches do something: gate g, four words of `gates`, says whether it is
+// open and then how many workgroups run, which is what `table`'s four words say or none. With branches, gate g is open
+// if the selector takes branch table[4 g] and the gate that the whole lies in is open; of a loop, which has no
+// branches, gates that were open stay open as long as the selector is not 0.
+struct GateRequest {
+  std::string name;
+  BufferSlice selector;
+  bool selector_is_pred = true;  // a byte; else an s32, and one out of range takes the last branch
+  int branches = 0;
+  BufferSlice parent;  // the gates that the whole lies in; no buffer: none
+  int parent_gate = 0;
+  BufferSlice table, gates;
+};
+
 // What a backend offers the scheduler. backend/vulkan/lower implements it.
 class Lowering {
  public:
@@ -72,6 +86,15 @@ class Lowering {
   virtual Result<LoopLowering> LowerLoop(const Instruction& loop, BufferMap& buffers) const {
     (void)buffers;
     return Unsupported("{}: this device runs no loops by itself", loop.name());
+  }
+  // Whether LowerGates and LowerCopy can be asked; else the host decides.
+  virtual bool HasGates() const { return false; }
+  virtual Result<Step> LowerGates(const GateRequest& request) const {
+    return Unsupported("{}: this device does not decide", request.name);
+  }
+  // A copy as a dispatch, of whole groups of 16 bytes: up to 15 bytes behind the slices are copied too.
+  virtual Result<Step> LowerCopy(std::string name, const BufferSlice&, const BufferSlice&) const {
+    return Unsupported("{}: this device copies by commands only", name);
   }
 };
 

@@ -54,6 +54,7 @@ std::vector<MemoryUse> MemoryUses(const Plan& plan, const GpuCommand& command) {
     for (const Binding& binding : plan.steps[dispatch->step].bindings) {
       uses.push_back({RangeOf(plan, binding.slice), binding.access != Access::kRead});
     }
+    if (dispatch->groups_at.buffer >= 0) uses.push_back({RangeOf(plan, dispatch->groups_at), false});
   } else if (const auto* copy = std::get_if<CopyBytes>(&command)) {
     uses.push_back({RangeOf(plan, copy->source), false});
     uses.push_back({RangeOf(plan, copy->target), true});

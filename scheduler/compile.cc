@@ -12,6 +12,7 @@
 #include "scheduler/donation.h"
 #include "scheduler/host_overlap.h"
 #include "scheduler/liveness.h"
+#include "scheduler/predication.h"
 #include "scheduler/segments.h"
 #include "scheduler/step_graph.h"
 
@@ -82,12 +83,14 @@ std::vector<PlanFault> TakeApart(Module& module,
 }
 
 // Places what the graph does, in its order.
-Result<Plan> PlanInOrder(StepGraph graph, const DeviceFacts& facts, const PlanOptions& options) {
+Result<Plan> PlanInOrder(StepGraph graph, const Lowering& lowering, const DeviceFacts& facts,
+                         const PlanOptions& options) {
   ElideCopies(graph);
   VXLA_RETURN_IF_ERROR(ComputeLiveness(graph));
   VXLA_RETURN_IF_ERROR(AssignDonations(graph));
   VXLA_RETURN_IF_ERROR(AssignBuffers(graph, MemoryLimitsOf(facts, options.bindings)));
   PartitionSegments(graph, facts);
+  if (options.predicates && lowering.HasGates()) VXLA_RETURN_IF_ERROR(Predicate(graph.plan, lowering));
   FindHostWaits(graph.plan);
   InsertBarriers(graph.plan);
   VXLA_RETURN_IF_ERROR(Seal(graph.plan, facts));
@@ -105,14 +108,14 @@ Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFact
     graph.plan.faults.insert(graph.plan.faults.begin(), unfused.begin(), unfused.end());
   }
   VXLA_RETURN_IF_ERROR(CheckFallbacks(graph.plan, options));
-  if (graph.plan.fallbacks.empty()) return PlanInOrder(std::move(graph), facts, options);
+  if (graph.plan.fallbacks.empty()) return PlanInOrder(std::move(graph), lowering, facts, options);
   StepGraph overlapped = graph;
   if (OverlapHostSteps(overlapped)) {
     // What runs early lives long: where that is too much for the device, it runs when its turn comes.
-    Result<Plan> plan = PlanInOrder(std::move(overlapped), facts, options);
+    Result<Plan> plan = PlanInOrder(std::move(overlapped), lowering, facts, options);
     if (plan.status().code() != StatusCode::kResourceExhausted) return plan;
   }
-  return PlanInOrder(std::move(graph), facts, options);
+  return PlanInOrder(std::move(graph), lowering, facts, options);
 }
 
 TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion) {

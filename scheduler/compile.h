@@ -15,6 +15,7 @@ struct PlanOptions {
   bool require_gpu = false;  // DeviceFailure names the first instruction that would run on the host
   uint64_t seed = 0;         // of rng and rng-get-and-update-state
   bool loop_kernels = true;  // whiles that the device can run whole are one step
+  bool predicates = true;    // loops and branches are decided on the device where it can
 };
 
 // `module` is what Optimize gave, though any verified module with the entry's calls in reach of lowering will do.

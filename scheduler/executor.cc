@@ -21,6 +21,8 @@ double MillisecondsSince(std::chrono::steady_clock::time_point start) {
 
 // A counted loop's iterations are submitted ahead of the device, but not without end: twice so many at most.
 constexpr int64_t kIterationsInFlight = 64;
+// A loop that ends itself on the device is asked how it stands after 1, 2, 4, ... iterations, at most so many.
+constexpr int64_t kMostAhead = 256;
 
 // One run, from its arguments to its submitted work.
 class Run {
@@ -67,7 +69,10 @@ class Run {
   Status Bind(RunStatistics& statistics);
   Status RunSegments(int begin, int end);
   Status RunSegment(int segment);
+  Status Submit(int segment, CommandBuffer& commands);
   Status SubmitCommands(int segment);
+  Status SubmitIterations(int segment, int64_t count);
+  Status RunAhead(int segment);
   Status RunWhile(int segment);
   Status RunConditional(int segment);
   Result<int64_t> ReadSelector(const HostDecide& decision);
@@ -256,10 +261,15 @@ Status Run::RunSegment(int segment) {
   return decision->kind == HostDecide::Kind::kWhile ? RunWhile(segment) : RunConditional(segment);
 }
 
-Status Run::SubmitCommands(int segment) {
-  VXLA_ASSIGN_OR_RETURN(after_, device_.Submit(context_->commands(segment), after_));
+Status Run::Submit(int segment, CommandBuffer& commands) {
+  VXLA_ASSIGN_OR_RETURN(after_, device_.Submit(commands, after_));
   submitted_[static_cast<size_t>(segment)] = after_;
   context_->set_last_value(after_);
+  return OkStatus();
+}
+
+Status Run::SubmitCommands(int segment) {
+  VXLA_RETURN_IF_ERROR(Submit(segment, context_->commands(segment)));
   if (!state_.program.profile) return OkStatus();
   VXLA_RETURN_IF_ERROR(device_.Wait(after_));
   VXLA_ASSIGN_OR_RETURN(const std::vector<double> timestamps, context_->commands(segment).Timestamps());
@@ -267,16 +277,45 @@ Status Run::SubmitCommands(int segment) {
   return OkStatus();
 }
 
+// So many iterations of a loop whose body may be submitted without the host in between.
+Status Run::SubmitIterations(int segment, int64_t count) {
+  const auto& loop = std::get<HostDecide>(plan_.segments[segment]);
+  const auto [begin, end] = plan_.Region(segment, 1);
+  uint64_t behind = after_;
+  for (int64_t submission = 1; count > 0; ++submission) {
+    if (loop.batch > 1 && count >= loop.batch) {
+      VXLA_RETURN_IF_ERROR(Submit(begin, context_->batch(begin)));
+      count -= loop.batch;
+    } else {
+      VXLA_RETURN_IF_ERROR(RunSegments(begin, end));
+      --count;
+    }
+    if (submission % kIterationsInFlight != 0) continue;
+    if (behind != 0) VXLA_RETURN_IF_ERROR(device_.Wait(behind));
+    behind = after_;
+  }
+  return OkStatus();
+}
+
+Status Run::RunAhead(int segment) {
+  const auto& loop = std::get<HostDecide>(plan_.segments[segment]);
+  for (int64_t count = 1;; count = std::min(2 * count, kMostAhead)) {
+    VXLA_RETURN_IF_ERROR(SubmitIterations(segment, count));
+    VXLA_ASSIGN_OR_RETURN(const int64_t go_on, ReadSelector(loop));
+    if (go_on == 0) return OkStatus();
+  }
+}
+
 Status Run::RunWhile(int segment) {
   const auto& loop = std::get<HostDecide>(plan_.segments[segment]);
+  const int64_t limit = state_.max_loop_iterations;
+  if (loop.ahead) return RunAhead(segment);
+  if (loop.trip_count >= 0 && (limit < 0 || loop.trip_count <= limit))
+    return SubmitIterations(segment, loop.trip_count);
   const auto [condition_begin, condition_end] = plan_.Region(segment, 0);
   const auto [body_begin, body_end] = plan_.Region(segment, 1);
-  const int64_t limit = state_.max_loop_iterations;
-  uint64_t behind = after_;
   for (int64_t iteration = 0;; ++iteration) {
-    if (loop.trip_count >= 0) {
-      if (iteration == loop.trip_count) return OkStatus();
-    } else {
+    if (loop.trip_count < 0) {
       VXLA_RETURN_IF_ERROR(RunSegments(condition_begin, condition_end));
       VXLA_ASSIGN_OR_RETURN(const int64_t go_on, ReadSelector(loop));
       if (go_on == 0) return OkStatus();
@@ -286,10 +325,6 @@ Status Run::RunWhile(int segment) {
           .At(state_.instructions.at(loop.instruction)->location());
     }
     VXLA_RETURN_IF_ERROR(RunSegments(body_begin, body_end));
-    if (iteration % kIterationsInFlight == kIterationsInFlight - 1) {
-      if (behind != 0) VXLA_RETURN_IF_ERROR(device_.Wait(behind));
-      behind = after_;
-    }
   }
 }
 

@@ -31,9 +31,19 @@ std::vector<bool> Plan::ResubmittedInFlight() const {
   for (const auto& segment : segments) {
     resubmitted.push_back(static_cast<int>(resubmitted.size()) < end);
     const auto* decision = std::get_if<HostDecide>(&segment);
-    if (decision != nullptr && decision->trip_count > 1) end = std::max(end, decision->region_ends.back());
+    if (decision != nullptr && (decision->trip_count > 1 || decision->ahead))
+      end = std::max(end, decision->region_ends.back());
   }
   return resubmitted;
+}
+
+std::vector<int> Plan::Batches() const {
+  std::vector<int> batches(segments.size(), 1);
+  for (int i = 0; i < static_cast<int>(segments.size()); ++i) {
+    const auto* decision = std::get_if<HostDecide>(&segments[i]);
+    if (decision != nullptr && decision->batch > 1) batches.at(Region(i, 1).first) = decision->batch;
+  }
+  return batches;
 }
 
 int BranchOf(int64_t selector, bool is_pred, int branches) {

@@ -69,6 +69,9 @@ struct PlanConstant {
 struct Dispatch {
   int step = -1;  // in Plan::steps
   int part = 0, parts = 1;
+  // Where the device reads the counts of workgroups, three words, when it comes to the dispatch: those of the step, or
+  // zeros. No buffer: the step's.
+  BufferSlice groups_at = {};
   friend bool operator==(const Dispatch&, const Dispatch&) = default;
 };
 struct CopyBytes {
@@ -122,6 +125,11 @@ struct HostDecide {
   bool selector_is_pred = true;
   // Of a while whose count is known: the condition's region is empty, and nothing is read back. -1: not known.
   int64_t trip_count = -1;
+  // Of a while that ends itself on the device (scheduler/predication.h): the condition's region is empty, an iteration
+  // beyond the end does nothing, and the selector, an s32, says after any number of them whether the loop goes on.
+  bool ahead = false;
+  // So many iterations are one command buffer; more than 1 only if the body is one GpuCommands.
+  int batch = 1;
   std::vector<int> region_ends;
   friend bool operator==(const HostDecide&, const HostDecide&) = default;
 };
@@ -170,6 +178,8 @@ struct Plan {
   // By segment: whether it belongs to a loop that runs without a wait between its iterations, so that it is submitted
   // while it is in flight.
   std::vector<bool> ResubmittedInFlight() const;
+  // By segment: how many iterations of the loop whose body it is make a batch; 1: none.
+  std::vector<int> Batches() const;
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

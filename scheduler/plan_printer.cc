@@ -54,10 +54,11 @@ std::string CommandText(const Plan& plan, const GpuCommand& command) {
   for (const Binding& binding : step.bindings) {
     bindings.push_back(fmt::format("{}{}", Prefix(binding.access), SliceText(plan, binding.slice)));
   }
-  const auto& [_, part, parts] = std::get<Dispatch>(command);
+  const auto& [_, part, parts, groups_at] = std::get<Dispatch>(command);
   const auto groups = PartOf(step, part, parts).groups;
-  return fmt::format("  dispatch {} kernel {} groups {}x{}x{}{} ({})", step.name, plan.kernel_of_step.at(index),
+  return fmt::format("  dispatch {} kernel {} groups {}x{}x{}{}{} ({})", step.name, plan.kernel_of_step.at(index),
                      groups[0], groups[1], groups[2], parts == 1 ? "" : fmt::format(" part {} of {}", part + 1, parts),
+                     groups_at.buffer < 0 ? "" : " or none by " + SliceText(plan, groups_at),
                      fmt::join(bindings, ", "));
 }
 
@@ -98,6 +99,7 @@ std::string DecisionText(const Plan& plan, const HostDecide& decision) {
   }
   if (decision.trip_count >= 0)
     return fmt::format("while {} ({} iterations)", decision.instruction, decision.trip_count);
+  if (decision.ahead) return fmt::format("while {} (the device reads its condition)", decision.instruction);
   return fmt::format("while {} (the host reads {})", decision.instruction, SliceText(plan, decision.selector));
 }
 
@@ -114,7 +116,7 @@ void AppendSegments(const Plan& plan, int begin, int end, int depth, std::string
       text += Indent(depth) + DecisionText(plan, *decision) + '\n';
       for (int region = 0; region < static_cast<int>(decision->region_ends.size()); ++region) {
         const auto [first, last] = plan.Region(i, region);
-        if (first == last && decision->trip_count >= 0) continue;  // the condition of a counted loop
+        if (first == last && (decision->trip_count >= 0 || decision->ahead)) continue;  // no condition
         text += Indent(depth) + RegionName(*decision, region) + '\n';
         AppendSegments(plan, first, last, depth + 1, text);
       }
@@ -136,6 +138,7 @@ nlohmann::json DecisionsJson(const Plan& plan) {
     nlohmann::json entry = {{"instruction", decision->instruction}, {"kind", is_while ? "while" : "conditional"}};
     if (is_while)
       entry["trip_count"] = decision->trip_count >= 0 ? nlohmann::json(decision->trip_count) : nlohmann::json();
+    entry["on_device"] = decision->ahead;
     entry["reads_back"] = decision->selector.buffer >= 0;
     nlohmann::json dispatches = nlohmann::json::array();
     for (int region = 0; region < static_cast<int>(decision->region_ends.size()); ++region) {

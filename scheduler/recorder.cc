@@ -49,6 +49,12 @@ Result<std::unique_ptr<ExecutionContext>> ExecutionContext::Create(const Program
     }
     context->commands_.push_back(std::move(commands));
   }
+  context->repeats_ = plan.Batches();
+  for (int repeats : context->repeats_) {
+    auto& commands = context->batches_.emplace_back();
+    if (repeats == 1) continue;
+    VXLA_ASSIGN_OR_RETURN(commands, pool.device().CreateCommandBuffer(0));
+  }
   return context;
 }
 
@@ -97,24 +103,37 @@ bool ExecutionContext::NamesMovedBuffer(const GpuCommands& segment, const std::v
 }
 
 Status ExecutionContext::Record(int segment, RecordCounts& counts) {
-  CommandBuffer& commands = *commands_[segment];
-  const Plan& plan = program_.plan;
+  VXLA_RETURN_IF_ERROR(Record(segment, 1, *commands_[segment], counts));
+  if (repeats_[segment] == 1) return OkStatus();
+  return Record(segment, repeats_[segment], *batches_[segment], counts);
+}
+
+Status ExecutionContext::Record(int segment, int repeats, CommandBuffer& commands, RecordCounts& counts) {
+  const auto& list = std::get<GpuCommands>(program_.plan.segments[segment]).commands;
+  const bool indirect = std::ranges::any_of(list, [](const GpuCommand& command) {
+    const auto* dispatch = std::get_if<Dispatch>(&command);
+    return dispatch != nullptr && dispatch->groups_at.buffer >= 0;
+  });
   VXLA_RETURN_IF_ERROR(commands.Begin(resubmitted_[segment]));
   int timestamp = 0;
-  if (program_.profile) commands.WriteTimestamp(timestamp++);
-  for (const GpuCommand& command : std::get<GpuCommands>(plan.segments[segment]).commands) {
-    if (const auto* dispatch = std::get_if<Dispatch>(&command)) {
-      VXLA_RETURN_IF_ERROR(RecordDispatch(commands, *dispatch));
-      ++counts.dispatches;
-      if (program_.profile) {
-        commands.Barrier();  // so that the time is this step's alone
-        commands.WriteTimestamp(timestamp++);
+  const bool profile = program_.profile && repeats == 1;
+  if (profile) commands.WriteTimestamp(timestamp++);
+  for (int i = 0; i < repeats; ++i) {
+    if (i > 0) commands.Barrier(indirect);
+    for (const GpuCommand& command : list) {
+      if (const auto* dispatch = std::get_if<Dispatch>(&command)) {
+        VXLA_RETURN_IF_ERROR(RecordDispatch(commands, *dispatch));
+        ++counts.dispatches;
+        if (profile) {
+          commands.Barrier(indirect);  // so that the time is this step's alone
+          commands.WriteTimestamp(timestamp++);
+        }
+      } else if (const auto* copy = std::get_if<CopyBytes>(&command)) {
+        commands.Copy(Locate(copy->source), Locate(copy->target));
+        ++counts.copies;
+      } else {
+        commands.Barrier(indirect);
       }
-    } else if (const auto* copy = std::get_if<CopyBytes>(&command)) {
-      commands.Copy(Locate(copy->source), Locate(copy->target));
-      ++counts.copies;
-    } else {
-      commands.Barrier();
     }
   }
   return commands.End();
@@ -135,8 +154,10 @@ Status ExecutionContext::RecordDispatch(CommandBuffer& commands, const Dispatch&
     }
   }
   commands.BeginLabel(step.name);
-  const Status status = commands.Dispatch(*program_.kernels[plan.kernel_of_step[dispatch.step]], arguments, buffers,
-                                          PartOf(step, dispatch.part, dispatch.parts));
+  const Kernel& kernel = *program_.kernels[plan.kernel_of_step[dispatch.step]];
+  const Status status = dispatch.groups_at.buffer < 0
+                            ? commands.Dispatch(kernel, arguments, buffers, PartOf(step, dispatch.part, dispatch.parts))
+                            : commands.DispatchIndirect(kernel, arguments, buffers, Locate(dispatch.groups_at));
   commands.EndLabel();
   return status;
 }

@@ -47,6 +47,8 @@ class ExecutionContext {
   uint64_t LastResult(int leaf) const { return NumberOf(results_, leaf); }
 
   CommandBuffer& commands(int segment) { return *commands_.at(segment); }
+  // The segment as often as its loop's batch says; only where that is more than once.
+  CommandBuffer& batch(int segment) { return *batches_.at(segment); }
   // Where a slice lies.
   BufferRange Locate(const BufferSlice& slice) const;
 
@@ -58,6 +60,7 @@ class ExecutionContext {
  private:
   explicit ExecutionContext(const Program& program) : program_(program) {}
   Status Record(int segment, RecordCounts& counts);
+  Status Record(int segment, int repeats, CommandBuffer& commands, RecordCounts& counts);
   Status RecordDispatch(CommandBuffer& commands, const Dispatch& dispatch);
   bool NamesMovedBuffer(const GpuCommands& segment, const std::vector<bool>& parameter_moved,
                         const std::vector<bool>& result_moved) const;
@@ -71,6 +74,8 @@ class ExecutionContext {
   std::shared_ptr<Buffer> argument_blocks_;
   std::vector<std::shared_ptr<Buffer>> scratch_blocks_;
   std::vector<std::unique_ptr<CommandBuffer>> commands_;  // by segment; null for host segments
+  std::vector<std::unique_ptr<CommandBuffer>> batches_;   // by segment; null where its batch is one
+  std::vector<int> repeats_;                              // by segment: its batch
   std::vector<bool> resubmitted_;                         // by segment: recorded to be submitted while in flight
   std::vector<std::unique_ptr<CommandBuffer>> extra_commands_;
   std::vector<BoundBuffer> parameters_, results_;

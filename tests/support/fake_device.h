@@ -221,7 +221,10 @@ class FakeCommandBuffer : public CommandBuffer {
     });
     return OkStatus();
   }
-  void Barrier() override { groups_.emplace_back(); }
+  Status DispatchIndirect(const Kernel&, BufferRange, std::span<const BufferRange>, BufferRange) override {
+    return Internal("the fake device has no gates");
+  }
+  void Barrier(bool = false) override { groups_.emplace_back(); }
   void Copy(BufferRange source, BufferRange target) override {
     VXLA_CHECK(source.size_bytes == target.size_bytes && source.size_bytes > 0, "sizes of a copy");
     groups_.back().push_back(

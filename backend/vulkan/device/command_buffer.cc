@@ -114,22 +114,37 @@ Status VulkanCommandBuffer::Dispatch(const Kernel& kernel, BufferRange arguments
   VXLA_RETURN_IF_ERROR(CheckRange("argument block", arguments));
   const auto& [groups, base] = range;
   if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return OkStatus();
+  VXLA_RETURN_IF_ERROR(Bind(pipeline, arguments, buffers));
   const DeviceTable& vk = context_->vk();
-  if (bound_ != pipeline.pipeline) {
-    vk.CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.pipeline);
-    bound_ = pipeline.pipeline;
-  }
-  if (pipeline.mode == BindingMode::kAddresses) {
-    VXLA_RETURN_IF_ERROR(PushAddress(pipeline, arguments));
-  } else {
-    VXLA_RETURN_IF_ERROR(BindDescriptors(pipeline, arguments, buffers));
-  }
   if (range.whole()) {
     vk.CmdDispatch(commands_, groups[0], groups[1], groups[2]);
   } else {
     vk.CmdDispatchBase(commands_, base[0], base[1], base[2], groups[0], groups[1], groups[2]);
   }
   return OkStatus();
+}
+
+Status VulkanCommandBuffer::DispatchIndirect(const Kernel& kernel, BufferRange arguments,
+                                             std::span<const BufferRange> buffers, BufferRange groups_at) {
+  VXLA_RETURN_IF_ERROR(Recording("indirect dispatch"));
+  VXLA_RETURN_IF_ERROR(CheckRange("argument block", arguments));
+  VXLA_RETURN_IF_ERROR(CheckRange("counts of workgroups", groups_at));
+  if (groups_at.size_bytes != sizeof(VkDispatchIndirectCommand) || Offset(groups_at) % 4 != 0) {
+    return Internal("indirect dispatch: counts of {} bytes at byte {}", groups_at.size_bytes, Offset(groups_at));
+  }
+  VXLA_RETURN_IF_ERROR(Bind(static_cast<const VulkanKernel&>(kernel), arguments, buffers));
+  context_->vk().CmdDispatchIndirect(commands_, Cast(groups_at).handle(), Offset(groups_at));
+  return OkStatus();
+}
+
+Status VulkanCommandBuffer::Bind(const VulkanKernel& kernel, const BufferRange& arguments,
+                                 std::span<const BufferRange> buffers) {
+  if (bound_ != kernel.pipeline) {
+    context_->vk().CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.pipeline);
+    bound_ = kernel.pipeline;
+  }
+  return kernel.mode == BindingMode::kAddresses ? PushAddress(kernel, arguments)
+                                                : BindDescriptors(kernel, arguments, buffers);
 }
 
 Status VulkanCommandBuffer::PushAddress(const VulkanKernel& kernel, const BufferRange& arguments) {
@@ -226,7 +241,7 @@ Status VulkanCommandBuffer::AddDescriptorPool(uint32_t descriptors) {
   return OkStatus();
 }
 
-void VulkanCommandBuffer::Barrier() {
+void VulkanCommandBuffer::Barrier(bool indirect) {
   if (Status status = Recording("barrier"); !status.ok()) return Fail(std::move(status));
   auto barrier = MakeVk<VkMemoryBarrier2>(VK_STRUCTURE_TYPE_MEMORY_BARRIER_2);
   barrier.srcStageMask = barrier.dstStageMask =
@@ -234,6 +249,11 @@ void VulkanCommandBuffer::Barrier() {
   barrier.srcAccessMask = VK_ACCESS_2_SHADER_WRITE_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT;
   barrier.dstAccessMask = VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_SHADER_WRITE_BIT | VK_ACCESS_2_TRANSFER_READ_BIT |
                           VK_ACCESS_2_TRANSFER_WRITE_BIT;
+  if (indirect) {
+    barrier.srcStageMask |= VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT;
+    barrier.dstStageMask |= VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT;
+    barrier.dstAccessMask |= VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT;
+  }
   auto info = MakeVk<VkDependencyInfo>(VK_STRUCTURE_TYPE_DEPENDENCY_INFO);
   info.memoryBarrierCount = 1;
   info.pMemoryBarriers = &barrier;

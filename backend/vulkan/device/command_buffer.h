@@ -23,7 +23,9 @@ class VulkanCommandBuffer final : public CommandBuffer {
   Status Begin(bool resubmitted = false) override;
   Status Dispatch(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
                   const GroupRange& range) override;
-  void Barrier() override;
+  Status DispatchIndirect(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
+                          BufferRange groups_at) override;
+  void Barrier(bool indirect = false) override;
   void Copy(BufferRange source, BufferRange target) override;
   void Fill(BufferRange target, uint32_t word) override;
   void WriteTimestamp(int index) override;
@@ -48,6 +50,8 @@ class VulkanCommandBuffer final : public CommandBuffer {
   Status Recording(const char* what) const;
   Status CheckRange(const char* what, const BufferRange& range) const;
   Status CheckGroups(const VulkanKernel& kernel, const GroupRange& range) const;
+  // Pipeline and arguments of a dispatch.
+  Status Bind(const VulkanKernel& kernel, const BufferRange& arguments, std::span<const BufferRange> buffers);
   Status PushAddress(const VulkanKernel& kernel, const BufferRange& arguments);
   Status BindDescriptors(const VulkanKernel& kernel, const BufferRange& arguments,
                          std::span<const BufferRange> buffers);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
+#include "backend/vulkan/lower/gates.h"
 #include "backend/vulkan/lower/loop_kernel.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -163,6 +164,12 @@ class VulkanLowering final : public Lowering {
       }
     }
     return lowering;
+  }
+
+  bool HasGates() const override { return CanLowerGates(context_); }
+  Result<Step> LowerGates(const GateRequest& request) const override { return vulkan::LowerGates(context_, request); }
+  Result<Step> LowerCopy(std::string name, const BufferSlice& source, const BufferSlice& target) const override {
+    return LowerCopyLoop(context_, std::move(name), source, target);
   }
 
  private:

@@ -1,0 +1,51 @@
+#include "backend/vulkan/lower/gates.h"
+
+#include <fmt/format.h>
+
+#include "backend/vulkan/lower/loop.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+constexpr uint32_t kGateLanes = 32;
+constexpr int64_t kCopyGroupBytes = 16;
+
+}  // namespace
+
+bool CanLowerGates(const LowerContext& context) {
+  // Selector, table, gates, the gates around them, and the argument block.
+  return context.bindings != BindingMode::kDescriptors || context.facts.max_storage_buffers >= 5;
+}
+
+Result<Step> LowerGates(const LowerContext& context, const GateRequest& request) {
+  KernelBuilder kernel(context.facts);
+  const bool nested = request.parent.buffer >= 0;
+  kernel.AddBuffer(ElementType::kU32, Access::kRead, request.selector);
+  kernel.AddBuffer(ElementType::kU32, Access::kRead, request.table);
+  kernel.AddBuffer(ElementType::kU32, request.branches == 0 ? Access::kReadWrite : Access::kWrite, request.gates);
+  if (nested) kernel.AddBuffer(ElementType::kU32, Access::kRead, request.parent);
+  kernel.Param(static_cast<uint32_t>(request.table.size_bytes / kCopyGroupBytes));
+  kernel.Param(request.selector_is_pred ? 0xff : 0xffffffff);  // a pred is a byte of its word
+  kernel.Param(static_cast<uint32_t>(request.branches));
+  kernel.Param(static_cast<uint32_t>(4 * request.parent_gate));
+  kernel.Append(fmt::format("#define LANES {}u\n#define LOOP {}\n#define IS_PRED {}\n#define NESTED {}\n", kGateLanes,
+                            request.branches == 0 ? 1 : 0, request.selector_is_pred ? 1 : 0, nested ? 1 : 0));
+  return kernel.Finish(request.name, "control_flow/gates.comp", {kGateLanes, 1, 1}, {1, 1, 1});
+}
+
+Result<Step> LowerCopyLoop(const LowerContext& context, std::string name, const BufferSlice& source,
+                           const BufferSlice& target) {
+  const int64_t count = (source.size_bytes + kCopyGroupBytes - 1) / kCopyGroupBytes * 4;
+  LoopTuning tuning = TuneLoop(context.facts, context.bindings, count);
+  tuning.width = 4;
+  KernelBuilder kernel(context.facts);
+  kernel.Param(static_cast<uint32_t>(count / tuning.width));  // P(0) of fused_loop.comp
+  const int from = kernel.AddBuffer(ElementType::kU32, Access::kRead, source);
+  const int to = kernel.AddBuffer(ElementType::kU32, Access::kWrite, target);
+  kernel.AddVectorView(from);
+  kernel.AddVectorView(to);
+  kernel.Append(fmt::format("void element(uint i) {{\n  STORE({}, u32x4, i, LOAD({}, u32x4, i));\n}}\n", to, from));
+  return FinishLoop(context, kernel, tuning, count, std::move(name));
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan
