@@ -29,12 +29,6 @@ void CopyCorner(std::span<const int64_t> sizes, const Literal& from, Literal& to
 
 }  // namespace
 
-int64_t LiveSizesOffset(const Shape& leaf) { return (leaf.SizeBytes() + 7) / 8 * 8; }
-
-int64_t DeviceBytes(const Shape& leaf) {
-  return leaf.IsDynamic() ? LiveSizesOffset(leaf) + 8 * leaf.rank() : leaf.SizeBytes();
-}
-
 std::vector<int64_t> LiveSizes(const Literal& literal) {
   std::vector<int64_t> sizes;
   for (int i = 0; i < literal.shape().rank(); ++i) sizes.push_back(literal.dynamic_size(i));

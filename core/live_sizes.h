@@ -7,11 +7,6 @@
 
 namespace VXLA_NAMESPACE {
 
-// In a device's memory an int64 per dimension follows the elements of an array with dynamic dimensions: its live size.
-// Where they begin, and the bytes of the whole; arrays without such dimensions are their elements alone.
-int64_t LiveSizesOffset(const Shape& leaf);
-int64_t DeviceBytes(const Shape& leaf);
-
 std::vector<int64_t> LiveSizes(const Literal& literal);
 // The shape of what lives: the live sizes as static ones.
 Shape LiveShape(const Literal& literal);

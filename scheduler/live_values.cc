@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/live_sizes.h"
 #include "core/module.h"
 #include "scheduler/buffer_pool.h"
 

@@ -6,7 +6,7 @@
 #include "backend/device.h"
 #include "core/instruction.h"
 #include "core/literal.h"
-#include "core/live_sizes.h"
+#include "core/live_layout.h"
 
 namespace VXLA_NAMESPACE {
 

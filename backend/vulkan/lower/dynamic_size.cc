@@ -1,9 +1,9 @@
-// Live sizes of bounded dynamic dimensions. In device memory they follow the elements (core/live_sizes.h), so both
+// Live sizes of bounded dynamic dimensions. In device memory they follow the elements (core/live_layout.h), so both
 // kernels see an array as 32-bit words: its elements, then two words per dimension.
 #include <fmt/format.h>
 
 #include "backend/vulkan/lower/loop.h"
-#include "core/live_sizes.h"
+#include "core/live_layout.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
