@@ -21,7 +21,10 @@ struct DeviceOptions {
   std::string emulate;            // what kernels do without: "i64,f64,f16,narrow,subgroups,division" or some of them
   bool cache = true;              // keep compiled kernels and probe results on disk
   std::string cache_folder;       // empty: the user's cache folder
-  std::string loader_path;        // another Vulkan loader library; empty: the platform's
+  // Milliseconds: dispatches and submissions that would take longer by a low estimate of the device's speed are cut,
+  // for systems stop a device that is busy for too long. 0: nothing is cut. Below 0: 200, and 0 on software drivers.
+  double work_budget_ms = -1;
+  std::string loader_path;  // another Vulkan loader library; empty: the platform's
   // Told where long calls of the client stand, from the threads that work, several at a time.
   std::function<void(const CallProgress&)> progress;
 };

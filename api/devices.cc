@@ -49,6 +49,7 @@ Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& wanted) {
   VXLA_ASSIGN_OR_RETURN(options.emulate, vulkan::ParseEmulation(wanted.emulate));
   options.cache = wanted.cache;
   options.cache_dir = wanted.cache_folder;
+  if (wanted.work_budget_ms >= 0) options.work_budget_seconds = wanted.work_budget_ms * 1e-3;
   options.loader_path = wanted.loader_path;
   VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, ListDevices(wanted.loader_path));
   VXLA_ASSIGN_OR_RETURN(const int index, vulkan::ChooseDevice(devices, wanted.device));
@@ -66,9 +67,16 @@ std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const Evaluat
   };
   ClientOptions options;
   options.evaluator_of_run = evaluator;
+  if (host_steps.custom_calls != nullptr) options.kernels = host_steps.custom_calls->kernels();
   options.check_program = [host_steps](const Module& module) {
-    return CheckCustomCalls(module, host_steps.custom_calls);
+    return CheckCustomCalls(module, host_steps.custom_calls, /*kernels_will_do=*/true);
   };
+  options.seed = host_steps.seed;
+  if (host_steps.custom_calls != nullptr) {
+    const std::vector<std::string> targets = host_steps.custom_calls->targets();
+    options.host_functions = {targets.begin(), targets.end()};
+    for (const auto& [name, kernel] : options.kernels) options.host_functions.insert(name);
+  }
   options.progress = std::move(progress);
   return std::make_unique<Client>(std::move(device), evaluator(), options);
 }

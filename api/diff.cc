@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "api/diff_side.h"
+#include "api/kernel_stand_ins.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/cpu/reference/op_bound.h"
 #include "backend/device.h"
@@ -388,13 +389,23 @@ Result<DiffOutcome> RunDiff(const Module& module, std::span<const Literal* const
 Result<DiffOutcome> Diff(const Module& module, std::span<const Literal* const> arguments, const DiffOptions& options,
                          std::optional<std::vector<Literal>> expected) {
   return Guarded([&]() -> Result<DiffOutcome> {
+    const KernelStandIns stand_ins(options.evaluate.custom_calls, module, KernelStandIns::For::kReference);
+    const KernelStandIns shader_math(options.evaluate.custom_calls, module, KernelStandIns::For::kShaderMath);
+    EvaluateOptions evaluate = options.evaluate;
+    evaluate.custom_calls = stand_ins.registry();
     VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<DiffSide> device,
-                          DiffSide::Open(options.device, options.compile, options.evaluate));
+                          DiffSide::Open(options.device, options.compile, evaluate));
     std::unique_ptr<DiffSide> other;
     if (options.against && !IsCpu(options.against->device)) {
-      VXLA_ASSIGN_OR_RETURN(other, DiffSide::Open(*options.against, options.compile, options.evaluate));
+      VXLA_ASSIGN_OR_RETURN(other, DiffSide::Open(*options.against, options.compile, evaluate));
     }
-    return RunDiff(module, arguments, *device, other.get(), std::move(expected), options);
+    stand_ins.Use(device->client());
+    shader_math.Use(device->client());
+    device->set_shader_math_calls(shader_math.registry());
+    Result<DiffOutcome> outcome = RunDiff(module, arguments, *device, other.get(), std::move(expected), options);
+    if (outcome.ok() && other == nullptr)
+      outcome->notes.insert(outcome->notes.end(), stand_ins.notes().begin(), stand_ins.notes().end());
+    return outcome;
   });
 }
 

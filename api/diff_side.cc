@@ -57,6 +57,7 @@ Result<Literal> DiffSide::EvaluateShaderMath(const Executable& executable,
   ShaderEvaluation evaluation;
   evaluation.orders = OrdersOf(executable.plan());
   evaluation.options = evaluate_;
+  if (shader_math_calls_ != nullptr) evaluation.options.custom_calls = shader_math_calls_;
   const auto instructions = InstructionsByPlanName(executable.module());
   for (const Fallback& fallback : executable.fallbacks()) {
     const auto found = instructions.find(fallback.instruction);

@@ -36,11 +36,15 @@ class DiffSide {
   // inside loops are not looked at.
   Result<std::string> FirstOtherInPlan(const Module& module, std::span<const Literal* const> arguments) const;
   bool IsReference() const { return client_ == nullptr; }
+  // Null: the reference.
+  const std::shared_ptr<Client>& client() const { return client_; }
   // Of a device.
   const DeviceFacts& facts() const { return client_->device().facts(); }
   const CompileOptions& options() const { return options_; }
   // Of the reference, of host steps and of shader math.
   const EvaluateOptions& evaluate_options() const { return evaluate_; }
+  // What shader math calls in place of the evaluate options' functions.
+  void set_shader_math_calls(const CustomCallRegistry* calls) { shader_math_calls_ = calls; }
   // "llvmpipe (Mesa 22.3.6)"
   std::string description() const;
   Status CheckValidation() const;
@@ -50,6 +54,7 @@ class DiffSide {
   std::shared_ptr<Client> client_;
   CompileOptions options_;
   EvaluateOptions evaluate_;
+  const CustomCallRegistry* shader_math_calls_ = nullptr;
 };
 
 // Values below this magnitude need not survive on the device: 0 unless it flushes denormals of this type.

@@ -89,6 +89,7 @@ class ProgramCutter {
     for (const Computation* computation : instruction.called()) called.push_back(computations_.at(computation->name()));
     roots_.push_back(entry_->Add(instruction.opcode(), instruction.shape(), std::move(mapped), instruction.attributes(),
                                  std::move(called), instruction.name()));
+    roots_.back()->mutable_common().backend_config = instruction.common().backend_config;
   }
 
   SmallProgram Finish(bool tuple) && {
@@ -382,6 +383,12 @@ std::string_view FaultName(Fault fault) {
       break;
   }
   return "";
+}
+
+SmallProgram ProgramOf(const Instruction& instruction, std::span<const std::shared_ptr<const Literal>> operands) {
+  ProgramCutter cutter(*instruction.parent()->module(), instruction.name());
+  cutter.Add(instruction, operands);
+  return std::move(cutter).Finish(false);
 }
 
 std::vector<const Literal*> SmallProgram::pointers() const {

@@ -17,6 +17,7 @@
 namespace VXLA_NAMESPACE {
 
 class DiffSide;
+class Instruction;
 class Module;
 
 // Whose fault a difference is. Algorithm: shader math on the CPU leaves the bound too. Driver: the device's bits are
@@ -30,6 +31,9 @@ struct SmallProgram {
   std::vector<std::shared_ptr<const Literal>> arguments;
   std::vector<const Literal*> pointers() const;
 };
+
+// Of this instruction, its operands in order.
+SmallProgram ProgramOf(const Instruction& instruction, std::span<const std::shared_ptr<const Literal>> operands);
 
 struct InstructionReport {
   std::string name;  // "add.3"; of a loop's body "while.1 iteration 0: add.3"

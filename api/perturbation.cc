@@ -10,6 +10,7 @@
 #include "backend/cpu/reference/wide_literal.h"
 #include "core/accuracy.h"
 #include "core/float_formats.h"
+#include "core/library_calls.h"
 #include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
@@ -186,8 +187,16 @@ struct Perturbation::Twin {
       attributes.number = static_cast<int64_t>(operands.size());
       operands.push_back(entry->Add(Opcode::kParameter, Widened(operand->shape()), {}, attributes));
     }
-    instruction = entry->Add(original.opcode(), Widened(original.shape()), std::move(operands), original.attributes(),
-                             Called(original), original.name());
+    Attributes attributes = original.attributes();
+    if (original.opcode() == Opcode::kCustomCall) {
+      auto call = original.attributes<CustomCallAttributes>();
+      call.custom_call_target = WidestTarget(call.custom_call_target);
+      attributes = call;
+    }
+    Instruction* const wide = entry->Add(original.opcode(), Widened(original.shape()), std::move(operands),
+                                         std::move(attributes), Called(original), original.name());
+    wide->mutable_common().backend_config = original.common().backend_config;
+    instruction = wide;
   }
 
   std::vector<Computation*> Called(const Instruction& original) {
@@ -285,12 +294,32 @@ Literal Assemble(const Instruction& instruction, std::vector<Literal> leaves) {
 // How many roundings an element of an operand goes through on its way to the result, as a random walk adds them up.
 double WalkOf(const Instruction& instruction) {
   const auto length = static_cast<double>(AccumulationLength(instruction));
-  if (instruction.opcode() == Opcode::kCholesky || instruction.opcode() == Opcode::kTriangularSolve)
+  if (instruction.opcode() == Opcode::kCholesky || instruction.opcode() == Opcode::kTriangularSolve ||
+      IsLinearAlgebraCall(instruction))
     return 2 * std::sqrt(length + 1);
   double operations = 1;
   for (const Computation* computation : instruction.called())
     operations += static_cast<double>(computation->instructions().size());
   return 2 * std::sqrt(1 + operations * std::log2(2 + length));
+}
+
+// The numbers of a matrix of an operand, where an algorithm's backward error is small beside the matrix as a whole and
+// not beside each of its elements; 0: it is.
+int64_t MatrixParts(const Instruction& instruction, int operand) {
+  const Shape& shape = instruction.operand(operand)->shape();
+  if (!IsLinearAlgebraCall(instruction) || shape.rank() < 2 || !Rounds(shape.element_type())) return 0;
+  const int64_t elements = shape.dimension(shape.rank() - 1) * shape.dimension(shape.rank() - 2);
+  return elements * (IsComplex(shape.element_type()) ? 2 : 1);
+}
+
+std::vector<double> RootMeanSquares(std::span<const double> parts, int64_t matrix) {
+  std::vector<double> sizes;
+  for (size_t begin = 0; matrix > 0 && begin < parts.size(); begin += static_cast<size_t>(matrix)) {
+    double sum = 0;
+    for (const double part : parts.subspan(begin, static_cast<size_t>(matrix))) sum += part * part;
+    sizes.push_back(std::sqrt(sum / static_cast<double>(matrix)));
+  }
+  return sizes;
 }
 
 }  // namespace
@@ -306,6 +335,8 @@ Perturbation::~Perturbation() = default;
 Perturbation::Way Perturbation::WayOf(const Instruction& instruction) {
   if (!AnyLeafRounds(instruction.shape())) return Way::kNone;
   switch (instruction.opcode()) {
+    case Opcode::kCustomCall:
+      return IsLinearAlgebraCall(instruction) ? Way::kOperands : Way::kNone;
     case Opcode::kDot:
     case Opcode::kConvolution:
       return Way::kSum;
@@ -418,10 +449,15 @@ Result<Literal> Perturbation::MoveOperands(const Instruction& instruction, std::
       const Literal wide,
       TwinOf(instruction).Evaluate(*evaluator_, operands, [&](std::span<double> parts, int, size_t operand) {
         const uint64_t operand_key = key + Mix(operand + 1);
+        const int64_t matrix = MatrixParts(instruction, static_cast<int>(operand));
+        const std::vector<double> sizes = RootMeanSquares(parts, matrix);
         ParallelFor(static_cast<int64_t>(parts.size()), kGrain, options_.evaluate.threads,
                     [&](int64_t begin, int64_t end) {
-                      for (int64_t i = begin; i < end; ++i)
-                        parts[static_cast<size_t>(i)] *= 1 + walk * unit * Draw(operand_key, static_cast<uint64_t>(i));
+                      for (int64_t i = begin; i < end; ++i) {
+                        double& part = parts[static_cast<size_t>(i)];
+                        const double size = matrix > 0 ? sizes[static_cast<size_t>(i / matrix)] : part;
+                        part += walk * unit * size * Draw(operand_key, static_cast<uint64_t>(i));
+                      }
                     });
       }));
   const auto wide_leaves = FlattenLiteral(wide);

@@ -53,7 +53,7 @@ Status CheckRunnable(const Module& module, const std::string& name, const Custom
       return AtPlace(Status(status).At(i->location()), name);
     }
   }
-  return AtPlace(CheckCustomCalls(module, registry), name);
+  return AtPlace(CheckCustomCalls(module, registry, /*kernels_will_do=*/true), name);
 }
 
 }  // namespace VXLA_NAMESPACE

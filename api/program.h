@@ -15,7 +15,7 @@ namespace VXLA_NAMESPACE {
 // kInvalidArgument: not such a program. kUnsupported: MLIR.
 Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::string& name = {});
 
-// Every op can be evaluated somewhere, custom calls by a function of the registry (null: it is empty); else
+// Every op can be evaluated somewhere, custom calls by a function or a kernel of the registry (null: it is empty); else
 // kUnsupported that names the op and its place.
 Status CheckRunnable(const Module& module, const std::string& name = {}, const CustomCallRegistry* registry = nullptr);
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/custom_kernel.h"
 #include "backend/device_facts.h"
 #include "backend/lowering.h"
 #include "backend/step.h"
@@ -67,8 +68,9 @@ class CommandBuffer {
   virtual Status Begin(bool resubmitted = false) = 0;
   // Addresses mode: the argument block at `arguments` (its address becomes the push constant).
   // Descriptors mode: a descriptor set with the block and `buffers` is written and bound.
+  // A range that does not begin at the first workgroup wants a kernel whose key says in_parts.
   virtual Status Dispatch(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
-                          const std::array<uint32_t, 3>& groups) = 0;
+                          const GroupRange& range) = 0;
   // All earlier kernel and transfer writes are visible to all later kernels and transfers; reads before writes are
   // ordered.
   virtual void Barrier() = 0;
@@ -90,6 +92,8 @@ class Device {
   virtual std::span<const BindingMode> binding_modes() const = 0;
   BindingMode binding_mode() const { return binding_modes().front(); }
   virtual const Lowering& lowering(BindingMode mode) const = 0;
+  // The same with the user's kernels for the custom calls that name them. Null: this device takes none.
+  virtual std::unique_ptr<Lowering> LoweringWith(BindingMode, const CustomKernels&) const { return nullptr; }
 
   // kResourceExhausted with the size and the limit when it does not fit. Buffers may be freed while work that uses them
   // is in flight only by the owner's care: free after Wait. Alignment is at least 256 bytes.

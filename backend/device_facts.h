@@ -63,7 +63,11 @@ struct DeviceFacts {
   uint32_t storage_offset_alignment = 256;
   uint32_t max_storage_buffers = 4;  // per stage
   float timestamp_period_ns = 0;     // 0: no timestamps
-  int hardware_threads = 1;          // software drivers: the threads that run kernels
+  // A system stops a device that is busy with one submission for too long (about 2 s on a desktop), so dispatches and
+  // submissions that would take longer than this are cut. 0: they are not. The rates are low estimates.
+  double work_budget_seconds = 0;
+  double flop_per_second = 1e9, bytes_per_second = 1e9;
+  int hardware_threads = 1;  // software drivers: the threads that run kernels
   // Scalar operations, all functions inlined, that the driver's compiler takes in one kernel without ado.
   int64_t kernel_operations = 1 << 15;
 

@@ -18,6 +18,7 @@ struct KernelKey {
   std::vector<uint32_t> constants;  // specialisation constants by id; ids 0, 1, 2 are the workgroup size
   uint32_t buffer_count = 0;        // tensors bound (the argument block does not count)
   uint32_t param_count = 0;         // 32-bit words of parameters in the argument block
+  bool in_parts = false;            // some dispatches begin at another workgroup than the first
   friend bool operator==(const KernelKey&, const KernelKey&) = default;
 };
 
@@ -43,6 +44,14 @@ struct SharedPlace {
   BufferSlice operand, result;
   bool must = false;
   friend bool operator==(const SharedPlace&, const SharedPlace&) = default;
+};
+
+// The workgroups of a dispatch: so many along each axis, from `base` on. A kernel that is dispatched in parts numbers
+// its workgroups x + y * groups[0], so a part has whole lines.
+struct GroupRange {
+  std::array<uint32_t, 3> groups{1, 1, 1}, base{0, 0, 0};
+  bool whole() const { return base == std::array<uint32_t, 3>{0, 0, 0}; }
+  friend bool operator==(const GroupRange&, const GroupRange&) = default;
 };
 
 // What a step adds up: the instructions (by path, PathOf) and in which order.

@@ -6,12 +6,14 @@ cmake_policy(VERSION 3.25)
 set(headers
     include/vxla/vxla.hpp
     api/conditioning_result.h
+    api/custom_call_files.h
     api/device_options.h
     api/diff.h
     api/isolate.h
     backend/cpu/reference/custom_call.h
     backend/cpu/reference/evaluator.h
     backend/cpu/reference/host_transfer.h
+    backend/custom_kernel.h
     core/builder/builder.h
     core/builder/math.h
     core/check.h

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/float_formats.h"
+#include "core/library_calls.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -177,6 +178,20 @@ int64_t UlpBudget(const UlpBound& bound) {
   return bound.ulp <= 0.5 ? 0 : static_cast<int64_t>(std::floor(bound.ulp + 0.5));
 }
 
+namespace {
+
+// Of the operands' matrices.
+int64_t LargestDimension(const Instruction& instruction) {
+  int64_t largest = 1;
+  for (const Instruction* operand : instruction.operands()) {
+    const Shape& shape = operand->shape();
+    for (int d = std::max(0, shape.rank() - 2); d < shape.rank(); ++d) largest = std::max(largest, shape.dimension(d));
+  }
+  return largest;
+}
+
+}  // namespace
+
 int64_t AccumulationLength(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kDot:
@@ -205,6 +220,8 @@ int64_t AccumulationLength(const Instruction& instruction) {
     case Opcode::kBatchNormGrad:
     case Opcode::kBatchNormTraining:
       return FeatureElements(instruction);
+    case Opcode::kCustomCall:
+      return IsLinearAlgebraCall(instruction) ? LargestDimension(instruction) : 0;
     default:
       return 0;
   }

@@ -37,8 +37,8 @@ int64_t UlpBudget(const UlpBound& bound);
 
 // How many terms are added up in one element of the result: dot: the contracted elements; convolution: kernel elements
 // by input features; reduce, reduce-window, scan, select-and-scatter: elements of a window (or row); scatter: the
-// updates; batch norm: the elements of a feature; fft, cholesky, triangular-solve: the length of the transform or the
-// rows. 0: adds nothing up.
+// updates; batch norm: the elements of a feature; fft, cholesky, triangular-solve and calls of linear algebra: the length
+// of the transform or the rows. 0: adds nothing up.
 int64_t AccumulationLength(const Instruction& instruction);
 
 // The error of a sum of `length` terms, relative to the sum of the terms' MAGNITUDES (of the products' for dot and

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <string>
 
 namespace VXLA_NAMESPACE {
 
@@ -22,6 +24,8 @@ struct TargetInfo {
   int64_t row_program_short_row = 4096;
   bool wide_accumulation = false;  // f32 sums of reductions and products are kept in two floats
   bool fusion = true;              // --no-fusion: every instruction is a fusion of its own
+  // Targets of custom calls for which the caller has functions of its own: they stay calls, whatever they mean here.
+  std::set<std::string> host_functions;
 };
 
 }  // namespace VXLA_NAMESPACE

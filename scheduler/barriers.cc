@@ -1,46 +1,13 @@
 #include "scheduler/barriers.h"
 
 #include <algorithm>
-#include <map>
 
 namespace VXLA_NAMESPACE {
 namespace {
 
-// The bytes touched since the last barrier, as disjoint ranges per memory: many small reads of one constant stay one
-// range.
-class Touched {
- public:
-  bool Hits(const PhysicalRange& range) const {
-    const auto memory = ranges_.find(Key(range));
-    if (memory == ranges_.end()) return false;
-    auto at = memory->second.lower_bound(range.end);  // the first that begins at or beyond the end
-    return at != memory->second.begin() && std::prev(at)->second > range.begin;
-  }
-
-  void Add(const PhysicalRange& range) {
-    if (range.begin >= range.end) return;
-    auto& memory = ranges_[Key(range)];
-    int64_t begin = range.begin, end = range.end;
-    auto at = memory.upper_bound(end);
-    while (at != memory.begin() && std::prev(at)->second >= begin) {
-      --at;
-      begin = std::min(begin, at->first);
-      end = std::max(end, at->second);
-      at = memory.erase(at);
-    }
-    memory.emplace(begin, end);
-  }
-
-  void Clear() { ranges_.clear(); }
-
- private:
-  static std::pair<MemorySpace, int> Key(const PhysicalRange& range) { return {range.space, range.index}; }
-  std::map<std::pair<MemorySpace, int>, std::map<int64_t, int64_t>> ranges_;
-};
-
 void InsertInto(const Plan& plan, GpuCommands& segment) {
   std::vector<GpuCommand> ordered;
-  Touched reads, writes;
+  TouchedMemory reads, writes;
   for (GpuCommand& command : segment.commands) {
     const std::vector<MemoryUse> uses = MemoryUses(plan, command);
     bool hazard = false;
@@ -59,6 +26,27 @@ void InsertInto(const Plan& plan, GpuCommands& segment) {
 }
 
 }  // namespace
+
+bool TouchedMemory::Hits(const PhysicalRange& range) const {
+  const auto memory = ranges_.find(Key(range));
+  if (memory == ranges_.end()) return false;
+  auto at = memory->second.lower_bound(range.end);  // the first that begins at or beyond the end
+  return at != memory->second.begin() && std::prev(at)->second > range.begin;
+}
+
+void TouchedMemory::Add(const PhysicalRange& range) {
+  if (range.begin >= range.end) return;
+  auto& memory = ranges_[Key(range)];
+  int64_t begin = range.begin, end = range.end;
+  auto at = memory.upper_bound(end);
+  while (at != memory.begin() && std::prev(at)->second >= begin) {
+    --at;
+    begin = std::min(begin, at->first);
+    end = std::max(end, at->second);
+    at = memory.erase(at);
+  }
+  memory.emplace(begin, end);
+}
 
 std::vector<MemoryUse> MemoryUses(const Plan& plan, const GpuCommand& command) {
   std::vector<MemoryUse> uses;

@@ -1,14 +1,17 @@
 // Barriers: the fewest that keep a command list's reads and writes in order.
 #pragma once
 
+#include <map>
+#include <utility>
+
 #include "scheduler/plan.h"
 
 namespace VXLA_NAMESPACE {
 
 // Expects placements and segments without barriers. Afterwards, for every two commands of a segment that touch the same
 // bytes, one of them writing, a barrier stands between them, and no list of barriers with that property is shorter:
-// each stands directly before a command that could not do without it. Between segments the host waits, so nothing is
-// needed there.
+// each stands directly before a command that could not do without it. A segment is submitted to wait for the one before
+// it, so nothing is needed between them.
 void InsertBarriers(Plan& plan);
 
 // What a command reads and writes, as memory.
@@ -17,6 +20,18 @@ struct MemoryUse {
   bool writes = false;
 };
 std::vector<MemoryUse> MemoryUses(const Plan& plan, const GpuCommand& command);
+// Bytes as disjoint ranges per memory: many small reads of one constant stay one range.
+class TouchedMemory {
+ public:
+  bool Hits(const PhysicalRange& range) const;
+  void Add(const PhysicalRange& range);
+  void Clear() { ranges_.clear(); }
+
+ private:
+  static std::pair<MemorySpace, int> Key(const PhysicalRange& range) { return {range.space, range.index}; }
+  std::map<std::pair<MemorySpace, int>, std::map<int64_t, int64_t>> ranges_;
+};
+
 // Both touch the same bytes, and one of them writes.
 bool HasHazard(const std::vector<MemoryUse>& earlier, const std::vector<MemoryUse>& later);
 

@@ -49,11 +49,14 @@ int64_t BlockAlignment(const DeviceFacts& facts, BindingMode bindings) {
 Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> client, const Module& module,
                                                  const CompileOptions& options, BindingMode mode) {
   const DeviceFacts& facts = client->device->facts();
-  const Lowering& lowering = client->device->lowering(mode);
+  const std::unique_ptr<Lowering> with_kernels =
+      client->options.kernels.empty() ? nullptr : client->device->LoweringWith(mode, client->options.kernels);
+  const Lowering& lowering = with_kernels != nullptr ? *with_kernels : client->device->lowering(mode);
   auto state = std::make_unique<ExecutableState>();
   state->client = std::move(client);
   TargetInfo target = TargetOf(facts, mode, options.fusion);
   target.wide_accumulation = options.wide_accumulation;
+  target.host_functions = state->client->options.host_functions;
   if (options.optimized) {
     state->module = module.Clone();
   } else {
@@ -61,7 +64,7 @@ Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> cl
   }
   CopySharedResults(*state->module, lowering);
   state->max_loop_iterations = options.max_loop_iterations;
-  const PlanOptions plan_options{mode, options.require_gpu};
+  const PlanOptions plan_options{mode, options.require_gpu, state->client->options.seed};
   VXLA_ASSIGN_OR_RETURN(state->program.plan, MakePlan(*state->module, lowering, facts, plan_options));
   state->instructions = InstructionsByPlanName(*state->module);
   state->program.profile = options.profile && facts.timestamp_period_ns > 0;

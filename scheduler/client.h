@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "backend/custom_kernel.h"
 #include "core/literal.h"
 #include "core/status.h"
 #include "scheduler/device_value.h"
@@ -48,6 +50,10 @@ struct ClientOptions {
   // Asked before a program is compiled: what the evaluator cannot run, custom calls that nobody registered, is refused
   // there and not in the middle of a run. Empty: nothing is asked.
   std::function<Status(const Module&)> check_program;
+  uint64_t seed = 0;           // of rng and rng-get-and-update-state: each run begins with it
+  CustomKernels kernels;       // the user's, which run the custom calls of their names on the device
+  // Targets of custom calls that the evaluator has functions of the caller's for: core/passes/expanders.h.
+  std::set<std::string> host_functions;
   int max_runs_in_flight = 4;  // per executable; a further run waits for the oldest one
   // Called from the threads that work, several at a time; must not call the client.
   std::function<void(const CallProgress&)> progress;

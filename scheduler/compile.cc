@@ -10,6 +10,7 @@
 #include "scheduler/buffer_assignment.h"
 #include "scheduler/copy_elision.h"
 #include "scheduler/donation.h"
+#include "scheduler/host_overlap.h"
 #include "scheduler/liveness.h"
 #include "scheduler/segments.h"
 #include "scheduler/step_graph.h"
@@ -80,25 +81,38 @@ std::vector<PlanFault> TakeApart(Module& module,
   return faults;
 }
 
-}  // namespace
-
-Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFacts& facts, const PlanOptions& options) {
-  VXLA_ASSIGN_OR_RETURN(StepGraph graph, BuildStepGraph(module, lowering, options.bindings));
-  if (!graph.faults.empty()) {
-    const std::vector<PlanFault> unfused = TakeApart(module, graph.faults);
-    VXLA_ASSIGN_OR_RETURN(graph, BuildStepGraph(module, lowering, options.bindings));
-    if (!graph.faults.empty()) return Internal("{}", graph.faults.front().second);  // fusions of one cannot be
-    graph.plan.faults.insert(graph.plan.faults.begin(), unfused.begin(), unfused.end());
-  }
-  VXLA_RETURN_IF_ERROR(CheckFallbacks(graph.plan, options));
+// Places what the graph does, in its order.
+Result<Plan> PlanInOrder(StepGraph graph, const DeviceFacts& facts, const PlanOptions& options) {
   ElideCopies(graph);
   VXLA_RETURN_IF_ERROR(ComputeLiveness(graph));
   VXLA_RETURN_IF_ERROR(AssignDonations(graph));
   VXLA_RETURN_IF_ERROR(AssignBuffers(graph, MemoryLimitsOf(facts, options.bindings)));
-  PartitionSegments(graph);
+  PartitionSegments(graph, facts);
+  FindHostWaits(graph.plan);
   InsertBarriers(graph.plan);
   VXLA_RETURN_IF_ERROR(Seal(graph.plan, facts));
   return std::move(graph.plan);
+}
+
+}  // namespace
+
+Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFacts& facts, const PlanOptions& options) {
+  VXLA_ASSIGN_OR_RETURN(StepGraph graph, BuildStepGraph(module, lowering, options));
+  if (!graph.faults.empty()) {
+    const std::vector<PlanFault> unfused = TakeApart(module, graph.faults);
+    VXLA_ASSIGN_OR_RETURN(graph, BuildStepGraph(module, lowering, options));
+    if (!graph.faults.empty()) return Internal("{}", graph.faults.front().second);  // fusions of one cannot be
+    graph.plan.faults.insert(graph.plan.faults.begin(), unfused.begin(), unfused.end());
+  }
+  VXLA_RETURN_IF_ERROR(CheckFallbacks(graph.plan, options));
+  if (graph.plan.fallbacks.empty()) return PlanInOrder(std::move(graph), facts, options);
+  StepGraph overlapped = graph;
+  if (OverlapHostSteps(overlapped)) {
+    // What runs early lives long: where that is too much for the device, it runs when its turn comes.
+    Result<Plan> plan = PlanInOrder(std::move(overlapped), facts, options);
+    if (plan.status().code() != StatusCode::kResourceExhausted) return plan;
+  }
+  return PlanInOrder(std::move(graph), facts, options);
 }
 
 TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion) {

@@ -13,6 +13,7 @@ namespace VXLA_NAMESPACE {
 struct PlanOptions {
   BindingMode bindings = BindingMode::kAddresses;
   bool require_gpu = false;  // DeviceFailure names the first instruction that would run on the host
+  uint64_t seed = 0;         // of rng and rng-get-and-update-state
 };
 
 // `module` is what Optimize gave, though any verified module with the entry's calls in reach of lowering will do.

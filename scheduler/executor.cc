@@ -48,6 +48,8 @@ class Run {
     VXLA_RETURN_IF_ERROR(Bind(statistics));
     if (state_.program.profile) times_ = StepTimesOf(plan_);
     state_.client->Report({CallProgress::Stage::kRun});
+    arguments_ready_ = after_;
+    submitted_.assign(plan_.segments.size(), 0);
     VXLA_RETURN_IF_ERROR(RunSegments(0, static_cast<int>(plan_.segments.size())));
     statistics.read_backs = read_backs_;
     statistics.steps = std::move(times_);
@@ -90,6 +92,8 @@ class Run {
   std::vector<DeviceMemory*> pinned_;
   std::vector<std::shared_ptr<DeviceMemory>> borrowed_;  // keeps what is pinned
   uint64_t after_ = 0;                                   // what the next piece of work waits for
+  uint64_t arguments_ready_ = 0;                         // what the first one waited for
+  std::vector<uint64_t> submitted_;                      // by segment, what its last submission reaches
   int64_t read_backs_ = 0;
   std::vector<StepTime> times_;  // of a profiling run, by step
 };
@@ -254,6 +258,7 @@ Status Run::RunSegment(int segment) {
 
 Status Run::SubmitCommands(int segment) {
   VXLA_ASSIGN_OR_RETURN(after_, device_.Submit(context_->commands(segment), after_));
+  submitted_[static_cast<size_t>(segment)] = after_;
   context_->set_last_value(after_);
   if (!state_.program.profile) return OkStatus();
   VXLA_RETURN_IF_ERROR(device_.Wait(after_));
@@ -305,8 +310,11 @@ Result<int64_t> Run::ReadSelector(const HostDecide& decision) {
   return value.GetInt(0);
 }
 
+// The device goes on with what is submitted meanwhile.
 Status Run::EvaluateOnHost(const HostEvaluate& evaluation) {
-  if (after_ != 0) VXLA_RETURN_IF_ERROR(device_.Wait(after_));
+  uint64_t needed = evaluation.waits_for_arguments ? arguments_ready_ : 0;
+  for (const int segment : evaluation.waits_for) needed = std::max(needed, submitted_[static_cast<size_t>(segment)]);
+  if (needed != 0) VXLA_RETURN_IF_ERROR(device_.Wait(needed));
   const Instruction& instruction = *state_.instructions.at(evaluation.instruction);
   std::vector<Literal> downloaded;
   downloaded.reserve(evaluation.operands.size());

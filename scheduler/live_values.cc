@@ -8,6 +8,7 @@
 #include "scheduler/buffer_pool.h"
 
 namespace VXLA_NAMESPACE {
+
 Status UploadLiteral(Device& device, const Literal& leaf, Buffer& target, int64_t offset_bytes) {
   if (!leaf.shape().IsDynamic()) return device.Upload(leaf.bytes(), target, offset_bytes);
   std::vector<std::byte> bytes(static_cast<size_t>(DeviceBytes(leaf.shape())));

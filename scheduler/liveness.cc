@@ -33,6 +33,32 @@ void ExtendOverLoops(StepGraph& graph) {
   }
 }
 
+// The host writes its results while the device may still run what stands between the last work that the host step waits
+// for and the step itself: their memory is theirs from there on.
+void ExtendOverHostSteps(StepGraph& graph) {
+  Plan& plan = graph.plan;
+  std::vector<int> device_writer(plan.buffers.size(), -1);
+  int last_mark = -1;
+  for (int i = 0; i < static_cast<int>(graph.operations.size()); ++i) {
+    const Operation& operation = graph.operations[i];
+    if (std::holds_alternative<DecisionMark>(operation.action)) last_mark = i;
+    if (!std::holds_alternative<HostEvaluate>(operation.action)) {
+      for (const Binding& use : operation.uses) {
+        if (use.access != Access::kRead) device_writer[static_cast<size_t>(use.slice.buffer)] = i;
+      }
+      continue;
+    }
+    int waited = last_mark;
+    for (const Binding& use : operation.uses) {
+      if (use.access == Access::kRead) waited = std::max(waited, device_writer[static_cast<size_t>(use.slice.buffer)]);
+    }
+    for (const Binding& use : operation.uses) {
+      PlanBuffer& buffer = plan.buffers.at(use.slice.buffer);
+      if (use.access != Access::kRead) buffer.first_use = std::min(buffer.first_use, waited + 1);
+    }
+  }
+}
+
 }  // namespace
 
 Status ComputeLiveness(StepGraph& graph) {
@@ -53,6 +79,7 @@ Status ComputeLiveness(StepGraph& graph) {
     }
   }
   ExtendOverLoops(graph);
+  ExtendOverHostSteps(graph);
   for (const PlanResult& result : plan.results) {
     PlanBuffer& buffer = plan.buffers[result.buffer];
     if (buffer.first_use >= 0) buffer.last_use = std::max(count - 1, 0);

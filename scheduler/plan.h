@@ -65,8 +65,10 @@ struct PlanConstant {
   friend bool operator==(const PlanConstant&, const PlanConstant&) = default;
 };
 
+// A step, or one part of it where it would take too long (PartOf): each part is alone in its segment.
 struct Dispatch {
   int step = -1;  // in Plan::steps
+  int part = 0, parts = 1;
   friend bool operator==(const Dispatch&, const Dispatch&) = default;
 };
 struct CopyBytes {
@@ -85,8 +87,8 @@ struct GpuCommands {
   friend bool operator==(const GpuCommands&, const GpuCommands&) = default;
 };
 
-// One instruction of the entry, or of a computation that control flow runs, evaluated on the host once everything
-// before it has finished.
+// One instruction of the entry, or of a computation that control flow runs, evaluated on the host once the work that it
+// needs has finished.
 struct HostEvaluate {
   // The value of an operand: a constant of the module, or leaves in device memory.
   struct Operand {
@@ -99,6 +101,10 @@ struct HostEvaluate {
   std::vector<Operand> operands;
   Shape shape;
   std::vector<BufferSlice> results;
+  // Segments of the device's work, as far as they have been submitted, that touch what it reads or writes; and whether
+  // it touches arguments or results, which earlier runs may still use. The device may be busy with everything else.
+  std::vector<int> waits_for = {};
+  bool waits_for_arguments = false;
   friend bool operator==(const HostEvaluate&, const HostEvaluate&) = default;
 };
 

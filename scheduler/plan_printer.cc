@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "backend/kernel_hash.h"
+#include "scheduler/work_limit.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -53,8 +54,25 @@ std::string CommandText(const Plan& plan, const GpuCommand& command) {
   for (const Binding& binding : step.bindings) {
     bindings.push_back(fmt::format("{}{}", Prefix(binding.access), SliceText(plan, binding.slice)));
   }
-  return fmt::format("  dispatch {} kernel {} groups {}x{}x{} ({})", step.name, plan.kernel_of_step.at(index),
-                     step.groups[0], step.groups[1], step.groups[2], fmt::join(bindings, ", "));
+  const auto& [_, part, parts] = std::get<Dispatch>(command);
+  const auto groups = PartOf(step, part, parts).groups;
+  return fmt::format("  dispatch {} kernel {} groups {}x{}x{}{} ({})", step.name, plan.kernel_of_step.at(index),
+                     groups[0], groups[1], groups[2], parts == 1 ? "" : fmt::format(" part {} of {}", part + 1, parts),
+                     fmt::join(bindings, ", "));
+}
+
+// The last dispatch or copy of each segment that the host step waits for.
+std::vector<std::string> WaitsOf(const Plan& plan, const HostEvaluate& evaluation) {
+  std::vector<std::string> waits;
+  for (const int segment : evaluation.waits_for) {
+    const auto& commands = std::get<GpuCommands>(plan.segments.at(static_cast<size_t>(segment))).commands;
+    const auto* dispatch = std::get_if<Dispatch>(&commands.back());
+    const auto* copy = std::get_if<CopyBytes>(&commands.back());
+    waits.push_back(dispatch != nullptr ? plan.steps.at(static_cast<size_t>(dispatch->step)).name
+                    : copy != nullptr   ? "copy to " + SliceText(plan, copy->target)
+                                        : "barrier");
+  }
+  return waits;
 }
 
 std::string HostText(const Plan& plan, const HostEvaluate& evaluation) {
@@ -64,7 +82,12 @@ std::string HostText(const Plan& plan, const HostEvaluate& evaluation) {
     for (const BufferSlice& leaf : operand.leaves) operands.push_back(SliceText(plan, leaf));
   }
   for (const BufferSlice& leaf : evaluation.results) results.push_back(SliceText(plan, leaf));
-  return fmt::format("host {} ({}) -> {}", evaluation.instruction, fmt::join(operands, ", "), fmt::join(results, ", "));
+  const std::vector<std::string> waits = WaitsOf(plan, evaluation);
+  return fmt::format("host {} ({}) -> {}, waits for {}", evaluation.instruction, fmt::join(operands, ", "),
+                     fmt::join(results, ", "),
+                     !waits.empty()                   ? fmt::format("{}", fmt::join(waits, ", "))
+                     : evaluation.waits_for_arguments ? "its arguments"
+                                                      : "nothing");
 }
 
 std::string Indent(int depth) { return std::string(static_cast<size_t>(2 * depth), ' '); }
@@ -130,6 +153,18 @@ nlohmann::json DecisionsJson(const Plan& plan) {
     decisions.push_back(std::move(entry));
   }
   return decisions;
+}
+
+nlohmann::json HostStepsJson(const Plan& plan) {
+  nlohmann::json steps = nlohmann::json::array();
+  for (const Segment& segment : plan.segments) {
+    const auto* evaluation = std::get_if<HostEvaluate>(&segment);
+    if (evaluation == nullptr) continue;
+    steps.push_back({{"instruction", evaluation->instruction},
+                     {"waits_for", WaitsOf(plan, *evaluation)},
+                     {"waits_for_segments", evaluation->waits_for}});
+  }
+  return steps;
 }
 
 void AppendBuffers(const Plan& plan, std::string& text) {
@@ -243,6 +278,7 @@ nlohmann::json ToJson(const Plan& plan) {
           {"barriers", plan.barrier_count()},
           {"segments", plan.segments.size()},
           {"decisions", DecisionsJson(plan)},
+          {"host_steps", HostStepsJson(plan)},
           {"fallbacks", std::move(fallbacks)},
           {"faults", FaultsJson(plan)}};
 }

@@ -4,6 +4,7 @@
 
 #include "scheduler/barriers.h"
 #include "scheduler/profiler.h"
+#include "scheduler/work_limit.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -134,8 +135,8 @@ Status ExecutionContext::RecordDispatch(CommandBuffer& commands, const Dispatch&
     }
   }
   commands.BeginLabel(step.name);
-  const Status status =
-      commands.Dispatch(*program_.kernels[plan.kernel_of_step[dispatch.step]], arguments, buffers, step.groups);
+  const Status status = commands.Dispatch(*program_.kernels[plan.kernel_of_step[dispatch.step]], arguments, buffers,
+                                          PartOf(step, dispatch.part, dispatch.parts));
   commands.EndLabel();
   return status;
 }

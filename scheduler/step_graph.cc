@@ -4,6 +4,7 @@
 
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion.h"
+#include "core/passes/random_state.h"
 #include "scheduler/live_values.h"
 #include "scheduler/step_graph_builder.h"
 
@@ -100,14 +101,15 @@ std::string LeafName(const Instruction& instruction, int leaf) {
   return instruction.shape().IsTuple() ? fmt::format("{}[{}]", PlanName(instruction), leaf) : PlanName(instruction);
 }
 
-StepGraphBuilder::StepGraphBuilder(const Module& module, const Lowering& lowering, BindingMode bindings)
-    : module_(module), entry_(*module.entry()), lowering_(lowering), unevaluated_(IsUnevaluated) {
+StepGraphBuilder::StepGraphBuilder(const Module& module, const Lowering& lowering, const PlanOptions& options)
+    : module_(module), entry_(*module.entry()), lowering_(lowering), seed_(options.seed), unevaluated_(IsUnevaluated) {
   plan_.name = module.name();
-  plan_.bindings = bindings;
+  plan_.bindings = options.bindings;
 }
 
 Result<StepGraph> StepGraphBuilder::Build() {
   VXLA_RETURN_IF_ERROR(AddParameters());
+  AddRandomStates();
   VXLA_RETURN_IF_ERROR(AddComputation(entry_));
   VXLA_RETURN_IF_ERROR(ReadDonors());
   AddResults();
@@ -153,6 +155,27 @@ BufferSlice StepGraphBuilder::Constant(std::vector<uint32_t> words) {
   plan_.constants.push_back({"", 0, buffer, std::move(words)});
   return WholeSlice(buffer);
 }
+
+void StepGraphBuilder::AddRandomStates() {
+  const auto add = [&](const char* name, std::vector<uint32_t> words) {
+    const int buffer = AddBuffer(name, 16), initial = AddBuffer(std::string(name) + " at first", 16);
+    plan_.buffers[initial].placement.space = MemorySpace::kConstant;
+    plan_.constants.push_back({"", 0, initial, std::move(words)});
+    AddCopy(initial, buffer);
+    return buffer;
+  };
+  const auto low = static_cast<uint32_t>(seed_), high = static_cast<uint32_t>(seed_ >> 32);
+  for (const auto& computation : module_.computations()) {
+    for (const auto& i : computation->instructions()) {
+      if (i->opcode() != Opcode::kRngGetAndUpdateState) continue;
+      const bool draws = IsDrawsState(*i);
+      if (draws && draws_state_ < 0) draws_state_ = add("draws of rng", {0, 0, low, high});
+      if (!draws && random_state_ < 0) random_state_ = add("random state", {low, high, 0, 0});
+    }
+  }
+}
+
+BufferSlice StepGraphBuilder::RandomState(bool draws) { return WholeSlice(draws ? draws_state_ : random_state_); }
 
 int StepGraphBuilder::AddBuffer(std::string name, int64_t size_bytes) {
   PlanBuffer buffer;
@@ -356,8 +379,8 @@ std::unordered_map<std::string, const Instruction*> InstructionsByPlanName(const
   return instructions;
 }
 
-Result<StepGraph> BuildStepGraph(const Module& module, const Lowering& lowering, BindingMode bindings) {
-  return StepGraphBuilder(module, lowering, bindings).Build();
+Result<StepGraph> BuildStepGraph(const Module& module, const Lowering& lowering, const PlanOptions& options) {
+  return StepGraphBuilder(module, lowering, options).Build();
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -12,6 +12,7 @@
 #include "core/module.h"
 #include "core/status.h"
 #include "scheduler/origins.h"
+#include "scheduler/compile.h"
 #include "scheduler/plan.h"
 
 namespace VXLA_NAMESPACE {
@@ -29,6 +30,8 @@ struct Operation {
   std::variant<Dispatch, CopyBytes, HostEvaluate, DecisionMark> action;
   std::vector<Binding> uses;
   const Instruction* instruction = nullptr;  // null for copies of results
+  // Neighbours of different groups are different segments: a host step waits for one and not for the other.
+  int group = 0;
 };
 
 struct StepGraph {
@@ -65,6 +68,6 @@ std::unordered_map<std::string, const Instruction*> InstructionsByPlanName(const
 // for an instruction that nothing can evaluate and for dynamic shapes.
 // What lowering fails on by an error of its own (an Internal status or a failed check) is in graph.faults if it is a
 // fusion of several instructions, else one more host evaluation and in plan.faults.
-Result<StepGraph> BuildStepGraph(const Module& module, const Lowering& lowering, BindingMode bindings);
+Result<StepGraph> BuildStepGraph(const Module& module, const Lowering& lowering, const PlanOptions& options);
 
 }  // namespace VXLA_NAMESPACE

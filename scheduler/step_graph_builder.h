@@ -6,22 +6,26 @@
 #include <unordered_set>
 #include <vector>
 
+#include "scheduler/compile.h"
 #include "scheduler/step_graph.h"
 
 namespace VXLA_NAMESPACE {
 
 class StepGraphBuilder : public BufferMap {
  public:
-  StepGraphBuilder(const Module& module, const Lowering& lowering, BindingMode bindings);
+  StepGraphBuilder(const Module& module, const Lowering& lowering, const PlanOptions& options);
 
   Result<StepGraph> Build();
 
   BufferSlice SliceOf(const Instruction& instruction, int leaf) override;
   BufferSlice Scratch(int64_t size_bytes) override;
   BufferSlice Constant(std::vector<uint32_t> words) override;
+  BufferSlice RandomState(bool draws) override;
 
  private:
   Status AddParameters();
+  // The states that the program's random numbers come from, set at its beginning.
+  void AddRandomStates();
   // Every instruction that the computation's root or a side effect needs, in order.
   Status AddComputation(const Computation& computation);
   Status AddInstruction(const Instruction& instruction);
@@ -63,6 +67,8 @@ class StepGraphBuilder : public BufferMap {
   std::vector<int> first_leaf_of_parameter_;
   const Instruction* current_ = nullptr;
   int scratch_count_ = 0;
+  uint64_t seed_ = 0;
+  int random_state_ = -1, draws_state_ = -1;  // buffers; -1: nothing asks for it
   DeepProperty unevaluated_, live_sizes_{TouchesLiveSizes};
 };
 

@@ -144,8 +144,8 @@ Result<std::vector<BenchCase>> Selected(const std::vector<std::string>& names) {
   return selected;
 }
 
-Result<std::unique_ptr<Module>> LoadCase(const BenchCase& c) {
-  if (c.hlo.empty()) return LoadRunnable(c.name);
+Result<std::unique_ptr<Module>> LoadCase(const BenchCase& c, const CompileFlags& flags) {
+  if (c.hlo.empty()) return LoadRunnable(c.name, flags);
   return ParseHlo(c.hlo);
 }
 
@@ -165,7 +165,7 @@ class Clients {
       DeviceFlags device_flags = flags_.device;
       device_flags.bindings = mode;
       device_flags.emulate += (device_flags.emulate.empty() || emulate.empty() ? "" : ",") + emulate;
-      VXLA_ASSIGN_OR_RETURN(client, OpenClient(device_flags));
+      VXLA_ASSIGN_OR_RETURN(client, OpenClient(device_flags, flags_.compile.evaluate_options(flags_.seed)));
       const DeviceFacts& facts = client->device().facts();
       Progress("");
       if (!flags_.json && clients_.size() == 1)
@@ -181,11 +181,12 @@ class Clients {
 
 // Every way to bind, the fastest first.
 Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clients, const BenchCase& c) {
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadCase(c));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadCase(c, flags.compile));
   std::vector<BenchRow> rows;
   double flop = c.flop;
   std::optional<double> reference_ms;
-  if (c.hlo.empty()) {
+  // A kernel without a function beside it is nothing that the reference could run.
+  if (c.hlo.empty() && CheckCustomCalls(*module, flags.compile.registry.get()).ok()) {
     VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments, LoadArguments(*module, flags.args, flags.seed));
     VXLA_ASSIGN_OR_RETURN(const CountedRun counted,
                           RunAndCount(*module, arguments.pointers(), flags.compile.evaluate_options(flags.seed)));

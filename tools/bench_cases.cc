@@ -127,6 +127,26 @@ std::vector<BenchCase> IndexingCases() {
            0, true, false, "", Negation(kRows * kWidth * 3 / 2), peer}};
 }
 
+// Running sums, and sums of a thousand neighbours.
+std::vector<BenchCase> RunningCases() {
+  constexpr int64_t kCount = 16 * 65536;
+  const char* peer = "a negation of as many bytes";
+  const auto window = [](const std::string& sizes, const std::string& result, const std::string& window) {
+    return fmt::format(
+        "{}ENTRY f {{ x = f32[{}] parameter(0)  z = f32[] constant(0)\n"
+        "ROOT r = f32[{}] reduce-window(x, z), window={{{}}}, to_apply=sum }}",
+        kReducers, sizes, result, window);
+  };
+  return {
+      {"cumsum", window("16,65536", "16,65536", "size=1x65536 pad=0_0x65535_0"), kCount, true, false, "",
+       Negation(kCount), peer},
+      {"cumsum_one_row", window("1048576", "1048576", "size=1048576 pad=1048575_0"), kCount, true, false, "",
+       Negation(kCount), peer},
+      {"cumsum_columns", window("1024,1024", "1024,1024", "size=1024x1 pad=1023_0x0_0"), kCount, true, false, "",
+       Negation(kCount), peer},
+      {"moving_sum", window("1048576", "1047577", "size=1000"), 3.0 * kCount, true, false, "", Negation(kCount), peer}};
+}
+
 // Each multiplication waits for the one before it; without fusion each is a dispatch.
 std::string Chain(int length) {
   std::string text = "ENTRY chain { v0 = f32[64] parameter(0)  x = f32[64] parameter(1)\n";
@@ -185,6 +205,7 @@ std::vector<BenchCase> BenchCases() {
   };
   for (BenchCase& convolution : ConvolutionCases()) cases.push_back(std::move(convolution));
   for (BenchCase& indexing : IndexingCases()) cases.push_back(std::move(indexing));
+  for (BenchCase& running : RunningCases()) cases.push_back(std::move(running));
   return cases;
 }
 

@@ -94,7 +94,7 @@ class HandRecording {
       for (const Binding& b : steps[k].bindings)
         ranges.push_back({buffers_[b.slice.buffer].get(), b.slice.offset_bytes, b.slice.size_bytes});
       VXLA_RETURN_IF_ERROR(commands_->Dispatch(*kernels_[k], {blocks_.get(), offsets_[k], BlockBytes(steps[k])}, ranges,
-                                               steps[k].groups));
+                                               {steps[k].groups}));
       commands_->Barrier();
     }
     return commands_->End();

@@ -36,10 +36,10 @@ Status DumpKernels(const Device& device, const Plan& plan, const std::string& fo
 }
 
 Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file, flags.compile));
   if (IsCpu(flags.device.device))
     return InvalidArgument("--device cpu: the CPU reference has no plan; explain wants a Vulkan device");
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client, OpenClient(flags.device));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client, OpenClient(flags.device, flags.compile.evaluate_options(0)));
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client->Compile(*module, flags.compile.options()));
   if (!flags.dump_folder.empty())
     VXLA_RETURN_IF_ERROR(DumpKernels(client->device(), executable->plan(), flags.dump_folder));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/accuracy.h"
+#include "core/running_window.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -36,8 +37,10 @@ double FlopOf(const Instruction& instruction) {
     case Opcode::kScaledDot:
     case Opcode::kConvolution:
       return 2 * Elements(shape) * length;
-    case Opcode::kReduce:
     case Opcode::kReduceWindow:
+      if (RunningWindowOf(instruction)) return FirstLeafElements(shape) * OperationsOf(*instruction.called(0));
+      [[fallthrough]];
+    case Opcode::kReduce:
       return FirstLeafElements(shape) * length * OperationsOf(*instruction.called(0));
     case Opcode::kSelectAndScatter:
       return Elements(instruction.operand(1)->shape()) * length * OperationsOf(*instruction.called(0));

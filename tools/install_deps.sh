@@ -7,7 +7,7 @@ set -euo pipefail
 packages=(
   # building
   g++ cmake ninja-build pkg-config git ca-certificates
-  libfmt-dev nlohmann-json3-dev libcli11-dev libzip-dev libglm-dev libxxhash-dev
+  libfmt-dev nlohmann-json3-dev libcli11-dev libzip-dev libglm-dev libxxhash-dev liblapack-dev
   # Vulkan: headers, loader, shader compiler, reflection, the software driver
   libvulkan-dev libvulkan1 libshaderc-dev glslang-dev spirv-tools libspirv-cross-c-shared-dev mesa-vulkan-drivers
   # tests: GoogleTest, oracles, validation layers, what reads the manual page and the completions

@@ -175,7 +175,7 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const Module& module, Json& r
 }
 
 Status Run(const RunFlags& flags, Json& json) {
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file, flags.compile));
   Json report;
   VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
   VXLA_RETURN_IF_ERROR(CheckReplicasOn(flags.device.device, grid));

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <set>
 
+#include "api/custom_call_files.h"
 #include "scheduler/plan_printer.h"
 #include "tools/files.h"
 
@@ -21,6 +23,11 @@ void DeviceFlags::AddTo(CLI::App& app) {
                "run under the validation layers: --validate=core,sync,gpu; alone it is core,sync");
   app.add_option("--emulate", emulate,
                  "do without what the device may have: i64,f64,f16,narrow,subgroups,division or some of them");
+  app.add_option("--work-budget", work_budget_ms,
+                 "milliseconds: cut what is estimated to keep the device busy for longer at once; 0: nothing (default: "
+                 "200, and 0 on software drivers)")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("MS");
   app.add_flag("--no-cache", no_cache, "neither read nor write the cache of compiled kernels");
 }
 
@@ -45,9 +52,62 @@ void CompileFlags::AddTo(CLI::App& app) {
   app.add_option("--max-loop-iterations", max_loop_iterations,
                  "a while that wants more iterations ends the run with exit code 1")
       ->check(CLI::NonNegativeNumber);
+  app.add_option("--kernel", kernels,
+                 "run custom calls of NAME by a compute shader: NAME=FILE.comp (GLSL) or NAME=FILE.spv; repeatable")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("NAME=FILE");
+  app.add_option("--custom-call", custom_calls,
+                 "run custom calls of NAME by a function of a shared library, of the signature that the instruction's "
+                 "api_version says (XLA's typed FFI among them): NAME=LIB.so:symbol; repeatable")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("NAME=LIB:SYMBOL");
+}
+
+Status CompileFlags::Register() const {
+  for (const std::string& word : kernels) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == word.size())
+      return InvalidArgument("--kernel {}: NAME=FILE.comp or NAME=FILE.spv is needed", word);
+    const std::string name = word.substr(0, equals);
+    if (registry->kernels().contains(name)) return InvalidArgument("--kernel {}: {} is given twice", word, name);
+    Status status = RegisterKernelFile(*registry, name, word.substr(equals + 1));
+    if (!status.ok()) return std::move(status).WithPrefix(fmt::format("--kernel {}: ", name));
+  }
+  for (const std::string& word : custom_calls) {
+    const size_t equals = word.find('='), colon = word.rfind(':');
+    const bool whole = equals != std::string::npos && colon != std::string::npos && equals > 0 && equals + 1 < colon &&
+                       colon + 1 < word.size();
+    if (!whole) return InvalidArgument("--custom-call {}: NAME=LIB.so:symbol is needed", word);
+    const std::string name = word.substr(0, equals);
+    if (registry->Find(name) != nullptr) return InvalidArgument("--custom-call {}: {} is given twice", word, name);
+    Status status =
+        RegisterLibraryFunction(*registry, name, word.substr(equals + 1, colon - equals - 1), word.substr(colon + 1));
+    if (!status.ok()) return std::move(status).WithPrefix(fmt::format("--custom-call {}: ", name));
+  }
+  return OkStatus();
 }
 
 namespace {
+
+// A name that no instruction of the program has is likely misspelt.
+std::vector<std::string> UnusedNames(const Module& module, const CustomCallRegistry& registry) {
+  std::set<std::string> wanted;
+  for (const auto& computation : module.computations()) {
+    for (const auto& i : computation->instructions()) {
+      if (i->opcode() == Opcode::kCustomCall) wanted.insert(i->attributes<CustomCallAttributes>().custom_call_target);
+    }
+  }
+  std::vector<std::string> notes;
+  const auto note = [&](const char* option, const std::string& name) {
+    if (!wanted.contains(name))
+      notes.push_back(fmt::format("{} {}: the program has no such custom-call", option, name));
+  };
+  for (const auto& [name, kernel] : registry.kernels()) note("--kernel", name);
+  for (const std::string& name : registry.targets()) note("--custom-call", name);
+  return notes;
+}
 
 void ShowProgress(const CallProgress& call) {
   switch (call.stage) {
@@ -73,6 +133,7 @@ DeviceOptions DeviceFlags::options() const {
   options.validate = validate;
   options.emulate = emulate;
   options.cache = !no_cache;
+  options.work_budget_ms = work_budget_ms;
   if (ShowsProgress()) options.progress = ShowProgress;
   return options;
 }
@@ -90,6 +151,7 @@ EvaluateOptions CompileFlags::evaluate_options(uint64_t seed) const {
   EvaluateOptions options;
   options.seed = seed;
   options.max_loop_iterations = max_loop_iterations;
+  options.custom_calls = registry.get();
   if (ShowsProgress()) {
     options.starting = [](const Instruction& i, size_t number, size_t count) {
       Progress(
@@ -104,9 +166,11 @@ Result<std::unique_ptr<Module>> LoadProgram(const std::string& file) {
   return ParseProgram(text, file);
 }
 
-Result<std::unique_ptr<Module>> LoadRunnable(const std::string& file) {
+Result<std::unique_ptr<Module>> LoadRunnable(const std::string& file, const CompileFlags& flags) {
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadProgram(file));
-  VXLA_RETURN_IF_ERROR(CheckRunnable(*module, file));
+  VXLA_RETURN_IF_ERROR(flags.Register());
+  VXLA_RETURN_IF_ERROR(CheckRunnable(*module, file, flags.registry.get()));
+  PrintNotes(UnusedNames(*module, *flags.registry));
   return module;
 }
 

@@ -20,6 +20,7 @@ struct DeviceFlags {
   std::string validate;  // "core,sync,gpu" or a part of it
   std::string emulate;   // "i64,f64,f16,narrow,subgroups,division" or a part of it
   bool no_cache = false;
+  double work_budget_ms = -1;  // as DeviceOptions
   void AddTo(CLI::App& app);
   DeviceOptions options() const;
 };
@@ -35,15 +36,20 @@ struct CompileFlags {
   bool require_gpu = false, no_fusion = false;
   std::string accumulation = "default";
   int64_t max_loop_iterations = -1;
+  std::vector<std::string> kernels, custom_calls;  // NAME=FILE, NAME=LIB:symbol
+  std::shared_ptr<CustomCallRegistry> registry = std::make_shared<CustomCallRegistry>();
   void AddTo(CLI::App& app);
+  // Reads the files that kernels and custom_calls name into the registry.
+  Status Register() const;
   CompileOptions options() const;
   EvaluateOptions evaluate_options(uint64_t seed) const;
 };
 
 // A program that has been read, parsed and verified; failures carry FILE:LINE:COLUMN.
 Result<std::unique_ptr<Module>> LoadProgram(const std::string& file);
-// A program to run: as above, with every op evaluable somewhere (else kUnsupported naming the op and its place).
-Result<std::unique_ptr<Module>> LoadRunnable(const std::string& file);
+// A program to run: as above, with every op evaluable somewhere (else kUnsupported naming the op and its place) and its
+// custom calls registered.
+Result<std::unique_ptr<Module>> LoadRunnable(const std::string& file, const CompileFlags& flags);
 
 Result<std::unique_ptr<Client>> OpenClient(const DeviceFlags& flags, const EvaluateOptions& host_steps = {});
 // Notes on stderr which instructions run on the host, and why.

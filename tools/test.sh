@@ -4,7 +4,7 @@
 # hours; each result goes into its row of docs/full-run.md when it is there, with its day and commit, so the parts may come one by one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-all_parts=(suites validation emulated swiftshader random exhaustive sanitizers programs)
+all_parts=(suites validation emulated swiftshader faults random exhaustive sanitizers programs)
 parts=()
 if [ "${1-}" = --full ]; then
   shift
@@ -98,6 +98,14 @@ part_emulated() {
 # CI runs it too; here it is for its row in the table.
 part_swiftshader() {
   run_suite "ops_tests on SwiftShader" VXLA_TEST_DEVICE=swiftshader build/tests/ops_tests
+}
+
+# CI lets a quarter of the calls fail, and takes addresses only.
+part_faults() {
+  run_suite "every Vulkan call failing in turn, both drivers" VXLA_TEST_LONG=1 build/tests/vulkan_tests --gtest_filter='*FaultLayer*'
+  for driver in llvmpipe SwiftShader; do
+    run_suite "dispatches in parts on $driver" VXLA_TEST_LONG=1 VXLA_TEST_DEVICE=$driver build/tests/ops_tests --gtest_filter='*WorkLimit*'
+  done
 }
 
 # CI runs 500 of them.

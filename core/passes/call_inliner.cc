@@ -26,7 +26,8 @@ void Replace(Computation& computation, Instruction* old, Instruction* replacemen
 }
 
 // What stood before `call` comes before each of its copies now, and what stood behind it behind each of them. Those at
-// the edges of the body pass that on to the others.
+// the edges of the body pass that on to the others; what has an effect says it itself, for its operands may be found to
+// be known and its place then depends on nothing else.
 void TakeOverControlEdges(Instruction* call, const std::vector<Instruction*>& copies) {
   const std::vector<Instruction*> before(call->control_predecessors().begin(), call->control_predecessors().end());
   const std::vector<Instruction*> after(call->control_successors().begin(), call->control_successors().end());
@@ -39,8 +40,9 @@ void TakeOverControlEdges(Instruction* call, const std::vector<Instruction*>& co
   };
   std::vector<Instruction*> first, last;
   for (Instruction* copy : copies) {
-    if (!any_inside(copy->operands()) && !any_inside(copy->control_predecessors())) first.push_back(copy);
-    if (!any_inside(copy->users()) && !any_inside(copy->control_successors())) last.push_back(copy);
+    const bool effect = HasSideEffect(*copy);
+    if (effect || (!any_inside(copy->operands()) && !any_inside(copy->control_predecessors()))) first.push_back(copy);
+    if (effect || (!any_inside(copy->users()) && !any_inside(copy->control_successors()))) last.push_back(copy);
   }
   for (Instruction* predecessor : before) {
     for (Instruction* copy : first) copy->AddControlPredecessor(predecessor);

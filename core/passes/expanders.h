@@ -1,6 +1,9 @@
 // Expanders: ops that other ops can say.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "core/module.h"
 
 namespace VXLA_NAMESPACE {
@@ -20,6 +23,13 @@ bool ExpandBatchNorms(Module& module);
 // every device.
 bool ExpandRngBitGenerators(Module& module);
 
+// Random numbers that no operand seeds are drawn in the order of the text: control edges say so from here on.
+void OrderRandomNumbers(Module& module);
+
+// rng becomes a count of its draws (random_state.h) and operations on Philox's bits, exact ones but for the normal
+// distribution's logarithm and cosine in f64; a uniform number that rounds up to the bound is drawn again in a while.
+bool ExpandRngs(Module& module);
+
 // stochastic-convert becomes integer operations on the number's bits, in the same computations: the same bits on every
 // device, for the same random ones.
 bool ExpandStochasticConverts(Module& module);
@@ -33,7 +43,14 @@ bool ExpandScatters(Module& module);
 // operands times their scales.
 bool ExpandDots(Module& module);
 
-// scan becomes a while. Wherever it stands, before calls are inlined.
+// scan becomes a running window where each carry is joined with an input by one associative operation (sums and
+// products of floats where the program says is_associative=true), else a while. Wherever it stands, before calls are
+// inlined.
 bool ExpandScans(Module& module);
+
+// Custom calls of LAPACK's names and of those that XLA expands itself (core/library_calls.h) become the operations that
+// they stand for, or programs of others; wherever they stand, before calls are inlined. What has neither stays for the
+// host, as does what `host_functions` names: the caller's own functions.
+Result<bool> ExpandLibraryCalls(Module& module, const std::set<std::string>& host_functions);
 
 }  // namespace VXLA_NAMESPACE

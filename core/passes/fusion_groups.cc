@@ -452,6 +452,10 @@ bool FusionGroups::CanAbsorb(const Instruction& i, const Consumer& consumer) {
   // It is written out once for each index.
   if (operations_[consumer.group] + evaluations * ExpandedOperations(i, target_) > target_.max_kernel_operations)
     return false;
+  // Each evaluation is a branch with all that feeds it: drivers' compilers take minutes for the levels of an
+  // associative scan in one kernel.
+  const bool branches = i.opcode() == Opcode::kPad || i.opcode() == Opcode::kConcatenate;
+  if (branches && evaluations > kFewEvaluations) return false;
   if (evaluations > kFewEvaluations && group.iterations * evaluations * ElementCost(i) > kSmallWork) return false;
   const int cost = ElementCost(i);
   const int64_t count = std::max<int64_t>(1, i.shape().ElementCount());

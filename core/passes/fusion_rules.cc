@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/accuracy.h"
+#include "core/running_window.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -58,7 +59,7 @@ bool IsHero(const Instruction& i) {
 
 bool TakesEpilogue(const Instruction& hero) { return FactsOfHero(hero.opcode()).epilogue; }
 
-bool AsksOnce(const Instruction& hero) { return FactsOfHero(hero.opcode()).once; }
+bool AsksOnce(const Instruction& hero) { return FactsOfHero(hero.opcode()).once || RunningWindowOf(hero); }
 
 int UpdatedArrays(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kDynamicUpdateSlice) return 1;

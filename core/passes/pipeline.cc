@@ -10,7 +10,7 @@
 #include "core/passes/expanders.h"
 #include "core/passes/fusion.h"
 #include "core/passes/one_device.h"
-#include "core/passes/running_windows.h"
+#include "core/passes/sliding_windows.h"
 #include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
@@ -26,21 +26,24 @@ bool HasLiveSizes(const Module& module) {
 
 Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo& target) {
   std::unique_ptr<Module> optimized = module.Clone();
+  OrderRandomNumbers(*optimized);
   EliminateCommonSubexpressions(*optimized);
   MergeEqualBranches(*optimized);
   // What holds of sizes in a program's text does not hold of live sizes.
   const bool simplify = !HasLiveSizes(*optimized);
   if (simplify) ExpandForOneDevice(*optimized);
   if (simplify) ExpandScans(*optimized);
+  if (simplify) VXLA_RETURN_IF_ERROR(ExpandLibraryCalls(*optimized, target.host_functions).status());
   VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());
   VXLA_RETURN_IF_ERROR(SeparateControlComputations(*optimized).status());
   if (simplify) ExpandBitcasts(*optimized);
   if (simplify) ExpandBatchNorms(*optimized);
   if (simplify) ExpandRngBitGenerators(*optimized);
+  if (simplify) ExpandRngs(*optimized);
   if (simplify) ExpandStochasticConverts(*optimized);
   if (simplify) ExpandDots(*optimized);
   if (simplify) ExpandScatters(*optimized);
-  if (simplify) BlockRunningWindows(*optimized, target.wide_accumulation);
+  if (simplify) SplitSlidingWindows(*optimized, target.wide_accumulation);
   // Each simplification can make two instructions equal, and each merge can enable a simplification.
   for (bool changed = true; changed;) {
     RemoveDeadCode(*optimized);

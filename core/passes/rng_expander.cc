@@ -2,20 +2,19 @@
 // random numbers: as easy as 1, 2, 3" (SC 2011), with XLA's counters and order of results.
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include "core/passes/control_flow.h"
+#include "core/passes/counter_bits.h"
 #include "core/passes/expanders.h"
-#include "core/passes/expansion.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
 
 using enum ElementType;
 
-class Generator : private Expansion {
+class Generator : private CounterBits {
  public:
-  using Expansion::Expansion;
+  using CounterBits::CounterBits;
 
   // (state, bits), or null: what has no such form stays.
   Instruction* Expand() {
@@ -32,32 +31,6 @@ class Generator : private Expansion {
   }
 
  private:
-  static Shape WithType(const Instruction* value, ElementType type) { return Shape(type, SizesOf(value->shape())); }
-
-  // One number, as large as `like`.
-  Instruction* Number(uint64_t value, const Instruction* like) {
-    const Shape shape = WithType(like, like->shape().element_type());
-    Instruction*& constant = constants_[{value, shape.ToString()}];
-    if (constant == nullptr) {
-      constant =
-          Spread(Constant(Literal::ScalarInt(shape.element_type(), static_cast<int64_t>(value))), SizesOf(shape));
-    }
-    return constant;
-  }
-  Instruction* Plus(Instruction* a, Instruction* b) { return Binary(Opcode::kAdd, a, b); }
-  Instruction* Xor(Instruction* a, Instruction* b) { return Binary(Opcode::kXor, a, b); }
-  Instruction* Or(Instruction* a, Instruction* b) { return Binary(Opcode::kOr, a, b); }
-  Instruction* Times(Instruction* a, uint64_t b) { return Binary(Opcode::kMultiply, a, Number(b, a)); }
-  Instruction* TimesHigh(Instruction* a, uint64_t b) { return Binary(Opcode::kMulhi, a, Number(b, a)); }
-  Instruction* Left(Instruction* a, int by) { return Binary(Opcode::kShiftLeft, a, Number(by, a)); }
-  Instruction* Right(Instruction* a, int by) { return Binary(Opcode::kShiftRightLogical, a, Number(by, a)); }
-  Instruction* Rotated(Instruction* a, int by) { return Or(Left(a, by), Right(a, 32 - by)); }
-  Instruction* Low(Instruction* a) { return Converted(a, kU32); }  // of u64, modulo 2^32
-  Instruction* High(Instruction* a) { return Converted(Right(a, 32), kU32); }
-  Instruction* Joined(Instruction* low, Instruction* high) {
-    return Or(Converted(low, kU64), Left(Converted(high, kU64), 32));
-  }
-
   // Word i of the state, for every one of so many calls.
   Instruction* Word(int64_t i, const IntList& sizes) { return Spread(Reshaped(Slice(state_, 0, i, i + 1), {}), sizes); }
   // The numbers of the calls, row by row.
@@ -164,16 +137,10 @@ class Generator : private Expansion {
     Instruction* const start = Word(1, sizes);
     Instruction* const counter = Plus(start, Calls(sizes));
     Instruction* const high = Plus(Word(HasThreeWords() ? 2 : 0, sizes), IsBelow(counter, start));
-    Instruction* key0 = Low(Word(0, sizes));
-    Instruction* key1 = High(Word(0, sizes));
+    Instruction* const key0 = Low(Word(0, sizes));
+    Instruction* const key1 = High(Word(0, sizes));
     std::array<Instruction*, 4> x = {Low(counter), High(counter), Low(high), High(high)};
-    for (int round = 0; round < 10; ++round) {
-      constexpr uint64_t kFirst = 0xD2511F53, kSecond = 0xCD9E8D57;
-      x = {Xor(Xor(TimesHigh(x[2], kSecond), x[1]), key0), Times(x[2], kSecond),
-           Xor(Xor(TimesHigh(x[0], kFirst), x[3]), key1), Times(x[0], kFirst)};
-      key0 = Plus(key0, Number(0x9E3779B9, key0));
-      key1 = Plus(key1, Number(0xBB67AE85, key1));
-    }
+    x = PhiloxRounds(x, key0, key1);
     Instruction* bits = Slice(Interleaved({x[0], x[1], x[2], x[3]}), 1, 0, words);
     if (wide) {
       bits = Reshaped(bits, {count, 2});
@@ -193,7 +160,6 @@ class Generator : private Expansion {
 
   Instruction* state_ = nullptr;
   int64_t calls_ = 0;
-  std::map<std::pair<uint64_t, std::string>, Instruction*> constants_;
 };
 
 }  // namespace

@@ -1,6 +1,10 @@
-// scan as a while whose state holds the step's number, the inputs, the outputs as far as they are, and the carries.
+// scan as a running window where its steps only join their inputs one after another; else as a while whose state holds
+// the step's number, the inputs, the outputs as far as they are, and the carries.
+#include <algorithm>
+
 #include "core/passes/expanders.h"
 #include "core/passes/expansion.h"
+#include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -108,13 +112,174 @@ class Scan : private Expansion {
   int64_t dimension_ = 0, steps_ = 0;
 };
 
+// A scan each of whose carries is joined with an input at each step by one associative operation: outputs are the carry
+// before the step, after it, or an input. Sums and products of floats depend on the order of the steps, unless the
+// program says that they are associative.
+class RunningScan : private Expansion {
+ public:
+  // Null: it is not of that kind.
+  static Instruction* Expand(Module& module, Computation& computation, Instruction* scan) {
+    RunningScan running(module, computation, scan);
+    return running.Read() ? running.Rewrite() : nullptr;
+  }
+
+ private:
+  struct Carry {
+    Opcode operation;
+    int64_t input;
+    Literal identity;
+    Instruction *after = nullptr, *before = nullptr;  // of all steps
+  };
+
+  RunningScan(Module& module, Computation& computation, Instruction* scan)
+      : Expansion(computation, scan),
+        module_(module),
+        body_(*scan->called(0)),
+        attributes_(scan->attributes<ScanAttributes>()),
+        inputs_(scan->operand_count() - attributes_.num_carries),
+        dimension_(attributes_.dimensions.at(0)) {
+    const Instruction& root = *body_.root();
+    if (root.opcode() == Opcode::kTuple) {
+      results_.assign(root.operands().begin(), root.operands().end());
+    } else if (!root.shape().IsTuple()) {
+      results_ = {&root};
+    }
+  }
+
+  static bool IsAssociative(Opcode operation, ElementType type, bool stated) {
+    const bool exact = !IsFloating(type) && !IsComplex(type);
+    switch (operation) {
+      case Opcode::kAdd:
+      case Opcode::kMultiply:
+        return exact || stated;
+      case Opcode::kMaximum:
+      case Opcode::kMinimum:
+        return true;
+      case Opcode::kAnd:
+      case Opcode::kOr:
+      case Opcode::kXor:
+        return exact;
+      default:
+        return false;
+    }
+  }
+
+  Computation* Reducer(Opcode operation, ElementType type) {
+    Computation* reducer = module_.AddComputation("scan_join");
+    const Shape scalar(type);
+    Instruction* const a = reducer->Add(Opcode::kParameter, scalar, {}, ParameterAttributes{0});
+    Instruction* const b = reducer->Add(Opcode::kParameter, scalar, {}, ParameterAttributes{1});
+    reducer->Add(operation, scalar, {a, b});
+    return reducer;
+  }
+
+  // Which parameter of the body it is; -1: none.
+  static int64_t ParameterNumber(const Instruction& i) {
+    return i.opcode() == Opcode::kParameter ? i.parameter_number() : -1;
+  }
+
+  bool ReadCarry(int64_t number) {
+    const Instruction& next = *results_[results_.size() - static_cast<size_t>(attributes_.num_carries - number)];
+    const Shape& shape = next.shape();
+    if (!shape.IsArray() || next.operand_count() != 2) return false;
+    if (!IsAssociative(next.opcode(), shape.element_type(), attributes_.is_associative.text == "true")) return false;
+    int64_t carry = ParameterNumber(*next.operand(0)), input = ParameterNumber(*next.operand(1));
+    if (carry != inputs_ + number) std::swap(carry, input);
+    if (carry != inputs_ + number || input < 0 || input >= inputs_) return false;
+    if (next.operand(0)->shape() != next.operand(1)->shape()) return false;
+    // A narrow float's identity is the accumulator's, and its carries round at every step.
+    Computation* const reducer = Reducer(next.opcode(), shape.element_type());
+    const auto identity = FactsOfReducer(*reducer).identity;
+    if (!identity || identity->shape().element_type() != shape.element_type()) return false;
+    carries_.push_back({next.opcode(), input, *identity});
+    return true;
+  }
+
+  bool Read() {
+    if (attributes_.num_carries == 0 || results_.size() < static_cast<size_t>(attributes_.num_carries)) return false;
+    if (instruction().operand(0)->shape().dimension(static_cast<int>(dimension_)) == 0) return false;
+    for (int64_t j = 0; j < attributes_.num_carries; ++j) {
+      if (!ReadCarry(j)) return false;
+    }
+    return std::all_of(results_.begin(), results_.end() - attributes_.num_carries, [&](const Instruction* result) {
+      return ParameterNumber(*result) >= 0 ||
+             std::find(results_.end() - attributes_.num_carries, results_.end(), result) != results_.end();
+    });
+  }
+
+  void RunCarry(Carry& carry, Instruction* initial) {
+    Instruction* const input = instruction().operand(static_cast<int>(carry.input));
+    const IntList sizes = SizesOf(input->shape());
+    const auto d = static_cast<size_t>(dimension_);
+    const ElementType type = input->shape().element_type();
+    const int64_t size = sizes[d];
+    WindowAttributes window;
+    window.window.resize(sizes.size());
+    const int64_t pad = size - 1;
+    window.window[d] = {
+        .size = size, .pad_low = attributes_.is_reverse ? 0 : pad, .pad_high = attributes_.is_reverse ? pad : 0};
+    Instruction* const sums = Add(Opcode::kReduceWindow, Shape(type, sizes), {input, Constant(carry.identity)}, window,
+                                  {Reducer(carry.operation, type)});
+    IntList kept, one = sizes;
+    one[d] = 1;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (i != d) kept.push_back(static_cast<int64_t>(i));
+    }
+    Instruction* const first = Add(Opcode::kBroadcast, Shape(type, sizes), {initial}, DimensionsAttributes{kept});
+    carry.after = Binary(carry.operation, first, sums);
+    Instruction* const start = Reshaped(initial, one);
+    if (size == 1) {
+      carry.before = start;
+    } else if (attributes_.is_reverse) {
+      carry.before = Concatenated({Slice(carry.after, dimension_, 1, size), start}, dimension_);
+    } else {
+      carry.before = Concatenated({start, Slice(carry.after, dimension_, 0, size - 1)}, dimension_);
+    }
+  }
+
+  Instruction* Rewrite() {
+    for (size_t j = 0; j < carries_.size(); ++j) {
+      RunCarry(carries_[j], instruction().operand(static_cast<int>(inputs_) + static_cast<int>(j)));
+    }
+    std::vector<Instruction*> values;
+    const auto first_carry = results_.end() - attributes_.num_carries;
+    for (auto result = results_.begin(); result != first_carry; ++result) {
+      const int64_t parameter = ParameterNumber(**result);
+      if (parameter < 0) {
+        values.push_back(
+            carries_[static_cast<size_t>(std::find(first_carry, results_.end(), *result) - first_carry)].after);
+      } else if (parameter < inputs_) {
+        values.push_back(instruction().operand(static_cast<int>(parameter)));
+      } else {
+        values.push_back(carries_[static_cast<size_t>(parameter - inputs_)].before);
+      }
+    }
+    for (size_t j = 0; j < carries_.size(); ++j) {
+      const int64_t size = carries_[j].after->shape().dimension(static_cast<int>(dimension_));
+      const int64_t last = attributes_.is_reverse ? 0 : size - 1;
+      values.push_back(Reshaped(Slice(carries_[j].after, dimension_, last, last + 1),
+                                SizesOf(first_carry[static_cast<int64_t>(j)]->shape())));
+    }
+    return instruction().shape().IsTuple() ? TupleOf(values) : values[0];
+  }
+
+  Module& module_;
+  const Computation& body_;
+  const ScanAttributes attributes_;
+  const int64_t inputs_, dimension_;
+  std::vector<const Instruction*> results_;  // of a step
+  std::vector<Carry> carries_;
+};
+
 }  // namespace
 
 bool ExpandScans(Module& module) {
   std::vector<Computation*> all;
   for (const auto& computation : module.computations()) all.push_back(computation.get());
   const bool changed = ExpandEach(all, [&](Computation& computation, Instruction* instruction) -> Instruction* {
-    return instruction->opcode() == Opcode::kScan ? Scan(module, computation, instruction).Expand() : nullptr;
+    if (instruction->opcode() != Opcode::kScan) return nullptr;
+    Instruction* const running = RunningScan::Expand(module, computation, instruction);
+    return running != nullptr ? running : Scan(module, computation, instruction).Expand();
   });
   if (changed) module.SortComputations();
   return changed;

@@ -6,6 +6,7 @@
 #include "backend/cpu/reference/custom_call.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/device.h"
+#include "core/library_calls.h"
 #include "core/live_sizes.h"
 #include "core/module.h"
 #include "scheduler/plan.h"
@@ -314,6 +315,7 @@ std::unique_ptr<Client> ClientWith(const EvaluateOptions& options) {
   // The device is the shared client's: it outlives this one.
   const std::shared_ptr<Device> device(&DeviceClient(BindingMode::kAddresses)->device(), [](Device*) {});
   ClientOptions client_options;
+  client_options.seed = options.seed;
   client_options.evaluator_of_run = [options]() -> HostEvaluator {
     auto run = std::make_shared<InstructionEvaluator>(options);
     return [run](const Instruction& instruction, std::span<const Literal* const> operands) {
@@ -390,11 +392,16 @@ TEST(HostStepTest, AnUnknownCustomCallIsRefusedBeforeCompiling) {
     EXPECT_EQ(executable.status().location().line, 3);
     return executable.status().message();
   };
-  EXPECT_EQ(message(),
-            "custom-call r: no function is registered for \"other\"; none are registered (CustomCallRegistry, "
-            "EvaluateOptions::custom_calls)");
+  EXPECT_EQ(
+      message(),
+      "custom-call r: no function is registered for \"other\"; none are registered (--custom-call and --kernel, or "
+      "CustomCallRegistry, "
+      "EvaluateOptions::custom_calls); known without one: " +
+          LibraryCallNames());
   options.custom_calls = &registry;
-  EXPECT_EQ(message(), "custom-call r: no function is registered for \"other\"; registered: twice");
+  EXPECT_EQ(message(),
+            "custom-call r: no function is registered for \"other\"; registered: twice; known without one: " +
+                LibraryCallNames());
 }
 
 // Called computations, loops and branches draw in the program's order on a device too, whatever the passes make of

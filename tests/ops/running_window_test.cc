@@ -65,6 +65,57 @@ TEST(RunningWindowTest, ElementTypesAndOperations) {
   }
 }
 
+TEST(RunningWindowTest, RowsAndColumnsOfAllKindsOfTiles) {
+  for (bool reverse : {false, true}) {
+    Expect(Program({}, {1, 40, 16}, 2, reverse));         // one tile a row
+    Expect(Program({}, {1, 3, 2052}, 2, reverse));        // groups of four, a ragged tile, chunks
+    Expect(Program({}, {1, 64, 8}, 1, reverse));          // columns four by four, in chunks
+    Expect(Program({"s32"}, {2, 33, 1024}, 1, reverse));  // columns eight by eight, a ragged tile
+  }
+  Expect(Program({"bf16"}, {2, 33, 12}, 1, true));
+  Expect(Program({"u8"}, {1, 2, 5000}, 2, false));
+}
+
+TEST(RunningWindowTest, TakeElementwiseNeighboursIntoTheirKernel) {
+  RunOptions options;
+  options.dispatches = 1;
+  Expect(
+      "f { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
+      "ENTRY e { x = f32[20,1000] parameter(0)  z = f32[] constant(0)  y = f32[20,1000] multiply(x, x)\n"
+      "w = f32[20,1000] reduce-window(y, z), window={size=1x1000 pad=0_0x999_0}, to_apply=f\n"
+      "ROOT r = f32[20,1000] negate(w) }",
+      options);
+}
+
+// Lanes share rows there, and hand on what they have.
+TEST(RunningWindowTest, KernelsForGpus) {
+  for (const BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
+    for (bool reverse : {false, true}) {
+      EXPECT_EQ(ExpectLoweredAgrees(Program({}, {1, 2, 100}, 2, reverse), mode, AsGpu(mode)), 1);
+      EXPECT_EQ(ExpectLoweredAgrees(Program({"s64"}, {1, 1, 70000}, 2, reverse), mode, AsGpu(mode)), 2);
+    }
+    ExpectLoweredAgrees(Program({"s32"}, {3, 2000, 5}, 1, false), mode, AsGpu(mode));
+    ExpectLoweredAgrees(Program({}, {600, 1, 1030}, 2, true), mode, AsGpu(mode));
+  }
+}
+
+TEST(RunningWindowTest, SlidingWindowsOfManyElements) {
+  const auto window = [](const Running& r, const char* sizes, const char* result, const char* window) {
+    return fmt::format(
+        "{0}ENTRY e {{ x = {1}[{2}] parameter(0)  z = {1}[] constant({3})\n"
+        "ROOT r = {1}[{4}] reduce-window(x, z), window={{{5}}}, to_apply=f }}",
+        Reducer(r), r.type, sizes, r.init, result, window);
+  };
+  Expect(window({}, "3001", "2902", "size=100"));
+  Expect(window({"s32"}, "2,300", "2,300", "size=1x40 pad=0_0x20_19"));
+  Expect(window({"s32"}, "400", "105", "size=100 stride=3 pad=5_7"));
+  Expect(window({"bf16"}, "200", "169", "size=32"));
+  Expect(window({"f32", "maximum", "-inf"}, "2,70,90", "2,31,16", "size=1x40x45 stride=1x1x3"));
+  Expect(window({"u8"}, "100,3", "61,2", "size=40x2"));
+  Expect(window({"s32"}, "50", "10", "size=40 pad=-1_0"));
+  Expect(window({"s32"}, "50", "150", "size=200 pad=150_149"));
+}
+
 TEST(RunningWindowTest, AnInitialValueThatCountsIsFoldedAsOftenAsBefore) {
   for (bool reverse : {false, true}) {
     RunOptions options;

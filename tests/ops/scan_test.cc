@@ -1,6 +1,9 @@
 // scan on the device against the CPU reference.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "core/passes/expanders.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -30,6 +33,39 @@ TEST(DeviceScanTest, ForwardsAndBackwardsInEveryClassOfTypes) {
   Check(Sums("f32", 7, ", is_reverse=true"));
   Check(Sums("f32", 1, ""));
   Check(Sums("f32", 0, ""));
+}
+
+// Carries that are joined with an input by one associative operation need no loop.
+TEST(DeviceScanTest, RunningSumsAndMaximaAreNoLoops) {
+  const auto program = [](const std::string& type, const std::string& operation, const std::string& outputs,
+                          const std::string& more) {
+    return fmt::format(
+        "f {{ x = {0}[3] parameter(0)  c = {0}[3] parameter(1)  s = {0}[3] {1}(x, c)\n"
+        "ROOT r = ({0}[3], {0}[3], {0}[3], {0}[3]) tuple({2}, s) }}\n"
+        "ENTRY e {{ p = {0}[3,20] parameter(0)  z = {0}[3] parameter(1)\n"
+        "ROOT r = ({0}[3,20], {0}[3,20], {0}[3,20], {0}[3]) scan(p, z), dimensions={{1}}, num_carries=1{3}, "
+        "to_apply=f }}",
+        type, operation, outputs, more);
+  };
+  const auto expect = [&](const std::string& text, bool loop, bool exact) {
+    SCOPED_TRACE(text);
+    const auto module = ParseModule(text);
+    ASSERT_NE(module, nullptr);
+    RunOptions options;
+    if (exact) options.tolerance = Tolerance{};
+    RunBoth(text, RandomArguments(*module, 3), options);
+    auto expanded = module->Clone();
+    ExpandScans(*expanded);
+    EXPECT_EQ(std::ranges::any_of(expanded->entry()->instructions(),
+                                  [](const auto& i) { return i->opcode() == Opcode::kWhile; }),
+              loop);
+  };
+  expect(program("s32", "add", "s, c, x", ", is_reverse=true"), false, true);
+  expect(program("u8", "multiply", "c, s, s", ""), false, true);
+  expect(program("f32", "maximum", "s, c, x", ""), false, true);
+  expect(program("f32", "add", "s, c, x", ", is_associative=true"), false, false);
+  expect(program("f32", "add", "s, c, x", ""), true, true);
+  expect(program("s32", "subtract", "s, c, x", ""), true, true);
 }
 
 // Inputs and outputs of other ranks beside it: each is cut along the same dimension number.

@@ -169,7 +169,7 @@ TEST(ControlEdgesTest, AnEdgeBetweenAFusionsPartsIsNoCycle) {
   lo = f32[] constant(0)
   hi = f32[] constant(1)
   a = f32[8] exponential(p)
-  r = f32[8] rng(lo, hi), distribution=rng_uniform, control-predecessors={a}
+  r = f32[8] custom-call(lo, hi), custom_call_target="draw", custom_call_has_side_effect=true, control-predecessors={a}
   c = f32[8] add(a, r)
   ROOT t = (f32[8], f32[8]) tuple(a, c)
 })");
@@ -177,7 +177,7 @@ TEST(ControlEdgesTest, AnEdgeBetweenAFusionsPartsIsNoCycle) {
   const Instruction* rng = nullptr;
   int fusions = 0;
   for (const auto& i : module->entry()->instructions()) {
-    if (i->opcode() == Opcode::kRng) rng = i.get();
+    if (i->opcode() == Opcode::kCustomCall) rng = i.get();
     fusions += i->opcode() == Opcode::kFusion;
   }
   ASSERT_NE(rng, nullptr);
@@ -193,15 +193,15 @@ ENTRY e {
   p = f32[8] parameter(0)
   lo = f32[] constant(0)
   hi = f32[] constant(1)
-  first = f32[8] rng(lo, hi), distribution=rng_uniform
+  first = f32[8] custom-call(lo, hi), custom_call_target="draw", custom_call_has_side_effect=true
   c = f32[8] call(p), to_apply=identity, control-predecessors={first}
-  second = f32[8] rng(lo, hi), distribution=rng_uniform, control-predecessors={c}
+  second = f32[8] custom-call(lo, hi), custom_call_target="draw", custom_call_has_side_effect=true, control-predecessors={c}
   ROOT t = (f32[8], f32[8], f32[8]) tuple(first, second, c)
 })");
   ASSERT_NE(module, nullptr);
   std::vector<const Instruction*> rngs;
   for (const auto& i : module->entry()->instructions()) {
-    if (i->opcode() == Opcode::kRng) rngs.push_back(i.get());
+    if (i->opcode() == Opcode::kCustomCall) rngs.push_back(i.get());
   }
   ASSERT_EQ(rngs.size(), 2u);
   EXPECT_TRUE(Reaches(rngs[0], rngs[1]));

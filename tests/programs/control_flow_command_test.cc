@@ -56,27 +56,25 @@ TEST(LoopCommandTest, ALoopWithShadersNeedsNoCpu) {
 }
 
 TEST(HostStepCommandTest, IsNamedWithItsReasonEverywhere) {
-  const std::string random =
-      WriteScratch("random.hlo",
-                   "ENTRY e { x = f32[7] parameter(0)  a = f32[] constant(0)  b = f32[] constant(1)\n"
-                   "noise = f32[7] rng(a, b), distribution=rng_uniform  ROOT s = f32[7] add(x, noise) }");
-  const CommandResult run = RunVxla("run " + random + " --json");
+  const std::string feeding = WriteScratch("feeding.hlo",
+                                           "ENTRY e { x = f32[7] parameter(0)  t = token[] after-all()\n"
+                                           "fed = token[] outfeed(x, t)  ROOT s = f32[7] add(x, x) }");
+  const std::string with_file = " --outfeed " + WriteScratch("fed.npz", "");
+  const CommandResult run = RunVxla("run " + feeding + with_file + " --json");
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.err, HasSubstr("vxla: note: noise (rng) runs on the CPU: "));
-  for (const std::string command : {"run ", "explain "}) {
-    const auto fallbacks = nlohmann::json::parse(RunVxla(command + random + " --json").out)["fallbacks"];
+  EXPECT_THAT(run.err, HasSubstr("vxla: note: fed (outfeed) runs on the CPU: "));
+  const std::string commands[] = {"run " + feeding + with_file, "explain " + feeding};
+  for (const std::string& command : commands) {
+    const auto fallbacks = nlohmann::json::parse(RunVxla(command + " --json").out)["fallbacks"];
     ASSERT_EQ(fallbacks.size(), 1u);
-    EXPECT_EQ(fallbacks[0]["instruction"], "noise");
-    EXPECT_EQ(fallbacks[0]["opcode"], "rng");
+    EXPECT_EQ(fallbacks[0]["instruction"], "fed");
+    EXPECT_EQ(fallbacks[0]["opcode"], "outfeed");
     EXPECT_FALSE(fallbacks[0]["reason"].get<std::string>().empty());
   }
-  EXPECT_THAT(RunVxla("explain " + random).out, HasSubstr("fallback noise (rng): "));
-  const CommandResult strict = RunVxla("run " + random + " --require-gpu");
+  EXPECT_THAT(RunVxla("explain " + feeding).out, HasSubstr("fallback fed (outfeed): "));
+  const CommandResult strict = RunVxla("run " + feeding + with_file + " --require-gpu");
   EXPECT_EQ(strict.exit_code, 3);
-  EXPECT_THAT(strict.err, HasSubstr("rng noise would run on the host"));
-  // The seed is the program's, so both devices draw the same numbers.
-  const std::string on_cpu = RunVxla("run " + random + " --device cpu").out;
-  EXPECT_EQ(RunVxla("run " + random).out, on_cpu);
+  EXPECT_THAT(strict.err, HasSubstr("outfeed fed would run on the host"));
 }
 
 }  // namespace

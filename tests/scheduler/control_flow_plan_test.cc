@@ -62,7 +62,7 @@ TEST(ControlFlowPlanTest, PrintsAsExpected) {
   copy p -> loop[1]
 while loop (the host reads condition/c)
 condition
-  host condition/c (loop[0]) -> condition/c
+  host condition/c (loop[0]) -> condition/c, waits for copy to loop[1], copy to loop[0]
 body
   gpu queue 0
     dispatch a kernel 2 groups 2x1x1 (loop[0], k, =body/a)

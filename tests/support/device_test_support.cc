@@ -10,6 +10,9 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/cpu/reference/op_bound.h"
 #include "backend/device.h"
+#include "backend/vulkan/device/vulkan_device.h"
+#include "backend/vulkan/lower/lower.h"
+#include "backend/vulkan/shader/shader_source.h"
 #include "core/module.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
@@ -47,17 +50,6 @@ class ValidationWatch : public ::testing::EmptyTestEventListener {
   return true;
 }();
 
-Result<std::shared_ptr<Device>> OpenFor(BindingMode mode) {
-  vulkan::OpenOptions options;
-  const char* emulate = std::getenv("VXLA_TEST_EMULATE");
-  VXLA_ASSIGN_OR_RETURN(options.emulate, vulkan::ParseEmulation(emulate != nullptr ? emulate : ""));
-  options.bindings = mode;
-  options.poison = true;
-  // Kernels are kept between test programs, but apart from the user's.
-  options.cache_dir = (std::filesystem::temp_directory_path() / "vxla-test-cache").string();
-  return OpenTestDevice(options);
-}
-
 struct Opened {
   std::unique_ptr<Client> client;
   Status status;
@@ -70,17 +62,9 @@ Opened& OpenedFor(BindingMode mode) {
   std::lock_guard lock(mutex);
   const auto [at, fresh] = opened->try_emplace(mode);
   if (fresh) {
-    auto device = OpenFor(mode);
+    auto device = OpenTestDevice(TestOptions(mode));
     if (device.ok()) {
-      const auto evaluator = []() -> HostEvaluator {
-        auto run = std::make_shared<InstructionEvaluator>(EvaluateOptions{});
-        return [run](const Instruction& instruction, std::span<const Literal* const> operands) {
-          return run->Evaluate(instruction, operands);
-        };
-      };
-      ClientOptions client_options;
-      client_options.evaluator_of_run = evaluator;
-      at->second.client = std::make_unique<Client>(*device, evaluator(), client_options);
+      at->second.client = MakeTestClient(*device);
     } else {
       at->second.status = device.status();
     }
@@ -131,15 +115,48 @@ bool ChecksCanFollowAddresses() {
 
 }  // namespace
 
-Result<std::shared_ptr<Device>> OpenTestDevice(vulkan::OpenOptions options) {
+vulkan::OpenOptions TestOptions(BindingMode mode) {
+  vulkan::OpenOptions options;
+  const char* emulate = std::getenv("VXLA_TEST_EMULATE");
+  const Result<Emulation> emulation = vulkan::ParseEmulation(emulate != nullptr ? emulate : "");
+  VXLA_CHECK(emulation.ok(), emulation.status().message());
+  options.emulate = *emulation;
+  options.bindings = mode;
+  options.poison = true;
+  // Kernels are kept between test programs, but apart from the user's.
+  options.cache_dir = (std::filesystem::temp_directory_path() / "vxla-test-cache").string();
+  return options;
+}
+
+Result<std::shared_ptr<Device>> OpenTestDevice(vulkan::OpenOptions options,
+                                               const std::function<void(DeviceFacts&)>& pretend) {
   VXLA_ASSIGN_OR_RETURN(const auto devices, vulkan::ListDevices());
   const char* wanted = std::getenv("VXLA_TEST_DEVICE");
   VXLA_ASSIGN_OR_RETURN(const int index, vulkan::ChooseDevice(devices, wanted != nullptr ? wanted : "vulkan"));
   ValidateAsAsked(options);
-  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, vulkan::OpenDevice(index, options));
+  vulkan::DeviceHooks hooks = {vulkan::AssembleShader, vulkan::MakeLowering};
+  if (pretend) {
+    hooks.lowering = [pretend](DeviceFacts facts, BindingMode mode) {
+      pretend(facts);
+      return vulkan::MakeLowering(facts, mode);
+    };
+  }
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, vulkan::OpenDeviceWith(index, options, hooks));
   std::lock_guard lock(watched_mutex);
   watched->push_back({device});
   return device;
+}
+
+std::unique_ptr<Client> MakeTestClient(std::shared_ptr<Device> device) {
+  const auto evaluator = []() -> HostEvaluator {
+    auto run = std::make_shared<InstructionEvaluator>(EvaluateOptions{});
+    return [run](const Instruction& instruction, std::span<const Literal* const> operands) {
+      return run->Evaluate(instruction, operands);
+    };
+  };
+  ClientOptions client_options;
+  client_options.evaluator_of_run = evaluator;
+  return std::make_unique<Client>(std::move(device), evaluator(), client_options);
 }
 
 Client* DeviceClient(BindingMode mode) {

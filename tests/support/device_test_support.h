@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,9 +22,16 @@ namespace VXLA_NAMESPACE::testing {
 // device is OpenTestDevice's; VXLA_TEST_EMULATE=i64,f64 as --emulate. A machine without a device fails the test: null.
 Client* DeviceClient(BindingMode mode);
 
+// As DeviceClient's: poisoned memory, VXLA_TEST_EMULATE.
+vulkan::OpenOptions TestOptions(BindingMode mode);
+
 // The first of VXLA_TEST_DEVICE (a name or a number, as --device takes) or the best. VXLA_TEST_VALIDATE=core,sync,gpu
 // turns the layers on: a test that makes them speak on such a device fails.
-Result<std::shared_ptr<Device>> OpenTestDevice(vulkan::OpenOptions options);
+// `pretend` changes the facts that kernels are chosen by.
+Result<std::shared_ptr<Device>> OpenTestDevice(vulkan::OpenOptions options,
+                                               const std::function<void(DeviceFacts&)>& pretend = {});
+// A client of the device whose host steps are the CPU reference's.
+std::unique_ptr<Client> MakeTestClient(std::shared_ptr<Device> device);
 
 // How a program ran.
 struct RunReport {

@@ -203,7 +203,7 @@ class FakeCommandBuffer : public CommandBuffer {
     return OkStatus();
   }
   Status Dispatch(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
-                  const std::array<uint32_t, 3>&) override {
+                  const GroupRange&) override {
     const auto& fake = static_cast<const FakeKernel&>(kernel);
     std::vector<std::byte*> bound;
     for (const BufferRange& range : buffers) bound.push_back(Memory(range));
@@ -386,6 +386,8 @@ class FakeDevice : public Device {
   int submissions() const { return submissions_; }
   int transfers() const { return transfers_; }
   std::atomic<bool> fail_submit = false;
+  std::function<void(uint64_t value)>
+      before_submission_runs;  // on the worker's thread; set before anything is submitted
 
  private:
   void Work() {
@@ -397,6 +399,7 @@ class FakeDevice : public Device {
       queue_.pop_front();
       lock.unlock();
       if (options_.delay.count() > 0) std::this_thread::sleep_for(options_.delay);
+      if (before_submission_runs) before_submission_runs(value);
       commands->Run();
       --commands->in_flight;
       lock.lock();

@@ -287,9 +287,9 @@ TEST(HeapLedgerTest, RefusalsNameTheHeapWhatWasAskedAndWhatIsLeft) {
             "301 bytes do not fit into memory heap 0 (device-local) of Fake GPU: 300 of its 1000 bytes are left");
   EXPECT_EQ(ledger.NoRoom("Fake GPU", 1, 2).message(),
             "2 bytes do not fit into memory heap 1 (host) of Fake GPU: 1 of its 2000 bytes are left");
-  EXPECT_EQ(ledger.Refused("Fake GPU", 0, 200).message(),
+  EXPECT_EQ(ledger.Refused("Fake GPU", 0, 200, "vkAllocateMemory: VK_ERROR_OUT_OF_DEVICE_MEMORY").message(),
             "the driver of Fake GPU refuses 200 bytes of memory heap 0 (device-local): this program holds 700 of its "
-            "1000 bytes");
+            "1000 bytes (vkAllocateMemory: VK_ERROR_OUT_OF_DEVICE_MEMORY)");
   EXPECT_EQ(ledger.NoRoom("Fake GPU", 0, 301).code(), StatusCode::kResourceExhausted);
 }
 

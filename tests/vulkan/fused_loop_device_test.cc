@@ -57,7 +57,8 @@ int64_t WrongBytes(Device& device, int64_t count, uint32_t most_groups, std::arr
   const auto arguments = MakeArguments(device, ranges, step.params);
   const auto kernel = GetKernel(device, step.kernel);
   auto commands = device.CreateCommandBuffer(0);
-  EXPECT_TRUE((*commands)->Begin().ok() && (*commands)->Dispatch(*kernel, Whole(arguments), ranges, step.groups).ok());
+  EXPECT_TRUE((*commands)->Begin().ok() &&
+              (*commands)->Dispatch(*kernel, Whole(arguments), ranges, {step.groups}).ok());
   EXPECT_TRUE((*commands)->End().ok());
   RunAndWait(device, **commands);
   const auto results = ReadBuffer<uint8_t>(device, *buffers[1]);

@@ -1,17 +1,24 @@
-// Custom calls: the host functions that a program's custom-call instructions name. This header needs the standard
-// library only.
+// Custom calls: the host functions and the kernels that a program's custom-call instructions name. This header needs
+// the standard library only.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "backend/custom_kernel.h"
+
 #pragma GCC visibility push(default)
 namespace VXLA_NAMESPACE {
+
+class Instruction;
+class Literal;
 
 // How a custom call reports that it failed; untouched it succeeded.
 class CustomCallStatus {
@@ -26,6 +33,14 @@ class CustomCallStatus {
  private:
   bool failed_ = false;
   std::string message_;
+};
+
+struct FfiInstances;  // what handlers keep from call to call: ffi_call.cc
+
+// The handlers of one target of XLA's typed FFI, each an XLA_FFI_Error* (XLA_FFI_CallFrame*); all but the last may be
+// null.
+struct FfiHandlers {
+  void *instantiate = nullptr, *prepare = nullptr, *initialize = nullptr, *execute = nullptr;
 };
 
 // Functions by target name. Arrays are dense, row-major unless the instruction states operand_layout_constraints, pred
@@ -45,20 +60,58 @@ class CustomCallRegistry {
   template <typename Function>
   void Register(std::string target, Function function);
 
-  using Call = std::function<void(void* out, const void** in, std::string_view opaque, CustomCallStatus& status)>;
-  // nullptr: no such target.
-  const Call* Find(const std::string& target) const {
-    const auto it = calls_.find(target);
-    return it == calls_.end() ? nullptr : &it->second;
+  // A handler as XLA_FFI_DEFINE_HANDLER_SYMBOL makes it, compiled against XLA's own headers: XLA_FFI_Error*
+  // handler(XLA_FFI_CallFrame*). Instructions have to name it with api_version=API_VERSION_TYPED_FFI.
+  template <typename Error, typename Frame>
+  void RegisterFfi(std::string target, Error* (*handler)(Frame*)) {
+    RegisterFfi(std::move(target), FfiHandlers{nullptr, nullptr, nullptr, reinterpret_cast<void*>(handler)});
   }
+  // With its other stages.
+  void RegisterFfi(std::string target, const FfiHandlers& handlers);
+  // The address of a function, such as a symbol of a shared library. The api_version of the instruction that calls it
+  // says what it is:
+  //   none, API_VERSION_ORIGINAL             void(void* out, const void** in)
+  //   API_VERSION_STATUS_RETURNING           void(void* out, const void** in, XlaCustomCallStatus* status)
+  //   API_VERSION_STATUS_RETURNING_UNIFIED   void(void* out, const void** in, const char* opaque, size_t opaque_size,
+  //                                               XlaCustomCallStatus* status)
+  //   API_VERSION_TYPED_FFI                  a handler, as above
+  // XlaCustomCallStatusSetFailure(status, message, size) and XlaCustomCallStatusSetSuccess(status) are this library's.
+  void RegisterSymbol(std::string target, void* symbol);
+
+  // A kernel, which runs where the client's device does. A function of the same name stands beside it: the reference
+  // calls that, so that a comparison has two sides.
+  void RegisterKernel(std::string target, CustomKernel kernel) { kernels_[std::move(target)] = std::move(kernel); }
+  const CustomKernels& kernels() const { return kernels_; }
+
+  // The whole instruction; operands and result as functions see them, dense. For the library's own use.
+  using Evaluator = std::function<void(const Instruction& call, std::span<const Literal> inputs, Literal& result,
+                                       CustomCallStatus& status)>;
+  void RegisterEvaluator(std::string target, Evaluator evaluator);
+
+  using Call = std::function<void(void* out, const void** in, std::string_view opaque, CustomCallStatus& status)>;
+  // One of `evaluator`, `call`, `symbol` and `handlers.execute`.
+  struct Target {
+    Evaluator evaluator;
+    Call call;
+    void* symbol = nullptr;
+    FfiHandlers handlers;
+    std::shared_ptr<FfiInstances> instances;
+  };
+  // nullptr: no such function.
+  const Target* Find(const std::string& target) const {
+    const auto it = functions_.find(target);
+    return it == functions_.end() ? nullptr : &it->second;
+  }
+  // Those of the functions.
   std::vector<std::string> targets() const {
     std::vector<std::string> names;
-    for (const auto& [name, call] : calls_) names.push_back(name);
+    for (const auto& [name, function] : functions_) names.push_back(name);
     return names;
   }
 
  private:
-  std::map<std::string, Call> calls_;
+  std::map<std::string, Target> functions_;
+  CustomKernels kernels_;
 };
 
 template <typename Function>
@@ -81,7 +134,7 @@ void CustomCallRegistry::Register(std::string target, Function function) {
       function(out, const_cast<void**>(in));
     };
   }
-  calls_[std::move(target)] = std::move(call);
+  functions_[std::move(target)] = {nullptr, std::move(call), nullptr, {}, nullptr};
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -60,6 +60,10 @@ class EvalContext {
 // No function is registered for a custom call: what is, and what to do.
 Status UnknownTarget(const Instruction& instruction, const CustomCallRegistry* registry);
 
+// One call of a registered function. `inputs` and `result` are as it sees them: laid out, dynamic arrays as buffers.
+Status CallFunction(const Instruction& instruction, const CustomCallRegistry::Target& function,
+                    std::span<const Literal> inputs, Literal& result);
+
 // A Result<Value> that a Literal converts to as well.
 class [[nodiscard]] EvalResult : public Result<Value> {
  public:

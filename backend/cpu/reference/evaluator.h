@@ -44,9 +44,10 @@ struct EvaluateOptions {
   std::chrono::milliseconds collective_timeout = std::chrono::minutes(5);
 };
 
-// Every custom call of the module has its function; kUnsupported names the first one that has none (`registry` may be
-// null: there are none). Running a program asks this first, so an unknown call is no surprise in the middle of a run.
-Status CheckCustomCalls(const Module& module, const CustomCallRegistry* registry);
+// Every custom call of the module has its function, or where kernels will do its kernel; kUnsupported names the first
+// one that has none (`registry` may be null: there are none). Running a program asks this first, so an unknown call is
+// no surprise in the middle of a run.
+Status CheckCustomCalls(const Module& module, const CustomCallRegistry* registry, bool kernels_will_do = false);
 
 // Runs the entry computation on one device; `arguments` by its parameter numbers. The result is the root's value.
 Result<Literal> Evaluate(const Module& module, std::span<const Literal* const> arguments,

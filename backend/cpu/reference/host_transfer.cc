@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "backend/cpu/reference/data_movement.h"
 #include "core/live_sizes.h"
-#include "core/text/lexer.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -196,26 +196,6 @@ namespace {
 
 // ---- custom calls
 
-// An array as the call sees it: its pointer, or for tuples the pointer to the pointers of the elements, which live in
-// `tables`.
-template <typename Pointer, typename Node>
-Pointer PointerTo(Node& literal, std::deque<std::vector<Pointer>>& tables) {
-  if (!literal.shape().IsTuple()) {
-    if constexpr (std::is_const_v<Node>) {
-      return literal.bytes().data();
-    } else {
-      return literal.mutable_bytes().data();
-    }
-  }
-  std::vector<Pointer>& table = tables.emplace_back();
-  if constexpr (std::is_const_v<Node>) {
-    for (const Literal& element : literal.tuple_elements()) table.push_back(PointerTo<Pointer>(element, tables));
-  } else {
-    for (Literal& element : literal.mutable_tuple_elements()) table.push_back(PointerTo<Pointer>(element, tables));
-  }
-  return static_cast<Pointer>(table.data());
-}
-
 std::vector<int64_t> MajorToMinor(const Shape& shape) {
   std::vector<int64_t> order = shape.MinorToMajor();
   std::ranges::reverse(order);
@@ -243,14 +223,6 @@ Literal FromLayout(Literal physical, const Shape& shape, int threads) {
   std::vector<int64_t> inverse(order.size());
   for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
   return TransposeLiteral(physical, inverse, threads).Reshaped(shape);
-}
-
-// The instruction's backend_config: a quoted string or anything else, as written.
-std::string OpaqueOf(const Instruction& instruction) {
-  const std::string& text = instruction.common().backend_config.text;
-  if (!text.starts_with('"')) return text;
-  Result<std::string> unquoted = Unquote(text);
-  return unquoted.ok() ? *std::move(unquoted) : text;
 }
 
 // A dynamic array as XLA's custom calls know it: room for the bound, the live elements without gaps, then the live
@@ -287,6 +259,28 @@ Result<Literal> FromDynamicBuffer(const Instruction& instruction, const Literal&
   return PadToBounds(live, stated);
 }
 
+Literal* ElementAt(Literal& value, const IntList& index) {
+  Literal* at = &value;
+  for (const int64_t i : index) {
+    if (!at->shape().IsTuple() || i < 0 || i >= static_cast<int64_t>(at->tuple_elements().size())) return nullptr;
+    at = &at->mutable_tuple_elements()[static_cast<size_t>(i)];
+  }
+  return at;
+}
+
+// A result that lies where an operand lies holds the operand when the call begins.
+void TakeAliased(const std::vector<Aliasing>& aliasing, std::vector<Literal>& inputs, Literal& result) {
+  for (const Aliasing& alias : aliasing) {
+    Literal* const target = ElementAt(result, alias.output_index);
+    Literal* const source = alias.operand >= 0 && alias.operand < static_cast<int64_t>(inputs.size())
+                                ? ElementAt(inputs[static_cast<size_t>(alias.operand)], alias.operand_index)
+                                : nullptr;
+    if (target == nullptr || source == nullptr || target->bytes().size() != source->bytes().size()) continue;
+    if (!source->bytes().empty())
+      std::memcpy(target->mutable_bytes().data(), source->bytes().data(), source->bytes().size());
+  }
+}
+
 // What the call sees of a value: the same but for dynamic arrays, which are buffers.
 Literal ForCall(Literal value) {
   if (value.shape().IsTuple()) {
@@ -314,8 +308,10 @@ Result<Literal> FromCall(const Instruction& instruction, Literal given, const Sh
 EvalResult EvalCustomCall(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
   const auto& a = instruction.attributes<CustomCallAttributes>();
   const CustomCallRegistry* registry = context.options().custom_calls;
-  const CustomCallRegistry::Call* call = registry == nullptr ? nullptr : registry->Find(a.custom_call_target);
-  if (call == nullptr) return UnknownTarget(instruction, registry);
+  const auto* function = registry == nullptr ? nullptr : registry->Find(a.custom_call_target);
+  if (function == nullptr && IsLibraryCall(a.custom_call_target))
+    return EvalLibraryCall(context, instruction, operands);
+  if (function == nullptr) return UnknownTarget(instruction, registry);
   const int threads = context.options().threads;
   const bool laid_out = a.operand_layout_constraints.has_value();
   std::vector<Literal> inputs;
@@ -329,15 +325,8 @@ EvalResult EvalCustomCall(EvalContext& context, const Instruction& instruction, 
   }
   const bool transposes = laid_out && instruction.shape().IsArray() && !instruction.shape().IsDynamic();
   Literal result = ForCall(Literal(transposes ? PhysicalShape(instruction.shape()) : instruction.shape()));
-  std::deque<std::vector<const void*>> input_tables;
-  std::deque<std::vector<void*>> output_tables;
-  std::vector<const void*> in;
-  for (const Literal& input : inputs) in.push_back(PointerTo<const void*>(input, input_tables));
-  CustomCallStatus status;
-  (*call)(PointerTo<void*>(result, output_tables), in.data(), OpaqueOf(instruction), status);
-  if (status.failed()) {
-    return InvalidArgument("custom-call {}: {} failed: {}", instruction.name(), a.custom_call_target, status.message());
-  }
+  TakeAliased(a.output_to_operand_aliasing, inputs, result);
+  VXLA_RETURN_IF_ERROR(CallFunction(instruction, *function, inputs, result));
   if (transposes) return FromLayout(std::move(result), instruction.shape(), threads);
   VXLA_ASSIGN_OR_RETURN(result, FromCall(instruction, std::move(result), instruction.shape()));
   return result;

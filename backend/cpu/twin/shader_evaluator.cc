@@ -8,6 +8,7 @@
 #include "backend/cpu/twin/shader_dot.h"
 #include "backend/cpu/twin/shader_fold.h"
 #include "core/accuracy.h"
+#include "core/running_window.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -233,6 +234,7 @@ std::optional<Result<Literal>> EvaluateOne(const Instruction& instruction, std::
     case Opcode::kReduce:
       return RunReduce(instruction, operands, evaluation);
     case Opcode::kReduceWindow:
+      if (RunningWindowOf(instruction)) return std::nullopt;  // the twin has no loops of that kernel
       return RunReduceWindow(instruction, operands, evaluation);
     case Opcode::kDot:
       return DotAsShaders(instruction, *operands[0], *operands[1],

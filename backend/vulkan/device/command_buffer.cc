@@ -90,23 +90,29 @@ Status VulkanCommandBuffer::CheckRange(const char* what, const BufferRange& rang
   return OkStatus();
 }
 
-Status VulkanCommandBuffer::CheckGroups(const VulkanKernel& kernel, const std::array<uint32_t, 3>& groups) const {
+Status VulkanCommandBuffer::CheckGroups(const VulkanKernel& kernel, const GroupRange& range) const {
   for (int axis = 0; axis < 3; ++axis) {
     const uint32_t limit = context_->facts().max_group_count[axis];
-    if (groups[axis] > limit) {
-      return Internal("dispatch of {}: {} groups along {} exceed the limit of {}", kernel.name, groups[axis],
-                      "xyz"[axis], limit);
+    const uint64_t end = uint64_t{range.base[axis]} + range.groups[axis];
+    if (end > limit) {
+      return Internal("dispatch of {}: {} groups along {} exceed the limit of {}", kernel.name, end, "xyz"[axis],
+                      limit);
     }
+  }
+  if (!range.whole() && !kernel.in_parts) {
+    return Internal("dispatch of {}: it begins at group {}, {}, {}, and its pipeline was not made for that",
+                    kernel.name, range.base[0], range.base[1], range.base[2]);
   }
   return OkStatus();
 }
 
 Status VulkanCommandBuffer::Dispatch(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
-                                     const std::array<uint32_t, 3>& groups) {
+                                     const GroupRange& range) {
   VXLA_RETURN_IF_ERROR(Recording("dispatch"));
   const auto& pipeline = static_cast<const VulkanKernel&>(kernel);
-  VXLA_RETURN_IF_ERROR(CheckGroups(pipeline, groups));
+  VXLA_RETURN_IF_ERROR(CheckGroups(pipeline, range));
   VXLA_RETURN_IF_ERROR(CheckRange("argument block", arguments));
+  const auto& [groups, base] = range;
   if (groups[0] == 0 || groups[1] == 0 || groups[2] == 0) return OkStatus();
   const DeviceTable& vk = context_->vk();
   if (bound_ != pipeline.pipeline) {
@@ -118,7 +124,11 @@ Status VulkanCommandBuffer::Dispatch(const Kernel& kernel, BufferRange arguments
   } else {
     VXLA_RETURN_IF_ERROR(BindDescriptors(pipeline, arguments, buffers));
   }
-  vk.CmdDispatch(commands_, groups[0], groups[1], groups[2]);
+  if (range.whole()) {
+    vk.CmdDispatch(commands_, groups[0], groups[1], groups[2]);
+  } else {
+    vk.CmdDispatchBase(commands_, base[0], base[1], base[2], groups[0], groups[1], groups[2]);
+  }
   return OkStatus();
 }
 
@@ -322,7 +332,10 @@ Result<std::vector<double>> VulkanCommandBuffer::Timestamps() {
     const VkResult result =
         context_->vk().GetQueryPoolResults(context_->handle(), queries_, static_cast<uint32_t>(i), 1, sizeof(ticks),
                                            &ticks, sizeof(ticks), VK_QUERY_RESULT_64_BIT);
-    if (result == VK_NOT_READY) return Internal("timestamp {} was read before its submission completed", i);
+    if (result == VK_NOT_READY) {
+      return Internal("timestamp {} was read before its submission completed: vkGetQueryPoolResults: {}", i,
+                      ResultName(result));
+    }
     VXLA_RETURN_IF_ERROR(context_->Check(result, "vkGetQueryPoolResults"));
     if (!have_base) base = ticks, have_base = true;
     times[i] = static_cast<double>((ticks - base) & mask) * context_->facts().timestamp_period_ns;

@@ -22,7 +22,7 @@ class VulkanCommandBuffer final : public CommandBuffer {
 
   Status Begin(bool resubmitted = false) override;
   Status Dispatch(const Kernel& kernel, BufferRange arguments, std::span<const BufferRange> buffers,
-                  const std::array<uint32_t, 3>& groups) override;
+                  const GroupRange& range) override;
   void Barrier() override;
   void Copy(BufferRange source, BufferRange target) override;
   void Fill(BufferRange target, uint32_t word) override;
@@ -47,7 +47,7 @@ class VulkanCommandBuffer final : public CommandBuffer {
   explicit VulkanCommandBuffer(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
   Status Recording(const char* what) const;
   Status CheckRange(const char* what, const BufferRange& range) const;
-  Status CheckGroups(const VulkanKernel& kernel, const std::array<uint32_t, 3>& groups) const;
+  Status CheckGroups(const VulkanKernel& kernel, const GroupRange& range) const;
   Status PushAddress(const VulkanKernel& kernel, const BufferRange& arguments);
   Status BindDescriptors(const VulkanKernel& kernel, const BufferRange& arguments,
                          std::span<const BufferRange> buffers);

@@ -41,8 +41,10 @@ DeviceContext::~DeviceContext() {
 }
 
 Status DeviceContext::Check(VkResult result, std::string_view what) {
-  if (result == VK_ERROR_DEVICE_LOST) MarkLost();
-  return VkStatus(result, what);
+  if (result != VK_ERROR_DEVICE_LOST) return VkStatus(result, what);
+  MarkLost();
+  return DeviceFailure("{}; open it again",
+                       VkStatus(result, fmt::format("device {} was lost: {}", plan_.facts.name, what)).message());
 }
 
 Status DeviceContext::Alive() const {

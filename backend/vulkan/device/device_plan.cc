@@ -237,6 +237,15 @@ void FillLimits(const PhysicalSupport& support, const DevicePlan& plan, DeviceFa
   facts.timestamp_period_ns = plan.timestamp_bits == 0 ? 0.0f : limits.timestampPeriod;
 }
 
+// What the slowest devices of a kind do with our kernels, and a tenth of what systems allow a submission. Software
+// drivers are stopped by nobody.
+void FillRates(DeviceFacts& facts) {
+  const bool discrete = facts.kind == DeviceFacts::Kind::kDiscrete;
+  facts.flop_per_second = discrete ? 4e11 : facts.is_software() ? 2e9 : 4e10;
+  facts.bytes_per_second = discrete ? 5e10 : facts.is_software() ? 2e9 : 5e9;
+  facts.work_budget_seconds = facts.is_software() ? 0 : 0.2;
+}
+
 void FillIdentity(const PhysicalSupport& support, DeviceFacts& facts) {
   const VkPhysicalDeviceProperties& properties = support.properties;
   facts.name = properties.deviceName;
@@ -250,6 +259,7 @@ void FillIdentity(const PhysicalSupport& support, DeviceFacts& facts) {
   std::memcpy(facts.driver_uuid.data(), support.vulkan11.driverUUID, VK_UUID_SIZE);
   facts.kind = KindOf(properties.deviceType);
   facts.kernel_operations = KernelOperations(facts.driver);
+  FillRates(facts);
   if (!facts.is_software()) return;
   facts.hardware_threads = UsableThreads();
   // lavapipe: 0 means that the submitting queue thread runs the kernels alone.
@@ -336,7 +346,7 @@ VkPhysicalDeviceFeatures2* FeatureChain::Link(uint32_t api_version, const std::s
   return &base;
 }
 
-PhysicalSupport QuerySupport(const InstanceTable& vk, VkPhysicalDevice device) {
+Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice device) {
   PhysicalSupport support;
   vk.GetPhysicalDeviceProperties(device, &support.properties);
   vk.GetPhysicalDeviceMemoryProperties(device, &support.memory);
@@ -349,11 +359,10 @@ PhysicalSupport QuerySupport(const InstanceTable& vk, VkPhysicalDevice device) {
   if (api < VK_API_VERSION_1_2) return support;  // PlanDevice refuses it; the structs below are unknown to it
 
   std::vector<VkExtensionProperties> extensions;
-  if (vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) == VK_SUCCESS) {
-    extensions.resize(count);
-    if (vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data()) != VK_SUCCESS)
-      extensions.clear();
-  }
+  const std::string what = fmt::format("vkEnumerateDeviceExtensionProperties of {}", support.properties.deviceName);
+  VXLA_RETURN_IF_VK_ERROR(vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr), what);
+  extensions.resize(count);
+  VXLA_RETURN_IF_VK_ERROR(vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data()), what);
   for (const VkExtensionProperties& extension : extensions) support.extensions.insert(extension.extensionName);
 
   vk.GetPhysicalDeviceFeatures2(device, support.features.Link(api, support.extensions));
@@ -393,6 +402,7 @@ Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& w
   FillLimits(support, plan, plan.facts);
   PlanSubgroups(support, wants, plan);
   NoteKnownFaults(plan.facts);
+  plan.facts.work_budget_seconds = wants.work_budget_seconds.value_or(plan.facts.work_budget_seconds);
   return plan;
 }
 

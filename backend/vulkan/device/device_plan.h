@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -45,12 +46,13 @@ struct PhysicalSupport {
   uint64_t host_memory_bytes = 0;  // what software drivers really draw on; 0: unknown
 };
 
-PhysicalSupport QuerySupport(const InstanceTable& vk, VkPhysicalDevice device);
+Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice device);
 
 struct PlanWants {
   BindingMode bindings = BindingMode::kAddresses;
   PretendedMemory pretend = PretendedMemory::kNone;
   uint64_t memory_limit_bytes = ~uint64_t{0};
+  std::optional<double> work_budget_seconds = {};  // not given: as the kind of device needs it
   Emulation emulate = {};  // these features are not enabled, so facts and kernels know nothing of them
 };
 

@@ -27,7 +27,7 @@ namespace VXLA_NAMESPACE::vulkan {
   F(DestroyDescriptorSetLayout) F(CreateComputePipelines) F(DestroyPipeline) F(CreatePipelineCache) \
   F(DestroyPipelineCache) F(GetPipelineCacheData) F(CreateCommandPool) F(DestroyCommandPool) F(ResetCommandPool) \
   F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdBindPipeline) F(CmdPushConstants) \
-  F(CmdBindDescriptorSets) F(CmdDispatch) F(CmdCopyBuffer) F(CmdFillBuffer) F(CmdResetQueryPool) \
+  F(CmdBindDescriptorSets) F(CmdDispatch) F(CmdDispatchBase) F(CmdCopyBuffer) F(CmdFillBuffer) F(CmdResetQueryPool) \
   F(CreateQueryPool) F(DestroyQueryPool) F(GetQueryPoolResults) F(CreateDescriptorPool) F(DestroyDescriptorPool) \
   F(ResetDescriptorPool) F(AllocateDescriptorSets) F(UpdateDescriptorSets) F(CreateSemaphore) F(DestroySemaphore)
 

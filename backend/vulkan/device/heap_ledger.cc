@@ -21,9 +21,9 @@ Status HeapLedger::NoRoom(std::string_view device, uint32_t heap, int64_t asked_
                            device, left_bytes(heap), size_bytes(heap));
 }
 
-Status HeapLedger::Refused(std::string_view device, uint32_t heap, int64_t asked_bytes) const {
-  return ResourceExhausted("the driver of {} refuses {} bytes of {}: this program holds {} of its {} bytes", device,
-                           asked_bytes, NameOf(heap), used_.at(heap), size_bytes(heap));
+Status HeapLedger::Refused(std::string_view device, uint32_t heap, int64_t asked_bytes, std::string_view why) const {
+  return ResourceExhausted("the driver of {} refuses {} bytes of {}: this program holds {} of its {} bytes ({})",
+                           device, asked_bytes, NameOf(heap), used_.at(heap), size_bytes(heap), why);
 }
 
 int64_t HeapLedger::FirstBlockBytes(uint32_t heap) const { return std::clamp(size_bytes(heap) / 16, kMiB, 64 * kMiB); }

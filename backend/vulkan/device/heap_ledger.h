@@ -28,7 +28,8 @@ class HeapLedger {
   // kResourceExhausted: the heap, what was asked of it and what is left.
   Status NoRoom(std::string_view device, uint32_t heap, int64_t asked_bytes) const;
   // The same where the ledger has room and the driver has not: other programs use the device too.
-  Status Refused(std::string_view device, uint32_t heap, int64_t asked_bytes) const;
+  // `why`: what the driver said.
+  Status Refused(std::string_view device, uint32_t heap, int64_t asked_bytes, std::string_view why) const;
 
   // What a pool takes from a heap at once: 64 MiB, then twice as much each time up to 512 MiB, and never more than a
   // sixteenth of the heap, so that a small window is not gone with the first buffer.

@@ -122,7 +122,9 @@ Status Instance::Make(const GlobalTable& global, const InstanceOptions& options)
     result = TryCreate(global, options, VK_API_VERSION_1_3, extensions);
   }
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
-    return DeviceFailure("no Vulkan driver found by the loader (Debian: apt install mesa-vulkan-drivers)");
+    return DeviceFailure(
+        "no Vulkan driver found by the loader (Debian: apt install mesa-vulkan-drivers): vkCreateInstance: {}",
+        ResultName(result));
   }
   VXLA_RETURN_IF_VK_ERROR(result, "vkCreateInstance");
   VXLA_ASSIGN_OR_RETURN(vk_, LoadInstanceTable(global.GetInstanceProcAddr, handle_));

@@ -88,6 +88,7 @@ Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> 
   kernel->mode = request.mode;
   kernel->buffer_count = key.buffer_count;
   kernel->name = key.algorithm;
+  kernel->in_parts = key.in_parts;
   VXLA_ASSIGN_OR_RETURN(kernel->layout, layouts->Get(request.mode, key.buffer_count));
 
   VXLA_ASSIGN_OR_RETURN(const SubgroupRequest subgroups, RequestSubgroups(*request.spirv, key, context->plan()));
@@ -115,6 +116,7 @@ Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> 
   info.stage.pName = "main";
   info.stage.pSpecializationInfo = entries.empty() ? nullptr : &constants;
   info.layout = kernel->layout.pipeline;
+  if (key.in_parts) info.flags |= VK_PIPELINE_CREATE_DISPATCH_BASE;
   const VkResult result =
       vk.CreateComputePipelines(context->handle(), request.cache, 1, &info, nullptr, &kernel->pipeline);
   vk.DestroyShaderModule(context->handle(), module, nullptr);

@@ -52,6 +52,7 @@ struct VulkanKernel final : public Kernel {
   VkPipeline pipeline = VK_NULL_HANDLE;
   BindingMode mode = BindingMode::kAddresses;
   uint32_t buffer_count = 0;
+  bool in_parts = false;
   std::string name;
 };
 

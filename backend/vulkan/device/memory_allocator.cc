@@ -99,7 +99,9 @@ Result<MemoryBlock*> MemoryAllocator::AddBlock(Pool& pool, const MemoryChoice& c
   if (status.code() == StatusCode::kResourceExhausted) {
     ReleaseEmptyBlocks(choice.heap, 0);
     status = MakeBlock(pool, choice, reserved_bytes);
-    if (status.code() == StatusCode::kResourceExhausted) return heaps_.Refused(device, choice.heap, reserved_bytes);
+    if (status.code() == StatusCode::kResourceExhausted) {
+      return heaps_.Refused(device, choice.heap, reserved_bytes, status.message());
+    }
   }
   VXLA_RETURN_IF_ERROR(status);
   if (!own) pool.next_block_bytes = std::min(pool.next_block_bytes * 2, heaps_.LargestBlockBytes(choice.heap));

@@ -37,7 +37,9 @@ struct OpenOptions {
   bool measure_division = false;  // at once, so that facts() tell; else when a kernel first divides
   PretendedMemory pretend = PretendedMemory::kNone;
   uint64_t memory_limit_bytes = ~uint64_t{0};  // of each heap, as if it had no more
-  std::string loader_path;                     // another Vulkan loader library; empty: the platform's
+  // Dispatches and submissions that would take longer are cut; 0: none is. Not given: 0.2 s, and 0 on software drivers.
+  std::optional<double> work_budget_seconds;
+  std::string loader_path;  // another Vulkan loader library; empty: the platform's
 };
 
 // A NaN in f16, bf16, f32 and f64 alike, and a large negative integer.

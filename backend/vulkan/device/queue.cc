@@ -74,10 +74,14 @@ Status Queue::Wait(uint64_t value) {
   info.semaphoreCount = 1;
   info.pSemaphores = &timeline_;
   info.pValues = &value;
-  VXLA_RETURN_IF_ERROR(
-      context_->Check(context_->vk().WaitSemaphores(context_->handle(), &info, UINT64_MAX), "vkWaitSemaphores"));
-  NoteDone(value);
-  return OkStatus();
+  Status status =
+      context_->Check(context_->vk().WaitSemaphores(context_->handle(), &info, UINT64_MAX), "vkWaitSemaphores");
+  if (status.ok()) {
+    NoteDone(value);
+  } else if (context_->Alive().ok()) {
+    (void)WaitIdle();  // the caller gives up, and frees what the device may still work on
+  }
+  return status;
 }
 
 bool Queue::IsDone(uint64_t value) {

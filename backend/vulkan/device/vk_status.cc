@@ -23,6 +23,7 @@ const char* ResultName(VkResult result) {
     VXLA_NAME(VK_ERROR_TOO_MANY_OBJECTS);
     VXLA_NAME(VK_ERROR_FRAGMENTED_POOL);
     VXLA_NAME(VK_ERROR_OUT_OF_POOL_MEMORY);
+    VXLA_NAME(VK_ERROR_FRAGMENTATION);
     VXLA_NAME(VK_ERROR_UNKNOWN);
 #undef VXLA_NAME
     default:
@@ -39,6 +40,7 @@ Status VkStatus(VkResult result, std::string_view what) {
     case VK_ERROR_TOO_MANY_OBJECTS:
     case VK_ERROR_FRAGMENTED_POOL:
     case VK_ERROR_OUT_OF_POOL_MEMORY:
+    case VK_ERROR_FRAGMENTATION:
       return ResourceExhausted("{}: {}", what, ResultName(result));
     default:
       return DeviceFailure("{}: {} ({})", what, ResultName(result), static_cast<int>(result));

@@ -27,7 +27,7 @@ Result<std::vector<Usable>> UsableDevices(const Instance& instance) {
   std::vector<Usable> usable;
   std::string refusals;
   for (VkPhysicalDevice physical : devices) {
-    PhysicalSupport support = QuerySupport(instance.vk(), physical);
+    VXLA_ASSIGN_OR_RETURN(PhysicalSupport support, QuerySupport(instance.vk(), physical));
     Result<DevicePlan> plan = PlanDevice(support, {});
     if (!plan.ok()) plan = PlanDevice(support, {BindingMode::kDescriptors});
     if (plan.ok()) {
@@ -80,8 +80,9 @@ Result<std::unique_ptr<Device>> OpenDeviceWith(int index, const OpenOptions& opt
   }
   Usable& chosen = usable[index];
   std::vector<BindingMode> modes = ModesFor(chosen.plan.facts, options);
-  VXLA_ASSIGN_OR_RETURN(DevicePlan plan, PlanDevice(chosen.support, {modes.front(), options.pretend,
-                                                                     options.memory_limit_bytes, options.emulate}));
+  VXLA_ASSIGN_OR_RETURN(DevicePlan plan,
+                        PlanDevice(chosen.support, {modes.front(), options.pretend, options.memory_limit_bytes,
+                                                    options.work_budget_seconds, options.emulate}));
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<DeviceContext> context,
                         DeviceContext::Create(instance, chosen.physical, std::move(plan), chosen.support));
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<VulkanDevice> device,
@@ -133,6 +134,10 @@ VulkanDevice::~VulkanDevice() { context_->vk().DeviceWaitIdle(context_->handle()
 const Lowering& VulkanDevice::lowering(BindingMode mode) const {
   VXLA_CHECK(lowerings_[Slot(mode)] != nullptr, "the device was opened without a lowering for this binding mode");
   return *lowerings_[Slot(mode)];
+}
+
+std::unique_ptr<Lowering> VulkanDevice::LoweringWith(BindingMode mode, const CustomKernels& kernels) const {
+  return hooks_.custom_lowering ? hooks_.custom_lowering(facts(), mode, kernels, lowering(mode)) : nullptr;
 }
 
 Result<std::shared_ptr<Buffer>> VulkanDevice::Allocate(int64_t size_bytes, MemoryKind kind) {

@@ -21,6 +21,9 @@ namespace VXLA_NAMESPACE::vulkan {
 struct DeviceHooks {
   std::function<Result<std::string>(const KernelKey&, const DeviceFacts&, BindingMode)> source;
   std::function<std::unique_ptr<Lowering>(const DeviceFacts&, BindingMode)> lowering;  // may be empty
+  // Custom calls by the user's kernels, everything else by the lowering that is given; may be empty.
+  std::function<std::unique_ptr<Lowering>(const DeviceFacts&, BindingMode, const CustomKernels&, const Lowering&)>
+      custom_lowering = nullptr;
 };
 
 // OpenDevice with other sources or another lowering.
@@ -37,6 +40,7 @@ class VulkanDevice final : public Device {
   const DeviceFacts& facts() const override { return context_->facts(); }
   std::span<const BindingMode> binding_modes() const override { return modes_; }
   const Lowering& lowering(BindingMode mode) const override;
+  std::unique_ptr<Lowering> LoweringWith(BindingMode mode, const CustomKernels& kernels) const override;
   Result<std::shared_ptr<Buffer>> Allocate(int64_t size_bytes, MemoryKind kind) override;
   MemoryStatistics memory_statistics() const override { return allocator_->statistics(); }
   Result<std::vector<std::shared_ptr<Kernel>>> GetKernels(BindingMode mode, std::span<const KernelKey* const> keys,

@@ -1,14 +1,40 @@
-// rng-get-and-update-state: the counter that a device's random numbers come from.
+// rng-get-and-update-state: one invocation adds to the 128-bit counter that random numbers come from.
+#include "backend/vulkan/codegen/kernel_builder.h"
 #include "backend/vulkan/lower/lower.h"
+#include "core/passes/random_state.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
-Status CanLowerRngGetAndUpdateState(const LowerContext&, const FusionDescription&) {
-  return Unsupported("the state of random numbers is the host's");
+Status CanLowerRngGetAndUpdateState(const LowerContext&, const FusionDescription& body) {
+  if (Compatible(body.instruction->shape(), Shape(ElementType::kU64, {2}))) return OkStatus();
+  return Unsupported("rng-get-and-update-state {}: {}, u64[2] needed", body.instruction->name(),
+                     body.instruction->shape().ToString());
 }
 
-Result<std::vector<Step>> LowerRngGetAndUpdateState(const LowerContext&, const FusionDescription&, BufferMap&) {
-  return Internal("LowerRngGetAndUpdateState");
+Result<std::vector<Step>> LowerRngGetAndUpdateState(const LowerContext& context, const FusionDescription& body,
+                                                    BufferMap& buffers) {
+  const Instruction& instruction = *body.hero;
+  const auto delta = static_cast<uint64_t>(instruction.attributes<RngGetAndUpdateStateAttributes>().delta);
+  KernelBuilder kernel(context.facts);
+  kernel.Param(1);  // P(0) of the algorithm: elements
+  // Words, for a device need not have integers of 64 bits.
+  const int state =
+      kernel.AddBuffer(ElementType::kU32, Access::kReadWrite, buffers.RandomState(IsDrawsState(instruction)));
+  const int old = kernel.AddBuffer(ElementType::kU32, Access::kWrite, buffers.SliceOf(*body.instruction, 0));
+  const std::string add[2] = {kernel.Param(static_cast<uint32_t>(delta)),
+                              kernel.Param(static_cast<uint32_t>(delta >> 32))};
+  std::string text = "void element(uint u) {\nuint carry = 0u;\n";
+  for (int word = 0; word < 4; ++word) {
+    const std::string at = fmt::format("{}u", word), added = word < 2 ? add[word] : "0u";
+    text += fmt::format("{{\nuint was = {};\n{}\n", kernel.Load(state, at), kernel.Store(old, at, "was"));
+    // At most one of the two sums carries.
+    text += fmt::format(
+        "uint sum = was + {};\nuint next = sum + carry;\ncarry = (sum < was ? 1u : 0u) + (next < sum ? 1u : 0u);\n",
+        added);
+    text += kernel.Store(state, at, "next") + "\n}\n";
+  }
+  kernel.Append(text + "}\n#define WHOLE_ITEMS 1u\n");
+  return std::vector{kernel.Finish(StepName(body), "elementwise/fused_loop.comp", {1, 1, 1, 1}, {1, 1, 1})};
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

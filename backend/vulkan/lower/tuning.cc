@@ -259,6 +259,53 @@ DotShape TuneDot(const DeviceFacts& facts, const DotWork& work) {
   return facts.is_software() ? TuneSoftwareDot(facts, work) : TuneGpuDot(facts, work);
 }
 
+RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work) {
+  const bool software = facts.is_software(), neighbours = work.side_by_side == 1;
+  const GpuTraits traits = TraitsOf(facts);
+  // An element is written out with all that is computed for it.
+  const bool small = !work.in_pairs && work.values <= 8;
+  RunningShape shape;
+  if (neighbours) {
+    // A lane of a software driver takes a whole line of the cache at once: the next lane's row may be 2^k bytes away.
+    shape.items = !small ? 2 : software ? 16 : work.length >= 2048 ? 8 : 4;
+    shape.width = small ? WidthThatDivides(work.length, 4) : 1;
+  } else {
+    const uint32_t most = !software || !small ? 1 : work.rows >= 1024 ? 8 : 4;
+    shape.columns = WidthThatDivides(work.side_by_side, most);
+    shape.items = !small ? 1 : shape.columns > 1 ? 2 : 4;
+  }
+  if (neighbours && !software) {
+    const int64_t most_lanes =
+        std::min({facts.max_workgroup_invocations, facts.max_workgroup_size[0], traits.row_lanes});
+    const auto fits = [&](int64_t lanes) {
+      return lanes <= most_lanes && lanes * work.accumulator_bytes <= facts.max_shared_bytes;
+    };
+    while (int64_t{shape.lanes} * shape.items < work.length && fits(int64_t{shape.lanes} * 2)) shape.lanes *= 2;
+  }
+  const int64_t tiles = CeilDivide(work.length, int64_t{shape.lanes} * shape.items);
+  const int64_t walks = work.rows / shape.columns;
+  // A chunk's start is the sum of those before it.
+  constexpr int64_t kMostChunks = 128, kFewestTiles = 16;
+  const int64_t wanted = software ? 16 : shape.lanes > 1 ? traits.busy_groups : traits.busy_groups * 64;
+  if (walks < wanted / 2) {
+    shape.chunks = std::clamp<int64_t>(std::min(CeilDivide(wanted, walks), tiles / kFewestTiles), 1, kMostChunks);
+  }
+  shape.chunks = std::max(shape.chunks, CeilDivide(tiles, MostSteps(facts, 2)));
+  shape.chunk = CeilDivide(tiles, shape.chunks);
+  shape.chunks = CeilDivide(tiles, shape.chunk);
+  const uint32_t group = software ? std::max(facts.subgroup_size, 1u) : 64;
+  const bool alone = shape.lanes > 1 && shape.chunks > 1;
+  const uint32_t most_units = std::min(group, facts.max_workgroup_size[1]);
+  const auto may_double = [&] {
+    const int64_t units = int64_t{shape.units} * 2;
+    if (units > most_units || shape.lanes * units > group || shape.units >= walks * shape.chunks) return false;
+    return shape.lanes == 1 ||
+           (walks % units == 0 && shape.lanes * units * work.accumulator_bytes <= facts.max_shared_bytes);
+  };
+  while (!alone && may_double()) shape.units *= 2;
+  return shape;
+}
+
 SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t item_bytes, int key_words) {
   SortShape shape;
   const bool software = facts.is_software(), searches_far = key_words == 0;

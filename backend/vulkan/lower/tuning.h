@@ -62,6 +62,22 @@ struct RowWork {
 };
 RowShape TuneRows(const DeviceFacts& facts, const RowWork& work);
 
+// How running reductions (reduce/running.comp) are spread. `lanes` invocations share a row and hold `items` elements of
+// a tile each, in groups of `width` neighbours; or an invocation walks `columns` rows that lie side by side. A
+// workgroup owns `units` of rows, or of chunks of `chunk` tiles that rows are cut into.
+struct RunningShape {
+  uint32_t lanes = 1, units = 1, columns = 1, items = 1, width = 1;
+  int64_t chunks = 1, chunk = 1;
+};
+struct RunningWork {
+  int64_t rows = 1, length = 1;
+  int64_t side_by_side = 1;  // rows whose elements are neighbours in memory; 1: elements of a row are
+  int accumulator_bytes = 4;
+  int values = 1;         // instructions of an element
+  bool in_pairs = false;  // emulated 64-bit types
+};
+RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work);
+
 // How a matrix product is spread. In registers (dot/matmul_registers.comp): `lanes` lanes own tile_rows rows and
 // tile_columns columns each, k in steps of k_step. Tiled (dot/matmul_tiled.comp): lanes x lanes_y invocations own
 // tile_rows x tile_columns results each, k in steps of k_step through shared memory. A product is shared by `splits`

@@ -6,6 +6,7 @@
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/reducer.h"
 #include "backend/vulkan/lower/row_program.h"
+#include "backend/vulkan/lower/running.h"
 #include "backend/vulkan/lower/window_place.h"
 #include "core/reducer_facts.h"
 
@@ -141,12 +142,14 @@ class WindowReader {
 
 Status CanLowerReduceWindow(const LowerContext&, const FusionDescription& body) {
   VXLA_RETURN_IF_ERROR(CheckReducer(*body.hero->called(0)));
+  if (RunningWindowOf(*body.hero)) return OkStatus();
   return CheckWindow(*body.hero, body.hero->attributes<WindowAttributes>().window,
                      body.hero->operand(0)->shape().dimensions());
 }
 
 Result<std::vector<Step>> LowerReduceWindow(const LowerContext& context, const FusionDescription& body,
                                             BufferMap& buffers) {
+  if (const auto running = RunningWindowOf(*body.hero)) return LowerRunningWindow(context, body, buffers, *running);
   WindowReader reader(body, buffers);
   const RowProgram program = reader.Read();
   const auto tile = TileShortRows(context, program, reader.results(), reader.Shares());

@@ -5,6 +5,7 @@
 #include <exception>
 #include <thread>
 
+#include "backend/vulkan/shader/custom_shader.h"
 #include "backend/vulkan/shader/reflection.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -92,6 +93,9 @@ void PipelineCache::RunOne(Job& job) {
       return Internal("kernel {}: {}", job.key.algorithm, error.what());
     }
   }();
+  // What is wrong with a user's kernel is no error of ours.
+  if (built.status().code() == StatusCode::kInternal && IsCustomShader(job.key))
+    built = Status(StatusCode::kInvalidArgument, built.status().message());
   if (!built.ok()) {
     std::lock_guard lock(mutex_);
     kernels_.erase(job.key);
@@ -103,6 +107,10 @@ PipelineCache::Built PipelineCache::Build(const KernelKey& key, bool* compiled) 
   VXLA_RETURN_IF_ERROR(CheckWorkgroup(key, context_->facts()));
   VXLA_ASSIGN_OR_RETURN(const std::string text, source_(key));
   VXLA_ASSIGN_OR_RETURN(const SpirvCache::Found found, spirv_.Get(key, text));
+  if (IsCustomShader(key)) {
+    VXLA_RETURN_IF_ERROR(
+        CheckCapabilities(*found.words, key.algorithm.substr(key.algorithm.find('/') + 1), context_->facts()));
+  }
   *compiled = found.compiled;
   PipelineRequest request;
   request.mode = mode_;

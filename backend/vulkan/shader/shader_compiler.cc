@@ -82,7 +82,8 @@ std::string SourceAround(std::string_view text, std::string_view log) {
   return shown;
 }
 
-Result<std::vector<uint32_t>> CompileGlsl(std::string_view text, const std::string& name, const CompileTarget& target) {
+Result<std::vector<uint32_t>> CompileGlsl(std::string_view text, const std::string& name, const CompileTarget& target,
+                                          std::string_view shown) {
   try {
     const shaderc::SpvCompilationResult result = TheCompiler().CompileGlslToSpv(
         text.data(), text.size(), shaderc_compute_shader, name.c_str(), "main", Options(target));
@@ -90,7 +91,7 @@ Result<std::vector<uint32_t>> CompileGlsl(std::string_view text, const std::stri
       return std::vector<uint32_t>(result.cbegin(), result.cend());
     }
     const std::string log = result.GetErrorMessage();
-    return Internal("kernel {} does not compile:\n{}{}", name, log, SourceAround(text, log));
+    return Internal("kernel {} does not compile:\n{}{}", name, log, SourceAround(shown.empty() ? text : shown, log));
   } catch (const std::exception& error) {
     return Internal("kernel {}: the shader compiler failed: {}", name, error.what());
   }

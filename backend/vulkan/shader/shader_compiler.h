@@ -15,8 +15,10 @@ struct CompileTarget {
 };
 
 // Thread-safe; all threads share one compiler, made at first use (its tables take 60 ms). An error is kInternal, as our
-// own texts are compiled: it names the kernel and shows the lines around each complaint.
-Result<std::vector<uint32_t>> CompileGlsl(std::string_view text, const std::string& name, const CompileTarget& target);
+// own texts are compiled: it names the kernel and shows the lines around each complaint, of `shown` where the text's
+// own line numbers are those of a part of it.
+Result<std::vector<uint32_t>> CompileGlsl(std::string_view text, const std::string& name, const CompileTarget& target,
+                                          std::string_view shown = {});
 
 // Emulated f64 is thousands of small functions deep in each other: as one function without variables it is a third of
 // the size, and SwiftShader, which keeps every variable in memory and whose time and memory grow with the square of

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/vulkan/drivers/known_faults.h"
+#include "backend/vulkan/shader/custom_shader.h"
 #include "backend/vulkan/shader/shader_library.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -94,6 +95,7 @@ class Definitions {
 
 // The algorithm with the generated hooks in place.
 Result<std::string> BodyOf(const KernelKey& key) {
+  if (IsCustomShader(key)) return key.generated;
   const auto algorithm = std::ranges::find(kShaderLibrary.algorithms, key.algorithm, &ShaderAlgorithm::name);
   if (algorithm == kShaderLibrary.algorithms.end()) return Internal("no shader file {}", key.algorithm);
   return fmt::format("{}", fmt::join(algorithm->pieces, key.generated));
@@ -196,6 +198,7 @@ bool DividesNatively(std::string_view text, const DeviceFacts& facts) {
 }
 
 Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& facts, BindingMode bindings) {
+  if (IsCustomModule(key)) return "// " + key.algorithm + ": a module as it was given\n";
   VXLA_ASSIGN_OR_RETURN(const std::string body, BodyOf(key));
   const ShaderVariant variant = VariantFor(facts);
   const std::string functions = Definitions::Of(variant).Closure(body);

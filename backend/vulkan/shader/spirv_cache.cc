@@ -5,6 +5,7 @@
 #include "backend/vulkan/device/device_plan.h"
 #include "backend/vulkan/drivers/break_blocks.h"
 #include "backend/vulkan/drivers/flatten_branches.h"
+#include "backend/vulkan/shader/custom_shader.h"
 #include "backend/vulkan/shader/reflection.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "backend/vulkan/spirv/no_contraction.h"
@@ -34,6 +35,9 @@ std::string SpirvCache::Identity(const KernelKey& key, const std::string& text) 
 }
 
 Result<SpirvCache::Found> SpirvCache::Get(const KernelKey& key, const std::string& text) {
+  if (IsCustomModule(key)) {
+    return Found{std::make_shared<const std::vector<uint32_t>>(ModuleWords(key.generated)), false};
+  }
   const std::string identity = Identity(key, text);
   std::shared_ptr<Entry> entry;
   {
@@ -59,9 +63,15 @@ Result<SpirvCache::Found> SpirvCache::Get(const KernelKey& key, const std::strin
 }
 
 Result<std::vector<uint32_t>> SpirvCache::Compile(const KernelKey& key, const std::string& text) const {
-  VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> words, CompileGlsl(text, key.algorithm, {spirv_1_6_}));
+  const bool custom = IsCustomShader(key);
+  VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> words, custom ? CompileUserGlsl(text, UserFileOf(key), {spirv_1_6_})
+                                                            : CompileGlsl(text, key.algorithm, {spirv_1_6_}));
   VXLA_ASSIGN_OR_RETURN(const ModuleInterface module, ReflectModule(words, key.algorithm));
-  VXLA_RETURN_IF_ERROR(CheckInterface(module, key, mode_));
+  if (custom) {
+    VXLA_RETURN_IF_ERROR(CheckUserModule(module, UserFileOf(key), key.buffer_count, mode_));
+  } else {
+    VXLA_RETURN_IF_ERROR(CheckInterface(module, key, mode_));
+  }
   // Flat first: that is quick function by function.
   if (flat_) words = FlattenBranches(words);
   if (ComputesEmulatedDoubles(text)) words = WithoutCalls(std::move(words), {spirv_1_6_});

@@ -1,0 +1,21 @@
+// Calls of XLA's typed FFI: a call frame made from literals, and what handlers ask of the runtime.
+#pragma once
+
+#include <span>
+
+#include "backend/cpu/reference/custom_call.h"
+#include "core/literal.h"
+#include "core/status.h"
+
+namespace VXLA_NAMESPACE {
+
+class Instruction;
+
+std::shared_ptr<FfiInstances> MakeFfiInstances();
+
+// Runs the stages that there are. `inputs` and `result` are laid out as the handler sees them; their shapes are the
+// instruction's.
+Status CallFfi(const Instruction& instruction, const CustomCallRegistry::Target& function,
+               std::span<const Literal> inputs, Literal& result);
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,224 @@
+// Eigenvalues and Schur forms of general matrices, by the machine's LAPACK (Fortran's interface) where it was found.
+#include <complex>
+#include <functional>
+
+#include "backend/cpu/reference/library_calls.h"
+
+#ifdef VXLA_HAVE_LAPACK
+
+using ComplexFloat = std::complex<float>;
+using ComplexDouble = std::complex<double>;
+extern "C" {
+// NOLINTBEGIN: the names and types are LAPACK's
+#define VXLA_REAL_ROUTINES(letter, T)                                                                                  \
+  void letter##geev_(const char*, const char*, const int*, T*, const int*, T*, T*, T*, const int*, T*, const int*, T*, \
+                     const int*, int*);                                                                                \
+  void letter##gees_(const char*, const char*, void*, const int*, T*, const int*, int*, T*, T*, T*, const int*, T*,    \
+                     const int*, int*, int*);
+#define VXLA_COMPLEX_ROUTINES(letter, T, R)                                                                        \
+  void letter##geev_(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, T*, const int*, T*, \
+                     const int*, R*, int*);                                                                        \
+  void letter##gees_(const char*, const char*, void*, const int*, T*, const int*, int*, T*, T*, const int*, T*,    \
+                     const int*, R*, int*, int*);
+VXLA_REAL_ROUTINES(s, float)
+VXLA_REAL_ROUTINES(d, double)
+VXLA_COMPLEX_ROUTINES(c, ComplexFloat, float)
+VXLA_COMPLEX_ROUTINES(z, ComplexDouble, double)
+#undef VXLA_REAL_ROUTINES
+#undef VXLA_COMPLEX_ROUTINES
+// NOLINTEND
+}
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+// A matrix column by column, as LAPACK has it.
+template <typename T>
+std::vector<T> ColumnsOf(const Literal& literal, int64_t b, int64_t n) {
+  const T* const from = literal.data<T>().data() + b * n * n;
+  std::vector<T> columns(static_cast<size_t>(n * n));
+  for (int64_t i = 0; i < n * n; ++i) columns[static_cast<size_t>(i % n * n + i / n)] = from[i];
+  return columns;
+}
+template <typename T>
+void StoreColumns(const std::vector<T>& columns, Literal& literal, int64_t b, int64_t n) {
+  T* const to = literal.mutable_data<T>().data() + b * n * n;
+  for (int64_t i = 0; i < n * n; ++i) to[i] = columns[static_cast<size_t>(i % n * n + i / n)];
+}
+
+template <typename T>
+struct Routines;
+template <>
+struct Routines<float> {
+  using Real = float;
+  static constexpr auto geev = sgeev_;
+  static constexpr auto gees = sgees_;
+};
+template <>
+struct Routines<double> {
+  using Real = double;
+  static constexpr auto geev = dgeev_;
+  static constexpr auto gees = dgees_;
+};
+template <>
+struct Routines<ComplexFloat> {
+  using Real = float;
+  static constexpr auto geev = cgeev_;
+  static constexpr auto gees = cgees_;
+};
+template <>
+struct Routines<ComplexDouble> {
+  using Real = double;
+  static constexpr auto geev = zgeev_;
+  static constexpr auto gees = zgees_;
+};
+template <typename T>
+constexpr bool kReal = std::is_same_v<T, typename Routines<T>::Real>;
+
+// One matrix: what LAPACK gives, and how it is called.
+template <typename T>
+struct OneMatrix {
+  using Real = typename Routines<T>::Real;
+
+  explicit OneMatrix(int64_t size)
+      : n(static_cast<int>(size)),
+        values(size),
+        imaginary(size),
+        left(size * size),
+        right(size * size),
+        real_work(static_cast<size_t>(2 * size)) {}
+
+  // Asks for the work space, then calls.
+  void Run(const std::function<void(T* work, const int* length)>& call) {
+    T wanted{};
+    int length = -1;
+    call(&wanted, &length);
+    length = std::max(1, static_cast<int>(std::real(wanted)));
+    std::vector<T> work(static_cast<size_t>(length));
+    call(work.data(), &length);
+  }
+  void Eigenvalues(bool left_wanted, bool right_wanted) {
+    const char jobs[2] = {left_wanted ? 'V' : 'N', right_wanted ? 'V' : 'N'};
+    Run([&](T* work, const int* length) {
+      if constexpr (kReal<T>) {
+        Routines<T>::geev(&jobs[0], &jobs[1], &n, a.data(), &n, values.data(), imaginary.data(), left.data(), &n,
+                          right.data(), &n, work, length, &info);
+      } else {
+        Routines<T>::geev(&jobs[0], &jobs[1], &n, a.data(), &n, values.data(), left.data(), &n, right.data(), &n, work,
+                          length, real_work.data(), &info);
+      }
+    });
+  }
+  void SchurForm(bool vectors_wanted) {
+    const char job = vectors_wanted ? 'V' : 'N', sort = 'N';
+    Run([&](T* work, const int* length) {
+      if constexpr (kReal<T>) {
+        Routines<T>::gees(&job, &sort, nullptr, &n, a.data(), &n, &selected, values.data(), imaginary.data(),
+                          left.data(), &n, work, length, nullptr, &info);
+      } else {
+        Routines<T>::gees(&job, &sort, nullptr, &n, a.data(), &n, &selected, values.data(), left.data(), &n, work,
+                          length, real_work.data(), nullptr, &info);
+      }
+    });
+  }
+
+  const int n;
+  std::vector<T> a, values, imaginary, left, right;
+  std::vector<Real> real_work;
+  int info = 0, selected = 0;
+};
+
+// LAPACK packs the vectors of conjugate values as their real and imaginary parts.
+template <typename T>
+auto Unpacked(const OneMatrix<T>& one, const std::vector<T>& packed) {
+  using Real = typename Routines<T>::Real;
+  if constexpr (!kReal<T>) {
+    return packed;
+  } else {
+    std::vector<std::complex<Real>> vectors(packed.begin(), packed.end());
+    const auto n = static_cast<size_t>(one.n);
+    for (size_t j = 0; j + 1 < n; ++j) {
+      if (one.imaginary[j] == 0) continue;
+      for (size_t i = 0; i < n; ++i) {
+        const std::complex<Real> value(packed[j * n + i], packed[(j + 1) * n + i]);
+        vectors[j * n + i] = value;
+        vectors[(j + 1) * n + i] = std::conj(value);
+      }
+      ++j;
+    }
+    return vectors;
+  }
+}
+
+template <typename T>
+void StoreValues(const OneMatrix<T>& one, std::vector<Literal>& results, size_t first, int64_t b) {
+  const auto n = static_cast<int64_t>(one.n);
+  std::ranges::copy(one.values, results[first].mutable_data<T>().begin() + b * n);
+  if constexpr (kReal<T>) std::ranges::copy(one.imaginary, results[first + 1].mutable_data<T>().begin() + b * n);
+}
+
+template <typename T>
+void Evaluate(const LibraryCall& call, const Literal& a, std::vector<Literal>& results, int64_t b, int64_t n) {
+  OneMatrix<T> one(n);
+  one.a = ColumnsOf<T>(a, b, n);
+  if (call.routine == LibraryRoutine::kEig) {
+    if (n > 0) one.Eigenvalues(call.left_vectors, call.vectors);
+    StoreValues(one, results, 0, b);
+    const size_t next = kReal<T> ? 2 : 1;
+    if (call.left_vectors) StoreColumns(Unpacked(one, one.left), results[next], b, n);
+    if (call.vectors) StoreColumns(Unpacked(one, one.right), results[next + 1], b, n);
+    results[next + 2].SetInt(b, one.info);
+    return;
+  }
+  if (n > 0) one.SchurForm(call.vectors);
+  StoreColumns(one.a, results[0], b, n);
+  if (call.vectors) StoreColumns(one.left, results[1], b, n);
+  StoreValues(one, results, 2, b);
+  const size_t next = kReal<T> ? 4 : 3;
+  results[next].SetInt(b, one.selected);
+  results[next + 1].SetInt(b, one.info);
+}
+
+}  // namespace
+
+bool HasLapack() { return true; }
+
+void EvalByLapack(const EvalContext& context, const LibraryCall& call, const Literal& a, Literal& result) {
+  const Shape& shape = a.shape();
+  const int64_t n = shape.dimension(shape.rank() - 1);
+  int64_t batch = 1;
+  for (int d = 0; d < shape.rank() - 2; ++d) batch *= shape.dimension(d);
+  std::vector<Literal>& results = result.mutable_tuple_elements();
+  context.For(batch, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      switch (shape.element_type()) {
+        case ElementType::kF32:
+          Evaluate<float>(call, a, results, b, n);
+          break;
+        case ElementType::kF64:
+          Evaluate<double>(call, a, results, b, n);
+          break;
+        case ElementType::kC64:
+          Evaluate<ComplexFloat>(call, a, results, b, n);
+          break;
+        default:
+          Evaluate<ComplexDouble>(call, a, results, b, n);
+      }
+    }
+  });
+}
+
+}  // namespace VXLA_NAMESPACE
+
+#else
+
+namespace VXLA_NAMESPACE {
+
+bool HasLapack() { return false; }
+void EvalByLapack(const EvalContext&, const LibraryCall&, const Literal&, Literal&) {
+  VXLA_CHECK(false, "CheckLibraryCall refuses what LAPACK would compute");
+}
+
+}  // namespace VXLA_NAMESPACE
+
+#endif

@@ -1,0 +1,120 @@
+#include "backend/vulkan/shader/custom_shader.h"
+
+#include <cstring>
+
+#include "backend/vulkan/spirv/spirv_words.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+// What kernels may declare beside what every device has, by number; and which fact allows it.
+struct UserCapability {
+  uint32_t number;
+  const char* name;
+  bool (*enabled)(const DeviceFacts&);
+};
+constexpr UserCapability kCapabilities[] = {
+    {0, "Matrix", [](const DeviceFacts&) { return true; }},
+    {1, "Shader", [](const DeviceFacts&) { return true; }},
+    {9, "Float16", [](const DeviceFacts& facts) { return facts.float16; }},
+    {10, "Float64", [](const DeviceFacts& facts) { return facts.float64; }},
+    {11, "Int64", [](const DeviceFacts& facts) { return facts.int64; }},
+    // Devices that store such integers compute with them.
+    {22, "Int16", [](const DeviceFacts& facts) { return facts.storage16; }},
+    {39, "Int8", [](const DeviceFacts& facts) { return facts.storage8; }},
+    {4433, "StorageBuffer16BitAccess", [](const DeviceFacts& facts) { return facts.storage16; }},
+    {4448, "StorageBuffer8BitAccess", [](const DeviceFacts& facts) { return facts.storage8; }},
+    {4464, "DenormPreserve", [](const DeviceFacts& facts) { return facts.denorm_preserve_32; }},
+    {4466, "SignedZeroInfNanPreserve", [](const DeviceFacts& facts) { return facts.signed_zero_inf_nan_preserve_32; }},
+    {4467, "RoundingModeRTE", [](const DeviceFacts& facts) { return facts.rounding_rte_32; }},
+    {5347, "PhysicalStorageBufferAddresses", [](const DeviceFacts& facts) { return facts.buffer_addresses; }},
+};
+constexpr uint32_t kFirstSubgroup = 61, kLastSubgroup = 67;  // GroupNonUniform ... GroupNonUniformClustered
+
+}  // namespace
+
+bool IsCustomShader(const KernelKey& key) { return key.algorithm.starts_with("custom/"); }
+bool IsCustomModule(const KernelKey& key) { return IsCustomShader(key) && key.algorithm.ends_with(".spv"); }
+
+std::string UserFileOf(const KernelKey& key) {
+  const std::string line = key.generated.substr(0, key.generated.find('\n'));
+  return line.starts_with("// ") ? line.substr(3) : key.algorithm;
+}
+
+std::vector<uint32_t> ModuleWords(std::string_view bytes) {
+  std::vector<uint32_t> words(bytes.size() % 4 == 0 ? bytes.size() / 4 : 0);
+  if (!words.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
+  return words;
+}
+
+std::string ModuleBytes(const std::vector<uint32_t>& words) {
+  std::string bytes(4 * words.size(), '\0');
+  if (!words.empty()) std::memcpy(bytes.data(), words.data(), bytes.size());
+  return bytes;
+}
+
+Result<std::vector<uint32_t>> CompileUserGlsl(std::string_view text, const std::string& name,
+                                              const CompileTarget& target) {
+  std::string_view user = text;
+  if (const size_t begin = text.find(kUserTextBegins); begin != std::string_view::npos) {
+    user = text.substr(begin + kUserTextBegins.size());
+    user = user.substr(0, user.find(kUserTextEnds));
+  }
+  Result<std::vector<uint32_t>> words = CompileGlsl(text, name, target, user);
+  if (words.ok()) return words;
+  return Status(StatusCode::kInvalidArgument, words.status().message());
+}
+
+Status CheckCapabilities(const std::vector<uint32_t>& words, const std::string& name, const DeviceFacts& facts) {
+  for (size_t at = spirv::kHeaderWords; at + 1 < words.size(); at += words[at] >> 16) {
+    const uint32_t op = words[at] & 0xffffu;
+    if (op != spirv::kCapability) break;  // they come first
+    const uint32_t number = words[at + 1];
+    if (number >= kFirstSubgroup && number <= kLastSubgroup) {
+      if (facts.subgroup_shuffle) continue;
+      return Unsupported("kernel {}: it uses subgroup operations, which {} does not offer in full", name, facts.name);
+    }
+    const UserCapability* known = nullptr;
+    for (const UserCapability& capability : kCapabilities) {
+      if (capability.number == number) known = &capability;
+    }
+    if (known != nullptr && known->enabled(facts)) continue;
+    return Unsupported("kernel {}: it declares the capability {}, which is not enabled on {}", name,
+                       known == nullptr ? fmt::format("{}", number) : known->name, facts.name);
+  }
+  return OkStatus();
+}
+
+Status CheckUserModule(const ModuleInterface& module, const std::string& name, uint32_t buffers, BindingMode mode) {
+  if (!module.other_resources.empty()) {
+    return InvalidArgument("kernel {}: it uses {}, and only storage buffers are bound", name,
+                           module.other_resources.front());
+  }
+  const bool addresses = mode == BindingMode::kAddresses;
+  if (addresses && !module.storage_buffers.empty()) {
+    return InvalidArgument(
+        "kernel {}: it declares storage buffers ({}), which --bindings=descriptors binds; under "
+        "addresses it gets the address of its argument block as a push constant",
+        name, module.storage_buffers.front().name);
+  }
+  if (!addresses && module.push_constant_blocks != 0) {
+    return InvalidArgument(
+        "kernel {}: it has push constants, which --bindings=addresses gives; under descriptors its "
+        "tensors are storage buffers",
+        name);
+  }
+  if (addresses && module.push_constant_blocks > 0 && module.push_constant_bytes != 8) {
+    return InvalidArgument("kernel {}: its push constants take {} bytes; it gets the 8 of its argument block's address",
+                           name, module.push_constant_bytes);
+  }
+  for (const ModuleInterface::StorageBuffer& buffer : module.storage_buffers) {
+    if (buffer.set == 0 && buffer.binding <= buffers) continue;
+    return InvalidArgument(
+        "kernel {}: its buffer {} is set {} binding {}; set 0 has the argument block at binding 0 and "
+        "operands and results at 1 to {}",
+        name, buffer.name, buffer.set, buffer.binding, buffers);
+  }
+  return OkStatus();
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -1,0 +1,190 @@
+#include "core/programs/library_programs.h"
+
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+
+#include "core/module.h"
+#include "core/programs/matrix_ops.h"
+#include "core/programs/matrix_programs.h"
+
+namespace VXLA_NAMESPACE::matrix_ops {
+
+namespace {
+
+// The operands of a call as parameters, its results as a root.
+class ProgramBuilder {
+ public:
+  explicit ProgramBuilder(const Instruction& instruction) : builder_("library_call"), instruction_(instruction) {
+    for (int k = 0; k < instruction.operand_count(); ++k)
+      operands_.push_back(Parameter(&builder_, k, WithoutLayout(instruction.operand(k)->shape())));
+  }
+  static Shape WithoutLayout(const Shape& shape) {
+    if (!shape.IsArray()) return shape;
+    return Shape(shape.element_type(), IntList(shape.dimensions().begin(), shape.dimensions().end()));
+  }
+
+  XlaBuilder* get() { return &builder_; }
+  XlaOp operand(int k) const { return operands_[static_cast<size_t>(k)]; }
+
+  // [batch, ...] with all dimensions before the last `kept` as one.
+  XlaOp Stacked(int k, int kept) const {
+    const IntList sizes = Sizes(operand(k));
+    int64_t batch = 1;
+    for (size_t d = 0; d + static_cast<size_t>(kept) < sizes.size(); ++d) batch *= sizes[d];
+    IntList flat{batch};
+    flat.insert(flat.end(), sizes.end() - kept, sizes.end());
+    return Reshape(operand(k), flat);
+  }
+
+  // Each value in the shape that the call states for it.
+  Result<std::shared_ptr<const Module>> Build(const std::vector<XlaOp>& values) {
+    const Shape& shape = instruction_.shape();
+    std::vector<XlaOp> results;
+    for (size_t k = 0; k < values.size(); ++k) {
+      const Shape& stated = shape.IsTuple() ? shape.tuple_elements()[k] : shape;
+      results.push_back(Reshape(values[k], IntList(stated.dimensions().begin(), stated.dimensions().end())));
+    }
+    return Finish(shape.IsTuple() ? Tuple(&builder_, results) : results[0]);
+  }
+  Result<std::shared_ptr<const Module>> Finish(XlaOp root) {
+    VXLA_ASSIGN_OR_RETURN(const XlaComputation computation, builder_.Build(root));
+    return std::shared_ptr<const Module>(computation.CloneModule());
+  }
+
+ private:
+  XlaBuilder builder_;
+  const Instruction& instruction_;
+  std::vector<XlaOp> operands_;
+};
+
+Result<std::shared_ptr<const Module>> CholeskyDefinition(const LibraryCall& call, const Instruction& instruction) {
+  ProgramBuilder program(instruction);
+  const XlaOp a = program.Stacked(0, 2);
+  const IntList sizes = Sizes(a);
+  const int64_t n = sizes[1];
+  XlaBuilder* const b = program.get();
+  if (instruction.operand(0)->shape().ElementCount() == 0)
+    return program.Build({a, Full(b, ElementType::kS32, {sizes[0]}, 0)});
+  const XlaOp factor = Cholesky(a, call.lower);
+  const XlaOp r = Indices(b, sizes, 1), c = Indices(b, sizes, 2);
+  // LAPACK leaves the other triangle as it is, and tells the first pivot that was not positive.
+  const XlaOp result = Select(call.lower ? Ge(r, c) : Le(r, c), factor, a);
+  const XlaOp index = Indices(b, {n}, 0);
+  XlaOp diagonal = TakeEntries(factor, index, index);
+  if (IsComplex(TypeOf(diagonal))) diagonal = Real(diagonal);
+  const XlaOp positive = Gt(diagonal, Full(b, TypeOf(diagonal), Sizes(diagonal), 0));
+  const XlaOp number = Add(Indices(b, Sizes(diagonal), 1), Int(b, 1));
+  const XlaOp none = Full(b, ElementType::kS32, Sizes(number), n + 1);
+  const XlaOp first = MinOver(Select(positive, none, number), {1});
+  const XlaOp info = Select(Gt(first, Int(b, n)), Full(b, ElementType::kS32, {sizes[0]}, 0), first);
+  return program.Build({result, info});
+}
+
+// A computation with what it calls in a module of its own.
+XlaComputation Alone(const Computation& computation) {
+  auto module = std::make_shared<Module>(computation.name());
+  std::unordered_map<const Computation*, Computation*> copies;
+  const std::function<Computation*(const Computation*)> copy = [&](const Computation* original) {
+    if (const auto made = copies.find(original); made != copies.end()) return made->second;
+    Computation* const target = module->AddComputation(original->name());
+    copies[original] = target;
+    target->set_root(CloneInto(*original, *target, {}, copy));
+    return target;
+  };
+  module->set_entry(copy(&computation));
+  module->SortComputations();
+  return XlaComputation(std::move(module));
+}
+
+Result<std::shared_ptr<const Module>> ApproxTopKDefinition(const LibraryCall& call, const Instruction& instruction) {
+  ProgramBuilder program(instruction);
+  const int count = instruction.operand_count() / 2;
+  std::vector<XlaOp> keys, values;
+  for (int k = 0; k < count; ++k) keys.push_back(program.operand(k));
+  const XlaComputation comparator = Alone(*instruction.called(0));
+  const XlaOp sorted = Sort(keys, comparator, call.dimension, true);
+  for (int k = 0; k < count; ++k) {
+    const Shape& stated = instruction.shape().IsTuple() ? instruction.shape().tuple_elements()[static_cast<size_t>(k)]
+                                                        : instruction.shape();
+    values.push_back(SliceInDim(count > 1 ? GetTupleElement(sorted, k) : sorted, 0,
+                                stated.dimension(static_cast<int>(call.dimension)), 1, call.dimension));
+  }
+  return program.Build(values);
+}
+
+Result<std::shared_ptr<const Module>> LuOf(const LibraryCall& call, ProgramBuilder& program) {
+  const LuParts parts = LuProgram(program.Stacked(0, 2));
+  if (call.lapack) return program.Build({parts.lu, Add(parts.pivots, Int(program.get(), 1)), parts.info});
+  return program.Build({parts.lu, parts.pivots, parts.permutation});
+}
+
+Result<std::shared_ptr<const Module>> SvdOf(const LibraryCall& call, const Instruction& instruction) {
+  ProgramBuilder program(instruction);
+  const XlaOp a = program.Stacked(0, 2);
+  const IntList sizes = Sizes(a);
+  const SvdParts parts = SvdProgram(a, call.all_columns, call.vectors);
+  if (call.vectors) return program.Build({a, parts.values, parts.u, Adjoint(parts.v), parts.info});
+  const XlaOp u = Full(program.get(), TypeOf(a), {sizes[0], sizes[1], sizes[1]}, 0);
+  const XlaOp v = Full(program.get(), TypeOf(a), {sizes[0], sizes[2], sizes[2]}, 0);
+  return program.Build({a, parts.values, u, v, parts.info});
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Module>> DefinitionOf(const LibraryCall& call, const Instruction& instruction) {
+  switch (call.routine) {
+    case LibraryRoutine::kCholesky:
+      return CholeskyDefinition(call, instruction);
+    case LibraryRoutine::kTriangularSolve: {
+      ProgramBuilder program(instruction);
+      return program.Finish(TriangularSolve(program.operand(0), program.operand(1), call.left_side, call.lower,
+                                            call.unit_diagonal, call.transpose));
+    }
+    case LibraryRoutine::kTopK: {
+      ProgramBuilder program(instruction);
+      const Shape& values = instruction.shape().tuple_elements()[0];
+      return program.Finish(TopK(program.operand(0), values.dimension(values.rank() - 1)));
+    }
+    case LibraryRoutine::kApproxTopK:
+      return ApproxTopKDefinition(call, instruction);
+    case LibraryRoutine::kIdentity: {
+      ProgramBuilder program(instruction);
+      return program.Finish(Copy(program.operand(0)));
+    }
+    default:
+      return std::shared_ptr<const Module>();
+  }
+}
+
+Result<std::shared_ptr<const Module>> ProgramOf(const LibraryCall& call, const Instruction& instruction) {
+  // Nothing to compute: the host fills in what an empty matrix has.
+  if (instruction.operand(0)->shape().ElementCount() == 0) return std::shared_ptr<const Module>();
+  switch (call.routine) {
+    case LibraryRoutine::kLu: {
+      ProgramBuilder program(instruction);
+      return LuOf(call, program);
+    }
+    case LibraryRoutine::kQr: {
+      ProgramBuilder program(instruction);
+      const QrParts parts = QrProgram(program.Stacked(0, 2));
+      return program.Build({parts.qr, parts.taus});
+    }
+    case LibraryRoutine::kHouseholderProduct: {
+      ProgramBuilder program(instruction);
+      return program.Build({HouseholderProgram(program.Stacked(0, 2), program.Stacked(1, 1))});
+    }
+    case LibraryRoutine::kEigh: {
+      ProgramBuilder program(instruction);
+      const EighParts parts = EighProgram(program.Stacked(0, 2), call.lower);
+      if (call.lapack) return program.Build({parts.vectors, parts.values, parts.info});
+      return program.Build({parts.vectors, parts.values});
+    }
+    case LibraryRoutine::kSvd:
+      return SvdOf(call, instruction);
+    default:
+      return std::shared_ptr<const Module>();
+  }
+}
+
+}  // namespace VXLA_NAMESPACE::matrix_ops

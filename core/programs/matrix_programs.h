@@ -1,0 +1,30 @@
+// The algorithms of library calls on stacks of matrices, [batch, rows, columns], as operations of a builder.
+#pragma once
+
+#include "core/builder/builder.h"
+
+namespace VXLA_NAMESPACE::matrix_ops {
+
+struct LuParts {
+  XlaOp lu, pivots, permutation,
+      info;  // pivots s32[batch, least] from 0, permutation s32[batch, rows], info s32[batch]
+};
+LuParts LuProgram(XlaOp a);
+struct QrParts {
+  XlaOp qr, taus;  // taus: [batch, least]
+};
+QrParts QrProgram(XlaOp a);
+XlaOp HouseholderProgram(XlaOp reflectors, XlaOp taus);
+struct EighParts {
+  XlaOp vectors, values, info;
+};
+// Reads one triangle.
+EighParts EighProgram(XlaOp a, bool lower);
+
+struct SvdParts {
+  XlaOp values, u, v, info;  // the vectors are columns; none unless they are asked for
+};
+// all_columns: u and v are square.
+SvdParts SvdProgram(XlaOp a, bool all_columns, bool vectors);
+
+}  // namespace VXLA_NAMESPACE::matrix_ops

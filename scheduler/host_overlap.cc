@@ -1,0 +1,274 @@
+#include "scheduler/host_overlap.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+
+#include "scheduler/barriers.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+constexpr int kNoHostStep = std::numeric_limits<int>::max();
+// The executor waits inside a loop of more iterations than this, and what follows would begin later.
+constexpr int64_t kMostIterationsAhead = 64;
+
+// An operation, or a decision with all its regions, that stays in one piece.
+struct Node {
+  int begin = 0, end = 0;  // operations
+  enum class Kind : uint8_t { kDevice, kHost, kFence } kind = Kind::kDevice;
+  std::vector<int> before;      // nodes that have to come first
+  int blocked = -1;             // the last host step that has to come first
+  int needed_by = kNoHostStep;  // the first host step that needs it
+};
+
+class HostOverlap {
+ public:
+  explicit HostOverlap(StepGraph& graph) : graph_(graph), close_(graph.decisions.size(), -1) {}
+
+  bool Run() {
+    const int count = static_cast<int>(graph_.operations.size());
+    for (int i = 0; i < count; ++i) {
+      if (const auto* mark = MarkAt(i); mark != nullptr && mark->kind == DecisionMark::Kind::kClose)
+        close_[static_cast<size_t>(mark->decision)] = i;
+    }
+    order_.reserve(static_cast<size_t>(count));
+    AddBlock(0, count);
+    if (std::ranges::is_sorted(order_)) return false;
+    std::vector<Operation> ordered;
+    ordered.reserve(order_.size());
+    for (const int i : order_) {
+      ordered.push_back(std::move(graph_.operations[static_cast<size_t>(i)]));
+      ordered.back().group = group_of_.contains(i) ? group_of_.at(i) : 0;
+    }
+    graph_.operations = std::move(ordered);
+    return true;
+  }
+
+ private:
+  const Operation& At(int i) const { return graph_.operations[static_cast<size_t>(i)]; }
+  const DecisionMark* MarkAt(int i) const { return std::get_if<DecisionMark>(&At(i).action); }
+  bool IsHost(int i) const { return std::holds_alternative<HostEvaluate>(At(i).action); }
+
+  // The operations of a region: runs of nodes between fences, each in its own order.
+  void AddBlock(int begin, int end) {
+    std::vector<Node> run;
+    for (int i = begin; i < end;) {
+      Node node{i, i + 1, IsHost(i) ? Node::Kind::kHost : Node::Kind::kDevice, {}};
+      if (const DecisionMark* mark = MarkAt(i)) {
+        node.end = close_[static_cast<size_t>(mark->decision)] + 1;
+        node.kind = RunsAhead(node.begin, node.end) ? Node::Kind::kDevice : Node::Kind::kFence;
+      }
+      i = node.end;
+      if (node.kind != Node::Kind::kFence) {
+        run.push_back(std::move(node));
+        continue;
+      }
+      AddRun(run);
+      run.clear();
+      AddFence(node);
+    }
+    AddRun(run);
+  }
+
+  void AddFence(const Node& fence) {
+    const int decision = MarkAt(fence.begin)->decision;
+    int region = fence.begin + 1;
+    order_.push_back(fence.begin);
+    for (int i = fence.begin + 1; i < fence.end; ++i) {
+      const DecisionMark* mark = MarkAt(i);
+      if (mark == nullptr || mark->decision != decision) continue;
+      AddBlock(region, i);
+      order_.push_back(i);
+      region = i + 1;
+    }
+  }
+
+  // Counted loops of the device's own work, which are submitted without a wait.
+  bool RunsAhead(int begin, int end) const {
+    int64_t iterations = 1;
+    for (int i = begin; i < end; ++i) {
+      if (IsHost(i)) return false;
+      const DecisionMark* mark = MarkAt(i);
+      if (mark == nullptr || mark->kind != DecisionMark::Kind::kOpen) continue;
+      const int64_t count = graph_.decisions[static_cast<size_t>(mark->decision)].trip_count;
+      if (count < 0 || count > kMostIterationsAhead) return false;
+      iterations *= std::max<int64_t>(count, 1);
+      if (iterations > kMostIterationsAhead) return false;
+    }
+    return true;
+  }
+
+  void AddRun(std::vector<Node>& nodes) {
+    int hosts = 0;
+    for (const Node& node : nodes) hosts += node.kind == Node::Kind::kHost;
+    if (hosts == 0) {
+      for (const Node& node : nodes) AddNode(node, 0);
+      return;
+    }
+    FindDependencies(nodes);
+    FindHosts(nodes);
+    std::vector<bool> added(nodes.size(), false);
+    int host = 0;
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      if (nodes[n].kind != Node::Kind::kHost) continue;
+      AddReady(nodes, host, added);
+      AddNode(nodes[n], 0);
+      ++host;
+    }
+    AddReady(nodes, host, added);
+  }
+
+  // The device's nodes that wait for host steps before `host` only; those that the first host step needs first.
+  void AddReady(const std::vector<Node>& nodes, int host, std::vector<bool>& added) {
+    std::vector<size_t> ready;
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      if (nodes[n].kind == Node::Kind::kDevice && !added[n] && nodes[n].blocked < host) ready.push_back(n);
+    }
+    std::ranges::stable_sort(ready, {}, [&](size_t n) { return nodes[n].needed_by; });
+    for (const size_t n : ready) {
+      AddNode(nodes[n], nodes[n].needed_by == kNoHostStep ? kNoHostStep : nodes[n].needed_by + 1);
+      added[n] = true;
+    }
+  }
+
+  void AddNode(const Node& node, int group) {
+    for (int i = node.begin; i < node.end; ++i) {
+      order_.push_back(i);
+      if (group != 0) group_of_[i] = group;
+    }
+  }
+
+  // Through buffers. A copy also waits for the host steps that read its source: behind them the copy may cost nothing,
+  // before them it has to be made.
+  void FindDependencies(std::vector<Node>& nodes) const {
+    struct Touched {
+      int writer = -1;
+      std::vector<int> readers, host_readers;
+    };
+    std::unordered_map<int, Touched> touched;
+    for (int n = 0; n < static_cast<int>(nodes.size()); ++n) {
+      Node& node = nodes[static_cast<size_t>(n)];
+      for (int i = node.begin; i < node.end; ++i) {
+        const bool copies = std::holds_alternative<CopyBytes>(At(i).action);
+        for (const Binding& use : At(i).uses) {
+          Touched& buffer = touched[use.slice.buffer];
+          if (buffer.writer >= 0 && buffer.writer != n) node.before.push_back(buffer.writer);
+          if (copies && use.access == Access::kRead)
+            node.before.insert(node.before.end(), buffer.host_readers.begin(), buffer.host_readers.end());
+          if (use.access == Access::kRead) {
+            if (buffer.readers.empty() || buffer.readers.back() != n) buffer.readers.push_back(n);
+            if (node.kind == Node::Kind::kHost) buffer.host_readers.push_back(n);
+            continue;
+          }
+          for (const int reader : buffer.readers) {
+            if (reader != n) node.before.push_back(reader);
+          }
+          buffer = {n, {}, {}};
+        }
+      }
+    }
+  }
+
+  static void FindHosts(std::vector<Node>& nodes) {
+    std::vector<int> number(nodes.size(), -1);
+    int host = 0;
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      if (nodes[n].kind == Node::Kind::kHost) number[n] = host++;
+    }
+    for (Node& node : nodes) {
+      for (const int before : node.before) {
+        const auto b = static_cast<size_t>(before);
+        node.blocked = std::max(node.blocked, number[b] >= 0 ? number[b] : nodes[b].blocked);
+      }
+    }
+    for (size_t n = nodes.size(); n-- > 0;) {
+      const int needed_by = number[n] >= 0 ? number[n] : nodes[n].needed_by;
+      for (const int before : nodes[n].before) {
+        Node& node = nodes[static_cast<size_t>(before)];
+        node.needed_by = std::min(node.needed_by, needed_by);
+      }
+    }
+  }
+
+  StepGraph& graph_;
+  std::vector<int> close_;  // of each decision, the operation
+  std::vector<int> order_;
+  std::unordered_map<int, int> group_of_;  // by operation
+};
+
+// What a segment reads and writes.
+struct SegmentMemory {
+  TouchedMemory reads, writes;
+};
+
+// By segment, whether a loop runs it again.
+std::vector<bool> InLoops(const Plan& plan) {
+  std::vector<bool> in_loop;
+  int end = 0;
+  for (const Segment& segment : plan.segments) {
+    in_loop.push_back(static_cast<int>(in_loop.size()) < end);
+    const auto* decision = std::get_if<HostDecide>(&segment);
+    if (decision != nullptr && decision->kind == HostDecide::Kind::kWhile)
+      end = std::max(end, decision->region_ends.back());
+  }
+  return in_loop;
+}
+
+bool TouchesBoundary(const PhysicalRange& range) {
+  return range.space == MemorySpace::kParameter || range.space == MemorySpace::kResult;
+}
+
+}  // namespace
+
+bool OverlapHostSteps(StepGraph& graph) {
+  const bool any = std::ranges::any_of(graph.operations, [](const Operation& operation) {
+    return std::holds_alternative<HostEvaluate>(operation.action);
+  });
+  return any && HostOverlap(graph).Run();
+}
+
+void FindHostWaits(Plan& plan) {
+  const std::vector<bool> in_loop = InLoops(plan);
+  std::vector<int> decisions_before(plan.segments.size());
+  for (size_t i = 1; i < plan.segments.size(); ++i) {
+    decisions_before[i] = decisions_before[i - 1] + std::holds_alternative<HostDecide>(plan.segments[i]);
+  }
+  std::vector<std::pair<int, SegmentMemory>> device;
+  for (int i = 0; i < static_cast<int>(plan.segments.size()); ++i) {
+    const auto* gpu = std::get_if<GpuCommands>(&plan.segments[static_cast<size_t>(i)]);
+    if (gpu == nullptr) continue;
+    SegmentMemory& memory = device.emplace_back(i, SegmentMemory()).second;
+    for (const GpuCommand& command : gpu->commands) {
+      for (const MemoryUse& use : MemoryUses(plan, command)) (use.writes ? memory.writes : memory.reads).Add(use.range);
+    }
+  }
+  for (int i = 0; i < static_cast<int>(plan.segments.size()); ++i) {
+    auto* evaluation = std::get_if<HostEvaluate>(&plan.segments[static_cast<size_t>(i)]);
+    if (evaluation == nullptr) continue;
+    std::vector<MemoryUse> uses;
+    for (const HostEvaluate::Operand& operand : evaluation->operands) {
+      for (const BufferSlice& leaf : operand.leaves) uses.push_back({RangeOf(plan, leaf), false});
+    }
+    for (const BufferSlice& leaf : evaluation->results) uses.push_back({RangeOf(plan, leaf), true});
+    std::erase_if(uses, [](const MemoryUse& use) { return use.range.begin >= use.range.end; });
+    evaluation->waits_for_arguments =
+        std::ranges::any_of(uses, [](const MemoryUse& use) { return TouchesBoundary(use.range); });
+    evaluation->waits_for.clear();
+    for (const auto& [segment, memory] : device) {
+      if (segment > i && !in_loop[static_cast<size_t>(i)]) break;
+      const bool hazard = std::ranges::any_of(uses, [&](const MemoryUse& use) {
+        return memory.writes.Hits(use.range) || (use.writes && memory.reads.Hits(use.range));
+      });
+      if (!hazard) continue;
+      // Whoever waits for a segment waits for those submitted before it; a decision between them may leave it out.
+      auto& waits = evaluation->waits_for;
+      if (!waits.empty() && segment < i && decisions_before[segment] == decisions_before[waits.back()])
+        waits.pop_back();
+      waits.push_back(segment);
+    }
+  }
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,61 @@
+#include "scheduler/work_limit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+// Each part is a submission of its own; more of them would cost more than they prevent.
+constexpr int kMostParts = 4096;
+// A flop of a step may be a function call, and steps that count none still compute: so many operations per byte.
+constexpr double kOperationsPerFlop = 4, kOperationsPerByte = 4;
+// Measured on 64-bit types in words (docs/benchmarks.md: emulated_f64_add).
+constexpr double kEmulation = 50;
+
+bool Emulates(const Step& step, const DeviceFacts& facts) {
+  const std::string_view text = step.kernel.generated;
+  const auto has = [&](const char* type) { return text.find(type) != std::string_view::npos; };
+  return (!facts.float64 && (has("f64") || has("c128"))) || (!facts.int64 && (has("i64") || has("u64")));
+}
+
+size_t OutermostAxis(const Step& step) {
+  size_t axis = 2;
+  while (axis > 0 && step.groups[axis] == 1) --axis;
+  return axis;
+}
+
+}  // namespace
+
+double EstimateSeconds(const Step& step, const DeviceFacts& facts) {
+  double bytes = 0;
+  for (const Binding& binding : step.bindings) {
+    bytes += static_cast<double>(binding.slice.size_bytes) * (binding.access == Access::kReadWrite ? 2 : 1);
+  }
+  double operations = static_cast<double>(step.flop) * kOperationsPerFlop + bytes * kOperationsPerByte;
+  if (Emulates(step, facts)) operations *= kEmulation;
+  return operations / facts.flop_per_second + bytes / facts.bytes_per_second;
+}
+
+double EstimateCopySeconds(int64_t size_bytes, const DeviceFacts& facts) {
+  return 2 * static_cast<double>(size_bytes) / facts.bytes_per_second;
+}
+
+int PartsWithinBudget(const Step& step, const DeviceFacts& facts) {
+  if (facts.work_budget_seconds <= 0) return 1;
+  const double parts = std::ceil(EstimateSeconds(step, facts) / facts.work_budget_seconds);
+  const double most = std::min<double>(step.groups[OutermostAxis(step)], kMostParts);
+  return static_cast<int>(std::clamp(parts, 1.0, most));
+}
+
+GroupRange PartOf(const Step& step, int part, int parts) {
+  GroupRange range{step.groups};
+  const size_t axis = OutermostAxis(step);
+  const auto bound = [&](int n) { return static_cast<uint32_t>(uint64_t{step.groups[axis]} * n / parts); };
+  range.base[axis] = bound(part);
+  range.groups[axis] = bound(part + 1) - bound(part);
+  return range;
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,68 @@
+// How steps are cut under a time budget, without a device.
+#include "scheduler/work_limit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace VXLA_NAMESPACE {
+namespace scheduler_work_limit_test {
+
+DeviceFacts Facts(double budget_seconds) {
+  DeviceFacts facts;
+  facts.float64 = facts.int64 = true;
+  facts.work_budget_seconds = budget_seconds;
+  facts.flop_per_second = facts.bytes_per_second = 1e9;
+  return facts;
+}
+
+Step MakeStep(std::array<uint32_t, 3> groups, int64_t flop) {
+  Step step;
+  step.groups = groups;
+  step.flop = flop;
+  return step;
+}
+
+TEST(WorkLimitTest, AStepIsCutIntoAsManyPartsAsItsTimeTakesBudgets) {
+  const Step step = MakeStep({1000, 1, 1}, 250'000'000);  // a second, as a flop may be a call
+  EXPECT_NEAR(EstimateSeconds(step, Facts(0.1)), 1.0, 1e-9);
+  EXPECT_EQ(PartsWithinBudget(step, Facts(0.3)), 4);
+  EXPECT_EQ(PartsWithinBudget(step, Facts(2)), 1);
+  EXPECT_EQ(PartsWithinBudget(step, Facts(0)), 1) << "no budget";
+  EXPECT_EQ(PartsWithinBudget(MakeStep({3, 1, 1}, 250'000'000), Facts(1e-3)), 3) << "a workgroup is the smallest part";
+}
+
+TEST(WorkLimitTest, MovedBytesAndEmulatedTypesCount) {
+  Step step = MakeStep({1, 1, 1}, 0);
+  step.bindings = {{{0, 0, 1000}, Access::kRead}, {{1, 0, 500}, Access::kReadWrite}};
+  EXPECT_NEAR(EstimateSeconds(step, Facts(1)), 5 * 2000 / 1e9, 1e-12);
+  EXPECT_NEAR(EstimateCopySeconds(1000, Facts(1)), 2000 / 1e9, 1e-12);
+  DeviceFacts emulating = Facts(1);
+  emulating.float64 = false;
+  const double before = EstimateSeconds(step, emulating);
+  step.kernel.generated = "f64_t x = load();";
+  EXPECT_GT(EstimateSeconds(step, emulating), 10 * before);
+  EXPECT_EQ(EstimateSeconds(step, Facts(1)), before);
+}
+
+// A kernel makes x + y * groups[0] of a workgroup's number, so lines stay whole.
+TEST(WorkLimitTest, PartsAreSharesOfTheOutermostAxisThatFollowOneAnother) {
+  for (const std::array<uint32_t, 3> groups : {std::array<uint32_t, 3>{10, 1, 1}, {5, 10, 1}, {5, 6, 10}}) {
+    const Step step = MakeStep(groups, 0);
+    const size_t axis = groups[2] > 1 ? 2 : groups[1] > 1 ? 1 : 0;
+    uint32_t next = 0;
+    for (int part = 0; part < 3; ++part) {
+      const GroupRange range = PartOf(step, part, 3);
+      for (size_t other = 0; other < 3; ++other) {
+        EXPECT_EQ(range.base[other], other == axis ? next : 0);
+        if (other == axis) continue;
+        EXPECT_EQ(range.groups[other], groups[other]);
+      }
+      next += range.groups[axis];
+    }
+    EXPECT_EQ(next, 10u);
+    EXPECT_EQ(PartOf(step, 0, 1), GroupRange{groups});
+  }
+}
+
+}  // namespace scheduler_work_limit_test
+}  // namespace VXLA_NAMESPACE

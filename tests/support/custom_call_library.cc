@@ -1,0 +1,16 @@
+// A shared library of custom calls, as a user compiles one: nothing of vxla's is linked. Tests of the command open it.
+#include <cstddef>
+#include <cstring>
+
+struct XlaCustomCallStatus;
+extern "C" void XlaCustomCallStatusSetFailure(XlaCustomCallStatus* status, const char* message, size_t size);
+
+extern "C" __attribute__((visibility("default"))) void twice(void* out, const void** in) {
+  for (int i = 0; i < 5; ++i) static_cast<float*>(out)[i] = 2 * static_cast<const float*>(in[0])[i];
+}
+extern "C" __attribute__((visibility("default"))) void three_times(void* out, const void** in) {
+  for (int i = 0; i < 5; ++i) static_cast<float*>(out)[i] = 3 * static_cast<const float*>(in[0])[i];
+}
+extern "C" __attribute__((visibility("default"))) void fails(void*, const void**, XlaCustomCallStatus* status) {
+  XlaCustomCallStatusSetFailure(status, "not today", std::strlen("not today"));
+}
