@@ -85,6 +85,9 @@ Status CheckComputed(const Instruction& instruction) {
     case Opcode::kBitcastConvert:
     case Opcode::kGetTupleElement:
       break;
+    case Opcode::kGetDimensionSize:
+    case Opcode::kSetDimensionSize:
+      return OkStatus();  // arrays of words to them, of any type: lower/dynamic_size.cc
     case Opcode::kReduce:
     case Opcode::kReduceWindow:
       VXLA_RETURN_IF_ERROR(CheckScalarComputation(*instruction.called(0)));
