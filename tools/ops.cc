@@ -47,6 +47,7 @@ std::vector<ElementType> Without(const std::vector<ElementType>& types, const st
 std::string VulkanText(Opcode opcode, const OpTypes& types) {
   const OpcodeKind kind = KindOf(opcode);
   if (kind == OpcodeKind::kPending) return "fallback";
+  if (types.typed && types.native.empty()) return "fallback";
   if (!types.typed) return fmt::format("native ({})", HowText(kind));
   std::string text = fmt::format("native ({})", HowText(kind));
   const std::vector<ElementType> not_emulated = Without(types.native, types.emulated);

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "backend/vulkan/lower/lower.h"
+#include "core/passes/pipeline.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
 
@@ -208,6 +209,15 @@ bool IsLowered(OpcodeKind kind) {
   return kind == OpcodeKind::kElementwise || kind == OpcodeKind::kIndexing || kind == OpcodeKind::kKernel;
 }
 
+// Whether the passes put other operations in the place of this one.
+bool IsRewritten(const Module& module, Opcode opcode) {
+  const auto optimized = Optimize(module, {});
+  if (!optimized.ok()) return false;
+  return std::ranges::none_of((*optimized)->computations(), [&](const auto& computation) {
+    return std::ranges::any_of(computation->instructions(), [&](const auto& i) { return i->opcode() == opcode; });
+  });
+}
+
 }  // namespace
 
 std::string_view BuilderFunctions(Opcode opcode) {
@@ -229,6 +239,7 @@ OpTypes TypesOf(Opcode opcode) {
     types.accepted.push_back(type);
     const OpcodeKind kind = KindOf(opcode);
     if (kind == OpcodeKind::kPending || kind == OpcodeKind::kUnevaluated) continue;
+    if (kind == OpcodeKind::kExpanded && !IsRewritten(*module, opcode)) continue;
     const Instruction& root = *module->entry()->root();
     if (!IsLowered(kind) || with->CanLower(root).ok()) types.native.push_back(type);
     if (!IsLowered(kind) || without->CanLower(root).ok()) types.emulated.push_back(type);
