@@ -63,6 +63,14 @@ struct GateRequest {
   BufferSlice table, gates;
 };
 
+// A while as steps that run it, condition and body.
+struct LoopLowering {
+  std::vector<Step> steps;
+  // How often the steps run, each time going on where the state was left. -1: until `goes_on`, an s32, is 0 after them.
+  int64_t runs = 1;
+  BufferSlice goes_on;
+};
+
 // What a backend offers the scheduler. backend/vulkan/lower implements it.
 class Lowering {
  public:
@@ -80,6 +88,13 @@ class Lowering {
   // A copy as a dispatch, of whole groups of 16 bytes: up to 15 bytes behind the slices are copied too.
   virtual Result<Step> LowerCopy(std::string name, const BufferSlice&, const BufferSlice&) const {
     return Unsupported("{}: this device copies by commands only", name);
+  }
+  // A while that the device runs by itself; Unsupported with the reason where its condition and body are better
+  // separate steps. The loop's leaves are its state, in memory that begins as the operand is where a step says that
+  // the result must lie there; leaves that the body hands on are the operand's own.
+  virtual Result<LoopLowering> LowerLoop(const Instruction& loop, BufferMap& buffers) const {
+    (void)buffers;
+    return Unsupported("{}: this device runs no loops by itself", loop.name());
   }
 };
 

@@ -14,6 +14,7 @@ struct PlanOptions {
   BindingMode bindings = BindingMode::kAddresses;
   bool require_gpu = false;  // DeviceFailure names the first instruction that would run on the host
   uint64_t seed = 0;         // of rng and rng-get-and-update-state
+  bool loop_kernels = true;  // whiles that the device can run whole are one step
   bool predicates = true;    // loops and branches are decided on the device where it can
 };
 

@@ -96,6 +96,8 @@ void StepGraphBuilder::MoveIntoState(const Instruction& root, const std::vector<
 }
 
 Status StepGraphBuilder::AddWhile(const Instruction& loop) {
+  VXLA_ASSIGN_OR_RETURN(const bool whole, AddLoopKernel(loop));
+  if (whole) return OkStatus();
   const Computation &condition = *loop.called(0), &body = *loop.called(1);
   const std::vector<int> state = AddState(loop);
   const int decision = static_cast<int>(graph_.decisions.size());

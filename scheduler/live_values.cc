@@ -44,12 +44,4 @@ Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& sourc
   return literal;
 }
 
-bool TouchesLiveSizes(const Instruction& instruction) {
-  return instruction.shape().IsDynamic() || std::ranges::any_of(instruction.operands(), [](const Instruction* operand) {
-           return operand->shape().IsDynamic();
-         });
-}
-
-bool UsesLiveSizes(const Instruction& instruction) { return DeepProperty(TouchesLiveSizes).Of(instruction); }
-
 }  // namespace VXLA_NAMESPACE

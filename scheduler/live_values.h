@@ -15,9 +15,4 @@ int64_t DeviceBytes(const Shape& leaf);
 Status UploadLiteral(Device& device, const Literal& leaf, Buffer& target, int64_t offset_bytes);
 Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& source, int64_t offset_bytes);
 
-// The instruction's result or an operand is dynamic.
-bool TouchesLiveSizes(const Instruction& instruction);
-// The instruction's result, an operand or something in a computation that it calls is dynamic.
-bool UsesLiveSizes(const Instruction& instruction);
-
 }  // namespace VXLA_NAMESPACE

@@ -168,7 +168,10 @@ Status Predicator::RebuildLoop(int segment) {
   const auto [begin, condition_end] = plan_.Region(segment, 0);
   const auto [body_begin, end] = plan_.Region(segment, 1);
   const bool counted = loop.trip_count >= 0;
-  if (counted || loop.selector.offset_bytes != 0 || Cost(begin, end) > kMostCommands) return RebuildDecision(segment);
+  // Steps that run a loop by themselves, a while each time, have no body.
+  const bool alone = body_begin == end;
+  if (counted || alone || loop.selector.offset_bytes != 0 || Cost(begin, end) > kMostCommands)
+    return RebuildDecision(segment);
   const int gates = AddGates(loop.instruction);
   // Open, as the table says, when the loop begins; the first one says how the loop stands.
   const Scope scope{gates, 1};
@@ -198,6 +201,10 @@ void Predicator::ChooseBatch(int decision) {
   const int begin = loop.region_ends[0], end = loop.region_ends[1];
   const auto* body = end - begin == 1 ? std::get_if<GpuCommands>(&made_[begin]) : nullptr;
   if (body == nullptr) return;
+  // A step of one workgroup may be a share of a loop that it runs by itself: long enough for a submission.
+  const auto* first = body->commands.empty() ? nullptr : std::get_if<Dispatch>(&body->commands.front());
+  const bool alone = first != nullptr && body->commands.size() == 1;
+  if (alone && plan_.steps[first->step].groups == std::array<uint32_t, 3>{1, 1, 1}) return;
   int64_t most = std::min(kBatchIterations, kBatchCommands / std::max<int64_t>(1, std::ssize(body->commands)));
   if (!loop.ahead) most = std::min(most, loop.trip_count);
   loop.batch = most < 2 ? 1 : static_cast<int>(std::bit_floor(static_cast<uint64_t>(most)));

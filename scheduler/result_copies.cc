@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "scheduler/origins.h"
+#include "core/passes/origins.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

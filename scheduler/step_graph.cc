@@ -69,16 +69,6 @@ Opcode MainOpcode(const Instruction& instruction) {
   return root->opcode() == Opcode::kTuple && root->operand_count() > 0 ? root->operand(0)->opcode() : root->opcode();
 }
 
-// A check of lowering's that fails, or an index of its own that is out of range, as a status.
-template <typename Function>
-auto WithoutThrowing(Function&& function) -> decltype(function()) {
-  try {
-    return function();
-  } catch (const std::logic_error& error) {
-    return Internal("{}", error.what());
-  }
-}
-
 std::unordered_set<const Instruction*> NeededIn(const Computation& computation) {
   std::vector<const Instruction*> pending{computation.root()};
   SideEffects effects;
@@ -102,7 +92,7 @@ std::string LeafName(const Instruction& instruction, int leaf) {
 }
 
 StepGraphBuilder::StepGraphBuilder(const Module& module, const Lowering& lowering, const PlanOptions& options)
-    : module_(module), entry_(*module.entry()), lowering_(lowering), seed_(options.seed), unevaluated_(IsUnevaluated) {
+    : module_(module), entry_(*module.entry()), lowering_(lowering), options_(options), unevaluated_(IsUnevaluated) {
   plan_.name = module.name();
   plan_.bindings = options.bindings;
 }
@@ -164,7 +154,7 @@ void StepGraphBuilder::AddRandomStates() {
     AddCopy(initial, buffer);
     return buffer;
   };
-  const auto low = static_cast<uint32_t>(seed_), high = static_cast<uint32_t>(seed_ >> 32);
+  const auto low = static_cast<uint32_t>(options_.seed), high = static_cast<uint32_t>(options_.seed >> 32);
   for (const auto& computation : module_.computations()) {
     for (const auto& i : computation->instructions()) {
       if (i->opcode() != Opcode::kRngGetAndUpdateState) continue;
@@ -280,14 +270,18 @@ Status StepGraphBuilder::AddSteps(const Instruction& instruction) {
     for (const SharedPlace& place : step.in_place) {
       if (place.must) AddCopy(place.operand.buffer, place.result.buffer);
     }
-    Operation operation;
-    operation.action = Dispatch{static_cast<int>(plan_.steps.size())};
-    operation.uses = step.bindings;
-    operation.instruction = &instruction;
-    plan_.steps.push_back(std::move(step));
-    graph_.operations.push_back(std::move(operation));
+    AddStep(instruction, std::move(step));
   }
   return OkStatus();
+}
+
+void StepGraphBuilder::AddStep(const Instruction& instruction, Step step) {
+  Operation operation;
+  operation.action = Dispatch{static_cast<int>(plan_.steps.size())};
+  operation.uses = step.bindings;
+  operation.instruction = &instruction;
+  plan_.steps.push_back(std::move(step));
+  graph_.operations.push_back(std::move(operation));
 }
 
 void StepGraphBuilder::AddHostEvaluation(const Instruction& instruction, const std::string& reason) {

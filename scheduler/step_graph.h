@@ -10,8 +10,8 @@
 
 #include "backend/lowering.h"
 #include "core/module.h"
+#include "core/passes/origins.h"
 #include "core/status.h"
-#include "scheduler/origins.h"
 #include "scheduler/compile.h"
 #include "scheduler/plan.h"
 

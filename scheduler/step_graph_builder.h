@@ -1,6 +1,7 @@
 // StepGraphBuilder: makes a step graph; its parts are in step_graph.cc (instructions, results) and control_flow.cc.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -32,6 +33,7 @@ class StepGraphBuilder : public BufferMap {
   // A result that must lie where an operand lies is the operand's copy before the step changes it: copy elision and
   // donation put both into one place where the operand is wanted no more.
   Status AddSteps(const Instruction& instruction);
+  void AddStep(const Instruction& instruction, Step step);
   // A buffer for each leaf of what `current_` computes.
   void AddLeaves(const Instruction& instruction);
   void AddFault(const Instruction& instruction, const std::string& error);
@@ -48,6 +50,9 @@ class StepGraphBuilder : public BufferMap {
   std::vector<int> AddState(const Instruction& loop);
   void MoveIntoState(const Instruction& root, const std::vector<int>& state);
   void AddMark(DecisionMark::Kind kind, int decision);
+  // loop_kernels.cc: the loop as steps that run it whole; false: the lowering has none.
+  Result<bool> AddLoopKernel(const Instruction& loop);
+  void AddLoopSteps(const Instruction& loop, LoopLowering lowering);
 
   Status ReadDonors();
   Result<int> ParameterLeafAt(int64_t number, const IntList& index);
@@ -61,16 +66,26 @@ class StepGraphBuilder : public BufferMap {
   const Module& module_;
   const Computation& entry_;
   const Lowering& lowering_;
+  const PlanOptions options_;
   StepGraph graph_;
   Plan& plan_ = graph_.plan;
   std::unordered_map<int, int> parameter_leaf_of_buffer_;
   std::vector<int> first_leaf_of_parameter_;
   const Instruction* current_ = nullptr;
   int scratch_count_ = 0;
-  uint64_t seed_ = 0;
   int random_state_ = -1, draws_state_ = -1;  // buffers; -1: nothing asks for it
   DeepProperty unevaluated_, live_sizes_{TouchesLiveSizes};
 };
+
+// A check of lowering's that fails, or an index of its own that is out of range, as a status.
+template <typename Function>
+auto WithoutThrowing(Function&& function) -> decltype(function()) {
+  try {
+    return function();
+  } catch (const std::logic_error& error) {
+    return Internal("{}", error.what());
+  }
+}
 
 // "fusion.3", "tuple.1[2]", "body/fusion.3".
 std::string LeafName(const Instruction& instruction, int leaf);

@@ -3,17 +3,12 @@
 #include <algorithm>
 
 #include "core/accuracy.h"
+#include "core/module.h"
 #include "core/running_window.h"
 
 namespace VXLA_NAMESPACE {
 
 namespace {
-
-// What live sizes touch is evaluated on the host: it takes nothing else there.
-bool TouchesLiveSizes(const Instruction& i) {
-  return i.shape().IsDynamic() ||
-         std::ranges::any_of(i.operands(), [](const Instruction* operand) { return operand->shape().IsDynamic(); });
-}
 
 // What fusion makes of a KERNEL row of core/opcode.def.
 struct HeroFacts {
@@ -49,6 +44,13 @@ HeroFacts FactsOfHero(Opcode opcode) {
 }
 
 }  // namespace
+
+bool TouchesLiveSizes(const Instruction& i) {
+  return i.shape().IsDynamic() ||
+         std::ranges::any_of(i.operands(), [](const Instruction* operand) { return operand->shape().IsDynamic(); });
+}
+
+bool UsesLiveSizes(const Instruction& instruction) { return DeepProperty(TouchesLiveSizes).Of(instruction); }
 
 std::optional<FusionKind> HeroKind(Opcode opcode) { return FactsOfHero(opcode).kind; }
 

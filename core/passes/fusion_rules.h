@@ -9,6 +9,11 @@
 
 namespace VXLA_NAMESPACE {
 
+// The instruction's result or an operand is dynamic: what live sizes touch takes nothing else into its kernel.
+bool TouchesLiveSizes(const Instruction& instruction);
+// The instruction's result, an operand or something in a computation that it calls is dynamic.
+bool UsesLiveSizes(const Instruction& instruction);
+
 // Can be part of a fused computation besides a hero: elementwise ops, index maps, reshapes, same-width
 // bitcast-converts.
 bool IsFusible(const Instruction& instruction);

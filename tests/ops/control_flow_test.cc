@@ -1,4 +1,5 @@
-// While and conditional on a device: bodies on the GPU, the host deciding how many iterations it submits.
+// While and conditional on a device: bodies on the GPU, the host deciding how many iterations it submits. (Loops that a
+// workgroup runs by itself are those of loop_kernel_test.cc.)
 #include <gmock/gmock.h>
 
 #include <bit>
@@ -24,6 +25,13 @@ RunOptions Exact(bool allow_fallbacks = false) {
   RunOptions options;
   options.tolerance = Tolerance{};
   options.allow_fallbacks = allow_fallbacks;
+  options.loop_kernels = false;
+  return options;
+}
+
+CompileOptions HostLoops() {
+  CompileOptions options;
+  options.loop_kernels = false;
   return options;
 }
 
@@ -34,7 +42,7 @@ struct Compiled {
 };
 
 Compiled RunOnce(BindingMode mode, const std::string& text, const std::vector<Literal>& arguments,
-                 const CompileOptions& options = {}) {
+                 const CompileOptions& options = HostLoops()) {
   Compiled run;
   const auto module = ParseModule(text);
   auto executable = DeviceClient(mode)->Compile(*module, options);
@@ -445,7 +453,7 @@ ENTRY main {
 
 TEST(WhileTest, ProfilesCountEveryIteration) {
   const std::string text = Counted(37);
-  CompileOptions options;
+  CompileOptions options = HostLoops();
   options.profile = true;
   const Compiled run = RunOnce(BindingMode::kAddresses, text, RandomArguments(*ParseModule(text)), options);
   ASSERT_TRUE(run.result.ok());

@@ -197,6 +197,7 @@ std::optional<Literal> RunOnDevice(BindingMode mode, const Module& module, const
   if (client == nullptr) return std::nullopt;
   CompileOptions compile;
   compile.fusion = options.fusion;
+  compile.loop_kernels = options.loop_kernels;
   auto executable = client->Compile(module, compile);
   if (!executable.ok()) {
     ADD_FAILURE() << ModeName(mode) << ": " << executable.status().message();

@@ -46,6 +46,7 @@ struct RunOptions {
   std::vector<Tolerance> leaf_tolerances = {};  // by result, before all of these; RunBoth fills it in
   bool allow_fallbacks = false;                 // else an instruction that would run on the host fails the test
   bool fusion = true;
+  bool loop_kernels = true;
   int dispatches = -1;          // expected count; -1: any
   RunReport* report = nullptr;  // filled in by RunOnDevice
 };

@@ -226,7 +226,7 @@ std::string ValueWriter::ConstantValue(const Instruction& instruction) {
   const bool is_real = IsFloating(type);
   if (is_real && magnitude << (type == ElementType::kF64 ? 1 : 33) == 0 && StorageBytes(type) >= 4) {
     // lavapipe folds x + 0 and 0 - x wrongly for x = -0 when the zero is a literal, so zeros come as data.
-    const std::string high = kernel_.Param(static_cast<uint32_t>(magnitude >> (type == ElementType::kF64 ? 32 : 0)));
+    const std::string high = kernel_.Data(static_cast<uint32_t>(magnitude >> (type == ElementType::kF64 ? 32 : 0)));
     if (type == ElementType::kF32) return Local("float", "uintBitsToFloat(" + high + ")");
     return Local("f64_t", "from_words_f64(" + high + ", 0u)");
   }
@@ -240,6 +240,7 @@ std::string ValueWriter::IotaValue(const Instruction& instruction, const MultiIn
 }
 
 std::string ValueWriter::LoadOperand(const Instruction& operand, const Shape& shape, const MultiIndex& index) {
+  if (const auto held = held_.find(&operand); held != held_.end()) return held->second;
   const ElementType type = shape.element_type();
   const int k = kernel_.AddBuffer(type, Access::kRead, buffers_.SliceOf(operand, 0));
   return Load(k, space_.Linearize(index, shape.dimensions()));

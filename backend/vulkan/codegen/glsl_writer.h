@@ -36,6 +36,9 @@ class ValueWriter {
   // element through `leaf`.
   void Override(const Instruction& instruction, MultiIndex at, std::string glsl_value, int leaf = 0);
 
+  // An operand of one element is kept in `glsl_value` instead of memory.
+  void Hold(const Instruction& operand, std::string glsl_value) { held_[&operand] = std::move(glsl_value); }
+
   // `variable` counts groups of `width` (4 or 8) neighbours, and values will be asked for at width * variable + 0, 1
   // ...: loads of 32-bit types that lie side by side then become one load of the group. 8 needs 64-bit integers.
   // Several variables may be given, of one width.
@@ -116,6 +119,7 @@ class ValueWriter {
   IndexSpace& space_;
   std::unordered_map<int, std::string> bound_;
   std::map<std::pair<const Instruction*, int>, std::vector<OverriddenValue>> overrides_;
+  std::unordered_map<const Instruction*, std::string> held_;
   std::vector<int> vector_variables_;
   int vector_width_ = 1;
   std::vector<Scope> scopes_{1};

@@ -26,9 +26,9 @@ int KernelBuilder::AddBuffer(ElementType type, Access access, const BufferSlice&
 }
 
 void KernelBuilder::AddVectorView(int k, int width) {
-  const std::string view = is_packed(k)
-                               ? fmt::format("TENSOR({}, u32)\n", k)
-                               : fmt::format("TENSOR({}, {}x4)\n", k, width == 8 ? "u64" : StorageTag(RealPart(types_.at(k))));
+  const std::string view =
+      is_packed(k) ? fmt::format("TENSOR({}, u32)\n", k)
+                   : fmt::format("TENSOR({}, {}x4)\n", k, width == 8 ? "u64" : StorageTag(RealPart(types_.at(k))));
   if (views_.find(view) == std::string::npos) views_ += view;
 }
 
@@ -36,6 +36,15 @@ std::string KernelBuilder::Param(uint32_t value) {
   if (inline_params_) return fmt::format("{}u", value);
   params_.push_back(value);
   return fmt::format("P({})", params_.size() - 1);
+}
+
+std::string KernelBuilder::Data(uint32_t value) {
+  const auto [known, fresh] = data_.try_emplace(value);
+  if (fresh) {
+    params_.push_back(value);
+    known->second = fmt::format("P({})", params_.size() - 1);
+  }
+  return known->second;
 }
 
 std::string KernelBuilder::Divide(const std::string& value, int64_t divisor) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ class KernelBuilder {
 
   // A word of the argument block that kernels of other sizes share the text with: "P(3)". Each call makes a new one.
   std::string Param(uint32_t value);
+  // A word that stays in the argument block, for what compilers must not know; equal ones are shared.
+  std::string Data(uint32_t value);
   // Parameters from now on are literals of the text: for kernels that are large enough to be worth a text of their own.
   void InlineParams() { inline_params_ = true; }
   // Constants of 32-bit types come from the argument block: for kernels that do little, so that they share a text.
@@ -63,6 +66,7 @@ class KernelBuilder {
   std::vector<ElementType> types_;
   std::vector<Binding> bindings_;
   std::vector<uint32_t> params_;
+  std::map<uint32_t, std::string> data_;
   bool inline_params_ = false, constants_as_params_ = false;
   std::string views_, text_;
 };

@@ -96,6 +96,8 @@ std::vector<Step> LowerReader(const LowerContext& context, const DotReader& read
 
 }  // namespace
 
+std::unique_ptr<ProductReader> ReadDot(const FusionDescription& body) { return std::make_unique<DotReader>(body); }
+
 Status CanLowerDot(const LowerContext&, const FusionDescription& body) { return CheckProductRoots(body); }
 
 Result<std::vector<Step>> LowerDot(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {

@@ -8,6 +8,7 @@
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/gates.h"
+#include "backend/vulkan/lower/loop_kernel.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -152,6 +153,23 @@ class VulkanLowering final : public Lowering {
   Result<Step> LowerGates(const GateRequest& request) const override { return vulkan::LowerGates(context_, request); }
   Result<Step> LowerCopy(std::string name, const BufferSlice& source, const BufferSlice& target) const override {
     return LowerCopyLoop(context_, std::move(name), source, target);
+  }
+
+  Result<LoopLowering> LowerLoop(const Instruction& loop, BufferMap& buffers) const override {
+    for (const Shape* leaf : FlattenTuple(loop.shape())) VXLA_RETURN_IF_ERROR(CheckElementType(leaf->element_type()));
+    VXLA_RETURN_IF_ERROR(CheckSize(loop.shape()));
+    VXLA_ASSIGN_OR_RETURN(
+        LoopLowering lowering,
+        LowerLoopKernel(context_, loop, buffers, [this](const Instruction& fusion) { return CanLower(fusion); }));
+    for (const Step& step : lowering.steps) {
+      const bool fits = context_.bindings != BindingMode::kDescriptors ||
+                        1 + step.bindings.size() <= context_.facts.max_storage_buffers;
+      if (!fits) {
+        return Unsupported("{} needs {} storage buffers, more than this device's {}", loop.name(),
+                           1 + step.bindings.size(), context_.facts.max_storage_buffers);
+      }
+    }
+    return lowering;
   }
 
  private:

@@ -128,12 +128,7 @@ class ProductWriter {
   }
 
   void WriteTypes(KernelBuilder& kernel) const {
-    kernel.Append(
-        fmt::format("#define Sum {}\n#define CLEAR {}\n", CarrierType(reader_.sum_type), ZeroText(reader_.sum_type)));
-    kernel.Append(fmt::format(
-        "#define MULTIPLY_ADD(sum, a, b) {}\n#define ADD(sum, a) {}\n",
-        reader_.wide ? "sum = add_wide_f32(sum, multiply_wide_f32(a, b))" : MultiplyAddText(reader_.sum_type),
-        reader_.wide ? "sum = add_wide_f32(sum, a)" : "sum = " + SumText(reader_.sum_type, "sum", "a")));
+    kernel.Append(ProductTypes(reader_));
     kernel.Append(fmt::format("#define SPLIT {}\n", shape_.splits > 1 ? 1 : 0));
   }
 
@@ -409,8 +404,16 @@ bool ProductReader::RunsAlong(IndexSpace& space, const Instruction& operand, Mul
   return along;
 }
 
-std::vector<Step> LowerProductRows(const LowerContext& context, const ProductReader& reader, BufferMap& buffers,
-                                   const ProductRows& rows) {
+std::string ProductTypes(const ProductReader& reader) {
+  return fmt::format(
+      "#undef Sum\n#undef CLEAR\n#undef MULTIPLY_ADD\n#undef ADD\n#define Sum {}\n#define CLEAR {}\n"
+      "#define MULTIPLY_ADD(sum, a, b) {}\n#define ADD(sum, a) {}\n",
+      CarrierType(reader.sum_type), ZeroText(reader.sum_type),
+      reader.wide ? "sum = add_wide_f32(sum, multiply_wide_f32(a, b))" : MultiplyAddText(reader.sum_type),
+      reader.wide ? "sum = add_wide_f32(sum, a)" : "sum = " + SumText(reader.sum_type, "sum", "a"));
+}
+
+RowProgram ProductProgram(const ProductReader& reader, BufferMap& buffers, const ProductRows& rows) {
   RowProgram program = SumProgram(reader, buffers);
   program.name = StepName(reader.body());
   program.row_size = reader.work.k;
@@ -424,6 +427,12 @@ std::vector<Step> LowerProductRows(const LowerContext& context, const ProductRea
     return std::vector{reader.wide ? fmt::format("multiply_wide_f32({}, {})", a, b)
                                    : ProductText(reader.sum_type, a, b)};
   };
+  return program;
+}
+
+std::vector<Step> LowerProductRows(const LowerContext& context, const ProductReader& reader, BufferMap& buffers,
+                                   const ProductRows& rows) {
+  const RowProgram program = ProductProgram(reader, buffers, rows);
   if (!rows.shares.empty()) {
     const auto tile = TileShortRows(context, program, reader.hero().shape().dimensions(), rows.shares);
     if (tile) return {WriteShortRows(context, program, *tile)};

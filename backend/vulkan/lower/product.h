@@ -2,6 +2,7 @@
 // producers as load hooks and an epilogue.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,12 @@ class ProductReader {
   const Instruction *lhs_, *rhs_;  // of the product
 };
 
+// A dot's operands.
+std::unique_ptr<ProductReader> ReadDot(const FusionDescription& body);
+
+// What kernels of products call Sum (the accumulator's type), CLEAR, MULTIPLY_ADD(sum, a, b) and ADD(sum, a).
+std::string ProductTypes(const ProductReader& reader);
+
 // How a product in rows of their own is taken: a row is one result, its elements are the terms.
 struct ProductRows {
   bool contiguous = false;  // neighbouring results, rather than neighbouring terms, lie side by side
@@ -62,6 +69,7 @@ struct ProductRows {
   // Along which dimensions of the result neighbours have terms in common, where short sums may be written out.
   std::vector<bool> shares = {};
 };
+RowProgram ProductProgram(const ProductReader& reader, BufferMap& buffers, const ProductRows& rows);
 std::vector<Step> LowerProductRows(const LowerContext& context, const ProductReader& reader, BufferMap& buffers,
                                    const ProductRows& rows);
 

@@ -143,10 +143,16 @@ Status CanLowerReduce(const LowerContext&, const FusionDescription& body) {
   return OkStatus();
 }
 
-Result<std::vector<Step>> LowerReduce(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
+void WithReduceProgram(const FusionDescription& body, BufferMap& buffers,
+                       const std::function<void(const RowProgram&)>& use) {
   RowProgramReader reader(body, buffers);
-  const RowProgram program = reader.Read();
-  return LowerRowProgram(context, program);
+  use(reader.Read());
+}
+
+Result<std::vector<Step>> LowerReduce(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
+  std::vector<Step> steps;
+  WithReduceProgram(body, buffers, [&](const RowProgram& program) { steps = LowerRowProgram(context, program); });
+  return steps;
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -72,6 +72,10 @@ struct RowProgram {
   int passes() const;
 };
 
+// What a fusion around reduces is as a row program, which lives no longer than the call.
+void WithReduceProgram(const FusionDescription& body, BufferMap& buffers,
+                       const std::function<void(const RowProgram&)>& use);
+
 // One kernel of a row program. With `partial` the accumulators of pass 1 are stored instead of finished: value `l` of
 // the pass at split * rows + row (along_rows) or row * splits + split of partial[l].
 struct RowKernel {

@@ -1,8 +1,8 @@
-#include "scheduler/origins.h"
+#include "core/passes/origins.h"
 
 #include <algorithm>
 
-#include "scheduler/live_values.h"
+#include "core/passes/fusion_rules.h"
 
 namespace VXLA_NAMESPACE {
 namespace {

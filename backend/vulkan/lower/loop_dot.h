@@ -1,0 +1,21 @@
+// Products inside a loop that one workgroup runs, in tiles of registers.
+#pragma once
+
+#include "backend/vulkan/lower/loop_rows.h"
+#include "backend/vulkan/lower/product.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+
+// A lane owns `rows` by `columns` results at a time and takes `k_step` values of k a turn. `shares`: the lanes of a
+// subgroup have the same rows, so each loads one of them and hands it round.
+struct LoopTile {
+  int64_t rows = 1, columns = 1, k_step = 1;
+  bool shares = false;
+};
+// None where the product is better a row program.
+std::optional<LoopTile> TileLoopDot(const LowerContext& context, const FusionDescription& body, uint32_t lanes);
+int64_t IterationsOf(const LoopTile& tile, const ProductReader& reader, uint32_t lanes);
+
+std::string WriteLoopDot(const ProductReader& reader, BufferMap& buffers, const LoopTile& tile, const LoopUnit& unit);
+
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -1,0 +1,451 @@
+// The text of loops that one workgroup runs.
+#include "backend/vulkan/lower/loop_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/vulkan/codegen/scalar_computation.h"
+#include "backend/vulkan/lower/loop_dot.h"
+#include "backend/vulkan/lower/loop_rows.h"
+#include "core/passes/control_flow.h"
+#include "core/passes/fusion_rules.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+// A phase that does more simple operations is better shared out over the device: a dispatch and its barrier cost some
+// five microseconds, in which one workgroup does about 2^16 operations on a GPU and fewer on a software driver's
+// thread; a few times as many are no great loss. Where many threads would share the work, less.
+constexpr int64_t kMostOfAPhase = int64_t{1} << 19, kMostAmongThreads = int64_t{1} << 17;
+// What a dispatch may do before a desktop's watchdog thinks that the device hangs (about two seconds): a quarter of it
+// on one thread of a software driver.
+constexpr int64_t kMostOfADispatch = int64_t{1} << 29;
+
+MultiIndex FirstElement(const Shape& shape) { return MultiIndex(static_cast<size_t>(shape.rank())); }
+
+// Where one unit's values lie.
+class UnitBuffers final : public BufferMap {
+ public:
+  UnitBuffers(BufferMap& buffers, std::function<BufferSlice(const Instruction&, int)> slice_of)
+      : buffers_(buffers), slice_of_(std::move(slice_of)) {}
+  BufferSlice SliceOf(const Instruction& instruction, int leaf) override { return slice_of_(instruction, leaf); }
+  BufferSlice Scratch(int64_t size_bytes) override { return buffers_.Scratch(size_bytes); }
+  BufferSlice Constant(std::vector<uint32_t> words) override { return buffers_.Constant(std::move(words)); }
+
+ private:
+  BufferMap& buffers_;
+  std::function<BufferSlice(const Instruction&, int)> slice_of_;
+};
+
+class LoopKernelWriter {
+ public:
+  LoopKernelWriter(const LowerContext& context, const LoopProgram& program, BufferMap& buffers)
+      : context_(context),
+        program_(program),
+        buffers_(buffers),
+        kernel_(context.facts),
+        slices_(program.places.size()) {
+    kernel_.InlineParams();
+  }
+
+  Result<LoopLowering> Write() {
+    const Instruction& loop = *program_.loop;
+    LoopLowering lowering;
+    const int64_t trips = program_.root.trip_count, most = MostTrips();
+    counted_ = trips >= 0 && trips <= most;
+    resumes_ = !counted_;
+    lowering.runs = counted_ ? 1 : trips >= 0 ? (trips + most - 1) / most : -1;
+    if (lowering.runs < 0) lowering.goes_on = buffers_.Scratch(4);
+    Registers();
+    ResidentPlaces();
+    Line(counted_ && trips == 1 ? "{"
+                                : fmt::format("for (uint trip = 0u; trip < {}u; ++trip) {{", counted_ ? trips : most));
+    ++depth_;
+    // A condition that is known to hold is not asked.
+    if (!counted_) {
+      WriteBlock(program_.root.blocks[0]);
+      Line(fmt::format("if (!{}) break;", Name(program_.root.decides)));
+    }
+    if (trips != 0) WriteBlock(program_.root.blocks[1]);
+    --depth_;
+    Line("}");
+    if (lowering.runs < 0) WriteBlock(program_.root.blocks[0]);
+    StoreState(lowering);
+    kernel_.Append("void run(uint lane) {\n" + text_ + "}\n");
+    Step step = kernel_.Finish(fmt::format("{} (while)", loop.name()), "control_flow/loop.comp", {program_.lanes, 1, 1},
+                               {1, 1, 1});
+    step.flop = counted_ ? program_.trip_cost * trips : 0;
+    PlaceState(step);
+    lowering.steps.push_back(std::move(step));
+    return lowering;
+  }
+
+  // At most: accumulators take up to 16 bytes a lane.
+  int64_t shared_bytes() const { return static_cast<int64_t>(shared_.size()) * program_.lanes * 16; }
+
+  // Trips of one dispatch.
+  int64_t MostTrips() const {
+    const int64_t limit = context_.facts.quirks.loop_iteration_limit;
+    int64_t most = std::max<int64_t>(kMostOfADispatch / std::max<int64_t>(program_.trip_cost, 1), 1);
+    if (limit != 0) most = std::min(most, (limit - limit / 16) / std::max<int64_t>(program_.trip_iterations + 1, 1));
+    return std::min<int64_t>(most, int64_t{1} << 30);
+  }
+
+ private:
+  void Line(const std::string& statement) {
+    text_.append(static_cast<size_t>(2 * depth_), ' ');
+    text_ += statement;
+    text_ += '\n';
+  }
+  static std::string Name(int reg) { return fmt::format("r{}", reg); }
+
+  BufferSlice SliceOf(int place) {
+    std::optional<BufferSlice>& slice = slices_.at(static_cast<size_t>(place));
+    if (slice) return *slice;
+    const LoopPlace& at = program_.places.at(static_cast<size_t>(place));
+    switch (at.kind) {
+      case LoopPlace::Kind::kOperand:
+        slice = buffers_.SliceOf(*at.instruction, at.leaf);
+        break;
+      case LoopPlace::Kind::kState:
+        slice = buffers_.SliceOf(*program_.loop, at.leaf);
+        break;
+      case LoopPlace::Kind::kScratch:
+        slice = buffers_.Scratch(at.size_bytes);
+    }
+    return *slice;
+  }
+
+  // Every lane keeps all of them.
+  void Registers() {
+    for (size_t r = 0; r < program_.registers.size(); ++r) {
+      const LoopRegister& reg = program_.registers[r];
+      Line(fmt::format("{} {} = {};", CarrierType(reg.type), Name(static_cast<int>(r)), ZeroText(reg.type)));
+      if (reg.constant != nullptr) LoadConstant(static_cast<int>(r), *reg.constant);
+    }
+    for (const auto& [reg, origin] : program_.loaded)
+      LoadRegister(reg, buffers_.SliceOf(*origin.instruction, origin.leaf));
+    Origins origins;
+    for (const LoopState& state : program_.state) {
+      if (state.value.reg < 0) continue;
+      const LeafOrigin initial = origins.Of(*program_.loop->operand(0), state.leaf);
+      if (resumes_) {
+        LoadRegister(state.value.reg, buffers_.SliceOf(*program_.loop, state.leaf));
+      } else if (initial.instruction->opcode() == Opcode::kConstant) {
+        LoadConstant(state.value.reg, *initial.instruction);
+      } else {
+        LoadRegister(state.value.reg, buffers_.SliceOf(*initial.instruction, initial.leaf));
+      }
+    }
+  }
+  static std::string Element(int place) { return fmt::format("e{}", place); }
+  bool IsResident(int place) const { return place >= 0 && program_.places[static_cast<size_t>(place)].resident; }
+  // The lane's own elements of what is kept in registers.
+  void ResidentPlaces() {
+    for (size_t p = 0; p < program_.places.size(); ++p) {
+      const LoopPlace& place = program_.places[p];
+      if (!place.resident) continue;
+      const int number = static_cast<int>(p);
+      Line(fmt::format("{} {} = {};", CarrierType(place.type), Element(number), ZeroText(place.type)));
+      if (place.kind == LoopPlace::Kind::kScratch) continue;
+      const int k = kernel_.AddBuffer(place.type, Access::kRead, SliceOf(number));
+      Line(fmt::format("if (lane < {}u) {} = {};", place.count, Element(number), kernel_.Load(k, "lane")));
+    }
+  }
+
+  void LoadConstant(int reg, const Instruction& constant) {
+    FusionDescription nothing;
+    IndexSpace space;
+    ValueWriter writer(kernel_, nothing, buffers_, space);
+    const std::string value = writer.Value(constant, FirstElement(constant.shape()));
+    writer.Line(fmt::format("{} = {};", Name(reg), value));
+    Block(writer);
+  }
+  void LoadRegister(int reg, const BufferSlice& slice) {
+    const int k = kernel_.AddBuffer(program_.registers[static_cast<size_t>(reg)].type, Access::kRead, slice);
+    Line(fmt::format("{} = {};", Name(reg), kernel_.Load(k, "0u")));
+  }
+
+  // What a writer has written, its locals kept apart.
+  void Block(ValueWriter& writer, const std::string& head = "") { Block(writer.Take(), head); }
+  void Block(const std::string& statements, const std::string& head = "") {
+    Line(head.empty() ? "{" : head + " {");
+    text_ += statements;
+    Line("}");
+  }
+
+  void WriteBlock(const LoopBlock& block) {
+    for (const LoopNode& node : block) {
+      if (node.waits) Line("PHASE");
+      switch (node.kind) {
+        case LoopNode::Kind::kUnit:
+          WriteUnit(node);
+          break;
+        case LoopNode::Kind::kCopy:
+          WriteCopy(node);
+          break;
+        case LoopNode::Kind::kAssign:
+          WriteAssignment(node);
+          break;
+        case LoopNode::Kind::kWhile:
+          WriteInnerLoop(node);
+          break;
+        case LoopNode::Kind::kConditional:
+          WriteConditional(node);
+      }
+    }
+  }
+
+  void WriteInnerLoop(const LoopNode& node) {
+    if (node.trip_count == 0) return;
+    const std::string trip = fmt::format("trip_{}", next_unit_++);
+    Line(fmt::format("for (uint {0} = 0u; {0} < {1}u; ++{0}) {{", trip, node.trip_count));
+    ++depth_;
+    WriteBlock(node.blocks[1]);
+    --depth_;
+    Line("}");
+  }
+
+  // A pred that holds takes the first branch, an index out of range the last.
+  void WriteConditional(const LoopNode& node) {
+    const bool is_pred = program_.registers[static_cast<size_t>(node.decides)].type == ElementType::kPred;
+    const size_t branches = node.blocks.size();
+    for (size_t b = 0; b < branches; ++b) {
+      std::string head = b + 1 == branches ? ""
+                         : is_pred         ? fmt::format("if ({})", Name(node.decides))
+                                           : fmt::format("if ({} == {})", Name(node.decides), b);
+      if (b > 0) head = head.empty() ? "else" : "else " + head;
+      Line(head + " {");
+      ++depth_;
+      WriteBlock(node.blocks[b]);
+      --depth_;
+      Line("}");
+    }
+  }
+
+  void WriteAssignment(const LoopNode& node) {
+    std::vector<std::string> names;
+    Line("{");
+    for (const auto& [reg, value] : node.assigned) {
+      const ElementType type = program_.registers[static_cast<size_t>(reg)].type;
+      names.push_back(fmt::format("n{}", names.size()));
+      std::string from = value.reg >= 0 ? Name(value.reg) : "";
+      if (value.reg < 0) from = kernel_.Load(kernel_.AddBuffer(type, Access::kRead, SliceOf(value.place)), "0u");
+      Line(fmt::format("  {} {} = {};", CarrierType(type), names.back(), from));
+    }
+    for (size_t i = 0; i < names.size(); ++i) Line(fmt::format("  {} = {};", Name(node.assigned[i].first), names[i]));
+    Line("}");
+  }
+
+  // Writes what `write` makes of the elements first + 0, 1 ... width - 1 of `count`.
+  void EachElement(ValueWriter& writer, IndexSpace& space, int64_t count,
+                   const std::function<void(const IndexExpression& first, int64_t width)>& write) {
+    const int64_t width = program_.WidthOf(count), groups = count / width, lanes = program_.lanes;
+    const int loop = space.AddVariable(groups);
+    writer.Bind(loop, "i");
+    if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
+    if (groups <= lanes) {
+      writer.Line("uint i = lane;");
+      writer.OpenBlock(groups < lanes ? fmt::format("if (i < {}u)", groups) : "");
+    } else {
+      OpenTurns(writer, "i", groups, lanes);
+    }
+    write(space.Scale(space.Variable(loop), width), width);
+    writer.CloseBlock();
+  }
+
+  // The lane's own elements of a place.
+  void StoreOwn(ValueWriter& writer, int place, ElementType type, const IndexExpression& first,
+                const std::vector<std::string>& values) {
+    if (IsResident(place)) return writer.Line(fmt::format("{} = {};", Element(place), values.at(0)));
+    writer.StoreGroup(kernel_.AddBuffer(type, Access::kWrite, SliceOf(place)), first, values);
+  }
+
+  void WriteCopy(const LoopNode& node) {
+    FusionDescription nothing;
+    IndexSpace space;
+    ValueWriter writer(kernel_, nothing, buffers_, space);
+    EachElement(writer, space, node.count, [&](const IndexExpression& first, int64_t width) {
+      std::vector<std::string> values;
+      if (IsResident(node.from)) values = {Element(node.from)};
+      const int from = values.empty() ? kernel_.AddBuffer(node.type, Access::kRead, SliceOf(node.from)) : -1;
+      for (int64_t j = 0; j < width && from >= 0; ++j) values.push_back(writer.Load(from, space.Add(first, {{}, j})));
+      StoreOwn(writer, node.to, node.type, first, values);
+    });
+    Block(writer);
+  }
+
+  void WriteUnit(const LoopNode& node) {
+    const Result<FusionDescription> described = DescribeFusion(*node.instruction);
+    VXLA_CHECK(described.ok(), "a fusion that was described before");
+    const FusionDescription& body = *described;
+    UnitBuffers buffers(buffers_, [&](const Instruction& instruction, int leaf) {
+      const LoopValue value = &instruction == node.instruction ? node.results.at(static_cast<size_t>(leaf))
+                                                               : program_.ValueOf(instruction, leaf);
+      VXLA_CHECK(value.place >= 0, "a value of a loop that is in no memory: " + instruction.name());
+      return SliceOf(value.place);
+    });
+    std::vector<std::pair<const Instruction*, std::string>> held;
+    for (const Instruction* operand : node.instruction->operands()) {
+      if (operand->shape().ElementCount() == 0) continue;
+      const LoopValue value = program_.ValueOf(*operand, 0);
+      if (value.reg >= 0) held.emplace_back(operand, Name(value.reg));
+    }
+    if (body.hero != nullptr && body.hero->opcode() != Opcode::kDynamicUpdateSlice)
+      return WriteRows(body, buffers, std::move(held));
+    IndexSpace space;
+    ValueWriter writer(kernel_, body, buffers, space);
+    for (const auto& [operand, name] : held) writer.Hold(*operand, name);
+    if (body.hero != nullptr) {
+      WriteUpdate(body, node, writer, space);
+    } else {
+      WriteElements(body, node, writer, space);
+    }
+    Block(writer);
+  }
+
+  void WriteElements(const FusionDescription& body, const LoopNode& node, ValueWriter& writer, IndexSpace& space) {
+    const int64_t count = body.roots[0]->shape().ElementCount();
+    if (count == 1) {
+      for (size_t leaf = 0; leaf < body.roots.size(); ++leaf) {
+        const Instruction& root = *body.roots[leaf];
+        writer.Line(
+            fmt::format("{} = {};", Name(node.results[leaf].reg), writer.Value(root, FirstElement(root.shape()))));
+      }
+      return;
+    }
+    // Every value is computed before any is stored: a result may lie where an operand lay.
+    EachElement(writer, space, count, [&](const IndexExpression& first, int64_t width) {
+      std::vector<std::vector<std::string>> values(body.roots.size());
+      OverrideResident(body, writer, space, first);
+      for (int64_t j = 0; j < width; ++j) {
+        const IndexExpression linear = space.Add(first, {{}, j});
+        for (size_t leaf = 0; leaf < values.size(); ++leaf) {
+          const Instruction& root = *body.roots[leaf];
+          values[leaf].push_back(writer.Value(root, space.Delinearize(linear, root.shape().dimensions())));
+        }
+      }
+      for (size_t leaf = 0; leaf < values.size(); ++leaf) {
+        const ElementType type = body.roots[leaf]->shape().element_type();
+        StoreOwn(writer, node.results[leaf].place, type, first, values[leaf]);
+      }
+    });
+  }
+
+  // Operands whose elements lanes keep.
+  void OverrideResident(const FusionDescription& body, ValueWriter& writer, IndexSpace& space,
+                        const IndexExpression& first) {
+    for (const auto& [inside, operand] : body.operands) {
+      if (operand->shape().ElementCount() <= 1) continue;
+      const int place = program_.ValueOf(*operand, 0).place;
+      if (!IsResident(place)) continue;
+      // A local, for a result may take the register before another one asks for what it held.
+      const std::string held = writer.Assignable(program_.places[static_cast<size_t>(place)].type, Element(place));
+      writer.Override(*inside, space.Delinearize(first, inside->shape().dimensions()), held);
+    }
+  }
+
+  void WriteUpdate(const FusionDescription& body, const LoopNode& node, ValueWriter& writer, IndexSpace& space) {
+    const Instruction& hero = *body.hero;
+    const Shape &whole = hero.shape(), &part = hero.operand(1)->shape();
+    if (part.ElementCount() == 0) return;
+    const int k = kernel_.AddBuffer(whole.element_type(), Access::kReadWrite, SliceOf(node.results[0].place));
+    const MultiIndex start = writer.WindowStart(hero, 2, whole, part);
+    EachElement(writer, space, part.ElementCount(), [&](const IndexExpression& first, int64_t width) {
+      std::vector<IndexExpression> targets;
+      std::vector<std::string> values;
+      for (int64_t j = 0; j < width; ++j) {
+        MultiIndex index = space.Delinearize(space.Add(first, {{}, j}), part.dimensions());
+        values.push_back(writer.Value(*hero.operand(1), index));
+        for (size_t d = 0; d < index.size(); ++d) index[d] = space.Add(index[d], start[d]);
+        targets.push_back(space.Linearize(index, whole.dimensions()));
+      }
+      for (size_t j = 0; j < values.size(); ++j) writer.Line(kernel_.Store(k, writer.Index(targets[j]), values[j]));
+    });
+  }
+
+  void WriteRows(const FusionDescription& body, BufferMap& buffers,
+                 std::vector<std::pair<const Instruction*, std::string>> held) {
+    const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes);
+    const LoopUnit unit{next_unit_++, program_.lanes, kernel_, shared_, std::move(held)};
+    if (body.rows) {
+      WithReduceProgram(body, buffers, [&](const RowProgram& program) { Block(WriteLoopRows(program, shape, unit)); });
+    } else {
+      const auto reader = ReadDot(body);
+      if (const auto tile = TileLoopDot(context_, body, program_.lanes))
+        return Block(WriteLoopDot(*reader, buffers, *tile, unit));
+      Block(WriteLoopRows(ProductProgram(*reader, buffers, {}), shape, unit));
+    }
+  }
+
+  // What is kept of the state, and whether the loop goes on.
+  void StoreState(const LoopLowering& lowering) {
+    for (const LoopState& state : program_.state) {
+      if (!IsResident(state.value.place)) continue;
+      const LoopPlace& place = program_.places[static_cast<size_t>(state.value.place)];
+      const int k = kernel_.AddBuffer(place.type, Access::kWrite, SliceOf(state.value.place));
+      Line(fmt::format("if (lane < {}u) {{", place.count));
+      Line("  " + kernel_.Store(k, "lane", Element(state.value.place)));
+      Line("}");
+    }
+    if (resumes_) Line("barrier();");  // the registers have been read by all
+    Line("if (lane == 0u) {");
+    for (const LoopState& state : program_.state) {
+      if (state.value.reg < 0) continue;
+      const ElementType type = program_.registers[static_cast<size_t>(state.value.reg)].type;
+      const int k = kernel_.AddBuffer(type, Access::kWrite, buffers_.SliceOf(*program_.loop, state.leaf));
+      Line("  " + kernel_.Store(k, "0u", Name(state.value.reg)));
+    }
+    if (lowering.runs < 0) {
+      const int k = kernel_.AddBuffer(ElementType::kS32, Access::kWrite, lowering.goes_on);
+      Line("  " + kernel_.Store(k, "0u", fmt::format("({} ? 1 : 0)", Name(program_.root.decides))));
+    }
+    Line("}");
+  }
+
+  // The state begins as the operand is; registers are read there if the loop runs once.
+  void PlaceState(Step& step) {
+    for (const LoopState& state : program_.state) {
+      if (state.value.reg >= 0 && !resumes_) continue;
+      step.in_place.push_back({buffers_.SliceOf(*program_.loop->operand(0), state.leaf),
+                               buffers_.SliceOf(*program_.loop, state.leaf), true});
+    }
+  }
+
+  const LowerContext& context_;
+  const LoopProgram& program_;
+  BufferMap& buffers_;
+  KernelBuilder kernel_;
+  std::vector<std::optional<BufferSlice>> slices_;
+  std::set<std::string> shared_;
+  std::string text_;
+  int depth_ = 1, next_unit_ = 0;
+  bool counted_ = false, resumes_ = false;
+};
+
+}  // namespace
+
+Result<LoopLowering> LowerLoopKernel(const LowerContext& context, const Instruction& loop, BufferMap& buffers,
+                                     const std::function<Status(const Instruction&)>& can_lower) {
+  VXLA_ASSIGN_OR_RETURN(const LoopProgram program, LoopProgram::Read(context, loop, can_lower));
+  const bool threads = context.facts.is_software() && context.facts.hardware_threads > 4;
+  const int64_t most = program.phases * (threads ? kMostAmongThreads : kMostOfAPhase);
+  if (program.trip_cost > most) {
+    return Unsupported("{}: a trip of about {} operations is more than the {} that are left to one workgroup",
+                       loop.name(), program.trip_cost, most);
+  }
+  LoopKernelWriter writer(context, program, buffers);
+  if (writer.MostTrips() < 1) {
+    return Unsupported("{}: a trip of {} turns of loops; loops of this device stop after {}", loop.name(),
+                       program.trip_iterations, context.facts.quirks.loop_iteration_limit);
+  }
+  VXLA_ASSIGN_OR_RETURN(LoopLowering lowering, writer.Write());
+  if (writer.shared_bytes() > context.facts.max_shared_bytes) {
+    return Unsupported("{}: {} bytes of shared memory, and the device has {}", loop.name(), writer.shared_bytes(),
+                       context.facts.max_shared_bytes);
+  }
+  return lowering;
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

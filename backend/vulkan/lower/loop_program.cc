@@ -1,0 +1,718 @@
+#include "backend/vulkan/lower/loop_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <set>
+
+#include "backend/vulkan/lower/loop_rows.h"
+#include "core/passes/control_flow.h"
+#include "core/passes/fusion_rules.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+constexpr int kAtRoot = std::numeric_limits<int>::max();
+// What waiting for all lanes, or setting up a phase, costs beside a simple operation of one element.
+constexpr int64_t kPhaseCost = 64;
+
+bool IsLoopValueMade(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+      return false;
+    default:
+      return !HandsOn(instruction) && !IsSameBytes(instruction);
+  }
+}
+
+}  // namespace
+
+bool HandsOnLeaf(Origins& origins, const Instruction& loop, int leaf) {
+  const Computation& body = *loop.called(1);
+  return origins.Of(*body.root(), leaf) == LeafOrigin{body.parameter(0), leaf};
+}
+
+class LoopReader {
+ public:
+  LoopReader(const LowerContext& context, const Instruction& loop, uint32_t lanes,
+             const std::function<Status(const Instruction&)>& can_lower)
+      : context_(context), can_lower_(can_lower) {
+    program_.loop = &loop;
+    program_.lanes = lanes;
+  }
+
+  Result<LoopProgram> Read() {
+    const Instruction& loop = *program_.loop;
+    program_.most_width_ = context_.facts.is_software() && !Emulates(*loop.called(1)) ? 4 : 1;
+    program_.root.kind = LoopNode::Kind::kWhile;
+    program_.root.instruction = &loop;
+    BindOutside();
+    VXLA_ASSIGN_OR_RETURN(const Cost cost, ReadLoop(loop, &program_.root));
+    program_.trip_cost = cost.operations;
+    program_.trip_iterations = cost.iterations;
+    PlaceBarriers(program_.root);
+    KeepResident();
+    return std::move(program_);
+  }
+
+ private:
+  using Key = std::pair<const Instruction*, int>;
+  // How long values are needed in one computation, by the positions of what reads them.
+  struct Uses {
+    std::vector<const Instruction*> order;
+    std::map<std::pair<const Instruction*, int>, int> last;
+  };
+  // Of one run of a block, or one trip of a loop.
+  struct Cost {
+    int64_t operations = 0, iterations = 0;
+    void Add(const Cost& other) {
+      operations += other.operations;
+      iterations += other.iterations;
+    }
+  };
+
+  bool Emulates(const Computation& computation) const {
+    return std::ranges::any_of(computation.instructions(), [&](const auto& i) {
+      if (std::ranges::any_of(i->called(), [&](const Computation* called) { return Emulates(*called); })) return true;
+      return i->shape().IsArray() && HasWideCarrier(i->shape().element_type()) &&
+             IsEmulated(i->shape().element_type(), context_.facts);
+    });
+  }
+
+  // Places that lanes need not put into memory.
+  void KeepResident() {
+    for (LoopPlace& place : program_.places) place.resident = place.count <= program_.lanes;
+    Forget(program_.root);
+  }
+  void Forget(const LoopNode& node) {
+    program_.phases += node.kind == LoopNode::Kind::kUnit || node.kind == LoopNode::Kind::kCopy ? 1 : 0;
+    program_.has_barriers |= node.waits;
+    for (const LoopUse& use : node.uses) program_.places[static_cast<size_t>(use.place)].resident &= use.own;
+    // Under another type, the element is not what the register holds.
+    if (node.kind == LoopNode::Kind::kCopy) {
+      for (const int place : {node.from, node.to}) KeepIf(place, node.type);
+    }
+    if (node.kind == LoopNode::Kind::kUnit) {
+      for (const Instruction* operand : node.instruction->operands()) {
+        if (operand->shape().ElementCount() > 1) KeepIf(ValueOf(*operand, 0).place, operand->shape().element_type());
+      }
+      for (size_t leaf = 0; leaf < node.results.size(); ++leaf)
+        KeepIf(node.results[leaf].place, LeafShape(*node.instruction, static_cast<int>(leaf)).element_type());
+    }
+    for (const LoopBlock& block : node.blocks) {
+      for (const LoopNode& inner : block) Forget(inner);
+    }
+  }
+  void KeepIf(int place, ElementType type) {
+    if (place >= 0)
+      program_.places[static_cast<size_t>(place)].resident &= program_.places[static_cast<size_t>(place)].type == type;
+  }
+
+  // Where a leaf comes from, through loops that hand it on too.
+  LeafOrigin OriginOf(const Instruction& instruction, int leaf) {
+    LeafOrigin origin = program_.origins_.Of(instruction, leaf);
+    while (origin.instruction->opcode() == Opcode::kWhile &&
+           HandsOnLeaf(program_.origins_, *origin.instruction, origin.leaf)) {
+      origin = program_.origins_.Of(*origin.instruction->operand(0), origin.leaf);
+    }
+    return origin;
+  }
+  static Key KeyOf(const LeafOrigin& origin) { return {origin.instruction, origin.leaf}; }
+
+  static const Shape& LeafShape(const Instruction& instruction, int leaf) {
+    return *FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf));
+  }
+
+  int NewRegister(ElementType type, const Instruction* constant = nullptr) {
+    program_.registers.push_back({type, constant});
+    return static_cast<int>(program_.registers.size()) - 1;
+  }
+  int NewPlace(LoopPlace place, const Shape& shape) {
+    place.type = shape.element_type();
+    place.count = shape.ElementCount();
+    program_.places.push_back(place);
+    return static_cast<int>(program_.places.size()) - 1;
+  }
+  int NewScratch(const Shape& shape) {
+    return NewPlace({LoopPlace::Kind::kScratch, nullptr, 0, shape.ElementCount() * StorageBytes(shape.element_type())},
+                    shape);
+  }
+
+  // Values may be asked for once their computation has been read so far.
+  LoopValue ValueOf(const LeafOrigin& origin) {
+    if (LeafShape(*origin.instruction, origin.leaf).ElementCount() == 0) return {};
+    if (const auto it = program_.values.find(KeyOf(origin)); it != program_.values.end()) return it->second;
+    VXLA_CHECK(origin.instruction->opcode() == Opcode::kConstant, "a value of a loop that has no place yet");
+    return program_.values[KeyOf(origin)] = OutsideValue(origin);
+  }
+  LoopValue ValueOf(const Instruction& instruction, int leaf) { return ValueOf(OriginOf(instruction, leaf)); }
+
+  // A constant, or what the loop reads and does not change.
+  LoopValue OutsideValue(const LeafOrigin& origin) {
+    const Shape& shape = LeafShape(*origin.instruction, origin.leaf);
+    LoopValue value;
+    if (shape.ElementCount() == 1) {
+      const bool constant = origin.instruction->opcode() == Opcode::kConstant;
+      value.reg = NewRegister(shape.element_type(), constant ? origin.instruction : nullptr);
+      if (!constant) program_.loaded.emplace_back(value.reg, origin);
+    } else if (shape.ElementCount() > 0) {
+      value.place = NewPlace({LoopPlace::Kind::kOperand, origin.instruction, origin.leaf}, shape);
+    }
+    return value;
+  }
+
+  // The state of the whole loop, and what it only reads.
+  void BindOutside() {
+    const Instruction& loop = *program_.loop;
+    for (int leaf = 0; leaf < LeafCount(loop.shape()); ++leaf) {
+      LoopValue value;
+      const Shape& shape = LeafShape(loop, leaf);
+      if (HandsOnLeaf(program_.origins_, loop, leaf)) {
+        value = OutsideValue(program_.origins_.Of(*loop.operand(0), leaf));
+      } else {
+        if (shape.ElementCount() == 1) value.reg = NewRegister(shape.element_type());
+        if (shape.ElementCount() > 1) value.place = NewPlace({LoopPlace::Kind::kState, nullptr, leaf}, shape);
+        if (shape.ElementCount() > 0) program_.state.push_back({leaf, value});
+      }
+      BindState(loop, leaf, value);
+    }
+  }
+  void BindState(const Instruction& loop, int leaf, LoopValue value) {
+    program_.values[{loop.called(0)->parameter(0), leaf}] = value;
+    program_.values[{loop.called(1)->parameter(0), leaf}] = value;
+    program_.values[{&loop, leaf}] = value;
+  }
+
+  Uses UsesOf(const Computation& computation) {
+    Uses uses;
+    std::set<const Instruction*> needed;
+    std::vector<const Instruction*> pending{computation.root()};
+    while (!pending.empty()) {
+      const Instruction* at = pending.back();
+      pending.pop_back();
+      if (!needed.insert(at).second) continue;
+      pending.insert(pending.end(), at->operands().begin(), at->operands().end());
+    }
+    for (const auto& owned : computation.instructions()) {
+      const Instruction& instruction = *owned;
+      if (!needed.contains(&instruction) || !IsLoopValueMade(instruction)) continue;
+      const int position = static_cast<int>(uses.order.size());
+      uses.order.push_back(&instruction);
+      for (const Instruction* operand : instruction.operands()) {
+        for (int leaf = 0; leaf < LeafCount(operand->shape()); ++leaf)
+          uses.last[KeyOf(OriginOf(*operand, leaf))] = position;
+      }
+    }
+    for (int leaf = 0; leaf < LeafCount(computation.root()->shape()); ++leaf)
+      uses.last[KeyOf(OriginOf(*computation.root(), leaf))] = kAtRoot;
+    return uses;
+  }
+
+  // A computation that is being read: which of its places may be written, the value that each holds, and where
+  // results should lie best.
+  struct Scope {
+    const Computation* computation;
+    Uses uses;
+    std::map<int, Key> holder;     // of places that may be written; no instruction: free
+    std::map<Key, int> preferred;  // of results, by origin
+    LoopBlock* block;
+    int position = 0;
+  };
+
+  // Whether the instruction at hand may write its leaf over what a place holds; `shares` tells of an operand that the
+  // value is whether each lane reads it only at the element it is about to write.
+  bool MayTake(const Scope& scope, int place, const Instruction& at, const std::function<bool(int)>& shares) {
+    const auto holder = scope.holder.find(place);
+    if (holder == scope.holder.end()) return false;
+    const Key& held = holder->second;
+    const auto last = scope.uses.last.find(held);
+    if (held.first == nullptr || last == scope.uses.last.end() || last->second < scope.position) return true;
+    if (last->second > scope.position) return false;
+    for (int k = 0; k < at.operand_count(); ++k) {
+      for (int leaf = 0; leaf < LeafCount(at.operand(k)->shape()); ++leaf) {
+        if (KeyOf(OriginOf(*at.operand(k), leaf)) == held && !shares(k)) return false;
+      }
+    }
+    return true;
+  }
+
+  // The place of a result: where it goes in the end if it may, else scratch.
+  int PlaceFor(Scope& scope, const Instruction& at, int leaf, const std::function<bool(int)>& shares) {
+    const Key key{&at, leaf};
+    const auto wanted = scope.preferred.find(key);
+    const bool takes = wanted != scope.preferred.end() && MayTake(scope, wanted->second, at, shares);
+    const int place = takes ? wanted->second : NewScratch(LeafShape(at, leaf));
+    scope.holder[place] = key;
+    return place;
+  }
+
+  void AddCopy(LoopBlock& block, int from, int to, const Shape& shape, Cost* cost) {
+    if (from == to || from < 0) return;
+    LoopNode copy;
+    copy.kind = LoopNode::Kind::kCopy;
+    copy.from = from;
+    copy.to = to;
+    copy.type = shape.element_type();
+    copy.count = shape.ElementCount();
+    copy.uses = {{from, false, true}, {to, true, true}};
+    block.push_back(std::move(copy));
+    AddElements(shape.ElementCount(), 1, cost);
+  }
+  // So many elements, each of so many operations, lane by lane.
+  void AddElements(int64_t count, int64_t each, Cost* cost) const {
+    cost->operations += count * each + kPhaseCost;
+    const int64_t turns = TurnsOf(count / program_.WidthOf(count), program_.lanes);
+    if (turns > 1) cost->iterations += turns + 1;
+  }
+  static void AddAssignment(LoopBlock& block, std::vector<std::pair<int, LoopValue>> assigned) {
+    if (assigned.empty()) return;
+    LoopNode node;
+    node.kind = LoopNode::Kind::kAssign;
+    for (const auto& [reg, value] : assigned) {
+      if (value.place >= 0) node.uses.push_back({value.place, false, false});
+    }
+    node.assigned = std::move(assigned);
+    block.push_back(std::move(node));
+  }
+
+  // A scalar that decides, in a register.
+  int RegisterOf(LoopBlock& block, const Instruction& scalar) {
+    const LoopValue value = ValueOf(scalar, 0);
+    if (value.reg >= 0) return value.reg;
+    const int reg = NewRegister(scalar.shape().element_type());
+    AddAssignment(block, {{reg, value}});
+    return reg;
+  }
+
+  Result<Cost> ReadBlock(Scope& scope) {
+    Cost cost;
+    for (; scope.position < static_cast<int>(scope.uses.order.size()); ++scope.position) {
+      const Instruction& instruction = *scope.uses.order[static_cast<size_t>(scope.position)];
+      Result<Cost> part = instruction.opcode() == Opcode::kWhile         ? ReadInnerLoop(scope, instruction)
+                          : instruction.opcode() == Opcode::kConditional ? ReadConditional(scope, instruction)
+                                                                         : ReadUnit(scope, instruction);
+      if (!part.ok()) return part.status();
+      cost.Add(*part);
+    }
+    return cost;
+  }
+
+  // The condition and the body of a loop whose state is bound.
+  Result<Cost> ReadLoop(const Instruction& loop, LoopNode* node) {
+    node->trip_count = NotedTripCount(loop).value_or(-1);
+    node->blocks.resize(2);
+    Cost cost{kPhaseCost, 1};
+    if (node->trip_count < 0 || &loop == program_.loop) {
+      Scope condition{loop.called(0), UsesOf(*loop.called(0)), {}, {}, &node->blocks[0]};
+      VXLA_ASSIGN_OR_RETURN(const Cost asked, ReadBlock(condition));
+      cost.Add(asked);
+      node->decides = RegisterOf(node->blocks[0], *loop.called(0)->root());
+    }
+    const Computation& body = *loop.called(1);
+    Scope scope{&body, UsesOf(body), {}, {}, &node->blocks[1]};
+    for (int leaf = LeafCount(loop.shape()); leaf-- > 0;) {
+      const LoopValue state = program_.values.at({body.parameter(0), leaf});
+      if (state.place < 0 || HandsOnLeaf(program_.origins_, loop, leaf)) continue;
+      scope.holder[state.place] = {body.parameter(0), leaf};
+      scope.preferred[KeyOf(OriginOf(*body.root(), leaf))] = state.place;
+    }
+    VXLA_ASSIGN_OR_RETURN(const Cost run, ReadBlock(scope));
+    cost.Add(run);
+    MoveIntoState(loop, scope, &cost);
+    return cost;
+  }
+
+  // All leaves change at once: what a leaf's own place held goes through scratch.
+  void MoveIntoState(const Instruction& loop, Scope& scope, Cost* cost) {
+    const Instruction& result = *loop.called(1)->root();
+    const Instruction& parameter = *loop.called(1)->parameter(0);
+    std::set<int> places;
+    std::vector<std::pair<int, LoopValue>> assigned;
+    struct Move {
+      int from, to;
+      const Shape* shape;
+    };
+    std::vector<Move> moves;
+    for (int leaf = 0; leaf < LeafCount(loop.shape()); ++leaf) {
+      if (HandsOnLeaf(program_.origins_, loop, leaf)) continue;
+      const LoopValue state = program_.values.at({&parameter, leaf}), next = ValueOf(result, leaf);
+      if (state.reg >= 0) assigned.emplace_back(state.reg, next);
+      if (state.place < 0) continue;
+      places.insert(state.place);
+      if (next.place != state.place) moves.push_back({next.place, state.place, &LeafShape(loop, leaf)});
+    }
+    for (Move& move : moves) {
+      if (!places.contains(move.from)) continue;
+      const int saved = NewScratch(*move.shape);
+      AddCopy(*scope.block, move.from, saved, *move.shape, cost);
+      move.from = saved;
+    }
+    for (const Move& move : moves) AddCopy(*scope.block, move.from, move.to, *move.shape, cost);
+    AddAssignment(*scope.block, std::move(assigned));
+  }
+
+  Result<Cost> ReadInnerLoop(Scope& scope, const Instruction& loop) {
+    LoopNode node;
+    node.kind = LoopNode::Kind::kWhile;
+    node.instruction = &loop;
+    Cost cost;
+    std::vector<std::pair<int, LoopValue>> assigned;
+    std::map<Key, int> times;  // that a value starts a leaf
+    const int leaves = LeafCount(loop.shape());
+    for (int leaf = 0; leaf < leaves; ++leaf) ++times[KeyOf(OriginOf(*loop.operand(0), leaf))];
+    for (int leaf = 0; leaf < leaves; ++leaf) {
+      const Shape& shape = LeafShape(loop, leaf);
+      const LeafOrigin initial = OriginOf(*loop.operand(0), leaf);
+      LoopValue value = ValueOf(initial);
+      if (!HandsOnLeaf(program_.origins_, loop, leaf) && shape.ElementCount() > 0) {
+        if (shape.ElementCount() == 1) {
+          const int reg = NewRegister(shape.element_type());
+          assigned.emplace_back(reg, value);
+          value = {reg, -1};
+        } else {
+          const auto once = [&](int) { return times.at(KeyOf(initial)) == 1; };
+          const auto held = scope.holder.find(value.place);
+          const bool stays =
+              held != scope.holder.end() && held->second == KeyOf(initial) && MayTake(scope, value.place, loop, once);
+          const int place = stays ? value.place : PlaceFor(scope, loop, leaf, [](int) { return false; });
+          AddCopy(*scope.block, value.place, place, shape, &cost);
+          scope.holder[place] = {&loop, leaf};
+          value = {-1, place};
+        }
+      }
+      BindState(loop, leaf, value);
+    }
+    AddAssignment(*scope.block, std::move(assigned));
+    VXLA_ASSIGN_OR_RETURN(const Cost trip, ReadLoop(loop, &node));
+    if (node.trip_count < 0) {
+      return Unsupported("{} ends by its data inside another loop: how long a dispatch would take is not known",
+                         loop.name());
+    }
+    cost.operations += trip.operations * node.trip_count;
+    cost.iterations += (trip.iterations + 1) * node.trip_count;
+    scope.block->push_back(std::move(node));
+    return cost;
+  }
+
+  Result<Cost> ReadConditional(Scope& scope, const Instruction& conditional) {
+    LoopNode node;
+    node.kind = LoopNode::Kind::kConditional;
+    node.instruction = &conditional;
+    node.decides = RegisterOf(*scope.block, *conditional.operand(0));
+    const int leaves = LeafCount(conditional.shape());
+    for (int leaf = 0; leaf < leaves; ++leaf) {
+      const Shape& shape = LeafShape(conditional, leaf);
+      LoopValue value;
+      if (shape.ElementCount() == 1) value.reg = NewRegister(shape.element_type());
+      if (shape.ElementCount() > 1) value.place = NewScratch(shape);
+      if (value.place >= 0) scope.holder[value.place] = {&conditional, leaf};
+      program_.values[{&conditional, leaf}] = value;
+    }
+    Cost most;
+    node.blocks.resize(conditional.called().size());
+    for (size_t b = 0; b < node.blocks.size(); ++b) {
+      VXLA_ASSIGN_OR_RETURN(const Cost cost, ReadBranch(conditional, static_cast<int>(b), &node.blocks[b]));
+      most.operations = std::max(most.operations, cost.operations);
+      most.iterations = std::max(most.iterations, cost.iterations);
+    }
+    scope.block->push_back(std::move(node));
+    return most;
+  }
+
+  Result<Cost> ReadBranch(const Instruction& conditional, int branch, LoopBlock* block) {
+    const Computation& called = *conditional.called(branch);
+    const Instruction& argument = *conditional.operand(branch + 1);
+    for (int leaf = 0; leaf < LeafCount(argument.shape()); ++leaf) {
+      program_.values[{called.parameter(0), leaf}] = ValueOf(argument, leaf);
+    }
+    Scope scope{&called, UsesOf(called), {}, {}, block};
+    const int leaves = LeafCount(conditional.shape());
+    for (int leaf = leaves; leaf-- > 0;) {
+      const LoopValue value = program_.values.at({&conditional, leaf});
+      if (value.place < 0) continue;
+      scope.holder[value.place] = {nullptr, 0};
+      scope.preferred[KeyOf(OriginOf(*called.root(), leaf))] = value.place;
+    }
+    VXLA_ASSIGN_OR_RETURN(Cost cost, ReadBlock(scope));
+    std::vector<std::pair<int, LoopValue>> assigned;
+    for (int leaf = 0; leaf < leaves; ++leaf) {
+      const LoopValue value = program_.values.at({&conditional, leaf});
+      if (value.reg >= 0) assigned.emplace_back(value.reg, ValueOf(*called.root(), leaf));
+      if (value.place < 0) continue;
+      AddCopy(*block, ValueOf(*called.root(), leaf).place, value.place, LeafShape(conditional, leaf), &cost);
+    }
+    AddAssignment(*block, std::move(assigned));
+    return cost;
+  }
+
+  Result<Cost> ReadUnit(Scope& scope, const Instruction& instruction) {
+    if (instruction.opcode() != Opcode::kFusion) {
+      return Unsupported("{} {} is not run inside a workgroup's loop", OpcodeText(instruction.opcode()),
+                         instruction.name());
+    }
+    VXLA_RETURN_IF_ERROR(can_lower_(instruction));
+    VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(instruction));
+    if (body.hero == nullptr) return ReadElements(scope, body);
+    switch (body.hero->opcode()) {
+      case Opcode::kDynamicUpdateSlice:
+        return ReadUpdate(scope, body);
+      case Opcode::kReduce:
+      case Opcode::kDot:
+        return ReadRows(scope, body);
+      default:
+        return Unsupported("{} {} is not run inside a workgroup's loop", OpcodeText(body.hero->opcode()),
+                           body.hero->name());
+    }
+  }
+
+  static int64_t OperationsOf(const FusionDescription& body) {
+    int64_t each = 1;
+    for (const Instruction* instruction : body.computed) each += ElementCost(*instruction);
+    return each;
+  }
+
+  // What a unit reads; `own` tells of operands that each lane reads at its own elements only.
+  void AddReads(const Instruction& fusion, const std::function<bool(int)>& own, LoopNode* node) {
+    for (int k = 0; k < fusion.operand_count(); ++k) {
+      if (fusion.operand(k)->shape().ElementCount() == 0) continue;
+      const LoopValue value = ValueOf(*fusion.operand(k), 0);
+      if (value.place >= 0) node->uses.push_back({value.place, false, own(k)});
+    }
+  }
+
+  Result<Cost> ReadElements(Scope& scope, const FusionDescription& body) {
+    const Instruction& fusion = *body.instruction;
+    LoopNode node;
+    node.instruction = &fusion;
+    const int64_t count = body.roots[0]->shape().ElementCount();
+    Cost cost;
+    if (count == 0) return cost;
+    const auto own_at = [&](int k, int leaf) { return body.MayLieAt(k, leaf); };
+    // Pairs say that an operand is read at its own element alone, whatever the result.
+    AddReads(
+        fusion, [&](int k) { return ReadsOwnElements(body, k, count); }, &node);
+    const int leaves = LeafCount(fusion.shape());
+    for (int leaf = 0; leaf < leaves; ++leaf) {
+      LoopValue value;
+      if (count == 1) {
+        value.reg = NewRegister(LeafShape(fusion, leaf).element_type());
+      } else {
+        value.place = PlaceFor(scope, fusion, leaf, [&](int k) { return own_at(k, leaf); });
+        node.uses.push_back({value.place, true, true});
+      }
+      program_.values[{&fusion, leaf}] = value;
+      node.results.push_back(value);
+    }
+    AddElements(count, OperationsOf(body), &cost);
+    scope.block->push_back(std::move(node));
+    return cost;
+  }
+
+  // FindInPlacePairs names an operand that keeps positions with each result of its storage size.
+  static bool ReadsOwnElements(const FusionDescription& body, int k, int64_t count) {
+    if (count == 1 || body.instruction->operand(k)->shape().ElementCount() != count) return false;
+    return std::ranges::any_of(body.in_place, [&](const InPlacePair& pair) { return pair.operand == k; });
+  }
+
+  Result<Cost> ReadUpdate(Scope& scope, const FusionDescription& body) {
+    const Instruction& fusion = *body.instruction;
+    const Shape& shape = fusion.shape();
+    Cost cost;
+    if (shape.ElementCount() == 0) return cost;
+    if (!shape.IsArray() || body.in_place.size() != 1 || shape.ElementCount() == 1)
+      return Unsupported("{} updates no array of its own", fusion.name());
+    const int k = body.in_place[0].operand;
+    const Instruction& array = *fusion.operand(k);
+    const Instruction* inside = body.hero->operand(0);
+    // The array is only written where nothing else of the phase reads it.
+    const bool only_hero = inside->users().size() == 1 && std::ranges::count(fusion.operands(), &array) == 1 &&
+                           std::ranges::count(body.hero->operands(), inside) == 1;
+    const LoopValue value = ValueOf(array, 0);
+    const auto shares = [&](int operand) { return operand == k && only_hero; };
+    const auto held = scope.holder.find(value.place);
+    const bool stays = held != scope.holder.end() && held->second == KeyOf(OriginOf(array, 0)) &&
+                       MayTake(scope, value.place, fusion, shares);
+    const int place = stays ? value.place : PlaceFor(scope, fusion, 0, [](int) { return false; });
+    AddCopy(*scope.block, value.place, place, shape, &cost);
+    scope.holder[place] = {&fusion, 0};
+    LoopNode node;
+    node.instruction = &fusion;
+    AddReads(
+        fusion, [](int) { return false; }, &node);
+    if (only_hero) std::erase_if(node.uses, [&](const LoopUse& use) { return use.place == value.place; });
+    node.uses.push_back({place, true, false});
+    node.results = {{-1, place}};
+    program_.values[{&fusion, 0}] = node.results[0];
+    AddElements(body.hero->operand(1)->shape().ElementCount(), OperationsOf(body), &cost);
+    scope.block->push_back(std::move(node));
+    return cost;
+  }
+
+  Result<Cost> ReadRows(Scope& scope, const FusionDescription& body) {
+    const Instruction& fusion = *body.instruction;
+    LoopNode node;
+    node.instruction = &fusion;
+    Cost cost;
+    AddReads(
+        fusion, [](int) { return false; }, &node);
+    const int leaves = LeafCount(fusion.shape());
+    bool any = false;
+    for (int leaf = 0; leaf < leaves; ++leaf) {
+      LoopValue value;
+      if (LeafShape(fusion, leaf).ElementCount() > 0) {
+        value.place = PlaceFor(scope, fusion, leaf, [](int) { return false; });
+        node.uses.push_back({value.place, true, false});
+        any = true;
+      }
+      program_.values[{&fusion, leaf}] = value;
+      node.results.push_back(value);
+    }
+    if (!any) return cost;
+    const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes);
+    cost.operations += shape.operations + 4 * kPhaseCost;
+    cost.iterations += shape.iterations;
+    scope.block->push_back(std::move(node));
+    return cost;
+  }
+
+  const LowerContext& context_;
+  const std::function<Status(const Instruction&)>& can_lower_;
+  LoopProgram program_;
+};
+
+namespace {
+
+// The most elements of an array that the computation goes through.
+int64_t LargestOf(const Computation& computation) {
+  int64_t largest = 1;
+  for (const auto& instruction : computation.instructions()) {
+    for (const Shape* leaf : FlattenTuple(instruction->shape())) largest = std::max(largest, leaf->ElementCount());
+  }
+  return largest;
+}
+
+uint32_t WithinLimits(const DeviceFacts& facts, int64_t lanes) {
+  const auto most = std::min<int64_t>({1024, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
+  return static_cast<uint32_t>(std::bit_floor(static_cast<uint64_t>(std::min(lanes, most))));
+}
+
+}  // namespace
+
+// GPUs hide the time that memory takes behind many lanes. On a software driver lanes are taken a subgroup at a time,
+// and all subgroups stop and go on at every barrier: many are good only where there is none, one for each element then.
+Result<LoopProgram> LoopProgram::Read(const LowerContext& context, const Instruction& loop,
+                                      const std::function<Status(const Instruction&)>& can_lower) {
+  const auto largest = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(LargestOf(*loop.called(1)))));
+  const bool software = context.facts.is_software();
+  const int64_t least = software ? std::max(context.facts.subgroup_size, 4u) : 256;
+  const uint32_t lanes = WithinLimits(context.facts, std::max(largest, least));
+  Result<LoopProgram> program = LoopReader(context, loop, lanes, can_lower).Read();
+  if (!program.ok() || !software || lanes == WithinLimits(context.facts, least)) return program;
+  const bool in_registers =
+      !program->has_barriers && std::ranges::all_of(program->places, [](const LoopPlace& p) { return p.resident; });
+  if (in_registers) return program;
+  return LoopReader(context, loop, WithinLimits(context.facts, least), can_lower).Read();
+}
+
+LoopValue LoopProgram::ValueOf(const Instruction& instruction, int leaf) const {
+  LeafOrigin origin = origins_.Of(instruction, leaf);
+  while (origin.instruction->opcode() == Opcode::kWhile && origin.instruction != loop &&
+         HandsOnLeaf(origins_, *origin.instruction, origin.leaf)) {
+    origin = origins_.Of(*origin.instruction->operand(0), origin.leaf);
+  }
+  return values.at({origin.instruction, origin.leaf});
+}
+
+int64_t LoopProgram::WidthOf(int64_t count) const {
+  return count % most_width_ == 0 && count >= most_width_ * lanes ? most_width_ : 1;
+}
+
+namespace {
+
+// What has touched each place since the last barrier.
+class BarrierPlacer {
+ public:
+  void Run(LoopNode& node) {
+    if (node.kind == LoopNode::Kind::kWhile) return RunLoop(node);
+    if (node.kind == LoopNode::Kind::kConditional) return RunBranches(node);
+    Touch(node);
+  }
+
+ private:
+  struct Touched {
+    bool own_read = false, own_write = false, read = false, write = false;
+    void Join(const Touched& o) {
+      own_read |= o.own_read;
+      own_write |= o.own_write;
+      read |= o.read;
+      write |= o.write;
+    }
+    friend bool operator==(const Touched&, const Touched&) = default;
+  };
+  using Pending = std::map<int, Touched>;
+
+  bool Waits(const LoopUse& use) const {
+    const auto it = pending_.find(use.place);
+    if (it == pending_.end()) return false;
+    const Touched& t = it->second;
+    if (!use.writes) return t.write || (!use.own && t.own_write);
+    return t.read || t.write || (!use.own && (t.own_read || t.own_write));
+  }
+
+  void Touch(LoopNode& node) {
+    if (std::ranges::any_of(node.uses, [this](const LoopUse& use) { return Waits(use); })) node.waits = true;
+    if (node.waits) pending_.clear();
+    for (const LoopUse& use : node.uses) {
+      Touched& t = pending_[use.place];
+      (use.writes ? (use.own ? t.own_write : t.write) : (use.own ? t.own_read : t.read)) = true;
+    }
+  }
+
+  static Pending Union(Pending a, const Pending& b) {
+    for (const auto& [place, touched] : b) a[place].Join(touched);
+    return a;
+  }
+
+  void RunBlock(LoopBlock& block) {
+    for (LoopNode& node : block) Run(node);
+  }
+
+  // What a trip leaves pending is pending when the next one begins. Marks stay, so this comes to an end.
+  void RunLoop(LoopNode& node) {
+    Pending head = pending_;
+    for (;;) {
+      pending_ = head;
+      RunBlock(node.blocks[0]);
+      const Pending asked = pending_;
+      RunBlock(node.blocks[1]);
+      Pending next = Union(head, pending_);
+      if (next == head) {
+        pending_ = Union(head, asked);  // the condition is the last to run, or no trip is made
+        return;
+      }
+      head = std::move(next);
+    }
+  }
+
+  void RunBranches(LoopNode& node) {
+    const Pending before = pending_;
+    Pending after = before;
+    for (LoopBlock& block : node.blocks) {
+      pending_ = before;
+      RunBlock(block);
+      after = Union(std::move(after), pending_);
+    }
+    pending_ = std::move(after);
+  }
+
+  Pending pending_;
+};
+
+}  // namespace
+
+void PlaceBarriers(LoopNode& root) { BarrierPlacer().Run(root); }
+
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -1,0 +1,112 @@
+// Loop programs: what a workgroup does that runs a whole while by itself, as a tree of phases; where every value lies
+// and between which phases lanes wait for each other. Decided before any text is written.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "backend/vulkan/lower/lower.h"
+#include "core/passes/origins.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+
+// Memory of an array: an operand's that the loop only reads, a leaf of the loop's state, or scratch.
+struct LoopPlace {
+  enum class Kind : uint8_t { kOperand, kState, kScratch } kind = Kind::kScratch;
+  const Instruction* instruction = nullptr;  // of an operand
+  int leaf = 0;                              // of it, or of the state
+  int64_t size_bytes = 0;                    // of scratch
+  // Each lane keeps its own element in a register: nothing reads or writes it but element by element, and there is no
+  // more than one element for each lane.
+  bool resident = false;
+  ElementType type = ElementType::kPred;
+  int64_t count = 0;
+};
+
+// A value of one element that every lane keeps for itself.
+struct LoopRegister {
+  ElementType type = ElementType::kPred;
+  const Instruction* constant = nullptr;  // what it always is
+};
+
+// Where a value lies: one of the two.
+struct LoopValue {
+  int reg = -1, place = -1;
+};
+
+// A phase reads or writes a place. `own`: each lane only the elements that are its own in every phase, so that it waits
+// for nobody.
+struct LoopUse {
+  int place = -1;
+  bool writes = false, own = false;
+};
+
+struct LoopNode;
+using LoopBlock = std::vector<LoopNode>;
+
+struct LoopNode {
+  enum class Kind : uint8_t { kUnit, kCopy, kAssign, kWhile, kConditional } kind = Kind::kUnit;
+  const Instruction* instruction = nullptr;  // of a unit, a while or a conditional
+  std::vector<LoopUse> uses;
+  bool waits = false;  // a barrier comes first
+  // Of a unit, by leaf.
+  std::vector<LoopValue> results;
+  // Of a copy.
+  int from = -1, to = -1;
+  ElementType type = ElementType::kPred;
+  int64_t count = 0;
+  // Of an assignment: registers that take values over, all at once.
+  std::vector<std::pair<int, LoopValue>> assigned;
+  // Of a while its condition and its body, of a conditional its branches.
+  std::vector<LoopBlock> blocks;
+  int decides = -1;         // the register of the condition's value or of the selector
+  int64_t trip_count = -1;  // of a while, where it is known: the condition is not asked
+};
+
+// A leaf of the state that changes.
+struct LoopState {
+  int leaf = 0;
+  LoopValue value;
+};
+
+class LoopProgram {
+ public:
+  // Unsupported with the reason where no workgroup runs the loop. `can_lower` answers for fusions.
+  static Result<LoopProgram> Read(const LowerContext& context, const Instruction& loop,
+                                  const std::function<Status(const Instruction&)>& can_lower);
+  // Lanes wait for each other somewhere.
+  bool has_barriers = false;
+
+  const Instruction* loop = nullptr;
+  LoopNode root;  // the while
+  std::vector<LoopPlace> places;
+  std::vector<LoopRegister> registers;
+  std::vector<LoopState> state;
+  // Registers that hold an element of an operand.
+  std::vector<std::pair<int, LeafOrigin>> loaded;
+  std::map<std::pair<const Instruction*, int>, LoopValue> values;  // by origin
+  uint32_t lanes = 1;
+  int64_t phases = 0;           // that one trip is made of, those of inner loops once
+  int64_t trip_cost = 0;        // simple operations of one trip
+  int64_t trip_iterations = 0;  // of the loops of one invocation, in one trip
+
+  // The value of a leaf of an instruction in one of the loop's computations.
+  LoopValue ValueOf(const Instruction& instruction, int leaf) const;
+  // How many neighbours a lane takes at a time of so many elements.
+  int64_t WidthOf(int64_t count) const;
+
+ private:
+  friend class LoopReader;
+  mutable Origins origins_;
+  int64_t most_width_ = 1;
+};
+
+// Whether the loop's body hands this leaf of the state on as it is.
+bool HandsOnLeaf(Origins& origins, const Instruction& loop, int leaf);
+
+// Marks the phases that have to wait. Pure; for tests.
+void PlaceBarriers(LoopNode& root);
+
+}  // namespace VXLA_NAMESPACE::vulkan

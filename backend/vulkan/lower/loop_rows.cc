@@ -1,0 +1,278 @@
+#include "backend/vulkan/lower/loop_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "backend/vulkan/codegen/scalar_computation.h"
+#include "backend/vulkan/lower/loop_dot.h"
+#include "backend/vulkan/lower/reducer.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+// The statements of one unit. A row's accumulators are locals, joined through shared memory as reduce/rows.comp joins
+// them: neighbouring lanes first.
+class LoopRowsWriter {
+ public:
+  LoopRowsWriter(const RowProgram& program, const LoopRowsShape& shape, const LoopUnit& unit)
+      : program_(program),
+        lanes_(shape.lanes),
+        workgroup_(unit.lanes),
+        unit_(unit.number),
+        kernel_(unit.kernel),
+        shared_(unit.shared),
+        row_(space_.AddVariable(program.rows)),
+        step_(space_.AddVariable(std::max<int64_t>(program.row_size, 1))),
+        writer_(kernel_, *program.body, *program.buffers, space_) {
+    writer_.Bind(row_, "row");
+    writer_.Bind(step_, "step");
+    for (const auto& [operand, name] : unit.held) writer_.Hold(*operand, name);
+  }
+
+  std::string Write() {
+    const int64_t at_once = workgroup_ / lanes_, rows = program_.rows;
+    for (size_t i = 0; i < program_.reduces.size(); ++i)
+      kernel_.Append(program_.reduces[i].combine(fmt::format("combine_{}_{}", unit_, i)));
+    writer_.OpenBlock(rows > at_once ? fmt::format("for (uint first = 0u; first < {}u; first += {}u)", rows, at_once)
+                                     : "");
+    const std::string own_row = fmt::format("lane / {}u{}", lanes_, rows > at_once ? " + first" : "");
+    const bool whole = rows % at_once == 0;
+    writer_.Line(whole ? fmt::format("uint row = {};", own_row)
+                       : fmt::format("uint row = min({}, {}u);", own_row, rows - 1));
+    writer_.Line(fmt::format("uint part = lane % {}u;", lanes_));
+    owns_ = whole ? "" : fmt::format("{} < {}u", own_row, rows);
+    Values(0);
+    const int passes = program_.passes();
+    for (int pass = 1; pass <= passes; ++pass) WritePass(pass);
+    const bool elements = std::ranges::any_of(
+        program_.outputs, [&](const RowOutput& output) { return output.per_element && output.level >= passes; });
+    if (elements) {
+      OpenElements();
+      StoreElements(passes);
+      writer_.CloseBlock();
+    }
+    writer_.CloseBlock();
+    return writer_.Take();
+  }
+
+ private:
+  RowPlace Place() { return {space_.Variable(row_), space_.Variable(step_)}; }
+  std::string Member(size_t reduce, size_t leaf) const { return fmt::format("sum_{}_{}", reduce, leaf); }
+  static std::string Holds(size_t reduce) { return fmt::format("holds_{}", reduce); }
+
+  void OpenElements() {
+    writer_.OpenBlock(fmt::format("for (uint step = part; step < {}u; step += {}u)", program_.row_size, lanes_));
+  }
+
+  // The row's values that elements read, computed once.
+  void Values(int level) {
+    for (size_t v = 0; v < program_.values.size(); ++v) {
+      const RowValue& value = program_.values[v];
+      if (value.level != level) continue;
+      const std::string name = writer_.Assignable(value.type, value.value(writer_, Place()));
+      value.publish(writer_, Place(), name);
+    }
+  }
+
+  void WritePass(int pass) {
+    for (size_t i = 0; i < program_.reduces.size(); ++i) {
+      const RowReduce& reduce = program_.reduces[i];
+      if (reduce.pass != pass) continue;
+      const bool knows = reduce.identity.empty();
+      for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf) {
+        writer_.Line(fmt::format("{} {} = {};", CarrierType(reduce.types[leaf]), Member(i, leaf),
+                                 knows ? ZeroText(reduce.types[leaf]) : reduce.identity[leaf]));
+      }
+      if (knows) writer_.Line(fmt::format("bool {} = false;", Holds(i)));
+    }
+    OpenElements();
+    for (size_t i = 0; i < program_.reduces.size(); ++i) {
+      if (program_.reduces[i].pass == pass) Take(i);
+    }
+    StoreElements(pass - 1);
+    writer_.CloseBlock();
+    for (size_t i = 0; i < program_.reduces.size(); ++i) {
+      if (program_.reduces[i].pass == pass && lanes_ > 1) Join(i);
+    }
+    for (size_t i = 0; i < program_.reduces.size(); ++i) {
+      if (program_.reduces[i].pass == pass) Finish(i);
+    }
+    Values(pass);
+    StoreRows(pass);
+  }
+
+  std::vector<std::string> Members(size_t i) const {
+    std::vector<std::string> members;
+    for (size_t leaf = 0; leaf < program_.reduces[i].types.size(); ++leaf) members.push_back(Member(i, leaf));
+    return members;
+  }
+
+  // A statement that combines values, which hold something, into what `into` names.
+  std::string Combine(size_t i, const std::vector<std::string>& into, const std::vector<std::string>& values) const {
+    return fmt::format("combine_{}_{}({}, {});", unit_, i, fmt::join(into, ", "), fmt::join(values, ", "));
+  }
+
+  void Take(size_t i) {
+    const RowReduce& reduce = program_.reduces[i];
+    std::vector<std::string> values = reduce.element(writer_, Place());
+    if (reduce.widens && reduce.widens_elements) values[0] = fmt::format("vec2({}, 0.0f)", values[0]);
+    TakeValues(i, Members(i), values, "true");
+  }
+
+  // Where a combination has no identity, the first value is taken as it is.
+  void TakeValues(size_t i, const std::vector<std::string>& into, const std::vector<std::string>& values,
+                  const std::string& there) {
+    const std::string combine = Combine(i, into, values);
+    if (!program_.reduces[i].identity.empty()) return writer_.Line(combine);
+    std::string copy;
+    for (size_t leaf = 0; leaf < into.size(); ++leaf) copy += fmt::format("{} = {}; ", into[leaf], values[leaf]);
+    if (there != "true") writer_.OpenBlock(fmt::format("if ({})", there));
+    writer_.Line(fmt::format("if ({0}) {{ {1} }} else {{ {2}{0} = true; }}", Holds(i), combine, copy));
+    if (there != "true") writer_.CloseBlock();
+  }
+
+  // A shared array, one element a lane.
+  std::string Shared(std::string_view type, size_t slot) {
+    const std::string name = fmt::format("shared_{}_{}", type, slot);
+    if (shared_.insert(name).second) kernel_.Append(fmt::format("shared {} {}[{}];\n", type, name, workgroup_));
+    return name;
+  }
+
+  void Join(size_t i) {
+    const RowReduce& reduce = program_.reduces[i];
+    const bool knows = reduce.identity.empty();
+    std::vector<std::string> arrays, others;
+    for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf)
+      arrays.push_back(Shared(CarrierType(reduce.types[leaf]), leaf));
+    const std::string flags = knows ? Shared("uint", reduce.types.size()) : "";
+    writer_.Line("barrier();");
+    auto publish = [&] {
+      for (size_t leaf = 0; leaf < arrays.size(); ++leaf)
+        writer_.Line(fmt::format("{}[lane] = {};", arrays[leaf], Member(i, leaf)));
+      if (knows) writer_.Line(fmt::format("{}[lane] = {} ? 1u : 0u;", flags, Holds(i)));
+    };
+    publish();
+    writer_.Line("barrier();");
+    writer_.OpenBlock(fmt::format("for (uint m = 1u; m < {}u; m *= 2u)", lanes_));
+    writer_.OpenBlock("if ((part & (2u * m - 1u)) == 0u)");
+    for (const std::string& array : arrays) others.push_back(array + "[lane + m]");
+    std::vector<std::string> names;
+    for (size_t leaf = 0; leaf < others.size(); ++leaf)
+      names.push_back(writer_.Assignable(reduce.types[leaf], others[leaf]));
+    TakeValues(i, Members(i), names, knows ? flags + "[lane + m] != 0u" : "true");
+    publish();
+    writer_.CloseBlock();
+    writer_.Line("barrier();");
+    writer_.CloseBlock();
+    for (size_t leaf = 0; leaf < arrays.size(); ++leaf)
+      writer_.Line(fmt::format("{} = {}[lane - part];", Member(i, leaf), arrays[leaf]));
+    if (knows) writer_.Line(fmt::format("{} = {}[lane - part] != 0u;", Holds(i), flags));
+  }
+
+  void Finish(size_t i) {
+    const RowReduce& reduce = program_.reduces[i];
+    std::vector<std::string> whole = Members(i), results;
+    if (reduce.init) {
+      std::vector<std::string> init = reduce.init(writer_);
+      if (reduce.widens) init[0] = fmt::format("vec2({}, 0.0f)", init[0]);
+      for (size_t leaf = 0; leaf < init.size(); ++leaf)
+        whole[leaf] = writer_.Assignable(reduce.types[leaf], init[leaf]);
+      const std::string combine = Combine(i, whole, Members(i));
+      writer_.Line(reduce.identity.empty() ? fmt::format("if ({}) {{ {} }}", Holds(i), combine) : combine);
+    }
+    for (size_t leaf = 0; leaf < whole.size(); ++leaf) {
+      const ElementType from = reduce.types[leaf], to = reduce.result_types[leaf];
+      results.push_back(writer_.Assignable(to, reduce.widens ? ConvertedText(from, to, whole[leaf])
+                                               : from == to  ? whole[leaf]
+                                                             : Narrowed(to, whole[leaf])));
+    }
+    reduce.publish(writer_, Place(), results);
+  }
+
+  void StoreElements(int level) {
+    for (const RowOutput& output : program_.outputs) {
+      if (!output.per_element || output.level != level) continue;
+      const std::string value = output.value(writer_, Place());
+      const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
+      const std::string at = writer_.Index(output.linear(writer_, Place()));
+      StoreIf(owns_, kernel_.Store(k, at, value));
+    }
+  }
+
+  void StoreRows(int level) {
+    const std::string leads = lanes_ == 1 ? owns_ : owns_.empty() ? "part == 0u" : "part == 0u && " + owns_;
+    for (const RowOutput& output : program_.outputs) {
+      if (output.per_element || std::max(output.level, 1) != level) continue;
+      const std::string value = output.value(writer_, Place());
+      const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
+      StoreIf(leads, kernel_.Store(k, writer_.Index(Place().row), value));
+    }
+  }
+
+  void StoreIf(const std::string& condition, const std::string& statement) {
+    if (condition.empty()) return writer_.Line(statement);
+    writer_.OpenBlock(fmt::format("if ({})", condition));
+    writer_.Line(statement);
+    writer_.CloseBlock();
+  }
+
+  const RowProgram& program_;
+  const uint32_t lanes_, workgroup_;
+  const int unit_;
+  KernelBuilder& kernel_;
+  std::set<std::string>& shared_;
+  IndexSpace space_;
+  const int row_, step_;
+  ValueWriter writer_;
+  std::string owns_;  // the condition that a row is a lane's own; empty: each is
+};
+
+}  // namespace
+
+void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes) {
+  if (count % lanes != 0) {
+    writer.OpenBlock(fmt::format("for (uint {0} = lane; {0} < {1}u; {0} += {2}u)", name, count, lanes));
+    return;
+  }
+  writer.OpenBlock(fmt::format("for (uint turn = 0u; turn < {}u; ++turn)", count / lanes));
+  writer.Line(fmt::format("uint {} = turn * {}u + lane;", name, lanes));
+}
+
+LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescription& body, uint32_t workgroup_lanes) {
+  int64_t rows = 1, row_size = 1, passes = 1, cost = 2;
+  bool commutes = true;
+  if (body.rows) {
+    rows = body.rows->rows;
+    row_size = body.rows->row_size;
+    passes = body.phases + 1;
+    for (const Instruction* reduce : body.heroes) commutes &= ReadReducer(*reduce->called(0)).commutes;
+    for (const Instruction* instruction : body.computed) cost += ElementCost(*instruction);
+  } else {
+    const auto reader = ReadDot(body);
+    rows = reader->results();
+    row_size = reader->work.k;
+    cost = 1;
+  }
+  LoopRowsShape shape;
+  // Lanes that would have no row of their own share one, a few elements each at least.
+  while (commutes && 2 * shape.lanes * rows <= workgroup_lanes && int64_t{8} * shape.lanes <= row_size)
+    shape.lanes *= 2;
+  shape.operations = rows * std::max<int64_t>(row_size, 1) * cost;
+  if (!body.rows) {
+    if (const auto tile = TileLoopDot(context, body, workgroup_lanes)) {
+      shape.iterations = IterationsOf(*tile, *ReadDot(body), workgroup_lanes);
+      return shape;
+    }
+  }
+  const int64_t turns = TurnsOf(rows, workgroup_lanes / shape.lanes);
+  shape.iterations = turns * (1 + passes * (TurnsOf(row_size, shape.lanes) + 2 + std::bit_width(shape.lanes))) + 1;
+  return shape;
+}
+
+std::string WriteLoopRows(const RowProgram& program, const LoopRowsShape& shape, const LoopUnit& unit) {
+  return LoopRowsWriter(program, shape, unit).Write();
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -1,0 +1,40 @@
+// Reductions and products inside a loop that one workgroup runs: row programs whose rows are shared out over its lanes.
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/vulkan/lower/row_program.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+
+// How often so many lanes take one each until all are taken.
+inline int64_t TurnsOf(int64_t count, int64_t lanes) { return (count + lanes - 1) / lanes; }
+
+// Opens a loop in which lane `lane` takes `name` = lane, lane + lanes ... below `count`, all lanes as often where
+// that comes out even.
+void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes);
+
+// `lanes` lanes share a row, and a workgroup takes its size divided by that many rows at a time.
+struct LoopRowsShape {
+  uint32_t lanes = 1;
+  int64_t operations = 0, iterations = 0;  // simple operations of all lanes, turns of loops of one lane
+};
+// For a fusion around reduces or a dot.
+LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescription& body, uint32_t workgroup_lanes);
+
+// A phase of a loop's kernel that is being written.
+struct LoopUnit {
+  int number = 0;      // its functions are named after it
+  uint32_t lanes = 1;  // of the workgroup
+  KernelBuilder& kernel;
+  std::set<std::string>& shared;  // the shared arrays that the kernel has already
+  // Operands of one element that are kept in registers, and their names.
+  std::vector<std::pair<const Instruction*, std::string>> held;
+};
+// The statements, for lane `lane` of the workgroup; functions and shared arrays go into the kernel.
+std::string WriteLoopRows(const RowProgram& program, const LoopRowsShape& shape, const LoopUnit& unit);
+
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -1,0 +1,17 @@
+// A whole loop in one workgroup: condition, body and state, trip after trip, until it ends or the dispatch has done its
+// share.
+//
+// Every lane keeps the scalars of the loop in registers and computes them for itself, so that all lanes decide alike;
+// arrays lie in memory. Element i of an array belongs to the same lane in every phase that goes through it element by
+// element; only where a phase reads what other lanes have written, or writes what they still read, lanes wait for each
+// other (PHASE).
+//
+// The generated part defines run(lane).
+#define PHASE memoryBarrierBuffer(); barrier();
+
+#include "generated"
+
+void main() {
+  load_arguments();
+  run(gl_LocalInvocationID.x);
+}
