@@ -49,6 +49,14 @@ struct LoweringOptions {
   BindingMode bindings = BindingMode::kAddresses;
 };
 
+// A while as steps that run it, condition and body.
+struct LoopLowering {
+  std::vector<Step> steps;
+  // How often the steps run, each time going on where the state was left. -1: until `goes_on`, an s32, is 0 after them.
+  int64_t runs = 1;
+  BufferSlice goes_on;
+};
+
 // A step that decides on the device which dispatches do something: gate g, four words of `gates`, says whether it is
 // open and then how many workgroups run, which is what `table`'s four words say or none. With branches, gate g is open
 // if the selector takes branch table[4 g] and the gate that the whole lies in is open; of a loop, which has no
@@ -63,14 +71,6 @@ struct GateRequest {
   BufferSlice table, gates;
 };
 
-// A while as steps that run it, condition and body.
-struct LoopLowering {
-  std::vector<Step> steps;
-  // How often the steps run, each time going on where the state was left. -1: until `goes_on`, an s32, is 0 after them.
-  int64_t runs = 1;
-  BufferSlice goes_on;
-};
-
 // What a backend offers the scheduler. backend/vulkan/lower implements it.
 class Lowering {
  public:
@@ -80,6 +80,13 @@ class Lowering {
   virtual Status CanLower(const Instruction& instruction) const = 0;
   // The steps, in order; a step sees what the steps before it wrote.
   virtual Result<std::vector<Step>> Lower(const Instruction& instruction, BufferMap& buffers) const = 0;
+  // A while that the device runs by itself; Unsupported with the reason where its condition and body are better
+  // separate steps. The loop's leaves are its state, in memory that begins as the operand is where a step says that
+  // the result must lie there; leaves that the body hands on are the operand's own.
+  virtual Result<LoopLowering> LowerLoop(const Instruction& loop, BufferMap& buffers) const {
+    (void)buffers;
+    return Unsupported("{}: this device runs no loops by itself", loop.name());
+  }
   // Whether LowerGates and LowerCopy can be asked; else the host decides.
   virtual bool HasGates() const { return false; }
   virtual Result<Step> LowerGates(const GateRequest& request) const {
@@ -88,13 +95,6 @@ class Lowering {
   // A copy as a dispatch, of whole groups of 16 bytes: up to 15 bytes behind the slices are copied too.
   virtual Result<Step> LowerCopy(std::string name, const BufferSlice&, const BufferSlice&) const {
     return Unsupported("{}: this device copies by commands only", name);
-  }
-  // A while that the device runs by itself; Unsupported with the reason where its condition and body are better
-  // separate steps. The loop's leaves are its state, in memory that begins as the operand is where a step says that
-  // the result must lie there; leaves that the body hands on are the operand's own.
-  virtual Result<LoopLowering> LowerLoop(const Instruction& loop, BufferMap& buffers) const {
-    (void)buffers;
-    return Unsupported("{}: this device runs no loops by itself", loop.name());
   }
 };
 

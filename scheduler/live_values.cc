@@ -8,22 +8,13 @@
 #include "scheduler/buffer_pool.h"
 
 namespace VXLA_NAMESPACE {
-namespace {
-
-int64_t SizesOffset(const Shape& leaf) { return (leaf.SizeBytes() + 7) / 8 * 8; }
-
-}  // namespace
-
-int64_t DeviceBytes(const Shape& leaf) {
-  return leaf.IsDynamic() ? SizesOffset(leaf) + 8 * leaf.rank() : leaf.SizeBytes();
-}
 
 Status UploadLiteral(Device& device, const Literal& leaf, Buffer& target, int64_t offset_bytes) {
   if (!leaf.shape().IsDynamic()) return device.Upload(leaf.bytes(), target, offset_bytes);
   std::vector<std::byte> bytes(static_cast<size_t>(DeviceBytes(leaf.shape())));
   if (!leaf.bytes().empty()) std::memcpy(bytes.data(), leaf.bytes().data(), leaf.bytes().size());
   const std::vector<int64_t> sizes = LiveSizes(leaf);
-  std::memcpy(bytes.data() + SizesOffset(leaf.shape()), sizes.data(), 8 * sizes.size());
+  std::memcpy(bytes.data() + LiveSizesOffset(leaf.shape()), sizes.data(), 8 * sizes.size());
   return device.Upload(bytes, target, offset_bytes);
 }
 
@@ -33,7 +24,7 @@ Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& sourc
   if (!leaf.IsDynamic()) return literal;
   std::vector<int64_t> sizes(static_cast<size_t>(leaf.rank()));
   VXLA_RETURN_IF_ERROR(
-      device.Download(source, offset_bytes + SizesOffset(leaf), std::as_writable_bytes(std::span(sizes))));
+      device.Download(source, offset_bytes + LiveSizesOffset(leaf), std::as_writable_bytes(std::span(sizes))));
   for (int d = 0; d < leaf.rank(); ++d) {
     const int64_t size = sizes[static_cast<size_t>(d)];
     if (size < 0 || size > leaf.dimension(d)) {
@@ -42,6 +33,11 @@ Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& sourc
     if (leaf.is_dynamic_dimension(d)) literal.set_dynamic_size(d, size);
   }
   return literal;
+}
+
+bool IsLiveSizeAccess(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kGetDimensionSize) return true;
+  return instruction.opcode() == Opcode::kSetDimensionSize && instruction.shape().SizeBytes() > 0;
 }
 
 }  // namespace VXLA_NAMESPACE

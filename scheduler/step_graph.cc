@@ -227,7 +227,7 @@ Status StepGraphBuilder::AddInstruction(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kConditional) return AddConditional(instruction);
   const bool placed = instruction.opcode() == Opcode::kParameter || instruction.opcode() == Opcode::kConstant;
   if (placed || HandsOn(instruction) || IsSameBytes(instruction)) return OkStatus();
-  if (live) return AddHostResult(instruction, std::string(kLiveSizes));
+  if (live && !IsLiveSizeAccess(instruction)) return AddHostResult(instruction, std::string(kLiveSizes));
   current_ = &instruction;
   scratch_count_ = 0;
   AddLeaves(instruction);

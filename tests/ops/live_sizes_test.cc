@@ -2,6 +2,7 @@
 // of the program at exactly the live sizes, whatever the padding holds.
 #include "core/live_sizes.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "scheduler/plan.h"
@@ -13,6 +14,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::Field;
+using ::testing::HasSubstr;
 
 RunOptions HostAllowed() {
   RunOptions options;
@@ -43,6 +45,52 @@ Literal Counting(int64_t live, int64_t bound) {
   for (int64_t i = 0; i < bound; ++i) literal.SetDouble(i, i < live ? static_cast<double>(i + 1) : NAN);
   literal.set_dynamic_size(0, live);
   return literal;
+}
+
+// Whatever the type and the rank, where the sizes begin is a matter of the bytes before them.
+TEST(LiveSizesTest, KernelsReadAndSetSizes) {
+  for (const char* type : {"pred", "s4", "u8", "bf16", "f32", "s64", "c128"}) {
+    SCOPED_TRACE(type);
+    const std::string text = fmt::format(R"(HloModule m
+ENTRY e {{
+  p = {0}[<=5,3,<=7] parameter(0)
+  two = s32[] constant(2)
+  n = s32[] get-dimension-size(p), dimensions={{2}}
+  k = s32[] get-dimension-size(p), dimensions={{1}}
+  s = {0}[<=5,3,<=7] set-dimension-size(p, two), dimensions={{0}}
+  m = s32[] get-dimension-size(s), dimensions={{0}}
+  t = {0}[<=5,3,<=7] set-dimension-size(s, m), dimensions={{2}}
+  whole = s32[] constant(5)
+  u = {0}[5,3,<=7] set-dimension-size(t, whole), dimensions={{0}}
+  ROOT r = (s32[], s32[], s32[], {0}[<=5,3,<=7], {0}[<=5,3,<=7], {0}[5,3,<=7]) tuple(n, k, m, s, t, u)
+}})",
+                                         type);
+    const auto module = ParseModule(text);
+    ASSERT_TRUE(module != nullptr);
+    const Shape& bounded = module->entry()->parameter(0)->shape();
+    const Literal dense = RandomLiteral(Shape(bounded.element_type(), {3, 3, 4}), 1);
+    RunOptions exact;
+    exact.tolerance = Tolerance{};
+    RunBoth(text, {PadToBounds(dense, bounded)}, exact);
+  }
+}
+
+// Whose size comes from the values is checked by the host, with both numbers in the message.
+TEST(LiveSizesTest, SizesOutOfRangeAreRefused) {
+  constexpr char kText[] = R"(HloModule m
+ENTRY e {
+  p = f32[<=5] parameter(0)
+  n = s32[] parameter(1)
+  ROOT r = f32[<=5] set-dimension-size(p, n), dimensions={0}
+})";
+  const Literal array = Counting(4, 5), size = Literal::ScalarInt(ElementType::kS32, 6);
+  for (BindingMode mode : ModesToRun()) {
+    auto executable = DeviceClient(mode)->Compile(*ParseModule(kText));
+    ASSERT_TRUE(executable.ok());
+    const auto value = (*executable)->Run(std::vector<const Literal*>{&array, &size});
+    ASSERT_FALSE(value.ok());
+    EXPECT_THAT(value.status().message(), HasSubstr("size 6 is not in 0 to 5, the bound of dimension 0 of f32[<=5]"));
+  }
 }
 
 constexpr char kLoop[] = R"(HloModule m

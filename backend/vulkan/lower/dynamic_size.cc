@@ -1,22 +1,103 @@
-// Live sizes of bounded dynamic dimensions, where a program's arguments and results have them.
-#include "backend/vulkan/lower/lower.h"
+// Live sizes of bounded dynamic dimensions. In device memory they follow the elements (core/live_layout.h), so both
+// kernels see an array as 32-bit words: its elements, then two words per dimension.
+#include <fmt/format.h>
+
+#include "backend/vulkan/lower/loop.h"
+#include "core/live_layout.h"
 
 namespace VXLA_NAMESPACE::vulkan {
+namespace {
 
-Status CanLowerGetDimensionSize(const LowerContext&, const FusionDescription&) {
-  return Unsupported("its live sizes are known to the host alone");
+Status CheckWords(const LowerContext& context, const Shape& shape) {
+  const int64_t bytes = DeviceBytes(shape);
+  if (bytes / 4 > kMaxElements) {
+    return Unsupported("{} has {} words, more than the {} that a kernel can index", shape.ToString(), bytes / 4,
+                       kMaxElements);
+  }
+  if (context.bindings == BindingMode::kDescriptors &&
+      static_cast<uint64_t>(bytes) > context.facts.max_storage_range_bytes) {
+    return Unsupported("{} with its live sizes takes {} bytes, more than this device's storage-buffer range of {}",
+                       shape.ToString(), bytes, context.facts.max_storage_range_bytes);
+  }
+  if (bytes % 4 != 0) return Unsupported("{} does not end with a 32-bit word", shape.ToString());
+  return OkStatus();
 }
 
-Result<std::vector<Step>> LowerGetDimensionSize(const LowerContext&, const FusionDescription&, BufferMap&) {
-  return Internal("LowerGetDimensionSize");
+// A kernel cannot report a size out of range, so the text has to show that it is in 0 to the bound. Constants are
+// checked when the program is read.
+bool IsWithin(const Instruction& size, int64_t bound) {
+  if (size.opcode() == Opcode::kConstant) return true;
+  if (size.opcode() != Opcode::kGetDimensionSize) return false;
+  return size.operand(0)->shape().dimension(static_cast<int>(size.dimensions()[0])) <= bound;
 }
 
-Status CanLowerSetDimensionSize(const LowerContext&, const FusionDescription&) {
-  return Unsupported("its live sizes are known to the host alone");
+uint32_t FirstSizeWord(const Shape& shape) { return static_cast<uint32_t>(LiveSizesOffset(shape) / 4); }
+
+}  // namespace
+
+Status CanLowerGetDimensionSize(const LowerContext& context, const FusionDescription& body) {
+  const Shape& shape = body.instruction->operand(0)->shape();
+  return shape.IsDynamic() ? CheckWords(context, shape) : OkStatus();
 }
 
-Result<std::vector<Step>> LowerSetDimensionSize(const LowerContext&, const FusionDescription&, BufferMap&) {
-  return Internal("LowerSetDimensionSize");
+Result<std::vector<Step>> LowerGetDimensionSize(const LowerContext& context, const FusionDescription& body,
+                                                BufferMap& buffers) {
+  const Instruction& instruction = *body.instruction;
+  const Instruction& array = *instruction.operand(0);
+  const int dimension = static_cast<int>(instruction.dimensions()[0]);
+  KernelBuilder kernel(context.facts);
+  kernel.Param(1);  // P(0) of fused_loop.comp
+  std::string size;
+  if (array.shape().IsDynamic()) {
+    const int k = kernel.AddBuffer(ElementType::kU32, Access::kRead, buffers.SliceOf(array, 0));
+    const uint32_t word = FirstSizeWord(array.shape()) + 2 * static_cast<uint32_t>(dimension);
+    size = fmt::format("int({})", kernel.Load(k, kernel.Param(word)));
+  } else {
+    size = fmt::format("int({})", kernel.Param(static_cast<uint32_t>(array.shape().dimension(dimension))));
+  }
+  const int result = kernel.AddBuffer(ElementType::kS32, Access::kWrite, buffers.SliceOf(instruction, 0));
+  kernel.Append(fmt::format("void element(uint i) {{\n  {}\n}}\n", kernel.Store(result, "i", size)));
+  return std::vector<Step>{
+      FinishLoop(context, kernel, TuneLoop(context.facts, context.bindings, 1), 1, StepName(body))};
+}
+
+Status CanLowerSetDimensionSize(const LowerContext& context, const FusionDescription& body) {
+  const Instruction& instruction = *body.instruction;
+  const int64_t bound = instruction.shape().dimension(static_cast<int>(instruction.dimensions()[0]));
+  const bool to_static = !instruction.shape().IsDynamic();
+  const Instruction& size = *instruction.operand(1);
+  if (!IsWithin(size, bound) || (to_static && size.opcode() != Opcode::kConstant)) {
+    return Unsupported("the host checks that size {} is {} {}", size.name(), to_static ? "the bound" : "in 0 to",
+                       bound);
+  }
+  VXLA_RETURN_IF_ERROR(CheckWords(context, instruction.operand(0)->shape()));
+  return CheckWords(context, instruction.shape());
+}
+
+// The operand's words, and over them the size that is set.
+Result<std::vector<Step>> LowerSetDimensionSize(const LowerContext& context, const FusionDescription& body,
+                                                BufferMap& buffers) {
+  const Instruction& instruction = *body.instruction;
+  const Shape &from = instruction.operand(0)->shape(), &to = instruction.shape();
+  const int64_t count = DeviceBytes(to) / 4;
+  KernelBuilder kernel(context.facts);
+  kernel.Param(static_cast<uint32_t>(count));  // P(0) of fused_loop.comp
+  const int source = kernel.AddBuffer(ElementType::kU32, Access::kRead, buffers.SliceOf(*instruction.operand(0), 0));
+  const int size = kernel.AddBuffer(ElementType::kS32, Access::kRead, buffers.SliceOf(*instruction.operand(1), 0));
+  const int target = kernel.AddBuffer(ElementType::kU32, Access::kWrite, buffers.SliceOf(instruction, 0));
+  const std::string words = kernel.Param(static_cast<uint32_t>(DeviceBytes(from) / 4));
+  std::string text = fmt::format("  uint word = 0u;\n  if (i < {}) word = {};\n", words, kernel.Load(source, "i"));
+  const int set = static_cast<int>(instruction.dimensions()[0]);
+  for (int d = 0; to.IsDynamic() && d < to.rank(); ++d) {
+    if (d != set && from.IsDynamic()) continue;
+    const std::string value = d == set ? fmt::format("uint({})", kernel.Load(size, "0u"))
+                                       : kernel.Param(static_cast<uint32_t>(to.dimension(d)));
+    const std::string at = kernel.Param(FirstSizeWord(to) + 2 * static_cast<uint32_t>(d));
+    text += fmt::format("  if (i == {0}) word = {1};\n  if (i == {0} + 1u) word = 0u;\n", at, value);
+  }
+  kernel.Append(fmt::format("void element(uint i) {{\n{}  {}\n}}\n", text, kernel.Store(target, "i", "word")));
+  return std::vector<Step>{
+      FinishLoop(context, kernel, TuneLoop(context.facts, context.bindings, count), count, StepName(body))};
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -85,6 +85,9 @@ Status CheckComputed(const Instruction& instruction) {
     case Opcode::kBitcastConvert:
     case Opcode::kGetTupleElement:
       break;
+    case Opcode::kGetDimensionSize:
+    case Opcode::kSetDimensionSize:
+      return OkStatus();  // arrays of words to them, of any type: lower/dynamic_size.cc
     case Opcode::kReduce:
     case Opcode::kReduceWindow:
       VXLA_RETURN_IF_ERROR(CheckScalarComputation(*instruction.called(0)));
@@ -149,12 +152,6 @@ class VulkanLowering final : public Lowering {
     return LoweringOf(body).lower(context_, body, buffers);
   }
 
-  bool HasGates() const override { return CanLowerGates(context_); }
-  Result<Step> LowerGates(const GateRequest& request) const override { return vulkan::LowerGates(context_, request); }
-  Result<Step> LowerCopy(std::string name, const BufferSlice& source, const BufferSlice& target) const override {
-    return LowerCopyLoop(context_, std::move(name), source, target);
-  }
-
   Result<LoopLowering> LowerLoop(const Instruction& loop, BufferMap& buffers) const override {
     for (const Shape* leaf : FlattenTuple(loop.shape())) VXLA_RETURN_IF_ERROR(CheckElementType(leaf->element_type()));
     VXLA_RETURN_IF_ERROR(CheckSize(loop.shape()));
@@ -170,6 +167,12 @@ class VulkanLowering final : public Lowering {
       }
     }
     return lowering;
+  }
+
+  bool HasGates() const override { return CanLowerGates(context_); }
+  Result<Step> LowerGates(const GateRequest& request) const override { return vulkan::LowerGates(context_, request); }
+  Result<Step> LowerCopy(std::string name, const BufferSlice& source, const BufferSlice& target) const override {
+    return LowerCopyLoop(context_, std::move(name), source, target);
   }
 
  private:
