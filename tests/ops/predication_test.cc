@@ -9,7 +9,7 @@
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {
-namespace {
+namespace predication_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -182,5 +182,5 @@ TEST(PredicationTest, CountedLoopsAreSubmittedInBatches) {
   }
 }
 
-}  // namespace
+}  // namespace predication_test
 }  // namespace VXLA_NAMESPACE::testing
