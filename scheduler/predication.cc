@@ -168,10 +168,7 @@ Status Predicator::RebuildLoop(int segment) {
   const auto [begin, condition_end] = plan_.Region(segment, 0);
   const auto [body_begin, end] = plan_.Region(segment, 1);
   const bool counted = loop.trip_count >= 0;
-  // Steps that run a loop by themselves, a while each time, have no body.
-  const bool alone = body_begin == end;
-  if (counted || alone || loop.selector.offset_bytes != 0 || Cost(begin, end) > kMostCommands)
-    return RebuildDecision(segment);
+  if (counted || loop.selector.offset_bytes != 0 || Cost(begin, end) > kMostCommands) return RebuildDecision(segment);
   const int gates = AddGates(loop.instruction);
   // Open, as the table says, when the loop begins; the first one says how the loop stands.
   const Scope scope{gates, 1};
@@ -191,7 +188,8 @@ Status Predicator::RebuildLoop(int segment) {
   VXLA_RETURN_IF_ERROR(Emit(body_begin, end, &scope, commands));
   Commands() = std::move(commands);
   EndRegion(decision);
-  ChooseBatch(decision);
+  // Steps that run a loop by themselves, for a while each time, have no body: each is long enough for a submission.
+  if (body_begin < end) ChooseBatch(decision);
   return OkStatus();
 }
 
