@@ -61,6 +61,7 @@ class Predicator {
   Status Rebuild(int begin, int end);
   Status RebuildDecision(int segment);
   Status RebuildLoop(int segment);
+  Status RebuildShares(int segment);
   // The same segments as commands, under a condition if there is a scope.
   Status Emit(int begin, int end, const Scope* scope, std::vector<GpuCommand>& commands);
   Status EmitDecision(int segment, const Scope* scope, std::vector<GpuCommand>& commands);
@@ -169,6 +170,7 @@ Status Predicator::RebuildLoop(int segment) {
   const auto [body_begin, end] = plan_.Region(segment, 1);
   const bool counted = loop.trip_count >= 0;
   if (counted || loop.selector.offset_bytes != 0 || Cost(begin, end) > kMostCommands) return RebuildDecision(segment);
+  if (body_begin == end) return RebuildShares(segment);
   const int gates = AddGates(loop.instruction);
   // Open, as the table says, when the loop begins; the first one says how the loop stands.
   const Scope scope{gates, 1};
@@ -188,8 +190,22 @@ Status Predicator::RebuildLoop(int segment) {
   VXLA_RETURN_IF_ERROR(Emit(body_begin, end, &scope, commands));
   Commands() = std::move(commands);
   EndRegion(decision);
-  // Steps that run a loop by themselves, for a while each time, have no body: each is long enough for a submission.
-  if (body_begin < end) ChooseBatch(decision);
+  ChooseBatch(decision);
+  return OkStatus();
+}
+
+// A loop without a body: its condition is steps that run a share of a loop by themselves and say whether there is more.
+// They do nothing once there is not, so they need no gates; each is long enough for a submission.
+Status Predicator::RebuildShares(int segment) {
+  const int decision = static_cast<int>(made_.size());
+  HostDecide shares = DecisionAt(segment);
+  shares.ahead = true;
+  shares.region_ends.clear();
+  made_.push_back(std::move(shares));
+  EndRegion(decision);
+  const auto [begin, end] = plan_.Region(segment, 0);
+  VXLA_RETURN_IF_ERROR(Rebuild(begin, end));
+  EndRegion(decision);
   return OkStatus();
 }
 
