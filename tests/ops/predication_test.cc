@@ -98,7 +98,7 @@ TEST(PredicationTest, ALoopEndsByItself) {
 }
 
 // Branches with copies, of a pred and of an index out of range, and one in the other; a counted loop in a branch.
-constexpr char kBranches[] = R"(
+constexpr char kDecidedBranches[] = R"(
 step { s = (s32[], s32[70001]) parameter(0)  k = s32[] get-tuple-element(s), index=0
   v = s32[70001] get-tuple-element(s), index=1  one = s32[] constant(1)  n = s32[] add(k, one)
   m = s32[70001] negate(v)  f = s32[70001] reverse(m), dimensions={0}
@@ -115,7 +115,7 @@ inner { s = (s32[70001], s32[]) parameter(0)  v = s32[70001] get-tuple-element(s
   ROOT r = s32[70001] conditional(k, v, v, v), branch_computations={turned, same, raised} }
 outer_same { s = (s32[70001], s32[]) parameter(0)  ROOT v = s32[70001] get-tuple-element(s), index=0 }
 )";
-constexpr char kNested[] = R"(
+constexpr char kDecidedNest[] = R"(
   four = s32[] constant(4)
   rest = s32[] remainder(i, four)
   odd = s32[] remainder(i, two)
@@ -126,13 +126,13 @@ constexpr char kNested[] = R"(
 )";
 
 TEST(PredicationTest, BranchesInALoopNeedNoWait) {
-  const DeviceRun run = Check(Halving(kBranches, kNested, "h", "c"), {Row(800, 1), Row(2, 1)});
+  const DeviceRun run = Check(Halving(kDecidedBranches, kDecidedNest, "h", "c"), {Row(800, 1), Row(2, 1)});
   EXPECT_EQ(run.statistics.read_backs, 4);
   EXPECT_THAT(run.plan, Not(HasSubstr("the host reads")));
 }
 
 TEST(PredicationTest, BranchesOfAProgramNeedNoWait) {
-  const std::string text = std::string("HloModule m\n") + kBranches +
+  const std::string text = std::string("HloModule m\n") + kDecidedBranches +
                            "ENTRY main { z = s32[70001] parameter(0)  k = s32[] parameter(1)  p = pred[] parameter(2)\n"
                            "t = (s32[70001], s32[]) tuple(z, k)\n"
                            "c = s32[70001] conditional(p, t, t), true_computation=outer_same, "
