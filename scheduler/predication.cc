@@ -61,6 +61,7 @@ class Predicator {
   Status Rebuild(int begin, int end);
   Status RebuildDecision(int segment);
   Status RebuildLoop(int segment);
+  Status RebuildShares(int segment);
   // The same segments as commands, under a condition if there is a scope.
   Status Emit(int begin, int end, const Scope* scope, std::vector<GpuCommand>& commands);
   Status EmitDecision(int segment, const Scope* scope, std::vector<GpuCommand>& commands);
@@ -169,6 +170,7 @@ Status Predicator::RebuildLoop(int segment) {
   const auto [body_begin, end] = plan_.Region(segment, 1);
   const bool counted = loop.trip_count >= 0;
   if (counted || loop.selector.offset_bytes != 0 || Cost(begin, end) > kMostCommands) return RebuildDecision(segment);
+  if (body_begin == end) return RebuildShares(segment);
   const int gates = AddGates(loop.instruction);
   // Open, as the table says, when the loop begins; the first one says how the loop stands.
   const Scope scope{gates, 1};
@@ -192,12 +194,31 @@ Status Predicator::RebuildLoop(int segment) {
   return OkStatus();
 }
 
+// A loop without a body: its condition is steps that run a share of a loop by themselves and say whether there is more.
+// They do nothing once there is not, so they need no gates; each is long enough for a submission.
+Status Predicator::RebuildShares(int segment) {
+  const int decision = static_cast<int>(made_.size());
+  HostDecide shares = DecisionAt(segment);
+  shares.ahead = true;
+  shares.region_ends.clear();
+  made_.push_back(std::move(shares));
+  EndRegion(decision);
+  const auto [begin, end] = plan_.Region(segment, 0);
+  VXLA_RETURN_IF_ERROR(Rebuild(begin, end));
+  EndRegion(decision);
+  return OkStatus();
+}
+
 void Predicator::ChooseBatch(int decision) {
   auto& loop = std::get<HostDecide>(made_[decision]);
   if (loop.kind != HostDecide::Kind::kWhile || (loop.trip_count < 0 && !loop.ahead)) return;
   const int begin = loop.region_ends[0], end = loop.region_ends[1];
   const auto* body = end - begin == 1 ? std::get_if<GpuCommands>(&made_[begin]) : nullptr;
   if (body == nullptr) return;
+  // A step of one workgroup may be a share of a loop that it runs by itself: long enough for a submission.
+  const auto* first = body->commands.empty() ? nullptr : std::get_if<Dispatch>(&body->commands.front());
+  const bool alone = first != nullptr && body->commands.size() == 1;
+  if (alone && plan_.steps[first->step].groups == std::array<uint32_t, 3>{1, 1, 1}) return;
   int64_t most = std::min(kBatchIterations, kBatchCommands / std::max<int64_t>(1, std::ssize(body->commands)));
   if (!loop.ahead) most = std::min(most, loop.trip_count);
   loop.batch = most < 2 ? 1 : static_cast<int>(std::bit_floor(static_cast<uint64_t>(most)));
