@@ -283,6 +283,9 @@ class LoopKernelWriter {
     UnitBuffers buffers(buffers_, [&](const Instruction& instruction, int leaf) {
       const LoopValue value = &instruction == node.instruction ? node.results.at(static_cast<size_t>(leaf))
                                                                : program_.ValueOf(instruction, leaf);
+      // No element of an empty array is read, but a kernel may name it.
+      if (value.place < 0 && FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf))->ElementCount() == 0)
+        return buffers_.Constant({0, 0, 0, 0});
       VXLA_CHECK(value.place >= 0, "a value of a loop that is in no memory: " + instruction.name());
       return SliceOf(value.place);
     });
