@@ -11,6 +11,7 @@
 #include "backend/cpu/reference/op_bound.h"
 #include "backend/device.h"
 #include "backend/vulkan/device/vulkan_device.h"
+#include "backend/vulkan/lower/custom_call.h"
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/shader/shader_source.h"
 #include "core/module.h"
@@ -134,7 +135,7 @@ Result<std::shared_ptr<Device>> OpenTestDevice(vulkan::OpenOptions options,
   const char* wanted = std::getenv("VXLA_TEST_DEVICE");
   VXLA_ASSIGN_OR_RETURN(const int index, vulkan::ChooseDevice(devices, wanted != nullptr ? wanted : "vulkan"));
   ValidateAsAsked(options);
-  vulkan::DeviceHooks hooks = {vulkan::AssembleShader, vulkan::MakeLowering};
+  vulkan::DeviceHooks hooks = {vulkan::AssembleShader, vulkan::MakeLowering, vulkan::WithCustomKernels};
   if (pretend) {
     hooks.lowering = [pretend](DeviceFacts facts, BindingMode mode) {
       pretend(facts);

@@ -481,6 +481,14 @@ class LoweringWithKernels final : public Lowering {
     if (kernel == nullptr) return others_.Lower(instruction, buffers);
     return CustomCallLowering(context_, *kernel, instruction, buffers).Lower();
   }
+  Result<LoopLowering> LowerLoop(const Instruction& loop, BufferMap& buffers) const override {
+    return others_.LowerLoop(loop, buffers);
+  }
+  bool HasGates() const override { return others_.HasGates(); }
+  Result<Step> LowerGates(const GateRequest& request) const override { return others_.LowerGates(request); }
+  Result<Step> LowerCopy(std::string name, const BufferSlice& source, const BufferSlice& target) const override {
+    return others_.LowerCopy(std::move(name), source, target);
+  }
 
  private:
   const CustomKernel* KernelOf(const Instruction& instruction) const {
