@@ -1,6 +1,7 @@
 #include "backend/vulkan/lower/tuning.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "backend/vulkan/drivers/known_faults.h"
 
@@ -289,6 +290,12 @@ RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work) {
   const int64_t wanted = software ? 16 : shape.lanes > 1 ? traits.busy_groups : traits.busy_groups * 64;
   if (walks < wanted / 2) {
     shape.chunks = std::clamp<int64_t>(std::min(CeilDivide(wanted, walks), tiles / kFewestTiles), 1, kMostChunks);
+  }
+  // What is more than an operation rounds in each: a chain of all tiles would gather the errors of all of them.
+  constexpr int64_t kLongestChain = 256;
+  if (!small && tiles > kLongestChain) {
+    const auto root = static_cast<int64_t>(std::sqrt(static_cast<double>(tiles)));
+    shape.chunks = std::max(shape.chunks, std::min(root, kMostChunks));
   }
   shape.chunks = std::max(shape.chunks, CeilDivide(tiles, MostSteps(facts, 2)));
   shape.chunk = CeilDivide(tiles, shape.chunks);
