@@ -42,7 +42,7 @@ TEST(LoopCommandTest, ALoopWithShadersNeedsNoCpu) {
   const auto report = nlohmann::json::parse(strict.out);
   EXPECT_TRUE(report["fallbacks"].empty());
   EXPECT_EQ(report["recorded"], 0);
-  EXPECT_EQ(report["read_backs"], 4);  // after 1, 3, 7 and 15 iterations
+  EXPECT_EQ(report["read_backs"], 1);  // whether the loop, a kernel of its own, came to its end
   const CommandResult explained = RunVxla("explain " + program + " --json");
   ASSERT_EQ(explained.exit_code, 0) << explained.err;
   const auto decisions = nlohmann::json::parse(explained.out)["decisions"];
@@ -52,7 +52,7 @@ TEST(LoopCommandTest, ALoopWithShadersNeedsNoCpu) {
   EXPECT_TRUE(decisions[0]["trip_count"].is_null());
   EXPECT_TRUE(decisions[0]["reads_back"]);
   EXPECT_THAT(RunVxla("explain " + program).out, HasSubstr("while doubling (the device reads its condition)"));
-  EXPECT_THAT(RunVxla("run " + program + " --profile").err, HasSubstr(" x8"));
+  EXPECT_THAT(RunVxla("run " + program + " --profile").err, HasSubstr("doubling (while)"));
 }
 
 TEST(HostStepCommandTest, IsNamedWithItsReasonEverywhere) {
