@@ -50,8 +50,8 @@ struct ClientOptions {
   // Asked before a program is compiled: what the evaluator cannot run, custom calls that nobody registered, is refused
   // there and not in the middle of a run. Empty: nothing is asked.
   std::function<Status(const Module&)> check_program;
-  uint64_t seed = 0;           // of rng and rng-get-and-update-state: each run begins with it
-  CustomKernels kernels;       // the user's, which run the custom calls of their names on the device
+  uint64_t seed = 0;      // of rng and rng-get-and-update-state: each run begins with it
+  CustomKernels kernels;  // the user's, which run the custom calls of their names on the device
   // Targets of custom calls that the evaluator has functions of the caller's for: core/passes/expanders.h.
   std::set<std::string> host_functions;
   int max_runs_in_flight = 4;  // per executable; a further run waits for the oldest one
@@ -107,8 +107,9 @@ class Client {
 
  private:
   Result<std::shared_ptr<Executable>> CompileWithoutThrowing(const Module& module, const CompileOptions& options);
-  Result<std::shared_ptr<Executable>> CompileOrThrow(const Module& module, const CompileOptions& options,
-                                                     BindingMode mode);
+  Result<std::shared_ptr<Executable>> CompileForSizes(const Module& module, const CompileOptions& options);
+  static Result<std::shared_ptr<Executable>> CompileOrThrow(const std::shared_ptr<ClientState>& client,
+                                                            const Module& module, const CompileOptions& options);
   std::shared_ptr<ClientState> state_;
 };
 

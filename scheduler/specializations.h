@@ -1,0 +1,50 @@
+// Programs with bounded dynamic dimensions: an executable of static shapes for each choice of live sizes that arguments
+// came with (core/passes/live_specializer.h). Where a size depends on data, a part of the program runs first, up to the
+// scalar that says it, and only that is read back.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/passes/live_specializer.h"
+#include "scheduler/client.h"
+
+namespace VXLA_NAMESPACE {
+
+class Specializations {
+ public:
+  using CompileStatic = std::function<Result<std::shared_ptr<Executable>>(const Module&)>;
+
+  // `compile` compiles a program of static shapes, `compile_general` the program itself, with host steps for what live
+  // sizes touch. Unsupported if no choice of sizes that was tried gives a program.
+  static Result<std::unique_ptr<Specializations>> Create(const Module& module, FoldInstruction fold,
+                                                         CompileStatic compile, CompileStatic compile_general);
+
+  // The program at its bounds, for whoever looks at plans.
+  Executable& shown() const { return *shown_; }
+  Result<Execution> Execute(const Device& device, std::span<const Argument> arguments, RunStatistics* statistics);
+
+ private:
+  // By live sizes of the parameters' leaves, and answers.
+  using Key = std::vector<int64_t>;
+  struct Specialization {
+    std::shared_ptr<Executable> executable;
+    bool is_question = false, is_general = false;
+    std::vector<std::vector<int64_t>> result_sizes;
+  };
+
+  Specializations(const Module& module, FoldInstruction fold, CompileStatic compile, CompileStatic compile_general);
+  Result<std::shared_ptr<const Specialization>> Get(const Key& key, const LiveFacts& facts);
+  Result<std::shared_ptr<const Specialization>> Make(const LiveFacts& facts);
+
+  const std::unique_ptr<Module> module_;
+  const FoldInstruction fold_;
+  const CompileStatic compile_, compile_general_;
+  std::shared_ptr<Executable> shown_;
+  std::mutex mutex_;
+  std::map<Key, std::shared_ptr<const Specialization>> made_;
+};
+
+}  // namespace VXLA_NAMESPACE
