@@ -4,6 +4,7 @@
 
 #include "core/live_instruction.h"
 #include "core/live_sizes.h"
+#include "core/passes/one_device.h"
 #include "scheduler/argument_check.h"
 #include "scheduler/buffer_pool.h"
 #include "scheduler/live_values.h"
@@ -79,25 +80,35 @@ Specializations::Specializations(const Module& module, FoldInstruction fold, Com
     : module_(module.Clone()),
       fold_(std::move(fold)),
       compile_(std::move(compile)),
-      compile_general_(std::move(compile_general)) {}
+      compile_general_(std::move(compile_general)) {
+  // Sizes pass through what one device does for itself alone.
+  ExpandForOneDevice(*module_);
+}
 
-// At the bounds if the program takes them; a size that an operand says may not go together with them.
 Result<std::unique_ptr<Specializations>> Specializations::Create(const Module& module, FoldInstruction fold,
                                                                  CompileStatic compile, CompileStatic compile_general) {
   std::unique_ptr<Specializations> made(
       new Specializations(module, std::move(fold), std::move(compile), std::move(compile_general)));
-  Status refused = OkStatus();
-  for (const int64_t most : {INT64_MAX, int64_t{1}, int64_t{0}}) {
-    const LiveFacts facts{SizesOfParameters(module, most), {}};
-    auto specialized = SpecializeLiveSizes(*made->module_, facts, made->fold_);
-    if (specialized.ok()) {
-      VXLA_ASSIGN_OR_RETURN(made->shown_, made->compile_(*specialized->module));
-      return made;
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> shown, made->Likely());
+  // A program whose sizes are right at none of those has to be run to be known.
+  VXLA_ASSIGN_OR_RETURN(made->shown_, shown != nullptr ? made->compile_(*shown) : made->compile_general_(module));
+  return made;
+}
+
+// The program at the first sizes, from the bounds down, that go together.
+Result<std::unique_ptr<Module>> Specializations::Likely() const {
+  constexpr int64_t kMostTries = 64;
+  for (int64_t most = 0; most < kMostTries; ++most) {
+    LiveFacts facts{SizesOfParameters(*module_, most == 0 ? INT64_MAX : most - 1), {}};
+    auto specialized = SpecializeLiveSizes(*module_, facts, fold_);
+    while (specialized.ok() && specialized->is_question) {
+      facts.answers.push_back(std::move(specialized->likely_answer));
+      specialized = SpecializeLiveSizes(*module_, facts, fold_);
     }
-    refused = specialized.status();
-    if (refused.code() == StatusCode::kUnsupported) break;
+    if (specialized.ok()) return std::move(specialized->module);
+    if (specialized.status().code() == StatusCode::kUnsupported) return specialized.status();
   }
-  return Unsupported("{}", refused.message());
+  return std::unique_ptr<Module>();
 }
 
 Result<std::shared_ptr<const Specializations::Specialization>> Specializations::Get(const Key& key,
@@ -117,8 +128,11 @@ Result<std::shared_ptr<const Specializations::Specialization>> Specializations::
   auto specialized = SpecializeLiveSizes(*module_, facts, fold_);
   if (specialized.ok()) {
     made->is_question = specialized->is_question;
+    made->parameter = specialized->parameter;
     made->result_sizes = std::move(specialized->result_sizes);
-    VXLA_ASSIGN_OR_RETURN(made->executable, compile_(*specialized->module));
+    if (made->parameter < 0) {
+      VXLA_ASSIGN_OR_RETURN(made->executable, compile_(*specialized->module));
+    }
   } else if (specialized.status().code() == StatusCode::kUnsupported) {
     made->is_general = true;
     VXLA_ASSIGN_OR_RETURN(made->executable, compile_general_(*module_));
@@ -144,6 +158,14 @@ Result<Execution> Specializations::Execute(const Device& device, std::span<const
   while (true) {
     VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<const Specialization> specialization, Get(key, facts));
     if (specialization->is_general) return specialization->executable->Execute(arguments, statistics);
+    if (specialization->parameter >= 0) {
+      const Argument& argument = arguments[static_cast<size_t>(specialization->parameter)];
+      VXLA_ASSIGN_OR_RETURN(Literal answer, argument.literal != nullptr ? Result<Literal>(*argument.literal)
+                                                                        : argument.leaves.at(0).ToLiteral());
+      key.push_back(answer.GetInt(0));
+      facts.answers.push_back(std::move(answer));
+      continue;
+    }
     VXLA_ASSIGN_OR_RETURN(Execution execution, specialization->executable->Execute(made.arguments, statistics));
     if (!specialization->is_question) {
       const std::vector<const Shape*> leaves = FlattenTuple(module_->entry()->root()->shape());

@@ -18,7 +18,7 @@ class Specializations {
   using CompileStatic = std::function<Result<std::shared_ptr<Executable>>(const Module&)>;
 
   // `compile` compiles a program of static shapes, `compile_general` the program itself, with host steps for what live
-  // sizes touch. Unsupported if no choice of sizes that was tried gives a program.
+  // sizes touch. Unsupported if sizes change within a loop or come from the host.
   static Result<std::unique_ptr<Specializations>> Create(const Module& module, FoldInstruction fold,
                                                          CompileStatic compile, CompileStatic compile_general);
 
@@ -32,10 +32,12 @@ class Specializations {
   struct Specialization {
     std::shared_ptr<Executable> executable;
     bool is_question = false, is_general = false;
+    int64_t parameter = -1;  // that answers the question
     std::vector<std::vector<int64_t>> result_sizes;
   };
 
   Specializations(const Module& module, FoldInstruction fold, CompileStatic compile, CompileStatic compile_general);
+  Result<std::unique_ptr<Module>> Likely() const;
   Result<std::shared_ptr<const Specialization>> Get(const Key& key, const LiveFacts& facts);
   Result<std::shared_ptr<const Specialization>> Make(const LiveFacts& facts);
 
