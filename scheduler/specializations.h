@@ -25,6 +25,7 @@ class Specializations {
   // The program at its bounds, for whoever looks at plans.
   Executable& shown() const { return *shown_; }
   Result<Execution> Execute(const Device& device, std::span<const Argument> arguments, RunStatistics* statistics);
+  Result<StaticProgram> ProgramFor(const Device& device, std::span<const Argument> arguments);
 
  private:
   // By live sizes of the parameters' leaves, and answers.
@@ -37,7 +38,20 @@ class Specializations {
   };
 
   Specializations(const Module& module, FoldInstruction fold, CompileStatic compile, CompileStatic compile_general);
-  Result<std::unique_ptr<Module>> Likely() const;
+  // Arguments of a static program, and how much lives of each leaf.
+  struct StaticArguments {
+    std::vector<Literal> literals;  // in the place of those that are not static
+    std::vector<Argument> arguments;
+    std::vector<std::vector<int64_t>> sizes;
+  };
+
+  Result<StaticArguments> MakeStatic(const Device& device, std::span<const Argument> arguments) const;
+  static Status AddLiteral(const Literal& literal, const Shape& wanted, StaticArguments& made);
+  static Status AddValues(const Argument& argument, StaticArguments& made);
+  // The one for these arguments, questions asked.
+  Result<std::shared_ptr<const Specialization>> Find(StaticArguments& made, std::span<const Argument> arguments);
+  Result<Literal> Answer(const Specialization& question, const StaticArguments& made,
+                         std::span<const Argument> arguments);
   Result<std::shared_ptr<const Specialization>> Get(const Key& key, const LiveFacts& facts);
   Result<std::shared_ptr<const Specialization>> Make(const LiveFacts& facts);
 

@@ -102,9 +102,10 @@ class Specializer {
       std::vector<Sized> operands;
       for (const Instruction* operand : instruction->operands()) operands.push_back(values.at(operand));
       last_added_ = nullptr;
-      VXLA_ASSIGN_OR_RETURN(Sized value, EmitOne(*instruction, operands));
-      VXLA_RETURN_IF_ERROR(CheckStated(*instruction, value, instruction->shape()));
-      values[instruction.get()] = std::move(value);
+      Result<Sized> value = EmitOne(*instruction, operands);
+      Status status = value.ok() ? CheckStated(*instruction, *value, instruction->shape()) : value.status();
+      if (!status.ok()) return std::move(status).At(instruction->location());
+      values[instruction.get()] = std::move(*value);
       if (last_added_ == nullptr) continue;
       last[instruction.get()] = last_added_;
       for (const Instruction* before : instruction->control_predecessors()) {
@@ -639,6 +640,19 @@ class Specializer {
   std::vector<std::unique_ptr<Computation>> abandoned_;
 };
 
+std::vector<std::vector<int64_t>> SizesOfParameters(const Module& module, int64_t most) {
+  std::vector<std::vector<int64_t>> sizes;
+  for (const Instruction* parameter : module.entry()->parameters()) {
+    for (const Shape* leaf : FlattenTuple(parameter->shape())) {
+      std::vector<int64_t>& live = sizes.emplace_back();
+      for (int d = 0; d < leaf->rank(); ++d) {
+        live.push_back(leaf->is_dynamic_dimension(d) ? std::min(most, leaf->dimension(d)) : leaf->dimension(d));
+      }
+    }
+  }
+  return sizes;
+}
+
 }  // namespace
 
 bool HasLiveSizes(const Module& module) {
@@ -648,6 +662,21 @@ bool HasLiveSizes(const Module& module) {
 Result<SpecializedModule> SpecializeLiveSizes(const Module& module, const LiveFacts& facts,
                                               const FoldInstruction& fold) {
   return Specializer(module, facts, fold).Run();
+}
+
+Result<std::unique_ptr<Module>> SpecializeAtLikelySizes(const Module& module, const FoldInstruction& fold) {
+  constexpr int64_t kMostTries = 64;
+  for (int64_t most = 0; most < kMostTries; ++most) {
+    LiveFacts facts{SizesOfParameters(module, most == 0 ? INT64_MAX : most - 1), {}};
+    auto specialized = SpecializeLiveSizes(module, facts, fold);
+    while (specialized.ok() && specialized->is_question) {
+      facts.answers.push_back(std::move(specialized->likely_answer));
+      specialized = SpecializeLiveSizes(module, facts, fold);
+    }
+    if (specialized.ok()) return std::move(specialized->module);
+    if (specialized.status().code() == StatusCode::kUnsupported) return specialized.status();
+  }
+  return std::unique_ptr<Module>();
 }
 
 }  // namespace VXLA_NAMESPACE
