@@ -126,11 +126,11 @@ part_exhaustive() {
 
 # Everything but the drivers.
 part_sanitizers() {
-  local suites="core_tests text_tests infer_tests cpu_tests spec_tests math_tests codegen_tests scheduler_tests"
+  local suites="core_tests text_tests infer_tests cpu_tests cpu_oracle_tests spec_tests math_tests codegen_tests scheduler_tests"
   VXLA_TARGETS="$suites" tools/build.sh --preset=asan
   # A size that no host has is refused there too, not a reason to stop.
   for suite in $suites; do run_suite "$suite, ASan and UBSan" ASAN_OPTIONS=allocator_may_return_null=1 build-asan/tests/$suite; done
-  suites="cpu_tests scheduler_tests"
+  suites="cpu_tests cpu_oracle_tests scheduler_tests"
   VXLA_TARGETS="$suites" tools/build.sh --preset=tsan
   for suite in $suites; do run_suite "$suite, TSan" build-tsan/tests/$suite; done
 }

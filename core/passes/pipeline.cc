@@ -11,6 +11,7 @@
 #include "core/passes/expanders.h"
 #include "core/passes/fusion.h"
 #include "core/passes/integer_folding.h"
+#include "core/passes/live_specializer.h"
 #include "core/passes/loop_hoisting.h"
 #include "core/passes/loop_unroller.h"
 #include "core/passes/one_device.h"
@@ -18,16 +19,6 @@
 #include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
-namespace {
-
-bool HasLiveSizes(const Module& module) {
-  return std::ranges::any_of(module.computations(), [](const auto& computation) {
-    return std::ranges::any_of(computation->instructions(), [](const auto& i) { return i->shape().IsDynamic(); });
-  });
-}
-
-}  // namespace
-
 Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo& target) {
   std::unique_ptr<Module> optimized = module.Clone();
   DropOrderOfCopies(*optimized);

@@ -1,6 +1,5 @@
-// Dot against plain loops for every type, and against Eigen.
+// Dot against plain loops for every type.
 #include <cmath>
-#include <eigen3/Eigen/Dense>
 
 #include "tests/cpu/cpu_test_support.h"
 
@@ -83,20 +82,6 @@ TEST(DotTest, ContractsAnyDimensions) {
       }
     }
     EXPECT_EQ(c.GetInt(i), sum);
-  }
-}
-
-TEST(DotTest, MatchesEigenBeyondOneTile) {
-  const int64_t m = 97, k = 513, n = 1031;
-  const Literal a = Random(kF32, {m, k}, 5), b = Random(kF32, {k, n}, 6);
-  const Literal c = Dot(a, b, Shape(kF32, {m, n}), "lhs_contracting_dims={1}, rhs_contracting_dims={0}");
-  using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  Matrix x(m, k), y(k, n);
-  for (int64_t i = 0; i < m * k; ++i) x.data()[i] = a.GetDouble(i);
-  for (int64_t i = 0; i < k * n; ++i) y.data()[i] = b.GetDouble(i);
-  const Matrix want = x * y;
-  for (int64_t i = 0; i < m * n; ++i) {
-    ASSERT_NEAR(c.GetDouble(i), want.data()[i], 1e-7 * (1 + std::fabs(want.data()[i]))) << i;
   }
 }
 

@@ -110,31 +110,35 @@ TEST(DotOracleTest, RandomFormsOfEveryRank) {
   for (int round = 0; round < 200; ++round) CheckForm(RandomForm(engine), types[round % 4]);
 }
 
-TEST(DotOracleTest, LargeMatricesOfEveryTypeAndTranspose) {
-  const int64_t m = 67, k = 131, n = 139;
-  for (ElementType type : {kF32, kF64, kC64, kC128}) {
-    for (int variant = 0; variant < 4; ++variant) {
-      const bool lhs_first = variant & 1, rhs_second = variant & 2;
-      const Literal a = Random(type, lhs_first ? Sizes{k, m} : Sizes{m, k}, 3);
-      const Literal b = Random(type, rhs_second ? Sizes{n, k} : Sizes{k, n}, 4);
-      const Literal c =
-          RunText(Entry("a = " + Text(a.shape()) + " parameter(0)\nb = " + Text(b.shape()) +
-                        " parameter(1)\nROOT r = " + Text(Shape(type, {m, n})) + " dot(a, b), lhs_contracting_dims={" +
-                        (lhs_first ? "0" : "1") + "}, rhs_contracting_dims={" + (rhs_second ? "1" : "0") + "}"),
-                  {a, b});
-      Matrix x = MatrixOf(a, 0, a.shape().dimension(0), a.shape().dimension(1));
-      Matrix y = MatrixOf(b, 0, b.shape().dimension(0), b.shape().dimension(1));
-      if (lhs_first) x = Matrix(x.transpose());
-      if (rhs_second) y = Matrix(y.transpose());
-      const Matrix want = x * y;
-      for (int64_t i = 0; i < m * n; ++i) {
-        ASSERT_LE(std::abs(Complex(c.GetComplex(i)) - want.data()[i]),
-                  UnitOf(type) * 1.01L * std::abs(want.data()[i]) + 0x1p-58L)
-            << ElementTypeName(type) << " " << variant << " " << i;
-      }
+// a[m,k] . b[k,n], each of them transposed or not.
+void CheckMatrices(ElementType type, int64_t m, int64_t k, int64_t n) {
+  for (int variant = 0; variant < 4; ++variant) {
+    const bool lhs_first = variant & 1, rhs_second = variant & 2;
+    const Literal a = Random(type, lhs_first ? Sizes{k, m} : Sizes{m, k}, 3);
+    const Literal b = Random(type, rhs_second ? Sizes{n, k} : Sizes{k, n}, 4);
+    const Literal c =
+        RunText(Entry("a = " + Text(a.shape()) + " parameter(0)\nb = " + Text(b.shape()) +
+                      " parameter(1)\nROOT r = " + Text(Shape(type, {m, n})) + " dot(a, b), lhs_contracting_dims={" +
+                      (lhs_first ? "0" : "1") + "}, rhs_contracting_dims={" + (rhs_second ? "1" : "0") + "}"),
+                {a, b});
+    Matrix x = MatrixOf(a, 0, a.shape().dimension(0), a.shape().dimension(1));
+    Matrix y = MatrixOf(b, 0, b.shape().dimension(0), b.shape().dimension(1));
+    if (lhs_first) x = Matrix(x.transpose());
+    if (rhs_second) y = Matrix(y.transpose());
+    const Matrix want = x * y;
+    for (int64_t i = 0; i < m * n; ++i) {
+      ASSERT_LE(std::abs(Complex(c.GetComplex(i)) - want.data()[i]),
+                UnitOf(type) * 1.01L * std::abs(want.data()[i]) + 0x1p-58L)
+          << ElementTypeName(type) << " " << variant << " " << i;
     }
   }
 }
+
+TEST(DotOracleTest, LargeMatricesOfEveryTypeAndTranspose) {
+  for (ElementType type : {kF32, kF64, kC64, kC128}) CheckMatrices(type, 67, 131, 139);
+}
+
+TEST(DotOracleTest, MatricesOfSeveralTiles) { CheckMatrices(kF32, 9, 513, 1031); }
 
 // Hermitian and positive definite; NaN in the triangle that nobody may read.
 Literal PositiveDefinite(ElementType type, int64_t batch, int64_t n, bool lower) {
