@@ -69,6 +69,18 @@ struct CompileOptions {
   int64_t max_loop_iterations = -1;  // of each while; -1: no limit. Beyond it a run is a Mismatch that names the loop
 };
 
+class Executable;
+
+// What runs for a program with bounded dynamic dimensions: the same program at the live sizes of its arguments.
+struct StaticProgram {
+  std::shared_ptr<Executable> executable;
+  std::vector<Literal> arguments;                  // at their bounds
+  std::vector<std::vector<int64_t>> result_sizes;  // by leaf; none where results say their sizes
+
+  // A result of the executable, in the shape that the program states.
+  Literal WithSizes(const Literal& result, const Shape& stated) const;
+};
+
 // A compiled program: an immutable plan and a pool of contexts to run it in. Thread-safe.
 class Executable {
  public:
@@ -82,9 +94,13 @@ class Executable {
   // Uploads, runs, waits and downloads.
   Result<Literal> Run(std::span<const Literal* const> arguments, RunStatistics* statistics = nullptr);
 
+  // Of a program with bounded dynamic dimensions, the plan at the bounds.
   const Plan& plan() const;
   // The optimised module that the plan runs.
   const Module& module() const;
+  // Whether each choice of live sizes has an executable of its own, and the one for these arguments.
+  bool depends_on_sizes() const;
+  Result<StaticProgram> ProgramFor(std::span<const Literal* const> arguments) const;
   const std::vector<Fallback>& fallbacks() const;
   const CompileStatistics& compile_statistics() const;
 

@@ -480,6 +480,17 @@ const CompileStatistics& Executable::compile_statistics() const {
                                             : state_->statistics;
 }
 
+bool Executable::depends_on_sizes() const { return state_->specializations != nullptr; }
+
+Result<StaticProgram> Executable::ProgramFor(std::span<const Literal* const> arguments) const {
+  VXLA_CHECK(depends_on_sizes(), "a program of static shapes is the same for all arguments");
+  return Guarded([&] {
+    std::vector<Argument> values;
+    for (const Literal* argument : arguments) values.emplace_back(*argument);
+    return state_->specializations->ProgramFor(*state_->client->device, values);
+  });
+}
+
 Result<Execution> Executable::Execute(std::span<const Argument> arguments, RunStatistics* statistics) {
   const auto start = std::chrono::steady_clock::now();
   RunStatistics local;

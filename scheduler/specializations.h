@@ -18,13 +18,14 @@ class Specializations {
   using CompileStatic = std::function<Result<std::shared_ptr<Executable>>(const Module&)>;
 
   // `compile` compiles a program of static shapes, `compile_general` the program itself, with host steps for what live
-  // sizes touch. Unsupported if no choice of sizes that was tried gives a program.
+  // sizes touch. Unsupported if sizes change within a loop or come from the host.
   static Result<std::unique_ptr<Specializations>> Create(const Module& module, FoldInstruction fold,
                                                          CompileStatic compile, CompileStatic compile_general);
 
   // The program at its bounds, for whoever looks at plans.
   Executable& shown() const { return *shown_; }
   Result<Execution> Execute(const Device& device, std::span<const Argument> arguments, RunStatistics* statistics);
+  Result<StaticProgram> ProgramFor(const Device& device, std::span<const Argument> arguments);
 
  private:
   // By live sizes of the parameters' leaves, and answers.
@@ -32,10 +33,25 @@ class Specializations {
   struct Specialization {
     std::shared_ptr<Executable> executable;
     bool is_question = false, is_general = false;
+    int64_t parameter = -1;  // that answers the question
     std::vector<std::vector<int64_t>> result_sizes;
   };
 
   Specializations(const Module& module, FoldInstruction fold, CompileStatic compile, CompileStatic compile_general);
+  // Arguments of a static program, and how much lives of each leaf.
+  struct StaticArguments {
+    std::vector<Literal> literals;  // in the place of those that are not static
+    std::vector<Argument> arguments;
+    std::vector<std::vector<int64_t>> sizes;
+  };
+
+  Result<StaticArguments> MakeStatic(const Device& device, std::span<const Argument> arguments) const;
+  static Status AddLiteral(const Literal& literal, const Shape& wanted, StaticArguments& made);
+  static Status AddValues(const Argument& argument, StaticArguments& made);
+  // The one for these arguments, questions asked.
+  Result<std::shared_ptr<const Specialization>> Find(StaticArguments& made, std::span<const Argument> arguments);
+  Result<Literal> Answer(const Specialization& question, const StaticArguments& made,
+                         std::span<const Argument> arguments);
   Result<std::shared_ptr<const Specialization>> Get(const Key& key, const LiveFacts& facts);
   Result<std::shared_ptr<const Specialization>> Make(const LiveFacts& facts);
 

@@ -28,12 +28,6 @@ struct Sized {
   std::vector<Sized> elements;   // of tuples
 };
 
-// Of what has begun the value is kept that it ends with.
-bool IsStart(const Instruction& instruction) {
-  const Opcode opcode = instruction.opcode();
-  return opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncUpdate || opcode == Opcode::kCopyStart;
-}
-
 bool SameSizes(const Sized& a, const Sized& b) {
   return a.live == b.live && std::ranges::equal(a.elements, b.elements, SameSizes);
 }
@@ -70,6 +64,8 @@ class Specializer {
       made_->mutable_attributes().input_output_alias.clear();
       made_->mutable_attributes().buffer_donor.clear();
       out_->set_root(question_);
+      specialized.likely_answer = Literal::ScalarInt(question_->shape().element_type(), likely_);
+      if (question_->opcode() == Opcode::kParameter) specialized.parameter = question_->parameter_number();
     } else {
       CollectSizes(*result, specialized.result_sizes);
       out_->set_root(AtBounds(*source_.entry()->root(), *result));
@@ -106,9 +102,10 @@ class Specializer {
       std::vector<Sized> operands;
       for (const Instruction* operand : instruction->operands()) operands.push_back(values.at(operand));
       last_added_ = nullptr;
-      VXLA_ASSIGN_OR_RETURN(Sized value, EmitOne(*instruction, operands));
-      if (!IsStart(*instruction)) VXLA_RETURN_IF_ERROR(CheckStated(*instruction, value, instruction->shape()));
-      values[instruction.get()] = std::move(value);
+      Result<Sized> value = EmitOne(*instruction, operands);
+      Status status = value.ok() ? CheckStated(*instruction, *value, instruction->shape()) : value.status();
+      if (!status.ok()) return std::move(status).At(instruction->location());
+      values[instruction.get()] = std::move(*value);
       if (last_added_ == nullptr) continue;
       last[instruction.get()] = last_added_;
       for (const Instruction* before : instruction->control_predecessors()) {
@@ -145,14 +142,22 @@ class Specializer {
       }
       case Opcode::kCall:
       case Opcode::kFusion:
-      case Opcode::kAsyncStart:
         return Emit(*instruction.called(0), operands);
-      case Opcode::kAsyncUpdate:
-      case Opcode::kAsyncDone:
+      case Opcode::kAsyncStart: {
+        VXLA_ASSIGN_OR_RETURN(Sized result, Emit(*instruction.called(0), operands));
+        return Begun(instruction, {Sized{Shape::Tuple({}), nullptr, {}, operands}, std::move(result)});
+      }
       case Opcode::kCopyStart:
+        return Begun(instruction, {operands[0], operands[0]});
+      case Opcode::kAsyncDone:
+        return std::move(operands[0].elements.at(1));
       case Opcode::kCopyDone:
+        return std::move(operands[0].elements.at(0));
+      case Opcode::kAsyncUpdate:
       case Opcode::kDomain:
         return std::move(operands[0]);
+      case Opcode::kScan:
+        return EmitScan(instruction, operands);
       case Opcode::kOptimizationBarrier:
       case Opcode::kAddDependency:
         return EmitInOrder(instruction, operands);
@@ -251,26 +256,92 @@ class Specializer {
     return value;
   }
 
+  // What a start gives: these, and contexts.
+  Sized Begun(const Instruction& start, std::vector<Sized> elements) {
+    const std::vector<Shape>& stated = start.shape().tuple_elements();
+    for (size_t i = elements.size(); i < stated.size(); ++i) {
+      elements.push_back(WholeOf(start, AddConstant(start, Literal(stated[i])), stated[i]));
+    }
+    return Sized{start.shape(), nullptr, {}, std::move(elements)};
+  }
+
+  // Steps of what lives, on slices and carries that keep their sizes.
+  Result<Sized> EmitScan(const Instruction& scan, std::vector<Sized>& operands) {
+    const auto& attributes = scan.attributes<ScanAttributes>();
+    const auto dimension = static_cast<size_t>(attributes.dimensions.at(0));
+    const size_t carries = static_cast<size_t>(attributes.num_carries), arrays = operands.size() - carries;
+    const int64_t steps = operands[0].live.at(dimension);
+    std::vector<Sized> arguments;
+    std::vector<Instruction*> cut;
+    for (size_t k = 0; k < operands.size(); ++k) {
+      Sized argument = operands[k];
+      cut.push_back(Cut(scan, operands[k], operands[k].live));
+      argument.stated = scan.called(0)->parameter(static_cast<int64_t>(k))->shape();
+      if (k < arrays) {
+        if (argument.live.at(dimension) != steps) return Unsupported("{}: arrays of different lengths", scan.name());
+        argument.live.erase(argument.live.begin() + static_cast<std::ptrdiff_t>(dimension));
+      }
+      arguments.push_back(std::move(argument));
+    }
+    Sized result;
+    VXLA_ASSIGN_OR_RETURN(Computation * step, EmitStep(*scan.called(0), arguments, result));
+    std::vector<Shape> shapes;
+    const std::vector<Sized> parts = result.stated.IsTuple() ? result.elements : std::vector<Sized>{result};
+    for (size_t k = 0; k < parts.size(); ++k) {
+      std::vector<int64_t> sizes = parts[k].live;
+      const bool stacked = k + carries < parts.size();
+      if (stacked) sizes.insert(sizes.begin() + static_cast<std::ptrdiff_t>(dimension), steps);
+      const size_t init = arrays + k + carries - parts.size();
+      if (!stacked && sizes != operands[init].live) return Unsupported("{}: a carry changes its size", scan.name());
+      shapes.emplace_back(parts[k].stated.element_type(), std::move(sizes));
+    }
+    const Shape shape = scan.shape().IsTuple() ? Shape::Tuple(std::move(shapes)) : shapes.at(0);
+    return WholeOf(scan, AddCopy(scan, shape, std::move(cut), scan.attributes(), {step}), shape);
+  }
+
+  // A computation of the new module, of arrays that are as large as what lives of them.
+  Result<Computation*> EmitStep(const Computation& source, const std::vector<Sized>& arguments, Sized& result) {
+    return Apart(source, [&]() -> Status {
+      std::vector<Sized> inside;
+      for (size_t k = 0; k < arguments.size(); ++k) {
+        const Instruction& parameter = *source.parameter(static_cast<int64_t>(k));
+        const Shape dense(arguments[k].stated.element_type(), arguments[k].live);
+        inside.push_back(SizedAs(arguments[k], parameter, AddCopy(parameter, dense, {}, parameter.attributes(), {})));
+      }
+      VXLA_ASSIGN_OR_RETURN(result, Emit(source, inside));
+      const Instruction& root = *source.root();
+      if (!result.stated.IsTuple()) {
+        out_->set_root(Cut(root, result, result.live));
+        return OkStatus();
+      }
+      std::vector<Instruction*> parts;
+      for (const Sized& part : result.elements) parts.push_back(Cut(root, part, part.live));
+      out_->set_root(TupleOf(root, parts));
+      return OkStatus();
+    });
+  }
+
   // The size in an operand: a constant, an answer, or a question.
-  Result<int64_t> SizeOf(const Sized& scalar) {
-    VXLA_ASSIGN_OR_RETURN(const Literal value, ValueOf(scalar.whole));
+  Result<int64_t> SizeOf(const Sized& scalar, int64_t bound) {
+    VXLA_ASSIGN_OR_RETURN(const Literal value, ValueOf(scalar.whole, bound));
     return value.GetInt(0);
   }
 
-  Result<Literal> ValueOf(Instruction* scalar) {
+  Result<Literal> ValueOf(Instruction* scalar, int64_t likely) {
     if (const auto known = constants_.find(scalar); known != constants_.end()) return known->second;
     if (control_depth_ > 0) return Unsupported("{}: a size in a loop or a branch depends on data", scalar->name());
     if (next_answer_ < facts_.answers.size()) {
       return constants_.emplace(scalar, facts_.answers[next_answer_++]).first->second;
     }
     question_ = scalar;
+    likely_ = likely;
     return Unsupported("{}: a size depends on data, in a program with side effects or random numbers", scalar->name());
   }
 
   Result<Sized> EmitSetSize(const Instruction& instruction, std::vector<Sized>& operands) {
     const int dimension = static_cast<int>(instruction.dimensions()[0]);
     const Shape& shape = operands[0].stated;
-    VXLA_ASSIGN_OR_RETURN(const int64_t size, SizeOf(operands[1]));
+    VXLA_ASSIGN_OR_RETURN(const int64_t size, SizeOf(operands[1], shape.dimension(dimension)));
     if (size < 0 || size > shape.dimension(dimension)) {
       return OpError(instruction, "size {} is not in 0 to {}, the bound of dimension {} of {}", size,
                      shape.dimension(dimension), dimension, shape.ToString());
@@ -286,7 +357,7 @@ class Specializer {
     Shape dense = WithoutFlags(stated);
     int64_t elements = 1, live = 1;
     for (int d = 0; d < stated.rank(); ++d) {
-      VXLA_ASSIGN_OR_RETURN(const int64_t size, SizeOf(operands[static_cast<size_t>(d) + 1]));
+      VXLA_ASSIGN_OR_RETURN(const int64_t size, SizeOf(operands[static_cast<size_t>(d) + 1], stated.dimension(d)));
       const bool fits =
           size == stated.dimension(d) || (stated.is_dynamic_dimension(d) && size >= 0 && size < stated.dimension(d));
       if (!fits) return OpError(instruction, "size {} does not fit dimension {} of {}", size, d, stated.ToString());
@@ -313,10 +384,14 @@ class Specializer {
   // A computation of the new module, of an argument at its bounds. Its result has the sizes of `as`, if given.
   Result<Computation*> EmitApart(const Computation& source, const Sized& argument, const Sized* as,
                                  Sized* result = nullptr) {
+    return Apart(source, [&] { return EmitBody(source, argument, as, result); });
+  }
+
+  Result<Computation*> Apart(const Computation& source, const std::function<Status()>& emit) {
     auto computation = std::make_unique<Computation>(source.name());
     Computation* const outer = std::exchange(out_, computation.get());
     ++control_depth_;
-    const auto emitted = EmitBody(source, argument, as, result);
+    const Status emitted = emit();
     --control_depth_;
     out_ = outer;
     if (!emitted.ok()) {
@@ -383,7 +458,7 @@ class Specializer {
       }
       if (fixed || status.code() != StatusCode::kUnsupported) return status;
     }
-    VXLA_ASSIGN_OR_RETURN(const Literal value, ValueOf(selector));
+    VXLA_ASSIGN_OR_RETURN(const Literal value, ValueOf(selector, 0));
     const auto count = static_cast<int64_t>(conditional.called().size());
     const int64_t index = value.GetInt(0);
     const bool is_pred = value.shape().element_type() == ElementType::kPred;
@@ -557,12 +632,26 @@ class Specializer {
   Computation* out_ = nullptr;
   Instruction* last_added_ = nullptr;
   Instruction* question_ = nullptr;
+  int64_t likely_ = 0;
   size_t next_answer_ = 0;
   int control_depth_ = 0;
   std::unordered_map<const Instruction*, Literal> constants_;
   std::unordered_map<Computation*, Computation*> copies_;
   std::vector<std::unique_ptr<Computation>> abandoned_;
 };
+
+std::vector<std::vector<int64_t>> SizesOfParameters(const Module& module, int64_t most) {
+  std::vector<std::vector<int64_t>> sizes;
+  for (const Instruction* parameter : module.entry()->parameters()) {
+    for (const Shape* leaf : FlattenTuple(parameter->shape())) {
+      std::vector<int64_t>& live = sizes.emplace_back();
+      for (int d = 0; d < leaf->rank(); ++d) {
+        live.push_back(leaf->is_dynamic_dimension(d) ? std::min(most, leaf->dimension(d)) : leaf->dimension(d));
+      }
+    }
+  }
+  return sizes;
+}
 
 }  // namespace
 
@@ -573,6 +662,21 @@ bool HasLiveSizes(const Module& module) {
 Result<SpecializedModule> SpecializeLiveSizes(const Module& module, const LiveFacts& facts,
                                               const FoldInstruction& fold) {
   return Specializer(module, facts, fold).Run();
+}
+
+Result<std::unique_ptr<Module>> SpecializeAtLikelySizes(const Module& module, const FoldInstruction& fold) {
+  constexpr int64_t kMostTries = 64;
+  for (int64_t most = 0; most < kMostTries; ++most) {
+    LiveFacts facts{SizesOfParameters(module, most == 0 ? INT64_MAX : most - 1), {}};
+    auto specialized = SpecializeLiveSizes(module, facts, fold);
+    while (specialized.ok() && specialized->is_question) {
+      facts.answers.push_back(std::move(specialized->likely_answer));
+      specialized = SpecializeLiveSizes(module, facts, fold);
+    }
+    if (specialized.ok()) return std::move(specialized->module);
+    if (specialized.status().code() == StatusCode::kUnsupported) return specialized.status();
+  }
+  return std::unique_ptr<Module>();
 }
 
 }  // namespace VXLA_NAMESPACE

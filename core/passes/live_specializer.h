@@ -27,6 +27,8 @@ struct SpecializedModule {
   std::unique_ptr<Module> module;
   // If a size (or the branch that decides one) depends on data: the module's result is that scalar, for `answers`.
   bool is_question = false;
+  int64_t parameter = -1;  // that is this scalar, if one is
+  Literal likely_answer;   // the bound of that size, the first branch
   std::vector<std::vector<int64_t>> result_sizes;  // by leaf, and dimension
 };
 
@@ -36,5 +38,9 @@ struct SpecializedModule {
 // reference's; Unsupported where sizes change within a loop or come from the host.
 Result<SpecializedModule> SpecializeLiveSizes(const Module& module, const LiveFacts& facts,
                                               const FoldInstruction& fold);
+
+// At the first sizes, from the bounds down, that go together, questions answered by what is likely; null where none of
+// those that are tried does.
+Result<std::unique_ptr<Module>> SpecializeAtLikelySizes(const Module& module, const FoldInstruction& fold);
 
 }  // namespace VXLA_NAMESPACE
