@@ -4,6 +4,7 @@
 
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/command_test_support.h"
@@ -208,6 +209,28 @@ TEST(CommandTest, DevicesNamesEachDevicesTypesLimitsAndQuirks) {
   EXPECT_EQ(RunVxla("explain " + AddProgram() + " --device " + uuid).exit_code, 0);
 }
 
+// RADV comes with lavapipe's package: AMD's real compiler, without a GPU.
+TEST(CommandTest, ExplainShowsWhatADriverCompiledForNullHardware) {
+  const std::string radv =
+      "VK_DRIVER_FILES=/usr/share/vulkan/icd.d/radeon_icd.x86_64.json RADV_FORCE_FAMILY=navi21 "
+      "MESA_SHADER_CACHE_DISABLE=true";
+  const std::string folder = WriteScratch("isa_place", "") + "_folder";
+  const CommandResult devices = RunVxla("devices", radv);
+  if (devices.out.find("Null hardware") == std::string::npos) GTEST_SKIP() << "no RADV is installed here";
+  const CommandResult shown = RunVxla("explain " + AddProgram() + " --json --isa " + folder, radv);
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.err, HasSubstr("null hardware: kernels are compiled for it, nothing can run on it"));
+  const auto kernel = nlohmann::json::parse(shown.out)["isa"][0];
+  EXPECT_EQ(kernel["statistics"]["Spilled VGPRs"], "0");
+  std::ifstream file(folder + "/" + kernel["file"].get<std::string>());
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_THAT(text, HasSubstr("; VGPRs = "));
+  EXPECT_THAT(text, HasSubstr("v_add_f32"));
+  ExpectError(RunVxla("run " + AddProgram(), radv), 3, "null hardware");
+  ExpectError(RunVxla("explain " + AddProgram() + " --device llvmpipe --isa " + folder), 3,
+              "its driver shows no compiled kernels (no VK_KHR_pipeline_executable_properties)");
+}
+
 TEST(CommandTest, EmulateDoesWithoutFeaturesAndGivesTheSameResult) {
   const std::string add = AddProgram();
   const CommandResult with = RunVxla("run " + add),
@@ -370,13 +393,13 @@ TEST(CommandErrorTest, AFullDiskLeavesNoHalfWrittenFile) {
 }
 
 TEST(CommandErrorTest, RequireGpuRefusesFallbacks) {
-  const std::string program = WriteScratch(
-      "sort.hlo",
-      "yes { a = f32[] parameter(0)  ROOT r = pred[] constant(true) }\n"
-      "no { a = f32[] parameter(0)  ROOT r = pred[] constant(false) }\n"
-      "less { a = f32[] parameter(0)  b = f32[] parameter(1)  c = pred[] compare(a, b), direction=LT\n"
-      "ROOT r = pred[] conditional(c, a, b), true_computation=yes, false_computation=no }\n"
-      "ENTRY e { x = f32[9] parameter(0)  ROOT s = f32[9] sort(x), dimensions={0}, to_apply=less }");
+  const std::string program =
+      WriteScratch("sort.hlo",
+                   "yes { a = f32[] parameter(0)  ROOT r = pred[] constant(true) }\n"
+                   "no { a = f32[] parameter(0)  ROOT r = pred[] constant(false) }\n"
+                   "less { a = f32[] parameter(0)  b = f32[] parameter(1)  c = pred[] compare(a, b), direction=LT\n"
+                   "ROOT r = pred[] conditional(c, a, b), true_computation=yes, false_computation=no }\n"
+                   "ENTRY e { x = f32[9] parameter(0)  ROOT s = f32[9] sort(x), dimensions={0}, to_apply=less }");
   const CommandResult fallback = RunVxla("run " + program);
   EXPECT_EQ(fallback.exit_code, 0) << fallback.err;
   EXPECT_THAT(fallback.err, HasSubstr("sort) runs on the CPU"));
