@@ -176,7 +176,18 @@ Status OperationParser::ParseNamedItem(Operation& operation, std::string name) {
     lexer_.Next();
     return OkStatus();
   }
-  VXLA_ASSIGN_OR_RETURN(Attribute value, ParseAttribute());
+  // A number or a truth value has no type of its own here: a ':' after it begins the operation's types.
+  Attribute value;
+  if (lexer_.token().kind == TokenKind::kInt) {
+    VXLA_ASSIGN_OR_RETURN(const int64_t number, lexer_.TakeInt("an integer"));
+    value = IntegerAttribute(number);
+  } else if (lexer_.AtWord("true") || lexer_.AtWord("false")) {
+    value.kind = Attribute::Kind::kBool;
+    value.integer = lexer_.AtWord("true");
+    lexer_.Next();
+  } else {
+    VXLA_ASSIGN_OR_RETURN(value, ParseAttribute());
+  }
   SetAttribute(operation.attributes, std::string(GenericName(operation.name, name)), std::move(value));
   return OkStatus();
 }
