@@ -88,7 +88,14 @@ class Expander : private Expansion {
     const Result<Partners> partners = PartnersOf(instruction(), DeviceGrid{}, 0);
     const bool sliced = !instruction().attributes<CollectivePermuteAttributes>().slice_sizes.empty();
     if (!partners.ok() || sliced) return nullptr;
+    if (!partners->source && shape.IsDynamic()) return nullptr;  // zeros as many as live
     return partners->source ? Together(Operands()) : Zeros(shape);
+  }
+
+  bool HasDynamicArray() {
+    const auto operands = instruction().operands();
+    return instruction().shape().IsDynamic() ||
+           std::ranges::any_of(operands, [](const Instruction* operand) { return operand->shape().IsDynamic(); });
   }
 };
 
@@ -127,7 +134,7 @@ Instruction* Expander::Value() {
       return result == nullptr ? nullptr : Started(Together(Operands()), result);
     }
     case Opcode::kRaggedAllToAll:
-      return Ragged();
+      return HasDynamicArray() ? nullptr : Ragged();
     case Opcode::kCollectivePermute:
       return Permuted(shape);
     case Opcode::kCollectivePermuteStart: {

@@ -9,21 +9,12 @@
 #include "core/passes/dce.h"
 #include "core/passes/expanders.h"
 #include "core/passes/fusion.h"
+#include "core/passes/live_specializer.h"
 #include "core/passes/one_device.h"
 #include "core/passes/sliding_windows.h"
 #include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
-namespace {
-
-bool HasLiveSizes(const Module& module) {
-  return std::ranges::any_of(module.computations(), [](const auto& computation) {
-    return std::ranges::any_of(computation->instructions(), [](const auto& i) { return i->shape().IsDynamic(); });
-  });
-}
-
-}  // namespace
-
 Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo& target) {
   std::unique_ptr<Module> optimized = module.Clone();
   OrderRandomNumbers(*optimized);
