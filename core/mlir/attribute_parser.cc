@@ -87,6 +87,20 @@ bool StartsType(const MlirToken& token) {
          ParseElementWord(token.text).has_value();
 }
 
+int64_t NodesOf(const Type& type) {
+  int64_t nodes = 1 + static_cast<int64_t>(FlattenTuple(type.shape).size());
+  for (const Type& part : type.inputs) nodes += NodesOf(part);
+  for (const Type& part : type.results) nodes += NodesOf(part);
+  return nodes;
+}
+
+int64_t NodesOf(const Attribute& attribute) {
+  int64_t nodes = 1 + NodesOf(attribute.type);
+  for (const Attribute& part : attribute.elements) nodes += NodesOf(part);
+  for (const NamedAttribute& part : attribute.entries) nodes += NodesOf(part.value);
+  return nodes;
+}
+
 }  // namespace
 
 std::optional<ElementType> ParseElementWord(std::string_view word) {
@@ -103,6 +117,12 @@ std::string_view ElementWord(ElementType type) {
 Status AttributeParser::CheckNesting() const {
   if (depth_ <= kMaxTextNesting) return OkStatus();
   return lexer_.Error("types, attributes and regions nest more than {} levels deep", kMaxTextNesting);
+}
+
+Status AttributeParser::Spend(int64_t nodes) {
+  budget_ -= nodes;
+  if (budget_ >= 0) return OkStatus();
+  return lexer_.Error("the aliases of the text stand for too much");
 }
 
 // ---- types
@@ -259,6 +279,7 @@ Result<std::vector<Type>> AttributeParser::ParseTypeList() {
 Result<Type> AttributeParser::ParseDialectType() {
   const std::string name(lexer_.token().text);
   if (const auto alias = type_aliases_.find(name); alias != type_aliases_.end()) {
+    VXLA_RETURN_IF_ERROR(Spend(NodesOf(alias->second)));
     lexer_.Next();
     return alias->second;
   }
@@ -506,6 +527,7 @@ Result<Attribute> AttributeParser::ParseNumberArray() {
 Result<Attribute> AttributeParser::ParseHashAttribute() {
   const std::string name(lexer_.token().text);
   if (const auto alias = attribute_aliases_.find(name); alias != attribute_aliases_.end()) {
+    VXLA_RETURN_IF_ERROR(Spend(NodesOf(alias->second)));
     lexer_.Next();
     return alias->second;
   }

@@ -15,7 +15,8 @@ std::string_view ElementWord(ElementType type);
 
 class AttributeParser {
  public:
-  AttributeParser(std::string_view text, int first_line) : lexer_(text, first_line) {}
+  AttributeParser(std::string_view text, int first_line)
+      : lexer_(text, first_line), budget_((int64_t{1} << 18) + static_cast<int64_t>(text.size())) {}
 
  protected:
   Result<Type> ParseType();
@@ -44,9 +45,12 @@ class AttributeParser {
     int& depth_;
   };
   Status CheckNesting() const;
+  // Aliases of aliases double what they stand for: what they are replaced by is paid from one budget.
+  Status Spend(int64_t nodes);
 
   MlirLexer lexer_;
   int depth_ = 0;
+  int64_t budget_;
   std::unordered_map<std::string, Attribute> attribute_aliases_;
   std::unordered_map<std::string, Type> type_aliases_;
 

@@ -230,12 +230,19 @@ Result<HostBytes> ParseHexBytes(std::string_view digits) {
   if (seen >= 0) return bytes;
   size_t bad = 0;
   while (kHexValues[from[bad]] >= 0) ++bad;
-  return InvalidArgument("character {} of the hexadecimal string is no digit", bad + 2);
+  return InvalidArgument("character {} of the hexadecimal string is no digit", bad + 3);
 }
 
 Result<std::shared_ptr<const Literal>> ParseDenseText(std::string_view text, const Shape& shape, size_t& offset) {
   VXLA_RETURN_IF_ERROR(CheckShape(shape));
-  VXLA_ASSIGN_OR_RETURN(Literal literal, Literal::Make(shape));
+  offset = 0;
+  const size_t start = std::min(text.find_first_not_of(" \n\t\r"), text.size());
+  const bool splat = start < text.size() && text[start] != '[';
+  const int64_t count = shape.ElementCount();
+  if (!splat && count > static_cast<int64_t>(text.size()))
+    return InvalidArgument("dense: fewer elements than the {} of {}", count, shape.ToString());
+  const bool keep = splat && count > kMaxExpandedSplat;
+  VXLA_ASSIGN_OR_RETURN(Literal literal, Literal::Make(keep ? Shape(shape.element_type()) : shape));
   DenseReader reader(text, literal);
   const Status status = reader.Read();
   offset = reader.offset();

@@ -9,6 +9,9 @@
 
 namespace VXLA_NAMESPACE::mlir {
 
+// A splat of more elements stays one: its literal is a scalar. So a short text cannot ask for much memory.
+inline constexpr int64_t kMaxExpandedSplat = 64;
+
 // `text` is what stands between the angle brackets. Where an error is, `offset` says in it.
 Result<std::shared_ptr<const Literal>> ParseDenseText(std::string_view text, const Shape& shape, size_t& offset);
 

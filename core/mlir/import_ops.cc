@@ -400,7 +400,10 @@ Status Importer::ImportConstant(Frame& frame, const Operation& operation) {
   }
   if (attributes.literal == nullptr) return reader.Error("a constant without its value");
   const Shape shape = attributes.literal->shape();
-  return BindValues(frame, operation, {Add(frame, Opcode::kConstant, shape, {}, std::move(attributes))});
+  Instruction* constant = Add(frame, Opcode::kConstant, shape, {}, std::move(attributes));
+  if (value->type.kind == Type::Kind::kShape && value->type.shape.rank() > 0 && shape.rank() == 0)  // a large splat
+    constant = Add(frame, Opcode::kBroadcast, value->type.shape, {constant}, DimensionsAttributes{});
+  return BindValues(frame, operation, {constant});
 }
 
 // HLO's broadcast grows no dimension from 1: a reshape drops such ones first.

@@ -7,9 +7,14 @@
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
-// A constant up to this size is written again where a region uses it: loops then see their limits, and small values
-// are no state. Larger ones are state like everything else.
+// A constant up to this size, or one value spread over an array, is written again where a region uses it: loops then
+// see their limits, and such values are no state. Larger ones are state like everything else.
 constexpr int64_t kMaxSunkElements = 64;
+
+bool IsSpreadConstant(const Instruction& value) {
+  return value.opcode() == Opcode::kBroadcast && value.operand(0)->opcode() == Opcode::kConstant &&
+         value.operand(0)->shape().IsScalar();
+}
 
 void CollectFree(const Region& region, std::unordered_set<ValueId>& inside, std::unordered_set<ValueId>& seen,
                  std::vector<ValueId>& free) {
@@ -35,8 +40,14 @@ std::vector<ValueId> Importer::FreeValues(const Region& region) const {
   return free;
 }
 
-bool Importer::SinksInto(const Instruction* value) const {
-  return value->opcode() == Opcode::kConstant && value->shape().ElementCount() <= kMaxSunkElements;
+bool Importer::Sinks(const Instruction* value) const {
+  return IsSpreadConstant(*value) ||
+         (value->opcode() == Opcode::kConstant && value->shape().ElementCount() <= kMaxSunkElements);
+}
+
+Instruction* Importer::Sink(Frame& frame, const Instruction* value) {
+  if (!IsSpreadConstant(*value)) return Add(frame, Opcode::kConstant, value->shape(), {}, value->attributes());
+  return Add(frame, Opcode::kBroadcast, value->shape(), {Sink(frame, value->operand(0))}, value->attributes());
 }
 
 // One parameter for each argument of the block.
@@ -52,8 +63,8 @@ Result<Computation*> Importer::ImportScalarRegion(Frame& outer, const Operation&
   }
   for (const ValueId value : FreeValues(operation.regions[region])) {
     VXLA_ASSIGN_OR_RETURN(const Instruction* const from, Lookup(outer, operation, value));
-    if (from->opcode() != Opcode::kConstant) continue;  // using it is an error with its own place
-    frame.values[value] = Add(frame, Opcode::kConstant, from->shape(), {}, from->attributes());
+    const bool constant = from->opcode() == Opcode::kConstant || Sinks(from);
+    if (constant) frame.values[value] = Sink(frame, from);  // using another is an error with its own place
   }
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
   location_ = operation.location;
@@ -70,7 +81,7 @@ Result<Importer::State> Importer::StateOf(Frame& frame, const Operation& operati
     for (const ValueId value : FreeValues(region)) {
       if (!seen.insert(value).second) continue;
       VXLA_ASSIGN_OR_RETURN(const Instruction* const from, Lookup(frame, operation, value));
-      if (SinksInto(from)) {
+      if (Sinks(from)) {
         state.sunk.push_back(value);
       } else {
         state.captures.push_back(value);
@@ -101,8 +112,7 @@ Result<Computation*> Importer::ImportStateRegion(Frame& outer, const Operation& 
     if (i >= own) captured.push_back(value);
   }
   for (const ValueId value : state.sunk) {
-    const Instruction* const from = outer.values.at(value);
-    frame.values[value] = Add(frame, Opcode::kConstant, from->shape(), {}, from->attributes());
+    frame.values[value] = Sink(frame, outer.values.at(value));
   }
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
   location_ = operation.location;

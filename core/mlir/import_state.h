@@ -121,7 +121,8 @@ class Importer {
 
   // Regions (import_regions.cc).
   std::vector<ValueId> FreeValues(const Region& region) const;
-  bool SinksInto(const Instruction* value) const;
+  bool Sinks(const Instruction* value) const;
+  Instruction* Sink(Frame& frame, const Instruction* value);
   Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation, size_t region);
   // A region whose values come in one parameter: a tuple of `state` and then `captures`, or the only one of them.
   struct State {

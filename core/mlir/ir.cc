@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/mlir/dense_text.h"
+
 namespace VXLA_NAMESPACE::mlir {
 
 const Attribute* FindAttribute(const Dictionary& dictionary, std::string_view name) {
@@ -58,12 +60,13 @@ Result<std::shared_ptr<const Literal>> LiteralFromBytes(const Shape& shape, std:
   if (!splat && static_cast<int64_t>(bytes.size()) != shape.SizeBytes()) {
     return InvalidArgument("{} bytes for {}, which has {}", bytes.size(), PrintType(shape), shape.SizeBytes());
   }
-  VXLA_ASSIGN_OR_RETURN(Literal literal, Literal::Make(shape));
+  const bool keep = splat && count > kMaxExpandedSplat;
+  VXLA_ASSIGN_OR_RETURN(Literal literal, Literal::Make(keep ? Shape(shape.element_type()) : shape));
   std::byte* to = literal.mutable_bytes().data();
   if (!splat) {
     if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
   } else {
-    for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * element, bytes.data(), element);
+    for (int64_t i = keep ? 1 : count; i > 0; --i, to += element) std::memcpy(to, bytes.data(), element);
   }
   // Storage has no bits beyond the type's width.
   const int width = BitWidth(shape.element_type());

@@ -55,7 +55,7 @@ struct Attribute {
   std::vector<Attribute> elements;
   Dictionary entries;
   Type type;
-  std::shared_ptr<const Literal> literal;
+  std::shared_ptr<const Literal> literal;  // a scalar: all elements of `type` are that
 
   const Attribute* Find(std::string_view name) const;  // among the entries
 };
@@ -106,7 +106,8 @@ struct Program {
   const Shape& ShapeOf(ValueId value) const { return values[value].type.shape; }
 };
 
-// The bytes of a blob as elements of `shape` (a splat where they are one element).
+// The bytes of a blob as elements of `shape`; a splat where they are one element (core/mlir/dense_text.h: large ones
+// stay a scalar).
 Result<std::shared_ptr<const Literal>> LiteralFromBytes(const Shape& shape, std::span<const std::byte> bytes);
 
 // tensor<2x3xf32>, tuple<...>, i32 ...

@@ -36,7 +36,7 @@ std::string PrintElements(const Attribute& attribute) {
   if (attribute.literal == nullptr)
     return fmt::format("dense_resource<{}> : {}", attribute.text, PrintType(attribute.type));
   if (attribute.text != "array")
-    return fmt::format("dense<{}> : {}", PrintDense(*attribute.literal), PrintType(attribute.literal->shape()));
+    return fmt::format("dense<{}> : {}", PrintDense(*attribute.literal), PrintType(attribute.type));
   const Literal& literal = *attribute.literal;
   const ElementType type = literal.shape().element_type();
   std::string out = "array<" + ElementText(type);

@@ -53,6 +53,8 @@ Result<IntList> OperationReader::IntsOf(std::string_view name, const Attribute& 
     const Literal& literal = *attribute.literal;
     const ElementType type = literal.shape().element_type();
     if (!IsFloating(type) && !IsComplex(type)) {
+      if (literal.shape().rank() != attribute.type.shape.rank())
+        return Error("{} has {} entries", name, attribute.type.shape.ElementCount());
       if (literal.element_count() > (1 << 20)) return Error("{} has {} entries", name, literal.element_count());
       for (int64_t i = 0; i < literal.element_count(); ++i) values.push_back(literal.GetInt(i));
       return values;

@@ -218,8 +218,11 @@ TEST(CommandTest, EmulateDoesWithoutFeaturesAndGivesTheSameResult) {
               "--emulate: 'f80' is none of i64, f64, f16, narrow, subgroups, division");
 }
 
-TEST(CommandTest, ConvertToAnotherFormSaysWhatItCannot) {
-  ExpectError(RunVxla("convert " + AddProgram() + " out.mlir"), 2, "writing stablehlo is not supported");
+TEST(CommandTest, ConvertWritesStableHloThatRunsTheSame) {
+  const std::string add = AddProgram(), mlir = WriteScratch("add.mlir", "");
+  EXPECT_EQ(RunVxla("convert " + add + " " + mlir).exit_code, 0);
+  EXPECT_EQ(RunVxla("run " + mlir + " --device cpu").out, RunVxla("run " + add + " --device cpu").out);
+  ExpectError(RunVxla("convert " + add + " out.mlirbc"), 2, "writing bytecode is not supported");
 }
 
 TEST(CommandErrorTest, MalformedTextNamesFileLineAndColumn) {
@@ -234,11 +237,11 @@ TEST(CommandErrorTest, WrongStatedShapeIsFoundBeforeRunning) {
   ExpectError(RunVxla("run " + program), 2, "f32[3]");
 }
 
-TEST(CommandErrorTest, StableHloIsNamed) {
+TEST(CommandErrorTest, FormsAreToldApartByContent) {
   const std::string program = WriteScratch("f.mlir", "module @jit_f attributes {mhlo.num_replicas = 1 : i32} {\n}\n");
-  ExpectError(RunVxla("run " + program), 2, program + ": MLIR (StableHLO) is not read; HLO text is");
+  ExpectError(RunVxla("run " + program), 2, program + ":1:1: the module has no function @main");
   const std::string bytecode = WriteScratch("f.mlirbc", std::string("ML\xefR\x0d", 5));
-  ExpectError(RunVxla("run " + bytecode), 2, "MLIR (StableHLO) is not read");
+  ExpectError(RunVxla("run " + bytecode), 2, "MLIR bytecode is not read yet");
   const std::string hlo = WriteScratch("module.hlo", "module { ROOT r = f32[] constant(2) }");
   EXPECT_EQ(RunVxla("run " + hlo + " --device cpu").exit_code, 0);
 }
@@ -370,13 +373,13 @@ TEST(CommandErrorTest, AFullDiskLeavesNoHalfWrittenFile) {
 }
 
 TEST(CommandErrorTest, RequireGpuRefusesFallbacks) {
-  const std::string program = WriteScratch(
-      "sort.hlo",
-      "yes { a = f32[] parameter(0)  ROOT r = pred[] constant(true) }\n"
-      "no { a = f32[] parameter(0)  ROOT r = pred[] constant(false) }\n"
-      "less { a = f32[] parameter(0)  b = f32[] parameter(1)  c = pred[] compare(a, b), direction=LT\n"
-      "ROOT r = pred[] conditional(c, a, b), true_computation=yes, false_computation=no }\n"
-      "ENTRY e { x = f32[9] parameter(0)  ROOT s = f32[9] sort(x), dimensions={0}, to_apply=less }");
+  const std::string program =
+      WriteScratch("sort.hlo",
+                   "yes { a = f32[] parameter(0)  ROOT r = pred[] constant(true) }\n"
+                   "no { a = f32[] parameter(0)  ROOT r = pred[] constant(false) }\n"
+                   "less { a = f32[] parameter(0)  b = f32[] parameter(1)  c = pred[] compare(a, b), direction=LT\n"
+                   "ROOT r = pred[] conditional(c, a, b), true_computation=yes, false_computation=no }\n"
+                   "ENTRY e { x = f32[9] parameter(0)  ROOT s = f32[9] sort(x), dimensions={0}, to_apply=less }");
   const CommandResult fallback = RunVxla("run " + program);
   EXPECT_EQ(fallback.exit_code, 0) << fallback.err;
   EXPECT_THAT(fallback.err, HasSubstr("sort) runs on the CPU"));
