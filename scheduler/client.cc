@@ -152,7 +152,7 @@ Result<std::shared_ptr<Executable>> Client::CompileOrThrow(const std::shared_ptr
   const Stopwatch kernels;
   VXLA_RETURN_IF_ERROR(MakeKernels(*state));
   state->statistics.kernels_ms = kernels.Ms();
-  VXLA_RETURN_IF_ERROR(UploadConstants(*state));
+  if (!client->device->facts().compile_only) VXLA_RETURN_IF_ERROR(UploadConstants(*state));
   state->contexts =
       std::make_unique<ContextPool>(state->program, *client->pool, std::max(1, client->options.max_runs_in_flight));
   state->statistics.ms = all.Ms();
