@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/passes/fusion_rules.h"
+
 namespace VXLA_NAMESPACE {
 
 Instruction* Expansion::Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attributes,
@@ -51,7 +53,10 @@ Instruction* Expansion::Compare(ComparisonDirection direction, Instruction* a, I
 
 Instruction* Expansion::Converted(Instruction* value, ElementType type) {
   if (value->shape().element_type() == type) return value;
-  return Add(Opcode::kConvert, Shape(type, SizesOf(value->shape())), {value});
+  Shape shape = value->shape();
+  shape.set_element_type(type);
+  shape.set_layout(std::nullopt);
+  return Add(Opcode::kConvert, std::move(shape), {value});
 }
 
 Instruction* Expansion::Reshaped(Instruction* value, IntList sizes) {
@@ -116,12 +121,13 @@ Instruction* Expansion::Element(Instruction* tuple, int64_t index) {
 }
 
 bool ExpandEach(const std::vector<Computation*>& computations,
-                const std::function<Instruction*(Computation&, Instruction*)>& expand) {
+                const std::function<Instruction*(Computation&, Instruction*)>& expand, LiveSizesIn live_sizes) {
   bool changed = false;
   for (Computation* computation : computations) {
     std::vector<Instruction*> instructions;
     for (const auto& instruction : computation->instructions()) instructions.push_back(instruction.get());
     for (Instruction* instruction : instructions) {
+      if (live_sizes == LiveSizesIn::kLeft && TouchesLiveSizes(*instruction)) continue;
       Instruction* const value = expand(*computation, instruction);
       if (value == nullptr) continue;
       computation->ReplaceAllUses(instruction, value);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/passes/expansion.h"
+#include "core/passes/fusion_rules.h"
 #include "core/replica_groups.h"
 
 namespace VXLA_NAMESPACE {
@@ -43,7 +44,7 @@ class Expander : private Expansion {
   Instruction* Exchanged(const Shape& shape) {
     const Result<IntList> members = GroupOf(instruction(), DeviceGrid{}, 0);
     if (!members.ok()) return nullptr;
-    if (members->empty()) return Zeros(shape);
+    if (members->empty()) return shape.IsDynamic() ? nullptr : Zeros(shape);  // zeros: as many as live
     // All-to-all of a tuple has one even of one.
     Instruction* const result = shape.IsTuple() ? TupleOf(Operands()) : instruction().operand(0);
     return Compatible(result->shape(), shape) ? result : nullptr;
@@ -52,6 +53,7 @@ class Expander : private Expansion {
   // Rows that the device sends to itself, entry by entry: (input, output, input offsets, sizes sent, output offsets,
   // sizes received). A row of the output is that of the last entry that reaches it.
   Instruction* Ragged() {
+    if (TouchesLiveSizes(instruction())) return nullptr;
     const Result<IntList> members = GroupOf(instruction(), DeviceGrid{}, 0);
     if (!members.ok()) return nullptr;
     Instruction *const input = instruction().operand(0), *const output = instruction().operand(1);
@@ -88,6 +90,7 @@ class Expander : private Expansion {
     const Result<Partners> partners = PartnersOf(instruction(), DeviceGrid{}, 0);
     const bool sliced = !instruction().attributes<CollectivePermuteAttributes>().slice_sizes.empty();
     if (!partners.ok() || sliced) return nullptr;
+    if (!partners->source && shape.IsDynamic()) return nullptr;
     return partners->source ? Together(Operands()) : Zeros(shape);
   }
 };
@@ -144,9 +147,10 @@ Instruction* Expander::Value() {
 bool ExpandForOneDevice(Module& module) {
   std::vector<Computation*> all;
   for (const auto& computation : module.computations()) all.push_back(computation.get());
-  return ExpandEach(all, [](Computation& computation, Instruction* instruction) {
-    return Expander(computation, instruction).Expand();
-  });
+  return ExpandEach(
+      all,
+      [](Computation& computation, Instruction* instruction) { return Expander(computation, instruction).Expand(); },
+      LiveSizesIn::kExpanded);
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -336,6 +336,10 @@ EvalResult EvalGetDimensionSize(EvalContext&, const Instruction& instruction, st
 
 // The elements stay where they are, also those that become padding: a larger size brings them back.
 EvalResult EvalSetDimensionSize(EvalContext&, const Instruction& instruction, std::span<Value> operands) {
+  if (operands.size() == 1) {  // the elements at their bounds, whatever lives (core/passes/dynamic_padder.h)
+    Shape at_bounds = WithoutFlags(operands[0].shape());
+    return std::move(operands[0]).Take().Reshaped(at_bounds);
+  }
   const int dimension = static_cast<int>(instruction.dimensions()[0]);
   const int64_t size = operands[1].literal().GetInt(0);
   const Shape shape = operands[0].shape();
