@@ -50,7 +50,9 @@ class BatchNorm : private Expansion {
   Instruction* ForFeatures(double value) { return Spread(Number(value), SizesOf(features_)); }
   // A feature's value for each of its elements.
   Instruction* ForElements(Instruction* by_feature) {
-    return Add(Opcode::kBroadcast, all_, {by_feature}, DimensionsAttributes{{feature_}});
+    Shape shape(wide_, SizesOf(all_));  // of live sizes the features' alone are known
+    shape.set_dynamic_dimension(static_cast<int>(feature_), by_feature->shape().is_dynamic_dimension(0));
+    return Add(Opcode::kBroadcast, std::move(shape), {by_feature}, DimensionsAttributes{{feature_}});
   }
 
   Instruction* Wide(int operand) { return Converted(instruction().operand(operand), wide_); }

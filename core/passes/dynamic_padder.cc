@@ -19,7 +19,7 @@ constexpr std::string_view kInRange = "{\"sizes\":\"in range\"}";
 // A value of any shape: arrays and tokens at the leaves.
 struct PaddedValue {
   PaddedArray leaf;
-  Instruction* whole = nullptr;  // the leaf in its dynamic form, where there is one
+  Instruction* whole = nullptr;  // in its dynamic form, where there is one
   std::vector<PaddedValue> elements;
 };
 
@@ -48,6 +48,7 @@ class Place : public SizeMath {
  public:
   using Expansion::Add;
   using Expansion::Element;
+  using Expansion::Spread;
   using Expansion::TupleOf;
   using SizeMath::SizeMath;
 
@@ -72,6 +73,7 @@ class Place : public SizeMath {
   }
   Instruction* Rebuilt(const PaddedValue& value, const Shape& stated) {
     if (!stated.IsTuple()) return Whole(value, stated);
+    if (value.whole != nullptr && SameFlags(value.whole->shape(), stated)) return value.whole;
     std::vector<Instruction*> elements;
     for (size_t k = 0; k < value.elements.size(); ++k) {
       elements.push_back(Rebuilt(value.elements[k], stated.tuple_elements()[k]));
@@ -84,6 +86,7 @@ class Place : public SizeMath {
     const Shape& shape = value->shape();
     PaddedValue parts;
     if (shape.IsTuple()) {
+      parts.whole = value;
       for (size_t k = 0; k < shape.tuple_elements().size(); ++k) {
         parts.elements.push_back(Parts(Element(value, static_cast<int64_t>(k))));
       }
@@ -181,6 +184,8 @@ SizeFault FaultOf(Place& at, Instruction* tuple) {
   return {at.Element(tuple, count - 3), at.Element(tuple, count - 2), at.Element(tuple, count - 1)};
 }
 
+struct PaddedStep;
+
 class Padder {
  public:
   explicit Padder(Module& module) : module_(module) {
@@ -202,16 +207,22 @@ class Padder {
     std::vector<Instruction*> replaced = {};
   };
 
-  // Everything but the root.
-  void Pad(Scope& scope);
+  // Everything but the root; a loop's computation or a branch takes its parameter's value as a tuple from here on.
+  void Pad(Scope& scope, const Shape* taken = nullptr);
   void Visit(Scope& scope, Instruction* i);
   std::optional<PaddedValue> ValueOf(Scope& scope, Place& at, Instruction* i);
   std::optional<PaddedValue> While(Scope& scope, Place& at, Instruction* loop);
   std::optional<PaddedValue> Conditional(Scope& scope, Place& at, Instruction* conditional);
+  std::optional<PaddedValue> Scan(Scope& scope, Place& at, Instruction* scan);
+  std::optional<PaddedValue> PaddedScan(Scope& scope, Place& at, Instruction* scan, Scope& inner,
+                                        const PaddedStep& padded, std::vector<Instruction*> arguments,
+                                        std::vector<Instruction*> given);
+  std::optional<PaddedValue> ScanResults(Scope& scope, Place& at, Instruction* scan, const PaddedStep& padded,
+                                         Computation& step, const std::vector<PaddedArray>& leaves,
+                                         const std::vector<Instruction*>& given, bool fails);
   static Instruction* StandIn(const PaddedValue& value);
   void Keep(Scope& scope, Place& at, Instruction* i);
   PaddedValue Of(Scope& scope, Place& at, Instruction* operand);
-  // The parameter of a loop's computation or a branch, which takes a tuple from here on.
   void TakeFlat(Scope& scope, const Shape& shape);
   // The result, as a tuple; with `fault` what failed behind it.
   void GiveFlat(Scope& scope, const Shape& shape, bool fault, const SizeFault* before);
@@ -264,10 +275,8 @@ std::optional<PaddedValue> Padder::While(Scope& scope, Place& at, Instruction* l
   if (!one_form) return std::nullopt;
   std::vector<Instruction*> initial = Flat(at.Leaves(Of(scope, at, loop->operand(0)), state));
   Scope condition{*loop->called(0), {module_, messages_, false}}, body{*loop->called(1), {module_, messages_}};
-  TakeFlat(condition, state);
-  Pad(condition);
-  TakeFlat(body, state);
-  Pad(body);
+  Pad(condition, &state);
+  Pad(body, &state);
   Shape flat = FlatShape(state);
   // What fails on the way to the result, too.
   Place end(body.context, body.computation, body.computation.root());
@@ -300,8 +309,7 @@ std::optional<PaddedValue> Padder::Conditional(Scope& scope, Place& at, Instruct
     const Shape taken = branch.parameter(0)->shape();
     operands.push_back(at.TupleOf(Flat(at.Leaves(Of(scope, at, conditional->operand(k + 1)), taken))));
     branches.push_back(std::make_unique<Scope>(Scope{branch, {module_, messages_}}));
-    TakeFlat(*branches.back(), taken);
-    Pad(*branches.back());
+    Pad(*branches.back(), &taken);
     Place end(branches.back()->context, branch, branch.root());
     end.Leaves(Of(*branches.back(), end, branch.root()), result);
     fails = fails || branches.back()->context.fault.number != nullptr;
@@ -316,6 +324,177 @@ std::optional<PaddedValue> Padder::Conditional(Scope& scope, Place& at, Instruct
                                      {conditional->called().begin(), conditional->called().end()});
   if (fails) at.Merge(FaultOf(at, padded));
   return Unflat(at, padded, result);
+}
+
+// A scan's step with its sizes: what it takes and gives besides its slices and carries.
+struct PaddedStep {
+  Instruction* lives = nullptr;            // the step is one that counts; null: all are
+  std::vector<Instruction*> inner, outer;  // sizes in the step, and those that they are
+  std::vector<Instruction*> OuterOf(const std::vector<Instruction*>& sizes) const {
+    std::vector<Instruction*> found;
+    for (Instruction* const size : sizes) {
+      const auto at = std::ranges::find(inner, size);
+      found.push_back(at == inner.end() ? size : outer[static_cast<size_t>(at - inner.begin())]);
+    }
+    return found;
+  }
+};
+
+// Steps that do not live leave the carries alone. Sizes are carries that no step changes.
+std::optional<PaddedValue> Padder::Scan(Scope& scope, Place& at, Instruction* scan) {
+  const auto& a = scan->attributes<ScanAttributes>();
+  Computation& f = *scan->called(0);
+  const auto carries = static_cast<size_t>(a.num_carries);
+  const size_t inputs = static_cast<size_t>(scan->operand_count()) - carries;
+  const auto along = static_cast<size_t>(a.dimensions.at(0));
+  if (std::ranges::any_of(f.instructions(), [](const auto& i) { return !i->called().empty() && UsesLiveSizes(*i); })) {
+    return std::nullopt;
+  }
+  Computation& step = *module_.AddComputation(f.name() + "_of_live");
+  Scope inner{step, {module_, messages_}};
+  std::vector<PaddedArray> operands;
+  Instruction* steps = nullptr;
+  for (int k = 0; k < scan->operand_count(); ++k) {
+    operands.push_back(Of(scope, at, scan->operand(k)).leaf);
+    if (static_cast<size_t>(k) >= inputs || operands.back().sizes[along] == nullptr) continue;
+    Instruction* const size = operands.back().sizes[along];
+    if (steps == nullptr) steps = size;
+    at.RequireEqual(steps, size,
+                    fmt::format("dimension {} of operand {{0}} and of operand {} has other live sizes", along, k));
+  }
+  const int64_t bound = operands.at(0).array->shape().dimension(static_cast<int>(along));
+  const bool partial = steps != nullptr && !SizeMath::IsNumber(steps, bound);
+  PaddedStep padded;
+  std::vector<Instruction*> arguments, given;
+  int64_t number = 0;
+  const auto take = [&](const Shape& shape) {
+    return step.Add(Opcode::kParameter, shape, {}, ParameterAttributes{number++});
+  };
+  Instruction* flags = nullptr;
+  for (size_t k = 0; k < operands.size(); ++k) {
+    if (k == inputs && partial) {
+      IntList sizes(along + 1, 1);
+      sizes[along] = bound;
+      std::vector<Instruction*> live(along + 1);
+      live[along] = steps;
+      given.push_back(at.LiveMask(sizes, live));
+      sizes.pop_back();
+      flags = take(Shape(ElementType::kPred, sizes));
+    }
+    arguments.push_back(take(AtBounds(f.parameter(static_cast<int64_t>(k))->shape())));
+    given.push_back(operands[k].array);
+  }
+  if (flags != nullptr) padded.lives = step.Add(Opcode::kReshape, Shape(ElementType::kPred), {flags});
+  for (size_t k = 0; k < operands.size(); ++k) {
+    PaddedValue value{{arguments[k], operands[k].sizes}, nullptr, {}};
+    if (k < inputs) value.leaf.sizes.erase(value.leaf.sizes.begin() + static_cast<std::ptrdiff_t>(along));
+    const Shape& stated = f.parameter(static_cast<int64_t>(k))->shape();
+    for (int d = 0; d < stated.rank(); ++d) {
+      Instruction*& size = value.leaf.sizes[static_cast<size_t>(d)];
+      if (size == nullptr && stated.is_dynamic_dimension(d)) size = at.Number(stated.dimension(d));
+      if (size == nullptr) continue;
+      auto known = std::ranges::find(padded.outer, size);
+      if (known == padded.outer.end()) {
+        padded.outer.push_back(size);
+        padded.inner.push_back(take(Shape(ElementType::kS32)));
+        inner.context.limits[padded.inner.back()] = stated.dimension(d);
+        known = padded.outer.end() - 1;
+      }
+      size = padded.inner[static_cast<size_t>(known - padded.outer.begin())];
+    }
+    inner.values[arguments[k]] = std::move(value);
+  }
+  given.insert(given.end(), padded.outer.begin(), padded.outer.end());
+  return PaddedScan(scope, at, scan, inner, padded, std::move(arguments), std::move(given));
+}
+
+std::optional<PaddedValue> Padder::PaddedScan(Scope& scope, Place& at, Instruction* scan, Scope& inner,
+                                              const PaddedStep& padded, std::vector<Instruction*> arguments,
+                                              std::vector<Instruction*> given) {
+  const auto& a = scan->attributes<ScanAttributes>();
+  const auto carries = static_cast<size_t>(a.num_carries);
+  Computation& step = inner.computation;
+  const auto first_carry = static_cast<std::ptrdiff_t>(arguments.size() - carries);
+  step.set_root(CloneInto(*scan->called(0), step, arguments, [](Computation* called) { return called; }));
+  Pad(inner);
+  Place end(inner.context, step, step.root());
+  const Shape stated = step.root()->shape();
+  const PaddedValue root = Of(inner, end, step.root());
+  std::vector<PaddedArray> leaves = end.Leaves(root, stated);
+  const size_t outputs = leaves.size() - carries;
+  std::vector<Instruction*> results;
+  for (size_t k = 0; k < leaves.size(); ++k) {
+    Instruction* value = leaves[k].array;
+    if (k >= outputs) {
+      const PaddedArray& before = inner.values.at(arguments[static_cast<size_t>(first_carry) + k - outputs]).leaf;
+      for (size_t d = 0; d < before.sizes.size(); ++d) {
+        if (before.sizes[d] == nullptr || leaves[k].sizes[d] == nullptr) continue;
+        end.RequireEqual(before.sizes[d], leaves[k].sizes[d],
+                         fmt::format("dimension {} of carry {} has the live size {{0}} before a step, {{1}} after it",
+                                     d, k - outputs));
+        leaves[k].sizes[d] = before.sizes[d];
+      }
+      if (padded.lives != nullptr) {
+        Instruction* const lives = end.Spread(padded.lives, SizesOf(value->shape()));
+        value = end.Selected(lives, value, before.array);
+      }
+    }
+    for (Instruction* const size : leaves[k].sizes) {  // one for all steps
+      if (size == nullptr || SizeMath::IsNumber(size)) continue;
+      if (std::ranges::find(padded.inner, size) == padded.inner.end()) return std::nullopt;
+    }
+    results.push_back(value);
+  }
+  results.insert(results.end(), padded.inner.begin(), padded.inner.end());
+  if (inner.context.fault.number != nullptr) {
+    const SizeFault own = inner.context.fault;
+    const auto number = static_cast<int64_t>(step.parameters().size());
+    SizeFault& fault = inner.context.fault;
+    fault = {};
+    std::vector<Instruction*> before;
+    for (int64_t k = 0; k < 3; ++k) {
+      before.push_back(step.Add(Opcode::kParameter, Shape(ElementType::kS32), {}, ParameterAttributes{number + k}));
+      given.push_back(at.NoFault());
+    }
+    fault = {before[0], before[1], before[2]};
+    Instruction* const counted =
+        padded.lives == nullptr ? own.number : end.Selected(padded.lives, own.number, end.NoFault());
+    end.Merge({counted, own.first, own.second});
+    results.insert(results.end(), {fault.number, fault.first, fault.second});
+  }
+  const bool fails = inner.context.fault.number != nullptr;
+  step.set_root(end.TupleOf(results));
+  Finish(inner);
+  return ScanResults(scope, at, scan, padded, step, leaves, given, fails);
+}
+
+std::optional<PaddedValue> Padder::ScanResults(Scope& scope, Place& at, Instruction* scan, const PaddedStep& padded,
+                                               Computation& step, const std::vector<PaddedArray>& leaves,
+                                               const std::vector<Instruction*>& given, bool fails) {
+  ScanAttributes attributes = scan->attributes<ScanAttributes>();
+  const auto along = static_cast<std::ptrdiff_t>(attributes.dimensions.at(0));
+  const size_t outputs = leaves.size() - static_cast<size_t>(attributes.num_carries);
+  const std::vector<const Shape*> stated = FlattenTuple(scan->shape());
+  std::vector<Shape> shapes;
+  for (const Shape* shape : stated) shapes.push_back(AtBounds(*shape));
+  const size_t scalars = padded.inner.size() + (fails ? 3 : 0);
+  for (size_t k = 0; k < scalars; ++k) shapes.emplace_back(ElementType::kS32);
+  attributes.num_carries += static_cast<int64_t>(scalars);
+  Instruction* const result = at.Add(Opcode::kScan, Shape::Tuple(std::move(shapes)), given, attributes, {&step});
+  if (fails) at.Merge(FaultOf(at, result));
+  std::vector<PaddedArray> values;
+  const PaddedArray first = Of(scope, at, scan->operand(0)).leaf;
+  for (size_t k = 0; k < leaves.size(); ++k) {
+    PaddedArray value{at.Element(result, static_cast<int64_t>(k)), {}};
+    for (Instruction* const size : padded.OuterOf(leaves[k].sizes)) {
+      const bool known = size != nullptr && SizeMath::IsNumber(size);
+      value.sizes.push_back(known ? at.Number(size->literal().GetInt(0)) : size);
+    }
+    if (k < outputs) value.sizes.insert(value.sizes.begin() + along, first.sizes[static_cast<size_t>(along)]);
+    values.push_back(UnderStated(at, std::move(value), *stated[k]));
+  }
+  size_t next = 0;
+  return FromLeaves(scan->shape(), values, next);
 }
 
 std::optional<PaddedValue> Padder::ValueOf(Scope& scope, Place& at, Instruction* i) {
@@ -343,6 +522,8 @@ std::optional<PaddedValue> Padder::ValueOf(Scope& scope, Place& at, Instruction*
       return While(scope, at, i);
     case Opcode::kConditional:
       return Conditional(scope, at, i);
+    case Opcode::kScan:
+      return Scan(scope, at, i);
     default:
       break;
   }
@@ -406,15 +587,15 @@ void Padder::Visit(Scope& scope, Instruction* i) {
   scope.replaced.push_back(i);
 }
 
-void Padder::Pad(Scope& scope) {
+void Padder::Pad(Scope& scope, const Shape* taken) {
   std::vector<Instruction*> instructions;
   for (const auto& i : scope.computation.instructions()) instructions.push_back(i.get());
+  if (taken != nullptr) TakeFlat(scope, *taken);
   for (Instruction* const i : instructions) {
-    // Of a loop or branch the parameter is taken apart already.
-    if (scope.values.contains(i)) continue;
+    if (scope.values.contains(i)) continue;  // the parameter
     const bool reads =
         std::ranges::any_of(i->operands(), [&](const Instruction* o) { return scope.values.contains(o); });
-    if (touched_.contains(i) || reads) Visit(scope, i);
+    if (touched_.contains(i) || TouchesLiveSizes(*i) || reads) Visit(scope, i);
   }
 }
 

@@ -42,7 +42,11 @@ Instruction* Expansion::Iota(ElementType type, IntList sizes, int64_t dimension)
 }
 
 Instruction* Expansion::Binary(Opcode opcode, Instruction* a, Instruction* b) {
-  return Add(opcode, a->shape(), {a, b});
+  Shape shape = a->shape();
+  for (int d = 0; d < b->shape().rank(); ++d) {
+    if (b->shape().is_dynamic_dimension(d)) shape.set_dynamic_dimension(d, true);
+  }
+  return Add(opcode, std::move(shape), {a, b});
 }
 
 Instruction* Expansion::Compare(ComparisonDirection direction, Instruction* a, Instruction* b) {

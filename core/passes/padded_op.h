@@ -62,8 +62,10 @@ class PaddedOp : public SizeMath {
   Instruction* IdentityOf(int operand);
   Instruction* WindowPositions(Instruction* size, const WindowDimension& window);
   Result Sort();
-  Computation* FlaggedComparator();
+  Computation* FlaggedOrder(Computation* f);
   Result TopK();
+  Computation* Precedes(bool largest);
+  Result SelectAndScatter();
   Result Fft();
   Result Linalg();
 

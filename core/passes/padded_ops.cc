@@ -296,8 +296,7 @@ PaddedOp::Result PaddedOp::ReduceWindow() {
 }
 
 // What does not live comes after what does; elements that do not live are equal among each other.
-Computation* PaddedOp::FlaggedComparator() {
-  Computation* const f = instruction().called(0);
+Computation* PaddedOp::FlaggedOrder(Computation* f) {
   Computation& flagged = *context_.module.AddComputation(f->name() + "_of_live");
   const Shape flag(ElementType::kPred);
   std::vector<Instruction*> arguments;
@@ -330,7 +329,7 @@ PaddedOp::Result PaddedOp::Sort() {
     std::vector<Shape> shapes;
     for (const Instruction* operand : operands) shapes.push_back(operand->shape());
     Instruction* const sort = Add(Opcode::kSort, Shape::Tuple(std::move(shapes)), operands, instruction().attributes(),
-                                  {FlaggedComparator()});
+                                  {FlaggedOrder(instruction().called(0))});
     for (int k = 0; k < Count(); ++k) sorted.push_back(Element(sort, k));
   } else {
     Instruction* const sort = Static();
@@ -349,11 +348,71 @@ PaddedOp::Result PaddedOp::Sort() {
 }
 
 PaddedOp::Result PaddedOp::TopK() {
+  const auto& a = instruction().attributes<TopKAttributes>();
+  const int64_t last = ShapeOf(0).rank() - 1;
   Sizes sizes = Operand(0).sizes;
-  if (Lives(Operand(0), ShapeOf(0).rank() - 1)) return std::nullopt;
+  const IntList bounds = SizesOf(ShapeOf(0));
+  if (!Lives(Operand(0), last)) {
+    sizes.back() = nullptr;
+    Instruction* const top = Static();
+    return std::vector<PaddedArray>{{Element(top, 0), sizes}, {Element(top, 1), sizes}};
+  }
+  Instruction* const size = sizes.back();
+  Require(ComparisonDirection::kGe, size, Number(a.k),
+          fmt::format("dimension {} of operand 0 has the live size {{0}}, k is {}", last, a.k), size, size);
+  Sizes along(sizes.size());
+  along.back() = size;
+  Instruction* const numbers = Iota(ElementType::kS32, bounds, last);
+  Instruction* const mask = LiveMask(bounds, along);
+  SortAttributes attributes;
+  attributes.dimensions = {last};
+  attributes.is_stable = true;
+  Instruction* const sort = Add(Opcode::kSort, Shape::Tuple({ShapeOf(0), numbers->shape(), mask->shape()}),
+                                {Operand(0).array, numbers, mask}, attributes, {FlaggedOrder(Precedes(a.largest))});
   sizes.back() = nullptr;
-  Instruction* const top = Static();
-  return std::vector<PaddedArray>{{Element(top, 0), sizes}, {Element(top, 1), sizes}};
+  return std::vector<PaddedArray>{{Expansion::Slice(Element(sort, 0), last, 0, a.k), sizes},
+                                  {Expansion::Slice(Element(sort, 1), last, 0, a.k), sizes}};
+}
+
+// (value, value, number, number): the order of topk, NaN and signs of zeros included.
+Computation* PaddedOp::Precedes(bool largest) {
+  Computation& order = *context_.module.AddComputation("precedes");
+  const Shape value(ShapeOf(0).element_type()), number(ElementType::kS32);
+  Instruction* const a = ParameterOf(order, value, 0);
+  Instruction* const b = ParameterOf(order, value, 1);
+  ParameterOf(order, number, 2);
+  ParameterOf(order, number, 3);
+  CompareAttributes compare;
+  compare.direction = largest ? ComparisonDirection::kGt : ComparisonDirection::kLt;
+  if (IsFloating(value.element_type())) compare.type = ComparisonType::kTotalOrder;
+  order.set_root(order.Add(Opcode::kCompare, Shape(ElementType::kPred), {a, b}, compare));
+  return &order;
+}
+
+// Windows that end before the padding see live elements alone; sources of windows that do not live add nothing.
+PaddedOp::Result PaddedOp::SelectAndScatter() {
+  Window window = instruction().attributes<WindowAttributes>().window;
+  window.resize(Operand(0).sizes.size());
+  PaddedArray source = Operand(1);
+  IntList all;
+  for (size_t d = 0; d < window.size(); ++d) {
+    const auto dimension = static_cast<int64_t>(d);
+    all.push_back(dimension);
+    Instruction* const size = Operand(0).sizes[d];
+    if (size == nullptr) continue;
+    if (Lives(Operand(0), dimension) && window[d].pad_high > 0) return std::nullopt;
+    Instruction* const positions = WindowPositions(size, window[d]);
+    if (source.sizes[d] != nullptr) {
+      RequireEqual(source.sizes[d], positions,
+                   fmt::format("dimension {} of operand 1 has the live size {{0}}, operand 0 has {{1}} windows", d));
+    } else {
+      source.sizes[d] = positions;
+    }
+  }
+  const ReducerFacts facts = FactsOfReducer(*instruction().called(1));
+  if (!facts.identity) return std::nullopt;
+  Instruction* const nothing = Converted(Constant(*facts.identity), ShapeOf(1).element_type());
+  return One(Static({Operand(0).array, Masked(source, all, nothing), Operand(2).array}), Operand(0).sizes);
 }
 
 PaddedOp::Result PaddedOp::Fft() {
@@ -408,6 +467,8 @@ PaddedOp::Result PaddedOp::ByFamily() {
       return ReduceWindow();
     case Opcode::kSort:
       return Sort();
+    case Opcode::kSelectAndScatter:
+      return SelectAndScatter();
     case Opcode::kTopK:
       return TopK();
     case Opcode::kFft:
