@@ -245,9 +245,17 @@ PaddedValue Padder::Of(Scope& scope, Place& at, Instruction* operand) {
 void Padder::TakeFlat(Scope& scope, const Shape& shape) {
   Instruction* const parameter = scope.computation.parameter(0);
   const Shape taken = shape;
-  parameter->mutable_shape() = FlatShape(taken);
   Place at(scope.context, scope.computation, parameter);
-  scope.values[parameter] = Unflat(at, parameter, taken);
+  // What reads the parameter still states its shape.
+  Instruction* const before = at.Add(Opcode::kCopy, taken, {parameter});
+  const std::vector<Instruction*> users(parameter->users().begin(), parameter->users().end());
+  for (Instruction* const user : users) {
+    if (user != before) user->ReplaceOperand(parameter, before);
+  }
+  if (scope.computation.root() == parameter) scope.computation.set_root(before);
+  parameter->mutable_shape() = FlatShape(taken);
+  scope.values[before] = Unflat(at, parameter, taken);
+  scope.replaced.push_back(before);
 }
 
 void Padder::GiveFlat(Scope& scope, const Shape& shape, bool fault, const SizeFault* before) {
@@ -529,8 +537,8 @@ std::optional<PaddedValue> Padder::ValueOf(Scope& scope, Place& at, Instruction*
   }
   std::vector<PaddedArray> operands;
   for (Instruction* const operand : i->operands()) {
-    if (operand->shape().IsTuple()) return std::nullopt;
     operands.push_back(Of(scope, at, operand).leaf);
+    if (operands.back().array == nullptr) return std::nullopt;  // a tuple
   }
   auto leaves = PaddedForm(scope.context, scope.computation, i, std::move(operands));
   if (!leaves) return std::nullopt;
@@ -592,7 +600,7 @@ void Padder::Pad(Scope& scope, const Shape* taken) {
   for (const auto& i : scope.computation.instructions()) instructions.push_back(i.get());
   if (taken != nullptr) TakeFlat(scope, *taken);
   for (Instruction* const i : instructions) {
-    if (scope.values.contains(i)) continue;  // the parameter
+    if (taken != nullptr && i->opcode() == Opcode::kParameter) continue;
     const bool reads =
         std::ranges::any_of(i->operands(), [&](const Instruction* o) { return scope.values.contains(o); });
     if (touched_.contains(i) || TouchesLiveSizes(*i) || reads) Visit(scope, i);

@@ -2,6 +2,7 @@
 
 #include "core/ops/op_support.h"
 #include "core/passes/padded_op.h"
+#include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -156,8 +157,43 @@ Instruction* PaddedOp::IndicesOrNone(Instruction* indices, Instruction* lives) {
   return Selected(lives, indices, Spread(Number(kNowhere), bounds));
 }
 
-// Index vectors that do not live point nowhere. Of update windows the parts that do not live may only fall on what does
-// not live of the operand: a window over a whole dimension of the same size.
+// f of what is there and an update that lives; a flag more in each place says nothing.
+Computation* PaddedOp::FlaggedCombiner(int count) {
+  Computation* const f = instruction().called(0);
+  Computation& flagged = *context_.module.AddComputation(f->name() + "_of_live");
+  const Shape flag(ElementType::kPred);
+  std::vector<Instruction*> arguments;
+  for (int64_t k = 0; k < count; ++k) arguments.push_back(ParameterOf(flagged, f->parameter(k)->shape(), k));
+  Instruction* const there = ParameterOf(flagged, flag, count);
+  for (int64_t k = 0; k < count; ++k) {
+    arguments.push_back(ParameterOf(flagged, f->parameter(count + k)->shape(), count + 1 + k));
+  }
+  Instruction* const lives = ParameterOf(flagged, flag, 2 * count + 1);
+  std::vector<Instruction*> results = Called(flagged, f, arguments);
+  std::vector<Shape> shapes;
+  for (size_t k = 0; k < results.size(); ++k) {
+    shapes.push_back(results[k]->shape());
+    results[k] = flagged.Add(Opcode::kSelect, results[k]->shape(), {lives, results[k], arguments[k]});
+  }
+  results.push_back(there);
+  shapes.push_back(flag);
+  flagged.Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), results);
+  return &flagged;
+}
+
+Instruction* PaddedOp::ScatterOfFlagged(std::vector<Instruction*> operands, Instruction* lives) {
+  const int n = Count() / 2;
+  Instruction* const there = LiveMask(SizesOf(ShapeOf(0)), Sizes(static_cast<size_t>(ShapeOf(0).rank())));
+  operands.insert(operands.begin() + n, there);
+  operands.push_back(lives);
+  std::vector<Shape> shapes;
+  for (int k = 0; k <= n; ++k) shapes.push_back(operands[static_cast<size_t>(k)]->shape());
+  return Add(Opcode::kScatter, Shape::Tuple(std::move(shapes)), std::move(operands), instruction().attributes(),
+             {FlaggedCombiner(n)});
+}
+
+// Index vectors that do not live point nowhere. Of update windows the parts that do not live change nothing, but where
+// they fall on what does not live of the operand: a window over a whole dimension of the same size.
 PaddedOp::Result PaddedOp::Scatter() {
   const auto& a = instruction().attributes<ScatterAttributes>();
   const int n = Count() / 2;
@@ -167,7 +203,8 @@ PaddedOp::Result PaddedOp::Scatter() {
     if (!Contains(a.inserted_window_dims, d) && !Contains(a.input_batching_dims, d)) window_dims.push_back(d);
     if (Bound(0, d) >= -kNowhere) return std::nullopt;
   }
-  Sizes batch;
+  Sizes batch, window_sizes(Operand(n + 1).sizes.size());
+  bool cuts = false;
   for (int64_t d = 0; d < ShapeOf(n + 1).rank(); ++d) {
     Instruction* const size = Operand(n + 1).sizes[static_cast<size_t>(d)];
     if (!Contains(a.update_window_dims, d)) {
@@ -177,7 +214,9 @@ PaddedOp::Result PaddedOp::Scatter() {
     const int64_t of_operand = window_dims.at(static_cast<size_t>(window++));
     if (!Lives(Operand(n + 1), d)) continue;
     const bool starts = Contains(a.scatter_dims_to_operand_dims, of_operand);
-    if (starts || size != Operand(0).sizes[static_cast<size_t>(of_operand)]) return std::nullopt;
+    const bool outside = !starts && size == Operand(0).sizes[static_cast<size_t>(of_operand)];
+    if (!outside) window_sizes[static_cast<size_t>(d)] = size;
+    cuts = cuts || !outside;
   }
   std::vector<Instruction*> operands = Arrays();
   Sizes lives;
@@ -192,10 +231,17 @@ PaddedOp::Result PaddedOp::Scatter() {
   if (partial)
     operands[static_cast<size_t>(n)] =
         IndicesOrNone(operands[static_cast<size_t>(n)], LiveMask(SizesOf(ShapeOf(n)), lives));
-  Instruction* const result = Static(operands);
+  Instruction* const mask = cuts ? LiveMask(SizesOf(ShapeOf(n + 1)), window_sizes) : nullptr;
+  const ReducerFacts facts = FactsOfReducer(*instruction().called(0));
+  const bool masks = cuts && n == 1 && facts.identity.has_value();
+  if (masks) {
+    Instruction* const nothing = Converted(Constant(*facts.identity), ShapeOf(n + 1).element_type());
+    operands[2] = Selected(mask, operands[2], Spread(nothing, SizesOf(ShapeOf(n + 1))));
+  }
+  Instruction* const result = cuts && !masks ? ScatterOfFlagged(operands, mask) : Static(operands);
   auto& attributes = std::get<ScatterAttributes>(result->mutable_attributes());
   if (partial) attributes.indices_are_sorted = attributes.unique_indices = false;
-  if (!instruction().shape().IsTuple()) return One(result, Operand(0).sizes);
+  if (!result->shape().IsTuple()) return One(result, Operand(0).sizes);
   std::vector<PaddedArray> values;
   for (int k = 0; k < n; ++k) values.push_back({Element(result, k), Operand(0).sizes});
   return values;

@@ -90,6 +90,9 @@ class PaddedOp : public SizeMath {
   Result DynamicUpdateSlice();
   Result Gather();
   Result Scatter();
+  // Of update windows what lives, where it may fall among live elements.
+  Instruction* ScatterOfFlagged(std::vector<Instruction*> operands, Instruction* lives);
+  Computation* FlaggedCombiner(int count);
   // Starts of a window in the live part of a dimension; `start` is a scalar.
   Instruction* StartWithin(Instruction* start, Instruction* last);
   Instruction* IndicesWithin(Instruction* indices, int64_t vector_dimension, const Sizes& last);
