@@ -18,6 +18,16 @@ Result<std::unique_ptr<DiffSide>> DiffSide::Open(const DeviceOptions& device, co
   return std::make_unique<DiffSide>(std::move(client), options, evaluate);
 }
 
+namespace {
+
+std::vector<const Literal*> PointersTo(const std::vector<Literal>& literals) {
+  std::vector<const Literal*> pointers;
+  for (const Literal& literal : literals) pointers.push_back(&literal);
+  return pointers;
+}
+
+}  // namespace
+
 DiffSide::DiffSide(std::shared_ptr<Client> client, CompileOptions options, EvaluateOptions evaluate)
     : client_(std::move(client)), options_(options), evaluate_(std::move(evaluate)) {}
 
@@ -43,13 +53,21 @@ Result<DiffSide::Value> DiffSide::Run(const Module& module, std::span<const Lite
   value.fallbacks = executable->fallbacks();
   VXLA_ASSIGN_OR_RETURN(value.result, executable->Run(arguments));
   if (!with_shader_math) return value;
-  Result<Literal> shader_math = EvaluateShaderMath(*executable, arguments);
+  Result<Literal> shader_math = executable->depends_on_sizes() ? EvaluateShaderMathAt(*executable, module, arguments)
+                                                               : EvaluateShaderMath(*executable, arguments);
   if (shader_math.ok()) {
     value.shader_math = std::move(*shader_math);
   } else {
     value.shader_math_refused = shader_math.status().message();
   }
   return value;
+}
+
+Result<Literal> DiffSide::EvaluateShaderMathAt(const Executable& executable, const Module& module,
+                                               std::span<const Literal* const> arguments) const {
+  VXLA_ASSIGN_OR_RETURN(const StaticProgram program, executable.ProgramFor(arguments));
+  VXLA_ASSIGN_OR_RETURN(const Literal result, EvaluateShaderMath(*program.executable, PointersTo(program.arguments)));
+  return program.WithSizes(result, module.entry()->root()->shape());
 }
 
 Result<Literal> DiffSide::EvaluateShaderMath(const Executable& executable,
@@ -67,7 +85,15 @@ Result<Literal> DiffSide::EvaluateShaderMath(const Executable& executable,
 }
 
 Result<std::string> DiffSide::FirstOtherInPlan(const Module& module, std::span<const Literal* const> arguments) const {
-  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, client_->Compile(module, options_));
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client_->Compile(module, options_));
+  std::optional<StaticProgram> program;
+  std::vector<const Literal*> static_arguments;
+  if (executable->depends_on_sizes()) {
+    VXLA_ASSIGN_OR_RETURN(program, executable->ProgramFor(arguments));
+    executable = program->executable;
+    static_arguments = PointersTo(program->arguments);
+    arguments = static_arguments;
+  }
   // The same program with every value as a result.
   const std::unique_ptr<Module> shown = executable->module().Clone();
   Computation& entry = *shown->entry();

@@ -51,6 +51,9 @@ class DiffSide {
 
  private:
   Result<Literal> EvaluateShaderMath(const Executable& executable, std::span<const Literal* const> arguments) const;
+  // Of a program whose executable depends on live sizes.
+  Result<Literal> EvaluateShaderMathAt(const Executable& executable, const Module& module,
+                                       std::span<const Literal* const> arguments) const;
   std::shared_ptr<Client> client_;
   CompileOptions options_;
   EvaluateOptions evaluate_;

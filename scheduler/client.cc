@@ -13,6 +13,7 @@
 #include "scheduler/live_values.h"
 #include "scheduler/plan.h"
 #include "scheduler/result_copies.h"
+#include "scheduler/specializations.h"
 #include "scheduler/step_graph.h"
 
 namespace VXLA_NAMESPACE {
@@ -108,20 +109,38 @@ Result<std::shared_ptr<Executable>> Client::CompileWithoutThrowing(const Module&
                                                                    const CompileOptions& options) {
   return Guarded([&]() -> Result<std::shared_ptr<Executable>> {
     if (state_->options.check_program) VXLA_RETURN_IF_ERROR(state_->options.check_program(module));
-    return CompileOrThrow(module, options, state_->device->binding_mode());
+    if (HasLiveSizes(module) && !options.optimized) return CompileForSizes(module, options);
+    return CompileOrThrow(state_, module, options);
   });
+}
+
+// What runs on the device must have static shapes: those of each choice of sizes that arguments come with. What cannot
+// be had so is one program, whose live sizes are the host's.
+Result<std::shared_ptr<Executable>> Client::CompileForSizes(const Module& module, const CompileOptions& options) {
+  const auto compile = [state = state_, options](const Module& made) { return CompileOrThrow(state, made, options); };
+  const auto fold = [state = state_](const Instruction& instruction, std::span<const Literal* const> operands) {
+    return state->evaluate(instruction, operands);
+  };
+  auto specializations = Specializations::Create(module, fold, compile, compile);
+  if (specializations.status().code() == StatusCode::kUnsupported) return CompileOrThrow(state_, module, options);
+  VXLA_RETURN_IF_ERROR(specializations.status());
+  auto state = std::make_unique<ExecutableState>();
+  state->client = state_;
+  state->specializations = std::move(*specializations);
+  return std::shared_ptr<Executable>(new Executable(std::move(state)));
 }
 
 // Another way to bind than the preferred one is taken where that one's limits (of a range, of the number of buffers)
 // refuse the program or leave more of its instructions to the host.
-Result<std::shared_ptr<Executable>> Client::CompileOrThrow(const Module& module, const CompileOptions& options,
-                                                           BindingMode preferred) {
+Result<std::shared_ptr<Executable>> Client::CompileOrThrow(const std::shared_ptr<ClientState>& client,
+                                                           const Module& module, const CompileOptions& options) {
   const Stopwatch all;
-  auto planned = PlanFor(state_, module, options, preferred);
-  for (const BindingMode mode : state_->device->binding_modes()) {
+  const BindingMode preferred = client->device->binding_mode();
+  auto planned = PlanFor(client, module, options, preferred);
+  for (const BindingMode mode : client->device->binding_modes()) {
     if (mode == preferred) continue;
     if (planned.ok() && (*planned)->program.plan.fallbacks.empty()) break;
-    auto other = PlanFor(state_, module, options, mode);
+    auto other = PlanFor(client, module, options, mode);
     const bool better = !planned.ok() || (other.ok() && (*other)->program.plan.fallbacks.size() <
                                                             (*planned)->program.plan.fallbacks.size());
     if (better) planned = std::move(other);
@@ -134,7 +153,7 @@ Result<std::shared_ptr<Executable>> Client::CompileOrThrow(const Module& module,
   state->statistics.kernels_ms = kernels.Ms();
   VXLA_RETURN_IF_ERROR(UploadConstants(*state));
   state->contexts =
-      std::make_unique<ContextPool>(state->program, *state_->pool, std::max(1, state_->options.max_runs_in_flight));
+      std::make_unique<ContextPool>(state->program, *client->pool, std::max(1, client->options.max_runs_in_flight));
   state->statistics.ms = all.Ms();
   return std::shared_ptr<Executable>(new Executable(std::move(state)));
 }

@@ -50,8 +50,8 @@ struct ClientOptions {
   // Asked before a program is compiled: what the evaluator cannot run, custom calls that nobody registered, is refused
   // there and not in the middle of a run. Empty: nothing is asked.
   std::function<Status(const Module&)> check_program;
-  uint64_t seed = 0;           // of rng and rng-get-and-update-state: each run begins with it
-  CustomKernels kernels;       // the user's, which run the custom calls of their names on the device
+  uint64_t seed = 0;      // of rng and rng-get-and-update-state: each run begins with it
+  CustomKernels kernels;  // the user's, which run the custom calls of their names on the device
   // Targets of custom calls that the evaluator has functions of the caller's for: core/passes/expanders.h.
   std::set<std::string> host_functions;
   int max_runs_in_flight = 4;  // per executable; a further run waits for the oldest one
@@ -69,6 +69,18 @@ struct CompileOptions {
   int64_t max_loop_iterations = -1;  // of each while; -1: no limit. Beyond it a run is a Mismatch that names the loop
 };
 
+class Executable;
+
+// What runs for a program with bounded dynamic dimensions: the same program at the live sizes of its arguments.
+struct StaticProgram {
+  std::shared_ptr<Executable> executable;
+  std::vector<Literal> arguments;                  // at their bounds
+  std::vector<std::vector<int64_t>> result_sizes;  // by leaf; none where results say their sizes
+
+  // A result of the executable, in the shape that the program states.
+  Literal WithSizes(const Literal& result, const Shape& stated) const;
+};
+
 // A compiled program: an immutable plan and a pool of contexts to run it in. Thread-safe.
 class Executable {
  public:
@@ -82,9 +94,13 @@ class Executable {
   // Uploads, runs, waits and downloads.
   Result<Literal> Run(std::span<const Literal* const> arguments, RunStatistics* statistics = nullptr);
 
+  // Of a program with bounded dynamic dimensions, the plan at the bounds.
   const Plan& plan() const;
   // The optimised module that the plan runs.
   const Module& module() const;
+  // Whether each choice of live sizes has an executable of its own, and the one for these arguments.
+  bool depends_on_sizes() const;
+  Result<StaticProgram> ProgramFor(std::span<const Literal* const> arguments) const;
   const std::vector<Fallback>& fallbacks() const;
   const CompileStatistics& compile_statistics() const;
 
@@ -107,8 +123,9 @@ class Client {
 
  private:
   Result<std::shared_ptr<Executable>> CompileWithoutThrowing(const Module& module, const CompileOptions& options);
-  Result<std::shared_ptr<Executable>> CompileOrThrow(const Module& module, const CompileOptions& options,
-                                                     BindingMode mode);
+  Result<std::shared_ptr<Executable>> CompileForSizes(const Module& module, const CompileOptions& options);
+  static Result<std::shared_ptr<Executable>> CompileOrThrow(const std::shared_ptr<ClientState>& client,
+                                                            const Module& module, const CompileOptions& options);
   std::shared_ptr<ClientState> state_;
 };
 

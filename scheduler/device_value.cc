@@ -6,8 +6,8 @@
 
 namespace VXLA_NAMESPACE {
 
-DeviceValue::DeviceValue(Shape shape, std::shared_ptr<DeviceMemory> memory)
-    : shape_(std::move(shape)), memory_(std::move(memory)) {}
+DeviceValue::DeviceValue(Shape shape, std::shared_ptr<DeviceMemory> memory, std::vector<int64_t> live_sizes)
+    : shape_(std::move(shape)), memory_(std::move(memory)), live_sizes_(std::move(live_sizes)) {}
 
 bool DeviceValue::IsReady() const {
   return memory_ == nullptr || memory_->ready() == 0 || memory_->device().IsDone(memory_->ready());
@@ -24,9 +24,21 @@ Result<Literal> DeviceValue::ToLiteral() const {
   VXLA_RETURN_IF_ERROR(Wait());
   if (!memory_->Pin())
     return InvalidArgument("the {} has been donated to a run; its memory is another value's", shape_.ToString());
-  Result<Literal> literal = Guarded([&] { return DownloadLiteral(memory_->device(), shape_, memory_->buffer(), 0); });
+  Result<Literal> literal =
+      Guarded([&] { return DownloadLiteral(memory_->device(), shape_, memory_->buffer(), 0, live_sizes_); });
   memory_->Unpin();
   return literal;
+}
+
+Result<std::vector<int64_t>> DeviceValue::LiveSizes() const {
+  if (knows_sizes() || !shape_.IsArray()) return live_sizes_;
+  if (!shape_.IsDynamic()) return std::vector<int64_t>(shape_.dimensions().begin(), shape_.dimensions().end());
+  VXLA_RETURN_IF_ERROR(Wait());
+  if (!memory_->Pin())
+    return InvalidArgument("the {} has been donated to a run; its memory is another value's", shape_.ToString());
+  auto sizes = Guarded([&] { return DownloadSizes(memory_->device(), shape_, memory_->buffer(), 0); });
+  memory_->Unpin();
+  return sizes;
 }
 
 bool Execution::IsReady() const {

@@ -19,7 +19,8 @@ class DeviceMemory;  // scheduler/buffer_pool.h
 class DeviceValue {
  public:
   DeviceValue() = default;
-  DeviceValue(Shape shape, std::shared_ptr<DeviceMemory> memory);
+  // Of an array with bounded dynamic dimensions the memory says how much lives, behind the elements, or `live_sizes`.
+  DeviceValue(Shape shape, std::shared_ptr<DeviceMemory> memory, std::vector<int64_t> live_sizes = {});
 
   const Shape& shape() const { return shape_; }
   bool IsReady() const;
@@ -27,10 +28,14 @@ class DeviceValue {
   // Waits, then downloads.
   Result<Literal> ToLiteral() const;
   const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
+  // How much lives of each dimension; waits where only the device's memory says it. Empty for what is no array.
+  Result<std::vector<int64_t>> LiveSizes() const;
+  bool knows_sizes() const { return !live_sizes_.empty(); }
 
  private:
   Shape shape_;
   std::shared_ptr<DeviceMemory> memory_;
+  std::vector<int64_t> live_sizes_;
 };
 
 // An argument for one parameter: a literal of the host, which is uploaded, or leaves (depth first) from an earlier run.

@@ -43,7 +43,7 @@ class Run {
   }
 
   Result<Execution> Execute(std::span<const Argument> arguments, RunStatistics& statistics) {
-    VXLA_RETURN_IF_ERROR(CheckArguments(arguments));
+    VXLA_RETURN_IF_ERROR(CheckArguments(*state_.module, device_, arguments));
     VXLA_ASSIGN_OR_RETURN(context_, state_.contexts->Acquire(statistics.allocated_bytes));
     VXLA_RETURN_IF_ERROR(TakeParameters(arguments, statistics.allocated_bytes));
     VXLA_RETURN_IF_ERROR(TakeResults(statistics.allocated_bytes));
@@ -59,8 +59,6 @@ class Run {
   }
 
  private:
-  Status CheckArguments(std::span<const Argument> arguments);
-  Status CheckArgument(int number, const Shape& wanted, const Argument& argument) const;
   Status TakeParameters(std::span<const Argument> arguments, int64_t& allocated_bytes);
   Status UploadParameter(int leaf, const Literal& value, int64_t& allocated_bytes);
   Status BorrowParameter(int leaf, const Argument& argument, const DeviceValue& value, int64_t& allocated_bytes);
@@ -103,39 +101,6 @@ class Run {
   std::vector<StepTime> times_;  // of a profiling run, by step
 };
 
-Status Run::CheckArguments(std::span<const Argument> arguments) {
-  const Computation& entry = *state_.module->entry();
-  if (arguments.size() != entry.parameters().size()) {
-    return InvalidArgument("{} arguments given, the program wants {}", arguments.size(), entry.parameters().size());
-  }
-  for (int i = 0; i < static_cast<int>(arguments.size()); ++i) {
-    VXLA_RETURN_IF_ERROR(CheckArgument(i, entry.parameter(i)->shape(), arguments[i]));
-  }
-  return OkStatus();
-}
-
-Status Run::CheckArgument(int number, const Shape& wanted, const Argument& argument) const {
-  const auto mismatch = [&](const std::string& given) {
-    return InvalidArgument("argument {}: {} given, the program wants {}", number, given, wanted.ToString());
-  };
-  if (argument.literal != nullptr) {
-    return FitsWithin(*argument.literal, wanted) ? OkStatus() : mismatch(argument.literal->shape().ToString());
-  }
-  const auto leaves = FlattenTuple(wanted);
-  if (leaves.size() != argument.leaves.size()) return mismatch(fmt::format("{} device values", argument.leaves.size()));
-  for (size_t i = 0; i < leaves.size(); ++i) {
-    const DeviceValue& value = argument.leaves[i];
-    if (value.memory() == nullptr) return InvalidArgument("argument {}: the device value holds nothing", number);
-    if (&value.memory()->device() != &device_)
-      return InvalidArgument("argument {}: the value lives on another device", number);
-    if (value.shape() == *leaves[i]) continue;
-    if (!wanted.IsTuple()) return mismatch(value.shape().ToString());
-    return InvalidArgument("argument {}, leaf {}: {} given, the program wants {}", number, i, value.shape().ToString(),
-                           leaves[i]->ToString());
-  }
-  return OkStatus();
-}
-
 Status Run::TakeParameters(std::span<const Argument> arguments, int64_t& allocated_bytes) {
   parameters_.resize(plan_.parameters.size());
   // Pins first: a value that is donated must not be an argument twice.
@@ -159,6 +124,9 @@ Status Run::TakeParameters(std::span<const Argument> arguments, int64_t& allocat
     if (argument.literal != nullptr) {
       state_.client->Report({CallProgress::Stage::kUpload, static_cast<size_t>(leaf), plan_.parameters.size()});
       VXLA_RETURN_IF_ERROR(UploadParameter(leaf, *literals.at(leaf - first), allocated_bytes));
+    } else if (argument.leaves.at(leaf - first).knows_sizes()) {
+      VXLA_ASSIGN_OR_RETURN(const Literal value, argument.leaves.at(leaf - first).ToLiteral());
+      VXLA_RETURN_IF_ERROR(UploadParameter(leaf, value, allocated_bytes));
     } else {
       VXLA_RETURN_IF_ERROR(BorrowParameter(leaf, argument, argument.leaves.at(leaf - first), allocated_bytes));
     }
@@ -500,15 +468,37 @@ Status UploadConstants(ExecutableState& state) {
 Executable::Executable(std::unique_ptr<ExecutableState> state) : state_(std::move(state)) {}
 Executable::~Executable() = default;
 
-const Plan& Executable::plan() const { return state_->program.plan; }
+const Plan& Executable::plan() const {
+  return state_->specializations != nullptr ? state_->specializations->shown().plan() : state_->program.plan;
+}
 const std::vector<Fallback>& Executable::fallbacks() const { return plan().fallbacks; }
-const Module& Executable::module() const { return *state_->module; }
-const CompileStatistics& Executable::compile_statistics() const { return state_->statistics; }
+const Module& Executable::module() const {
+  return state_->specializations != nullptr ? state_->specializations->shown().module() : *state_->module;
+}
+const CompileStatistics& Executable::compile_statistics() const {
+  return state_->specializations != nullptr ? state_->specializations->shown().compile_statistics()
+                                            : state_->statistics;
+}
+
+bool Executable::depends_on_sizes() const { return state_->specializations != nullptr; }
+
+Result<StaticProgram> Executable::ProgramFor(std::span<const Literal* const> arguments) const {
+  VXLA_CHECK(depends_on_sizes(), "a program of static shapes is the same for all arguments");
+  return Guarded([&] {
+    std::vector<Argument> values;
+    for (const Literal* argument : arguments) values.emplace_back(*argument);
+    return state_->specializations->ProgramFor(*state_->client->device, values);
+  });
+}
 
 Result<Execution> Executable::Execute(std::span<const Argument> arguments, RunStatistics* statistics) {
   const auto start = std::chrono::steady_clock::now();
   RunStatistics local;
-  Result<Execution> execution = Guarded([&] { return vxla::Run(*state_).Execute(arguments, local); });
+  Result<Execution> execution = Guarded([&] {
+    return state_->specializations != nullptr
+               ? state_->specializations->Execute(*state_->client->device, arguments, &local)
+               : vxla::Run(*state_).Execute(arguments, local);
+  });
   local.ms = MillisecondsSince(start);
   if (statistics != nullptr) *statistics = std::move(local);
   return execution;

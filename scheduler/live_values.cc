@@ -19,10 +19,7 @@ Status UploadLiteral(Device& device, const Literal& leaf, Buffer& target, int64_
   return device.Upload(bytes, target, offset_bytes);
 }
 
-Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& source, int64_t offset_bytes) {
-  Literal literal = Literal::Uninitialized(leaf);
-  VXLA_RETURN_IF_ERROR(device.Download(source, offset_bytes, literal.mutable_bytes()));
-  if (!leaf.IsDynamic()) return literal;
+Result<std::vector<int64_t>> DownloadSizes(Device& device, const Shape& leaf, Buffer& source, int64_t offset_bytes) {
   std::vector<int64_t> sizes(static_cast<size_t>(leaf.rank()));
   VXLA_RETURN_IF_ERROR(
       device.Download(source, offset_bytes + LiveSizesOffset(leaf), std::as_writable_bytes(std::span(sizes))));
@@ -31,7 +28,20 @@ Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& sourc
     if (size < 0 || size > leaf.dimension(d)) {
       return Internal("dimension {} of a {} on the device has the live size {}", d, leaf.ToString(), size);
     }
-    if (leaf.is_dynamic_dimension(d)) literal.set_dynamic_size(d, size);
+  }
+  return sizes;
+}
+
+Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& source, int64_t offset_bytes,
+                                std::vector<int64_t> sizes) {
+  Literal literal = Literal::Uninitialized(leaf);
+  VXLA_RETURN_IF_ERROR(device.Download(source, offset_bytes, literal.mutable_bytes()));
+  if (!leaf.IsDynamic()) return literal;
+  if (sizes.empty()) {
+    VXLA_ASSIGN_OR_RETURN(sizes, DownloadSizes(device, leaf, source, offset_bytes));
+  }
+  for (int d = 0; d < leaf.rank(); ++d) {
+    if (leaf.is_dynamic_dimension(d)) literal.set_dynamic_size(d, sizes[static_cast<size_t>(d)]);
   }
   return literal;
 }

@@ -1,6 +1,5 @@
 // Values with bounded dynamic dimensions in device memory: the elements laid out for the bounds, then the live size of
-// each dimension as an int64. Kernels have static shapes, so whatever such values touch is evaluated on the host, which
-// reads and writes both parts; but a kernel reads and sets a live size.
+// each dimension as an int64.
 #pragma once
 
 #include "backend/device.h"
@@ -11,7 +10,10 @@
 namespace VXLA_NAMESPACE {
 
 Status UploadLiteral(Device& device, const Literal& leaf, Buffer& target, int64_t offset_bytes);
-Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& source, int64_t offset_bytes);
+// The live sizes are read from behind the elements where they are not given.
+Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& source, int64_t offset_bytes,
+                                std::vector<int64_t> sizes = {});
+Result<std::vector<int64_t>> DownloadSizes(Device& device, const Shape& leaf, Buffer& source, int64_t offset_bytes);
 
 // Reads or sets a live size where it lies, which a kernel can do.
 bool IsLiveSizeAccess(const Instruction& instruction);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "backend/cpu/reference/evaluator.h"
 #include "backend/vulkan/lower/lower.h"
+#include "core/passes/live_specializer.h"
 #include "core/passes/pipeline.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
@@ -218,6 +220,16 @@ bool IsRewritten(const Module& module, Opcode opcode) {
   });
 }
 
+// The same for programs of live sizes, which are compiled at these sizes.
+bool IsSpecialized(const Module& module, Opcode opcode) {
+  if (!HasLiveSizes(module)) return false;
+  const auto fold = [](const Instruction& instruction, auto operands) {
+    return EvaluateInstruction(instruction, operands);
+  };
+  const auto specialized = SpecializeAtLikelySizes(module, fold);
+  return specialized.ok() && *specialized != nullptr && IsRewritten(**specialized, opcode);
+}
+
 }  // namespace
 
 std::string_view BuilderFunctions(Opcode opcode) {
@@ -239,10 +251,12 @@ OpTypes TypesOf(Opcode opcode) {
     types.accepted.push_back(type);
     const OpcodeKind kind = KindOf(opcode);
     if (kind == OpcodeKind::kPending || kind == OpcodeKind::kUnevaluated) continue;
-    if (kind == OpcodeKind::kExpanded && !IsRewritten(*module, opcode)) continue;
+    const bool specialized = IsSpecialized(*module, opcode);
+    if (kind == OpcodeKind::kExpanded && !specialized && !IsRewritten(*module, opcode)) continue;
     const Instruction& root = *module->entry()->root();
-    if (!IsLowered(kind) || with->CanLower(root).ok()) types.native.push_back(type);
-    if (!IsLowered(kind) || without->CanLower(root).ok()) types.emulated.push_back(type);
+    const bool lowered = IsLowered(kind) && !specialized;
+    if (!lowered || with->CanLower(root).ok()) types.native.push_back(type);
+    if (!lowered || without->CanLower(root).ok()) types.emulated.push_back(type);
   }
   return types;
 }

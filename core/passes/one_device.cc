@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/passes/expansion.h"
-#include "core/passes/fusion_rules.h"
 #include "core/replica_groups.h"
 
 namespace VXLA_NAMESPACE {
@@ -44,7 +43,7 @@ class Expander : private Expansion {
   Instruction* Exchanged(const Shape& shape) {
     const Result<IntList> members = GroupOf(instruction(), DeviceGrid{}, 0);
     if (!members.ok()) return nullptr;
-    if (members->empty()) return shape.IsDynamic() ? nullptr : Zeros(shape);  // zeros: as many as live
+    if (members->empty()) return Zeros(shape);
     // All-to-all of a tuple has one even of one.
     Instruction* const result = shape.IsTuple() ? TupleOf(Operands()) : instruction().operand(0);
     return Compatible(result->shape(), shape) ? result : nullptr;
@@ -53,7 +52,6 @@ class Expander : private Expansion {
   // Rows that the device sends to itself, entry by entry: (input, output, input offsets, sizes sent, output offsets,
   // sizes received). A row of the output is that of the last entry that reaches it.
   Instruction* Ragged() {
-    if (TouchesLiveSizes(instruction())) return nullptr;
     const Result<IntList> members = GroupOf(instruction(), DeviceGrid{}, 0);
     if (!members.ok()) return nullptr;
     Instruction *const input = instruction().operand(0), *const output = instruction().operand(1);
@@ -90,8 +88,14 @@ class Expander : private Expansion {
     const Result<Partners> partners = PartnersOf(instruction(), DeviceGrid{}, 0);
     const bool sliced = !instruction().attributes<CollectivePermuteAttributes>().slice_sizes.empty();
     if (!partners.ok() || sliced) return nullptr;
-    if (!partners->source && shape.IsDynamic()) return nullptr;
+    if (!partners->source && shape.IsDynamic()) return nullptr;  // zeros as many as live
     return partners->source ? Together(Operands()) : Zeros(shape);
+  }
+
+  bool HasDynamicArray() {
+    const auto operands = instruction().operands();
+    return instruction().shape().IsDynamic() ||
+           std::ranges::any_of(operands, [](const Instruction* operand) { return operand->shape().IsDynamic(); });
   }
 };
 
@@ -130,7 +134,7 @@ Instruction* Expander::Value() {
       return result == nullptr ? nullptr : Started(Together(Operands()), result);
     }
     case Opcode::kRaggedAllToAll:
-      return Ragged();
+      return HasDynamicArray() ? nullptr : Ragged();
     case Opcode::kCollectivePermute:
       return Permuted(shape);
     case Opcode::kCollectivePermuteStart: {

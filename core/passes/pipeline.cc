@@ -10,18 +10,13 @@
 #include "core/passes/dynamic_padder.h"
 #include "core/passes/expanders.h"
 #include "core/passes/fusion.h"
+#include "core/passes/live_specializer.h"
 #include "core/passes/one_device.h"
 #include "core/passes/sliding_windows.h"
 #include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
-
-bool HasLiveSizes(const Module& module) {
-  return std::ranges::any_of(module.computations(), [](const auto& computation) {
-    return std::ranges::any_of(computation->instructions(), [](const auto& i) { return i->shape().IsDynamic(); });
-  });
-}
 
 // What holds of sizes in a program's text does not hold of live sizes: what is left of them after this, the other
 // passes pass over.

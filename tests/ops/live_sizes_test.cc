@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <set>
-
+#include "core/passes/pipeline.h"
 #include "scheduler/plan.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/live_programs.h"
@@ -16,11 +15,16 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What stays on the host: transfers, exchanges with a device that is not there, and a random state whose size is data.
-bool IsForTheHost(const std::string& opcode) {
-  static const std::set<std::string> host = {"send",      "send-done",         "recv",
-                                             "recv-done", "rng-bit-generator", "ragged-all-to-all"};
-  return host.contains(opcode);
+RunOptions HostAllowed() {
+  RunOptions options;
+  options.allow_fallbacks = true;
+  options.tolerance = Tolerance{};
+  return options;
+}
+
+bool BelongsToHost(const std::string& opcode) {
+  return opcode == "custom-call" || opcode.find("infeed") == 0 || opcode.find("outfeed") == 0 ||
+         opcode.find("send") == 0 || opcode.find("recv") == 0;
 }
 
 TEST(LiveSizesTest, EachOpcodeGivesTheProgramAtExactlyTheLiveSizes) {
@@ -32,10 +36,10 @@ TEST(LiveSizesTest, EachOpcodeGivesTheProgramAtExactlyTheLiveSizes) {
     const std::vector<Literal> arguments = ExactArguments(*exact, 3);
     const auto want = RunOnCpu(*exact, arguments);
     RunOptions options;
-    options.allow_fallbacks = IsForTheHost(program.opcode);
+    options.allow_fallbacks = BelongsToHost(program.opcode);
     const auto got = RunBoth(BoundedText(program, 1), PoisonedArguments(*bounded, arguments), options);
     ASSERT_TRUE(want.has_value() && got.has_value());
-    EXPECT_EQ(CutToLiveSizes(*got).shape().ToString(), CutToLiveSizes(*want).shape().ToString());
+    ExpectAgreement(CutToLiveSizes(*got), CutToLiveSizes(*want), options, "the program at exactly the live sizes");
   }
 }
 
@@ -130,7 +134,7 @@ ENTRY e {
   ROOT l = (f32[<=5], f32[64], f32[]) while(s), condition=more, body=drop_one
 })";
 
-// The loop's state keeps its live size from round to round on the device; what is static of the body runs there.
+// The size that a round leaves is a value like others: nothing of the loop is the host's.
 TEST(LiveSizesTest, LoopsKeepTheirLiveStateOnTheDevice) {
   const std::vector<Literal> arguments{Counting(4, 5), RandomLiteral(Shape(ElementType::kF32, {64}), 1)};
   const auto result = RunBoth(kLoop, arguments);
@@ -169,11 +173,14 @@ TEST(LiveSizesTest, BranchesGiveTheirOwnLiveSizes) {
   for (bool front : {true, false}) {
     const std::vector<Literal> arguments{Counting(4, 5), RandomLiteral(Shape(ElementType::kF32, {64}), 1),
                                          Literal::ScalarInt(ElementType::kPred, front)};
-    const auto result = RunBoth(kBranches, arguments);
+    const auto result = RunBoth(kBranches, arguments, HostAllowed());
     ASSERT_TRUE(result.has_value());
     EXPECT_EQ(result->tuple_elements()[0].dynamic_size(0), front ? 2 : 4);
     EXPECT_EQ(result->tuple_elements()[0].GetDouble(0), front ? 1 : 4);
   }
+  auto executable = DeviceClient(BindingMode::kAddresses)->Compile(*ParseModule(kBranches));
+  ASSERT_TRUE(executable.ok());
+  EXPECT_GT((*executable)->plan().dispatch_count(), 0);
 }
 
 // A tuple that is stated dynamic where its operand is static: the device's memory gets live sizes behind it.
@@ -196,12 +203,74 @@ ENTRY e {
   n = f32[<=5] conditional(c, p, g), true_computation=grow, false_computation=keep
   ROOT r = ((f32[<=5], f32[5]), f32[<=5]) tuple(t, n)
 })",
-      {RandomLiteral(Shape(ElementType::kF32, {5}), 1), Literal::ScalarInt(ElementType::kPred, true)});
+      {RandomLiteral(Shape(ElementType::kF32, {5}), 1), Literal::ScalarInt(ElementType::kPred, true)}, HostAllowed());
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->shape().ToString(), "((f32[<=5], f32[5]), f32[<=5])");
 }
 
-// A comparison on the device, and the reference's words.
+// At their sizes programs are fused as any others: the sum, and what follows it.
+TEST(LiveSizesTest, ProgramsAreFused) {
+  RunOptions options;
+  options.dispatches = 2;
+  RunBoth(R"(HloModule m
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b)
+}
+ENTRY e {
+  p = f32[<=5] parameter(0)
+  q = f32[64] parameter(1)
+  z = f32[] constant(0)
+  t = f32[] reduce(p, z), dimensions={0}, to_apply=sum
+  b = f32[64] broadcast(t), dimensions={}
+  m = f32[64] multiply(q, b)
+  ROOT r = f32[64] negate(m)
+})",
+          {Counting(3, 5), RandomLiteral(Shape(ElementType::kF32, {64}), 1)}, options);
+}
+
+// The program for all live sizes at once, which runs where sizes change while it runs: arrays at their bounds, and
+// sizes as values (core/passes/dynamic_padder.h).
+std::shared_ptr<Executable> CompileForAllSizes(BindingMode mode, const Module& module) {
+  auto optimized = Optimize(module, TargetInfo{});
+  EXPECT_TRUE(optimized.ok()) << optimized.status().message();
+  if (!optimized.ok()) return nullptr;
+  CompileOptions options;
+  options.optimized = true;
+  auto executable = DeviceClient(mode)->Compile(**optimized, options);
+  EXPECT_TRUE(executable.ok()) << executable.status().message();
+  return executable.ok() ? *executable : nullptr;
+}
+
+// But for a random state whose size is data, and rows that devices exchange.
+TEST(LiveSizesTest, EachOpcodeTakesAllLiveSizes) {
+  for (const LiveProgram& program : LivePrograms()) {
+    SCOPED_TRACE(program.opcode + "\n" + program.text.substr(program.text.find("ENTRY")));
+    const auto exact = ParseModule(ExactText(program, 1));
+    const auto bounded = ParseModule(BoundedText(program, 1));
+    ASSERT_TRUE(exact != nullptr && bounded != nullptr);
+    const std::vector<Literal> arguments = PoisonedArguments(*bounded, ExactArguments(*exact, 3));
+    const auto want = RunOnCpu(*bounded, arguments);
+    ASSERT_TRUE(want.has_value());
+    std::vector<const Literal*> pointers;
+    for (const Literal& argument : arguments) pointers.push_back(&argument);
+    const bool stays =
+        BelongsToHost(program.opcode) || program.opcode == "rng-bit-generator" || program.opcode == "ragged-all-to-all";
+    for (BindingMode mode : ModesToRun()) {
+      const auto executable = CompileForAllSizes(mode, *bounded);
+      ASSERT_TRUE(executable != nullptr);
+      for (const Fallback& fallback : executable->fallbacks()) {
+        EXPECT_TRUE(stays) << fallback.opcode << ": " << fallback.reason;
+      }
+      const auto value = executable->Run(pointers);
+      ASSERT_TRUE(value.ok()) << value.status().message();
+      ExpectAgreement(CutToLiveSizes(*value), CutToLiveSizes(*want), {}, "for all live sizes");
+    }
+  }
+}
+
+// What the device says, without help of the host.
 std::string FailureOn(const std::string& text, const std::vector<Literal>& arguments) {
   std::vector<const Literal*> pointers;
   for (const Literal& argument : arguments) pointers.push_back(&argument);
@@ -215,6 +284,9 @@ std::string FailureOn(const std::string& text, const std::vector<Literal>& argum
     const auto value = (*executable)->Run(pointers);
     EXPECT_FALSE(value.ok());
     if (!value.ok()) message = value.status().message();
+    const auto for_all = CompileForAllSizes(mode, *module);
+    if (for_all == nullptr) return "";
+    EXPECT_THAT(for_all->Run(pointers).status().message(), HasSubstr(message));
   }
   return message;
 }

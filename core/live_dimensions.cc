@@ -1,4 +1,4 @@
-#include "backend/cpu/reference/live_dimensions.h"
+#include "core/live_dimensions.h"
 
 #include <algorithm>
 
@@ -72,21 +72,14 @@ Status AgreeOnBlocks(const Instruction& instruction, LiveDimensions& live, int a
 
 }  // namespace
 
-LiveDimensions::LiveDimensions(std::span<const Value> operands) {
-  for (const Value& operand : operands) {
-    std::vector<int64_t> live;
-    std::vector<bool> flags;
-    for (int d = 0; !operand.IsTuple() && d < operand.shape().rank(); ++d) {
-      live.push_back(operand.literal().dynamic_size(d));
-      flags.push_back(operand.shape().is_dynamic_dimension(d) || live.back() != operand.shape().dimension(d));
-    }
-    sizes.push_back(std::move(live));
-    dynamic.push_back(std::move(flags));
+void LiveDimensions::Add(const Shape& shape, std::vector<int64_t> live) {
+  std::vector<bool> flags;
+  for (size_t d = 0; d < live.size(); ++d) {
+    const int dimension = static_cast<int>(d);
+    flags.push_back(shape.is_dynamic_dimension(dimension) || live[d] != shape.dimension(dimension));
   }
-}
-
-bool LiveDimensions::AnyDynamic(int operand) const {
-  return std::ranges::find(dynamic[operand], true) != dynamic[operand].end();
+  sizes.push_back(std::move(live));
+  dynamic.push_back(std::move(flags));
 }
 
 Status AgreeOnSizes(const Instruction& instruction, LiveDimensions& live) {

@@ -2,7 +2,10 @@
 // agree.
 #pragma once
 
-#include "backend/cpu/reference/eval.h"
+#include <cstdint>
+#include <vector>
+
+#include "core/instruction.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -10,8 +13,8 @@ struct LiveDimensions {
   std::vector<std::vector<int64_t>> sizes;  // by operand and dimension
   std::vector<std::vector<bool>> dynamic;   // the operand's value says so, whatever its size is
 
-  explicit LiveDimensions(std::span<const Value> operands);
-  bool AnyDynamic(int operand) const;
+  // The next operand: what its value says of itself. No sizes of what is no array.
+  void Add(const Shape& shape, std::vector<int64_t> live);
 };
 
 // Dimensions that an op pairs have one live size: dynamic ones must agree, static ones are cut to it (a constant as
