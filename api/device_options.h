@@ -18,9 +18,14 @@ struct DeviceOptions {
   std::string device = "vulkan";
   std::string bindings = "auto";  // how kernels reach memory: "auto" (what is faster), "addresses", "descriptors"
   std::string validate;           // validation layers: "core,sync,gpu" or some of them, with ',' or '+' between
-  std::string emulate;            // what kernels do without: "i64,f64,f16,narrow,subgroups,division" or some of them
-  bool cache = true;              // keep compiled kernels and probe results on disk
-  std::string cache_folder;       // empty: the user's cache folder
+  std::string emulate;            // what kernels do without: "i64,f64,f16,narrow,subgroups,division,gpu" or some
+  // Null hardware (a driver without its GPU) is opened too, to compile for: Client::Compile works, nothing runs.
+  bool compile_only = false;
+  // Products round as on every other device, instead of by what this one does fastest (docs/numerics.md).
+  bool same_bits = false;
+  bool capture_executables = false;  // Device::KernelExecutables answers; not every driver can
+  bool cache = true;                 // keep compiled kernels and probe results on disk
+  std::string cache_folder;          // empty: the user's cache folder
   // Milliseconds: dispatches and submissions that would take longer by a low estimate of the device's speed are cut,
   // for systems stop a device that is busy for too long. 0: nothing is cut. Below 0: 200, and 0 on software drivers.
   double work_budget_ms = -1;

@@ -47,6 +47,9 @@ Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& wanted) {
   }
   VXLA_RETURN_IF_ERROR(ReadValidation(wanted.validate, options));
   VXLA_ASSIGN_OR_RETURN(options.emulate, vulkan::ParseEmulation(wanted.emulate));
+  options.same_bits = wanted.same_bits;
+  options.compile_only = wanted.compile_only;
+  options.capture_executables = wanted.capture_executables;
   options.cache = wanted.cache;
   options.cache_dir = wanted.cache_folder;
   if (wanted.work_budget_ms >= 0) options.work_budget_seconds = wanted.work_budget_ms * 1e-3;

@@ -53,6 +53,20 @@ class Kernel {
   virtual ~Kernel() = default;
 };
 
+// What a driver's compiler made of a kernel, in its own words.
+struct KernelExecutable {
+  struct Statistic {
+    std::string name, value, description;
+  };
+  struct Form {
+    std::string name, text;  // "Assembly" and what came before it; text only
+  };
+  std::string name;
+  uint32_t subgroup_size = 0;
+  std::vector<Statistic> statistics;
+  std::vector<Form> forms;
+};
+
 // Part of a buffer, for binding.
 struct BufferRange {
   Buffer* buffer = nullptr;
@@ -111,6 +125,11 @@ class Device {
                                                                   const KernelProgress& progress = {}) = 0;
   // The whole GLSL text of a kernel (--dump-kernels).
   virtual Result<std::string> KernelSource(BindingMode mode, const KernelKey& key) const = 0;
+
+  // What the driver made of a kernel, which is compiled for it. kUnsupported: it does not show.
+  virtual Result<std::vector<KernelExecutable>> KernelExecutables(BindingMode, const KernelKey& key) {
+    return Unsupported("kernel {}: this device shows no compiled kernels", key.algorithm);
+  }
 
   virtual Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int timestamp_count) = 0;
   // Thread-safe. Starts after the timeline reaches `wait_value` (0: at once) and returns the value that it reaches at

@@ -20,6 +20,8 @@ struct Emulation {
   bool subgroups = false;  // operations between the lanes of a subgroup
   // / and sqrt of floats: integers put them right, as where the device's own are not correctly rounded.
   bool division = false;
+  // A software driver is taken for a discrete GPU: the kernels, tiles and accesses of GPUs run on it.
+  bool gpu = false;
   friend bool operator==(const Emulation&, const Emulation&) = default;
 };
 
@@ -29,6 +31,8 @@ struct DeviceFacts {
   uint32_t vendor_id = 0, device_id = 0;
   std::array<uint8_t, 16> device_uuid{}, driver_uuid{};
   enum class Kind : uint8_t { kOther, kIntegrated, kDiscrete, kVirtual, kSoftware } kind = Kind::kOther;
+  // Null hardware: kernels compile for it, and there is no memory, no queue, nothing that runs.
+  bool compile_only = false;
   bool is_software() const { return kind == Kind::kSoftware; }
 
   // What is ENABLED on the logical device, not merely supported.
@@ -47,6 +51,11 @@ struct DeviceFacts {
     kCorrected
   };  // corrected: by integers, in shaders/include/math
   Division division_f32 = Division::kUnmeasured, division_f64 = Division::kUnmeasured;
+  // fma of f32 rounds once, as a probe found. Products then use it, unless same_bits asks for the bits that every
+  // device can give (docs/numerics.md).
+  bool fused_multiply_add = false, same_bits = false;
+  // Kernels reach elements by a 32-bit offset in bytes from the tensor's address, which GPUs keep in scalar registers.
+  bool byte_offsets = false;
   // Shuffles and broadcasts between the lanes of a subgroup. The pipelines that use them require full subgroups of
   // subgroup_size, so a workgroup whose size along x is a multiple of it has no other lanes; which invocation is which
   // lane only gl_SubgroupID and gl_SubgroupInvocationID tell.
@@ -79,6 +88,7 @@ struct DeviceFacts {
     bool slow_long_blocks = false;      // its compiler's time grows with the square of a block's length
     // Found by probes that run a kernel when the device is opened.
     uint32_t loop_iteration_limit = 0;  // 0: none; else an invocation's loops stop silently after so many iterations
+    bool unfused_multiply_add = false;  // fma rounds its product (Vulkan lets it)
     bool flushes_f32_denormals = false;
     bool flushes_f16_denormals = false;
     bool flushes_f64_denormals = false;

@@ -58,6 +58,10 @@ Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> cl
   TargetInfo target = TargetOf(facts, mode, options.fusion);
   target.wide_accumulation = options.wide_accumulation;
   target.host_functions = state->client->options.host_functions;
+  // A limit of iterations is the host's to keep, and a profile shows what has run.
+  const bool unlimited = options.max_loop_iterations < 0;
+  const bool loop_kernels = options.loop_kernels && options.fusion && unlimited;
+  target.unroll_loops = loop_kernels;
   if (options.optimized) {
     state->module = module.Clone();
   } else {
@@ -65,9 +69,6 @@ Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> cl
   }
   CopySharedResults(*state->module, lowering);
   state->max_loop_iterations = options.max_loop_iterations;
-  // A limit of iterations is the host's to keep, and a profile shows what has run.
-  const bool unlimited = options.max_loop_iterations < 0;
-  const bool loop_kernels = options.loop_kernels && options.fusion && unlimited;
   const bool predicates = unlimited && !options.profile;
   const PlanOptions plan_options{mode, options.require_gpu, state->client->options.seed, loop_kernels, predicates};
   VXLA_ASSIGN_OR_RETURN(state->program.plan, MakePlan(*state->module, lowering, facts, plan_options));
@@ -151,7 +152,7 @@ Result<std::shared_ptr<Executable>> Client::CompileOrThrow(const std::shared_ptr
   const Stopwatch kernels;
   VXLA_RETURN_IF_ERROR(MakeKernels(*state));
   state->statistics.kernels_ms = kernels.Ms();
-  VXLA_RETURN_IF_ERROR(UploadConstants(*state));
+  if (!client->device->facts().compile_only) VXLA_RETURN_IF_ERROR(UploadConstants(*state));
   state->contexts =
       std::make_unique<ContextPool>(state->program, *client->pool, std::max(1, client->options.max_runs_in_flight));
   state->statistics.ms = all.Ms();

@@ -18,50 +18,131 @@ struct ExplainFlags {
   ProgramFlags program;
   DeviceFlags device;
   CompileFlags compile;
-  std::string dump_folder;
+  std::string dump_folder, isa_folder;
   bool json = false;
 };
 
-Status DumpKernels(const Device& device, const Plan& plan, const std::string& folder) {
+Status MakeFolder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return ResourceExhausted("{}: cannot be made: {}", folder, error.message());
+  return OkStatus();
+}
+
+// "003_rows_0123456789abcdef"
+std::string StemOf(const Plan& plan, size_t k) {
+  const std::string stem = std::filesystem::path(plan.kernels[k].algorithm).stem().string();
+  return fmt::format("{:03}_{}_{:016x}", k, stem, HashOf(plan.kernels[k]));
+}
+
+Status DumpKernels(const Device& device, const Plan& plan, const std::string& folder) {
+  VXLA_RETURN_IF_ERROR(MakeFolder(folder));
   for (size_t k = 0; k < plan.kernels.size(); ++k) {
     VXLA_ASSIGN_OR_RETURN(std::string source, device.KernelSource(plan.bindings, plan.kernels[k]));
-    const std::string stem = std::filesystem::path(plan.kernels[k].algorithm).stem().string();
-    VXLA_RETURN_IF_ERROR(
-        WriteText(fmt::format("{}/{:03}_{}_{:016x}.comp", folder, k, stem, HashOf(plan.kernels[k])), source));
+    VXLA_RETURN_IF_ERROR(WriteText(fmt::format("{}/{}.comp", folder, StemOf(plan, k)), source));
   }
   return OkStatus();
+}
+
+// The names of the plan's steps that a kernel runs, the first ones.
+std::string StepsOf(const Plan& plan, size_t k) {
+  std::string names;
+  size_t count = 0;
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    if (plan.kernel_of_step[s] != static_cast<int>(k)) continue;
+    if (++count <= 3) names += (count == 1 ? "" : ", ") + plan.steps[s].name;
+  }
+  return count > 3 ? fmt::format("{}, ... ({} dispatches)", names, count) : names;
+}
+
+// The device's last form of a kernel is its assembly; those before it go into a file of their own.
+Status WriteExecutable(const std::string& path, const std::string& steps, const KernelExecutable& executable) {
+  std::string text = fmt::format("; steps = {}\n; executable = {}\n; subgroup size = {}\n", steps, executable.name,
+                                 executable.subgroup_size);
+  for (const auto& statistic : executable.statistics)
+    text += fmt::format("; {} = {}\n", statistic.name, statistic.value);
+  if (!executable.forms.empty()) text += executable.forms.back().text;
+  VXLA_RETURN_IF_ERROR(WriteText(path + ".isa", text));
+  std::string earlier;
+  for (size_t i = 0; i + 1 < executable.forms.size(); ++i)
+    earlier += fmt::format("; {}\n{}\n", executable.forms[i].name, executable.forms[i].text);
+  return earlier.empty() ? OkStatus() : WriteText(path + ".ir", earlier);
+}
+
+// What the driver's compiler made of each kernel: a file each, and the statistics for the report.
+Status ShowIsa(Device& device, const Plan& plan, const std::string& folder, nlohmann::ordered_json& kernels) {
+  VXLA_RETURN_IF_ERROR(MakeFolder(folder));
+  kernels = nlohmann::ordered_json::array();
+  for (size_t k = 0; k < plan.kernels.size(); ++k) {
+    VXLA_ASSIGN_OR_RETURN(const std::vector<KernelExecutable> executables,
+                          device.KernelExecutables(plan.bindings, plan.kernels[k]));
+    for (size_t e = 0; e < executables.size(); ++e) {
+      const std::string stem = StemOf(plan, k) + (e == 0 ? "" : fmt::format("_{}", e));
+      VXLA_RETURN_IF_ERROR(WriteExecutable(fmt::format("{}/{}", folder, stem), StepsOf(plan, k), executables[e]));
+      nlohmann::ordered_json row = {{"file", stem + ".isa"},
+                                    {"algorithm", plan.kernels[k].algorithm},
+                                    {"steps", StepsOf(plan, k)},
+                                    {"subgroup_size", executables[e].subgroup_size},
+                                    {"statistics", nlohmann::ordered_json::object()}};
+      for (const auto& statistic : executables[e].statistics) row["statistics"][statistic.name] = statistic.value;
+      kernels.push_back(std::move(row));
+    }
+  }
+  return OkStatus();
+}
+
+std::string IsaText(const nlohmann::ordered_json& kernels) {
+  std::string text = "\nKernels as the driver compiled them\n\n";
+  for (const auto& row : kernels) {
+    text += fmt::format("{}  {} lanes  {}\n   ", row["file"].get<std::string>(), row["subgroup_size"].get<int>(),
+                        row["steps"].get<std::string>());
+    for (const auto& [name, value] : row["statistics"].items())
+      text += fmt::format(" {}: {};", name, value.get<std::string>());
+    text.back() = '\n';
+  }
+  return text;
 }
 
 Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file, flags.compile));
   if (IsCpu(flags.device.device))
     return InvalidArgument("--device cpu: the CPU reference has no plan; explain wants a Vulkan device");
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client, OpenClient(flags.device, flags.compile.evaluate_options(0)));
+  DeviceOptions device = flags.device.options();
+  device.compile_only = true;
+  device.capture_executables = !flags.isa_folder.empty();
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client, OpenClient(device, flags.compile.evaluate_options(0)));
+  if (const DeviceFacts& facts = client->device().facts(); facts.compile_only)
+    PrintNotes({fmt::format("{}: null hardware: kernels are compiled for it, nothing can run on it", facts.name)});
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client->Compile(*module, flags.compile.options()));
   if (!flags.dump_folder.empty())
     VXLA_RETURN_IF_ERROR(DumpKernels(client->device(), executable->plan(), flags.dump_folder));
+  nlohmann::ordered_json kernels;
+  if (!flags.isa_folder.empty())
+    VXLA_RETURN_IF_ERROR(ShowIsa(client->device(), executable->plan(), flags.isa_folder, kernels));
   VXLA_RETURN_IF_ERROR(CheckValidation(client->device()));
   if (flags.json) {
     json = ToJson(executable->plan());
+    if (!kernels.is_null()) json["isa"] = std::move(kernels);
     return OkStatus();
   }
-  return WriteText(
-      "-", fmt::format("Fused module\n\n{}\nPlan\n\n{}", PrintHlo(executable->module()), ToText(executable->plan())));
+  return WriteText("-", fmt::format("Fused module\n\n{}\nPlan\n\n{}{}", PrintHlo(executable->module()),
+                                    ToText(executable->plan()), kernels.is_null() ? "" : IsaText(kernels)));
 }
 
 }  // namespace
 
 CommandBody AddExplain(CLI::App& app) {
   auto flags = std::make_shared<ExplainFlags>();
-  app.add_option("FILE", flags->program.file, "the program as HLO text; - is standard input")
+  app.add_option("FILE", flags->program.file, "the program as HLO or StableHLO text; - is standard input")
       ->required()
       ->type_name("");
   flags->device.AddTo(app);
   flags->compile.AddTo(app);
   app.add_option("--dump-kernels", flags->dump_folder, "write each kernel's GLSL into this folder")
+      ->type_name("FOLDER");
+  app.add_option("--isa", flags->isa_folder,
+                 "write what the driver compiled each kernel to into this folder: registers, spills, occupancy, "
+                 "instructions; with null hardware (RADV_FORCE_FAMILY=navi31) no GPU is needed")
       ->type_name("FOLDER");
   app.add_flag("--json", flags->json, "the plan as one JSON object");
   return [flags](nlohmann::ordered_json& json) { return AtPlace(Explain(*flags, json), flags->program.file); };

@@ -21,18 +21,22 @@ void DeviceFlags::AddTo(CLI::App& app) {
       ->capture_default_str();
   app.add_flag("--validate{core+sync}", validate,
                "run under the validation layers: --validate=core,sync,gpu; alone it is core,sync");
-  app.add_option("--emulate", emulate,
-                 "do without what the device may have: i64,f64,f16,narrow,subgroups,division or some of them");
+  app.add_option(
+      "--emulate", emulate,
+      "do without what the device may have: i64,f64,f16,narrow,subgroups,division or some of them; gpu: a software "
+      "driver runs the kernels of GPUs");
   app.add_option("--work-budget", work_budget_ms,
                  "milliseconds: cut what is estimated to keep the device busy for longer at once; 0: nothing (default: "
                  "200, and 0 on software drivers)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("MS");
+  app.add_flag("--same-bits", same_bits,
+               "products round as on every other device, instead of by what this one does fastest");
   app.add_flag("--no-cache", no_cache, "neither read nor write the cache of compiled kernels");
 }
 
 void ProgramFlags::AddTo(CLI::App& app, bool file_required) {
-  app.add_option("FILE", file, "the program as HLO text; - is standard input")->required(file_required)->type_name("");
+  app.add_option("FILE", file, "the program as HLO or StableHLO text; - is standard input")->required(file_required)->type_name("");
   app.add_option("--args", args, "one .npz with arg_0, arg_1 ... or .npy files in order; the rest come from the seed")
       ->expected(1, 1 << 20)
       ->type_name("FILE");
@@ -132,6 +136,7 @@ DeviceOptions DeviceFlags::options() const {
   options.bindings = bindings;
   options.validate = validate;
   options.emulate = emulate;
+  options.same_bits = same_bits;
   options.cache = !no_cache;
   options.work_budget_ms = work_budget_ms;
   if (ShowsProgress()) options.progress = ShowProgress;

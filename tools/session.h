@@ -18,8 +18,8 @@ struct DeviceFlags {
   std::string device = "vulkan";
   std::string bindings = "auto";
   std::string validate;  // "core,sync,gpu" or a part of it
-  std::string emulate;   // "i64,f64,f16,narrow,subgroups,division" or a part of it
-  bool no_cache = false;
+  std::string emulate;   // "i64,f64,f16,narrow,subgroups,division,gpu" or a part of it
+  bool same_bits = false, no_cache = false;
   double work_budget_ms = -1;  // as DeviceOptions
   void AddTo(CLI::App& app);
   DeviceOptions options() const;

@@ -5,12 +5,16 @@
 #include "core/passes/algebraic_simplifier.h"
 #include "core/passes/call_inliner.h"
 #include "core/passes/control_flow.h"
+#include "core/passes/copy_order.h"
 #include "core/passes/cse.h"
 #include "core/passes/dce.h"
 #include "core/passes/dynamic_padder.h"
 #include "core/passes/expanders.h"
 #include "core/passes/fusion.h"
+#include "core/passes/integer_folding.h"
 #include "core/passes/live_specializer.h"
+#include "core/passes/loop_hoisting.h"
+#include "core/passes/loop_unroller.h"
 #include "core/passes/one_device.h"
 #include "core/passes/sliding_windows.h"
 #include "core/reducer_facts.h"
@@ -34,6 +38,7 @@ Status PadLiveSizes(Module& module) {
 
 Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo& target) {
   std::unique_ptr<Module> optimized = module.Clone();
+  DropOrderOfCopies(*optimized);
   OrderRandomNumbers(*optimized);
   EliminateCommonSubexpressions(*optimized);
   MergeEqualBranches(*optimized);
@@ -56,6 +61,9 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
     RemoveDeadCode(*optimized);
     changed = SimplifyAlgebra(*optimized);
     changed |= SinkLoopConstants(*optimized);
+    changed |= simplify && FoldIntegers(*optimized);
+    changed |= target.fusion && simplify && HoistFromLoops(*optimized);
+    changed |= target.fusion && target.unroll_loops && simplify && UnrollShortLoops(*optimized);
     VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());
     changed |= EliminateCommonSubexpressions(*optimized);
   }

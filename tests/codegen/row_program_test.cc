@@ -124,6 +124,22 @@ TEST(TuneGpuTest, VendorsHaveAnswersOfTheirOwn) {
   EXPECT_GT(TuneRows(GpuOf(0x10DE), row).splits, TuneRows(GpuOf(0x10DE, DeviceFacts::Kind::kIntegrated), row).splits);
 }
 
+// Strips fit, and every invocation takes whole quads of them.
+TEST(TuneGpuTest, LargeProductsGoByQuads) {
+  for (uint32_t vendor : kVendors) {
+    DeviceFacts facts = GpuOf(vendor);
+    DotWork work{1, 4096, 4096, 4096, 4, true};
+    EXPECT_FALSE(TuneDot(facts, work).quads) << vendor;
+    work.quads = true;
+    const DotShape shape = TuneDot(facts, work);
+    EXPECT_TRUE(shape.quads) << vendor;
+    EXPECT_EQ(shape.k_step * shape.tile_rows % (4 * shape.lanes), 0u) << vendor;
+    EXPECT_EQ(shape.k_step * shape.tile_columns % (4 * shape.lanes_y), 0u) << vendor;
+    facts.same_bits = true;
+    EXPECT_FALSE(TuneDot(facts, work).quads) << vendor;
+  }
+}
+
 TEST(TuneGpuTest, SmallProductsTakeSmallTilesAndSplitLongSums) {
   for (uint32_t vendor : kVendors) {
     const DeviceFacts facts = GpuOf(vendor);

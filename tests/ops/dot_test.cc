@@ -108,6 +108,54 @@ TEST(DotTest, TiledKernelAgrees) {
   }
 }
 
+// Every way of the quad kernel of GPUs: which way operands lie, tiles at the edges, k that strips do not divide,
+// shares, narrow and integer types, with and without fused multiply-adds.
+TEST(DotTest, QuadShapesAgree) {
+  for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
+    ASSERT_NE(DeviceClient(mode), nullptr);
+    DeviceFacts facts = AsGpu(mode);
+    const vulkan::LowerContext context{facts, mode};
+    struct Case {
+      const char *type, *result;
+      int lhs, rhs;  // the contracted dimension
+      int rows, k, columns;
+      uint32_t tile;
+      int64_t splits;
+    };
+    for (const Case& c : std::vector<Case>{{"f32", "f32", 1, 0, 67, 36, 40, 4, 1},
+                                           {"f32", "f32", 1, 1, 33, 32, 41, 8, 1},
+                                           {"f32", "f32", 0, 1, 36, 44, 70, 4, 3},
+                                           {"f32", "f32", 0, 0, 128, 16, 128, 8, 1},
+                                           {"s32", "s32", 1, 0, 5, 20, 8, 4, 1},
+                                           {"s8", "s32", 0, 1, 12, 40, 9, 4, 2},
+                                           {"f16", "f16", 1, 0, 17, 52, 36, 4, 1},
+                                           {"bf16", "f32", 0, 0, 8, 8, 4, 8, 1}}) {
+      vulkan::DotShape shape;
+      shape.tiled = shape.quads = true;
+      shape.lanes = shape.lanes_y = 8;
+      shape.tile_rows = shape.tile_columns = c.tile;
+      shape.k_step = c.tile == 8 ? 4 : 8;
+      shape.splits = c.splits;
+      const std::string lhs =
+          c.lhs == 1 ? fmt::format("{}[{},{}]", c.type, c.rows, c.k) : fmt::format("{}[{},{}]", c.type, c.k, c.rows);
+      const std::string rhs = c.rhs == 1 ? fmt::format("{}[{},{}]", c.type, c.columns, c.k)
+                                         : fmt::format("{}[{},{}]", c.type, c.k, c.columns);
+      const std::string text =
+          Dot(lhs, rhs, fmt::format("{}[{},{}]", c.result, c.rows, c.columns),
+              fmt::format("lhs_contracting_dims={{{}}}, rhs_contracting_dims={{{}}}", c.lhs, c.rhs));
+      for (const bool fused : {true, false}) {
+        if (fused && facts.quirks.unfused_multiply_add) continue;
+        facts.fused_multiply_add = fused;
+        ExpectLoweredByAgrees(text, mode, [&](const Instruction& root, BufferMap& memory) {
+          const auto body = DescribeFusion(root);
+          return vulkan::LowerDotAs(context, *body, memory, shape);
+        });
+        if (std::string(c.type) != "f32") break;
+      }
+    }
+  }
+}
+
 // Every way of the register kernel: who loads lhs, which way operands lie, columns that do not fill a unit, shares.
 TEST(DotTest, RegisterShapesAgree) {
   ASSERT_NE(DeviceClient(BindingMode::kDescriptors), nullptr);

@@ -201,6 +201,142 @@ ENTRY e {
   EXPECT_EQ(result->shape().ToString(), "((f32[<=5], f32[5]), f32[<=5])");
 }
 
+constexpr char kKeepPositive[] = R"(HloModule m
+sum {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  ROOT r = s32[] add(a, b)
+}
+up {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = pred[] compare(a, b), direction=GT
+}
+total {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b)
+}
+ENTRY e {
+  p = f32[<=8] parameter(0)
+  zero = f32[] constant(0)
+  zeros = f32[<=8] broadcast(zero), dimensions={}
+  live = s32[] get-dimension-size(p), dimensions={0}
+  as_many = f32[<=8] set-dimension-size(zeros, live), dimensions={0}
+  positive = pred[<=8] compare(p, as_many), direction=GT
+  ones = s32[<=8] convert(positive)
+  none = s32[] constant(0)
+  count = s32[] reduce(ones, none), dimensions={0}, to_apply=sum
+  sorted = f32[<=8] sort(p), dimensions={0}, to_apply=up
+  kept = f32[<=8] set-dimension-size(sorted, count), dimensions={0}
+  mean = f32[] reduce(kept, zero), dimensions={0}, to_apply=total
+  ROOT r = (f32[<=8], f32[]) tuple(kept, mean)
+})";
+
+// The count is computed by kernels and read back, the rest is compiled for it.
+TEST(LiveSizesTest, SizesThatDataDecideNeedNoHostStep) {
+  for (const int64_t live : {0, 3, 8}) {
+    Literal p = Counting(live, 8);
+    if (live > 0) p.SetDouble(0, -1);
+    const auto result = RunBoth(kKeepPositive, {p});
+    ASSERT_TRUE(result.has_value());
+    EXPECT_EQ(result->tuple_elements()[0].dynamic_size(0), std::max<int64_t>(live - 1, 0));
+  }
+}
+
+// Sizes that no trip changes: the state is static, and the loop as any other.
+TEST(LiveSizesTest, LoopsOfOneSizeRunInKernels) {
+  const auto result = RunBoth(R"(HloModule m
+more {
+  s = (f32[<=5], s32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=1
+  v = f32[<=5] get-tuple-element(s), index=0
+  n = s32[] get-dimension-size(v), dimensions={0}
+  ROOT r = pred[] compare(i, n), direction=LT
+}
+shift {
+  s = (f32[<=5], s32[]) parameter(0)
+  v = f32[<=5] get-tuple-element(s), index=0
+  i = s32[] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  w = f32[<=5] reverse(v), dimensions={0}
+  u = f32[<=5] add(v, w)
+  ROOT r = (f32[<=5], s32[]) tuple(u, next)
+}
+ENTRY e {
+  p = f32[<=5] parameter(0)
+  z = s32[] constant(0)
+  s = (f32[<=5], s32[]) tuple(p, z)
+  ROOT l = (f32[<=5], s32[]) while(s), condition=more, body=shift
+})",
+                              {Counting(3, 5)});
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->tuple_elements()[0].dynamic_size(0), 3);
+  EXPECT_EQ(result->tuple_elements()[0].GetDouble(2), 16);  // 1, 2, 3 -> 4, 4, 4 -> 8 -> 16
+}
+
+// A result goes on as an argument, its sizes with it; the same sizes again are a replay.
+TEST(LiveSizesTest, ValuesKeepTheirSizesOnTheDevice) {
+  const auto module = ParseModule(R"(HloModule m
+ENTRY e {
+  p = f32[<=8] parameter(0)
+  n = f32[<=8] negate(p)
+  ROOT c = f32[<=16] concatenate(p, n), dimensions={0}
+})");
+  const auto sum = ParseModule(R"(HloModule m
+total {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b)
+}
+ENTRY e {
+  p = f32[<=16] parameter(0)
+  m = f32[<=16] multiply(p, p)
+  z = f32[] constant(0)
+  ROOT r = f32[] reduce(m, z), dimensions={0}, to_apply=total
+})");
+  ASSERT_TRUE(module != nullptr && sum != nullptr);
+  for (BindingMode mode : ModesToRun()) {
+    auto first = DeviceClient(mode)->Compile(*module), second = DeviceClient(mode)->Compile(*sum);
+    ASSERT_TRUE(first.ok() && second.ok());
+    EXPECT_TRUE((*first)->depends_on_sizes());
+    for (int run = 0; run < 3; ++run) {
+      const Literal p = Counting(3, 8);
+      auto pair = (*first)->Execute(std::vector<Argument>{p});
+      ASSERT_TRUE(pair.ok()) << pair.status().message();
+      EXPECT_EQ(*pair->leaves.at(0).LiveSizes(), std::vector<int64_t>{6});
+      RunStatistics statistics;
+      auto value = (*second)->Execute(std::vector<Argument>{pair->leaves.at(0)}, &statistics);
+      ASSERT_TRUE(value.ok()) << value.status().message();
+      EXPECT_EQ(value->ToLiteral()->GetDouble(0), 28);
+      if (run == 2) {
+        EXPECT_EQ(statistics.recorded, 0);
+      }
+    }
+  }
+}
+
+TEST(LiveSizesTest, SizesThatDoNotGoTogetherAreNamed) {
+  const auto module = ParseModule(R"(HloModule m
+ENTRY e {
+  p = f32[<=8] parameter(0)
+  q = f32[<=8] parameter(1)
+  ROOT both = f32[<=8] add(p, q)
+})");
+  ASSERT_TRUE(module != nullptr);
+  const Literal three = Counting(3, 8), four = Counting(4, 8);
+  for (BindingMode mode : ModesToRun()) {
+    auto executable = DeviceClient(mode)->Compile(*module);
+    ASSERT_TRUE(executable.ok());
+    const auto value = (*executable)->Run(std::vector<const Literal*>{&three, &four});
+    ASSERT_FALSE(value.ok());
+    EXPECT_EQ(value.status().message(),
+              "add: dimension 0 of operand 0 has the live size 3, dimension 0 of operand 1 has 4");
+    EXPECT_EQ(value.status().location().line, 5);
+  }
+}
+
 // At their sizes programs are fused as any others: the sum, and what follows it.
 TEST(LiveSizesTest, ProgramsAreFused) {
   RunOptions options;

@@ -265,6 +265,22 @@ TEST(DevicePlanTest, NamesTheMemoryThatIsMissing) {
   EXPECT_EQ(PlanDevice(support, {}).status().message(), "device Fake GPU 9000: no device-local memory");
 }
 
+// Mesa's RADV_FORCE_FAMILY: heaps of nothing.
+TEST(DevicePlanTest, NullHardwareIsToCompileForOnly) {
+  PhysicalSupport support = FakeGpu();
+  EXPECT_FALSE(PlanDevice(support, {})->facts.compile_only);
+  SetMemory(support, {{0, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT}}, {{kLocal | kHost, 0}});
+  const auto plan = PlanDevice(support, {});
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_TRUE(plan->facts.compile_only);
+  EXPECT_EQ(plan->facts.division_f32, DeviceFacts::Division::kCorrected);
+  EXPECT_GT(plan->facts.max_allocation_bytes, 0u);
+  // Never chosen before a device that runs, whatever that is.
+  DeviceFacts software;
+  software.kind = DeviceFacts::Kind::kSoftware;
+  EXPECT_EQ(*ChooseDevice(std::vector{plan->facts, software}, "vulkan"), 1);
+}
+
 TEST(HeapLedgerTest, HeapsAreCountedEachForItself) {
   HeapLedger ledger({{8 * kGiB, true}, {16 * kGiB, false}, {kGiB / 4, true}});
   ledger.Add(0, 8 * kGiB);
@@ -473,7 +489,7 @@ TEST(EmulationTest, FeaturesThatAreEmulatedAreNotEnabled) {
 TEST(EmulationTest, UnknownNamesAreRejected) {
   const auto emulation = ParseEmulation("f64,f32");
   EXPECT_EQ(emulation.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(emulation.status().message(), "--emulate: 'f32' is none of i64, f64, f16, narrow, subgroups, division");
+  EXPECT_EQ(emulation.status().message(), "--emulate: 'f32' is none of i64, f64, f16, narrow, subgroups, division, gpu");
 }
 
 TEST(ChooseDeviceTest, TakesANumberOrAPartOfAName) {

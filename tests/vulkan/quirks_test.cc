@@ -32,6 +32,7 @@ ProbeAnswer GoodAnswer() {
   answer[kDenormal64Low] = 1;
   answer[kSumInteger] = 1;
   answer[kQuotient] = 142857;
+  answer[kFusedRest] = kTwoToMinus24;
   answer[kSumFloat] = answer[kProductFloat] = 0x3e99999a;
   return answer;
 }
@@ -51,6 +52,8 @@ TEST(DiagnoseTest, EachFaultIsSeenAndNoted) {
     return *Diagnose(answer, AllFeatures());
   };
   EXPECT_EQ(with(kSingleLoop, 65535).loop_iteration_limit, 65535u);
+  EXPECT_TRUE(with(kFusedRest, 0).unfused_multiply_add);
+  EXPECT_FALSE(with(kSumInteger, 1).unfused_multiply_add);
   EXPECT_EQ(with(kNestedLoops, 65027).loop_iteration_limit, 65027u);
   EXPECT_EQ(with(kSingleLoop, 0).loop_iteration_limit, 1u);
   constexpr const char* kFolds = "conversions to a narrower float and back are treated as the identity";

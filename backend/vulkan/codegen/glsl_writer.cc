@@ -262,7 +262,7 @@ void ValueWriter::Vectorize(int variable, int width) {
 
 std::optional<ValueWriter::GroupPlace> ValueWriter::FindGroup(int k, const IndexExpression& linear) const {
   const int bytes = StorageBytes(kernel_.buffer_type(k)), group_bytes = bytes * vector_width_;
-  const bool words = kernel_.is_packed(k);
+  const bool words = kernel_.groups_are_words(k);
   if (vector_width_ == 1 || (words ? group_bytes % 4 != 0 : bytes != 4)) return std::nullopt;
   if (kernel_.buffer_offset(k) % (words ? 4 : group_bytes) != 0) return std::nullopt;
   GroupPlace found;
@@ -307,7 +307,7 @@ std::string ValueWriter::LoadFromWord(int k, const GroupPlace& at) {
 }
 
 std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {
-  if (kernel_.is_packed(k)) return LoadFromWord(k, at);
+  if (kernel_.groups_are_words(k)) return LoadFromWord(k, at);
   const std::string key = fmt::format("g{}:{}", k, KeyOf(at.group));
   const std::string tag(StorageTag(kernel_.buffer_type(k)));
   const std::string vector = tag == "f32" ? "vec" : tag == "i32" ? "ivec" : "uvec";
@@ -363,7 +363,7 @@ void ValueWriter::StoreGroup(int k, const IndexExpression& first, std::span<cons
   }
   const bool pairs = vector_width_ == 8 && kernel_.has_pairs();
   kernel_.AddVectorView(k, pairs ? 8 : 4);
-  if (kernel_.is_packed(k)) return StoreWords(k, *group, values);
+  if (kernel_.groups_are_words(k)) return StoreWords(k, *group, values);
   const std::string tag(StorageTag(kernel_.buffer_type(k)));
   const std::string index = Index(group->group);
   if (!pairs) {

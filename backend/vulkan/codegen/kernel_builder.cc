@@ -1,6 +1,8 @@
 #include "backend/vulkan/codegen/kernel_builder.h"
 
+#include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace VXLA_NAMESPACE::vulkan {
 
@@ -26,9 +28,9 @@ int KernelBuilder::AddBuffer(ElementType type, Access access, const BufferSlice&
 }
 
 void KernelBuilder::AddVectorView(int k, int width) {
-  const std::string view =
-      is_packed(k) ? fmt::format("TENSOR({}, u32)\n", k)
-                   : fmt::format("TENSOR({}, {}x4)\n", k, width == 8 ? "u64" : StorageTag(RealPart(types_.at(k))));
+  const std::string view = groups_are_words(k) ? fmt::format("TENSOR({}, u32)\n", k)
+                                               : fmt::format("TENSOR({}, {}x4)\n", k,
+                                                             width == 8 ? "u64" : StorageTag(RealPart(types_.at(k))));
   if (views_.find(view) == std::string::npos) views_ += view;
 }
 
@@ -72,6 +74,10 @@ Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<
   for (size_t k = 0; k < types_.size(); ++k) {
     step.kernel.generated += fmt::format("TENSOR({}, {})\n", k, StorageTag(types_[k]));
   }
+  const auto large = [](const Binding& binding) {
+    return binding.slice.size_bytes > std::numeric_limits<uint32_t>::max();
+  };
+  if (std::ranges::any_of(bindings_, large)) step.kernel.generated += fmt::format("#define {} 1\n", kLargeTensors);
   step.kernel.generated += views_ + text_;
   step.kernel.constants = std::move(constants);
   step.kernel.buffer_count = static_cast<uint32_t>(bindings_.size());

@@ -29,9 +29,12 @@ class KernelBuilder {
   int64_t buffer_bytes(int k) const { return bindings_.at(k).slice.size_bytes; }
   // Its elements of 8 or 16 bits are reached through words (IsPacked).
   bool is_packed(int k) const { return IsPacked(types_.at(k), facts_); }
+  // Groups of them are reached through words: so on GPUs, which move 8 or 16 bytes at a time, that have such elements
+  // too.
+  bool groups_are_words(int k) const { return is_packed(k) || (facts_.byte_offsets && StorageBytes(types_.at(k)) < 4); }
   // Lets the text use LOAD(k, f32x4, i) and STORE: element i is the i-th group of four. 32-bit types, and c64 as f32;
   // 16-byte aligned slices. With width 8, LOAD(k, u64x4, i): the i-th group of eight as pairs; 32-byte aligned slices;
-  // has_pairs(). Of packed tensors, LOAD(k, u32, i): the i-th word; any width.
+  // has_pairs(). Where groups_are_words, LOAD(k, u32, i): the i-th word; any width.
   void AddVectorView(int k, int width = 4);
 
   // Whether eight 32-bit elements can be loaded as four 64-bit integers.

@@ -46,7 +46,7 @@ int Best(std::span<const DeviceFacts> devices, Fits fits) {
     auto key = [&](int k) {
       const DeviceFacts& facts = devices[k];
       const int native = facts.int64 + facts.float64 + facts.storage16 + facts.storage8;
-      return std::tuple(Rank(facts.kind), facts.memory_bytes, native);
+      return std::tuple(!facts.compile_only, Rank(facts.kind), facts.memory_bytes, native);
     };
     if (best < 0 || key(i) > key(best)) best = i;
   }
@@ -117,8 +117,10 @@ Result<Emulation> ParseEmulation(std::string_view names) {
       emulation.subgroups = true;
     } else if (name == "division") {
       emulation.division = true;
+    } else if (name == "gpu") {
+      emulation.gpu = true;
     } else {
-      return InvalidArgument("--emulate: '{}' is none of i64, f64, f16, narrow, subgroups, division", name);
+      return InvalidArgument("--emulate: '{}' is none of i64, f64, f16, narrow, subgroups, division, gpu", name);
     }
   }
   return emulation;

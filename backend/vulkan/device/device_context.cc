@@ -36,8 +36,12 @@ Result<std::shared_ptr<DeviceContext>> DeviceContext::Create(std::shared_ptr<Ins
 
 DeviceContext::~DeviceContext() {
   if (handle_ == VK_NULL_HANDLE) return;
-  vk_.DeviceWaitIdle(handle_);
+  WaitIdle();
   vk_.DestroyDevice(handle_, nullptr);
+}
+
+void DeviceContext::WaitIdle() {
+  if (!facts().compile_only) vk_.DeviceWaitIdle(handle_);
 }
 
 Status DeviceContext::Check(VkResult result, std::string_view what) {

@@ -29,6 +29,8 @@ class DeviceContext {
   std::shared_ptr<const Instance> shared_instance() const { return instance_; }
 
   // Maps a result, and remembers a lost device.
+  // Null hardware has no queue to wait for.
+  void WaitIdle();
   Status Check(VkResult result, std::string_view what);
   // Not OK once the device was lost: nothing that it still says can be trusted.
   Status Alive() const;

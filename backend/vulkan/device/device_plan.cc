@@ -29,6 +29,9 @@ bool HasMaintenance4(uint32_t api, const std::set<std::string>& extensions) {
 bool HasSubgroupSizeControl(uint32_t api, const std::set<std::string>& extensions) {
   return api >= VK_API_VERSION_1_3 || Has(extensions, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
 }
+bool HasExecutables(const std::set<std::string>& extensions) {
+  return Has(extensions, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+}
 
 // The threads that this process may run on: what a software driver has at most.
 int UsableThreads() {
@@ -121,6 +124,8 @@ FeatureChain ChooseFeatures(const FeatureChain& supported, const PlanWants& want
   CopyFeature(from.vulkanMemoryModel, to.vulkanMemoryModel);
   CopyFeature(from.vulkanMemoryModelDeviceScope, to.vulkanMemoryModelDeviceScope);
   CopyFeature(from.bufferDeviceAddress, to.bufferDeviceAddress);
+  if (wants.capture_executables)
+    CopyFeature(supported.executables.pipelineExecutableInfo, chosen.executables.pipelineExecutableInfo);
   CopyFeature(supported.synchronization2.synchronization2, chosen.synchronization2.synchronization2);
   CopyFeature(supported.maintenance4.maintenance4, chosen.maintenance4.maintenance4);
   if (!emulate.subgroups) {
@@ -219,6 +224,28 @@ Status ChooseMemory(const PhysicalSupport& support, const PlanWants& wants, Devi
   return OkStatus();
 }
 
+// Mesa's drivers open without a GPU, to compile for it: they state no memory at all.
+bool IsNullHardware(const VkPhysicalDeviceMemoryProperties& memory) {
+  const auto empty = [](const VkMemoryHeap& heap) { return heap.size == 0; };
+  return std::all_of(memory.memoryHeaps, memory.memoryHeaps + memory.memoryHeapCount, empty);
+}
+
+// Plans are made as if it had the memory of a common card.
+void PlanNullHardware(DevicePlan& plan) {
+  constexpr uint64_t kBytes = uint64_t{16} << 30;
+  plan.heaps = {{kBytes, true}};
+  plan.facts.memory_bytes = kBytes;
+  plan.facts.compile_only = true;
+}
+
+// What a probe would find on AMD's devices, which are what null hardware stands for: division by a reciprocal, and
+// f64 right.
+void NoteUnmeasurable(DeviceFacts& facts) {
+  facts.fused_multiply_add = true;
+  facts.division_f32 = DeviceFacts::Division::kCorrected;
+  if (facts.division_f64 == DeviceFacts::Division::kUnmeasured) facts.division_f64 = DeviceFacts::Division::kNative;
+}
+
 void FillLimits(const PhysicalSupport& support, const DevicePlan& plan, DeviceFacts& facts) {
   const VkPhysicalDeviceLimits& limits = support.properties.limits;
   facts.subgroup_size = std::max(1u, support.vulkan11.subgroupSize);
@@ -274,6 +301,7 @@ void FillFeatures(const PhysicalSupport& support, const FeatureChain& enabled, D
   facts.float16 = enabled.vulkan12.shaderFloat16;
   facts.storage16 = enabled.vulkan11.storageBuffer16BitAccess;
   facts.storage8 = enabled.vulkan12.storageBuffer8BitAccess;
+  facts.byte_offsets = facts.int64 && !facts.is_software();
   facts.buffer_addresses = enabled.vulkan12.bufferDeviceAddress;
   // SPIR-V 1.6 modules carry LocalSizeId, which is maintenance4's.
   facts.spirv_1_6 = support.properties.apiVersion >= VK_API_VERSION_1_3 && enabled.maintenance4.maintenance4;
@@ -302,9 +330,9 @@ void PlanSubgroups(const PhysicalSupport& support, const PlanWants& wants, Devic
   plan.facts.subgroup_shuffle = !wants.emulate.subgroups && one_size && enabled.computeFullSubgroups &&
                                 (support.vulkan11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
                                 (support.vulkan11.subgroupSupportedOperations & kOperations) == kOperations;
+  if (varies && requirable) plan.smallest_subgroup_size = support.min_subgroup_size;
   if (!plan.facts.subgroup_shuffle || !varies || !requirable) return;
   plan.required_subgroup_size = plan.facts.subgroup_size;
-  plan.max_workgroup_subgroups = support.max_workgroup_subgroups;
 }
 
 std::vector<const char*> ChooseExtensions(const PhysicalSupport& support) {
@@ -317,6 +345,8 @@ std::vector<const char*> ChooseExtensions(const PhysicalSupport& support) {
     want(VK_KHR_MAINTENANCE_4_EXTENSION_NAME);
     want(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
   }
+  // Linked whenever it is listed, so it is enabled with its struct.
+  want(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
   want(VK_KHR_PORTABILITY_SUBSET_EXTENSION_NAME);  // where it is listed it must be enabled
   return names;
 }
@@ -342,6 +372,9 @@ VkPhysicalDeviceFeatures2* FeatureChain::Link(uint32_t api_version, const std::s
   }
   if (HasSubgroupSizeControl(api_version, extensions)) {
     add(subgroup_size_control, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES);
+  }
+  if (HasExecutables(extensions)) {
+    add(executables, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR);
   }
   return &base;
 }
@@ -395,12 +428,20 @@ Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& w
   plan.timestamp_bits = support.queue_families[plan.queue_family].timestampValidBits;
   plan.features = ChooseFeatures(support.features, wants);
   plan.extensions = ChooseExtensions(support);
-  VXLA_RETURN_IF_ERROR(ChooseMemory(support, wants, plan));
+  if (IsNullHardware(support.memory)) {
+    PlanNullHardware(plan);
+  } else {
+    VXLA_RETURN_IF_ERROR(ChooseMemory(support, wants, plan));
+  }
   FillIdentity(support, plan.facts);
+  if (wants.emulate.gpu && plan.facts.is_software()) plan.facts.kind = DeviceFacts::Kind::kDiscrete;
   FillFeatures(support, plan.features, plan.facts);
   if (wants.emulate.division) plan.facts.division_f32 = plan.facts.division_f64 = DeviceFacts::Division::kCorrected;
+  if (plan.facts.compile_only) NoteUnmeasurable(plan.facts);
+  plan.capture_executables = plan.features.executables.pipelineExecutableInfo;
   FillLimits(support, plan, plan.facts);
   PlanSubgroups(support, wants, plan);
+  plan.max_workgroup_subgroups = support.max_workgroup_subgroups;
   NoteKnownFaults(plan.facts);
   plan.facts.work_budget_seconds = wants.work_budget_seconds.value_or(plan.facts.work_budget_seconds);
   return plan;

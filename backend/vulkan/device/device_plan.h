@@ -26,6 +26,7 @@ struct FeatureChain {
   VkPhysicalDeviceSynchronization2Features synchronization2 = {};
   VkPhysicalDeviceMaintenance4Features maintenance4 = {};
   VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_size_control = {};
+  VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables = {};
   // Types and chains the structs whose extension is present; returns the head.
   VkPhysicalDeviceFeatures2* Link(uint32_t api_version, const std::set<std::string>& extensions);
 };
@@ -53,6 +54,7 @@ struct PlanWants {
   PretendedMemory pretend = PretendedMemory::kNone;
   uint64_t memory_limit_bytes = ~uint64_t{0};
   std::optional<double> work_budget_seconds = {};  // not given: as the kind of device needs it
+  bool capture_executables = false;                // pipelines keep what the driver made of them
   Emulation emulate = {};  // these features are not enabled, so facts and kernels know nothing of them
 };
 
@@ -71,6 +73,9 @@ struct DevicePlan {
   uint32_t timestamp_bits = 0;
   // Of pipelines that use subgroups; 0: the device has only one.
   uint32_t required_subgroup_size = 0, max_workgroup_subgroups = 0;
+  // The smallest subgroups that pipelines may require; 0: they take the device's.
+  uint32_t smallest_subgroup_size = 0;
+  bool capture_executables = false;
   std::vector<MemoryHeap> heaps;
   std::array<MemoryChoice, kMemoryKinds> memory;  // by MemoryKind
 };

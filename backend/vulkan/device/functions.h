@@ -41,6 +41,11 @@ namespace VXLA_NAMESPACE::vulkan {
   F(SetDebugUtilsObjectNameEXT) F(CmdBeginDebugUtilsLabelEXT) F(CmdEndDebugUtilsLabelEXT)
 // clang-format on
 
+// Present only with VK_KHR_pipeline_executable_properties; null otherwise.
+#define VXLA_EXECUTABLE_DEVICE_FUNCTIONS(F) \
+  F(GetPipelineExecutablePropertiesKHR)     \
+  F(GetPipelineExecutableStatisticsKHR) F(GetPipelineExecutableInternalRepresentationsKHR)
+
 #define VXLA_MEMBER(NAME) PFN_vk##NAME NAME = nullptr;
 #define VXLA_PROMOTED_MEMBER(NAME, SUFFIX) PFN_vk##NAME NAME = nullptr;
 
@@ -59,6 +64,7 @@ struct DeviceTable {
   VXLA_DEVICE_FUNCTIONS(VXLA_MEMBER)
   VXLA_PROMOTED_DEVICE_FUNCTIONS(VXLA_PROMOTED_MEMBER)
   VXLA_DEBUG_DEVICE_FUNCTIONS(VXLA_MEMBER)
+  VXLA_EXECUTABLE_DEVICE_FUNCTIONS(VXLA_MEMBER)
 };
 
 #undef VXLA_MEMBER

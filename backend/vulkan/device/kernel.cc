@@ -59,9 +59,22 @@ Result<KernelLayout> KernelLayouts::Make(BindingMode mode, uint32_t buffer_count
 
 VulkanKernel::~VulkanKernel() { context->vk().DestroyPipeline(context->handle(), pipeline, nullptr); }
 
+namespace {
+
+// What needs no certain size may still run best in the smallest: a wish, which a workgroup of too many does without.
+// They need not be full.
+SubgroupRequest SmallSubgroups(const KernelKey& key, const DevicePlan& plan) {
+  const uint32_t size = plan.smallest_subgroup_size;
+  if (!key.small_subgroups || size == 0 || key.constants.size() < 3) return {};
+  const uint64_t invocations = uint64_t{key.constants[0]} * key.constants[1] * key.constants[2];
+  return invocations > uint64_t{size} * plan.max_workgroup_subgroups ? SubgroupRequest() : SubgroupRequest{false, size};
+}
+
+}  // namespace
+
 Result<SubgroupRequest> RequestSubgroups(const std::vector<uint32_t>& spirv, const KernelKey& key,
                                          const DevicePlan& plan) {
-  if (!spirv::Declares(spirv, spirv::kGroupNonUniform)) return SubgroupRequest();
+  if (!spirv::Declares(spirv, spirv::kGroupNonUniform)) return SmallSubgroups(key, plan);
   const uint32_t size = plan.facts.subgroup_size;
   if (!plan.facts.subgroup_shuffle) {
     return Internal("kernel {}: it uses subgroups, {} has none that are full and of one size", key.algorithm,
@@ -117,6 +130,10 @@ Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> 
   info.stage.pSpecializationInfo = entries.empty() ? nullptr : &constants;
   info.layout = kernel->layout.pipeline;
   if (key.in_parts) info.flags |= VK_PIPELINE_CREATE_DISPATCH_BASE;
+  if (context->plan().capture_executables) {
+    info.flags |=
+        VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR | VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
+  }
   const VkResult result =
       vk.CreateComputePipelines(context->handle(), request.cache, 1, &info, nullptr, &kernel->pipeline);
   vk.DestroyShaderModule(context->handle(), module, nullptr);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backend/vulkan/device/executables.h"
+
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
@@ -29,6 +31,7 @@ MemoryAllocator::~MemoryAllocator() {
 Result<std::shared_ptr<VulkanBuffer>> MemoryAllocator::Allocate(int64_t size_bytes, MemoryKind kind) {
   VXLA_RETURN_IF_ERROR(context_->Alive());
   const DeviceFacts& facts = context_->facts();
+  VXLA_RETURN_IF_ERROR(CheckRuns(facts));
   if (size_bytes < 0) return Internal("allocation of {} bytes", size_bytes);
   if (static_cast<uint64_t>(size_bytes) > facts.max_allocation_bytes) {
     return ResourceExhausted("a buffer of {} bytes exceeds the limit of {}: {} bytes for one allocation", size_bytes,

@@ -29,11 +29,17 @@ struct OpenOptions {
   // VK_LAYER_KHRONOS_validation: its core checks, synchronization checks, GPU-assisted checks.
   bool validate_core = false, validate_sync = false, validate_gpu = false;
   Emulation emulate;
-  bool cache = true;      // keep SPIR-V, pipelines and probe results on disk
-  std::string cache_dir;  // empty: the user's cache folder
+  bool same_bits = false;  // only what gives the same bits on every device (docs/numerics.md)
+  bool cache = true;       // keep SPIR-V, pipelines and probe results on disk
+  std::string cache_dir;   // empty: the user's cache folder
   // Memory is filled with kPoisonWord when it is handed out. VXLA_POISON=1 in the environment does the same.
   bool poison = false;
-  bool probe = true;              // run the quirk probes (their results are cached)
+  // Run the quirk probes (their results are cached). VXLA_NO_PROBES=1 in the environment: none, the device is sane.
+  bool probe = true;
+  // Null hardware is opened too; its kernels are all that can be had of it. Other devices are opened as ever.
+  bool compile_only = false;
+  // Device::KernelExecutables answers. kDeviceFailure where the driver has no VK_KHR_pipeline_executable_properties.
+  bool capture_executables = false;
   bool measure_division = false;  // at once, so that facts() tell; else when a kernel first divides
   PretendedMemory pretend = PretendedMemory::kNone;
   uint64_t memory_limit_bytes = ~uint64_t{0};  // of each heap, as if it had no more
@@ -45,7 +51,7 @@ struct OpenOptions {
 // A NaN in f16, bf16, f32 and f64 alike, and a large negative integer.
 inline constexpr uint32_t kPoisonWord = 0xFFF5FFF5u;
 
-// Pure. "i64,f64,f16,narrow,subgroups,division" or some of them. Another name: kInvalidArgument.
+// Pure. "i64,f64,f16,narrow,subgroups,division,gpu" or some of them. Another name: kInvalidArgument.
 Result<Emulation> ParseEmulation(std::string_view names);
 
 // All devices of all drivers, as they would be after opening (quirks are known only after opening). No loader or no

@@ -1,10 +1,13 @@
 #include "backend/vulkan/device/queue.h"
 
+#include "backend/vulkan/device/executables.h"
+
 namespace VXLA_NAMESPACE::vulkan {
 
 Result<std::unique_ptr<Queue>> Queue::Create(std::shared_ptr<DeviceContext> context) {
   std::unique_ptr<Queue> queue(new Queue(std::move(context)));
   DeviceContext& device = *queue->context_;
+  if (device.facts().compile_only) return queue;
   device.vk().GetDeviceQueue(device.handle(), device.plan().queue_family, 0, &queue->queue_);
   auto type = MakeVk<VkSemaphoreTypeCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
@@ -24,6 +27,7 @@ Queue::~Queue() {
 
 Result<uint64_t> Queue::Submit(VkCommandBuffer commands, uint64_t wait_value) {
   VXLA_RETURN_IF_ERROR(context_->Alive());
+  VXLA_RETURN_IF_ERROR(CheckRuns(context_->facts()));
   auto command = MakeVk<VkCommandBufferSubmitInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO);
   command.commandBuffer = commands;
   auto wait = MakeVk<VkSemaphoreSubmitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO);

@@ -7,10 +7,10 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-constexpr int kProbeVersion = 3;  // changed with the probe, so that old answers are not believed
+constexpr int kProbeVersion = 4;  // changed with the probe, so that old answers are not believed
 
 // The data that the probe works on; read from memory so that no compiler can know it.
-constexpr std::array<uint32_t, 10> kProbeData = {
+constexpr std::array<uint32_t, 12> kProbeData = {
     kLoopIterations,
     kNestedIterations,
     1,            // a step
@@ -21,6 +21,8 @@ constexpr std::array<uint32_t, 10> kProbeData = {
     0x000116c2,   // about 1e-40, a denormal
     0x3e4ccccd,   // 0.2f
     0x40400000,   // 3.0f
+    0x3f800800,   // 1 + 2^-12, whose square is 1 + 2^-11 + 2^-24: half a last place more than a f32
+    0xbf801000,   // -(1 + 2^-11)
 };
 
 constexpr const char* kProbeBody = R"(
@@ -84,6 +86,8 @@ void Sanity() {
   answer[kQuotient] = (1000002u + data[2]) / (6u + data[2]);
   answer[kSumFloat] = floatBitsToUint(uintBitsToFloat(data[3]) + uintBitsToFloat(data[8]));
   answer[kProductFloat] = floatBitsToUint(uintBitsToFloat(data[3]) * uintBitsToFloat(data[9]));
+  float even = uintBitsToFloat(data[10]);
+  answer[kFusedRest] = floatBitsToUint(fma(even, even, uintBitsToFloat(data[11])));
 }
 
 )";
@@ -103,7 +107,7 @@ constexpr uint32_t kProbeGroups = 5;
 constexpr std::array<const char*, kProbeWords> kWordNames = {
     "kSingleLoop", "kNestedLoops",      "kLoopsRan",      "kNarrowedHalf", "kNarrowedFloat16", "kNarrowedDouble",
     "kDenormal32", "kDenormal32Times1", "kDenormal32Sum", "kDenormal16",   "kDenormal64High",  "kDenormal64Low",
-    "kSumInteger", "kQuotient",         "kSumFloat",      "kProductFloat"};
+    "kSumInteger", "kQuotient",         "kSumFloat",      "kProductFloat", "kFusedRest"};
 
 Result<ProbeAnswer> AskDevice(const ProbeTools& tools) {
   ProbeAnswer answer = {};
@@ -157,6 +161,7 @@ Result<DeviceFacts::Quirks> Diagnose(const ProbeAnswer& answer, const DeviceFact
       answer[kDenormal32] == 0 || answer[kDenormal32Times1] == 0 || answer[kDenormal32Sum] == 0;
   quirks.flushes_f16_denormals = facts.float16 && (answer[kDenormal16] & 0xffff) == 0;
   quirks.flushes_f64_denormals = facts.float64 && answer[kDenormal64High] == 0 && answer[kDenormal64Low] == 0;
+  quirks.unfused_multiply_add = answer[kFusedRest] != kTwoToMinus24;
   NoteQuirks(quirks, folds_narrowing);
   return quirks;
 }

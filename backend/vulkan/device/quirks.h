@@ -28,12 +28,14 @@ enum ProbeWord {
   kQuotient,      // 1000003 / 7
   kSumFloat,      // bits of 0.1f + 0.2f
   kProductFloat,  // bits of 0.1f * 3.0f
+  kFusedRest,     // bits of fma(1 + 2^-12, 1 + 2^-12, -(1 + 2^-11)): 2^-24 where it rounds once, else 0
   kProbeWords,
 };
 using ProbeAnswer = std::array<uint32_t, kProbeWords>;
 
 inline constexpr uint32_t kLoopIterations = 100'000, kNestedIterations = 400;
 inline constexpr uint32_t kUnevenBits = 0x3dcccccd;  // 0.1f: has no f16
+inline constexpr uint32_t kTwoToMinus24 = 0x33800000;
 
 // The cached answer, or a fresh one. kDeviceFailure if the device cannot do plain arithmetic.
 Result<DeviceFacts::Quirks> FindQuirks(const ProbeTools& tools, DiskCache& disk);

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "backend/vulkan/device/executables.h"
 #include "backend/vulkan/device/quirks.h"
 #include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/shader/shader_source.h"
@@ -13,6 +14,12 @@ namespace {
 bool PoisonWanted(const OpenOptions& options) {
   const char* variable = std::getenv("VXLA_POISON");
   return options.poison || (variable != nullptr && std::strcmp(variable, "1") == 0);
+}
+
+bool Probes(const OpenOptions& options, const DeviceFacts& facts) {
+  const char* variable = std::getenv("VXLA_NO_PROBES");
+  const bool none = variable != nullptr && std::strcmp(variable, "1") == 0;
+  return options.probe && !none && !facts.compile_only;
 }
 
 struct Usable {
@@ -79,10 +86,16 @@ Result<std::unique_ptr<Device>> OpenDeviceWith(int index, const OpenOptions& opt
     return InvalidArgument("device {}: there are {} Vulkan devices", index, usable.size());
   }
   Usable& chosen = usable[index];
+  if (!options.compile_only) VXLA_RETURN_IF_ERROR(CheckRuns(chosen.plan.facts));
   std::vector<BindingMode> modes = ModesFor(chosen.plan.facts, options);
-  VXLA_ASSIGN_OR_RETURN(DevicePlan plan,
-                        PlanDevice(chosen.support, {modes.front(), options.pretend, options.memory_limit_bytes,
-                                                    options.work_budget_seconds, options.emulate}));
+  VXLA_ASSIGN_OR_RETURN(
+      DevicePlan plan,
+      PlanDevice(chosen.support, {modes.front(), options.pretend, options.memory_limit_bytes,
+                                  options.work_budget_seconds, options.capture_executables, options.emulate}));
+  if (options.capture_executables && !plan.capture_executables) {
+    return DeviceFailure("device {}: its driver shows no compiled kernels (no {})", plan.facts.name,
+                         VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+  }
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<DeviceContext> context,
                         DeviceContext::Create(instance, chosen.physical, std::move(plan), chosen.support));
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<VulkanDevice> device,
@@ -98,7 +111,7 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
   device->hooks_ = hooks;
   device->modes_ = std::move(modes);
   device->poison_ = PoisonWanted(options);
-  device->probe_ = options.probe;
+  device->probe_ = Probes(options, device->context_->facts());
   device->disk_ =
       std::make_shared<DiskCache>(options.cache_dir.empty() ? DefaultCacheFolder() : options.cache_dir, options.cache);
   MemoryAllocator::Options memory;
@@ -107,12 +120,15 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
   VXLA_ASSIGN_OR_RETURN(device->queue_, Queue::Create(device->context_));
   device->layouts_ = std::make_shared<KernelLayouts>(device->context_);
   device->transfer_ = std::make_unique<Transfer>(device->context_, device->allocator_, *device->queue_);
-  if (options.probe) {
+  if (device->probe_) {
     const ProbeTools tools = {device->context_, device->allocator_, device->layouts_, *device->queue_};
     VXLA_ASSIGN_OR_RETURN(DeviceFacts::Quirks quirks, FindQuirks(tools, *device->disk_));
     Heed(std::move(quirks), device->context_->mutable_facts());
   }
-  if (options.measure_division && !options.emulate.division) {
+  DeviceFacts& found = device->context_->mutable_facts();
+  if (device->probe_) found.fused_multiply_add = !found.quirks.unfused_multiply_add;
+  found.same_bits = options.same_bits;
+  if (device->probe_ && options.measure_division && !options.emulate.division) {
     VXLA_ASSIGN_OR_RETURN(const DivisionFacts division, device->Division());
     NoteDivision(division, device->context_->mutable_facts());
   }
@@ -129,7 +145,7 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
 }
 
 // A transfer that failed half-way may still be in flight when its staging buffers go.
-VulkanDevice::~VulkanDevice() { context_->vk().DeviceWaitIdle(context_->handle()); }
+VulkanDevice::~VulkanDevice() { context_->WaitIdle(); }
 
 const Lowering& VulkanDevice::lowering(BindingMode mode) const {
   VXLA_CHECK(lowerings_[Slot(mode)] != nullptr, "the device was opened without a lowering for this binding mode");
@@ -173,6 +189,14 @@ Result<std::string> VulkanDevice::KernelSource(BindingMode mode, const KernelKey
   DeviceFacts measured = facts;
   NoteDivision(division, measured);
   return hooks_.source(key, measured, mode);
+}
+
+Result<std::vector<KernelExecutable>> VulkanDevice::KernelExecutables(BindingMode mode, const KernelKey& key) {
+  if (!context_->plan().capture_executables)
+    return Internal("device {}: it was opened without capturing executables", facts().name);
+  const KernelKey* const keys[] = {&key};
+  VXLA_ASSIGN_OR_RETURN(const std::vector<std::shared_ptr<Kernel>> kernels, GetKernels(mode, keys, nullptr));
+  return ExecutablesOf(*context_, static_cast<const VulkanKernel&>(*kernels[0]).pipeline);
 }
 
 Result<std::unique_ptr<CommandBuffer>> VulkanDevice::CreateCommandBuffer(int timestamp_count) {

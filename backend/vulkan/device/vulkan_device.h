@@ -45,6 +45,7 @@ class VulkanDevice final : public Device {
   MemoryStatistics memory_statistics() const override { return allocator_->statistics(); }
   Result<std::vector<std::shared_ptr<Kernel>>> GetKernels(BindingMode mode, std::span<const KernelKey* const> keys,
                                                           int* compiled, const KernelProgress& progress = {}) override;
+  Result<std::vector<KernelExecutable>> KernelExecutables(BindingMode mode, const KernelKey& key) override;
   Result<std::string> KernelSource(BindingMode mode, const KernelKey& key) const override;
   Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int timestamp_count) override;
   Result<uint64_t> Submit(CommandBuffer& commands, uint64_t wait_value) override;

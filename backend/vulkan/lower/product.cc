@@ -26,6 +26,22 @@ std::string MultiplyAddText(ElementType type) {
   return fmt::format("{{ precise Sum product_ = {}; precise Sum next_ = sum + product_; sum = next_; }}", product);
 }
 
+bool TakesQuads(ElementType sum) {
+  return sum == ElementType::kF32 || sum == ElementType::kS32 || sum == ElementType::kU32;
+}
+
+// What matmul_quads.comp adds up in: f32 by one rounding a term where the device's fma is one.
+std::string QuadTypes(ElementType sum, bool fused) {
+  const std::string add =
+      sum != ElementType::kF32 ? "sum += Quad(a) * (b)"
+      : fused                  ? "sum = fma(Quad(a), b, sum)"
+              : "{ precise Quad product_ = Quad(a) * (b); precise Quad next_ = sum + product_; sum = next_; }";
+  return fmt::format("#undef MULTIPLY_ADD\n#define MULTIPLY_ADD(sum, a, b) {}\n#define Quad {}\n", add,
+                     sum == ElementType::kF32   ? "vec4"
+                     : sum == ElementType::kS32 ? "ivec4"
+                                                : "uvec4");
+}
+
 // The roots as outputs of a row program whose rows are the results of the dot.
 void AddRootOutputs(const ProductReader& reader, BufferMap& buffers, RowProgram* program) {
   int leaf = 0;
@@ -70,7 +86,7 @@ class ProductWriter {
       const int64_t results = reader_.results();
       shares_ = buffers_.Scratch(results * shape_.splits * StorageBytes(reader_.sum_type));
     }
-    std::vector<Step> steps{shape_.tiled ? WriteTiled() : WriteRegisters()};
+    std::vector<Step> steps{shape_.quads ? WriteQuads() : shape_.tiled ? WriteTiled() : WriteRegisters()};
     steps[0].flop = 2 * reader_.results() * reader_.work.k;
     if (shape_.splits > 1) JoinShares(&steps);
     return steps;
@@ -337,6 +353,69 @@ class ProductWriter {
     return step;
   }
 
+  // load_lhs and load_rhs of matmul_quads.comp: four neighbours, along k or across it.
+  void WriteQuadLoad(KernelBuilder& kernel, bool lhs) const {
+    const bool along_k = lhs ? reader_.LhsAlongK() : reader_.RhsAlongK();
+    const DotWork& work = reader_.work;
+    Function f;
+    Begin(f, kernel, work.rows / (lhs && !along_k ? 4 : 1), work.k / (along_k ? 4 : 1),
+          work.columns / (!lhs && !along_k ? 4 : 1));
+    const int along = along_k ? f.k : lhs ? f.row : f.column;
+    Vectorize(f, along, 4);
+    for (int64_t j = 0; j < 4; ++j) {
+      ProductPlace at = PlaceOf(f);
+      (along_k ? at.k : lhs ? at.row : at.column) = Nth(f, along, 4, j);
+      f.writer->Line(
+          fmt::format("part[{}] = {};", j, lhs ? reader_.LhsValue(*f.writer, at) : reader_.RhsValue(*f.writer, at)));
+    }
+    kernel.Append(fmt::format(
+        "void {}, out Sum part[4]) {{\n{}}}\n",
+        lhs ? "load_lhs(uint batch, uint row, uint k" : "load_rhs(uint batch, uint k, uint column", f.writer->Take()));
+  }
+
+  // Values of k of a share: whole strips.
+  int64_t ShareOfQuads() const {
+    const int64_t share = (reader_.work.k + shape_.splits - 1) / shape_.splits;
+    return shape_.splits == 1 ? reader_.work.k : (share + shape_.k_step - 1) / shape_.k_step * shape_.k_step;
+  }
+
+  Step WriteQuads() const {
+    const DotWork& work = reader_.work;
+    const int64_t row_tiles = CeilOf(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
+    const int64_t column_tiles = CeilOf(work.columns, int64_t{shape_.lanes} * shape_.tile_columns);
+    DotShape unit = shape_;
+    unit.tile_columns = 4;
+    const ProductWriter units(context_, reader_, buffers_, unit, shares_);
+    const int64_t groups = work.batches * row_tiles * column_tiles * shape_.splits;
+    KernelBuilder kernel(context_.facts);
+    for (int64_t value :
+         {groups, row_tiles, column_tiles, work.rows, units.ColumnUnits(), work.k, shape_.splits, ShareOfQuads()})
+      kernel.Param(static_cast<uint32_t>(value));
+    WriteTypes(kernel);
+    kernel.Append(QuadTypes(reader_.sum_type, context_.facts.fused_multiply_add));
+    kernel.Append(fmt::format(
+        "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
+        "#define RHS_ALONG_K {}\n#define K_TAIL {}\n#define COLUMNS {}\n",
+        shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, reader_.LhsAlongK() ? 1 : 0,
+        reader_.RhsAlongK() ? 1 : 0, work.k % shape_.k_step == 0 ? 0 : 1,
+        kernel.Data(static_cast<uint32_t>(work.columns))));
+    WriteQuadLoad(kernel, true);
+    WriteQuadLoad(kernel, false);
+    Function f;
+    units.Begin(f, kernel, work.rows, 1, units.WholeColumns() ? units.ColumnUnits() : work.columns);
+    if (units.WholeColumns()) Vectorize(f, f.column, 4);
+    units.StoreSums(f, units.Columns(f), {"sums[0]", "sums[1]", "sums[2]", "sums[3]"});
+    kernel.Append(fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sums[4]) {{\n{}}}\n",
+                              f.writer->Take()));
+    Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},
+                              GroupGrid(context_.facts, groups));
+    step.kernel.small_subgroups = true;
+    StateOrder(&step, 0, ShareOfQuads());
+    return step;
+  }
+
+  static int64_t CeilOf(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
   ProductWriter(const LowerContext& context, const ProductReader& reader, BufferMap& buffers, const DotShape& shape,
                 BufferSlice shares)
       : context_(context), reader_(reader), buffers_(buffers), shape_(shape), shares_(shares) {}
@@ -443,6 +522,8 @@ std::vector<Step> LowerProductRows(const LowerContext& context, const ProductRea
 std::vector<Step> LowerProduct(const LowerContext& context, const ProductReader& reader, BufferMap& buffers) {
   DotWork work = reader.work;
   work.in_pairs = ComputesInPairs(context, reader.body());
+  work.quads = TakesQuads(reader.sum_type) && !reader.wide && !work.in_pairs && work.k % 4 == 0 &&
+               (reader.LhsAlongK() || work.rows % 4 == 0) && (reader.RhsAlongK() || work.columns % 4 == 0);
   return LowerProductAs(context, reader, buffers, TuneDot(context.facts, work));
 }
 

@@ -40,8 +40,10 @@ LoopTuning TuneSoftwareLoop(int64_t element_count, int64_t cost, bool single_acc
 
 LoopTuning TuneGpuLoop(const GpuTraits& traits, int64_t element_count) {
   // Enough invocations to hide memory latency come first; then a few elements each spare index arithmetic.
+  // The few elements lie side by side: one load of 16 bytes each, and nothing to wait for between them.
   const bool large = element_count >= traits.busy_groups * traits.loop_group * traits.loop_items;
-  return {traits.loop_group, large ? traits.loop_items : 1, 1};
+  const uint32_t width = large ? WidthThatDivides(element_count, traits.loop_items) : 1;
+  return {traits.loop_group, large && width == 1 ? traits.loop_items : 1, width};
 }
 
 // Loops of one invocation stay well below the device's limit.
@@ -227,6 +229,18 @@ DotShape TuneSoftwareDot(const DeviceFacts& facts, const DotWork& work) {
   return shape;
 }
 
+// Two strips of each operand, in quads with a padded stride; every invocation takes as many whole quads of a strip.
+void FitQuads(const DeviceFacts& facts, DotShape* shape) {
+  const auto fits = [&](int64_t k_step) {
+    const int64_t quads =
+        2 * k_step * (shape->lanes_y * shape->tile_rows / 4 + shape->lanes * shape->tile_columns / 4 + 2);
+    return 16 * quads <= facts.max_shared_bytes && k_step * shape->tile_rows % (4 * shape->lanes) == 0 &&
+           k_step * shape->tile_columns % (4 * shape->lanes_y) == 0;
+  };
+  while (shape->k_step > 4 && !fits(shape->k_step)) shape->k_step /= 2;
+  shape->quads = fits(shape->k_step);
+}
+
 DotShape TuneGpuDot(const DeviceFacts& facts, const DotWork& work) {
   const GpuTraits traits = TraitsOf(facts);
   DotShape shape;
@@ -249,6 +263,8 @@ DotShape TuneGpuDot(const DeviceFacts& facts, const DotWork& work) {
   while (shape.k_step > 1 && shared_bytes() > std::min(facts.max_shared_bytes, 32768u)) shape.k_step /= 2;
   const int64_t tiles = work.batches * CeilDivide(work.rows, shape.lanes_y * shape.tile_rows) *
                         CeilDivide(work.columns, shape.lanes * shape.tile_columns);
+  shape.quads = work.quads && !facts.same_bits && shape.tile_rows >= 4 && shape.k_step % 4 == 0;
+  if (shape.quads) FitQuads(facts, &shape);
   const int64_t wanted = traits.busy_groups / 4;
   if (tiles < wanted) shape.splits = std::clamp<int64_t>(work.k / 512, 1, CeilDivide(wanted, tiles));
   return shape;

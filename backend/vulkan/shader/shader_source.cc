@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "backend/vulkan/codegen/carriers.h"
 #include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/shader/custom_shader.h"
 #include "backend/vulkan/shader/shader_library.h"
@@ -108,9 +109,9 @@ bool Uses(const Identifiers& identifiers, std::initializer_list<std::string_view
 }
 
 void AppendExtensions(const Identifiers& used, const DeviceFacts& facts, BindingMode bindings, bool modes,
-                      bool split_addresses, std::string* out) {
+                      bool wide_addresses, std::string* out) {
   std::set<std::string_view> extensions;
-  if (split_addresses) extensions.insert("GL_EXT_shader_explicit_arithmetic_types_int64");
+  if (wide_addresses) extensions.insert("GL_EXT_shader_explicit_arithmetic_types_int64");
   if (bindings == BindingMode::kAddresses) {
     extensions.insert({"GL_EXT_buffer_reference", "GL_EXT_buffer_reference_uvec2"});
   }
@@ -211,10 +212,13 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   const std::string modes = ExecutionModes(used, variant, facts);
   std::string text = "#version 460\n";
   const bool split_addresses = SplitsAddresses(facts, bindings);
-  AppendExtensions(used, facts, bindings, !modes.empty(), split_addresses, &text);
+  const bool byte_offsets =
+      bindings == BindingMode::kAddresses && facts.byte_offsets && !split_addresses && !used.contains(kLargeTensors);
+  AppendExtensions(used, facts, bindings, !modes.empty(), split_addresses || byte_offsets, &text);
   text += modes;
   if (bindings == BindingMode::kAddresses) text += "#define ADDRESSES 1\n";
   if (split_addresses) text += "#define SPLIT_ADDRESSES 1\n";
+  if (byte_offsets) text += "#define BYTE_OFFSETS 1\n";
   if (!facts.storage8) text += "#define PACKED_u8 1\n";
   if (!facts.storage16) text += "#define PACKED_u16 1\n";
   for (const char* tag :
@@ -223,6 +227,7 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   }
   text += "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n";
   text += ArgumentBlock(key, bindings);
+  if (facts.fused_multiply_add && !facts.is_software()) text += "#define VXLA_FUSED_F32 1\n";
   if (variant.emulate_i64) text += "#define VXLA_EMULATE_I64 1\n";
   if (variant.emulate_f64) text += "#define VXLA_EMULATE_F64 1\n";
   text += kShaderLibrary.head;

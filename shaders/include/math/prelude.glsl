@@ -21,12 +21,13 @@
 // FILE ORDER: prelude.glsl types64.glsl select.glsl f32.glsl f32_exp_log.glsl f32_trig.glsl f32_special.glsl f32_gamma.glsl f32_odd.glsl f16.glsl int32.glsl narrow.glsl convert32.glsl c64.glsl wide_int.glsl int64.glsl soft_double.glsl f64.glsl f64_exp_log.glsl f64_trig.glsl f64_special.glsl f64_erf.glsl f64_gamma.glsl convert64.glsl c128.glsl
 // prelude.glsl and types64.glsl are put whole before a kernel, of the others the definitions that it uses. Files up to
 // c64.glsl need neither f64_t nor 64-bit integers. Between definitions, #ifdef VXLA_EMULATE_I64, VXLA_EMULATE_F64,
-// VXLA_CORRECT_F32 or VXLA_CORRECT_F64 (also #ifndef), #else and #endif at column 0 choose among variants.
+// VXLA_CORRECT_F32 or VXLA_CORRECT_F64 (also #ifndef), #else and #endif at column 0 choose among variants. Within one,
+// indented, #ifdef VXLA_FUSED_F32 is left to the driver's front end: fma rounds once there.
 //
 // RULES of the text: one top-level definition per chunk; FN <type> name( or CONSTARR <type> name[n] = {...}; at column
 // 0; a chunk ends with a line that is exactly } or };. F and D are the precise float and double for locals and results,
-// OUT(T) an out parameter. Literals carry f (or lf for double). No fma, no driver built-in but floor and bit
-// operations: reference measurements found the others wrong. Floats are divided by divide_<t> and rooted by
+// OUT(T) an out parameter. Literals carry f (or lf for double). No fma but there, no driver built-in but floor and
+// bit operations: reference measurements found the others wrong. Floats are divided by divide_<t> and rooted by
 // sqrt_plain_<t>, never by / and sqrt, which devices round as they please. No arrays indexed at run time: lavapipe
 // copies the array for each access (seconds of JIT). In functions of 64-bit and complex types no choice of expressions,
 // c ? f(x) : g(x), but select_<t>(c, f(x), g(x)), and and_pred and or_pred for && and || of expressions: select.glsl

@@ -1,0 +1,17 @@
+// What a driver's compiler made of a pipeline: VK_KHR_pipeline_executable_properties.
+#pragma once
+
+#include <vector>
+
+#include "backend/device.h"
+#include "backend/vulkan/device/device_context.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+
+// Statistics and texts of the pipeline's executables; of a device that captures them (DevicePlan).
+Result<std::vector<KernelExecutable>> ExecutablesOf(DeviceContext& context, VkPipeline pipeline);
+
+// kDeviceFailure for null hardware.
+Status CheckRuns(const DeviceFacts& facts);
+
+}  // namespace VXLA_NAMESPACE::vulkan

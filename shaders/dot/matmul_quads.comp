@@ -1,0 +1,152 @@
+// Matrix product through shared memory in groups of four, for GPUs: result[batch, m, n] = sum over k of
+// lhs[batch, m, k] * rhs[batch, k, n], with sums of 32 bits.
+//
+// A workgroup of X by Y invocations owns a tile of Y * TM rows and X * TN columns and walks along k in steps of TK. A
+// strip of each operand, TK values of k deep, lies in shared memory as quads: four neighbouring rows, or columns, of
+// one k. There are two of each, so that the next strips are read from memory while these are multiplied, and a step
+// needs one barrier. Every invocation loads LHS_QUADS and RHS_QUADS quads of memory for a strip, all before the first is
+// used. Invocation (x, y) owns the rows 4 * (y + Y * i) + (0, 1, 2, 3) and the columns 4 * (x + X * j) + (0, 1, 2, 3):
+// neighbours read neighbouring quads, 16 bytes a lane.
+//
+// An operand that lies along k in memory is turned while it is written: its quads are four values of k of one row, so
+// the strip's stride is one quad longer.
+//
+// Whole tiles know no tests: rows and columns beyond the end are those at the end again, whose results nobody stores.
+// Only where TK does not divide k (K_TAIL) are values beyond the end zeros, of both operands, so that nothing comes of
+// them.
+//
+// Accuracy and order: one sum for each result, from zero, k ascending; FUSED: each product and its sum round once.
+//
+// P(0) workgroups, P(1) tiles of rows, P(2) tiles of columns, P(3) rows, P(4) units of four columns, P(5) values of k,
+// P(6) shares of k, P(7) values of k of a share, a multiple of TK unless it is all.
+//
+// The generated part defines Sum, Quad (four of them), CLEAR, MULTIPLY_ADD(quad, a, quad), X, Y, TM, TN, TK,
+// LHS_ALONG_K, RHS_ALONG_K, K_TAIL, SPLIT, load_lhs(batch, row, k, part) and load_rhs(batch, k, column, part), where the
+// dimension that lies along memory counts quads, and store(batch, row, unit, share, sums).
+#include "generated"
+
+#define ROW_QUADS (Y * TM / 4u)
+#define COLUMN_QUADS (X * TN / 4u)
+#define LHS_STRIDE (ROW_QUADS + LHS_ALONG_K)
+#define RHS_STRIDE (COLUMN_QUADS + RHS_ALONG_K)
+#define LHS_QUADS (TK * ROW_QUADS / (X * Y))
+#define RHS_QUADS (TK * COLUMN_QUADS / (X * Y))
+shared Quad lhs_strips[2u * TK * LHS_STRIDE];
+shared Quad rhs_strips[2u * TK * RHS_STRIDE];
+
+// An invocation's quads of the strips that begin at k, from memory.
+void fetch(uint batch, uint first_row, uint first_column, uint k, uint end, out Sum lhs_next[4u * LHS_QUADS],
+           out Sum rhs_next[4u * RHS_QUADS]) {
+  [[unroll]] for (uint p = 0u; p < LHS_QUADS; ++p) {
+    uint e = gl_LocalInvocationIndex + p * (X * Y);
+    Sum part[4];
+#if LHS_ALONG_K
+    uint at = k / 4u + e % (TK / 4u), most = P(5) / 4u - 1u, place = 4u * at;
+    uint row = min(first_row + e / (TK / 4u), P(3) - 1u);
+#else
+    uint at = k + e / ROW_QUADS, most = P(5) - 1u, place = at;
+    uint row = min(first_row / 4u + e % ROW_QUADS, P(3) / 4u - 1u);
+#endif
+#if K_TAIL
+    load_lhs(batch, row, min(at, most), part);
+    [[unroll]] for (uint j = 0u; j < 4u; ++j) lhs_next[4u * p + j] = place < end ? part[j] : CLEAR;
+#else
+    load_lhs(batch, row, at, part);
+    [[unroll]] for (uint j = 0u; j < 4u; ++j) lhs_next[4u * p + j] = part[j];
+#endif
+  }
+  [[unroll]] for (uint p = 0u; p < RHS_QUADS; ++p) {
+    uint e = gl_LocalInvocationIndex + p * (X * Y);
+    Sum part[4];
+#if RHS_ALONG_K
+    uint at = k / 4u + e % (TK / 4u), most = P(5) / 4u - 1u, place = 4u * at;
+    uint column = min(first_column + e / (TK / 4u), COLUMNS - 1u);
+#else
+    uint at = k + e / COLUMN_QUADS, most = P(5) - 1u, place = at;
+    uint column = min(first_column / 4u + e % COLUMN_QUADS, P(4) - 1u);
+#endif
+#if K_TAIL
+    load_rhs(batch, min(at, most), column, part);
+    [[unroll]] for (uint j = 0u; j < 4u; ++j) rhs_next[4u * p + j] = place < end ? part[j] : CLEAR;
+#else
+    load_rhs(batch, at, column, part);
+    [[unroll]] for (uint j = 0u; j < 4u; ++j) rhs_next[4u * p + j] = part[j];
+#endif
+  }
+}
+
+// What was fetched, into the strips `which`.
+void put(uint which, Sum lhs_next[4u * LHS_QUADS], Sum rhs_next[4u * RHS_QUADS]) {
+  [[unroll]] for (uint p = 0u; p < LHS_QUADS; ++p) {
+    uint e = gl_LocalInvocationIndex + p * (X * Y), base = which * (TK * LHS_STRIDE);
+#if LHS_ALONG_K
+    uint row = e / (TK / 4u), kk = 4u * (e % (TK / 4u));
+    [[unroll]] for (uint j = 0u; j < 4u; ++j)
+      lhs_strips[base + (kk + j) * LHS_STRIDE + row / 4u][row % 4u] = lhs_next[4u * p + j];
+#else
+    lhs_strips[base + e] =
+        Quad(lhs_next[4u * p], lhs_next[4u * p + 1u], lhs_next[4u * p + 2u], lhs_next[4u * p + 3u]);
+#endif
+  }
+  [[unroll]] for (uint p = 0u; p < RHS_QUADS; ++p) {
+    uint e = gl_LocalInvocationIndex + p * (X * Y), base = which * (TK * RHS_STRIDE);
+#if RHS_ALONG_K
+    uint column = e / (TK / 4u), kk = 4u * (e % (TK / 4u));
+    [[unroll]] for (uint j = 0u; j < 4u; ++j)
+      rhs_strips[base + (kk + j) * RHS_STRIDE + column / 4u][column % 4u] = rhs_next[4u * p + j];
+#else
+    rhs_strips[base + e] =
+        Quad(rhs_next[4u * p], rhs_next[4u * p + 1u], rhs_next[4u * p + 2u], rhs_next[4u * p + 3u]);
+#endif
+  }
+}
+
+void main() {
+  load_arguments();
+  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  if (group >= P(0)) return;
+  uint first_column = group % P(2) * (X * TN);
+  group = group / P(2);
+  uint first_row = group % P(1) * (Y * TM);
+  group = group / P(1);
+  uint share = 0u;
+#if SPLIT
+  share = group % P(6);
+  group = group / P(6);
+#endif
+  uint batch = group;
+  uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
+  uint begin = share * P(7);
+  uint end = min(P(5), begin + P(7));
+
+  Quad sums[TM * TN / 4u];
+  [[unroll]] for (uint i = 0u; i < TM * TN / 4u; ++i) sums[i] = Quad(CLEAR);
+  Sum lhs_next[4u * LHS_QUADS], rhs_next[4u * RHS_QUADS];
+  fetch(batch, first_row, first_column, begin, end, lhs_next, rhs_next);
+  uint which = 0u;
+  for (uint k = begin; k < end; k += TK) {
+    put(which, lhs_next, rhs_next);
+    barrier();
+    // The last turn fetches its own strips again, so that there is no test around the loads.
+    fetch(batch, first_row, first_column, k + TK < end ? k + TK : k, end, lhs_next, rhs_next);
+    uint lhs_at = which * (TK * LHS_STRIDE) + y, rhs_at = which * (TK * RHS_STRIDE) + x;
+    for (uint kk = 0u; kk < TK; ++kk) {
+      Quad a[TM / 4u], b[TN / 4u];
+      [[unroll]] for (uint i = 0u; i < TM / 4u; ++i) a[i] = lhs_strips[lhs_at + kk * LHS_STRIDE + Y * i];
+      [[unroll]] for (uint j = 0u; j < TN / 4u; ++j) b[j] = rhs_strips[rhs_at + kk * RHS_STRIDE + X * j];
+      [[unroll]] for (uint i = 0u; i < TM; ++i) {
+        [[unroll]] for (uint j = 0u; j < TN / 4u; ++j)
+          MULTIPLY_ADD(sums[i * (TN / 4u) + j], a[i / 4u][i % 4u], b[j]);
+      }
+    }
+    which ^= 1u;
+  }
+  [[unroll]] for (uint i = 0u; i < TM; ++i) {
+    [[unroll]] for (uint j = 0u; j < TN / 4u; ++j) {
+      uint row = first_row + 4u * (y + Y * (i / 4u)) + i % 4u, unit = first_column / 4u + x + X * j;
+      Quad sum = sums[i * (TN / 4u) + j];
+      Sum four[4] = Sum[4](sum.x, sum.y, sum.z, sum.w);
+      if (row < P(3) && unit < P(4)) store(batch, row, unit, share, four);
+    }
+  }
+}

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Prints docs/isa.md's tables: what AMD's compiler of Mesa (RADV) makes of a list of kernels, on null hardware: no GPU
+# is needed, and nothing runs. `tools/isa_report.sh [family ...]`, by default navi31, navi21 and vega10.
+# By two drivers: the 25.0.7 of Debian's bookworm-backports where apt-get gets it (unpacked below build/radv, the system
+# is left alone) and the installed one.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+vxla=${VXLA:-build/vxla}
+families=("${@:-navi31}")
+[ $# -gt 0 ] || families=(navi31 navi21 vega10)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+[ -x "$vxla" ] || { echo "isa_report: $vxla is missing: tools/build.sh" >&2; exit 1; }
+
+# The manifest of the backported driver; nothing where it cannot be had.
+newer_driver() {
+  local folder=$PWD/build/radv manifest
+  manifest=$folder/radeon_icd.json
+  if [ ! -e "$manifest" ]; then
+    mkdir -p "$folder/lists/partial"
+    printf 'Types: deb\nURIs: http://deb.debian.org/debian\nSuites: bookworm-backports\nComponents: main\nSigned-By: %s\n' \
+      /usr/share/keyrings/debian-archive-keyring.gpg >"$folder/backports.sources"
+    local apt=(apt-get -qq -o Dir::Etc::sourcelist="$folder/backports.sources" -o Dir::Etc::sourceparts=-
+      -o Dir::State::Lists="$folder/lists")
+    (cd "$folder" && "${apt[@]}" update && "${apt[@]}" download mesa-vulkan-drivers) >/dev/null 2>&1 || return 0
+    dpkg -x "$folder"/mesa-vulkan-drivers_*.deb "$folder/files"
+    local library
+    library=$(find "$folder/files" -name libvulkan_radeon.so)
+    sed "s|\"library_path\": *\"[^\"]*\"|\"library_path\": \"$library\"|" \
+      "$(find "$folder/files" -name 'radeon_icd*.json')" >"$manifest"
+  fi
+  echo "$manifest"
+}
+
+sum='sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }'
+program() { printf '%s\n' "$2" >"$work/$1.hlo"; }
+binary() {  # name, type, size
+  program "$1" "ENTRY e { a = $2[$3] parameter(0)  b = $2[$3] parameter(1)  ROOT r = $2[$3] add(a, b) }"
+}
+dot() {  # name, size, type, result type
+  program "$1" "ENTRY e { a = $3[$2,$2] parameter(0)  b = $3[$2,$2] parameter(1)
+  ROOT r = $4[$2,$2] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0} }"
+}
+binary add_f32_16M f32 16777216
+binary add_f16_16M f16 16777216
+binary add_bf16_16M bf16 16777216
+program tanh_ab_c_16M 'ENTRY e { a = f32[16777216] parameter(0)  b = f32[16777216] parameter(1)
+  c = f32[16777216] parameter(2)  m = f32[16777216] multiply(a, b)  s = f32[16777216] add(m, c)
+  ROOT r = f32[16777216] tanh(s) }'
+program sum_16M "$sum
+ENTRY e { a = f32[16777216] parameter(0)  z = f32[] constant(0)  ROOT r = f32[] reduce(a, z), dimensions={0}, to_apply=sum }"
+program column_sum_4096 "$sum
+ENTRY e { a = f32[4096,4096] parameter(0)  z = f32[] constant(0)
+  ROOT r = f32[4096] reduce(a, z), dimensions={0}, to_apply=sum }"
+program softmax_4096 "$sum
+ENTRY e { a = f32[4096,4096] parameter(0)  z = f32[] constant(0)  i = f32[] constant(-inf)
+  m = f32[4096] reduce(a, i), dimensions={1}, to_apply=max  mb = f32[4096,4096] broadcast(m), dimensions={0}
+  d = f32[4096,4096] subtract(a, mb)  x = f32[4096,4096] exponential(d)
+  s = f32[4096] reduce(x, z), dimensions={1}, to_apply=sum  sb = f32[4096,4096] broadcast(s), dimensions={0}
+  ROOT r = f32[4096,4096] divide(x, sb) }"
+program transpose_4096 'ENTRY e { a = f32[4096,4096] parameter(0)  ROOT r = f32[4096,4096] transpose(a), dimensions={1,0} }'
+dot dot_4096_f32 4096 f32 f32
+dot dot_1024_f32 1024 f32 f32
+dot dot_4096_f16 4096 f16 f16
+dot dot_4096_bf16 4096 bf16 bf16
+dot dot_4096_s8 4096 s8 s32
+
+report() {  # title, manifest, families
+  local manifest=$2 title=$1 family name
+  shift 2
+  for family in "$@"; do
+    printf '\n## %s, %s\n\n' "$family" "$title"
+    echo '| kernel | lanes | vgpr | waves | spill | code | part | valu | fma, mul, add | slow | ld | st | ds | wait |'
+    echo '|---|---|---|---|---|---|---|---|---|---|---|---|---|---|'
+    for name in "$work"/*.hlo; do
+      rm -rf "$work/isa"
+      if ! VK_DRIVER_FILES=$manifest VK_ICD_FILENAMES=$manifest RADV_FORCE_FAMILY=$family MESA_SHADER_CACHE_DISABLE=true \
+        "$vxla" explain "$name" --bindings=addresses --no-cache --isa "$work/isa" >"$work/log" 2>&1; then
+        echo "| $(basename "$name" .hlo) | $(tail -1 "$work/log") |"
+        continue
+      fi
+      for file in "$work"/isa/*.isa; do
+        awk -v name="$(basename "$name" .hlo) $(basename "$file" | cut -d_ -f2-3 | sed 's/_[0-9a-f]*$//;s/\.isa//')" -f tools/isa_count.awk "$file"
+      done
+    done
+  done
+}
+
+newer=$(newer_driver)
+installed=$(find /usr/share/vulkan/icd.d -name 'radeon_icd*.json' 2>/dev/null | head -1)
+if [ -z "$newer$installed" ]; then
+  echo "isa_report: no RADV: neither installed (Debian: apt install mesa-vulkan-drivers) nor to be had by apt-get" >&2
+  exit 1
+fi
+[ -z "$newer" ] || report "RADV of bookworm-backports" "$newer" "${families[@]}"
+# The older driver calls RDNA3 gfx1100.
+[ -z "$installed" ] || report "the installed RADV" "$installed" "${families[@]/navi31/gfx1100}"
