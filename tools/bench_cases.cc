@@ -147,9 +147,9 @@ std::vector<BenchCase> RunningCases() {
       {"moving_sum", window("1048576", "1047577", "size=1000"), 3.0 * kCount, true, false, "", Negation(kCount), peer}};
 }
 
-// A recurrent network of 128 steps, and a loop of a hundred trips that the device itself ends.
+// A recurrent network of 128 steps, and a loop of fifty trips that the device itself ends.
 std::vector<BenchCase> LoopCases() {
-  constexpr int64_t kCount = 1 << 20, kTrips = 100;
+  constexpr int64_t kCount = 1 << 20, kTrips = 50;
   const char* network = R"(
 body { s = (s32[], f32[16,256], f32[128,16,256], f32[128,16,256], f32[256,256]) parameter(0)
   i = s32[] get-tuple-element(s), index=0  h = f32[16,256] get-tuple-element(s), index=1

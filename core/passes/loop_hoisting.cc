@@ -61,7 +61,7 @@ class Hoister {
     for (const auto& owned : body_.instructions()) {
       const Instruction& i = *owned;
       const int64_t element = i.opcode() == Opcode::kGetTupleElement ? StateElement(i) : -1;
-      if (element >= 0 && PassesOn(body_, element)) {
+      if (element >= 0 && PassesOn(body_, element) && !i.shape().IsDynamic()) {
         invariant_[&i] = loop_.operand(0)->operand(static_cast<int>(element));
         continue;
       }

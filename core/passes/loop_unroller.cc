@@ -35,7 +35,7 @@ bool IsShort(const Instruction& loop, int64_t trips) {
   int64_t operations = 0;
   for (const auto& instruction : loop.called(1)->instructions()) {
     const int64_t own = OperationsOf(*instruction);
-    if (own < 0 || instruction->HasControlEdges()) return false;
+    if (own < 0 || instruction->HasControlEdges() || instruction->shape().IsDynamic()) return false;
     operations += own;
   }
   return operations * trips <= kMostOperations;

@@ -56,16 +56,14 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   ExpandDots(*optimized);
   ExpandScatters(*optimized);
   SplitSlidingWindows(*optimized, target.wide_accumulation);
-  // What moves whole loops has been tried on static shapes alone.
-  const bool is_static = !HasLiveSizes(*optimized);
   // Each simplification can make two instructions equal, and each merge can enable a simplification.
   for (bool changed = true; changed;) {
     RemoveDeadCode(*optimized);
     changed = SimplifyAlgebra(*optimized);
     changed |= SinkLoopConstants(*optimized);
     changed |= FoldIntegers(*optimized);
-    changed |= target.fusion && is_static && HoistFromLoops(*optimized);
-    changed |= target.fusion && target.unroll_loops && is_static && UnrollShortLoops(*optimized);
+    changed |= target.fusion && HoistFromLoops(*optimized);
+    changed |= target.fusion && target.unroll_loops && UnrollShortLoops(*optimized);
     VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());
     changed |= EliminateCommonSubexpressions(*optimized);
   }
