@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backend/cpu/reference/evaluator.h"
+#include "core/mlir/importer.h"
 #include "core/module.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
@@ -12,13 +13,37 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-// What MLIR's printer and its bytecode writer begin with.
-bool LooksLikeMlir(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  for (const std::string_view start : {"module @", "module attributes", "module {", "func.func", "#loc", "ML\xefR"}) {
+// Behind the comments at the beginning.
+std::string_view FirstWords(std::string_view text) {
+  while (true) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    if (!text.starts_with("//")) return text;
+    text.remove_prefix(std::min(text.find('\n'), text.size()));
+  }
+}
+
+// MLIR text begins with a module, a function, an alias or an operation in its generic form; HLO text never does, but
+// for computations called module.
+bool IsMlirText(std::string_view text) {
+  text = FirstWords(text);
+  for (const std::string_view start :
+       {"module @", "module attributes", "func.func", "func @", "func public", "func private", "#", "!", "\"", "{-#"}) {
     if (text.starts_with(start)) return true;
   }
-  return false;
+  if (!text.starts_with("module")) return false;
+  text = FirstWords(text.substr(6));
+  if (!text.starts_with("{")) return false;
+  text = FirstWords(text.substr(1));
+  return text.empty() || text.starts_with("}") || text.starts_with("func") || text.starts_with("\"") ||
+         text.starts_with("sdy.") || text.starts_with("^");
+}
+
+constexpr std::string_view kBytecodeMagic = "ML\xefR";
+
+Result<std::unique_ptr<Module>> ParseText(std::string_view text) {
+  if (text.starts_with(kBytecodeMagic))
+    return Unsupported("MLIR bytecode is not read yet; StableHLO text and HLO text are");
+  return IsMlirText(text) ? mlir::ParseStablehlo(text) : ParseHlo(text);
 }
 
 std::string NamePrefix(const std::string& name) { return name.empty() ? "" : name + ": "; }
@@ -36,9 +61,7 @@ Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::s
   auto placed = [&](const Status& status) {
     return status.location().line > 0 ? AtPlace(status, name) : Status(status).WithPrefix(NamePrefix(name));
   };
-  Result<std::unique_ptr<Module>> module = ParseHlo(text);
-  if (!module.ok() && LooksLikeMlir(text))
-    return Unsupported("{}MLIR (StableHLO) is not read; HLO text is", NamePrefix(name));
+  Result<std::unique_ptr<Module>> module = ParseText(text);
   if (!module.ok()) return placed(module.status());
   if (const Status status = Verify(**module); !status.ok()) return placed(status);
   return module;

@@ -11,8 +11,9 @@
 
 namespace VXLA_NAMESPACE {
 
-// HLO text, read and verified. Messages begin with `name`:line:column (line:column without a name).
-// kInvalidArgument: not such a program. kUnsupported: MLIR.
+// HLO text or StableHLO text, told apart by what they begin with, read and verified. Messages begin with
+// `name`:line:column (line:column without a name). kInvalidArgument: no such program. kUnsupported: MLIR bytecode, and
+// what StableHLO can say but this build cannot do.
 Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::string& name = {});
 
 // Every op can be evaluated somewhere, custom calls by a function or a kernel of the registry (null: it is empty); else

@@ -13,7 +13,7 @@ struct TargetInfo {
   int max_fusion_buffers = 24;  // tensors that one kernel may read and write (descriptor limits, register pressure)
   // As above, of a kernel that computes many small results side by side: a value or two of each is held at a time.
   int max_joined_buffers = 256;
-  int max_fusion_instructions = 256;  // instructions in one fused computation: compile time grows with them
+  int max_fusion_instructions = 512;  // instructions in one fused computation: compile time grows with them
   // What a fused computation comes to in scalar operations once its functions are inlined (fusion_rules.h): drivers'
   // compilers take time and memory for them.
   int64_t max_kernel_operations = 1 << 15;
@@ -24,6 +24,7 @@ struct TargetInfo {
   int64_t row_program_short_row = 4096;
   bool wide_accumulation = false;  // f32 sums of reductions and products are kept in two floats
   bool fusion = true;              // --no-fusion: every instruction is a fusion of its own
+  bool unroll_loops = true;        // whiles of a few elementwise trips are written out
   // Targets of custom calls for which the caller has functions of its own: they stay calls, whatever they mean here.
   std::set<std::string> host_functions;
 };

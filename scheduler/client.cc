@@ -58,6 +58,10 @@ Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> cl
   TargetInfo target = TargetOf(facts, mode, options.fusion);
   target.wide_accumulation = options.wide_accumulation;
   target.host_functions = state->client->options.host_functions;
+  // A limit of iterations is the host's to keep, and a profile shows what has run.
+  const bool unlimited = options.max_loop_iterations < 0;
+  const bool loop_kernels = options.loop_kernels && options.fusion && unlimited;
+  target.unroll_loops = loop_kernels;
   if (options.optimized) {
     state->module = module.Clone();
   } else {
@@ -65,9 +69,6 @@ Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> cl
   }
   CopySharedResults(*state->module, lowering);
   state->max_loop_iterations = options.max_loop_iterations;
-  // A limit of iterations is the host's to keep, and a profile shows what has run.
-  const bool unlimited = options.max_loop_iterations < 0;
-  const bool loop_kernels = options.loop_kernels && options.fusion && unlimited;
   const bool predicates = unlimited && !options.profile;
   const PlanOptions plan_options{mode, options.require_gpu, state->client->options.seed, loop_kernels, predicates};
   VXLA_ASSIGN_OR_RETURN(state->program.plan, MakePlan(*state->module, lowering, facts, plan_options));

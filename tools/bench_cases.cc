@@ -147,6 +147,52 @@ std::vector<BenchCase> RunningCases() {
       {"moving_sum", window("1048576", "1047577", "size=1000"), 3.0 * kCount, true, false, "", Negation(kCount), peer}};
 }
 
+// A recurrent network of 128 steps, and a loop of a hundred trips that the device itself ends.
+std::vector<BenchCase> LoopCases() {
+  constexpr int64_t kCount = 1 << 20, kTrips = 100;
+  const char* network = R"(
+body { s = (s32[], f32[16,256], f32[128,16,256], f32[128,16,256], f32[256,256]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0  h = f32[16,256] get-tuple-element(s), index=1
+  y = f32[128,16,256] get-tuple-element(s), index=2  x = f32[128,16,256] get-tuple-element(s), index=3
+  u = f32[256,256] get-tuple-element(s), index=4
+  zero = s32[] constant(0)  one = s32[] constant(1)  next = s32[] add(i, one)
+  xs = f32[1,16,256] dynamic-slice(x, i, zero, zero), dynamic_slice_sizes={1,16,256}  xt = f32[16,256] reshape(xs)
+  d = f32[16,256] dot(h, u), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  a = f32[16,256] add(xt, d)  t = f32[16,256] tanh(a)  ts = f32[1,16,256] reshape(t)
+  z = f32[128,16,256] dynamic-update-slice(y, ts, i, zero, zero)
+  ROOT r = (s32[], f32[16,256], f32[128,16,256], f32[128,16,256], f32[256,256]) tuple(next, t, z, x, u) }
+condition { s = (s32[], f32[16,256], f32[128,16,256], f32[128,16,256], f32[256,256]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(128)  ROOT c = pred[] compare(i, n), direction=LT }
+ENTRY f { h = f32[16,256] parameter(0)  y = f32[128,16,256] parameter(1)  x = f32[128,16,256] parameter(2)
+  u = f32[256,256] parameter(3)  zero = s32[] constant(0)
+  s = (s32[], f32[16,256], f32[128,16,256], f32[128,16,256], f32[256,256]) tuple(zero, h, y, x, u)
+  l = (s32[], f32[16,256], f32[128,16,256], f32[128,16,256], f32[256,256]) while(s), condition=condition, body=body
+  ROOT r = f32[128,16,256] get-tuple-element(l), index=2 })";
+  const char* product = R"(ENTRY f { x = f32[2048,256] parameter(0)  u = f32[256,256] parameter(1)
+  ROOT d = f32[2048,256] dot(x, u), lhs_contracting_dims={1}, rhs_contracting_dims={0} })";
+  const auto trips = [&](const char* limit) {
+    return fmt::format(R"(
+body {{ s = (s32[], f32[{0}], f32[{0}], s32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0  x = f32[{0}] get-tuple-element(s), index=1
+  w = f32[{0}] get-tuple-element(s), index=2  n = s32[] get-tuple-element(s), index=3
+  one = s32[] constant(1)  next = s32[] add(i, one)  y = f32[{0}] multiply(x, w)
+  ROOT r = (s32[], f32[{0}], f32[{0}], s32[]) tuple(next, y, w, n) }}
+condition {{ s = (s32[], f32[{0}], f32[{0}], s32[]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0  n = s32[] get-tuple-element(s), index=3
+  ROOT c = pred[] compare(i, n), direction=LT }}
+ENTRY f {{ x = f32[{0}] parameter(0)  w = f32[{0}] parameter(1)  data = s32[] parameter(2)
+  trips = s32[] constant({1})  zero = s32[] constant(0)  clamped = s32[] clamp(trips, data, trips)
+  s = (s32[], f32[{0}], f32[{0}], s32[]) tuple(zero, x, w, {2})
+  l = (s32[], f32[{0}], f32[{0}], s32[]) while(s), condition=condition, body=body
+  ROOT r = f32[{0}] get-tuple-element(l), index=1 }})",
+                       kCount, kTrips, limit);
+  };
+  return {
+      {"rnn_128", network, 2.0 * 2048 * 256 * 256, true, false, "", product, "one product of as many multiplications"},
+      {"predicated_loop", trips("clamped"), 1.0 * kCount * kTrips, true, false, "", trips("trips"),
+       "the same loop with a known count"}};
+}
+
 // Each multiplication waits for the one before it; without fusion each is a dispatch.
 std::string Chain(int length) {
   std::string text = "ENTRY chain { v0 = f32[64] parameter(0)  x = f32[64] parameter(1)\n";
@@ -206,6 +252,7 @@ std::vector<BenchCase> BenchCases() {
   for (BenchCase& convolution : ConvolutionCases()) cases.push_back(std::move(convolution));
   for (BenchCase& indexing : IndexingCases()) cases.push_back(std::move(indexing));
   for (BenchCase& running : RunningCases()) cases.push_back(std::move(running));
+  for (BenchCase& loop : LoopCases()) cases.push_back(std::move(loop));
   return cases;
 }
 

@@ -21,7 +21,8 @@ struct BenchCase {
 // add, sum, dot_512, dot_1024, cholesky_512, softmax, transpose, tanh_mul_add, replay_1000,
 // {exp,log,sin,tanh}_vs_builtin, emulated_i64_add, emulated_f64_add, wide_sum, wide_dot_512, sort, conv_3x3,
 // conv_input_gradient, conv_filter_gradient, depthwise_3x3, max_pool, gather_rows, scatter_add_rows,
-// update_slice, fft_64x4096, cpu_dot_512, cpu_add.
+// update_slice, cumsum, cumsum_one_row, cumsum_columns, moving_sum, fft_64x4096, rnn_128, predicated_loop, cpu_dot_512,
+// cpu_add.
 std::vector<BenchCase> BenchCases();
 
 }  // namespace VXLA_NAMESPACE

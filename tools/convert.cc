@@ -1,4 +1,6 @@
 // vxla convert: reads a program and writes it again.
+#include "api/program.h"
+#include "core/mlir/printer.h"
 #include "core/text/hlo_printer.h"
 #include "tools/commands.h"
 #include "tools/files.h"
@@ -17,9 +19,13 @@ Status Convert(const ConvertFlags& flags) {
   const std::string form = !flags.to.empty()                              ? flags.to
                            : extension == "mlir" || extension == "mlirbc" ? "stablehlo"
                                                                           : "hlo";
-  if (form != "hlo") return Unsupported("{}: writing {} is not supported; hlo is", flags.out, form);
+  if (extension == "mlirbc" && flags.to.empty())
+    return Unsupported("{}: writing bytecode is not supported; hlo and StableHLO text are", flags.out);
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadProgram(flags.in));
-  return WriteText(flags.out, PrintHlo(*module));
+  if (form == "hlo") return WriteText(flags.out, PrintHlo(*module));
+  const Result<std::string> text = mlir::PrintStablehlo(*module);
+  if (!text.ok()) return AtPlace(text.status(), flags.in);
+  return WriteText(flags.out, *text);
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
 
 CommandBody AddExplain(CLI::App& app) {
   auto flags = std::make_shared<ExplainFlags>();
-  app.add_option("FILE", flags->program.file, "the program as HLO text; - is standard input")
+  app.add_option("FILE", flags->program.file, "the program as HLO or StableHLO text; - is standard input")
       ->required()
       ->type_name("");
   flags->device.AddTo(app);

@@ -36,7 +36,7 @@ void DeviceFlags::AddTo(CLI::App& app) {
 }
 
 void ProgramFlags::AddTo(CLI::App& app, bool file_required) {
-  app.add_option("FILE", file, "the program as HLO text; - is standard input")->required(file_required)->type_name("");
+  app.add_option("FILE", file, "the program as HLO or StableHLO text; - is standard input")->required(file_required)->type_name("");
   app.add_option("--args", args, "one .npz with arg_0, arg_1 ... or .npy files in order; the rest come from the seed")
       ->expected(1, 1 << 20)
       ->type_name("FILE");

@@ -75,23 +75,10 @@ class Separator {
   int64_t copied_ = 0;
 };
 
-// Which element of the state an instruction of a condition or body is: element 0 of a state that is no tuple. -1: none.
-int64_t StateElement(const Instruction& i) {
-  if (i.opcode() == Opcode::kParameter) return i.shape().IsTuple() ? -1 : 0;
-  if (i.opcode() != Opcode::kGetTupleElement || i.operand(0)->opcode() != Opcode::kParameter) return -1;
-  return i.attributes<GetTupleElementAttributes>().index;
-}
-
 // Element `k` of a loop's initial state or of what its body returns; null where no single instruction is it.
 Instruction* ElementOf(Instruction* value, int64_t k) {
   if (!value->shape().IsTuple()) return value;
   return value->opcode() == Opcode::kTuple ? value->operand(static_cast<int>(k)) : nullptr;
-}
-
-bool PassesOn(const Computation& body, int64_t k) {
-  if (body.root() == body.parameter(0)) return true;
-  const Instruction* element = ElementOf(body.root(), k);
-  return element != nullptr && StateElement(*element) == k;
 }
 
 bool IsKnownScalar(const Instruction* i) {
@@ -196,6 +183,18 @@ std::optional<int64_t> StepOf(const Computation& body, int64_t k) {
 }
 
 }  // namespace
+
+int64_t StateElement(const Instruction& i) {
+  if (i.opcode() == Opcode::kParameter) return i.shape().IsTuple() ? -1 : 0;
+  if (i.opcode() != Opcode::kGetTupleElement || i.operand(0)->opcode() != Opcode::kParameter) return -1;
+  return i.attributes<GetTupleElementAttributes>().index;
+}
+
+bool PassesOn(const Computation& body, int64_t k) {
+  if (body.root() == body.parameter(0)) return true;
+  const Instruction* element = ElementOf(body.root(), k);
+  return element != nullptr && StateElement(*element) == k;
+}
 
 std::vector<Computation*> ControlComputations(const Module& module) {
   std::vector<Computation*> list{module.entry()};

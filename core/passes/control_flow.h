@@ -17,6 +17,11 @@ std::vector<Computation*> ControlComputations(const Module& module);
 // kMaxInlinedInstructions copies.
 Result<bool> SeparateControlComputations(Module& module);
 
+// Which element of the state an instruction of a condition or body is: element 0 of a state that is no tuple. -1: none.
+int64_t StateElement(const Instruction& instruction);
+// Whether a loop's body hands this element of the state on as it is.
+bool PassesOn(const Computation& body, int64_t element);
+
 // A conditional that runs the same computation on the same argument whatever its selector says becomes a call of it.
 // Returns whether there was one.
 bool MergeEqualBranches(Module& module);

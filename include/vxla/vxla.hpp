@@ -9,7 +9,7 @@
 //
 //   vxla::XlaBuilder builder("double");
 //   auto x = vxla::Parameter(&builder, 0, vxla::Shape(vxla::ElementType::kF32, {1000}));
-//   auto program = builder.Build(vxla::Add(x, x));            // or vxla::Parse(text) for HLO text
+//   auto program = builder.Build(vxla::Add(x, x));            // or vxla::Parse(text) for a text
 //   if (!program.ok()) return program.status();
 //   auto client = vxla::OpenClient();                         // the best device
 //   if (!client.ok()) return client.status();
@@ -40,8 +40,8 @@ namespace VXLA_NAMESPACE {
 // A client of one device: "vulkan" is the best one, "vulkan:N" number N; a UUID; else a part of a name.
 Result<std::unique_ptr<Client>> OpenClient(std::string_view device = "vulkan", const EvaluateOptions& host_steps = {});
 
-// HLO text, read and checked. kInvalidArgument, with a message that begins with line:column.
-Result<XlaComputation> Parse(std::string_view hlo_text);
+// HLO or StableHLO text, read and checked. kInvalidArgument, with a message that begins with line:column.
+Result<XlaComputation> Parse(std::string_view text);
 // The text that Parse reads back to an equal program.
 std::string ToHloText(const XlaComputation& program);
 

@@ -1,6 +1,6 @@
 // Hand-written peer of `vxla bench dot_512` and `dot_1024`: tensor 2 = tensor 0 x tensor 1, row-major f32 squares of
 // SIZE, a multiple of the tiles. A workgroup of LANES lanes owns ROWS rows and LANES * COLUMNS columns; a lane keeps
-// ROWS * COLUMNS sums. SHARED_LHS: lane l loads rows l, l + LANES ... and lanes hand the values round by broadcasts
+// ROWS * COLUMNS sums. SHARED_LHS: lane l loads rows l, l + LANES ... and lanes hand the values round by shuffles
 // (LANES is the subgroup size); else each lane loads all. WIDE: eight neighbours a load, as pairs of words; else four.
 // No shared memory.
 #include "generated"
@@ -25,7 +25,7 @@
 #if SHARED_LHS
 #define LANE gl_SubgroupInvocationID
 #define LHS_ROWS (ROWS / LANES)
-#define LHS(i, kk) subgroupBroadcast(lhs[(i) / LANES * K + (kk)], (i) % LANES)
+#define LHS(i, kk) subgroupShuffle(lhs[(i) / LANES * K + (kk)], (i) % LANES)
 #else
 #define LANE gl_LocalInvocationID.x
 #define LHS_ROWS ROWS

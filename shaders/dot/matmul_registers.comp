@@ -4,7 +4,8 @@
 // A workgroup is one row of LANES lanes (one full subgroup where SHARE is 1 or 2, and a lane is its place there). It owns TM rows and LANES * W columns: W
 // neighbouring columns a lane, so a lane keeps TM * W sums. Each step takes KS values of k. The lhs values of a step
 // are the same for all lanes; on lavapipe every load runs lane by lane, so with SHARE the lanes load different ones and
-// hand them round by broadcasts.
+// hand them round by shuffles (a shuffle of 32 bits is one instruction there, a broadcast a loop that looks for a lane
+// that is active).
 //
 //   SHARE 0  each lane loads all TM * KS values
 //   SHARE 1  lane l loads rows l, l + LANES ... : KS neighbours along k
@@ -34,10 +35,10 @@ layout(constant_id = 3) const uint BLOCK = 32;
 #define LHS(i, kk) lhs[(i) * KS + (kk)]
 #elif SHARE == 1
 #define LHS_COUNT (TM / LANES * KS)
-#define LHS(i, kk) subgroupBroadcast(lhs[(i) / LANES * KS + (kk)], (i) % LANES)
+#define LHS(i, kk) subgroupShuffle(lhs[(i) / LANES * KS + (kk)], (i) % LANES)
 #else
 #define LHS_COUNT TM
-#define LHS(i, kk) subgroupBroadcast(lhs[i], kk)
+#define LHS(i, kk) subgroupShuffle(lhs[i], kk)
 #endif
 
 void take_step(uint batch, uint first_row, uint unit, uint step, inout Sum sums[TM * W]) {

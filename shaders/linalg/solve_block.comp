@@ -5,7 +5,7 @@
 // each unknown being read once for all of them; then the block's own triangle is solved in registers. Unknowns are read
 // back from the result, where the same invocation wrote them. No lane waits for another.
 //
-// With SHARE the lanes of a subgroup load elements of different rows of M, T of them, and hand them round by broadcasts:
+// With SHARE the lanes of a subgroup load elements of different rows of M, T of them, and hand them round by shuffles:
 // for drivers that load what all lanes want once for each lane. Subgroups are full, LANES a multiple of their size.
 //
 // M is solved forwards, from a lower triangle; an upper one is one whose rows and columns are counted from the end, by
@@ -34,7 +34,7 @@
 // Column c of the block's T rows of M, and the element of one of these rows.
 #if SHARE
 #define COLUMN(c) Value column_ = load_matrix(own_row + (c) * P(7))
-#define OF_ROW(t, c) subgroupBroadcast(column_, t)
+#define OF_ROW(t, c) subgroupShuffle(column_, t)
 #else
 #define COLUMN(c)
 #define OF_ROW(t, c) load_matrix(row[t] + (c) * P(7))

@@ -241,8 +241,11 @@ TEST(CommandTest, EmulateDoesWithoutFeaturesAndGivesTheSameResult) {
               "--emulate: 'f80' is none of i64, f64, f16, narrow, subgroups, division");
 }
 
-TEST(CommandTest, ConvertToAnotherFormSaysWhatItCannot) {
-  ExpectError(RunVxla("convert " + AddProgram() + " out.mlir"), 2, "writing stablehlo is not supported");
+TEST(CommandTest, ConvertWritesStableHloThatRunsTheSame) {
+  const std::string add = AddProgram(), mlir = WriteScratch("add.mlir", "");
+  EXPECT_EQ(RunVxla("convert " + add + " " + mlir).exit_code, 0);
+  EXPECT_EQ(RunVxla("run " + mlir + " --device cpu").out, RunVxla("run " + add + " --device cpu").out);
+  ExpectError(RunVxla("convert " + add + " out.mlirbc"), 2, "writing bytecode is not supported");
 }
 
 TEST(CommandErrorTest, MalformedTextNamesFileLineAndColumn) {
@@ -257,11 +260,11 @@ TEST(CommandErrorTest, WrongStatedShapeIsFoundBeforeRunning) {
   ExpectError(RunVxla("run " + program), 2, "f32[3]");
 }
 
-TEST(CommandErrorTest, StableHloIsNamed) {
+TEST(CommandErrorTest, FormsAreToldApartByContent) {
   const std::string program = WriteScratch("f.mlir", "module @jit_f attributes {mhlo.num_replicas = 1 : i32} {\n}\n");
-  ExpectError(RunVxla("run " + program), 2, program + ": MLIR (StableHLO) is not read; HLO text is");
+  ExpectError(RunVxla("run " + program), 2, program + ":1:1: the module has no function @main");
   const std::string bytecode = WriteScratch("f.mlirbc", std::string("ML\xefR\x0d", 5));
-  ExpectError(RunVxla("run " + bytecode), 2, "MLIR (StableHLO) is not read");
+  ExpectError(RunVxla("run " + bytecode), 2, "MLIR bytecode is not read yet");
   const std::string hlo = WriteScratch("module.hlo", "module { ROOT r = f32[] constant(2) }");
   EXPECT_EQ(RunVxla("run " + hlo + " --device cpu").exit_code, 0);
 }

@@ -136,7 +136,9 @@ ENTRY main { p = T[] parameter(0)  zero = T[] constant(0)  seven = T[] constant(
   w = (T[], T[]) while(s), condition=condition, body=body, backend_config={"known_trip_count":{"n":"99"}}
   ROOT r = T[] get-tuple-element(w), index=0 })";
     for (size_t at = text.find("T["); at != std::string::npos; at = text.find("T[")) text.replace(at, 1, type);
-    auto optimized = Optimize(*Parse(text), {});
+    TargetInfo target;
+    target.unroll_loops = false;
+    auto optimized = Optimize(*Parse(text), target);
     VXLA_CHECK(optimized.ok(), optimized.status().message());
     for (const auto& i : (*optimized)->entry()->instructions()) {
       if (i->opcode() == Opcode::kWhile) return NotedTripCount(*i).value_or(-1);

@@ -82,7 +82,7 @@ class LoopDotWriter {
       for (int64_t j = 0; j < tile_.columns; ++j) rhs.push_back(reader_.RhsValue(writer_, {batch_, {}, k, Column(j)}));
       for (int64_t i = 0; i < tile_.rows; ++i) {
         const auto at = static_cast<size_t>(i / lanes * tile_.k_step + kk);
-        const std::string a = tile_.shares ? fmt::format("subgroupBroadcast({}, {}u)", lhs[at], i % lanes) : lhs[at];
+        const std::string a = tile_.shares ? fmt::format("subgroupShuffle({}, {}u)", lhs[at], i % lanes) : lhs[at];
         const std::string name = writer_.Assignable(reader_.sum_type, a);
         for (int64_t j = 0; j < tile_.columns; ++j)
           writer_.Line(fmt::format("MULTIPLY_ADD({}, {}, {});", Sum(i, j), name, rhs[static_cast<size_t>(j)]));

@@ -86,7 +86,7 @@ struct DotShape {
   bool tiled = false;
   uint32_t lanes = 8, lanes_y = 1;
   uint32_t tile_rows = 8, tile_columns = 4, k_step = 4;
-  bool share_lhs = false;  // lanes hand lhs values round by subgroup broadcasts
+  bool share_lhs = false;  // lanes hand lhs values round by subgroup shuffles
   bool repeated = false;   // as in DotWork: the text is the same for short and long sums
   // By dot/matmul_quads.comp, which is tiled too: tiles of whole quads, k_step a multiple of 4.
   bool quads = false;
@@ -95,7 +95,7 @@ struct DotShape {
 struct DotWork {
   int64_t batches = 1, rows = 1, columns = 1, k = 1;
   int sum_bytes = 4;            // of an accumulator
-  bool lanes_can_share = true;  // accumulators that subgroup broadcasts take
+  bool lanes_can_share = true;  // accumulators that subgroup shuffles take
   bool in_pairs = false;        // emulated 64-bit types: a product is hundreds of operations, so tiles are single
   bool quads = false;           // 32-bit sums of operands that are read in whole groups of four
   bool repeated = false;        // many products share the kernel, so that a large tile is worth its compilation

@@ -1,0 +1,341 @@
+// Calls: of functions, composites, the host's functions, other devices; and CHLO's operations.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/mlir/import_state.h"
+#include "core/mlir/lexer.h"
+#include "core/text/lexer.h"
+
+namespace VXLA_NAMESPACE::mlir {
+namespace {
+
+constexpr std::string_view kApiVersions[] = {"", "", "API_VERSION_STATUS_RETURNING",
+                                             "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"};
+
+Status CheckSignature(const OperationReader& reader, std::string_view callee, const Computation& computation,
+                      const std::vector<Instruction*>& arguments) {
+  if (computation.parameters().size() != arguments.size()) {
+    return reader.Error("'@{}' takes {} arguments, {} are given", callee, computation.parameters().size(),
+                        arguments.size());
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Shape& wanted = computation.parameters()[i]->shape();
+    if (Compatible(wanted, arguments[i]->shape())) continue;
+    return reader.Error("argument {} of '@{}' is {}, {} needed", i, callee, PrintType(arguments[i]->shape()),
+                        PrintType(wanted));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<std::optional<int64_t>> ChannelOf(const OperationReader& reader, const Operation& operation) {
+  const Attribute* handle = operation.Find("channel_handle");
+  std::optional<int64_t> channel;
+  if (handle == nullptr) {
+    if (operation.Find("channel_id") == nullptr) return channel;
+    VXLA_ASSIGN_OR_RETURN(channel, reader.Int("channel_id"));
+    return channel;
+  }
+  const Attribute* id = handle->Find("handle");
+  if (id == nullptr) return reader.Error("channel_handle without its handle");
+  // Handle 0 means none.
+  if (id->integer != 0) channel = id->integer;
+  return channel;
+}
+
+// Rows of a matrix, in which -1 stands for nothing.
+Result<ReplicaGroups> ReplicaGroupsOf(const OperationReader& reader) {
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const attribute, reader.Required("replica_groups"));
+  ReplicaGroups groups;
+  VXLA_ASSIGN_OR_RETURN(const IntList ids, reader.IntsOf("replica_groups", *attribute));
+  const Shape& shape = attribute->type.shape;
+  if (attribute->kind != Attribute::Kind::kElements || shape.rank() != 2)
+    return reader.NotSupported("replica_groups are {}, a matrix is needed", PrintAttribute(*attribute));
+  const int64_t size = shape.dimension(1);
+  for (int64_t row = 0; row < shape.dimension(0) && size > 0; ++row) {
+    IntList& group = groups.groups.emplace_back();
+    for (int64_t i = 0; i < size; ++i) {
+      if (ids[row * size + i] != -1) group.push_back(ids[row * size + i]);
+    }
+  }
+  return groups;
+}
+
+Result<std::vector<Shape>> WithLayouts(const OperationReader& reader, std::string_view name,
+                                       std::vector<Shape> shapes) {
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const layouts, reader.Required(name));
+  if (layouts->elements.size() != shapes.size())
+    return reader.Error("{} {} for {} values", layouts->elements.size(), name, shapes.size());
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(IntList order, reader.IntsOf(name, layouts->elements[i]));
+    if (!shapes[i].IsArray()) continue;
+    IntList sorted = order;
+    std::ranges::sort(sorted);
+    bool permutation = order.size() == static_cast<size_t>(shapes[i].rank());
+    for (size_t k = 0; permutation && k < sorted.size(); ++k) permutation = sorted[k] == static_cast<int64_t>(k);
+    if (!permutation)
+      return reader.Error("{} {{{}}} is no order of the dimensions of {}", name, JoinInts(order), PrintType(shapes[i]));
+    shapes[i].set_layout(Layout{std::move(order), {}});
+  }
+  return shapes;
+}
+
+Result<CustomCallAttributes> CustomCallOf(const Operation& operation, const Program& program) {
+  const OperationReader reader(operation);
+  CustomCallAttributes attributes;
+  VXLA_ASSIGN_OR_RETURN(attributes.custom_call_target, reader.Text("call_target_name"));
+  VXLA_ASSIGN_OR_RETURN(attributes.custom_call_has_side_effect, reader.Bool("has_side_effect", false));
+  VXLA_ASSIGN_OR_RETURN(int64_t version, reader.Int("api_version", 1));
+  if (operation.Find("mhlo.backend_config") != nullptr) version = 4;
+  if (version < 0 || version > 4) return reader.Error("api_version {} is not in 0 to 4", version);
+  attributes.api_version.text = kApiVersions[version];
+  if (operation.Find("operand_layouts") != nullptr) {
+    std::vector<Shape> shapes;
+    for (const ValueId operand : operation.operands) shapes.push_back(program.ShapeOf(operand));
+    VXLA_ASSIGN_OR_RETURN(attributes.operand_layout_constraints,
+                          WithLayouts(reader, "operand_layouts", std::move(shapes)));
+  }
+  const Attribute* aliases = operation.Find("output_operand_aliases");
+  for (size_t i = 0; aliases != nullptr && i < aliases->elements.size(); ++i) {
+    const Attribute& entry = aliases->elements[i];
+    Aliasing alias;
+    if (const Attribute* operand = entry.Find("operand_index")) alias.operand = operand->integer;
+    const Attribute *output = entry.Find("output_tuple_indices"), *part = entry.Find("operand_tuple_indices");
+    if (output != nullptr) {
+      VXLA_ASSIGN_OR_RETURN(alias.output_index, reader.IntsOf("output_tuple_indices", *output));
+    }
+    if (part != nullptr) {
+      VXLA_ASSIGN_OR_RETURN(alias.operand_index, reader.IntsOf("operand_tuple_indices", *part));
+    }
+    attributes.output_to_operand_aliasing.push_back(std::move(alias));
+  }
+  return attributes;
+}
+
+Status Importer::ImportCustomCall(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(CustomCallAttributes attributes, CustomCallOf(operation, program_));
+  std::vector<Computation*> called;
+  if (const Attribute* names = operation.Find("called_computations")) {
+    for (const Attribute& name : names->elements) {
+      VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(name.text, operation.location));
+      called.push_back(computation);
+    }
+  }
+  std::vector<Shape> shapes;
+  for (const ValueId result : operation.results) shapes.push_back(program_.ShapeOf(result));
+  if (operation.Find("result_layouts") != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(shapes, WithLayouts(reader, "result_layouts", std::move(shapes)));
+  }
+  Shape stated = shapes.size() == 1 ? shapes[0] : Shape::Tuple(shapes);
+  VXLA_ASSIGN_OR_RETURN(Instruction* const call,
+                        AddInferred(frame, operation, Opcode::kCustomCall, std::move(operands), std::move(attributes),
+                                    std::move(called), std::move(stated)));
+  const Attribute* config = operation.Find("mhlo.backend_config");
+  if (config == nullptr) config = operation.Find("backend_config");
+  if (config != nullptr && config->kind == Attribute::Kind::kString && !config->text.empty())
+    call->mutable_common().backend_config.text = Quote(config->text);
+  if (config != nullptr && config->kind == Attribute::Kind::kDictionary)
+    call->mutable_common().backend_config.text = PrintAttribute(*config);
+  if (const Attribute* sharding = operation.Find("mhlo.sharding"))
+    call->mutable_common().sharding.text = sharding->text;
+  return BindResults(frame, operation, call);
+}
+
+Status Importer::ImportCall(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(const std::string callee, reader.Text("callee"));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(callee, operation.location));
+  location_ = operation.location;
+  VXLA_RETURN_IF_ERROR(CheckSignature(reader, callee, *computation, operands));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const call, AddInferred(frame, operation, Opcode::kCall, std::move(operands),
+                                                             CallAttributes{}, {computation}));
+  return BindResults(frame, operation, call);
+}
+
+// By what it is composed of.
+Status Importer::ImportComposite(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(const std::string callee, reader.Text("decomposition"));
+  VXLA_ASSIGN_OR_RETURN(const std::string name, reader.Text("name"));
+  VXLA_ASSIGN_OR_RETURN(const int64_t version, reader.Int("version", 0));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(callee, operation.location));
+  location_ = operation.location;
+  VXLA_RETURN_IF_ERROR(CheckSignature(reader, callee, *computation, operands));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const call, AddInferred(frame, operation, Opcode::kCall, std::move(operands),
+                                                             CallAttributes{.is_composite = true}, {computation}));
+  const Attribute* given = operation.Find("composite_attributes");
+  const std::string attributes = given == nullptr || given->entries.empty() ? "" : PrintAttribute(*given);
+  call->mutable_common().frontend_attributes.text =
+      fmt::format("{{{}composite.name={},composite.version=\"{}\"}}",
+                  attributes.empty() ? "" : fmt::format("composite.attributes={},", attributes), Quote(name), version);
+  return BindResults(frame, operation, call);
+}
+
+// Where every axis has one device, the body sees whole arrays.
+Status Importer::ImportManualComputation(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, 0));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  if (block->arguments.size() != operands.size())
+    return reader.Error("{} arguments, {} operands", block->arguments.size(), operands.size());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Shape& inside = program_.ShapeOf(block->arguments[i]);
+    if (!(inside == operands[i]->shape())) {
+      return reader.NotSupported("operand {} of {} is {} on one device: only whole functions are cut into partitions",
+                                 i, PrintType(operands[i]->shape()), PrintType(inside));
+    }
+    frame.values[block->arguments[i]] = operands[i];
+  }
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, RunBlock(frame, *block));
+  return BindValues(frame, operation, results);
+}
+
+// ---- other devices and the host
+
+Status Importer::ImportAllToAll(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const int64_t split, reader.Int("split_dimension"));
+  VXLA_ASSIGN_OR_RETURN(const int64_t concat, reader.Int("concat_dimension"));
+  VXLA_ASSIGN_OR_RETURN(const int64_t count, reader.Int("split_count"));
+  VXLA_ASSIGN_OR_RETURN(const ReplicaGroups groups, ReplicaGroupsOf(reader));
+  VXLA_ASSIGN_OR_RETURN(const std::optional<int64_t> channel, ChannelOf(reader, operation));
+  std::vector<Instruction*> results;
+  for (Instruction* operand : operands) {
+    XlaBuilder builder("all_to_all");
+    const XlaOp parameter = Parameter(&builder, 0, operand->shape());
+    const Result<XlaComputation> program =
+        builder.Build(AllToAll(parameter, split, concat, count, groups, {}, channel));
+    if (!program.ok()) return reader.Error("{}", program.status().message());
+    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> result, Inline(frame, *program, {operand}));
+    results.push_back(result[0]);
+  }
+  return BindValues(frame, operation, results);
+}
+
+// (token) -> (T..., token)
+Status Importer::ImportInfeed(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  if (operation.results.empty()) return reader.Error("no results, a token at least is needed");
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  InfeedAttributes attributes;
+  VXLA_ASSIGN_OR_RETURN(attributes.infeed_config, reader.Text("infeed_config", ""));
+  std::vector<Shape> data;
+  for (size_t i = 0; i + 1 < operation.results.size(); ++i) data.push_back(program_.ShapeOf(operation.results[i]));
+  const Shape stated = Shape::Tuple({Shape::Tuple(data), Shape::Token()});
+  VXLA_ASSIGN_OR_RETURN(Instruction* const infeed, AddInferred(frame, operation, Opcode::kInfeed, std::move(operands),
+                                                               std::move(attributes), {}, stated));
+  Instruction* const values = Element(frame, infeed, 0);
+  std::vector<Instruction*> results;
+  for (size_t i = 0; i < data.size(); ++i) results.push_back(Element(frame, values, static_cast<int64_t>(i)));
+  results.push_back(Element(frame, infeed, 1));
+  return BindValues(frame, operation, results);
+}
+
+// (T..., token) -> token
+Status Importer::ImportOutfeed(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  Instruction* const token = operands.back();
+  operands.pop_back();
+  OutfeedAttributes attributes;
+  VXLA_ASSIGN_OR_RETURN(attributes.outfeed_config, reader.Text("outfeed_config", ""));
+  Instruction* const data = TupleOrOne(frame, std::move(operands));
+  attributes.outfeed_shape = data->shape();
+  VXLA_ASSIGN_OR_RETURN(Instruction* const outfeed,
+                        AddInferred(frame, operation, Opcode::kOutfeed, {data, token}, std::move(attributes)));
+  return BindValues(frame, operation, {outfeed});
+}
+
+// (T..., token) -> token
+Status Importer::ImportSend(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  Instruction* const token = operands.back();
+  operands.pop_back();
+  SendRecvAttributes attributes;
+  VXLA_ASSIGN_OR_RETURN(attributes.channel_id, ChannelOf(reader, operation));
+  VXLA_ASSIGN_OR_RETURN(attributes.is_host_transfer, reader.Bool("is_host_transfer", false));
+  Instruction* const data = TupleOrOne(frame, std::move(operands));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const send,
+                        AddInferred(frame, operation, Opcode::kSend, {data, token}, attributes));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const done, AddInferred(frame, operation, Opcode::kSendDone, {send}, attributes));
+  return BindValues(frame, operation, {done});
+}
+
+// (token) -> (T..., token)
+Status Importer::ImportRecv(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  if (operation.results.empty()) return reader.Error("no results, a token at least is needed");
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  SendRecvAttributes attributes;
+  VXLA_ASSIGN_OR_RETURN(attributes.channel_id, ChannelOf(reader, operation));
+  VXLA_ASSIGN_OR_RETURN(attributes.is_host_transfer, reader.Bool("is_host_transfer", false));
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i + 1 < operation.results.size(); ++i) shapes.push_back(program_.ShapeOf(operation.results[i]));
+  const size_t count = shapes.size();
+  const Shape data = count == 1 ? shapes[0] : Shape::Tuple(std::move(shapes));
+  const Shape context = Shape::Tuple({data, Shape(ElementType::kU32), Shape::Token()});
+  VXLA_ASSIGN_OR_RETURN(Instruction* const recv,
+                        AddInferred(frame, operation, Opcode::kRecv, std::move(operands), attributes, {}, context));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const done, AddInferred(frame, operation, Opcode::kRecvDone, {recv}, attributes));
+  Instruction* const value = Element(frame, done, 0);
+  std::vector<Instruction*> results;
+  if (count == 1) results.push_back(value);
+  for (size_t i = 0; i < count && count != 1; ++i) results.push_back(Element(frame, value, static_cast<int64_t>(i)));
+  results.push_back(Element(frame, done, 1));
+  return BindValues(frame, operation, results);
+}
+
+// ---- CHLO
+
+Status Importer::ImportTopK(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(const int64_t k, reader.Int("k"));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
+                        AddInferred(frame, operation, Opcode::kTopK, std::move(operands), TopKAttributes{k, true}));
+  return BindResults(frame, operation, result);
+}
+
+Status Importer::ImportChlo(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  const std::string_view name = std::string_view(operation.name).substr(operation.name.find('.') + 1);
+  constexpr std::string_view kSame[] = {"acos", "acosh", "asin",    "asinh",  "atan",  "atanh", "cosh", "digamma",
+                                        "erf",  "erfc",  "erf_inv", "lgamma", "mulhi", "sinh",  "tan"};
+  if (std::ranges::find(kSame, name) != std::end(kSame)) {
+    std::string hlo(name);
+    std::ranges::replace(hlo, '_', '-');
+    return ImportPlain(frame, operation, *ParseOpcode(hlo));
+  }
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  ProgramOperation wanted;
+  wanted.name = name;
+  for (const Instruction* operand : operands) wanted.operands.push_back(operand->shape());
+  for (const ValueId result : operation.results) wanted.results.push_back(program_.ShapeOf(result));
+  if (operation.Find("broadcast_dimensions") != nullptr) {
+    wanted.has_broadcast_dimensions = true;
+    VXLA_ASSIGN_OR_RETURN(wanted.broadcast_dimensions, reader.Ints("broadcast_dimensions"));
+  }
+  if (name == "broadcast_compare") {
+    VXLA_ASSIGN_OR_RETURN(const Attributes compare, AttributesFor(Opcode::kCompare, operation, program_));
+    wanted.direction = std::get<CompareAttributes>(compare).direction;
+    wanted.compare_type = std::get<CompareAttributes>(compare).type;
+  }
+  Result<std::optional<XlaComputation>> program = ChloProgram(wanted);
+  if (!program.ok()) return reader.Error("{}", program.status().message());
+  if (!program->has_value()) return reader.NotSupported("not supported yet");
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, Inline(frame, **program, operands));
+  return BindValues(frame, operation, results);
+}
+
+}  // namespace VXLA_NAMESPACE::mlir

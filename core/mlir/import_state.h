@@ -1,0 +1,186 @@
+// What the importer's parts share.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <unordered_map>
+
+#include "core/builder/builder.h"
+#include "core/mlir/ir.h"
+#include "core/module.h"
+
+namespace VXLA_NAMESPACE::mlir {
+
+// An operation's attributes, with messages that name both.
+class OperationReader {
+ public:
+  explicit OperationReader(const Operation& operation) : operation_(operation) {}
+
+  template <typename... Args>
+  Status Error(fmt::format_string<Args...> format, Args&&... args) const {
+    return InvalidArgument("{}: {}", operation_.name, fmt::format(format, std::forward<Args>(args)...))
+        .At(operation_.location);
+  }
+  template <typename... Args>
+  Status NotSupported(fmt::format_string<Args...> format, Args&&... args) const {
+    return Unsupported("{}: {}", operation_.name, fmt::format(format, std::forward<Args>(args)...))
+        .At(operation_.location);
+  }
+
+  Status ExpectOperands(size_t count) const;
+  Status ExpectOperandsAtLeast(size_t count) const;
+  Status ExpectResults(size_t count) const;
+  Status ExpectRegions(size_t count) const;
+
+  Result<const Attribute*> Required(std::string_view name) const;
+  Result<int64_t> Int(std::string_view name) const;
+  Result<int64_t> Int(std::string_view name, int64_t otherwise) const;
+  Result<bool> Bool(std::string_view name, bool otherwise) const;
+  // Lists of integers: arrays, array<i64: ...>, dense<...>; absent: `otherwise`.
+  Result<IntList> Ints(std::string_view name) const;
+  Result<IntList> Ints(std::string_view name, IntList otherwise) const;
+  Result<std::string> Text(std::string_view name) const;  // a string, symbol or keyword
+  Result<std::string> Text(std::string_view name, std::string_view otherwise) const;
+  // A keyword of `words`, by its place among them.
+  Result<int> Word(std::string_view name, std::span<const std::string_view> words, int otherwise = -1) const;
+  Result<IntList> IntsOf(std::string_view name, const Attribute& attribute) const;
+
+ private:
+  const Operation& operation_;
+};
+
+// The attributes of an instruction of `opcode` that stands for the operation.
+Result<Attributes> AttributesFor(Opcode opcode, const Operation& operation, const Program& program);
+Result<GatherAttributes> GatherOf(const OperationReader& reader);
+Result<ScatterAttributes> ScatterOf(const OperationReader& reader);
+Result<Window> ReduceWindowOf(const OperationReader& reader, int rank);
+Result<ReplicaGroups> ReplicaGroupsOf(const OperationReader& reader);
+Result<std::optional<int64_t>> ChannelOf(const OperationReader& reader, const Operation& operation);
+Result<CustomCallAttributes> CustomCallOf(const Operation& operation, const Program& program);
+// Layouts as custom calls state them: lists of minor-to-major orders.
+Result<std::vector<Shape>> WithLayouts(const OperationReader& reader, std::string_view name, std::vector<Shape> shapes);
+
+// Operations that are composed of others: CHLO's, and those whose meaning HLO does not have. Null: not one of them.
+struct ProgramOperation {
+  std::string_view name;  // without its dialect
+  std::vector<Shape> operands, results;
+  IntList broadcast_dimensions;
+  bool has_broadcast_dimensions = false;
+  ComparisonDirection direction = ComparisonDirection::kEq;
+  ComparisonType compare_type = ComparisonType::kDefault;
+};
+Result<std::optional<XlaComputation>> ChloProgram(const ProgramOperation& operation);
+// max, min and ordered comparisons of complex numbers: by their real parts, then by their imaginary ones.
+Result<XlaComputation> ComplexOrderProgram(std::string_view name, const Shape& shape, ComparisonDirection direction);
+
+class Importer {
+ public:
+  explicit Importer(const Program& program) : program_(program), module_(std::make_unique<Module>("")) {}
+  Result<std::unique_ptr<Module>> Run();
+
+ private:
+  // A computation under construction, with what each value is there.
+  struct Frame {
+    std::unique_ptr<Computation> computation;
+    std::unordered_map<ValueId, Instruction*> values;
+  };
+  using Handler = Status (Importer::*)(Frame&, const Operation&);
+
+  // Functions and blocks (importer.cc).
+  Status CollectFunctions();
+  Result<const Operation*> FindEntry() const;
+  Status SetModuleAttributes();
+  Status SetEntryAttributes(const Operation& function);
+  Result<Computation*> ImportFunction(const std::string& name, SourceLocation use);
+  Result<Computation*> BuildFunction(const Operation& function);
+  Result<const Block*> OnlyBlock(const Operation& operation, size_t region) const;
+  const Operation* ManualBody(const Operation& function) const;
+  Result<std::vector<Instruction*>> RunBlock(Frame& frame, const Block& block);
+  Status ImportOperation(Frame& frame, const Operation& operation);
+  Status ImportPlain(Frame& frame, const Operation& operation, Opcode opcode);
+  Result<Instruction*> Lookup(Frame& frame, const Operation& operation, ValueId value) const;
+  Result<std::vector<Instruction*>> Operands(Frame& frame, const Operation& operation) const;
+  Status CheckType(const Operation& operation, const Type& type) const;
+  static Handler HandlerOf(std::string_view name);
+
+  // Instructions.
+  Instruction* Add(Frame& frame, Opcode opcode, Shape shape, std::vector<Instruction*> operands = {},
+                   Attributes attributes = NoAttributes{}, std::vector<Computation*> called = {});
+  // With its shape inferred; `stated` gives what the operands leave open.
+  Result<Instruction*> AddInferred(Frame& frame, const Operation& operation, Opcode opcode,
+                                   std::vector<Instruction*> operands, Attributes attributes = NoAttributes{},
+                                   std::vector<Computation*> called = {}, Shape stated = {});
+  Instruction* Element(Frame& frame, Instruction* tuple, int64_t index);
+  Instruction* TupleOrOne(Frame& frame, std::vector<Instruction*> values);
+  // The results of an operation are those of an instruction: it, or the elements of its tuple.
+  Status BindResults(Frame& frame, const Operation& operation, Instruction* instruction);
+  Status BindValues(Frame& frame, const Operation& operation, const std::vector<Instruction*>& values);
+  Shape ResultShape(const Operation& operation) const;
+  Result<std::vector<Instruction*>> Inline(Frame& frame, const XlaComputation& program,
+                                           const std::vector<Instruction*>& arguments);
+
+  // Regions (import_regions.cc).
+  std::vector<ValueId> FreeValues(const Region& region) const;
+  bool Sinks(const Instruction* value) const;
+  Instruction* Sink(Frame& frame, const Instruction* value);
+  Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation, size_t region);
+  // A region whose values come in one parameter: a tuple of `state` and then `captures`, or the only one of them.
+  struct State {
+    std::vector<Shape> shapes;
+    std::vector<ValueId> captures;
+    std::vector<ValueId> sunk;
+  };
+  Result<State> StateOf(Frame& frame, const Operation& operation, std::span<const Region> regions,
+                        std::vector<Shape> own) const;
+  Result<Computation*> ImportStateRegion(Frame& outer, const Operation& operation, size_t region, const State& state,
+                                         bool returns_state);
+  Status ImportWhile(Frame& frame, const Operation& operation);
+  Status ImportBranches(Frame& frame, const Operation& operation);
+  Status ImportReduce(Frame& frame, const Operation& operation);
+  Status ImportReduceWindow(Frame& frame, const Operation& operation);
+  Status ImportScatter(Frame& frame, const Operation& operation);
+  Status ImportSelectAndScatter(Frame& frame, const Operation& operation);
+  Status ImportSort(Frame& frame, const Operation& operation);
+  Status ImportMap(Frame& frame, const Operation& operation);
+  Status ImportReducingCollective(Frame& frame, const Operation& operation);
+
+  // Others (import_ops.cc, import_calls.cc).
+  Status ImportConstant(Frame& frame, const Operation& operation);
+  Status ImportBroadcastInDim(Frame& frame, const Operation& operation);
+  Status ImportBroadcast(Frame& frame, const Operation& operation);
+  Status ImportReshape(Frame& frame, const Operation& operation);
+  Status ImportIota(Frame& frame, const Operation& operation);
+  Status ImportDynamicPad(Frame& frame, const Operation& operation);
+  Status ImportRealDynamicSlice(Frame& frame, const Operation& operation);
+  Status ImportDynamicGather(Frame& frame, const Operation& operation);
+  Status ImportDot(Frame& frame, const Operation& operation);
+  Status ImportOrdered(Frame& frame, const Operation& operation);
+  Status ImportRng(Frame& frame, const Operation& operation);
+  Status ImportIdentity(Frame& frame, const Operation& operation);
+  Status ImportBarrier(Frame& frame, const Operation& operation);
+  Status ImportTopK(Frame& frame, const Operation& operation);
+  Status ImportChlo(Frame& frame, const Operation& operation);
+  Status ImportCall(Frame& frame, const Operation& operation);
+  Status ImportComposite(Frame& frame, const Operation& operation);
+  Status ImportCustomCall(Frame& frame, const Operation& operation);
+  Status ImportAllToAll(Frame& frame, const Operation& operation);
+  Status ImportInfeed(Frame& frame, const Operation& operation);
+  Status ImportOutfeed(Frame& frame, const Operation& operation);
+  Status ImportSend(Frame& frame, const Operation& operation);
+  Status ImportRecv(Frame& frame, const Operation& operation);
+  Status ImportManualComputation(Frame& frame, const Operation& operation);
+  Status ImportNothing(Frame& frame, const Operation& operation);
+  Result<IntList> ConstantInts(Frame& frame, const Operation& operation, size_t operand) const;
+
+  const Program& program_;
+  std::unique_ptr<Module> module_;
+  std::unordered_map<std::string, const Operation*> functions_;
+  std::vector<std::string> function_names_;  // in the order of the text
+  std::unordered_map<std::string, Computation*> imported_;
+  std::set<std::string> open_;  // functions that are being imported: a call of one of them recurses
+  std::unordered_map<const Computation*, Computation*> inlined_callees_;
+  std::string_view name_hint_;
+  SourceLocation location_;
+};
+
+}  // namespace VXLA_NAMESPACE::mlir

@@ -1,0 +1,428 @@
+#include "core/mlir/importer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/guarded.h"
+#include "core/limits.h"
+#include "core/mlir/import_state.h"
+#include "core/mlir/parser.h"
+#include "core/ops/ops.h"
+
+namespace VXLA_NAMESPACE::mlir {
+namespace {
+
+bool IsReturn(std::string_view name) {
+  return name == "func.return" || name.ends_with("hlo.return") || name == "sdy.return";
+}
+
+// StableHLO's name without its dialect; empty for other dialects. MHLO's ops have the same names.
+std::string_view StablehloName(std::string_view name) {
+  for (const std::string_view dialect : {"stablehlo.", "mhlo."}) {
+    if (name.starts_with(dialect)) return name.substr(dialect.size());
+  }
+  return {};
+}
+
+const std::unordered_map<std::string_view, Opcode>& StablehloOpcodes() {
+  static const auto* const opcodes = [] {
+    auto* map = new std::unordered_map<std::string_view, Opcode>;
+    for (int i = 0; i < OpcodeCount(); ++i) {
+      const OpcodeFacts& facts = FactsOf(static_cast<Opcode>(i));
+      if (!facts.stablehlo_text.empty()) map->emplace(facts.stablehlo_text, static_cast<Opcode>(i));
+    }
+    return map;
+  }();
+  return *opcodes;
+}
+
+// Names of the text that are numbers say less than the opcode.
+std::string InstructionName(std::string_view name) {
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return {};
+  std::string out;
+  for (const char c : name) out += c == '#' || c == '$' ? '_' : c;
+  return out;
+}
+
+std::string Symbol(const Operation& operation) {
+  const Attribute* name = operation.Find("sym_name");
+  return name == nullptr ? "" : name->text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Module>> Importer::Run() {
+  VXLA_RETURN_IF_ERROR(CollectFunctions());
+  VXLA_RETURN_IF_ERROR(SetModuleAttributes());
+  VXLA_ASSIGN_OR_RETURN(const Operation* const entry, FindEntry());
+  VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(Symbol(*entry), entry->location));
+  module_->set_entry(computation);
+  if (module_->name().empty()) module_->set_name(computation->name());
+  VXLA_RETURN_IF_ERROR(SetEntryAttributes(*entry));
+  VXLA_RETURN_IF_ERROR(CheckCallDepth(*module_));
+  return std::move(module_);
+}
+
+Status Importer::CollectFunctions() {
+  const Operation& top = program_.module;
+  if (top.name != "builtin.module") return InvalidArgument("'{}' is no module", top.name).At(top.location);
+  for (const Region& region : top.regions) {
+    for (const Block& block : region.blocks) {
+      for (const Operation& operation : block.operations) {
+        if (operation.name == "sdy.mesh") continue;
+        if (operation.name != "func.func") {
+          return InvalidArgument("a module holds functions (func.func), not '{}'", operation.name)
+              .At(operation.location);
+        }
+        std::string name = Symbol(operation);
+        if (!functions_.emplace(name, &operation).second)
+          return InvalidArgument("duplicate function '@{}'", name).At(operation.location);
+        function_names_.push_back(std::move(name));
+      }
+    }
+  }
+  return OkStatus();
+}
+
+Result<const Operation*> Importer::FindEntry() const {
+  if (const auto main = functions_.find("main"); main != functions_.end()) return main->second;
+  const Operation* found = nullptr;
+  int count = 0;
+  for (const std::string& name : function_names_) {
+    const Operation* function = functions_.at(name);
+    const Attribute* visibility = function->Find("sym_visibility");
+    if (visibility != nullptr && visibility->text == "private") continue;
+    found = function;
+    ++count;
+  }
+  if (count == 1) return found;
+  return InvalidArgument("the module has no function @main, and {} public functions where one is needed", count)
+      .At(program_.module.location);
+}
+
+Status Importer::SetModuleAttributes() {
+  const OperationReader reader(program_.module);
+  module_->set_name(Symbol(program_.module));
+  ModuleAttributes& attributes = module_->mutable_attributes();
+  VXLA_ASSIGN_OR_RETURN(attributes.num_partitions, reader.Int("mhlo.num_partitions", 1));
+  VXLA_ASSIGN_OR_RETURN(attributes.replica_count, reader.Int("mhlo.num_replicas", 1));
+  return OkStatus();
+}
+
+// What the arguments' attributes say of the whole program: shardings, and results that take an argument's memory.
+Status Importer::SetEntryAttributes(const Operation& function) {
+  const Attribute* arguments = function.Find("arg_attrs");
+  if (arguments == nullptr) return OkStatus();
+  const Shape& result = module_->entry()->root()->shape();
+  for (size_t i = 0; i < arguments->elements.size() && i < module_->entry()->parameters().size(); ++i) {
+    const Attribute& argument = arguments->elements[i];
+    if (const Attribute* sharding = argument.Find("mhlo.sharding"))
+      module_->entry()->parameter(static_cast<int64_t>(i))->mutable_common().sharding.text = sharding->text;
+    const Attribute* alias = argument.Find("tf.aliasing_output");
+    if (alias == nullptr) continue;
+    Aliasing aliasing;
+    aliasing.operand = static_cast<int64_t>(i);
+    aliasing.kind = "may-alias";
+    if (result.IsTuple()) aliasing.output_index = {alias->integer};
+    module_->mutable_attributes().input_output_alias.push_back(std::move(aliasing));
+  }
+  return OkStatus();
+}
+
+// ---- functions and blocks
+
+Result<Computation*> Importer::ImportFunction(const std::string& name, SourceLocation use) {
+  if (const auto known = imported_.find(name); known != imported_.end()) return known->second;
+  const auto found = functions_.find(name);
+  if (found == functions_.end()) return InvalidArgument("no function '@{}' in the module", name).At(use);
+  if (!open_.insert(name).second) return Unsupported("'@{}' calls itself: recursion is not supported", name).At(use);
+  if (open_.size() > static_cast<size_t>(kMaxCallDepth))
+    return Unsupported("functions call one another more than {} deep", kMaxCallDepth).At(use);
+  VXLA_ASSIGN_OR_RETURN(Computation* const computation, BuildFunction(*found->second));
+  open_.erase(name);
+  return imported_[name] = computation;
+}
+
+Result<Computation*> Importer::BuildFunction(const Operation& function) {
+  const Operation* const body = ManualBody(function);
+  VXLA_ASSIGN_OR_RETURN(const Block* block, OnlyBlock(body != nullptr ? *body : function, 0));
+  Frame frame;
+  frame.computation = std::make_unique<Computation>(Symbol(function));
+  const OperationReader reader(function);
+  for (size_t i = 0; i < block->arguments.size(); ++i) {
+    const Value& value = program_.values[block->arguments[i]];
+    VXLA_RETURN_IF_ERROR(CheckType(function, value.type));
+    std::string name = InstructionName(value.name);
+    location_ = function.location;
+    name_hint_ = {};
+    frame.values[block->arguments[i]] = frame.computation->Add(
+        Opcode::kParameter, value.type.shape, {}, ParameterAttributes{static_cast<int64_t>(i)}, {}, std::move(name));
+    frame.values[block->arguments[i]]->set_location(function.location);
+  }
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
+  if (const Attribute* type = function.Find("function_type"); type != nullptr && body == nullptr) {
+    const auto& stated = type->type.results;
+    if (stated.size() != results.size())
+      return reader.Error("'@{}' returns {} values, its type says {}", Symbol(function), results.size(), stated.size());
+    for (size_t i = 0; i < stated.size(); ++i) {
+      if (stated[i].kind == Type::Kind::kShape && stated[i].shape == results[i]->shape()) continue;
+      return reader.Error("'@{}' returns {} as result {}, its type says {}", Symbol(function),
+                          PrintType(results[i]->shape()), i, PrintType(stated[i]));
+    }
+  }
+  frame.computation->set_root(TupleOrOne(frame, std::move(results)));
+  return module_->AddComputation(std::move(frame.computation));
+}
+
+// A function that does nothing but run a part of itself on every device: the program of a partition is that part.
+const Operation* Importer::ManualBody(const Operation& function) const {
+  if (function.regions.size() != 1 || function.regions[0].blocks.size() != 1) return nullptr;
+  const Block& block = function.regions[0].blocks[0];
+  if (block.operations.size() != 2) return nullptr;
+  const Operation &manual = block.operations[0], &back = block.operations[1];
+  const bool whole = manual.name == "sdy.manual_computation" && IsReturn(back.name) &&
+                     manual.operands == block.arguments && back.operands == manual.results;
+  return whole ? &manual : nullptr;
+}
+
+Result<const Block*> Importer::OnlyBlock(const Operation& operation, size_t region) const {
+  const OperationReader reader(operation);
+  if (region >= operation.regions.size())
+    return reader.Error("{} regions, region {} is missing", operation.regions.size(), region);
+  const auto& blocks = operation.regions[region].blocks;
+  if (blocks.size() == 1) return &blocks[0];
+  if (blocks.empty()) return reader.Error("a body is needed");
+  return reader.NotSupported("a region of {} blocks", blocks.size());
+}
+
+Result<std::vector<Instruction*>> Importer::RunBlock(Frame& frame, const Block& block) {
+  for (const Operation& operation : block.operations) {
+    if (!IsReturn(operation.name)) {
+      VXLA_RETURN_IF_ERROR(ImportOperation(frame, operation));
+      continue;
+    }
+    if (&operation != &block.operations.back())
+      return InvalidArgument("{}: operations follow it", operation.name).At(operation.location);
+    return Operands(frame, operation);
+  }
+  const SourceLocation end = block.operations.empty() ? program_.module.location : block.operations.back().location;
+  return InvalidArgument("a block does not end with a return").At(end);
+}
+
+// ---- values
+
+Status Importer::CheckType(const Operation& operation, const Type& type) const {
+  const OperationReader reader(operation);
+  if (type.kind != Type::Kind::kShape) return reader.NotSupported("the type {} is not supported", PrintType(type));
+  for (const Shape* leaf : FlattenTuple(type.shape)) {
+    if (std::ranges::find(leaf->dimensions(), kUnboundedSize) != leaf->dimensions().end())
+      return reader.NotSupported("{} has a dimension of unknown size (?), which is not supported yet", PrintType(type));
+  }
+  if (const Status status = CheckShape(type.shape); !status.ok()) return reader.Error("{}", status.message());
+  return OkStatus();
+}
+
+Result<Instruction*> Importer::Lookup(Frame& frame, const Operation& operation, ValueId value) const {
+  const auto found = frame.values.find(value);
+  if (found != frame.values.end()) return found->second;
+  return OperationReader(operation).NotSupported("%{} comes from around the region, which only constants may here",
+                                                 program_.values[value].name);
+}
+
+Result<std::vector<Instruction*>> Importer::Operands(Frame& frame, const Operation& operation) const {
+  std::vector<Instruction*> operands;
+  for (const ValueId value : operation.operands) {
+    VXLA_ASSIGN_OR_RETURN(Instruction* const operand, Lookup(frame, operation, value));
+    operands.push_back(operand);
+  }
+  return operands;
+}
+
+Instruction* Importer::Add(Frame& frame, Opcode opcode, Shape shape, std::vector<Instruction*> operands,
+                           Attributes attributes, std::vector<Computation*> called) {
+  Instruction* const added =
+      frame.computation->Add(opcode, std::move(shape), std::move(operands), std::move(attributes), std::move(called));
+  added->set_location(location_);
+  return added;
+}
+
+Result<Instruction*> Importer::AddInferred(Frame& frame, const Operation& operation, Opcode opcode,
+                                           std::vector<Instruction*> operands, Attributes attributes,
+                                           std::vector<Computation*> called, Shape stated) {
+  const int expected = FactsOf(opcode).operand_count;
+  if (expected >= 0 && operands.size() != static_cast<size_t>(expected))
+    return OperationReader(operation).Error("{} operands, expected {}", operands.size(), expected);
+  auto instruction = std::make_unique<Instruction>(opcode, std::move(stated), std::move(operands),
+                                                   std::move(attributes), std::move(called));
+  Result<Shape> shape = InferShape(*instruction);
+  if (!shape.ok()) {
+    return Status(shape.status()).WithPrefix(operation.name + ": ").At(operation.location);
+  }
+  instruction->mutable_shape() = *std::move(shape);
+  instruction->set_location(operation.location);
+  return frame.computation->Add(std::move(instruction));
+}
+
+Instruction* Importer::Element(Frame& frame, Instruction* tuple, int64_t index) {
+  return Add(frame, Opcode::kGetTupleElement, tuple->shape().tuple_elements()[static_cast<size_t>(index)], {tuple},
+             GetTupleElementAttributes{index});
+}
+
+Instruction* Importer::TupleOrOne(Frame& frame, std::vector<Instruction*> values) {
+  if (values.size() == 1) return values[0];
+  std::vector<Shape> shapes;
+  for (const Instruction* value : values) shapes.push_back(value->shape());
+  return Add(frame, Opcode::kTuple, Shape::Tuple(std::move(shapes)), std::move(values));
+}
+
+Shape Importer::ResultShape(const Operation& operation) const {
+  if (operation.results.size() == 1) return program_.ShapeOf(operation.results[0]);
+  std::vector<Shape> shapes;
+  for (const ValueId result : operation.results) shapes.push_back(program_.ShapeOf(result));
+  return Shape::Tuple(std::move(shapes));
+}
+
+Status Importer::BindValues(Frame& frame, const Operation& operation, const std::vector<Instruction*>& values) {
+  const OperationReader reader(operation);
+  if (values.size() != operation.results.size())
+    return reader.Error("{} results are stated, {} follow from the operands", operation.results.size(), values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Value& result = program_.values[operation.results[i]];
+    if (!Compatible(result.type.shape, values[i]->shape())) {
+      return reader.Error("result {} is stated as {}, the operands give {}", i, PrintType(result.type),
+                          PrintType(values[i]->shape()));
+    }
+    frame.values[operation.results[i]] = values[i];
+    std::string name = InstructionName(result.name);
+    if (!name.empty() && values[i]->name().starts_with(OpcodeText(values[i]->opcode())))
+      frame.computation->Rename(values[i], std::move(name));
+  }
+  return OkStatus();
+}
+
+Status Importer::BindResults(Frame& frame, const Operation& operation, Instruction* instruction) {
+  if (operation.results.size() == 1) return BindValues(frame, operation, {instruction});
+  if (!instruction->shape().IsTuple() || instruction->shape().tuple_elements().size() != operation.results.size()) {
+    return OperationReader(operation).Error("{} results are stated, the operands give {}", operation.results.size(),
+                                            PrintType(instruction->shape()));
+  }
+  std::vector<Instruction*> elements;
+  for (size_t i = 0; i < operation.results.size(); ++i)
+    elements.push_back(Element(frame, instruction, static_cast<int64_t>(i)));
+  return BindValues(frame, operation, elements);
+}
+
+Result<std::vector<Instruction*>> Importer::Inline(Frame& frame, const XlaComputation& program,
+                                                   const std::vector<Instruction*>& arguments) {
+  for (const auto& callee : program.module().computations()) {
+    if (callee.get() == program.module().entry()) continue;
+    Computation* const copy = module_->AddComputation(callee->name());
+    copy->set_root(CloneInto(*callee, *copy, {}, [&](Computation* called) { return inlined_callees_.at(called); }));
+    inlined_callees_[callee.get()] = copy;
+  }
+  Instruction* const root = CloneInto(*program.module().entry(), *frame.computation, arguments,
+                                      [&](Computation* called) { return inlined_callees_.at(called); });
+  inlined_callees_.clear();
+  return std::vector<Instruction*>{root};
+}
+
+// ---- operations
+
+Importer::Handler Importer::HandlerOf(std::string_view name) {
+  using I = Importer;
+  static const std::unordered_map<std::string_view, Handler> kHandlers{
+      {"constant", &I::ImportConstant},
+      {"broadcast_in_dim", &I::ImportBroadcastInDim},
+      {"dynamic_broadcast_in_dim", &I::ImportBroadcastInDim},
+      {"broadcast", &I::ImportBroadcast},
+      {"reshape", &I::ImportReshape},
+      {"dynamic_reshape", &I::ImportReshape},
+      {"iota", &I::ImportIota},
+      {"dynamic_iota", &I::ImportIota},
+      {"dynamic_pad", &I::ImportDynamicPad},
+      {"real_dynamic_slice", &I::ImportRealDynamicSlice},
+      {"dynamic_gather", &I::ImportDynamicGather},
+      {"dot", &I::ImportDot},
+      {"maximum", &I::ImportOrdered},
+      {"minimum", &I::ImportOrdered},
+      {"compare", &I::ImportOrdered},
+      {"rng", &I::ImportRng},
+      {"optimization_barrier", &I::ImportBarrier},
+      {"while", &I::ImportWhile},
+      {"if", &I::ImportBranches},
+      {"case", &I::ImportBranches},
+      {"reduce", &I::ImportReduce},
+      {"reduce_window", &I::ImportReduceWindow},
+      {"scatter", &I::ImportScatter},
+      {"select_and_scatter", &I::ImportSelectAndScatter},
+      {"sort", &I::ImportSort},
+      {"map", &I::ImportMap},
+      {"all_reduce", &I::ImportReducingCollective},
+      {"reduce_scatter", &I::ImportReducingCollective},
+      {"all_to_all", &I::ImportAllToAll},
+      {"composite", &I::ImportComposite},
+      {"custom_call", &I::ImportCustomCall},
+      {"infeed", &I::ImportInfeed},
+      {"outfeed", &I::ImportOutfeed},
+      {"send", &I::ImportSend},
+      {"recv", &I::ImportRecv},
+      {"call", &I::ImportCall},
+  };
+  static const std::unordered_map<std::string_view, Handler> kOthers{
+      {"func.call", &I::ImportCall},
+      {"arith.constant", &I::ImportConstant},
+      {"tensor.cast", &I::ImportIdentity},
+      {"chlo.constant", &I::ImportConstant},
+      {"chlo.top_k", &I::ImportTopK},
+      {"sdy.mesh", &I::ImportNothing},
+      {"sdy.sharding_constraint", &I::ImportIdentity},
+      {"sdy.manual_computation", &I::ImportManualComputation},
+  };
+  const std::string_view stablehlo = StablehloName(name);
+  if (!stablehlo.empty()) {
+    const auto found = kHandlers.find(stablehlo);
+    return found == kHandlers.end() ? nullptr : found->second;
+  }
+  const auto found = kOthers.find(name);
+  if (found != kOthers.end()) return found->second;
+  return name.starts_with("chlo.") ? &I::ImportChlo : nullptr;
+}
+
+Status Importer::ImportOperation(Frame& frame, const Operation& operation) {
+  location_ = operation.location;
+  for (const ValueId result : operation.results)
+    VXLA_RETURN_IF_ERROR(CheckType(operation, program_.values[result].type));
+  if (const Handler handler = HandlerOf(operation.name)) return (this->*handler)(frame, operation);
+  const std::string_view stablehlo = StablehloName(operation.name);
+  if (stablehlo == "create_token") return ImportPlain(frame, operation, Opcode::kAfterAll);
+  const auto found = StablehloOpcodes().find(stablehlo);
+  if (found != StablehloOpcodes().end()) return ImportPlain(frame, operation, found->second);
+  return Unsupported("unknown operation '{}'", operation.name).At(operation.location);
+}
+
+Status Importer::ImportPlain(Frame& frame, const Operation& operation, Opcode opcode) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(0));
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(opcode, operation, program_));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const instruction, AddInferred(frame, operation, opcode, std::move(operands),
+                                                                    std::move(attributes), {}, ResultShape(operation)));
+  return BindResults(frame, operation, instruction);
+}
+
+Result<std::unique_ptr<Module>> ImportMlir(const Program& program) {
+  return Guarded([&] { return Importer(program).Run(); });
+}
+
+Result<std::unique_ptr<Module>> ParseStablehlo(std::string_view text) {
+  const std::vector<MlirSection> sections = SplitMlir(text);
+  if (sections.size() > 1) {
+    return Unsupported("the file holds {} programs between '// -----' lines, one is needed", sections.size())
+        .At({sections[1].first_line, 1});
+  }
+  VXLA_ASSIGN_OR_RETURN(const Program program, ParseMlir(text));
+  return ImportMlir(program);
+}
+
+}  // namespace VXLA_NAMESPACE::mlir

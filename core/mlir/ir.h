@@ -1,0 +1,118 @@
+// A program in MLIR's generic structure, whatever it was read from (text, bytecode): operations by name with their
+// values, attributes and regions. core/mlir/importer.h makes a module of it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/dimension_numbers.h"
+#include "core/literal.h"
+#include "core/shape.h"
+
+namespace VXLA_NAMESPACE::mlir {
+
+struct Type {
+  enum class Kind : uint8_t {
+    kNone,
+    kShape,     // tensor<...>, tuple<...>, !stablehlo.token
+    kElement,   // i32, f32, index, complex<f32>: `shape` is a scalar of it
+    kFunction,  // (inputs) -> (results)
+    kOther,     // any other, as written
+  };
+  Kind kind = Kind::kNone;
+  Shape shape;
+  std::vector<Type> inputs, results;
+  std::string text;
+};
+
+struct NamedAttribute;
+using Dictionary = std::vector<NamedAttribute>;  // as ordered in the text
+
+struct Attribute {
+  enum class Kind : uint8_t {
+    kUnit,
+    kBool,        // integer
+    kInteger,     // integer, of `type`
+    kFloat,       // real, of `type`
+    kString,      // text
+    kSymbol,      // text without '@'
+    kKeyword,     // text: LT of #stablehlo<comparison_direction LT>
+    kArray,       // elements
+    kDictionary,  // entries
+    kType,        // type
+    kElements,    // dense<...>, array<...> (text: "array"): literal; or else the resource called `text`
+    kDialect,     // #dialect.name<...>: text is its name, entries what it holds (key = value), or elements
+    kRaw,         // text: what nothing here looks into
+  };
+  Kind kind = Kind::kUnit;
+  int64_t integer = 0;
+  double real = 0;
+  std::string text;
+  std::vector<Attribute> elements;
+  Dictionary entries;
+  Type type;
+  std::shared_ptr<const Literal> literal;  // a scalar: all elements of `type` are that
+
+  const Attribute* Find(std::string_view name) const;  // among the entries
+};
+
+struct NamedAttribute {
+  std::string name;
+  Attribute value;
+};
+
+const Attribute* FindAttribute(const Dictionary& dictionary, std::string_view name);
+void SetAttribute(Dictionary& dictionary, std::string name, Attribute value);
+Attribute KeywordAttribute(std::string_view text);
+Attribute StringAttribute(std::string_view text);
+Attribute IntegerAttribute(int64_t value);
+Attribute TypeAttribute(Type type);
+
+// A value: the number of a row of Program::values.
+using ValueId = uint32_t;
+struct Value {
+  Type type;
+  std::string name;  // as the text has it, without '%'; may be empty
+};
+
+struct Operation;
+struct Block {
+  std::vector<ValueId> arguments;
+  std::vector<Operation> operations;
+};
+struct Region {
+  std::vector<Block> blocks;
+};
+
+struct Operation {
+  std::string name;  // "stablehlo.add"
+  std::vector<ValueId> operands, results;
+  Dictionary attributes;  // properties among them
+  std::vector<Region> regions;
+  SourceLocation location;
+
+  const Attribute* Find(std::string_view attribute) const { return FindAttribute(attributes, attribute); }
+};
+
+struct Program {
+  std::vector<Value> values;
+  Operation module;                                                                // builtin.module
+  std::map<std::string, std::shared_ptr<const HostBytes>, std::less<>> resources;  // of dense_resource
+
+  const Shape& ShapeOf(ValueId value) const { return values[value].type.shape; }
+};
+
+// The bytes of a blob as elements of `shape`; a splat where they are one element (core/mlir/dense_text.h: large ones
+// stay a scalar).
+Result<std::shared_ptr<const Literal>> LiteralFromBytes(const Shape& shape, std::span<const std::byte> bytes);
+
+// tensor<2x3xf32>, tuple<...>, i32 ...
+std::string PrintType(const Shape& shape);
+std::string PrintType(const Type& type);
+std::string PrintAttribute(const Attribute& attribute);
+
+}  // namespace VXLA_NAMESPACE::mlir

@@ -1,0 +1,135 @@
+// Types and attributes as text.
+#include <fmt/format.h>
+
+#include "core/mlir/attribute_parser.h"
+#include "core/mlir/dense_text.h"
+
+namespace VXLA_NAMESPACE::mlir {
+namespace {
+
+std::string ElementText(ElementType type) {
+  if (type == ElementType::kC64) return "complex<f32>";
+  if (type == ElementType::kC128) return "complex<f64>";
+  return std::string(ElementWord(type));
+}
+
+std::string JoinTypes(const std::vector<Type>& types) {
+  std::string out = "(";
+  for (size_t i = 0; i < types.size(); ++i) out += (i > 0 ? ", " : "") + PrintType(types[i]);
+  return out + ")";
+}
+
+std::string PrintEntries(const Dictionary& entries) {
+  std::string out = "{";
+  for (const NamedAttribute& entry : entries) {
+    if (out.size() > 1) out += ", ";
+    const bool bare = !entry.name.empty() &&
+                      entry.name.find_first_not_of(
+                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$") == std::string::npos;
+    out += bare ? entry.name : QuoteMlir(entry.name);
+    if (entry.value.kind != Attribute::Kind::kUnit) out += " = " + PrintAttribute(entry.value);
+  }
+  return out + "}";
+}
+
+std::string PrintElements(const Attribute& attribute) {
+  if (attribute.literal == nullptr)
+    return fmt::format("dense_resource<{}> : {}", attribute.text, PrintType(attribute.type));
+  if (attribute.text != "array")
+    return fmt::format("dense<{}> : {}", PrintDense(*attribute.literal), PrintType(attribute.type));
+  const Literal& literal = *attribute.literal;
+  const ElementType type = literal.shape().element_type();
+  std::string out = "array<" + ElementText(type);
+  for (int64_t i = 0; i < literal.element_count(); ++i) {
+    out += i == 0 ? ": " : ", ";
+    if (IsFloating(type)) {
+      out += fmt::format("{:#}", literal.GetDouble(i));
+    } else if (type == ElementType::kPred) {
+      out += literal.GetInt(i) != 0 ? "true" : "false";
+    } else {
+      out += fmt::format("{}", literal.GetInt(i));
+    }
+  }
+  return out + ">";
+}
+
+}  // namespace
+
+std::string PrintType(const Shape& shape) {
+  if (shape.IsToken()) return "!stablehlo.token";
+  if (shape.IsTuple()) {
+    std::string out = "tuple<";
+    for (size_t i = 0; i < shape.tuple_elements().size(); ++i)
+      out += (i > 0 ? ", " : "") + PrintType(shape.tuple_elements()[i]);
+    return out + ">";
+  }
+  if (!shape.IsArray()) return "!opaque";
+  std::string out = "tensor<", bounds;
+  bool bounded = false;
+  for (int i = 0; i < shape.rank(); ++i) {
+    const bool known = shape.dimension(i) != kUnboundedSize;
+    const bool dynamic = shape.is_dynamic_dimension(i);
+    out += dynamic ? "?x" : fmt::format("{}x", shape.dimension(i));
+    bounds += (i > 0 ? ", " : "") + (dynamic && known ? fmt::format("{}", shape.dimension(i)) : "?");
+    bounded = bounded || (dynamic && known);
+  }
+  out += ElementText(shape.element_type());
+  if (bounded) out += ", #stablehlo.bounds<" + bounds + ">";
+  return out + ">";
+}
+
+std::string PrintType(const Type& type) {
+  switch (type.kind) {
+    case Type::Kind::kShape:
+      return PrintType(type.shape);
+    case Type::Kind::kElement:
+      return ElementText(type.shape.element_type());
+    case Type::Kind::kFunction:
+      return JoinTypes(type.inputs) + " -> " + JoinTypes(type.results);
+    case Type::Kind::kOther:
+      return type.text;
+    case Type::Kind::kNone:
+      return "none";
+  }
+  return "none";
+}
+
+std::string PrintAttribute(const Attribute& attribute) {
+  switch (attribute.kind) {
+    case Attribute::Kind::kUnit:
+      return "unit";
+    case Attribute::Kind::kBool:
+      return attribute.integer != 0 ? "true" : "false";
+    case Attribute::Kind::kInteger: {
+      const bool is_unsigned = IsUnsigned(attribute.type.shape.element_type());
+      return (is_unsigned ? fmt::format("{}", static_cast<uint64_t>(attribute.integer))
+                          : fmt::format("{}", attribute.integer)) +
+             " : " + PrintType(attribute.type);
+    }
+    case Attribute::Kind::kFloat:
+      return fmt::format("{:#} : {}", attribute.real, PrintType(attribute.type));
+    case Attribute::Kind::kString:
+      return QuoteMlir(attribute.text);
+    case Attribute::Kind::kSymbol:
+      return "@" + attribute.text;
+    case Attribute::Kind::kKeyword:
+    case Attribute::Kind::kRaw:
+      return attribute.text;
+    case Attribute::Kind::kArray: {
+      std::string out = "[";
+      for (const Attribute& element : attribute.elements) out += (out.size() > 1 ? ", " : "") + PrintAttribute(element);
+      return out + "]";
+    }
+    case Attribute::Kind::kDictionary:
+      return PrintEntries(attribute.entries);
+    case Attribute::Kind::kType:
+      return PrintType(attribute.type);
+    case Attribute::Kind::kElements:
+      return PrintElements(attribute);
+    case Attribute::Kind::kDialect:
+      return "#" + attribute.text + "<...>";
+  }
+  return {};
+}
+
+}  // namespace VXLA_NAMESPACE::mlir

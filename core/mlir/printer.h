@@ -1,0 +1,14 @@
+// StableHLO text out, in the generic form of each operation, which every MLIR parser with the dialect reads.
+#pragma once
+
+#include <string>
+
+#include "core/module.h"
+
+namespace VXLA_NAMESPACE::mlir {
+
+// Tuples become several values, fusions what they fuse; layouts go. kUnsupported: an operation or a type that neither
+// StableHLO nor CHLO has.
+Result<std::string> PrintStablehlo(const Module& module);
+
+}  // namespace VXLA_NAMESPACE::mlir

@@ -1,0 +1,13 @@
+// Integers that are known before a program runs.
+#pragma once
+
+#include "core/module.h"
+
+namespace VXLA_NAMESPACE {
+
+// Integers and truth values of one element that follow from constants become constants: what a short loop that is
+// written out reads from its tables and makes of its counter. Constants of one element are part of a kernel's text,
+// tables are memory. Returns whether there was one.
+bool FoldIntegers(Module& module);
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,144 @@
+// What StableHLO text is refused for: the place, the operation and what was expected; and mutants, which crash nothing.
+#include <random>
+
+#include "tests/mlir/mlir_test_support.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+std::string BodyError(std::string_view line) {
+  return StablehloError(
+      fmt::format("func.func @main(%a: tensor<4xf32>, %b: tensor<2xf32>) -> tensor<4xf32> {{\n  {}\n  return %a : "
+                  "tensor<4xf32>\n}}",
+                  line));
+}
+
+TEST(StablehloRejectionTest, SaysWhereAndWhatWasExpected) {
+  EXPECT_EQ(StablehloError("module @m {"), "1:12: expected an operation, found the end of the text");
+  EXPECT_EQ(StablehloError("module @m {\n  func.func @main(%a tensor<f32>) {\n}}"), "2:22: expected ':', found tensor");
+  EXPECT_EQ(StablehloError("func.func @f() {\n return\n}\nfunc.func @g() {\n return\n}"),
+            "1:1: the module has no function @main, and 2 public functions where one is needed");
+  EXPECT_EQ(BodyError("%0 = stablehlo.add %a, %c : tensor<4xf32>"), "2:26: '%c' is not defined before its use");
+  EXPECT_EQ(BodyError("%0 = stablehlo.frobnicate %a : tensor<4xf32>"), "2:8: unknown operation 'stablehlo.frobnicate'");
+  EXPECT_EQ(BodyError("%0 = scf.forall %a"),
+            "2:8: unknown operation 'scf.forall'; others are read in their generic form, \"scf.forall\"(...)");
+  EXPECT_EQ(BodyError("%0 = stablehlo.add %a, %b : tensor<4xf32>"),
+            "2:8: stablehlo.add: add: operand 0 f32[4] and operand 1 f32[2] differ in their dimensions");
+  EXPECT_EQ(BodyError("%0 = stablehlo.negate %a : (tensor<5xf32>) -> tensor<5xf32>"),
+            "2:49: stablehlo.negate: operand 0 is tensor<5xf32> here and tensor<4xf32> where %a is defined");
+  EXPECT_EQ(BodyError("%0 = stablehlo.negate %a : tensor<5xf32>"),
+            "2:8: stablehlo.negate: result 0 is stated as tensor<5xf32>, the operands give tensor<4xf32>");
+  EXPECT_EQ(BodyError("%0 = stablehlo.slice %a [0:9] : (tensor<4xf32>) -> tensor<9xf32>"),
+            "2:8: stablehlo.slice: slice: limit 9 exceeds dimension 0 of f32[4]");
+  EXPECT_EQ(BodyError("%0 = \"stablehlo.transpose\"(%a) : (tensor<4xf32>) -> tensor<4xf32>"),
+            "2:8: stablehlo.transpose: the attribute permutation is missing");
+  EXPECT_EQ(BodyError("%0 = stablehlo.compare LESS, %a, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>"),
+            "2:8: stablehlo.compare: comparison_direction is LESS, expected one of EQ, NE, GE, GT, LE, LT");
+  EXPECT_EQ(BodyError("%0 = call @nowhere(%a) : (tensor<4xf32>) -> tensor<4xf32>"),
+            "2:8: no function '@nowhere' in the module");
+  EXPECT_EQ(BodyError("%0 = call @main(%a, %b) : (tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>"),
+            "2:8: '@main' calls itself: recursion is not supported");
+  EXPECT_EQ(BodyError("%0:2 = stablehlo.negate %a : tensor<4xf32>"),
+            "2:10: stablehlo.negate: 2 results have names, the operation has 1");
+  EXPECT_EQ(BodyError("%0 = stablehlo.custom_call @f(%a) {backend_config = \"x : (tensor<4xf32>) -> tensor<4xf32>"),
+            "2:55: a string without its closing quote");
+}
+
+TEST(StablehloRejectionTest, DynamicAndQuantizedTypesAreNamed) {
+  EXPECT_EQ(StablehloError("func.func @main(%a: tensor<?x4xf32>) {\n return\n}"),
+            "1:1: func.func: tensor<?x4xf32> has a dimension of unknown size (?), which is not supported yet");
+  EXPECT_THAT(StablehloError("func.func @main(%a: tensor<4x!quant.uniform<i8:f32, 0.1:3>>) {\n return\n}"),
+              testing::HasSubstr("tensor<4x!quant.uniform<i8:f32, 0.1:3>> is not supported"));
+}
+
+TEST(StablehloRejectionTest, DeepNestingHugeSizesAndDoublingAliasesAreBounded) {
+  std::string nested;
+  for (int i = 0; i < 100000; ++i) nested += "[";
+  EXPECT_THAT(StablehloError("#a = " + nested), testing::HasSubstr("nest more than 200 levels deep"));
+  EXPECT_THAT(BodyError("%0 = stablehlo.iota dim = 0 : tensor<99999999999999999999xf32>"),
+              testing::HasSubstr("the size of dimension 0 exceeds 64 bits"));
+  EXPECT_THAT(BodyError("%0 = stablehlo.iota dim = 0 : tensor<9999999999x9999999999xf32>"),
+              testing::HasSubstr("exceeds the limit of 2^63-1"));
+  std::string doubling = "#a0 = [1, 1]\n";
+  for (int i = 1; i < 60; ++i) doubling += fmt::format("#a{} = [#a{}, #a{}]\n", i, i - 1, i - 1);
+  EXPECT_THAT(StablehloError(doubling), testing::HasSubstr("the aliases of the text stand for too much"));
+}
+
+TEST(StablehloRejectionTest, SeveralProgramsInAFileAreCounted) {
+  EXPECT_EQ(StablehloError("func.func @main() {\n return\n}\n// -----\nfunc.func @main() {\n return\n}"),
+            "4:1: the file holds 2 programs between '// -----' lines, one is needed");
+}
+
+constexpr std::string_view kSeed =
+    R"(#a = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>
+module @m attributes {mhlo.num_partitions = 1 : i32} {
+  func.func public @main(%x: tensor<3xf32> {jax.x = "y"}, %i: tensor<2x1xi32>) -> (tensor<2xf32>, tensor<f32>) {
+    %c = stablehlo.constant dense<[1.0, 0x7FC00000, -2.5e3]> : tensor<3xf32>
+    %h = stablehlo.constant dense<"0x0000803F0000004000004040"> : tensor<3xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.add %x, %c : tensor<3xf32>
+    %1 = "stablehlo.gather"(%0, %i) <{dimension_numbers = #a, slice_sizes = array<i64: 1>}> : (tensor<3xf32>, tensor<2x1xi32>) -> tensor<2xf32>
+    %2 = stablehlo.slice %h [0:3:2] : (tensor<3xf32>) -> tensor<2xf32>
+    %3 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+    %4:2 = stablehlo.while(%k = %3, %v = %2) : tensor<f32>, tensor<2xf32>
+    cond {
+      %5 = stablehlo.compare LT, %k, %z, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %5 : tensor<i1>
+    } do {
+      %5 = stablehlo.add %v, %1 : tensor<2xf32>
+      stablehlo.return %k, %5 : tensor<f32>, tensor<2xf32>
+    }
+    %6 = call @f(%4#1) : (tensor<2xf32>) -> tensor<2xf32>
+    return %6, %3 : tensor<2xf32>, tensor<f32>
+  }
+  func.func private @f(%x: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = chlo.erf %x : tensor<2xf32> -> tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+}
+)";
+
+// Each mutant is read or refused; what is read prints, and reads back.
+TEST(StablehloMutationTest, MutantsAreReadOrRefused) {
+  ASSERT_EQ(StablehloError(kSeed), "(read)");
+  std::mt19937 random(1);
+  const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
+  constexpr std::string_view kBytes = "{}()[]<>,=:%\"'-.0123456789x_*?#!@^/ \nabf";
+  int read = 0;
+  for (int mutant = 0; mutant < 3000; ++mutant) {
+    std::string text(kSeed);
+    for (size_t edits = 1 + below(3); edits > 0; --edits) {
+      const size_t at = below(text.size());
+      switch (below(5)) {
+        case 0:
+          text[at] = kBytes[below(kBytes.size())];
+          break;
+        case 1:
+          text.erase(at, 1 + below(8));
+          break;
+        case 2:
+          text.insert(at, 1, kBytes[below(kBytes.size())]);
+          break;
+        case 3:
+          text.insert(at, text.substr(below(text.size()), below(60)));
+          break;
+        default:
+          text.resize(at + 1);
+      }
+    }
+    const auto module = ReadStablehlo(text);
+    if (!module.ok()) {
+      EXPECT_FALSE(module.status().message().empty());
+      EXPECT_NE(module.status().code(), StatusCode::kInternal) << Place(module.status()) << "\n" << text;
+      continue;
+    }
+    ++read;
+    const Result<std::string> printed = mlir::PrintStablehlo(**module);
+    ASSERT_TRUE(printed.ok()) << Place(printed.status()) << "\n" << text;
+    EXPECT_EQ(StablehloError(*printed), "(read)") << *printed;
+  }
+  EXPECT_GT(read, 10);
+}
+
+}  // namespace
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,249 @@
+// StableHLO text in: what JAX prints and the generic forms, by their results on the reference.
+#include "tests/mlir/mlir_test_support.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+Literal Floats(std::vector<float> values) {
+  return Literal::FromVector<float>(Shape(ElementType::kF32, {static_cast<int64_t>(values.size())}), values);
+}
+Literal Ints(std::vector<int32_t> values) {
+  return Literal::FromVector<int32_t>(Shape(ElementType::kS32, {static_cast<int64_t>(values.size())}), values);
+}
+
+TEST(StablehloTest, ModuleWithFunctionsCallsAndAttributes) {
+  EXPECT_EQ(RunStablehlo(R"(
+#loc = loc(unknown)
+module @jit_f attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<3xf32> {mhlo.layout_mode = "default"} loc("x")) -> (tensor<3xf32> {jax.result_info = "result[0]"}, tensor<i32>) {
+    %0:2 = call @g(%arg0) : (tensor<3xf32>) -> (tensor<3xf32>, tensor<i32>) loc(#loc)
+    return %0#0, %0#1 : tensor<3xf32>, tensor<i32> loc(#loc)
+  } loc(#loc)
+  func.func private @g(%arg0: tensor<3xf32>) -> (tensor<3xf32>, tensor<i32>) {
+    %c = stablehlo.constant dense<-7> : tensor<i32>
+    %0 = stablehlo.add %arg0, %arg0 : tensor<3xf32>
+    return %0, %c : tensor<3xf32>, tensor<i32>
+  }
+} loc(#loc))",
+                         {Floats({1, 2, 3})}),
+            "({2, 4, 6}, -7)");
+}
+
+TEST(StablehloTest, WhileTakesValuesFromAroundIt) {
+  EXPECT_EQ(RunStablehlo(Function(R"((%n: tensor<3xi32>) -> tensor<3xi32> {
+    %c = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %limit = stablehlo.constant dense<4> : tensor<i32>
+    %0:2 = stablehlo.while(%i = %c, %x = %n) : tensor<i32>, tensor<3xi32>
+    cond {
+      %1 = stablehlo.compare LT, %i, %limit, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    } do {
+      %1 = stablehlo.add %x, %n : tensor<3xi32>
+      %2 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %2, %1 : tensor<i32>, tensor<3xi32>
+    }
+    return %0#1 : tensor<3xi32>
+  })"),
+                         {Ints({1, 2, -3})}),
+            "{5, 10, -15}");
+}
+
+TEST(StablehloTest, BranchesTakeValuesFromAroundThem) {
+  const std::string text = Function(R"((%i: tensor<1xi32>, %x: tensor<2xf32>) -> tensor<2xf32> {
+    %k = stablehlo.reshape %i : (tensor<1xi32>) -> tensor<i32>
+    %0 = "stablehlo.case"(%k) ({
+      %1 = stablehlo.negate %x : tensor<2xf32>
+      stablehlo.return %1 : tensor<2xf32>
+    }, {
+      stablehlo.return %x : tensor<2xf32>
+    }, {
+      %c = stablehlo.constant dense<5.0> : tensor<2xf32>
+      stablehlo.return %c : tensor<2xf32>
+    }) : (tensor<i32>) -> tensor<2xf32>
+    return %0 : tensor<2xf32>
+  })");
+  EXPECT_EQ(RunStablehlo(text, {Ints({0}), Floats({1, 2})}), "{-1, -2}");
+  EXPECT_EQ(RunStablehlo(text, {Ints({1}), Floats({1, 2})}), "{1, 2}");
+  EXPECT_EQ(RunStablehlo(text, {Ints({9}), Floats({1, 2})}), "{5, 5}");
+}
+
+TEST(StablehloTest, ReduceInBothForms) {
+  EXPECT_EQ(RunStablehlo(Function(R"((%x: tensor<4xf32>) -> (tensor<f32>, tensor<f32>, tensor<i32>) {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %zi = stablehlo.constant dense<0> : tensor<i32>
+    %i = stablehlo.iota dim = 0 : tensor<4xi32>
+    %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    %1:2 = stablehlo.reduce(%x init: %low), (%i init: %zi) across dimensions = [0] : (tensor<4xf32>, tensor<4xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)
+     reducer(%a: tensor<f32>, %b: tensor<f32>) (%j: tensor<i32>, %k: tensor<i32>)  {
+      %2 = stablehlo.compare GE, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %3 = stablehlo.select %2, %a, %b : tensor<i1>, tensor<f32>
+      %4 = stablehlo.select %2, %j, %k : tensor<i1>, tensor<i32>
+      stablehlo.return %3, %4 : tensor<f32>, tensor<i32>
+    }
+    return %0, %1#0, %1#1 : tensor<f32>, tensor<f32>, tensor<i32>
+  })"),
+                         {Floats({1, 7, 3, 2})}),
+            "(13, 7, 1)");
+}
+
+TEST(StablehloTest, DataMovementInPrettyForms) {
+  EXPECT_EQ(
+      RunStablehlo(
+          Function(
+              R"((%x: tensor<4xf32>) -> (tensor<2xf32>, tensor<6xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<8xf32>, tensor<2x2xf32>, tensor<2x3xf32>) {
+    %z = stablehlo.constant dense<9.0> : tensor<f32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %0 = stablehlo.slice %x [0:4:2] : (tensor<4xf32>) -> tensor<2xf32>
+    %1 = stablehlo.pad %x, %z, low = [1], high = [1], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<6xf32>
+    %2 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<4xf32>) -> tensor<2x4xf32>
+    %3 = stablehlo.reverse %x, dims = [0] : tensor<4xf32>
+    %4 = stablehlo.dynamic_slice %x, %one, sizes = [2] : (tensor<4xf32>, tensor<i32>) -> tensor<2xf32>
+    %5 = stablehlo.concatenate %x, %3, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+    %6 = stablehlo.reshape %x : (tensor<4xf32>) -> tensor<2x2xf32>
+    %7 = stablehlo.transpose %6, dims = [1, 0] : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %8 = stablehlo.reshape %0 : (tensor<2xf32>) -> tensor<2x1xf32>
+    %9 = stablehlo.broadcast_in_dim %8, dims = [0, 1] : (tensor<2x1xf32>) -> tensor<2x3xf32>
+    return %0, %1, %2, %3, %4, %5, %7, %9 : tensor<2xf32>, tensor<6xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<8xf32>, tensor<2x2xf32>, tensor<2x3xf32>
+  })"),
+          {Floats({1, 2, 3, 4})}),
+      "({1, 3}, {9, 1, 2, 3, 4, 9}, { {1, 2, 3, 4}, {1, 2, 3, 4} }, {4, 3, 2, 1}, {2, 3}, {1, 2, 3, 4, 4, 3, 2, 1}, "
+      "{ {1, 3}, {2, 4} }, { {1, 1, 1}, {3, 3, 3} })");
+}
+
+TEST(StablehloTest, GenericFormsWithPropertiesAndRegions) {
+  EXPECT_EQ(RunStablehlo(R"("builtin.module"() ({
+  "func.func"() <{function_type = (tensor<3xf32>, tensor<2x1xi32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<2xf32>), sym_name = "main"}> ({
+  ^bb0(%x: tensor<3xf32>, %i: tensor<2x1xi32>):
+    %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %4 = "stablehlo.compare"(%a, %b) <{comparison_direction = #stablehlo<comparison_direction GT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      "stablehlo.return"(%4) : (tensor<i1>) -> ()
+    }) : (tensor<3xf32>) -> tensor<3xf32>
+    %u = "stablehlo.constant"() {value = dense<[10.0, 20.0]> : tensor<2xf32>} : () -> tensor<2xf32>
+    %1 = "stablehlo.scatter"(%x, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = true}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %4 = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%4) : (tensor<f32>) -> ()
+    }) : (tensor<3xf32>, tensor<2x1xi32>, tensor<2xf32>) -> tensor<3xf32>
+    %2 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<3xf32>, tensor<2x1xi32>) -> tensor<2xf32>
+    "func.return"(%0, %1, %2) : (tensor<3xf32>, tensor<3xf32>, tensor<2xf32>) -> ()
+  }) : () -> ()
+}) : () -> ())",
+                         {Floats({2, 5, 3}),
+                          Literal::FromVector<int32_t>(Shape(ElementType::kS32, {2, 1}), std::vector<int32_t>{2, 0})}),
+            "({5, 3, 2}, {22, 5, 13}, {3, 2})");
+}
+
+TEST(StablehloTest, ProductsConvolutionsAndWindows) {
+  EXPECT_EQ(RunStablehlo(Function(R"((%x: tensor<4xf32>) -> (tensor<2x2xf32>, tensor<1x3x1xf32>, tensor<2xf32>) {
+    %0 = stablehlo.reshape %x : (tensor<4xf32>) -> tensor<2x2xf32>
+    %1 = stablehlo.dot_general %0, %0, contracting_dims = [1] x [0], precision = [DEFAULT, HIGHEST] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %2 = stablehlo.reshape %x : (tensor<4xf32>) -> tensor<1x4x1xf32>
+    %3 = stablehlo.constant dense<[[[1.0]], [[-1.0]]]> : tensor<2x1x1xf32>
+    %4 = stablehlo.convolution(%2, %3) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [1], pad = [[0, 0]], lhs_dilate = [1], rhs_dilate = [1], reverse = [false]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]} : (tensor<1x4x1xf32>, tensor<2x1x1xf32>) -> tensor<1x3x1xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %5 = "stablehlo.reduce_window"(%x, %z) <{padding = dense<0> : tensor<1x2xi64>, window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %6 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %6 : tensor<f32>
+    }) : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>
+    return %1, %4, %5 : tensor<2x2xf32>, tensor<1x3x1xf32>, tensor<2xf32>
+  })"),
+                         {Floats({1, 2, 4, 7})}),
+            "({ {9, 16}, {32, 57} }, { /*i0=0*/ { {-1}, {-2}, {-3} } }, {3, 11})");
+}
+
+// Values: Abramowitz and Stegun's tables; zeta(2, 1) = pi^2 / 6; the next float after 1.
+TEST(StablehloTest, ChloOperations) {
+  EXPECT_EQ(
+      RunStablehlo(Function(
+          R"(() -> (tensor<f64>, tensor<f64>, tensor<f64>, tensor<f32>, tensor<2xi1>, tensor<2x3xf32>, tensor<2xf32>, tensor<2xi32>) {
+    %one = stablehlo.constant dense<1.0> : tensor<f64>
+    %two = stablehlo.constant dense<2.0> : tensor<f64>
+    %onef = stablehlo.constant dense<1.0> : tensor<f32>
+    %twof = stablehlo.constant dense<2.0> : tensor<f32>
+    %0 = chlo.erf %one : tensor<f64> -> tensor<f64>
+    %1 = chlo.zeta %two, %one : tensor<f64>, tensor<f64> -> tensor<f64>
+    %2 = chlo.bessel_i1e %one : tensor<f64> -> tensor<f64>
+    %3 = chlo.next_after %onef, %twof : tensor<f32>, tensor<f32> -> tensor<f32>
+    %v = stablehlo.constant dense<[1.0, 0xFF800000]> : tensor<2xf32>
+    %4 = chlo.is_neg_inf %v : tensor<2xf32> -> tensor<2xi1>
+    %a = stablehlo.constant dense<[[1.0], [2.0]]> : tensor<2x1xf32>
+    %b = stablehlo.constant dense<[10.0, 20.0, 30.0]> : tensor<3xf32>
+    %5 = chlo.broadcast_add %a, %b : (tensor<2x1xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    %values, %indices = chlo.top_k(%b, k = 2) : tensor<3xf32> -> (tensor<2xf32>, tensor<2xi32>)
+    return %0, %1, %2, %3, %4, %5, %values, %indices : tensor<f64>, tensor<f64>, tensor<f64>, tensor<f32>, tensor<2xi1>, tensor<2x3xf32>, tensor<2xf32>, tensor<2xi32>
+  })")),
+      "(0.8427007929497149, 1.6449340668482264, 0.2079104153497085, 1.0000001, {0, 1}, { {11, 21, 31}, {12, 22, 32} "
+      "}, {30, 20}, {2, 1})");
+}
+
+TEST(StablehloTest, ComplexNumbersAreOrderedByTheirRealPartsFirst) {
+  EXPECT_EQ(RunStablehlo(Function(R"(() -> (tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>, tensor<3xi1>) {
+    %a = stablehlo.constant dense<[(1.0,2.0), (3.0,0.0), (1.0,5.0)]> : tensor<3xcomplex<f32>>
+    %b = stablehlo.constant dense<[(1.0,3.0), (2.0,9.0), (1.0,5.0)]> : tensor<3xcomplex<f32>>
+    %0 = stablehlo.maximum %a, %b : tensor<3xcomplex<f32>>
+    %1 = stablehlo.minimum %a, %b : tensor<3xcomplex<f32>>
+    %2 = stablehlo.compare GE, %a, %b, FLOAT : (tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>) -> tensor<3xi1>
+    return %0, %1, %2 : tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>, tensor<3xi1>
+  })")),
+            "({(1, 3), (3, 0), (1, 5)}, {(1, 2), (2, 9), (1, 5)}, {0, 1, 1})");
+}
+
+TEST(StablehloTest, CompositesRunTheirDecomposition) {
+  EXPECT_EQ(RunStablehlo(R"(
+  func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = stablehlo.composite "my.op" %x {composite_attributes = {n = 1 : i64}, decomposition = @d, version = 1 : i32} : (tensor<2xf32>) -> tensor<2xf32>
+    return %0 : tensor<2xf32>
+  }
+  func.func private @d(%x: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = stablehlo.multiply %x, %x : tensor<2xf32>
+    return %0 : tensor<2xf32>
+  })",
+                         {Floats({3, 4})}),
+            "{9, 16}");
+}
+
+TEST(StablehloTest, CustomCallsKeepTheirLayoutsAndConfig) {
+  const auto module = ReadStablehlo(Function(R"((%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+    %0:2 = stablehlo.custom_call @lapack_spotrf_ffi(%x) {mhlo.backend_config = {uplo = 76 : ui8}, operand_layouts = [dense<[0, 1]> : tensor<2xindex>], output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []>], result_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<> : tensor<0xindex>]} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<i32>)
+    return %0#0 : tensor<2x2xf32>
+  })"));
+  ASSERT_TRUE(module.ok()) << Place(module.status());
+  const std::string text = PrintHlo(**module);
+  for (const char* part :
+       {"custom_call_target=\"lapack_spotrf_ffi\"", "operand_layout_constraints={f32[2,2]{0,1}}",
+        "api_version=API_VERSION_TYPED_FFI", "uplo = 76 : ui8", "output_to_operand_aliasing={{0}: (0, {})}"}) {
+    EXPECT_THAT(text, testing::HasSubstr(part));
+  }
+}
+
+TEST(StablehloTest, AliasesAndShardingsOfArgumentsStay) {
+  const auto module = ReadStablehlo(
+      "func.func @main(%x: tensor<2xf32> {tf.aliasing_output = 0 : i32, mhlo.sharding = \"{replicated}\"}) -> "
+      "tensor<2xf32> {\n return %x : tensor<2xf32>\n}");
+  ASSERT_TRUE(module.ok()) << Place(module.status());
+  EXPECT_THAT(PrintHlo(**module), testing::AllOf(testing::HasSubstr("input_output_alias={{}: (0, {}, may-alias)}"),
+                                                 testing::HasSubstr("sharding={replicated}")));
+}
+
+// On several devices, a function that is one manual computation is what a partition runs.
+TEST(StablehloTest, ManualComputationIsThePartitionsProgram) {
+  EXPECT_EQ(RunStablehlo(R"(module @m attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["i"=2]> {stablehlo.mesh = {axes = [{name = "i", size = 2 : i64}]}}
+  func.func public @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"i"}]>] out_shardings=[<@mesh, [{"i"}]>] manual_axes={"i"} (%arg1: tensor<2xf32>) {
+      %1 = stablehlo.negate %arg1 : tensor<2xf32>
+      sdy.return %1 : tensor<2xf32>
+    } : (tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+})",
+                         {Floats({1, 2})}),
+            "{-1, -2}");
+}
+
+}  // namespace
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,112 @@
+// What leaves a loop before it runs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/passes/control_flow.h"
+#include "core/passes/pipeline.h"
+#include "core/passes/verifier.h"
+#include "core/text/hlo_parser.h"
+#include "core/text/hlo_printer.h"
+
+namespace VXLA_NAMESPACE {
+namespace loop_hoisting_test {
+
+struct Dots {
+  int before = 0, inside = 0;
+};
+
+// The products of the optimized program, before its loop and in it.
+Dots DotsOf(const std::string& text) {
+  auto module = ParseHlo(text);
+  VXLA_CHECK(module.ok(), module.status().message());
+  auto optimized = Optimize(**module, {});
+  VXLA_CHECK(optimized.ok(), optimized.status().message());
+  const Status verified = Verify(**optimized);
+  EXPECT_TRUE(verified.ok()) << verified.message() << PrintHlo(**optimized);
+  Dots dots;
+  const auto count = [](const Computation& computation) {
+    int found = 0;
+    for (const auto& i : computation.instructions()) {
+      found += i->opcode() == Opcode::kDot;
+      if (i->opcode() != Opcode::kFusion) continue;
+      for (const auto& inner : i->called(0)->instructions()) found += inner->opcode() == Opcode::kDot;
+    }
+    return found;
+  };
+  for (const Computation* computation : ControlComputations(**optimized))
+    (computation == (*optimized)->entry() ? dots.before : dots.inside) += count(*computation);
+  return dots;
+}
+
+// h = x[i] @ w + h @ u, `trips` times; `dot` is the product with x[i].
+std::string Network(int trips, const std::string& dot, const std::string& index = "i") {
+  std::string text = R"(HloModule m
+body {
+  s = (s32[], f32[4,8], f32[12,4,8], f32[8,8], f32[8,8]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  h = f32[4,8] get-tuple-element(s), index=1
+  x = f32[12,4,8] get-tuple-element(s), index=2
+  w = f32[8,8] get-tuple-element(s), index=3
+  u = f32[8,8] get-tuple-element(s), index=4
+  zero = s32[] constant(0)  one = s32[] constant(1)  last = s32[] constant(11)
+  next = s32[] add(i, one)  back = s32[] subtract(last, i)
+  slice = f32[1,4,8] dynamic-slice(x, INDEX, zero, zero), dynamic_slice_sizes={1,4,8}
+  xt = f32[4,8] reshape(slice)
+  a = f32[4,8] DOT
+  b = f32[4,8] dot(h, u), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  y = f32[4,8] add(a, b)
+  ROOT r = (s32[], f32[4,8], f32[12,4,8], f32[8,8], f32[8,8]) tuple(next, y, x, w, u)
+}
+condition {
+  s = (s32[], f32[4,8], f32[12,4,8], f32[8,8], f32[8,8]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(TRIPS)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  h = f32[4,8] parameter(0)  x = f32[12,4,8] parameter(1)  w = f32[8,8] parameter(2)  u = f32[8,8] parameter(3)
+  zero = s32[] constant(0)
+  s = (s32[], f32[4,8], f32[12,4,8], f32[8,8], f32[8,8]) tuple(zero, h, x, w, u)
+  loop = (s32[], f32[4,8], f32[12,4,8], f32[8,8], f32[8,8]) while(s), condition=condition, body=body
+  ROOT y = f32[4,8] get-tuple-element(loop), index=1
+})";
+  const auto put = [&](const std::string& name, const std::string& value) {
+    text.replace(text.find(name), name.size(), value);
+  };
+  put("INDEX", index);
+  put("DOT", dot);
+  put("TRIPS", std::to_string(trips));
+  return text;
+}
+
+constexpr char kSliceTimesW[] = "dot(xt, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+
+void ExpectDots(const std::string& text, int before, int inside) {
+  const Dots dots = DotsOf(text);
+  EXPECT_EQ(dots.before, before) << text;
+  EXPECT_EQ(dots.inside, inside) << text;
+}
+
+TEST(LoopHoistingTest, AProductOfSlicesIsOneProductBeforeTheLoop) {
+  ExpectDots(Network(12, kSliceTimesW), 1, 1);
+  ExpectDots(Network(12, kSliceTimesW, "back"), 1, 1);
+  ExpectDots(Network(6, kSliceTimesW), 1, 1);
+}
+
+TEST(LoopHoistingTest, ALoopThatLeavesOutMostSlicesComputesItsOwn) { ExpectDots(Network(5, kSliceTimesW), 0, 2); }
+
+TEST(LoopHoistingTest, AProductOfWhatTheLoopHandsOnIsComputedOnce) {
+  const std::string invariant =
+      "add(xt, xt)\n  v = f32[8,8] dot(w, u), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+  std::string text = Network(12, invariant);
+  const std::string read = "dot(h, u)";
+  text.replace(text.find(read), read.size(), "dot(h, v)");
+  ExpectDots(text, 1, 1);
+}
+
+TEST(LoopHoistingTest, WhatDependsOnTheStateStays) {
+  ExpectDots(Network(12, "dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}"), 0, 2);
+}
+
+}  // namespace loop_hoisting_test
+}  // namespace VXLA_NAMESPACE
