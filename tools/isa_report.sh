@@ -81,7 +81,7 @@ report() {  # title, manifest, families
         continue
       fi
       for file in "$work"/isa/*.isa; do
-        awk -v name="$(basename "$name" .hlo) $(basename "$file" | cut -d_ -f2-3 | sed 's/_[0-9a-f]*$//;s/\.isa//')" -f tools/isa_count.awk "$file"
+        awk -v name="$(basename "$name" .hlo) $(basename "$file" | sed 's/^[0-9]*_//;s/_[0-9a-f]*\.isa$//')" -f tools/isa_count.awk "$file"
       done
     done
   done

@@ -150,7 +150,7 @@ TEST(DotTest, QuadShapesAgree) {
           const auto body = DescribeFusion(root);
           return vulkan::LowerDotAs(context, *body, memory, shape);
         });
-        if (std::string(c.type) != "f32") break;
+        if (c.splits != 3) break;  // once is enough: a kernel takes lavapipe half a second
       }
     }
   }
