@@ -214,6 +214,7 @@ Result<std::vector<Instruction*>> Importer::RunBlock(Frame& frame, const Block& 
 
 Status Importer::CheckType(const Operation& operation, const Type& type) const {
   const OperationReader reader(operation);
+  if (type.kind == Type::Kind::kOther && type.text.starts_with("!stablehlo.future<")) return OkStatus();
   if (type.kind != Type::Kind::kShape) return reader.NotSupported("the type {} is not supported", PrintType(type));
   for (const Shape* leaf : FlattenTuple(type.shape)) {
     if (std::ranges::find(leaf->dimensions(), kUnboundedSize) != leaf->dimensions().end())
@@ -343,6 +344,9 @@ Importer::Handler Importer::HandlerOf(std::string_view name) {
       {"dynamic_pad", &I::ImportDynamicPad},
       {"real_dynamic_slice", &I::ImportRealDynamicSlice},
       {"dynamic_gather", &I::ImportDynamicGather},
+      {"dynamic_conv", &I::ImportDynamicConvolution},
+      {"async_start", &I::ImportAsyncStart},
+      {"async_done", &I::ImportAsyncDone},
       {"dot", &I::ImportDot},
       {"maximum", &I::ImportOrdered},
       {"minimum", &I::ImportOrdered},
