@@ -5,6 +5,7 @@
 
 #include "core/live_sizes.h"
 #include "core/module.h"
+#include "core/passes/dynamic_padder.h"
 #include "scheduler/buffer_pool.h"
 
 namespace VXLA_NAMESPACE {
@@ -47,7 +48,8 @@ Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& sourc
 
 bool IsLiveSizeAccess(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::kGetDimensionSize) return true;
-  return instruction.opcode() == Opcode::kSetDimensionSize && instruction.shape().SizeBytes() > 0;
+  return instruction.opcode() == Opcode::kSetDimensionSize &&
+         (SizesAreInRange(instruction) || instruction.operand_count() == 1);
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/passes/control_flow.h"
+#include "core/passes/dynamic_padder.h"
 #include "core/passes/fusion.h"
 #include "core/passes/random_state.h"
 #include "scheduler/live_values.h"
@@ -176,10 +177,13 @@ int StepGraphBuilder::AddBuffer(std::string name, int64_t size_bytes) {
 }
 
 void StepGraphBuilder::AddCopy(int source, int target) {
-  if (source == target || plan_.buffers[source].size_bytes == 0) return;
+  // An argument at its bounds has live sizes behind it.
+  const int64_t size = std::min(plan_.buffers[source].size_bytes, plan_.buffers[target].size_bytes);
+  if (source == target || size == 0) return;
+  const BufferSlice from{source, 0, size}, to{target, 0, size};
   Operation operation;
-  operation.action = CopyBytes{WholeSlice(source), WholeSlice(target)};
-  operation.uses = {{WholeSlice(source), Access::kRead}, {WholeSlice(target), Access::kWrite}};
+  operation.action = CopyBytes{from, to};
+  operation.uses = {{from, Access::kRead}, {to, Access::kWrite}};
   graph_.operations.push_back(std::move(operation));
 }
 
@@ -285,7 +289,9 @@ void StepGraphBuilder::AddStep(const Instruction& instruction, Step step) {
 }
 
 void StepGraphBuilder::AddHostEvaluation(const Instruction& instruction, const std::string& reason) {
-  plan_.fallbacks.push_back({PlanName(instruction), std::string(OpcodeText(MainOpcode(instruction))), reason});
+  if (!IsLiveSizeCheck(instruction)) {
+    plan_.fallbacks.push_back({PlanName(instruction), std::string(OpcodeText(MainOpcode(instruction))), reason});
+  }
   Operation operation;
   operation.instruction = &instruction;
   HostEvaluate evaluation;
@@ -354,7 +360,8 @@ void StepGraphBuilder::AddResults() {
 }
 
 int StepGraphBuilder::AddResultCopy(int source, int leaf) {
-  const int target = AddBuffer(fmt::format("result {}", leaf), plan_.buffers[source].size_bytes);
+  const Shape& shape = *FlattenTuple(entry_.root()->shape())[static_cast<size_t>(leaf)];
+  const int target = AddBuffer(fmt::format("result {}", leaf), DeviceBytes(shape));
   AddCopy(source, target);
   return target;
 }

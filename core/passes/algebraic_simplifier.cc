@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/passes/control_flow.h"
+#include "core/passes/fusion_rules.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -231,7 +232,8 @@ bool SimplifyAlgebra(Module& module) {
     for (const auto& instruction : computation->instructions()) order.push_back(instruction.get());
     for (Instruction* instruction : order) {
       const bool live = !instruction->users().empty() || instruction == computation->root();
-      if (live && instruction->opcode() != Opcode::kParameter) changed |= rewriter.Visit(instruction);
+      if (live && instruction->opcode() != Opcode::kParameter && !TouchesLiveSizes(*instruction))
+        changed |= rewriter.Visit(instruction);
     }
     computation->RemoveDead();
   }

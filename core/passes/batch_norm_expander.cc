@@ -17,13 +17,15 @@ class BatchNorm : private Expansion {
     const ElementType type = operand.element_type();
     wide_ = BitWidth(type) < 32 ? ElementType::kF32 : type;
     feature_ = instruction().attributes<BatchNormAttributes>().feature_index;
-    all_ = Shape(wide_, SizesOf(operand));
-    features_ = Shape(wide_, {operand.dimension(static_cast<int>(feature_))});
+    const auto feature = static_cast<int>(feature_);
+    all_ = operand;
+    all_.set_layout(std::nullopt);
+    all_.set_element_type(wide_);
+    features_ = Shape(wide_, {operand.dimension(feature)});
+    features_.set_dynamic_dimension(0, operand.is_dynamic_dimension(feature));
     for (int64_t d = 0; d < operand.rank(); ++d) {
       if (d != feature_) summed_.push_back(d);
     }
-    count_ = 1;
-    for (const int64_t d : summed_) count_ *= operand.dimension(static_cast<int>(d));
   }
 
   Instruction* Expand() {
@@ -48,7 +50,9 @@ class BatchNorm : private Expansion {
   Instruction* ForFeatures(double value) { return Spread(Number(value), SizesOf(features_)); }
   // A feature's value for each of its elements.
   Instruction* ForElements(Instruction* by_feature) {
-    return Add(Opcode::kBroadcast, all_, {by_feature}, DimensionsAttributes{{feature_}});
+    Shape shape(wide_, SizesOf(all_));  // of live sizes the features' alone are known
+    shape.set_dynamic_dimension(static_cast<int>(feature_), by_feature->shape().is_dynamic_dimension(0));
+    return Add(Opcode::kBroadcast, std::move(shape), {by_feature}, DimensionsAttributes{{feature_}});
   }
 
   Instruction* Wide(int operand) { return Converted(instruction().operand(operand), wide_); }
@@ -66,7 +70,25 @@ class BatchNorm : private Expansion {
     }
     return Add(Opcode::kReduce, features_, {value, Number(0)}, DimensionsAttributes{summed_}, {sum_});
   }
-  Instruction* PerElement(Instruction* sum) { return Over(sum, ForFeatures(static_cast<double>(count_))); }
+  // The elements of a feature.
+  Instruction* Elements() {
+    int64_t count = 1;
+    Instruction* live = nullptr;
+    for (const int64_t d : summed_) {
+      const Shape& operand = instruction().operand(0)->shape();
+      if (!operand.is_dynamic_dimension(static_cast<int>(d))) {
+        count *= operand.dimension(static_cast<int>(d));
+        continue;
+      }
+      Instruction* const size = Converted(Add(Opcode::kGetDimensionSize, Shape(ElementType::kS32),
+                                              {instruction().operand(0)}, DimensionsAttributes{{d}}),
+                                          wide_);
+      live = live == nullptr ? size : Times(live, size);
+    }
+    Instruction* const known = Number(static_cast<double>(count));
+    return live == nullptr ? known : Times(live, known);
+  }
+  Instruction* PerElement(Instruction* sum) { return Over(sum, Spread(Elements(), SizesOf(features_))); }
 
   // variance + epsilon
   Instruction* Shifted(Instruction* variance) {
@@ -110,7 +132,7 @@ class BatchNorm : private Expansion {
 
   Module& module_;
   ElementType wide_;
-  int64_t feature_, count_;
+  int64_t feature_;
   Shape all_, features_;
   IntList summed_;
   Computation* sum_ = nullptr;
@@ -119,13 +141,15 @@ class BatchNorm : private Expansion {
 }  // namespace
 
 bool ExpandBatchNorms(Module& module) {
-  const bool changed =
-      ExpandEach(ControlComputations(module), [&](Computation& computation, Instruction* instruction) -> Instruction* {
+  const bool changed = ExpandEach(
+      ControlComputations(module),
+      [&](Computation& computation, Instruction* instruction) -> Instruction* {
         const Opcode opcode = instruction->opcode();
         const bool norm = opcode == Opcode::kBatchNormInference || opcode == Opcode::kBatchNormTraining ||
                           opcode == Opcode::kBatchNormGrad;
         return norm ? BatchNorm(module, computation, instruction).Expand() : nullptr;
-      });
+      },
+      LiveSizesIn::kExpanded);
   if (changed) module.SortComputations();
   return changed;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/passes/fusion_rules.h"
+
 namespace VXLA_NAMESPACE {
 
 Instruction* Expansion::Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attributes,
@@ -40,7 +42,11 @@ Instruction* Expansion::Iota(ElementType type, IntList sizes, int64_t dimension)
 }
 
 Instruction* Expansion::Binary(Opcode opcode, Instruction* a, Instruction* b) {
-  return Add(opcode, a->shape(), {a, b});
+  Shape shape = a->shape();
+  for (int d = 0; d < b->shape().rank(); ++d) {
+    if (b->shape().is_dynamic_dimension(d)) shape.set_dynamic_dimension(d, true);
+  }
+  return Add(opcode, std::move(shape), {a, b});
 }
 
 Instruction* Expansion::Compare(ComparisonDirection direction, Instruction* a, Instruction* b) {
@@ -51,7 +57,10 @@ Instruction* Expansion::Compare(ComparisonDirection direction, Instruction* a, I
 
 Instruction* Expansion::Converted(Instruction* value, ElementType type) {
   if (value->shape().element_type() == type) return value;
-  return Add(Opcode::kConvert, Shape(type, SizesOf(value->shape())), {value});
+  Shape shape = value->shape();
+  shape.set_element_type(type);
+  shape.set_layout(std::nullopt);
+  return Add(Opcode::kConvert, std::move(shape), {value});
 }
 
 Instruction* Expansion::Reshaped(Instruction* value, IntList sizes) {
@@ -116,12 +125,13 @@ Instruction* Expansion::Element(Instruction* tuple, int64_t index) {
 }
 
 bool ExpandEach(const std::vector<Computation*>& computations,
-                const std::function<Instruction*(Computation&, Instruction*)>& expand) {
+                const std::function<Instruction*(Computation&, Instruction*)>& expand, LiveSizesIn live_sizes) {
   bool changed = false;
   for (Computation* computation : computations) {
     std::vector<Instruction*> instructions;
     for (const auto& instruction : computation->instructions()) instructions.push_back(instruction.get());
     for (Instruction* instruction : instructions) {
+      if (live_sizes == LiveSizesIn::kLeft && TouchesLiveSizes(*instruction)) continue;
       Instruction* const value = expand(*computation, instruction);
       if (value == nullptr) continue;
       computation->ReplaceAllUses(instruction, value);

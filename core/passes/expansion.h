@@ -56,8 +56,10 @@ class Expansion {
 inline IntList SizesOf(const Shape& shape) { return {shape.dimensions().begin(), shape.dimensions().end()}; }
 
 // In each computation, an instruction for which `expand` gives a value is replaced by it; null leaves it. Returns
-// whether any was.
+// whether any was. Instructions on arrays with live sizes are left alone, unless `expand` knows them.
+enum class LiveSizesIn : uint8_t { kLeft, kExpanded };
 bool ExpandEach(const std::vector<Computation*>& computations,
-                const std::function<Instruction*(Computation&, Instruction*)>& expand);
+                const std::function<Instruction*(Computation&, Instruction*)>& expand,
+                LiveSizesIn live_sizes = LiveSizesIn::kLeft);
 
 }  // namespace VXLA_NAMESPACE

@@ -10,7 +10,7 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-// Products of all slices at once take memory that the slices' own did not.
+// What is kept for the whole loop takes memory that a trip's own value does not.
 constexpr int64_t kMostHoistedBytes = int64_t{1} << 28;
 constexpr int kCostOfFunctions = 4;
 
@@ -79,6 +79,7 @@ class Hoister {
   bool IsWorthwhile(const Instruction& i) const {
     const auto known = invariant_.find(&i);
     if (known == invariant_.end() || known->second != nullptr || i.operand_count() == 0) return false;
+    if (i.shape().SizeBytes() > kMostHoistedBytes) return false;
     switch (i.opcode()) {
       case Opcode::kDot:
       case Opcode::kConvolution:
@@ -87,7 +88,7 @@ class Hoister {
       case Opcode::kFft:
       case Opcode::kCholesky:
       case Opcode::kTriangularSolve:
-        return i.shape().SizeBytes() <= kMostHoistedBytes;
+        return true;
       default:
         return IsElementwise(i.opcode()) && ElementCost(i) >= kCostOfFunctions && i.shape().ElementCount() > 1 &&
                i.shape().ElementCount() <= LargestSource(i);

@@ -151,9 +151,10 @@ Instruction* Expander::Value() {
 bool ExpandForOneDevice(Module& module) {
   std::vector<Computation*> all;
   for (const auto& computation : module.computations()) all.push_back(computation.get());
-  return ExpandEach(all, [](Computation& computation, Instruction* instruction) {
-    return Expander(computation, instruction).Expand();
-  });
+  return ExpandEach(
+      all,
+      [](Computation& computation, Instruction* instruction) { return Expander(computation, instruction).Expand(); },
+      LiveSizesIn::kExpanded);
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -12,6 +12,14 @@ bool IsTransparent(Opcode opcode) {
   return opcode == Opcode::kOptimizationBarrier || opcode == Opcode::kAddDependency || opcode == Opcode::kDomain;
 }
 
+// The elements of an argument with live sizes behind them, whatever lives (core/passes/dynamic_padder.h).
+bool IsArgumentAtBounds(const Instruction& instruction) {
+  if (instruction.opcode() != Opcode::kSetDimensionSize || instruction.operand_count() != 1) return false;
+  const Instruction* array = instruction.operand(0);
+  while (array->opcode() == Opcode::kGetTupleElement) array = array->operand(0);
+  return array->opcode() == Opcode::kParameter;
+}
+
 bool FillsItsStorage(ElementType type) { return BitWidth(type) == 8 * StorageBytes(type); }
 
 }  // namespace
@@ -19,6 +27,7 @@ bool FillsItsStorage(ElementType type) { return BitWidth(type) == 8 * StorageByt
 int LeafCount(const Shape& shape) { return shape.IsTuple() ? static_cast<int>(FlattenTuple(shape).size()) : 1; }
 
 bool IsSameBytes(const Instruction& instruction) {
+  if (IsArgumentAtBounds(instruction)) return true;
   if (KindOf(instruction.opcode()) != OpcodeKind::kAlias || UsesLiveSizes(instruction)) return false;
   const Shape& from = instruction.operand(0)->shape();
   const Shape& to = instruction.shape();

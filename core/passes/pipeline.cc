@@ -8,6 +8,7 @@
 #include "core/passes/copy_order.h"
 #include "core/passes/cse.h"
 #include "core/passes/dce.h"
+#include "core/passes/dynamic_padder.h"
 #include "core/passes/expanders.h"
 #include "core/passes/fusion.h"
 #include "core/passes/integer_folding.h"
@@ -19,31 +20,46 @@
 #include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
+namespace {
+
+// What holds of sizes in a program's text does not hold of live sizes: what is left of them after this, the other
+// passes pass over.
+Status PadLiveSizes(Module& module) {
+  VXLA_RETURN_IF_ERROR(InlineCalls(module).status());
+  VXLA_RETURN_IF_ERROR(SeparateControlComputations(module).status());
+  ExpandBatchNorms(module);
+  RemoveDeadCode(module);
+  PadDynamicDimensions(module);
+  RemoveDeadCode(module);
+  return OkStatus();
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo& target) {
   std::unique_ptr<Module> optimized = module.Clone();
   DropOrderOfCopies(*optimized);
   OrderRandomNumbers(*optimized);
   EliminateCommonSubexpressions(*optimized);
   MergeEqualBranches(*optimized);
-  // What holds of sizes in a program's text does not hold of live sizes.
-  const bool simplify = !HasLiveSizes(*optimized);
-  if (simplify) ExpandForOneDevice(*optimized);
-  if (simplify) ExpandScans(*optimized);
-  if (simplify) VXLA_RETURN_IF_ERROR(ExpandLibraryCalls(*optimized, target.host_functions).status());
+  ExpandForOneDevice(*optimized);
+  if (HasLiveSizes(*optimized)) VXLA_RETURN_IF_ERROR(PadLiveSizes(*optimized));
+  ExpandScans(*optimized);
+  VXLA_RETURN_IF_ERROR(ExpandLibraryCalls(*optimized, target.host_functions).status());
   VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());
   VXLA_RETURN_IF_ERROR(SeparateControlComputations(*optimized).status());
-  if (simplify) ExpandBitcasts(*optimized);
-  if (simplify) ExpandBatchNorms(*optimized);
-  if (simplify) ExpandRngBitGenerators(*optimized);
-  if (simplify) ExpandRngs(*optimized);
-  if (simplify) ExpandStochasticConverts(*optimized);
-  if (simplify) ExpandDots(*optimized);
-  if (simplify) ExpandScatters(*optimized);
-  if (simplify) SplitSlidingWindows(*optimized, target.wide_accumulation);
+  ExpandBitcasts(*optimized);
+  ExpandBatchNorms(*optimized);
+  ExpandRngBitGenerators(*optimized);
+  ExpandRngs(*optimized);
+  ExpandStochasticConverts(*optimized);
+  ExpandDots(*optimized);
+  ExpandScatters(*optimized);
+  SplitSlidingWindows(*optimized, target.wide_accumulation);
   // Each simplification can make two instructions equal, and each merge can enable a simplification.
   for (bool changed = true; changed;) {
     RemoveDeadCode(*optimized);
-    changed = simplify && SimplifyAlgebra(*optimized);
+    changed = SimplifyAlgebra(*optimized);
     changed |= SinkLoopConstants(*optimized);
     changed |= simplify && FoldIntegers(*optimized);
     changed |= target.fusion && simplify && HoistFromLoops(*optimized);

@@ -1,10 +1,11 @@
-// Arrays that live in part, through device memory: in both binding modes the bits of the CPU reference, which are those
-// of the program at exactly the live sizes, whatever the padding holds.
+// Arrays that live in part, through device memory: in both binding modes what the CPU reference gives, which is what
+// the program at exactly the live sizes gives, whatever the padding holds.
 #include "core/live_sizes.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "core/passes/pipeline.h"
 #include "scheduler/plan.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/live_programs.h"
@@ -12,16 +13,7 @@
 namespace VXLA_NAMESPACE::testing {
 namespace {
 
-using ::testing::Contains;
-using ::testing::Field;
 using ::testing::HasSubstr;
-
-RunOptions HostAllowed() {
-  RunOptions options;
-  options.allow_fallbacks = true;
-  options.tolerance = Tolerance{};
-  return options;
-}
 
 bool BelongsToHost(const std::string& opcode) {
   return opcode == "custom-call" || opcode.find("infeed") == 0 || opcode.find("outfeed") == 0 ||
@@ -135,21 +127,13 @@ ENTRY e {
   ROOT l = (f32[<=5], f32[64], f32[]) while(s), condition=more, body=drop_one
 })";
 
-// The loop's state keeps its live size from round to round on the device; what is static of the body runs there.
+// The size that a round leaves is a value like others: nothing of the loop is the host's.
 TEST(LiveSizesTest, LoopsKeepTheirLiveStateOnTheDevice) {
   const std::vector<Literal> arguments{Counting(4, 5), RandomLiteral(Shape(ElementType::kF32, {64}), 1)};
-  const auto result = RunBoth(kLoop, arguments, HostAllowed());
+  const auto result = RunBoth(kLoop, arguments);
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->tuple_elements()[0].dynamic_size(0), 2);
   EXPECT_EQ(result->tuple_elements()[2].GetDouble(0), 9);  // 1 + 2 + 3, then 1 + 2
-  const auto module = ParseModule(kLoop);
-  for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
-    auto executable = DeviceClient(mode)->Compile(*module);
-    ASSERT_TRUE(executable.ok());
-    EXPECT_GT((*executable)->plan().dispatch_count(), 0);
-    EXPECT_THAT((*executable)->fallbacks(), ::testing::Not(Contains(Field(&Fallback::opcode, "while"))));
-    EXPECT_THAT((*executable)->fallbacks(), Contains(Field(&Fallback::instruction, "drop_one/less")));
-  }
 }
 
 constexpr char kBranches[] = R"(HloModule m
@@ -212,7 +196,7 @@ ENTRY e {
   n = f32[<=5] conditional(c, p, g), true_computation=grow, false_computation=keep
   ROOT r = ((f32[<=5], f32[5]), f32[<=5]) tuple(t, n)
 })",
-      {RandomLiteral(Shape(ElementType::kF32, {5}), 1), Literal::ScalarInt(ElementType::kPred, true)}, HostAllowed());
+      {RandomLiteral(Shape(ElementType::kF32, {5}), 1), Literal::ScalarInt(ElementType::kPred, true)});
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->shape().ToString(), "((f32[<=5], f32[5]), f32[<=5])");
 }
@@ -373,6 +357,126 @@ ENTRY e {
   ROOT r = f32[64] negate(m)
 })",
           {Counting(3, 5), RandomLiteral(Shape(ElementType::kF32, {64}), 1)}, options);
+}
+
+// The program for all live sizes at once, which runs where sizes change while it runs: arrays at their bounds, and
+// sizes as values (core/passes/dynamic_padder.h).
+std::shared_ptr<Executable> CompileForAllSizes(BindingMode mode, const Module& module) {
+  auto optimized = Optimize(module, TargetInfo{});
+  EXPECT_TRUE(optimized.ok()) << optimized.status().message();
+  if (!optimized.ok()) return nullptr;
+  CompileOptions options;
+  options.optimized = true;
+  auto executable = DeviceClient(mode)->Compile(**optimized, options);
+  EXPECT_TRUE(executable.ok()) << executable.status().message();
+  return executable.ok() ? *executable : nullptr;
+}
+
+// But for a random state whose size is data, and rows that devices exchange.
+TEST(LiveSizesTest, EachOpcodeTakesAllLiveSizes) {
+  size_t number = 0;
+  for (const LiveProgram& program : LivePrograms()) {
+    const std::optional<Opcode> opcode = ParseOpcode(program.opcode);
+    ASSERT_TRUE(opcode.has_value());
+    // Elementwise operations have one rule.
+    if (IsElementwise(*opcode) && *opcode != Opcode::kAdd && *opcode != Opcode::kClamp) continue;
+    SCOPED_TRACE(program.opcode + "\n" + program.text.substr(program.text.find("ENTRY")));
+    const auto exact = ParseModule(ExactText(program, 1));
+    const auto bounded = ParseModule(BoundedText(program, 1));
+    ASSERT_TRUE(exact != nullptr && bounded != nullptr);
+    const std::vector<Literal> arguments = PoisonedArguments(*bounded, ExactArguments(*exact, 3));
+    const auto want = RunOnCpu(*bounded, arguments);
+    ASSERT_TRUE(want.has_value());
+    std::vector<const Literal*> pointers;
+    for (const Literal& argument : arguments) pointers.push_back(&argument);
+    const bool stays =
+        BelongsToHost(program.opcode) || program.opcode == "rng-bit-generator" || program.opcode == "ragged-all-to-all";
+    // Programs in turn, because kernels of both modes take twice as long to compile.
+    const std::vector<BindingMode> modes = ModesToRun();
+    const auto executable = CompileForAllSizes(modes[number++ % modes.size()], *bounded);
+    ASSERT_TRUE(executable != nullptr);
+    for (const Fallback& fallback : executable->fallbacks()) {
+      EXPECT_TRUE(stays) << fallback.opcode << ": " << fallback.reason;
+    }
+    const auto value = executable->Run(pointers);
+    ASSERT_TRUE(value.ok()) << value.status().message();
+    ExpectAgreement(CutToLiveSizes(*value), CutToLiveSizes(*want), {}, "for all live sizes");
+  }
+}
+
+// What the device says, without help of the host.
+std::string FailureOn(const std::string& text, const std::vector<Literal>& arguments) {
+  std::vector<const Literal*> pointers;
+  for (const Literal& argument : arguments) pointers.push_back(&argument);
+  const auto module = ParseModule(text);
+  std::string message;
+  for (BindingMode mode : ModesToRun()) {
+    auto executable = DeviceClient(mode)->Compile(*module);
+    EXPECT_TRUE(executable.ok());
+    if (!executable.ok()) return "";
+    EXPECT_THAT((*executable)->fallbacks(), ::testing::IsEmpty());
+    const auto value = (*executable)->Run(pointers);
+    EXPECT_FALSE(value.ok());
+    if (!value.ok()) message = value.status().message();
+    const auto for_all = CompileForAllSizes(mode, *module);
+    if (for_all == nullptr) return "";
+    EXPECT_THAT(for_all->Run(pointers).status().message(), HasSubstr(message));
+  }
+  return message;
+}
+
+TEST(LiveSizesTest, SizesThatDoNotAgreeAreRefused) {
+  EXPECT_THAT(FailureOn(R"(HloModule m
+ENTRY e {
+  p = f32[<=5] parameter(0)
+  q = f32[<=5] parameter(1)
+  ROOT r = f32[<=5] add(p, q)
+})",
+                        {Counting(4, 5), Counting(3, 5)}),
+              HasSubstr("add: dimension 0 of operand 0 has the live size 4, dimension 0 of operand 1 has 3"));
+  EXPECT_THAT(FailureOn(R"(HloModule m
+ENTRY e {
+  p = f32[<=6] parameter(0)
+  ROOT r = f32[<=3,2] reshape(p)
+})",
+                        {Counting(5, 6)}),
+              HasSubstr("reshape: 5 live elements of f32[<=6] do not fill f32[<=3,2]"));
+}
+
+// Found in the third round of a loop, said at the end.
+TEST(LiveSizesTest, SizesThatDoNotAgreeInALoopAreRefused) {
+  EXPECT_THAT(FailureOn(R"(HloModule m
+more {
+  s = (s32[], f32[<=5], f32[<=5]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(4)
+  ROOT r = pred[] compare(i, n), direction=LT
+}
+step {
+  s = (s32[], f32[<=5], f32[<=5]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  v = f32[<=5] get-tuple-element(s), index=1
+  w = f32[<=5] get-tuple-element(s), index=2
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  two = s32[] constant(2)
+  a = f32[<=5] add(v, w)
+  last = pred[] compare(i, two), direction=EQ
+  n = s32[] get-dimension-size(v), dimensions={0}
+  m = s32[] subtract(n, one)
+  size = s32[] select(last, m, n)
+  b = f32[<=5] set-dimension-size(a, size), dimensions={0}
+  ROOT r = (s32[], f32[<=5], f32[<=5]) tuple(next, b, w)
+}
+ENTRY e {
+  p = f32[<=5] parameter(0)
+  z = s32[] constant(0)
+  s = (s32[], f32[<=5], f32[<=5]) tuple(z, p, p)
+  l = (s32[], f32[<=5], f32[<=5]) while(s), condition=more, body=step
+  ROOT r = f32[<=5] get-tuple-element(l), index=1
+})",
+                        {Counting(4, 5)}),
+              HasSubstr("add: dimension 0 of operand 0 has the live size 3, dimension 0 of operand 1 has 4"));
 }
 
 }  // namespace

@@ -153,17 +153,24 @@ EvalResult EvalGetDimensionSize(EvalContext&, const Instruction& instruction, st
 
 // The elements stay where they are, also those that become padding: a larger size brings them back.
 EvalResult EvalSetDimensionSize(EvalContext&, const Instruction& instruction, std::span<Value> operands) {
-  const int dimension = static_cast<int>(instruction.dimensions()[0]);
-  const int64_t size = operands[1].literal().GetInt(0);
-  const Shape shape = operands[0].shape();
-  if (size < 0 || size > shape.dimension(dimension)) {
-    return OpError(instruction, "size {} is not in 0 to {}, the bound of dimension {} of {}", size,
-                   shape.dimension(dimension), dimension, shape.ToString());
+  if (operands.size() == 1) {  // the elements at their bounds, whatever lives (core/passes/dynamic_padder.h)
+    Shape at_bounds = WithoutFlags(operands[0].shape());
+    return std::move(operands[0]).Take().Reshaped(at_bounds);
   }
-  Shape dynamic = shape;
-  dynamic.set_dynamic_dimension(dimension, true);
-  Literal result = std::move(operands[0]).Take().Reshaped(dynamic);
-  result.set_dynamic_size(dimension, size);
+  const Shape shape = operands[0].shape();
+  Literal result = std::move(operands[0]).Take();
+  for (size_t k = 0; k < instruction.dimensions().size(); ++k) {  // one in programs
+    const int dimension = static_cast<int>(instruction.dimensions()[k]);
+    const int64_t size = operands[k + 1].literal().GetInt(0);
+    if (size < 0 || size > shape.dimension(dimension)) {
+      return OpError(instruction, "size {} is not in 0 to {}, the bound of dimension {} of {}", size,
+                     shape.dimension(dimension), dimension, shape.ToString());
+    }
+    Shape dynamic = result.shape();
+    dynamic.set_dynamic_dimension(dimension, true);
+    result = std::move(result).Reshaped(dynamic);
+    result.set_dynamic_size(dimension, size);
+  }
   return WithStatedFlags(instruction, std::move(result), instruction.shape());
 }
 

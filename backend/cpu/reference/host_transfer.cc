@@ -8,6 +8,7 @@
 
 #include "backend/cpu/reference/data_movement.h"
 #include "core/live_sizes.h"
+#include "core/passes/dynamic_padder.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -306,6 +307,12 @@ Result<Literal> FromCall(const Instruction& instruction, Literal given, const Sh
 
 // Without operand_layout_constraints everything is row-major; with them operands and results are laid out as stated.
 EvalResult EvalCustomCall(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
+  if (IsLiveSizeCheck(instruction)) {
+    const int64_t number = operands[0].literal().GetInt(0);
+    if (number == 0) return std::move(operands[0]).Take();
+    return InvalidArgument(
+        "{}", LiveSizeMessage(instruction, number, operands[1].literal().GetInt(0), operands[2].literal().GetInt(0)));
+  }
   const auto& a = instruction.attributes<CustomCallAttributes>();
   const CustomCallRegistry* registry = context.options().custom_calls;
   const auto* function = registry == nullptr ? nullptr : registry->Find(a.custom_call_target);

@@ -4,6 +4,7 @@
 
 #include "backend/vulkan/lower/loop.h"
 #include "core/live_layout.h"
+#include "core/passes/dynamic_padder.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -19,16 +20,7 @@ Status CheckWords(const LowerContext& context, const Shape& shape) {
     return Unsupported("{} with its live sizes takes {} bytes, more than this device's storage-buffer range of {}",
                        shape.ToString(), bytes, context.facts.max_storage_range_bytes);
   }
-  if (bytes % 4 != 0) return Unsupported("{} does not end with a 32-bit word", shape.ToString());
   return OkStatus();
-}
-
-// A kernel cannot report a size out of range, so the text has to show that it is in 0 to the bound. Constants are
-// checked when the program is read.
-bool IsWithin(const Instruction& size, int64_t bound) {
-  if (size.opcode() == Opcode::kConstant) return true;
-  if (size.opcode() != Opcode::kGetDimensionSize) return false;
-  return size.operand(0)->shape().dimension(static_cast<int>(size.dimensions()[0])) <= bound;
 }
 
 uint32_t FirstSizeWord(const Shape& shape) { return static_cast<uint32_t>(LiveSizesOffset(shape) / 4); }
@@ -63,37 +55,37 @@ Result<std::vector<Step>> LowerGetDimensionSize(const LowerContext& context, con
 
 Status CanLowerSetDimensionSize(const LowerContext& context, const FusionDescription& body) {
   const Instruction& instruction = *body.instruction;
-  const int64_t bound = instruction.shape().dimension(static_cast<int>(instruction.dimensions()[0]));
-  const bool to_static = !instruction.shape().IsDynamic();
-  const Instruction& size = *instruction.operand(1);
-  if (!IsWithin(size, bound) || (to_static && size.opcode() != Opcode::kConstant)) {
-    return Unsupported("the host checks that size {} is {} {}", size.name(), to_static ? "the bound" : "in 0 to",
-                       bound);
+  // A kernel cannot report a size out of range.
+  if (!SizesAreInRange(instruction) && instruction.operand_count() > 1) {
+    return Unsupported("the host checks that size {} is in range", instruction.operand(1)->name());
   }
   VXLA_RETURN_IF_ERROR(CheckWords(context, instruction.operand(0)->shape()));
   return CheckWords(context, instruction.shape());
 }
 
-// The operand's words, and over them the size that is set.
+// The operand's words, and behind them the sizes.
 Result<std::vector<Step>> LowerSetDimensionSize(const LowerContext& context, const FusionDescription& body,
                                                 BufferMap& buffers) {
   const Instruction& instruction = *body.instruction;
   const Shape &from = instruction.operand(0)->shape(), &to = instruction.shape();
-  const int64_t count = DeviceBytes(to) / 4;
+  const int64_t count = (DeviceBytes(to) + 3) / 4;
   KernelBuilder kernel(context.facts);
   kernel.Param(static_cast<uint32_t>(count));  // P(0) of fused_loop.comp
   const int source = kernel.AddBuffer(ElementType::kU32, Access::kRead, buffers.SliceOf(*instruction.operand(0), 0));
-  const int size = kernel.AddBuffer(ElementType::kS32, Access::kRead, buffers.SliceOf(*instruction.operand(1), 0));
+  std::vector<std::string> sizes(static_cast<size_t>(to.rank()));
+  for (size_t k = 0; k < instruction.dimensions().size(); ++k) {
+    const BufferSlice size = buffers.SliceOf(*instruction.operand(static_cast<int>(k) + 1), 0);
+    const int buffer = kernel.AddBuffer(ElementType::kS32, Access::kRead, size);
+    sizes[static_cast<size_t>(instruction.dimensions()[k])] = fmt::format("uint({})", kernel.Load(buffer, "0u"));
+  }
   const int target = kernel.AddBuffer(ElementType::kU32, Access::kWrite, buffers.SliceOf(instruction, 0));
-  const std::string words = kernel.Param(static_cast<uint32_t>(DeviceBytes(from) / 4));
+  const std::string words = kernel.Param(static_cast<uint32_t>((from.SizeBytes() + 3) / 4));
   std::string text = fmt::format("  uint word = 0u;\n  if (i < {}) word = {};\n", words, kernel.Load(source, "i"));
-  const int set = static_cast<int>(instruction.dimensions()[0]);
   for (int d = 0; to.IsDynamic() && d < to.rank(); ++d) {
-    if (d != set && from.IsDynamic()) continue;
-    const std::string value = d == set ? fmt::format("uint({})", kernel.Load(size, "0u"))
-                                       : kernel.Param(static_cast<uint32_t>(to.dimension(d)));
+    std::string& size = sizes[static_cast<size_t>(d)];
+    if (size.empty()) size = kernel.Param(static_cast<uint32_t>(to.dimension(d)));
     const std::string at = kernel.Param(FirstSizeWord(to) + 2 * static_cast<uint32_t>(d));
-    text += fmt::format("  if (i == {0}) word = {1};\n  if (i == {0} + 1u) word = 0u;\n", at, value);
+    text += fmt::format("  if (i == {}) word = {};\n", at, size);
   }
   kernel.Append(fmt::format("void element(uint i) {{\n{}  {}\n}}\n", text, kernel.Store(target, "i", "word")));
   return std::vector<Step>{

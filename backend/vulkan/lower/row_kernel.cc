@@ -9,6 +9,8 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
+constexpr int64_t kStepsAtOnce = 8;  // 4 to 32 KiB in flight on a SIMD, by the width of a load
+
 class RowKernelWriter {
  public:
   RowKernelWriter(const LowerContext& context, const RowProgram& program, const RowKernel& kernel)
@@ -59,6 +61,7 @@ class RowKernelWriter {
   int JoinKind() const;
   bool NeedsElements() const;
   int64_t UnrolledTurns() const;
+  bool LoadsAhead(int64_t steps_per_lane) const;
 
   const LowerContext& context_;
   const RowProgram& program_;
@@ -406,6 +409,13 @@ int64_t RowKernelWriter::UnrolledTurns() const {
   return context_.facts.is_software() && exact && plain && turns <= 32 && elements >= (1 << 22) ? turns : 0;
 }
 
+// On GPUs, of reductions that do little else than load.
+bool RowKernelWriter::LoadsAhead(int64_t steps_per_lane) const {
+  const bool plain = program_.flop <= 4 * program_.rows * program_.row_size;
+  return !context_.facts.is_software() && plain && steps_per_lane >= kStepsAtOnce &&
+         !ComputesInPairs(context_, *program_.body);
+}
+
 Step RowKernelWriter::Write() {
   const int64_t groups =
       (units() + shape_.rows_per_group - 1) / shape_.rows_per_group * (shape_.splits / shape_.interleaved);
@@ -436,6 +446,7 @@ Step RowKernelWriter::Write() {
     kernel_.Append(fmt::format("#define TURNS {}u\n#define EACH_TURN {}\n", UnrolledTurns(),
                                program_.flop <= 2 * program_.rows * program_.row_size ? "[[unroll]]" : ""));
   }
+  if (LoadsAhead(steps_per_lane)) kernel_.Append(fmt::format("#define STEPS_AT_ONCE {}u\n", kStepsAtOnce));
   kernel_.Append(fmt::format("#define INTERLEAVED {}\n", shape_.interleaved));
   kernel_.Append(fmt::format("#define PASSES(X){}\n#define STORES_ELEMENTS {}\n", list, NeedsElements() ? 1 : 0));
   WriteGlobals();

@@ -1,0 +1,30 @@
+// Bounded dynamic dimensions as static programs: an array with live sizes becomes the array of its bounds and an s32
+// scalar for each dynamic dimension. Where elements beyond the live sizes could matter they are masked, where the place
+// of an element depends on a live size it is computed, and fusion and kernels see static shapes.
+#pragma once
+
+#include <string_view>
+
+#include "core/module.h"
+
+namespace VXLA_NAMESPACE {
+
+// Rewrites the computations that run (ControlComputations; calls are inlined, control computations have one caller).
+// Afterwards dynamic shapes are left at the edges: parameters and the root of the entry, and what no rule covers (the
+// host's part: transfers, custom calls, exchanges between devices), which stays as it is. There
+//   - set-dimension-size of the array alone, without sizes, is the array at its bounds, whatever lives of it
+//   - set-dimension-size that SizesAreInRange makes a dynamic array of a static one, all its sizes at once
+// Live sizes that do not agree are found by comparisons whose first failure a last custom call to kLiveSizeCheck gets:
+// (which check failed from 1 on, or 0; two sizes) in its operands, the checks' messages in its backend_config, a line
+// each.
+void PadDynamicDimensions(Module& module);
+
+// A set-dimension-size that the pass made: its sizes are in range.
+bool SizesAreInRange(const Instruction& instruction);
+
+inline constexpr std::string_view kLiveSizeCheck = "vxla.live_size_check";
+bool IsLiveSizeCheck(const Instruction& instruction);
+// What the check says where its operands are these.
+std::string LiveSizeMessage(const Instruction& check, int64_t number, int64_t first, int64_t second);
+
+}  // namespace VXLA_NAMESPACE
