@@ -61,9 +61,9 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
     RemoveDeadCode(*optimized);
     changed = SimplifyAlgebra(*optimized);
     changed |= SinkLoopConstants(*optimized);
-    changed |= simplify && FoldIntegers(*optimized);
-    changed |= target.fusion && simplify && HoistFromLoops(*optimized);
-    changed |= target.fusion && target.unroll_loops && simplify && UnrollShortLoops(*optimized);
+    changed |= FoldIntegers(*optimized);
+    changed |= target.fusion && HoistFromLoops(*optimized);
+    changed |= target.fusion && target.unroll_loops && UnrollShortLoops(*optimized);
     VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());
     changed |= EliminateCommonSubexpressions(*optimized);
   }

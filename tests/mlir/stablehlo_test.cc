@@ -254,6 +254,17 @@ TEST(StablehloTest, CustomCallsKeepTheirLayoutsAndConfig) {
   }
 }
 
+// JAX calls what comes from a lambda so.
+TEST(StablehloTest, NamesBecomeThoseThatHloTextCanHave) {
+  const auto module = ReadStablehlo(
+      "module @\"a b\" {\nfunc.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n %0 = call @\"<lambda>\"(%x) : "
+      "(tensor<2xf32>) -> tensor<2xf32>\n return %0 : tensor<2xf32>\n}\n"
+      "func.func private @\"<lambda>\"(%x: tensor<2xf32>) -> tensor<2xf32> {\n return %x : tensor<2xf32>\n}\n}");
+  ASSERT_TRUE(module.ok()) << Place(module.status());
+  EXPECT_EQ((*module)->name(), "a_b");
+  EXPECT_EQ((*module)->entry()->root()->called(0)->name(), "_lambda_");
+}
+
 TEST(StablehloTest, AliasesAndShardingsOfArgumentsStay) {
   const auto module = ReadStablehlo(
       "func.func @main(%x: tensor<2xf32> {tf.aliasing_output = 0 : i32, mhlo.sharding = \"{replicated}\"}) -> "
