@@ -39,9 +39,9 @@ Result<std::unique_ptr<Client>> OpenClient(std::string_view device, const Evalua
   });
 }
 
-Result<XlaComputation> Parse(std::string_view hlo_text) {
+Result<XlaComputation> Parse(std::string_view text) {
   return Guarded([&]() -> Result<XlaComputation> {
-    VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseProgram(hlo_text));
+    VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseProgram(text));
     return XlaComputation(std::move(module));
   });
 }

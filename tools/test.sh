@@ -4,7 +4,7 @@
 # hours; each result goes into its row of docs/full-run.md when it is there, with its day and commit, so the parts may come one by one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-all_parts=(suites validation emulated swiftshader faults random exhaustive sanitizers programs)
+all_parts=(suites validation emulated swiftshader faults random exhaustive sanitizers programs jax)
 parts=()
 if [ "${1-}" = --full ]; then
   shift
@@ -126,7 +126,7 @@ part_exhaustive() {
 
 # Everything but the drivers.
 part_sanitizers() {
-  local suites="core_tests text_tests infer_tests cpu_tests cpu_oracle_tests spec_tests math_tests codegen_tests scheduler_tests"
+  local suites="core_tests text_tests mlir_tests infer_tests cpu_tests cpu_oracle_tests spec_tests math_tests codegen_tests scheduler_tests"
   VXLA_TARGETS="$suites" tools/build.sh --preset=asan
   # A size that no host has is refused there too, not a reason to stop.
   for suite in $suites; do run_suite "$suite, ASan and UBSan" ASAN_OPTIONS=allocator_may_return_null=1 build-asan/tests/$suite; done
@@ -141,7 +141,7 @@ part_programs() {
   [ -d "$models" ] || { printf 'no %s: its programs do not run\n' "$models"; return; }
   "$python" -c "import numpy" 2>/dev/null || python=/usr/bin/python3
   for bindings in addresses descriptors; do
-    for form in hlo optimized; do
+    for form in hlo mlir optimized; do
       what="basic programs, $form, $bindings, validation core,sync"
       "$python" "$models/check.py" --vxla build/vxla --device vulkan --family basic --form $form -- --bindings $bindings --validate=core,sync >"$log" 2>&1 ||
         failed "$what"
@@ -152,6 +152,21 @@ part_programs() {
   what="transformer_train_step_bf16, seeded, lavapipe against the CPU"
   env -u LP_NUM_THREADS build/vxla diff "$models/transformer_train_step_bf16/program.hlo" --rtol 0.0625 --atol 0.25 >"$log" 2>&1 || failed "$what"
   record "$what" "$(tail -n 1 "$log")"
+}
+
+# What JAX itself writes, in each form, against its own results. jax comes from PyPI; without it this is loudly left out.
+part_jax() {
+  local venv=build/jax_venv device
+  [ -x "$venv/bin/python" ] || python3 -m venv "$venv" || true
+  if ! "$venv/bin/python" -c "import jax" 2>/dev/null && ! "$venv/bin/pip" install -q jax==0.10.2; then
+    printf 'SKIPPED: jax cannot be had from PyPI: what JAX writes today is not tested\n' >&2
+    record "JAX programs" "skipped: no jax"
+    return
+  fi
+  for device in cpu llvmpipe swiftshader; do
+    "$venv/bin/python" tests/jax/jax_programs.py --vxla build/vxla --device "$device" >"$log" 2>&1 || failed "JAX programs on $device"
+    record "JAX programs on $device" "$(tail -n 1 "$log")"
+  done
 }
 
 for part in "${parts[@]}"; do "part_$part"; done

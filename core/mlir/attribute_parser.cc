@@ -578,6 +578,7 @@ Result<Attribute> AttributeParser::ParseDialectBody(std::string name) {
     }
     return lexer_.Expected("a keyword");
   }
+  if (dialect.ends_with(".conv")) lexer_.EatWord("raw");  // the older form, with a name for each number
   while (!lexer_.At(">")) {
     if (lexer_.Eat("?")) {
       attribute.elements.push_back(KeywordAttribute("?"));

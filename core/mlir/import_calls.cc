@@ -196,6 +196,29 @@ Status Importer::ImportManualComputation(Frame& frame, const Operation& operatio
   return BindValues(frame, operation, results);
 }
 
+// What starts here is done here: an order that the operation allows. The future stands for the values.
+Status Importer::ImportAsyncStart(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
+  VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, 0));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  if (block->arguments.size() != operands.size())
+    return reader.Error("{} arguments, {} operands", block->arguments.size(), operands.size());
+  for (size_t i = 0; i < operands.size(); ++i) frame.values[block->arguments[i]] = operands[i];
+  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
+  frame.values[operation.results[0]] = TupleOrOne(frame, std::move(results));
+  return OkStatus();
+}
+
+Status Importer::ImportAsyncDone(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
+  const Type& type = program_.values[operation.operands[0]].type;
+  if (type.kind != Type::Kind::kOther) return reader.Error("operand 0 is {}, no future", PrintType(type));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const values, Lookup(frame, operation, operation.operands[0]));
+  return BindResults(frame, operation, values);
+}
+
 // ---- other devices and the host
 
 Status Importer::ImportAllToAll(Frame& frame, const Operation& operation) {

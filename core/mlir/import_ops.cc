@@ -324,9 +324,6 @@ Result<Attributes> AttributesFor(Opcode opcode, const Operation& operation, cons
       return Lift(CollectiveOf(reader, operation, ""));
     case Opcode::kCollectivePermute:
       return Lift(CollectivePermuteOf(reader, operation));
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncDone:
-      return reader.NotSupported("asynchronous operations are not supported yet");
     default:
       return DefaultAttributes(opcode);
   }
@@ -530,6 +527,19 @@ Status Importer::ImportDynamicGather(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kGather,
                                                                {operands[0], operands[1]}, std::move(attributes)));
   return BindResults(frame, operation, result);
+}
+
+// A convolution whose third operand is the padding.
+Status Importer::ImportDynamicConvolution(Frame& frame, const Operation& operation) {
+  VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperands(3));
+  VXLA_ASSIGN_OR_RETURN(const IntList padding, ConstantInts(frame, operation, 2));
+  Operation convolution = operation;
+  convolution.operands.pop_back();
+  Attribute list;
+  list.kind = Attribute::Kind::kArray;
+  for (const int64_t value : padding) list.elements.push_back(IntegerAttribute(value));
+  SetAttribute(convolution.attributes, "padding", std::move(list));
+  return ImportPlain(frame, convolution, Opcode::kConvolution);
 }
 
 // dot of vectors and matrices: the last dimension of lhs with the first of rhs.

@@ -153,6 +153,9 @@ class Importer {
   Status ImportDynamicPad(Frame& frame, const Operation& operation);
   Status ImportRealDynamicSlice(Frame& frame, const Operation& operation);
   Status ImportDynamicGather(Frame& frame, const Operation& operation);
+  Status ImportDynamicConvolution(Frame& frame, const Operation& operation);
+  Status ImportAsyncStart(Frame& frame, const Operation& operation);
+  Status ImportAsyncDone(Frame& frame, const Operation& operation);
   Status ImportDot(Frame& frame, const Operation& operation);
   Status ImportOrdered(Frame& frame, const Operation& operation);
   Status ImportRng(Frame& frame, const Operation& operation);

@@ -37,12 +37,20 @@ const std::unordered_map<std::string_view, Opcode>& StablehloOpcodes() {
   return *opcodes;
 }
 
+// A name as HLO text can have it.
+std::string CleanName(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    const bool fits =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+    out += fits ? c : '_';
+  }
+  return out.empty() || (out[0] >= '0' && out[0] <= '9') || out[0] == '.' || out[0] == '-' ? "_" + out : out;
+}
+
 // Names of the text that are numbers say less than the opcode.
 std::string InstructionName(std::string_view name) {
-  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return {};
-  std::string out;
-  for (const char c : name) out += c == '#' || c == '$' ? '_' : c;
-  return out;
+  return name.empty() || (name[0] >= '0' && name[0] <= '9') ? std::string() : CleanName(name);
 }
 
 std::string Symbol(const Operation& operation) {
@@ -103,7 +111,8 @@ Result<const Operation*> Importer::FindEntry() const {
 
 Status Importer::SetModuleAttributes() {
   const OperationReader reader(program_.module);
-  module_->set_name(Symbol(program_.module));
+  const std::string name = Symbol(program_.module);
+  if (!name.empty()) module_->set_name(CleanName(name));
   ModuleAttributes& attributes = module_->mutable_attributes();
   VXLA_ASSIGN_OR_RETURN(attributes.num_partitions, reader.Int("mhlo.num_partitions", 1));
   VXLA_ASSIGN_OR_RETURN(attributes.replica_count, reader.Int("mhlo.num_replicas", 1));
@@ -148,7 +157,7 @@ Result<Computation*> Importer::BuildFunction(const Operation& function) {
   const Operation* const body = ManualBody(function);
   VXLA_ASSIGN_OR_RETURN(const Block* block, OnlyBlock(body != nullptr ? *body : function, 0));
   Frame frame;
-  frame.computation = std::make_unique<Computation>(Symbol(function));
+  frame.computation = std::make_unique<Computation>(CleanName(Symbol(function)));
   const OperationReader reader(function);
   for (size_t i = 0; i < block->arguments.size(); ++i) {
     const Value& value = program_.values[block->arguments[i]];
@@ -214,6 +223,7 @@ Result<std::vector<Instruction*>> Importer::RunBlock(Frame& frame, const Block& 
 
 Status Importer::CheckType(const Operation& operation, const Type& type) const {
   const OperationReader reader(operation);
+  if (type.kind == Type::Kind::kOther && type.text.starts_with("!stablehlo.future<")) return OkStatus();
   if (type.kind != Type::Kind::kShape) return reader.NotSupported("the type {} is not supported", PrintType(type));
   for (const Shape* leaf : FlattenTuple(type.shape)) {
     if (std::ranges::find(leaf->dimensions(), kUnboundedSize) != leaf->dimensions().end())
@@ -343,6 +353,9 @@ Importer::Handler Importer::HandlerOf(std::string_view name) {
       {"dynamic_pad", &I::ImportDynamicPad},
       {"real_dynamic_slice", &I::ImportRealDynamicSlice},
       {"dynamic_gather", &I::ImportDynamicGather},
+      {"dynamic_conv", &I::ImportDynamicConvolution},
+      {"async_start", &I::ImportAsyncStart},
+      {"async_done", &I::ImportAsyncDone},
       {"dot", &I::ImportDot},
       {"maximum", &I::ImportOrdered},
       {"minimum", &I::ImportOrdered},

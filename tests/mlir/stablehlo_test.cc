@@ -206,6 +206,40 @@ TEST(StablehloTest, CompositesRunTheirDecomposition) {
             "{9, 16}");
 }
 
+// The sizes of the dynamic forms are constants here; what is started is done by async_done at the latest.
+TEST(StablehloTest, DynamicFormsWithConstantsAndAsynchronousOperations) {
+  EXPECT_EQ(
+      RunStablehlo(
+          Function(
+              R"((%x: tensor<4xf32>) -> (tensor<2x4xf32>, tensor<6xf32>, tensor<2xf32>, tensor<1x5x1xf32>, tensor<4xf32>) {
+    %shape = stablehlo.constant dense<[2, 4]> : tensor<2xi64>
+    %c0 = stablehlo.constant dense<0> : tensor<1xi64>
+    %c1 = stablehlo.constant dense<1> : tensor<1xi64>
+    %c3 = stablehlo.constant dense<3> : tensor<1xi64>
+    %z = stablehlo.constant dense<9.0> : tensor<f32>
+    %0 = stablehlo.dynamic_broadcast_in_dim %x, %shape, dims = [1] : (tensor<4xf32>, tensor<2xi64>) -> tensor<2x4xf32>
+    %1 = stablehlo.dynamic_pad %x, %z, %c1, %c1, %c0 : (tensor<4xf32>, tensor<f32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<6xf32>
+    %2 = stablehlo.real_dynamic_slice %x, %c1, %c3, %c1 : (tensor<4xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<2xf32>
+    %3 = stablehlo.reshape %x : (tensor<4xf32>) -> tensor<1x4x1xf32>
+    %k = stablehlo.constant dense<[[[1.0]], [[1.0]]]> : tensor<2x1x1xf32>
+    %p = stablehlo.constant dense<[[1, 1]]> : tensor<1x2xi64>
+    %4 = "stablehlo.dynamic_conv"(%3, %k, %p) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<raw
+      input_batch_dimension = 0, input_feature_dimension = 2, input_spatial_dimensions = [1],
+      kernel_input_feature_dimension = 1, kernel_output_feature_dimension = 2, kernel_spatial_dimensions = [0],
+      output_batch_dimension = 0, output_feature_dimension = 2, output_spatial_dimensions = [1]>, feature_group_count = 1 : i64}> : (tensor<1x4x1xf32>, tensor<2x1x1xf32>, tensor<1x2xi64>) -> tensor<1x5x1xf32>
+    %5 = "stablehlo.async_start"(%x) ({
+    ^bb0(%a: tensor<4xf32>):
+      %7 = stablehlo.negate %a : tensor<4xf32>
+      stablehlo.return %7 : tensor<4xf32>
+    }) : (tensor<4xf32>) -> !stablehlo.future<tensor<4xf32>>
+    %6 = "stablehlo.async_done"(%5) : (!stablehlo.future<tensor<4xf32>>) -> tensor<4xf32>
+    return %0, %1, %2, %4, %6 : tensor<2x4xf32>, tensor<6xf32>, tensor<2xf32>, tensor<1x5x1xf32>, tensor<4xf32>
+  })"),
+          {Floats({1, 2, 3, 4})}),
+      "({ {1, 2, 3, 4}, {1, 2, 3, 4} }, {9, 1, 2, 3, 4, 9}, {2, 3}, { /*i0=0*/ { {1}, {3}, {5}, {7}, {4} } }, {-1, "
+      "-2, -3, -4})");
+}
+
 TEST(StablehloTest, CustomCallsKeepTheirLayoutsAndConfig) {
   const auto module = ReadStablehlo(Function(R"((%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
     %0:2 = stablehlo.custom_call @lapack_spotrf_ffi(%x) {mhlo.backend_config = {uplo = 76 : ui8}, operand_layouts = [dense<[0, 1]> : tensor<2xindex>], output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []>], result_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<> : tensor<0xindex>]} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<i32>)
@@ -218,6 +252,17 @@ TEST(StablehloTest, CustomCallsKeepTheirLayoutsAndConfig) {
         "api_version=API_VERSION_TYPED_FFI", "uplo = 76 : ui8", "output_to_operand_aliasing={{0}: (0, {})}"}) {
     EXPECT_THAT(text, testing::HasSubstr(part));
   }
+}
+
+// JAX calls what comes from a lambda so.
+TEST(StablehloTest, NamesBecomeThoseThatHloTextCanHave) {
+  const auto module = ReadStablehlo(
+      "module @\"a b\" {\nfunc.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n %0 = call @\"<lambda>\"(%x) : "
+      "(tensor<2xf32>) -> tensor<2xf32>\n return %0 : tensor<2xf32>\n}\n"
+      "func.func private @\"<lambda>\"(%x: tensor<2xf32>) -> tensor<2xf32> {\n return %x : tensor<2xf32>\n}\n}");
+  ASSERT_TRUE(module.ok()) << Place(module.status());
+  EXPECT_EQ((*module)->name(), "a_b");
+  EXPECT_EQ((*module)->entry()->root()->called(0)->name(), "_lambda_");
 }
 
 TEST(StablehloTest, AliasesAndShardingsOfArgumentsStay) {
