@@ -115,8 +115,8 @@ Result<std::shared_ptr<Executable>> Client::CompileWithoutThrowing(const Module&
   });
 }
 
-// What runs on the device must have static shapes: those of each choice of sizes that arguments come with. What cannot
-// be had so is one program, whose live sizes are the host's.
+// An executable for each choice of sizes that arguments come with; one for all of them where sizes change while the
+// program runs.
 Result<std::shared_ptr<Executable>> Client::CompileForSizes(const Module& module, const CompileOptions& options) {
   const auto compile = [state = state_, options](const Module& made) { return CompileOrThrow(state, made, options); };
   const auto fold = [state = state_](const Instruction& instruction, std::span<const Literal* const> operands) {

@@ -38,10 +38,29 @@ Result<std::unique_ptr<Specializations>> Specializations::Create(const Module& m
                                                                  CompileStatic compile, CompileStatic compile_general) {
   std::unique_ptr<Specializations> made(
       new Specializations(module, std::move(fold), std::move(compile), std::move(compile_general)));
+  if (made->AsksData()) made->shown_ = made->General();
+  if (made->shown_ != nullptr) return made;
   VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> shown, SpecializeAtLikelySizes(*made->module_, made->fold_));
   // A program whose sizes are right at none of those has to be run to be known.
   VXLA_ASSIGN_OR_RETURN(made->shown_, shown != nullptr ? made->compile_(*shown) : made->compile_general_(module));
   return made;
+}
+
+// Whether a size is computed, at the bounds.
+bool Specializations::AsksData() const {
+  const auto specialized = SpecializeLiveSizes(*module_, {BoundsOfParameters(*module_), {}}, fold_);
+  return specialized.ok() && specialized->is_question && specialized->parameter < 0;
+}
+
+// The program for all sizes, if it is the device's work alone; null else.
+std::shared_ptr<Executable> Specializations::General() {
+  const std::lock_guard lock(mutex_);
+  if (!general_.has_value()) {
+    auto compiled = compile_general_(*module_);
+    const bool on_device = compiled.ok() && (*compiled)->fallbacks().empty();
+    general_ = on_device ? std::move(*compiled) : nullptr;
+  }
+  return *general_;
 }
 
 Result<std::shared_ptr<const Specializations::Specialization>> Specializations::Get(const Key& key,
@@ -59,7 +78,12 @@ Result<std::shared_ptr<const Specializations::Specialization>> Specializations::
 Result<std::shared_ptr<const Specializations::Specialization>> Specializations::Make(const LiveFacts& facts) {
   auto made = std::make_shared<Specialization>();
   auto specialized = SpecializeLiveSizes(*module_, facts, fold_);
-  if (specialized.ok()) {
+  const bool asks_data = specialized.ok() && specialized->is_question && specialized->parameter < 0;
+  // One program for all answers waits for none.
+  if (asks_data) made->executable = General();
+  if (made->executable != nullptr) {
+    made->is_general = true;
+  } else if (specialized.ok()) {
     made->is_question = specialized->is_question;
     made->parameter = specialized->parameter;
     made->result_sizes = std::move(specialized->result_sizes);

@@ -1,11 +1,13 @@
 // Programs with bounded dynamic dimensions: an executable of static shapes for each choice of live sizes that arguments
-// came with (core/passes/live_specializer.h). Where a size depends on data, a part of the program runs first, up to the
-// scalar that says it, and only that is read back.
+// came with (core/passes/live_specializer.h). Where a size depends on data, one executable takes all sizes
+// (core/passes/dynamic_padder.h) if it needs no host steps; else a part of the program runs first, up to the scalar
+// that says the size, and only that is read back.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/passes/live_specializer.h"
@@ -45,6 +47,8 @@ class Specializations {
     std::vector<std::vector<int64_t>> sizes;
   };
 
+  bool AsksData() const;
+  std::shared_ptr<Executable> General();
   Result<StaticArguments> MakeStatic(const Device& device, std::span<const Argument> arguments) const;
   static Status AddLiteral(const Literal& literal, const Shape& wanted, StaticArguments& made);
   static Status AddValues(const Argument& argument, StaticArguments& made);
@@ -59,6 +63,7 @@ class Specializations {
   const FoldInstruction fold_;
   const CompileStatic compile_, compile_general_;
   std::shared_ptr<Executable> shown_;
+  std::optional<std::shared_ptr<Executable>> general_;
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<const Specialization>> made_;
 };

@@ -664,6 +664,10 @@ Result<SpecializedModule> SpecializeLiveSizes(const Module& module, const LiveFa
   return Specializer(module, facts, fold).Run();
 }
 
+std::vector<std::vector<int64_t>> BoundsOfParameters(const Module& module) {
+  return SizesOfParameters(module, INT64_MAX);
+}
+
 Result<std::unique_ptr<Module>> SpecializeAtLikelySizes(const Module& module, const FoldInstruction& fold) {
   constexpr int64_t kMostTries = 64;
   for (int64_t most = 0; most < kMostTries; ++most) {

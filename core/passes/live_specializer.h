@@ -39,6 +39,9 @@ struct SpecializedModule {
 Result<SpecializedModule> SpecializeLiveSizes(const Module& module, const LiveFacts& facts,
                                               const FoldInstruction& fold);
 
+// Sizes for LiveFacts.
+std::vector<std::vector<int64_t>> BoundsOfParameters(const Module& module);
+
 // At the first sizes, from the bounds down, that go together, questions answered by what is likely; null where none of
 // those that are tried does.
 Result<std::unique_ptr<Module>> SpecializeAtLikelySizes(const Module& module, const FoldInstruction& fold);
