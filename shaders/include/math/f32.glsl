@@ -187,7 +187,7 @@ FN F corrected_sqrt_f32(float a) {
 #ifdef VXLA_CORRECT_F32
 // Where fma rounds once, operands in the middle of the range take the quotient of a guess, put right twice by the exact
 // rest that fma leaves (Markstein, IA-64 and Elementary Functions, 2000, ch. 8): no rest is denormal there. The guess
-// may be 2.5 ulp off. 10^8 quotients and roots, hard ones among them, with guesses up to 2 ulp off on either side, gave
+// may be 2.5 ulp off. 6 x 10^7 quotients and roots, hard ones among them, with guesses up to 2 ulp off on either side, gave
 // no other bits than the integers.
 FN F divide_f32(float a, float b) {
   F q;
