@@ -59,7 +59,7 @@ std::vector<std::string> SourceFiles() {
 std::string WithoutCorrectedDivision(std::string text) {
   for (size_t begin = text.find("#ifdef VXLA_CORRECT_"); begin != std::string::npos;
        begin = text.find("#ifdef VXLA_CORRECT_", begin)) {
-    text.erase(begin, text.find("#else", begin) - begin);
+    text.erase(begin, text.find("\n#else", begin) - begin);
   }
   return text;
 }

@@ -237,6 +237,8 @@ void FitQuads(const DeviceFacts& facts, DotShape* shape) {
     return 16 * quads <= facts.max_shared_bytes && k_step * shape->tile_rows % (4 * shape->lanes) == 0 &&
            k_step * shape->tile_columns % (4 * shape->lanes_y) == 0;
   };
+  // Small tiles need longer strips for that.
+  while (shape->k_step < 16 && shape->k_step * shape->tile_rows % (4 * shape->lanes) != 0) shape->k_step *= 2;
   while (shape->k_step > 4 && !fits(shape->k_step)) shape->k_step /= 2;
   shape->quads = fits(shape->k_step);
 }
