@@ -74,6 +74,7 @@ struct Step {
   std::vector<uint32_t> params;   // param_count words
   std::array<uint32_t, 3> groups{1, 1, 1};
   int64_t flop = 0;               // for --profile; 0 if it makes no sense
+  bool beyond_reach = false;      // an index passes what the kernel can hold: lowering refuses it
   StepAccumulation accumulation;  // empty if it adds nothing up
   std::vector<SharedPlace> in_place;
   // Whether what the step reads at `operand` may lie where it writes `result`. Where it must, the step reads the

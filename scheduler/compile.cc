@@ -82,6 +82,29 @@ std::vector<PlanFault> TakeApart(Module& module,
   return faults;
 }
 
+// Kernels copy where the device's own copies do not reach.
+Status CopyByKernels(Plan& plan, const Lowering& lowering, const DeviceFacts& facts) {
+  const int64_t reach = facts.quirks.copy_reach_bytes;
+  if (reach == 0) return OkStatus();
+  const auto reaches = [&](const BufferSlice& slice) {
+    const PlanBuffer& buffer = plan.buffers[slice.buffer];
+    return buffer.placement.offset_bytes + slice.offset_bytes + slice.size_bytes <= reach;
+  };
+  for (auto& segment : plan.segments) {
+    auto* gpu = std::get_if<GpuCommands>(&segment);
+    if (gpu == nullptr) continue;
+    for (GpuCommand& command : gpu->commands) {
+      const auto* copy = std::get_if<CopyBytes>(&command);
+      if (copy == nullptr || (reaches(copy->source) && reaches(copy->target))) continue;
+      const std::string name = "copy to " + plan.buffers[copy->target.buffer].name;
+      VXLA_ASSIGN_OR_RETURN(Step step, lowering.LowerCopy(name, copy->source, copy->target));
+      command = Dispatch{static_cast<int>(plan.steps.size())};
+      plan.steps.push_back(std::move(step));
+    }
+  }
+  return OkStatus();
+}
+
 // Places what the graph does, in its order.
 Result<Plan> PlanInOrder(StepGraph graph, const Lowering& lowering, const DeviceFacts& facts,
                          const PlanOptions& options) {
@@ -90,6 +113,7 @@ Result<Plan> PlanInOrder(StepGraph graph, const Lowering& lowering, const Device
   VXLA_RETURN_IF_ERROR(AssignDonations(graph));
   VXLA_RETURN_IF_ERROR(AssignBuffers(graph, MemoryLimitsOf(facts, options.bindings)));
   PartitionSegments(graph, facts);
+  VXLA_RETURN_IF_ERROR(CopyByKernels(graph.plan, lowering, facts));
   if (options.predicates && lowering.HasGates()) VXLA_RETURN_IF_ERROR(Predicate(graph.plan, lowering));
   FindHostWaits(graph.plan);
   InsertBarriers(graph.plan);

@@ -4,7 +4,7 @@
 # hours; each result goes into its row of docs/full-run.md when it is there, with its day and commit, so the parts may come one by one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-all_parts=(suites validation emulated swiftshader faults random exhaustive sanitizers programs jax)
+all_parts=(suites validation emulated swiftshader giant faults random exhaustive sanitizers programs jax)
 parts=()
 if [ "${1-}" = --full ]; then
   shift
@@ -98,6 +98,11 @@ part_emulated() {
 # CI runs it too; here it is for its row in the table.
 part_swiftshader() {
   run_suite "ops_tests on SwiftShader" VXLA_TEST_DEVICE=swiftshader build/tests/ops_tests
+}
+
+# More than 2^31 elements: 5 GB and some minutes.
+part_giant() {
+  run_suite "tensors beyond 2^31 elements on lavapipe" VXLA_TEST_LONG=1 VXLA_TEST_DEVICE=llvmpipe build/tests/ops_tests --gtest_filter='GiantShapes*'
 }
 
 # CI lets a quarter of the calls fail, and takes addresses only.

@@ -3,7 +3,7 @@
 //   P(3)                   word 3 of the parameters
 //   TENSOR(k, tag)         declares tensor k with elements of a storage type; codegen writes it once per tensor (and
 //                          once more per further view, such as f32x4 of an f32 tensor)
-//   LOAD(k, tag, i)        element i, a uint below 2^31; u8 and u16 come as uint
+//   LOAD(k, tag, i)        element i, a uint below 2^31 (an index64_t with FAR_ELEMENTS); u8 and u16 come as uint
 //   STORE(k, tag, i, v)    the reverse
 //   SITE(n)                before a LOAD or STORE in a loop that is unrolled: n is the number of the copy
 // Tags: f32 i32 u32 f64 i64 u64 c64 c128 u16 u8, and f32x4 i32x4 u32x4 for groups of four; u64x4 for groups of eight
@@ -81,10 +81,10 @@ uint site_base = 0u;
 // does not matter what the neighbours were when the word was read. (Codegen stores whole words where an invocation owns
 // them.)
 #define LOAD_PART(k, tag, i, shift, mask) \
-  ((ELEMENT(k, tag, (i) >> shift) >> (((i) & ((1u << shift) - 1u)) << (5u - shift))) & mask)
+  ((ELEMENT(k, tag, (i) >> shift) >> ((uint(i) & ((1u << shift) - 1u)) << (5u - shift))) & mask)
 #define STORE_PART(k, tag, i, value, shift, mask) { \
-  uint at_ = i; \
-  uint bits_ = (at_ & ((1u << shift) - 1u)) << (5u - shift); \
+  index64_t at_ = i; \
+  uint bits_ = (uint(at_) & ((1u << shift) - 1u)) << (5u - shift); \
   atomicXor(ELEMENT(k, tag, at_ >> shift), (((ELEMENT(k, tag, at_ >> shift) >> bits_) ^ (value)) & mask) << bits_); }
 
 #ifdef BYTE_OFFSETS
@@ -93,6 +93,17 @@ uint site_base = 0u;
 // of 3.75.) Tensors below 4 GiB.
 #undef ELEMENT
 #define ELEMENT(k, tag, i) Elements_##tag(packUint2x32(address_##k) + uint64_t(SIZE_##tag * (i))).v[0]
+#endif
+
+#if defined(FAR_ELEMENTS) && defined(ADDRESSES)
+// Indices of an array are signed words, and its elements from 2^31 on would lie before it.
+#undef ELEMENT
+#define ELEMENT(k, tag, i) Elements_##tag(packUint2x32(address_##k) + uint64_t(SIZE_##tag) * uint64_t(i)).v[0]
+#define index64_t uint64_t
+#define WIDE_INDEX(low, high) packUint2x32(uvec2(low, high))
+#else
+#define index64_t uint
+#define WIDE_INDEX(low, high) (low)
 #endif
 
 #ifdef ADDRESSES

@@ -156,11 +156,34 @@ TEST(PackedStorageTest, ElementsOfSharedWordsAreStoredOneByOne) {
 }
 
 TEST(FusedLoopTest, RefusesTensorsThatAnIndexCannotReach) {
-  EXPECT_EQ(
-      RefusalOf(
-          "HloModule m\nENTRY main {\n  a = s8[65536,65536] parameter(0)\n  ROOT n = s8[65536,65536] negate(a)\n}\n",
-          FullFacts()),
-      "s8[65536,65536] has 4294967296 elements, more than the 2147483647 that a kernel can index");
+  constexpr std::string_view kRefusal =
+      "f32[65536,65536] has 4294967296 elements, more than the 2147483647 that a kernel can index";
+  const std::string loop =
+      "HloModule m\nENTRY main {\n  a = f32[65536,65536] parameter(0)\n  ROOT n = f32[65536,65536] reverse(a), "
+      "dimensions={0,1}\n}\n";
+  EXPECT_EQ(RefusalOf(loop, FullFacts()), "");
+  EXPECT_EQ(RefusalOf(loop, BareFacts()), kRefusal);  // no 64-bit integers
+  EXPECT_EQ(RefusalOf("HloModule m\nlt {\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
+                      "  ROOT l = pred[] compare(x, y), direction=LT\n}\n\n"
+                      "ENTRY main {\n  a = f32[65536,65536] parameter(0)\n"
+                      "  ROOT s = f32[65536,65536] sort(a), dimensions={1}, to_apply=lt\n}\n",
+                      FullFacts()),
+            kRefusal);
+}
+
+TEST(FusedLoopTest, LoopsOverMoreElementsThanAVariableCountsAreParts) {
+  const auto steps = LowerRoot(Fusion(
+      "  p = s8[3,65536,65536] parameter(0)\n  t = s8[65536,3,65536] transpose(p), dimensions={1,0,2}\n"
+      "  ROOT n = s8[65536,3,65536] negate(t)\n",
+      "  a = s8[3,65536,65536] parameter(0)\n  ROOT f = s8[65536,3,65536] fusion(a), kind=kLoop, calls=fused\n"));
+  int64_t elements = 0;
+  for (const Step& step : steps) {
+    elements += int64_t{4} * step.params.at(0);
+    EXPECT_FALSE(step.beyond_reach);
+  }
+  EXPECT_GE(steps.size(), 12u);
+  EXPECT_EQ(elements, int64_t{3} << 32);
+  EXPECT_EQ(Count(steps.front().kernel.generated, "FAR_ELEMENTS"), 1);  // what it reads lies far apart
 }
 
 TEST(FusedLoopTest, RefusesTensorsBeyondTheDescriptorRange) {

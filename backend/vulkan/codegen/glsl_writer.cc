@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "core/passes/fusion_rules.h"
@@ -92,6 +93,11 @@ std::string ValueWriter::VariableName(int variable) {
 
 std::string ValueWriter::Quotient(int variable, int64_t divisor) {
   if (divisor == 1) return VariableName(variable);
+  // divide_index is exact below 2^31.
+  if (space_.size(variable) > int64_t{1} << 31) {
+    kernel_.NoteBeyondReach();
+    return "0u";
+  }
   const std::string key = fmt::format("q{}/{}", variable, divisor);
   if (const std::string* known = Find(key)) return *known;
   const std::string value = Local("uint", kernel_.Divide(VariableName(variable), divisor));
@@ -114,6 +120,10 @@ std::string ValueWriter::Index(const IndexExpression& expression) {
   if (expression == IndexExpression()) return "0u";
   const std::string key = "i" + KeyOf(expression);
   if (const std::string* known = Find(key)) return *known;
+  const auto [least, most] = space_.Range(expression);
+  if (most >= int64_t{1} << 32 || (least < 0 && (most >= int64_t{1} << 31 || least < -(int64_t{1} << 31)))) {
+    kernel_.NoteBeyondReach();
+  }
   std::string text;
   for (const IndexTerm& term : expression.terms) {
     const std::string digit = Digit(term);
@@ -131,6 +141,31 @@ std::string ValueWriter::Index(const IndexExpression& expression) {
   const bool is_digit =
       expression.terms.size() == 1 && expression.constant == 0 && expression.terms[0].coefficient == 1;
   const std::string name = is_digit ? text : Local("uint", text);
+  return scopes_.back()[key] = name;
+}
+
+std::string ValueWriter::Place(const IndexExpression& linear) {
+  return space_.Range(linear).second < int64_t{1} << 31 ? Index(linear) : FarPlace(linear);
+}
+
+std::string ValueWriter::FarPlace(const IndexExpression& linear) {
+  kernel_.ReachesFar();
+  if (!kernel_.has_wide_indices()) kernel_.NoteBeyondReach();
+  const std::string key = "f" + KeyOf(linear);
+  if (const std::string* known = Find(key)) return *known;
+  const auto wide = [&](int64_t value) {
+    const auto bits = static_cast<uint64_t>(value);
+    const std::string low = kernel_.Param(static_cast<uint32_t>(bits));
+    return fmt::format("WIDE_INDEX({}, {})", low, kernel_.Param(static_cast<uint32_t>(bits >> 32)));
+  };
+  std::string text;
+  for (const IndexTerm& term : linear.terms) {
+    if (!text.empty()) text += " + ";
+    text += fmt::format("index64_t({})", Digit(term));
+    if (term.coefficient != 1) text += " * " + wide(term.coefficient);
+  }
+  if (linear.constant != 0 || text.empty()) text += (text.empty() ? "" : " + ") + wide(linear.constant);
+  const std::string name = Local("index64_t", text);
   return scopes_.back()[key] = name;
 }
 
@@ -250,7 +285,7 @@ std::string ValueWriter::Load(int k, const IndexExpression& linear) {
   if (const auto group = FindGroup(k, linear)) return LoadFromGroup(k, *group);
   const std::string key = fmt::format("e{}:{}", k, KeyOf(linear));
   if (const std::string* known = Find(key)) return *known;
-  const std::string value = Local(CarrierType(kernel_.buffer_type(k)), kernel_.Load(k, Index(linear)));
+  const std::string value = Local(CarrierType(kernel_.buffer_type(k)), kernel_.Load(k, Place(linear)));
   return scopes_.back()[key] = value;
 }
 
@@ -296,7 +331,7 @@ std::string ValueWriter::LoadFromWord(int k, const GroupPlace& at) {
   const std::string* bits = Find(key);
   if (bits == nullptr) {
     kernel_.AddVectorView(k, vector_width_);
-    const std::string loaded = Local("uint", fmt::format("LOAD({}, u32, {})", k, Index(word)));
+    const std::string loaded = Local("uint", fmt::format("LOAD({}, u32, {})", k, Place(word)));
     bits = &(scopes_.back()[key] = loaded);
   }
   const int width = 8 * StorageBytes(type);
@@ -313,7 +348,7 @@ std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {
   const std::string vector = tag == "f32" ? "vec" : tag == "i32" ? "ivec" : "uvec";
   const std::string* known = Find(key);
   if (known == nullptr) {
-    const std::string index = Index(at.group);
+    const std::string index = Place(at.group);
     const std::string name = fmt::format("v{}", next_local_++);
     const bool pairs = vector_width_ == 8 && kernel_.has_pairs();
     kernel_.AddVectorView(k, pairs ? 8 : 4);
@@ -349,7 +384,7 @@ void ValueWriter::StoreWords(int k, const GroupPlace& group, std::span<const std
       const std::string stored = ToStorage(type, values[static_cast<size_t>(place + i)]);
       word += i == 0 ? stored : fmt::format(" | ({} << {})", stored, 8 * bytes * i);
     }
-    Line(fmt::format("STORE({}, u32, {}, {});", k, Index(WordOf(k, {group.group, place})), word));
+    Line(fmt::format("STORE({}, u32, {}, {});", k, Place(WordOf(k, {group.group, place})), word));
   }
 }
 
@@ -357,7 +392,7 @@ void ValueWriter::StoreGroup(int k, const IndexExpression& first, std::span<cons
   const auto group = FindGroup(k, first);
   if (!group || group->place != 0 || static_cast<int>(values.size()) != vector_width_) {
     for (size_t i = 0; i < values.size(); ++i) {
-      Line(kernel_.Store(k, Index(space_.Add(first, {{}, static_cast<int64_t>(i)})), values[i]));
+      Line(kernel_.Store(k, Place(space_.Add(first, {{}, static_cast<int64_t>(i)})), values[i]));
     }
     return;
   }
@@ -365,7 +400,7 @@ void ValueWriter::StoreGroup(int k, const IndexExpression& first, std::span<cons
   kernel_.AddVectorView(k, pairs ? 8 : 4);
   if (kernel_.groups_are_words(k)) return StoreWords(k, *group, values);
   const std::string tag(StorageTag(kernel_.buffer_type(k)));
-  const std::string index = Index(group->group);
+  const std::string index = Place(group->group);
   if (!pairs) {
     const char* vector = tag == "f32" ? "vec4" : tag == "i32" ? "ivec4" : "uvec4";
     const int count = vector_width_ / 4;
@@ -480,8 +515,9 @@ IndexExpression ValueWriter::ClampedStart(const Instruction& indices, const Mult
 std::string ValueWriter::ClampedText(ElementType type, const std::string& value, int64_t most) {
   const std::string limit = kernel_.Param(static_cast<uint32_t>(most));
   if (BitWidth(type) < 64) {
-    return IsSigned(type) ? fmt::format("uint(clamp({}, 0, int({})))", value, limit)
-                          : fmt::format("min({}, {})", value, limit);
+    if (!IsSigned(type)) return fmt::format("min({}, {})", value, limit);
+    if (most > std::numeric_limits<int32_t>::max()) return fmt::format("uint(max({}, 0))", value);
+    return fmt::format("uint(clamp({}, 0, int({})))", value, limit);
   }
   const std::string_view carrier = CarrierSuffix(type);
   return fmt::format("convert_{0}_u32(clamp_{0}({1}, {2}, {3}))", carrier, ZeroText(type), value,

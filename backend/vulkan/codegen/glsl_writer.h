@@ -52,8 +52,12 @@ class ValueWriter {
   std::string Value(const Instruction& instruction, const MultiIndex& index);
   // Result `leaf` of a variadic reduce that is overridden.
   std::string LeafValue(const Instruction& instruction, int leaf, const MultiIndex& index);
-  // An index expression as a GLSL uint: a local's name or "0u". Memoised.
+  // An index expression as a GLSL uint: a local's name or "0u". Memoised. It may be below zero, modulo 2^32, if all its
+  // values are below 2^31.
   std::string Index(const IndexExpression& expression);
+  // Which element of a tensor a linear index is, for KernelBuilder's Load and Store: beyond 2^31 elements a uint64_t
+  // where tensors are reached by address. Memoised.
+  std::string Place(const IndexExpression& linear);
   // The row-major linear index of `index` in `shape`.
   std::string LinearIndex(const MultiIndex& index, const Shape& shape);
 
@@ -105,6 +109,7 @@ class ValueWriter {
   std::string LoadFromWord(int k, const GroupPlace& at);
   void StoreWords(int k, const GroupPlace& group, std::span<const std::string> values);
   const std::string* FindOverride(const Instruction& instruction, int leaf, const MultiIndex& index) const;
+  std::string FarPlace(const IndexExpression& linear);
   std::string VariableName(int variable);
   std::string Quotient(int variable, int64_t divisor);
   std::string Digit(const IndexTerm& term);

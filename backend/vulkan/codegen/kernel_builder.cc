@@ -78,7 +78,9 @@ Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<
     return binding.slice.size_bytes > std::numeric_limits<uint32_t>::max();
   };
   if (std::ranges::any_of(bindings_, large)) step.kernel.generated += fmt::format("#define {} 1\n", kLargeTensors);
+  if (far_) step.kernel.generated += fmt::format("#define {} 1\n", kFarElements);
   step.kernel.generated += views_ + text_;
+  step.beyond_reach = beyond_reach_;
   step.kernel.constants = std::move(constants);
   step.kernel.buffer_count = static_cast<uint32_t>(bindings_.size());
   step.kernel.param_count = static_cast<uint32_t>(params_.size());

@@ -57,6 +57,12 @@ class KernelBuilder {
   // A statement that stores a carrier value: "STORE(2, f32, i, v7);".
   std::string Store(int k, const std::string& index, const std::string& value) const;
 
+  // Some element's index has 64 bits where tensors are reached by address (the text's index64_t, WIDE_INDEX).
+  void ReachesFar() { far_ = true; }
+  // Some index does not fit the arithmetic that the text has for it: the step is none that may run.
+  void NoteBeyondReach() { beyond_reach_ = true; }
+  bool has_wide_indices() const { return facts_.int64; }
+
   // File-scope text (functions, defines) of the generated part, in order.
   void Append(const std::string& text) { text_ += text; }
 
@@ -70,7 +76,7 @@ class KernelBuilder {
   std::vector<Binding> bindings_;
   std::vector<uint32_t> params_;
   std::map<uint32_t, std::string> data_;
-  bool inline_params_ = false, constants_as_params_ = false;
+  bool inline_params_ = false, constants_as_params_ = false, far_ = false, beyond_reach_ = false;
   std::string views_, text_;
 };
 

@@ -1,10 +1,18 @@
 #include "backend/vulkan/drivers/known_faults.h"
 
+#include <algorithm>
+
 namespace VXLA_NAMESPACE::vulkan {
 
 void NoteKnownFaults(DeviceFacts& facts) {
   // Measured on lavapipe of Mesa 22.3; later ones do well with plain addresses.
   facts.quirks.vectors_of_addresses = facts.is_software() && facts.driver_version.find("Mesa 22.") != std::string::npos;
+  // It states 2 GiB, and allocates as much as a buffer of it holds. Asking is allowed; what fails is a plain error.
+  constexpr uint64_t kLargestBuffer = (uint64_t{4} << 30) - (uint64_t{1} << 16);
+  if (facts.quirks.vectors_of_addresses) {
+    facts.max_allocation_bytes = std::min(facts.memory_bytes, kLargestBuffer);
+    facts.quirks.copy_reach_bytes = (int64_t{1} << 31) - 1;  // vkCmdCopyBuffer counts in signed words
+  }
   if (facts.driver.find("SwiftShader") == std::string::npos) return;
   facts.quirks.walks_every_path = facts.quirks.slow_long_blocks = true;
   // It refuses what it states as its limit to the byte: its own bookkeeping is in it.

@@ -43,9 +43,38 @@ Status CanLowerFusion(const LowerContext&, const FusionDescription& body) {
   return OkStatus();
 }
 
-Step LowerLoop(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
-               std::span<const Instruction* const> results, std::span<const BufferSlice> places) {
-  const int64_t count = results[0]->shape().ElementCount();
+namespace {
+
+// Neighbouring elements of the results that one kernel goes through.
+struct ElementRange {
+  int64_t begin = 0, count = 0;
+};
+
+// Loop variables have 31 bits. A part begins with a whole multiple of as many of the last dimensions as it can hold,
+// and ends before the dimension in front of them does, so that its elements' indices are digits of the place in the
+// part.
+std::vector<ElementRange> PartsOf(const Shape& shape) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  const int64_t count = shape.ElementCount();
+  if (count <= kMaxElements) return {{0, count}};
+  int64_t block = 1, line = count;
+  for (int d = shape.rank(); d-- > 0;) {
+    line = block * shape.dimension(d);
+    if (line > kMost) break;
+    block = line;
+  }
+  const int64_t most = kMost / block * block;
+  std::vector<ElementRange> parts;
+  for (int64_t begin = 0; begin < count; begin += parts.back().count) {
+    parts.push_back({begin, std::min(most, line - begin % line)});
+  }
+  return parts;
+}
+
+Step LowerPart(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+               std::span<const Instruction* const> results, std::span<const BufferSlice> places,
+               const ElementRange& part) {
+  const int64_t count = part.count;
   const LoopTuning tuning = TuningOf(context, body, results, count);
   const int64_t width = tuning.width;
   LoopKernel loop(context, body, buffers, count, tuning);
@@ -56,7 +85,7 @@ Step LowerLoop(const LowerContext& context, const FusionDescription& body, Buffe
   if (count <= kSmallLoop && results.size() >= kManyResults) kernel.ConstantsAsParams();
 
   // Every value is computed before any is stored: a result may lie where an operand lay.
-  const IndexExpression first = space.Scale(loop.group(), width);
+  const IndexExpression first = space.Add(space.Scale(loop.group(), width), {{}, part.begin});
   std::vector<std::vector<std::string>> values(results.size());
   for (int64_t j = 0; j < width; ++j) {
     const IndexExpression linear = space.Add(first, {{}, j});
@@ -70,6 +99,13 @@ Step LowerLoop(const LowerContext& context, const FusionDescription& body, Buffe
     writer.StoreGroup(k, first, values[leaf]);
   }
   return loop.Finish(StepName(body));
+}
+
+}  // namespace
+
+Step LowerLoop(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+               std::span<const Instruction* const> results, std::span<const BufferSlice> places) {
+  return LowerPart(context, body, buffers, results, places, {0, results[0]->shape().ElementCount()});
 }
 
 LoopKernel::LoopKernel(const LowerContext& context, const FusionDescription& body, BufferMap& buffers, int64_t count,
@@ -108,11 +144,16 @@ Result<std::vector<Step>> LowerFusion(const LowerContext& context, const FusionD
   for (size_t leaf = 0; leaf < body.roots.size(); ++leaf) {
     places.push_back(buffers.SliceOf(*body.instruction, static_cast<int>(leaf)));
   }
-  Step step = LowerLoop(context, body, buffers, body.roots, places);
-  const int64_t count = body.roots[0]->shape().ElementCount();
-  for (const Instruction* instruction : body.computed) step.flop += IsElementwise(instruction->opcode()) ? count : 0;
-  step.in_place = PlacesOf(body, buffers);
-  return std::vector<Step>{std::move(step)};
+  std::vector<Step> steps;
+  for (const ElementRange& part : PartsOf(body.roots[0]->shape())) {
+    Step step = LowerPart(context, body, buffers, body.roots, places, part);
+    for (const Instruction* instruction : body.computed) {
+      step.flop += IsElementwise(instruction->opcode()) ? part.count : 0;
+    }
+    step.in_place = PlacesOf(body, buffers);
+    steps.push_back(std::move(step));
+  }
+  return steps;
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

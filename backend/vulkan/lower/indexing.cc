@@ -430,7 +430,7 @@ Result<std::vector<Step>> LowerDynamicUpdateSlice(const LowerContext& context, c
   bool neighbours = true;
   for (int64_t j = 0; j < width; ++j) neighbours &= targets[static_cast<size_t>(j)] == space.Add(targets[0], {{}, j});
   for (size_t j = 0; j < values.size() && !neighbours; ++j) {
-    writer.Line(kernel.Store(k, writer.Index(targets[j]), values[j]));
+    writer.Line(kernel.Store(k, writer.Place(targets[j]), values[j]));
   }
   if (neighbours) writer.StoreGroup(k, targets[0], values);
   kernel.Append("void element(uint i) {\n" + writer.Take() + "}\n");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
@@ -15,7 +16,6 @@ namespace {
 
 Status CheckSize(const Shape& shape) {
   for (const Shape* leaf : FlattenTuple(shape)) {
-    if (leaf->IsDynamic()) return Unsupported("{} has a dynamic dimension; kernels need static ones", leaf->ToString());
     if (leaf->ElementCount() > kMaxElements) {
       return Unsupported("{} has {} elements, more than the {} that a kernel can index", leaf->ToString(),
                          leaf->ElementCount(), kMaxElements);
@@ -23,6 +23,34 @@ Status CheckSize(const Shape& shape) {
   }
   return OkStatus();
 }
+
+Status CheckStatic(const Shape& shape) {
+  for (const Shape* leaf : FlattenTuple(shape)) {
+    if (leaf->IsDynamic()) return Unsupported("{} has a dynamic dimension; kernels need static ones", leaf->ToString());
+  }
+  return OkStatus();
+}
+
+// Places for steps that are made to be looked at only.
+class NoBuffers final : public BufferMap {
+ public:
+  BufferSlice SliceOf(const Instruction& instruction, int leaf) override {
+    return {Of({&instruction, leaf}), 0, FlattenTuple(instruction.shape()).at(static_cast<size_t>(leaf))->SizeBytes()};
+  }
+  BufferSlice Scratch(int64_t size_bytes) override { return {next_++, 0, size_bytes}; }
+  BufferSlice Constant(std::vector<uint32_t> words) override {
+    return {next_++, 0, static_cast<int64_t>(4 * words.size())};
+  }
+
+ private:
+  int Of(std::pair<const Instruction*, int> value) {
+    const auto [known, fresh] = numbers_.try_emplace(value, next_);
+    if (fresh) ++next_;
+    return known->second;
+  }
+  std::map<std::pair<const Instruction*, int>, int> numbers_;
+  int next_ = 0;
+};
 
 // What is bound as a storage buffer.
 Status CheckBinding(const LowerContext& context, const Shape& shape) {
@@ -101,8 +129,25 @@ Status CheckComputed(const Instruction& instruction) {
       }
   }
   VXLA_RETURN_IF_ERROR(CheckInstruction(instruction));
-  for (const Instruction* operand : instruction.operands()) VXLA_RETURN_IF_ERROR(CheckSize(operand->shape()));
-  return CheckSize(instruction.shape());
+  for (const Instruction* operand : instruction.operands()) VXLA_RETURN_IF_ERROR(CheckStatic(operand->shape()));
+  return CheckStatic(instruction.shape());
+}
+
+// A tensor of more elements than an index has bits for, in memory or (the pairs that a sum goes over) nowhere.
+const Shape* GiantOf(const FusionDescription& body) {
+  const auto giant = [](const Instruction& instruction) -> const Shape* {
+    for (const Shape* leaf : FlattenTuple(instruction.shape())) {
+      if (leaf->ElementCount() > kMaxElements) return leaf;
+    }
+    return nullptr;
+  };
+  for (const Instruction* operand : body.instruction->operands()) {
+    if (const Shape* shape = giant(*operand)) return shape;
+  }
+  for (const Instruction* instruction : body.computed) {
+    if (const Shape* shape = giant(*instruction)) return shape;
+  }
+  return giant(*body.instruction);
 }
 
 Status CheckCommon(const LowerContext& context, const FusionDescription& body) {
@@ -141,7 +186,9 @@ class VulkanLowering final : public Lowering {
   Status CanLower(const Instruction& instruction) const override {
     VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(instruction));
     VXLA_RETURN_IF_ERROR(CheckCommon(context_, body));
-    return LoweringOf(body).can_lower(context_, body);
+    VXLA_RETURN_IF_ERROR(LoweringOf(body).can_lower(context_, body));
+    const Shape* giant = GiantOf(body);
+    return giant == nullptr ? OkStatus() : CheckReach(body, *giant);
   }
 
   Result<std::vector<Step>> Lower(const Instruction& instruction, BufferMap& buffers) const override {
@@ -154,6 +201,7 @@ class VulkanLowering final : public Lowering {
 
   Result<LoopLowering> LowerLoop(const Instruction& loop, BufferMap& buffers) const override {
     for (const Shape* leaf : FlattenTuple(loop.shape())) VXLA_RETURN_IF_ERROR(CheckElementType(leaf->element_type()));
+    VXLA_RETURN_IF_ERROR(CheckStatic(loop.shape()));
     VXLA_RETURN_IF_ERROR(CheckSize(loop.shape()));
     VXLA_ASSIGN_OR_RETURN(
         LoopLowering lowering,
@@ -176,6 +224,21 @@ class VulkanLowering final : public Lowering {
   }
 
  private:
+  // Loops, reductions and updates index what they read with as many bits as it takes, or find that they cannot.
+  Status CheckReach(const FusionDescription& body, const Shape& giant) const {
+    const bool may_reach = body.hero == nullptr || body.hero->opcode() == Opcode::kReduce ||
+                           body.hero->opcode() == Opcode::kDynamicUpdateSlice;
+    if (!may_reach) return CheckSize(giant);
+    if (context_.bindings == BindingMode::kDescriptors) {
+      for (const Instruction* operand : body.instruction->operands()) VXLA_RETURN_IF_ERROR(CheckSize(operand->shape()));
+      VXLA_RETURN_IF_ERROR(CheckSize(body.instruction->shape()));
+    }
+    NoBuffers buffers;
+    VXLA_ASSIGN_OR_RETURN(const std::vector<Step> steps, LoweringOf(body).lower(context_, body, buffers));
+    const bool reaches = std::ranges::none_of(steps, &Step::beyond_reach);
+    return reaches ? OkStatus() : CheckSize(giant);
+  }
+
   const DeviceFacts facts_;
   const LowerContext context_;
 };

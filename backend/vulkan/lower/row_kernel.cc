@@ -240,7 +240,7 @@ void RowKernelWriter::StoreElements(Function& function, int step, int level) {
     }
     for (int j = 0; j < width(); ++j) {
       const IndexExpression at = output.linear(*function.writer, PlaceOf(function, step, j));
-      function.writer->Line(kernel_.Store(k, function.writer->Index(at), values[static_cast<size_t>(j)]));
+      function.writer->Line(kernel_.Store(k, function.writer->Place(at), values[static_cast<size_t>(j)]));
     }
   }
 }

@@ -211,14 +211,16 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
 
   const std::string modes = ExecutionModes(used, variant, facts);
   std::string text = "#version 460\n";
-  const bool split_addresses = SplitsAddresses(facts, bindings);
-  const bool byte_offsets =
-      bindings == BindingMode::kAddresses && facts.byte_offsets && !split_addresses && !used.contains(kLargeTensors);
-  AppendExtensions(used, facts, bindings, !modes.empty(), split_addresses || byte_offsets, &text);
+  const bool far = bindings == BindingMode::kAddresses && used.contains(kFarElements);
+  const bool split_addresses = SplitsAddresses(facts, bindings) && !far;
+  const bool byte_offsets = bindings == BindingMode::kAddresses && facts.byte_offsets && !split_addresses && !far &&
+                            !used.contains(kLargeTensors);
+  AppendExtensions(used, facts, bindings, !modes.empty(), split_addresses || byte_offsets || far, &text);
   text += modes;
   if (bindings == BindingMode::kAddresses) text += "#define ADDRESSES 1\n";
   if (split_addresses) text += "#define SPLIT_ADDRESSES 1\n";
   if (byte_offsets) text += "#define BYTE_OFFSETS 1\n";
+  if (far) text += fmt::format("#define {} 1\n", kFarElements);
   if (!facts.storage8) text += "#define PACKED_u8 1\n";
   if (!facts.storage16) text += "#define PACKED_u16 1\n";
   for (const char* tag :
