@@ -17,6 +17,7 @@ CommandBody AddDiff(CLI::App& app);
 CommandBody AddExplain(CLI::App& app);
 CommandBody AddDevices(CLI::App& app);
 CommandBody AddOps(CLI::App& app);
+CommandBody AddCheck(CLI::App& app);
 CommandBody AddBench(CLI::App& app);
 CommandBody AddConvert(CLI::App& app);
 CommandBody AddHelp(CLI::App& app);

@@ -32,6 +32,7 @@ constexpr Command kCommands[] = {
     {"explain", "show the plan: fusions, kernels, buffers, barriers, what runs on the CPU", AddExplain},
     {"devices", "list the Vulkan devices and what they can do", AddDevices},
     {"ops", "list the operations and where they run", AddOps},
+    {"check", "run programs that check themselves: files with check operations", AddCheck},
     {"bench", "measure kernels and programs against peers", AddBench},
     {"convert", "read a program in one form and write it in another", AddConvert},
     {"help", "show the options of a subcommand, or all of this as a manual page", AddHelp},

@@ -455,8 +455,12 @@ Result<Attribute> AttributeParser::ParseDense() {
     lexer_.Seek(close);
   }
   VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
-  VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
-  VXLA_ASSIGN_OR_RETURN(attribute.type, ParseType());
+  if (implied_type_ != nullptr && !lexer_.At(":")) {
+    attribute.type = *implied_type_;
+  } else {
+    VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
+    VXLA_ASSIGN_OR_RETURN(attribute.type, ParseType());
+  }
   if (attribute.type.kind != Type::Kind::kShape || !attribute.type.shape.IsArray())
     return lexer_.Error("dense elements of {}, a tensor needed", PrintType(attribute.type));
   const Shape& shape = attribute.type.shape;

@@ -49,6 +49,8 @@ class AttributeParser {
   Status Spend(int64_t nodes);
 
   MlirLexer lexer_;
+  // What dense<...> is where no type follows it; null: one must.
+  const Type* implied_type_ = nullptr;
   int depth_ = 0;
   int64_t budget_;
   std::unordered_map<std::string, Attribute> attribute_aliases_;

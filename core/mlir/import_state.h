@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/builder/builder.h"
+#include "core/mlir/check_program.h"
 #include "core/mlir/ir.h"
 #include "core/module.h"
 
@@ -77,6 +78,7 @@ class Importer {
  public:
   explicit Importer(const Program& program) : program_(program), module_(std::make_unique<Module>("")) {}
   Result<std::unique_ptr<Module>> Run();
+  Result<CheckFunction> RunChecks(const std::string& name);
 
  private:
   // A computation under construction, with what each value is there.
@@ -174,6 +176,19 @@ class Importer {
   Status ImportManualComputation(Frame& frame, const Operation& operation);
   Status ImportNothing(Frame& frame, const Operation& operation);
   Result<IntList> ConstantInts(Frame& frame, const Operation& operation, size_t operand) const;
+
+  // Functions with checks (import_checks.cc).
+  struct CheckBuilder;
+  Status BuildCheckStage(CheckBuilder& builder, const std::string& name, size_t number,
+                         std::span<const Operation> operations);
+  // A value of an earlier stage: a constant again, or one more parameter.
+  Status BindEarlierValue(CheckBuilder& builder, Frame& frame, ValueId value, std::vector<ValueId>& inputs);
+  Status ImportCheckOperation(CheckBuilder& builder, const Operation& operation);
+  Status ImportProbe(CheckBuilder& builder, const Operation& operation);
+  Result<std::unique_ptr<ParallelRun>> ImportRunParallel(const Operation& operation);
+  void NewCheckModule(std::string_view name);
+  Status BuildSameRun(const Operation& operation, const std::vector<std::string>& names, ParallelRun& run);
+  Status BuildSharedRun(const Operation& operation, const std::vector<std::string>& names, ParallelRun& run);
 
   const Program& program_;
   std::unique_ptr<Module> module_;

@@ -386,6 +386,7 @@ Importer::Handler Importer::HandlerOf(std::string_view name) {
       {"func.call", &I::ImportCall},
       {"arith.constant", &I::ImportConstant},
       {"tensor.cast", &I::ImportIdentity},
+      {"interpreter.probe", &I::ImportIdentity},
       {"chlo.constant", &I::ImportConstant},
       {"chlo.top_k", &I::ImportTopK},
       {"sdy.mesh", &I::ImportNothing},
@@ -411,6 +412,11 @@ Status Importer::ImportOperation(Frame& frame, const Operation& operation) {
   if (stablehlo == "create_token") return ImportPlain(frame, operation, Opcode::kAfterAll);
   const auto found = StablehloOpcodes().find(stablehlo);
   if (found != StablehloOpcodes().end()) return ImportPlain(frame, operation, found->second);
+  if (operation.name.starts_with("check.") || operation.name.starts_with("interpreter.")) {
+    return Unsupported("{}: stands only in the function that `vxla check` runs, not in a region or a called function",
+                       operation.name)
+        .At(operation.location);
+  }
   return Unsupported("unknown operation '{}'", operation.name).At(operation.location);
 }
 

@@ -83,6 +83,7 @@ class OperationParser : public AttributeParser {
   Status ParseWhile(Operation& operation);
   Status ParseCustomCall(Operation& operation);
   Status ParseComposite(Operation& operation);
+  Status ParseCheck(Operation& operation);
   Status ParseMesh(Operation& operation);
   Status ParseManualComputation(Operation& operation);
   Status ParseShardingConstraint(Operation& operation);

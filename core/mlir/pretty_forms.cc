@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/mlir/operation_parser.h"
 
@@ -88,7 +89,8 @@ OperationParser::Form OperationParser::FormOf(std::string_view name) {
   };
   const auto found = std::ranges::find(kForms, name, [](const auto& pair) { return pair.first; });
   if (found != std::end(kForms)) return found->second;
-  for (const std::string_view dialect : {"stablehlo.", "chlo.", "tensor.", "arith."}) {
+  if (name.starts_with("check.") || name == "interpreter.print") return &P::ParseCheck;
+  for (const std::string_view dialect : {"stablehlo.", "chlo.", "tensor.", "arith.", "interpreter."}) {
     if (name.starts_with(dialect)) return &P::ParseItems;
   }
   return nullptr;
@@ -176,11 +178,20 @@ Status OperationParser::ParseNamedItem(Operation& operation, std::string name) {
     lexer_.Next();
     return OkStatus();
   }
-  // A number or a truth value has no type of its own here: a ':' after it begins the operation's types.
+  // A number, string or truth value has no type of its own here: a ':' after it begins the operation's types.
   Attribute value;
   if (lexer_.token().kind == TokenKind::kInt) {
     VXLA_ASSIGN_OR_RETURN(const int64_t number, lexer_.TakeInt("an integer"));
     value = IntegerAttribute(number);
+  } else if (lexer_.token().kind == TokenKind::kString) {
+    VXLA_ASSIGN_OR_RETURN(const std::string text, lexer_.TakeString("a string"));
+    value = StringAttribute(text);
+  } else if (lexer_.token().kind == TokenKind::kDecimal) {
+    value.kind = Attribute::Kind::kFloat;
+    value.real = std::strtod(std::string(lexer_.token().text).c_str(), nullptr);
+    value.type.kind = Type::Kind::kElement;
+    value.type.shape = Shape(ElementType::kF64);
+    lexer_.Next();
   } else if (lexer_.AtWord("true") || lexer_.AtWord("false")) {
     value.kind = Attribute::Kind::kBool;
     value.integer = lexer_.AtWord("true");
@@ -459,6 +470,40 @@ Status OperationParser::ParseComposite(Operation& operation) {
   VXLA_RETURN_IF_ERROR(ParseOperands(operation));
   VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
   return ParseTrailingTypes(operation);
+}
+
+// ---- check, interpreter.print
+
+// %a, %b, name = value : types; of the _const forms the second is dense<...>, with its type or with that of %a. No
+// results.
+Status OperationParser::ParseCheck(Operation& operation) {
+  std::vector<std::string> keywords;
+  while (!lexer_.At(":") && !lexer_.At("{")) {
+    if (!lexer_.AtWord("dense") && !lexer_.AtWord("dense_resource")) {
+      VXLA_RETURN_IF_ERROR(ParseItem(operation, keywords));
+    } else {
+      const Type like = operation.operands.empty() ? Type() : program_.values[operation.operands[0]].type;
+      implied_type_ = &like;
+      Result<Attribute> value = ParseAttribute();
+      implied_type_ = nullptr;
+      if (!value.ok()) return value.status();
+      SetAttribute(operation.attributes, "value", *std::move(value));
+    }
+    if (!lexer_.Eat(",")) break;
+  }
+  if (!keywords.empty()) return lexer_.Error("{}: unexpected word '{}'", operation.name, keywords[0]);
+  VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
+  result_types_.clear();
+  if (!lexer_.Eat(":")) return OkStatus();
+  std::vector<Type> types;
+  if (lexer_.At("(")) {
+    VXLA_ASSIGN_OR_RETURN(const Type signature, ParseType());
+    types = signature.inputs;
+  } else {
+    VXLA_ASSIGN_OR_RETURN(types, ParseTypeList());
+  }
+  if (types.size() == 1) types.resize(operation.operands.size(), Type(types[0]));
+  return CheckOperandTypes(operation, types);
 }
 
 // ---- sdy, as far as JAX writes it

@@ -1,0 +1,70 @@
+// Programs that check themselves: functions with check operations (check.expect_eq ..., or custom calls of these
+// names), as modules that give the values which are compared.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/mlir/ir.h"
+#include "core/module.h"
+
+namespace VXLA_NAMESPACE::mlir {
+
+// One check operation, or a value that is printed.
+struct Check {
+  enum class Kind : uint8_t {
+    kEqual,        // the same values; NaN is NaN
+    kAlmostEqual,  // up to `tolerance`, absolute; integers exactly
+    kClose,        // between min_ulp and max_ulp steps of the type apart
+    kPrint,        // `got` alone
+  };
+  Kind kind = Kind::kEqual;
+  std::string operation;  // "check.expect_eq"
+  SourceLocation location;
+  double tolerance = 0;
+  uint64_t min_ulp = 0, max_ulp = 0;
+  ValueId got = 0, want = 0;
+  std::shared_ptr<const Literal> expected;  // in place of `want`; a scalar stands for all elements
+};
+
+// interpreter.run_parallel: programs on a grid of devices.
+struct ParallelRun {
+  int64_t replicas = 1, partitions = 1;
+  // What every device runs. Of one program on all devices: device d takes operands d * n to d * n + n - 1 and gives as
+  // many results; of several, each device takes all operands, and the results of device d are those that are its own.
+  std::unique_ptr<Module> module;
+  bool shared = false;  // several programs
+  std::vector<ValueId> operands, results;
+  std::vector<int64_t> owners;                   // of the results: the device
+  std::vector<std::unique_ptr<Module>> infeeds;  // what infeeds take, in order: programs without arguments
+};
+
+// A part of a function: values in, values out; then perhaps a run on several devices.
+struct CheckStage {
+  std::unique_ptr<Module> module;  // null: nothing is to be computed
+  std::vector<ValueId> inputs, outputs;
+  std::unique_ptr<ParallelRun> parallel;
+};
+
+struct CheckFunction {
+  std::vector<CheckStage> stages;
+  std::map<ValueId, std::shared_ptr<const Literal>> constants;  // values that need no device
+  std::vector<Check> checks;                                    // in order
+};
+
+// The functions that are run by themselves: public ones, and private ones without arguments that nothing calls; but
+// none that run_parallel names, and none that takes arguments and is called.
+struct CheckEntry {
+  std::string name;
+  SourceLocation location;
+  size_t arguments = 0;
+};
+std::vector<CheckEntry> CheckEntries(const Program& program);
+
+// Errors as ImportMlir's. A function with arguments is imported only to be verified.
+Result<CheckFunction> ImportCheck(const Program& program, const std::string& function);
+
+}  // namespace VXLA_NAMESPACE::mlir

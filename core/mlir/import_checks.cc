@@ -1,0 +1,455 @@
+// Functions with check operations: cut into what runs on one device and what run_parallel runs on several, with the
+// values that are compared as results.
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/guarded.h"
+#include "core/mlir/check_program.h"
+#include "core/mlir/import_state.h"
+
+namespace VXLA_NAMESPACE::mlir {
+namespace {
+
+constexpr std::string_view kRunParallel = "interpreter.run_parallel";
+constexpr std::string_view kProbe = "interpreter.probe";
+constexpr std::string_view kSerialized = "check.expect_serialized_eq";
+constexpr double kAlmostEqualOfCalls = 1e-3, kAlmostEqualOfOperations = 1e-4, kEqualOfOldCalls = 1e-4;
+
+// "check.expect_eq" of the operation or of the custom call of that name; empty: no check.
+std::string CheckName(const Operation& operation) {
+  if (operation.name.starts_with("check.") || operation.name == "interpreter.print") return operation.name;
+  if (operation.name != "stablehlo.custom_call" && operation.name != "mhlo.custom_call") return {};
+  const Attribute* target = operation.Find("call_target_name");
+  return target != nullptr && target->text.starts_with("check.") ? target->text : std::string();
+}
+
+bool IsSymbolList(const Attribute& attribute) {
+  return attribute.kind == Attribute::Kind::kArray &&
+         std::ranges::all_of(attribute.elements, [](const Attribute& e) { return e.kind == Attribute::Kind::kSymbol; });
+}
+
+void CollectSymbols(const Attribute& attribute, std::unordered_set<std::string>& names) {
+  if (attribute.kind == Attribute::Kind::kSymbol) names.insert(attribute.text);
+  for (const Attribute& element : attribute.elements) CollectSymbols(element, names);
+}
+
+void CollectCalls(const Region& region, std::unordered_set<std::string>& called,
+                  std::unordered_set<std::string>& parallel) {
+  for (const Block& block : region.blocks) {
+    for (const Operation& operation : block.operations) {
+      auto& names = operation.name == kRunParallel ? parallel : called;
+      for (const NamedAttribute& attribute : operation.attributes) CollectSymbols(attribute.value, names);
+      for (const Region& inner : operation.regions) CollectCalls(inner, called, parallel);
+    }
+  }
+}
+
+// What an operation and its regions take from around them.
+void CollectUses(const Operation& operation, std::vector<ValueId>& uses) {
+  uses.insert(uses.end(), operation.operands.begin(), operation.operands.end());
+  for (const Region& region : operation.regions) {
+    for (const Block& block : region.blocks) {
+      for (const Operation& inner : block.operations) CollectUses(inner, uses);
+    }
+  }
+}
+
+Result<double> NumberOf(const OperationReader& reader, const Operation& operation, std::string_view name,
+                        double otherwise) {
+  const Attribute* value = operation.Find(name);
+  if (value == nullptr) return otherwise;
+  if (value->kind == Attribute::Kind::kFloat) return value->real;
+  if (value->kind == Attribute::Kind::kInteger) return static_cast<double>(value->integer);
+  return reader.Error("{} is {}, no number", name, PrintAttribute(*value));
+}
+
+Status SetKind(const OperationReader& reader, const Operation& operation, std::string_view name, Check& check) {
+  const bool is_call = operation.name.ends_with("custom_call");
+  if (name == "check.expect_eq" || name == "check.expect_eq_const" || name == kSerialized) return OkStatus();
+  if (name == "check.eq" && is_call) {
+    check.kind = Check::Kind::kAlmostEqual;
+    check.tolerance = kEqualOfOldCalls;
+    return OkStatus();
+  }
+  if (name == "check.expect_almost_eq" || name == "check.expect_almost_eq_const") {
+    check.kind = Check::Kind::kAlmostEqual;
+    VXLA_ASSIGN_OR_RETURN(check.tolerance, NumberOf(reader, operation, "tolerance",
+                                                    is_call ? kAlmostEqualOfCalls : kAlmostEqualOfOperations));
+    return OkStatus();
+  }
+  if (name == "check.expect_close") {
+    check.kind = Check::Kind::kClose;
+    VXLA_ASSIGN_OR_RETURN(const int64_t least, reader.Int("min_ulp_difference", 0));
+    VXLA_ASSIGN_OR_RETURN(const int64_t most, reader.Int("max_ulp_difference", is_call ? 3 : 1));
+    check.min_ulp = static_cast<uint64_t>(least);
+    check.max_ulp = static_cast<uint64_t>(most);
+    return OkStatus();
+  }
+  if (name == "interpreter.print") {
+    check.kind = Check::Kind::kPrint;
+    return OkStatus();
+  }
+  return reader.NotSupported("unknown check '{}'", name);
+}
+
+std::vector<std::vector<std::string>> GridOfPrograms(const Attribute& programs) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Attribute& row : programs.elements) {
+    auto& names = rows.emplace_back();
+    for (const Attribute& name : row.elements) names.push_back(name.text);
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<CheckEntry> CheckEntries(const Program& program) {
+  std::unordered_set<std::string> called, parallel;
+  for (const Region& region : program.module.regions) CollectCalls(region, called, parallel);
+  std::vector<CheckEntry> entries;
+  for (const Region& region : program.module.regions) {
+    for (const Block& block : region.blocks) {
+      for (const Operation& function : block.operations) {
+        const Attribute* symbol = function.Find("sym_name");
+        if (function.name != "func.func" || symbol == nullptr || function.regions.empty()) continue;
+        const auto& blocks = function.regions[0].blocks;
+        if (blocks.empty()) continue;
+        const Attribute* visibility = function.Find("sym_visibility");
+        const bool is_private = visibility != nullptr && visibility->text == "private";
+        const size_t arguments = blocks[0].arguments.size();
+        const bool is_called = called.contains(symbol->text);
+        if (parallel.contains(symbol->text) || (is_private && (arguments > 0 || is_called))) continue;
+        if (arguments > 0 && is_called) continue;
+        entries.push_back({symbol->text, function.location, arguments});
+      }
+    }
+  }
+  return entries;
+}
+
+// ---- the function, cut at run_parallel
+
+struct Importer::CheckBuilder {
+  CheckFunction out;
+  std::unordered_map<ValueId, size_t> defined;  // the stage of a value
+  std::vector<ValueId> required;                // what leaves its stage, in order
+  std::unordered_set<ValueId> is_required;
+  std::map<std::pair<std::string, int64_t>, ValueId> probes;
+  std::map<std::string, int64_t> probe_counts;
+
+  void Require(ValueId value) {
+    if (is_required.insert(value).second) required.push_back(value);
+  }
+};
+
+Result<CheckFunction> Importer::RunChecks(const std::string& name) {
+  VXLA_RETURN_IF_ERROR(CollectFunctions());
+  const Operation& function = *functions_.at(name);
+  VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(function, 0));
+  CheckBuilder builder;
+  if (!block->arguments.empty()) {  // verified, not run
+    VXLA_RETURN_IF_ERROR(SetModuleAttributes());
+    VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(name, function.location));
+    module_->set_entry(computation);
+    builder.out.stages.emplace_back().module = std::move(module_);
+    return std::move(builder.out);
+  }
+  std::vector<std::pair<size_t, size_t>> ranges{{0, 0}};
+  for (size_t i = 0; i < block->operations.size(); ++i) {
+    const Operation& operation = block->operations[i];
+    const size_t stage = ranges.size() - 1;
+    const bool parallel = operation.name == kRunParallel, leaves = parallel || !CheckName(operation).empty();
+    std::vector<ValueId> uses;
+    CollectUses(operation, uses);
+    for (const ValueId use : uses) {
+      const auto found = builder.defined.find(use);
+      if (found != builder.defined.end() && (leaves || found->second != stage)) builder.Require(use);
+    }
+    if (!leaves) ranges.back().second = i + 1;
+    for (const ValueId result : operation.results) builder.defined[result] = parallel ? stage + 1 : stage;
+    ranges.back().second = i + 1;
+    if (parallel) ranges.emplace_back(i + 1, i + 1);
+    if (operation.name == kProbe) builder.Require(operation.results.at(0));
+  }
+  const auto is_check = [](const Operation& operation) { return !CheckName(operation).empty(); };
+  if (std::ranges::none_of(block->operations, is_check) && !block->operations.empty()) {
+    for (const ValueId value : block->operations.back().operands) builder.Require(value);
+  }
+  for (size_t stage = 0; stage < ranges.size(); ++stage) {
+    const std::span<const Operation> operations(block->operations.data() + ranges[stage].first,
+                                                ranges[stage].second - ranges[stage].first);
+    VXLA_RETURN_IF_ERROR(BuildCheckStage(builder, name, stage, operations));
+  }
+  return std::move(builder.out);
+}
+
+Status Importer::BindEarlierValue(CheckBuilder& builder, Frame& frame, ValueId value, std::vector<ValueId>& inputs) {
+  if (frame.values.contains(value)) return OkStatus();
+  const Shape& shape = program_.ShapeOf(value);
+  Instruction*& bound = frame.values[value];
+  if (const auto constant = builder.out.constants.find(value); constant != builder.out.constants.end()) {
+    bound = Add(frame, Opcode::kConstant, constant->second->shape(), {}, ConstantAttributes{constant->second});
+    if (!(constant->second->shape() == shape))
+      bound = Add(frame, Opcode::kBroadcast, shape, {bound}, DimensionsAttributes{});
+  } else if (shape.IsToken()) {
+    bound = Add(frame, Opcode::kAfterAll, Shape::Token());
+  } else {
+    bound = Add(frame, Opcode::kParameter, shape, {}, ParameterAttributes{static_cast<int64_t>(inputs.size())});
+    inputs.push_back(value);
+  }
+  return OkStatus();
+}
+
+Status Importer::BuildCheckStage(CheckBuilder& builder, const std::string& name, size_t number,
+                                 std::span<const Operation> operations) {
+  module_ = std::make_unique<Module>(name);
+  imported_.clear();
+  VXLA_RETURN_IF_ERROR(SetModuleAttributes());
+  CheckStage& stage = builder.out.stages.emplace_back();
+  Frame frame;
+  frame.computation = std::make_unique<Computation>("check");
+  const Operation* parallel = nullptr;
+  for (const Operation& operation : operations) {
+    location_ = operation.location;
+    if (operation.name == kRunParallel) {
+      parallel = &operation;
+    } else if (!CheckName(operation).empty()) {
+      VXLA_RETURN_IF_ERROR(ImportCheckOperation(builder, operation));
+    } else if (!operation.name.ends_with(".return")) {
+      std::vector<ValueId> uses;
+      CollectUses(operation, uses);
+      for (const ValueId use : uses) {
+        const auto found = builder.defined.find(use);
+        if (found != builder.defined.end() && found->second < number + (parallel != nullptr))
+          VXLA_RETURN_IF_ERROR(BindEarlierValue(builder, frame, use, stage.inputs));
+      }
+      VXLA_RETURN_IF_ERROR(ImportOperation(frame, operation));
+      if (operation.name == kProbe) VXLA_RETURN_IF_ERROR(ImportProbe(builder, operation));
+    } else {
+      for (const ValueId value : operation.operands) {
+        if (builder.defined.contains(value) && builder.defined[value] < number)
+          VXLA_RETURN_IF_ERROR(BindEarlierValue(builder, frame, value, stage.inputs));
+      }
+      VXLA_RETURN_IF_ERROR(Operands(frame, operation).status());
+    }
+  }
+  location_ = {};
+  std::vector<Instruction*> results;
+  for (const ValueId value : builder.required) {
+    if (builder.defined[value] != number || !frame.values.contains(value)) continue;
+    const Instruction* const result = frame.values[value];
+    if (result->shape().IsToken()) continue;
+    const Instruction* const constant = result->opcode() == Opcode::kBroadcast ? result->operand(0) : result;
+    if (constant->opcode() == Opcode::kConstant && (constant == result || constant->shape().IsScalar())) {
+      builder.out.constants[value] = constant->attributes<ConstantAttributes>().literal;
+      continue;
+    }
+    stage.outputs.push_back(value);
+    results.push_back(frame.values[value]);
+  }
+  frame.computation->set_root(TupleOrOne(frame, std::move(results)));
+  module_->set_entry(module_->AddComputation(std::move(frame.computation)));
+  VXLA_RETURN_IF_ERROR(CheckCallDepth(*module_));
+  stage.module = std::move(module_);
+  if (parallel == nullptr) return OkStatus();
+  VXLA_ASSIGN_OR_RETURN(stage.parallel, ImportRunParallel(*parallel));
+  return OkStatus();
+}
+
+Status Importer::ImportCheckOperation(CheckBuilder& builder, const Operation& operation) {
+  const OperationReader reader(operation);
+  const std::string name = CheckName(operation);
+  Check check;
+  check.operation = name;
+  check.location = operation.location;
+  VXLA_RETURN_IF_ERROR(SetKind(reader, operation, name, check));
+  const Attribute* value = operation.Find("value");
+  const bool alone = check.kind == Check::Kind::kPrint || name.ends_with("_const") || name == kSerialized;
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(alone ? 1 : 2));
+  check.got = operation.operands[0];
+  if (name.ends_with("_const")) {
+    if (value == nullptr || value->literal == nullptr) return reader.Error("the expected value is needed");
+    if (!(value->type.shape == program_.ShapeOf(check.got))) {
+      return reader.Error("{} is compared with {}", PrintType(program_.values[check.got].type), PrintType(value->type));
+    }
+    check.expected = value->literal;
+  } else if (name == kSerialized) {
+    VXLA_ASSIGN_OR_RETURN(const std::string probe, reader.Text("probe_id"));
+    VXLA_ASSIGN_OR_RETURN(const int64_t iteration, reader.Int("iteration", 0));
+    auto found = builder.probes.find({probe, iteration});
+    if (found == builder.probes.end()) found = builder.probes.find({probe, iteration - 1});
+    if (found == builder.probes.end()) return reader.Error("no probe '{}' of iteration {} before it", probe, iteration);
+    check.want = found->second;
+  } else if (check.kind != Check::Kind::kPrint) {
+    check.want = operation.operands[1];
+  }
+  if (!alone && !(program_.ShapeOf(check.got) == program_.ShapeOf(check.want))) {
+    return reader.Error("{} is compared with {}", PrintType(program_.values[check.got].type),
+                        PrintType(program_.values[check.want].type));
+  }
+  builder.out.checks.push_back(std::move(check));
+  return OkStatus();
+}
+
+Status Importer::ImportProbe(CheckBuilder& builder, const Operation& operation) {
+  VXLA_ASSIGN_OR_RETURN(const std::string probe, OperationReader(operation).Text("probe_id"));
+  builder.probes[{probe, builder.probe_counts[probe]++}] = operation.results[0];
+  return OkStatus();
+}
+
+// ---- run_parallel
+
+Result<std::unique_ptr<ParallelRun>> Importer::ImportRunParallel(const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(const Attribute* const programs, reader.Required("programs"));
+  auto run = std::make_unique<ParallelRun>();
+  if (programs->elements.empty() || !std::ranges::all_of(programs->elements, IsSymbolList))
+    return reader.Error("programs are {}, rows of functions needed", PrintAttribute(*programs));
+  const auto rows = GridOfPrograms(*programs);
+  std::vector<std::string> names;
+  for (const auto& row : rows) {
+    if (row.empty() || row.size() != rows[0].size())
+      return reader.Error("programs have rows of {} and {} functions", rows[0].size(), row.size());
+    names.insert(names.end(), row.begin(), row.end());
+  }
+  run->replicas = static_cast<int64_t>(rows.size());
+  run->partitions = static_cast<int64_t>(rows[0].size());
+  run->operands = operation.operands;
+  run->results = operation.results;
+  run->shared = std::ranges::any_of(names, [&](const std::string& n) { return n != names[0]; });
+  if (const Attribute* infeed = operation.Find("infeed")) {
+    if (!IsSymbolList(*infeed)) return reader.Error("infeed is {}, functions needed", PrintAttribute(*infeed));
+    for (const Attribute& name : infeed->elements) {
+      NewCheckModule(name.text);
+      VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(name.text, operation.location));
+      if (!computation->parameters().empty()) return reader.Error("infeed function '@{}' takes arguments", name.text);
+      module_->set_entry(computation);
+      run->infeeds.push_back(std::move(module_));
+    }
+  }
+  NewCheckModule("run_parallel");
+  VXLA_RETURN_IF_ERROR(run->shared ? BuildSharedRun(operation, names, *run) : BuildSameRun(operation, names, *run));
+  run->module = std::move(module_);
+  return run;
+}
+
+void Importer::NewCheckModule(std::string_view name) {
+  module_ = std::make_unique<Module>(std::string(name));
+  imported_.clear();
+}
+
+// The shapes that a function takes or gives, as many as there are values in the text.
+namespace {
+
+std::vector<Shape> ResultsOf(const Computation& computation, const Operation& function) {
+  const Attribute* type = function.Find("function_type");
+  const size_t count = type == nullptr ? 1 : type->type.results.size();
+  const Shape& shape = computation.root()->shape();
+  if (count == 1) return {shape};
+  return {shape.tuple_elements().begin(), shape.tuple_elements().end()};
+}
+
+}  // namespace
+
+Status Importer::BuildSameRun(const Operation& operation, const std::vector<std::string>& names, ParallelRun& run) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(names[0], operation.location));
+  const std::vector<Shape> results = ResultsOf(*computation, *functions_.at(names[0]));
+  const size_t arguments = computation->parameters().size();
+  if (run.operands.size() != arguments * names.size())
+    return reader.Error("{} operands for {} devices that take {} each", run.operands.size(), names.size(), arguments);
+  if (run.results.size() != results.size() * names.size())
+    return reader.Error("{} results of {} devices that give {} each", run.results.size(), names.size(), results.size());
+  for (size_t i = 0; i < run.operands.size(); ++i) {
+    if (!(computation->parameter(static_cast<int64_t>(i % arguments))->shape() == program_.ShapeOf(run.operands[i])))
+      return reader.Error("operand {} is {}, which '@{}' does not take", i,
+                          PrintType(program_.ShapeOf(run.operands[i])), names[0]);
+  }
+  for (size_t i = 0; i < run.results.size(); ++i) {
+    if (!(results[i % results.size()] == program_.ShapeOf(run.results[i])))
+      return reader.Error("result {} is stated as {}, '@{}' gives {}", i, PrintType(program_.ShapeOf(run.results[i])),
+                          names[0], PrintType(results[i % results.size()]));
+    run.owners.push_back(static_cast<int64_t>(i / results.size()));
+  }
+  module_->set_entry(computation);
+  return OkStatus();
+}
+
+// One module for all: each device takes the branch of its number, and gives zeros where results are another's.
+Status Importer::BuildSharedRun(const Operation& operation, const std::vector<std::string>& names, ParallelRun& run) {
+  const OperationReader reader(operation);
+  Frame frame;
+  frame.computation = std::make_unique<Computation>("run_parallel");
+  location_ = operation.location;
+  std::vector<Instruction*> operands;
+  std::vector<Shape> shapes;
+  for (const ValueId operand : run.operands) {
+    shapes.push_back(program_.ShapeOf(operand));
+    operands.push_back(
+        Add(frame, Opcode::kParameter, shapes.back(), {}, ParameterAttributes{static_cast<int64_t>(operands.size())}));
+  }
+  std::vector<Computation*> branches;
+  std::vector<Shape> gives;
+  size_t taken = 0;
+  for (size_t device = 0; device < names.size(); ++device) {
+    VXLA_ASSIGN_OR_RETURN(Computation* const callee, ImportFunction(names[device], operation.location));
+    const std::vector<Shape> own = ResultsOf(*callee, *functions_.at(names[device]));
+    gives.insert(gives.end(), own.begin(), own.end());
+    run.owners.resize(gives.size(), static_cast<int64_t>(device));
+  }
+  if (gives.size() != run.results.size())
+    return reader.Error("{} results are stated, the programs give {}", run.results.size(), gives.size());
+  for (size_t device = 0; device < names.size(); ++device) {
+    Computation* const callee = imported_.at(names[device]);
+    Frame branch;
+    branch.computation = std::make_unique<Computation>("device");
+    Instruction* const all = Add(branch, Opcode::kParameter, Shape::Tuple(shapes), {}, ParameterAttributes{0});
+    std::vector<Instruction*> arguments;
+    for (const Instruction* parameter : callee->parameters()) {
+      if (taken >= shapes.size() || !(shapes[taken] == parameter->shape()))
+        return reader.Error("operand {} does not fit what '@{}' takes", taken, names[device]);
+      arguments.push_back(Element(branch, all, static_cast<int64_t>(taken++)));
+    }
+    Instruction* const call =
+        Add(branch, Opcode::kCall, callee->root()->shape(), std::move(arguments), CallAttributes{}, {callee});
+    std::vector<Instruction*> results;
+    int64_t mine = 0;
+    const bool one = std::ranges::count(run.owners, static_cast<int64_t>(device)) == 1;
+    for (size_t i = 0; i < gives.size(); ++i) {
+      if (run.owners[i] == static_cast<int64_t>(device)) {
+        results.push_back(one ? call : Element(branch, call, mine++));
+      } else if (gives[i].IsToken()) {
+        results.push_back(Add(branch, Opcode::kAfterAll, Shape::Token()));
+      } else {
+        results.push_back(Add(branch, Opcode::kConstant, gives[i], {},
+                              ConstantAttributes{std::make_shared<const Literal>(Literal(gives[i]))}));
+      }
+    }
+    std::vector<Shape> tuple;
+    for (const Instruction* result : results) tuple.push_back(result->shape());
+    branch.computation->set_root(Add(branch, Opcode::kTuple, Shape::Tuple(tuple), results));
+    branches.push_back(module_->AddComputation(std::move(branch.computation)));
+  }
+  if (taken != shapes.size()) return reader.Error("{} operands, the programs take {}", shapes.size(), taken);
+  const Shape scalar(ElementType::kU32), index(ElementType::kS32);
+  Instruction* const replica = Add(frame, Opcode::kReplicaId, scalar);
+  Instruction* const partition = Add(frame, Opcode::kPartitionId, scalar);
+  auto partitions = std::make_shared<const Literal>(Literal::ScalarInt(ElementType::kU32, run.partitions));
+  Instruction* const count = Add(frame, Opcode::kConstant, scalar, {}, ConstantAttributes{std::move(partitions)});
+  Instruction* const row = Add(frame, Opcode::kMultiply, scalar, {replica, count});
+  Instruction* const device = Add(frame, Opcode::kConvert, index, {Add(frame, Opcode::kAdd, scalar, {row, partition})});
+  Instruction* const all = Add(frame, Opcode::kTuple, Shape::Tuple(shapes), operands);
+  std::vector<Instruction*> inputs(branches.size(), all);
+  inputs.insert(inputs.begin(), device);
+  const Shape result = branches[0]->root()->shape();
+  frame.computation->set_root(
+      Add(frame, Opcode::kConditional, result, std::move(inputs), NoAttributes{}, std::move(branches)));
+  module_->set_entry(module_->AddComputation(std::move(frame.computation)));
+  return OkStatus();
+}
+
+Result<CheckFunction> ImportCheck(const Program& program, const std::string& function) {
+  return Guarded([&] { return Importer(program).RunChecks(function); });
+}
+
+}  // namespace VXLA_NAMESPACE::mlir
