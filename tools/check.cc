@@ -197,7 +197,8 @@ Status CheckFiles(const CheckFlags& flags, Json& json) {
     if (device.client != nullptr) VXLA_RETURN_IF_ERROR(CheckValidation(device.client->device()));
   }
   if (run.worst() != StatusCode::kOk) return Status(run.worst(), summary);
-  return run.count(Kind::kFailed) == 0 ? OkStatus() : Mismatch("{}", summary);
+  const size_t failed = run.count(Kind::kFailed);
+  return failed == 0 ? OkStatus() : Mismatch("checks failed: {}", failed);
 }
 
 }  // namespace

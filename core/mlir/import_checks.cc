@@ -166,7 +166,7 @@ Result<CheckFunction> Importer::RunChecks(const std::string& name) {
       if (found != builder.defined.end() && (leaves || found->second != stage)) builder.Require(use);
     }
     if (!leaves) ranges.back().second = i + 1;
-    for (const ValueId result : operation.results) builder.defined[result] = parallel ? stage + 1 : stage;
+    for (const ValueId result : operation.results) builder.defined[result] = stage;
     ranges.back().second = i + 1;
     if (parallel) ranges.emplace_back(i + 1, i + 1);
     if (operation.name == kProbe) builder.Require(operation.results.at(0));
@@ -220,7 +220,7 @@ Status Importer::BuildCheckStage(CheckBuilder& builder, const std::string& name,
       CollectUses(operation, uses);
       for (const ValueId use : uses) {
         const auto found = builder.defined.find(use);
-        if (found != builder.defined.end() && found->second < number + (parallel != nullptr))
+        if (found != builder.defined.end() && found->second < number)
           VXLA_RETURN_IF_ERROR(BindEarlierValue(builder, frame, use, stage.inputs));
       }
       VXLA_RETURN_IF_ERROR(ImportOperation(frame, operation));
