@@ -7,6 +7,7 @@
 
 #include "core/limits.h"
 #include "core/mlir/dense_text.h"
+#include "core/mlir/quantized.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -212,7 +213,12 @@ Result<Type> AttributeParser::ParseTensorType() {
       return lexer_.Error("a tensor of more than {} dimensions", kMaxRank);
   }
   lexer_.Seek(at);
-  if (lexer_.At("*") || lexer_.token().kind == TokenKind::kBang || lexer_.AtWord("tuple")) {  // unranked, quantized
+  if (lexer_.token().kind == TokenKind::kBang) {
+    Shape shape(ElementType::kS8, std::move(sizes));
+    for (int i = 0; i < shape.rank(); ++i) shape.set_dynamic_dimension(i, dynamic[i]);
+    return ParseQuantizedTensor(std::move(shape), start);
+  }
+  if (lexer_.At("*") || lexer_.AtWord("tuple")) {  // unranked
     lexer_.Seek(start);
     lexer_.Next();
     VXLA_ASSIGN_OR_RETURN(const std::string rest, lexer_.TakeGroup());
@@ -228,6 +234,34 @@ Result<Type> AttributeParser::ParseTensorType() {
     if (const Status status = CheckShape(shape); !status.ok()) return lexer_.Error("{}", status.message());
   }
   return ShapeType(std::move(shape));
+}
+
+// The rest of tensor<2x!quant.uniform<...>>, which began at `start`.
+Result<Type> AttributeParser::ParseQuantizedTensor(Shape shape, size_t start) {
+  VXLA_ASSIGN_OR_RETURN(const Type element, ParseDialectType());
+  if (!element.text.starts_with("!quant.")) {
+    lexer_.Seek(start);
+    lexer_.Next();
+    VXLA_ASSIGN_OR_RETURN(const std::string rest, lexer_.TakeGroup());
+    return OtherType("tensor" + rest);
+  }
+  Result<std::shared_ptr<const Quantization>> quantization = ParseQuantization(element.text);
+  if (!quantization.ok()) return lexer_.Error("{}", quantization.status().message());
+  VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
+  const Quantization& q = **quantization;
+  Shape typed(q.storage, {shape.dimensions().begin(), shape.dimensions().end()});
+  for (int i = 0; i < shape.rank(); ++i) typed.set_dynamic_dimension(i, shape.is_dynamic_dimension(i));
+  shape = std::move(typed);
+  if (q.axis >= shape.rank() ||
+      (q.axis >= 0 && shape.dimension(static_cast<int>(q.axis)) != static_cast<int64_t>(q.scales.size()))) {
+    return lexer_.Error("{}: {} scales along dimension {} of {}", element.text, q.scales.size(), q.axis,
+                        shape.ToString());
+  }
+  Type type = ShapeType(std::move(shape));
+  std::string sizes = PrintType(type.shape);
+  type.text = sizes.substr(0, sizes.size() - ElementWord(q.storage).size() - 1) + element.text + ">";
+  type.quantization = *std::move(quantization);
+  return type;
 }
 
 // The encoding: #stablehlo.bounds<?, 8>; others say nothing to vxla.

@@ -58,6 +58,7 @@ class AttributeParser {
 
  private:
   Result<Type> ParseTensorType();
+  Result<Type> ParseQuantizedTensor(Shape shape, size_t start);
   Result<Type> ParseComplexType();
   Result<Type> ParseTupleType();
   Result<Type> ParseFunctionType();

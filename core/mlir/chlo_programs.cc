@@ -177,6 +177,27 @@ XlaOp Spread(XlaOp x, XlaOp other, const IntList& dimensions) {
                 Add(x, ZerosLike(other), dimensions));
 }
 
+// Scalars, and arrays of one shape.
+XlaOp BroadcastSelect(const std::vector<XlaOp>& x) {
+  IntList sizes;
+  for (const XlaOp& operand : x) {
+    const auto dimensions = operand.shape().dimensions();
+    if (dimensions.size() > sizes.size()) sizes.assign(dimensions.begin(), dimensions.end());
+  }
+  const auto spread = [&](XlaOp operand) { return operand.shape().rank() == 0 ? Broadcast(operand, sizes) : operand; };
+  return Select(spread(x[0]), spread(x[1]), spread(x[2]));
+}
+
+// w of which asin(z) = complex(atan2(re z, re w), sign(im z) * im w), from asin(z): re w is re z / tan(re asin(z)),
+// which at re z = 0 tends to sqrt(1 + im z ^ 2).
+XlaOp AsinAcosKernel(XlaOp z) {
+  const XlaOp asin = Asin(z), x = Real(z);
+  const XlaOp angle = Real(asin);
+  const XlaOp root = Abs(Mul(Div(x, Sin(angle)), Cos(angle)));
+  const XlaOp at_zero = Sqrt(Add(Mul(Imag(z), Imag(z)), ScalarLike(x, 1)));
+  return Complex(Select(Eq(x, ZerosLike(x)), at_zero, root), Abs(Imag(asin)));
+}
+
 XlaOp Compose(const ProgramOperation& operation, const std::vector<XlaOp>& x) {
   const std::string_view name = operation.name;
   if (x.size() == 1) {
@@ -184,10 +205,12 @@ XlaOp Compose(const ProgramOperation& operation, const std::vector<XlaOp>& x) {
     if (name == "bessel_i1e" && IsNarrowFloat(type))
       return ConvertElementType(BesselI1e(ConvertElementType(x[0], ElementType::kF32)), type);
     if (name == "bessel_i1e") return BesselI1e(x[0]);
+    if (name == "_asin_acos_kernel") return AsinAcosKernel(x[0]);
     if (name == "square") return Mul(x[0], x[0]);
     if (name == "conj") return Conj(x[0]);
     if (name == "is_inf" || name == "is_pos_inf" || name == "is_neg_inf") return Is(name, x[0]);
   }
+  if (x.size() == 3 && name == "broadcast_select") return BroadcastSelect(x);
   if (x.size() != 2) return {};
   const bool narrow = IsNarrowFloat(x[0].shape().element_type());
   const auto wide = [&](XlaOp value) { return narrow ? ConvertElementType(value, ElementType::kF32) : value; };

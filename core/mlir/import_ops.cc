@@ -25,6 +25,8 @@ Result<int> WordOf(const OperationReader& reader, std::string_view name, const A
   return reader.Error("{} is {}, expected one of {}", name, PrintAttribute(attribute), all);
 }
 
+}  // namespace
+
 Result<std::vector<PrecisionLevel>> PrecisionOf(const OperationReader& reader, const Operation& operation) {
   std::vector<PrecisionLevel> levels;
   const Attribute* config = operation.Find("precision_config");
@@ -38,6 +40,8 @@ Result<std::vector<PrecisionLevel>> PrecisionOf(const OperationReader& reader, c
   if (all_default) levels.clear();
   return levels;
 }
+
+namespace {
 
 Result<CompareAttributes> CompareOf(const OperationReader& reader) {
   CompareAttributes attributes;

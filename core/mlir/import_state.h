@@ -52,6 +52,7 @@ class OperationReader {
 
 // The attributes of an instruction of `opcode` that stands for the operation.
 Result<Attributes> AttributesFor(Opcode opcode, const Operation& operation, const Program& program);
+Result<std::vector<PrecisionLevel>> PrecisionOf(const OperationReader& reader, const Operation& operation);
 Result<GatherAttributes> GatherOf(const OperationReader& reader);
 Result<ScatterAttributes> ScatterOf(const OperationReader& reader);
 Result<Window> ReduceWindowOf(const OperationReader& reader, int rank);
@@ -165,6 +166,15 @@ class Importer {
   Status ImportBarrier(Frame& frame, const Operation& operation);
   Status ImportTopK(Frame& frame, const Operation& operation);
   Status ImportChlo(Frame& frame, const Operation& operation);
+  // Products and sequences (import_products.cc).
+  Status ImportEinsum(Frame& frame, const Operation& operation);
+  Status ImportTorchIndexSelect(Frame& frame, const Operation& operation);
+  Status ImportRaggedDot(Frame& frame, const Operation& operation);
+  Status ImportScan(Frame& frame, const Operation& operation);
+  Status ImportConstantLike(Frame& frame, const Operation& operation);
+  // Builds a program of the operands' shapes and puts it in the operation's place.
+  Status ImportProgram(Frame& frame, const Operation& operation,
+                       const std::function<XlaOp(const std::vector<XlaOp>&)>& build);
   Status ImportCall(Frame& frame, const Operation& operation);
   Status ImportComposite(Frame& frame, const Operation& operation);
   Status ImportCustomCall(Frame& frame, const Operation& operation);

@@ -15,6 +15,15 @@
 
 namespace VXLA_NAMESPACE::mlir {
 
+// What the integers of a quantized tensor stand for: (integer - zero_point) * scale.
+struct Quantization {
+  ElementType storage, expressed;
+  int64_t min = 0, max = 0;  // of the integers
+  int64_t axis = -1;         // -1: one scale for all
+  std::vector<double> scales;
+  std::vector<int64_t> zero_points;
+};
+
 struct Type {
   enum class Kind : uint8_t {
     kNone,
@@ -27,6 +36,7 @@ struct Type {
   Shape shape;
   std::vector<Type> inputs, results;
   std::string text;
+  std::shared_ptr<const Quantization> quantization;  // of a tensor, whose shape is that of its integers
 };
 
 struct NamedAttribute;
