@@ -219,6 +219,7 @@ std::vector<ExpectedError> ExpectedErrors(std::string_view text, int first_line)
     std::string_view rest = text.substr(at + kWord.size());
     rest = rest.substr(0, rest.find('\n'));
     if (rest.starts_with("-re")) rest.remove_prefix(3);
+    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
     int offset = 0;
     if (rest.starts_with("@below")) offset = 1;
     if (rest.starts_with("@above")) offset = -1;

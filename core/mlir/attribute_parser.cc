@@ -246,7 +246,7 @@ Result<Type> AttributeParser::ParseQuantizedTensor(Shape shape, size_t start) {
     return OtherType("tensor" + rest);
   }
   Result<std::shared_ptr<const Quantization>> quantization = ParseQuantization(element.text);
-  if (!quantization.ok()) return lexer_.Error("{}", quantization.status().message());
+  if (!quantization.ok()) return Status(quantization.status()).At(lexer_.LocationOf(start));
   VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
   const Quantization& q = **quantization;
   Shape typed(q.storage, {shape.dimensions().begin(), shape.dimensions().end()});
@@ -254,8 +254,9 @@ Result<Type> AttributeParser::ParseQuantizedTensor(Shape shape, size_t start) {
   shape = std::move(typed);
   if (q.axis >= shape.rank() ||
       (q.axis >= 0 && shape.dimension(static_cast<int>(q.axis)) != static_cast<int64_t>(q.scales.size()))) {
-    return lexer_.Error("{}: {} scales along dimension {} of {}", element.text, q.scales.size(), q.axis,
-                        shape.ToString());
+    return InvalidArgument("{}: {} scales along dimension {} of {}", element.text, q.scales.size(), q.axis,
+                           shape.ToString())
+        .At(lexer_.LocationOf(start));
   }
   Type type = ShapeType(std::move(shape));
   std::string sizes = PrintType(type.shape);

@@ -11,6 +11,17 @@ namespace {
 // see their limits, and such values are no state. Larger ones are state like everything else.
 constexpr int64_t kMaxSunkElements = 64;
 
+// So many instructions on scalar constants alone are written again too.
+constexpr int kMaxSunkExpression = 16;
+
+bool IsConstantExpression(const Instruction& value, int& budget) {
+  if (!value.shape().IsScalar() || --budget < 0) return false;
+  if (value.opcode() == Opcode::kConstant) return true;
+  if (!FactsOf(value.opcode()).is_elementwise || value.operands().empty()) return false;
+  return std::ranges::all_of(value.operands(),
+                             [&](const Instruction* operand) { return IsConstantExpression(*operand, budget); });
+}
+
 bool IsSpreadConstant(const Instruction& value) {
   return value.opcode() == Opcode::kBroadcast && value.operand(0)->opcode() == Opcode::kConstant &&
          value.operand(0)->shape().IsScalar();
@@ -50,6 +61,13 @@ Instruction* Importer::Sink(Frame& frame, const Instruction* value) {
   return Add(frame, Opcode::kBroadcast, value->shape(), {Sink(frame, value->operand(0))}, value->attributes());
 }
 
+Instruction* Importer::SinkExpression(Frame& frame, const Instruction* value) {
+  if (value->opcode() == Opcode::kConstant) return Sink(frame, value);
+  std::vector<Instruction*> operands;
+  for (const Instruction* operand : value->operands()) operands.push_back(SinkExpression(frame, operand));
+  return Add(frame, value->opcode(), value->shape(), std::move(operands), value->attributes());
+}
+
 // One parameter for each argument of the block.
 Result<Computation*> Importer::ImportScalarRegion(Frame& outer, const Operation& operation, size_t region) {
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, region));
@@ -64,7 +82,12 @@ Result<Computation*> Importer::ImportScalarRegion(Frame& outer, const Operation&
   for (const ValueId value : FreeValues(operation.regions[region])) {
     VXLA_ASSIGN_OR_RETURN(const Instruction* const from, Lookup(outer, operation, value));
     const bool constant = from->opcode() == Opcode::kConstant || Sinks(from);
-    if (constant) frame.values[value] = Sink(frame, from);  // using another is an error with its own place
+    int budget = kMaxSunkExpression;
+    if (constant) {
+      frame.values[value] = Sink(frame, from);
+    } else if (IsConstantExpression(*from, budget)) {
+      frame.values[value] = SinkExpression(frame, from);
+    }  // using another is an error with its own place
   }
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
   location_ = operation.location;

@@ -126,6 +126,7 @@ class Importer {
   std::vector<ValueId> FreeValues(const Region& region) const;
   bool Sinks(const Instruction* value) const;
   Instruction* Sink(Frame& frame, const Instruction* value);
+  Instruction* SinkExpression(Frame& frame, const Instruction* value);
   Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation, size_t region);
   // A region whose values come in one parameter: a tuple of `state` and then `captures`, or the only one of them.
   struct State {

@@ -147,14 +147,16 @@ bool SameType(const Type& a, const Type& b) {
 
 Status OperationParser::CheckOperandTypes(const Operation& operation, const std::vector<Type>& types) {
   if (types.size() != operation.operands.size()) {
-    return lexer_.Error("{}: {} operands, {} types of operands", operation.name, operation.operands.size(),
-                        types.size());
+    return InvalidArgument("{}: {} operands, {} types of operands", operation.name, operation.operands.size(),
+                           types.size())
+        .At(operation.location);
   }
   for (size_t i = 0; i < types.size(); ++i) {
     const Value& value = program_.values[operation.operands[i]];
     if (SameType(value.type, types[i])) continue;
-    return lexer_.Error("{}: operand {} is {} here and {} where %{} is defined", operation.name, i, PrintType(types[i]),
-                        PrintType(value.type), value.name);
+    return InvalidArgument("{}: operand {} is {} here and {} where %{} is defined", operation.name, i,
+                           PrintType(types[i]), PrintType(value.type), value.name)
+        .At(operation.location);
   }
   return OkStatus();
 }

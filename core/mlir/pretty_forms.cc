@@ -99,6 +99,8 @@ OperationParser::Form OperationParser::FormOf(std::string_view name) {
 Status OperationParser::ParsePretty(Operation& operation) {
   operation.name = FullName(lexer_.token().text);
   const Form form = FormOf(operation.name);
+  if (operation.name.starts_with("cf."))
+    return lexer_.Error("{}: branches between blocks are not supported", operation.name);
   if (form == nullptr) {
     return lexer_.Error("unknown operation '{}'; others are read in their generic form, \"{}\"(...)", operation.name,
                         operation.name);
@@ -248,7 +250,8 @@ Status OperationParser::ParseTrailingTypes(Operation& operation) {
     if (types.size() == 1 && operation.operands.size() == 3) {
       types.insert(types.begin(), program_.values[operation.operands[0]].type);
     }
-    if (types.size() != 2) return lexer_.Error("{}: {} types, 2 needed", operation.name, types.size());
+    if (types.size() != 2)
+      return InvalidArgument("{}: {} types, 2 needed", operation.name, types.size()).At(operation.location);
     result_types_ = {types[1]};
     types.push_back(types[1]);
     return CheckOperandTypes(operation, types);
@@ -257,7 +260,8 @@ Status OperationParser::ParseTrailingTypes(Operation& operation) {
     result_types_ = types;
     return CheckOperandTypes(operation, types);
   }
-  if (types.size() != 1) return lexer_.Error("{}: {} types, 1 needed", operation.name, types.size());
+  if (types.size() != 1)
+    return InvalidArgument("{}: {} types, 1 needed", operation.name, types.size()).At(operation.location);
   result_types_ = std::move(types);
   return OkStatus();
 }

@@ -1,0 +1,82 @@
+// Programs on several devices: collectives, send and recv between programs, infeed, probes.
+
+module @distribution {
+  func.func public @all_reduce(%operand : tensor<4xi64>) -> tensor<4xi64> {
+    %result = "stablehlo.all_reduce"(%operand) ({
+      ^bb0(%arg0: tensor<i64>, %arg1: tensor<i64>):
+        %0 = stablehlo.add %arg0, %arg1 : tensor<i64>
+        stablehlo.return %0 : tensor<i64>
+    }) {
+      replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>
+    } : (tensor<4xi64>) -> tensor<4xi64>
+    return %result : tensor<4xi64>
+  }
+  func.func public @main() {
+    %inputs0 = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi64>
+    %inputs1 = stablehlo.constant dense<[5, 6, 7, 8]> : tensor<4xi64>
+    %results:2 = "interpreter.run_parallel"(%inputs0, %inputs1) {
+      programs=[[@all_reduce], [@all_reduce]]
+    } : (tensor<4xi64>, tensor<4xi64>) -> (tensor<4xi64>, tensor<4xi64>)
+    check.expect_eq_const %results#0, dense<[6, 8, 10, 12]> : tensor<4xi64>
+    check.expect_eq_const %results#1, dense<[6, 8, 10, 12]> : tensor<4xi64>
+    func.return
+  }
+}
+
+// -----
+
+module @sr {
+  func.func public @send(%operand : tensor<2xi64>) -> !stablehlo.token {
+    %token = stablehlo.create_token : !stablehlo.token
+    %result = "stablehlo.send"(%operand, %token) {
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>
+    } : (tensor<2xi64>, !stablehlo.token) -> !stablehlo.token
+    return %result : !stablehlo.token
+  }
+  func.func public @recv() -> tensor<2xi64> {
+    %token = stablehlo.create_token : !stablehlo.token
+    %results:2 = "stablehlo.recv"(%token) {
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>
+    } : (!stablehlo.token) -> (tensor<2xi64>, !stablehlo.token)
+    return %results#0 : tensor<2xi64>
+  }
+  func.func public @main() {
+    %0 = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
+    %results:2 = "interpreter.run_parallel"(%0) {
+      programs=[[@send], [@recv]]
+    } : (tensor<2xi64>) -> (!stablehlo.token, tensor<2xi64>)
+    %1 = interpreter.probe %results#1, probe_id = "p" : tensor<2xi64>
+    interpreter.print %1 : tensor<2xi64>
+    check.expect_serialized_eq %1, probe_id = "p", iteration = 1 : tensor<2xi64>
+    check.expect_eq_const %results#1, dense<[1, 2]> : tensor<2xi64>
+    func.return
+  }
+}
+
+// -----
+
+module @inf {
+  func.func @infeed_q0() -> (tensor<2x2xi64>) {
+    %0 = stablehlo.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi64>
+    func.return %0 : tensor<2x2xi64>
+  }
+  func.func @infeed_q1() -> (tensor<2x2xi64>) {
+    %0 = stablehlo.constant dense<[[5, 6], [7, 8]]> : tensor<2x2xi64>
+    func.return %0 : tensor<2x2xi64>
+  }
+  func.func public @infeed() -> (tensor<2x2xi64>, tensor<2x2xi64>) {
+    %token = stablehlo.after_all : !stablehlo.token
+    %results0:2 = "stablehlo.infeed"(%token) {infeed_config = ""} : (!stablehlo.token) -> (tensor<2x2xi64>, !stablehlo.token)
+    %results1:2 = "stablehlo.infeed"(%token) {infeed_config = ""} : (!stablehlo.token) -> (tensor<2x2xi64>, !stablehlo.token)
+    func.return %results0#0, %results1#0 : tensor<2x2xi64>, tensor<2x2xi64>
+  }
+  func.func @main() {
+    %results:2 = "interpreter.run_parallel"() {
+      infeed=[@infeed_q0, @infeed_q1],
+      programs=[[@infeed]]
+    } : () -> (tensor<2x2xi64>, tensor<2x2xi64>)
+    check.expect_eq_const %results#0, dense<[[1, 2], [3, 4]]> : tensor<2x2xi64>
+    check.expect_eq_const %results#1, dense<[[5, 6], [7, 8]]> : tensor<2x2xi64>
+    func.return
+  }
+}
