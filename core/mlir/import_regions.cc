@@ -17,7 +17,7 @@ constexpr int kMaxSunkExpression = 16;
 bool IsConstantExpression(const Instruction& value, int& budget) {
   if (!value.shape().IsScalar() || --budget < 0) return false;
   if (value.opcode() == Opcode::kConstant) return true;
-  if (!FactsOf(value.opcode()).is_elementwise || value.operands().empty()) return false;
+  if (FactsOf(value.opcode()).kind != OpcodeKind::kElementwise || value.operands().empty()) return false;
   return std::ranges::all_of(value.operands(),
                              [&](const Instruction* operand) { return IsConstantExpression(*operand, budget); });
 }
