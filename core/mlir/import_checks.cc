@@ -183,8 +183,8 @@ Result<CheckFunction> Importer::RunChecks(const std::string& name) {
   return std::move(builder.out);
 }
 
-Status Importer::BindEarlierValue(CheckBuilder& builder, Frame& frame, ValueId value, std::vector<ValueId>& inputs) {
-  if (frame.values.contains(value)) return OkStatus();
+void Importer::BindEarlierValue(CheckBuilder& builder, Frame& frame, ValueId value, std::vector<ValueId>& inputs) {
+  if (frame.values.contains(value)) return;
   const Shape& shape = program_.ShapeOf(value);
   Instruction*& bound = frame.values[value];
   if (const auto constant = builder.out.constants.find(value); constant != builder.out.constants.end()) {
@@ -197,7 +197,6 @@ Status Importer::BindEarlierValue(CheckBuilder& builder, Frame& frame, ValueId v
     bound = Add(frame, Opcode::kParameter, shape, {}, ParameterAttributes{static_cast<int64_t>(inputs.size())});
     inputs.push_back(value);
   }
-  return OkStatus();
 }
 
 Status Importer::BuildCheckStage(CheckBuilder& builder, const std::string& name, size_t number,
@@ -215,24 +214,30 @@ Status Importer::BuildCheckStage(CheckBuilder& builder, const std::string& name,
       parallel = &operation;
     } else if (!CheckName(operation).empty()) {
       VXLA_RETURN_IF_ERROR(ImportCheckOperation(builder, operation));
-    } else if (!operation.name.ends_with(".return")) {
+    } else {
       std::vector<ValueId> uses;
       CollectUses(operation, uses);
       for (const ValueId use : uses) {
         const auto found = builder.defined.find(use);
         if (found != builder.defined.end() && found->second < number)
-          VXLA_RETURN_IF_ERROR(BindEarlierValue(builder, frame, use, stage.inputs));
+          BindEarlierValue(builder, frame, use, stage.inputs);
       }
-      VXLA_RETURN_IF_ERROR(ImportOperation(frame, operation));
+      const bool returns = operation.name.ends_with(".return");
+      VXLA_RETURN_IF_ERROR(returns ? Operands(frame, operation).status() : ImportOperation(frame, operation));
       if (operation.name == kProbe) VXLA_RETURN_IF_ERROR(ImportProbe(builder, operation));
-    } else {
-      for (const ValueId value : operation.operands) {
-        if (builder.defined.contains(value) && builder.defined[value] < number)
-          VXLA_RETURN_IF_ERROR(BindEarlierValue(builder, frame, value, stage.inputs));
-      }
-      VXLA_RETURN_IF_ERROR(Operands(frame, operation).status());
     }
   }
+  BindStageOutputs(builder, frame, number);
+  module_->set_entry(module_->AddComputation(std::move(frame.computation)));
+  VXLA_RETURN_IF_ERROR(CheckCallDepth(*module_));
+  stage.module = std::move(module_);
+  if (parallel == nullptr) return OkStatus();
+  VXLA_ASSIGN_OR_RETURN(stage.parallel, ImportRunParallel(*parallel));
+  return OkStatus();
+}
+
+// What is needed outside becomes the results; constants need no device.
+void Importer::BindStageOutputs(CheckBuilder& builder, Frame& frame, size_t number) {
   location_ = {};
   std::vector<Instruction*> results;
   for (const ValueId value : builder.required) {
@@ -244,16 +249,10 @@ Status Importer::BuildCheckStage(CheckBuilder& builder, const std::string& name,
       builder.out.constants[value] = constant->attributes<ConstantAttributes>().literal;
       continue;
     }
-    stage.outputs.push_back(value);
+    builder.out.stages[number].outputs.push_back(value);
     results.push_back(frame.values[value]);
   }
   frame.computation->set_root(TupleOrOne(frame, std::move(results)));
-  module_->set_entry(module_->AddComputation(std::move(frame.computation)));
-  VXLA_RETURN_IF_ERROR(CheckCallDepth(*module_));
-  stage.module = std::move(module_);
-  if (parallel == nullptr) return OkStatus();
-  VXLA_ASSIGN_OR_RETURN(stage.parallel, ImportRunParallel(*parallel));
-  return OkStatus();
 }
 
 Status Importer::ImportCheckOperation(CheckBuilder& builder, const Operation& operation) {
@@ -375,7 +374,55 @@ Status Importer::BuildSameRun(const Operation& operation, const std::vector<std:
   return OkStatus();
 }
 
-// One module for all: each device takes the branch of its number, and gives zeros where results are another's.
+// replica * partitions + partition
+Instruction* Importer::DeviceNumber(Frame& frame, int64_t partitions) {
+  const Shape scalar(ElementType::kU32);
+  Instruction* const replica = Add(frame, Opcode::kReplicaId, scalar);
+  Instruction* const partition = Add(frame, Opcode::kPartitionId, scalar);
+  auto factor = std::make_shared<const Literal>(Literal::ScalarInt(ElementType::kU32, partitions));
+  Instruction* const count = Add(frame, Opcode::kConstant, scalar, {}, ConstantAttributes{std::move(factor)});
+  Instruction* const row = Add(frame, Opcode::kMultiply, scalar, {replica, count});
+  Instruction* const number = Add(frame, Opcode::kAdd, scalar, {row, partition});
+  return Add(frame, Opcode::kConvert, Shape(ElementType::kS32), {number});
+}
+
+// What one device does: its function on the operands from `taken` on, and zeros where results are another device's.
+Result<Computation*> Importer::BuildSharedBranch(const Operation& operation, const std::string& name, int64_t device,
+                                                 const std::vector<Shape>& shapes, const std::vector<Shape>& gives,
+                                                 const std::vector<int64_t>& owners, size_t& taken) {
+  const OperationReader reader(operation);
+  Computation* const callee = imported_.at(name);
+  Frame branch;
+  branch.computation = std::make_unique<Computation>("device");
+  Instruction* const all = Add(branch, Opcode::kParameter, Shape::Tuple(shapes), {}, ParameterAttributes{0});
+  std::vector<Instruction*> arguments;
+  for (const Instruction* parameter : callee->parameters()) {
+    if (taken >= shapes.size() || !(shapes[taken] == parameter->shape()))
+      return reader.Error("operand {} does not fit what '@{}' takes", taken, name);
+    arguments.push_back(Element(branch, all, static_cast<int64_t>(taken++)));
+  }
+  Instruction* const call =
+      Add(branch, Opcode::kCall, callee->root()->shape(), std::move(arguments), CallAttributes{}, {callee});
+  std::vector<Instruction*> results;
+  int64_t mine = 0;
+  const bool one = std::ranges::count(owners, device) == 1;
+  for (size_t i = 0; i < gives.size(); ++i) {
+    if (owners[i] == device) {
+      results.push_back(one ? call : Element(branch, call, mine++));
+    } else if (gives[i].IsToken()) {
+      results.push_back(Add(branch, Opcode::kAfterAll, Shape::Token()));
+    } else {
+      results.push_back(Add(branch, Opcode::kConstant, gives[i], {},
+                            ConstantAttributes{std::make_shared<const Literal>(Literal(gives[i]))}));
+    }
+  }
+  std::vector<Shape> tuple;
+  for (const Instruction* result : results) tuple.push_back(result->shape());
+  branch.computation->set_root(Add(branch, Opcode::kTuple, Shape::Tuple(tuple), results));
+  return module_->AddComputation(std::move(branch.computation));
+}
+
+// One module for all: each device takes the branch of its number.
 Status Importer::BuildSharedRun(const Operation& operation, const std::vector<std::string>& names, ParallelRun& run) {
   const OperationReader reader(operation);
   Frame frame;
@@ -400,44 +447,13 @@ Status Importer::BuildSharedRun(const Operation& operation, const std::vector<st
   if (gives.size() != run.results.size())
     return reader.Error("{} results are stated, the programs give {}", run.results.size(), gives.size());
   for (size_t device = 0; device < names.size(); ++device) {
-    Computation* const callee = imported_.at(names[device]);
-    Frame branch;
-    branch.computation = std::make_unique<Computation>("device");
-    Instruction* const all = Add(branch, Opcode::kParameter, Shape::Tuple(shapes), {}, ParameterAttributes{0});
-    std::vector<Instruction*> arguments;
-    for (const Instruction* parameter : callee->parameters()) {
-      if (taken >= shapes.size() || !(shapes[taken] == parameter->shape()))
-        return reader.Error("operand {} does not fit what '@{}' takes", taken, names[device]);
-      arguments.push_back(Element(branch, all, static_cast<int64_t>(taken++)));
-    }
-    Instruction* const call =
-        Add(branch, Opcode::kCall, callee->root()->shape(), std::move(arguments), CallAttributes{}, {callee});
-    std::vector<Instruction*> results;
-    int64_t mine = 0;
-    const bool one = std::ranges::count(run.owners, static_cast<int64_t>(device)) == 1;
-    for (size_t i = 0; i < gives.size(); ++i) {
-      if (run.owners[i] == static_cast<int64_t>(device)) {
-        results.push_back(one ? call : Element(branch, call, mine++));
-      } else if (gives[i].IsToken()) {
-        results.push_back(Add(branch, Opcode::kAfterAll, Shape::Token()));
-      } else {
-        results.push_back(Add(branch, Opcode::kConstant, gives[i], {},
-                              ConstantAttributes{std::make_shared<const Literal>(Literal(gives[i]))}));
-      }
-    }
-    std::vector<Shape> tuple;
-    for (const Instruction* result : results) tuple.push_back(result->shape());
-    branch.computation->set_root(Add(branch, Opcode::kTuple, Shape::Tuple(tuple), results));
-    branches.push_back(module_->AddComputation(std::move(branch.computation)));
+    VXLA_ASSIGN_OR_RETURN(
+        Computation* const branch,
+        BuildSharedBranch(operation, names[device], static_cast<int64_t>(device), shapes, gives, run.owners, taken));
+    branches.push_back(branch);
   }
   if (taken != shapes.size()) return reader.Error("{} operands, the programs take {}", shapes.size(), taken);
-  const Shape scalar(ElementType::kU32), index(ElementType::kS32);
-  Instruction* const replica = Add(frame, Opcode::kReplicaId, scalar);
-  Instruction* const partition = Add(frame, Opcode::kPartitionId, scalar);
-  auto partitions = std::make_shared<const Literal>(Literal::ScalarInt(ElementType::kU32, run.partitions));
-  Instruction* const count = Add(frame, Opcode::kConstant, scalar, {}, ConstantAttributes{std::move(partitions)});
-  Instruction* const row = Add(frame, Opcode::kMultiply, scalar, {replica, count});
-  Instruction* const device = Add(frame, Opcode::kConvert, index, {Add(frame, Opcode::kAdd, scalar, {row, partition})});
+  Instruction* const device = DeviceNumber(frame, run.partitions);
   Instruction* const all = Add(frame, Opcode::kTuple, Shape::Tuple(shapes), operands);
   std::vector<Instruction*> inputs(branches.size(), all);
   inputs.insert(inputs.begin(), device);

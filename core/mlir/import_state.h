@@ -193,7 +193,12 @@ class Importer {
   Status BuildCheckStage(CheckBuilder& builder, const std::string& name, size_t number,
                          std::span<const Operation> operations);
   // A value of an earlier stage: a constant again, or one more parameter.
-  Status BindEarlierValue(CheckBuilder& builder, Frame& frame, ValueId value, std::vector<ValueId>& inputs);
+  void BindEarlierValue(CheckBuilder& builder, Frame& frame, ValueId value, std::vector<ValueId>& inputs);
+  void BindStageOutputs(CheckBuilder& builder, Frame& frame, size_t number);
+  Result<Computation*> BuildSharedBranch(const Operation& operation, const std::string& name, int64_t device,
+                                         const std::vector<Shape>& shapes, const std::vector<Shape>& gives,
+                                         const std::vector<int64_t>& owners, size_t& taken);
+  Instruction* DeviceNumber(Frame& frame, int64_t partitions);
   Status ImportCheckOperation(CheckBuilder& builder, const Operation& operation);
   Status ImportProbe(CheckBuilder& builder, const Operation& operation);
   Result<std::unique_ptr<ParallelRun>> ImportRunParallel(const Operation& operation);

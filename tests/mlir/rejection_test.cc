@@ -25,7 +25,7 @@ TEST(StablehloRejectionTest, SaysWhereAndWhatWasExpected) {
   EXPECT_EQ(BodyError("%0 = stablehlo.add %a, %b : tensor<4xf32>"),
             "2:8: stablehlo.add: add: operand 0 f32[4] and operand 1 f32[2] differ in their dimensions");
   EXPECT_EQ(BodyError("%0 = stablehlo.negate %a : (tensor<5xf32>) -> tensor<5xf32>"),
-            "2:49: stablehlo.negate: operand 0 is tensor<5xf32> here and tensor<4xf32> where %a is defined");
+            "2:8: stablehlo.negate: operand 0 is tensor<5xf32> here and tensor<4xf32> where %a is defined");
   EXPECT_EQ(BodyError("%0 = stablehlo.negate %a : tensor<5xf32>"),
             "2:8: stablehlo.negate: result 0 is stated as tensor<5xf32>, the operands give tensor<4xf32>");
   EXPECT_EQ(BodyError("%0 = stablehlo.slice %a [0:9] : (tensor<4xf32>) -> tensor<9xf32>"),
@@ -47,8 +47,10 @@ TEST(StablehloRejectionTest, SaysWhereAndWhatWasExpected) {
 TEST(StablehloRejectionTest, DynamicAndQuantizedTypesAreNamed) {
   EXPECT_EQ(StablehloError("func.func @main(%a: tensor<?x4xf32>) {\n return\n}"),
             "1:1: func.func: tensor<?x4xf32> has a dimension of unknown size (?), which is not supported yet");
-  EXPECT_THAT(StablehloError("func.func @main(%a: tensor<4x!quant.uniform<i8:f32, 0.1:3>>) {\n return\n}"),
-              testing::HasSubstr("tensor<4x!quant.uniform<i8:f32, 0.1:3>> is not supported"));
+  EXPECT_THAT(StablehloError("func.func @main(%a: tensor<4x!quant.uniform<i64:f32, 0.1:3>>) {\n return\n}"),
+              testing::HasSubstr("!quant.uniform<i64:f32, 0.1:3>: the storage type has more than 32 bits"));
+  EXPECT_THAT(StablehloError("func.func @main(%a: tensor<4x!quant.uniform<i8:f32, 0.1:300>>) {\n return\n}"),
+              testing::HasSubstr("the zero point 300 is not in -128 to 127"));
 }
 
 TEST(StablehloRejectionTest, DeepNestingHugeSizesAndDoublingAliasesAreBounded) {
