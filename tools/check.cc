@@ -206,7 +206,7 @@ Status CheckFiles(const CheckFlags& flags, Json& json) {
 CommandBody AddCheck(CLI::App& app) {
   auto flags = std::make_shared<CheckFlags>();
   app.add_option("FILE", flags->files,
-                 "StableHLO text with check operations, in sections between lines that begin with // -----")
+                 "StableHLO text with check operations, whole or in sections as MLIR splits files")
       ->required()
       ->expected(1, 1 << 20)
       ->type_name("");
