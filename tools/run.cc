@@ -152,8 +152,7 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
   const auto start = Clock::now();
   Compiled compiled;
   if (grid.count() > 1) {
-    VXLA_ASSIGN_OR_RETURN(compiled.several,
-                          ReplicatedExecutable::Compile(*client, module, grid, pointers, options));
+    VXLA_ASSIGN_OR_RETURN(compiled.several, ReplicatedExecutable::Compile(*client, module, grid, pointers, options));
   } else {
     VXLA_ASSIGN_OR_RETURN(compiled.one, client->Compile(module, options));
   }
@@ -176,17 +175,18 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
   VXLA_RETURN_IF_ERROR(feeds.Save());
   VXLA_RETURN_IF_ERROR(CheckValidation(device));
   if (flags.profile) VXLA_RETURN_IF_ERROR(PrintProfile(device, statistics));
-  report = {{"device", device.facts().name},
-            {"driver", device.facts().driver + " " + device.facts().driver_version},
-            {"compile_ms", compile_ms},
-            {"first_run_ms", runs[0]},
-            {"runs_ms", runs},
-            {"recorded", statistics.recorded},
-            {"compiled", flags.num_runs == 1 ? compiled.executable().compile_statistics().compiled : statistics.compiled},
-            {"allocated_bytes", statistics.allocated_bytes},
-            {"read_backs", statistics.read_backs},
-            {"fallbacks", FallbacksJson(compiled.executable())},
-            {"faults", FaultsJson(compiled.executable().plan())}};
+  report = {
+      {"device", device.facts().name},
+      {"driver", device.facts().driver + " " + device.facts().driver_version},
+      {"compile_ms", compile_ms},
+      {"first_run_ms", runs[0]},
+      {"runs_ms", runs},
+      {"recorded", statistics.recorded},
+      {"compiled", flags.num_runs == 1 ? compiled.executable().compile_statistics().compiled : statistics.compiled},
+      {"allocated_bytes", statistics.allocated_bytes},
+      {"read_backs", statistics.read_backs},
+      {"fallbacks", FallbacksJson(compiled.executable())},
+      {"faults", FaultsJson(compiled.executable().plan())}};
   return result;
 }
 
