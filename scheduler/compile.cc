@@ -145,6 +145,8 @@ Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFact
 TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion) {
   TargetInfo target;
   target.is_software = facts.is_software();
+  // Software drivers run workgroups with barriers slowly, and their memory is as fast as what holds it back.
+  if (!facts.is_software() && !facts.same_bits) target.attention_min_scores = 1 << 16;
   target.fusion = fusion;
   target.max_kernel_operations = facts.kernel_operations;
   target.emulates_i64 = !facts.int64;

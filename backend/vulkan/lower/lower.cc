@@ -164,6 +164,7 @@ struct HeroLowering {
 };
 
 HeroLowering LoweringOf(const FusionDescription& body) {
+  if (body.attention) return {CanLowerAttention, LowerAttention};
   switch (body.hero == nullptr ? Opcode::kFusion : body.hero->opcode()) {
 #define KERNEL(Name, ...) \
   case Opcode::k##Name:   \
