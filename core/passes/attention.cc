@@ -277,13 +277,23 @@ class Matcher {
     FindComparison(select->operand(0), path, *hidden);
   }
 
+  // select(a, b, false), which is a and b.
+  static bool IsGuarded(const Instruction& i) {
+    if (i.opcode() != Opcode::kSelect || i.operand(0)->shape().rank() != i.shape().rank()) return false;
+    const Instruction* otherwise = i.operand(2);
+    while (otherwise->opcode() == Opcode::kBroadcast) otherwise = otherwise->operand(0);
+    return otherwise->opcode() == Opcode::kConstant && otherwise->shape().IsScalar() &&
+           otherwise->shape().element_type() == ElementType::kPred && otherwise->literal().GetInt(0) == 0;
+  }
+
   // All of what is joined by `and` has to hold.
   void FindComparison(const Instruction* i, OperandPath path, double hidden) {
     if (a_.causal || path.size() > kMostLinks) return;
     if (i->opcode() == Opcode::kCompare) {
       if (HidesLaterKeys(*i, path)) a_.causal = CausalMask{i, path, hidden};
-    } else if (i->opcode() == Opcode::kAnd || i->opcode() == Opcode::kBroadcast || OnlyMoves(*i)) {
-      for (int k = 0; k < i->operand_count(); ++k) {
+    } else if (i->opcode() == Opcode::kAnd || i->opcode() == Opcode::kBroadcast || OnlyMoves(*i) || IsGuarded(*i)) {
+      const int count = i->opcode() == Opcode::kSelect ? 2 : i->operand_count();
+      for (int k = 0; k < count; ++k) {
         OperandPath on = path;
         on.emplace_back(i, k);
         FindComparison(i->operand(k), on, hidden);
