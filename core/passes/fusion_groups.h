@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -85,6 +86,7 @@ class FusionGroups {
   // small_loops.cc
   void JoinSmallLoops();
   bool IsSmallLoop(const FusionGroup& group) const;
+  std::string TextOf(const FusionGroup& group) const;
   void MoveMembers(int from, int to);
 
   const std::vector<int>& GroupsOf(const Instruction* i) const { return kernels_.GroupsOf(i); }
