@@ -396,6 +396,45 @@ IndexExpression ResultIndex(const Attention& a, IndexSpace& space, const Attenti
   return space.Add(space.Scale(space.Add(space.Scale(at.batch, highs), high), lows), low);
 }
 
+MultiIndex IndexBehind(const std::vector<const Instruction*>& moves, IndexSpace& space, MultiIndex index) {
+  for (const Instruction* i : moves) {
+    if (i->opcode() == Opcode::kTranspose) {
+      MultiIndex moved;
+      for (int64_t d : i->dimensions()) moved.push_back(index[static_cast<size_t>(d)]);
+      index = std::move(moved);
+    } else if (i->opcode() == Opcode::kReshape) {
+      index = space.Delinearize(space.Linearize(index, i->operand(0)->shape().dimensions()), i->shape().dimensions());
+    }
+  }
+  return index;
+}
+
+std::vector<const Instruction*> MovesBehind(const Attention& a) {
+  std::vector<const Instruction*> moves;
+  for (const Instruction* i = a.product; i->users().size() == 1 && OnlyMoves(*i->users()[0]);) {
+    i = i->users()[0];
+    if (i->HasControlEdges()) break;
+    moves.push_back(i);
+  }
+  while (!moves.empty()) {
+    const bool transposes = moves.back()->opcode() == Opcode::kTranspose;
+    IndexSpace space;
+    AttentionPlace at;
+    at.batch = space.Variable(space.AddVariable(a.batches));
+    at.row = space.Variable(space.AddVariable(a.rows));
+    at.column = space.Variable(space.AddVariable(a.columns));
+    const MultiIndex begin = space.Delinearize(ResultIndex(a, space, at), a.product->shape().dimensions());
+    MultiIndex index = IndexBehind(moves, space, begin);
+    index = space.Delinearize(space.Linearize(index, moves.back()->shape().dimensions()),
+                              moves.back()->shape().dimensions());
+    for (auto i = moves.rbegin(); i != moves.rend(); ++i) index = OperandIndex(space, **i, 0, index);
+    // The way back has to be found in symbols.
+    if (transposes && index == begin && space.count() == 3) return moves;
+    moves.pop_back();
+  }
+  return moves;
+}
+
 std::optional<Attention> MatchAttention(const Instruction& product) {
   if (product.opcode() != Opcode::kDot) return std::nullopt;
   for (int weights : {0, 1}) {

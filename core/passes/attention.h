@@ -50,6 +50,12 @@ MultiIndex CausalIndexOf(const Attention& attention, IndexSpace& space, const At
 // The row-major index of a result of the product.
 IndexExpression ResultIndex(const Attention& attention, IndexSpace& space, const AttentionPlace& at);
 
+// Transposes, reshapes and conversions behind the product, one after another, that nothing else reads the results of:
+// the kernel writes its results where the last transpose puts them.
+std::vector<const Instruction*> MovesBehind(const Attention& attention);
+// Where a result lies behind them.
+MultiIndex IndexBehind(const std::vector<const Instruction*>& moves, IndexSpace& space, MultiIndex index);
+
 // The attention that ends in this dot, if it does.
 std::optional<Attention> MatchAttention(const Instruction& product);
 

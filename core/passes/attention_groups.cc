@@ -33,6 +33,10 @@ bool FusionGroups::GroupAttention(Instruction* product) {
     }
     groups_[g].prologue.insert(i);
   }
+  for (const Instruction* i : MovesBehind(*attention)) {
+    if (!GroupsOf(i).empty() || !Join(i, g)) break;
+    groups_[g].at_own_index.insert(i);
+  }
   return true;
 }
 

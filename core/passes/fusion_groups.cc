@@ -346,7 +346,7 @@ void FusionGroups::SplitOffIndexOutputs() {
   for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
     Instruction* i = *it;
     const int g = OnlyGroupOf(i);
-    if (g < 0 || !IsIndexOnly(*i) || i->HasControlEdges() || !HasOutsideUse(i)) continue;
+    if (g < 0 || groups_[g].attention || !IsIndexOnly(*i) || i->HasControlEdges() || !HasOutsideUse(i)) continue;
     auto copy = std::make_unique<Instruction>(i->opcode(), i->shape(),
                                               std::vector<Instruction*>(i->operands().begin(), i->operands().end()),
                                               i->attributes());

@@ -117,8 +117,11 @@ class AttentionWriter {
     const ElementType type = product.shape().element_type();
     Function f;
     Begin(f, kernel);
-    const IndexExpression linear = ResultIndex(attention_, f.space, f.at);
-    f.writer->Override(product, f.space.Delinearize(linear, product.shape().dimensions()),
+    const MultiIndex index = f.space.Delinearize(ResultIndex(attention_, f.space, f.at), product.shape().dimensions());
+    const std::vector<const Instruction*> moves = MovesBehind(attention_);
+    const Shape& last = moves.empty() ? product.shape() : moves.back()->shape();
+    const IndexExpression linear = f.space.Linearize(IndexBehind(moves, f.space, index), last.dimensions());
+    f.writer->Override(product, index,
                        type == ElementType::kF32 ? "value" : ConvertedText(ElementType::kF32, type, "value"));
     std::vector<std::string> values;
     for (const Instruction* root : body_.roots)
