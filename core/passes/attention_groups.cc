@@ -26,9 +26,11 @@ bool FusionGroups::GroupAttention(Instruction* product) {
   const int g = NewGroup(FusionKind::kCustom, product, scores);
   groups_[g].attention = true;
   for (const Instruction* i : members) {
-    if (!Join(i, g)) {
-      for (const Instruction* joined : std::vector(groups_[g].members.begin(), groups_[g].members.end()))
-        Leave(joined, g);
+    const bool joined = Join(i, g);
+    const auto buffers = static_cast<int>(buffers_[g].Inputs().size()) + 1;
+    if (!joined || (i == members.back() && buffers > target_.max_fusion_buffers)) {
+      for (const Instruction* member : std::vector(groups_[g].members.begin(), groups_[g].members.end()))
+        Leave(member, g);
       return false;
     }
     groups_[g].prologue.insert(i);

@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(AttentionTest, OneQueryARowStaysApart) {
-  const AttentionCase decode{.name = "", .rows = 1, .keys = 500, .dispatches = 4};
+  const AttentionCase decode{.name = "", .rows = 1, .keys = 500, .dispatches = 9};
   const auto module = ParseModule(ProgramOf(decode));
   ASSERT_NE(module, nullptr);
   const std::vector<Literal> arguments = RandomArguments(*module);
