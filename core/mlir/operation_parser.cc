@@ -136,7 +136,8 @@ namespace {
 
 bool SameType(const Type& a, const Type& b) {
   if (a.kind != b.kind) return false;
-  if (a.kind == Type::Kind::kShape || a.kind == Type::Kind::kElement) return a.shape == b.shape;
+  if (a.kind == Type::Kind::kShape || a.kind == Type::Kind::kElement)
+    return a.unranked == b.unranked && a.shape == b.shape;
   return PrintType(a) == PrintType(b);
 }
 

@@ -8,13 +8,6 @@
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
-Attribute IntListAttribute(const IntList& values) {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::kArray;
-  for (const int64_t value : values) attribute.elements.push_back(IntegerAttribute(value));
-  return attribute;
-}
-
 // What a name of a pretty form is called in the generic one.
 struct PrettyName {
   std::string_view operation, pretty, generic;
@@ -88,7 +81,8 @@ OperationParser::Form OperationParser::FormOf(std::string_view name) {
   };
   const auto found = std::ranges::find(kForms, name, [](const auto& pair) { return pair.first; });
   if (found != std::end(kForms)) return found->second;
-  for (const std::string_view dialect : {"stablehlo.", "chlo.", "tensor.", "arith."}) {
+  if (const Form form = TensorFormOf(name); form != nullptr) return form;
+  for (const std::string_view dialect : {"stablehlo.", "chlo."}) {
     if (name.starts_with(dialect)) return &P::ParseItems;
   }
   return nullptr;
