@@ -13,7 +13,8 @@ constexpr std::string_view kTarget = "vxla.dynamic_program";
 // Whether operations of these names compute with sizes.
 bool ComputesSizes(const Operation& operation) {
   for (const std::string_view dialect : {"tensor.", "arith.", "scf.", "shape.", "index."}) {
-    if (operation.name.starts_with(dialect)) return operation.name != "arith.constant";
+    if (operation.name.starts_with(dialect))
+      return operation.name != "arith.constant" && operation.name != "tensor.cast";
   }
   for (const Region& region : operation.regions) {
     for (const Block& block : region.blocks) {

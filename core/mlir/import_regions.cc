@@ -154,6 +154,8 @@ Status Importer::ImportBranches(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(const bool decided, ImportKnownBranch(frame, operation, operands[0]));
   if (decided) return OkStatus();
+  if (lanes_.has_value() && operation.name.ends_with(".if") && !operands[0]->shape().IsScalar())
+    return ImportLaneBranches(frame, operation, operands[0]);
   std::vector<Computation*> branches;
   for (size_t i = 0; i < operation.regions.size(); ++i) {
     VXLA_ASSIGN_OR_RETURN(const State state, StateOf(frame, operation, {&operation.regions[i], 1}, {}));

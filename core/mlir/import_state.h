@@ -168,6 +168,65 @@ class Importer {
   Result<bool> ImportKnownBranch(Frame& frame, const Operation& operation, const Instruction* index);
   void KeepInvariants(const Operation& operation, const std::vector<Instruction*>& init);
 
+  // The tensor dialect (import_tensor.cc), arith and shape (import_arith.cc).
+  static Handler TensorHandlerOf(std::string_view name);
+  struct SliceLists {
+    std::vector<Instruction*> offsets;
+    IntList starts, sizes, strides, extents;  // starts: where known, else 0; extents: from first to last element
+    bool all_known = true, strided = false;
+  };
+  Status BindLanes(Frame& frame, const Operation& operation, Instruction* value);
+  Instruction* IndexConstant(Frame& frame, const IntList& values, bool scalar);
+  Instruction* Reshaped(Frame& frame, Instruction* value, const IntList& sizes);
+  static void MarkChecked(Instruction* instruction, const Operation& operation);
+  Result<int64_t> KnownIndex(Frame& frame, const Operation& operation, Instruction* value);
+  Result<Shape> SizedBy(Frame& frame, const Operation& operation, size_t next);
+  Result<std::vector<Instruction*>> MixedList(Frame& frame, const Operation& operation, std::string_view name,
+                                              size_t& next);
+  Result<IntList> KnownList(Frame& frame, const Operation& operation, std::span<Instruction* const> values);
+  Result<Instruction*> RunLanes(Frame& frame, const Operation& operation, const Shape& shape);
+  Instruction* Everywhere(Frame& frame, Instruction* value, const Shape& shape);
+  Result<Instruction*> PaddedMask(Frame& frame, const Operation& operation, const Shape& source,
+                                  const PadAttributes& attributes);
+  Status CheckIndices(const Operation& operation, const Shape& shape, std::span<Instruction* const> indices);
+  Result<SliceLists> SliceListsOf(Frame& frame, const Operation& operation, size_t next, const Shape& shape);
+  Result<IntList> IndexedDimensions(const Operation& operation, std::string_view name, const Shape& shape,
+                                    const Shape& indices) const;
+  Status ImportTensorBitcast(Frame& frame, const Operation& operation);
+  Status ImportReassociation(Frame& frame, const Operation& operation);
+  Status ImportExpansion(Frame& frame, const Operation& operation, Instruction* operand,
+                         const std::vector<IntList>& groups, size_t rank);
+  Status ImportTensorReshape(Frame& frame, const Operation& operation);
+  Status ImportConcat(Frame& frame, const Operation& operation);
+  Status ImportDim(Frame& frame, const Operation& operation);
+  Status ImportRank(Frame& frame, const Operation& operation);
+  Status ImportEmpty(Frame& frame, const Operation& operation);
+  Status ImportSplat(Frame& frame, const Operation& operation);
+  Status ImportFromElements(Frame& frame, const Operation& operation);
+  Status ImportGenerate(Frame& frame, const Operation& operation);
+  Status ImportTensorPad(Frame& frame, const Operation& operation);
+  Status ImportExtract(Frame& frame, const Operation& operation);
+  Status ImportInsert(Frame& frame, const Operation& operation);
+  Status ImportExtractSlice(Frame& frame, const Operation& operation);
+  Status ImportInsertSlice(Frame& frame, const Operation& operation);
+  Status ImportTensorGather(Frame& frame, const Operation& operation);
+  Status ImportTensorScatter(Frame& frame, const Operation& operation);
+  Status ImportLaneBranches(Frame& frame, const Operation& operation, Instruction* predicate);
+  Status Align(Frame& frame, std::vector<Instruction*>& values);
+  Instruction* Converted(Frame& frame, Instruction* value, ElementType type);
+  Instruction* Bits(Frame& frame, Instruction* value, ElementType type);
+  Instruction* Filled(Frame& frame, const Shape& like, int64_t value);
+  Result<Instruction*> Compared(Frame& frame, const Operation& operation, Instruction* a, Instruction* b,
+                                ComparisonDirection direction);
+  Status ImportArith(Frame& frame, const Operation& operation);
+  Status ImportArithConstant(Frame& frame, const Operation& operation);
+  Status ImportArithCompare(Frame& frame, const Operation& operation, std::vector<Instruction*> operands);
+  Status ImportUnordered(Frame& frame, const Operation& operation, std::string_view predicate,
+                         const std::vector<Instruction*>& operands);
+  Status ImportArithRounded(Frame& frame, const Operation& operation, std::vector<Instruction*> operands);
+  Status ImportArithConversion(Frame& frame, const Operation& operation, Instruction* operand);
+  Status ImportShapeDialect(Frame& frame, const Operation& operation);
+
   // Regions (import_regions.cc).
   std::vector<ValueId> FreeValues(const Region& region) const;
   bool Sinks(const Instruction* value) const;
@@ -234,6 +293,7 @@ class Importer {
   // Arguments of loops' blocks that keep the constant they begin with.
   std::unordered_map<ValueId, const Instruction*> invariant_;
   int64_t inlined_ = 0;
+  std::optional<Shape> lanes_;  // of the region that is done for all its elements at once
   std::unique_ptr<Module> module_;
   const ProgramFacts* facts_ = nullptr;  // null: all sizes are in the text
   FoldInstruction fold_;

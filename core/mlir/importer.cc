@@ -406,8 +406,6 @@ Importer::Handler Importer::HandlerOf(std::string_view name) {
   };
   static const std::unordered_map<std::string_view, Handler> kOthers{
       {"func.call", &I::ImportCall},
-      {"arith.constant", &I::ImportConstant},
-      {"tensor.cast", &I::ImportIdentity},
       {"chlo.constant", &I::ImportConstant},
       {"chlo.top_k", &I::ImportTopK},
       {"sdy.mesh", &I::ImportNothing},
@@ -421,6 +419,7 @@ Importer::Handler Importer::HandlerOf(std::string_view name) {
   }
   const auto found = kOthers.find(name);
   if (found != kOthers.end()) return found->second;
+  if (const Handler handler = TensorHandlerOf(name); handler != nullptr) return handler;
   return name.starts_with("chlo.") ? &I::ImportChlo : nullptr;
 }
 

@@ -6,6 +6,7 @@
 #include "core/limits.h"
 #include "core/mlir/dense_text.h"
 #include "core/mlir/parser.h"
+#include "core/mlir/structured_control.h"
 
 namespace VXLA_NAMESPACE::mlir {
 
@@ -369,7 +370,11 @@ Status OperationParser::ParseFunction(Operation& operation) {
 }
 
 Result<Program> ParseMlir(std::string_view text, int first_line) {
-  return Guarded([&] { return OperationParser(text, first_line).Parse(); });
+  return Guarded([&]() -> Result<Program> {
+    VXLA_ASSIGN_OR_RETURN(Program program, OperationParser(text, first_line).Parse());
+    VXLA_RETURN_IF_ERROR(LowerStructuredControl(program));
+    return program;
+  });
 }
 
 std::vector<MlirSection> SplitMlir(std::string_view text) {

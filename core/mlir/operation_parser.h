@@ -13,6 +13,7 @@ class OperationParser : public AttributeParser {
   Result<Program> Parse();
 
  private:
+  using Form = Status (OperationParser::*)(Operation&);
   struct Definition {
     ValueId first = 0;
     uint32_t count = 0;
@@ -121,7 +122,6 @@ class OperationParser : public AttributeParser {
   // `: types`, of every form.
   Status ParseTrailingTypes(Operation& operation);
 
-  using Form = Status (OperationParser::*)(Operation&);
   static Form FormOf(std::string_view name);
 
   Program program_;

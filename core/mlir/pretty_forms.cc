@@ -53,7 +53,8 @@ std::string_view FullName(std::string_view name) {
                                                                       {"func", "func.func"},
                                                                       {"return", "func.return"},
                                                                       {"call", "func.call"},
-                                                                      {"constant", "arith.constant"}};
+                                                                      {"constant", "arith.constant"},
+                                                                      {"yield", "tensor.yield"}};
   const auto found = std::ranges::find(kShort, name, [](const auto& pair) { return pair.first; });
   return found == std::end(kShort) ? name : found->second;
 }
@@ -275,6 +276,10 @@ Status OperationParser::ParseConstant(Operation& operation) {
   VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
   if (operation.Find("value") != nullptr) return ParseTrailingTypes(operation);
   VXLA_ASSIGN_OR_RETURN(Attribute value, ParseAttribute());
+  if (value.kind == Attribute::Kind::kBool && value.type.kind == Type::Kind::kNone) {
+    value.type.kind = Type::Kind::kElement;
+    value.type.shape = Shape(ElementType::kPred);
+  }
   result_types_ = {value.type};
   SetAttribute(operation.attributes, "value", std::move(value));
   return OkStatus();
