@@ -9,7 +9,9 @@
 #include <set>
 
 #include "api/replicas.h"
+#include "api/program.h"
 #include "core/mlir/dynamic_program.h"
+#include "core/passes/verifier.h"
 #include "tools/messages.h"
 #include "tools/numpy_file.h"
 
@@ -274,6 +276,15 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
                            files.size() == 1 ? files[0] + ": " : "", name, static_cast<int64_t>(next) - 1, next);
   }
   return arguments;
+}
+
+Status RefineForArguments(std::unique_ptr<Module>& module, const std::vector<std::string>& files, uint64_t seed,
+                          const EvaluateOptions& options) {
+  if (!mlir::IsDynamicProgram(*module)) return OkStatus();
+  VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments, LoadArguments(*module, files, seed));
+  VXLA_ASSIGN_OR_RETURN(module, RefineOnCpu(*module, arguments.pointers(), options));
+  VXLA_RETURN_IF_ERROR(Verify(*module));
+  return CheckRunnable(*module, {}, options.custom_calls);
 }
 
 Result<ProgramArguments> LoadArguments(const Module& module, const std::vector<std::string>& files, uint64_t seed) {

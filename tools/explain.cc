@@ -7,6 +7,7 @@
 #include "backend/kernel_hash.h"
 #include "core/text/hlo_printer.h"
 #include "scheduler/plan_printer.h"
+#include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/files.h"
 #include "tools/session.h"
@@ -105,6 +106,9 @@ std::string IsaText(const nlohmann::ordered_json& kernels) {
 
 Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file, flags.compile));
+  const Status refined =
+      RefineForArguments(module, flags.program.args, flags.program.seed, flags.compile.evaluate_options(0));
+  if (!refined.ok()) return AtPlace(refined, flags.program.file);
   if (IsCpu(flags.device.device))
     return InvalidArgument("--device cpu: the CPU reference has no plan; explain wants a Vulkan device");
   DeviceOptions device = flags.device.options();

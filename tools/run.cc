@@ -4,7 +4,9 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "api/checked_run.h"
 #include "api/replicas.h"
+#include "core/mlir/dynamic_program.h"
 #include "scheduler/plan_printer.h"
 #include "tools/arguments.h"
 #include "tools/bench_peers.h"
@@ -27,7 +29,7 @@ struct RunFlags {
   ReplicaFlags replicas;
   std::string out;
   int num_runs = 1;
-  bool json = false, profile = false, check_same = false;
+  bool json = false, profile = false, check_same = false, checked = false;
 };
 
 Json FallbacksJson(const Executable& executable) {
@@ -154,6 +156,8 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const Module& module, Json& r
     feeds.Rewind();
     VXLA_ASSIGN_OR_RETURN(result, executable->Run(arguments.pointers(), &statistics));
     runs.push_back(statistics.ms);
+    // Where arguments decide sizes, what runs is known now.
+    if (run == 0 && mlir::IsDynamicProgram(module)) PrintFallbacks(*executable);
     VXLA_RETURN_IF_ERROR(same.Check(run, result));
   }
   Progress("");
@@ -174,8 +178,24 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const Module& module, Json& r
   return result;
 }
 
+// --checked: on the reference, before anything else runs.
+Status CheckFirst(const RunFlags& flags, std::unique_ptr<Module>& module) {
+  const EvaluateOptions options = flags.compile.evaluate_options(flags.program.seed);
+  VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments,
+                        LoadArguments(*module, flags.program.args, flags.program.seed));
+  const Status refined = RefineForArguments(module, flags.program.args, flags.program.seed, options);
+  if (!refined.ok()) return AsChecked(refined);
+  return CheckPlaces(*module, arguments.pointers(), options);
+}
+
 Status Run(const RunFlags& flags, Json& json) {
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file, flags.compile));
+  Result<std::unique_ptr<Module>> loaded = LoadRunnable(flags.program.file, flags.compile);
+  if (!loaded.ok()) return flags.checked ? AsChecked(loaded.status()) : loaded.status();
+  std::unique_ptr<Module> module = *std::move(loaded);
+  if (flags.checked) {
+    const Status checked = CheckFirst(flags, module);
+    if (!checked.ok()) return AtPlace(checked, flags.program.file);
+  }
   Json report;
   VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
   VXLA_RETURN_IF_ERROR(CheckReplicasOn(flags.device.device, grid));
@@ -213,6 +233,9 @@ CommandBody AddRun(CLI::App& app) {
       ->capture_default_str();
   app.add_flag("--check-same", flags->check_same,
                "with --num-runs: an error (exit code 1) unless every run gives the same bits");
+  app.add_flag("--checked", flags->checked,
+               "first run on the CPU reference and end with exit code 1 where an operation of the tensor dialect is "
+               "undefined: indices out of bounds, casts that do not fit");
   app.add_flag("--profile", flags->profile, "time, bytes and operations of each kernel, on stderr");
   app.add_flag("--json", flags->json, "what happened, as one JSON object on stdout");
   return [flags](Json& json) { return Run(*flags, json); };

@@ -93,7 +93,8 @@ Instruction* Importer::Reshaped(Frame& frame, Instruction* value, const IntList&
 // Undefined out of bounds: --checked looks at it.
 void Importer::MarkChecked(Instruction* instruction, const Operation& operation) {
   instruction->mutable_common().frontend_attributes.text =
-      fmt::format("{{{}=\"{}\"}}", kCheckedAttribute, operation.name);
+      fmt::format("{{{}=\"{}{}\"}}", kCheckedAttribute, operation.name,
+                  operation.Find("unique") != nullptr ? " unique" : "");
 }
 
 Result<int64_t> Importer::KnownIndex(Frame& frame, const Operation& operation, Instruction* value) {

@@ -13,14 +13,14 @@ Result<Literal> RunText(const std::string& text, const std::vector<Literal>& arg
 }
 
 TEST(TensorDialectTest, EachExampleOfTheDocumentGivesWhatItSays) {
-  for (const testing::TensorProgram& program : testing::TensorPrograms()) {
+  for (const tensor_programs::TensorProgram& program : tensor_programs::TensorPrograms()) {
     SCOPED_TRACE(program.name + "\n" + program.text());
     const Result<Literal> result = RunText(program.text(), program.arguments);
     if (!result.ok()) {
       ADD_FAILURE() << Place(result.status());
       continue;
     }
-    EXPECT_EQ(testing::FirstWrong(program, *result), "");
+    EXPECT_EQ(tensor_programs::FirstWrong(program, *result), "");
   }
 }
 

@@ -7,7 +7,7 @@
 
 #include "core/literal.h"
 
-namespace VXLA_NAMESPACE::testing {
+namespace VXLA_NAMESPACE::tensor_programs {
 
 using Index = std::vector<int64_t>;
 
@@ -366,4 +366,4 @@ inline std::string FirstWrong(const TensorProgram& program, const Literal& got) 
   return "";
 }
 
-}  // namespace VXLA_NAMESPACE::testing
+}  // namespace VXLA_NAMESPACE::tensor_programs
