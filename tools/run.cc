@@ -4,7 +4,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "api/checked_run.h"
+#include "backend/cpu/reference/checked_run.h"
 #include "api/replicas.h"
 #include "core/mlir/dynamic_program.h"
 #include "scheduler/plan_printer.h"

@@ -1,4 +1,4 @@
-#include "api/checked_run.h"
+#include "backend/cpu/reference/checked_run.h"
 
 #include <set>
 
