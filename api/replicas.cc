@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/device_options.h"
 #include "core/live_sizes.h"
+#include "core/passes/device_merger.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -40,10 +42,10 @@ Result<Literal> StackByDevice(const std::vector<const Literal*>& leaves, const s
   return stacked;
 }
 
-Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid,
-                              std::span<const std::vector<const Literal*>> arguments, const EvaluateOptions& options) {
-  VXLA_ASSIGN_OR_RETURN(std::vector<Literal> results, EvaluateReplicated(module, grid, arguments, options));
-  if (grid.count() == 1) return std::move(results[0]);
+namespace {
+
+Result<Literal> StackResults(const std::vector<Literal>& results) {
+  if (results.size() == 1) return results[0];
   std::vector<std::vector<const Literal*>> leaves;
   for (const Literal& result : results) leaves.push_back(FlattenLiteral(result));
   std::vector<Literal> stacked;
@@ -55,6 +57,39 @@ Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid,
   }
   if (!results[0].shape().IsTuple()) return std::move(stacked[0]);
   return Literal::Tuple(std::move(stacked));
+}
+
+}  // namespace
+
+Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid,
+                              std::span<const std::vector<const Literal*>> arguments, const EvaluateOptions& options) {
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Literal> results, EvaluateReplicated(module, grid, arguments, options));
+  return StackResults(results);
+}
+
+Result<ReplicatedExecutable> ReplicatedExecutable::Compile(Client& client, const Module& module, const DeviceGrid& grid,
+                                                           std::span<const std::vector<const Literal*>> arguments,
+                                                           const CompileOptions& options) {
+  std::vector<bool> shared;
+  for (size_t p = 0; p < arguments[0].size(); ++p) {
+    shared.push_back(std::ranges::all_of(arguments, [&](const auto& own) { return own[p] == arguments[0][p]; }));
+  }
+  VXLA_ASSIGN_OR_RETURN(const MergedProgram merged, MergeDevices(module, grid, shared));
+  ReplicatedExecutable replicated;
+  replicated.grid_ = grid;
+  replicated.parameters_ = merged.parameters;
+  VXLA_ASSIGN_OR_RETURN(replicated.executable_, client.Compile(*merged.module, options));
+  return replicated;
+}
+
+Result<Literal> ReplicatedExecutable::Run(std::span<const std::vector<const Literal*>> arguments,
+                                          RunStatistics* statistics) {
+  std::vector<const Literal*> pointers;
+  for (const auto& [device, parameter] : parameters_) {
+    pointers.push_back(arguments[static_cast<size_t>(device)][static_cast<size_t>(parameter)]);
+  }
+  VXLA_ASSIGN_OR_RETURN(const Literal results, executable_->Run(pointers, statistics));
+  return StackResults(results.tuple_elements());
 }
 
 Shape StackedResults(const Shape& result, const DeviceGrid& grid) {
@@ -70,15 +105,26 @@ Result<DiffOutcome> RunReplicatedDiff(const Module& module, const DeviceGrid& gr
                                       const DiffOptions& options, std::optional<std::vector<Literal>> expected) {
   if (options.isolate || options.bisect) {
     return Unsupported(
-        "--isolate and --bisect compare devices with the reference; {} replicas and {} partitions run on the "
-        "reference only",
+        "--isolate and --bisect look at the instructions of one device; the program has {} replicas and {} partitions",
         grid.replicas, grid.partitions);
   }
   DiffOutcome outcome;
-  outcome.device = fmt::format("the CPU reference ({} x {} devices)", grid.replicas, grid.partitions);
-  outcome.reference = "a second run";
+  const bool on_cpu = IsCpu(options.device.device);
+  std::unique_ptr<Client> client;
+  if (!on_cpu) {
+    VXLA_ASSIGN_OR_RETURN(client, OpenClient(options.device, options.evaluate));
+  }
+  outcome.device = fmt::format("{} ({} x {} devices)", on_cpu ? "the CPU reference" : client->device().facts().name,
+                               grid.replicas, grid.partitions);
+  outcome.reference = on_cpu ? "a second run" : "the CPU reference";
   if (options.progress) options.progress("running on " + outcome.device);
-  VXLA_ASSIGN_OR_RETURN(outcome.actual, RunReplicated(module, grid, arguments, options.evaluate));
+  if (on_cpu) {
+    VXLA_ASSIGN_OR_RETURN(outcome.actual, RunReplicated(module, grid, arguments, options.evaluate));
+  } else {
+    VXLA_ASSIGN_OR_RETURN(ReplicatedExecutable executable,
+                          ReplicatedExecutable::Compile(*client, module, grid, arguments, options.compile));
+    VXLA_ASSIGN_OR_RETURN(outcome.actual, executable.Run(arguments));
+  }
   const bool against_file = expected.has_value();
   if (expected) {
     for (Literal& leaf : *expected) leaf = CutToLiveSizes(leaf);  // as results are stacked
@@ -100,7 +146,7 @@ Result<DiffOutcome> RunReplicatedDiff(const Module& module, const DeviceGrid& gr
     if (outcome.bad_leaf < 0 && !leaf.comparison.agrees()) {
       outcome.bad_leaf = static_cast<int64_t>(k);
       outcome.first_bad = fmt::format("result_{}", k);
-      if (against_file) outcome.fault = "expected file";  // what ran is the reference
+      if (against_file && on_cpu) outcome.fault = "expected file";  // what ran is the reference
     }
     outcome.leaves.push_back(std::move(leaf));
   }

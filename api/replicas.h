@@ -1,5 +1,5 @@
-// Programs on several devices, all of the CPU reference: arrays stacked by device, runs, and comparisons with saved
-// results or with a second run.
+// Programs on several devices, of the CPU reference or emulated by one Vulkan device: arrays stacked by device, runs,
+// and comparisons with saved results, with the reference or with a second run.
 #pragma once
 
 #include <span>
@@ -9,6 +9,7 @@
 #include "api/diff.h"
 #include "core/module.h"
 #include "core/replica_groups.h"
+#include "scheduler/client.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -25,8 +26,26 @@ Result<Literal> StackByDevice(const std::vector<const Literal*>& leaves, const s
 Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid,
                               std::span<const std::vector<const Literal*>> arguments, const EvaluateOptions& options);
 
-// `expected`: saved results by leaf, stacked; without them the program runs a second time. kUnsupported: to isolate or
-// bisect.
+// As many devices on the one of a client, as one program that is compiled once (core/passes/device_merger.h, which says
+// what it refuses).
+class ReplicatedExecutable {
+ public:
+  // Where these arguments are the same literal for all devices, those of every run are.
+  static Result<ReplicatedExecutable> Compile(Client& client, const Module& module, const DeviceGrid& grid,
+                                              std::span<const std::vector<const Literal*>> arguments,
+                                              const CompileOptions& options = {});
+  // As RunReplicated.
+  Result<Literal> Run(std::span<const std::vector<const Literal*>> arguments, RunStatistics* statistics = nullptr);
+  const Executable& executable() const { return *executable_; }
+
+ private:
+  DeviceGrid grid_;
+  std::vector<std::pair<int64_t, int64_t>> parameters_;
+  std::shared_ptr<Executable> executable_;
+};
+
+// On options.device. `expected`: saved results by leaf, stacked; without them the reference runs the program, for the
+// second time if it is the device. kUnsupported: to isolate or bisect.
 Result<DiffOutcome> RunReplicatedDiff(const Module& module, const DeviceGrid& grid,
                                       std::span<const std::vector<const Literal*>> arguments,
                                       const DiffOptions& options,

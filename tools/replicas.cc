@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "api/replicas.h"
-#include "tools/session.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -21,7 +20,7 @@ Result<int64_t> CountOf(const char* option, int64_t given, int64_t stated, const
 }  // namespace
 
 void ReplicaFlags::AddTo(CLI::App& app, bool feeds) {
-  app.add_option("--replicas", replicas, "replicas to run, on --device cpu; default: the program's replica_count");
+  app.add_option("--replicas", replicas, "replicas to run; default: the program's replica_count. One Vulkan device stands for all of them");
   app.add_option("--partitions", partitions,
                  "partitions of each replica; default: the program's num_partitions. Arrays have a leading "
                  "axis of replicas * partitions, replica-major, or go to all");
@@ -49,16 +48,6 @@ Result<DeviceGrid> ReplicaFlags::GridOf(const Module& module) const {
                            grid.partitions, DeviceGrid::kMost);
   }
   return grid;
-}
-
-Status CheckReplicasOn(const std::string& device, const DeviceGrid& grid) {
-  if (IsCpu(device)) return OkStatus();
-  if (grid.count() > 1) {
-    return Unsupported(
-        "{} replicas and {} partitions on {}: several devices run on the CPU reference only (--device cpu)",
-        grid.replicas, grid.partitions, device);
-  }
-  return OkStatus();
 }
 
 FeedFiles::FeedFiles(const ReplicaFlags& flags, int64_t devices)

@@ -1,4 +1,4 @@
-// Programs on several devices of the CPU reference: --replicas, --partitions, infeed and outfeed files, arrays stacked
+// Programs on several devices: --replicas, --partitions, infeed and outfeed files, arrays stacked
 // by device.
 #pragma once
 
@@ -29,9 +29,6 @@ struct ReplicaFlags {
     return std::chrono::milliseconds(static_cast<int64_t>(collective_timeout_s * 1000));
   }
 };
-
-// kUnsupported where the program needs several devices and the device is not the CPU reference.
-Status CheckReplicasOn(const std::string& device, const DeviceGrid& grid);
 
 // The arrays of an .npz named infeed_0, infeed_1 ..., in the order in which each device takes them (tuples flattened),
 // and what outfeeds send, to be saved as outfeed_0, outfeed_1 ...; several devices have a leading axis or share an

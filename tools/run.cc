@@ -132,7 +132,14 @@ Result<Literal> RunOnCpu(const RunFlags& flags, const DeviceGrid& grid, const Mo
   return result;
 }
 
-Result<Literal> RunOnDevice(const RunFlags& flags, const Module& module, Json& report) {
+// A program of one device or of several, compiled for the arguments at hand.
+struct Compiled {
+  std::shared_ptr<Executable> one;
+  std::optional<ReplicatedExecutable> several;
+  const Executable& executable() const { return several ? several->executable() : *one; }
+};
+
+Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const Module& module, Json& report) {
   FeedFiles feeds(flags.replicas, 1);
   VXLA_RETURN_IF_ERROR(feeds.Open());
   EvaluateOptions host_steps = flags.compile.evaluate_options(flags.program.seed);
@@ -141,11 +148,19 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const Module& module, Json& r
   Device& device = client->device();
   CompileOptions options = flags.compile.options();
   options.profile = flags.profile;
+  VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments,
+                        LoadReplicatedArguments(module, flags.program.args, flags.program.seed, grid.count()));
+  const std::vector<std::vector<const Literal*>> pointers = arguments.pointers(grid.count());
   const auto start = Clock::now();
-  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client->Compile(module, options));
+  Compiled compiled;
+  if (grid.count() > 1) {
+    VXLA_ASSIGN_OR_RETURN(compiled.several,
+                          ReplicatedExecutable::Compile(*client, module, grid, pointers, options));
+  } else {
+    VXLA_ASSIGN_OR_RETURN(compiled.one, client->Compile(module, options));
+  }
   const double compile_ms = MsSince(start);
-  PrintFallbacks(*executable);
-  VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.program.args, flags.program.seed));
+  PrintFallbacks(compiled.executable());
   PrintNotes(arguments.notes);
   Json runs = Json::array();
   RunStatistics statistics;
@@ -154,7 +169,8 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const Module& module, Json& r
   for (int run = 0; run < flags.num_runs; ++run) {
     if (flags.num_runs > 1) Progress(fmt::format("run {} of {}", run + 1, flags.num_runs));
     feeds.Rewind();
-    VXLA_ASSIGN_OR_RETURN(result, executable->Run(arguments.pointers(), &statistics));
+    VXLA_ASSIGN_OR_RETURN(result, compiled.several ? compiled.several->Run(pointers, &statistics)
+                                                   : compiled.one->Run(pointers[0], &statistics));
     runs.push_back(statistics.ms);
     // Where arguments decide sizes, what runs is known now.
     if (run == 0 && mlir::IsDynamicProgram(module)) PrintFallbacks(*executable);
@@ -170,11 +186,11 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const Module& module, Json& r
             {"first_run_ms", runs[0]},
             {"runs_ms", runs},
             {"recorded", statistics.recorded},
-            {"compiled", flags.num_runs == 1 ? executable->compile_statistics().compiled : statistics.compiled},
+            {"compiled", flags.num_runs == 1 ? compiled.executable().compile_statistics().compiled : statistics.compiled},
             {"allocated_bytes", statistics.allocated_bytes},
             {"read_backs", statistics.read_backs},
-            {"fallbacks", FallbacksJson(*executable)},
-            {"faults", FaultsJson(executable->plan())}};
+            {"fallbacks", FallbacksJson(compiled.executable())},
+            {"faults", FaultsJson(compiled.executable().plan())}};
   return result;
 }
 
@@ -198,11 +214,10 @@ Status Run(const RunFlags& flags, Json& json) {
   }
   Json report;
   VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
-  VXLA_RETURN_IF_ERROR(CheckReplicasOn(flags.device.device, grid));
   if (flags.check_same && flags.num_runs < 2)
     return InvalidArgument("--check-same compares runs: it needs --num-runs 2 or more");
   Result<Literal> result =
-      IsCpu(flags.device.device) ? RunOnCpu(flags, grid, *module, report) : RunOnDevice(flags, *module, report);
+      IsCpu(flags.device.device) ? RunOnCpu(flags, grid, *module, report) : RunOnDevice(flags, grid, *module, report);
   if (!result.ok()) return AtPlace(result.status(), flags.program.file);
   const std::vector<const Literal*> leaves = FlattenLiteral(*result);
   if (!flags.out.empty()) VXLA_RETURN_IF_ERROR(WriteNpz(flags.out, "result", leaves));

@@ -12,7 +12,7 @@ Instruction* Expansion::Add(Opcode opcode, Shape shape, std::vector<Instruction*
                                              std::move(called));
   added->set_name(instruction_.name());
   added->set_location(instruction_.location());
-  return computation_.InsertBefore(&instruction_, std::move(added));
+  return before_ == nullptr ? computation_.Add(std::move(added)) : computation_.InsertBefore(before_, std::move(added));
 }
 
 Instruction* Expansion::Constant(Literal literal) {

@@ -9,12 +9,14 @@
 
 namespace VXLA_NAMESPACE {
 
-// Puts instructions before one that they will take the place of, under its name and location. Sizes and types of
-// results follow from the operands where they can.
+// Puts instructions before one that they will take the place of, or at the end of a computation (of another module,
+// perhaps) in which they stand for it, under its name and location. Sizes and types of results follow from the operands
+// where they can.
 class Expansion {
  public:
   Expansion(Computation& computation, Instruction* instruction)
-      : computation_(computation), instruction_(*instruction) {}
+      : computation_(computation), instruction_(*instruction), before_(instruction) {}
+  Expansion(Computation& end_of, const Instruction& instruction) : computation_(end_of), instruction_(instruction) {}
 
   const Instruction& instruction() const { return instruction_; }
 
@@ -49,7 +51,8 @@ class Expansion {
 
  private:
   Computation& computation_;
-  Instruction& instruction_;
+  const Instruction& instruction_;
+  const Instruction* before_ = nullptr;
 };
 
 // The dimensions of an array as a list.

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/literal_compare.h"
+#include "core/passes/device_merger.h"
 #include "core/passes/verifier.h"
 #include "core/replica_groups.h"
 #include "core/text/hlo_parser.h"
@@ -25,10 +27,48 @@ inline Result<std::vector<Literal>> TryRunReplicas(const std::string& text, cons
   return EvaluateReplicated(*module, grid, pointers, options);
 }
 
+// The same devices as one program of one device (core/passes/device_merger.h): the same results, but for the rounding of
+// sums. What it refuses as not for it, it may.
+inline void ExpectMergedAgrees(const std::string& text, const DeviceGrid& grid,
+                               const std::vector<std::vector<Literal>>& arguments,
+                               const std::vector<Literal>& expected) {
+  const auto module = ParseHlo(text);
+  ASSERT_TRUE(module.ok());
+  std::vector<bool> shared;
+  for (size_t p = 0; p < (*module)->entry()->parameters().size(); ++p) {
+    shared.push_back(arguments.size() == 1 && p % 2 == 0);
+  }
+  const Result<MergedProgram> merged = MergeDevices(**module, grid, shared);
+  if (!merged.ok()) {
+    EXPECT_EQ(merged.status().code(), StatusCode::kUnsupported) << merged.status().message() << "\n" << text;
+    return;
+  }
+  const Status valid = Verify(*merged->module);
+  ASSERT_TRUE(valid.ok()) << valid.message() << "\n" << text;
+  std::vector<const Literal*> pointers;
+  for (const auto& [device, parameter] : merged->parameters) {
+    pointers.push_back(
+        &arguments[arguments.size() == 1 ? 0 : static_cast<size_t>(device)][static_cast<size_t>(parameter)]);
+  }
+  const Result<Literal> result = Evaluate(*merged->module, pointers, {});
+  ASSERT_TRUE(result.ok()) << result.status().message() << "\n" << text;
+  ASSERT_EQ(result->tuple_elements().size(), expected.size());
+  for (size_t d = 0; d < expected.size(); ++d) {
+    const auto want = FlattenLiteral(expected[d]), got = FlattenLiteral(result->tuple_element(static_cast<int64_t>(d)));
+    ASSERT_EQ(want.size(), got.size());
+    for (size_t k = 0; k < want.size(); ++k) {
+      if (!want[k]->shape().IsArray()) continue;
+      const auto comparison = Compare(*got[k], *want[k], Tolerance::DefaultFor(*want[k]));
+      EXPECT_TRUE(comparison.agrees()) << "device " << d << " result " << k << "\n" << text;
+    }
+  }
+}
+
 inline std::vector<Literal> RunReplicas(const std::string& text, const DeviceGrid& grid,
                                         const std::vector<std::vector<Literal>>& arguments,
                                         EvaluateOptions options = {}) {
   Result<std::vector<Literal>> results = TryRunReplicas(text, grid, arguments, std::move(options));
+  if (results.ok()) ExpectMergedAgrees(text, grid, arguments, *results);
   if (results.ok()) return *std::move(results);
   ADD_FAILURE() << results.status().message() << "\n" << text;
   return std::vector<Literal>(static_cast<size_t>(grid.count()));

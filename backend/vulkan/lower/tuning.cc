@@ -24,18 +24,19 @@ enum Vendor : uint32_t {
   kIntel = 0x8086,
 };
 
-LoopTuning TuneSoftwareLoop(int64_t element_count, int64_t cost, bool single_accesses) {
+LoopTuning TuneSoftwareLoop(const DeviceFacts& facts, int64_t element_count, int64_t cost, bool single_accesses) {
   // An invocation costs far more than a loop step, so each takes many elements; small tensors stay in one small group.
   if (element_count <= 64) return {64, 1, 1};
   if (element_count <= 4096) return {256, 4, 1};
   // Lavapipe loads and stores lane by lane, so a lane that takes a group of neighbours saves most of the work (add of
-  // 16M f32 on one core, CPU time: 1 wide 62 ms, 4 wide 41, 8 wide 42). A group repeats the body, which the driver
-  // compiles for longer. Split addresses gain by single accesses instead (64 ms for them, 218 for plain addresses of
-  // any width).
-  const uint32_t most = single_accesses || element_count < (1 << 18) || cost > 256 ? 1 : 4;
+  // 16M f32 on one core, CPU time: 1 wide 62 ms, 4 wide 41, 8 wide, as pairs of words, 42; where the CPU has no AVX-512
+  // 289, 264 and 140). A group repeats the body, which the driver compiles for longer. Split addresses gain by single
+  // accesses instead (64 ms for them, 218 for plain addresses of any width).
+  const bool single = single_accesses || element_count < (1 << 18) || cost > 256;
+  const uint32_t most = single ? 1 : facts.int64 && cost <= 64 ? 8 : 4;
   const uint32_t width = WidthThatDivides(element_count, most);
   // Steps of 4 KiB: a multiple keeps loads of one lane clear of its stack stores' addresses modulo 4096.
-  return {1024 / width, width == 1 ? 16u : 4u, width};
+  return {width == 8 ? 256 : 1024 / width, width == 1 ? 16u : 4u, width};
 }
 
 LoopTuning TuneGpuLoop(const GpuTraits& traits, int64_t element_count) {
@@ -391,8 +392,9 @@ SelectShape TuneSelect(const DeviceFacts& facts, int64_t length, int64_t kept, i
 }
 
 LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost) {
-  LoopTuning tuning = facts.is_software() ? TuneSoftwareLoop(element_count, cost, SplitsAddresses(facts, bindings))
-                                          : TuneGpuLoop(TraitsOf(facts), element_count);
+  LoopTuning tuning = facts.is_software()
+                          ? TuneSoftwareLoop(facts, element_count, cost, SplitsAddresses(facts, bindings))
+                          : TuneGpuLoop(TraitsOf(facts), element_count);
   const uint32_t limit = std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]);
   while (tuning.workgroup_size > limit) tuning.workgroup_size /= 2;
   return tuning;
