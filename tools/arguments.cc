@@ -8,8 +8,8 @@
 #include <memory>
 #include <set>
 
-#include "api/replicas.h"
 #include "api/program.h"
+#include "api/replicas.h"
 #include "core/mlir/dynamic_program.h"
 #include "core/passes/verifier.h"
 #include "tools/messages.h"
@@ -165,7 +165,7 @@ std::vector<std::vector<const Literal*>> ReplicatedArguments::pointers(int64_t d
 namespace {
 
 // Sizes that a program leaves open are those of the arrays.
-Result<std::vector<Shape>> ParameterShapes(const Module& module, const GivenArrays& given) {
+Result<std::vector<Shape>> ParameterShapes(const Module& module, const GivenArrays& given, int64_t devices) {
   std::vector<Shape> shapes;
   for (const Instruction* parameter : module.entry()->parameters()) shapes.push_back(parameter->shape());
   if (!mlir::IsDynamicProgram(module)) return shapes;
@@ -176,7 +176,10 @@ Result<std::vector<Shape>> ParameterShapes(const Module& module, const GivenArra
     const std::string name = WantedName(k);
     if (!given.Contains(name))
       return InvalidArgument("{}: {} leaves sizes open, so it must be given", name, mlir::PrintType(type));
-    VXLA_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, given.SizesOf(name));
+    VXLA_ASSIGN_OR_RETURN(std::vector<int64_t> sizes, given.SizesOf(name));
+    // One array for all devices, or one for each.
+    if (devices > 1 && !type.unranked && sizes.size() == static_cast<size_t>(type.shape.rank()) + 1)
+      sizes.erase(sizes.begin());
     if (!type.unranked && sizes.size() != static_cast<size_t>(type.shape.rank()))
       return InvalidArgument("{}: an array of {} dimensions, {} needed", name, sizes.size(), mlir::PrintType(type));
     if (type.unranked) {
@@ -229,7 +232,7 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
                                                     uint64_t seed, int64_t devices) {
   VXLA_ASSIGN_OR_RETURN(const GivenArrays given, GivenArrays::Open(files));
   ReplicatedArguments arguments;
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Shape> parameters, ParameterShapes(module, given));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Shape> parameters, ParameterShapes(module, given, devices));
   std::vector<const Shape*> wanted;
   for (const Shape& parameter : parameters) {
     for (const Shape* leaf : FlattenTuple(parameter)) {
@@ -279,10 +282,10 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
 }
 
 Status RefineForArguments(std::unique_ptr<Module>& module, const std::vector<std::string>& files, uint64_t seed,
-                          const EvaluateOptions& options) {
+                          const EvaluateOptions& options, int64_t devices) {
   if (!mlir::IsDynamicProgram(*module)) return OkStatus();
-  VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments, LoadArguments(*module, files, seed));
-  VXLA_ASSIGN_OR_RETURN(module, RefineOnCpu(*module, arguments.pointers(), options));
+  VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments, LoadReplicatedArguments(*module, files, seed, devices));
+  VXLA_ASSIGN_OR_RETURN(module, RefineOnCpu(*module, arguments.pointers(devices)[0], options));
   VXLA_RETURN_IF_ERROR(Verify(*module));
   return CheckRunnable(*module, {}, options.custom_calls);
 }

@@ -31,7 +31,7 @@ Result<ProgramArguments> LoadArguments(const Module& module, const std::vector<s
 
 // Where the arguments decide sizes, the module for these arguments; else it stays as it is.
 Status RefineForArguments(std::unique_ptr<Module>& module, const std::vector<std::string>& files, uint64_t seed,
-                          const EvaluateOptions& options);
+                          const EvaluateOptions& options, int64_t devices = 1);
 
 // Arrays with one more axis, of `devices`, are dealt out; others go to all. Missing ones differ from device to device.
 Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const std::vector<std::string>& files,

@@ -142,7 +142,8 @@ CommandBody AddExplain(CLI::App& app) {
       ->type_name("");
   flags->device.AddTo(app);
   flags->compile.AddTo(app);
-  app.add_option("--args", flags->program.args, "arguments as vxla run takes them, where they decide the program's sizes")
+  app.add_option("--args", flags->program.args,
+                 "arguments as vxla run takes them, where they decide the program's sizes")
       ->expected(1, 1 << 20)
       ->type_name("FILE");
   app.add_option("--dump-kernels", flags->dump_folder, "write each kernel's GLSL into this folder")

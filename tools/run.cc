@@ -4,8 +4,8 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-#include "backend/cpu/reference/checked_run.h"
 #include "api/replicas.h"
+#include "backend/cpu/reference/checked_run.h"
 #include "core/mlir/dynamic_program.h"
 #include "scheduler/plan_printer.h"
 #include "tools/arguments.h"
@@ -154,8 +154,7 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
   const auto start = Clock::now();
   Compiled compiled;
   if (grid.count() > 1) {
-    VXLA_ASSIGN_OR_RETURN(compiled.several,
-                          ReplicatedExecutable::Compile(*client, module, grid, pointers, options));
+    VXLA_ASSIGN_OR_RETURN(compiled.several, ReplicatedExecutable::Compile(*client, module, grid, pointers, options));
   } else {
     VXLA_ASSIGN_OR_RETURN(compiled.one, client->Compile(module, options));
   }
@@ -173,24 +172,25 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
                                                    : compiled.one->Run(pointers[0], &statistics));
     runs.push_back(statistics.ms);
     // Where arguments decide sizes, what runs is known now.
-    if (run == 0 && mlir::IsDynamicProgram(module)) PrintFallbacks(*executable);
+    if (run == 0 && mlir::IsDynamicProgram(module)) PrintFallbacks(compiled.executable());
     VXLA_RETURN_IF_ERROR(same.Check(run, result));
   }
   Progress("");
   VXLA_RETURN_IF_ERROR(feeds.Save());
   VXLA_RETURN_IF_ERROR(CheckValidation(device));
   if (flags.profile) VXLA_RETURN_IF_ERROR(PrintProfile(device, statistics));
-  report = {{"device", device.facts().name},
-            {"driver", device.facts().driver + " " + device.facts().driver_version},
-            {"compile_ms", compile_ms},
-            {"first_run_ms", runs[0]},
-            {"runs_ms", runs},
-            {"recorded", statistics.recorded},
-            {"compiled", flags.num_runs == 1 ? compiled.executable().compile_statistics().compiled : statistics.compiled},
-            {"allocated_bytes", statistics.allocated_bytes},
-            {"read_backs", statistics.read_backs},
-            {"fallbacks", FallbacksJson(compiled.executable())},
-            {"faults", FaultsJson(compiled.executable().plan())}};
+  report = {
+      {"device", device.facts().name},
+      {"driver", device.facts().driver + " " + device.facts().driver_version},
+      {"compile_ms", compile_ms},
+      {"first_run_ms", runs[0]},
+      {"runs_ms", runs},
+      {"recorded", statistics.recorded},
+      {"compiled", flags.num_runs == 1 ? compiled.executable().compile_statistics().compiled : statistics.compiled},
+      {"allocated_bytes", statistics.allocated_bytes},
+      {"read_backs", statistics.read_backs},
+      {"fallbacks", FallbacksJson(compiled.executable())},
+      {"faults", FaultsJson(compiled.executable().plan())}};
   return result;
 }
 
@@ -214,6 +214,11 @@ Status Run(const RunFlags& flags, Json& json) {
   }
   Json report;
   VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
+  if (grid.count() > 1) {
+    const Status refined = RefineForArguments(module, flags.program.args, flags.program.seed,
+                                              flags.compile.evaluate_options(flags.program.seed), grid.count());
+    if (!refined.ok()) return AtPlace(refined, flags.program.file);
+  }
   if (flags.check_same && flags.num_runs < 2)
     return InvalidArgument("--check-same compares runs: it needs --num-runs 2 or more");
   Result<Literal> result =

@@ -73,8 +73,8 @@ Result<DynamicProgram> DynamicProgram::Of(const Module& module) {
   VXLA_CHECK(IsDynamicProgram(module), "a program whose sizes are all known");
   const Literal& text = module.entry()->root()->operands().back()->literal();
   DynamicProgram made;
-  VXLA_ASSIGN_OR_RETURN(
-      made.program_, ParseMlir({reinterpret_cast<const char*>(text.bytes().data()), text.bytes().size()}));
+  VXLA_ASSIGN_OR_RETURN(made.program_,
+                        ParseMlir({reinterpret_cast<const char*>(text.bytes().data()), text.bytes().size()}));
   VXLA_ASSIGN_OR_RETURN(const Operation* const entry, EntryOf(made.program_));
   made.parameters_ = entry->Find("function_type")->type.inputs;
   return made;

@@ -209,8 +209,7 @@ Status Importer::ImportUnordered(Frame& frame, const Operation& operation, std::
     return BindLanes(frame, operation, Filled(frame, truth, predicate == "true"));
   Instruction* ordered[2];
   for (size_t i = 0; i < 2; ++i) {
-    VXLA_ASSIGN_OR_RETURN(ordered[i],
-                          Compared(frame, operation, operands[i], operands[i], ComparisonDirection::kEq));
+    VXLA_ASSIGN_OR_RETURN(ordered[i], Compared(frame, operation, operands[i], operands[i], ComparisonDirection::kEq));
   }
   Instruction* const both = Add(frame, Opcode::kAnd, truth, {ordered[0], ordered[1]});
   if (predicate == "ord") return BindLanes(frame, operation, both);
@@ -250,7 +249,8 @@ Status Importer::ImportArithRounded(Frame& frame, const Operation& operation, st
   if (name != "ceildivui") {
     // The quotient was rounded to zero: it is off where the signs say so.
     VXLA_ASSIGN_OR_RETURN(Instruction* const a, Compared(frame, operation, rest, zero, ComparisonDirection::kLt));
-    VXLA_ASSIGN_OR_RETURN(Instruction* const b, Compared(frame, operation, operands[1], zero, ComparisonDirection::kLt));
+    VXLA_ASSIGN_OR_RETURN(Instruction* const b,
+                          Compared(frame, operation, operands[1], zero, ComparisonDirection::kLt));
     VXLA_ASSIGN_OR_RETURN(
         Instruction* const signs,
         Compared(frame, operation, a, b, name == "floordivsi" ? ComparisonDirection::kNe : ComparisonDirection::kEq));
@@ -271,8 +271,7 @@ Status Importer::ImportArithConversion(Frame& frame, const Operation& operation,
   if (name == "bitcast") return BindLanes(frame, operation, Bits(frame, operand, to));
   if (name == "extui" || name == "uitofp" || name == "index_castui")
     return BindLanes(frame, operation, Converted(frame, Bits(frame, operand, UnsignedOf(from)), to));
-  if (name == "fptoui")
-    return BindLanes(frame, operation, Bits(frame, Converted(frame, operand, UnsignedOf(to)), to));
+  if (name == "fptoui") return BindLanes(frame, operation, Bits(frame, Converted(frame, operand, UnsignedOf(to)), to));
   constexpr std::string_view kPlain[] = {"index_cast", "extsi", "trunci", "extf", "truncf", "sitofp", "fptosi"};
   if (std::ranges::find(kPlain, name) == std::end(kPlain)) return reader.NotSupported("not supported");
   if (from == ElementType::kPred && name != "trunci") {  // a signed truth value is 0 or -1

@@ -356,7 +356,8 @@ Status Importer::ImportChlo(Frame& frame, const Operation& operation) {
   ProgramOperation wanted;
   wanted.name = name;
   for (const Instruction* operand : operands) wanted.operands.push_back(operand->shape());
-  for (const ValueId result : operation.results) wanted.results.push_back(Completed(operation, program_.ShapeOf(result)));
+  for (const ValueId result : operation.results)
+    wanted.results.push_back(Completed(operation, program_.ShapeOf(result)));
   if (operation.Find("broadcast_dimensions") != nullptr) {
     wanted.has_broadcast_dimensions = true;
     VXLA_ASSIGN_OR_RETURN(wanted.broadcast_dimensions, reader.Ints("broadcast_dimensions"));

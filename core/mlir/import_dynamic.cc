@@ -135,8 +135,16 @@ bool Importer::Folds(const Instruction& value) const {
   }
 }
 
+// What a value of a region was outside of it.
+const Instruction* Importer::Outside(const Instruction* value) const {
+  for (auto found = captured_from_.find(value); found != captured_from_.end(); found = captured_from_.find(value))
+    value = found->second;
+  return value;
+}
+
 const Literal* Importer::Known(const Instruction* value) {
   if (!IsSmallInteger(value->shape())) return nullptr;
+  value = Outside(value);
   if (value->opcode() == Opcode::kConstant) return &value->literal();
   if (const auto known = known_.find(value); known != known_.end()) return &known->second;
   if (!fold_ || unknown_.contains(value) || !Folds(*value)) return nullptr;
@@ -167,9 +175,10 @@ Instruction* Importer::Folded(Frame& frame, Instruction* value) {
 // Whether small integers among the entry's parameters say the value; `unknown` is the first of them that has to be
 // asked for.
 bool Importer::DependsOnSmallParameters(const Instruction* value, const Instruction** unknown, int depth) const {
+  value = Outside(value);
   if (value->opcode() == Opcode::kConstant || known_.contains(value)) return true;
   if (!IsSmallInteger(value->shape()) || depth > kMaxQuestionDepth) return false;
-  if (value->opcode() == Opcode::kParameter) {
+  if (value->opcode() == Opcode::kParameter && value->parent() == entry_frame_->computation.get()) {
     if (*unknown == nullptr) *unknown = value;
     return true;
   }
@@ -178,19 +187,31 @@ bool Importer::DependsOnSmallParameters(const Instruction* value, const Instruct
          });
 }
 
-Result<const Literal*> Importer::KnownOrAsk(Frame& frame, const Operation& operation, Instruction* value) {
+// The first value of the entry, in the order of operands, that has to be asked for to know this one; null: a region's
+// own data decide it.
+const Instruction* Importer::ToAsk(const Instruction* value, int depth) const {
+  value = Outside(value);
+  if (value->opcode() == Opcode::kConstant || known_.contains(value) || depth > kMaxQuestionDepth) return nullptr;
+  const Instruction* parameter = nullptr;
+  if (DependsOnSmallParameters(value, &parameter, 0) && parameter != nullptr) return parameter;
+  if (value->parent() == entry_frame_->computation.get()) return IsSmallInteger(value->shape()) ? value : nullptr;
+  if (!Folds(*value)) return nullptr;
+  for (const Instruction* operand : value->operands()) {
+    if (const Instruction* const found = ToAsk(operand, depth + 1); found != nullptr) return found;
+  }
+  return nullptr;
+}
+
+Result<const Literal*> Importer::KnownOrAsk(const Operation& operation, const Instruction* value) {
   const OperationReader reader(operation);
   if (!IsSmallInteger(value->shape()))
     return reader.NotSupported("{} decides sizes: {} integers at most can", PrintType(value->shape()),
                                kMaxFoldedElements);
   while (true) {
     if (const Literal* const known = Known(value)) return known;
-    if (&frame != entry_frame_)
+    const Instruction* const target = ToAsk(value, 0);
+    if (target == nullptr)
       return reader.NotSupported("a size that depends on data within a loop or branch is not supported");
-    const Instruction* unknown = nullptr;
-    Instruction* target = value;
-    if (DependsOnSmallParameters(value, &unknown, 0) && unknown != nullptr)
-      target = frame.computation->parameter(unknown->attributes<ParameterAttributes>().number);
     if (next_answer_ < facts_->answers.size()) {
       known_[target] = facts_->answers[next_answer_++];
       unknown_.clear();
@@ -201,9 +222,12 @@ Result<const Literal*> Importer::KnownOrAsk(Frame& frame, const Operation& opera
     if (target->opcode() == Opcode::kParameter) {
       question.parameter = target->attributes<ParameterAttributes>().number;
     } else {
-      frame.computation->set_root(target);
-      frame.computation->RemoveDead();
-      module_->set_entry(module_->AddComputation(std::move(frame.computation)));
+      Computation& entry = *entry_frame_->computation;
+      const auto& all = entry.instructions();
+      const auto at = std::ranges::find(all, target, [](const auto& instruction) { return instruction.get(); });
+      entry.set_root(at->get());
+      entry.RemoveDead();
+      module_->set_entry(module_->AddComputation(std::move(entry_frame_->computation)));
       module_->RemoveUnusedComputations();
       question.module = std::move(module_);
     }
@@ -371,7 +395,8 @@ Result<bool> Importer::ImportMovingSlice(Frame& frame, const Operation& operatio
   const Shape& stated = program_.ShapeOf(operation.results[0]);
   if (limits->opcode() == Opcode::kAdd) {
     const bool first = limits->operand(0) == operands[1];
-    const Literal* const size = first || limits->operand(1) == operands[1] ? Known(limits->operand(first ? 1 : 0)) : nullptr;
+    const Literal* const size =
+        first || limits->operand(1) == operands[1] ? Known(limits->operand(first ? 1 : 0)) : nullptr;
     for (int64_t i = 0; size != nullptr && i < size->element_count(); ++i) sizes.push_back(size->GetInt(i));
   } else if (!HasUnknownSize(stated) && stated.rank() == from.rank()) {
     for (int i = 0; i < stated.rank(); ++i)
@@ -410,16 +435,15 @@ Status Importer::ImportDynamicReduceWindow(Frame& frame, const Operation& operat
   }
   WindowAttributes attributes;
   for (size_t i = 0; i < numbers[0].size(); ++i) {
-    attributes.window.push_back({numbers[0][i], numbers[1][i], numbers[4][2 * i], numbers[4][2 * i + 1], numbers[2][i],
-                                 numbers[3][i], false});
+    attributes.window.push_back(
+        {numbers[0][i], numbers[1][i], numbers[4][2 * i], numbers[4][2 * i + 1], numbers[2][i], numbers[3][i], false});
   }
   const Attribute* const called = operation.Find("called_computations");
   if (called == nullptr || called->elements.size() != 1) return reader.Error("called_computations: one is needed");
   VXLA_ASSIGN_OR_RETURN(Computation* const reducer, ImportFunction(called->elements[0].text, operation.location));
   operands.resize(2 * arrays);
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kReduceWindow, std::move(operands),
-                                    std::move(attributes), {reducer}));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kReduceWindow,
+                                                               std::move(operands), std::move(attributes), {reducer}));
   return BindResults(frame, operation, result);
 }
 

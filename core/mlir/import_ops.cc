@@ -452,9 +452,8 @@ Status Importer::ImportBroadcast(Frame& frame, const Operation& operation) {
     target.push_back(operands[0]->shape().dimension(i));
   }
   const Shape stated = refines() ? Shape(operands[0]->shape().element_type(), target) : ResultShape(operation);
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kBroadcast, operands, DimensionsAttributes{dimensions},
-                                    {}, stated));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kBroadcast, operands,
+                                                               DimensionsAttributes{dimensions}, {}, stated));
   return BindValues(frame, operation, {result});
 }
 
@@ -493,7 +492,7 @@ Result<IntList> Importer::ConstantInts(Frame& frame, const Operation& operation,
   VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[operand]));
   IntList values;
   if (refines()) {
-    VXLA_ASSIGN_OR_RETURN(const Literal* const known, KnownOrAsk(frame, operation, value));
+    VXLA_ASSIGN_OR_RETURN(const Literal* const known, KnownOrAsk(operation, value));
     for (int64_t i = 0; i < known->element_count(); ++i) values.push_back(known->GetInt(i));
     return values;
   }
@@ -606,9 +605,9 @@ Status Importer::ImportRng(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kRng, operation, typed()));
   VXLA_ASSIGN_OR_RETURN(const Shape shape, DynamicShapeOf(frame, operation, 2));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kRng, {operands[0], operands[1]}, std::move(attributes),
-                                    {}, shape));
+  VXLA_ASSIGN_OR_RETURN(
+      Instruction* const result,
+      AddInferred(frame, operation, Opcode::kRng, {operands[0], operands[1]}, std::move(attributes), {}, shape));
   return BindResults(frame, operation, result);
 }
 

@@ -110,8 +110,11 @@ Result<Computation*> Importer::ImportStateRegion(Frame& outer, const Operation& 
   for (size_t i = 0; i < state.shapes.size(); ++i) {
     Instruction* const value = one ? parameter : Element(frame, parameter, static_cast<int64_t>(i));
     frame.values[i < own ? block->arguments[i] : state.captures[i - own]] = value;
-    if (i >= own) captured.push_back(value);
-    if (i >= own) continue;
+    if (i >= own) {
+      captured.push_back(value);
+      if (refines()) captured_from_[value] = outer.values.at(state.captures[i - own]);
+      continue;
+    }
     SetActual(block->arguments[i], value->shape());
     const auto invariant = invariant_.find(block->arguments[i]);
     if (invariant != invariant_.end()) frame.values[block->arguments[i]] = Sink(frame, invariant->second);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <functional>
-#include <set>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -148,7 +148,9 @@ class Importer {
   bool Folds(const Instruction& value) const;
   bool DependsOnSmallParameters(const Instruction* value, const Instruction** unknown, int depth) const;
   // The same, or else the question that the import ends with.
-  Result<const Literal*> KnownOrAsk(Frame& frame, const Operation& operation, Instruction* value);
+  Result<const Literal*> KnownOrAsk(const Operation& operation, const Instruction* value);
+  const Instruction* Outside(const Instruction* value) const;
+  const Instruction* ToAsk(const Instruction* value, int depth) const;
   // A result that is known becomes a constant.
   Instruction* Folded(Frame& frame, Instruction* value);
   Result<std::vector<Instruction*>> InlineFunction(Frame& frame, const std::string& name, SourceLocation use,
@@ -179,11 +181,11 @@ class Importer {
   Instruction* IndexConstant(Frame& frame, const IntList& values, bool scalar);
   Instruction* Reshaped(Frame& frame, Instruction* value, const IntList& sizes);
   static void MarkChecked(Instruction* instruction, const Operation& operation);
-  Result<int64_t> KnownIndex(Frame& frame, const Operation& operation, Instruction* value);
+  Result<int64_t> KnownIndex(const Operation& operation, const Instruction* value);
   Result<Shape> SizedBy(Frame& frame, const Operation& operation, size_t next);
   Result<std::vector<Instruction*>> MixedList(Frame& frame, const Operation& operation, std::string_view name,
                                               size_t& next);
-  Result<IntList> KnownList(Frame& frame, const Operation& operation, std::span<Instruction* const> values);
+  Result<IntList> KnownList(const Operation& operation, std::span<Instruction* const> values);
   Result<Instruction*> RunLanes(Frame& frame, const Operation& operation, const Shape& shape);
   Instruction* Everywhere(Frame& frame, Instruction* value, const Shape& shape);
   Result<Instruction*> PaddedMask(Frame& frame, const Operation& operation, const Shape& source,
@@ -290,6 +292,7 @@ class Importer {
   std::optional<RefinedProgram> question_;
   std::unordered_map<const Instruction*, Literal> known_;
   std::unordered_set<const Instruction*> unknown_;
+  std::unordered_map<const Instruction*, const Instruction*> captured_from_;  // what a region takes from around it
   // Arguments of loops' blocks that keep the constant they begin with.
   std::unordered_map<ValueId, const Instruction*> invariant_;
   int64_t inlined_ = 0;

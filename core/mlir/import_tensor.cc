@@ -17,8 +17,8 @@ std::optional<std::vector<size_t>> KeptDimensions(std::span<const int64_t> sizes
   std::vector<size_t> kept;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const bool may_go = sizes[i] == 1 && sizes.size() - i > wanted.size() - kept.size();
-    const bool fits = kept.size() < wanted.size() &&
-                      (wanted[kept.size()] == sizes[i] || wanted[kept.size()] == kUnboundedSize);
+    const bool fits =
+        kept.size() < wanted.size() && (wanted[kept.size()] == sizes[i] || wanted[kept.size()] == kUnboundedSize);
     const bool exact = fits && wanted[kept.size()] == sizes[i];
     if (exact || (fits && !may_go)) {
       kept.push_back(i);
@@ -82,7 +82,8 @@ Instruction* Importer::IndexConstant(Frame& frame, const IntList& values, bool s
   const Shape shape(ElementType::kS64, scalar ? IntList() : IntList{static_cast<int64_t>(values.size())});
   Literal literal(shape);
   for (size_t i = 0; i < values.size(); ++i) literal.SetInt(static_cast<int64_t>(i), values[i]);
-  return Add(frame, Opcode::kConstant, shape, {}, ConstantAttributes{std::make_shared<const Literal>(std::move(literal))});
+  return Add(frame, Opcode::kConstant, shape, {},
+             ConstantAttributes{std::make_shared<const Literal>(std::move(literal))});
 }
 
 Instruction* Importer::Reshaped(Frame& frame, Instruction* value, const IntList& sizes) {
@@ -92,13 +93,12 @@ Instruction* Importer::Reshaped(Frame& frame, Instruction* value, const IntList&
 
 // Undefined out of bounds: --checked looks at it.
 void Importer::MarkChecked(Instruction* instruction, const Operation& operation) {
-  instruction->mutable_common().frontend_attributes.text =
-      fmt::format("{{{}=\"{}{}\"}}", kCheckedAttribute, operation.name,
-                  operation.Find("unique") != nullptr ? " unique" : "");
+  instruction->mutable_common().frontend_attributes.text = fmt::format(
+      "{{{}=\"{}{}\"}}", kCheckedAttribute, operation.name, operation.Find("unique") != nullptr ? " unique" : "");
 }
 
-Result<int64_t> Importer::KnownIndex(Frame& frame, const Operation& operation, Instruction* value) {
-  VXLA_ASSIGN_OR_RETURN(const Literal* const known, KnownOrAsk(frame, operation, value));
+Result<int64_t> Importer::KnownIndex(const Operation& operation, const Instruction* value) {
+  VXLA_ASSIGN_OR_RETURN(const Literal* const known, KnownOrAsk(operation, value));
   if (known->element_count() != 1)
     return OperationReader(operation).Error("{} where one number is needed", PrintType(known->shape()));
   return known->GetInt(0);
@@ -116,7 +116,7 @@ Result<Shape> Importer::SizedBy(Frame& frame, const Operation& operation, size_t
     if (size != kUnboundedSize) continue;
     if (next >= operation.operands.size()) return reader.Error("fewer sizes than {} leaves open", PrintType(type));
     VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[next++]));
-    VXLA_ASSIGN_OR_RETURN(size, KnownIndex(frame, operation, value));
+    VXLA_ASSIGN_OR_RETURN(size, KnownIndex(operation, value));
     if (size < 0) return reader.Error("the size {} of a dimension is negative", size);
   }
   if (next != operation.operands.size()) return reader.Error("more sizes than {} leaves open", PrintType(type));
@@ -143,10 +143,10 @@ Result<std::vector<Instruction*>> Importer::MixedList(Frame& frame, const Operat
   return values;
 }
 
-Result<IntList> Importer::KnownList(Frame& frame, const Operation& operation, std::span<Instruction* const> values) {
+Result<IntList> Importer::KnownList(const Operation& operation, std::span<Instruction* const> values) {
   IntList list;
   for (Instruction* value : values) {
-    VXLA_ASSIGN_OR_RETURN(const int64_t known, KnownIndex(frame, operation, value));
+    VXLA_ASSIGN_OR_RETURN(const int64_t known, KnownIndex(operation, value));
     list.push_back(known);
   }
   return list;
@@ -211,7 +211,7 @@ Status Importer::ImportExpansion(Frame& frame, const Operation& operation, Instr
     size_t next = 1;
     VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> values,
                           MixedList(frame, operation, "static_output_shape", next));
-    VXLA_ASSIGN_OR_RETURN(sizes, KnownList(frame, operation, values));
+    VXLA_ASSIGN_OR_RETURN(sizes, KnownList(operation, values));
   } else {
     sizes = SizesOf(program_.ShapeOf(operation.results[0]));
   }
@@ -261,9 +261,8 @@ Status Importer::ImportConcat(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(1));
   VXLA_ASSIGN_OR_RETURN(const int64_t dimension, reader.Int("dim"));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kConcatenate, std::move(operands),
-                                    DimensionsAttributes{{dimension}}));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kConcatenate,
+                                                               std::move(operands), DimensionsAttributes{{dimension}}));
   return BindValues(frame, operation, {result});
 }
 
@@ -271,7 +270,7 @@ Status Importer::ImportDim(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(const int64_t index, KnownIndex(frame, operation, operands[1]));
+  VXLA_ASSIGN_OR_RETURN(const int64_t index, KnownIndex(operation, operands[1]));
   const Shape& shape = operands[0]->shape();
   if (index < 0 || index >= shape.rank())
     return reader.Error("index {} is no dimension of {}, which has {}", index, PrintType(shape), shape.rank());
@@ -299,8 +298,8 @@ Status Importer::ImportSplat(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperandsAtLeast(1));
   VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[0]));
   VXLA_ASSIGN_OR_RETURN(const Shape shape, SizedBy(frame, operation, 1));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kBroadcast, {value},
-                                                               DimensionsAttributes{}, {}, shape));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
+                        AddInferred(frame, operation, Opcode::kBroadcast, {value}, DimensionsAttributes{}, {}, shape));
   return BindValues(frame, operation, {result});
 }
 
@@ -314,8 +313,9 @@ Status Importer::ImportFromElements(Frame& frame, const Operation& operation) {
     return reader.Error("{} elements for {}", elements.size(), PrintType(program_.values[operation.results[0]].type));
   }
   if (elements.empty()) {
-    return BindValues(frame, operation, {Add(frame, Opcode::kConstant, shape, {},
-                                             ConstantAttributes{std::make_shared<const Literal>(shape)})});
+    return BindValues(
+        frame, operation,
+        {Add(frame, Opcode::kConstant, shape, {}, ConstantAttributes{std::make_shared<const Literal>(shape)})});
   }
   for (Instruction*& element : elements) {
     if (!element->shape().IsScalar()) return reader.Error("{} is no element", PrintType(element->shape()));
@@ -323,8 +323,8 @@ Status Importer::ImportFromElements(Frame& frame, const Operation& operation) {
   }
   Instruction* all = elements[0];
   if (elements.size() > 1) {
-    VXLA_ASSIGN_OR_RETURN(all, AddInferred(frame, operation, Opcode::kConcatenate, std::move(elements),
-                                           DimensionsAttributes{{0}}));
+    VXLA_ASSIGN_OR_RETURN(
+        all, AddInferred(frame, operation, Opcode::kConcatenate, std::move(elements), DimensionsAttributes{{0}}));
   }
   return BindValues(frame, operation, {Reshaped(frame, all, SizesOf(shape))});
 }
@@ -380,7 +380,7 @@ Status Importer::ImportTensorPad(Frame& frame, const Operation& operation) {
   for (size_t i = 0; i < 2; ++i) {
     const char* const name = i == 0 ? "static_low" : "static_high";
     VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> values, MixedList(frame, operation, name, next));
-    VXLA_ASSIGN_OR_RETURN(pads[i], KnownList(frame, operation, values));
+    VXLA_ASSIGN_OR_RETURN(pads[i], KnownList(operation, values));
     if (pads[i].size() != static_cast<size_t>(source->shape().rank()))
       return reader.Error("{} has {} entries for {}", name, pads[i].size(), PrintType(source->shape()));
     for (const int64_t pad : pads[i]) {
@@ -434,13 +434,11 @@ Status Importer::ImportExtract(Frame& frame, const Operation& operation) {
   const Shape shape = operands[0]->shape();
   std::vector<Instruction*> indices(operands.begin() + 1, operands.end());
   VXLA_RETURN_IF_ERROR(CheckIndices(operation, shape, indices));
-  const bool lanes = lanes_.has_value() && std::ranges::any_of(indices, [](const Instruction* index) {
-                       return !index->shape().IsScalar();
-                     });
+  const bool lanes = lanes_.has_value() &&
+                     std::ranges::any_of(indices, [](const Instruction* index) { return !index->shape().IsScalar(); });
   if (!lanes) {
-    VXLA_ASSIGN_OR_RETURN(Instruction* const part,
-                          AddInferred(frame, operation, Opcode::kDynamicSlice, operands,
-                                      DynamicSliceAttributes{IntList(indices.size(), 1)}));
+    VXLA_ASSIGN_OR_RETURN(Instruction* const part, AddInferred(frame, operation, Opcode::kDynamicSlice, operands,
+                                                               DynamicSliceAttributes{IntList(indices.size(), 1)}));
     MarkChecked(part, operation);
     return BindLanes(frame, operation, Reshaped(frame, part, {}));
   }
@@ -451,8 +449,8 @@ Status Importer::ImportExtract(Frame& frame, const Operation& operation) {
   for (Instruction*& index : indices) index = Reshaped(frame, index, sizes);
   Instruction* table = indices[0];
   if (indices.size() > 1) {
-    VXLA_ASSIGN_OR_RETURN(table, AddInferred(frame, operation, Opcode::kConcatenate, indices,
-                                             DimensionsAttributes{{vector}}));
+    VXLA_ASSIGN_OR_RETURN(table,
+                          AddInferred(frame, operation, Opcode::kConcatenate, indices, DimensionsAttributes{{vector}}));
   }
   GatherAttributes gather;
   gather.start_index_map.resize(indices.size());
@@ -492,8 +490,8 @@ Result<Importer::SliceLists> Importer::SliceListsOf(Frame& frame, const Operatio
   VXLA_ASSIGN_OR_RETURN(lists.offsets, MixedList(frame, operation, "static_offsets", next));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> sizes, MixedList(frame, operation, "static_sizes", next));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> strides, MixedList(frame, operation, "static_strides", next));
-  VXLA_ASSIGN_OR_RETURN(lists.sizes, KnownList(frame, operation, sizes));
-  VXLA_ASSIGN_OR_RETURN(lists.strides, KnownList(frame, operation, strides));
+  VXLA_ASSIGN_OR_RETURN(lists.sizes, KnownList(operation, sizes));
+  VXLA_ASSIGN_OR_RETURN(lists.strides, KnownList(operation, strides));
   const auto rank = static_cast<size_t>(shape.rank());
   if (lists.offsets.size() != rank || lists.sizes.size() != rank || lists.strides.size() != rank) {
     return reader.Error("{} offsets, {} sizes and {} strides for {}", lists.offsets.size(), lists.sizes.size(),
@@ -502,7 +500,8 @@ Result<Importer::SliceLists> Importer::SliceListsOf(Frame& frame, const Operatio
   for (size_t i = 0; i < rank; ++i) {
     const int64_t size = lists.sizes[i], stride = lists.strides[i], room = shape.dimension(static_cast<int>(i));
     if (size < 0 || stride < 1)
-      return reader.Error("size {} and stride {} of dimension {}: sizes are 0 or more, strides 1 or more", size, stride, i);
+      return reader.Error("size {} and stride {} of dimension {}: sizes are 0 or more, strides 1 or more", size, stride,
+                          i);
     const int64_t steps = size == 0 ? 0 : size - 1;
     const int64_t extent = size == 0 ? 0 : steps > room / stride ? room + 1 : steps * stride + 1;
     const Literal* const offset = Known(lists.offsets[i]);
@@ -598,7 +597,8 @@ Result<IntList> Importer::IndexedDimensions(const Operation& operation, std::str
     if (i > 0 && dimensions[i] <= dimensions[i - 1]) return reader.Error("{} is not in increasing order", name);
   }
   if (dimensions.empty()) return reader.Error("{} is empty", name);
-  const bool fits = indices.rank() > 0 && indices.dimension(indices.rank() - 1) == static_cast<int64_t>(dimensions.size());
+  const bool fits =
+      indices.rank() > 0 && indices.dimension(indices.rank() - 1) == static_cast<int64_t>(dimensions.size());
   if (!fits) {
     return reader.Error("the last dimension of the indices {} is not {}, the number of {}", PrintType(indices),
                         dimensions.size(), name);

@@ -238,7 +238,8 @@ Status Importer::CheckType(const Operation& operation, const Type& type) const {
   const OperationReader reader(operation);
   if (type.kind == Type::Kind::kOther && type.text.starts_with("!stablehlo.future<")) return OkStatus();
   if (refines() && (type.kind == Type::Kind::kElement || type.unranked)) return OkStatus();
-  if (type.kind != Type::Kind::kShape || type.unranked) return reader.NotSupported("the type {} is not supported", PrintType(type));
+  if (type.kind != Type::Kind::kShape || type.unranked)
+    return reader.NotSupported("the type {} is not supported", PrintType(type));
   for (const Shape* leaf : FlattenTuple(type.shape)) {
     if (!HasUnknownSize(*leaf)) continue;
     if (refines()) return OkStatus();
@@ -305,8 +306,7 @@ Instruction* Importer::TupleOrOne(Frame& frame, std::vector<Instruction*> values
 
 Shape Importer::ResultShape(const Operation& operation) const {
   std::vector<Shape> shapes;
-  for (const ValueId result : operation.results)
-    shapes.push_back(Completed(operation, program_.ShapeOf(result)));
+  for (const ValueId result : operation.results) shapes.push_back(Completed(operation, program_.ShapeOf(result)));
   return shapes.size() == 1 ? shapes[0] : Shape::Tuple(std::move(shapes));
 }
 

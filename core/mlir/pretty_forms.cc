@@ -49,12 +49,9 @@ std::string_view GenericName(std::string_view operation, std::string_view name) 
 }  // namespace
 
 std::string_view FullName(std::string_view name) {
-  constexpr std::pair<std::string_view, std::string_view> kShort[] = {{"module", "builtin.module"},
-                                                                      {"func", "func.func"},
-                                                                      {"return", "func.return"},
-                                                                      {"call", "func.call"},
-                                                                      {"constant", "arith.constant"},
-                                                                      {"yield", "tensor.yield"}};
+  constexpr std::pair<std::string_view, std::string_view> kShort[] = {
+      {"module", "builtin.module"}, {"func", "func.func"},          {"return", "func.return"},
+      {"call", "func.call"},        {"constant", "arith.constant"}, {"yield", "tensor.yield"}};
   const auto found = std::ranges::find(kShort, name, [](const auto& pair) { return pair.first; });
   return found == std::end(kShort) ? name : found->second;
 }

@@ -20,8 +20,7 @@ TEST(StablehloRejectionTest, SaysWhereAndWhatWasExpected) {
             "1:1: the module has no function @main, and 2 public functions where one is needed");
   EXPECT_EQ(BodyError("%0 = stablehlo.add %a, %c : tensor<4xf32>"), "2:26: '%c' is not defined before its use");
   EXPECT_EQ(BodyError("%0 = stablehlo.frobnicate %a : tensor<4xf32>"), "2:8: unknown operation 'stablehlo.frobnicate'");
-  EXPECT_EQ(BodyError("%0 = scf.forall %a"),
-            "2:19: expected '(', found %a");
+  EXPECT_EQ(BodyError("%0 = scf.forall %a"), "2:19: expected '(', found %a");
   EXPECT_EQ(BodyError("%0 = linalg.fill %a"),
             "2:8: unknown operation 'linalg.fill'; others are read in their generic form, \"linalg.fill\"(...)");
   EXPECT_EQ(BodyError("%0 = stablehlo.add %a, %b : tensor<4xf32>"),

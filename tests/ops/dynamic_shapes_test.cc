@@ -86,7 +86,8 @@ TEST(DynamicShapesTest, OneProgramServesEverySizeAndReplaysThoseThatItKnows) {
     EXPECT_EQ(statistics.compiled, 0);
     const Literal none(tensor_programs::F32({0, 4}));
     const Literal* const empty = &none;
-    EXPECT_THAT((*executable)->Run({&empty, 1}).status().message(), ::testing::HasSubstr("b is 0, at least 1 is needed"));
+    EXPECT_THAT((*executable)->Run({&empty, 1}).status().message(),
+                ::testing::HasSubstr("b is 0, at least 1 is needed"));
   }
 }
 

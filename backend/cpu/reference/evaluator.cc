@@ -5,8 +5,8 @@
 #include "backend/cpu/reference/dynamic.h"
 #include "backend/cpu/reference/eval.h"
 #include "core/guarded.h"
-#include "core/mlir/dynamic_program.h"
 #include "core/live_sizes.h"
+#include "core/mlir/dynamic_program.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
