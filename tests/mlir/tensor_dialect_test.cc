@@ -162,7 +162,7 @@ TEST(TensorDialectTest, SaysWhatDoesNotFit) {
   EXPECT_EQ(LineError("%0 = tensor.cast %a : tensor<?x4xf32> to tensor<*xf32>", {Floats({3, 5})}),
             "1:1: func.func: argument 0 is tensor<3x5xf32>, tensor<?x4xf32> needed");
   EXPECT_EQ(LineError("%0 = tensor.splat %c7 : tensor<2xf32>", a),
-            "3:8: tensor.splat: result 0 is stated as tensor<2xf32>, the operands give tensor<2xi64>");
+            "3:8: tensor.splat: broadcast: the element types of s64[] and f32[2] differ");
 }
 
 constexpr char kCounted[] = R"(
