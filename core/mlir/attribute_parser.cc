@@ -213,12 +213,13 @@ Result<Type> AttributeParser::ParseTensorType() {
       return lexer_.Error("a tensor of more than {} dimensions", kMaxRank);
   }
   lexer_.Seek(at);
+  if (lexer_.At("*")) return ParseUnranked();
   if (lexer_.token().kind == TokenKind::kBang) {
     Shape shape(ElementType::kS8, std::move(sizes));
     for (int i = 0; i < shape.rank(); ++i) shape.set_dynamic_dimension(i, dynamic[i]);
     return ParseQuantizedTensor(std::move(shape), start);
   }
-  if (lexer_.At("*") || lexer_.AtWord("tuple")) {  // unranked
+  if (lexer_.AtWord("tuple")) {
     lexer_.Seek(start);
     lexer_.Next();
     VXLA_ASSIGN_OR_RETURN(const std::string rest, lexer_.TakeGroup());
@@ -263,6 +264,19 @@ Result<Type> AttributeParser::ParseQuantizedTensor(Shape shape, size_t start) {
   type.text = sizes.substr(0, sizes.size() - ElementWord(q.storage).size() - 1) + element.text + ">";
   type.quantization = *std::move(quantization);
   return type;
+}
+
+// *xf32> of tensor<*xf32>
+Result<Type> AttributeParser::ParseUnranked() {
+  const size_t at = lexer_.position();
+  if (lexer_.text().substr(at, 1) != "x") return lexer_.Expected("'*x'");
+  lexer_.Seek(at + 1);
+  VXLA_ASSIGN_OR_RETURN(Type element, ParseType());
+  if (element.kind != Type::Kind::kElement) return lexer_.Error("tensors of {} are not supported", PrintType(element));
+  VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
+  element.kind = Type::Kind::kShape;
+  element.unranked = true;
+  return element;
 }
 
 // The encoding: #stablehlo.bounds<?, 8>; others say nothing to vxla.

@@ -59,6 +59,7 @@ class AttributeParser {
  private:
   Result<Type> ParseTensorType();
   Result<Type> ParseQuantizedTensor(Shape shape, size_t start);
+  Result<Type> ParseUnranked();
   Result<Type> ParseComplexType();
   Result<Type> ParseTupleType();
   Result<Type> ParseFunctionType();

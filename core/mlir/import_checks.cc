@@ -148,7 +148,7 @@ Result<CheckFunction> Importer::RunChecks(const std::string& name) {
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(function, 0));
   CheckBuilder builder;
   if (!block->arguments.empty()) {  // verified, not run
-    VXLA_RETURN_IF_ERROR(SetModuleAttributes());
+    VXLA_RETURN_IF_ERROR(SetModuleAttributes(program_, *module_));
     VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(name, function.location));
     module_->set_entry(computation);
     builder.out.stages.emplace_back().module = std::move(module_);
@@ -203,7 +203,7 @@ Status Importer::BuildCheckStage(CheckBuilder& builder, const std::string& name,
                                  std::span<const Operation> operations) {
   module_ = std::make_unique<Module>(name);
   imported_.clear();
-  VXLA_RETURN_IF_ERROR(SetModuleAttributes());
+  VXLA_RETURN_IF_ERROR(SetModuleAttributes(program_, *module_));
   CheckStage& stage = builder.out.stages.emplace_back();
   Frame frame;
   frame.computation = std::make_unique<Computation>("check");

@@ -34,6 +34,7 @@ struct Type {
   };
   Kind kind = Kind::kNone;
   Shape shape;
+  bool unranked = false;  // tensor<*xf32>: `shape` is a scalar of its elements
   std::vector<Type> inputs, results;
   std::string text;
   std::shared_ptr<const Quantization> quantization;  // of a tensor, whose shape is that of its integers
@@ -80,6 +81,7 @@ void SetAttribute(Dictionary& dictionary, std::string name, Attribute value);
 Attribute KeywordAttribute(std::string_view text);
 Attribute StringAttribute(std::string_view text);
 Attribute IntegerAttribute(int64_t value);
+Attribute IntListAttribute(std::span<const int64_t> values);
 Attribute TypeAttribute(Type type);
 
 // A value: the number of a row of Program::values.

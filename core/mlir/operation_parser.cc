@@ -7,6 +7,7 @@
 #include "core/mlir/dense_text.h"
 #include "core/mlir/parser.h"
 #include "core/mlir/quantized.h"
+#include "core/mlir/structured_control.h"
 
 namespace VXLA_NAMESPACE::mlir {
 
@@ -139,7 +140,8 @@ bool SameType(const Type& a, const Type& b) {
   if (a.kind != b.kind) return false;
   if ((a.quantization == nullptr) != (b.quantization == nullptr)) return false;
   if (a.quantization != nullptr) return a.shape == b.shape && a.text == b.text;
-  if (a.kind == Type::Kind::kShape || a.kind == Type::Kind::kElement) return a.shape == b.shape;
+  if (a.kind == Type::Kind::kShape || a.kind == Type::Kind::kElement)
+    return a.unranked == b.unranked && a.shape == b.shape;
   return PrintType(a) == PrintType(b);
 }
 
@@ -376,6 +378,7 @@ Result<Program> ParseMlir(std::string_view text, int first_line) {
   return Guarded([&]() -> Result<Program> {
     VXLA_ASSIGN_OR_RETURN(Program program, OperationParser(text, first_line).Parse());
     VXLA_RETURN_IF_ERROR(LegalizeQuantized(program));
+    VXLA_RETURN_IF_ERROR(LowerStructuredControl(program));
     return program;
   });
 }

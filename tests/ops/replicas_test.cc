@@ -37,9 +37,12 @@ void ExpectReplicasAgree(const std::string& text, const DeviceGrid& grid, int64_
   for (const BindingMode mode : ModesToRun()) {
     const auto actual = RunOnDevice(mode, *merged->module, given);
     ASSERT_TRUE(actual.has_value());
+    const auto leaves = LeavesByDevice(*merged, *actual);
     for (size_t d = 0; d < expected->size(); ++d) {
       SCOPED_TRACE(grid.Name(static_cast<int64_t>(d)));
-      ExpectAgreement(actual->tuple_element(static_cast<int64_t>(d)), (*expected)[d], {}, "merged");
+      const auto want = FlattenLiteral((*expected)[d]);
+      ASSERT_EQ(leaves[d].size(), want.size());
+      for (size_t k = 0; k < want.size(); ++k) ExpectAgreement(*leaves[d][k], *want[k], {}, fmt::format("leaf {}", k));
     }
   }
 }

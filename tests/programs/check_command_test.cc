@@ -74,8 +74,8 @@ TEST(CheckCommandTest, SaysOfEachFunctionWhetherItPassedAndWhyNot) {
   EXPECT_THAT(check.out, HasSubstr("[] is 1, want 1.0000005 (4 ulp off, 3 allowed); 1 of 1 elements differ\n"));
   EXPECT_THAT(check.out, HasSubstr("1 of 1 elements are closer than 1 ulp\n"));
   EXPECT_THAT(check.out,
-              HasSubstr("section 4: failed: line 43: an error was expected, the program was taken: anything"));
-  EXPECT_THAT(check.out, HasSubstr("section 5: failed: 46:"));
+              HasSubstr("section 4: failed: line 42: an error was expected, the program was taken: anything"));
+  EXPECT_THAT(check.out, HasSubstr("section 5: failed: 44:20: "));
   EXPECT_THAT(check.out, EndsWith("\n2 passed, 5 failed, 1 skipped\n"));
   EXPECT_THAT(check.err, HasSubstr("vxla: error: checks failed: 5\n"));
 }
