@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "backend/cpu/reference/evaluator.h"
-#include "core/mlir/importer.h"
+#include "core/mlir/dynamic_program.h"
 #include "core/module.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
@@ -46,6 +46,22 @@ Result<std::unique_ptr<Module>> ParseText(std::string_view text) {
   return IsMlirText(text) ? mlir::ParseStablehlo(text) : ParseHlo(text);
 }
 
+// Null: the arguments decide sizes.
+Result<std::unique_ptr<Module>> WithKnownSizes(const Module& module) {
+  VXLA_ASSIGN_OR_RETURN(const mlir::DynamicProgram program, mlir::DynamicProgram::Of(module));
+  mlir::ProgramFacts facts;
+  for (const mlir::Type& type : program.parameters()) {
+    if (type.unranked || mlir::HasUnknownSize(type.shape)) return std::unique_ptr<Module>();
+    facts.arguments.push_back(type.shape);
+  }
+  VXLA_ASSIGN_OR_RETURN(mlir::RefinedProgram refined,
+                        program.Refine(facts, [](const Instruction& i, std::span<const Literal* const> operands) {
+                          return EvaluateInstruction(i, operands);
+                        }));
+  if (refined.is_question) return std::unique_ptr<Module>();
+  return std::move(refined.module);
+}
+
 std::string NamePrefix(const std::string& name) { return name.empty() ? "" : name + ": "; }
 
 }  // namespace
@@ -63,11 +79,19 @@ Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::s
   };
   Result<std::unique_ptr<Module>> module = ParseText(text);
   if (!module.ok()) return placed(module.status());
+  if (mlir::IsDynamicProgram(**module)) {
+    // Where no argument leaves a size open, all of them may follow from the text.
+    Result<std::unique_ptr<Module>> known = WithKnownSizes(**module);
+    if (!known.ok()) return placed(known.status());
+    if (*known == nullptr) return module;
+    module = std::move(known);
+  }
   if (const Status status = Verify(**module); !status.ok()) return placed(status);
   return module;
 }
 
 Status CheckRunnable(const Module& module, const std::string& name, const CustomCallRegistry* registry) {
+  if (mlir::IsDynamicProgram(module)) return OkStatus();  // asked again of what runs
   for (const auto& computation : module.computations()) {
     for (const auto& i : computation->instructions()) {
       if (HasEvaluation(i->opcode())) continue;

@@ -7,7 +7,6 @@
 
 #include "api/device_options.h"
 #include "core/live_sizes.h"
-#include "core/passes/device_merger.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -44,10 +43,8 @@ Result<Literal> StackByDevice(const std::vector<const Literal*>& leaves, const s
 
 namespace {
 
-Result<Literal> StackResults(const std::vector<Literal>& results) {
-  if (results.size() == 1) return results[0];
-  std::vector<std::vector<const Literal*>> leaves;
-  for (const Literal& result : results) leaves.push_back(FlattenLiteral(result));
+// `leaves` by device, of results that are tuples or one array.
+Result<Literal> StackResults(const std::vector<std::vector<const Literal*>>& leaves, bool tuple) {
   std::vector<Literal> stacked;
   for (size_t k = 0; k < leaves[0].size(); ++k) {
     std::vector<const Literal*> pieces;
@@ -55,7 +52,7 @@ Result<Literal> StackResults(const std::vector<Literal>& results) {
     VXLA_ASSIGN_OR_RETURN(Literal one, StackByDevice(pieces, fmt::format("result_{}", k)));
     stacked.push_back(std::move(one));
   }
-  if (!results[0].shape().IsTuple()) return std::move(stacked[0]);
+  if (!tuple) return std::move(stacked[0]);
   return Literal::Tuple(std::move(stacked));
 }
 
@@ -63,8 +60,11 @@ Result<Literal> StackResults(const std::vector<Literal>& results) {
 
 Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid,
                               std::span<const std::vector<const Literal*>> arguments, const EvaluateOptions& options) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Literal> results, EvaluateReplicated(module, grid, arguments, options));
-  return StackResults(results);
+  VXLA_ASSIGN_OR_RETURN(std::vector<Literal> results, EvaluateReplicated(module, grid, arguments, options));
+  if (grid.count() == 1) return std::move(results[0]);
+  std::vector<std::vector<const Literal*>> leaves;
+  for (const Literal& result : results) leaves.push_back(FlattenLiteral(result));
+  return StackResults(leaves, results[0].shape().IsTuple());
 }
 
 Result<ReplicatedExecutable> ReplicatedExecutable::Compile(Client& client, const Module& module, const DeviceGrid& grid,
@@ -74,22 +74,22 @@ Result<ReplicatedExecutable> ReplicatedExecutable::Compile(Client& client, const
   for (size_t p = 0; p < arguments[0].size(); ++p) {
     shared.push_back(std::ranges::all_of(arguments, [&](const auto& own) { return own[p] == arguments[0][p]; }));
   }
-  VXLA_ASSIGN_OR_RETURN(const MergedProgram merged, MergeDevices(module, grid, shared));
+  VXLA_ASSIGN_OR_RETURN(MergedProgram merged, MergeDevices(module, grid, shared));
   ReplicatedExecutable replicated;
-  replicated.grid_ = grid;
-  replicated.parameters_ = merged.parameters;
+  replicated.gives_tuple_ = module.entry()->root()->shape().IsTuple();
   VXLA_ASSIGN_OR_RETURN(replicated.executable_, client.Compile(*merged.module, options));
+  replicated.program_ = std::make_shared<const MergedProgram>(std::move(merged));
   return replicated;
 }
 
 Result<Literal> ReplicatedExecutable::Run(std::span<const std::vector<const Literal*>> arguments,
                                           RunStatistics* statistics) {
   std::vector<const Literal*> pointers;
-  for (const auto& [device, parameter] : parameters_) {
+  for (const auto& [device, parameter] : program_->parameters) {
     pointers.push_back(arguments[static_cast<size_t>(device)][static_cast<size_t>(parameter)]);
   }
   VXLA_ASSIGN_OR_RETURN(const Literal results, executable_->Run(pointers, statistics));
-  return StackResults(results.tuple_elements());
+  return StackResults(LeavesByDevice(*program_, results), gives_tuple_);
 }
 
 Shape StackedResults(const Shape& result, const DeviceGrid& grid) {

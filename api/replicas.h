@@ -8,6 +8,7 @@
 
 #include "api/diff.h"
 #include "core/module.h"
+#include "core/passes/device_merger.h"
 #include "core/replica_groups.h"
 #include "scheduler/client.h"
 
@@ -39,8 +40,8 @@ class ReplicatedExecutable {
   const Executable& executable() const { return *executable_; }
 
  private:
-  DeviceGrid grid_;
-  std::vector<std::pair<int64_t, int64_t>> parameters_;
+  std::shared_ptr<const MergedProgram> program_;
+  bool gives_tuple_ = false;
   std::shared_ptr<Executable> executable_;
 };
 

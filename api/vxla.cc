@@ -8,6 +8,7 @@
 #include "api/program.h"
 #include "backend/device.h"
 #include "core/guarded.h"
+#include "core/mlir/dynamic_program.h"
 #include "core/module.h"
 #include "core/text/hlo_printer.h"
 
@@ -79,6 +80,10 @@ std::string Agreement::ToString() const {
 Result<Agreement> CompareWithCpu(Client& client, const Module& module, std::span<const Literal> arguments,
                                  const Tolerance* tolerance, const EvaluateOptions& options) {
   return Guarded([&]() -> Result<Agreement> {
+    if (mlir::IsDynamicProgram(module)) {
+      VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> refined, RefineOnCpu(module, PointersTo(arguments), options));
+      return CompareWithCpu(client, *refined, arguments, tolerance, options);
+    }
     DiffOptions diff;
     if (tolerance != nullptr) {
       diff.rtol = tolerance->rtol;

@@ -22,6 +22,10 @@ struct TargetInfo {
   // rows than this and longer ones than that, separate kernels are faster.
   int64_t row_program_min_rows = 8;
   int64_t row_program_short_row = 4096;
+  // Attention of at least so many scores (rows of queries by keys) and rows is one kernel, which writes none of them.
+  int64_t attention_min_scores = INT64_MAX, attention_min_rows = 8;
+  // Dispatches of the same kernel at different sizes are merged afterwards (scheduler/merged_loops.h).
+  bool merges_loops = false;
   bool wide_accumulation = false;  // f32 sums of reductions and products are kept in two floats
   bool fusion = true;              // --no-fusion: every instruction is a fusion of its own
   bool unroll_loops = true;        // whiles of a few elementwise trips are written out

@@ -13,6 +13,7 @@
 #include "scheduler/live_values.h"
 #include "scheduler/plan.h"
 #include "scheduler/result_copies.h"
+#include "scheduler/shape_specializations.h"
 #include "scheduler/specializations.h"
 #include "scheduler/step_graph.h"
 
@@ -78,6 +79,12 @@ Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> cl
   return state;
 }
 
+FoldInstruction FoldOn(const std::shared_ptr<ClientState>& client) {
+  return [client](const Instruction& instruction, std::span<const Literal* const> operands) {
+    return client->evaluate(instruction, operands);
+  };
+}
+
 }  // namespace
 
 Client::Client(std::shared_ptr<Device> device, HostEvaluator evaluate, ClientOptions options)
@@ -109,24 +116,37 @@ Result<std::shared_ptr<Executable>> Client::Compile(const Module& module, const 
 Result<std::shared_ptr<Executable>> Client::CompileWithoutThrowing(const Module& module,
                                                                    const CompileOptions& options) {
   return Guarded([&]() -> Result<std::shared_ptr<Executable>> {
-    if (state_->options.check_program) VXLA_RETURN_IF_ERROR(state_->options.check_program(module));
-    if (HasLiveSizes(module) && !options.optimized) return CompileForSizes(module, options);
-    return CompileOrThrow(state_, module, options);
+    if (mlir::IsDynamicProgram(module)) return CompileForShapes(module, options);
+    return CompileChecked(state_, module, options);
   });
+}
+
+Result<std::shared_ptr<Executable>> Client::CompileChecked(const std::shared_ptr<ClientState>& client,
+                                                           const Module& module, const CompileOptions& options) {
+  if (client->options.check_program) VXLA_RETURN_IF_ERROR(client->options.check_program(module));
+  if (HasLiveSizes(module) && !options.optimized) return CompileForSizes(client, module, options);
+  return CompileOrThrow(client, module, options);
+}
+
+// An executable for each choice of argument shapes.
+Result<std::shared_ptr<Executable>> Client::CompileForShapes(const Module& module, const CompileOptions& options) {
+  const auto compile = [state = state_, options](const Module& made) { return CompileChecked(state, made, options); };
+  auto state = std::make_unique<ExecutableState>();
+  state->client = state_;
+  VXLA_ASSIGN_OR_RETURN(state->specializations, ShapeSpecializations::Create(module, FoldOn(state_), compile));
+  return std::shared_ptr<Executable>(new Executable(std::move(state)));
 }
 
 // An executable for each choice of sizes that arguments come with; one for all of them where sizes change while the
 // program runs.
-Result<std::shared_ptr<Executable>> Client::CompileForSizes(const Module& module, const CompileOptions& options) {
-  const auto compile = [state = state_, options](const Module& made) { return CompileOrThrow(state, made, options); };
-  const auto fold = [state = state_](const Instruction& instruction, std::span<const Literal* const> operands) {
-    return state->evaluate(instruction, operands);
-  };
-  auto specializations = Specializations::Create(module, fold, compile, compile);
-  if (specializations.status().code() == StatusCode::kUnsupported) return CompileOrThrow(state_, module, options);
+Result<std::shared_ptr<Executable>> Client::CompileForSizes(const std::shared_ptr<ClientState>& client,
+                                                            const Module& module, const CompileOptions& options) {
+  const auto compile = [client, options](const Module& made) { return CompileOrThrow(client, made, options); };
+  auto specializations = Specializations::Create(module, FoldOn(client), compile, compile);
+  if (specializations.status().code() == StatusCode::kUnsupported) return CompileOrThrow(client, module, options);
   VXLA_RETURN_IF_ERROR(specializations.status());
   auto state = std::make_unique<ExecutableState>();
-  state->client = state_;
+  state->client = client;
   state->specializations = std::move(*specializations);
   return std::shared_ptr<Executable>(new Executable(std::move(state)));
 }

@@ -123,7 +123,11 @@ class Client {
 
  private:
   Result<std::shared_ptr<Executable>> CompileWithoutThrowing(const Module& module, const CompileOptions& options);
-  Result<std::shared_ptr<Executable>> CompileForSizes(const Module& module, const CompileOptions& options);
+  static Result<std::shared_ptr<Executable>> CompileForSizes(const std::shared_ptr<ClientState>& client,
+                                                             const Module& module, const CompileOptions& options);
+  Result<std::shared_ptr<Executable>> CompileForShapes(const Module& module, const CompileOptions& options);
+  static Result<std::shared_ptr<Executable>> CompileChecked(const std::shared_ptr<ClientState>& client,
+                                                            const Module& module, const CompileOptions& options);
   static Result<std::shared_ptr<Executable>> CompileOrThrow(const std::shared_ptr<ClientState>& client,
                                                             const Module& module, const CompileOptions& options);
   std::shared_ptr<ClientState> state_;

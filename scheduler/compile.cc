@@ -12,6 +12,7 @@
 #include "scheduler/donation.h"
 #include "scheduler/host_overlap.h"
 #include "scheduler/liveness.h"
+#include "scheduler/merged_loops.h"
 #include "scheduler/predication.h"
 #include "scheduler/segments.h"
 #include "scheduler/step_graph.h"
@@ -117,6 +118,7 @@ Result<Plan> PlanInOrder(StepGraph graph, const Lowering& lowering, const Device
   if (options.predicates && lowering.HasGates()) VXLA_RETURN_IF_ERROR(Predicate(graph.plan, lowering));
   FindHostWaits(graph.plan);
   InsertBarriers(graph.plan);
+  MergeLoops(graph.plan, facts);
   VXLA_RETURN_IF_ERROR(Seal(graph.plan, facts));
   return std::move(graph.plan);
 }
@@ -145,10 +147,13 @@ Result<Plan> MakePlan(Module& module, const Lowering& lowering, const DeviceFact
 TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion) {
   TargetInfo target;
   target.is_software = facts.is_software();
+  // Software drivers run workgroups with barriers slowly, and their memory is as fast as what holds it back.
+  if (!facts.is_software() && !facts.same_bits) target.attention_min_scores = 1 << 16;
   target.fusion = fusion;
   target.max_kernel_operations = facts.kernel_operations;
   target.emulates_i64 = !facts.int64;
   target.emulates_f64 = !facts.float64;
+  target.merges_loops = bindings == BindingMode::kAddresses && !facts.is_software();
   if (bindings == BindingMode::kDescriptors) {
     // One binding is the argument block.
     const int most = std::max(2, static_cast<int>(std::min<uint32_t>(facts.max_storage_buffers, 1 << 20)) - 1);

@@ -11,7 +11,7 @@
 #include "core/module.h"
 #include "scheduler/client.h"
 #include "scheduler/recorder.h"
-#include "scheduler/specializations.h"
+#include "scheduler/size_dependent.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -54,7 +54,7 @@ class ContextPool {
 
 struct ExecutableState {
   std::shared_ptr<ClientState> client;
-  std::unique_ptr<Specializations> specializations;  // then nothing else
+  std::unique_ptr<SizeDependent> specializations;  // then nothing else
   std::unique_ptr<Module> module;
   std::unordered_map<std::string, const Instruction*> instructions;  // by PlanName
   int64_t max_loop_iterations = -1;

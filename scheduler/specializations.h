@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "core/passes/live_specializer.h"
-#include "scheduler/client.h"
+#include "scheduler/size_dependent.h"
 
 namespace VXLA_NAMESPACE {
 
-class Specializations {
+class Specializations : public SizeDependent {
  public:
   using CompileStatic = std::function<Result<std::shared_ptr<Executable>>(const Module&)>;
 
@@ -25,9 +25,10 @@ class Specializations {
                                                          CompileStatic compile, CompileStatic compile_general);
 
   // The program at its bounds, for whoever looks at plans.
-  Executable& shown() const { return *shown_; }
-  Result<Execution> Execute(const Device& device, std::span<const Argument> arguments, RunStatistics* statistics);
-  Result<StaticProgram> ProgramFor(const Device& device, std::span<const Argument> arguments);
+  Executable& shown() const override { return *shown_; }
+  Result<Execution> Execute(const Device& device, std::span<const Argument> arguments,
+                            RunStatistics* statistics) override;
+  Result<StaticProgram> ProgramFor(const Device& device, std::span<const Argument> arguments) override;
 
  private:
   // By live sizes of the parameters' leaves, and answers.

@@ -8,7 +8,10 @@
 #include <memory>
 #include <set>
 
+#include "api/program.h"
 #include "api/replicas.h"
+#include "core/mlir/dynamic_program.h"
+#include "core/passes/verifier.h"
 #include "tools/messages.h"
 #include "tools/numpy_file.h"
 
@@ -44,6 +47,20 @@ class GivenArrays {
   }
   bool Contains(const std::string& name) const {
     return archive_ != nullptr ? archive_->Contains(name) : files_.contains(name);
+  }
+  Result<std::vector<int64_t>> SizesOf(const std::string& name) const {
+    if (archive_ == nullptr) {
+      VXLA_ASSIGN_OR_RETURN(const NumpyArray array, ReadNpy(files_.at(name)));
+      return array.shape;
+    }
+    std::optional<std::vector<int64_t>> sizes;
+    const auto stop = [&](const NumpyArray& header) {  // before its data is unpacked
+      sizes = header.shape;
+      return InvalidArgument("only sizes are wanted");
+    };
+    const Result<NumpyArray> array = archive_->Read(name, stop);
+    if (!sizes.has_value()) return array.status();
+    return *std::move(sizes);
   }
   // The array for a parameter of this shape: one for all devices or one for each.
   Result<std::vector<Literal>> Read(const std::string& name, const Shape& wanted, int64_t devices) const {
@@ -147,6 +164,37 @@ std::vector<std::vector<const Literal*>> ReplicatedArguments::pointers(int64_t d
 
 namespace {
 
+// Sizes that a program leaves open are those of the arrays.
+Result<std::vector<Shape>> ParameterShapes(const Module& module, const GivenArrays& given, int64_t devices) {
+  std::vector<Shape> shapes;
+  for (const Instruction* parameter : module.entry()->parameters()) shapes.push_back(parameter->shape());
+  if (!mlir::IsDynamicProgram(module)) return shapes;
+  VXLA_ASSIGN_OR_RETURN(const mlir::DynamicProgram program, mlir::DynamicProgram::Of(module));
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    const mlir::Type& type = program.parameters()[k];
+    if (!type.unranked && !mlir::HasUnknownSize(type.shape)) continue;
+    const std::string name = WantedName(k);
+    if (!given.Contains(name))
+      return InvalidArgument("{}: {} leaves sizes open, so it must be given", name, mlir::PrintType(type));
+    VXLA_ASSIGN_OR_RETURN(std::vector<int64_t> sizes, given.SizesOf(name));
+    // One array for all devices, or one for each.
+    if (devices > 1 && !type.unranked && sizes.size() == static_cast<size_t>(type.shape.rank()) + 1)
+      sizes.erase(sizes.begin());
+    if (!type.unranked && sizes.size() != static_cast<size_t>(type.shape.rank()))
+      return InvalidArgument("{}: an array of {} dimensions, {} needed", name, sizes.size(), mlir::PrintType(type));
+    if (type.unranked) {
+      shapes[k] = Shape(type.shape.element_type(), sizes);
+      continue;
+    }
+    for (int i = 0; i < type.shape.rank(); ++i) {
+      if (type.shape.dimension(i) != kUnboundedSize) continue;
+      shapes[k].set_dimension(i, sizes[static_cast<size_t>(i)]);
+      shapes[k].set_dynamic_dimension(i, false);
+    }
+  }
+  return shapes;
+}
+
 // jax.jit leaves parameters out that a function does not use, and then the arrays of its arguments are too many. Says
 // so where arrays in order fit the parameters; OK where there are not too many.
 Status CheckCount(const GivenArrays& given, const std::vector<const Shape*>& wanted, int64_t devices) {
@@ -184,18 +232,19 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
                                                     uint64_t seed, int64_t devices) {
   VXLA_ASSIGN_OR_RETURN(const GivenArrays given, GivenArrays::Open(files));
   ReplicatedArguments arguments;
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Shape> parameters, ParameterShapes(module, given, devices));
   std::vector<const Shape*> wanted;
-  for (const Instruction* parameter : module.entry()->parameters()) {
-    for (const Shape* leaf : FlattenTuple(parameter->shape())) {
+  for (const Shape& parameter : parameters) {
+    for (const Shape* leaf : FlattenTuple(parameter)) {
       if (leaf->IsArray()) wanted.push_back(leaf);
     }
   }
   VXLA_RETURN_IF_ERROR(CheckCount(given, wanted, devices));
   size_t next = 0, seeded = 0;
   std::set<std::string> used;
-  for (const Instruction* parameter : module.entry()->parameters()) {
+  for (const Shape& parameter : parameters) {
     std::vector<std::vector<Literal>> leaves;
-    for (const Shape* leaf : FlattenTuple(parameter->shape())) {
+    for (const Shape* leaf : FlattenTuple(parameter)) {
       const std::string name = WantedName(next++);
       std::vector<Literal>& pieces = leaves.emplace_back();
       if (!leaf->IsArray()) {
@@ -221,7 +270,7 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
       }
       ++seeded;
     }
-    arguments.values.push_back(Rebuild(parameter->shape(), std::move(leaves), devices));
+    arguments.values.push_back(Rebuild(parameter, std::move(leaves), devices));
   }
   if (seeded > 0) arguments.notes.push_back(Summary(seeded, used.size(), files, seed, devices));
   for (const std::string& name : given.names()) {
@@ -230,6 +279,15 @@ Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const 
                            files.size() == 1 ? files[0] + ": " : "", name, static_cast<int64_t>(next) - 1, next);
   }
   return arguments;
+}
+
+Status RefineForArguments(std::unique_ptr<Module>& module, const std::vector<std::string>& files, uint64_t seed,
+                          const EvaluateOptions& options, int64_t devices) {
+  if (!mlir::IsDynamicProgram(*module)) return OkStatus();
+  VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments, LoadReplicatedArguments(*module, files, seed, devices));
+  VXLA_ASSIGN_OR_RETURN(module, RefineOnCpu(*module, arguments.pointers(devices)[0], options));
+  VXLA_RETURN_IF_ERROR(Verify(*module));
+  return CheckRunnable(*module, {}, options.custom_calls);
 }
 
 Result<ProgramArguments> LoadArguments(const Module& module, const std::vector<std::string>& files, uint64_t seed) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/seeded_arguments.h"
+#include "backend/cpu/reference/evaluator.h"
 #include "core/literal.h"
 #include "core/module.h"
 #include "tools/numpy_file.h"
@@ -27,6 +28,10 @@ struct ReplicatedArguments {
 // `files`: one .npz (arg_0, arg_1 ... flattened depth first) or .npy files in that order. Missing ones are made from
 // `seed`; what is given must fit, and a name that no parameter wants is an error.
 Result<ProgramArguments> LoadArguments(const Module& module, const std::vector<std::string>& files, uint64_t seed);
+
+// Where the arguments decide sizes, the module for these arguments; else it stays as it is.
+Status RefineForArguments(std::unique_ptr<Module>& module, const std::vector<std::string>& files, uint64_t seed,
+                          const EvaluateOptions& options, int64_t devices = 1);
 
 // Arrays with one more axis, of `devices`, are dealt out; others go to all. Missing ones differ from device to device.
 Result<ReplicatedArguments> LoadReplicatedArguments(const Module& module, const std::vector<std::string>& files,

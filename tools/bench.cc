@@ -144,9 +144,12 @@ Result<std::vector<BenchCase>> Selected(const std::vector<std::string>& names) {
   return selected;
 }
 
-Result<std::unique_ptr<Module>> LoadCase(const BenchCase& c, const CompileFlags& flags) {
-  if (c.hlo.empty()) return LoadRunnable(c.name, flags);
-  return ParseHlo(c.hlo);
+Result<std::unique_ptr<Module>> LoadCase(const BenchCase& c, const BenchFlags& flags) {
+  if (!c.hlo.empty()) return ParseHlo(c.hlo);
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(c.name, flags.compile));
+  const Status refined = RefineForArguments(module, flags.args, flags.seed, flags.compile.evaluate_options(flags.seed));
+  if (!refined.ok()) return AtPlace(refined, c.name);
+  return module;
 }
 
 // One client for each way to bind, opened when a case wants it.
@@ -181,7 +184,7 @@ class Clients {
 
 // Every way to bind, the fastest first.
 Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clients, const BenchCase& c) {
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadCase(c, flags.compile));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadCase(c, flags));
   std::vector<BenchRow> rows;
   double flop = c.flop;
   std::optional<double> reference_ms;

@@ -1,5 +1,6 @@
 // vxla convert: reads a program and writes it again.
 #include "api/program.h"
+#include "core/mlir/dynamic_program.h"
 #include "core/mlir/printer.h"
 #include "core/text/hlo_printer.h"
 #include "tools/commands.h"
@@ -22,6 +23,8 @@ Status Convert(const ConvertFlags& flags) {
   if (extension == "mlirbc" && flags.to.empty())
     return Unsupported("{}: writing bytecode is not supported; hlo and StableHLO text are", flags.out);
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadProgram(flags.in));
+  if (mlir::IsDynamicProgram(*module))
+    return Unsupported("{}: its arguments decide sizes; only programs whose sizes are known are converted", flags.in);
   if (form == "hlo") return WriteText(flags.out, PrintHlo(*module));
   const Result<std::string> text = mlir::PrintStablehlo(*module);
   if (!text.ok()) return AtPlace(text.status(), flags.in);

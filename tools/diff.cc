@@ -293,6 +293,9 @@ DiffOptions DiffOptionsOf(const DiffFlags& flags) {
 Status DiffOnOne(const DiffFlags& flags, Json& json) {
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file, flags.compile));
   VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
+  const Status refined = RefineForArguments(module, flags.program.args, flags.program.seed,
+                                            flags.compile.evaluate_options(flags.program.seed), grid.count());
+  if (!refined.ok()) return AtPlace(refined, flags.program.file);
   const DiffOptions options = DiffOptionsOf(flags);
   VXLA_ASSIGN_OR_RETURN(DiffOutcome outcome, grid.count() > 1 ? CompareReplicated(flags, *module, grid, options)
                                                               : CompareOnOneDevice(flags, *module, options));

@@ -5,10 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "backend/kernel_hash.h"
+#include "core/passes/device_merger.h"
 #include "core/text/hlo_printer.h"
 #include "scheduler/plan_printer.h"
+#include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/files.h"
+#include "tools/replicas.h"
 #include "tools/session.h"
 
 namespace VXLA_NAMESPACE {
@@ -18,6 +21,7 @@ struct ExplainFlags {
   ProgramFlags program;
   DeviceFlags device;
   CompileFlags compile;
+  ReplicaFlags replicas;
   std::string dump_folder, isa_folder;
   bool json = false;
 };
@@ -105,8 +109,17 @@ std::string IsaText(const nlohmann::ordered_json& kernels) {
 
 Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file, flags.compile));
+  const Status refined =
+      RefineForArguments(module, flags.program.args, flags.program.seed, flags.compile.evaluate_options(0));
+  if (!refined.ok()) return AtPlace(refined, flags.program.file);
   if (IsCpu(flags.device.device))
     return InvalidArgument("--device cpu: the CPU reference has no plan; explain wants a Vulkan device");
+  VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
+  if (grid.count() > 1) {
+    // What run makes of it where the devices have arguments of their own.
+    VXLA_ASSIGN_OR_RETURN(MergedProgram merged, MergeDevices(*module, grid, {}));
+    module = std::move(merged.module);
+  }
   DeviceOptions device = flags.device.options();
   device.compile_only = true;
   device.capture_executables = !flags.isa_folder.empty();
@@ -138,6 +151,11 @@ CommandBody AddExplain(CLI::App& app) {
       ->type_name("");
   flags->device.AddTo(app);
   flags->compile.AddTo(app);
+  flags->replicas.AddTo(app, /*feeds=*/false);
+  app.add_option("--args", flags->program.args,
+                 "arguments as vxla run takes them, where they decide the program's sizes")
+      ->expected(1, 1 << 20)
+      ->type_name("FILE");
   app.add_option("--dump-kernels", flags->dump_folder, "write each kernel's GLSL into this folder")
       ->type_name("FOLDER");
   app.add_option("--isa", flags->isa_folder,

@@ -20,7 +20,8 @@ Result<int64_t> CountOf(const char* option, int64_t given, int64_t stated, const
 }  // namespace
 
 void ReplicaFlags::AddTo(CLI::App& app, bool feeds) {
-  app.add_option("--replicas", replicas, "replicas to run; default: the program's replica_count. One Vulkan device stands for all of them");
+  app.add_option("--replicas", replicas,
+                 "replicas to run; default: the program's replica_count. One Vulkan device stands for all of them");
   app.add_option("--partitions", partitions,
                  "partitions of each replica; default: the program's num_partitions. Arrays have a leading "
                  "axis of replicas * partitions, replica-major, or go to all");

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "api/replicas.h"
+#include "backend/cpu/reference/checked_run.h"
+#include "core/mlir/dynamic_program.h"
 #include "scheduler/plan_printer.h"
 #include "tools/arguments.h"
 #include "tools/bench_peers.h"
@@ -27,7 +29,7 @@ struct RunFlags {
   ReplicaFlags replicas;
   std::string out;
   int num_runs = 1;
-  bool json = false, profile = false, check_same = false;
+  bool json = false, profile = false, check_same = false, checked = false;
 };
 
 Json FallbacksJson(const Executable& executable) {
@@ -152,8 +154,7 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
   const auto start = Clock::now();
   Compiled compiled;
   if (grid.count() > 1) {
-    VXLA_ASSIGN_OR_RETURN(compiled.several,
-                          ReplicatedExecutable::Compile(*client, module, grid, pointers, options));
+    VXLA_ASSIGN_OR_RETURN(compiled.several, ReplicatedExecutable::Compile(*client, module, grid, pointers, options));
   } else {
     VXLA_ASSIGN_OR_RETURN(compiled.one, client->Compile(module, options));
   }
@@ -170,30 +171,54 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
     VXLA_ASSIGN_OR_RETURN(result, compiled.several ? compiled.several->Run(pointers, &statistics)
                                                    : compiled.one->Run(pointers[0], &statistics));
     runs.push_back(statistics.ms);
+    // Where arguments decide sizes, what runs is known now.
+    if (run == 0 && mlir::IsDynamicProgram(module)) PrintFallbacks(compiled.executable());
     VXLA_RETURN_IF_ERROR(same.Check(run, result));
   }
   Progress("");
   VXLA_RETURN_IF_ERROR(feeds.Save());
   VXLA_RETURN_IF_ERROR(CheckValidation(device));
   if (flags.profile) VXLA_RETURN_IF_ERROR(PrintProfile(device, statistics));
-  report = {{"device", device.facts().name},
-            {"driver", device.facts().driver + " " + device.facts().driver_version},
-            {"compile_ms", compile_ms},
-            {"first_run_ms", runs[0]},
-            {"runs_ms", runs},
-            {"recorded", statistics.recorded},
-            {"compiled", flags.num_runs == 1 ? compiled.executable().compile_statistics().compiled : statistics.compiled},
-            {"allocated_bytes", statistics.allocated_bytes},
-            {"read_backs", statistics.read_backs},
-            {"fallbacks", FallbacksJson(compiled.executable())},
-            {"faults", FaultsJson(compiled.executable().plan())}};
+  report = {
+      {"device", device.facts().name},
+      {"driver", device.facts().driver + " " + device.facts().driver_version},
+      {"compile_ms", compile_ms},
+      {"first_run_ms", runs[0]},
+      {"runs_ms", runs},
+      {"recorded", statistics.recorded},
+      {"compiled", flags.num_runs == 1 ? compiled.executable().compile_statistics().compiled : statistics.compiled},
+      {"allocated_bytes", statistics.allocated_bytes},
+      {"read_backs", statistics.read_backs},
+      {"fallbacks", FallbacksJson(compiled.executable())},
+      {"faults", FaultsJson(compiled.executable().plan())}};
   return result;
 }
 
+// --checked: on the reference, before anything else runs.
+Status CheckFirst(const RunFlags& flags, std::unique_ptr<Module>& module) {
+  const EvaluateOptions options = flags.compile.evaluate_options(flags.program.seed);
+  VXLA_ASSIGN_OR_RETURN(const ProgramArguments arguments,
+                        LoadArguments(*module, flags.program.args, flags.program.seed));
+  const Status refined = RefineForArguments(module, flags.program.args, flags.program.seed, options);
+  if (!refined.ok()) return AsChecked(refined);
+  return CheckPlaces(*module, arguments.pointers(), options);
+}
+
 Status Run(const RunFlags& flags, Json& json) {
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file, flags.compile));
+  Result<std::unique_ptr<Module>> loaded = LoadRunnable(flags.program.file, flags.compile);
+  if (!loaded.ok()) return flags.checked ? AsChecked(loaded.status()) : loaded.status();
+  std::unique_ptr<Module> module = *std::move(loaded);
+  if (flags.checked) {
+    const Status checked = CheckFirst(flags, module);
+    if (!checked.ok()) return AtPlace(checked, flags.program.file);
+  }
   Json report;
   VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
+  if (grid.count() > 1) {
+    const Status refined = RefineForArguments(module, flags.program.args, flags.program.seed,
+                                              flags.compile.evaluate_options(flags.program.seed), grid.count());
+    if (!refined.ok()) return AtPlace(refined, flags.program.file);
+  }
   if (flags.check_same && flags.num_runs < 2)
     return InvalidArgument("--check-same compares runs: it needs --num-runs 2 or more");
   Result<Literal> result =
@@ -228,6 +253,9 @@ CommandBody AddRun(CLI::App& app) {
       ->capture_default_str();
   app.add_flag("--check-same", flags->check_same,
                "with --num-runs: an error (exit code 1) unless every run gives the same bits");
+  app.add_flag("--checked", flags->checked,
+               "first run on the CPU reference and end with exit code 1 where an operation of the tensor dialect is "
+               "undefined: indices out of bounds, casts that do not fit");
   app.add_flag("--profile", flags->profile, "time, bytes and operations of each kernel, on stderr");
   app.add_flag("--json", flags->json, "what happened, as one JSON object on stdout");
   return [flags](Json& json) { return Run(*flags, json); };

@@ -212,7 +212,8 @@ Result<Type> AttributeParser::ParseTensorType() {
       return lexer_.Error("a tensor of more than {} dimensions", kMaxRank);
   }
   lexer_.Seek(at);
-  if (lexer_.At("*") || lexer_.token().kind == TokenKind::kBang || lexer_.AtWord("tuple")) {  // unranked, quantized
+  if (lexer_.At("*")) return ParseUnranked();
+  if (lexer_.token().kind == TokenKind::kBang || lexer_.AtWord("tuple")) {  // quantized
     lexer_.Seek(start);
     lexer_.Next();
     VXLA_ASSIGN_OR_RETURN(const std::string rest, lexer_.TakeGroup());
@@ -228,6 +229,19 @@ Result<Type> AttributeParser::ParseTensorType() {
     if (const Status status = CheckShape(shape); !status.ok()) return lexer_.Error("{}", status.message());
   }
   return ShapeType(std::move(shape));
+}
+
+// *xf32> of tensor<*xf32>
+Result<Type> AttributeParser::ParseUnranked() {
+  const size_t at = lexer_.position();
+  if (lexer_.text().substr(at, 1) != "x") return lexer_.Expected("'*x'");
+  lexer_.Seek(at + 1);
+  VXLA_ASSIGN_OR_RETURN(Type element, ParseType());
+  if (element.kind != Type::Kind::kElement) return lexer_.Error("tensors of {} are not supported", PrintType(element));
+  VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
+  element.kind = Type::Kind::kShape;
+  element.unranked = true;
+  return element;
 }
 
 // The encoding: #stablehlo.bounds<?, 8>; others say nothing to vxla.

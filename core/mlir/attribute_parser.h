@@ -56,6 +56,7 @@ class AttributeParser {
 
  private:
   Result<Type> ParseTensorType();
+  Result<Type> ParseUnranked();
   Result<Type> ParseComplexType();
   Result<Type> ParseTupleType();
   Result<Type> ParseFunctionType();

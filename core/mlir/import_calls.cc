@@ -116,8 +116,10 @@ Result<CustomCallAttributes> CustomCallOf(const Operation& operation, const Prog
 
 Status Importer::ImportCustomCall(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(const bool dynamic, ImportDynamicCustomCall(frame, operation));
+  if (dynamic) return OkStatus();
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(CustomCallAttributes attributes, CustomCallOf(operation, program_));
+  VXLA_ASSIGN_OR_RETURN(CustomCallAttributes attributes, CustomCallOf(operation, typed()));
   std::vector<Computation*> called;
   if (const Attribute* names = operation.Find("called_computations")) {
     for (const Attribute& name : names->elements) {
@@ -126,7 +128,7 @@ Status Importer::ImportCustomCall(Frame& frame, const Operation& operation) {
     }
   }
   std::vector<Shape> shapes;
-  for (const ValueId result : operation.results) shapes.push_back(program_.ShapeOf(result));
+  for (const ValueId result : operation.results) shapes.push_back(Completed(operation, program_.ShapeOf(result)));
   if (operation.Find("result_layouts") != nullptr) {
     VXLA_ASSIGN_OR_RETURN(shapes, WithLayouts(reader, "result_layouts", std::move(shapes)));
   }
@@ -149,6 +151,11 @@ Status Importer::ImportCall(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const std::string callee, reader.Text("callee"));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  if (refines()) {
+    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results,
+                          InlineFunction(frame, callee, operation.location, operands));
+    return BindValues(frame, operation, results);
+  }
   VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(callee, operation.location));
   location_ = operation.location;
   VXLA_RETURN_IF_ERROR(CheckSignature(reader, callee, *computation, operands));
@@ -164,6 +171,11 @@ Status Importer::ImportComposite(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const std::string name, reader.Text("name"));
   VXLA_ASSIGN_OR_RETURN(const int64_t version, reader.Int("version", 0));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  if (refines()) {
+    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results,
+                          InlineFunction(frame, callee, operation.location, operands));
+    return BindValues(frame, operation, results);
+  }
   VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(callee, operation.location));
   location_ = operation.location;
   VXLA_RETURN_IF_ERROR(CheckSignature(reader, callee, *computation, operands));
@@ -186,7 +198,7 @@ Status Importer::ImportManualComputation(Frame& frame, const Operation& operatio
     return reader.Error("{} arguments, {} operands", block->arguments.size(), operands.size());
   for (size_t i = 0; i < operands.size(); ++i) {
     const Shape& inside = program_.ShapeOf(block->arguments[i]);
-    if (!(inside == operands[i]->shape())) {
+    if (!Fits(program_.values[block->arguments[i]].type, operands[i]->shape())) {
       return reader.NotSupported("operand {} of {} is {} on one device: only whole functions are cut into partitions",
                                  i, PrintType(operands[i]->shape()), PrintType(inside));
     }
@@ -344,13 +356,14 @@ Status Importer::ImportChlo(Frame& frame, const Operation& operation) {
   ProgramOperation wanted;
   wanted.name = name;
   for (const Instruction* operand : operands) wanted.operands.push_back(operand->shape());
-  for (const ValueId result : operation.results) wanted.results.push_back(program_.ShapeOf(result));
+  for (const ValueId result : operation.results)
+    wanted.results.push_back(Completed(operation, program_.ShapeOf(result)));
   if (operation.Find("broadcast_dimensions") != nullptr) {
     wanted.has_broadcast_dimensions = true;
     VXLA_ASSIGN_OR_RETURN(wanted.broadcast_dimensions, reader.Ints("broadcast_dimensions"));
   }
   if (name == "broadcast_compare") {
-    VXLA_ASSIGN_OR_RETURN(const Attributes compare, AttributesFor(Opcode::kCompare, operation, program_));
+    VXLA_ASSIGN_OR_RETURN(const Attributes compare, AttributesFor(Opcode::kCompare, operation, typed()));
     wanted.direction = std::get<CompareAttributes>(compare).direction;
     wanted.compare_type = std::get<CompareAttributes>(compare).type;
   }

@@ -411,7 +411,7 @@ Status Importer::ImportBroadcastInDim(Frame& frame, const Operation& operation) 
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(IntList dimensions, reader.Ints("broadcast_dimensions"));
   Instruction* operand = operands[0];
-  const Shape& target = program_.ShapeOf(operation.results[0]);
+  VXLA_ASSIGN_OR_RETURN(const Shape target, DynamicShapeOf(frame, operation, 1));
   const Shape shape = operand->shape();
   if (!shape.IsArray() || !target.IsArray()) return reader.Error("an array is needed");
   if (dimensions.size() != static_cast<size_t>(shape.rank()))
@@ -446,11 +446,22 @@ Status Importer::ImportBroadcast(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(const IntList sizes, reader.Ints("broadcast_sizes"));
   IntList dimensions;
-  for (int i = 0; i < operands[0]->shape().rank(); ++i) dimensions.push_back(static_cast<int64_t>(sizes.size()) + i);
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kBroadcast, operands, DimensionsAttributes{dimensions},
-                                    {}, ResultShape(operation)));
+  IntList target = sizes;
+  for (int i = 0; i < operands[0]->shape().rank(); ++i) {
+    dimensions.push_back(static_cast<int64_t>(sizes.size()) + i);
+    target.push_back(operands[0]->shape().dimension(i));
+  }
+  const Shape stated = refines() ? Shape(operands[0]->shape().element_type(), target) : ResultShape(operation);
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kBroadcast, operands,
+                                                               DimensionsAttributes{dimensions}, {}, stated));
   return BindValues(frame, operation, {result});
+}
+
+// The result's type, or what an operand says where that leaves sizes open.
+Result<Shape> Importer::DynamicShapeOf(Frame& frame, const Operation& operation, size_t operand) {
+  const Type& type = program_.values[operation.results[0]].type;
+  if (!HasUnknownSize(type.shape) && !type.unranked) return type.shape;
+  return ShapeFromOperand(frame, operation, operand, type.shape.element_type());
 }
 
 // reshape; dynamic_reshape to a static type, whose second operand says the same.
@@ -458,8 +469,9 @@ Status Importer::ImportReshape(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperandsAtLeast(1));
   VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kReshape, {operands[0]},
-                                                               NoAttributes{}, {}, ResultShape(operation)));
+  VXLA_ASSIGN_OR_RETURN(const Shape shape, DynamicShapeOf(frame, operation, 1));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
+                        AddInferred(frame, operation, Opcode::kReshape, {operands[0]}, NoAttributes{}, {}, shape));
   return BindValues(frame, operation, {result});
 }
 
@@ -467,21 +479,27 @@ Status Importer::ImportIota(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectResults(1));
   VXLA_ASSIGN_OR_RETURN(const int64_t dimension, reader.Int("iota_dimension"));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kIota, {},
-                                                               IotaAttributes{dimension}, {}, ResultShape(operation)));
+  VXLA_ASSIGN_OR_RETURN(const Shape shape, DynamicShapeOf(frame, operation, 0));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
+                        AddInferred(frame, operation, Opcode::kIota, {}, IotaAttributes{dimension}, {}, shape));
   return BindValues(frame, operation, {result});
 }
 
 // An operand that is a constant of integers.
-Result<IntList> Importer::ConstantInts(Frame& frame, const Operation& operation, size_t operand) const {
+Result<IntList> Importer::ConstantInts(Frame& frame, const Operation& operation, size_t operand) {
   const OperationReader reader(operation);
   if (operand >= operation.operands.size()) return reader.Error("operand {} is missing", operand);
-  VXLA_ASSIGN_OR_RETURN(const Instruction* const value, Lookup(frame, operation, operation.operands[operand]));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const value, Lookup(frame, operation, operation.operands[operand]));
+  IntList values;
+  if (refines()) {
+    VXLA_ASSIGN_OR_RETURN(const Literal* const known, KnownOrAsk(operation, value));
+    for (int64_t i = 0; i < known->element_count(); ++i) values.push_back(known->GetInt(i));
+    return values;
+  }
   if (value->opcode() != Opcode::kConstant || value->attributes<ConstantAttributes>().literal == nullptr ||
       IsFloating(value->shape().element_type()) || IsComplex(value->shape().element_type())) {
     return reader.NotSupported("operand {} is no constant, which is not supported yet", operand);
   }
-  IntList values;
   for (int64_t i = 0; i < value->shape().ElementCount(); ++i) values.push_back(value->literal().GetInt(i));
   return values;
 }
@@ -506,6 +524,8 @@ Status Importer::ImportRealDynamicSlice(Frame& frame, const Operation& operation
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(4));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const bool moving, ImportMovingSlice(frame, operation, operands));
+  if (moving) return OkStatus();
   VXLA_ASSIGN_OR_RETURN(const IntList starts, ConstantInts(frame, operation, 1));
   VXLA_ASSIGN_OR_RETURN(const IntList limits, ConstantInts(frame, operation, 2));
   VXLA_ASSIGN_OR_RETURN(const IntList strides, ConstantInts(frame, operation, 3));
@@ -563,7 +583,7 @@ Status Importer::ImportOrdered(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
   const std::string_view name = std::string_view(operation.name).substr(operation.name.find('.') + 1);
   const Opcode opcode = name == "compare" ? Opcode::kCompare : name == "maximum" ? Opcode::kMaximum : Opcode::kMinimum;
-  VXLA_ASSIGN_OR_RETURN(const Attributes attributes, AttributesFor(opcode, operation, program_));
+  VXLA_ASSIGN_OR_RETURN(const Attributes attributes, AttributesFor(opcode, operation, typed()));
   const auto* compare = std::get_if<CompareAttributes>(&attributes);
   const bool equality = compare != nullptr && (compare->direction == ComparisonDirection::kEq ||
                                                compare->direction == ComparisonDirection::kNe);
@@ -583,10 +603,11 @@ Status Importer::ImportRng(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(3));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kRng, operation, program_));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kRng, {operands[0], operands[1]}, std::move(attributes),
-                                    {}, ResultShape(operation)));
+  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(Opcode::kRng, operation, typed()));
+  VXLA_ASSIGN_OR_RETURN(const Shape shape, DynamicShapeOf(frame, operation, 2));
+  VXLA_ASSIGN_OR_RETURN(
+      Instruction* const result,
+      AddInferred(frame, operation, Opcode::kRng, {operands[0], operands[1]}, std::move(attributes), {}, shape));
   return BindResults(frame, operation, result);
 }
 

@@ -58,6 +58,7 @@ Result<Computation*> Importer::ImportScalarRegion(Frame& outer, const Operation&
   for (size_t i = 0; i < block->arguments.size(); ++i) {
     const Type& type = program_.values[block->arguments[i]].type;
     VXLA_RETURN_IF_ERROR(CheckType(operation, type));
+    SetActual(block->arguments[i], type.shape);
     frame.values[block->arguments[i]] =
         Add(frame, Opcode::kParameter, type.shape, {}, ParameterAttributes{static_cast<int64_t>(i)});
   }
@@ -109,7 +110,14 @@ Result<Computation*> Importer::ImportStateRegion(Frame& outer, const Operation& 
   for (size_t i = 0; i < state.shapes.size(); ++i) {
     Instruction* const value = one ? parameter : Element(frame, parameter, static_cast<int64_t>(i));
     frame.values[i < own ? block->arguments[i] : state.captures[i - own]] = value;
-    if (i >= own) captured.push_back(value);
+    if (i >= own) {
+      captured.push_back(value);
+      if (refines()) captured_from_[value] = outer.values.at(state.captures[i - own]);
+      continue;
+    }
+    SetActual(block->arguments[i], value->shape());
+    const auto invariant = invariant_.find(block->arguments[i]);
+    if (invariant != invariant_.end()) frame.values[block->arguments[i]] = Sink(frame, invariant->second);
   }
   for (const ValueId value : state.sunk) {
     frame.values[value] = Sink(frame, outer.values.at(value));
@@ -127,6 +135,7 @@ Status Importer::ImportWhile(Frame& frame, const Operation& operation) {
   std::vector<Shape> shapes;
   for (const Instruction* value : init) shapes.push_back(value->shape());
   VXLA_ASSIGN_OR_RETURN(const State state, StateOf(frame, operation, operation.regions, std::move(shapes)));
+  KeepInvariants(operation, init);
   VXLA_ASSIGN_OR_RETURN(Computation* const condition, ImportStateRegion(frame, operation, 0, state, false));
   VXLA_ASSIGN_OR_RETURN(Computation* const body, ImportStateRegion(frame, operation, 1, state, true));
   const size_t own = init.size();
@@ -146,6 +155,10 @@ Status Importer::ImportBranches(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(1));
   if (operation.name.ends_with(".if")) VXLA_RETURN_IF_ERROR(reader.ExpectRegions(2));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
+  VXLA_ASSIGN_OR_RETURN(const bool decided, ImportKnownBranch(frame, operation, operands[0]));
+  if (decided) return OkStatus();
+  if (lanes_.has_value() && operation.name.ends_with(".if") && !operands[0]->shape().IsScalar())
+    return ImportLaneBranches(frame, operation, operands[0]);
   std::vector<Computation*> branches;
   for (size_t i = 0; i < operation.regions.size(); ++i) {
     VXLA_ASSIGN_OR_RETURN(const State state, StateOf(frame, operation, {&operation.regions[i], 1}, {}));
@@ -244,7 +257,7 @@ Status Importer::ImportReducingCollective(Frame& frame, const Operation& operati
   VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
   const bool scatters = operation.name.ends_with("reduce_scatter");
   const Opcode opcode = scatters ? Opcode::kReduceScatter : Opcode::kAllReduce;
-  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(opcode, operation, program_));
+  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(opcode, operation, typed()));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(Computation* const reducer, ImportScalarRegion(frame, operation, 0));
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,

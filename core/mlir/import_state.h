@@ -2,10 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/builder/builder.h"
+#include "core/mlir/importer.h"
 #include "core/mlir/ir.h"
 #include "core/module.h"
 
@@ -73,10 +76,24 @@ Result<std::optional<XlaComputation>> ChloProgram(const ProgramOperation& operat
 // max, min and ordered comparisons of complex numbers: by their real parts, then by their imaginary ones.
 Result<XlaComputation> ComplexOrderProgram(std::string_view name, const Shape& shape, ComparisonDirection direction);
 
+// The function that a program begins with.
+Result<const Operation*> EntryOf(const Program& program);
+// A name of the text that HLO text can have too; empty for numbers.
+std::string InstructionName(std::string_view name);
+// Its name, and how many devices it is for.
+Status SetModuleAttributes(const Program& program, Module& module);
+// What an operation is called where it is a symbol.
+std::string SymbolOf(const Operation& operation);
+// Whether a value of this shape can have the type: what the type leaves open may be anything.
+bool Fits(const Type& type, const Shape& shape);
+
 class Importer {
  public:
   explicit Importer(const Program& program) : program_(program), module_(std::make_unique<Module>("")) {}
+  // Refines: all sizes follow from the facts.
+  Importer(const Program& program, const ProgramFacts& facts, const FoldInstruction& fold);
   Result<std::unique_ptr<Module>> Run();
+  Result<RefinedProgram> RunRefined();
 
  private:
   // A computation under construction, with what each value is there.
@@ -88,14 +105,13 @@ class Importer {
 
   // Functions and blocks (importer.cc).
   Status CollectFunctions();
-  Result<const Operation*> FindEntry() const;
-  Status SetModuleAttributes();
   Status SetEntryAttributes(const Operation& function);
   Result<Computation*> ImportFunction(const std::string& name, SourceLocation use);
   Result<Computation*> BuildFunction(const Operation& function);
   Result<const Block*> OnlyBlock(const Operation& operation, size_t region) const;
   const Operation* ManualBody(const Operation& function) const;
   Result<std::vector<Instruction*>> RunBlock(Frame& frame, const Block& block);
+  Status CheckResultTypes(const Operation& function, const std::vector<Instruction*>& results) const;
   Status ImportOperation(Frame& frame, const Operation& operation);
   Status ImportPlain(Frame& frame, const Operation& operation, Opcode opcode);
   Result<Instruction*> Lookup(Frame& frame, const Operation& operation, ValueId value) const;
@@ -118,6 +134,100 @@ class Importer {
   Shape ResultShape(const Operation& operation) const;
   Result<std::vector<Instruction*>> Inline(Frame& frame, const XlaComputation& program,
                                            const std::vector<Instruction*>& arguments);
+
+  // Refinement (import_dynamic.cc).
+  bool refines() const { return facts_ != nullptr; }
+  // The program with the shapes that values have here.
+  const Program& typed() const { return refines() ? actual_ : program_; }
+  void SetActual(ValueId value, const Shape& shape);
+  Result<Shape> ArgumentShape(const Operation& function, size_t index, const Type& stated) const;
+  // Sizes of `stated` that are unknown are those of the operation's first operand.
+  Shape Completed(const Operation& operation, const Shape& stated) const;
+  // The value where it is a constant, or computed of constants; null else.
+  const Literal* Known(const Instruction* value);
+  bool Folds(const Instruction& value) const;
+  bool DependsOnSmallParameters(const Instruction* value, const Instruction** unknown, int depth) const;
+  // The same, or else the question that the import ends with.
+  Result<const Literal*> KnownOrAsk(const Operation& operation, const Instruction* value);
+  const Instruction* Outside(const Instruction* value) const;
+  const Instruction* ToAsk(const Instruction* value, int depth) const;
+  // A result that is known becomes a constant.
+  Instruction* Folded(Frame& frame, Instruction* value);
+  Result<std::vector<Instruction*>> InlineFunction(Frame& frame, const std::string& name, SourceLocation use,
+                                                   const std::vector<Instruction*>& arguments);
+  Result<Shape> DynamicShapeOf(Frame& frame, const Operation& operation, size_t operand);
+  Result<Shape> ShapeFromOperand(Frame& frame, const Operation& operation, size_t operand, ElementType type);
+  Status ImportGetDimensionSize(Frame& frame, const Operation& operation);
+  Status ImportSetDimensionSize(Frame& frame, const Operation& operation);
+  Status ImportShapeAssertion(Frame& frame, const Operation& operation);
+  Result<bool> ImportDynamicCustomCall(Frame& frame, const Operation& operation);
+  Result<bool> ImportMovingSlice(Frame& frame, const Operation& operation, const std::vector<Instruction*>& operands);
+  // Starts that are one value each, of an array of them.
+  Result<std::vector<Instruction*>> Scalars(Frame& frame, const Operation& operation, Instruction* list);
+  Status ImportDynamicReduceWindow(Frame& frame, const Operation& operation, size_t arrays);
+  Status ImportDynamicTopK(Frame& frame, const Operation& operation);
+  Status ImportDynamicRngBits(Frame& frame, const Operation& operation);
+  Result<bool> ImportKnownBranch(Frame& frame, const Operation& operation, const Instruction* index);
+  void KeepInvariants(const Operation& operation, const std::vector<Instruction*>& init);
+
+  // The tensor dialect (import_tensor.cc), arith and shape (import_arith.cc).
+  static Handler TensorHandlerOf(std::string_view name);
+  struct SliceLists {
+    std::vector<Instruction*> offsets;
+    IntList starts, sizes, strides, extents;  // starts: where known, else 0; extents: from first to last element
+    bool all_known = true, strided = false;
+  };
+  Status BindLanes(Frame& frame, const Operation& operation, Instruction* value);
+  Instruction* IndexConstant(Frame& frame, const IntList& values, bool scalar);
+  Instruction* Reshaped(Frame& frame, Instruction* value, const IntList& sizes);
+  static void MarkChecked(Instruction* instruction, const Operation& operation);
+  Result<int64_t> KnownIndex(const Operation& operation, const Instruction* value);
+  Result<Shape> SizedBy(Frame& frame, const Operation& operation, size_t next);
+  Result<std::vector<Instruction*>> MixedList(Frame& frame, const Operation& operation, std::string_view name,
+                                              size_t& next);
+  Result<IntList> KnownList(const Operation& operation, std::span<Instruction* const> values);
+  Result<Instruction*> RunLanes(Frame& frame, const Operation& operation, const Shape& shape);
+  Instruction* Everywhere(Frame& frame, Instruction* value, const Shape& shape);
+  Result<Instruction*> PaddedMask(Frame& frame, const Operation& operation, const Shape& source,
+                                  const PadAttributes& attributes);
+  Status CheckIndices(const Operation& operation, const Shape& shape, std::span<Instruction* const> indices);
+  Result<SliceLists> SliceListsOf(Frame& frame, const Operation& operation, size_t next, const Shape& shape);
+  Result<IntList> IndexedDimensions(const Operation& operation, std::string_view name, const Shape& shape,
+                                    const Shape& indices) const;
+  Status ImportTensorBitcast(Frame& frame, const Operation& operation);
+  Status ImportReassociation(Frame& frame, const Operation& operation);
+  Status ImportExpansion(Frame& frame, const Operation& operation, Instruction* operand,
+                         const std::vector<IntList>& groups, size_t rank);
+  Status ImportTensorReshape(Frame& frame, const Operation& operation);
+  Status ImportConcat(Frame& frame, const Operation& operation);
+  Status ImportDim(Frame& frame, const Operation& operation);
+  Status ImportRank(Frame& frame, const Operation& operation);
+  Status ImportEmpty(Frame& frame, const Operation& operation);
+  Status ImportSplat(Frame& frame, const Operation& operation);
+  Status ImportFromElements(Frame& frame, const Operation& operation);
+  Status ImportGenerate(Frame& frame, const Operation& operation);
+  Status ImportTensorPad(Frame& frame, const Operation& operation);
+  Status ImportExtract(Frame& frame, const Operation& operation);
+  Status ImportInsert(Frame& frame, const Operation& operation);
+  Status ImportExtractSlice(Frame& frame, const Operation& operation);
+  Status ImportInsertSlice(Frame& frame, const Operation& operation);
+  Status ImportTensorGather(Frame& frame, const Operation& operation);
+  Status ImportTensorScatter(Frame& frame, const Operation& operation);
+  Status ImportLaneBranches(Frame& frame, const Operation& operation, Instruction* predicate);
+  Status Align(Frame& frame, std::vector<Instruction*>& values);
+  Instruction* Converted(Frame& frame, Instruction* value, ElementType type);
+  Instruction* Bits(Frame& frame, Instruction* value, ElementType type);
+  Instruction* Filled(Frame& frame, const Shape& like, int64_t value);
+  Result<Instruction*> Compared(Frame& frame, const Operation& operation, Instruction* a, Instruction* b,
+                                ComparisonDirection direction);
+  Status ImportArith(Frame& frame, const Operation& operation);
+  Status ImportArithConstant(Frame& frame, const Operation& operation);
+  Status ImportArithCompare(Frame& frame, const Operation& operation, std::vector<Instruction*> operands);
+  Status ImportUnordered(Frame& frame, const Operation& operation, std::string_view predicate,
+                         const std::vector<Instruction*>& operands);
+  Status ImportArithRounded(Frame& frame, const Operation& operation, std::vector<Instruction*> operands);
+  Status ImportArithConversion(Frame& frame, const Operation& operation, Instruction* operand);
+  Status ImportShapeDialect(Frame& frame, const Operation& operation);
 
   // Regions (import_regions.cc).
   std::vector<ValueId> FreeValues(const Region& region) const;
@@ -173,12 +283,24 @@ class Importer {
   Status ImportRecv(Frame& frame, const Operation& operation);
   Status ImportManualComputation(Frame& frame, const Operation& operation);
   Status ImportNothing(Frame& frame, const Operation& operation);
-  Result<IntList> ConstantInts(Frame& frame, const Operation& operation, size_t operand) const;
+  Result<IntList> ConstantInts(Frame& frame, const Operation& operation, size_t operand);
 
   const Program& program_;
+  Program actual_;  // its values only
+  size_t next_answer_ = 0;
+  Frame* entry_frame_ = nullptr;
+  std::optional<RefinedProgram> question_;
+  std::unordered_map<const Instruction*, Literal> known_;
+  std::unordered_set<const Instruction*> unknown_;
+  std::unordered_map<const Instruction*, const Instruction*> captured_from_;  // what a region takes from around it
+  // Arguments of loops' blocks that keep the constant they begin with.
+  std::unordered_map<ValueId, const Instruction*> invariant_;
+  int64_t inlined_ = 0;
+  std::optional<Shape> lanes_;  // of the region that is done for all its elements at once
   std::unique_ptr<Module> module_;
+  const ProgramFacts* facts_ = nullptr;  // null: all sizes are in the text
+  FoldInstruction fold_;
   std::unordered_map<std::string, const Operation*> functions_;
-  std::vector<std::string> function_names_;  // in the order of the text
   std::unordered_map<std::string, Computation*> imported_;
   std::set<std::string> open_;  // functions that are being imported: a call of one of them recurses
   std::unordered_map<const Computation*, Computation*> inlined_callees_;

@@ -6,6 +6,7 @@
 
 #include "core/guarded.h"
 #include "core/limits.h"
+#include "core/mlir/dynamic_program.h"
 #include "core/mlir/import_state.h"
 #include "core/mlir/parser.h"
 #include "core/ops/ops.h"
@@ -14,7 +15,7 @@ namespace VXLA_NAMESPACE::mlir {
 namespace {
 
 bool IsReturn(std::string_view name) {
-  return name == "func.return" || name.ends_with("hlo.return") || name == "sdy.return";
+  return name == "func.return" || name.ends_with("hlo.return") || name == "sdy.return" || name.ends_with(".yield");
 }
 
 // StableHLO's name without its dialect; empty for other dialects. MHLO's ops have the same names.
@@ -48,23 +49,23 @@ std::string CleanName(std::string_view name) {
   return out.empty() || (out[0] >= '0' && out[0] <= '9') || out[0] == '.' || out[0] == '-' ? "_" + out : out;
 }
 
+}  // namespace
+
 // Names of the text that are numbers say less than the opcode.
 std::string InstructionName(std::string_view name) {
   return name.empty() || (name[0] >= '0' && name[0] <= '9') ? std::string() : CleanName(name);
 }
 
-std::string Symbol(const Operation& operation) {
+std::string SymbolOf(const Operation& operation) {
   const Attribute* name = operation.Find("sym_name");
   return name == nullptr ? "" : name->text;
 }
 
-}  // namespace
-
 Result<std::unique_ptr<Module>> Importer::Run() {
   VXLA_RETURN_IF_ERROR(CollectFunctions());
-  VXLA_RETURN_IF_ERROR(SetModuleAttributes());
-  VXLA_ASSIGN_OR_RETURN(const Operation* const entry, FindEntry());
-  VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(Symbol(*entry), entry->location));
+  VXLA_RETURN_IF_ERROR(SetModuleAttributes(program_, *module_));
+  VXLA_ASSIGN_OR_RETURN(const Operation* const entry, EntryOf(program_));
+  VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(SymbolOf(*entry), entry->location));
   module_->set_entry(computation);
   if (module_->name().empty()) module_->set_name(computation->name());
   VXLA_RETURN_IF_ERROR(SetEntryAttributes(*entry));
@@ -83,37 +84,41 @@ Status Importer::CollectFunctions() {
           return InvalidArgument("a module holds functions (func.func), not '{}'", operation.name)
               .At(operation.location);
         }
-        std::string name = Symbol(operation);
+        std::string name = SymbolOf(operation);
         if (!functions_.emplace(name, &operation).second)
           return InvalidArgument("duplicate function '@{}'", name).At(operation.location);
-        function_names_.push_back(std::move(name));
       }
     }
   }
   return OkStatus();
 }
 
-Result<const Operation*> Importer::FindEntry() const {
-  if (const auto main = functions_.find("main"); main != functions_.end()) return main->second;
-  const Operation* found = nullptr;
+Result<const Operation*> EntryOf(const Program& program) {
+  const Operation *found = nullptr, *main = nullptr;
   int count = 0;
-  for (const std::string& name : function_names_) {
-    const Operation* function = functions_.at(name);
-    const Attribute* visibility = function->Find("sym_visibility");
-    if (visibility != nullptr && visibility->text == "private") continue;
-    found = function;
-    ++count;
+  for (const Region& region : program.module.regions) {
+    for (const Block& block : region.blocks) {
+      for (const Operation& function : block.operations) {
+        if (function.name != "func.func") continue;
+        if (SymbolOf(function) == "main") main = &function;
+        const Attribute* visibility = function.Find("sym_visibility");
+        if (visibility != nullptr && visibility->text == "private") continue;
+        found = &function;
+        ++count;
+      }
+    }
   }
+  if (main != nullptr) return main;
   if (count == 1) return found;
   return InvalidArgument("the module has no function @main, and {} public functions where one is needed", count)
-      .At(program_.module.location);
+      .At(program.module.location);
 }
 
-Status Importer::SetModuleAttributes() {
-  const OperationReader reader(program_.module);
-  const std::string name = Symbol(program_.module);
-  if (!name.empty()) module_->set_name(CleanName(name));
-  ModuleAttributes& attributes = module_->mutable_attributes();
+Status SetModuleAttributes(const Program& program, Module& module) {
+  const OperationReader reader(program.module);
+  const std::string name = SymbolOf(program.module);
+  if (!name.empty()) module.set_name(CleanName(name));
+  ModuleAttributes& attributes = module.mutable_attributes();
   VXLA_ASSIGN_OR_RETURN(attributes.num_partitions, reader.Int("mhlo.num_partitions", 1));
   VXLA_ASSIGN_OR_RETURN(attributes.replica_count, reader.Int("mhlo.num_replicas", 1));
   return OkStatus();
@@ -157,31 +162,39 @@ Result<Computation*> Importer::BuildFunction(const Operation& function) {
   const Operation* const body = ManualBody(function);
   VXLA_ASSIGN_OR_RETURN(const Block* block, OnlyBlock(body != nullptr ? *body : function, 0));
   Frame frame;
-  frame.computation = std::make_unique<Computation>(CleanName(Symbol(function)));
-  const OperationReader reader(function);
+  frame.computation = std::make_unique<Computation>(CleanName(SymbolOf(function)));
+  if (entry_frame_ == nullptr) entry_frame_ = &frame;
   for (size_t i = 0; i < block->arguments.size(); ++i) {
     const Value& value = program_.values[block->arguments[i]];
     VXLA_RETURN_IF_ERROR(CheckType(function, value.type));
     std::string name = InstructionName(value.name);
     location_ = function.location;
     name_hint_ = {};
+    VXLA_ASSIGN_OR_RETURN(const Shape shape, ArgumentShape(function, i, value.type));
+    SetActual(block->arguments[i], shape);
     frame.values[block->arguments[i]] = frame.computation->Add(
-        Opcode::kParameter, value.type.shape, {}, ParameterAttributes{static_cast<int64_t>(i)}, {}, std::move(name));
+        Opcode::kParameter, shape, {}, ParameterAttributes{static_cast<int64_t>(i)}, {}, std::move(name));
     frame.values[block->arguments[i]]->set_location(function.location);
   }
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
-  if (const Attribute* type = function.Find("function_type"); type != nullptr && body == nullptr) {
-    const auto& stated = type->type.results;
-    if (stated.size() != results.size())
-      return reader.Error("'@{}' returns {} values, its type says {}", Symbol(function), results.size(), stated.size());
-    for (size_t i = 0; i < stated.size(); ++i) {
-      if (stated[i].kind == Type::Kind::kShape && stated[i].shape == results[i]->shape()) continue;
-      return reader.Error("'@{}' returns {} as result {}, its type says {}", Symbol(function),
-                          PrintType(results[i]->shape()), i, PrintType(stated[i]));
-    }
-  }
+  if (body == nullptr) VXLA_RETURN_IF_ERROR(CheckResultTypes(function, results));
   frame.computation->set_root(TupleOrOne(frame, std::move(results)));
   return module_->AddComputation(std::move(frame.computation));
+}
+
+Status Importer::CheckResultTypes(const Operation& function, const std::vector<Instruction*>& results) const {
+  const OperationReader reader(function);
+  const Attribute* type = function.Find("function_type");
+  if (type == nullptr) return OkStatus();
+  const auto& stated = type->type.results;
+  if (stated.size() != results.size())
+    return reader.Error("'@{}' returns {} values, its type says {}", SymbolOf(function), results.size(), stated.size());
+  for (size_t i = 0; i < stated.size(); ++i) {
+    if (Fits(stated[i], results[i]->shape())) continue;
+    return reader.Error("'@{}' returns {} as result {}, its type says {}", SymbolOf(function),
+                        PrintType(results[i]->shape()), i, PrintType(stated[i]));
+  }
+  return OkStatus();
 }
 
 // A function that does nothing but run a part of itself on every device: the program of a partition is that part.
@@ -224,10 +237,13 @@ Result<std::vector<Instruction*>> Importer::RunBlock(Frame& frame, const Block& 
 Status Importer::CheckType(const Operation& operation, const Type& type) const {
   const OperationReader reader(operation);
   if (type.kind == Type::Kind::kOther && type.text.starts_with("!stablehlo.future<")) return OkStatus();
-  if (type.kind != Type::Kind::kShape) return reader.NotSupported("the type {} is not supported", PrintType(type));
+  if (refines() && (type.kind == Type::Kind::kElement || type.unranked)) return OkStatus();
+  if (type.kind != Type::Kind::kShape || type.unranked)
+    return reader.NotSupported("the type {} is not supported", PrintType(type));
   for (const Shape* leaf : FlattenTuple(type.shape)) {
-    if (std::ranges::find(leaf->dimensions(), kUnboundedSize) != leaf->dimensions().end())
-      return reader.NotSupported("{} has a dimension of unknown size (?), which is not supported yet", PrintType(type));
+    if (!HasUnknownSize(*leaf)) continue;
+    if (refines()) return OkStatus();
+    return reader.NotSupported("{} has a dimension of unknown size (?), which is not supported yet", PrintType(type));
   }
   if (const Status status = CheckShape(type.shape); !status.ok()) return reader.Error("{}", status.message());
   return OkStatus();
@@ -263,6 +279,8 @@ Result<Instruction*> Importer::AddInferred(Frame& frame, const Operation& operat
   const int expected = FactsOf(opcode).operand_count;
   if (expected >= 0 && operands.size() != static_cast<size_t>(expected))
     return OperationReader(operation).Error("{} operands, expected {}", operands.size(), expected);
+  // Operations that take more than the element type from the stated shape were given a complete one.
+  if (refines() && stated.IsArray() && HasUnknownSize(stated)) stated = Shape(stated.element_type());
   auto instruction = std::make_unique<Instruction>(opcode, std::move(stated), std::move(operands),
                                                    std::move(attributes), std::move(called));
   Result<Shape> shape = InferShape(*instruction);
@@ -287,10 +305,9 @@ Instruction* Importer::TupleOrOne(Frame& frame, std::vector<Instruction*> values
 }
 
 Shape Importer::ResultShape(const Operation& operation) const {
-  if (operation.results.size() == 1) return program_.ShapeOf(operation.results[0]);
   std::vector<Shape> shapes;
-  for (const ValueId result : operation.results) shapes.push_back(program_.ShapeOf(result));
-  return Shape::Tuple(std::move(shapes));
+  for (const ValueId result : operation.results) shapes.push_back(Completed(operation, program_.ShapeOf(result)));
+  return shapes.size() == 1 ? shapes[0] : Shape::Tuple(std::move(shapes));
 }
 
 Status Importer::BindValues(Frame& frame, const Operation& operation, const std::vector<Instruction*>& values) {
@@ -299,14 +316,17 @@ Status Importer::BindValues(Frame& frame, const Operation& operation, const std:
     return reader.Error("{} results are stated, {} follow from the operands", operation.results.size(), values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     const Value& result = program_.values[operation.results[i]];
-    if (!Compatible(result.type.shape, values[i]->shape())) {
+    const Shape& shape = values[i]->shape();
+    if (refines() ? !Fits(result.type, shape) : !Compatible(result.type.shape, shape)) {
       return reader.Error("result {} is stated as {}, the operands give {}", i, PrintType(result.type),
                           PrintType(values[i]->shape()));
     }
-    frame.values[operation.results[i]] = values[i];
+    Instruction* const value = Folded(frame, values[i]);
+    SetActual(operation.results[i], value->shape());
+    frame.values[operation.results[i]] = value;
     std::string name = InstructionName(result.name);
-    if (!name.empty() && values[i]->name().starts_with(OpcodeText(values[i]->opcode())))
-      frame.computation->Rename(values[i], std::move(name));
+    if (!name.empty() && value->name().starts_with(OpcodeText(value->opcode())))
+      frame.computation->Rename(value, std::move(name));
   }
   return OkStatus();
 }
@@ -376,6 +396,8 @@ Importer::Handler Importer::HandlerOf(std::string_view name) {
       {"all_to_all", &I::ImportAllToAll},
       {"composite", &I::ImportComposite},
       {"custom_call", &I::ImportCustomCall},
+      {"get_dimension_size", &I::ImportGetDimensionSize},
+      {"set_dimension_size", &I::ImportSetDimensionSize},
       {"infeed", &I::ImportInfeed},
       {"outfeed", &I::ImportOutfeed},
       {"send", &I::ImportSend},
@@ -384,8 +406,6 @@ Importer::Handler Importer::HandlerOf(std::string_view name) {
   };
   static const std::unordered_map<std::string_view, Handler> kOthers{
       {"func.call", &I::ImportCall},
-      {"arith.constant", &I::ImportConstant},
-      {"tensor.cast", &I::ImportIdentity},
       {"chlo.constant", &I::ImportConstant},
       {"chlo.top_k", &I::ImportTopK},
       {"sdy.mesh", &I::ImportNothing},
@@ -399,6 +419,7 @@ Importer::Handler Importer::HandlerOf(std::string_view name) {
   }
   const auto found = kOthers.find(name);
   if (found != kOthers.end()) return found->second;
+  if (const Handler handler = TensorHandlerOf(name); handler != nullptr) return handler;
   return name.starts_with("chlo.") ? &I::ImportChlo : nullptr;
 }
 
@@ -418,7 +439,7 @@ Status Importer::ImportPlain(Frame& frame, const Operation& operation, Opcode op
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectRegions(0));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(opcode, operation, program_));
+  VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(opcode, operation, typed()));
   VXLA_ASSIGN_OR_RETURN(Instruction* const instruction, AddInferred(frame, operation, opcode, std::move(operands),
                                                                     std::move(attributes), {}, ResultShape(operation)));
   return BindResults(frame, operation, instruction);
@@ -428,6 +449,10 @@ Result<std::unique_ptr<Module>> ImportMlir(const Program& program) {
   return Guarded([&] { return Importer(program).Run(); });
 }
 
+Result<RefinedProgram> RefineMlir(const Program& program, const ProgramFacts& facts, const FoldInstruction& fold) {
+  return Guarded([&] { return Importer(program, facts, fold).RunRefined(); });
+}
+
 Result<std::unique_ptr<Module>> ParseStablehlo(std::string_view text) {
   const std::vector<MlirSection> sections = SplitMlir(text);
   if (sections.size() > 1) {
@@ -435,7 +460,7 @@ Result<std::unique_ptr<Module>> ParseStablehlo(std::string_view text) {
         .At({sections[1].first_line, 1});
   }
   VXLA_ASSIGN_OR_RETURN(const Program program, ParseMlir(text));
-  return ImportMlir(program);
+  return NeedsRefinement(program) ? MakeDynamicProgram(program, text) : ImportMlir(program);
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

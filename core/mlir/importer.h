@@ -7,6 +7,7 @@
 
 #include "core/mlir/ir.h"
 #include "core/module.h"
+#include "core/passes/live_specializer.h"
 
 namespace VXLA_NAMESPACE::mlir {
 
@@ -14,7 +15,32 @@ namespace VXLA_NAMESPACE::mlir {
 // kInvalidArgument: no valid program; kUnsupported: one that asks for what this build cannot do.
 Result<std::unique_ptr<Module>> ImportMlir(const Program& program);
 
-// Text with one program to a module.
+// The frontend attribute of instructions whose places must lie within their operands, with the operation's name.
+inline constexpr std::string_view kCheckedAttribute = "vxla.checked";
+
+// What decides the sizes of a program.
+struct ProgramFacts {
+  std::vector<Shape> arguments;  // of the entry, all sizes known
+  std::vector<Literal> answers;  // to the questions so far, in their order
+};
+
+// A program at given argument shapes (importer.h): all sizes follow from them and are constants of the module. Where
+// one depends on data, the module's result is what has to be known, for `answers`.
+struct RefinedProgram {
+  std::unique_ptr<Module> module;
+  bool is_question = false;
+  int64_t parameter = -1;  // whose value answers the question, if one does
+};
+
+// A dimension `?`.
+bool HasUnknownSize(const Shape& shape);
+// Whether a value has a dimension of unknown size or no rank, or an operation computes with sizes.
+bool NeedsRefinement(const Program& program);
+// `fold` evaluates instructions on constants, which sizes are computed with.
+Result<RefinedProgram> RefineMlir(const Program& program, const ProgramFacts& facts, const FoldInstruction& fold);
+
+// Text with one program, as it is read: a module; one whose sizes are known with its arguments only is one that
+// IsDynamicProgram (core/mlir/dynamic_program.h).
 Result<std::unique_ptr<Module>> ParseStablehlo(std::string_view text);
 
 }  // namespace VXLA_NAMESPACE::mlir

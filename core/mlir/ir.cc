@@ -45,6 +45,13 @@ Attribute IntegerAttribute(int64_t value) {
   return attribute;
 }
 
+Attribute IntListAttribute(std::span<const int64_t> values) {
+  Attribute attribute;
+  attribute.kind = Attribute::Kind::kArray;
+  for (const int64_t value : values) attribute.elements.push_back(IntegerAttribute(value));
+  return attribute;
+}
+
 Attribute TypeAttribute(Type type) {
   Attribute attribute;
   attribute.kind = Attribute::Kind::kType;

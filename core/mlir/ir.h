@@ -25,6 +25,7 @@ struct Type {
   };
   Kind kind = Kind::kNone;
   Shape shape;
+  bool unranked = false;  // tensor<*xf32>: `shape` is a scalar of its elements
   std::vector<Type> inputs, results;
   std::string text;
 };
@@ -70,6 +71,7 @@ void SetAttribute(Dictionary& dictionary, std::string name, Attribute value);
 Attribute KeywordAttribute(std::string_view text);
 Attribute StringAttribute(std::string_view text);
 Attribute IntegerAttribute(int64_t value);
+Attribute IntListAttribute(std::span<const int64_t> values);
 Attribute TypeAttribute(Type type);
 
 // A value: the number of a row of Program::values.

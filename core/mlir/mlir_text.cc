@@ -81,7 +81,7 @@ std::string PrintType(const Shape& shape) {
 std::string PrintType(const Type& type) {
   switch (type.kind) {
     case Type::Kind::kShape:
-      return PrintType(type.shape);
+      return type.unranked ? "tensor<*x" + ElementText(type.shape.element_type()) + ">" : PrintType(type.shape);
     case Type::Kind::kElement:
       return ElementText(type.shape.element_type());
     case Type::Kind::kFunction:

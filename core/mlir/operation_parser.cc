@@ -6,6 +6,7 @@
 #include "core/limits.h"
 #include "core/mlir/dense_text.h"
 #include "core/mlir/parser.h"
+#include "core/mlir/structured_control.h"
 
 namespace VXLA_NAMESPACE::mlir {
 
@@ -136,7 +137,8 @@ namespace {
 
 bool SameType(const Type& a, const Type& b) {
   if (a.kind != b.kind) return false;
-  if (a.kind == Type::Kind::kShape || a.kind == Type::Kind::kElement) return a.shape == b.shape;
+  if (a.kind == Type::Kind::kShape || a.kind == Type::Kind::kElement)
+    return a.unranked == b.unranked && a.shape == b.shape;
   return PrintType(a) == PrintType(b);
 }
 
@@ -368,7 +370,11 @@ Status OperationParser::ParseFunction(Operation& operation) {
 }
 
 Result<Program> ParseMlir(std::string_view text, int first_line) {
-  return Guarded([&] { return OperationParser(text, first_line).Parse(); });
+  return Guarded([&]() -> Result<Program> {
+    VXLA_ASSIGN_OR_RETURN(Program program, OperationParser(text, first_line).Parse());
+    VXLA_RETURN_IF_ERROR(LowerStructuredControl(program));
+    return program;
+  });
 }
 
 std::vector<MlirSection> SplitMlir(std::string_view text) {

@@ -13,6 +13,7 @@ class OperationParser : public AttributeParser {
   Result<Program> Parse();
 
  private:
+  using Form = Status (OperationParser::*)(Operation&);
   struct Definition {
     ValueId first = 0;
     uint32_t count = 0;
@@ -87,10 +88,40 @@ class OperationParser : public AttributeParser {
   Status ParseManualComputation(Operation& operation);
   Status ParseShardingConstraint(Operation& operation);
   Status ParseOptionalDictionary(Operation& operation);
+
+  // Pretty forms of tensor, arith, scf and shape (tensor_forms.cc).
+  static Form TensorFormOf(std::string_view name);
+  // [%a, 3, %b]: dynamic ones become operands; the list has kUnboundedSize in their places.
+  Result<IntList> ParseMixedList(std::vector<ValueId>& dynamic, std::string_view open, std::string_view close);
+  // %a, %b up to `close`, which is eaten.
+  Result<std::vector<ValueId>> ParseValuesIn(std::string_view open, std::string_view close);
+  Status ParseConversion(Operation& operation);
+  Status ParseReassociation(Operation& operation);
+  Status ParseConcat(Operation& operation);
+  Status ParseSized(Operation& operation);
+  Status ParseQuery(Operation& operation);
+  Status ParseExtract(Operation& operation);
+  Status ParseInsert(Operation& operation);
+  Status ParseSliceLists(Operation& operation, size_t leading);
+  Status ParseExtractSlice(Operation& operation);
+  Status ParseInsertSlice(Operation& operation);
+  Status ParseGatherScatter(Operation& operation);
+  Status ParseGenerate(Operation& operation);
+  Status ParsePad(Operation& operation);
+  Status ParseTensorReshape(Operation& operation);
+  Status ParseArith(Operation& operation);
+  Status ParseFor(Operation& operation);
+  Status ParseIf(Operation& operation);
+  Status ParseForall(Operation& operation);
+  Status ParseInParallel(Operation& operation);
+  Status ParseShape(Operation& operation);
+  Status ParseRegionInto(Operation& operation, Block block, std::string_view terminator);
+  Type ElementOf(const Type& tensor) const;
+  // : T word T
+  Status ParseTypesAround(Operation& operation, std::string_view word);
   // `: types`, of every form.
   Status ParseTrailingTypes(Operation& operation);
 
-  using Form = Status (OperationParser::*)(Operation&);
   static Form FormOf(std::string_view name);
 
   Program program_;

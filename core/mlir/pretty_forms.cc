@@ -8,13 +8,6 @@
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
-Attribute IntListAttribute(const IntList& values) {
-  Attribute attribute;
-  attribute.kind = Attribute::Kind::kArray;
-  for (const int64_t value : values) attribute.elements.push_back(IntegerAttribute(value));
-  return attribute;
-}
-
 // What a name of a pretty form is called in the generic one.
 struct PrettyName {
   std::string_view operation, pretty, generic;
@@ -56,11 +49,9 @@ std::string_view GenericName(std::string_view operation, std::string_view name) 
 }  // namespace
 
 std::string_view FullName(std::string_view name) {
-  constexpr std::pair<std::string_view, std::string_view> kShort[] = {{"module", "builtin.module"},
-                                                                      {"func", "func.func"},
-                                                                      {"return", "func.return"},
-                                                                      {"call", "func.call"},
-                                                                      {"constant", "arith.constant"}};
+  constexpr std::pair<std::string_view, std::string_view> kShort[] = {
+      {"module", "builtin.module"}, {"func", "func.func"},          {"return", "func.return"},
+      {"call", "func.call"},        {"constant", "arith.constant"}, {"yield", "tensor.yield"}};
   const auto found = std::ranges::find(kShort, name, [](const auto& pair) { return pair.first; });
   return found == std::end(kShort) ? name : found->second;
 }
@@ -88,7 +79,8 @@ OperationParser::Form OperationParser::FormOf(std::string_view name) {
   };
   const auto found = std::ranges::find(kForms, name, [](const auto& pair) { return pair.first; });
   if (found != std::end(kForms)) return found->second;
-  for (const std::string_view dialect : {"stablehlo.", "chlo.", "tensor.", "arith."}) {
+  if (const Form form = TensorFormOf(name); form != nullptr) return form;
+  for (const std::string_view dialect : {"stablehlo.", "chlo."}) {
     if (name.starts_with(dialect)) return &P::ParseItems;
   }
   return nullptr;
@@ -281,6 +273,10 @@ Status OperationParser::ParseConstant(Operation& operation) {
   VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
   if (operation.Find("value") != nullptr) return ParseTrailingTypes(operation);
   VXLA_ASSIGN_OR_RETURN(Attribute value, ParseAttribute());
+  if (value.kind == Attribute::Kind::kBool && value.type.kind == Type::Kind::kNone) {
+    value.type.kind = Type::Kind::kElement;
+    value.type.shape = Shape(ElementType::kPred);
+  }
   result_types_ = {value.type};
   SetAttribute(operation.attributes, "value", std::move(value));
   return OkStatus();

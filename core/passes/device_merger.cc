@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <map>
 #include <unordered_map>
 
@@ -763,7 +764,29 @@ Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
     }
   }
   VXLA_ASSIGN_OR_RETURN(const Values roots, Emit(*source_.entry(), *entry, devices, arguments));
-  entry->set_root(Expansion(*entry, *source_.entry()->root()).TupleOf(roots));
+  Expansion make(*entry, *source_.entry()->root());
+  std::unordered_map<const Instruction*, int64_t> known;
+  std::map<std::pair<const Instruction*, int64_t>, Instruction*> elements;
+  Values leaves;
+  for (Instruction* root : roots) {
+    IntList& own = program.results.emplace_back();
+    const std::function<void(Instruction*)> take = [&](Instruction* value) {
+      for (size_t i = 0; value->shape().IsTuple() && i < value->shape().tuple_elements().size(); ++i) {
+        const auto at = static_cast<int64_t>(i);
+        Instruction*& element = elements[{value, at}];
+        if (element == nullptr) {
+          element = value->opcode() == Opcode::kTuple ? value->operand(static_cast<int>(i)) : make.Element(value, at);
+        }
+        take(element);
+      }
+      if (value->shape().IsTuple()) return;
+      const auto [place, fresh] = known.try_emplace(value, static_cast<int64_t>(leaves.size()));
+      if (fresh) leaves.push_back(value);
+      own.push_back(place->second);
+    };
+    take(root);
+  }
+  entry->set_root(make.TupleOf(leaves));
   target_->SortComputations();
   target_->RemoveUnusedComputations();
   program.module = std::move(target_);
@@ -776,6 +799,15 @@ Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid,
   const std::unique_ptr<Module> inlined = module.Clone();
   VXLA_RETURN_IF_ERROR(InlineCalls(*inlined).status());
   return Merger(*inlined, grid).Merge(shared);
+}
+
+std::vector<std::vector<const Literal*>> LeavesByDevice(const MergedProgram& program, const Literal& result) {
+  std::vector<std::vector<const Literal*>> by_device;
+  for (const IntList& places : program.results) {
+    std::vector<const Literal*>& leaves = by_device.emplace_back();
+    for (const int64_t place : places) leaves.push_back(&result.tuple_element(place));
+  }
+  return by_device;
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -12,8 +12,10 @@
 namespace VXLA_NAMESPACE {
 
 struct MergedProgram {
-  // Its result is a tuple of the devices' results, in their order.
+  // Its result is a tuple of the arrays (and tokens) that the devices' results are made of, once each.
   std::unique_ptr<Module> module;
+  // By device, the leaves of its result, depth first, among them.
+  std::vector<IntList> results;
   // What its parameters are: (device, number) of the program's own. A parameter that all devices share is device 0's.
   std::vector<std::pair<int64_t, int64_t>> parameters;
 };
@@ -29,5 +31,8 @@ struct MergedProgram {
 // without a state operand, exchanges of arrays with dynamic dimensions, ragged-all-to-all, permuted slices, and a
 // collective whose members may leave a loop, or take a branch, each on its own.
 Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared);
+
+// What each device's result is made of, in a result of the merged program.
+std::vector<std::vector<const Literal*>> LeavesByDevice(const MergedProgram& program, const Literal& result);
 
 }  // namespace VXLA_NAMESPACE

@@ -29,7 +29,21 @@ void ReadBody(FusionDescription& description) {
   }
 }
 
+// An attention is the last product of its fusion and all that the product is made of.
+bool FindAttention(FusionDescription& description) {
+  if (description.instruction->opcode() != Opcode::kFusion) return false;
+  const auto product = std::ranges::find(description.computed.rbegin(), description.computed.rend(), Opcode::kDot,
+                                         [](const Instruction* i) { return i->opcode(); });
+  if (product == description.computed.rend()) return false;
+  description.attention = MatchAttention(**product);
+  if (!description.attention) return false;
+  description.hero = *product;
+  description.heroes = {*product};
+  return true;
+}
+
 Status FindHeroes(FusionDescription& description) {
+  if (FindAttention(description)) return OkStatus();
   for (const Instruction* i : description.computed) {
     if (HeroKind(i->opcode())) description.heroes.push_back(i);
   }
@@ -56,17 +70,17 @@ void FindPhases(FusionDescription& description) {
   for (const Instruction* i : description.computed) {
     int phase = 0;
     for (const Instruction* operand : i->operands()) phase = std::max(phase, description.PhaseOf(*operand));
-    if (HeroKind(i->opcode())) ++phase;
+    if (description.IsHeroHere(*i)) ++phase;
     description.phase_of[i] = phase;
     description.phases = std::max(description.phases, phase);
   }
   std::unordered_set<const Instruction*> feeds;
   for (auto i = description.computed.rbegin(); i != description.computed.rend(); ++i) {
-    if (!HeroKind((*i)->opcode()) && !feeds.contains(*i)) continue;
+    if (!description.IsHeroHere(**i) && !feeds.contains(*i)) continue;
     for (const Instruction* operand : (*i)->operands()) feeds.insert(operand);
   }
   for (const Instruction* i : description.computed) {
-    if (HeroKind(i->opcode())) continue;
+    if (description.IsHeroHere(*i)) continue;
     if (feeds.contains(i)) description.prologue.push_back(i);
     if (description.PhaseOf(*i) > 0) description.epilogue.push_back(i);
   }

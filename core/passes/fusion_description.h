@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/module.h"
+#include "core/passes/attention.h"
 #include "core/passes/fusion_rules.h"
 #include "core/status.h"
 
@@ -32,6 +33,8 @@ struct FusionDescription {
   std::vector<const Instruction*> heroes;  // in order; several in row programs alone
   // Computed before a hero, and from the results of one. In row programs an instruction can be both.
   std::vector<const Instruction*> prologue, epilogue;
+  // Of attention; its product is the only hero, the other product and the reductions feed it.
+  std::optional<Attention> attention;
   // Of row programs.
   std::optional<RowSpace> rows;
   int phases = 0;  // heroes one after another on the longest path
@@ -50,6 +53,9 @@ struct FusionDescription {
   bool MayLieAt(int operand, int leaf) const;
   // The leaf of the instruction's results that is result `element` of a value: -1 if it is none.
   int LeafOf(const Instruction& value, int element) const;
+
+  // Whether the instruction is computed by a kernel of its own, in the middle of the fusion.
+  bool IsHeroHere(const Instruction& i) const { return attention ? &i == hero : HeroKind(i.opcode()).has_value(); }
 
   std::unordered_map<const Instruction*, const Instruction*> operands;  // by what stands for them inside
   std::unordered_map<const Instruction*, int> phase_of;

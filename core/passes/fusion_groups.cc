@@ -112,6 +112,7 @@ void FusionGroups::IndexEntry() {
 
 void FusionGroups::Decide() {
   if (!target_.fusion) return DecideSingles();
+  FindAttentions();
   GrowRowPrograms();
   GrowDots();
   SplitOffIndexOutputs();
@@ -273,6 +274,7 @@ bool FusionGroups::GrowRowProgram(int g, Instruction* i) {
 
 void FusionGroups::GrowRowPrograms() {
   for (Instruction* i : order_) {
+    if (!GroupsOf(i).empty()) continue;
     if (i->opcode() == Opcode::kReduce) {
       JoinRowProgram(i);
     } else if (IsHeroElement(*i) && OnlyGroupOf(i->operand(0)) >= 0) {
@@ -344,7 +346,7 @@ void FusionGroups::SplitOffIndexOutputs() {
   for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
     Instruction* i = *it;
     const int g = OnlyGroupOf(i);
-    if (g < 0 || !IsIndexOnly(*i) || i->HasControlEdges() || !HasOutsideUse(i)) continue;
+    if (g < 0 || groups_[g].attention || !IsIndexOnly(*i) || i->HasControlEdges() || !HasOutsideUse(i)) continue;
     auto copy = std::make_unique<Instruction>(i->opcode(), i->shape(),
                                               std::vector<Instruction*>(i->operands().begin(), i->operands().end()),
                                               i->attributes());
@@ -457,6 +459,7 @@ bool FusionGroups::CanAbsorb(const Instruction& i, const Consumer& consumer) {
   const bool branches = i.opcode() == Opcode::kPad || i.opcode() == Opcode::kConcatenate;
   if (branches && evaluations > kFewEvaluations) return false;
   if (evaluations > kFewEvaluations && group.iterations * evaluations * ElementCost(i) > kSmallWork) return false;
+  if (group.attention) return AttentionAbsorbs(i, evaluations);
   const int cost = ElementCost(i);
   const int64_t count = std::max<int64_t>(1, i.shape().ElementCount());
   for (const Instruction* user : consumer.users) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -22,6 +23,7 @@ struct FusionGroup {
   std::unordered_set<const Instruction*> prologue;      // members that feed the hero of kOutput and kCustom
   const Instruction* hero = nullptr;                    // the dot or reduce-window; the first reduce of a row program
   std::optional<RowSpace> rows;                         // of row programs
+  bool attention = false;                               // the hero is the last product of one
   int phases = 1;          // of row programs: reduces that depend on one another, and element outputs after them
   int64_t iterations = 0;  // elements that the kernel walks
 };
@@ -66,6 +68,10 @@ class FusionGroups {
 
   void IndexEntry();
   void DecideSingles();
+  // attention_groups.cc
+  void FindAttentions();
+  bool GroupAttention(Instruction* product);
+  bool AttentionAbsorbs(const Instruction& i, int64_t evaluations) const;
   void GrowRowPrograms();
   std::vector<int> RowProgramsFor(const Instruction& reduce, const std::vector<const Instruction*>& sources) const;
   // Into a row program that is there, or a new one.
@@ -80,6 +86,7 @@ class FusionGroups {
   // small_loops.cc
   void JoinSmallLoops();
   bool IsSmallLoop(const FusionGroup& group) const;
+  std::string TextOf(const FusionGroup& group) const;
   void MoveMembers(int from, int to);
 
   const std::vector<int>& GroupsOf(const Instruction* i) const { return kernels_.GroupsOf(i); }

@@ -1,6 +1,8 @@
 // Small loops side by side: kernels that each compute a few elements, none of which waits for another, become one.
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 
 #include "core/passes/fusion_groups.h"
 
@@ -22,6 +24,16 @@ bool FusionGroups::IsSmallLoop(const FusionGroup& group) const {
   });
 }
 
+// What the loop's kernel computes, whatever the sizes.
+std::string FusionGroups::TextOf(const FusionGroup& group) const {
+  std::string text;
+  for (const Instruction* i : MembersOf(group)) {
+    if (i->opcode() == Opcode::kReshape || i->opcode() == Opcode::kBroadcast || IsFree(*i)) continue;
+    text += std::string(OpcodeText(i->opcode())) + " " + std::string(ElementTypeName(i->shape().element_type())) + ";";
+  }
+  return text;
+}
+
 void FusionGroups::MoveMembers(int from, int to) {
   for (const Instruction* member : groups_[from].members) {
     kernels_.Leave(member, from);
@@ -37,9 +49,19 @@ void FusionGroups::MoveMembers(int from, int to) {
 // kernel before one of its own level, so all levels stay as they are.
 void FusionGroups::JoinSmallLoops() {
   const std::vector<int> levels = kernels_.Levels();
+  // Loops that differ in their sizes alone become one dispatch as they are; what is joined differs in its text.
+  std::map<std::pair<int, std::string>, std::set<int64_t>> sizes;
+  for (size_t g = 0; target_.merges_loops && g < groups_.size(); ++g) {
+    if (groups_[g].kind == FusionKind::kLoop) sizes[{levels[g], TextOf(groups_[g])}].insert(groups_[g].iterations);
+  }
+  auto is_merged = [&](int g) {
+    const auto like = sizes.find({levels[static_cast<size_t>(g)], target_.merges_loops ? TextOf(groups_[g]) : ""});
+    return like != sizes.end() && like->second.size() > 1;
+  };
   std::map<std::pair<int, int64_t>, std::vector<int>> alike;         // by level and elements, in the program's order
   for (int g = static_cast<int>(groups_.size()) - 1; g >= 0; --g) {  // the last loops became groups first
-    if (IsSmallLoop(groups_[g])) alike[{levels[static_cast<size_t>(g)], groups_[g].iterations}].push_back(g);
+    if (IsSmallLoop(groups_[g]) && !is_merged(g))
+      alike[{levels[static_cast<size_t>(g)], groups_[g].iterations}].push_back(g);
   }
   for (const auto& [key, loops] : alike) {
     int to = -1, buffers = 0;

@@ -4,6 +4,7 @@
 // a workgroup size apart, so that neighbours touch neighbours. On lavapipe many items per invocation are what makes it
 // fast (a dispatch costs little, an invocation much); on GPUs one to four.
 // Groups are numbered along x, then y, so that more than 65,535 fit; surplus groups find nothing to do.
+// With SEVERAL_PIECES several loops share the dispatch, and load_arguments() found the one that the workgroup belongs to.
 // With WHOLE_ITEMS (= ITEMS) every group is whole and there are no surplus groups, so that no step needs a check.
 layout(constant_id = 3) const uint ITEMS = 1;
 
@@ -11,7 +12,11 @@ layout(constant_id = 3) const uint ITEMS = 1;
 
 void main() {
   load_arguments();
+#ifdef SEVERAL_PIECES
+  uint group = group_of_piece;
+#else
   uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+#endif
   uint first = group * (gl_WorkGroupSize.x * ITEMS) + gl_LocalInvocationID.x;
 #if defined(WHOLE_ITEMS) && !defined(SPLIT_ADDRESSES)  // split addresses need one copy of each access
   for (uint k = 0u; k < WHOLE_ITEMS; ++k) element(first + k * gl_WorkGroupSize.x);

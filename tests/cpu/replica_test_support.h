@@ -27,8 +27,8 @@ inline Result<std::vector<Literal>> TryRunReplicas(const std::string& text, cons
   return EvaluateReplicated(*module, grid, pointers, options);
 }
 
-// The same devices as one program of one device (core/passes/device_merger.h): the same results, but for the rounding of
-// sums. What it refuses as not for it, it may.
+// The same devices as one program of one device (core/passes/device_merger.h): the same results, but for the rounding
+// of sums. What it refuses as not for it, it may.
 inline void ExpectMergedAgrees(const std::string& text, const DeviceGrid& grid,
                                const std::vector<std::vector<Literal>>& arguments,
                                const std::vector<Literal>& expected) {
@@ -52,9 +52,10 @@ inline void ExpectMergedAgrees(const std::string& text, const DeviceGrid& grid,
   }
   const Result<Literal> result = Evaluate(*merged->module, pointers, {});
   ASSERT_TRUE(result.ok()) << result.status().message() << "\n" << text;
-  ASSERT_EQ(result->tuple_elements().size(), expected.size());
+  const auto leaves = LeavesByDevice(*merged, *result);
+  ASSERT_EQ(leaves.size(), expected.size());
   for (size_t d = 0; d < expected.size(); ++d) {
-    const auto want = FlattenLiteral(expected[d]), got = FlattenLiteral(result->tuple_element(static_cast<int64_t>(d)));
+    const auto want = FlattenLiteral(expected[d]), got = leaves[d];
     ASSERT_EQ(want.size(), got.size());
     for (size_t k = 0; k < want.size(); ++k) {
       if (!want[k]->shape().IsArray()) continue;

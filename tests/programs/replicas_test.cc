@@ -86,10 +86,28 @@ TEST(ReplicasCommandTest, RejectsWhatDoesNotFit) {
   ExpectError(RunVxla("run " + SumProgram() + " --device cpu --replicas 100 --partitions 100"), 2,
               "exceed the limit of 4096 devices");
   ExpectError(RunVxla("run " + SumProgram() + " --device cpu --replicas -2"), 2, "--replicas -2");
-  ExpectError(RunVxla("run " + SumProgram() + " --replicas 2"), 2,
-              "several devices run on the CPU reference only (--device cpu)");
-  ExpectError(RunVxla("diff " + SumProgram() + " --replicas 2"), 2,
-              "several devices run on the CPU reference only (--device cpu)");
+  const std::string draws =
+      WriteScratch("draws.hlo",
+                   "ENTRY e { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[4] rng(a, b), "
+                   "distribution=rng_uniform }");
+  ExpectError(RunVxla("run " + draws + " --replicas 2"), 2,
+              "rng r: draws from a state of each device: several devices of it run on the CPU reference only");
+  ExpectError(RunVxla("diff " + SumProgram() + " --replicas 2 --against vulkan:0"), 2,
+              "--against vulkan:0: a program of 2 replicas and 1 partitions is compared with the CPU reference");
+}
+
+TEST(ReplicasCommandTest, AVulkanDeviceStandsForAllOfThem) {
+  const std::string x = WriteScratch("stacked.npy", NpyF32({4, 2}, {1, 2, 10, 20, 100, 200, 1000, 2000}));
+  const std::string flags = " --replicas 2 --partitions 2 --require-gpu";
+  const CommandResult r = RunVxla("run " + SumProgram() + flags + " --args " + x);
+  EXPECT_EQ(r.exit_code, 0) << r.err;
+  EXPECT_EQ(r.out,
+            "result_0: f32[4,2]\n[[1111. 2222.]\n [1111. 2222.]\n [1111. 2222.]\n [1111. 2222.]]\n"
+            "result_1: u32[4]\n[0 0 1 1]\nresult_2: u32[4]\n[0 1 0 1]\n");
+  const CommandResult diff = RunVxla("diff " + SumProgram() + flags + " --args " + x);
+  EXPECT_EQ(diff.exit_code, 0) << diff.err;
+  EXPECT_THAT(diff.out, HasSubstr("(2 x 2 devices)"));
+  EXPECT_THAT(RunVxla("explain " + SumProgram() + " --replicas 2").out, HasSubstr("dispatch fusion (add)"));
 }
 
 TEST(ReplicasCommandTest, ADeadlockIsAFailureOfTheRun) {

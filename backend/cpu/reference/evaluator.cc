@@ -6,6 +6,7 @@
 #include "backend/cpu/reference/eval.h"
 #include "core/guarded.h"
 #include "core/live_sizes.h"
+#include "core/mlir/dynamic_program.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -197,6 +198,10 @@ Result<std::vector<Literal>> EvaluateOrThrow(const Module& module, const DeviceG
   if (static_cast<int64_t>(arguments.size()) != grid.count()) {
     return InvalidArgument("arguments for {} devices given, {} needed", arguments.size(), grid.count());
   }
+  if (mlir::IsDynamicProgram(module)) {
+    VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> refined, RefineOnCpu(module, arguments[0], options));
+    return EvaluateOrThrow(*refined, grid, arguments, options);
+  }
   for (const auto& of_device : arguments) VXLA_RETURN_IF_ERROR(CheckArguments(*module.entry(), of_device));
   VXLA_RETURN_IF_ERROR(CheckCollectives(module, grid));
   VXLA_RETURN_IF_ERROR(CheckCustomCalls(module, options.custom_calls));
@@ -239,6 +244,20 @@ Result<Literal> Evaluate(const Module& module, std::span<const Literal* const> a
     VXLA_ASSIGN_OR_RETURN(std::vector<Literal> results, EvaluateOrThrow(module, {}, {&of_device, 1}, options));
     return std::move(results[0]);
   });
+}
+
+Result<std::unique_ptr<Module>> RefineOnCpu(const Module& module, std::span<const Literal* const> arguments,
+                                            const EvaluateOptions& options) {
+  const auto fold = [](const Instruction& instruction, std::span<const Literal* const> operands) {
+    return EvaluateInstruction(instruction, operands);
+  };
+  const auto run = [&](const Module& question, std::span<const Literal* const> values) {
+    EvaluateOptions quiet = options;
+    quiet.starting = nullptr;
+    quiet.observe = nullptr;
+    return Evaluate(question, values, quiet);
+  };
+  return mlir::RefineFor(module, arguments, fold, run);
 }
 
 struct InstructionEvaluator::State {

@@ -53,6 +53,10 @@ Status CheckCustomCalls(const Module& module, const CustomCallRegistry* registry
 Result<Literal> Evaluate(const Module& module, std::span<const Literal* const> arguments,
                          const EvaluateOptions& options = {});
 
+// Of a program whose sizes its arguments decide (core/mlir/dynamic_program.h), the module for these.
+Result<std::unique_ptr<Module>> RefineOnCpu(const Module& module, std::span<const Literal* const> arguments,
+                                            const EvaluateOptions& options = {});
+
 // Runs it on every device of the grid, each on a thread of its own: arguments[d] are those of device d (replica-major),
 // and so are the results. Collectives reduce in the order of their groups, so results do not depend on the threads.
 // `observe` sees device 0. The first device that fails, or a deadlock (kDeviceFailure), ends the run.

@@ -2,9 +2,8 @@
 // multiply-adds.
 #include "backend/vulkan/lower/dot.h"
 
-#include <algorithm>
-
 #include "backend/vulkan/lower/product.h"
+#include "core/dot_sides.h"
 #include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -13,9 +12,8 @@ namespace {
 class DotReader final : public ProductReader {
  public:
   explicit DotReader(const FusionDescription& body) : ProductReader(body, AccumulatesWide(*body.hero)) {
-    const auto& attributes = hero().attributes<DotAttributes>();
-    ReadSide(lhs(), attributes.lhs_batch_dims, attributes.lhs_contracting_dims, &lhs_side_);
-    ReadSide(rhs(), attributes.rhs_batch_dims, attributes.rhs_contracting_dims, &rhs_side_);
+    lhs_side_ = SideOf(hero(), 0);
+    rhs_side_ = SideOf(hero(), 1);
     work.batches = lhs_side_.batch.count;
     work.rows = lhs_side_.free.count;
     work.columns = rhs_side_.free.count;
@@ -23,10 +21,10 @@ class DotReader final : public ProductReader {
   }
 
   std::string LhsValue(ValueWriter& writer, const ProductPlace& at) const override {
-    return Converted(lhs(), writer.Value(lhs(), IndexOf(writer.space(), lhs_side_, at.batch, at.k, at.row)));
+    return Converted(lhs(), writer.Value(lhs(), lhs_side_.IndexOf(writer.space(), at.batch, at.k, at.row)));
   }
   std::string RhsValue(ValueWriter& writer, const ProductPlace& at) const override {
-    return Converted(rhs(), writer.Value(rhs(), IndexOf(writer.space(), rhs_side_, at.batch, at.k, at.column)));
+    return Converted(rhs(), writer.Value(rhs(), rhs_side_.IndexOf(writer.space(), at.batch, at.k, at.column)));
   }
   bool LhsAlongK() const override { return AlongK(lhs(), lhs_side_); }
   bool RhsAlongK() const override { return AlongK(rhs(), rhs_side_); }
@@ -40,50 +38,15 @@ class DotReader final : public ProductReader {
   }
 
  private:
-  struct Group {
-    IntList dimensions, sizes;
-    int64_t count = 1;
-  };
-  struct Side {
-    Group batch, contracting, free;
-  };
-
-  static void ReadSide(const Instruction& operand, const IntList& batch, const IntList& contracting, Side* side) {
-    auto add = [&](Group& group, int64_t d) {
-      group.dimensions.push_back(d);
-      group.sizes.push_back(operand.shape().dimension(static_cast<int>(d)));
-      group.count *= group.sizes.back();
-    };
-    for (int64_t d : batch) add(side->batch, d);
-    for (int64_t d : contracting) add(side->contracting, d);
-    for (int64_t d = 0; d < operand.shape().rank(); ++d) {
-      if (std::ranges::find(batch, d) == batch.end() && std::ranges::find(contracting, d) == contracting.end())
-        add(side->free, d);
-    }
-  }
-
-  static MultiIndex IndexOf(IndexSpace& space, const Side& side, const IndexExpression& batch, const IndexExpression& k,
-                            const IndexExpression& free) {
-    MultiIndex index(side.batch.sizes.size() + side.contracting.sizes.size() + side.free.sizes.size());
-    auto place = [&](const Group& group, const IndexExpression& linear) {
-      const MultiIndex part = space.Delinearize(linear, group.sizes);
-      for (size_t i = 0; i < part.size(); ++i) index[static_cast<size_t>(group.dimensions[i])] = part[i];
-    };
-    place(side.batch, batch);
-    place(side.contracting, k);
-    place(side.free, free);
-    return index;
-  }
-
-  bool AlongK(const Instruction& operand, const Side& side) const {
+  bool AlongK(const Instruction& operand, const DotSide& side) const {
     IndexSpace space;
     const IndexExpression batch = space.Variable(space.AddVariable(side.batch.count));
     const int k = space.AddVariable(side.contracting.count);
     const IndexExpression free = space.Variable(space.AddVariable(side.free.count));
-    return RunsAlong(space, operand, IndexOf(space, side, batch, space.Variable(k), free), k);
+    return RunsAlong(space, operand, side.IndexOf(space, batch, space.Variable(k), free), k);
   }
 
-  Side lhs_side_, rhs_side_;
+  DotSide lhs_side_, rhs_side_;
 };
 
 std::vector<Step> LowerReader(const LowerContext& context, const DotReader& reader, BufferMap& buffers) {

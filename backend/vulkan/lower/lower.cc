@@ -144,7 +144,9 @@ const Shape* GiantOf(const FusionDescription& body) {
   for (const Instruction* operand : body.instruction->operands()) {
     if (const Shape* shape = giant(*operand)) return shape;
   }
+  // No element of an attention's scores is ever indexed.
   for (const Instruction* instruction : body.computed) {
+    if (body.attention) break;
     if (const Shape* shape = giant(*instruction)) return shape;
   }
   return giant(*body.instruction);
@@ -164,6 +166,7 @@ struct HeroLowering {
 };
 
 HeroLowering LoweringOf(const FusionDescription& body) {
+  if (body.attention) return {CanLowerAttention, LowerAttention};
   switch (body.hero == nullptr ? Opcode::kFusion : body.hero->opcode()) {
 #define KERNEL(Name, ...) \
   case Opcode::k##Name:   \

@@ -33,6 +33,11 @@ struct LowerContext {
 #include "core/opcode_rows_end.h"
 // clang-format on
 
+// Of a fusion that is an attention (lower/attention.cc).
+Status CanLowerAttention(const LowerContext& context, const FusionDescription& body);
+Result<std::vector<Step>> LowerAttention(const LowerContext& context, const FusionDescription& body,
+                                         BufferMap& buffers);
+
 // Whether values of types that this device has to emulate with pairs of words are computed: their functions are long,
 // so kernels have few copies of them.
 bool ComputesInPairs(const LowerContext& context, const FusionDescription& body);

@@ -332,6 +332,19 @@ RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work) {
   return shape;
 }
 
+AttentionShape TuneAttention(const DeviceFacts& facts, int64_t rows, int64_t depth, int64_t columns) {
+  const AttentionShape shapes[] = {{16, 16, 4, 2}, {16, 8, 4, 2}, {16, 8, 4, 1},
+                                   {16, 4, 4, 1},  {8, 8, 2, 1},  {8, 4, 1, 1}};
+  for (const AttentionShape& shape : shapes) {
+    if (shape.rows() > 16 && shape.rows() / 2 >= rows) continue;  // half of it would be idle
+    const int64_t words = shape.rows() * (depth + 1) + shape.keys() * (std::max(depth, columns) + 1) +
+                          shape.rows() * (shape.keys() + 1) + 1;
+    if (shape.lanes * shape.lanes_y > facts.max_workgroup_invocations || 4 * words > facts.max_shared_bytes) continue;
+    return shape;
+  }
+  return {};
+}
+
 SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t item_bytes, int key_words) {
   SortShape shape;
   const bool software = facts.is_software(), searches_far = key_words == 0;

@@ -105,6 +105,16 @@ struct DotWork {
 };
 DotShape TuneDot(const DeviceFacts& facts, const DotWork& work);
 
+// How attention (attention/forward.comp) is spread: lanes x lanes_y invocations own lanes_y * tile_rows rows and take
+// lanes * tile_keys keys at a time. No lanes: a row does not fit in shared memory.
+struct AttentionShape {
+  uint32_t lanes = 0, lanes_y = 1, tile_rows = 4, tile_keys = 2;
+  int64_t rows() const { return int64_t{lanes_y} * tile_rows; }
+  int64_t keys() const { return int64_t{lanes} * tile_keys; }
+};
+// Queries of `depth` dimensions, values of `columns`.
+AttentionShape TuneAttention(const DeviceFacts& facts, int64_t rows, int64_t depth, int64_t columns);
+
 // How rows are sorted by merging (sort/merge.comp): `lanes` invocations sort a tile of lanes * run neighbours in shared
 // memory, a workgroup owns `rows_per_group` tiles; sorted tiles are merged by invocations that make `unit` elements
 // each.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <mutex>
 #include <set>
@@ -10,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "backend/kernel_pieces.h"
 #include "backend/vulkan/codegen/carriers.h"
 #include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/shader/custom_shader.h"
@@ -156,6 +158,29 @@ constexpr std::string_view kNativeF16 =
     "#define NATIVE_F16_VALUE(bits) float(unpackFloat2x16(bits).x)\n"
     "#define NATIVE_F16_BITS(a) (packFloat2x16(f16vec2(float16_t(a), float16_t(0.0f))) & 0xffffu)\n";
 
+// load_arguments() of a dispatch of several pieces: the last one that begins at the workgroup or before it.
+std::string PieceArguments(const KernelKey& key, uint32_t pieces) {
+  const uint32_t buffers = key.buffer_count / pieces, params = key.param_count / pieces - 1;
+  std::string text =
+      fmt::format("#define SEVERAL_PIECES 1\nlayout(constant_id = {}) const uint PIECES = 1;\nuint group_of_piece;\n",
+                  kPiecesConstant);
+  std::string load = fmt::format(
+      "void load_arguments() {{\n  uint piece = 0u;\n"
+      "  for (uint step = {}u; step > 0u; step /= 2u) {{\n"
+      "    if (piece + step < PIECES && arguments.param[piece + step] <= gl_WorkGroupID.x) piece += step;\n  }}\n"
+      "  group_of_piece = gl_WorkGroupID.x - arguments.param[piece];\n",
+      std::bit_floor(pieces));
+  for (uint32_t k = 0; k < buffers; ++k) {
+    text += fmt::format("uvec2 address_{};\n", k);
+    load += fmt::format("  address_{} = arguments.address[piece * {}u + {}u];\n", k, buffers, k);
+  }
+  for (uint32_t k = 0; k < params; ++k) {
+    text += fmt::format("uint param_{};\n", k);
+    load += fmt::format("  param_{} = arguments.param[PIECES + piece * {}u + {}u];\n", k, params, k);
+  }
+  return text + load + "}\n";
+}
+
 // The argument block (backend/step.h) and load_arguments(), which reads each argument once.
 std::string ArgumentBlock(const KernelKey& key, BindingMode bindings) {
   std::string text;
@@ -166,6 +191,8 @@ std::string ArgumentBlock(const KernelKey& key, BindingMode bindings) {
   if (key.param_count > 0) text += fmt::format("  uint param[{}];\n", key.param_count);
   if (key.buffer_count + key.param_count == 0) text += "  uint unused;\n";
   text += addresses ? "};\nlayout(push_constant) uniform PushConstants { Arguments arguments; };\n" : "} arguments;\n";
+  const uint32_t pieces = PiecesOf(key);
+  if (pieces > 0) return text + PieceArguments(key, pieces);
   std::string load = "void load_arguments() {\n";
   for (uint32_t k = 0; addresses && k < key.buffer_count; ++k) {
     text += fmt::format("uvec2 address_{};\n", k);

@@ -1,0 +1,96 @@
+#include "backend/cpu/reference/checked_run.h"
+
+#include <set>
+
+#include "core/mlir/importer.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+// The operation that the instruction stands for; empty for others.
+std::string CheckedOperation(const Instruction& instruction) {
+  const std::string& text = instruction.common().frontend_attributes.text;
+  const size_t at = text.find(mlir::kCheckedAttribute);
+  if (at == std::string::npos) return {};
+  const size_t open = text.find('"', at);
+  const size_t close = open == std::string::npos ? open : text.find('"', open + 1);
+  return close == std::string::npos ? std::string() : text.substr(open + 1, close - open - 1);
+}
+
+Status OutOfBounds(const std::string& name, int64_t start, int64_t size, int dimension, const Shape& shape) {
+  const int64_t room = shape.dimension(dimension);
+  if (start >= 0 && start <= room - size) return OkStatus();
+  if (size == 1)
+    return Mismatch("{}: index {} is out of bounds: dimension {} of {} has {}", name, start, dimension,
+                    shape.ToString(), room);
+  return Mismatch("{}: offset {} with an extent of {} is out of bounds: dimension {} of {} has {}", name, start, size,
+                  dimension, shape.ToString(), room);
+}
+
+Status CheckStarts(const std::string& name, const Shape& shape, const Shape& part,
+                   std::span<const Literal* const> starts) {
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const int dimension = static_cast<int>(i);
+    VXLA_RETURN_IF_ERROR(OutOfBounds(name, starts[i]->GetInt(0), part.dimension(dimension), dimension, shape));
+  }
+  return OkStatus();
+}
+
+// Rows of the last dimension are indices of these dimensions.
+Status CheckTable(const std::string& name, const Shape& shape, const Literal& table, const std::vector<int64_t>& map,
+                  bool unique) {
+  std::set<std::vector<int64_t>> seen;
+  const auto width = static_cast<int64_t>(map.size());
+  for (int64_t row = 0; width > 0 && row < table.element_count() / width; ++row) {
+    std::vector<int64_t> index;
+    for (int64_t i = 0; i < width; ++i) {
+      index.push_back(table.GetInt(row * width + i));
+      VXLA_RETURN_IF_ERROR(OutOfBounds(name, index.back(), 1, static_cast<int>(map[static_cast<size_t>(i)]), shape));
+    }
+    if (unique && !seen.insert(index).second)
+      return Mismatch("{}: the index [{}] comes twice, which unique rules out", name, JoinInts(index));
+  }
+  return OkStatus();
+}
+
+Status CheckInstruction(const Instruction& instruction, std::span<const Literal* const> operands) {
+  std::string name = CheckedOperation(instruction);
+  if (name.empty()) return OkStatus();
+  const bool unique = name.ends_with(" unique");
+  if (unique) name.erase(name.find(' '));
+  const Shape& shape = operands[0]->shape();
+  switch (instruction.opcode()) {
+    case Opcode::kDynamicSlice:
+      return CheckStarts(name, shape, instruction.shape(), operands.subspan(1));
+    case Opcode::kDynamicUpdateSlice:
+      return CheckStarts(name, shape, operands[1]->shape(), operands.subspan(2));
+    case Opcode::kGather:
+      return CheckTable(name, shape, *operands[1], instruction.attributes<GatherAttributes>().start_index_map, unique);
+    case Opcode::kScatter:
+      return CheckTable(name, shape, *operands[1],
+                        instruction.attributes<ScatterAttributes>().scatter_dims_to_operand_dims, unique);
+    default:
+      return OkStatus();
+  }
+}
+
+}  // namespace
+
+Status CheckPlaces(const Module& module, std::span<const Literal* const> arguments, EvaluateOptions options) {
+  options.observe = nullptr;
+  options.replace = [](const Instruction& instruction,
+                       std::span<const Literal* const> operands) -> std::optional<Result<Literal>> {
+    Status status = CheckInstruction(instruction, operands);
+    if (status.ok()) return std::nullopt;
+    return Result<Literal>(std::move(status).At(instruction.location()));
+  };
+  return Evaluate(module, arguments, options).status();
+}
+
+Status AsChecked(const Status& status) {
+  const bool tensor = status.message().find("tensor.") != std::string::npos;
+  if (status.code() != StatusCode::kInvalidArgument || !tensor || status.location().line == 0) return status;
+  return Status(StatusCode::kMismatch, status.message(), status.location());
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,23 @@
+// Dot sides: the dimensions of a dot's operands as [batch, contracting, free], each group counted by one linear index.
+#pragma once
+
+#include "core/index_map.h"
+#include "core/instruction.h"
+
+namespace VXLA_NAMESPACE {
+
+struct DotSide {
+  struct Group {
+    IntList dimensions, sizes;
+    int64_t count = 1;
+  };
+  Group batch, contracting, free;
+
+  // Where the operand is read.
+  MultiIndex IndexOf(IndexSpace& space, const IndexExpression& batch_at, const IndexExpression& k,
+                     const IndexExpression& free_at) const;
+};
+
+DotSide SideOf(const Instruction& dot, int operand);
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,104 @@
+#include "core/mlir/dynamic_program.h"
+
+#include <algorithm>
+
+#include "core/mlir/import_state.h"
+#include "core/mlir/parser.h"
+
+namespace VXLA_NAMESPACE::mlir {
+namespace {
+
+constexpr std::string_view kTarget = "vxla.dynamic_program";
+
+// Whether operations of these names compute with sizes.
+bool ComputesSizes(const Operation& operation) {
+  for (const std::string_view dialect : {"tensor.", "arith.", "scf.", "shape.", "index."}) {
+    if (operation.name.starts_with(dialect))
+      return operation.name != "arith.constant" && operation.name != "tensor.cast";
+  }
+  for (const Region& region : operation.regions) {
+    for (const Block& block : region.blocks) {
+      if (std::ranges::any_of(block.operations, ComputesSizes)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool NeedsRefinement(const Program& program) {
+  for (const Value& value : program.values) {
+    if (value.type.kind == Type::Kind::kElement || value.type.unranked || HasUnknownSize(value.type.shape)) return true;
+  }
+  return ComputesSizes(program.module);
+}
+
+bool IsDynamicProgram(const Module& module) {
+  if (module.entry() == nullptr || module.entry()->root()->opcode() != Opcode::kCustomCall) return false;
+  return module.entry()->root()->attributes<CustomCallAttributes>().custom_call_target == kTarget;
+}
+
+Result<std::unique_ptr<Module>> MakeDynamicProgram(const Program& program, std::string_view source) {
+  VXLA_ASSIGN_OR_RETURN(const Operation* const entry, EntryOf(program));
+  const Attribute* const type = entry->Find("function_type");
+  if (type == nullptr) return InvalidArgument("a function without its type").At(entry->location);
+  auto module = std::make_unique<Module>("");
+  VXLA_RETURN_IF_ERROR(SetModuleAttributes(program, *module));
+  Computation* const computation = module->AddComputation(SymbolOf(*entry));
+  std::vector<Instruction*> operands;
+  for (const Type& parameter : type->type.inputs) {
+    const auto number = static_cast<int64_t>(operands.size());
+    operands.push_back(computation->Add(Opcode::kParameter, parameter.shape, {}, ParameterAttributes{number}));
+    operands.back()->set_location(entry->location);
+  }
+  Literal text(Shape(ElementType::kU8, {static_cast<int64_t>(source.size())}));
+  std::ranges::copy(std::as_bytes(std::span(source)), text.mutable_bytes().begin());
+  const Shape shape = text.shape();
+  operands.push_back(computation->Add(Opcode::kConstant, shape, {},
+                                      ConstantAttributes{std::make_shared<const Literal>(std::move(text))}));
+  std::vector<Shape> results;
+  for (const Type& result : type->type.results) results.push_back(result.shape);
+  CustomCallAttributes attributes;
+  attributes.custom_call_target = kTarget;
+  computation->set_root(computation->Add(Opcode::kCustomCall,
+                                         results.size() == 1 ? results[0] : Shape::Tuple(std::move(results)),
+                                         std::move(operands), std::move(attributes)));
+  computation->root()->set_location(entry->location);
+  module->set_entry(computation);
+  if (module->name().empty()) module->set_name(computation->name());
+  return module;
+}
+
+Result<DynamicProgram> DynamicProgram::Of(const Module& module) {
+  VXLA_CHECK(IsDynamicProgram(module), "a program whose sizes are all known");
+  const Literal& text = module.entry()->root()->operands().back()->literal();
+  DynamicProgram made;
+  VXLA_ASSIGN_OR_RETURN(made.program_,
+                        ParseMlir({reinterpret_cast<const char*>(text.bytes().data()), text.bytes().size()}));
+  VXLA_ASSIGN_OR_RETURN(const Operation* const entry, EntryOf(made.program_));
+  made.parameters_ = entry->Find("function_type")->type.inputs;
+  return made;
+}
+
+Result<RefinedProgram> DynamicProgram::Refine(const ProgramFacts& facts, const FoldInstruction& fold) const {
+  return RefineMlir(program_, facts, fold);
+}
+
+Result<std::unique_ptr<Module>> RefineFor(const Module& module, std::span<const Literal* const> arguments,
+                                          const FoldInstruction& fold, const RunModule& run) {
+  VXLA_ASSIGN_OR_RETURN(const DynamicProgram program, DynamicProgram::Of(module));
+  ProgramFacts facts;
+  for (const Literal* argument : arguments) facts.arguments.push_back(argument->shape());
+  while (true) {
+    VXLA_ASSIGN_OR_RETURN(RefinedProgram refined, program.Refine(facts, fold));
+    if (!refined.is_question) return std::move(refined.module);
+    if (refined.parameter >= 0) {
+      facts.answers.push_back(*arguments[static_cast<size_t>(refined.parameter)]);
+      continue;
+    }
+    VXLA_ASSIGN_OR_RETURN(Literal answer, run(*refined.module, arguments));
+    facts.answers.push_back(std::move(answer));
+  }
+}
+
+}  // namespace VXLA_NAMESPACE::mlir

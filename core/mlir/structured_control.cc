@@ -1,0 +1,220 @@
+#include "core/mlir/structured_control.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/mlir/import_state.h"
+
+namespace VXLA_NAMESPACE::mlir {
+namespace {
+
+class ControlLowering {
+ public:
+  explicit ControlLowering(Program& program) : program_(program) {}
+
+  Status Run(Operation& operation) {
+    for (Region& region : operation.regions) {
+      for (Block& block : region.blocks) VXLA_RETURN_IF_ERROR(RunBlock(block));
+    }
+    return OkStatus();
+  }
+
+ private:
+  Status RunBlock(Block& block) {
+    std::vector<Operation> operations;
+    operations.reserve(block.operations.size());
+    for (Operation& operation : block.operations) {
+      if (operation.name == "scf.forall") {
+        VXLA_RETURN_IF_ERROR(LowerForall(operation, operations));
+      } else if (operation.name == "scf.if") {
+        VXLA_RETURN_IF_ERROR(LowerIf(operation));
+        if (operation.results.empty()) continue;  // nothing in it has an effect
+      } else if (operation.name == "scf.for") {
+        VXLA_RETURN_IF_ERROR(LowerFor(operation));
+      }
+      VXLA_RETURN_IF_ERROR(Run(operation));
+      operations.push_back(std::move(operation));
+    }
+    block.operations = std::move(operations);
+    return OkStatus();
+  }
+
+  ValueId NewValue(Type type) {
+    program_.values.push_back({std::move(type), {}});
+    return static_cast<ValueId>(program_.values.size() - 1);
+  }
+  Type TypeOf(ValueId value) const { return program_.values[value].type; }
+
+  static Operation Make(const Operation& at, std::string name, std::vector<ValueId> operands) {
+    Operation made;
+    made.name = std::move(name);
+    made.operands = std::move(operands);
+    made.location = at.location;
+    return made;
+  }
+
+  static Result<Block*> OnlyBlock(Operation& operation, size_t region, std::string_view terminator) {
+    if (region < operation.regions.size() && operation.regions[region].blocks.size() == 1) {
+      Block& block = operation.regions[region].blocks[0];
+      if (!block.operations.empty() && block.operations.back().name == terminator) return &block;
+    }
+    return OperationReader(operation).Error("region {} is no block that ends with {}", region, terminator);
+  }
+
+  static Status LowerIf(Operation& operation) {
+    if (operation.results.empty()) return OkStatus();
+    VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectRegions(2));
+    for (size_t i = 0; i < 2; ++i) {
+      VXLA_RETURN_IF_ERROR(OnlyBlock(operation, i, "scf.yield").status());
+    }
+    operation.name = "stablehlo.if";
+    return OkStatus();
+  }
+
+  // (lower, upper, step, carried ...): the loop's variable becomes what a while carries first.
+  Status LowerFor(Operation& operation) {
+    const OperationReader reader(operation);
+    VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(3));
+    VXLA_ASSIGN_OR_RETURN(Block* const body, OnlyBlock(operation, 0, "scf.yield"));
+    const size_t carried = operation.operands.size() - 3;
+    Operation& yield = body->operations.back();
+    if (operation.results.size() != carried || yield.operands.size() != carried ||
+        body->arguments.size() != carried + 1) {
+      return reader.Error("{} values are carried, {} results, {} yielded", carried, operation.results.size(),
+                          yield.operands.size());
+    }
+    const ValueId upper = operation.operands[1], step = operation.operands[2];
+    const Type counter = TypeOf(operation.operands[0]);
+    Region condition;
+    Block& test = condition.blocks.emplace_back();
+    for (const ValueId argument : body->arguments) test.arguments.push_back(NewValue(TypeOf(argument)));
+    Operation compare = Make(operation, "stablehlo.compare", {test.arguments[0], upper});
+    SetAttribute(compare.attributes, "comparison_direction", KeywordAttribute("LT"));
+    Type truth = counter;
+    truth.shape.set_element_type(ElementType::kPred);
+    compare.results = {NewValue(truth)};
+    Operation give = Make(operation, "stablehlo.return", compare.results);
+    test.operations.push_back(std::move(compare));
+    test.operations.push_back(std::move(give));
+
+    Operation next = Make(operation, "stablehlo.add", {body->arguments[0], step});
+    next.results = {NewValue(counter)};
+    yield.name = "stablehlo.return";
+    yield.operands.insert(yield.operands.begin(), next.results[0]);
+    body->operations.insert(body->operations.end() - 1, std::move(next));
+
+    operation.name = "stablehlo.while";
+    operation.operands.erase(operation.operands.begin() + 1, operation.operands.begin() + 3);
+    operation.results.insert(operation.results.begin(), NewValue(counter));
+    operation.regions.insert(operation.regions.begin(), std::move(condition));
+    return OkStatus();
+  }
+
+  // A bound: the operand that is next, or a constant in front.
+  ValueId Bound(const Operation& operation, int64_t value, size_t& next, std::vector<Operation>& before) {
+    if (value == kUnboundedSize) return operation.operands[next++];
+    Operation constant = Make(operation, "arith.constant", {});
+    Attribute attribute = IntegerAttribute(value);
+    constant.results = {NewValue(attribute.type)};
+    SetAttribute(constant.attributes, "value", std::move(attribute));
+    before.push_back(std::move(constant));
+    return before.back().results[0];
+  }
+
+  // One loop in another; the innermost body inserts each slice into what the loops carry.
+  Status LowerForall(Operation& operation, std::vector<Operation>& before) {
+    const OperationReader reader(operation);
+    VXLA_ASSIGN_OR_RETURN(Block* const block, OnlyBlock(operation, 0, "scf.forall.in_parallel"));
+    IntList lists[3];
+    constexpr const char* kNames[] = {"staticLowerBound", "staticUpperBound", "staticStep"};
+    size_t dynamic = 0;
+    for (size_t i = 0; i < 3; ++i) {
+      VXLA_ASSIGN_OR_RETURN(lists[i], reader.Ints(kNames[i]));
+      dynamic += static_cast<size_t>(std::ranges::count(lists[i], kUnboundedSize));
+    }
+    const size_t rank = lists[1].size(), outs = operation.results.size();
+    if (rank == 0 || lists[0].size() != rank || lists[2].size() != rank ||
+        operation.operands.size() != dynamic + outs || block->arguments.size() != rank + outs) {
+      return reader.Error("{} operands, {} arguments for {} loops and {} results", operation.operands.size(),
+                          block->arguments.size(), rank, outs);
+    }
+    size_t next = 0;
+    std::vector<ValueId> bounds[3];
+    for (size_t i = 0; i < 3; ++i) {
+      for (const int64_t value : lists[i]) bounds[i].push_back(Bound(operation, value, next, before));
+    }
+    std::vector<ValueId> carried(operation.operands.begin() + static_cast<std::ptrdiff_t>(next),
+                                 operation.operands.end());
+    VXLA_RETURN_IF_ERROR(InsertSlices(operation, *block, rank));
+    // From the inside out: the outermost takes the operation's place.
+    Block body = std::move(*block);
+    const std::vector<ValueId> arguments = body.arguments;
+    for (size_t loop = rank; loop-- > 0;) {
+      Operation made = Make(operation, "scf.for", {bounds[0][loop], bounds[1][loop], bounds[2][loop]});
+      Block inner = std::move(body);
+      inner.arguments = {arguments[loop]};
+      std::vector<ValueId> outer;
+      for (size_t i = 0; i < outs; ++i) {
+        const Type type = TypeOf(operation.results[i]);
+        // The innermost loop's arguments are those that the text names.
+        inner.arguments.push_back(loop + 1 == rank ? arguments[rank + i] : inner_arguments_[i]);
+        outer.push_back(loop == 0 ? carried[i] : NewValue(type));
+        made.results.push_back(loop == 0 ? operation.results[i] : NewValue(type));
+      }
+      made.operands.insert(made.operands.end(), outer.begin(), outer.end());
+      made.regions.emplace_back().blocks.push_back(std::move(inner));
+      inner_arguments_ = outer;
+      if (loop == 0) {
+        operation = std::move(made);
+        break;
+      }
+      Operation yield = Make(operation, "scf.yield", made.results);
+      body = Block();
+      body.operations.push_back(std::move(made));
+      body.operations.push_back(std::move(yield));
+    }
+    return LowerFor(operation);
+  }
+
+  // Each parallel_insert_slice is an insert_slice into what the one before gave.
+  Status InsertSlices(const Operation& operation, Block& block, size_t rank) {
+    Operation parallel = std::move(block.operations.back());
+    block.operations.pop_back();
+    std::unordered_map<ValueId, ValueId> latest;
+    for (Region& region : parallel.regions) {
+      for (Block& inner : region.blocks) {
+        for (Operation& insert : inner.operations) {
+          const OperationReader reader(insert);
+          if (insert.name != "tensor.parallel_insert_slice")
+            return reader.NotSupported("only tensor.parallel_insert_slice stands in scf.forall.in_parallel");
+          VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(2));
+          const ValueId target = insert.operands[1];
+          const auto first = block.arguments.begin() + static_cast<std::ptrdiff_t>(rank);
+          if (std::find(first, block.arguments.end(), target) == block.arguments.end())
+            return reader.Error("the destination is none of the shared outs");
+          insert.name = "tensor.insert_slice";
+          if (const auto known = latest.find(target); known != latest.end()) insert.operands[1] = known->second;
+          insert.results = {NewValue(TypeOf(target))};
+          latest[target] = insert.results[0];
+          block.operations.push_back(std::move(insert));
+        }
+      }
+    }
+    Operation yield = Make(operation, "scf.yield", {});
+    for (size_t i = rank; i < block.arguments.size(); ++i) {
+      const auto known = latest.find(block.arguments[i]);
+      yield.operands.push_back(known != latest.end() ? known->second : block.arguments[i]);
+    }
+    block.operations.push_back(std::move(yield));
+    return OkStatus();
+  }
+
+  Program& program_;
+  std::vector<ValueId> inner_arguments_;
+};
+
+}  // namespace
+
+Status LowerStructuredControl(Program& program) { return ControlLowering(program).Run(program.module); }
+
+}  // namespace VXLA_NAMESPACE::mlir

@@ -1,0 +1,138 @@
+// Attention: result[batch, row, column] = sum over keys of softmax(logits of the row)[key] * value[batch, key, column],
+// where logits are made of scores, the products of the row's query with each key. No score is written to memory.
+//
+// A workgroup of X by Y invocations owns ROWS = Y * TM rows and walks over blocks of KEYS = X * TC keys: it loads the
+// block's keys into shared memory, forms TM x TC scores in each invocation's registers, turns them into logits, weighs
+// them by exp(logit - largest so far), and adds the weighted values of the block, which lie where the keys lay, to
+// TM x TN results in registers. Where a block raises a row's largest logit, what was summed before is scaled down
+// (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018). Every lane of a row keeps the row's
+// largest logit and total for itself, found in one order, so results do not depend on how lanes are scheduled.
+//
+// Rows of which every logit so far is -inf weigh nothing and divide by zero in the end, which gives NaN as the separate
+// operations do. With CAUSAL later keys of a row are hidden and have the logit HIDDEN: blocks that no row sees are left
+// out where each row has a logit so large that hidden ones weigh exactly nothing.
+//
+// P(0) workgroups, P(1) tiles of rows, P(2) rows, P(3) keys.
+//
+// The generated part defines X, Y, TM, TC, TN, DEPTH, COLUMNS, CAUSAL, HIDDEN, MULTIPLY_ADD(sum, a, b), load_query(batch,
+// row, depth), load_key(batch, key, depth), load_value(batch, key, column), logit(batch, row, key, score), sees(batch,
+// row, key) and store(batch, row, column, value).
+#include "generated"
+
+#define ROWS (Y * TM)
+#define KEYS (X * TC)
+#define STRIDE (DEPTH + 1u)
+#define VALUE_STRIDE (COLUMNS + 1u)
+#define BLOCK_STRIDE (STRIDE > VALUE_STRIDE ? STRIDE : VALUE_STRIDE)
+shared float query_tile[ROWS * STRIDE];
+shared float block[KEYS * BLOCK_STRIDE];
+shared float weights[ROWS * (KEYS + 1u)];
+#if CAUSAL
+shared uint hidden_count;
+#endif
+
+void main() {
+  load_arguments();
+  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  if (group >= P(0)) return;
+  uint batch = group / P(1), first_row = group % P(1) * ROWS;
+  uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y, invocation = gl_LocalInvocationIndex;
+  uint row_count = min(ROWS, P(2) - first_row);
+
+  for (uint e = invocation; e < ROWS * DEPTH; e += X * Y) {
+    uint row = e / DEPTH, depth = e % DEPTH;
+    query_tile[row * STRIDE + depth] = row < row_count ? load_query(batch, first_row + row, depth) : 0.0f;
+  }
+  float sums[TM * TN], largest[TM], total[TM];
+  [[unroll]] for (uint i = 0u; i < TM; ++i) {
+    largest[i] = -inf_f32();
+    total[i] = 0.0f;
+    [[unroll]] for (uint j = 0u; j < TN; ++j) sums[i * TN + j] = 0.0f;
+  }
+#if CAUSAL
+  bool skips = true;
+  if (invocation == 0u) hidden_count = 0u;
+#endif
+  for (uint first_key = 0u; first_key < P(3); first_key += KEYS) {
+#if CAUSAL
+    if (skips && !sees(batch, first_row + row_count - 1u, first_key)) {
+      bool weighs = false;
+      [[unroll]] for (uint i = 0u; i < TM; ++i) {
+        weighs = weighs || (y + Y * i < row_count && !(largest[i] - HIDDEN > 128.0f));
+      }
+      if (weighs) atomicOr(hidden_count, 1u);
+      memoryBarrierShared();
+      barrier();
+      if (hidden_count == 0u) break;
+      skips = false;
+    }
+#endif
+    uint count = min(KEYS, P(3) - first_key);
+    for (uint e = invocation; e < KEYS * DEPTH; e += X * Y) {
+      uint key = e / DEPTH, depth = e % DEPTH;
+      block[key * STRIDE + depth] = key < count ? load_key(batch, first_key + key, depth) : 0.0f;
+    }
+    barrier();
+    float scores[TM * TC];
+    [[unroll]] for (uint i = 0u; i < TM * TC; ++i) scores[i] = 0.0f;
+    for (uint d = 0u; d < DEPTH; ++d) {
+      float a[TM], b[TC];
+      [[unroll]] for (uint i = 0u; i < TM; ++i) a[i] = query_tile[(y + Y * i) * STRIDE + d];
+      [[unroll]] for (uint j = 0u; j < TC; ++j) b[j] = block[(x + X * j) * STRIDE + d];
+      [[unroll]] for (uint i = 0u; i < TM; ++i) {
+        [[unroll]] for (uint j = 0u; j < TC; ++j) MULTIPLY_ADD(scores[i * TC + j], a[i], b[j]);
+      }
+    }
+    [[unroll]] for (uint i = 0u; i < TM; ++i) {
+      [[unroll]] for (uint j = 0u; j < TC; ++j) {
+        uint row = y + Y * i, key = x + X * j;
+        if (row < row_count && key < count) {
+          scores[i * TC + j] = logit(batch, first_row + row, first_key + key, scores[i * TC + j]);
+        }
+        weights[row * (KEYS + 1u) + key] = scores[i * TC + j];
+      }
+    }
+    barrier();
+    float base[TM];
+    [[unroll]] for (uint i = 0u; i < TM; ++i) {
+      float most = largest[i];
+      for (uint key = 0u; key < count; ++key) most = max(most, weights[(y + Y * i) * (KEYS + 1u) + key]);
+      base[i] = most == -inf_f32() ? 0.0f : most;
+      float scale = exponential_f32(largest[i] - base[i]);
+      largest[i] = most;
+      total[i] *= scale;
+      [[unroll]] for (uint j = 0u; j < TN; ++j) sums[i * TN + j] *= scale;
+    }
+    for (uint e = invocation; e < count * COLUMNS; e += X * Y) {
+      uint key = e / COLUMNS, column = e % COLUMNS;
+      block[key * VALUE_STRIDE + column] = load_value(batch, first_key + key, column);
+    }
+    barrier();
+    [[unroll]] for (uint i = 0u; i < TM; ++i) {
+      [[unroll]] for (uint j = 0u; j < TC; ++j) {
+        weights[(y + Y * i) * (KEYS + 1u) + x + X * j] = exponential_f32(scores[i * TC + j] - base[i]);
+      }
+    }
+    barrier();
+    for (uint key = 0u; key < count; ++key) {
+      float weight[TM];
+      [[unroll]] for (uint i = 0u; i < TM; ++i) {
+        weight[i] = weights[(y + Y * i) * (KEYS + 1u) + key];
+        total[i] += weight[i];
+      }
+      [[unroll]] for (uint j = 0u; j < TN; ++j) {
+        float value = block[key * VALUE_STRIDE + min(x + X * j, COLUMNS - 1u)];
+        [[unroll]] for (uint i = 0u; i < TM; ++i) MULTIPLY_ADD(sums[i * TN + j], weight[i], value);
+      }
+    }
+    barrier();
+  }
+  [[unroll]] for (uint i = 0u; i < TM; ++i) {
+    [[unroll]] for (uint j = 0u; j < TN; ++j) {
+      uint row = y + Y * i, column = x + X * j;
+      if (row < row_count && column < COLUMNS) {
+        store(batch, first_row + row, column, divide_f32(sums[i * TN + j], total[i]));
+      }
+    }
+  }
+}

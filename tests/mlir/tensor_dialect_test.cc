@@ -1,0 +1,235 @@
+// The tensor dialect and programs of unknown sizes on the reference: each example of the dialect's document, sizes that
+// arguments and data decide, and what is refused.
+#include "backend/cpu/reference/checked_run.h"
+#include "tests/mlir/mlir_test_support.h"
+#include "tests/support/tensor_programs.h"
+
+namespace VXLA_NAMESPACE {
+namespace tensor_dialect_test {
+
+using tensor_programs::Counting;
+using tensor_programs::Floats;
+using tensor_programs::IndexOf;
+
+std::vector<const Literal*> Pointers(const std::vector<Literal>& arguments) {
+  std::vector<const Literal*> pointers;
+  for (const Literal& argument : arguments) pointers.push_back(&argument);
+  return pointers;
+}
+
+Result<Literal> RunText(const std::string& text, const std::vector<Literal>& arguments) {
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, mlir::ParseStablehlo(text));
+  return Evaluate(*module, Pointers(arguments));
+}
+
+std::string Printed(const std::string& text, const std::vector<Literal>& arguments) {
+  const Result<Literal> result = RunText(text, arguments);
+  return result.ok() ? PrintLiteral(*result) : Place(result.status());
+}
+
+// What --checked says.
+std::string Checked(const std::string& text, const std::vector<Literal>& arguments) {
+  const Result<std::unique_ptr<Module>> module = mlir::ParseStablehlo(text);
+  if (!module.ok()) return Place(module.status());
+  const Result<std::unique_ptr<Module>> refined = RefineOnCpu(**module, Pointers(arguments));
+  const Status status = refined.ok() ? CheckPlaces(**refined, Pointers(arguments), {}) : AsChecked(refined.status());
+  EXPECT_EQ(status.code(), status.ok() ? StatusCode::kOk : StatusCode::kMismatch) << status.message();
+  return status.ok() ? "defined" : Place(status);
+}
+
+TEST(TensorDialectTest, EachExampleOfTheDocumentGivesWhatItSays) {
+  for (const tensor_programs::TensorProgram& program : tensor_programs::TensorPrograms()) {
+    SCOPED_TRACE(program.name + "\n" + program.text());
+    const Result<Literal> result = RunText(program.text(), program.arguments);
+    if (!result.ok()) {
+      ADD_FAILURE() << Place(result.status());
+      continue;
+    }
+    EXPECT_EQ(tensor_programs::FirstWrong(program, *result), "");
+    EXPECT_EQ(Checked(program.text(), program.arguments), "defined");
+  }
+}
+
+TEST(TensorDialectTest, GenericFormsAreThoseOfMlir) {
+  EXPECT_EQ(Printed(R"("builtin.module"() ({
+  "func.func"() <{function_type = (tensor<?xf32>, index) -> tensor<?xf32>, sym_name = "main"}> ({
+  ^bb0(%a: tensor<?xf32>, %o: index):
+    %0 = "tensor.extract_slice"(%a, %o) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>, static_offsets = array<i64: -9223372036854775808>, static_sizes = array<i64: 2>, static_strides = array<i64: 2>}> : (tensor<?xf32>, index) -> tensor<2xf32>
+    %1 = "tensor.pad"(%0) <{operandSegmentSizes = array<i32: 1, 0, 0>, static_low = array<i64: 1>, static_high = array<i64: 0>}> ({
+    ^bb0(%i: index):
+      %c = "arith.constant"() <{value = 9.0 : f32}> : () -> f32
+      "tensor.yield"(%c) : (f32) -> ()
+    }) : (tensor<2xf32>) -> tensor<?xf32>
+    "func.return"(%1) : (tensor<?xf32>) -> ()
+  }) : () -> ()
+}) : () -> ())",
+                    {Floats({6}), IndexOf(1)}),
+            "{9, 1, 3}");
+}
+
+TEST(TensorDialectTest, ArithmeticOfSignedUnsignedAndRoundedKinds) {
+  const std::string text = R"(func.func @main(%a: i32, %b: i32) -> tensor<8xi32> {
+    %0 = arith.divsi %a, %b : i32
+    %1 = arith.floordivsi %a, %b : i32
+    %2 = arith.ceildivsi %a, %b : i32
+    %3 = arith.divui %a, %b : i32
+    %4 = arith.maxui %a, %b : i32
+    %5 = arith.shrui %a, %b : i32
+    %c = arith.cmpi ult, %a, %b : i32
+    %6 = arith.extsi %c : i1 to i32
+    %d = arith.cmpi slt, %a, %b : i32
+    %7 = arith.extsi %d : i1 to i32
+    %r = tensor.from_elements %0, %1, %2, %3, %4, %5, %6, %7 : tensor<8xi32>
+    return %r : tensor<8xi32>
+  })";
+  const auto number = [](int64_t value) { return Literal::ScalarInt(ElementType::kS32, value); };
+  EXPECT_EQ(Printed(text, {number(-7), number(2)}), "{-3, -4, -3, 2147483644, -7, 1073741822, 0, -1}");
+  EXPECT_EQ(Printed(text, {number(7), number(2)}), "{3, 3, 4, 3, 7, 1, 0, 0}");
+}
+
+TEST(TensorDialectTest, WhatTheDocumentLeavesUndefinedIsNamedByChecks) {
+  const std::string loop = R"(func.func @main(%t: tensor<4x4xi32>, %n: index) -> i32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = arith.constant 0 : i32
+  %r = scf.for %k = %c0 to %n step %c1 iter_args(%a = %z) -> (i32) {
+    %v = tensor.extract %t[%k, %c1] : tensor<4x4xi32>
+    %s = arith.addi %a, %v : i32
+    scf.yield %s : i32
+  }
+  return %r : i32
+})";
+  const Literal t = Counting(ElementType::kS32, {4, 4});
+  EXPECT_EQ(Printed(loop, {t, IndexOf(4)}), "28");
+  EXPECT_EQ(Checked(loop, {t, IndexOf(4)}), "defined");
+  EXPECT_EQ(Checked(loop, {t, IndexOf(5)}),
+            "6:10: tensor.extract: index 4 is out of bounds: dimension 0 of s32[4,4] has 4");
+  const std::string insert = R"(func.func @main(%v: i32, %t: tensor<?xi32>, %i: index) -> tensor<?xi32> {
+  %r = tensor.insert %v into %t[%i] : tensor<?xi32>
+  return %r : tensor<?xi32>
+})";
+  const Literal list = Counting(ElementType::kS32, {4}), one = Literal::ScalarInt(ElementType::kS32, 1);
+  EXPECT_EQ(Checked(insert, {one, list, IndexOf(-1)}),
+            "2:8: tensor.insert: index -1 is out of bounds: dimension 0 of s32[4] has 4");
+  const std::string slice = R"(func.func @main(%t: tensor<?xi32>, %i: index) -> tensor<2xi32> {
+  %r = tensor.extract_slice %t[%i][2][2] : tensor<?xi32> to tensor<2xi32>
+  return %r : tensor<2xi32>
+})";
+  EXPECT_EQ(Checked(slice, {list, IndexOf(2)}),
+            "2:8: tensor.extract_slice: offset 2 with an extent of 3 is out of bounds: dimension 0 of s32[4] has 4");
+  const std::string scatter =
+      R"(func.func @main(%s: tensor<2xi32>, %t: tensor<?xi32>, %i: tensor<2x1xindex>) -> tensor<?xi32> {
+  %r = tensor.scatter %s into %t[%i] scatter_dims([0]) unique : (tensor<2xi32>, tensor<?xi32>, tensor<2x1xindex>) -> tensor<?xi32>
+  return %r : tensor<?xi32>
+})";
+  const Literal pair = Counting(ElementType::kS32, {2});
+  EXPECT_EQ(Checked(scatter, {pair, list, tensor_programs::IndexList({2, 1}, {1, 1})}),
+            "2:8: tensor.scatter: the index [1] comes twice, which unique rules out");
+  EXPECT_EQ(Checked(scatter, {pair, list, tensor_programs::IndexList({2, 1}, {1, 4})}),
+            "2:8: tensor.scatter: index 4 is out of bounds: dimension 0 of s32[4] has 4");
+  const std::string dim = R"(func.func @main(%t: tensor<?xi32>, %i: index) -> index {
+  %r = tensor.dim %t, %i : tensor<?xi32>
+  return %r : index
+})";
+  EXPECT_EQ(Checked(dim, {list, IndexOf(1)}), "2:8: tensor.dim: index 1 is no dimension of tensor<4xi32>, which has 1");
+}
+
+// A function of one line, with its error.
+std::string LineError(const std::string& line, const std::vector<Literal>& arguments) {
+  return Printed("func.func @main(%a: tensor<?x4xf32>) -> tensor<?x4xf32> {\n  %c7 = arith.constant 7 : index\n  " +
+                     line + "\n  return %a : tensor<?x4xf32>\n}",
+                 arguments);
+}
+
+TEST(TensorDialectTest, SaysWhatDoesNotFit) {
+  const std::vector<Literal> a{Floats({3, 4})};
+  EXPECT_EQ(LineError("%0 = tensor.cast %a : tensor<?x4xf32> to tensor<2x4xf32>", a),
+            "3:8: tensor.cast: result 0 is stated as tensor<2x4xf32>, the operands give tensor<3x4xf32>");
+  EXPECT_EQ(LineError("%0 = tensor.collapse_shape %a [[0], [2]] : tensor<?x4xf32> into tensor<?x?xf32>", a),
+            "3:8: tensor.collapse_shape: reassociation is not 0, 1, 2 ... in groups");
+  EXPECT_EQ(
+      LineError(
+          "%0 = tensor.expand_shape %a [[0, 1], [2]] output_shape [2, 2, 4] : tensor<?x4xf32> into tensor<2x2x4xf32>",
+          a),
+      "3:8: tensor.expand_shape: dimension 0 of tensor<3x4xf32> is no product of 4");
+  EXPECT_EQ(
+      LineError("%0 = tensor.extract_slice %a[1, 0][3, 4][1, 1] : tensor<?x4xf32> to tensor<3x4xf32>", a),
+      "3:8: tensor.extract_slice: offset 1, size 3, stride 1 are out of bounds: dimension 0 of tensor<3x4xf32> has 3");
+  EXPECT_EQ(LineError("%0 = tensor.bitcast %a : tensor<?x4xf32> to tensor<?x4xi64>", a),
+            "3:8: tensor.bitcast: tensor<3x4xf32> has elements of 32 bits, tensor<?x4xi64> of 64");
+  EXPECT_EQ(LineError("%i = tensor.extract %a[%c7, %c7] : tensor<?x4xf32>\n  %0 = tensor.splat %i : tensor<2xf32>", a),
+            "3:8: tensor.extract: index 7 is out of bounds: dimension 0 of tensor<3x4xf32> has 3");
+  EXPECT_EQ(LineError("%0 = tensor.cast %a : tensor<?x4xf32> to tensor<*xf32>", {Floats({3, 5})}),
+            "1:1: func.func: argument 0 is tensor<3x5xf32>, tensor<?x4xf32> needed");
+  EXPECT_EQ(LineError("%0 = tensor.splat %c7 : tensor<2xf32>", a),
+            "3:8: tensor.splat: broadcast: the element types of s64[] and f32[2] differ");
+}
+
+constexpr char kCounted[] = R"(
+func.func @main(%x: tensor<?xf32>, %k: tensor<1xi32>) -> (tensor<?xi32>, tensor<?xf32>) {
+  %one = stablehlo.constant dense<1> : tensor<1xi32>
+  %zero = stablehlo.constant dense<0> : tensor<1xi32>
+  %i = stablehlo.dynamic_iota %k, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
+  %l = stablehlo.multiply %k, %one : tensor<1xi32>
+  %s = stablehlo.real_dynamic_slice %x, %zero, %l, %one : (tensor<?xf32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<?xf32>
+  return %i, %s : tensor<?xi32>, tensor<?xf32>
+})";
+
+TEST(DynamicProgramTest, SizesComeFromShapesAndFromValues) {
+  EXPECT_EQ(Printed(kCounted, {Floats({4}), Counting(ElementType::kS32, {1}, 3)}), "({0, 1, 2}, {0, 1, 2})");
+  EXPECT_EQ(Printed(kCounted, {Floats({5}), Counting(ElementType::kS32, {1}, 0)}), "({}, {})");
+  EXPECT_EQ(Printed(kCounted, {Floats({2}), Counting(ElementType::kS32, {1}, 3)}),
+            "7:8: stablehlo.real_dynamic_slice: slice: limit 3 exceeds dimension 0 of f32[2]");
+}
+
+TEST(DynamicProgramTest, LoopsTakeSizesFromAroundThem) {
+  const std::string text = R"(func.func @main(%a: tensor<?xf32>, %n: index, %size: index) -> tensor<?xf32> {
+  %0 = scf.forall (%i) = (0) to (%n) step (3) shared_outs(%o = %a) -> (tensor<?xf32>) {
+    %c1 = arith.constant 1 : index
+    %s = arith.subi %size, %c1 : index
+    %x = tensor.extract_slice %a[%i] [%s] [1] : tensor<?xf32> to tensor<?xf32>
+    %y = arith.addf %x, %x : tensor<?xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %y into %o[%i] [%s] [1] : tensor<?xf32> into tensor<?xf32>
+    }
+  }
+  return %0 : tensor<?xf32>
+})";
+  EXPECT_EQ(Printed(text, {Floats({6}), IndexOf(6), IndexOf(3)}), "{0, 2, 2, 6, 8, 5}");
+  EXPECT_EQ(Printed(text, {Floats({4}), IndexOf(2), IndexOf(2)}), "{0, 1, 2, 3}");
+}
+
+TEST(DynamicProgramTest, AssertionsOfShapesFillInTheirValues) {
+  EXPECT_EQ(Printed(R"(func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %rest = stablehlo.remainder %n, %two : tensor<i32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %even = stablehlo.compare EQ, %rest, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.custom_call @shape_assertion(%even, %n) {error_message = "{0} is odd, {1}"} : (tensor<i1>, tensor<i32>) -> ()
+  return %x : tensor<?xf32>
+})",
+                    {Floats({3})}),
+            "7:3: 3 is odd, {1}");
+}
+
+TEST(DynamicProgramTest, BranchesThatSizesDecideAreTheOnesThatRun) {
+  const std::string text = R"(func.func @main(%x: tensor<?xf32>) -> tensor<2xf32> {
+  %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %is = stablehlo.compare EQ, %n, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %r = "stablehlo.if"(%is) ({
+    %y = tensor.cast %x : tensor<?xf32> to tensor<2xf32>
+    stablehlo.return %y : tensor<2xf32>
+  }, {
+    %z = stablehlo.constant dense<9.0> : tensor<2xf32>
+    stablehlo.return %z : tensor<2xf32>
+  }) : (tensor<i1>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+})";
+  EXPECT_EQ(Printed(text, {Floats({2})}), "{0, 1}");
+  EXPECT_EQ(Printed(text, {Floats({3})}), "{9, 9}");
+}
+
+}  // namespace tensor_dialect_test
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,168 @@
+// Several replicas and partitions on one device (core/passes/device_merger.h), against the reference's, which are
+// threads that meet. The collectives' details are tests/cpu/collectives_test.cc's, which merges what it runs too.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/cpu/reference/evaluator.h"
+#include "core/passes/device_merger.h"
+#include "core/passes/verifier.h"
+#include "tests/support/device_test_support.h"
+
+namespace VXLA_NAMESPACE::testing {
+namespace {
+
+// Each device has arguments of its own, but for the first `shared` parameters.
+void ExpectReplicasAgree(const std::string& text, const DeviceGrid& grid, int64_t shared = 0) {
+  const auto module = ParseModule(text);
+  ASSERT_NE(module, nullptr);
+  std::vector<std::vector<Literal>> arguments;
+  std::vector<std::vector<const Literal*>> pointers(static_cast<size_t>(grid.count()));
+  for (int64_t d = 0; d < grid.count(); ++d) arguments.push_back(RandomArguments(*module, static_cast<uint64_t>(d)));
+  std::vector<bool> is_shared(arguments[0].size());
+  for (size_t p = 0; p < is_shared.size(); ++p) {
+    is_shared[p] = static_cast<int64_t>(p) < shared;
+    for (size_t d = 0; d < pointers.size(); ++d) pointers[d].push_back(&arguments[is_shared[p] ? 0 : d][p]);
+  }
+  const auto expected = EvaluateReplicated(*module, grid, pointers);
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  const auto merged = MergeDevices(*module, grid, is_shared);
+  ASSERT_TRUE(merged.ok()) << merged.status().message();
+  const Status valid = Verify(*merged->module);
+  ASSERT_TRUE(valid.ok()) << valid.message();
+  std::vector<Literal> given;
+  for (const auto& [device, p] : merged->parameters) {
+    given.push_back(*pointers[static_cast<size_t>(device)][static_cast<size_t>(p)]);
+  }
+  for (const BindingMode mode : ModesToRun()) {
+    const auto actual = RunOnDevice(mode, *merged->module, given);
+    ASSERT_TRUE(actual.has_value());
+    const auto leaves = LeavesByDevice(*merged, *actual);
+    for (size_t d = 0; d < expected->size(); ++d) {
+      SCOPED_TRACE(grid.Name(static_cast<int64_t>(d)));
+      const auto want = FlattenLiteral((*expected)[d]);
+      ASSERT_EQ(leaves[d].size(), want.size());
+      for (size_t k = 0; k < want.size(); ++k) ExpectAgreement(*leaves[d][k], *want[k], {}, fmt::format("leaf {}", k));
+    }
+  }
+}
+
+const char kSum[] = "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n";
+
+TEST(ReplicasTest, AllReducesOfEveryKindOfGroup) {
+  for (const char* groups : {"replica_groups={}", "replica_groups={{0,2},{1,3}}", "replica_groups={{3,1,0},{2}}"}) {
+    ExpectReplicasAgree(fmt::format("{}ENTRY e {{ x = f32[5,7] parameter(0)  n = f32[5,7] negate(x)  r = f32[5,7] "
+                                    "all-reduce(n), {}, to_apply=sum  ROOT t = f32[5,7] tanh(r) }}",
+                                    kSum, groups),
+                        {4, 1});
+  }
+  for (const char* attributes : {"channel_id=1, replica_groups={{0,1},{2,3}}, use_global_device_ids=true",
+                                 "channel_id=1, replica_groups={{0},{1}}", "replica_groups={{0,1}}"}) {
+    ExpectReplicasAgree(fmt::format("{}ENTRY e {{ x = f32[33] parameter(0)  ROOT r = f32[33] all-reduce(x), {}, "
+                                    "to_apply=sum }}",
+                                    kSum, attributes),
+                        {2, 2});
+  }
+}
+
+TEST(ReplicasTest, EveryTypeAndReducer) {
+  for (const char* type : {"s8", "u16", "s32", "u64", "f16", "bf16", "f32", "f64", "c64"}) {
+    ExpectReplicasAgree(fmt::format(R"(f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] add(a, b) }}
+ENTRY e {{ x = {0}[2,3] parameter(0)  y = {0}[] parameter(1)
+  ROOT r = ({0}[2,3], {0}[]) all-reduce(x, y), replica_groups={{}}, to_apply=f }})",
+                                    type),
+                        {3, 1});
+  }
+  ExpectReplicasAgree(
+      R"(f { a = f32[] parameter(0)  b = f32[] parameter(1)  m = f32[] maximum(a, b)  n = f32[] minimum(a, b)
+  h = f32[] constant(0.5)  p = f32[] multiply(n, h)  ROOT r = f32[] subtract(m, p) }
+ENTRY e { x = f32[6] parameter(0)  ROOT r = f32[6] all-reduce(x), replica_groups={}, to_apply=f })",
+      {2, 1});
+}
+
+TEST(ReplicasTest, ExchangesOfArrays) {
+  ExpectReplicasAgree(std::string(kSum) + R"(ENTRY e { x = f32[4,6] parameter(0)
+  g = f32[4,24] all-gather(x), replica_groups={}, dimensions={1}
+  s = f32[1,6] reduce-scatter(x), replica_groups={}, dimensions={0}, to_apply=sum
+  a = f32[4,6] all-to-all(x), replica_groups={}, dimensions={0}
+  b = f32[4,6] collective-broadcast(x), replica_groups={{2,0,1}}
+  p = f32[4,6] collective-permute(x), source_target_pairs={{0,1},{1,3},{3,0}}
+  i = u32[] replica-id()
+  ROOT r = (f32[4,24], f32[1,6], f32[4,6], f32[4,6], f32[4,6], u32[]) tuple(g, s, a, b, p, i) })",
+                      {4, 1});
+  ExpectReplicasAgree(R"(ENTRY e { x = f32[3] parameter(0)  y = f32[3] parameter(1)
+  t = (f32[3], f32[3]) all-to-all(x, y), replica_groups={{0,1}}
+  s = (f32[3], f32[6]) all-gather-start(x), replica_groups={{1,0}}, dimensions={0}
+  d = f32[6] all-gather-done(s)
+  k = token[] after-all()
+  n = (f32[3], u32[], token[]) send(y, k), channel_id=3, frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}
+  v = (f32[3], u32[], token[]) recv(k), channel_id=3, frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}
+  nd = token[] send-done(n), channel_id=3
+  vd = (f32[3], token[]) recv-done(v), channel_id=3
+  w = f32[3] get-tuple-element(vd), index=0
+  ROOT r = ((f32[3], f32[3]), f32[6], f32[3]) tuple(t, d, w) })",
+                      {2, 1});
+}
+
+// Steps of gradient descent on a mean over the replicas: one loop, whose weights are one value.
+TEST(ReplicasTest, TrainingLoopsKeepWeightsEqual) {
+  ExpectReplicasAgree(std::string(kSum) + R"(body { s = (s32[], f32[8], f32[16,8]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0  w = f32[8] get-tuple-element(s), index=1  x = f32[16,8] get-tuple-element(s), index=2
+  y = f32[16] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  g = f32[8] dot(y, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  r = f32[8] all-reduce(g), replica_groups={}, to_apply=sum
+  c = f32[] constant(0.001)  b = f32[8] broadcast(c), dimensions={}  d = f32[8] multiply(r, b)  n = f32[8] subtract(w, d)
+  one = s32[] constant(1)  j = s32[] add(i, one)
+  ROOT t = (s32[], f32[8], f32[16,8]) tuple(j, n, x) }
+cond { s = (s32[], f32[8], f32[16,8]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(20)
+  ROOT p = pred[] compare(i, n), direction=LT }
+ENTRY e { w = f32[8] parameter(0)  x = f32[16,8] parameter(1)  z = s32[] constant(0)
+  s = (s32[], f32[8], f32[16,8]) tuple(z, w, x)
+  l = (s32[], f32[8], f32[16,8]) while(s), condition=cond, body=body
+  ROOT r = f32[8] get-tuple-element(l), index=1 })",
+                      {4, 1}, /*shared=*/1);
+}
+
+// The collective is in a loop that all leave together, because what decides comes out of it.
+TEST(ReplicasTest, LoopsThatDataEnd) {
+  ExpectReplicasAgree(
+      std::string(kSum) + R"(body { s = (f32[], f32[4]) parameter(0)  x = f32[4] get-tuple-element(s), index=1
+  h = f32[] constant(0.5)  b = f32[4] broadcast(h), dimensions={}  y = f32[4] multiply(x, b)  q = f32[4] multiply(y, y)
+  z = f32[] constant(0)  m = f32[] reduce(q, z), dimensions={0}, to_apply=sum
+  n = f32[] all-reduce(m), replica_groups={}, to_apply=sum
+  ROOT t = (f32[], f32[4]) tuple(n, y) }
+cond { s = (f32[], f32[4]) parameter(0)  n = f32[] get-tuple-element(s), index=0  e = f32[] constant(0.001)
+  ROOT p = pred[] compare(n, e), direction=GT }
+ENTRY e { x = f32[4] parameter(0)  o = f32[] constant(1)  s = (f32[], f32[4]) tuple(o, x)
+  ROOT l = (f32[], f32[4]) while(s), condition=cond, body=body })",
+      {3, 1});
+}
+
+// Each of them as often, or the way, that its own data say.
+TEST(ReplicasTest, LoopsAndBranchesOfTheirOwn) {
+  ExpectReplicasAgree(R"(body { s = (u32[], s32[3]) parameter(0)  i = u32[] get-tuple-element(s), index=0
+  x = s32[3] get-tuple-element(s), index=1  o = u32[] constant(1)  j = u32[] add(i, o)  r = u32[] replica-id()
+  c = s32[] convert(r)  b = s32[3] broadcast(c), dimensions={}  y = s32[3] add(x, b)  ROOT t = (u32[], s32[3]) tuple(j, y) }
+cond { s = (u32[], s32[3]) parameter(0)  i = u32[] get-tuple-element(s), index=0  r = u32[] replica-id()
+  ROOT p = pred[] compare(i, r), direction=LE }
+even { x = s32[3] parameter(0)  r = u32[] replica-id()  c = s32[] convert(r)  b = s32[3] broadcast(c), dimensions={}
+  ROOT n = s32[3] subtract(x, b) }
+odd { x = s32[3] parameter(0)  ROOT n = s32[3] negate(x) }
+ENTRY e { x = s32[3] parameter(0)  z = u32[] constant(0)  s = (u32[], s32[3]) tuple(z, x)
+  l = (u32[], s32[3]) while(s), condition=cond, body=body  y = s32[3] get-tuple-element(l), index=1
+  r = u32[] replica-id()  t = u32[] constant(2)  m = u32[] remainder(r, t)  p = pred[] compare(m, z), direction=EQ
+  c = s32[3] conditional(p, y, y), true_computation=even, false_computation=odd
+  ROOT q = ((u32[], s32[3]), s32[3]) tuple(l, c) })",
+                      {3, 1});
+}
+
+TEST(ReplicasTest, SixtyFourOfThem) {
+  ExpectReplicasAgree(
+      std::string(kSum) + R"(ENTRY e { x = f32[3] parameter(0)  i = u32[] replica-id()  c = f32[] convert(i)
+  b = f32[3] broadcast(c), dimensions={}  y = f32[3] add(x, b)
+  ROOT r = f32[3] all-reduce(y), replica_groups=[8,8]<=[64], to_apply=sum })",
+      {64, 1});
+}
+
+}  // namespace
+}  // namespace VXLA_NAMESPACE::testing

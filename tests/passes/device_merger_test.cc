@@ -1,0 +1,123 @@
+// Several devices as one program: what is shared, and what is refused.
+#include "core/passes/device_merger.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/passes/verifier.h"
+#include "core/text/hlo_parser.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+using ::testing::HasSubstr;
+
+const char kSum[] = "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n";
+
+Result<MergedProgram> Merge(const std::string& text, const DeviceGrid& grid, const std::vector<bool>& shared = {}) {
+  auto module = ParseHlo(text);
+  EXPECT_TRUE(module.ok()) << module.status().message();
+  VXLA_ASSIGN_OR_RETURN(MergedProgram program, MergeDevices(**module, grid, shared));
+  EXPECT_TRUE(Verify(*program.module).ok());
+  return program;
+}
+
+std::string RefusalOf(const std::string& text, const DeviceGrid& grid, StatusCode code) {
+  const auto program = Merge(text, grid);
+  EXPECT_EQ(program.status().code(), code) << program.status().message();
+  return program.ok() ? "" : program.status().message();
+}
+
+int64_t CountOf(const Computation& computation, Opcode opcode) {
+  return std::ranges::count_if(computation.instructions(),
+                               [&](const auto& instruction) { return instruction->opcode() == opcode; });
+}
+
+TEST(DeviceMergerTest, WhatDevicesShareIsComputedOnce) {
+  const auto program =
+      Merge(std::string(kSum) +
+                "ENTRY e { w = f32[4] parameter(0)  x = f32[4] parameter(1)  n = f32[4] negate(w)  "
+                "y = f32[4] multiply(n, x)  r = f32[4] all-reduce(y), replica_groups={}, to_apply=sum  "
+                "ROOT t = f32[4] tanh(r) }",
+            {4, 1}, {true, false});
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  EXPECT_EQ(program->parameters, (std::vector<std::pair<int64_t, int64_t>>{{0, 0}, {0, 1}, {1, 1}, {2, 1}, {3, 1}}));
+  const Computation& entry = *program->module->entry();
+  EXPECT_EQ(CountOf(entry, Opcode::kNegate), 1);
+  EXPECT_EQ(CountOf(entry, Opcode::kMultiply), 4);
+  EXPECT_EQ(CountOf(entry, Opcode::kAdd), 3);
+  EXPECT_EQ(CountOf(entry, Opcode::kTanh), 1);
+  EXPECT_EQ(program->results, (std::vector<IntList>{{0}, {0}, {0}, {0}}));
+}
+
+TEST(DeviceMergerTest, NarrowSumsAreRoundedOnce) {
+  const auto program = Merge(
+      "sum { a = bf16[] parameter(0)  b = bf16[] parameter(1)  ROOT r = bf16[] add(a, b) }\n"
+      "ENTRY e { x = bf16[4] parameter(0)  ROOT r = bf16[4] all-reduce(x), replica_groups={}, "
+      "to_apply=sum }",
+      {3, 1});
+  ASSERT_TRUE(program.ok());
+  for (const auto& instruction : program->module->entry()->instructions()) {
+    if (instruction->opcode() != Opcode::kAdd) continue;
+    EXPECT_EQ(instruction->shape().element_type(), ElementType::kF32);
+  }
+}
+
+TEST(DeviceMergerTest, SaysWhoWaitsWhere) {
+  const std::string text =
+      "ENTRY e { x = f32[2] parameter(0)  k = token[] after-all()\n"
+      "v = (f32[2], u32[], token[]) recv(k), channel_id=3, "
+      "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}\n"
+      "ROOT d = (f32[2], token[]) recv-done(v), channel_id=3 }";
+  EXPECT_EQ(RefusalOf(text, {2, 1}, StatusCode::kInvalidArgument),
+            "deadlock: replica 0 has ended; replica 1 waits at recv-done d");
+}
+
+TEST(DeviceMergerTest, ASendThatNobodyTakes) {
+  const std::string text =
+      "ENTRY e { x = f32[2] parameter(0)  k = token[] after-all()\n"
+      "s = (f32[2], u32[], token[]) send(x, k), channel_id=3, "
+      "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}\n"
+      "ROOT d = token[] send-done(s), channel_id=3 }";
+  EXPECT_EQ(RefusalOf(text, {2, 1}, StatusCode::kInvalidArgument),
+            "replica 0 has sent f32[2] to replica 1 on channel 3, and no recv has taken it");
+}
+
+TEST(DeviceMergerTest, RefusesWhatADeviceHasOfItsOwn) {
+  EXPECT_THAT(RefusalOf("ENTRY e { k = token[] after-all()  ROOT i = (f32[2], token[]) infeed(k) }", {2, 1},
+                        StatusCode::kUnsupported),
+              HasSubstr("infeed i: talks to the host: several devices of it run on the CPU reference only"));
+  EXPECT_THAT(RefusalOf("ENTRY e { a = f32[] constant(0)  b = f32[] constant(1)  ROOT r = f32[2] rng(a, b), "
+                        "distribution=rng_uniform }",
+                        {2, 1}, StatusCode::kUnsupported),
+              HasSubstr("rng r: draws from a state of each device"));
+}
+
+TEST(DeviceMergerTest, RefusesCollectivesOfDevicesThatPart) {
+  const std::string text =
+      std::string(kSum) +
+      "yes { x = f32[] parameter(0)  ROOT r = f32[] all-reduce(x), replica_groups={}, to_apply=sum }\n"
+      "no { x = f32[] parameter(0)  ROOT r = f32[] negate(x) }\n"
+      "ENTRY e { p = pred[] parameter(0)  x = f32[] parameter(1)  ROOT c = f32[] conditional(p, x, x), "
+      "true_computation=yes, false_computation=no }";
+  EXPECT_THAT(
+      RefusalOf(text, {2, 1}, StatusCode::kUnsupported),
+      HasSubstr("all-reduce r: replica 1 takes part, which may leave a loop or take another branch than replica 0"));
+  EXPECT_TRUE(Merge(text, {2, 1}, {true, false}).ok());  // the same branch
+}
+
+TEST(DeviceMergerTest, RefusesSizesThatDoNotDivide) {
+  EXPECT_THAT(RefusalOf("ENTRY e { x = f32[5] parameter(0)  ROOT r = f32[5] all-to-all(x), replica_groups={}, "
+                        "dimensions={0} }",
+                        {2, 1}, StatusCode::kInvalidArgument),
+              HasSubstr("all-to-all r: dimension 0 of f32[5] does not fit groups of 2"));
+  EXPECT_THAT(RefusalOf("ENTRY e { x = f32[5] parameter(0)  ROOT r = f32[15] all-gather(x), replica_groups={}, "
+                        "dimensions={0} }",
+                        {2, 1}, StatusCode::kInvalidArgument),
+              HasSubstr("all-gather r: f32[15] comes to f32[10] in groups of 2"));
+}
+
+}  // namespace
+}  // namespace VXLA_NAMESPACE
