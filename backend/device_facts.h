@@ -54,6 +54,9 @@ struct DeviceFacts {
   // fma of f32 rounds once, as a probe found. Products then use it, unless same_bits asks for the bits that every
   // device can give (docs/numerics.md).
   bool fused_multiply_add = false, same_bits = false;
+  // Conversions between f32 and f16 are the device's own: a probe found that they round to nearest even, keep denormals
+  // and are not folded away (shaders/include/math/narrow.glsl).
+  bool native_f16 = false;
   // Kernels reach elements by a 32-bit offset in bytes from the tensor's address, which GPUs keep in scalar registers.
   bool byte_offsets = false;
   // Shuffles and broadcasts between the lanes of a subgroup. The pipelines that use them require full subgroups of
@@ -92,6 +95,7 @@ struct DeviceFacts {
     bool unfused_multiply_add = false;  // fma rounds its product (Vulkan lets it)
     bool flushes_f32_denormals = false;
     bool flushes_f16_denormals = false;
+    bool inexact_f16 = false;  // conversions of f16 round otherwise than to nearest even, or not at all
     bool flushes_f64_denormals = false;
     std::vector<std::string> notes;  // a line each for `vxla devices`
   } quirks;

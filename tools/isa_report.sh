@@ -38,6 +38,11 @@ program() { printf '%s\n' "$2" >"$work/$1.hlo"; }
 binary() {  # name, type, size
   program "$1" "ENTRY e { a = $2[$3] parameter(0)  b = $2[$3] parameter(1)  ROOT r = $2[$3] add(a, b) }"
 }
+rows() {  # name, what ends a program of f32[4096,1024] p
+  program "$1" "$sum
+ENTRY e { p = f32[4096,1024] parameter(0)  z = f32[] constant(0)  i = f32[] constant(-inf)
+  $2 }"
+}
 dot() {  # name, size, type, result type
   program "$1" "ENTRY e { a = $3[$2,$2] parameter(0)  b = $3[$2,$2] parameter(1)
   ROOT r = $4[$2,$2] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0} }"
@@ -60,6 +65,27 @@ ENTRY e { a = f32[4096,4096] parameter(0)  z = f32[] constant(0)  i = f32[] cons
   s = f32[4096] reduce(x, z), dimensions={1}, to_apply=sum  sb = f32[4096,4096] broadcast(s), dimensions={0}
   ROOT r = f32[4096,4096] divide(x, sb) }"
 program transpose_4096 'ENTRY e { a = f32[4096,4096] parameter(0)  ROOT r = f32[4096,4096] transpose(a), dimensions={1,0} }'
+rows row_sum_4096 'ROOT r = f32[4096] reduce(p, z), dimensions={1}, to_apply=sum'
+rows layer_norm_4096 'n = f32[] constant(1024)  n1 = f32[4096] broadcast(n), dimensions={}
+  s = f32[4096] reduce(p, z), dimensions={1}, to_apply=sum  m = f32[4096] divide(s, n1)
+  mb = f32[4096,1024] broadcast(m), dimensions={0}  d = f32[4096,1024] subtract(p, mb)
+  q = f32[4096,1024] multiply(d, d)  v = f32[4096] reduce(q, z), dimensions={1}, to_apply=sum
+  w = f32[4096] divide(v, n1)  e = f32[] constant(1e-5)  eb = f32[4096] broadcast(e), dimensions={}
+  u = f32[4096] add(w, eb)  t = f32[4096] rsqrt(u)  tb = f32[4096,1024] broadcast(t), dimensions={0}
+  ROOT r = f32[4096,1024] multiply(d, tb)'
+rows gelu_4096 'h = f32[] constant(0.5)  hb = f32[4096,1024] broadcast(h), dimensions={}
+  k = f32[] constant(0.70710678)  kb = f32[4096,1024] broadcast(k), dimensions={}  l = f32[4096,1024] multiply(p, kb)
+  f = f32[4096,1024] erf(l)  o = f32[] constant(1)  ob = f32[4096,1024] broadcast(o), dimensions={}
+  g = f32[4096,1024] add(f, ob)  j = f32[4096,1024] multiply(p, hb)  ROOT r = f32[4096,1024] multiply(j, g)'
+rows cumsum_4096 'ROOT r = f32[4096,1024] reduce-window(p, z), window={size=1x1024 pad=0_0x1023_0}, to_apply=sum'
+program max_pool_112 "$sum
+ENTRY e { a = f32[32,112,112,64] parameter(0)  i = f32[] constant(-inf)
+  ROOT r = f32[32,56,56,64] reduce-window(a, i), window={size=1x3x3x1 stride=1x2x2x1 pad=0_0x0_1x0_1x0_0}, to_apply=max }"
+program batch_dot_64_f32 'ENTRY e { a = f32[64,1024,64] parameter(0)  b = f32[64,1024,64] parameter(1)
+  ROOT r = f32[64,1024,1024] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2} }'
+program tanh_ab_c_f16_16M 'ENTRY e { a = f16[16777216] parameter(0)  b = f16[16777216] parameter(1)
+  c = f16[16777216] parameter(2)  m = f16[16777216] multiply(a, b)  s = f16[16777216] add(m, c)
+  ROOT r = f16[16777216] tanh(s) }'
 dot dot_4096_f32 4096 f32 f32
 dot dot_1024_f32 1024 f32 f32
 dot dot_4096_f16 4096 f16 f16

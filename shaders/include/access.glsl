@@ -7,7 +7,7 @@
 //   STORE(k, tag, i, v)    the reverse
 //   SITE(n)                before a LOAD or STORE in a loop that is unrolled: n is the number of the copy
 // Tags: f32 i32 u32 f64 i64 u64 c64 c128 u16 u8, and f32x4 i32x4 u32x4 for groups of four; u64x4 for groups of eight
-// 32-bit elements as pairs.
+// 32-bit elements as pairs; u32x2 for eight bytes of packed elements (no driver that splits addresses gets those).
 //
 // The assembler defines ADDRESSES or not, SPLIT_ADDRESSES where the driver gains by it, PACKED_u8 and PACKED_u16 where
 // it has no storage of that size, USES_<tag>, and writes address_<k>, param_<k> and load_arguments(), which main()
@@ -68,6 +68,8 @@ uint site_base = 0u;
 #define LOAD_i32x4(k, i) ELEMENT(k, i32x4, i)
 #define LOAD_u32x4(k, i) ELEMENT(k, u32x4, i)
 #define LOAD_u64x4(k, i) ELEMENT(k, u64x4, i)
+#define LOAD_u32x2(k, i) ELEMENT(k, u32x2, i)
+#define STORE_u32x2(k, i, value) ELEMENT(k, u32x2, i) = value
 #define STORE_f32x4(k, i, value) ELEMENT(k, f32x4, i) = value
 #define STORE_i32x4(k, i, value) ELEMENT(k, i32x4, i) = value
 #define STORE_u32x4(k, i, value) ELEMENT(k, u32x4, i) = value
@@ -234,6 +236,11 @@ ELEMENT_TYPE(i32x4, ivec4, 16)
 #define SIZE_u32x4 16u
 #define TYPE_u32x4 uvec4
 ELEMENT_TYPE(u32x4, uvec4, 16)
+#endif
+#ifdef USES_u32x2
+#define SIZE_u32x2 8u
+#define TYPE_u32x2 uvec2
+ELEMENT_TYPE(u32x2, uvec2, 8)
 #endif
 #ifdef USES_u64x4
 #define SIZE_u64x4 32u

@@ -20,12 +20,13 @@ namespace VXLA_NAMESPACE::vulkan {
 template <typename T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, uint32_t, T>;
 
-// `tags`: how LOAD and STORE call the operands' types and the result's.
+// `name`: a function, or the start of calls within each other, "f(g". `tags`: how LOAD and STORE call the operands'
+// types and the result's.
 inline KernelKey FunctionKernel(const std::string& name, const std::vector<std::string>& tags, bool gives_bool) {
   const size_t result = tags.size() - 1;
   std::string call = name + "(";
   for (size_t k = 0; k < result; ++k) call += fmt::format("{}LOAD({}, {}, i)", k == 0 ? "" : ", ", k, tags[k]);
-  call += ")";
+  call += std::string(1 + static_cast<size_t>(std::ranges::count(name, '(')), ')');
   if (gives_bool) call = "(" + call + " ? 1u : 0u)";
   return ElementKernel(tags, fmt::format("STORE({}, {}, i, {});", result, tags[result], call), 16);
 }

@@ -64,6 +64,9 @@ TEST(DiagnoseTest, EachFaultIsSeenAndNoted) {
     EXPECT_TRUE(with(word, 0).flushes_f32_denormals);
   }
   EXPECT_TRUE(with(kDenormal16, 0).flushes_f16_denormals);
+  EXPECT_TRUE(with(kWrongHalves, 1).inexact_f16);
+  EXPECT_TRUE(with(kNarrowedFloat16, kUnevenBits).inexact_f16);
+  EXPECT_FALSE(with(kNarrowedDouble, 1).inexact_f16);
   EXPECT_TRUE(with(kDenormal64Low, 0).flushes_f64_denormals);
   EXPECT_EQ(with(kSingleLoop, 65535).notes.size(), 1u);
   EXPECT_THAT(with(kSingleLoop, 65535).notes[0], HasSubstr("stop silently after 65535 iterations"));

@@ -69,6 +69,8 @@ std::string ValueWriter::Take() {
   VXLA_CHECK(scopes_.size() == 1, "an open block");
   scopes_ = std::vector<Scope>(1);
   next_local_ = 0;
+  rounded_.clear();
+  any_nan_of_.clear();
   return std::exchange(text_, {});
 }
 
@@ -241,10 +243,36 @@ std::string ValueWriter::Compute(const Instruction& instruction, const MultiInde
   for (int i = 0; i < instruction.operand_count(); ++i) {
     operands.push_back(Value(*instruction.operand(i), OperandIndex(space_, instruction, i, index)));
   }
+  return Elementwise(instruction, std::move(operands));
+}
+
+std::string ValueWriter::Elementwise(const Instruction& instruction, std::vector<std::string> operands) {
   const ElementType type = instruction.shape().element_type();
-  const std::string value = ElementwiseCall(instruction, operands);
+  std::string value = ElementwiseCall(instruction, operands);
   if (operands.size() == 1 && value == operands[0]) return value;  // a conversion that changes nothing
-  return Local((IsPrecise(type) ? "precise " : "") + std::string(CarrierType(type)), value);
+  const bool rounded = value.starts_with("round_f16(") || value.starts_with("round_bf16(");
+  if (rounded && !any_nan_of_.empty()) {
+    for (std::string& operand : operands) {
+      if (const auto other = any_nan_of_.find(operand); other != any_nan_of_.end()) operand = other->second;
+    }
+    value = ElementwiseCall(instruction, operands);
+  }
+  const std::string local = Local((IsPrecise(type) ? "precise " : "") + std::string(CarrierType(type)), value);
+  if (rounded) rounded_.insert(local);
+  return local;
+}
+
+std::string ValueWriter::Loaded(ElementType type, const std::string& stored) {
+  const std::string local = Local(CarrierType(type), FromStorage(type, stored));
+  if (type == ElementType::kF16 && kernel_.has_native_f16())
+    any_nan_of_[local] = Local("float", fmt::format("decode_any_nan_f16({})", stored));
+  return local;
+}
+
+std::string ValueWriter::Stored(ElementType type, const std::string& value) const {
+  if (!rounded_.contains(value) || (type != ElementType::kF16 && type != ElementType::kBF16))
+    return ToStorage(type, value);
+  return fmt::format("encode_rounded_{}({})", ElementTypeName(type), value);
 }
 
 std::string ValueWriter::ConstantValue(const Instruction& instruction) {
@@ -323,6 +351,29 @@ IndexExpression ValueWriter::WordOf(int k, const GroupPlace& at) const {
   return space_.Add(space_.Scale(at.group, bytes * vector_width_ / 4), {{}, at.place * bytes / 4});
 }
 
+bool ValueWriter::HasPairs(int k) const {
+  const int64_t bytes = StorageBytes(kernel_.buffer_type(k)) * vector_width_;
+  return kernel_.words_go_in_pairs() && bytes % 8 == 0 && kernel_.buffer_offset(k) % 8 == 0;
+}
+
+std::string ValueWriter::LoadWord(int k, const GroupPlace& at) {
+  if (!HasPairs(k)) {
+    kernel_.AddVectorView(k, vector_width_);
+    return Local("uint", fmt::format("LOAD({}, u32, {})", k, Place(WordOf(k, at))));
+  }
+  const int64_t bytes = StorageBytes(kernel_.buffer_type(k));
+  const IndexExpression place =
+      space_.Add(space_.Scale(at.group, bytes * vector_width_ / 8), {{}, at.place * bytes / 8});
+  const std::string key = fmt::format("p{}:{}", k, KeyOf(place));
+  const std::string* pair = Find(key);
+  if (pair == nullptr) {
+    kernel_.AddPairView(k);
+    const std::string loaded = Local("uvec2", fmt::format("LOAD({}, u32x2, {})", k, Place(place)));
+    pair = &(scopes_.back()[key] = loaded);
+  }
+  return fmt::format("{}.{}", *pair, "xy"[at.place * bytes / 4 % 2]);
+}
+
 std::string ValueWriter::LoadFromWord(int k, const GroupPlace& at) {
   const ElementType type = kernel_.buffer_type(k);
   const IndexExpression word = WordOf(k, at);
@@ -330,15 +381,13 @@ std::string ValueWriter::LoadFromWord(int k, const GroupPlace& at) {
   if (const std::string* known = Find(element_key)) return *known;
   const std::string* bits = Find(key);
   if (bits == nullptr) {
-    kernel_.AddVectorView(k, vector_width_);
-    const std::string loaded = Local("uint", fmt::format("LOAD({}, u32, {})", k, Place(word)));
+    const std::string loaded = LoadWord(k, at);
     bits = &(scopes_.back()[key] = loaded);
   }
   const int width = 8 * StorageBytes(type);
   const auto shift = static_cast<int>(at.place * width % 32);
   const std::string stored = fmt::format("(({} >> {}) & {}u)", *bits, shift, (1u << width) - 1);
-  const std::string value = Local(CarrierType(type), FromStorage(type, stored));
-  return scopes_.back()[element_key] = value;
+  return scopes_.back()[element_key] = Loaded(type, stored);
 }
 
 std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {
@@ -375,16 +424,30 @@ std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {
   return fmt::format("{}_{}.{}", *known, place / 2, "xy"[place % 2]);
 }
 
-void ValueWriter::StoreWords(int k, const GroupPlace& group, std::span<const std::string> values) {
+void ValueWriter::StoreWords(int k, const IndexExpression& group, std::span<const std::string> values) {
   const ElementType type = kernel_.buffer_type(k);
+  if (HasPairs(k)) {
+    kernel_.AddPairView(k);
+  } else {
+    kernel_.AddVectorView(k, vector_width_);
+  }
   const int bytes = StorageBytes(type), per_word = 4 / bytes;
+  std::string first;  // of a pair
   for (int place = 0; place < vector_width_; place += per_word) {
     std::string word;
     for (int i = 0; i < per_word; ++i) {
-      const std::string stored = ToStorage(type, values[static_cast<size_t>(place + i)]);
+      const std::string stored = Stored(type, values[static_cast<size_t>(place + i)]);
       word += i == 0 ? stored : fmt::format(" | ({} << {})", stored, 8 * bytes * i);
     }
-    Line(fmt::format("STORE({}, u32, {}, {});", k, Place(WordOf(k, {group.group, place})), word));
+    if (!HasPairs(k)) {
+      Line(fmt::format("STORE({}, u32, {}, {});", k, Place(WordOf(k, {group, place})), word));
+    } else if (first.empty()) {
+      first = word;
+    } else {
+      const int64_t pairs = bytes * vector_width_ / 8;
+      const IndexExpression at = space_.Add(space_.Scale(group, pairs), {{}, int64_t{place} * bytes / 8});
+      Line(fmt::format("STORE({}, u32x2, {}, uvec2({}, {}));", k, Place(at), std::exchange(first, ""), word));
+    }
   }
 }
 
@@ -397,8 +460,8 @@ void ValueWriter::StoreGroup(int k, const IndexExpression& first, std::span<cons
     return;
   }
   const bool pairs = vector_width_ == 8 && kernel_.has_pairs();
+  if (kernel_.groups_are_words(k)) return StoreWords(k, group->group, values);
   kernel_.AddVectorView(k, pairs ? 8 : 4);
-  if (kernel_.groups_are_words(k)) return StoreWords(k, *group, values);
   const std::string tag(StorageTag(kernel_.buffer_type(k)));
   const std::string index = Place(group->group);
   if (!pairs) {

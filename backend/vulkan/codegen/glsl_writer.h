@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "backend/lowering.h"
@@ -106,8 +107,12 @@ class ValueWriter {
   std::optional<GroupPlace> FindGroup(int k, const IndexExpression& linear) const;
   std::string LoadFromGroup(int k, const GroupPlace& at);
   IndexExpression WordOf(int k, const GroupPlace& at) const;
+  // Whether groups of tensor k are pairs of words that one access moves.
+  bool HasPairs(int k) const;
+  // The word that element `at` lies in, loaded; with its pair where there are pairs.
+  std::string LoadWord(int k, const GroupPlace& at);
   std::string LoadFromWord(int k, const GroupPlace& at);
-  void StoreWords(int k, const GroupPlace& group, std::span<const std::string> values);
+  void StoreWords(int k, const IndexExpression& group, std::span<const std::string> values);
   const std::string* FindOverride(const Instruction& instruction, int leaf, const MultiIndex& index) const;
   std::string FarPlace(const IndexExpression& linear);
   std::string VariableName(int variable);
@@ -115,6 +120,12 @@ class ValueWriter {
   std::string Digit(const IndexTerm& term);
   const std::string* Find(const std::string& key) const;
   std::string Local(std::string_view glsl_type, const std::string& value);
+  // A local for an element that was loaded as `stored`.
+  std::string Loaded(ElementType type, const std::string& stored);
+  // An elementwise result. Where it is rounded, so that any NaN becomes the one, operands need not keep a NaN's bits.
+  std::string Elementwise(const Instruction& instruction, std::vector<std::string> operands);
+  // ToStorage of a value, which knows what was rounded already.
+  std::string Stored(ElementType type, const std::string& value) const;
   // A local without a value yet, for the branches of a pad or a concatenate to assign.
   std::string Declare(ElementType type);
 
@@ -130,6 +141,8 @@ class ValueWriter {
   std::vector<Scope> scopes_{1};
   std::string text_;
   int next_local_ = 0;
+  std::unordered_set<std::string> rounded_;                  // locals that round_f16 or round_bf16 gave
+  std::unordered_map<std::string, std::string> any_nan_of_;  // of locals: others, the same but for a NaN's bits
 };
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -34,6 +34,11 @@ void KernelBuilder::AddVectorView(int k, int width) {
   if (views_.find(view) == std::string::npos) views_ += view;
 }
 
+void KernelBuilder::AddPairView(int k) {
+  const std::string view = fmt::format("TENSOR({}, u32x2)\n", k);
+  if (views_.find(view) == std::string::npos) views_ += view;
+}
+
 std::string KernelBuilder::Param(uint32_t value) {
   if (inline_params_) return fmt::format("{}u", value);
   params_.push_back(value);

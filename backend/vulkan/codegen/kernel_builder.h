@@ -36,7 +36,11 @@ class KernelBuilder {
   // 16-byte aligned slices. With width 8, LOAD(k, u64x4, i): the i-th group of eight as pairs; 32-byte aligned slices;
   // has_pairs(). Where groups_are_words, LOAD(k, u32, i): the i-th word; any width.
   void AddVectorView(int k, int width = 4);
+  // Lets the text use LOAD(k, u32x2, i): the i-th eight bytes of an 8-byte aligned slice.
+  void AddPairView(int k);
 
+  // Words go in pairs where that is one access.
+  bool words_go_in_pairs() const { return facts_.byte_offsets; }
   // Whether eight 32-bit elements can be loaded as four 64-bit integers.
   bool has_pairs() const { return facts_.int64; }
 
@@ -61,6 +65,8 @@ class KernelBuilder {
   void ReachesFar() { far_ = true; }
   // Some index does not fit the arithmetic that the text has for it: the step is none that may run.
   void NoteBeyondReach() { beyond_reach_ = true; }
+  // Conversions of f16 are the device's own, so that what need not keep a NaN's bits is worth a text of its own.
+  bool has_native_f16() const { return facts_.native_f16; }
   bool has_wide_indices() const { return facts_.int64; }
 
   // File-scope text (functions, defines) of the generated part, in order.

@@ -242,6 +242,7 @@ void PlanNullHardware(DevicePlan& plan) {
 // f64 right.
 void NoteUnmeasurable(DeviceFacts& facts) {
   facts.fused_multiply_add = true;
+  facts.native_f16 = ConvertsF16(facts);
   facts.division_f32 = DeviceFacts::Division::kCorrected;
   if (facts.division_f64 == DeviceFacts::Division::kUnmeasured) facts.division_f64 = DeviceFacts::Division::kNative;
 }
@@ -450,6 +451,10 @@ Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& w
 bool HostReadsDirectly(const MemoryChoice& source, const MemoryChoice& readback, uint64_t size_bytes) {
   constexpr uint64_t kFewBytes = 4096;  // cheaper than a submission
   return source.host_visible && (source.host_cached || !readback.host_cached || size_bytes <= kFewBytes);
+}
+
+bool ConvertsF16(const DeviceFacts& facts) {
+  return facts.float16 && facts.rounding_rte_16 && facts.denorm_preserve_16 && facts.signed_zero_inf_nan_preserve_16;
 }
 
 std::string DeviceIdentity(const DeviceFacts& facts) {

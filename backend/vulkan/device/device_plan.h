@@ -87,6 +87,9 @@ bool HostReadsDirectly(const MemoryChoice& source, const MemoryChoice& readback,
 // kUnsupported with what is missing.
 Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& wants);
 
+// Whether float16 is there with the modes that make conversions to it round to nearest even and keep denormals.
+bool ConvertsF16(const DeviceFacts& facts);
+
 // Names a device and its driver for cache keys: what else is equal may share compiled things.
 std::string DeviceIdentity(const DeviceFacts& facts);
 

@@ -7,10 +7,10 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-constexpr int kProbeVersion = 4;  // changed with the probe, so that old answers are not believed
+constexpr int kProbeVersion = 5;  // changed with the probe, so that old answers are not believed
 
 // The data that the probe works on; read from memory so that no compiler can know it.
-constexpr std::array<uint32_t, 12> kProbeData = {
+constexpr std::array<uint32_t, 36> kProbeData = {
     kLoopIterations,
     kNestedIterations,
     1,            // a step
@@ -23,6 +23,31 @@ constexpr std::array<uint32_t, 12> kProbeData = {
     0x40400000,   // 3.0f
     0x3f800800,   // 1 + 2^-12, whose square is 1 + 2^-11 + 2^-24: half a last place more than a f32
     0xbf801000,   // -(1 + 2^-11)
+    // f32 and the f16 of each: ties, the least and the greatest, denormals, the NaN that functions give.
+    0x3f801000,
+    0x3c00,
+    0x3f803000,
+    0x3c02,
+    0x33000000,
+    0x0,
+    0x33000001,
+    0x1,
+    0x477ff000,
+    0x7c00,
+    0x477fefff,
+    0x7bff,
+    0x38200000,
+    0x280,
+    0x80000000,
+    0x8000,
+    0xb8200000,
+    0x8280,
+    0x7fc00000,
+    0x7e00,
+    0x38801000,
+    0x400,
+    0xc77fffff,
+    0xfc00,
 };
 
 constexpr const char* kProbeBody = R"(
@@ -57,6 +82,16 @@ void Narrowing() {
   answer[kNarrowedHalf] = floatBitsToUint(unpackHalf2x16(packHalf2x16(vec2(uneven, uneven))).x);
 #ifdef HAS_FLOAT16
   answer[kNarrowedFloat16] = floatBitsToUint(float(float16_t(uneven)));
+  uint wrong = 0u;
+  for (uint i = 12u; i < 36u; i += 2u) {
+    float16_t half_value = float16_t(uintBitsToFloat(data[i]));
+    wrong += (packFloat2x16(f16vec2(half_value, half_value)) & 0xffffu) != data[i + 1u] ? 1u : 0u;
+  }
+  // A denormal and -0, and the denormal's negative, back again: no operation but the conversion sees them.
+  for (uint i = 24u; i < 30u; i += 2u) {
+    wrong += floatBitsToUint(float(unpackFloat2x16(data[i + 1u]).x)) != data[i] ? 1u : 0u;
+  }
+  answer[kWrongHalves] = wrong;
 #endif
 #ifdef HAS_FLOAT64
   double wide = packDouble2x32(uvec2(data[3], 0x3fb99999u));
@@ -107,7 +142,7 @@ constexpr uint32_t kProbeGroups = 5;
 constexpr std::array<const char*, kProbeWords> kWordNames = {
     "kSingleLoop", "kNestedLoops",      "kLoopsRan",      "kNarrowedHalf", "kNarrowedFloat16", "kNarrowedDouble",
     "kDenormal32", "kDenormal32Times1", "kDenormal32Sum", "kDenormal16",   "kDenormal64High",  "kDenormal64Low",
-    "kSumInteger", "kQuotient",         "kSumFloat",      "kProductFloat", "kFusedRest"};
+    "kSumInteger", "kQuotient",         "kSumFloat",      "kProductFloat", "kFusedRest",       "kWrongHalves"};
 
 Result<ProbeAnswer> AskDevice(const ProbeTools& tools) {
   ProbeAnswer answer = {};
@@ -161,6 +196,8 @@ Result<DeviceFacts::Quirks> Diagnose(const ProbeAnswer& answer, const DeviceFact
       answer[kDenormal32] == 0 || answer[kDenormal32Times1] == 0 || answer[kDenormal32Sum] == 0;
   quirks.flushes_f16_denormals = facts.float16 && (answer[kDenormal16] & 0xffff) == 0;
   quirks.flushes_f64_denormals = facts.float64 && answer[kDenormal64High] == 0 && answer[kDenormal64Low] == 0;
+  quirks.inexact_f16 =
+      facts.float16 && (Folds(answer[kNarrowedHalf]) || Folds(answer[kNarrowedFloat16]) || answer[kWrongHalves] != 0);
   quirks.unfused_multiply_add = answer[kFusedRest] != kTwoToMinus24;
   NoteQuirks(quirks, folds_narrowing);
   return quirks;

@@ -29,6 +29,7 @@ enum ProbeWord {
   kSumFloat,      // bits of 0.1f + 0.2f
   kProductFloat,  // bits of 0.1f * 3.0f
   kFusedRest,     // bits of fma(1 + 2^-12, 1 + 2^-12, -(1 + 2^-11)): 2^-24 where it rounds once, else 0
+  kWrongHalves,   // how many f32 became another f16 than the nearest, or came back as another f32
   kProbeWords,
 };
 using ProbeAnswer = std::array<uint32_t, kProbeWords>;

@@ -152,6 +152,12 @@ std::string ExecutionModes(const Identifiers& used, ShaderVariant variant, const
                                    (!variant.emulate_f64 && Uses(used, {"f64", "c128", "D", "f64_t", "c128_t"}))});
 }
 
+constexpr std::string_view kNativeF16 =
+    "#define VXLA_NATIVE_F16 1\n"
+    "#define NATIVE_F16(a) float16_t(a)\n"
+    "#define NATIVE_F16_VALUE(bits) float(unpackFloat2x16(bits).x)\n"
+    "#define NATIVE_F16_BITS(a) (packFloat2x16(f16vec2(float16_t(a), float16_t(0.0f))) & 0xffffu)\n";
+
 // load_arguments() of a dispatch of several pieces: the last one that begins at the workgroup or before it.
 std::string PieceArguments(const KernelKey& key, uint32_t pieces) {
   const uint32_t buffers = key.buffer_count / pieces, params = key.param_count / pieces - 1;
@@ -236,6 +242,8 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   ForEachIdentifier(body, note);
   ForEachIdentifier(functions, note);
 
+  const bool native_f16 = facts.native_f16 && used.contains("VXLA_NATIVE_F16");
+  if (native_f16) used.insert("float16_t");
   const std::string modes = ExecutionModes(used, variant, facts);
   std::string text = "#version 460\n";
   const bool far = bindings == BindingMode::kAddresses && used.contains(kFarElements);
@@ -250,13 +258,14 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   if (far) text += fmt::format("#define {} 1\n", kFarElements);
   if (!facts.storage8) text += "#define PACKED_u8 1\n";
   if (!facts.storage16) text += "#define PACKED_u16 1\n";
-  for (const char* tag :
-       {"f32", "i32", "u32", "f64", "i64", "u64", "c64", "c128", "u16", "u8", "f32x4", "i32x4", "u32x4", "u64x4"}) {
+  for (const char* tag : {"f32", "i32", "u32", "f64", "i64", "u64", "c64", "c128", "u16", "u8", "f32x4", "i32x4",
+                          "u32x2", "u32x4", "u64x4"}) {
     if (used.contains(tag)) text += fmt::format("#define USES_{} 1\n", tag);
   }
   text += "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n";
   text += ArgumentBlock(key, bindings);
   if (facts.fused_multiply_add && !facts.is_software()) text += "#define VXLA_FUSED_F32 1\n";
+  if (native_f16) text += kNativeF16;
   if (variant.emulate_i64) text += "#define VXLA_EMULATE_I64 1\n";
   if (variant.emulate_f64) text += "#define VXLA_EMULATE_F64 1\n";
   text += kShaderLibrary.head;

@@ -38,24 +38,66 @@ FN uint nan_payload_f32(float a, int mantissa_bits) {
   return payload == 0u ? 1u << uint(mantissa_bits - 1) : payload;
 }
 
+// Where the device's own conversions of f16 round right (DeviceFacts::native_f16) they are used, the same bits in a
+// few instructions. What they make of a NaN is the driver's affair, so NaNs go by integers there too.
 FN F round_f16(float a) {
-  return round_narrow_f32(a, 10, -14, 65504.0f, inf_f32());
+  F r;
+  #ifdef VXLA_NATIVE_F16
+  r = is_nan_f32(a) ? nan_f32() : float(NATIVE_F16(a));
+  #else
+  r = round_narrow_f32(a, 10, -14, 65504.0f, inf_f32());
+  #endif
+  return r;
 }
 FN F decode_f16(uint bits) {
   uint m = bits & 0x7fffu;
+  F r;
+  #ifdef VXLA_NATIVE_F16
+  F nan = uintBitsToFloat(uint(int(bits << 16) >> 3) | 0x70000000u);
+  r = m > 0x7c00u ? nan : NATIVE_F16_VALUE(bits);
+  #else
   F v = decode_narrow_f32(m, 10, 15);
   F s = m < 0x7c00u ? v : uintBitsToFloat(0x7f800000u | ((m & 0x3ffu) << 13));
-  return uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x8000u) << 16));
+  r = uintBitsToFloat(floatBitsToUint(s) | ((bits & 0x8000u) << 16));
+  #endif
+  return r;
+}
+// For operands of what is rounded afterwards, where one NaN is as good as another.
+FN F decode_any_nan_f16(uint bits) {
+  F r;
+  #ifdef VXLA_NATIVE_F16
+  r = NATIVE_F16_VALUE(bits);
+  #else
+  r = decode_f16(bits);
+  #endif
+  return r;
 }
 // Rounds first, so any f32 may be given.
 FN uint encode_f16(float a) {
-  F r = round_f16(a);
-  uint sign = (floatBitsToUint(r) >> 31) << 15;
-  bool special = !is_finite_f32(r);
-  uint m = encode_narrow_f32(special ? 0.0f : r, 10, 15);
+  uint r;
+  #ifdef VXLA_NATIVE_F16
+  uint kept = ((floatBitsToUint(a) >> 16) & 0x8000u) | 0x7c00u | nan_payload_f32(a, 10);
+  r = is_nan_f32(a) ? kept : NATIVE_F16_BITS(a);
+  #else
+  F v = round_f16(a);
+  uint sign = (floatBitsToUint(v) >> 31) << 15;
+  bool special = !is_finite_f32(v);
+  uint m = encode_narrow_f32(special ? 0.0f : v, 10, 15);
   uint nan = ((floatBitsToUint(a) >> 31) << 15) | 0x7c00u | nan_payload_f32(a, 10);
   uint inf = sign | 0x7c00u;
-  return is_nan_f32(r) ? nan : (special ? inf : sign | m);
+  r = is_nan_f32(v) ? nan : (special ? inf : sign | m);
+  #endif
+  return r;
+}
+// Of a value that round_f16 gave. The one NaN among those is none that conversions change (a probe asks).
+FN uint encode_rounded_f16(float a) {
+  uint r;
+  #ifdef VXLA_NATIVE_F16
+  r = NATIVE_F16_BITS(a);
+  #else
+  r = encode_f16(a);
+  #endif
+  return r;
 }
 FN F round_f8e5m2(float a) {
   return round_narrow_f32(a, 2, -14, 57344.0f, inf_f32());
@@ -216,6 +258,10 @@ FN uint encode_bf16(float a) {
   uint b = floatBitsToUint(a);
   uint r = (b + 0x7fffu + ((b >> 16) & 1u)) >> 16;
   return is_nan_f32(a) ? ((b >> 31) << 15) | 0x7f80u | nan_payload_f32(a, 7) : r;
+}
+// Of a value that round_bf16 gave.
+FN uint encode_rounded_bf16(float a) {
+  return floatBitsToUint(a) >> 16;
 }
 // f8e8m0fnu is 2^(bits - 127): no sign; 0xff is NaN, which zero, negative values and infinity become; ties go up.
 FN uint encode_f8e8m0fnu(float a) {

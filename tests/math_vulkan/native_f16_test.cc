@@ -1,0 +1,83 @@
+// The device's own conversions of f16 (DeviceFacts::native_f16), forced wherever it has float16, against the integers
+// of the same functions: equal bits, those of NaNs too.
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "backend/cpu/twin/shader_math.h"
+#include "backend/vulkan/shader/shader_source.h"
+#include "tests/math_vulkan/function_kernel.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+class NativeF16Test : public testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    DeviceHooks hooks;
+    hooks.source = [](const KernelKey& key, const DeviceFacts& facts, BindingMode mode) {
+      DeviceFacts native = facts;
+      native.native_f16 = true;
+      return AssembleShader(key, native, mode);
+    };
+    OpenOptions options;
+    options.cache_dir = SharedCacheFolder();
+    auto opened = OpenDeviceWith(GetParam(), options, hooks);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    device_ = std::move(opened).value();
+    if (!device_->facts().float16) GTEST_SKIP() << device_->facts().name << " has no float16";
+  }
+
+  // `text`: a function of words in GLSL, or the start of calls within each other, `function`: the same in C++.
+  template <typename Function>
+  void Check(const std::string& text, const std::vector<uint32_t>& operands, Function&& function) {
+    const auto got = ApplyOnDevice<uint32_t>(*device_, text, {"u32", "u32"}, operands.size(), operands);
+    ASSERT_EQ(got.size(), operands.size());
+    size_t wrong = 0;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const uint32_t want = function(operands[i]);
+      if (got[i] == want || wrong++ > 2) continue;
+      ADD_FAILURE() << fmt::format("{} of {:#x} is {:#x}, {:#x} in C++", text, operands[i], got[i], want);
+    }
+    EXPECT_EQ(wrong, 0u) << text;
+  }
+
+  // Every f16 as f32, what lies half-way to the next, the neighbours of both, and NaNs.
+  static std::vector<uint32_t> Singles() {
+    std::vector<uint32_t> words;
+    for (uint32_t bits = 0; bits < 0x10000; bits += 1) {
+      const uint32_t exact = std::bit_cast<uint32_t>(shader_math::decode_f16(bits));
+      const bool small = (bits & 0x7c00u) == 0;
+      const uint32_t half =
+          small
+              ? std::bit_cast<uint32_t>(shader_math::decode_f16(bits) + ((bits & 0x8000u) != 0 ? -0x1p-25f : 0x1p-25f))
+              : exact + 0x1000u;
+      for (const uint32_t word : {exact, half, half - 1, half + 1}) words.push_back(word);
+    }
+    return words;
+  }
+
+  std::unique_ptr<Device> device_;
+};
+INSTANTIATE_TEST_SUITE_P(All, NativeF16Test, testing::ValuesIn(DeviceIndices()), DeviceTestName);
+
+TEST_P(NativeF16Test, EveryEncodingIsReadAsTheIntegersReadIt) {
+  std::vector<uint32_t> words(0x10000);
+  for (uint32_t bits = 0; bits < words.size(); ++bits) words[bits] = bits;
+  Check("floatBitsToUint(decode_f16", words,
+        [](uint32_t bits) { return std::bit_cast<uint32_t>(shader_math::decode_f16(bits)); });
+}
+
+TEST_P(NativeF16Test, TiesNeighboursAndNaNsAreWrittenAsTheIntegersWriteThem) {
+  Check("encode_f16(uintBitsToFloat", Singles(),
+        [](uint32_t word) { return shader_math::encode_f16(std::bit_cast<float>(word)); });
+}
+
+TEST_P(NativeF16Test, RoundingGivesTheSameWhereTheDeviceDoesNotFoldIt) {
+  if (!device_->facts().native_f16) GTEST_SKIP() << "the probe found conversions inexact or folded away";
+  Check("floatBitsToUint(round_f16(uintBitsToFloat", Singles(),
+        [](uint32_t word) { return std::bit_cast<uint32_t>(shader_math::round_f16(std::bit_cast<float>(word))); });
+}
+
+}  // namespace
+}  // namespace VXLA_NAMESPACE::vulkan
