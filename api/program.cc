@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backend/cpu/reference/evaluator.h"
+#include "core/mlir/bytecode/container.h"
 #include "core/mlir/dynamic_program.h"
 #include "core/module.h"
 #include "core/passes/verifier.h"
@@ -38,11 +39,16 @@ bool IsMlirText(std::string_view text) {
          text.starts_with("sdy.") || text.starts_with("^");
 }
 
-constexpr std::string_view kBytecodeMagic = "ML\xefR";
+// A damaged file is told from one that is sound and not read.
+Status BytecodeRefusal(std::string_view bytes) {
+  const Result<mlir::BytecodeContainer> file = mlir::ReadContainer(bytes);
+  if (!file.ok()) return file.status();
+  return Unsupported("MLIR bytecode is not read yet (version {} of {}); StableHLO text and HLO text are", file->version,
+                     file->producer);
+}
 
 Result<std::unique_ptr<Module>> ParseText(std::string_view text) {
-  if (text.starts_with(kBytecodeMagic))
-    return Unsupported("MLIR bytecode is not read yet; StableHLO text and HLO text are");
+  if (text.starts_with(mlir::kBytecodeMagic)) return BytecodeRefusal(text);
   return IsMlirText(text) ? mlir::ParseStablehlo(text) : ParseHlo(text);
 }
 

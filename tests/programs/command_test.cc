@@ -264,7 +264,7 @@ TEST(CommandErrorTest, FormsAreToldApartByContent) {
   const std::string program = WriteScratch("f.mlir", "module @jit_f attributes {mhlo.num_replicas = 1 : i32} {\n}\n");
   ExpectError(RunVxla("run " + program), 2, program + ":1:1: the module has no function @main");
   const std::string bytecode = WriteScratch("f.mlirbc", std::string("ML\xefR\x0d", 5));
-  ExpectError(RunVxla("run " + bytecode), 2, "MLIR bytecode is not read yet");
+  ExpectError(RunVxla("run " + bytecode), 2, "MLIR bytecode: byte 5: the producer has no end");
   const std::string hlo = WriteScratch("module.hlo", "module { ROOT r = f32[] constant(2) }");
   EXPECT_EQ(RunVxla("run " + hlo + " --device cpu").exit_code, 0);
 }
