@@ -100,8 +100,9 @@ part_swiftshader() {
   run_suite "ops_tests on SwiftShader" VXLA_TEST_DEVICE=swiftshader build/tests/ops_tests
 }
 
-# More than 2^31 elements: 5 GB and some minutes.
+# More than 2^31 elements: 5 GB and some minutes. And programs of 100,000 instructions.
 part_giant() {
+  run_suite "scale_tests, 100,000 instructions" VXLA_TEST_LONG=1 build/tests/scale_tests
   run_suite "tensors beyond 2^31 elements on lavapipe" VXLA_TEST_LONG=1 VXLA_TEST_DEVICE=llvmpipe build/tests/ops_tests --gtest_filter='GiantShapes*'
 }
 
