@@ -20,8 +20,8 @@
 //            dot's result elementwise at the same linear index (reshapes in between keep it), other operands through
 //            index maps.
 //   kCustom  Attention (core/passes/attention.h): a product, softmax and a product, with producers as load hooks and an
-//            elementwise epilogue of the last product. Or the hero: one other op with a kernel of its own, a reduce-window, with producers as load hooks and an
-//            elementwise epilogue at the same linear index.
+//            elementwise epilogue of the last product. Or the hero: one other op with a kernel of its own, a
+//            reduce-window, with producers as load hooks and an elementwise epilogue at the same linear index.
 //
 // Called computations of reduce and reduce-window are scalar computations of elementwise ops (combine hooks).
 // Element types: whatever the module says; lowering's CanLower refuses what the device lacks.
