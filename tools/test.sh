@@ -97,7 +97,7 @@ part_emulated() {
 
 # CI runs it too; here it is for its row in the table.
 part_swiftshader() {
-  run_suite "ops_tests on SwiftShader" VXLA_TEST_DEVICE=swiftshader build/tests/ops_tests
+  run_suite "ops_tests on SwiftShader" VXLA_TEST_LONG=1 VXLA_TEST_DEVICE=swiftshader build/tests/ops_tests
 }
 
 # More than 2^31 elements: 5 GB and some minutes. And programs of 100,000 instructions.
