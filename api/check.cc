@@ -10,6 +10,7 @@
 
 #include "core/literal_compare.h"
 #include "core/mlir/parser.h"
+#include "core/passes/device_merger.h"
 #include "core/passes/verifier.h"
 #include "core/replica_groups.h"
 #include "core/text/literal_text.h"
@@ -126,11 +127,47 @@ Result<std::vector<Literal>> InfeedItems(const ParallelRun& run, const EvaluateO
   return items;
 }
 
-Status RunOnGrid(const ParallelRun& run, const EvaluateOptions& options, Values& values) {
+bool HasFeeds(const Module& module) {
+  return std::ranges::any_of(module.computations(), [](const auto& computation) {
+    return std::ranges::any_of(computation->instructions(), [](const auto& instruction) {
+      return instruction->opcode() == Opcode::kInfeed || instruction->opcode() == Opcode::kOutfeed;
+    });
+  });
+}
+
+// All devices on the client's one. kUnsupported: it cannot.
+Result<std::vector<Literal>> RunMerged(const ParallelRun& run, const DeviceGrid& grid,
+                                       const std::vector<std::vector<const Literal*>>& arguments,
+                                       const CheckTarget& target) {
+  if (target.client == nullptr || HasFeeds(*run.module)) return Unsupported("the reference runs it");
+  const std::vector<bool> shared(arguments[0].size(), run.shared);
+  const Result<MergedProgram> merge = MergeDevices(*run.module, grid, shared);
+  // What is wrong with the programs the reference says too; sends from one to another it runs.
+  if (!merge.ok()) return Unsupported("{}", merge.status().message());
+  const MergedProgram& merged = *merge;
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable,
+                        target.client->Compile(*merged.module, target.compile));
+  std::vector<const Literal*> pointers;
+  for (const auto& [device, parameter] : merged.parameters)
+    pointers.push_back(arguments[static_cast<size_t>(device)][static_cast<size_t>(parameter)]);
+  VXLA_ASSIGN_OR_RETURN(const Literal result, executable->Run(pointers));
+  std::vector<Literal> results;
+  const Result<std::vector<std::vector<const Literal*>>> by_device = LeavesByDevice(merged, result);
+  if (!by_device.ok()) return Unsupported("{}", by_device.status().message());  // devices have parted
+  for (const auto& leaves : *by_device) {
+    std::vector<Literal> of_device;
+    for (const Literal* leaf : leaves) of_device.push_back(*leaf);
+    const bool tuple = run.module->entry()->root()->shape().IsTuple();
+    results.push_back(tuple ? Literal::Tuple(std::move(of_device)) : std::move(of_device[0]));
+  }
+  return results;
+}
+
+Status RunOnGrid(const ParallelRun& run, const CheckTarget& target, Values& values) {
   const DeviceGrid grid{run.replicas, run.partitions};
   VXLA_ASSIGN_OR_RETURN(const std::vector<const Literal*> operands, Find(values, run.operands));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Literal> items, InfeedItems(run, options));
-  EvaluateOptions evaluate = options;
+  VXLA_ASSIGN_OR_RETURN(std::vector<Literal> items, InfeedItems(run, target.evaluate));
+  EvaluateOptions evaluate = target.evaluate;
   std::mutex mutex;
   size_t taken = 0;
   evaluate.host.infeed = [&](int64_t, const Shape& shape) -> Result<Literal> {
@@ -154,7 +191,10 @@ Status RunOnGrid(const ParallelRun& run, const EvaluateOptions& options, Values&
       arguments[d].assign(operands.begin() + static_cast<ptrdiff_t>(d * each),
                           operands.begin() + static_cast<ptrdiff_t>((d + 1) * each));
   }
-  VXLA_ASSIGN_OR_RETURN(std::vector<Literal> results, EvaluateReplicated(*run.module, grid, arguments, evaluate));
+  Result<std::vector<Literal>> given = RunMerged(run, grid, arguments, target);
+  if (given.status().code() == StatusCode::kUnsupported)
+    given = EvaluateReplicated(*run.module, grid, arguments, evaluate);
+  VXLA_ASSIGN_OR_RETURN(std::vector<Literal> results, std::move(given));
   const size_t each = run.results.size() / devices;
   for (size_t i = 0; i < run.results.size(); ++i) {
     Literal& of_device = results[static_cast<size_t>(run.owners[i])];
@@ -179,11 +219,11 @@ Status VerifyAll(const CheckFunction& function) {
 Status RunFunction(const CheckFunction& function, const mlir::Program& program, const CheckTarget& target,
                    std::vector<std::string>& printed) {
   Values values;
-  for (const auto& [value, literal] : function.constants)
-    values[value] = std::make_shared<const Literal>(Filled(*literal, program.ShapeOf(value)));
+  for (const auto& [value, constant] : function.constants)
+    values[value] = std::make_shared<const Literal>(Filled(*constant.literal, constant.shape));
   for (const CheckStage& stage : function.stages) {
     VXLA_RETURN_IF_ERROR(RunStage(stage, target, values));
-    if (stage.parallel != nullptr) VXLA_RETURN_IF_ERROR(RunOnGrid(*stage.parallel, target.evaluate, values));
+    if (stage.parallel != nullptr) VXLA_RETURN_IF_ERROR(RunOnGrid(*stage.parallel, target, values));
   }
   for (const Check& check : function.checks) {
     VXLA_ASSIGN_OR_RETURN(const std::vector<const Literal*> got, Find(values, {check.got}));
@@ -197,6 +237,21 @@ Status RunFunction(const CheckFunction& function, const mlir::Program& program, 
     }
   }
   return OkStatus();
+}
+
+// The function with all its sizes known: those that data decide are computed on the reference first.
+Result<CheckFunction> Import(const mlir::Program& program, const std::string& name, const EvaluateOptions& options) {
+  const auto fold = [](const Instruction& instruction, std::span<const Literal* const> operands) {
+    return EvaluateInstruction(instruction, operands);
+  };
+  std::vector<Literal> answers;
+  while (true) {
+    VXLA_ASSIGN_OR_RETURN(CheckFunction function, mlir::ImportCheck(program, name, answers, fold));
+    if (function.question == nullptr) return function;
+    VXLA_RETURN_IF_ERROR(Verify(*function.question));
+    VXLA_ASSIGN_OR_RETURN(Literal answer, Evaluate(*function.question, {}, options));
+    answers.push_back(std::move(answer));
+  }
 }
 
 // ---- what is to be rejected
@@ -239,7 +294,7 @@ std::vector<Status> ErrorsOf(const Result<mlir::Program>& program) {
   if (!program.ok()) return {program.status()};
   std::vector<Status> errors;
   for (const mlir::CheckEntry& entry : mlir::CheckEntries(*program)) {
-    const Result<CheckFunction> function = mlir::ImportCheck(*program, entry.name);
+    const Result<CheckFunction> function = Import(*program, entry.name, {});
     const Status status = function.ok() ? VerifyAll(*function) : function.status();
     if (!status.ok()) errors.push_back(status);
   }
@@ -284,7 +339,7 @@ CheckVerdict JudgeFunction(const mlir::CheckEntry& entry, const mlir::Program& p
     verdict.reason = fmt::format("it takes {} arguments", entry.arguments);
     return verdict;
   }
-  const Result<CheckFunction> function = mlir::ImportCheck(program, entry.name);
+  const Result<CheckFunction> function = Import(program, entry.name, target.evaluate);
   Status status = function.ok() ? VerifyAll(*function) : function.status();
   if (status.ok()) status = RunFunction(*function, program, target, verdict.printed);
   if (status.ok()) return verdict;

@@ -24,8 +24,8 @@ struct CheckVerdict {
   std::vector<std::string> printed;   // by interpreter.print
 };
 
-// Where functions run. `client` null: the CPU reference. What run_parallel runs always runs on the reference, and so
-// does what the device cannot do.
+// Where functions run. `client` null: the CPU reference, which also runs what the device cannot do. It stands for all
+// devices of run_parallel, but not where they have feeds.
 struct CheckTarget {
   Client* client = nullptr;
   CompileOptions compile;

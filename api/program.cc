@@ -39,17 +39,8 @@ bool IsMlirText(std::string_view text) {
          text.starts_with("sdy.") || text.starts_with("^");
 }
 
-// A damaged file is told from one that is sound and not read.
-Status BytecodeRefusal(std::string_view bytes) {
-  const Result<mlir::BytecodeContainer> file = mlir::ReadContainer(bytes);
-  if (!file.ok()) return file.status();
-  return Unsupported("MLIR bytecode is not read yet (version {} of {}); StableHLO text and HLO text are", file->version,
-                     file->producer);
-}
-
 Result<std::unique_ptr<Module>> ParseText(std::string_view text) {
-  if (text.starts_with(mlir::kBytecodeMagic)) return BytecodeRefusal(text);
-  return IsMlirText(text) ? mlir::ParseStablehlo(text) : ParseHlo(text);
+  return text.starts_with(mlir::kBytecodeMagic) || IsMlirText(text) ? mlir::ParseStablehlo(text) : ParseHlo(text);
 }
 
 // Null: the arguments decide sizes.

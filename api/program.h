@@ -1,4 +1,4 @@
-// Programs: from text to a checked module, and places in front of messages.
+// Programs: from text or bytecode to a checked module, and places in front of messages.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@
 
 namespace VXLA_NAMESPACE {
 
-// HLO text or StableHLO text, told apart by what they begin with, read and verified. Messages begin with
-// `name`:line:column (line:column without a name). kInvalidArgument: no such program. kUnsupported: MLIR bytecode, and
-// what StableHLO can say but this build cannot do.
+// HLO text, StableHLO text or a portable artifact of it, told apart by what they begin with, read and verified. Messages
+// about text begin with `name`:line:column (line:column without a name). kInvalidArgument: no such program.
+// kUnsupported: what StableHLO can say but this build cannot do.
 Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::string& name = {});
 
 // Every op can be evaluated somewhere, custom calls by a function or a kernel of the registry (null: it is empty); else

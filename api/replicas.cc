@@ -89,7 +89,8 @@ Result<Literal> ReplicatedExecutable::Run(std::span<const std::vector<const Lite
     pointers.push_back(arguments[static_cast<size_t>(device)][static_cast<size_t>(parameter)]);
   }
   VXLA_ASSIGN_OR_RETURN(const Literal results, executable_->Run(pointers, statistics));
-  return StackResults(LeavesByDevice(*program_, results), gives_tuple_);
+  VXLA_ASSIGN_OR_RETURN(const auto leaves, LeavesByDevice(*program_, results));
+  return StackResults(leaves, gives_tuple_);
 }
 
 Shape StackedResults(const Shape& result, const DeviceGrid& grid) {

@@ -57,6 +57,8 @@ struct DeviceFacts {
   // Conversions between f32 and f16 are the device's own: a probe found that they round to nearest even, keep denormals
   // and are not folded away (shaders/include/math/narrow.glsl).
   bool native_f16 = false;
+  // Sums of four products of bytes in one instruction (SPV_KHR_integer_dot_product).
+  bool integer_dot_product = false;
   // Kernels reach elements by a 32-bit offset in bytes from the tensor's address, which GPUs keep in scalar registers.
   bool byte_offsets = false;
   // Shuffles and broadcasts between the lanes of a subgroup. The pipelines that use them require full subgroups of

@@ -23,9 +23,10 @@ class BufferMap {
   virtual BufferSlice Scratch(int64_t size_bytes) = 0;
   // A buffer that holds these words whenever the steps run: tables that lowering computes. Equal tables are one buffer.
   virtual BufferSlice Constant(std::vector<uint32_t> words) = 0;
-  // The 128 bits, low word first, that random numbers come from: what steps leave there stays until the run ends. A run
-  // begins with the seed, or, of `draws`, with no draw and the seed as the high half.
-  virtual BufferSlice RandomState([[maybe_unused]] bool draws) { return Scratch(16); }
+  // The 128 bits, low word first, that an rng-get-and-update-state's random numbers come from: what steps leave there
+  // stays until the run ends. A run begins with the seed and the device's number, or, of what counts the draws of rng,
+  // with no draw and a key of both as the high half.
+  virtual BufferSlice RandomState(const Instruction&) { return Scratch(16); }
 };
 
 // A description's in-place pairs as places. An operand that lies where another one lies shares a place only if both

@@ -4,6 +4,8 @@
 #   cmake -DROOT=<sources> -DOUTPUT=<folder> -DNAMESPACE=<vxla with its version> -P install_headers.cmake
 cmake_policy(VERSION 3.25)
 set(headers
+    include/vxla/vxla.h
+    include/vxla/vxla_vulkan.h
     include/vxla/vxla.hpp
     api/conditioning_result.h
     api/custom_call_files.h

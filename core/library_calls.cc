@@ -365,6 +365,15 @@ Status Reader::ReadSvd() {
   VXLA_ASSIGN_OR_RETURN(const char mode, Letter("mode", "ASN"));
   call_.vectors = mode != 'N';
   call_.all_columns = mode != 'S';
+  const Shape& result = instruction_.shape();
+  if (mode == 'N' && result.IsTuple() && result.tuple_elements().size() == 5) {
+    // Without vectors JAX leaves their arrays as thin or as full as the caller asked for.
+    const auto is_square = [](const Shape& shape) {
+      return shape.IsArray() && shape.rank() >= 2 &&
+             shape.dimension(shape.rank() - 1) == shape.dimension(shape.rank() - 2);
+    };
+    call_.all_columns = is_square(result.tuple_elements()[2]) && is_square(result.tuple_elements()[3]);
+  }
   const int64_t u = call_.all_columns ? rows_ : least_, v = call_.all_columns ? columns_ : least_;
   return ExpectResults({{type_, {rows_, columns_}},
                         {real_, {least_}},

@@ -9,7 +9,7 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-constexpr std::string_view kPairsAttribute = "_xla_send_recv_source_target_pairs";
+constexpr std::string_view kPairsAttribute = "_xla_send_recv_source_target_pairs", kDeviceAttribute = "_vxla_device=\"";
 
 template <typename... Args>
 Status CollectiveError(const Instruction& instruction, fmt::format_string<Args...> format, Args&&... args) {
@@ -149,6 +149,21 @@ Result<std::optional<std::vector<std::pair<int64_t, int64_t>>>> StatedPairs(cons
   if (brace != std::string::npos) pairs = ParsePairs(std::string_view(text).substr(brace));
   if (!pairs) return CollectiveError(instruction, "{} is not a list of pairs: {}", kPairsAttribute, text);
   return pairs;
+}
+
+int64_t StatedDevice(const Instruction& instruction) {
+  const std::string& text = instruction.common().frontend_attributes.text;
+  const size_t at = text.find(kDeviceAttribute);
+  int64_t device = 0;
+  if (at != std::string::npos) std::from_chars(&text[at + kDeviceAttribute.size()], text.data() + text.size(), device);
+  return device;
+}
+
+void StateDevice(Instruction& instruction, int64_t device) {
+  std::string& text = instruction.mutable_common().frontend_attributes.text;
+  const std::string own = fmt::format("{{{}{}\"", kDeviceAttribute, device);
+  const bool others = text.size() > 2;  // than {}
+  text = others ? own + "," + text.substr(1) : own + "}";
 }
 
 Result<Partners> PartnersOf(const Instruction& instruction, const DeviceGrid& grid, int64_t device) {

@@ -48,6 +48,11 @@ Result<Partners> PartnersOf(const Instruction& instruction, const DeviceGrid& gr
 // stated.
 Result<std::optional<std::vector<std::pair<int64_t, int64_t>>>> StatedPairs(const Instruction& instruction);
 
+// Where one device stands for several: the number of the one whose random numbers are drawn here, or that talks to its
+// host. It is a frontend attribute; 0 where there is none.
+int64_t StatedDevice(const Instruction& instruction);
+void StateDevice(Instruction& instruction, int64_t device);
+
 // Every collective that the entry reaches fits the grid: kInvalidArgument with its place if not. Runs check this before
 // they start.
 Status CheckCollectives(const Module& module, const DeviceGrid& grid);

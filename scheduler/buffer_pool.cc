@@ -17,7 +17,8 @@ DeviceMemory::DeviceMemory(std::shared_ptr<BufferPool> pool, NumberedBuffer buff
     : pool_(std::move(pool)), buffer_(std::move(buffer)), size_bytes_(size_bytes), last_use_(last_use) {}
 
 DeviceMemory::~DeviceMemory() {
-  if (buffer_.buffer != nullptr) pool_->GiveBack(std::move(buffer_), std::max<uint64_t>(last_use_, ready_));
+  if (buffer_.buffer != nullptr && !buffer_.lent)
+    pool_->GiveBack(std::move(buffer_), std::max<uint64_t>(last_use_, ready_));
 }
 
 Device& DeviceMemory::device() const { return pool_->device(); }
@@ -69,6 +70,13 @@ Result<std::shared_ptr<DeviceMemory>> BufferPool::Take(int64_t size_bytes, Write
     VXLA_ASSIGN_OR_RETURN(memory->buffer_.buffer, Allocate(capacity, MemoryKind::kDevice, allocated_bytes));
     memory->buffer_.number = next_number_++;
   }
+  return memory;
+}
+
+std::shared_ptr<DeviceMemory> BufferPool::Lend(std::shared_ptr<Buffer> buffer, int64_t size_bytes, uint64_t ready) {
+  NumberedBuffer numbered{std::move(buffer), next_number_++, /*lent=*/true};
+  auto memory = std::make_shared<DeviceMemory>(shared_from_this(), std::move(numbered), size_bytes, ready);
+  memory->set_ready(ready);
   return memory;
 }
 

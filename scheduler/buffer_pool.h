@@ -18,6 +18,7 @@ class BufferPool;
 struct NumberedBuffer {
   std::shared_ptr<Buffer> buffer;
   uint64_t number = 0;
+  bool lent = false;  // the caller's: no pool keeps it
 };
 
 // The memory behind a DeviceValue. Goes back to its pool when the last owner drops it, even while the device still uses
@@ -72,6 +73,8 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   // `preferred` is taken if it is idle: commands that name it can then be replayed.
   Result<std::shared_ptr<DeviceMemory>> Take(int64_t size_bytes, Writer writer, int64_t& allocated_bytes,
                                              uint64_t preferred = 0);
+  // Memory of the caller's, whose contents may be read from `ready` on.
+  std::shared_ptr<DeviceMemory> Lend(std::shared_ptr<Buffer> buffer, int64_t size_bytes, uint64_t ready);
   // Memory that no pool keeps: scratch, argument blocks, constants.
   Result<std::shared_ptr<Buffer>> Allocate(int64_t size_bytes, MemoryKind kind, int64_t& allocated_bytes);
 

@@ -179,6 +179,10 @@ Result<std::shared_ptr<Executable>> Client::CompileOrThrow(const std::shared_ptr
   return std::shared_ptr<Executable>(new Executable(std::move(state)));
 }
 
+DeviceValue Client::Lend(const Shape& shape, std::shared_ptr<Buffer> buffer, uint64_t ready) {
+  return DeviceValue(shape, state_->pool->Lend(std::move(buffer), shape.SizeBytes(), ready));
+}
+
 Result<std::vector<DeviceValue>> Client::Upload(const Literal& literal) {
   return Guarded([&]() -> Result<std::vector<DeviceValue>> {
     std::vector<DeviceValue> values;

@@ -23,6 +23,7 @@
 #pragma GCC visibility push(default)
 namespace VXLA_NAMESPACE {
 
+class Buffer;
 class Device;
 class Instruction;
 class Module;
@@ -70,6 +71,7 @@ struct CompileOptions {
 };
 
 class Executable;
+class Recording;  // scheduler/recording.h
 
 // What runs for a program with bounded dynamic dimensions: the same program at the live sizes of its arguments.
 struct StaticProgram {
@@ -103,9 +105,12 @@ class Executable {
   Result<StaticProgram> ProgramFor(std::span<const Literal* const> arguments) const;
   const std::vector<Fallback>& fallbacks() const;
   const CompileStatistics& compile_statistics() const;
+  // Whether all of its runs have finished, so that nothing waits when it goes.
+  bool IsIdle() const;
 
  private:
   friend class Client;
+  friend class Recording;
   explicit Executable(std::unique_ptr<ExecutableState> state);
   std::unique_ptr<ExecutableState> state_;
 };
@@ -120,6 +125,10 @@ class Client {
   Result<std::shared_ptr<Executable>> Compile(const Module& module, const CompileOptions& options = {});
   // Puts a host value's leaves into device memory, to be used as arguments.
   Result<std::vector<DeviceValue>> Upload(const Literal& literal);
+  // An array in memory of the caller's, as large as DeviceBytes in whole units of 16 bytes, which may be read once the
+  // device's timeline has reached `ready`. The caller keeps the memory until the value and the runs that use it are
+  // done.
+  DeviceValue Lend(const Shape& shape, std::shared_ptr<Buffer> buffer, uint64_t ready);
 
  private:
   Result<std::shared_ptr<Executable>> CompileWithoutThrowing(const Module& module, const CompileOptions& options);

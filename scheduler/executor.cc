@@ -437,6 +437,13 @@ void ContextPool::Release(std::unique_ptr<ExecutionContext> context) noexcept {
   released_.notify_one();
 }
 
+bool ContextPool::IsIdle() {
+  std::lock_guard lock(mutex_);
+  return static_cast<int>(idle_.size()) == count_ && std::ranges::all_of(idle_, [&](const auto& context) {
+           return context->last_value() == 0 || memory_.device().IsDone(context->last_value());
+         });
+}
+
 void ContextPool::Forget() {
   std::lock_guard lock(mutex_);
   --count_;
@@ -479,6 +486,8 @@ const CompileStatistics& Executable::compile_statistics() const {
   return state_->specializations != nullptr ? state_->specializations->shown().compile_statistics()
                                             : state_->statistics;
 }
+
+bool Executable::IsIdle() const { return state_->contexts == nullptr || state_->contexts->IsIdle(); }
 
 bool Executable::depends_on_sizes() const { return state_->specializations != nullptr; }
 

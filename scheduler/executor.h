@@ -36,6 +36,7 @@ class ContextPool {
   // A context whose last run has finished.
   Result<std::unique_ptr<ExecutionContext>> Acquire(int64_t& allocated_bytes);
   void Release(std::unique_ptr<ExecutionContext> context) noexcept;
+  bool IsIdle();
   // The context is gone (its run failed).
   void Forget();
 

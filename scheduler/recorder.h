@@ -36,11 +36,20 @@ class ExecutionContext {
  public:
   static Result<std::unique_ptr<ExecutionContext>> Create(const Program& program, BufferPool& pool,
                                                           int64_t& allocated_bytes);
+  // Of a plan that the caller's command buffers run (scheduler/recording.h): it has none of its own, and its scratch
+  // may be the caller's, by block; none: its own.
+  static Result<std::unique_ptr<ExecutionContext>> CreateForRecording(const Program& program, BufferPool& pool,
+                                                                      std::vector<std::shared_ptr<Buffer>> scratch);
 
   // Makes the next submissions use these buffers, by leaf. Under addresses the argument
   // blocks are rewritten where an address changed; only segments that name a moved buffer itself (copies of results,
   // anything under descriptors) are recorded again. Not while a run is in flight.
   Result<RecordCounts> Bind(std::span<const BoundBuffer> parameters, std::span<const BoundBuffer> results);
+
+  // The first half of Bind: the argument blocks alone. Whether anything moved.
+  bool Rebind(std::span<const BoundBuffer> parameters, std::span<const BoundBuffer> results);
+  // Into a command buffer that is being recorded. `indirect`: as CommandBuffer::Barrier.
+  Status RecordCommand(const GpuCommand& command, bool indirect, CommandBuffer& commands);
 
   // The number of the buffer that the last run used for a leaf; 0 if there was none. Taking it again spares recording.
   uint64_t LastParameter(int leaf) const { return NumberOf(parameters_, leaf); }
@@ -59,11 +68,12 @@ class ExecutionContext {
 
  private:
   explicit ExecutionContext(const Program& program) : program_(program) {}
+  Status Allocate(BufferPool& pool, std::vector<std::shared_ptr<Buffer>> scratch, int64_t& allocated_bytes);
   Status Record(int segment, RecordCounts& counts);
   Status Record(int segment, int repeats, CommandBuffer& commands, RecordCounts& counts);
   Status RecordDispatch(CommandBuffer& commands, const Dispatch& dispatch);
-  bool NamesMovedBuffer(const GpuCommands& segment, const std::vector<bool>& parameter_moved,
-                        const std::vector<bool>& result_moved) const;
+  // Whether a command names a buffer that the last Rebind moved, so that rewritten argument blocks are not enough.
+  bool NamesMovedBuffer(const GpuCommands& segment) const;
   Buffer* BufferOf(MemorySpace space, int index) const;
   static uint64_t NumberOf(const std::vector<BoundBuffer>& bound, int leaf) {
     return leaf < static_cast<int>(bound.size()) ? bound[leaf].number : 0;
@@ -79,6 +89,8 @@ class ExecutionContext {
   std::vector<bool> resubmitted_;                         // by segment: recorded to be submitted while in flight
   std::vector<std::unique_ptr<CommandBuffer>> extra_commands_;
   std::vector<BoundBuffer> parameters_, results_;
+  std::vector<bool> parameter_moved_, result_moved_;  // by the last Rebind
+  std::vector<BufferRange> bindings_;                 // of a dispatch; here, so that recording again allocates nothing
   bool recorded_ = false;
   uint64_t last_value_ = 0;
 };

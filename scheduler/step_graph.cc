@@ -6,6 +6,7 @@
 #include "core/passes/dynamic_padder.h"
 #include "core/passes/fusion.h"
 #include "core/passes/random_state.h"
+#include "core/replica_groups.h"
 #include "scheduler/live_values.h"
 #include "scheduler/step_graph_builder.h"
 
@@ -148,25 +149,32 @@ BufferSlice StepGraphBuilder::Constant(std::vector<uint32_t> words) {
 }
 
 void StepGraphBuilder::AddRandomStates() {
-  const auto add = [&](const char* name, std::vector<uint32_t> words) {
-    const int buffer = AddBuffer(name, 16), initial = AddBuffer(std::string(name) + " at first", 16);
+  const auto add = [&](bool draws, int64_t device) {
+    const std::string name = draws ? "draws of rng" : "random state";
+    const int buffer = AddBuffer(name, 16), initial = AddBuffer(name + " at first", 16);
+    // Keys of devices are far apart: by 2^64 over the golden ratio.
+    const auto number = static_cast<uint64_t>(device);
+    const uint64_t word = options_.seed + (draws ? 0x9E3779B97F4A7C15u * number : 0);
+    const auto low = static_cast<uint32_t>(word), high = static_cast<uint32_t>(word >> 32);
     plan_.buffers[initial].placement.space = MemorySpace::kConstant;
-    plan_.constants.push_back({"", 0, initial, std::move(words)});
+    plan_.constants.push_back({"", 0, initial,
+                               draws ? std::vector<uint32_t>{0, 0, low, high}
+                                     : std::vector<uint32_t>{low, high, static_cast<uint32_t>(number), 0}});
     AddCopy(initial, buffer);
     return buffer;
   };
-  const auto low = static_cast<uint32_t>(options_.seed), high = static_cast<uint32_t>(options_.seed >> 32);
   for (const auto& computation : module_.computations()) {
     for (const auto& i : computation->instructions()) {
       if (i->opcode() != Opcode::kRngGetAndUpdateState) continue;
-      const bool draws = IsDrawsState(*i);
-      if (draws && draws_state_ < 0) draws_state_ = add("draws of rng", {0, 0, low, high});
-      if (!draws && random_state_ < 0) random_state_ = add("random state", {low, high, 0, 0});
+      const std::pair key{IsDrawsState(*i), StatedDevice(*i)};
+      if (!random_states_.contains(key)) random_states_[key] = add(key.first, key.second);
     }
   }
 }
 
-BufferSlice StepGraphBuilder::RandomState(bool draws) { return WholeSlice(draws ? draws_state_ : random_state_); }
+BufferSlice StepGraphBuilder::RandomState(const Instruction& state) {
+  return WholeSlice(random_states_.at({IsDrawsState(state), StatedDevice(state)}));
+}
 
 int StepGraphBuilder::AddBuffer(std::string name, int64_t size_bytes) {
   PlanBuffer buffer;

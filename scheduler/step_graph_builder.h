@@ -1,6 +1,7 @@
 // StepGraphBuilder: makes a step graph; its parts are in step_graph.cc (instructions, results) and control_flow.cc.
 #pragma once
 
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -21,7 +22,7 @@ class StepGraphBuilder : public BufferMap {
   BufferSlice SliceOf(const Instruction& instruction, int leaf) override;
   BufferSlice Scratch(int64_t size_bytes) override;
   BufferSlice Constant(std::vector<uint32_t> words) override;
-  BufferSlice RandomState(bool draws) override;
+  BufferSlice RandomState(const Instruction& state) override;
 
  private:
   Status AddParameters();
@@ -73,7 +74,7 @@ class StepGraphBuilder : public BufferMap {
   std::vector<int> first_leaf_of_parameter_;
   const Instruction* current_ = nullptr;
   int scratch_count_ = 0;
-  int random_state_ = -1, draws_state_ = -1;  // buffers; -1: nothing asks for it
+  std::map<std::pair<bool, int64_t>, int> random_states_;  // buffers, by whether they count draws and by device
   DeepProperty unevaluated_, live_sizes_{TouchesLiveSizes};
 };
 

@@ -9,7 +9,11 @@
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/device.h"
 #include "core/module.h"
+#include "core/passes/device_merger.h"
 #include "core/text/hlo_parser.h"
+#include "scheduler/buffer_pool.h"
+#include "scheduler/plan.h"
+#include "scheduler/recording.h"
 #include "tools/arguments.h"
 #include "tools/bench_cases.h"
 #include "tools/bench_peers.h"
@@ -63,6 +67,16 @@ Result<BenchRow> MeasureOnCpu(const BenchFlags& flags, const std::string& name, 
   return row;
 }
 
+// Arguments that stay whole though the program donates them.
+Result<std::vector<Argument>> UploadKept(Client& client, const ProgramArguments& arguments) {
+  std::vector<Argument> on_device;
+  for (const Literal& value : arguments.values) {
+    VXLA_ASSIGN_OR_RETURN(std::vector<DeviceValue> leaves, client.Upload(value));
+    on_device.emplace_back(std::move(leaves)).keep = true;
+  }
+  return on_device;
+}
+
 Result<BenchRow> MeasureOnDevice(const BenchFlags& flags, Client& client, const std::string& name, const Module& module,
                                  double flop, bool fusion, bool wide_accumulation) {
   CompileOptions options = flags.compile.options();
@@ -71,13 +85,7 @@ Result<BenchRow> MeasureOnDevice(const BenchFlags& flags, Client& client, const 
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client.Compile(module, options));
   PrintFallbacks(*executable);
   VXLA_ASSIGN_OR_RETURN(ProgramArguments arguments, LoadArguments(module, flags.args, flags.seed));
-  std::vector<Argument> on_device;
-  for (const Literal& value : arguments.values) {
-    VXLA_ASSIGN_OR_RETURN(std::vector<DeviceValue> leaves, client.Upload(value));
-    Argument argument(std::move(leaves));
-    argument.keep = true;
-    on_device.push_back(std::move(argument));
-  }
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Argument> on_device, UploadKept(client, arguments));
   auto run = [&]() -> Result<double> {
     const auto start = Clock::now();
     VXLA_ASSIGN_OR_RETURN(Execution execution, executable->Execute(on_device));
@@ -98,6 +106,45 @@ Result<BenchRow> MeasureOnDevice(const BenchFlags& flags, Client& client, const 
   } else if (row.peer = MeasureHost(name); !row.peer && row.bytes > 0) {
     VXLA_ASSIGN_OR_RETURN(row.peer, MeasureCopy(client.device(), row.bytes / 2));
   }
+  return row;
+}
+
+void AddBound(std::span<const DeviceValue> values, std::vector<BoundBuffer>& bound) {
+  for (const DeviceValue& value : values) bound.push_back({&value.memory()->buffer(), value.memory()->number()});
+}
+
+// What a host pays for a frame: to bind a program and to record it into a command buffer, beside running it as ever.
+Result<BenchRow> MeasureRecording(const BenchFlags& flags, Client& client, const std::string& name,
+                                  const Module& module) {
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, client.Compile(module, flags.compile.options()));
+  VXLA_ASSIGN_OR_RETURN(const ProgramArguments values, LoadArguments(module, flags.args, flags.seed));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Argument> arguments, UploadKept(client, values));
+  std::vector<BoundBuffer> bound_arguments;
+  for (const Argument& argument : arguments) AddBound(argument.leaves, bound_arguments);
+  VXLA_ASSIGN_OR_RETURN(const Execution results, executable->Execute(arguments));
+  VXLA_RETURN_IF_ERROR(results.Wait());
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Recording> recording, Recording::Create(executable, {}));
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<CommandBuffer> commands, client.device().CreateCommandBuffer(0));
+  std::vector<BoundBuffer> bound_results;
+  AddBound(results.leaves, bound_results);
+  const bool addresses = executable->plan().bindings == BindingMode::kAddresses;
+  BenchRow row{name, client.device().facts().name, addresses ? "addresses" : "descriptors", 0, 0, 0, {}, {}, {}};
+  VXLA_ASSIGN_OR_RETURN(row.ms, BestOf(flags.runs, [&]() -> Result<double> {
+                          VXLA_RETURN_IF_ERROR(commands->Begin());
+                          const auto start = Clock::now();
+                          recording->Bind(bound_arguments, bound_results);
+                          VXLA_RETURN_IF_ERROR(recording->Record(*commands));
+                          const double ms = MsSince(start);
+                          VXLA_RETURN_IF_ERROR(commands->End());
+                          return ms;
+                        }));
+  VXLA_ASSIGN_OR_RETURN(const double ms, BestOf(flags.runs, [&]() -> Result<double> {
+                          const auto start = Clock::now();
+                          VXLA_ASSIGN_OR_RETURN(const Execution execution, executable->Execute(arguments));
+                          VXLA_RETURN_IF_ERROR(execution.Wait());
+                          return MsSince(start);
+                        }));
+  row.peer = PeerTime{"submitting and waiting", ms};
   return row;
 }
 
@@ -125,11 +172,17 @@ Json RowJson(const BenchRow& row) {
 Result<std::vector<BenchCase>> Selected(const std::vector<std::string>& names) {
   const std::vector<BenchCase> all = BenchCases();
   if (names.empty()) return all;
+  const std::vector<BenchCase> collectives = CollectiveCases();
   std::vector<BenchCase> selected;
+  const auto take = [&](const std::vector<BenchCase>& cases, const std::string& name) {
+    const auto it = std::ranges::find(cases, name, &BenchCase::name);
+    if (it != cases.end()) selected.push_back(*it);
+    return it != cases.end();
+  };
   for (const std::string& name : names) {
-    const auto it = std::ranges::find(all, name, &BenchCase::name);
-    if (it != all.end()) {
-      selected.push_back(*it);
+    if (take(all, name) || take(collectives, name)) continue;
+    if (name == "collectives") {
+      selected.insert(selected.end(), collectives.begin(), collectives.end());
       continue;
     }
     // Anything else is a file; its text is read here so that a wrong name is reported before anything runs.
@@ -137,7 +190,7 @@ Result<std::vector<BenchCase>> Selected(const std::vector<std::string>& names) {
     if (!text.ok()) {
       std::string known;
       for (const BenchCase& c : all) known += (known.empty() ? "" : ", ") + c.name;
-      return InvalidArgument("{}: neither a file nor one of {}", name, known);
+      return InvalidArgument("{}: neither a file nor one of {}, collectives", name, known);
     }
     selected.push_back({name, "", 0, true, false});
   }
@@ -145,6 +198,11 @@ Result<std::vector<BenchCase>> Selected(const std::vector<std::string>& names) {
 }
 
 Result<std::unique_ptr<Module>> LoadCase(const BenchCase& c, const BenchFlags& flags) {
+  if (c.replicas > 1) {
+    VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> of_each, ParseHlo(c.hlo));
+    VXLA_ASSIGN_OR_RETURN(MergedProgram merged, MergeDevices(*of_each, {c.replicas, 1}, {}));
+    return std::move(merged.module);
+  }
   if (!c.hlo.empty()) return ParseHlo(c.hlo);
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(c.name, flags.compile));
   const Status refined = RefineForArguments(module, flags.args, flags.seed, flags.compile.evaluate_options(flags.seed));
@@ -204,6 +262,11 @@ Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clie
   for (const std::string& mode : clients.modes()) {
     VXLA_ASSIGN_OR_RETURN(Client * client, clients.Get(mode, c.emulate));
     Progress(fmt::format("measuring {} with {}", c.name, mode));
+    if (c.records) {
+      VXLA_ASSIGN_OR_RETURN(BenchRow row, MeasureRecording(flags, *client, c.name, *module));
+      rows.push_back(std::move(row));
+      continue;
+    }
     VXLA_ASSIGN_OR_RETURN(BenchRow row,
                           MeasureOnDevice(flags, *client, c.name, *module, flop, c.fusion, c.wide_accumulation));
     row.reference_ms = reference_ms;
@@ -244,7 +307,10 @@ Status Bench(const BenchFlags& flags, Json& json) {
 
 CommandBody AddBench(CLI::App& app) {
   auto flags = std::make_shared<BenchFlags>();
-  app.add_option("NAME", flags->names, "cases or program files; without one, every case")->type_name("");
+  app.add_option("NAME", flags->names,
+                 "cases or program files; without one, every case. collectives: all_reduce, all_gather and all_to_all "
+                 "of 64 MiB over 2, 4 and 8 replicas (all_reduce_2 ...)")
+      ->type_name("");
   app.add_option("--args", flags->args, "arguments of a program file")->expected(1, 1 << 20)->type_name("FILE");
   app.add_option("--seed", flags->seed, "of the arguments that no file gives")->capture_default_str();
   app.add_option("--num-runs", flags->runs, "the best of so many runs counts")

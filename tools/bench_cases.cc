@@ -201,6 +201,20 @@ std::string Chain(int length) {
   return text + "}";
 }
 
+// A network that runs each frame: so many layers, each of which is one dispatch.
+std::string Layers(int count) {
+  std::string text =
+      "ENTRY layers { t0 = f32[32,32] parameter(0)  w = f32[32,32] parameter(1)\n"
+      "b = f32[32,32] parameter(2)\n";
+  for (int k = 1; k <= count; ++k) {
+    text += fmt::format(
+        "d{0} = f32[32,32] dot(t{1}, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n"
+        "a{0} = f32[32,32] add(d{0}, b)\n{2}t{0} = f32[32,32] tanh(a{0})\n",
+        k, k - 1, k == count ? "ROOT " : "");
+  }
+  return text + "}";
+}
+
 }  // namespace
 
 std::vector<BenchCase> BenchCases() {
@@ -233,6 +247,7 @@ std::vector<BenchCase> BenchCases() {
        5.0 * 64 * 4096 * 12},
       {"cholesky_512", Cholesky(512), 512.0 * 512 * 512 / 3, true, false, "", Dot(512), "dot_512, six times the work"},
       {"replay_1000", Chain(1000), 64000, false},
+      {.name = "embed", .hlo = Layers(30), .records = true},
       AgainstBuiltin("exp", "exponential"),
       AgainstBuiltin("log", "log"),
       AgainstBuiltin("sin", "sine"),
@@ -253,6 +268,27 @@ std::vector<BenchCase> BenchCases() {
   for (BenchCase& indexing : IndexingCases()) cases.push_back(std::move(indexing));
   for (BenchCase& running : RunningCases()) cases.push_back(std::move(running));
   for (BenchCase& loop : LoopCases()) cases.push_back(std::move(loop));
+  return cases;
+}
+
+std::vector<BenchCase> CollectiveCases() {
+  constexpr int64_t kElements = int64_t{1} << 24;
+  std::vector<BenchCase> cases;
+  for (const int64_t n : {2, 4, 8}) {
+    const auto add = [&](const char* name, const std::string& hlo) {
+      cases.push_back({.name = fmt::format("{}_{}", name, n), .hlo = hlo, .replicas = n});
+    };
+    add("all_reduce", fmt::format("sum {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }}\n"
+                                  "ENTRY f {{ x = f32[{0}] parameter(0)  ROOT r = f32[{0}] all-reduce(x), "
+                                  "replica_groups={{}}, to_apply=sum }}",
+                                  kElements));
+    add("all_gather", fmt::format("ENTRY f {{ x = f32[{}] parameter(0)  ROOT r = f32[{}] all-gather(x), "
+                                  "replica_groups={{}}, dimensions={{0}} }}",
+                                  kElements / n, kElements));
+    add("all_to_all", fmt::format("ENTRY f {{ x = f32[{0}] parameter(0)  ROOT r = f32[{0}] all-to-all(x), "
+                                  "replica_groups={{}}, dimensions={{0}} }}",
+                                  kElements));
+  }
   return cases;
 }
 

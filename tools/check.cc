@@ -173,9 +173,9 @@ Status CheckFiles(const CheckFlags& flags, Json& json) {
   VXLA_RETURN_IF_ERROR(flags.compile.Register());
   EvaluateOptions evaluate = flags.compile.evaluate_options(0);
   evaluate.starting = {};
-  std::vector<std::string> texts;
+  std::vector<FileBytes> texts;
   for (const std::string& file : flags.files) {
-    VXLA_ASSIGN_OR_RETURN(std::string text, ReadFile(file));
+    VXLA_ASSIGN_OR_RETURN(FileBytes text, FileBytes::Open(file));
     texts.push_back(std::move(text));
   }
   VXLA_ASSIGN_OR_RETURN(const std::vector<CheckDevice> devices, OpenCheckDevices(flags, evaluate));
@@ -183,7 +183,7 @@ Status CheckFiles(const CheckFlags& flags, Json& json) {
   for (size_t i = 0; i < texts.size(); ++i) {
     for (const CheckDevice& device : devices) {
       size_t number = 0;
-      for (const mlir::MlirSection& section : mlir::SplitMlir(texts[i]))
+      for (const mlir::MlirSection& section : mlir::SplitMlir(texts[i].view()))
         tasks.push_back({&flags.files[i], &device, section, ++number, false, {}});
     }
   }

@@ -1,6 +1,8 @@
 // vxla convert: reads a program and writes it again.
 #include "api/program.h"
+#include "core/mlir/bytecode/writer.h"
 #include "core/mlir/dynamic_program.h"
+#include "core/mlir/parser.h"
 #include "core/mlir/printer.h"
 #include "core/text/hlo_printer.h"
 #include "tools/commands.h"
@@ -11,22 +13,39 @@ namespace VXLA_NAMESPACE {
 namespace {
 
 struct ConvertFlags {
-  std::string in, out, to;
+  std::string in, out, to, target = mlir::kDefaultVhlo.ToString();
 };
+
+// A program whose arguments decide sizes is written as it was read.
+Result<std::string> Bytecode(const Module& module, const std::string& target) {
+  const std::optional<mlir::VhloVersion> version = mlir::VhloVersion::Parse(target);
+  if (!version) {
+    return InvalidArgument("--target-version {}: no version of VHLO from {} to {}", target,
+                           mlir::kOldestVhlo.ToString(), mlir::kNewestVhlo.ToString());
+  }
+  if (mlir::IsDynamicProgram(module)) {
+    VXLA_ASSIGN_OR_RETURN(const mlir::DynamicProgram program, mlir::DynamicProgram::Of(module));
+    return mlir::WriteBytecode(program.program(), *version);
+  }
+  VXLA_ASSIGN_OR_RETURN(const std::string text, mlir::PrintStablehlo(module));
+  VXLA_ASSIGN_OR_RETURN(const mlir::Program program, mlir::ParseMlir(text));
+  return mlir::WriteBytecode(program, *version);
+}
 
 Status Convert(const ConvertFlags& flags) {
   const std::string extension =
       flags.out.find('.') == std::string::npos ? "" : flags.out.substr(flags.out.rfind('.') + 1);
-  const std::string form = !flags.to.empty()                              ? flags.to
-                           : extension == "mlir" || extension == "mlirbc" ? "stablehlo"
-                                                                          : "hlo";
-  if (extension == "mlirbc" && flags.to.empty())
-    return Unsupported("{}: writing bytecode is not supported; hlo and StableHLO text are", flags.out);
+  const std::string form = !flags.to.empty()       ? flags.to
+                           : extension == "mlir"   ? "stablehlo"
+                           : extension == "mlirbc" ? "bytecode"
+                                                   : "hlo";
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadProgram(flags.in));
-  if (mlir::IsDynamicProgram(*module))
-    return Unsupported("{}: its arguments decide sizes; only programs whose sizes are known are converted", flags.in);
+  if (mlir::IsDynamicProgram(*module) && form != "bytecode") {
+    return Unsupported("{}: its arguments decide sizes; only programs whose sizes are known are converted to text",
+                       flags.in);
+  }
   if (form == "hlo") return WriteText(flags.out, PrintHlo(*module));
-  const Result<std::string> text = mlir::PrintStablehlo(*module);
+  const Result<std::string> text = form == "bytecode" ? Bytecode(*module, flags.target) : mlir::PrintStablehlo(*module);
   if (!text.ok()) return AtPlace(text.status(), flags.in);
   return WriteText(flags.out, *text);
 }
@@ -38,7 +57,10 @@ CommandBody AddConvert(CLI::App& app) {
   app.add_option("IN", flags->in, "the program; - is standard input")->required()->type_name("");
   app.add_option("OUT", flags->out, "the file to write; - is standard output")->required()->type_name("");
   app.add_option("--to", flags->to, "the form of OUT; else its extension says it")
-      ->check(CLI::IsMember({"hlo", "stablehlo"}));
+      ->check(CLI::IsMember({"hlo", "stablehlo", "bytecode"}));
+  app.add_option("--target-version", flags->target, "the version of VHLO that bytecode is written in")
+      ->type_name("V")
+      ->capture_default_str();
   return [flags](nlohmann::ordered_json&) { return Convert(*flags); };
 }
 

@@ -146,7 +146,8 @@ Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
 
 CommandBody AddExplain(CLI::App& app) {
   auto flags = std::make_shared<ExplainFlags>();
-  app.add_option("FILE", flags->program.file, "the program as HLO or StableHLO text; - is standard input")
+  app.add_option("FILE", flags->program.file,
+                 "the program as HLO text, StableHLO text or bytecode; - is standard input")
       ->required()
       ->type_name("");
   flags->device.AddTo(app);

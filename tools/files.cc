@@ -1,5 +1,10 @@
 #include "tools/files.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -22,6 +27,26 @@ Result<std::string> ReadFile(const std::string& path) {
   text << file.rdbuf();
   if (file.bad()) return InvalidArgument("{}: cannot be read: {}", path, std::strerror(errno));
   return std::move(text).str();
+}
+
+Result<FileBytes> FileBytes::Open(const std::string& path) {
+  constexpr size_t kLarge = size_t{1} << 20;
+  struct stat facts {};
+  const int file = path == "-" ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  void* mapped = MAP_FAILED;
+  if (file >= 0 && fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && static_cast<size_t>(facts.st_size) >= kLarge)
+    mapped = mmap(nullptr, static_cast<size_t>(facts.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+  if (file >= 0) close(file);
+  if (mapped != MAP_FAILED) return FileBytes(static_cast<const char*>(mapped), static_cast<size_t>(facts.st_size));
+  VXLA_ASSIGN_OR_RETURN(std::string read, ReadFile(path));
+  return FileBytes(std::move(read));
+}
+
+FileBytes::FileBytes(FileBytes&& other) noexcept
+    : read_(std::move(other.read_)), mapped_(std::exchange(other.mapped_, nullptr)), size_(other.size_) {}
+
+FileBytes::~FileBytes() {
+  if (mapped_ != nullptr) munmap(const_cast<char*>(mapped_), size_);
 }
 
 Status WriteWhole(const std::string& path, const std::function<Status(const std::string& temporary)>& write) {

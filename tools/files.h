@@ -11,6 +11,24 @@ namespace VXLA_NAMESPACE {
 
 // "-" is standard input. InvalidArgument if it cannot be read.
 Result<std::string> ReadFile(const std::string& path);
+// The bytes of a file: large ones are mapped, not copied.
+class FileBytes {
+ public:
+  static Result<FileBytes> Open(const std::string& path);
+  FileBytes(FileBytes&& other) noexcept;
+  FileBytes& operator=(FileBytes&&) = delete;
+  ~FileBytes();
+
+  std::string_view view() const { return mapped_ != nullptr ? std::string_view(mapped_, size_) : read_; }
+
+ private:
+  explicit FileBytes(std::string read) : read_(std::move(read)) {}
+  FileBytes(const char* mapped, size_t size) : mapped_(mapped), size_(size) {}
+
+  std::string read_;
+  const char* mapped_ = nullptr;
+  size_t size_ = 0;
+};
 // Calls `write` with a temporary name beside `path` and renames that on success; removes it on failure.
 Status WriteWhole(const std::string& path, const std::function<Status(const std::string& temporary)>& write);
 // A text in one piece; "-" is standard output.

@@ -30,11 +30,9 @@ void ReplicaFlags::AddTo(CLI::App& app, bool feeds) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   if (!feeds) return;
-  app.add_option("--infeed", infeed,
-                 "an .npz with infeed_0, infeed_1 ... in the order in which infeeds take them (--device cpu)")
+  app.add_option("--infeed", infeed, "an .npz with infeed_0, infeed_1 ... in the order in which infeeds take them")
       ->type_name("FILE");
-  app.add_option("--outfeed", outfeed,
-                 "save what outfeeds send as an .npz with outfeed_0, outfeed_1 ... (--device cpu)")
+  app.add_option("--outfeed", outfeed, "save what outfeeds send as an .npz with outfeed_0, outfeed_1 ...")
       ->type_name("FILE");
 }
 

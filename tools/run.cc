@@ -140,7 +140,7 @@ struct Compiled {
 };
 
 Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const Module& module, Json& report) {
-  FeedFiles feeds(flags.replicas, 1);
+  FeedFiles feeds(flags.replicas, grid.count());
   VXLA_RETURN_IF_ERROR(feeds.Open());
   EvaluateOptions host_steps = flags.compile.evaluate_options(flags.program.seed);
   host_steps.host = feeds.transfers();

@@ -36,7 +36,9 @@ void DeviceFlags::AddTo(CLI::App& app) {
 }
 
 void ProgramFlags::AddTo(CLI::App& app, bool file_required) {
-  app.add_option("FILE", file, "the program as HLO or StableHLO text; - is standard input")->required(file_required)->type_name("");
+  app.add_option("FILE", file, "the program as HLO text, StableHLO text or bytecode; - is standard input")
+      ->required(file_required)
+      ->type_name("");
   app.add_option("--args", args, "one .npz with arg_0, arg_1 ... or .npy files in order; the rest come from the seed")
       ->expected(1, 1 << 20)
       ->type_name("FILE");
@@ -167,8 +169,8 @@ EvaluateOptions CompileFlags::evaluate_options(uint64_t seed) const {
 }
 
 Result<std::unique_ptr<Module>> LoadProgram(const std::string& file) {
-  VXLA_ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
-  return ParseProgram(text, file);
+  VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(file));
+  return ParseProgram(bytes.view(), file);
 }
 
 Result<std::unique_ptr<Module>> LoadRunnable(const std::string& file, const CompileFlags& flags) {

@@ -4,7 +4,7 @@
 # hours; each result goes into its row of docs/full-run.md when it is there, with its day and commit, so the parts may come one by one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-all_parts=(suites validation emulated swiftshader giant faults random exhaustive sanitizers programs jax)
+all_parts=(suites validation emulated swiftshader giant faults random exhaustive sanitizers fuzz programs jax)
 parts=()
 if [ "${1-}" = --full ]; then
   shift
@@ -141,13 +141,33 @@ part_sanitizers() {
   for suite in $suites; do run_suite "$suite, TSan" build-tsan/tests/$suite; done
 }
 
+# 100,000 inputs for each reader, from the programs of the tests on; and the tests' own mutants, 100,000 of them.
+part_fuzz() {
+  local seeds fuzzer name
+  run_suite "mlir_tests, 100,000 mutants" VXLA_TEST_LONG=1 build/tests/mlir_tests --gtest_filter='*Mutation*'
+  command -v clang++-14 >/dev/null || { printf 'SKIPPED: no clang++-14: the readers are not fuzzed\n' >&2; return; }
+  VXLA_TARGETS="hlo_text_fuzzer mlir_text_fuzzer check_file_fuzzer" tools/build.sh --preset=fuzz
+  seeds=$(mktemp -d)
+  for name in examples/*/*.hlo; do
+    cp "$name" "$seeds/${name//\//_}"
+    build/vxla convert "$name" "$seeds/${name//\//_}.mlir"
+    build/vxla convert "$name" "$seeds/${name//\//_}.mlirbc"
+  done
+  for fuzzer in hlo_text mlir_text check_file; do
+    build-fuzz/tests/${fuzzer}_fuzzer -runs=100000 -max_len=4096 -rss_limit_mb=4096 -malloc_limit_mb=3000 -timeout=20 \
+      "$seeds" tests/mlir/check >"$log" 2>&1 || failed "$fuzzer under libFuzzer"
+    record "$fuzzer under libFuzzer" "100,000 inputs"
+  done
+  rm -r "$seeds"
+}
+
 # Long programs, where the shared model collection lies beside the checkout.
 part_programs() {
   local models=../shared/models python=python3 what
   [ -d "$models" ] || { printf 'no %s: its programs do not run\n' "$models"; return; }
   "$python" -c "import numpy" 2>/dev/null || python=/usr/bin/python3
   for bindings in addresses descriptors; do
-    for form in hlo mlir optimized; do
+    for form in hlo mlir mlirbc optimized; do
       what="basic programs, $form, $bindings, validation core,sync"
       "$python" "$models/check.py" --vxla build/vxla --device vulkan --family basic --form $form -- --bindings $bindings --validate=core,sync >"$log" 2>&1 ||
         failed "$what"

@@ -249,20 +249,8 @@ Result<Type> AttributeParser::ParseQuantizedTensor(Shape shape, size_t start) {
   Result<std::shared_ptr<const Quantization>> quantization = ParseQuantization(element.text);
   if (!quantization.ok()) return Status(quantization.status()).At(lexer_.LocationOf(start));
   VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
-  const Quantization& q = **quantization;
-  Shape typed(q.storage, {shape.dimensions().begin(), shape.dimensions().end()});
-  for (int i = 0; i < shape.rank(); ++i) typed.set_dynamic_dimension(i, shape.is_dynamic_dimension(i));
-  shape = std::move(typed);
-  if (q.axis >= shape.rank() ||
-      (q.axis >= 0 && shape.dimension(static_cast<int>(q.axis)) != static_cast<int64_t>(q.scales.size()))) {
-    return InvalidArgument("{}: {} scales along dimension {} of {}", element.text, q.scales.size(), q.axis,
-                           shape.ToString())
-        .At(lexer_.LocationOf(start));
-  }
-  Type type = ShapeType(std::move(shape));
-  std::string sizes = PrintType(type.shape);
-  type.text = sizes.substr(0, sizes.size() - ElementWord(q.storage).size() - 1) + element.text + ">";
-  type.quantization = *std::move(quantization);
+  Result<Type> type = QuantizedTensor(shape, *quantization, element.text);
+  if (!type.ok()) return Status(type.status()).At(lexer_.LocationOf(start));
   return type;
 }
 
@@ -519,8 +507,7 @@ Result<Attribute> AttributeParser::ParseDense() {
     offset = 0;
     if (!elements.starts_with("\"0x"))
       return lexer_.Error("dense<\"...\"> without 0x: tensors of strings are not supported");
-    Result<HostBytes> bytes = ParseHexBytes(elements.substr(3, elements.size() - 4));
-    literal = bytes.ok() ? LiteralFromBytes(shape, *bytes) : Result<std::shared_ptr<const Literal>>(bytes.status());
+    literal = LiteralFromHex(shape, elements.substr(3, elements.size() - 4));
   } else {
     literal = ParseDenseText(elements, shape, offset);
   }

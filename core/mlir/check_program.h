@@ -8,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/mlir/ir.h"
-#include "core/module.h"
+#include "core/mlir/importer.h"
 
 namespace VXLA_NAMESPACE::mlir {
 
@@ -50,9 +49,14 @@ struct CheckStage {
 };
 
 struct CheckFunction {
+  struct Constant {
+    std::shared_ptr<const Literal> literal;  // a scalar stands for all elements
+    Shape shape;
+  };
   std::vector<CheckStage> stages;
-  std::map<ValueId, std::shared_ptr<const Literal>> constants;  // values that need no device
-  std::vector<Check> checks;                                    // in order
+  std::map<ValueId, Constant> constants;  // values that need no device
+  std::vector<Check> checks;              // in order
+  std::unique_ptr<Module> question;       // has to be known first: a size depends on it
 };
 
 // The functions that are run by themselves: public ones, and private ones without arguments that nothing calls; but
@@ -64,7 +68,9 @@ struct CheckEntry {
 };
 std::vector<CheckEntry> CheckEntries(const Program& program);
 
-// Errors as ImportMlir's. A function with arguments is imported only to be verified.
-Result<CheckFunction> ImportCheck(const Program& program, const std::string& function);
+// Errors as ImportMlir's. A function with arguments is imported only to be verified. `answers` to the questions so far
+// and `fold` are for programs with sizes that are computed, as RefineMlir's.
+Result<CheckFunction> ImportCheck(const Program& program, const std::string& function,
+                                  const std::vector<Literal>& answers, const FoldInstruction& fold);
 
 }  // namespace VXLA_NAMESPACE::mlir

@@ -10,9 +10,24 @@
 #include <limits>
 
 #include "core/float_formats.h"
+#include "core/mlir/ir.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
+
+// Eight digits in the bytes of a word as four bytes. `bad` keeps a bit for what is no digit.
+uint32_t FourBytesOf(uint64_t digits, uint64_t& bad) {
+  constexpr uint64_t kEach = 0x0101010101010101, kTop = 0x80 * kEach;
+  // 0 to 9, and a to f as 1 to 6 in either case: sums that stay below 128 for these only.
+  const uint64_t number = digits ^ (0x30 * kEach), letter = (digits | (0x20 * kEach)) ^ (0x60 * kEach);
+  const uint64_t no_number = number + 0x76 * kEach;
+  const uint64_t no_letter = (letter + 0x79 * kEach) | ~(letter + 0x7f * kEach);
+  bad |= ((no_number & no_letter) | digits) & kTop;
+  const uint64_t values = (digits & (0x0f * kEach)) + ((digits >> 6) & kEach) * 9;
+  uint64_t pairs = ((values << 4) | (values >> 8)) & 0x00ff00ff00ff00ff;
+  pairs = (pairs | (pairs >> 8)) & 0x0000ffff0000ffff;
+  return static_cast<uint32_t>(pairs | (pairs >> 16));
+}
 
 constexpr std::array<int8_t, 256> MakeHexValues() {
   std::array<int8_t, 256> values{};
@@ -53,6 +68,7 @@ class DenseReader {
     return InvalidArgument("dense: expected {}, found {}", what, rest.substr(0, rest.find('\n')));
   }
   Status ReadList(int dimension, std::byte*& to);
+  bool ReadPlainFloat(std::byte* to);
   Status ReadElement(std::byte* to);
   std::string_view TakeWord();
 
@@ -95,7 +111,11 @@ Status DenseReader::ReadList(int dimension, std::byte*& to) {
       if (found == size) {
         return InvalidArgument("dense: more than {} elements in dimension {} of {}", size, dimension, shape.ToString());
       }
-      VXLA_RETURN_IF_ERROR(ReadList(dimension + 1, to));
+      if (dimension + 1 == shape.rank() && ReadPlainFloat(to)) {
+        to += sizeof(float);
+      } else {
+        VXLA_RETURN_IF_ERROR(ReadList(dimension + 1, to));
+      }
       ++found;
     } while (Eat(','));
   }
@@ -105,10 +125,25 @@ Status DenseReader::ReadList(int dimension, std::byte*& to) {
                          size);
 }
 
+// Most of a large text: an f32 in decimals. False: anything else, or what is wrong.
+bool DenseReader::ReadPlainFloat(std::byte* to) {
+  if (literal_.shape().element_type() != ElementType::kF32) return false;
+  double value = 0;
+  const char* const end = text_.data() + text_.size();
+  const auto parsed =
+      std::from_chars(text_.data() + std::min(text_.find_first_not_of(" \n\t\r", at_), text_.size()), end, value);
+  const bool whole = parsed.ec == std::errc() && parsed.ptr != end && (*parsed.ptr == ',' || *parsed.ptr == ']');
+  if (!whole) return false;
+  const float rounded = static_cast<float>(value);
+  std::memcpy(to, &rounded, sizeof(rounded));
+  at_ = static_cast<size_t>(parsed.ptr - text_.data());
+  return true;
+}
+
 std::string_view DenseReader::TakeWord() {
   SkipBlanks();
   const size_t start = at_;
-  while (at_ < text_.size() && std::strchr(" \n\t\r,[]()<>", text_[at_]) == nullptr) ++at_;
+  at_ = std::min(text_.find_first_of(" \n\t\r,[]()<>", at_), text_.size());
   return text_.substr(start, at_ - start);
 }
 
@@ -216,21 +251,50 @@ Status ParseDenseNumber(std::string_view text, ElementType type, std::byte* at) 
   return ParseInteger(text, type, at);
 }
 
-Result<HostBytes> ParseHexBytes(std::string_view digits) {
+namespace {
+
+Status DecodeHex(std::string_view digits, std::byte* to) {
   if (digits.size() % 2 != 0) return InvalidArgument("{} hexadecimal digits, an even number needed", digits.size());
-  HostBytes bytes(digits.size() / 2);
-  const unsigned char* from = reinterpret_cast<const unsigned char*>(digits.data());
-  std::byte* to = bytes.data();
-  int seen = 0;
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    const int high = kHexValues[from[2 * i]], low = kHexValues[from[2 * i + 1]];
-    seen |= high | low;
-    to[i] = std::byte(static_cast<uint8_t>(high * 16 + low));
+  const auto* const from = reinterpret_cast<const unsigned char*>(digits.data());
+  uint64_t wrong = 0;
+  size_t i = 0;
+  for (; std::endian::native == std::endian::little && i + 8 <= digits.size(); i += 8) {
+    uint64_t word;
+    std::memcpy(&word, from + i, sizeof(word));
+    const uint32_t bytes = FourBytesOf(word, wrong);
+    std::memcpy(to + i / 2, &bytes, sizeof(bytes));
   }
-  if (seen >= 0) return bytes;
+  int seen = 0;
+  for (; i < digits.size(); i += 2) {
+    const int high = kHexValues[from[i]], low = kHexValues[from[i + 1]];
+    seen |= high | low;
+    to[i / 2] = std::byte(static_cast<uint8_t>(high * 16 + low));
+  }
+  if (seen >= 0 && wrong == 0) return OkStatus();
   size_t bad = 0;
   while (kHexValues[from[bad]] >= 0) ++bad;
   return InvalidArgument("character {} of the hexadecimal string is no digit", bad + 3);
+}
+
+}  // namespace
+
+Result<HostBytes> ParseHexBytes(std::string_view digits) {
+  HostBytes bytes(digits.size() / 2);
+  VXLA_RETURN_IF_ERROR(DecodeHex(digits, bytes.data()));
+  return bytes;
+}
+
+Result<std::shared_ptr<const Literal>> LiteralFromHex(const Shape& shape, std::string_view digits) {
+  VXLA_RETURN_IF_ERROR(CheckShape(shape));
+  const bool as_stored =
+      BitWidth(shape.element_type()) >= 8 && static_cast<int64_t>(digits.size()) == 2 * shape.SizeBytes();
+  if (!as_stored) {
+    VXLA_ASSIGN_OR_RETURN(const HostBytes bytes, ParseHexBytes(digits));
+    return LiteralFromBytes(shape, bytes);
+  }
+  Literal literal = Literal::Uninitialized(shape);
+  VXLA_RETURN_IF_ERROR(DecodeHex(digits, literal.mutable_bytes().data()));
+  return std::make_shared<const Literal>(std::move(literal));
 }
 
 Result<std::shared_ptr<const Literal>> ParseDenseText(std::string_view text, const Shape& shape, size_t& offset) {

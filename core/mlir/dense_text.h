@@ -21,6 +21,9 @@ Status ParseDenseNumber(std::string_view text, ElementType type, std::byte* at);
 // "0A1b..." (no quotes, no 0x) as bytes.
 Result<HostBytes> ParseHexBytes(std::string_view digits);
 
+// The same as the elements of `shape`, or the only one of a splat: decoded where they stay.
+Result<std::shared_ptr<const Literal>> LiteralFromHex(const Shape& shape, std::string_view digits);
+
 // What stands between the angle brackets, bits kept.
 std::string PrintDense(const Literal& literal);
 

@@ -23,6 +23,7 @@ class DynamicProgram {
   // Of a module that IsDynamicProgram.
   static Result<DynamicProgram> Of(const Module& module);
 
+  const Program& program() const { return program_; }
   // The entry's parameters, as its text has them.
   const std::vector<Type>& parameters() const { return parameters_; }
   Result<RefinedProgram> Refine(const ProgramFacts& facts, const FoldInstruction& fold) const;

@@ -118,6 +118,12 @@ Status Importer::ImportCustomCall(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const bool dynamic, ImportDynamicCustomCall(frame, operation));
   if (dynamic) return OkStatus();
+  const Attribute* const target = operation.Find("call_target_name");
+  if (target != nullptr && target->text.starts_with("mhlo.")) {
+    VXLA_ASSIGN_OR_RETURN(const bool chlo,
+                          ImportAsChlo(frame, operation, target->text, operation.Find("mhlo.attributes")));
+    if (chlo) return OkStatus();
+  }
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(CustomCallAttributes attributes, CustomCallOf(operation, typed()));
   std::vector<Computation*> called;
@@ -147,21 +153,41 @@ Status Importer::ImportCustomCall(Frame& frame, const Operation& operation) {
   return BindResults(frame, operation, call);
 }
 
-Status Importer::ImportCall(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_ASSIGN_OR_RETURN(const std::string callee, reader.Text("callee"));
+// An operation of CHLO, as portable artifacts have it: a composite called chlo.erf or a custom call of mhlo.erf. False:
+// it is none that is known here.
+Result<bool> Importer::ImportAsChlo(Frame& frame, const Operation& operation, std::string_view name,
+                                    const Attribute* attributes) {
+  Operation chlo = operation;
+  name.remove_prefix(name.find('.') + 1);
+  chlo.name = fmt::format("chlo.{}", name == "topk" ? "top_k" : name);
+  chlo.attributes = attributes == nullptr ? Dictionary() : attributes->entries;
+  const Attribute* const largest = chlo.Find("largest");
+  if (largest != nullptr && largest->integer == 0) return false;
+  return ImportOperation(frame, chlo).ok();
+}
+
+// Null: the function was written in the place of its call, and its results are bound.
+Result<Instruction*> Importer::CallFunction(Frame& frame, const Operation& operation, const std::string& callee,
+                                            CallAttributes attributes) {
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   if (refines()) {
     VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results,
                           InlineFunction(frame, callee, operation.location, operands));
-    return BindValues(frame, operation, results);
+    VXLA_RETURN_IF_ERROR(BindValues(frame, operation, results));
+    return nullptr;
   }
   VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(callee, operation.location));
   location_ = operation.location;
-  VXLA_RETURN_IF_ERROR(CheckSignature(reader, callee, *computation, operands));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const call, AddInferred(frame, operation, Opcode::kCall, std::move(operands),
-                                                             CallAttributes{}, {computation}));
-  return BindResults(frame, operation, call);
+  VXLA_RETURN_IF_ERROR(CheckSignature(OperationReader(operation), callee, *computation, operands));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const call,
+                        AddInferred(frame, operation, Opcode::kCall, std::move(operands), attributes, {computation}));
+  VXLA_RETURN_IF_ERROR(BindResults(frame, operation, call));
+  return call;
+}
+
+Status Importer::ImportCall(Frame& frame, const Operation& operation) {
+  VXLA_ASSIGN_OR_RETURN(const std::string callee, OperationReader(operation).Text("callee"));
+  return CallFunction(frame, operation, callee, {}).status();
 }
 
 // By what it is composed of.
@@ -170,23 +196,18 @@ Status Importer::ImportComposite(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const std::string callee, reader.Text("decomposition"));
   VXLA_ASSIGN_OR_RETURN(const std::string name, reader.Text("name"));
   VXLA_ASSIGN_OR_RETURN(const int64_t version, reader.Int("version", 0));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  if (refines()) {
-    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results,
-                          InlineFunction(frame, callee, operation.location, operands));
-    return BindValues(frame, operation, results);
+  const Attribute* const given = operation.Find("composite_attributes");
+  if (name.starts_with("chlo.")) {  // closer to the exact values than what it is composed of
+    VXLA_ASSIGN_OR_RETURN(const bool chlo, ImportAsChlo(frame, operation, name, given));
+    if (chlo) return OkStatus();
   }
-  VXLA_ASSIGN_OR_RETURN(Computation* const computation, ImportFunction(callee, operation.location));
-  location_ = operation.location;
-  VXLA_RETURN_IF_ERROR(CheckSignature(reader, callee, *computation, operands));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const call, AddInferred(frame, operation, Opcode::kCall, std::move(operands),
-                                                             CallAttributes{.is_composite = true}, {computation}));
-  const Attribute* given = operation.Find("composite_attributes");
+  VXLA_ASSIGN_OR_RETURN(Instruction* const call, CallFunction(frame, operation, callee, {.is_composite = true}));
+  if (call == nullptr) return OkStatus();
   const std::string attributes = given == nullptr || given->entries.empty() ? "" : PrintAttribute(*given);
   call->mutable_common().frontend_attributes.text =
       fmt::format("{{{}composite.name={},composite.version=\"{}\"}}",
                   attributes.empty() ? "" : fmt::format("composite.attributes={},", attributes), Quote(name), version);
-  return BindResults(frame, operation, call);
+  return OkStatus();
 }
 
 // Where every axis has one device, the body sees whole arrays.

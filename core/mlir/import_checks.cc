@@ -143,6 +143,7 @@ struct Importer::CheckBuilder {
 };
 
 Result<CheckFunction> Importer::RunChecks(const std::string& name) {
+  has_checks_ = true;
   VXLA_RETURN_IF_ERROR(CollectFunctions());
   const Operation& function = *functions_.at(name);
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(function, 0));
@@ -178,19 +179,25 @@ Result<CheckFunction> Importer::RunChecks(const std::string& name) {
   for (size_t stage = 0; stage < ranges.size(); ++stage) {
     const std::span<const Operation> operations(block->operations.data() + ranges[stage].first,
                                                 ranges[stage].second - ranges[stage].first);
-    VXLA_RETURN_IF_ERROR(BuildCheckStage(builder, name, stage, operations));
+    const Status built = BuildCheckStage(builder, name, stage, operations);
+    if (question_.has_value()) {
+      builder.out = {};
+      builder.out.question = std::move(question_->module);
+      break;
+    }
+    VXLA_RETURN_IF_ERROR(built);
   }
   return std::move(builder.out);
 }
 
 void Importer::BindEarlierValue(CheckBuilder& builder, Frame& frame, ValueId value, std::vector<ValueId>& inputs) {
   if (frame.values.contains(value)) return;
-  const Shape& shape = program_.ShapeOf(value);
+  const Shape& shape = typed().ShapeOf(value);
   Instruction*& bound = frame.values[value];
   if (const auto constant = builder.out.constants.find(value); constant != builder.out.constants.end()) {
-    bound = Add(frame, Opcode::kConstant, constant->second->shape(), {}, ConstantAttributes{constant->second});
-    if (!(constant->second->shape() == shape))
-      bound = Add(frame, Opcode::kBroadcast, shape, {bound}, DimensionsAttributes{});
+    const std::shared_ptr<const Literal>& literal = constant->second.literal;
+    bound = Add(frame, Opcode::kConstant, literal->shape(), {}, ConstantAttributes{literal});
+    if (!(literal->shape() == shape)) bound = Add(frame, Opcode::kBroadcast, shape, {bound}, DimensionsAttributes{});
   } else if (shape.IsToken()) {
     bound = Add(frame, Opcode::kAfterAll, Shape::Token());
   } else {
@@ -207,6 +214,7 @@ Status Importer::BuildCheckStage(CheckBuilder& builder, const std::string& name,
   CheckStage& stage = builder.out.stages.emplace_back();
   Frame frame;
   frame.computation = std::make_unique<Computation>("check");
+  entry_frame_ = number == 0 ? &frame : nullptr;  // what later stages take cannot be asked for
   const Operation* parallel = nullptr;
   for (const Operation& operation : operations) {
     location_ = operation.location;
@@ -229,6 +237,14 @@ Status Importer::BuildCheckStage(CheckBuilder& builder, const std::string& name,
   }
   BindStageOutputs(builder, frame, number);
   module_->set_entry(module_->AddComputation(std::move(frame.computation)));
+  entry_frame_ = nullptr;
+  if (refines()) {
+    RemoveUnused(*module_);
+    // Other instructions may come to lie where these lay.
+    known_.clear();
+    unknown_.clear();
+    captured_from_.clear();
+  }
   VXLA_RETURN_IF_ERROR(CheckCallDepth(*module_));
   stage.module = std::move(module_);
   if (parallel == nullptr) return OkStatus();
@@ -246,7 +262,7 @@ void Importer::BindStageOutputs(CheckBuilder& builder, Frame& frame, size_t numb
     if (result->shape().IsToken()) continue;
     const Instruction* const constant = result->opcode() == Opcode::kBroadcast ? result->operand(0) : result;
     if (constant->opcode() == Opcode::kConstant && (constant == result || constant->shape().IsScalar())) {
-      builder.out.constants[value] = constant->attributes<ConstantAttributes>().literal;
+      builder.out.constants[value] = {constant->attributes<ConstantAttributes>().literal, result->shape()};
       continue;
     }
     builder.out.stages[number].outputs.push_back(value);
@@ -268,8 +284,8 @@ Status Importer::ImportCheckOperation(CheckBuilder& builder, const Operation& op
   check.got = operation.operands[0];
   if (name.ends_with("_const")) {
     if (value == nullptr || value->literal == nullptr) return reader.Error("the expected value is needed");
-    if (!(value->type.shape == program_.ShapeOf(check.got))) {
-      return reader.Error("{} is compared with {}", PrintType(program_.values[check.got].type), PrintType(value->type));
+    if (!Fits(value->type, typed().ShapeOf(check.got))) {
+      return reader.Error("{} is compared with {}", PrintType(typed().values[check.got].type), PrintType(value->type));
     }
     check.expected = value->literal;
   } else if (name == kSerialized) {
@@ -282,9 +298,9 @@ Status Importer::ImportCheckOperation(CheckBuilder& builder, const Operation& op
   } else if (check.kind != Check::Kind::kPrint) {
     check.want = operation.operands[1];
   }
-  if (!alone && !(program_.ShapeOf(check.got) == program_.ShapeOf(check.want))) {
-    return reader.Error("{} is compared with {}", PrintType(program_.values[check.got].type),
-                        PrintType(program_.values[check.want].type));
+  if (!alone && !(typed().ShapeOf(check.got) == typed().ShapeOf(check.want))) {
+    return reader.Error("{} is compared with {}", PrintType(typed().values[check.got].type),
+                        PrintType(typed().values[check.want].type));
   }
   builder.out.checks.push_back(std::move(check));
   return OkStatus();
@@ -326,6 +342,7 @@ Result<std::unique_ptr<ParallelRun>> Importer::ImportRunParallel(const Operation
       run->infeeds.push_back(std::move(module_));
     }
   }
+  for (const ValueId result : run->results) SetActual(result, program_.ShapeOf(result));
   NewCheckModule("run_parallel");
   VXLA_RETURN_IF_ERROR(run->shared ? BuildSharedRun(operation, names, *run) : BuildSameRun(operation, names, *run));
   run->module = std::move(module_);
@@ -360,13 +377,13 @@ Status Importer::BuildSameRun(const Operation& operation, const std::vector<std:
   if (run.results.size() != results.size() * names.size())
     return reader.Error("{} results of {} devices that give {} each", run.results.size(), names.size(), results.size());
   for (size_t i = 0; i < run.operands.size(); ++i) {
-    if (!(computation->parameter(static_cast<int64_t>(i % arguments))->shape() == program_.ShapeOf(run.operands[i])))
-      return reader.Error("operand {} is {}, which '@{}' does not take", i,
-                          PrintType(program_.ShapeOf(run.operands[i])), names[0]);
+    if (!(computation->parameter(static_cast<int64_t>(i % arguments))->shape() == typed().ShapeOf(run.operands[i])))
+      return reader.Error("operand {} is {}, which '@{}' does not take", i, PrintType(typed().ShapeOf(run.operands[i])),
+                          names[0]);
   }
   for (size_t i = 0; i < run.results.size(); ++i) {
-    if (!(results[i % results.size()] == program_.ShapeOf(run.results[i])))
-      return reader.Error("result {} is stated as {}, '@{}' gives {}", i, PrintType(program_.ShapeOf(run.results[i])),
+    if (!(results[i % results.size()] == typed().ShapeOf(run.results[i])))
+      return reader.Error("result {} is stated as {}, '@{}' gives {}", i, PrintType(typed().ShapeOf(run.results[i])),
                           names[0], PrintType(results[i % results.size()]));
     run.owners.push_back(static_cast<int64_t>(i / results.size()));
   }
@@ -431,7 +448,7 @@ Status Importer::BuildSharedRun(const Operation& operation, const std::vector<st
   std::vector<Instruction*> operands;
   std::vector<Shape> shapes;
   for (const ValueId operand : run.operands) {
-    shapes.push_back(program_.ShapeOf(operand));
+    shapes.push_back(typed().ShapeOf(operand));
     operands.push_back(
         Add(frame, Opcode::kParameter, shapes.back(), {}, ParameterAttributes{static_cast<int64_t>(operands.size())}));
   }
@@ -464,8 +481,11 @@ Status Importer::BuildSharedRun(const Operation& operation, const std::vector<st
   return OkStatus();
 }
 
-Result<CheckFunction> ImportCheck(const Program& program, const std::string& function) {
-  return Guarded([&] { return Importer(program).RunChecks(function); });
+Result<CheckFunction> ImportCheck(const Program& program, const std::string& function,
+                                  const std::vector<Literal>& answers, const FoldInstruction& fold) {
+  if (!NeedsRefinement(program)) return Guarded([&] { return Importer(program).RunChecks(function); });
+  const ProgramFacts facts{{}, answers};
+  return Guarded([&] { return Importer(program, facts, fold).RunChecks(function); });
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

@@ -66,12 +66,16 @@ Importer::Importer(const Program& program, const ProgramFacts& facts, const Fold
   actual_.values = program.values;
 }
 
+void RemoveUnused(Module& module) {
+  for (const auto& computation : module.computations()) computation->RemoveDead();
+  module.RemoveUnusedComputations();
+}
+
 Result<RefinedProgram> Importer::RunRefined() {
   Result<std::unique_ptr<Module>> module = Run();
   if (question_.has_value()) return std::move(*question_);
   if (!module.ok()) return module.status();
-  for (const auto& computation : (*module)->computations()) computation->RemoveDead();
-  (*module)->RemoveUnusedComputations();
+  RemoveUnused(**module);
   RefinedProgram refined;
   refined.module = *std::move(module);
   return refined;
@@ -85,7 +89,7 @@ Result<Shape> Importer::ArgumentShape(const Operation& function, size_t index, c
   if (!refines()) return stated.shape;
   const OperationReader reader(function);
   const bool unknown = HasUnknownSize(stated.shape) || stated.unranked;
-  if (open_.size() > 1) {  // what an operation applies
+  if (open_.size() > 1 || has_checks_) {  // what an operation applies, or what run_parallel runs
     if (unknown) return reader.NotSupported("argument {} is {} where no call says its sizes", index, PrintType(stated));
     return stated.shape;
   }
@@ -172,13 +176,17 @@ Instruction* Importer::Folded(Frame& frame, Instruction* value) {
   return Add(frame, Opcode::kConstant, known->shape(), {}, ConstantAttributes{std::make_shared<const Literal>(*known)});
 }
 
+bool Importer::IsOfEntry(const Instruction& value) const {
+  return entry_frame_ != nullptr && value.parent() == entry_frame_->computation.get();
+}
+
 // Whether small integers among the entry's parameters say the value; `unknown` is the first of them that has to be
 // asked for.
 bool Importer::DependsOnSmallParameters(const Instruction* value, const Instruction** unknown, int depth) const {
   value = Outside(value);
   if (value->opcode() == Opcode::kConstant || known_.contains(value)) return true;
   if (!IsSmallInteger(value->shape()) || depth > kMaxQuestionDepth) return false;
-  if (value->opcode() == Opcode::kParameter && value->parent() == entry_frame_->computation.get()) {
+  if (value->opcode() == Opcode::kParameter && IsOfEntry(*value)) {
     if (*unknown == nullptr) *unknown = value;
     return true;
   }
@@ -194,7 +202,7 @@ const Instruction* Importer::ToAsk(const Instruction* value, int depth) const {
   if (value->opcode() == Opcode::kConstant || known_.contains(value) || depth > kMaxQuestionDepth) return nullptr;
   const Instruction* parameter = nullptr;
   if (DependsOnSmallParameters(value, &parameter, 0) && parameter != nullptr) return parameter;
-  if (value->parent() == entry_frame_->computation.get()) return IsSmallInteger(value->shape()) ? value : nullptr;
+  if (IsOfEntry(*value)) return IsSmallInteger(value->shape()) ? value : nullptr;
   if (!Folds(*value)) return nullptr;
   for (const Instruction* operand : value->operands()) {
     if (const Instruction* const found = ToAsk(operand, depth + 1); found != nullptr) return found;

@@ -123,6 +123,8 @@ Result<Labels> LabelsOf(const OperationReader& reader, const Attribute& list, st
   return labels;
 }
 
+}  // namespace
+
 // Generic form of older texts: #stablehlo.conv<raw> with entries input_batch_dimension = 0 ...
 Result<ConvolutionDimensions> ConvolutionDimensionsOf(const OperationReader& reader) {
   VXLA_ASSIGN_OR_RETURN(const Attribute* const numbers, reader.Required("dimension_numbers"));
@@ -151,6 +153,8 @@ Result<ConvolutionDimensions> ConvolutionDimensionsOf(const OperationReader& rea
   VXLA_ASSIGN_OR_RETURN(out.output_spatial, Part(reader, *numbers, "output_spatial_dimensions"));
   return out;
 }
+
+namespace {
 
 Status ExpectCount(const OperationReader& reader, std::string_view name, size_t found, size_t expected) {
   if (found == expected) return OkStatus();

@@ -197,10 +197,8 @@ Status Importer::ImportScan(Frame& frame, const Operation& operation) {
   attributes.num_carries = segments.empty() ? static_cast<int64_t>(operands.size() / 2) : segments[1];
   if (attributes.num_carries < 0 || attributes.num_carries > static_cast<int64_t>(operands.size()))
     return reader.Error("{} carries of {} operands", attributes.num_carries, operands.size());
-  VXLA_ASSIGN_OR_RETURN(Computation* const body, ImportScalarRegion(frame, operation, 0));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kScan, std::move(operands),
-                                                               std::move(attributes), {body}, ResultShape(operation)));
-  return BindResults(frame, operation, result);
+  return ImportWithRegions(frame, operation, Opcode::kScan, std::move(operands), std::move(attributes),
+                           Takes::kConstants, ResultShape(operation));
 }
 
 // A number in the operand's shape.

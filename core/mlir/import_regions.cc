@@ -27,6 +27,12 @@ bool IsSpreadConstant(const Instruction& value) {
          value.operand(0)->shape().IsScalar();
 }
 
+bool IsPromotable(ElementType from, ElementType to) {
+  if (from == to || BitWidth(from) > BitWidth(to)) return false;
+  return (IsSigned(from) && IsSigned(to)) || (IsUnsigned(from) && IsUnsigned(to)) ||
+         (IsFloating(from) && IsFloating(to)) || (IsComplex(from) && IsComplex(to));
+}
+
 void CollectFree(const Region& region, std::unordered_set<ValueId>& inside, std::unordered_set<ValueId>& seen,
                  std::vector<ValueId>& free) {
   for (const Block& block : region.blocks) {
@@ -68,32 +74,107 @@ Instruction* Importer::SinkExpression(Frame& frame, const Instruction* value) {
   return Add(frame, value->opcode(), value->shape(), std::move(operands), value->attributes());
 }
 
-// One parameter for each argument of the block.
-Result<Computation*> Importer::ImportScalarRegion(Frame& outer, const Operation& operation, size_t region) {
+// One parameter for each argument of the block; what `captures` may take from around the region, scalars that are no
+// constants, become parameters beside them.
+Result<Computation*> Importer::ImportScalarRegion(Frame& outer, const Operation& operation, size_t region, Takes takes,
+                                                  std::vector<Instruction*>& captures) {
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, region));
   Frame frame;
   frame.computation = std::make_unique<Computation>("region");
+  std::vector<ValueId> captured;
+  for (const ValueId value : FreeValues(operation.regions[region])) {
+    VXLA_ASSIGN_OR_RETURN(Instruction* const from, Lookup(outer, operation, value));
+    int budget = kMaxSunkExpression;
+    if (Sinks(from) || from->opcode() == Opcode::kConstant) {
+      frame.values[value] = Sink(frame, from);
+    } else if (IsConstantExpression(*from, budget)) {
+      frame.values[value] = SinkExpression(frame, from);
+    } else if (takes != Takes::kConstants && from->shape().IsScalar()) {
+      captured.push_back(value);
+      captures.push_back(from);
+    }  // using another is an error with its own place
+  }
+  int64_t number = 0;
+  const auto parameter = [&](const Shape& shape) {
+    return Add(frame, Opcode::kParameter, shape, {}, ParameterAttributes{number++});
+  };
+  const auto take = [&](bool twice) {
+    for (size_t i = 0; i < captured.size(); ++i) {
+      frame.values[captured[i]] = parameter(captures[i]->shape());
+      if (twice) parameter(captures[i]->shape());
+    }
+  };
   for (size_t i = 0; i < block->arguments.size(); ++i) {
     const Type& type = program_.values[block->arguments[i]].type;
     VXLA_RETURN_IF_ERROR(CheckType(operation, type));
     SetActual(block->arguments[i], type.shape);
-    frame.values[block->arguments[i]] =
-        Add(frame, Opcode::kParameter, type.shape, {}, ParameterAttributes{static_cast<int64_t>(i)});
+    if (takes == Takes::kAccumulated && i == block->arguments.size() / 2) take(false);
+    frame.values[block->arguments[i]] = parameter(type.shape);
   }
-  for (const ValueId value : FreeValues(operation.regions[region])) {
-    VXLA_ASSIGN_OR_RETURN(const Instruction* const from, Lookup(outer, operation, value));
-    const bool constant = from->opcode() == Opcode::kConstant || Sinks(from);
-    int budget = kMaxSunkExpression;
-    if (constant) {
-      frame.values[value] = Sink(frame, from);
-    } else if (IsConstantExpression(*from, budget)) {
-      frame.values[value] = SinkExpression(frame, from);
-    }  // using another is an error with its own place
-  }
+  if (takes != Takes::kAccumulated) take(takes == Takes::kPairs);
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
   location_ = operation.location;
+  if (takes == Takes::kAccumulated) {
+    for (size_t i = 0; i < captured.size(); ++i) {
+      results.push_back(frame.values[captured[i]]);
+      parameter(captures[i]->shape());  // the other of the two that are combined: the same value
+    }
+  }
   frame.computation->set_root(TupleOrOne(frame, std::move(results)));
   return module_->AddComputation(std::move(frame.computation));
+}
+
+// A reducer may compute in a wider type than its operands have.
+void Importer::Promote(Frame& frame, Opcode opcode, const Computation& reducer, std::vector<Instruction*>& operands) {
+  const bool collective = opcode == Opcode::kAllReduce || opcode == Opcode::kReduceScatter;
+  const size_t arrays = operands.size() / 2;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    // (inputs, initial values) or, of a scatter, (inputs, indices, updates).
+    const bool scatters = opcode == Opcode::kScatter && i >= arrays;
+    if (scatters && i == arrays) continue;
+    const size_t parameter = collective ? 0 : i < arrays ? i : i - arrays - (scatters ? 1 : 0);
+    if (parameter >= reducer.parameters().size() || !operands[i]->shape().IsArray()) continue;
+    const ElementType from = operands[i]->shape().element_type();
+    const ElementType to = reducer.parameters()[parameter]->shape().element_type();
+    if (IsPromotable(from, to)) operands[i] = Converted(frame, operands[i], to);
+  }
+}
+
+// An instruction that calls the operation's regions on scalars. A scalar that a region takes from around it travels as
+// one more array of the operation, which has it everywhere.
+Status Importer::ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode,
+                                   std::vector<Instruction*> operands, Attributes attributes, Takes takes,
+                                   Shape stated) {
+  std::vector<Instruction*> captures;
+  std::vector<Computation*> regions;
+  for (size_t i = 0; i < operation.regions.size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(Computation* const region, ImportScalarRegion(frame, operation, i, takes, captures));
+    regions.push_back(region);
+  }
+  if (!captures.empty()) VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectOperandsAtLeast(1));
+  if (takes == Takes::kAccumulated || opcode == Opcode::kAllReduce || opcode == Opcode::kReduceScatter)
+    Promote(frame, opcode, *regions[0], operands);
+  const auto spread = [&](size_t place, const Shape& like) {
+    for (size_t i = 0; i < captures.size(); ++i) {
+      operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(place + i), Everywhere(frame, captures[i], like));
+    }
+  };
+  if (!captures.empty() && takes == Takes::kAccumulated) {
+    const Shape last = operands.back()->shape();
+    const size_t inputs = operands.size() / 2;
+    spread(operands.size(), last);
+    spread(inputs, operands[0]->shape());
+  } else if (!captures.empty()) {
+    spread(operands.size(), operands[0]->shape());
+  }
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
+                        AddInferred(frame, operation, opcode, std::move(operands), std::move(attributes),
+                                    std::move(regions), std::move(stated)));
+  if (captures.empty() || opcode == Opcode::kMap) return BindResults(frame, operation, result);
+  std::vector<Instruction*> results;
+  for (size_t i = 0; i < operation.results.size(); ++i)
+    results.push_back(Element(frame, result, static_cast<int64_t>(i)));
+  return BindValues(frame, operation, results);
 }
 
 Result<Importer::State> Importer::StateOf(Frame& frame, const Operation& operation, std::span<const Region> regions,
@@ -202,23 +283,22 @@ Status Importer::ImportReduce(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
   VXLA_ASSIGN_OR_RETURN(const IntList dimensions, reader.Ints("dimensions"));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(Computation* const reducer, ImportScalarRegion(frame, operation, 0));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kReduce, std::move(operands),
-                                                               DimensionsAttributes{dimensions}, {reducer}));
-  return BindResults(frame, operation, result);
+  return ImportWithRegions(frame, operation, Opcode::kReduce, std::move(operands), DimensionsAttributes{dimensions},
+                           Takes::kAccumulated);
 }
 
-Status Importer::ImportReduceWindow(Frame& frame, const Operation& operation) {
+// reduce_window, select_and_scatter
+Status Importer::ImportWindowed(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(2));
+  const bool reduces = operation.name.ends_with("reduce_window");
+  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(reduces ? 1 : 2));
+  VXLA_RETURN_IF_ERROR(reduces ? reader.ExpectOperandsAtLeast(2) : reader.ExpectOperands(3));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   WindowAttributes attributes;
   VXLA_ASSIGN_OR_RETURN(attributes.window, ReduceWindowOf(reader, operands[0]->shape().rank()));
-  VXLA_ASSIGN_OR_RETURN(Computation* const reducer, ImportScalarRegion(frame, operation, 0));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kReduceWindow,
-                                                               std::move(operands), std::move(attributes), {reducer}));
-  return BindResults(frame, operation, result);
+  return ImportWithRegions(frame, operation, reduces ? Opcode::kReduceWindow : Opcode::kSelectAndScatter,
+                           std::move(operands), std::move(attributes),
+                           reduces ? Takes::kAccumulated : Takes::kConstants);
 }
 
 Status Importer::ImportScatter(Frame& frame, const Operation& operation) {
@@ -226,25 +306,8 @@ Status Importer::ImportScatter(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
   VXLA_ASSIGN_OR_RETURN(ScatterAttributes attributes, ScatterOf(reader));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(Computation* const update, ImportScalarRegion(frame, operation, 0));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kScatter, std::move(operands),
-                                                               std::move(attributes), {update}));
-  return BindResults(frame, operation, result);
-}
-
-Status Importer::ImportSelectAndScatter(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(2));
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(3));
-  VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  WindowAttributes attributes;
-  VXLA_ASSIGN_OR_RETURN(attributes.window, ReduceWindowOf(reader, operands[0]->shape().rank()));
-  VXLA_ASSIGN_OR_RETURN(Computation* const select, ImportScalarRegion(frame, operation, 0));
-  VXLA_ASSIGN_OR_RETURN(Computation* const scatter, ImportScalarRegion(frame, operation, 1));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kSelectAndScatter, std::move(operands),
-                                    std::move(attributes), {select, scatter}));
-  return BindResults(frame, operation, result);
+  return ImportWithRegions(frame, operation, Opcode::kScatter, std::move(operands), std::move(attributes),
+                           Takes::kAccumulated);
 }
 
 Status Importer::ImportSort(Frame& frame, const Operation& operation) {
@@ -257,10 +320,7 @@ Status Importer::ImportSort(Frame& frame, const Operation& operation) {
   SortAttributes attributes;
   attributes.dimensions = {dimension};
   VXLA_ASSIGN_OR_RETURN(attributes.is_stable, reader.Bool("is_stable", false));
-  VXLA_ASSIGN_OR_RETURN(Computation* const comparator, ImportScalarRegion(frame, operation, 0));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kSort, std::move(operands),
-                                                               std::move(attributes), {comparator}));
-  return BindResults(frame, operation, result);
+  return ImportWithRegions(frame, operation, Opcode::kSort, std::move(operands), std::move(attributes), Takes::kPairs);
 }
 
 Status Importer::ImportMap(Frame& frame, const Operation& operation) {
@@ -268,25 +328,19 @@ Status Importer::ImportMap(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
   VXLA_ASSIGN_OR_RETURN(const IntList dimensions, reader.Ints("dimensions"));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(Computation* const function, ImportScalarRegion(frame, operation, 0));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result, AddInferred(frame, operation, Opcode::kMap, std::move(operands),
-                                                               DimensionsAttributes{dimensions}, {function}));
-  return BindResults(frame, operation, result);
+  return ImportWithRegions(frame, operation, Opcode::kMap, std::move(operands), DimensionsAttributes{dimensions},
+                           Takes::kOnce);
 }
 
 // all_reduce, reduce_scatter
 Status Importer::ImportReducingCollective(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectRegions(1));
+  VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectRegions(1));
   const bool scatters = operation.name.ends_with("reduce_scatter");
   const Opcode opcode = scatters ? Opcode::kReduceScatter : Opcode::kAllReduce;
   VXLA_ASSIGN_OR_RETURN(Attributes attributes, AttributesFor(opcode, operation, typed()));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
-  VXLA_ASSIGN_OR_RETURN(Computation* const reducer, ImportScalarRegion(frame, operation, 0));
-  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, opcode, std::move(operands), std::move(attributes), {reducer},
-                                    ResultShape(operation)));
-  return BindResults(frame, operation, result);
+  return ImportWithRegions(frame, operation, opcode, std::move(operands), std::move(attributes), Takes::kConstants,
+                           ResultShape(operation));
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

@@ -58,6 +58,7 @@ Result<Attributes> AttributesFor(Opcode opcode, const Operation& operation, cons
 Result<std::vector<PrecisionLevel>> PrecisionOf(const OperationReader& reader, const Operation& operation);
 Result<GatherAttributes> GatherOf(const OperationReader& reader);
 Result<ScatterAttributes> ScatterOf(const OperationReader& reader);
+Result<ConvolutionDimensions> ConvolutionDimensionsOf(const OperationReader& reader);
 Result<Window> ReduceWindowOf(const OperationReader& reader, int rank);
 Result<ReplicaGroups> ReplicaGroupsOf(const OperationReader& reader);
 Result<std::optional<int64_t>> ChannelOf(const OperationReader& reader, const Operation& operation);
@@ -78,6 +79,8 @@ Result<std::optional<XlaComputation>> ChloProgram(const ProgramOperation& operat
 // max, min and ordered comparisons of complex numbers: by their real parts, then by their imaginary ones.
 Result<XlaComputation> ComplexOrderProgram(std::string_view name, const Shape& shape, ComparisonDirection direction);
 
+// Instructions and computations that nothing uses.
+void RemoveUnused(Module& module);
 // The function that a program begins with.
 Result<const Operation*> EntryOf(const Program& program);
 // A name of the text that HLO text can have too; empty for numbers.
@@ -149,6 +152,7 @@ class Importer {
   // The value where it is a constant, or computed of constants; null else.
   const Literal* Known(const Instruction* value);
   bool Folds(const Instruction& value) const;
+  bool IsOfEntry(const Instruction& value) const;
   bool DependsOnSmallParameters(const Instruction* value, const Instruction** unknown, int depth) const;
   // The same, or else the question that the import ends with.
   Result<const Literal*> KnownOrAsk(const Operation& operation, const Instruction* value);
@@ -237,7 +241,14 @@ class Importer {
   bool Sinks(const Instruction* value) const;
   Instruction* Sink(Frame& frame, const Instruction* value);
   Instruction* SinkExpression(Frame& frame, const Instruction* value);
-  Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation, size_t region);
+  // How a region on scalars takes one from around it that is no constant: not at all, as one more parameter, as a pair
+  // like the values of a comparator, or as one more value that is accumulated.
+  enum class Takes : uint8_t { kConstants, kOnce, kPairs, kAccumulated };
+  Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation, size_t region, Takes takes,
+                                          std::vector<Instruction*>& captures);
+  void Promote(Frame& frame, Opcode opcode, const Computation& reducer, std::vector<Instruction*>& operands);
+  Status ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
+                           Attributes attributes, Takes takes, Shape stated = {});
   // A region whose values come in one parameter: a tuple of `state` and then `captures`, or the only one of them.
   struct State {
     std::vector<Shape> shapes;
@@ -251,9 +262,8 @@ class Importer {
   Status ImportWhile(Frame& frame, const Operation& operation);
   Status ImportBranches(Frame& frame, const Operation& operation);
   Status ImportReduce(Frame& frame, const Operation& operation);
-  Status ImportReduceWindow(Frame& frame, const Operation& operation);
+  Status ImportWindowed(Frame& frame, const Operation& operation);
   Status ImportScatter(Frame& frame, const Operation& operation);
-  Status ImportSelectAndScatter(Frame& frame, const Operation& operation);
   Status ImportSort(Frame& frame, const Operation& operation);
   Status ImportMap(Frame& frame, const Operation& operation);
   Status ImportReducingCollective(Frame& frame, const Operation& operation);
@@ -286,9 +296,13 @@ class Importer {
   // Builds a program of the operands' shapes and puts it in the operation's place.
   Status ImportProgram(Frame& frame, const Operation& operation,
                        const std::function<XlaOp(const std::vector<XlaOp>&)>& build);
+  Result<Instruction*> CallFunction(Frame& frame, const Operation& operation, const std::string& callee,
+                                    CallAttributes attributes);
   Status ImportCall(Frame& frame, const Operation& operation);
   Status ImportComposite(Frame& frame, const Operation& operation);
   Status ImportCustomCall(Frame& frame, const Operation& operation);
+  Result<bool> ImportAsChlo(Frame& frame, const Operation& operation, std::string_view name,
+                            const Attribute* attributes);
   Status ImportAllToAll(Frame& frame, const Operation& operation);
   Status ImportInfeed(Frame& frame, const Operation& operation);
   Status ImportOutfeed(Frame& frame, const Operation& operation);
@@ -320,6 +334,7 @@ class Importer {
   Program actual_;  // its values only
   size_t next_answer_ = 0;
   Frame* entry_frame_ = nullptr;
+  bool has_checks_ = false;  // a function of checks, not a program
   std::optional<RefinedProgram> question_;
   std::unordered_map<const Instruction*, Literal> known_;
   std::unordered_set<const Instruction*> unknown_;

@@ -163,7 +163,7 @@ Result<Computation*> Importer::BuildFunction(const Operation& function) {
   VXLA_ASSIGN_OR_RETURN(const Block* block, OnlyBlock(body != nullptr ? *body : function, 0));
   Frame frame;
   frame.computation = std::make_unique<Computation>(CleanName(SymbolOf(function)));
-  if (entry_frame_ == nullptr) entry_frame_ = &frame;
+  if (entry_frame_ == nullptr && !has_checks_) entry_frame_ = &frame;
   for (size_t i = 0; i < block->arguments.size(); ++i) {
     const Value& value = program_.values[block->arguments[i]];
     VXLA_RETURN_IF_ERROR(CheckType(function, value.type));
@@ -252,8 +252,10 @@ Status Importer::CheckType(const Operation& operation, const Type& type) const {
 Result<Instruction*> Importer::Lookup(Frame& frame, const Operation& operation, ValueId value) const {
   const auto found = frame.values.find(value);
   if (found != frame.values.end()) return found->second;
-  return OperationReader(operation).NotSupported("%{} comes from around the region, which only constants may here",
-                                                 program_.values[value].name);
+  const Value& outside = program_.values[value];
+  return OperationReader(operation).NotSupported(
+      "%{}, {}, comes from around the region, which only constants and scalars of some operations may", outside.name,
+      PrintType(outside.type));
 }
 
 Result<std::vector<Instruction*>> Importer::Operands(Frame& frame, const Operation& operation) const {
@@ -389,9 +391,9 @@ Importer::Handler Importer::HandlerOf(std::string_view name) {
       {"if", &I::ImportBranches},
       {"case", &I::ImportBranches},
       {"reduce", &I::ImportReduce},
-      {"reduce_window", &I::ImportReduceWindow},
+      {"reduce_window", &I::ImportWindowed},
       {"scatter", &I::ImportScatter},
-      {"select_and_scatter", &I::ImportSelectAndScatter},
+      {"select_and_scatter", &I::ImportWindowed},
       {"sort", &I::ImportSort},
       {"map", &I::ImportMap},
       {"all_reduce", &I::ImportReducingCollective},

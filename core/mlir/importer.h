@@ -39,8 +39,8 @@ bool NeedsRefinement(const Program& program);
 // `fold` evaluates instructions on constants, which sizes are computed with.
 Result<RefinedProgram> RefineMlir(const Program& program, const ProgramFacts& facts, const FoldInstruction& fold);
 
-// Text with one program, as it is read: a module; one whose sizes are known with its arguments only is one that
-// IsDynamicProgram (core/mlir/dynamic_program.h).
+// Text or bytecode with one program, as it is read: a module; one whose sizes are known with its arguments only is one
+// that IsDynamicProgram (core/mlir/dynamic_program.h).
 Result<std::unique_ptr<Module>> ParseStablehlo(std::string_view text);
 
 }  // namespace VXLA_NAMESPACE::mlir

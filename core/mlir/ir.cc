@@ -68,7 +68,7 @@ Result<std::shared_ptr<const Literal>> LiteralFromBytes(const Shape& shape, std:
     return InvalidArgument("{} bytes for {}, which has {}", bytes.size(), PrintType(shape), shape.SizeBytes());
   }
   const bool keep = splat && count > kMaxExpandedSplat;
-  VXLA_ASSIGN_OR_RETURN(Literal literal, Literal::Make(keep ? Shape(shape.element_type()) : shape));
+  Literal literal = Literal::Uninitialized(keep ? Shape(shape.element_type()) : shape);
   std::byte* to = literal.mutable_bytes().data();
   if (!splat) {
     if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());

@@ -4,7 +4,11 @@
 
 #include "core/guarded.h"
 #include "core/limits.h"
+#include "core/mlir/block_control.h"
+#include "core/mlir/bytecode/container.h"
+#include "core/mlir/bytecode/reader.h"
 #include "core/mlir/dense_text.h"
+#include "core/mlir/import_state.h"
 #include "core/mlir/parser.h"
 #include "core/mlir/quantized.h"
 #include "core/mlir/structured_control.h"
@@ -228,7 +232,7 @@ Status OperationParser::ParseGeneric(Operation& operation) {
   VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
   VXLA_RETURN_IF_ERROR(ParseOperands(operation));
   VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
-  if (lexer_.At("[")) return lexer_.Error("{}: successors (branches to blocks) are not supported", operation.name);
+  if (lexer_.At("[")) VXLA_RETURN_IF_ERROR(ParseSuccessors(operation));
   if (lexer_.Eat("<")) {
     VXLA_RETURN_IF_ERROR(ParseDictionary(operation.attributes));
     VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
@@ -266,8 +270,11 @@ Result<Region> OperationParser::ParseRegion() {
 Status OperationParser::ParseBlocks(Region& region) {
   const Nested nested(depth_);
   VXLA_RETURN_IF_ERROR(CheckNesting());
+  std::unordered_map<std::string, int64_t> labels;
   while (!lexer_.At("}")) {
     if (lexer_.token().kind == TokenKind::kCaret) {
+      if (!labels.emplace(lexer_.token().text, static_cast<int64_t>(region.blocks.size())).second)
+        return lexer_.Error("duplicate block '^{}'", lexer_.token().text);
       lexer_.Next();
       Block& block = region.blocks.emplace_back();
       if (lexer_.At("(")) VXLA_RETURN_IF_ERROR(ParseBlockArguments(block));
@@ -278,7 +285,73 @@ Status OperationParser::ParseBlocks(Region& region) {
     VXLA_ASSIGN_OR_RETURN(Operation operation, ParseOperation());
     region.blocks.back().operations.push_back(std::move(operation));
   }
+  for (Block& block : region.blocks) {
+    if (!block.operations.empty()) VXLA_RETURN_IF_ERROR(NumberSuccessors(block.operations.back(), labels));
+  }
   return lexer_.Expect("}");
+}
+
+Status OperationParser::NumberSuccessors(Operation& operation, const std::unordered_map<std::string, int64_t>& labels) {
+  const Attribute* const names = operation.Find(kSuccessors);
+  if (names == nullptr) return OkStatus();
+  IntList numbers;
+  for (const Attribute& name : names->elements) {
+    const auto found = labels.find(name.text);
+    if (found == labels.end()) return OperationReader(operation).Error("no block '^{}' here", name.text);
+    numbers.push_back(found->second);
+  }
+  SetAttribute(operation.attributes, std::string(kSuccessors), IntListAttribute(numbers));
+  return OkStatus();
+}
+
+// [^bb1, ^bb2] behind the operands, which operandSegmentSizes (condition, first, second) deals out.
+Status OperationParser::ParseSuccessors(Operation& operation) {
+  VXLA_RETURN_IF_ERROR(lexer_.Expect("["));
+  Attribute names;
+  names.kind = Attribute::Kind::kArray;
+  do {
+    if (lexer_.token().kind != TokenKind::kCaret) return lexer_.Expected("a block (^name)");
+    names.elements.push_back(KeywordAttribute(lexer_.token().text));
+    lexer_.Next();
+  } while (lexer_.Eat(","));
+  SetAttribute(operation.attributes, std::string(kSuccessors), std::move(names));
+  return lexer_.Expect("]");
+}
+
+// cf.br ^bb1(%a : T)    cf.cond_br %condition, ^bb1(%a : T), ^bb2
+Status OperationParser::ParseBranch(Operation& operation) {
+  if (operation.name == "cf.cond_br") {
+    VXLA_ASSIGN_OR_RETURN(const ValueId condition, ParseOperand());
+    operation.operands.push_back(condition);
+    VXLA_RETURN_IF_ERROR(lexer_.Expect(","));
+  }
+  Attribute names;
+  names.kind = Attribute::Kind::kArray;
+  IntList counts;
+  do {
+    if (lexer_.token().kind != TokenKind::kCaret) return lexer_.Expected("a block (^name)");
+    names.elements.push_back(KeywordAttribute(lexer_.token().text));
+    lexer_.Next();
+    Operation given;
+    given.name = operation.name;
+    given.location = operation.location;
+    if (lexer_.Eat("(")) {
+      VXLA_RETURN_IF_ERROR(ParseOperands(given));
+      VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
+      std::vector<Type> types;
+      do {
+        VXLA_ASSIGN_OR_RETURN(Type type, ParseType());
+        types.push_back(std::move(type));
+      } while (lexer_.Eat(","));
+      VXLA_RETURN_IF_ERROR(CheckOperandTypes(given, types));
+      VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
+    }
+    counts.push_back(static_cast<int64_t>(given.operands.size()));
+    operation.operands.insert(operation.operands.end(), given.operands.begin(), given.operands.end());
+  } while (lexer_.Eat(","));
+  SetAttribute(operation.attributes, std::string(kSuccessors), std::move(names));
+  SetAttribute(operation.attributes, std::string(kSuccessorOperands), IntListAttribute(counts));
+  return ParseOptionalDictionary(operation);
 }
 
 Status OperationParser::ParseBlockArguments(Block& block) {
@@ -376,7 +449,10 @@ Status OperationParser::ParseFunction(Operation& operation) {
 
 Result<Program> ParseMlir(std::string_view text, int first_line) {
   return Guarded([&]() -> Result<Program> {
-    VXLA_ASSIGN_OR_RETURN(Program program, OperationParser(text, first_line).Parse());
+    VXLA_ASSIGN_OR_RETURN(Program program, text.starts_with(kBytecodeMagic)
+                                               ? ReadBytecode(text)
+                                               : OperationParser(text, first_line).Parse());
+    VXLA_RETURN_IF_ERROR(LowerBlocks(program));
     VXLA_RETURN_IF_ERROR(LegalizeQuantized(program));
     VXLA_RETURN_IF_ERROR(LowerStructuredControl(program));
     return program;
@@ -384,6 +460,7 @@ Result<Program> ParseMlir(std::string_view text, int first_line) {
 }
 
 std::vector<MlirSection> SplitMlir(std::string_view text) {
+  if (text.starts_with(kBytecodeMagic)) return {{text, 1}};
   std::vector<MlirSection> sections;
   size_t start = 0;
   int line = 1, first_line = 1;

@@ -66,6 +66,9 @@ class OperationParser : public AttributeParser {
   // The operations up to '}', into the last block or new ones.
   Status ParseBlocks(Region& region);
   Status ParseBlockArguments(Block& block);  // (%a: T, ...)
+  static Status NumberSuccessors(Operation& operation, const std::unordered_map<std::string, int64_t>& labels);
+  Status ParseSuccessors(Operation& operation);
+  Status ParseBranch(Operation& operation);
 
   // Pretty forms: each leaves the types of the results in result_types_.
   Status ParseModule(Operation& operation);

@@ -8,8 +8,8 @@
 
 namespace VXLA_NAMESPACE::mlir {
 
-// One program: a file without `// -----` splits. `first_line` is the number of its first line in the file.
-// Errors: InvalidArgument with the line and column.
+// One program: a file without `// -----` splits, or bytecode (core/mlir/bytecode/reader.h). `first_line` is the number
+// of its first line in the file. Errors: InvalidArgument with the line and column.
 Result<Program> ParseMlir(std::string_view text, int first_line = 1);
 
 // The sections between lines that begin with `// -----`, with the line that each begins at.

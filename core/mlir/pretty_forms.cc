@@ -91,8 +91,6 @@ OperationParser::Form OperationParser::FormOf(std::string_view name) {
 Status OperationParser::ParsePretty(Operation& operation) {
   operation.name = FullName(lexer_.token().text);
   const Form form = FormOf(operation.name);
-  if (operation.name.starts_with("cf."))
-    return lexer_.Error("{}: branches between blocks are not supported", operation.name);
   if (form == nullptr) {
     return lexer_.Error("unknown operation '{}'; others are read in their generic form, \"{}\"(...)", operation.name,
                         operation.name);

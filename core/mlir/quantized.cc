@@ -90,7 +90,9 @@ bool Take(std::string_view& text, char c) {
 std::optional<ElementType> TakeElement(std::string_view& text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   const size_t end = std::min(text.find_first_of("<:, "), text.size());
-  const std::optional<ElementType> type = ParseElementWord(text.substr(0, end));
+  std::string word(text.substr(0, end));
+  if (word.size() > 1 && word[0] == 'u' && word[1] != 'i') word.insert(1, 1, 'i');  // u8, as types of storage have it
+  const std::optional<ElementType> type = ParseElementWord(word);
   text.remove_prefix(end);
   return type;
 }
@@ -161,6 +163,24 @@ Result<std::shared_ptr<const Quantization>> ParseQuantization(std::string_view w
   if (!text.empty()) return error("unexpected text at the end");
   VXLA_RETURN_IF_ERROR(CheckQuantization(*out, whole));
   return std::shared_ptr<const Quantization>(std::move(out));
+}
+
+Result<Type> QuantizedTensor(const Shape& sizes, std::shared_ptr<const Quantization> quantization,
+                             const std::string& element) {
+  const Quantization& q = *quantization;
+  Type type;
+  type.kind = Type::Kind::kShape;
+  type.shape = Shape(q.storage, {sizes.dimensions().begin(), sizes.dimensions().end()});
+  for (int i = 0; i < sizes.rank(); ++i) type.shape.set_dynamic_dimension(i, sizes.is_dynamic_dimension(i));
+  if (q.axis >= sizes.rank() ||
+      (q.axis >= 0 && sizes.dimension(static_cast<int>(q.axis)) != static_cast<int64_t>(q.scales.size()))) {
+    return InvalidArgument("{}: {} scales along dimension {} of {}", element, q.scales.size(), q.axis,
+                           type.shape.ToString());
+  }
+  const std::string text = PrintType(type.shape);
+  type.text = text.substr(0, text.size() - ElementWord(q.storage).size() - 1) + element + ">";
+  type.quantization = std::move(quantization);
+  return type;
 }
 
 namespace {

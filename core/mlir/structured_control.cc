@@ -27,8 +27,11 @@ class ControlLowering {
       if (operation.name == "scf.forall") {
         VXLA_RETURN_IF_ERROR(LowerForall(operation, operations));
       } else if (operation.name == "scf.if") {
+        if (operation.results.empty() && HasEffect(operation))
+          return OperationReader(operation).NotSupported(
+              "branches that give nothing, with operations that have effects");
         VXLA_RETURN_IF_ERROR(LowerIf(operation));
-        if (operation.results.empty()) continue;  // nothing in it has an effect
+        if (operation.results.empty()) continue;
       } else if (operation.name == "scf.for") {
         VXLA_RETURN_IF_ERROR(LowerFor(operation));
       }
@@ -214,6 +217,16 @@ class ControlLowering {
 };
 
 }  // namespace
+
+bool HasEffect(const Operation& operation) {
+  for (const std::string_view part : {"feed", "send", "recv", ".rng", "custom_call", "interpreter.", "check."}) {
+    if (operation.name.find(part) != std::string::npos) return true;
+  }
+  return std::ranges::any_of(operation.regions, [](const Region& region) {
+    return std::ranges::any_of(region.blocks,
+                               [](const Block& block) { return std::ranges::any_of(block.operations, HasEffect); });
+  });
+}
 
 Status LowerStructuredControl(Program& program) { return ControlLowering(program).Run(program.module); }
 

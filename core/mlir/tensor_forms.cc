@@ -43,6 +43,8 @@ OperationParser::Form OperationParser::TensorFormOf(std::string_view name) {
       {"tensor.scatter", &P::ParseGatherScatter},
       {"tensor.splat", &P::ParseSized},
       {"tensor.yield", &P::ParseReturn},
+      {"cf.br", &P::ParseBranch},
+      {"cf.cond_br", &P::ParseBranch},
       {"scf.yield", &P::ParseReturn},
       {"scf.for", &P::ParseFor},
       {"scf.if", &P::ParseIf},

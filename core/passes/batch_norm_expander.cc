@@ -62,12 +62,7 @@ class BatchNorm : private Expansion {
   }
 
   Instruction* SumByFeature(Instruction* value) {
-    if (sum_ == nullptr) {
-      sum_ = module_.AddComputation("sum");
-      Instruction* a = sum_->Add(Opcode::kParameter, Shape(wide_), {}, ParameterAttributes{0});
-      Instruction* b = sum_->Add(Opcode::kParameter, Shape(wide_), {}, ParameterAttributes{1});
-      sum_->Add(Opcode::kAdd, Shape(wide_), {a, b});
-    }
+    if (sum_ == nullptr) sum_ = AddCombiner(module_, Opcode::kAdd, wide_);
     return Add(Opcode::kReduce, features_, {value, Number(0)}, DimensionsAttributes{summed_}, {sum_});
   }
   // The elements of a feature.

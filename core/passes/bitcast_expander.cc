@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "core/passes/expanders.h"
 #include "core/passes/expansion.h"
@@ -52,14 +53,68 @@ Instruction* ExpandBitcast(Computation& computation, Instruction* bitcast) {
   return value;
 }
 
+// Of the width of a type that is not complex.
+ElementType WordOf(ElementType type) {
+  switch (BitWidth(type)) {
+    case 2:
+      return ElementType::kU2;
+    case 4:
+      return ElementType::kU4;
+    case 8:
+      return ElementType::kU8;
+    case 16:
+      return ElementType::kU16;
+    case 32:
+      return ElementType::kU32;
+    default:
+      return ElementType::kU64;
+  }
+}
+
+// Elements narrower than a byte have one of their own on a device, so what splits into them or joins them is computed:
+// the first has the lowest bits.
+Instruction* ExpandSubByteBitcastConvert(Module& module, Computation& computation, Instruction* bitcast) {
+  const Shape& to = bitcast->shape();
+  const ElementType from_type = bitcast->operand(0)->shape().element_type(), to_type = to.element_type();
+  const int from_bits = BitWidth(from_type), to_bits = BitWidth(to_type), narrow_bits = std::min(from_bits, to_bits);
+  if (from_bits == to_bits || narrow_bits >= 8) return nullptr;
+
+  Expansion make(computation, bitcast);
+  const auto as = [&](Instruction* value, ElementType type) {
+    return make.Add(Opcode::kBitcastConvert, Shape(type, SizesOf(value->shape())), {value});
+  };
+  Instruction* const words = as(bitcast->operand(0), WordOf(from_type));
+  const ElementType wide = WordOf(from_bits > to_bits ? from_type : to_type);
+  IntList sizes = SizesOf(from_bits > to_bits ? to : bitcast->operand(0)->shape());
+  const int64_t last = static_cast<int64_t>(sizes.size()) - 1;
+  Instruction* const width = make.Spread(make.Constant(Literal::ScalarInt(wide, narrow_bits)), sizes);
+  Instruction* const shift = make.Binary(Opcode::kMultiply, make.Iota(wide, sizes, last), width);
+  if (from_bits > to_bits) {
+    IntList dimensions(words->shape().dimensions().size());
+    std::iota(dimensions.begin(), dimensions.end(), 0);
+    Instruction* const each =
+        make.Add(Opcode::kBroadcast, Shape(wide, sizes), {words}, DimensionsAttributes{dimensions});
+    return as(make.Converted(make.Binary(Opcode::kShiftRightLogical, each, shift), WordOf(to_type)), to_type);
+  }
+  Instruction* const moved = make.Binary(Opcode::kShiftLeft, make.Converted(words, wide), shift);
+  Instruction* const joined = make.Add(Opcode::kReduce, Shape(wide, SizesOf(to)), {moved, make.Zeros(Shape(wide))},
+                                       DimensionsAttributes{{last}}, {AddCombiner(module, Opcode::kOr, wide)});
+  return as(joined, to_type);
+}
+
 }  // namespace
 
 bool ExpandBitcasts(Module& module) {
   std::vector<Computation*> all;
   for (const auto& computation : module.computations()) all.push_back(computation.get());
-  return ExpandEach(all, [](Computation& computation, Instruction* instruction) {
+  const bool bitcasts = ExpandEach(all, [](Computation& computation, Instruction* instruction) {
     return instruction->opcode() == Opcode::kBitcast ? ExpandBitcast(computation, instruction) : nullptr;
   });
+  const bool converts = ExpandEach(all, [&](Computation& computation, Instruction* instruction) {
+    const bool is = instruction->opcode() == Opcode::kBitcastConvert;
+    return is ? ExpandSubByteBitcastConvert(module, computation, instruction) : nullptr;
+  });
+  return bitcasts || converts;
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -9,7 +9,8 @@
 #include <unordered_map>
 
 #include "core/passes/call_inliner.h"
-#include "core/passes/expansion.h"
+#include "core/passes/exchanges.h"
+#include "core/passes/integer_folding.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -42,6 +43,25 @@ bool IsExchange(Opcode opcode) {
   }
 }
 
+// Draws from a state of its device, or talks to its host.
+bool IsOfItsDevice(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kInfeed:
+    case Opcode::kOutfeed:
+    case Opcode::kRng:
+    case Opcode::kRngGetAndUpdateState:
+      return true;
+    case Opcode::kSend:
+    case Opcode::kRecv:
+      return instruction.attributes<SendRecvAttributes>().is_host_transfer;
+    case Opcode::kSendDone:
+    case Opcode::kRecvDone:
+      return IsOfItsDevice(*instruction.operand(0));
+    default:
+      return false;
+  }
+}
+
 bool KnowsItsDevice(const Instruction& instruction) {
   switch (instruction.opcode()) {
     case Opcode::kReplicaId:
@@ -52,49 +72,18 @@ bool KnowsItsDevice(const Instruction& instruction) {
     case Opcode::kRecvDone:
       return true;
     default:
-      return IsExchange(instruction.opcode());
+      return IsExchange(instruction.opcode()) || IsOfItsDevice(instruction);
   }
 }
 
-// What one device's own state or host decides.
 Status CheckMergeable(const Instruction& instruction) {
-  const auto refused = [&](const char* why) {
-    return MergeError(instruction, StatusCode::kUnsupported, "{}: several devices of it run on the CPU reference only",
-                      why);
-  };
-  switch (instruction.opcode()) {
-    case Opcode::kInfeed:
-    case Opcode::kOutfeed:
-      return refused("talks to the host");
-    case Opcode::kRng:
-    case Opcode::kRngGetAndUpdateState:
-      return refused("draws from a state of each device");
-    case Opcode::kRaggedAllToAll:
-      return refused("sends rows that data decide");
-    case Opcode::kSend:
-    case Opcode::kRecv:
-      if (instruction.attributes<SendRecvAttributes>().is_host_transfer) return refused("talks to the host");
-      return OkStatus();
-    case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteStart:
-      if (!instruction.attributes<CollectivePermuteAttributes>().slice_sizes.empty()) return refused("sends slices");
-      break;
-    default:
-      break;
-  }
   if (!IsExchange(instruction.opcode())) return OkStatus();
   for (const Instruction* operand : instruction.operands()) {
-    if (operand->shape().IsDynamic()) return refused("exchanges arrays with dynamic dimensions");
+    if (!operand->shape().IsDynamic()) continue;
+    return MergeError(instruction, StatusCode::kUnsupported,
+                      "exchanges arrays with dynamic dimensions: several devices of it run on the CPU reference only");
   }
   return OkStatus();
-}
-
-// op(p0, p1) of an elementwise operation: that.
-std::optional<Opcode> PlainReducer(const Computation& computation) {
-  const Instruction& root = *computation.root();
-  if (!IsElementwise(root.opcode()) || root.operand_count() != 2 || root.opcode() == Opcode::kCompare) return {};
-  const bool plain = root.operand(0) == computation.parameter(0) && root.operand(1) == computation.parameter(1);
-  return plain ? std::optional(root.opcode()) : std::nullopt;
 }
 
 class Merger {
@@ -114,19 +103,22 @@ class Merger {
     std::map<int64_t, std::list<std::unique_ptr<Instruction>>::const_iterator> at;  // by device
     // Equal values are made once.
     std::map<std::pair<const Instruction*, Values>, Instruction*> copies;
-    std::map<std::pair<Opcode, int64_t>, Instruction*> ids;
+    std::map<std::pair<std::string, int64_t>, Instruction*> integers;  // by shape and value
     std::map<std::pair<Instruction*, int64_t>, Instruction*> elements;
     // What sends have given and no recv has taken yet, by (channel, source, target).
     std::map<std::tuple<int64_t, int64_t, int64_t>, std::deque<Instruction*>> sent;
+    Instruction* parted = nullptr;  // s32: which of partings_ has come to be, 0: none; null: none can
   };
 
-  // `arguments`: of the devices, by parameter. Gives the roots, by device.
+  // `arguments`: of the devices, by parameter. Gives the roots, by device. parted: as a frame's, before and after.
   Result<Values> Emit(const Computation& source, Computation& into, const IntList& devices,
-                      const std::vector<Values>& arguments);
+                      const std::vector<Values>& arguments, Instruction*& parted);
   // False: it has to wait.
   Result<bool> Step(Frame& frame, int64_t device, const Instruction& instruction);
   bool HaveCome(const Frame& frame, const Instruction& instruction, const IntList& devices) const;
   Status Deadlock(const Frame& frame) const;
+  // Those who take part with `device` go its way.
+  Status CheckTogether(const Frame& frame, const Instruction& instruction, int64_t device, const IntList& others) const;
 
   Values& ValuesOf(Frame& frame, const Instruction& instruction) {
     Values& values = frame.values[&instruction];
@@ -141,22 +133,37 @@ class Merger {
     return operands;
   }
   Instruction* Copy(Frame& frame, int64_t device, const Instruction& instruction);
-  Instruction* IdOf(Frame& frame, const Instruction& instruction, int64_t id);
+  // A constant in the instruction's place.
+  Instruction* IntegerOf(Frame& frame, const Instruction& instruction, int64_t value);
   Instruction* ElementOf(Frame& frame, const Instruction& like, Instruction* tuple, int64_t index);
   Computation* PlainCopyOf(Computation* computation);
 
   Status Exchange(Frame& frame, const Instruction& instruction, const IntList& members);
-  Values Exchanged(Frame& frame, const Instruction& instruction, const std::vector<Values>& given, const Shape& shape);
-  Instruction* Reduced(Expansion& make, const Instruction& instruction, Values values);
   Status Permute(Frame& frame, const Instruction& instruction);
-  // A -start form gives (operands, result, contexts ...).
-  Instruction* Started(Expansion& make, const Instruction& instruction, const Values& operands, Instruction* result);
   Status Send(Frame& frame, int64_t device, const Instruction& instruction);
   Result<bool> Receive(Frame& frame, int64_t device, const Instruction& done);
 
   Status Call(Frame& frame, const Instruction& instruction);
+  struct MergedBranch {
+    Computation* computation = nullptr;
+    Instruction *operand = nullptr, *parted = nullptr;
+  };
+  Result<Values> Branch(Frame& frame, const Instruction& instruction, int branch, const IntList& devices,
+                        MergedBranch& merged);
   Status Conditional(Frame& frame, const Instruction& instruction);
+  Result<IntList> KnownBranches(Frame& frame, const Instruction& instruction);
   Status While(Frame& frame, const Instruction& instruction, const IntList& devices);
+  // Of classes of devices that go their own ways, those whose members meet inside of the instruction go one way, which
+  // is the first one's: a check says whether it is the others' too.
+  struct Ways {
+    std::vector<IntList> classes;
+    std::vector<const Instruction*> meetings;  // by class; null: its devices have one value
+  };
+  Status Parting(const Instruction& instruction, const Instruction& meeting, const IntList& devices) const;
+  Result<Ways> WaysOf(const Instruction& instruction, const std::vector<IntList>& classes);
+  void AddCheck(Frame& frame, const Instruction& instruction, const Instruction& meeting, const IntList& devices,
+                const Values& ways);
+  void AddParted(Frame& frame, const Instruction& like, Instruction* parted);
   struct Loop;
   Result<bool> TryLoop(Frame& frame, const Instruction& instruction, const IntList& devices, Loop& loop);
 
@@ -165,6 +172,7 @@ class Merger {
   std::unique_ptr<Module> target_;
   DeepProperty depends_;
   std::unordered_map<const Computation*, Computation*> plain_;
+  std::vector<Status> partings_;
 };
 
 Computation* Merger::PlainCopyOf(Computation* computation) {
@@ -193,6 +201,10 @@ Instruction* Merger::Copy(Frame& frame, int64_t device, const Instruction& instr
   copy->set_name(instruction.name());
   copy->mutable_common() = instruction.common();
   copy->set_location(instruction.location());
+  if (device != 0 && IsOfItsDevice(instruction)) StateDevice(*copy, device);
+  if (const auto value = KnownInteger(*copy); value && instruction.control_predecessors().empty()) {
+    return known = IntegerOf(frame, instruction, *value);
+  }
   known = frame.into.Add(std::move(copy));
   for (const Instruction* before : instruction.control_predecessors()) {
     Instruction* const value = frame.values.at(before)[static_cast<size_t>(device)];
@@ -208,11 +220,11 @@ Instruction* Merger::ElementOf(Frame& frame, const Instruction& like, Instructio
   return known;
 }
 
-Instruction* Merger::IdOf(Frame& frame, const Instruction& instruction, int64_t id) {
-  Instruction*& known = frame.ids[{instruction.opcode(), id}];
-  if (known == nullptr) {
-    known = Expansion(frame.into, instruction).Constant(Literal::ScalarInt(instruction.shape().element_type(), id));
-  }
+Instruction* Merger::IntegerOf(Frame& frame, const Instruction& instruction, int64_t value) {
+  Literal literal(Shape(instruction.shape().element_type(), SizesOf(instruction.shape())));
+  literal.SetInt(0, value);
+  Instruction*& known = frame.integers[{instruction.shape().ToString(), value}];
+  if (known == nullptr) known = Expansion(frame.into, instruction).Constant(std::move(literal));
   return known;
 }
 
@@ -221,6 +233,18 @@ bool Merger::HaveCome(const Frame& frame, const Instruction& instruction, const 
     const auto at = frame.at.find(device);
     return at != frame.at.end() && at->second != frame.source.instructions().end() && at->second->get() == &instruction;
   });
+}
+
+Status Merger::CheckTogether(const Frame& frame, const Instruction& instruction, int64_t device,
+                             const IntList& others) const {
+  for (const int64_t other : others) {
+    if (frame.at.contains(other)) continue;
+    return MergeError(instruction, StatusCode::kUnsupported,
+                      "{} takes part, which may leave a loop or take another branch than {}: several devices that "
+                      "part run on the CPU reference only",
+                      grid_.Name(other), grid_.Name(device));
+  }
+  return OkStatus();
 }
 
 Status Merger::Deadlock(const Frame& frame) const {
@@ -243,8 +267,8 @@ Status Merger::Deadlock(const Frame& frame) const {
 }
 
 Result<Values> Merger::Emit(const Computation& source, Computation& into, const IntList& devices,
-                            const std::vector<Values>& arguments) {
-  Frame frame{source, into, devices, {}, {}, {}, {}, {}, {}};
+                            const std::vector<Values>& arguments, Instruction*& parted) {
+  Frame frame{source, into, devices, {}, {}, {}, {}, {}, {}, parted};
   for (const int64_t device : devices) frame.at[device] = source.instructions().begin();
   for (size_t p = 0; p < arguments.size(); ++p) {
     frame.values[source.parameter(static_cast<int64_t>(p))] = arguments[p];
@@ -269,6 +293,7 @@ Result<Values> Merger::Emit(const Computation& source, Computation& into, const 
                            grid_.Name(std::get<1>(path)), values.front()->shape().ToString(),
                            grid_.Name(std::get<2>(path)), std::get<0>(path));
   }
+  parted = frame.parted;
   return frame.values.at(source.root());
 }
 
@@ -277,12 +302,16 @@ Result<bool> Merger::Step(Frame& frame, int64_t device, const Instruction& instr
   Instruction*& value = values[static_cast<size_t>(device)];
   if (value != nullptr) return true;
   const auto operand = [&](int i) { return frame.values.at(instruction.operand(i))[static_cast<size_t>(device)]; };
+  if (IsOfItsDevice(instruction)) {
+    value = Copy(frame, device, instruction);
+    return true;
+  }
   switch (instruction.opcode()) {
     case Opcode::kReplicaId:
-      value = IdOf(frame, instruction, grid_.replica(device));
+      value = IntegerOf(frame, instruction, grid_.replica(device));
       return true;
     case Opcode::kPartitionId:
-      value = IdOf(frame, instruction, grid_.partition(device));
+      value = IntegerOf(frame, instruction, grid_.partition(device));
       return true;
     case Opcode::kAllReduceDone:
     case Opcode::kAsyncUpdate:
@@ -314,13 +343,7 @@ Result<bool> Merger::Step(Frame& frame, int64_t device, const Instruction& instr
   }
   if (IsExchange(instruction.opcode())) {
     VXLA_ASSIGN_OR_RETURN(const IntList members, GroupOf(instruction, grid_, device));
-    for (const int64_t member : members) {
-      if (frame.at.contains(member)) continue;
-      return MergeError(instruction, StatusCode::kUnsupported,
-                        "{} takes part, which may leave a loop or take another branch than {}: several devices that "
-                        "part run on the CPU reference only",
-                        grid_.Name(member), grid_.Name(device));
-    }
+    VXLA_RETURN_IF_ERROR(CheckTogether(frame, instruction, device, members));
     if (!members.empty() && !HaveCome(frame, instruction, members)) return false;
     VXLA_RETURN_IF_ERROR(Exchange(frame, instruction, members.empty() ? IntList{device} : members));
     return true;
@@ -347,114 +370,6 @@ Result<bool> Merger::Step(Frame& frame, int64_t device, const Instruction& instr
   }
 }
 
-// In pairs, and pairs of those, in the order of the group.
-Instruction* Merger::Reduced(Expansion& make, const Instruction& instruction, Values values) {
-  const Computation& reducer = *instruction.called(0);
-  const std::optional<Opcode> plain = PlainReducer(reducer);
-  const ElementType type = values[0]->shape().element_type();
-  const bool widens = values.size() > 1 && IsFloating(type) && BitWidth(type) < 32 &&
-                      (plain == Opcode::kAdd || plain == Opcode::kMultiply);
-  if (widens) {
-    for (Instruction*& value : values) value = make.Converted(value, ElementType::kF32);
-  }
-  while (values.size() > 1) {
-    Values pairs;
-    for (size_t i = 0; i < values.size(); i += 2) {
-      if (i + 1 == values.size()) {
-        pairs.push_back(values[i]);
-      } else if (plain) {
-        pairs.push_back(make.Binary(*plain, values[i], values[i + 1]));
-      } else {
-        IntList dimensions;
-        for (int64_t d = 0; d < values[i]->shape().rank(); ++d) dimensions.push_back(d);
-        pairs.push_back(make.Add(Opcode::kMap, values[i]->shape(), {values[i], values[i + 1]},
-                                 DimensionsAttributes{dimensions}, {PlainCopyOf(instruction.called(0))}));
-      }
-    }
-    values = std::move(pairs);
-  }
-  return make.Converted(values[0], type);
-}
-
-// By member. given[m] are member m's operands; `shape` is what the instruction gives (of a start, its second element).
-Values Merger::Exchanged(Frame& frame, const Instruction& instruction, const std::vector<Values>& given,
-                         const Shape& shape) {
-  Expansion make(frame.into, instruction);
-  const auto count = static_cast<int64_t>(given.size());
-  const auto of_operand = [&](size_t k) {
-    Values values;
-    for (const Values& of_member : given) values.push_back(of_member[k]);
-    return values;
-  };
-  // One value for each member of each operand, put together by member.
-  const auto each = [&](const std::function<Values(const Values&)>& results) {
-    std::vector<Values> by_member(given.size());
-    for (size_t k = 0; k < given[0].size(); ++k) {
-      const Values of_members = results(of_operand(k));
-      for (size_t m = 0; m < given.size(); ++m) by_member[m].push_back(of_members[m]);
-    }
-    Values together;
-    for (Values& values : by_member) {
-      const bool same = !together.empty() && shape.IsTuple() &&
-                        std::ranges::equal(together.back()->operands(), values, std::equal_to<>());
-      together.push_back(same ? together.back() : shape.IsTuple() ? make.TupleOf(values) : values[0]);
-    }
-    return together;
-  };
-  const auto all = [&](Instruction* value) { return Values(given.size(), value); };
-  const IntList& dimensions = instruction.attributes<CollectiveAttributes>().dimensions;
-  // Block m of `count` along the dimension.
-  const auto block = [&](Instruction* value, int64_t m) {
-    const int64_t size = value->shape().dimension(static_cast<int>(dimensions[0])) / count;
-    return make.Slice(value, dimensions[0], m * size, (m + 1) * size);
-  };
-  switch (instruction.opcode()) {
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-      return each([&](const Values& values) { return all(Reduced(make, instruction, values)); });
-    case Opcode::kCollectiveReduce:
-      return each([&](const Values& values) {
-        Values results = all(make.Zeros(values[0]->shape()));
-        results[0] = Reduced(make, instruction, values);
-        return results;
-      });
-    case Opcode::kAllGather:
-    case Opcode::kAllGatherStart:
-      return each([&](const Values& values) { return all(make.Concatenated(values, dimensions[0])); });
-    case Opcode::kCollectiveBroadcast:
-      return each([&](const Values& values) { return all(values[0]); });
-    case Opcode::kReduceScatter:
-      return each([&](const Values& values) {
-        Values results;
-        for (int64_t m = 0; m < count; ++m) {
-          Values blocks;
-          for (Instruction* value : values) blocks.push_back(block(value, m));
-          results.push_back(Reduced(make, instruction, blocks));
-        }
-        return results;
-      });
-    default: {  // all-to-all: an array in blocks, or operand m for member m
-      Values results;
-      for (int64_t m = 0; m < count; ++m) {
-        Values parts;
-        for (const Values& of_member : given) {
-          parts.push_back(dimensions.empty() ? of_member[static_cast<size_t>(m)] : block(of_member[0], m));
-        }
-        results.push_back(dimensions.empty() ? make.TupleOf(parts) : make.Concatenated(parts, dimensions[0]));
-      }
-      return results;
-    }
-  }
-}
-
-Instruction* Merger::Started(Expansion& make, const Instruction& instruction, const Values& operands,
-                             Instruction* result) {
-  const std::vector<Shape>& shapes = instruction.shape().tuple_elements();
-  Values elements{shapes[0].IsTuple() ? make.TupleOf(operands) : operands[0], result};
-  for (size_t i = 2; i < shapes.size(); ++i) elements.push_back(make.Zeros(shapes[i]));
-  return make.TupleOf(elements);
-}
-
 Status Merger::Exchange(Frame& frame, const Instruction& instruction, const IntList& members) {
   Values& values = ValuesOf(frame, instruction);
   Expansion make(frame.into, instruction);
@@ -473,6 +388,13 @@ Status Merger::Exchange(Frame& frame, const Instruction& instruction, const IntL
     return MergeError(instruction, StatusCode::kInvalidArgument, "{} operands for groups of {}", given[0].size(),
                       members.size());
   }
+  if (instruction.opcode() == Opcode::kRaggedAllToAll) {
+    const int64_t entries = given[0][2]->shape().ElementCount();
+    if (entries % static_cast<int64_t>(members.size()) != 0) {
+      return MergeError(instruction, StatusCode::kInvalidArgument, "{} offsets for {} members", entries,
+                        members.size());
+    }
+  }
   const bool in_blocks =
       instruction.opcode() == Opcode::kReduceScatter || (instruction.opcode() == Opcode::kAllToAll && !tuple);
   for (const Instruction* operand : instruction.operands()) {
@@ -482,13 +404,14 @@ Status Merger::Exchange(Frame& frame, const Instruction& instruction, const IntL
     return MergeError(instruction, StatusCode::kInvalidArgument, "dimension {} of {} does not fit groups of {}",
                       dimension, operand->shape().ToString(), members.size());
   }
-  const Values results = Exchanged(frame, instruction, given, shape);
+  const Values results =
+      Exchanged(make, given, shape, [&](Computation* computation) { return PlainCopyOf(computation); });
   for (size_t m = 0; m < members.size(); ++m) {
     if (!Compatible(results[m]->shape(), shape)) {
       return MergeError(instruction, StatusCode::kInvalidArgument, "{} comes to {} in groups of {}", shape.ToString(),
                         results[m]->shape().ToString(), members.size());
     }
-    values[static_cast<size_t>(members[m])] = starts ? Started(make, instruction, given[m], results[m]) : results[m];
+    values[static_cast<size_t>(members[m])] = starts ? make.Started(make.Together(given[m]), results[m]) : results[m];
   }
   return OkStatus();
 }
@@ -497,25 +420,23 @@ Status Merger::Permute(Frame& frame, const Instruction& instruction) {
   Expansion make(frame.into, instruction);
   Values& values = ValuesOf(frame, instruction);
   const bool starts = instruction.opcode() == Opcode::kCollectivePermuteStart;
+  const bool slices = !instruction.attributes<CollectivePermuteAttributes>().slice_sizes.empty();
   const Shape& shape = starts ? instruction.shape().tuple_elements()[1] : instruction.shape();
   for (const int64_t device : frame.devices) {
     VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(instruction, grid_, device));
     for (const auto& partner : {partners.source, partners.target}) {
-      if (!partner || frame.at.contains(*partner)) continue;
-      return MergeError(instruction, StatusCode::kUnsupported,
-                        "{} takes part, which may leave a loop or take another branch than {}: several devices that "
-                        "part run on the CPU reference only",
-                        grid_.Name(*partner), grid_.Name(device));
+      if (partner) VXLA_RETURN_IF_ERROR(CheckTogether(frame, instruction, device, {*partner}));
     }
+    const Values own = OperandsOf(frame, instruction, device);
     Instruction* received = nullptr;
     if (partners.source) {
       const Values sent = OperandsOf(frame, instruction, *partners.source);
-      received = shape.IsTuple() ? make.TupleOf(sent) : sent[0];
+      received = slices ? SlicesReceived(make, sent, own) : shape.IsTuple() ? make.TupleOf(sent) : sent[0];
     } else {
-      received = make.Zeros(shape);
+      received = slices ? own[1] : make.Zeros(shape);
     }
     values[static_cast<size_t>(device)] =
-        starts ? Started(make, instruction, OperandsOf(frame, instruction, device), received) : received;
+        starts ? make.Started(slices ? own[0] : make.Together(own), received) : received;
   }
   return OkStatus();
 }
@@ -567,12 +488,13 @@ Status Merger::Call(Frame& frame, const Instruction& instruction) {
   for (int i = 0; i < instruction.operand_count(); ++i) {
     arguments[static_cast<size_t>(i)] = frame.values.at(instruction.operand(i));
   }
-  VXLA_ASSIGN_OR_RETURN(Values results, Emit(*instruction.called(0), frame.into, frame.devices, arguments));
+  VXLA_ASSIGN_OR_RETURN(Values results,
+                        Emit(*instruction.called(0), frame.into, frame.devices, arguments, frame.parted));
   Expansion make(frame.into, instruction);
   for (const int64_t device : frame.devices) {
     Instruction*& result = results[static_cast<size_t>(device)];
     if (instruction.opcode() == Opcode::kAsyncStart) {
-      result = Started(make, instruction, OperandsOf(frame, instruction, device), result);
+      result = make.Started(make.TupleOf(OperandsOf(frame, instruction, device)), result);
     }
     ValuesOf(frame, instruction)[static_cast<size_t>(device)] = result;
   }
@@ -591,58 +513,220 @@ std::vector<IntList> Classes(const IntList& devices, const Values& values) {
   return classes;
 }
 
+// Those whose way is known go it, all of a branch together. Gives the others.
+Result<IntList> Merger::KnownBranches(Frame& frame, const Instruction& instruction) {
+  const auto count = static_cast<int64_t>(instruction.called().size());
+  IntList undecided;
+  std::map<int64_t, IntList> by_branch;
+  for (const int64_t device : frame.devices) {
+    const Instruction& selector = *frame.values.at(instruction.operand(0))[static_cast<size_t>(device)];
+    if (selector.opcode() != Opcode::kConstant) {
+      undecided.push_back(device);
+      continue;
+    }
+    const int64_t value = selector.literal().GetInt(0);
+    const bool truth = selector.shape().element_type() == ElementType::kPred;
+    by_branch[truth ? 1 - value : value < 0 || value >= count ? count - 1 : value].push_back(device);
+  }
+  for (const auto& [branch, devices] : by_branch) {
+    const Values& given = frame.values.at(instruction.operand(static_cast<int>(branch) + 1));
+    VXLA_ASSIGN_OR_RETURN(const Values roots, Emit(*instruction.called(static_cast<int>(branch)), frame.into, devices,
+                                                   {given}, frame.parted));
+    for (const int64_t device : devices) {
+      ValuesOf(frame, instruction)[static_cast<size_t>(device)] = roots[static_cast<size_t>(device)];
+    }
+  }
+  return undecided;
+}
+
+// At any depth.
+std::vector<const Instruction*> ExchangesIn(std::span<Computation* const> called) {
+  std::vector<const Instruction*> exchanges;
+  std::vector<const Computation*> work(called.begin(), called.end());
+  while (!work.empty()) {
+    const Computation& computation = *work.back();
+    work.pop_back();
+    for (const auto& inner : computation.instructions()) {
+      work.insert(work.end(), inner->called().begin(), inner->called().end());
+      if (IsExchange(inner->opcode())) exchanges.push_back(inner.get());
+    }
+  }
+  return exchanges;
+}
+
+Result<Merger::Ways> Merger::WaysOf(const Instruction& instruction, const std::vector<IntList>& classes) {
+  Ways ways{classes, std::vector<const Instruction*>(classes.size())};
+  if (classes.size() < 2) return ways;
+  std::map<int64_t, size_t> class_of;
+  for (size_t c = 0; c < classes.size(); ++c) {
+    for (const int64_t device : classes[c]) class_of[device] = c;
+  }
+  for (const Instruction* meeting : ExchangesIn(instruction.called())) {
+    const bool permutes =
+        meeting->opcode() == Opcode::kCollectivePermute || meeting->opcode() == Opcode::kCollectivePermuteStart;
+    for (auto& [device, own] : class_of) {
+      IntList members;
+      if (permutes) {
+        VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(*meeting, grid_, device));
+        if (partners.target) members.push_back(*partners.target);
+      } else {
+        VXLA_ASSIGN_OR_RETURN(members, GroupOf(*meeting, grid_, device));
+      }
+      for (const int64_t member : members) {
+        const auto other = class_of.find(member);
+        if (other == class_of.end() || other->second == own) continue;
+        const size_t joins = own, joined = other->second;
+        for (auto& [moved, c] : class_of) c = c == joined ? joins : c;
+        ways.classes[joins].insert(ways.classes[joins].end(), ways.classes[joined].begin(), ways.classes[joined].end());
+        ways.classes[joined].clear();
+        std::ranges::sort(ways.classes[joins]);
+        ways.meetings[joins] = meeting;
+      }
+    }
+  }
+  return ways;
+}
+
+void Merger::AddParted(Frame& frame, const Instruction& like, Instruction* parted) {
+  if (frame.parted == nullptr || parted == nullptr) {
+    if (parted != nullptr) frame.parted = parted;
+    return;
+  }
+  Expansion make(frame.into, like);
+  Instruction* const none = make.Compare(ComparisonDirection::kEq, frame.parted, make.Zeros(parted->shape()));
+  frame.parted = make.Add(Opcode::kSelect, parted->shape(), {none, parted, frame.parted});
+}
+
+// In a conditional whose other branches have such an exchange too, the devices may meet all the same.
+Status Merger::Parting(const Instruction& instruction, const Instruction& meeting, const IntList& devices) const {
+  std::string names;
+  for (const int64_t device : devices) names += (names.empty() ? "" : ", ") + grid_.Name(device);
+  const auto branches = instruction.called();
+  const bool elsewhere = instruction.opcode() == Opcode::kConditional &&
+                         std::ranges::count_if(branches, [&](Computation* const& branch) {
+                           return std::ranges::any_of(ExchangesIn({&branch, 1}), [&](const Instruction* exchange) {
+                             return exchange->opcode() == meeting.opcode();
+                           });
+                         }) > 1;
+  const std::string text = fmt::format("{} {}: {} go different ways, and {} {} inside waits for all of them",
+                                       OpcodeText(instruction.opcode()), instruction.name(), names,
+                                       OpcodeText(meeting.opcode()), meeting.name());
+  return elsewhere ? Unsupported("{}: several devices that part run on the CPU reference only", text)
+                   : DeviceFailure("deadlock: {}", text);
+}
+
+void Merger::AddCheck(Frame& frame, const Instruction& instruction, const Instruction& meeting, const IntList& devices,
+                      const Values& ways) {
+  Status parting = Parting(instruction, meeting, devices);
+  const auto known = std::ranges::find(partings_, parting.message(), &Status::message);
+  const int64_t number = known - partings_.begin() + 1;
+  if (known == partings_.end()) partings_.push_back(std::move(parting));
+  Expansion make(frame.into, instruction);
+  Instruction* differs = nullptr;
+  Instruction* const first = ways[static_cast<size_t>(devices[0])];
+  for (const int64_t device : devices) {
+    Instruction* const way = ways[static_cast<size_t>(device)];
+    if (way == first) continue;
+    Instruction* const one = make.Compare(ComparisonDirection::kNe, way, first);
+    differs = differs == nullptr ? one : make.Binary(Opcode::kOr, differs, one);
+  }
+  const Shape s32(ElementType::kS32);
+  Instruction* const code = make.Constant(Literal::ScalarInt(ElementType::kS32, number));
+  AddParted(frame, instruction, make.Add(Opcode::kSelect, s32, {differs, code, make.Zeros(s32)}));
+}
+
+// One branch for several devices; its parameter is a tuple of their arguments. Gives the results by place.
+Result<Values> Merger::Branch(Frame& frame, const Instruction& instruction, int branch, const IntList& devices,
+                              MergedBranch& merged) {
+  const Values& given = frame.values.at(instruction.operand(branch + 1));
+  const Computation& body = *instruction.called(branch);
+  Values together;
+  for (const int64_t device : devices) together.push_back(given[static_cast<size_t>(device)]);
+  merged.operand = Expansion(frame.into, instruction).TupleOf(together);
+  merged.computation = target_->AddComputation(body.name());
+  Instruction* const parameter =
+      merged.computation->Add(Opcode::kParameter, merged.operand->shape(), {}, ParameterAttributes{});
+  Expansion inside(*merged.computation, instruction);
+  Values arguments(static_cast<size_t>(grid_.count()));
+  std::unordered_map<const Instruction*, Instruction*> known;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    Instruction*& one = known[together[i]];
+    if (one == nullptr) one = inside.Element(parameter, static_cast<int64_t>(i));
+    arguments[static_cast<size_t>(devices[i])] = one;
+  }
+  VXLA_ASSIGN_OR_RETURN(const Values roots, Emit(body, *merged.computation, devices, {arguments}, merged.parted));
+  Values of_devices;
+  for (const int64_t device : devices) of_devices.push_back(roots[static_cast<size_t>(device)]);
+  return of_devices;
+}
+
+// What selects is a truth value or a number, beyond the branches the last one's.
+Values BranchesOf(Expansion& make, Values selectors) {
+  const auto last = std::ssize(make.instruction().called()) - 1;
+  for (Instruction*& selector : selectors) {
+    if (selector == nullptr || selector->shape().element_type() == ElementType::kPred) continue;
+    const Shape u32(ElementType::kU32);
+    selector = make.Binary(Opcode::kMinimum, make.Add(Opcode::kBitcastConvert, u32, {selector}),
+                           make.Constant(Literal::ScalarInt(ElementType::kU32, last)));
+  }
+  return selectors;
+}
+
 Status Merger::Conditional(Frame& frame, const Instruction& instruction) {
   Values& results = ValuesOf(frame, instruction);
   Expansion make(frame.into, instruction);
   const Values selectors = frame.values.at(instruction.operand(0));
-  for (const IntList& devices : Classes(frame.devices, selectors)) {
-    Values operands{selectors[static_cast<size_t>(devices[0])]};
-    std::vector<Computation*> called;
-    Shape shape;
-    for (size_t branch = 0; branch < instruction.called().size(); ++branch) {
-      const Values& given = frame.values.at(instruction.operand(static_cast<int>(branch) + 1));
-      const Computation& body = *instruction.called(static_cast<int>(branch));
-      Values together;
-      for (const int64_t device : devices) together.push_back(given[static_cast<size_t>(device)]);
-      operands.push_back(make.TupleOf(together));
-      Computation* const merged = target_->AddComputation(body.name());
-      Instruction* const parameter =
-          merged->Add(Opcode::kParameter, operands.back()->shape(), {}, ParameterAttributes{});
-      Expansion inside(*merged, instruction);
-      Values arguments(static_cast<size_t>(grid_.count()));
-      std::unordered_map<const Instruction*, Instruction*> known;
-      for (size_t i = 0; i < devices.size(); ++i) {
-        Instruction*& one = known[together[i]];
-        if (one == nullptr) one = inside.Element(parameter, static_cast<int64_t>(i));
-        arguments[static_cast<size_t>(devices[i])] = one;
-      }
-      VXLA_ASSIGN_OR_RETURN(const Values roots, Emit(body, *merged, devices, {arguments}));
-      Values of_devices;
-      for (const int64_t device : devices) of_devices.push_back(roots[static_cast<size_t>(device)]);
-      merged->set_root(Expansion(*merged, instruction).TupleOf(of_devices));
-      shape = merged->root()->shape();
-      called.push_back(merged);
+  VXLA_ASSIGN_OR_RETURN(const IntList undecided, KnownBranches(frame, instruction));
+  VXLA_ASSIGN_OR_RETURN(const Ways ways, WaysOf(instruction, Classes(undecided, selectors)));
+  for (size_t c = 0; c < ways.classes.size(); ++c) {
+    const IntList& devices = ways.classes[c];
+    if (devices.empty()) continue;
+    if (ways.meetings[c] != nullptr) {
+      AddCheck(frame, instruction, *ways.meetings[c], devices, BranchesOf(make, selectors));
     }
-    Instruction* const merged = make.Add(Opcode::kConditional, shape, operands, instruction.attributes(), called);
+    Values operands{selectors[static_cast<size_t>(devices[0])]};
+    std::vector<MergedBranch> branches(instruction.called().size());
+    std::vector<Values> roots;
+    bool parts = false;
+    for (size_t b = 0; b < branches.size(); ++b) {
+      VXLA_ASSIGN_OR_RETURN(Values of_devices, Branch(frame, instruction, static_cast<int>(b), devices, branches[b]));
+      roots.push_back(std::move(of_devices));
+      operands.push_back(branches[b].operand);
+      parts |= branches[b].parted != nullptr;
+    }
+    std::vector<Computation*> called;
+    for (size_t b = 0; b < branches.size(); ++b) {
+      Computation& merged = *branches[b].computation;
+      Expansion inside(merged, instruction);
+      Instruction* const parted = branches[b].parted;
+      if (parts) roots[b].push_back(parted != nullptr ? parted : inside.Zeros(Shape(ElementType::kS32)));
+      merged.set_root(inside.TupleOf(roots[b]));
+      called.push_back(&merged);
+    }
+    Instruction* const merged =
+        make.Add(Opcode::kConditional, called[0]->root()->shape(), operands, instruction.attributes(), called);
     for (size_t i = 0; i < devices.size(); ++i) {
       results[static_cast<size_t>(devices[i])] = ElementOf(frame, instruction, merged, static_cast<int64_t>(i));
     }
+    if (parts) AddParted(frame, instruction, make.Element(merged, std::ssize(devices)));
   }
   return OkStatus();
 }
 
-// A loop of several devices: elements of their states that are one value stay one.
+// A loop of several devices: elements of their states that are one value of some of them stay one.
 struct Merger::Loop {
   bool tuple = false;
-  std::vector<Shape> shapes;  // of the elements of one device's state
-  std::vector<bool> shared;   // by element
+  std::vector<Shape> shapes;     // of the elements of one device's state
+  std::vector<IntList> classes;  // by element and place of the device: those of one class have one value
   Computation *body = nullptr, *condition = nullptr;
   Values initial;                           // of the merged state
   std::vector<std::vector<int64_t>> slots;  // by element and place of the device, in the merged state
   Values decide;                            // by device
+  const Instruction* meeting = nullptr;     // inside, of devices that must all decide alike though their values differ
+  int64_t parted = -1;                      // the place in the merged state of what a frame calls so
 };
 
-// One attempt with what is taken to be shared; false: less is.
+// One attempt with what is taken to be shared; false: less is, and loop.classes say what.
 Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const IntList& devices, Loop& loop) {
   const Values& states = frame.values.at(instruction.operand(0));
   loop.initial.clear();
@@ -652,15 +736,24 @@ Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const
   };
   std::vector<Shape> shapes;
   for (size_t i = 0; i < loop.shapes.size(); ++i) {
+    std::map<int64_t, int64_t> slots;
     for (size_t place = 0; place < devices.size(); ++place) {
-      if (place == 0 || !loop.shared[i]) {
+      const auto [slot, fresh] = slots.try_emplace(loop.classes[i][place], std::ssize(loop.initial));
+      if (fresh) {
         loop.initial.push_back(element(frame, states[static_cast<size_t>(devices[place])], i));
         shapes.push_back(loop.shapes[i]);
       }
-      loop.slots[i].push_back(static_cast<int64_t>(loop.initial.size()) - 1);
+      loop.slots[i].push_back(slot->second);
     }
   }
+  if (loop.parted >= 0) {
+    loop.parted = std::ssize(loop.initial);
+    shapes.emplace_back(ElementType::kS32);
+    loop.initial.push_back(Expansion(frame.into, instruction).Zeros(shapes.back()));
+  }
   const Shape state = Shape::Tuple(shapes);
+  Instruction* parted = nullptr;
+  Values given;  // by device, in the computation that is emitted
   const auto emit = [&](const Computation& source, Computation*& merged) -> Result<Values> {
     merged = target_->AddComputation(source.name());
     Instruction* const parameter = merged->Add(Opcode::kParameter, state, {}, ParameterAttributes{});
@@ -669,6 +762,7 @@ Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const
     for (size_t slot = 0; slot < shapes.size(); ++slot) {
       of_slots.push_back(make.Element(parameter, static_cast<int64_t>(slot)));
     }
+    parted = loop.parted >= 0 ? of_slots.back() : nullptr;
     Instruction* last = nullptr;
     for (size_t place = 0; place < devices.size(); ++place) {
       Values elements;
@@ -679,21 +773,35 @@ Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const
       if (!same) last = loop.tuple ? make.TupleOf(elements) : elements[0];
       arguments[static_cast<size_t>(devices[place])] = last;
     }
-    return Emit(source, *merged, devices, {arguments});
+    given = arguments;
+    return Emit(source, *merged, devices, {arguments}, parted);
   };
   VXLA_ASSIGN_OR_RETURN(const Values roots, emit(*instruction.called(1), loop.body));
-  Frame inside{*instruction.called(1), *loop.body, devices, {}, {}, {}, {}, {}, {}};
+  Frame inside{*instruction.called(1), *loop.body, devices, {}, {}, {}, {}, {}, {}, parted};
+  if (loop.meeting != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(const Values decide,
+                          Emit(*instruction.called(0), *loop.body, devices, {given}, inside.parted));
+    AddCheck(inside, instruction, *loop.meeting, devices, decide);
+  }
   Values next(loop.initial.size());
   bool holds = true;
   for (size_t i = 0; i < loop.shapes.size(); ++i) {
+    std::map<std::pair<int64_t, Instruction*>, int64_t> parts;
     for (size_t place = 0; place < devices.size(); ++place) {
       Instruction* const value = element(inside, roots[static_cast<size_t>(devices[place])], i);
       Instruction*& known = next[static_cast<size_t>(loop.slots[i][place])];
-      if (known != nullptr && known != value) loop.shared[i] = holds = false;
+      holds &= known == nullptr || known == value;
       known = value;
+      int64_t& of_device = loop.classes[i][place];
+      of_device = parts.try_emplace({of_device, value}, std::ssize(parts)).first->second;
     }
   }
+  if (inside.parted != nullptr && loop.parted < 0) {
+    loop.parted = 0;  // there is such an element
+    holds = false;
+  }
   if (!holds) return false;
+  if (inside.parted != nullptr) next[static_cast<size_t>(loop.parted)] = inside.parted;
   loop.body->set_root(Expansion(*loop.body, instruction).TupleOf(next));
   VXLA_ASSIGN_OR_RETURN(loop.decide, emit(*instruction.called(0), loop.condition));
   return true;
@@ -705,20 +813,28 @@ Status Merger::While(Frame& frame, const Instruction& instruction, const IntList
   loop.tuple = instruction.shape().IsTuple();
   loop.shapes = loop.tuple ? instruction.shape().tuple_elements() : std::vector<Shape>{instruction.shape()};
   for (size_t i = 0; i < loop.shapes.size(); ++i) {
-    const auto value = [&](int64_t device) {
+    std::map<Instruction*, int64_t> known;
+    IntList& classes = loop.classes.emplace_back();
+    for (const int64_t device : devices) {
       Instruction* const state = states[static_cast<size_t>(device)];
-      return loop.tuple ? ElementOf(frame, instruction, state, static_cast<int64_t>(i)) : state;
-    };
-    Instruction* const first = value(devices[0]);
-    loop.shared.push_back(std::ranges::all_of(devices, [&](int64_t device) { return value(device) == first; }));
+      Instruction* const value = loop.tuple ? ElementOf(frame, instruction, state, static_cast<int64_t>(i)) : state;
+      classes.push_back(known.try_emplace(value, std::ssize(known)).first->second);
+    }
   }
   for (bool holds = false; !holds;) {
     VXLA_ASSIGN_OR_RETURN(holds, TryLoop(frame, instruction, devices, loop));
   }
-  // Devices that may end at different times have loops of their own.
-  if (const auto classes = Classes(devices, loop.decide); classes.size() > 1) {
-    for (const IntList& of_class : classes) VXLA_RETURN_IF_ERROR(While(frame, instruction, of_class));
-    return OkStatus();
+  // Devices that may end at different times have loops of their own, unless they meet inside.
+  VXLA_ASSIGN_OR_RETURN(const Ways ways, WaysOf(instruction, Classes(devices, loop.decide)));
+  for (const IntList& of_class : ways.classes) {
+    if (of_class.empty() || of_class.size() == devices.size()) continue;
+    VXLA_RETURN_IF_ERROR(While(frame, instruction, of_class));
+  }
+  const auto all = std::ranges::find(ways.classes, devices.size(), &IntList::size);
+  if (all == ways.classes.end()) return OkStatus();
+  loop.meeting = ways.meetings[static_cast<size_t>(all - ways.classes.begin())];
+  for (bool holds = loop.meeting == nullptr; !holds;) {
+    VXLA_ASSIGN_OR_RETURN(holds, TryLoop(frame, instruction, devices, loop));
   }
   loop.condition->set_root(loop.decide[static_cast<size_t>(devices[0])]);
   Expansion make(frame.into, instruction);
@@ -733,6 +849,12 @@ Status Merger::While(Frame& frame, const Instruction& instruction, const IntList
     }
     results[static_cast<size_t>(devices[place])] = loop.tuple ? make.TupleOf(elements) : elements[0];
   }
+  if (loop.parted >= 0) AddParted(frame, instruction, make.Element(merged, loop.parted));
+  if (loop.meeting == nullptr) return OkStatus();
+  // The first device has ended: have the others?
+  VXLA_ASSIGN_OR_RETURN(const Values decide,
+                        Emit(*instruction.called(0), frame.into, devices, {results}, frame.parted));
+  AddCheck(frame, instruction, *loop.meeting, devices, decide);
   return OkStatus();
 }
 
@@ -763,7 +885,8 @@ Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
       values.push_back(entry->Add(Opcode::kParameter, parameter->shape(), {}, attributes, {}, parameter->name()));
     }
   }
-  VXLA_ASSIGN_OR_RETURN(const Values roots, Emit(*source_.entry(), *entry, devices, arguments));
+  Instruction* parted = nullptr;
+  VXLA_ASSIGN_OR_RETURN(const Values roots, Emit(*source_.entry(), *entry, devices, arguments, parted));
   Expansion make(*entry, *source_.entry()->root());
   std::unordered_map<const Instruction*, int64_t> known;
   std::map<std::pair<const Instruction*, int64_t>, Instruction*> elements;
@@ -786,6 +909,10 @@ Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
     };
     take(root);
   }
+  if (parted != nullptr) {
+    leaves.push_back(parted);
+    program.partings = std::move(partings_);
+  }
   entry->set_root(make.TupleOf(leaves));
   target_->SortComputations();
   target_->RemoveUnusedComputations();
@@ -801,7 +928,11 @@ Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid,
   return Merger(*inlined, grid).Merge(shared);
 }
 
-std::vector<std::vector<const Literal*>> LeavesByDevice(const MergedProgram& program, const Literal& result) {
+Result<std::vector<std::vector<const Literal*>>> LeavesByDevice(const MergedProgram& program, const Literal& result) {
+  if (!program.partings.empty()) {
+    const int64_t parting = result.tuple_elements().back().GetInt(0);
+    if (parting != 0) return program.partings[static_cast<size_t>(parting) - 1];
+  }
   std::vector<std::vector<const Literal*>> by_device;
   for (const IntList& places : program.results) {
     std::vector<const Literal*>& leaves = by_device.emplace_back();

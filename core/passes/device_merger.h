@@ -18,21 +18,26 @@ struct MergedProgram {
   std::vector<IntList> results;
   // What its parameters are: (device, number) of the program's own. A parameter that all devices share is device 0's.
   std::vector<std::pair<int64_t, int64_t>> parameters;
+  // Where devices that meet in a loop or branch might have parted, by number from 1; which of them did is one more
+  // element of the result, the last one, 0 for none. Empty: they cannot.
+  std::vector<Status> partings;
 };
 
 // Every instruction stands there once for each device; once for those that compute the same from the same values, so
 // what devices share (a counter, weights after an all-reduce) is computed once. Collectives become operations on the
 // values of all members, in the order of the group: an all-reduce is additions (pairs, then pairs of those; sums of 8
 // and 16 bits in f32), which fuse with what makes and uses them. Loops and conditionals with collectives are
-// one for the devices that go the same way, which they do if what decides is the same value.
+// one for the devices that go the same way, which they do if what decides is the same value, or if they
+// meet inside (the run then says whether they did); integers that follow from a device's number are known here. What
+// draws from a device's own state or talks to its host says which device it is (StatedDevice).
 //
 // shared[p]: all devices' parameter p has one value. Errors: those of CheckCollectives; a collective that not all of
-// its members reach (a deadlock: who waits for whom); kUnsupported: infeed, outfeed, host transfers, random numbers
-// without a state operand, exchanges of arrays with dynamic dimensions, ragged-all-to-all, permuted slices, and a
-// collective whose members may leave a loop, or take a branch, each on its own.
+// its members reach (a deadlock: who waits for whom); kUnsupported: exchanges of arrays with dynamic dimensions, and
+// members that come to a collective by different branches.
 Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared);
 
-// What each device's result is made of, in a result of the merged program.
-std::vector<std::vector<const Literal*>> LeavesByDevice(const MergedProgram& program, const Literal& result);
+// What each device's result is made of, in a result of the merged program. kDeviceFailure: devices have parted that
+// meet later on.
+Result<std::vector<std::vector<const Literal*>>> LeavesByDevice(const MergedProgram& program, const Literal& result);
 
 }  // namespace VXLA_NAMESPACE

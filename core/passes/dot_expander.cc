@@ -110,13 +110,7 @@ class RaggedDot : private DotExpansion {
   static int64_t PlaceIn(const IntList& list, int64_t value) { return std::ranges::find(list, value) - list.begin(); }
 
   Instruction* Sum(Instruction* value, int64_t dimension) {
-    if (sum_ == nullptr) {
-      sum_ = module_.AddComputation("sum");
-      const Shape scalar(ElementType::kS32);
-      Instruction* a = sum_->Add(Opcode::kParameter, scalar, {}, ParameterAttributes{0});
-      Instruction* b = sum_->Add(Opcode::kParameter, scalar, {}, ParameterAttributes{1});
-      sum_->Add(Opcode::kAdd, scalar, {a, b});
-    }
+    if (sum_ == nullptr) sum_ = AddCombiner(module_, Opcode::kAdd, ElementType::kS32);
     IntList sizes = SizesOf(value->shape());
     sizes.erase(sizes.begin() + dimension);
     return Add(Opcode::kReduce, Shape(ElementType::kS32, sizes), {value, Zeros(Shape(ElementType::kS32))},

@@ -10,8 +10,8 @@ namespace VXLA_NAMESPACE {
 
 // bitcast reinterprets memory as laid out: it becomes the transpose to the operand's physical order, a reshape to the
 // result's physical dimensions, and the transpose back to the result's logical order. A bitcast that changes the
-// element type becomes a bitcast-convert in physical order too. The entry is expanded, and what control flow runs.
-// Returns whether anything changed.
+// element type becomes a bitcast-convert in physical order too. Bitcast-converts that split into elements of less than a
+// byte, or join them, become shifts. The entry is expanded, and what control flow runs. Returns whether anything changed.
 bool ExpandBitcasts(Module& module);
 
 // batch-norm-inference, -training and -grad become sums over all dimensions but the features' and elementwise

@@ -124,6 +124,21 @@ Instruction* Expansion::Element(Instruction* tuple, int64_t index) {
   return Add(Opcode::kGetTupleElement, shape, {tuple}, GetTupleElementAttributes{index});
 }
 
+Instruction* Expansion::Started(Instruction* first, Instruction* second) {
+  std::vector<Instruction*> elements{first, second};
+  const std::vector<Shape>& shapes = instruction_.shape().tuple_elements();
+  for (size_t i = 2; i < shapes.size(); ++i) elements.push_back(Zeros(shapes[i]));
+  return TupleOf(std::move(elements));
+}
+
+Computation* AddCombiner(Module& module, Opcode opcode, ElementType type) {
+  Computation* const combiner = module.AddComputation(std::string(OpcodeText(opcode)));
+  Instruction* const a = combiner->Add(Opcode::kParameter, Shape(type), {}, ParameterAttributes{0});
+  Instruction* const b = combiner->Add(Opcode::kParameter, Shape(type), {}, ParameterAttributes{1});
+  combiner->Add(opcode, Shape(type), {a, b});
+  return combiner;
+}
+
 bool ExpandEach(const std::vector<Computation*>& computations,
                 const std::function<Instruction*(Computation&, Instruction*)>& expand, LiveSizesIn live_sizes) {
   bool changed = false;

@@ -48,12 +48,17 @@ class Expansion {
   // The value itself if it is one.
   Instruction* Together(std::vector<Instruction*> values);
   Instruction* Element(Instruction* tuple, int64_t index);
+  // What a -start form gives: (`first`, `second`, contexts ...).
+  Instruction* Started(Instruction* first, Instruction* second);
 
  private:
   Computation& computation_;
   const Instruction& instruction_;
   const Instruction* before_ = nullptr;
 };
+
+// A computation of two scalars that is one operation.
+Computation* AddCombiner(Module& module, Opcode opcode, ElementType type);
 
 // The dimensions of an array as a list.
 inline IntList SizesOf(const Shape& shape) { return {shape.dimensions().begin(), shape.dimensions().end()}; }

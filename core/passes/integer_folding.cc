@@ -32,11 +32,12 @@ struct IntegerType {
   uint64_t Bits(int64_t value) const {
     return bits >= 64 ? static_cast<uint64_t>(value) : static_cast<uint64_t>(value) & ((uint64_t{1} << bits) - 1);
   }
+  bool Less(int64_t x, int64_t y) const { return is_signed ? x < y : Bits(x) < Bits(y); }
   int bits;
   bool is_signed;
 };
 
-// Of one element each. Division is left to the device, with its rules for zero.
+// Of one element each. Division by zero is left to the device, with its rules.
 std::optional<int64_t> Computed(Opcode opcode, const IntegerType& type, int64_t x, int64_t y) {
   const auto a = static_cast<uint64_t>(x), b = static_cast<uint64_t>(y);
   const bool shifts_all_out = type.Bits(y) >= static_cast<uint64_t>(type.bits);
@@ -57,14 +58,62 @@ std::optional<int64_t> Computed(Opcode opcode, const IntegerType& type, int64_t 
       return shifts_all_out ? 0 : type.Wrapped(a << b);
     case Opcode::kShiftRightLogical:
       return shifts_all_out ? 0 : type.Wrapped(type.Bits(x) >> b);
+    case Opcode::kMinimum:
+      return type.Less(x, y) ? x : y;
+    case Opcode::kMaximum:
+      return type.Less(x, y) ? y : x;
+    case Opcode::kDivide:
+    case Opcode::kRemainder: {
+      if (y == 0 || (type.is_signed && y == -1)) return std::nullopt;
+      const bool divides = opcode == Opcode::kDivide;
+      if (type.is_signed) return divides ? x / y : x % y;
+      return type.Wrapped(divides ? type.Bits(x) / type.Bits(y) : type.Bits(x) % type.Bits(y));
+    }
     default:
       return std::nullopt;
   }
 }
 
-std::optional<int64_t> ValueOf(const Instruction& i) {
-  if (!IsFoldable(i.shape()) || i.shape().ElementCount() != 1 || i.operand_count() == 0 || i.operand_count() > 2)
-    return std::nullopt;
+int64_t Compared(ComparisonDirection direction, const IntegerType& type, int64_t x, int64_t y) {
+  switch (direction) {
+    case ComparisonDirection::kEq:
+      return x == y ? 1 : 0;
+    case ComparisonDirection::kNe:
+      return x != y ? 1 : 0;
+    case ComparisonDirection::kLt:
+      return type.Less(x, y) ? 1 : 0;
+    case ComparisonDirection::kLe:
+      return type.Less(y, x) ? 0 : 1;
+    case ComparisonDirection::kGt:
+      return type.Less(y, x) ? 1 : 0;
+    default:
+      return type.Less(x, y) ? 0 : 1;
+  }
+}
+
+// An element of a table.
+std::optional<int64_t> Looked(const Instruction& i) {
+  const Shape& whole = i.operand(0)->shape();
+  int64_t linear = 0;
+  for (int d = 0; d < whole.rank(); ++d) {
+    const Literal* start = KnownValue(*i.operand(d + 1));
+    if (start == nullptr) return std::nullopt;
+    int64_t at = start->GetInt(0);
+    if (at < 0 && IsUnsigned(start->shape().element_type())) at = INT64_MAX;
+    linear = linear * whole.dimension(d) + std::clamp<int64_t>(at, 0, whole.dimension(d) - 1);
+  }
+  return KnownValue(*i.operand(0))->GetInt(linear);
+}
+
+}  // namespace
+
+std::optional<int64_t> KnownInteger(const Instruction& i) {
+  if (!IsFoldable(i.shape()) || i.shape().ElementCount() != 1 || i.operand_count() == 0) return std::nullopt;
+  if (i.opcode() == Opcode::kDynamicSlice) {
+    const bool scalars = KnownValue(*i.operand(0)) != nullptr && i.operand_count() == i.operand(0)->shape().rank() + 1;
+    return scalars ? Looked(i) : std::nullopt;
+  }
+  if (i.operand_count() > 2) return std::nullopt;
   const Literal *first = KnownValue(*i.operand(0)), *second = i.operand_count() > 1 ? KnownValue(*i.operand(1)) : first;
   if (first == nullptr || second == nullptr) return std::nullopt;
   if (i.opcode() == Opcode::kSlice) {
@@ -86,19 +135,21 @@ std::optional<int64_t> ValueOf(const Instruction& i) {
     default:
       break;
   }
+  const ElementType given = i.operand(0)->shape().element_type();
+  if (i.opcode() == Opcode::kCompare) {
+    return Compared(i.attributes<CompareAttributes>().direction, IntegerType(given), first->GetInt(0),
+                    second->GetInt(0));
+  }
   // Truth values add and multiply by rules of their own.
   const ElementType type = i.shape().element_type();
-  if (i.operand_count() != 2 || type == ElementType::kPred || i.operand(0)->shape().element_type() != type)
-    return std::nullopt;
+  if (i.operand_count() != 2 || type == ElementType::kPred || given != type) return std::nullopt;
   return Computed(i.opcode(), IntegerType(type), first->GetInt(0), second->GetInt(0));
 }
-
-}  // namespace
 
 bool FoldIntegers(Module& module) {
   return ExpandEach(ControlComputations(module), [](Computation& computation, Instruction* i) -> Instruction* {
     const bool live = !i->users().empty() || i == computation.root();
-    const std::optional<int64_t> value = live && !i->HasControlEdges() ? ValueOf(*i) : std::nullopt;
+    const std::optional<int64_t> value = live && !i->HasControlEdges() ? KnownInteger(*i) : std::nullopt;
     if (!value) return nullptr;
     Literal literal(Shape(i->shape().element_type(), SizesOf(i->shape())));
     literal.SetInt(0, *value);

@@ -48,7 +48,7 @@ class Hoister {
       }
     }
     if (wanted.empty() && products.empty()) return false;
-    for (Instruction* i : wanted) body_.ReplaceAllUses(i, Placeholder(i, Outside(i)));
+    for (Instruction* i : wanted) body_.ReplaceAllUses(i, ReadInstead(i, Outside(i)));
     for (const SlicedProduct& product : products) Hoist(product);
     body_.RemoveDead();
     Rebuild();
@@ -123,8 +123,9 @@ class Hoister {
     return invariant_.at(i) = computation_.InsertBefore(&loop_, std::move(copy));
   }
 
-  // What the body reads instead: a parameter until the loop is built again.
-  Instruction* Placeholder(const Instruction* like, Instruction* value) {
+  // What the body reads instead of a value that was computed before the loop: a parameter, which Rebuild makes an
+  // element of the loop's state.
+  Instruction* ReadInstead(const Instruction* like, Instruction* value) {
     auto parameter = std::make_unique<Instruction>(Opcode::kParameter, value->shape(), std::vector<Instruction*>{},
                                                    ParameterAttributes{1 + static_cast<int64_t>(hoisted_.size())});
     parameter->set_name(like->name());
@@ -182,7 +183,7 @@ class Hoister {
     Expansion inside(body_, product.dot);
     Instruction* const start = product.slice->operand(1);
     Instruction* const zero = inside.Constant(Literal(Shape(start->shape().element_type())));
-    std::vector<Instruction*> operands{Placeholder(&dot, all)};
+    std::vector<Instruction*> operands{ReadInstead(&dot, all)};
     for (int64_t d = 0; d < static_cast<int64_t>(sizes.size()); ++d)
       operands.push_back(d == product.place ? start : zero);
     sizes[static_cast<size_t>(product.place)] = 1;

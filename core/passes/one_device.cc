@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/passes/expansion.h"
+#include "core/passes/exchanges.h"
 #include "core/replica_groups.h"
 
 namespace VXLA_NAMESPACE {
@@ -30,14 +30,6 @@ class Expander : private Expansion {
     return {instruction().operands().begin(), instruction().operands().end()};
   }
 
-  // (`first`, `second`, contexts ...): what a start gives.
-  Instruction* Started(Instruction* first, Instruction* second) {
-    std::vector<Instruction*> elements{first, second};
-    const std::vector<Shape>& shapes = instruction().shape().tuple_elements();
-    for (size_t i = 2; i < shapes.size(); ++i) elements.push_back(Zeros(shapes[i]));
-    return TupleOf(std::move(elements));
-  }
-
   // The result of an exchange with itself, of that shape: the operands, or zeros in no group. Null where the run will
   // refuse the instruction.
   Instruction* Exchanged(const Shape& shape) {
@@ -49,48 +41,24 @@ class Expander : private Expansion {
     return Compatible(result->shape(), shape) ? result : nullptr;
   }
 
-  // Rows that the device sends to itself, entry by entry: (input, output, input offsets, sizes sent, output offsets,
-  // sizes received). A row of the output is that of the last entry that reaches it.
   Instruction* Ragged() {
     const Result<IntList> members = GroupOf(instruction(), DeviceGrid{}, 0);
     if (!members.ok()) return nullptr;
-    Instruction *const input = instruction().operand(0), *const output = instruction().operand(1);
-    if (members->empty()) return Zeros(output->shape());
-    const int64_t entries = instruction().operand(2)->shape().ElementCount();
-    const int64_t rows = output->shape().rank() == 0 ? 0 : output->shape().dimension(0);
-    if (entries == 0 || output->shape().ElementCount() == 0 || input->shape().ElementCount() == 0) return output;
-    const IntList grid{rows, entries};
-    const auto of_entry = [&](int k) {
-      Instruction* const flat = Reshaped(instruction().operand(k), {entries});
-      return Add(Opcode::kBroadcast, Shape(ElementType::kS32, grid), {Converted(flat, ElementType::kS32)},
-                 DimensionsAttributes{{1}});
-    };
-    Instruction* const inside = Binary(Opcode::kSubtract, Iota(ElementType::kS32, grid, 0), of_entry(4));
-    Instruction* const reached = Binary(Opcode::kAnd, Compare(ComparisonDirection::kGe, inside, Zeros(inside->shape())),
-                                        Compare(ComparisonDirection::kLt, inside, of_entry(3)));
-    Instruction* const from = Binary(Opcode::kAdd, inside, of_entry(2));
-    // Of a row the last entry, and with it the row of the input: -1 where there is none.
-    Instruction* source = nullptr;
-    for (int64_t e = 0; e < entries; ++e) {
-      Instruction* const here = Reshaped(Slice(reached, 1, e, e + 1), {rows});
-      Instruction* const row = Reshaped(Slice(from, 1, e, e + 1), {rows});
-      if (source == nullptr) source = Spread(Constant(Literal::ScalarInt(ElementType::kS32, -1)), {rows});
-      source = Add(Opcode::kSelect, row->shape(), {here, row, source});
-    }
-    Instruction* const sent = Rows(input, source);
-    Instruction* const kept = Add(Opcode::kBroadcast, Shape(ElementType::kS32, SizesOf(output->shape())), {source},
-                                  DimensionsAttributes{{0}});
-    Instruction* const replaced = Compare(ComparisonDirection::kGe, kept, Zeros(kept->shape()));
-    return Add(Opcode::kSelect, output->shape(), {replaced, sent, output});
+    return members->empty() ? Zeros(instruction().shape()) : RaggedReceived(*this, {Operands()}, 0);
   }
 
   Instruction* Permuted(const Shape& shape) {
     const Result<Partners> partners = PartnersOf(instruction(), DeviceGrid{}, 0);
-    const bool sliced = !instruction().attributes<CollectivePermuteAttributes>().slice_sizes.empty();
-    if (!partners.ok() || sliced) return nullptr;
+    if (!partners.ok()) return nullptr;
+    if (IsSliced()) {
+      if (HasDynamicArray()) return nullptr;
+      return partners->source ? SlicesReceived(*this, Operands(), Operands()) : instruction().operand(1);
+    }
     if (!partners->source && shape.IsDynamic()) return nullptr;  // zeros as many as live
     return partners->source ? Together(Operands()) : Zeros(shape);
   }
+
+  bool IsSliced() { return !instruction().attributes<CollectivePermuteAttributes>().slice_sizes.empty(); }
 
   bool HasDynamicArray() {
     const auto operands = instruction().operands();
@@ -139,7 +107,7 @@ Instruction* Expander::Value() {
       return Permuted(shape);
     case Opcode::kCollectivePermuteStart: {
       Instruction* const result = Permuted(shape.tuple_elements()[1]);
-      return result == nullptr ? nullptr : Started(Together(Operands()), result);
+      return result == nullptr ? nullptr : Started(IsSliced() ? Operands()[0] : Together(Operands()), result);
     }
     default:
       return nullptr;

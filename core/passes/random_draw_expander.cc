@@ -28,6 +28,7 @@ class DrawWriter : private CounterBits {
     Instruction* const state =
         Add(Opcode::kRngGetAndUpdateState, Shape(kU64, {2}), {}, RngGetAndUpdateStateAttributes{1});
     state->mutable_common().backend_config.text = kDrawsState;
+    state->mutable_common().frontend_attributes = place->common().frontend_attributes;  // which device's it is
     TakeOverOrder(place, state);
     DrawInputs inputs{Reshaped(Slice(state, 0, 0, 1), {}), Mixed(Reshaped(Slice(state, 0, 1, 2), {})), nullptr,
                       nullptr};

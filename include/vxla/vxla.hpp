@@ -40,7 +40,8 @@ namespace VXLA_NAMESPACE {
 // A client of one device: "vulkan" is the best one, "vulkan:N" number N; a UUID; else a part of a name.
 Result<std::unique_ptr<Client>> OpenClient(std::string_view device = "vulkan", const EvaluateOptions& host_steps = {});
 
-// HLO or StableHLO text, read and checked. kInvalidArgument, with a message that begins with line:column.
+// HLO text, StableHLO text or bytecode of it, read and checked. kInvalidArgument, with a message that begins with
+// line:column.
 Result<XlaComputation> Parse(std::string_view text);
 // The text that Parse reads back to an equal program.
 std::string ToHloText(const XlaComputation& program);

@@ -15,12 +15,17 @@
 // Only where TK does not divide k (K_TAIL) are values beyond the end zeros, of both operands, so that nothing comes of
 // them.
 //
+// With FOUR_BYTES a term is four: words of four bytes along k, which MULTIPLY_ADD multiplies and adds up. All that counts
+// values of k then counts such words. An operand that lies across k comes as four words of four rows, or columns, of one
+// k each, and is turned while it is written.
+//
 // Accuracy and order: one sum for each result, from zero, k ascending; FUSED: each product and its sum round once.
 //
 // P(0) workgroups, P(1) tiles of rows, P(2) tiles of columns, P(3) rows, P(4) units of four columns, P(5) values of k,
 // P(6) shares of k, P(7) values of k of a share, a multiple of TK unless it is all.
 //
-// The generated part defines Sum, Quad (four of them), CLEAR, MULTIPLY_ADD(quad, a, quad), X, Y, TM, TN, TK,
+// The generated part defines Sum, Quad (four of them), CLEAR, FOUR_BYTES, TermQuad (four terms), HELD values of type Held
+// that a quad is fetched as, FETCHED(next, p), the p-th of those fetched, MULTIPLY_ADD(quad, a, quad), X, Y, TM, TN, TK,
 // LHS_ALONG_K, RHS_ALONG_K, K_TAIL, SPLIT, load_lhs(batch, row, k, part) and load_rhs(batch, k, column, part), where the
 // dimension that lies along memory counts quads, and store(batch, row, unit, share, sums).
 #include "generated"
@@ -31,15 +36,15 @@
 #define RHS_STRIDE (COLUMN_QUADS + RHS_ALONG_K)
 #define LHS_QUADS (TK * ROW_QUADS / (X * Y))
 #define RHS_QUADS (TK * COLUMN_QUADS / (X * Y))
-shared Quad lhs_strips[2u * TK * LHS_STRIDE];
-shared Quad rhs_strips[2u * TK * RHS_STRIDE];
+shared TermQuad lhs_strips[2u * TK * LHS_STRIDE];
+shared TermQuad rhs_strips[2u * TK * RHS_STRIDE];
 
 // An invocation's quads of the strips that begin at k, from memory.
-void fetch(uint batch, uint first_row, uint first_column, uint k, uint end, out Sum lhs_next[4u * LHS_QUADS],
-           out Sum rhs_next[4u * RHS_QUADS]) {
+void fetch(uint batch, uint first_row, uint first_column, uint k, uint end, out Held lhs_next[HELD * LHS_QUADS],
+           out Held rhs_next[HELD * RHS_QUADS]) {
   [[unroll]] for (uint p = 0u; p < LHS_QUADS; ++p) {
     uint e = gl_LocalInvocationIndex + p * (X * Y);
-    Sum part[4];
+    Held part[HELD];
 #if LHS_ALONG_K
     uint at = k / 4u + e % (TK / 4u), most = P(5) / 4u - 1u, place = 4u * at;
     uint row = min(first_row + e / (TK / 4u), P(3) - 1u);
@@ -49,15 +54,15 @@ void fetch(uint batch, uint first_row, uint first_column, uint k, uint end, out 
 #endif
 #if K_TAIL
     load_lhs(batch, row, min(at, most), part);
-    [[unroll]] for (uint j = 0u; j < 4u; ++j) lhs_next[4u * p + j] = place < end ? part[j] : CLEAR;
+    [[unroll]] for (uint j = 0u; j < HELD; ++j) lhs_next[HELD * p + j] = place < end ? part[j] : Held(0);
 #else
     load_lhs(batch, row, at, part);
-    [[unroll]] for (uint j = 0u; j < 4u; ++j) lhs_next[4u * p + j] = part[j];
+    [[unroll]] for (uint j = 0u; j < HELD; ++j) lhs_next[HELD * p + j] = part[j];
 #endif
   }
   [[unroll]] for (uint p = 0u; p < RHS_QUADS; ++p) {
     uint e = gl_LocalInvocationIndex + p * (X * Y);
-    Sum part[4];
+    Held part[HELD];
 #if RHS_ALONG_K
     uint at = k / 4u + e % (TK / 4u), most = P(5) / 4u - 1u, place = 4u * at;
     uint column = min(first_column + e / (TK / 4u), COLUMNS - 1u);
@@ -67,36 +72,49 @@ void fetch(uint batch, uint first_row, uint first_column, uint k, uint end, out 
 #endif
 #if K_TAIL
     load_rhs(batch, min(at, most), column, part);
-    [[unroll]] for (uint j = 0u; j < 4u; ++j) rhs_next[4u * p + j] = place < end ? part[j] : CLEAR;
+    [[unroll]] for (uint j = 0u; j < HELD; ++j) rhs_next[HELD * p + j] = place < end ? part[j] : Held(0);
 #else
     load_rhs(batch, at, column, part);
-    [[unroll]] for (uint j = 0u; j < 4u; ++j) rhs_next[4u * p + j] = part[j];
+    [[unroll]] for (uint j = 0u; j < HELD; ++j) rhs_next[HELD * p + j] = part[j];
 #endif
   }
 }
 
+#if FOUR_BYTES
+// Byte j of word i becomes byte i of word j.
+uvec4 ACROSS_K(uvec4 w) {
+  const uint even = 0x00ff00ffu;
+  uint a = (w.x & even) | ((w.y & even) << 8), b = ((w.x >> 8) & even) | (w.y & ~even);
+  uint c = (w.z & even) | ((w.w & even) << 8), d = ((w.z >> 8) & even) | (w.w & ~even);
+  return uvec4((a & 0xffffu) | (c << 16), (b & 0xffffu) | (d << 16), (a >> 16) | (c & 0xffff0000u),
+               (b >> 16) | (d & 0xffff0000u));
+}
+#else
+#define ACROSS_K(quad) quad
+#endif
+
 // What was fetched, into the strips `which`.
-void put(uint which, Sum lhs_next[4u * LHS_QUADS], Sum rhs_next[4u * RHS_QUADS]) {
+void put(uint which, Held lhs_next[HELD * LHS_QUADS], Held rhs_next[HELD * RHS_QUADS]) {
   [[unroll]] for (uint p = 0u; p < LHS_QUADS; ++p) {
     uint e = gl_LocalInvocationIndex + p * (X * Y), base = which * (TK * LHS_STRIDE);
 #if LHS_ALONG_K
     uint row = e / (TK / 4u), kk = 4u * (e % (TK / 4u));
+    TermQuad quad = FETCHED(lhs_next, p);
     [[unroll]] for (uint j = 0u; j < 4u; ++j)
-      lhs_strips[base + (kk + j) * LHS_STRIDE + row / 4u][row % 4u] = lhs_next[4u * p + j];
+      lhs_strips[base + (kk + j) * LHS_STRIDE + row / 4u][row % 4u] = quad[j];
 #else
-    lhs_strips[base + e] =
-        Quad(lhs_next[4u * p], lhs_next[4u * p + 1u], lhs_next[4u * p + 2u], lhs_next[4u * p + 3u]);
+    lhs_strips[base + e] = ACROSS_K(FETCHED(lhs_next, p));
 #endif
   }
   [[unroll]] for (uint p = 0u; p < RHS_QUADS; ++p) {
     uint e = gl_LocalInvocationIndex + p * (X * Y), base = which * (TK * RHS_STRIDE);
 #if RHS_ALONG_K
     uint column = e / (TK / 4u), kk = 4u * (e % (TK / 4u));
+    TermQuad quad = FETCHED(rhs_next, p);
     [[unroll]] for (uint j = 0u; j < 4u; ++j)
-      rhs_strips[base + (kk + j) * RHS_STRIDE + column / 4u][column % 4u] = rhs_next[4u * p + j];
+      rhs_strips[base + (kk + j) * RHS_STRIDE + column / 4u][column % 4u] = quad[j];
 #else
-    rhs_strips[base + e] =
-        Quad(rhs_next[4u * p], rhs_next[4u * p + 1u], rhs_next[4u * p + 2u], rhs_next[4u * p + 3u]);
+    rhs_strips[base + e] = ACROSS_K(FETCHED(rhs_next, p));
 #endif
   }
 }
@@ -121,7 +139,7 @@ void main() {
 
   Quad sums[TM * TN / 4u];
   [[unroll]] for (uint i = 0u; i < TM * TN / 4u; ++i) sums[i] = Quad(CLEAR);
-  Sum lhs_next[4u * LHS_QUADS], rhs_next[4u * RHS_QUADS];
+  Held lhs_next[HELD * LHS_QUADS], rhs_next[HELD * RHS_QUADS];
   fetch(batch, first_row, first_column, begin, end, lhs_next, rhs_next);
   uint which = 0u;
   for (uint k = begin; k < end; k += TK) {
@@ -131,7 +149,7 @@ void main() {
     fetch(batch, first_row, first_column, k + TK < end ? k + TK : k, end, lhs_next, rhs_next);
     uint lhs_at = which * (TK * LHS_STRIDE) + y, rhs_at = which * (TK * RHS_STRIDE) + x;
     for (uint kk = 0u; kk < TK; ++kk) {
-      Quad a[TM / 4u], b[TN / 4u];
+      TermQuad a[TM / 4u], b[TN / 4u];
       [[unroll]] for (uint i = 0u; i < TM / 4u; ++i) a[i] = lhs_strips[lhs_at + kk * LHS_STRIDE + Y * i];
       [[unroll]] for (uint j = 0u; j < TN / 4u; ++j) b[j] = rhs_strips[rhs_at + kk * RHS_STRIDE + X * j];
       [[unroll]] for (uint i = 0u; i < TM; ++i) {

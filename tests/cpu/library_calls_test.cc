@@ -201,6 +201,15 @@ TEST(LibraryCallTest, SingularValuesOfEveryForm) {
       }
     }
   }
+  // Without vectors their arrays are stated thin or full, whatever the caller asked for.
+  for (const int64_t u_columns : {2, 3}) {
+    const auto values =
+        Results(LapackProgram("gesdd", {{kF64, {3, 2}}},
+                              {{kF64, {3, 2}}, {kF64, {2}}, {kF64, {3, u_columns}}, {kF64, {2, 2}}, {kS32, {}}},
+                              "mode = 78 : ui8"),
+                {Array(kF64, {3, 2}, {3, 0, 0, 4, 0, 0})});
+    ExpectNumbers(values[1], {4, 3});
+  }
   // Of rank 1: the other columns are some basis.
   const auto svd = Results(
       LapackProgram("gesdd", {{kF64, {3, 3}}},

@@ -1,5 +1,5 @@
 """JAX functions through vxla: what jax.jit(f).lower(x) prints as StableHLO (pretty and generic form, with locations) and as HLO must run
-to JAX's own results, and survive `vxla convert` both ways.
+to JAX's own results, and survive `vxla convert` both ways, as must the artifact that jax.export writes. jaxlib must read the artifact that vxla writes.
 
     python jax_programs.py --vxla build/vxla [--device cpu|llvmpipe|...] [NAME...]
 
@@ -12,7 +12,10 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 import jax, jax.numpy as jnp, numpy as np
 import jax.scipy.linalg as sl
 import jax.scipy.special as sp
-from jax import lax
+from jax import export, lax
+from jax._src.interpreters import mlir as jax_mlir
+from jaxlib.mlir.dialects import stablehlo
+from more_programs import add_cases
 
 jax.config.update("jax_enable_x64", True)
 random = np.random.default_rng(0)
@@ -379,7 +382,46 @@ def cases():
     case("resnet", rb, R, floats(2, 6, 6, 4), tol=1e-4)
     case("resnet_grad", jax.grad(rb), R, floats(2, 6, 6, 4), tol=1e-3)
 
+    add_cases(case, floats, doubles, integers, complexes)
     return out
+
+
+def symbolic_cases():
+    """(name, function, sizes of its arguments, arguments of several sizes, tolerance): one exported program serves all"""
+    attention = lambda q, k: jax.nn.softmax(q @ k.T / np.float32(8) ** 0.5) @ k
+    return [
+        (
+            "symbolic_mlp",
+            lambda x, w: jax.nn.relu(x @ w).sum(0),
+            ("b, 4", "4, 3"),
+            [(floats(5, 4), floats(4, 3)), (floats(1, 4), floats(4, 3))],
+            1e-4,
+        ),
+        ("symbolic_attention", attention, ("t, 8", "s, 8"), [(floats(3, 8), floats(5, 8)), (floats(7, 8), floats(2, 8))], 1e-4),
+        (
+            "symbolic_shapes",
+            lambda x: (jnp.concatenate([x, x * 2]), x.reshape(-1), jnp.pad(x, 1), x[::2], jnp.arange(x.shape[0]) + x.shape[1]),
+            ("2*a, b",),
+            [(floats(4, 3),), (floats(2, 5),)],
+            0,
+        ),
+        (
+            "symbolic_conv",
+            lambda x, k: lax.conv_general_dilated(x, k, (1, 1), "SAME"),
+            ("b, 2, h, h", "3, 2, 3, 3"),
+            [(floats(1, 2, 5, 5), floats(3, 2, 3, 3)), (floats(2, 2, 8, 8), floats(3, 2, 3, 3))],
+            1e-4,
+        ),
+        ("symbolic_sort", lambda x: (jnp.sort(x, 0), jnp.cumsum(x), lax.top_k(x, 2)[1]), ("n + 1",), [(floats(9),), (floats(4),)], 1e-4),
+        (
+            "symbolic_scan",
+            lambda x: lax.scan(lambda c, r: (c + r.sum(), c), jnp.float32(0), x),
+            ("n, m",),
+            [(floats(3, 2),), (floats(6, 4),)],
+            1e-4,
+        ),
+        ("symbolic_grad", jax.grad(lambda x: (jnp.tanh(x) ** 2).mean()), ("a, b",), [(floats(3, 2),), (floats(1, 4),)], 1e-4),
+    ]
 
 
 def forms(lowered):
@@ -387,6 +429,25 @@ def forms(lowered):
     yield "generic.mlir", lowered.compiler_ir("stablehlo").operation.get_asm(print_generic_op_form=True)
     yield "debug.mlir", lowered.as_text(debug_info=True)
     yield "hlo", lowered.as_text(dialect="hlo")
+
+
+def artifact(jitted, arguments):
+    """What jax.export writes, or None where it refuses (custom calls that it does not promise to keep)."""
+    try:
+        return export.export(jitted)(*arguments).mlir_module_serialized
+    except ValueError:
+        return None
+
+
+def unreadable(path):
+    """Why jaxlib does not take an artifact, or None."""
+    context = jax_mlir.make_ir_context()
+    try:
+        with context:
+            stablehlo.deserialize_portable_artifact(context, path.read_bytes()).operation.verify()
+    except Exception as error:
+        return f"{path.name}: jaxlib: {error}"
+    return None
 
 
 def difference(path, want, tol):
@@ -399,6 +460,22 @@ def difference(path, want, tol):
             exact = w.dtype.kind not in "fc"
             if not (np.array_equal(g, w) if exact else np.allclose(g, w, rtol=tol, atol=tol, equal_nan=True)):
                 return f"result_{k}: got {np.ravel(g)[:4]}, want {np.ravel(w)[:4]}"
+    return None
+
+
+def check_symbolic(options, scratch, name, function, specs, sizes, tol):
+    exported = export.export(jax.jit(function))(*export.symbolic_args_specs(sizes[0], specs))
+    program, out = scratch / f"{name}.mlir", scratch / "out.npz"
+    program.write_text(str(exported.mlir_module()))
+    for arguments in sizes:
+        np.savez(scratch / "args.npz", **{f"arg_{k}": a for k, a in enumerate(arguments)})
+        want = [np.asarray(r) for r in jax.tree.leaves(jax.jit(function)(*arguments))]
+        command = [options.vxla, "run", program, "--args", scratch / "args.npz", "-o", out, "--device", options.device]
+        run = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300)
+        if run.returncode != 0:
+            return f"vxla run: exit {run.returncode}: {run.stderr.strip()[-300:]}"
+        if reason := difference(out, want, tol):
+            return reason
     return None
 
 
@@ -419,8 +496,14 @@ def check(options, scratch, name, function, arguments, tol):
     for form, text in forms(lowered):
         programs.append(scratch / f"{name}.{form}")
         programs[-1].write_text(text)
-    for source, target in ((programs[0], scratch / f"{name}.converted.hlo"), (programs[3], scratch / f"{name}.converted.mlir")):
-        if reason := vxla("convert", source, target):
+    conversions = [(programs[0], "converted.hlo"), (programs[3], "converted.mlir"), (programs[3], "converted.mlirbc")]
+    if (exported := artifact(jitted, arguments)) is not None:
+        programs.append(scratch / f"{name}.mlirbc")
+        programs[-1].write_bytes(exported)
+        conversions.append((programs[-1], "again.mlirbc"))
+    for source, form in conversions:
+        target = scratch / f"{name}.{form}"
+        if reason := vxla("convert", source, target) or (target.suffix == ".mlirbc" and unreadable(target)):
             return reason
         programs.append(target)
     for program in programs:
@@ -439,10 +522,12 @@ def main():
     options = parser.parse_args()
     passed = failed = 0
     with tempfile.TemporaryDirectory() as scratch:
-        for name, function, arguments, tol in cases():
+        checks = [(check, case) for case in cases()] + [(check_symbolic, case) for case in symbolic_cases()]
+        for judge, case in checks:
+            name = case[0]
             if options.names and name not in options.names:
                 continue
-            reason = check(options, pathlib.Path(scratch), name, function, arguments, tol)
+            reason = judge(options, pathlib.Path(scratch), *case)
             passed, failed = passed + (reason is None), failed + (reason is not None)
             if reason:
                 print(f"fail  {name}: {reason}", flush=True)

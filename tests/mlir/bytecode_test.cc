@@ -1,7 +1,10 @@
-// The container of MLIR bytecode, byte by byte.
-#include <gmock/gmock.h>
+// MLIR bytecode: the container byte by byte, artifacts of every version, and what damaged ones are refused for.
+#include <random>
 
 #include "core/mlir/bytecode/container.h"
+#include "core/mlir/dense_text.h"
+#include "core/mlir/dynamic_program.h"
+#include "tests/mlir/mlir_test_support.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -54,6 +57,148 @@ TEST(BytecodeContainerTest, NamesWhatIsWrong) {
   bytes = SmallBytecode();
   bytes[9] = 0x01;
   EXPECT_EQ(BytecodeMessage(bytes), "MLIR bytecode: byte 11: a second Dialect section");
+}
+
+// exp(1.5) + a, as StableHLO's serializer writes it for version 1.15 (jaxlib 0.10.2).
+std::string Artifact() {
+  constexpr std::string_view kHex =
+      "4d4cef520d537461626c65484c4f5f76312e31352e3000011d0501050d01030b030b0f13171b1f03351f0701110b131313131313130"
+      "30f0b0b0b0b1f170b0307131707027d05111701010117010303170103231701050f1701070f1701090f17010b05030123031d131d15"
+      "1f01090000c03f290101011d27012903090511030103010904690501500301070459030105035005030704450309130303070005420"
+      "905030107460b070301030309060d03010505010b040f0307060301050100b917030b05150f1f19110f0b116275696c74696e007668"
+      "6c6f006d6f64756c650066756e635f763100636f6e7374616e745f7631006578706f6e656e7469616c5f7632006164645f763100726"
+      "57475726e5f7631002d006d61696e0000081d090501010b11131115170319031b";
+  const Result<HostBytes> bytes = ParseHexBytes(kHex);
+  return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
+}
+
+std::string ArtifactError(std::string_view from, std::string_view to) {
+  std::string bytes = Artifact();
+  const size_t at = bytes.find(from);
+  EXPECT_NE(at, std::string::npos);
+  bytes.replace(at, from.size(), to);
+  const Result<std::unique_ptr<Module>> module = ReadStablehlo(bytes);
+  return module.ok() ? "(read)" : std::string(module.status().message());
+}
+
+constexpr std::string_view kProgram =
+    R"(func.func @main(%a: tensor<4x2xf32>, %i: tensor<1xi32>) -> (tensor<1x2xf32>, tensor<2xi1>, tensor<3xi4>) {
+  %0 = stablehlo.exponential %a : tensor<4x2xf32>
+  %1 = "stablehlo.gather"(%0, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 1], start_index_map = [0],
+      index_vector_dim = 0>, slice_sizes = array<i64: 1, 2>}> : (tensor<4x2xf32>, tensor<1xi32>) -> tensor<1x2xf32>
+  %2 = stablehlo.constant dense<[true, false]> : tensor<2xi1>
+  %3 = stablehlo.constant dense<[-8, 7, -1]> : tensor<3xi4>
+  return %1, %2, %3 : tensor<1x2xf32>, tensor<2xi1>, tensor<3xi4>
+})";
+
+TEST(BytecodeTest, ReadsWhatStablehloWrites) {
+  EXPECT_EQ(RunStablehlo(Artifact(), {Literal::FromVector<float>(Shape(ElementType::kF32, {2}), {{1, 2}})}),
+            "{5.481689, 6.481689}");
+}
+
+TEST(BytecodeTest, EveryVersionWritesTheSameProgram) {
+  const Result<Program> program = ParseMlir(kProgram);
+  ASSERT_TRUE(program.ok());
+  const std::vector<Literal> arguments = {
+      Literal::FromVector<float>(Shape(ElementType::kF32, {4, 2}), {{0, 1, 2, 3, 4, 5, 6, 7}}),
+      Literal::FromVector<int32_t>(Shape(ElementType::kS32, {1}), {{2}})};
+  const std::string wanted = RunStablehlo(kProgram, arguments);
+  for (int number = kOldestVhlo.number; number <= kNewestVhlo.number; ++number) {
+    const Result<std::string> bytes = WriteBytecode(*program, VhloVersion{number});
+    ASSERT_TRUE(bytes.ok()) << bytes.status().message();
+    const Result<std::unique_ptr<Module>> module = ReadStablehlo(*bytes);
+    ASSERT_TRUE(module.ok()) << module.status().message();
+    EXPECT_EQ(ResultOf(**module, arguments), wanted) << VhloVersion{number}.ToString();
+  }
+}
+
+TEST(BytecodeTest, OlderVersionsRefuseWhatTheyLack) {
+  const auto written = [](std::string_view body, VhloVersion target) {
+    const Result<Program> program = ParseMlir(Function(body));
+    const Result<std::string> bytes = program.ok() ? WriteBytecode(*program, target) : program.status();
+    return bytes.ok() ? std::string() : std::string(bytes.status().message());
+  };
+  EXPECT_EQ(
+      written("(%a: tensor<f32>) -> tensor<f32> {\n %0 = stablehlo.tan %a : tensor<f32>\n return %0 : tensor<f32>\n}",
+              VhloVersion::Of(1, 3)),
+      "stablehlo.tan: in VHLO since version 1.4.0, 1.3.0 is asked for");
+  EXPECT_EQ(written("(%a: tensor<i2>) -> tensor<i2> {\n %0 = stablehlo.not %a : tensor<i2>\n return %0 : tensor<i2>\n}",
+                    VhloVersion::Of(1, 1)),
+            "func.func: s2 is in VHLO since version 1.2.0, 1.1.0 is asked for");
+  EXPECT_EQ(written("(%a: tensor<2xf32>) -> tensor<index> {\n %c = arith.constant 0 : index\n %0 = tensor.dim %a, %c : "
+                    "tensor<2xf32>\n return %0 : index\n}",
+                    kDefaultVhlo),
+            "arith.constant: VHLO has no such operation");
+}
+
+TEST(BytecodeTest, ProgramsWithOpenSizesStayOpen) {
+  const Result<Program> program =
+      ParseMlir(Function("(%a: tensor<?xf32>) -> tensor<?xf32> {\n %0 = stablehlo.add %a, %a : tensor<?xf32>\n return "
+                         "%0 : tensor<?xf32>\n}"));
+  ASSERT_TRUE(program.ok());
+  const Result<std::string> bytes = WriteBytecode(*program);
+  ASSERT_TRUE(bytes.ok()) << bytes.status().message();
+  const Result<std::unique_ptr<Module>> module = ParseStablehlo(*bytes);
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  ASSERT_TRUE(IsDynamicProgram(**module));
+  EXPECT_EQ(PrintType(DynamicProgram::Of(**module)->parameters()[0]), "tensor<?xf32>");
+}
+
+TEST(BytecodeTest, ChloIsTheSameAsAComposite) {
+  const std::vector<Literal> argument = {Literal::FromVector<float>(Shape(ElementType::kF32, {2}), {{0.5, -1}})};
+  const std::string wanted = RunStablehlo(
+      "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n %0 = chlo.erf %a : tensor<2xf32> -> tensor<2xf32>\n "
+      "return "
+      "%0 : tensor<2xf32>\n}",
+      argument);
+  EXPECT_EQ(RunStablehlo(R"(func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.composite "chlo.erf" %a {decomposition = @impl} : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+func.func private @impl(%a: tensor<2xf32>) -> tensor<2xf32> {
+  return %a : tensor<2xf32>
+})",
+                         argument),
+            wanted);
+}
+
+TEST(BytecodeTest, NamesWhatIsWrong) {
+  using std::string_view_literals::operator""sv;
+  EXPECT_THAT(ArtifactError("add_v1", "add_v9"), testing::EndsWith("VHLO up to 1.20.0 has no operation 'vhlo.add_v9'; "
+                                                                   "the file is of StableHLO_v1.15.0"));
+  EXPECT_THAT(ArtifactError("\x29\x03\x09\x05"sv, "\x29\x03\x09\x01"sv),
+              testing::HasSubstr("nest more than 200 levels"));
+  EXPECT_THAT(ArtifactError("\x29\x03\x09\x05"sv, "\x29\x03\x03\x05"sv),
+              testing::EndsWith("the size of dimension 0 is -1"));
+  EXPECT_THAT(ArtifactError("\x29\x03\x09\x05"sv, "\x29\x03\x09\x07"sv), testing::EndsWith("a type is number 3 of 3"));
+  EXPECT_THAT(ArtifactError("\x1f\x01\x09"sv, "\x1f\x01\x07"sv),
+              testing::HasSubstr("3 bytes for tensor<2xf32>, which has 8"));
+  EXPECT_THAT(ArtifactError("\x03\x09\x13"sv, "\x03\x07\x13"sv),
+              testing::EndsWith("a region defines more than the 3 values it states"));
+  EXPECT_THAT(ArtifactError("\x0b\x04\x0f\x03\x07"sv, "\x0b\x04\x0f\x03\x0b"sv),
+              testing::EndsWith("func.return: operand 0 is value 5, which is not defined there"));
+  EXPECT_THAT(ArtifactError("builtin", "builtim"), testing::HasSubstr("builtim.module"));
+}
+
+TEST(BytecodeTest, EveryTruncationOfAnArtifactHasAMessage) {
+  const std::string whole = Artifact();
+  for (size_t size = 0; size < whole.size(); ++size)
+    EXPECT_NE(StablehloError(whole.substr(0, size)), "(read)") << size;
+}
+
+TEST(BytecodeTest, MutationsOfArtifactsAreRefusedOrRead) {
+  const std::string whole = Artifact();
+  std::mt19937 random(1);
+  const int count = std::getenv("VXLA_TEST_LONG") != nullptr ? 100'000 : 2'000;
+  const Result<Program> program = ParseMlir(kProgram);
+  const std::string other = *WriteBytecode(*program, kNewestVhlo);
+  for (int i = 0; i < count; ++i) {
+    std::string bytes = i % 2 == 0 ? whole : other;
+    for (int changes = 1 + static_cast<int>(random() % 3); changes > 0; --changes)
+      bytes[random() % bytes.size()] = static_cast<char>(random());
+    const Status status = ReadStablehlo(bytes).status();
+    EXPECT_NE(status.code(), StatusCode::kInternal) << status.message();
+  }
 }
 
 }  // namespace

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "backend/cpu/reference/evaluator.h"
+#include "core/mlir/bytecode/writer.h"
 #include "core/mlir/importer.h"
+#include "core/mlir/parser.h"
 #include "core/mlir/printer.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_printer.h"
@@ -36,7 +38,7 @@ inline std::string ResultOf(const Module& module, const std::vector<Literal>& ar
   return result.ok() ? PrintLiteral(*result) : result.status().message();
 }
 
-// The result on the reference, printed; and the same of what the printer makes of the program.
+// The result on the reference, printed; and the same of what the printer makes of the program, and of its bytecode.
 inline std::string RunStablehlo(std::string_view text, const std::vector<Literal>& arguments = {}) {
   const Result<std::unique_ptr<Module>> module = ReadStablehlo(text);
   if (!module.ok()) return Place(module.status());
@@ -46,6 +48,13 @@ inline std::string RunStablehlo(std::string_view text, const std::vector<Literal
   const Result<std::unique_ptr<Module>> again = ReadStablehlo(*printed);
   EXPECT_TRUE(again.ok()) << Place(again.status()) << "\n" << *printed;
   EXPECT_EQ(again.ok() ? ResultOf(**again, arguments) : "", result) << *printed;
+  const Result<mlir::Program> program = mlir::ParseMlir(*printed);
+  const Result<std::string> bytecode =
+      program.ok() ? mlir::WriteBytecode(*program, mlir::kNewestVhlo) : program.status();
+  if (bytecode.status().code() == StatusCode::kUnsupported) return result;
+  const Result<std::unique_ptr<Module>> read = bytecode.ok() ? ReadStablehlo(*bytecode) : bytecode.status();
+  EXPECT_TRUE(read.ok()) << read.status().message() << "\n" << *printed;
+  EXPECT_EQ(read.ok() ? ResultOf(**read, arguments) : "", result) << *printed;
   return result;
 }
 

@@ -1,4 +1,5 @@
 // What StableHLO text is refused for: the place, the operation and what was expected; and mutants, which crash nothing.
+#include <cstdlib>
 #include <random>
 
 #include "tests/mlir/mlir_test_support.h"
@@ -45,6 +46,18 @@ TEST(StablehloRejectionTest, SaysWhereAndWhatWasExpected) {
             "2:55: a string without its closing quote");
 }
 
+TEST(StablehloRejectionTest, ArraysFromAroundARegionOnScalarsAreNamed) {
+  EXPECT_EQ(BodyError(R"(%0 = "stablehlo.sort"(%a) ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %1 = stablehlo.slice %b [0:1] : (tensor<2xf32>) -> tensor<1xf32>
+      %2 = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %2 : tensor<i1>
+  }) : (tensor<4xf32>) -> tensor<4xf32>)"),
+            "4:12: stablehlo.slice: %b, tensor<2xf32>, comes from around the region, which only constants and scalars "
+            "of some "
+            "operations may");
+}
+
 TEST(StablehloRejectionTest, QuantizedTypesThatAreNoneAreNamed) {
   EXPECT_THAT(StablehloError("func.func @main(%a: tensor<4x!quant.uniform<i64:f32, 0.1:3>>) {\n return\n}"),
               testing::HasSubstr("!quant.uniform<i64:f32, 0.1:3>: the storage type has more than 32 bits"));
@@ -63,6 +76,37 @@ TEST(StablehloRejectionTest, DeepNestingHugeSizesAndDoublingAliasesAreBounded) {
   std::string doubling = "#a0 = [1, 1]\n";
   for (int i = 1; i < 60; ++i) doubling += fmt::format("#a{} = [#a{}, #a{}]\n", i, i - 1, i - 1);
   EXPECT_THAT(StablehloError(doubling), testing::HasSubstr("the aliases of the text stand for too much"));
+}
+
+TEST(StablehloRejectionTest, ConstantsThatAreNotWhatTheirTypeSaysAreNamed) {
+  const auto error = [](std::string_view value) {
+    return BodyError(fmt::format("%0 = stablehlo.constant {} : tensor<4xf32>", value));
+  };
+  EXPECT_EQ(error("dense<\"0x0000803F00\">"), "2:33: 5 bytes for tensor<4xf32>, which has 16");
+  EXPECT_EQ(error("dense<\"0x0000803F000\">"), "2:33: 11 hexadecimal digits, an even number needed");
+  EXPECT_EQ(error("dense<\"0x0000803G\">"), "2:33: character 10 of the hexadecimal string is no digit");
+  EXPECT_EQ(error("dense<[1.0, 2.0, 3.0]>"), "2:48: dense: 3 elements in dimension 0 of f32[4], expected 4");
+  EXPECT_EQ(error("dense<[1.0, 2.0, 3.0, 0x123456789]>"), "2:48: dense: 0x123456789 are no 32 bits of f32");
+  EXPECT_EQ(error("dense<[1, 2, 3, true]>"), "2:42: dense: true for f32");
+  EXPECT_EQ(error("dense_resource<x>"), "2:8: stablehlo.constant: no resource 'x' in the file");
+}
+
+TEST(StablehloRejectionTest, BlocksThatMakeNoBranchesAndLoopsAreNamed) {
+  const auto error = [](std::string_view blocks) {
+    return StablehloError(
+        fmt::format("func.func @main(%c: tensor<i1>, %a: tensor<i32>) -> tensor<i32> {{\n{}\n}}", blocks));
+  };
+  EXPECT_EQ(error("cf.br ^gone(%a : tensor<i32>)\n^here(%b: tensor<i32>):\nreturn %b : tensor<i32>"),
+            "2:1: cf.br: no block '^gone' here");
+  EXPECT_EQ(error("cf.br ^here\n^here(%b: tensor<i32>):\nreturn %b : tensor<i32>"),
+            "2:1: cf.br: 0 operands for block 1, which takes 1");
+  EXPECT_EQ(error("cf.br ^x\n^x:\ncf.br ^x\n^y:\nreturn %a : tensor<i32>"),
+            "4:1: cf.br: no return is reached from here");
+  EXPECT_EQ(error("cf.br ^x\n^x:\n%n = stablehlo.not %c : tensor<i1>\ncf.br ^y\n^y:\n"
+                  "cf.cond_br %n, ^x, ^z\n^z:\nreturn %a : tensor<i32>"),
+            "5:1: cf.br: a loop whose first block does not decide whether it goes on");
+  EXPECT_EQ(error("cf.br ^x\n^x:\ncf.cond_br %c, ^y, ^z\n^y:\ncf.cond_br %c, ^x, ^z\n^z:\nreturn %a : tensor<i32>"),
+            "4:1: cf.cond_br: a loop is left or entered in more than one place");
 }
 
 TEST(StablehloRejectionTest, SeveralProgramsInAFileAreCounted) {
@@ -99,16 +143,46 @@ module @m attributes {mhlo.num_partitions = 1 : i32} {
 }
 )";
 
+constexpr std::string_view kBlockSeed =
+    R"(func.func @main(%n: tensor<i32>, %a: tensor<4xi8>) -> (tensor<i32>, tensor<i32>) {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  cf.br ^head(%z, %n : tensor<i32>, tensor<i32>)
+^head(%i: tensor<i32>, %s: tensor<i32>):
+  %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  cf.cond_br %c, ^body(%s : tensor<i32>), ^done
+^body(%t: tensor<i32>):
+  %p = stablehlo.compare GT, %t, %z : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  cf.cond_br %p, ^less(%t : tensor<i32>), ^meet(%t : tensor<i32>)
+^less(%u: tensor<i32>):
+  %v = stablehlo.subtract %u, %i : tensor<i32>
+  cf.br ^meet(%v : tensor<i32>)
+^meet(%w: tensor<i32>):
+  %x = stablehlo.add %i, %w : tensor<i32>
+  cf.br ^head(%x, %w : tensor<i32>, tensor<i32>)
+^done:
+  %b = stablehlo.constant dense<1> : tensor<i8>
+  %r = stablehlo.reduce(%a init: %b) across dimensions = [0] : (tensor<4xi8>, tensor<i8>) -> tensor<i32>
+   reducer(%e: tensor<i32>, %f: tensor<i32>) {
+    %g = stablehlo.maximum %f, %n : tensor<i32>
+    %h = stablehlo.add %e, %g : tensor<i32>
+    stablehlo.return %h : tensor<i32>
+  }
+  return %s, %r : tensor<i32>, tensor<i32>
+}
+)";
+
 // Each mutant is read or refused; what is read prints, and reads back.
 TEST(StablehloMutationTest, MutantsAreReadOrRefused) {
-  ASSERT_EQ(StablehloError(kSeed), "(read)");
+  constexpr std::string_view kSeeds[] = {kSeed, kBlockSeed};
+  for (const std::string_view seed : kSeeds) ASSERT_EQ(StablehloError(seed), "(read)");
   std::mt19937 random(1);
   const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
   constexpr std::string_view kBytes = "{}()[]<>,=:%\"'-.0123456789x_*?#!@^/ \nabf";
   int read = 0;
-  for (int mutant = 0; mutant < 3000; ++mutant) {
-    std::string text(kSeed);
-    for (size_t edits = 1 + below(3); edits > 0; --edits) {
+  const int mutants = std::getenv("VXLA_TEST_LONG") != nullptr ? 100000 : 3000;
+  for (int mutant = 0; mutant < mutants; ++mutant) {
+    std::string text(kSeeds[below(std::size(kSeeds))]);
+    for (size_t edits = 1 + below(3); edits > 0 && !text.empty(); --edits) {
       const size_t at = below(text.size());
       switch (below(5)) {
         case 0:

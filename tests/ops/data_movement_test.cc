@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "tests/support/device_test_support.h"
+#include "tests/support/gpu_client.h"
 
 namespace VXLA_NAMESPACE::testing {
 namespace {
@@ -52,6 +52,36 @@ TEST(DataMovementTest, LargeTransposesOfEveryWidth) {
   RunExactly(Entry("  a = f32[5,67,129] parameter(0)\n  ROOT r = f32[129,5,67] transpose(a), dimensions={2,0,1}\n"));
   RunExactly(Entry("  a = f32[5,67,129] parameter(0)\n  ROOT r = f32[5,129,67] transpose(a), dimensions={0,2,1}\n"));
   RunExactly(Entry("  a = f32[64,1,64] parameter(0)\n  ROOT r = f32[64,64,1] transpose(a), dimensions={2,0,1}\n"));
+}
+
+// Tiles that fit and tiles at the edges, groups of four and single elements, operands that lie across beside others
+// that do not, and maps around the transpose.
+TEST(DataMovementTest, GpusTransposeThroughSharedMemory) {
+  const std::string text = Entry(
+      "  a = f32[260,320] parameter(0)\n  b = f32[320,260] parameter(1)\n  c = bf16[3,129,257] parameter(2)\n"
+      "  d = s8[4,64,8,64] parameter(3)\n  s = s64[256,257] parameter(4)\n"
+      "  at = f32[320,260] transpose(a), dimensions={1,0}\n  ab = f32[320,260] subtract(at, b)\n"
+      "  w = f16[320,260] convert(ab)\n"
+      "  n = bf16[3,129,257] negate(c)\n  ct = bf16[257,3,129] transpose(n), dimensions={2,0,1}\n"
+      "  dt = s8[4,8,64,64] transpose(d), dimensions={0,2,3,1}\n"
+      "  r = s64[256,257] reverse(s), dimensions={0}\n  st = s64[257,256] transpose(r), dimensions={1,0}\n"
+      "  v = s64[16448,4] reshape(st)\n"
+      "  ROOT t = (f32[320,260], f16[320,260], bf16[257,3,129], s8[4,8,64,64], s64[16448,4]) tuple(ab, w, ct, dt, "
+      "v)\n");
+  const auto module = ParseModule(text);
+  ASSERT_NE(module, nullptr);
+  const std::vector<Literal> arguments = RandomArguments(*module);
+  const auto expected = RunOnCpu(*module, arguments);
+  ASSERT_TRUE(expected.has_value());
+  for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
+    const auto client = GpuClient(mode);
+    ASSERT_NE(client, nullptr);
+    ExpectOnGpu(*client, *module, arguments, {}, 4, *expected);
+    const auto executable = client->Compile(*module);
+    ASSERT_TRUE(executable.ok());
+    for (const KernelKey& kernel : (*executable)->plan().kernels)
+      EXPECT_EQ(kernel.algorithm, "elementwise/turned_loop.comp");
+  }
 }
 
 TEST(DataMovementTest, ReverseAtEveryRank) {

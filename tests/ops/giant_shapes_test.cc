@@ -71,6 +71,23 @@ TEST(GiantShapesTest, WhatIsReadOfThemIsComputedWhereItIsRead) {
   }
 }
 
+// A dimension of more than 2^31 positions: what pads it is found by 32 bits, and its quotients too.
+TEST(GiantShapesTest, ADimensionMayHaveMoreThan31Bits) {
+  for (BindingMode mode : ModesToRun()) {
+    const auto results = Results(
+        mode, R"(ENTRY e { p = u8[7,3] parameter(0)  z = u8[] constant(9)
+  q = u8[2147483655,3] pad(p, z), padding=2147483647_1x0_0
+  s = u8[3,3] slice(q), slice={[2147483646:2147483649],[0:3]}
+  i = u32[3000000000] iota(), iota_dimension=0  c = u32[] constant(1000000000)  m = u32[3000000000] broadcast(c), dimensions={}
+  d = u32[3000000000] divide(i, m)  f = u32[3,1000000000] reshape(d)
+  t = u32[3,1] slice(f), slice={[0:3],[999999999:1000000000]}
+  ROOT r = (u8[3,3], u32[3,1]) tuple(s, t) })",
+        {Literal::FromVector<uint8_t>(Shape(ElementType::kU8, {7, 3}),
+                                      {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21}})});
+    EXPECT_EQ(results, (std::vector<std::vector<int64_t>>{{9, 9, 9, 1, 2, 3, 4, 5, 6}, {0, 1, 2}}));
+  }
+}
+
 bool IsLong() { return std::getenv("VXLA_TEST_LONG") != nullptr; }
 
 // Rows of pairs that are nowhere in memory, and one row of 2^31 and some elements. In CI few of the pairs.
@@ -94,6 +111,18 @@ ENTRY e {{ x = s32[50000] iota(), iota_dimension=0
     for (int64_t i = 0; i < rows; ++i) ASSERT_EQ(results[0][static_cast<size_t>(i)], 50000 - rows + i);
   }
   if (!IsLong()) return;
+  for (BindingMode mode : ModesToRun()) {
+    const auto results =
+        Results(mode, R"(add { x = s32[] parameter(0)  y = s32[] parameter(1)  ROOT r = s32[] add(x, y) }
+ENTRY e { p = s32[3] parameter(0)  b = s32[3,1000000007] broadcast(p), dimensions={0}
+  i = s32[3,1000000007] iota(), iota_dimension=1  k = s32[] constant(7)
+  v = s32[3,1000000007] broadcast(k), dimensions={}  m = s32[3,1000000007] and(i, v)  c = s32[3,1000000007] add(b, m)
+  z = s32[] constant(0)  s = s32[3] reduce(c, z), dimensions={1}, to_apply=add
+  t = s32[] reduce(c, z), dimensions={0,1}, to_apply=add
+  ROOT r = (s32[3], s32[]) tuple(s, t) })",
+                {Literal::FromVector<int32_t>(Shape(ElementType::kS32, {3}), {{1, 2, 3}})});
+    EXPECT_EQ(results, (std::vector<std::vector<int64_t>>{{205032732, 1205032739, -2089934550}, {-679869079}}));
+  }
   for (BindingMode mode : ModesToRun()) {
     const auto results = Results(
         mode, R"(most { a = s32[] parameter(0)  i = s64[] parameter(1)  b = s32[] parameter(2)  j = s64[] parameter(3)

@@ -12,8 +12,9 @@
 namespace VXLA_NAMESPACE::testing {
 namespace {
 
-// Each device has arguments of its own, but for the first `shared` parameters.
-void ExpectReplicasAgree(const std::string& text, const DeviceGrid& grid, int64_t shared = 0) {
+// Each device has arguments of its own, but for the first `shared` parameters, or the first `equal` ones, which each
+// has a copy of: then all results have the same bits.
+void ExpectReplicasAgree(const std::string& text, const DeviceGrid& grid, int64_t shared = 0, int64_t equal = 0) {
   const auto module = ParseModule(text);
   ASSERT_NE(module, nullptr);
   std::vector<std::vector<Literal>> arguments;
@@ -22,7 +23,10 @@ void ExpectReplicasAgree(const std::string& text, const DeviceGrid& grid, int64_
   std::vector<bool> is_shared(arguments[0].size());
   for (size_t p = 0; p < is_shared.size(); ++p) {
     is_shared[p] = static_cast<int64_t>(p) < shared;
-    for (size_t d = 0; d < pointers.size(); ++d) pointers[d].push_back(&arguments[is_shared[p] ? 0 : d][p]);
+    for (size_t d = 0; d < pointers.size(); ++d) {
+      const bool own = !is_shared[p] && static_cast<int64_t>(p) >= equal;
+      pointers[d].push_back(&arguments[own ? d : 0][p]);
+    }
   }
   const auto expected = EvaluateReplicated(*module, grid, pointers);
   ASSERT_TRUE(expected.ok()) << expected.status().message();
@@ -38,11 +42,15 @@ void ExpectReplicasAgree(const std::string& text, const DeviceGrid& grid, int64_
     const auto actual = RunOnDevice(mode, *merged->module, given);
     ASSERT_TRUE(actual.has_value());
     const auto leaves = LeavesByDevice(*merged, *actual);
+    ASSERT_TRUE(leaves.ok()) << leaves.status().message();
     for (size_t d = 0; d < expected->size(); ++d) {
       SCOPED_TRACE(grid.Name(static_cast<int64_t>(d)));
       const auto want = FlattenLiteral((*expected)[d]);
-      ASSERT_EQ(leaves[d].size(), want.size());
-      for (size_t k = 0; k < want.size(); ++k) ExpectAgreement(*leaves[d][k], *want[k], {}, fmt::format("leaf {}", k));
+      ASSERT_EQ((*leaves)[d].size(), want.size());
+      for (size_t k = 0; k < want.size(); ++k) {
+        ExpectAgreement(*(*leaves)[d][k], *want[k], {}, fmt::format("leaf {}", k));
+        EXPECT_TRUE(equal == 0 || *(*leaves)[d][k] == *(*leaves)[0][k]) << "leaf " << k;
+      }
     }
   }
 }
@@ -104,9 +112,10 @@ TEST(ReplicasTest, ExchangesOfArrays) {
                       {2, 1});
 }
 
-// Steps of gradient descent on a mean over the replicas: one loop, whose weights are one value.
+// Steps of gradient descent on a mean over the replicas: one loop, whose weights are one value, or as many equal ones
+// as there are devices.
 TEST(ReplicasTest, TrainingLoopsKeepWeightsEqual) {
-  ExpectReplicasAgree(std::string(kSum) + R"(body { s = (s32[], f32[8], f32[16,8]) parameter(0)
+  const std::string text = std::string(kSum) + R"(body { s = (s32[], f32[8], f32[16,8]) parameter(0)
   i = s32[] get-tuple-element(s), index=0  w = f32[8] get-tuple-element(s), index=1  x = f32[16,8] get-tuple-element(s), index=2
   y = f32[16] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
   g = f32[8] dot(y, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}
@@ -114,13 +123,14 @@ TEST(ReplicasTest, TrainingLoopsKeepWeightsEqual) {
   c = f32[] constant(0.001)  b = f32[8] broadcast(c), dimensions={}  d = f32[8] multiply(r, b)  n = f32[8] subtract(w, d)
   one = s32[] constant(1)  j = s32[] add(i, one)
   ROOT t = (s32[], f32[8], f32[16,8]) tuple(j, n, x) }
-cond { s = (s32[], f32[8], f32[16,8]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(20)
+cond { s = (s32[], f32[8], f32[16,8]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(100)
   ROOT p = pred[] compare(i, n), direction=LT }
 ENTRY e { w = f32[8] parameter(0)  x = f32[16,8] parameter(1)  z = s32[] constant(0)
   s = (s32[], f32[8], f32[16,8]) tuple(z, w, x)
   l = (s32[], f32[8], f32[16,8]) while(s), condition=cond, body=body
-  ROOT r = f32[8] get-tuple-element(l), index=1 })",
-                      {4, 1}, /*shared=*/1);
+  ROOT r = f32[8] get-tuple-element(l), index=1 })";
+  ExpectReplicasAgree(text, {4, 1}, /*shared=*/1);
+  ExpectReplicasAgree(text, {4, 1}, /*shared=*/0, /*equal=*/1);
 }
 
 // The collective is in a loop that all leave together, because what decides comes out of it.
@@ -154,6 +164,95 @@ ENTRY e { x = s32[3] parameter(0)  z = u32[] constant(0)  s = (u32[], s32[3]) tu
   c = s32[3] conditional(p, y, y), true_computation=even, false_computation=odd
   ROOT q = ((u32[], s32[3]), s32[3]) tuple(l, c) })",
                       {3, 1});
+}
+
+TEST(ReplicasTest, RandomNumbersOfEachDevice) {
+  ExpectReplicasAgree(R"(body { s = (u32[], s32[5]) parameter(0)  i = u32[] get-tuple-element(s), index=0
+  x = s32[5] get-tuple-element(s), index=1  l = s32[] constant(-1000)  h = s32[] constant(1000)
+  n = s32[5] rng(l, h), distribution=rng_uniform  y = s32[5] add(x, n)  o = u32[] constant(1)  j = u32[] add(i, o)
+  ROOT t = (u32[], s32[5]) tuple(j, y) }
+cond { s = (u32[], s32[5]) parameter(0)  i = u32[] get-tuple-element(s), index=0  r = u32[] partition-id()
+  ROOT p = pred[] compare(i, r), direction=LE }
+ENTRY e { x = s32[5] parameter(0)  a = u64[2] rng-get-and-update-state(), delta=3  z = u32[] constant(0)
+  s = (u32[], s32[5]) tuple(z, x)  w = (u32[], s32[5]) while(s), condition=cond, body=body
+  b = u64[2] rng-get-and-update-state(), delta=1  ROOT r = (u64[2], (u32[], s32[5]), u64[2]) tuple(a, w, b) })",
+                      {2, 2});
+}
+
+TEST(ReplicasTest, RowsThatDataSend) {
+  ExpectReplicasAgree(R"(ENTRY e { x = f32[4,3] parameter(0)  y = f32[7,3] parameter(1)  i = u32[] replica-id()
+  me = s32[] convert(i)  m = s32[2] broadcast(me), dimensions={}  f = s32[2] constant({1, 2})  n = s32[2] constant({2, 1})
+  t = s32[2] multiply(n, m)  two = s32[2] constant({2, 2})  g = s32[2] subtract(two, m)
+  ROOT r = f32[7,3] ragged-all-to-all(x, y, f, n, t, g), replica_groups={{0,1}} })",
+                      {2, 1});
+}
+
+TEST(ReplicasTest, SlicesAtPlacesOfEachDevice) {
+  ExpectReplicasAgree(R"(ENTRY e { x = f32[4,6] parameter(0)  y = f32[5,6] parameter(1)  i = u32[] replica-id()
+  me = s32[] convert(i)  o = s32[] constant(1)  s = (s32[], s32[]) tuple(me, o)  t = (s32[], s32[]) tuple(o, me)
+  p = f32[5,6] collective-permute(x, y, s, t), source_target_pairs={{0,1},{1,2}}, slice_sizes={{2,3}}
+  a = (f32[4,6], f32[5,6]) collective-permute-start(x, p, t, s), source_target_pairs={{2,2},{0,1}}, slice_sizes={{1,4}}
+  ROOT d = f32[5,6] collective-permute-done(a) })",
+                      {3, 1});
+}
+
+// The devices of a group go one way, which follows from their numbers; others have no part in it.
+TEST(ReplicasTest, GroupsThatPart) {
+  ExpectReplicasAgree(std::string(kSum) + R"(first { x = f32[3] parameter(0)
+  ROOT r = f32[3] all-reduce(x), replica_groups={{0,1},{2,3}}, to_apply=sum }
+second { x = f32[3] parameter(0)  r = f32[3] all-reduce(x), replica_groups={{0,1},{2,3}}, to_apply=sum  ROOT n = f32[3] negate(r) }
+body { s = (s32[], s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] get-tuple-element(s), index=1
+  x = f32[3] get-tuple-element(s), index=2  o = s32[] constant(1)  j = s32[] add(i, o)
+  r = f32[3] all-reduce(x), replica_groups={{0,1},{2,3}}, to_apply=sum  h = f32[3] tanh(r)
+  ROOT t = (s32[], s32[], f32[3]) tuple(j, n, h) }
+cond { s = (s32[], s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0
+  n = s32[] get-tuple-element(s), index=1  ROOT p = pred[] compare(i, n), direction=LT }
+ENTRY e { x = f32[3] parameter(0)  k = s32[4] constant({3, 3, 5, 5})  z = s32[] constant(0)  i = u32[] replica-id()
+  q = s32[1] dynamic-slice(k, i), dynamic_slice_sizes={1}  n = s32[] reshape(q)  b = s32[] constant(4)
+  p = pred[] compare(n, b), direction=LT
+  c = f32[3] conditional(p, x, x), true_computation=first, false_computation=second
+  s = (s32[], s32[], f32[3]) tuple(z, n, c)  w = (s32[], s32[], f32[3]) while(s), condition=cond, body=body
+  ROOT r = f32[3] get-tuple-element(w), index=2 })",
+                      {4, 1});
+}
+
+// A loop with a mean inside, as long as LIMIT says: nobody knows before that all devices say the same.
+std::string LoopOf(const std::string& limit) {
+  return std::string(kSum) + R"(body { s = (s32[], s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0
+  n = s32[] get-tuple-element(s), index=1  x = f32[3] get-tuple-element(s), index=2  o = s32[] constant(1)
+  j = s32[] add(i, o)  r = f32[3] all-reduce(x), replica_groups={}, to_apply=sum  h = f32[3] tanh(r)
+  ROOT t = (s32[], s32[], f32[3]) tuple(j, n, h) }
+cond { s = (s32[], s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0
+  n = s32[] get-tuple-element(s), index=1  ROOT p = pred[] compare(i, n), direction=LT }
+yes { x = f32[3] parameter(0)  ROOT r = f32[3] all-reduce(x), replica_groups={}, to_apply=sum }
+no { x = f32[3] parameter(0)  ROOT n = f32[3] negate(x) }
+ENTRY e { x = f32[3] parameter(0)  a = s32[] parameter(1)  z = s32[] constant(0)  m = s32[] multiply(a, z)
+  l = s32[] constant(3)  n = s32[] add()" +
+         limit + R"(, l)  s = (s32[], s32[], f32[3]) tuple(z, n, x)
+  w = (s32[], s32[], f32[3]) while(s), condition=cond, body=body  y = f32[3] get-tuple-element(w), index=2
+  p = pred[] compare(n, z), direction=GT
+  ROOT c = f32[3] conditional(p, y, y), true_computation=yes, false_computation=no })";
+}
+
+TEST(ReplicasTest, DevicesThatMeetGoTogether) { ExpectReplicasAgree(LoopOf("m"), {2, 1}); }
+
+TEST(ReplicasTest, DevicesThatPartBeforeTheyMeetAreADeadlock) {
+  const auto module = ParseModule(LoopOf("a"));
+  ASSERT_NE(module, nullptr);
+  const auto merged = MergeDevices(*module, {2, 1}, {true, false});
+  ASSERT_TRUE(merged.ok()) << merged.status().message();
+  for (const int64_t second : {1, 5}) {
+    const Literal x = RandomLiteral(Shape(ElementType::kF32, {3}), 0),
+                  limits[] = {Literal::ScalarInt(ElementType::kS32, 2), Literal::ScalarInt(ElementType::kS32, second)};
+    const Literal* pointers[] = {&x, &limits[0], &limits[1]};
+    const auto result = Evaluate(*merged->module, pointers);
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    const auto leaves = LeavesByDevice(*merged, *result);
+    EXPECT_EQ(leaves.status().code(), StatusCode::kDeviceFailure);
+    EXPECT_EQ(
+        leaves.status().message(),
+        "deadlock: while w: replica 0, replica 1 go different ways, and all-reduce r inside waits for all of them");
+  }
 }
 
 TEST(ReplicasTest, SixtyFourOfThem) {

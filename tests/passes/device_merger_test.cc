@@ -7,7 +7,9 @@
 #include <algorithm>
 
 #include "core/passes/verifier.h"
+#include "core/replica_groups.h"
 #include "core/text/hlo_parser.h"
+#include "core/text/hlo_printer.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -85,27 +87,50 @@ TEST(DeviceMergerTest, ASendThatNobodyTakes) {
             "replica 0 has sent f32[2] to replica 1 on channel 3, and no recv has taken it");
 }
 
-TEST(DeviceMergerTest, RefusesWhatADeviceHasOfItsOwn) {
-  EXPECT_THAT(RefusalOf("ENTRY e { k = token[] after-all()  ROOT i = (f32[2], token[]) infeed(k) }", {2, 1},
-                        StatusCode::kUnsupported),
-              HasSubstr("infeed i: talks to the host: several devices of it run on the CPU reference only"));
-  EXPECT_THAT(RefusalOf("ENTRY e { a = f32[] constant(0)  b = f32[] constant(1)  ROOT r = f32[2] rng(a, b), "
-                        "distribution=rng_uniform }",
-                        {2, 1}, StatusCode::kUnsupported),
-              HasSubstr("rng r: draws from a state of each device"));
+TEST(DeviceMergerTest, SaysWhichDeviceTalksToItsHost) {
+  const auto program =
+      Merge("ENTRY e { k = token[] after-all()  ROOT i = (f32[2], token[]) infeed(k), frontend_attributes={a=\"b\"} }",
+            {2, 1});
+  ASSERT_TRUE(program.ok()) << program.status().message();
+  IntList devices;
+  for (const auto& instruction : program->module->entry()->instructions()) {
+    if (instruction->opcode() == Opcode::kInfeed) devices.push_back(StatedDevice(*instruction));
+  }
+  EXPECT_EQ(devices, (IntList{0, 1}));
+  EXPECT_THAT(PrintHlo(*program->module), HasSubstr("frontend_attributes={_vxla_device=\"1\",a=\"b\"}"));
 }
 
-TEST(DeviceMergerTest, RefusesCollectivesOfDevicesThatPart) {
+TEST(DeviceMergerTest, RefusesRowsThatDoNotDivide) {
+  EXPECT_THAT(RefusalOf("ENTRY e { x = f32[4] parameter(0)  o = s32[3] constant({0, 0, 0})  ROOT r = f32[4] "
+                        "ragged-all-to-all(x, x, o, o, o, o), replica_groups={} }",
+                        {2, 1}, StatusCode::kInvalidArgument),
+              HasSubstr("ragged-all-to-all r: 3 offsets for 2 members"));
+}
+
+TEST(DeviceMergerTest, DevicesThatMeetInABranchTakeItTogether) {
   const std::string text =
       std::string(kSum) +
       "yes { x = f32[] parameter(0)  ROOT r = f32[] all-reduce(x), replica_groups={}, to_apply=sum }\n"
       "no { x = f32[] parameter(0)  ROOT r = f32[] negate(x) }\n"
-      "ENTRY e { p = pred[] parameter(0)  x = f32[] parameter(1)  ROOT c = f32[] conditional(p, x, x), "
-      "true_computation=yes, false_computation=no }";
+      "ENTRY e { p = pred[] parameter(0)  x = f32[] parameter(1)  i = u32[] replica-id()  z = u32[] constant(0)\n"
+      "q = pred[] compare(i, z), direction=EQ  ROOT c = f32[] conditional(SELECTOR, x, x), true_computation=yes, "
+      "false_computation=no }";
+  const auto by = [&](const std::string& selector) {
+    std::string program = text;
+    return program.replace(program.find("SELECTOR"), 8, selector);
+  };
+  const auto apart = Merge(by("p"), {2, 1});
+  ASSERT_TRUE(apart.ok()) << apart.status().message();
+  ASSERT_EQ(apart->partings.size(), 1u);
+  EXPECT_EQ(apart->partings[0].message(),
+            "deadlock: conditional c: replica 0, replica 1 go different ways, and all-reduce r inside waits for all of "
+            "them");
+  const auto alike = Merge(by("p"), {2, 1}, {true, false});
+  ASSERT_TRUE(alike.ok());
+  EXPECT_TRUE(alike->partings.empty());
   EXPECT_THAT(
-      RefusalOf(text, {2, 1}, StatusCode::kUnsupported),
+      RefusalOf(by("q"), {2, 1}, StatusCode::kUnsupported),
       HasSubstr("all-reduce r: replica 1 takes part, which may leave a loop or take another branch than replica 0"));
-  EXPECT_TRUE(Merge(text, {2, 1}, {true, false}).ok());  // the same branch
 }
 
 TEST(DeviceMergerTest, RefusesSizesThatDoNotDivide) {

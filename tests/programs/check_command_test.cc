@@ -107,12 +107,12 @@ void ExpectAllPass(const std::string& device, const std::vector<std::string>& na
   EXPECT_THAT(check.out, EndsWith(" passed, 0 failed, 0 skipped\n"));
 }
 
-TEST(CheckCommandTest, TheExamplesOfTheSpecificationPassOnEveryDriver) {
-  ExpectAllPass("all", {"specification", "operations", "quantized"});
+TEST(CheckCommandTest, TheExamplesOfTheSpecificationAndProgramsOfSeveralDevicesPassOnEveryDriver) {
+  ExpectAllPass("all", {"specification", "operations", "quantized", "reducers", "sizes", "parallel"});
 }
 
-TEST(CheckCommandTest, FormsProgramsOnSeveralDevicesAndRejectionsPassOnTheReference) {
-  ExpectAllPass("cpu", {"forms", "parallel", "rejections"});
+TEST(CheckCommandTest, FormsBlocksAndRejectionsPassOnTheReference) {
+  ExpectAllPass("cpu", {"forms", "blocks", "rejections"});
 }
 
 }  // namespace

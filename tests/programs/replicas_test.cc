@@ -1,4 +1,5 @@
 // Programs on several devices as a user meets them: stacked and shared arrays, feeds, deadlocks, what does not fit.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -164,14 +165,17 @@ constexpr char kFeeds[] =
 TEST(FeedsCommandTest, ItemsComeFromAFileAndGoToAnother) {
   const std::string program = WriteScratch("feeds.hlo", kFeeds), out = ScratchFolder() + "/out.npz";
   const std::string in = Npz("in.npz", "infeed", {F32({2, 2}, {1, 2, 3, 4}), F32({2}, {10, 20}), F32({}, {7})});
-  const CommandResult r = RunVxla("run " + program + " --device cpu --replicas 2 --infeed " + in + " --outfeed " + out);
-  EXPECT_EQ(r.exit_code, 0) << r.err;
-  EXPECT_EQ(r.out, "result_0: f32[2,2]\n[[11. 22.]\n [13. 24.]]\n");
-  const auto file = NpzFile::Open(out);
-  ASSERT_TRUE(file.ok());
-  ASSERT_EQ((*file)->names().size(), 3u);
-  EXPECT_TRUE(*ToLiteral(*(*file)->Read("outfeed_0"), "", "outfeed_0") == F32({2, 2}, {-1, -2, -3, -4}));
-  EXPECT_TRUE(*ToLiteral(*(*file)->Read("outfeed_2"), "", "outfeed_2") == F32({2, 2}, {10, 20, 10, 20}));
+  for (const char* device : {"cpu", "vulkan"}) {
+    const CommandResult r =
+        RunVxla(fmt::format("run {} --device {} --replicas 2 --infeed {} --outfeed {}", program, device, in, out));
+    EXPECT_EQ(r.exit_code, 0) << r.err;
+    EXPECT_EQ(r.out, "result_0: f32[2,2]\n[[11. 22.]\n [13. 24.]]\n");
+    const auto file = NpzFile::Open(out);
+    ASSERT_TRUE(file.ok());
+    ASSERT_EQ((*file)->names().size(), 3u);
+    EXPECT_TRUE(*ToLiteral(*(*file)->Read("outfeed_0"), "", "outfeed_0") == F32({2, 2}, {-1, -2, -3, -4}));
+    EXPECT_TRUE(*ToLiteral(*(*file)->Read("outfeed_2"), "", "outfeed_2") == F32({2, 2}, {10, 20, 10, 20}));
+  }
 }
 
 TEST(FeedsCommandTest, ItemsHaveTheirLiveSize) {

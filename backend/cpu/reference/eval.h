@@ -2,6 +2,7 @@
 // core/opcode.def. A row without its body is a linker error that names it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -54,6 +55,7 @@ class EvalContext {
 
   const EvaluateOptions& options_;
   DeviceState* device_;
+  std::map<int64_t, DeviceState> stated_devices_;  // of a program in which one device stands for several
   std::unordered_map<const Computation*, std::unique_ptr<ComputationSchedule>> schedules_;
 };
 

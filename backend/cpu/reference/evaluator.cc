@@ -93,7 +93,12 @@ const ComputationSchedule& EvalContext::ScheduleOf(const Computation& computatio
 }
 
 Result<DeviceState*> EvalContext::DeviceFor(const Instruction& instruction) {
-  if (device_ != nullptr) return device_;
+  if (device_ != nullptr) {
+    const int64_t device = StatedDevice(instruction);
+    if (device == 0 || device == device_->device) return device_;
+    const DeviceState first{device_->rendezvous, device, options_.seed, static_cast<uint64_t>(device)};
+    return &stated_devices_.try_emplace(device, first).first->second;
+  }
   return Unsupported("{} {}: not inside a computation that is applied element by element",
                      OpcodeText(instruction.opcode()), instruction.name());
 }

@@ -95,14 +95,19 @@ std::string ValueWriter::VariableName(int variable) {
 
 std::string ValueWriter::Quotient(int variable, int64_t divisor) {
   if (divisor == 1) return VariableName(variable);
-  // divide_index is exact below 2^31.
-  if (space_.size(variable) > int64_t{1} << 31) {
+  const std::string key = fmt::format("q{}/{}", variable, divisor);
+  if (const std::string* known = Find(key)) return *known;
+  const int64_t size = space_.size(variable);
+  if (size > int64_t{1} << 32) {
     kernel_.NoteBeyondReach();
     return "0u";
   }
-  const std::string key = fmt::format("q{}/{}", variable, divisor);
-  if (const std::string* known = Find(key)) return *known;
-  const std::string value = Local("uint", kernel_.Divide(VariableName(variable), divisor));
+  // Divide is exact below 2^31.
+  const bool large = size > int64_t{1} << 31;
+  const std::string name = VariableName(variable);
+  const std::string value =
+      Local("uint", large ? fmt::format("{} / {}", name, kernel_.Param(static_cast<uint32_t>(divisor)))
+                          : kernel_.Divide(name, divisor));
   return scopes_.back()[key] = value;
 }
 
@@ -323,21 +328,21 @@ void ValueWriter::Vectorize(int variable, int width) {
   vector_width_ = width;
 }
 
-std::optional<ValueWriter::GroupPlace> ValueWriter::FindGroup(int k, const IndexExpression& linear) const {
+std::optional<ValueWriter::GroupPlace> ValueWriter::FindGroup(int k, const IndexExpression& linear, bool along) const {
   const int bytes = StorageBytes(kernel_.buffer_type(k)), group_bytes = bytes * vector_width_;
   const bool words = kernel_.groups_are_words(k);
   if (vector_width_ == 1 || (words ? group_bytes % 4 != 0 : bytes != 4)) return std::nullopt;
   if (kernel_.buffer_offset(k) % (words ? 4 : group_bytes) != 0) return std::nullopt;
   GroupPlace found;
-  bool along = false;
+  bool is_along = !along;
   for (IndexTerm term : linear.terms) {
     if (term.coefficient % vector_width_ != 0) return std::nullopt;
-    along |= std::ranges::find(vector_variables_, term.variable) != vector_variables_.end() && term.divisor == 1 &&
-             term.coefficient == vector_width_;
+    is_along |= std::ranges::find(vector_variables_, term.variable) != vector_variables_.end() && term.divisor == 1 &&
+                term.coefficient == vector_width_;
     term.coefficient /= vector_width_;
     found.group.terms.push_back(term);
   }
-  if (!along) return std::nullopt;
+  if (!is_along) return std::nullopt;
   found.place = ((linear.constant % vector_width_) + vector_width_) % vector_width_;
   found.group.constant = (linear.constant - found.place) / vector_width_;
   const auto [low, high] = space_.Range(found.group);
@@ -374,20 +379,39 @@ std::string ValueWriter::LoadWord(int k, const GroupPlace& at) {
   return fmt::format("{}.{}", *pair, "xy"[at.place * bytes / 4 % 2]);
 }
 
+std::string ValueWriter::WordAt(int k, const GroupPlace& at) {
+  const std::string key = fmt::format("w{}:{}", k, KeyOf(WordOf(k, at)));
+  if (const std::string* known = Find(key)) return *known;
+  const std::string loaded = LoadWord(k, at);
+  return scopes_.back()[key] = loaded;
+}
+
+std::vector<std::string> ValueWriter::GroupWords(const Instruction& instruction, MultiIndex index) {
+  const Instruction* at = &instruction;
+  while (body_.OperandOf(*at) == nullptr) {
+    if (at->operand_count() != 1 || !IsPlainMap(*at) || IsElementwise(at->opcode())) return {};
+    index = OperandIndex(space_, *at, 0, index);
+    at = at->operand(0);
+  }
+  const Instruction& operand = *body_.OperandOf(*at);
+  if (held_.contains(&operand)) return {};
+  const int k = kernel_.AddBuffer(at->shape().element_type(), Access::kRead, buffers_.SliceOf(operand, 0));
+  const auto group = FindGroup(k, space_.Linearize(index, at->shape().dimensions()), false);
+  if (!kernel_.groups_are_words(k) || !group || group->place != 0) return {};
+  std::vector<std::string> words;
+  const int per_word = 4 / StorageBytes(at->shape().element_type());
+  for (int place = 0; place < vector_width_; place += per_word) words.push_back(WordAt(k, {group->group, place}));
+  return words;
+}
+
 std::string ValueWriter::LoadFromWord(int k, const GroupPlace& at) {
   const ElementType type = kernel_.buffer_type(k);
-  const IndexExpression word = WordOf(k, at);
-  const std::string key = fmt::format("w{}:{}", k, KeyOf(word)), element_key = fmt::format("{}:{}", key, at.place);
-  if (const std::string* known = Find(element_key)) return *known;
-  const std::string* bits = Find(key);
-  if (bits == nullptr) {
-    const std::string loaded = LoadWord(k, at);
-    bits = &(scopes_.back()[key] = loaded);
-  }
+  const std::string key = fmt::format("w{}:{}:{}", k, KeyOf(WordOf(k, at)), at.place);
+  if (const std::string* known = Find(key)) return *known;
   const int width = 8 * StorageBytes(type);
   const auto shift = static_cast<int>(at.place * width % 32);
-  const std::string stored = fmt::format("(({} >> {}) & {}u)", *bits, shift, (1u << width) - 1);
-  return scopes_.back()[element_key] = Loaded(type, stored);
+  const std::string stored = fmt::format("(({} >> {}) & {}u)", WordAt(k, at), shift, (1u << width) - 1);
+  return scopes_.back()[key] = Loaded(type, stored);
 }
 
 std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {

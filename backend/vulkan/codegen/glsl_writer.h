@@ -53,6 +53,9 @@ class ValueWriter {
   std::string Value(const Instruction& instruction, const MultiIndex& index);
   // Result `leaf` of a variadic reduce that is overridden.
   std::string LeafValue(const Instruction& instruction, int leaf, const MultiIndex& index);
+  // The words that a group of neighbouring elements, of less than a word each, makes in memory: those of an instruction
+  // from `index` on, where plain maps lead to an operand that is read in such groups. Empty: it is not. Memoised.
+  std::vector<std::string> GroupWords(const Instruction& instruction, MultiIndex index);
   // An index expression as a GLSL uint: a local's name or "0u". Memoised. It may be below zero, modulo 2^32, if all its
   // values are below 2^31.
   std::string Index(const IndexExpression& expression);
@@ -104,13 +107,16 @@ class ValueWriter {
     IndexExpression group;
     int64_t place;
   };
-  std::optional<GroupPlace> FindGroup(int k, const IndexExpression& linear) const;
+  // `along`: only where groups follow each other as a vectorized variable counts.
+  std::optional<GroupPlace> FindGroup(int k, const IndexExpression& linear, bool along = true) const;
   std::string LoadFromGroup(int k, const GroupPlace& at);
   IndexExpression WordOf(int k, const GroupPlace& at) const;
   // Whether groups of tensor k are pairs of words that one access moves.
   bool HasPairs(int k) const;
   // The word that element `at` lies in, loaded; with its pair where there are pairs.
   std::string LoadWord(int k, const GroupPlace& at);
+  // The same, memoised.
+  std::string WordAt(int k, const GroupPlace& at);
   std::string LoadFromWord(int k, const GroupPlace& at);
   void StoreWords(int k, const IndexExpression& group, std::span<const std::string> values);
   const std::string* FindOverride(const Instruction& instruction, int leaf, const MultiIndex& index) const;

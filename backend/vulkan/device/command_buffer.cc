@@ -23,8 +23,8 @@ Result<std::unique_ptr<VulkanCommandBuffer>> VulkanCommandBuffer::Create(std::sh
   const DeviceTable& vk = device.vk();
   auto pool = MakeVk<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
   pool.queueFamilyIndex = device.plan().queue_family;
-  VXLA_RETURN_IF_ERROR(
-      device.Check(vk.CreateCommandPool(device.handle(), &pool, nullptr, &made->pool_), "vkCreateCommandPool"));
+  VXLA_RETURN_IF_ERROR(device.Check(vk.CreateCommandPool(device.handle(), &pool, device.allocation(), &made->pool_),
+                                    "vkCreateCommandPool"));
   auto info = MakeVk<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
   info.commandPool = made->pool_;
   info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
@@ -36,17 +36,39 @@ Result<std::unique_ptr<VulkanCommandBuffer>> VulkanCommandBuffer::Create(std::sh
     auto queries = MakeVk<VkQueryPoolCreateInfo>(VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO);
     queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
     queries.queryCount = static_cast<uint32_t>(timestamp_count);
-    VXLA_RETURN_IF_ERROR(
-        device.Check(vk.CreateQueryPool(device.handle(), &queries, nullptr, &made->queries_), "vkCreateQueryPool"));
+    VXLA_RETURN_IF_ERROR(device.Check(
+        vk.CreateQueryPool(device.handle(), &queries, device.allocation(), &made->queries_), "vkCreateQueryPool"));
   }
   return made;
 }
 
+std::unique_ptr<VulkanCommandBuffer> VulkanCommandBuffer::ForHost(std::shared_ptr<DeviceContext> context) {
+  std::unique_ptr<VulkanCommandBuffer> made(new VulkanCommandBuffer(std::move(context)));
+  made->for_host_ = true;
+  return made;
+}
+
+void VulkanCommandBuffer::Attach(VkCommandBuffer commands, bool write_sets, bool goes_on) {
+  commands_ = commands;
+  write_sets_ = write_sets;
+  if (!goes_on) next_set_ = 0;
+  bound_ = VK_NULL_HANDLE;
+  error_ = OkStatus();
+  state_ = State::kRecording;
+}
+
+Status VulkanCommandBuffer::Detach() {
+  state_ = State::kFresh;
+  commands_ = VK_NULL_HANDLE;
+  return error_;
+}
+
 VulkanCommandBuffer::~VulkanCommandBuffer() {
   const DeviceTable& vk = context_->vk();
-  for (DescriptorPool& pool : descriptor_pools_) vk.DestroyDescriptorPool(context_->handle(), pool.pool, nullptr);
-  vk.DestroyQueryPool(context_->handle(), queries_, nullptr);
-  vk.DestroyCommandPool(context_->handle(), pool_, nullptr);
+  for (DescriptorPool& pool : descriptor_pools_)
+    vk.DestroyDescriptorPool(context_->handle(), pool.pool, context_->allocation());
+  vk.DestroyQueryPool(context_->handle(), queries_, context_->allocation());
+  vk.DestroyCommandPool(context_->handle(), pool_, context_->allocation());
 }
 
 Status VulkanCommandBuffer::Begin(bool resubmitted) {
@@ -157,15 +179,30 @@ Status VulkanCommandBuffer::PushAddress(const VulkanKernel& kernel, const Buffer
 
 Status VulkanCommandBuffer::BindDescriptors(const VulkanKernel& kernel, const BufferRange& arguments,
                                             std::span<const BufferRange> buffers) {
+  VkDescriptorSet set = VK_NULL_HANDLE;
+  const bool known = for_host_ && next_set_ < sets_.size();
+  if (known) {
+    set = sets_[next_set_++];
+  } else {
+    VXLA_ASSIGN_OR_RETURN(set, NewSet(kernel));
+  }
+  if (for_host_ && !known) sets_.push_back(set), ++next_set_;
+  if (!known || write_sets_) VXLA_RETURN_IF_ERROR(WriteSet(kernel, arguments, buffers, set));
+  context_->vk().CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.layout.pipeline, 0, 1, &set, 0,
+                                       nullptr);
+  return OkStatus();
+}
+
+Status VulkanCommandBuffer::WriteSet(const VulkanKernel& kernel, const BufferRange& arguments,
+                                     std::span<const BufferRange> buffers, VkDescriptorSet set) {
   const DeviceFacts& facts = context_->facts();
   if (buffers.size() != kernel.buffer_count) {
     return Internal("dispatch of {}: {} buffers given, its key says {}", kernel.name, buffers.size(),
                     kernel.buffer_count);
   }
-  std::vector<VkDescriptorBufferInfo> infos(buffers.size() + 1);
-  std::vector<VkWriteDescriptorSet> writes(infos.size());
-  VXLA_ASSIGN_OR_RETURN(const VkDescriptorSet set, NewSet(kernel));
-  for (size_t i = 0; i < infos.size(); ++i) {
+  infos_.resize(buffers.size() + 1);
+  writes_.resize(infos_.size());
+  for (size_t i = 0; i < infos_.size(); ++i) {
     // An empty tensor has no bytes to bind; the kernel never touches it, so any valid range will do.
     const BufferRange& wanted = i == 0 ? arguments : buffers[i - 1];
     const bool empty = i > 0 && wanted.size_bytes == 0;
@@ -183,17 +220,16 @@ Status VulkanCommandBuffer::BindDescriptors(const VulkanKernel& kernel, const Bu
           "(--bindings=addresses has none)",
           range.size_bytes, facts.name, facts.max_storage_range_bytes);
     }
-    infos[i] = {Cast(range).handle(), Offset(range), static_cast<VkDeviceSize>(size)};
-    writes[i] = MakeVk<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
-    writes[i].dstSet = set;
-    writes[i].dstBinding = static_cast<uint32_t>(i);
-    writes[i].descriptorCount = 1;
-    writes[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-    writes[i].pBufferInfo = &infos[i];
+    infos_[i] = {Cast(range).handle(), Offset(range), static_cast<VkDeviceSize>(size)};
+    writes_[i] = MakeVk<VkWriteDescriptorSet>(VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET);
+    writes_[i].dstSet = set;
+    writes_[i].dstBinding = static_cast<uint32_t>(i);
+    writes_[i].descriptorCount = 1;
+    writes_[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+    writes_[i].pBufferInfo = &infos_[i];
   }
-  const DeviceTable& vk = context_->vk();
-  vk.UpdateDescriptorSets(context_->handle(), static_cast<uint32_t>(writes.size()), writes.data(), 0, nullptr);
-  vk.CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.layout.pipeline, 0, 1, &set, 0, nullptr);
+  context_->vk().UpdateDescriptorSets(context_->handle(), static_cast<uint32_t>(writes_.size()), writes_.data(), 0,
+                                      nullptr);
   return OkStatus();
 }
 
@@ -234,7 +270,8 @@ Status VulkanCommandBuffer::AddDescriptorPool(uint32_t descriptors) {
   info.pPoolSizes = &size;
   DescriptorPool pool;
   VXLA_RETURN_IF_ERROR(context_->Check(
-      context_->vk().CreateDescriptorPool(context_->handle(), &info, nullptr, &pool.pool), "vkCreateDescriptorPool"));
+      context_->vk().CreateDescriptorPool(context_->handle(), &info, context_->allocation(), &pool.pool),
+      "vkCreateDescriptorPool"));
   pool.sets = pool.sets_left = kSetsPerPool;
   pool.descriptors = pool.descriptors_left = descriptors;
   descriptor_pools_.push_back(pool);

@@ -16,6 +16,12 @@ class VulkanCommandBuffer final : public CommandBuffer {
  public:
   static Result<std::unique_ptr<VulkanCommandBuffer>> Create(std::shared_ptr<DeviceContext> context,
                                                              int timestamp_count);
+  // Records into a host's command buffers, each between Attach and Detach, always the same dispatches; Begin, End and
+  // timestamps are the host's. Descriptor sets are our own: made the first time, written again where Attach says so.
+  static std::unique_ptr<VulkanCommandBuffer> ForHost(std::shared_ptr<DeviceContext> context);
+  // `goes_on`: from the dispatch behind the last Detach.
+  void Attach(VkCommandBuffer commands, bool write_sets, bool goes_on);
+  Status Detach();
   ~VulkanCommandBuffer() override;
   VulkanCommandBuffer(const VulkanCommandBuffer&) = delete;
   VulkanCommandBuffer& operator=(const VulkanCommandBuffer&) = delete;
@@ -55,6 +61,8 @@ class VulkanCommandBuffer final : public CommandBuffer {
   Status PushAddress(const VulkanKernel& kernel, const BufferRange& arguments);
   Status BindDescriptors(const VulkanKernel& kernel, const BufferRange& arguments,
                          std::span<const BufferRange> buffers);
+  Status WriteSet(const VulkanKernel& kernel, const BufferRange& arguments, std::span<const BufferRange> buffers,
+                  VkDescriptorSet set);
   Result<VkDescriptorSet> NewSet(const VulkanKernel& kernel);
   Status AddDescriptorPool(uint32_t descriptors);
   void Fail(Status status);
@@ -66,6 +74,11 @@ class VulkanCommandBuffer final : public CommandBuffer {
   std::vector<bool> timestamp_written_;
   std::vector<DescriptorPool> descriptor_pools_;
   size_t current_pool_ = 0;
+  std::vector<VkDescriptorBufferInfo> infos_;  // here, so that recording again allocates nothing
+  std::vector<VkWriteDescriptorSet> writes_;
+  bool for_host_ = false, write_sets_ = true;
+  std::vector<VkDescriptorSet> sets_;  // of a host's, by dispatch
+  size_t next_set_ = 0;
   VkPipeline bound_ = VK_NULL_HANDLE;
   State state_ = State::kFresh;
   Status error_;  // the first failure of a call that returns nothing; End reports it

@@ -34,14 +34,25 @@ Result<std::shared_ptr<DeviceContext>> DeviceContext::Create(std::shared_ptr<Ins
   return context;
 }
 
+Result<std::shared_ptr<DeviceContext>> DeviceContext::Adopt(std::shared_ptr<Instance> instance, VkDevice device,
+                                                            DevicePlan plan, const HostDevice& host) {
+  std::shared_ptr<DeviceContext> context(new DeviceContext());
+  context->instance_ = std::move(instance);
+  context->handle_ = device;
+  context->plan_ = std::move(plan);
+  context->host_ = host;
+  VXLA_ASSIGN_OR_RETURN(context->vk_, LoadDeviceTable(context->instance_->vk().GetDeviceProcAddr, device));
+  return context;
+}
+
 DeviceContext::~DeviceContext() {
-  if (handle_ == VK_NULL_HANDLE) return;
+  if (handle_ == VK_NULL_HANDLE || host_) return;
   WaitIdle();
   vk_.DestroyDevice(handle_, nullptr);
 }
 
 void DeviceContext::WaitIdle() {
-  if (!facts().compile_only) vk_.DeviceWaitIdle(handle_);
+  if (!facts().compile_only && !host_) vk_.DeviceWaitIdle(handle_);
 }
 
 Status DeviceContext::Check(VkResult result, std::string_view what) {

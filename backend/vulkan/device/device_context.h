@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "backend/vulkan/device/device_plan.h"
@@ -12,10 +13,24 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
+// What a host lends with its device.
+struct HostDevice {
+  VkQueue queue = VK_NULL_HANDLE;
+  // Called around each submission; both null: the host uses the queue nowhere else.
+  void (*lock_queue)(void*) = nullptr;
+  void (*unlock_queue)(void*) = nullptr;
+  void* user = nullptr;
+  const VkAllocationCallbacks* allocation = nullptr;
+  VkPipelineCache pipeline_cache = VK_NULL_HANDLE;  // null: one of our own, kept on disk
+};
+
 class DeviceContext {
  public:
   static Result<std::shared_ptr<DeviceContext>> Create(std::shared_ptr<Instance> instance, VkPhysicalDevice physical,
                                                        DevicePlan plan, const PhysicalSupport& support);
+  // A device that the host made and destroys, with what `plan` says enabled on it.
+  static Result<std::shared_ptr<DeviceContext>> Adopt(std::shared_ptr<Instance> instance, VkDevice device,
+                                                      DevicePlan plan, const HostDevice& host);
   ~DeviceContext();
   DeviceContext(const DeviceContext&) = delete;
   DeviceContext& operator=(const DeviceContext&) = delete;
@@ -28,9 +43,12 @@ class DeviceContext {
   const Instance& instance() const { return *instance_; }
   std::shared_ptr<const Instance> shared_instance() const { return instance_; }
 
-  // Maps a result, and remembers a lost device.
-  // Null hardware has no queue to wait for.
+  const std::optional<HostDevice>& host() const { return host_; }
+  const VkAllocationCallbacks* allocation() const { return host_ ? host_->allocation : nullptr; }
+
+  // Null hardware has no queue to wait for, and a host's device is not ours to wait for.
   void WaitIdle();
+  // Maps a result, and remembers a lost device.
   Status Check(VkResult result, std::string_view what);
   // Not OK once the device was lost: nothing that it still says can be trusted.
   Status Alive() const;
@@ -49,6 +67,7 @@ class DeviceContext {
   VkDevice handle_ = VK_NULL_HANDLE;
   DeviceTable vk_;
   DevicePlan plan_;
+  std::optional<HostDevice> host_;
   std::atomic<bool> lost_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <thread>
 
+#include "backend/vulkan/device/vk_status.h"
 #include "backend/vulkan/drivers/known_faults.h"
 
 #ifdef __linux__
@@ -28,6 +29,9 @@ bool HasMaintenance4(uint32_t api, const std::set<std::string>& extensions) {
 }
 bool HasSubgroupSizeControl(uint32_t api, const std::set<std::string>& extensions) {
   return api >= VK_API_VERSION_1_3 || Has(extensions, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+}
+bool HasIntegerDotProduct(uint32_t api, const std::set<std::string>& extensions) {
+  return api >= VK_API_VERSION_1_3 || Has(extensions, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
 }
 bool HasExecutables(const std::set<std::string>& extensions) {
   return Has(extensions, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
@@ -97,6 +101,16 @@ Result<uint32_t> ChooseQueueFamily(const PhysicalSupport& support) {
   return static_cast<uint32_t>(best);
 }
 
+Result<uint32_t> CheckQueueFamily(const PhysicalSupport& support, uint32_t family) {
+  if (family >= support.queue_families.size()) {
+    return InvalidArgument("device {}: queue family {}: there are {}", support.properties.deviceName, family,
+                           support.queue_families.size());
+  }
+  if ((support.queue_families[family].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0)
+    return InvalidArgument("device {}: queue family {} runs no compute", support.properties.deviceName, family);
+  return family;
+}
+
 void CopyFeature(VkBool32 supported, VkBool32& enabled) {
   if (supported) enabled = VK_TRUE;
 }
@@ -126,6 +140,8 @@ FeatureChain ChooseFeatures(const FeatureChain& supported, const PlanWants& want
   CopyFeature(from.bufferDeviceAddress, to.bufferDeviceAddress);
   if (wants.capture_executables)
     CopyFeature(supported.executables.pipelineExecutableInfo, chosen.executables.pipelineExecutableInfo);
+  CopyFeature(supported.integer_dot_product.shaderIntegerDotProduct,
+              chosen.integer_dot_product.shaderIntegerDotProduct);
   CopyFeature(supported.synchronization2.synchronization2, chosen.synchronization2.synchronization2);
   CopyFeature(supported.maintenance4.maintenance4, chosen.maintenance4.maintenance4);
   if (!emulate.subgroups) {
@@ -302,6 +318,10 @@ void FillFeatures(const PhysicalSupport& support, const FeatureChain& enabled, D
   facts.float16 = enabled.vulkan12.shaderFloat16;
   facts.storage16 = enabled.vulkan11.storageBuffer16BitAccess;
   facts.storage8 = enabled.vulkan12.storageBuffer8BitAccess;
+  // Where the driver makes single products of it (RADV on Vega) it saves nothing and takes registers.
+  facts.integer_dot_product =
+      enabled.integer_dot_product.shaderIntegerDotProduct &&
+      (support.dot_product_accelerated || support.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU);
   facts.byte_offsets = facts.int64 && !facts.is_software();
   facts.buffer_addresses = enabled.vulkan12.bufferDeviceAddress;
   // SPIR-V 1.6 modules carry LocalSizeId, which is maintenance4's.
@@ -345,6 +365,7 @@ std::vector<const char*> ChooseExtensions(const PhysicalSupport& support) {
     want(VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME);
     want(VK_KHR_MAINTENANCE_4_EXTENSION_NAME);
     want(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+    want(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
   }
   // Linked whenever it is listed, so it is enabled with its struct.
   want(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
@@ -373,6 +394,9 @@ VkPhysicalDeviceFeatures2* FeatureChain::Link(uint32_t api_version, const std::s
   }
   if (HasSubgroupSizeControl(api_version, extensions)) {
     add(subgroup_size_control, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES);
+  }
+  if (HasIntegerDotProduct(api_version, extensions)) {
+    add(integer_dot_product, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES);
   }
   if (HasExecutables(extensions)) {
     add(executables, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR);
@@ -405,16 +429,20 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
       MakeVk<VkPhysicalDeviceMaintenance4Properties>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES);
   auto subgroup = MakeVk<VkPhysicalDeviceSubgroupSizeControlProperties>(
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES);
+  auto dot_product = MakeVk<VkPhysicalDeviceShaderIntegerDotProductProperties>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES);
   support.vulkan11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES;
   support.vulkan12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
   properties.pNext = &support.vulkan11;
   support.vulkan11.pNext = &support.vulkan12;
   void** tail = &support.vulkan12.pNext;
   if (HasMaintenance4(api, support.extensions)) *tail = &maintenance4, tail = &maintenance4.pNext;
-  if (HasSubgroupSizeControl(api, support.extensions)) *tail = &subgroup;
+  if (HasSubgroupSizeControl(api, support.extensions)) *tail = &subgroup, tail = &subgroup.pNext;
+  if (HasIntegerDotProduct(api, support.extensions)) *tail = &dot_product;
   vk.GetPhysicalDeviceProperties2(device, &properties);
   support.vulkan11.pNext = support.vulkan12.pNext = nullptr;
   if (maintenance4.maxBufferSize != 0) support.max_buffer_bytes = maintenance4.maxBufferSize;
+  support.dot_product_accelerated = dot_product.integerDotProduct4x8BitPackedSignedAccelerated;
   support.min_subgroup_size = subgroup.minSubgroupSize;
   support.max_subgroup_size = subgroup.maxSubgroupSize;
   support.max_workgroup_subgroups = subgroup.maxComputeWorkgroupSubgroups;
@@ -425,7 +453,8 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
 Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& wants) {
   VXLA_RETURN_IF_ERROR(CheckRequired(support, wants));
   DevicePlan plan;
-  VXLA_ASSIGN_OR_RETURN(plan.queue_family, ChooseQueueFamily(support));
+  VXLA_ASSIGN_OR_RETURN(plan.queue_family, wants.queue_family ? CheckQueueFamily(support, *wants.queue_family)
+                                                              : ChooseQueueFamily(support));
   plan.timestamp_bits = support.queue_families[plan.queue_family].timestampValidBits;
   plan.features = ChooseFeatures(support.features, wants);
   plan.extensions = ChooseExtensions(support);
@@ -446,6 +475,25 @@ Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& w
   NoteKnownFaults(plan.facts);
   plan.facts.work_budget_seconds = wants.work_budget_seconds.value_or(plan.facts.work_budget_seconds);
   return plan;
+}
+
+Result<DeviceRequirements> RequirementsOf(const PhysicalSupport& support) {
+  PlanWants wants;
+  if (!support.features.vulkan12.bufferDeviceAddress) wants.bindings = BindingMode::kDescriptors;
+  VXLA_RETURN_IF_ERROR(CheckRequired(support, wants));
+  DeviceRequirements asked;
+  asked.features = ChooseFeatures(support.features, wants);
+  // Only to look at what drivers compiled.
+  for (const char* name : ChooseExtensions(support)) {
+    if (std::strcmp(name, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME) != 0) asked.extensions.push_back(name);
+  }
+  const auto liked = std::stable_partition(asked.extensions.begin(), asked.extensions.end(), [](const char* name) {
+    return std::strcmp(name, VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME) == 0 ||
+           std::strcmp(name, VK_KHR_PORTABILITY_SUBSET_EXTENSION_NAME) == 0;
+  });
+  asked.vulkan13 = support.properties.apiVersion >= VK_API_VERSION_1_3;
+  asked.needed_extensions = static_cast<size_t>(liked - asked.extensions.begin());
+  return asked;
 }
 
 bool HostReadsDirectly(const MemoryChoice& source, const MemoryChoice& readback, uint64_t size_bytes) {

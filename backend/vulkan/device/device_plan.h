@@ -26,9 +26,12 @@ struct FeatureChain {
   VkPhysicalDeviceSynchronization2Features synchronization2 = {};
   VkPhysicalDeviceMaintenance4Features maintenance4 = {};
   VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_size_control = {};
+  VkPhysicalDeviceShaderIntegerDotProductFeatures integer_dot_product = {};
   VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables = {};
   // Types and chains the structs whose extension is present; returns the head.
   VkPhysicalDeviceFeatures2* Link(uint32_t api_version, const std::set<std::string>& extensions);
+  // What a host enabled: the chain that it gave vkCreateDevice, in whichever of Vulkan's structs.
+  static FeatureChain Of(const VkPhysicalDeviceFeatures2& enabled);
 };
 
 // Everything that is read from a physical device.
@@ -40,6 +43,7 @@ struct PhysicalSupport {
   uint32_t min_subgroup_size = 0, max_subgroup_size = 0;
   uint32_t max_workgroup_subgroups = 0;   // of pipelines that require a subgroup size
   bool subgroup_size_requirable = false;  // by compute pipelines
+  bool dot_product_accelerated = false;   // of words of four signed bytes
   FeatureChain features;
   VkPhysicalDeviceMemoryProperties memory = {};
   std::vector<VkQueueFamilyProperties> queue_families;
@@ -56,6 +60,7 @@ struct PlanWants {
   std::optional<double> work_budget_seconds = {};  // not given: as the kind of device needs it
   bool capture_executables = false;                // pipelines keep what the driver made of them
   Emulation emulate = {};  // these features are not enabled, so facts and kernels know nothing of them
+  std::optional<uint32_t> queue_family = {};  // not given: the best
 };
 
 struct MemoryChoice {
@@ -86,6 +91,16 @@ bool HostReadsDirectly(const MemoryChoice& source, const MemoryChoice& readback,
 
 // kUnsupported with what is missing.
 Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& wants);
+
+// What vxla asks a host to enable, as PlanDevice would on a device of its own.
+struct DeviceRequirements {
+  FeatureChain features;
+  std::vector<const char*> extensions;
+  size_t needed_extensions = 0;  // the first of them; the others are liked
+  bool vulkan13 = false;         // its features need no extensions
+};
+// kUnsupported with what the device lacks.
+Result<DeviceRequirements> RequirementsOf(const PhysicalSupport& support);
 
 // Whether float16 is there with the modes that make conversions to it round to nearest even and keep denormals.
 bool ConvertsF16(const DeviceFacts& facts);

@@ -68,6 +68,14 @@ Result<std::shared_ptr<Instance>> Instance::Shared() {
   return *shared;
 }
 
+Result<std::shared_ptr<Instance>> Instance::Adopt(VkInstance handle, PFN_vkGetInstanceProcAddr get) {
+  std::shared_ptr<Instance> instance(new Instance());
+  instance->handle_ = handle;
+  instance->adopted_ = true;
+  VXLA_ASSIGN_OR_RETURN(instance->vk_, LoadInstanceTable(get, handle));
+  return instance;
+}
+
 VkResult Instance::TryCreate(const GlobalTable& global, const InstanceOptions& options, uint32_t api_version,
                              const std::vector<const char*>& extensions) {
   auto application = MakeVk<VkApplicationInfo>(VK_STRUCTURE_TYPE_APPLICATION_INFO);
@@ -142,6 +150,7 @@ Status Instance::Make(const GlobalTable& global, const InstanceOptions& options)
 }
 
 Instance::~Instance() {
+  if (adopted_) return;
   if (messenger_ != VK_NULL_HANDLE) vk_.DestroyDebugUtilsMessengerEXT(handle_, messenger_, nullptr);
   if (handle_ != VK_NULL_HANDLE && vk_.DestroyInstance != nullptr) vk_.DestroyInstance(handle_, nullptr);
 }

@@ -23,6 +23,8 @@ class Instance {
   // One instance per process for plain use: making one loads every driver on the machine (15 to 120 ms). A failure is
   // not kept.
   static Result<std::shared_ptr<Instance>> Shared();
+  // The host's own, which it keeps for as long as this lives.
+  static Result<std::shared_ptr<Instance>> Adopt(VkInstance handle, PFN_vkGetInstanceProcAddr get);
   ~Instance();
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
@@ -39,6 +41,7 @@ class Instance {
                      const std::vector<const char*>& extensions);
 
   VkInstance handle_ = VK_NULL_HANDLE;
+  bool adopted_ = false;
   InstanceTable vk_;
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
   bool validates_gpu_ = false;

@@ -6,8 +6,8 @@ namespace VXLA_NAMESPACE::vulkan {
 
 KernelLayouts::~KernelLayouts() {
   for (auto& [count, layout] : layouts_) {
-    context_->vk().DestroyPipelineLayout(context_->handle(), layout.pipeline, nullptr);
-    context_->vk().DestroyDescriptorSetLayout(context_->handle(), layout.set, nullptr);
+    context_->vk().DestroyPipelineLayout(context_->handle(), layout.pipeline, context_->allocation());
+    context_->vk().DestroyDescriptorSetLayout(context_->handle(), layout.set, context_->allocation());
   }
 }
 
@@ -43,21 +43,23 @@ Result<KernelLayout> KernelLayouts::Make(BindingMode mode, uint32_t buffer_count
     auto set = MakeVk<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
     set.bindingCount = count;
     set.pBindings = bindings.data();
-    VXLA_RETURN_IF_ERROR(context_->Check(vk.CreateDescriptorSetLayout(context_->handle(), &set, nullptr, &layout.set),
-                                         "vkCreateDescriptorSetLayout"));
+    VXLA_RETURN_IF_ERROR(
+        context_->Check(vk.CreateDescriptorSetLayout(context_->handle(), &set, context_->allocation(), &layout.set),
+                        "vkCreateDescriptorSetLayout"));
     info.setLayoutCount = 1;
     info.pSetLayouts = &layout.set;
   }
-  Status status = context_->Check(vk.CreatePipelineLayout(context_->handle(), &info, nullptr, &layout.pipeline),
-                                  "vkCreatePipelineLayout");
+  Status status =
+      context_->Check(vk.CreatePipelineLayout(context_->handle(), &info, context_->allocation(), &layout.pipeline),
+                      "vkCreatePipelineLayout");
   if (!status.ok()) {
-    vk.DestroyDescriptorSetLayout(context_->handle(), layout.set, nullptr);
+    vk.DestroyDescriptorSetLayout(context_->handle(), layout.set, context_->allocation());
     return status;
   }
   return layout;
 }
 
-VulkanKernel::~VulkanKernel() { context->vk().DestroyPipeline(context->handle(), pipeline, nullptr); }
+VulkanKernel::~VulkanKernel() { context->vk().DestroyPipeline(context->handle(), pipeline, context->allocation()); }
 
 namespace {
 
@@ -111,8 +113,9 @@ Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> 
   module_info.codeSize = request.spirv->size() * sizeof(uint32_t);
   module_info.pCode = request.spirv->data();
   VkShaderModule module = VK_NULL_HANDLE;
-  VXLA_RETURN_IF_ERROR(context->Check(vk.CreateShaderModule(context->handle(), &module_info, nullptr, &module),
-                                      fmt::format("vkCreateShaderModule of {}", key.algorithm)));
+  VXLA_RETURN_IF_ERROR(
+      context->Check(vk.CreateShaderModule(context->handle(), &module_info, context->allocation(), &module),
+                     fmt::format("vkCreateShaderModule of {}", key.algorithm)));
   std::vector<VkSpecializationMapEntry> entries(key.constants.size());
   for (uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * 4, 4};
   VkSpecializationInfo constants = {static_cast<uint32_t>(entries.size()), entries.data(),
@@ -135,8 +138,8 @@ Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> 
         VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR | VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
   }
   const VkResult result =
-      vk.CreateComputePipelines(context->handle(), request.cache, 1, &info, nullptr, &kernel->pipeline);
-  vk.DestroyShaderModule(context->handle(), module, nullptr);
+      vk.CreateComputePipelines(context->handle(), request.cache, 1, &info, context->allocation(), &kernel->pipeline);
+  vk.DestroyShaderModule(context->handle(), module, context->allocation());
   VXLA_RETURN_IF_ERROR(context->Check(result, fmt::format("vkCreateComputePipelines of {}", key.algorithm)));
   context->Name(VK_OBJECT_TYPE_PIPELINE, kernel->pipeline, key.algorithm);
   return kernel;

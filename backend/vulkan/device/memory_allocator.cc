@@ -15,12 +15,25 @@ VulkanBuffer::VulkanBuffer(std::shared_ptr<MemoryAllocator> owner, MemoryBlock* 
                            int64_t size_bytes, int64_t reserved_bytes, const MemoryChoice& memory)
     : owner_(std::move(owner)),
       block_(block),
+      handle_(block->buffer),
+      address_(block->address == 0 ? 0 : block->address + static_cast<uint64_t>(offset_bytes)),
+      mapped_(block->mapped == nullptr ? nullptr : block->mapped + offset_bytes),
       offset_bytes_(offset_bytes),
       size_bytes_(size_bytes),
       reserved_bytes_(reserved_bytes),
       memory_(memory) {}
 
-VulkanBuffer::~VulkanBuffer() { owner_->Free(block_, offset_bytes_, reserved_bytes_); }
+VulkanBuffer::~VulkanBuffer() {
+  if (owner_ != nullptr) owner_->Free(block_, offset_bytes_, reserved_bytes_);
+}
+
+void VulkanBuffer::Retarget(VkBuffer handle, int64_t offset_bytes, int64_t size_bytes, uint64_t address) {
+  VXLA_CHECK(owner_ == nullptr, "an allocator's buffer stays where it is");
+  handle_ = handle;
+  address_ = address;
+  offset_bytes_ = offset_bytes;
+  size_bytes_ = reserved_bytes_ = size_bytes;
+}
 
 MemoryAllocator::~MemoryAllocator() {
   for (Pool& pool : pools_) {
@@ -133,7 +146,8 @@ Status MemoryAllocator::FillBlock(MemoryBlock& block, const MemoryChoice& choice
   buffer.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                  VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT;
   if (addresses) buffer.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
-  VXLA_RETURN_IF_ERROR(context_->Check(vk.CreateBuffer(device, &buffer, nullptr, &block.buffer), "vkCreateBuffer"));
+  VXLA_RETURN_IF_ERROR(
+      context_->Check(vk.CreateBuffer(device, &buffer, context_->allocation(), &block.buffer), "vkCreateBuffer"));
   VkMemoryRequirements needs = {};
   vk.GetBufferMemoryRequirements(device, block.buffer, &needs);
   if ((needs.memoryTypeBits & (1u << choice.type)) == 0) {
@@ -145,7 +159,8 @@ Status MemoryAllocator::FillBlock(MemoryBlock& block, const MemoryChoice& choice
   info.pNext = addresses ? &flags : nullptr;
   info.allocationSize = needs.size;
   info.memoryTypeIndex = choice.type;
-  VXLA_RETURN_IF_ERROR(context_->Check(vk.AllocateMemory(device, &info, nullptr, &block.memory), "vkAllocateMemory"));
+  VXLA_RETURN_IF_ERROR(
+      context_->Check(vk.AllocateMemory(device, &info, context_->allocation(), &block.memory), "vkAllocateMemory"));
   VXLA_RETURN_IF_ERROR(
       context_->Check(vk.BindBufferMemory(device, block.buffer, block.memory, 0), "vkBindBufferMemory"));
   if (choice.host_visible) {
@@ -163,8 +178,8 @@ Status MemoryAllocator::FillBlock(MemoryBlock& block, const MemoryChoice& choice
 }
 
 void MemoryAllocator::DestroyBlock(MemoryBlock& block) {
-  context_->vk().DestroyBuffer(context_->handle(), block.buffer, nullptr);
-  context_->vk().FreeMemory(context_->handle(), block.memory, nullptr);
+  context_->vk().DestroyBuffer(context_->handle(), block.buffer, context_->allocation());
+  context_->vk().FreeMemory(context_->handle(), block.memory, context_->allocation());
 }
 
 void MemoryAllocator::ReleaseEmptyBlocks(uint32_t heap, int64_t keep_bytes) {

@@ -26,8 +26,10 @@ struct MemoryBlock {
 
 class MemoryAllocator;
 
+// A part of a block, which goes back to its allocator; or a part of a host's buffer.
 class VulkanBuffer final : public Buffer {
  public:
+  VulkanBuffer() = default;
   VulkanBuffer(std::shared_ptr<MemoryAllocator> owner, MemoryBlock* block, int64_t offset_bytes, int64_t size_bytes,
                int64_t reserved_bytes, const MemoryChoice& memory);
   ~VulkanBuffer() override;
@@ -35,18 +37,23 @@ class VulkanBuffer final : public Buffer {
   VulkanBuffer& operator=(const VulkanBuffer&) = delete;
 
   int64_t size_bytes() const override { return size_bytes_; }
-  uint64_t device_address() const override { return block_->address == 0 ? 0 : block_->address + offset_bytes_; }
-  std::byte* mapped() override { return block_->mapped == nullptr ? nullptr : block_->mapped + offset_bytes_; }
+  uint64_t device_address() const override { return address_; }
+  std::byte* mapped() override { return mapped_; }
+  // Makes a host's part stand for another one.
+  void Retarget(VkBuffer handle, int64_t offset_bytes, int64_t size_bytes, uint64_t address);
 
-  VkBuffer handle() const { return block_->buffer; }
+  VkBuffer handle() const { return handle_; }
   int64_t offset_bytes() const { return offset_bytes_; }      // within handle()
   int64_t reserved_bytes() const { return reserved_bytes_; }  // size rounded up to the allocator's unit
   const MemoryChoice& memory() const { return memory_; }
 
  private:
   std::shared_ptr<MemoryAllocator> owner_;
-  MemoryBlock* block_;
-  int64_t offset_bytes_, size_bytes_, reserved_bytes_;
+  MemoryBlock* block_ = nullptr;  // null: the host's
+  VkBuffer handle_ = VK_NULL_HANDLE;
+  uint64_t address_ = 0;
+  std::byte* mapped_ = nullptr;
+  int64_t offset_bytes_ = 0, size_bytes_ = 0, reserved_bytes_ = 0;
   MemoryChoice memory_;
 };
 

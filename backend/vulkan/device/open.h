@@ -69,4 +69,7 @@ std::string UuidText(const std::array<uint8_t, 16>& uuid);
 
 Result<std::unique_ptr<Device>> OpenDevice(int index, const OpenOptions& options);
 
+// Whether all that was submitted to the device has finished.
+bool IsIdle(Device& device);
+
 }  // namespace VXLA_NAMESPACE::vulkan

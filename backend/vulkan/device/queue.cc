@@ -8,49 +8,84 @@ Result<std::unique_ptr<Queue>> Queue::Create(std::shared_ptr<DeviceContext> cont
   std::unique_ptr<Queue> queue(new Queue(std::move(context)));
   DeviceContext& device = *queue->context_;
   if (device.facts().compile_only) return queue;
-  device.vk().GetDeviceQueue(device.handle(), device.plan().queue_family, 0, &queue->queue_);
+  if (device.host()) {
+    queue->queue_ = device.host()->queue;
+  } else {
+    device.vk().GetDeviceQueue(device.handle(), device.plan().queue_family, 0, &queue->queue_);
+  }
   auto type = MakeVk<VkSemaphoreTypeCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
   auto info = MakeVk<VkSemaphoreCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO);
   info.pNext = &type;
-  VXLA_RETURN_IF_ERROR(device.Check(device.vk().CreateSemaphore(device.handle(), &info, nullptr, &queue->timeline_),
-                                    "vkCreateSemaphore"));
+  VXLA_RETURN_IF_ERROR(
+      device.Check(device.vk().CreateSemaphore(device.handle(), &info, device.allocation(), &queue->timeline_),
+                   "vkCreateSemaphore"));
   device.Name(VK_OBJECT_TYPE_SEMAPHORE, queue->timeline_, "vxla timeline");
   return queue;
 }
 
 Queue::~Queue() {
   if (timeline_ == VK_NULL_HANDLE) return;
-  context_->vk().DeviceWaitIdle(context_->handle());
-  context_->vk().DestroySemaphore(context_->handle(), timeline_, nullptr);
+  context_->WaitIdle();
+  context_->vk().DestroySemaphore(context_->handle(), timeline_, context_->allocation());
 }
 
 Result<uint64_t> Queue::Submit(VkCommandBuffer commands, uint64_t wait_value) {
+  return Submit(commands, wait_value, nullptr, nullptr);
+}
+
+Result<uint64_t> Queue::Link(uint64_t wait_value, const HostSemaphore* wait, const HostSemaphore* signal) {
+  return Submit(VK_NULL_HANDLE, wait_value, wait, signal);
+}
+
+Result<uint64_t> Queue::Submit(VkCommandBuffer commands, uint64_t wait_value, const HostSemaphore* wait,
+                               const HostSemaphore* signal) {
   VXLA_RETURN_IF_ERROR(context_->Alive());
   VXLA_RETURN_IF_ERROR(CheckRuns(context_->facts()));
+  const auto point = [](const HostSemaphore& at) {
+    auto info = MakeVk<VkSemaphoreSubmitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO);
+    info.semaphore = at.semaphore;
+    info.value = at.value;
+    info.stageMask = at.stages;
+    return info;
+  };
   auto command = MakeVk<VkCommandBufferSubmitInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO);
   command.commandBuffer = commands;
-  auto wait = MakeVk<VkSemaphoreSubmitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO);
-  wait.semaphore = timeline_;
-  wait.value = wait_value;
-  wait.stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-  VkSemaphoreSubmitInfo signal = wait;
+  VkSemaphoreSubmitInfo waits[2], signals[2];
   auto info = MakeVk<VkSubmitInfo2>(VK_STRUCTURE_TYPE_SUBMIT_INFO_2);
-  info.commandBufferInfoCount = 1;
+  info.commandBufferInfoCount = commands == VK_NULL_HANDLE ? 0 : 1;
   info.pCommandBufferInfos = &command;
-  info.waitSemaphoreInfoCount = wait_value == 0 ? 0 : 1;
-  info.pWaitSemaphoreInfos = &wait;
-  info.signalSemaphoreInfoCount = 1;
-  info.pSignalSemaphoreInfos = &signal;
+  info.pWaitSemaphoreInfos = waits;
+  info.pSignalSemaphoreInfos = signals;
+  if (wait_value != 0) waits[info.waitSemaphoreInfoCount++] = point({timeline_, wait_value});
+  if (wait != nullptr) waits[info.waitSemaphoreInfoCount++] = point(*wait);
   std::lock_guard lock(mutex_);
   if (wait_value > last_value_) {
     return Internal("submission waits for {}, but only {} was submitted: it would never start", wait_value,
                     last_value_);
   }
-  signal.value = last_value_ + 1;
-  VXLA_RETURN_IF_ERROR(
-      context_->Check(context_->vk().QueueSubmit2(queue_, 1, &info, VK_NULL_HANDLE), "vkQueueSubmit2"));
+  signals[info.signalSemaphoreInfoCount++] = point({timeline_, last_value_ + 1});
+  if (signal != nullptr) signals[info.signalSemaphoreInfoCount++] = point(*signal);
+  VXLA_RETURN_IF_ERROR(context_->Check(SubmitLocked(info), "vkQueueSubmit2"));
   return ++last_value_;
+}
+
+VkResult Queue::SubmitLocked(const VkSubmitInfo2& info) {
+  const std::optional<HostDevice>& host = context_->host();
+  const bool locks = host && host->lock_queue != nullptr;
+  if (locks) host->lock_queue(host->user);
+  const VkResult result = context_->vk().QueueSubmit2(queue_, 1, &info, VK_NULL_HANDLE);
+  if (locks) host->unlock_queue(host->user);
+  return result;
+}
+
+bool Queue::IsIdle() {
+  uint64_t last = 0;
+  {
+    std::lock_guard lock(mutex_);
+    last = last_value_;
+  }
+  return last == 0 || IsDone(last) || !context_->Alive().ok();
 }
 
 void Queue::NoteDone(uint64_t value) {
@@ -60,6 +95,7 @@ void Queue::NoteDone(uint64_t value) {
 }
 
 Status Queue::WaitIdle() {
+  if (context_->host()) return OkStatus();
   std::lock_guard lock(mutex_);
   VXLA_RETURN_IF_ERROR(context_->Check(context_->vk().DeviceWaitIdle(context_->handle()), "vkDeviceWaitIdle"));
   NoteDone(last_value_);

@@ -9,6 +9,13 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
+// A point of a semaphore of the host's; `value` is for timelines.
+struct HostSemaphore {
+  VkSemaphore semaphore = VK_NULL_HANDLE;
+  uint64_t value = 0;
+  VkPipelineStageFlags2 stages = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+};
+
 // Thread-safe.
 class Queue {
  public:
@@ -19,15 +26,22 @@ class Queue {
 
   // Starts after the timeline reaches `wait_value`; returns the value that it reaches at the end.
   Result<uint64_t> Submit(VkCommandBuffer commands, uint64_t wait_value);
+  // Nothing but order: the value returned is reached after `wait_value` and the host's semaphore `wait`, and `signal`
+  // is signalled then. Either may be null.
+  Result<uint64_t> Link(uint64_t wait_value, const HostSemaphore* wait, const HostSemaphore* signal);
   Status Wait(uint64_t value);
   bool IsDone(uint64_t value);
+  bool IsIdle();
 
  private:
   explicit Queue(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
+  Result<uint64_t> Submit(VkCommandBuffer commands, uint64_t wait_value, const HostSemaphore* wait,
+                          const HostSemaphore* signal);
   // GPU-assisted validation 1.3.239 loses sight of timelines: each look at one takes it ten seconds and ends in an
   // error of its own. Idling the device is what it understands.
   Status WaitIdle();
   void NoteDone(uint64_t value);
+  VkResult SubmitLocked(const VkSubmitInfo2& info);
 
   std::shared_ptr<DeviceContext> context_;
   VkQueue queue_ = VK_NULL_HANDLE;

@@ -47,14 +47,6 @@ Result<std::vector<Usable>> UsableDevices(const Instance& instance) {
   return usable;
 }
 
-// The ways to bind that a device is opened for, the preferred one first.
-std::vector<BindingMode> ModesFor(const DeviceFacts& facts, const OpenOptions& options) {
-  if (options.bindings.has_value()) return {*options.bindings};
-  if (!facts.buffer_addresses) return {BindingMode::kDescriptors};
-  if (!SplitsAddresses(facts, BindingMode::kAddresses)) return {BindingMode::kAddresses};
-  return {BindingMode::kDescriptors, BindingMode::kAddresses};
-}
-
 void NoteDivision(const DivisionFacts& division, DeviceFacts& facts) {
   facts.division_f32 = division.f32;
   facts.division_f64 = division.f64;
@@ -63,6 +55,13 @@ void NoteDivision(const DivisionFacts& division, DeviceFacts& facts) {
 size_t Slot(BindingMode mode) { return static_cast<size_t>(mode); }
 
 }  // namespace
+
+std::vector<BindingMode> BindingModesFor(const DeviceFacts& facts, const OpenOptions& options) {
+  if (options.bindings.has_value()) return {*options.bindings};
+  if (!facts.buffer_addresses) return {BindingMode::kDescriptors};
+  if (!SplitsAddresses(facts, BindingMode::kAddresses)) return {BindingMode::kAddresses};
+  return {BindingMode::kDescriptors, BindingMode::kAddresses};
+}
 
 Result<std::vector<DeviceFacts>> ListDevices(const std::string& loader_path) {
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Instance> instance,
@@ -87,7 +86,7 @@ Result<std::unique_ptr<Device>> OpenDeviceWith(int index, const OpenOptions& opt
   }
   Usable& chosen = usable[index];
   if (!options.compile_only) VXLA_RETURN_IF_ERROR(CheckRuns(chosen.plan.facts));
-  std::vector<BindingMode> modes = ModesFor(chosen.plan.facts, options);
+  std::vector<BindingMode> modes = BindingModesFor(chosen.plan.facts, options);
   VXLA_ASSIGN_OR_RETURN(
       DevicePlan plan,
       PlanDevice(chosen.support, {modes.front(), options.pretend, options.memory_limit_bytes,

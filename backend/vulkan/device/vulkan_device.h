@@ -29,6 +29,9 @@ struct DeviceHooks {
 // OpenDevice with other sources or another lowering.
 Result<std::unique_ptr<Device>> OpenDeviceWith(int index, const OpenOptions& options, const DeviceHooks& hooks);
 
+// The ways to bind that a device is opened for, the preferred one first.
+std::vector<BindingMode> BindingModesFor(const DeviceFacts& facts, const OpenOptions& options);
+
 class VulkanDevice final : public Device {
  public:
   static Result<std::unique_ptr<VulkanDevice>> Create(std::shared_ptr<DeviceContext> context,
@@ -58,6 +61,8 @@ class VulkanDevice final : public Device {
   // Why nothing is cached on disk; empty if all is well.
   std::string cache_note() const { return disk_->note(); }
   DeviceContext& context() { return *context_; }
+  const std::shared_ptr<DeviceContext>& shared_context() const { return context_; }
+  Queue& queue() { return *queue_; }
 
  private:
   VulkanDevice() = default;

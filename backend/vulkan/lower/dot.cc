@@ -26,6 +26,11 @@ class DotReader final : public ProductReader {
   std::string RhsValue(ValueWriter& writer, const ProductPlace& at) const override {
     return Converted(rhs(), writer.Value(rhs(), rhs_side_.IndexOf(writer.space(), at.batch, at.k, at.column)));
   }
+  std::vector<std::string> Words(ValueWriter& writer, bool is_lhs, const ProductPlace& at) const override {
+    const MultiIndex index = is_lhs ? lhs_side_.IndexOf(writer.space(), at.batch, at.k, at.row)
+                                    : rhs_side_.IndexOf(writer.space(), at.batch, at.k, at.column);
+    return writer.GroupWords(is_lhs ? lhs() : rhs(), index);
+  }
   bool LhsAlongK() const override { return AlongK(lhs(), lhs_side_); }
   bool RhsAlongK() const override { return AlongK(rhs(), rhs_side_); }
 

@@ -145,8 +145,10 @@ Result<std::vector<Step>> LowerFusion(const LowerContext& context, const FusionD
     places.push_back(buffers.SliceOf(*body.instruction, static_cast<int>(leaf)));
   }
   std::vector<Step> steps;
+  const std::optional<Turn> turn = TurnOf(context, body);
   for (const ElementRange& part : PartsOf(body.roots[0]->shape())) {
-    Step step = LowerPart(context, body, buffers, body.roots, places, part);
+    Step step = turn ? LowerTurnedLoop(context, body, buffers, *turn)
+                     : LowerPart(context, body, buffers, body.roots, places, part);
     for (const Instruction* instruction : body.computed) {
       step.flop += IsElementwise(instruction->opcode()) ? part.count : 0;
     }

@@ -1,8 +1,10 @@
 // Loops over elements (elementwise/fused_loop.comp), for kernels of several families.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/lower/tuning.h"
@@ -12,6 +14,17 @@ namespace VXLA_NAMESPACE::vulkan {
 // Computes values of the body, of equally many elements, into places.
 Step LowerLoop(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
                std::span<const Instruction* const> results, std::span<const BufferSlice> places);
+
+// A loop over elements some of whose operands lie across: along dimension x of the results, the last, their elements
+// are far apart, and along t side by side (elementwise/turned_loop.comp).
+struct Turn {
+  size_t x = 0, t = 0;
+  std::vector<size_t> reads;  // which of the body's reads do, in the order of a walk from its roots
+  TurnShape shape;
+};
+// None: no operand does, or it does not pay.
+std::optional<Turn> TurnOf(const LowerContext& context, const FusionDescription& body);
+Step LowerTurnedLoop(const LowerContext& context, const FusionDescription& body, BufferMap& buffers, const Turn& turn);
 
 // The step of a kernel that has its element(i), for i below P(0) = count / tuning.width.
 Step FinishLoop(const LowerContext& context, KernelBuilder& kernel, const LoopTuning& tuning, int64_t count,

@@ -90,15 +90,15 @@ Status CheckConstant(const Instruction& constant) {
 }
 
 // Positions in the padded operand take part in 32-bit arithmetic that may wrap below zero.
-Status CheckPad(const Instruction& pad) {
+Status CheckPad(const Instruction& pad, int64_t most) {
   const auto& padding = pad.attributes<PadAttributes>().padding;
   for (size_t d = 0; d < padding.size(); ++d) {
     const int64_t size = pad.operand(0)->shape().dimension(static_cast<int>(d));
     const int64_t spread = size > 0 ? (size - 1) * (padding[d].interior + 1) + 1 : 0;
     const int64_t reach = spread + std::abs(padding[d].low) + std::abs(padding[d].high);
-    if (reach < int64_t{1} << 31) continue;
+    if (reach <= most) continue;
     return Unsupported("pad: dimension {} spans {} positions, more than the {} that a kernel can index", d, reach,
-                       (int64_t{1} << 31) - 1);
+                       most);
   }
   return OkStatus();
 }
@@ -121,7 +121,7 @@ Status CheckComputed(const Instruction& instruction) {
       VXLA_RETURN_IF_ERROR(CheckScalarComputation(*instruction.called(0)));
       break;
     case Opcode::kPad:
-      VXLA_RETURN_IF_ERROR(CheckPad(instruction));
+      VXLA_RETURN_IF_ERROR(CheckPad(instruction, (int64_t{1} << 32) - 1));
       break;
     default:
       if (!IsElementwise(opcode) && KindOf(opcode) != OpcodeKind::kIndexing && !HeroKind(opcode)) {
@@ -133,23 +133,15 @@ Status CheckComputed(const Instruction& instruction) {
   return CheckStatic(instruction.shape());
 }
 
-// A tensor of more elements than an index has bits for, in memory or (the pairs that a sum goes over) nowhere.
-const Shape* GiantOf(const FusionDescription& body) {
-  const auto giant = [](const Instruction& instruction) -> const Shape* {
-    for (const Shape* leaf : FlattenTuple(instruction.shape())) {
-      if (leaf->ElementCount() > kMaxElements) return leaf;
-    }
-    return nullptr;
-  };
-  for (const Instruction* operand : body.instruction->operands()) {
-    if (const Shape* shape = giant(*operand)) return shape;
-  }
-  // No element of an attention's scores is ever indexed.
+// OK unless something has more elements (in memory or, the pairs that a sum goes over, nowhere) or positions than an
+// index of 31 bits tells apart; else why that is refused where a kernel has no more.
+Status CheckGiants(const FusionDescription& body) {
+  for (const Instruction* operand : body.instruction->operands()) VXLA_RETURN_IF_ERROR(CheckSize(operand->shape()));
   for (const Instruction* instruction : body.computed) {
-    if (body.attention) break;
-    if (const Shape* shape = giant(*instruction)) return shape;
+    VXLA_RETURN_IF_ERROR(CheckSize(instruction->shape()));
+    if (instruction->opcode() == Opcode::kPad) VXLA_RETURN_IF_ERROR(CheckPad(*instruction, kMaxElements));
   }
-  return giant(*body.instruction);
+  return CheckSize(body.instruction->shape());
 }
 
 Status CheckCommon(const LowerContext& context, const FusionDescription& body) {
@@ -190,8 +182,8 @@ class VulkanLowering final : public Lowering {
     VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(instruction));
     VXLA_RETURN_IF_ERROR(CheckCommon(context_, body));
     VXLA_RETURN_IF_ERROR(LoweringOf(body).can_lower(context_, body));
-    const Shape* giant = GiantOf(body);
-    return giant == nullptr ? OkStatus() : CheckReach(body, *giant);
+    const Status giants = CheckGiants(body);
+    return giants.ok() || Reaches(body) ? OkStatus() : giants;
   }
 
   Result<std::vector<Step>> Lower(const Instruction& instruction, BufferMap& buffers) const override {
@@ -228,18 +220,17 @@ class VulkanLowering final : public Lowering {
 
  private:
   // Loops, reductions and updates index what they read with as many bits as it takes, or find that they cannot.
-  Status CheckReach(const FusionDescription& body, const Shape& giant) const {
-    const bool may_reach = body.hero == nullptr || body.hero->opcode() == Opcode::kReduce ||
-                           body.hero->opcode() == Opcode::kDynamicUpdateSlice;
-    if (!may_reach) return CheckSize(giant);
+  bool Reaches(const FusionDescription& body) const {
+    const bool may = body.hero == nullptr || body.hero->opcode() == Opcode::kReduce ||
+                     body.hero->opcode() == Opcode::kDynamicUpdateSlice;
+    if (!may) return false;
     if (context_.bindings == BindingMode::kDescriptors) {
-      for (const Instruction* operand : body.instruction->operands()) VXLA_RETURN_IF_ERROR(CheckSize(operand->shape()));
-      VXLA_RETURN_IF_ERROR(CheckSize(body.instruction->shape()));
+      const auto small = [](const Instruction* value) { return CheckSize(value->shape()).ok(); };
+      if (!std::ranges::all_of(body.instruction->operands(), small) || !small(body.instruction)) return false;
     }
     NoBuffers buffers;
-    VXLA_ASSIGN_OR_RETURN(const std::vector<Step> steps, LoweringOf(body).lower(context_, body, buffers));
-    const bool reaches = std::ranges::none_of(steps, &Step::beyond_reach);
-    return reaches ? OkStatus() : CheckSize(giant);
+    const Result<std::vector<Step>> steps = LoweringOf(body).lower(context_, body, buffers);
+    return steps.ok() && std::ranges::none_of(*steps, &Step::beyond_reach);
   }
 
   const DeviceFacts facts_;

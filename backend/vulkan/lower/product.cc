@@ -30,16 +30,52 @@ bool TakesQuads(ElementType sum) {
   return sum == ElementType::kF32 || sum == ElementType::kS32 || sum == ElementType::kU32;
 }
 
+// How matmul_quads.comp reads its operands: as values; as words of two 16-bit floats, which become values once what was
+// computed meanwhile is done; or as words of four bytes, which are multiplied as such.
+enum class QuadTerms : uint8_t { kValues, kHalves, kBytes };
+
 // What matmul_quads.comp adds up in: f32 by one rounding a term where the device's fma is one.
-std::string QuadTypes(ElementType sum, bool fused) {
+std::string QuadSums(ElementType sum, bool fused) {
   const std::string add =
       sum != ElementType::kF32 ? "sum += Quad(a) * (b)"
       : fused                  ? "sum = fma(Quad(a), b, sum)"
               : "{ precise Quad product_ = Quad(a) * (b); precise Quad next_ = sum + product_; sum = next_; }";
-  return fmt::format("#undef MULTIPLY_ADD\n#define MULTIPLY_ADD(sum, a, b) {}\n#define Quad {}\n", add,
-                     sum == ElementType::kF32   ? "vec4"
-                     : sum == ElementType::kS32 ? "ivec4"
-                                                : "uvec4");
+  return fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n", add);
+}
+
+// Four products of bytes at a time, by OpSDotKHR or OpUDotKHR of words in PackedVectorFormat4x8Bit; drivers make one
+// instruction of product and sum.
+std::string ByteSums(ElementType term) {
+  const bool is_signed = term == ElementType::kS8;
+  const auto product = [](char of) { return fmt::format("dot_bytes(a, (b).{}, 0)", of); };
+  return fmt::format(
+      "spirv_instruction(extensions = [\"SPV_KHR_integer_dot_product\"], capabilities = [6018, 6019], id = {})\n"
+      "{} dot_bytes(uint a, uint b, spirv_literal int form);\n"
+      "#define MULTIPLY_ADD(sum, a, b) sum += Quad({}, {}, {}, {})\n",
+      is_signed ? 4450 : 4451, is_signed ? "int" : "uint", product('x'), product('y'), product('z'), product('w'));
+}
+
+// FETCHED(next, p): the p-th quad of what was fetched.
+std::string QuadTypes(QuadTerms terms, ElementType term, ElementType sum) {
+  const std::string quad = sum == ElementType::kF32 ? "vec4" : sum == ElementType::kS32 ? "ivec4" : "uvec4";
+  std::string text = fmt::format("#define Quad {}\n#define FOUR_BYTES {}\n", quad, terms == QuadTerms::kBytes ? 1 : 0);
+  if (terms == QuadTerms::kHalves) {
+    const auto value = [&](const char* word, const char* bits) {
+      const std::string stored = fmt::format("(({}) {})", word, bits);
+      // One NaN is as good as another in a sum.
+      return term == ElementType::kF16 ? fmt::format("decode_any_nan_f16({})", stored) : FromStorage(term, stored);
+    };
+    return text + fmt::format(
+                      "#define Held uint\n#define HELD 2u\n#define TermQuad Quad\n"
+                      "#define FETCHED(next, p) quad_of(next[2u * (p)], next[2u * (p) + 1u])\n"
+                      "Quad quad_of(uint a, uint b) {{ return Quad({}, {}, {}, {}); }}\n",
+                      value("a", "& 0xffffu"), value("a", ">> 16"), value("b", "& 0xffffu"), value("b", ">> 16"));
+  }
+  text += terms == QuadTerms::kBytes ? "#define Held uint\n#define TermQuad uvec4\n"
+                                     : "#define Held Sum\n#define TermQuad Quad\n";
+  return text +
+         "#define HELD 4u\n#define FETCHED(next, p) TermQuad(next[4u * (p)], next[4u * (p) + 1u], next[4u * (p) + 2u], "
+         "next[4u * (p) + 3u])\n";
 }
 
 // The roots as outputs of a row program whose rows are the results of the dot.
@@ -353,54 +389,89 @@ class ProductWriter {
     return step;
   }
 
-  // load_lhs and load_rhs of matmul_quads.comp: four neighbours, along k or across it.
-  void WriteQuadLoad(KernelBuilder& kernel, bool lhs) const {
-    const bool along_k = lhs ? reader_.LhsAlongK() : reader_.RhsAlongK();
+  bool AlongK(bool lhs) const { return lhs ? reader_.LhsAlongK() : reader_.RhsAlongK(); }
+
+  // Words, where both operands have one narrow type and both are read in whole groups of memory.
+  QuadTerms TermsOfQuads() const {
+    const ElementType term = reader_.lhs().shape().element_type();
+    const bool bytes = (term == ElementType::kS8 || term == ElementType::kU8) && !IsFloating(reader_.sum_type);
+    const bool halves = (term == ElementType::kF16 && context_.facts.native_f16) || term == ElementType::kBF16;
+    if (reader_.rhs().shape().element_type() != term || !(halves || (bytes && context_.facts.integer_dot_product)))
+      return QuadTerms::kValues;
+    const QuadTerms terms = bytes ? QuadTerms::kBytes : QuadTerms::kHalves;
+    for (const bool lhs : {true, false}) {
+      if (bytes && reader_.work.k % (AlongK(lhs) ? 16 : 4) != 0) return QuadTerms::kValues;
+      KernelBuilder kernel(context_.facts);
+      if (!WriteQuadLoad(kernel, lhs, terms)) return QuadTerms::kValues;
+    }
+    return terms;
+  }
+
+  // load_lhs or load_rhs of matmul_quads.comp: four neighbours, along k or across it; of words of four bytes so many
+  // words, along k or of one k each. False if the operand is no such words in memory.
+  bool WriteQuadLoad(KernelBuilder& kernel, bool lhs, QuadTerms terms) const {
+    const bool along_k = AlongK(lhs), bytes = terms == QuadTerms::kBytes;
     const DotWork& work = reader_.work;
+    const int64_t per_term = bytes ? 4 : 1;
     Function f;
-    Begin(f, kernel, work.rows / (lhs && !along_k ? 4 : 1), work.k / (along_k ? 4 : 1),
+    Begin(f, kernel, work.rows / (lhs && !along_k ? 4 : 1), work.k / per_term / (along_k ? 4 : 1),
           work.columns / (!lhs && !along_k ? 4 : 1));
     const int along = along_k ? f.k : lhs ? f.row : f.column;
     Vectorize(f, along, 4);
-    for (int64_t j = 0; j < 4; ++j) {
+    std::vector<std::string> part;
+    for (int64_t j = 0; j < 4 && part.size() < 4; ++j) {
       ProductPlace at = PlaceOf(f);
-      (along_k ? at.k : lhs ? at.row : at.column) = Nth(f, along, 4, j);
-      f.writer->Line(
-          fmt::format("part[{}] = {};", j, lhs ? reader_.LhsValue(*f.writer, at) : reader_.RhsValue(*f.writer, at)));
+      IndexExpression& neighbour = along_k ? at.k : lhs ? at.row : at.column;
+      neighbour = Nth(f, along, along_k ? 4 * per_term : 4, bytes ? 0 : j);
+      if (bytes) at.k = along_k ? Nth(f, f.k, 16, 4 * j) : Nth(f, f.k, 4, j);
+      if (terms == QuadTerms::kValues) {
+        part.push_back(lhs ? reader_.LhsValue(*f.writer, at) : reader_.RhsValue(*f.writer, at));
+        continue;
+      }
+      const std::vector<std::string> words = reader_.Words(*f.writer, lhs, at);
+      if (words.empty()) return false;
+      part.insert(part.end(), words.begin(), words.end());
+      if (!bytes) break;  // the whole group
     }
+    for (size_t j = 0; j < part.size(); ++j) f.writer->Line(fmt::format("part[{}] = {};", j, part[j]));
     kernel.Append(fmt::format(
-        "void {}, out Sum part[4]) {{\n{}}}\n",
+        "void {}, out Held part[HELD]) {{\n{}}}\n",
         lhs ? "load_lhs(uint batch, uint row, uint k" : "load_rhs(uint batch, uint k, uint column", f.writer->Take()));
+    return true;
   }
 
-  // Values of k of a share: whole strips.
-  int64_t ShareOfQuads() const {
-    const int64_t share = (reader_.work.k + shape_.splits - 1) / shape_.splits;
-    return shape_.splits == 1 ? reader_.work.k : (share + shape_.k_step - 1) / shape_.k_step * shape_.k_step;
+  // Of a share: whole strips.
+  int64_t ShareOfQuads(int64_t steps) const {
+    const int64_t share = CeilOf(steps, shape_.splits);
+    return shape_.splits == 1 ? steps : CeilOf(share, shape_.k_step) * shape_.k_step;
   }
 
   Step WriteQuads() const {
     const DotWork& work = reader_.work;
     const int64_t row_tiles = CeilOf(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
     const int64_t column_tiles = CeilOf(work.columns, int64_t{shape_.lanes} * shape_.tile_columns);
+    const QuadTerms terms = TermsOfQuads();
+    const bool bytes = terms == QuadTerms::kBytes;
+    const int64_t steps = bytes ? work.k / 4 : work.k, share = ShareOfQuads(steps);
     DotShape unit = shape_;
     unit.tile_columns = 4;
     const ProductWriter units(context_, reader_, buffers_, unit, shares_);
     const int64_t groups = work.batches * row_tiles * column_tiles * shape_.splits;
     KernelBuilder kernel(context_.facts);
-    for (int64_t value :
-         {groups, row_tiles, column_tiles, work.rows, units.ColumnUnits(), work.k, shape_.splits, ShareOfQuads()})
+    for (int64_t value : {groups, row_tiles, column_tiles, work.rows, units.ColumnUnits(), steps, shape_.splits, share})
       kernel.Param(static_cast<uint32_t>(value));
     WriteTypes(kernel);
-    kernel.Append(QuadTypes(reader_.sum_type, context_.facts.fused_multiply_add));
+    const ElementType term = reader_.lhs().shape().element_type();
+    kernel.Append("#undef MULTIPLY_ADD\n");
+    kernel.Append(QuadTypes(terms, term, reader_.sum_type));
+    kernel.Append(bytes ? ByteSums(term) : QuadSums(reader_.sum_type, context_.facts.fused_multiply_add));
     kernel.Append(fmt::format(
         "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
         "#define RHS_ALONG_K {}\n#define K_TAIL {}\n#define COLUMNS {}\n",
         shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, reader_.LhsAlongK() ? 1 : 0,
-        reader_.RhsAlongK() ? 1 : 0, work.k % shape_.k_step == 0 ? 0 : 1,
+        reader_.RhsAlongK() ? 1 : 0, steps % shape_.k_step == 0 ? 0 : 1,
         kernel.Data(static_cast<uint32_t>(work.columns))));
-    WriteQuadLoad(kernel, true);
-    WriteQuadLoad(kernel, false);
+    for (const bool lhs : {true, false}) WriteQuadLoad(kernel, lhs, terms);
     Function f;
     units.Begin(f, kernel, work.rows, 1, units.WholeColumns() ? units.ColumnUnits() : work.columns);
     if (units.WholeColumns()) Vectorize(f, f.column, 4);
@@ -410,7 +481,7 @@ class ProductWriter {
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},
                               GroupGrid(context_.facts, groups));
     step.kernel.small_subgroups = true;
-    StateOrder(&step, 0, ShareOfQuads());
+    StateOrder(&step, 0, bytes ? 4 * share : share);
     return step;
   }
 

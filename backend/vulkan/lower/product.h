@@ -24,6 +24,9 @@ class ProductReader {
   // Values of the operands, as sums take them; the column, or the row, is not looked at.
   virtual std::string LhsValue(ValueWriter& writer, const ProductPlace& at) const = 0;
   virtual std::string RhsValue(ValueWriter& writer, const ProductPlace& at) const = 0;
+  // The words that a group of an operand's elements from there on, along k or along the free dimension, makes in
+  // memory; none: it makes no such words.
+  virtual std::vector<std::string> Words(ValueWriter&, bool /*lhs*/, const ProductPlace&) const { return {}; }
   // Whether neighbours along k, rather than along the free dimension, lie side by side.
   virtual bool LhsAlongK() const = 0;
   virtual bool RhsAlongK() const = 0;

@@ -1,7 +1,6 @@
 // rng-get-and-update-state: one invocation adds to the 128-bit counter that random numbers come from.
 #include "backend/vulkan/codegen/kernel_builder.h"
 #include "backend/vulkan/lower/lower.h"
-#include "core/passes/random_state.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
@@ -18,8 +17,7 @@ Result<std::vector<Step>> LowerRngGetAndUpdateState(const LowerContext& context,
   KernelBuilder kernel(context.facts);
   kernel.Param(1);  // P(0) of the algorithm: elements
   // Words, for a device need not have integers of 64 bits.
-  const int state =
-      kernel.AddBuffer(ElementType::kU32, Access::kReadWrite, buffers.RandomState(IsDrawsState(instruction)));
+  const int state = kernel.AddBuffer(ElementType::kU32, Access::kReadWrite, buffers.RandomState(instruction));
   const int old = kernel.AddBuffer(ElementType::kU32, Access::kWrite, buffers.SliceOf(*body.instruction, 0));
   const std::string add[2] = {kernel.Param(static_cast<uint32_t>(delta)),
                               kernel.Param(static_cast<uint32_t>(delta >> 32))};

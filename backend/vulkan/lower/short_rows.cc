@@ -22,7 +22,7 @@ struct TileLimits {
 };
 TileLimits LimitsOf(const DeviceFacts& facts, int64_t work) {
   if (facts.quirks.slow_long_blocks) return {96, 8};
-  if (!facts.is_software()) return {288, 16};  // accumulators stay in registers
+  if (!facts.is_software()) return {288, 8};  // what they read stays in registers
   if (work >= 1 << 24) return {1280, 128};
   return {work >= 1 << 21 ? 288 : 96, 128};
 }
@@ -33,7 +33,10 @@ class ShortRowWriter {
       : program_(program),
         tile_(tile),
         loop_(context, *program.body, *program.buffers, Units(), Tuning(context)),
-        reduce_(program.reduces.at(0)) {}
+        reduce_(program.reduces.at(0)) {
+    // A GPU's scalar registers do not hold the parameters of every access.
+    if (!context.facts.is_software() && program.rows * program.row_size >= kLargeWork) loop_.kernel().InlineParams();
+  }
 
   Step Write() {
     const int64_t width = tile_.tile.back();

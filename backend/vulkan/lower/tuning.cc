@@ -413,6 +413,24 @@ LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t elem
   return tuning;
 }
 
+std::optional<TurnShape> TuneTurn(const DeviceFacts& facts, const TurnWork& work) {
+  constexpr int64_t kLeastElements = 1 << 16;  // smaller tensors stay in the cache that lines are read again from
+  if (facts.is_software() || work.elements < kLeastElements) return std::nullopt;
+  const uint32_t width = work.groups && work.x % 4 == 0 && work.t % 4 == 0 ? 4 : 1;
+  for (const uint32_t tile : {64u, 32u}) {
+    if (tile == 64 && width == 1) continue;
+    const int64_t padded = CeilDivide(work.x, tile) * tile * CeilDivide(work.t, tile) * tile;
+    const int64_t most_padded = work.x * work.t * (tile == 64 ? 4 : 6) / 3;
+    if (padded > most_padded || tile * (tile + 1) * work.bytes > std::min(facts.max_shared_bytes, 32768u)) continue;
+    TurnShape shape{tile, width, tile};
+    const uint32_t lanes = tile / width, most = std::min(TraitsOf(facts).loop_group, facts.max_workgroup_invocations);
+    while (shape.lanes_y > 1 && (lanes * shape.lanes_y > most || shape.lanes_y > facts.max_workgroup_size[1]))
+      shape.lanes_y /= 2;
+    return shape;
+  }
+  return std::nullopt;
+}
+
 std::array<uint32_t, 3> GroupGrid(const DeviceFacts& facts, int64_t count) {
   const int64_t most = facts.max_group_count[0];
   const int64_t rows = (count + most - 1) / most;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "backend/device_facts.h"
 
@@ -31,6 +32,19 @@ struct LoopTuning {
 };
 // `cost`: simple operations of one element (core/passes/fusion_rules.h).
 LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost = 1);
+
+// How a loop whose operands lie across is spread (elementwise/turned_loop.comp): a workgroup of tile / width by lanes_y
+// invocations owns tile x tile results, `width` neighbours at a time.
+struct TurnShape {
+  uint32_t tile = 32, width = 1, lanes_y = 8;
+};
+struct TurnWork {
+  int64_t elements = 1, x = 1, t = 1;  // of the results, and along the two dimensions
+  int64_t bytes = 4;                   // of shared memory for an element
+  bool groups = true;                  // four neighbours are one access
+};
+// None: the loop is better off without.
+std::optional<TurnShape> TuneTurn(const DeviceFacts& facts, const TurnWork& work);
 
 // `count` workgroups as a grid within the device's limits; the kernel's group number is x + y * groups[0], and surplus
 // groups have to return at once.

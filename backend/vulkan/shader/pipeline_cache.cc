@@ -27,8 +27,9 @@ PipelineCache::PipelineCache(std::shared_ptr<DeviceContext> context, std::shared
 }
 
 PipelineCache::~PipelineCache() {
+  if (context_->host() && context_->host()->pipeline_cache != VK_NULL_HANDLE) return;
   SaveDriverCache();
-  context_->vk().DestroyPipelineCache(context_->handle(), driver_cache_, nullptr);
+  context_->vk().DestroyPipelineCache(context_->handle(), driver_cache_, context_->allocation());
 }
 
 Result<std::vector<std::shared_ptr<Kernel>>> PipelineCache::Get(std::span<const KernelKey* const> keys, int* compiled,
@@ -123,16 +124,23 @@ PipelineCache::Built PipelineCache::Build(const KernelKey& key, bool* compiled) 
 std::string PipelineCache::DriverCacheIdentity() const { return "pipelines|" + DeviceIdentity(context_->facts()); }
 
 void PipelineCache::LoadDriverCache() {
+  if (context_->host() && context_->host()->pipeline_cache != VK_NULL_HANDLE) {
+    driver_cache_ = context_->host()->pipeline_cache;
+    return;
+  }
   std::vector<std::byte> bytes = disk_->Load(DriverCacheIdentity()).value_or(std::vector<std::byte>());
   auto info = MakeVk<VkPipelineCacheCreateInfo>(VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO);
   info.initialDataSize = bytes.size();
   info.pInitialData = bytes.data();
   loaded_bytes_ = bytes.size();
   // Without a driver cache pipelines are only slower to make.
-  if (context_->vk().CreatePipelineCache(context_->handle(), &info, nullptr, &driver_cache_) == VK_SUCCESS) return;
+  if (context_->vk().CreatePipelineCache(context_->handle(), &info, context_->allocation(), &driver_cache_) ==
+      VK_SUCCESS)
+    return;
   info.initialDataSize = loaded_bytes_ = 0;
   info.pInitialData = nullptr;
-  if (context_->vk().CreatePipelineCache(context_->handle(), &info, nullptr, &driver_cache_) != VK_SUCCESS) {
+  if (context_->vk().CreatePipelineCache(context_->handle(), &info, context_->allocation(), &driver_cache_) !=
+      VK_SUCCESS) {
     driver_cache_ = VK_NULL_HANDLE;
   }
 }

@@ -117,7 +117,7 @@ void AppendExtensions(const Identifiers& used, const DeviceFacts& facts, Binding
   if (bindings == BindingMode::kAddresses) {
     extensions.insert({"GL_EXT_buffer_reference", "GL_EXT_buffer_reference_uvec2"});
   }
-  if (modes) extensions.insert("GL_EXT_spirv_intrinsics");
+  if (modes || used.contains("spirv_instruction")) extensions.insert("GL_EXT_spirv_intrinsics");
   if (Uses(used, {"int64_t", "uint64_t", "i64vec2", "u64vec2", "u64x4"}) ||
       (facts.int64 && Uses(used, {"i64", "u64", "i64_t", "u64_t"}))) {
     extensions.insert("GL_EXT_shader_explicit_arithmetic_types_int64");

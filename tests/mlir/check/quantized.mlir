@@ -23,3 +23,11 @@ func.func @add_quantized() {
   check.expect_eq_const %6, dense<61.0> : tensor<f32>
   func.return
 }
+
+func.func @unsigned_storage() {
+  %0 = stablehlo.constant dense<[5, 250]> : tensor<2xui8>
+  %1 = stablehlo.bitcast_convert %0 : (tensor<2xui8>) -> tensor<2x!quant.uniform<u8<0:254>:f32, 0.5:3>>
+  %2 = stablehlo.uniform_dequantize %1 : (tensor<2x!quant.uniform<u8<0:254>:f32, 0.5:3>>) -> tensor<2xf32>
+  check.expect_eq_const %2, dense<[1.0, 123.5]> : tensor<2xf32>
+  func.return
+}

@@ -1,0 +1,131 @@
+#include "api/c_handles.h"
+
+#include <fmt/format.h>
+
+#include "api/devices.h"
+#include "core/type_number.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+const char* KindName(HandleKind kind) {
+  switch (kind) {
+    case HandleKind::kDestroyed:
+      return "was destroyed";
+    case HandleKind::kMessage:
+      return "is a message";
+    case HandleKind::kDevice:
+      return "is a device";
+    case HandleKind::kExecutable:
+      return "is an executable";
+    case HandleKind::kValue:
+      return "is a value";
+    case HandleKind::kRecording:
+      return "is a recording";
+  }
+  return "is none of vxla's";
+}
+
+VxlaCode CodeOf(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk:
+      return VXLA_OK;
+    case StatusCode::kMismatch:
+      return VXLA_MISMATCH;
+    case StatusCode::kInvalidArgument:
+      return VXLA_INVALID_ARGUMENT;
+    case StatusCode::kUnsupported:
+      return VXLA_UNSUPPORTED;
+    case StatusCode::kDeviceFailure:
+      return VXLA_DEVICE_FAILURE;
+    case StatusCode::kResourceExhausted:
+      return VXLA_RESOURCE_EXHAUSTED;
+    case StatusCode::kInternal:
+      return VXLA_INTERNAL;
+  }
+  return VXLA_INTERNAL;
+}
+
+}  // namespace
+
+VxlaArray CArray::Describe() const {
+  VxlaArray array = {};
+  array.element_type = TypeNumber(shape.element_type());
+  array.rank = shape.rank();
+  array.dimensions = dimensions.data();
+  array.size_bytes = static_cast<uint64_t>(shape.SizeBytes());
+  return array;
+}
+
+Status CheckHandleKind(const void* handle, HandleKind wanted, const char* what) {
+  VXLA_RETURN_IF_ERROR(CheckNotNull(handle, what));
+  HandleKind kind;
+  std::memcpy(&kind, handle, sizeof(kind));
+  return kind == wanted ? OkStatus() : InvalidArgument("{}: the handle {}", what, KindName(kind));
+}
+
+Status CheckNotNull(const void* pointer, const char* what) {
+  return pointer != nullptr ? OkStatus() : InvalidArgument("{}: NULL", what);
+}
+
+Status CheckCount(const char* what, size_t given, size_t wanted) {
+  return given == wanted ? OkStatus() : InvalidArgument("{}: {} given, the program has {}", what, given, wanted);
+}
+
+Status CheckStructSize(const void* given, size_t known, size_t least, const char* what) {
+  VXLA_RETURN_IF_ERROR(CheckNotNull(given, what));
+  uint32_t size;
+  std::memcpy(&size, given, sizeof(size));
+  if (size < least) return InvalidArgument("{}: struct_size is {}, the smallest is {}", what, size, least);
+  if (size <= known) return OkStatus();
+  // A header newer than the library: what it adds must not be asked for.
+  constexpr size_t kMost = 4096;
+  if (size > kMost) return InvalidArgument("{}: struct_size is {}, no struct has more than {}", what, size, kMost);
+  const auto* bytes = static_cast<const std::byte*>(given);
+  if (std::all_of(bytes + known, bytes + size, [](std::byte byte) { return byte == std::byte{0}; })) return OkStatus();
+  return Unsupported("{}: this version of vxla knows the first {} of its {} bytes, and others are set", what, known,
+                     size);
+}
+
+VxlaCode Report(VxlaCode code, const std::string& text, VxlaMessage* message) noexcept {
+  if (message == nullptr) return code;
+  *message = nullptr;
+  if (code == VXLA_OK) return code;
+  const Status made = Guarded([&] {
+    *message = new VxlaMessage_T{VxlaMessage_T::kKind, text};
+    return OkStatus();
+  });
+  (void)made;  // without memory there is no text
+  return code;
+}
+
+VxlaCode Report(const Status& status, VxlaMessage* message) noexcept {
+  return Report(CodeOf(status.code()), status.message(), message);
+}
+
+void Sweep(VxlaDevice_T& device) {
+  const std::lock_guard lock(device.mutex);
+  const auto busy = std::stable_partition(device.retired.begin(), device.retired.end(),
+                                          [](const auto& executable) { return executable->IsIdle(); });
+  device.retired.erase(device.retired.begin(), busy);
+}
+
+VxlaDevice NewDevice(std::shared_ptr<Device> device, uint32_t flags, bool adopted) {
+  auto handle = std::make_unique<VxlaDevice_T>();
+  handle->adopted = adopted;
+  handle->keeps_destroyed = (flags & VXLA_DEVICE_CHECK_HANDLES) != 0;
+  handle->client = MakeClient(device);
+  handle->device = std::move(device);
+  return handle.release();
+}
+
+Result<Shape> ShapeOf(const VxlaArray& array) {
+  const std::optional<ElementType> type = TypeOfNumber(array.element_type);
+  if (!type.has_value() || !IsArrayElement(*type))
+    return InvalidArgument("element type {}: no array holds it", array.element_type);
+  if (array.rank < 0) return InvalidArgument("rank {}", array.rank);
+  if (array.rank > 0) VXLA_RETURN_IF_ERROR(CheckNotNull(array.dimensions, "dimensions"));
+  return Shape(*type, {array.dimensions, array.dimensions + array.rank});
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,468 @@
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "api/c_handles.h"
+#include "backend/vulkan/device/adopt.h"
+#include "include/vxla/vxla_vulkan.h"
+#include "scheduler/buffer_pool.h"
+#include "scheduler/plan.h"
+#include "scheduler/recording.h"
+
+namespace VXLA_NAMESPACE {
+
+// A leaf's part of the host's memory, as it was bound last.
+struct HostBinding {
+  std::string name;
+  int64_t size_bytes = 0;  // of the range that it needs; 0: it may be empty
+  int argument = -1;       // whose memory a result lies in
+  std::unique_ptr<vulkan::VulkanBuffer> buffer;
+  vulkan::HostRange range;
+  uint64_t number = 0;
+};
+
+struct CRecording {
+  std::shared_ptr<Executable> executable;
+  std::unique_ptr<Recording> recording;
+  std::unique_ptr<vulkan::VulkanCommandBuffer> commands;
+  VkBufferUsageFlags argument_usage = 0, result_usage = 0;
+  uint64_t alignment = 16;
+  std::vector<HostBinding> arguments, results;
+  std::vector<BoundBuffer> bound_arguments, bound_results;
+  bool recorded = false;  // all of it, with the sets that it has
+  size_t next = 0;        // the first command of the next part
+};
+
+}  // namespace VXLA_NAMESPACE
+
+struct VxlaRecording_T : vxla::CHandle<vxla::HandleKind::kRecording, vxla::CRecording> {};
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+std::string_view WordOr(const char* text, std::string_view otherwise) { return text != nullptr ? text : otherwise; }
+
+VxlaRequirements Describe(const vulkan::DeviceRequirements& asked) {
+  VxlaRequirements described = {};
+  described.needed_extension_count = static_cast<uint32_t>(asked.needed_extensions);
+  described.extension_count = static_cast<uint32_t>(asked.extensions.size());
+  VXLA_CHECK(asked.extensions.size() <= std::size(described.extensions), "more extensions than the struct holds");
+  std::ranges::copy(asked.extensions, described.extensions);
+  described.features = asked.features.base;
+  described.vulkan11 = asked.features.vulkan11;
+  described.vulkan12 = asked.features.vulkan12;
+  described.synchronization2 = asked.features.synchronization2;
+  described.maintenance4 = asked.features.maintenance4;
+  described.subgroup_size_control = asked.features.subgroup_size_control;
+  return described;
+}
+
+// The chain, in the struct where it stays.
+void Link(VxlaRequirements& requirements, bool vulkan13) {
+  const auto has = [&](const char* name) {
+    const auto end = requirements.extensions + requirements.extension_count;
+    return vulkan13 || std::find_if(requirements.extensions, end,
+                                    [&](const char* each) { return std::strcmp(each, name) == 0; }) != end;
+  };
+  void** tail = nullptr;
+  const auto add = [&](auto& features, VkStructureType type, bool there) {
+    features.sType = type;
+    features.pNext = nullptr;
+    if (!there) return;
+    if (tail != nullptr) *tail = &features;
+    tail = &features.pNext;
+  };
+  add(requirements.features, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, true);
+  add(requirements.vulkan11, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, true);
+  add(requirements.vulkan12, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, true);
+  add(requirements.synchronization2, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES,
+      has(VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME));
+  add(requirements.maintenance4, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES,
+      has(VK_KHR_MAINTENANCE_4_EXTENSION_NAME));
+  add(requirements.subgroup_size_control, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
+      has(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME));
+}
+
+Result<VxlaDevice> Adopt(const VxlaAdoptInfo& info) {
+  vulkan::AdoptedDevice adopted;
+  adopted.get_instance_proc_addr = info.get_instance_proc_addr;
+  adopted.instance = info.instance;
+  adopted.physical = info.physical_device;
+  adopted.device = info.device;
+  adopted.api_version = info.api_version;
+  adopted.features = info.features;
+  adopted.queue_family = info.queue_family;
+  if (info.extension_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(info.extensions, "extensions"));
+  adopted.extensions = {info.extensions, info.extension_count};
+  adopted.host = {info.queue, info.lock_queue, info.unlock_queue, info.user, info.allocation, info.pipeline_cache};
+  vulkan::OpenOptions options;
+  if (const std::string_view words = WordOr(info.bindings, "auto"); words != "auto") {
+    if (words != "addresses" && words != "descriptors")
+      return InvalidArgument("bindings '{}': none of auto, addresses, descriptors", words);
+    options.bindings = words == "addresses" ? BindingMode::kAddresses : BindingMode::kDescriptors;
+  }
+  VXLA_ASSIGN_OR_RETURN(options.emulate, vulkan::ParseEmulation(WordOr(info.emulate, "")));
+  options.cache = (info.flags & VXLA_DEVICE_NO_CACHE) == 0;
+  options.same_bits = (info.flags & VXLA_DEVICE_SAME_BITS) != 0;
+  options.cache_dir = WordOr(info.cache_folder, "");
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, vulkan::AdoptDevice(adopted, options));
+  return NewDevice(std::move(device), info.flags, /*adopted=*/true);
+}
+
+uint64_t BindingAlignment(const Device& device, const Plan& plan) {
+  constexpr uint64_t kUnit = RecordingNeeds::kUnitBytes;
+  if (plan.bindings == BindingMode::kAddresses) return kUnit;
+  return std::max<uint64_t>(kUnit, device.facts().storage_offset_alignment);
+}
+
+VxlaRecordingNeeds Describe(const Device& device, const Plan& plan) {
+  const RecordingNeeds needs = NeedsOf(plan);
+  VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+  if (plan.bindings == BindingMode::kAddresses) usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+  constexpr VkBufferUsageFlags kTransfers = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  VxlaRecordingNeeds described = {};
+  described.argument_usage = usage | (needs.copies_arguments ? kTransfers : 0);
+  described.result_usage = usage | (needs.copies_results ? kTransfers : 0);
+  described.scratch_usage = usage | kTransfers | (needs.indirect ? VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT : 0);
+  described.scratch_size = static_cast<uint64_t>(needs.scratch_bytes);
+  described.scratch_alignment = RecordingNeeds::kAlignment;
+  described.binding_alignment = BindingAlignment(device, plan);
+  described.binding_unit = RecordingNeeds::kUnitBytes;
+  described.stages = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_COPY_BIT;
+  described.reads = VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_TRANSFER_READ_BIT;
+  described.writes = VK_ACCESS_2_SHADER_WRITE_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT;
+  return described;
+}
+
+struct BindingRules {
+  int64_t size_bytes = 0;
+  uint64_t alignment = 0;
+  VkBufferUsageFlags usage = 0;
+};
+
+Status CheckBinding(const std::string& name, const VxlaBinding& binding, const BindingRules& rules) {
+  const bool transfers = (rules.usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT) != 0;
+  const bool addresses = (rules.usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) != 0;
+  if (binding.buffer == VK_NULL_HANDLE && (!addresses || transfers || binding.address == 0))
+    return InvalidArgument("{}: its VkBuffer is NULL", name);
+  if (binding.size < static_cast<uint64_t>(rules.size_bytes))
+    return InvalidArgument("{}: {} bytes are bound, it needs {}", name, binding.size, rules.size_bytes);
+  if (binding.offset % rules.alignment != 0)
+    return InvalidArgument("{}: its offset {} is no multiple of {}", name, binding.offset, rules.alignment);
+  if (binding.address % rules.alignment != 0)
+    return InvalidArgument("{}: its address {:#x} is no multiple of {}", name, binding.address, rules.alignment);
+  if (const VkBufferUsageFlags missing = rules.usage & ~binding.usage; missing != 0)
+    return InvalidArgument("{}: its buffer's usage {:#x} lacks {:#x}", name, binding.usage, missing);
+  return OkStatus();
+}
+
+Status CheckLeaf(const CRecording& recording, const HostBinding& leaf, const VxlaBinding& binding,
+                 VkBufferUsageFlags usage) {
+  if (leaf.size_bytes == 0) return OkStatus();
+  return CheckBinding(leaf.name, binding, {leaf.size_bytes, recording.alignment, usage});
+}
+
+// Nothing changes unless all of them fit.
+Status CheckBindings(const CRecording& recording, const VxlaBindings& bindings) {
+  VXLA_RETURN_IF_ERROR(CheckCount("arguments", bindings.argument_count, recording.arguments.size()));
+  VXLA_RETURN_IF_ERROR(CheckCount("results", bindings.result_count, recording.results.size()));
+  if (bindings.argument_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(bindings.arguments, "arguments"));
+  if (bindings.result_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(bindings.results, "results"));
+  for (size_t i = 0; i < recording.arguments.size(); ++i) {
+    VXLA_RETURN_IF_ERROR(CheckLeaf(recording, recording.arguments[i], bindings.arguments[i], recording.argument_usage));
+  }
+  for (size_t i = 0; i < recording.results.size(); ++i) {
+    const HostBinding& leaf = recording.results[i];
+    const VxlaBinding& given = bindings.results[i];
+    if (leaf.argument < 0) {
+      VXLA_RETURN_IF_ERROR(CheckLeaf(recording, leaf, given, recording.result_usage));
+      continue;
+    }
+    const VxlaBinding& argument = bindings.arguments[leaf.argument];
+    const bool empty = given.buffer == VK_NULL_HANDLE && given.address == 0;
+    if (!empty && (given.buffer != argument.buffer || given.offset != argument.offset))
+      return InvalidArgument("{}: the program puts it into argument {}, whose binding is another", leaf.name,
+                             leaf.argument);
+  }
+  return OkStatus();
+}
+
+// A buffer has an address where the usage that it needs says so.
+vulkan::HostRange RangeOf(Device& device, const VxlaBinding& binding, VkBufferUsageFlags usage) {
+  const vulkan::HostRange range = {binding.buffer, binding.offset, binding.size, binding.address};
+  return (usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) != 0 ? vulkan::WithAddress(device, range) : range;
+}
+
+void Retarget(Device& device, HostBinding& leaf, const VxlaBinding& binding, VkBufferUsageFlags usage,
+              BoundBuffer& bound) {
+  if (leaf.size_bytes == 0) return;
+  const vulkan::HostRange range = RangeOf(device, binding, usage);
+  if (leaf.number == 0 || range != leaf.range) {
+    leaf.range = range;
+    leaf.buffer->Retarget(range.buffer, static_cast<int64_t>(range.offset_bytes),
+                          static_cast<int64_t>(range.size_bytes), range.address);
+    ++leaf.number;
+  }
+  bound = {leaf.buffer.get(), leaf.number};
+}
+
+// Whether anything moved.
+bool Bind(Device& device, CRecording& recording, const VxlaBindings& bindings) {
+  for (size_t i = 0; i < recording.arguments.size(); ++i)
+    Retarget(device, recording.arguments[i], bindings.arguments[i], recording.argument_usage,
+             recording.bound_arguments[i]);
+  for (size_t i = 0; i < recording.results.size(); ++i) {
+    HostBinding& leaf = recording.results[i];
+    if (leaf.argument >= 0) {
+      recording.bound_results[i] = recording.bound_arguments[static_cast<size_t>(leaf.argument)];
+    } else {
+      Retarget(device, leaf, bindings.results[i], recording.result_usage, recording.bound_results[i]);
+    }
+  }
+  return recording.recording->Bind(recording.bound_arguments, recording.bound_results);
+}
+
+Result<std::vector<std::shared_ptr<Buffer>>> ScratchOf(Device& device, const Plan& plan, const VxlaBinding* scratch,
+                                                       VkBufferUsageFlags usage) {
+  std::vector<std::shared_ptr<Buffer>> blocks;
+  const RecordingNeeds needs = NeedsOf(plan);
+  if (scratch == nullptr || needs.scratch_bytes == 0) return blocks;
+  VXLA_RETURN_IF_ERROR(
+      CheckBinding("scratch", *scratch, {needs.scratch_bytes, static_cast<uint64_t>(needs.kAlignment), usage}));
+  const vulkan::HostRange whole = RangeOf(device, *scratch, usage);
+  const std::vector<int64_t> offsets = ScratchOffsets(plan);
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    const auto offset = static_cast<uint64_t>(offsets[i]);
+    const auto end = i + 1 < offsets.size() ? static_cast<uint64_t>(offsets[i + 1]) : whole.size_bytes;
+    blocks.push_back(vulkan::WrapBuffer(
+        {whole.buffer, whole.offset_bytes + offset, end - offset, whole.address == 0 ? 0 : whole.address + offset}));
+  }
+  return blocks;
+}
+
+vulkan::HostSemaphore PointOf(const VxlaSemaphore& semaphore) {
+  return {semaphore.semaphore, semaphore.value,
+          semaphore.stages != 0 ? semaphore.stages : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT};
+}
+
+constexpr VkBufferUsageFlags kImportUsage =
+    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+
+VkBufferUsageFlags ImportUsage(const Device& device) {
+  return kImportUsage | (device.facts().buffer_addresses ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
+}
+
+Result<CValue> Import(VxlaDevice device, const VxlaImportInfo& info) {
+  VXLA_ASSIGN_OR_RETURN(const VxlaArray array, ReadStruct(info.array, "array"));
+  VXLA_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(array));
+  VXLA_RETURN_IF_ERROR(CheckShape(shape));
+  Device& on = *device->device;
+  constexpr int64_t kUnit = RecordingNeeds::kUnitBytes;
+  const BindingRules rules = {std::max(kUnit, (shape.SizeBytes() + kUnit - 1) / kUnit * kUnit),
+                              std::max<uint64_t>(kUnit, on.facts().storage_offset_alignment), ImportUsage(on)};
+  VXLA_RETURN_IF_ERROR(CheckBinding("value", info.binding, rules));
+  uint64_t ready = 0;
+  if (info.wait != nullptr) {
+    if (info.wait->semaphore == VK_NULL_HANDLE) return InvalidArgument("wait: its VkSemaphore is NULL");
+    const vulkan::HostSemaphore wait = PointOf(*info.wait);
+    VXLA_ASSIGN_OR_RETURN(ready, vulkan::Link(on, 0, &wait, nullptr));
+  }
+  return CValue{device->client->Lend(shape, vulkan::WrapBuffer(RangeOf(on, info.binding, rules.usage)), ready),
+                CArray(shape)};
+}
+
+// The memory of a value that was not donated.
+Result<DeviceMemory*> MemoryOf(VxlaValue value) {
+  VXLA_RETURN_IF_ERROR(CheckHandle(value, "value"));
+  DeviceMemory& memory = *value->content->value.memory();
+  if (!memory.Pin()) return InvalidArgument("the value was donated to a run");
+  memory.Unpin();
+  return &memory;
+}
+
+HostBinding BindingFor(const char* kind, size_t index, const Plan& plan, int buffer) {
+  HostBinding leaf;
+  leaf.name = fmt::format("{} {}", kind, index);
+  const PlanBuffer& planned = plan.buffers[static_cast<size_t>(buffer)];
+  constexpr int64_t kUnit = RecordingNeeds::kUnitBytes;
+  if (planned.first_use >= 0) leaf.size_bytes = (planned.size_bytes + kUnit - 1) / kUnit * kUnit;
+  leaf.buffer = vulkan::WrapBuffer({});
+  return leaf;
+}
+
+Result<CRecording> MakeRecording(VxlaDevice device, const CExecutable& program, const VxlaRecordingInfo& info) {
+  CRecording made;
+  made.executable = program.executable;
+  VXLA_RETURN_IF_ERROR(CheckRecordable(program.executable->plan()));
+  const Plan& plan = program.executable->plan();
+  const VxlaRecordingNeeds needs = Describe(*device->device, plan);
+  made.argument_usage = needs.argument_usage;
+  made.result_usage = needs.result_usage;
+  made.alignment = needs.binding_alignment;
+  for (size_t i = 0; i < plan.parameters.size(); ++i)
+    made.arguments.push_back(BindingFor("argument", i, plan, plan.parameters[i].buffer));
+  for (size_t i = 0; i < plan.results.size(); ++i) {
+    HostBinding& leaf = made.results.emplace_back(BindingFor("result", i, plan, plan.results[i].buffer));
+    const Placement& placement = plan.buffers[static_cast<size_t>(plan.results[i].buffer)].placement;
+    if (placement.space == MemorySpace::kParameter) leaf.argument = placement.index;
+  }
+  made.bound_arguments.resize(made.arguments.size());
+  made.bound_results.resize(made.results.size());
+  VXLA_ASSIGN_OR_RETURN(auto scratch, ScratchOf(*device->device, plan, info.scratch, needs.scratch_usage));
+  VXLA_ASSIGN_OR_RETURN(made.recording, Recording::Create(program.executable, std::move(scratch)));
+  made.commands = vulkan::WrapCommands(*device->device);
+  return made;
+}
+
+// The part that takes so long, from where the last one ended; without a limit all of it.
+Status RecordPart(VkCommandBuffer commands, VxlaRecording handle, const VxlaBindings& bindings,
+                  std::optional<double> seconds) {
+  CRecording& recording = *handle->content;
+  VXLA_RETURN_IF_ERROR(CheckBindings(recording, bindings));
+  const size_t begin = std::exchange(recording.next, 0);  // a part that fails ends the program
+  const bool moved = Bind(*handle->owner->device, recording, bindings);
+  recording.recorded &= !moved;  // until all of it has gone well
+  if (moved && begin != 0) return InvalidArgument("bindings: they changed between two parts of a program");
+  const size_t end = seconds ? recording.recording->EndWithin(begin, *seconds) : recording.recording->size();
+  recording.commands->Attach(commands, !recording.recorded, begin != 0);
+  const Status status = recording.recording->Record(begin, end, *recording.commands);
+  VXLA_RETURN_IF_ERROR(recording.commands->Detach());
+  VXLA_RETURN_IF_ERROR(status);
+  recording.next = end == recording.recording->size() ? 0 : end;
+  recording.recorded |= recording.next == 0;
+  return OkStatus();
+}
+
+Status Rebind(VxlaRecording handle, const VxlaBindings& bindings) {
+  CRecording& recording = *handle->content;
+  const Plan& plan = recording.recording->plan();
+  if (plan.bindings == BindingMode::kDescriptors)
+    return Unsupported("a recording under descriptors cannot be bound again: record it");
+  if (const RecordingNeeds needs = NeedsOf(plan); needs.copies_arguments || needs.copies_results)
+    return Unsupported("a program that copies its arguments or results cannot be bound again: record it");
+  VXLA_RETURN_IF_ERROR(CheckBindings(recording, bindings));
+  Bind(*handle->owner->device, recording, bindings);
+  return OkStatus();
+}
+
+}  // namespace
+}  // namespace VXLA_NAMESPACE
+
+using namespace vxla;  // NOLINT: this file is the C side of that namespace
+
+VxlaCode vxlaQueryRequirements(PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
+                               VkPhysicalDevice physical_device, uint32_t api_version, VxlaRequirements* requirements,
+                               VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    if (get_instance_proc_addr == nullptr) return InvalidArgument("vkGetInstanceProcAddr: NULL");
+    VXLA_RETURN_IF_ERROR(CheckNotNull(instance, "instance"));
+    VXLA_RETURN_IF_ERROR(CheckNotNull(physical_device, "physical_device"));
+    VXLA_ASSIGN_OR_RETURN(const vulkan::DeviceRequirements asked,
+                          vulkan::QueryRequirements(get_instance_proc_addr, instance, physical_device, api_version));
+    VXLA_RETURN_IF_ERROR(WriteStruct(Describe(asked), requirements, "requirements"));
+    Link(*requirements, asked.vulkan13);
+    return OkStatus();
+  });
+}
+
+VxlaCode vxlaAdoptDevice(const VxlaAdoptInfo* info, VxlaDevice* device, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckNotNull(device, "device"));
+    *device = nullptr;
+    VXLA_ASSIGN_OR_RETURN(const VxlaAdoptInfo read, ReadStruct(info, "info"));
+    VXLA_ASSIGN_OR_RETURN(*device, Adopt(read));
+    return OkStatus();
+  });
+}
+
+VxlaCode vxlaImportValue(VxlaDevice device, const VxlaImportInfo* info, VxlaValue* value, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckNotNull(value, "value"));
+    *value = nullptr;
+    VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
+    if (!device->adopted) return InvalidArgument("device: it is vxla's own, and no VkBuffer of the host's lives on it");
+    VXLA_ASSIGN_OR_RETURN(const VxlaImportInfo read, ReadStruct(info, "info"));
+    VXLA_ASSIGN_OR_RETURN(CValue imported, Import(device, read));
+    *value = NewHandle<VxlaValue_T>(device, std::move(imported));
+    return OkStatus();
+  });
+}
+
+VxlaCode vxlaExportValue(VxlaValue value, VxlaBinding* binding, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckNotNull(binding, "binding"));
+    VXLA_ASSIGN_OR_RETURN(const DeviceMemory* memory, MemoryOf(value));
+    const vulkan::HostRange range = vulkan::RangeOf(memory->buffer());
+    *binding = {range.buffer, range.offset_bytes, range.size_bytes, range.address, ImportUsage(memory->device())};
+    return OkStatus();
+  });
+}
+
+VxlaCode vxlaSignalValue(VxlaValue value, const VxlaSemaphore* signal, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckNotNull(signal, "signal"));
+    if (signal->semaphore == VK_NULL_HANDLE) return InvalidArgument("signal: its VkSemaphore is NULL");
+    VXLA_ASSIGN_OR_RETURN(const DeviceMemory* memory, MemoryOf(value));
+    if (!value->owner->adopted)
+      return InvalidArgument("value: its device is vxla's own, and no VkSemaphore of the host's lives on it");
+    const vulkan::HostSemaphore point = PointOf(*signal);
+    return vulkan::Link(memory->device(), std::max(memory->ready(), memory->last_use()), nullptr, &point).status();
+  });
+}
+
+VxlaCode vxlaDescribeRecording(VxlaExecutable executable, VxlaRecordingNeeds* needs, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
+    const Plan& plan = executable->content->executable->plan();
+    VXLA_RETURN_IF_ERROR(CheckRecordable(plan));
+    return WriteStruct(Describe(*executable->owner->device, plan), needs, "needs");
+  });
+}
+
+VxlaCode vxlaCreateRecording(VxlaExecutable executable, const VxlaRecordingInfo* info, VxlaRecording* recording,
+                             VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckNotNull(recording, "recording"));
+    *recording = nullptr;
+    VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
+    VXLA_ASSIGN_OR_RETURN(const VxlaRecordingInfo read, ReadStruct(info, "info"));
+    VXLA_ASSIGN_OR_RETURN(CRecording made, MakeRecording(executable->owner, *executable->content, read));
+    *recording = NewHandle<VxlaRecording_T>(executable->owner, std::move(made));
+    return OkStatus();
+  });
+}
+
+void vxlaDestroyRecording(VxlaRecording recording) { DestroyUser(recording); }
+
+VxlaCode vxlaCmdExecute(VkCommandBuffer commands, VxlaRecording recording, const VxlaBindings* bindings,
+                        VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckNotNull(commands, "commands"));
+    VXLA_RETURN_IF_ERROR(CheckHandle(recording, "recording"));
+    VXLA_ASSIGN_OR_RETURN(const VxlaBindings read, ReadStruct(bindings, "bindings"));
+    recording->content->next = 0;
+    return RecordPart(commands, recording, read, std::nullopt);
+  });
+}
+
+VxlaCode vxlaCmdExecutePart(VkCommandBuffer commands, VxlaRecording recording, const VxlaBindings* bindings,
+                            double microseconds, int32_t* finished, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckNotNull(commands, "commands"));
+    VXLA_RETURN_IF_ERROR(CheckNotNull(finished, "finished"));
+    VXLA_RETURN_IF_ERROR(CheckHandle(recording, "recording"));
+    VXLA_ASSIGN_OR_RETURN(const VxlaBindings read, ReadStruct(bindings, "bindings"));
+    VXLA_RETURN_IF_ERROR(RecordPart(commands, recording, read, microseconds * 1e-6));
+    *finished = recording->content->next == 0 ? 1 : 0;
+    return OkStatus();
+  });
+}
+
+VxlaCode vxlaRebind(VxlaRecording recording, const VxlaBindings* bindings, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckHandle(recording, "recording"));
+    VXLA_ASSIGN_OR_RETURN(const VxlaBindings read, ReadStruct(bindings, "bindings"));
+    return Rebind(recording, read);
+  });
+}

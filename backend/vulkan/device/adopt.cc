@@ -1,0 +1,102 @@
+#include "backend/vulkan/device/adopt.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "backend/vulkan/device/executables.h"
+#include "backend/vulkan/device/vulkan_device.h"
+#include "backend/vulkan/lower/custom_call.h"
+#include "backend/vulkan/lower/lower.h"
+#include "backend/vulkan/shader/shader_source.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+// A device of a newer version than the host asked for is used as one of the host's.
+Result<PhysicalSupport> SupportFor(const Instance& instance, VkPhysicalDevice physical, uint32_t api_version) {
+  VXLA_ASSIGN_OR_RETURN(PhysicalSupport support, QuerySupport(instance.vk(), physical));
+  support.properties.apiVersion = std::min(support.properties.apiVersion, api_version);
+  return support;
+}
+
+Status CheckHandles(const AdoptedDevice& adopted) {
+  const std::pair<bool, const char*> given[] = {{adopted.get_instance_proc_addr != nullptr, "vkGetInstanceProcAddr"},
+                                                {adopted.instance != VK_NULL_HANDLE, "the instance"},
+                                                {adopted.physical != VK_NULL_HANDLE, "the physical device"},
+                                                {adopted.device != VK_NULL_HANDLE, "the device"},
+                                                {adopted.host.queue != VK_NULL_HANDLE, "the queue"},
+                                                {adopted.features != nullptr, "the enabled features"}};
+  for (const auto& [there, name] : given) {
+    if (!there) return InvalidArgument("adopting a device: {}: NULL", name);
+  }
+  if ((adopted.host.lock_queue == nullptr) != (adopted.host.unlock_queue == nullptr))
+    return InvalidArgument("adopting a device: one of lock and unlock of the queue is NULL");
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<DeviceRequirements> QueryRequirements(PFN_vkGetInstanceProcAddr get, VkInstance instance,
+                                             VkPhysicalDevice physical, uint32_t api_version) {
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Instance> adopted, Instance::Adopt(instance, get));
+  VXLA_ASSIGN_OR_RETURN(const PhysicalSupport support, SupportFor(*adopted, physical, api_version));
+  return RequirementsOf(support);
+}
+
+Result<std::unique_ptr<Device>> AdoptDevice(const AdoptedDevice& adopted, const OpenOptions& options) {
+  VXLA_RETURN_IF_ERROR(CheckHandles(adopted));
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Instance> instance,
+                        Instance::Adopt(adopted.instance, adopted.get_instance_proc_addr));
+  VXLA_ASSIGN_OR_RETURN(PhysicalSupport support, SupportFor(*instance, adopted.physical, adopted.api_version));
+  support.features = FeatureChain::Of(*adopted.features);
+  support.extensions = {adopted.extensions.begin(), adopted.extensions.end()};
+  PlanWants wants;
+  wants.queue_family = adopted.queue_family;
+  wants.emulate = options.emulate;
+  wants.bindings = options.bindings.value_or(support.features.vulkan12.bufferDeviceAddress ? BindingMode::kAddresses
+                                                                                           : BindingMode::kDescriptors);
+  VXLA_ASSIGN_OR_RETURN(DevicePlan plan, PlanDevice(support, wants));
+  VXLA_RETURN_IF_ERROR(CheckRuns(plan.facts));
+  std::vector<BindingMode> modes = BindingModesFor(plan.facts, options);
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<DeviceContext> context,
+                        DeviceContext::Adopt(instance, adopted.device, std::move(plan), adopted.host));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<VulkanDevice> device,
+                        VulkanDevice::Create(std::move(context), std::move(modes), options,
+                                             {AssembleShader, MakeLowering, WithCustomKernels}));
+  return std::unique_ptr<Device>(std::move(device));
+}
+
+bool IsIdle(Device& device) { return static_cast<VulkanDevice&>(device).queue().IsIdle(); }
+
+HostRange WithAddress(Device& device, const HostRange& range) {
+  DeviceContext& context = static_cast<VulkanDevice&>(device).context();
+  if (range.address != 0 || range.buffer == VK_NULL_HANDLE) return range;
+  auto info = MakeVk<VkBufferDeviceAddressInfo>(VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO);
+  info.buffer = range.buffer;
+  HostRange addressed = range;
+  addressed.address = context.vk().GetBufferDeviceAddress(context.handle(), &info) + range.offset_bytes;
+  return addressed;
+}
+
+std::unique_ptr<VulkanBuffer> WrapBuffer(const HostRange& range) {
+  auto buffer = std::make_unique<VulkanBuffer>();
+  buffer->Retarget(range.buffer, static_cast<int64_t>(range.offset_bytes), static_cast<int64_t>(range.size_bytes),
+                   range.address);
+  return buffer;
+}
+
+HostRange RangeOf(const Buffer& buffer) {
+  const auto& range = static_cast<const VulkanBuffer&>(buffer);
+  return {range.handle(), static_cast<uint64_t>(range.offset_bytes()), static_cast<uint64_t>(range.size_bytes()),
+          range.device_address()};
+}
+
+Result<uint64_t> Link(Device& device, uint64_t wait_value, const HostSemaphore* wait, const HostSemaphore* signal) {
+  return static_cast<VulkanDevice&>(device).queue().Link(wait_value, wait, signal);
+}
+
+std::unique_ptr<VulkanCommandBuffer> WrapCommands(Device& device) {
+  return VulkanCommandBuffer::ForHost(static_cast<VulkanDevice&>(device).shared_context());
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -1,0 +1,54 @@
+// A device that the host made: what it is asked to enable on it, how vxla comes to live there, and the host's buffers
+// and command buffers as the scheduler takes them.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "backend/vulkan/device/command_buffer.h"
+#include "backend/vulkan/device/device_context.h"
+#include "backend/vulkan/device/memory_allocator.h"
+#include "backend/vulkan/device/open.h"
+#include "backend/vulkan/device/queue.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+
+struct AdoptedDevice {
+  PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
+  VkInstance instance = VK_NULL_HANDLE;
+  VkPhysicalDevice physical = VK_NULL_HANDLE;
+  VkDevice device = VK_NULL_HANDLE;
+  uint32_t api_version = 0;  // what the instance was made for
+  // What is enabled; the device may support more, which is not used.
+  const VkPhysicalDeviceFeatures2* features = nullptr;
+  std::span<const char* const> extensions;
+  uint32_t queue_family = 0;
+  HostDevice host;
+};
+
+// Asked before there is a device. kUnsupported with what the physical device lacks.
+Result<DeviceRequirements> QueryRequirements(PFN_vkGetInstanceProcAddr get, VkInstance instance,
+                                             VkPhysicalDevice physical, uint32_t api_version);
+
+// kInvalidArgument: a handle is null, a queue family without compute. kUnsupported: a feature that is needed is not
+// enabled.
+Result<std::unique_ptr<Device>> AdoptDevice(const AdoptedDevice& adopted, const OpenOptions& options);
+
+// A part of a host's buffer.
+struct HostRange {
+  VkBuffer buffer = VK_NULL_HANDLE;
+  uint64_t offset_bytes = 0, size_bytes = 0;
+  uint64_t address = 0;  // of the range
+  friend bool operator==(const HostRange&, const HostRange&) = default;
+};
+// An address that is 0 is asked of Vulkan.
+HostRange WithAddress(Device& device, const HostRange& range);
+std::unique_ptr<VulkanBuffer> WrapBuffer(const HostRange& range);
+// Where a buffer of vxla's lies.
+HostRange RangeOf(const Buffer& buffer);
+// Orders work of the device with the host's: Queue::Link.
+Result<uint64_t> Link(Device& device, uint64_t wait_value, const HostSemaphore* wait, const HostSemaphore* signal);
+// Records into what Attach names.
+std::unique_ptr<VulkanCommandBuffer> WrapCommands(Device& device);
+
+}  // namespace VXLA_NAMESPACE::vulkan

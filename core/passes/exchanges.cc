@@ -1,0 +1,238 @@
+#include "core/passes/exchanges.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/permute_slices.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+// Entries that reach one output: in s32, flat, member by member.
+struct RaggedEntries {
+  Instruction *input_offsets = nullptr, *sizes = nullptr, *output_offsets = nullptr;
+};
+
+// The members' inputs lie behind each other.
+RaggedEntries EntriesFor(Expansion& make, const std::vector<std::vector<Instruction*>>& given, size_t member) {
+  const int64_t each = given[0][2]->shape().ElementCount() / static_cast<int64_t>(given.size());
+  const auto begin = static_cast<int64_t>(member) * each;
+  const auto of_all = [&](size_t k, bool moved) {
+    std::vector<Instruction*> lists;
+    int64_t rows_before = 0;
+    for (const auto& operands : given) {
+      Instruction* const flat = make.Reshaped(operands[k], {operands[k]->shape().ElementCount()});
+      Instruction* list = make.Converted(make.Slice(flat, 0, begin, begin + each), ElementType::kS32);
+      if (moved && rows_before != 0) {
+        Instruction* const base = make.Constant(Literal::ScalarInt(ElementType::kS32, rows_before));
+        list = make.Binary(Opcode::kAdd, list, make.Spread(base, {each}));
+      }
+      rows_before += operands[0]->shape().dimension(0);
+      lists.push_back(list);
+    }
+    return lists.size() == 1 ? lists[0] : make.Concatenated(lists, 0);
+  };
+  return {of_all(2, true), of_all(3, false), of_all(4, false)};
+}
+
+Instruction* PartAt(Expansion& make, Instruction* value, const std::vector<size_t>& path) {
+  for (const size_t i : path) value = make.Element(value, static_cast<int64_t>(i));
+  return value;
+}
+
+// A slice's starts in one type, as dynamic-slice wants them; here each may have its own.
+std::vector<Instruction*> StartsOf(Expansion& make, Instruction* tuple) {
+  std::vector<Instruction*> starts;
+  bool alike = true;
+  for (size_t d = 0; d < tuple->shape().tuple_elements().size(); ++d) {
+    starts.push_back(PartAt(make, tuple, {d}));
+    alike &= starts[d]->shape() == starts[0]->shape();
+  }
+  if (alike) return starts;
+  for (Instruction*& start : starts) {
+    const ElementType type = start->shape().element_type();
+    if (type == ElementType::kU64) {  // what s64 cannot hold is beyond any array
+      start = make.Binary(Opcode::kMinimum, start, make.Constant(Literal::ScalarInt(type, INT64_MAX)));
+    }
+    start = make.Converted(start, ElementType::kS64);
+  }
+  return starts;
+}
+
+// op(p0, p1) of an elementwise operation: that.
+std::optional<Opcode> PlainReducer(const Computation& computation) {
+  const Instruction& root = *computation.root();
+  if (!IsElementwise(root.opcode()) || root.operand_count() != 2 || root.opcode() == Opcode::kCompare) return {};
+  const bool plain = root.operand(0) == computation.parameter(0) && root.operand(1) == computation.parameter(1);
+  return plain ? std::optional(root.opcode()) : std::nullopt;
+}
+
+using Values = std::vector<Instruction*>;
+
+// In pairs, and pairs of those, in the order of the group.
+Instruction* Reduced(Expansion& make, Values values, const CopyOfComputation& copy_of) {
+  const Computation& reducer = *make.instruction().called(0);
+  const std::optional<Opcode> plain = PlainReducer(reducer);
+  const ElementType type = values[0]->shape().element_type();
+  const bool widens = values.size() > 1 && IsFloating(type) && BitWidth(type) < 32 &&
+                      (plain == Opcode::kAdd || plain == Opcode::kMultiply);
+  if (widens) {
+    for (Instruction*& value : values) value = make.Converted(value, ElementType::kF32);
+  }
+  while (values.size() > 1) {
+    Values pairs;
+    for (size_t i = 0; i < values.size(); i += 2) {
+      if (i + 1 == values.size()) {
+        pairs.push_back(values[i]);
+      } else if (plain) {
+        pairs.push_back(make.Binary(*plain, values[i], values[i + 1]));
+      } else {
+        IntList dimensions;
+        for (int64_t d = 0; d < values[i]->shape().rank(); ++d) dimensions.push_back(d);
+        pairs.push_back(make.Add(Opcode::kMap, values[i]->shape(), {values[i], values[i + 1]},
+                                 DimensionsAttributes{dimensions}, {copy_of(make.instruction().called(0))}));
+      }
+    }
+    values = std::move(pairs);
+  }
+  return make.Converted(values[0], type);
+}
+
+}  // namespace
+
+Instruction* RaggedReceived(Expansion& make, const std::vector<std::vector<Instruction*>>& given, size_t member) {
+  Instruction* const output = given[member][1];
+  const int64_t rows = output->shape().rank() == 0 ? 0 : output->shape().dimension(0);
+  const int64_t entries = given[0][2]->shape().ElementCount();  // of all members: `each` from every one
+  if (entries == 0 || output->shape().ElementCount() == 0 || given[0][0]->shape().ElementCount() == 0) return output;
+  const RaggedEntries lists = EntriesFor(make, given, member);
+  const IntList grid{rows, entries};
+  const auto of_entry = [&](Instruction* list) {
+    return make.Add(Opcode::kBroadcast, Shape(ElementType::kS32, grid), {list}, DimensionsAttributes{{1}});
+  };
+  Instruction* const inside =
+      make.Binary(Opcode::kSubtract, make.Iota(ElementType::kS32, grid, 0), of_entry(lists.output_offsets));
+  Instruction* const reached =
+      make.Binary(Opcode::kAnd, make.Compare(ComparisonDirection::kGe, inside, make.Zeros(inside->shape())),
+                  make.Compare(ComparisonDirection::kLt, inside, of_entry(lists.sizes)));
+  Instruction* const from = make.Binary(Opcode::kAdd, inside, of_entry(lists.input_offsets));
+  // Of a row the last entry, and with it the row of the inputs: -1 where there is none.
+  Instruction* source = make.Spread(make.Constant(Literal::ScalarInt(ElementType::kS32, -1)), {rows});
+  for (int64_t e = 0; e < entries; ++e) {
+    Instruction* const here = make.Reshaped(make.Slice(reached, 1, e, e + 1), {rows});
+    Instruction* const row = make.Reshaped(make.Slice(from, 1, e, e + 1), {rows});
+    source = make.Add(Opcode::kSelect, row->shape(), {here, row, source});
+  }
+  std::vector<Instruction*> inputs;
+  for (const auto& operands : given) inputs.push_back(operands[0]);
+  Instruction* const sent = make.Rows(inputs.size() == 1 ? inputs[0] : make.Concatenated(inputs, 0), source);
+  Instruction* const kept = make.Add(Opcode::kBroadcast, Shape(ElementType::kS32, SizesOf(output->shape())), {source},
+                                     DimensionsAttributes{{0}});
+  Instruction* const replaced = make.Compare(ComparisonDirection::kGe, kept, make.Zeros(kept->shape()));
+  return make.Add(Opcode::kSelect, output->shape(), {replaced, sent, output});
+}
+
+Instruction* SlicesReceived(Expansion& make, const std::vector<Instruction*>& source,
+                            const std::vector<Instruction*>& own) {
+  const std::vector<IntList>& sizes = make.instruction().attributes<CollectivePermuteAttributes>().slice_sizes;
+  const auto array_of = [&](Instruction* arrays, size_t k) {
+    return arrays->shape().IsTuple() ? PartAt(make, arrays, {k}) : arrays;
+  };
+  const auto with_starts = [&](std::vector<Instruction*> operands, Instruction* starts, const PermuteSlice& slice) {
+    for (Instruction* start : StartsOf(make, PartAt(make, starts, slice.path))) operands.push_back(start);
+    return operands;
+  };
+  std::vector<Instruction*> parts;
+  for (const PermuteSlice& slice : PermuteSlices(source[0]->shape(), source[2]->shape())) {
+    Instruction* const array = array_of(source[0], slice.array);
+    const IntList& size = sizes[parts.size()];
+    parts.push_back(make.Add(Opcode::kDynamicSlice, Shape(array->shape().element_type(), size),
+                             with_starts({array}, source[2], slice), DynamicSliceAttributes{size}));
+  }
+  std::vector<Instruction*> outputs;
+  const bool tuple = own[1]->shape().IsTuple();
+  const size_t count = tuple ? own[1]->shape().tuple_elements().size() : 1;
+  for (size_t k = 0; k < count; ++k) outputs.push_back(array_of(own[1], k));
+  for (size_t k = 0; const PermuteSlice& slice : PermuteSlices(own[1]->shape(), own[3]->shape())) {
+    Instruction*& output = outputs[slice.array];
+    output = make.Add(Opcode::kDynamicUpdateSlice, output->shape(), with_starts({output, parts[k++]}, own[3], slice));
+  }
+  return tuple ? make.TupleOf(outputs) : outputs[0];
+}
+
+Values Exchanged(Expansion& make, const std::vector<Values>& given, const Shape& shape,
+                 const CopyOfComputation& copy_of) {
+  const Instruction& instruction = make.instruction();
+  const auto count = static_cast<int64_t>(given.size());
+  const auto of_operand = [&](size_t k) {
+    Values values;
+    for (const Values& of_member : given) values.push_back(of_member[k]);
+    return values;
+  };
+  // One value for each member of each operand, put together by member.
+  const auto each = [&](const std::function<Values(const Values&)>& results) {
+    std::vector<Values> by_member(given.size());
+    for (size_t k = 0; k < given[0].size(); ++k) {
+      const Values of_members = results(of_operand(k));
+      for (size_t m = 0; m < given.size(); ++m) by_member[m].push_back(of_members[m]);
+    }
+    Values together;
+    for (Values& values : by_member) {
+      const bool same = !together.empty() && shape.IsTuple() &&
+                        std::ranges::equal(together.back()->operands(), values, std::equal_to<>());
+      together.push_back(same ? together.back() : shape.IsTuple() ? make.TupleOf(values) : values[0]);
+    }
+    return together;
+  };
+  const auto all = [&](Instruction* value) { return Values(given.size(), value); };
+  const IntList& dimensions = instruction.attributes<CollectiveAttributes>().dimensions;
+  // Block m of `count` along the dimension.
+  const auto block = [&](Instruction* value, int64_t m) {
+    const int64_t size = value->shape().dimension(static_cast<int>(dimensions[0])) / count;
+    return make.Slice(value, dimensions[0], m * size, (m + 1) * size);
+  };
+  switch (instruction.opcode()) {
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart:
+      return each([&](const Values& values) { return all(Reduced(make, values, copy_of)); });
+    case Opcode::kCollectiveReduce:
+      return each([&](const Values& values) {
+        Values results = all(make.Zeros(values[0]->shape()));
+        results[0] = Reduced(make, values, copy_of);
+        return results;
+      });
+    case Opcode::kAllGather:
+    case Opcode::kAllGatherStart:
+      return each([&](const Values& values) { return all(make.Concatenated(values, dimensions[0])); });
+    case Opcode::kCollectiveBroadcast:
+      return each([&](const Values& values) { return all(values[0]); });
+    case Opcode::kReduceScatter:
+      return each([&](const Values& values) {
+        Values results;
+        for (int64_t m = 0; m < count; ++m) {
+          Values blocks;
+          for (Instruction* value : values) blocks.push_back(block(value, m));
+          results.push_back(Reduced(make, blocks, copy_of));
+        }
+        return results;
+      });
+    case Opcode::kRaggedAllToAll: {
+      Values results;
+      for (size_t m = 0; m < given.size(); ++m) results.push_back(RaggedReceived(make, given, m));
+      return results;
+    }
+    default: {  // all-to-all: an array in blocks, or operand m for member m
+      Values results;
+      for (int64_t m = 0; m < count; ++m) {
+        Values parts;
+        for (const Values& of_member : given) {
+          parts.push_back(dimensions.empty() ? of_member[static_cast<size_t>(m)] : block(of_member[0], m));
+        }
+        results.push_back(dimensions.empty() ? make.TupleOf(parts) : make.Concatenated(parts, dimensions[0]));
+      }
+      return results;
+    }
+  }
+}
+
+}  // namespace VXLA_NAMESPACE

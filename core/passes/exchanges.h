@@ -1,0 +1,28 @@
+// What the members of a group receive, as operations on what they give.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/passes/expansion.h"
+
+namespace VXLA_NAMESPACE {
+
+// A ragged-all-to-all's result for one member: given[m] are member m's operands (input, output, input offsets, sizes
+// sent, output offsets, sizes received). A row of the output is that of the last entry that reaches it, member by
+// member; what a member expects is taken to be what the others send.
+Instruction* RaggedReceived(Expansion& make, const std::vector<std::vector<Instruction*>>& given, size_t member);
+
+// The result of a collective-permute of slices (core/permute_slices.h) for a device that has a source: the output of
+// its own operands with the slices of the source's input in it.
+Instruction* SlicesReceived(Expansion& make, const std::vector<Instruction*>& source,
+                            const std::vector<Instruction*>& own);
+
+// What each member of a group gets of an exchange that is not a collective-permute: given[m] are member m's operands,
+// `shape` is what the instruction gives (of a start, its second element). copy_of: a reducer in the module that the
+// result is for.
+using CopyOfComputation = std::function<Computation*(Computation*)>;
+std::vector<Instruction*> Exchanged(Expansion& make, const std::vector<std::vector<Instruction*>>& given,
+                                    const Shape& shape, const CopyOfComputation& copy_of);
+
+}  // namespace VXLA_NAMESPACE

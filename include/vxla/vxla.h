@@ -1,0 +1,227 @@
+// vxla in C11: devices, programs, runs, values in device memory. vxla_vulkan.h adds a host's own Vulkan device.
+//
+// Every function that can fail returns a VxlaCode and takes, last, a place for a message, which may be NULL. It is set
+// to NULL, or on failure to text (what, where, value and limit) that vxlaFreeMessage frees. What a failing call would
+// have made is NULL. No function throws, exits or prints.
+//
+// Handles are opaque. Functions check their kind: another kind or NULL is VXLA_INVALID_ARGUMENT, and so is a destroyed
+// handle of a device made with VXLA_DEVICE_CHECK_HANDLES (otherwise its use is undefined). Destroying NULL does
+// nothing.
+//
+// Structs begin with their size: set struct_size to sizeof before a call. A smaller one, of a program compiled against
+// an older header, has zeros for what it lacks, and a larger one is refused unless the rest is zero. Within a major
+// version (before 1.0: a minor one) functions and fields are added, never changed or removed.
+//
+// Threads: different handles may be used at the same time, those of one device included. One executable may be run by
+// several threads, and one value read by several. Only creating and destroying need the handle to themselves.
+#ifndef VXLA_VXLA_H_
+#define VXLA_VXLA_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define VXLA_API
+#else
+#define VXLA_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct VxlaMessage_T* VxlaMessage;
+typedef struct VxlaDevice_T* VxlaDevice;
+typedef struct VxlaExecutable_T* VxlaExecutable;
+typedef struct VxlaValue_T* VxlaValue;
+
+typedef int32_t VxlaCode;
+enum {
+  VXLA_OK = 0,
+  VXLA_MISMATCH = 1,            // it ran, and a loop reached its limit
+  VXLA_INVALID_ARGUMENT = 2,    // handles, structs, sizes, the text of a program
+  VXLA_UNSUPPORTED = 3,         // valid, but not done here
+  VXLA_DEVICE_FAILURE = 4,      // no device, device lost, errors of the driver
+  VXLA_RESOURCE_EXHAUSTED = 5,  // memory of the device or of the host
+  VXLA_INTERNAL = 6,            // vxla's own fault: please report it
+  VXLA_BUSY = 7                 // still in use: try again later
+};
+
+// The numbers of XLA's PrimitiveType. In memory types of less than a byte take one byte an element; complex numbers are
+// pairs, the real part first.
+typedef int32_t VxlaElementType;
+enum {
+  VXLA_PRED = 1,
+  VXLA_S8 = 2,
+  VXLA_S16 = 3,
+  VXLA_S32 = 4,
+  VXLA_S64 = 5,
+  VXLA_U8 = 6,
+  VXLA_U16 = 7,
+  VXLA_U32 = 8,
+  VXLA_U64 = 9,
+  VXLA_F16 = 10,
+  VXLA_F32 = 11,
+  VXLA_F64 = 12,
+  VXLA_C64 = 15,
+  VXLA_BF16 = 16,
+  VXLA_TOKEN = 17,
+  VXLA_C128 = 18,
+  VXLA_F8E5M2 = 19,
+  VXLA_F8E4M3FN = 20,
+  VXLA_S4 = 21,
+  VXLA_U4 = 22,
+  VXLA_F8E4M3B11FNUZ = 23,
+  VXLA_F8E5M2FNUZ = 24,
+  VXLA_F8E4M3FNUZ = 25,
+  VXLA_S2 = 26,
+  VXLA_U2 = 27,
+  VXLA_F8E4M3 = 28,
+  VXLA_F8E3M4 = 29,
+  VXLA_S1 = 30,
+  VXLA_U1 = 31,
+  VXLA_F4E2M1FN = 32,
+  VXLA_F8E8M0FNU = 33
+};
+
+// An array: dense, row-major. Tuples are taken apart everywhere, depth first.
+typedef struct VxlaArray {
+  uint32_t struct_size;
+  VxlaElementType element_type;
+  int32_t rank;
+  const int64_t* dimensions;  // out: the handle's, as long as it lives
+  uint64_t size_bytes;        // of the elements; out only
+} VxlaArray;
+
+// Host memory. These two never change.
+typedef struct VxlaBytes {
+  void* data;
+  uint64_t size_bytes;
+} VxlaBytes;
+typedef struct VxlaConstBytes {
+  const void* data;
+  uint64_t size_bytes;
+} VxlaConstBytes;
+
+// major << 22 | minor << 12 | patch: of this header, and of the library.
+#define VXLA_HEADER_VERSION (0u << 22 | 1u << 12 | 0u)
+VXLA_API uint32_t vxlaVersion(void);
+
+// As long as the message is not freed; never NULL.
+VXLA_API const char* vxlaMessageText(VxlaMessage message);
+VXLA_API void vxlaFreeMessage(VxlaMessage message);
+
+// ---- devices ----
+
+typedef struct VxlaDeviceDescription {
+  uint32_t struct_size;
+  uint32_t api_version;  // Vulkan's
+  uint32_t vendor_id, device_id;
+  uint64_t memory_bytes;
+  char name[256], driver[256];
+  uint8_t uuid[16];
+} VxlaDeviceDescription;
+
+// This machine's devices. VXLA_DEVICE_FAILURE: no Vulkan loader, or no driver.
+VXLA_API VxlaCode vxlaCountDevices(uint32_t* count, VxlaMessage* message);
+VXLA_API VxlaCode vxlaDescribeDevice(uint32_t index, VxlaDeviceDescription* description, VxlaMessage* message);
+
+enum {
+  VXLA_DEVICE_NO_CACHE = 1,      // nothing is kept on disk
+  VXLA_DEVICE_SAME_BITS = 2,     // the rounding that every device has (docs/numerics.md)
+  VXLA_DEVICE_CHECK_HANDLES = 4  // use after destroy is an error, for some bytes a handle: for debug builds
+};
+
+typedef struct VxlaDeviceInfo {
+  uint32_t struct_size;
+  uint32_t flags;
+  const char* device;        // NULL: the best; "vulkan:N", a UUID, a part of a name
+  const char* bindings;      // how kernels reach memory: NULL (what is faster), "addresses", "descriptors"
+  const char* validate;      // validation layers: NULL, "core", "core,sync", ...
+  const char* emulate;       // what kernels do without: NULL, "i64,f64", ...
+  const char* cache_folder;  // NULL: the user's
+} VxlaDeviceInfo;
+
+// A device of vxla's own. VXLA_INVALID_ARGUMENT: a word that is none of those. VXLA_DEVICE_FAILURE: it does not open.
+VXLA_API VxlaCode vxlaCreateDevice(const VxlaDeviceInfo* info, VxlaDevice* device, VxlaMessage* message);
+// VXLA_BUSY, and nothing happens, while handles of the device are alive or, on a host's device, work of vxla's is in
+// flight; it never waits.
+VXLA_API VxlaCode vxlaDestroyDevice(VxlaDevice device, VxlaMessage* message);
+// VXLA_DEVICE_FAILURE with the first message if the validation layers of a device of vxla's own said anything.
+VXLA_API VxlaCode vxlaCheckValidation(VxlaDevice device, VxlaMessage* message);
+
+// ---- programs ----
+
+enum {
+  VXLA_COMPILE_REQUIRE_GPU = 1,  // VXLA_DEVICE_FAILURE where an instruction would run on the host
+  VXLA_COMPILE_RECORDABLE = 2    // VXLA_UNSUPPORTED, with the first reason, where vxlaCmdExecute cannot record it
+};
+
+typedef struct VxlaCompileInfo {
+  uint32_t struct_size;
+  uint32_t flags;
+  const char* text;    // HLO or StableHLO text, told apart by how it begins
+  uint64_t text_size;  // 0: up to the terminating zero
+} VxlaCompileInfo;
+
+typedef struct VxlaExecutableDescription {
+  uint32_t struct_size;
+  uint32_t argument_count, result_count;  // arrays
+  uint32_t dispatch_count;
+  uint32_t host_step_count;  // instructions that run on the host
+  uint64_t peak_bytes;       // arguments, results, constants and scratch
+} VxlaExecutableDescription;
+
+// VXLA_INVALID_ARGUMENT: the text, with line:column. Compiles its kernels, on all cores.
+VXLA_API VxlaCode vxlaCompile(VxlaDevice device, const VxlaCompileInfo* info, VxlaExecutable* executable,
+                              VxlaMessage* message);
+// Runs that are in flight go on; what they use is freed by a later call on the device.
+VXLA_API void vxlaDestroyExecutable(VxlaExecutable executable);
+VXLA_API VxlaCode vxlaDescribeExecutable(VxlaExecutable executable, VxlaExecutableDescription* description,
+                                         VxlaMessage* message);
+VXLA_API VxlaCode vxlaDescribeArgument(VxlaExecutable executable, uint32_t index, VxlaArray* array,
+                                       VxlaMessage* message);
+VXLA_API VxlaCode vxlaDescribeResult(VxlaExecutable executable, uint32_t index, VxlaArray* array, VxlaMessage* message);
+
+// Uploads, runs, waits and downloads. VXLA_INVALID_ARGUMENT names the argument or the result whose count or size is
+// wrong, and nothing has run.
+VXLA_API VxlaCode vxlaRun(VxlaExecutable executable, uint32_t argument_count, const VxlaConstBytes* arguments,
+                          uint32_t result_count, const VxlaBytes* results, VxlaMessage* message);
+
+// Runs on the device and on the CPU reference. VXLA_OK if they agree within the default tolerance, VXLA_MISMATCH if
+// not; either way `report`, unless it is NULL, gets a line for each result. `arguments` as vxlaRun's.
+VXLA_API VxlaCode vxlaDiff(VxlaDevice device, const VxlaCompileInfo* info, uint32_t argument_count,
+                           const VxlaConstBytes* arguments, VxlaMessage* report, VxlaMessage* message);
+
+// ---- values in device memory ----
+
+// `array` says type, rank and dimensions; `data` has all its bytes and is copied.
+VXLA_API VxlaCode vxlaCreateValue(VxlaDevice device, const VxlaArray* array, const void* data, VxlaValue* value,
+                                  VxlaMessage* message);
+// At any time: memory that the device still uses is handed on when it has finished.
+VXLA_API void vxlaDestroyValue(VxlaValue value);
+VXLA_API VxlaCode vxlaDescribeValue(VxlaValue value, VxlaArray* array, VxlaMessage* message);
+// Waits for the run that writes the value. VXLA_INVALID_ARGUMENT: another size, or the value was donated.
+VXLA_API VxlaCode vxlaReadValue(VxlaValue value, void* data, uint64_t size_bytes, VxlaMessage* message);
+// *ready: 1 if vxlaReadValue would not wait, else 0.
+VXLA_API VxlaCode vxlaValueIsReady(VxlaValue value, int32_t* ready, VxlaMessage* message);
+
+typedef struct VxlaExecuteInfo {
+  uint32_t struct_size;
+  uint32_t argument_count;
+  const VxlaValue* arguments;
+  // By argument; NULL: all 0. 1: the value stays whole though the program donates the parameter (a copy is made). 0: a
+  // donated value is gone, and its use is VXLA_INVALID_ARGUMENT; its handle is still to be destroyed.
+  const uint8_t* keep;
+  uint32_t result_count;
+  VxlaValue* results;
+} VxlaExecuteInfo;
+
+// Submits, and returns before the device has finished, unless the program has steps for the host. At most four runs of
+// an executable are in flight: a further call waits for the first of them.
+VXLA_API VxlaCode vxlaExecute(VxlaExecutable executable, const VxlaExecuteInfo* info, VxlaMessage* message);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

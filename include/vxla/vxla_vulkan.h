@@ -1,0 +1,171 @@
+// vxla inside a program that has a Vulkan device: what to enable on it, how vxla lives there, and how it records into
+// the host's command buffers. vxla.h says what all functions have in common; docs/embedding.md draws a frame.
+#ifndef VXLA_VXLA_VULKAN_H_
+#define VXLA_VXLA_VULKAN_H_
+
+#include <vulkan/vulkan_core.h>
+
+#include "include/vxla/vxla.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- before the device exists ----
+
+// Out, to be handed to vkCreateDevice: `features` heads a pNext chain of those below, whose structs lie in this one (do
+// not move it), with everything that vxla would use and the device has. A host that has Vulkan's structs of the same
+// features already (VkPhysicalDeviceVulkan13Features) sets their members instead. Less may be enabled: of the features
+// only timelineSemaphore and synchronization2 are needed, of the extensions the first needed_extension_count.
+typedef struct VxlaRequirements {
+  uint32_t struct_size;
+  uint32_t needed_extension_count;
+  uint32_t extension_count;
+  const char* extensions[8];  // of the library, for ever
+  VkPhysicalDeviceFeatures2 features;
+  VkPhysicalDeviceVulkan11Features vulkan11;
+  VkPhysicalDeviceVulkan12Features vulkan12;
+  VkPhysicalDeviceSynchronization2Features synchronization2;
+  VkPhysicalDeviceMaintenance4Features maintenance4;
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_size_control;
+} VxlaRequirements;
+
+// api_version: VkApplicationInfo's, at least 1.2. VXLA_UNSUPPORTED with what the physical device lacks.
+VXLA_API VxlaCode vxlaQueryRequirements(PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
+                                        VkPhysicalDevice physical_device, uint32_t api_version,
+                                        VxlaRequirements* requirements, VxlaMessage* message);
+
+// ---- adopting it ----
+
+// The host keeps all of this alive, and the functions callable, until vxlaDestroyDevice.
+typedef struct VxlaAdoptInfo {
+  uint32_t struct_size;
+  uint32_t flags;        // VXLA_DEVICE_...
+  uint32_t api_version;  // VkApplicationInfo's
+  uint32_t queue_family;
+  PFN_vkGetInstanceProcAddr get_instance_proc_addr;
+  VkInstance instance;
+  VkPhysicalDevice physical_device;
+  VkDevice device;
+  // For vxla's own submissions (compiling, uploads, vxlaRun, vxlaExecute), each between lock and unlock; both NULL: the
+  // host uses the queue only while no function of vxla's runs.
+  VkQueue queue;
+  void (*lock_queue)(void* user);
+  void (*unlock_queue)(void* user);
+  void* user;
+  // As vkCreateDevice had them, in any of Vulkan's structs: what is not enabled is emulated or refused, never assumed.
+  const VkPhysicalDeviceFeatures2* features;
+  const char* const* extensions;
+  uint32_t extension_count;
+  const VkAllocationCallbacks* allocation;  // NULL: the driver's
+  VkPipelineCache pipeline_cache;           // NULL: one of vxla's own, kept on disk
+  const char* bindings;                     // NULL, "addresses", "descriptors"
+  const char* emulate;
+  const char* cache_folder;
+} VxlaAdoptInfo;
+
+// Probes the driver with a few dispatches and waits for them (answers are kept on disk). No later function but vxlaRun,
+// vxlaDiff, vxlaReadValue, vxlaCreateValue, vxlaCompile (constants) and vxlaExecute (host steps) waits, each for its
+// own work. VXLA_INVALID_ARGUMENT: a handle is NULL, a queue family that does not run compute. VXLA_UNSUPPORTED: what
+// is needed is not enabled.
+VXLA_API VxlaCode vxlaAdoptDevice(const VxlaAdoptInfo* info, VxlaDevice* device, VxlaMessage* message);
+
+// A part of a VkBuffer. This struct never changes.
+typedef struct VxlaBinding {
+  VkBuffer buffer;
+  VkDeviceSize offset, size;
+  VkDeviceAddress address;   // of the part; 0: asked of Vulkan where it is needed
+  VkBufferUsageFlags usage;  // that the buffer was made with
+} VxlaBinding;
+
+// ---- the host's buffers and semaphores for vxlaExecute ----
+
+// A point in the host's order of things; `value` is for timeline semaphores. This struct never changes.
+typedef struct VxlaSemaphore {
+  VkSemaphore semaphore;
+  uint64_t value;
+  VkPipelineStageFlags2 stages;  // that wait, or are waited for; 0: all
+} VxlaSemaphore;
+
+typedef struct VxlaImportInfo {
+  uint32_t struct_size;
+  uint32_t flags;  // 0
+  const VxlaArray* array;
+  // Storage and both transfers, and device addresses where they are enabled. The range is the array's bytes rounded up
+  // to 16, all of which may be overwritten; the offset is a multiple of 16 and of minStorageBufferOffsetAlignment.
+  VxlaBinding binding;
+  const VxlaSemaphore* wait;  // before the contents are read; NULL: they are there
+} VxlaImportInfo;
+
+// A value in memory of the host's, who keeps it until what vxlaSignalValue signals. Donated, it holds the result.
+VXLA_API VxlaCode vxlaImportValue(VxlaDevice device, const VxlaImportInfo* info, VxlaValue* value,
+                                  VxlaMessage* message);
+// Where a value lies, imported or of vxla's own, until it is destroyed or donated.
+VXLA_API VxlaCode vxlaExportValue(VxlaValue value, VxlaBinding* binding, VxlaMessage* message);
+// Signals when the value has been written and each run that was submitted with it so far has finished. Does not wait.
+VXLA_API VxlaCode vxlaSignalValue(VxlaValue value, const VxlaSemaphore* signal, VxlaMessage* message);
+
+// ---- recording into the host's command buffers ----
+
+typedef struct VxlaRecording_T* VxlaRecording;
+
+// Of an executable compiled with VXLA_COMPILE_RECORDABLE.
+typedef struct VxlaRecordingNeeds {
+  uint32_t struct_size;
+  // Usage that each argument's, result's and the scratch's VkBuffer needs.
+  VkBufferUsageFlags argument_usage, result_usage, scratch_usage;
+  uint64_t scratch_size, scratch_alignment;
+  // Of a binding's place in its VkBuffer and of its address. An array of n bytes needs a range of n rounded up to
+  // binding_unit: what follows the array within it is overwritten.
+  uint64_t binding_alignment, binding_unit;
+  // Where the recorded commands read and write. The host's barriers make arguments visible to these and results free
+  // for these before, and wait for these after. None is recorded at the beginning and at the end.
+  VkPipelineStageFlags2 stages;
+  VkAccessFlags2 reads, writes;
+} VxlaRecordingNeeds;
+VXLA_API VxlaCode vxlaDescribeRecording(VxlaExecutable executable, VxlaRecordingNeeds* needs, VxlaMessage* message);
+
+typedef struct VxlaRecordingInfo {
+  uint32_t struct_size;
+  uint32_t flags;              // 0
+  const VxlaBinding* scratch;  // NULL: the recording's own
+} VxlaRecordingInfo;
+
+// What a program needs for being recorded: blocks of addresses, scratch. One for each frame in flight: it is not
+// recorded or bound again before the device has finished with its last use, and the host destroys it after that. It
+// keeps what it needs of the executable, whose handle may go first.
+VXLA_API VxlaCode vxlaCreateRecording(VxlaExecutable executable, const VxlaRecordingInfo* info,
+                                      VxlaRecording* recording, VxlaMessage* message);
+VXLA_API void vxlaDestroyRecording(VxlaRecording recording);
+
+// One for each argument and result; the VkBuffer may be NULL under addresses where the address is given and the usage
+// asks for no transfer. A result that the program puts into a donated argument's memory (docs/embedding.md) has the
+// argument's binding or an empty one; arrays without elements, and arguments that nothing reads, may be empty.
+typedef struct VxlaBindings {
+  uint32_t struct_size;
+  uint32_t argument_count;
+  const VxlaBinding* arguments;
+  uint32_t result_count;
+  const VxlaBinding* results;
+} VxlaBindings;
+
+// Records the program into a command buffer that is being recorded, primary or secondary, outside of a render pass;
+// neither submits nor waits, takes no lock, and allocates nothing from the second time on. Afterwards the compute bind
+// point's pipeline, descriptor set 0 and push constants are vxla's. VXLA_INVALID_ARGUMENT names the binding that is too
+// small, is not aligned or lacks a usage, and nothing has been recorded.
+VXLA_API VxlaCode vxlaCmdExecute(VkCommandBuffer commands, VxlaRecording recording, const VxlaBindings* bindings,
+                                 VxlaMessage* message);
+// Records as much of the program as takes so long on the device, by a low estimate of its speed (a dispatch at least),
+// from where the last part ended: a frame's share. *finished: 1 with the last part, after which a call begins anew. All
+// parts have the same bindings, and run in order on one queue. A failure ends the program.
+VXLA_API VxlaCode vxlaCmdExecutePart(VkCommandBuffer commands, VxlaRecording recording, const VxlaBindings* bindings,
+                                     double microseconds, int32_t* finished, VxlaMessage* message);
+// Makes command buffers recorded with vxlaCmdExecute run with other bindings from their next submission on, without
+// being recorded again. VXLA_UNSUPPORTED under descriptors, and for a program that copies its arguments or results
+// (VxlaRecordingNeeds asks for transfers of their buffers).
+VXLA_API VxlaCode vxlaRebind(VxlaRecording recording, const VxlaBindings* bindings, VxlaMessage* message);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

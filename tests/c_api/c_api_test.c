@@ -1,0 +1,210 @@
+// The C API as a C11 program sees it.
+#include <stdlib.h>
+#include <threads.h>
+
+#include "tests/c_api/c_test.h"
+
+static const char kHlo[] =
+    "HloModule m\n"
+    "ENTRY e {\n"
+    "  x = f32[3] parameter(0)\n"
+    "  y = (f32[3], s32[]) parameter(1)\n"
+    "  a = f32[3] get-tuple-element(y), index=0\n"
+    "  n = s32[] get-tuple-element(y), index=1\n"
+    "  s = f32[3] add(x, a)\n"
+    "  m = s32[] multiply(n, n)\n"
+    "  ROOT r = (f32[3], s32[]) tuple(s, m)\n"
+    "}\n";
+static const char kStablehlo[] =
+    "func.func @main(%arg0: tensor<3xf32>) -> tensor<3xf32> {\n"
+    "  %0 = stablehlo.negate %arg0 : tensor<3xf32>\n"
+    "  return %0 : tensor<3xf32>\n"
+    "}\n";
+static const char kDonating[] =
+    "HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\n"
+    "ENTRY e {\n"
+    "  x = f32[3] parameter(0)\n"
+    "  ROOT r = f32[3] add(x, x)\n"
+    "}\n";
+
+static VxlaExecutable Compile(VxlaDevice device, const char* text) {
+  VxlaCompileInfo info = {.struct_size = sizeof(info), .text = text};
+  VxlaExecutable executable = NULL;
+  EXPECT_OK(vxlaCompile(device, &info, &executable, &message));
+  return executable;
+}
+
+static void TestDevices(void) {
+  uint32_t count = 0;
+  EXPECT(vxlaVersion() == VXLA_HEADER_VERSION);
+  EXPECT_OK(vxlaCountDevices(&count, &message));
+  EXPECT(count > 0);
+  VxlaDeviceDescription description = {.struct_size = sizeof(description)};
+  EXPECT_OK(vxlaDescribeDevice(0, &description, &message));
+  EXPECT(description.name[0] != 0);
+  EXPECT_CODE(vxlaDescribeDevice(count, &description, &message), VXLA_INVALID_ARGUMENT, "there are");
+  VxlaDeviceInfo info = {.struct_size = sizeof(info), .device = "no such device"};
+  VxlaDevice device = NULL;
+  EXPECT_CODE(vxlaCreateDevice(&info, &device, &message), VXLA_DEVICE_FAILURE, "no such device");
+  EXPECT(device == NULL);
+  EXPECT_CODE(vxlaCreateDevice(NULL, &device, &message), VXLA_INVALID_ARGUMENT, "info: NULL");
+}
+
+static void TestStructs(VxlaDevice device) {
+  VxlaExecutable executable = NULL;
+  VxlaCompileInfo info = {.struct_size = 4, .text = kHlo};
+  EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT, "struct_size is 4");
+  // A program of a newer header: what it adds may be there, but not be asked for.
+  struct {
+    VxlaCompileInfo info;
+    uint64_t added;
+  } newer = {.info = {.struct_size = sizeof(newer), .text = kHlo}, .added = 0};
+  EXPECT_OK(vxlaCompile(device, &newer.info, &executable, &message));
+  vxlaDestroyExecutable(executable);
+  newer.added = 1;
+  EXPECT_CODE(vxlaCompile(device, &newer.info, &executable, &message), VXLA_UNSUPPORTED, "others are set");
+}
+
+static void TestRun(VxlaDevice device) {
+  VxlaExecutable executable = Compile(device, kHlo);
+  VxlaExecutableDescription description = {.struct_size = sizeof(description)};
+  EXPECT_OK(vxlaDescribeExecutable(executable, &description, &message));
+  EXPECT(description.argument_count == 3 && description.result_count == 2 && description.host_step_count == 0);
+  VxlaArray array = {.struct_size = sizeof(array)};
+  EXPECT_OK(vxlaDescribeArgument(executable, 2, &array, &message));
+  EXPECT(array.element_type == VXLA_S32 && array.rank == 0 && array.size_bytes == 4);
+  EXPECT_OK(vxlaDescribeResult(executable, 0, &array, &message));
+  EXPECT(array.element_type == VXLA_F32 && array.rank == 1 && array.dimensions[0] == 3 && array.size_bytes == 12);
+  EXPECT_CODE(vxlaDescribeResult(executable, 2, &array, &message), VXLA_INVALID_ARGUMENT, "result 2: there are 2");
+
+  const float x[3] = {1, 2, 3}, y[3] = {10, 20, 30};
+  const int32_t n = -7;
+  float sum[3] = {0};
+  int32_t square = 0;
+  VxlaConstBytes arguments[3] = {{x, sizeof(x)}, {y, sizeof(y)}, {&n, sizeof(n)}};
+  VxlaBytes results[2] = {{sum, sizeof(sum)}, {&square, sizeof(square)}};
+  EXPECT_OK(vxlaRun(executable, 3, arguments, 2, results, &message));
+  EXPECT(sum[0] == 11 && sum[1] == 22 && sum[2] == 33 && square == 49);
+  EXPECT_CODE(vxlaRun(executable, 2, arguments, 2, results, &message), VXLA_INVALID_ARGUMENT,
+              "arguments: 2 given, the program has 3");
+  arguments[1].size_bytes = 8;
+  EXPECT_CODE(vxlaRun(executable, 3, arguments, 2, results, &message), VXLA_INVALID_ARGUMENT,
+              "argument 1: 8 bytes given, f32[3] has 12");
+  arguments[1].size_bytes = 12;
+  results[0].size_bytes = 16;
+  EXPECT_CODE(vxlaRun(executable, 3, arguments, 2, results, &message), VXLA_INVALID_ARGUMENT,
+              "result 0: 16 bytes given, f32[3] has 12");
+  results[0].data = NULL;
+  results[0].size_bytes = 12;
+  EXPECT_CODE(vxlaRun(executable, 3, arguments, 2, results, &message), VXLA_INVALID_ARGUMENT, "result 0: NULL");
+  EXPECT_CODE(vxlaRun((VxlaExecutable)(void*)device, 0, NULL, 0, NULL, &message), VXLA_INVALID_ARGUMENT,
+              "executable: the handle is a device");
+  vxlaDestroyExecutable(executable);
+  EXPECT_CODE(vxlaRun(executable, 0, NULL, 0, NULL, &message), VXLA_INVALID_ARGUMENT, "the handle was destroyed");
+}
+
+static void TestText(VxlaDevice device) {
+  VxlaExecutable executable = Compile(device, kStablehlo);
+  const float x[3] = {1, -2, 3};
+  float y[3] = {0};
+  const VxlaConstBytes argument = {x, sizeof(x)};
+  const VxlaBytes result = {y, sizeof(y)};
+  EXPECT_OK(vxlaRun(executable, 1, &argument, 1, &result, &message));
+  EXPECT(y[0] == -1 && y[1] == 2 && y[2] == -3);
+  vxlaDestroyExecutable(executable);
+  VxlaMessage report = NULL;
+  VxlaCompileInfo info = {.struct_size = sizeof(info), .text = kStablehlo, .text_size = strlen(kStablehlo)};
+  EXPECT_OK(vxlaDiff(device, &info, 1, &argument, &report, &message));
+  EXPECT(strstr(vxlaMessageText(report), "agrees") != NULL);
+  vxlaFreeMessage(report);
+  info.text = "HloModule m\nENTRY e { x = f32[<=4] parameter(0)\n ROOT r = f32[<=4] negate(x) }";
+  info.text_size = 0;
+  EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_UNSUPPORTED, "dynamic dimensions");
+  info.text = "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n  return %a : tensor<?xf32>\n}\n";
+  EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_UNSUPPORTED, "have no C interface yet");
+  info.text = kStablehlo;
+  info.text_size = 20;
+  EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT, "1:");
+  EXPECT(executable == NULL);
+}
+
+static void TestValues(VxlaDevice device) {
+  const int64_t dimensions[1] = {3};
+  VxlaArray array = {.struct_size = sizeof(array), .element_type = VXLA_F32, .rank = 1, .dimensions = dimensions};
+  const float x[3] = {1, 2, 3};
+  float y[3] = {0};
+  VxlaValue value = NULL, sum = NULL, again = NULL;
+  EXPECT_OK(vxlaCreateValue(device, &array, x, &value, &message));
+  VxlaExecutable executable = Compile(device, kDonating);
+  const uint8_t keep = 1;
+  VxlaExecuteInfo info = {.struct_size = sizeof(info),
+                          .argument_count = 1,
+                          .arguments = &value,
+                          .keep = &keep,
+                          .result_count = 1,
+                          .results = &sum};
+  EXPECT_OK(vxlaExecute(executable, &info, &message));
+  EXPECT_OK(vxlaReadValue(sum, y, sizeof(y), &message));
+  EXPECT(y[0] == 2 && y[1] == 4 && y[2] == 6);
+  int32_t ready = 0;
+  EXPECT_OK(vxlaValueIsReady(sum, &ready, &message));
+  EXPECT(ready == 1);
+  info.keep = NULL;
+  info.results = &again;
+  EXPECT_OK(vxlaExecute(executable, &info, &message));
+  EXPECT_CODE(vxlaReadValue(value, y, sizeof(y), &message), VXLA_INVALID_ARGUMENT, "donated");
+  EXPECT_OK(vxlaReadValue(again, y, sizeof(y), &message));
+  EXPECT(y[2] == 6);
+  EXPECT_CODE(vxlaReadValue(again, y, 4, &message), VXLA_INVALID_ARGUMENT, "4 bytes given, it has 12");
+  EXPECT_CODE(vxlaDestroyDevice(device, &message), VXLA_BUSY, "4 of its handles are alive");
+  const VxlaValue donated = value;
+  array.element_type = 13;
+  EXPECT_CODE(vxlaCreateValue(device, &array, x, &value, &message), VXLA_INVALID_ARGUMENT, "element type 13");
+  EXPECT(value == NULL);
+  vxlaDestroyValue(donated);
+  vxlaDestroyValue(sum);
+  vxlaDestroyValue(again);
+  vxlaDestroyExecutable(executable);
+}
+
+static int RunOften(void* executable) {
+  int wrong = 0;
+  for (int i = 0; i < 20; ++i) {
+    const float x[3] = {(float)i, 1, 2};
+    float y[3] = {0};
+    const VxlaConstBytes argument = {x, sizeof(x)};
+    const VxlaBytes result = {y, sizeof(y)};
+    wrong += vxlaRun(executable, 1, &argument, 1, &result, NULL) != VXLA_OK || y[0] != 2 * (float)i || y[2] != 4;
+  }
+  return wrong;
+}
+
+static void TestThreads(VxlaDevice device) {
+  VxlaExecutable executable = Compile(device, kDonating);
+  thrd_t threads[2];
+  for (int i = 0; i < 2; ++i) EXPECT(thrd_create(&threads[i], RunOften, executable) == thrd_success);
+  for (int i = 0; i < 2; ++i) {
+    int wrong = -1;
+    thrd_join(threads[i], &wrong);
+    EXPECT(wrong == 0);
+  }
+  vxlaDestroyExecutable(executable);
+}
+
+int main(void) {
+  VxlaDeviceInfo info = {.struct_size = sizeof(info), .flags = VXLA_DEVICE_CHECK_HANDLES};
+  info.device = getenv("VXLA_TEST_DEVICE");
+  info.validate = getenv("VXLA_TEST_VALIDATE");
+  VxlaDevice device = NULL;
+  TestDevices();
+  EXPECT_OK(vxlaCreateDevice(&info, &device, &message));
+  if (device == NULL) return 1;
+  TestStructs(device);
+  TestRun(device);
+  TestText(device);
+  TestValues(device);
+  TestThreads(device);
+  EXPECT_OK(vxlaCheckValidation(device, &message));
+  EXPECT_OK(vxlaDestroyDevice(device, &message));
+  return failures != 0;
+}

@@ -1,0 +1,530 @@
+// A host with a Vulkan device of its own: vxla lives on it and records into its command buffers.
+#include "tests/c_api/vulkan_host.h"
+
+enum { kCount = 5 };  // not a multiple of anything
+
+// Two kernels with a barrier between, a constant, and scratch.
+static const char kProgram[] =
+    "HloModule m\n"
+    "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n"
+    "ENTRY e {\n"
+    "  x = f32[5] parameter(0)\n"
+    "  y = f32[5] parameter(1)\n"
+    "  z = f32[] constant(0)\n"
+    "  c = f32[5] constant({1, 2, 3, 4, 5})\n"
+    "  p = f32[5] multiply(x, y)\n"
+    "  s = f32[] reduce(p, z), dimensions={0}, to_apply=add\n"
+    "  b = f32[5] broadcast(s), dimensions={}\n"
+    "  q = f32[5] add(b, c)\n"
+    "  ROOT t = (f32[5], f32[]) tuple(q, s)\n"
+    "}\n";
+static const char kCopies[] =
+    "HloModule m\n"
+    "ENTRY e {\n"
+    "  x = f32[5] parameter(0)\n"
+    "  ROOT t = (f32[5], f32[5]) tuple(x, x)\n"
+    "}\n";
+static const char kDonates[] =
+    "HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\n"
+    "ENTRY e { x = f32[5] parameter(0)\n ROOT r = f32[5] add(x, x) }\n";
+// So many times: negated and sorted.
+#define LOOP(TRIPS)                                                                                \
+  "HloModule m\n"                                                                                  \
+  "less { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"                                       \
+  "  ROOT r = pred[] compare(a, b), direction=LT }\n"                                              \
+  "body { s = (s32[], f32[5]) parameter(0)\n i = s32[] get-tuple-element(s), index=0\n"            \
+  "  v = f32[5] get-tuple-element(s), index=1\n one = s32[] constant(1)\n j = s32[] add(i, one)\n" \
+  "  n = f32[5] negate(v)\n d = f32[5] sort(n), dimensions={0}, to_apply=less\n"                   \
+  "  ROOT t = (s32[], f32[5]) tuple(j, d) }\n"                                                     \
+  "cond { s = (s32[], f32[5]) parameter(0)\n i = s32[] get-tuple-element(s), index=0\n"            \
+  "  k = s32[] constant(" TRIPS                                                                    \
+  ")\n ROOT p = pred[] compare(i, k), direction=LT }\n"                                            \
+  "ENTRY e { x = f32[5] parameter(0)\n z = s32[] constant(0)\n t = (s32[], f32[5]) tuple(z, x)\n"  \
+  "  w = (s32[], f32[5]) while(t), condition=cond, body=body\n"                                    \
+  "  ROOT r = f32[5] get-tuple-element(w), index=1 }\n"
+static const char kHostStep[] =
+    "HloModule m\n"
+    "ENTRY e { x = f32[4] parameter(0)\n t = token[] after-all()\n"
+    "  o = token[] outfeed(x, t), outfeed_shape=f32[4]\n ROOT r = f32[4] add(x, x) }\n";
+static const char kUnknownLoop[] =
+    "HloModule m\n"
+    "body { s = (f32[], f32[5]) parameter(0)\n a = f32[] get-tuple-element(s), index=0\n"
+    "  v = f32[5] get-tuple-element(s), index=1\n w = f32[5] sine(v)\n b = f32[] multiply(a, a)\n"
+    "  ROOT t = (f32[], f32[5]) tuple(b, w) }\n"
+    "cond { s = (f32[], f32[5]) parameter(0)\n a = f32[] get-tuple-element(s), index=0\n"
+    "  k = f32[] constant(100)\n ROOT p = pred[] compare(a, k), direction=LT }\n"
+    "ENTRY e { i = (f32[], f32[5]) parameter(0)\n"
+    "  ROOT w = (f32[], f32[5]) while(i), condition=cond, body=body }\n";
+
+static VxlaExecutable Compile(VxlaDevice device, const char* text, uint32_t flags) {
+  VxlaCompileInfo info = {.struct_size = sizeof(info), .flags = flags, .text = text};
+  VxlaExecutable executable = NULL;
+  EXPECT_OK(vxlaCompile(device, &info, &executable, &message));
+  return executable;
+}
+
+static VxlaRecording Recording(VxlaExecutable executable, const VxlaBinding* scratch) {
+  VxlaRecordingInfo info = {.struct_size = sizeof(info), .scratch = scratch};
+  VxlaRecording recording = NULL;
+  EXPECT_OK(vxlaCreateRecording(executable, &info, &recording, &message));
+  return recording;
+}
+
+static VxlaRecordingNeeds Needs(VxlaExecutable executable) {
+  VxlaRecordingNeeds needs = {.struct_size = sizeof(needs)};
+  EXPECT_OK(vxlaDescribeRecording(executable, &needs, &message));
+  return needs;
+}
+
+static void Fill(void* mapped, float first) {
+  for (int i = 0; i < kCount; ++i) ((float*)mapped)[i] = first + (float)i;
+}
+
+// x and y in one buffer of the host's, the results in another.
+typedef struct Frame {
+  HostBuffer in, out;
+  VxlaBinding arguments[2], results[2];
+  VxlaBindings bindings;
+} Frame;
+
+static void MakeFrame(Host* host, const VxlaRecordingNeeds* needs, Frame* frame) {
+  frame->in = HostMakeBuffer(host, 1024, needs->argument_usage);
+  frame->out = HostMakeBuffer(host, 1024, needs->result_usage);
+  frame->arguments[0] = HostBind(&frame->in, 256, 32);
+  frame->arguments[1] = HostBind(&frame->in, 512, 32);
+  frame->results[0] = HostBind(&frame->out, 0, 32);
+  frame->results[1] = HostBind(&frame->out, 768, 256);
+  frame->bindings = (VxlaBindings){.struct_size = sizeof(VxlaBindings),
+                                   .argument_count = 2,
+                                   .arguments = frame->arguments,
+                                   .result_count = 2,
+                                   .results = frame->results};
+}
+
+static void FillFrame(Frame* frame, float x, float y) {
+  Fill((char*)frame->in.mapped + 256, x);
+  Fill((char*)frame->in.mapped + 512, y);
+  memset(frame->out.mapped, 0xfb, 1024);
+}
+
+static void ExpectFrame(const Frame* frame, float x, float y) {
+  float sum = 0;
+  for (int i = 0; i < kCount; ++i) sum += (x + (float)i) * (y + (float)i);
+  for (int i = 0; i < kCount; ++i) EXPECT(((const float*)frame->out.mapped)[i] == sum + (float)(i + 1));
+  EXPECT(((const float*)frame->out.mapped)[768 / 4] == sum);
+  EXPECT(((const unsigned char*)frame->out.mapped)[32] == 0xfb);  // behind the binding
+}
+
+static void FreeFrame(Host* host, Frame* frame) {
+  HostFreeBuffer(host, &frame->in);
+  HostFreeBuffer(host, &frame->out);
+}
+
+static void TestFrames(Host* host, VxlaDevice device) {
+  VxlaExecutable executable = Compile(device, kProgram, VXLA_COMPILE_RECORDABLE);
+  const VxlaRecordingNeeds needs = Needs(executable);
+  HostBuffer scratch = HostMakeBuffer(host, needs.scratch_size + needs.scratch_alignment, needs.scratch_usage);
+  VxlaBinding lent = HostBind(&scratch, needs.scratch_alignment, needs.scratch_size);
+  for (int with_scratch = 0; with_scratch < 2; ++with_scratch) {
+    VxlaRecording recording = Recording(executable, with_scratch ? &lent : NULL);
+    Frame frame;
+    MakeFrame(host, &needs, &frame);
+    VkCommandBuffer commands = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    const int locks = host->locks;
+    int allocations = 0;
+    for (int i = 0; i < 3; ++i) {
+      FillFrame(&frame, (float)i, 2);
+      HostBegin(host, commands);
+      EXPECT_OK(vxlaCmdExecute(commands, recording, &frame.bindings, &message));
+      HostBarrier(host, commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+      host->EndCommandBuffer(commands);
+      HostSubmit(host, commands);
+      ExpectFrame(&frame, (float)i, 2);
+      if (i == 0) allocations = host->allocations;
+    }
+    EXPECT(host->locks == locks);              // nothing was submitted
+    EXPECT(host->allocations == allocations);  // nor made
+    vxlaDestroyRecording(recording);
+    EXPECT_CODE(vxlaCmdExecute(commands, recording, &frame.bindings, &message), VXLA_INVALID_ARGUMENT,
+                "the handle was destroyed");
+    FreeFrame(host, &frame);
+  }
+  HostFreeBuffer(host, &scratch);
+  vxlaDestroyExecutable(executable);
+}
+
+// One secondary buffer, recorded once, with other bindings each frame.
+static void TestRebind(Host* host, VxlaDevice device, int addresses) {
+  VxlaExecutable executable = Compile(device, kProgram, VXLA_COMPILE_RECORDABLE);
+  const VxlaRecordingNeeds needs = Needs(executable);
+  VxlaRecording recording = Recording(executable, NULL);
+  Frame frames[2];
+  for (int i = 0; i < 2; ++i) MakeFrame(host, &needs, &frames[i]);
+  VkCommandBuffer secondary = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_SECONDARY);
+  VkCommandBuffer primary = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  HostBegin(host, secondary);
+  EXPECT_OK(vxlaCmdExecute(secondary, recording, &frames[0].bindings, &message));
+  HostBarrier(host, secondary, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+  host->EndCommandBuffer(secondary);
+  for (int i = 0; i < 4; ++i) {
+    Frame* frame = &frames[addresses ? i % 2 : 0];
+    FillFrame(frame, (float)i, 7);
+    if (addresses) {
+      EXPECT_OK(vxlaRebind(recording, &frame->bindings, &message));
+    } else {
+      EXPECT_CODE(vxlaRebind(recording, &frame->bindings, &message), VXLA_UNSUPPORTED, "under descriptors");
+    }
+    HostBegin(host, primary);
+    host->CmdExecuteCommands(primary, 1, &secondary);
+    host->EndCommandBuffer(primary);
+    HostSubmit(host, primary);
+    ExpectFrame(frame, (float)i, 7);
+  }
+  if (addresses) {
+    // The buffer itself is not needed where its address is known.
+    VkBufferDeviceAddressInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                      .buffer = frames[1].in.buffer};
+    frames[1].arguments[0].buffer = VK_NULL_HANDLE;
+    frames[1].arguments[0].address = host->GetBufferDeviceAddress(host->device, &info) + 256;
+    EXPECT_OK(vxlaRebind(recording, &frames[1].bindings, &message));
+    frames[1].arguments[0].address += 4;
+    EXPECT_CODE(vxlaRebind(recording, &frames[1].bindings, &message), VXLA_INVALID_ARGUMENT, "is no multiple of 16");
+  }
+  vxlaDestroyExecutable(executable);  // the recording keeps what it needs
+  vxlaDestroyRecording(recording);
+  for (int i = 0; i < 2; ++i) FreeFrame(host, &frames[i]);
+}
+
+// Two programs in one command buffer, the second in place, the third a copy.
+static void TestChain(Host* host, VxlaDevice device) {
+  VxlaExecutable donates = Compile(device, kDonates, VXLA_COMPILE_RECORDABLE);
+  VxlaExecutable copies = Compile(device, kCopies, VXLA_COMPILE_RECORDABLE);
+  VxlaRecording twice = Recording(donates, NULL), again = Recording(donates, NULL), copy = Recording(copies, NULL);
+  const VxlaRecordingNeeds needs = Needs(copies);
+  HostBuffer buffer = HostMakeBuffer(host, 1024, Needs(donates).argument_usage | needs.argument_usage);
+  HostBuffer out = HostMakeBuffer(host, 1024, needs.result_usage);
+  Fill(buffer.mapped, 1);
+  VxlaBinding x = HostBind(&buffer, 0, 32), other = HostBind(&buffer, 256, 32), none = {0};
+  const VxlaBinding results[2] = {HostBind(&out, 0, 32), HostBind(&out, 256, 32)};
+  VxlaBindings in_place = {
+      .struct_size = sizeof(in_place), .argument_count = 1, .arguments = &x, .result_count = 1, .results = &none};
+  const VxlaBindings copied = {
+      .struct_size = sizeof(copied), .argument_count = 1, .arguments = &x, .result_count = 2, .results = results};
+  VkCommandBuffer commands = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  HostBegin(host, commands);
+  EXPECT_OK(vxlaCmdExecute(commands, twice, &in_place, &message));
+  const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+  const VkAccessFlags accesses = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
+                                 VK_ACCESS_TRANSFER_WRITE_BIT;
+  HostBarrier(host, commands, stages, accesses);
+  in_place.results = &other;
+  EXPECT_CODE(vxlaCmdExecute(commands, again, &in_place, &message), VXLA_INVALID_ARGUMENT,
+              "result 0: the program puts it into argument 0");
+  in_place.results = &x;
+  EXPECT_OK(vxlaCmdExecute(commands, again, &in_place, &message));
+  HostBarrier(host, commands, stages, accesses);
+  EXPECT_OK(vxlaCmdExecute(commands, copy, &copied, &message));
+  HostBarrier(host, commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+  host->EndCommandBuffer(commands);
+  HostSubmit(host, commands);
+  for (int i = 0; i < kCount; ++i) {
+    EXPECT(((float*)out.mapped)[i] == 4 * (float)(i + 1));
+    EXPECT(((float*)out.mapped)[64 + i] == 4 * (float)(i + 1));
+  }
+  vxlaDestroyRecording(twice);
+  vxlaDestroyRecording(again);
+  vxlaDestroyRecording(copy);
+  vxlaDestroyExecutable(donates);
+  vxlaDestroyExecutable(copies);
+  HostFreeBuffer(host, &buffer);
+  HostFreeBuffer(host, &out);
+}
+
+// The segments of a loop are written out, one behind the other.
+static void TestLoop(Host* host, VxlaDevice device) {
+  VxlaExecutable executable = Compile(device, LOOP("41"), VXLA_COMPILE_RECORDABLE);
+  const VxlaRecordingNeeds needs = Needs(executable);
+  HostBuffer buffer = HostMakeBuffer(host, 1024, needs.argument_usage | needs.result_usage);
+  const VxlaBinding x = HostBind(&buffer, 0, 32), y = HostBind(&buffer, 256, 32);
+  const VxlaBindings bindings = {
+      .struct_size = sizeof(bindings), .argument_count = 1, .arguments = &x, .result_count = 1, .results = &y};
+  VxlaRecording recording = Recording(executable, NULL);
+  VkCommandBuffer commands = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  Fill(buffer.mapped, 1);
+  HostBegin(host, commands);
+  EXPECT_OK(vxlaCmdExecute(commands, recording, &bindings, &message));
+  HostBarrier(host, commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+  host->EndCommandBuffer(commands);
+  HostSubmit(host, commands);
+  for (int i = 0; i < kCount; ++i) EXPECT(((float*)buffer.mapped)[64 + i] == (float)(i - kCount));
+  for (int round = 0; round < 2; ++round) {
+    // A command a frame, then all in one.
+    memset((char*)buffer.mapped + 256, 0xfb, 32);
+    int parts = 0;
+    for (int32_t finished = 0; !finished; ++parts) {
+      HostBegin(host, commands);
+      EXPECT_OK(vxlaCmdExecutePart(commands, recording, &bindings, round == 0 ? 0 : 1e6, &finished, &message));
+      HostBarrier(host, commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+      host->EndCommandBuffer(commands);
+      HostSubmit(host, commands);
+    }
+    EXPECT(round == 0 ? parts > 82 : parts == 1);
+    for (int i = 0; i < kCount; ++i) EXPECT(((float*)buffer.mapped)[64 + i] == (float)(i - kCount));
+  }
+  // Elsewhere in the middle of a program: it ends there, and the next one is whole.
+  const VxlaBinding elsewhere = HostBind(&buffer, 512, 32);
+  VxlaBindings moved = bindings;
+  moved.results = &elsewhere;
+  int32_t finished = 1;
+  HostBegin(host, commands);
+  EXPECT_OK(vxlaCmdExecutePart(commands, recording, &bindings, 0, &finished, &message));
+  EXPECT(finished == 0);
+  EXPECT_CODE(vxlaCmdExecutePart(commands, recording, &moved, 0, &finished, &message), VXLA_INVALID_ARGUMENT,
+              "they changed between two parts");
+  host->EndCommandBuffer(commands);
+  HostBegin(host, commands);
+  EXPECT_OK(vxlaCmdExecute(commands, recording, &moved, &message));
+  HostBarrier(host, commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+  host->EndCommandBuffer(commands);
+  HostSubmit(host, commands);
+  for (int i = 0; i < kCount; ++i) EXPECT(((float*)buffer.mapped)[128 + i] == (float)(i - kCount));
+  EXPECT_CODE(vxlaRebind(recording, &bindings, &message), VXLA_UNSUPPORTED, "record it");
+  vxlaDestroyRecording(recording);
+  vxlaDestroyExecutable(executable);
+  HostFreeBuffer(host, &buffer);
+}
+
+static void TestRefusals(Host* host, VxlaDevice device) {
+  VxlaExecutable executable = NULL;
+  VxlaCompileInfo info = {.struct_size = sizeof(info), .flags = VXLA_COMPILE_RECORDABLE, .text = kHostStep};
+  EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_UNSUPPORTED, "o runs on the host");
+  info.text = kUnknownLoop;
+  EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_UNSUPPORTED, "when w ends");
+  info.text = LOOP("1000000");
+  EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_UNSUPPORTED, "more than 65536 commands");
+  executable = Compile(device, kProgram, 0);
+  const VxlaRecordingNeeds needs = Needs(executable);
+  Frame frame;
+  MakeFrame(host, &needs, &frame);
+  VxlaRecording recording = Recording(executable, NULL);
+  VkCommandBuffer commands = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  EXPECT_CODE(vxlaCmdExecute(NULL, recording, &frame.bindings, &message), VXLA_INVALID_ARGUMENT, "commands: NULL");
+  EXPECT_CODE(vxlaCmdExecute(commands, (VxlaRecording)(void*)executable, &frame.bindings, &message),
+              VXLA_INVALID_ARGUMENT, "recording: the handle is an executable");
+  frame.bindings.argument_count = 1;
+  EXPECT_CODE(vxlaCmdExecute(commands, recording, &frame.bindings, &message), VXLA_INVALID_ARGUMENT,
+              "arguments: 1 given, the program has 2");
+  frame.bindings.argument_count = 2;
+  frame.arguments[1].size = 20;
+  EXPECT_CODE(vxlaCmdExecute(commands, recording, &frame.bindings, &message), VXLA_INVALID_ARGUMENT,
+              "argument 1: 20 bytes are bound, it needs 32");
+  frame.arguments[1].size = 32;
+  frame.arguments[1].offset = 8;
+  EXPECT_CODE(vxlaCmdExecute(commands, recording, &frame.bindings, &message), VXLA_INVALID_ARGUMENT,
+              "argument 1: its offset 8 is no multiple of");
+  frame.arguments[1].offset = 512;
+  frame.results[0].usage = VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
+  EXPECT_CODE(vxlaCmdExecute(commands, recording, &frame.bindings, &message), VXLA_INVALID_ARGUMENT,
+              "result 0: its buffer's usage 0x10 lacks");
+  frame.results[0].buffer = VK_NULL_HANDLE;
+  EXPECT_CODE(vxlaCmdExecute(commands, recording, &frame.bindings, &message), VXLA_INVALID_ARGUMENT,
+              "result 0: its VkBuffer is NULL");
+  if (needs.scratch_size > 0) {
+    VxlaBinding scratch = HostBind(&frame.in, 0, needs.scratch_size - 1);
+    scratch.usage = needs.scratch_usage;
+    VxlaRecordingInfo lent = {.struct_size = sizeof(lent), .scratch = &scratch};
+    VxlaRecording refused = NULL;
+    EXPECT_CODE(vxlaCreateRecording(executable, &lent, &refused, &message), VXLA_INVALID_ARGUMENT, "scratch: ");
+  }
+  vxlaDestroyRecording(recording);
+  vxlaDestroyExecutable(executable);
+  FreeFrame(host, &frame);
+}
+
+// vxla's own submissions go through the host's queue, under its lock.
+static void TestRun(Host* host, VxlaDevice device) {
+  VxlaExecutable executable = Compile(device, kDonates, 0);
+  const float x[kCount] = {1, 2, 3, 4, 5};
+  float y[kCount] = {0};
+  const VxlaConstBytes argument = {x, sizeof(x)};
+  const VxlaBytes result = {y, sizeof(y)};
+  const int locks = host->locks;
+  EXPECT_OK(vxlaRun(executable, 1, &argument, 1, &result, &message));
+  EXPECT(y[4] == 10 && host->locks > locks && !host->locked);
+  EXPECT_CODE(vxlaDestroyDevice(device, &message), VXLA_BUSY, "1 of its handles");
+  vxlaDestroyExecutable(executable);
+}
+
+static VkSemaphore MakeTimeline(Host* host) {
+  VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                    .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+  VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
+  VkSemaphore semaphore = VK_NULL_HANDLE;
+  EXPECT(host->CreateSemaphore(host->device, &info, NULL, &semaphore) == VK_SUCCESS);
+  return semaphore;
+}
+
+// A run that waits for the host, in the host's memory, and tells the host when it is done.
+static void TestImport(Host* host, VxlaDevice device) {
+  const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                   VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+  HostBuffer buffer = HostMakeBuffer(host, 1024, usage);
+  VkSemaphore written = MakeTimeline(host), done = MakeTimeline(host);
+  const VxlaSemaphore wait = {.semaphore = written, .value = 5}, signal = {.semaphore = done, .value = 9};
+  const int64_t dimensions[1] = {kCount};
+  const VxlaArray array = {.struct_size = sizeof(array), .element_type = VXLA_F32, .rank = 1, .dimensions = dimensions};
+  VxlaImportInfo import = {
+      .struct_size = sizeof(import), .array = &array, .binding = HostBind(&buffer, 512, 32), .wait = &wait};
+  VxlaValue x = NULL, y = NULL;
+  import.binding.size = 20;
+  EXPECT_CODE(vxlaImportValue(device, &import, &x, &message), VXLA_INVALID_ARGUMENT,
+              "value: 20 bytes are bound, it needs 32");
+  import.binding.size = 32;
+  import.binding.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+  EXPECT_CODE(vxlaImportValue(device, &import, &x, &message), VXLA_INVALID_ARGUMENT, "lacks");
+  import.binding.usage = usage;
+  EXPECT_OK(vxlaImportValue(device, &import, &x, &message));
+  VxlaExecutable executable = Compile(device, kDonates, 0);
+  VxlaExecuteInfo info = {
+      .struct_size = sizeof(info), .argument_count = 1, .arguments = &x, .result_count = 1, .results = &y};
+  EXPECT_OK(vxlaExecute(executable, &info, &message));
+  EXPECT_OK(vxlaSignalValue(y, &signal, &message));
+  int32_t ready = 1;
+  EXPECT_OK(vxlaValueIsReady(y, &ready, &message));
+  EXPECT(ready == 0);
+  vxlaDestroyExecutable(executable);  // its run goes on, and nothing waits
+  Fill((char*)buffer.mapped + 512, 1);
+  VkSemaphoreSignalInfo write = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = written, .value = 5};
+  EXPECT(host->SignalSemaphore(host->device, &write) == VK_SUCCESS);
+  VkSemaphoreWaitInfo finished = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                  .semaphoreCount = 1,
+                                  .pSemaphores = &done,
+                                  .pValues = &signal.value};
+  EXPECT(host->WaitSemaphores(host->device, &finished, 10000000000u) == VK_SUCCESS);
+  for (int i = 0; i < kCount; ++i) EXPECT(((float*)((char*)buffer.mapped + 512))[i] == 2 * (float)(i + 1));
+  VxlaBinding where = {0};
+  EXPECT_CODE(vxlaExportValue(x, &where, &message), VXLA_INVALID_ARGUMENT, "donated");
+  EXPECT_OK(vxlaExportValue(y, &where, &message));
+  EXPECT(where.buffer == buffer.buffer && where.offset == 512 && where.size == 32);
+  float read[kCount] = {0};
+  EXPECT_OK(vxlaReadValue(y, read, sizeof(read), &message));
+  EXPECT(read[4] == 10);
+  vxlaDestroyValue(x);
+  vxlaDestroyValue(y);
+  host->DestroySemaphore(host->device, written, NULL);
+  host->DestroySemaphore(host->device, done, NULL);
+  HostFreeBuffer(host, &buffer);
+}
+
+static void TestOn(Host* host, uint32_t api_version, const char* bindings) {
+  HostMakeDevice(host, NULL);
+  VxlaAdoptInfo info = HostAdoptInfo(host, api_version, bindings);
+  VxlaDevice device = NULL;
+  EXPECT_OK(vxlaAdoptDevice(&info, &device, &message));
+  if (device != NULL) {
+    TestRun(host, device);
+    TestFrames(host, device);
+    TestRebind(host, device, strcmp(bindings, "addresses") == 0);
+    TestChain(host, device);
+    TestLoop(host, device);
+    TestRefusals(host, device);
+    TestImport(host, device);
+    EXPECT_OK(vxlaDestroyDevice(device, &message));
+  }
+  EXPECT(host->allocations > 0);
+  HostCloseDevice(host);
+}
+
+// Each with what the other does without: callbacks, or a cache of pipelines.
+static void TestTwoDevices(Host* host, uint32_t api_version) {
+  Host second = *host;
+  HostMakeDevice(host, NULL);
+  HostMakeDevice(&second, NULL);
+  VxlaAdoptInfo info = HostAdoptInfo(host, api_version, NULL);
+  VxlaDevice devices[2] = {NULL, NULL};
+  EXPECT_OK(vxlaAdoptDevice(&info, &devices[0], &message));
+  info = HostAdoptInfo(&second, api_version, NULL);
+  info.allocation = NULL;
+  info.unlock_queue = NULL;
+  EXPECT_CODE(vxlaAdoptDevice(&info, &devices[1], &message), VXLA_INVALID_ARGUMENT, "one of lock and unlock");
+  info.lock_queue = NULL;
+  VkPipelineCacheCreateInfo cache = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
+  EXPECT(second.CreatePipelineCache(second.device, &cache, NULL, &info.pipeline_cache) == VK_SUCCESS);
+  EXPECT_OK(vxlaAdoptDevice(&info, &devices[1], &message));
+  VxlaExecutable executables[2];
+  for (int i = 0; i < 2; ++i) executables[i] = Compile(devices[i], kDonates, 0);
+  for (int i = 0; i < 2; ++i) {
+    const float x[kCount] = {(float)i, 0, 0, 0, 5};
+    float y[kCount] = {0};
+    const VxlaConstBytes argument = {x, sizeof(x)};
+    const VxlaBytes result = {y, sizeof(y)};
+    EXPECT_OK(vxlaRun(executables[i], 1, &argument, 1, &result, &message));
+    EXPECT(y[0] == 2 * (float)i && y[4] == 10);
+  }
+  for (int i = 0; i < 2; ++i) {
+    vxlaDestroyExecutable(executables[i]);
+    EXPECT_OK(vxlaDestroyDevice(devices[i], &message));
+  }
+  second.DestroyPipelineCache(second.device, info.pipeline_cache, NULL);
+  HostCloseDevice(&second);
+  HostCloseDevice(host);
+}
+
+// Only what is needed is enabled: the rest is emulated, however much the device supports.
+static void TestFewFeatures(Host* host, uint32_t api_version) {
+  VkPhysicalDeviceSynchronization2Features synchronization = host->asked.synchronization2;
+  synchronization.pNext = NULL;
+  VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES,
+      .pNext = &synchronization,
+      .timelineSemaphore = VK_TRUE};
+  VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &timeline};
+  const uint32_t extensions = host->asked.extension_count;
+  host->asked.extension_count = host->asked.needed_extension_count;
+  HostMakeDevice(host, &features);
+  VxlaAdoptInfo info = HostAdoptInfo(host, api_version, NULL);
+  info.features = &features;
+  VxlaDevice device = NULL;
+  EXPECT_OK(vxlaAdoptDevice(&info, &device, &message));
+  VxlaExecutable executable = Compile(
+      device, "HloModule m\nENTRY e { x = f64[2] parameter(0)\n ROOT r = f64[2] add(x, x) }", VXLA_COMPILE_REQUIRE_GPU);
+  const double x[2] = {0.1, 1e300};
+  double y[2] = {0};
+  const VxlaConstBytes argument = {x, sizeof(x)};
+  const VxlaBytes result = {y, sizeof(y)};
+  EXPECT_OK(vxlaRun(executable, 1, &argument, 1, &result, &message));
+  EXPECT(y[0] == 0.2 && y[1] == 2e300);
+  vxlaDestroyExecutable(executable);
+  EXPECT_OK(vxlaDestroyDevice(device, &message));
+
+  info.bindings = "addresses";
+  EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_UNSUPPORTED, "no bufferDeviceAddress");
+  info.bindings = "by post";
+  EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_INVALID_ARGUMENT, "'by post'");
+  info.bindings = NULL;
+  timeline.timelineSemaphore = VK_FALSE;
+  EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_UNSUPPORTED, "no timelineSemaphore");
+  timeline.timelineSemaphore = VK_TRUE;
+  info.queue_family = 99;
+  EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_INVALID_ARGUMENT, "queue family 99");
+  info.queue_family = host->family;
+  info.device = NULL;
+  EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_INVALID_ARGUMENT, "the device: NULL");
+  EXPECT(device == NULL);
+  host->asked.extension_count = extensions;
+  HostCloseDevice(host);
+}
+
+int main(void) {
+  const uint32_t versions[2] = {VK_API_VERSION_1_3, VK_API_VERSION_1_2};
+  for (int i = 0; i < 2; ++i) {
+    static Host host;
+    if (!HostOpen(&host, versions[i])) return 1;
+    TestOn(&host, versions[i], "addresses");
+    if (i == 0) TestOn(&host, versions[i], "descriptors");
+    TestFewFeatures(&host, versions[i]);
+    if (i == 0) TestTwoDevices(&host, versions[i]);
+    HostClose(&host);
+  }
+  return failures != 0;
+}

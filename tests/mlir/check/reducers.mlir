@@ -1,0 +1,89 @@
+func.func @reduce_takes_a_scalar() {
+  %a = stablehlo.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
+  %z = stablehlo.constant dense<1.0> : tensor<f32>
+  %t = stablehlo.constant dense<[2.0, 3.0]> : tensor<2xf32>
+  %o = stablehlo.optimization_barrier %t : tensor<2xf32>
+  %l = stablehlo.slice %o [0:1] : (tensor<2xf32>) -> tensor<1xf32>
+  %s = stablehlo.reshape %l : (tensor<1xf32>) -> tensor<f32>
+  %r = stablehlo.reduce(%a init: %z) across dimensions = [1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32>
+   reducer(%x: tensor<f32>, %y: tensor<f32>) {
+    %m = stablehlo.maximum %y, %s : tensor<f32>
+    %n = stablehlo.maximum %x, %m : tensor<f32>
+    stablehlo.return %n : tensor<f32>
+  }
+  check.expect_eq_const %r, dense<[3.0, 6.0]> : tensor<2xf32>
+  %w = "stablehlo.reduce_window"(%a, %z) ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %m = stablehlo.maximum %x, %y : tensor<f32>
+      %n = stablehlo.minimum %m, %s : tensor<f32>
+      stablehlo.return %n : tensor<f32>
+  }) {window_dimensions = array<i64: 1, 2>} : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x2xf32>
+  check.expect_eq_const %w, dense<[[2.0, 2.0], [2.0, 2.0]]> : tensor<2x2xf32>
+  %m = "stablehlo.map"(%a) ({
+    ^bb0(%x: tensor<f32>):
+      %n = stablehlo.minimum %x, %s : tensor<f32>
+      stablehlo.return %n : tensor<f32>
+  }) {dimensions = array<i64: 0, 1>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  check.expect_eq_const %m, dense<[[1.0, 2.0, 2.0], [2.0, 2.0, 2.0]]> : tensor<2x3xf32>
+  %q = "stablehlo.sort"(%a) ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %0 = stablehlo.subtract %x, %s : tensor<f32>
+      %1 = stablehlo.subtract %y, %s : tensor<f32>
+      %2 = stablehlo.abs %0 : tensor<f32>
+      %3 = stablehlo.abs %1 : tensor<f32>
+      %4 = stablehlo.compare GT, %2, %3 : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %4 : tensor<i1>
+  }) {dimension = 1 : i64, is_stable = true} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  check.expect_eq_const %q, dense<[[1.0, 3.0, 2.0], [6.0, 5.0, 4.0]]> : tensor<2x3xf32>
+  %i = stablehlo.constant dense<[[1], [1], [7]]> : tensor<3x1xi32>
+  %u = stablehlo.constant dense<[10.0, 20.0, 30.0]> : tensor<3xf32>
+  %c = "stablehlo.scatter"(%t, %i, %u) ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %0 = stablehlo.multiply %y, %s : tensor<f32>
+      %1 = stablehlo.add %x, %0 : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<2xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<2xf32>
+  check.expect_eq_const %c, dense<[2.0, 63.0]> : tensor<2xf32>
+  func.return
+}
+
+// -----
+
+func.func @reducers_compute_in_wider_types() {
+  %a = stablehlo.constant dense<[[100, 100, 100]]> : tensor<1x3xi8>
+  %z = stablehlo.constant dense<0> : tensor<i8>
+  %r = "stablehlo.reduce"(%a, %z) ({
+    ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+      %0 = stablehlo.add %x, %y : tensor<i32>
+      stablehlo.return %0 : tensor<i32>
+  }) {dimensions = array<i64: 1>} : (tensor<1x3xi8>, tensor<i8>) -> tensor<1xi32>
+  check.expect_eq_const %r, dense<300> : tensor<1xi32>
+  %i = stablehlo.constant dense<[[1], [1]]> : tensor<2x1xi32>
+  %t = stablehlo.constant dense<[1, 100]> : tensor<2xi8>
+  %c = "stablehlo.scatter"(%t, %i, %t) ({
+    ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+      %0 = stablehlo.add %x, %y : tensor<i32>
+      stablehlo.return %0 : tensor<i32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<2xi8>, tensor<2x1xi32>, tensor<2xi8>) -> tensor<2xi32>
+  check.expect_eq_const %c, dense<[1, 201]> : tensor<2xi32>
+  func.return
+}
+
+// -----
+
+module @each_device_promotes {
+  func.func private @sum(%a: tensor<2xi8>) -> tensor<2xi32> {
+    %r = "stablehlo.all_reduce"(%a) ({
+      ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+        %0 = stablehlo.add %x, %y : tensor<i32>
+        stablehlo.return %0 : tensor<i32>
+    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xi8>) -> tensor<2xi32>
+    return %r : tensor<2xi32>
+  }
+  func.func @main() {
+    %a = stablehlo.constant dense<[100, 1]> : tensor<2xi8>
+    %r:2 = "interpreter.run_parallel"(%a, %a) {programs = [[@sum], [@sum]]} : (tensor<2xi8>, tensor<2xi8>) -> (tensor<2xi32>, tensor<2xi32>)
+    check.expect_eq_const %r#1, dense<[200, 2]> : tensor<2xi32>
+    func.return
+  }
+}
