@@ -70,7 +70,10 @@ inline void ExpectMergedAgrees(const std::string& text, const DeviceGrid& grid,
 inline std::vector<Literal> RunReplicas(const std::string& text, const DeviceGrid& grid,
                                         const std::vector<std::vector<Literal>>& arguments,
                                         EvaluateOptions options = {}) {
-  const bool plain = options.custom_calls == nullptr;  // functions may count their calls
+  // Functions may count their calls, and what a host has given or taken is not given again.
+  const HostTransfers& host = options.host;
+  const bool plain =
+      options.custom_calls == nullptr && !host.infeed && !host.outfeed && !host.send_to_host && !host.recv_from_host;
   Result<std::vector<Literal>> results = TryRunReplicas(text, grid, arguments, std::move(options));
   if (results.ok() && plain) ExpectMergedAgrees(text, grid, arguments, *results);
   if (results.ok()) return *std::move(results);

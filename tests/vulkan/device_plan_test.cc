@@ -147,7 +147,7 @@ TEST(DevicePlanTest, ChainsOnlyStructsThatTheDeviceKnows) {
        at = at->pNext) {
     ++count;
   }
-  EXPECT_EQ(count, 6);
+  EXPECT_EQ(count, 7);
 }
 
 // The memory types of a kind of machine, and which of them each kind of memory lies in.
