@@ -258,7 +258,7 @@ void FindHostWaits(Plan& plan) {
     evaluation->waits_for.clear();
     for (const auto& [segment, memory] : device) {
       if (segment > i && !in_loop[static_cast<size_t>(i)]) break;
-      const bool hazard = std::ranges::any_of(uses, [&](const MemoryUse& use) {
+      const bool hazard = std::ranges::any_of(uses, [&, &memory = memory](const MemoryUse& use) {
         return memory.writes.Hits(use.range) || (use.writes && memory.reads.Hits(use.range));
       });
       if (!hazard) continue;

@@ -4,7 +4,7 @@
 # hours; each result goes into its row of docs/full-run.md when it is there, with its day and commit, so the parts may come one by one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-all_parts=(suites validation emulated swiftshader giant faults random exhaustive sanitizers fuzz programs jax)
+all_parts=(suites validation emulated swiftshader giant faults random exhaustive sanitizers compilers fuzz programs jax)
 parts=()
 if [ "${1-}" = --full ]; then
   shift
@@ -139,6 +139,18 @@ part_sanitizers() {
   suites="cpu_tests cpu_oracle_tests scheduler_tests"
   VXLA_TARGETS="$suites" tools/build.sh --preset=tsan
   for suite in $suites; do run_suite "$suite, TSan" build-tsan/tests/$suite; done
+}
+
+# Everything builds without a warning with each compiler that is installed (Debian: clang-14, clang-16 ...).
+part_compilers() {
+  local compiler found=0
+  for compiler in clang++-{14..22} g++-{12..14}; do
+    command -v "$compiler" >/dev/null || continue
+    found=1
+    CXX=$compiler tools/build.sh "build-$compiler" -DVXLA_BUILD_TESTS=ON -DVXLA_WERROR=ON >"$log" 2>&1 || failed "$compiler"
+    record "$compiler builds everything" "without a warning"
+  done
+  [ "$found" = 1 ] || printf 'SKIPPED: no clang++-14 to -22, no g++-12 to -14 under these names\n' >&2
 }
 
 # 100,000 inputs for each reader, from the programs of the tests on; and the tests' own mutants, 100,000 of them.

@@ -274,7 +274,7 @@ class CustomCallLowering {
       const ElementType type = shape.element_type();
       const std::string_view tag = StorageTag(type);
       text += fmt::format("TENSOR({}, {})\n", k, tag);
-      const auto constant = [&](const std::string& what, size_t place) {
+      const auto constant = [&, &name = name](const std::string& what, size_t place) {
         text += fmt::format("layout(constant_id = {}) const uint {}_{} = 1u;\n", kConstantsOfTensor * (k + 1) + place,
                             name, what);
       };

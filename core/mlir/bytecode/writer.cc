@@ -282,8 +282,8 @@ Result<std::vector<std::pair<std::string, uint64_t>>> BytecodeWriter::TakeProper
     }
     properties.emplace_back(property.name, *number);
   }
-  for (const auto& [name, number] : properties)
-    std::erase_if(operation.attributes, [&](const NamedAttribute& entry) { return entry.name == name; });
+  for (const auto& property : properties)
+    std::erase_if(operation.attributes, [&](const NamedAttribute& entry) { return entry.name == property.first; });
   return properties;
 }
 
@@ -377,7 +377,7 @@ Result<uint64_t> BytecodeWriter::AccuracyOf(const Attribute* value) {
   const auto entry = [&](std::string_view name) { return value == nullptr ? nullptr : value->Find(name); };
   const Attribute *atol = entry("atol"), *rtol = entry("rtol"), *ulps = entry("ulps"), *mode = entry("mode");
   const auto words = FindVhloKeywords("mode")->words;
-  const std::string_view word = mode != nullptr ? mode->text : value != nullptr ? value->text : "";
+  const std::string word = mode != nullptr ? mode->text : value != nullptr ? value->text : "";
   const auto found = std::ranges::find(words, word);
   return tables_.AccuracyNumber(atol == nullptr ? 0 : atol->real, rtol == nullptr ? 0 : rtol->real,
                                 ulps == nullptr ? 0 : ulps->integer,
