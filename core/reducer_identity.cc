@@ -1,5 +1,6 @@
 #include "core/reducer_identity.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -8,14 +9,15 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-// What is known of a scalar: its number, or that it is one of the elements. A float element is finite: the other kinds
-// are numbers.
+// What is known of a scalar: its number, or that it is one of the elements. A float element is finite, unless it is
+// said to be of any kind: the other kinds are numbers.
 struct Known {
   enum class Kind { kNothing, kNumber, kElement };
   Kind kind = Kind::kNothing;
   double number = 0;    // of floats and, without an imaginary part, of complex numbers
   int64_t integer = 0;  // of integers and pred
   int64_t element = 0;
+  bool any = false;  // an element that may be of any kind
 
   bool IsNumber() const { return kind == Kind::kNumber; }
   bool IsElement() const { return kind == Kind::kElement; }
@@ -100,8 +102,8 @@ Known FloatWithElement(Opcode opcode, double number, const Known& element, bool 
   }
 }
 
-// A complex element may hold anything, so a number that is no identity says nothing.
-Known ComplexWithElement(Opcode opcode, double number, const Known& element, bool first) {
+// A complex element, or one of any kind, may hold anything, so a number that is no identity says nothing.
+Known AnythingWithElement(Opcode opcode, double number, const Known& element, bool first) {
   if (opcode == Opcode::kMultiply) return number == 1 ? element : Known{};
   return number == 0 && (opcode == Opcode::kAdd || (opcode == Opcode::kSubtract && !first)) ? element : Known{};
 }
@@ -156,7 +158,7 @@ Known Compared(ComparisonDirection direction, double a, double b) {
 }
 
 Known CompareFloats(const CompareAttributes& attributes, const Known& a, const Known& b) {
-  if (attributes.type == ComparisonType::kTotalOrder) return {};
+  if (attributes.type == ComparisonType::kTotalOrder || a.any || b.any) return {};
   // A finite element compares with itself, infinities and NaN as zero does.
   const bool decided = (a.IsNumber() && b.IsNumber()) || (a.IsElement() && b.IsElement() && a.element == b.element) ||
                        (a.IsNumber() && b.IsElement() && !std::isfinite(a.number)) ||
@@ -192,8 +194,8 @@ Known Binary(const Instruction& i, const Known& a, const Known& b) {
     // What nothing is known of: only a product with the integer zero is sure.
     return IsInteger(type) && i.opcode() == Opcode::kMultiply && number.integer == 0 ? number : Known{};
   }
+  if (IsComplex(type) || element.any) return AnythingWithElement(i.opcode(), number.number, element, first);
   if (IsFloating(type)) return FloatWithElement(i.opcode(), number.number, element, first);
-  if (IsComplex(type)) return ComplexWithElement(i.opcode(), number.number, element, first);
   return IntegerWithElement(i.opcode(), type, number.integer, element, first);
 }
 
@@ -238,10 +240,21 @@ bool IsIdentityOf(const Computation& reducer, std::span<const Literal* const> in
   std::vector<Known> initial, elements;
   int64_t cases = 1;
   for (size_t e = 0; e < count; ++e) {
+    const bool floating = IsFloating(initial_values[e]->shape().element_type());
     initial.push_back(OfLiteral(*initial_values[e]));
-    cases *= IsFloating(initial_values[e]->shape().element_type()) ? 4 : 1;
-    if (cases > 256) return false;
+    elements.push_back(Element(static_cast<int64_t>(e)));
+    elements.back().any = floating;
+    cases = std::min<int64_t>(257, cases * (floating ? 4 : 1));
   }
+  const auto unchanged = [&] {
+    std::vector<Known> before = initial, after = elements;
+    before.insert(before.end(), elements.begin(), elements.end());
+    after.insert(after.end(), initial.begin(), initial.end());
+    return LeavesUnchanged(reducer, before, elements) && LeavesUnchanged(reducer, after, elements);
+  };
+  // Most need no cases.
+  if (unchanged()) return true;
+  if (cases > 256) return false;
   for (int64_t c = 0; c < cases; ++c) {
     elements.clear();
     int64_t kinds = c;
@@ -252,10 +265,7 @@ bool IsIdentityOf(const Computation& reducer, std::span<const Literal* const> in
       if (kinds % 4 != 0) elements.back() = Number(kNumbers[kinds % 4]);
       kinds /= 4;
     }
-    std::vector<Known> before = initial, after = elements;
-    before.insert(before.end(), elements.begin(), elements.end());
-    after.insert(after.end(), initial.begin(), initial.end());
-    if (!LeavesUnchanged(reducer, before, elements) || !LeavesUnchanged(reducer, after, elements)) return false;
+    if (!unchanged()) return false;
   }
   return true;
 }

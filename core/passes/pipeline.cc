@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/passes/algebraic_simplifier.h"
+#include "core/passes/associative_scans.h"
 #include "core/passes/call_inliner.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/copy_order.h"
@@ -55,6 +56,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   ExpandStochasticConverts(*optimized);
   ExpandDots(*optimized);
   ExpandScatters(*optimized);
+  if (FindAssociativeScans(*optimized)) RemoveDeadCode(*optimized);
   SplitSlidingWindows(*optimized, target.wide_accumulation);
   // Each simplification can make two instructions equal, and each merge can enable a simplification.
   for (bool changed = true; changed;) {

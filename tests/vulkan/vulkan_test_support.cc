@@ -150,7 +150,7 @@ std::vector<uint32_t> RunScale(Device& device, const std::vector<uint32_t>& valu
   auto commands = device.CreateCommandBuffer(0);
   EXPECT_TRUE(commands.ok()) << commands.status().message();
   EXPECT_TRUE((*commands)->Begin().ok());
-  const Status status = (*commands)->Dispatch(*kernel, Whole(arguments), buffers, {{(count + 63) / 64, 1, 1}});
+  const Status status = (*commands)->Dispatch(*kernel, Whole(arguments), buffers, {(count + 63) / 64, 1, 1});
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_TRUE((*commands)->End().ok());
   RunAndWait(device, **commands);
