@@ -20,9 +20,8 @@ bool IsZero(const Instruction& i) {
   return literal != nullptr && *literal == Literal(i.shape());
 }
 
-// The one number of a constant array or of a constant spread over one; null if it is neither.
+// The one number of a constant; null if it has several.
 std::shared_ptr<const Literal> NumberOf(const Instruction& i) {
-  if (i.opcode() == Opcode::kBroadcast && i.operand(0)->shape().IsScalar()) return NumberOf(*i.operand(0));
   if (i.opcode() != Opcode::kConstant || i.shape().ElementCount() == 0) return nullptr;
   const auto& literal = i.attributes<ConstantAttributes>().literal;
   if (literal == nullptr || i.shape().IsScalar()) return literal;
@@ -96,6 +95,7 @@ std::optional<Interleaved> InterleavedOf(const Instruction& i, int dimension) {
 struct Node {
   enum class Kind { kLeft, kRight, kNumber, kOperation };
   Kind kind = Kind::kOperation;
+  IntList places;                          // of each dimension, where it lies in the result's; -1: of size 1
   size_t array = 0;                        // of elements
   std::shared_ptr<const Literal> number;   // of numbers
   const Instruction* operation = nullptr;  // one of those that say it
@@ -107,10 +107,36 @@ struct Level {
   std::vector<Instruction*> elements, results;  // by array; null: not needed, or not known yet
 };
 
+// What an array is a broadcast or a reshape of, where its dimensions keep their order, and where those lie then.
+std::pair<Instruction*, IntList> Unspread(Instruction* i, IntList places) {
+  while (i->opcode() == Opcode::kBroadcast || i->opcode() == Opcode::kReshape) {
+    Instruction* const operand = i->operand(0);
+    const int rank = operand->shape().rank();
+    IntList inner(static_cast<size_t>(rank), -1);
+    if (i->opcode() == Opcode::kBroadcast) {
+      for (size_t d = 0; d < inner.size(); ++d) inner[d] = places[static_cast<size_t>(i->dimensions()[d])];
+    } else {
+      int at = 0;
+      for (int d = 0; d < i->shape().rank(); ++d) {
+        const int64_t size = i->shape().dimension(d);
+        while (at < rank && operand->shape().dimension(at) == 1 && size != 1) ++at;
+        if (at < rank && operand->shape().dimension(at) == size) {
+          inner[static_cast<size_t>(at++)] = places[static_cast<size_t>(d)];
+        } else if (size != 1) {
+          return {i, std::move(places)};
+        }
+      }
+    }
+    i = operand;
+    places = std::move(inner);
+  }
+  return {i, std::move(places)};
+}
+
 // Follows the recursion from one result down. What does not fit ends it.
 class Recursion {
  public:
-  Recursion(const Instruction* root, int dimension) : root_(root), dimension_(dimension) {}
+  Recursion(Instruction* root, int dimension) : root_(root), dimension_(dimension) {}
 
   bool Follow() {
     const auto top = InterleavedOf(*root_, dimension_);
@@ -119,9 +145,10 @@ class Recursion {
     for (int64_t n = size; n > 0; n /= 2) levels_.push_back({.size = n, .elements = {}, .results = {}});
     const auto below = InterleavedOf(*top->odd, dimension_);
     if (!below) return false;
-    const size_t array = ArrayOf(top->first);
-    if (!Bind(levels_[0].results, array, const_cast<Instruction*>(root_)) || !ReadGiven(array, below->first))
-      return false;
+    IntList places;
+    for (int d = 0; d < root_->shape().rank(); ++d) places.push_back(d);
+    ArrayOf(top->first, places);
+    if (!Bind(levels_[0].results, 0, root_) || !ReadGiven(0, below->first)) return false;
     for (size_t l = 0; l < levels_.size(); ++l) {
       if (!FollowLevel(l)) return false;
     }
@@ -134,14 +161,15 @@ class Recursion {
   int dimension() const { return dimension_; }
   const std::vector<Node>& nodes() const { return nodes_; }
   const std::vector<Instruction*>& arrays() const { return levels_[0].elements; }
+  // Of each dimension of an array, where it lies in the result's; -1: it has size 1.
+  const IntList& places(size_t array) const { return places_[array]; }
   size_t given(size_t array) const { return *given_[array]; }
   // Which of the arrays the other's root is the scan of, by the same function.
   std::optional<size_t> ArrayLike(const Recursion& other) const {
-    const auto& others = other.levels_[0].results;
-    const size_t theirs = static_cast<size_t>(std::ranges::find(others, other.root_) - others.begin());
-    const Instruction *elements = other.arrays()[theirs], *below = other.levels_[1].elements[theirs];
     for (size_t a = 0; a < arrays().size(); ++a) {
-      if (dimension_ == other.dimension_ && arrays()[a] == elements && levels_[1].elements[a] == below) return a;
+      if (dimension_ == other.dimension_ && places_[a] == places_[0] && arrays()[a] == other.arrays()[0] &&
+          levels_[1].elements[a] == other.levels_[1].elements[0])
+        return a;
     }
     return std::nullopt;
   }
@@ -161,45 +189,63 @@ class Recursion {
     return values[array] == value;
   }
 
-  // The number of one of the arrays that are scanned.
-  size_t ArrayOf(Instruction* elements) {
+  // The number of one of the arrays that are scanned, 0 for the root's; none if it already lies elsewhere.
+  std::optional<size_t> ArrayOf(Instruction* elements, const IntList& places) {
     auto& arrays = levels_[0].elements;
     const auto at = std::ranges::find(arrays, elements);
     const size_t array = static_cast<size_t>(at - arrays.begin());
-    if (at == arrays.end()) arrays.push_back(elements), given_.emplace_back();
-    return array;
+    if (at == arrays.end()) {
+      arrays.push_back(elements);
+      places_.push_back(places);
+      given_.emplace_back();
+    }
+    return places_[array] == places ? std::optional(array) : std::nullopt;
   }
 
+  // The dimension along which an array is scanned; -1: none.
+  int DimensionOf(const IntList& places) const {
+    const auto at = std::ranges::find(places, dimension_);
+    return at == places.end() ? -1 : static_cast<int>(at - places.begin());
+  }
+  int DimensionOf(size_t array) const { return DimensionOf(places_[array]); }
+
   // Reads the function that gives an array's elements of the level below the top.
-  bool ReadGiven(size_t array, const Instruction* joined) {
-    const std::optional<size_t> node = Read(joined);
+  bool ReadGiven(size_t array, Instruction* joined) {
+    const std::optional<size_t> node = Read(joined, places_[array]);
     if (!node) return false;
     given_[array] = *node;
     return true;
   }
 
-  std::optional<size_t> Read(const Instruction* i) {
-    if (const auto known = read_.find(i); known != read_.end()) return known->second;
-    const int64_t size = levels_[0].size, count = size / 2;
+  std::optional<size_t> Read(Instruction* spread, const IntList& spread_places) {
+    auto [i, places] = Unspread(spread, spread_places);
+    if (const auto known = read_.find(i); known != read_.end()) {
+      return nodes_[known->second].places == places ? std::optional(known->second) : std::nullopt;
+    }
     if (!i->shape().IsArray() || i->shape().IsDynamic()) return std::nullopt;
     Node node;
-    const bool array = i->shape().rank() == root_->shape().rank();
-    const bool left = array && IsStrided(*i, dimension_, 0, 2, count),
-               right = array && IsStrided(*i, dimension_, 1, 2, count);
-    if ((left || right) && std::ranges::equal(i->operand(0)->shape().dimensions(), root_->shape().dimensions())) {
+    const int64_t size = levels_[0].size, count = size / 2;
+    const int dimension = DimensionOf(places);
+    const bool sliced = i->opcode() == Opcode::kSlice && dimension >= 0;
+    const bool left = sliced && IsStrided(*i, dimension, 0, 2, count),
+               right = sliced && IsStrided(*i, dimension, 1, 2, count);
+    if ((left || right) && i->operand(0)->shape().dimension(dimension) == size) {
+      const std::optional<size_t> array = ArrayOf(i->operand(0), places);
+      if (!array) return std::nullopt;
       node.kind = left ? Node::Kind::kLeft : Node::Kind::kRight;
-      node.array = ArrayOf(i->operand(0));
+      node.array = *array;
     } else if ((node.number = NumberOf(*i)) != nullptr) {
       node.kind = Node::Kind::kNumber;
     } else {
-      if (!array || !IsElementwise(i->opcode()) || !i->called().empty() || i->HasControlEdges()) return std::nullopt;
+      if (!IsElementwise(i->opcode()) || !i->called().empty() || i->HasControlEdges()) return std::nullopt;
       node.operation = i;
-      for (const Instruction* operand : i->operands()) {
-        const std::optional<size_t> read = Read(operand);
+      for (Instruction* operand : i->operands()) {
+        const std::optional<size_t> read = Read(operand, operand->shape().IsScalar() ? IntList() : places);
         if (!read) return std::nullopt;
         node.operands.push_back(*read);
       }
     }
+    node.places = std::move(places);
     nodes_.push_back(std::move(node));
     return read_[i] = nodes_.size() - 1;
   }
@@ -210,24 +256,30 @@ class Recursion {
     std::unordered_map<const Instruction*, size_t> matched;
   };
 
-  bool Matches(size_t number, Instruction* i, Sides& sides) const {
+  bool Matches(size_t number, Instruction* spread, const IntList& spread_places, Sides& sides) const {
+    const auto [i, places] = Unspread(spread, spread_places);
     if (const auto known = sides.matched.find(i); known != sides.matched.end()) return known->second == number;
     const Node& node = nodes_[number];
-    bool same = false;
+    if (node.kind == Node::Kind::kNumber) {
+      const auto literal = NumberOf(*i);
+      return literal != nullptr && *literal == *node.number;
+    }
+    // It does not matter where a dimension of size 1 lies.
+    if (!i->shape().IsArray() || places.size() != node.places.size()) return false;
+    for (size_t d = 0; d < places.size(); ++d) {
+      if (places[d] != node.places[d] && i->shape().dimension(static_cast<int>(d)) != 1) return false;
+    }
     if (node.kind == Node::Kind::kLeft) return Bind(sides.left, node.array, i);
     if (node.kind == Node::Kind::kRight) return Bind(sides.right, node.array, i);
-    if (node.kind == Node::Kind::kNumber) {
-      const auto splat = NumberOf(*i);
-      same = splat != nullptr && *splat == *node.number;
-    } else {
-      const Instruction& like = *node.operation;
-      same = i->opcode() == like.opcode() && i->attributes() == like.attributes() && i->called().empty() &&
-             !i->HasControlEdges() && i->shape().element_type() == like.shape().element_type() &&
-             i->operands().size() == node.operands.size();
-      for (size_t o = 0; same && o < node.operands.size(); ++o)
-        same = Matches(node.operands[o], i->operand(static_cast<int>(o)), sides);
+    const Instruction& like = *node.operation;
+    bool same = i->opcode() == like.opcode() && i->attributes() == like.attributes() && i->called().empty() &&
+                !i->HasControlEdges() && i->shape().element_type() == like.shape().element_type() &&
+                i->operands().size() == node.operands.size();
+    for (size_t o = 0; same && o < node.operands.size(); ++o) {
+      Instruction* const operand = i->operand(static_cast<int>(o));
+      same = Matches(node.operands[o], operand, operand->shape().IsScalar() ? IntList() : places, sides);
     }
-    sides.matched[i] = number;
+    if (same) sides.matched[i] = number;
     return same;
   }
 
@@ -240,7 +292,7 @@ class Recursion {
         if (!Bind(level.elements, array, result)) return false;
         continue;
       }
-      const auto parts = InterleavedOf(*result, dimension_);
+      const auto parts = InterleavedOf(*result, DimensionOf(array));
       if (!parts || !Bind(level.elements, array, parts->first) || !Bind(levels_[l + 1].results, array, parts->odd))
         return false;
       if (l == 1 && !given_[array] && !ReadGiven(array, parts->first)) return false;
@@ -258,21 +310,21 @@ class Recursion {
     const int64_t evens = level.size - level.size / 2 - 1, odds = level.size / 2;
     if (array >= given_.size() || !given_[array]) return false;
     Sides sides;
-    if (!Matches(*given_[array], even, sides)) return false;
+    if (!Matches(*given_[array], even, places_[array], sides)) return false;
     for (size_t a = 0; a < sides.left.size(); ++a) {
       Instruction* value = sides.left[a];
       if (value == nullptr) continue;
       if (evens < odds) {
-        if (!IsStrided(*value, dimension_, 0, 1, evens)) return false;
+        if (!IsStrided(*value, DimensionOf(a), 0, 1, evens)) return false;
         value = value->operand(0);
       }
-      if (value->shape().dimension(dimension_) != odds || !Bind(levels_[l + 1].results, a, value)) return false;
+      if (value->shape().dimension(DimensionOf(a)) != odds || !Bind(levels_[l + 1].results, a, value)) return false;
     }
     for (size_t a = 0; a < sides.right.size(); ++a) {
       Instruction* const value = sides.right[a];
       if (value == nullptr) continue;
-      if (!IsStrided(*value, dimension_, 2, 2, evens) || !Bind(level.elements, a, value->operand(0)) ||
-          value->operand(0)->shape().dimension(dimension_) != level.size)
+      if (!IsStrided(*value, DimensionOf(a), 2, 2, evens) || !Bind(level.elements, a, value->operand(0)) ||
+          value->operand(0)->shape().dimension(DimensionOf(a)) != level.size)
         return false;
     }
     return true;
@@ -286,13 +338,13 @@ class Recursion {
       if (joined == nullptr) continue;
       if (array >= given_.size() || !given_[array]) return false;
       Sides sides;
-      if (!Matches(*given_[array], joined, sides)) return false;
+      if (!Matches(*given_[array], joined, places_[array], sides)) return false;
       for (const bool right : {false, true}) {
         const auto& side = right ? sides.right : sides.left;
         for (size_t a = 0; a < side.size(); ++a) {
           if (side[a] == nullptr) continue;
-          if (!IsStrided(*side[a], dimension_, right ? 1 : 0, 2, level.size) ||
-              side[a]->operand(0)->shape().dimension(dimension_) != above.size ||
+          if (!IsStrided(*side[a], DimensionOf(a), right ? 1 : 0, 2, level.size) ||
+              side[a]->operand(0)->shape().dimension(DimensionOf(a)) != above.size ||
               !Bind(above.elements, a, side[a]->operand(0)))
             return false;
         }
@@ -301,10 +353,11 @@ class Recursion {
     return true;
   }
 
-  const Instruction* root_;
+  Instruction* root_;
   int dimension_;
   std::vector<Level> levels_;
   std::vector<Node> nodes_;
+  std::vector<IntList> places_;               // by array
   std::vector<std::optional<size_t>> given_;  // by array
   std::unordered_map<const Instruction*, size_t> read_;
 };
@@ -322,8 +375,10 @@ class RunningWindowWriter : private Expansion {
 
   // The results by array.
   std::vector<Instruction*> Write(const Recursion& scan) {
-    std::vector<Instruction*> operands = scan.arrays(), initial;
-    const IntList sizes = SizesOf(operands[0]->shape());
+    const IntList sizes = SizesOf(scan.arrays()[0]->shape());
+    std::vector<Instruction*> operands, initial;
+    for (size_t a = 0; a < scan.arrays().size(); ++a)
+      operands.push_back(Whole(scan.arrays()[a], scan.places(a), sizes));
     Computation* reducer = Plain(scan);
     const auto identity = FactsOfReducer(*reducer).identity;
     if (operands.size() == 1 && SingleOperation(*reducer) && identity) {
@@ -353,6 +408,19 @@ class RunningWindowWriter : private Expansion {
 
  private:
   using Scalars = std::vector<Instruction*>;
+
+  // An array in the sizes of the result.
+  Instruction* Whole(Instruction* array, const IntList& places, const IntList& sizes) {
+    if (SizesOf(array->shape()) == sizes) return array;
+    DimensionsAttributes attributes;
+    IntList kept;
+    for (int64_t place : places) {
+      if (place < 0) continue;
+      attributes.dimensions.push_back(place);
+      kept.push_back(sizes[static_cast<size_t>(place)]);
+    }
+    return Add(Opcode::kBroadcast, Shape(array->shape().element_type(), sizes), {Reshaped(array, kept)}, attributes);
+  }
 
   // The elements of one side as parameters.
   static Scalars Side(Computation& in, const Recursion& scan, size_t first) {
@@ -434,7 +502,7 @@ class RunningWindowWriter : private Expansion {
   Module& module_;
 };
 
-std::optional<Recursion> RecursionOf(const Instruction& i) {
+std::optional<Recursion> RecursionOf(Instruction& i) {
   if (!i.shape().IsArray() || i.shape().IsDynamic() || i.operand_count() != 2) return std::nullopt;
   for (int d = 0; d < i.shape().rank(); ++d) {
     if (!InterleavedOf(i, d)) continue;
@@ -473,7 +541,7 @@ bool FindIn(Module& module, Computation& computation) {
       const auto array = done[s] ? std::nullopt : scan.ArrayLike(roots[s].recursion);
       // None of the arrays may follow from this root.
       const bool apart = array && std::ranges::all_of(scan.arrays(), [&](const Instruction* elements) {
-                           return depth.at(elements) <= depth.at(roots[s].instruction);
+                           return depth.at(elements) < depth.at(roots[s].instruction);
                          });
       if (!apart) continue;
       together.emplace_back(s, *array);

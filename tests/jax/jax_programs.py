@@ -1,13 +1,12 @@
 """JAX functions through vxla: what jax.jit(f).lower(x) prints as StableHLO (pretty and generic form, with locations) and as HLO must run
 to JAX's own results, and survive `vxla convert` both ways, as must the artifact that jax.export writes. jaxlib must read the artifact that vxla writes.
 
-    python jax_programs.py --vxla build/vxla [--device cpu|llvmpipe|...] [--brief] [NAME...]
+    python jax_programs.py --vxla build/vxla [--device cpu|llvmpipe|...] [NAME...]
 
---brief: as StableHLO, as HLO and as artifact alone, and not what takes long. Prints a line for each function that fails, and ends with
-`N passed, N failed`. Needs jax for CPUs.
+Prints a line for each function that fails, and ends with `N passed, N failed`. Needs jax for CPUs.
 """
 
-import argparse, os, pathlib, subprocess, sys, tempfile, time
+import argparse, os, pathlib, subprocess, sys, tempfile
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 import jax, jax.numpy as jnp, numpy as np
@@ -425,12 +424,11 @@ def symbolic_cases():
     ]
 
 
-def forms(lowered, brief):
+def forms(lowered):
     yield "mlir", lowered.as_text()
+    yield "generic.mlir", lowered.compiler_ir("stablehlo").operation.get_asm(print_generic_op_form=True)
+    yield "debug.mlir", lowered.as_text(debug_info=True)
     yield "hlo", lowered.as_text(dialect="hlo")
-    if not brief:
-        yield "generic.mlir", lowered.compiler_ir("stablehlo").operation.get_asm(print_generic_op_form=True)
-        yield "debug.mlir", lowered.as_text(debug_info=True)
 
 
 def artifact(jitted, arguments):
@@ -495,15 +493,15 @@ def check(options, scratch, name, function, arguments, tol):
         return None if run.returncode == 0 else f"vxla {words[0]}: exit {run.returncode}: {run.stderr.strip()[-300:]}"
 
     programs = []
-    for form, text in forms(lowered, options.brief):
+    for form, text in forms(lowered):
         programs.append(scratch / f"{name}.{form}")
         programs[-1].write_text(text)
-    conversions = [(programs[0], "converted.hlo"), (programs[1], "converted.mlir"), (programs[1], "converted.mlirbc")]
+    conversions = [(programs[0], "converted.hlo"), (programs[3], "converted.mlir"), (programs[3], "converted.mlirbc")]
     if (exported := artifact(jitted, arguments)) is not None:
         programs.append(scratch / f"{name}.mlirbc")
         programs[-1].write_bytes(exported)
         conversions.append((programs[-1], "again.mlirbc"))
-    for source, form in conversions if not options.brief else []:
+    for source, form in conversions:
         target = scratch / f"{name}.{form}"
         if reason := vxla("convert", source, target) or (target.suffix == ".mlirbc" and unreadable(target)):
             return reason
@@ -520,7 +518,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--vxla", required=True)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--brief", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     passed = failed = 0
@@ -530,7 +527,7 @@ def main():
             name = case[0]
             if options.names and name not in options.names:
                 continue
-            t0 = time.time(); reason = judge(options, pathlib.Path(scratch), *case); print("T", name, round(time.time() - t0, 2), flush=True)
+            reason = judge(options, pathlib.Path(scratch), *case)
             passed, failed = passed + (reason is None), failed + (reason is not None)
             if reason:
                 print(f"fail  {name}: {reason}", flush=True)
