@@ -1,7 +1,6 @@
 #include "scheduler/client.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "backend/device.h"
 #include "core/guarded.h"
@@ -16,19 +15,10 @@
 #include "scheduler/shape_specializations.h"
 #include "scheduler/specializations.h"
 #include "scheduler/step_graph.h"
+#include "scheduler/stopwatch.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
-
-class Stopwatch {
- public:
-  double Ms() const {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 Status MakeKernels(ExecutableState& state) {
   std::vector<const KernelKey*> keys;

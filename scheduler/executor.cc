@@ -1,7 +1,6 @@
 #include "scheduler/executor.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "backend/device.h"
 #include "core/guarded.h"
@@ -11,13 +10,10 @@
 #include "scheduler/live_values.h"
 #include "scheduler/plan.h"
 #include "scheduler/profiler.h"
+#include "scheduler/stopwatch.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
-
-double MillisecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
 
 // A counted loop's iterations are submitted ahead of the device, but not without end: twice so many at most.
 constexpr int64_t kIterationsInFlight = 64;
@@ -48,13 +44,14 @@ class Run {
     VXLA_RETURN_IF_ERROR(TakeParameters(arguments, statistics.allocated_bytes));
     VXLA_RETURN_IF_ERROR(TakeResults(statistics.allocated_bytes));
     VXLA_RETURN_IF_ERROR(Bind(statistics));
-    if (state_.program.profile) times_ = StepTimesOf(plan_);
+    if (state_.program.profile) profile_.steps = StepTimesOf(plan_);
     state_.client->Report({CallProgress::Stage::kRun});
     arguments_ready_ = after_;
     submitted_.assign(plan_.segments.size(), 0);
     VXLA_RETURN_IF_ERROR(RunSegments(0, static_cast<int>(plan_.segments.size())));
     statistics.read_backs = read_backs_;
-    statistics.steps = std::move(times_);
+    statistics.steps = std::move(profile_.steps);
+    statistics.spans = std::move(profile_.spans);
     return Finish();
   }
 
@@ -98,7 +95,8 @@ class Run {
   uint64_t arguments_ready_ = 0;                         // what the first one waited for
   std::vector<uint64_t> submitted_;                      // by segment, what its last submission reaches
   int64_t read_backs_ = 0;
-  std::vector<StepTime> times_;  // of a profiling run, by step
+  RunStatistics profile_;  // of a profiling run: steps and spans
+  const Stopwatch clock_;
 };
 
 Status Run::TakeParameters(std::span<const Argument> arguments, int64_t& allocated_bytes) {
@@ -241,7 +239,7 @@ Status Run::SubmitCommands(int segment) {
   if (!state_.program.profile) return OkStatus();
   VXLA_RETURN_IF_ERROR(device_.Wait(after_));
   VXLA_ASSIGN_OR_RETURN(const std::vector<double> timestamps, context_->commands(segment).Timestamps());
-  AddStepTimes(plan_, std::get<GpuCommands>(plan_.segments[segment]), timestamps, times_);
+  AddStepTimes(plan_, std::get<GpuCommands>(plan_.segments[segment]), timestamps, clock_.Ms(), profile_);
   return OkStatus();
 }
 
@@ -332,7 +330,9 @@ Status Run::EvaluateOnHost(const HostEvaluate& evaluation) {
     operands.push_back(&downloaded.back());
   }
   state_.client->Report({CallProgress::Stage::kHostStep, 0, 0, instruction.name()});
+  const double begin_ms = clock_.Ms();
   VXLA_ASSIGN_OR_RETURN(Literal result, evaluate_(instruction, operands));
+  if (state_.program.profile) profile_.spans.push_back({-1, instruction.name(), begin_ms, clock_.Ms()});
   if (evaluation.shape.IsDynamic()) result = ConformTo(result, evaluation.shape);
   if (!(result.shape() == evaluation.shape)) {
     return Internal("host evaluation of {} {} gave {} instead of {}", OpcodeText(instruction.opcode()),
@@ -501,20 +501,20 @@ Result<StaticProgram> Executable::ProgramFor(std::span<const Literal* const> arg
 }
 
 Result<Execution> Executable::Execute(std::span<const Argument> arguments, RunStatistics* statistics) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch clock;
   RunStatistics local;
   Result<Execution> execution = Guarded([&] {
     return state_->specializations != nullptr
                ? state_->specializations->Execute(*state_->client->device, arguments, &local)
                : vxla::Run(*state_).Execute(arguments, local);
   });
-  local.ms = MillisecondsSince(start);
+  local.ms = clock.Ms();
   if (statistics != nullptr) *statistics = std::move(local);
   return execution;
 }
 
 Result<Literal> Executable::Run(std::span<const Literal* const> arguments, RunStatistics* statistics) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch clock;
   Result<Literal> result = Guarded([&]() -> Result<Literal> {
     std::vector<Argument> values;
     for (const Literal* argument : arguments) values.emplace_back(*argument);
@@ -523,7 +523,7 @@ Result<Literal> Executable::Run(std::span<const Literal* const> arguments, RunSt
     state_->client->Report({CallProgress::Stage::kDownload, 0, execution.leaves.size()});
     return execution.ToLiteral();
   });
-  if (result.ok() && statistics != nullptr) statistics->ms = MillisecondsSince(start);
+  if (result.ok() && statistics != nullptr) statistics->ms = clock.Ms();
   return result;
 }
 

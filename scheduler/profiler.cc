@@ -19,17 +19,19 @@ std::vector<StepTime> StepTimesOf(const Plan& plan) {
   return times;
 }
 
-void AddStepTimes(const Plan& plan, const GpuCommands& segment, std::span<const double> timestamps_ns,
-                  std::vector<StepTime>& times) {
+void AddStepTimes(const Plan& plan, const GpuCommands& segment, std::span<const double> timestamps_ns, double end_ms,
+                  RunStatistics& statistics) {
   VXLA_CHECK(static_cast<int>(timestamps_ns.size()) == TimestampCount(segment), "timestamps of a segment");
+  const auto at = [&](size_t k) { return end_ms - (timestamps_ns.back() - timestamps_ns[k]) * 1e-6; };
   size_t next = 1;
   for (const GpuCommand& command : segment.commands) {
     const auto* dispatch = std::get_if<Dispatch>(&command);
     if (dispatch == nullptr) continue;
     const Step& step = plan.steps[dispatch->step];
-    StepTime& time = times.at(dispatch->step);
+    StepTime& time = statistics.steps.at(dispatch->step);
     ++time.runs;
     time.ms += (timestamps_ns[next] - timestamps_ns[next - 1]) * 1e-6;
+    statistics.spans.push_back({static_cast<int64_t>(dispatch->step), {}, at(next - 1), at(next)});
     time.flop += step.flop;
     for (const Binding& binding : step.bindings) {
       time.bytes += binding.slice.size_bytes * (binding.access == Access::kReadWrite ? 2 : 1);

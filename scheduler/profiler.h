@@ -14,8 +14,9 @@ namespace VXLA_NAMESPACE {
 int TimestampCount(const GpuCommands& segment);
 // One for each step of the plan, nothing having run.
 std::vector<StepTime> StepTimesOf(const Plan& plan);
-// Adds one run of a segment's dispatches, given its timestamps in nanoseconds.
-void AddStepTimes(const Plan& plan, const GpuCommands& segment, std::span<const double> timestamps_ns,
-                  std::vector<StepTime>& times);
+// Adds one run of a segment's dispatches to the statistics, given its timestamps in nanoseconds and when the last of
+// them was on the host's clock.
+void AddStepTimes(const Plan& plan, const GpuCommands& segment, std::span<const double> timestamps_ns, double end_ms,
+                  RunStatistics& statistics);
 
 }  // namespace VXLA_NAMESPACE

@@ -23,6 +23,13 @@ struct StepTime {
   int64_t flop = 0;
 };
 
+// When a run was at something, in milliseconds of the host's clock from its call on.
+struct RunSpan {
+  int64_t step = -1;    // a dispatch of RunStatistics::steps, else
+  std::string on_host;  // what the host computed
+  double begin_ms = 0, end_ms = 0;
+};
+
 struct CompileStatistics {
   double ms = 0;          // all of Compile
   double plan_ms = 0;     // passes and planning
@@ -40,6 +47,7 @@ struct RunStatistics {
   int64_t read_backs = 0;       // values that the host waited for to decide about loops and branches
   double ms = 0;                // from the call to the result
   std::vector<StepTime> steps;  // with CompileOptions::profile; one per dispatch, in order
+  std::vector<RunSpan> spans;   // with CompileOptions::profile; in the order in which they began, a loop's each time
 };
 
 }  // namespace VXLA_NAMESPACE

@@ -163,6 +163,13 @@ Result<PeerTime> MeasureCopy(Device& device, int64_t bytes) {
   return PeerTime{"the driver's copy of as many bytes", ms};
 }
 
+Result<double> MeasureFlopPerMs(Device& device) {
+  VXLA_ASSIGN_OR_RETURN(const std::vector<PeerTime> times, MeasureHandWritten(device, vulkan::kArithmeticPeak));
+  if (times.empty()) return Unsupported("device {}: no kernel for its arithmetic", device.facts().name);
+  const Step& step = vulkan::BenchKernels(vulkan::kArithmeticPeak, device.facts())[0].steps[0];
+  return static_cast<double>(step.flop) / times[0].ms;
+}
+
 std::optional<PeerTime> MeasureHost(const std::string& case_name) {
   constexpr int64_t kLarge = 16 << 20;
   if (case_name == "cpu_add") {

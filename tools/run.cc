@@ -16,6 +16,7 @@
 #include "tools/numpy_print.h"
 #include "tools/replicas.h"
 #include "tools/session.h"
+#include "tools/trace.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -27,7 +28,7 @@ struct RunFlags {
   DeviceFlags device;
   CompileFlags compile;
   ReplicaFlags replicas;
-  std::string out;
+  std::string out, trace;
   int num_runs = 1;
   bool json = false, profile = false, check_same = false, checked = false;
 };
@@ -57,23 +58,28 @@ class SameBits {
   Literal first_;
 };
 
-// Shares of the peak are of the rate at which the device copies 64 MiB, measured here and now.
+// Shares are of the rate at which the device copies 64 MiB, and of that at which it multiplies and adds, both measured
+// here and now.
 Status PrintProfile(Device& device, const RunStatistics& statistics) {
   constexpr int64_t kCopyBytes = int64_t{64} << 20;
-  VXLA_ASSIGN_OR_RETURN(PeerTime copy, MeasureCopy(device, kCopyBytes));
-  const double peak = 2.0 * kCopyBytes / copy.ms;
+  VXLA_ASSIGN_OR_RETURN(const PeerTime copy, MeasureCopy(device, kCopyBytes));
+  VXLA_ASSIGN_OR_RETURN(const double flop_per_ms, MeasureFlopPerMs(device));
+  const double bytes_per_ms = 2.0 * kCopyBytes / copy.ms;
   double total_ms = 0;
   for (const StepTime& step : statistics.steps) total_ms += step.ms;
-  fmt::print(stderr, "{:>9} {:>6} {:>10} {:>9} {:>7}  kernel\n", "ms", "share", "MB", "GFLOP/s", "of peak");
+  fmt::print(stderr, "{:>9} {:>6} {:>10} {:>8} {:>9} {:>8}  kernel\n", "ms", "share", "MB", "of copy", "GFLOP/s",
+             "of peak");
   for (const StepTime& step : statistics.steps) {
-    const double rate = step.ms > 0 ? static_cast<double>(step.bytes) / step.ms : 0;
-    fmt::print(stderr, "{:9.4f} {:5.1f}% {:10.3f} {:9.2f} {:6.1f}%  {} [{}]{}\n", step.ms,
+    const auto rate = [&](int64_t amount) { return step.ms > 0 ? static_cast<double>(amount) / step.ms : 0; };
+    fmt::print(stderr, "{:9.4f} {:5.1f}% {:10.3f} {:7.1f}% {:9.2f} {:7.1f}%  {} [{}]{}\n", step.ms,
                total_ms > 0 ? 100 * step.ms / total_ms : 0, static_cast<double>(step.bytes) * 1e-6,
-               step.ms > 0 ? static_cast<double>(step.flop) / step.ms * 1e-6 : 0, 100 * rate / peak, step.name,
-               step.kernel, step.runs == 1 ? "" : fmt::format(" x{}", step.runs));
+               100 * rate(step.bytes) / bytes_per_ms, rate(step.flop) * 1e-6, 100 * rate(step.flop) / flop_per_ms,
+               step.name, step.kernel, step.runs == 1 ? "" : fmt::format(" x{}", step.runs));
   }
-  fmt::print(stderr, "{:9.4f} ms in {} dispatches; peak: {:.1f} GB/s, the measured rate of a copy\n", total_ms,
-             statistics.steps.size(), peak * 1e-6);
+  fmt::print(stderr,
+             "{:9.4f} ms in {} dispatches; measured here: a copy {:.1f} GB/s, f32 multiplications and additions {:.1f} "
+             "GFLOP/s\n",
+             total_ms, statistics.steps.size(), bytes_per_ms * 1e-6, flop_per_ms * 1e-6);
   return OkStatus();
 }
 
@@ -147,7 +153,7 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client, OpenClient(flags.device, host_steps));
   Device& device = client->device();
   CompileOptions options = flags.compile.options();
-  options.profile = flags.profile;
+  options.profile = flags.profile || !flags.trace.empty();
   VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments,
                         LoadReplicatedArguments(module, flags.program.args, flags.program.seed, grid.count()));
   const std::vector<std::vector<const Literal*>> pointers = arguments.pointers(grid.count());
@@ -159,6 +165,10 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
     VXLA_ASSIGN_OR_RETURN(compiled.one, client->Compile(module, options));
   }
   const double compile_ms = MsSince(start);
+  Trace trace;
+  const CompileStatistics& made = compiled.executable().compile_statistics();
+  trace.AddHostSpan("plan", 0, made.plan_ms);
+  trace.AddHostSpan("make kernels", made.plan_ms, made.plan_ms + made.kernels_ms);
   PrintFallbacks(compiled.executable());
   PrintNotes(arguments.notes);
   Json runs = Json::array();
@@ -168,9 +178,11 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
   for (int run = 0; run < flags.num_runs; ++run) {
     if (flags.num_runs > 1) Progress(fmt::format("run {} of {}", run + 1, flags.num_runs));
     feeds.Rewind();
+    const double begin_ms = MsSince(start);
     VXLA_ASSIGN_OR_RETURN(result, compiled.several ? compiled.several->Run(pointers, &statistics)
                                                    : compiled.one->Run(pointers[0], &statistics));
     runs.push_back(statistics.ms);
+    if (!flags.trace.empty()) trace.AddRun(fmt::format("run {}", run + 1), begin_ms, statistics);
     // Where arguments decide sizes, what runs is known now.
     if (run == 0 && mlir::IsDynamicProgram(module)) PrintFallbacks(compiled.executable());
     VXLA_RETURN_IF_ERROR(same.Check(run, result));
@@ -179,6 +191,7 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
   VXLA_RETURN_IF_ERROR(feeds.Save());
   VXLA_RETURN_IF_ERROR(CheckValidation(device));
   if (flags.profile) VXLA_RETURN_IF_ERROR(PrintProfile(device, statistics));
+  if (!flags.trace.empty()) VXLA_RETURN_IF_ERROR(trace.Write(flags.trace, device.facts().name));
   report = {
       {"device", device.facts().name},
       {"driver", device.facts().driver + " " + device.facts().driver_version},
@@ -219,6 +232,8 @@ Status Run(const RunFlags& flags, Json& json) {
                                               flags.compile.evaluate_options(flags.program.seed), grid.count());
     if (!refined.ok()) return AtPlace(refined, flags.program.file);
   }
+  if (!flags.trace.empty() && IsCpu(flags.device.device))
+    return InvalidArgument("--trace shows a Vulkan device's timeline: --device {} has none", flags.device.device);
   if (flags.check_same && flags.num_runs < 2)
     return InvalidArgument("--check-same compares runs: it needs --num-runs 2 or more");
   Result<Literal> result =
@@ -256,7 +271,12 @@ CommandBody AddRun(CLI::App& app) {
   app.add_flag("--checked", flags->checked,
                "first run on the CPU reference and end with exit code 1 where an operation of the tensor dialect is "
                "undefined: indices out of bounds, casts that do not fit");
-  app.add_flag("--profile", flags->profile, "time, bytes and operations of each kernel, on stderr");
+  app.add_flag("--profile", flags->profile,
+               "time, bytes and operations of each kernel, and its shares of the device's measured rates, on stderr");
+  app.add_option(
+         "--trace", flags->trace,
+         "the timeline of host and device in Chrome's trace format, which Perfetto opens; steps run one at a time")
+      ->type_name("FILE");
   app.add_flag("--json", flags->json, "what happened, as one JSON object on stdout");
   return [flags](Json& json) { return Run(*flags, json); };
 }

@@ -88,6 +88,40 @@ TEST(CommandTest, AReplayedRunRecordsCompilesAndAllocatesNothing) {
   EXPECT_TRUE(json["fallbacks"].empty());
 }
 
+TEST(CommandTest, ATraceHoldsEachDispatchOfEachRun) {
+  const std::string program = WriteScratch("softsum.hlo", kSoftSum), file = ScratchFolder() + "/trace.json";
+  const CommandResult result = RunVxla("run " + program + " --num-runs 2 --trace " + file);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto events = nlohmann::json::parse(std::ifstream(file))["traceEvents"];
+  std::vector<std::string> on_host, kernels;
+  double last = 0;
+  for (const auto& event : events) {
+    if (event["ph"] != "X") continue;
+    EXPECT_GE(event["dur"], 0);
+    if (event["tid"] == 1) on_host.push_back(event["name"]);
+    if (event["tid"] != 2) continue;
+    kernels.push_back(event["args"]["kernel"]);
+    EXPECT_GE(event["ts"], last);  // one at a time
+    last = event["ts"];
+  }
+  EXPECT_THAT(on_host, ::testing::ElementsAre("plan", "make kernels", "run 1", "run 2"));
+  EXPECT_THAT(kernels,
+              ::testing::ElementsAre(HasSubstr("dot/"), HasSubstr("reduce/"), HasSubstr("dot/"), HasSubstr("reduce/")));
+  ExpectError(RunVxla("run " + program + " --device cpu --trace " + file), 2,
+              "--trace shows a Vulkan device's timeline: --device cpu has none");
+  ExpectError(RunVxla("run " + program + " --trace /no/such/folder/t.json"), 3,
+              "/no/such/folder/t.json: cannot be written");
+}
+
+TEST(CommandTest, AProfileComparesKernelsWithTheDevicesOwnRates) {
+  const CommandResult result = RunVxla("run " + WriteScratch("softsum.hlo", kSoftSum) + " --profile");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, ::testing::ContainsRegex("of copy +GFLOP/s +of peak +kernel"));
+  EXPECT_THAT(result.err,
+              ::testing::ContainsRegex("2 dispatches; measured here: a copy [0-9.]+ GB/s, f32 multiplications "
+                                       "and additions [0-9.]+ GFLOP/s"));
+}
+
 TEST(CommandTest, ExplainCountsTheDispatchesThatTheRecorderRecords) {
   const std::string program = WriteScratch("softsum.hlo", kSoftSum);
   const CommandResult explained = RunVxla("explain " + program + " --json");

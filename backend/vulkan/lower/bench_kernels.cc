@@ -155,6 +155,27 @@ std::vector<BenchKernel> BuiltinSweep(const DeviceFacts& facts, const std::strin
   return kernels;
 }
 
+// Multiplications and additions alone: eight chains an element, so that none waits for the one before it, of numbers
+// that stay where they are.
+std::vector<BenchKernel> ArithmeticPeak(const DeviceFacts& facts) {
+  constexpr uint32_t kWorkgroup = 256;
+  constexpr int64_t kSteps = 512, kFlopOfElement = kSteps * 8 * 2;
+  const int64_t count = int64_t{1} << (facts.is_software() ? 14 : 21);
+  if (!Fits(facts, kWorkgroup, 1)) return {};
+  const std::string step = facts.fused_multiply_add ? "fma(v[k], a, b)" : "v[k] * a + b";
+  const std::string text = fmt::format(
+      "float chains(float x) {{\n  float v[8], a = 0.5f + 0.001f * x, b = 0.5f * x;\n"
+      "  [[unroll]] for (int k = 0; k < 8; ++k) v[k] = x + float(k);\n"
+      "  for (uint i = 0u; i < {}u; ++i) {{\n    [[unroll]] for (int k = 0; k < 8; ++k) v[k] = {};\n  }}\n"
+      "  return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));\n}}\n"
+      "#define FUNCTION chains\n#define ITEMS 1u\n",
+      kSteps, step);
+  return {{"multiplications and additions",
+           {MakeStep("multiplications and additions", "bench/unary.comp", Tensors(2, 1) + text, kWorkgroup,
+                     {{Floats(0, count), Access::kRead}, {Floats(1, count), Access::kWrite}},
+                     {static_cast<uint32_t>(count / kWorkgroup), 1, 1}, count * kFlopOfElement)}}};
+}
+
 }  // namespace
 
 std::vector<BenchKernel> BenchKernels(const std::string& case_name, const DeviceFacts& facts) {
@@ -162,6 +183,7 @@ std::vector<BenchKernel> BenchKernels(const std::string& case_name, const Device
   if (case_name == "sum") return SumSweep(facts);
   if (case_name == "dot_512") return DotSweep(facts, 512);
   if (case_name == "dot_1024") return DotSweep(facts, 1024);
+  if (case_name == kArithmeticPeak) return ArithmeticPeak(facts);
   constexpr std::string_view kBuiltin = "_vs_builtin";
   if (case_name.ends_with(kBuiltin))
     return BuiltinSweep(facts, case_name.substr(0, case_name.size() - kBuiltin.size()));

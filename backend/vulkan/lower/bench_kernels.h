@@ -16,6 +16,9 @@ struct BenchKernel {
       steps;  // run in order, a barrier after each; bindings refer to buffers 0, 1 ... of as many bytes as bound
 };
 
+// The case whose kernel does nothing but f32 multiplications and additions.
+inline constexpr char kArithmeticPeak[] = "arithmetic_peak";
+
 // The sweep of a case of tools/bench_cases.h ("add", "sum", "dot_512", "dot_1024", "exp_vs_builtin" and the like:
 // the driver's own function); empty for a case that has none.
 // Pure.
