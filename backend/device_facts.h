@@ -76,7 +76,9 @@ struct DeviceFacts {
   uint64_t memory_bytes = 0;  // of the largest device-local heap
   uint32_t storage_offset_alignment = 256;
   uint32_t max_storage_buffers = 4;  // per stage
-  float timestamp_period_ns = 0;     // 0: no timestamps
+  // Of an array in kernels whose element indices are 32-bit and take part in signed address arithmetic; less in tests.
+  int64_t max_elements = (int64_t{1} << 31) - 1;
+  float timestamp_period_ns = 0;  // 0: no timestamps
   // A system stops a device that is busy with one submission for too long (about 2 s on a desktop), so dispatches and
   // submissions that would take longer than this are cut. 0: they are not. The rates are low estimates.
   double work_budget_seconds = 0;

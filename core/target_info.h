@@ -17,6 +17,7 @@ struct TargetInfo {
   // What a fused computation comes to in scalar operations once its functions are inlined (fusion_rules.h): drivers'
   // compilers take time and memory for them.
   int64_t max_kernel_operations = 1 << 15;
+  int64_t max_elements = INT32_MAX;                 // what kernels tell apart by 32-bit indices (giant_splitter.h)
   bool emulates_i64 = false, emulates_f64 = false;  // these are pairs of words there
   // A row program that reads a reduction's result back over the elements runs its rows in parallel only: with fewer
   // rows than this and longer ones than that, separate kernels are faster.

@@ -151,6 +151,7 @@ TargetInfo TargetOf(const DeviceFacts& facts, BindingMode bindings, bool fusion)
   if (!facts.is_software() && !facts.same_bits) target.attention_min_scores = 1 << 16;
   target.fusion = fusion;
   target.max_kernel_operations = facts.kernel_operations;
+  target.max_elements = facts.max_elements;
   target.emulates_i64 = !facts.int64;
   target.emulates_f64 = !facts.float64;
   target.merges_loops = bindings == BindingMode::kAddresses && !facts.is_software();

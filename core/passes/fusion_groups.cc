@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/passes/giant_splitter.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -145,6 +147,8 @@ bool FusionGroups::IsFull(const FusionGroup& group) const {
 }
 
 bool FusionGroups::HasRoomFor(const Instruction& i, int group) const {
+  const Instruction* hero = groups_[group].hero;
+  if (hero != nullptr && !ReachesGiants(hero->opcode()) && TouchesGiant(i, target_.max_elements)) return false;
   return !IsFull(groups_[group]) && buffers_[group].CountWith(i) <= target_.max_fusion_buffers &&
          operations_[group] + ExpandedOperations(i, target_) <= target_.max_kernel_operations;
 }

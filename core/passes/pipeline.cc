@@ -12,6 +12,7 @@
 #include "core/passes/dynamic_padder.h"
 #include "core/passes/expanders.h"
 #include "core/passes/fusion.h"
+#include "core/passes/giant_splitter.h"
 #include "core/passes/integer_folding.h"
 #include "core/passes/live_specializer.h"
 #include "core/passes/loop_hoisting.h"
@@ -55,9 +56,13 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   ExpandRngs(*optimized);
   ExpandStochasticConverts(*optimized);
   ExpandDots(*optimized);
-  ExpandScatters(*optimized);
   if (FindAssociativeScans(*optimized)) RemoveDeadCode(*optimized);
   SplitSlidingWindows(*optimized, target.wide_accumulation);
+  SplitGiants(*optimized, target.max_elements);
+  ExpandScatters(*optimized);
+  SplitSlidingWindows(*optimized, target.wide_accumulation);
+  SplitGiants(*optimized, target.max_elements);
+  ExpandScatters(*optimized);
   // Each simplification can make two instructions equal, and each merge can enable a simplification.
   for (bool changed = true; changed;) {
     RemoveDeadCode(*optimized);
@@ -67,6 +72,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
     changed |= target.fusion && HoistFromLoops(*optimized);
     changed |= target.fusion && target.unroll_loops && UnrollShortLoops(*optimized);
     VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());
+    changed |= SplitGiants(*optimized, target.max_elements);  // a product taken out of a loop is of all its trips
     changed |= EliminateCommonSubexpressions(*optimized);
   }
   RemoveDeadCode(*optimized);

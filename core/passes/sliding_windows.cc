@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/passes/control_flow.h"
-#include "core/passes/expansion.h"
+#include "core/passes/reducer_arrays.h"
 #include "core/reducer_facts.h"
 #include "core/running_window.h"
 
@@ -26,21 +26,6 @@ std::optional<int> LongDimension(const Window& window, const Shape& result) {
     if (IsLong(window[d], result.dimension(static_cast<int>(d)))) return static_cast<int>(d);
   }
   return std::nullopt;
-}
-
-// Scalar operations of one value each, so that they can be said of whole arrays.
-bool HasArrayForm(const Computation& reducer, const Instruction& window) {
-  const size_t count = static_cast<size_t>(window.operand_count()) / 2;
-  if (reducer.parameters().size() != 2 * count) return false;
-  for (size_t p = 0; p < 2 * count; ++p) {
-    const Shape& shape = reducer.parameter(static_cast<int64_t>(p))->shape();
-    if (shape != Shape(window.operand(static_cast<int>(p % count))->shape().element_type())) return false;
-  }
-  return std::ranges::all_of(reducer.instructions(), [&](const auto& i) {
-    if (i.get() == reducer.root() && i->opcode() == Opcode::kTuple) return true;
-    if (!i->shape().IsScalar() || !i->called().empty()) return false;
-    return i->opcode() == Opcode::kParameter || i->opcode() == Opcode::kConstant || IsElementwise(i->opcode());
-  });
 }
 
 bool CanSplit(const Instruction& i, bool wide) {
@@ -160,34 +145,6 @@ class Splitter : private Expansion {
     return Windowed(values, window, sizes);
   }
 
-  // The reducer of arrays, element by element.
-  Values Joined(const Values& before, const Values& after) {
-    const IntList sizes = SizesOf(before[0]->shape());
-    std::unordered_map<const Instruction*, Instruction*> arrays;
-    for (const auto& i : reducer_->instructions()) {
-      if (i->opcode() == Opcode::kTuple) continue;
-      if (i->opcode() == Opcode::kParameter) {
-        const size_t p = static_cast<size_t>(i->parameter_number());
-        arrays[i.get()] = p < before.size() ? before[p] : after[p - before.size()];
-        continue;
-      }
-      const Shape shape(i->shape().element_type(), sizes);
-      if (i->opcode() == Opcode::kConstant) {
-        Instruction* constant = Add(Opcode::kConstant, i->shape(), {}, i->attributes());
-        arrays[i.get()] = Add(Opcode::kBroadcast, shape, {constant}, DimensionsAttributes{});
-        continue;
-      }
-      Values operands;
-      for (const Instruction* operand : i->operands()) operands.push_back(arrays.at(operand));
-      arrays[i.get()] = Add(i->opcode(), shape, operands, i->attributes());
-    }
-    const Instruction* root = reducer_->root();
-    if (root->opcode() != Opcode::kTuple) return {arrays.at(root)};
-    Values results;
-    for (const Instruction* result : root->operands()) results.push_back(arrays.at(result));
-    return results;
-  }
-
   // Element i of a window's result: elements i * stride to the end of that block, and the next block's before element
   // i * stride + size.
   Values Slide(const Values& values, int dimension, const WindowDimension& w) {
@@ -202,7 +159,8 @@ class Splitter : private Expansion {
     const Values parts = Reshaped(Padded(values, dimension, w.pad_low, joined[d] - sizes[d] - w.pad_low), split);
     const Values to_end = Reshaped(Running(parts, dimension + 1, true), joined);
     const Values before = Reshaped(Padded(Running(parts, dimension + 1, false), dimension + 1, 1, -1), joined);
-    return Joined(Strided(to_end, dimension, 0, count, w.stride), Strided(before, dimension, w.size, count, w.stride));
+    return JoinedArrays(*this, *reducer_, Strided(to_end, dimension, 0, count, w.stride),
+                        Strided(before, dimension, w.size, count, w.stride));
   }
 
   Module& module_;

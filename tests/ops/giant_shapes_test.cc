@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "backend/cpu/reference/op_bound.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -184,6 +185,220 @@ TEST(GiantShapesTest, TensorsInMemoryAreReachedByAddresses) {
   EXPECT_EQ(results[0], last);
   EXPECT_EQ(results[1], window);
   EXPECT_EQ(results[2], corner);
+}
+
+// Arrays beyond `most` elements fall into parts, as those beyond 2^31 - 1 do: what does not runs on the host.
+void ExpectInParts(int64_t most, const std::string& text, const std::vector<Literal>& given = {}) {
+  SCOPED_TRACE(text);
+  const auto module = ParseModule(text);
+  ASSERT_NE(module, nullptr);
+  const std::vector<Literal> arguments = given.empty() ? RandomArguments(*module) : given;
+  std::vector<const Literal*> pointers;
+  for (const Literal& argument : arguments) pointers.push_back(&argument);
+  const auto expected = RunOnCpu(*module, arguments);
+  ASSERT_TRUE(expected);
+  const std::optional<OpBound> bound = BoundOfProgram(*module, pointers, *expected);
+  RunOptions judged;
+  if (bound) judged.leaf_tolerances = bound->leaves;
+  for (BindingMode mode : ModesToRun()) {
+    vulkan::OpenOptions options = TestOptions(mode);
+    options.max_elements = most;
+    auto device = OpenTestDevice(options);
+    ASSERT_TRUE(device.ok()) << device.status().message();
+    const auto client = MakeTestClient(*device);
+    auto executable = client->Compile(*module);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    for (const Fallback& fallback : (*executable)->fallbacks()) ADD_FAILURE() << fallback.opcode << fallback.reason;
+    EXPECT_TRUE((*executable)->plan().faults.empty());
+    auto actual = (*executable)->Run(pointers);
+    ASSERT_TRUE(actual.ok()) << actual.status().message();
+    ExpectAgreement(*actual, *expected, judged, "in parts");
+  }
+}
+
+TEST(GiantShapesTest, ProductsFallIntoParts) {
+  const auto dot = [](const std::string& type, const std::string& lhs, const std::string& rhs,
+                      const std::string& result, const std::string& dims) {
+    return "ENTRY e { x = " + type + lhs + " parameter(0)  y = " + type + rhs + " parameter(1)  ROOT r = " + type +
+           result + " dot(x, y), " + dims + " }";
+  };
+  ExpectInParts(40, dot("f32", "[13,5]", "[5,11]", "[13,11]", "lhs_contracting_dims={1}, rhs_contracting_dims={0}"));
+  ExpectInParts(60, dot("s8", "[3,7,4]", "[5,3,7]", "[3,4,5]",
+                        "lhs_batch_dims={0}, rhs_batch_dims={1}, lhs_contracting_dims={1}, rhs_contracting_dims={2}"));
+  // More factors of one sum than that.
+  ExpectInParts(40, dot("f32", "[2,3,101]", "[3,101,2]", "[3,2,2]",
+                        "lhs_batch_dims={1}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}"));
+  ExpectInParts(40, dot("bf16", "[101]", "[101]", "[]", "lhs_contracting_dims={0}, rhs_contracting_dims={0}"));
+}
+
+TEST(GiantShapesTest, ConvolutionsFallIntoParts) {
+  const auto convolution = [](const std::string& x, const std::string& w, const std::string& r,
+                              const std::string& how) {
+    return "ENTRY e { x = f32" + x + " parameter(0)  w = f32" + w + " parameter(1)  ROOT r = f32" + r +
+           " convolution(x, w), " + how + " }";
+  };
+  ExpectInParts(300, convolution("[1,19,17,3]", "[3,2,3,4]", "[1,10,18,4]",
+                                 "window={size=3x2 stride=2x1 pad=1_2x1_1}, dim_labels=b01f_01io->b01f"));
+  // Padding only at the edges, dilation, elements that are cut off, a window from its end.
+  ExpectInParts(60, convolution("[1,7,2]", "[3,2,4]", "[1,32,4]",
+                                "window={size=3 pad=9_8 lhs_dilate=3 rhs_dilate=2}, dim_labels=b0f_0io->b0f"));
+  ExpectInParts(60, convolution("[2,40,2]", "[3,2,4]", "[2,29,4]",
+                                "window={size=3 pad=-5_-4 rhs_reversal=1}, dim_labels=b0f_0io->b0f"));
+  ExpectInParts(130, convolution("[2,9,12]", "[3,2,18]", "[2,7,18]",
+                                 "window={size=3}, dim_labels=b0f_0io->b0f, feature_group_count=6"));
+  ExpectInParts(50, convolution("[6,9,2]", "[3,2,12]", "[2,7,12]",
+                                "window={size=3}, dim_labels=b0f_0io->b0f, batch_group_count=3"));
+}
+
+TEST(GiantShapesTest, WindowsFallIntoParts) {
+  const std::string add = "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n";
+  const auto window = [&](const std::string& x, const std::string& r, const std::string& how) {
+    return add + "ENTRY e { x = f32" + x + " parameter(0)  z = f32[] constant(0)  ROOT r = f32" + r +
+           " reduce-window(x, z), window={" + how + "}, to_apply=add }";
+  };
+  ExpectInParts(60, window("[5,40]", "[5,19]", "size=1x4 stride=1x2"));
+  ExpectInParts(60, window("[200]", "[401]", "size=3 pad=2_2 lhs_dilate=2"));
+  ExpectInParts(60, window("[7,50]", "[7,50]", "size=1x50 pad=0_0x49_0"));
+  ExpectInParts(60, window("[2,200]", "[2,200]", "size=1x200 pad=0_0x0_199"));
+  ExpectInParts(
+      60, add + R"(ge { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=GE }
+ENTRY e { x = f32[9,20] parameter(0)  s = f32[9,10] parameter(1)  z = f32[] constant(0)
+  ROOT r = f32[9,20] select-and-scatter(x, s, z), window={size=1x2 stride=1x2}, select=ge, scatter=add })");
+}
+
+TEST(GiantShapesTest, RowsFallIntoParts) {
+  ExpectInParts(60,
+                R"(less { a = s32[] parameter(0)  b = s32[] parameter(1)  c = s32[] parameter(2)  d = s32[] parameter(3)
+  ROOT r = pred[] compare(a, b), direction=LT }
+ENTRY e { x = s32[23,7] parameter(0)  y = s32[23,7] iota(), iota_dimension=1
+  ROOT r = (s32[23,7], s32[23,7]) sort(x, y), dimensions={1}, to_apply=less, is_stable=true })");
+  ExpectInParts(
+      60, "ENTRY e { x = f32[5,3,20] parameter(0)  ROOT r = (f32[5,3,4], s32[5,3,4]) topk(x), k=4, largest=true }");
+  ExpectInParts(60, "ENTRY e { x = c64[9,30] parameter(0)  ROOT r = c64[9,30] fft(x), fft_type=FFT, fft_length={30} }");
+  ExpectInParts(60,
+                "ENTRY e { x = f32[9,30] parameter(0)  ROOT r = c64[9,16] fft(x), fft_type=RFFT, fft_length={30} }");
+  ExpectInParts(40, R"(ENTRY e { a = f32[4,3,3] parameter(0)  b = f32[4,3,20] parameter(1)
+  i = s32[4,3,3] iota(), iota_dimension=1  j = s32[4,3,3] iota(), iota_dimension=2
+  d = pred[4,3,3] compare(i, j), direction=EQ  h = f32[] constant(3)  f = f32[4,3,3] broadcast(h), dimensions={}  l = f32[4,3,3] select(d, f, a)
+  ROOT r = f32[4,3,20] triangular-solve(l, b), left_side=true, lower=true, transpose_a=NO_TRANSPOSE })");
+}
+
+TEST(GiantShapesTest, ScattersFallIntoParts) {
+  const auto scatter = [](const std::string& shapes, const std::string& how) {
+    return "put { a = s32[] parameter(0)  b = s32[] parameter(1)  t = s32[] constant(3)  m = s32[] multiply(a, t)\n"
+           "  ROOT r = s32[] add(m, b) }\nENTRY e { " +
+           shapes + "  ROOT r = s32[20,10] scatter(x, i, u), " + how + ", to_apply=put }";
+  };
+  std::vector<Literal> rows = {RandomLiteral(Shape(ElementType::kS32, {20, 10}), 1),
+                               Literal::FromVector<int32_t>(Shape(ElementType::kS32, {6, 1}), {{3, 19, -1, 20, 3, 7}}),
+                               RandomLiteral(Shape(ElementType::kS32, {6, 10}), 2)};
+  ExpectInParts(45,
+                scatter("x = s32[20,10] parameter(0)  i = s32[6,1] parameter(1)  u = s32[6,10] parameter(2)",
+                        "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+                        "index_vector_dim=1"),
+                rows);
+  // Windows over the parts' edges and the array's; bytes that wrap are out of reach.
+  std::vector<Literal> windows = {
+      rows[0], Literal::FromVector<int64_t>(Shape(ElementType::kS64, {4, 2}), {{-1, 8, 4, 1, INT64_MIN, 3, 5, 0}}),
+      RandomLiteral(Shape(ElementType::kS32, {4, 3, 3}), 3)};
+  ExpectInParts(60,
+                scatter("x = s32[20,10] parameter(0)  i = s64[4,2] parameter(1)  u = s32[4,3,3] parameter(2)",
+                        "update_window_dims={1,2}, inserted_window_dims={}, scatter_dims_to_operand_dims={0,1}, "
+                        "index_vector_dim=1"),
+                windows);
+  // More updates than that.
+  std::vector<Literal> many = {rows[0], RandomLiteral(Shape(ElementType::kS32, {500}), 4),
+                               RandomLiteral(Shape(ElementType::kS32, {500, 10}), 5)};
+  ExpectInParts(2000,
+                scatter("x = s32[20,10] parameter(0)  i = s32[500] parameter(1)  u = s32[500,10] parameter(2)",
+                        "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+                        "index_vector_dim=1"),
+                many);
+}
+
+// What no cut makes smaller.
+TEST(GiantShapesTest, OneRowTooLongIsSortedByTheHost) {
+  const auto module = ParseModule(R"(less { a = s32[] parameter(0)  b = s32[] parameter(1)
+  ROOT r = pred[] compare(a, b), direction=LT }
+ENTRY e { x = s32[70] parameter(0)  ROOT r = s32[70] sort(x), dimensions={0}, to_apply=less })");
+  ASSERT_NE(module, nullptr);
+  vulkan::OpenOptions options = TestOptions(BindingMode::kDescriptors);
+  options.max_elements = 60;
+  auto device = OpenTestDevice(options);
+  ASSERT_TRUE(device.ok()) << device.status().message();
+  const auto client = MakeTestClient(*device);
+  auto executable = client->Compile(*module);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  ASSERT_EQ((*executable)->fallbacks().size(), 1u);
+  EXPECT_EQ((*executable)->fallbacks()[0].reason, "s32[70] has 70 elements, more than the 60 that a kernel can index");
+}
+
+// Operands and results of 2^31 elements and more, in parts of 1 GB.
+TEST(GiantShapesTest, WindowsOverMoreThan31Bits) {
+  if (!IsLong()) GTEST_SKIP() << "VXLA_TEST_LONG=1 runs it";
+  const auto pooled = Results(BindingMode::kAddresses,
+                              R"(most { a = u8[] parameter(0)  b = u8[] parameter(1)  ROOT r = u8[] maximum(a, b) }
+ENTRY e { i = u8[46342,46342] iota(), iota_dimension=0  z = u8[] constant(0)
+  w = u8[232,232] reduce-window(i, z), window={size=3x2 stride=200x200}, to_apply=most
+  ROOT s = u8[232,1] slice(w), slice={[0:232],[231:232]} })",
+                              {});
+  std::vector<int64_t> most;
+  for (int64_t i = 0; i < 232; ++i) {
+    const int64_t first = (200 * i) & 255;
+    most.push_back(first >= 254 ? 255 : first + 2);
+  }
+  EXPECT_EQ(pooled, (std::vector<std::vector<int64_t>>{most}));
+}
+
+TEST(GiantShapesTest, ConvolutionsOfMoreThan31Bits) {
+  if (!IsLong()) GTEST_SKIP() << "VXLA_TEST_LONG=1 runs it";
+  const auto convolved = Results(BindingMode::kAddresses,
+                                 R"(ENTRY e { i = s8[1,46342,46342,1] iota(), iota_dimension=1  o = s8[] constant(1)
+  k = s8[2,1,1,1] broadcast(o), dimensions={}
+  c = s8[1,232,232,1] convolution(i, k), window={size=2x1 stride=200x200}, dim_labels=b01f_01io->b01f
+  ROOT s = s8[1,232,1,1] slice(c), slice={[0:1],[0:232],[231:232],[0:1]} })",
+                                 {});
+  std::vector<int64_t> sums;
+  for (int64_t i = 0; i < 232; ++i) sums.push_back(static_cast<int8_t>(400 * i + 1));
+  EXPECT_EQ(convolved, (std::vector<std::vector<int64_t>>{sums}));
+}
+
+TEST(GiantShapesTest, ScattersIntoMoreThan31Bits) {
+  if (!IsLong()) GTEST_SKIP() << "VXLA_TEST_LONG=1 runs it";
+  const auto scattered =
+      Results(BindingMode::kAddresses, R"(put { a = u8[] parameter(0)  ROOT b = u8[] parameter(1) }
+ENTRY e { x = u8[] parameter(0)  at = s32[2,1] parameter(1)  b = u8[46342,46342] broadcast(x), dimensions={}
+  u = u8[2,46342] iota(), iota_dimension=1
+  y = u8[46342,46342] scatter(b, at, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=put
+  ROOT s = u8[2,3] slice(y), slice={[46340:46342],[46339:46342]} })",
+              {Byte(77), Literal::FromVector<int32_t>(Shape(ElementType::kS32, {2, 1}), {{5, 46341}})});
+  std::vector<int64_t> cells = {77, 77, 77};
+  for (int64_t i = 46339; i < 46342; ++i) cells.push_back(i & 255);
+  EXPECT_EQ(scattered, (std::vector<std::vector<int64_t>>{cells}));
+}
+
+TEST(GiantShapesTest, SortsOfMoreThan31Bits) {
+  if (!IsLong()) GTEST_SKIP() << "VXLA_TEST_LONG=1 runs it";
+  const auto sorted = Results(BindingMode::kAddresses, R"(less { a = u8[] parameter(0)  b = u8[] parameter(1)
+  ROOT r = pred[] compare(a, b), direction=LT }
+ENTRY e { i = u8[1073741825,2] iota(), iota_dimension=1  h = u8[] constant(200)  c = u8[1073741825,2] broadcast(h), dimensions={}
+  x = u8[1073741825,2] subtract(c, i)  y = u8[1073741825,2] sort(x), dimensions={1}, to_apply=less
+  ROOT s = u8[2,2] slice(y), slice={[1073741823:1073741825],[0:2]} })",
+                              {});
+  EXPECT_EQ(sorted, (std::vector<std::vector<int64_t>>{{199, 200, 199, 200}}));
+}
+
+TEST(GiantShapesTest, ProductsOfMoreThan31Bits) {
+  if (!IsLong()) GTEST_SKIP() << "VXLA_TEST_LONG=1 runs it";
+  const auto product =
+      Results(BindingMode::kAddresses,
+              R"(ENTRY e { i = s8[46342,2] iota(), iota_dimension=0  j = s8[2,46342] iota(), iota_dimension=1
+  d = s8[46342,46342] dot(i, j), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT s = s8[1,4] slice(d), slice={[46341:46342],[46338:46342]} })",
+              {});
+  std::vector<int64_t> last;
+  for (int64_t j = 46338; j < 46342; ++j) last.push_back(static_cast<int8_t>(2 * 46341 * j));
+  EXPECT_EQ(product, (std::vector<std::vector<int64_t>>{last}));
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ struct OpenOptions {
   bool capture_executables = false;
   bool measure_division = false;  // at once, so that facts() tell; else when a kernel first divides
   PretendedMemory pretend = PretendedMemory::kNone;
-  uint64_t memory_limit_bytes = ~uint64_t{0};  // of each heap, as if it had no more
+  uint64_t memory_limit_bytes = ~uint64_t{0};     // of each heap, as if it had no more
+  int64_t max_elements = (int64_t{1} << 31) - 1;  // of an array that is not cut, as if indices reached no more
   // Dispatches and submissions that would take longer are cut; 0: none is. Not given: 0.2 s, and 0 on software drivers.
   std::optional<double> work_budget_seconds;
   std::string loader_path;  // another Vulkan loader library; empty: the platform's

@@ -128,6 +128,7 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
   if (device->probe_) found.fused_multiply_add = !found.quirks.unfused_multiply_add;
   if (device->probe_) found.native_f16 = ConvertsF16(found) && !found.quirks.inexact_f16;
   found.same_bits = options.same_bits;
+  found.max_elements = options.max_elements;
   if (device->probe_ && options.measure_division && !options.emulate.division) {
     VXLA_ASSIGN_OR_RETURN(const DivisionFacts division, device->Division());
     NoteDivision(division, device->context_->mutable_facts());

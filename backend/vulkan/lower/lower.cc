@@ -10,15 +10,16 @@
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/gates.h"
 #include "backend/vulkan/lower/loop_kernel.h"
+#include "core/passes/giant_splitter.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-Status CheckSize(const Shape& shape) {
+Status CheckSize(const Shape& shape, int64_t most = kMaxElements) {
   for (const Shape* leaf : FlattenTuple(shape)) {
-    if (leaf->ElementCount() > kMaxElements) {
+    if (leaf->ElementCount() > most) {
       return Unsupported("{} has {} elements, more than the {} that a kernel can index", leaf->ToString(),
-                         leaf->ElementCount(), kMaxElements);
+                         leaf->ElementCount(), most);
     }
   }
   return OkStatus();
@@ -135,13 +136,14 @@ Status CheckComputed(const Instruction& instruction) {
 
 // OK unless something has more elements (in memory or, the pairs that a sum goes over, nowhere) or positions than an
 // index of 31 bits tells apart; else why that is refused where a kernel has no more.
-Status CheckGiants(const FusionDescription& body) {
-  for (const Instruction* operand : body.instruction->operands()) VXLA_RETURN_IF_ERROR(CheckSize(operand->shape()));
+Status CheckGiants(const FusionDescription& body, int64_t most) {
+  for (const Instruction* operand : body.instruction->operands())
+    VXLA_RETURN_IF_ERROR(CheckSize(operand->shape(), most));
   for (const Instruction* instruction : body.computed) {
-    VXLA_RETURN_IF_ERROR(CheckSize(instruction->shape()));
+    VXLA_RETURN_IF_ERROR(CheckSize(instruction->shape(), most));
     if (instruction->opcode() == Opcode::kPad) VXLA_RETURN_IF_ERROR(CheckPad(*instruction, kMaxElements));
   }
-  return CheckSize(body.instruction->shape());
+  return CheckSize(body.instruction->shape(), most);
 }
 
 Status CheckCommon(const LowerContext& context, const FusionDescription& body) {
@@ -182,7 +184,7 @@ class VulkanLowering final : public Lowering {
     VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(instruction));
     VXLA_RETURN_IF_ERROR(CheckCommon(context_, body));
     VXLA_RETURN_IF_ERROR(LoweringOf(body).can_lower(context_, body));
-    const Status giants = CheckGiants(body);
+    const Status giants = CheckGiants(body, facts_.max_elements);
     return giants.ok() || Reaches(body) ? OkStatus() : giants;
   }
 
@@ -221,9 +223,7 @@ class VulkanLowering final : public Lowering {
  private:
   // Loops, reductions and updates index what they read with as many bits as it takes, or find that they cannot.
   bool Reaches(const FusionDescription& body) const {
-    const bool may = body.hero == nullptr || body.hero->opcode() == Opcode::kReduce ||
-                     body.hero->opcode() == Opcode::kDynamicUpdateSlice;
-    if (!may) return false;
+    if (body.hero != nullptr && !ReachesGiants(body.hero->opcode())) return false;
     if (context_.bindings == BindingMode::kDescriptors) {
       const auto small = [](const Instruction* value) { return CheckSize(value->shape()).ok(); };
       if (!std::ranges::all_of(body.instruction->operands(), small) || !small(body.instruction)) return false;
