@@ -125,9 +125,13 @@ Result<std::shared_ptr<const Module>> SvdOf(const LibraryCall& call, const Instr
   const IntList sizes = Sizes(a);
   const SvdParts parts = SvdProgram(a, call.all_columns, call.vectors);
   if (call.vectors) return program.Build({a, parts.values, parts.u, Adjoint(parts.v), parts.info});
-  const XlaOp u = Full(program.get(), TypeOf(a), {sizes[0], sizes[1], sizes[1]}, 0);
-  const XlaOp v = Full(program.get(), TypeOf(a), {sizes[0], sizes[2], sizes[2]}, 0);
-  return program.Build({a, parts.values, u, v, parts.info});
+  // Nobody reads the vectors, whose sizes are those of a call that gives them: with all columns or without.
+  const auto unread = [&](size_t k) {
+    const Shape& shape = instruction.shape().tuple_elements().at(k);
+    return Full(program.get(), TypeOf(a),
+                {sizes[0], shape.dimension(shape.rank() - 2), shape.dimension(shape.rank() - 1)}, 0);
+  };
+  return program.Build({a, parts.values, unread(2), unread(3), parts.info});
 }
 
 }  // namespace
