@@ -1,4 +1,4 @@
-"""JAX functions through vxla: what jax.jit(f).lower(x) prints as StableHLO (pretty and generic form, with locations) and as HLO must run
+"""JAX functions through vxla: what jax.jit(f).lower(x) is as StableHLO (text, pretty and generic, with locations; bytecode) and as HLO must run
 to JAX's own results, and survive `vxla convert` both ways, as must the artifact that jax.export writes. jaxlib must read the artifact that vxla writes.
 
     python jax_programs.py --vxla build/vxla [--device cpu|llvmpipe|...] [--brief] [-j N] [NAME...]
@@ -7,7 +7,7 @@ to JAX's own results, and survive `vxla convert` both ways, as must the artifact
 with `N passed, N failed`. Needs jax for CPUs.
 """
 
-import argparse, concurrent.futures, os, pathlib, subprocess, sys, tempfile
+import argparse, concurrent.futures, io, os, pathlib, subprocess, sys, tempfile
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 import jax, jax.numpy as jnp, numpy as np
@@ -430,11 +430,15 @@ LONG = ("zeta64", "randomg", "randoms", "special", "special2", "random_gamma_gra
 
 
 def forms(lowered, brief):
-    yield "mlir", lowered.as_text()
-    yield "hlo", lowered.as_text(dialect="hlo")
+    yield "mlir", lowered.as_text().encode()
+    yield "hlo", lowered.as_text(dialect="hlo").encode()
     if not brief:
-        yield "generic.mlir", lowered.compiler_ir("stablehlo").operation.get_asm(print_generic_op_form=True)
-        yield "debug.mlir", lowered.as_text(debug_info=True)
+        module = lowered.compiler_ir("stablehlo").operation
+        yield "generic.mlir", module.get_asm(print_generic_op_form=True).encode()
+        yield "debug.mlir", lowered.as_text(debug_info=True).encode()
+        bytecode = io.BytesIO()
+        module.write_bytecode(bytecode)
+        yield "stablehlo.mlirbc", bytecode.getvalue()
 
 
 def artifact(jitted, arguments):
@@ -511,9 +515,9 @@ def prepare(options, scratch, name, function, arguments, tol):
     np.savez(args, **{f"arg_{k}": np.asarray(a) for k, a in enumerate(jax.tree.leaves(arguments))})
     want = [np.asarray(r) for r in jax.tree.leaves(jitted(*arguments))]
     programs = []
-    for form, text in forms(lowered, options.brief):
+    for form, content in forms(lowered, options.brief):
         programs.append(scratch / f"program.{form}")
-        programs[-1].write_text(text)
+        programs[-1].write_bytes(content)
     conversions = [(programs[0], "converted.hlo"), (programs[1], "converted.mlir"), (programs[1], "converted.mlirbc")]
     if (exported := artifact(jitted, arguments)) is not None:
         programs.append(scratch / "program.mlirbc")
