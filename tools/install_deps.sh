@@ -13,7 +13,7 @@ packages=(
   # tests: GoogleTest, oracles, validation layers, what reads the manual page and the completions
   libgtest-dev libgmock-dev libmpfr-dev libgmp-dev libfftw3-dev libeigen3-dev librandom123-dev vulkan-validationlayers
   groff-base zsh fish
-  python3 python3-numpy
+  python3 python3-numpy python3-venv
 )
 
 missing=()

@@ -28,6 +28,8 @@ export VK_ADD_DRIVER_FILES VXLA_TEST_DRIVERS=llvmpipe,SwiftShader
 # Many small dispatches are far cheaper without lavapipe's worker threads.
 export LP_NUM_THREADS=${LP_NUM_THREADS:-0}
 if [ $# -eq 0 ]; then
+  # Without JAX its test is skipped; this says so, and why.
+  tools/jax_python.sh build >/dev/null || [ $? -eq 77 ]
   # A log gets what failed and the sums; a terminal, ctest's own progress.
   if [ -t 1 ]; then
     ctest --test-dir build --output-on-failure --parallel "$(nproc)" --progress
@@ -192,17 +194,12 @@ part_programs() {
   record "$what" "$(tail -n 1 "$log")"
 }
 
-# What JAX itself writes, in each form, against its own results. jax comes from PyPI; without it this is loudly left out.
+# What JAX itself writes, in each form, against its own results; CI runs three of the forms on lavapipe.
 part_jax() {
-  local venv=build/jax_venv device
-  [ -x "$venv/bin/python" ] || python3 -m venv "$venv" || true
-  if ! "$venv/bin/python" -c "import jax" 2>/dev/null && ! "$venv/bin/pip" install -q jax==0.10.2; then
-    printf 'SKIPPED: jax cannot be had from PyPI: what JAX writes today is not tested\n' >&2
-    record "JAX programs" "skipped: no jax"
-    return
-  fi
+  local python device
+  python=$(tools/jax_python.sh build) || { record "JAX programs" "skipped: no jax"; return; }
   for device in cpu llvmpipe swiftshader; do
-    "$venv/bin/python" tests/jax/jax_programs.py --vxla build/vxla --device "$device" >"$log" 2>&1 || failed "JAX programs on $device"
+    "$python" tests/jax/jax_programs.py --vxla build/vxla --device "$device" >"$log" 2>&1 || failed "JAX programs on $device"
     record "JAX programs on $device" "$(tail -n 1 "$log")"
   done
 }

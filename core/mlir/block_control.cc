@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/mlir/block_edges.h"
 #include "core/mlir/import_state.h"
 #include "core/mlir/structured_control.h"
 
@@ -15,11 +16,6 @@ constexpr size_t kMaxBlocks = 256;
 constexpr size_t kMaxWritten = size_t{1} << 20;
 
 constexpr char kSeveralWays[] = "a loop is left or entered in more than one place";
-
-struct Edge {
-  size_t block;
-  std::vector<ValueId> operands;
-};
 
 // One function. Blocks keep the values that they define: a loop's results are the arguments of its first block, a
 // branch's those of the block where its sides meet; every block stands once in a region.
@@ -33,10 +29,14 @@ class BlockLowering {
     VXLA_RETURN_IF_ERROR(ReadEdges());
     FindLoops();
     VXLA_RETURN_IF_ERROR(FindJoins());
+    if (HasLoopsOfSeveralHeads()) return WriteBlocksAsStates(program_, function_, edges_);
     Block body;
     body.arguments = blocks_[0].arguments;
-    VXLA_ASSIGN_OR_RETURN(std::vector<ValueId> results, Write(0, exit_, body.operations));
-    Operation back = Make("func.return", std::move(results));
+    Result<std::vector<ValueId>> results = Write(0, exit_, body.operations);
+    if (!results.ok() && results.status().code() == StatusCode::kUnsupported)
+      return WriteBlocksAsStates(program_, function_, edges_);
+    VXLA_RETURN_IF_ERROR(results.status());
+    Operation back = Make("func.return", *std::move(results));
     body.operations.push_back(std::move(back));
     std::vector<Block> one;
     one.push_back(std::move(body));
@@ -80,7 +80,7 @@ class BlockLowering {
           return reader.Error("{} operands for block {}, which takes {}", counts[way], targets[way],
                               blocks_[target].arguments.size());
         }
-        Edge& edge = edges_[i].emplace_back(Edge{target, {}});
+        BlockEdge& edge = edges_[i].emplace_back(BlockEdge{target, {}});
         for (size_t k = 0; k < count; ++k) edge.operands.push_back(last.operands[next++]);
       }
     }
@@ -113,7 +113,7 @@ class BlockLowering {
   void FindLoops() {
     std::vector<std::vector<size_t>> before(exit_ + 1), after(exit_ + 1);
     for (size_t i = 0; i < exit_; ++i) {
-      for (const Edge& edge : edges_[i]) {
+      for (const BlockEdge& edge : edges_[i]) {
         before[edge.block].push_back(i);
         after[i].push_back(edge.block);
       }
@@ -123,7 +123,7 @@ class BlockLowering {
     // The loop of a block: what reaches an edge back to it without passing it.
     loops_.resize(exit_);
     for (size_t i = 0; i < exit_; ++i) {
-      for (const Edge& edge : edges_[i]) {
+      for (const BlockEdge& edge : edges_[i]) {
         const bool reached = !dominators_[i][exit_];  // nothing follows the exit, so it dominates what is not reached
         if (edge.block == exit_ || !reached || !dominators_[i][edge.block]) continue;
         Set& loop = loops_[edge.block];
@@ -139,6 +139,29 @@ class BlockLowering {
         }
       }
     }
+  }
+
+  // Whether a circle of blocks remains without the edges that go back to the one head of a loop.
+  bool HasLoopsOfSeveralHeads() const {
+    std::vector<int> before(exit_ + 1, 0);
+    const auto forward = [&](size_t from, const BlockEdge& edge) { return !dominators_[from][edge.block]; };
+    for (size_t i = 0; i < exit_; ++i) {
+      for (const BlockEdge& edge : edges_[i]) before[edge.block] += forward(i, edge) ? 1 : 0;
+    }
+    std::vector<size_t> open;
+    for (size_t i = 0; i <= exit_; ++i) {
+      if (before[i] == 0) open.push_back(i);
+    }
+    size_t sorted = 0;
+    for (; !open.empty(); ++sorted) {
+      const size_t at = open.back();
+      open.pop_back();
+      if (at == exit_) continue;
+      for (const BlockEdge& edge : edges_[at]) {
+        if (forward(at, edge) && --before[edge.block] == 0) open.push_back(edge.block);
+      }
+    }
+    return sorted <= exit_;
   }
 
   // Where the ways from a block meet again: of those that all go through, the one that the others follow.
@@ -192,7 +215,7 @@ class BlockLowering {
   }
 
   // The arguments of the edge's block are its operands from here on.
-  void Enter(const Edge& edge) {
+  void Enter(const BlockEdge& edge) {
     const std::vector<ValueId> values = Latest(edge.operands);
     const std::vector<ValueId>& arguments = blocks_[edge.block].arguments;
     for (const ValueId argument : arguments) latest_.erase(argument);
@@ -222,9 +245,9 @@ class BlockLowering {
       const bool loops = !loops_[block].empty();
       if (loops) VXLA_RETURN_IF_ERROR(WriteLoop(block, out));
       VXLA_RETURN_IF_ERROR(WriteOperations(block, out));
-      const std::vector<Edge>& edges = edges_[block];
+      const std::vector<BlockEdge>& edges = edges_[block];
       const bool branches = !loops && edges.size() == 2;
-      const Edge& edge = loops ? Leaving(block) : edges[0];
+      const BlockEdge& edge = loops ? Leaving(block) : edges[0];
       const size_t next = branches ? joins_[block] : edge.block;
       if (next == exit_ && until != exit_)
         return OperationReader(blocks_[block].operations.back()).NotSupported(kSeveralWays);
@@ -239,7 +262,7 @@ class BlockLowering {
     }
   }
 
-  const Edge& Leaving(size_t block) const {
+  const BlockEdge& Leaving(size_t block) const {
     return loops_[block][edges_[block][0].block] ? edges_[block][1] : edges_[block][0];
   }
 
@@ -249,7 +272,7 @@ class BlockLowering {
     branches.location = last.location;
     const auto outside = latest_;
     std::vector<ValueId> given;
-    for (const Edge& edge : edges_[block]) {
+    for (const BlockEdge& edge : edges_[block]) {
       latest_ = outside;
       Block side;
       if (edge.block == join) {
@@ -319,7 +342,7 @@ class BlockLowering {
     body.arguments = carried;
     latest_ = within;
     VXLA_RETURN_IF_ERROR(WriteOperations(head, body.operations));
-    const Edge& next = edges_[head][inside(0) ? 0 : 1];
+    const BlockEdge& next = edges_[head][inside(0) ? 0 : 1];
     std::vector<ValueId> values = Latest(next.operands);
     if (next.block != head) {
       Enter(next);
@@ -339,7 +362,7 @@ class BlockLowering {
   Operation& function_;
   std::vector<Block>& blocks_;
   const size_t exit_;  // a block behind all returns
-  std::vector<std::vector<Edge>> edges_;
+  std::vector<std::vector<BlockEdge>> edges_;
   std::vector<Set> dominators_, followers_, loops_;
   std::vector<size_t> joins_;
   std::unordered_map<ValueId, ValueId> latest_;  // of arguments of blocks: what they are here

@@ -14,6 +14,9 @@ constexpr int64_t kMaxSunkElements = 64;
 // So many instructions on scalar constants alone are written again too.
 constexpr int kMaxSunkExpression = 16;
 
+// Each trip whose end data decide runs the program up to there once more.
+constexpr int kMaxTripsOfChangingSizes = 1000;
+
 bool IsConstantExpression(const Instruction& value, int& budget) {
   if (!value.shape().IsScalar() || --budget < 0) return false;
   if (value.opcode() == Opcode::kConstant) return true;
@@ -236,6 +239,72 @@ Result<Computation*> Importer::ImportStateRegion(Frame& outer, const Operation& 
 Status Importer::ImportWhile(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectRegions(2));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> init, Operands(frame, operation));
+  if (!refines() || !HasOpenSizes(operation)) return ImportLoop(frame, operation, std::move(init));
+  // What is known of instructions goes with those of regions that turn out to be no loop.
+  const auto known = known_;
+  const auto unknown = unknown_;
+  const auto captured = captured_from_;
+  const Status status = ImportLoop(frame, operation, init);
+  if (status.ok() || question_.has_value()) return status;
+  known_ = known;
+  unknown_ = unknown;
+  captured_from_ = captured;
+  return ImportTrips(frame, operation, std::move(init));
+}
+
+// Whether a value of its regions has a size that its type leaves open.
+bool Importer::HasOpenSizes(const Operation& operation) const {
+  const auto open = [&](ValueId value) {
+    const Type& type = program_.values[value].type;
+    return type.unranked || (type.kind == Type::Kind::kShape && HasUnknownSize(type.shape));
+  };
+  for (const Region& region : operation.regions) {
+    for (const Block& block : region.blocks) {
+      if (std::ranges::any_of(block.arguments, open)) return true;
+      for (const Operation& inner : block.operations) {
+        if (std::ranges::any_of(inner.results, open) || HasOpenSizes(inner)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// A loop whose sizes change from trip to trip, written out: whether it goes on is known, or asked for, each time.
+Status Importer::ImportTrips(Frame& frame, const Operation& operation, std::vector<Instruction*> values) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(const Block* const condition, OnlyBlock(operation, 0));
+  VXLA_ASSIGN_OR_RETURN(const Block* const body, OnlyBlock(operation, 1));
+  const auto run = [&](const Block& block) -> Result<std::vector<Instruction*>> {
+    if (block.arguments.size() != values.size())
+      return reader.Error("a region has {} arguments, {} needed", block.arguments.size(), values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      const Type& type = program_.values[block.arguments[i]].type;
+      if (!Fits(type, values[i]->shape()))
+        return reader.Error("{} is given where the loop carries {}", PrintType(values[i]->shape()), PrintType(type));
+      frame.values[block.arguments[i]] = values[i];
+      invariant_.erase(block.arguments[i]);
+      SetActual(block.arguments[i], values[i]->shape());
+    }
+    return RunBlock(frame, block);
+  };
+  for (int trip = 0;; ++trip) {
+    VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> goes_on, run(*condition));
+    if (goes_on.size() != 1 || !goes_on[0]->shape().IsScalar())
+      return reader.Error("the first region gives {} values, one needed", goes_on.size());
+    VXLA_ASSIGN_OR_RETURN(const Literal* const known, KnownOrAsk(operation, goes_on[0]));
+    if (known->GetInt(0) == 0) break;
+    if (trip == kMaxTripsOfChangingSizes) {
+      return reader.NotSupported("more than {} trips of a loop whose sizes change from trip to trip",
+                                 kMaxTripsOfChangingSizes);
+    }
+    VXLA_ASSIGN_OR_RETURN(values, run(*body));
+    if (values.size() != body->arguments.size())
+      return reader.Error("the body gives {} values, {} needed", values.size(), body->arguments.size());
+  }
+  return BindValues(frame, operation, values);
+}
+
+Status Importer::ImportLoop(Frame& frame, const Operation& operation, std::vector<Instruction*> init) {
   std::vector<Shape> shapes;
   for (const Instruction* value : init) shapes.push_back(value->shape());
   VXLA_ASSIGN_OR_RETURN(const State state, StateOf(frame, operation, operation.regions, std::move(shapes)));

@@ -260,6 +260,9 @@ class Importer {
   Result<Computation*> ImportStateRegion(Frame& outer, const Operation& operation, size_t region, const State& state,
                                          bool returns_state);
   Status ImportWhile(Frame& frame, const Operation& operation);
+  Status ImportLoop(Frame& frame, const Operation& operation, std::vector<Instruction*> init);
+  Status ImportTrips(Frame& frame, const Operation& operation, std::vector<Instruction*> values);
+  bool HasOpenSizes(const Operation& operation) const;
   Status ImportBranches(Frame& frame, const Operation& operation);
   Status ImportReduce(Frame& frame, const Operation& operation);
   Status ImportWindowed(Frame& frame, const Operation& operation);

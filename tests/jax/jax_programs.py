@@ -1,12 +1,13 @@
-"""JAX functions through vxla: what jax.jit(f).lower(x) prints as StableHLO (pretty and generic form, with locations) and as HLO must run
+"""JAX functions through vxla: what jax.jit(f).lower(x) is as StableHLO (text, pretty and generic, with locations; bytecode) and as HLO must run
 to JAX's own results, and survive `vxla convert` both ways, as must the artifact that jax.export writes. jaxlib must read the artifact that vxla writes.
 
-    python jax_programs.py --vxla build/vxla [--device cpu|llvmpipe|...] [NAME...]
+    python jax_programs.py --vxla build/vxla [--device cpu|llvmpipe|...] [--brief] [-j N] [NAME...]
 
-Prints a line for each function that fails, and ends with `N passed, N failed`. Needs jax for CPUs.
+--brief: StableHLO text, HLO text and the artifact alone, and nothing that takes long. Prints a line for each function that fails, and ends
+with `N passed, N failed`. Needs jax for CPUs.
 """
 
-import argparse, os, pathlib, subprocess, sys, tempfile
+import argparse, concurrent.futures, io, os, pathlib, subprocess, sys, tempfile
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 import jax, jax.numpy as jnp, numpy as np
@@ -424,11 +425,20 @@ def symbolic_cases():
     ]
 
 
-def forms(lowered):
-    yield "mlir", lowered.as_text()
-    yield "generic.mlir", lowered.compiler_ir("stablehlo").operation.get_asm(print_generic_op_form=True)
-    yield "debug.mlir", lowered.as_text(debug_info=True)
-    yield "hlo", lowered.as_text(dialect="hlo")
+# Left out of --brief: more than two seconds each.
+LONG = ("zeta64", "randomg", "randoms", "special", "special2", "random_gamma_grad")
+
+
+def forms(lowered, brief):
+    yield "mlir", lowered.as_text().encode()
+    yield "hlo", lowered.as_text(dialect="hlo").encode()
+    if not brief:
+        module = lowered.compiler_ir("stablehlo").operation
+        yield "generic.mlir", module.get_asm(print_generic_op_form=True).encode()
+        yield "debug.mlir", lowered.as_text(debug_info=True).encode()
+        bytecode = io.BytesIO()
+        module.write_bytecode(bytecode)
+        yield "stablehlo.mlirbc", bytecode.getvalue()
 
 
 def artifact(jitted, arguments):
@@ -463,76 +473,102 @@ def difference(path, want, tol):
     return None
 
 
-def check_symbolic(options, scratch, name, function, specs, sizes, tol):
+def run_vxla(options, *words):
+    """Why the command fails, or None."""
+    try:
+        run = subprocess.run([options.vxla, *map(str, words)], capture_output=True, text=True, timeout=300)
+    except subprocess.TimeoutExpired:
+        return f"vxla {words[0]}: no answer in 300 s"
+    return None if run.returncode == 0 else f"vxla {words[0]}: exit {run.returncode}: {run.stderr.strip()[-300:]}"
+
+
+# A check has two parts: JAX's, which writes the files and computes what is wanted, and vxla's, a function that returns why it fails or
+# None. The second ones run at the same time as each other and as what follows of the first.
+
+
+def prepare_symbolic(options, scratch, name, function, specs, sizes, tol):
     exported = export.export(jax.jit(function))(*export.symbolic_args_specs(sizes[0], specs))
-    program, out = scratch / f"{name}.mlir", scratch / "out.npz"
-    program.write_text(str(exported.mlir_module()))
+    (scratch / "program.mlir").write_text(str(exported.mlir_module()))
+    (scratch / "program.mlirbc").write_bytes(exported.mlir_module_serialized)
+    runs = []
     for arguments in sizes:
-        np.savez(scratch / "args.npz", **{f"arg_{k}": a for k, a in enumerate(arguments)})
-        want = [np.asarray(r) for r in jax.tree.leaves(jax.jit(function)(*arguments))]
-        command = [options.vxla, "run", program, "--args", scratch / "args.npz", "-o", out, "--device", options.device]
-        run = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300)
-        if run.returncode != 0:
-            return f"vxla run: exit {run.returncode}: {run.stderr.strip()[-300:]}"
-        if reason := difference(out, want, tol):
-            return reason
-    return None
+        args = scratch / f"args{len(runs)}.npz"
+        np.savez(args, **{f"arg_{k}": a for k, a in enumerate(arguments)})
+        runs.append((args, [np.asarray(r) for r in jax.tree.leaves(jax.jit(function)(*arguments))]))
+
+    def judge():
+        for program in (scratch / "program.mlir", scratch / "program.mlirbc"):
+            for args, want in runs:
+                out = scratch / "out.npz"
+                reason = run_vxla(options, "run", program, "--args", args, "-o", out, "--device", options.device)
+                if reason := reason or difference(out, want, tol):
+                    return f"{program.name}: {args.name}: {reason}"
+        return None
+
+    return judge
 
 
-def check(options, scratch, name, function, arguments, tol):
+def prepare(options, scratch, name, function, arguments, tol):
     jitted = function if hasattr(function, "lower") else jax.jit(function)
     lowered = jitted.lower(*arguments)
-    np.savez(scratch / "args.npz", **{f"arg_{k}": np.asarray(a) for k, a in enumerate(jax.tree.leaves(arguments))})
+    args = scratch / "args.npz"
+    np.savez(args, **{f"arg_{k}": np.asarray(a) for k, a in enumerate(jax.tree.leaves(arguments))})
     want = [np.asarray(r) for r in jax.tree.leaves(jitted(*arguments))]
-
-    def vxla(*words):
-        try:
-            run = subprocess.run([options.vxla, *map(str, words)], capture_output=True, text=True, timeout=300)
-        except subprocess.TimeoutExpired:
-            return f"vxla {words[0]}: no answer in 300 s"
-        return None if run.returncode == 0 else f"vxla {words[0]}: exit {run.returncode}: {run.stderr.strip()[-300:]}"
-
     programs = []
-    for form, text in forms(lowered):
-        programs.append(scratch / f"{name}.{form}")
-        programs[-1].write_text(text)
-    conversions = [(programs[0], "converted.hlo"), (programs[3], "converted.mlir"), (programs[3], "converted.mlirbc")]
+    for form, content in forms(lowered, options.brief):
+        programs.append(scratch / f"program.{form}")
+        programs[-1].write_bytes(content)
+    conversions = [(programs[0], "converted.hlo"), (programs[1], "converted.mlir"), (programs[1], "converted.mlirbc")]
     if (exported := artifact(jitted, arguments)) is not None:
-        programs.append(scratch / f"{name}.mlirbc")
+        programs.append(scratch / "program.mlirbc")
         programs[-1].write_bytes(exported)
         conversions.append((programs[-1], "again.mlirbc"))
-    for source, form in conversions:
-        target = scratch / f"{name}.{form}"
-        if reason := vxla("convert", source, target) or (target.suffix == ".mlirbc" and unreadable(target)):
-            return reason
-        programs.append(target)
-    for program in programs:
-        out = scratch / "out.npz"
-        reason = vxla("run", program, "--args", scratch / "args.npz", "-o", out, "--device", options.device) or difference(out, want, tol)
-        if reason:
-            return f"{program.name}: {reason}"
-    return None
+    if options.brief:
+        conversions = []
+
+    def judge():
+        for source, form in conversions:
+            target = scratch / form
+            if reason := run_vxla(options, "convert", source, target) or (target.suffix == ".mlirbc" and unreadable(target)):
+                return reason
+            programs.append(target)
+        for program in programs:
+            out = scratch / "out.npz"
+            reason = run_vxla(options, "run", program, "--args", args, "-o", out, "--device", options.device)
+            if reason := reason or difference(out, want, tol):
+                return f"{program.name}: {reason}"
+        return None
+
+    return judge
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--vxla", required=True)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--brief", action="store_true")
+    parser.add_argument("-j", type=int, default=2, help="programs of vxla at a time")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    passed = failed = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        checks = [(check, case) for case in cases()] + [(check_symbolic, case) for case in symbolic_cases()]
-        for judge, case in checks:
-            name = case[0]
-            if options.names and name not in options.names:
-                continue
-            reason = judge(options, pathlib.Path(scratch), *case)
-            passed, failed = passed + (reason is None), failed + (reason is not None)
-            if reason:
+    checks = [(prepare, case) for case in cases()] + [(prepare_symbolic, case) for case in symbolic_cases()]
+    if options.names:
+        checks = [(first, case) for first, case in checks if case[0] in options.names]
+    elif options.brief:
+        checks = [(first, case) for first, case in checks if case[0] not in LONG]
+    failed = 0
+    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.j) as pool:
+        os.environ["XDG_CACHE_HOME"] = scratch  # one form's kernels are another's
+        judged = []
+        for first, case in checks:
+            folder = pathlib.Path(scratch) / case[0]
+            folder.mkdir()
+            judged.append((case[0], pool.submit(first(options, folder, *case))))
+        for name, judge in judged:
+            if reason := judge.result():
+                failed += 1
                 print(f"fail  {name}: {reason}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(1 if failed or not passed else 0)
+    print(f"{len(checks) - failed} passed, {failed} failed")
+    sys.exit(1 if failed or not checks else 0)
 
 
 if __name__ == "__main__":

@@ -59,6 +59,11 @@ TEST(BytecodeContainerTest, NamesWhatIsWrong) {
   EXPECT_EQ(BytecodeMessage(bytes), "MLIR bytecode: byte 11: a second Dialect section");
 }
 
+std::string BytesOf(std::string_view hex) {
+  const Result<HostBytes> bytes = ParseHexBytes(hex);
+  return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
+}
+
 // exp(1.5) + a, as StableHLO's serializer writes it for version 1.15 (jaxlib 0.10.2).
 std::string Artifact() {
   constexpr std::string_view kHex =
@@ -68,8 +73,36 @@ std::string Artifact() {
       "905030107460b070301030309060d03010505010b040f0307060301050100b917030b05150f1f19110f0b116275696c74696e007668"
       "6c6f006d6f64756c650066756e635f763100636f6e7374616e745f7631006578706f6e656e7469616c5f7632006164645f763100726"
       "57475726e5f7631002d006d61696e0000081d090501010b11131115170319031b";
-  const Result<HostBytes> bytes = ParseHexBytes(kHex);
-  return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
+  return BytesOf(kHex);
+}
+
+// The StableHLO dialect itself, as jaxlib 0.10.2 writes it: @main of %a: tensor<2x3xf32> and %b: tensor<3x2xf8E4M3FN>
+// gives %a times %b converted to f32, and compare GT, %a, %a, TOTALORDER.
+std::string StablehloBytecode() {
+  return BytesOf(
+      "4d4cef520d4d4c495232332e302e30676974000123070105090d01030f030507130507171b1f032f0d130107070b0b05071f0b0b011"
+      "307171717171f070b1702691f0d0b05110b010103050301070505070b1b05090d011b050d090d1b050909011b05090d0f0505030505"
+      "07093101091b050d0901047105015001010704610301050350010307044d030b1305050900070601031103030946010503070501050"
+      "b4601070309050101050401050709060301050100a1130b1119110f0f150b116275696c74696e0066756e6300737461626c65686c6f"
+      "006d6f64756c650072657475726e00636f6e7665727400646f745f67656e6572616c00636f6d70617265006d61696e0008250905010"
+      "10d0103010105010701070105130b");
+}
+
+// func.func @main(%c: i1, %a: tensor<i32>) -> tensor<i32> {
+//   cf.cond_br %c, ^y(%a : tensor<i32>), ^z
+// ^y(%e: tensor<i32>):
+//   %n = stablehlo.negate %e : tensor<i32>
+//   return %n : tensor<i32>
+// ^z:
+//   return %a : tensor<i32>
+// }
+std::string BranchBytecode() {
+  return BytesOf(
+      "4d4cef520d4d4c495232332e302e30676974000127090105090d0b0103130305170705031b07031f031b07090107070b0b01090f0b1"
+      "b0f02271f0d0505111b01070109050503010301010202047305015001010704630301050550010307044f07090705050100074c0105"
+      "0501030503050b0301000906010301030503040103070503040103030603010501008d130b0f110f0f15070b116275696c74696e006"
+      "6756e6300636600737461626c65686c6f006d6f64756c650072657475726e00636f6e645f6272006e6567617465006d61696e000823"
+      "070501010d0103010105010b010d030301");
 }
 
 std::string ArtifactError(std::string_view from, std::string_view to) {
@@ -94,6 +127,27 @@ constexpr std::string_view kProgram =
 TEST(BytecodeTest, ReadsWhatStablehloWrites) {
   EXPECT_EQ(RunStablehlo(Artifact(), {Literal::FromVector<float>(Shape(ElementType::kF32, {2}), {{1, 2}})}),
             "{5.481689, 6.481689}");
+}
+
+TEST(BytecodeTest, ReadsTheStablehloDialectItself) {
+  const Literal a = Literal::FromVector<float>(Shape(ElementType::kF32, {2, 3}), {{1, 2, 3, 4, 5, 6}});
+  Literal b(Shape(ElementType::kF8E4M3FN, {3, 2}));
+  for (int64_t i = 0; i < 6; ++i) b.SetDouble(i, i < 2 ? 1 : 0.5);
+  EXPECT_EQ(RunStablehlo(StablehloBytecode(), {a, b}), "({ {3.5, 3.5}, {9.5, 9.5} }, { {0, 0, 0}, {0, 0, 0} })");
+}
+
+TEST(BytecodeTest, ReadsBranchesBetweenBlocks) {
+  const Literal three = Literal::FromVector<int32_t>(Shape(ElementType::kS32), {{3}});
+  EXPECT_EQ(RunStablehlo(BranchBytecode(), {Literal::Scalar(ElementType::kPred, 1), three}), "-3");
+  EXPECT_EQ(RunStablehlo(BranchBytecode(), {Literal::Scalar(ElementType::kPred, 0), three}), "3");
+}
+
+TEST(BytecodeTest, PropertiesThatAreNotKnownAreNamed) {
+  std::string bytes = StablehloBytecode();
+  bytes.replace(bytes.find("compare"), 7, "compara");
+  const Result<std::unique_ptr<Module>> module = ReadStablehlo(bytes);
+  ASSERT_FALSE(module.ok());
+  EXPECT_EQ(module.status().message(), "MLIR bytecode: byte 280: the properties of stablehlo.compara are not known");
 }
 
 TEST(BytecodeTest, EveryVersionWritesTheSameProgram) {
@@ -181,19 +235,20 @@ TEST(BytecodeTest, NamesWhatIsWrong) {
 }
 
 TEST(BytecodeTest, EveryTruncationOfAnArtifactHasAMessage) {
-  const std::string whole = Artifact();
-  for (size_t size = 0; size < whole.size(); ++size)
-    EXPECT_NE(StablehloError(whole.substr(0, size)), "(read)") << size;
+  for (const std::string& whole : {Artifact(), StablehloBytecode(), BranchBytecode()}) {
+    for (size_t size = 0; size < whole.size(); ++size)
+      EXPECT_NE(StablehloError(whole.substr(0, size)), "(read)") << size;
+  }
 }
 
 TEST(BytecodeTest, MutationsOfArtifactsAreRefusedOrRead) {
-  const std::string whole = Artifact();
   std::mt19937 random(1);
   const int count = std::getenv("VXLA_TEST_LONG") != nullptr ? 100'000 : 2'000;
   const Result<Program> program = ParseMlir(kProgram);
-  const std::string other = *WriteBytecode(*program, kNewestVhlo);
+  const std::string seeds[] = {Artifact(), *WriteBytecode(*program, kNewestVhlo), StablehloBytecode(),
+                               BranchBytecode()};
   for (int i = 0; i < count; ++i) {
-    std::string bytes = i % 2 == 0 ? whole : other;
+    std::string bytes = seeds[static_cast<size_t>(i) % std::size(seeds)];
     for (int changes = 1 + static_cast<int>(random() % 3); changes > 0; --changes)
       bytes[random() % bytes.size()] = static_cast<char>(random());
     const Status status = ReadStablehlo(bytes).status();

@@ -142,6 +142,12 @@ Result<const Attribute*> BytecodeEntries::ReadAttribute(ByteReader& in) {
   return AttributeAt(in, index);
 }
 
+Result<const Attribute*> BytecodeEntries::ReadOptionalAttribute(ByteReader& in) {
+  VXLA_ASSIGN_OR_RETURN(const uint64_t number, in.Varint("an attribute"));
+  if ((number & 1) == 0) return static_cast<const Attribute*>(nullptr);
+  return AttributeAt(in, number >> 1);
+}
+
 Result<const Type*> BytecodeEntries::ReadType(ByteReader& in) {
   VXLA_ASSIGN_OR_RETURN(const uint64_t index, in.Varint("a type"));
   return TypeAt(in, index);
@@ -178,16 +184,20 @@ Result<Dictionary> BytecodeEntries::ReadDictionary(ByteReader& in) {
 // ---- attributes
 
 Status BytecodeEntries::Decode(ByteReader& in, const Entry<Attribute>& entry, Attribute& out) {
-  const bool vhlo = entry.dialect == "vhlo";
-  if (!entry.has_encoding || (!vhlo && entry.dialect != "builtin")) {
+  const bool vhlo = entry.dialect == "vhlo", stablehlo = entry.dialect == "stablehlo", chlo = entry.dialect == "chlo";
+  if (!entry.has_encoding || (!vhlo && !stablehlo && !chlo && entry.dialect != "builtin")) {
     out = RawAttribute(fmt::format("#{}<...>", entry.dialect));
     return OkStatus();
   }
+  VXLA_ASSIGN_OR_RETURN(const uint64_t code, in.Varint("an attribute's code"));
   if (vhlo) {
-    VXLA_RETURN_IF_ERROR(DecodeVhloAttribute(in, out));
+    VXLA_RETURN_IF_ERROR(DecodeVhloAttribute(in, static_cast<VhloAttribute>(code), out));
+  } else if (stablehlo) {
+    VXLA_RETURN_IF_ERROR(DecodeStablehloAttribute(in, static_cast<StablehloAttribute>(code), out));
+  } else if (chlo) {
+    VXLA_RETURN_IF_ERROR(DecodeChloAttribute(in, static_cast<ChloAttribute>(code), out));
   } else {
-    VXLA_ASSIGN_OR_RETURN(const uint64_t code, in.Varint("an attribute's code"));
-    VXLA_RETURN_IF_ERROR(DecodeBuiltinAttribute(in, code, out));
+    VXLA_RETURN_IF_ERROR(DecodeBuiltinAttribute(in, static_cast<BuiltinAttribute>(code), out));
   }
   return out.kind == Attribute::Kind::kRaw ? OkStatus() : in.ExpectEnd("an attribute");
 }
@@ -330,110 +340,110 @@ Status BytecodeEntries::ReadAccuracy(ByteReader& in, Attribute& out) {
   return OkStatus();
 }
 
-// What builtin attributes have the same fields as VHLO's: their codes.
-constexpr std::pair<uint64_t, uint64_t> kSameAttributes[] = {{1, 0},  {6, 1},   {8, 9}, {9, 8},
-                                                             {14, 2}, {15, 18}, {17, 6}};
+Status BytecodeEntries::ReadKeyword(ByteReader& in, const VhloKeywords& keywords, Attribute& out) {
+  VXLA_ASSIGN_OR_RETURN(const uint64_t value, in.Varint("a keyword"));
+  if (value >= keywords.words.size() || keywords.words[value].empty())
+    return in.Error("keyword {} of VHLO attribute {} is not known", value, static_cast<uint64_t>(keywords.code));
+  const bool api = keywords.code == VhloAttribute::kApiVersion;
+  out = api ? IntegerAttribute(static_cast<int64_t>(value)) : KeywordAttribute(keywords.words[value]);
+  return OkStatus();
+}
 
-Status BytecodeEntries::DecodeVhloAttribute(ByteReader& in, Attribute& out) {
-  VXLA_ASSIGN_OR_RETURN(const uint64_t code, in.Varint("an attribute's code"));
-  if (const VhloKeywords* const keywords = FindVhloKeywords(static_cast<int>(std::min<uint64_t>(code, 99)))) {
-    VXLA_ASSIGN_OR_RETURN(const uint64_t value, in.Varint("a keyword"));
-    if (value >= keywords->words.size() || keywords->words[value].empty())
-      return in.Error("keyword {} of VHLO attribute {} is not known", value, code);
-    const bool api = keywords->kind == "api";
-    out = api ? IntegerAttribute(static_cast<int64_t>(value)) : KeywordAttribute(keywords->words[value]);
-    return OkStatus();
-  }
-  const auto same = std::ranges::find(kSameAttributes, code, [](const auto& pair) { return pair.first; });
-  if (same != std::end(kSameAttributes)) return DecodeBuiltinAttribute(in, same->second, out);
-  switch (code) {
-    case 2: {
+Status BytecodeEntries::ReadBounds(ByteReader& in, Attribute& out) {
+  VXLA_ASSIGN_OR_RETURN(const IntList bounds, ReadInts(in, "the bounds of a tensor"));
+  out = IntListAttribute(bounds);
+  return OkStatus();
+}
+
+Status BytecodeEntries::DecodeVhloAttribute(ByteReader& in, VhloAttribute kind, Attribute& out) {
+  if (const VhloKeywords* const keywords = FindVhloKeywords(kind)) return ReadKeyword(in, *keywords, out);
+  switch (kind) {
+    case VhloAttribute::kArray:
+      return DecodeBuiltinAttribute(in, BuiltinAttribute::kArray, out);
+    case VhloAttribute::kBool: {
       VXLA_ASSIGN_OR_RETURN(const uint64_t value, in.Index("a truth value", 2));
       out.kind = Attribute::Kind::kBool;
       out.integer = static_cast<int64_t>(value);
       return OkStatus();
     }
-    case 10:
+    case VhloAttribute::kDictionary:
+      return DecodeBuiltinAttribute(in, BuiltinAttribute::kDictionary, out);
+    case VhloAttribute::kFloat:
+    case VhloAttribute::kInteger:
+      return ReadNumber(in, out);
+    case VhloAttribute::kOutputOperandAlias:
       return ReadAlias(in, out);
-    case 18: {
-      VXLA_ASSIGN_OR_RETURN(const IntList bounds, ReadInts(in, "the bounds of a tensor"));
-      out = IntListAttribute(bounds);
-      return OkStatus();
-    }
-    case 20:
+    case VhloAttribute::kString:
+      return DecodeBuiltinAttribute(in, BuiltinAttribute::kString, out);
+    case VhloAttribute::kTensor:
+      return DecodeBuiltinAttribute(in, BuiltinAttribute::kDenseElements, out);
+    case VhloAttribute::kType:
+      return DecodeBuiltinAttribute(in, BuiltinAttribute::kType, out);
+    case VhloAttribute::kTypeExtensions:
+      return ReadBounds(in, out);
+    case VhloAttribute::kResultAccuracy:
       return ReadAccuracy(in, out);
-    case 21:
-    case 22:
-    case 23:
-    case 24:
-    case 25:
+    case VhloAttribute::kSubAxisInfo:
+    case VhloAttribute::kAxisRef:
+    case VhloAttribute::kReplicaGroupMeshAxes:
+    case VhloAttribute::kMeshAxis:
+    case VhloAttribute::kMesh:
       out = RawAttribute("a mesh of devices");
       return OkStatus();
     default:
-      return in.Error("VHLO attribute {} is not known (the newest version known is {})", code, kNewestVhlo.ToString());
+      return in.Error("VHLO attribute {} is not known (the newest version known is {})", static_cast<uint64_t>(kind),
+                      kNewestVhlo.ToString());
   }
 }
 
-Status BytecodeEntries::DecodeBuiltinAttribute(ByteReader& in, uint64_t code, Attribute& out) {
-  switch (code) {
-    case 0:
+Status BytecodeEntries::DecodeBuiltinAttribute(ByteReader& in, BuiltinAttribute kind, Attribute& out) {
+  switch (kind) {
+    case BuiltinAttribute::kArray:
       return ReadArray(in, out);
-    case 1: {
+    case BuiltinAttribute::kDictionary: {
       out.kind = Attribute::Kind::kDictionary;
       VXLA_ASSIGN_OR_RETURN(out.entries, ReadDictionary(in));
       return OkStatus();
     }
-    case 2:
-    case 3: {
+    case BuiltinAttribute::kString:
+    case BuiltinAttribute::kTypedString: {
       VXLA_ASSIGN_OR_RETURN(const std::string text, ReadString(in));
       out = StringAttribute(text);
-      return code == 3 ? ReadType(in).status() : OkStatus();
+      return kind == BuiltinAttribute::kTypedString ? ReadType(in).status() : OkStatus();
     }
-    case 4: {
+    case BuiltinAttribute::kFlatSymbol: {
       VXLA_ASSIGN_OR_RETURN(const Attribute* const name, ReadAttribute(in));
       out = StringAttribute(name->text);
       out.kind = Attribute::Kind::kSymbol;
       return OkStatus();
     }
-    case 6: {
+    case BuiltinAttribute::kType: {
       VXLA_ASSIGN_OR_RETURN(const Type* const type, ReadType(in));
       out = TypeAttribute(*type);
       return OkStatus();
     }
-    case 7:
-      return OkStatus();  // a unit
-    case 8:
-    case 9:
+    case BuiltinAttribute::kUnit:
+      return OkStatus();
+    case BuiltinAttribute::kInteger:
+    case BuiltinAttribute::kFloat:
       return ReadNumber(in, out);
-    case 16:
+    case BuiltinAttribute::kDenseResource:
       return ReadResourceElements(in, out);
-    case 17:
+    case BuiltinAttribute::kDenseArray:
       return ReadNumberArray(in, out);
-    case 18: {
+    case BuiltinAttribute::kDenseElements: {
       VXLA_ASSIGN_OR_RETURN(const Type* const type, ReadType(in));
       out.type = *type;
       VXLA_ASSIGN_OR_RETURN(const std::string_view bytes, in.Blob("a tensor's elements"));
       return ReadTensor(in, bytes, out);
     }
     default:  // locations, maps, sets: nothing here looks into them
-      out = RawAttribute(fmt::format("builtin attribute {}", code));
+      out = RawAttribute(fmt::format("builtin attribute {}", static_cast<uint64_t>(kind)));
       return OkStatus();
   }
 }
 
 // ---- types
-
-Status BytecodeEntries::Decode(ByteReader& in, const Entry<Type>& entry, Type& out) {
-  const bool vhlo = entry.dialect == "vhlo";
-  if (!entry.has_encoding || (!vhlo && entry.dialect != "builtin")) {
-    out.kind = Type::Kind::kOther;
-    out.text = fmt::format("!{}<...>", entry.dialect);
-    return OkStatus();
-  }
-  VXLA_ASSIGN_OR_RETURN(const uint64_t code, in.Varint("a type's code"));
-  VXLA_RETURN_IF_ERROR(vhlo ? DecodeVhloType(in, code, out) : DecodeBuiltinType(in, code, out));
-  return out.kind == Type::Kind::kOther ? OkStatus() : in.ExpectEnd("a type");
-}
 
 namespace {
 
@@ -447,7 +457,36 @@ void SetOther(std::string text, Type& out) {
   out.text = std::move(text);
 }
 
+void SetToken(Type& out) {
+  out.kind = Type::Kind::kShape;
+  out.shape = Shape::Token();
+}
+
 }  // namespace
+
+Status BytecodeEntries::Decode(ByteReader& in, const Entry<Type>& entry, Type& out) {
+  if (!entry.has_encoding && entry.dialect == "quant") {
+    VXLA_ASSIGN_OR_RETURN(out.text, in.Terminated("a type's text"));
+    return ParseQuantized(in, out);
+  }
+  const bool vhlo = entry.dialect == "vhlo", stablehlo = entry.dialect == "stablehlo";
+  if (!entry.has_encoding || (!vhlo && !stablehlo && entry.dialect != "builtin")) {
+    out.kind = Type::Kind::kOther;
+    out.text = fmt::format("!{}<...>", entry.dialect);
+    return OkStatus();
+  }
+  VXLA_ASSIGN_OR_RETURN(const uint64_t code, in.Varint("a type's code"));
+  if (vhlo) {
+    VXLA_RETURN_IF_ERROR(DecodeVhloType(in, static_cast<VhloType>(code), out));
+  } else if (!stablehlo) {
+    VXLA_RETURN_IF_ERROR(DecodeBuiltinType(in, static_cast<BuiltinType>(code), out));
+  } else if (static_cast<StablehloType>(code) == StablehloType::kToken) {
+    SetToken(out);
+  } else {
+    return in.Error("StableHLO type {} is not known", code);
+  }
+  return out.kind == Type::Kind::kOther ? OkStatus() : in.ExpectEnd("a type");
+}
 
 Result<ElementType> BytecodeEntries::ReadElementType(ByteReader& in) {
   VXLA_ASSIGN_OR_RETURN(const Type* const type, ReadType(in));
@@ -554,6 +593,10 @@ Status BytecodeEntries::ReadQuantized(ByteReader& in, bool per_axis, Type& out) 
       (flags & 1) == 0 && storage->kind == Type::Kind::kElement && IsSigned(storage->shape.element_type());
   out.text = fmt::format("!quant.uniform<{}{}<{}:{}>:{}{}, {}>", reads_unsigned ? "u" : "", PrintType(*storage),
                          limits[0], limits[1], PrintType(*expressed), axis, per_axis ? "{" + scales + "}" : scales);
+  return ParseQuantized(in, out);
+}
+
+Status BytecodeEntries::ParseQuantized(const ByteReader& in, Type& out) {
   Result<std::shared_ptr<const Quantization>> quantization = ParseQuantization(out.text);
   if (!quantization.ok()) return in.Error("{}", quantization.status().message());
   out.kind = Type::Kind::kOther;
@@ -562,46 +605,82 @@ Status BytecodeEntries::ReadQuantized(ByteReader& in, bool per_axis, Type& out) 
   return OkStatus();
 }
 
-// The same of types, and those that nothing here computes with.
-constexpr std::pair<uint64_t, uint64_t> kSameTypes[] = {{1, 9},   {8, 2},   {20, 13}, {21, 14},
-                                                        {23, 15}, {25, 18}, {33, 12}};
-constexpr std::pair<uint64_t, std::string_view> kOtherTypes[] = {
-    {26, "!shape.witness"}, {34, "tf32"}, {38, "f6E2M3FN"}, {39, "f6E3M2FN"}, {41, "memref<...>"}};
-
-Status BytecodeEntries::DecodeVhloType(ByteReader& in, uint64_t code, Type& out) {
-  const auto code_of = [](const auto& pair) { return pair.first; };
+Status BytecodeEntries::DecodeVhloType(ByteReader& in, VhloType kind, Type& out) {
   const auto rows = VhloElementTypes();
-  const auto row = std::ranges::find(rows, static_cast<int>(std::min<uint64_t>(code, 99)), &VhloElementType::code);
-  const auto same = std::ranges::find(kSameTypes, code, code_of);
-  const auto other = std::ranges::find(kOtherTypes, code, code_of);
-  if (row != rows.end()) {
+  if (const auto row = std::ranges::find(rows, kind, &VhloElementType::code); row != rows.end()) {
     SetElement(row->type, out);
-  } else if (same != std::end(kSameTypes)) {
-    return DecodeBuiltinType(in, same->second, out);
-  } else if (other != std::end(kOtherTypes)) {
-    SetOther(std::string(other->second), out);
-  } else if (code == 22) {
-    out.kind = Type::Kind::kShape;
-    out.shape = Shape::Token();
-  } else if (code == 24 || code == 30) {
-    return ReadQuantized(in, code == 30, out);
-  } else if (code == 42) {
-    VXLA_ASSIGN_OR_RETURN(const std::vector<Type> types, ReadTypes(in));
-    std::string text;
-    for (const Type& type : types) text += (text.empty() ? "" : ", ") + PrintType(type);
-    SetOther("!stablehlo.future<" + text + ">", out);
-  } else {
-    return in.Error("VHLO type {} is not known (the newest version known is {})", code, kNewestVhlo.ToString());
+    return OkStatus();
   }
-  return OkStatus();
+  switch (kind) {
+    case VhloType::kComplex:
+      return DecodeBuiltinType(in, BuiltinType::kComplex, out);
+    case VhloType::kFunction:
+      return DecodeBuiltinType(in, BuiltinType::kFunction, out);
+    case VhloType::kTensor:
+    case VhloType::kTensorWithEncoding:
+      return ReadTensorType(in, kind == VhloType::kTensorWithEncoding, out);
+    case VhloType::kToken:
+      SetToken(out);
+      return OkStatus();
+    case VhloType::kTuple:
+      return ReadTuple(in, out);
+    case VhloType::kQuantized:
+    case VhloType::kQuantizedPerAxis:
+      return ReadQuantized(in, kind == VhloType::kQuantizedPerAxis, out);
+    case VhloType::kUnrankedTensor:
+      return DecodeBuiltinType(in, BuiltinType::kUnrankedTensor, out);
+    case VhloType::kNone:
+      return OkStatus();
+    case VhloType::kWitness:
+      SetOther("!shape.witness", out);
+      return OkStatus();
+    case VhloType::kTf32:
+      SetOther("tf32", out);
+      return OkStatus();
+    case VhloType::kF6E2M3FN:
+      SetOther("f6E2M3FN", out);
+      return OkStatus();
+    case VhloType::kF6E3M2FN:
+      SetOther("f6E3M2FN", out);
+      return OkStatus();
+    case VhloType::kBuffer:
+      SetOther("memref<...>", out);
+      return OkStatus();
+    case VhloType::kFuture: {
+      VXLA_ASSIGN_OR_RETURN(const std::vector<Type> types, ReadTypes(in));
+      std::string text;
+      for (const Type& type : types) text += (text.empty() ? "" : ", ") + PrintType(type);
+      SetOther("!stablehlo.future<" + text + ">", out);
+      return OkStatus();
+    }
+    default:
+      return in.Error("VHLO type {} is not known (the newest version known is {})", static_cast<uint64_t>(kind),
+                      kNewestVhlo.ToString());
+  }
 }
 
-Status BytecodeEntries::DecodeBuiltinType(ByteReader& in, uint64_t code, Type& out) {
-  constexpr std::pair<uint64_t, std::string_view> kElements[] = {
-      {1, "index"}, {3, "bf16"}, {4, "f16"}, {5, "f32"}, {6, "f64"}};
-  const auto element = std::ranges::find(kElements, code, [](const auto& pair) { return pair.first; });
+Status BytecodeEntries::DecodeBuiltinType(ByteReader& in, BuiltinType kind, Type& out) {
+  // Elements as text has them.
+  constexpr std::pair<BuiltinType, std::string_view> kElements[] = {{BuiltinType::kIndex, "index"},
+                                                                    {BuiltinType::kBf16, "bf16"},
+                                                                    {BuiltinType::kF16, "f16"},
+                                                                    {BuiltinType::kF32, "f32"},
+                                                                    {BuiltinType::kF64, "f64"},
+                                                                    {BuiltinType::kTf32, "tf32"},
+                                                                    {BuiltinType::kF8E5M2, "f8E5M2"},
+                                                                    {BuiltinType::kF8E4M3, "f8E4M3"},
+                                                                    {BuiltinType::kF8E4M3FN, "f8E4M3FN"},
+                                                                    {BuiltinType::kF8E5M2FNUZ, "f8E5M2FNUZ"},
+                                                                    {BuiltinType::kF8E4M3FNUZ, "f8E4M3FNUZ"},
+                                                                    {BuiltinType::kF8E4M3B11FNUZ, "f8E4M3B11FNUZ"},
+                                                                    {BuiltinType::kF8E3M4, "f8E3M4"},
+                                                                    {BuiltinType::kF4E2M1FN, "f4E2M1FN"},
+                                                                    {BuiltinType::kF6E2M3FN, "f6E2M3FN"},
+                                                                    {BuiltinType::kF6E3M2FN, "f6E3M2FN"},
+                                                                    {BuiltinType::kF8E8M0FNU, "f8E8M0FNU"}};
+  const auto element = std::ranges::find(kElements, kind, [](const auto& pair) { return pair.first; });
   std::string word(element == std::end(kElements) ? "" : element->second);
-  if (code == 0) {
+  if (kind == BuiltinType::kInteger) {
     VXLA_ASSIGN_OR_RETURN(const uint64_t width, in.Varint("an integer's width"));
     word = fmt::format("{}{}", (width & 3) == 2 ? "ui" : "i", width >> 2);
   }
@@ -610,28 +689,28 @@ Status BytecodeEntries::DecodeBuiltinType(ByteReader& in, uint64_t code, Type& o
     type ? SetElement(*type, out) : SetOther(word, out);
     return OkStatus();
   }
-  switch (code) {
-    case 2: {
+  switch (kind) {
+    case BuiltinType::kFunction: {
       out.kind = Type::Kind::kFunction;
       VXLA_ASSIGN_OR_RETURN(out.inputs, ReadTypes(in));
       VXLA_ASSIGN_OR_RETURN(out.results, ReadTypes(in));
       return OkStatus();
     }
-    case 9: {
+    case BuiltinType::kComplex: {
       VXLA_ASSIGN_OR_RETURN(const ElementType part, ReadElementType(in));
       if (part != ElementType::kF32 && part != ElementType::kF64)
         return in.Error("complex numbers of {}, f32 or f64 needed", ElementTypeName(part));
       SetElement(part == ElementType::kF32 ? ElementType::kC64 : ElementType::kC128, out);
       return OkStatus();
     }
-    case 12:
-      return OkStatus();  // none
-    case 13:
-    case 14:
-      return ReadTensorType(in, code == 14, out);
-    case 15:
+    case BuiltinType::kNone:
+      return OkStatus();
+    case BuiltinType::kTensor:
+    case BuiltinType::kTensorWithEncoding:
+      return ReadTensorType(in, kind == BuiltinType::kTensorWithEncoding, out);
+    case BuiltinType::kTuple:
       return ReadTuple(in, out);
-    case 18: {
+    case BuiltinType::kUnrankedTensor: {
       VXLA_ASSIGN_OR_RETURN(const ElementType type, ReadElementType(in));
       SetElement(type, out);
       out.kind = Type::Kind::kShape;
@@ -639,7 +718,7 @@ Status BytecodeEntries::DecodeBuiltinType(ByteReader& in, uint64_t code, Type& o
       return OkStatus();
     }
     default:
-      SetOther(fmt::format("builtin type {}", code), out);
+      SetOther(fmt::format("builtin type {}", static_cast<uint64_t>(kind)), out);
       return OkStatus();
   }
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/mlir/bytecode/container.h"
+#include "core/mlir/bytecode/vhlo.h"
 #include "core/mlir/ir.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -19,6 +20,8 @@ class BytecodeEntries {
   size_t attribute_count() const { return attributes_.size(); }
   // The attribute or type whose number is next in `in`. They stay where they are.
   Result<const Attribute*> ReadAttribute(ByteReader& in);
+  // The same of one that may be absent: null.
+  Result<const Attribute*> ReadOptionalAttribute(ByteReader& in);
   Result<const Type*> ReadType(ByteReader& in);
   // The same with a number that was read already.
   Result<const Attribute*> AttributeAt(const ByteReader& in, uint64_t index);
@@ -50,10 +53,15 @@ class BytecodeEntries {
   Result<const T*> Get(const ByteReader& in, Entry<T>& entry);
   Status Decode(ByteReader& in, const Entry<Attribute>& entry, Attribute& out);
   Status Decode(ByteReader& in, const Entry<Type>& entry, Type& out);
-  Status DecodeVhloAttribute(ByteReader& in, Attribute& out);
-  Status DecodeBuiltinAttribute(ByteReader& in, uint64_t code, Attribute& out);
-  Status DecodeVhloType(ByteReader& in, uint64_t code, Type& out);
-  Status DecodeBuiltinType(ByteReader& in, uint64_t code, Type& out);
+  Status DecodeVhloAttribute(ByteReader& in, VhloAttribute kind, Attribute& out);
+  Status DecodeBuiltinAttribute(ByteReader& in, BuiltinAttribute kind, Attribute& out);
+  Status DecodeVhloType(ByteReader& in, VhloType kind, Type& out);
+  Status DecodeBuiltinType(ByteReader& in, BuiltinType kind, Type& out);
+  // stablehlo_entries.cc
+  Status DecodeStablehloAttribute(ByteReader& in, StablehloAttribute kind, Attribute& out);
+  Status DecodeChloAttribute(ByteReader& in, ChloAttribute kind, Attribute& out);
+  Status ReadParts(ByteReader& in, std::string_view parts, Attribute& out);
+  Status ReadDotAlgorithm(ByteReader& in, Attribute& out);
 
   Status ReadArray(ByteReader& in, Attribute& out);
   Status ReadNumber(ByteReader& in, Attribute& out);
@@ -69,6 +77,9 @@ class BytecodeEntries {
   Status ReadTensorType(ByteReader& in, bool with_encoding, Type& out);
   Status ReadTuple(ByteReader& in, Type& out);
   Status ReadQuantized(ByteReader& in, bool per_axis, Type& out);
+  Status ParseQuantized(const ByteReader& in, Type& out);  // its text is known
+  Status ReadKeyword(ByteReader& in, const VhloKeywords& keywords, Attribute& out);
+  Status ReadBounds(ByteReader& in, Attribute& out);
   Result<ElementType> ReadElementType(ByteReader& in);
 
   std::string_view file_;

@@ -4,7 +4,9 @@
 
 #include "core/guarded.h"
 #include "core/limits.h"
+#include "core/mlir/block_control.h"
 #include "core/mlir/bytecode/entries.h"
+#include "core/mlir/bytecode/stablehlo_properties.h"
 #include "core/mlir/bytecode/vhlo.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -39,7 +41,10 @@ class BytecodeReader {
   Status ReadOperation(ByteReader& in, Scopes& scopes, Block& block, std::string_view parent);
   Status ReadAttributes(ByteReader& in, uint8_t mask, const VhloOperation* form, Operation& operation);
   Status ReadProperties(ByteReader& in, const VhloOperation* form, Operation& operation);
+  Status ReadNativeProperties(ByteReader& in, std::string_view names, Operation& operation);
+  Result<IntList> ReadSegmentSizes(ByteReader& in);
   Status ReadOperands(ByteReader& in, const Scopes& scopes, Operation& operation);
+  Status ReadSuccessors(ByteReader& in, Operation& operation);
   Status SkipUseLists(ByteReader& in, size_t values);
   Status Define(const ByteReader& in, Scopes& scopes, ValueId value);
   ValueId NewValue(const Type& type);
@@ -58,12 +63,6 @@ class BytecodeReader {
 Result<std::string> NameOf(const ByteReader& in, std::string_view dialect, std::string_view name,
                            std::string_view parent, const VhloOperation*& form, std::string_view producer) {
   form = nullptr;
-  if (dialect == "stablehlo") {
-    return Unsupported(
-        "MLIR bytecode: StableHLO operations as they are (stablehlo.{}): only portable artifacts are read, which "
-        "stablehlo.serialize_portable_artifact and jax.export write",
-        name);
-  }
   if (dialect != "vhlo") return fmt::format("{}.{}", dialect, name);
   form = FindVhloOperation(name);
   if (form == nullptr) {
@@ -258,7 +257,7 @@ Status BytecodeReader::ReadOperation(ByteReader& in, Scopes& scopes, Block& bloc
     VXLA_ASSIGN_OR_RETURN(results, entries_.ReadTypes(in));
   }
   if ((mask & kHasOperands) != 0) VXLA_RETURN_IF_ERROR(ReadOperands(in, scopes, operation));
-  if ((mask & kHasSuccessors) != 0) return in.Error("{}: branches between blocks are not supported", operation.name);
+  if ((mask & kHasSuccessors) != 0) VXLA_RETURN_IF_ERROR(ReadSuccessors(in, operation));
   const bool is_cast = operation.name == "builtin.unrealized_conversion_cast";
   if (is_cast && operation.operands.size() != results.size())
     return in.Error("{}: {} operands for {} results", operation.name, operation.operands.size(), results.size());
@@ -270,6 +269,17 @@ Status BytecodeReader::ReadOperation(ByteReader& in, Scopes& scopes, Block& bloc
   if ((mask & kHasRegions) != 0) VXLA_RETURN_IF_ERROR(ReadRegions(in, scopes, operation));
   if (form != nullptr) ToStablehlo(operation, *form);
   if (!is_cast) block.operations.push_back(std::move(operation));
+  return OkStatus();
+}
+
+Status BytecodeReader::ReadSuccessors(ByteReader& in, Operation& operation) {
+  VXLA_ASSIGN_OR_RETURN(const uint64_t count, in.Count("the number of successors"));
+  IntList blocks;
+  for (uint64_t i = 0; i < count; ++i) {
+    VXLA_ASSIGN_OR_RETURN(const uint64_t block, in.Varint("a successor"));
+    blocks.push_back(static_cast<int64_t>(block));
+  }
+  SetAttribute(operation.attributes, std::string(kSuccessors), IntListAttribute(blocks));
   return OkStatus();
 }
 
@@ -302,12 +312,61 @@ Status BytecodeReader::ReadProperties(ByteReader& in, const VhloOperation* form,
     }
     return OkStatus();
   }
-  if (operation.name != "builtin.module") return OkStatus();  // other dialects' are skipped
+  if (const std::optional<std::string_view> names = StablehloProperties(operation.name))
+    return ReadNativeProperties(in, *names, operation);
+  const std::string_view dialect = std::string_view(operation.name).substr(0, operation.name.find('.'));
+  constexpr std::string_view kSkipped[] = {"sdy", "mhlo"};
+  if (operation.name != "builtin.module") {
+    if (std::ranges::find(kSkipped, dialect) != std::end(kSkipped)) return OkStatus();
+    return Unsupported("MLIR bytecode: byte {}: the properties of {} are not known", in.at(), operation.name);
+  }
   VXLA_ASSIGN_OR_RETURN(const uint64_t name, in.Varint("a module's name"));
   if ((name & 1) == 0) return OkStatus();
   VXLA_ASSIGN_OR_RETURN(const Attribute* const value, entries_.AttributeAt(in, name >> 1));
   SetAttribute(operation.attributes, "sym_name", *value);
   return OkStatus();
+}
+
+Status BytecodeReader::ReadNativeProperties(ByteReader& in, std::string_view names, Operation& operation) {
+  while (!names.empty()) {
+    const size_t end = std::min(names.find(' '), names.size());
+    std::string_view name = names.substr(0, end);
+    names.remove_prefix(std::min(end + 1, names.size()));
+    if (name == kSegmentSizes) {
+      VXLA_ASSIGN_OR_RETURN(const IntList sizes, ReadSegmentSizes(in));
+      SetAttribute(operation.attributes, std::string(name), IntListAttribute(sizes));
+      continue;
+    }
+    const Attribute* value = nullptr;
+    if (name.ends_with('?')) {
+      name.remove_suffix(1);
+      VXLA_ASSIGN_OR_RETURN(value, entries_.ReadOptionalAttribute(in));
+    } else {
+      VXLA_ASSIGN_OR_RETURN(value, entries_.ReadAttribute(in));
+    }
+    if (value != nullptr) SetAttribute(operation.attributes, std::string(name), *value);
+  }
+  return in.ExpectEnd("the properties");
+}
+
+// A list of i32: all of them, or the places and values of those that are not 0.
+Result<IntList> BytecodeReader::ReadSegmentSizes(ByteReader& in) {
+  constexpr size_t kSegments = 3;
+  VXLA_ASSIGN_OR_RETURN(const uint64_t head, in.Varint("segment sizes"));
+  const bool sparse = (head & 1) != 0;
+  if (head >> 1 > kSegments) return in.Error("{} segment sizes", head >> 1);
+  IntList sizes(kSegments, 0);
+  uint64_t place_bits = 0;
+  if (sparse) {
+    VXLA_ASSIGN_OR_RETURN(place_bits, in.Index("the width of a place", 8));
+  }
+  for (uint64_t i = 0; i < head >> 1; ++i) {
+    VXLA_ASSIGN_OR_RETURN(const uint64_t value, in.Varint("a segment's size"));
+    const uint64_t place = sparse ? value & ((uint64_t{1} << place_bits) - 1) : i;
+    if (place >= kSegments) return in.Error("the size of segment {} of {}", place, kSegments);
+    sizes[place] = static_cast<int64_t>(value >> place_bits);
+  }
+  return sizes;
 }
 
 }  // namespace

@@ -9,9 +9,11 @@
 namespace VXLA_NAMESPACE::mlir {
 namespace {
 
-std::string Code(uint64_t code) {
+// A body's beginning: the number of an attribute or type.
+template <typename Kind>
+std::string Code(Kind kind) {
   std::string body;
-  AppendVarint(body, code);
+  AppendVarint(body, static_cast<uint64_t>(kind));
   return body;
 }
 
@@ -92,18 +94,18 @@ Status BytecodeTables::CheckSince(VhloVersion since, std::string_view what) cons
 
 uint64_t BytecodeTables::ElementNumber(ElementType type) {
   if (IsComplex(type)) {
-    std::string body = Code(1);
+    std::string body = Code(VhloType::kComplex);
     AppendVarint(body, ElementNumber(RealPart(type)));
     return Type_(kVhloDialect, std::move(body));
   }
   const auto rows = VhloElementTypes();
-  return Type_(kVhloDialect, Code(static_cast<uint64_t>(std::ranges::find(rows, type, &VhloElementType::type)->code)));
+  return Type_(kVhloDialect, Code(std::ranges::find(rows, type, &VhloElementType::type)->code));
 }
 
 Result<uint64_t> BytecodeTables::ShapeNumber(const Shape& shape) {
-  if (shape.IsToken()) return Type_(kVhloDialect, Code(22));
+  if (shape.IsToken()) return Type_(kVhloDialect, Code(VhloType::kToken));
   if (shape.IsTuple()) {
-    std::string body = Code(23);
+    std::string body = Code(VhloType::kTuple);
     AppendVarint(body, shape.tuple_elements().size());
     for (const Shape& element : shape.tuple_elements()) {
       VXLA_ASSIGN_OR_RETURN(const uint64_t number, ShapeNumber(element));
@@ -123,9 +125,9 @@ Result<uint64_t> BytecodeTables::ShapeNumber(const Shape& shape) {
     bounds.push_back(dynamic ? shape.dimension(i) : kUnboundedSize);
     bounded = bounded || bounds.back() != kUnboundedSize;
   }
-  std::string body = Code(bounded ? 21 : 20);
+  std::string body = Code(bounded ? VhloType::kTensorWithEncoding : VhloType::kTensor);
   if (bounded) {
-    std::string encoding = Code(18);
+    std::string encoding = Code(VhloAttribute::kTypeExtensions);
     AppendInts(encoding, bounds);
     AppendVarint(body, Attribute_(kVhloDialect, std::move(encoding)));
   }
@@ -138,7 +140,7 @@ Result<uint64_t> BytecodeTables::TypeNumber(const Type& type) {
   switch (type.kind) {
     case Type::Kind::kNone:
       VXLA_RETURN_IF_ERROR(CheckSince(VhloVersion::Of(1, 6), "the type none"));
-      return Type_(kVhloDialect, Code(33));
+      return Type_(kVhloDialect, Code(VhloType::kNone));
     case Type::Kind::kElement: {
       const ElementType element = type.shape.element_type();
       const ElementType part = IsComplex(element) ? RealPart(element) : element;
@@ -149,7 +151,7 @@ Result<uint64_t> BytecodeTables::TypeNumber(const Type& type) {
       return ElementNumber(element);
     }
     case Type::Kind::kFunction: {
-      std::string body = Code(8);
+      std::string body = Code(VhloType::kFunction);
       for (const std::vector<Type>* list : {&type.inputs, &type.results}) {
         AppendVarint(body, list->size());
         for (const Type& part : *list) {
@@ -161,7 +163,7 @@ Result<uint64_t> BytecodeTables::TypeNumber(const Type& type) {
     }
     case Type::Kind::kShape: {
       if (!type.unranked) return ShapeNumber(type.shape);
-      std::string body = Code(25);
+      std::string body = Code(VhloType::kUnrankedTensor);
       AppendVarint(body, ElementNumber(type.shape.element_type()));
       return Type_(kVhloDialect, std::move(body));
     }
@@ -174,42 +176,42 @@ Result<uint64_t> BytecodeTables::TypeNumber(const Type& type) {
 // ---- attributes
 
 uint64_t BytecodeTables::StringNumber(std::string_view text) {
-  std::string body = Code(14);
+  std::string body = Code(VhloAttribute::kString);
   AppendVarint(body, strings.NumberOf(std::string(text)));
   return Attribute_(kVhloDialect, std::move(body));
 }
 
 uint64_t BytecodeTables::IntegerNumber(int64_t value, ElementType type) {
-  std::string body = Code(9);
+  std::string body = Code(VhloAttribute::kInteger);
   AppendVarint(body, ElementNumber(type));
   AppendBits(body, type, IntegerBits(value, type));
   return Attribute_(kVhloDialect, std::move(body));
 }
 
 uint64_t BytecodeTables::FloatNumber(double value, ElementType type) {
-  std::string body = Code(8);
+  std::string body = Code(VhloAttribute::kFloat);
   AppendVarint(body, ElementNumber(type));
   AppendBits(body, type, BitsOf(Literal::Scalar(type, value)));
   return Attribute_(kVhloDialect, std::move(body));
 }
 
-uint64_t BytecodeTables::BoolNumber(bool value) { return KeywordNumber(2, value ? 1 : 0); }
+uint64_t BytecodeTables::BoolNumber(bool value) { return KeywordNumber(VhloAttribute::kBool, value ? 1 : 0); }
 
-uint64_t BytecodeTables::KeywordNumber(int code, uint64_t value) {
-  std::string body = Code(static_cast<uint64_t>(code));
+uint64_t BytecodeTables::KeywordNumber(VhloAttribute code, uint64_t value) {
+  std::string body = Code(code);
   AppendVarint(body, value);
   return Attribute_(kVhloDialect, std::move(body));
 }
 
 uint64_t BytecodeTables::ArrayNumber(std::span<const uint64_t> elements) {
-  std::string body = Code(1);
+  std::string body = Code(VhloAttribute::kArray);
   AppendVarint(body, elements.size());
   for (const uint64_t element : elements) AppendVarint(body, element);
   return Attribute_(kVhloDialect, std::move(body));
 }
 
 uint64_t BytecodeTables::AliasNumber(std::span<const int64_t> output, int64_t operand, std::span<const int64_t> part) {
-  std::string body = Code(10);
+  std::string body = Code(VhloAttribute::kOutputOperandAlias);
   AppendInts(body, output);
   AppendSignedVarint(body, operand);
   AppendInts(body, part);
@@ -217,34 +219,33 @@ uint64_t BytecodeTables::AliasNumber(std::span<const int64_t> output, int64_t op
 }
 
 uint64_t BytecodeTables::AccuracyNumber(double atol, double rtol, int64_t ulps, uint64_t mode) {
-  std::string body = Code(20);
+  std::string body = Code(VhloAttribute::kResultAccuracy);
   AppendDouble(body, atol);
   AppendDouble(body, rtol);
   AppendSignedVarint(body, ulps);
-  AppendVarint(body, KeywordNumber(19, mode));
+  AppendVarint(body, KeywordNumber(VhloAttribute::kResultAccuracyMode, mode));
   return Attribute_(kVhloDialect, std::move(body));
 }
 
 uint64_t BytecodeTables::NoTypeNumber() {
-  std::string body = Code(17);
-  AppendVarint(body, Type_(kVhloDialect, Code(33)));
+  std::string body = Code(VhloAttribute::kType);
+  AppendVarint(body, Type_(kVhloDialect, Code(VhloType::kNone)));
   return Attribute_(kVhloDialect, std::move(body));
 }
 
 uint64_t BytecodeTables::I64TensorNumber(const std::vector<int64_t>& sizes, uint64_t element) {
-  std::string body = Code(20);
+  std::string body = Code(VhloType::kTensor);
   AppendInts(body, sizes);
   AppendVarint(body, element);
   return Type_(kVhloDialect, std::move(body));
 }
 
 uint64_t BytecodeTables::IntsNumber(std::span<const int64_t> values, const std::vector<int64_t>& sizes, bool index) {
-  constexpr uint64_t kIndexCode = 9;
-  const uint64_t element = index ? Type_(kVhloDialect, Code(kIndexCode)) : ElementNumber(ElementType::kS64);
+  const uint64_t element = index ? Type_(kVhloDialect, Code(VhloType::kIndex)) : ElementNumber(ElementType::kS64);
   const Literal literal =
       Literal::FromVector<int64_t>(Shape(ElementType::kS64, {static_cast<int64_t>(values.size())}), values);
   const std::string payload = Payload(literal, literal.element_count());
-  std::string body = Code(15);
+  std::string body = Code(VhloAttribute::kTensor);
   AppendVarint(body, I64TensorNumber(sizes, element));
   AppendVarint(body, payload.size());
   return Attribute_(kVhloDialect, body + payload);
@@ -254,7 +255,7 @@ uint64_t BytecodeTables::BoolsNumber(std::span<const int64_t> values) {
   Literal literal(Shape(ElementType::kPred, {static_cast<int64_t>(values.size())}));
   for (size_t i = 0; i < values.size(); ++i) literal.SetInt(static_cast<int64_t>(i), values[i]);
   const std::string payload = Payload(literal, literal.element_count());
-  std::string body = Code(15);
+  std::string body = Code(VhloAttribute::kTensor);
   AppendVarint(body, I64TensorNumber({literal.element_count()}, ElementNumber(ElementType::kPred)));
   AppendVarint(body, payload.size());
   return Attribute_(kVhloDialect, body + payload);
@@ -263,7 +264,7 @@ uint64_t BytecodeTables::BoolsNumber(std::span<const int64_t> values) {
 Result<uint64_t> BytecodeTables::TensorNumber(const Type& type, const Literal& literal) {
   VXLA_ASSIGN_OR_RETURN(const uint64_t number, TypeNumber(type));
   const std::string payload = Payload(literal, type.shape.ElementCount());
-  std::string body = Code(15);
+  std::string body = Code(VhloAttribute::kTensor);
   AppendVarint(body, number);
   AppendVarint(body, payload.size());
   body += payload;
@@ -301,7 +302,7 @@ Result<uint64_t> BytecodeTables::AttributeNumber(const Attribute& attribute) {
         if (entry.value.kind != Attribute::Kind::kRaw) entries.push_back(&entry);  // other dialects' go
       }
       std::ranges::sort(entries, {}, &NamedAttribute::name);
-      std::string body = Code(6);
+      std::string body = Code(VhloAttribute::kDictionary);
       AppendVarint(body, entries.size());
       for (const NamedAttribute* entry : entries) {
         AppendVarint(body, StringNumber(entry->name));
@@ -311,7 +312,7 @@ Result<uint64_t> BytecodeTables::AttributeNumber(const Attribute& attribute) {
       return Attribute_(kVhloDialect, std::move(body));
     }
     case Attribute::Kind::kType: {
-      std::string body = Code(17);
+      std::string body = Code(VhloAttribute::kType);
       VXLA_ASSIGN_OR_RETURN(const uint64_t type, TypeNumber(attribute.type));
       AppendVarint(body, type);
       return Attribute_(kVhloDialect, std::move(body));
@@ -329,18 +330,20 @@ Result<uint64_t> BytecodeTables::AttributeNumber(const Attribute& attribute) {
 
 // ---- builtin
 
-uint64_t BytecodeTables::UnknownLocation() { return Attribute_(kBuiltinDialect, Code(15)); }
+uint64_t BytecodeTables::UnknownLocation() {
+  return Attribute_(kBuiltinDialect, Code(BuiltinAttribute::kUnknownLocation));
+}
 
 uint64_t BytecodeTables::BuiltinString(std::string_view text) {
-  std::string body = Code(2);
+  std::string body = Code(BuiltinAttribute::kString);
   AppendVarint(body, strings.NumberOf(std::string(text)));
   return Attribute_(kBuiltinDialect, std::move(body));
 }
 
 uint64_t BytecodeTables::BuiltinInteger(int64_t value, ElementType type) {
-  std::string integer = Code(0);
+  std::string integer = Code(BuiltinType::kInteger);
   AppendVarint(integer, static_cast<uint64_t>(BitWidth(type)) << 2);
-  std::string body = Code(8);
+  std::string body = Code(BuiltinAttribute::kInteger);
   AppendVarint(body, Type_(kBuiltinDialect, std::move(integer)));
   AppendBits(body, type, IntegerBits(value, type));
   return Attribute_(kBuiltinDialect, std::move(body));
@@ -348,7 +351,7 @@ uint64_t BytecodeTables::BuiltinInteger(int64_t value, ElementType type) {
 
 uint64_t BytecodeTables::BuiltinDictionary(std::vector<std::pair<std::string, uint64_t>> entries) {
   std::ranges::sort(entries);
-  std::string body = Code(1);
+  std::string body = Code(BuiltinAttribute::kDictionary);
   AppendVarint(body, entries.size());
   for (const auto& [name, value] : entries) {
     AppendVarint(body, BuiltinString(name));

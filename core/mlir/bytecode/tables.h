@@ -47,7 +47,7 @@ class BytecodeTables {
   uint64_t IntegerNumber(int64_t value, ElementType type);
   uint64_t FloatNumber(double value, ElementType type);
   uint64_t BoolNumber(bool value);
-  uint64_t KeywordNumber(int code, uint64_t value);
+  uint64_t KeywordNumber(VhloAttribute code, uint64_t value);
   uint64_t ArrayNumber(std::span<const uint64_t> elements);
   uint64_t AliasNumber(std::span<const int64_t> output, int64_t operand, std::span<const int64_t> part);
   uint64_t AccuracyNumber(double atol, double rtol, int64_t ulps, uint64_t mode);

@@ -166,26 +166,45 @@ constexpr std::string_view kDistributions[] = {"", "UNIFORM", "NORMAL"};
 constexpr std::string_view kTransposes[] = {"TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
 constexpr std::string_view kAccuracyModes[] = {"DEFAULT", "HIGHEST", "TOLERANCE"};
 constexpr VhloKeywords kKeywords[] = {
-    {3, "dir", kDirections},      {4, "cmp", kCompareTypes}, {5, "api", kApiVersions},
-    {7, "fft", kFftTypes},        {11, "P", kPrecisions},    {12, "alg", kAlgorithms},
-    {13, "dist", kDistributions}, {16, "tr", kTransposes},   {19, "mode", kAccuracyModes},
+    {VhloAttribute::kComparisonDirection, "dir", kDirections},
+    {VhloAttribute::kComparisonType, "cmp", kCompareTypes},
+    {VhloAttribute::kApiVersion, "api", kApiVersions},
+    {VhloAttribute::kFftType, "fft", kFftTypes},
+    {VhloAttribute::kPrecision, "P", kPrecisions},
+    {VhloAttribute::kRngAlgorithm, "alg", kAlgorithms},
+    {VhloAttribute::kRngDistribution, "dist", kDistributions},
+    {VhloAttribute::kTranspose, "tr", kTransposes},
+    {VhloAttribute::kResultAccuracyMode, "mode", kAccuracyModes},
 };
 
 constexpr VhloElementType kElementTypes[] = {
-    {0, ElementType::kPred, kFirst},          {2, ElementType::kBF16, kFirst},
-    {3, ElementType::kF16, kFirst},           {4, ElementType::kF32, kFirst},
-    {5, ElementType::kF64, kFirst},           {6, ElementType::kF8E4M3FN, kFirst},
-    {7, ElementType::kF8E5M2, kFirst},        {10, ElementType::kS4, kFirst},
-    {11, ElementType::kS8, kFirst},           {12, ElementType::kS16, kFirst},
-    {13, ElementType::kS32, kFirst},          {14, ElementType::kS64, kFirst},
-    {15, ElementType::kU4, kFirst},           {16, ElementType::kU8, kFirst},
-    {17, ElementType::kU16, kFirst},          {18, ElementType::kU32, kFirst},
-    {19, ElementType::kU64, kFirst},          {27, ElementType::kF8E4M3FNUZ, V(0, 10)},
-    {28, ElementType::kF8E5M2FNUZ, V(0, 10)}, {29, ElementType::kF8E4M3B11FNUZ, V(0, 11)},
-    {31, ElementType::kS2, V(1, 2)},          {32, ElementType::kU2, V(1, 2)},
-    {35, ElementType::kF8E4M3, V(1, 7)},      {36, ElementType::kF8E3M4, V(1, 7)},
-    {37, ElementType::kF4E2M1FN, V(1, 8)},    {40, ElementType::kF8E8M0FNU, V(1, 8)},
-    {9, ElementType::kS64, kFirst},  // index: read only
+    {VhloType::kBool, ElementType::kPred, kFirst},
+    {VhloType::kBf16, ElementType::kBF16, kFirst},
+    {VhloType::kF16, ElementType::kF16, kFirst},
+    {VhloType::kF32, ElementType::kF32, kFirst},
+    {VhloType::kF64, ElementType::kF64, kFirst},
+    {VhloType::kF8E4M3FN, ElementType::kF8E4M3FN, kFirst},
+    {VhloType::kF8E5M2, ElementType::kF8E5M2, kFirst},
+    {VhloType::kI4, ElementType::kS4, kFirst},
+    {VhloType::kI8, ElementType::kS8, kFirst},
+    {VhloType::kI16, ElementType::kS16, kFirst},
+    {VhloType::kI32, ElementType::kS32, kFirst},
+    {VhloType::kI64, ElementType::kS64, kFirst},
+    {VhloType::kUi4, ElementType::kU4, kFirst},
+    {VhloType::kUi8, ElementType::kU8, kFirst},
+    {VhloType::kUi16, ElementType::kU16, kFirst},
+    {VhloType::kUi32, ElementType::kU32, kFirst},
+    {VhloType::kUi64, ElementType::kU64, kFirst},
+    {VhloType::kF8E4M3FNUZ, ElementType::kF8E4M3FNUZ, V(0, 10)},
+    {VhloType::kF8E5M2FNUZ, ElementType::kF8E5M2FNUZ, V(0, 10)},
+    {VhloType::kF8E4M3B11FNUZ, ElementType::kF8E4M3B11FNUZ, V(0, 11)},
+    {VhloType::kI2, ElementType::kS2, V(1, 2)},
+    {VhloType::kUi2, ElementType::kU2, V(1, 2)},
+    {VhloType::kF8E4M3, ElementType::kF8E4M3, V(1, 7)},
+    {VhloType::kF8E3M4, ElementType::kF8E3M4, V(1, 7)},
+    {VhloType::kF4E2M1FN, ElementType::kF4E2M1FN, V(1, 8)},
+    {VhloType::kF8E8M0FNU, ElementType::kF8E8M0FNU, V(1, 8)},
+    {VhloType::kIndex, ElementType::kS64, kFirst},  // read only: the first row of a type is the one that is written
 };
 
 constexpr std::string_view kConvolutionParts[] = {
@@ -270,7 +289,7 @@ VhloProperty NextVhloProperty(std::string_view& properties) {
   return property;
 }
 
-const VhloKeywords* FindVhloKeywords(int code) {
+const VhloKeywords* FindVhloKeywords(VhloAttribute code) {
   const auto found = std::ranges::find(kKeywords, code, &VhloKeywords::code);
   return found == std::end(kKeywords) ? nullptr : found;
 }

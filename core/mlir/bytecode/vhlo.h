@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/mlir/bytecode/codes.h"
 #include "core/mlir/ir.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -51,15 +52,15 @@ VhloProperty NextVhloProperty(std::string_view& properties);
 
 // Keywords that an attribute of its own code says by their place; empty words are no values.
 struct VhloKeywords {
-  int code;
+  VhloAttribute code;
   std::string_view kind;
   std::span<const std::string_view> words;
 };
-const VhloKeywords* FindVhloKeywords(int code);
+const VhloKeywords* FindVhloKeywords(VhloAttribute code);
 const VhloKeywords* FindVhloKeywords(std::string_view kind);
 
 struct VhloElementType {
-  int code;
+  VhloType code;
   ElementType type;
   VhloVersion since;
 };

@@ -411,7 +411,7 @@ Result<uint64_t> BytecodeWriter::ElementsOf(const OperationReader& reader, const
       elements.push_back(number);
     }
   }
-  if (property.kind == "P" && elements.empty()) elements.assign(2, tables_.KeywordNumber(11, 0));
+  if (property.kind == "P" && elements.empty()) elements.assign(2, tables_.KeywordNumber(VhloAttribute::kPrecision, 0));
   return tables_.ArrayNumber(elements);
 }
 

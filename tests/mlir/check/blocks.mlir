@@ -110,3 +110,80 @@ func.func @left_in_the_middle(%n: tensor<i32>) -> tensor<i32> {
   // expected-error@+1 {{branching to block with undefined name}}
   cf.br ^nowhere(%i : tensor<i32>)
 }
+
+// -----
+
+func.func @a_loop_left_in_the_middle() {
+  %n = stablehlo.constant dense<7> : tensor<i32>
+  %r:2 = call @first_divisor(%n) : (tensor<i32>) -> (tensor<i32>, tensor<f32>)
+  check.expect_eq_const %r#0, dense<7> : tensor<i32>
+  check.expect_eq_const %r#1, dense<2.5> : tensor<f32>
+  %m = stablehlo.constant dense<35> : tensor<i32>
+  %q:2 = call @first_divisor(%m) : (tensor<i32>) -> (tensor<i32>, tensor<f32>)
+  check.expect_eq_const %q#0, dense<5> : tensor<i32>
+  check.expect_eq_const %q#1, dense<1.5> : tensor<f32>
+  %p = stablehlo.constant dense<1> : tensor<i32>
+  %s:2 = call @first_divisor(%p) : (tensor<i32>) -> (tensor<i32>, tensor<f32>)
+  check.expect_eq_const %s#0, dense<0> : tensor<i32>
+  check.expect_eq_const %s#1, dense<0.0> : tensor<f32>
+  func.return
+}
+
+// The loop's first block decides that it ends, another one that a divisor is found; half a unit for each number that was tried.
+func.func private @first_divisor(%n: tensor<i32>) -> (tensor<i32>, tensor<f32>) {
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %half = stablehlo.constant dense<0.5> : tensor<f32>
+  cf.br ^head(%two, %none : tensor<i32>, tensor<f32>)
+^head(%i: tensor<i32>, %tried: tensor<f32>):
+  %c = stablehlo.compare LE, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  cf.cond_br %c, ^try, ^out(%zero, %tried : tensor<i32>, tensor<f32>)
+^try:
+  %left = stablehlo.remainder %n, %i : tensor<i32>
+  %found = stablehlo.compare EQ, %left, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %more = stablehlo.add %tried, %half : tensor<f32>
+  cf.cond_br %found, ^out(%i, %tried : tensor<i32>, tensor<f32>), ^next
+^next:
+  %i1 = stablehlo.add %i, %one : tensor<i32>
+  cf.br ^head(%i1, %more : tensor<i32>, tensor<f32>)
+^out(%d: tensor<i32>, %t: tensor<f32>):
+  return %d, %t : tensor<i32>, tensor<f32>
+}
+
+// -----
+
+func.func @a_loop_entered_in_the_middle() {
+  %c3 = arith.constant 3 : i32
+  %r = call @two_heads(%c3) : (i32) -> tensor<2xf32>
+  check.expect_eq_const %r, dense<[10.0, 20.0]> : tensor<2xf32>
+  %m1 = arith.constant -1 : i32
+  %s = call @two_heads(%m1) : (i32) -> tensor<2xf32>
+  check.expect_eq_const %s, dense<[5.0, 10.0]> : tensor<2xf32>
+  func.return
+}
+
+// Below zero the sum starts at the second block of the loop, which has no single first one.
+func.func private @two_heads(%n: i32) -> tensor<2xf32> {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %x = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %c = arith.cmpi sge, %n, %c0 : i32
+  cf.cond_br %c, ^first(%n, %x : i32, tensor<2xf32>), ^second(%n, %x : i32, tensor<2xf32>)
+^first(%i: i32, %a: tensor<2xf32>):
+  %twice = stablehlo.add %a, %a : tensor<2xf32>
+  %i1 = arith.subi %i, %c1 : i32
+  cf.br ^second(%i1, %twice : i32, tensor<2xf32>)
+^second(%j: i32, %b: tensor<2xf32>):
+  %more = arith.cmpi sgt, %j, %c0 : i32
+  cf.cond_br %more, ^first(%j, %b : i32, tensor<2xf32>), ^done
+^done:
+  %five = stablehlo.constant dense<5.0> : tensor<2xf32>
+  %ten = stablehlo.constant dense<1.25> : tensor<2xf32>
+  %big = arith.cmpi sge, %n, %c0 : i32
+  cf.cond_br %big, ^scaled(%ten : tensor<2xf32>), ^scaled(%five : tensor<2xf32>)
+^scaled(%s: tensor<2xf32>):
+  %r = stablehlo.multiply %b, %s : tensor<2xf32>
+  return %r : tensor<2xf32>
+}
