@@ -50,16 +50,34 @@ Status AddLeaves(const Shape& shape, const std::string& what, std::vector<CArray
   return OkStatus();
 }
 
-Result<CExecutable> CompileText(VxlaDevice device, const VxlaCompileInfo& info) {
-  Sweep(*device);
-  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, ParseFor(info));
+Result<CExecutable> WithSignature(const Module& module) {
   CExecutable compiled;
-  for (const Instruction* parameter : module->entry()->parameters()) {
+  for (const Instruction* parameter : module.entry()->parameters()) {
     compiled.parameters.push_back(parameter->shape());
     VXLA_RETURN_IF_ERROR(
         AddLeaves(parameter->shape(), fmt::format("argument {}", compiled.parameters.size() - 1), compiled.arguments));
   }
-  VXLA_RETURN_IF_ERROR(AddLeaves(module->entry()->root()->shape(), "the result", compiled.results));
+  VXLA_RETURN_IF_ERROR(AddLeaves(module.entry()->root()->shape(), "the result", compiled.results));
+  return compiled;
+}
+
+Result<CExecutable> LoadBundle(VxlaDevice device, const VxlaBundleInfo& info) {
+  Sweep(*device);
+  VXLA_RETURN_IF_ERROR(CheckNotNull(info.data, "the bundle's data"));
+  if ((info.flags & ~static_cast<uint32_t>(VXLA_COMPILE_RECORDABLE)) != 0)
+    return InvalidArgument("flags {:#x}: a bundle is compiled already", info.flags);
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable,
+                        device->client->Load({static_cast<const std::byte*>(info.data), info.size_bytes}));
+  VXLA_ASSIGN_OR_RETURN(CExecutable loaded, WithSignature(executable->module()));
+  if (info.flags != 0) VXLA_RETURN_IF_ERROR(CheckRecordable(executable->plan()));
+  loaded.executable = std::move(executable);
+  return loaded;
+}
+
+Result<CExecutable> CompileText(VxlaDevice device, const VxlaCompileInfo& info) {
+  Sweep(*device);
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, ParseFor(info));
+  VXLA_ASSIGN_OR_RETURN(CExecutable compiled, WithSignature(*module));
   CompileOptions options;
   options.require_gpu = (info.flags & VXLA_COMPILE_REQUIRE_GPU) != 0;
   VXLA_ASSIGN_OR_RETURN(compiled.executable, device->client->Compile(*module, options));
@@ -235,6 +253,31 @@ VxlaCode vxlaCompile(VxlaDevice device, const VxlaCompileInfo* info, VxlaExecuta
     VXLA_ASSIGN_OR_RETURN(const VxlaCompileInfo read, ReadStruct(info, "info"));
     VXLA_ASSIGN_OR_RETURN(CExecutable compiled, CompileText(device, read));
     *executable = NewHandle<VxlaExecutable_T>(device, std::move(compiled));
+    return OkStatus();
+  });
+}
+
+VxlaCode vxlaLoadBundle(VxlaDevice device, const VxlaBundleInfo* info, VxlaExecutable* executable,
+                        VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckNotNull(executable, "executable"));
+    *executable = nullptr;
+    VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
+    VXLA_ASSIGN_OR_RETURN(const VxlaBundleInfo read, ReadStruct(info, "info"));
+    VXLA_ASSIGN_OR_RETURN(CExecutable loaded, LoadBundle(device, read));
+    *executable = NewHandle<VxlaExecutable_T>(device, std::move(loaded));
+    return OkStatus();
+  });
+}
+
+VxlaCode vxlaDescribeVariant(VxlaExecutable executable, const char** variant, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckNotNull(variant, "variant"));
+    *variant = nullptr;
+    VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
+    const std::string& name = executable->content->executable->bundle_variant();
+    if (name.empty()) return InvalidArgument("executable: it was compiled from text, not loaded from a bundle");
+    *variant = name.c_str();
     return OkStatus();
   });
 }

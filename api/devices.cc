@@ -6,6 +6,7 @@
 
 #include "backend/device.h"
 #include "backend/vulkan/device/open.h"
+#include "backend/vulkan/device/target.h"
 #include "core/guarded.h"
 #include "core/module.h"
 
@@ -58,6 +59,21 @@ Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& wanted) {
   VXLA_ASSIGN_OR_RETURN(const int index, vulkan::ChooseDevice(devices, wanted.device));
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, vulkan::OpenDevice(index, options));
   return std::shared_ptr<Device>(std::move(device));
+}
+
+Result<std::shared_ptr<Device>> OpenTarget(const DeviceOptions& wanted) {
+  if (wanted.device != "generic") {
+    DeviceOptions options = wanted;
+    options.compile_only = true;
+    return OpenDevice(options);
+  }
+  if (wanted.bindings != "addresses" && wanted.bindings != "descriptors")
+    return InvalidArgument("bindings '{}' of the target generic: addresses or descriptors", wanted.bindings);
+  const BindingMode mode = wanted.bindings == "addresses" ? BindingMode::kAddresses : BindingMode::kDescriptors;
+  vulkan::OpenOptions options;
+  options.cache = wanted.cache;
+  options.cache_dir = wanted.cache_folder;
+  return std::shared_ptr<Device>(vulkan::MakeTarget(vulkan::GenericFacts(mode), mode, options));
 }
 
 std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const EvaluateOptions& host_steps,

@@ -21,6 +21,9 @@ std::string UuidText(const DeviceFacts& facts);
 
 // kInvalidArgument: a word that is none of those above. kDeviceFailure: there is no such device, or it does not open.
 Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& options);
+// A device to compile for: "generic" with addresses or descriptors, which asks for what any Vulkan 1.2 device has
+// (docs/bundle.md), or one of this machine's. Nothing need be able to run on it.
+Result<std::shared_ptr<Device>> OpenTarget(const DeviceOptions& options);
 // What the device cannot run is evaluated by the CPU reference with `host_steps`: its custom calls, feeds and seed.
 std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const EvaluateOptions& host_steps = {},
                                    std::function<void(const CallProgress&)> progress = {});

@@ -10,6 +10,7 @@
 #include "core/module.h"
 #include "core/passes/verifier.h"
 #include "core/text/hlo_parser.h"
+#include "scheduler/bundle.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -74,6 +75,10 @@ Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::s
   auto placed = [&](const Status& status) {
     return status.location().line > 0 ? AtPlace(status, name) : Status(status).WithPrefix(NamePrefix(name));
   };
+  if (IsBundle(std::as_bytes(std::span(text)))) {
+    return InvalidArgument("{}a bundle, which is compiled already: only vxla run and explain and Client::Load take it",
+                           NamePrefix(name));
+  }
   Result<std::unique_ptr<Module>> module = ParseText(text);
   if (!module.ok()) return placed(module.status());
   if (mlir::IsDynamicProgram(**module)) {

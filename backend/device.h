@@ -126,6 +126,11 @@ class Device {
   // The whole GLSL text of a kernel (--dump-kernels).
   virtual Result<std::string> KernelSource(BindingMode mode, const KernelKey& key) const = 0;
 
+  // The SPIR-V that a kernel's pipeline is made from, which is compiled unless a cache has it.
+  virtual Result<std::vector<uint32_t>> KernelModule(BindingMode, const KernelKey& key) {
+    return Unsupported("kernel {}: this device has no SPIR-V", key.algorithm);
+  }
+
   // What the driver made of a kernel, which is compiled for it. kUnsupported: it does not show.
   virtual Result<std::vector<KernelExecutable>> KernelExecutables(BindingMode, const KernelKey& key) {
     return Unsupported("kernel {}: this device shows no compiled kernels", key.algorithm);

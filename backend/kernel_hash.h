@@ -14,6 +14,7 @@ inline uint64_t HashOf(const KernelKey& key) {
       fmt::format("{}|{}|{}|{}|", key.algorithm.size(), key.generated.size(), key.buffer_count, key.param_count);
   if (key.in_parts) bytes += "parts|";
   if (key.small_subgroups) bytes += "small|";
+  if (key.is_module) bytes += "module|";
   for (const uint32_t constant : key.constants) bytes += fmt::format("{}|", constant);
   return HashText(bytes + key.algorithm + key.generated).low;
 }

@@ -20,6 +20,7 @@ struct KernelKey {
   uint32_t param_count = 0;         // 32-bit words of parameters in the argument block
   bool in_parts = false;            // some dispatches begin at another workgroup than the first
   bool small_subgroups = false;     // runs best in the smallest subgroups that the device lets a pipeline ask for
+  bool is_module = false;           // `generated` is a whole SPIR-V module, its words as bytes
   friend bool operator==(const KernelKey&, const KernelKey&) = default;
 };
 

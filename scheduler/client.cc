@@ -15,27 +15,9 @@
 #include "scheduler/shape_specializations.h"
 #include "scheduler/specializations.h"
 #include "scheduler/step_graph.h"
-#include "scheduler/stopwatch.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
-
-Status MakeKernels(ExecutableState& state) {
-  std::vector<const KernelKey*> keys;
-  for (const KernelKey& key : state.program.plan.kernels) keys.push_back(&key);
-  const auto progress = [&](size_t made, size_t wanted) {
-    state.client->Report({CallProgress::Stage::kKernels, made, wanted});
-  };
-  VXLA_ASSIGN_OR_RETURN(state.program.kernels, state.client->device->GetKernels(state.program.plan.bindings, keys,
-                                                                                &state.statistics.compiled, progress));
-  state.statistics.kernels = static_cast<int>(keys.size());
-  return OkStatus();
-}
-
-// Blocks are bound as storage buffers under descriptors; under addresses the kernels ask for 16 bytes.
-int64_t BlockAlignment(const DeviceFacts& facts, BindingMode bindings) {
-  return bindings == BindingMode::kDescriptors ? std::max<int64_t>(16, facts.storage_offset_alignment) : 16;
-}
 
 // Everything but kernels and constants.
 Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> client, const Module& module,
@@ -163,8 +145,7 @@ Result<std::shared_ptr<Executable>> Client::CompileOrThrow(const std::shared_ptr
   VXLA_RETURN_IF_ERROR(MakeKernels(*state));
   state->statistics.kernels_ms = kernels.Ms();
   if (!client->device->facts().compile_only) VXLA_RETURN_IF_ERROR(UploadConstants(*state));
-  state->contexts =
-      std::make_unique<ContextPool>(state->program, *client->pool, std::max(1, client->options.max_runs_in_flight));
+  MakeContexts(*state);
   state->statistics.ms = all.Ms();
   return std::shared_ptr<Executable>(new Executable(std::move(state)));
 }

@@ -5,6 +5,7 @@
 //   auto result = (*executable)->Run(arguments);
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -98,8 +99,11 @@ class Executable {
 
   // Of a program with bounded dynamic dimensions, the plan at the bounds.
   const Plan& plan() const;
-  // The optimised module that the plan runs.
+  // The optimised module that the plan runs; of a program from a bundle, its parameters and one call that stands for
+  // all it does.
   const Module& module() const;
+  // Of a program from a bundle, the variant that was taken: "generic under descriptors". Else empty.
+  const std::string& bundle_variant() const;
   // Whether each choice of live sizes has an executable of its own, and the one for these arguments.
   bool depends_on_sizes() const;
   Result<StaticProgram> ProgramFor(std::span<const Literal* const> arguments) const;
@@ -123,6 +127,10 @@ class Client {
   Device& device() const;
   // `module` has been verified. Executables and values may outlive the client.
   Result<std::shared_ptr<Executable>> Compile(const Module& module, const CompileOptions& options = {});
+  // A compiled program from a file of `vxla compile`, whose bytes are not needed afterwards: no kernel is compiled but
+  // by the driver. Of its variants the one that runs best here. kInvalidArgument: the file is damaged; kUnsupported:
+  // none of its variants runs on this device (scheduler/bundle.h).
+  Result<std::shared_ptr<Executable>> Load(std::span<const std::byte> bundle);
   // Puts a host value's leaves into device memory, to be used as arguments.
   Result<std::vector<DeviceValue>> Upload(const Literal& literal);
   // An array in memory of the caller's, as large as DeviceBytes in whole units of 16 bytes, which may be read once the
@@ -131,6 +139,7 @@ class Client {
   DeviceValue Lend(const Shape& shape, std::shared_ptr<Buffer> buffer, uint64_t ready);
 
  private:
+  Result<std::shared_ptr<Executable>> LoadOrThrow(std::span<const std::byte> bundle);
   Result<std::shared_ptr<Executable>> CompileWithoutThrowing(const Module& module, const CompileOptions& options);
   static Result<std::shared_ptr<Executable>> CompileForSizes(const std::shared_ptr<ClientState>& client,
                                                              const Module& module, const CompileOptions& options);

@@ -10,7 +10,6 @@
 #include "scheduler/live_values.h"
 #include "scheduler/plan.h"
 #include "scheduler/profiler.h"
-#include "scheduler/stopwatch.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -450,14 +449,41 @@ void ContextPool::Forget() {
   released_.notify_one();
 }
 
-Status UploadConstants(ExecutableState& state) {
-  const Plan& plan = state.program.plan;
-  Device& device = *state.client->device;
+Status MakeKernels(ExecutableState& state) {
+  std::vector<const KernelKey*> keys;
+  for (const KernelKey& key : state.program.plan.kernels) keys.push_back(&key);
+  const auto progress = [&](size_t made, size_t wanted) {
+    state.client->Report({CallProgress::Stage::kKernels, made, wanted});
+  };
+  VXLA_ASSIGN_OR_RETURN(state.program.kernels, state.client->device->GetKernels(state.program.plan.bindings, keys,
+                                                                                &state.statistics.compiled, progress));
+  state.statistics.kernels = static_cast<int>(keys.size());
+  return OkStatus();
+}
+
+// Blocks are bound as storage buffers under descriptors; under addresses the kernels ask for 16 bytes.
+int64_t BlockAlignment(const DeviceFacts& facts, BindingMode bindings) {
+  return bindings == BindingMode::kDescriptors ? std::max<int64_t>(16, facts.storage_offset_alignment) : 16;
+}
+
+void MakeContexts(ExecutableState& state) {
+  state.contexts = std::make_unique<ContextPool>(state.program, *state.client->pool,
+                                                 std::max(1, state.client->options.max_runs_in_flight));
+}
+
+Status AllocateConstantBlocks(ExecutableState& state) {
   int64_t allocated_bytes = 0;
-  for (int64_t bytes : plan.constant_block_bytes) {
+  for (int64_t bytes : state.program.plan.constant_block_bytes) {
     VXLA_ASSIGN_OR_RETURN(auto block, state.client->pool->Allocate(bytes, MemoryKind::kDevice, allocated_bytes));
     state.program.constant_blocks.push_back(std::move(block));
   }
+  return OkStatus();
+}
+
+Status UploadConstants(ExecutableState& state) {
+  const Plan& plan = state.program.plan;
+  Device& device = *state.client->device;
+  VXLA_RETURN_IF_ERROR(AllocateConstantBlocks(state));
   for (const PlanConstant& constant : plan.constants) {
     const Placement& placement = plan.buffers[constant.buffer].placement;
     if (constant.instruction.empty()) {
@@ -482,6 +508,7 @@ const std::vector<Fallback>& Executable::fallbacks() const { return plan().fallb
 const Module& Executable::module() const {
   return state_->specializations != nullptr ? state_->specializations->shown().module() : *state_->module;
 }
+const std::string& Executable::bundle_variant() const { return state_->bundle_variant; }
 const CompileStatistics& Executable::compile_statistics() const {
   return state_->specializations != nullptr ? state_->specializations->shown().compile_statistics()
                                             : state_->statistics;
@@ -501,20 +528,20 @@ Result<StaticProgram> Executable::ProgramFor(std::span<const Literal* const> arg
 }
 
 Result<Execution> Executable::Execute(std::span<const Argument> arguments, RunStatistics* statistics) {
-  const Stopwatch clock;
+  const Stopwatch all;
   RunStatistics local;
   Result<Execution> execution = Guarded([&] {
     return state_->specializations != nullptr
                ? state_->specializations->Execute(*state_->client->device, arguments, &local)
                : vxla::Run(*state_).Execute(arguments, local);
   });
-  local.ms = clock.Ms();
+  local.ms = all.Ms();
   if (statistics != nullptr) *statistics = std::move(local);
   return execution;
 }
 
 Result<Literal> Executable::Run(std::span<const Literal* const> arguments, RunStatistics* statistics) {
-  const Stopwatch clock;
+  const Stopwatch all;
   Result<Literal> result = Guarded([&]() -> Result<Literal> {
     std::vector<Argument> values;
     for (const Literal* argument : arguments) values.emplace_back(*argument);
@@ -523,7 +550,7 @@ Result<Literal> Executable::Run(std::span<const Literal* const> arguments, RunSt
     state_->client->Report({CallProgress::Stage::kDownload, 0, execution.leaves.size()});
     return execution.ToLiteral();
   });
-  if (result.ok() && statistics != nullptr) statistics->ms = clock.Ms();
+  if (result.ok() && statistics != nullptr) statistics->ms = all.Ms();
   return result;
 }
 

@@ -1,6 +1,7 @@
 // Executor: runs a sealed plan: contexts, arguments, host segments, submission.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,16 @@
 #include "scheduler/size_dependent.h"
 
 namespace VXLA_NAMESPACE {
+
+class Stopwatch {
+ public:
+  double Ms() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
 
 struct ClientState {
   std::shared_ptr<Device> device;
@@ -60,11 +71,16 @@ struct ExecutableState {
   std::unordered_map<std::string, const Instruction*> instructions;  // by PlanName
   int64_t max_loop_iterations = -1;
   Program program;
+  std::string bundle_variant;
   CompileStatistics statistics;
   std::unique_ptr<ContextPool> contexts;
 };
 
-// Uploads the constants into blocks of device memory.
+// The steps from a plan to an executable: its pipelines, its constants in blocks of device memory, its contexts.
+Status MakeKernels(ExecutableState& state);
+int64_t BlockAlignment(const DeviceFacts& facts, BindingMode bindings);
+Status AllocateConstantBlocks(ExecutableState& state);
 Status UploadConstants(ExecutableState& state);
+void MakeContexts(ExecutableState& state);
 
 }  // namespace VXLA_NAMESPACE

@@ -13,6 +13,7 @@ namespace VXLA_NAMESPACE {
 using CommandBody = std::function<Status(nlohmann::ordered_json& json)>;
 
 CommandBody AddRun(CLI::App& app);
+CommandBody AddCompile(CLI::App& app);
 CommandBody AddDiff(CLI::App& app);
 CommandBody AddExplain(CLI::App& app);
 CommandBody AddDevices(CLI::App& app);

@@ -7,6 +7,7 @@
 #include "backend/kernel_hash.h"
 #include "core/passes/device_merger.h"
 #include "core/text/hlo_printer.h"
+#include "scheduler/bundle.h"
 #include "scheduler/plan_printer.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
@@ -107,8 +108,34 @@ std::string IsaText(const nlohmann::ordered_json& kernels) {
   return text;
 }
 
+// The variants of a bundle; no device is asked.
+Status ExplainBundle(const ExplainFlags& flags, std::span<const std::byte> bytes, nlohmann::ordered_json& json) {
+  if (!flags.dump_folder.empty() || !flags.isa_folder.empty())
+    return InvalidArgument("a bundle, which is compiled already: it holds neither GLSL nor a driver's instructions");
+  VXLA_ASSIGN_OR_RETURN(const Bundle bundle, ReadBundle(bytes));
+  std::string text = fmt::format("Bundle of {}: {} bytes of SPIR-V, {} of constants\n", bundle.producer,
+                                 bundle.modules.size(), bundle.constants.size());
+  nlohmann::ordered_json variants = nlohmann::ordered_json::array();
+  for (const BundleVariant& variant : bundle.variants) {
+    text += fmt::format("\nVariant: {}\n\n{}", variant.ToString(), ToText(variant.plan));
+    variants.push_back(
+        {{"target", variant.made_for.name}, {"generic", variant.generic}, {"plan", ToJson(variant.plan)}});
+  }
+  if (!flags.json) return WriteText("-", text);
+  json = {{"producer", bundle.producer},
+          {"module_bytes", bundle.modules.size()},
+          {"constant_bytes", bundle.constants.size()},
+          {"variants", std::move(variants)}};
+  return OkStatus();
+}
+
 Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadRunnable(flags.program.file, flags.compile));
+  VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(flags.program.file));
+  if (const auto file = std::as_bytes(std::span(bytes.view())); IsBundle(file)) {
+    Status status = ExplainBundle(flags, file, json);
+    return status.ok() ? status : std::move(status).WithPrefix(flags.program.file + ": ");
+  }
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, RunnableOf(bytes.view(), flags.program.file, flags.compile));
   const Status refined =
       RefineForArguments(module, flags.program.args, flags.program.seed, flags.compile.evaluate_options(0));
   if (!refined.ok()) return AtPlace(refined, flags.program.file);

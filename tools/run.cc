@@ -7,6 +7,7 @@
 #include "api/replicas.h"
 #include "backend/cpu/reference/checked_run.h"
 #include "core/mlir/dynamic_program.h"
+#include "scheduler/bundle.h"
 #include "scheduler/plan_printer.h"
 #include "tools/arguments.h"
 #include "tools/bench_peers.h"
@@ -145,26 +146,12 @@ struct Compiled {
   const Executable& executable() const { return several ? several->executable() : *one; }
 };
 
-Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const Module& module, Json& report) {
-  FeedFiles feeds(flags.replicas, grid.count());
-  VXLA_RETURN_IF_ERROR(feeds.Open());
-  EvaluateOptions host_steps = flags.compile.evaluate_options(flags.program.seed);
-  host_steps.host = feeds.transfers();
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client, OpenClient(flags.device, host_steps));
-  Device& device = client->device();
-  CompileOptions options = flags.compile.options();
-  options.profile = flags.profile || !flags.trace.empty();
-  VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments,
-                        LoadReplicatedArguments(module, flags.program.args, flags.program.seed, grid.count()));
-  const std::vector<std::vector<const Literal*>> pointers = arguments.pointers(grid.count());
+// Runs what is compiled as often as the flags say.
+Result<Literal> RunCompiled(const RunFlags& flags, Device& device, Compiled& compiled,
+                            const ReplicatedArguments& arguments,
+                            const std::vector<std::vector<const Literal*>>& pointers, FeedFiles& feeds, bool sizes_vary,
+                            double compile_ms, Json& report) {
   const auto start = Clock::now();
-  Compiled compiled;
-  if (grid.count() > 1) {
-    VXLA_ASSIGN_OR_RETURN(compiled.several, ReplicatedExecutable::Compile(*client, module, grid, pointers, options));
-  } else {
-    VXLA_ASSIGN_OR_RETURN(compiled.one, client->Compile(module, options));
-  }
-  const double compile_ms = MsSince(start);
   Trace trace;
   const CompileStatistics& made = compiled.executable().compile_statistics();
   trace.AddHostSpan("plan", 0, made.plan_ms);
@@ -178,13 +165,13 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
   for (int run = 0; run < flags.num_runs; ++run) {
     if (flags.num_runs > 1) Progress(fmt::format("run {} of {}", run + 1, flags.num_runs));
     feeds.Rewind();
-    const double begin_ms = MsSince(start);
+    const double begin_ms = compile_ms + MsSince(start);
     VXLA_ASSIGN_OR_RETURN(result, compiled.several ? compiled.several->Run(pointers, &statistics)
                                                    : compiled.one->Run(pointers[0], &statistics));
     runs.push_back(statistics.ms);
     if (!flags.trace.empty()) trace.AddRun(fmt::format("run {}", run + 1), begin_ms, statistics);
     // Where arguments decide sizes, what runs is known now.
-    if (run == 0 && mlir::IsDynamicProgram(module)) PrintFallbacks(compiled.executable());
+    if (run == 0 && sizes_vary) PrintFallbacks(compiled.executable());
     VXLA_RETURN_IF_ERROR(same.Check(run, result));
   }
   Progress("");
@@ -207,6 +194,70 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
   return result;
 }
 
+Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const Module& module, Json& report) {
+  FeedFiles feeds(flags.replicas, grid.count());
+  VXLA_RETURN_IF_ERROR(feeds.Open());
+  EvaluateOptions host_steps = flags.compile.evaluate_options(flags.program.seed);
+  host_steps.host = feeds.transfers();
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, OpenClient(flags.device, host_steps));
+  Device& device = client->device();
+  CompileOptions options = flags.compile.options();
+  options.profile = flags.profile || !flags.trace.empty();
+  VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments,
+                        LoadReplicatedArguments(module, flags.program.args, flags.program.seed, grid.count()));
+  const std::vector<std::vector<const Literal*>> pointers = arguments.pointers(grid.count());
+  const auto start = Clock::now();
+  Compiled compiled;
+  if (grid.count() > 1) {
+    VXLA_ASSIGN_OR_RETURN(compiled.several, ReplicatedExecutable::Compile(*client, module, grid, pointers, options));
+  } else {
+    VXLA_ASSIGN_OR_RETURN(compiled.one, client->Compile(module, options));
+  }
+  const double compile_ms = MsSince(start);
+  return RunCompiled(flags, device, compiled, arguments, pointers, feeds, mlir::IsDynamicProgram(module), compile_ms,
+                     report);
+}
+
+// What cannot be asked of a program that is compiled already.
+Status CheckBundleFlags(const RunFlags& flags) {
+  const std::pair<bool, const char*> refused[] = {{IsCpu(flags.device.device), "--device cpu"},
+                                                  {flags.profile, "--profile"},
+                                                  {!flags.trace.empty(), "--trace"},
+                                                  {flags.checked, "--checked"},
+                                                  {flags.compile.no_fusion, "--no-fusion"},
+                                                  {flags.compile.accumulation != "default", "--accumulation"},
+                                                  {flags.compile.max_loop_iterations >= 0, "--max-loop-iterations"},
+                                                  {!flags.compile.kernels.empty(), "--kernel"},
+                                                  {!flags.compile.custom_calls.empty(), "--custom-call"},
+                                                  {flags.replicas.replicas > 1, "--replicas"},
+                                                  {flags.replicas.partitions > 1, "--partitions"},
+                                                  {!flags.replicas.infeed.empty(), "--infeed"},
+                                                  {!flags.replicas.outfeed.empty(), "--outfeed"}};
+  for (const auto& [given, name] : refused) {
+    if (given)
+      return InvalidArgument("{}: a bundle, which is compiled already: {} is for programs", flags.program.file, name);
+  }
+  return OkStatus();
+}
+
+Result<Literal> RunBundle(const RunFlags& flags, std::string_view bytes, Json& report) {
+  VXLA_RETURN_IF_ERROR(CheckBundleFlags(flags));
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, OpenClient(flags.device));
+  Compiled compiled;
+  Result<std::shared_ptr<Executable>> loaded = client->Load(std::as_bytes(std::span(bytes)));
+  if (!loaded.ok()) return Status(loaded.status()).WithPrefix(flags.program.file + ": ");
+  compiled.one = *std::move(loaded);
+  VXLA_ASSIGN_OR_RETURN(
+      const ReplicatedArguments arguments,
+      LoadReplicatedArguments(compiled.one->module(), flags.program.args, flags.program.seed, /*devices=*/1));
+  FeedFiles feeds(flags.replicas, 1);
+  VXLA_ASSIGN_OR_RETURN(Literal result,
+                        RunCompiled(flags, client->device(), compiled, arguments, arguments.pointers(1), feeds,
+                                    /*sizes_vary=*/false, compiled.one->compile_statistics().ms, report));
+  report["variant"] = compiled.one->bundle_variant();
+  return result;
+}
+
 // --checked: on the reference, before anything else runs.
 Status CheckFirst(const RunFlags& flags, std::unique_ptr<Module>& module) {
   const EvaluateOptions options = flags.compile.evaluate_options(flags.program.seed);
@@ -217,27 +268,33 @@ Status CheckFirst(const RunFlags& flags, std::unique_ptr<Module>& module) {
   return CheckPlaces(*module, arguments.pointers(), options);
 }
 
-Status Run(const RunFlags& flags, Json& json) {
-  Result<std::unique_ptr<Module>> loaded = LoadRunnable(flags.program.file, flags.compile);
+Result<Literal> RunProgram(const RunFlags& flags, std::string_view text, Json& report) {
+  if (!flags.trace.empty() && IsCpu(flags.device.device))
+    return InvalidArgument("--trace shows a Vulkan device's timeline: --device {} has none", flags.device.device);
+  Result<std::unique_ptr<Module>> loaded = RunnableOf(text, flags.program.file, flags.compile);
   if (!loaded.ok()) return flags.checked ? AsChecked(loaded.status()) : loaded.status();
   std::unique_ptr<Module> module = *std::move(loaded);
   if (flags.checked) {
     const Status checked = CheckFirst(flags, module);
     if (!checked.ok()) return AtPlace(checked, flags.program.file);
   }
-  Json report;
   VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
   if (grid.count() > 1) {
     const Status refined = RefineForArguments(module, flags.program.args, flags.program.seed,
                                               flags.compile.evaluate_options(flags.program.seed), grid.count());
     if (!refined.ok()) return AtPlace(refined, flags.program.file);
   }
-  if (!flags.trace.empty() && IsCpu(flags.device.device))
-    return InvalidArgument("--trace shows a Vulkan device's timeline: --device {} has none", flags.device.device);
+  return IsCpu(flags.device.device) ? RunOnCpu(flags, grid, *module, report)
+                                    : RunOnDevice(flags, grid, *module, report);
+}
+
+Status Run(const RunFlags& flags, Json& json) {
   if (flags.check_same && flags.num_runs < 2)
     return InvalidArgument("--check-same compares runs: it needs --num-runs 2 or more");
-  Result<Literal> result =
-      IsCpu(flags.device.device) ? RunOnCpu(flags, grid, *module, report) : RunOnDevice(flags, grid, *module, report);
+  Json report;
+  VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(flags.program.file));
+  Result<Literal> result = IsBundle(std::as_bytes(std::span(bytes.view()))) ? RunBundle(flags, bytes.view(), report)
+                                                                            : RunProgram(flags, bytes.view(), report);
   if (!result.ok()) return AtPlace(result.status(), flags.program.file);
   const std::vector<const Literal*> leaves = FlattenLiteral(*result);
   if (!flags.out.empty()) VXLA_RETURN_IF_ERROR(WriteNpz(flags.out, "result", leaves));

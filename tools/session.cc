@@ -174,7 +174,12 @@ Result<std::unique_ptr<Module>> LoadProgram(const std::string& file) {
 }
 
 Result<std::unique_ptr<Module>> LoadRunnable(const std::string& file, const CompileFlags& flags) {
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadProgram(file));
+  VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(file));
+  return RunnableOf(bytes.view(), file, flags);
+}
+
+Result<std::unique_ptr<Module>> RunnableOf(std::string_view text, const std::string& file, const CompileFlags& flags) {
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseProgram(text, file));
   VXLA_RETURN_IF_ERROR(flags.Register());
   VXLA_RETURN_IF_ERROR(CheckRunnable(*module, file, flags.registry.get()));
   PrintNotes(UnusedNames(*module, *flags.registry));

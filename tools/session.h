@@ -50,6 +50,8 @@ Result<std::unique_ptr<Module>> LoadProgram(const std::string& file);
 // A program to run: as above, with every op evaluable somewhere (else kUnsupported naming the op and its place) and its
 // custom calls registered.
 Result<std::unique_ptr<Module>> LoadRunnable(const std::string& file, const CompileFlags& flags);
+// The same of the file's content.
+Result<std::unique_ptr<Module>> RunnableOf(std::string_view text, const std::string& file, const CompileFlags& flags);
 
 Result<std::unique_ptr<Client>> OpenClient(const DeviceFlags& flags, const EvaluateOptions& host_steps = {});
 // Notes on stderr which instructions run on the host, and why.

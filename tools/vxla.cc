@@ -28,6 +28,7 @@ struct Command {
 };
 constexpr Command kCommands[] = {
     {"run", "run a program and print or save its results", AddRun},
+    {"compile", "compile a program into a file that runs without a compiler", AddCompile},
     {"diff", "compare a device's results with the CPU reference", AddDiff},
     {"explain", "show the plan: fusions, kernels, buffers, barriers, what runs on the CPU", AddExplain},
     {"devices", "list the Vulkan devices and what they can do", AddDevices},

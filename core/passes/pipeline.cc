@@ -60,9 +60,6 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   SplitSlidingWindows(*optimized, target.wide_accumulation);
   SplitGiants(*optimized, target.max_elements);
   ExpandScatters(*optimized);
-  SplitSlidingWindows(*optimized, target.wide_accumulation);
-  SplitGiants(*optimized, target.max_elements);
-  ExpandScatters(*optimized);
   // Each simplification can make two instructions equal, and each merge can enable a simplification.
   for (bool changed = true; changed;) {
     RemoveDeadCode(*optimized);

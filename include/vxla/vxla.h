@@ -175,6 +175,23 @@ typedef struct VxlaExecutableDescription {
 // VXLA_INVALID_ARGUMENT: the text, with line:column. Compiles its kernels, on all cores.
 VXLA_API VxlaCode vxlaCompile(VxlaDevice device, const VxlaCompileInfo* info, VxlaExecutable* executable,
                               VxlaMessage* message);
+
+typedef struct VxlaBundleInfo {
+  uint32_t struct_size;
+  uint32_t flags;    // VXLA_COMPILE_RECORDABLE or 0
+  const void* data;  // what `vxla compile` wrote: the bytes of the file, mapped or read
+  uint64_t size_bytes;
+} VxlaBundleInfo;
+
+// A program that was compiled before: only the driver compiles. Of the bundle's variants the one that runs best on the
+// device; `data` is not needed afterwards. VXLA_INVALID_ARGUMENT: the bundle is damaged or cut off. VXLA_UNSUPPORTED:
+// another version of the format, or no variant for this device, with each one's reason.
+VXLA_API VxlaCode vxlaLoadBundle(VxlaDevice device, const VxlaBundleInfo* info, VxlaExecutable* executable,
+                                 VxlaMessage* message);
+// Which variant an executable from a bundle is: "generic under descriptors". Lives as long as the executable.
+// VXLA_INVALID_ARGUMENT: it was compiled from text.
+VXLA_API VxlaCode vxlaDescribeVariant(VxlaExecutable executable, const char** variant, VxlaMessage* message);
+
 // Runs that are in flight go on; what they use is freed by a later call on the device.
 VXLA_API void vxlaDestroyExecutable(VxlaExecutable executable);
 VXLA_API VxlaCode vxlaDescribeExecutable(VxlaExecutable executable, VxlaExecutableDescription* description,

@@ -128,6 +128,43 @@ static void TestText(VxlaDevice device) {
   EXPECT(executable == NULL);
 }
 
+// The file that argv[1] names: tests/c_api/bundle.hlo, compiled.
+static void TestBundle(VxlaDevice device, const char* path) {
+  static char bytes[1 << 20];
+  FILE* file = fopen(path, "rb");
+  EXPECT(file != NULL);
+  if (file == NULL) return;
+  VxlaBundleInfo info = {.struct_size = sizeof(info), .flags = VXLA_COMPILE_RECORDABLE, .data = bytes};
+  info.size_bytes = fread(bytes, 1, sizeof(bytes), file);
+  fclose(file);
+  VxlaExecutable executable = NULL;
+  EXPECT_OK(vxlaLoadBundle(device, &info, &executable, &message));
+  const char* variant = NULL;
+  EXPECT_OK(vxlaDescribeVariant(executable, &variant, &message));
+  EXPECT(variant != NULL && strstr(variant, "generic under ") == variant);
+  const float x[3] = {1, -2, 3};
+  float y[3] = {0};
+  int32_t n = 0;
+  const VxlaConstBytes argument = {x, sizeof(x)};
+  const VxlaBytes results[2] = {{y, sizeof(y)}, {&n, sizeof(n)}};
+  bytes[info.size_bytes / 2] ^= 1;  // not needed any more
+  EXPECT_OK(vxlaRun(executable, 1, &argument, 2, results, &message));
+  EXPECT(y[0] == 11 && y[1] == -40 && y[2] == 90 && n == 7);
+  vxlaDestroyExecutable(executable);
+
+  EXPECT_CODE(vxlaLoadBundle(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT, "the bundle is damaged");
+  EXPECT(executable == NULL);
+  info.size_bytes -= 1;
+  EXPECT_CODE(vxlaLoadBundle(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT, "the bundle is cut off");
+  info.flags = VXLA_COMPILE_REQUIRE_GPU;
+  EXPECT_CODE(vxlaLoadBundle(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT, "flags 0x1");
+  info.data = NULL;
+  EXPECT_CODE(vxlaLoadBundle(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT, "the bundle's data: NULL");
+  executable = Compile(device, kHlo);
+  EXPECT_CODE(vxlaDescribeVariant(executable, &variant, &message), VXLA_INVALID_ARGUMENT, "compiled from text");
+  vxlaDestroyExecutable(executable);
+}
+
 static void TestValues(VxlaDevice device) {
   const int64_t dimensions[1] = {3};
   VxlaArray array = {.struct_size = sizeof(array), .element_type = VXLA_F32, .rank = 1, .dimensions = dimensions};
@@ -191,7 +228,7 @@ static void TestThreads(VxlaDevice device) {
   vxlaDestroyExecutable(executable);
 }
 
-int main(void) {
+int main(int argc, char** argv) {
   VxlaDeviceInfo info = {.struct_size = sizeof(info), .flags = VXLA_DEVICE_CHECK_HANDLES};
   info.device = getenv("VXLA_TEST_DEVICE");
   info.validate = getenv("VXLA_TEST_VALIDATE");
@@ -202,6 +239,7 @@ int main(void) {
   TestStructs(device);
   TestRun(device);
   TestText(device);
+  TestBundle(device, argc > 1 ? argv[1] : "");
   TestValues(device);
   TestThreads(device);
   EXPECT_OK(vxlaCheckValidation(device, &message));

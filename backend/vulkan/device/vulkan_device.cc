@@ -192,6 +192,12 @@ Result<std::string> VulkanDevice::KernelSource(BindingMode mode, const KernelKey
   return hooks_.source(key, measured, mode);
 }
 
+Result<std::vector<uint32_t>> VulkanDevice::KernelModule(BindingMode mode, const KernelKey& key) {
+  VXLA_CHECK(pipelines_[Slot(mode)] != nullptr, "the device was not opened for this binding mode");
+  VXLA_ASSIGN_OR_RETURN(const SpirvCache::Found found, pipelines_[Slot(mode)]->Module(key));
+  return *found.words;
+}
+
 Result<std::vector<KernelExecutable>> VulkanDevice::KernelExecutables(BindingMode mode, const KernelKey& key) {
   if (!context_->plan().capture_executables)
     return Internal("device {}: it was opened without capturing executables", facts().name);

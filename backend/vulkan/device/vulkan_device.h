@@ -50,6 +50,7 @@ class VulkanDevice final : public Device {
                                                           int* compiled, const KernelProgress& progress = {}) override;
   Result<std::vector<KernelExecutable>> KernelExecutables(BindingMode mode, const KernelKey& key) override;
   Result<std::string> KernelSource(BindingMode mode, const KernelKey& key) const override;
+  Result<std::vector<uint32_t>> KernelModule(BindingMode mode, const KernelKey& key) override;
   Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int timestamp_count) override;
   Result<uint64_t> Submit(CommandBuffer& commands, uint64_t wait_value) override;
   Status Wait(uint64_t value) override { return queue_->Wait(value); }

@@ -249,7 +249,7 @@ class CustomCallLowering {
                                                        : 1)
                                  : module->workgroup_size[axis];
     }
-    algorithm_suffix_ = ".spv";
+    is_module_ = true;
     generated_ = ModuleBytes(words);
     return OkStatus();
   }
@@ -430,8 +430,8 @@ class CustomCallLowering {
   Result<std::vector<Step>> Finish() const {
     Step step;
     step.name = fmt::format("{} (custom-call {})", call_.name(), attributes().custom_call_target);
-    step.kernel.algorithm =
-        "custom/" + attributes().custom_call_target + (algorithm_suffix_.empty() ? ".comp" : algorithm_suffix_);
+    step.kernel.algorithm = "custom/" + attributes().custom_call_target + (is_module_ ? ".spv" : ".comp");
+    step.kernel.is_module = is_module_;
     step.kernel.generated = generated_;
     step.kernel.buffer_count = static_cast<uint32_t>(tensors_.size());
     auto& constants = step.kernel.constants;
@@ -461,7 +461,8 @@ class CustomCallLowering {
   ConfigDictionary config_;
   UserGlsl glsl_;
   std::optional<std::array<uint32_t, 3>> stated_local_size_;
-  std::string generated_, algorithm_suffix_;
+  std::string generated_;
+  bool is_module_ = false;
   std::array<uint32_t, 3> local_size_{1, 1, 1}, groups_{1, 1, 1};
   uint32_t items_ = 1;
 };

@@ -34,7 +34,6 @@ constexpr uint32_t kFirstSubgroup = 61, kLastSubgroup = 67;  // GroupNonUniform 
 }  // namespace
 
 bool IsCustomShader(const KernelKey& key) { return key.algorithm.starts_with("custom/"); }
-bool IsCustomModule(const KernelKey& key) { return IsCustomShader(key) && key.algorithm.ends_with(".spv"); }
 
 std::string UserFileOf(const KernelKey& key) {
   const std::string line = key.generated.substr(0, key.generated.find('\n'));

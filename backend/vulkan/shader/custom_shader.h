@@ -11,9 +11,8 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-// Whether the key is a user's kernel, and whether its generated part is a SPIR-V module and not text around the user's.
+// Whether the key is a user's kernel.
 bool IsCustomShader(const KernelKey& key);
-bool IsCustomModule(const KernelKey& key);
 // The name of the file that a text came from, which stands in its first line.
 std::string UserFileOf(const KernelKey& key);
 // The words of a module that lies in a string; empty where it holds no whole words.

@@ -94,8 +94,8 @@ void PipelineCache::RunOne(Job& job) {
       return Internal("kernel {}: {}", job.key.algorithm, error.what());
     }
   }();
-  // What is wrong with a user's kernel is no error of ours.
-  if (built.status().code() == StatusCode::kInternal && IsCustomShader(job.key))
+  // What is wrong with a kernel that was given is no error of ours.
+  if (built.status().code() == StatusCode::kInternal && (job.key.is_module || IsCustomShader(job.key)))
     built = Status(StatusCode::kInvalidArgument, built.status().message());
   if (!built.ok()) {
     std::lock_guard lock(mutex_);
@@ -104,11 +104,15 @@ void PipelineCache::RunOne(Job& job) {
   job.promise.set_value(std::move(built));
 }
 
+Result<SpirvCache::Found> PipelineCache::Module(const KernelKey& key) {
+  VXLA_ASSIGN_OR_RETURN(const std::string text, source_(key));
+  return spirv_.Get(key, text);
+}
+
 PipelineCache::Built PipelineCache::Build(const KernelKey& key, bool* compiled) {
   VXLA_RETURN_IF_ERROR(CheckWorkgroup(key, context_->facts()));
-  VXLA_ASSIGN_OR_RETURN(const std::string text, source_(key));
-  VXLA_ASSIGN_OR_RETURN(const SpirvCache::Found found, spirv_.Get(key, text));
-  if (IsCustomShader(key)) {
+  VXLA_ASSIGN_OR_RETURN(const SpirvCache::Found found, Module(key));
+  if (key.is_module || IsCustomShader(key)) {
     VXLA_RETURN_IF_ERROR(
         CheckCapabilities(*found.words, key.algorithm.substr(key.algorithm.find('/') + 1), context_->facts()));
   }

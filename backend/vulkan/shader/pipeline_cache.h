@@ -38,6 +38,8 @@ class PipelineCache {
   // In the order of the keys; the error of the first key that fails. `compiled` may be null.
   Result<std::vector<std::shared_ptr<Kernel>>> Get(std::span<const KernelKey* const> keys, int* compiled,
                                                    const KernelProgress& progress);
+  // The SPIR-V that a kernel's pipeline is made from.
+  Result<SpirvCache::Found> Module(const KernelKey& key);
 
  private:
   using Built = Result<std::shared_ptr<VulkanKernel>>;

@@ -232,7 +232,7 @@ bool DividesNatively(std::string_view text, const DeviceFacts& facts) {
 }
 
 Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& facts, BindingMode bindings) {
-  if (IsCustomModule(key)) return "// " + key.algorithm + ": a module as it was given\n";
+  if (key.is_module) return "// " + key.algorithm + ": a module as it was given\n";
   VXLA_ASSIGN_OR_RETURN(const std::string body, BodyOf(key));
   const ShaderVariant variant = VariantFor(facts);
   const std::string functions = Definitions::Of(variant).Closure(body);

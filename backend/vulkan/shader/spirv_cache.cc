@@ -35,8 +35,11 @@ std::string SpirvCache::Identity(const KernelKey& key, const std::string& text) 
 }
 
 Result<SpirvCache::Found> SpirvCache::Get(const KernelKey& key, const std::string& text) {
-  if (IsCustomModule(key)) {
-    return Found{std::make_shared<const std::vector<uint32_t>>(ModuleWords(key.generated)), false};
+  if (key.is_module) {
+    auto words = std::make_shared<const std::vector<uint32_t>>(ModuleWords(key.generated));
+    if (!spirv::IsWholeModule(*words))
+      return InvalidArgument("kernel {}: the SPIR-V module is cut off or broken", key.algorithm);
+    return Found{std::move(words), false};
   }
   const std::string identity = Identity(key, text);
   std::shared_ptr<Entry> entry;

@@ -1,0 +1,81 @@
+#include "backend/vulkan/device/target.h"
+
+#include "backend/vulkan/lower/custom_call.h"
+#include "backend/vulkan/lower/lower.h"
+#include "backend/vulkan/shader/shader_source.h"
+#include "backend/vulkan/shader/spirv_cache.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+class Target final : public Device {
+ public:
+  Target(const DeviceFacts& facts, BindingMode mode, const OpenOptions& options)
+      : facts_(facts),
+        mode_(mode),
+        lowering_(MakeLowering(facts_, mode)),
+        modules_(std::make_shared<DiskCache>(options.cache_dir.empty() ? DefaultCacheFolder() : options.cache_dir,
+                                             options.cache),
+                 facts_, mode) {}
+
+  const DeviceFacts& facts() const override { return facts_; }
+  std::span<const BindingMode> binding_modes() const override { return {&mode_, 1}; }
+  const Lowering& lowering(BindingMode) const override { return *lowering_; }
+  std::unique_ptr<Lowering> LoweringWith(BindingMode mode, const CustomKernels& kernels) const override {
+    return WithCustomKernels(facts_, mode, kernels, *lowering_);
+  }
+
+  Result<std::shared_ptr<Buffer>> Allocate(int64_t, MemoryKind) override { return NotThere(); }
+  MemoryStatistics memory_statistics() const override { return {}; }
+  // Nothing to run: an empty place for each.
+  Result<std::vector<std::shared_ptr<Kernel>>> GetKernels(BindingMode, std::span<const KernelKey* const> keys,
+                                                          int* compiled, const KernelProgress&) override {
+    if (compiled != nullptr) *compiled = 0;
+    return std::vector<std::shared_ptr<Kernel>>(keys.size());
+  }
+  Result<std::string> KernelSource(BindingMode mode, const KernelKey& key) const override {
+    return AssembleShader(key, facts_, mode);
+  }
+  Result<std::vector<uint32_t>> KernelModule(BindingMode mode, const KernelKey& key) override {
+    VXLA_ASSIGN_OR_RETURN(const std::string text, KernelSource(mode, key));
+    VXLA_ASSIGN_OR_RETURN(const SpirvCache::Found found, modules_.Get(key, text));
+    return *found.words;
+  }
+  Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int) override { return NotThere(); }
+  Result<uint64_t> Submit(CommandBuffer&, uint64_t) override { return NotThere(); }
+  Status Wait(uint64_t) override { return OkStatus(); }
+  bool IsDone(uint64_t) override { return true; }
+  Status Upload(std::span<const std::byte>, Buffer&, int64_t) override { return NotThere(); }
+  Status Download(Buffer&, int64_t, std::span<std::byte>) override { return NotThere(); }
+  std::vector<std::string> validation_messages() const override { return {}; }
+
+ private:
+  Status NotThere() const { return Unsupported("{}: programs are compiled for it, nothing runs on it", facts_.name); }
+
+  const DeviceFacts facts_;
+  const BindingMode mode_;
+  const std::unique_ptr<Lowering> lowering_;
+  SpirvCache modules_;
+};
+
+}  // namespace
+
+DeviceFacts GenericFacts(BindingMode mode) {
+  DeviceFacts facts;
+  facts.name = "generic";
+  facts.api_version = 1u << 22 | 2u << 12;  // Vulkan 1.2
+  facts.compile_only = true;
+  facts.buffer_addresses = mode == BindingMode::kAddresses;
+  facts.max_storage_buffers = 16;
+  facts.division_f32 = facts.division_f64 = DeviceFacts::Division::kCorrected;
+  facts.work_budget_seconds = 0.2;
+  facts.quirks.loop_iteration_limit = 65535;
+  facts.quirks.copy_reach_bytes = (int64_t{1} << 31) - 1;
+  return facts;
+}
+
+std::unique_ptr<Device> MakeTarget(const DeviceFacts& facts, BindingMode mode, const OpenOptions& options) {
+  return std::make_unique<Target>(facts, mode, options);
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

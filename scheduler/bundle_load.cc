@@ -1,0 +1,69 @@
+// From a bundle to an executable.
+#include "core/builder/builder.h"
+#include "core/guarded.h"
+#include "core/module.h"
+#include "scheduler/bundle.h"
+#include "scheduler/client.h"
+#include "scheduler/executor.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+// What callers see of the program: its parameters and its result.
+Result<std::unique_ptr<Module>> SignatureOf(const Bundle& bundle, const std::string& name) {
+  XlaBuilder builder(name);
+  std::vector<XlaOp> parameters;
+  for (const Shape& shape : bundle.parameters)
+    parameters.push_back(Parameter(&builder, static_cast<int64_t>(parameters.size()), shape));
+  const XlaOp whole = CustomCall(&builder, "bundle", parameters, bundle.result);
+  VXLA_ASSIGN_OR_RETURN(const XlaComputation computation, builder.Build(whole));
+  return computation.CloneModule();
+}
+
+void TakeModules(const Bundle& bundle, const BundleVariant& variant, Plan& plan) {
+  for (size_t i = 0; i < plan.kernels.size(); ++i) {
+    const std::span<const std::byte> words = bundle.Module(variant.modules[i]);
+    plan.kernels[i].generated.assign(reinterpret_cast<const char*>(words.data()), words.size());
+    plan.kernels[i].is_module = true;
+  }
+}
+
+Status UploadConstantsOf(const Bundle& bundle, const BundleVariant& variant, ExecutableState& state) {
+  VXLA_RETURN_IF_ERROR(AllocateConstantBlocks(state));
+  for (size_t i = 0; i < variant.constants.size(); ++i) {
+    const Placement& place = variant.plan.buffers[variant.plan.constants[i].buffer].placement;
+    VXLA_RETURN_IF_ERROR(state.client->device->Upload(
+        bundle.Constant(variant.constants[i]), *state.program.constant_blocks.at(place.index), place.offset_bytes));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Executable>> Client::Load(std::span<const std::byte> bundle) {
+  return Guarded([&] { return LoadOrThrow(bundle); });
+}
+
+Result<std::shared_ptr<Executable>> Client::LoadOrThrow(std::span<const std::byte> bytes) {
+  const Stopwatch all;
+  VXLA_ASSIGN_OR_RETURN(const Bundle bundle, ReadBundle(bytes));
+  const DeviceFacts& facts = state_->device->facts();
+  VXLA_ASSIGN_OR_RETURN(const size_t chosen, ChooseVariant(bundle, facts, state_->device->binding_modes()));
+  const BundleVariant& variant = bundle.variants[chosen];
+  auto state = std::make_unique<ExecutableState>();
+  state->client = state_;
+  state->bundle_variant = variant.ToString();
+  VXLA_ASSIGN_OR_RETURN(state->module, SignatureOf(bundle, variant.plan.name));
+  state->program.plan = variant.plan;
+  TakeModules(bundle, variant, state->program.plan);
+  state->program.layout = LayOutArguments(state->program.plan, BlockAlignment(facts, variant.plan.bindings));
+  state->statistics.plan_ms = all.Ms();
+  VXLA_RETURN_IF_ERROR(MakeKernels(*state));
+  state->statistics.kernels_ms = all.Ms() - state->statistics.plan_ms;
+  if (!facts.compile_only) VXLA_RETURN_IF_ERROR(UploadConstantsOf(bundle, variant, *state));
+  MakeContexts(*state);
+  state->statistics.ms = all.Ms();
+  return std::shared_ptr<Executable>(new Executable(std::move(state)));
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,105 @@
+// Which variant of a bundle a device runs.
+#include <algorithm>
+#include <optional>
+
+#include "scheduler/bundle.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+bool SameDriver(const DeviceFacts& a, const DeviceFacts& b) {
+  return a.name == b.name && a.driver == b.driver && a.driver_version == b.driver_version &&
+         a.vendor_id == b.vendor_id && a.device_id == b.device_id && a.device_uuid == b.device_uuid &&
+         a.driver_uuid == b.driver_uuid;
+}
+
+struct Feature {
+  bool DeviceFacts::*fact;
+  const char* name;
+};
+constexpr Feature kFeatures[] = {
+    {&DeviceFacts::int64, "64-bit integers"},
+    {&DeviceFacts::float64, "64-bit floats"},
+    {&DeviceFacts::float16, "16-bit floats"},
+    {&DeviceFacts::storage16, "16-bit storage"},
+    {&DeviceFacts::storage8, "8-bit storage"},
+    {&DeviceFacts::buffer_addresses, "buffer addresses"},
+    {&DeviceFacts::signed_zero_inf_nan_preserve_32, "signed zeros, infinities and NaN of f32"},
+    {&DeviceFacts::signed_zero_inf_nan_preserve_16, "signed zeros, infinities and NaN of f16"},
+    {&DeviceFacts::signed_zero_inf_nan_preserve_64, "signed zeros, infinities and NaN of f64"},
+    {&DeviceFacts::rounding_rte_32, "rounding of f32 to nearest even"},
+    {&DeviceFacts::rounding_rte_16, "rounding of f16 to nearest even"},
+    {&DeviceFacts::rounding_rte_64, "rounding of f64 to nearest even"},
+    {&DeviceFacts::denorm_preserve_32, "denormals of f32"},
+    {&DeviceFacts::denorm_preserve_16, "denormals of f16"},
+    {&DeviceFacts::denorm_preserve_64, "denormals of f64"},
+    {&DeviceFacts::fused_multiply_add, "fused multiply-add"},
+    {&DeviceFacts::native_f16, "exact conversions of f16"},
+    {&DeviceFacts::integer_dot_product, "integer dot products"},
+    {&DeviceFacts::subgroup_shuffle, "full subgroups with shuffles"},
+    {&DeviceFacts::spirv_1_6, "SPIR-V 1.6"},
+};
+
+// A limit of the kernels that the device's is below.
+std::string Exceeded(const DeviceFacts& made_for, const DeviceFacts& device) {
+  const auto below = [](uint64_t has, uint64_t needs, const char* what) {
+    return has >= needs ? std::string() : fmt::format("{} {}, {} needed", what, has, needs);
+  };
+  std::string text = below(device.max_workgroup_invocations, made_for.max_workgroup_invocations, "workgroups of");
+  for (size_t axis = 0; axis < 3 && text.empty(); ++axis) {
+    text = below(device.max_workgroup_size[axis], made_for.max_workgroup_size[axis], "workgroups of");
+    if (text.empty()) text = below(device.max_group_count[axis], made_for.max_group_count[axis], "workgroup counts of");
+  }
+  if (text.empty()) text = below(device.max_shared_bytes, made_for.max_shared_bytes, "bytes of shared memory:");
+  if (text.empty()) text = below(device.max_storage_buffers, made_for.max_storage_buffers, "storage buffers:");
+  if (text.empty())
+    text = below(device.max_storage_range_bytes, made_for.max_storage_range_bytes, "bytes of a storage buffer:");
+  if (text.empty() && device.storage_offset_alignment > made_for.storage_offset_alignment) {
+    text = fmt::format("offsets are multiples of {}, its are of {}", device.storage_offset_alignment,
+                       made_for.storage_offset_alignment);
+  }
+  if (text.empty() && made_for.subgroup_shuffle && made_for.subgroup_size != device.subgroup_size)
+    text = fmt::format("subgroups of {}, {} needed", device.subgroup_size, made_for.subgroup_size);
+  return text;
+}
+
+}  // namespace
+
+std::string WhyNot(const BundleVariant& variant, const DeviceFacts& device) {
+  const DeviceFacts& made_for = variant.made_for;
+  if (!variant.generic && !SameDriver(made_for, device))
+    return fmt::format("it is for {} with the driver {} {}", made_for.name, made_for.driver, made_for.driver_version);
+  for (const auto& [fact, name] : kFeatures) {
+    if (made_for.*fact && !(device.*fact)) return fmt::format("it needs {}, which is not enabled", name);
+  }
+  const int64_t limit = device.quirks.loop_iteration_limit, kept = made_for.quirks.loop_iteration_limit;
+  if (limit != 0 && (kept == 0 || kept > limit))
+    return fmt::format("the driver stops loops after {} iterations", limit);
+  const int64_t reach = device.quirks.copy_reach_bytes, held = made_for.quirks.copy_reach_bytes;
+  if (reach != 0 && (held == 0 || held > reach)) return fmt::format("the driver copies no bytes beyond {}", reach);
+  return Exceeded(made_for, device);
+}
+
+Result<size_t> ChooseVariant(const Bundle& bundle, const DeviceFacts& device, std::span<const BindingMode> modes) {
+  std::optional<size_t> best;
+  std::string reasons;
+  const auto rank = [&](size_t i) {
+    const BundleVariant& variant = bundle.variants[i];
+    return std::pair(variant.generic, std::ranges::find(modes, variant.plan.bindings) - modes.begin());
+  };
+  for (size_t i = 0; i < bundle.variants.size(); ++i) {
+    const BundleVariant& variant = bundle.variants[i];
+    std::string reason = WhyNot(variant, device);
+    if (reason.empty() && std::ranges::find(modes, variant.plan.bindings) == modes.end())
+      reason = "the device was not opened for this way to bind";
+    if (reason.empty()) {
+      if (!best || rank(i) < rank(*best)) best = i;
+    } else {
+      reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", variant.ToString(), reason);
+    }
+  }
+  if (best) return *best;
+  return Unsupported("no variant of the bundle runs on {}: {}", device.name, reasons);
+}
+
+}  // namespace VXLA_NAMESPACE

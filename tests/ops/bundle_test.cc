@@ -1,0 +1,364 @@
+// Bundles: what they give is what the program gives, bit for bit; damaged, foreign and hostile ones are refused.
+#include "scheduler/bundle.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <random>
+
+#include "backend/vulkan/device/target.h"
+#include "core/hash.h"
+#include "tests/support/device_test_support.h"
+
+namespace VXLA_NAMESPACE::testing {
+namespace bundle_test {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct NamedProgram {
+  const char* name;
+  const char* text;
+};
+
+// One for each kind of step and of memory.
+constexpr NamedProgram kPrograms[] = {
+    {"FusionDotReduce",
+     "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
+     "ENTRY e { x = f32[37,41] parameter(0)  w = f32[41,43] parameter(1)  zero = f32[] constant(0)\n"
+     "d = f32[37,43] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+     "t = f32[37,43] tanh(d)  ROOT s = f32[37] reduce(t, zero), dimensions={1}, to_apply=sum }"},
+    {"Constants",
+     "ENTRY e { x = f32[5] parameter(0)  c = f32[5] constant({1, -2, 3.5, nan, 0.25})\n"
+     "k = f32[5] multiply(x, c)  z = f32[] constant(7)\n"
+     "ROOT t = (f32[5], f32[5], f32[]) tuple(k, c, z) }"},
+    {"CountedLoop",
+     "body { s = (s32[], f32[7,7]) parameter(0)  i = s32[] get-tuple-element(s), index=0\n"
+     "m = f32[7,7] get-tuple-element(s), index=1  one = s32[] constant(1)  n = s32[] add(i, one)\n"
+     "p = f32[7,7] dot(m, m), lhs_contracting_dims={1}, rhs_contracting_dims={0}  f = f32[] constant(0.01)\n"
+     "g = f32[7,7] broadcast(f), dimensions={}  k = f32[7,7] multiply(p, g)  q = f32[7,7] add(m, k)\n"
+     "ROOT r = (s32[], f32[7,7]) tuple(n, q) }\n"
+     "cond { s = (s32[], f32[7,7]) parameter(0)  i = s32[] get-tuple-element(s), index=0\n"
+     "n = s32[] constant(11)  ROOT r = pred[] compare(i, n), direction=LT }\n"
+     "ENTRY e { m = f32[7,7] parameter(0)  z = s32[] constant(0)  s = (s32[], f32[7,7]) tuple(z, m)\n"
+     "ROOT w = (s32[], f32[7,7]) while(s), condition=cond, body=body }"},
+    {"LoopThatEndsByItsData",
+     "less { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT }\n"
+     "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
+     "body { s = (s32[], f32[300]) parameter(0)  i = s32[] get-tuple-element(s), index=0\n"
+     "m = f32[300] get-tuple-element(s), index=1  one = s32[] constant(1)  n = s32[] add(i, one)\n"
+     "o = f32[] constant(1.5)  b = f32[300] broadcast(o), dimensions={}  a = f32[300] abs(m)\n"
+     "k = f32[300] multiply(a, b)  l = f32[300] sort(k), dimensions={0}, to_apply=less\n"
+     "ROOT r = (s32[], f32[300]) tuple(n, l) }\n"
+     "cond { s = (s32[], f32[300]) parameter(0)  m = f32[300] get-tuple-element(s), index=1\n"
+     "z = f32[] constant(0)  t = f32[] reduce(m, z), dimensions={0}, to_apply=sum  n = f32[] constant(9000)\n"
+     "ROOT r = pred[] compare(t, n), direction=LT }\n"
+     "ENTRY e { m = f32[300] parameter(0)  z = s32[] constant(0)  s = (s32[], f32[300]) tuple(z, m)\n"
+     "ROOT w = (s32[], f32[300]) while(s), condition=cond, body=body }"},
+    {"Branches",
+     "less { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT }\n"
+     "up { x = f32[65] parameter(0)  ROOT r = f32[65] sort(x), dimensions={0}, to_apply=less }\n"
+     "down { x = f32[65] parameter(0)  ROOT r = f32[65] negate(x) }\n"
+     "ENTRY e { p = pred[] parameter(0)  x = f32[65] parameter(1)\n"
+     "ROOT c = f32[65] conditional(p, x, x), true_computation=up, false_computation=down }"},
+    {"InPlace",
+     "HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\n"
+     "ENTRY e { x = f32[64,3] parameter(0)  u = f32[1,3] parameter(1)  i = s32[] parameter(2)  z = s32[] constant(0)\n"
+     "ROOT r = f32[64,3] dynamic-update-slice(x, u, i, z) }"},
+    {"TuplesAndNothing",
+     "ENTRY e { t = (f32[3], (s32[], f32[0,4])) parameter(0)  a = f32[3] get-tuple-element(t), index=0\n"
+     "n = (s32[], f32[0,4]) get-tuple-element(t), index=1  s = s32[] get-tuple-element(n), index=0\n"
+     "v = f32[0,4] get-tuple-element(n), index=1  d = s32[] add(s, s)\n"
+     "q = (f32[3], f32[0,4]) tuple(a, v)\n"
+     "ROOT r = ((f32[3], f32[0,4]), s32[], f32[3]) tuple(q, d, a) }"},
+    {"Types",
+     "ENTRY e { a = s64[9] parameter(0)  b = f64[9] parameter(1)  c = u8[9] parameter(2)  d = pred[9] parameter(3)\n"
+     "h = f16[9] parameter(4)  g = bf16[9] parameter(5)  w = c64[9] parameter(6)  n = s4[9] parameter(7)\n"
+     "a2 = s64[9] multiply(a, a)  b2 = f64[9] add(b, b)  c2 = u8[9] add(c, c)  d2 = pred[9] not(d)\n"
+     "h2 = f16[9] add(h, h)  g2 = bf16[9] multiply(g, g)  w2 = c64[9] multiply(w, w)  n2 = s4[9] add(n, n)\n"
+     "ROOT r = (s64[9], f64[9], u8[9], pred[9], f16[9], bf16[9], c64[9], s4[9]) tuple(a2, b2, c2, d2, h2, g2, w2, n2) "
+     "}"},
+    {"RandomState", "ENTRY e { s = u64[2] rng-get-and-update-state(), delta=1  ROOT r = (u64[2]) tuple(s) }"},
+};
+
+std::span<const std::byte> Bytes(const std::string& file) { return std::as_bytes(std::span(file)); }
+
+std::vector<const Literal*> Pointers(const std::vector<Literal>& arguments) {
+  std::vector<const Literal*> pointers;
+  for (const Literal& argument : arguments) pointers.push_back(&argument);
+  return pointers;
+}
+
+std::shared_ptr<Device> Generic(BindingMode mode) {
+  vulkan::OpenOptions options;
+  options.cache = false;
+  return vulkan::MakeTarget(vulkan::GenericFacts(mode), mode, options);
+}
+
+// The text's bundle for the device that the client has, or for any.
+Result<std::string> Bundled(const std::string& text, Client& client, bool generic) {
+  const auto module = ParseModule(text);
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, client.Compile(*module));
+  BundleBuilder builder;
+  VXLA_RETURN_IF_ERROR(builder.Add(*executable, client.device(), generic));
+  return builder.Finish("a test");
+}
+std::string GenericBundle(const std::string& text, BindingMode mode = BindingMode::kDescriptors) {
+  const Result<std::string> file = Bundled(text, *MakeTestClient(Generic(mode)), /*generic=*/true);
+  VXLA_CHECK(file.ok(), file.status().message());
+  return *file;
+}
+
+void ExpectSameBits(const Literal& a, const Literal& b) {
+  const auto one = FlattenLiteral(a), other = FlattenLiteral(b);
+  ASSERT_EQ(one.size(), other.size());
+  for (size_t i = 0; i < one.size(); ++i) {
+    EXPECT_EQ(one[i]->shape(), other[i]->shape());
+    EXPECT_TRUE(std::ranges::equal(one[i]->bytes(), other[i]->bytes())) << "leaf " << i;
+  }
+}
+
+class BundleTest : public ::testing::TestWithParam<NamedProgram> {};
+INSTANTIATE_TEST_SUITE_P(Programs, BundleTest, ::testing::ValuesIn(kPrograms),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(BundleTest, GivesTheBitsOfTheProgram) {
+  const auto module = ParseModule(GetParam().text);
+  const std::vector<Literal> arguments = RandomArguments(*module);
+  for (const BindingMode mode : ModesToRun()) {
+    Client* const client = DeviceClient(mode);
+    ASSERT_NE(client, nullptr);
+    const auto compiled = client->Compile(*module);
+    ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+    const auto wanted = (*compiled)->Run(Pointers(arguments));
+    ASSERT_TRUE(wanted.ok()) << wanted.status().message();
+    Result<std::string> file = Bundled(GetParam().text, *client, /*generic=*/false);
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    const auto loaded = client->Load(Bytes(*file));
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    std::ranges::fill(*file, '\xff');  // nothing refers to it any more
+    EXPECT_THAT((*loaded)->bundle_variant(), StartsWith(client->device().facts().name + " under "));
+    EXPECT_EQ((*loaded)->plan().dispatch_count(), (*compiled)->plan().dispatch_count());
+    for (int run = 0; run < 2; ++run) {
+      const auto result = (*loaded)->Run(Pointers(arguments));
+      ASSERT_TRUE(result.ok()) << result.status().message();
+      ExpectSameBits(*result, *wanted);
+    }
+  }
+}
+
+TEST_P(BundleTest, GenericKernelsRunHereToo) {
+  const auto module = ParseModule(GetParam().text);
+  const std::vector<Literal> arguments = RandomArguments(*module);
+  const auto wanted = RunOnCpu(*module, arguments);
+  ASSERT_TRUE(wanted.has_value());
+  for (const BindingMode mode : ModesToRun()) {
+    const auto loaded = DeviceClient(mode)->Load(Bytes(GenericBundle(GetParam().text, mode)));
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    EXPECT_THAT((*loaded)->bundle_variant(), StartsWith("generic under "));
+    const auto result = (*loaded)->Run(Pointers(arguments));
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    ExpectAgreement(*result, *wanted, {}, "generic");
+  }
+}
+
+TEST(BundleFileTest, TheDevicesOwnVariantGoesBeforeTheGenericOne) {
+  const BindingMode mode = ModesToRun().front();
+  Client* const client = DeviceClient(mode);
+  const auto module = ParseModule(kPrograms[0].text);
+  const auto target = Generic(mode);
+  const auto general = MakeTestClient(target)->Compile(*module), own = client->Compile(*module);
+  ASSERT_TRUE(general.ok() && own.ok());
+  BundleBuilder builder;
+  ASSERT_TRUE(builder.Add(**general, *target, true).ok());
+  ASSERT_TRUE(builder.Add(**own, client->device(), false).ok());
+  const auto loaded = client->Load(Bytes(builder.Finish("a test")));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_THAT((*loaded)->bundle_variant(), StartsWith(client->device().facts().name));
+}
+
+TEST(BundleFileTest, EqualProgramsGiveEqualFiles) {
+  EXPECT_EQ(GenericBundle(kPrograms[1].text), GenericBundle(kPrograms[1].text));
+}
+
+TEST(BundleFileTest, ConstantsBeginOnPages) {
+  const std::string file = GenericBundle(kPrograms[1].text);
+  const auto bundle = ReadBundle(Bytes(file));
+  ASSERT_TRUE(bundle.ok()) << bundle.status().message();
+  EXPECT_EQ((bundle->constants.data() - Bytes(file).data()) % 4096, 0);
+  for (const BundlePart& part : bundle->variants[0].constants) EXPECT_EQ(part.offset % 64, 0u);
+}
+
+// Refusals.
+
+void ExpectRefused(const std::string& file, StatusCode code, const std::string& message) {
+  const Result<Bundle> bundle = ReadBundle(Bytes(file));
+  ASSERT_FALSE(bundle.ok());
+  EXPECT_EQ(bundle.status().code(), code);
+  EXPECT_THAT(bundle.status().message(), HasSubstr(message));
+}
+
+constexpr size_t kVersionAt = 8, kSizeAt = 16, kChecksumAt = 24, kBodyAt = 40;
+
+void Put(std::string& file, size_t at, uint64_t value, size_t size) {
+  for (size_t i = 0; i < size; ++i) file[at + i] = static_cast<char>(value >> (8 * i) & 0xff);
+}
+// As an attacker would: the header agrees with what follows.
+void Reseal(std::string& file) {
+  if (file.size() < kBodyAt) return;
+  const Hash128 checksum = HashBytes(Bytes(file).subspan(kBodyAt));
+  Put(file, kSizeAt, file.size(), 8);
+  Put(file, kChecksumAt, checksum.high, 8);
+  Put(file, kChecksumAt + 8, checksum.low, 8);
+}
+
+TEST(BundleFileTest, RejectsDamage) {
+  const std::string file = GenericBundle(kPrograms[0].text);
+  ExpectRefused("ENTRY e", StatusCode::kInvalidArgument, "does not begin as one");
+  ExpectRefused(file.substr(0, 20), StatusCode::kInvalidArgument, "the bundle is cut off: 20 bytes");
+  ExpectRefused(file.substr(0, file.size() - 1), StatusCode::kInvalidArgument, "the bundle is cut off: ");
+  ExpectRefused(file + "x", StatusCode::kInvalidArgument, "the bundle is too long: ");
+  std::string damaged = file;
+  damaged[damaged.size() / 2] = static_cast<char>(damaged[damaged.size() / 2] ^ 4);
+  ExpectRefused(damaged, StatusCode::kInvalidArgument, "the bundle is damaged: its checksum is ");
+}
+
+TEST(BundleFileTest, RejectsAnotherVersionOfTheFormat) {
+  std::string file = GenericBundle(kPrograms[0].text);
+  Put(file, kVersionAt, 2, 4);
+  ExpectRefused(file, StatusCode::kUnsupported, "the bundle has version 2 of the format, this build reads version 1");
+}
+
+TEST(BundleFileTest, RejectsADeviceThatLacksWhatAVariantNeeds) {
+  const std::string file = GenericBundle(kPrograms[0].text, BindingMode::kAddresses);
+  const auto bundle = ReadBundle(Bytes(file));
+  ASSERT_TRUE(bundle.ok());
+  DeviceFacts device = vulkan::GenericFacts(BindingMode::kAddresses);
+  device.name = "a device";
+  const BindingMode addresses[] = {BindingMode::kAddresses}, descriptors[] = {BindingMode::kDescriptors};
+  EXPECT_TRUE(ChooseVariant(*bundle, device, addresses).ok());
+  EXPECT_THAT(ChooseVariant(*bundle, device, descriptors).status().message(),
+              HasSubstr("generic under addresses: the device was not opened for this way to bind"));
+  device.max_shared_bytes = 16;
+  EXPECT_THAT(ChooseVariant(*bundle, device, addresses).status().message(),
+              HasSubstr("bytes of shared memory: 16, 16384 needed"));
+  device.buffer_addresses = false;
+  EXPECT_EQ(ChooseVariant(*bundle, device, addresses).status().message(),
+            "no variant of the bundle runs on a device: generic under addresses: it needs buffer addresses, which is "
+            "not enabled");
+  BundleVariant named = bundle->variants[0];
+  named.generic = false;
+  EXPECT_THAT(WhyNot(named, device), HasSubstr("it is for generic with the driver"));
+}
+
+TEST(BundleFileTest, RejectsProgramsThatNeedTheHost) {
+  const auto refused = [](const std::string& text) {
+    return Bundled(text, *MakeTestClient(Generic(BindingMode::kDescriptors)), true).status();
+  };
+  const Status feed = refused("ENTRY e { t = token[] after-all()  ROOT f = (f32[3], token[]) infeed(t) }");
+  EXPECT_EQ(feed.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(feed.message(), HasSubstr("infeed f runs on the CPU, which a bundle has no program for"));
+  const Status dynamic = refused("ENTRY e { x = f32[<=5] parameter(0)  ROOT y = f32[<=5] negate(x) }");
+  EXPECT_EQ(dynamic.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(dynamic.message(), HasSubstr("a bundle holds programs of static shapes"));
+}
+
+// What CheckVariant is asked: a bundle with one thing wrong.
+Status Wrong(const std::function<void(BundleVariant&)>& change, const char* text = kPrograms[0].text) {
+  const std::string file = GenericBundle(text);
+  Result<Bundle> bundle = ReadBundle(Bytes(file));
+  VXLA_CHECK(bundle.ok(), bundle.status().message());
+  change(bundle->variants[0]);
+  return CheckVariant(*bundle, bundle->variants[0]);
+}
+
+TEST(BundleFileTest, RejectsTablesThatDoNotAgree) {
+  const std::pair<std::function<void(BundleVariant&)>, const char*> cases[] = {
+      {[](BundleVariant& v) { v.plan.scratch_block_bytes.assign(1, -1); }, "a block of -1 bytes"},
+      {[](BundleVariant& v) { v.plan.parameters.pop_back(); }, "1 arrays of parameters, the program has 2"},
+      {[](BundleVariant& v) { v.plan.parameters[0].buffer = 99; }, "a parameter's buffer 99: there are"},
+      {[](BundleVariant& v) { v.plan.parameters[0].donated_to = 7; }, "a donated parameter's result 7: there are 1"},
+      {[](BundleVariant& v) { v.plan.results.clear(); }, "0 results, the program has 1"},
+      {[](BundleVariant& v) { v.plan.buffers[0].placement.offset_bytes = 1 << 20; }, "is not argument 0"},
+      {[](BundleVariant& v) { v.plan.buffers.back().size_bytes = int64_t{1} << 40; }, "bytes"},
+      {[](BundleVariant& v) { v.modules[0].size += 1u << 30; }, "a module: "},
+      {[](BundleVariant& v) { v.modules.pop_back(); }, "modules of"},
+      {[](BundleVariant& v) { v.plan.kernel_of_step[0] = -1; }, "a step's kernel -1"},
+      {[](BundleVariant& v) { v.plan.steps[0].bindings.pop_back(); }, "bindings and"},
+      {[](BundleVariant& v) { v.plan.steps[0].groups[1] = 0; }, "0 workgroups"},
+      {[](BundleVariant& v) { v.plan.steps[0].bindings[0].slice.offset_bytes = 4; }, "a part of buffer"},
+      {[](BundleVariant& v) {
+         v.plan.segments = {GpuCommands{0, {Dispatch{77}}}};
+       },
+       "step 77: there are"},
+      {[](BundleVariant& v) {
+         v.plan.segments = {GpuCommands{0, {Dispatch{0, 1, 2}}}};
+       },
+       "part 1 of 2 of step 0"},
+      {[](BundleVariant& v) {
+         v.plan.segments = {GpuCommands{0, {CopyBytes{{0, 0, 8}, {0, 8, 4}}}}};
+       },
+       "a copy of 8 bytes to 4"},
+      {[](BundleVariant& v) { v.plan.segments = {HostEvaluate{}}; }, "a step for the host"},
+      {[](BundleVariant& v) { v.plan.segments = {HostDecide{}}; }, "segment 0: 0 regions"},
+  };
+  for (const auto& [change, message] : cases) {
+    const Status status = Wrong(change);
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << message;
+    EXPECT_THAT(status.message(), HasSubstr(message));
+  }
+  HostDecide loop;
+  loop.trip_count = 3;
+  loop.region_ends = {1, 9};
+  EXPECT_THAT(Wrong([&](BundleVariant& v) { v.plan.segments = {loop}; }).message(),
+              HasSubstr("a region that ends at 9"));
+  loop.region_ends = {1, 2};
+  loop.batch = 1 << 30;
+  EXPECT_THAT(Wrong([&](BundleVariant& v) {
+                v.plan.segments = {loop, GpuCommands{}};
+              }).message(),
+              HasSubstr("batches of 1073741824"));
+}
+
+// Each byte of the tables may be anything: refused with a message, or within bounds (under AddressSanitizer).
+TEST(BundleFileTest, TwentyThousandChangesCrashNothing) {
+  std::vector<std::string> files;
+  for (const size_t k : {1u, 2u, 5u}) files.push_back(GenericBundle(kPrograms[k].text));
+  std::mt19937 random(1);  // NOLINT: the same changes each time
+  const auto below = [&](size_t limit) { return random() % limit; };
+  int read = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string file = files[below(files.size())];
+    for (size_t change = 1 + below(3); change > 0; --change) {
+      // The table of sections and the program, which is behind the first page.
+      const size_t at = below(8) == 0 ? below(200) : 4096 + below(std::min<size_t>(file.size() - 4096, 3000));
+      constexpr char kEdges[] = {0, 1, 2, '\x7f', '\x80', '\xff'};
+      file[at] = below(2) == 0 ? kEdges[below(sizeof(kEdges))] : static_cast<char>(random() & 0xff);
+    }
+    if (below(20) == 0) file.resize(below(file.size()));
+    Reseal(file);
+    const Result<Bundle> bundle = ReadBundle(Bytes(file));
+    read += bundle.ok();
+    if (!bundle.ok()) {
+      ASSERT_NE(bundle.status().code(), StatusCode::kInternal) << bundle.status().message();
+      ASSERT_FALSE(bundle.status().message().empty());
+    }
+  }
+  EXPECT_GT(read, 100);  // else nothing but the outermost checks was reached
+}
+
+// A module in a bundle is not believed to be one.
+TEST(BundleFileTest, RejectsAModuleThatIsNoSpirv) {
+  std::string file = GenericBundle(kPrograms[0].text, ModesToRun().front());
+  const auto bundle = ReadBundle(Bytes(file));
+  ASSERT_TRUE(bundle.ok());
+  const auto at = static_cast<size_t>(bundle->modules.data() - Bytes(file).data());
+  std::memset(file.data() + at, 0, bundle->modules.size());
+  Reseal(file);
+  const auto loaded = DeviceClient(ModesToRun().front())->Load(Bytes(file));
+  EXPECT_EQ(loaded.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(loaded.status().message(), HasSubstr("the SPIR-V module is cut off or broken"));
+}
+
+}  // namespace bundle_test
+}  // namespace VXLA_NAMESPACE::testing

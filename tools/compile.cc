@@ -1,0 +1,93 @@
+// vxla compile: a program as a bundle, which runs without a compiler.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "scheduler/bundle.h"
+#include "tools/commands.h"
+#include "tools/files.h"
+#include "tools/session.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct CompileCommandFlags {
+  std::string file, out, bindings = "both";
+  std::vector<std::string> targets = {"generic"};
+  uint64_t seed = 0;
+  CompileFlags compile;
+  bool same_bits = false, no_cache = false, json = false;
+};
+
+Status AddVariant(const CompileCommandFlags& flags, const Module& module, const std::string& target,
+                  const std::string& bindings, BundleBuilder& bundle) {
+  Progress(fmt::format("compiling for {} under {}", target, bindings));
+  DeviceOptions options;
+  options.device = target;
+  options.bindings = bindings;
+  options.same_bits = flags.same_bits;
+  options.cache = !flags.no_cache;
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, OpenTarget(options));
+  const std::unique_ptr<Client> client = MakeClient(device, flags.compile.evaluate_options(flags.seed));
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, client->Compile(module, flags.compile.options()));
+  return bundle.Add(*executable, *device, target == "generic");
+}
+
+Status CheckOneDevice(const Module& module) {
+  const ModuleAttributes& attributes = module.attributes();
+  if (attributes.replica_count <= 1 && attributes.num_partitions <= 1) return OkStatus();
+  return Unsupported("the program is for {} replicas and {} partitions; a bundle holds programs of one device",
+                     attributes.replica_count, attributes.num_partitions);
+}
+
+Status CompileToFile(const CompileCommandFlags& flags, Json& json) {
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, LoadRunnable(flags.file, flags.compile));
+  VXLA_RETURN_IF_ERROR(CheckOneDevice(*module));
+  BundleBuilder bundle;
+  Json variants = Json::array();
+  for (const std::string& target : flags.targets) {
+    for (const std::string bindings : {"addresses", "descriptors"}) {
+      if (flags.bindings != "both" && flags.bindings != bindings) continue;
+      VXLA_RETURN_IF_ERROR(AddVariant(flags, *module, target, bindings, bundle));
+      variants.push_back({{"target", target}, {"bindings", bindings}});
+    }
+  }
+  Progress("");
+  const std::string bytes = bundle.Finish("vxla " VXLA_VERSION);
+  VXLA_RETURN_IF_ERROR(WriteText(flags.out, bytes));
+  if (flags.json) json = {{"file", flags.out}, {"bytes", bytes.size()}, {"variants", std::move(variants)}};
+  return OkStatus();
+}
+
+}  // namespace
+
+CommandBody AddCompile(CLI::App& app) {
+  auto flags = std::make_shared<CompileCommandFlags>();
+  app.add_option("FILE", flags->file, "the program as HLO text, StableHLO text or bytecode; - is standard input")
+      ->required()
+      ->type_name("");
+  app.add_option("-o,--output", flags->out, "the bundle to write: vxla run takes it as any program")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--target", flags->targets,
+                 "what the kernels are for: generic (any Vulkan 1.2 device), or devices of this machine as --device "
+                 "names them elsewhere; several give a variant each")
+      ->expected(1, 1 << 10)
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--bindings", flags->bindings, "how kernels reach memory; a variant for each way")
+      ->check(CLI::IsMember({"both", "addresses", "descriptors"}))
+      ->capture_default_str();
+  app.add_option("--seed", flags->seed, "of the state that rng and rng-get-and-update-state draw from")
+      ->capture_default_str();
+  flags->compile.AddTo(app);
+  app.add_flag("--same-bits", flags->same_bits,
+               "products round as on every other device, instead of by what the target does fastest");
+  app.add_flag("--no-cache", flags->no_cache, "neither read nor write the cache of compiled kernels");
+  app.add_flag("--json", flags->json, "the file's size and variants, as one JSON object on stdout");
+  return [flags](Json& json) { return AtPlace(CompileToFile(*flags, json), flags->file); };
+}
+
+}  // namespace VXLA_NAMESPACE
