@@ -108,6 +108,33 @@ std::string DeviceGrid::Name(int64_t device) const {
   return fmt::format("replica {} partition {}", replica(device), partition(device));
 }
 
+std::string DeviceGrid::Names(const IntList& devices) const {
+  std::string text;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (static_cast<int64_t>(i) == kMostListed) return text + fmt::format(" and {} more", devices.size() - i);
+    text += (i == 0 ? "" : ", ") + Name(devices[i]);
+  }
+  return text.empty() ? "any device" : text;
+}
+
+std::optional<int64_t> ChannelOf(const Instruction& instruction) {
+  return std::visit(
+      []<typename T>(const T& attributes) -> std::optional<int64_t> {
+        if constexpr (requires { attributes.channel_id; }) {
+          return attributes.channel_id;
+        } else {
+          return std::nullopt;
+        }
+      },
+      instruction.attributes());
+}
+
+std::string TextWithChannel(const Instruction& instruction) {
+  const std::optional<int64_t> channel = ChannelOf(instruction);
+  return fmt::format("{} {}{}", OpcodeText(instruction.opcode()), instruction.name(),
+                     channel ? fmt::format(" (channel_id {})", *channel) : "");
+}
+
 Result<GroupMode> GroupModeOf(const Instruction& instruction) {
   const auto& a = instruction.attributes<CollectiveAttributes>();
   if (!a.channel_id) {

@@ -21,7 +21,15 @@ struct DeviceGrid {
   int64_t device(int64_t replica, int64_t partition) const { return replica * partitions + partition; }
   // "replica 3", "partition 3" or "replica 1 partition 1", whichever tells the device in this grid.
   std::string Name(int64_t device) const;
+  // "replica 0, replica 3", the first kMostListed of them and how many more; "any device" of none.
+  static constexpr int64_t kMostListed = 16;
+  std::string Names(const IntList& devices) const;
 };
+
+// Of a collective, a send or a recv; nullopt: it states none, or is something else.
+std::optional<int64_t> ChannelOf(const Instruction& instruction);
+// "all-reduce ar.1 (channel_id 1)": an instruction in a report of who waits for whom.
+std::string TextWithChannel(const Instruction& instruction);
 
 // What the ids in replica_groups mean.
 //   no channel_id                                          replicas; each partition has groups of its own

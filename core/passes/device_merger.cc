@@ -43,6 +43,10 @@ bool IsExchange(Opcode opcode) {
   }
 }
 
+bool IsPermute(Opcode opcode) {
+  return opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectivePermuteStart;
+}
+
 // Draws from a state of its device, or talks to its host.
 bool IsOfItsDevice(const Instruction& instruction) {
   switch (instruction.opcode()) {
@@ -116,6 +120,8 @@ class Merger {
   // False: it has to wait.
   Result<bool> Step(Frame& frame, int64_t device, const Instruction& instruction);
   bool HaveCome(const Frame& frame, const Instruction& instruction, const IntList& devices) const;
+  // Which devices have to come before this one can go on; none: any of them may be the one.
+  Result<IntList> AwaitedBy(const Frame& frame, const Instruction& instruction, int64_t device) const;
   Status Deadlock(const Frame& frame) const;
   // Those who take part with `device` go its way.
   Status CheckTogether(const Frame& frame, const Instruction& instruction, int64_t device, const IntList& others) const;
@@ -247,23 +253,48 @@ Status Merger::CheckTogether(const Frame& frame, const Instruction& instruction,
   return OkStatus();
 }
 
+Result<IntList> Merger::AwaitedBy(const Frame& frame, const Instruction& instruction, int64_t device) const {
+  if (instruction.opcode() == Opcode::kRecvDone) {
+    const Instruction& recv = *instruction.operand(0);
+    VXLA_ASSIGN_OR_RETURN(const auto stated, StatedPairs(recv));
+    if (!stated) return IntList{};
+    VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(recv, grid_, device));
+    return IntList{*partners.source};
+  }
+  IntList members = frame.devices;
+  if (IsExchange(instruction.opcode()) && !IsPermute(instruction.opcode())) {
+    VXLA_ASSIGN_OR_RETURN(members, GroupOf(instruction, grid_, device));
+  }
+  std::erase_if(members, [&](int64_t member) { return HaveCome(frame, instruction, {member}); });
+  return members;
+}
+
 Status Merger::Deadlock(const Frame& frame) const {
-  std::string text;
-  const Instruction* first = nullptr;
+  const auto end = frame.source.instructions().end();
+  const auto first = std::ranges::find_if(frame.at, [&](const auto& device) { return device.second != end; });
+  const Instruction& waits_at = **first->second;
+  VXLA_ASSIGN_OR_RETURN(const IntList missing, AwaitedBy(frame, waits_at, first->first));
+  std::string text =
+      fmt::format("{}: {} waits for {}", TextWithChannel(waits_at), grid_.Name(first->first), grid_.Names(missing));
+  int64_t listed = 0;
   for (const auto& [device, at] : frame.at) {
-    if (at == frame.source.instructions().end()) {
+    if (device == first->first) continue;
+    if (listed++ == DeviceGrid::kMostListed) {
+      text += fmt::format("; and {} more devices", std::ssize(frame.at) - 1 - DeviceGrid::kMostListed);
+      break;
+    }
+    if (at == end) {
       text += fmt::format("; {} has ended", grid_.Name(device));
       continue;
     }
-    if (first == nullptr) first = at->get();
-    text += fmt::format("; {} waits at {} {}", grid_.Name(device), OpcodeText((*at)->opcode()), (*at)->name());
+    VXLA_ASSIGN_OR_RETURN(const IntList awaited, AwaitedBy(frame, **at, device));
+    text += fmt::format("; {} waits at {} for {}", grid_.Name(device), TextWithChannel(**at), grid_.Names(awaited));
   }
   if (frame.devices.size() < static_cast<size_t>(grid_.count())) {
-    return Unsupported("{}; other devices may have taken another branch: that runs on the CPU reference only",
-                       text.substr(2))
-        .At(first->location());
+    return Unsupported("{}; other devices may have taken another branch: that runs on the CPU reference only", text)
+        .At(waits_at.location());
   }
-  return InvalidArgument("deadlock: {}", text.substr(2)).At(first->location());
+  return InvalidArgument("deadlock: {}", text).At(waits_at.location());
 }
 
 Result<Values> Merger::Emit(const Computation& source, Computation& into, const IntList& devices,
@@ -441,10 +472,6 @@ Status Merger::Permute(Frame& frame, const Instruction& instruction) {
   return OkStatus();
 }
 
-int64_t ChannelOf(const Instruction& instruction) {
-  return instruction.attributes<SendRecvAttributes>().channel_id.value_or(-1);
-}
-
 Status Merger::Send(Frame& frame, int64_t device, const Instruction& instruction) {
   VXLA_ASSIGN_OR_RETURN(const auto stated, StatedPairs(instruction));
   std::optional<int64_t> target = device;
@@ -453,7 +480,7 @@ Status Merger::Send(Frame& frame, int64_t device, const Instruction& instruction
     target = partners.target;
   }
   const Values operands = OperandsOf(frame, instruction, device);
-  if (target) frame.sent[{ChannelOf(instruction), device, *target}].push_back(operands[0]);
+  if (target) frame.sent[{ChannelOf(instruction).value_or(-1), device, *target}].push_back(operands[0]);
   Expansion make(frame.into, instruction);
   ValuesOf(frame, instruction)[static_cast<size_t>(device)] =
       make.TupleOf({operands[0], make.Zeros(instruction.shape().tuple_elements()[1]), operands[1]});
@@ -472,7 +499,7 @@ Result<bool> Merger::Receive(Frame& frame, int64_t device, const Instruction& do
   Instruction* const token = make.Zeros(Shape::Token());
   Instruction* data = nullptr;
   if (source) {
-    auto& sent = frame.sent[{ChannelOf(recv), *source, device}];
+    auto& sent = frame.sent[{ChannelOf(recv).value_or(-1), *source, device}];
     if (sent.empty()) return false;
     data = sent.front();
     sent.pop_front();
@@ -562,11 +589,9 @@ Result<Merger::Ways> Merger::WaysOf(const Instruction& instruction, const std::v
     for (const int64_t device : classes[c]) class_of[device] = c;
   }
   for (const Instruction* meeting : ExchangesIn(instruction.called())) {
-    const bool permutes =
-        meeting->opcode() == Opcode::kCollectivePermute || meeting->opcode() == Opcode::kCollectivePermuteStart;
     for (auto& [device, own] : class_of) {
       IntList members;
-      if (permutes) {
+      if (IsPermute(meeting->opcode())) {
         VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(*meeting, grid_, device));
         if (partners.target) members.push_back(*partners.target);
       } else {
@@ -599,8 +624,6 @@ void Merger::AddParted(Frame& frame, const Instruction& like, Instruction* parte
 
 // In a conditional whose other branches have such an exchange too, the devices may meet all the same.
 Status Merger::Parting(const Instruction& instruction, const Instruction& meeting, const IntList& devices) const {
-  std::string names;
-  for (const int64_t device : devices) names += (names.empty() ? "" : ", ") + grid_.Name(device);
   const auto branches = instruction.called();
   const bool elsewhere = instruction.opcode() == Opcode::kConditional &&
                          std::ranges::count_if(branches, [&](Computation* const& branch) {
@@ -608,9 +631,9 @@ Status Merger::Parting(const Instruction& instruction, const Instruction& meetin
                              return exchange->opcode() == meeting.opcode();
                            });
                          }) > 1;
-  const std::string text = fmt::format("{} {}: {} go different ways, and {} {} inside waits for all of them",
-                                       OpcodeText(instruction.opcode()), instruction.name(), names,
-                                       OpcodeText(meeting.opcode()), meeting.name());
+  const std::string text =
+      fmt::format("{} {}: {} go different ways, and {} inside waits for all of them", OpcodeText(instruction.opcode()),
+                  instruction.name(), grid_.Names(devices), TextWithChannel(meeting));
   return elsewhere ? Unsupported("{}: several devices that part run on the CPU reference only", text)
                    : DeviceFailure("deadlock: {}", text);
 }

@@ -255,6 +255,35 @@ TEST(ReplicasTest, DevicesThatPartBeforeTheyMeetAreADeadlock) {
   }
 }
 
+TEST(ReplicasTest, AnExecutableRunsAgainAfterADeadlock) {
+  const auto module = ParseModule(LoopOf("a"));
+  ASSERT_NE(module, nullptr);
+  const auto merged = MergeDevices(*module, {2, 1}, {true, false});
+  ASSERT_TRUE(merged.ok()) << merged.status().message();
+  const Literal x = RandomLiteral(Shape(ElementType::kF32, {3}), 0);
+  for (const BindingMode mode : ModesToRun()) {
+    const auto executable = DeviceClient(mode)->Compile(*merged->module);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    for (const int64_t second : {2, 1, 2, 5, 2}) {
+      SCOPED_TRACE(second);
+      const Literal limits[] = {Literal::ScalarInt(ElementType::kS32, 2),
+                                Literal::ScalarInt(ElementType::kS32, second)};
+      const std::vector<const Literal*> pointers[] = {{&x, &limits[0]}, {&x, &limits[1]}};
+      const auto result = (*executable)->Run(std::vector<const Literal*>{&x, &limits[0], &limits[1]});
+      ASSERT_TRUE(result.ok()) << result.status().message();
+      const auto leaves = LeavesByDevice(*merged, *result);
+      ASSERT_EQ(leaves.ok(), second == 2);
+      if (!leaves.ok()) {
+        EXPECT_EQ(leaves.status().code(), StatusCode::kDeviceFailure);
+        continue;
+      }
+      const auto expected = EvaluateReplicated(*module, {2, 1}, pointers);
+      ASSERT_TRUE(expected.ok()) << expected.status().message();
+      for (size_t d = 0; d < 2; ++d) ExpectAgreement(*(*leaves)[d][0], (*expected)[d], {}, "result");
+    }
+  }
+}
+
 TEST(ReplicasTest, SixtyFourOfThem) {
   ExpectReplicasAgree(
       std::string(kSum) + R"(ENTRY e { x = f32[3] parameter(0)  i = u32[] replica-id()  c = f32[] convert(i)

@@ -14,7 +14,9 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 const char kSum[] = "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n";
 
@@ -74,7 +76,42 @@ TEST(DeviceMergerTest, SaysWhoWaitsWhere) {
       "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}\n"
       "ROOT d = (f32[2], token[]) recv-done(v), channel_id=3 }";
   EXPECT_EQ(RefusalOf(text, {2, 1}, StatusCode::kInvalidArgument),
-            "deadlock: replica 0 has ended; replica 1 waits at recv-done d");
+            "deadlock: recv-done d (channel_id 3): replica 1 waits for replica 0; replica 0 has ended");
+}
+
+TEST(DeviceMergerTest, SaysWhichChannelEachDeviceWaitsOn) {
+  const std::string text =
+      std::string(kSum) +
+      "ENTRY e { x = f32[2] parameter(0)  k = token[] after-all()\n"
+      "v = (f32[2], u32[], token[]) recv(k), channel_id=3, "
+      "frontend_attributes={_xla_send_recv_source_target_pairs={{2,1}}}\n"
+      "d = (f32[2], token[]) recv-done(v), channel_id=3\n"
+      "ROOT r = f32[2] all-reduce(x), channel_id=7, replica_groups={{0,1},{2}}, use_global_device_ids=true, "
+      "to_apply=sum }";
+  EXPECT_EQ(RefusalOf(text, {3, 1}, StatusCode::kInvalidArgument),
+            "deadlock: all-reduce r (channel_id 7): replica 0 waits for replica 1; "
+            "replica 1 waits at recv-done d (channel_id 3) for replica 2; replica 2 has ended");
+}
+
+TEST(DeviceMergerTest, AReportListsSixteenMoreDevicesAtMost) {
+  const std::string text =
+      std::string(kSum) +
+      "ENTRY e { x = f32[2] parameter(0)  k = token[] after-all()\n"
+      "v = (f32[2], u32[], token[]) recv(k), channel_id=3, "
+      "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}\n"
+      "d = (f32[2], token[]) recv-done(v), channel_id=3\n"
+      "ROOT r = f32[2] all-reduce(x), channel_id=7, replica_groups={}, use_global_device_ids=false, to_apply=sum }";
+  const std::string report = RefusalOf(text, {40, 1}, StatusCode::kInvalidArgument);
+  EXPECT_THAT(report, StartsWith("deadlock: all-reduce r (channel_id 7): replica 0 waits for replica 1; replica 1 "
+                                 "waits at recv-done d (channel_id 3) for replica 0; replica 2 waits at all-reduce r"));
+  EXPECT_THAT(report, EndsWith("; replica 16 waits at all-reduce r (channel_id 7) for replica 1; and 23 more devices"));
+}
+
+TEST(DeviceMergerTest, AReportOfManyThatAreMissingSaysHowMany) {
+  EXPECT_EQ((DeviceGrid{2, 2}.Names({1, 2})), "replica 0 partition 1, replica 1 partition 0");
+  EXPECT_EQ((DeviceGrid{2, 1}.Names({})), "any device");
+  const IntList most(18, 0);
+  EXPECT_THAT((DeviceGrid{32, 1}.Names(most)), EndsWith("replica 0 and 2 more"));
 }
 
 TEST(DeviceMergerTest, ASendThatNobodyTakes) {

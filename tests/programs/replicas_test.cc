@@ -119,6 +119,17 @@ TEST(ReplicasCommandTest, ADeadlockIsAFailureOfTheRun) {
   EXPECT_THAT(r.err, HasSubstr("deadlock.hlo:2:"));
 }
 
+TEST(ReplicasCommandTest, BeforeAVulkanRunTheReportNamesChannelAndWhoIsMissing) {
+  const std::string program = WriteScratch("waits.hlo",
+                                           "ENTRY e { k = token[] after-all()\n"
+                                           "v = (f32[2], u32[], token[]) recv(k), channel_id=3, "
+                                           "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}\n"
+                                           "ROOT d = (f32[2], token[]) recv-done(v), channel_id=3 }");
+  const CommandResult r = RunVxla("run " + program + " --replicas 2");
+  ExpectError(r, 2, "deadlock: recv-done d (channel_id 3): replica 1 waits for replica 0; replica 0 has ended");
+  EXPECT_THAT(r.err, HasSubstr("waits.hlo:3:"));
+}
+
 TEST(ReplicasCommandTest, AnEndlessLoopEndsWithTheTimeout) {
   const std::string program =
       WriteScratch("endless.hlo",

@@ -9,36 +9,6 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-constexpr int64_t kMostListed = 16;
-
-std::optional<int64_t> ChannelOf(const Instruction& instruction) {
-  return std::visit(
-      []<typename T>(const T& attributes) -> std::optional<int64_t> {
-        if constexpr (requires { attributes.channel_id; }) {
-          return attributes.channel_id;
-        } else {
-          return std::nullopt;
-        }
-      },
-      instruction.attributes());
-}
-
-// "all-reduce ar.1 (channel_id 1)"
-std::string Text(const Instruction& instruction) {
-  const std::optional<int64_t> channel = ChannelOf(instruction);
-  return fmt::format("{} {}{}", OpcodeText(instruction.opcode()), instruction.name(),
-                     channel ? fmt::format(" (channel_id {})", *channel) : "");
-}
-
-std::string Names(const DeviceGrid& grid, const std::vector<int64_t>& devices) {
-  std::string text;
-  for (size_t i = 0; i < devices.size(); ++i) {
-    if (static_cast<int64_t>(i) == kMostListed) return text + fmt::format(" and {} more", devices.size() - i);
-    text += (i == 0 ? "" : ", ") + grid.Name(devices[i]);
-  }
-  return text.empty() ? "any device" : text;
-}
-
 // A -start form does what the plain one does.
 Opcode KindOfCollective(const Instruction& instruction) {
   switch (instruction.opcode()) {
@@ -67,7 +37,8 @@ Status CheckSame(const Instruction& first, const Instruction& second) {
     difference = "to_apply";
   }
   if (difference == nullptr) return OkStatus();
-  return InvalidArgument("{} meets {} on another device, whose {} differ", Text(second), Text(first), difference)
+  return InvalidArgument("{} meets {} on another device, whose {} differ", TextWithChannel(second),
+                         TextWithChannel(first), difference)
       .At(second.location());
 }
 
@@ -167,8 +138,8 @@ Result<Literal> Rendezvous::TakeFromChannel(const Instruction& at, int64_t devic
           "{}: the channel connects {} with {} and {} with {}; the frontend attribute "
           "_xla_send_recv_source_target_pairs "
           "must tell which device sends to which",
-          Text(at), grid_.Name(connection->second.first), grid_.Name(connection->second.second), grid_.Name(source),
-          grid_.Name(device));
+          TextWithChannel(at), grid_.Name(connection->second.first), grid_.Name(connection->second.second),
+          grid_.Name(source), grid_.Name(device));
     }
   }
   std::deque<Parcel>& parcels = parcels_[{Opcode::kSend, channel, source, kAnyTarget}];
@@ -225,7 +196,8 @@ std::string Rendezvous::Situation(int64_t device) const {
   const Device& it = devices_[static_cast<size_t>(device)];
   switch (it.state) {
     case State::kWaiting:
-      return fmt::format("{} waits at {} for {}", grid_.Name(device), Text(*it.waits_at), Names(grid_, it.waits_for()));
+      return fmt::format("{} waits at {} for {}", grid_.Name(device), TextWithChannel(*it.waits_at),
+                         grid_.Names(it.waits_for()));
     case State::kEnded:
       return fmt::format("{} has ended", grid_.Name(device));
     case State::kRunning:
@@ -233,20 +205,20 @@ std::string Rendezvous::Situation(int64_t device) const {
   }
   const Instruction* current = it.current.load(std::memory_order_relaxed);
   if (current == nullptr) return fmt::format("{} has not started", grid_.Name(device));
-  return fmt::format("{} computes {}", grid_.Name(device), Text(*current));
+  return fmt::format("{} computes {}", grid_.Name(device), TextWithChannel(*current));
 }
 
 Status Rendezvous::DeadlockReport(int64_t device, bool timed_out) const {
   const Device& first = devices_[static_cast<size_t>(device)];
   const std::vector<int64_t> missing = first.waits_for();
-  std::string text = fmt::format("deadlock: {}: {} {} for {}", Text(*first.waits_at), grid_.Name(device),
+  std::string text = fmt::format("deadlock: {}: {} {} for {}", TextWithChannel(*first.waits_at), grid_.Name(device),
                                  timed_out ? fmt::format("has waited {} s", time_limit_.count() / 1000.0) : "waits",
-                                 Names(grid_, missing));
+                                 grid_.Names(missing));
   int64_t listed = 0;
   for (int64_t d = 0; d < grid_.count(); ++d) {
     if (d == device) continue;
-    if (listed++ == kMostListed) {
-      text += fmt::format("; and {} more devices", grid_.count() - 1 - kMostListed);
+    if (listed++ == DeviceGrid::kMostListed) {
+      text += fmt::format("; and {} more devices", grid_.count() - 1 - DeviceGrid::kMostListed);
       break;
     }
     text += "; " + Situation(d);
@@ -283,7 +255,7 @@ Status Rendezvous::Outcome() const {
   for (const auto& [path, parcels] : parcels_) {
     if (parcels.empty()) continue;
     const std::string target = path.target == kAnyTarget ? "any device" : grid_.Name(path.target);
-    return DeviceFailure("deadlock: {}: {} has sent data that {} never took", Text(*parcels.front().from),
+    return DeviceFailure("deadlock: {}: {} has sent data that {} never took", TextWithChannel(*parcels.front().from),
                          grid_.Name(path.source), target)
         .At(parcels.front().from->location());
   }
