@@ -178,7 +178,7 @@ TEST(TensorDialectTest, LoopsWhoseSizesChangeEnd) {
   return %r : tensor<?xf32>
 })";
   EXPECT_EQ(Printed(program, {Floats({3})}),
-            "3:8: stablehlo.while: more than 1000 trips of a loop whose sizes change from trip to trip");
+            "3:8: stablehlo.while: more than 1000 trips of loops whose sizes change from trip to trip");
 }
 
 constexpr char kCounted[] = R"(
