@@ -14,7 +14,7 @@ constexpr int64_t kMaxSunkElements = 64;
 // So many instructions on scalar constants alone are written again too.
 constexpr int kMaxSunkExpression = 16;
 
-// Each trip whose end data decide runs the program up to there once more.
+// Of all loops of a program. Each trip whose end data decide runs the program up to there once more.
 constexpr int kMaxTripsOfChangingSizes = 1000;
 
 bool IsConstantExpression(const Instruction& value, int& budget) {
@@ -287,14 +287,14 @@ Status Importer::ImportTrips(Frame& frame, const Operation& operation, std::vect
     }
     return RunBlock(frame, block);
   };
-  for (int trip = 0;; ++trip) {
+  while (true) {
     VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> goes_on, run(*condition));
     if (goes_on.size() != 1 || !goes_on[0]->shape().IsScalar())
       return reader.Error("the first region gives {} values, one needed", goes_on.size());
     VXLA_ASSIGN_OR_RETURN(const Literal* const known, KnownOrAsk(operation, goes_on[0]));
     if (known->GetInt(0) == 0) break;
-    if (trip == kMaxTripsOfChangingSizes) {
-      return reader.NotSupported("more than {} trips of a loop whose sizes change from trip to trip",
+    if (++trips_ > kMaxTripsOfChangingSizes) {
+      return reader.NotSupported("more than {} trips of loops whose sizes change from trip to trip",
                                  kMaxTripsOfChangingSizes);
     }
     VXLA_ASSIGN_OR_RETURN(values, run(*body));

@@ -345,6 +345,7 @@ class Importer {
   // Arguments of loops' blocks that keep the constant they begin with.
   std::unordered_map<ValueId, const Instruction*> invariant_;
   int64_t inlined_ = 0;
+  int trips_ = 0;  // that are written out
   std::optional<Shape> lanes_;  // of the region that is done for all its elements at once
   std::unique_ptr<Module> module_;
   const ProgramFacts* facts_ = nullptr;  // null: all sizes are in the text

@@ -216,8 +216,8 @@ std::string LayoutsText(std::string_view name, const std::vector<Shape>& shapes)
 
 Result<std::string> CustomCallText(const Instruction& instruction) {
   const auto& a = instruction.attributes<CustomCallAttributes>();
-  if (!instruction.called().empty() || a.literal || a.window || a.dim_labels) {
-    return Unsupported("{}: a custom-call with more than operands and a backend_config has no form in StableHLO",
+  if (a.literal || a.window || a.dim_labels) {
+    return Unsupported("{}: a custom-call with a literal, a window or dim_labels has no form in StableHLO",
                        PathOf(instruction))
         .At(instruction.location());
   }

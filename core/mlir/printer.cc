@@ -235,7 +235,12 @@ Status StablehloPrinter::PrintInstruction(const Instruction& instruction, Values
     return OkStatus();
   }
   VXLA_ASSIGN_OR_RETURN(const std::string name, NameOf(instruction));
-  VXLA_ASSIGN_OR_RETURN(const std::string properties, PrintProperties(instruction));
+  VXLA_ASSIGN_OR_RETURN(std::string properties, PrintProperties(instruction));
+  if (instruction.opcode() == Opcode::kCustomCall && !instruction.called().empty()) {
+    Names called;
+    for (const Computation* computation : instruction.called()) called.push_back("@" + FunctionName(computation));
+    properties += fmt::format(", called_computations = [{}]", Join(called));
+  }
   return PrintOperation(instruction, values, name, operands, shapes, properties);
 }
 

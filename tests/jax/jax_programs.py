@@ -16,6 +16,7 @@ import jax.scipy.special as sp
 from jax import export, lax
 from jax._src.interpreters import mlir as jax_mlir
 from jaxlib.mlir.dialects import stablehlo
+from further_programs import add_further_cases, further_symbolic_cases
 from more_programs import add_cases
 
 jax.config.update("jax_enable_x64", True)
@@ -387,8 +388,18 @@ def cases():
     return out
 
 
+def further_cases():
+    """The same; not in --brief."""
+    out = []
+    add_further_cases(
+        lambda name, function, *arguments, tol=2e-5: out.append((name, function, arguments, tol)), floats, doubles, integers, complexes
+    )
+    return out
+
+
 def symbolic_cases():
-    """(name, function, sizes of its arguments, arguments of several sizes, tolerance): one exported program serves all"""
+    """(name, function, sizes of its arguments, arguments of several sizes, tolerance[, what holds of the sizes]): one exported program
+    serves all"""
     attention = lambda q, k: jax.nn.softmax(q @ k.T / np.float32(8) ** 0.5) @ k
     return [
         (
@@ -425,8 +436,9 @@ def symbolic_cases():
     ]
 
 
-# Left out of --brief: more than two seconds each.
-LONG = ("zeta64", "randomg", "randoms", "special", "special2", "random_gamma_grad")
+# Left out of --brief: the longest.
+LONG = """batched_linalg c128 complex_lin ctc igamma igamma_grad odeint optimize poly random64 random_gamma_grad randomg randoms resize
+setops special special2 stats zeta zeta64""".split()
 
 
 def forms(lowered, brief):
@@ -486,8 +498,9 @@ def run_vxla(options, *words):
 # None. The second ones run at the same time as each other and as what follows of the first.
 
 
-def prepare_symbolic(options, scratch, name, function, specs, sizes, tol):
-    exported = export.export(jax.jit(function))(*export.symbolic_args_specs(sizes[0], specs))
+def prepare_symbolic(options, scratch, name, function, specs, sizes, tol, constraints=()):
+    arguments = export.symbolic_args_specs(sizes[0], specs, constraints=constraints)
+    exported = export.export(jax.jit(function))(*arguments)
     (scratch / "program.mlir").write_text(str(exported.mlir_module()))
     (scratch / "program.mlirbc").write_bytes(exported.mlir_module_serialized)
     runs = []
@@ -551,6 +564,8 @@ def main():
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     checks = [(prepare, case) for case in cases()] + [(prepare_symbolic, case) for case in symbolic_cases()]
+    if not options.brief:
+        checks += [(prepare, case) for case in further_cases()] + [(prepare_symbolic, case) for case in further_symbolic_cases(floats)]
     if options.names:
         checks = [(first, case) for first, case in checks if case[0] in options.names]
     elif options.brief:

@@ -165,6 +165,22 @@ TEST(TensorDialectTest, SaysWhatDoesNotFit) {
             "3:8: tensor.splat: broadcast: the element types of s64[] and f32[2] differ");
 }
 
+TEST(TensorDialectTest, LoopsWhoseSizesChangeEnd) {
+  const std::string program = R"(func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %t = stablehlo.constant dense<true> : tensor<i1>
+  %r = stablehlo.while(%a = %x) : tensor<?xf32>
+    cond {
+      stablehlo.return %t : tensor<i1>
+    } do {
+      %b = stablehlo.slice %a [0:1] : (tensor<?xf32>) -> tensor<?xf32>
+      stablehlo.return %b : tensor<?xf32>
+    }
+  return %r : tensor<?xf32>
+})";
+  EXPECT_EQ(Printed(program, {Floats({3})}),
+            "3:8: stablehlo.while: more than 1000 trips of loops whose sizes change from trip to trip");
+}
+
 constexpr char kCounted[] = R"(
 func.func @main(%x: tensor<?xf32>, %k: tensor<1xi32>) -> (tensor<?xi32>, tensor<?xf32>) {
   %one = stablehlo.constant dense<1> : tensor<1xi32>

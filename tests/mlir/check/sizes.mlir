@@ -64,3 +64,65 @@ module @sizes_beside_devices {
     func.return
   }
 }
+
+// -----
+
+func.func @loops_whose_sizes_change() {
+  %a = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %n = stablehlo.constant dense<2> : tensor<i32>
+  %r = call @doubled(%a, %n) : (tensor<2xf32>, tensor<i32>) -> tensor<?xf32>
+  check.expect_eq_const %r, dense<[1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0]> : tensor<8xf32>
+  %s = call @up_to_twenty(%a) : (tensor<2xf32>) -> tensor<?xf32>
+  check.expect_eq_const %s, dense<[1.0, 2.0, 2.0, 4.0, 2.0, 4.0, 4.0, 8.0]> : tensor<8xf32>
+  %c3 = arith.constant 3 : index
+  %t = call @padded(%a, %c3) : (tensor<2xf32>, index) -> tensor<?xf32>
+  check.expect_eq_const %t, dense<[1.0, 2.0, 7.0, 7.0, 7.0]> : tensor<5xf32>
+  func.return
+}
+
+// So many trips.
+func.func private @doubled(%x: tensor<?xf32>, %n: tensor<i32>) -> tensor<?xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<?xf32>
+    cond {
+      %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %b = stablehlo.concatenate %a, %a, dim = 0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %j, %b : tensor<i32>, tensor<?xf32>
+    }
+  return %r#1 : tensor<?xf32>
+}
+
+// As long as the data say.
+func.func private @up_to_twenty(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %limit = stablehlo.constant dense<20.0> : tensor<f32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.while(%a = %x) : tensor<?xf32>
+    cond {
+      %s = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<?xf32>, tensor<f32>) -> tensor<f32>
+      %c = stablehlo.compare LT, %s, %limit : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %t = stablehlo.add %a, %a : tensor<?xf32>
+      %b = stablehlo.concatenate %a, %t, dim = 0 : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+      stablehlo.return %b : tensor<?xf32>
+    }
+  return %r : tensor<?xf32>
+}
+
+func.func private @padded(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f = arith.constant 7.0 : f32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<?xf32>) {
+    %p = tensor.pad %a low[0] high[%i] {
+    ^bb0(%k: index):
+      tensor.yield %f : f32
+    } : tensor<?xf32> to tensor<?xf32>
+    scf.yield %p : tensor<?xf32>
+  }
+  return %r : tensor<?xf32>
+}
