@@ -76,8 +76,9 @@ Result<std::unique_ptr<Module>> ParseProgram(std::string_view text, const std::s
     return status.location().line > 0 ? AtPlace(status, name) : Status(status).WithPrefix(NamePrefix(name));
   };
   if (IsBundle(std::as_bytes(std::span(text)))) {
-    return InvalidArgument("{}a bundle, which is compiled already: only vxla run and explain and Client::Load take it",
-                           NamePrefix(name));
+    return InvalidArgument(
+        "{}a bundle, which is compiled already: vxla run, explain and convert --to hlsl|msl|spirv take it",
+        NamePrefix(name));
   }
   Result<std::unique_ptr<Module>> module = ParseText(text);
   if (!module.ok()) return placed(module.status());

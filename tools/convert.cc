@@ -5,7 +5,9 @@
 #include "core/mlir/parser.h"
 #include "core/mlir/printer.h"
 #include "core/text/hlo_printer.h"
+#include "scheduler/bundle.h"
 #include "tools/commands.h"
+#include "tools/convert_kernels.h"
 #include "tools/files.h"
 #include "tools/session.h"
 
@@ -39,7 +41,14 @@ Status Convert(const ConvertFlags& flags) {
                            : extension == "mlir"   ? "stablehlo"
                            : extension == "mlirbc" ? "bytecode"
                                                    : "hlo";
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadProgram(flags.in));
+  VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(flags.in));
+  const bool kernels = form == "hlsl" || form == "msl" || form == "spirv";
+  if (const auto file = std::as_bytes(std::span(bytes.view())); IsBundle(file) && kernels) {
+    Status status = ConvertKernels(file, flags.out, form);
+    return status.ok() ? status : std::move(status).WithPrefix(flags.in + ": ");
+  }
+  if (kernels) return InvalidArgument("{}: no bundle: --to {} takes what vxla compile wrote", flags.in, form);
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseProgram(bytes.view(), flags.in));
   if (mlir::IsDynamicProgram(*module) && form != "bytecode") {
     return Unsupported("{}: its arguments decide sizes; only programs whose sizes are known are converted to text",
                        flags.in);
@@ -54,10 +63,14 @@ Status Convert(const ConvertFlags& flags) {
 
 CommandBody AddConvert(CLI::App& app) {
   auto flags = std::make_shared<ConvertFlags>();
-  app.add_option("IN", flags->in, "the program; - is standard input")->required()->type_name("");
-  app.add_option("OUT", flags->out, "the file to write; - is standard output")->required()->type_name("");
-  app.add_option("--to", flags->to, "the form of OUT; else its extension says it")
-      ->check(CLI::IsMember({"hlo", "stablehlo", "bytecode"}));
+  app.add_option("IN", flags->in, "the program, or a bundle; - is standard input")->required()->type_name("");
+  app.add_option("OUT", flags->out, "the file to write; - is standard output; of a bundle a folder")
+      ->required()
+      ->type_name("");
+  app.add_option(
+         "--to", flags->to,
+         "the form of OUT; else its extension says it; hlsl, msl, spirv: the kernels of a bundle, into the folder OUT")
+      ->check(CLI::IsMember({"hlo", "stablehlo", "bytecode", "hlsl", "msl", "spirv"}));
   app.add_option("--target-version", flags->target, "the version of VHLO that bytecode is written in")
       ->type_name("V")
       ->capture_default_str();

@@ -157,18 +157,21 @@ part_compilers() {
 
 # 100,000 inputs for each reader, from the programs of the tests on; and the tests' own mutants, 100,000 of them.
 part_fuzz() {
-  local seeds fuzzer name
+  local seeds fuzzer name length
   run_suite "mlir_tests, 100,000 mutants" VXLA_TEST_LONG=1 build/tests/mlir_tests --gtest_filter='*Mutation*'
   command -v clang++-14 >/dev/null || { printf 'SKIPPED: no clang++-14: the readers are not fuzzed\n' >&2; return; }
-  VXLA_TARGETS="hlo_text_fuzzer mlir_text_fuzzer check_file_fuzzer" tools/build.sh --preset=fuzz
+  VXLA_TARGETS="hlo_text_fuzzer mlir_text_fuzzer check_file_fuzzer bundle_fuzzer" tools/build.sh --preset=fuzz
   seeds=$(mktemp -d)
   for name in examples/*/*.hlo; do
     cp "$name" "$seeds/${name//\//_}"
     build/vxla convert "$name" "$seeds/${name//\//_}.mlir"
     build/vxla convert "$name" "$seeds/${name//\//_}.mlirbc"
   done
-  for fuzzer in hlo_text mlir_text check_file; do
-    build-fuzz/tests/${fuzzer}_fuzzer -runs=100000 -max_len=4096 -rss_limit_mb=4096 -malloc_limit_mb=3000 -timeout=20 \
+  build/vxla compile tests/c_api/bundle.hlo -o "$seeds/bundle.vxla"
+  for fuzzer in hlo_text mlir_text check_file bundle; do
+    length=4096
+    [ "$fuzzer" != bundle ] || length=65536
+    build-fuzz/tests/${fuzzer}_fuzzer -runs=100000 -max_len=$length -rss_limit_mb=4096 -malloc_limit_mb=3000 -timeout=20 \
       "$seeds" tests/mlir/check >"$log" 2>&1 || failed "$fuzzer under libFuzzer"
     record "$fuzzer under libFuzzer" "100,000 inputs"
   done

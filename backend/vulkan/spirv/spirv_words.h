@@ -67,7 +67,7 @@ enum Op : uint32_t {
   kReturn = 253,
   kReturnValue = 254,
 };
-enum Capability : uint32_t { kGroupNonUniform = 61 };
+enum Capability : uint32_t { kFloat16 = 9, kInt16 = 22, kGroupNonUniform = 61, kStorageBuffer16BitAccess = 4433 };
 enum StorageClass : uint32_t { kInputClass = 1, kPrivateClass = 6, kFunctionClass = 7, kPushConstantClass = 9 };
 
 using Words = std::vector<uint32_t>;

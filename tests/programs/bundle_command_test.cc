@@ -1,0 +1,132 @@
+// Bundles as a user meets them: compiled, run, shown, translated, refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <shaderc/shaderc.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/command_test_support.h"
+
+namespace VXLA_NAMESPACE::testing {
+namespace bundle_command_test {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr char kProgram[] =
+    "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
+    "ENTRY e { x = f32[37,41] parameter(0)  w = f32[41,43] parameter(1)  zero = f32[] constant(0)\n"
+    "d = f32[37,43] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+    "ROOT s = f32[37] reduce(d, zero), dimensions={1}, to_apply=sum }";
+
+std::string Program() { return WriteScratch("bundled.hlo", kProgram); }
+
+// The bundle of the program; the arguments are more options of vxla compile.
+std::string Compiled(const std::string& name, const std::string& options = "") {
+  const std::string path = ScratchFolder() + "/" + name;
+  const CommandResult result = RunVxla("compile " + Program() + " -o " + path + " " + options);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return path;
+}
+
+void ExpectRefused(const std::string& command, const std::string& message) {
+  const CommandResult result = RunVxla(command);
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_THAT(result.err, HasSubstr(message));
+}
+
+TEST(BundleCommandTest, RunsAsTheProgramDoes) {
+  const std::string bundle = Compiled("own.vxla", "--target vulkan generic");
+  const CommandResult from_program = RunVxla("run " + Program()), from_bundle = RunVxla("run " + bundle);
+  EXPECT_EQ(from_bundle.exit_code, 0) << from_bundle.err;
+  EXPECT_THAT(from_program.out, StartsWith("result_0: f32[37]\n"));
+  EXPECT_EQ(from_bundle.out, from_program.out);  // with the digits that tell numbers apart
+  const CommandResult result = RunVxla("run " + bundle + " --json --num-runs 2 --check-same");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const auto report = nlohmann::json::parse(result.out);
+  EXPECT_THAT(report["variant"].get<std::string>(), StartsWith(report["device"].get<std::string>() + " under "));
+}
+
+TEST(BundleCommandTest, CompileSaysWhatItWrote) {
+  const std::string path = ScratchFolder() + "/listed.vxla";
+  const CommandResult result = RunVxla("compile " + Program() + " -o " + path + " --bindings descriptors --json");
+  const auto report = nlohmann::json::parse(result.out);
+  EXPECT_EQ(report["bytes"], std::filesystem::file_size(path));
+  EXPECT_EQ(report["variants"].dump(), R"([{"bindings":"descriptors","target":"generic"}])");
+}
+
+TEST(BundleCommandTest, ExplainShowsEachVariant) {
+  const CommandResult result = RunVxla("explain " + Compiled("explained.vxla"));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("Variant: generic under addresses"));
+  EXPECT_THAT(result.out, HasSubstr("Variant: generic under descriptors"));
+  EXPECT_THAT(result.out, HasSubstr("kernel 0: dot/"));
+}
+
+TEST(BundleCommandTest, RefusesWhatACompiledProgramCannotDo) {
+  const std::string bundle = Compiled("refusing.vxla");
+  ExpectRefused("run " + bundle + " --device cpu", "a bundle, which is compiled already: --device cpu is for programs");
+  ExpectRefused("run " + bundle + " --no-fusion", "--no-fusion is for programs");
+  ExpectRefused("run " + bundle + " --partitions 2", "--partitions is for programs");
+  ExpectRefused("diff " + bundle, "a bundle, which is compiled already");
+  ExpectRefused("explain " + bundle + " --dump-kernels " + ScratchFolder(), "holds neither GLSL nor");
+  ExpectRefused("convert " + bundle + " " + ScratchFolder() + "/x.mlir", "a bundle, which is compiled already");
+  std::string bytes = ReadScratch(bundle);
+  bytes[bytes.size() / 2] ^= 1;
+  ExpectRefused("run " + WriteScratch("damaged.vxla", bytes), "damaged.vxla: the bundle is damaged: its checksum is");
+}
+
+TEST(BundleCommandTest, RefusesProgramsThatNeedTheHost) {
+  const std::string feed =
+      WriteScratch("feed.hlo", "ENTRY e { t = token[] after-all()  ROOT f = (f32[3], token[]) infeed(t) }");
+  const std::string out = ScratchFolder() + "/never.vxla";
+  ExpectRefused("compile " + feed + " -o " + out, "infeed f runs on the CPU, which a bundle has no program for");
+  const std::string several = WriteScratch(
+      "several.hlo", "HloModule m, replica_count=2\nENTRY e { x = f32[3] parameter(0)  ROOT y = f32[3] negate(x) }");
+  ExpectRefused("compile " + several + " -o " + out, "a bundle holds programs of one device");
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+// glslang reads HLSL: what SPIRV-Cross wrote has to compile.
+bool IsHlsl(const std::string& text) {
+  shaderc_compiler_t compiler = shaderc_compiler_initialize();
+  shaderc_compile_options_t options = shaderc_compile_options_initialize();
+  shaderc_compile_options_set_source_language(options, shaderc_source_language_hlsl);
+  shaderc_compilation_result_t result = shaderc_compile_into_spv(
+      compiler, text.data(), text.size(), shaderc_compute_shader, "kernel.hlsl", "main", options);
+  const bool good = shaderc_result_get_compilation_status(result) == shaderc_compilation_status_success;
+  EXPECT_TRUE(good) << shaderc_result_get_error_message(result);
+  shaderc_result_release(result);
+  shaderc_compile_options_release(options);
+  shaderc_compiler_release(compiler);
+  return good;
+}
+
+TEST(BundleCommandTest, KernelsBecomeHlslMslAndSpirv) {
+  const std::string bundle = Compiled("translated.vxla");
+  for (const auto& [language, file] :
+       {std::pair("hlsl", "kernel_0.hlsl"), std::pair("msl", "kernel_0.metal"), std::pair("spirv", "kernel_0.spv")}) {
+    const std::string folder = ScratchFolder() + "/" + language;
+    const CommandResult result = RunVxla("convert " + bundle + " " + folder + " --to " + language);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const auto program = nlohmann::json::parse(ReadScratch(folder + "/program.json"));
+    EXPECT_EQ(program["kernels"][0]["file"], file);
+    ASSERT_EQ(program["steps"].size(), 2u);
+    EXPECT_EQ(program["steps"][0]["bindings"].size(), 3u);
+    EXPECT_EQ(program["arguments"][1]["shape"], "f32[41,43]");
+    EXPECT_FALSE(ReadScratch(folder + "/" + file).empty());
+  }
+  EXPECT_TRUE(IsHlsl(ReadScratch(ScratchFolder() + "/hlsl/kernel_0.hlsl")));
+  EXPECT_THAT(ReadScratch(ScratchFolder() + "/msl/kernel_0.metal"), HasSubstr("kernel void main0("));
+}
+
+TEST(BundleCommandTest, OtherLanguagesNeedDescriptors) {
+  ExpectRefused("convert " + Compiled("far.vxla", "--bindings addresses") + " " + ScratchFolder() + "/far --to hlsl",
+                "the bundle has no variant under descriptors");
+  ExpectRefused("convert " + Program() + " " + ScratchFolder() + "/text --to msl",
+                "no bundle: --to msl takes what vxla compile wrote");
+}
+
+}  // namespace bundle_command_test
+}  // namespace VXLA_NAMESPACE::testing
