@@ -55,9 +55,9 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   ExpandRngs(*optimized);
   ExpandStochasticConverts(*optimized);
   ExpandDots(*optimized);
+  SplitSlidingWindows(*optimized, target.wide_accumulation);
   SplitGiants(*optimized, target.max_elements);
   ExpandScatters(*optimized);
-  SplitSlidingWindows(*optimized, target.wide_accumulation);
   // Each simplification can make two instructions equal, and each merge can enable a simplification.
   for (bool changed = true; changed;) {
     RemoveDeadCode(*optimized);
@@ -67,7 +67,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
     changed |= target.fusion && HoistFromLoops(*optimized);
     changed |= target.fusion && target.unroll_loops && UnrollShortLoops(*optimized);
     VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());
-    changed |= SplitGiants(*optimized, target.max_elements);  // what passes have made: a loop's products at once
+    changed |= SplitGiants(*optimized, target.max_elements);  // a product taken out of a loop is of all its trips
     changed |= EliminateCommonSubexpressions(*optimized);
   }
   RemoveDeadCode(*optimized);
