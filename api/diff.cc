@@ -155,7 +155,7 @@ class DiffRunner {
         same_bits.least = tolerances[k].least;
         leaf.driver = Compare(*got[k], *shader_math[k], same_bits);
       }
-      leaf.tolerance.magnitudes = nullptr;  // it ends with this object
+      leaf.tolerance.magnitudes = leaf.tolerance.may_overflow = nullptr;  // they end with this object
       if (outcome_.bad_leaf < 0 && !leaf.comparison.agrees()) outcome_.bad_leaf = static_cast<int64_t>(k);
       outcome_.leaves.push_back(std::move(leaf));
     }

@@ -386,6 +386,41 @@ Result<Literal> Perturbation::MoveFunction(const Instruction& instruction, std::
   return MoveAndRound(wide, type, noise, key, options_.evaluate.threads);
 }
 
+namespace {
+
+// Where a partial result overflows in some order: a number (any, if the value is none), an infinity or NaN, as it
+// falls.
+Literal Overflown(const Instruction& instruction, std::span<const Literal* const> operands, Literal moved,
+                  uint64_t key) {
+  const OpBound bound = BoundOf(instruction, operands, moved);
+  std::vector<Literal> leaves;
+  const auto values = FlattenLiteral(moved);
+  for (size_t k = 0; k < values.size(); ++k) {
+    Literal leaf = *values[k];
+    const Literal* may = bound.leaves[k].may_overflow;
+    for (int64_t i = 0; may != nullptr && i < leaf.element_count(); ++i) {
+      if (may->GetInt(i) == 0) continue;
+      const double draw = Draw(key + Mix(k), static_cast<uint64_t>(i));
+      const bool number = std::fabs(draw) < 0.5, nan = draw < 0;
+      const std::complex<double> value = leaf.GetComplex(i);
+      if (number && std::isfinite(value.real()) && std::isfinite(value.imag())) continue;
+      const double other = number        ? 1
+                           : nan         ? std::numeric_limits<double>::quiet_NaN()
+                           : draw < 0.75 ? HUGE_VAL
+                                         : -HUGE_VAL;
+      if (IsComplex(leaf.shape().element_type())) {
+        leaf.SetComplex(i, {other, other});
+      } else {
+        leaf.SetDouble(i, other);
+      }
+    }
+    leaves.push_back(std::move(leaf));
+  }
+  return Assemble(instruction, std::move(leaves));
+}
+
+}  // namespace
+
 // Partial sums of terms in an order that does not depend on them walk from zero to the sum: their squares are
 // k/n (k/n S^2 + (1 - k/n) Q) at step k, S the sum and Q the sum of the terms' squares, and each addition rounds by
 // half a unit of its partial sum. Added up over n steps that is n (S^2 / 3 + Q / 6) u^2.
@@ -407,12 +442,20 @@ Result<Literal> Perturbation::MoveSum(const Instruction& instruction, std::span<
   const std::vector<ReducerKind> kinds = KindsOf(instruction);
   const int64_t length = AccumulationLength(instruction);
   std::vector<Literal> leaves;
+  bool may_overflow = false;
   for (size_t k = 0; k < shapes.size(); ++k) {
     const ElementType type = shapes[k]->element_type();
     if (!Rounds(type)) {
       leaves.push_back(*sum_leaves[k]);
       continue;
     }
+    // At least the magnitudes' sum, by its squares.
+    const double of_squares = options_.any_order ? 1 : std::sqrt(static_cast<double>(length));
+    may_overflow |= kinds[k] == ReducerKind::kProduct;
+    may_overflow |= kinds[k] == ReducerKind::kSum && std::ranges::any_of(Parts(*reach_leaves[k]), [&](double reach) {
+                      const double magnitude = of_squares * (options_.any_order ? reach : std::sqrt(reach));
+                      return !(magnitude < MaxFinite(RealPart(type)));
+                    });
     const ElementType accumulator = AccumulatorOf(instruction, k, type);
     const double unit = UnitRoundoff(accumulator);
     Noise noise;
@@ -431,7 +474,8 @@ Result<Literal> Perturbation::MoveSum(const Instruction& instruction, std::span<
     }
     leaves.push_back(MoveAndRound(*sum_leaves[k], type, noise, key + Mix(k), options_.evaluate.threads));
   }
-  return Assemble(instruction, std::move(leaves));
+  Literal moved = Assemble(instruction, std::move(leaves));
+  return may_overflow ? Overflown(instruction, operands, std::move(moved), key) : std::move(moved);
 }
 
 // An algorithm or a custom combiner: rounding on the way is taken for a change of what went in, as backward error

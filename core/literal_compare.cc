@@ -52,7 +52,15 @@ PartDifference ComparePart(ElementType type, double actual, double expected, con
   return d;
 }
 
+bool IsFinite(std::complex<double> z) { return std::isfinite(z.real()) && std::isfinite(z.imag()); }
+
 PartDifference CompareElement(const Literal& actual, const Literal& expected, int64_t i, const Tolerance& tolerance) {
+  if (tolerance.may_overflow != nullptr && tolerance.may_overflow->GetInt(i) != 0 &&
+      (!IsFinite(actual.GetComplex(i)) || !IsFinite(expected.GetComplex(i)))) {
+    PartDifference d;
+    d.same = false;
+    return d;
+  }
   const ElementType type = expected.shape().element_type();
   const double allowance = IsFloating(type) || IsComplex(type) ? Allowance(tolerance, i) : 0;
   if (IsFloating(type)) return ComparePart(type, actual.GetDouble(i), expected.GetDouble(i), tolerance, allowance);
@@ -161,8 +169,10 @@ Comparison Compare(const Literal& actual, const Literal& expected, const Toleran
   if (!comparison.shapes_match) return comparison;
   if (actual.is_dynamic() || expected.is_dynamic()) {  // padding is no part of a value
     const Literal magnitudes = tolerance.magnitudes == nullptr ? Literal() : CutToLiveSizes(*tolerance.magnitudes);
+    const Literal overflows = tolerance.may_overflow == nullptr ? Literal() : CutToLiveSizes(*tolerance.may_overflow);
     Tolerance cut = tolerance;
     if (tolerance.magnitudes != nullptr) cut.magnitudes = &magnitudes;
+    if (tolerance.may_overflow != nullptr) cut.may_overflow = &overflows;
     return Compare(CutToLiveSizes(actual), CutToLiveSizes(expected), cut);
   }
   // Most elements of most comparisons are the same bits, which say nothing.

@@ -57,9 +57,9 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   ExpandStochasticConverts(*optimized);
   ExpandDots(*optimized);
   if (FindAssociativeScans(*optimized)) RemoveDeadCode(*optimized);
+  SplitSlidingWindows(*optimized, target.wide_accumulation);
   SplitGiants(*optimized, target.max_elements);
   ExpandScatters(*optimized);
-  SplitSlidingWindows(*optimized, target.wide_accumulation);
   // Each simplification can make two instructions equal, and each merge can enable a simplification.
   for (bool changed = true; changed;) {
     RemoveDeadCode(*optimized);

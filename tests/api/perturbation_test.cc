@@ -95,6 +95,27 @@ TEST(PerturbationTest, SumsMoveByWhatTheirTermsLeave) {
   EXPECT_LT(far, 12 * std::sqrt(1001.0) * 0x1p-24 * 900);
 }
 
+TEST(PerturbationTest, WhatOverflowsInOneOrderOnlyMayBeAnything) {
+  const auto numbers = [](const std::string& operation, const std::string& init, const std::string& terms) {
+    const Moved m = MoveProgram("f { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] " + operation +
+                                "(a, b) }\nENTRY e { x = f32[4] constant({" + terms +
+                                "})  b = f32[300,4] broadcast(x), dimensions={1}\n  z = f32[] constant(" + init +
+                                ")  ROOT r = f32[300] reduce(b, z), dimensions={1}, to_apply=f }");
+    int count = 0;
+    for (int64_t i = 0; i < 300; ++i) count += std::isfinite(m.perturbed.GetDouble(i)) ? 1 : 0;
+    return count;
+  };
+  for (const int some :
+       {numbers("multiply", "1", "1e30, 1e30, 1e-19, 1e-19"), numbers("add", "0", "3e38, 3e38, -3e38, -3e38")}) {
+    EXPECT_GT(some, 100);
+    EXPECT_LT(some, 200);
+  }
+  EXPECT_EQ(numbers("multiply", "1", "1e30, inf, 1e30, 2"), 0);
+  EXPECT_EQ(numbers("multiply", "1", "1e30, 1e8, 1e-30, 1e-8"), 300);
+  EXPECT_EQ(numbers("add", "0", "1e38, 1e38, -1e38, 1"), 300);
+  EXPECT_EQ(numbers("add", "0", "1, inf, 2, 3"), 0);
+}
+
 TEST(PerturbationTest, ASumOfSmallIntegersIsExactInEveryOrder) {
   const Moved m = MoveProgram(
       "ENTRY e { n = s32[37,100] parameter(0)  x = f32[37,100] convert(n)\n"

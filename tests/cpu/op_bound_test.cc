@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "backend/cpu/reference/evaluator.h"
 #include "core/module.h"
 #include "core/text/hlo_parser.h"
@@ -97,6 +99,41 @@ TEST(OpBoundTest, SelectAndScatterAddsMagnitudesWhereTheOperandPoints) {
   // The first window's greatest element is 1e8, the second one's 1.
   EXPECT_EQ(b.bound.leaves[0].magnitudes->GetDouble(0), 3);
   EXPECT_EQ(b.bound.leaves[0].magnitudes->GetDouble(1), 2);
+}
+
+// Whether a device's value of a reduction of f32 terms is within the bound of the reference's.
+bool Agrees(const std::string& operation, float init, const std::vector<float>& terms, float value) {
+  const std::string type = "f32[" + std::to_string(terms.size()) + "]";
+  const Bounded b = BoundOfRoot(
+      "f { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] " + operation + "(a, b) }\nENTRY e { x = " +
+          type + " parameter(0)  z = f32[] parameter(1)  ROOT r = f32[] reduce(x, z), dimensions={0}, to_apply=f }",
+      {Literal::FromVector<float>(Shape(ElementType::kF32, {static_cast<int64_t>(terms.size())}), terms),
+       Literal::Scalar(ElementType::kF32, init)});
+  EXPECT_TRUE(b.bound.known);
+  return Compare(Literal::Scalar(ElementType::kF32, value), b.expected, b.bound.leaves.at(0)).agrees();
+}
+
+TEST(OpBoundTest, PartialResultsMayLeaveTheRangeInOneOrderOnly) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  for (const float value : {1.0F, infinity, -infinity, nan}) {
+    EXPECT_TRUE(Agrees("multiply", 1, {1e30F, -1e30F, 1e-19F, 1e-19F, -1e-19F}, value == 1 ? 1e3F : value)) << value;
+  }
+  // In no order: an infinity is wrong then, and so is a number where a factor is infinite.
+  EXPECT_FALSE(Agrees("multiply", 1, {1e30F, 1e8F, 1e-8F}, infinity));
+  EXPECT_FALSE(Agrees("multiply", 1, {1e30F, 1e8F, 1e-8F}, nan));
+  EXPECT_FALSE(Agrees("multiply", 1, {1e30F, 1e8F, 1e-8F}, 1.1e30F));
+  EXPECT_FALSE(Agrees("multiply", 1, {infinity, 1e30F, 1e30F}, 1e30F));
+  // A partial product below the normal numbers has lost digits, or all of them.
+  EXPECT_TRUE(Agrees("multiply", 1, {1e-25F, 1e-25F, 1e25F, 1e5F}, 0));
+  EXPECT_FALSE(Agrees("multiply", 1, {1e-25F, 1e-5F, 1e25F, 1e5F}, 0));
+
+  for (const float value : {0.0F, infinity, -infinity, nan}) {
+    EXPECT_TRUE(Agrees("add", 0, {3e38F, 3e38F, -3e38F, -3e38F}, value)) << value;
+  }
+  EXPECT_FALSE(Agrees("add", 0, {3e38F, -3e37F, 1}, infinity));
+  EXPECT_FALSE(Agrees("add", 0, {3e38F, -3e37F, 1}, nan));
+  EXPECT_FALSE(Agrees("add", 0, {infinity, 1, 2}, 3));
+  EXPECT_FALSE(Agrees("add", 0, {infinity, 1, 2}, nan));
 }
 
 TEST(OpBoundTest, ACustomCombinerHasNoKnownBound) {

@@ -151,6 +151,27 @@ TEST(ReduceTest, SumOfSixteenMillionIsAccurate) {
   }
 }
 
+// Large factors first: one by one they overflow, lanes that take turns have some of both.
+TEST(ReduceTest, ProductsThatOverflowInOneOrderOnly) {
+  struct Case {
+    ElementType type;
+    int64_t count;
+  };
+  for (const auto& [type, count] :
+       {Case{ElementType::kC64, 1031}, Case{ElementType::kF32, 4099}, Case{ElementType::kF8E4M3, 2145}}) {
+    Literal factors(Shape(type, {count}));
+    for (int64_t i = 0; i < count; ++i) {
+      const double factor = 2 * i < count ? 4 : 0.25;
+      IsComplex(type) ? factors.SetComplex(i, factor) : factors.SetDouble(i, factor);
+    }
+    RunBoth(fmt::format("f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] multiply(a, b) }}\n"
+                        "ENTRY e {{ x = {0}[{1}] parameter(0)  z = {0}[] parameter(1)  ROOT r = {0}[] reduce(x, z), "
+                        "dimensions={{0}}, to_apply=f }}",
+                        ElementTypeName(type), count),
+            {factors, Literal::Scalar(type, 1)});
+  }
+}
+
 // x -> p x + q, one map after the other: associative, but no two of these commute.
 constexpr char kCompose[] = R"(compose {
   p0 = u32[] parameter(0)  q0 = u32[] parameter(1)  p1 = u32[] parameter(2)  q1 = u32[] parameter(3)

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <unordered_set>
 
 #include "backend/cpu/reference/evaluator.h"
 #include "core/accuracy.h"
+#include "core/float_formats.h"
 #include "core/module.h"
 #include "core/reducer_facts.h"
 
@@ -70,18 +72,28 @@ std::vector<ReducerKind> KindsOfReducer(const Computation& computation) {
   return kinds;
 }
 
-Literal Magnitudes(const Literal& literal) {
+namespace {
+
+// A function of each element's magnitude, with no imaginary part. Other types as they are.
+template <typename Function>
+Literal Formed(const Literal& literal, Function function) {
   const ElementType type = literal.shape().element_type();
   if (!literal.shape().IsArray() || !HasRounding(type)) return literal;
   Literal result = literal;
   for (int64_t i = 0; i < literal.element_count(); ++i) {
     if (IsComplex(type)) {
-      result.SetComplex(i, {std::abs(literal.GetComplex(i)), 0});
+      result.SetComplex(i, {function(std::abs(literal.GetComplex(i))), 0});
     } else {
-      result.SetDouble(i, std::fabs(literal.GetDouble(i)));
+      result.SetDouble(i, function(std::fabs(literal.GetDouble(i))));
     }
   }
   return result;
+}
+
+}  // namespace
+
+Literal Magnitudes(const Literal& literal) {
+  return Formed(literal, [](double x) { return x; });
 }
 
 double BoundOfLength(ElementType accumulator, int64_t length) {
@@ -174,7 +186,7 @@ class BoundMaker {
     }
     std::vector<const Literal*> sum_leaves;
     if (sums && !FindMagnitudes(first_magnitude)) return MakeDefault();
-    if (sums) sum_leaves = FlattenLiteral(*bound_.magnitudes);
+    if (sums) sum_leaves = FlattenLiteral(*magnitudes_);
     for (size_t k = 0; k < leaves_.size(); ++k) {
       const bool rounds = HasRounding(leaves_[k]->shape().element_type());
       std::string text = "equal";
@@ -184,44 +196,93 @@ class BoundMaker {
       } else if (!rounds || kinds[k] == ReducerKind::kExact) {
         bound_.leaves.emplace_back();
       } else if (kinds[k] == ReducerKind::kSum) {
-        bound_.leaves.push_back(SumOf(*leaves_[k], *sum_leaves[k], accumulators[k], &text));
+        bound_.leaves.push_back(SumOf(k, *sum_leaves[k], accumulators[k], first_magnitude, &text));
       } else {
-        bound_.leaves.push_back(ProductOf(*leaves_[k], accumulators[k], &text));
+        bound_.leaves.push_back(ProductOf(k, accumulators[k], &text));
       }
       if (k == 0 || text != bound_.text) bound_.text += (k == 0 ? "" : "; ") + text;
     }
   }
 
-  bool FindMagnitudes(int first) {
-    std::vector<Literal> magnitudes;
+  // The operation on its operands (from `first` on) in another form; null where that fails. Kept with the bound.
+  const Literal* ValueOf(int first, const std::function<Literal(const Literal&)>& form) {
+    std::vector<Literal> formed;
     std::vector<const Literal*> pointers(operands_.begin(), operands_.end());
-    magnitudes.reserve(operands_.size());
+    formed.reserve(operands_.size());
     for (size_t k = static_cast<size_t>(first); k < operands_.size(); ++k) {
-      pointers[k] = &magnitudes.emplace_back(Magnitudes(*operands_[k]));
+      pointers[k] = &formed.emplace_back(form(*operands_[k]));
     }
-    Result<Literal> sums = EvaluateInstruction(instruction_, pointers);
-    if (!sums.ok()) return false;
-    bound_.magnitudes = std::make_shared<const Literal>(std::move(*sums));
-    return true;
+    Result<Literal> value = EvaluateInstruction(instruction_, pointers);
+    return value.ok() ? Keep(std::move(*value)) : nullptr;
   }
 
-  Tolerance SumOf(const Literal& leaf, const Literal& magnitudes, ElementType accumulator, std::string* text) const {
+  const Literal* Keep(Literal literal) {
+    return bound_.literals.emplace_back(std::make_shared<const Literal>(std::move(literal))).get();
+  }
+
+  bool FindMagnitudes(int first) {
+    magnitudes_ = ValueOf(first, Magnitudes);
+    return magnitudes_ != nullptr;
+  }
+
+  // Where the largest of all partial results, `most` as a magnitude, leaves a type's range when it is off by `error`.
+  // Null: nowhere.
+  const Literal* Overflows(const Literal& most, double error) {
+    const ElementType type = most.shape().element_type();
+    const double largest = MaxFinite(RealPart(type)) / (1 + error);
+    Literal may(Shape(ElementType::kPred, {most.shape().dimensions().begin(), most.shape().dimensions().end()}));
+    bool any = false;
+    for (int64_t i = 0; i < most.element_count(); ++i) {
+      const bool within = std::abs(most.GetComplex(i)) < largest;  // NaN is not
+      may.SetInt(i, within ? 0 : 1);
+      any |= !within;
+    }
+    return any ? Keep(std::move(may)) : nullptr;
+  }
+
+  Tolerance SumOf(size_t k, const Literal& magnitudes, ElementType accumulator, int first, std::string* text) {
+    const Literal& leaf = *leaves_[k];
     const int64_t length = AccumulationLength(instruction_);
     Tolerance tolerance = RoundingOf(leaf);
     tolerance.ulp = std::max(tolerance.ulp, 1.0);
     tolerance.magnitudes = &magnitudes;
     tolerance.magnitude_factor = BoundOfLength(accumulator, length);
+    // Sums of narrow floats are wider than their type and leave it where they are rounded, in any order.
+    if (leaf.shape().element_type() == accumulator && Overflows(magnitudes, tolerance.magnitude_factor) != nullptr) {
+      // An infinite term is infinite in any order.
+      const Literal* finite = ValueOf(first, [](const Literal& operand) {
+        return Formed(operand, [](double x) { return std::isfinite(x) ? x : 0; });
+      });
+      if (finite != nullptr)
+        tolerance.may_overflow = Overflows(*FlattenLiteral(*finite)[k], tolerance.magnitude_factor);
+    }
     *text = fmt::format("{:.2g} of the magnitudes of {} terms, then 1 ulp", tolerance.magnitude_factor, length);
     return tolerance;
   }
 
-  // Narrow products round at each step.
-  Tolerance ProductOf(const Literal& leaf, ElementType accumulator, std::string* text) const {
+  // Narrow products round at each step. Of all partial products the largest is that of the factors above 1, the
+  // smallest that of those below; one that leaves the normal numbers is off by a unit of the smallest one, and what
+  // else there is multiplies that.
+  Tolerance ProductOf(size_t k, ElementType accumulator, std::string* text) {
+    const Literal& leaf = *leaves_[k];
     const int64_t length = AccumulationLength(instruction_);
     const ElementType type = leaf.shape().element_type();
     Tolerance tolerance = RoundingOf(leaf);
     tolerance.rtol = 2 * BoundOfLength(IsNarrowFloat(type) ? type : accumulator, length);
     tolerance.ulp = std::max(tolerance.ulp, 1.0);
+    const Literal* large = ValueOf(0, [](const Literal& operand) {
+      // With an infinite factor no order gives a number.
+      return Formed(operand, [](double x) { return std::isfinite(x) ? std::max(x, 1.0) : 0; });
+    });
+    const Literal* small = ValueOf(
+        0, [](const Literal& operand) { return Formed(operand, [](double x) { return x > 0 && x < 1 ? x : 1.0; }); });
+    if (large != nullptr && small != nullptr) {
+      const Literal &most = *FlattenLiteral(*large)[k], &least = *FlattenLiteral(*small)[k];
+      tolerance.may_overflow = Overflows(most, tolerance.rtol);
+      tolerance.magnitudes = Underflows(most, least, tolerance.rtol);
+      const FloatFormat& format = FormatOf(RealPart(type));
+      tolerance.magnitude_factor = std::ldexp(static_cast<double>(length), 1 - format.bias - format.mantissa_bits);
+    }
     *text = fmt::format("{:.2g} relative, of {} factors", tolerance.rtol, length);
     return tolerance;
   }
@@ -243,9 +304,24 @@ class BoundMaker {
     MakeSum(scatters, {FactsOfReducer(*instruction_.called(1)).types.at(0)}, 1);
   }
 
+  // `most` where `least` leaves the normal numbers of its type when it is off by `error`, else 0. Null: 0 everywhere.
+  const Literal* Underflows(const Literal& most, const Literal& least, double error) {
+    const double smallest = std::ldexp(1 + error, 1 - FormatOf(RealPart(least.shape().element_type())).bias);
+    Literal where(Shape(ElementType::kF64, {most.shape().dimensions().begin(), most.shape().dimensions().end()}));
+    bool any = false;
+    for (int64_t i = 0; i < least.element_count(); ++i) {
+      if (std::abs(least.GetComplex(i)) >= smallest) continue;
+      const double largest = std::abs(most.GetComplex(i));
+      where.SetDouble(i, std::isfinite(largest) ? largest : HUGE_VAL);
+      any = true;
+    }
+    return any ? Keep(std::move(where)) : nullptr;
+  }
+
   const Instruction& instruction_;
   std::span<const Literal* const> operands_;
   const std::vector<const Literal*> leaves_;
+  const Literal* magnitudes_ = nullptr;
   OpBound bound_;
 };
 

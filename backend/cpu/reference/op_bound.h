@@ -16,9 +16,9 @@
 namespace VXLA_NAMESPACE {
 
 struct OpBound {
-  std::vector<Tolerance> leaves;              // by leaf of the result
-  std::shared_ptr<const Literal> magnitudes;  // what the tolerances point into
-  std::string text;                           // "1 ulp", "1.2e-06 of the terms' magnitudes, rounded"
+  std::vector<Tolerance> leaves;                         // by leaf of the result
+  std::vector<std::shared_ptr<const Literal>> literals;  // what the tolerances point into
+  std::string text;                                      // "1 ulp", "1.2e-06 of the terms' magnitudes, rounded"
   bool known = true;  // false: of some leaf none is known, and it has the default of whole programs
 };
 
