@@ -291,7 +291,9 @@ Status Bench(const BenchFlags& flags, Json& json) {
     Result<std::vector<BenchRow>> rows = MeasureCase(flags, clients, c);
     if (!rows.ok()) {
       const bool placed = c.hlo.empty() && rows.status().location().line > 0;
-      return placed ? AtPlace(rows.status(), c.name) : Status(rows.status()).WithPrefix(c.name + ": ");
+      if (placed) return AtPlace(rows.status(), c.name);
+      const bool named = rows.status().message().starts_with(c.name + ": ");
+      return named ? rows.status() : Status(rows.status()).WithPrefix(c.name + ": ");
     }
     Progress("");  // the rows may go to the same terminal
     for (const BenchRow& row : *rows) {

@@ -70,6 +70,7 @@ TEST(BundleCommandTest, RefusesWhatACompiledProgramCannotDo) {
   ExpectRefused("run " + bundle + " --no-fusion", "--no-fusion is for programs");
   ExpectRefused("run " + bundle + " --partitions 2", "--partitions is for programs");
   ExpectRefused("diff " + bundle, "a bundle, which is compiled already");
+  EXPECT_THAT(RunVxla("bench " + bundle).err, ::testing::StartsWith("vxla: error: " + bundle + ": a bundle, which"));
   ExpectRefused("explain " + bundle + " --dump-kernels " + ScratchFolder(), "holds neither GLSL nor");
   ExpectRefused("convert " + bundle + " " + ScratchFolder() + "/x.mlir", "a bundle, which is compiled already");
   std::string bytes = ReadScratch(bundle);
