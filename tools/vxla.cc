@@ -28,7 +28,6 @@ struct Command {
 };
 constexpr Command kCommands[] = {
     {"run", "run a program and print or save its results", AddRun},
-    {"compile", "compile a program into a file that runs without a compiler", AddCompile},
     {"diff", "compare a device's results with the CPU reference", AddDiff},
     {"explain", "show the plan: fusions, kernels, buffers, barriers, what runs on the CPU", AddExplain},
     {"devices", "list the Vulkan devices and what they can do", AddDevices},
@@ -36,6 +35,7 @@ constexpr Command kCommands[] = {
     {"check", "run programs that check themselves: files with check operations", AddCheck},
     {"bench", "measure kernels and programs against peers", AddBench},
     {"convert", "read a program in one form and write it in another", AddConvert},
+    {"compile", "compile a program into a file that runs without a compiler", AddCompile},
     {"help", "show the options of a subcommand, or all of this as a manual page", AddHelp},
     {"completion", "write a shell's completion of this command line", AddCompletion},
 };

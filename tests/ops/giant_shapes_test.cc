@@ -334,7 +334,7 @@ ENTRY e { x = s32[70] parameter(0)  ROOT r = s32[70] sort(x), dimensions={0}, to
 }
 
 // Operands and results of 2^31 elements and more, in parts of 1 GB.
-TEST(GiantShapesTest, WindowsOverMoreThan31Bits) {
+TEST(GiantShapesLongTest, Windows) {
   if (!IsLong()) GTEST_SKIP() << "VXLA_TEST_LONG=1 runs it";
   const auto pooled = Results(BindingMode::kAddresses,
                               R"(most { a = u8[] parameter(0)  b = u8[] parameter(1)  ROOT r = u8[] maximum(a, b) }
@@ -350,7 +350,7 @@ ENTRY e { i = u8[46342,46342] iota(), iota_dimension=0  z = u8[] constant(0)
   EXPECT_EQ(pooled, (std::vector<std::vector<int64_t>>{most}));
 }
 
-TEST(GiantShapesTest, ConvolutionsOfMoreThan31Bits) {
+TEST(GiantShapesLongTest, Convolutions) {
   if (!IsLong()) GTEST_SKIP() << "VXLA_TEST_LONG=1 runs it";
   const auto convolved = Results(BindingMode::kAddresses,
                                  R"(ENTRY e { i = s8[1,46342,46342,1] iota(), iota_dimension=1  o = s8[] constant(1)
@@ -363,7 +363,7 @@ TEST(GiantShapesTest, ConvolutionsOfMoreThan31Bits) {
   EXPECT_EQ(convolved, (std::vector<std::vector<int64_t>>{sums}));
 }
 
-TEST(GiantShapesTest, ScattersIntoMoreThan31Bits) {
+TEST(GiantShapesLongTest, Scatters) {
   if (!IsLong()) GTEST_SKIP() << "VXLA_TEST_LONG=1 runs it";
   const auto scattered =
       Results(BindingMode::kAddresses, R"(put { a = u8[] parameter(0)  ROOT b = u8[] parameter(1) }
@@ -377,7 +377,7 @@ ENTRY e { x = u8[] parameter(0)  at = s32[2,1] parameter(1)  b = u8[46342,46342]
   EXPECT_EQ(scattered, (std::vector<std::vector<int64_t>>{cells}));
 }
 
-TEST(GiantShapesTest, SortsOfMoreThan31Bits) {
+TEST(GiantShapesLongTest, Sorts) {
   if (!IsLong()) GTEST_SKIP() << "VXLA_TEST_LONG=1 runs it";
   const auto sorted = Results(BindingMode::kAddresses, R"(less { a = u8[] parameter(0)  b = u8[] parameter(1)
   ROOT r = pred[] compare(a, b), direction=LT }
@@ -388,7 +388,7 @@ ENTRY e { i = u8[1073741825,2] iota(), iota_dimension=1  h = u8[] constant(200) 
   EXPECT_EQ(sorted, (std::vector<std::vector<int64_t>>{{199, 200, 199, 200}}));
 }
 
-TEST(GiantShapesTest, ProductsOfMoreThan31Bits) {
+TEST(GiantShapesLongTest, Products) {
   if (!IsLong()) GTEST_SKIP() << "VXLA_TEST_LONG=1 runs it";
   const auto product =
       Results(BindingMode::kAddresses,

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr char kSubcommands[] = "run diff explain devices ops check bench convert help completion";
+constexpr char kSubcommands[] = "run diff explain devices ops check bench convert compile help completion";
 constexpr char kEscape[] = "\x1b";
 
 std::vector<std::string> Words(const std::string& text) {
