@@ -106,6 +106,8 @@ part_swiftshader() {
 part_giant() {
   run_suite "scale_tests, 100,000 instructions" VXLA_TEST_LONG=1 build/tests/scale_tests
   run_suite "tensors beyond 2^31 elements on lavapipe" VXLA_TEST_LONG=1 VXLA_TEST_DEVICE=llvmpipe build/tests/ops_tests --gtest_filter='GiantShapes*'
+  VXLA_TARGETS=giant_runs tools/build.sh build
+  run_suite "operations on more than 2^31 elements on lavapipe" VXLA_TEST_DEVICE=llvmpipe build/tests/giant_runs
 }
 
 # CI lets a quarter of the calls fail, and takes addresses only.

@@ -7,29 +7,10 @@
 #include <cstdlib>
 
 #include "backend/cpu/reference/op_bound.h"
-#include "tests/support/device_test_support.h"
+#include "tests/support/giant_results.h"
 
 namespace VXLA_NAMESPACE::testing {
 namespace {
-
-std::vector<int64_t> Integers(const Literal& literal) {
-  std::vector<int64_t> values;
-  for (int64_t i = 0; i < literal.shape().ElementCount(); ++i) values.push_back(literal.GetInt(i));
-  return values;
-}
-
-// The results, one array a leaf; an instruction that would run on the host fails the test.
-std::vector<std::vector<int64_t>> Results(BindingMode mode, const std::string& text,
-                                          const std::vector<Literal>& arguments) {
-  std::vector<std::vector<int64_t>> results;
-  const auto module = ParseModule(text);
-  if (module == nullptr) return results;
-  const auto result = RunOnDevice(mode, *module, arguments);
-  if (!result) return results;
-  if (!result->shape().IsTuple()) return {Integers(*result)};
-  for (const Literal& element : result->tuple_elements()) results.push_back(Integers(element));
-  return results;
-}
 
 // i, i + 1 ... of a byte array that is x ^ (i mod 256).
 std::vector<int64_t> Bytes(int64_t first, int64_t count, int64_t x) {
@@ -37,8 +18,6 @@ std::vector<int64_t> Bytes(int64_t first, int64_t count, int64_t x) {
   for (int64_t i = first; i < first + count; ++i) values.push_back((i & 255) ^ x);
   return values;
 }
-
-Literal Byte(uint8_t value) { return Literal::FromVector<uint8_t>(Shape(ElementType::kU8, {}), {{value}}); }
 
 TEST(GiantShapesTest, WhatIsReadOfThemIsComputedWhereItIsRead) {
   for (BindingMode mode : ModesToRun()) {
@@ -331,74 +310,6 @@ ENTRY e { x = s32[70] parameter(0)  ROOT r = s32[70] sort(x), dimensions={0}, to
   ASSERT_TRUE(executable.ok()) << executable.status().message();
   ASSERT_EQ((*executable)->fallbacks().size(), 1u);
   EXPECT_EQ((*executable)->fallbacks()[0].reason, "s32[70] has 70 elements, more than the 60 that a kernel can index");
-}
-
-// Operands and results of 2^31 elements and more, in parts of 1 GB.
-TEST(GiantShapesLongTest, Windows) {
-  if (!IsLong()) GTEST_SKIP() << "VXLA_TEST_LONG=1 runs it";
-  const auto pooled = Results(BindingMode::kAddresses,
-                              R"(most { a = u8[] parameter(0)  b = u8[] parameter(1)  ROOT r = u8[] maximum(a, b) }
-ENTRY e { i = u8[46342,46342] iota(), iota_dimension=0  z = u8[] constant(0)
-  w = u8[232,232] reduce-window(i, z), window={size=3x2 stride=200x200}, to_apply=most
-  ROOT s = u8[232,1] slice(w), slice={[0:232],[231:232]} })",
-                              {});
-  std::vector<int64_t> most;
-  for (int64_t i = 0; i < 232; ++i) {
-    const int64_t first = (200 * i) & 255;
-    most.push_back(first >= 254 ? 255 : first + 2);
-  }
-  EXPECT_EQ(pooled, (std::vector<std::vector<int64_t>>{most}));
-}
-
-TEST(GiantShapesLongTest, Convolutions) {
-  if (!IsLong()) GTEST_SKIP() << "VXLA_TEST_LONG=1 runs it";
-  const auto convolved = Results(BindingMode::kAddresses,
-                                 R"(ENTRY e { i = s8[1,46342,46342,1] iota(), iota_dimension=1  o = s8[] constant(1)
-  k = s8[2,1,1,1] broadcast(o), dimensions={}
-  c = s8[1,232,232,1] convolution(i, k), window={size=2x1 stride=200x200}, dim_labels=b01f_01io->b01f
-  ROOT s = s8[1,232,1,1] slice(c), slice={[0:1],[0:232],[231:232],[0:1]} })",
-                                 {});
-  std::vector<int64_t> sums;
-  for (int64_t i = 0; i < 232; ++i) sums.push_back(static_cast<int8_t>(400 * i + 1));
-  EXPECT_EQ(convolved, (std::vector<std::vector<int64_t>>{sums}));
-}
-
-TEST(GiantShapesLongTest, Scatters) {
-  if (!IsLong()) GTEST_SKIP() << "VXLA_TEST_LONG=1 runs it";
-  const auto scattered =
-      Results(BindingMode::kAddresses, R"(put { a = u8[] parameter(0)  ROOT b = u8[] parameter(1) }
-ENTRY e { x = u8[] parameter(0)  at = s32[2,1] parameter(1)  b = u8[46342,46342] broadcast(x), dimensions={}
-  u = u8[2,46342] iota(), iota_dimension=1
-  y = u8[46342,46342] scatter(b, at, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=put
-  ROOT s = u8[2,3] slice(y), slice={[46340:46342],[46339:46342]} })",
-              {Byte(77), Literal::FromVector<int32_t>(Shape(ElementType::kS32, {2, 1}), {{5, 46341}})});
-  std::vector<int64_t> cells = {77, 77, 77};
-  for (int64_t i = 46339; i < 46342; ++i) cells.push_back(i & 255);
-  EXPECT_EQ(scattered, (std::vector<std::vector<int64_t>>{cells}));
-}
-
-TEST(GiantShapesLongTest, Sorts) {
-  if (!IsLong()) GTEST_SKIP() << "VXLA_TEST_LONG=1 runs it";
-  const auto sorted = Results(BindingMode::kAddresses, R"(less { a = u8[] parameter(0)  b = u8[] parameter(1)
-  ROOT r = pred[] compare(a, b), direction=LT }
-ENTRY e { i = u8[1073741825,2] iota(), iota_dimension=1  h = u8[] constant(200)  c = u8[1073741825,2] broadcast(h), dimensions={}
-  x = u8[1073741825,2] subtract(c, i)  y = u8[1073741825,2] sort(x), dimensions={1}, to_apply=less
-  ROOT s = u8[2,2] slice(y), slice={[1073741823:1073741825],[0:2]} })",
-                              {});
-  EXPECT_EQ(sorted, (std::vector<std::vector<int64_t>>{{199, 200, 199, 200}}));
-}
-
-TEST(GiantShapesLongTest, Products) {
-  if (!IsLong()) GTEST_SKIP() << "VXLA_TEST_LONG=1 runs it";
-  const auto product =
-      Results(BindingMode::kAddresses,
-              R"(ENTRY e { i = s8[46342,2] iota(), iota_dimension=0  j = s8[2,46342] iota(), iota_dimension=1
-  d = s8[46342,46342] dot(i, j), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  ROOT s = s8[1,4] slice(d), slice={[46341:46342],[46338:46342]} })",
-              {});
-  std::vector<int64_t> last;
-  for (int64_t j = 46338; j < 46342; ++j) last.push_back(static_cast<int8_t>(2 * 46341 * j));
-  EXPECT_EQ(product, (std::vector<std::vector<int64_t>>{last}));
 }
 
 }  // namespace
