@@ -266,5 +266,37 @@ TEST(SortTest, KernelsForGpusAgree) {
                       facts);
 }
 
+// Digits of long rows are sorted tile by tile; a GPU's subgroups rank them.
+TEST(SortTest, RadixTilesForGpusAgree) {
+  const BindingMode mode = ModesToRun().back();
+  ASSERT_NE(DeviceClient(mode), nullptr);
+  const DeviceFacts facts = AsGpu(mode);
+  struct Case {
+    const char *type, *compare;
+    std::array<int64_t, 2> sizes;
+    int dimension;
+    bool positions;
+  };
+  for (const Case& c :
+       {Case{"f32", "direction=LT, type=TOTALORDER", {1, 100003}, 1, true},
+        Case{"s32", "direction=GT", {2, 70001}, 1, false}, Case{"u8", "direction=LT", {66067, 2}, 0, true},
+        Case{"f16", "direction=LT", {2, 70001}, 1, false}, Case{"s64", "direction=LT", {1, 600011}, 1, true}}) {
+    const std::string sizes = fmt::format("[{},{}]", c.sizes[0], c.sizes[1]);
+    SCOPED_TRACE(c.type + sizes);
+    const std::string keys = c.type + sizes, positions = "s32" + sizes;
+    const std::string shape = c.positions ? fmt::format("({}, {})", keys, positions) : keys;
+    const int steps = ExpectLoweredAgrees(
+        fmt::format("f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  {1}\n"
+                    "ROOT r = pred[] compare(a, b), {2} }}\n"
+                    "ENTRY e {{ x = {3} parameter(0)  {4}\n"
+                    "ROOT r = {5} sort(x{6}), dimensions={{{7}}}, is_stable=true, to_apply=f }}",
+                    c.type, c.positions ? "c = s32[] parameter(2)  d = s32[] parameter(3)" : "", c.compare, keys,
+                    c.positions ? fmt::format("p = {} parameter(1)", positions) : "", shape, c.positions ? ", p" : "",
+                    c.dimension),
+        mode, facts);
+    EXPECT_EQ(steps % 3, 0);  // merges would be 7, 8 or 11 steps
+  }
+}
+
 }  // namespace sort_test
 }  // namespace VXLA_NAMESPACE::testing

@@ -28,7 +28,7 @@ class SortWriter {
   // Bindings of the step that has most of them.
   size_t MostBindings() const {
     const size_t tensors = work_.operands.size() + work_.results.size() + (work_.positions ? 1 : 0);
-    return tensors + fields_.size() + 1;  // counts of digits
+    return tensors + fields_.size() + 2;  // counts of digits, and totals
   }
   int64_t MostScratchBytes() const {
     int64_t bytes = 0;
@@ -43,8 +43,8 @@ class SortWriter {
     shape_.unit = static_cast<uint32_t>(std::min<int64_t>(shape_.unit, 2 * shape_.tile()));
     if (work_.length <= shape_.tile()) return {TileStep(operands(), results(), work_.kept)};
     if (work_.kept < work_.length && 2 * work_.kept <= shape_.tile()) return WriteSelection(buffers, item_bytes);
-    const RadixShape radix = TuneRadix(context_.facts, work_.rows, work_.length, work_.order.key_words,
-                                       work_.order.key_high - work_.order.key_low);
+    const RadixShape radix = TuneRadix(context_.facts, shape_, work_.rows, work_.length, item_bytes,
+                                       work_.order.key_words, work_.order.key_high - work_.order.key_low);
     return radix.chunk > 0 ? WriteRadix(buffers, radix) : WriteMerges(buffers);
   }
 
@@ -119,14 +119,17 @@ class SortWriter {
 
   std::vector<Step> WriteRadix(BufferMap& buffers, const RadixShape& radix) const {
     const std::vector<Digit> digits = Digits(radix.digit_bits);
-    const int64_t chunks = work_.rows * ((work_.length + radix.chunk - 1) / radix.chunk);
-    const BufferSlice counts = buffers.Scratch(chunks * radix.radix() * 4);
+    const int64_t parts = work_.rows * ((work_.length + radix.part() - 1) / radix.part());
+    const BufferSlice counts = buffers.Scratch(parts * radix.radix() * 4);
+    const BufferSlice totals = radix.by_tiles ? buffers.Scratch(work_.rows * radix.radix() * 4) : counts;
     Items from = operands(), spare;
     std::vector<Step> steps;
     for (size_t i = 0; i < digits.size(); ++i) {
       Items to = results();
       if (i + 1 < digits.size()) to = spare.in_scratch() ? spare : MakeScratch(buffers, work_.length);
-      for (int phase = 0; phase < 3; ++phase) steps.push_back(RadixStep(phase, radix, digits[i], counts, from, to));
+      for (int phase = 0; phase < 3; ++phase) {
+        steps.push_back(RadixStep(phase, radix, digits[i], counts, totals, from, to));
+      }
       spare = std::exchange(from, to);
     }
     return steps;
@@ -241,11 +244,8 @@ class SortWriter {
   // What merge.comp needs to sort RUN neighbours in registers. Lanes that read neighbours make one access of many on
   // GPUs.
   void WriteRun(KernelBuilder& kernel) const {
-    std::string each, even, odd, exchange;
-    for (uint32_t i = 0; i < shape_.run; ++i) {
-      each += fmt::format(" F({})", i);
-      if (i + 1 < shape_.run) (i % 2 == 0 ? even : odd) += fmt::format(" F({}, {})", i, i + 1);
-    }
+    std::string even, odd, exchange;
+    for (uint32_t i = 0; i + 1 < shape_.run; ++i) (i % 2 == 0 ? even : odd) += fmt::format(" F({}, {})", i, i + 1);
     const auto swap = [&](const std::string& type, const std::string& name, const std::string& member) {
       exchange += fmt::format(
           " {{ {0} kept = {1}_##i{2}; {1}_##i{2} = exchanged ? {1}_##j{2} : kept; {1}_##j{2} = exchanged ? kept : "
@@ -256,7 +256,8 @@ class SortWriter {
     swap("Key", "key", "");
     const std::vector<std::string> ones(static_cast<size_t>(work_.order.key_words), "0xffffffffu");
     kernel.Append(fmt::format("#define LAST_KEY Key({})\n", fmt::join(ones, ", ")));
-    kernel.Append(fmt::format("#define EACH(F){}\n#define EVEN_PAIRS(F){}\n#define ODD_PAIRS(F){}\n", each, even, odd));
+    WriteEach(kernel, shape_.run);
+    kernel.Append(fmt::format("#define EVEN_PAIRS(F){}\n#define ODD_PAIRS(F){}\n", even, odd));
     kernel.Append(fmt::format("#define EXCHANGE(i, j){}\n#define READS_RUNS {}\n", exchange,
                               context_.facts.is_software() || shape_.lanes == 1 ? 1 : 0));
   }
@@ -437,33 +438,65 @@ class SortWriter {
                          GroupGrid(context_.facts, (work_.rows * chunks + select.lanes - 1) / select.lanes));
   }
 
-  // Phase `phase` of sort/radix_chunks.comp.
-  Step RadixStep(int phase, const RadixShape& radix, const Digit& digit, const BufferSlice& counts, const Items& from,
-                 const Items& to) const {
+  // Phase `phase` of sort/radix_chunks.comp or sort/radix_tiles.comp.
+  Step RadixStep(int phase, const RadixShape& radix, const Digit& digit, const BufferSlice& counts,
+                 const BufferSlice& totals, const Items& from, const Items& to) const {
     KernelBuilder kernel(context_.facts);
-    const int64_t per_row = (work_.length + radix.chunk - 1) / radix.chunk, chunks = work_.rows * per_row;
-    kernel.Param(static_cast<uint32_t>(phase == 1 ? work_.rows : chunks));
+    const int64_t per_row = (work_.length + radix.part() - 1) / radix.part(), parts = work_.rows * per_row;
+    const int64_t scans = radix.by_tiles ? work_.rows * radix.radix() / radix.scan_digits() : work_.rows;
+    kernel.Param(static_cast<uint32_t>(phase == 1 ? scans : parts));
     kernel.Param(static_cast<uint32_t>(work_.length));
     kernel.Param(static_cast<uint32_t>(per_row));
     kernel.Param(static_cast<uint32_t>(digit.low));
-    const uint32_t lanes = phase == 1 ? radix.scan_lanes() : radix.lanes;
-    kernel.Append(fmt::format("#define PHASE {}\n#define RADIX {}u\n#define CHUNK {}u\n#define LANES {}u\n", phase,
-                              radix.radix(), radix.chunk, lanes));
-    const int k = kernel.AddBuffer(ElementType::kU32, Access::kReadWrite, counts);
-    kernel.Append(fmt::format("uint load_count(uint i) {{ return {}; }}\nvoid store_count(uint i, uint n) {{ {} }}\n",
-                              kernel.Load(k, "i"), kernel.Store(k, "i", "n")));
+    kernel.Append(fmt::format("#define PHASE {}\n#define RADIX {}u\n", phase, radix.radix()));
+    WriteCounters(kernel, counts, "count");
     if (phase != 1) {
-      kernel.Append(fmt::format("#define BY_CHUNKS(g) {}\n#define KEY_WORD(key) key{}\n", kernel.Divide("(g)", per_row),
+      kernel.Append(fmt::format("#define {}(g) {}\n#define KEY_WORD(key) key{}\n",
+                                radix.by_tiles ? "BY_TILES" : "BY_CHUNKS", kernel.Divide("(g)", per_row),
                                 WordSuffix(digit.word)));
       WriteTypes(kernel);
       if (!from.in_scratch() || !to.in_scratch()) WritePlace(kernel);
       WriteRead(kernel, from);
-      WriteReadGroup(kernel, from);
       if (phase == 2) WriteEmit(kernel, to);
     }
     constexpr const char* kPhases[] = {"count", "scan", "move"};
-    return kernel.Finish(work_.name + " " + kPhases[phase], "sort/radix_chunks.comp", {lanes, 1, 1},
-                         GroupGrid(context_.facts, phase == 1 ? work_.rows : (chunks + lanes - 1) / lanes));
+    const std::string name = work_.name + " " + kPhases[phase];
+    if (radix.by_tiles) {
+      const uint32_t lanes = phase == 1 ? 256 : radix.lanes;
+      kernel.Append(fmt::format("#define LANES {}u\n#define ITEMS {}u\n", radix.lanes, radix.chunk));
+      if (phase == 1) {
+        kernel.Append(
+            fmt::format("#define DIGITS {}u\n#define STRIPS {}u\n", radix.scan_digits(), lanes / radix.scan_digits()));
+      }
+      if (phase != 0) WriteCounters(kernel, totals, "total");
+      if (phase == 2) {
+        kernel.Append(fmt::format("#define DIGIT_BITS {}u\n#define SUBGROUP {}\n", radix.digit_bits,
+                                  context_.facts.subgroup_size));
+        WriteShared(kernel, radix.part());
+        WriteEach(kernel, static_cast<uint32_t>(radix.chunk));
+      }
+      return kernel.Finish(name, "sort/radix_tiles.comp", {lanes, 1, 1},
+                           GroupGrid(context_.facts, phase == 1 ? scans : parts));
+    }
+    const uint32_t lanes = phase == 1 ? radix.scan_lanes() : radix.lanes;
+    kernel.Append(fmt::format("#define CHUNK {}u\n#define LANES {}u\n", radix.chunk, lanes));
+    if (phase != 1) WriteReadGroup(kernel, from);
+    return kernel.Finish(name, "sort/radix_chunks.comp", {lanes, 1, 1},
+                         GroupGrid(context_.facts, phase == 1 ? scans : (parts + lanes - 1) / lanes));
+  }
+
+  // load_NAME(i) and store_NAME(i, n).
+  void WriteCounters(KernelBuilder& kernel, const BufferSlice& slice, const char* name) const {
+    const int k = kernel.AddBuffer(ElementType::kU32, Access::kReadWrite, slice);
+    kernel.Append(fmt::format("uint load_{0}(uint i) {{ return {1}; }}\nvoid store_{0}(uint i, uint n) {{ {2} }}\n",
+                              name, kernel.Load(k, "i"), kernel.Store(k, "i", "n")));
+  }
+
+  // EACH(F) of `count` numbers.
+  void WriteEach(KernelBuilder& kernel, uint32_t count) const {
+    std::string each;
+    for (uint32_t i = 0; i < count; ++i) each += fmt::format(" F({})", i);
+    kernel.Append(fmt::format("#define EACH(F){}\n", each));
   }
 
   // Of a Key, word i.

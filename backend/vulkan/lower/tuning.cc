@@ -1,6 +1,7 @@
 #include "backend/vulkan/lower/tuning.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "backend/vulkan/drivers/known_faults.h"
@@ -372,11 +373,12 @@ SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64
   return shape;
 }
 
-RadixShape TuneRadix(const DeviceFacts& facts, int64_t rows, int64_t length, int key_words, int bits) {
+namespace {
+
+RadixShape TuneRadixChunks(const DeviceFacts& facts, int64_t rows, int64_t length, int key_words, int bits) {
   RadixShape shape;
   constexpr int64_t kLeastLength = 1 << 14, kLong = 1 << 18, kMostChunk = 32768, kMostScan = 48 << 10;
-  if (!facts.is_software() || key_words == 0 || length < kLeastLength * key_words ||
-      facts.max_workgroup_invocations < 256 || facts.max_workgroup_size[0] < 256)
+  if (length < kLeastLength * key_words || facts.max_workgroup_invocations < 256 || facts.max_workgroup_size[0] < 256)
     return shape;
   // Wide digits are fewer passes, and counters that have to be worth their own passes.
   const bool wide = length >= kLong;
@@ -391,6 +393,43 @@ RadixShape TuneRadix(const DeviceFacts& facts, int64_t rows, int64_t length, int
   shape.lanes = std::max(facts.subgroup_size, 4u);
   if (2 * each * chunks <= kMostScan && rows * chunks * shape.radix() < int64_t{1} << 31) shape.chunk = chunk;
   return shape;
+}
+
+// A pass reads items twice and writes them once, all neighbour by neighbour; a merge reads and writes them once, but in
+// short pieces after a search.
+RadixShape TuneRadixTiles(const DeviceFacts& facts, const SortShape& merging, int64_t rows, int64_t length,
+                          int64_t item_bytes, int key_words, int bits) {
+  RadixShape shape;
+  constexpr uint32_t kLanes = 256;
+  constexpr int64_t kMostShared = 32768, kDigitBytes = 12, kMostItems = 16;
+  if (!facts.subgroup_shuffle || facts.subgroup_size > 64 || kLanes % facts.subgroup_size != 0 ||
+      facts.max_workgroup_invocations < kLanes || facts.max_workgroup_size[0] < kLanes)
+    return shape;
+  shape.by_tiles = true;
+  shape.lanes = kLanes;
+  const int64_t shared = std::min<int64_t>(facts.max_shared_bytes, kMostShared),
+                subgroups = kLanes / facts.subgroup_size;
+  // Every subgroup counts its own digits, in at most a third of the memory.
+  while (3 * 4 * subgroups * shape.radix() > shared) --shape.digit_bits;
+  const int passes = CeilDivide(bits, shape.digit_bits);
+  shape.digit_bits = static_cast<int>(CeilDivide(bits, passes));
+  const int64_t left = shared - (4 * subgroups + kDigitBytes) * shape.radix();
+  const int64_t items = std::bit_floor(static_cast<uint64_t>(std::min(left / (kLanes * item_bytes), kMostItems)));
+  int64_t merges = 0;
+  for (int64_t width = merging.tile(); width < length; width *= 2) ++merges;
+  const bool pays = 3 * passes * key_words <= 4 * (merges + 1);
+  if (pays && items > 0 && rows * CeilDivide(length, kLanes * items) * shape.radix() < int64_t{1} << 31)
+    shape.chunk = items;
+  return shape;
+}
+
+}  // namespace
+
+RadixShape TuneRadix(const DeviceFacts& facts, const SortShape& merging, int64_t rows, int64_t length,
+                     int64_t item_bytes, int key_words, int bits) {
+  if (key_words == 0) return {};
+  return facts.is_software() ? TuneRadixChunks(facts, rows, length, key_words, bits)
+                             : TuneRadixTiles(facts, merging, rows, length, item_bytes, key_words, bits);
 }
 
 SelectShape TuneSelect(const DeviceFacts& facts, int64_t length, int64_t kept, int64_t item_bytes) {

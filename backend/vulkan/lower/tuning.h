@@ -141,17 +141,22 @@ struct SortShape {
 // steps.
 SortShape TuneSort(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t item_bytes, int key_words);
 
-// How long rows are sorted by the digits of keys (sort/radix_chunks.comp): `lanes` invocations of a workgroup take
-// `chunk` neighbours each. A chunk of 0: by merging.
+// How long rows are sorted by the digits of keys: `lanes` invocations of a workgroup take `chunk` neighbours each, one
+// after another (sort/radix_chunks.comp) or all together (sort/radix_tiles.comp). A chunk of 0: by merging.
 struct RadixShape {
   uint32_t lanes = 8;
   int digit_bits = 8;
   int64_t chunk = 0;
+  bool by_tiles = false;
   uint32_t radix() const { return 1u << digit_bits; }
   uint32_t scan_lanes() const { return radix() < 256 ? radix() : 256; }
+  int64_t part() const { return by_tiles ? lanes * chunk : chunk; }  // neighbours that have counters of their own
+  // Of tiles, what an invocation of the second phase adds up: 256 of them for `scan_digits` digits.
+  uint32_t scan_digits() const { return radix() < 16 ? radix() : 16; }
 };
-// Keys of `key_words` words in `bits` bits of each.
-RadixShape TuneRadix(const DeviceFacts& facts, int64_t rows, int64_t length, int key_words, int bits);
+// Keys of `key_words` words in `bits` bits of each; items of `item_bytes` are moved.
+RadixShape TuneRadix(const DeviceFacts& facts, const SortShape& merging, int64_t rows, int64_t length,
+                     int64_t item_bytes, int key_words, int bits);
 
 // How the first few of long rows are found (sort/select.comp): `lanes` invocations of a workgroup walk over `chunk`
 // neighbours each. A chunk of 0: by sorting tiles.
