@@ -86,6 +86,8 @@ program batch_dot_64_f32 'ENTRY e { a = f32[64,1024,64] parameter(0)  b = f32[64
 program tanh_ab_c_f16_16M 'ENTRY e { a = f16[16777216] parameter(0)  b = f16[16777216] parameter(1)
   c = f16[16777216] parameter(2)  m = f16[16777216] multiply(a, b)  s = f16[16777216] add(m, c)
   ROOT r = f16[16777216] tanh(s) }'
+program sort_16M 'lt { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT, type=TOTALORDER }
+ENTRY e { a = f32[16777216] parameter(0)  ROOT r = f32[16777216] sort(a), dimensions={0}, to_apply=lt }'
 dot dot_4096_f32 4096 f32 f32
 dot dot_1024_f32 1024 f32 f32
 dot dot_4096_f16 4096 f16 f16

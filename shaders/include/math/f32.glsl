@@ -185,51 +185,69 @@ FN F corrected_sqrt_f32(float a) {
 // a / b, and the root of a >= 0, correctly rounded: the device's own where it is measured to be
 // (backend/vulkan/device/division.h). All other text divides by these.
 #ifdef VXLA_CORRECT_F32
-// Where fma rounds once, operands in the middle of the range take the quotient of a guess, put right twice by the exact
-// rest that fma leaves (Markstein, IA-64 and Elementary Functions, 2000, ch. 8): no rest is denormal there. The guess
-// may be 2.5 ulp off. 6 x 10^7 quotients and roots, hard ones among them, with guesses up to 2 ulp off on either side, gave
-// no other bits than the integers.
-FN F divide_f32(float a, float b) {
+// For operands in the middle of the range, and quotients that are normal numbers: a zero numerator gives a zero of either
+// sign. Where fma rounds once, the quotient of a guess, put right twice by the exact rest that fma leaves (Markstein, IA-64
+// and Elementary Functions, 2000, ch. 8): no rest is denormal there. The guess may be 2.5 ulp off. 6 x 10^7 quotients and
+// roots, hard ones among them, with guesses up to 2 ulp off on either side, gave no other bits than the integers.
+FN F divide_middle_f32(float a, float b) {
   F q;
   #ifdef VXLA_FUSED_F32
-  uint far_a = ((floatBitsToUint(a) >> 23) & 0xffu) - 66u;
-  uint far_b = ((floatBitsToUint(b) >> 23) & 0xffu) - 66u;
-  if (max(far_a, far_b) < 123u) {
-    F guess = 1.0f / b;
-    F inverse = fma(fma(-b, guess, 1.0f), guess, guess);
-    F first = a * inverse;
-    F second = fma(fma(-b, first, a), inverse, first);
-    q = fma(fma(-b, second, a), inverse, second);
-  } else {
-    q = corrected_divide_f32(a, b);
-  }
+  F guess = quotient_guess_f32(1.0f, b);
+  F inverse = fma(fma(-b, guess, 1.0f), guess, guess);
+  // Of a significand of ones the inverse lies next to a tie, which one step may leave on the wrong side.
+  uint ones = (floatBitsToUint(b) & 0x007fffffu) == 0x007fffffu ? 1u : 0u;
+  inverse = uintBitsToFloat(floatBitsToUint(inverse) | ones);
+  F first = a * inverse;
+  F second = fma(fma(-b, first, a), inverse, first);
+  q = fma(fma(-b, second, a), inverse, second);
   #else
   q = corrected_divide_f32(a, b);
   #endif
   return q;
 }
-FN F sqrt_plain_f32(float a) {
+FN F divide_f32(float a, float b) {
+  F q = divide_middle_f32(a, b);
+  #ifdef VXLA_FUSED_F32
+  uint far_a = ((floatBitsToUint(a) >> 23) & 0xffu) - 66u;
+  uint far_b = ((floatBitsToUint(b) >> 23) & 0xffu) - 66u;
+  if (max(far_a, far_b) >= 123u) q = corrected_divide_f32(a, b);
+  #endif
+  return q;
+}
+// The same of a root: a zero gives NaN.
+FN F sqrt_middle_f32(float a) {
   F r;
   #ifdef VXLA_FUSED_F32
-  if ((floatBitsToUint(a) >> 23) - 66u < 123u) {
-    F guess = inversesqrt(a);
-    F root = a * guess;
-    F half_inverse = 0.5f * guess;
-    F rest = fma(-half_inverse, root, 0.5f);
-    half_inverse = fma(half_inverse, rest, half_inverse);
-    root = fma(root, rest, root);
-    r = fma(fma(-root, root, a), half_inverse, root);
-  } else {
-    r = corrected_sqrt_f32(a);
-  }
+  F guess = inversesqrt(a);
+  F root = a * guess;
+  F half_inverse = 0.5f * guess;
+  F rest = fma(-half_inverse, root, 0.5f);
+  half_inverse = fma(half_inverse, rest, half_inverse);
+  root = fma(root, rest, root);
+  r = fma(fma(-root, root, a), half_inverse, root);
   #else
   r = corrected_sqrt_f32(a);
   #endif
   return r;
 }
+FN F sqrt_plain_f32(float a) {
+  F r = sqrt_middle_f32(a);
+  #ifdef VXLA_FUSED_F32
+  if ((floatBitsToUint(a) >> 23) - 66u >= 123u) r = corrected_sqrt_f32(a);
+  #endif
+  return r;
+}
 #else
+FN F divide_middle_f32(float a, float b) {
+  F r = a / b;
+  return r;
+}
 FN F divide_f32(float a, float b) {
   F r = a / b;
+  return r;
+}
+FN F sqrt_middle_f32(float a) {
+  F r = sqrt(a);
   return r;
 }
 FN F sqrt_plain_f32(float a) {
@@ -259,11 +277,15 @@ FN F fast_two_sum_f32(float a, float b, OUT(float) lo) {
 // a * b = result + lo exactly, for |a*b| > 2^-78 (below, the low product would be denormal).
 FN F two_prod_f32(float a, float b, OUT(float) lo) {
   F p = a * b;
+  #ifdef VXLA_FUSED_F32
+  F e = fma(a, b, -p);
+  #else
   F ah = head_f32(a);
   F al = a - ah;
   F bh = head_f32(b);
   F bl = b - bh;
   F e = ((ah * bh - p) + ah * bl + al * bh) + al * bl;
+  #endif
   lo = e;
   return p;
 }
@@ -281,13 +303,13 @@ FN F add_dd_f32(float ah, float al, float bh, float bl, OUT(float) lo) {
   F t = e + (al + bl);
   return fast_two_sum_f32(s, t, lo);
 }
-// (nh + nl) / (dh + dl) to about 2^-44.
+// (nh + nl) / (dh + dl) to about 2^-44, in the middle of the range.
 FN F div_dd_f32(float nh, float nl, float dh, float dl, OUT(float) lo) {
-  F q = divide_f32(nh, dh);
+  F q = divide_middle_f32(nh, dh);
   F e;
   F p = two_prod_f32(q, dh, e);
   F r = (((nh - p) - e) + nl) - q * dl;
-  F t = divide_f32(r, dh);
+  F t = divide_middle_f32(r, dh);
   return fast_two_sum_f32(q, t, lo);
 }
 // sqrt(h + l) to about 2^-44, for h > 0 in the middle of the range; 0 for 0.
@@ -296,7 +318,7 @@ FN F sqrt_dd_f32(float h, float l, OUT(float) lo) {
   F e;
   F p = two_prod_f32(s, s, e);
   F r = ((h - p) - e) + l;
-  F t = divide_f32(r, h > 0.0f ? s + s : 1.0f);
+  F t = divide_middle_f32(r, h > 0.0f ? s + s : 1.0f);
   return fast_two_sum_f32(s, t, lo);
 }
 // |x| = result * 2^k with the result in [1, 2), for finite nonzero x, denormals too.

@@ -7,7 +7,7 @@ FN F rsqrt_f32(float x) {
   F m = frexp_f32(ok ? x : 1.0f, k);
   bool odd = (k & 1) != 0;
   F a = odd ? m + m : m;
-  F y = divide_f32(1.0f, sqrt_plain_f32(a));
+  F y = divide_middle_f32(1.0f, sqrt_middle_f32(a));
   F pl;
   F p = two_prod_f32(a, y, pl);
   F e;
@@ -27,15 +27,15 @@ FN F cbrt_f32(float x) {
   int j = k - 3 * t;
   F a = j == 0 ? m : (j == 1 ? 2.0f * m : 4.0f * m);
   F y = a < 2.82842708f ? 0.729f + 0.276f * a : 1.089f + 0.1142f * a;
-  y = y - divide_f32(y * y * y - a, 3.0f * y * y);
-  y = y - divide_f32(y * y * y - a, 3.0f * y * y);
-  y = y - divide_f32(y * y * y - a, 3.0f * y * y);
+  y = y - divide_middle_f32(y * y * y - a, 3.0f * y * y);
+  y = y - divide_middle_f32(y * y * y - a, 3.0f * y * y);
+  y = y - divide_middle_f32(y * y * y - a, 3.0f * y * y);
   F ql;
   F q = two_prod_f32(y, y, ql);
   F cl;
   F c = two_prod_f32(q, y, cl);
   F r = ((a - c) - cl) - ql * y;
-  F v = copysign_f32(scale_f32(y, divide_f32(r, 3.0f * q), t), x);
+  F v = copysign_f32(scale_f32(y, divide_middle_f32(r, 3.0f * q), t), x);
   return ok ? v : x;
 }
 // (erf(x) / x - 2 / sqrt(pi) (1 - z / 3)) / z^2 for z = x^2 <= 1, 2^-30.6.
@@ -56,7 +56,7 @@ FN F erf_inner_f32(float x, OUT(float) lo) {
 }
 // e^(x^2) erfc(x) for 1 <= x <= 4 in t = (x - 2) / (x + 2), 2^-32.9.
 FN F erfcx_f32(float x) {
-  F t = divide_f32(x - 2.0f, x + 2.0f);
+  F t = divide_middle_f32(x - 2.0f, x + 2.0f);
   F p = 0.255395681f + t * (-0.427185833f + t * (0.241658211f + t * (-0.0789785236f + t * (0.00373214134f
       + t * (0.00699485559f + t * (-0.000836589956f + t * -0.000944159634f))))));
   return p;
@@ -165,7 +165,7 @@ FN F erf_inv_f32(float x) {
   F gl;
   F g = exp_parts_f32(y * y, 0.0f, n, gl);
   F step = f * (0.886226952f * g * pow2_f32(n));
-  F v = y + divide_f32(step, 1.0f - y * step);
+  F v = y + divide_middle_f32(step, 1.0f - y * step);
   // Below 2^-33 sqrt(pi) / 2 times x, from the significand so that denormals are rounded once.
   int e;
   F s = frexp_f32(tiny && !is_zero_f32(x) ? m : 1.0f, e);

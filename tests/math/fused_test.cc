@@ -1,0 +1,146 @@
+// The f32 functions as GPUs compute them, with fused multiply-adds and quotients put right by them, against the text
+// that every other device and the library run: the same bits.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <glm/vec2.hpp>
+#include <random>
+
+#include "backend/cpu/twin/shader_math.h"
+#include "tests/math/ulp.h"
+
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+namespace VXLA_NAMESPACE {
+namespace {
+namespace fused {
+
+// Vulkan lets a quotient be 2.5 units off.
+constexpr int kGuessUnits = 2;
+
+using uint = uint32_t;
+using glm::uvec2;
+using glm::vec2;
+inline uint floatBitsToUint(float x) { return std::bit_cast<uint>(x); }
+inline int floatBitsToInt(float x) { return std::bit_cast<int>(x); }
+inline float uintBitsToFloat(uint x) { return std::bit_cast<float>(x); }
+inline int findMSB(uint x) { return x == 0 ? -1 : 31 - __builtin_clz(x); }
+inline int bitCount(uint x) { return __builtin_popcount(x); }
+inline void umulExtended(uint a, uint b, uint& high, uint& low) {
+  const uint64_t p = uint64_t{a} * b;
+  high = static_cast<uint>(p >> 32);
+  low = static_cast<uint>(p);
+}
+using shader_math::and_pred;
+using shader_math::or_pred;
+using std::floor;
+using std::fma;
+using std::max;
+
+// A result as far off as devices may have it. Taken for 1 / b and for the inverse root, so only the text's own
+// corrections make them right.
+float Spoilt(float x) {
+  static std::minstd_rand random(5);
+  const int off = static_cast<int>(random() % (2 * kGuessUnits + 1)) - kGuessUnits;
+  return x == 0 || !std::isfinite(x) ? x : std::bit_cast<float>(std::bit_cast<int>(x) + off);
+}
+float inversesqrt(float x) { return Spoilt(1 / std::sqrt(x)); }
+float quotient_guess_f32(float a, float b) { return Spoilt(a / b); }
+float root_guess_f32(float a) { return Spoilt(std::sqrt(a)); }
+
+#define VXLA_OWN_GUESSES
+#define VXLA_CORRECT_F32
+#define VXLA_FUSED_F32
+// clang-format off
+// NOLINTBEGIN(bugprone-suspicious-include)
+#include "shaders/include/math/prelude.glsl"
+#include "shaders/include/math/select.glsl"
+#include "shaders/include/math/f32.glsl"
+#include "shaders/include/math/f32_exp_log.glsl"
+#include "shaders/include/math/f32_trig.glsl"
+#include "shaders/include/math/f32_special.glsl"
+#include "shaders/include/math/f32_gamma.glsl"
+// NOLINTEND
+// clang-format on
+#undef VXLA_OWN_GUESSES
+#undef VXLA_CORRECT_F32
+#undef VXLA_FUSED_F32
+
+}  // namespace fused
+
+namespace sm = shader_math;
+
+#define ONE(name) \
+  { #name, fused::name##_f32, sm::name##_f32 }
+struct OneArgument {
+  const char* name;
+  float (*fused)(float);
+  float (*plain)(float);
+};
+const OneArgument kOne[] = {ONE(exponential),  ONE(exp2),    ONE(exponential_minus_one),
+                            ONE(logistic),     ONE(tanh),    ONE(sinh),
+                            ONE(cosh),         ONE(log),     ONE(log2),
+                            ONE(log_plus_one), ONE(asinh),   ONE(acosh),
+                            ONE(atanh),        ONE(lgamma),  ONE(digamma),
+                            ONE(rsqrt),        ONE(cbrt),    ONE(erf),
+                            ONE(erfc),         ONE(erf_inv), ONE(sine),
+                            ONE(cosine),       ONE(tan),     ONE(asin),
+                            ONE(acos),         ONE(atan),    ONE(sqrt)};
+struct TwoArguments {
+  const char* name;
+  float (*fused)(float, float);
+  float (*plain)(float, float);
+};
+const TwoArguments kTwo[] = {ONE(divide), ONE(power), ONE(atan2), ONE(hypot), ONE(remainder)};
+#undef ONE
+
+bool IsTheSame(float a, float b) {
+  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || (std::isnan(a) && std::isnan(b));
+}
+
+// VXLA_TEST_LONG: every 61st float.
+bool TakesLong() { return std::getenv("VXLA_TEST_LONG") != nullptr; }
+
+TEST(FusedMathTest, FunctionsOfOneArgumentGiveTheSameBits) {
+  for (const OneArgument& f : kOne) {
+    int64_t differing = 0;
+    const auto check = [&](float x) {
+      const float want = f.plain(x), got = f.fused(x);
+      if (!IsTheSame(want, got) && differing++ == 0) {
+        ADD_FAILURE() << fmt::format("{}({}) is {}, fused {}", f.name, x, want, got);
+      }
+    };
+    for (const float x : SpecialValues<float>()) check(x);
+    const uint64_t stride = TakesLong() ? 61 : 40009;
+    for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += stride) {
+      check(std::bit_cast<float>(static_cast<uint32_t>(bits)));
+    }
+    EXPECT_EQ(differing, 0) << f.name;
+  }
+}
+
+TEST(FusedMathTest, FunctionsOfTwoArgumentsGiveTheSameBits) {
+  const std::vector<float> special = SpecialValues<float>();
+  for (const TwoArguments& f : kTwo) {
+    int64_t differing = 0;
+    const auto check = [&](float x, float y) {
+      const float want = f.plain(x, y), got = f.fused(x, y);
+      if (!IsTheSame(want, got) && differing++ == 0) {
+        ADD_FAILURE() << fmt::format("{}({}, {}) is {}, fused {}", f.name, x, y, want, got);
+      }
+    };
+    for (const float x : special) {
+      for (const float y : special) check(x, y);
+    }
+    Points<float> xs(11), ys(12);
+    for (int64_t i = TakesLong() ? 50'000'000 : 100'000; i > 0; --i) check(xs.Next(), ys.Next());
+    EXPECT_EQ(differing, 0) << f.name;
+  }
+}
+
+}  // namespace
+}  // namespace VXLA_NAMESPACE
