@@ -78,6 +78,8 @@ struct DeviceFacts {
   uint32_t max_storage_buffers = 4;  // per stage
   // Of an array in kernels whose element indices are 32-bit and take part in signed address arithmetic; less in tests.
   int64_t max_elements = (int64_t{1} << 31) - 1;
+  // How often a workgroup asks for another one's result before it computes that itself; less in tests.
+  uint32_t look_back_polls = 1 << 14;
   float timestamp_period_ns = 0;  // 0: no timestamps
   // A system stops a device that is busy with one submission for too long (about 2 s on a desktop), so dispatches and
   // submissions that would take longer than this are cut. 0: they are not. The rates are low estimates.

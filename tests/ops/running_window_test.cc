@@ -99,6 +99,25 @@ TEST(RunningWindowTest, KernelsForGpus) {
   }
 }
 
+// Few long rows take one pass: tiles look back at the totals of those before them, and add up themselves what does not
+// come in time (with no polls: all of it).
+TEST(RunningWindowTest, OnePassForGpusWhoseWorkgroupsRunOn) {
+  const BindingMode mode = ModesToRun().back();
+  ASSERT_NE(DeviceClient(mode), nullptr);
+  DeviceFacts facts = AsGpu(mode);
+  facts.vendor_id = 0x10DE;
+  for (const uint32_t polls : {uint32_t{1} << 14, uint32_t{0}}) {
+    facts.look_back_polls = polls;
+    for (bool reverse : {false, true}) {
+      EXPECT_EQ(ExpectLoweredAgrees(Program({}, {1, 1, 150001}, 2, reverse), mode, facts), 2);
+      EXPECT_EQ(ExpectLoweredAgrees(Program({"s32"}, {1, 3, 70000}, 2, reverse), mode, facts), 2);
+    }
+    EXPECT_EQ(ExpectLoweredAgrees(Program({"c64", "add", "(0,0)"}, {2, 40000}, 1, false), mode, facts), 2);
+    EXPECT_EQ(ExpectLoweredAgrees(Program({"bf16"}, {1, 65536}, 1, false), mode, facts), 2);
+    EXPECT_EQ(ExpectLoweredAgrees(Program({"pred", "or", "false"}, {1, 65536}, 1, false), mode, facts), 2);
+  }
+}
+
 TEST(RunningWindowTest, SlidingWindowsOfManyElements) {
   const auto window = [](const Running& r, const char* sizes, const char* result, const char* window) {
     return fmt::format(

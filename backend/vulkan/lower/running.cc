@@ -41,6 +41,13 @@ class RunningWriter {
 
   std::vector<Step> Write() {
     std::vector<Step> steps;
+    if (shape_.one_pass) {
+      const int64_t blocks = (tiles() + kBlock - 1) / kBlock;
+      const int64_t flags = 1 + (tiles() + blocks) * rows_;
+      state_ = buffers_.Scratch(
+          4 * (flags + tiles() * rows_ * WordsOf(reducer_.types) + blocks * rows_ * WordsOf(carry_types_)));
+      return {ClearStep(flags), WriteKernel(false)};
+    }
     if (shape_.chunks > 1) {
       for (const ElementType type : carry_types_) {
         totals_.push_back(buffers_.Scratch((shape_.chunks - 1) * rows_ * std::max(StorageBytes(type), 4)));
@@ -52,6 +59,8 @@ class RunningWriter {
   }
 
  private:
+  static constexpr int64_t kBlock = 32;  // tiles whose totals a workgroup adds up
+
   struct Function {
     Function(KernelBuilder& kernel, const FusionDescription& body, BufferMap& buffers, int64_t units)
         : writer(kernel, body, buffers, space), o(space.AddVariable(units)) {
@@ -78,8 +87,19 @@ class RunningWriter {
   int64_t tiles() const { return (group_count() + tile_groups() - 1) / tile_groups(); }
   bool ragged() const { return group_count() % tile_groups() != 0; }
 
+  // 32-bit words of a value of these types; 0: it is not made of those.
+  static int WordsOf(const std::vector<ElementType>& types) {
+    int words = 0;
+    for (const ElementType type : types) {
+      if (HasWideCarrier(type)) return 0;
+      words += type == ElementType::kC64 ? 2 : 1;
+    }
+    return words;
+  }
+
   RunningWork Work() const {
     RunningWork work{rows_, length_, inner_};
+    work.carry_words = WordsOf(carry_types_);
     work.in_pairs = ComputesInPairs(context_, body_);
     work.accumulator_bytes = 0;
     for (const ElementType type : reducer_.types) work.accumulator_bytes += std::max(StorageBytes(type), 4);
@@ -140,7 +160,7 @@ class RunningWriter {
     }
     for (int c = 0; c < columns(); ++c)
       f.writer.Line(fmt::format("carry[{}] = Carry({});", c, fmt::join(values, ", ")));
-    if (!totals && shape_.chunks > 1) {
+    if (!totals && shape_.chunks > 1 && !shape_.one_pass) {
       const int before = f.space.AddVariable(shape_.chunks - 1);
       f.writer.Bind(before, "before");
       f.writer.OpenBlock("for (uint before = 0u; before < chunk; ++before)");
@@ -263,18 +283,31 @@ class RunningWriter {
     if (ragged()) f.writer.CloseBlock();
   }
 
-  void WriteTile(KernelBuilder& kernel, bool totals) {
-    Function f(kernel, body_, buffers_, rows_ / columns());
+  // What the lanes' elements of a tile come to, and of several lanes what those up to each do.
+  std::vector<Place> ScanTile(KernelBuilder& kernel, Function& f) {
     if (ragged()) {
       f.writer.Line(fmt::format("uint last_group = {};", kernel.Param(static_cast<uint32_t>(group_count() - 1))));
     }
     std::vector<Place> places = PlacesOf(kernel, f);
     FoldPlaces(f, places);
-    const size_t last = places.size() - static_cast<size_t>(columns());
     if (shares()) {
       f.writer.Line("uint slot = gl_LocalInvocationID.y * LANES + lane;");
       f.writer.Line(fmt::format("Acc own = {};", places.back().acc));
       f.writer.Line("SCAN_LANES(own)");
+    }
+    return places;
+  }
+
+  static constexpr std::string_view kTotal = "shared_totals[slot - lane + (LANES - 1u)]";
+
+  void WriteTile(KernelBuilder& kernel, bool totals) {
+    Function f(kernel, body_, buffers_, rows_ / columns());
+    const std::vector<Place> places = ScanTile(kernel, f);
+    const size_t last = places.size() - static_cast<size_t>(columns());
+    if (shape_.one_pass) {
+      f.writer.Line(fmt::format("carry[0] = running_look_back(o, tile, lane, {}, carry[0]);", kTotal));
+      // A total that was missing has been scanned in the same memory.
+      f.writer.Line("barrier();\n  shared_totals[slot] = own;\n  barrier();");
     }
     if (!totals) {
       for (int c = 0; c < columns(); ++c) {
@@ -287,11 +320,76 @@ class RunningWriter {
       StorePlaces(kernel, f, places);
     }
     for (int c = 0; c < columns(); ++c) {
-      const std::string total = shares() ? "shared_totals[slot - lane + (LANES - 1u)]" : places[last + c].acc;
+      const std::string total = shares() ? std::string(kTotal) : places[last + c].acc;
       f.writer.Line(fmt::format("carry[{0}] = running_advanced(carry[{0}], {1});", c, total));
     }
     kernel.Append("void running_tile(uint o, uint tile, uint lane, inout Carry carry[COLUMNS]) {\n" + f.writer.Take() +
                   "}\n");
+  }
+
+  static std::string ToWord(ElementType type, const std::string& value) {
+    if (type == ElementType::kPred) return fmt::format("({} ? 1u : 0u)", value);
+    if (IsFloating(type) || IsComplex(type)) return fmt::format("floatBitsToUint({})", value);
+    return fmt::format("uint({})", value);
+  }
+  static std::string FromWord(ElementType type, const std::string& word) {
+    if (type == ElementType::kPred) return fmt::format("{} != 0u", word);
+    if (IsFloating(type) || IsComplex(type)) return fmt::format("uintBitsToFloat({})", word);
+    return fmt::format("{}({})", CarrierType(type), word);
+  }
+
+  // put_NAME(at, x) and get_NAME(at): a value of the struct in words of the state, past every cache that workgroups do
+  // not share.
+  static void WriteExchange(KernelBuilder& kernel, const std::string& element, std::string_view name,
+                            std::string_view type, const std::vector<ElementType>& members) {
+    std::string put;
+    std::vector<std::string> values;
+    int word = 0;
+    for (size_t i = 0; i < members.size(); ++i) {
+      const bool pair = members[i] == ElementType::kC64;
+      std::vector<std::string> parts;
+      for (const char* part : {".x", ".y"}) {
+        if (!pair && part[1] == 'y') continue;
+        const std::string at = fmt::format(fmt::runtime(element), fmt::format("at + {}u", word++));
+        put += fmt::format("  atomicExchange({}, {});\n", at,
+                           ToWord(members[i], fmt::format("x.m{}{}", i, pair ? part : "")));
+        parts.push_back(FromWord(members[i], fmt::format("atomicOr({}, 0u)", at)));
+      }
+      values.push_back(pair ? fmt::format("vec2({})", fmt::join(parts, ", ")) : parts[0]);
+    }
+    kernel.Append(
+        fmt::format("void put_{0}(uint at, {1} x) {{\n{2}}}\n{1} get_{0}(uint at) {{\n  return {1}({3});\n}}\n", name,
+                    type, put, fmt::join(values, ", ")));
+  }
+
+  // What the look-back needs.
+  void WriteLookBack(KernelBuilder& kernel) {
+    const int k = kernel.AddBuffer(ElementType::kU32, Access::kReadWrite, state_);
+    const std::string element = fmt::format("ELEMENT({}, {}, {{}})", k, StorageTag(ElementType::kU32));
+    kernel.Append(fmt::format("#define BLOCK {}u\n#define POLLS {}u\n#define ACC_WORDS {}u\n#define CARRY_WORDS {}u\n",
+                              kBlock, context_.facts.look_back_polls, WordsOf(reducer_.types), WordsOf(carry_types_)));
+    kernel.Append(fmt::format("uint add_state(uint at, uint n) {{ return atomicAdd({}, n); }}\n",
+                              fmt::format(fmt::runtime(element), "at")));
+    WriteExchange(kernel, element, "acc", "Acc", reducer_.types);
+    WriteExchange(kernel, element, "carry", "Carry", carry_types_);
+    kernel.Append(carries_wide_ ? "Carry first_carry(Acc x) { return Carry(vec2(x.m0, 0.0f)); }\n"
+                                : "Carry first_carry(Acc x) { return x; }\n");
+    kernel.Append("Carry running_look_back(uint o, uint tile, uint lane, Acc total, Carry initial);\n");
+    Function f(kernel, body_, buffers_, rows_ / columns());
+    ScanTile(kernel, f);
+    f.writer.Line(fmt::format("return {};", kTotal));
+    kernel.Append("Acc running_total(uint o, uint tile, uint lane) {\n" + f.writer.Take() + "}\n");
+  }
+
+  // Flags and the ticket of the state are zero before the kernel starts.
+  Step ClearStep(int64_t words) const {
+    constexpr uint32_t kGroup = 256;
+    KernelBuilder kernel(context_.facts);
+    kernel.Param(static_cast<uint32_t>(words));
+    const int k = kernel.AddBuffer(ElementType::kU32, Access::kWrite, state_);
+    kernel.Append(fmt::format("#define CLEAR(i) {}\n", kernel.Store(k, "i", "0u")));
+    return kernel.Finish(StepName(body_) + " clear", "reduce/running_clear.comp", {kGroup, 1, 1},
+                         GroupGrid(context_.facts, (words + kGroup - 1) / kGroup));
   }
 
   Step WriteKernel(bool totals) {
@@ -303,14 +401,16 @@ class RunningWriter {
       kernel.Param(static_cast<uint32_t>(value));
     }
     const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
-    kernel.Append(fmt::format("#define LANES {}u\n#define UNITS {}u\n#define COLUMNS {}\n#define CHUNKS {}\n",
-                              shape_.lanes, shape_.units, columns(), shape_.chunks > 1 ? 1 : 0));
+    kernel.Append(fmt::format(
+        "#define LANES {}u\n#define UNITS {}u\n#define COLUMNS {}\n#define CHUNKS {}\n#define ONE_PASS {}\n",
+        shape_.lanes, shape_.units, columns(), shape_.chunks > 1 ? 1 : 0, shape_.one_pass ? 1 : 0));
     kernel.Append(fmt::format("#define SURPLUS_GROUPS {}\n#define SURPLUS_UNITS {}\n",
                               int64_t{grid[0]} * grid[1] != groups ? 1 : 0, units % shape_.units != 0 ? 1 : 0));
     kernel.Append(
         fmt::format("#define UNIT_CHUNK(u) {}\n", shape_.chunks == 1 ? "0u" : kernel.Divide("(u)", row_units)));
     WriteTypes(kernel);
     if (shares()) kernel.Append(fmt::format("shared Acc shared_totals[{}];\n", shape_.lanes * shape_.units));
+    if (shape_.one_pass) WriteLookBack(kernel);
     WriteStart(kernel, totals);
     WriteTile(kernel, totals);
     WriteEnd(kernel, totals);
@@ -333,6 +433,7 @@ class RunningWriter {
   int64_t rows_ = 1, length_ = 1, inner_ = 1;
   RunningShape shape_;
   std::vector<BufferSlice> totals_;  // chunk-major
+  BufferSlice state_;                // of one pass
 };
 
 }  // namespace

@@ -308,6 +308,15 @@ RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work) {
   // A chunk's start is the sum of those before it.
   constexpr int64_t kMostChunks = 128, kFewestTiles = 16;
   const int64_t wanted = software ? 16 : shape.lanes > 1 ? traits.busy_groups : traits.busy_groups * 64;
+  // Workgroups wait for others that began before them, which these vendors' desktop devices let run on.
+  const bool lets_run = facts.vendor_id == kNvidia || facts.vendor_id == kAmd || facts.vendor_id == kIntel;
+  constexpr int64_t kFewestToShare = 8, kMostState = int64_t{1} << 28;
+  if (walks < wanted / 2 && tiles >= kFewestToShare && shape.lanes >= 64 && small && lets_run && !software &&
+      work.carry_words > 0 && tiles * work.rows * work.carry_words < kMostState) {
+    shape.one_pass = true;
+    shape.chunks = tiles;
+    return shape;
+  }
   if (walks < wanted / 2) {
     shape.chunks = std::clamp<int64_t>(std::min(CeilDivide(wanted, walks), tiles / kFewestTiles), 1, kMostChunks);
   }

@@ -82,6 +82,8 @@ RowShape TuneRows(const DeviceFacts& facts, const RowWork& work);
 struct RunningShape {
   uint32_t lanes = 1, units = 1, columns = 1, items = 1, width = 1;
   int64_t chunks = 1, chunk = 1;
+  // A chunk is a tile, and looks back at the totals of those before it instead of a kernel that adds them up first.
+  bool one_pass = false;
 };
 struct RunningWork {
   int64_t rows = 1, length = 1;
@@ -89,6 +91,7 @@ struct RunningWork {
   int accumulator_bytes = 4;
   int values = 1;         // instructions of an element
   bool in_pairs = false;  // emulated 64-bit types
+  int carry_words = 0;    // of what one tile hands to the next; 0: not of 32-bit words
 };
 RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work);
 

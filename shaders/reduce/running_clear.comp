@@ -1,0 +1,10 @@
+// Sets the first P(0) words of the state of reduce/running.comp's look-back to zero. The generated part defines CLEAR(i).
+#include "generated"
+
+void main() {
+  load_arguments();
+  uint i = (gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x) * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+  if (i < P(0)) {
+    CLEAR(i);
+  }
+}
