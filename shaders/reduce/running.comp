@@ -49,14 +49,12 @@ shared bool late;
 shared Acc totals_before[BLOCK];
 shared Carry block_before, tile_before;
 
+// (lavapipe 22 goes wrong where some lanes return from inside the loop.)
 bool arrived(uint flag) {
-  for (uint poll = 0u; poll < POLLS; ++poll) {
-    if (add_state(flag, 0u) != 0u) {
-      memoryBarrierBuffer();
-      return true;
-    }
-  }
-  return false;
+  bool set = false;
+  for (uint poll = 0u; poll < POLLS && !set; ++poll) set = add_state(flag, 0u) != 0u;
+  memoryBarrierBuffer();
+  return set;
 }
 
 // What the tiles before this one, whose total is `total`, came to.
