@@ -19,6 +19,7 @@ constexpr Facts kFacts[kElementTypeCount] = {
     {"u4", 4, 1, Carrier::kUint64},          {"u8", 8, 1, Carrier::kUint64},
     {"u16", 16, 2, Carrier::kUint64},        {"u32", 32, 4, Carrier::kUint64},
     {"u64", 64, 8, Carrier::kUint64},        {"f4e2m1fn", 4, 1, Carrier::kDouble},
+    {"f6e2m3fn", 6, 1, Carrier::kDouble},    {"f6e3m2fn", 6, 1, Carrier::kDouble},
     {"f8e3m4", 8, 1, Carrier::kDouble},      {"f8e4m3", 8, 1, Carrier::kDouble},
     {"f8e4m3fn", 8, 1, Carrier::kDouble},    {"f8e4m3b11fnuz", 8, 1, Carrier::kDouble},
     {"f8e4m3fnuz", 8, 1, Carrier::kDouble},  {"f8e5m2", 8, 1, Carrier::kDouble},

@@ -28,6 +28,8 @@ enum class ElementType : uint8_t {
   kU32,
   kU64,
   kF4E2M1FN,
+  kF6E2M3FN,  // f6: StableHLO's, not XLA's
+  kF6E3M2FN,
   kF8E3M4,
   kF8E4M3,
   kF8E4M3FN,

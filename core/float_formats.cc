@@ -9,6 +9,8 @@ namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr FloatFormat kF4E2M1FN{2, 1, 1, FloatSpecials::kFinite};
+constexpr FloatFormat kF6E2M3FN{2, 3, 1, FloatSpecials::kFinite};
+constexpr FloatFormat kF6E3M2FN{3, 2, 3, FloatSpecials::kFinite};
 constexpr FloatFormat kF8E3M4{3, 4, 3, FloatSpecials::kIeee};
 constexpr FloatFormat kF8E4M3{4, 3, 7, FloatSpecials::kIeee};
 constexpr FloatFormat kF8E4M3FN{4, 3, 7, FloatSpecials::kFiniteNan};
@@ -80,6 +82,10 @@ const FloatFormat& FormatOf(ElementType type) {
   switch (type) {
     case ElementType::kF4E2M1FN:
       return kF4E2M1FN;
+    case ElementType::kF6E2M3FN:
+      return kF6E2M3FN;
+    case ElementType::kF6E3M2FN:
+      return kF6E3M2FN;
     case ElementType::kF8E3M4:
       return kF8E3M4;
     case ElementType::kF8E4M3:

@@ -14,7 +14,7 @@ enum class FloatSpecials : uint8_t {
   kIeee,          // infinities and NaNs as in IEEE 754: f16, bf16, f8e5m2, f8e4m3, f8e3m4
   kFiniteNan,     // "fn": no infinity; all ones below the sign is NaN, overflow gives NaN: f8e4m3fn
   kUnsignedZero,  // "fnuz": no infinity, no -0; only 0x80 is NaN, overflow gives NaN
-  kFinite,        // f4e2m1fn: neither infinity nor NaN; overflow saturates, NaN becomes -0
+  kFinite,        // f4e2m1fn and the f6 kinds: neither infinity nor NaN; overflow saturates, NaN becomes -0
   kExponent,      // f8e8m0fnu: 2^(bits - 127), no sign; 0xff is NaN, also for zero and overflow; ties go up
 };
 

@@ -18,7 +18,7 @@ constexpr std::pair<ElementType, int32_t> kTypeNumbers[] = {
     {ElementType::kToken, 17},      {ElementType::kF8E5M2, 19},     {ElementType::kF8E3M4, 29},
     {ElementType::kF8E4M3, 28},     {ElementType::kF8E4M3FN, 20},   {ElementType::kF8E4M3B11FNUZ, 23},
     {ElementType::kF8E5M2FNUZ, 24}, {ElementType::kF8E4M3FNUZ, 25}, {ElementType::kF4E2M1FN, 32},
-    {ElementType::kF8E8M0FNU, 33}};
+    {ElementType::kF8E8M0FNU, 33},  {ElementType::kF6E2M3FN, 1000}, {ElementType::kF6E3M2FN, 1001}};
 
 }  // namespace
 

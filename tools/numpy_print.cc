@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/float_formats.h"
 #include "core/literal_compare.h"
 #include "core/live_sizes.h"
 
@@ -27,7 +28,7 @@ class Digits {
   Digits(ElementType type, double x) : x_(x) {
     for (int digits = 0; digits < 17; ++digits) {
       shortest_ = std::strtod(fmt::format("{:.{}e}", x, digits).c_str(), nullptr);
-      if (RoundTo(type, shortest_) != x) continue;
+      if (RoundTo(type, shortest_) != x || std::fabs(shortest_) > MaxFinite(type)) continue;
       exponent_decimals_ = std::min(digits, kDecimals);
       break;
     }

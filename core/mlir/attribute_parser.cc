@@ -7,6 +7,7 @@
 
 #include "core/limits.h"
 #include "core/mlir/dense_text.h"
+#include "core/mlir/mesh_groups.h"
 #include "core/mlir/quantized.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -28,6 +29,8 @@ constexpr std::pair<std::string_view, ElementType> kElementWords[] = {
     {"ui32", ElementType::kU32},
     {"ui64", ElementType::kU64},
     {"f4E2M1FN", ElementType::kF4E2M1FN},
+    {"f6E2M3FN", ElementType::kF6E2M3FN},
+    {"f6E3M2FN", ElementType::kF6E3M2FN},
     {"f8E3M4", ElementType::kF8E3M4},
     {"f8E4M3", ElementType::kF8E4M3},
     {"f8E4M3FN", ElementType::kF8E4M3FN},
@@ -590,6 +593,7 @@ Result<Attribute> AttributeParser::ParseDialectBody(std::string name) {
   const std::string& dialect = attribute.text;
   const bool known = dialect.empty() || dialect.starts_with("stablehlo") || dialect.starts_with("mhlo") ||
                      dialect.starts_with("chlo") || dialect.starts_with("vhlo");
+  if (dialect == "sdy.mesh") return ParseMeshBody();
   if (!known) {
     attribute.kind = Attribute::Kind::kRaw;
     VXLA_ASSIGN_OR_RETURN(const std::string group, lexer_.TakeGroup());
@@ -626,7 +630,7 @@ Result<Attribute> AttributeParser::ParseDialectBody(std::string name) {
       const std::string key(lexer_.token().text);
       lexer_.Next();
       if (lexer_.Eat("=")) {
-        VXLA_ASSIGN_OR_RETURN(Attribute value, ParseAttribute());
+        VXLA_ASSIGN_OR_RETURN(Attribute value, lexer_.At("(") ? ParseSubAxis() : ParseAttribute());
         SetAttribute(attribute.entries, key, std::move(value));
       } else {
         attribute.elements.push_back(KeywordAttribute(key));
@@ -643,6 +647,46 @@ Result<Attribute> AttributeParser::ParseDialectBody(std::string name) {
                        attribute.elements[0].kind == Attribute::Kind::kKeyword && attribute.elements[0].text != "?";
   if (keyword) return Attribute(attribute.elements[0]);
   return attribute;
+}
+
+// Of sub_axis_info: (2)4.
+Result<Attribute> AttributeParser::ParseSubAxis() {
+  Attribute attribute;
+  attribute.kind = Attribute::Kind::kDialect;
+  attribute.text = "stablehlo.sub_axis_info";
+  VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
+  VXLA_ASSIGN_OR_RETURN(const int64_t before, lexer_.TakeInt("the size before a part of an axis"));
+  VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
+  VXLA_ASSIGN_OR_RETURN(const int64_t size, lexer_.TakeInt("the size of a part of an axis"));
+  SetAttribute(attribute.entries, "pre_size", IntegerAttribute(before));
+  SetAttribute(attribute.entries, "size", IntegerAttribute(size));
+  return attribute;
+}
+
+// Shardy's <["x"=2, "y"=4], device_ids=[..]>, at '<'.
+Result<Attribute> AttributeParser::ParseMeshBody() {
+  std::vector<Attribute> axes;
+  Attribute ids;
+  VXLA_RETURN_IF_ERROR(lexer_.Expect("<"));
+  VXLA_RETURN_IF_ERROR(lexer_.Expect("["));
+  while (!lexer_.At("]")) {
+    VXLA_RETURN_IF_ERROR(Spend(1));
+    if (lexer_.token().kind != TokenKind::kString) return lexer_.Expected("an axis of the mesh (\"x\"=2)");
+    VXLA_ASSIGN_OR_RETURN(const Attribute name, ParseAttribute());
+    VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
+    VXLA_ASSIGN_OR_RETURN(const int64_t size, lexer_.TakeInt("the size of an axis"));
+    axes.push_back(MeshAxisAttribute(name.text, size));
+    if (!lexer_.Eat(",")) break;
+  }
+  VXLA_RETURN_IF_ERROR(lexer_.Expect("]"));
+  if (lexer_.Eat(",")) {
+    if (!lexer_.EatWord("device_ids")) return lexer_.Expected("device_ids=[...]");
+    VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
+    VXLA_ASSIGN_OR_RETURN(const IntList list, ParseIntList());
+    ids = IntListAttribute(list);
+  }
+  VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
+  return MeshAttribute(std::move(axes), std::move(ids));
 }
 
 // Three lists of keywords and numbers, as elements.

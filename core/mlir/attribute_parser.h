@@ -31,6 +31,7 @@ class AttributeParser {
   Result<IntList> ParseIntList();  // [1, 2]
   // [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
   Result<Attribute> ParseConvolutionDimensions();
+  Result<Attribute> ParseMeshBody();
   Status SkipLocation();  // loc(...), if it is there
   Status DefineAlias();   // #name = attribute, !name = type
 
@@ -72,6 +73,7 @@ class AttributeParser {
   Result<Attribute> ParseNumberArray();
   Result<Attribute> ParseHashAttribute();
   Result<Attribute> ParseDialectBody(std::string name);
+  Result<Attribute> ParseSubAxis();
   Result<Attribute> ParseSymbol();
   Status ParseArray(Attribute& attribute);
 };

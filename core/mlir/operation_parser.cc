@@ -9,6 +9,7 @@
 #include "core/mlir/bytecode/reader.h"
 #include "core/mlir/dense_text.h"
 #include "core/mlir/import_state.h"
+#include "core/mlir/mesh_groups.h"
 #include "core/mlir/parser.h"
 #include "core/mlir/quantized.h"
 #include "core/mlir/structured_control.h"
@@ -452,6 +453,7 @@ Result<Program> ParseMlir(std::string_view text, int first_line) {
     VXLA_ASSIGN_OR_RETURN(Program program, text.starts_with(kBytecodeMagic)
                                                ? ReadBytecode(text)
                                                : OperationParser(text, first_line).Parse());
+    VXLA_RETURN_IF_ERROR(ExpandMeshGroups(program));
     VXLA_RETURN_IF_ERROR(LowerBlocks(program));
     VXLA_RETURN_IF_ERROR(LegalizeQuantized(program));
     VXLA_RETURN_IF_ERROR(LowerStructuredControl(program));

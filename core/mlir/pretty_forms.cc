@@ -512,8 +512,8 @@ Status OperationParser::ParseMesh(Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const Attribute name, ParseAttribute());
   SetAttribute(operation.attributes, "sym_name", StringAttribute(name.text));
   VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
-  if (!lexer_.At("<")) return lexer_.Expected("'<'");
-  VXLA_RETURN_IF_ERROR(lexer_.TakeGroup().status());
+  VXLA_ASSIGN_OR_RETURN(Attribute mesh, ParseMeshBody());
+  SetAttribute(operation.attributes, "mesh", std::move(mesh));
   return ParseOptionalDictionary(operation);
 }
 

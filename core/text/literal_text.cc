@@ -63,14 +63,14 @@ void AppendNan(std::string& out, ElementType type, uint64_t bits) {
   if (payload != fields.quiet) fmt::format_to(std::back_inserter(out), "(0x{:x})", payload);
 }
 
-// Few digits suffice: an 11-bit mantissa is told apart by 5 of them.
+// Few digits suffice: an 11-bit mantissa is told apart by 5 of them. No type saturates when it is read.
 void AppendNarrow(std::string& out, ElementType type, uint64_t bits, double value) {
   char buffer[32];
   for (int precision = 1;; ++precision) {
     const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, precision).ptr;
     double back = 0;
     std::from_chars(buffer, end, back);
-    if (EncodeNarrowFloat(type, back) == bits || precision == 17) {
+    if ((EncodeNarrowFloat(type, back) == bits && std::fabs(back) <= MaxFinite(type)) || precision == 17) {
       out.append(buffer, end);
       return;
     }

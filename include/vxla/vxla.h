@@ -81,7 +81,9 @@ enum {
   VXLA_S1 = 30,
   VXLA_U1 = 31,
   VXLA_F4E2M1FN = 32,
-  VXLA_F8E8M0FNU = 33
+  VXLA_F8E8M0FNU = 33,
+  VXLA_F6E2M3FN = 1000, // these two are StableHLO's only: XLA has no numbers for them
+  VXLA_F6E3M2FN = 1001
 };
 
 // An array: dense, row-major. Tuples are taken apart everywhere, depth first.

@@ -93,18 +93,20 @@ TEST_P(NarrowFormatTest, ZerosAndTinyValues) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, NarrowFormatTest,
-                         testing::Values(ElementType::kF4E2M1FN, ElementType::kF8E3M4, ElementType::kF8E4M3,
-                                         ElementType::kF8E4M3FN, ElementType::kF8E4M3B11FNUZ, ElementType::kF8E4M3FNUZ,
-                                         ElementType::kF8E5M2, ElementType::kF8E5M2FNUZ, ElementType::kF8E8M0FNU,
-                                         ElementType::kF16, ElementType::kBF16),
+                         testing::Values(ElementType::kF4E2M1FN, ElementType::kF6E2M3FN, ElementType::kF6E3M2FN,
+                                         ElementType::kF8E3M4, ElementType::kF8E4M3, ElementType::kF8E4M3FN,
+                                         ElementType::kF8E4M3B11FNUZ, ElementType::kF8E4M3FNUZ, ElementType::kF8E5M2,
+                                         ElementType::kF8E5M2FNUZ, ElementType::kF8E8M0FNU, ElementType::kF16,
+                                         ElementType::kBF16),
                          [](const auto& info) { return std::string(ElementTypeName(info.param)); });
 
 TEST(FloatFormatsTest, LargestValues) {
   const std::pair<ElementType, double> expected[] = {
-      {ElementType::kF4E2M1FN, 6},        {ElementType::kF8E3M4, 15.5},      {ElementType::kF8E4M3, 240},
-      {ElementType::kF8E4M3FN, 448},      {ElementType::kF8E4M3B11FNUZ, 30}, {ElementType::kF8E4M3FNUZ, 240},
-      {ElementType::kF8E5M2, 57344},      {ElementType::kF8E5M2FNUZ, 57344}, {ElementType::kF16, 65504},
-      {ElementType::kF8E8M0FNU, 0x1p127}, {ElementType::kBF16, 0x1.FEp127},  {ElementType::kF32, 0x1.FFFFFEp127}};
+      {ElementType::kF6E2M3FN, 7.5},     {ElementType::kF6E3M2FN, 28},       {ElementType::kF4E2M1FN, 6},
+      {ElementType::kF8E3M4, 15.5},      {ElementType::kF8E4M3, 240},        {ElementType::kF8E4M3FN, 448},
+      {ElementType::kF8E4M3B11FNUZ, 30}, {ElementType::kF8E4M3FNUZ, 240},    {ElementType::kF8E5M2, 57344},
+      {ElementType::kF8E5M2FNUZ, 57344}, {ElementType::kF16, 65504},         {ElementType::kF8E8M0FNU, 0x1p127},
+      {ElementType::kBF16, 0x1.FEp127},  {ElementType::kF32, 0x1.FFFFFEp127}};
   for (const auto& [type, max] : expected) EXPECT_EQ(MaxFinite(type), max) << ElementTypeName(type);
   EXPECT_TRUE(HasInfinity(ElementType::kF8E4M3));
   EXPECT_FALSE(HasInfinity(ElementType::kF8E4M3FN));
@@ -120,6 +122,7 @@ TEST(FloatFormatsTest, NanEncodings) {
   EXPECT_EQ(EncodeNarrowFloat(ElementType::kF8E4M3FNUZ, -kNan), 0x80u);
   EXPECT_EQ(EncodeNarrowFloat(ElementType::kF8E8M0FNU, kNan), 0xffu);
   EXPECT_EQ(EncodeNarrowFloat(ElementType::kF4E2M1FN, kNan), 0x8u);
+  EXPECT_EQ(EncodeNarrowFloat(ElementType::kF6E2M3FN, kNan), 0x20u);
 }
 
 TEST(FloatFormatsTest, ExponentOnlyFormatHasNeitherZeroNorSign) {

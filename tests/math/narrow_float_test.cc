@@ -38,6 +38,8 @@ const Format kFormats[] = {
     FORMAT(kF8E5M2FNUZ, f8e5m2fnuz),
     FORMAT(kF8E8M0FNU, f8e8m0fnu),
     FORMAT(kF4E2M1FN, f4e2m1fn),
+    FORMAT(kF6E2M3FN, f6e2m3fn),
+    FORMAT(kF6E3M2FN, f6e3m2fn),
 };
 #undef FORMAT
 

@@ -31,6 +31,8 @@ const Format kFormats[] = {
     {ElementType::kF8E5M2FNUZ, sm::round_f8e5m2fnuz},
     {ElementType::kF8E8M0FNU, sm::round_f8e8m0fnu},
     {ElementType::kF4E2M1FN, sm::round_f4e2m1fn},
+    {ElementType::kF6E2M3FN, sm::round_f6e2m3fn},
+    {ElementType::kF6E3M2FN, sm::round_f6e3m2fn},
 };
 
 float Rounded(ElementType type, double value) {

@@ -224,7 +224,7 @@ TEST_P(SameBitsTest, NarrowFloats) {
   SAME_NARROW(f16), SAME_NARROW(bf16), SAME_NARROW(f8e5m2), SAME_NARROW(f8e4m3), SAME_NARROW(f8e4m3fn),
       SAME_NARROW(f8e3m4);
   SAME_NARROW(f8e4m3b11fnuz), SAME_NARROW(f8e4m3fnuz), SAME_NARROW(f8e5m2fnuz), SAME_NARROW(f8e8m0fnu),
-      SAME_NARROW(f4e2m1fn);
+      SAME_NARROW(f4e2m1fn), SAME_NARROW(f6e2m3fn), SAME_NARROW(f6e3m2fn);
 }
 
 TEST_P(SameBitsTest, Conversions) {

@@ -31,6 +31,8 @@ TEST(StablehloConstantTest, EveryElementTypeReadsItsBits) {
   EXPECT_EQ(Bits("[1.5, -2.0]", "tensor<2xbf16>"), "c03f00c0");
   EXPECT_EQ(Bits("6.5504e4", "tensor<f16>"), "ff7b");
   EXPECT_EQ(Bits("4.480000e+02", "tensor<f8E4M3FN>"), "7e");
+  EXPECT_EQ(Bits("-7.5", "tensor<f6E2M3FN>"), "3f");
+  EXPECT_EQ(Bits("0.0625", "tensor<f6E3M2FN>"), "01");
   EXPECT_EQ(Bits("0x7C", "tensor<f8E5M2>"), "7c");
   EXPECT_EQ(Bits("0x7FC00001", "tensor<f32>"), "0100c07f");
   EXPECT_EQ(Bits("-0.000000e+00", "tensor<f32>"), "00000080");

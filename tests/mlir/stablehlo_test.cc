@@ -274,6 +274,50 @@ TEST(StablehloTest, AliasesAndShardingsOfArgumentsStay) {
                                                  testing::HasSubstr("sharding={replicated}")));
 }
 
+// One collective_broadcast of a program of 8 devices, its groups over the axes of a mesh.
+Result<std::string> MeshGroupsOf(const std::string& groups) {
+  const auto module = ReadStablehlo(
+      "module attributes {mhlo.num_replicas = 8 : i32} {\n  sdy.mesh @m = <[\"x\"=2, \"y\"=4]>\n"
+      "  \"sdy.mesh\"() <{mesh = #sdy.mesh<[\"z\"=8], device_ids=[7, 6, 5, 4, 3, 2, 1, 0]>, sym_name = \"n\"}> : () -> "
+      "()\n"
+      "  func.func @main(%a: tensor<1xf32>) -> tensor<1xf32> {\n"
+      "    %0 = \"stablehlo.collective_broadcast\"(%a) <{replica_groups = " +
+      groups + "}> : (tensor<1xf32>) -> tensor<1xf32>\n    return %0 : tensor<1xf32>\n  }\n}");
+  if (!module.ok()) return module.status();
+  const std::string text = PrintHlo(**module);
+  const size_t at = text.find("replica_groups=");
+  return text.substr(at + 15, text.find("}}", at) - at - 13);
+}
+
+TEST(StablehloTest, GroupsOverTheAxesOfAMesh) {
+  const auto over = [](const std::string& mesh, const std::string& axes) {
+    const Result<std::string> groups =
+        MeshGroupsOf("#stablehlo.replica_group_mesh_axes<mesh = " + mesh + ", axes = [" + axes + "]>");
+    return groups.ok() ? *groups : std::string(groups.status().message());
+  };
+  const std::string x = "#stablehlo.axis_ref<name = \"x\">", y = "#stablehlo.axis_ref<name = \"y\">";
+  EXPECT_EQ(over("@m", y), "{{0,1,2,3},{4,5,6,7}}");
+  EXPECT_EQ(over("@m", x), "{{0,4},{1,5},{2,6},{3,7}}");
+  EXPECT_EQ(over("@m", y + ", " + x), "{{0,4,1,5,2,6,3,7}}");
+  EXPECT_EQ(over("@m", "#stablehlo.axis_ref<name = \"y\", sub_axis_info = (2)2>"), "{{0,1},{2,3},{4,5},{6,7}}");
+  EXPECT_EQ(over("@n", "#stablehlo.axis_ref<name = \"z\", sub_axis_info = (1)2>"), "{{7,3},{6,2},{5,1},{4,0}}");
+  const std::string inlined =
+      "#stablehlo.mesh<axes = [#stablehlo.mesh_axis<name = \"a\", size = 2>, <name = \"b\", size = 4>], "
+      "device_ids = dense<[0, 2, 4, 6, 1, 3, 5, 7]> : tensor<8xi64>>";
+  EXPECT_EQ(over(inlined, "#stablehlo.axis_ref<name = \"a\">"), "{{0,1},{2,3},{4,5},{6,7}}");
+  const std::string op = "stablehlo.collective_broadcast: replica_groups: ";
+  EXPECT_EQ(over("@k", x), op + "the module has no mesh '@k'");
+  EXPECT_EQ(over("@m", "#stablehlo.axis_ref<name = \"w\">"), op + "the mesh has no axis \"w\"");
+  EXPECT_EQ(over("@m", "#stablehlo.axis_ref<name = \"y\", sub_axis_info = (3)2>"),
+            op + "\"y\":(3)2 is no part of \"y\"=4");
+  EXPECT_EQ(over("@m", y + ", " + y), op + "parts of axis \"y\" overlap");
+  EXPECT_EQ(over("#stablehlo.mesh<axes = [<name = \"a\", size = 2>], device_ids = dense<[0, 0]> : tensor<2xi64>>",
+                 "<name = \"a\">"),
+            op + "device_ids (0,0) must be 2 different devices");
+  EXPECT_EQ(over("#stablehlo.mesh<axes = [<name = \"a\", size = 99999999>]>", "<name = \"a\">"),
+            op + "a mesh of 99999999 devices, 1048576 at most");
+}
+
 // On several devices, a function that is one manual computation is what a partition runs.
 TEST(StablehloTest, ManualComputationIsThePartitionsProgram) {
   EXPECT_EQ(RunStablehlo(R"(module @m attributes {mhlo.num_partitions = 2 : i32} {

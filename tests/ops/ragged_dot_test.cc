@@ -148,6 +148,7 @@ TEST(ScaledDotTest, BlocksOfEveryType) {
   run("f8e4m3fn", "f8e8m0fnu", "f32");
   run("f8e5m2", "f8e8m0fnu", "bf16");
   run("f4e2m1fn", "f8e8m0fnu", "f32");
+  run("f6e2m3fn", "f8e8m0fnu", "f32");
   run("bf16", "bf16", "bf16");
   run("f32", "f32", "f32");
   run("f64", "f32", "f64");

@@ -125,7 +125,7 @@ struct HalfFormat {
 using F16 = HalfFormat<ElementType::kF16, 5, 10>;
 using BF16 = HalfFormat<ElementType::kBF16, 8, 7>;
 
-// Decoded values of all encodings of an 8-bit (or 4-bit) format.
+// Decoded values of all encodings of a format of 4, 6 or 8 bits.
 const std::array<double, 256>& DecodeTable(ElementType type) {
   static const auto tables = [] {
     constexpr int first = static_cast<int>(ElementType::kF4E2M1FN);
@@ -134,7 +134,7 @@ const std::array<double, 256>& DecodeTable(ElementType type) {
     for (int t = first; t <= last; ++t) {
       const ElementType type = static_cast<ElementType>(t);
       for (uint32_t bits = 0; bits < 256; ++bits) {
-        all[t - first][bits] = DecodeNarrowFloat(type, type == ElementType::kF4E2M1FN ? bits & 15 : bits);
+        all[t - first][bits] = DecodeNarrowFloat(type, bits & ((1u << BitWidth(type)) - 1));
       }
     }
     return all;

@@ -101,6 +101,7 @@ Table MakeTable() {
   WITH(2, reduce_precision_##type)
       NARROW(f16) NARROW(bf16) NARROW(f8e5m2) NARROW(f8e4m3) NARROW(f8e3m4) NARROW(f8e4m3fn) NARROW(f8e4m3b11fnuz)
       NARROW(f8e4m3fnuz) NARROW(f8e5m2fnuz) NARROW(f8e8m0fnu) NARROW(f4e2m1fn)
+      NARROW(f6e2m3fn) NARROW(f6e3m2fn)
 #define CONVERSION(a, b) ROW(convert_##a##_##b) ROW(convert_##b##_##a)
       CONVERSION(f32, i32) CONVERSION(f32, u32) CONVERSION(f32, i64) CONVERSION(f32, u64) CONVERSION(f32, f64)
       CONVERSION(f32, pred) CONVERSION(f64, i32) CONVERSION(f64, u32) CONVERSION(f64, i64) CONVERSION(f64, u64)

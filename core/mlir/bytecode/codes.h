@@ -143,7 +143,14 @@ enum class StablehloAttribute : uint64_t {
   kResultAccuracyMode = 16,
   kResultAccuracy = 17,
   kReplicaGroupMeshAxes = 18,
+  kSubAxisInfo = 19,
+  kAxisRef = 20,
+  kMeshAxis = 21,
+  kMesh = 22,
 };
+
+// Shardy's, as far as they are looked into.
+enum class SdyAttribute : uint64_t { kMeshAxis = 1, kMesh = 2 };
 
 enum class StablehloType : uint64_t { kToken = 0 };
 

@@ -185,12 +185,21 @@ Result<Dictionary> BytecodeEntries::ReadDictionary(ByteReader& in) {
 
 Status BytecodeEntries::Decode(ByteReader& in, const Entry<Attribute>& entry, Attribute& out) {
   const bool vhlo = entry.dialect == "vhlo", stablehlo = entry.dialect == "stablehlo", chlo = entry.dialect == "chlo";
-  if (!entry.has_encoding || (!vhlo && !stablehlo && !chlo && entry.dialect != "builtin")) {
+  const bool sdy = entry.dialect == "sdy";
+  if (!entry.has_encoding || (!vhlo && !stablehlo && !chlo && !sdy && entry.dialect != "builtin")) {
     out = RawAttribute(fmt::format("#{}<...>", entry.dialect));
     return OkStatus();
   }
   VXLA_ASSIGN_OR_RETURN(const uint64_t code, in.Varint("an attribute's code"));
-  if (vhlo) {
+  if (sdy) {
+    const auto kind = static_cast<SdyAttribute>(code);
+    if (kind != SdyAttribute::kMesh && kind != SdyAttribute::kMeshAxis) {
+      out = RawAttribute("#sdy<...>");
+      return OkStatus();
+    }
+    VXLA_RETURN_IF_ERROR(
+        DecodeMesh(in, kind == SdyAttribute::kMesh ? MeshPartKind::kSdyMesh : MeshPartKind::kAxis, false, out));
+  } else if (vhlo) {
     VXLA_RETURN_IF_ERROR(DecodeVhloAttribute(in, static_cast<VhloAttribute>(code), out));
   } else if (stablehlo) {
     VXLA_RETURN_IF_ERROR(DecodeStablehloAttribute(in, static_cast<StablehloAttribute>(code), out));
@@ -384,12 +393,15 @@ Status BytecodeEntries::DecodeVhloAttribute(ByteReader& in, VhloAttribute kind, 
     case VhloAttribute::kResultAccuracy:
       return ReadAccuracy(in, out);
     case VhloAttribute::kSubAxisInfo:
+      return DecodeMesh(in, MeshPartKind::kSubAxis, true, out);
     case VhloAttribute::kAxisRef:
+      return DecodeMesh(in, MeshPartKind::kAxisRef, true, out);
     case VhloAttribute::kReplicaGroupMeshAxes:
+      return DecodeMesh(in, MeshPartKind::kGroups, true, out);
     case VhloAttribute::kMeshAxis:
+      return DecodeMesh(in, MeshPartKind::kAxis, true, out);
     case VhloAttribute::kMesh:
-      out = RawAttribute("a mesh of devices");
-      return OkStatus();
+      return DecodeMesh(in, MeshPartKind::kMesh, true, out);
     default:
       return in.Error("VHLO attribute {} is not known (the newest version known is {})", static_cast<uint64_t>(kind),
                       kNewestVhlo.ToString());

@@ -62,6 +62,11 @@ class BytecodeEntries {
   Status DecodeChloAttribute(ByteReader& in, ChloAttribute kind, Attribute& out);
   Status ReadParts(ByteReader& in, std::string_view parts, Attribute& out);
   Status ReadDotAlgorithm(ByteReader& in, Attribute& out);
+  // mesh_entries.cc
+  enum class MeshPartKind : uint8_t { kSubAxis, kAxisRef, kGroups, kAxis, kMesh, kSdyMesh };
+  Status DecodeMesh(ByteReader& in, MeshPartKind kind, bool vhlo, Attribute& out);
+  Result<std::string> ReadMeshName(ByteReader& in, bool vhlo);
+  Result<const Attribute*> ReadFlagged(ByteReader& in, bool vhlo);
 
   Status ReadArray(ByteReader& in, Attribute& out);
   Status ReadNumber(ByteReader& in, Attribute& out);

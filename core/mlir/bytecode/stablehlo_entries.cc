@@ -93,9 +93,15 @@ Status BytecodeEntries::DecodeStablehloAttribute(ByteReader& in, StablehloAttrib
     case StablehloAttribute::kResultAccuracy:
       return ReadAccuracy(in, out);
     case StablehloAttribute::kReplicaGroupMeshAxes:
-      out.kind = Attribute::Kind::kRaw;
-      out.text = "a mesh of devices";
-      return OkStatus();
+      return DecodeMesh(in, MeshPartKind::kGroups, false, out);
+    case StablehloAttribute::kSubAxisInfo:
+      return DecodeMesh(in, MeshPartKind::kSubAxis, false, out);
+    case StablehloAttribute::kAxisRef:
+      return DecodeMesh(in, MeshPartKind::kAxisRef, false, out);
+    case StablehloAttribute::kMeshAxis:
+      return DecodeMesh(in, MeshPartKind::kAxis, false, out);
+    case StablehloAttribute::kMesh:
+      return DecodeMesh(in, MeshPartKind::kMesh, false, out);
     default:
       out.kind = Attribute::Kind::kRaw;
       out.text = fmt::format("StableHLO attribute {}", static_cast<uint64_t>(kind));

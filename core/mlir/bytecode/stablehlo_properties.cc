@@ -24,6 +24,7 @@ constexpr OperationProperties kProperties[] = {
     {"chlo.top_k", "k"},
     {"func.call", "arg_attrs? callee no_inline? res_attrs?"},
     {"func.func", "arg_attrs? function_type no_inline? res_attrs? sym_name sym_visibility?"},
+    {"sdy.mesh", "mesh sym_name"},
     {"stablehlo.all_gather", "all_gather_dim channel_handle? replica_groups use_global_device_ids?"},
     {"stablehlo.all_reduce", "channel_handle? replica_groups use_global_device_ids?"},
     {"stablehlo.all_to_all", "channel_handle? concat_dimension replica_groups split_count split_dimension"},

@@ -203,6 +203,8 @@ constexpr VhloElementType kElementTypes[] = {
     {VhloType::kF8E4M3, ElementType::kF8E4M3, V(1, 7)},
     {VhloType::kF8E3M4, ElementType::kF8E3M4, V(1, 7)},
     {VhloType::kF4E2M1FN, ElementType::kF4E2M1FN, V(1, 8)},
+    {VhloType::kF6E2M3FN, ElementType::kF6E2M3FN, V(1, 8)},
+    {VhloType::kF6E3M2FN, ElementType::kF6E3M2FN, V(1, 8)},
     {VhloType::kF8E8M0FNU, ElementType::kF8E8M0FNU, V(1, 8)},
     {VhloType::kIndex, ElementType::kS64, kFirst},  // read only: the first row of a type is the one that is written
 };

@@ -251,6 +251,12 @@ FN F round_from_f64_f8e8m0fnu(f64_t a) {
 FN F round_from_f64_f4e2m1fn(f64_t a) {
   return round_f4e2m1fn(convert_f64_f32_odd(a));
 }
+FN F round_from_f64_f6e2m3fn(f64_t a) {
+  return round_f6e2m3fn(convert_f64_f32_odd(a));
+}
+FN F round_from_f64_f6e3m2fn(f64_t a) {
+  return round_f6e3m2fn(convert_f64_f32_odd(a));
+}
 // Conversions between the complex carriers and the 64-bit ones.
 
 FN c128_t convert_c128_c128(c128_t a) {

@@ -244,6 +244,34 @@ FN uint encode_f4e2m1fn(float a) {
   uint sign = (floatBitsToUint(r) >> 31) << 3;
   return sign | encode_narrow_f32(r, 1, 1);
 }
+FN F round_f6e2m3fn(float a) {
+  F r = round_narrow_f32(a, 3, 0, 7.5f, 7.5f);
+  return is_nan_f32(a) ? uintBitsToFloat(0x80000000u) : r;
+}
+FN F decode_f6e2m3fn(uint bits) {
+  F v = decode_narrow_f32(bits & 0x1fu, 3, 1);
+  return uintBitsToFloat(floatBitsToUint(v) | ((bits & 0x20u) << 26));
+}
+// Rounds first, so any f32 may be given.
+FN uint encode_f6e2m3fn(float a) {
+  F r = round_f6e2m3fn(a);
+  uint sign = (floatBitsToUint(r) >> 31) << 5;
+  return sign | encode_narrow_f32(r, 3, 1);
+}
+FN F round_f6e3m2fn(float a) {
+  F r = round_narrow_f32(a, 2, -2, 28.0f, 28.0f);
+  return is_nan_f32(a) ? uintBitsToFloat(0x80000000u) : r;
+}
+FN F decode_f6e3m2fn(uint bits) {
+  F v = decode_narrow_f32(bits & 0x1fu, 2, 3);
+  return uintBitsToFloat(floatBitsToUint(v) | ((bits & 0x20u) << 26));
+}
+// Rounds first, so any f32 may be given.
+FN uint encode_f6e3m2fn(float a) {
+  F r = round_f6e3m2fn(a);
+  uint sign = (floatBitsToUint(r) >> 31) << 5;
+  return sign | encode_narrow_f32(r, 2, 3);
+}
 // bf16 is the upper half of an f32, denormals included.
 FN F round_bf16(float a) {
   uint b = floatBitsToUint(a);
@@ -326,6 +354,12 @@ FN F reduce_precision_f8e5m2fnuz(float a, int exponent_bits, int mantissa_bits) 
 }
 FN F reduce_precision_f4e2m1fn(float a, int exponent_bits, int mantissa_bits) {
   return reduce_precision_narrow_f32(a, exponent_bits, mantissa_bits, 2, 1, 1, 6.0f, 6.0f);
+}
+FN F reduce_precision_f6e2m3fn(float a, int exponent_bits, int mantissa_bits) {
+  return reduce_precision_narrow_f32(a, exponent_bits, mantissa_bits, 2, 3, 1, 7.5f, 7.5f);
+}
+FN F reduce_precision_f6e3m2fn(float a, int exponent_bits, int mantissa_bits) {
+  return reduce_precision_narrow_f32(a, exponent_bits, mantissa_bits, 3, 2, 3, 28.0f, 28.0f);
 }
 // The upper half of an f32, and powers of two, which have no mantissa to round.
 FN F reduce_precision_bf16(float a, int exponent_bits, int mantissa_bits) {

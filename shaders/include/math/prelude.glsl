@@ -12,7 +12,7 @@
 // Narrow types travel in a wide carrier: f16, bf16, f8*, f4 as float (an exactly representable value), s1..s16 as int,
 // u1..u16 as uint. After each arithmetic op on a narrow type call round_<t>(float) or wrap_<t>(int|uint); storage is
 // decode_<t>(uint bits) -> float and encode_<t>(float) -> uint, with <t> = f16 bf16 f8e5m2 f8e4m3 f8e4m3fn f8e3m4
-// f8e4m3b11fnuz f8e4m3fnuz f8e5m2fnuz f8e8m0fnu f4e2m1fn. round_from_f64_<t>(f64_t) -> float rounds once. Ops whose
+// f8e4m3b11fnuz f8e4m3fnuz f8e5m2fnuz f8e8m0fnu f6e2m3fn f6e3m2fn f4e2m1fn. round_from_f64_<t>(f64_t) -> float rounds once. Ops whose
 // result depends on the width have a variant <op>_<i32|u32>_width(a[, b], bits). f16.glsl has <op>_f16 for those
 // functions of f16 whose f32 result must not be rounded again, f32_odd.glsl <op>_f32_odd for those of two narrow
 // floats.

@@ -1,0 +1,139 @@
+#include "core/mlir/mesh_groups.h"
+
+#include "core/mesh.h"
+#include "core/mlir/import_state.h"
+
+namespace VXLA_NAMESPACE::mlir {
+namespace {
+
+constexpr std::string_view kGroups = "replica_groups";
+
+class MeshExpander {
+ public:
+  explicit MeshExpander(Program& program) : program_(program) {}
+
+  Status Expand(Operation& operation) {
+    const Attribute* const groups = operation.Find(kGroups);
+    if (groups != nullptr && groups->kind == Attribute::Kind::kDialect) {
+      VXLA_ASSIGN_OR_RETURN(Attribute matrix, MatrixOf(OperationReader(operation), *groups));
+      SetAttribute(operation.attributes, std::string(kGroups), std::move(matrix));
+    }
+    for (Region& region : operation.regions) {
+      for (Block& block : region.blocks) {
+        for (Operation& inner : block.operations) VXLA_RETURN_IF_ERROR(Expand(inner));
+      }
+    }
+    return OkStatus();
+  }
+
+ private:
+  Result<Attribute> MatrixOf(const OperationReader& reader, const Attribute& groups) const {
+    const Attribute* mesh = groups.Find("mesh");
+    const Attribute* const parts = groups.Find("axes");
+    if (mesh == nullptr || parts == nullptr)
+      return reader.Error("replica_groups are {}, ids of devices or axes of a mesh are needed", PrintAttribute(groups));
+    if (mesh->kind == Attribute::Kind::kSymbol || mesh->kind == Attribute::Kind::kString) {
+      const std::string& name = mesh->text;
+      mesh = MeshCalled(name);
+      if (mesh == nullptr) return reader.Error("replica_groups: the module has no mesh '@{}'", name);
+    }
+    const Attribute* const list = mesh->Find("axes");
+    if (list == nullptr) return reader.Error("replica_groups: {} is no mesh", PrintAttribute(*mesh));
+    std::vector<MeshAxis> axes;
+    for (const Attribute& axis : list->elements) {
+      VXLA_ASSIGN_OR_RETURN(std::string name, NameOf(reader, axis));
+      const Attribute* const size = axis.Find("size");
+      if (size == nullptr) return reader.Error("replica_groups: axis {} of the mesh has no size", name);
+      axes.push_back({std::move(name), size->integer});
+    }
+    IntList ids;
+    if (const Attribute* const stated = mesh->Find("device_ids"); stated != nullptr) {
+      VXLA_ASSIGN_OR_RETURN(ids, reader.IntsOf("device_ids", *stated));
+    }
+    std::vector<MeshPart> named;
+    for (const Attribute& axis : parts->elements) {
+      MeshPart& part = named.emplace_back();
+      VXLA_ASSIGN_OR_RETURN(part.name, NameOf(reader, axis));
+      const Attribute* const sub = axis.Find("sub_axis_info");
+      if (sub == nullptr) continue;
+      const Attribute *const before = sub->Find("pre_size"), *const size = sub->Find("size");
+      if (before == nullptr || size == nullptr || size->integer < 1)
+        return reader.Error("replica_groups: no part of axis {}: {}", part.name, PrintAttribute(*sub));
+      part.before = before->integer;
+      part.size = size->integer;
+    }
+    constexpr int64_t kMostDevices = 1 << 20;
+    const Result<int64_t> devices = MeshDevices(axes);
+    if (!devices.ok()) return reader.Error("replica_groups: {}", devices.status().message());
+    if (*devices > kMostDevices)
+      return reader.Error("replica_groups: a mesh of {} devices, {} at most", *devices, kMostDevices);
+    const Result<std::vector<IntList>> found = MeshGroups(axes, ids, named);
+    if (!found.ok()) return reader.Error("replica_groups: {}", found.status().message());
+    return Matrix(*found);
+  }
+
+  static Result<std::string> NameOf(const OperationReader& reader, const Attribute& axis) {
+    const Attribute* const name = axis.Find("name");
+    if (name == nullptr) return reader.Error("replica_groups: {} names no axis", PrintAttribute(axis));
+    return "\"" + name->text + "\"";
+  }
+
+  const Attribute* MeshCalled(std::string_view name) const {
+    for (const Region& region : program_.module.regions) {
+      for (const Block& block : region.blocks) {
+        for (const Operation& operation : block.operations) {
+          const Attribute* const symbol = operation.Find("sym_name");
+          if (operation.name == "sdy.mesh" && symbol != nullptr && symbol->text == name) return operation.Find("mesh");
+        }
+      }
+    }
+    return nullptr;
+  }
+
+  // Groups over a mesh are of one size.
+  static Attribute Matrix(const std::vector<IntList>& groups) {
+    const auto rows = static_cast<int64_t>(groups.size());
+    Literal ids(Shape(ElementType::kS64, {rows, std::ssize(groups[0])}));
+    int64_t at = 0;
+    for (const IntList& group : groups) {
+      for (const int64_t id : group) ids.SetInt(at++, id);
+    }
+    Attribute attribute;
+    attribute.kind = Attribute::Kind::kElements;
+    attribute.type.kind = Type::Kind::kShape;
+    attribute.type.shape = ids.shape();
+    attribute.literal = std::make_shared<const Literal>(std::move(ids));
+    return attribute;
+  }
+
+  Program& program_;
+};
+
+Attribute EmptyDialect(std::string_view name) {
+  Attribute attribute;
+  attribute.kind = Attribute::Kind::kDialect;
+  attribute.text = name;
+  return attribute;
+}
+
+}  // namespace
+
+Attribute MeshAxisAttribute(std::string_view name, int64_t size) {
+  Attribute axis = EmptyDialect("stablehlo.mesh_axis");
+  SetAttribute(axis.entries, "name", StringAttribute(name));
+  SetAttribute(axis.entries, "size", IntegerAttribute(size));
+  return axis;
+}
+
+Attribute MeshAttribute(std::vector<Attribute> axes, Attribute device_ids) {
+  Attribute mesh = EmptyDialect("stablehlo.mesh"), list;
+  list.kind = Attribute::Kind::kArray;
+  list.elements = std::move(axes);
+  SetAttribute(mesh.entries, "axes", std::move(list));
+  if (device_ids.kind != Attribute::Kind::kUnit) SetAttribute(mesh.entries, "device_ids", std::move(device_ids));
+  return mesh;
+}
+
+Status ExpandMeshGroups(Program& program) { return MeshExpander(program).Expand(program.module); }
+
+}  // namespace VXLA_NAMESPACE::mlir
