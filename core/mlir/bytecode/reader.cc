@@ -42,7 +42,7 @@ class BytecodeReader {
   Status ReadAttributes(ByteReader& in, uint8_t mask, const VhloOperation* form, Operation& operation);
   Status ReadProperties(ByteReader& in, const VhloOperation* form, Operation& operation);
   Status ReadNativeProperties(ByteReader& in, std::string_view names, Operation& operation);
-  Result<IntList> ReadSegmentSizes(ByteReader& in);
+  Result<IntList> ReadSegmentSizes(ByteReader& in, size_t segments);
   Status ReadOperands(ByteReader& in, const Scopes& scopes, Operation& operation);
   Status ReadSuccessors(ByteReader& in, Operation& operation);
   Status SkipUseLists(ByteReader& in, size_t values);
@@ -332,13 +332,14 @@ Status BytecodeReader::ReadNativeProperties(ByteReader& in, std::string_view nam
     const size_t end = std::min(names.find(' '), names.size());
     std::string_view name = names.substr(0, end);
     names.remove_prefix(std::min(end + 1, names.size()));
-    if (name == kSegmentSizes) {
-      VXLA_ASSIGN_OR_RETURN(const IntList sizes, ReadSegmentSizes(in));
-      SetAttribute(operation.attributes, std::string(name), IntListAttribute(sizes));
+    if (name.starts_with(kSegmentSizes)) {
+      VXLA_ASSIGN_OR_RETURN(const IntList sizes, ReadSegmentSizes(in, static_cast<size_t>(name.back() - '0')));
+      SetAttribute(operation.attributes, std::string(kSegmentSizes), IntListAttribute(sizes));
       continue;
     }
     const Attribute* value = nullptr;
     if (name.ends_with('?')) {
+      if (in.left() == 0) return OkStatus();  // a version that has no such property yet
       name.remove_suffix(1);
       VXLA_ASSIGN_OR_RETURN(value, entries_.ReadOptionalAttribute(in));
     } else {
@@ -346,16 +347,16 @@ Status BytecodeReader::ReadNativeProperties(ByteReader& in, std::string_view nam
     }
     if (value != nullptr) SetAttribute(operation.attributes, std::string(name), *value);
   }
-  return in.ExpectEnd("the properties");
+  if (in.left() == 0) return OkStatus();
+  return in.Error("{} bytes behind the properties of {}", in.left(), operation.name);
 }
 
 // A list of i32: all of them, or the places and values of those that are not 0.
-Result<IntList> BytecodeReader::ReadSegmentSizes(ByteReader& in) {
-  constexpr size_t kSegments = 3;
+Result<IntList> BytecodeReader::ReadSegmentSizes(ByteReader& in, size_t segments) {
   VXLA_ASSIGN_OR_RETURN(const uint64_t head, in.Varint("segment sizes"));
   const bool sparse = (head & 1) != 0;
-  if (head >> 1 > kSegments) return in.Error("{} segment sizes", head >> 1);
-  IntList sizes(kSegments, 0);
+  if (head >> 1 > segments) return in.Error("{} segment sizes", head >> 1);
+  IntList sizes(segments, 0);
   uint64_t place_bits = 0;
   if (sparse) {
     VXLA_ASSIGN_OR_RETURN(place_bits, in.Index("the width of a place", 8));
@@ -363,7 +364,7 @@ Result<IntList> BytecodeReader::ReadSegmentSizes(ByteReader& in) {
   for (uint64_t i = 0; i < head >> 1; ++i) {
     VXLA_ASSIGN_OR_RETURN(const uint64_t value, in.Varint("a segment's size"));
     const uint64_t place = sparse ? value & ((uint64_t{1} << place_bits) - 1) : i;
-    if (place >= kSegments) return in.Error("the size of segment {} of {}", place, kSegments);
+    if (place >= segments) return in.Error("the size of segment {} of {}", place, segments);
     sizes[place] = static_cast<int64_t>(value >> place_bits);
   }
   return sizes;

@@ -13,18 +13,31 @@ constexpr std::string_view kAccurateOperations[] = {
     "stablehlo.log",  "stablehlo.sine",   "stablehlo.log_plus_one", "stablehlo.logistic",
     "stablehlo.tan",  "stablehlo.rsqrt",  "stablehlo.sqrt",         "stablehlo.tanh"};
 
+// Of arith. All others have none.
+constexpr std::string_view kFastMath[] = {"addf",    "divf", "extf", "maximumf", "maxnumf", "minimumf",
+                                          "minnumf", "mulf", "negf", "remf",     "subf",    "truncf"};
+constexpr std::string_view kExact[] = {"divsi", "divui", "shrsi", "shrui"};
+constexpr std::string_view kNonNegative[] = {"extui", "index_castui", "uitofp"};
+constexpr std::string_view kOverflow[] = {"addi", "muli", "shli", "subi", "trunci"};
+
 struct OperationProperties {
   std::string_view operation, properties;
 };
 constexpr OperationProperties kProperties[] = {
-    {"cf.cond_br", "branch_weights? operandSegmentSizes"},
+    {"arith.cmpf", "fastmath? predicate"},
+    {"arith.cmpi", "predicate"},
+    {"arith.constant", "value"},
+    {"cf.cond_br", "branch_weights? operandSegmentSizes=3"},
     {"chlo.broadcast_compare", "broadcast_dimensions? compare_type? comparison_direction"},
     {"chlo.constant", "value"},
     {"chlo.constant_like", "value"},
     {"chlo.top_k", "k"},
     {"func.call", "arg_attrs? callee no_inline? res_attrs?"},
     {"func.func", "arg_attrs? function_type no_inline? res_attrs? sym_name sym_visibility?"},
+    {"scf.for", "unsignedCmp?"},
+    {"scf.forall", "mapping? staticLowerBound staticStep staticUpperBound operandSegmentSizes=4"},
     {"sdy.mesh", "mesh sym_name"},
+    {"shape.const_shape", "shape"},
     {"stablehlo.all_gather", "all_gather_dim channel_handle? replica_groups use_global_device_ids?"},
     {"stablehlo.all_reduce", "channel_handle? replica_groups use_global_device_ids?"},
     {"stablehlo.all_to_all", "channel_handle? concat_dimension replica_groups split_count split_dimension"},
@@ -85,6 +98,15 @@ constexpr OperationProperties kProperties[] = {
     {"stablehlo.transpose", "permutation"},
     {"stablehlo.triangular_solve", "left_side lower transpose_a unit_diagonal"},
     {"stablehlo.unary_einsum", "einsum_config"},
+    {"tensor.collapse_shape", "reassociation"},
+    {"tensor.concat", "dim"},
+    {"tensor.expand_shape", "reassociation static_output_shape"},
+    {"tensor.extract_slice", "static_offsets static_sizes static_strides operandSegmentSizes=4"},
+    {"tensor.gather", "gather_dims unique?"},
+    {"tensor.insert_slice", "static_offsets static_sizes static_strides operandSegmentSizes=5"},
+    {"tensor.pad", "nofold? static_high static_low operandSegmentSizes=3"},
+    {"tensor.parallel_insert_slice", "static_offsets static_sizes static_strides operandSegmentSizes=5"},
+    {"tensor.scatter", "scatter_dims unique?"},
 };
 
 }  // namespace
@@ -94,6 +116,13 @@ std::optional<std::string_view> StablehloProperties(std::string_view operation) 
   const auto row = std::ranges::find(kProperties, operation, &OperationProperties::operation);
   if (row != std::end(kProperties)) return row->properties;
   if (operation.starts_with("chlo.broadcast_")) return "broadcast_dimensions?";
+  if (operation.starts_with("arith.")) {
+    const std::string_view name = operation.substr(6);
+    if (std::ranges::find(kFastMath, name) != std::end(kFastMath)) return "fastmath? roundingmode?";
+    if (std::ranges::find(kExact, name) != std::end(kExact)) return "isExact?";
+    if (std::ranges::find(kNonNegative, name) != std::end(kNonNegative)) return "nonNeg?";
+    if (std::ranges::find(kOverflow, name) != std::end(kOverflow)) return "overflowFlags?";
+  }
   return std::nullopt;
 }
 
