@@ -10,6 +10,7 @@
 #include "core/mlir/dense_text.h"
 #include "core/mlir/import_state.h"
 #include "core/mlir/mesh_groups.h"
+#include "core/mlir/region_invariants.h"
 #include "core/mlir/parser.h"
 #include "core/mlir/quantized.h"
 #include "core/mlir/structured_control.h"
@@ -454,6 +455,7 @@ Result<Program> ParseMlir(std::string_view text, int first_line) {
                                                ? ReadBytecode(text)
                                                : OperationParser(text, first_line).Parse());
     VXLA_RETURN_IF_ERROR(ExpandMeshGroups(program));
+    HoistRegionInvariants(program);
     VXLA_RETURN_IF_ERROR(LowerBlocks(program));
     VXLA_RETURN_IF_ERROR(LegalizeQuantized(program));
     VXLA_RETURN_IF_ERROR(LowerStructuredControl(program));

@@ -46,18 +46,6 @@ TEST(StablehloRejectionTest, SaysWhereAndWhatWasExpected) {
             "2:55: a string without its closing quote");
 }
 
-TEST(StablehloRejectionTest, ArraysFromAroundARegionOnScalarsAreNamed) {
-  EXPECT_EQ(BodyError(R"(%0 = "stablehlo.sort"(%a) ({
-    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
-      %1 = stablehlo.slice %b [0:1] : (tensor<2xf32>) -> tensor<1xf32>
-      %2 = stablehlo.compare LT, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
-      stablehlo.return %2 : tensor<i1>
-  }) : (tensor<4xf32>) -> tensor<4xf32>)"),
-            "4:12: stablehlo.slice: %b, tensor<2xf32>, comes from around the region, which only constants and scalars "
-            "of some "
-            "operations may");
-}
-
 TEST(StablehloRejectionTest, QuantizedTypesThatAreNoneAreNamed) {
   EXPECT_THAT(StablehloError("func.func @main(%a: tensor<4x!quant.uniform<i64:f32, 0.1:3>>) {\n return\n}"),
               testing::HasSubstr("!quant.uniform<i64:f32, 0.1:3>: the storage type has more than 32 bits"));

@@ -274,6 +274,39 @@ TEST(StablehloTest, AliasesAndShardingsOfArgumentsStay) {
                                                  testing::HasSubstr("sharding={replicated}")));
 }
 
+// Operations of a region that take nothing of the region are done once, before it.
+TEST(StablehloTest, RegionsTakeWhatIsTheSameForAllElements) {
+  const auto reduce = [](const std::string& inside) {
+    return RunStablehlo(R"(func.func @main(%x: tensor<5xf32>, %w: tensor<3xf32>) -> tensor<f32> {
+  %z = stablehlo.constant dense<-9.0> : tensor<f32>
+  %r = "stablehlo.reduce"(%x, %z) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+)" + inside + R"(
+    %m = stablehlo.maximum %b, %t : tensor<f32>
+    %u = stablehlo.maximum %a, %m : tensor<f32>
+    stablehlo.return %u : tensor<f32>
+  }) : (tensor<5xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+})",
+                        {Floats({1, 2, 3, 4, 5}), Floats({6, 7, 9})});
+  };
+  EXPECT_EQ(reduce("%s = stablehlo.slice %w [1:2] : (tensor<3xf32>) -> tensor<1xf32>\n"
+                   "%t = stablehlo.reshape %s : (tensor<1xf32>) -> tensor<f32>"),
+            "7");
+  EXPECT_EQ(reduce("%i = stablehlo.constant dense<2> : tensor<i32>\n"
+                   "%s = stablehlo.dynamic_slice %w, %i, sizes = [1] : (tensor<3xf32>, tensor<i32>) -> tensor<1xf32>\n"
+                   "%t = stablehlo.reshape %s : (tensor<1xf32>) -> tensor<f32>"),
+            "9");
+  EXPECT_EQ(reduce("%t = stablehlo.reduce(%w init: %z) applies stablehlo.add across dimensions = [0] : (tensor<3xf32>, "
+                   "tensor<f32>) -> tensor<f32>"),
+            "13");
+  EXPECT_EQ(reduce("%i = stablehlo.convert %b : (tensor<f32>) -> tensor<i32>\n"
+                   "%s = stablehlo.dynamic_slice %w, %i, sizes = [1] : (tensor<3xf32>, tensor<i32>) -> tensor<1xf32>\n"
+                   "%t = stablehlo.reshape %s : (tensor<1xf32>) -> tensor<f32>"),
+            "6:6: stablehlo.dynamic_slice: %w, tensor<3xf32>, comes from around the region, which only constants and "
+            "scalars of some operations may");
+}
+
 // One collective_broadcast of a program of 8 devices, its groups over the axes of a mesh.
 Result<std::string> MeshGroupsOf(const std::string& groups) {
   const auto module = ReadStablehlo(
