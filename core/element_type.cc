@@ -56,6 +56,7 @@ bool IsArrayElement(ElementType type) { return FactsOf(type).carrier != Carrier:
 bool IsNarrowInteger(ElementType type) { return IsInteger(type) && BitWidth(type) < 32; }
 bool IsNarrowFloat(ElementType type) { return IsFloating(type) && BitWidth(type) < 32; }
 
+bool HasIntegerOfItsWidth(ElementType type) { return BitWidth(type) != 6; }
 ElementType RealPart(ElementType type) {
   if (type == ElementType::kC64) return ElementType::kF32;
   if (type == ElementType::kC128) return ElementType::kF64;

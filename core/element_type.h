@@ -67,6 +67,8 @@ bool IsComplex(ElementType type);
 bool IsArrayElement(ElementType type);   // neither token, opaque nor tuple
 bool IsNarrowFloat(ElementType type);    // floating with fewer than 32 bits
 bool IsNarrowInteger(ElementType type);  // integers with fewer than 32 bits, without pred
+// Whether an integer type holds its bits: not those of the f6 types.
+bool HasIntegerOfItsWidth(ElementType type);
 // f32 of c64, f64 of c128, itself otherwise.
 ElementType RealPart(ElementType type);
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "core/limits.h"
@@ -87,7 +88,14 @@ Result<Shape> InferBitcastConvert(const Instruction& instruction) {
   const int to_bits = BitWidth(to);
   std::vector<int64_t> sizes;
   std::vector<bool> dynamic;
-  const bool widens = to_bits > from_bits;  // by a factor, since all widths are powers of two
+  const int factor = std::max(from_bits, to_bits) / std::min(from_bits, to_bits);
+  const bool fits = std::has_single_bit(static_cast<unsigned>(factor)) &&
+                    factor * std::min(from_bits, to_bits) == std::max(from_bits, to_bits);
+  if (!fits) {  // bitcast_convert_c1: of the f6 types
+    return OpError(instruction, "from {} to {}: widths of {} and {} bits", ElementTypeName(from.element_type()),
+                   ElementTypeName(to), from_bits, to_bits);
+  }
+  const bool widens = to_bits > from_bits;
   for (int i = 0; i < from.rank() - (widens ? 1 : 0); ++i) AppendDimension(from, i, sizes, dynamic);
   if (widens) {  // bitcast_convert_c1
     const int ratio = to_bits / from_bits;

@@ -158,6 +158,9 @@ Result<Shape> InferStochasticConvert(const Instruction& instruction) {
   const ElementType to = instruction.shape().element_type();
   // stochastic_convert_c2
   if (!IsRealNumber(to)) return OpError(instruction, "to {}: an integer or floating type needed", ElementTypeName(to));
+  if (!HasIntegerOfItsWidth(to)) {  // stochastic_convert_c2
+    return OpError(instruction, "to {}: no integer type has its width", ElementTypeName(to));
+  }
   return WithElementType(from, to);
 }
 

@@ -38,6 +38,9 @@ Result<Shape> InferRngBitGenerator(const Instruction& instruction) {
   if (!IsInteger(bits) && !IsFloating(bits)) {  // rng_bit_generator_c1
     return OpError(instruction, "bits of {}: an integer or floating type needed", ElementTypeName(bits));
   }
+  if (!HasIntegerOfItsWidth(bits)) {  // rng_bit_generator_c1
+    return OpError(instruction, "bits of {}: no integer type has its width", ElementTypeName(bits));
+  }
   const auto algorithm = instruction.attributes<RngBitGeneratorAttributes>().algorithm;
   const int64_t state_bits = std::min<int64_t>(state.ElementCount(), 1024) * BitWidth(state.element_type());
   const bool unsigned_state = IsUnsigned(state.element_type()) && state.rank() == 1;

@@ -110,6 +110,8 @@ stochastic_convert_c1: x=f32[2]; b=u16[2] => bf16[2] stochastic-convert(x, b)
 ! stochastic-convert: operand 1 of u16 has not the width of f32
 stochastic_convert_c2: x=f32[2]; b=u32[2] => c64[2] stochastic-convert(x, b)
 ! stochastic-convert: to c64: an integer or floating type needed
+stochastic_convert_c2: x=f32[2]; b=u32[2] => f6e3m2fn[2] stochastic-convert(x, b)
+! stochastic-convert: to f6e3m2fn: no integer type has its width
 reduce_precision_c2: x=f32[2] => f32[2] reduce-precision(x), exponent_bits=0, mantissa_bits=3
 ! reduce-precision: exponent_bits 0 is below 1
 reduce_precision_c4: x=f32[2] => f32[2] reduce-precision(x), exponent_bits=9223372036854775807, mantissa_bits=3
@@ -120,6 +122,8 @@ reduce_precision_c3: x=f32[2] => f32[2] reduce-precision(x), exponent_bits=5, ma
 ! reduce-precision: mantissa_bits -1 is negative
 bitcast_convert_c1: x=f16[3,4] => f32[3] bitcast-convert(x)
 ! bitcast-convert: the last dimension of f16[3,4] must be 2 to become f32
+bitcast_convert_c1: x=u8[3] => f6e2m3fn[3] bitcast-convert(x)
+! bitcast-convert: from u8 to f6e2m3fn: widths of 8 and 6 bits
 bitcast_convert_c2: x=c64[3] => f64[3] bitcast-convert(x)
 ! bitcast-convert: from c64 to f64: both or neither must be complex
 reshape_c1: x=f32[6] => f32[4] reshape(x)

@@ -227,6 +227,8 @@ rng_c4: x=f64[] => f32[4] rng(x, x), distribution=rng_normal
 ! rng: operand 0 is of f64, the result of f32
 rng_bit_generator_c1: s=u64[2] => (u64[2], pred[4]) rng-bit-generator(s), algorithm=rng_three_fry
 ! rng-bit-generator: bits of pred: an integer or floating type needed
+rng_bit_generator_c1: s=u64[2] => (u64[2], f6e2m3fn[4]) rng-bit-generator(s), algorithm=rng_three_fry
+! rng-bit-generator: bits of f6e2m3fn: no integer type has its width
 rng_bit_generator_c2: s=u64[3] => (u64[3], u32[4]) rng-bit-generator(s), algorithm=rng_three_fry
 ! rng-bit-generator: a state of u64[3] does not fit the algorithm
 rng_bit_generator_c3: s=u64[2] => u32[4] rng-bit-generator(s), algorithm=rng_three_fry

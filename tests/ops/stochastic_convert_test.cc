@@ -61,7 +61,7 @@ std::vector<ElementType> AllTypes() {
   std::vector<ElementType> types;
   for (int t = 0; t < kElementTypeCount; ++t) {
     const auto type = static_cast<ElementType>(t);
-    if (IsArrayElement(type) && !IsComplex(type) && type != kPred) types.push_back(type);
+    if (IsArrayElement(type) && !IsComplex(type) && type != kPred && HasIntegerOfItsWidth(type)) types.push_back(type);
   }
   return types;
 }
@@ -72,8 +72,7 @@ TEST(StochasticConvertTest, FromNarrowTypes) {
   Check(kF16, {kF8E5M2, kBF16, kF32, kF64, kS4});
   Check(kBF16, {kF16, kF8E8M0FNU, kF4E2M1FN, kU32});
   Check(kF8E8M0FNU, {kF8E4M3FN, kS16});
-  Check(kF4E2M1FN, {kF8E3M4, kU2, kF6E3M2FN});
-  Check(kF6E2M3FN, {kF4E2M1FN, kF6E3M2FN, kS8});
+  Check(kF4E2M1FN, {kF8E3M4, kU2});
 }
 
 TEST(StochasticConvertTest, ScalarsAndEmptyArrays) {

@@ -227,7 +227,8 @@ std::string FloatModes(const DeviceFacts& facts, FloatTypes used) {
 
 bool DividesNatively(std::string_view text, const DeviceFacts& facts) {
   const auto defines = [&](std::string_view function) { return text.find(function) != text.npos; };
-  return defines("FN F divide_f32(") || defines("FN F sqrt_plain_f32(") ||
+  return defines("FN F divide_f32(") || defines("FN F sqrt_plain_f32(") || defines("FN F divide_middle_f32(") ||
+         defines("FN F sqrt_middle_f32(") ||
          (facts.float64 && (defines("FN D divide_f64(") || defines("FN D sqrt_plain_f64(")));
 }
 
