@@ -1,3 +1,5 @@
+#include "api/c_vulkan.h"
+
 #include <fmt/format.h>
 
 #include <optional>
@@ -137,12 +139,6 @@ VxlaRecordingNeeds Describe(const Device& device, const Plan& plan) {
   return described;
 }
 
-struct BindingRules {
-  int64_t size_bytes = 0;
-  uint64_t alignment = 0;
-  VkBufferUsageFlags usage = 0;
-};
-
 Status CheckBinding(const std::string& name, const VxlaBinding& binding, const BindingRules& rules) {
   const bool transfers = (rules.usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT) != 0;
   const bool addresses = (rules.usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) != 0;
@@ -243,44 +239,52 @@ Result<std::vector<std::shared_ptr<Buffer>>> ScratchOf(Device& device, const Pla
   return blocks;
 }
 
+}  // namespace
+
 vulkan::HostSemaphore PointOf(const VxlaSemaphore& semaphore) {
   return {semaphore.semaphore, semaphore.value,
           semaphore.stages != 0 ? semaphore.stages : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT};
 }
 
-constexpr VkBufferUsageFlags kImportUsage =
-    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+Result<uint64_t> ReadyAfter(Device& device, const VxlaSemaphore* wait) {
+  if (wait == nullptr) return 0;
+  if (wait->semaphore == VK_NULL_HANDLE) return InvalidArgument("wait: its VkSemaphore is NULL");
+  const vulkan::HostSemaphore point = PointOf(*wait);
+  return vulkan::Link(device, 0, &point, nullptr);
+}
 
 VkBufferUsageFlags ImportUsage(const Device& device) {
-  return kImportUsage | (device.facts().buffer_addresses ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
+  constexpr VkBufferUsageFlags kUsage =
+      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  return kUsage | (device.facts().buffer_addresses ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
 }
 
-Result<CValue> Import(VxlaDevice device, const VxlaImportInfo& info) {
-  VXLA_ASSIGN_OR_RETURN(const VxlaArray array, ReadStruct(info.array, "array"));
-  VXLA_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(array));
-  VXLA_RETURN_IF_ERROR(CheckShape(shape));
-  Device& on = *device->device;
+BindingRules RulesOf(const Device& device, const Shape& shape) {
   constexpr int64_t kUnit = RecordingNeeds::kUnitBytes;
-  const BindingRules rules = {std::max(kUnit, (shape.SizeBytes() + kUnit - 1) / kUnit * kUnit),
-                              std::max<uint64_t>(kUnit, on.facts().storage_offset_alignment), ImportUsage(on)};
-  VXLA_RETURN_IF_ERROR(CheckBinding("value", info.binding, rules));
-  uint64_t ready = 0;
-  if (info.wait != nullptr) {
-    if (info.wait->semaphore == VK_NULL_HANDLE) return InvalidArgument("wait: its VkSemaphore is NULL");
-    const vulkan::HostSemaphore wait = PointOf(*info.wait);
-    VXLA_ASSIGN_OR_RETURN(ready, vulkan::Link(on, 0, &wait, nullptr));
-  }
-  return CValue{device->client->Lend(shape, vulkan::WrapBuffer(RangeOf(on, info.binding, rules.usage)), ready),
-                CArray(shape)};
+  return {std::max(kUnit, (shape.SizeBytes() + kUnit - 1) / kUnit * kUnit),
+          std::max<uint64_t>(kUnit, device.facts().storage_offset_alignment), ImportUsage(device)};
 }
 
-// The memory of a value that was not donated.
 Result<DeviceMemory*> MemoryOf(VxlaValue value) {
   VXLA_RETURN_IF_ERROR(CheckHandle(value, "value"));
   DeviceMemory& memory = *value->content->value.memory();
   if (!memory.Pin()) return InvalidArgument("the value was donated to a run");
   memory.Unpin();
   return &memory;
+}
+
+namespace {
+
+Result<CValue> Import(VxlaDevice device, const VxlaImportInfo& info) {
+  VXLA_ASSIGN_OR_RETURN(const VxlaArray array, ReadStruct(info.array, "array"));
+  VXLA_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(array));
+  VXLA_RETURN_IF_ERROR(CheckShape(shape));
+  Device& on = *device->device;
+  const BindingRules rules = RulesOf(on, shape);
+  VXLA_RETURN_IF_ERROR(CheckBinding("value", info.binding, rules));
+  VXLA_ASSIGN_OR_RETURN(const uint64_t ready, ReadyAfter(on, info.wait));
+  return CValue{device->client->Lend(shape, vulkan::WrapBuffer(RangeOf(on, info.binding, rules.usage)), ready),
+                CArray(shape)};
 }
 
 HostBinding BindingFor(const char* kind, size_t index, const Plan& plan, int buffer) {

@@ -1,7 +1,7 @@
 # The renderer without a window, twice: the denoiser helps, the validation layer is silent, both give the same bits.
 # -DRENDERER=FILE -DDEVICE=NAME -DWORK=FOLDER
 file(MAKE_DIRECTORY ${WORK})
-set(options --headless --small --device ${DEVICE} --advance 120 --frames 4 --check --validate)
+set(options --headless --small --device ${DEVICE} --advance 60 --frames 3 --check --validate)
 foreach(run "1.3;" "1.2;--two-devices")
   list(POP_FRONT run api)
   execute_process(COMMAND ${RENDERER} ${options} --api ${api} --picture ${WORK}/${api}.ppm ${run} RESULT_VARIABLE code)

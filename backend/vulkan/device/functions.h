@@ -15,7 +15,8 @@ namespace VXLA_NAMESPACE::vulkan {
 #define VXLA_INSTANCE_FUNCTIONS(F) \
   F(DestroyInstance) F(EnumeratePhysicalDevices) F(GetPhysicalDeviceProperties) F(GetPhysicalDeviceProperties2) \
   F(GetPhysicalDeviceFeatures2) F(GetPhysicalDeviceMemoryProperties) F(GetPhysicalDeviceQueueFamilyProperties) \
-  F(EnumerateDeviceExtensionProperties) F(CreateDevice) F(GetDeviceProcAddr)
+  F(EnumerateDeviceExtensionProperties) F(CreateDevice) F(GetDeviceProcAddr) \
+  F(GetPhysicalDeviceExternalBufferProperties)
 
 // Present only with VK_EXT_debug_utils; null otherwise.
 #define VXLA_DEBUG_INSTANCE_FUNCTIONS(F) F(CreateDebugUtilsMessengerEXT) F(DestroyDebugUtilsMessengerEXT)
@@ -47,6 +48,9 @@ namespace VXLA_NAMESPACE::vulkan {
   F(GetPipelineExecutablePropertiesKHR)     \
   F(GetPipelineExecutableStatisticsKHR) F(GetPipelineExecutableInternalRepresentationsKHR)
 
+// Present only with VK_KHR_external_memory_fd; null otherwise.
+#define VXLA_EXTERNAL_DEVICE_FUNCTIONS(F) F(GetMemoryFdKHR) F(GetMemoryFdPropertiesKHR)
+
 #define VXLA_MEMBER(NAME) PFN_vk##NAME NAME = nullptr;
 #define VXLA_PROMOTED_MEMBER(NAME, SUFFIX) PFN_vk##NAME NAME = nullptr;
 
@@ -66,6 +70,7 @@ struct DeviceTable {
   VXLA_PROMOTED_DEVICE_FUNCTIONS(VXLA_PROMOTED_MEMBER)
   VXLA_DEBUG_DEVICE_FUNCTIONS(VXLA_MEMBER)
   VXLA_EXECUTABLE_DEVICE_FUNCTIONS(VXLA_MEMBER)
+  VXLA_EXTERNAL_DEVICE_FUNCTIONS(VXLA_MEMBER)
 };
 
 #undef VXLA_MEMBER
