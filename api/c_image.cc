@@ -184,20 +184,38 @@ void RecordedImages::Barrier(VkCommandBuffer commands) {
   (void)barriers_->Detach();  // a barrier cannot fail
 }
 
+template <typename Record>
+Status RecordedImages::Labelled(VkCommandBuffer commands, const char* label, Record&& record) {
+  const auto mark = [&](bool begins) {
+    barriers_->Attach(commands, false, false);
+    begins ? barriers_->BeginLabel(label) : barriers_->EndLabel();
+    (void)barriers_->Detach();
+  };
+  mark(true);
+  const Status status = record();
+  mark(false);
+  return status;
+}
+
 Status RecordedImages::RecordArguments(VkCommandBuffer commands) {
   if (arguments_.empty()) return OkStatus();
-  for (const Image& image : arguments_)
-    vulkan::CopyImageToBuffer(*device_->device, commands, image.image, *image.texels);
-  Barrier(commands);
-  return Convert(arguments_, commands);
+  return Labelled(commands, "images to arrays", [&] {
+    for (const Image& image : arguments_)
+      vulkan::CopyImageToBuffer(*device_->device, commands, image.image, *image.texels);
+    Barrier(commands);
+    return Convert(arguments_, commands);
+  });
 }
 
 Status RecordedImages::RecordResults(VkCommandBuffer commands) {
   if (results_.empty()) return OkStatus();
-  Barrier(commands);
-  VXLA_RETURN_IF_ERROR(Convert(results_, commands));
-  for (const Image& image : results_) vulkan::CopyBufferToImage(*device_->device, commands, *image.texels, image.image);
-  return OkStatus();
+  return Labelled(commands, "arrays to images", [&]() -> Status {
+    Barrier(commands);
+    VXLA_RETURN_IF_ERROR(Convert(results_, commands));
+    for (const Image& image : results_)
+      vulkan::CopyBufferToImage(*device_->device, commands, *image.texels, image.image);
+    return OkStatus();
+  });
 }
 
 Status CheckNoImages(const VxlaBindings& bindings) {

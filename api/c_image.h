@@ -51,6 +51,9 @@ class RecordedImages {
   // With a barrier behind it where anything is converted.
   Status Convert(std::vector<Image>& images, VkCommandBuffer commands);
   void Barrier(VkCommandBuffer commands);
+  // Around all that is recorded for images on one side of the program.
+  template <typename Record>
+  Status Labelled(VkCommandBuffer commands, const char* label, Record&& record);
 
   VxlaDevice device_;
   std::vector<Image> arguments_, results_;

@@ -62,38 +62,6 @@ static double Written(const Format* format, double value, int channel) {
 
 // ---- images ----
 
-typedef struct HostImage {
-  VkDeviceMemory memory;
-  VxlaImage image;
-  uint32_t layers;
-} HostImage;
-
-static HostImage MakeImage(Host* host, VkFormat format, uint32_t layers, VkImageUsageFlags usage) {
-  HostImage made = {.layers = layers};
-  made.image = (VxlaImage){.usage = usage, .width = kWidth, .height = kHeight};
-  VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                            .imageType = VK_IMAGE_TYPE_2D,
-                            .format = format,
-                            .extent = {kWidth, kHeight, 1},
-                            .mipLevels = 1,
-                            .arrayLayers = layers,
-                            .samples = VK_SAMPLE_COUNT_1_BIT,
-                            .usage = usage};
-  EXPECT(host->CreateImage(host->device, &info, NULL, &made.image.image) == VK_SUCCESS);
-  VkMemoryRequirements needs;
-  host->GetImageMemoryRequirements(host->device, made.image.image, &needs);
-  VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = needs.size};
-  while ((needs.memoryTypeBits >> allocate.memoryTypeIndex & 1) == 0) ++allocate.memoryTypeIndex;
-  EXPECT(host->AllocateMemory(host->device, &allocate, NULL, &made.memory) == VK_SUCCESS);
-  EXPECT(host->BindImageMemory(host->device, made.image.image, made.memory, 0) == VK_SUCCESS);
-  return made;
-}
-
-static void FreeImage(Host* host, HostImage* made) {
-  host->DestroyImage(host->device, made->image.image, NULL);
-  host->FreeMemory(host->device, made->memory, NULL);
-}
-
 static VkBufferImageCopy Whole(const HostImage* image) {
   return (VkBufferImageCopy){.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, image->layers},
                              .imageExtent = {kWidth, kHeight, 1}};
@@ -231,8 +199,8 @@ static void TestCase(Host* host, VxlaDevice device, const Case* tried) {
   HostBuffer from = HostMakeBuffer(host, 1024, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
   HostBuffer to = HostMakeBuffer(host, 1024, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
   const VkImageUsageFlags usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
-  HostImage in = MakeImage(host, tried->in->format, tried->layers, usage);
-  HostImage out = MakeImage(host, tried->out->format, tried->layers, usage);
+  HostImage in = HostMakeImage(host, tried->in->format, kWidth, kHeight, tried->layers, usage);
+  HostImage out = HostMakeImage(host, tried->out->format, kWidth, kHeight, tried->layers, usage);
   in.image.before = kCopiedTo;
   in.image.after = (VxlaImageState){VK_IMAGE_LAYOUT_GENERAL, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, 0};
   out.image.before = kNothing;
@@ -269,8 +237,8 @@ static void TestCase(Host* host, VxlaDevice device, const Case* tried) {
   EXPECT_CODE(vxlaRebind(recording, &bindings, &message), VXLA_UNSUPPORTED, "record it");
   vxlaDestroyRecording(recording);
   vxlaDestroyExecutable(executable);
-  FreeImage(host, &in);
-  FreeImage(host, &out);
+  HostFreeImage(host, &in);
+  HostFreeImage(host, &out);
   HostFreeBuffer(host, &from);
   HostFreeBuffer(host, &to);
 }
@@ -291,8 +259,8 @@ static void TestInPlace(Host* host, VxlaDevice device) {
   EXPECT_OK(vxlaDescribeRecording(executable, &needs, &message));
   HostBuffer texels = HostMakeBuffer(host, 1024, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
   HostBuffer y = HostMakeBuffer(host, 1024, needs.argument_usage);
-  HostImage image =
-      MakeImage(host, VK_FORMAT_R8G8_UNORM, 1, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+  HostImage image = HostMakeImage(host, VK_FORMAT_R8G8_UNORM, kWidth, kHeight, 1,
+                                  VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
   VxlaImage read = image.image, written = image.image;
   read.before = kCopiedTo;
   read.after = written.before = (VxlaImageState){VK_IMAGE_LAYOUT_GENERAL, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, 0};
@@ -320,7 +288,7 @@ static void TestInPlace(Host* host, VxlaDevice device) {
   EXPECT_CODE(vxlaCreateRecording(executable, &info, &recording, &message), VXLA_INVALID_ARGUMENT,
               "result 0: the program puts it into argument 0, and one of the two only is an image");
   vxlaDestroyExecutable(executable);
-  FreeImage(host, &image);
+  HostFreeImage(host, &image);
   HostFreeBuffer(host, &texels);
   HostFreeBuffer(host, &y);
 }
@@ -361,7 +329,7 @@ static void TestRefusals(Host* host, VxlaDevice device) {
   info.argument_formats = info.result_formats = NULL;
   EXPECT_OK(vxlaCreateRecording(executable, &info, &buffers, &message));
   const VkImageUsageFlags usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
-  HostImage image = MakeImage(host, format, 1, usage);
+  HostImage image = HostMakeImage(host, format, kWidth, kHeight, 1, usage);
   image.image.before = kCopiedTo;
   image.image.after = kCopiedFrom;
   const VxlaImage good = image.image;
@@ -410,7 +378,7 @@ static void TestRefusals(Host* host, VxlaDevice device) {
   vxlaDestroyRecording(recording);
   vxlaDestroyRecording(buffers);
   vxlaDestroyExecutable(executable);
-  FreeImage(host, &image);
+  HostFreeImage(host, &image);
 }
 
 static void TestOn(Host* host, uint32_t api_version, const char* bindings) {

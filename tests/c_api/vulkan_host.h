@@ -18,22 +18,23 @@
   F(DestroyInstance)                   \
   F(GetDeviceProcAddr)                 \
   F(GetPhysicalDeviceQueueFamilyProperties) F(CreateDebugUtilsMessengerEXT) F(DestroyDebugUtilsMessengerEXT)
-#define HOST_DEVICE_FUNCTIONS(F)                                                                                   \
-  F(DestroyDevice)                                                                                                 \
-  F(GetDeviceQueue)                                                                                                \
-  F(QueueSubmit)                                                                                                   \
-  F(QueueWaitIdle)                                                                                                 \
-  F(CreateBuffer)                                                                                                  \
-  F(DestroyBuffer)                                                                                                 \
-  F(GetBufferMemoryRequirements)                                                                                   \
-  F(AllocateMemory)                                                                                                \
-  F(FreeMemory)                                                                                                    \
-  F(BindBufferMemory)                                                                                              \
-  F(MapMemory) F(CreateCommandPool) F(DestroyCommandPool) F(AllocateCommandBuffers) F(BeginCommandBuffer)          \
-      F(EndCommandBuffer) F(CmdPipelineBarrier) F(CmdFillBuffer) F(CmdExecuteCommands) F(GetBufferDeviceAddress)   \
-          F(CreatePipelineCache) F(DestroyPipelineCache) F(CreateSemaphore) F(DestroySemaphore) F(SignalSemaphore) \
-              F(WaitSemaphores) F(CreateImage) F(DestroyImage) F(GetImageMemoryRequirements) F(BindImageMemory)    \
-                  F(CmdCopyBufferToImage) F(CmdCopyImageToBuffer)
+#define HOST_DEVICE_FUNCTIONS(F)                                                                                      \
+  F(DestroyDevice)                                                                                                    \
+  F(GetDeviceQueue)                                                                                                   \
+  F(QueueSubmit)                                                                                                      \
+  F(QueueWaitIdle)                                                                                                    \
+  F(CreateBuffer)                                                                                                     \
+  F(DestroyBuffer)                                                                                                    \
+  F(GetBufferMemoryRequirements)                                                                                      \
+  F(AllocateMemory)                                                                                                   \
+  F(FreeMemory)                                                                                                       \
+  F(BindBufferMemory)                                                                                                 \
+  F(MapMemory)                                                                                                        \
+  F(CreateCommandPool) F(DestroyCommandPool) F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer)      \
+      F(CmdPipelineBarrier) F(CmdFillBuffer) F(CmdExecuteCommands) F(GetBufferDeviceAddress) F(CreatePipelineCache)   \
+          F(DestroyPipelineCache) F(CreateSemaphore) F(DestroySemaphore) F(SignalSemaphore) F(WaitSemaphores)         \
+              F(CreateImage) F(DestroyImage) F(GetImageMemoryRequirements) F(BindImageMemory) F(CmdCopyBufferToImage) \
+                  F(CmdCopyImageToBuffer)
 #define HOST_MEMBER(NAME) PFN_vk##NAME NAME;
 
 typedef struct Host {
@@ -284,4 +285,37 @@ static inline VkSemaphore HostMakeTimeline(Host* host) {
   VkSemaphore semaphore = VK_NULL_HANDLE;
   EXPECT(host->CreateSemaphore(host->device, &info, NULL, &semaphore) == VK_SUCCESS);
   return semaphore;
+}
+
+typedef struct HostImage {
+  VkDeviceMemory memory;
+  VxlaImage image;
+  uint32_t layers;
+} HostImage;
+
+static inline HostImage HostMakeImage(Host* host, VkFormat format, uint32_t width, uint32_t height, uint32_t layers,
+                                      VkImageUsageFlags usage) {
+  HostImage made = {.layers = layers};
+  made.image = (VxlaImage){.usage = usage, .width = width, .height = height};
+  VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                            .imageType = VK_IMAGE_TYPE_2D,
+                            .format = format,
+                            .extent = {width, height, 1},
+                            .mipLevels = 1,
+                            .arrayLayers = layers,
+                            .samples = VK_SAMPLE_COUNT_1_BIT,
+                            .usage = usage};
+  EXPECT(host->CreateImage(host->device, &info, NULL, &made.image.image) == VK_SUCCESS);
+  VkMemoryRequirements needs;
+  host->GetImageMemoryRequirements(host->device, made.image.image, &needs);
+  VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = needs.size};
+  while ((needs.memoryTypeBits >> allocate.memoryTypeIndex & 1) == 0) ++allocate.memoryTypeIndex;
+  EXPECT(host->AllocateMemory(host->device, &allocate, NULL, &made.memory) == VK_SUCCESS);
+  EXPECT(host->BindImageMemory(host->device, made.image.image, made.memory, 0) == VK_SUCCESS);
+  return made;
+}
+
+static inline void HostFreeImage(Host* host, const HostImage* made) {
+  host->DestroyImage(host->device, made->image.image, NULL);
+  host->FreeMemory(host->device, made->memory, NULL);
 }

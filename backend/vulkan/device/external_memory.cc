@@ -53,6 +53,7 @@ Status ExternalBuffer::MakeBuffer(uint64_t size_bytes, VkMemoryRequirements& nee
   const DeviceTable& vk = context_->vk();
   VXLA_RETURN_IF_ERROR(
       context_->Check(vk.CreateBuffer(context_->handle(), &info, context_->allocation(), &buffer_), "vkCreateBuffer"));
+  context_->Name(VK_OBJECT_TYPE_BUFFER, buffer_, "vxla shared memory");
   vk.GetBufferMemoryRequirements(context_->handle(), buffer_, &needs);
   return OkStatus();
 }
