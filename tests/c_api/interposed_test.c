@@ -189,6 +189,21 @@ static void TestLostDevice(Host* host) {
   EXPECT_OK(vxlaDestroyDevice(device, &message));
   EXPECT(waits == 0);
   lost = 0;
+  // The host sees it first: vxla learns of it while it is destroyed.
+  device = Adopt(host);
+  executable = Compile(device);
+  EXPECT_OK(vxlaCreateValue(device, &array, x, &value, &message));
+  execute.results = &later;
+  EXPECT_OK(vxlaExecute(executable, &execute, &message));
+  lost = 1;
+  waits = 0;
+  vxlaDestroyValue(value);
+  vxlaDestroyValue(later);
+  vxlaDestroyExecutable(executable);
+  EXPECT(host->QueueWaitIdle(host->queue) == VK_SUCCESS);
+  EXPECT_OK(vxlaDestroyDevice(device, &message));
+  EXPECT(waits == 0);
+  lost = 0;
   HostCloseDevice(host);
   HostMakeDevice(host, NULL);
   device = Adopt(host);
