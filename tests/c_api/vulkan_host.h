@@ -30,11 +30,11 @@
   F(FreeMemory)                                                                                                       \
   F(BindBufferMemory)                                                                                                 \
   F(MapMemory)                                                                                                        \
-  F(CreateCommandPool) F(DestroyCommandPool) F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer)      \
-      F(CmdPipelineBarrier) F(CmdFillBuffer) F(CmdExecuteCommands) F(GetBufferDeviceAddress) F(CreatePipelineCache)   \
-          F(DestroyPipelineCache) F(CreateSemaphore) F(DestroySemaphore) F(SignalSemaphore) F(WaitSemaphores)         \
-              F(CreateImage) F(DestroyImage) F(GetImageMemoryRequirements) F(BindImageMemory) F(CmdCopyBufferToImage) \
-                  F(CmdCopyImageToBuffer)
+  F(CreateCommandPool)                                                                                                \
+  F(DestroyCommandPool) F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdPipelineBarrier)     \
+      F(CmdFillBuffer) F(CmdExecuteCommands) F(GetBufferDeviceAddress) F(CreatePipelineCache) F(DestroyPipelineCache) \
+          F(CreateSemaphore) F(DestroySemaphore) F(SignalSemaphore) F(WaitSemaphores) F(CreateImage) F(DestroyImage)  \
+              F(GetImageMemoryRequirements) F(BindImageMemory) F(CmdCopyBufferToImage) F(CmdCopyImageToBuffer)
 #define HOST_MEMBER(NAME) PFN_vk##NAME NAME;
 
 typedef struct Host {
@@ -293,16 +293,17 @@ typedef struct HostImage {
   uint32_t layers;
 } HostImage;
 
+// The second mip level, from the second layer on, of an image that has more.
 static inline HostImage HostMakeImage(Host* host, VkFormat format, uint32_t width, uint32_t height, uint32_t layers,
                                       VkImageUsageFlags usage) {
   HostImage made = {.layers = layers};
-  made.image = (VxlaImage){.usage = usage, .width = width, .height = height};
+  made.image = (VxlaImage){.usage = usage, .width = width, .height = height, .mip_level = 1, .first_layer = 1};
   VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                             .imageType = VK_IMAGE_TYPE_2D,
                             .format = format,
-                            .extent = {width, height, 1},
-                            .mipLevels = 1,
-                            .arrayLayers = layers,
+                            .extent = {2 * width, 2 * height, 1},
+                            .mipLevels = 2,
+                            .arrayLayers = layers + 1,
                             .samples = VK_SAMPLE_COUNT_1_BIT,
                             .usage = usage};
   EXPECT(host->CreateImage(host->device, &info, NULL, &made.image.image) == VK_SUCCESS);
