@@ -76,6 +76,12 @@ void GlfwWindow::MakeSwapchain(const Gpu& gpu) {
 }
 
 void GlfwWindow::MakeImages() {
+  int width = 0, height = 0;
+  glfwGetFramebufferSize(window_, &width, &height);
+  while ((width == 0 || height == 0) && !glfwWindowShouldClose(window_)) {  // minimized
+    glfwWaitEvents();
+    glfwGetFramebufferSize(window_, &width, &height);
+  }
   VkSurfaceCapabilitiesKHR can;
   Check(vkGetPhysicalDeviceSurfaceCapabilitiesKHR(gpu_->physical, surface_, &can),
         "vkGetPhysicalDeviceSurfaceCapabilitiesKHR");
@@ -88,8 +94,6 @@ void GlfwWindow::MakeImages() {
     return format.format == VK_FORMAT_B8G8R8A8_SRGB || format.format == VK_FORMAT_R8G8B8A8_SRGB;
   });
   if (srgb == formats.end()) throw std::runtime_error("the window has no sRGB format");
-  int width = 0, height = 0;
-  glfwGetFramebufferSize(window_, &width, &height);
   extent_ = can.currentExtent;
   if (extent_.width == UINT32_MAX) {
     extent_.width = std::clamp(static_cast<uint32_t>(width), can.minImageExtent.width, can.maxImageExtent.width);
