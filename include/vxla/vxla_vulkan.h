@@ -221,7 +221,8 @@ VXLA_API VxlaCode vxlaCmdExecute(VkCommandBuffer commands, VxlaRecording recordi
                                  VxlaMessage* message);
 // Records as much of the program as takes so long on the device, by a low estimate of its speed (a dispatch at least),
 // from where the last part ended: a frame's share. *finished: 1 with the last part, after which a call begins anew. All
-// parts have the same bindings, and run in order on one queue. A failure ends the program.
+// parts have the same bindings, and run in order on one queue; the first one reads the arguments' images, the last one
+// writes the results'. A failure ends the program.
 VXLA_API VxlaCode vxlaCmdExecutePart(VkCommandBuffer commands, VxlaRecording recording, const VxlaBindings* bindings,
                                      double microseconds, int32_t* finished, VxlaMessage* message);
 // Makes command buffers recorded with vxlaCmdExecute run with other bindings from their next submission on, without
