@@ -148,7 +148,6 @@ Status MemoryAllocator::FillBlock(MemoryBlock& block, const MemoryChoice& choice
   if (addresses) buffer.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
   VXLA_RETURN_IF_ERROR(
       context_->Check(vk.CreateBuffer(device, &buffer, context_->allocation(), &block.buffer), "vkCreateBuffer"));
-  context_->Name(VK_OBJECT_TYPE_BUFFER, block.buffer, "vxla memory");
   VkMemoryRequirements needs = {};
   vk.GetBufferMemoryRequirements(device, block.buffer, &needs);
   if ((needs.memoryTypeBits & (1u << choice.type)) == 0) {
@@ -175,6 +174,7 @@ Status MemoryAllocator::FillBlock(MemoryBlock& block, const MemoryChoice& choice
     address.buffer = block.buffer;
     block.address = vk.GetBufferDeviceAddress(device, &address);
   }
+  context_->Name(VK_OBJECT_TYPE_BUFFER, block.buffer, "vxla memory");
   return OkStatus();
 }
 
