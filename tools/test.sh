@@ -94,13 +94,13 @@ part_validation() {
 
 # The host's own layer over programs in C.
 part_hosts() {
+  local what="programs of hosts in C, both drivers, validation core,sync" suite driver
   for suite in embedding image memory interposed; do
     for driver in llvmpipe SwiftShader; do
-      what="$suite of a host on $driver, validation core,sync"
-      VXLA_TEST_VALIDATE=core,sync VXLA_TEST_DEVICE=$driver build/tests/${suite}_test >"$log" 2>&1 || failed "$what"
-      record "$what" "silent"
+      VXLA_TEST_VALIDATE=core,sync VXLA_TEST_DEVICE=$driver build/tests/${suite}_test >"$log" 2>&1 || failed "$what: $suite on $driver"
     done
   done
+  record "$what" "silent"
 }
 
 part_emulated() {
