@@ -1,9 +1,12 @@
+#include "api/c_vulkan.h"
+
 #include <fmt/format.h>
 
 #include <optional>
 #include <utility>
 
 #include "api/c_handles.h"
+#include "api/c_image.h"
 #include "backend/vulkan/device/adopt.h"
 #include "include/vxla/vxla_vulkan.h"
 #include "scheduler/buffer_pool.h"
@@ -30,8 +33,9 @@ struct CRecording {
   uint64_t alignment = 16;
   std::vector<HostBinding> arguments, results;
   std::vector<BoundBuffer> bound_arguments, bound_results;
-  bool recorded = false;  // all of it, with the sets that it has
-  size_t next = 0;        // the first command of the next part
+  std::unique_ptr<RecordedImages> images;  // null: all are buffers
+  bool recorded = false;                   // all of it, with the sets that it has
+  size_t next = 0;                         // the first command of the next part
 };
 
 }  // namespace VXLA_NAMESPACE
@@ -135,12 +139,6 @@ VxlaRecordingNeeds Describe(const Device& device, const Plan& plan) {
   return described;
 }
 
-struct BindingRules {
-  int64_t size_bytes = 0;
-  uint64_t alignment = 0;
-  VkBufferUsageFlags usage = 0;
-};
-
 Status CheckBinding(const std::string& name, const VxlaBinding& binding, const BindingRules& rules) {
   const bool transfers = (rules.usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT) != 0;
   const bool addresses = (rules.usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) != 0;
@@ -241,44 +239,52 @@ Result<std::vector<std::shared_ptr<Buffer>>> ScratchOf(Device& device, const Pla
   return blocks;
 }
 
+}  // namespace
+
 vulkan::HostSemaphore PointOf(const VxlaSemaphore& semaphore) {
   return {semaphore.semaphore, semaphore.value,
           semaphore.stages != 0 ? semaphore.stages : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT};
 }
 
-constexpr VkBufferUsageFlags kImportUsage =
-    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+Result<uint64_t> ReadyAfter(Device& device, const VxlaSemaphore* wait) {
+  if (wait == nullptr) return 0;
+  if (wait->semaphore == VK_NULL_HANDLE) return InvalidArgument("wait: its VkSemaphore is NULL");
+  const vulkan::HostSemaphore point = PointOf(*wait);
+  return vulkan::Link(device, 0, &point, nullptr);
+}
 
 VkBufferUsageFlags ImportUsage(const Device& device) {
-  return kImportUsage | (device.facts().buffer_addresses ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
+  constexpr VkBufferUsageFlags kUsage =
+      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  return kUsage | (device.facts().buffer_addresses ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
 }
 
-Result<CValue> Import(VxlaDevice device, const VxlaImportInfo& info) {
-  VXLA_ASSIGN_OR_RETURN(const VxlaArray array, ReadStruct(info.array, "array"));
-  VXLA_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(array));
-  VXLA_RETURN_IF_ERROR(CheckShape(shape));
-  Device& on = *device->device;
+BindingRules RulesOf(const Device& device, const Shape& shape) {
   constexpr int64_t kUnit = RecordingNeeds::kUnitBytes;
-  const BindingRules rules = {std::max(kUnit, (shape.SizeBytes() + kUnit - 1) / kUnit * kUnit),
-                              std::max<uint64_t>(kUnit, on.facts().storage_offset_alignment), ImportUsage(on)};
-  VXLA_RETURN_IF_ERROR(CheckBinding("value", info.binding, rules));
-  uint64_t ready = 0;
-  if (info.wait != nullptr) {
-    if (info.wait->semaphore == VK_NULL_HANDLE) return InvalidArgument("wait: its VkSemaphore is NULL");
-    const vulkan::HostSemaphore wait = PointOf(*info.wait);
-    VXLA_ASSIGN_OR_RETURN(ready, vulkan::Link(on, 0, &wait, nullptr));
-  }
-  return CValue{device->client->Lend(shape, vulkan::WrapBuffer(RangeOf(on, info.binding, rules.usage)), ready),
-                CArray(shape)};
+  return {std::max(kUnit, (shape.SizeBytes() + kUnit - 1) / kUnit * kUnit),
+          std::max<uint64_t>(kUnit, device.facts().storage_offset_alignment), ImportUsage(device)};
 }
 
-// The memory of a value that was not donated.
 Result<DeviceMemory*> MemoryOf(VxlaValue value) {
   VXLA_RETURN_IF_ERROR(CheckHandle(value, "value"));
   DeviceMemory& memory = *value->content->value.memory();
   if (!memory.Pin()) return InvalidArgument("the value was donated to a run");
   memory.Unpin();
   return &memory;
+}
+
+namespace {
+
+Result<CValue> Import(VxlaDevice device, const VxlaImportInfo& info) {
+  VXLA_ASSIGN_OR_RETURN(const VxlaArray array, ReadStruct(info.array, "array"));
+  VXLA_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(array));
+  VXLA_RETURN_IF_ERROR(CheckShape(shape));
+  Device& on = *device->device;
+  const BindingRules rules = RulesOf(on, shape);
+  VXLA_RETURN_IF_ERROR(CheckBinding("value", info.binding, rules));
+  VXLA_ASSIGN_OR_RETURN(const uint64_t ready, ReadyAfter(on, info.wait));
+  return CValue{device->client->Lend(shape, vulkan::WrapBuffer(RangeOf(on, info.binding, rules.usage)), ready),
+                CArray(shape)};
 }
 
 HostBinding BindingFor(const char* kind, size_t index, const Plan& plan, int buffer) {
@@ -312,26 +318,38 @@ Result<CRecording> MakeRecording(VxlaDevice device, const CExecutable& program, 
   VXLA_ASSIGN_OR_RETURN(auto scratch, ScratchOf(*device->device, plan, info.scratch, needs.scratch_usage));
   VXLA_ASSIGN_OR_RETURN(made.recording, Recording::Create(program.executable, std::move(scratch)));
   made.commands = vulkan::WrapCommands(*device->device);
+  VXLA_ASSIGN_OR_RETURN(made.images, RecordedImages::Create(device, program, info, ImportUsage(*device->device)));
   return made;
 }
 
 // The part that takes so long, from where the last one ended; without a limit all of it.
-Status RecordPart(VkCommandBuffer commands, VxlaRecording handle, const VxlaBindings& bindings,
+Status RecordPart(VkCommandBuffer commands, VxlaRecording handle, VxlaBindings bindings,
                   std::optional<double> seconds) {
   CRecording& recording = *handle->content;
+  if (recording.images != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(bindings, recording.images->Bind(bindings));
+  } else {
+    VXLA_RETURN_IF_ERROR(CheckNoImages(bindings));
+  }
   VXLA_RETURN_IF_ERROR(CheckBindings(recording, bindings));
   const size_t begin = std::exchange(recording.next, 0);  // a part that fails ends the program
   const bool moved = Bind(*handle->owner->device, recording, bindings);
   recording.recorded &= !moved;  // until all of it has gone well
   if (moved && begin != 0) return InvalidArgument("bindings: they changed between two parts of a program");
   const size_t end = seconds ? recording.recording->EndWithin(begin, *seconds) : recording.recording->size();
+  if (recording.images != nullptr && begin == 0) VXLA_RETURN_IF_ERROR(recording.images->RecordArguments(commands));
   recording.commands->Attach(commands, !recording.recorded, begin != 0);
   const Status status = recording.recording->Record(begin, end, *recording.commands);
   VXLA_RETURN_IF_ERROR(recording.commands->Detach());
   VXLA_RETURN_IF_ERROR(status);
   recording.next = end == recording.recording->size() ? 0 : end;
   recording.recorded |= recording.next == 0;
+  if (recording.images != nullptr && recording.next == 0) return recording.images->RecordResults(commands);
   return OkStatus();
+}
+
+Result<VxlaBindings> ReadBindings(const VxlaBindings* bindings) {
+  return ReadStruct(bindings, "bindings", offsetof(VxlaBindings, argument_images));
 }
 
 Status Rebind(VxlaRecording handle, const VxlaBindings& bindings) {
@@ -341,6 +359,8 @@ Status Rebind(VxlaRecording handle, const VxlaBindings& bindings) {
     return Unsupported("a recording under descriptors cannot be bound again: record it");
   if (const RecordingNeeds needs = NeedsOf(plan); needs.copies_arguments || needs.copies_results)
     return Unsupported("a program that copies its arguments or results cannot be bound again: record it");
+  if (recording.images != nullptr) return Unsupported("a recording with images cannot be bound again: record it");
+  VXLA_RETURN_IF_ERROR(CheckNoImages(bindings));
   VXLA_RETURN_IF_ERROR(CheckBindings(recording, bindings));
   Bind(*handle->owner->device, recording, bindings);
   return OkStatus();
@@ -426,7 +446,8 @@ VxlaCode vxlaCreateRecording(VxlaExecutable executable, const VxlaRecordingInfo*
     VXLA_RETURN_IF_ERROR(CheckNotNull(recording, "recording"));
     *recording = nullptr;
     VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
-    VXLA_ASSIGN_OR_RETURN(const VxlaRecordingInfo read, ReadStruct(info, "info"));
+    VXLA_ASSIGN_OR_RETURN(const VxlaRecordingInfo read,
+                          ReadStruct(info, "info", offsetof(VxlaRecordingInfo, argument_count)));
     VXLA_ASSIGN_OR_RETURN(CRecording made, MakeRecording(executable->owner, *executable->content, read));
     *recording = NewHandle<VxlaRecording_T>(executable->owner, std::move(made));
     return OkStatus();
@@ -440,7 +461,7 @@ VxlaCode vxlaCmdExecute(VkCommandBuffer commands, VxlaRecording recording, const
   return Call(message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckNotNull(commands, "commands"));
     VXLA_RETURN_IF_ERROR(CheckHandle(recording, "recording"));
-    VXLA_ASSIGN_OR_RETURN(const VxlaBindings read, ReadStruct(bindings, "bindings"));
+    VXLA_ASSIGN_OR_RETURN(const VxlaBindings read, ReadBindings(bindings));
     recording->content->next = 0;
     return RecordPart(commands, recording, read, std::nullopt);
   });
@@ -452,7 +473,7 @@ VxlaCode vxlaCmdExecutePart(VkCommandBuffer commands, VxlaRecording recording, c
     VXLA_RETURN_IF_ERROR(CheckNotNull(commands, "commands"));
     VXLA_RETURN_IF_ERROR(CheckNotNull(finished, "finished"));
     VXLA_RETURN_IF_ERROR(CheckHandle(recording, "recording"));
-    VXLA_ASSIGN_OR_RETURN(const VxlaBindings read, ReadStruct(bindings, "bindings"));
+    VXLA_ASSIGN_OR_RETURN(const VxlaBindings read, ReadBindings(bindings));
     VXLA_RETURN_IF_ERROR(RecordPart(commands, recording, read, microseconds * 1e-6));
     *finished = recording->content->next == 0 ? 1 : 0;
     return OkStatus();
@@ -462,7 +483,7 @@ VxlaCode vxlaCmdExecutePart(VkCommandBuffer commands, VxlaRecording recording, c
 VxlaCode vxlaRebind(VxlaRecording recording, const VxlaBindings* bindings, VxlaMessage* message) {
   return Call(message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckHandle(recording, "recording"));
-    VXLA_ASSIGN_OR_RETURN(const VxlaBindings read, ReadStruct(bindings, "bindings"));
+    VXLA_ASSIGN_OR_RETURN(const VxlaBindings read, ReadBindings(bindings));
     return Rebind(recording, read);
   });
 }

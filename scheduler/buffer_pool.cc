@@ -17,8 +17,7 @@ DeviceMemory::DeviceMemory(std::shared_ptr<BufferPool> pool, NumberedBuffer buff
     : pool_(std::move(pool)), buffer_(std::move(buffer)), size_bytes_(size_bytes), last_use_(last_use) {}
 
 DeviceMemory::~DeviceMemory() {
-  if (buffer_.buffer != nullptr && !buffer_.lent)
-    pool_->GiveBack(std::move(buffer_), std::max<uint64_t>(last_use_, ready_));
+  if (buffer_.buffer != nullptr) pool_->GiveBack(std::move(buffer_), std::max<uint64_t>(last_use_, ready_));
 }
 
 Device& DeviceMemory::device() const { return pool_->device(); }
@@ -56,6 +55,7 @@ BufferPool::~BufferPool() {
     // A lost device has nothing left to wait for.
     for (Idle& idle : buffers) (void)device_->Wait(idle.last_use);
   }
+  for (Idle& idle : lent_) (void)device_->Wait(idle.last_use);
 }
 
 Result<std::shared_ptr<DeviceMemory>> BufferPool::Take(int64_t size_bytes, Writer writer, int64_t& allocated_bytes,
@@ -74,6 +74,7 @@ Result<std::shared_ptr<DeviceMemory>> BufferPool::Take(int64_t size_bytes, Write
 }
 
 std::shared_ptr<DeviceMemory> BufferPool::Lend(std::shared_ptr<Buffer> buffer, int64_t size_bytes, uint64_t ready) {
+  ReleaseLent();
   NumberedBuffer numbered{std::move(buffer), next_number_++, /*lent=*/true};
   auto memory = std::make_shared<DeviceMemory>(shared_from_this(), std::move(numbered), size_bytes, ready);
   memory->set_ready(ready);
@@ -94,8 +95,9 @@ Result<std::shared_ptr<Buffer>> BufferPool::Allocate(int64_t size_bytes, MemoryK
 
 void BufferPool::GiveBack(NumberedBuffer buffer, uint64_t last_use) noexcept {
   try {
+    if (buffer.lent && (last_use == 0 || device_->IsDone(last_use))) return;
     std::lock_guard lock(mutex_);
-    idle_[buffer.buffer->size_bytes()].push_back({buffer, last_use});
+    (buffer.lent ? lent_ : idle_[buffer.buffer->size_bytes()]).push_back({buffer, last_use});
   } catch (const std::bad_alloc&) {
     // There is no memory to remember it by: it is freed once the device has finished with it.
     (void)device_->Wait(last_use);
@@ -142,6 +144,11 @@ bool BufferPool::Trim() {
     }
   }
   return any;
+}
+
+void BufferPool::ReleaseLent() {
+  std::lock_guard lock(mutex_);
+  std::erase_if(lent_, [&](const Idle& idle) { return device_->IsDone(idle.last_use); });
 }
 
 Status BufferPool::Poison(Buffer& buffer) {

@@ -18,7 +18,7 @@ class BufferPool;
 struct NumberedBuffer {
   std::shared_ptr<Buffer> buffer;
   uint64_t number = 0;
-  bool lent = false;  // the caller's: no pool keeps it
+  bool lent = false;  // the caller's: never another run's
 };
 
 // The memory behind a DeviceValue. Goes back to its pool when the last owner drops it, even while the device still uses
@@ -73,7 +73,8 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   // `preferred` is taken if it is idle: commands that name it can then be replayed.
   Result<std::shared_ptr<DeviceMemory>> Take(int64_t size_bytes, Writer writer, int64_t& allocated_bytes,
                                              uint64_t preferred = 0);
-  // Memory of the caller's, whose contents may be read from `ready` on.
+  // Memory of the caller's, whose contents may be read from `ready` on. When its owner has let go of it, it is kept as
+  // long as the device uses it.
   std::shared_ptr<DeviceMemory> Lend(std::shared_ptr<Buffer> buffer, int64_t size_bytes, uint64_t ready);
   // Memory that no pool keeps: scratch, argument blocks, constants.
   Result<std::shared_ptr<Buffer>> Allocate(int64_t size_bytes, MemoryKind kind, int64_t& allocated_bytes);
@@ -88,12 +89,14 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   NumberedBuffer FindIdle(int64_t capacity, Writer writer, uint64_t preferred, uint64_t& last_use);
   // Frees all idle memory; false if there was none.
   bool Trim();
+  void ReleaseLent();
   Status Poison(Buffer& buffer);
 
   std::shared_ptr<Device> device_;
   bool poison_;
   std::mutex mutex_;
   std::map<int64_t, std::vector<Idle>> idle_;  // by capacity
+  std::vector<Idle> lent_;                     // let go of while the device used it
   std::atomic<uint64_t> next_number_ = 1;
 };
 

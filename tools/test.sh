@@ -4,7 +4,7 @@
 # hours; each result goes into its row of docs/full-run.md when it is there, with its day and commit, so the parts may come one by one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-all_parts=(suites validation emulated swiftshader giant faults random exhaustive sanitizers compilers fuzz programs jax)
+all_parts=(suites validation hosts emulated swiftshader giant faults random exhaustive sanitizers compilers fuzz programs jax)
 parts=()
 if [ "${1-}" = --full ]; then
   shift
@@ -90,6 +90,17 @@ part_validation() {
       done
     done
   done
+}
+
+# The host's own layer over programs in C.
+part_hosts() {
+  local what="programs of hosts in C, both drivers, validation core,sync" suite driver
+  for suite in embedding image memory interposed; do
+    for driver in llvmpipe SwiftShader; do
+      VXLA_TEST_VALIDATE=core,sync VXLA_TEST_DEVICE=$driver build/tests/${suite}_test >"$log" 2>&1 || failed "$what: $suite on $driver"
+    done
+  done
+  record "$what" "silent"
 }
 
 part_emulated() {

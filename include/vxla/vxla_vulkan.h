@@ -105,6 +105,35 @@ VXLA_API VxlaCode vxlaExportValue(VxlaValue value, VxlaBinding* binding, VxlaMes
 // Signals when the value has been written and each run that was submitted with it so far has finished. Does not wait.
 VXLA_API VxlaCode vxlaSignalValue(VxlaValue value, const VxlaSemaphore* signal, VxlaMessage* message);
 
+// ---- memory shared with other devices, APIs and processes ----
+
+// An allocation, as one of POSIX's file descriptors stands for it: with VK_KHR_external_memory_fd, and for DMA_BUF with
+// VK_EXT_external_memory_dma_buf, enabled on the device. Vulkan lets opaque descriptors go from and to the same driver
+// and device (deviceUUID) alone.
+typedef struct VxlaMemory {
+  uint32_t struct_size;
+  VkExternalMemoryHandleTypeFlagBits handle_type;  // OPAQUE_FD or DMA_BUF
+  int32_t descriptor;
+  uint32_t memory_type;  // OPAQUE_FD: the index that the allocation was made with
+  uint64_t size;         // of all of it, as allocated
+  uint64_t offset;       // of the array: a multiple of 16 and of minStorageBufferOffsetAlignment
+} VxlaMemory;
+
+// A value in someone else's allocation, of vxla's devices or a host's; the array's bytes rounded up to 16 may be
+// overwritten. On success the descriptor is the driver's, to be closed by nobody. `wait`: as VxlaImportInfo's, NULL on
+// a device of vxla's own. Donated, the memory holds the result. VXLA_UNSUPPORTED: the extension is not enabled, or the
+// device does not import such memory. VXLA_INVALID_ARGUMENT: no such memory, or the array lies outside of it.
+VXLA_API VxlaCode vxlaImportMemory(VxlaDevice device, const VxlaMemory* memory, const VxlaArray* array,
+                                   const VxlaSemaphore* wait, VxlaValue* value, VxlaMessage* message);
+// A value with an allocation of its own that others may import; data: NULL leaves it undefined.
+VXLA_API VxlaCode vxlaCreateSharedValue(VxlaDevice device, VkExternalMemoryHandleTypeFlagBits handle_type,
+                                        const VxlaArray* array, const void* data, VxlaValue* value,
+                                        VxlaMessage* message);
+// A new descriptor of such a value's memory, the caller's to close or to hand on. It is read and written by others only
+// while no run of vxla's does (vxlaReadValue, vxlaValueIsReady, vxlaSignalValue). VXLA_INVALID_ARGUMENT: the value was
+// not made by vxlaCreateSharedValue, or donated.
+VXLA_API VxlaCode vxlaExportMemory(VxlaValue value, VxlaMemory* memory, VxlaMessage* message);
+
 // ---- recording into the host's command buffers ----
 
 typedef struct VxlaRecording_T* VxlaRecording;
@@ -129,14 +158,46 @@ typedef struct VxlaRecordingInfo {
   uint32_t struct_size;
   uint32_t flags;              // 0
   const VxlaBinding* scratch;  // NULL: the recording's own
+  // The arguments and results that are images, by number: VK_FORMAT_UNDEFINED for a buffer. NULL: all are buffers.
+  uint32_t argument_count, result_count;
+  const VkFormat *argument_formats, *result_formats;
 } VxlaRecordingInfo;
 
-// What a program needs for being recorded: blocks of addresses, scratch. One for each frame in flight: it is not
-// recorded or bound again before the device has finished with its last use, and the host destroys it after that. It
-// keeps what it needs of the executable, whose handle may go first.
+// What a program needs for being recorded: blocks of addresses, scratch, for each image its texels and its array. One
+// for each frame in flight: it is not recorded or bound again before the device has finished with its last use, and the
+// host destroys it after that. It keeps what it needs of the executable, whose handle may go first.
+//
+// An image is an array [height, width], [height, width, channels] or [layers, height, width, channels], of the format
+// (or one that its bytes may be taken for) R8, R8G8, R8G8B8A8, B8G8R8A8 as UNORM or SRGB, R16, R16G16, R16G16B16A16 as
+// UNORM or SFLOAT, R32, R32G32, R32G32B32A32 as SFLOAT; an array of three channels takes one of four, whose last is not
+// read, and written 1. Elements of floating point have the values of sampled texels: UNORM lies from 0 to 1, SRGB is
+// decoded and encoded (not its fourth channel), in f32; what is written is cut off there, NaN becomes 0, and halves go
+// to the even number. Elements of u8 and u16 have the bytes of UNORM and SRGB as they are. Without a conversion
+// (element type and channels are the format's) only a copy is recorded. VXLA_INVALID_ARGUMENT: another format, a shape
+// or an element type that it does not fit, a donated argument of which and of whose result one is an image only.
 VXLA_API VxlaCode vxlaCreateRecording(VxlaExecutable executable, const VxlaRecordingInfo* info,
                                       VxlaRecording* recording, VxlaMessage* message);
 VXLA_API void vxlaDestroyRecording(VxlaRecording recording);
+
+// Where an image stands: its layout, and who used it last or uses it next. This struct never changes.
+typedef struct VxlaImageState {
+  VkImageLayout layout;
+  VkPipelineStageFlags2 stages;
+  VkAccessFlags2 accesses;
+} VxlaImageState;
+
+// A mip level of a colour image with one sample a texel; as many layers as the array has. It belongs to the family of
+// the command buffer. This struct never changes.
+typedef struct VxlaImage {
+  VkImage image;
+  VkImageUsageFlags usage;  // that it was made with: TRANSFER_SRC for arguments, TRANSFER_DST for results
+  uint32_t width, height;   // of the level
+  uint32_t mip_level, first_layer;
+  // The commands wait for `before`, and what is in `after` waits for them: all barriers for the image are recorded, the
+  // arguments' before the program and the results' behind it. A result may come from VK_IMAGE_LAYOUT_UNDEFINED. An
+  // image that is both argument and result goes through both pairs.
+  VxlaImageState before, after;
+} VxlaImage;
 
 // One for each argument and result; the VkBuffer may be NULL under addresses where the address is given and the usage
 // asks for no transfer. A result that the program puts into a donated argument's memory (docs/embedding.md) has the
@@ -144,25 +205,29 @@ VXLA_API void vxlaDestroyRecording(VxlaRecording recording);
 typedef struct VxlaBindings {
   uint32_t struct_size;
   uint32_t argument_count;
-  const VxlaBinding* arguments;
+  const VxlaBinding* arguments;  // NULL where all are images; so are results
   uint32_t result_count;
   const VxlaBinding* results;
+  // By number; NULL where VxlaRecordingInfo states no format. NULL: none is an image.
+  const VxlaImage *const *argument_images, *const *result_images;
 } VxlaBindings;
 
 // Records the program into a command buffer that is being recorded, primary or secondary, outside of a render pass;
 // neither submits nor waits, takes no lock, and allocates nothing from the second time on. Afterwards the compute bind
 // point's pipeline, descriptor set 0 and push constants are vxla's. VXLA_INVALID_ARGUMENT names the binding that is too
-// small, is not aligned or lacks a usage, and nothing has been recorded.
+// small, is not aligned or lacks a usage, the image that has another size, lacks a usage or a layout, and nothing has
+// been recorded.
 VXLA_API VxlaCode vxlaCmdExecute(VkCommandBuffer commands, VxlaRecording recording, const VxlaBindings* bindings,
                                  VxlaMessage* message);
 // Records as much of the program as takes so long on the device, by a low estimate of its speed (a dispatch at least),
 // from where the last part ended: a frame's share. *finished: 1 with the last part, after which a call begins anew. All
-// parts have the same bindings, and run in order on one queue. A failure ends the program.
+// parts have the same bindings, and run in order on one queue; the first one reads the arguments' images, the last one
+// writes the results'. A failure ends the program.
 VXLA_API VxlaCode vxlaCmdExecutePart(VkCommandBuffer commands, VxlaRecording recording, const VxlaBindings* bindings,
                                      double microseconds, int32_t* finished, VxlaMessage* message);
 // Makes command buffers recorded with vxlaCmdExecute run with other bindings from their next submission on, without
 // being recorded again. VXLA_UNSUPPORTED under descriptors, and for a program that copies its arguments or results
-// (VxlaRecordingNeeds asks for transfers of their buffers).
+// (VxlaRecordingNeeds asks for transfers of their buffers) or that has images.
 VXLA_API VxlaCode vxlaRebind(VxlaRecording recording, const VxlaBindings* bindings, VxlaMessage* message);
 
 #ifdef __cplusplus

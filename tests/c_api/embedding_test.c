@@ -355,21 +355,12 @@ static void TestRun(Host* host, VxlaDevice device) {
   vxlaDestroyExecutable(executable);
 }
 
-static VkSemaphore MakeTimeline(Host* host) {
-  VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
-                                    .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
-  VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
-  VkSemaphore semaphore = VK_NULL_HANDLE;
-  EXPECT(host->CreateSemaphore(host->device, &info, NULL, &semaphore) == VK_SUCCESS);
-  return semaphore;
-}
-
 // A run that waits for the host, in the host's memory, and tells the host when it is done.
 static void TestImport(Host* host, VxlaDevice device) {
   const VkBufferUsageFlags usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                    VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
   HostBuffer buffer = HostMakeBuffer(host, 1024, usage);
-  VkSemaphore written = MakeTimeline(host), done = MakeTimeline(host);
+  VkSemaphore written = HostMakeTimeline(host), done = HostMakeTimeline(host);
   const VxlaSemaphore wait = {.semaphore = written, .value = 5}, signal = {.semaphore = done, .value = 9};
   const int64_t dimensions[1] = {kCount};
   const VxlaArray array = {.struct_size = sizeof(array), .element_type = VXLA_F32, .rank = 1, .dimensions = dimensions};
@@ -416,6 +407,55 @@ static void TestImport(Host* host, VxlaDevice device) {
   HostFreeBuffer(host, &buffer);
 }
 
+// The same with binary semaphores, which submissions before and after signal and wait for.
+static void TestBinarySemaphores(Host* host, VxlaDevice device) {
+  HostBuffer buffer = HostMakeBuffer(host, 1024,
+                                     VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                         VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+  VkSemaphoreCreateInfo binary = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+  VkSemaphore semaphores[2];
+  for (int i = 0; i < 2; ++i) EXPECT(host->CreateSemaphore(host->device, &binary, NULL, &semaphores[i]) == VK_SUCCESS);
+  VkCommandBuffer commands = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  HostBegin(host, commands);
+  const float three = 3;
+  uint32_t word;
+  memcpy(&word, &three, sizeof(word));
+  host->CmdFillBuffer(commands, buffer.buffer, 0, 32, word);
+  host->EndCommandBuffer(commands);
+  VkSubmitInfo before = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                         .commandBufferCount = 1,
+                         .pCommandBuffers = &commands,
+                         .signalSemaphoreCount = 1,
+                         .pSignalSemaphores = &semaphores[0]};
+  EXPECT(host->QueueSubmit(host->queue, 1, &before, VK_NULL_HANDLE) == VK_SUCCESS);
+  const int64_t dimensions[1] = {kCount};
+  const VxlaArray array = {.struct_size = sizeof(array), .element_type = VXLA_F32, .rank = 1, .dimensions = dimensions};
+  const VxlaSemaphore wait = {.semaphore = semaphores[0], .stages = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT};
+  const VxlaSemaphore signal = {.semaphore = semaphores[1], .stages = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT};
+  const VxlaImportInfo import = {
+      .struct_size = sizeof(import), .array = &array, .binding = HostBind(&buffer, 0, 32), .wait = &wait};
+  VxlaValue x = NULL, y = NULL;
+  EXPECT_OK(vxlaImportValue(device, &import, &x, &message));
+  VxlaExecutable executable = Compile(device, kDonates, 0);
+  VxlaExecuteInfo info = {
+      .struct_size = sizeof(info), .argument_count = 1, .arguments = &x, .result_count = 1, .results = &y};
+  EXPECT_OK(vxlaExecute(executable, &info, &message));
+  EXPECT_OK(vxlaSignalValue(y, &signal, &message));
+  const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+  VkSubmitInfo after = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                        .waitSemaphoreCount = 1,
+                        .pWaitSemaphores = &semaphores[1],
+                        .pWaitDstStageMask = &stage};
+  EXPECT(host->QueueSubmit(host->queue, 1, &after, VK_NULL_HANDLE) == VK_SUCCESS);
+  EXPECT(host->QueueWaitIdle(host->queue) == VK_SUCCESS);
+  for (int i = 0; i < kCount; ++i) EXPECT(((float*)buffer.mapped)[i] == 6);
+  vxlaDestroyValue(x);
+  vxlaDestroyValue(y);
+  vxlaDestroyExecutable(executable);
+  for (int i = 0; i < 2; ++i) host->DestroySemaphore(host->device, semaphores[i], NULL);
+  HostFreeBuffer(host, &buffer);
+}
+
 static void TestOn(Host* host, uint32_t api_version, const char* bindings) {
   HostMakeDevice(host, NULL);
   VxlaAdoptInfo info = HostAdoptInfo(host, api_version, bindings);
@@ -429,6 +469,7 @@ static void TestOn(Host* host, uint32_t api_version, const char* bindings) {
     TestLoop(host, device);
     TestRefusals(host, device);
     TestImport(host, device);
+    TestBinarySemaphores(host, device);
     EXPECT_OK(vxlaDestroyDevice(device, &message));
   }
   EXPECT(host->allocations > 0);

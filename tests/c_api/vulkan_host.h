@@ -18,17 +18,23 @@
   F(DestroyInstance)                   \
   F(GetDeviceProcAddr)                 \
   F(GetPhysicalDeviceQueueFamilyProperties) F(CreateDebugUtilsMessengerEXT) F(DestroyDebugUtilsMessengerEXT)
-#define HOST_DEVICE_FUNCTIONS(F)                                                                                       \
-  F(DestroyDevice)                                                                                                     \
-  F(GetDeviceQueue)                                                                                                    \
-  F(QueueSubmit)                                                                                                       \
-  F(QueueWaitIdle)                                                                                                     \
-  F(CreateBuffer)                                                                                                      \
-  F(DestroyBuffer)                                                                                                     \
-  F(GetBufferMemoryRequirements) F(AllocateMemory) F(FreeMemory) F(BindBufferMemory) F(MapMemory) F(CreateCommandPool) \
-      F(DestroyCommandPool) F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdPipelineBarrier)  \
-          F(CmdExecuteCommands) F(GetBufferDeviceAddress) F(CreatePipelineCache) F(DestroyPipelineCache)               \
-              F(CreateSemaphore) F(DestroySemaphore) F(SignalSemaphore) F(WaitSemaphores)
+#define HOST_DEVICE_FUNCTIONS(F)                                                                                      \
+  F(DestroyDevice)                                                                                                    \
+  F(GetDeviceQueue)                                                                                                   \
+  F(QueueSubmit)                                                                                                      \
+  F(QueueWaitIdle)                                                                                                    \
+  F(CreateBuffer)                                                                                                     \
+  F(DestroyBuffer)                                                                                                    \
+  F(GetBufferMemoryRequirements)                                                                                      \
+  F(AllocateMemory)                                                                                                   \
+  F(FreeMemory)                                                                                                       \
+  F(BindBufferMemory)                                                                                                 \
+  F(MapMemory)                                                                                                        \
+  F(CreateCommandPool)                                                                                                \
+  F(DestroyCommandPool) F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdPipelineBarrier)     \
+      F(CmdFillBuffer) F(CmdExecuteCommands) F(GetBufferDeviceAddress) F(CreatePipelineCache) F(DestroyPipelineCache) \
+          F(CreateSemaphore) F(DestroySemaphore) F(SignalSemaphore) F(WaitSemaphores) F(CreateImage) F(DestroyImage)  \
+              F(GetImageMemoryRequirements) F(BindImageMemory) F(CmdCopyBufferToImage) F(CmdCopyImageToBuffer)
 #define HOST_MEMBER(NAME) PFN_vk##NAME NAME;
 
 typedef struct Host {
@@ -208,7 +214,7 @@ typedef struct HostBuffer {
   VkBufferUsageFlags usage;
 } HostBuffer;
 
-static HostBuffer HostMakeBuffer(Host* host, VkDeviceSize size, VkBufferUsageFlags usage) {
+static inline HostBuffer HostMakeBuffer(Host* host, VkDeviceSize size, VkBufferUsageFlags usage) {
   HostBuffer made = {.size = size, .usage = usage};
   VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = size, .usage = usage};
   EXPECT(host->CreateBuffer(host->device, &info, NULL, &made.buffer) == VK_SUCCESS);
@@ -231,16 +237,16 @@ static HostBuffer HostMakeBuffer(Host* host, VkDeviceSize size, VkBufferUsageFla
   return made;
 }
 
-static void HostFreeBuffer(Host* host, HostBuffer* made) {
+static inline void HostFreeBuffer(Host* host, HostBuffer* made) {
   host->DestroyBuffer(host->device, made->buffer, NULL);
   host->FreeMemory(host->device, made->memory, NULL);
 }
 
-static VxlaBinding HostBind(const HostBuffer* made, VkDeviceSize offset, VkDeviceSize size) {
+static inline VxlaBinding HostBind(const HostBuffer* made, VkDeviceSize offset, VkDeviceSize size) {
   return (VxlaBinding){.buffer = made->buffer, .offset = offset, .size = size, .usage = made->usage};
 }
 
-static VkCommandBuffer HostCommands(Host* host, VkCommandBufferLevel level) {
+static inline VkCommandBuffer HostCommands(Host* host, VkCommandBufferLevel level) {
   VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                       .commandPool = host->pool,
                                       .level = level,
@@ -250,7 +256,7 @@ static VkCommandBuffer HostCommands(Host* host, VkCommandBufferLevel level) {
   return commands;
 }
 
-static void HostBegin(Host* host, VkCommandBuffer commands) {
+static inline void HostBegin(Host* host, VkCommandBuffer commands) {
   VkCommandBufferInheritanceInfo inheritance = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
   VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                    .pInheritanceInfo = &inheritance};
@@ -258,7 +264,7 @@ static void HostBegin(Host* host, VkCommandBuffer commands) {
 }
 
 // The barrier of docs/embedding.md between two programs, and between a program and the host.
-static void HostBarrier(Host* host, VkCommandBuffer commands, VkPipelineStageFlags to, VkAccessFlags reads) {
+static inline void HostBarrier(Host* host, VkCommandBuffer commands, VkPipelineStageFlags to, VkAccessFlags reads) {
   VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                              .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
                              .dstAccessMask = reads};
@@ -266,8 +272,51 @@ static void HostBarrier(Host* host, VkCommandBuffer commands, VkPipelineStageFla
                            &barrier, 0, NULL, 0, NULL);
 }
 
-static void HostSubmit(Host* host, VkCommandBuffer commands) {
+static inline void HostSubmit(Host* host, VkCommandBuffer commands) {
   VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
   EXPECT(host->QueueSubmit(host->queue, 1, &info, VK_NULL_HANDLE) == VK_SUCCESS);
   EXPECT(host->QueueWaitIdle(host->queue) == VK_SUCCESS);
+}
+
+static inline VkSemaphore HostMakeTimeline(Host* host) {
+  VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                    .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+  VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
+  VkSemaphore semaphore = VK_NULL_HANDLE;
+  EXPECT(host->CreateSemaphore(host->device, &info, NULL, &semaphore) == VK_SUCCESS);
+  return semaphore;
+}
+
+typedef struct HostImage {
+  VkDeviceMemory memory;
+  VxlaImage image;
+  uint32_t layers;
+} HostImage;
+
+// The second mip level, from the second layer on, of an image that has more.
+static inline HostImage HostMakeImage(Host* host, VkFormat format, uint32_t width, uint32_t height, uint32_t layers,
+                                      VkImageUsageFlags usage) {
+  HostImage made = {.layers = layers};
+  made.image = (VxlaImage){.usage = usage, .width = width, .height = height, .mip_level = 1, .first_layer = 1};
+  VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                            .imageType = VK_IMAGE_TYPE_2D,
+                            .format = format,
+                            .extent = {2 * width, 2 * height, 1},
+                            .mipLevels = 2,
+                            .arrayLayers = layers + 1,
+                            .samples = VK_SAMPLE_COUNT_1_BIT,
+                            .usage = usage};
+  EXPECT(host->CreateImage(host->device, &info, NULL, &made.image.image) == VK_SUCCESS);
+  VkMemoryRequirements needs;
+  host->GetImageMemoryRequirements(host->device, made.image.image, &needs);
+  VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = needs.size};
+  while ((needs.memoryTypeBits >> allocate.memoryTypeIndex & 1) == 0) ++allocate.memoryTypeIndex;
+  EXPECT(host->AllocateMemory(host->device, &allocate, NULL, &made.memory) == VK_SUCCESS);
+  EXPECT(host->BindImageMemory(host->device, made.image.image, made.memory, 0) == VK_SUCCESS);
+  return made;
+}
+
+static inline void HostFreeImage(Host* host, const HostImage* made) {
+  host->DestroyImage(host->device, made->image.image, NULL);
+  host->FreeMemory(host->device, made->memory, NULL);
 }

@@ -58,8 +58,9 @@ Result<std::unique_ptr<Device>> AdoptDevice(const AdoptedDevice& adopted, const 
   VXLA_ASSIGN_OR_RETURN(DevicePlan plan, PlanDevice(support, wants));
   VXLA_RETURN_IF_ERROR(CheckRuns(plan.facts));
   std::vector<BindingMode> modes = BindingModesFor(plan.facts, options);
-  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<DeviceContext> context,
-                        DeviceContext::Adopt(instance, adopted.device, std::move(plan), adopted.host));
+  VXLA_ASSIGN_OR_RETURN(
+      std::shared_ptr<DeviceContext> context,
+      DeviceContext::Adopt(instance, adopted.physical, adopted.device, std::move(plan), adopted.host));
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<VulkanDevice> device,
                         VulkanDevice::Create(std::move(context), std::move(modes), options,
                                              {AssembleShader, MakeLowering, WithCustomKernels}));

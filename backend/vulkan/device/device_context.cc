@@ -7,6 +7,7 @@ Result<std::shared_ptr<DeviceContext>> DeviceContext::Create(std::shared_ptr<Ins
                                                              const PhysicalSupport& support) {
   std::shared_ptr<DeviceContext> context(new DeviceContext());
   context->instance_ = std::move(instance);
+  context->physical_ = physical;
   context->plan_ = std::move(plan);
   DevicePlan& chosen = context->plan_;
   const float priority = 1.0f;
@@ -34,10 +35,12 @@ Result<std::shared_ptr<DeviceContext>> DeviceContext::Create(std::shared_ptr<Ins
   return context;
 }
 
-Result<std::shared_ptr<DeviceContext>> DeviceContext::Adopt(std::shared_ptr<Instance> instance, VkDevice device,
-                                                            DevicePlan plan, const HostDevice& host) {
+Result<std::shared_ptr<DeviceContext>> DeviceContext::Adopt(std::shared_ptr<Instance> instance,
+                                                            VkPhysicalDevice physical, VkDevice device, DevicePlan plan,
+                                                            const HostDevice& host) {
   std::shared_ptr<DeviceContext> context(new DeviceContext());
   context->instance_ = std::move(instance);
+  context->physical_ = physical;
   context->handle_ = device;
   context->plan_ = std::move(plan);
   context->host_ = host;

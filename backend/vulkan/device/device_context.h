@@ -29,14 +29,15 @@ class DeviceContext {
   static Result<std::shared_ptr<DeviceContext>> Create(std::shared_ptr<Instance> instance, VkPhysicalDevice physical,
                                                        DevicePlan plan, const PhysicalSupport& support);
   // A device that the host made and destroys, with what `plan` says enabled on it.
-  static Result<std::shared_ptr<DeviceContext>> Adopt(std::shared_ptr<Instance> instance, VkDevice device,
-                                                      DevicePlan plan, const HostDevice& host);
+  static Result<std::shared_ptr<DeviceContext>> Adopt(std::shared_ptr<Instance> instance, VkPhysicalDevice physical,
+                                                      VkDevice device, DevicePlan plan, const HostDevice& host);
   ~DeviceContext();
   DeviceContext(const DeviceContext&) = delete;
   DeviceContext& operator=(const DeviceContext&) = delete;
 
   const DeviceTable& vk() const { return vk_; }
   VkDevice handle() const { return handle_; }
+  VkPhysicalDevice physical() const { return physical_; }
   const DevicePlan& plan() const { return plan_; }
   const DeviceFacts& facts() const { return plan_.facts; }
   DeviceFacts& mutable_facts() { return plan_.facts; }  // only while the device is being opened
@@ -64,6 +65,7 @@ class DeviceContext {
   void SetName(VkObjectType type, uint64_t handle, const std::string& name);
 
   std::shared_ptr<Instance> instance_;
+  VkPhysicalDevice physical_ = VK_NULL_HANDLE;
   VkDevice handle_ = VK_NULL_HANDLE;
   DeviceTable vk_;
   DevicePlan plan_;

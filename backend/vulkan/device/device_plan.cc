@@ -369,6 +369,8 @@ std::vector<const char*> ChooseExtensions(const PhysicalSupport& support) {
   }
   // Linked whenever it is listed, so it is enabled with its struct.
   want(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+  want(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+  want(VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
   want(VK_KHR_PORTABILITY_SUBSET_EXTENSION_NAME);  // where it is listed it must be enabled
   return names;
 }

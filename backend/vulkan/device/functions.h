@@ -15,7 +15,8 @@ namespace VXLA_NAMESPACE::vulkan {
 #define VXLA_INSTANCE_FUNCTIONS(F) \
   F(DestroyInstance) F(EnumeratePhysicalDevices) F(GetPhysicalDeviceProperties) F(GetPhysicalDeviceProperties2) \
   F(GetPhysicalDeviceFeatures2) F(GetPhysicalDeviceMemoryProperties) F(GetPhysicalDeviceQueueFamilyProperties) \
-  F(EnumerateDeviceExtensionProperties) F(CreateDevice) F(GetDeviceProcAddr)
+  F(EnumerateDeviceExtensionProperties) F(CreateDevice) F(GetDeviceProcAddr) \
+  F(GetPhysicalDeviceExternalBufferProperties)
 
 // Present only with VK_EXT_debug_utils; null otherwise.
 #define VXLA_DEBUG_INSTANCE_FUNCTIONS(F) F(CreateDebugUtilsMessengerEXT) F(DestroyDebugUtilsMessengerEXT)
@@ -28,6 +29,7 @@ namespace VXLA_NAMESPACE::vulkan {
   F(DestroyPipelineCache) F(GetPipelineCacheData) F(CreateCommandPool) F(DestroyCommandPool) F(ResetCommandPool) \
   F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdBindPipeline) F(CmdPushConstants) \
   F(CmdBindDescriptorSets) F(CmdDispatch) F(CmdDispatchBase) F(CmdDispatchIndirect) F(CmdCopyBuffer) F(CmdFillBuffer) \
+  F(CmdCopyImageToBuffer) F(CmdCopyBufferToImage) \
   F(CmdResetQueryPool) \
   F(CreateQueryPool) F(DestroyQueryPool) F(GetQueryPoolResults) F(CreateDescriptorPool) F(DestroyDescriptorPool) \
   F(ResetDescriptorPool) F(AllocateDescriptorSets) F(UpdateDescriptorSets) F(CreateSemaphore) F(DestroySemaphore)
@@ -45,6 +47,9 @@ namespace VXLA_NAMESPACE::vulkan {
 #define VXLA_EXECUTABLE_DEVICE_FUNCTIONS(F) \
   F(GetPipelineExecutablePropertiesKHR)     \
   F(GetPipelineExecutableStatisticsKHR) F(GetPipelineExecutableInternalRepresentationsKHR)
+
+// Present only with VK_KHR_external_memory_fd; null otherwise.
+#define VXLA_EXTERNAL_DEVICE_FUNCTIONS(F) F(GetMemoryFdKHR) F(GetMemoryFdPropertiesKHR)
 
 #define VXLA_MEMBER(NAME) PFN_vk##NAME NAME = nullptr;
 #define VXLA_PROMOTED_MEMBER(NAME, SUFFIX) PFN_vk##NAME NAME = nullptr;
@@ -65,6 +70,7 @@ struct DeviceTable {
   VXLA_PROMOTED_DEVICE_FUNCTIONS(VXLA_PROMOTED_MEMBER)
   VXLA_DEBUG_DEVICE_FUNCTIONS(VXLA_MEMBER)
   VXLA_EXECUTABLE_DEVICE_FUNCTIONS(VXLA_MEMBER)
+  VXLA_EXTERNAL_DEVICE_FUNCTIONS(VXLA_MEMBER)
 };
 
 #undef VXLA_MEMBER

@@ -141,7 +141,7 @@ Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> 
       vk.CreateComputePipelines(context->handle(), request.cache, 1, &info, context->allocation(), &kernel->pipeline);
   vk.DestroyShaderModule(context->handle(), module, context->allocation());
   VXLA_RETURN_IF_ERROR(context->Check(result, fmt::format("vkCreateComputePipelines of {}", key.algorithm)));
-  context->Name(VK_OBJECT_TYPE_PIPELINE, kernel->pipeline, key.algorithm);
+  context->Name(VK_OBJECT_TYPE_PIPELINE, kernel->pipeline, "vxla " + key.algorithm);
   return kernel;
 }
 

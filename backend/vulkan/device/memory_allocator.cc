@@ -174,6 +174,7 @@ Status MemoryAllocator::FillBlock(MemoryBlock& block, const MemoryChoice& choice
     address.buffer = block.buffer;
     block.address = vk.GetBufferDeviceAddress(device, &address);
   }
+  context_->Name(VK_OBJECT_TYPE_BUFFER, block.buffer, "vxla memory");
   return OkStatus();
 }
 

@@ -26,8 +26,8 @@ struct MemoryBlock {
 
 class MemoryAllocator;
 
-// A part of a block, which goes back to its allocator; or a part of a host's buffer.
-class VulkanBuffer final : public Buffer {
+// A part of a block, which goes back to its allocator; or a part of a buffer that is not ours, or external memory.
+class VulkanBuffer : public Buffer {
  public:
   VulkanBuffer() = default;
   VulkanBuffer(std::shared_ptr<MemoryAllocator> owner, MemoryBlock* block, int64_t offset_bytes, int64_t size_bytes,

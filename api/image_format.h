@@ -1,0 +1,44 @@
+// Images as arrays: which texel formats there are, and the programs that turn their texels into elements and back.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "backend/vulkan/device/vk.h"
+#include "core/builder/builder.h"
+
+namespace VXLA_NAMESPACE {
+
+// Texels of one to four channels of one size.
+struct ImageFormat {
+  VkFormat format = VK_FORMAT_UNDEFINED;
+  int channels = 0;
+  ElementType texel = ElementType::kU8;  // of a channel: u8 and u16 stand for 0 to 1, f16 and f32 for themselves
+  bool srgb = false;                     // the first three channels are encoded
+  bool bgr = false;                      // blue comes first
+};
+
+// An array as an image: f32[height, width], [height, width, channels] or [layers, height, width, channels].
+struct ImageArray {
+  ImageFormat format;
+  Shape shape;   // of the array
+  Shape texels;  // [layers, height, width, channels of the format], as a copy of the image has them
+  // The bytes are the same: nothing needs to be computed.
+  bool same_bytes = false;
+  uint32_t layers() const { return static_cast<uint32_t>(texels.dimensions()[0]); }
+  uint32_t height() const { return static_cast<uint32_t>(texels.dimensions()[1]); }
+  uint32_t width() const { return static_cast<uint32_t>(texels.dimensions()[2]); }
+};
+
+// kInvalidArgument, beginning with `name`: a format that is not known, a shape or an element type that does not fit it.
+Result<ImageArray> ArrayOfImage(const std::string& name, const Shape& shape, VkFormat format);
+
+// Programs of one parameter. Arrays of floating point have the values that Vulkan gives a sampled texel: unorm texels
+// divided by 255 or 65,535, sRGB decoded; computed in f32. Those of u8 and u16 have the texels' numbers as they are.
+// An array of three channels lacks the fourth.
+Result<XlaComputation> TexelsToArray(const ImageArray& image);
+// To unorm: NaN becomes 0, beyond 0 and 1 is cut off, halves go to the even number; sRGB is encoded before. The fourth
+// channel that an array of three lacks is 1.
+Result<XlaComputation> ArrayToTexels(const ImageArray& image);
+
+}  // namespace VXLA_NAMESPACE

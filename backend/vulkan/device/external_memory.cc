@@ -1,0 +1,204 @@
+#include "backend/vulkan/device/external_memory.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "backend/vulkan/device/vulkan_device.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+// Alone in its allocation, which goes with it.
+class ExternalBuffer final : public VulkanBuffer {
+ public:
+  explicit ExternalBuffer(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
+  ~ExternalBuffer() override {
+    context_->vk().DestroyBuffer(context_->handle(), buffer_, context_->allocation());
+    context_->vk().FreeMemory(context_->handle(), allocation_, context_->allocation());
+  }
+  // Makes the buffer of the whole allocation: of `size_bytes`, and with the memory types that it can live in.
+  Status MakeBuffer(uint64_t size_bytes, VkMemoryRequirements& needs);
+  // Of `size_bytes`, by `import` unless that is null.
+  Status Allocate(uint64_t size_bytes, const void* import);
+  // The part that the buffer stands for.
+  void Place(uint64_t offset_bytes, uint64_t size_bytes);
+
+  ExternalMemory memory;
+  bool dedicated = false, exported = false;
+
+  DeviceContext& context() const { return *context_; }
+  VkDeviceMemory allocation() const { return allocation_; }
+
+ private:
+  std::shared_ptr<DeviceContext> context_;
+  VkBuffer buffer_ = VK_NULL_HANDLE;
+  VkDeviceMemory allocation_ = VK_NULL_HANDLE;
+};
+
+VkBufferUsageFlags Usage(const DeviceContext& context) {
+  constexpr VkBufferUsageFlags kUsage =
+      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  return kUsage | (context.facts().buffer_addresses ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
+}
+
+Status ExternalBuffer::MakeBuffer(uint64_t size_bytes, VkMemoryRequirements& needs) {
+  auto external = MakeVk<VkExternalMemoryBufferCreateInfo>(VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
+  external.handleTypes = memory.type;
+  auto info = MakeVk<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
+  info.pNext = &external;
+  info.size = size_bytes;
+  info.usage = Usage(*context_);
+  const DeviceTable& vk = context_->vk();
+  VXLA_RETURN_IF_ERROR(
+      context_->Check(vk.CreateBuffer(context_->handle(), &info, context_->allocation(), &buffer_), "vkCreateBuffer"));
+  context_->Name(VK_OBJECT_TYPE_BUFFER, buffer_, "vxla shared memory");
+  vk.GetBufferMemoryRequirements(context_->handle(), buffer_, &needs);
+  return OkStatus();
+}
+
+Status ExternalBuffer::Allocate(uint64_t size_bytes, const void* import) {
+  auto exports = MakeVk<VkExportMemoryAllocateInfo>(VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
+  exports.handleTypes = memory.type;
+  auto flags = MakeVk<VkMemoryAllocateFlagsInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
+  flags.pNext = import != nullptr ? import : &exports;
+  flags.flags = context_->facts().buffer_addresses ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0;
+  auto alone = MakeVk<VkMemoryDedicatedAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
+  alone.pNext = &flags;
+  alone.buffer = buffer_;
+  auto info = MakeVk<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
+  if (dedicated) {
+    info.pNext = &alone;
+  } else {
+    info.pNext = &flags;
+  }
+  info.allocationSize = size_bytes;
+  info.memoryTypeIndex = memory.memory_type;
+  const DeviceTable& vk = context_->vk();
+  const VkResult result = vk.AllocateMemory(context_->handle(), &info, context_->allocation(), &allocation_);
+  if (result == VK_ERROR_INVALID_EXTERNAL_HANDLE)
+    return InvalidArgument("descriptor {}: the driver takes it for no memory of this kind", memory.descriptor);
+  VXLA_RETURN_IF_ERROR(context_->Check(result, "vkAllocateMemory"));
+  return context_->Check(vk.BindBufferMemory(context_->handle(), buffer_, allocation_, 0), "vkBindBufferMemory");
+}
+
+void ExternalBuffer::Place(uint64_t offset_bytes, uint64_t size_bytes) {
+  uint64_t address = 0;
+  if (context_->facts().buffer_addresses) {
+    auto info = MakeVk<VkBufferDeviceAddressInfo>(VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO);
+    info.buffer = buffer_;
+    address = context_->vk().GetBufferDeviceAddress(context_->handle(), &info) + offset_bytes;
+  }
+  Retarget(buffer_, static_cast<int64_t>(offset_bytes), static_cast<int64_t>(size_bytes), address);
+}
+
+Status CheckEnabled(const DeviceContext& context, VkExternalMemoryHandleTypeFlagBits type) {
+  const bool dma = type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
+  if (!dma && type != VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT)
+    return InvalidArgument("handle type {:#x}: neither OPAQUE_FD nor DMA_BUF", static_cast<uint32_t>(type));
+  for (const char* name : {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME}) {
+    const auto& enabled = context.plan().extensions;
+    if (std::ranges::none_of(enabled, [&](const char* each) { return std::strcmp(each, name) == 0; }))
+      return Unsupported("device {}: {} is not enabled", context.facts().name, name);
+    if (!dma) break;
+  }
+  return OkStatus();
+}
+
+// An empty buffer for such memory, and whether an allocation must have it for itself.
+Result<std::shared_ptr<ExternalBuffer>> MakeExternal(Device& device, const ExternalMemory& memory,
+                                                     VkExternalMemoryFeatureFlagBits feature) {
+  auto& vulkan = static_cast<VulkanDevice&>(device);
+  DeviceContext& context = vulkan.context();
+  VXLA_RETURN_IF_ERROR(context.Alive());
+  VXLA_RETURN_IF_ERROR(CheckEnabled(context, memory.type));
+  auto info = MakeVk<VkPhysicalDeviceExternalBufferInfo>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO);
+  info.usage = Usage(context);
+  info.handleType = memory.type;
+  auto can = MakeVk<VkExternalBufferProperties>(VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES);
+  context.instance().vk().GetPhysicalDeviceExternalBufferProperties(context.physical(), &info, &can);
+  const VkExternalMemoryFeatureFlags features = can.externalMemoryProperties.externalMemoryFeatures;
+  if ((features & feature) == 0) {
+    return Unsupported("device {}: it {} no buffers of handle type {:#x}", context.facts().name,
+                       feature == VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT ? "exports" : "imports",
+                       static_cast<uint32_t>(memory.type));
+  }
+  auto buffer = std::make_shared<ExternalBuffer>(vulkan.shared_context());
+  buffer->memory = memory;
+  buffer->dedicated = (features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0;
+  return buffer;
+}
+
+// The memory types that may hold what a descriptor stands for.
+Result<uint32_t> TypesOf(const ExternalBuffer& buffer, uint32_t buffer_types) {
+  const ExternalMemory& memory = buffer.memory;
+  if (memory.type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT)
+    return memory.memory_type < 32 ? buffer_types & (1u << memory.memory_type) : 0;
+  DeviceContext& context = buffer.context();
+  auto properties = MakeVk<VkMemoryFdPropertiesKHR>(VK_STRUCTURE_TYPE_MEMORY_FD_PROPERTIES_KHR);
+  if (context.vk().GetMemoryFdPropertiesKHR(context.handle(), memory.type, memory.descriptor, &properties) !=
+      VK_SUCCESS) {
+    return InvalidArgument("descriptor {}: the driver takes it for no memory of this kind", memory.descriptor);
+  }
+  return buffer_types & properties.memoryTypeBits;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Buffer>> AllocateExportable(Device& device, VkExternalMemoryHandleTypeFlagBits type,
+                                                   uint64_t size_bytes) {
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<ExternalBuffer> buffer,
+                        MakeExternal(device, {type}, VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT));
+  VkMemoryRequirements needs = {};
+  VXLA_RETURN_IF_ERROR(buffer->MakeBuffer(size_bytes, needs));
+  buffer->memory.memory_type = buffer->context().plan().memory[static_cast<int>(MemoryKind::kDevice)].type;
+  buffer->memory.size_bytes = needs.size;
+  if ((needs.memoryTypeBits >> buffer->memory.memory_type & 1) == 0)
+    return Unsupported("device {}: its device memory is not exported", device.facts().name);
+  VXLA_RETURN_IF_ERROR(buffer->Allocate(needs.size, nullptr));
+  buffer->Place(0, size_bytes);
+  buffer->exported = true;
+  return std::shared_ptr<Buffer>(buffer);
+}
+
+Result<std::shared_ptr<Buffer>> ImportMemory(Device& device, const ExternalMemory& memory, uint64_t size_bytes) {
+  if (memory.descriptor < 0) return InvalidArgument("descriptor {}: none of an open file", memory.descriptor);
+  if (memory.offset_bytes > memory.size_bytes || size_bytes > memory.size_bytes - memory.offset_bytes) {
+    return InvalidArgument("memory: {} bytes from {} on lie outside its {}", size_bytes, memory.offset_bytes,
+                           memory.size_bytes);
+  }
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<ExternalBuffer> buffer,
+                        MakeExternal(device, memory, VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT));
+  VkMemoryRequirements needs = {};
+  VXLA_RETURN_IF_ERROR(buffer->MakeBuffer(memory.offset_bytes + size_bytes, needs));
+  if (needs.size > memory.size_bytes) {
+    return InvalidArgument("memory: a buffer over {} bytes needs {}, it has {}", memory.offset_bytes + size_bytes,
+                           needs.size, memory.size_bytes);
+  }
+  VXLA_ASSIGN_OR_RETURN(const uint32_t types, TypesOf(*buffer, needs.memoryTypeBits));
+  if (types == 0) return InvalidArgument("memory: no buffer can live in its memory type {}", memory.memory_type);
+  buffer->memory.memory_type = static_cast<uint32_t>(std::countr_zero(types));
+  auto import = MakeVk<VkImportMemoryFdInfoKHR>(VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
+  import.handleType = memory.type;
+  import.fd = memory.descriptor;
+  VXLA_RETURN_IF_ERROR(buffer->Allocate(memory.size_bytes, &import));
+  buffer->Place(memory.offset_bytes, size_bytes);
+  return std::shared_ptr<Buffer>(buffer);
+}
+
+Result<ExternalMemory> ExportMemory(const Buffer& buffer) {
+  const auto* external = dynamic_cast<const ExternalBuffer*>(&buffer);
+  if (external == nullptr || !external->exported)
+    return InvalidArgument("the value's memory was not made to be exported");
+  DeviceContext& context = external->context();
+  ExternalMemory memory = external->memory;
+  auto info = MakeVk<VkMemoryGetFdInfoKHR>(VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR);
+  info.memory = external->allocation();
+  info.handleType = memory.type;
+  VXLA_RETURN_IF_ERROR(
+      context.Check(context.vk().GetMemoryFdKHR(context.handle(), &info, &memory.descriptor), "vkGetMemoryFdKHR"));
+  return memory;
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -1,0 +1,23 @@
+# The renderer without a window, twice: the denoiser helps, the validation layer is silent, both give the same bits.
+# -DRENDERER=FILE -DDEVICE=NAME -DWORK=FOLDER
+file(MAKE_DIRECTORY ${WORK})
+set(options --headless --small --device ${DEVICE} --advance 60 --frames 3 --check --validate)
+foreach(run "1.3;" "1.2;--two-devices")
+  list(POP_FRONT run api)
+  execute_process(COMMAND ${RENDERER} ${options} --api ${api} --picture ${WORK}/${api}.ppm ${run} RESULT_VARIABLE code)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "Vulkan ${api}: exit code ${code}")
+  endif()
+endforeach()
+execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${WORK}/1.2.ppm ${WORK}/1.3.ppm RESULT_VARIABLE code)
+if(NOT code EQUAL 0)
+  message(FATAL_ERROR "two runs differ")
+endif()
+# A device that does not exist, and options that do not.
+foreach(case "3;--device;none such" "2;--api;1.1" "2;--frames;many" "2;--fast")
+  list(POP_FRONT case wanted)
+  execute_process(COMMAND ${RENDERER} ${case} RESULT_VARIABLE code ERROR_VARIABLE text)
+  if(NOT code EQUAL wanted OR NOT text MATCHES "^renderer: ")
+    message(FATAL_ERROR "${case}: exit code ${code}, expected ${wanted}: ${text}")
+  endif()
+endforeach()

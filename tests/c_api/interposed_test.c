@@ -1,0 +1,227 @@
+// vxla through Vulkan functions that the host puts between: what it names and labels, and a device that is lost.
+#include "tests/c_api/vulkan_host.h"
+
+// ---- functions of the host's ----
+
+enum { kMostNames = 256 };
+static PFN_vkGetInstanceProcAddr real_instance;
+static PFN_vkGetDeviceProcAddr real_device;
+static char names[kMostNames][64], labels[kMostNames][64];
+static int name_count, label_count, depth, deepest;
+static int lost, waits;
+static PFN_vkQueueSubmit2 real_submit;
+static PFN_vkWaitSemaphores real_wait;
+static PFN_vkGetSemaphoreCounterValue real_value;
+
+static void Note(char list[kMostNames][64], int* count, const char* name) {
+  EXPECT(*count < kMostNames);
+  if (*count < kMostNames) snprintf(list[(*count)++], 64, "%s", name);
+}
+
+static int Noted(char list[kMostNames][64], int count, const char* part) {
+  for (int i = 0; i < count; ++i) {
+    if (strstr(list[i], part) != NULL) return 1;
+  }
+  fprintf(stderr, "nothing is named '%s'\n", part);
+  return 0;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL SetName(VkDevice device, const VkDebugUtilsObjectNameInfoEXT* info) {
+  (void)device;
+  EXPECT(info->objectHandle != 0);
+  Note(names, &name_count, info->pObjectName);
+  return VK_SUCCESS;
+}
+static VKAPI_ATTR void VKAPI_CALL BeginLabel(VkCommandBuffer commands, const VkDebugUtilsLabelEXT* label) {
+  (void)commands;
+  Note(labels, &label_count, label->pLabelName);
+  if (++depth > deepest) deepest = depth;
+}
+static VKAPI_ATTR void VKAPI_CALL EndLabel(VkCommandBuffer commands) {
+  (void)commands;
+  EXPECT(--depth >= 0);
+}
+static VKAPI_ATTR VkResult VKAPI_CALL Submit(VkQueue queue, uint32_t count, const VkSubmitInfo2* infos, VkFence fence) {
+  return lost ? VK_ERROR_DEVICE_LOST : real_submit(queue, count, infos, fence);
+}
+static VKAPI_ATTR VkResult VKAPI_CALL Wait(VkDevice device, const VkSemaphoreWaitInfo* info, uint64_t timeout) {
+  ++waits;
+  return lost ? VK_ERROR_DEVICE_LOST : real_wait(device, info, timeout);
+}
+static VKAPI_ATTR VkResult VKAPI_CALL ValueOf(VkDevice device, VkSemaphore semaphore, uint64_t* value) {
+  return lost ? VK_ERROR_DEVICE_LOST : real_value(device, semaphore, value);
+}
+static VKAPI_ATTR VkResult VKAPI_CALL NoWaiting(VkDevice device) {
+  (void)device;
+  EXPECT(0 && "nothing waits for a host's device");
+  return VK_SUCCESS;
+}
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL OfDevice(VkDevice device, const char* name) {
+  const PFN_vkVoidFunction real = real_device(device, name);
+  if (strcmp(name, "vkSetDebugUtilsObjectNameEXT") == 0) return (PFN_vkVoidFunction)SetName;
+  if (strcmp(name, "vkCmdBeginDebugUtilsLabelEXT") == 0) return (PFN_vkVoidFunction)BeginLabel;
+  if (strcmp(name, "vkCmdEndDebugUtilsLabelEXT") == 0) return (PFN_vkVoidFunction)EndLabel;
+  if (strcmp(name, "vkDeviceWaitIdle") == 0) return (PFN_vkVoidFunction)NoWaiting;
+  if (strcmp(name, "vkQueueSubmit2") == 0) {
+    real_submit = (PFN_vkQueueSubmit2)real;
+    return (PFN_vkVoidFunction)Submit;
+  }
+  if (strcmp(name, "vkWaitSemaphores") == 0) {
+    real_wait = (PFN_vkWaitSemaphores)real;
+    return (PFN_vkVoidFunction)Wait;
+  }
+  if (strcmp(name, "vkGetSemaphoreCounterValue") == 0) {
+    real_value = (PFN_vkGetSemaphoreCounterValue)real;
+    return (PFN_vkVoidFunction)ValueOf;
+  }
+  return real;
+}
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL OfInstance(VkInstance instance, const char* name) {
+  const PFN_vkVoidFunction real = real_instance(instance, name);
+  if (strcmp(name, "vkGetDeviceProcAddr") != 0) return real;
+  real_device = (PFN_vkGetDeviceProcAddr)real;
+  return (PFN_vkVoidFunction)OfDevice;
+}
+
+// ---- what vxla does with them ----
+
+static const char kProgram[] =
+    "HloModule frost\n"
+    "ENTRY e { x = f32[64,64] parameter(0)\n d = f32[64,64] dot(x, x), lhs_contracting_dims={1}, "
+    "rhs_contracting_dims={0}\n"
+    "  ROOT r = f32[64,64] tanh(d) }\n";
+
+static VxlaExecutable Compile(VxlaDevice device) {
+  VxlaCompileInfo info = {.struct_size = sizeof(info), .flags = VXLA_COMPILE_RECORDABLE, .text = kProgram};
+  VxlaExecutable executable = NULL;
+  EXPECT_OK(vxlaCompile(device, &info, &executable, &message));
+  return executable;
+}
+
+static VxlaDevice Adopt(Host* host) {
+  VxlaAdoptInfo info = HostAdoptInfo(host, VK_API_VERSION_1_3, NULL);
+  info.get_instance_proc_addr = OfInstance;
+  VxlaDevice device = NULL;
+  EXPECT_OK(vxlaAdoptDevice(&info, &device, &message));
+  return device;
+}
+
+// A capture of a frame shows the program, its kernels and the copies by name.
+static void TestNames(Host* host) {
+  VxlaDevice device = Adopt(host);
+  VxlaExecutable executable = Compile(device);
+  const VkFormat format = VK_FORMAT_R8_UNORM;
+  const VxlaRecordingInfo info = {.struct_size = sizeof(info),
+                                  .argument_count = 1,
+                                  .result_count = 1,
+                                  .argument_formats = &format,
+                                  .result_formats = &format};
+  VxlaRecording recording = NULL;
+  EXPECT_OK(vxlaCreateRecording(executable, &info, &recording, &message));
+  EXPECT(Noted(names, name_count, "vxla memory"));
+  EXPECT(Noted(names, name_count, "vxla timeline"));
+  EXPECT(Noted(names, name_count, "vxla dot"));
+  // The kernels are named, and every name says whose it is.
+  for (int i = 0; i < name_count; ++i) EXPECT(strncmp(names[i], "vxla ", 5) == 0);
+  const HostImage from = HostMakeImage(host, format, 64, 64, 1, VK_IMAGE_USAGE_TRANSFER_SRC_BIT);
+  const HostImage to = HostMakeImage(host, format, 64, 64, 1, VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+  VxlaImage in = from.image, out = to.image;
+  in.before.layout = VK_IMAGE_LAYOUT_GENERAL;
+  in.after.layout = out.after.layout = VK_IMAGE_LAYOUT_GENERAL;
+  const VxlaImage *argument = &in, *result = &out;
+  const VxlaBindings bindings = {.struct_size = sizeof(bindings),
+                                 .argument_count = 1,
+                                 .result_count = 1,
+                                 .argument_images = &argument,
+                                 .result_images = &result};
+  VkCommandBuffer commands = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  label_count = deepest = 0;
+  HostBegin(host, commands);
+  EXPECT_OK(vxlaCmdExecute(commands, recording, &bindings, &message));
+  host->EndCommandBuffer(commands);  // for looking at: never submitted
+  EXPECT(depth == 0 && deepest >= 2);
+  EXPECT(label_count > 3 && strcmp(labels[0], "images to arrays") == 0);
+  EXPECT(Noted(labels, label_count, "frost"));
+  EXPECT(Noted(labels, label_count, "dot"));
+  EXPECT(Noted(labels, label_count, "arrays to images"));
+  HostFreeImage(host, &from);
+  HostFreeImage(host, &to);
+  vxlaDestroyRecording(recording);
+  vxlaDestroyExecutable(executable);
+  EXPECT_OK(vxlaDestroyDevice(device, &message));
+}
+
+// The device is lost under a run: every call says so, destroying works and waits for nothing, and the next device runs.
+static void TestLostDevice(Host* host) {
+  VxlaDevice device = Adopt(host);
+  VxlaExecutable executable = Compile(device);
+  static float x[64 * 64], y[64 * 64];
+  for (int i = 0; i < 64; ++i) x[i * 65] = 0.5f;
+  const VxlaConstBytes argument = {x, sizeof(x)};
+  const VxlaBytes result = {y, sizeof(y)};
+  EXPECT_OK(vxlaRun(executable, 1, &argument, 1, &result, &message));
+  const int64_t dimensions[2] = {64, 64};
+  const VxlaArray array = {.struct_size = sizeof(array), .element_type = VXLA_F32, .rank = 2, .dimensions = dimensions};
+  VxlaValue value = NULL, later = NULL;
+  EXPECT_OK(vxlaCreateValue(device, &array, x, &value, &message));
+  VxlaExecuteInfo execute = {
+      .struct_size = sizeof(execute), .argument_count = 1, .arguments = &value, .result_count = 1, .results = &later};
+  EXPECT_OK(vxlaExecute(executable, &execute, &message));  // in flight
+  lost = 1;
+  VxlaValue none = NULL;
+  execute.results = &none;
+  EXPECT_CODE(vxlaExecute(executable, &execute, &message), VXLA_DEVICE_FAILURE, "was lost");
+  EXPECT(none == NULL);
+  EXPECT_CODE(vxlaRun(executable, 1, &argument, 1, &result, &message), VXLA_DEVICE_FAILURE, "was lost");
+  EXPECT_CODE(vxlaReadValue(later, y, sizeof(y), &message), VXLA_DEVICE_FAILURE, "was lost");
+  VxlaRecordingInfo info = {.struct_size = sizeof(info)};
+  VxlaRecording recording = NULL;
+  EXPECT_CODE(vxlaCreateRecording(executable, &info, &recording, &message), VXLA_DEVICE_FAILURE, "was lost");
+  EXPECT_CODE(vxlaCreateValue(device, &array, x, &none, &message), VXLA_DEVICE_FAILURE, "was lost");
+  EXPECT(recording == NULL && none == NULL);
+  EXPECT_CODE(vxlaDestroyDevice(device, &message), VXLA_BUSY, "3 of its handles");
+  waits = 0;
+  vxlaDestroyValue(value);
+  vxlaDestroyValue(later);
+  vxlaDestroyExecutable(executable);
+  EXPECT(host->QueueWaitIdle(host->queue) == VK_SUCCESS);  // the real device goes on
+  EXPECT_OK(vxlaDestroyDevice(device, &message));
+  EXPECT(waits == 0);
+  lost = 0;
+  // The host sees it first: vxla learns of it while it is destroyed.
+  device = Adopt(host);
+  executable = Compile(device);
+  EXPECT_OK(vxlaCreateValue(device, &array, x, &value, &message));
+  execute.results = &later;
+  EXPECT_OK(vxlaExecute(executable, &execute, &message));
+  lost = 1;
+  waits = 0;
+  vxlaDestroyValue(value);
+  vxlaDestroyValue(later);
+  vxlaDestroyExecutable(executable);
+  EXPECT(host->QueueWaitIdle(host->queue) == VK_SUCCESS);
+  EXPECT_OK(vxlaDestroyDevice(device, &message));
+  EXPECT(waits == 0);
+  lost = 0;
+  HostCloseDevice(host);
+  HostMakeDevice(host, NULL);
+  device = Adopt(host);
+  executable = Compile(device);
+  EXPECT_OK(vxlaRun(executable, 1, &argument, 1, &result, &message));
+  EXPECT(y[0] > 0.2449f && y[0] < 0.245f && y[1] == 0);  // tanh(1/4)
+  vxlaDestroyExecutable(executable);
+  EXPECT_OK(vxlaDestroyDevice(device, &message));
+}
+
+int main(void) {
+  static Host host;
+  if (!HostOpen(&host, VK_API_VERSION_1_3)) return 1;
+  real_instance = host.get;
+  HostMakeDevice(&host, NULL);
+  TestNames(&host);
+  TestLostDevice(&host);
+  HostCloseDevice(&host);
+  HostClose(&host);
+  return failures != 0;
+}
