@@ -38,6 +38,7 @@ struct LeafReport {
 struct DiffOptions {
   DeviceOptions device;
   std::optional<DeviceOptions> against;  // a second device in the reference's place
+  std::vector<std::string> places;       // of a program on several devices: as PlacedExecutable; none: all on `device`
   CompileOptions compile;
   EvaluateOptions evaluate;  // of the reference, host steps and shader math: seed, threads, custom calls ...
   // Either of the first two leaves the other's default; ulp alone leaves nothing else. With any of them nothing but the

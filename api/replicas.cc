@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "api/device_options.h"
+#include "api/placed_replicas.h"
 #include "core/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
@@ -41,9 +42,6 @@ Result<Literal> StackByDevice(const std::vector<const Literal*>& leaves, const s
   return stacked;
 }
 
-namespace {
-
-// `leaves` by device, of results that are tuples or one array.
 Result<Literal> StackResults(const std::vector<std::vector<const Literal*>>& leaves, bool tuple) {
   std::vector<Literal> stacked;
   for (size_t k = 0; k < leaves[0].size(); ++k) {
@@ -55,8 +53,6 @@ Result<Literal> StackResults(const std::vector<std::vector<const Literal*>>& lea
   if (!tuple) return std::move(stacked[0]);
   return Literal::Tuple(std::move(stacked));
 }
-
-}  // namespace
 
 Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid,
                               std::span<const std::vector<const Literal*>> arguments, const EvaluateOptions& options) {
@@ -110,16 +106,26 @@ Result<DiffOutcome> RunReplicatedDiff(const Module& module, const DeviceGrid& gr
         grid.replicas, grid.partitions);
   }
   DiffOutcome outcome;
-  const bool on_cpu = IsCpu(options.device.device);
+  const bool placed = !options.places.empty();
+  const bool on_cpu = !placed && IsCpu(options.device.device);
   std::unique_ptr<Client> client;
-  if (!on_cpu) {
+  std::optional<PlacedExecutable> places;
+  if (placed) {
+    VXLA_ASSIGN_OR_RETURN(places, PlacedExecutable::Compile(module, grid, arguments, options.places, options.device,
+                                                            options.evaluate, options.compile));
+  } else if (!on_cpu) {
     VXLA_ASSIGN_OR_RETURN(client, OpenClient(options.device, options.evaluate));
   }
-  outcome.device = fmt::format("{} ({} x {} devices)", on_cpu ? "the CPU reference" : client->device().facts().name,
+  outcome.device = fmt::format("{} ({} x {} devices)",
+                               placed   ? fmt::format("{}", fmt::join(places->names(), " and "))
+                               : on_cpu ? "the CPU reference"
+                                        : client->device().facts().name,
                                grid.replicas, grid.partitions);
   outcome.reference = on_cpu ? "a second run" : "the CPU reference";
   if (options.progress) options.progress("running on " + outcome.device);
-  if (on_cpu) {
+  if (placed) {
+    VXLA_ASSIGN_OR_RETURN(outcome.actual, places->Run(arguments));
+  } else if (on_cpu) {
     VXLA_ASSIGN_OR_RETURN(outcome.actual, RunReplicated(module, grid, arguments, options.evaluate));
   } else {
     VXLA_ASSIGN_OR_RETURN(ReplicatedExecutable executable,

@@ -23,6 +23,9 @@ Shape StackedResults(const Shape& result, const DeviceGrid& grid);
 // message.
 Result<Literal> StackByDevice(const std::vector<const Literal*>& leaves, const std::string& name);
 
+// `leaves` by device, of results that are tuples or one array, stacked.
+Result<Literal> StackResults(const std::vector<std::vector<const Literal*>>& leaves, bool tuple);
+
 // arguments[d] are those of device d (replica-major). With more than one device every result has a leading axis.
 Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid,
                               std::span<const std::vector<const Literal*>> arguments, const EvaluateOptions& options);

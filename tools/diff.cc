@@ -280,6 +280,7 @@ DiffOptions DiffOptionsOf(const DiffFlags& flags) {
   options.compile = flags.compile.options();
   options.evaluate = flags.compile.evaluate_options(flags.program.seed);
   options.evaluate.collective_timeout = flags.replicas.collective_timeout();
+  options.places = flags.replicas.devices;
   if (!AgainstFile(flags) && !IsCpu(flags.against)) {
     options.against = options.device;
     options.against->device = flags.against;

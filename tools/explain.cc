@@ -4,11 +4,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "api/placed_replicas.h"
 #include "backend/kernel_hash.h"
 #include "core/passes/device_merger.h"
 #include "core/text/hlo_printer.h"
 #include "scheduler/bundle.h"
 #include "scheduler/plan_printer.h"
+#include "scheduler/replicas/placement.h"
 #include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/files.h"
@@ -142,12 +144,24 @@ Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
   if (IsCpu(flags.device.device))
     return InvalidArgument("--device cpu: the CPU reference has no plan; explain wants a Vulkan device");
   VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
-  if (grid.count() > 1) {
+  std::string placement;
+  if (!flags.replicas.devices.empty()) {
+    // The first place's program.
+    const auto& devices = flags.replicas.devices;
+    const IntList places = PlaceDevices(grid.count(), std::ssize(devices));
+    placement = "Placement\n\n" + PlacementText(grid, places, devices) + "\n";
+    VXLA_ASSIGN_OR_RETURN(MergedProgram merged, MergeDevicesOfPlace(*module, grid, {}, {places, 0}));
+    for (const PlaceExchange& exchange : merged.exchanges) {
+      flags.compile.registry->Register(exchange.target(), [](void*, const void**) {});
+    }
+    module = std::move(merged.module);
+  } else if (grid.count() > 1) {
     // What run makes of it where the devices have arguments of their own.
     VXLA_ASSIGN_OR_RETURN(MergedProgram merged, MergeDevices(*module, grid, {}));
     module = std::move(merged.module);
   }
   DeviceOptions device = flags.device.options();
+  if (!flags.replicas.devices.empty()) device.device = DeviceOfPlace(flags.replicas.devices[0]);
   device.compile_only = true;
   device.capture_executables = !flags.isa_folder.empty();
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client, OpenClient(device, flags.compile.evaluate_options(0)));
@@ -165,7 +179,7 @@ Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
     if (!kernels.is_null()) json["isa"] = std::move(kernels);
     return OkStatus();
   }
-  return WriteText("-", fmt::format("Fused module\n\n{}\nPlan\n\n{}{}", PrintHlo(executable->module()),
+  return WriteText("-", fmt::format("{}Fused module\n\n{}\nPlan\n\n{}{}", placement, PrintHlo(executable->module()),
                                     ToText(executable->plan()), kernels.is_null() ? "" : IsaText(kernels)));
 }
 

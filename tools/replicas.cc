@@ -25,6 +25,11 @@ void ReplicaFlags::AddTo(CLI::App& app, bool feeds) {
   app.add_option("--partitions", partitions,
                  "partitions of each replica; default: the program's num_partitions. Arrays have a leading "
                  "axis of replicas * partitions, replica-major, or go to all");
+  app.add_option("--devices", devices,
+                 "the devices that replicas and partitions are spread over: numbers, or as --device takes them; one "
+                 "twice is two logical devices. Default: all on --device")
+      ->delimiter(',')
+      ->type_name("LIST");
   app.add_option("--collective-timeout", collective_timeout_s,
                  "seconds that a device waits for others before the deadlock report; 0: forever")
       ->check(CLI::NonNegativeNumber)

@@ -22,6 +22,7 @@ struct ReplicaFlags {
   int64_t replicas = 0, partitions = 0;  // 0: as many as the program says
   double collective_timeout_s = 300;
   std::string infeed, outfeed;
+  std::vector<std::string> devices;  // places; none: all on --device
   void AddTo(CLI::App& app, bool feeds = true);
   // Against the program's own counts, which bind where they are above 1.
   Result<DeviceGrid> GridOf(const Module& module) const;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "api/placed_replicas.h"
 #include "api/replicas.h"
 #include "backend/cpu/reference/checked_run.h"
 #include "core/mlir/dynamic_program.h"
@@ -194,6 +195,47 @@ Result<Literal> RunCompiled(const RunFlags& flags, Device& device, Compiled& com
   return result;
 }
 
+// On several devices that --devices names.
+Result<Literal> RunOnPlaces(const RunFlags& flags, const DeviceGrid& grid, const Module& module, Json& report) {
+  if (flags.profile || !flags.trace.empty())
+    return InvalidArgument("--devices: {} looks at one device", flags.profile ? "--profile" : "--trace");
+  FeedFiles feeds(flags.replicas, grid.count());
+  VXLA_RETURN_IF_ERROR(feeds.Open());
+  EvaluateOptions host_steps = flags.compile.evaluate_options(flags.program.seed);
+  host_steps.host = feeds.transfers();
+  host_steps.collective_timeout = flags.replicas.collective_timeout();
+  VXLA_ASSIGN_OR_RETURN(const ReplicatedArguments arguments,
+                        LoadReplicatedArguments(module, flags.program.args, flags.program.seed, grid.count()));
+  const std::vector<std::vector<const Literal*>> pointers = arguments.pointers(grid.count());
+  const auto start = Clock::now();
+  VXLA_ASSIGN_OR_RETURN(PlacedExecutable executable,
+                        PlacedExecutable::Compile(module, grid, pointers, flags.replicas.devices,
+                                                  flags.device.options(), host_steps, flags.compile.options()));
+  const double compile_ms = MsSince(start);
+  PrintNotes(arguments.notes);
+  Json runs = Json::array();
+  SameBits same(flags.check_same);
+  Literal result;
+  for (int run = 0; run < flags.num_runs; ++run) {
+    feeds.Rewind();
+    const auto begin = Clock::now();
+    VXLA_ASSIGN_OR_RETURN(result, executable.Run(pointers));
+    runs.push_back(MsSince(begin));
+    VXLA_RETURN_IF_ERROR(same.Check(run, result));
+  }
+  VXLA_RETURN_IF_ERROR(feeds.Save());
+  report = {{"device", fmt::format("{}", fmt::join(executable.names(), ", "))},
+            {"driver", ""},
+            {"compile_ms", compile_ms},
+            {"first_run_ms", runs[0]},
+            {"runs_ms", runs},
+            {"replicas", grid.replicas},
+            {"partitions", grid.partitions},
+            {"fallbacks", Json::array()},
+            {"faults", Json::array()}};
+  return result;
+}
+
 Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const Module& module, Json& report) {
   FeedFiles feeds(flags.replicas, grid.count());
   VXLA_RETURN_IF_ERROR(feeds.Open());
@@ -231,6 +273,7 @@ Status CheckBundleFlags(const RunFlags& flags) {
                                                   {!flags.compile.custom_calls.empty(), "--custom-call"},
                                                   {flags.replicas.replicas > 1, "--replicas"},
                                                   {flags.replicas.partitions > 1, "--partitions"},
+                                                  {!flags.replicas.devices.empty(), "--devices"},
                                                   {!flags.replicas.infeed.empty(), "--infeed"},
                                                   {!flags.replicas.outfeed.empty(), "--outfeed"}};
   for (const auto& [given, name] : refused) {
@@ -284,6 +327,7 @@ Result<Literal> RunProgram(const RunFlags& flags, std::string_view text, Json& r
                                               flags.compile.evaluate_options(flags.program.seed), grid.count());
     if (!refined.ok()) return AtPlace(refined, flags.program.file);
   }
+  if (!flags.replicas.devices.empty()) return RunOnPlaces(flags, grid, *module, report);
   return IsCpu(flags.device.device) ? RunOnCpu(flags, grid, *module, report)
                                     : RunOnDevice(flags, grid, *module, report);
 }

@@ -6,9 +6,11 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "core/passes/call_inliner.h"
+#include "core/passes/dce.h"
 #include "core/passes/exchanges.h"
 #include "core/passes/integer_folding.h"
 
@@ -92,7 +94,9 @@ Status CheckMergeable(const Instruction& instruction) {
 
 class Merger {
  public:
-  Merger(const Module& source, const DeviceGrid& grid) : source_(source), grid_(grid), depends_(KnowsItsDevice) {}
+  // places: null where all devices are here.
+  Merger(const Module& source, const DeviceGrid& grid, const DevicePlaces* places)
+      : source_(source), grid_(grid), places_(places), depends_(KnowsItsDevice), has_effects_(HasSideEffect) {}
 
   Result<MergedProgram> Merge(const std::vector<bool>& shared);
 
@@ -144,6 +148,21 @@ class Merger {
   Instruction* ElementOf(Frame& frame, const Instruction& like, Instruction* tuple, int64_t index);
   Computation* PlainCopyOf(Computation* computation);
 
+  bool IsHere(int64_t device) const { return places_ == nullptr || places_->IsHere(device); }
+  bool AnyHere(const IntList& devices) const {
+    return std::ranges::any_of(devices, [&](int64_t device) { return IsHere(device); });
+  }
+  // Stands for a value of devices elsewhere, each time another one; what is made of it is dead code in the end.
+  Instruction* Absent(Computation& into, const Instruction& like, const Shape& shape);
+  // values[i] is what devices[i] gives; afterwards it is known at the places of `takers`. Places differ in what stands
+  // here, but never in which values are one, so that all of them merge alike.
+  Status Share(Computation& into, const Instruction& like, const IntList& devices,
+               const std::vector<Instruction**>& values, const IntList& takers);
+  Status ShareWays(Computation& into, const Instruction& like, const IntList& devices, Values& ways);
+  // Exchanges, and loops and branches with exchanges in them, keep one order.
+  void InOrder(Computation& into, Instruction* exchange);
+  bool Exchanges(const Computation& computation) const { return last_.contains(&computation); }
+
   Status Exchange(Frame& frame, const Instruction& instruction, const IntList& members);
   Status Permute(Frame& frame, const Instruction& instruction);
   Status Send(Frame& frame, int64_t device, const Instruction& instruction);
@@ -176,9 +195,13 @@ class Merger {
   const Module& source_;
   const DeviceGrid grid_;
   std::unique_ptr<Module> target_;
-  DeepProperty depends_;
+  const DevicePlaces* const places_;
+  DeepProperty depends_, has_effects_;
   std::unordered_map<const Computation*, Computation*> plain_;
   std::vector<Status> partings_;
+  std::vector<PlaceExchange> exchanges_;
+  int64_t exchange_count_ = 0;
+  std::unordered_map<const Computation*, Instruction*> last_;  // exchange, or what has some inside
 };
 
 Computation* Merger::PlainCopyOf(Computation* computation) {
@@ -190,6 +213,93 @@ Computation* Merger::PlainCopyOf(Computation* computation) {
   Computation* const copy = target_->AddComputation(computation->name());
   copy->set_root(CloneInto(*computation, *copy, {}, [&](Computation* called) { return plain_.at(called); }));
   return plain_[computation] = copy;
+}
+
+constexpr std::string_view kAbsent = "vxla.device_elsewhere";
+
+Instruction* Merger::Absent(Computation& into, const Instruction& like, const Shape& shape) {
+  CustomCallAttributes attributes;
+  attributes.custom_call_target = kAbsent;
+  return Expansion(into, like).Add(Opcode::kCustomCall, shape, {}, std::move(attributes));
+}
+
+void Merger::InOrder(Computation& into, Instruction* exchange) {
+  Instruction*& last = last_[&into];
+  if (last != nullptr) exchange->AddControlPredecessor(last);
+  last = exchange;
+}
+
+Status Merger::Share(Computation& into, const Instruction& like, const IntList& devices,
+                     const std::vector<Instruction**>& values, const IntList& takers) {
+  if (places_ == nullptr) return OkStatus();
+  const auto place_of = [&](int64_t device) { return places_->place_of[static_cast<size_t>(device)]; };
+  struct OneValue {
+    Instruction* value = nullptr;
+    std::set<int64_t> known_at;
+    int64_t owner = 0;  // a place
+    std::vector<Instruction**> uses;
+  };
+  std::vector<OneValue> all;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    auto one = std::ranges::find(all, *values[i], &OneValue::value);
+    if (one == all.end()) one = all.insert(all.end(), OneValue{*values[i], {}, place_of(devices[i]), {}});
+    one->known_at.insert(place_of(devices[i]));
+    one->uses.push_back(values[i]);
+  }
+  std::set<int64_t> taking;
+  for (const int64_t device : takers) taking.insert(place_of(device));
+  std::erase_if(all, [&](const OneValue& one) { return std::ranges::includes(one.known_at, taking); });
+  if (all.empty()) return OkStatus();
+  PlaceExchange exchange;
+  exchange.number = ++exchange_count_;
+  exchange.what = TextWithChannel(like);
+  for (const OneValue& one : all) taking.insert(one.owner);
+  exchange.places.assign(taking.begin(), taking.end());
+  exchange.posted.resize(static_cast<size_t>(*std::ranges::max_element(places_->place_of)) + 1);
+  Values operands;
+  std::vector<Shape> received;
+  std::vector<OneValue*> receives;
+  for (OneValue& one : all) {
+    if (!one.value->shape().IsArray()) {
+      return MergeError(like, StatusCode::kUnsupported, "{} between devices at different places: arrays only",
+                        one.value->shape().ToString());
+    }
+    std::vector<Shape>& posted = exchange.posted[static_cast<size_t>(one.owner)];
+    if (one.owner == places_->here) operands.push_back(one.value);
+    if (!one.known_at.contains(places_->here)) {
+      exchange.received.emplace_back(one.owner, std::ssize(posted));
+      received.push_back(one.value->shape());
+      receives.push_back(&one);
+    }
+    posted.push_back(one.value->shape());
+  }
+  Expansion make(into, like);
+  const bool takes_part = taking.contains(places_->here);
+  Instruction* call = nullptr;
+  if (takes_part) {
+    CustomCallAttributes attributes;
+    attributes.custom_call_target = exchange.target();
+    attributes.custom_call_has_side_effect = true;
+    call = make.Add(Opcode::kCustomCall, Shape::Tuple(received), std::move(operands), std::move(attributes));
+    InOrder(into, call);
+    exchanges_.push_back(std::move(exchange));
+  }
+  for (OneValue& one : all) {
+    // Everywhere another value than before.
+    const auto place = std::ranges::find(receives, &one) - receives.begin();
+    const bool here = one.known_at.contains(places_->here);
+    Instruction* const shared = here         ? make.Add(Opcode::kCopy, one.value->shape(), {one.value})
+                                : takes_part ? make.Element(call, place)
+                                             : Absent(into, like, one.value->shape());
+    for (Instruction** use : one.uses) *use = shared;
+  }
+  return OkStatus();
+}
+
+Status Merger::ShareWays(Computation& into, const Instruction& like, const IntList& devices, Values& ways) {
+  std::vector<Instruction**> values;
+  for (const int64_t device : devices) values.push_back(&ways[static_cast<size_t>(device)]);
+  return Share(into, like, devices, values, devices);
 }
 
 Instruction* Merger::Copy(Frame& frame, int64_t device, const Instruction& instruction) {
@@ -333,6 +443,10 @@ Result<bool> Merger::Step(Frame& frame, int64_t device, const Instruction& instr
   Instruction*& value = values[static_cast<size_t>(device)];
   if (value != nullptr) return true;
   const auto operand = [&](int i) { return frame.values.at(instruction.operand(i))[static_cast<size_t>(device)]; };
+  if (!IsHere(device) && (IsOfItsDevice(instruction) || (!depends_.Of(instruction) && has_effects_.Of(instruction)))) {
+    value = Absent(frame.into, instruction, instruction.shape());
+    return true;
+  }
   if (IsOfItsDevice(instruction)) {
     value = Copy(frame, device, instruction);
     return true;
@@ -406,6 +520,15 @@ Status Merger::Exchange(Frame& frame, const Instruction& instruction, const IntL
   Expansion make(frame.into, instruction);
   std::vector<Values> given;
   for (const int64_t member : members) given.push_back(OperandsOf(frame, instruction, member));
+  IntList givers;
+  std::vector<Instruction**> shared;
+  for (size_t m = 0; m < members.size(); ++m) {
+    for (Instruction*& value : given[m]) {
+      givers.push_back(members[m]);
+      shared.push_back(&value);
+    }
+  }
+  VXLA_RETURN_IF_ERROR(Share(frame.into, instruction, givers, shared, members));
   VXLA_ASSIGN_OR_RETURN(const IntList group, GroupOf(instruction, grid_, members[0]));
   const bool starts = instruction.opcode() == Opcode::kAllGatherStart;
   const Shape& shape = starts ? instruction.shape().tuple_elements()[1] : instruction.shape();
@@ -453,6 +576,20 @@ Status Merger::Permute(Frame& frame, const Instruction& instruction) {
   const bool starts = instruction.opcode() == Opcode::kCollectivePermuteStart;
   const bool slices = !instruction.attributes<CollectivePermuteAttributes>().slice_sizes.empty();
   const Shape& shape = starts ? instruction.shape().tuple_elements()[1] : instruction.shape();
+  std::map<int64_t, Values> given;
+  IntList givers, takers;
+  std::vector<Instruction**> shared;
+  for (const int64_t device : frame.devices) {
+    VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(instruction, grid_, device));
+    if (!partners.source) continue;
+    takers.push_back(device);
+    if (given.contains(*partners.source) || !frame.at.contains(*partners.source)) continue;
+    for (Instruction*& value : given[*partners.source] = OperandsOf(frame, instruction, *partners.source)) {
+      givers.push_back(*partners.source);
+      shared.push_back(&value);
+    }
+  }
+  VXLA_RETURN_IF_ERROR(Share(frame.into, instruction, givers, shared, takers));
   for (const int64_t device : frame.devices) {
     VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(instruction, grid_, device));
     for (const auto& partner : {partners.source, partners.target}) {
@@ -461,7 +598,7 @@ Status Merger::Permute(Frame& frame, const Instruction& instruction) {
     const Values own = OperandsOf(frame, instruction, device);
     Instruction* received = nullptr;
     if (partners.source) {
-      const Values sent = OperandsOf(frame, instruction, *partners.source);
+      const Values& sent = given.at(*partners.source);
       received = slices ? SlicesReceived(make, sent, own) : shape.IsTuple() ? make.TupleOf(sent) : sent[0];
     } else {
       received = slices ? own[1] : make.Zeros(shape);
@@ -503,6 +640,7 @@ Result<bool> Merger::Receive(Frame& frame, int64_t device, const Instruction& do
     if (sent.empty()) return false;
     data = sent.front();
     sent.pop_front();
+    VXLA_RETURN_IF_ERROR(Share(frame.into, done, {*source}, {&data}, {*source, device}));
   } else {
     data = make.Zeros(done.shape().tuple_elements()[0]);
   }
@@ -658,13 +796,17 @@ void Merger::AddCheck(Frame& frame, const Instruction& instruction, const Instru
   AddParted(frame, instruction, make.Add(Opcode::kSelect, s32, {differs, code, make.Zeros(s32)}));
 }
 
-// One branch for several devices; its parameter is a tuple of their arguments. Gives the results by place.
+// One branch for several devices; its parameter is a tuple of the arguments of those that are here. Gives the results
+// by place.
 Result<Values> Merger::Branch(Frame& frame, const Instruction& instruction, int branch, const IntList& devices,
                               MergedBranch& merged) {
   const Values& given = frame.values.at(instruction.operand(branch + 1));
   const Computation& body = *instruction.called(branch);
-  Values together;
-  for (const int64_t device : devices) together.push_back(given[static_cast<size_t>(device)]);
+  Values together;  // once each
+  for (const int64_t device : devices) {
+    Instruction* const value = given[static_cast<size_t>(device)];
+    if (IsHere(device) && std::ranges::find(together, value) == together.end()) together.push_back(value);
+  }
   merged.operand = Expansion(frame.into, instruction).TupleOf(together);
   merged.computation = target_->AddComputation(body.name());
   Instruction* const parameter =
@@ -672,10 +814,15 @@ Result<Values> Merger::Branch(Frame& frame, const Instruction& instruction, int 
   Expansion inside(*merged.computation, instruction);
   Values arguments(static_cast<size_t>(grid_.count()));
   std::unordered_map<const Instruction*, Instruction*> known;
-  for (size_t i = 0; i < devices.size(); ++i) {
-    Instruction*& one = known[together[i]];
-    if (one == nullptr) one = inside.Element(parameter, static_cast<int64_t>(i));
-    arguments[static_cast<size_t>(devices[i])] = one;
+  for (const int64_t device : devices) {
+    Instruction* const value = given[static_cast<size_t>(device)];
+    Instruction*& one = known[value];
+    const auto place = std::ranges::find(together, value) - together.begin();
+    if (one == nullptr) {
+      one = place < std::ssize(together) ? inside.Element(parameter, place)
+                                         : Absent(*merged.computation, instruction, value->shape());
+    }
+    arguments[static_cast<size_t>(device)] = one;
   }
   VXLA_ASSIGN_OR_RETURN(const Values roots, Emit(body, *merged.computation, devices, {arguments}, merged.parted));
   Values of_devices;
@@ -698,24 +845,29 @@ Values BranchesOf(Expansion& make, Values selectors) {
 Status Merger::Conditional(Frame& frame, const Instruction& instruction) {
   Values& results = ValuesOf(frame, instruction);
   Expansion make(frame.into, instruction);
-  const Values selectors = frame.values.at(instruction.operand(0));
+  Values selectors = frame.values.at(instruction.operand(0));
   VXLA_ASSIGN_OR_RETURN(const IntList undecided, KnownBranches(frame, instruction));
   VXLA_ASSIGN_OR_RETURN(const Ways ways, WaysOf(instruction, Classes(undecided, selectors)));
   for (size_t c = 0; c < ways.classes.size(); ++c) {
     const IntList& devices = ways.classes[c];
     if (devices.empty()) continue;
     if (ways.meetings[c] != nullptr) {
+      VXLA_RETURN_IF_ERROR(ShareWays(frame.into, instruction, devices, selectors));
       AddCheck(frame, instruction, *ways.meetings[c], devices, BranchesOf(make, selectors));
     }
     Values operands{selectors[static_cast<size_t>(devices[0])]};
     std::vector<MergedBranch> branches(instruction.called().size());
     std::vector<Values> roots;
-    bool parts = false;
+    bool parts = false, exchanges = false;
     for (size_t b = 0; b < branches.size(); ++b) {
       VXLA_ASSIGN_OR_RETURN(Values of_devices, Branch(frame, instruction, static_cast<int>(b), devices, branches[b]));
-      roots.push_back(std::move(of_devices));
+      roots.emplace_back();
+      for (size_t i = 0; i < devices.size(); ++i) {
+        if (IsHere(devices[i])) roots.back().push_back(of_devices[i]);
+      }
       operands.push_back(branches[b].operand);
       parts |= branches[b].parted != nullptr;
+      exchanges |= Exchanges(*branches[b].computation);
     }
     std::vector<Computation*> called;
     for (size_t b = 0; b < branches.size(); ++b) {
@@ -728,10 +880,13 @@ Status Merger::Conditional(Frame& frame, const Instruction& instruction) {
     }
     Instruction* const merged =
         make.Add(Opcode::kConditional, called[0]->root()->shape(), operands, instruction.attributes(), called);
-    for (size_t i = 0; i < devices.size(); ++i) {
-      results[static_cast<size_t>(devices[i])] = ElementOf(frame, instruction, merged, static_cast<int64_t>(i));
+    if (exchanges) InOrder(frame.into, merged);
+    int64_t place = 0;
+    for (const int64_t device : devices) {
+      results[static_cast<size_t>(device)] = IsHere(device) ? ElementOf(frame, instruction, merged, place++)
+                                                            : Absent(frame.into, instruction, instruction.shape());
     }
-    if (parts) AddParted(frame, instruction, make.Element(merged, std::ssize(devices)));
+    if (parts) AddParted(frame, instruction, make.Element(merged, place));
   }
   return OkStatus();
 }
@@ -742,11 +897,12 @@ struct Merger::Loop {
   std::vector<Shape> shapes;     // of the elements of one device's state
   std::vector<IntList> classes;  // by element and place of the device: those of one class have one value
   Computation *body = nullptr, *condition = nullptr;
-  Values initial;                           // of the merged state
-  std::vector<std::vector<int64_t>> slots;  // by element and place of the device, in the merged state
-  Values decide;                            // by device
-  const Instruction* meeting = nullptr;     // inside, of devices that must all decide alike though their values differ
-  int64_t parted = -1;                      // the place in the merged state of what a frame calls so
+  Values initial;  // of the merged state
+  // By element and place of the device, in the merged state; -1: of devices elsewhere, which have none.
+  std::vector<std::vector<int64_t>> slots;
+  Values decide;                         // by device
+  const Instruction* meeting = nullptr;  // inside, of devices that must all decide alike though their values differ
+  int64_t parted = -1;                   // the place in the merged state of what a frame calls so
 };
 
 // One attempt with what is taken to be shared; false: less is, and loop.classes say what.
@@ -761,12 +917,14 @@ Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const
   for (size_t i = 0; i < loop.shapes.size(); ++i) {
     std::map<int64_t, int64_t> slots;
     for (size_t place = 0; place < devices.size(); ++place) {
-      const auto [slot, fresh] = slots.try_emplace(loop.classes[i][place], std::ssize(loop.initial));
-      if (fresh) {
-        loop.initial.push_back(element(frame, states[static_cast<size_t>(devices[place])], i));
-        shapes.push_back(loop.shapes[i]);
-      }
-      loop.slots[i].push_back(slot->second);
+      if (!IsHere(devices[place])) continue;
+      if (!slots.try_emplace(loop.classes[i][place], std::ssize(loop.initial)).second) continue;
+      loop.initial.push_back(element(frame, states[static_cast<size_t>(devices[place])], i));
+      shapes.push_back(loop.shapes[i]);
+    }
+    for (size_t place = 0; place < devices.size(); ++place) {
+      const auto slot = slots.find(loop.classes[i][place]);
+      loop.slots[i].push_back(slot == slots.end() ? -1 : slot->second);
     }
   }
   if (loop.parted >= 0) {
@@ -786,11 +944,19 @@ Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const
       of_slots.push_back(make.Element(parameter, static_cast<int64_t>(slot)));
     }
     parted = loop.parted >= 0 ? of_slots.back() : nullptr;
+    std::map<std::pair<size_t, int64_t>, Instruction*> elsewhere;  // by element and class
     Instruction* last = nullptr;
     for (size_t place = 0; place < devices.size(); ++place) {
       Values elements;
       for (size_t i = 0; i < loop.shapes.size(); ++i) {
-        elements.push_back(of_slots[static_cast<size_t>(loop.slots[i][place])]);
+        const int64_t slot = loop.slots[i][place];
+        if (slot >= 0) {
+          elements.push_back(of_slots[static_cast<size_t>(slot)]);
+          continue;
+        }
+        Instruction*& absent = elsewhere[{i, loop.classes[i][place]}];
+        if (absent == nullptr) absent = Absent(*merged, instruction, loop.shapes[i]);
+        elements.push_back(absent);
       }
       const bool same = last != nullptr && loop.tuple && std::ranges::equal(last->operands(), elements);
       if (!same) last = loop.tuple ? make.TupleOf(elements) : elements[0];
@@ -802,17 +968,19 @@ Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const
   VXLA_ASSIGN_OR_RETURN(const Values roots, emit(*instruction.called(1), loop.body));
   Frame inside{*instruction.called(1), *loop.body, devices, {}, {}, {}, {}, {}, {}, parted};
   if (loop.meeting != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(const Values decide,
-                          Emit(*instruction.called(0), *loop.body, devices, {given}, inside.parted));
+    VXLA_ASSIGN_OR_RETURN(Values decide, Emit(*instruction.called(0), *loop.body, devices, {given}, inside.parted));
+    VXLA_RETURN_IF_ERROR(ShareWays(*loop.body, instruction, devices, decide));
     AddCheck(inside, instruction, *loop.meeting, devices, decide);
   }
   Values next(loop.initial.size());
   bool holds = true;
   for (size_t i = 0; i < loop.shapes.size(); ++i) {
+    std::map<int64_t, Instruction*> elsewhere;  // by class
     std::map<std::pair<int64_t, Instruction*>, int64_t> parts;
     for (size_t place = 0; place < devices.size(); ++place) {
       Instruction* const value = element(inside, roots[static_cast<size_t>(devices[place])], i);
-      Instruction*& known = next[static_cast<size_t>(loop.slots[i][place])];
+      const int64_t slot = loop.slots[i][place];
+      Instruction*& known = slot >= 0 ? next[static_cast<size_t>(slot)] : elsewhere[loop.classes[i][place]];
       holds &= known == nullptr || known == value;
       known = value;
       int64_t& of_device = loop.classes[i][place];
@@ -827,6 +995,11 @@ Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const
   if (inside.parted != nullptr) next[static_cast<size_t>(loop.parted)] = inside.parted;
   loop.body->set_root(Expansion(*loop.body, instruction).TupleOf(next));
   VXLA_ASSIGN_OR_RETURN(loop.decide, emit(*instruction.called(0), loop.condition));
+  // All take the first one's way.
+  if (loop.meeting != nullptr) {
+    VXLA_RETURN_IF_ERROR(
+        Share(*loop.condition, instruction, {devices[0]}, {&loop.decide[static_cast<size_t>(devices[0])]}, devices));
+  }
   return true;
 }
 
@@ -864,19 +1037,28 @@ Status Merger::While(Frame& frame, const Instruction& instruction, const IntList
   Instruction* const initial = make.TupleOf(loop.initial);
   Instruction* const merged =
       make.Add(Opcode::kWhile, initial->shape(), {initial}, instruction.attributes(), {loop.condition, loop.body});
+  if (Exchanges(*loop.body) || Exchanges(*loop.condition)) InOrder(frame.into, merged);
   Values& results = ValuesOf(frame, instruction);
+  std::map<std::pair<size_t, int64_t>, Instruction*> elsewhere;
   for (size_t place = 0; place < devices.size(); ++place) {
     Values elements;
     for (size_t i = 0; i < loop.shapes.size(); ++i) {
-      elements.push_back(ElementOf(frame, instruction, merged, loop.slots[i][place]));
+      const int64_t slot = loop.slots[i][place];
+      if (slot >= 0) {
+        elements.push_back(ElementOf(frame, instruction, merged, slot));
+        continue;
+      }
+      Instruction*& absent = elsewhere[{i, loop.classes[i][place]}];
+      if (absent == nullptr) absent = Absent(frame.into, instruction, loop.shapes[i]);
+      elements.push_back(absent);
     }
     results[static_cast<size_t>(devices[place])] = loop.tuple ? make.TupleOf(elements) : elements[0];
   }
   if (loop.parted >= 0) AddParted(frame, instruction, make.Element(merged, loop.parted));
   if (loop.meeting == nullptr) return OkStatus();
   // The first device has ended: have the others?
-  VXLA_ASSIGN_OR_RETURN(const Values decide,
-                        Emit(*instruction.called(0), frame.into, devices, {results}, frame.parted));
+  VXLA_ASSIGN_OR_RETURN(Values decide, Emit(*instruction.called(0), frame.into, devices, {results}, frame.parted));
+  VXLA_RETURN_IF_ERROR(ShareWays(frame.into, instruction, devices, decide));
   AddCheck(frame, instruction, *loop.meeting, devices, decide);
   return OkStatus();
 }
@@ -898,8 +1080,13 @@ Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
     const auto p = static_cast<size_t>(parameter->parameter_number());
     Values& values = arguments.emplace_back();
     for (const int64_t device : devices) {
-      if (device > 0 && p < shared.size() && shared[p]) {
+      const bool is_shared = p < shared.size() && shared[p];
+      if (device > 0 && is_shared) {
         values.push_back(values[0]);
+        continue;
+      }
+      if (!IsHere(device) && !is_shared) {
+        values.push_back(Absent(*entry, *parameter, parameter->shape()));
         continue;
       }
       ParameterAttributes attributes;
@@ -914,8 +1101,10 @@ Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
   std::unordered_map<const Instruction*, int64_t> known;
   std::map<std::pair<const Instruction*, int64_t>, Instruction*> elements;
   Values leaves;
-  for (Instruction* root : roots) {
+  for (const int64_t device : devices) {
+    Instruction* const root = roots[static_cast<size_t>(device)];
     IntList& own = program.results.emplace_back();
+    if (!IsHere(device)) continue;
     const std::function<void(Instruction*)> take = [&](Instruction* value) {
       for (size_t i = 0; value->shape().IsTuple() && i < value->shape().tuple_elements().size(); ++i) {
         const auto at = static_cast<int64_t>(i);
@@ -939,6 +1128,20 @@ Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
   entry->set_root(make.TupleOf(leaves));
   target_->SortComputations();
   target_->RemoveUnusedComputations();
+  if (places_ != nullptr) {
+    while (RemoveDeadCode(*target_)) {
+    }
+    for (const auto& computation : target_->computations()) {
+      for (const auto& instruction : computation->instructions()) {
+        if (instruction->opcode() != Opcode::kCustomCall ||
+            instruction->attributes<CustomCallAttributes>().custom_call_target != kAbsent)
+          continue;
+        return MergeError(*instruction, StatusCode::kUnsupported,
+                          "is of a device at another place, and is needed here");
+      }
+    }
+    program.exchanges = std::move(exchanges_);
+  }
   program.module = std::move(target_);
   return program;
 }
@@ -948,8 +1151,17 @@ Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
 Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared) {
   const std::unique_ptr<Module> inlined = module.Clone();
   VXLA_RETURN_IF_ERROR(InlineCalls(*inlined).status());
-  return Merger(*inlined, grid).Merge(shared);
+  return Merger(*inlined, grid, nullptr).Merge(shared);
 }
+
+Result<MergedProgram> MergeDevicesOfPlace(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared,
+                                          const DevicePlaces& places) {
+  const std::unique_ptr<Module> inlined = module.Clone();
+  VXLA_RETURN_IF_ERROR(InlineCalls(*inlined).status());
+  return Merger(*inlined, grid, &places).Merge(shared);
+}
+
+std::string PlaceExchange::target() const { return fmt::format("vxla.exchange.{}", number); }
 
 Result<std::vector<std::vector<const Literal*>>> LeavesByDevice(const MergedProgram& program, const Literal& result) {
   if (!program.partings.empty()) {

@@ -11,6 +11,26 @@
 
 namespace VXLA_NAMESPACE {
 
+// Where the devices of a run are: a place is a physical device, or a process, with a program of its own for the devices
+// that it holds.
+struct DevicePlaces {
+  IntList place_of;  // by device
+  int64_t here = 0;
+  bool IsHere(int64_t device) const { return place_of[static_cast<size_t>(device)] == here; }
+};
+
+// What places give one another in the middle of a program: a custom call to `target` whose operands are what this place
+// posts, and whose result is a tuple of what it receives. All places count exchanges alike, and those that take part in
+// some come to them in one order.
+struct PlaceExchange {
+  int64_t number = 0;
+  std::string what;                                   // "all-reduce ar (channel_id 7)"
+  std::vector<int64_t> places;                        // that take part, this one among them
+  std::vector<std::vector<Shape>> posted;             // by place
+  std::vector<std::pair<int64_t, int64_t>> received;  // (place, which of what it posts), by element of the result
+  std::string target() const;
+};
+
 struct MergedProgram {
   // Its result is a tuple of the arrays (and tokens) that the devices' results are made of, once each.
   std::unique_ptr<Module> module;
@@ -21,6 +41,7 @@ struct MergedProgram {
   // Where devices that meet in a loop or branch might have parted, by number from 1; which of them did is one more
   // element of the result, the last one, 0 for none. Empty: they cannot.
   std::vector<Status> partings;
+  std::vector<PlaceExchange> exchanges;  // between places
 };
 
 // Every instruction stands there once for each device; once for those that compute the same from the same values, so
@@ -36,8 +57,16 @@ struct MergedProgram {
 // members that come to a collective by different branches.
 Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared);
 
-// What each device's result is made of, in a result of the merged program. kDeviceFailure: devices have parted that
-// meet later on.
+// The program of one of several places: what its own devices do. Parameters are those of its devices and the shared
+// ones; `results` of devices elsewhere are empty. What is not here is nowhere computed: what its devices need of it
+// comes by `exchanges`. Of devices that meet inside a loop or branch and might part, the first one's way is taken
+// everywhere. The same instructions as in the program of all devices combine what members give, so results have the
+// same bits wherever the devices are.
+Result<MergedProgram> MergeDevicesOfPlace(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared,
+                                          const DevicePlaces& places);
+
+// What each device's result is made of, in a result of the merged program; nothing of devices elsewhere.
+// kDeviceFailure: devices have parted that meet later on.
 Result<std::vector<std::vector<const Literal*>>> LeavesByDevice(const MergedProgram& program, const Literal& result);
 
 }  // namespace VXLA_NAMESPACE

@@ -1,0 +1,158 @@
+#include "api/placed_replicas.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+#include "scheduler/replicas/placement.h"
+#include "scheduler/replicas/transport.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+// Of a literal's shapes, where each array stands among those behind one another.
+std::vector<size_t> OffsetsOf(const std::vector<Shape>& shapes) {
+  std::vector<size_t> offsets{0};
+  for (const Shape& shape : shapes) offsets.push_back(offsets.back() + static_cast<size_t>(shape.SizeBytes()));
+  return offsets;
+}
+
+}  // namespace
+
+std::string DeviceOfPlace(const std::string& text) {
+  const bool number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return number ? "vulkan:" + text : text;
+}
+
+struct PlacedExecutable::State {
+  struct Place {
+    int64_t number = 0;
+    std::string name;
+    MergedProgram program;
+    CustomCallRegistry registry;  // the user's, and the exchanges
+    EvaluateOptions evaluate;
+    std::unique_ptr<Client> client;  // null: the reference
+    std::shared_ptr<Executable> executable;
+  };
+  DeviceGrid grid;
+  IntList place_of;
+  std::vector<std::unique_ptr<Place>> places;
+  bool gives_tuple = false;
+  std::chrono::milliseconds timeout{};
+  std::unique_ptr<Transport> transport;  // of the run
+
+  void RegisterExchange(Place& place, const PlaceExchange& exchange) {
+    place.registry.Register(exchange.target(), [this, number = place.number, &exchange](void* out, const void** in,
+                                                                                        CustomCallStatus& status) {
+      const std::vector<size_t> own = OffsetsOf(exchange.posted[static_cast<size_t>(number)]);
+      std::vector<std::byte> posted(own.back());
+      for (size_t i = 0; i + 1 < own.size(); ++i) {
+        if (own[i + 1] > own[i]) std::memcpy(posted.data() + own[i], in[i], own[i + 1] - own[i]);
+      }
+      const auto all = transport->Exchange(exchange, number, std::move(posted));
+      if (!all.ok()) return status.SetFailure(std::string(all.status().message()));
+      for (size_t k = 0; k < exchange.received.size(); ++k) {
+        const auto [from, which] = exchange.received[k];
+        const std::vector<size_t> offsets = OffsetsOf(exchange.posted[static_cast<size_t>(from)]);
+        const size_t begin = offsets[static_cast<size_t>(which)], end = offsets[static_cast<size_t>(which) + 1];
+        if (end == begin) continue;
+        std::memcpy(static_cast<void**>(out)[k], (*all)[static_cast<size_t>(from)]->data() + begin, end - begin);
+      }
+    });
+  }
+
+  Result<Literal> RunPlace(Place& place, std::span<const std::vector<const Literal*>> arguments) {
+    std::vector<const Literal*> pointers;
+    for (const auto& [device, parameter] : place.program.parameters) {
+      pointers.push_back(arguments[static_cast<size_t>(device)][static_cast<size_t>(parameter)]);
+    }
+    if (place.executable == nullptr) return Evaluate(*place.program.module, pointers, place.evaluate);
+    return place.executable->Run(pointers);
+  }
+};
+
+PlacedExecutable::PlacedExecutable(std::unique_ptr<State> state) : state_(std::move(state)) {}
+PlacedExecutable::PlacedExecutable(PlacedExecutable&&) noexcept = default;
+PlacedExecutable& PlacedExecutable::operator=(PlacedExecutable&&) noexcept = default;
+PlacedExecutable::~PlacedExecutable() = default;
+
+Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const DeviceGrid& grid,
+                                                   std::span<const std::vector<const Literal*>> arguments,
+                                                   const std::vector<std::string>& places, const DeviceOptions& options,
+                                                   const EvaluateOptions& evaluate, const CompileOptions& compile) {
+  if (places.empty()) return InvalidArgument("no devices to run on are named");
+  auto state = std::make_unique<State>();
+  state->grid = grid;
+  state->timeout = evaluate.collective_timeout;
+  state->gives_tuple = module.entry()->root()->shape().IsTuple();
+  state->place_of = PlaceDevices(grid.count(), static_cast<int64_t>(places.size()));
+  std::vector<bool> shared;
+  for (size_t p = 0; p < arguments[0].size(); ++p) {
+    shared.push_back(std::ranges::all_of(arguments, [&](const auto& own) { return own[p] == arguments[0][p]; }));
+  }
+  const int64_t used = state->place_of.back() + 1;
+  for (int64_t number = 0; number < used; ++number) {
+    State::Place& place = *state->places.emplace_back(std::make_unique<State::Place>());
+    place.number = number;
+    VXLA_ASSIGN_OR_RETURN(place.program, MergeDevicesOfPlace(module, grid, shared, {state->place_of, number}));
+    if (evaluate.custom_calls != nullptr) place.registry = *evaluate.custom_calls;
+    for (const PlaceExchange& exchange : place.program.exchanges) state->RegisterExchange(place, exchange);
+    place.evaluate = evaluate;
+    place.evaluate.custom_calls = &place.registry;
+    if (IsCpu(places[static_cast<size_t>(number)])) {
+      place.name = "the CPU reference";
+      continue;
+    }
+    DeviceOptions device = options;
+    device.device = DeviceOfPlace(places[static_cast<size_t>(number)]);
+    VXLA_ASSIGN_OR_RETURN(place.client, OpenClient(device, place.evaluate));
+    place.name = place.client->device().facts().name;
+    VXLA_ASSIGN_OR_RETURN(place.executable, place.client->Compile(*place.program.module, compile));
+  }
+  return PlacedExecutable(std::move(state));
+}
+
+Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*>> arguments) {
+  State& state = *state_;
+  state.transport = std::make_unique<LocalTransport>(names(), state.timeout);
+  std::vector<std::optional<Result<Literal>>> results(state.places.size());
+  std::vector<std::thread> threads;
+  for (size_t p = 0; p < state.places.size(); ++p) {
+    threads.emplace_back([&, p] {
+      results[p] = state.RunPlace(*state.places[p], arguments);
+      state.transport->Leave(static_cast<int64_t>(p));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  // A place that failed by itself says more than those that waited for it.
+  const Status* worst = nullptr;
+  for (const auto& result : results) {
+    if (result->ok()) continue;
+    const bool waited = result->status().message().find("deadlock: ") != std::string::npos;
+    if (worst == nullptr || !waited) worst = &result->status();
+    if (!waited) break;
+  }
+  if (worst != nullptr) return *worst;
+  std::vector<std::vector<const Literal*>> leaves(static_cast<size_t>(state.grid.count()));
+  for (size_t p = 0; p < state.places.size(); ++p) {
+    VXLA_ASSIGN_OR_RETURN(auto of_place, LeavesByDevice(state.places[p]->program, **results[p]));
+    for (int64_t device = 0; device < state.grid.count(); ++device) {
+      const auto d = static_cast<size_t>(device);
+      if (state.place_of[d] == static_cast<int64_t>(p)) leaves[d] = std::move(of_place[d]);
+    }
+  }
+  return StackResults(leaves, state.gives_tuple);
+}
+
+std::vector<std::string> PlacedExecutable::names() const {
+  std::vector<std::string> names;
+  for (const auto& place : state_->places) names.push_back(place->name);
+  return names;
+}
+
+std::string PlacedExecutable::placement() const { return PlacementText(state_->grid, state_->place_of, names()); }
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,48 @@
+// Programs on several devices that are at several places: physical devices, or several logical ones of a physical
+// device.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "api/device_options.h"
+#include "api/replicas.h"
+
+namespace VXLA_NAMESPACE {
+
+// DeviceOptions::device of a place: a bare number is that of "vulkan:N".
+std::string DeviceOfPlace(const std::string& text);
+
+// Each place compiles the work of its own devices, and runs it on a thread of its own. What devices at different places
+// exchange goes through the host; the same operations combine it as on one device, so results have the same bits
+// wherever the devices are (as far as the places' own arithmetic has).
+class PlacedExecutable {
+ public:
+  // places: as DeviceOfPlace takes them, the rest as in `options`; "cpu" is the reference. `evaluate`: as OpenClient
+  // takes it; its collective_timeout is how long a place waits for another one.
+  static Result<PlacedExecutable> Compile(const Module& module, const DeviceGrid& grid,
+                                          std::span<const std::vector<const Literal*>> arguments,
+                                          const std::vector<std::string>& places, const DeviceOptions& options,
+                                          const EvaluateOptions& evaluate, const CompileOptions& compile = {});
+  PlacedExecutable(PlacedExecutable&&) noexcept;
+  PlacedExecutable& operator=(PlacedExecutable&&) noexcept;
+  ~PlacedExecutable();
+
+  // As RunReplicated. One run at a time. If a place fails, the others that wait for it end too; the next run starts
+  // afresh.
+  Result<Literal> Run(std::span<const std::vector<const Literal*>> arguments);
+
+  // A line for each place with its devices.
+  std::string placement() const;
+  // Names of the places that have devices.
+  std::vector<std::string> names() const;
+
+ private:
+  struct State;
+  explicit PlacedExecutable(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,61 @@
+// How places (core/passes/device_merger.h) give one another what their devices exchange.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/passes/device_merger.h"
+#include "core/status.h"
+
+namespace VXLA_NAMESPACE {
+
+using PostedBytes = std::shared_ptr<const std::vector<std::byte>>;
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  // Called by place `place` each time it comes to the exchange, with the arrays that it posts, one behind the other.
+  // Gives what each place of the exchange has posted this time, by place. kDeviceFailure: a place that is waited for
+  // has left or does not come in time; the message says what waits for whom.
+  virtual Result<std::vector<PostedBytes>> Exchange(const PlaceExchange& exchange, int64_t place,
+                                                    std::vector<std::byte> posted) = 0;
+  // The place comes to no further exchange.
+  virtual void Leave(int64_t place) = 0;
+};
+
+// Between threads of one process, for one run. names: of the places, for messages.
+class LocalTransport : public Transport {
+ public:
+  // timeout: of each exchange; zero: forever.
+  LocalTransport(std::vector<std::string> names, std::chrono::milliseconds timeout)
+      : names_(std::move(names)), timeout_(timeout), left_(names_.size()) {}
+
+  Result<std::vector<PostedBytes>> Exchange(const PlaceExchange& exchange, int64_t place,
+                                            std::vector<std::byte> posted) override;
+  void Leave(int64_t place) override;
+
+ private:
+  struct Meeting {
+    std::vector<PostedBytes> posted;  // by place
+    size_t taken = 0;
+  };
+  // Of those that the exchange waits for, the first that has not come.
+  const int64_t* Missing(const PlaceExchange& exchange, const Meeting& meeting) const;
+
+  const std::vector<std::string> names_;
+  const std::chrono::milliseconds timeout_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::pair<int64_t, int64_t>, int64_t> times_;     // by exchange and place
+  std::map<std::pair<int64_t, int64_t>, Meeting> meetings_;  // by exchange and which time it is
+  std::vector<bool> left_;                                   // by place
+};
+
+}  // namespace VXLA_NAMESPACE
