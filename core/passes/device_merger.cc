@@ -229,6 +229,31 @@ void Merger::InOrder(Computation& into, Instruction* exchange) {
   last = exchange;
 }
 
+// The arrays that a value is made of, depth first.
+void AppendArrays(Expansion& make, Instruction* value, Values& arrays) {
+  if (value->shape().IsArray()) arrays.push_back(value);
+  for (size_t i = 0; value->shape().IsTuple() && i < value->shape().tuple_elements().size(); ++i) {
+    AppendArrays(make, make.Element(value, static_cast<int64_t>(i)), arrays);
+  }
+}
+
+// The same value as another instruction.
+Instruction* Renewed(Expansion& make, Instruction* value) {
+  if (!value->shape().IsTuple()) return make.Add(Opcode::kCopy, value->shape(), {value});
+  Values elements;
+  for (int64_t i = 0; i < std::ssize(value->shape().tuple_elements()); ++i) elements.push_back(make.Element(value, i));
+  return make.TupleOf(elements);
+}
+
+// A value of arrays that are elements of `call` from `next` on.
+Instruction* Received(Expansion& make, const Shape& shape, Instruction* call, int64_t& next) {
+  if (shape.IsArray()) return make.Element(call, next++);
+  if (!shape.IsTuple()) return make.Zeros(shape);
+  Values elements;
+  for (const Shape& element : shape.tuple_elements()) elements.push_back(Received(make, element, call, next));
+  return make.TupleOf(elements);
+}
+
 Status Merger::Share(Computation& into, const Instruction& like, const IntList& devices,
                      const std::vector<Instruction**>& values, const IntList& takers) {
   if (places_ == nullptr) return OkStatus();
@@ -236,13 +261,14 @@ Status Merger::Share(Computation& into, const Instruction& like, const IntList& 
   struct OneValue {
     Instruction* value = nullptr;
     std::set<int64_t> known_at;
-    int64_t owner = 0;  // a place
+    int64_t owner = 0;     // a place
+    int64_t received = 0;  // its first array, among those received
     std::vector<Instruction**> uses;
   };
   std::vector<OneValue> all;
   for (size_t i = 0; i < devices.size(); ++i) {
     auto one = std::ranges::find(all, *values[i], &OneValue::value);
-    if (one == all.end()) one = all.insert(all.end(), OneValue{*values[i], {}, place_of(devices[i]), {}});
+    if (one == all.end()) one = all.insert(all.end(), OneValue{*values[i], {}, place_of(devices[i]), 0, {}});
     one->known_at.insert(place_of(devices[i]));
     one->uses.push_back(values[i]);
   }
@@ -256,24 +282,22 @@ Status Merger::Share(Computation& into, const Instruction& like, const IntList& 
   for (const OneValue& one : all) taking.insert(one.owner);
   exchange.places.assign(taking.begin(), taking.end());
   exchange.posted.resize(static_cast<size_t>(*std::ranges::max_element(places_->place_of)) + 1);
+  Expansion make(into, like);
   Values operands;
   std::vector<Shape> received;
-  std::vector<OneValue*> receives;
   for (OneValue& one : all) {
-    if (!one.value->shape().IsArray()) {
-      return MergeError(like, StatusCode::kUnsupported, "{} between devices at different places: arrays only",
-                        one.value->shape().ToString());
-    }
     std::vector<Shape>& posted = exchange.posted[static_cast<size_t>(one.owner)];
-    if (one.owner == places_->here) operands.push_back(one.value);
-    if (!one.known_at.contains(places_->here)) {
-      exchange.received.emplace_back(one.owner, std::ssize(posted));
-      received.push_back(one.value->shape());
-      receives.push_back(&one);
+    if (one.owner == places_->here) AppendArrays(make, one.value, operands);
+    one.received = std::ssize(received);
+    for (const Shape* leaf : FlattenTuple(one.value->shape())) {
+      if (!leaf->IsArray()) continue;
+      if (!one.known_at.contains(places_->here)) {
+        exchange.received.emplace_back(one.owner, std::ssize(posted));
+        received.push_back(*leaf);
+      }
+      posted.push_back(*leaf);
     }
-    posted.push_back(one.value->shape());
   }
-  Expansion make(into, like);
   const bool takes_part = taking.contains(places_->here);
   Instruction* call = nullptr;
   if (takes_part) {
@@ -286,10 +310,9 @@ Status Merger::Share(Computation& into, const Instruction& like, const IntList& 
   }
   for (OneValue& one : all) {
     // Everywhere another value than before.
-    const auto place = std::ranges::find(receives, &one) - receives.begin();
     const bool here = one.known_at.contains(places_->here);
-    Instruction* const shared = here         ? make.Add(Opcode::kCopy, one.value->shape(), {one.value})
-                                : takes_part ? make.Element(call, place)
+    Instruction* const shared = here         ? Renewed(make, one.value)
+                                : takes_part ? Received(make, one.value->shape(), call, one.received)
                                              : Absent(into, like, one.value->shape());
     for (Instruction** use : one.uses) *use = shared;
   }

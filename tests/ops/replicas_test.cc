@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/placed_replicas.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "core/passes/device_merger.h"
 #include "core/passes/verifier.h"
@@ -11,6 +12,28 @@
 
 namespace VXLA_NAMESPACE::testing {
 namespace {
+
+using Pointers = std::vector<std::vector<const Literal*>>;
+
+// The same over several places, `expected` by device.
+void ExpectPlacesAgree(const Module& module, const DeviceGrid& grid, const Pointers& arguments,
+                       const std::vector<std::string>& places, const std::vector<Literal>& expected) {
+  SCOPED_TRACE(fmt::format("{}", fmt::join(places, " ")));
+  EvaluateOptions options;
+  options.collective_timeout = std::chrono::seconds(60);
+  auto placed = PlacedExecutable::Compile(module, grid, arguments, places, {}, options);
+  ASSERT_TRUE(placed.ok()) << placed.status().message();
+  const auto result = placed->Run(arguments);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  const auto stacked = FlattenLiteral(*result);
+  for (size_t k = 0; k < stacked.size(); ++k) {
+    std::vector<const Literal*> leaves;
+    for (const Literal& of_device : expected) leaves.push_back(FlattenLiteral(of_device)[k]);
+    const auto want = StackByDevice(leaves, "expected");
+    ASSERT_TRUE(want.ok()) << want.status().message();
+    ExpectAgreement(*stacked[k], *want, {}, fmt::format("leaf {}", k));
+  }
+}
 
 // Each device has arguments of its own, but for the first `shared` parameters, or the first `equal` ones, which each
 // has a copy of: then all results have the same bits.
@@ -30,6 +53,10 @@ void ExpectReplicasAgree(const std::string& text, const DeviceGrid& grid, int64_
   }
   const auto expected = EvaluateReplicated(*module, grid, pointers);
   ASSERT_TRUE(expected.ok()) << expected.status().message();
+  if (grid.count() <= 8) {
+    ExpectPlacesAgree(*module, grid, pointers, {"cpu", "cpu"}, *expected);
+    ExpectPlacesAgree(*module, grid, pointers, {"cpu", "cpu", "cpu"}, *expected);
+  }
   const auto merged = MergeDevices(*module, grid, is_shared);
   ASSERT_TRUE(merged.ok()) << merged.status().message();
   const Status valid = Verify(*merged->module);
@@ -282,6 +309,61 @@ TEST(ReplicasTest, AnExecutableRunsAgainAfterADeadlock) {
       for (size_t d = 0; d < 2; ++d) ExpectAgreement(*(*leaves)[d][0], (*expected)[d], {}, "result");
     }
   }
+}
+
+// What data decide is asked of all places, so that they go one way; who waits for whom is said when one does not come.
+TEST(ReplicasTest, PlacesThatPartAreADeadlock) {
+  const auto module = ParseModule(LoopOf("a"));
+  ASSERT_NE(module, nullptr);
+  const Literal x = RandomLiteral(Shape(ElementType::kF32, {3}), 0);
+  const Literal two = Literal::ScalarInt(ElementType::kS32, 2), five = Literal::ScalarInt(ElementType::kS32, 5);
+  EvaluateOptions options;
+  options.collective_timeout = std::chrono::seconds(60);
+  const Pointers same{{&x, &two}, {&x, &two}};
+  auto placed =
+      PlacedExecutable::Compile(*module, {2, 1}, Pointers{{&x, &two}, {&x, &five}}, {"cpu", "cpu"}, {}, options);
+  ASSERT_TRUE(placed.ok()) << placed.status().message();
+  for (const Literal* second : {&two, &five, &two}) {
+    const auto result = placed->Run(Pointers{{&x, &two}, {&x, second}});
+    ASSERT_EQ(result.ok(), second == &two);
+    if (result.ok()) continue;
+    EXPECT_EQ(result.status().code(), StatusCode::kDeviceFailure);
+    EXPECT_EQ(
+        result.status().message(),
+        "deadlock: while w: replica 0, replica 1 go different ways, and all-reduce r inside waits for all of them");
+  }
+}
+
+TEST(ReplicasTest, OverTwoPhysicalDevices) {
+  if (std::getenv("VXLA_TEST_DEVICE") != nullptr) return;  // one of them is the suite's device: once is enough
+  const auto names = DeviceNames();
+  ASSERT_TRUE(names.ok()) << names.status().message();
+  std::vector<std::string> places;
+  for (const char* wanted : {"llvmpipe", "SwiftShader"}) {
+    if (std::ranges::any_of(*names, [&](const std::string& name) { return name.find(wanted) != name.npos; }))
+      places.push_back(wanted);
+  }
+  ASSERT_FALSE(places.empty());
+  if (places.size() == 1) places.push_back(places[0]);  // two logical devices then
+  const auto module = ParseModule(std::string(kSum) + R"(body { s = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0  x = f32[4] get-tuple-element(s), index=1  o = s32[] constant(1)
+  j = s32[] add(i, o)  r = f32[4] all-reduce(x), replica_groups={{0,3},{1,2}}, to_apply=sum
+  p = f32[4] collective-permute(r), source_target_pairs={{0,1},{1,2},{2,3},{3,0}}  h = f32[4] tanh(p)
+  ROOT t = (s32[], f32[4]) tuple(j, h) }
+cond { s = (s32[], f32[4]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(5)
+  ROOT p = pred[] compare(i, n), direction=LT }
+ENTRY e { x = f32[4] parameter(0)  z = s32[] constant(0)  s = (s32[], f32[4]) tuple(z, x)
+  w = (s32[], f32[4]) while(s), condition=cond, body=body  y = f32[4] get-tuple-element(w), index=1
+  g = f32[16] all-gather(y), replica_groups={}, dimensions={0}  d = f32[2,8] reshape(g)
+  ROOT r = (f32[4], f32[2,8]) tuple(y, d) })");
+  ASSERT_NE(module, nullptr);
+  std::vector<Literal> arguments;
+  Pointers pointers;
+  for (uint64_t d = 0; d < 4; ++d) arguments.push_back(RandomLiteral(Shape(ElementType::kF32, {4}), d));
+  for (const Literal& argument : arguments) pointers.push_back({&argument});
+  const auto expected = EvaluateReplicated(*module, {4, 1}, pointers);
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  ExpectPlacesAgree(*module, {4, 1}, pointers, places, *expected);
 }
 
 TEST(ReplicasTest, SixtyFourOfThem) {

@@ -105,6 +105,22 @@ TEST(ReplicasCommandTest, AVulkanDeviceStandsForAllOfThem) {
   EXPECT_THAT(RunVxla("explain " + SumProgram() + " --replicas 2").out, HasSubstr("dispatch fusion (add)"));
 }
 
+TEST(ReplicasCommandTest, DevicesAreSpreadOverPlaces) {
+  const std::string x = WriteScratch("stacked.npy", NpyF32({4, 2}, {1, 2, 10, 20, 100, 200, 1000, 2000}));
+  const std::string program = SumProgram() + " --replicas 2 --partitions 2 --args " + x;
+  for (const char* places : {"cpu,0", "0,0", "cpu,cpu,0,cpu,cpu"}) {
+    const CommandResult r = RunVxla(fmt::format("run {} --devices {} --num-runs 2 --check-same", program, places));
+    EXPECT_EQ(r.exit_code, 0) << r.err;
+    EXPECT_EQ(r.out, RunVxla("run " + program + " --device cpu").out) << places;
+  }
+  EXPECT_THAT(RunVxla("diff " + program + " --devices 0,cpu").out, HasSubstr("AGREE: "));
+  EXPECT_THAT(RunVxla("explain " + program + " --devices 0,0,0").out,
+              HasSubstr("place 0, 0: replica 0 partition 0, replica 0 partition 1\nplace 1, 0: replica 1 partition 0\n"
+                        "place 2, 0: replica 1 partition 1\n"));
+  ExpectError(RunVxla("run " + program + " --devices 0,99"), 3, "99");
+  ExpectError(RunVxla("run " + program + " --devices 0,cpu --profile"), 2, "--devices: --profile looks at one device");
+}
+
 TEST(ReplicasCommandTest, ADeadlockIsAFailureOfTheRun) {
   const std::string program =
       WriteScratch("deadlock.hlo",
