@@ -267,19 +267,6 @@ std::string ValueWriter::Elementwise(const Instruction& instruction, std::vector
   return local;
 }
 
-std::string ValueWriter::Loaded(ElementType type, const std::string& stored) {
-  const std::string local = Local(CarrierType(type), FromStorage(type, stored));
-  if (type == ElementType::kF16 && kernel_.has_native_f16())
-    any_nan_of_[local] = Local("float", fmt::format("decode_any_nan_f16({})", stored));
-  return local;
-}
-
-std::string ValueWriter::Stored(ElementType type, const std::string& value) const {
-  if (!rounded_.contains(value) || (type != ElementType::kF16 && type != ElementType::kBF16))
-    return ToStorage(type, value);
-  return fmt::format("encode_rounded_{}({})", ElementTypeName(type), value);
-}
-
 std::string ValueWriter::ConstantValue(const Instruction& instruction) {
   const ElementType type = instruction.shape().element_type();
   const std::byte* bytes = instruction.literal().bytes().data();
@@ -410,8 +397,16 @@ std::string ValueWriter::LoadFromWord(int k, const GroupPlace& at) {
   if (const std::string* known = Find(key)) return *known;
   const int width = 8 * StorageBytes(type);
   const auto shift = static_cast<int>(at.place * width % 32);
-  const std::string stored = fmt::format("(({} >> {}) & {}u)", WordAt(k, at), shift, (1u << width) - 1);
-  return scopes_.back()[key] = Loaded(type, stored);
+  const std::string word = WordAt(k, at), upper = shift == 16 ? "upper_" : "";
+  // A function that takes one half of the word and ignores the other spares the instructions that cut it out.
+  if (type == ElementType::kBF16) {
+    return scopes_.back()[key] = Local("float", fmt::format("decode_{}bf16({})", upper, word));
+  }
+  const std::string stored = fmt::format("(({} >> {}) & {}u)", word, shift, (1u << width) - 1);
+  const std::string local = Local(CarrierType(type), FromStorage(type, stored));
+  if (type == ElementType::kF16 && kernel_.has_native_f16())
+    any_nan_of_[local] = Local("float", fmt::format("decode_{}any_nan_f16({})", upper, word));
+  return scopes_.back()[key] = local;
 }
 
 std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {
@@ -458,10 +453,17 @@ void ValueWriter::StoreWords(int k, const IndexExpression& group, std::span<cons
   const int bytes = StorageBytes(type), per_word = 4 / bytes;
   std::string first;  // of a pair
   for (int place = 0; place < vector_width_; place += per_word) {
+    const std::span<const std::string> parts =
+        values.subspan(static_cast<size_t>(place), static_cast<size_t>(per_word));
     std::string word;
-    for (int i = 0; i < per_word; ++i) {
-      const std::string stored = Stored(type, values[static_cast<size_t>(place + i)]);
-      word += i == 0 ? stored : fmt::format(" | ({} << {})", stored, 8 * bytes * i);
+    if ((type == ElementType::kF16 || type == ElementType::kBF16) && rounded_.contains(parts[0]) &&
+        rounded_.contains(parts[1])) {
+      word = fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(type), parts[0], parts[1]);
+    } else {
+      for (int i = 0; i < per_word; ++i) {
+        const std::string stored = ToStorage(type, parts[static_cast<size_t>(i)]);
+        word += i == 0 ? stored : fmt::format(" | ({} << {})", stored, 8 * bytes * i);
+      }
     }
     if (!HasPairs(k)) {
       Line(fmt::format("STORE({}, u32, {}, {});", k, Place(WordOf(k, {group, place})), word));

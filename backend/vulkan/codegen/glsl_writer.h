@@ -126,12 +126,8 @@ class ValueWriter {
   std::string Digit(const IndexTerm& term);
   const std::string* Find(const std::string& key) const;
   std::string Local(std::string_view glsl_type, const std::string& value);
-  // A local for an element that was loaded as `stored`.
-  std::string Loaded(ElementType type, const std::string& stored);
   // An elementwise result. Where it is rounded, so that any NaN becomes the one, operands need not keep a NaN's bits.
   std::string Elementwise(const Instruction& instruction, std::vector<std::string> operands);
-  // ToStorage of a value, which knows what was rounded already.
-  std::string Stored(ElementType type, const std::string& value) const;
   // A local without a value yet, for the branches of a pad or a concatenate to assign.
   std::string Declare(ElementType type);
 

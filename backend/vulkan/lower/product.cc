@@ -60,16 +60,15 @@ std::string QuadTypes(QuadTerms terms, ElementType term, ElementType sum) {
   const std::string quad = sum == ElementType::kF32 ? "vec4" : sum == ElementType::kS32 ? "ivec4" : "uvec4";
   std::string text = fmt::format("#define Quad {}\n#define FOUR_BYTES {}\n", quad, terms == QuadTerms::kBytes ? 1 : 0);
   if (terms == QuadTerms::kHalves) {
-    const auto value = [&](const char* word, const char* bits) {
-      const std::string stored = fmt::format("(({}) {})", word, bits);
-      // One NaN is as good as another in a sum.
-      return term == ElementType::kF16 ? fmt::format("decode_any_nan_f16({})", stored) : FromStorage(term, stored);
-    };
+    // One NaN is as good as another in a sum.
+    const std::string name = term == ElementType::kF16 ? "any_nan_f16" : "bf16";
     return text + fmt::format(
                       "#define Held uint\n#define HELD 2u\n#define TermQuad Quad\n"
                       "#define FETCHED(next, p) quad_of(next[2u * (p)], next[2u * (p) + 1u])\n"
-                      "Quad quad_of(uint a, uint b) {{ return Quad({}, {}, {}, {}); }}\n",
-                      value("a", "& 0xffffu"), value("a", ">> 16"), value("b", "& 0xffffu"), value("b", ">> 16"));
+                      "Quad quad_of(uint a, uint b) {{\n"
+                      "  return Quad(decode_{0}(a), decode_upper_{0}(a), decode_{0}(b), decode_upper_{0}(b));\n"
+                      "}}\n",
+                      name);
   }
   text += terms == QuadTerms::kBytes ? "#define Held uint\n#define TermQuad uvec4\n"
                                      : "#define Held Sum\n#define TermQuad Quad\n";

@@ -54,7 +54,7 @@ FN F decode_f16(uint bits) {
   F r;
   #ifdef VXLA_NATIVE_F16
   F nan = uintBitsToFloat(uint(int(bits << 16) >> 3) | 0x70000000u);
-  r = m > 0x7c00u ? nan : NATIVE_F16_VALUE(bits);
+  r = m > 0x7c00u ? nan : NATIVE_F16_VALUE(bits, x);
   #else
   F v = decode_narrow_f32(m, 10, 15);
   F s = m < 0x7c00u ? v : uintBitsToFloat(0x7f800000u | ((m & 0x3ffu) << 13));
@@ -62,13 +62,24 @@ FN F decode_f16(uint bits) {
   #endif
   return r;
 }
-// For operands of what is rounded afterwards, where one NaN is as good as another.
-FN F decode_any_nan_f16(uint bits) {
+// The f16 in the lower half of a word, whatever the upper one holds, for operands of what is rounded afterwards: one
+// NaN is as good as another there.
+FN F decode_any_nan_f16(uint word) {
   F r;
   #ifdef VXLA_NATIVE_F16
-  r = NATIVE_F16_VALUE(bits);
+  r = NATIVE_F16_VALUE(word, x);
   #else
-  r = decode_f16(bits);
+  r = decode_f16(word & 0xffffu);
+  #endif
+  return r;
+}
+// The same of the upper half.
+FN F decode_upper_any_nan_f16(uint word) {
+  F r;
+  #ifdef VXLA_NATIVE_F16
+  r = NATIVE_F16_VALUE(word, y);
+  #else
+  r = decode_f16(word >> 16);
   #endif
   return r;
 }
@@ -77,7 +88,7 @@ FN uint encode_f16(float a) {
   uint r;
   #ifdef VXLA_NATIVE_F16
   uint kept = ((floatBitsToUint(a) >> 16) & 0x8000u) | 0x7c00u | nan_payload_f32(a, 10);
-  r = is_nan_f32(a) ? kept : NATIVE_F16_BITS(a);
+  r = is_nan_f32(a) ? kept : NATIVE_F16_PAIR(a, 0.0f) & 0xffffu;
   #else
   F v = round_f16(a);
   uint sign = (floatBitsToUint(v) >> 31) << 15;
@@ -89,13 +100,14 @@ FN uint encode_f16(float a) {
   #endif
   return r;
 }
-// Of a value that round_f16 gave. The one NaN among those is none that conversions change (a probe asks).
-FN uint encode_rounded_f16(float a) {
+// A word of two values that round_f16 gave, low in its lower half. The one NaN among those is none that conversions
+// change (a probe asks).
+FN uint encode_rounded_pair_f16(float low, float high) {
   uint r;
   #ifdef VXLA_NATIVE_F16
-  r = NATIVE_F16_BITS(a);
+  r = NATIVE_F16_PAIR(low, high);
   #else
-  r = encode_f16(a);
+  r = encode_f16(low) | (encode_f16(high) << 16);
   #endif
   return r;
 }
@@ -275,11 +287,15 @@ FN uint encode_f6e3m2fn(float a) {
 // bf16 is the upper half of an f32, denormals included.
 FN F round_bf16(float a) {
   uint b = floatBitsToUint(a);
-  uint r = (b + 0x7fffu + ((b >> 16) & 1u)) & 0xffff0000u;
-  return is_nan_f32(a) ? nan_f32() : uintBitsToFloat(r);
+  uint r = b + 0x7fffu + ((b >> 16) & 1u);
+  return uintBitsToFloat((is_nan_f32(a) ? 0x7fc00000u : r) & 0xffff0000u);  // a mask that encoding makes superfluous
 }
-FN F decode_bf16(uint bits) {
-  return uintBitsToFloat(bits << 16);
+// The bf16 in the lower half of a word, whatever the upper one holds.
+FN F decode_bf16(uint word) {
+  return uintBitsToFloat(word << 16);
+}
+FN F decode_upper_bf16(uint word) {
+  return uintBitsToFloat(word & 0xffff0000u);
 }
 // Rounds first, so any f32 may be given. NaN keeps its sign and the payload's upper bits.
 FN uint encode_bf16(float a) {
@@ -287,9 +303,9 @@ FN uint encode_bf16(float a) {
   uint r = (b + 0x7fffu + ((b >> 16) & 1u)) >> 16;
   return is_nan_f32(a) ? ((b >> 31) << 15) | 0x7f80u | nan_payload_f32(a, 7) : r;
 }
-// Of a value that round_bf16 gave.
-FN uint encode_rounded_bf16(float a) {
-  return floatBitsToUint(a) >> 16;
+// A word of two values that round_bf16 gave, low in its lower half.
+FN uint encode_rounded_pair_bf16(float low, float high) {
+  return (floatBitsToUint(low) >> 16) | (floatBitsToUint(high) & 0xffff0000u);
 }
 // f8e8m0fnu is 2^(bits - 127): no sign; 0xff is NaN, which zero, negative values and infinity become; ties go up.
 FN uint encode_f8e8m0fnu(float a) {
