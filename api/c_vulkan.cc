@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/c_compiler.h"
 #include "api/c_handles.h"
 #include "backend/vulkan/device/adopt.h"
 #include "include/vxla/vxla_vulkan.h"
@@ -106,7 +107,7 @@ Result<VxlaDevice> Adopt(const VxlaAdoptInfo& info) {
   options.cache = (info.flags & VXLA_DEVICE_NO_CACHE) == 0;
   options.same_bits = (info.flags & VXLA_DEVICE_SAME_BITS) != 0;
   options.cache_dir = WordOr(info.cache_folder, "");
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, vulkan::AdoptDevice(adopted, options));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, vulkan::AdoptDevice(adopted, options, HooksOfLibrary()));
   return NewDevice(std::move(device), info.flags, /*adopted=*/true);
 }
 
