@@ -112,7 +112,8 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
   device->disk_ =
       std::make_shared<DiskCache>(options.cache_dir.empty() ? DefaultCacheFolder() : options.cache_dir, options.cache);
   MemoryAllocator::Options memory;
-  memory.dedicated = options.validate_gpu;
+  const auto& host = device->context_->host();
+  memory.dedicated = options.validate_gpu || (host && host->memory.allocate);
   device->allocator_ = std::make_shared<MemoryAllocator>(device->context_, memory);
   VXLA_ASSIGN_OR_RETURN(device->queue_, Queue::Create(device->context_));
   device->layouts_ = std::make_shared<KernelLayouts>(device->context_);
