@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
+#include "api/c_compiler.h"
 #include "api/c_handles.h"
-#include "api/devices.h"
-#include "api/program.h"
+#include "api/open_device.h"
 #include "backend/vulkan/device/open.h"
 #include "core/module.h"
-#include "include/vxla/vxla.hpp"
 #include "scheduler/plan.h"
 #include "scheduler/recording.h"
 
@@ -38,29 +37,6 @@ VxlaDeviceDescription Describe(const DeviceFacts& facts) {
   return description;
 }
 
-Result<std::unique_ptr<Module>> ParseFor(const VxlaCompileInfo& info) {
-  VXLA_RETURN_IF_ERROR(CheckNotNull(info.text, "the program's text"));
-  return ParseProgram({info.text, info.text_size != 0 ? info.text_size : std::strlen(info.text)});
-}
-
-Status AddLeaves(const Shape& shape, const std::string& what, std::vector<CArray>& leaves) {
-  if (shape.IsDynamic())
-    return Unsupported("{}: {}: dynamic dimensions have no C interface yet", what, shape.ToString());
-  for (const Shape* leaf : FlattenTuple(shape)) leaves.emplace_back(*leaf);
-  return OkStatus();
-}
-
-Result<CExecutable> WithSignature(const Module& module) {
-  CExecutable compiled;
-  for (const Instruction* parameter : module.entry()->parameters()) {
-    compiled.parameters.push_back(parameter->shape());
-    VXLA_RETURN_IF_ERROR(
-        AddLeaves(parameter->shape(), fmt::format("argument {}", compiled.parameters.size() - 1), compiled.arguments));
-  }
-  VXLA_RETURN_IF_ERROR(AddLeaves(module.entry()->root()->shape(), "the result", compiled.results));
-  return compiled;
-}
-
 Result<CExecutable> LoadBundle(VxlaDevice device, const VxlaBundleInfo& info) {
   Sweep(*device);
   VXLA_RETURN_IF_ERROR(CheckNotNull(info.data, "the bundle's data"));
@@ -72,44 +48,6 @@ Result<CExecutable> LoadBundle(VxlaDevice device, const VxlaBundleInfo& info) {
   if (info.flags != 0) VXLA_RETURN_IF_ERROR(CheckRecordable(executable->plan()));
   loaded.executable = std::move(executable);
   return loaded;
-}
-
-Result<CExecutable> CompileText(VxlaDevice device, const VxlaCompileInfo& info) {
-  Sweep(*device);
-  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, ParseFor(info));
-  VXLA_ASSIGN_OR_RETURN(CExecutable compiled, WithSignature(*module));
-  CompileOptions options;
-  options.require_gpu = (info.flags & VXLA_COMPILE_REQUIRE_GPU) != 0;
-  VXLA_ASSIGN_OR_RETURN(compiled.executable, device->client->Compile(*module, options));
-  if (compiled.executable->depends_on_sizes())
-    return Unsupported("the program: sizes that its arguments decide have no C interface yet");
-  if ((info.flags & VXLA_COMPILE_RECORDABLE) != 0) VXLA_RETURN_IF_ERROR(CheckRecordable(compiled.executable->plan()));
-  return compiled;
-}
-
-// One literal for each parameter.
-Result<std::vector<Literal>> ReadArguments(std::span<const Shape> parameters, std::span<const VxlaConstBytes> given) {
-  std::vector<Literal> literals;
-  size_t number = 0;
-  for (const Shape& parameter : parameters) {
-    std::vector<Literal> leaves;
-    for (const Shape* shape : FlattenTuple(parameter)) {
-      const VxlaConstBytes& bytes = given[number];
-      if (bytes.size_bytes != static_cast<uint64_t>(shape->SizeBytes())) {
-        return InvalidArgument("argument {}: {} bytes given, {} has {}", number, bytes.size_bytes, shape->ToString(),
-                               shape->SizeBytes());
-      }
-      Literal literal = Literal::Uninitialized(*shape);
-      if (bytes.size_bytes != 0) {
-        VXLA_RETURN_IF_ERROR(CheckNotNull(bytes.data, fmt::format("argument {}", number).c_str()));
-        std::memcpy(literal.mutable_bytes().data(), bytes.data, bytes.size_bytes);
-      }
-      leaves.push_back(std::move(literal));
-      ++number;
-    }
-    literals.push_back(UnflattenLiteral(parameter, leaves));
-  }
-  return literals;
 }
 
 Status CheckResults(std::span<const CArray> wanted, std::span<const VxlaBytes> given) {
@@ -183,6 +121,49 @@ int64_t HostSteps(const Plan& plan) {
 }
 
 }  // namespace
+
+static Status AddLeaves(const Shape& shape, const std::string& what, std::vector<CArray>& leaves) {
+  if (shape.IsDynamic())
+    return Unsupported("{}: {}: dynamic dimensions have no C interface yet", what, shape.ToString());
+  for (const Shape* leaf : FlattenTuple(shape)) leaves.emplace_back(*leaf);
+  return OkStatus();
+}
+
+Result<CExecutable> WithSignature(const Module& module) {
+  CExecutable compiled;
+  for (const Instruction* parameter : module.entry()->parameters()) {
+    compiled.parameters.push_back(parameter->shape());
+    VXLA_RETURN_IF_ERROR(
+        AddLeaves(parameter->shape(), fmt::format("argument {}", compiled.parameters.size() - 1), compiled.arguments));
+  }
+  VXLA_RETURN_IF_ERROR(AddLeaves(module.entry()->root()->shape(), "the result", compiled.results));
+  return compiled;
+}
+
+Result<std::vector<Literal>> ReadArguments(std::span<const Shape> parameters, std::span<const VxlaConstBytes> given) {
+  std::vector<Literal> literals;
+  size_t number = 0;
+  for (const Shape& parameter : parameters) {
+    std::vector<Literal> leaves;
+    for (const Shape* shape : FlattenTuple(parameter)) {
+      const VxlaConstBytes& bytes = given[number];
+      if (bytes.size_bytes != static_cast<uint64_t>(shape->SizeBytes())) {
+        return InvalidArgument("argument {}: {} bytes given, {} has {}", number, bytes.size_bytes, shape->ToString(),
+                               shape->SizeBytes());
+      }
+      Literal literal = Literal::Uninitialized(*shape);
+      if (bytes.size_bytes != 0) {
+        VXLA_RETURN_IF_ERROR(CheckNotNull(bytes.data, fmt::format("argument {}", number).c_str()));
+        std::memcpy(literal.mutable_bytes().data(), bytes.data, bytes.size_bytes);
+      }
+      leaves.push_back(std::move(literal));
+      ++number;
+    }
+    literals.push_back(UnflattenLiteral(parameter, leaves));
+  }
+  return literals;
+}
+
 }  // namespace VXLA_NAMESPACE
 
 using namespace vxla;  // NOLINT: this file is the C side of that namespace
@@ -220,7 +201,7 @@ VxlaCode vxlaCreateDevice(const VxlaDeviceInfo* info, VxlaDevice* device, VxlaMe
     VXLA_RETURN_IF_ERROR(CheckNotNull(device, "device"));
     *device = nullptr;
     VXLA_ASSIGN_OR_RETURN(const VxlaDeviceInfo read, ReadStruct(info, "info"));
-    VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> opened, OpenDevice(OptionsOf(read)));
+    VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> opened, OpenDevice(OptionsOf(read), HooksOfLibrary()));
     *device = NewDevice(std::move(opened), read.flags, /*adopted=*/false);
     return OkStatus();
   });
@@ -327,20 +308,7 @@ VxlaCode vxlaDiff(VxlaDevice device, const VxlaCompileInfo* info, uint32_t argum
   return Call(message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
     VXLA_ASSIGN_OR_RETURN(const VxlaCompileInfo read, ReadStruct(info, "info"));
-    VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, ParseFor(read));
-    std::vector<Shape> parameters;
-    size_t leaves = 0;
-    for (const Instruction* parameter : module->entry()->parameters()) {
-      parameters.push_back(parameter->shape());
-      leaves += FlattenTuple(parameter->shape()).size();
-    }
-    VXLA_RETURN_IF_ERROR(CheckCount("arguments", argument_count, leaves));
-    if (leaves != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(arguments, "arguments"));
-    VXLA_ASSIGN_OR_RETURN(const auto literals, ReadArguments(parameters, {arguments, argument_count}));
-    VXLA_ASSIGN_OR_RETURN(const Agreement agreement, CompareWithCpu(*device->client, *module, literals));
-    const std::string text = agreement.ToString();
-    if (report != nullptr) *report = new VxlaMessage_T{VxlaMessage_T::kKind, text};
-    return agreement.agrees() ? OkStatus() : Mismatch("{}", text);
+    return DiffText(device, read, {arguments, argument_count}, report);
   });
 }
 

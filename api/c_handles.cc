@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "api/devices.h"
+#include "api/c_compiler.h"
 #include "core/type_number.h"
 
 namespace VXLA_NAMESPACE {
@@ -114,7 +114,7 @@ VxlaDevice NewDevice(std::shared_ptr<Device> device, uint32_t flags, bool adopte
   auto handle = std::make_unique<VxlaDevice_T>();
   handle->adopted = adopted;
   handle->keeps_destroyed = (flags & VXLA_DEVICE_CHECK_HANDLES) != 0;
-  handle->client = MakeClient(device);
+  handle->client = ClientOf(device);
   handle->device = std::move(device);
   return handle.release();
 }

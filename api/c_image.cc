@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "api/c_compiler.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -100,11 +102,7 @@ Status RecordedImages::CheckDonations(const Plan& plan) {
 
 Status RecordedImages::AddConversion(Image& image, bool argument) {
   if (image.array.same_bytes) return OkStatus();
-  VXLA_ASSIGN_OR_RETURN(const XlaComputation program,
-                        argument ? TexelsToArray(image.array) : ArrayToTexels(image.array));
-  CompileOptions options;
-  options.require_gpu = true;
-  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, device_->client->Compile(program.module(), options));
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, CompileConversion(device_, image.array, argument));
   VXLA_ASSIGN_OR_RETURN(image.conversion, Recording::Create(std::move(executable), {}));
   image.commands = vulkan::WrapCommands(*device_->device);
   const BoundBuffer from = {argument ? image.texels.get() : image.elements.get(), 1};

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/c_compiler.h"
 #include "api/c_handles.h"
 #include "api/c_image.h"
 #include "backend/vulkan/device/adopt.h"
@@ -88,6 +89,27 @@ void Link(VxlaRequirements& requirements, bool vulkan13) {
       has(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME));
 }
 
+Result<vulkan::HostMemoryCalls> MemoryCallsOf(const VxlaMemoryCallbacks* callbacks) {
+  if (callbacks == nullptr) return vulkan::HostMemoryCalls{};
+  const VxlaMemoryCallbacks calls = *callbacks;
+  if (calls.allocate == nullptr || calls.free == nullptr)
+    return InvalidArgument("adopting a device: one of allocate and free of the memory is NULL");
+  const auto allocate = [calls](const vulkan::HostMemoryRequest& request, vulkan::HostMemory& memory) {
+    const VxlaMemoryRequest asked = {
+        request.requirements, request.type,
+        request.addresses ? VkMemoryAllocateFlags{VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT} : 0, request.map ? 1u : 0u};
+    VxlaMemory made = {};
+    const VkResult result = calls.allocate(calls.user, &asked, &made);
+    if (result == VK_SUCCESS) memory = {made.memory, made.offset, made.mapped, made.allocation};
+    return result;
+  };
+  const auto free = [calls](const vulkan::HostMemory& memory) {
+    const VxlaMemory given = {memory.memory, memory.offset_bytes, memory.mapped, memory.allocation};
+    calls.free(calls.user, &given);
+  };
+  return vulkan::HostMemoryCalls{allocate, free};
+}
+
 Result<VxlaDevice> Adopt(const VxlaAdoptInfo& info) {
   vulkan::AdoptedDevice adopted;
   adopted.get_instance_proc_addr = info.get_instance_proc_addr;
@@ -99,7 +121,8 @@ Result<VxlaDevice> Adopt(const VxlaAdoptInfo& info) {
   adopted.queue_family = info.queue_family;
   if (info.extension_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(info.extensions, "extensions"));
   adopted.extensions = {info.extensions, info.extension_count};
-  adopted.host = {info.queue, info.lock_queue, info.unlock_queue, info.user, info.allocation, info.pipeline_cache};
+  adopted.host = {info.queue, info.lock_queue, info.unlock_queue, info.user, info.allocation, info.pipeline_cache, {}};
+  VXLA_ASSIGN_OR_RETURN(adopted.host.memory, MemoryCallsOf(info.memory));
   vulkan::OpenOptions options;
   if (const std::string_view words = WordOr(info.bindings, "auto"); words != "auto") {
     if (words != "addresses" && words != "descriptors")
@@ -110,7 +133,7 @@ Result<VxlaDevice> Adopt(const VxlaAdoptInfo& info) {
   options.cache = (info.flags & VXLA_DEVICE_NO_CACHE) == 0;
   options.same_bits = (info.flags & VXLA_DEVICE_SAME_BITS) != 0;
   options.cache_dir = WordOr(info.cache_folder, "");
-  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, vulkan::AdoptDevice(adopted, options));
+  VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, vulkan::AdoptDevice(adopted, options, HooksOfLibrary()));
   return NewDevice(std::move(device), info.flags, /*adopted=*/true);
 }
 

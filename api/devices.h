@@ -8,16 +8,12 @@
 #include <vector>
 
 #include "api/device_options.h"
+#include "api/open_device.h"
 #include "backend/device.h"
 #include "backend/device_facts.h"
 #include "scheduler/client.h"
 
 namespace VXLA_NAMESPACE {
-
-// All Vulkan devices, in the order of "vulkan:N". kDeviceFailure where there is no loader or no driver.
-Result<std::vector<DeviceFacts>> ListDevices(const std::string& loader_path = {});
-// "6c6c766d-7069-7065-5555-494400000000", as vxla devices prints it and DeviceOptions takes it.
-std::string UuidText(const DeviceFacts& facts);
 
 // kInvalidArgument: a word that is none of those above. kDeviceFailure: there is no such device, or it does not open.
 Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& options);
@@ -27,8 +23,5 @@ Result<std::shared_ptr<Device>> OpenTarget(const DeviceOptions& options);
 // What the device cannot run is evaluated by the CPU reference with `host_steps`: its custom calls, feeds and seed.
 std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const EvaluateOptions& host_steps = {},
                                    std::function<void(const CallProgress&)> progress = {});
-
-// kDeviceFailure with the first message if the validation layers said anything.
-Status CheckValidation(const Device& device);
 
 }  // namespace VXLA_NAMESPACE

@@ -1,13 +1,17 @@
-// Images as arrays: which texel formats there are, and the programs that turn their texels into elements and back.
+// Images as arrays: which texel formats there are.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "backend/vulkan/device/vk.h"
-#include "core/builder/builder.h"
+#include "core/shape.h"
+#include "core/status.h"
 
 namespace VXLA_NAMESPACE {
+
+// Of texels as arrays.
+inline constexpr int64_t kImageColours = 3, kImageChannelAxis = 3;
 
 // Texels of one to four channels of one size.
 struct ImageFormat {
@@ -32,13 +36,5 @@ struct ImageArray {
 
 // kInvalidArgument, beginning with `name`: a format that is not known, a shape or an element type that does not fit it.
 Result<ImageArray> ArrayOfImage(const std::string& name, const Shape& shape, VkFormat format);
-
-// Programs of one parameter. Arrays of floating point have the values that Vulkan gives a sampled texel: unorm texels
-// divided by 255 or 65,535, sRGB decoded; computed in f32. Those of u8 and u16 have the texels' numbers as they are.
-// An array of three channels lacks the fourth.
-Result<XlaComputation> TexelsToArray(const ImageArray& image);
-// To unorm: NaN becomes 0, beyond 0 and 1 is cut off, halves go to the even number; sRGB is encoded before. The fourth
-// channel that an array of three lacks is 1.
-Result<XlaComputation> ArrayToTexels(const ImageArray& image);
 
 }  // namespace VXLA_NAMESPACE

@@ -89,6 +89,9 @@ struct DeviceFacts {
   // Scalar operations, all functions inlined, that the driver's compiler takes in one kernel without ado.
   int64_t kernel_operations = 1 << 15;
 
+  // Whether probes could ask it how it computes. A library without a compiler has none, so that it relies on nothing
+  // that they find.
+  bool probed = true;
   // Faults of the driver.
   struct Quirks {
     // Known by its name and version (backend/vulkan/drivers/known_faults.h).
@@ -96,7 +99,7 @@ struct DeviceFacts {
     bool walks_every_path = false;      // its compiler's time doubles with each branch
     bool slow_long_blocks = false;      // its compiler's time grows with the square of a block's length
     int64_t copy_reach_bytes = 0;       // 0: none; else it copies no bytes of a buffer beyond so many (kernels can)
-    // Found by probes that run a kernel when the device is opened.
+    // Found by probes that run a kernel when the device is opened (DeviceFacts::probed).
     uint32_t loop_iteration_limit = 0;  // 0: none; else an invocation's loops stop silently after so many iterations
     bool unfused_multiply_add = false;  // fma rounds its product (Vulkan lets it)
     bool flushes_f32_denormals = false;

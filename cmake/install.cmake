@@ -1,9 +1,11 @@
-# What `cmake --install` puts in place: libvxla.a, or with -DVXLA_SHARED=ON libvxla.so, with all of vxla's own code; include/vxla,
+# What `cmake --install` puts in place: libvxla.a, or with -DVXLA_SHARED=ON libvxla.so, with all of vxla's own code; beside it
+# libvxla_runtime, the part that loads and runs bundles; include/vxla,
 # lib/cmake/vxla, lib/pkgconfig. `--component sdk` is that without the command, and `sdk_static` and `sdk_shared` are each of both.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(objects $<TARGET_OBJECTS:vxla_core> $<TARGET_OBJECTS:vxla_cpu> $<TARGET_OBJECTS:vxla_vulkan> $<TARGET_OBJECTS:vxla_scheduler>
+set(runtime_objects $<TARGET_OBJECTS:vxla_base> $<TARGET_OBJECTS:vxla_c_api>)
+set(objects ${runtime_objects} $<TARGET_OBJECTS:vxla_core> $<TARGET_OBJECTS:vxla_cpu> $<TARGET_OBJECTS:vxla_vulkan> $<TARGET_OBJECTS:vxla_scheduler>
     $<TARGET_OBJECTS:vxla_api>)
 add_library(vxla_archive STATIC ${objects})
 set_target_properties(vxla_archive PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/sdk)
@@ -20,6 +22,22 @@ if(UNIX AND NOT APPLE)
   set_target_properties(vxla_shared PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/vxla.map)
 endif()
 
+# libvxla_runtime: the C API of bundles, without the compiler and the CPU reference.
+foreach(kind STATIC SHARED)
+  string(TOLOWER vxla_runtime_${kind} name)
+  add_library(${name} ${kind} ${runtime_objects} api/runtime/no_compiler.cc)
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME vxla_runtime LINKER_LANGUAGE CXX
+                        ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/sdk LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/sdk)
+  target_compile_definitions(${name} PRIVATE VK_NO_PROTOTYPES)
+  target_link_libraries(${name} PRIVATE fmt::fmt-header-only Threads::Threads ${CMAKE_DL_LIBS})
+endforeach()
+set_target_properties(vxla_runtime_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+if(UNIX AND NOT APPLE)
+  target_link_options(vxla_runtime_shared PRIVATE -Wl,--no-undefined -Wl,--gc-sections
+                      -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/vxla_runtime.map)
+  set_target_properties(vxla_runtime_shared PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/vxla_runtime.map)
+endif()
+
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/vxla)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/sdk/vxlaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 # The pkg-config file's prefix is relative to the file itself: it may be chosen when installing.
@@ -32,12 +50,21 @@ function(vxla_install_sdk kind component)
   if(kind STREQUAL SHARED)
     set(library vxla_shared)
     set(VXLA_FILE libvxla.so)
+    set(VXLA_RUNTIME_FILE libvxla_runtime.so)
     set(VXLA_LINK_LIBRARIES "")
+    set(VXLA_RUNTIME_LINK_LIBRARIES "")
+    set(runtime_flags "")
   else()
     set(library vxla_archive)
     set(VXLA_FILE libvxla.a)
+    set(VXLA_RUNTIME_FILE libvxla_runtime.a)
     set(VXLA_LINK_LIBRARIES fmt::fmt ${VXLA_SHADERC_LIBRARIES} spirv-cross-c-shared Threads::Threads
         ${VXLA_LAPACK_LIBRARIES} ${CMAKE_DL_LIBS})
+    set(VXLA_RUNTIME_LINK_LIBRARIES Threads::Threads ${CMAKE_DL_LIBS})
+    set(runtime_flags " -lstdc++ -pthread")
+    foreach(needed ${CMAKE_DL_LIBS})
+      string(APPEND runtime_flags " -l${needed}")
+    endforeach()
     foreach(needed fmt ${VXLA_SHADERC_LIBRARIES} spirv-cross-c-shared ${VXLA_LAPACK_LIBRARIES} ${CMAKE_DL_LIBS})
       string(REGEX REPLACE "^([^-].*)$" "-l\\1" flag ${needed})
       string(APPEND VXLA_PC_LIBS " ${flag}")
@@ -48,8 +75,17 @@ function(vxla_install_sdk kind component)
   set(made ${CMAKE_BINARY_DIR}/sdk/${folder})
   configure_package_config_file(cmake/vxlaConfig.cmake.in ${made}/vxlaConfig.cmake INSTALL_DESTINATION ${package_dir}
                                 PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
+  set(VXLA_PC_NAME vxla)
+  set(VXLA_PC_STANDARD "-std=c++20 ")
+  set(VXLA_PC_DESCRIPTION "XLA programs on Vulkan GPUs, compared with a CPU reference")
   configure_file(cmake/vxla.pc.in ${made}/vxla.pc @ONLY)
-  install(TARGETS ${library} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} ${ARGN}
+  set(VXLA_PC_NAME vxla_runtime)
+  set(VXLA_PC_STANDARD "")
+  set(VXLA_PC_DESCRIPTION "compiled XLA programs on Vulkan GPUs: the C API without a compiler")
+  set(VXLA_PC_LIBS "${runtime_flags}")
+  configure_file(cmake/vxla.pc.in ${made}/vxla_runtime.pc @ONLY)
+  string(TOLOWER vxla_runtime_${kind} runtime)
+  install(TARGETS ${library} ${runtime} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} ${ARGN}
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} NAMELINK_COMPONENT ${component} ${ARGN})
   # The headers are rewritten when they are installed: cmake/install_headers.cmake.
   set(headers ${CMAKE_BINARY_DIR}/sdk/include)
@@ -59,7 +95,7 @@ function(vxla_install_sdk kind component)
   install(DIRECTORY ${headers}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${component} ${ARGN})
   install(FILES ${made}/vxlaConfig.cmake ${CMAKE_BINARY_DIR}/sdk/vxlaConfigVersion.cmake DESTINATION ${package_dir}
           COMPONENT ${component} ${ARGN})
-  install(FILES ${made}/vxla.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${component} ${ARGN})
+  install(FILES ${made}/vxla.pc ${made}/vxla_runtime.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${component} ${ARGN})
 endfunction()
 
 if(VXLA_SHARED)

@@ -5,6 +5,7 @@
 #include <bit>
 #include <concepts>
 #include <cstring>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <variant>
@@ -24,6 +25,26 @@ inline constexpr uint32_t kMostSections = 64;
 inline constexpr uint32_t kProgramSection = 1, kModulesSection = 2, kConstantsSection = 3;
 // Constants begin on a page, so that what maps the file can hand them on.
 inline constexpr size_t kSectionAlignment = 4096;
+
+struct BundleSection {
+  uint32_t kind = 0, zero = 0;
+  uint64_t offset = 0, size = 0;
+};
+template <typename Archive>
+void Fields(Archive& a, BundleSection& v) {
+  a(v.kind, v.zero, v.offset, v.size);
+}
+
+struct BundleHeader {
+  uint32_t version = kBundleVersion, sections = 0;
+  uint64_t file_bytes = 0, checksum_high = 0, checksum_low = 0;
+};
+template <typename Archive>
+void Fields(Archive& a, BundleHeader& v) {
+  a(v.version, v.sections, v.file_bytes, v.checksum_high, v.checksum_low);
+}
+
+inline std::span<const std::byte> BytesOf(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 template <typename Number>
 requires std::is_arithmetic_v<Number>

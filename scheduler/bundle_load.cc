@@ -1,5 +1,4 @@
 // From a bundle to an executable.
-#include "core/builder/builder.h"
 #include "core/guarded.h"
 #include "core/module.h"
 #include "scheduler/bundle.h"
@@ -10,14 +9,19 @@ namespace VXLA_NAMESPACE {
 namespace {
 
 // What callers see of the program: its parameters and its result.
-Result<std::unique_ptr<Module>> SignatureOf(const Bundle& bundle, const std::string& name) {
-  XlaBuilder builder(name);
-  std::vector<XlaOp> parameters;
-  for (const Shape& shape : bundle.parameters)
-    parameters.push_back(Parameter(&builder, static_cast<int64_t>(parameters.size()), shape));
-  const XlaOp whole = CustomCall(&builder, "bundle", parameters, bundle.result);
-  VXLA_ASSIGN_OR_RETURN(const XlaComputation computation, builder.Build(whole));
-  return computation.CloneModule();
+std::unique_ptr<Module> SignatureOf(const Bundle& bundle, const std::string& name) {
+  auto module = std::make_unique<Module>(name);
+  Computation* entry = module->AddComputation("main");
+  std::vector<Instruction*> parameters;
+  for (const Shape& shape : bundle.parameters) {
+    const ParameterAttributes attributes = {static_cast<int64_t>(parameters.size())};
+    parameters.push_back(entry->Add(Opcode::kParameter, shape, {}, attributes));
+  }
+  CustomCallAttributes whole;
+  whole.custom_call_target = "bundle";
+  entry->set_root(entry->Add(Opcode::kCustomCall, bundle.result, parameters, whole));
+  module->set_entry(entry);
+  return module;
 }
 
 void TakeModules(const Bundle& bundle, const BundleVariant& variant, Plan& plan) {
@@ -53,7 +57,7 @@ Result<std::shared_ptr<Executable>> Client::LoadOrThrow(std::span<const std::byt
   auto state = std::make_unique<ExecutableState>();
   state->client = state_;
   state->bundle_variant = variant.ToString();
-  VXLA_ASSIGN_OR_RETURN(state->module, SignatureOf(bundle, variant.plan.name));
+  state->module = SignatureOf(bundle, variant.plan.name);
   state->program.plan = variant.plan;
   TakeModules(bundle, variant, state->program.plan);
   state->program.layout = LayOutArguments(state->program.plan, BlockAlignment(facts, variant.plan.bindings));

@@ -13,6 +13,15 @@ bool SameDriver(const DeviceFacts& a, const DeviceFacts& b) {
          a.driver_uuid == b.driver_uuid;
 }
 
+// What probes find of a device holds for it and its driver, so a library without probes takes it from a variant that
+// was made there.
+DeviceFacts WithProbesOf(const DeviceFacts& made_for, DeviceFacts device) {
+  device.quirks = made_for.quirks;
+  device.fused_multiply_add = made_for.fused_multiply_add;
+  device.native_f16 = made_for.native_f16;
+  return device;
+}
+
 struct Feature {
   bool DeviceFacts::*fact;
   const char* name;
@@ -65,10 +74,11 @@ std::string Exceeded(const DeviceFacts& made_for, const DeviceFacts& device) {
 
 }  // namespace
 
-std::string WhyNot(const BundleVariant& variant, const DeviceFacts& device) {
+std::string WhyNot(const BundleVariant& variant, const DeviceFacts& opened) {
   const DeviceFacts& made_for = variant.made_for;
-  if (!variant.generic && !SameDriver(made_for, device))
+  if (!variant.generic && !SameDriver(made_for, opened))
     return fmt::format("it is for {} with the driver {} {}", made_for.name, made_for.driver, made_for.driver_version);
+  const DeviceFacts device = variant.generic || opened.probed ? opened : WithProbesOf(made_for, opened);
   for (const auto& [fact, name] : kFeatures) {
     if (made_for.*fact && !(device.*fact)) return fmt::format("it needs {}, which is not enabled", name);
   }

@@ -4,8 +4,6 @@
 #include <cstring>
 
 #include "core/live_sizes.h"
-#include "core/module.h"
-#include "core/passes/dynamic_padder.h"
 #include "scheduler/buffer_pool.h"
 
 namespace VXLA_NAMESPACE {
@@ -44,12 +42,6 @@ Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& sourc
     if (leaf.is_dynamic_dimension(d)) literal.set_dynamic_size(d, sizes[static_cast<size_t>(d)]);
   }
   return literal;
-}
-
-bool IsLiveSizeAccess(const Instruction& instruction) {
-  if (instruction.opcode() == Opcode::kGetDimensionSize) return true;
-  return instruction.opcode() == Opcode::kSetDimensionSize &&
-         (SizesAreInRange(instruction) || instruction.operand_count() == 1);
 }
 
 }  // namespace VXLA_NAMESPACE

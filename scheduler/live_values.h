@@ -3,7 +3,6 @@
 #pragma once
 
 #include "backend/device.h"
-#include "core/instruction.h"
 #include "core/literal.h"
 #include "core/live_layout.h"
 
@@ -14,8 +13,5 @@ Status UploadLiteral(Device& device, const Literal& leaf, Buffer& target, int64_
 Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& source, int64_t offset_bytes,
                                 std::vector<int64_t> sizes = {});
 Result<std::vector<int64_t>> DownloadSizes(Device& device, const Shape& leaf, Buffer& source, int64_t offset_bytes);
-
-// Reads or sets a live size where it lies, which a kernel can do.
-bool IsLiveSizeAccess(const Instruction& instruction);
 
 }  // namespace VXLA_NAMESPACE

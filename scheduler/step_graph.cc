@@ -13,6 +13,13 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
+// Reads or sets a live size where it lies, which a kernel can do.
+bool IsLiveSizeAccess(const Instruction& instruction) {
+  if (instruction.opcode() == Opcode::kGetDimensionSize) return true;
+  return instruction.opcode() == Opcode::kSetDimensionSize &&
+         (SizesAreInRange(instruction) || instruction.operand_count() == 1);
+}
+
 // Position of the leaf that a shape index ({1,0}) names.
 Result<int> LeafAt(const Shape& shape, const IntList& index) {
   const Shape* at = &shape;

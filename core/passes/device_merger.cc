@@ -801,6 +801,7 @@ Status Merger::Parting(const Instruction& instruction, const Instruction& meetin
 
 void Merger::AddCheck(Frame& frame, const Instruction& instruction, const Instruction& meeting, const IntList& devices,
                       const Values& ways) {
+  if (!AnyHere(devices)) return;  // their places check it
   Status parting = Parting(instruction, meeting, devices);
   const auto known = std::ranges::find(partings_, parting.message(), &Status::message);
   const int64_t number = known - partings_.begin() + 1;

@@ -82,7 +82,7 @@ enum {
   VXLA_U1 = 31,
   VXLA_F4E2M1FN = 32,
   VXLA_F8E8M0FNU = 33,
-  VXLA_F6E2M3FN = 1000, // these two are StableHLO's only: XLA has no numbers for them
+  VXLA_F6E2M3FN = 1000,  // these two are StableHLO's only: XLA has no numbers for them
   VXLA_F6E3M2FN = 1001
 };
 
@@ -174,7 +174,8 @@ typedef struct VxlaExecutableDescription {
   uint64_t peak_bytes;       // arguments, results, constants and scratch
 } VxlaExecutableDescription;
 
-// VXLA_INVALID_ARGUMENT: the text, with line:column. Compiles its kernels, on all cores.
+// VXLA_INVALID_ARGUMENT: the text, with line:column. Compiles its kernels, on all cores. VXLA_UNSUPPORTED, as
+// vxlaDiff, in libvxla_runtime: it loads bundles.
 VXLA_API VxlaCode vxlaCompile(VxlaDevice device, const VxlaCompileInfo* info, VxlaExecutable* executable,
                               VxlaMessage* message);
 

@@ -37,6 +37,29 @@ VXLA_API VxlaCode vxlaQueryRequirements(PFN_vkGetInstanceProcAddr get_instance_p
 
 // ---- adopting it ----
 
+// Device memory from the host's allocator (VMA, an engine's). `allocate` is asked for a part of a VkDeviceMemory of
+// memory_type, of requirements.size bytes at a multiple of requirements.alignment, allocated with flags
+// (VkMemoryAllocateFlagsInfo), and mapped where `map` is 1; vxla binds one VkBuffer of its own to it. What it returns
+// but VK_SUCCESS fails the call (VK_ERROR_OUT_OF_DEVICE_MEMORY: VXLA_RESOURCE_EXHAUSTED), and nothing of it is freed.
+// `free` gets the part back when nothing in flight uses it. One thread at a time calls them.
+typedef struct VxlaMemoryRequest {
+  VkMemoryRequirements requirements;
+  uint32_t memory_type;
+  VkMemoryAllocateFlags flags;
+  uint32_t map;
+} VxlaMemoryRequest;
+typedef struct VxlaMemory {
+  VkDeviceMemory memory;
+  VkDeviceSize offset;
+  void* mapped;      // of the part
+  void* allocation;  // the host's own
+} VxlaMemory;
+typedef struct VxlaMemoryCallbacks {
+  void* user;
+  VkResult (*allocate)(void* user, const VxlaMemoryRequest* request, VxlaMemory* memory);
+  void (*free)(void* user, const VxlaMemory* memory);
+} VxlaMemoryCallbacks;
+
 // The host keeps all of this alive, and the functions callable, until vxlaDestroyDevice.
 typedef struct VxlaAdoptInfo {
   uint32_t struct_size;
@@ -62,6 +85,7 @@ typedef struct VxlaAdoptInfo {
   const char* bindings;                     // NULL, "addresses", "descriptors"
   const char* emulate;
   const char* cache_folder;
+  const VxlaMemoryCallbacks* memory;  // NULL: the driver's, in blocks of 64 MiB and more
 } VxlaAdoptInfo;
 
 // Probes the driver with a few dispatches and waits for them (answers are kept on disk). No later function but vxlaRun,

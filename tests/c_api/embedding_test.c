@@ -476,6 +476,72 @@ static void TestOn(Host* host, uint32_t api_version, const char* bindings) {
   HostCloseDevice(host);
 }
 
+// The host's allocator: parts that do not begin where their memory does.
+typedef struct HostHeap {
+  Host* host;
+  int live, made;
+  VkResult refuses;
+} HostHeap;
+
+static VkResult HeapAllocate(void* user, const VxlaMemoryRequest* request, VxlaMemory* memory) {
+  HostHeap* heap = user;
+  Host* host = heap->host;
+  if (heap->refuses != VK_SUCCESS) return heap->refuses;
+  EXPECT((request->requirements.memoryTypeBits >> request->memory_type & 1) == 1);
+  VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO, .flags = request->flags};
+  VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                               .pNext = &flags,
+                               .allocationSize = request->requirements.size + request->requirements.alignment,
+                               .memoryTypeIndex = request->memory_type};
+  EXPECT(host->AllocateMemory(host->device, &info, NULL, &memory->memory) == VK_SUCCESS);
+  memory->offset = request->requirements.alignment;
+  memory->allocation = heap;
+  if (request->map) {
+    EXPECT(host->MapMemory(host->device, memory->memory, 0, VK_WHOLE_SIZE, 0, &memory->mapped) == VK_SUCCESS);
+    memory->mapped = (char*)memory->mapped + memory->offset;
+  }
+  ++heap->live;
+  ++heap->made;
+  return VK_SUCCESS;
+}
+
+static void HeapFree(void* user, const VxlaMemory* memory) {
+  HostHeap* heap = user;
+  EXPECT(memory->allocation == heap && memory->offset != 0);
+  heap->host->FreeMemory(heap->host->device, memory->memory, NULL);
+  --heap->live;
+}
+
+static void TestMemory(Host* host, uint32_t api_version) {
+  HostHeap heap = {.host = host};
+  VxlaMemoryCallbacks callbacks = {.user = &heap, .allocate = HeapAllocate};
+  HostMakeDevice(host, NULL);
+  VxlaAdoptInfo info = HostAdoptInfo(host, api_version, NULL);
+  info.memory = &callbacks;
+  VxlaDevice device = NULL;
+  EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_INVALID_ARGUMENT, "one of allocate and free");
+  callbacks.free = HeapFree;
+  EXPECT_OK(vxlaAdoptDevice(&info, &device, &message));
+  TestRun(host, device);
+  TestFrames(host, device);
+  EXPECT(heap.made > 2);
+  VxlaExecutable executable = Compile(device, kDonates, 0);
+  const float x[kCount] = {1, 2, 3, 4, 5};
+  float y[kCount] = {0};
+  const VxlaConstBytes argument = {x, sizeof(x)};
+  const VxlaBytes result = {y, sizeof(y)};
+  heap.refuses = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  EXPECT_CODE(vxlaRun(executable, 1, &argument, 1, &result, &message), VXLA_RESOURCE_EXHAUSTED,
+              "the host's allocator of memory");
+  heap.refuses = VK_SUCCESS;
+  EXPECT_OK(vxlaRun(executable, 1, &argument, 1, &result, &message));
+  EXPECT(y[0] == 2 && y[4] == 10);
+  vxlaDestroyExecutable(executable);
+  EXPECT_OK(vxlaDestroyDevice(device, &message));
+  EXPECT(heap.live == 0);
+  HostCloseDevice(host);
+}
+
 // Each with what the other does without: callbacks, or a cache of pipelines.
 static void TestTwoDevices(Host* host, uint32_t api_version) {
   Host second = *host;
@@ -565,6 +631,7 @@ int main(void) {
     if (i == 0) TestOn(&host, versions[i], "descriptors");
     TestFewFeatures(&host, versions[i]);
     if (i == 0) TestTwoDevices(&host, versions[i]);
+    TestMemory(&host, versions[i]);
     HostClose(&host);
   }
   return failures != 0;

@@ -26,6 +26,7 @@ endforeach()
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${work}/build -G Ninja -DCMAKE_PREFIX_PATH=${work}/prefix -DCMAKE_CXX_COMPILER=${CXX})
 run(${CMAKE_COMMAND} --build ${work}/build)
 run(${work}/build/consumer)
+run(${work}/build/runtime_consumer)
 
 # A shared library exports what these headers declare and nothing else.
 file(GLOB shared ${work}/prefix/lib*/libvxla.so ${work}/prefix/lib*/*/libvxla.so)

@@ -251,6 +251,25 @@ TEST(BundleFileTest, RejectsADeviceThatLacksWhatAVariantNeeds) {
   EXPECT_THAT(WhyNot(named, device), HasSubstr("it is for generic with the driver"));
 }
 
+TEST(BundleFileTest, WithoutProbesTakesThemFromAVariantOfTheSameDriver) {
+  const std::string file = GenericBundle(kPrograms[0].text);
+  auto bundle = ReadBundle(Bytes(file));
+  ASSERT_TRUE(bundle.ok());
+  BundleVariant variant = bundle->variants[0];
+  variant.generic = false;
+  DeviceFacts& made_for = variant.made_for;
+  made_for.fused_multiply_add = true;
+  DeviceFacts device = made_for;
+  device.fused_multiply_add = false;
+  EXPECT_EQ(WhyNot(variant, device), "it needs fused multiply-add, which is not enabled");
+  device.probed = false;
+  EXPECT_EQ(WhyNot(variant, device), "");
+  device.driver_version = "another";
+  EXPECT_THAT(WhyNot(variant, device), HasSubstr("it is for generic with the driver"));
+  variant.generic = true;
+  EXPECT_EQ(WhyNot(variant, device), "it needs fused multiply-add, which is not enabled");
+}
+
 TEST(BundleFileTest, RejectsProgramsThatNeedTheHost) {
   const auto refused = [](const std::string& text) {
     return Bundled(text, *MakeTestClient(Generic(BindingMode::kDescriptors)), true).status();

@@ -375,7 +375,7 @@ TEST_P(PipelineCacheTest, ModulesThatAreNotWholeAreRebuilt) {
   const auto device = OpenForTest(Options(), GetParam().index);
   ASSERT_NE(device, nullptr);
   const auto disk_cache = std::make_shared<DiskCache>(folder.path(), true);
-  const auto fresh = [&] { return SpirvCache(disk_cache, device->facts(), GetParam().mode); };
+  const auto fresh = [&] { return SpirvCache(disk_cache, device->facts(), GetParam().mode, ShadercCompiler()); };
   const std::string identity = fresh().Identity(key, key.generated);
   const auto built = fresh().Get(key, key.generated);
   ASSERT_TRUE(built.ok()) << built.status().message();

@@ -4,10 +4,6 @@
 #include <utility>
 
 #include "backend/vulkan/device/executables.h"
-#include "backend/vulkan/device/vulkan_device.h"
-#include "backend/vulkan/lower/custom_call.h"
-#include "backend/vulkan/lower/lower.h"
-#include "backend/vulkan/shader/shader_source.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -43,7 +39,8 @@ Result<DeviceRequirements> QueryRequirements(PFN_vkGetInstanceProcAddr get, VkIn
   return RequirementsOf(support);
 }
 
-Result<std::unique_ptr<Device>> AdoptDevice(const AdoptedDevice& adopted, const OpenOptions& options) {
+Result<std::unique_ptr<Device>> AdoptDevice(const AdoptedDevice& adopted, const OpenOptions& options,
+                                            const DeviceHooks& hooks) {
   VXLA_RETURN_IF_ERROR(CheckHandles(adopted));
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Instance> instance,
                         Instance::Adopt(adopted.instance, adopted.get_instance_proc_addr));
@@ -62,8 +59,7 @@ Result<std::unique_ptr<Device>> AdoptDevice(const AdoptedDevice& adopted, const 
       std::shared_ptr<DeviceContext> context,
       DeviceContext::Adopt(instance, adopted.physical, adopted.device, std::move(plan), adopted.host));
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<VulkanDevice> device,
-                        VulkanDevice::Create(std::move(context), std::move(modes), options,
-                                             {AssembleShader, MakeLowering, WithCustomKernels}));
+                        VulkanDevice::Create(std::move(context), std::move(modes), options, hooks));
   return std::unique_ptr<Device>(std::move(device));
 }
 

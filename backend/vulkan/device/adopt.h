@@ -10,6 +10,7 @@
 #include "backend/vulkan/device/memory_allocator.h"
 #include "backend/vulkan/device/open.h"
 #include "backend/vulkan/device/queue.h"
+#include "backend/vulkan/device/vulkan_device.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
@@ -32,7 +33,8 @@ Result<DeviceRequirements> QueryRequirements(PFN_vkGetInstanceProcAddr get, VkIn
 
 // kInvalidArgument: a handle is null, a queue family without compute. kUnsupported: a feature that is needed is not
 // enabled.
-Result<std::unique_ptr<Device>> AdoptDevice(const AdoptedDevice& adopted, const OpenOptions& options);
+Result<std::unique_ptr<Device>> AdoptDevice(const AdoptedDevice& adopted, const OpenOptions& options,
+                                            const DeviceHooks& hooks);
 
 // A part of a host's buffer.
 struct HostRange {

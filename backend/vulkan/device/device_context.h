@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,24 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
+// A part of a VkDeviceMemory of the host's allocator.
+struct HostMemory {
+  VkDeviceMemory memory = VK_NULL_HANDLE;
+  VkDeviceSize offset_bytes = 0;
+  void* mapped = nullptr;      // of the part
+  void* allocation = nullptr;  // the host's own
+};
+struct HostMemoryRequest {
+  VkMemoryRequirements requirements = {};
+  uint32_t type = 0;
+  bool map = false, addresses = false;
+};
+// Both or none; called by one thread at a time.
+struct HostMemoryCalls {
+  std::function<VkResult(const HostMemoryRequest&, HostMemory&)> allocate;
+  std::function<void(const HostMemory&)> free;
+};
+
 // What a host lends with its device.
 struct HostDevice {
   VkQueue queue = VK_NULL_HANDLE;
@@ -22,6 +41,7 @@ struct HostDevice {
   void* user = nullptr;
   const VkAllocationCallbacks* allocation = nullptr;
   VkPipelineCache pipeline_cache = VK_NULL_HANDLE;  // null: one of our own, kept on disk
+  HostMemoryCalls memory = {};                      // empty: the driver's
 };
 
 class DeviceContext {

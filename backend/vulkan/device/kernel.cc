@@ -145,4 +145,20 @@ Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> 
   return kernel;
 }
 
+Status CheckWorkgroup(const KernelKey& key, const DeviceFacts& facts) {
+  if (key.constants.size() < 3) return OkStatus();
+  uint64_t product = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    const uint32_t size = key.constants[axis];
+    if (size == 0 || size > facts.max_workgroup_size[axis]) {
+      return Internal("kernel {}: workgroup size {} along {}, {} allows 1 to {}", key.algorithm, size, "xyz"[axis],
+                      facts.name, facts.max_workgroup_size[axis]);
+    }
+    product *= size;
+  }
+  if (product <= facts.max_workgroup_invocations) return OkStatus();
+  return Internal("kernel {}: a workgroup of {} invocations, {} allows {}", key.algorithm, product, facts.name,
+                  facts.max_workgroup_invocations);
+}
+
 }  // namespace VXLA_NAMESPACE::vulkan

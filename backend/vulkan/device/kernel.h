@@ -76,4 +76,7 @@ Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> 
                                                  std::shared_ptr<KernelLayouts> layouts,
                                                  const PipelineRequest& request);
 
+// Pure. The key's workgroup size against the device's limits.
+Status CheckWorkgroup(const KernelKey& key, const DeviceFacts& facts);
+
 }  // namespace VXLA_NAMESPACE::vulkan

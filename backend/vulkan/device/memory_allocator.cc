@@ -153,22 +153,10 @@ Status MemoryAllocator::FillBlock(MemoryBlock& block, const MemoryChoice& choice
   if ((needs.memoryTypeBits & (1u << choice.type)) == 0) {
     return DeviceFailure("device {}: buffers cannot live in memory type {}", context_->facts().name, choice.type);
   }
-  auto flags = MakeVk<VkMemoryAllocateFlagsInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
-  flags.flags = addresses ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0;
-  auto info = MakeVk<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
-  info.pNext = addresses ? &flags : nullptr;
-  info.allocationSize = needs.size;
-  info.memoryTypeIndex = choice.type;
-  VXLA_RETURN_IF_ERROR(
-      context_->Check(vk.AllocateMemory(device, &info, context_->allocation(), &block.memory), "vkAllocateMemory"));
-  VXLA_RETURN_IF_ERROR(
-      context_->Check(vk.BindBufferMemory(device, block.buffer, block.memory, 0), "vkBindBufferMemory"));
-  if (choice.host_visible) {
-    void* mapped = nullptr;
-    VXLA_RETURN_IF_ERROR(
-        context_->Check(vk.MapMemory(device, block.memory, 0, VK_WHOLE_SIZE, 0, &mapped), "vkMapMemory"));
-    block.mapped = static_cast<std::byte*>(mapped);
-  }
+  VXLA_RETURN_IF_ERROR(AllocateMemory({needs, choice.type, choice.host_visible, addresses}, block.memory));
+  VXLA_RETURN_IF_ERROR(context_->Check(
+      vk.BindBufferMemory(device, block.buffer, block.memory.memory, block.memory.offset_bytes), "vkBindBufferMemory"));
+  block.mapped = static_cast<std::byte*>(block.memory.mapped);
   if (addresses) {
     auto address = MakeVk<VkBufferDeviceAddressInfo>(VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO);
     address.buffer = block.buffer;
@@ -178,9 +166,47 @@ Status MemoryAllocator::FillBlock(MemoryBlock& block, const MemoryChoice& choice
   return OkStatus();
 }
 
+const HostMemoryCalls* MemoryAllocator::host_memory() const {
+  const auto& host = context_->host();
+  return host && host->memory.allocate ? &host->memory : nullptr;
+}
+
+Status MemoryAllocator::AllocateMemory(const HostMemoryRequest& request, HostMemory& memory) {
+  if (const HostMemoryCalls* host = host_memory()) {
+    VXLA_RETURN_IF_ERROR(context_->Check(host->allocate(request, memory), "the host's allocator of memory"));
+    if (memory.memory == VK_NULL_HANDLE || memory.offset_bytes % request.requirements.alignment != 0 ||
+        (request.map && memory.mapped == nullptr)) {
+      return InvalidArgument(
+          "the host's allocator of memory: its part (offset {}) is not there, not a multiple of {} or not mapped",
+          memory.offset_bytes, request.requirements.alignment);
+    }
+    return OkStatus();
+  }
+  const DeviceTable& vk = context_->vk();
+  auto flags = MakeVk<VkMemoryAllocateFlagsInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
+  flags.flags = request.addresses ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0;
+  auto info = MakeVk<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
+  info.pNext = request.addresses ? &flags : nullptr;
+  info.allocationSize = request.requirements.size;
+  info.memoryTypeIndex = request.type;
+  VXLA_RETURN_IF_ERROR(context_->Check(
+      vk.AllocateMemory(context_->handle(), &info, context_->allocation(), &memory.memory), "vkAllocateMemory"));
+  if (!request.map) return OkStatus();
+  return context_->Check(vk.MapMemory(context_->handle(), memory.memory, 0, VK_WHOLE_SIZE, 0, &memory.mapped),
+                         "vkMapMemory");
+}
+
+void MemoryAllocator::FreeMemory(const HostMemory& memory) {
+  if (const HostMemoryCalls* host = host_memory()) {
+    if (memory.memory != VK_NULL_HANDLE) host->free(memory);
+  } else {
+    context_->vk().FreeMemory(context_->handle(), memory.memory, context_->allocation());
+  }
+}
+
 void MemoryAllocator::DestroyBlock(MemoryBlock& block) {
   context_->vk().DestroyBuffer(context_->handle(), block.buffer, context_->allocation());
-  context_->vk().FreeMemory(context_->handle(), block.memory, context_->allocation());
+  FreeMemory(block.memory);
 }
 
 void MemoryAllocator::ReleaseEmptyBlocks(uint32_t heap, int64_t keep_bytes) {

@@ -14,7 +14,7 @@
 namespace VXLA_NAMESPACE::vulkan {
 
 struct MemoryBlock {
-  VkDeviceMemory memory = VK_NULL_HANDLE;
+  HostMemory memory;  // from the driver: all of a VkDeviceMemory
   VkBuffer buffer = VK_NULL_HANDLE;
   std::byte* mapped = nullptr;
   uint64_t address = 0;
@@ -61,7 +61,8 @@ class VulkanBuffer : public Buffer {
 class MemoryAllocator : public std::enable_shared_from_this<MemoryAllocator> {
  public:
   struct Options {
-    // One driver allocation per buffer: GPU-assisted validation sees bounds of driver buffers only.
+    // One allocation per buffer: GPU-assisted validation sees bounds of driver buffers only, and a host's allocator
+    // divides blocks itself.
     bool dedicated = false;
   };
   static constexpr int64_t kUnitBytes = 256;
@@ -88,6 +89,10 @@ class MemoryAllocator : public std::enable_shared_from_this<MemoryAllocator> {
   // The block, or nothing of it.
   Status MakeBlock(Pool& pool, const MemoryChoice& choice, int64_t size_bytes);
   Status FillBlock(MemoryBlock& block, const MemoryChoice& choice);
+  Status AllocateMemory(const HostMemoryRequest& request, HostMemory& memory);
+  void FreeMemory(const HostMemory& memory);
+  // The host's calls; null: memory comes from the driver.
+  const HostMemoryCalls* host_memory() const;
   void DestroyBlock(MemoryBlock& block);
   void ReleaseEmptyBlocks(uint32_t heap, int64_t keep_bytes);
   void Free(MemoryBlock* block, int64_t offset_bytes, int64_t reserved_bytes);

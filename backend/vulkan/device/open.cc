@@ -1,5 +1,6 @@
 #include "backend/vulkan/device/open.h"
 
+#include "backend/vulkan/device/quirks.h"
 #include "backend/vulkan/device/vulkan_device.h"
 #include "backend/vulkan/lower/custom_call.h"
 #include "backend/vulkan/lower/lower.h"
@@ -7,8 +8,22 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
+DeviceHooks WithCompiler(DeviceHooks hooks) {
+  hooks.compiler = ShadercCompiler();
+  hooks.probe = ProbeDevice;
+  hooks.measure_division = MeasureDivision;
+  hooks.divides = DividesNatively;
+  return hooks;
+}
+
+DeviceHooks AllHooks() { return WithCompiler({AssembleShader, MakeLowering, WithCustomKernels}); }
+
 Result<std::unique_ptr<Device>> OpenDevice(int index, const OpenOptions& options) {
-  return OpenDeviceWith(index, options, {AssembleShader, MakeLowering, WithCustomKernels});
+  return OpenDevice(index, options, AllHooks());
+}
+
+Result<std::unique_ptr<Device>> OpenDeviceWith(int index, const OpenOptions& options, DeviceHooks hooks) {
+  return OpenDevice(index, options, WithCompiler(std::move(hooks)));
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

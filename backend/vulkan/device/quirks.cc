@@ -223,4 +223,12 @@ Result<DeviceFacts::Quirks> FindQuirks(const ProbeTools& tools, DiskCache& disk)
   return quirks;
 }
 
+Status ProbeDevice(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts) {
+  VXLA_ASSIGN_OR_RETURN(DeviceFacts::Quirks quirks, FindQuirks(tools, disk));
+  Heed(std::move(quirks), facts);
+  facts.fused_multiply_add = !facts.quirks.unfused_multiply_add;
+  facts.native_f16 = ConvertsF16(facts) && !facts.quirks.inexact_f16;
+  return OkStatus();
+}
+
 }  // namespace VXLA_NAMESPACE::vulkan

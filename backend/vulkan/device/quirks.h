@@ -47,6 +47,9 @@ Result<DeviceFacts::Quirks> Diagnose(const ProbeAnswer& answer, const DeviceFact
 // Pure: a device with these quirks. f64 that flushes denormals is emulated, as there is no other way to compare it.
 void Heed(DeviceFacts::Quirks quirks, DeviceFacts& facts);
 
+// FindQuirks, heeded, and what the facts owe to the answer.
+Status ProbeDevice(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts);
+
 // Pure: the probe's GLSL for a device with these features.
 std::string ProbeText(const DeviceFacts& facts);
 

@@ -16,7 +16,7 @@ class Target final : public Device {
         lowering_(MakeLowering(facts_, mode)),
         modules_(std::make_shared<DiskCache>(options.cache_dir.empty() ? DefaultCacheFolder() : options.cache_dir,
                                              options.cache),
-                 facts_, mode) {}
+                 facts_, mode, ShadercCompiler()) {}
 
   const DeviceFacts& facts() const override { return facts_; }
   std::span<const BindingMode> binding_modes() const override { return {&mode_, 1}; }

@@ -4,9 +4,7 @@
 #include <cstring>
 
 #include "backend/vulkan/device/executables.h"
-#include "backend/vulkan/device/quirks.h"
 #include "backend/vulkan/drivers/known_faults.h"
-#include "backend/vulkan/shader/shader_source.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -72,7 +70,7 @@ Result<std::vector<DeviceFacts>> ListDevices(const std::string& loader_path) {
   return facts;
 }
 
-Result<std::unique_ptr<Device>> OpenDeviceWith(int index, const OpenOptions& options, const DeviceHooks& hooks) {
+Result<std::unique_ptr<Device>> OpenDevice(int index, const OpenOptions& options, const DeviceHooks& hooks) {
   std::shared_ptr<Instance> instance;
   const ValidationWants validation = {options.validate_core, options.validate_sync, options.validate_gpu};
   if (validation.any() || !options.loader_path.empty()) {
@@ -110,23 +108,25 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
   device->hooks_ = hooks;
   device->modes_ = std::move(modes);
   device->poison_ = PoisonWanted(options);
-  device->probe_ = Probes(options, device->context_->facts());
+  device->probe_ = hooks.probe && Probes(options, device->context_->facts());
   device->disk_ =
       std::make_shared<DiskCache>(options.cache_dir.empty() ? DefaultCacheFolder() : options.cache_dir, options.cache);
   MemoryAllocator::Options memory;
-  memory.dedicated = options.validate_gpu;
+  const auto& host = device->context_->host();
+  memory.dedicated = options.validate_gpu || (host && host->memory.allocate);
   device->allocator_ = std::make_shared<MemoryAllocator>(device->context_, memory);
   VXLA_ASSIGN_OR_RETURN(device->queue_, Queue::Create(device->context_));
   device->layouts_ = std::make_shared<KernelLayouts>(device->context_);
   device->transfer_ = std::make_unique<Transfer>(device->context_, device->allocator_, *device->queue_);
+  DeviceFacts& found = device->context_->mutable_facts();
   if (device->probe_) {
     const ProbeTools tools = {device->context_, device->allocator_, device->layouts_, *device->queue_};
-    VXLA_ASSIGN_OR_RETURN(DeviceFacts::Quirks quirks, FindQuirks(tools, *device->disk_));
-    Heed(std::move(quirks), device->context_->mutable_facts());
+    VXLA_RETURN_IF_ERROR(hooks.probe(tools, *device->disk_, found));
+  } else if (!hooks.probe) {
+    found.probed = false;
+    // What a probe must confirm is not relied on.
+    found.fused_multiply_add = found.native_f16 = false;
   }
-  DeviceFacts& found = device->context_->mutable_facts();
-  if (device->probe_) found.fused_multiply_add = !found.quirks.unfused_multiply_add;
-  if (device->probe_) found.native_f16 = ConvertsF16(found) && !found.quirks.inexact_f16;
   found.same_bits = options.same_bits;
   found.max_elements = options.max_elements;
   if (device->probe_ && options.measure_division && !options.emulate.division) {
@@ -138,8 +138,8 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
     ShaderSource source = [device = device.get(), mode](const KernelKey& key) {
       return device->KernelSource(mode, key);
     };
-    device->pipelines_[Slot(mode)] =
-        std::make_unique<PipelineCache>(device->context_, device->layouts_, device->disk_, std::move(source), mode);
+    device->pipelines_[Slot(mode)] = std::make_unique<PipelineCache>(device->context_, device->layouts_, device->disk_,
+                                                                     std::move(source), mode, hooks.compiler);
     if (hooks.lowering) device->lowerings_[Slot(mode)] = hooks.lowering(facts, mode);
   }
   return device;
@@ -173,16 +173,18 @@ Result<std::vector<std::shared_ptr<Kernel>>> VulkanDevice::GetKernels(BindingMod
 Result<DivisionFacts> VulkanDevice::Division() const {
   const std::lock_guard lock(division_mutex_);
   if (!division_.has_value()) {
-    VXLA_ASSIGN_OR_RETURN(division_, MeasureDivision({context_, allocator_, layouts_, *queue_}, *disk_));
+    VXLA_ASSIGN_OR_RETURN(division_, hooks_.measure_division({context_, allocator_, layouts_, *queue_}, *disk_));
   }
   return *division_;
 }
 
 Result<std::string> VulkanDevice::KernelSource(BindingMode mode, const KernelKey& key) const {
+  if (!hooks_.source && key.is_module) return std::string();
+  if (!hooks_.source) return Unsupported("kernel {}: this library has no compiler", key.algorithm);
   const DeviceFacts& facts = context_->facts();
   VXLA_ASSIGN_OR_RETURN(std::string text, hooks_.source(key, facts, mode));
   const bool known = !probe_ || facts.division_f32 != DeviceFacts::Division::kUnmeasured;
-  if (known || !DividesNatively(text, facts)) return text;
+  if (known || !hooks_.divides(text, facts)) return text;
   VXLA_ASSIGN_OR_RETURN(const DivisionFacts division, Division());
   if (division.f32 != DeviceFacts::Division::kCorrected && division.f64 != DeviceFacts::Division::kCorrected)
     return text;

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/vulkan/device/division.h"
@@ -17,17 +18,32 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-// What the device layer gets from the layers above it: shader texts and the lowering.
+// What the device layer gets from the layers above it: shader texts, the lowering, and what compiles and probes. A
+// library without the compiler gives none of it: its devices run SPIR-V modules (KernelKey::is_module).
 struct DeviceHooks {
   std::function<Result<std::string>(const KernelKey&, const DeviceFacts&, BindingMode)> source;
   std::function<std::unique_ptr<Lowering>(const DeviceFacts&, BindingMode)> lowering;  // may be empty
   // Custom calls by the user's kernels, everything else by the lowering that is given; may be empty.
   std::function<std::unique_ptr<Lowering>(const DeviceFacts&, BindingMode, const CustomKernels&, const Lowering&)>
       custom_lowering = nullptr;
+  ModuleCompiler compiler = {};
+  // Asks the device how it computes and notes it in the facts.
+  std::function<Status(const ProbeTools&, DiskCache&, DeviceFacts&)> probe = nullptr;
+  // Whether the device's own division is right, and whether that matters to a kernel's text.
+  std::function<Result<DivisionFacts>(const ProbeTools&, DiskCache&)> measure_division = nullptr;
+  std::function<bool(std::string_view text, const DeviceFacts&)> divides = nullptr;
 };
 
+// These hooks with the compiler and the probes of this library (open.cc).
+DeviceHooks WithCompiler(DeviceHooks hooks);
+// All of this library's.
+DeviceHooks AllHooks();
+
+// A device with these hooks and no others.
+Result<std::unique_ptr<Device>> OpenDevice(int index, const OpenOptions& options, const DeviceHooks& hooks);
+
 // OpenDevice with other sources or another lowering.
-Result<std::unique_ptr<Device>> OpenDeviceWith(int index, const OpenOptions& options, const DeviceHooks& hooks);
+Result<std::unique_ptr<Device>> OpenDeviceWith(int index, const OpenOptions& options, DeviceHooks hooks);
 
 // The ways to bind that a device is opened for, the preferred one first.
 std::vector<BindingMode> BindingModesFor(const DeviceFacts& facts, const OpenOptions& options);

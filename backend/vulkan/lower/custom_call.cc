@@ -9,6 +9,7 @@
 #include "backend/vulkan/lower/tuning.h"
 #include "backend/vulkan/lower/user_glsl.h"
 #include "backend/vulkan/shader/custom_shader.h"
+#include "backend/vulkan/shader/user_module.h"
 #include "backend/vulkan/spirv/spirv_words.h"
 #include "core/text/config_dictionary.h"
 

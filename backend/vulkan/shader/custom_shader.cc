@@ -52,18 +52,6 @@ std::string ModuleBytes(const std::vector<uint32_t>& words) {
   return bytes;
 }
 
-Result<std::vector<uint32_t>> CompileUserGlsl(std::string_view text, const std::string& name,
-                                              const CompileTarget& target) {
-  std::string_view user = text;
-  if (const size_t begin = text.find(kUserTextBegins); begin != std::string_view::npos) {
-    user = text.substr(begin + kUserTextBegins.size());
-    user = user.substr(0, user.find(kUserTextEnds));
-  }
-  Result<std::vector<uint32_t>> words = CompileGlsl(text, name, target, user);
-  if (words.ok()) return words;
-  return Status(StatusCode::kInvalidArgument, words.status().message());
-}
-
 Status CheckCapabilities(const std::vector<uint32_t>& words, const std::string& name, const DeviceFacts& facts) {
   for (size_t at = spirv::kHeaderWords; at + 1 < words.size(); at += words[at] >> 16) {
     const uint32_t op = words[at] & 0xffffu;
@@ -80,38 +68,6 @@ Status CheckCapabilities(const std::vector<uint32_t>& words, const std::string& 
     if (known != nullptr && known->enabled(facts)) continue;
     return Unsupported("kernel {}: it declares the capability {}, which is not enabled on {}", name,
                        known == nullptr ? fmt::format("{}", number) : known->name, facts.name);
-  }
-  return OkStatus();
-}
-
-Status CheckUserModule(const ModuleInterface& module, const std::string& name, uint32_t buffers, BindingMode mode) {
-  if (!module.other_resources.empty()) {
-    return InvalidArgument("kernel {}: it uses {}, and only storage buffers are bound", name,
-                           module.other_resources.front());
-  }
-  const bool addresses = mode == BindingMode::kAddresses;
-  if (addresses && !module.storage_buffers.empty()) {
-    return InvalidArgument(
-        "kernel {}: it declares storage buffers ({}), which --bindings=descriptors binds; under "
-        "addresses it gets the address of its argument block as a push constant",
-        name, module.storage_buffers.front().name);
-  }
-  if (!addresses && module.push_constant_blocks != 0) {
-    return InvalidArgument(
-        "kernel {}: it has push constants, which --bindings=addresses gives; under descriptors its "
-        "tensors are storage buffers",
-        name);
-  }
-  if (addresses && module.push_constant_blocks > 0 && module.push_constant_bytes != 8) {
-    return InvalidArgument("kernel {}: its push constants take {} bytes; it gets the 8 of its argument block's address",
-                           name, module.push_constant_bytes);
-  }
-  for (const ModuleInterface::StorageBuffer& buffer : module.storage_buffers) {
-    if (buffer.set == 0 && buffer.binding <= buffers) continue;
-    return InvalidArgument(
-        "kernel {}: its buffer {} is set {} binding {}; set 0 has the argument block at binding 0 and "
-        "operands and results at 1 to {}",
-        name, buffer.name, buffer.set, buffer.binding, buffers);
   }
   return OkStatus();
 }

@@ -6,8 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/vulkan/shader/reflection.h"
-#include "backend/vulkan/shader/shader_compiler.h"
+#include "backend/device_facts.h"
+#include "backend/step.h"
+#include "core/status.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
@@ -19,19 +20,7 @@ std::string UserFileOf(const KernelKey& key);
 std::vector<uint32_t> ModuleWords(std::string_view bytes);
 std::string ModuleBytes(const std::vector<uint32_t>& words);
 
-// What a user's text begins and ends with inside the whole text of a kernel, and how line numbers become those of the
-// user's file.
-inline constexpr std::string_view kUserTextBegins = "\n#line 1\n", kUserTextEnds = "\n#line 1000000\n";
-
-// As CompileGlsl, of a text that holds a user's between those marks: an error is the user's (kInvalidArgument) and
-// shows the user's lines. `name`: of the kernel's file.
-Result<std::vector<uint32_t>> CompileUserGlsl(std::string_view text, const std::string& name,
-                                              const CompileTarget& target);
-
 // kUnsupported where the module asks for what is not enabled on the device.
 Status CheckCapabilities(const std::vector<uint32_t>& words, const std::string& name, const DeviceFacts& facts);
-
-// Whether the host's buffers fit the module's under this mode: kInvalidArgument says what to change.
-Status CheckUserModule(const ModuleInterface& module, const std::string& name, uint32_t buffers, BindingMode mode);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "backend/vulkan/shader/custom_shader.h"
-#include "backend/vulkan/shader/reflection.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -16,13 +15,14 @@ constexpr size_t kMostDriverCacheBytes = size_t{64} << 20;
 }  // namespace
 
 PipelineCache::PipelineCache(std::shared_ptr<DeviceContext> context, std::shared_ptr<KernelLayouts> layouts,
-                             std::shared_ptr<DiskCache> disk, ShaderSource source, BindingMode mode)
+                             std::shared_ptr<DiskCache> disk, ShaderSource source, BindingMode mode,
+                             ModuleCompiler compiler)
     : context_(std::move(context)),
       layouts_(std::move(layouts)),
       disk_(std::move(disk)),
       source_(std::move(source)),
       mode_(mode),
-      spirv_(disk_, context_->facts(), mode) {
+      spirv_(disk_, context_->facts(), mode, std::move(compiler)) {
   LoadDriverCache();
 }
 

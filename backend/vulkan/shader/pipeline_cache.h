@@ -29,7 +29,7 @@ struct KernelKeyHash {
 class PipelineCache {
  public:
   PipelineCache(std::shared_ptr<DeviceContext> context, std::shared_ptr<KernelLayouts> layouts,
-                std::shared_ptr<DiskCache> disk, ShaderSource source, BindingMode mode);
+                std::shared_ptr<DiskCache> disk, ShaderSource source, BindingMode mode, ModuleCompiler compiler);
   // Writes the driver's cache to disk if it grew.
   ~PipelineCache();
   PipelineCache(const PipelineCache&) = delete;

@@ -33,7 +33,4 @@ Result<ModuleInterface> ReflectModule(const std::vector<uint32_t>& spirv, const 
 // Pure. kInternal with both sides if the host's struct and the module differ.
 Status CheckInterface(const ModuleInterface& module, const KernelKey& key, BindingMode mode);
 
-// Pure. The key's workgroup size against the device's limits.
-Status CheckWorkgroup(const KernelKey& key, const DeviceFacts& facts);
-
 }  // namespace VXLA_NAMESPACE::vulkan

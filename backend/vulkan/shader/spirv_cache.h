@@ -7,23 +7,22 @@
 #include <unordered_map>
 #include <vector>
 
-#include "backend/device_facts.h"
-#include "backend/step.h"
 #include "backend/vulkan/shader/disk_cache.h"
-#include "core/status.h"
+#include "backend/vulkan/shader/module_compiler.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
 // Thread-safe: threads that want the same text wait for one compilation.
 class SpirvCache {
  public:
-  SpirvCache(std::shared_ptr<DiskCache> disk, const DeviceFacts& facts, BindingMode mode);
+  SpirvCache(std::shared_ptr<DiskCache> disk, const DeviceFacts& facts, BindingMode mode, ModuleCompiler compiler);
 
   struct Found {
     std::shared_ptr<const std::vector<uint32_t>> words;
     bool compiled = false;  // by this call, as neither memory nor disk had it
   };
   // A freshly compiled module is checked against the key (reflection.h) before it is kept.
+  // kUnsupported: it must be compiled and there is no compiler.
   Result<Found> Get(const KernelKey& key, const std::string& text);
   // What decides a module, and names it in the cache.
   std::string Identity(const KernelKey& key, const std::string& text) const;
@@ -33,11 +32,10 @@ class SpirvCache {
     std::mutex mutex;
     std::shared_ptr<const std::vector<uint32_t>> words;
   };
-  Result<std::vector<uint32_t>> Compile(const KernelKey& key, const std::string& text) const;
 
   std::shared_ptr<DiskCache> disk_;
-  bool spirv_1_6_, flat_, short_blocks_;
-  BindingMode mode_;
+  ModuleTarget target_;
+  ModuleCompiler compiler_;
   std::string prefix_;  // compiler, options and device, as part of each key
   std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<Entry>> entries_;  // by Identity

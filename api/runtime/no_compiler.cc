@@ -1,0 +1,35 @@
+// libvxla_runtime's side of api/c_compiler.h.
+#include "api/c_compiler.h"
+#include "core/instruction.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+Status NoCompiler(const char* call) {
+  return Unsupported("{}: libvxla_runtime loads bundles (vxlaLoadBundle); libvxla compiles programs", call);
+}
+
+}  // namespace
+
+vulkan::DeviceHooks HooksOfLibrary() { return {}; }
+
+std::unique_ptr<Client> ClientOf(std::shared_ptr<Device> device) {
+  const auto evaluate = [](const Instruction& instruction, std::span<const Literal* const>) -> Result<Literal> {
+    return Unsupported("{} runs on the CPU, and libvxla_runtime has no CPU reference", instruction.name());
+  };
+  return std::make_unique<Client>(std::move(device), evaluate);
+}
+
+Result<CExecutable> CompileText(VxlaDevice, const VxlaCompileInfo&) { return NoCompiler("vxlaCompile"); }
+
+Result<std::shared_ptr<Executable>> CompileConversion(VxlaDevice, const ImageArray&, bool) {
+  return Unsupported(
+      "vxlaCreateRecording: libvxla_runtime converts no texels: an image has to hold the array's own element type and "
+      "channels");
+}
+
+Status DiffText(VxlaDevice, const VxlaCompileInfo&, std::span<const VxlaConstBytes>, VxlaMessage*) {
+  return NoCompiler("vxlaDiff");
+}
+
+}  // namespace VXLA_NAMESPACE

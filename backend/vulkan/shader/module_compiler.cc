@@ -1,0 +1,38 @@
+#include "backend/vulkan/shader/module_compiler.h"
+
+#include "backend/vulkan/drivers/break_blocks.h"
+#include "backend/vulkan/drivers/flatten_branches.h"
+#include "backend/vulkan/shader/custom_shader.h"
+#include "backend/vulkan/shader/reflection.h"
+#include "backend/vulkan/shader/shader_compiler.h"
+#include "backend/vulkan/shader/user_module.h"
+#include "backend/vulkan/spirv/no_contraction.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+// Any length between 400 and 4000 is as good for the one compiler that asks for short blocks.
+constexpr size_t kMostInBlock = 1000;
+
+Result<std::vector<uint32_t>> CompileModule(const KernelKey& key, const std::string& text, const ModuleTarget& target) {
+  const bool custom = IsCustomShader(key);
+  const CompileTarget compiled_for = {target.spirv_1_6};
+  VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> words, custom ? CompileUserGlsl(text, UserFileOf(key), compiled_for)
+                                                            : CompileGlsl(text, key.algorithm, compiled_for));
+  VXLA_ASSIGN_OR_RETURN(const ModuleInterface module, ReflectModule(words, key.algorithm));
+  if (custom) {
+    VXLA_RETURN_IF_ERROR(CheckUserModule(module, UserFileOf(key), key.buffer_count, target.mode));
+  } else {
+    VXLA_RETURN_IF_ERROR(CheckInterface(module, key, target.mode));
+  }
+  // Flat first: that is quick function by function.
+  if (target.flat) words = FlattenBranches(words);
+  if (ComputesEmulatedDoubles(text)) words = WithoutCalls(std::move(words), compiled_for);
+  return WithoutContraction(target.short_blocks ? BreakLongBlocks(std::move(words), kMostInBlock) : std::move(words));
+}
+
+}  // namespace
+
+ModuleCompiler ShadercCompiler() { return {CompilerIdentity(), CompileModule}; }
+
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -1,0 +1,35 @@
+# The sources that run compiled programs, of each layer: what libvxla_runtime is made of, and the lowest part of libvxla. They use
+# the standard library, fmt's headers and Vulkan's; the loader is opened at run time. What reads programs, compiles or computes on the
+# CPU stays out, and the link of libvxla_runtime fails where one of these files asks for it.
+set(VXLA_RUNTIME_SOURCES)
+function(vxla_runtime_sources folder)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/${folder}/)
+  list(TRANSFORM ARGN APPEND .cc)
+  set(VXLA_RUNTIME_SOURCES ${VXLA_RUNTIME_SOURCES} ${ARGN} PARENT_SCOPE)
+endfunction()
+vxla_runtime_sources(core attributes check element_type float_formats guarded hash host_bytes instruction literal live_sizes module opcode shape
+                     type_number)
+vxla_runtime_sources(backend/vulkan/device adopt choose command_buffer device_context device_plan enabled_features executables
+                     external_memory free_list functions heap_ledger host_image instance kernel loader memory_allocator queue transfer validation vk_status
+                     vulkan_device)
+vxla_runtime_sources(backend/vulkan/drivers known_faults)
+vxla_runtime_sources(backend/vulkan/shader custom_shader disk_cache pipeline_cache regular_file spirv_cache)
+vxla_runtime_sources(backend/vulkan/spirv spirv_words)
+vxla_runtime_sources(scheduler argument_block argument_check barriers buffer_pool bundle bundle_check bundle_load bundle_target client
+                     device_value executor live_values plan profiler recorder recording work_limit)
+set(base ${VXLA_RUNTIME_SOURCES})
+vxla_runtime_sources(api c_api c_handles c_image c_memory c_vulkan image_format open_device)
+set(c_api ${VXLA_RUNTIME_SOURCES})
+list(REMOVE_ITEM c_api ${base})
+
+# Two archives: the C API needs what stands for the compiler (api/c_compiler.h), everything else of vxla stands on the base.
+foreach(name base c_api)
+  add_library(vxla_${name} STATIC)
+  vxla_sources(vxla_${name} ${${name}})
+  target_compile_definitions(vxla_${name} PUBLIC VK_NO_PROTOTYPES)
+  target_include_directories(vxla_${name} PRIVATE ${XXHASH_INCLUDE_DIR})
+  target_link_libraries(vxla_${name} PUBLIC Threads::Threads ${CMAKE_DL_LIBS} PRIVATE fmt::fmt-header-only)
+endforeach()
+vxla_precompiled(vxla_base)
+vxla_precompiled(vxla_c_api vxla_base)
+target_link_libraries(vxla_c_api PUBLIC vxla_base)

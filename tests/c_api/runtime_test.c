@@ -1,0 +1,104 @@
+// libvxla_runtime: what runs without the compiler, on a device of its own and on the host's. Arguments:
+// tests/c_api/bundle.hlo compiled for any device, and also for the best device of this machine.
+#pragma GCC diagnostic ignored "-Wunused-function"  // of the host, a part is needed
+#include "tests/c_api/vulkan_host.h"
+
+static char bytes[1 << 20];
+
+static VxlaExecutable Load(VxlaDevice device, const char* path) {
+  FILE* file = fopen(path, "rb");
+  EXPECT(file != NULL);
+  if (file == NULL) return NULL;
+  VxlaBundleInfo info = {.struct_size = sizeof(info), .flags = VXLA_COMPILE_RECORDABLE, .data = bytes};
+  info.size_bytes = fread(bytes, 1, sizeof(bytes), file);
+  fclose(file);
+  VxlaExecutable executable = NULL;
+  EXPECT_OK(vxlaLoadBundle(device, &info, &executable, &message));
+  return executable;
+}
+
+static const float kArgument[3] = {1, -2, 3};
+
+static void ExpectResults(const float* y, int32_t n) { EXPECT(y[0] == 11 && y[1] == -40 && y[2] == 90 && n == 7); }
+
+static void TestRun(VxlaExecutable executable, int generic) {
+  const char* variant = NULL;
+  EXPECT_OK(vxlaDescribeVariant(executable, &variant, &message));
+  EXPECT(variant != NULL && (strstr(variant, "generic under ") == variant) == generic);
+  float y[3] = {0};
+  int32_t n = 0;
+  const VxlaConstBytes argument = {kArgument, sizeof(kArgument)};
+  const VxlaBytes results[2] = {{y, sizeof(y)}, {&n, sizeof(n)}};
+  EXPECT_OK(vxlaRun(executable, 1, &argument, 2, results, &message));
+  ExpectResults(y, n);
+  vxlaDestroyExecutable(executable);
+}
+
+static void TestNoCompiler(VxlaDevice device) {
+  VxlaCompileInfo info = {.struct_size = sizeof(info), .text = "HloModule m\nENTRY e { ROOT c = f32[] constant(1) }\n"};
+  VxlaExecutable executable = NULL;
+  EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_UNSUPPORTED,
+              "vxlaCompile: libvxla_runtime loads");
+  EXPECT(executable == NULL);
+  EXPECT_CODE(vxlaDiff(device, &info, 0, NULL, NULL, &message), VXLA_UNSUPPORTED, "vxlaDiff: libvxla_runtime loads");
+  VxlaBundleInfo damaged = {.struct_size = sizeof(damaged), .data = info.text, .size_bytes = 10};
+  EXPECT_CODE(vxlaLoadBundle(device, &damaged, &executable, &message), VXLA_INVALID_ARGUMENT, "no bundle");
+}
+
+static void TestHost(const char* path) {
+  static Host host;
+  if (!HostOpen(&host, VK_API_VERSION_1_3)) {
+    EXPECT(!"a Vulkan device");
+    return;
+  }
+  HostMakeDevice(&host, &host.asked.features);
+  VxlaAdoptInfo info = HostAdoptInfo(&host, VK_API_VERSION_1_3, NULL);
+  VxlaDevice device = NULL;
+  EXPECT_OK(vxlaAdoptDevice(&info, &device, &message));
+  VxlaExecutable executable = Load(device, path);
+  VxlaRecordingNeeds needs = {.struct_size = sizeof(needs)};
+  EXPECT_OK(vxlaDescribeRecording(executable, &needs, &message));
+  HostBuffer in = HostMakeBuffer(&host, 1024, needs.argument_usage);
+  HostBuffer out = HostMakeBuffer(&host, 1024, needs.result_usage);
+  const VxlaBinding argument = HostBind(&in, 0, 256), results[2] = {HostBind(&out, 0, 256), HostBind(&out, 256, 256)};
+  VxlaBindings bindings = {.struct_size = sizeof(bindings),
+                           .argument_count = 1,
+                           .arguments = &argument,
+                           .result_count = 2,
+                           .results = results};
+  memcpy(in.mapped, kArgument, sizeof(kArgument));
+  VxlaRecordingInfo recording_info = {.struct_size = sizeof(recording_info)};
+  VxlaRecording recording = NULL;
+  EXPECT_OK(vxlaCreateRecording(executable, &recording_info, &recording, &message));
+  VkCommandBuffer commands = HostCommands(&host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  HostBegin(&host, commands);
+  EXPECT_OK(vxlaCmdExecute(commands, recording, &bindings, &message));
+  HostBarrier(&host, commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+  host.EndCommandBuffer(commands);
+  HostSubmit(&host, commands);
+  ExpectResults(out.mapped, *(const int32_t*)((const char*)out.mapped + 256));
+  vxlaDestroyRecording(recording);
+  vxlaDestroyExecutable(executable);
+  EXPECT_OK(vxlaDestroyDevice(device, &message));
+  HostFreeBuffer(&host, &in);
+  HostFreeBuffer(&host, &out);
+  HostCloseDevice(&host);
+  HostClose(&host);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 3) return fprintf(stderr, "two bundles are wanted\n"), 1;
+  EXPECT(vxlaVersion() == VXLA_HEADER_VERSION);
+  VxlaDeviceInfo info = {.struct_size = sizeof(info), .flags = VXLA_DEVICE_NO_CACHE};
+  info.device = getenv("VXLA_TEST_DEVICE");
+  VxlaDevice device = NULL;
+  EXPECT_OK(vxlaCreateDevice(&info, &device, &message));
+  if (device == NULL) return 1;
+  TestNoCompiler(device);
+  TestRun(Load(device, argv[1]), 1);
+  // No probe has run, so the variant's own are believed on the device that it was made for.
+  TestRun(Load(device, argv[2]), info.device != NULL);
+  EXPECT_OK(vxlaDestroyDevice(device, &message));
+  TestHost(argv[1]);
+  return failures != 0;
+}

@@ -1,0 +1,33 @@
+# What libvxla_runtime is: less than 2 MB stripped, the C functions of the kept list and no others, and no libraries but the system's
+# (the Vulkan loader is opened at run time).
+#   cmake -DLIBRARY=<libvxla_runtime.so> -DSTRIP=<strip> -DNM=<nm> -DREADELF=<readelf> -DWORK=<folder> -P runtime.cmake
+file(MAKE_DIRECTORY ${WORK})
+execute_process(COMMAND ${STRIP} -o ${WORK}/stripped.so ${LIBRARY} COMMAND_ERROR_IS_FATAL ANY)
+file(SIZE ${WORK}/stripped.so size)
+if(size GREATER_EQUAL 2000000)
+  message(FATAL_ERROR "libvxla_runtime.so has ${size} bytes, 2,000,000 is the limit")
+endif()
+
+execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX REPLACE "[0-9a-f]+ [A-Za-z] " "" symbols "${symbols}")
+string(REPLACE "\n" ";" symbols "${symbols}")
+list(FILTER symbols EXCLUDE REGEX "^$")
+list(SORT symbols)
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/../c_api/symbols.txt kept)
+if(NOT symbols STREQUAL kept)
+  message(FATAL_ERROR "libvxla_runtime.so exports ${symbols}, and tests/c_api/symbols.txt says ${kept}")
+endif()
+
+execute_process(COMMAND ${READELF} -d ${LIBRARY} OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "NEEDED[^\n]*\\[[^]\n]*" needed "${dynamic}")
+list(TRANSFORM needed REPLACE "^.*\\[" "")
+list(LENGTH needed count)
+if(count EQUAL 0)
+  message(FATAL_ERROR "readelf shows no needed library: ${dynamic}")
+endif()
+set(foreign ${needed})
+list(FILTER foreign EXCLUDE REGEX "^(libstdc\\+\\+|libc\\+\\+|libc\\+\\+abi|libgcc_s|libm|libc|libdl|libpthread|ld-linux[-a-z0-9_]*)\\.so")
+if(foreign)
+  message(FATAL_ERROR "libvxla_runtime.so needs ${foreign}")
+endif()
+message(STATUS "libvxla_runtime.so: ${size} bytes stripped, needs ${needed}")
