@@ -98,13 +98,13 @@ Result<vulkan::HostMemoryCalls> MemoryCallsOf(const VxlaMemoryCallbacks* callbac
     const VxlaMemoryRequest asked = {
         request.requirements, request.type,
         request.addresses ? VkMemoryAllocateFlags{VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT} : 0, request.map ? 1u : 0u};
-    VxlaMemory made = {};
+    VxlaAllocation made = {};
     const VkResult result = calls.allocate(calls.user, &asked, &made);
     if (result == VK_SUCCESS) memory = {made.memory, made.offset, made.mapped, made.allocation};
     return result;
   };
   const auto free = [calls](const vulkan::HostMemory& memory) {
-    const VxlaMemory given = {memory.memory, memory.offset_bytes, memory.mapped, memory.allocation};
+    const VxlaAllocation given = {memory.memory, memory.offset_bytes, memory.mapped, memory.allocation};
     calls.free(calls.user, &given);
   };
   return vulkan::HostMemoryCalls{allocate, free};

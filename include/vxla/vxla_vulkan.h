@@ -48,16 +48,16 @@ typedef struct VxlaMemoryRequest {
   VkMemoryAllocateFlags flags;
   uint32_t map;
 } VxlaMemoryRequest;
-typedef struct VxlaMemory {
+typedef struct VxlaAllocation {
   VkDeviceMemory memory;
   VkDeviceSize offset;
   void* mapped;      // of the part
   void* allocation;  // the host's own
-} VxlaMemory;
+} VxlaAllocation;
 typedef struct VxlaMemoryCallbacks {
   void* user;
-  VkResult (*allocate)(void* user, const VxlaMemoryRequest* request, VxlaMemory* memory);
-  void (*free)(void* user, const VxlaMemory* memory);
+  VkResult (*allocate)(void* user, const VxlaMemoryRequest* request, VxlaAllocation* memory);
+  void (*free)(void* user, const VxlaAllocation* memory);
 } VxlaMemoryCallbacks;
 
 // The host keeps all of this alive, and the functions callable, until vxlaDestroyDevice.

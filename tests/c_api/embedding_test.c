@@ -483,7 +483,7 @@ typedef struct HostHeap {
   VkResult refuses;
 } HostHeap;
 
-static VkResult HeapAllocate(void* user, const VxlaMemoryRequest* request, VxlaMemory* memory) {
+static VkResult HeapAllocate(void* user, const VxlaMemoryRequest* request, VxlaAllocation* memory) {
   HostHeap* heap = user;
   Host* host = heap->host;
   if (heap->refuses != VK_SUCCESS) return heap->refuses;
@@ -505,7 +505,7 @@ static VkResult HeapAllocate(void* user, const VxlaMemoryRequest* request, VxlaM
   return VK_SUCCESS;
 }
 
-static void HeapFree(void* user, const VxlaMemory* memory) {
+static void HeapFree(void* user, const VxlaAllocation* memory) {
   HostHeap* heap = user;
   EXPECT(memory->allocation == heap && memory->offset != 0);
   heap->host->FreeMemory(heap->host->device, memory->memory, NULL);
