@@ -26,14 +26,14 @@ constexpr ImageFormat kFormats[] = {
     {VK_FORMAT_R32G32B32A32_SFLOAT, 4, ElementType::kF32},
 };
 
+}  // namespace
+
 std::vector<int64_t> FourDimensions(const Shape& shape) {
   std::vector<int64_t> dimensions(shape.dimensions().begin(), shape.dimensions().end());
   if (dimensions.size() == 2) dimensions.push_back(1);
   if (dimensions.size() == 3) dimensions.insert(dimensions.begin(), 1);
   return dimensions;
 }
-
-}  // namespace
 
 Result<ImageArray> ArrayOfImage(const std::string& name, const Shape& shape, VkFormat format) {
   const auto found = std::ranges::find(kFormats, format, &ImageFormat::format);

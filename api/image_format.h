@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backend/vulkan/device/vk.h"
 #include "core/shape.h"
@@ -33,6 +34,9 @@ struct ImageArray {
   uint32_t height() const { return static_cast<uint32_t>(texels.dimensions()[1]); }
   uint32_t width() const { return static_cast<uint32_t>(texels.dimensions()[2]); }
 };
+
+// [layers, height, width, channels] of an array that is an image.
+std::vector<int64_t> FourDimensions(const Shape& shape);
 
 // kInvalidArgument, beginning with `name`: a format that is not known, a shape or an element type that does not fit it.
 Result<ImageArray> ArrayOfImage(const std::string& name, const Shape& shape, VkFormat format);

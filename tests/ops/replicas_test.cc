@@ -311,6 +311,15 @@ TEST(ReplicasTest, AnExecutableRunsAgainAfterADeadlock) {
   }
 }
 
+// Loops and branches whose devices all stand at one place, by what their data say.
+TEST(ReplicasTest, OtherPlacesHaveNoPartInGroupsOfOne) {
+  std::string text = LoopOf("m");
+  for (size_t at = text.find("replica_groups={}"); at != text.npos; at = text.find("replica_groups={}", at + 1)) {
+    text.replace(at, 17, "replica_groups={{0,1},{2,3}}");
+  }
+  ExpectReplicasAgree(text, {4, 1});
+}
+
 // What data decide is asked of all places, so that they go one way; who waits for whom is said when one does not come.
 TEST(ReplicasTest, PlacesThatPartAreADeadlock) {
   const auto module = ParseModule(LoopOf("a"));
