@@ -8,7 +8,7 @@
 #include <glm/vec2.hpp>
 #include <random>
 
-#include "backend/cpu/twin/shader_math.h"
+#include "tests/math/shader_words.h"
 #include "tests/math/ulp.h"
 
 #pragma GCC diagnostic ignored "-Wunused-function"
@@ -23,34 +23,13 @@ namespace rough {
 
 constexpr int kGuessUnits = 5;
 
-using uint = uint32_t;
-using glm::uvec2;
-using glm::vec2;
+using namespace shader_words;
 using f64_t = double;
 using u64_t = uvec2;
 using i64_t = uvec2;
 using D = double;
-inline uint floatBitsToUint(float x) { return std::bit_cast<uint>(x); }
-inline int floatBitsToInt(float x) { return std::bit_cast<int>(x); }
-inline float uintBitsToFloat(uint x) { return std::bit_cast<float>(x); }
-inline int findMSB(uint x) { return x == 0 ? -1 : 31 - __builtin_clz(x); }
-inline int bitCount(uint x) { return __builtin_popcount(x); }
-inline void umulExtended(uint a, uint b, uint& high, uint& low) {
-  const uint64_t p = uint64_t{a} * b;
-  high = static_cast<uint>(p >> 32);
-  low = static_cast<uint>(p);
-}
-using shader_math::and_pred;
-using shader_math::or_pred;
-using std::floor;
-
-float Spoilt(float x) {
-  static std::minstd_rand random(5);
-  const int off = static_cast<int>(random() % (2 * kGuessUnits + 1)) - kGuessUnits;
-  return x == 0 || !std::isfinite(x) ? x : std::bit_cast<float>(std::bit_cast<int>(x) + off);
-}
-float quotient_guess_f32(float a, float b) { return Spoilt(a / b); }
-float root_guess_f32(float a) { return Spoilt(std::sqrt(a)); }
+float quotient_guess_f32(float a, float b) { return Spoilt(a / b, kGuessUnits); }
+float root_guess_f32(float a) { return Spoilt(std::sqrt(a), kGuessUnits); }
 
 #define VXLA_OWN_GUESSES
 #define VXLA_CORRECT_F32
