@@ -1,53 +1,16 @@
 #include "core/passes/device_merger.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <deque>
-#include <functional>
-#include <map>
 #include <set>
-#include <unordered_map>
 
 #include "core/passes/call_inliner.h"
 #include "core/passes/dce.h"
+#include "core/passes/device_merger_impl.h"
 #include "core/passes/exchanges.h"
 #include "core/passes/integer_folding.h"
 
 namespace VXLA_NAMESPACE {
+namespace merging {
 namespace {
-
-using Values = std::vector<Instruction*>;  // by device, or by member of a group
-
-template <typename... Args>
-Status MergeError(const Instruction& instruction, StatusCode code, fmt::format_string<Args...> format, Args&&... args) {
-  return Status(code, fmt::format("{} {}: {}", OpcodeText(instruction.opcode()), instruction.name(),
-                                  fmt::format(format, std::forward<Args>(args)...)))
-      .At(instruction.location());
-}
-
-bool IsExchange(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllGather:
-    case Opcode::kAllGatherStart:
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kAllToAll:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteStart:
-    case Opcode::kCollectiveReduce:
-    case Opcode::kRaggedAllToAll:
-    case Opcode::kReduceScatter:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool IsPermute(Opcode opcode) {
-  return opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectivePermuteStart;
-}
 
 // Draws from a state of its device, or talks to its host.
 bool IsOfItsDevice(const Instruction& instruction) {
@@ -68,19 +31,7 @@ bool IsOfItsDevice(const Instruction& instruction) {
   }
 }
 
-bool KnowsItsDevice(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kReplicaId:
-    case Opcode::kPartitionId:
-    case Opcode::kSend:
-    case Opcode::kSendDone:
-    case Opcode::kRecv:
-    case Opcode::kRecvDone:
-      return true;
-    default:
-      return IsExchange(instruction.opcode()) || IsOfItsDevice(instruction);
-  }
-}
+constexpr std::string_view kAbsent = "vxla.device_elsewhere";
 
 Status CheckMergeable(const Instruction& instruction) {
   if (!IsExchange(instruction.opcode())) return OkStatus();
@@ -90,143 +41,6 @@ Status CheckMergeable(const Instruction& instruction) {
                       "exchanges arrays with dynamic dimensions: several devices of it run on the CPU reference only");
   }
   return OkStatus();
-}
-
-class Merger {
- public:
-  // places: null where all devices are here.
-  Merger(const Module& source, const DeviceGrid& grid, const DevicePlaces* places)
-      : source_(source), grid_(grid), places_(places), depends_(KnowsItsDevice), has_effects_(HasSideEffect) {}
-
-  Result<MergedProgram> Merge(const std::vector<bool>& shared);
-
- private:
-  // One computation of the source for some devices, at the end of one of the target's. Each device goes through the
-  // instructions in their order, and waits where others have to come too.
-  struct Frame {
-    const Computation& source;
-    Computation& into;
-    IntList devices;
-    std::unordered_map<const Instruction*, Values> values;
-    std::map<int64_t, std::list<std::unique_ptr<Instruction>>::const_iterator> at;  // by device
-    // Equal values are made once.
-    std::map<std::pair<const Instruction*, Values>, Instruction*> copies;
-    std::map<std::pair<std::string, int64_t>, Instruction*> integers;  // by shape and value
-    std::map<std::pair<Instruction*, int64_t>, Instruction*> elements;
-    // What sends have given and no recv has taken yet, by (channel, source, target).
-    std::map<std::tuple<int64_t, int64_t, int64_t>, std::deque<Instruction*>> sent;
-    Instruction* parted = nullptr;  // s32: which of partings_ has come to be, 0: none; null: none can
-  };
-
-  // `arguments`: of the devices, by parameter. Gives the roots, by device. parted: as a frame's, before and after.
-  Result<Values> Emit(const Computation& source, Computation& into, const IntList& devices,
-                      const std::vector<Values>& arguments, Instruction*& parted);
-  // False: it has to wait.
-  Result<bool> Step(Frame& frame, int64_t device, const Instruction& instruction);
-  bool HaveCome(const Frame& frame, const Instruction& instruction, const IntList& devices) const;
-  // Which devices have to come before this one can go on; none: any of them may be the one.
-  Result<IntList> AwaitedBy(const Frame& frame, const Instruction& instruction, int64_t device) const;
-  Status Deadlock(const Frame& frame) const;
-  // Those who take part with `device` go its way.
-  Status CheckTogether(const Frame& frame, const Instruction& instruction, int64_t device, const IntList& others) const;
-
-  Values& ValuesOf(Frame& frame, const Instruction& instruction) {
-    Values& values = frame.values[&instruction];
-    if (values.empty()) values.resize(static_cast<size_t>(grid_.count()));
-    return values;
-  }
-  Values OperandsOf(Frame& frame, const Instruction& instruction, int64_t device) {
-    Values operands;
-    for (const Instruction* operand : instruction.operands()) {
-      operands.push_back(frame.values.at(operand)[static_cast<size_t>(device)]);
-    }
-    return operands;
-  }
-  Instruction* Copy(Frame& frame, int64_t device, const Instruction& instruction);
-  // A constant in the instruction's place.
-  Instruction* IntegerOf(Frame& frame, const Instruction& instruction, int64_t value);
-  Instruction* ElementOf(Frame& frame, const Instruction& like, Instruction* tuple, int64_t index);
-  Computation* PlainCopyOf(Computation* computation);
-
-  bool IsHere(int64_t device) const { return places_ == nullptr || places_->IsHere(device); }
-  bool AnyHere(const IntList& devices) const {
-    return std::ranges::any_of(devices, [&](int64_t device) { return IsHere(device); });
-  }
-  // Stands for a value of devices elsewhere, each time another one; what is made of it is dead code in the end.
-  Instruction* Absent(Computation& into, const Instruction& like, const Shape& shape);
-  // values[i] is what devices[i] gives; afterwards it is known at the places of `takers`. Places differ in what stands
-  // here, but never in which values are one, so that all of them merge alike.
-  Status Share(Computation& into, const Instruction& like, const IntList& devices,
-               const std::vector<Instruction**>& values, const IntList& takers);
-  Status ShareWays(Computation& into, const Instruction& like, const IntList& devices, Values& ways);
-  // Exchanges, and loops and branches with exchanges in them, keep one order.
-  void InOrder(Computation& into, Instruction* exchange);
-  bool Exchanges(const Computation& computation) const { return last_.contains(&computation); }
-
-  Status Exchange(Frame& frame, const Instruction& instruction, const IntList& members);
-  Status Permute(Frame& frame, const Instruction& instruction);
-  Status Send(Frame& frame, int64_t device, const Instruction& instruction);
-  Result<bool> Receive(Frame& frame, int64_t device, const Instruction& done);
-
-  Status Call(Frame& frame, const Instruction& instruction);
-  struct MergedBranch {
-    Computation* computation = nullptr;
-    Instruction *operand = nullptr, *parted = nullptr;
-  };
-  Result<Values> Branch(Frame& frame, const Instruction& instruction, int branch, const IntList& devices,
-                        MergedBranch& merged);
-  Status Conditional(Frame& frame, const Instruction& instruction);
-  Result<IntList> KnownBranches(Frame& frame, const Instruction& instruction);
-  Status While(Frame& frame, const Instruction& instruction, const IntList& devices);
-  // Of classes of devices that go their own ways, those whose members meet inside of the instruction go one way, which
-  // is the first one's: a check says whether it is the others' too.
-  struct Ways {
-    std::vector<IntList> classes;
-    std::vector<const Instruction*> meetings;  // by class; null: its devices have one value
-  };
-  Status Parting(const Instruction& instruction, const Instruction& meeting, const IntList& devices) const;
-  Result<Ways> WaysOf(const Instruction& instruction, const std::vector<IntList>& classes);
-  void AddCheck(Frame& frame, const Instruction& instruction, const Instruction& meeting, const IntList& devices,
-                const Values& ways);
-  void AddParted(Frame& frame, const Instruction& like, Instruction* parted);
-  struct Loop;
-  Result<bool> TryLoop(Frame& frame, const Instruction& instruction, const IntList& devices, Loop& loop);
-
-  const Module& source_;
-  const DeviceGrid grid_;
-  std::unique_ptr<Module> target_;
-  const DevicePlaces* const places_;
-  DeepProperty depends_, has_effects_;
-  std::unordered_map<const Computation*, Computation*> plain_;
-  std::vector<Status> partings_;
-  std::vector<PlaceExchange> exchanges_;
-  int64_t exchange_count_ = 0;
-  std::unordered_map<const Computation*, Instruction*> last_;  // exchange, or what has some inside
-};
-
-Computation* Merger::PlainCopyOf(Computation* computation) {
-  if (const auto known = plain_.find(computation); known != plain_.end()) return known->second;
-  // Callees first.
-  for (const auto& instruction : computation->instructions()) {
-    for (Computation* called : instruction->called()) PlainCopyOf(called);
-  }
-  Computation* const copy = target_->AddComputation(computation->name());
-  copy->set_root(CloneInto(*computation, *copy, {}, [&](Computation* called) { return plain_.at(called); }));
-  return plain_[computation] = copy;
-}
-
-constexpr std::string_view kAbsent = "vxla.device_elsewhere";
-
-Instruction* Merger::Absent(Computation& into, const Instruction& like, const Shape& shape) {
-  CustomCallAttributes attributes;
-  attributes.custom_call_target = kAbsent;
-  return Expansion(into, like).Add(Opcode::kCustomCall, shape, {}, std::move(attributes));
-}
-
-void Merger::InOrder(Computation& into, Instruction* exchange) {
-  Instruction*& last = last_[&into];
-  if (last != nullptr) exchange->AddControlPredecessor(last);
-  last = exchange;
 }
 
 // The arrays that a value is made of, depth first.
@@ -252,6 +66,68 @@ Instruction* Received(Expansion& make, const Shape& shape, Instruction* call, in
   Values elements;
   for (const Shape& element : shape.tuple_elements()) elements.push_back(Received(make, element, call, next));
   return make.TupleOf(elements);
+}
+
+}  // namespace
+
+bool IsExchange(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAllGather:
+    case Opcode::kAllGatherStart:
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart:
+    case Opcode::kAllToAll:
+    case Opcode::kCollectiveBroadcast:
+    case Opcode::kCollectivePermute:
+    case Opcode::kCollectivePermuteStart:
+    case Opcode::kCollectiveReduce:
+    case Opcode::kRaggedAllToAll:
+    case Opcode::kReduceScatter:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsPermute(Opcode opcode) {
+  return opcode == Opcode::kCollectivePermute || opcode == Opcode::kCollectivePermuteStart;
+}
+
+bool KnowsItsDevice(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kReplicaId:
+    case Opcode::kPartitionId:
+    case Opcode::kSend:
+    case Opcode::kSendDone:
+    case Opcode::kRecv:
+    case Opcode::kRecvDone:
+      return true;
+    default:
+      return IsExchange(instruction.opcode()) || IsOfItsDevice(instruction);
+  }
+}
+
+Computation* Merger::PlainCopyOf(Computation* computation) {
+  if (const auto known = plain_.find(computation); known != plain_.end()) return known->second;
+  // Callees first.
+  for (const auto& instruction : computation->instructions()) {
+    for (Computation* called : instruction->called()) PlainCopyOf(called);
+  }
+  Computation* const copy = target_->AddComputation(computation->name());
+  copy->set_root(CloneInto(*computation, *copy, {}, [&](Computation* called) { return plain_.at(called); }));
+  return plain_[computation] = copy;
+}
+
+Instruction* Merger::Absent(Computation& into, const Instruction& like, const Shape& shape) {
+  CustomCallAttributes attributes;
+  attributes.custom_call_target = kAbsent;
+  return Expansion(into, like).Add(Opcode::kCustomCall, shape, {}, std::move(attributes));
+}
+
+void Merger::InOrder(Computation& into, Instruction* exchange) {
+  Instruction*& last = last_[&into];
+  if (last != nullptr) exchange->AddControlPredecessor(last);
+  last = exchange;
 }
 
 Status Merger::Share(Computation& into, const Instruction& like, const IntList& devices,
@@ -689,404 +565,6 @@ Status Merger::Call(Frame& frame, const Instruction& instruction) {
   return OkStatus();
 }
 
-// The devices whose values are one, in the order of the first of each.
-std::vector<IntList> Classes(const IntList& devices, const Values& values) {
-  std::vector<IntList> classes;
-  std::unordered_map<const Instruction*, size_t> known;
-  for (const int64_t device : devices) {
-    const auto [at, fresh] = known.try_emplace(values[static_cast<size_t>(device)], classes.size());
-    if (fresh) classes.emplace_back();
-    classes[at->second].push_back(device);
-  }
-  return classes;
-}
-
-// Those whose way is known go it, all of a branch together. Gives the others.
-Result<IntList> Merger::KnownBranches(Frame& frame, const Instruction& instruction) {
-  const auto count = static_cast<int64_t>(instruction.called().size());
-  IntList undecided;
-  std::map<int64_t, IntList> by_branch;
-  for (const int64_t device : frame.devices) {
-    const Instruction& selector = *frame.values.at(instruction.operand(0))[static_cast<size_t>(device)];
-    if (selector.opcode() != Opcode::kConstant) {
-      undecided.push_back(device);
-      continue;
-    }
-    const int64_t value = selector.literal().GetInt(0);
-    const bool truth = selector.shape().element_type() == ElementType::kPred;
-    by_branch[truth ? 1 - value : value < 0 || value >= count ? count - 1 : value].push_back(device);
-  }
-  for (const auto& [branch, devices] : by_branch) {
-    const Values& given = frame.values.at(instruction.operand(static_cast<int>(branch) + 1));
-    VXLA_ASSIGN_OR_RETURN(const Values roots, Emit(*instruction.called(static_cast<int>(branch)), frame.into, devices,
-                                                   {given}, frame.parted));
-    for (const int64_t device : devices) {
-      ValuesOf(frame, instruction)[static_cast<size_t>(device)] = roots[static_cast<size_t>(device)];
-    }
-  }
-  return undecided;
-}
-
-// At any depth.
-std::vector<const Instruction*> ExchangesIn(std::span<Computation* const> called) {
-  std::vector<const Instruction*> exchanges;
-  std::vector<const Computation*> work(called.begin(), called.end());
-  while (!work.empty()) {
-    const Computation& computation = *work.back();
-    work.pop_back();
-    for (const auto& inner : computation.instructions()) {
-      work.insert(work.end(), inner->called().begin(), inner->called().end());
-      if (IsExchange(inner->opcode())) exchanges.push_back(inner.get());
-    }
-  }
-  return exchanges;
-}
-
-Result<Merger::Ways> Merger::WaysOf(const Instruction& instruction, const std::vector<IntList>& classes) {
-  Ways ways{classes, std::vector<const Instruction*>(classes.size())};
-  if (classes.size() < 2) return ways;
-  std::map<int64_t, size_t> class_of;
-  for (size_t c = 0; c < classes.size(); ++c) {
-    for (const int64_t device : classes[c]) class_of[device] = c;
-  }
-  for (const Instruction* meeting : ExchangesIn(instruction.called())) {
-    for (auto& [device, own] : class_of) {
-      IntList members;
-      if (IsPermute(meeting->opcode())) {
-        VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(*meeting, grid_, device));
-        if (partners.target) members.push_back(*partners.target);
-      } else {
-        VXLA_ASSIGN_OR_RETURN(members, GroupOf(*meeting, grid_, device));
-      }
-      for (const int64_t member : members) {
-        const auto other = class_of.find(member);
-        if (other == class_of.end() || other->second == own) continue;
-        const size_t joins = own, joined = other->second;
-        for (auto& [moved, c] : class_of) c = c == joined ? joins : c;
-        ways.classes[joins].insert(ways.classes[joins].end(), ways.classes[joined].begin(), ways.classes[joined].end());
-        ways.classes[joined].clear();
-        std::ranges::sort(ways.classes[joins]);
-        ways.meetings[joins] = meeting;
-      }
-    }
-  }
-  return ways;
-}
-
-void Merger::AddParted(Frame& frame, const Instruction& like, Instruction* parted) {
-  if (frame.parted == nullptr || parted == nullptr) {
-    if (parted != nullptr) frame.parted = parted;
-    return;
-  }
-  Expansion make(frame.into, like);
-  Instruction* const none = make.Compare(ComparisonDirection::kEq, frame.parted, make.Zeros(parted->shape()));
-  frame.parted = make.Add(Opcode::kSelect, parted->shape(), {none, parted, frame.parted});
-}
-
-// In a conditional whose other branches have such an exchange too, the devices may meet all the same.
-Status Merger::Parting(const Instruction& instruction, const Instruction& meeting, const IntList& devices) const {
-  const auto branches = instruction.called();
-  const bool elsewhere = instruction.opcode() == Opcode::kConditional &&
-                         std::ranges::count_if(branches, [&](Computation* const& branch) {
-                           return std::ranges::any_of(ExchangesIn({&branch, 1}), [&](const Instruction* exchange) {
-                             return exchange->opcode() == meeting.opcode();
-                           });
-                         }) > 1;
-  const std::string text =
-      fmt::format("{} {}: {} go different ways, and {} inside waits for all of them", OpcodeText(instruction.opcode()),
-                  instruction.name(), grid_.Names(devices), TextWithChannel(meeting));
-  return elsewhere ? Unsupported("{}: several devices that part run on the CPU reference only", text)
-                   : DeviceFailure("deadlock: {}", text);
-}
-
-void Merger::AddCheck(Frame& frame, const Instruction& instruction, const Instruction& meeting, const IntList& devices,
-                      const Values& ways) {
-  if (!AnyHere(devices)) return;  // their places check it
-  Status parting = Parting(instruction, meeting, devices);
-  const auto known = std::ranges::find(partings_, parting.message(), &Status::message);
-  const int64_t number = known - partings_.begin() + 1;
-  if (known == partings_.end()) partings_.push_back(std::move(parting));
-  Expansion make(frame.into, instruction);
-  Instruction* differs = nullptr;
-  Instruction* const first = ways[static_cast<size_t>(devices[0])];
-  for (const int64_t device : devices) {
-    Instruction* const way = ways[static_cast<size_t>(device)];
-    if (way == first) continue;
-    Instruction* const one = make.Compare(ComparisonDirection::kNe, way, first);
-    differs = differs == nullptr ? one : make.Binary(Opcode::kOr, differs, one);
-  }
-  const Shape s32(ElementType::kS32);
-  Instruction* const code = make.Constant(Literal::ScalarInt(ElementType::kS32, number));
-  AddParted(frame, instruction, make.Add(Opcode::kSelect, s32, {differs, code, make.Zeros(s32)}));
-}
-
-// One branch for several devices; its parameter is a tuple of the arguments of those that are here. Gives the results
-// by place.
-Result<Values> Merger::Branch(Frame& frame, const Instruction& instruction, int branch, const IntList& devices,
-                              MergedBranch& merged) {
-  const Values& given = frame.values.at(instruction.operand(branch + 1));
-  const Computation& body = *instruction.called(branch);
-  Values together;  // once each
-  for (const int64_t device : devices) {
-    Instruction* const value = given[static_cast<size_t>(device)];
-    if (IsHere(device) && std::ranges::find(together, value) == together.end()) together.push_back(value);
-  }
-  merged.operand = Expansion(frame.into, instruction).TupleOf(together);
-  merged.computation = target_->AddComputation(body.name());
-  Instruction* const parameter =
-      merged.computation->Add(Opcode::kParameter, merged.operand->shape(), {}, ParameterAttributes{});
-  Expansion inside(*merged.computation, instruction);
-  Values arguments(static_cast<size_t>(grid_.count()));
-  std::unordered_map<const Instruction*, Instruction*> known;
-  for (const int64_t device : devices) {
-    Instruction* const value = given[static_cast<size_t>(device)];
-    Instruction*& one = known[value];
-    const auto place = std::ranges::find(together, value) - together.begin();
-    if (one == nullptr) {
-      one = place < std::ssize(together) ? inside.Element(parameter, place)
-                                         : Absent(*merged.computation, instruction, value->shape());
-    }
-    arguments[static_cast<size_t>(device)] = one;
-  }
-  VXLA_ASSIGN_OR_RETURN(const Values roots, Emit(body, *merged.computation, devices, {arguments}, merged.parted));
-  Values of_devices;
-  for (const int64_t device : devices) of_devices.push_back(roots[static_cast<size_t>(device)]);
-  return of_devices;
-}
-
-// What selects is a truth value or a number, beyond the branches the last one's.
-Values BranchesOf(Expansion& make, Values selectors) {
-  const auto last = std::ssize(make.instruction().called()) - 1;
-  for (Instruction*& selector : selectors) {
-    if (selector == nullptr || selector->shape().element_type() == ElementType::kPred) continue;
-    const Shape u32(ElementType::kU32);
-    selector = make.Binary(Opcode::kMinimum, make.Add(Opcode::kBitcastConvert, u32, {selector}),
-                           make.Constant(Literal::ScalarInt(ElementType::kU32, last)));
-  }
-  return selectors;
-}
-
-Status Merger::Conditional(Frame& frame, const Instruction& instruction) {
-  Values& results = ValuesOf(frame, instruction);
-  Expansion make(frame.into, instruction);
-  Values selectors = frame.values.at(instruction.operand(0));
-  VXLA_ASSIGN_OR_RETURN(const IntList undecided, KnownBranches(frame, instruction));
-  VXLA_ASSIGN_OR_RETURN(const Ways ways, WaysOf(instruction, Classes(undecided, selectors)));
-  for (size_t c = 0; c < ways.classes.size(); ++c) {
-    const IntList& devices = ways.classes[c];
-    if (devices.empty()) continue;
-    if (ways.meetings[c] != nullptr) {
-      VXLA_RETURN_IF_ERROR(ShareWays(frame.into, instruction, devices, selectors));
-      AddCheck(frame, instruction, *ways.meetings[c], devices, BranchesOf(make, selectors));
-    }
-    Values operands{selectors[static_cast<size_t>(devices[0])]};
-    std::vector<MergedBranch> branches(instruction.called().size());
-    std::vector<Values> roots;
-    bool parts = false, exchanges = false;
-    for (size_t b = 0; b < branches.size(); ++b) {
-      VXLA_ASSIGN_OR_RETURN(Values of_devices, Branch(frame, instruction, static_cast<int>(b), devices, branches[b]));
-      roots.emplace_back();
-      for (size_t i = 0; i < devices.size(); ++i) {
-        if (IsHere(devices[i])) roots.back().push_back(of_devices[i]);
-      }
-      operands.push_back(branches[b].operand);
-      parts |= branches[b].parted != nullptr;
-      exchanges |= Exchanges(*branches[b].computation);
-    }
-    std::vector<Computation*> called;
-    for (size_t b = 0; b < branches.size(); ++b) {
-      Computation& merged = *branches[b].computation;
-      Expansion inside(merged, instruction);
-      Instruction* const parted = branches[b].parted;
-      if (parts) roots[b].push_back(parted != nullptr ? parted : inside.Zeros(Shape(ElementType::kS32)));
-      merged.set_root(inside.TupleOf(roots[b]));
-      called.push_back(&merged);
-    }
-    Instruction* const merged =
-        make.Add(Opcode::kConditional, called[0]->root()->shape(), operands, instruction.attributes(), called);
-    if (exchanges) InOrder(frame.into, merged);
-    int64_t place = 0;
-    for (const int64_t device : devices) {
-      results[static_cast<size_t>(device)] = IsHere(device) ? ElementOf(frame, instruction, merged, place++)
-                                                            : Absent(frame.into, instruction, instruction.shape());
-    }
-    if (parts) AddParted(frame, instruction, make.Element(merged, place));
-  }
-  return OkStatus();
-}
-
-// A loop of several devices: elements of their states that are one value of some of them stay one.
-struct Merger::Loop {
-  bool tuple = false;
-  std::vector<Shape> shapes;     // of the elements of one device's state
-  std::vector<IntList> classes;  // by element and place of the device: those of one class have one value
-  Computation *body = nullptr, *condition = nullptr;
-  Values initial;  // of the merged state
-  // By element and place of the device, in the merged state; -1: of devices elsewhere, which have none.
-  std::vector<std::vector<int64_t>> slots;
-  Values decide;                         // by device
-  const Instruction* meeting = nullptr;  // inside, of devices that must all decide alike though their values differ
-  int64_t parted = -1;                   // the place in the merged state of what a frame calls so
-};
-
-// One attempt with what is taken to be shared; false: less is, and loop.classes say what.
-Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const IntList& devices, Loop& loop) {
-  const Values& states = frame.values.at(instruction.operand(0));
-  loop.initial.clear();
-  loop.slots.assign(loop.shapes.size(), {});
-  const auto element = [&](Frame& of, Instruction* state, size_t i) {
-    return loop.tuple ? ElementOf(of, instruction, state, static_cast<int64_t>(i)) : state;
-  };
-  std::vector<Shape> shapes;
-  for (size_t i = 0; i < loop.shapes.size(); ++i) {
-    std::map<int64_t, int64_t> slots;
-    for (size_t place = 0; place < devices.size(); ++place) {
-      if (!IsHere(devices[place])) continue;
-      if (!slots.try_emplace(loop.classes[i][place], std::ssize(loop.initial)).second) continue;
-      loop.initial.push_back(element(frame, states[static_cast<size_t>(devices[place])], i));
-      shapes.push_back(loop.shapes[i]);
-    }
-    for (size_t place = 0; place < devices.size(); ++place) {
-      const auto slot = slots.find(loop.classes[i][place]);
-      loop.slots[i].push_back(slot == slots.end() ? -1 : slot->second);
-    }
-  }
-  if (loop.parted >= 0) {
-    loop.parted = std::ssize(loop.initial);
-    shapes.emplace_back(ElementType::kS32);
-    loop.initial.push_back(Expansion(frame.into, instruction).Zeros(shapes.back()));
-  }
-  const Shape state = Shape::Tuple(shapes);
-  Instruction* parted = nullptr;
-  Values given;  // by device, in the computation that is emitted
-  const auto emit = [&](const Computation& source, Computation*& merged) -> Result<Values> {
-    merged = target_->AddComputation(source.name());
-    Instruction* const parameter = merged->Add(Opcode::kParameter, state, {}, ParameterAttributes{});
-    Expansion make(*merged, instruction);
-    Values of_slots, arguments(static_cast<size_t>(grid_.count()));
-    for (size_t slot = 0; slot < shapes.size(); ++slot) {
-      of_slots.push_back(make.Element(parameter, static_cast<int64_t>(slot)));
-    }
-    parted = loop.parted >= 0 ? of_slots.back() : nullptr;
-    std::map<std::pair<size_t, int64_t>, Instruction*> elsewhere;  // by element and class
-    Instruction* last = nullptr;
-    for (size_t place = 0; place < devices.size(); ++place) {
-      Values elements;
-      for (size_t i = 0; i < loop.shapes.size(); ++i) {
-        const int64_t slot = loop.slots[i][place];
-        if (slot >= 0) {
-          elements.push_back(of_slots[static_cast<size_t>(slot)]);
-          continue;
-        }
-        Instruction*& absent = elsewhere[{i, loop.classes[i][place]}];
-        if (absent == nullptr) absent = Absent(*merged, instruction, loop.shapes[i]);
-        elements.push_back(absent);
-      }
-      const bool same = last != nullptr && loop.tuple && std::ranges::equal(last->operands(), elements);
-      if (!same) last = loop.tuple ? make.TupleOf(elements) : elements[0];
-      arguments[static_cast<size_t>(devices[place])] = last;
-    }
-    given = arguments;
-    return Emit(source, *merged, devices, {arguments}, parted);
-  };
-  VXLA_ASSIGN_OR_RETURN(const Values roots, emit(*instruction.called(1), loop.body));
-  Frame inside{*instruction.called(1), *loop.body, devices, {}, {}, {}, {}, {}, {}, parted};
-  if (loop.meeting != nullptr) {
-    VXLA_ASSIGN_OR_RETURN(Values decide, Emit(*instruction.called(0), *loop.body, devices, {given}, inside.parted));
-    VXLA_RETURN_IF_ERROR(ShareWays(*loop.body, instruction, devices, decide));
-    AddCheck(inside, instruction, *loop.meeting, devices, decide);
-  }
-  Values next(loop.initial.size());
-  bool holds = true;
-  for (size_t i = 0; i < loop.shapes.size(); ++i) {
-    std::map<int64_t, Instruction*> elsewhere;  // by class
-    std::map<std::pair<int64_t, Instruction*>, int64_t> parts;
-    for (size_t place = 0; place < devices.size(); ++place) {
-      Instruction* const value = element(inside, roots[static_cast<size_t>(devices[place])], i);
-      const int64_t slot = loop.slots[i][place];
-      Instruction*& known = slot >= 0 ? next[static_cast<size_t>(slot)] : elsewhere[loop.classes[i][place]];
-      holds &= known == nullptr || known == value;
-      known = value;
-      int64_t& of_device = loop.classes[i][place];
-      of_device = parts.try_emplace({of_device, value}, std::ssize(parts)).first->second;
-    }
-  }
-  if (inside.parted != nullptr && loop.parted < 0) {
-    loop.parted = 0;  // there is such an element
-    holds = false;
-  }
-  if (!holds) return false;
-  if (inside.parted != nullptr) next[static_cast<size_t>(loop.parted)] = inside.parted;
-  loop.body->set_root(Expansion(*loop.body, instruction).TupleOf(next));
-  VXLA_ASSIGN_OR_RETURN(loop.decide, emit(*instruction.called(0), loop.condition));
-  // All take the first one's way.
-  if (loop.meeting != nullptr) {
-    VXLA_RETURN_IF_ERROR(
-        Share(*loop.condition, instruction, {devices[0]}, {&loop.decide[static_cast<size_t>(devices[0])]}, devices));
-  }
-  return true;
-}
-
-Status Merger::While(Frame& frame, const Instruction& instruction, const IntList& devices) {
-  const Values& states = frame.values.at(instruction.operand(0));
-  Loop loop;
-  loop.tuple = instruction.shape().IsTuple();
-  loop.shapes = loop.tuple ? instruction.shape().tuple_elements() : std::vector<Shape>{instruction.shape()};
-  for (size_t i = 0; i < loop.shapes.size(); ++i) {
-    std::map<Instruction*, int64_t> known;
-    IntList& classes = loop.classes.emplace_back();
-    for (const int64_t device : devices) {
-      Instruction* const state = states[static_cast<size_t>(device)];
-      Instruction* const value = loop.tuple ? ElementOf(frame, instruction, state, static_cast<int64_t>(i)) : state;
-      classes.push_back(known.try_emplace(value, std::ssize(known)).first->second);
-    }
-  }
-  for (bool holds = false; !holds;) {
-    VXLA_ASSIGN_OR_RETURN(holds, TryLoop(frame, instruction, devices, loop));
-  }
-  // Devices that may end at different times have loops of their own, unless they meet inside.
-  VXLA_ASSIGN_OR_RETURN(const Ways ways, WaysOf(instruction, Classes(devices, loop.decide)));
-  for (const IntList& of_class : ways.classes) {
-    if (of_class.empty() || of_class.size() == devices.size()) continue;
-    VXLA_RETURN_IF_ERROR(While(frame, instruction, of_class));
-  }
-  const auto all = std::ranges::find(ways.classes, devices.size(), &IntList::size);
-  if (all == ways.classes.end()) return OkStatus();
-  loop.meeting = ways.meetings[static_cast<size_t>(all - ways.classes.begin())];
-  for (bool holds = loop.meeting == nullptr; !holds;) {
-    VXLA_ASSIGN_OR_RETURN(holds, TryLoop(frame, instruction, devices, loop));
-  }
-  loop.condition->set_root(loop.decide[static_cast<size_t>(devices[0])]);
-  Expansion make(frame.into, instruction);
-  Instruction* const initial = make.TupleOf(loop.initial);
-  Instruction* const merged =
-      make.Add(Opcode::kWhile, initial->shape(), {initial}, instruction.attributes(), {loop.condition, loop.body});
-  if (Exchanges(*loop.body) || Exchanges(*loop.condition)) InOrder(frame.into, merged);
-  Values& results = ValuesOf(frame, instruction);
-  std::map<std::pair<size_t, int64_t>, Instruction*> elsewhere;
-  for (size_t place = 0; place < devices.size(); ++place) {
-    Values elements;
-    for (size_t i = 0; i < loop.shapes.size(); ++i) {
-      const int64_t slot = loop.slots[i][place];
-      if (slot >= 0) {
-        elements.push_back(ElementOf(frame, instruction, merged, slot));
-        continue;
-      }
-      Instruction*& absent = elsewhere[{i, loop.classes[i][place]}];
-      if (absent == nullptr) absent = Absent(frame.into, instruction, loop.shapes[i]);
-      elements.push_back(absent);
-    }
-    results[static_cast<size_t>(devices[place])] = loop.tuple ? make.TupleOf(elements) : elements[0];
-  }
-  if (loop.parted >= 0) AddParted(frame, instruction, make.Element(merged, loop.parted));
-  if (loop.meeting == nullptr) return OkStatus();
-  // The first device has ended: have the others?
-  VXLA_ASSIGN_OR_RETURN(Values decide, Emit(*instruction.called(0), frame.into, devices, {results}, frame.parted));
-  VXLA_RETURN_IF_ERROR(ShareWays(frame.into, instruction, devices, decide));
-  AddCheck(frame, instruction, *loop.meeting, devices, decide);
-  return OkStatus();
-}
-
 Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
   VXLA_RETURN_IF_ERROR(CheckCollectives(source_, grid_));
   for (const auto& computation : source_.computations()) {
@@ -1170,19 +648,19 @@ Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
   return program;
 }
 
-}  // namespace
+}  // namespace merging
 
 Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared) {
   const std::unique_ptr<Module> inlined = module.Clone();
   VXLA_RETURN_IF_ERROR(InlineCalls(*inlined).status());
-  return Merger(*inlined, grid, nullptr).Merge(shared);
+  return merging::Merger(*inlined, grid, nullptr).Merge(shared);
 }
 
 Result<MergedProgram> MergeDevicesOfPlace(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared,
                                           const DevicePlaces& places) {
   const std::unique_ptr<Module> inlined = module.Clone();
   VXLA_RETURN_IF_ERROR(InlineCalls(*inlined).status());
-  return Merger(*inlined, grid, &places).Merge(shared);
+  return merging::Merger(*inlined, grid, &places).Merge(shared);
 }
 
 std::string PlaceExchange::target() const { return fmt::format("vxla.exchange.{}", number); }

@@ -1,0 +1,149 @@
+// Inside of core/passes/device_merger.h: one walk through a program for many devices. device_merger.cc has the walk and
+// the exchanges, device_ways.cc the loops and branches.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/passes/device_merger.h"
+#include "core/passes/expansion.h"
+
+namespace VXLA_NAMESPACE::merging {
+
+using Values = std::vector<Instruction*>;  // by device, or by member of a group
+
+template <typename... Args>
+Status MergeError(const Instruction& instruction, StatusCode code, fmt::format_string<Args...> format, Args&&... args) {
+  return Status(code, fmt::format("{} {}: {}", OpcodeText(instruction.opcode()), instruction.name(),
+                                  fmt::format(format, std::forward<Args>(args)...)))
+      .At(instruction.location());
+}
+
+bool IsExchange(Opcode opcode);
+bool IsPermute(Opcode opcode);
+// Its value, or what it does, depends on which device it is.
+bool KnowsItsDevice(const Instruction& instruction);
+
+class Merger {
+ public:
+  // places: null where all devices are here.
+  Merger(const Module& source, const DeviceGrid& grid, const DevicePlaces* places)
+      : source_(source), grid_(grid), places_(places), depends_(KnowsItsDevice), has_effects_(HasSideEffect) {}
+
+  Result<MergedProgram> Merge(const std::vector<bool>& shared);
+
+ private:
+  // One computation of the source for some devices, at the end of one of the target's. Each device goes through the
+  // instructions in their order, and waits where others have to come too.
+  struct Frame {
+    const Computation& source;
+    Computation& into;
+    IntList devices;
+    std::unordered_map<const Instruction*, Values> values;
+    std::map<int64_t, std::list<std::unique_ptr<Instruction>>::const_iterator> at;  // by device
+    // Equal values are made once.
+    std::map<std::pair<const Instruction*, Values>, Instruction*> copies;
+    std::map<std::pair<std::string, int64_t>, Instruction*> integers;  // by shape and value
+    std::map<std::pair<Instruction*, int64_t>, Instruction*> elements;
+    // What sends have given and no recv has taken yet, by (channel, source, target).
+    std::map<std::tuple<int64_t, int64_t, int64_t>, std::deque<Instruction*>> sent;
+    Instruction* parted = nullptr;  // s32: which of partings_ has come to be, 0: none; null: none can
+  };
+
+  // `arguments`: of the devices, by parameter. Gives the roots, by device. parted: as a frame's, before and after.
+  Result<Values> Emit(const Computation& source, Computation& into, const IntList& devices,
+                      const std::vector<Values>& arguments, Instruction*& parted);
+  // False: it has to wait.
+  Result<bool> Step(Frame& frame, int64_t device, const Instruction& instruction);
+  bool HaveCome(const Frame& frame, const Instruction& instruction, const IntList& devices) const;
+  // Which devices have to come before this one can go on; none: any of them may be the one.
+  Result<IntList> AwaitedBy(const Frame& frame, const Instruction& instruction, int64_t device) const;
+  Status Deadlock(const Frame& frame) const;
+  // Those who take part with `device` go its way.
+  Status CheckTogether(const Frame& frame, const Instruction& instruction, int64_t device, const IntList& others) const;
+
+  Values& ValuesOf(Frame& frame, const Instruction& instruction) {
+    Values& values = frame.values[&instruction];
+    if (values.empty()) values.resize(static_cast<size_t>(grid_.count()));
+    return values;
+  }
+  Values OperandsOf(Frame& frame, const Instruction& instruction, int64_t device) {
+    Values operands;
+    for (const Instruction* operand : instruction.operands()) {
+      operands.push_back(frame.values.at(operand)[static_cast<size_t>(device)]);
+    }
+    return operands;
+  }
+  Instruction* Copy(Frame& frame, int64_t device, const Instruction& instruction);
+  // A constant in the instruction's place.
+  Instruction* IntegerOf(Frame& frame, const Instruction& instruction, int64_t value);
+  Instruction* ElementOf(Frame& frame, const Instruction& like, Instruction* tuple, int64_t index);
+  Computation* PlainCopyOf(Computation* computation);
+
+  bool IsHere(int64_t device) const { return places_ == nullptr || places_->IsHere(device); }
+  bool AnyHere(const IntList& devices) const {
+    return std::ranges::any_of(devices, [&](int64_t device) { return IsHere(device); });
+  }
+  // Stands for a value of devices elsewhere, each time another one; what is made of it is dead code in the end.
+  Instruction* Absent(Computation& into, const Instruction& like, const Shape& shape);
+  // values[i] is what devices[i] gives; afterwards it is known at the places of `takers`. Places differ in what stands
+  // here, but never in which values are one, so that all of them merge alike.
+  Status Share(Computation& into, const Instruction& like, const IntList& devices,
+               const std::vector<Instruction**>& values, const IntList& takers);
+  Status ShareWays(Computation& into, const Instruction& like, const IntList& devices, Values& ways);
+  // Exchanges, and loops and branches with exchanges in them, keep one order.
+  void InOrder(Computation& into, Instruction* exchange);
+  bool Exchanges(const Computation& computation) const { return last_.contains(&computation); }
+
+  Status Exchange(Frame& frame, const Instruction& instruction, const IntList& members);
+  Status Permute(Frame& frame, const Instruction& instruction);
+  Status Send(Frame& frame, int64_t device, const Instruction& instruction);
+  Result<bool> Receive(Frame& frame, int64_t device, const Instruction& done);
+
+  Status Call(Frame& frame, const Instruction& instruction);
+  struct MergedBranch {
+    Computation* computation = nullptr;
+    Instruction *operand = nullptr, *parted = nullptr;
+  };
+  Result<Values> Branch(Frame& frame, const Instruction& instruction, int branch, const IntList& devices,
+                        MergedBranch& merged);
+  Status Conditional(Frame& frame, const Instruction& instruction);
+  Result<IntList> KnownBranches(Frame& frame, const Instruction& instruction);
+  Status While(Frame& frame, const Instruction& instruction, const IntList& devices);
+  // Of classes of devices that go their own ways, those whose members meet inside of the instruction go one way, which
+  // is the first one's: a check says whether it is the others' too.
+  struct Ways {
+    std::vector<IntList> classes;
+    std::vector<const Instruction*> meetings;  // by class; null: its devices have one value
+  };
+  Status Parting(const Instruction& instruction, const Instruction& meeting, const IntList& devices) const;
+  Result<Ways> WaysOf(const Instruction& instruction, const std::vector<IntList>& classes);
+  void AddCheck(Frame& frame, const Instruction& instruction, const Instruction& meeting, const IntList& devices,
+                const Values& ways);
+  void AddParted(Frame& frame, const Instruction& like, Instruction* parted);
+  struct Loop;
+  Result<bool> TryLoop(Frame& frame, const Instruction& instruction, const IntList& devices, Loop& loop);
+
+  const Module& source_;
+  const DeviceGrid grid_;
+  std::unique_ptr<Module> target_;
+  const DevicePlaces* const places_;
+  DeepProperty depends_, has_effects_;
+  std::unordered_map<const Computation*, Computation*> plain_;
+  std::vector<Status> partings_;
+  std::vector<PlaceExchange> exchanges_;
+  int64_t exchange_count_ = 0;
+  std::unordered_map<const Computation*, Instruction*> last_;  // exchange, or what has some inside
+};
+
+}  // namespace VXLA_NAMESPACE::merging
