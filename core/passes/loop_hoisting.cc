@@ -98,8 +98,10 @@ class Hoister {
     int64_t largest = 0;
     std::vector<const Instruction*> pending{&i};
     for (size_t at = 0; at < pending.size() && at < 64; ++at) {
-      if (invariant_.at(pending[at]) != nullptr) largest = std::max(largest, pending[at]->shape().ElementCount());
-      pending.insert(pending.end(), pending[at]->operands().begin(), pending[at]->operands().end());
+      if (invariant_.at(pending[at]) != nullptr)
+        largest = std::max(largest, pending[at]->shape().ElementCount());
+      else
+        pending.insert(pending.end(), pending[at]->operands().begin(), pending[at]->operands().end());
     }
     return largest;
   }

@@ -104,6 +104,25 @@ TEST(LoopHoistingTest, AProductOfWhatTheLoopHandsOnIsComputedOnce) {
   ExpectDots(text, 1, 1);
 }
 
+TEST(LoopHoistingTest, AFunctionOfWhatTheLoopHandsOnIsComputedOnce) {
+  std::string text = Network(12, "add(xt, xt)\n  v = f32[8,8] tanh(u)");
+  const std::string read = "dot(h, u)";
+  text.replace(text.find(read), read.size(), "dot(h, v)");
+  auto module = ParseHlo(text);
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  const auto optimized = Optimize(**module, {});
+  ASSERT_TRUE(optimized.ok()) << optimized.status().message();
+  for (const Computation* computation : ControlComputations(**optimized)) {
+    int functions = 0;
+    for (const auto& i : computation->instructions()) {
+      functions += i->opcode() == Opcode::kTanh;
+      if (i->opcode() != Opcode::kFusion) continue;
+      for (const auto& inner : i->called(0)->instructions()) functions += inner->opcode() == Opcode::kTanh;
+    }
+    EXPECT_EQ(functions, computation == (*optimized)->entry() ? 1 : 0) << PrintHlo(**optimized);
+  }
+}
+
 TEST(LoopHoistingTest, WhatDependsOnTheStateStays) {
   ExpectDots(Network(12, "dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}"), 0, 2);
 }
