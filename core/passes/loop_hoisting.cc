@@ -133,7 +133,9 @@ class Hoister {
     parameter->set_name(like->name());
     parameter->set_location(like->location());
     hoisted_.push_back(value);
-    return body_.InsertBefore(body_.instructions().front().get(), std::move(parameter));
+    Instruction* const read = body_.InsertBefore(body_.instructions().front().get(), std::move(parameter));
+    invariant_[read] = value;  // what else leaves the loop may be made of it
+    return read;
   }
 
   std::optional<SlicedProduct> SlicedProductOf(Instruction* dot) const {

@@ -104,22 +104,29 @@ TEST(LoopHoistingTest, AProductOfWhatTheLoopHandsOnIsComputedOnce) {
   ExpectDots(text, 1, 1);
 }
 
-TEST(LoopHoistingTest, AFunctionOfWhatTheLoopHandsOnIsComputedOnce) {
-  std::string text = Network(12, "add(xt, xt)\n  v = f32[8,8] tanh(u)");
-  const std::string read = "dot(h, u)";
-  text.replace(text.find(read), read.size(), "dot(h, v)");
+// v = tanh(u) and, made of it, t = exp(v) leave the loop though both are read in it.
+TEST(LoopHoistingTest, FunctionsOfWhatTheLoopHandsOnAreComputedOnce) {
+  std::string text = Network(12, "add(xt, xt)\n  v = f32[8,8] tanh(u)\n  t = f32[8,8] exponential(v)");
+  const auto put = [&](const std::string& read, const std::string& instead) {
+    text.replace(text.find(read), read.size(), instead);
+  };
+  put("dot(h, u)", "dot(h, v)");
+  put("add(a, b)", "dot(b, t), lhs_contracting_dims={1}, rhs_contracting_dims={0}");
   auto module = ParseHlo(text);
   ASSERT_TRUE(module.ok()) << module.status().message();
   const auto optimized = Optimize(**module, {});
   ASSERT_TRUE(optimized.ok()) << optimized.status().message();
   for (const Computation* computation : ControlComputations(**optimized)) {
     int functions = 0;
+    const auto count = [&](const Computation& of) {
+      for (const auto& i : of.instructions())
+        functions += i->opcode() == Opcode::kTanh || i->opcode() == Opcode::kExp;
+    };
+    count(*computation);
     for (const auto& i : computation->instructions()) {
-      functions += i->opcode() == Opcode::kTanh;
-      if (i->opcode() != Opcode::kFusion) continue;
-      for (const auto& inner : i->called(0)->instructions()) functions += inner->opcode() == Opcode::kTanh;
+      if (i->opcode() == Opcode::kFusion) count(*i->called(0));
     }
-    EXPECT_EQ(functions, computation == (*optimized)->entry() ? 1 : 0) << PrintHlo(**optimized);
+    EXPECT_EQ(functions, computation == (*optimized)->entry() ? 2 : 0) << PrintHlo(**optimized);
   }
 }
 
