@@ -1,5 +1,6 @@
-// Scatters whose updates can meet in any order: their windows are sorted by where they start, so that each run of equal
-// starts is combined in its order by one invocation.
+// Scatters whose updates can meet in any order. Those that replace what was there: the last window of each place is
+// found by a scatter of the windows' numbers, and the others are dropped. Others: windows are sorted by where they
+// start, so that runs of equal starts are combined in their order.
 #include <algorithm>
 
 #include "core/passes/control_flow.h"
@@ -12,9 +13,12 @@ namespace {
 
 using enum ElementType;
 
-class SortedScatter : private Expansion {
+// So many places are filled for each window sooner than windows are sorted.
+constexpr int64_t kPlacesPerWindow = 16;
+
+class OrderedScatter : private Expansion {
  public:
-  SortedScatter(Module& module, Computation& computation, Instruction* scatter)
+  OrderedScatter(Module& module, Computation& computation, Instruction* scatter)
       : Expansion(computation, scatter), module_(module), form_(*scatter) {
     const Shape& operand = scatter->operand(0)->shape();
     sizes_ = SizesOf(operand);
@@ -29,12 +33,17 @@ class SortedScatter : private Expansion {
     ReadStarts();
     ReadUpdates();
     if (form_.can_overlap) TakeWindowsApart();
-    Instruction* const order = SortedOrder();
+    ScatterAttributes attributes;
+    attributes.unique_indices = Replaces(instruction()) && Places() > 0 && Places() <= kPlacesPerWindow * count_;
+    attributes.indices_are_sorted = !attributes.unique_indices;
+    if (attributes.unique_indices) DropAllButLast();
+    Instruction* const order = attributes.unique_indices ? nullptr : SortedOrder();
     std::vector<Instruction*> operands;
     for (int k = 0; k < form_.arrays; ++k) operands.push_back(instruction().operand(k));
-    operands.push_back(Rows(Concatenated(starts_, 1), order));
-    for (Instruction* update : updates_) operands.push_back(Rows(update, order));
-    ScatterAttributes attributes;
+    operands.push_back(Concatenated(starts_, 1));
+    operands.insert(operands.end(), updates_.begin(), updates_.end());
+    for (size_t k = static_cast<size_t>(form_.arrays); order != nullptr && k < operands.size(); ++k)
+      operands[k] = Rows(operands[k], order);
     for (size_t w = 0; w < window_.size(); ++w) attributes.update_window_dims.push_back(static_cast<int64_t>(w) + 1);
     for (int64_t d = 0; d < static_cast<int64_t>(sizes_.size()); ++d) {
       const bool windowed = !form_.can_overlap && form_.window_of[static_cast<size_t>(d)] >= 0;
@@ -42,7 +51,6 @@ class SortedScatter : private Expansion {
     }
     attributes.scatter_dims_to_operand_dims = started_;
     attributes.index_vector_dim = 1;
-    attributes.indices_are_sorted = true;
     return Add(Opcode::kScatter, instruction().shape(), std::move(operands), attributes, {instruction().called(0)});
   }
 
@@ -120,6 +128,12 @@ class SortedScatter : private Expansion {
     count_ = total;
   }
 
+  // Where windows can start.
+  int64_t Places() const {
+    int64_t places = 1;
+    for (const int64_t d : started_) places *= sizes_[static_cast<size_t>(d)];
+    return places;
+  }
   // The number of each start among all that lie in the array; one beyond for those outside.
   Instruction* Keys() {
     Instruction *key = nullptr, *inside = nullptr;
@@ -134,15 +148,31 @@ class SortedScatter : private Expansion {
       inside = inside == nullptr ? valid : Binary(Opcode::kAnd, inside, valid);
       places *= size;
     }
-    if (key == nullptr) return nullptr;
     return Add(Opcode::kSelect, key->shape(), {inside, key, Number(places, key)});
+  }
+
+  // Windows that others follow at the same place start outside.
+  void DropAllButLast() {
+    const IntList places{Places()}, all{count_};
+    Instruction* const key = Keys();
+    Instruction* const number = Iota(kS32, all, 0);
+    ScatterAttributes attributes;
+    attributes.inserted_window_dims = {0};
+    attributes.scatter_dims_to_operand_dims = {0};
+    attributes.index_vector_dim = 1;
+    Instruction* const none = Spread(Constant(Literal::ScalarInt(kS32, -1)), places);
+    Instruction* const last = Add(Opcode::kScatter, Shape(kS32, places), {none, Reshaped(key, {count_, 1}), number},
+                                  attributes, {AddCombiner(module_, Opcode::kMaximum, kS32)});
+    Instruction* const stays = Compare(ComparisonDirection::kEq, Rows(last, key), number);
+    Instruction* const start = Reshaped(starts_[0], all);
+    Instruction* const kept = Add(Opcode::kSelect, start->shape(), {stays, start, Number(-1, start)});
+    starts_[0] = Reshaped(kept, {count_, 1});
   }
 
   // The windows' numbers in the order of their keys, equal ones as they were.
   Instruction* SortedOrder() {
     Instruction* const number = Iota(kS32, {count_}, 0);
     Instruction* const key = Keys();
-    if (key == nullptr) return number;
     Computation* const less = module_.AddComputation("less");
     std::vector<Instruction*> parameters;
     for (int64_t k = 0; k < 4; ++k) {
@@ -175,7 +205,7 @@ bool ExpandScatters(Module& module) {
         // Indices are 32-bit on devices.
         constexpr int64_t kMost = (int64_t{1} << 31) - 1;
         if (updates == 0 || updates > kMost || instruction->operand(0)->shape().ElementCount() > kMost) return nullptr;
-        return SortedScatter(module, computation, instruction).Expand();
+        return OrderedScatter(module, computation, instruction).Expand();
       });
   if (changed) module.SortComputations();
   return changed;

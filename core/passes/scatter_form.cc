@@ -9,6 +9,9 @@ namespace {
 
 // So many windows are gone through by each invocation sooner than they are sorted.
 constexpr int64_t kFewWindows = 32;
+// So many are in parts, of which there are this many at most; more than kMostInParts would make parts too long for the
+// loops of some drivers (quirks.loop_iteration_limit).
+constexpr int64_t kManyWindows = 4096, kMostParts = 8192, kMostInParts = int64_t{1} << 28;
 
 bool Contains(const IntList& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
 
@@ -23,6 +26,22 @@ bool IsOrderFree(const Instruction& scatter) {
     case Opcode::kXor:
     case Opcode::kMaximum:
     case Opcode::kMinimum:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Updates may be put together before they meet what was there.
+bool IsAssociative(const Instruction& scatter) {
+  switch (SingleOperation(*scatter.called(0)).value_or(Opcode::kSubtract)) {
+    case Opcode::kAdd:
+    case Opcode::kMultiply:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kAnd:
+    case Opcode::kOr:
+    case Opcode::kXor:
       return true;
     default:
       return false;
@@ -81,7 +100,31 @@ ScatterWay WayOf(const Instruction& scatter) {
     return std::ranges::all_of(places, [](int64_t at) { return at < 0; });
   };
   const bool one_place = none(form.index_of) && none(form.batch_of);
-  return a.indices_are_sorted || one_place ? ScatterWay::kRuns : ScatterWay::kUnordered;
+  if (!a.indices_are_sorted && !one_place) return ScatterWay::kUnordered;
+  if (Replaces(scatter)) return ScatterWay::kLast;
+  const bool many = form.count >= kManyWindows && form.count <= kMostInParts;
+  return many && IsAssociative(scatter) ? ScatterWay::kParts : ScatterWay::kRuns;
+}
+
+bool Replaces(const Instruction& scatter) {
+  const Computation& computation = *scatter.called(0);
+  const int arrays = scatter.operand_count() / 2;
+  const auto is_update = [&](const Instruction* value, int k) {
+    while (value->opcode() == Opcode::kCopy) value = value->operand(0);
+    return value == computation.parameter(arrays + k);
+  };
+  const Instruction* const root = computation.root();
+  if (root->opcode() != Opcode::kTuple) return is_update(root, 0);
+  for (int k = 0; k < arrays; ++k) {
+    if (!is_update(root->operand(k), k)) return false;
+  }
+  return true;
+}
+
+int64_t WindowsOfAPart(int64_t count) {
+  int64_t windows = 32;
+  while (windows * kMostParts < count) windows *= 2;
+  return windows;
 }
 
 }  // namespace VXLA_NAMESPACE

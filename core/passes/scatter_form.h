@@ -26,8 +26,14 @@ enum class ScatterWay {
   kAtomic,    // integers whose result does not depend on the order
   kOneByOne,  // few windows: each place of the window goes through them in order
   kRuns,      // equal index vectors are neighbours: one invocation goes through a run in order
+  kLast,      // the same, of updates that replace: the last of a run
+  kParts,     // the same, many and associative: parts of equal length, then those of runs that lie in several
   kUnordered  // to be sorted first (ExpandScatters)
 };
 ScatterWay WayOf(const Instruction& scatter);
+// Its updates take the place of what was there.
+bool Replaces(const Instruction& scatter);
+// So many windows make a part (kParts): the same on all devices, as sums depend on it.
+int64_t WindowsOfAPart(int64_t count);
 
 }  // namespace VXLA_NAMESPACE

@@ -329,6 +329,20 @@ TEST(ScatterTypesTest, AtomicOperations) {
   }
 }
 
+// Thousands of windows, in runs longer and shorter than the parts that a device takes them in.
+ScatterCase ManyWindows(const std::string& operand, int windows, const std::string& window, int64_t places) {
+  const bool rows = !window.empty();
+  return {fmt::format("{} windows", windows),
+          operand,
+          fmt::format("[{}]", windows),
+          fmt::format("[{}{}]", windows, rows ? "," + window : ""),
+          fmt::format("update_window_dims={{{}}}, inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{0}}, "
+                      "index_vector_dim=1",
+                      rows ? "1" : ""),
+          -1,
+          places};
+}
+
 TEST(ScatterTypesTest, IndicesThatAreUniqueOrSorted) {
   const ScatterCase rows = kScatters[0];
   const std::string text = ScatterText(rows, "f32", "s32", "add(a, b)", ", unique_indices=true");
@@ -341,6 +355,46 @@ TEST(ScatterTypesTest, IndicesThatAreUniqueOrSorted) {
   arguments = RandomArguments(*ParseModule(sorted), 5);
   for (int i = 0; i < 40; ++i) arguments[1].SetInt(i, i / 6 - 1);
   RunBoth(sorted, arguments);
+}
+
+TEST(ScatterTypesTest, RunsLieInSeveralParts) {
+  const ScatterCase few = ManyWindows("[3]", 9001, "", 5), many = ManyWindows("[3000]", 5000, "", 3100);
+  for (const ScatterCase& c : {few, many}) {
+    for (const ElementType type : {kF32, kF16, kBF16, kF64, kC64}) RunScatter(c, type, kS32, "add(a, b)");
+    for (const ElementType type : {kS8, kU16, kS64}) {
+      RunScatter(c, type, kS32, "add(a, b)", Exactly());
+      RunScatter(c, type, kS32, "multiply(b, a)", Exactly());
+    }
+    RunScatter(c, kF32, kS32, "minimum(a, b)", Exactly());
+    RunScatter(c, kPred, kS64, "xor(a, b)", Exactly());
+    RunScatter(c, kF32, kS32, "subtract(b, a)");  // one after the other
+  }
+  RunScatter(ManyWindows("[1]", 4096, "", 3), kS64, kS32, "add(a, b)", Exactly());
+  for (const std::string width : {"3", "8"}) {
+    RunScatter(ManyWindows("[5," + width + "]", 4100, width, 7), kF32, kS32, "add(a, b)");
+    RunScatter(ManyWindows("[5," + width + "]", 4100, width, 7), kU8, kS32, "maximum(a, b)", Exactly());
+  }
+}
+
+TEST(ScatterTypesTest, TheLastOfTheWindowsThatReplaceStays) {
+  for (const int places : {40, 300'000}) {  // few: found by their numbers; many: windows are sorted
+    const ScatterCase elements = ManyWindows(fmt::format("[{}]", places), 500, "", 43);
+    for (const ElementType type : {kF32, kBF16, kU8, kS64, kPred})
+      RunScatter(elements, type, kS32, "copy(b)", Exactly());
+    const ScatterCase rows = ManyWindows(fmt::format("[{},4]", places), 500, "4", 43);
+    for (const ElementType type : {kF32, kS8}) RunScatter(rows, type, kS64, "copy(b)", Exactly());
+  }
+  RunBoth(
+      "f { a = f32[] parameter(0)  i = s32[] parameter(1)  b = f32[] parameter(2)  j = s32[] parameter(3)\n"
+      "ROOT t = (f32[], s32[]) tuple(b, j) }\n"
+      "ENTRY e { p = f32[6,3] parameter(0)  q = s32[6,3] parameter(1)  i = s32[50,1] parameter(2)\n"
+      "u = f32[50,2] parameter(3)  v = s32[50,2] parameter(4)\n"
+      "ROOT s = (f32[6,3], s32[6,3]) scatter(p, q, i, u, v), update_window_dims={1}, inserted_window_dims={0}, "
+      "scatter_dims_to_operand_dims={1}, index_vector_dim=1, to_apply=f }",
+      {RandomLiteral(Shape(kF32, {6, 3}), 1), RandomLiteral(Shape(kS32, {6, 3}), 2),
+       Indices(Shape(kS32, {50, 1}), -1, 5), RandomLiteral(Shape(kF32, {50, 2}), 3),
+       RandomLiteral(Shape(kS32, {50, 2}), 4)},
+      Exactly());
 }
 
 TEST(ScatterTypesTest, SeveralArrays) {

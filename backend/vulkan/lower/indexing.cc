@@ -55,20 +55,26 @@ Status CheckNothingBehind(const FusionDescription& body) {
 
 class ScatterWriter {
  public:
+  // kParts has two steps, which share the values of parts of runs, kParts and kJoin.
+  enum class Stage : uint8_t { kWhole, kParts, kJoin };
   ScatterWriter(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
-                std::span<const BufferSlice> places)
+                std::span<const BufferSlice> places, Stage stage = Stage::kWhole,
+                std::span<const BufferSlice> parts = {})
       : context_(context),
         body_(body),
         scatter_(*body.hero),
         form_(scatter_),
         way_(WayOf(scatter_)),
+        stage_(stage),
         reducer_(ReadReducer(*scatter_.called(0))),
         kernel_(context.facts),
         writer_(kernel_, body, buffers, space_) {
     for (const int64_t size : form_.window_sizes) window_count_ *= size;
     const bool by_window = way_ == ScatterWay::kOneByOne;
-    count_ = by_window ? window_count_ : form_.count * window_count_;
+    const int64_t units = stage == Stage::kWhole ? form_.count : PartCount(form_.count);
+    count_ = by_window ? window_count_ : units * window_count_;
     tuning_ = TuneLoop(context.facts, context.bindings, count_, kCost);
+    if (stage != Stage::kWhole) tuning_.items = 1;
     const Shape& operand = scatter_.operand(0)->shape();
     width_ = window_count_ % 4 == 0 && InnermostIsWhole(operand) && count_ >= kManyElements ? 4 : 1;
     if (width_ > 1) tuning_.items = std::max(1u, tuning_.items / 4);
@@ -78,7 +84,14 @@ class ScatterWriter {
       tensors_.push_back(kernel_.AddBuffer(scatter_.operand(k)->shape().element_type(), Access::kReadWrite,
                                            places[static_cast<size_t>(k)]));
     }
+    for (size_t k = 0; k < parts.size(); ++k) {
+      const Access access = stage == Stage::kParts ? Access::kWrite : Access::kRead;
+      parts_.push_back(kernel_.AddBuffer(reducer_.types[k], access, parts[k]));
+    }
   }
+
+  // Parts of so many windows that WindowsOfAPart() gives.
+  static int64_t PartCount(int64_t count) { return CeilDivide(count, WindowsOfAPart(count)); }
 
   std::vector<Step> Write() {
     kernel_.Append(reducer_.combine("combine"));
@@ -96,6 +109,12 @@ class ScatterWriter {
         break;
       case ScatterWay::kRuns:
         WriteRuns(behind);
+        break;
+      case ScatterWay::kLast:
+        WriteLast();
+        break;
+      case ScatterWay::kParts:
+        stage_ == Stage::kParts ? WriteParts() : WriteJoin();
         break;
       default:
         WriteApart();
@@ -193,24 +212,13 @@ class ScatterWriter {
     writer_.OpenBlock(conditions.empty() ? "" : fmt::format("if ({})", fmt::join(conditions, " && ")));
   }
 
-  // The updates replace what was there.
-  bool Replaces() const {
-    const Computation& computation = *scatter_.called(0);
-    const Instruction& root = *computation.root();
-    if (root.opcode() != Opcode::kTuple) return &root == computation.parameter(1);
-    for (int k = 0; k < form_.arrays; ++k) {
-      if (root.operand(k) != computation.parameter(form_.arrays + k)) return false;
-    }
-    return true;
-  }
-
   // What the arrays hold at a place, as accumulators of the computation.
   std::vector<std::string> Held(const IndexExpression& linear) {
     std::vector<std::string> held;
     for (size_t k = 0; k < tensors_.size(); ++k) {
       const ElementType type = kernel_.buffer_type(tensors_[k]), sum = reducer_.types[k];
       const std::string value =
-          Replaces() ? ZeroText(sum) : ConvertedText(type, sum, writer_.Load(tensors_[k], linear));
+          Replaces(scatter_) ? ZeroText(sum) : ConvertedText(type, sum, writer_.Load(tensors_[k], linear));
       held.push_back(writer_.Assignable(sum, value));
     }
     return held;
@@ -371,6 +379,166 @@ class ScatterWriter {
     writer_.CloseBlock();
   }
 
+  // Window n of the invocation, and the elements of it that its lanes are: `split` is (n, the first element).
+  std::vector<Place> LanesOf(const IndexExpression& n, const MultiIndex& split) {
+    std::vector<Place> lanes;
+    for (int64_t j = 0; j < width_; ++j) {
+      lanes.push_back(PlaceOf(n, space_.Add(split[1], {{}, j})));
+    }
+    return lanes;
+  }
+  MultiIndex Split(int64_t units) { return space_.Delinearize(first_, IntList{units, window_count_}); }
+  // A local bool: window `a` starts where window `b` does.
+  void DeclareSame(const std::string& name, const IndexExpression& a, const IndexExpression& b) {
+    const std::vector<std::string> starts = StartsOf(a);
+    writer_.Line(fmt::format("bool {} = {};", name, EqualText(starts, StartsOf(b))));
+  }
+
+  // The last window of a run stays.
+  void WriteLast() {
+    const MultiIndex split = Split(form_.count);
+    writer_.Line(fmt::format("uint n = {};", writer_.Index(split[0])));
+    writer_.Line(fmt::format("uint next = min(n + 1u, {});", kernel_.Param(static_cast<uint32_t>(form_.count - 1))));
+    DeclareSame("same", Named("n"), Named("next"));
+    writer_.OpenBlock("if (n == next || !same)");
+    const std::vector<Place> lanes = LanesOf(Named("n"), split);
+    const Target target = TargetOf(lanes);
+    OpenIf(target.conditions);
+    Apply(target.linear, lanes);
+    writer_.CloseBlock();
+    writer_.CloseBlock();
+  }
+
+  // The windows [b, e) of part c.
+  void OpenPart(const MultiIndex& split) {
+    const std::string length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));
+    writer_.Line(fmt::format("uint c = {}, b = c * {};", writer_.Index(split[0]), length));
+    writer_.Line(fmt::format("uint e = min(b + {}, {});", length, CountParam()));
+  }
+  std::string CountParam() {
+    if (count_param_.empty()) count_param_ = kernel_.Param(static_cast<uint32_t>(form_.count));
+    return count_param_;
+  }
+  // Where the values of part c lie: of the run that it goes on with (0), or of that which goes on in the next part (1).
+  IndexExpression PartPlace(const IndexExpression& part, const std::string& which, const MultiIndex& split) {
+    const int variable = space_.AddVariable(2);
+    writer_.Bind(variable, which);
+    const MultiIndex index{part, space_.Variable(variable), split[1]};
+    return space_.Linearize(index, IntList{PartCount(form_.count), 2, window_count_});
+  }
+  std::vector<std::vector<std::string>> Accumulators() {
+    std::vector<std::vector<std::string>> held(static_cast<size_t>(width_));
+    for (auto& lane : held) {
+      for (const ElementType type : reducer_.types) lane.push_back(writer_.Assignable(type, ZeroText(type)));
+    }
+    return held;
+  }
+  void Assign(const std::vector<std::string>& held, const std::vector<std::string>& values) {
+    for (size_t k = 0; k < held.size(); ++k) writer_.Line(fmt::format("{} = {};", held[k], values[k]));
+  }
+
+  // A part goes through its runs. One that begins in it starts with what the array holds; if it ends there too, the
+  // array has its result, else parts_ have its value so far. Of a run from before they have the updates alone.
+  void WriteParts() {
+    const MultiIndex split = Split(PartCount(form_.count));
+    OpenPart(split);
+    writer_.Line("bool inherited = false, begins = true;");
+    writer_.OpenBlock("if (b > 0u)");
+    writer_.Line("uint before = b - 1u;");
+    DeclareSame("same", Named("b"), Named("before"));
+    writer_.Line("inherited = same;");
+    writer_.CloseBlock();
+    const std::vector<std::vector<std::string>> held = Accumulators();
+    writer_.OpenBlock("for (uint m = b; m < e; ++m)");
+    const IndexExpression at_m = Named("m");
+    const std::vector<Place> lanes = LanesOf(at_m, split);
+    const Target target = TargetOf(lanes);
+    writer_.Line(fmt::format("bool inside = {};", target.conditions.empty()
+                                                      ? "true"
+                                                      : fmt::format("{}", fmt::join(target.conditions, " && "))));
+    writer_.OpenBlock("if (begins && !inherited && inside)");
+    for (size_t j = 0; j < held.size(); ++j)
+      Assign(held[j], Held(space_.Add(target.linear, {{}, static_cast<int64_t>(j)})));
+    writer_.CloseBlock();
+    for (size_t j = 0; j < held.size(); ++j) {
+      std::vector<std::string> values;
+      for (int k = 0; k < form_.arrays; ++k) values.push_back(Update(k, lanes[j]));
+      writer_.OpenBlock("if (begins && inherited)");
+      Assign(held[j], values);
+      writer_.CloseBlock();
+      writer_.OpenBlock("else");
+      writer_.Line(fmt::format("combine({}, {});", fmt::join(held[j], ", "), fmt::join(values, ", ")));
+      writer_.CloseBlock();
+    }
+    writer_.Line(fmt::format("uint next = min(m + 1u, {} - 1u);", CountParam()));
+    DeclareSame("same", at_m, Named("next"));
+    writer_.Line("bool ends = m == next || !same;");
+    writer_.OpenBlock("if (ends && !inherited && inside)");
+    Store(target.linear, held);
+    writer_.CloseBlock();
+    writer_.OpenBlock("if (inherited ? ends || m + 1u == e : !ends && m + 1u == e)");
+    writer_.Line("uint which = inherited ? 0u : 1u;");
+    const int part = space_.AddVariable(PartCount(form_.count));
+    writer_.Bind(part, "c");
+    const IndexExpression place = PartPlace(space_.Variable(part), "which", split);
+    for (size_t k = 0; k < parts_.size(); ++k) {
+      std::vector<std::string> values;
+      for (const auto& lane : held) values.push_back(lane[k]);
+      writer_.StoreGroup(parts_[k], place, values);
+    }
+    writer_.CloseBlock();
+    writer_.Line("begins = ends;");
+    writer_.Line("inherited = inherited && !ends;");
+    writer_.CloseBlock();
+  }
+
+  // The part in which a run begins that goes on goes through the parts that have the rest.
+  void WriteJoin() {
+    const int64_t parts = PartCount(form_.count);
+    const MultiIndex split = Split(parts);
+    OpenPart(split);
+    writer_.Line("bool goes_on = false;");
+    writer_.Line("uint last = e - 1u;");
+    const IndexExpression last = Named("last");
+    writer_.OpenBlock(fmt::format("if (e < {})", CountParam()));
+    DeclareSame("same", last, Named("e"));
+    writer_.Line("goes_on = same;");
+    writer_.CloseBlock();
+    writer_.OpenBlock("if (goes_on && b > 0u)");
+    writer_.Line("uint before = b - 1u;");
+    DeclareSame("same", last, Named("before"));
+    writer_.Line("goes_on = !same;");
+    writer_.CloseBlock();
+    const std::vector<Place> lanes = LanesOf(last, split);
+    Target target = TargetOf(lanes);
+    target.conditions.insert(target.conditions.begin(), "goes_on");
+    OpenIf(target.conditions);
+    const auto values_of = [&](const std::string& part, const std::string& which, size_t lane) {
+      const int variable = space_.AddVariable(parts);
+      writer_.Bind(variable, part);
+      const IndexExpression place = PartPlace(space_.Variable(variable), which, split);
+      std::vector<std::string> values;
+      for (const int k : parts_) values.push_back(writer_.Load(k, space_.Add(place, {{}, static_cast<int64_t>(lane)})));
+      return values;
+    };
+    const std::vector<std::vector<std::string>> held = Accumulators();
+    writer_.Line("uint begun = 1u, rest = 0u;");
+    for (size_t j = 0; j < held.size(); ++j) Assign(held[j], values_of("c", "begun", j));
+    writer_.OpenBlock(
+        fmt::format("for (uint k = c + 1u; goes_on && k < {}; ++k)", kernel_.Param(static_cast<uint32_t>(parts))));
+    for (size_t j = 0; j < held.size(); ++j) {
+      writer_.Line(
+          fmt::format("combine({}, {});", fmt::join(held[j], ", "), fmt::join(values_of("k", "rest", j), ", ")));
+    }
+    const std::string length = kernel_.Param(static_cast<uint32_t>(WindowsOfAPart(form_.count)));
+    writer_.Line(fmt::format("uint first = min((k + 1u) * {}, {} - 1u);", length, CountParam()));
+    DeclareSame("same", last, Named("first"));
+    writer_.Line("goes_on = same;");
+    writer_.CloseBlock();
+    Store(target.linear, held);
+    writer_.CloseBlock();
+  }
+
   struct Position {
     int variable = 0;
     std::string inside;
@@ -381,6 +549,7 @@ class ScatterWriter {
   const Instruction& scatter_;
   const ScatterForm form_;
   const ScatterWay way_;
+  const Stage stage_;
   const Reducer reducer_;
   KernelBuilder kernel_;
   IndexSpace space_;
@@ -388,7 +557,8 @@ class ScatterWriter {
   int64_t window_count_ = 1, count_ = 1, width_ = 1;
   LoopTuning tuning_;
   IndexExpression first_;
-  std::vector<int> tensors_;
+  std::vector<int> tensors_, parts_;
+  std::string count_param_;
   std::map<std::string, Position> positions_;
 };
 
@@ -453,8 +623,21 @@ Result<std::vector<Step>> LowerScatter(const LowerContext& context, const Fusion
   std::vector<Step> steps;
   const std::vector<BufferSlice> places = PlaceArrays(context, body, buffers, count == 0, &steps);
   if (count == 0) return steps;
-  ScatterWriter writer(context, body, buffers, places);
-  std::vector<Step> updates = writer.Write();
+  std::vector<Step> updates;
+  if (WayOf(*body.hero) == ScatterWay::kParts) {
+    const ScatterForm form(*body.hero);
+    std::vector<BufferSlice> parts;
+    int64_t values = 2 * ScatterWriter::PartCount(form.count);
+    for (const int64_t size : form.window_sizes) values *= size;
+    for (const ElementType type : ReadReducer(*body.hero->called(0)).types)
+      parts.push_back(buffers.Scratch(values * std::max(StorageBytes(type), 4)));
+    for (const auto stage : {ScatterWriter::Stage::kParts, ScatterWriter::Stage::kJoin}) {
+      ScatterWriter writer(context, body, buffers, places, stage, parts);
+      updates.push_back(writer.Write().front());
+    }
+  } else {
+    updates = ScatterWriter(context, body, buffers, places).Write();
+  }
   updates.front().in_place = PlacesOf(body, buffers);
   steps.insert(steps.end(), std::make_move_iterator(updates.begin()), std::make_move_iterator(updates.end()));
   return steps;
