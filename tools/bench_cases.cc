@@ -101,6 +101,34 @@ std::vector<BenchCase> ConvolutionCases() {
   return cases;
 }
 
+// A million elements to 65,536 places, sixteen to each, far from each other.
+std::vector<BenchCase> MeetingCases() {
+  const std::string indices =
+      "n = u32[1048576] iota(), iota_dimension=0  a = u32[] constant(40503)  as = u32[1048576] broadcast(a), "
+      "dimensions={}\n"
+      "m = u32[1048576] multiply(n, as)  k = u32[] constant(65535)  ks = u32[1048576] broadcast(k), dimensions={}\n"
+      "i = u32[1048576] and(m, ks)\n";
+  const auto scatter = [&](const std::string& combiner, const std::string& more) {
+    return std::string(kReducers) +
+           "last { a = f32[] parameter(0)  ROOT b = f32[] parameter(1) }\n"
+           "ENTRY f { t = f32[65536] parameter(0)  u = f32[1048576] parameter(1)\n" +
+           indices +
+           "ROOT r = f32[65536] scatter(t, i, u), update_window_dims={}, inserted_window_dims={0}, "
+           "scatter_dims_to_operand_dims={0}, index_vector_dim=1" +
+           more + ", to_apply=" + combiner + " }";
+  };
+  const std::string sort =
+      "less { a = u32[] parameter(0)  b = u32[] parameter(1)  c = s32[] parameter(2)  d = s32[] parameter(3)\n"
+      "ROOT l = pred[] compare(a, b), direction=LT }\n"
+      "ENTRY f {\n" +
+      indices +
+      "j = s32[1048576] iota(), iota_dimension=0\n"
+      "ROOT s = (u32[1048576], s32[1048576]) sort(i, j), dimensions={0}, is_stable=true, to_apply=less }";
+  return {{"scatter_add_elements", scatter("sum", ""), 1 << 20, true, false, "", sort, "a sort of as many pairs"},
+          {"scatter_set_elements", scatter("last", ""), 0, true, false, "", scatter("last", ", unique_indices=true"),
+           "the same declared unique"}};
+}
+
 // Rows of an array in the order of a permutation, and half of an array over the other half of another.
 std::vector<BenchCase> IndexingCases() {
   constexpr int64_t kRows = 65536, kWidth = 256;
@@ -266,6 +294,7 @@ std::vector<BenchCase> BenchCases() {
   };
   for (BenchCase& convolution : ConvolutionCases()) cases.push_back(std::move(convolution));
   for (BenchCase& indexing : IndexingCases()) cases.push_back(std::move(indexing));
+  for (BenchCase& meeting : MeetingCases()) cases.push_back(std::move(meeting));
   for (BenchCase& running : RunningCases()) cases.push_back(std::move(running));
   for (BenchCase& loop : LoopCases()) cases.push_back(std::move(loop));
   return cases;

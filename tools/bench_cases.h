@@ -24,8 +24,8 @@ struct BenchCase {
 // add, sum, dot_512, dot_1024, cholesky_512, softmax, transpose, tanh_mul_add, replay_1000, embed (the host's cost of
 // recording), {exp,log,sin,tanh}_vs_builtin, emulated_i64_add, emulated_f64_add, wide_sum, wide_dot_512, sort,
 // conv_3x3, conv_input_gradient, conv_filter_gradient, depthwise_3x3, max_pool, gather_rows, scatter_add_rows,
-// update_slice, cumsum, cumsum_one_row, cumsum_columns, moving_sum, fft_64x4096, rnn_128, predicated_loop, cpu_dot_512,
-// cpu_add.
+// scatter_add_elements, scatter_set_elements, update_slice, cumsum, cumsum_one_row, cumsum_columns, moving_sum,
+// fft_64x4096, rnn_128, predicated_loop, cpu_dot_512, cpu_add.
 std::vector<BenchCase> BenchCases();
 
 // all_reduce_N, all_gather_N and all_to_all_N over 2, 4 and 8 replicas, of 64 MiB: what each of them gives to be reduced
