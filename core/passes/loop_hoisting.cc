@@ -65,8 +65,8 @@ class Hoister {
         invariant_[&i] = loop_.operand(0)->operand(static_cast<int>(element));
         continue;
       }
-      if (i.opcode() == Opcode::kParameter || !i.shape().IsArray() || i.shape().IsDynamic() || i.HasControlEdges() ||
-          effects.Of(i))
+      const bool arrays = i.shape().IsArray() || i.opcode() == Opcode::kSort || i.opcode() == Opcode::kTopK;
+      if (i.opcode() == Opcode::kParameter || !arrays || i.shape().IsDynamic() || i.HasControlEdges() || effects.Of(i))
         continue;
       const bool all =
           std::ranges::all_of(i.operands(), [&](const Instruction* operand) { return invariant_.contains(operand); });
@@ -78,7 +78,8 @@ class Hoister {
   // Worth its place in memory: more than moving elements, and not more elements than it is made of.
   bool IsWorthwhile(const Instruction& i) const {
     const auto known = invariant_.find(&i);
-    if (known == invariant_.end() || known->second != nullptr || i.operand_count() == 0) return false;
+    if (known == invariant_.end() || known->second != nullptr || i.operand_count() == 0 || !i.shape().IsArray())
+      return false;
     if (i.shape().SizeBytes() > kMostHoistedBytes) return false;
     switch (i.opcode()) {
       case Opcode::kDot:
@@ -88,7 +89,12 @@ class Hoister {
       case Opcode::kFft:
       case Opcode::kCholesky:
       case Opcode::kTriangularSolve:
+      case Opcode::kSort:
+      case Opcode::kTopK:
+      case Opcode::kScatter:
         return true;
+      case Opcode::kGetTupleElement:
+        return i.operand(0)->opcode() == Opcode::kSort || i.operand(0)->opcode() == Opcode::kTopK;
       default:
         return IsElementwise(i.opcode()) && ElementCost(i) >= kCostOfFunctions && i.shape().ElementCount() > 1 &&
                i.shape().ElementCount() <= LargestSource(i);

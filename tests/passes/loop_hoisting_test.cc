@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/passes/control_flow.h"
 #include "core/passes/pipeline.h"
 #include "core/passes/verifier.h"
@@ -104,6 +106,34 @@ TEST(LoopHoistingTest, AProductOfWhatTheLoopHandsOnIsComputedOnce) {
   ExpectDots(text, 1, 1);
 }
 
+// The numbers of u's rows in the order of their first elements; rows of w in that order.
+TEST(LoopHoistingTest, ASortOfWhatTheLoopHandsOnLeavesIt) {
+  std::string text =
+      Network(12,
+              "add(xt, xt)\n  first = f32[8,1] slice(u), slice={[0:8], [0:1]}  keys = f32[8] reshape(first)\n"
+              "  number = s32[8] iota(), iota_dimension=0\n"
+              "  sorted = (f32[8], s32[8]) sort(keys, number), dimensions={0}, is_stable=true, to_apply=less\n"
+              "  order = s32[8] get-tuple-element(sorted), index=1\n"
+              "  v = f32[8,8] gather(w, order), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
+              "index_vector_dim=1, slice_sizes={1,8}");
+  text.replace(text.find("body {"), 0,
+               "less { a = f32[] parameter(0)  b = f32[] parameter(1)  c = s32[] parameter(2)  d = s32[] parameter(3)\n"
+               "  ROOT l = pred[] compare(a, b), direction=LT }\n");
+  const std::string read = "dot(h, u)";
+  text.replace(text.find(read), read.size(), "dot(h, v)");
+  auto module = ParseHlo(text);
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  const auto optimized = Optimize(**module, {});
+  ASSERT_TRUE(optimized.ok()) << optimized.status().message();
+  const Status verified = Verify(**optimized);
+  EXPECT_TRUE(verified.ok()) << verified.message();
+  for (const Computation* computation : ControlComputations(**optimized)) {
+    const auto sorts =
+        std::ranges::count_if(computation->instructions(), [](const auto& i) { return i->opcode() == Opcode::kSort; });
+    EXPECT_EQ(sorts, computation == (*optimized)->entry() ? 1 : 0) << PrintHlo(**optimized);
+  }
+}
+
 // v = tanh(u) and, made of it, t = exp(v) leave the loop though both are read in it.
 TEST(LoopHoistingTest, FunctionsOfWhatTheLoopHandsOnAreComputedOnce) {
   std::string text = Network(12, "add(xt, xt)\n  v = f32[8,8] tanh(u)\n  t = f32[8,8] exponential(v)");
@@ -119,8 +149,7 @@ TEST(LoopHoistingTest, FunctionsOfWhatTheLoopHandsOnAreComputedOnce) {
   for (const Computation* computation : ControlComputations(**optimized)) {
     int functions = 0;
     const auto count = [&](const Computation& of) {
-      for (const auto& i : of.instructions())
-        functions += i->opcode() == Opcode::kTanh || i->opcode() == Opcode::kExp;
+      for (const auto& i : of.instructions()) functions += i->opcode() == Opcode::kTanh || i->opcode() == Opcode::kExp;
     };
     count(*computation);
     for (const auto& i : computation->instructions()) {
