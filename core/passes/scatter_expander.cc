@@ -41,9 +41,7 @@ class OrderedScatter : private Expansion {
     std::vector<Instruction*> operands;
     for (int k = 0; k < form_.arrays; ++k) operands.push_back(instruction().operand(k));
     operands.push_back(Concatenated(starts_, 1));
-    operands.insert(operands.end(), updates_.begin(), updates_.end());
-    for (size_t k = static_cast<size_t>(form_.arrays); order != nullptr && k < operands.size(); ++k)
-      operands[k] = Rows(operands[k], order);
+    for (Instruction* update : updates_) operands.push_back(order == nullptr ? update : Rows(update, order));
     for (size_t w = 0; w < window_.size(); ++w) attributes.update_window_dims.push_back(static_cast<int64_t>(w) + 1);
     for (int64_t d = 0; d < static_cast<int64_t>(sizes_.size()); ++d) {
       const bool windowed = !form_.can_overlap && form_.window_of[static_cast<size_t>(d)] >= 0;
@@ -169,7 +167,7 @@ class OrderedScatter : private Expansion {
     starts_[0] = Reshaped(kept, {count_, 1});
   }
 
-  // The windows' numbers in the order of their keys, equal ones as they were.
+  // The windows' numbers in the order of their keys, equal ones as they were. Starts are in that order from here on.
   Instruction* SortedOrder() {
     Instruction* const number = Iota(kS32, {count_}, 0);
     Instruction* const key = Keys();
@@ -185,7 +183,21 @@ class OrderedScatter : private Expansion {
     attributes.dimensions = {0};
     attributes.is_stable = true;
     const Shape shape = Shape::Tuple({key->shape(), number->shape()});
-    return Element(Add(Opcode::kSort, shape, {key, number}, attributes, {less}), 1);
+    Instruction* const sorted = Add(Opcode::kSort, shape, {key, number}, attributes, {less});
+    StartsFrom(Element(sorted, 0));
+    return Element(sorted, 1);
+  }
+  // What Keys() has put together, which costs less than to look it up in the new order. Outside stays outside.
+  void StartsFrom(Instruction* key) {
+    int64_t places = Places();
+    for (size_t i = 0; i < started_.size(); ++i) {
+      const int64_t size = sizes_[static_cast<size_t>(started_[i])];
+      places /= std::max<int64_t>(size, 1);
+      Instruction* start = key;
+      if (i + 1 < started_.size()) start = Binary(Opcode::kDivide, start, Number(places, start));
+      if (i > 0) start = Binary(Opcode::kRemainder, start, Number(size, start));
+      starts_[i] = Reshaped(start, {count_, 1});
+    }
   }
 
   Module& module_;
