@@ -75,9 +75,18 @@ struct Step {
   std::vector<uint32_t> params;   // param_count words
   std::array<uint32_t, 3> groups{1, 1, 1};
   int64_t flop = 0;               // for --profile; 0 if it makes no sense
+  int64_t part_bytes = -1;        // what it moves, where that is not all that it is bound to; MovedBytes()
   bool beyond_reach = false;      // an index passes what the kernel can hold: lowering refuses it
   StepAccumulation accumulation;  // empty if it adds nothing up
   std::vector<SharedPlace> in_place;
+  // What it reads and writes at most.
+  int64_t MovedBytes() const {
+    if (part_bytes >= 0) return part_bytes;
+    int64_t bytes = 0;
+    for (const Binding& binding : bindings)
+      bytes += binding.slice.size_bytes * (binding.access == Access::kReadWrite ? 2 : 1);
+    return bytes;
+  }
   // Whether what the step reads at `operand` may lie where it writes `result`. Where it must, the step reads the
   // operand at the result: another binding of the same value is read for something else, and would be overwritten.
   bool MayShare(const BufferSlice& operand, const BufferSlice& result) const {

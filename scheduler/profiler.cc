@@ -33,9 +33,7 @@ void AddStepTimes(const Plan& plan, const GpuCommands& segment, std::span<const 
     time.ms += (timestamps_ns[next] - timestamps_ns[next - 1]) * 1e-6;
     statistics.spans.push_back({static_cast<int64_t>(dispatch->step), {}, at(next - 1), at(next)});
     time.flop += step.flop;
-    for (const Binding& binding : step.bindings) {
-      time.bytes += binding.slice.size_bytes * (binding.access == Access::kReadWrite ? 2 : 1);
-    }
+    time.bytes += step.MovedBytes();
     ++next;
   }
 }

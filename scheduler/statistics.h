@@ -19,7 +19,7 @@ struct StepTime {
   std::string name, kernel;  // the kernel's algorithm file
   int64_t runs = 0;  // more than one in a loop, none in a branch that was not taken; what follows is of all of them
   double ms = 0;
-  int64_t bytes = 0;  // of the bindings, read and written ones twice
+  int64_t bytes = 0;  // read and written, at most
   int64_t flop = 0;
 };
 

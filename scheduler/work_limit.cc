@@ -29,10 +29,7 @@ size_t OutermostAxis(const Step& step) {
 }  // namespace
 
 double EstimateSeconds(const Step& step, const DeviceFacts& facts) {
-  double bytes = 0;
-  for (const Binding& binding : step.bindings) {
-    bytes += static_cast<double>(binding.slice.size_bytes) * (binding.access == Access::kReadWrite ? 2 : 1);
-  }
+  const auto bytes = static_cast<double>(step.MovedBytes());
   double operations = static_cast<double>(step.flop) * kOperationsPerFlop + bytes * kOperationsPerByte;
   if (Emulates(step, facts)) operations *= kEmulation;
   return operations / facts.flop_per_second + bytes / facts.bytes_per_second;

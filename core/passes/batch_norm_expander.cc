@@ -1,5 +1,7 @@
 // batch-norm-*: sums over all dimensions but the features', and elementwise operations.
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "core/passes/control_flow.h"
 #include "core/passes/expanders.h"
@@ -11,8 +13,8 @@ namespace {
 // Narrow types are computed in f32 and rounded at the end.
 class BatchNorm : private Expansion {
  public:
-  BatchNorm(Module& module, Computation& computation, Instruction* norm)
-      : Expansion(computation, norm), module_(module) {
+  BatchNorm(Module& module, Computation& computation, Instruction* norm, bool wide_accumulation)
+      : Expansion(computation, norm), module_(module), wide_accumulation_(wide_accumulation) {
     const Shape& operand = norm->operand(0)->shape();
     const ElementType type = operand.element_type();
     wide_ = BitWidth(type) < 32 ? ElementType::kF32 : type;
@@ -99,12 +101,45 @@ class BatchNorm : private Expansion {
   // (operand, scale, offset, mean, variance)
   Instruction* Inference() { return Normalized(Minus(Wide(0), ForElements(Wide(3))), Wide(4)); }
 
+  // The mean of some thousand elements of each feature; 0 where that is not finite.
+  Instruction* Pivot(Instruction* x) {
+    constexpr int64_t kElements = 1024;
+    int64_t taken = 1;
+    for (auto d = summed_.rbegin(); d != summed_.rend(); ++d) {
+      const int64_t size = x->shape().dimension(static_cast<int>(*d)), wanted = (kElements + taken - 1) / taken;
+      if (size > wanted) x = Slice(x, *d, 0, wanted);
+      taken *= std::min(size, wanted);
+    }
+    Instruction* const mean = Over(SumByFeature(x), ForFeatures(static_cast<double>(taken)));
+    Instruction* const finite = Add(Opcode::kIsFinite, Shape(ElementType::kPred, SizesOf(features_)), {mean});
+    return Add(Opcode::kSelect, features_, {finite, mean, ForFeatures(0)});
+  }
+  // A feature's mean and variance from sums in one pass, of what is left when a pivot is taken off: as that is near the
+  // mean, or as far from it as many elements are, the difference of the sums cancels few digits.
+  std::pair<Instruction*, Instruction*> Moments(Instruction* x) {
+    Instruction* const pivot = Pivot(x);
+    Instruction* const rest = Minus(x, ForElements(pivot));
+    Instruction* const sum = SumByFeature(rest);
+    Instruction* const squares = SumByFeature(Times(rest, rest));
+    Instruction* const offset = PerElement(sum);
+    Instruction* const variance = PerElement(Minus(squares, Times(sum, offset)));
+    return {Plus(pivot, offset), Binary(Opcode::kMaximum, variance, ForFeatures(0))};
+  }
+
   // (operand, scale, offset) -> (output, mean, variance)
   Instruction* Training() {
     Instruction* const x = Wide(0);
-    Instruction* const mean = PerElement(SumByFeature(x));
+    // A feature of many elements is read from memory again for each pass; few stay close.
+    constexpr int64_t kMany = 4096;
+    const int64_t elements = all_.ElementCount() / std::max<int64_t>(1, features_.ElementCount());
+    Instruction *mean = nullptr, *variance = nullptr;
+    if (!wide_accumulation_ && !all_.IsDynamic() && elements >= kMany) {
+      std::tie(mean, variance) = Moments(x);
+    } else {
+      mean = PerElement(SumByFeature(x));
+    }
     Instruction* const centered = Minus(x, ForElements(mean));
-    Instruction* const variance = PerElement(SumByFeature(Times(centered, centered)));
+    if (variance == nullptr) variance = PerElement(SumByFeature(Times(centered, centered)));
     return Add(Opcode::kTuple, instruction().shape(),
                {Normalized(centered, variance), Rounded(mean), Rounded(variance)});
   }
@@ -126,6 +161,7 @@ class BatchNorm : private Expansion {
   }
 
   Module& module_;
+  const bool wide_accumulation_;  // sums are plain ones, which are marked later
   ElementType wide_;
   int64_t feature_;
   Shape all_, features_;
@@ -135,14 +171,14 @@ class BatchNorm : private Expansion {
 
 }  // namespace
 
-bool ExpandBatchNorms(Module& module) {
+bool ExpandBatchNorms(Module& module, bool wide_accumulation) {
   const bool changed = ExpandEach(
       ControlComputations(module),
       [&](Computation& computation, Instruction* instruction) -> Instruction* {
         const Opcode opcode = instruction->opcode();
         const bool norm = opcode == Opcode::kBatchNormInference || opcode == Opcode::kBatchNormTraining ||
                           opcode == Opcode::kBatchNormGrad;
-        return norm ? BatchNorm(module, computation, instruction).Expand() : nullptr;
+        return norm ? BatchNorm(module, computation, instruction, wide_accumulation).Expand() : nullptr;
       },
       LiveSizesIn::kExpanded);
   if (changed) module.SortComputations();

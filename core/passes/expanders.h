@@ -10,14 +10,16 @@ namespace VXLA_NAMESPACE {
 
 // bitcast reinterprets memory as laid out: it becomes the transpose to the operand's physical order, a reshape to the
 // result's physical dimensions, and the transpose back to the result's logical order. A bitcast that changes the
-// element type becomes a bitcast-convert in physical order too. Bitcast-converts that split into elements of less than a
-// byte, or join them, become shifts. The entry is expanded, and what control flow runs. Returns whether anything changed.
+// element type becomes a bitcast-convert in physical order too. Bitcast-converts that split into elements of less than
+// a byte, or join them, become shifts. The entry is expanded, and what control flow runs. Returns whether anything
+// changed.
 bool ExpandBitcasts(Module& module);
 
 // batch-norm-inference, -training and -grad become sums over all dimensions but the features' and elementwise
-// operations, in f32 where the type is narrower, in the same computations. The variance is taken in a second pass
-// over what is left when the mean is taken off: one that cancels no digits.
-bool ExpandBatchNorms(Module& module);
+// operations, in f32 where the type is narrower, in the same computations. The variance of few elements, and with
+// `wide_accumulation`, is taken in a second pass over what is left when the mean is taken off; that of many in the pass
+// that adds them up, over what is left when the mean of some of them is taken off.
+bool ExpandBatchNorms(Module& module, bool wide_accumulation);
 
 // rng-bit-generator becomes integer operations over the counters, in the same computations: its bits are the same on
 // every device.

@@ -26,10 +26,10 @@ namespace {
 
 // What holds of sizes in a program's text does not hold of live sizes: what is left of them after this, the other
 // passes pass over.
-Status PadLiveSizes(Module& module) {
+Status PadLiveSizes(Module& module, bool wide_accumulation) {
   VXLA_RETURN_IF_ERROR(InlineCalls(module).status());
   VXLA_RETURN_IF_ERROR(SeparateControlComputations(module).status());
-  ExpandBatchNorms(module);
+  ExpandBatchNorms(module, wide_accumulation);
   RemoveDeadCode(module);
   PadDynamicDimensions(module);
   RemoveDeadCode(module);
@@ -45,13 +45,13 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   EliminateCommonSubexpressions(*optimized);
   MergeEqualBranches(*optimized);
   ExpandForOneDevice(*optimized);
-  if (HasLiveSizes(*optimized)) VXLA_RETURN_IF_ERROR(PadLiveSizes(*optimized));
+  if (HasLiveSizes(*optimized)) VXLA_RETURN_IF_ERROR(PadLiveSizes(*optimized, target.wide_accumulation));
   ExpandScans(*optimized);
   VXLA_RETURN_IF_ERROR(ExpandLibraryCalls(*optimized, target.host_functions).status());
   VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());
   VXLA_RETURN_IF_ERROR(SeparateControlComputations(*optimized).status());
   ExpandBitcasts(*optimized);
-  ExpandBatchNorms(*optimized);
+  ExpandBatchNorms(*optimized, target.wide_accumulation);
   ExpandRngBitGenerators(*optimized);
   ExpandRngs(*optimized);
   ExpandStochasticConverts(*optimized);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "scheduler/plan.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -83,6 +84,43 @@ TEST_P(BatchNormTest, Gradient) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, BatchNormTest, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
+
+constexpr char kMany[] =
+    "ENTRY e { x = f32[16384,8] parameter(0)  s = f32[8] parameter(1)  o = f32[8] parameter(2)\n"
+    "ROOT r = (f32[16384,8], f32[8], f32[8]) batch-norm-training(x, s, o), epsilon=0.001, feature_index=1 }";
+
+// Features of many elements: far from zero, all alike, with one far from the others among the first and among the last
+// ones, huge, infinite in both places, not a number.
+TEST(BatchNormTrainingTest, FeaturesOfEveryKind) {
+  std::vector<Literal> arguments = RandomArguments(*ParseModule(kMany), 5);
+  Literal& x = arguments[0];
+  for (int64_t row = 0; row < 16384; ++row) {
+    const auto at = [row](int64_t feature) { return 8 * row + feature; };
+    x.SetDouble(at(0), 1e4 + x.GetDouble(at(0)));
+    x.SetDouble(at(1), 3.25);
+    if (row == 5) x.SetDouble(at(2), 1e6);
+    if (row == 16000) x.SetDouble(at(3), -1e6);
+    x.SetDouble(at(4), 1e17 * x.GetDouble(at(4)));
+    if (row == 7) x.SetDouble(at(5), INFINITY);
+    if (row == 16001) x.SetDouble(at(6), -INFINITY);
+    if (row == 9000) x.SetDouble(at(7), NAN);
+  }
+  RunOptions options;
+  options.tolerance = Tolerance{.rtol = 2e-5, .atol = 2e-4};
+  RunBoth(kMany, arguments, options);
+}
+
+TEST(BatchNormTrainingTest, ReadsManyElementsTwice) {
+  const auto module = ParseModule(kMany);
+  ASSERT_NE(module, nullptr);
+  auto executable = DeviceClient(BindingMode::kDescriptors)->Compile(*module);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  int64_t bytes = 0;
+  for (const Step& step : (*executable)->plan().steps) bytes += step.MovedBytes();
+  constexpr int64_t kAll = 16384 * 8 * 4;
+  EXPECT_GE(bytes, 3 * kAll);  // read twice, written once
+  EXPECT_LT(bytes, 3 * kAll + kAll / 8);
+}
 
 // What follows and what comes before joins the normalisation's own kernel.
 TEST(BatchNormFusionTest, InferenceIsOneDispatchWithItsNeighbours) {

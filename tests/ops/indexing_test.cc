@@ -236,6 +236,44 @@ TEST(DynamicUpdateSliceTest, ALoopWritesTheRowAndNotTheCache) {
   }
 }
 
+// What the steps of a program move, the last first.
+std::vector<int64_t> MovedBytes(const std::string& text) {
+  const auto module = ParseModule(text);
+  VXLA_CHECK(module != nullptr, "the text of a test");
+  auto executable = DeviceClient(BindingMode::kDescriptors)->Compile(*module);
+  VXLA_CHECK(executable.ok(), executable.status().message());
+  std::vector<int64_t> bytes;
+  for (const Step& step : (*executable)->plan().steps) bytes.insert(bytes.begin(), step.MovedBytes());
+  return bytes;
+}
+
+TEST(MovedBytesTest, WhatIsReadAndChangedOfAnArrayCounts) {
+  using ::testing::ElementsAre;
+  using ::testing::Le;
+  // 4 rows of 16 floats are looked up and written; as many numbers are read.
+  EXPECT_THAT(MovedBytes("ENTRY e { t = f32[5000,16] parameter(0)  i = s32[4] parameter(1)\n"
+                         "g = f32[4,16] gather(t, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
+                         "index_vector_dim=1, slice_sizes={1,16}  ROOT r = f32[4,16] negate(g) }"),
+              ElementsAre(4 * 16 * 4 * 2 + 4 * 4));
+  // A slice behind what keeps positions, read beside the whole of another array.
+  EXPECT_THAT(MovedBytes("ENTRY e { t = f32[5000,16] parameter(0)  u = f32[8,16] parameter(1)\n"
+                         "n = f32[5000,16] negate(t)  s = f32[8,16] slice(n), slice={[3:11], [0:16]}\n"
+                         "ROOT r = f32[8,16] add(s, u) }"),
+              ElementsAre(8 * 16 * 4 * 3));
+  // A cache of 2048 positions whose step writes one, after it was computed as a whole.
+  const std::vector<int64_t> update = MovedBytes(
+      "ENTRY e { p = f32[2048,16] parameter(0)  u = f32[1,16] parameter(1)  i = s32[] parameter(2)\n"
+      "z = s32[] constant(0)  c = f32[2048,16] negate(p)\n"
+      "ROOT r = f32[2048,16] dynamic-update-slice(c, u, i, z) }");
+  EXPECT_THAT(update, ElementsAre(Le(16 * 4 * 3 + 8), 2 * 2048 * 16 * 4));
+  // Eight elements change; two times as many words say which and by how much.
+  EXPECT_THAT(MovedBytes("f { a = s32[] parameter(0)  b = s32[] parameter(1)  ROOT c = s32[] add(a, b) }\n"
+                         "ENTRY e { p = s32[2048] parameter(0)  i = s32[8] parameter(1)  u = s32[8] parameter(2)\n"
+                         "ROOT r = s32[2048] scatter(p, i, u), update_window_dims={}, inserted_window_dims={0}, "
+                         "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=f }"),
+              ElementsAre(8 * 4 * 4));
+}
+
 // ---- scatter ------------------------------------------------------------------------------------------------------
 
 struct ScatterCase {

@@ -10,6 +10,7 @@
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/gates.h"
 #include "backend/vulkan/lower/loop_kernel.h"
+#include "backend/vulkan/lower/moved_bytes.h"
 #include "core/passes/giant_splitter.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -193,7 +194,9 @@ class VulkanLowering final : public Lowering {
     if (std::ranges::all_of(leaves, [](const Shape* leaf) { return leaf->ElementCount() == 0; }))
       return std::vector<Step>();
     VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(instruction));
-    return LoweringOf(body).lower(context_, body, buffers);
+    Result<std::vector<Step>> steps = LoweringOf(body).lower(context_, body, buffers);
+    if (steps.ok()) CountMovedBytes(body, buffers, *steps);
+    return steps;
   }
 
   Result<LoopLowering> LowerLoop(const Instruction& loop, BufferMap& buffers) const override {
