@@ -37,12 +37,39 @@ struct PlacedExecutable::State {
     std::unique_ptr<Client> client;  // null: the reference
     std::shared_ptr<Executable> executable;
   };
-  DeviceGrid grid;
-  IntList place_of;
-  std::vector<std::unique_ptr<Place>> places;
-  bool gives_tuple = false;
-  std::chrono::milliseconds timeout{};
+  State(const Module& module, const DeviceGrid& devices, int64_t most_places, const EvaluateOptions& evaluate)
+      : grid(devices),
+        place_of(PlaceDevices(devices.count(), most_places)),
+        result(module.entry()->root()->shape()),
+        timeout(evaluate.collective_timeout) {}
+
+  const DeviceGrid grid;
+  const IntList place_of;
+  const Shape result;  // of a device
+  const std::chrono::milliseconds timeout;
+  std::vector<std::unique_ptr<Place>> places;  // of this process
+  ProcessGroup* group = nullptr;               // of a job
+  JobWaits waits;
   std::unique_ptr<Transport> transport;  // of the run
+
+  Status AddPlace(const Module& module, int64_t number, const std::vector<bool>& shared, const DeviceOptions& device,
+                  const EvaluateOptions& evaluate, const CompileOptions& compile) {
+    Place& place = *places.emplace_back(std::make_unique<Place>());
+    place.number = number;
+    VXLA_ASSIGN_OR_RETURN(place.program, MergeDevicesOfPlace(module, grid, shared, {place_of, number}));
+    if (evaluate.custom_calls != nullptr) place.registry = *evaluate.custom_calls;
+    for (const PlaceExchange& exchange : place.program.exchanges) RegisterExchange(place, exchange);
+    place.evaluate = evaluate;
+    place.evaluate.custom_calls = &place.registry;
+    if (IsCpu(device.device)) {
+      place.name = "the CPU reference";
+      return OkStatus();
+    }
+    VXLA_ASSIGN_OR_RETURN(place.client, OpenClient(device, place.evaluate));
+    place.name = place.client->device().facts().name;
+    VXLA_ASSIGN_OR_RETURN(place.executable, place.client->Compile(*place.program.module, compile));
+    return OkStatus();
+  }
 
   void RegisterExchange(Place& place, const PlaceExchange& exchange) {
     place.registry.Register(exchange.target(), [this, number = place.number, &exchange](void* out, const void** in,
@@ -79,38 +106,47 @@ PlacedExecutable::PlacedExecutable(PlacedExecutable&&) noexcept = default;
 PlacedExecutable& PlacedExecutable::operator=(PlacedExecutable&&) noexcept = default;
 PlacedExecutable::~PlacedExecutable() = default;
 
+namespace {
+
+std::vector<bool> SharedParameters(std::span<const std::vector<const Literal*>> arguments) {
+  std::vector<bool> shared;
+  for (size_t p = 0; p < arguments[0].size(); ++p) {
+    shared.push_back(std::ranges::all_of(arguments, [&](const auto& own) { return own[p] == arguments[0][p]; }));
+  }
+  return shared;
+}
+
+}  // namespace
+
 Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const DeviceGrid& grid,
                                                    std::span<const std::vector<const Literal*>> arguments,
                                                    const std::vector<std::string>& places, const DeviceOptions& options,
                                                    const EvaluateOptions& evaluate, const CompileOptions& compile) {
   if (places.empty()) return InvalidArgument("no devices to run on are named");
-  auto state = std::make_unique<State>();
-  state->grid = grid;
-  state->timeout = evaluate.collective_timeout;
-  state->gives_tuple = module.entry()->root()->shape().IsTuple();
-  state->place_of = PlaceDevices(grid.count(), static_cast<int64_t>(places.size()));
-  std::vector<bool> shared;
-  for (size_t p = 0; p < arguments[0].size(); ++p) {
-    shared.push_back(std::ranges::all_of(arguments, [&](const auto& own) { return own[p] == arguments[0][p]; }));
-  }
+  auto state = std::make_unique<State>(module, grid, static_cast<int64_t>(places.size()), evaluate);
+  const std::vector<bool> shared = SharedParameters(arguments);
   const int64_t used = state->place_of.back() + 1;
   for (int64_t number = 0; number < used; ++number) {
-    State::Place& place = *state->places.emplace_back(std::make_unique<State::Place>());
-    place.number = number;
-    VXLA_ASSIGN_OR_RETURN(place.program, MergeDevicesOfPlace(module, grid, shared, {state->place_of, number}));
-    if (evaluate.custom_calls != nullptr) place.registry = *evaluate.custom_calls;
-    for (const PlaceExchange& exchange : place.program.exchanges) state->RegisterExchange(place, exchange);
-    place.evaluate = evaluate;
-    place.evaluate.custom_calls = &place.registry;
-    if (IsCpu(places[static_cast<size_t>(number)])) {
-      place.name = "the CPU reference";
-      continue;
-    }
     DeviceOptions device = options;
     device.device = DeviceOfPlace(places[static_cast<size_t>(number)]);
-    VXLA_ASSIGN_OR_RETURN(place.client, OpenClient(device, place.evaluate));
-    place.name = place.client->device().facts().name;
-    VXLA_ASSIGN_OR_RETURN(place.executable, place.client->Compile(*place.program.module, compile));
+    VXLA_RETURN_IF_ERROR(state->AddPlace(module, number, shared, device, evaluate, compile));
+  }
+  return PlacedExecutable(std::move(state));
+}
+
+Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, const DeviceGrid& grid,
+                                                        std::span<const std::vector<const Literal*>> arguments,
+                                                        ProcessGroup& group, const JobWaits& waits,
+                                                        const DeviceOptions& options, const EvaluateOptions& evaluate,
+                                                        const CompileOptions& compile) {
+  if (module.entry()->root()->shape().IsDynamic())
+    return Unsupported("results with dynamic dimensions do not travel between processes");
+  auto state = std::make_unique<State>(module, grid, group.size(), evaluate);
+  state->group = &group;
+  state->waits = waits;
+  if (group.rank() <= state->place_of.back()) {
+    VXLA_RETURN_IF_ERROR(
+        state->AddPlace(module, group.rank(), SharedParameters(arguments), options, evaluate, compile));
   }
   return PlacedExecutable(std::move(state));
 }
@@ -144,7 +180,54 @@ Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*
       if (state.place_of[d] == static_cast<int64_t>(p)) leaves[d] = std::move(of_place[d]);
     }
   }
-  return StackResults(leaves, state.gives_tuple);
+  return StackResults(leaves, state.result.IsTuple());
+}
+
+Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::vector<const Literal*>> arguments) {
+  State& state = *state_;
+  state.transport = std::make_unique<GroupTransport>(*state.group, state.place_of.back() + 1, state.waits);
+  const auto devices = static_cast<size_t>(state.grid.count());
+  std::vector<std::vector<const Literal*>> leaves(devices);
+  std::optional<Literal> own;
+  std::vector<std::byte> bytes;
+  for (const auto& place : state.places) {
+    const Status status = [&]() -> Status {
+      VXLA_ASSIGN_OR_RETURN(own, state.RunPlace(*place, arguments));
+      VXLA_ASSIGN_OR_RETURN(leaves, LeavesByDevice(place->program, *own));
+      return OkStatus();
+    }();
+    if (!status.ok()) {
+      state.transport->Leave(place->number);
+      return status;
+    }
+  }
+  for (const auto& of_device : leaves) {
+    for (const Literal* leaf : of_device) bytes.insert(bytes.end(), leaf->bytes().begin(), leaf->bytes().end());
+  }
+  if (state.group->rank() == 0) bytes.clear();  // they are here
+  VXLA_ASSIGN_OR_RETURN(const auto all,
+                        Gather(*state.group, "the results", std::move(bytes), GatherAt::kFirst, state.waits));
+  if (state.group->rank() != 0) return std::optional<Literal>();
+  std::vector<Literal> received;
+  const std::vector<const Shape*> shapes = FlattenTuple(state.result);
+  received.reserve(devices * shapes.size());
+  std::vector<size_t> taken(all.size(), 0);
+  for (size_t d = 0; d < devices; ++d) {
+    const auto place = static_cast<size_t>(state.place_of[d]);
+    if (place == 0) continue;
+    leaves[d].clear();
+    for (const Shape* shape : shapes) {
+      Literal& leaf = received.emplace_back(*shape);
+      const std::span<std::byte> target = leaf.mutable_bytes();
+      VXLA_CHECK(taken[place] + target.size() <= all[place].size(), "results of another program");
+      std::ranges::copy_n(all[place].begin() + static_cast<ptrdiff_t>(taken[place]),
+                          static_cast<ptrdiff_t>(target.size()), target.begin());
+      taken[place] += target.size();
+      leaves[d].push_back(&leaf);
+    }
+  }
+  VXLA_ASSIGN_OR_RETURN(Literal stacked, StackResults(leaves, state.result.IsTuple()));
+  return std::optional<Literal>(std::move(stacked));
 }
 
 std::vector<std::string> PlacedExecutable::names() const {

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "api/device_options.h"
 #include "api/replicas.h"
+#include "scheduler/replicas/group_transport.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -26,6 +28,12 @@ class PlacedExecutable {
                                           std::span<const std::vector<const Literal*>> arguments,
                                           const std::vector<std::string>& places, const DeviceOptions& options,
                                           const EvaluateOptions& evaluate, const CompileOptions& compile = {});
+  // Place N is process N of a job, with options.device; a process compiles and runs its own place alone, if there are
+  // devices for it. The group outlives the executable.
+  static Result<PlacedExecutable> CompileInJob(const Module& module, const DeviceGrid& grid,
+                                               std::span<const std::vector<const Literal*>> arguments,
+                                               ProcessGroup& group, const JobWaits& waits, const DeviceOptions& options,
+                                               const EvaluateOptions& evaluate, const CompileOptions& compile = {});
   PlacedExecutable(PlacedExecutable&&) noexcept;
   PlacedExecutable& operator=(PlacedExecutable&&) noexcept;
   ~PlacedExecutable();
@@ -33,6 +41,10 @@ class PlacedExecutable {
   // As RunReplicated. One run at a time. If a place fails, the others that wait for it end too; the next run starts
   // afresh.
   Result<Literal> Run(std::span<const std::vector<const Literal*>> arguments);
+
+  // Of CompileInJob; all processes call it. The result of all devices in the first process, nothing in the others.
+  // After an error the group is of no more use: the process reports it and ends.
+  Result<std::optional<Literal>> RunInJob(std::span<const std::vector<const Literal*>> arguments);
 
   // A line for each place with its devices.
   std::string placement() const;

@@ -10,6 +10,8 @@ packages=(
   libfmt-dev nlohmann-json3-dev libcli11-dev libzip-dev libglm-dev libxxhash-dev liblapack-dev
   # Vulkan: headers, loader, shader compiler, reflection, the software driver
   libvulkan-dev libvulkan1 libshaderc-dev glslang-dev spirv-tools libspirv-cross-c-shared-dev mesa-vulkan-drivers
+  # vxla run --distributed
+  libopenmpi-dev openmpi-bin
   # examples/renderer: its shaders, its window
   glslang-tools libglfw3-dev
   # tests: GoogleTest, oracles, validation layers, what reads the manual page and the completions

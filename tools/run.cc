@@ -1,13 +1,18 @@
 // vxla run: a program's results, printed as numpy prints them or saved.
 #include <fmt/format.h>
 
+#include <atomic>
 #include <chrono>
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "api/placed_replicas.h"
+#include "api/process_group.h"
 #include "api/replicas.h"
 #include "backend/cpu/reference/checked_run.h"
+#include "core/hash.h"
 #include "core/mlir/dynamic_program.h"
+#include "core/text/hlo_printer.h"
 #include "scheduler/bundle.h"
 #include "scheduler/plan_printer.h"
 #include "tools/arguments.h"
@@ -32,7 +37,7 @@ struct RunFlags {
   ReplicaFlags replicas;
   std::string out, trace;
   int num_runs = 1;
-  bool json = false, profile = false, check_same = false, checked = false;
+  bool json = false, profile = false, check_same = false, checked = false, distributed = false;
 };
 
 Json FallbacksJson(const Executable& executable) {
@@ -236,6 +241,93 @@ Result<Literal> RunOnPlaces(const RunFlags& flags, const DeviceGrid& grid, const
   return result;
 }
 
+// --distributed. The launcher asks a process to end, for another one is gone: those that wait say so first.
+std::atomic<bool> job_is_ended = false;
+
+Status CheckJobFlags(const RunFlags& flags) {
+  const std::pair<bool, const char*> refused[] = {{flags.profile, "--profile"},
+                                                  {!flags.trace.empty(), "--trace"},
+                                                  {!flags.replicas.devices.empty(), "--devices"},
+                                                  {!flags.replicas.infeed.empty(), "--infeed"},
+                                                  {!flags.replicas.outfeed.empty(), "--outfeed"}};
+  for (const auto& [given, name] : refused) {
+    if (given) return InvalidArgument("--distributed: {} is for one process", name);
+  }
+  return OkStatus();
+}
+
+// What this process has when it meets the others.
+struct JobMember {
+  std::optional<PlacedExecutable> executable;
+  ReplicatedArguments arguments;
+  std::vector<std::vector<const Literal*>> pointers;
+  EvaluateOptions host_steps;
+  double compile_ms = 0;
+  std::vector<JobPart> parts{{"program", {}}, {"grid of devices", {}}, {"data", {}}};
+};
+
+Status PrepareMember(const RunFlags& flags, const DeviceGrid& grid, const Module& module, ProcessGroup& group,
+                     const JobWaits& waits, JobMember& member) {
+  VXLA_RETURN_IF_ERROR(CheckJobFlags(flags));
+  VXLA_ASSIGN_OR_RETURN(member.arguments,
+                        LoadReplicatedArguments(module, flags.program.args, flags.program.seed, grid.count()));
+  member.pointers = member.arguments.pointers(grid.count());
+  std::string data = fmt::format("{} {}", flags.program.seed, flags.num_runs);
+  for (const auto& parameter : member.arguments.values) {
+    for (const Literal& value : parameter) {
+      for (const Literal* leaf : FlattenLiteral(value)) data += HashBytes(leaf->bytes()).Hex();
+    }
+  }
+  member.parts[0].hash = HashText(PrintHlo(module));
+  member.parts[1].hash = HashText(fmt::format("{} {}", grid.replicas, grid.partitions));
+  member.parts[2].hash = HashText(data);
+  member.host_steps = flags.compile.evaluate_options(flags.program.seed);
+  const auto start = Clock::now();
+  VXLA_ASSIGN_OR_RETURN(member.executable, PlacedExecutable::CompileInJob(module, grid, member.pointers, group, waits,
+                                                                          flags.device.options(), member.host_steps,
+                                                                          flags.compile.options()));
+  member.compile_ms = MsSince(start);
+  return OkStatus();
+}
+
+// A process of a job: the first one gives the result, the others none.
+Result<Literal> RunInJob(const RunFlags& flags, const Result<std::unique_ptr<Module>>& module, const DeviceGrid& grid,
+                         ProcessGroup& group, Json& report) {
+  std::signal(SIGTERM, [](int) { job_is_ended = true; });
+  const JobWaits waits{flags.replicas.collective_timeout(), &job_is_ended};
+  JobMember member;
+  Status ready = module.status();
+  if (ready.ok()) ready = PrepareMember(flags, grid, **module, group, waits, member);
+  const Status met = MeetOthers(group, ready, member.parts, waits);
+  if (!met.ok()) {
+    if (met.code() != StatusCode::kDeviceFailure) group.Finish();
+    return met;
+  }
+  if (group.rank() == 0) PrintNotes(member.arguments.notes);
+  Json runs = Json::array();
+  SameBits same(flags.check_same);
+  std::optional<Literal> result;
+  for (int run = 0; run < flags.num_runs; ++run) {
+    const auto begin = Clock::now();
+    VXLA_ASSIGN_OR_RETURN(result, member.executable->RunInJob(member.pointers));
+    runs.push_back(MsSince(begin));
+    if (result) VXLA_RETURN_IF_ERROR(same.Check(run, *result));
+  }
+  group.Finish();
+  report = {{"device", fmt::format("{}", fmt::join(member.executable->names(), ", "))},
+            {"driver", ""},
+            {"compile_ms", member.compile_ms},
+            {"first_run_ms", runs[0]},
+            {"runs_ms", runs},
+            {"rank", group.rank()},
+            {"ranks", group.size()},
+            {"replicas", grid.replicas},
+            {"partitions", grid.partitions},
+            {"fallbacks", Json::array()},
+            {"faults", Json::array()}};
+  return result ? *std::move(result) : Literal();
+}
+
 Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const Module& module, Json& report) {
   FeedFiles feeds(flags.replicas, grid.count());
   VXLA_RETURN_IF_ERROR(feeds.Open());
@@ -274,6 +366,7 @@ Status CheckBundleFlags(const RunFlags& flags) {
                                                   {flags.replicas.replicas > 1, "--replicas"},
                                                   {flags.replicas.partitions > 1, "--partitions"},
                                                   {!flags.replicas.devices.empty(), "--devices"},
+                                                  {flags.distributed, "--distributed"},
                                                   {!flags.replicas.infeed.empty(), "--infeed"},
                                                   {!flags.replicas.outfeed.empty(), "--outfeed"}};
   for (const auto& [given, name] : refused) {
@@ -311,7 +404,8 @@ Status CheckFirst(const RunFlags& flags, std::unique_ptr<Module>& module) {
   return CheckPlaces(*module, arguments.pointers(), options);
 }
 
-Result<Literal> RunProgram(const RunFlags& flags, std::string_view text, Json& report) {
+// The program as it will run, and on how many devices.
+Result<std::unique_ptr<Module>> PrepareProgram(const RunFlags& flags, std::string_view text, DeviceGrid& grid) {
   if (!flags.trace.empty() && IsCpu(flags.device.device))
     return InvalidArgument("--trace shows a Vulkan device's timeline: --device {} has none", flags.device.device);
   Result<std::unique_ptr<Module>> loaded = RunnableOf(text, flags.program.file, flags.compile);
@@ -321,12 +415,22 @@ Result<Literal> RunProgram(const RunFlags& flags, std::string_view text, Json& r
     const Status checked = CheckFirst(flags, module);
     if (!checked.ok()) return AtPlace(checked, flags.program.file);
   }
-  VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
+  VXLA_ASSIGN_OR_RETURN(grid, flags.replicas.GridOf(*module));
   if (grid.count() > 1) {
     const Status refined = RefineForArguments(module, flags.program.args, flags.program.seed,
                                               flags.compile.evaluate_options(flags.program.seed), grid.count());
     if (!refined.ok()) return AtPlace(refined, flags.program.file);
   }
+  return module;
+}
+
+Result<Literal> RunProgram(const RunFlags& flags, std::string_view text, Json& report) {
+  DeviceGrid grid;
+  if (flags.distributed) {
+    VXLA_ASSIGN_OR_RETURN(ProcessGroup* const group, JoinProcessGroup());
+    return RunInJob(flags, PrepareProgram(flags, text, grid), grid, *group, report);
+  }
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, PrepareProgram(flags, text, grid));
   if (!flags.replicas.devices.empty()) return RunOnPlaces(flags, grid, *module, report);
   return IsCpu(flags.device.device) ? RunOnCpu(flags, grid, *module, report)
                                     : RunOnDevice(flags, grid, *module, report);
@@ -340,6 +444,7 @@ Status Run(const RunFlags& flags, Json& json) {
   Result<Literal> result = IsBundle(std::as_bytes(std::span(bytes.view()))) ? RunBundle(flags, bytes.view(), report)
                                                                             : RunProgram(flags, bytes.view(), report);
   if (!result.ok()) return AtPlace(result.status(), flags.program.file);
+  if (report.contains("rank") && report["rank"] != 0) return OkStatus();  // the first process has the results
   const std::vector<const Literal*> leaves = FlattenLiteral(*result);
   if (!flags.out.empty()) VXLA_RETURN_IF_ERROR(WriteNpz(flags.out, "result", leaves));
   if (!flags.out.empty()) PrintStandIns(flags.out, leaves);
@@ -362,6 +467,9 @@ CommandBody AddRun(CLI::App& app) {
   flags->device.AddTo(app);
   flags->compile.AddTo(app);
   flags->replicas.AddTo(app);
+  app.add_flag("--distributed", flags->distributed,
+               "this process is one of a job (`mpirun -n 4 vxla run --distributed ...`): the processes share the "
+               "program's devices, each on its own --device; the first one prints and saves");
   app.add_option("-o,--output", flags->out, "save the results as an .npz with result_0, result_1 ...")
       ->type_name("FILE");
   app.add_option("--num-runs", flags->num_runs, "run so often; later runs replay the first")

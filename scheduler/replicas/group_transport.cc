@@ -1,0 +1,180 @@
+#include "scheduler/replicas/group_transport.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <list>
+#include <memory>
+#include <optional>
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Message = ProcessGroup::Message;
+
+constexpr int kLeaveTag = 1, kGatherTag = 2, kFirstExchangeTag = 16, kExchangeTags = 30000;
+// What a process sent before it left takes so long to arrive.
+constexpr std::chrono::milliseconds kGrace{1000};
+
+// Why messages have not come.
+struct Waited {
+  const Message* missing = nullptr;
+  std::string why;
+};
+
+// Moves messages as long as it makes sense to wait.
+Result<std::optional<Waited>> Await(ProcessGroup& group, std::span<Message> messages, const JobWaits& waits) {
+  const auto begin = Clock::now();
+  std::optional<Clock::time_point> left_at;
+  std::string why;
+  const auto missing = [&] { return std::ranges::find(messages, false, &Message::done); };
+  const std::string error = group.Move(messages, [&] {
+    const auto now = Clock::now();
+    if (waits.is_ended != nullptr && waits.is_ended->load()) {
+      why = "has not come before the launcher ended the job";
+    } else if (waits.timeout.count() > 0 && now - begin > waits.timeout) {
+      why = fmt::format("has not come in {} ms", waits.timeout.count());
+    } else if (const auto m = missing(); m != messages.end() && group.HasArrived(m->peer, kLeaveTag)) {
+      if (!left_at) left_at = now;
+      if (now - *left_at > kGrace) why = "has ended";
+    }
+    return why.empty();
+  });
+  if (!error.empty()) return DeviceFailure("MPI: {}", error);
+  const auto m = missing();
+  if (m == messages.end()) return std::optional<Waited>();
+  return std::optional<Waited>(Waited{&*m, why});
+}
+
+// What MPI may still read or write after a wait that was given up: the process ends soon.
+void Abandon(std::vector<std::vector<std::byte>> buffers) {
+  static std::mutex mutex;
+  static auto* const kept = new std::list<std::vector<std::byte>>;
+  const std::lock_guard lock(mutex);
+  for (auto& buffer : buffers) kept->push_back(std::move(buffer));
+}
+
+size_t SizeOf(const std::vector<Shape>& shapes) {
+  size_t size = 0;
+  for (const Shape& shape : shapes) size += static_cast<size_t>(shape.SizeBytes());
+  return size;
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<std::byte>>> Gather(ProcessGroup& group, const std::string& what,
+                                                   std::vector<std::byte> own, GatherAt at, const JobWaits& waits) {
+  const auto ranks = static_cast<size_t>(group.size()), here = static_cast<size_t>(group.rank());
+  std::vector<std::vector<std::byte>> all(ranks), sizes(ranks, std::vector<std::byte>(sizeof(uint64_t)));
+  const uint64_t own_size = own.size();
+  std::memcpy(sizes[here].data(), &own_size, sizeof own_size);
+  const auto receives = [&](size_t rank) { return at == GatherAt::kAll || rank == 0; };
+  const auto move = [&](std::vector<std::vector<std::byte>>& by_rank) -> Status {
+    std::vector<Message> messages;
+    for (size_t rank = 0; rank < ranks; ++rank) {
+      if (rank == here) continue;
+      const auto add = [&](bool sends, std::vector<std::byte>& bytes) {
+        messages.push_back({static_cast<int64_t>(rank), kGatherTag, sends, bytes.data(), bytes.size()});
+      };
+      if (receives(rank)) add(true, by_rank[here]);
+      if (receives(here)) add(false, by_rank[rank]);
+    }
+    VXLA_ASSIGN_OR_RETURN(const auto waited, Await(group, messages, waits));
+    if (!waited) return OkStatus();
+    return DeviceFailure("{}: rank {} waits for rank {}, which {}", what, here, waited->missing->peer, waited->why);
+  };
+  // First how much comes, then that.
+  Status status = move(sizes);
+  if (status.ok()) {
+    for (size_t rank = 0; rank < ranks && receives(here); ++rank) {
+      uint64_t size = 0;
+      std::memcpy(&size, sizes[rank].data(), sizeof size);
+      all[rank].resize(size);
+    }
+    all[here] = std::move(own);
+    status = move(all);
+  }
+  if (!status.ok()) {
+    Abandon(std::move(sizes));
+    Abandon(std::move(all));
+    return status;
+  }
+  return all;
+}
+
+Status MeetOthers(ProcessGroup& group, const Status& own, const std::vector<JobPart>& parts, const JobWaits& waits) {
+  // The hashes, then what went wrong.
+  std::vector<std::byte> bytes(parts.size() * sizeof(Hash128));
+  for (size_t i = 0; i < parts.size(); ++i)
+    std::memcpy(bytes.data() + i * sizeof(Hash128), &parts[i].hash, sizeof(Hash128));
+  const std::string failure(own.ok() ? "" : own.message());
+  const auto text = std::as_bytes(std::span(failure));
+  bytes.insert(bytes.end(), text.begin(), text.end());
+  const auto all = Gather(group, "the start of the job", std::move(bytes), GatherAt::kAll, waits);
+  if (!own.ok()) return own;
+  if (!all.ok()) return all.status();
+  const auto hash = [&](size_t rank, size_t part) {
+    Hash128 value;
+    std::memcpy(&value, (*all)[rank].data() + part * sizeof(Hash128), sizeof value);
+    return value;
+  };
+  const size_t hashes = parts.size() * sizeof(Hash128);
+  for (size_t rank = 0; rank < all->size(); ++rank) {
+    const std::vector<std::byte>& theirs = (*all)[rank];
+    if (theirs.size() > hashes) {
+      return DeviceFailure("rank {} did not start: {}", rank,
+                           std::string(reinterpret_cast<const char*>(theirs.data()) + hashes, theirs.size() - hashes));
+    }
+  }
+  for (size_t part = 0; part < parts.size(); ++part) {
+    std::string differing;
+    for (size_t rank = 1; rank < all->size(); ++rank) {
+      if (hash(rank, part) != hash(0, part)) differing += fmt::format("{}{}", differing.empty() ? "" : ", ", rank);
+    }
+    if (differing.empty()) continue;
+    return InvalidArgument("all ranks run one program: the {} of rank {} differs from rank 0's (this is rank {})",
+                           parts[part].name, differing, group.rank());
+  }
+  return OkStatus();
+}
+
+Result<std::vector<PostedBytes>> GroupTransport::Exchange(const PlaceExchange& exchange, int64_t place,
+                                                          std::vector<std::byte> posted) {
+  const std::lock_guard lock(mutex_);
+  const int tag = kFirstExchangeTag + static_cast<int>(exchange.number % kExchangeTags);
+  std::vector<std::vector<std::byte>> bytes(static_cast<size_t>(places_));
+  bytes[static_cast<size_t>(place)] = std::move(posted);
+  std::vector<Message> messages;
+  for (const int64_t peer : exchange.places) {
+    if (peer == place) continue;
+    auto &own = bytes[static_cast<size_t>(place)], &theirs = bytes[static_cast<size_t>(peer)];
+    theirs.resize(SizeOf(exchange.posted[static_cast<size_t>(peer)]));
+    messages.push_back({peer, tag, true, own.data(), own.size()});
+    messages.push_back({peer, tag, false, theirs.data(), theirs.size()});
+  }
+  const auto waited = Await(group_, messages, waits_);
+  if (!waited.ok() || *waited) {
+    const int64_t missing = waited.ok() ? (*waited)->missing->peer : 0;
+    const std::string why = waited.ok() ? (*waited)->why : "";
+    Abandon(std::move(bytes));
+    if (!waited.ok()) return Status(waited.status()).WithPrefix(exchange.what + ": ");
+    return DeviceFailure("deadlock: {}: place {} (rank {}) waits for place {} (rank {}), which {}", exchange.what,
+                         place, place, missing, missing, why);
+  }
+  std::vector<PostedBytes> all;
+  for (auto& of_place : bytes) all.push_back(std::make_shared<const std::vector<std::byte>>(std::move(of_place)));
+  return all;
+}
+
+void GroupTransport::Leave(int64_t place) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Message> messages;
+  for (int64_t peer = 0; peer < places_; ++peer) {
+    if (peer != place) messages.push_back({peer, kLeaveTag, true, nullptr, 0});
+  }
+  group_.Move(messages, [] { return false; });
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,54 @@
+// Places that are processes of a job: place N is at rank N.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/hash.h"
+#include "scheduler/replicas/process_group.h"
+#include "scheduler/replicas/transport.h"
+
+namespace VXLA_NAMESPACE {
+
+// What a process of a job knows of the others, and how long it waits for them.
+struct JobWaits {
+  std::chrono::milliseconds timeout{};          // zero: forever
+  const std::atomic<bool>* is_ended = nullptr;  // the launcher has asked this process to end
+};
+
+// What every process gives, by rank: to all of them, or to the first one alone (the others get nothing). All processes
+// call it. kDeviceFailure: who waits in vain for whom; `what` says at what.
+enum class GatherAt : uint8_t { kAll, kFirst };
+Result<std::vector<std::vector<std::byte>>> Gather(ProcessGroup& group, const std::string& what,
+                                                   std::vector<std::byte> own, GatherAt at, const JobWaits& waits);
+
+// What a process is about to do: processes of a job do the same.
+struct JobPart {
+  std::string name;  // "program"
+  Hash128 hash;
+};
+// All processes call it before the first exchange, with how they got there. OK if all are and do the same; else every
+// process has an error: its own, or one that names the ranks that failed or differ.
+Status MeetOthers(ProcessGroup& group, const Status& own, const std::vector<JobPart>& parts, const JobWaits& waits);
+
+// For one run. The group outlives it, and its places are the group's first ranks.
+class GroupTransport : public Transport {
+ public:
+  GroupTransport(ProcessGroup& group, int64_t places, JobWaits waits) : group_(group), places_(places), waits_(waits) {}
+  Result<std::vector<PostedBytes>> Exchange(const PlaceExchange& exchange, int64_t place,
+                                            std::vector<std::byte> posted) override;
+  // Tells the others, of this run and of all later ones: the place has failed.
+  void Leave(int64_t place) override;
+
+ private:
+  ProcessGroup& group_;
+  const int64_t places_;
+  const JobWaits waits_;
+  std::mutex mutex_;
+};
+
+}  // namespace VXLA_NAMESPACE
