@@ -1,0 +1,140 @@
+// Programs whose devices are processes of an MPI job: the bits of one process, and what is said when something is
+// amiss.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/command_test_support.h"
+
+#ifdef VXLA_MPIRUN
+
+namespace VXLA_NAMESPACE::testing {
+namespace distributed_test {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// A loop that adds up over all replicas, passes on to the next one and gathers; `trips` times.
+std::string Program(int replicas, int trips) {
+  std::string next;
+  for (int r = 0; r < replicas; ++r) next += fmt::format("{}{{{},{}}}", r == 0 ? "" : ",", r, (r + 1) % replicas);
+  return WriteScratch(
+      fmt::format("distributed_{}_{}.hlo", replicas, trips),
+      fmt::format("HloModule m, replica_count={0}\n"
+                  "sum {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }}\n"
+                  "body {{ s = (s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0\n"
+                  "  x = f32[3] get-tuple-element(s), index=1  one = s32[] constant(1)  j = s32[] add(i, one)\n"
+                  "  t = f32[3] all-reduce(x), replica_groups={{}}, to_apply=sum\n"
+                  "  p = f32[3] collective-permute(x), source_target_pairs={{{1}}}\n"
+                  "  h = f32[] constant({2})  hs = f32[3] broadcast(h), dimensions={{}}\n"
+                  "  m = f32[3] multiply(t, hs)  y = f32[3] subtract(m, p)\n"
+                  "  ROOT r = (s32[], f32[3]) tuple(j, y) }}\n"
+                  "more {{ s = (s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0\n"
+                  "  n = s32[] constant({3})  ROOT l = pred[] compare(i, n), direction=LT }}\n"
+                  "ENTRY e {{ x = f32[3] parameter(0)  w = f32[2] parameter(1)  z = s32[] constant(0)\n"
+                  "  s = (s32[], f32[3]) tuple(z, x)\n"
+                  "  l = (s32[], f32[3]) while(s), condition=more, body=body\n"
+                  "  y = f32[3] get-tuple-element(l), index=1\n"
+                  "  g = f32[{4}] all-gather(y), dimensions={{0}}, replica_groups={{}}  i = u32[] replica-id()\n"
+                  "  ROOT r = (f32[{4}], f32[3], u32[], f32[2]) tuple(g, y, i, w) }}\n",
+                  replicas, next, 1.0 / replicas, trips, 3 * replicas));
+}
+
+constexpr char kLaunch[] =
+    "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none "
+    "OMPI_MCA_rmaps_base_oversubscribe=1 " VXLA_MPIRUN " ";
+
+std::string Job(int ranks, const std::string& arguments) {
+  return fmt::format("{} -n {} \"$VXLA\" run --distributed {}", kLaunch, ranks, arguments);
+}
+
+TEST(DistributedTest, RanksGiveTheBitsOfOneProcess) {
+  for (const int replicas : {2, 5}) {
+    const std::string program = Program(replicas, 3);
+    const CommandResult one = RunVxla("run " + program + " --device llvmpipe");
+    ASSERT_EQ(one.exit_code, 0) << one.err;
+    for (const int ranks : {2, 4}) {  // more ranks than devices: the others have nothing to do
+      const CommandResult job = RunShell(Job(ranks, program + " --num-runs 2 --check-same --device llvmpipe"));
+      EXPECT_EQ(job.exit_code, 0) << job.err;
+      EXPECT_EQ(job.out, one.out) << ranks << " ranks";
+      EXPECT_EQ(job.err, one.err);
+    }
+  }
+}
+
+TEST(DistributedTest, DevicesOfRanksMayDiffer) {
+  const std::string program = Program(4, 2);
+  const CommandResult one = RunVxla("run " + program + " --device llvmpipe");
+  const std::string run = "\"$VXLA\" run --distributed " + program + " --json -o " + ScratchFolder();
+  const CommandResult job =
+      RunShell(fmt::format("{0} -n 1 {1}/first.npz --device llvmpipe : -n 1 {1}/second.npz --device SwiftShader && "
+                           "test ! -e {2}/second.npz",
+                           kLaunch, run, ScratchFolder()));
+  ASSERT_EQ(job.exit_code, 0) << job.err;
+  EXPECT_THAT(job.out, AllOf(HasSubstr("\"rank\": 0"), HasSubstr("\"ranks\": 2"), Not(HasSubstr("\"rank\": 1"))));
+  EXPECT_EQ(RunVxla("diff " + program + " --device llvmpipe --against " + ScratchFolder() + "/first.npz").exit_code, 0);
+}
+
+TEST(DistributedTest, WithoutALauncherOneProcessHasAllDevices) {
+  const std::string program = Program(2, 1);
+  const CommandResult one = RunVxla("run " + program + " --device cpu");
+  const CommandResult job = RunShell("\"$VXLA\" run --distributed --device cpu " + program);
+  EXPECT_EQ(job.exit_code, 0) << job.err;
+  EXPECT_EQ(job.out, one.out);
+}
+
+TEST(DistributedTest, WhatRanksDoNotShareIsFoundBeforeTheyExchange) {
+  const std::string run = "\"$VXLA\" run --distributed --collective-timeout 20 --device ";
+  const auto two = [&](const std::string& first, const std::string& second) {
+    return RunShell(fmt::format("{0} -n 1 {1}{2} : -n 1 {1}{3}", kLaunch, run, first, second));
+  };
+  const std::string program = "cpu " + Program(2, 1), other = "cpu " + Program(2, 2);
+  const CommandResult programs = two(program, other);
+  EXPECT_EQ(programs.exit_code, 2) << programs.err;
+  EXPECT_THAT(programs.err, HasSubstr("all ranks run one program: the program of rank 1 differs from rank 0's"));
+  const CommandResult data = two(program, program + " --seed 7");
+  EXPECT_EQ(data.exit_code, 2) << data.err;
+  EXPECT_THAT(data.err, HasSubstr("the data of rank 1 differs from rank 0's (this is rank 0)"));
+  const CommandResult device = two(program, "nosuch " + Program(2, 1));
+  EXPECT_NE(device.exit_code, 0);
+  EXPECT_THAT(device.err, AllOf(HasSubstr("vxla: error: no device is named like 'nosuch'"),
+                                HasSubstr("vxla: error: rank 1 did not start: no device is named like 'nosuch'")));
+  const CommandResult feeds = RunShell("\"$VXLA\" run --distributed --infeed x.npz --device " + program);
+  EXPECT_EQ(feeds.exit_code, 2);
+  EXPECT_THAT(feeds.err, HasSubstr("vxla: error: --distributed: --infeed is for one process"));
+}
+
+// Rank 1 is killed within a second of its start, in a loop that would take much longer.
+CommandResult KilledRank(const std::string& launcher_options, const std::string& timeout) {
+  return RunShell(
+      fmt::format("export VXLA program={1} timeout={3}; {0} {2} -n 3 sh -c 'kill=; "
+                  "[ $OMPI_COMM_WORLD_RANK != 1 ] || kill=\"timeout -s KILL 1\"; "
+                  "exec $kill \"$VXLA\" run --distributed --device cpu --collective-timeout $timeout "
+                  "$program'",
+                  kLaunch, Program(3, 100'000'000), launcher_options, timeout));
+}
+
+TEST(DistributedTest, AllOthersReportARankThatIsKilled) {
+  const CommandResult ended = KilledRank("", "60");
+  EXPECT_NE(ended.exit_code, 0);
+  EXPECT_THAT(ended.err,
+              ::testing::ContainsRegex("deadlock: (all-reduce t|collective-permute p): place [02] .rank [02]. "
+                                       "waits for place [0-2] .rank [0-2]., which has not come before the "
+                                       "launcher ended the job"));
+}
+
+TEST(DistributedTest, ARankThatDoesNotComeIsReportedInTime) {
+  const CommandResult late = KilledRank("--enable-recovery", "2");  // the launcher leaves the others alone
+  for (const int rank : {0, 2}) {
+    EXPECT_THAT(late.err,
+                ::testing::ContainsRegex(fmt::format("place {0} .rank {0}. waits for place [0-2] .rank [0-2]., "
+                                                     "which has (not come in 2000 ms|ended)",
+                                                     rank)));
+  }
+}
+
+}  // namespace distributed_test
+}  // namespace VXLA_NAMESPACE::testing
+
+#endif  // VXLA_MPIRUN
