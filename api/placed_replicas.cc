@@ -96,9 +96,15 @@ struct PlacedExecutable::State {
     for (const auto& [device, parameter] : place.program.parameters) {
       pointers.push_back(arguments[static_cast<size_t>(device)][static_cast<size_t>(parameter)]);
     }
-    if (place.executable == nullptr) return Evaluate(*place.program.module, pointers, place.evaluate);
-    return place.executable->Run(pointers);
+    Result<Literal> result = place.executable == nullptr
+                                 ? Evaluate(*place.program.module, pointers, place.evaluate)
+                                 : place.executable->Run(pointers);
+    // What an exchange reports comes back as the failure of a custom call.
+    if (!result.ok() && HasWaited(result.status()))
+      return Status(StatusCode::kDeviceFailure, std::string(result.status().message()), result.status().location());
+    return result;
   }
+  static bool HasWaited(const Status& status) { return status.message().find("deadlock: ") != std::string::npos; }
 };
 
 PlacedExecutable::PlacedExecutable(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -167,7 +173,7 @@ Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*
   const Status* worst = nullptr;
   for (const auto& result : results) {
     if (result->ok()) continue;
-    const bool waited = result->status().message().find("deadlock: ") != std::string::npos;
+    const bool waited = State::HasWaited(result->status());
     if (worst == nullptr || !waited) worst = &result->status();
     if (!waited) break;
   }
