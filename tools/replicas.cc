@@ -25,11 +25,12 @@ void ReplicaFlags::AddTo(CLI::App& app, bool feeds) {
   app.add_option("--partitions", partitions,
                  "partitions of each replica; default: the program's num_partitions. Arrays have a leading "
                  "axis of replicas * partitions, replica-major, or go to all");
-  app.add_option("--devices", devices,
-                 "the devices that replicas and partitions are spread over: numbers, or as --device takes them; one "
-                 "twice is two logical devices. Default: all on --device")
-      ->delimiter(',')
-      ->type_name("LIST");
+  CLI::Option* const places = app.add_option(
+      "--devices", devices,
+      "the devices that replicas and partitions are spread over: numbers, or as --device takes them; one twice is two "
+      "logical devices. Default: all on --device");
+  places->delimiter(',')->type_name("LIST");
+  if (CLI::Option* const device = app.get_option_no_throw("--device")) places->excludes(device);
   app.add_option("--collective-timeout", collective_timeout_s,
                  "seconds that a device waits for others before the deadlock report; 0: forever")
       ->check(CLI::NonNegativeNumber)

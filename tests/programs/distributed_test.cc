@@ -63,6 +63,45 @@ TEST(DistributedTest, RanksGiveTheBitsOfOneProcess) {
   }
 }
 
+// A hundred steps of gradient descent, each replica on data of its own: the weights, and whether all hold the same
+// bits.
+constexpr char kTraining[] = R"(HloModule m, replica_count=4
+sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+both { a = pred[] parameter(0)  b = pred[] parameter(1)  ROOT r = pred[] and(a, b) }
+body { s = (s32[], f32[5], f32[16,5], f32[16]) parameter(0)  i = s32[] get-tuple-element(s), index=0
+  w = f32[5] get-tuple-element(s), index=1  x = f32[16,5] get-tuple-element(s), index=2
+  y = f32[16] get-tuple-element(s), index=3  one = s32[] constant(1)  j = s32[] add(i, one)
+  p = f32[16] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}  t = f32[16] tanh(p)  e = f32[16] subtract(t, y)
+  g = f32[5] dot(e, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  all = f32[5] all-reduce(g), channel_id=1, replica_groups={}, to_apply=sum
+  rate = f32[] constant(0.003)  rates = f32[5] broadcast(rate), dimensions={}  d = f32[5] multiply(all, rates)
+  v = f32[5] subtract(w, d)  ROOT r = (s32[], f32[5], f32[16,5], f32[16]) tuple(j, v, x, y) }
+more { s = (s32[], f32[5], f32[16,5], f32[16]) parameter(0)  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(100)  ROOT l = pred[] compare(i, n), direction=LT }
+ENTRY e { x = f32[16,5] parameter(0)  y = f32[16] parameter(1)  z = s32[] constant(0)  f = f32[] constant(0)
+  w = f32[5] broadcast(f), dimensions={}  s = (s32[], f32[5], f32[16,5], f32[16]) tuple(z, w, x, y)
+  l = (s32[], f32[5], f32[16,5], f32[16]) while(s), condition=more, body=body  v = f32[5] get-tuple-element(l), index=1
+  row = f32[1,5] reshape(v)  g = f32[4,5] all-gather(row), dimensions={0}, replica_groups={}
+  own = f32[4,5] broadcast(v), dimensions={1}  same = pred[4,5] compare(g, own), direction=EQ
+  true = pred[] constant(true)  q = pred[] reduce(same, true), dimensions={0,1}, to_apply=both
+  ROOT all = (f32[5], pred[]) tuple(v, q) }
+)";
+
+TEST(DistributedTest, ReplicasThatTrainStayTheSame) {
+  const std::string program = WriteScratch("training.hlo", kTraining);
+  const std::string out = ScratchFolder() + "/trained.npz", saved = program + " -o " + out;
+  for (const std::string& run :
+       {"\"$VXLA\" run " + saved + " --device llvmpipe", "\"$VXLA\" run " + saved + " --devices llvmpipe,llvmpipe",
+        Job(2, saved + " --device llvmpipe")}) {
+    const CommandResult trained = RunShell("rm -f " + out + "; " + run);
+    ASSERT_EQ(trained.exit_code, 0) << trained.err;
+    // The reference's replicas give the same, and all theirs are equal.
+    const CommandResult diff = RunVxla("diff " + program + " --device cpu --against " + out);
+    EXPECT_EQ(diff.exit_code, 0) << run << diff.out;
+  }
+  EXPECT_THAT(RunVxla("run " + program + " --device cpu").out, HasSubstr("result_1: pred[4]\n[True True True True]\n"));
+}
+
 TEST(DistributedTest, DevicesOfRanksMayDiffer) {
   const std::string program = Program(4, 2);
   const CommandResult one = RunVxla("run " + program + " --device llvmpipe");

@@ -56,6 +56,13 @@ TEST(ReplicasCommandTest, AnArrayWithoutTheAxisGoesToAll) {
   EXPECT_THAT(r.out, HasSubstr("result_0: f32[3,2]\n[[3. 6.]\n [3. 6.]\n [3. 6.]]\n"));
 }
 
+TEST(ReplicasCommandTest, OneDeviceAndSeveralAreNotBothNamed) {
+  for (const char* command : {"run ", "diff ", "explain "}) {
+    ExpectError(RunVxla(command + SumProgram() + " --replicas 2 --device cpu --devices llvmpipe,llvmpipe"), 2,
+                "--device excludes --devices");
+  }
+}
+
 TEST(ReplicasCommandTest, OneDeviceHasNoAxis) {
   const std::string x = WriteScratch("one.npy", NpyF32({2}, {1, 2}));
   EXPECT_THAT(RunVxla("run " + SumProgram() + " --device cpu --args " + x).out,
