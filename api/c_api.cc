@@ -40,12 +40,14 @@ VxlaDeviceDescription Describe(const DeviceFacts& facts) {
 Result<CExecutable> LoadBundle(VxlaDevice device, const VxlaBundleInfo& info) {
   Sweep(*device);
   VXLA_RETURN_IF_ERROR(CheckNotNull(info.data, "the bundle's data"));
-  if ((info.flags & ~static_cast<uint32_t>(VXLA_COMPILE_RECORDABLE)) != 0)
-    return InvalidArgument("flags {:#x}: a bundle is compiled already", info.flags);
+  constexpr auto kFlags = uint32_t{VXLA_COMPILE_RECORDABLE} | uint32_t{VXLA_LOAD_IN_BACKGROUND};
+  if ((info.flags & ~kFlags) != 0) return InvalidArgument("flags {:#x}: a bundle is compiled already", info.flags);
+  LoadOptions options;
+  options.background = (info.flags & VXLA_LOAD_IN_BACKGROUND) != 0;
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable,
-                        device->client->Load({static_cast<const std::byte*>(info.data), info.size_bytes}));
+                        device->client->Load({static_cast<const std::byte*>(info.data), info.size_bytes}, options));
   VXLA_ASSIGN_OR_RETURN(CExecutable loaded, WithSignature(executable->module()));
-  if (info.flags != 0) VXLA_RETURN_IF_ERROR(CheckRecordable(executable->plan()));
+  if ((info.flags & VXLA_COMPILE_RECORDABLE) != 0) VXLA_RETURN_IF_ERROR(CheckRecordable(executable->plan()));
   loaded.executable = std::move(executable);
   return loaded;
 }
@@ -247,6 +249,17 @@ VxlaCode vxlaLoadBundle(VxlaDevice device, const VxlaBundleInfo* info, VxlaExecu
     VXLA_ASSIGN_OR_RETURN(const VxlaBundleInfo read, ReadStruct(info, "info"));
     VXLA_ASSIGN_OR_RETURN(CExecutable loaded, LoadBundle(device, read));
     *executable = NewHandle<VxlaExecutable_T>(device, std::move(loaded));
+    return OkStatus();
+  });
+}
+
+VxlaCode vxlaExecutableIsReady(VxlaExecutable executable, int32_t* ready, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckNotNull(ready, "ready"));
+    *ready = 0;
+    VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
+    VXLA_ASSIGN_OR_RETURN(const bool made, executable->content->executable->IsReady());
+    *ready = made ? 1 : 0;
     return OkStatus();
   });
 }

@@ -51,6 +51,7 @@ using KernelProgress = std::function<void(size_t made, size_t wanted)>;
 class Kernel {
  public:
   virtual ~Kernel() = default;
+  double driver_ms = 0;  // what the driver took to make it
 };
 
 // What a driver's compiler made of a kernel, in its own words.

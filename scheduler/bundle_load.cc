@@ -44,11 +44,11 @@ Status UploadConstantsOf(const Bundle& bundle, const BundleVariant& variant, Exe
 
 }  // namespace
 
-Result<std::shared_ptr<Executable>> Client::Load(std::span<const std::byte> bundle) {
-  return Guarded([&] { return LoadOrThrow(bundle); });
+Result<std::shared_ptr<Executable>> Client::Load(std::span<const std::byte> bundle, const LoadOptions& options) {
+  return Guarded([&] { return LoadOrThrow(bundle, options); });
 }
 
-Result<std::shared_ptr<Executable>> Client::LoadOrThrow(std::span<const std::byte> bytes) {
+Result<std::shared_ptr<Executable>> Client::LoadOrThrow(std::span<const std::byte> bytes, const LoadOptions& options) {
   const Stopwatch all;
   VXLA_ASSIGN_OR_RETURN(const Bundle bundle, ReadBundle(bytes));
   const DeviceFacts& facts = state_->device->facts();
@@ -62,11 +62,11 @@ Result<std::shared_ptr<Executable>> Client::LoadOrThrow(std::span<const std::byt
   TakeModules(bundle, variant, state->program.plan);
   state->program.layout = LayOutArguments(state->program.plan, BlockAlignment(facts, variant.plan.bindings));
   state->statistics.plan_ms = all.Ms();
-  VXLA_RETURN_IF_ERROR(MakeKernels(*state));
-  state->statistics.kernels_ms = all.Ms() - state->statistics.plan_ms;
+  if (!options.background) VXLA_RETURN_IF_ERROR(MakeKernels(*state));
   if (!facts.compile_only) VXLA_RETURN_IF_ERROR(UploadConstantsOf(bundle, variant, *state));
   MakeContexts(*state);
   state->statistics.ms = all.Ms();
+  if (options.background) MakeKernelsInBackground(*state);
   return std::shared_ptr<Executable>(new Executable(std::move(state)));
 }
 

@@ -150,7 +150,25 @@ static void TestBundle(VxlaDevice device, const char* path) {
   bytes[info.size_bytes / 2] ^= 1;  // not needed any more
   EXPECT_OK(vxlaRun(executable, 1, &argument, 2, results, &message));
   EXPECT(y[0] == 11 && y[1] == -40 && y[2] == 90 && n == 7);
+  int32_t ready = 0;
+  EXPECT_OK(vxlaExecutableIsReady(executable, &ready, &message));
+  EXPECT(ready == 1);
   vxlaDestroyExecutable(executable);
+
+  bytes[info.size_bytes / 2] ^= 1;
+  info.flags |= VXLA_LOAD_IN_BACKGROUND;
+  VxlaExecutable waiting[3] = {NULL, NULL, NULL};
+  for (int i = 0; i < 3; ++i) EXPECT_OK(vxlaLoadBundle(device, &info, &waiting[i], &message));
+  memset(y, 0, sizeof(y));
+  EXPECT_OK(vxlaRun(waiting[2], 1, &argument, 2, results, &message));  // waits
+  EXPECT(y[0] == 11 && y[1] == -40 && y[2] == 90 && n == 7);
+  EXPECT_OK(vxlaExecutableIsReady(waiting[2], &ready, &message));
+  EXPECT(ready == 1);
+  for (ready = 0; ready == 0; thrd_yield()) EXPECT_OK(vxlaExecutableIsReady(waiting[0], &ready, &message));
+  for (int i = 0; i < 3; ++i) vxlaDestroyExecutable(waiting[i]);  // at any time
+  EXPECT_CODE(vxlaExecutableIsReady(NULL, &ready, &message), VXLA_INVALID_ARGUMENT, "executable: NULL");
+  bytes[info.size_bytes / 2] ^= 1;
+  info.flags = 0;
 
   EXPECT_CODE(vxlaLoadBundle(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT, "the bundle is damaged");
   EXPECT(executable == NULL);
