@@ -461,7 +461,8 @@ Status MakeKernels(ExecutableState& state) {
   VXLA_ASSIGN_OR_RETURN(state.program.kernels, state.client->device->GetKernels(state.program.plan.bindings, keys,
                                                                                 &state.statistics.compiled, progress));
   state.statistics.kernels = static_cast<int>(keys.size());
-  for (const auto& kernel : state.program.kernels) state.statistics.driver_ms += kernel == nullptr ? 0 : kernel->driver_ms;
+  for (const auto& kernel : state.program.kernels)
+    state.statistics.driver_ms += kernel == nullptr ? 0 : kernel->driver_ms;
   state.statistics.kernels_ms = all.Ms();
   return OkStatus();
 }

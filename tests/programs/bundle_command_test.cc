@@ -64,13 +64,29 @@ TEST(BundleCommandTest, ExplainShowsEachVariant) {
   EXPECT_THAT(result.out, HasSubstr("kernel 0: dot/"));
 }
 
+TEST(BundleCommandTest, BenchLoadsAndRuns) {
+  const std::string bundle = Compiled("timed.vxla", "--bindings descriptors");
+  const CommandResult result = RunVxla("bench " + bundle + " --num-runs 1 --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto rows = nlohmann::json::parse(result.out);
+  ASSERT_EQ(rows.size(), 4u);  // under addresses there is no variant
+  EXPECT_EQ(rows[0]["name"], bundle);
+  EXPECT_FALSE(rows[0].contains("driver_ms"));
+  const char* const loads[] = {"cold", "warm", "in the background"};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(rows[i + 1]["name"], bundle + ", loaded " + loads[i]);
+    EXPECT_GT(rows[i + 1]["driver_ms"], 0);
+    EXPECT_GT(rows[i + 1]["ms"], 0);
+  }
+}
+
 TEST(BundleCommandTest, RefusesWhatACompiledProgramCannotDo) {
   const std::string bundle = Compiled("refusing.vxla");
   ExpectRefused("run " + bundle + " --device cpu", "a bundle, which is compiled already: --device cpu is for programs");
   ExpectRefused("run " + bundle + " --no-fusion", "--no-fusion is for programs");
   ExpectRefused("run " + bundle + " --partitions 2", "--partitions is for programs");
   ExpectRefused("diff " + bundle, "a bundle, which is compiled already");
-  EXPECT_THAT(RunVxla("bench " + bundle).err, ::testing::StartsWith("vxla: error: " + bundle + ": a bundle, which"));
+  ExpectRefused("bench " + bundle + " --device cpu", bundle + ": a bundle, which is compiled already: --device cpu");
   ExpectRefused("explain " + bundle + " --dump-kernels " + ScratchFolder(), "holds neither GLSL nor");
   ExpectRefused("convert " + bundle + " " + ScratchFolder() + "/x.mlir", "a bundle, which is compiled already");
   std::string bytes = ReadScratch(bundle);
