@@ -1,6 +1,7 @@
 // Which variant of a bundle a device runs.
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "scheduler/bundle.h"
 
@@ -49,6 +50,13 @@ constexpr Feature kFeatures[] = {
     {&DeviceFacts::spirv_1_6, "SPIR-V 1.6"},
 };
 
+// How many of the device's features the kernels were made to use, beside the way to bind.
+int64_t FeatureCount(const DeviceFacts& made_for) {
+  return std::ranges::count_if(kFeatures, [&](const Feature& feature) {
+    return feature.fact != &DeviceFacts::buffer_addresses && made_for.*feature.fact;
+  });
+}
+
 // A limit of the kernels that the device's is below.
 std::string Exceeded(const DeviceFacts& made_for, const DeviceFacts& device) {
   const auto below = [](uint64_t has, uint64_t needs, const char* what) {
@@ -95,7 +103,8 @@ Result<size_t> ChooseVariant(const Bundle& bundle, const DeviceFacts& device, st
   std::string reasons;
   const auto rank = [&](size_t i) {
     const BundleVariant& variant = bundle.variants[i];
-    return std::pair(variant.generic, std::ranges::find(modes, variant.plan.bindings) - modes.begin());
+    return std::tuple(variant.generic, std::ranges::find(modes, variant.plan.bindings) - modes.begin(),
+                      -FeatureCount(variant.made_for));
   };
   for (size_t i = 0; i < bundle.variants.size(); ++i) {
     const BundleVariant& variant = bundle.variants[i];

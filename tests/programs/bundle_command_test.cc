@@ -50,10 +50,12 @@ TEST(BundleCommandTest, RunsAsTheProgramDoes) {
 
 TEST(BundleCommandTest, CompileSaysWhatItWrote) {
   const std::string path = ScratchFolder() + "/listed.vxla";
-  const CommandResult result = RunVxla("compile " + Program() + " -o " + path + " --bindings descriptors --json");
+  const CommandResult result =
+      RunVxla("compile " + Program() + " -o " + path + " --bindings descriptors --target generic generic+i64 --json");
   const auto report = nlohmann::json::parse(result.out);
   EXPECT_EQ(report["bytes"], std::filesystem::file_size(path));
-  EXPECT_EQ(report["variants"].dump(), R"([{"bindings":"descriptors","target":"generic"}])");
+  EXPECT_EQ(report["variants"].dump(), R"([{"bindings":"descriptors","target":"generic"},)"
+                                       R"({"bindings":"descriptors","target":"generic+i64"}])");
 }
 
 TEST(BundleCommandTest, ExplainShowsEachVariant) {
@@ -86,6 +88,8 @@ TEST(BundleCommandTest, RefusesWhatACompiledProgramCannotDo) {
   ExpectRefused("run " + bundle + " --no-fusion", "--no-fusion is for programs");
   ExpectRefused("run " + bundle + " --partitions 2", "--partitions is for programs");
   ExpectRefused("diff " + bundle, "a bundle, which is compiled already");
+  ExpectRefused("compile " + Program() + " -o " + ScratchFolder() + "/x.vxla --target generic+half",
+                "target generic+half: 'half' is none of i64, f64, f16, storage16, storage8, subgroupsN");
   ExpectRefused("bench " + bundle + " --device cpu", bundle + ": a bundle, which is compiled already: --device cpu");
   ExpectRefused("explain " + bundle + " --dump-kernels " + ScratchFolder(), "holds neither GLSL nor");
   ExpectRefused("convert " + bundle + " " + ScratchFolder() + "/x.mlir", "a bundle, which is compiled already");
