@@ -290,7 +290,8 @@ VxlaCode vxlaDescribeExecutable(VxlaExecutable executable, VxlaExecutableDescrip
     described.dispatch_count = static_cast<uint32_t>(plan.dispatch_count());
     described.host_step_count = static_cast<uint32_t>(HostSteps(plan));
     described.peak_bytes = static_cast<uint64_t>(plan.peak_bytes);
-    return WriteStruct(described, description, "description");
+    described.lower_bound_bytes = static_cast<uint64_t>(plan.lower_bound_bytes);
+    return WriteStruct(described, description, "description", offsetof(VxlaExecutableDescription, lower_bound_bytes));
   });
 }
 

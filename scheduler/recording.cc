@@ -115,7 +115,7 @@ void Recording::AddSegments(int begin, int end) {
 }
 
 Status Recording::Record(size_t begin, size_t end, CommandBuffer& commands) {
-  commands.BeginLabel(plan().name);
+  commands.BeginLabel(plan().name.c_str());
   if (begin != 0) commands.Barrier(indirect_);
   Status status;
   for (size_t i = begin; i < end && status.ok(); ++i)

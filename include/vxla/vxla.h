@@ -172,6 +172,8 @@ typedef struct VxlaExecutableDescription {
   uint32_t dispatch_count;
   uint32_t host_step_count;  // instructions that run on the host
   uint64_t peak_bytes;       // arguments, results, constants and scratch
+  // What the same order of operations needs at least: with the most scratch that is alive at once.
+  uint64_t lower_bound_bytes;
 } VxlaExecutableDescription;
 
 // VXLA_INVALID_ARGUMENT: the text, with line:column. Compiles its kernels, on all cores. VXLA_UNSUPPORTED, as

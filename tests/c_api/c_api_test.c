@@ -75,6 +75,9 @@ static void TestRun(VxlaDevice device) {
   EXPECT(array.element_type == VXLA_S32 && array.rank == 0 && array.size_bytes == 4);
   EXPECT_OK(vxlaDescribeResult(executable, 0, &array, &message));
   EXPECT(array.element_type == VXLA_F32 && array.rank == 1 && array.dimensions[0] == 3 && array.size_bytes == 12);
+  VxlaExecutableDescription older = {.struct_size = offsetof(VxlaExecutableDescription, lower_bound_bytes)};
+  EXPECT_OK(vxlaDescribeExecutable(executable, &older, &message));
+  EXPECT(older.peak_bytes == description.peak_bytes && older.lower_bound_bytes == 0);
   EXPECT_CODE(vxlaDescribeResult(executable, 2, &array, &message), VXLA_INVALID_ARGUMENT, "result 2: there are 2");
 
   const float x[3] = {1, 2, 3}, y[3] = {10, 20, 30};

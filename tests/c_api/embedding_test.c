@@ -123,6 +123,9 @@ static void FreeFrame(Host* host, Frame* frame) {
 static void TestFrames(Host* host, VxlaDevice device) {
   VxlaExecutable executable = Compile(device, kProgram, VXLA_COMPILE_RECORDABLE);
   const VxlaRecordingNeeds needs = Needs(executable);
+  VxlaExecutableDescription description = {.struct_size = sizeof(description)};
+  EXPECT_OK(vxlaDescribeExecutable(executable, &description, &message));
+  EXPECT(description.peak_bytes == description.lower_bound_bytes && description.peak_bytes > needs.scratch_size);
   HostBuffer scratch = HostMakeBuffer(host, needs.scratch_size + needs.scratch_alignment, needs.scratch_usage);
   VxlaBinding lent = HostBind(&scratch, needs.scratch_alignment, needs.scratch_size);
   for (int with_scratch = 0; with_scratch < 2; ++with_scratch) {
@@ -472,7 +475,7 @@ static void TestOn(Host* host, uint32_t api_version, const char* bindings) {
     TestBinarySemaphores(host, device);
     EXPECT_OK(vxlaDestroyDevice(device, &message));
   }
-  EXPECT(host->allocations > 0);
+  EXPECT(host->allocations > 0 && host->live == 0);  // all objects are freed as they were made
   HostCloseDevice(host);
 }
 
