@@ -87,6 +87,7 @@ Result<std::vector<Argument>> TakeArguments(VxlaExecutable executable, const Vxl
     for (size_t leaf = FlattenTuple(parameter).size(); leaf > 0; --leaf, ++number) {
       const std::string what = fmt::format("argument {}", number);
       VXLA_RETURN_IF_ERROR(CheckHandle(info.arguments[number], what.c_str()));
+      VXLA_RETURN_IF_ERROR(CheckOwned(info.arguments[number], what.c_str()));
       leaves.push_back(info.arguments[number]->content->value);
       keep |= info.keep != nullptr && info.keep[number] != 0;
     }
@@ -358,6 +359,7 @@ VxlaCode vxlaReadValue(VxlaValue value, void* data, uint64_t size_bytes, VxlaMes
   return Call(message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckHandle(value, "value"));
     const auto size = static_cast<uint64_t>(value->content->array.shape.SizeBytes());
+    VXLA_RETURN_IF_ERROR(CheckOwned(value, "value"));
     if (size_bytes != size) return InvalidArgument("value: {} bytes given, it has {}", size_bytes, size);
     if (size != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(data, "data"));
     VXLA_ASSIGN_OR_RETURN(const Literal literal, value->content->value.ToLiteral());

@@ -183,7 +183,8 @@ VXLA_API VxlaCode vxlaCompile(VxlaDevice device, const VxlaCompileInfo* info, Vx
 
 enum {
   // vxlaLoadBundle returns before the driver has made the pipelines. vxla's threads go on with that, of several bundles
-  // one after the other, each on all cores. What needs the pipelines waits, and gives their error: vxlaRun, vxlaExecute,
+  // one after the other, each on all cores. What needs the pipelines waits, and gives their error: vxlaRun,
+  // vxlaExecute,
   // vxlaCreateRecording.
   VXLA_LOAD_IN_BACKGROUND = 4
 };
@@ -200,8 +201,8 @@ typedef struct VxlaBundleInfo {
 // another version of the format, or no variant for this device, with each one's reason.
 VXLA_API VxlaCode vxlaLoadBundle(VxlaDevice device, const VxlaBundleInfo* info, VxlaExecutable* executable,
                                  VxlaMessage* message);
-// *ready: 1 if what needs the executable's pipelines would not wait for them, else 0 (VXLA_LOAD_IN_BACKGROUND). Fails as
-// making them did.
+// *ready: 1 if what needs the executable's pipelines would not wait for them, else 0 (VXLA_LOAD_IN_BACKGROUND). Fails
+// as making them did.
 VXLA_API VxlaCode vxlaExecutableIsReady(VxlaExecutable executable, int32_t* ready, VxlaMessage* message);
 // Which variant an executable from a bundle is: "generic under descriptors". Lives as long as the executable.
 // VXLA_INVALID_ARGUMENT: it was compiled from text.

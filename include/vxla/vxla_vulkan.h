@@ -129,6 +129,18 @@ VXLA_API VxlaCode vxlaExportValue(VxlaValue value, VxlaBinding* binding, VxlaMes
 // Signals when the value has been written and each run that was submitted with it so far has finished. Does not wait.
 VXLA_API VxlaCode vxlaSignalValue(VxlaValue value, const VxlaSemaphore* signal, VxlaMessage* message);
 
+// Hands a value's part of its VkBuffer, which queue families own one at a time (VK_SHARING_MODE_EXCLUSIVE), to another
+// family of the device or to VK_QUEUE_FAMILY_EXTERNAL, with its contents: when it has been written and each run that
+// was submitted with it so far has finished; then `signal`, unless it is NULL, is signalled. The other side records its
+// own half. Until vxlaAcquireValue the value's use is VXLA_INVALID_ARGUMENT, and so is a family that the device has
+// not, or that vxla's queue is of. Neither of the two waits; both need the value's handle to themselves.
+VXLA_API VxlaCode vxlaReleaseValue(VxlaValue value, uint32_t queue_family, const VxlaSemaphore* signal,
+                                   VxlaMessage* message);
+// Takes over what that family released, after `wait` (NULL: it has done so), before the value is used next: also the
+// memory of a value that vxlaImportValue or vxlaImportMemory just made.
+VXLA_API VxlaCode vxlaAcquireValue(VxlaValue value, uint32_t queue_family, const VxlaSemaphore* wait,
+                                   VxlaMessage* message);
+
 // ---- memory shared with other devices, APIs and processes ----
 
 // An allocation, as one of POSIX's file descriptors stands for it: with VK_KHR_external_memory_fd, and for DMA_BUF with

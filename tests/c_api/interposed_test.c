@@ -340,7 +340,7 @@ static void TestSteadyFrame(Host* host, const char* bindings, VkFormat format) {
     const VxlaCode code = vxlaCmdExecute(commands, recording, &bound, NULL);
     Counted(&allocations, &locks);
     EXPECT(code == VXLA_OK && commands_skipped >= 3);
-    if (frame == 0) continue;
+    if (frame == 0 || getenv("VXLA_TEST_VALIDATE") != NULL) continue;  // the layer locks and allocates, too
     EXPECT(allocations == 0 && locks == 0);
     EXPECT(host->allocations == host_allocations && host->locks == host_locks);
   }
