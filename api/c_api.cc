@@ -216,6 +216,12 @@ VxlaCode vxlaDestroyDevice(VxlaDevice device, VxlaMessage* message) {
     return Report(kind, message);
   if (device->alive != 0)
     return Report(VXLA_BUSY, fmt::format("device: {} of its handles are alive", device->alive), message);
+  const auto makes = [](const auto& executable) {
+    const Result<bool> ready = executable->IsReady();
+    return ready.ok() && !*ready;
+  };
+  if (std::ranges::any_of(device->retired, makes))
+    return Report(VXLA_BUSY, "device: pipelines are being made in the background", message);
   if (device->adopted && !vulkan::IsIdle(*device->device))
     return Report(VXLA_BUSY, "device: runs of its executables are in flight", message);
   delete device;

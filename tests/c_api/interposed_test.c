@@ -116,8 +116,20 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL OfDevice(VkDevice device, const 
   }
   return real;
 }
+static int without_compute;
+static PFN_vkGetPhysicalDeviceQueueFamilyProperties real_families;
+static VKAPI_ATTR void VKAPI_CALL Families(VkPhysicalDevice device, uint32_t* count,
+                                           VkQueueFamilyProperties* families) {
+  real_families(device, count, families);
+  for (uint32_t i = 0; families != NULL && without_compute && i < *count; ++i)
+    families[i].queueFlags &= ~(VkQueueFlags)VK_QUEUE_COMPUTE_BIT;
+}
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL OfInstance(VkInstance instance, const char* name) {
   const PFN_vkVoidFunction real = real_instance(instance, name);
+  if (strcmp(name, "vkGetPhysicalDeviceQueueFamilyProperties") == 0) {
+    real_families = (PFN_vkGetPhysicalDeviceQueueFamilyProperties)real;
+    return (PFN_vkVoidFunction)Families;
+  }
   if (strcmp(name, "vkGetDeviceProcAddr") != 0) return real;
   real_device = (PFN_vkGetDeviceProcAddr)real;
   return (PFN_vkVoidFunction)OfDevice;
@@ -144,6 +156,16 @@ static VxlaDevice Adopt(Host* host) {
   VxlaDevice device = NULL;
   EXPECT_OK(vxlaAdoptDevice(&info, &device, &message));
   return device;
+}
+
+static void TestQueueWithoutCompute(Host* host) {
+  VxlaAdoptInfo info = HostAdoptInfo(host, VK_API_VERSION_1_3, NULL);
+  info.get_instance_proc_addr = OfInstance;
+  VxlaDevice device = NULL;
+  without_compute = 1;
+  EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_INVALID_ARGUMENT, "queue family 0 runs no compute");
+  EXPECT(device == NULL);
+  without_compute = 0;
 }
 
 // A capture of a frame shows the program, its kernels and the copies by name.
@@ -357,6 +379,7 @@ int main(void) {
   if (!HostOpen(&host, VK_API_VERSION_1_3)) return 1;
   real_instance = host.get;
   HostMakeDevice(&host, NULL);
+  TestQueueWithoutCompute(&host);
   TestNames(&host);
   TestLostDevice(&host);
   TestDestroyInFlight(&host);
