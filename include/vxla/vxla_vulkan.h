@@ -143,29 +143,33 @@ VXLA_API VxlaCode vxlaAcquireValue(VxlaValue value, uint32_t queue_family, const
 
 // ---- memory shared with other devices, APIs and processes ----
 
-// An allocation, as one of POSIX's file descriptors stands for it: with VK_KHR_external_memory_fd, and for DMA_BUF with
-// VK_EXT_external_memory_dma_buf, enabled on the device. Vulkan lets opaque descriptors go from and to the same driver
-// and device (deviceUUID) alone.
+// An allocation, as a handle of the operating system stands for it. POSIX: a file descriptor, with
+// VK_KHR_external_memory_fd, and for DMA_BUF with VK_EXT_external_memory_dma_buf, enabled on the device. Windows: a
+// HANDLE, with VK_KHR_external_memory_win32. Vulkan lets opaque ones go from and to the same driver and device
+// (deviceUUID) alone.
 typedef struct VxlaMemory {
   uint32_t struct_size;
-  VkExternalMemoryHandleTypeFlagBits handle_type;  // OPAQUE_FD or DMA_BUF
-  int32_t descriptor;
-  uint32_t memory_type;  // OPAQUE_FD: the index that the allocation was made with
+  // OPAQUE_FD, DMA_BUF; OPAQUE_WIN32, D3D12_HEAP, D3D12_RESOURCE.
+  VkExternalMemoryHandleTypeFlagBits handle_type;
+  int32_t descriptor;    // POSIX
+  uint32_t memory_type;  // of opaque ones: the index that the allocation was made with
   uint64_t size;         // of all of it, as allocated
   uint64_t offset;       // of the array: a multiple of 16 and of minStorageBufferOffsetAlignment
+  void* handle;          // Windows
 } VxlaMemory;
 
 // A value in someone else's allocation, of vxla's devices or a host's; the array's bytes rounded up to 16 may be
-// overwritten. On success the descriptor is the driver's, to be closed by nobody. `wait`: as VxlaImportInfo's, NULL on
-// a device of vxla's own. Donated, the memory holds the result. VXLA_UNSUPPORTED: the extension is not enabled, or the
-// device does not import such memory. VXLA_INVALID_ARGUMENT: no such memory, or the array lies outside of it.
+// overwritten. On success a descriptor is the driver's, to be closed by nobody; a HANDLE stays the caller's. `wait`: as
+// VxlaImportInfo's, NULL on a device of vxla's own. Donated, the memory holds the result. VXLA_UNSUPPORTED: the
+// extension is not enabled, or the device does not import such memory. VXLA_INVALID_ARGUMENT: no such memory, or the
+// array lies outside of it.
 VXLA_API VxlaCode vxlaImportMemory(VxlaDevice device, const VxlaMemory* memory, const VxlaArray* array,
                                    const VxlaSemaphore* wait, VxlaValue* value, VxlaMessage* message);
 // A value with an allocation of its own that others may import; data: NULL leaves it undefined.
 VXLA_API VxlaCode vxlaCreateSharedValue(VxlaDevice device, VkExternalMemoryHandleTypeFlagBits handle_type,
                                         const VxlaArray* array, const void* data, VxlaValue* value,
                                         VxlaMessage* message);
-// A new descriptor of such a value's memory, the caller's to close or to hand on. It is read and written by others only
+// A new handle of such a value's memory, the caller's to close or to hand on. It is read and written by others only
 // while no run of vxla's does (vxlaReadValue, vxlaValueIsReady, vxlaSignalValue). VXLA_INVALID_ARGUMENT: the value was
 // not made by vxlaCreateSharedValue, or donated.
 VXLA_API VxlaCode vxlaExportMemory(VxlaValue value, VxlaMemory* memory, VxlaMessage* message);

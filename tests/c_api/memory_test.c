@@ -204,7 +204,7 @@ static void TestRefusals(VxlaDevice own) {
   const VkExternalMemoryHandleTypeFlagBits opaque = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
   EXPECT_CODE(
       vxlaCreateSharedValue(own, VK_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_HEAP_BIT, &kArray, NULL, &value, &message),
-      VXLA_INVALID_ARGUMENT, "handle type 0x20: neither OPAQUE_FD nor DMA_BUF");
+      VXLA_INVALID_ARGUMENT, "handle type 0x20: none of OPAQUE_FD, DMA_BUF");
   // Neither of the software drivers has it.
   EXPECT_CODE(
       vxlaCreateSharedValue(own, VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT, &kArray, NULL, &value, &message),
@@ -219,7 +219,7 @@ static void TestRefusals(VxlaDevice own) {
 #define REFUSED(TEXT) \
   EXPECT_CODE(vxlaImportMemory(own, &memory, &kArray, NULL, &imported, &message), VXLA_INVALID_ARGUMENT, TEXT)
   memory = good, memory.descriptor = -1;
-  REFUSED("descriptor -1: none of an open file");
+  REFUSED("descriptor -1: it stands for nothing");
   memory = good, memory.offset = 8;
   REFUSED("memory: its offset 8 is no multiple of");
   memory = good, memory.offset = 1 << 20;
