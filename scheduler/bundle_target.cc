@@ -98,6 +98,12 @@ std::string WhyNot(const BundleVariant& variant, const DeviceFacts& opened) {
   return Exceeded(made_for, device);
 }
 
+std::string WhyNot(const BundleVariant& variant, const DeviceFacts& opened, std::span<const BindingMode> modes) {
+  const std::string reason = WhyNot(variant, opened);
+  const bool bound = std::ranges::find(modes, variant.plan.bindings) != modes.end();
+  return !reason.empty() || bound ? reason : "the device was not opened for this way to bind";
+}
+
 Result<size_t> ChooseVariant(const Bundle& bundle, const DeviceFacts& device, std::span<const BindingMode> modes) {
   std::optional<size_t> best;
   std::string reasons;
@@ -108,9 +114,7 @@ Result<size_t> ChooseVariant(const Bundle& bundle, const DeviceFacts& device, st
   };
   for (size_t i = 0; i < bundle.variants.size(); ++i) {
     const BundleVariant& variant = bundle.variants[i];
-    std::string reason = WhyNot(variant, device);
-    if (reason.empty() && std::ranges::find(modes, variant.plan.bindings) == modes.end())
-      reason = "the device was not opened for this way to bind";
+    const std::string reason = WhyNot(variant, device, modes);
     if (reason.empty()) {
       if (!best || rank(i) < rank(*best)) best = i;
     } else {

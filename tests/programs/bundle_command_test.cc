@@ -66,6 +66,21 @@ TEST(BundleCommandTest, ExplainShowsEachVariant) {
   EXPECT_THAT(result.out, HasSubstr("kernel 0: dot/"));
 }
 
+TEST(BundleCommandTest, ExplainSaysWhichVariantADeviceTakes) {
+  const std::string bundle =
+      Compiled("chosen.vxla", "--bindings descriptors --target generic generic+subgroups128 generic+i64");
+  const std::string command = "explain " + bundle + " --device llvmpipe --bindings descriptors";
+  const CommandResult result = RunVxla(command + " --emulate i64");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\ngeneric under descriptors: it is taken\n"));
+  EXPECT_THAT(result.out, HasSubstr("\ngeneric+subgroups128 under descriptors: subgroups of 8, 128 needed\n"));
+  EXPECT_THAT(result.out,
+              HasSubstr("\ngeneric+i64 under descriptors: it needs 64-bit integers, which is not enabled\n"));
+  EXPECT_THAT(RunVxla(command).out, HasSubstr("\ngeneric under descriptors: it could run, another one runs better\n"));
+  const auto report = nlohmann::json::parse(RunVxla(command + " --json").out);
+  EXPECT_EQ(report["taken"]["variant"], 2);
+}
+
 TEST(BundleCommandTest, BenchLoadsAndRuns) {
   const std::string bundle = Compiled("timed.vxla", "--bindings descriptors");
   const CommandResult result = RunVxla("bench " + bundle + " --num-runs 1 --json");
