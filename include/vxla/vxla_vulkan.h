@@ -88,10 +88,10 @@ typedef struct VxlaAdoptInfo {
   const VxlaMemoryCallbacks* memory;  // NULL: the driver's, in blocks of 64 MiB and more
 } VxlaAdoptInfo;
 
-// Probes the driver with a few dispatches and waits for them (answers are kept on disk). No later function but vxlaRun,
-// vxlaDiff, vxlaReadValue, vxlaCreateValue, vxlaCompile (constants) and vxlaExecute (host steps) waits, each for its
-// own work. VXLA_INVALID_ARGUMENT: a handle is NULL, a queue family that does not run compute. VXLA_UNSUPPORTED: what
-// is needed is not enabled.
+// Probes the driver with a few dispatches and waits for them (answers are kept on disk). Later only vxlaRun, vxlaDiff,
+// vxlaReadValue, vxlaCreateValue and vxlaCreateSharedValue, vxlaCompile and vxlaLoadBundle (constants) and vxlaExecute
+// (host steps, a fifth run in flight) wait for the device, each for its own work. VXLA_INVALID_ARGUMENT: a handle is
+// NULL, a queue family that does not run compute. VXLA_UNSUPPORTED: what is needed is not enabled.
 VXLA_API VxlaCode vxlaAdoptDevice(const VxlaAdoptInfo* info, VxlaDevice* device, VxlaMessage* message);
 
 // A part of a VkBuffer. This struct never changes.

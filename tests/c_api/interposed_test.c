@@ -1,5 +1,7 @@
 // vxla through Vulkan functions that the host puts between: what it names and labels, a device that is lost, and what a
 // frame costs beside the driver.
+#include <threads.h>
+
 #include "tests/c_api/counts.h"
 #include "tests/c_api/vulkan_host.h"
 
@@ -55,6 +57,17 @@ static VKAPI_ATTR VkResult VKAPI_CALL ValueOf(VkDevice device, VkSemaphore semap
 }
 static VKAPI_ATTR void VKAPI_CALL NoWaiting(void) { EXPECT(0 && "nothing waits for a host's device or its queue"); }
 
+// Pipelines that cannot be made, or not before the test says so.
+static atomic_int pipelines_fail, pipelines_wait;
+static PFN_vkCreateComputePipelines real_pipelines;
+static VKAPI_ATTR VkResult VKAPI_CALL Pipelines(VkDevice device, VkPipelineCache cache, uint32_t count,
+                                                const VkComputePipelineCreateInfo* infos,
+                                                const VkAllocationCallbacks* allocation, VkPipeline* pipelines) {
+  while (pipelines_wait) thrd_yield();
+  return pipelines_fail ? VK_ERROR_OUT_OF_DEVICE_MEMORY
+                        : real_pipelines(device, cache, count, infos, allocation, pipelines);
+}
+
 // Commands that go nowhere, so that what a driver does with them is not counted.
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 static int skips_commands, commands_skipped;
@@ -101,6 +114,10 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL OfDevice(VkDevice device, const 
   const char* idle[] = {"vkDeviceWaitIdle", "vkQueueWaitIdle", "vkWaitForFences"};
   for (int i = 0; i < 3; ++i) {
     if (strcmp(name, idle[i]) == 0) return (PFN_vkVoidFunction)NoWaiting;
+  }
+  if (strcmp(name, "vkCreateComputePipelines") == 0) {
+    real_pipelines = (PFN_vkCreateComputePipelines)real;
+    return (PFN_vkVoidFunction)Pipelines;
   }
   if (strcmp(name, "vkQueueSubmit2") == 0) {
     real_submit = (PFN_vkQueueSubmit2)real;
@@ -275,6 +292,44 @@ static void TestLostDevice(Host* host) {
   EXPECT_OK(vxlaDestroyDevice(device, &message));
 }
 
+// tests/c_api/bundle.hlo, compiled: its pipelines fail, then take longer than its handle lives.
+static void TestBackground(Host* host, const char* path) {
+  static char bytes[1 << 20];
+  FILE* file = fopen(path, "rb");
+  EXPECT(file != NULL);
+  if (file == NULL) return;
+  VxlaBundleInfo info = {.struct_size = sizeof(info),
+                         .flags = VXLA_COMPILE_RECORDABLE | VXLA_LOAD_IN_BACKGROUND,
+                         .data = bytes,
+                         .size_bytes = fread(bytes, 1, sizeof(bytes), file)};
+  fclose(file);
+  VxlaDevice device = Adopt(host);
+  VxlaExecutable executable = NULL;
+  const VxlaRecordingInfo recording_info = {.struct_size = sizeof(recording_info)};
+  VxlaRecording recording = NULL;
+  int32_t ready = 0;
+  pipelines_fail = pipelines_wait = 1;
+  EXPECT_OK(vxlaLoadBundle(device, &info, &executable, &message));
+  EXPECT_OK(vxlaExecutableIsReady(executable, &ready, &message));
+  EXPECT(ready == 0);
+  pipelines_wait = 0;
+  EXPECT_CODE(vxlaCreateRecording(executable, &recording_info, &recording, &message), VXLA_RESOURCE_EXHAUSTED,
+              "vkCreateComputePipelines of ");
+  EXPECT_CODE(vxlaExecutableIsReady(executable, &ready, &message), VXLA_RESOURCE_EXHAUSTED, "vkCreateComputePipelines");
+  vxlaDestroyExecutable(executable);
+  info.flags = VXLA_COMPILE_RECORDABLE;
+  EXPECT_CODE(vxlaLoadBundle(device, &info, &executable, &message), VXLA_RESOURCE_EXHAUSTED,
+              "vkCreateComputePipelines");
+  info.flags |= VXLA_LOAD_IN_BACKGROUND;
+  pipelines_fail = 0;
+  pipelines_wait = 1;
+  EXPECT_OK(vxlaLoadBundle(device, &info, &executable, &message));
+  vxlaDestroyExecutable(executable);  // waits for nothing
+  EXPECT_CODE(vxlaDestroyDevice(device, &message), VXLA_BUSY, "pipelines are being made in the background");
+  pipelines_wait = 0;
+  while (vxlaDestroyDevice(device, NULL) == VXLA_BUSY) thrd_yield();
+}
+
 // Handles go while the device still works with them, in an order that is as good as any: nothing waits, and the device
 // goes when the work is done.
 static void TestDestroyInFlight(Host* host) {
@@ -374,7 +429,8 @@ static void TestSteadyFrame(Host* host, const char* bindings, VkFormat format) {
   skips_commands = 0;
 }
 
-int main(void) {
+int main(int argc, char** argv) {
+  if (argc != 2) return fprintf(stderr, "a bundle is wanted\n"), 1;
   static Host host;
   if (!HostOpen(&host, VK_API_VERSION_1_3)) return 1;
   real_instance = host.get;
@@ -382,6 +438,7 @@ int main(void) {
   TestQueueWithoutCompute(&host);
   TestNames(&host);
   TestLostDevice(&host);
+  TestBackground(&host, argv[1]);
   TestDestroyInFlight(&host);
   TestSteadyFrame(&host, "addresses", VK_FORMAT_UNDEFINED);
   TestSteadyFrame(&host, "descriptors", VK_FORMAT_UNDEFINED);
