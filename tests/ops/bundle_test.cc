@@ -9,6 +9,7 @@
 #include "backend/vulkan/device/target.h"
 #include "core/hash.h"
 #include "tests/support/device_test_support.h"
+#include "tests/support/faulty_device.h"
 
 namespace VXLA_NAMESPACE::testing {
 namespace bundle_test {
@@ -267,6 +268,46 @@ TEST(BundleFileTest, VariantsShareConstantsAndEqualKernels) {
   EXPECT_NE(all->variants[0].modules[1], all->variants[1].modules[1]);
   EXPECT_EQ(all->variants[0].modules, all->variants[2].modules);
   EXPECT_LT(three.size(), one.size() * 5 / 4);
+}
+
+class UploadCounter final : public FaultyDevice {
+ public:
+  explicit UploadCounter(Device& device) : FaultyDevice(device, [](const Instruction&) { return false; }) {}
+  Status Upload(std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) override {
+    sizes.push_back(source.size());
+    return FaultyDevice::Upload(source, target, offset_bytes);
+  }
+  std::vector<size_t> sizes;
+};
+
+TEST(BundleFileTest, SmallConstantsAreUploadedTogether) {
+  std::string constants, values, types, large;
+  for (int i = 0; i < 300000; ++i) large += fmt::format("{}{}", i == 0 ? "" : ", ", i % 97);
+  for (int i = 0; i < 12; ++i) {
+    constants += fmt::format("c{0} = f32[3] constant({{{0}, {1}, {2}}})\n", i, i * i, -i);
+    values += fmt::format(", c{}", i);
+    types += ", f32[3]";
+  }
+  const std::string text = "ENTRY e { x = f32[3] parameter(0)\n" + constants + "l = f32[300000] constant({" + large +
+                           "})\nd = f32[3] constant({0.5, 0.25, 7})\nROOT t = (f32[3]" + types +
+                           ", f32[300000], f32[3]) tuple(x" + values + ", l, d) }";
+  const auto module = ParseModule(text);
+  const std::vector<Literal> arguments = RandomArguments(*module);
+  const auto wanted = RunOnCpu(*module, arguments);
+  ASSERT_TRUE(wanted.has_value());
+  const BindingMode mode = ModesToRun().front();
+  const std::string file = GenericBundle(text, mode);
+  const auto bundle = ReadBundle(Bytes(file));
+  ASSERT_TRUE(bundle.ok());
+  ASSERT_GE(bundle->variants[0].constants.size(), 14u);
+  const auto device = std::make_shared<UploadCounter>(DeviceClient(mode)->device());
+  const auto loaded = MakeTestClient(device)->Load(Bytes(file));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_LE(device->sizes.size(), 3u);
+  EXPECT_EQ(std::ranges::count(device->sizes, 1200000u), 1);
+  const auto result = (*loaded)->Run(Pointers(arguments));
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  ExpectAgreement(*result, *wanted, {}, "constants");
 }
 
 TEST(BundleFileTest, RejectsTargetsThatNameNoFeature) {
