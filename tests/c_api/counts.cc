@@ -11,9 +11,13 @@ namespace {
 thread_local bool counts = false;
 thread_local int allocations = 0, locks = 0;
 
-void* Allocate(std::size_t size) {
+void* TryToAllocate(std::size_t size) noexcept {
   if (counts) ++allocations;
-  void* memory = std::malloc(size == 0 ? 1 : size);
+  return std::malloc(size == 0 ? 1 : size);
+}
+
+void* Allocate(std::size_t size) {
+  void* memory = TryToAllocate(size);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -22,6 +26,8 @@ void* Allocate(std::size_t size) {
 
 void* operator new(std::size_t size) { return Allocate(size); }
 void* operator new[](std::size_t size) { return Allocate(size); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return TryToAllocate(size); }
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return TryToAllocate(size); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
