@@ -7,6 +7,7 @@
 #include "core/guarded.h"
 #include "core/live_sizes.h"
 #include "core/module.h"
+#include "scheduler/argument_check.h"
 #include "scheduler/barriers.h"
 #include "scheduler/live_values.h"
 #include "scheduler/plan.h"
