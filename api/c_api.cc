@@ -40,12 +40,14 @@ VxlaDeviceDescription Describe(const DeviceFacts& facts) {
 Result<CExecutable> LoadBundle(VxlaDevice device, const VxlaBundleInfo& info) {
   Sweep(*device);
   VXLA_RETURN_IF_ERROR(CheckNotNull(info.data, "the bundle's data"));
-  if ((info.flags & ~static_cast<uint32_t>(VXLA_COMPILE_RECORDABLE)) != 0)
-    return InvalidArgument("flags {:#x}: a bundle is compiled already", info.flags);
+  constexpr auto kFlags = uint32_t{VXLA_COMPILE_RECORDABLE} | uint32_t{VXLA_LOAD_IN_BACKGROUND};
+  if ((info.flags & ~kFlags) != 0) return InvalidArgument("flags {:#x}: a bundle is compiled already", info.flags);
+  LoadOptions options;
+  options.background = (info.flags & VXLA_LOAD_IN_BACKGROUND) != 0;
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable,
-                        device->client->Load({static_cast<const std::byte*>(info.data), info.size_bytes}));
+                        device->client->Load({static_cast<const std::byte*>(info.data), info.size_bytes}, options));
   VXLA_ASSIGN_OR_RETURN(CExecutable loaded, WithSignature(executable->module()));
-  if (info.flags != 0) VXLA_RETURN_IF_ERROR(CheckRecordable(executable->plan()));
+  if ((info.flags & VXLA_COMPILE_RECORDABLE) != 0) VXLA_RETURN_IF_ERROR(CheckRecordable(executable->plan()));
   loaded.executable = std::move(executable);
   return loaded;
 }
@@ -85,6 +87,7 @@ Result<std::vector<Argument>> TakeArguments(VxlaExecutable executable, const Vxl
     for (size_t leaf = FlattenTuple(parameter).size(); leaf > 0; --leaf, ++number) {
       const std::string what = fmt::format("argument {}", number);
       VXLA_RETURN_IF_ERROR(CheckHandle(info.arguments[number], what.c_str()));
+      VXLA_RETURN_IF_ERROR(CheckOwned(info.arguments[number], what.c_str()));
       leaves.push_back(info.arguments[number]->content->value);
       keep |= info.keep != nullptr && info.keep[number] != 0;
     }
@@ -213,6 +216,12 @@ VxlaCode vxlaDestroyDevice(VxlaDevice device, VxlaMessage* message) {
     return Report(kind, message);
   if (device->alive != 0)
     return Report(VXLA_BUSY, fmt::format("device: {} of its handles are alive", device->alive), message);
+  const auto makes = [](const auto& executable) {
+    const Result<bool> ready = executable->IsReady();
+    return ready.ok() && !*ready;
+  };
+  if (std::ranges::any_of(device->retired, makes))
+    return Report(VXLA_BUSY, "device: pipelines are being made in the background", message);
   if (device->adopted && !vulkan::IsIdle(*device->device))
     return Report(VXLA_BUSY, "device: runs of its executables are in flight", message);
   delete device;
@@ -251,6 +260,17 @@ VxlaCode vxlaLoadBundle(VxlaDevice device, const VxlaBundleInfo* info, VxlaExecu
   });
 }
 
+VxlaCode vxlaExecutableIsReady(VxlaExecutable executable, int32_t* ready, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckNotNull(ready, "ready"));
+    *ready = 0;
+    VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
+    VXLA_ASSIGN_OR_RETURN(const bool made, executable->content->executable->IsReady());
+    *ready = made ? 1 : 0;
+    return OkStatus();
+  });
+}
+
 VxlaCode vxlaDescribeVariant(VxlaExecutable executable, const char** variant, VxlaMessage* message) {
   return Call(message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckNotNull(variant, "variant"));
@@ -277,7 +297,8 @@ VxlaCode vxlaDescribeExecutable(VxlaExecutable executable, VxlaExecutableDescrip
     described.dispatch_count = static_cast<uint32_t>(plan.dispatch_count());
     described.host_step_count = static_cast<uint32_t>(HostSteps(plan));
     described.peak_bytes = static_cast<uint64_t>(plan.peak_bytes);
-    return WriteStruct(described, description, "description");
+    described.lower_bound_bytes = static_cast<uint64_t>(plan.lower_bound_bytes);
+    return WriteStruct(described, description, "description", offsetof(VxlaExecutableDescription, lower_bound_bytes));
   });
 }
 
@@ -344,6 +365,7 @@ VxlaCode vxlaReadValue(VxlaValue value, void* data, uint64_t size_bytes, VxlaMes
   return Call(message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckHandle(value, "value"));
     const auto size = static_cast<uint64_t>(value->content->array.shape.SizeBytes());
+    VXLA_RETURN_IF_ERROR(CheckOwned(value, "value"));
     if (size_bytes != size) return InvalidArgument("value: {} bytes given, it has {}", size_bytes, size);
     if (size != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(data, "data"));
     VXLA_ASSIGN_OR_RETURN(const Literal literal, value->content->value.ToLiteral());

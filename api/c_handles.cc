@@ -64,6 +64,11 @@ Status CheckHandleKind(const void* handle, HandleKind wanted, const char* what) 
   return kind == wanted ? OkStatus() : InvalidArgument("{}: the handle {}", what, KindName(kind));
 }
 
+Status CheckOwned(VxlaValue value, const char* what) {
+  if (!value->content->released) return OkStatus();
+  return InvalidArgument("{}: it was released to another queue family, and not acquired since", what);
+}
+
 Status CheckNotNull(const void* pointer, const char* what) {
   return pointer != nullptr ? OkStatus() : InvalidArgument("{}: NULL", what);
 }

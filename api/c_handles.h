@@ -42,6 +42,7 @@ struct CExecutable {
 struct CValue {
   DeviceValue value;
   CArray array;
+  bool released = false;  // to another queue family
 };
 
 // The kind comes first in each handle.
@@ -163,6 +164,8 @@ void DestroyUser(Handle* handle) noexcept {
 }
 
 Result<Shape> ShapeOf(const VxlaArray& array);
+// kInvalidArgument: another queue family has the value.
+Status CheckOwned(VxlaValue value, const char* what);
 Status CheckCount(const char* what, size_t given, size_t wanted);
 
 }  // namespace VXLA_NAMESPACE

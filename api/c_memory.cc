@@ -26,8 +26,9 @@ Result<CValue> Import(VxlaDevice device, const VxlaMemory& memory, const Shape& 
   VXLA_ASSIGN_OR_RETURN(const uint64_t ready, ReadyAfter(on, wait));
   VXLA_ASSIGN_OR_RETURN(
       std::shared_ptr<Buffer> buffer,
-      vulkan::ImportMemory(on, {memory.handle_type, memory.descriptor, memory.size, memory.offset, memory.memory_type},
-                           static_cast<uint64_t>(rules.size_bytes)));
+      vulkan::ImportMemory(
+          on, {{memory.handle_type, memory.descriptor, memory.handle}, memory.size, memory.offset, memory.memory_type},
+          static_cast<uint64_t>(rules.size_bytes)));
   return CValue{device->client->Lend(shape, std::move(buffer), ready), CArray(shape)};
 }
 
@@ -54,7 +55,7 @@ VxlaCode vxlaImportMemory(VxlaDevice device, const VxlaMemory* memory, const Vxl
     VXLA_RETURN_IF_ERROR(CheckNotNull(value, "value"));
     *value = nullptr;
     VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
-    VXLA_ASSIGN_OR_RETURN(const VxlaMemory read, ReadStruct(memory, "memory"));
+    VXLA_ASSIGN_OR_RETURN(const VxlaMemory read, ReadStruct(memory, "memory", offsetof(VxlaMemory, handle)));
     VXLA_ASSIGN_OR_RETURN(const Shape shape, ReadShape(array));
     VXLA_ASSIGN_OR_RETURN(CValue imported, Import(device, read, shape, wait));
     *value = NewHandle<VxlaValue_T>(device, std::move(imported));
@@ -78,14 +79,15 @@ VxlaCode vxlaCreateSharedValue(VxlaDevice device, VkExternalMemoryHandleTypeFlag
 VxlaCode vxlaExportMemory(VxlaValue value, VxlaMemory* memory, VxlaMessage* message) {
   return Call(message, [&]() -> Status {
     VXLA_ASSIGN_OR_RETURN(const DeviceMemory* from, MemoryOf(value));
-    VXLA_RETURN_IF_ERROR(CheckStructSize(memory, sizeof(VxlaMemory), sizeof(VxlaMemory), "memory"));
+    VXLA_RETURN_IF_ERROR(CheckStructSize(memory, sizeof(VxlaMemory), offsetof(VxlaMemory, handle), "memory"));
     VXLA_ASSIGN_OR_RETURN(const vulkan::ExternalMemory exported, vulkan::ExportMemory(from->buffer()));
     VxlaMemory described = {};
-    described.handle_type = exported.type;
-    described.descriptor = exported.descriptor;
+    described.handle_type = exported.handle.type;
+    described.descriptor = exported.handle.descriptor;
+    described.handle = exported.handle.handle;
     described.memory_type = exported.memory_type;
     described.size = exported.size_bytes;
     described.offset = exported.offset_bytes;
-    return WriteStruct(described, memory, "memory");
+    return WriteStruct(described, memory, "memory", offsetof(VxlaMemory, handle));
   });
 }

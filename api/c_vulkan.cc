@@ -9,6 +9,7 @@
 #include "api/c_handles.h"
 #include "api/c_image.h"
 #include "backend/vulkan/device/adopt.h"
+#include "backend/vulkan/device/ownership.h"
 #include "include/vxla/vxla_vulkan.h"
 #include "scheduler/buffer_pool.h"
 #include "scheduler/plan.h"
@@ -310,6 +311,30 @@ Result<CValue> Import(VxlaDevice device, const VxlaImportInfo& info) {
                 CArray(shape)};
 }
 
+Result<vulkan::HostSemaphore> PointFor(VxlaValue value, const VxlaSemaphore& semaphore, const char* what) {
+  if (!value->owner->adopted)
+    return InvalidArgument("value: its device is vxla's own, and no VkSemaphore of the host's lives on it");
+  if (semaphore.semaphore == VK_NULL_HANDLE) return InvalidArgument("{}: its VkSemaphore is NULL", what);
+  return PointOf(semaphore);
+}
+
+Status Transfer(VxlaValue value, vulkan::Ownership half, uint32_t family, const VxlaSemaphore* semaphore) {
+  VXLA_ASSIGN_OR_RETURN(DeviceMemory * memory, MemoryOf(value));
+  const bool release = half == vulkan::Ownership::kRelease;
+  if (release) VXLA_RETURN_IF_ERROR(CheckOwned(value, "value"));
+  vulkan::HostSemaphore point;
+  if (semaphore != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(point, PointFor(value, *semaphore, release ? "signal" : "wait"));
+  }
+  VXLA_ASSIGN_OR_RETURN(const uint64_t done, vulkan::TransferOwnership(memory->device(), memory->buffer(), half, family,
+                                                                       std::max(memory->ready(), memory->last_use()),
+                                                                       semaphore == nullptr ? nullptr : &point));
+  memory->NoteUse(done);
+  if (!release) memory->set_ready(done);
+  value->content->released = release;
+  return OkStatus();
+}
+
 HostBinding BindingFor(const char* kind, size_t index, const Plan& plan, int buffer) {
   HostBinding leaf;
   leaf.name = fmt::format("{} {}", kind, index);
@@ -444,14 +469,19 @@ VxlaCode vxlaExportValue(VxlaValue value, VxlaBinding* binding, VxlaMessage* mes
 
 VxlaCode vxlaSignalValue(VxlaValue value, const VxlaSemaphore* signal, VxlaMessage* message) {
   return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckNotNull(signal, "signal"));
-    if (signal->semaphore == VK_NULL_HANDLE) return InvalidArgument("signal: its VkSemaphore is NULL");
     VXLA_ASSIGN_OR_RETURN(const DeviceMemory* memory, MemoryOf(value));
-    if (!value->owner->adopted)
-      return InvalidArgument("value: its device is vxla's own, and no VkSemaphore of the host's lives on it");
-    const vulkan::HostSemaphore point = PointOf(*signal);
+    VXLA_RETURN_IF_ERROR(CheckNotNull(signal, "signal"));
+    VXLA_ASSIGN_OR_RETURN(const vulkan::HostSemaphore point, PointFor(value, *signal, "signal"));
     return vulkan::Link(memory->device(), std::max(memory->ready(), memory->last_use()), nullptr, &point).status();
   });
+}
+
+VxlaCode vxlaReleaseValue(VxlaValue value, uint32_t queue_family, const VxlaSemaphore* signal, VxlaMessage* message) {
+  return Call(message, [&] { return Transfer(value, vulkan::Ownership::kRelease, queue_family, signal); });
+}
+
+VxlaCode vxlaAcquireValue(VxlaValue value, uint32_t queue_family, const VxlaSemaphore* wait, VxlaMessage* message) {
+  return Call(message, [&] { return Transfer(value, vulkan::Ownership::kAcquire, queue_family, wait); });
 }
 
 VxlaCode vxlaDescribeRecording(VxlaExecutable executable, VxlaRecordingNeeds* needs, VxlaMessage* message) {

@@ -13,19 +13,22 @@ Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& wanted) {
   return OpenDevice(wanted, vulkan::AllHooks());
 }
 
+bool IsGeneric(std::string_view target) { return target == "generic" || target.starts_with("generic+"); }
+
 Result<std::shared_ptr<Device>> OpenTarget(const DeviceOptions& wanted) {
-  if (wanted.device != "generic") {
+  if (!IsGeneric(wanted.device)) {
     DeviceOptions options = wanted;
     options.compile_only = true;
     return OpenDevice(options);
   }
   if (wanted.bindings != "addresses" && wanted.bindings != "descriptors")
-    return InvalidArgument("bindings '{}' of the target generic: addresses or descriptors", wanted.bindings);
+    return InvalidArgument("bindings '{}' of the target {}: addresses or descriptors", wanted.bindings, wanted.device);
   const BindingMode mode = wanted.bindings == "addresses" ? BindingMode::kAddresses : BindingMode::kDescriptors;
   vulkan::OpenOptions options;
   options.cache = wanted.cache;
   options.cache_dir = wanted.cache_folder;
-  return std::shared_ptr<Device>(vulkan::MakeTarget(vulkan::GenericFacts(mode), mode, options));
+  VXLA_ASSIGN_OR_RETURN(const DeviceFacts facts, vulkan::GenericFactsOf(mode, wanted.device));
+  return std::shared_ptr<Device>(vulkan::MakeTarget(facts, mode, options));
 }
 
 std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const EvaluateOptions& host_steps,

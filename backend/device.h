@@ -51,6 +51,7 @@ using KernelProgress = std::function<void(size_t made, size_t wanted)>;
 class Kernel {
  public:
   virtual ~Kernel() = default;
+  double driver_ms = 0;  // what the driver took to make it
 };
 
 // What a driver's compiler made of a kernel, in its own words.
@@ -95,7 +96,7 @@ class CommandBuffer {
   virtual void Copy(BufferRange source, BufferRange target) = 0;
   virtual void Fill(BufferRange target, uint32_t word) = 0;
   virtual void WriteTimestamp(int index) = 0;  // index < the count given to CreateCommandBuffer
-  virtual void BeginLabel(const std::string& name) = 0;
+  virtual void BeginLabel(const char* name) = 0;
   virtual void EndLabel() = 0;
   virtual Status End() = 0;
   // After the submission completed: nanoseconds since an arbitrary start, one per timestamp.

@@ -58,8 +58,11 @@ Status CheckVariant(const Bundle& bundle, const BundleVariant& variant);
 
 // Pure. Why a device cannot run a variant; empty: it can, where it is opened for the variant's way to bind.
 std::string WhyNot(const BundleVariant& variant, const DeviceFacts& opened);
+// The same of a device that is opened for these ways to bind.
+std::string WhyNot(const BundleVariant& variant, const DeviceFacts& opened, std::span<const BindingMode> modes);
 // Pure. The variant that runs best on a device opened for these ways to bind: one made for it before generic ones, then
-// in the order of the modes. kUnsupported: none does, with the reason of each.
+// in the order of the modes, then the one that uses the most features. kUnsupported: none does, with the reason of
+// each.
 Result<size_t> ChooseVariant(const Bundle& bundle, const DeviceFacts& device, std::span<const BindingMode> modes);
 
 // Puts a file together.

@@ -1,6 +1,7 @@
 // Which variant of a bundle a device runs.
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "scheduler/bundle.h"
 
@@ -49,6 +50,13 @@ constexpr Feature kFeatures[] = {
     {&DeviceFacts::spirv_1_6, "SPIR-V 1.6"},
 };
 
+// How many of the device's features the kernels were made to use, beside the way to bind.
+int64_t FeatureCount(const DeviceFacts& made_for) {
+  return std::ranges::count_if(kFeatures, [&](const Feature& feature) {
+    return feature.fact != &DeviceFacts::buffer_addresses && made_for.*feature.fact;
+  });
+}
+
 // A limit of the kernels that the device's is below.
 std::string Exceeded(const DeviceFacts& made_for, const DeviceFacts& device) {
   const auto below = [](uint64_t has, uint64_t needs, const char* what) {
@@ -90,18 +98,23 @@ std::string WhyNot(const BundleVariant& variant, const DeviceFacts& opened) {
   return Exceeded(made_for, device);
 }
 
+std::string WhyNot(const BundleVariant& variant, const DeviceFacts& opened, std::span<const BindingMode> modes) {
+  const std::string reason = WhyNot(variant, opened);
+  const bool bound = std::ranges::find(modes, variant.plan.bindings) != modes.end();
+  return !reason.empty() || bound ? reason : "the device was not opened for this way to bind";
+}
+
 Result<size_t> ChooseVariant(const Bundle& bundle, const DeviceFacts& device, std::span<const BindingMode> modes) {
   std::optional<size_t> best;
   std::string reasons;
   const auto rank = [&](size_t i) {
     const BundleVariant& variant = bundle.variants[i];
-    return std::pair(variant.generic, std::ranges::find(modes, variant.plan.bindings) - modes.begin());
+    return std::tuple(variant.generic, std::ranges::find(modes, variant.plan.bindings) - modes.begin(),
+                      -FeatureCount(variant.made_for));
   };
   for (size_t i = 0; i < bundle.variants.size(); ++i) {
     const BundleVariant& variant = bundle.variants[i];
-    std::string reason = WhyNot(variant, device);
-    if (reason.empty() && std::ranges::find(modes, variant.plan.bindings) == modes.end())
-      reason = "the device was not opened for this way to bind";
+    const std::string reason = WhyNot(variant, device, modes);
     if (reason.empty()) {
       if (!best || rank(i) < rank(*best)) best = i;
     } else {

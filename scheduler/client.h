@@ -71,6 +71,12 @@ struct CompileOptions {
   int64_t max_loop_iterations = -1;  // of each while; -1: no limit. Beyond it a run is a Mismatch that names the loop
 };
 
+struct LoadOptions {
+  // Load returns before the driver has made the kernels, which other threads see to: of several programs one after the
+  // other, each on all cores. Whatever uses them waits.
+  bool background = false;
+};
+
 class Executable;
 class Recording;  // scheduler/recording.h
 
@@ -109,7 +115,9 @@ class Executable {
   Result<StaticProgram> ProgramFor(std::span<const Literal* const> arguments) const;
   const std::vector<Fallback>& fallbacks() const;
   const CompileStatistics& compile_statistics() const;
-  // Whether all of its runs have finished, so that nothing waits when it goes.
+  // Of a program that is loaded in the background: whether its kernels are there, or why they cannot be made.
+  Result<bool> IsReady() const;
+  // Whether all of its runs have finished and its kernels are there, so that nothing waits when it goes.
   bool IsIdle() const;
 
  private:
@@ -130,7 +138,7 @@ class Client {
   // A compiled program from a file of `vxla compile`, whose bytes are not needed afterwards: no kernel is compiled but
   // by the driver. Of its variants the one that runs best here. kInvalidArgument: the file is damaged; kUnsupported:
   // none of its variants runs on this device (scheduler/bundle.h).
-  Result<std::shared_ptr<Executable>> Load(std::span<const std::byte> bundle);
+  Result<std::shared_ptr<Executable>> Load(std::span<const std::byte> bundle, const LoadOptions& options = {});
   // Puts a host value's leaves into device memory, to be used as arguments.
   Result<std::vector<DeviceValue>> Upload(const Literal& literal);
   // An array in memory of the caller's, as large as DeviceBytes in whole units of 16 bytes, which may be read once the
@@ -139,7 +147,7 @@ class Client {
   DeviceValue Lend(const Shape& shape, std::shared_ptr<Buffer> buffer, uint64_t ready);
 
  private:
-  Result<std::shared_ptr<Executable>> LoadOrThrow(std::span<const std::byte> bundle);
+  Result<std::shared_ptr<Executable>> LoadOrThrow(std::span<const std::byte> bundle, const LoadOptions& options);
   Result<std::shared_ptr<Executable>> CompileWithoutThrowing(const Module& module, const CompileOptions& options);
   static Result<std::shared_ptr<Executable>> CompileForSizes(const std::shared_ptr<ClientState>& client,
                                                              const Module& module, const CompileOptions& options);

@@ -127,9 +127,7 @@ Result<std::shared_ptr<Executable>> Client::CompileOrThrow(const std::shared_ptr
   if (!planned.ok()) return planned.status();
   std::unique_ptr<ExecutableState> state = std::move(*planned);
   state->statistics.plan_ms = all.Ms();
-  const Stopwatch kernels;
   VXLA_RETURN_IF_ERROR(MakeKernels(*state));
-  state->statistics.kernels_ms = kernels.Ms();
   if (!client->device->facts().compile_only) VXLA_RETURN_IF_ERROR(UploadConstants(*state));
   MakeContexts(*state);
   state->statistics.ms = all.Ms();

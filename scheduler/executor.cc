@@ -1,11 +1,13 @@
 #include "scheduler/executor.h"
 
 #include <algorithm>
+#include <system_error>
 
 #include "backend/device.h"
 #include "core/guarded.h"
 #include "core/live_sizes.h"
 #include "core/module.h"
+#include "scheduler/argument_check.h"
 #include "scheduler/barriers.h"
 #include "scheduler/live_values.h"
 #include "scheduler/plan.h"
@@ -39,6 +41,7 @@ class Run {
 
   Result<Execution> Execute(std::span<const Argument> arguments, RunStatistics& statistics) {
     VXLA_RETURN_IF_ERROR(CheckArguments(*state_.module, device_, arguments));
+    VXLA_RETURN_IF_ERROR(state_.WaitForKernels());
     VXLA_ASSIGN_OR_RETURN(context_, state_.contexts->Acquire(statistics.allocated_bytes));
     VXLA_RETURN_IF_ERROR(TakeParameters(arguments, statistics.allocated_bytes));
     VXLA_RETURN_IF_ERROR(TakeResults(statistics.allocated_bytes));
@@ -450,6 +453,7 @@ void ContextPool::Forget() {
 }
 
 Status MakeKernels(ExecutableState& state) {
+  const Stopwatch all;
   std::vector<const KernelKey*> keys;
   for (const KernelKey& key : state.program.plan.kernels) keys.push_back(&key);
   const auto progress = [&](size_t made, size_t wanted) {
@@ -458,7 +462,23 @@ Status MakeKernels(ExecutableState& state) {
   VXLA_ASSIGN_OR_RETURN(state.program.kernels, state.client->device->GetKernels(state.program.plan.bindings, keys,
                                                                                 &state.statistics.compiled, progress));
   state.statistics.kernels = static_cast<int>(keys.size());
+  for (const auto& kernel : state.program.kernels)
+    state.statistics.driver_ms += kernel == nullptr ? 0 : kernel->driver_ms;
+  state.statistics.kernels_ms = all.Ms();
   return OkStatus();
+}
+
+void MakeKernelsInBackground(ExecutableState& state) {
+  const auto make = [&state] {
+    const std::lock_guard lock(state.client->background);
+    return Guarded([&] { return MakeKernels(state); });
+  };
+  try {
+    state.kernels_made = std::async(std::launch::async, make).share();
+  } catch (const std::system_error&) {
+    // No thread to be had: whoever needs the kernels first makes them.
+    state.kernels_made = std::async(std::launch::deferred, make).share();
+  }
 }
 
 // Blocks are bound as storage buffers under descriptors; under addresses the kernels ask for 16 bytes.
@@ -510,11 +530,23 @@ const Module& Executable::module() const {
 }
 const std::string& Executable::bundle_variant() const { return state_->bundle_variant; }
 const CompileStatistics& Executable::compile_statistics() const {
+  (void)state_->WaitForKernels();  // which are part of them
   return state_->specializations != nullptr ? state_->specializations->shown().compile_statistics()
                                             : state_->statistics;
 }
 
-bool Executable::IsIdle() const { return state_->contexts == nullptr || state_->contexts->IsIdle(); }
+Result<bool> Executable::IsReady() const {
+  const auto& made = state_->kernels_made;
+  if (made.valid() && made.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return false;
+  VXLA_RETURN_IF_ERROR(state_->WaitForKernels());
+  return true;
+}
+
+bool Executable::IsIdle() const {
+  const Result<bool> ready = IsReady();
+  if (ready.ok() && !*ready) return false;
+  return state_->contexts == nullptr || state_->contexts->IsIdle();
+}
 
 bool Executable::depends_on_sizes() const { return state_->specializations != nullptr; }
 

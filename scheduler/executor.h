@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -31,6 +32,7 @@ struct ClientState {
   HostEvaluator evaluate;
   ClientOptions options;
   std::shared_ptr<BufferPool> pool;
+  std::mutex background;  // held by the load in the background whose kernels are being made
 
   void Report(const CallProgress& call) const {
     if (options.progress) options.progress(call);
@@ -74,10 +76,16 @@ struct ExecutableState {
   std::string bundle_variant;
   CompileStatistics statistics;
   std::unique_ptr<ContextPool> contexts;
+  // Of a load in the background, else invalid: the end of MakeKernels. It goes first, and that waits for its thread.
+  std::shared_future<Status> kernels_made;
+
+  // Before the kernels are used.
+  Status WaitForKernels() const { return kernels_made.valid() ? kernels_made.get() : OkStatus(); }
 };
 
 // The steps from a plan to an executable: its pipelines, its constants in blocks of device memory, its contexts.
 Status MakeKernels(ExecutableState& state);
+void MakeKernelsInBackground(ExecutableState& state);
 int64_t BlockAlignment(const DeviceFacts& facts, BindingMode bindings);
 Status AllocateConstantBlocks(ExecutableState& state);
 Status UploadConstants(ExecutableState& state);

@@ -179,7 +179,7 @@ Status ExecutionContext::RecordDispatch(CommandBuffer& commands, const Dispatch&
       bindings_.push_back(range);
     }
   }
-  commands.BeginLabel(step.name);
+  commands.BeginLabel(step.name.c_str());
   const Kernel& kernel = *program_.kernels[plan.kernel_of_step[dispatch.step]];
   const Status status =
       dispatch.groups_at.buffer < 0

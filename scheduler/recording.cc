@@ -93,6 +93,7 @@ Result<std::unique_ptr<Recording>> Recording::Create(std::shared_ptr<Executable>
   VXLA_RETURN_IF_ERROR(CheckRecordable(executable->plan()));
   std::unique_ptr<Recording> recording(new Recording(std::move(executable)));
   ExecutableState& state = recording->state_;
+  VXLA_RETURN_IF_ERROR(state.WaitForKernels());
   VXLA_ASSIGN_OR_RETURN(recording->context_,
                         ExecutionContext::CreateForRecording(state.program, *state.client->pool, std::move(scratch)));
   recording->AddSegments(0, static_cast<int>(recording->plan().segments.size()));
@@ -114,7 +115,7 @@ void Recording::AddSegments(int begin, int end) {
 }
 
 Status Recording::Record(size_t begin, size_t end, CommandBuffer& commands) {
-  commands.BeginLabel(plan().name);
+  commands.BeginLabel(plan().name.c_str());
   if (begin != 0) commands.Barrier(indirect_);
   Status status;
   for (size_t i = begin; i < end && status.ok(); ++i)

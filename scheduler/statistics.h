@@ -34,6 +34,7 @@ struct CompileStatistics {
   double ms = 0;          // all of Compile
   double plan_ms = 0;     // passes and planning
   double kernels_ms = 0;  // making the kernels
+  double driver_ms = 0;   // what the driver took for those, on all threads together, in this call or an earlier one
   int kernels = 0;        // different ones
   int compiled = 0;       // of these, neither in memory nor on disk
 };

@@ -12,10 +12,12 @@
 #include "core/passes/device_merger.h"
 #include "core/text/hlo_parser.h"
 #include "scheduler/buffer_pool.h"
+#include "scheduler/bundle.h"
 #include "scheduler/plan.h"
 #include "scheduler/recording.h"
 #include "tools/arguments.h"
 #include "tools/bench_cases.h"
+#include "tools/bench_load.h"
 #include "tools/bench_peers.h"
 #include "tools/commands.h"
 #include "tools/files.h"
@@ -43,9 +45,10 @@ struct BenchRow {
   double ms = 0;
   int64_t bytes = 0;
   double flop = 0;
-  std::optional<PeerTime> peer;
-  std::vector<PeerTime> sweep;
-  std::optional<double> reference_ms;  // of a program file, run once on the CPU reference
+  std::optional<PeerTime> peer = {};
+  std::vector<PeerTime> sweep = {};
+  std::optional<double> reference_ms = {};  // of a program file, run once on the CPU reference
+  std::optional<double> driver_ms = {};     // of loading a bundle
 };
 
 // Bytes of the program's arguments and results: what a perfect kernel moves.
@@ -148,7 +151,67 @@ Result<BenchRow> MeasureRecording(const BenchFlags& flags, Client& client, const
   return row;
 }
 
+// From a bundle's file to an executable, on devices that are open.
+Status AddLoading(const BenchFlags& flags, Client& client, const std::string& name, const std::string& file,
+                  std::vector<BenchRow>& rows) {
+  constexpr int kMostLoads = 5;  // each opens a device
+  const bool addresses = client.device().binding_mode() == BindingMode::kAddresses;
+  DeviceOptions options = flags.device.options();
+  options.bindings = addresses ? "addresses" : "descriptors";
+  VXLA_ASSIGN_OR_RETURN(const std::vector<LoadTime> times,
+                        MeasureLoading(options, file, std::min(flags.runs, kMostLoads)));
+  for (const LoadTime& time : times) {
+    BenchRow row{.name = fmt::format("{}, loaded {}", name, time.what),
+                 .device = client.device().facts().name,
+                 .bindings = options.bindings,
+                 .ms = time.ms,
+                 .driver_ms = time.driver_ms};
+    rows.push_back(std::move(row));
+  }
+  return OkStatus();
+}
+
+// The case's program as a bundle of the client's device.
+Status AddLoadingOfCase(const BenchFlags& flags, Client& client, const BenchCase& c, const Module& module,
+                        std::vector<BenchRow>& rows) {
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, client.Compile(module, flags.compile.options()));
+  BundleBuilder bundle;
+  VXLA_RETURN_IF_ERROR(bundle.Add(*executable, client.device(), /*generic=*/false));
+  const ScratchFolder folder;
+  const std::string file = folder.path() + "/case.vxla";
+  VXLA_RETURN_IF_ERROR(WriteText(file, bundle.Finish("vxla bench")));
+  return AddLoading(flags, client, c.name, file, rows);
+}
+
+Status AddBundle(const BenchFlags& flags, Client& client, const std::string& file, std::vector<BenchRow>& rows) {
+  VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(file));
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable,
+                        client.Load(std::as_bytes(std::span(bytes.view()))));
+  VXLA_ASSIGN_OR_RETURN(const ProgramArguments values, LoadArguments(executable->module(), flags.args, flags.seed));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Argument> arguments, UploadKept(client, values));
+  const auto run = [&]() -> Result<double> {
+    const auto start = Clock::now();
+    VXLA_ASSIGN_OR_RETURN(const Execution execution, executable->Execute(arguments));
+    VXLA_RETURN_IF_ERROR(execution.Wait());
+    return MsSince(start);
+  };
+  VXLA_RETURN_IF_ERROR(run().status());  // as in MeasureOnDevice
+  const bool addresses = executable->plan().bindings == BindingMode::kAddresses;
+  BenchRow row{.name = file,
+               .device = client.device().facts().name,
+               .bindings = addresses ? "addresses" : "descriptors",
+               .bytes = TrafficOf(executable->module())};
+  VXLA_ASSIGN_OR_RETURN(row.ms, BestOf(flags.runs, run));
+  rows.push_back(std::move(row));
+  return AddLoading(flags, client, file, file, rows);
+}
+
 void PrintRow(const BenchRow& row) {
+  if (row.driver_ms) {
+    fmt::print("{:<44} {:<12} {:>10.3f} ms   {:.3f} ms of the driver's on all threads\n", row.name, row.bindings,
+               row.ms, *row.driver_ms);
+    return;
+  }
   fmt::print("{:<14} {:<12} {:>10.3f} ms {:>8.2f} GB/s {:>9.2f} GFLOP/s", row.name, row.bindings, row.ms,
              static_cast<double>(row.bytes) / row.ms * 1e-6, row.flop / row.ms * 1e-6);
   if (row.peer) fmt::print("   {:.2f} of {} ({:.3f} ms)", row.peer->ms / row.ms, row.peer->name, row.peer->ms);
@@ -166,6 +229,7 @@ Json RowJson(const BenchRow& row) {
   json["peer_ms"] = row.peer ? Json(row.peer->ms) : Json();
   json["ratio"] = row.peer ? Json(row.peer->ms / row.ms) : Json();
   if (row.reference_ms) json["cpu_ms"] = *row.reference_ms;
+  if (row.driver_ms) json["driver_ms"] = *row.driver_ms;
   return json;
 }
 
@@ -240,10 +304,32 @@ class Clients {
   std::map<std::string, std::unique_ptr<Client>> clients_;
 };
 
+bool IsBundleFile(const BenchCase& c) {
+  if (!c.hlo.empty()) return false;
+  const Result<FileBytes> bytes = FileBytes::Open(c.name);
+  return bytes.ok() && IsBundle(std::as_bytes(std::span(bytes->view())));
+}
+
+Result<std::vector<BenchRow>> MeasureBundle(const BenchFlags& flags, Clients& clients, const std::string& file) {
+  std::vector<BenchRow> rows;
+  if (IsCpu(flags.device.device))
+    return InvalidArgument("a bundle, which is compiled already: --device cpu is for programs");
+  for (const std::string& mode : clients.modes()) {
+    VXLA_ASSIGN_OR_RETURN(Client * client, clients.Get(mode, ""));
+    Progress(fmt::format("measuring {} with {}", file, mode));
+    const Status status = AddBundle(flags, *client, file, rows);
+    // A bundle need not have a variant for each way to bind.
+    const bool other = flags.both_bindings && status.code() == StatusCode::kUnsupported;
+    if (!status.ok() && !(other && (mode == clients.modes().front() || !rows.empty()))) return status;
+  }
+  return rows;
+}
+
 // Every way to bind, the fastest first.
 Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clients, const BenchCase& c) {
+  if (IsBundleFile(c)) return MeasureBundle(flags, clients, c.name);
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, LoadCase(c, flags));
-  std::vector<BenchRow> rows;
+  std::vector<BenchRow> rows, loading;
   double flop = c.flop;
   std::optional<double> reference_ms;
   // A kernel without a function beside it is nothing that the reference could run.
@@ -265,6 +351,7 @@ Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clie
     if (c.records) {
       VXLA_ASSIGN_OR_RETURN(BenchRow row, MeasureRecording(flags, *client, c.name, *module));
       rows.push_back(std::move(row));
+      VXLA_RETURN_IF_ERROR(AddLoadingOfCase(flags, *client, c, *module, loading));
       continue;
     }
     VXLA_ASSIGN_OR_RETURN(BenchRow row,
@@ -280,6 +367,7 @@ Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clie
     rows.push_back(std::move(row));
   }
   std::ranges::stable_sort(rows, {}, &BenchRow::ms);
+  std::ranges::move(loading, std::back_inserter(rows));
   return rows;
 }
 
@@ -309,9 +397,10 @@ Status Bench(const BenchFlags& flags, Json& json) {
 
 CommandBody AddBench(CLI::App& app) {
   auto flags = std::make_shared<BenchFlags>();
-  app.add_option("NAME", flags->names,
-                 "cases or program files; without one, every case. collectives: all_reduce, all_gather and all_to_all "
-                 "of 64 MiB over 2, 4 and 8 replicas (all_reduce_2 ...)")
+  app.add_option(
+         "NAME", flags->names,
+         "cases, program files or bundles; without one, every case. collectives: all_reduce, all_gather and all_to_all "
+         "of 64 MiB over 2, 4 and 8 replicas (all_reduce_2 ...)")
       ->type_name("");
   app.add_option("--args", flags->args, "arguments of a program file")->expected(1, 1 << 20)->type_name("FILE");
   app.add_option("--seed", flags->seed, "of the arguments that no file gives")->capture_default_str();

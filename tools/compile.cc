@@ -32,7 +32,7 @@ Status AddVariant(const CompileCommandFlags& flags, const Module& module, const 
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, OpenTarget(options));
   const std::unique_ptr<Client> client = MakeClient(device, flags.compile.evaluate_options(flags.seed));
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, client->Compile(module, flags.compile.options()));
-  return bundle.Add(*executable, *device, target == "generic");
+  return bundle.Add(*executable, *device, IsGeneric(target));
 }
 
 Status CheckOneDevice(const Module& module) {
@@ -72,8 +72,9 @@ CommandBody AddCompile(CLI::App& app) {
       ->required()
       ->type_name("FILE");
   app.add_option("--target", flags->targets,
-                 "what the kernels are for: generic (any Vulkan 1.2 device), or devices of this machine as --device "
-                 "names them elsewhere; several give a variant each")
+                 "what the kernels are for: generic (any Vulkan 1.2 device), generic+FEATURE+... (that enables these: "
+                 "i64, f64, f16, storage16, storage8, subgroups32 or another size), or devices of this machine as "
+                 "--device names them elsewhere; several give a variant each")
       ->expected(1, 1 << 10)
       ->type_name("NAME")
       ->capture_default_str();

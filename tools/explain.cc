@@ -26,7 +26,7 @@ struct ExplainFlags {
   CompileFlags compile;
   ReplicaFlags replicas;
   std::string dump_folder, isa_folder;
-  bool json = false;
+  bool names_device = false, json = false;
 };
 
 Status MakeFolder(const std::string& folder) {
@@ -110,7 +110,28 @@ std::string IsaText(const nlohmann::ordered_json& kernels) {
   return text;
 }
 
-// The variants of a bundle; no device is asked.
+// The variant that the device of the command line takes, and why it cannot take others.
+Status ExplainChoice(const ExplainFlags& flags, const Bundle& bundle, std::string& text, nlohmann::ordered_json& json) {
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, OpenClient(flags.device));
+  const Device& device = client->device();
+  const DeviceFacts& facts = device.facts();
+  const Result<size_t> chosen = ChooseVariant(bundle, facts, device.binding_modes());
+  if (!chosen.ok() && chosen.status().code() != StatusCode::kUnsupported) return chosen.status();
+  text += fmt::format("\nOn {}\n\n", facts.name);
+  for (size_t i = 0; i < bundle.variants.size(); ++i) {
+    const std::string why_not = WhyNot(bundle.variants[i], facts, device.binding_modes());
+    const bool taken = chosen.ok() && *chosen == i;
+    text += fmt::format("{}: {}\n", bundle.variants[i].ToString(),
+                        taken             ? "it is taken"
+                        : why_not.empty() ? "it could run, another one runs better"
+                                          : why_not);
+  }
+  json = {{"device", facts.name}};
+  json["variant"] = chosen.ok() ? nlohmann::ordered_json(*chosen) : nlohmann::ordered_json();
+  return OkStatus();
+}
+
+// The variants of a bundle; a device is asked only where the command line names one.
 Status ExplainBundle(const ExplainFlags& flags, std::span<const std::byte> bytes, nlohmann::ordered_json& json) {
   if (!flags.dump_folder.empty() || !flags.isa_folder.empty())
     return InvalidArgument("a bundle, which is compiled already: it holds neither GLSL nor a driver's instructions");
@@ -123,11 +144,14 @@ Status ExplainBundle(const ExplainFlags& flags, std::span<const std::byte> bytes
     variants.push_back(
         {{"target", variant.made_for.name}, {"generic", variant.generic}, {"plan", ToJson(variant.plan)}});
   }
+  nlohmann::ordered_json choice;
+  if (flags.names_device) VXLA_RETURN_IF_ERROR(ExplainChoice(flags, bundle, text, choice));
   if (!flags.json) return WriteText("-", text);
   json = {{"producer", bundle.producer},
           {"module_bytes", bundle.modules.size()},
           {"constant_bytes", bundle.constants.size()},
           {"variants", std::move(variants)}};
+  if (flags.names_device) json["taken"] = std::move(choice);
   return OkStatus();
 }
 
@@ -205,7 +229,10 @@ CommandBody AddExplain(CLI::App& app) {
                  "instructions; with null hardware (RADV_FORCE_FAMILY=navi31) no GPU is needed")
       ->type_name("FOLDER");
   app.add_flag("--json", flags->json, "the plan as one JSON object");
-  return [flags](nlohmann::ordered_json& json) { return AtPlace(Explain(*flags, json), flags->program.file); };
+  return [flags, &app](nlohmann::ordered_json& json) {
+    flags->names_device = app.count("--device") != 0;
+    return AtPlace(Explain(*flags, json), flags->program.file);
+  };
 }
 
 }  // namespace VXLA_NAMESPACE

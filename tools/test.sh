@@ -94,12 +94,16 @@ part_validation() {
 
 # The host's own layer over programs in C.
 part_hosts() {
-  local what="programs of hosts in C, both drivers, validation core,sync" suite driver
+  local what="programs of hosts in C, both drivers, validation core,sync" suite driver bundle
+  bundle=$(mktemp)
+  build/vxla compile tests/c_api/bundle.hlo -o "$bundle"
   for suite in embedding image memory interposed; do
     for driver in llvmpipe SwiftShader; do
-      VXLA_TEST_VALIDATE=core,sync VXLA_TEST_DEVICE=$driver build/tests/${suite}_test >"$log" 2>&1 || failed "$what: $suite on $driver"
+      VXLA_TEST_VALIDATE=core,sync VXLA_TEST_DEVICE=$driver build/tests/${suite}_test "$bundle" >"$log" 2>&1 ||
+        failed "$what: $suite on $driver"
     done
   done
+  rm "$bundle"
   record "$what" "silent"
 }
 
@@ -145,12 +149,18 @@ part_exhaustive() {
   run_suite "math_tests, 100 times as many pairs" VXLA_TEST_LONG=1 build/tests/math_tests --gtest_filter='CorrectedDivision*:*NarrowPairs*'
 }
 
-# Everything but the drivers.
+# The readers, the compiler, the scheduler; and on the drivers, programs of hosts in C.
 part_sanitizers() {
+  local programs="c_api_test embedding_test image_test memory_test interposed_test runtime_test"
   local suites="core_tests text_tests mlir_tests infer_tests cpu_tests cpu_oracle_tests spec_tests math_tests codegen_tests scheduler_tests"
   VXLA_TARGETS="$suites" tools/build.sh --preset=asan
   # A size that no host has is refused there too, not a reason to stop.
   for suite in $suites; do run_suite "$suite, ASan and UBSan" ASAN_OPTIONS=allocator_may_return_null=1 build-asan/tests/$suite; done
+  VXLA_TARGETS="vxla $programs" tools/build.sh --preset=asan
+  # What a driver's library still held when it was unloaded looks like a leak.
+  ASAN_OPTIONS=detect_leaks=0 ctest --test-dir build-asan -R "^(${programs// /|})" --output-on-failure >"$log" 2>&1 ||
+    failed "programs of hosts in C, ASan and UBSan"
+  record "programs of hosts in C, both drivers, ASan and UBSan" "nothing reported"
   suites="cpu_tests cpu_oracle_tests scheduler_tests"
   VXLA_TARGETS="$suites" tools/build.sh --preset=tsan
   for suite in $suites; do run_suite "$suite, TSan" build-tsan/tests/$suite; done

@@ -146,8 +146,8 @@ typedef struct VxlaDeviceInfo {
 
 // A device of vxla's own. VXLA_INVALID_ARGUMENT: a word that is none of those. VXLA_DEVICE_FAILURE: it does not open.
 VXLA_API VxlaCode vxlaCreateDevice(const VxlaDeviceInfo* info, VxlaDevice* device, VxlaMessage* message);
-// VXLA_BUSY, and nothing happens, while handles of the device are alive or, on a host's device, work of vxla's is in
-// flight; it never waits.
+// VXLA_BUSY, and nothing happens, while handles of the device are alive, pipelines are being made in the background or,
+// on a host's device, work of vxla's is in flight; it never waits.
 VXLA_API VxlaCode vxlaDestroyDevice(VxlaDevice device, VxlaMessage* message);
 // VXLA_DEVICE_FAILURE with the first message if the validation layers of a device of vxla's own said anything.
 VXLA_API VxlaCode vxlaCheckValidation(VxlaDevice device, VxlaMessage* message);
@@ -172,6 +172,8 @@ typedef struct VxlaExecutableDescription {
   uint32_t dispatch_count;
   uint32_t host_step_count;  // instructions that run on the host
   uint64_t peak_bytes;       // arguments, results, constants and scratch
+  // What the same order of operations needs at least: with the most scratch that is alive at once.
+  uint64_t lower_bound_bytes;
 } VxlaExecutableDescription;
 
 // VXLA_INVALID_ARGUMENT: the text, with line:column. Compiles its kernels, on all cores. VXLA_UNSUPPORTED, as
@@ -179,9 +181,17 @@ typedef struct VxlaExecutableDescription {
 VXLA_API VxlaCode vxlaCompile(VxlaDevice device, const VxlaCompileInfo* info, VxlaExecutable* executable,
                               VxlaMessage* message);
 
+enum {
+  // vxlaLoadBundle returns before the driver has made the pipelines. vxla's threads go on with that, of several bundles
+  // one after the other, each on all cores. What needs the pipelines waits, and gives their error: vxlaRun,
+  // vxlaExecute,
+  // vxlaCreateRecording.
+  VXLA_LOAD_IN_BACKGROUND = 4
+};
+
 typedef struct VxlaBundleInfo {
   uint32_t struct_size;
-  uint32_t flags;    // VXLA_COMPILE_RECORDABLE or 0
+  uint32_t flags;    // VXLA_COMPILE_RECORDABLE, VXLA_LOAD_IN_BACKGROUND
   const void* data;  // what `vxla compile` wrote: the bytes of the file, mapped or read
   uint64_t size_bytes;
 } VxlaBundleInfo;
@@ -191,6 +201,9 @@ typedef struct VxlaBundleInfo {
 // another version of the format, or no variant for this device, with each one's reason.
 VXLA_API VxlaCode vxlaLoadBundle(VxlaDevice device, const VxlaBundleInfo* info, VxlaExecutable* executable,
                                  VxlaMessage* message);
+// *ready: 1 if what needs the executable's pipelines would not wait for them, else 0 (VXLA_LOAD_IN_BACKGROUND). Fails
+// as making them did.
+VXLA_API VxlaCode vxlaExecutableIsReady(VxlaExecutable executable, int32_t* ready, VxlaMessage* message);
 // Which variant an executable from a bundle is: "generic under descriptors". Lives as long as the executable.
 // VXLA_INVALID_ARGUMENT: it was compiled from text.
 VXLA_API VxlaCode vxlaDescribeVariant(VxlaExecutable executable, const char** variant, VxlaMessage* message);

@@ -88,10 +88,10 @@ typedef struct VxlaAdoptInfo {
   const VxlaMemoryCallbacks* memory;  // NULL: the driver's, in blocks of 64 MiB and more
 } VxlaAdoptInfo;
 
-// Probes the driver with a few dispatches and waits for them (answers are kept on disk). No later function but vxlaRun,
-// vxlaDiff, vxlaReadValue, vxlaCreateValue, vxlaCompile (constants) and vxlaExecute (host steps) waits, each for its
-// own work. VXLA_INVALID_ARGUMENT: a handle is NULL, a queue family that does not run compute. VXLA_UNSUPPORTED: what
-// is needed is not enabled.
+// Probes the driver with a few dispatches and waits for them (answers are kept on disk). Later only vxlaRun, vxlaDiff,
+// vxlaReadValue, vxlaCreateValue and vxlaCreateSharedValue, vxlaCompile and vxlaLoadBundle (constants) and vxlaExecute
+// (host steps, a fifth run in flight) wait for the device, each for its own work. VXLA_INVALID_ARGUMENT: a handle is
+// NULL, a queue family that does not run compute. VXLA_UNSUPPORTED: what is needed is not enabled.
 VXLA_API VxlaCode vxlaAdoptDevice(const VxlaAdoptInfo* info, VxlaDevice* device, VxlaMessage* message);
 
 // A part of a VkBuffer. This struct never changes.
@@ -129,31 +129,47 @@ VXLA_API VxlaCode vxlaExportValue(VxlaValue value, VxlaBinding* binding, VxlaMes
 // Signals when the value has been written and each run that was submitted with it so far has finished. Does not wait.
 VXLA_API VxlaCode vxlaSignalValue(VxlaValue value, const VxlaSemaphore* signal, VxlaMessage* message);
 
+// Hands a value's part of its VkBuffer, which queue families own one at a time (VK_SHARING_MODE_EXCLUSIVE), to another
+// family of the device or to VK_QUEUE_FAMILY_EXTERNAL, with its contents: when it has been written and each run that
+// was submitted with it so far has finished; then `signal`, unless it is NULL, is signalled. The other side records its
+// own half. Until vxlaAcquireValue the value's use is VXLA_INVALID_ARGUMENT, and so is a family that the device has
+// not, or that vxla's queue is of. Neither of the two waits; both need the value's handle to themselves.
+VXLA_API VxlaCode vxlaReleaseValue(VxlaValue value, uint32_t queue_family, const VxlaSemaphore* signal,
+                                   VxlaMessage* message);
+// Takes over what that family released, after `wait` (NULL: it has done so), before the value is used next: also the
+// memory of a value that vxlaImportValue or vxlaImportMemory just made.
+VXLA_API VxlaCode vxlaAcquireValue(VxlaValue value, uint32_t queue_family, const VxlaSemaphore* wait,
+                                   VxlaMessage* message);
+
 // ---- memory shared with other devices, APIs and processes ----
 
-// An allocation, as one of POSIX's file descriptors stands for it: with VK_KHR_external_memory_fd, and for DMA_BUF with
-// VK_EXT_external_memory_dma_buf, enabled on the device. Vulkan lets opaque descriptors go from and to the same driver
-// and device (deviceUUID) alone.
+// An allocation, as a handle of the operating system stands for it. POSIX: a file descriptor, with
+// VK_KHR_external_memory_fd, and for DMA_BUF with VK_EXT_external_memory_dma_buf, enabled on the device. Windows: a
+// HANDLE, with VK_KHR_external_memory_win32. Vulkan lets opaque ones go from and to the same driver and device
+// (deviceUUID) alone.
 typedef struct VxlaMemory {
   uint32_t struct_size;
-  VkExternalMemoryHandleTypeFlagBits handle_type;  // OPAQUE_FD or DMA_BUF
-  int32_t descriptor;
-  uint32_t memory_type;  // OPAQUE_FD: the index that the allocation was made with
+  // OPAQUE_FD, DMA_BUF; OPAQUE_WIN32, D3D12_HEAP, D3D12_RESOURCE.
+  VkExternalMemoryHandleTypeFlagBits handle_type;
+  int32_t descriptor;    // POSIX
+  uint32_t memory_type;  // of opaque ones: the index that the allocation was made with
   uint64_t size;         // of all of it, as allocated
   uint64_t offset;       // of the array: a multiple of 16 and of minStorageBufferOffsetAlignment
+  void* handle;          // Windows
 } VxlaMemory;
 
 // A value in someone else's allocation, of vxla's devices or a host's; the array's bytes rounded up to 16 may be
-// overwritten. On success the descriptor is the driver's, to be closed by nobody. `wait`: as VxlaImportInfo's, NULL on
-// a device of vxla's own. Donated, the memory holds the result. VXLA_UNSUPPORTED: the extension is not enabled, or the
-// device does not import such memory. VXLA_INVALID_ARGUMENT: no such memory, or the array lies outside of it.
+// overwritten. On success a descriptor is the driver's, to be closed by nobody; a HANDLE stays the caller's. `wait`: as
+// VxlaImportInfo's, NULL on a device of vxla's own. Donated, the memory holds the result. VXLA_UNSUPPORTED: the
+// extension is not enabled, or the device does not import such memory. VXLA_INVALID_ARGUMENT: no such memory, or the
+// array lies outside of it.
 VXLA_API VxlaCode vxlaImportMemory(VxlaDevice device, const VxlaMemory* memory, const VxlaArray* array,
                                    const VxlaSemaphore* wait, VxlaValue* value, VxlaMessage* message);
 // A value with an allocation of its own that others may import; data: NULL leaves it undefined.
 VXLA_API VxlaCode vxlaCreateSharedValue(VxlaDevice device, VkExternalMemoryHandleTypeFlagBits handle_type,
                                         const VxlaArray* array, const void* data, VxlaValue* value,
                                         VxlaMessage* message);
-// A new descriptor of such a value's memory, the caller's to close or to hand on. It is read and written by others only
+// A new handle of such a value's memory, the caller's to close or to hand on. It is read and written by others only
 // while no run of vxla's does (vxlaReadValue, vxlaValueIsReady, vxlaSignalValue). VXLA_INVALID_ARGUMENT: the value was
 // not made by vxlaCreateSharedValue, or donated.
 VXLA_API VxlaCode vxlaExportMemory(VxlaValue value, VxlaMemory* memory, VxlaMessage* message);

@@ -75,6 +75,9 @@ static void TestRun(VxlaDevice device) {
   EXPECT(array.element_type == VXLA_S32 && array.rank == 0 && array.size_bytes == 4);
   EXPECT_OK(vxlaDescribeResult(executable, 0, &array, &message));
   EXPECT(array.element_type == VXLA_F32 && array.rank == 1 && array.dimensions[0] == 3 && array.size_bytes == 12);
+  VxlaExecutableDescription older = {.struct_size = offsetof(VxlaExecutableDescription, lower_bound_bytes)};
+  EXPECT_OK(vxlaDescribeExecutable(executable, &older, &message));
+  EXPECT(older.peak_bytes == description.peak_bytes && older.lower_bound_bytes == 0);
   EXPECT_CODE(vxlaDescribeResult(executable, 2, &array, &message), VXLA_INVALID_ARGUMENT, "result 2: there are 2");
 
   const float x[3] = {1, 2, 3}, y[3] = {10, 20, 30};
@@ -150,7 +153,25 @@ static void TestBundle(VxlaDevice device, const char* path) {
   bytes[info.size_bytes / 2] ^= 1;  // not needed any more
   EXPECT_OK(vxlaRun(executable, 1, &argument, 2, results, &message));
   EXPECT(y[0] == 11 && y[1] == -40 && y[2] == 90 && n == 7);
+  int32_t ready = 0;
+  EXPECT_OK(vxlaExecutableIsReady(executable, &ready, &message));
+  EXPECT(ready == 1);
   vxlaDestroyExecutable(executable);
+
+  bytes[info.size_bytes / 2] ^= 1;
+  info.flags |= VXLA_LOAD_IN_BACKGROUND;
+  VxlaExecutable waiting[3] = {NULL, NULL, NULL};
+  for (int i = 0; i < 3; ++i) EXPECT_OK(vxlaLoadBundle(device, &info, &waiting[i], &message));
+  memset(y, 0, sizeof(y));
+  EXPECT_OK(vxlaRun(waiting[2], 1, &argument, 2, results, &message));  // waits
+  EXPECT(y[0] == 11 && y[1] == -40 && y[2] == 90 && n == 7);
+  EXPECT_OK(vxlaExecutableIsReady(waiting[2], &ready, &message));
+  EXPECT(ready == 1);
+  for (ready = 0; ready == 0; thrd_yield()) EXPECT_OK(vxlaExecutableIsReady(waiting[0], &ready, &message));
+  for (int i = 0; i < 3; ++i) vxlaDestroyExecutable(waiting[i]);  // at any time; the device, when all are ready
+  EXPECT_CODE(vxlaExecutableIsReady(NULL, &ready, &message), VXLA_INVALID_ARGUMENT, "executable: NULL");
+  bytes[info.size_bytes / 2] ^= 1;
+  info.flags = 0;
 
   EXPECT_CODE(vxlaLoadBundle(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT, "the bundle is damaged");
   EXPECT(executable == NULL);
@@ -162,6 +183,85 @@ static void TestBundle(VxlaDevice device, const char* path) {
   EXPECT_CODE(vxlaLoadBundle(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT, "the bundle's data: NULL");
   executable = Compile(device, kHlo);
   EXPECT_CODE(vxlaDescribeVariant(executable, &variant, &message), VXLA_INVALID_ARGUMENT, "compiled from text");
+  vxlaDestroyExecutable(executable);
+}
+
+// A bundle of another version, and one for a feature that no device of these tests has.
+static void TestOtherBundles(VxlaDevice device, const char* path, const char* other) {
+  for (int i = 0; i < 2; ++i) {
+    static char bytes[1 << 20];
+    FILE* file = fopen(i == 0 ? path : other, "rb");
+    EXPECT(file != NULL);
+    if (file == NULL) return;
+    VxlaBundleInfo info = {
+        .struct_size = sizeof(info), .data = bytes, .size_bytes = fread(bytes, 1, sizeof(bytes), file)};
+    fclose(file);
+    if (i == 0) bytes[8] = 99;
+    VxlaExecutable executable = NULL;
+    EXPECT_CODE(vxlaLoadBundle(device, &info, &executable, &message), VXLA_UNSUPPORTED,
+                i == 0 ? "the bundle has version 99 of the format, this build reads version 1"
+                       : "generic+subgroups128 under descriptors: ");
+    EXPECT(executable == NULL);
+  }
+}
+
+// Each function is given a handle of another kind, and none.
+static void TestWrongHandles(VxlaDevice device) {
+  VxlaExecutable executable = Compile(device, kDonating);
+  const int64_t dimensions[1] = {3};
+  const VxlaArray array = {.struct_size = sizeof(array), .element_type = VXLA_F32, .rank = 1, .dimensions = dimensions};
+  const float x[3] = {1, 2, 3};
+  VxlaValue value = NULL, none = NULL;
+  EXPECT_OK(vxlaCreateValue(device, &array, x, &value, &message));
+  for (int kind = 0; kind < 2; ++kind) {
+    const char* says = kind == 0 ? ": NULL" : ": the handle is a";
+    VxlaDevice no_device = kind == 0 ? NULL : (VxlaDevice)(void*)value;
+    VxlaExecutable no_executable = kind == 0 ? NULL : (VxlaExecutable)(void*)value;
+    VxlaValue no_value = kind == 0 ? NULL : (VxlaValue)(void*)executable;
+    VxlaCompileInfo compile = {.struct_size = sizeof(compile), .text = kHlo};
+    VxlaBundleInfo bundle = {.struct_size = sizeof(bundle), .data = x, .size_bytes = sizeof(x)};
+    VxlaExecutableDescription description = {.struct_size = sizeof(description)};
+    VxlaArray described = {.struct_size = sizeof(described)};
+    VxlaExecuteInfo execute = {.struct_size = sizeof(execute)};
+    VxlaExecutable made = NULL;
+    const char* variant = NULL;
+    int32_t ready = 0;
+    float read[3];
+#define REFUSED(CALL) EXPECT_CODE(CALL, VXLA_INVALID_ARGUMENT, says)
+    if (kind != 0) REFUSED(vxlaDestroyDevice(no_device, &message));
+    REFUSED(vxlaCheckValidation(no_device, &message));
+    REFUSED(vxlaCompile(no_device, &compile, &made, &message));
+    REFUSED(vxlaLoadBundle(no_device, &bundle, &made, &message));
+    REFUSED(vxlaDiff(no_device, &compile, 0, NULL, NULL, &message));
+    REFUSED(vxlaCreateValue(no_device, &array, x, &none, &message));
+    REFUSED(vxlaExecutableIsReady(no_executable, &ready, &message));
+    REFUSED(vxlaDescribeVariant(no_executable, &variant, &message));
+    REFUSED(vxlaDescribeExecutable(no_executable, &description, &message));
+    REFUSED(vxlaDescribeArgument(no_executable, 0, &described, &message));
+    REFUSED(vxlaDescribeResult(no_executable, 0, &described, &message));
+    REFUSED(vxlaRun(no_executable, 0, NULL, 0, NULL, &message));
+    REFUSED(vxlaExecute(no_executable, &execute, &message));
+    REFUSED(vxlaDescribeValue(no_value, &described, &message));
+    REFUSED(vxlaReadValue(no_value, read, sizeof(read), &message));
+    REFUSED(vxlaValueIsReady(no_value, &ready, &message));
+    execute.argument_count = execute.result_count = 1;
+    execute.arguments = &no_value;
+    execute.results = &none;
+    REFUSED(vxlaExecute(executable, &execute, &message));
+    EXPECT(made == NULL && none == NULL);
+    // These do nothing to such handles.
+    vxlaDestroyExecutable(no_executable);
+    vxlaDestroyValue(no_value);
+    vxlaFreeMessage((VxlaMessage)(void*)no_value);
+    EXPECT(strcmp(vxlaMessageText((VxlaMessage)(void*)no_value), "") == 0);
+  }
+#undef REFUSED
+  float read[3];
+  EXPECT_OK(vxlaReadValue(value, read, sizeof(read), &message));
+  vxlaDestroyValue(value);
+  EXPECT_CODE(vxlaReadValue(value, read, sizeof(read), &message), VXLA_INVALID_ARGUMENT,
+              "value: the handle was destroyed");
+  vxlaDestroyValue(value);  // a second time
   vxlaDestroyExecutable(executable);
 }
 
@@ -240,9 +340,11 @@ int main(int argc, char** argv) {
   TestRun(device);
   TestText(device);
   TestBundle(device, argc > 1 ? argv[1] : "");
+  TestOtherBundles(device, argc > 1 ? argv[1] : "", argc > 2 ? argv[2] : "");
+  TestWrongHandles(device);
   TestValues(device);
   TestThreads(device);
   EXPECT_OK(vxlaCheckValidation(device, &message));
-  EXPECT_OK(vxlaDestroyDevice(device, &message));
+  while (vxlaDestroyDevice(device, NULL) == VXLA_BUSY) thrd_yield();  // pipelines of TestBundle
   return failures != 0;
 }

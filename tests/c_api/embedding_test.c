@@ -123,6 +123,9 @@ static void FreeFrame(Host* host, Frame* frame) {
 static void TestFrames(Host* host, VxlaDevice device) {
   VxlaExecutable executable = Compile(device, kProgram, VXLA_COMPILE_RECORDABLE);
   const VxlaRecordingNeeds needs = Needs(executable);
+  VxlaExecutableDescription description = {.struct_size = sizeof(description)};
+  EXPECT_OK(vxlaDescribeExecutable(executable, &description, &message));
+  EXPECT(description.peak_bytes == description.lower_bound_bytes && description.peak_bytes > needs.scratch_size);
   HostBuffer scratch = HostMakeBuffer(host, needs.scratch_size + needs.scratch_alignment, needs.scratch_usage);
   VxlaBinding lent = HostBind(&scratch, needs.scratch_alignment, needs.scratch_size);
   for (int with_scratch = 0; with_scratch < 2; ++with_scratch) {
@@ -341,6 +344,49 @@ static void TestRefusals(Host* host, VxlaDevice device) {
   FreeFrame(host, &frame);
 }
 
+// Each function is given a handle of another kind, and none.
+static void TestWrongHandles(VxlaDevice device) {
+  VxlaExecutable executable = Compile(device, kDonates, VXLA_COMPILE_RECORDABLE);
+  for (int kind = 0; kind < 2; ++kind) {
+    const char* says = kind == 0 ? ": NULL" : ": the handle is a";
+    void* wrong = kind == 0 ? NULL : (void*)executable;
+    VxlaExecutable no_executable = kind == 0 ? NULL : (VxlaExecutable)(void*)device;
+    const VkExternalMemoryHandleTypeFlagBits type = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    const int64_t dimensions[1] = {kCount};
+    const VxlaArray array = {
+        .struct_size = sizeof(array), .element_type = VXLA_F32, .rank = 1, .dimensions = dimensions};
+    const VxlaImportInfo import = {.struct_size = sizeof(import), .array = &array};
+    VxlaMemory memory = {.struct_size = sizeof(memory), .handle_type = type, .descriptor = -1};
+    VxlaBinding binding = {0};
+    const VxlaSemaphore semaphore = {0};
+    const VxlaRecordingInfo info = {.struct_size = sizeof(info)};
+    VxlaRecordingNeeds needs = {.struct_size = sizeof(needs)};
+    const VxlaBindings bindings = {.struct_size = sizeof(bindings)};
+    VkCommandBuffer commands = (VkCommandBuffer)(void*)&memory;  // nothing gets so far
+    VxlaValue value = NULL;
+    VxlaRecording recording = NULL;
+    int32_t finished = 0;
+#define REFUSED(CALL) EXPECT_CODE(CALL, VXLA_INVALID_ARGUMENT, says)
+    REFUSED(vxlaImportValue(wrong, &import, &value, &message));
+    REFUSED(vxlaCreateSharedValue(wrong, type, &array, NULL, &value, &message));
+    REFUSED(vxlaImportMemory(wrong, &memory, &array, NULL, &value, &message));
+    REFUSED(vxlaExportValue(wrong, &binding, &message));
+    REFUSED(vxlaExportMemory(wrong, &memory, &message));
+    REFUSED(vxlaSignalValue(wrong, &semaphore, &message));
+    REFUSED(vxlaReleaseValue(wrong, VK_QUEUE_FAMILY_EXTERNAL, NULL, &message));
+    REFUSED(vxlaAcquireValue(wrong, VK_QUEUE_FAMILY_EXTERNAL, NULL, &message));
+    REFUSED(vxlaDescribeRecording(no_executable, &needs, &message));
+    REFUSED(vxlaCreateRecording(no_executable, &info, &recording, &message));
+    REFUSED(vxlaCmdExecute(commands, wrong, &bindings, &message));
+    REFUSED(vxlaCmdExecutePart(commands, wrong, &bindings, 1, &finished, &message));
+    REFUSED(vxlaRebind(wrong, &bindings, &message));
+#undef REFUSED
+    EXPECT(value == NULL && recording == NULL);
+    vxlaDestroyRecording(wrong);  // does nothing to it
+  }
+  vxlaDestroyExecutable(executable);
+}
+
 // vxla's own submissions go through the host's queue, under its lock.
 static void TestRun(Host* host, VxlaDevice device) {
   VxlaExecutable executable = Compile(device, kDonates, 0);
@@ -468,11 +514,12 @@ static void TestOn(Host* host, uint32_t api_version, const char* bindings) {
     TestChain(host, device);
     TestLoop(host, device);
     TestRefusals(host, device);
+    TestWrongHandles(device);
     TestImport(host, device);
     TestBinarySemaphores(host, device);
     EXPECT_OK(vxlaDestroyDevice(device, &message));
   }
-  EXPECT(host->allocations > 0);
+  EXPECT(host->allocations > 0 && host->live == 0);  // all objects are freed as they were made
   HostCloseDevice(host);
 }
 
@@ -568,6 +615,19 @@ static void TestTwoDevices(Host* host, uint32_t api_version) {
     EXPECT_OK(vxlaRun(executables[i], 1, &argument, 1, &result, &message));
     EXPECT(y[0] == 2 * (float)i && y[4] == 10);
   }
+  const int64_t dimensions[1] = {kCount};
+  const VxlaArray array = {.struct_size = sizeof(array), .element_type = VXLA_F32, .rank = 1, .dimensions = dimensions};
+  const float zeros[kCount] = {0};
+  VxlaValue of_the_first = NULL, result = NULL;
+  EXPECT_OK(vxlaCreateValue(devices[0], &array, zeros, &of_the_first, &message));
+  VxlaExecuteInfo execute = {.struct_size = sizeof(execute),
+                             .argument_count = 1,
+                             .arguments = &of_the_first,
+                             .result_count = 1,
+                             .results = &result};
+  EXPECT_CODE(vxlaExecute(executables[1], &execute, &message), VXLA_INVALID_ARGUMENT,
+              "argument 0: the value lives on another device");
+  vxlaDestroyValue(of_the_first);
   for (int i = 0; i < 2; ++i) {
     vxlaDestroyExecutable(executables[i]);
     EXPECT_OK(vxlaDestroyDevice(devices[i], &message));
@@ -612,6 +672,12 @@ static void TestFewFeatures(Host* host, uint32_t api_version) {
   timeline.timelineSemaphore = VK_FALSE;
   EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_UNSUPPORTED, "no timelineSemaphore");
   timeline.timelineSemaphore = VK_TRUE;
+  synchronization.synchronization2 = VK_FALSE;
+  EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_UNSUPPORTED, "no synchronization2");
+  synchronization.synchronization2 = VK_TRUE;
+  info.api_version = VK_API_VERSION_1_1;
+  EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_UNSUPPORTED, "Vulkan 1.1.0 is older than 1.2");
+  info.api_version = api_version;
   info.queue_family = 99;
   EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_INVALID_ARGUMENT, "queue family 99");
   info.queue_family = host->family;

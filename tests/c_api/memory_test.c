@@ -131,6 +131,53 @@ static void TestBothWays(Host* host, VxlaDevice own, VxlaDevice adopted) {
   host->DestroySemaphore(host->device, ready, NULL);
 }
 
+// As the specification wants it of memory that devices share: each hands it to the outside before the other takes it.
+static void TestOwnership(Host* host, VxlaDevice own, VxlaDevice adopted) {
+  const uint32_t outside = VK_QUEUE_FAMILY_EXTERNAL;
+  VxlaValue there = NULL, here = NULL, refused = NULL;
+  EXPECT_OK(
+      vxlaCreateSharedValue(own, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT, &kArray, kFirst, &there, &message));
+  EXPECT_OK(vxlaReleaseValue(there, outside, NULL, &message));
+  float read[8] = {0};
+  EXPECT_CODE(vxlaReadValue(there, read, sizeof(kFirst), &message), VXLA_INVALID_ARGUMENT,
+              "value: it was released to another queue family");
+  EXPECT_CODE(vxlaReleaseValue(there, outside, NULL, &message), VXLA_INVALID_ARGUMENT, "not acquired since");
+  VxlaMemory memory = Exported(there);
+  VkSemaphore ready = HostMakeTimeline(host), done = HostMakeTimeline(host);
+  VxlaSemaphore wait = {.semaphore = ready, .value = 1}, signal = {.semaphore = done, .value = 1};
+  wait.stages = signal.stages = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
+  EXPECT_OK(vxlaImportMemory(adopted, &memory, &kArray, NULL, &here, &message));
+  EXPECT_OK(vxlaAcquireValue(here, outside, &wait, &message));
+  here = Double(adopted, here);
+  EXPECT_OK(vxlaReleaseValue(here, outside, &signal, &message));
+  VxlaExecutable executable = NULL;
+  VxlaCompileInfo compile = {.struct_size = sizeof(compile), .text = kDoubles};
+  EXPECT_OK(vxlaCompile(adopted, &compile, &executable, &message));
+  const VxlaExecuteInfo execute = {
+      .struct_size = sizeof(execute), .argument_count = 1, .arguments = &here, .result_count = 1, .results = &refused};
+  EXPECT_CODE(vxlaExecute(executable, &execute, &message), VXLA_INVALID_ARGUMENT, "argument 0: it was released");
+  vxlaDestroyExecutable(executable);
+  VkSemaphoreSignalInfo write = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = ready, .value = 1};
+  EXPECT(host->SignalSemaphore(host->device, &write) == VK_SUCCESS);
+  const VkSemaphoreWaitInfo finished = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                        .semaphoreCount = 1,
+                                        .pSemaphores = &done,
+                                        .pValues = &signal.value};
+  EXPECT(host->WaitSemaphores(host->device, &finished, 10000000000u) == VK_SUCCESS);
+  EXPECT_CODE(vxlaAcquireValue(there, outside, &wait, &message), VXLA_INVALID_ARGUMENT, "its device is vxla's own");
+  EXPECT_OK(vxlaAcquireValue(there, outside, NULL, &message));
+  ExpectValue(there, 2);
+  wait.semaphore = VK_NULL_HANDLE;
+  EXPECT_CODE(vxlaAcquireValue(here, outside, &wait, &message), VXLA_INVALID_ARGUMENT, "wait: its VkSemaphore is NULL");
+  EXPECT_CODE(vxlaAcquireValue(here, 77, NULL, &message), VXLA_INVALID_ARGUMENT, "queue family 77: ");
+  EXPECT_CODE(vxlaReleaseValue(there, 0, NULL, &message), VXLA_INVALID_ARGUMENT, "the one that vxla's queue has");
+  vxlaDestroyValue(there);
+  vxlaDestroyValue(here);
+  EXPECT(host->QueueWaitIdle(host->queue) == VK_SUCCESS);
+  host->DestroySemaphore(host->device, ready, NULL);
+  host->DestroySemaphore(host->device, done, NULL);
+}
+
 // What the host allocated, on both devices.
 static void TestOfTheHost(Host* host, VxlaDevice own, VxlaDevice adopted) {
   for (int i = 0; i < 2; ++i) {
@@ -157,7 +204,7 @@ static void TestRefusals(VxlaDevice own) {
   const VkExternalMemoryHandleTypeFlagBits opaque = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
   EXPECT_CODE(
       vxlaCreateSharedValue(own, VK_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_HEAP_BIT, &kArray, NULL, &value, &message),
-      VXLA_INVALID_ARGUMENT, "handle type 0x20: neither OPAQUE_FD nor DMA_BUF");
+      VXLA_INVALID_ARGUMENT, "handle type 0x20: none of OPAQUE_FD, DMA_BUF");
   // Neither of the software drivers has it.
   EXPECT_CODE(
       vxlaCreateSharedValue(own, VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT, &kArray, NULL, &value, &message),
@@ -172,7 +219,7 @@ static void TestRefusals(VxlaDevice own) {
 #define REFUSED(TEXT) \
   EXPECT_CODE(vxlaImportMemory(own, &memory, &kArray, NULL, &imported, &message), VXLA_INVALID_ARGUMENT, TEXT)
   memory = good, memory.descriptor = -1;
-  REFUSED("descriptor -1: none of an open file");
+  REFUSED("descriptor -1: it stands for nothing");
   memory = good, memory.offset = 8;
   REFUSED("memory: its offset 8 is no multiple of");
   memory = good, memory.offset = 1 << 20;
@@ -226,6 +273,7 @@ int main(void) {
     EXPECT_OK(vxlaCreateDevice(&own_info, &own, &message));
     EXPECT_OK(vxlaAdoptDevice(&info, &adopted, &message));
     TestBothWays(&host, own, adopted);
+    TestOwnership(&host, own, adopted);
     TestOfTheHost(&host, own, adopted);
     TestRefusals(own);
     EXPECT_OK(vxlaDestroyDevice(own, &message));

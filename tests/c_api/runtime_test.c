@@ -5,11 +5,11 @@
 
 static char bytes[1 << 20];
 
-static VxlaExecutable Load(VxlaDevice device, const char* path) {
+static VxlaExecutable Load(VxlaDevice device, const char* path, uint32_t flags) {
   FILE* file = fopen(path, "rb");
   EXPECT(file != NULL);
   if (file == NULL) return NULL;
-  VxlaBundleInfo info = {.struct_size = sizeof(info), .flags = VXLA_COMPILE_RECORDABLE, .data = bytes};
+  VxlaBundleInfo info = {.struct_size = sizeof(info), .flags = VXLA_COMPILE_RECORDABLE | flags, .data = bytes};
   info.size_bytes = fread(bytes, 1, sizeof(bytes), file);
   fclose(file);
   VxlaExecutable executable = NULL;
@@ -55,7 +55,7 @@ static void TestHost(const char* path) {
   VxlaAdoptInfo info = HostAdoptInfo(&host, VK_API_VERSION_1_3, NULL);
   VxlaDevice device = NULL;
   EXPECT_OK(vxlaAdoptDevice(&info, &device, &message));
-  VxlaExecutable executable = Load(device, path);
+  VxlaExecutable executable = Load(device, path, 0);
   VxlaRecordingNeeds needs = {.struct_size = sizeof(needs)};
   EXPECT_OK(vxlaDescribeRecording(executable, &needs, &message));
   HostBuffer in = HostMakeBuffer(&host, 1024, needs.argument_usage);
@@ -95,9 +95,9 @@ int main(int argc, char** argv) {
   EXPECT_OK(vxlaCreateDevice(&info, &device, &message));
   if (device == NULL) return 1;
   TestNoCompiler(device);
-  TestRun(Load(device, argv[1]), 1);
+  TestRun(Load(device, argv[1], 0), 1);
   // No probe has run, so the variant's own are believed on the device that it was made for.
-  TestRun(Load(device, argv[2]), info.device != NULL);
+  TestRun(Load(device, argv[2], VXLA_LOAD_IN_BACKGROUND), info.device != NULL);
   EXPECT_OK(vxlaDestroyDevice(device, &message));
   TestHost(argv[1]);
   return failures != 0;

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <vulkan/vulkan.h>
 #include <vxla/vxla_vulkan.h>
@@ -18,22 +19,23 @@
   F(DestroyInstance)                   \
   F(GetDeviceProcAddr)                 \
   F(GetPhysicalDeviceQueueFamilyProperties) F(CreateDebugUtilsMessengerEXT) F(DestroyDebugUtilsMessengerEXT)
-#define HOST_DEVICE_FUNCTIONS(F)                                                                                      \
-  F(DestroyDevice)                                                                                                    \
-  F(GetDeviceQueue)                                                                                                   \
-  F(QueueSubmit)                                                                                                      \
-  F(QueueWaitIdle)                                                                                                    \
-  F(CreateBuffer)                                                                                                     \
-  F(DestroyBuffer)                                                                                                    \
-  F(GetBufferMemoryRequirements)                                                                                      \
-  F(AllocateMemory)                                                                                                   \
-  F(FreeMemory)                                                                                                       \
-  F(BindBufferMemory)                                                                                                 \
-  F(MapMemory)                                                                                                        \
-  F(CreateCommandPool)                                                                                                \
-  F(DestroyCommandPool) F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdPipelineBarrier)     \
-      F(CmdFillBuffer) F(CmdExecuteCommands) F(GetBufferDeviceAddress) F(CreatePipelineCache) F(DestroyPipelineCache) \
-          F(CreateSemaphore) F(DestroySemaphore) F(SignalSemaphore) F(WaitSemaphores) F(CreateImage) F(DestroyImage)  \
+#define HOST_DEVICE_FUNCTIONS(F)                                                                                     \
+  F(DestroyDevice)                                                                                                   \
+  F(GetDeviceQueue)                                                                                                  \
+  F(QueueSubmit)                                                                                                     \
+  F(QueueWaitIdle)                                                                                                   \
+  F(CreateBuffer)                                                                                                    \
+  F(DestroyBuffer)                                                                                                   \
+  F(GetBufferMemoryRequirements)                                                                                     \
+  F(AllocateMemory)                                                                                                  \
+  F(FreeMemory)                                                                                                      \
+  F(BindBufferMemory)                                                                                                \
+  F(MapMemory)                                                                                                       \
+  F(CreateCommandPool)                                                                                               \
+  F(DestroyCommandPool)                                                                                              \
+  F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdPipelineBarrier) F(CmdFillBuffer)         \
+      F(CmdExecuteCommands) F(GetBufferDeviceAddress) F(CreatePipelineCache) F(DestroyPipelineCache)                 \
+          F(CreateSemaphore) F(DestroySemaphore) F(SignalSemaphore) F(WaitSemaphores) F(CreateImage) F(DestroyImage) \
               F(GetImageMemoryRequirements) F(BindImageMemory) F(CmdCopyBufferToImage) F(CmdCopyImageToBuffer)
 #define HOST_MEMBER(NAME) PFN_vk##NAME NAME;
 
@@ -50,7 +52,8 @@ typedef struct Host {
   VkCommandPool pool;
   VkPhysicalDeviceMemoryProperties memory;
   VxlaRequirements asked;
-  int locks, locked, allocations;
+  int locks, locked;
+  atomic_int allocations, live;  // of `allocation`, which several threads may call
   VkAllocationCallbacks allocation;
 } Host;
 
@@ -66,14 +69,17 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL HostHears(VkDebugUtilsMessageSeverityFlagB
 static void* HostAllocate(void* user, size_t size, size_t alignment, VkSystemAllocationScope scope) {
   (void)scope;
   ++((Host*)user)->allocations;
+  ++((Host*)user)->live;
   return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
 }
 static void* HostReallocate(void* user, void* old, size_t size, size_t alignment, VkSystemAllocationScope scope) {
-  (void)user, (void)alignment, (void)scope;
+  (void)alignment, (void)scope;
+  if (old == NULL) ++((Host*)user)->live;
+  if (old != NULL && size == 0) --((Host*)user)->live;
   return realloc(old, size);
 }
 static void HostFree(void* user, void* memory) {
-  (void)user;
+  if (memory != NULL) --((Host*)user)->live;
   free(memory);
 }
 

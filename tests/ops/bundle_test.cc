@@ -9,6 +9,7 @@
 #include "backend/vulkan/device/target.h"
 #include "core/hash.h"
 #include "tests/support/device_test_support.h"
+#include "tests/support/faulty_device.h"
 
 namespace VXLA_NAMESPACE::testing {
 namespace bundle_test {
@@ -175,6 +176,148 @@ TEST(BundleFileTest, TheDevicesOwnVariantGoesBeforeTheGenericOne) {
   const auto loaded = client->Load(Bytes(builder.Finish("a test")));
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   EXPECT_THAT((*loaded)->bundle_variant(), StartsWith(client->device().facts().name));
+}
+
+// A generic target with the features that a device has enabled.
+std::string FeaturesOf(const DeviceFacts& facts) {
+  std::string target = "generic";
+  if (facts.int64) target += "+i64";
+  if (facts.float64) target += "+f64";
+  if (facts.native_f16) target += "+f16";
+  if (facts.storage16) target += "+storage16";
+  if (facts.storage8) target += "+storage8";
+  if (facts.subgroup_shuffle) target += fmt::format("+subgroups{}", facts.subgroup_size);
+  return target;
+}
+
+// Variants of one program for these targets, under one way to bind.
+std::string ManyVariants(const std::string& text, BindingMode mode, const std::vector<std::string>& targets) {
+  const auto module = ParseModule(text);
+  BundleBuilder builder;
+  for (const std::string& target : targets) {
+    const auto facts = vulkan::GenericFactsOf(mode, target);
+    VXLA_CHECK(facts.ok(), facts.status().message());
+    vulkan::OpenOptions options;
+    options.cache = false;
+    const std::shared_ptr<Device> device = vulkan::MakeTarget(*facts, mode, options);
+    const auto executable = MakeTestClient(device)->Compile(*module);
+    VXLA_CHECK(executable.ok(), executable.status().message());
+    const Status added = builder.Add(**executable, *device, /*generic=*/true);
+    VXLA_CHECK(added.ok(), added.message());
+  }
+  return builder.Finish("a test");
+}
+
+TEST_P(BundleTest, VariantsThatUseFeaturesRunWhereTheseAreEnabled) {
+  const auto module = ParseModule(GetParam().text);
+  const std::vector<Literal> arguments = RandomArguments(*module);
+  const auto wanted = RunOnCpu(*module, arguments);
+  ASSERT_TRUE(wanted.has_value());
+  for (const BindingMode mode : ModesToRun()) {
+    Client* const client = DeviceClient(mode);
+    const std::string most = FeaturesOf(client->device().facts());
+    const auto loaded = client->Load(Bytes(ManyVariants(GetParam().text, mode, {"generic", most, "generic+f16"})));
+    ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+    EXPECT_THAT((*loaded)->bundle_variant(), StartsWith(most + " under "));
+    const auto result = (*loaded)->Run(Pointers(arguments));
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    ExpectAgreement(*result, *wanted, {}, "with features");
+  }
+}
+
+TEST(BundleFileTest, TakesTheMostFeaturesThatAreEnabled) {
+  const std::vector<std::string> targets = {"generic", "generic+f64+i64", "generic+i64", "generic+f16+i64+storage16",
+                                            "generic+subgroups32"};
+  const std::string file = ManyVariants(kPrograms[0].text, BindingMode::kDescriptors, targets);
+  const auto bundle = ReadBundle(Bytes(file));
+  ASSERT_TRUE(bundle.ok()) << bundle.status().message();
+  const BindingMode modes[] = {BindingMode::kDescriptors};
+  const auto chosen = [&](const char* enabled) {
+    const auto index = ChooseVariant(*bundle, *vulkan::GenericFactsOf(BindingMode::kDescriptors, enabled), modes);
+    return index.ok() ? bundle->variants[*index].ToString() : index.status().message();
+  };
+  EXPECT_EQ(chosen("generic"), "generic under descriptors");
+  EXPECT_EQ(chosen("generic+storage8"), "generic under descriptors");
+  EXPECT_EQ(chosen("generic+i64"), "generic+i64 under descriptors");
+  EXPECT_EQ(chosen("generic+f64+i64"), "generic+i64+f64 under descriptors");
+  EXPECT_EQ(chosen("generic+f64+i64+f16+storage16"), "generic+i64+f16+storage16 under descriptors");
+  EXPECT_EQ(chosen("generic+subgroups64"), "generic under descriptors");
+  EXPECT_EQ(chosen("generic+subgroups32"), "generic+subgroups32 under descriptors");
+  Bundle last = *bundle;
+  last.variants.erase(last.variants.begin(), last.variants.end() - 1);
+  EXPECT_THAT(ChooseVariant(last, *vulkan::GenericFactsOf(BindingMode::kDescriptors, "generic+subgroups8"), modes)
+                  .status()
+                  .message(),
+              HasSubstr("generic+subgroups32 under descriptors: subgroups of 8, 32 needed"));
+}
+
+// A second variant costs its plan and the kernels that differ.
+TEST(BundleFileTest, VariantsShareConstantsAndEqualKernels) {
+  std::string numbers;
+  for (int i = 0; i < 20000; ++i) numbers += fmt::format("{}{}", i == 0 ? "" : ", ", i * i);
+  const std::string text =
+      "ENTRY e { x = f32[20000] parameter(0)  h = f16[64] parameter(1)  c = f32[20000] constant({" + numbers +
+      "})\ny = f32[20000] add(x, c)  g = f16[64] multiply(h, h)  ROOT t = (f32[20000], f16[64]) tuple(y, g) }";
+  const std::string one = ManyVariants(text, BindingMode::kDescriptors, {"generic"});
+  const std::string three = ManyVariants(text, BindingMode::kDescriptors, {"generic", "generic+f16", "generic+i64"});
+  const auto first = ReadBundle(Bytes(one)), all = ReadBundle(Bytes(three));
+  ASSERT_TRUE(first.ok() && all.ok());
+  EXPECT_EQ(all->constants.size(), first->constants.size());
+  EXPECT_GE(all->constants.size(), 80000u);
+  EXPECT_EQ(all->variants[0].modules[0], all->variants[1].modules[0]);
+  EXPECT_NE(all->variants[0].modules[1], all->variants[1].modules[1]);
+  EXPECT_EQ(all->variants[0].modules, all->variants[2].modules);
+  EXPECT_LT(three.size(), one.size() * 5 / 4);
+}
+
+class UploadCounter final : public FaultyDevice {
+ public:
+  explicit UploadCounter(Device& device) : FaultyDevice(device, [](const Instruction&) { return false; }) {}
+  Status Upload(std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) override {
+    sizes.push_back(source.size());
+    return FaultyDevice::Upload(source, target, offset_bytes);
+  }
+  std::vector<size_t> sizes;
+};
+
+TEST(BundleFileTest, SmallConstantsAreUploadedTogether) {
+  std::string constants, values, types, large;
+  for (int i = 0; i < 300000; ++i) large += fmt::format("{}{}", i == 0 ? "" : ", ", i % 97);
+  for (int i = 0; i < 12; ++i) {
+    constants += fmt::format("c{0} = f32[3] constant({{{0}, {1}, {2}}})\n", i, i * i, -i);
+    values += fmt::format(", c{}", i);
+    types += ", f32[3]";
+  }
+  const std::string text = "ENTRY e { x = f32[3] parameter(0)\n" + constants + "l = f32[300000] constant({" + large +
+                           "})\nd = f32[3] constant({0.5, 0.25, 7})\nROOT t = (f32[3]" + types +
+                           ", f32[300000], f32[3]) tuple(x" + values + ", l, d) }";
+  const auto module = ParseModule(text);
+  const std::vector<Literal> arguments = RandomArguments(*module);
+  const auto wanted = RunOnCpu(*module, arguments);
+  ASSERT_TRUE(wanted.has_value());
+  const BindingMode mode = ModesToRun().front();
+  const std::string file = GenericBundle(text, mode);
+  const auto bundle = ReadBundle(Bytes(file));
+  ASSERT_TRUE(bundle.ok());
+  ASSERT_GE(bundle->variants[0].constants.size(), 14u);
+  const auto device = std::make_shared<UploadCounter>(DeviceClient(mode)->device());
+  const auto loaded = MakeTestClient(device)->Load(Bytes(file));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_LE(device->sizes.size(), 3u);
+  EXPECT_EQ(std::ranges::count(device->sizes, 1200000u), 1);
+  const auto result = (*loaded)->Run(Pointers(arguments));
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  ExpectAgreement(*result, *wanted, {}, "constants");
+}
+
+TEST(BundleFileTest, RejectsTargetsThatNameNoFeature) {
+  const auto message = [](const char* target) {
+    return vulkan::GenericFactsOf(BindingMode::kDescriptors, target).status().message();
+  };
+  EXPECT_EQ(message("generic+f17"),
+            "target generic+f17: 'f17' is none of i64, f64, f16, storage16, storage8, subgroupsN (N: 2, 4 ... 128)");
+  for (const char* target : {"generic+subgroups", "generic+subgroups3", "generic+subgroups32x", "generic+subgroups256"})
+    EXPECT_THAT(message(target), HasSubstr("is none of")) << target;
 }
 
 TEST(BundleFileTest, EqualProgramsGiveEqualFiles) {

@@ -50,10 +50,12 @@ TEST(BundleCommandTest, RunsAsTheProgramDoes) {
 
 TEST(BundleCommandTest, CompileSaysWhatItWrote) {
   const std::string path = ScratchFolder() + "/listed.vxla";
-  const CommandResult result = RunVxla("compile " + Program() + " -o " + path + " --bindings descriptors --json");
+  const CommandResult result =
+      RunVxla("compile " + Program() + " -o " + path + " --bindings descriptors --target generic generic+i64 --json");
   const auto report = nlohmann::json::parse(result.out);
   EXPECT_EQ(report["bytes"], std::filesystem::file_size(path));
-  EXPECT_EQ(report["variants"].dump(), R"([{"bindings":"descriptors","target":"generic"}])");
+  EXPECT_EQ(report["variants"].dump(), R"([{"bindings":"descriptors","target":"generic"},)"
+                                       R"({"bindings":"descriptors","target":"generic+i64"}])");
 }
 
 TEST(BundleCommandTest, ExplainShowsEachVariant) {
@@ -64,13 +66,46 @@ TEST(BundleCommandTest, ExplainShowsEachVariant) {
   EXPECT_THAT(result.out, HasSubstr("kernel 0: dot/"));
 }
 
+TEST(BundleCommandTest, ExplainSaysWhichVariantADeviceTakes) {
+  const std::string bundle =
+      Compiled("chosen.vxla", "--bindings descriptors --target generic generic+subgroups128 generic+i64");
+  const std::string command = "explain " + bundle + " --device llvmpipe --bindings descriptors";
+  const CommandResult result = RunVxla(command + " --emulate i64");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\ngeneric under descriptors: it is taken\n"));
+  EXPECT_THAT(result.out, HasSubstr("\ngeneric+subgroups128 under descriptors: subgroups of 8, 128 needed\n"));
+  EXPECT_THAT(result.out,
+              HasSubstr("\ngeneric+i64 under descriptors: it needs 64-bit integers, which is not enabled\n"));
+  EXPECT_THAT(RunVxla(command).out, HasSubstr("\ngeneric under descriptors: it could run, another one runs better\n"));
+  const auto report = nlohmann::json::parse(RunVxla(command + " --json").out);
+  EXPECT_EQ(report["taken"]["variant"], 2);
+}
+
+TEST(BundleCommandTest, BenchLoadsAndRuns) {
+  const std::string bundle = Compiled("timed.vxla", "--bindings descriptors");
+  const CommandResult result = RunVxla("bench " + bundle + " --num-runs 1 --json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto rows = nlohmann::json::parse(result.out);
+  ASSERT_EQ(rows.size(), 4u);  // under addresses there is no variant
+  EXPECT_EQ(rows[0]["name"], bundle);
+  EXPECT_FALSE(rows[0].contains("driver_ms"));
+  const char* const loads[] = {"cold", "warm", "in the background"};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(rows[i + 1]["name"], bundle + ", loaded " + loads[i]);
+    EXPECT_GT(rows[i + 1]["driver_ms"], 0);
+    EXPECT_GT(rows[i + 1]["ms"], 0);
+  }
+}
+
 TEST(BundleCommandTest, RefusesWhatACompiledProgramCannotDo) {
   const std::string bundle = Compiled("refusing.vxla");
   ExpectRefused("run " + bundle + " --device cpu", "a bundle, which is compiled already: --device cpu is for programs");
   ExpectRefused("run " + bundle + " --no-fusion", "--no-fusion is for programs");
   ExpectRefused("run " + bundle + " --partitions 2", "--partitions is for programs");
   ExpectRefused("diff " + bundle, "a bundle, which is compiled already");
-  EXPECT_THAT(RunVxla("bench " + bundle).err, ::testing::StartsWith("vxla: error: " + bundle + ": a bundle, which"));
+  ExpectRefused("compile " + Program() + " -o " + ScratchFolder() + "/x.vxla --target generic+half",
+                "target generic+half: 'half' is none of i64, f64, f16, storage16, storage8, subgroupsN");
+  ExpectRefused("bench " + bundle + " --device cpu", bundle + ": a bundle, which is compiled already: --device cpu");
   ExpectRefused("explain " + bundle + " --dump-kernels " + ScratchFolder(), "holds neither GLSL nor");
   ExpectRefused("convert " + bundle + " " + ScratchFolder() + "/x.mlir", "a bundle, which is compiled already");
   std::string bytes = ReadScratch(bundle);

@@ -235,7 +235,7 @@ class FakeCommandBuffer : public CommandBuffer {
     VXLA_CHECK(index < timestamps_, "timestamp index");
     written_ = std::max(written_, index + 1);
   }
-  void BeginLabel(const std::string&) override {}
+  void BeginLabel(const char*) override {}
   void EndLabel() override {}
   Status End() override { return OkStatus(); }
   Result<std::vector<double>> Timestamps() override {

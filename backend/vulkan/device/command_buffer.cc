@@ -338,10 +338,10 @@ void VulkanCommandBuffer::WriteTimestamp(int index) {
                                     static_cast<uint32_t>(index));
 }
 
-void VulkanCommandBuffer::BeginLabel(const std::string& name) {
+void VulkanCommandBuffer::BeginLabel(const char* name) {
   if (context_->vk().CmdBeginDebugUtilsLabelEXT == nullptr || state_ != State::kRecording) return;
   auto label = MakeVk<VkDebugUtilsLabelEXT>(VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT);
-  label.pLabelName = name.c_str();
+  label.pLabelName = name;
   context_->vk().CmdBeginDebugUtilsLabelEXT(commands_, &label);
 }
 

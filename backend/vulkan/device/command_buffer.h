@@ -35,7 +35,7 @@ class VulkanCommandBuffer final : public CommandBuffer {
   void Copy(BufferRange source, BufferRange target) override;
   void Fill(BufferRange target, uint32_t word) override;
   void WriteTimestamp(int index) override;
-  void BeginLabel(const std::string& name) override;
+  void BeginLabel(const char* name) override;
   void EndLabel() override;
   Status End() override;
   Result<std::vector<double>> Timestamps() override;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <thread>
 
+#include "backend/vulkan/device/external_handle.h"
 #include "backend/vulkan/device/vk_status.h"
 #include "backend/vulkan/drivers/known_faults.h"
 
@@ -369,8 +370,7 @@ std::vector<const char*> ChooseExtensions(const PhysicalSupport& support) {
   }
   // Linked whenever it is listed, so it is enabled with its struct.
   want(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
-  want(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
-  want(VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
+  for (const char* name : ExternalExtensions()) want(name);
   want(VK_KHR_PORTABILITY_SUBSET_EXTENSION_NAME);  // where it is listed it must be enabled
   return names;
 }

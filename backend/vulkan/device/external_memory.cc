@@ -1,8 +1,6 @@
 #include "backend/vulkan/device/external_memory.h"
 
-#include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 #include "backend/vulkan/device/vulkan_device.h"
@@ -20,8 +18,8 @@ class ExternalBuffer final : public VulkanBuffer {
   }
   // Makes the buffer of the whole allocation: of `size_bytes`, and with the memory types that it can live in.
   Status MakeBuffer(uint64_t size_bytes, VkMemoryRequirements& needs);
-  // Of `size_bytes`, by `import` unless that is null.
-  Status Allocate(uint64_t size_bytes, const void* import);
+  // Of `size_bytes`: what the handle stands for, or new memory that handles can stand for.
+  Status Allocate(uint64_t size_bytes, bool import);
   // The part that the buffer stands for.
   void Place(uint64_t offset_bytes, uint64_t size_bytes);
 
@@ -45,7 +43,7 @@ VkBufferUsageFlags Usage(const DeviceContext& context) {
 
 Status ExternalBuffer::MakeBuffer(uint64_t size_bytes, VkMemoryRequirements& needs) {
   auto external = MakeVk<VkExternalMemoryBufferCreateInfo>(VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
-  external.handleTypes = memory.type;
+  external.handleTypes = memory.handle.type;
   auto info = MakeVk<VkBufferCreateInfo>(VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO);
   info.pNext = &external;
   info.size = size_bytes;
@@ -58,11 +56,11 @@ Status ExternalBuffer::MakeBuffer(uint64_t size_bytes, VkMemoryRequirements& nee
   return OkStatus();
 }
 
-Status ExternalBuffer::Allocate(uint64_t size_bytes, const void* import) {
+Status ExternalBuffer::Allocate(uint64_t size_bytes, bool import) {
   auto exports = MakeVk<VkExportMemoryAllocateInfo>(VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
-  exports.handleTypes = memory.type;
+  exports.handleTypes = memory.handle.type;
   auto flags = MakeVk<VkMemoryAllocateFlagsInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
-  flags.pNext = import != nullptr ? import : &exports;
+  flags.pNext = import ? nullptr : &exports;
   flags.flags = context_->facts().buffer_addresses ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0;
   auto alone = MakeVk<VkMemoryDedicatedAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
   alone.pNext = &flags;
@@ -76,10 +74,10 @@ Status ExternalBuffer::Allocate(uint64_t size_bytes, const void* import) {
   info.allocationSize = size_bytes;
   info.memoryTypeIndex = memory.memory_type;
   const DeviceTable& vk = context_->vk();
-  const VkResult result = vk.AllocateMemory(context_->handle(), &info, context_->allocation(), &allocation_);
-  if (result == VK_ERROR_INVALID_EXTERNAL_HANDLE)
-    return InvalidArgument("descriptor {}: the driver takes it for no memory of this kind", memory.descriptor);
-  VXLA_RETURN_IF_ERROR(context_->Check(result, "vkAllocateMemory"));
+  VXLA_RETURN_IF_ERROR(
+      import ? AllocateImported(*context_, memory.handle, info, &allocation_)
+             : context_->Check(vk.AllocateMemory(context_->handle(), &info, context_->allocation(), &allocation_),
+                               "vkAllocateMemory"));
   return context_->Check(vk.BindBufferMemory(context_->handle(), buffer_, allocation_, 0), "vkBindBufferMemory");
 }
 
@@ -93,36 +91,23 @@ void ExternalBuffer::Place(uint64_t offset_bytes, uint64_t size_bytes) {
   Retarget(buffer_, static_cast<int64_t>(offset_bytes), static_cast<int64_t>(size_bytes), address);
 }
 
-Status CheckEnabled(const DeviceContext& context, VkExternalMemoryHandleTypeFlagBits type) {
-  const bool dma = type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
-  if (!dma && type != VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT)
-    return InvalidArgument("handle type {:#x}: neither OPAQUE_FD nor DMA_BUF", static_cast<uint32_t>(type));
-  for (const char* name : {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME}) {
-    const auto& enabled = context.plan().extensions;
-    if (std::ranges::none_of(enabled, [&](const char* each) { return std::strcmp(each, name) == 0; }))
-      return Unsupported("device {}: {} is not enabled", context.facts().name, name);
-    if (!dma) break;
-  }
-  return OkStatus();
-}
-
 // An empty buffer for such memory, and whether an allocation must have it for itself.
 Result<std::shared_ptr<ExternalBuffer>> MakeExternal(Device& device, const ExternalMemory& memory,
                                                      VkExternalMemoryFeatureFlagBits feature) {
   auto& vulkan = static_cast<VulkanDevice&>(device);
   DeviceContext& context = vulkan.context();
   VXLA_RETURN_IF_ERROR(context.Alive());
-  VXLA_RETURN_IF_ERROR(CheckEnabled(context, memory.type));
+  VXLA_RETURN_IF_ERROR(CheckHandleType(context, memory.handle.type));
   auto info = MakeVk<VkPhysicalDeviceExternalBufferInfo>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO);
   info.usage = Usage(context);
-  info.handleType = memory.type;
+  info.handleType = memory.handle.type;
   auto can = MakeVk<VkExternalBufferProperties>(VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES);
   context.instance().vk().GetPhysicalDeviceExternalBufferProperties(context.physical(), &info, &can);
   const VkExternalMemoryFeatureFlags features = can.externalMemoryProperties.externalMemoryFeatures;
   if ((features & feature) == 0) {
     return Unsupported("device {}: it {} no buffers of handle type {:#x}", context.facts().name,
                        feature == VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT ? "exports" : "imports",
-                       static_cast<uint32_t>(memory.type));
+                       static_cast<uint32_t>(memory.handle.type));
   }
   auto buffer = std::make_shared<ExternalBuffer>(vulkan.shared_context());
   buffer->memory = memory;
@@ -130,18 +115,12 @@ Result<std::shared_ptr<ExternalBuffer>> MakeExternal(Device& device, const Exter
   return buffer;
 }
 
-// The memory types that may hold what a descriptor stands for.
+// The memory types that may hold what a handle stands for.
 Result<uint32_t> TypesOf(const ExternalBuffer& buffer, uint32_t buffer_types) {
   const ExternalMemory& memory = buffer.memory;
-  if (memory.type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT)
-    return memory.memory_type < 32 ? buffer_types & (1u << memory.memory_type) : 0;
-  DeviceContext& context = buffer.context();
-  auto properties = MakeVk<VkMemoryFdPropertiesKHR>(VK_STRUCTURE_TYPE_MEMORY_FD_PROPERTIES_KHR);
-  if (context.vk().GetMemoryFdPropertiesKHR(context.handle(), memory.type, memory.descriptor, &properties) !=
-      VK_SUCCESS) {
-    return InvalidArgument("descriptor {}: the driver takes it for no memory of this kind", memory.descriptor);
-  }
-  return buffer_types & properties.memoryTypeBits;
+  if (IsOpaque(memory.handle.type)) return memory.memory_type < 32 ? buffer_types & (1u << memory.memory_type) : 0;
+  VXLA_ASSIGN_OR_RETURN(const uint32_t types, MemoryTypesOf(buffer.context(), memory.handle));
+  return buffer_types & types;
 }
 
 }  // namespace
@@ -149,21 +128,20 @@ Result<uint32_t> TypesOf(const ExternalBuffer& buffer, uint32_t buffer_types) {
 Result<std::shared_ptr<Buffer>> AllocateExportable(Device& device, VkExternalMemoryHandleTypeFlagBits type,
                                                    uint64_t size_bytes) {
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<ExternalBuffer> buffer,
-                        MakeExternal(device, {type}, VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT));
+                        MakeExternal(device, {{type}}, VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT));
   VkMemoryRequirements needs = {};
   VXLA_RETURN_IF_ERROR(buffer->MakeBuffer(size_bytes, needs));
   buffer->memory.memory_type = buffer->context().plan().memory[static_cast<int>(MemoryKind::kDevice)].type;
   buffer->memory.size_bytes = needs.size;
   if ((needs.memoryTypeBits >> buffer->memory.memory_type & 1) == 0)
     return Unsupported("device {}: its device memory is not exported", device.facts().name);
-  VXLA_RETURN_IF_ERROR(buffer->Allocate(needs.size, nullptr));
+  VXLA_RETURN_IF_ERROR(buffer->Allocate(needs.size, /*import=*/false));
   buffer->Place(0, size_bytes);
   buffer->exported = true;
   return std::shared_ptr<Buffer>(buffer);
 }
 
 Result<std::shared_ptr<Buffer>> ImportMemory(Device& device, const ExternalMemory& memory, uint64_t size_bytes) {
-  if (memory.descriptor < 0) return InvalidArgument("descriptor {}: none of an open file", memory.descriptor);
   if (memory.offset_bytes > memory.size_bytes || size_bytes > memory.size_bytes - memory.offset_bytes) {
     return InvalidArgument("memory: {} bytes from {} on lie outside its {}", size_bytes, memory.offset_bytes,
                            memory.size_bytes);
@@ -179,10 +157,7 @@ Result<std::shared_ptr<Buffer>> ImportMemory(Device& device, const ExternalMemor
   VXLA_ASSIGN_OR_RETURN(const uint32_t types, TypesOf(*buffer, needs.memoryTypeBits));
   if (types == 0) return InvalidArgument("memory: no buffer can live in its memory type {}", memory.memory_type);
   buffer->memory.memory_type = static_cast<uint32_t>(std::countr_zero(types));
-  auto import = MakeVk<VkImportMemoryFdInfoKHR>(VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
-  import.handleType = memory.type;
-  import.fd = memory.descriptor;
-  VXLA_RETURN_IF_ERROR(buffer->Allocate(memory.size_bytes, &import));
+  VXLA_RETURN_IF_ERROR(buffer->Allocate(memory.size_bytes, /*import=*/true));
   buffer->Place(memory.offset_bytes, size_bytes);
   return std::shared_ptr<Buffer>(buffer);
 }
@@ -193,11 +168,7 @@ Result<ExternalMemory> ExportMemory(const Buffer& buffer) {
     return InvalidArgument("the value's memory was not made to be exported");
   DeviceContext& context = external->context();
   ExternalMemory memory = external->memory;
-  auto info = MakeVk<VkMemoryGetFdInfoKHR>(VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR);
-  info.memory = external->allocation();
-  info.handleType = memory.type;
-  VXLA_RETURN_IF_ERROR(
-      context.Check(context.vk().GetMemoryFdKHR(context.handle(), &info, &memory.descriptor), "vkGetMemoryFdKHR"));
+  VXLA_ASSIGN_OR_RETURN(memory.handle, HandleOf(context, external->allocation(), memory.handle.type));
   return memory;
 }
 

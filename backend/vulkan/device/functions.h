@@ -48,9 +48,6 @@ namespace VXLA_NAMESPACE::vulkan {
   F(GetPipelineExecutablePropertiesKHR)     \
   F(GetPipelineExecutableStatisticsKHR) F(GetPipelineExecutableInternalRepresentationsKHR)
 
-// Present only with VK_KHR_external_memory_fd; null otherwise.
-#define VXLA_EXTERNAL_DEVICE_FUNCTIONS(F) F(GetMemoryFdKHR) F(GetMemoryFdPropertiesKHR)
-
 #define VXLA_MEMBER(NAME) PFN_vk##NAME NAME = nullptr;
 #define VXLA_PROMOTED_MEMBER(NAME, SUFFIX) PFN_vk##NAME NAME = nullptr;
 
@@ -70,7 +67,6 @@ struct DeviceTable {
   VXLA_PROMOTED_DEVICE_FUNCTIONS(VXLA_PROMOTED_MEMBER)
   VXLA_DEBUG_DEVICE_FUNCTIONS(VXLA_MEMBER)
   VXLA_EXECUTABLE_DEVICE_FUNCTIONS(VXLA_MEMBER)
-  VXLA_EXTERNAL_DEVICE_FUNCTIONS(VXLA_MEMBER)
 };
 
 #undef VXLA_MEMBER

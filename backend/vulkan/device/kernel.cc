@@ -1,5 +1,7 @@
 #include "backend/vulkan/device/kernel.h"
 
+#include <chrono>
+
 #include "backend/vulkan/spirv/spirv_words.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -137,8 +139,10 @@ Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> 
     info.flags |=
         VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR | VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
   }
+  const auto start = std::chrono::steady_clock::now();
   const VkResult result =
       vk.CreateComputePipelines(context->handle(), request.cache, 1, &info, context->allocation(), &kernel->pipeline);
+  kernel->driver_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   vk.DestroyShaderModule(context->handle(), module, context->allocation());
   VXLA_RETURN_IF_ERROR(context->Check(result, fmt::format("vkCreateComputePipelines of {}", key.algorithm)));
   context->Name(VK_OBJECT_TYPE_PIPELINE, kernel->pipeline, "vxla " + key.algorithm);

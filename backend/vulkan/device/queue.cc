@@ -30,10 +30,6 @@ Queue::~Queue() {
   context_->vk().DestroySemaphore(context_->handle(), timeline_, context_->allocation());
 }
 
-Result<uint64_t> Queue::Submit(VkCommandBuffer commands, uint64_t wait_value) {
-  return Submit(commands, wait_value, nullptr, nullptr);
-}
-
 Result<uint64_t> Queue::Link(uint64_t wait_value, const HostSemaphore* wait, const HostSemaphore* signal) {
   return Submit(VK_NULL_HANDLE, wait_value, wait, signal);
 }

@@ -24,10 +24,11 @@ class Queue {
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
-  // Starts after the timeline reaches `wait_value`; returns the value that it reaches at the end.
-  Result<uint64_t> Submit(VkCommandBuffer commands, uint64_t wait_value);
-  // Nothing but order: the value returned is reached after `wait_value` and the host's semaphore `wait`, and `signal`
-  // is signalled then. Either may be null.
+  // Starts after the timeline reaches `wait_value` and the host's semaphore `wait`; returns the value that it reaches at
+  // the end, when `signal` is signalled. Either may be null.
+  Result<uint64_t> Submit(VkCommandBuffer commands, uint64_t wait_value, const HostSemaphore* wait = nullptr,
+                          const HostSemaphore* signal = nullptr);
+  // The same of nothing: order alone.
   Result<uint64_t> Link(uint64_t wait_value, const HostSemaphore* wait, const HostSemaphore* signal);
   Status Wait(uint64_t value);
   bool IsDone(uint64_t value);
@@ -35,8 +36,6 @@ class Queue {
 
  private:
   explicit Queue(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
-  Result<uint64_t> Submit(VkCommandBuffer commands, uint64_t wait_value, const HostSemaphore* wait,
-                          const HostSemaphore* signal);
   // GPU-assisted validation 1.3.239 loses sight of timelines: each look at one takes it ten seconds and ends in an
   // error of its own. Idling the device is what it understands.
   Status WaitIdle();

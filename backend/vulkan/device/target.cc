@@ -1,5 +1,12 @@
 #include "backend/vulkan/device/target.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+
 #include "backend/vulkan/lower/custom_call.h"
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/shader/shader_source.h"
@@ -71,6 +78,40 @@ DeviceFacts GenericFacts(BindingMode mode) {
   facts.work_budget_seconds = 0.2;
   facts.quirks.loop_iteration_limit = 65535;
   facts.quirks.copy_reach_bytes = (int64_t{1} << 31) - 1;
+  return facts;
+}
+
+Result<DeviceFacts> GenericFactsOf(BindingMode mode, std::string_view target) {
+  constexpr std::string_view kSubgroups = "subgroups";
+  constexpr std::array kNames = {"i64", "f64", "f16", "storage16", "storage8"};
+  DeviceFacts facts = GenericFacts(mode);
+  bool* const flags[kNames.size()] = {&facts.int64, &facts.float64, &facts.native_f16, &facts.storage16,
+                                      &facts.storage8};
+  std::string_view words = target;
+  words.remove_prefix(std::min(words.size(), facts.name.size() + 1));  // "generic+"
+  while (!words.empty()) {
+    const std::string_view word = words.substr(0, words.find('+'));
+    words.remove_prefix(std::min(word.size() + 1, words.size()));
+    if (const auto name = std::ranges::find(kNames, word); name != kNames.end()) {
+      *flags[name - kNames.begin()] = true;
+      continue;
+    }
+    uint32_t size = 0;
+    const std::string_view digits = word.substr(std::min(word.size(), kSubgroups.size()));
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size);
+    const bool number = error == std::errc() && end == digits.data() + digits.size();
+    if (!word.starts_with(kSubgroups) || !number || !std::has_single_bit(size) || size < 2 || size > 128) {
+      return InvalidArgument("target {}: '{}' is none of {}, subgroupsN (N: 2, 4 ... 128)", target, word,
+                             fmt::join(kNames, ", "));
+    }
+    facts.subgroup_shuffle = true;
+    facts.subgroup_size = size;
+  }
+  if (facts.native_f16) {
+    facts.float16 = facts.rounding_rte_16 = facts.denorm_preserve_16 = facts.signed_zero_inf_nan_preserve_16 = true;
+  }
+  for (size_t i = 0; i < kNames.size(); ++i) facts.name += *flags[i] ? fmt::format("+{}", kNames[i]) : "";
+  if (facts.subgroup_shuffle) facts.name += fmt::format("+{}{}", kSubgroups, facts.subgroup_size);
   return facts;
 }
 

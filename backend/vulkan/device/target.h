@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "backend/device.h"
 #include "backend/vulkan/device/open.h"
@@ -13,6 +14,10 @@ namespace VXLA_NAMESPACE::vulkan {
 // the 32-bit ones, no subgroups; division and fma as Vulkan leaves them to drivers. The drivers' faults that are known
 // are avoided: the plan runs on all of them.
 DeviceFacts GenericFacts(BindingMode mode);
+// Pure. "generic", or with what else the kernels may use, as in "generic+f16+subgroups32": i64, f64, f16 (f16's
+// conversions, with its rounding, denormals, infinities and NaN), storage16, storage8, subgroupsN (shuffles in full
+// subgroups of N lanes, a power of two from 2 to 128). Facts of equal sets have equal names. Else kInvalidArgument.
+Result<DeviceFacts> GenericFactsOf(BindingMode mode, std::string_view target);
 
 // A device with these facts that compiles and does nothing else: programs are planned for it, KernelModule gives their
 // kernels.

@@ -219,6 +219,21 @@ Result<uint64_t> VulkanDevice::Submit(CommandBuffer& commands, uint64_t wait_val
   return queue_->Submit(recorded.handle(), wait_value);
 }
 
+Result<uint64_t> VulkanDevice::SubmitOnce(std::unique_ptr<VulkanCommandBuffer> commands, uint64_t wait_value,
+                                          const HostSemaphore* wait, const HostSemaphore* signal) {
+  VXLA_RETURN_IF_ERROR(commands->Submittable());
+  const std::lock_guard lock(submitted_mutex_);
+  std::erase_if(submitted_, [&](const Submitted& earlier) { return queue_->IsDone(earlier.value); });
+  Submitted& submitted = submitted_.emplace_back();  // room first: what is submitted must not be lost
+  const Result<uint64_t> value = queue_->Submit(commands->handle(), wait_value, wait, signal);
+  if (!value.ok()) {
+    submitted_.pop_back();
+    return value.status();
+  }
+  submitted = {*value, std::move(commands)};
+  return value;
+}
+
 Status VulkanDevice::Upload(std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) {
   return transfer_->Upload(source, static_cast<VulkanBuffer&>(target), offset_bytes);
 }

@@ -80,6 +80,9 @@ class VulkanDevice final : public Device {
   DeviceContext& context() { return *context_; }
   const std::shared_ptr<DeviceContext>& shared_context() const { return context_; }
   Queue& queue() { return *queue_; }
+  // Queue::Submit of commands that are freed when they have finished.
+  Result<uint64_t> SubmitOnce(std::unique_ptr<VulkanCommandBuffer> commands, uint64_t wait_value,
+                              const HostSemaphore* wait, const HostSemaphore* signal);
 
  private:
   VulkanDevice() = default;
@@ -92,6 +95,12 @@ class VulkanDevice final : public Device {
   std::shared_ptr<DiskCache> disk_;
   std::shared_ptr<MemoryAllocator> allocator_;
   std::unique_ptr<Queue> queue_;
+  struct Submitted {
+    uint64_t value = 0;
+    std::unique_ptr<VulkanCommandBuffer> commands;
+  };
+  std::mutex submitted_mutex_;
+  std::vector<Submitted> submitted_;
   std::shared_ptr<KernelLayouts> layouts_;
   std::unique_ptr<Transfer> transfer_;
   // By BindingMode; null for a mode that the device was not opened for.

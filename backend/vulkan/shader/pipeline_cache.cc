@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <thread>
 
 #include "backend/vulkan/shader/custom_shader.h"
@@ -66,6 +67,8 @@ Result<std::vector<std::shared_ptr<Kernel>>> PipelineCache::Get(std::span<const 
 }
 
 void PipelineCache::Run(std::vector<Job>& jobs, const KernelProgress& progress) {
+  // The longest first, so that no thread is left with it alone at the end.
+  std::ranges::stable_sort(jobs, std::greater(), [](const Job& job) { return job.key.generated.size(); });
   const size_t threads = std::min<size_t>(jobs.size(), std::max(1u, std::thread::hardware_concurrency()));
   std::atomic<size_t> next = 0, made = 0;
   auto work = [&] {
