@@ -157,6 +157,112 @@ TEST(DotTest, QuadShapesAgree) {
   }
 }
 
+// The matrix units of AMD's RDNA3 and of NVIDIA's Turing and later, as their drivers list them, with plain GLSL in
+// their place.
+DeviceFacts WithMatrices(DeviceFacts facts, bool nvidia) {
+  using enum ElementType;
+  facts.vendor_id = nvidia ? 0x10DE : 0x1002;
+  facts.matrices = nvidia
+                       ? std::vector<MatrixShape>{{kF16, kF32, 16, 8, 16},
+                                                  {kBF16, kF32, 16, 8, 8},
+                                                  {kS8, kS32, 16, 8, 32},
+                                                  {kU8, kU32, 16, 8, 32}}
+                       : std::vector<MatrixShape>{{kF16, kF32}, {kBF16, kF32}, {kS8, kS32}, {kU8, kS32}, {kU8, kU32}};
+  facts.matrix_lanes = 32;
+  facts.matrices_stand_in = true;
+  facts.byte_offsets = true;  // as GPUs have them: narrow types are read as words
+  facts.same_bits = false;
+  return facts;
+}
+
+// Every way of the kernel for matrix units: which way operands lie, tiles at the edges, k that strips do not divide,
+// shares, each type.
+TEST(DotTest, MatrixShapesAgree) {
+  struct Case {
+    const char *type, *result;
+    int lhs, rhs;  // the contracted dimension
+    int rows, k, columns;
+    uint32_t subgroups_x, subgroups_y, tile_rows, tile_columns;
+    int64_t splits;
+    bool nvidia;
+  };
+  const BindingMode mode = BindingMode::kDescriptors;
+  ASSERT_NE(DeviceClient(mode), nullptr);
+  for (const Case& c : std::vector<Case>{{"f16", "f16", 1, 0, 67, 72, 40, 2, 1, 32, 16, 1, false},
+                                         {"f16", "f32", 0, 1, 36, 1040, 41, 2, 1, 32, 16, 3, true},
+                                         {"bf16", "bf16", 1, 1, 33, 40, 37, 2, 2, 32, 32, 1, false},
+                                         {"bf16", "f32", 0, 0, 64, 64, 64, 2, 2, 32, 32, 2, true},
+                                         {"s8", "s32", 1, 0, 67, 80, 40, 2, 1, 32, 16, 1, false},
+                                         {"s8", "s32", 0, 1, 40, 144, 33, 2, 1, 32, 16, 2, true},
+                                         {"u8", "u32", 1, 1, 33, 64, 16, 2, 1, 32, 16, 1, true},
+                                         {"u8", "s32", 0, 0, 20, 16, 36, 2, 1, 32, 16, 1, false}}) {
+    const DeviceFacts facts = WithMatrices(AsGpu(mode), c.nvidia);
+    const vulkan::LowerContext context{facts, mode};
+    const auto text = [&](int contracted, int free) {
+      return contracted == 1 ? fmt::format("{}[{},{}]", c.type, free, c.k)
+                             : fmt::format("{}[{},{}]", c.type, c.k, free);
+    };
+    const std::string program =
+        Dot(text(c.lhs, c.rows), text(c.rhs, c.columns), fmt::format("{}[{},{}]", c.result, c.rows, c.columns),
+            fmt::format("lhs_contracting_dims={{{}}}, rhs_contracting_dims={{{}}}", c.lhs, c.rhs));
+    ExpectLoweredByAgrees(program, mode, [&](const Instruction& root, BufferMap& memory) {
+      vulkan::DotShape shape;
+      shape.tiled = true;
+      shape.lanes = c.subgroups_x;
+      shape.lanes_y = c.subgroups_y;
+      shape.tile_rows = c.tile_rows;
+      shape.tile_columns = c.tile_columns;
+      shape.splits = c.splits;
+      for (const MatrixShape& matrix : facts.matrices) {
+        if (ElementTypeName(matrix.term) == c.type &&
+            (IsFloating(matrix.sum) || ElementTypeName(matrix.sum) == c.result))
+          shape.matrix = matrix;
+      }
+      shape.k_step = 64 / static_cast<uint32_t>(StorageBytes(shape.matrix->term));
+      return vulkan::LowerDotAs(context, *DescribeFusion(root), memory, shape);
+    });
+  }
+}
+
+// Chosen by the facts alone: batches, an epilogue, operands that are turned on their way, and what the units do not
+// take.
+TEST(DotTest, MatrixUnitsAreChosenByFacts) {
+  const BindingMode mode = BindingMode::kDescriptors;
+  ASSERT_NE(DeviceClient(mode), nullptr);
+  const DeviceFacts facts = WithMatrices(AsGpu(mode), false);
+  const auto kernel = [&](const std::string& text, const DeviceFacts& device) {
+    const auto module = ParseModule(text);
+    std::string algorithm;
+    ExpectLoweredByAgrees(text, mode, [&](const Instruction& root, BufferMap& memory) {
+      const auto lowering = vulkan::MakeLowering(device, mode);
+      auto steps = lowering->Lower(root, memory);
+      if (steps.ok()) algorithm = (*steps)[0].kernel.algorithm;
+      return steps;
+    });
+    return algorithm;
+  };
+  constexpr const char* kUnits = "dot/matmul_matrices.comp";
+  const std::string batched = Dot("f16[3,20,32]", "f16[3,32,24]", "f16[3,20,24]",
+                                  "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
+                                  "rhs_contracting_dims={1}");
+  EXPECT_EQ(kernel(batched, facts), kUnits);
+  EXPECT_EQ(kernel(R"(
+f { p = bf16[24,32] parameter(0)  q = bf16[24,40] parameter(1)  c = bf16[40] parameter(2)
+  t = bf16[32,24] transpose(p), dimensions={1,0}
+  d = bf16[32,40] dot(t, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  b = bf16[32,40] broadcast(c), dimensions={1}  s = bf16[32,40] add(d, b)  ROOT r = bf16[32,40] tanh(s) }
+ENTRY e { a = bf16[24,32] parameter(0)  b = bf16[24,40] parameter(1)  c = bf16[40] parameter(2)
+  ROOT r = bf16[32,40] fusion(a, b, c), kind=kOutput, calls=f })",
+                   facts),
+            kUnits);
+  DeviceFacts same_bits = facts;
+  same_bits.same_bits = true;
+  EXPECT_NE(kernel(batched, same_bits), kUnits);
+  EXPECT_NE(kernel(Dot("f32[32,32]", "f32[32,32]", "f32[32,32]", kPlain), facts), kUnits);
+  EXPECT_NE(kernel(Dot("f16[32,36]", "f16[36,32]", "f16[32,32]", kPlain), facts), kUnits);  // no whole 16 bytes of k
+  EXPECT_NE(kernel(Dot("f16[4,32]", "f16[32,32]", "f16[4,32]", kPlain), facts), kUnits);    // few rows
+}
+
 // Every way of the register kernel: who loads lhs, which way operands lie, columns that do not fill a unit, shares.
 TEST(DotTest, RegisterShapesAgree) {
   ASSERT_NE(DeviceClient(BindingMode::kDescriptors), nullptr);
