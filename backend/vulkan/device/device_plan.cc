@@ -399,7 +399,7 @@ void PlanMatrices(const PhysicalSupport& support, const PlanWants& wants, Device
   for (const CooperativeMatrixProperties& p : support.matrices) {
     const auto term = TypeOf(p.a), sum = TypeOf(p.c);
     if (!term || !sum || p.a != p.b || p.c != p.result || p.saturating || p.scope != kSubgroupScope) continue;
-    const bool whole = p.m * p.n % facts.matrix_lanes == 0 && p.k % 8 == 0;
+    const bool whole = p.m * p.n % facts.matrix_lanes == 0 && p.n % 4 == 0 && p.k * StorageBytes(*term) % 16 == 0;
     const bool floats = (*term == ElementType::kF16 && facts.float16) ||
                         (*term == ElementType::kBF16 && plan.features.bfloat16.shaderBFloat16CooperativeMatrix);
     const bool bytes = StorageBytes(*term) == 1 && plan.features.vulkan12.shaderInt8;

@@ -84,10 +84,10 @@ std::string MatrixTypes(const MatrixShape& matrix, const DeviceFacts& facts) {
   const bool floats = IsFloating(matrix.sum), brain = matrix.term == ElementType::kBF16;
   const std::string_view sum = floats ? "float" : matrix.sum == ElementType::kS32 ? "int" : "uint";
   std::string text = fmt::format(
-      "#define Unit {}\n#define BYTES {}\n#define LANES {}u\n#define M {}u\n#define N {}u\n#define K {}u\n"
+      "#define BYTES {}\n#define LANES {}u\n#define M {}u\n#define N {}u\n#define K {}u\n"
       "#define BITS_OF(value) {}(value)\n#define SUM_OF(bits) {}(bits)\n#define STAND_IN {}\n",
-      bytes ? "uint" : "uvec2", bytes ? 1 : 0, facts.matrix_lanes, matrix.rows, matrix.columns, matrix.k,
-      floats ? "floatBitsToUint" : "uint", floats ? "uintBitsToFloat" : sum, facts.matrices_stand_in ? 1 : 0);
+      bytes ? 1 : 0, facts.matrix_lanes, matrix.rows, matrix.columns, matrix.k, floats ? "floatBitsToUint" : "uint",
+      floats ? "uintBitsToFloat" : sum, facts.matrices_stand_in ? 1 : 0);
   if (facts.matrices_stand_in) {
     return text + (!bytes ? fmt::format("#define TERM_OF(word, i) decode_{}((word) >> (16u * (i)) & 0xffffu)\n",
                                         brain ? "bf16" : "f16")
@@ -530,13 +530,12 @@ class ProductWriter {
     const DotWork& work = reader_.work;
     const bool along_k = AlongK(lhs);
     const int64_t per_load = along_k ? 16 / StorageBytes(reader_.lhs().shape().element_type()) : 4;
-    const int64_t width = along_k && per_load == 8 ? 8 : 4;
     Function f;
     Begin(f, kernel, work.rows / (lhs && !along_k ? 4 : 1), work.k / per_load,
           work.columns / (!lhs && !along_k ? 4 : 1));
-    Vectorize(f, along_k ? f.k : lhs ? f.row : f.column, width);
+    f.writer->Vectorize(along_k ? f.k : lhs ? f.row : f.column, static_cast<int>(per_load));
     std::vector<std::string> part;
-    for (int64_t k = 0; k < per_load; k += along_k ? width : 1) {
+    for (int64_t k = 0; k < per_load; k += along_k ? per_load : 1) {
       ProductPlace at = PlaceOf(f);
       at.k = Nth(f, f.k, per_load, k);
       if (!along_k) (lhs ? at.row : at.column) = Nth(f, lhs ? f.row : f.column, 4, 0);
