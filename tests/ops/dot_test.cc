@@ -255,6 +255,31 @@ ENTRY e { a = bf16[24,32] parameter(0)  b = bf16[24,40] parameter(1)  c = bf16[4
   ROOT r = bf16[32,40] fusion(a, b, c), kind=kOutput, calls=f })",
                    facts),
             kUnits);
+  // Operands that are computed on their way, and convolutions, whose terms are packed in the kernel.
+  EXPECT_EQ(kernel(R"(
+f { p = f16[32,24] parameter(0)  q = f32[24,40] parameter(1)  m = f16[32,24] negate(p)  c = f16[24,40] convert(q)
+  ROOT d = f16[32,40] dot(m, c), lhs_contracting_dims={1}, rhs_contracting_dims={0} }
+ENTRY e { a = f16[32,24] parameter(0)  b = f32[24,40] parameter(1)
+  ROOT r = f16[32,40] fusion(a, b), kind=kOutput, calls=f })",
+                   facts),
+            kUnits);
+  EXPECT_EQ(kernel(R"(
+f { p = s8[32,48] parameter(0)  q = s32[40,48] parameter(1)  c = s8[40,48] convert(q)
+  ROOT d = s32[32,40] dot(p, c), lhs_contracting_dims={1}, rhs_contracting_dims={1} }
+ENTRY e { a = s8[32,48] parameter(0)  b = s32[40,48] parameter(1)
+  ROOT r = s32[32,40] fusion(a, b), kind=kOutput, calls=f })",
+                   facts),
+            kUnits);
+  for (const char* types : {"bf16 bf16", "s8 s32"}) {
+    const std::string from(types, std::strcspn(types, " ")), to(types + from.size() + 1);
+    EXPECT_EQ(kernel(fmt::format("ENTRY e {{ x = {0}[2,7,9,16] parameter(0)  w = {0}[3,3,16,20] parameter(1)\n"
+                                 "  ROOT r = {1}[2,7,9,20] convolution(x, w), window={{size=3x3 pad=1_1x1_1}}, "
+                                 "dim_labels=b01f_01io->b01f }}",
+                                 from, to),
+                     facts),
+              kUnits)
+        << types;
+  }
   DeviceFacts same_bits = facts;
   same_bits.same_bits = true;
   EXPECT_NE(kernel(batched, same_bits), kUnits);

@@ -318,7 +318,7 @@ void ValueWriter::Vectorize(int variable, int width) {
 std::optional<ValueWriter::GroupPlace> ValueWriter::FindGroup(int k, const IndexExpression& linear, bool along) const {
   const int bytes = StorageBytes(kernel_.buffer_type(k)), group_bytes = bytes * vector_width_;
   const bool words = kernel_.groups_are_words(k);
-  if (vector_width_ == 1 || (words ? group_bytes % 4 != 0 : bytes != 4)) return std::nullopt;
+  if (vector_width_ == 1 || (words ? group_bytes % 4 != 0 : bytes != 4 || vector_width_ > 8)) return std::nullopt;
   if (kernel_.buffer_offset(k) % (words ? 4 : group_bytes) != 0) return std::nullopt;
   GroupPlace found;
   bool is_along = !along;

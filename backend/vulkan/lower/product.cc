@@ -163,15 +163,6 @@ class ProductWriter {
     return steps;
   }
 
-  // Whether both operands are words in memory, whole loads of them, as matmul_matrices.comp reads them.
-  bool ReadsMatrices() const {
-    for (const bool lhs : {true, false}) {
-      KernelBuilder kernel(context_.facts);
-      if (WriteMatrixLoad(kernel, lhs) == 0) return false;
-    }
-    return true;
-  }
-
  private:
   struct Function {
     IndexSpace space;
@@ -524,9 +515,33 @@ class ProductWriter {
     return step;
   }
 
-  // load_lhs or load_rhs of matmul_matrices.comp: 16 bytes along k, or four neighbours of four k each. Returns the
-  // number of words, 0 if the operand is no such words in memory.
-  size_t WriteMatrixLoad(KernelBuilder& kernel, bool lhs) const {
+  // Words of `count` neighbours from there on, along k or across it, as they lie in memory or packed here. An operand's
+  // values are of its type already, so that packing changes none.
+  std::vector<std::string> MatrixWords(Function& f, bool lhs, const ProductPlace& first, int64_t count) const {
+    std::vector<std::string> words = reader_.Words(*f.writer, lhs, first);
+    if (!words.empty()) return words;
+    const ElementType term = reader_.lhs().shape().element_type();
+    const size_t per_word = 4 / static_cast<size_t>(StorageBytes(term));
+    std::vector<std::string> values;
+    for (int64_t j = 0; j < count; ++j) {
+      ProductPlace at = first;
+      IndexExpression& moved = AlongK(lhs) ? at.k : lhs ? at.row : at.column;
+      moved = f.space.Add(moved, {{}, j});
+      values.push_back(lhs ? reader_.LhsValue(*f.writer, at) : reader_.RhsValue(*f.writer, at));
+    }
+    for (size_t j = 0; j < values.size(); j += per_word) {
+      if (per_word == 2) {
+        words.push_back(fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(term), values[j], values[j + 1]));
+        continue;
+      }
+      words.push_back(ToStorage(term, values[j]));
+      for (size_t i = 1; i < 4; ++i) words.back() += fmt::format(" | {} << {}", ToStorage(term, values[j + i]), 8 * i);
+    }
+    return words;
+  }
+
+  // load_lhs or load_rhs of matmul_matrices.comp: 16 bytes along k, or four neighbours of four k each.
+  void WriteMatrixLoad(KernelBuilder& kernel, bool lhs) const {
     const DotWork& work = reader_.work;
     const bool along_k = AlongK(lhs);
     const int64_t per_load = along_k ? 16 / StorageBytes(reader_.lhs().shape().element_type()) : 4;
@@ -539,16 +554,13 @@ class ProductWriter {
       ProductPlace at = PlaceOf(f);
       at.k = Nth(f, f.k, per_load, k);
       if (!along_k) (lhs ? at.row : at.column) = Nth(f, lhs ? f.row : f.column, 4, 0);
-      const std::vector<std::string> words = reader_.Words(*f.writer, lhs, at);
-      if (words.empty()) return 0;
-      part.insert(part.end(), words.begin(), words.end());
+      for (std::string& word : MatrixWords(f, lhs, at, per_load)) part.push_back(std::move(word));
     }
     for (size_t j = 0; j < part.size(); ++j) f.writer->Line(fmt::format("part[{}] = {};", j, part[j]));
     kernel.Append(
         fmt::format("#define {}_WORDS {}u\nvoid {}, out uint part[{}]) {{\n{}}}\n", lhs ? "LHS" : "RHS", part.size(),
                     lhs ? "load_lhs(uint batch, uint row, uint k" : "load_rhs(uint batch, uint k, uint column",
                     part.size(), f.writer->Take()));
-    return part.size();
   }
 
   Step WriteMatrices() const {
@@ -617,7 +629,7 @@ class ProductWriter {
 };
 
 // The product of the device's matrix units that a product's terms and sums are.
-std::optional<MatrixShape> MatrixFor(const LowerContext& context, const ProductReader& reader, BufferMap& buffers) {
+std::optional<MatrixShape> MatrixFor(const LowerContext& context, const ProductReader& reader) {
   const ElementType term = reader.lhs().shape().element_type();
   const DotWork& work = reader.work;
   const int64_t least = 16 / StorageBytes(term);
@@ -626,8 +638,7 @@ std::optional<MatrixShape> MatrixFor(const LowerContext& context, const ProductR
   });
   if (matrix == context.facts.matrices.end() || reader.rhs().shape().element_type() != term || reader.wide ||
       work.k % least != 0 || (!reader.LhsAlongK() && work.rows % 4 != 0) ||
-      (!reader.RhsAlongK() && work.columns % 4 != 0) ||
-      !ProductWriter(context, reader, buffers, DotShape()).ReadsMatrices())
+      (!reader.RhsAlongK() && work.columns % 4 != 0))
     return std::nullopt;
   return *matrix;
 }
@@ -716,7 +727,7 @@ std::vector<Step> LowerProduct(const LowerContext& context, const ProductReader&
   work.in_pairs = ComputesInPairs(context, reader.body());
   work.quads = TakesQuads(reader.sum_type) && !reader.wide && !work.in_pairs && work.k % 4 == 0 &&
                (reader.LhsAlongK() || work.rows % 4 == 0) && (reader.RhsAlongK() || work.columns % 4 == 0);
-  work.matrix = MatrixFor(context, reader, buffers);
+  work.matrix = MatrixFor(context, reader);
   return LowerProductAs(context, reader, buffers, TuneDot(context.facts, work));
 }
 
