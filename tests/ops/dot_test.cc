@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "tests/support/gpu_client.h"
 #include "tests/support/lowered_run.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -286,6 +287,23 @@ ENTRY e { a = s8[32,48] parameter(0)  b = s32[40,48] parameter(1)
   EXPECT_NE(kernel(Dot("f32[32,32]", "f32[32,32]", "f32[32,32]", kPlain), facts), kUnits);
   EXPECT_NE(kernel(Dot("f16[32,36]", "f16[36,32]", "f16[32,32]", kPlain), facts), kUnits);  // no whole 16 bytes of k
   EXPECT_NE(kernel(Dot("f16[4,32]", "f16[32,32]", "f16[4,32]", kPlain), facts), kUnits);    // few rows
+}
+
+// Opened with units that plain code stands in for, the same both times.
+TEST(DotTest, MatrixUnitsAreStoodInFor) {
+  for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
+    const auto client = GpuClient(mode, true);
+    ASSERT_NE(client, nullptr);
+    const std::string text = Dot("f16[36,40]", "f16[40,20]", "f32[36,20]", kPlain);
+    const auto module = ParseModule(text);
+    const auto executable = client->Compile(*module);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    EXPECT_EQ((*executable)->plan().kernels.at(0).algorithm, "dot/matmul_matrices.comp");
+    const std::vector<Literal> arguments = RandomArguments(*module);
+    const auto expected = RunOnCpu(*module, arguments);
+    ASSERT_TRUE(expected);
+    ExpectOnGpu(*client, *module, arguments, {}, 1, *expected);
+  }
 }
 
 // Every way of the register kernel: who loads lhs, which way operands lie, columns that do not fill a unit, shares.
