@@ -140,6 +140,20 @@ TEST(TuneGpuTest, LargeProductsGoByQuads) {
   }
 }
 
+// Subgroups of 8 lanes (Intel's) keep as few sums in a lane as those of 32.
+TEST(TuneGpuTest, SumsOfMatrixUnitsStayInRegisters) {
+  DeviceFacts facts = GpuOf(0x8086);
+  facts.max_shared_bytes = 65536;
+  DotWork work{1, 4096, 4096, 4096, 4, true};
+  work.matrix = MatrixShape{ElementType::kF16, ElementType::kF32, 8, 8, 16};
+  for (const uint32_t lanes : {8u, 16u, 32u}) {
+    facts.matrix_lanes = lanes;
+    const DotShape shape = TuneDot(facts, work);
+    ASSERT_TRUE(shape.matrix);
+    EXPECT_EQ(shape.tile_rows * shape.tile_columns, 64 * lanes);
+  }
+}
+
 // Whole products of the units, and whole loads of every invocation.
 TEST(TuneGpuTest, ProductsGoByMatrixUnitsWhereTheyFit) {
   DeviceFacts facts = GpuOf(0x1002);

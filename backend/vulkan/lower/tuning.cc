@@ -246,7 +246,8 @@ void FitQuads(const DeviceFacts& facts, DotShape* shape) {
 }
 
 // Of a workgroup: two strips of each operand, rows padded by 16 bytes; every invocation takes as many whole loads, of
-// 16 values or of 16 bytes. The sums of a row of matrices take the strips' place in the end.
+// 16 values or of 16 bytes. Sums take 64 registers of a lane at most; a row of matrices of them takes the strips' place
+// in the end.
 bool FitsMatrices(const DeviceFacts& facts, const DotShape& shape) {
   const MatrixShape& matrix = *shape.matrix;
   const int64_t row_bytes = int64_t{shape.k_step} * StorageBytes(matrix.term) + 16;
@@ -255,6 +256,8 @@ bool FitsMatrices(const DeviceFacts& facts, const DotShape& shape) {
   const int64_t shared = 2 * row_bytes * (rows + columns),
                 sums = subgroups * matrix.rows * (shape.tile_columns + 4) * 4;
   const auto loads = [&](int64_t extent) { return extent * shape.k_step % (16 * invocations) == 0; };
+  constexpr int64_t kMostSums = 64;
+  if (int64_t{shape.tile_rows} * shape.tile_columns > kMostSums * facts.matrix_lanes) return false;
   return std::max(shared, sums) <= facts.max_shared_bytes && sums <= shared && loads(rows) && loads(columns) &&
          invocations <= std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]) &&
          shape.tile_rows % matrix.rows == 0 && shape.tile_columns % matrix.columns == 0 && shape.k_step % matrix.k == 0;
