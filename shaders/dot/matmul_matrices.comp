@@ -1,11 +1,12 @@
-// Matrix product on the device's matrix units: result[batch, m, n] = sum over k of lhs[batch, m, k] * rhs[batch, k, n],
-// of terms of 16 bits in sums of f32, or of bytes in sums of 32-bit integers.
+// Matrix product on the device's matrix units: result[batch, m, n] = sum over k of lhs[batch, m, k] * rhs[batch, k,
+// n], of terms of 16 bits in sums of f32, or of bytes in sums of 32-bit integers.
 //
 // A workgroup of SUBGROUPS_Y by SUBGROUPS_X subgroups of LANES invocations owns a tile of SUBGROUPS_Y * TM rows and
 // SUBGROUPS_X * TN columns and walks along k in steps of TK. A strip of each operand, TK values of k deep, lies in
 // shared memory row by row (column by column for rhs) along k, in words of neighbouring values; 16 bytes lie between
-// two rows, so that lanes that read neighbouring rows meet different banks. There are two strips of each operand, so that the next are read from memory while these are multiplied, and a step needs one barrier. A subgroup
-// keeps TM by TN sums in matrices of M rows and N columns; each takes a product of M x K and K x N terms at a time.
+// two rows, so that lanes that read neighbouring rows meet different banks. There are two strips of each operand, so
+// that the next are read from memory while these are multiplied, and a step needs one barrier. A subgroup keeps TM by
+// TN sums in matrices of M rows and N columns; each takes a product of M x K and K x N terms at a time.
 //
 // An operand that lies along k in memory comes 16 bytes at a time. One that lies across k comes as four rows (columns)
 // of one k and those of the next three, and is turned on its way.
@@ -21,10 +22,10 @@
 // P(6) shares of k, P(7) values of k of a share, a multiple of TK unless it is all.
 //
 // The generated part defines Sum, BITS_OF(sum) and SUM_OF(bits), BYTES (terms are bytes), LANES, SUBGROUPS_X,
-// SUBGROUPS_Y, TM, TN, TK, M, N, K, LHS_ALONG_K, RHS_ALONG_K, K_TAIL, SPLIT, COLUMNS, STAND_IN with TERM_OF(word, i), or
-// TERM, SUM and SIGNS of the unit and MATRIX, what SPIR-V asks for, load_lhs(batch, row, k, part) and load_rhs(batch, k, column, part) of
-// LHS_WORDS and RHS_WORDS words, where the dimension that lies along memory counts what is loaded at a time and k of
-// one that lies across counts four, and store(batch, row, unit, share, sums).
+// SUBGROUPS_Y, TM, TN, TK, M, N, K, LHS_ALONG_K, RHS_ALONG_K, K_TAIL, SPLIT, COLUMNS, STAND_IN with TERM_OF(word, i),
+// or TERM, SUM and SIGNS of the unit and MATRIX, what SPIR-V asks for, load_lhs(batch, row, k, part) and
+// load_rhs(batch, k, column, part) of LHS_WORDS and RHS_WORDS words, where the dimension that lies along memory counts
+// what is loaded at a time and k of one that lies across counts four, and store(batch, row, unit, share, sums).
 #include "generated"
 
 #define X (LANES * SUBGROUPS_X * SUBGROUPS_Y)
