@@ -203,8 +203,7 @@ struct OperationTypes {
 };
 
 TEST_P(OnDeviceTest, EveryOperationCompilesForEveryType) {
-  const std::vector<const char*> floats = {"f32",      "f64",       "f16",      "bf16",    "f8e5m2",
-                                           "f8e4m3fn", "f8e8m0fnu", "f4e2m1fn", "f6e3m2fn"};
+  const std::vector<const char*> floats = {"f32", "f64", "f16", "bf16", "f8e5m2", "f8e4m3fn", "f8e8m0fnu", "f4e2m1fn", "f6e3m2fn"};
   const std::vector<const char*> complexes = {"c64", "c128"};
   const std::vector<const char*> integers = {"s32", "u32", "s64", "u64", "s8", "u8", "s16",
                                              "u16", "s4",  "u4",  "s2",  "u2", "s1", "u1"};
