@@ -18,7 +18,8 @@ struct DeviceOptions {
   std::string device = "vulkan";
   std::string bindings = "auto";  // how kernels reach memory: "auto" (what is faster), "addresses", "descriptors"
   std::string validate;           // validation layers: "core,sync,gpu" or some of them, with ',' or '+' between
-  std::string emulate;            // what kernels do without: "i64,f64,f16,narrow,subgroups,division,gpu" or some
+  // What kernels do without: "i64,f64,f16,narrow,subgroups,division,gpu,matrices" or some.
+  std::string emulate;
   // Null hardware (a driver without its GPU) is opened too, to compile for: Client::Compile works, nothing runs.
   bool compile_only = false;
   // Products round as on every other device, instead of by what this one does fastest (docs/numerics.md).

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/element_type.h"
+
 namespace VXLA_NAMESPACE {
 
 enum class BindingMode : uint8_t { kAddresses, kDescriptors };
@@ -22,7 +24,16 @@ struct Emulation {
   bool division = false;
   // A software driver is taken for a discrete GPU: the kernels, tiles and accesses of GPUs run on it.
   bool gpu = false;
+  // With gpu: the kernels for matrix units run too, with plain GLSL in the units' place.
+  bool matrices = false;
   friend bool operator==(const Emulation&, const Emulation&) = default;
+};
+
+// A product of the matrix units: rows x k terms times k x columns of the same type, added to sums.
+struct MatrixShape {
+  ElementType term = ElementType::kF16, sum = ElementType::kF32;
+  uint32_t rows = 16, columns = 16, k = 16;
+  friend bool operator==(const MatrixShape&, const MatrixShape&) = default;
 };
 
 struct DeviceFacts {
@@ -59,6 +70,12 @@ struct DeviceFacts {
   bool native_f16 = false;
   // Sums of four products of bytes in one instruction (SPV_KHR_integer_dot_product).
   bool integer_dot_product = false;
+  // Products of matrices by a subgroup of matrix_lanes together (VK_KHR_cooperative_matrix), best first; none: it has
+  // no matrix units.
+  std::vector<MatrixShape> matrices;
+  uint32_t matrix_lanes = 0;
+  // Plain GLSL computes them, so that their kernels run on devices that have none; in tests.
+  bool matrices_stand_in = false;
   // Kernels reach elements by a 32-bit offset in bytes from the tensor's address, which GPUs keep in scalar registers.
   bool byte_offsets = false;
   // Shuffles and broadcasts between the lanes of a subgroup. The pipelines that use them require full subgroups of

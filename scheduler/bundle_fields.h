@@ -95,6 +95,10 @@ void Fields(Archive& a, DeviceFacts::Quirks& v) {
   a(v.copy_reach_bytes, v.loop_iteration_limit);
 }
 template <typename Archive>
+void Fields(Archive& a, MatrixShape& v) {
+  a(v.term, v.sum, v.rows, v.columns, v.k);
+}
+template <typename Archive>
 void Fields(Archive& a, DeviceFacts& v) {
   a(v.name, v.driver, v.driver_version, v.api_version, v.vendor_id, v.device_id, v.device_uuid, v.driver_uuid, v.kind);
   a(v.int64, v.float64, v.float16, v.storage16, v.storage8, v.buffer_addresses);
@@ -103,6 +107,7 @@ void Fields(Archive& a, DeviceFacts& v) {
   a(v.denorm_preserve_32, v.denorm_preserve_16, v.denorm_preserve_64);
   a(v.fused_multiply_add, v.same_bits, v.native_f16, v.integer_dot_product, v.byte_offsets, v.subgroup_shuffle,
     v.spirv_1_6);
+  a(v.matrices, v.matrix_lanes, v.matrices_stand_in);
   a(v.subgroup_size, v.max_workgroup_invocations, v.max_workgroup_size, v.max_group_count, v.max_shared_bytes,
     v.max_storage_range_bytes, v.storage_offset_alignment, v.max_storage_buffers, v.quirks);
 }

@@ -77,6 +77,10 @@ std::string Exceeded(const DeviceFacts& made_for, const DeviceFacts& device) {
   }
   if (text.empty() && made_for.subgroup_shuffle && made_for.subgroup_size != device.subgroup_size)
     text = fmt::format("subgroups of {}, {} needed", device.subgroup_size, made_for.subgroup_size);
+  // Plain code that stands in for the units runs anywhere.
+  if (text.empty() && !made_for.matrices_stand_in && !made_for.matrices.empty() &&
+      (made_for.matrices != device.matrices || made_for.matrix_lanes != device.matrix_lanes))
+    text = "its matrix units are others";
   return text;
 }
 

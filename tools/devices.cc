@@ -69,6 +69,16 @@ Json DivisionJson(const DeviceFacts& facts) {
           {"f64", facts.float64 ? DivisionText(facts.division_f64) : "emulated"}};
 }
 
+// The products of matrix units, "f16 16x16x16 to f32": rows x columns x terms.
+Json MatricesJson(const DeviceFacts& facts) {
+  Json list = Json::array();
+  for (const MatrixShape& m : facts.matrices) {
+    list.push_back(
+        fmt::format("{} {}x{}x{} to {}", ElementTypeName(m.term), m.rows, m.columns, m.k, ElementTypeName(m.sum)));
+  }
+  return list;
+}
+
 void PrintDevice(size_t index, const DeviceFacts& f) {
   fmt::print("vulkan:{}  {}  ({})\n", index, f.name, KindText(f.kind));
   fmt::print("  uuid      {}\n", vulkan::UuidText(f.device_uuid));
@@ -87,6 +97,9 @@ void PrintDevice(size_t index, const DeviceFacts& f) {
   for (const auto& [type, text] : division.items())
     divisions += fmt::format("{}{} {}", divisions.empty() ? "" : ", ", type, text.get<std::string>());
   fmt::print("  division  {}\n", divisions);
+  std::string matrices;
+  for (const Json& matrix : MatricesJson(f)) matrices += (matrices.empty() ? "" : ", ") + matrix.get<std::string>();
+  if (!matrices.empty()) fmt::print("  matrices  {}\n", matrices);
   for (const std::string& line : f.quirks.notes) fmt::print("  quirk     {}\n", line);
 }
 
@@ -109,6 +122,7 @@ Status Devices(bool wants_json, Json& list) {
                       {"api", ApiText(facts.api_version)},
                       {"types", TypesJson(facts)},
                       {"division", DivisionJson(facts)},
+                      {"matrices", MatricesJson(facts)},
                       {"limits", LimitsJson(facts)},
                       {"quirks", facts.quirks.notes}});
     }

@@ -2,7 +2,7 @@
 # the kernel's statistics, then what its hot part is made of: of the innermost loops (a label, and the last branch back
 # to it, with none within) the one with the most instructions, or all of a kernel that has none.
 # vgpr: registers of a lane. waves: subgroups resident on a SIMD. spill: registers kept in memory. valu: vector
-# instructions (a pair of v_dual_ is one), of which fma (halves of pairs each), mul and add are of floats, and slow are
+# instructions (a pair of v_dual_ is one), of which fma (halves of pairs, products of matrices), mul and add are of floats, and slow are
 # of a quarter of the rate. ld, st: global memory, count x bits. ds: shared memory.
 
 function class_of(name, width) {
@@ -23,7 +23,7 @@ function note(text, name, half, halves, i) {
   halves = text ~ / :: / ? 2 : 1
   for (i = 1; i <= halves; ++i) {
     name = half[i]; sub(/[ \t].*/, "", name); sub(/v_dual_/, "v_", name)
-    if (name ~ /^v_(pk_)?(fma|fmac|mac|mad|fmaak|fmamk)(_mix[a-z]*)?(_legacy)?_f(16|32)/) fma++
+    if (name ~ /^v_wmma_|^v_(pk_)?(fma|fmac|mac|mad|fmaak|fmamk)(_mix[a-z]*)?(_legacy)?_f(16|32)/) fma++
     else if (name ~ /^v_(pk_)?mul_(legacy_|dx9_zero_)?f(16|32)/) mul++
     else if (name ~ /^v_(pk_)?(add|sub|subrev)_f(16|32)/) add++
     else if (name ~ /^v_(exp|log|rcp|rsq|sqrt|sin|cos)_|^v_mul_(lo|hi)_/) slow++

@@ -24,7 +24,7 @@ void DeviceFlags::AddTo(CLI::App& app) {
   app.add_option(
       "--emulate", emulate,
       "do without what the device may have: i64,f64,f16,narrow,subgroups,division or some of them; gpu: a software "
-      "driver runs the kernels of GPUs");
+      "driver runs the kernels of GPUs, with matrices also those of matrix units");
   app.add_option("--work-budget", work_budget_ms,
                  "milliseconds: cut what is estimated to keep the device busy for longer at once; 0: nothing (default: "
                  "200, and 0 on software drivers)")

@@ -140,6 +140,49 @@ TEST(TuneGpuTest, LargeProductsGoByQuads) {
   }
 }
 
+// Subgroups of 8 lanes (Intel's) keep as few sums in a lane as those of 32.
+TEST(TuneGpuTest, SumsOfMatrixUnitsStayInRegisters) {
+  DeviceFacts facts = GpuOf(0x8086);
+  facts.max_shared_bytes = 65536;
+  DotWork work{1, 4096, 4096, 4096, 4, true};
+  work.matrix = MatrixShape{ElementType::kF16, ElementType::kF32, 8, 8, 16};
+  for (const uint32_t lanes : {8u, 16u, 32u}) {
+    facts.matrix_lanes = lanes;
+    const DotShape shape = TuneDot(facts, work);
+    ASSERT_TRUE(shape.matrix);
+    EXPECT_EQ(shape.tile_rows * shape.tile_columns, 64 * lanes);
+  }
+}
+
+// Whole products of the units, and whole loads of every invocation.
+TEST(TuneGpuTest, ProductsGoByMatrixUnitsWhereTheyFit) {
+  DeviceFacts facts = GpuOf(0x1002);
+  facts.matrix_lanes = 32;
+  DotWork work{1, 4096, 4096, 4096, 4, true};
+  EXPECT_FALSE(TuneDot(facts, work).matrix);
+  for (const MatrixShape& matrix : {MatrixShape{}, MatrixShape{ElementType::kS8, ElementType::kS32, 16, 8, 32}}) {
+    for (const uint32_t shared : {32768u, 65536u}) {
+      facts.max_shared_bytes = shared;
+      work.matrix = matrix;
+      for (const int64_t size : {16, 100, 1024, 4096}) {
+        work.rows = work.columns = size;
+        const DotShape shape = TuneDot(facts, work);
+        ASSERT_EQ(shape.matrix, matrix) << size;
+        EXPECT_EQ(shape.tile_rows % matrix.rows + shape.tile_columns % matrix.columns + shape.k_step % matrix.k, 0u);
+        for (const uint32_t extent : {shape.lanes_y * shape.tile_rows, shape.lanes * shape.tile_columns})
+          EXPECT_EQ(extent * shape.k_step % (16 * 32 * shape.lanes * shape.lanes_y), 0u) << size;
+        EXPECT_EQ(shape.lanes_y * shape.tile_rows, size < 1024 ? 32u : size == 1024 || shared == 32768 ? 64u : 128u);
+      }
+      work.rows = 15;
+      EXPECT_FALSE(TuneDot(facts, work).matrix);
+      facts.same_bits = true;
+      work.rows = 4096;
+      EXPECT_FALSE(TuneDot(facts, work).matrix);
+      facts.same_bits = false;
+    }
+  }
+}
+
 TEST(TuneGpuTest, SmallProductsTakeSmallTilesAndSplitLongSums) {
   for (uint32_t vendor : kVendors) {
     const DeviceFacts facts = GpuOf(vendor);

@@ -413,6 +413,21 @@ TEST(BundleFileTest, WithoutProbesTakesThemFromAVariantOfTheSameDriver) {
   EXPECT_EQ(WhyNot(variant, device), "it needs fused multiply-add, which is not enabled");
 }
 
+TEST(BundleFileTest, MatrixUnitsAreThoseThatItWasMadeFor) {
+  auto bundle = ReadBundle(Bytes(GenericBundle(kPrograms[0].text)));
+  ASSERT_TRUE(bundle.ok());
+  BundleVariant variant = bundle->variants[0];
+  DeviceFacts device = variant.made_for;
+  variant.made_for.matrices = {MatrixShape{}};
+  variant.made_for.matrix_lanes = 32;
+  EXPECT_EQ(WhyNot(variant, device), "its matrix units are others");
+  device.matrices = variant.made_for.matrices;
+  device.matrix_lanes = 64;
+  EXPECT_EQ(WhyNot(variant, device), "its matrix units are others");
+  device.matrix_lanes = 32;
+  EXPECT_EQ(WhyNot(variant, device), "");
+}
+
 TEST(BundleFileTest, RejectsProgramsThatNeedTheHost) {
   const auto refused = [](const std::string& text) {
     return Bundled(text, *MakeTestClient(Generic(BindingMode::kDescriptors)), true).status();

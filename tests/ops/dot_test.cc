@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "tests/support/gpu_client.h"
 #include "tests/support/lowered_run.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -154,6 +155,154 @@ TEST(DotTest, QuadShapesAgree) {
         if (c.splits != 3) break;  // once is enough: a kernel takes lavapipe half a second
       }
     }
+  }
+}
+
+// The matrix units of AMD's RDNA3 and of NVIDIA's Turing and later, as their drivers list them, with plain GLSL in
+// their place.
+DeviceFacts WithMatrices(DeviceFacts facts, bool nvidia) {
+  using enum ElementType;
+  facts.vendor_id = nvidia ? 0x10DE : 0x1002;
+  facts.matrices = nvidia
+                       ? std::vector<MatrixShape>{{kF16, kF32, 16, 8, 16},
+                                                  {kBF16, kF32, 16, 8, 8},
+                                                  {kS8, kS32, 16, 8, 32},
+                                                  {kU8, kU32, 16, 8, 32}}
+                       : std::vector<MatrixShape>{{kF16, kF32}, {kBF16, kF32}, {kS8, kS32}, {kU8, kS32}, {kU8, kU32}};
+  facts.matrix_lanes = 32;
+  facts.matrices_stand_in = true;
+  facts.byte_offsets = true;  // as GPUs have them: narrow types are read as words
+  facts.same_bits = false;
+  return facts;
+}
+
+// Every way of the kernel for matrix units: which way operands lie, tiles at the edges, k that strips do not divide,
+// shares, each type.
+TEST(DotTest, MatrixShapesAgree) {
+  struct Case {
+    const char *type, *result;
+    int lhs, rhs;  // the contracted dimension
+    int rows, k, columns;
+    uint32_t subgroups_x, subgroups_y, tile_rows, tile_columns;
+    int64_t splits;
+    bool nvidia;
+  };
+  const BindingMode mode = BindingMode::kDescriptors;
+  ASSERT_NE(DeviceClient(mode), nullptr);
+  for (const Case& c : std::vector<Case>{{"f16", "f16", 1, 0, 67, 72, 40, 2, 1, 32, 16, 1, false},
+                                         {"f16", "f32", 0, 1, 36, 1040, 41, 2, 1, 32, 16, 3, true},
+                                         {"bf16", "bf16", 1, 1, 33, 40, 37, 2, 2, 32, 32, 1, false},
+                                         {"bf16", "f32", 0, 0, 64, 64, 64, 2, 2, 32, 32, 2, true},
+                                         {"s8", "s32", 1, 0, 67, 80, 40, 2, 1, 32, 16, 1, false},
+                                         {"s8", "s32", 0, 1, 40, 144, 33, 2, 1, 32, 16, 2, true},
+                                         {"u8", "u32", 1, 1, 33, 64, 16, 2, 1, 32, 16, 1, true},
+                                         {"u8", "s32", 0, 0, 20, 16, 36, 2, 1, 32, 16, 1, false}}) {
+    const DeviceFacts facts = WithMatrices(AsGpu(mode), c.nvidia);
+    const vulkan::LowerContext context{facts, mode};
+    const auto text = [&](int contracted, int free) {
+      return contracted == 1 ? fmt::format("{}[{},{}]", c.type, free, c.k)
+                             : fmt::format("{}[{},{}]", c.type, c.k, free);
+    };
+    const std::string program =
+        Dot(text(c.lhs, c.rows), text(c.rhs, c.columns), fmt::format("{}[{},{}]", c.result, c.rows, c.columns),
+            fmt::format("lhs_contracting_dims={{{}}}, rhs_contracting_dims={{{}}}", c.lhs, c.rhs));
+    ExpectLoweredByAgrees(program, mode, [&](const Instruction& root, BufferMap& memory) {
+      vulkan::DotShape shape;
+      shape.tiled = true;
+      shape.lanes = c.subgroups_x;
+      shape.lanes_y = c.subgroups_y;
+      shape.tile_rows = c.tile_rows;
+      shape.tile_columns = c.tile_columns;
+      shape.splits = c.splits;
+      for (const MatrixShape& matrix : facts.matrices) {
+        if (ElementTypeName(matrix.term) == c.type &&
+            (IsFloating(matrix.sum) || ElementTypeName(matrix.sum) == c.result))
+          shape.matrix = matrix;
+      }
+      shape.k_step = 64 / static_cast<uint32_t>(StorageBytes(shape.matrix->term));
+      return vulkan::LowerDotAs(context, *DescribeFusion(root), memory, shape);
+    });
+  }
+}
+
+// Chosen by the facts alone: batches, an epilogue, operands that are turned on their way, and what the units do not
+// take.
+TEST(DotTest, MatrixUnitsAreChosenByFacts) {
+  const BindingMode mode = BindingMode::kDescriptors;
+  ASSERT_NE(DeviceClient(mode), nullptr);
+  const DeviceFacts facts = WithMatrices(AsGpu(mode), false);
+  const auto kernel = [&](const std::string& text, const DeviceFacts& device) {
+    const auto module = ParseModule(text);
+    std::string algorithm;
+    ExpectLoweredByAgrees(text, mode, [&](const Instruction& root, BufferMap& memory) {
+      const auto lowering = vulkan::MakeLowering(device, mode);
+      auto steps = lowering->Lower(root, memory);
+      if (steps.ok()) algorithm = (*steps)[0].kernel.algorithm;
+      return steps;
+    });
+    return algorithm;
+  };
+  constexpr const char* kUnits = "dot/matmul_matrices.comp";
+  const std::string batched = Dot("f16[3,20,32]", "f16[3,32,24]", "f16[3,20,24]",
+                                  "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
+                                  "rhs_contracting_dims={1}");
+  EXPECT_EQ(kernel(batched, facts), kUnits);
+  EXPECT_EQ(kernel(R"(
+f { p = bf16[24,32] parameter(0)  q = bf16[24,40] parameter(1)  c = bf16[40] parameter(2)
+  t = bf16[32,24] transpose(p), dimensions={1,0}
+  d = bf16[32,40] dot(t, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  b = bf16[32,40] broadcast(c), dimensions={1}  s = bf16[32,40] add(d, b)  ROOT r = bf16[32,40] tanh(s) }
+ENTRY e { a = bf16[24,32] parameter(0)  b = bf16[24,40] parameter(1)  c = bf16[40] parameter(2)
+  ROOT r = bf16[32,40] fusion(a, b, c), kind=kOutput, calls=f })",
+                   facts),
+            kUnits);
+  // Operands that are computed on their way, and convolutions, whose terms are packed in the kernel.
+  EXPECT_EQ(kernel(R"(
+f { p = f16[32,24] parameter(0)  q = f32[24,40] parameter(1)  m = f16[32,24] negate(p)  c = f16[24,40] convert(q)
+  ROOT d = f16[32,40] dot(m, c), lhs_contracting_dims={1}, rhs_contracting_dims={0} }
+ENTRY e { a = f16[32,24] parameter(0)  b = f32[24,40] parameter(1)
+  ROOT r = f16[32,40] fusion(a, b), kind=kOutput, calls=f })",
+                   facts),
+            kUnits);
+  EXPECT_EQ(kernel(R"(
+f { p = s8[32,48] parameter(0)  q = s32[40,48] parameter(1)  c = s8[40,48] convert(q)
+  ROOT d = s32[32,40] dot(p, c), lhs_contracting_dims={1}, rhs_contracting_dims={1} }
+ENTRY e { a = s8[32,48] parameter(0)  b = s32[40,48] parameter(1)
+  ROOT r = s32[32,40] fusion(a, b), kind=kOutput, calls=f })",
+                   facts),
+            kUnits);
+  for (const char* types : {"bf16 bf16", "s8 s32"}) {
+    const std::string from(types, std::strcspn(types, " ")), to(types + from.size() + 1);
+    EXPECT_EQ(kernel(fmt::format("ENTRY e {{ x = {0}[2,7,9,16] parameter(0)  w = {0}[3,3,16,20] parameter(1)\n"
+                                 "  ROOT r = {1}[2,7,9,20] convolution(x, w), window={{size=3x3 pad=1_1x1_1}}, "
+                                 "dim_labels=b01f_01io->b01f }}",
+                                 from, to),
+                     facts),
+              kUnits)
+        << types;
+  }
+  DeviceFacts same_bits = facts;
+  same_bits.same_bits = true;
+  EXPECT_NE(kernel(batched, same_bits), kUnits);
+  EXPECT_NE(kernel(Dot("f32[32,32]", "f32[32,32]", "f32[32,32]", kPlain), facts), kUnits);
+  EXPECT_NE(kernel(Dot("f16[32,36]", "f16[36,32]", "f16[32,32]", kPlain), facts), kUnits);  // no whole 16 bytes of k
+  EXPECT_NE(kernel(Dot("f16[4,32]", "f16[32,32]", "f16[4,32]", kPlain), facts), kUnits);    // few rows
+}
+
+// Opened with units that plain code stands in for, the same both times.
+TEST(DotTest, MatrixUnitsAreStoodInFor) {
+  for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
+    const auto client = GpuClient(mode, true);
+    ASSERT_NE(client, nullptr);
+    const std::string text = Dot("f16[36,40]", "f16[40,20]", "f32[36,20]", kPlain);
+    const auto module = ParseModule(text);
+    const auto executable = client->Compile(*module);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    EXPECT_EQ((*executable)->plan().kernels.at(0).algorithm, "dot/matmul_matrices.comp");
+    const std::vector<Literal> arguments = RandomArguments(*module);
+    const auto expected = RunOnCpu(*module, arguments);
+    ASSERT_TRUE(expected);
+    ExpectOnGpu(*client, *module, arguments, {}, 1, *expected);
   }
 }
 

@@ -11,9 +11,11 @@
 namespace VXLA_NAMESPACE::testing {
 
 // Null, and a failed test, where no device opens.
-inline std::unique_ptr<Client> GpuClient(BindingMode mode) {
+// `matrices`: one that has matrix units, with plain code in their place.
+inline std::unique_ptr<Client> GpuClient(BindingMode mode, bool matrices = false) {
   vulkan::OpenOptions options = TestOptions(mode);
   options.emulate.gpu = true;
+  options.emulate.matrices = matrices;
   auto device = OpenTestDevice(options);
   EXPECT_TRUE(device.ok()) << device.status().message();
   return device.ok() ? MakeTestClient(*device) : nullptr;

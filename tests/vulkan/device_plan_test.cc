@@ -99,6 +99,49 @@ TEST(DevicePlanTest, EnablesWhatIsThereAndNothingElse) {
   EXPECT_THAT(plan->extensions, IsEmpty());
 }
 
+// What AMD's RDNA3 lists, and shapes that kernels cannot use.
+TEST(DevicePlanTest, MatrixUnitsAreThoseOfOneTypeInWholeSubgroups) {
+  PhysicalSupport support = FakeGpu();
+  const auto offer = [&](uint32_t n, uint32_t term, uint32_t other, uint32_t sum, bool saturating, uint32_t scope) {
+    CooperativeMatrixProperties p;
+    p.m = p.k = 16;
+    p.n = n;
+    p.a = term, p.b = other, p.c = p.result = sum;
+    p.saturating = saturating;
+    p.scope = scope;
+    support.matrices.push_back(p);
+  };
+  offer(8, kComponentFloat16, kComponentFloat16, kComponentFloat32, false, kSubgroupScope);
+  offer(16, kComponentFloat16, kComponentFloat16, kComponentFloat32, false, kSubgroupScope);
+  offer(16, kComponentFloat16, kComponentFloat16, kComponentFloat16, false, kSubgroupScope);
+  offer(16, kComponentBfloat16, kComponentBfloat16, kComponentFloat32, false, kSubgroupScope);
+  offer(16, kComponentSint8, kComponentSint8, kComponentSint32, true, kSubgroupScope);
+  offer(16, kComponentSint8, kComponentSint8, kComponentSint32, false, kSubgroupScope + 1);
+  offer(16, kComponentSint8, kComponentUint8, kComponentSint32, false, kSubgroupScope);
+  offer(16, kComponentUint8, kComponentUint8, kComponentUint32, false, kSubgroupScope);
+  support.extensions = {kCooperativeMatrixExtension, kBfloat16Extension};
+  support.features.cooperative_matrix.cooperativeMatrix = VK_TRUE;
+  support.features.vulkan12.shaderFloat16 = support.features.vulkan12.shaderInt8 = VK_TRUE;
+  const auto matrices = [&](PlanWants wants = {}) { return PlanDevice(support, wants)->facts.matrices; };
+  EXPECT_THAT(matrices(), IsEmpty()) << "no Vulkan memory model";
+  support.features.vulkan12.vulkanMemoryModel = VK_TRUE;
+  const MatrixShape halves{ElementType::kF16, ElementType::kF32}, bytes{ElementType::kU8, ElementType::kU32};
+  MatrixShape narrow = halves;
+  narrow.columns = 8;
+  EXPECT_EQ(matrices(), (std::vector{halves, bytes, narrow})) << "bfloat16 needs a feature of its own";
+  support.features.bfloat16.shaderBFloat16Type = support.features.bfloat16.shaderBFloat16CooperativeMatrix = VK_TRUE;
+  EXPECT_THAT(matrices(), Contains(MatrixShape{ElementType::kBF16, ElementType::kF32}));
+  const auto plan = PlanDevice(support, {});
+  EXPECT_EQ(plan->facts.matrix_lanes, 32u);
+  EXPECT_THAT(plan->extensions, Contains(StrEq(kCooperativeMatrixExtension)));
+  EXPECT_TRUE(plan->features.cooperative_matrix.cooperativeMatrix);
+  PlanWants wants;
+  wants.emulate.f16 = true;
+  EXPECT_THAT(matrices(wants), IsEmpty());
+  // A host would have to know their structs.
+  EXPECT_THAT(RequirementsOf(support)->extensions, Not(Contains(StrEq(kCooperativeMatrixExtension))));
+}
+
 TEST(DevicePlanTest, RobustAccessBelongsToDescriptors) {
   const auto robust = [](BindingMode mode) {
     return PlanDevice(FakeGpu(), {mode})->features.base.features.robustBufferAccess;
@@ -490,7 +533,7 @@ TEST(EmulationTest, UnknownNamesAreRejected) {
   const auto emulation = ParseEmulation("f64,f32");
   EXPECT_EQ(emulation.status().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(emulation.status().message(),
-            "--emulate: 'f32' is none of i64, f64, f16, narrow, subgroups, division, gpu");
+            "--emulate: 'f32' is none of i64, f64, f16, narrow, subgroups, division, gpu, matrices");
 }
 
 TEST(ChooseDeviceTest, TakesANumberOrAPartOfAName) {

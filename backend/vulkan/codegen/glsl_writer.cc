@@ -310,7 +310,7 @@ std::string ValueWriter::Load(int k, const IndexExpression& linear) {
 }
 
 void ValueWriter::Vectorize(int variable, int width) {
-  VXLA_CHECK(width == 4 || width == 8, "width of a group");
+  VXLA_CHECK(width == 4 || width == 8 || width == 16, "width of a group");
   vector_variables_.push_back(variable);
   vector_width_ = width;
 }
@@ -318,7 +318,7 @@ void ValueWriter::Vectorize(int variable, int width) {
 std::optional<ValueWriter::GroupPlace> ValueWriter::FindGroup(int k, const IndexExpression& linear, bool along) const {
   const int bytes = StorageBytes(kernel_.buffer_type(k)), group_bytes = bytes * vector_width_;
   const bool words = kernel_.groups_are_words(k);
-  if (vector_width_ == 1 || (words ? group_bytes % 4 != 0 : bytes != 4)) return std::nullopt;
+  if (vector_width_ == 1 || (words ? group_bytes % 4 != 0 : bytes != 4 || vector_width_ > 8)) return std::nullopt;
   if (kernel_.buffer_offset(k) % (words ? 4 : group_bytes) != 0) return std::nullopt;
   GroupPlace found;
   bool is_along = !along;
@@ -353,17 +353,19 @@ std::string ValueWriter::LoadWord(int k, const GroupPlace& at) {
     kernel_.AddVectorView(k, vector_width_);
     return Local("uint", fmt::format("LOAD({}, u32, {})", k, Place(WordOf(k, at))));
   }
-  const int64_t bytes = StorageBytes(kernel_.buffer_type(k));
+  const int64_t bytes = StorageBytes(kernel_.buffer_type(k)), group = bytes * vector_width_;
+  const int64_t words = group % 16 == 0 && kernel_.buffer_offset(k) % 16 == 0 ? 4 : 2;
   const IndexExpression place =
-      space_.Add(space_.Scale(at.group, bytes * vector_width_ / 8), {{}, at.place * bytes / 8});
+      space_.Add(space_.Scale(at.group, group / (4 * words)), {{}, at.place * bytes / (4 * words)});
   const std::string key = fmt::format("p{}:{}", k, KeyOf(place));
-  const std::string* pair = Find(key);
-  if (pair == nullptr) {
-    kernel_.AddPairView(k);
-    const std::string loaded = Local("uvec2", fmt::format("LOAD({}, u32x2, {})", k, Place(place)));
-    pair = &(scopes_.back()[key] = loaded);
+  const std::string* several = Find(key);
+  if (several == nullptr) {
+    kernel_.AddWordsView(k, static_cast<int>(words));
+    const std::string loaded =
+        Local(fmt::format("uvec{}", words), fmt::format("LOAD({}, u32x{}, {})", k, words, Place(place)));
+    several = &(scopes_.back()[key] = loaded);
   }
-  return fmt::format("{}.{}", *pair, "xy"[at.place * bytes / 4 % 2]);
+  return fmt::format("{}.{}", *several, "xyzw"[at.place * bytes / 4 % words]);
 }
 
 std::string ValueWriter::WordAt(int k, const GroupPlace& at) {
@@ -446,7 +448,7 @@ std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {
 void ValueWriter::StoreWords(int k, const IndexExpression& group, std::span<const std::string> values) {
   const ElementType type = kernel_.buffer_type(k);
   if (HasPairs(k)) {
-    kernel_.AddPairView(k);
+    kernel_.AddWordsView(k, 2);
   } else {
     kernel_.AddVectorView(k, vector_width_);
   }

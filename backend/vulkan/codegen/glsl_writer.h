@@ -42,7 +42,7 @@ class ValueWriter {
 
   // `variable` counts groups of `width` (4 or 8) neighbours, and values will be asked for at width * variable + 0, 1
   // ...: loads of 32-bit types that lie side by side then become one load of the group. 8 needs 64-bit integers.
-  // Several variables may be given, of one width.
+  // Several variables may be given, of one width. 16 is for packed elements alone.
   void Vectorize(int variable, int width);
   // The carrier value of the element of tensor k at a linear index. Memoised.
   std::string Load(int k, const IndexExpression& linear);

@@ -34,8 +34,8 @@ void KernelBuilder::AddVectorView(int k, int width) {
   if (views_.find(view) == std::string::npos) views_ += view;
 }
 
-void KernelBuilder::AddPairView(int k) {
-  const std::string view = fmt::format("TENSOR({}, u32x2)\n", k);
+void KernelBuilder::AddWordsView(int k, int words) {
+  const std::string view = fmt::format("TENSOR({}, u32x{})\n", k, words);
   if (views_.find(view) == std::string::npos) views_ += view;
 }
 

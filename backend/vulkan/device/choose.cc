@@ -119,8 +119,11 @@ Result<Emulation> ParseEmulation(std::string_view names) {
       emulation.division = true;
     } else if (name == "gpu") {
       emulation.gpu = true;
+    } else if (name == "matrices") {
+      emulation.matrices = true;
     } else {
-      return InvalidArgument("--emulate: '{}' is none of i64, f64, f16, narrow, subgroups, division, gpu", name);
+      return InvalidArgument("--emulate: '{}' is none of i64, f64, f16, narrow, subgroups, division, gpu, matrices",
+                             name);
     }
   }
   return emulation;

@@ -34,6 +34,7 @@ bool HasSubgroupSizeControl(uint32_t api, const std::set<std::string>& extension
 bool HasIntegerDotProduct(uint32_t api, const std::set<std::string>& extensions) {
   return api >= VK_API_VERSION_1_3 || Has(extensions, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
 }
+bool HasMatrices(const std::set<std::string>& extensions) { return Has(extensions, kCooperativeMatrixExtension); }
 bool HasExecutables(const std::set<std::string>& extensions) {
   return Has(extensions, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
 }
@@ -143,6 +144,12 @@ FeatureChain ChooseFeatures(const FeatureChain& supported, const PlanWants& want
     CopyFeature(supported.executables.pipelineExecutableInfo, chosen.executables.pipelineExecutableInfo);
   CopyFeature(supported.integer_dot_product.shaderIntegerDotProduct,
               chosen.integer_dot_product.shaderIntegerDotProduct);
+  // Their kernels are of the Vulkan memory model, and read words of 16-bit floats or bytes.
+  if (supported.vulkan12.vulkanMemoryModel && !emulate.f16 && !emulate.narrow && !emulate.subgroups) {
+    CopyFeature(supported.cooperative_matrix.cooperativeMatrix, chosen.cooperative_matrix.cooperativeMatrix);
+    CopyFeature(supported.bfloat16.shaderBFloat16Type, chosen.bfloat16.shaderBFloat16Type);
+    CopyFeature(supported.bfloat16.shaderBFloat16CooperativeMatrix, chosen.bfloat16.shaderBFloat16CooperativeMatrix);
+  }
   CopyFeature(supported.synchronization2.synchronization2, chosen.synchronization2.synchronization2);
   CopyFeature(supported.maintenance4.maintenance4, chosen.maintenance4.maintenance4);
   if (!emulate.subgroups) {
@@ -357,6 +364,55 @@ void PlanSubgroups(const PhysicalSupport& support, const PlanWants& wants, Devic
   plan.required_subgroup_size = plan.facts.subgroup_size;
 }
 
+std::optional<ElementType> TypeOf(uint32_t component) {
+  switch (component) {
+    case kComponentFloat16:
+      return ElementType::kF16;
+    case kComponentBfloat16:
+      return ElementType::kBF16;
+    case kComponentFloat32:
+      return ElementType::kF32;
+    case kComponentSint8:
+      return ElementType::kS8;
+    case kComponentUint8:
+      return ElementType::kU8;
+    case kComponentSint32:
+      return ElementType::kS32;
+    case kComponentUint32:
+      return ElementType::kU32;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Products of one type of 16 or 8 bits in sums of 32, by whole subgroups of a size that pipelines can be sure of.
+void PlanMatrices(const PhysicalSupport& support, const PlanWants& wants, DevicePlan& plan) {
+  DeviceFacts& facts = plan.facts;
+  if (wants.emulate.matrices) {
+    using enum ElementType;
+    facts.matrices = {{kF16, kF32}, {kBF16, kF32}, {kS8, kS32}, {kU8, kS32}, {kU8, kU32}};
+    facts.matrix_lanes = 32;
+    facts.matrices_stand_in = true;
+    return;
+  }
+  if (!plan.features.cooperative_matrix.cooperativeMatrix || !facts.subgroup_shuffle || !facts.spirv_1_6) return;
+  facts.matrix_lanes = plan.smallest_subgroup_size != 0 ? plan.smallest_subgroup_size : facts.subgroup_size;
+  for (const CooperativeMatrixProperties& p : support.matrices) {
+    const auto term = TypeOf(p.a), sum = TypeOf(p.c);
+    if (!term || !sum || p.a != p.b || p.c != p.result || p.saturating || p.scope != kSubgroupScope) continue;
+    const bool whole = p.m * p.n % facts.matrix_lanes == 0 && p.n % 4 == 0 && p.k * StorageBytes(*term) % 16 == 0;
+    const bool floats = (*term == ElementType::kF16 && facts.float16) ||
+                        (*term == ElementType::kBF16 && plan.features.bfloat16.shaderBFloat16CooperativeMatrix);
+    const bool bytes = StorageBytes(*term) == 1 && plan.features.vulkan12.shaderInt8;
+    if (!whole || StorageBytes(*sum) != 4 || !(IsFloating(*sum) ? floats : bytes)) continue;
+    facts.matrices.push_back({*term, *sum, p.m, p.n, p.k});
+  }
+  // Large ones read each term least often; square ones before others.
+  std::ranges::stable_sort(facts.matrices, std::greater(), [](const MatrixShape& m) {
+    return std::pair(m.rows * m.columns, std::min(m.rows, m.columns) * 1024 + m.k);
+  });
+}
+
 std::vector<const char*> ChooseExtensions(const PhysicalSupport& support) {
   std::vector<const char*> names;
   auto want = [&](const char* name) {
@@ -368,7 +424,9 @@ std::vector<const char*> ChooseExtensions(const PhysicalSupport& support) {
     want(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
     want(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
   }
-  // Linked whenever it is listed, so it is enabled with its struct.
+  // Linked whenever they are listed, so they are enabled with their structs.
+  want(kCooperativeMatrixExtension);
+  want(kBfloat16Extension);
   want(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
   for (const char* name : ExternalExtensions()) want(name);
   want(VK_KHR_PORTABILITY_SUBSET_EXTENSION_NAME);  // where it is listed it must be enabled
@@ -400,11 +458,31 @@ VkPhysicalDeviceFeatures2* FeatureChain::Link(uint32_t api_version, const std::s
   if (HasIntegerDotProduct(api_version, extensions)) {
     add(integer_dot_product, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES);
   }
+  if (HasMatrices(extensions)) add(cooperative_matrix, kCooperativeMatrixFeaturesType);
+  if (Has(extensions, kBfloat16Extension)) add(bfloat16, kBfloat16FeaturesType);
   if (HasExecutables(extensions)) {
     add(executables, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR);
   }
   return &base;
 }
+
+namespace {
+
+// The products that a device of VK_KHR_cooperative_matrix offers.
+Status QueryMatrices(const InstanceTable& vk, VkPhysicalDevice device, PhysicalSupport& support) {
+  const auto get = reinterpret_cast<GetCooperativeMatrixProperties>(
+      vk.GetInstanceProcAddr(vk.instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+  if (get == nullptr) return OkStatus();
+  const std::string what =
+      fmt::format("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR of {}", support.properties.deviceName);
+  uint32_t count = 0;
+  VXLA_RETURN_IF_VK_ERROR(get(device, &count, nullptr), what);
+  support.matrices.resize(count);
+  VXLA_RETURN_IF_VK_ERROR(get(device, &count, support.matrices.data()), what);
+  return OkStatus();
+}
+
+}  // namespace
 
 Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice device) {
   PhysicalSupport support;
@@ -444,6 +522,7 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
   vk.GetPhysicalDeviceProperties2(device, &properties);
   support.vulkan11.pNext = support.vulkan12.pNext = nullptr;
   if (maintenance4.maxBufferSize != 0) support.max_buffer_bytes = maintenance4.maxBufferSize;
+  if (HasMatrices(support.extensions)) VXLA_RETURN_IF_ERROR(QueryMatrices(vk, device, support));
   support.dot_product_accelerated = dot_product.integerDotProduct4x8BitPackedSignedAccelerated;
   support.min_subgroup_size = subgroup.minSubgroupSize;
   support.max_subgroup_size = subgroup.maxSubgroupSize;
@@ -473,6 +552,7 @@ Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& w
   plan.capture_executables = plan.features.executables.pipelineExecutableInfo;
   FillLimits(support, plan, plan.facts);
   PlanSubgroups(support, wants, plan);
+  PlanMatrices(support, wants, plan);
   plan.max_workgroup_subgroups = support.max_workgroup_subgroups;
   NoteKnownFaults(plan.facts);
   plan.facts.work_budget_seconds = wants.work_budget_seconds.value_or(plan.facts.work_budget_seconds);
@@ -485,9 +565,12 @@ Result<DeviceRequirements> RequirementsOf(const PhysicalSupport& support) {
   VXLA_RETURN_IF_ERROR(CheckRequired(support, wants));
   DeviceRequirements asked;
   asked.features = ChooseFeatures(support.features, wants);
-  // Only to look at what drivers compiled.
+  // Not those that only look at what drivers compiled, and those whose structs hosts would have to know.
   for (const char* name : ChooseExtensions(support)) {
-    if (std::strcmp(name, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME) != 0) asked.extensions.push_back(name);
+    const std::string_view extension = name;
+    if (extension != VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME && extension != kCooperativeMatrixExtension &&
+        extension != kBfloat16Extension)
+      asked.extensions.push_back(name);
   }
   const auto liked = std::stable_partition(asked.extensions.begin(), asked.extensions.end(), [](const char* name) {
     return std::strcmp(name, VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME) == 0 ||

@@ -12,6 +12,7 @@
 #include "backend/device_facts.h"
 #include "backend/vulkan/device/functions.h"
 #include "backend/vulkan/device/heap_ledger.h"
+#include "backend/vulkan/device/matrix_extension.h"
 #include "backend/vulkan/device/open.h"
 #include "core/status.h"
 
@@ -28,6 +29,8 @@ struct FeatureChain {
   VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_size_control = {};
   VkPhysicalDeviceShaderIntegerDotProductFeatures integer_dot_product = {};
   VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables = {};
+  CooperativeMatrixFeatures cooperative_matrix = {};
+  Bfloat16Features bfloat16 = {};
   // Types and chains the structs whose extension is present; returns the head.
   VkPhysicalDeviceFeatures2* Link(uint32_t api_version, const std::set<std::string>& extensions);
   // What a host enabled: the chain that it gave vkCreateDevice, in whichever of Vulkan's structs.
@@ -44,6 +47,7 @@ struct PhysicalSupport {
   uint32_t max_workgroup_subgroups = 0;   // of pipelines that require a subgroup size
   bool subgroup_size_requirable = false;  // by compute pipelines
   bool dot_product_accelerated = false;   // of words of four signed bytes
+  std::vector<CooperativeMatrixProperties> matrices;
   FeatureChain features;
   VkPhysicalDeviceMemoryProperties memory = {};
   std::vector<VkQueueFamilyProperties> queue_families;

@@ -15,6 +15,7 @@ Result<GlobalTable> LoadGlobalTable(PFN_vkGetInstanceProcAddr get) {
 
 Result<InstanceTable> LoadInstanceTable(PFN_vkGetInstanceProcAddr get, VkInstance instance) {
   InstanceTable table;
+  table.instance = instance;
   table.GetInstanceProcAddr = get;
 #define VXLA_LOAD_OPTIONAL(NAME) table.NAME = reinterpret_cast<PFN_vk##NAME>(get(instance, "vk" #NAME));
 #define VXLA_LOAD(NAME)    \

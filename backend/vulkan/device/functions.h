@@ -57,6 +57,7 @@ struct GlobalTable {
 };
 
 struct InstanceTable {
+  VkInstance instance = VK_NULL_HANDLE;
   PFN_vkGetInstanceProcAddr GetInstanceProcAddr = nullptr;
   VXLA_INSTANCE_FUNCTIONS(VXLA_MEMBER)
   VXLA_DEBUG_INSTANCE_FUNCTIONS(VXLA_MEMBER)

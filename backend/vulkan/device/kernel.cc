@@ -66,7 +66,7 @@ VulkanKernel::~VulkanKernel() { context->vk().DestroyPipeline(context->handle(),
 namespace {
 
 // What needs no certain size may still run best in the smallest: a wish, which a workgroup of too many does without.
-// They need not be full.
+// They need not be full, unless the kernel uses subgroups.
 SubgroupRequest SmallSubgroups(const KernelKey& key, const DevicePlan& plan) {
   const uint32_t size = plan.smallest_subgroup_size;
   if (!key.small_subgroups || size == 0 || key.constants.size() < 3) return {};
@@ -79,7 +79,8 @@ SubgroupRequest SmallSubgroups(const KernelKey& key, const DevicePlan& plan) {
 Result<SubgroupRequest> RequestSubgroups(const std::vector<uint32_t>& spirv, const KernelKey& key,
                                          const DevicePlan& plan) {
   if (!spirv::Declares(spirv, spirv::kGroupNonUniform)) return SmallSubgroups(key, plan);
-  const uint32_t size = plan.facts.subgroup_size;
+  const uint32_t smallest = key.small_subgroups ? plan.smallest_subgroup_size : 0;
+  const uint32_t size = smallest != 0 ? smallest : plan.facts.subgroup_size;
   if (!plan.facts.subgroup_shuffle) {
     return Internal("kernel {}: it uses subgroups, {} has none that are full and of one size", key.algorithm,
                     plan.facts.name);
@@ -89,11 +90,12 @@ Result<SubgroupRequest> RequestSubgroups(const std::vector<uint32_t>& spirv, con
                     key.algorithm, key.constants.empty() ? 1 : key.constants[0], plan.facts.name, size);
   }
   const uint64_t subgroups = uint64_t{key.constants[0]} * key.constants[1] * key.constants[2] / size;
-  if (plan.required_subgroup_size != 0 && subgroups > plan.max_workgroup_subgroups) {
+  const uint32_t required = smallest != 0 ? smallest : plan.required_subgroup_size;
+  if (required != 0 && subgroups > plan.max_workgroup_subgroups) {
     return Internal("kernel {}: a workgroup of {} subgroups, {} allows {}", key.algorithm, subgroups, plan.facts.name,
                     plan.max_workgroup_subgroups);
   }
-  return SubgroupRequest{true, plan.required_subgroup_size};
+  return SubgroupRequest{true, required};
 }
 
 Result<std::shared_ptr<VulkanKernel>> MakeKernel(std::shared_ptr<DeviceContext> context,

@@ -52,7 +52,7 @@ struct OpenOptions {
 // A NaN in f16, bf16, f32 and f64 alike, and a large negative integer.
 inline constexpr uint32_t kPoisonWord = 0xFFF5FFF5u;
 
-// Pure. "i64,f64,f16,narrow,subgroups,division,gpu" or some of them. Another name: kInvalidArgument.
+// Pure. "i64,f64,f16,narrow,subgroups,division,gpu,matrices" or some of them. Another name: kInvalidArgument.
 Result<Emulation> ParseEmulation(std::string_view names);
 
 // All devices of all drivers, as they would be after opening (quirks are known only after opening). No loader or no

@@ -7,6 +7,7 @@
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/reducer.h"
+#include "backend/vulkan/spirv/matrix_types.h"
 #include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -77,6 +78,38 @@ std::string QuadTypes(QuadTerms terms, ElementType term, ElementType sum) {
          "next[4u * (p) + 3u])\n";
 }
 
+// What matmul_matrices.comp calls the types of a product of the matrix units.
+std::string MatrixTypes(const MatrixShape& matrix, const DeviceFacts& facts) {
+  const bool bytes = StorageBytes(matrix.term) == 1, is_signed = matrix.term == ElementType::kS8;
+  const bool floats = IsFloating(matrix.sum), brain = matrix.term == ElementType::kBF16;
+  const std::string_view sum = floats ? "float" : matrix.sum == ElementType::kS32 ? "int" : "uint";
+  std::string text = fmt::format(
+      "#define BYTES {}\n#define LANES {}u\n#define M {}u\n#define N {}u\n#define K {}u\n"
+      "#define BITS_OF(value) {}(value)\n#define SUM_OF(bits) {}(bits)\n#define STAND_IN {}\n",
+      bytes ? 1 : 0, facts.matrix_lanes, matrix.rows, matrix.columns, matrix.k, floats ? "floatBitsToUint" : "uint",
+      floats ? "uintBitsToFloat" : sum, facts.matrices_stand_in ? 1 : 0);
+  if (facts.matrices_stand_in) {
+    return text + (!bytes ? fmt::format("#define TERM_OF(word, i) decode_{}((word) >> (16u * (i)) & 0xffffu)\n",
+                                        brain ? "bf16" : "f16")
+                          : fmt::format("#define TERM_OF(word, i) bitfieldExtract({}(word), int(8u * (i)), 8)\n",
+                                        is_signed ? "int" : "uint"));
+  }
+  const uint32_t term = bytes   ? 8 + (is_signed ? kSignedComponent : kUnsignedComponent)
+                        : brain ? 16 + kBrainComponent
+                                : 16 + kFloatComponent;
+  const bool signed_sum = matrix.sum == ElementType::kS32;
+  const uint32_t of_sum = 32 + (floats ? kFloatComponent : signed_sum ? kSignedComponent : kUnsignedComponent);
+  // The operands of OpCooperativeMatrixMulAddKHR that are signed: both terms, the sum and the result.
+  const int signs = (is_signed ? 3 : 0) + (signed_sum ? 12 : 0);
+  return text + fmt::format(
+                    "#define TERM {}u\n#define SUM {}u\n#define SIGNS {}\n#define MATRIX extensions = "
+                    "[\"SPV_KHR_cooperative_matrix\"{}], capabilities = [6022, {}]\n",
+                    term, of_sum, signs, brain ? ", \"SPV_KHR_bfloat16\"" : "",
+                    bytes   ? "39"
+                    : brain ? "5116, 5118"
+                            : "9");
+}
+
 // The roots as outputs of a row program whose rows are the results of the dot.
 void AddRootOutputs(const ProductReader& reader, BufferMap& buffers, RowProgram* program) {
   int leaf = 0;
@@ -121,7 +154,10 @@ class ProductWriter {
       const int64_t results = reader_.results();
       shares_ = buffers_.Scratch(results * shape_.splits * StorageBytes(reader_.sum_type));
     }
-    std::vector<Step> steps{shape_.quads ? WriteQuads() : shape_.tiled ? WriteTiled() : WriteRegisters()};
+    std::vector<Step> steps{shape_.matrix  ? WriteMatrices()
+                            : shape_.quads ? WriteQuads()
+                            : shape_.tiled ? WriteTiled()
+                                           : WriteRegisters()};
     steps[0].flop = 2 * reader_.results() * reader_.work.k;
     if (shape_.splits > 1) JoinShares(&steps);
     return steps;
@@ -471,17 +507,99 @@ class ProductWriter {
         reader_.RhsAlongK() ? 1 : 0, steps % shape_.k_step == 0 ? 0 : 1,
         kernel.Data(static_cast<uint32_t>(work.columns))));
     for (const bool lhs : {true, false}) WriteQuadLoad(kernel, lhs, terms);
-    Function f;
-    units.Begin(f, kernel, work.rows, 1, units.WholeColumns() ? units.ColumnUnits() : work.columns);
-    if (units.WholeColumns()) Vectorize(f, f.column, 4);
-    units.StoreSums(f, units.Columns(f), {"sums[0]", "sums[1]", "sums[2]", "sums[3]"});
-    kernel.Append(fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sums[4]) {{\n{}}}\n",
-                              f.writer->Take()));
+    units.WriteQuadStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},
                               GroupGrid(context_.facts, groups));
     step.kernel.small_subgroups = true;
     StateOrder(&step, 0, bytes ? 4 * share : share);
     return step;
+  }
+
+  // Words of `count` neighbours from there on, along k or across it, as they lie in memory or packed here. An operand's
+  // values are of its type already, so that packing changes none.
+  std::vector<std::string> MatrixWords(Function& f, bool lhs, const ProductPlace& first, int64_t count) const {
+    std::vector<std::string> words = reader_.Words(*f.writer, lhs, first);
+    if (!words.empty()) return words;
+    const ElementType term = reader_.lhs().shape().element_type();
+    const size_t per_word = 4 / static_cast<size_t>(StorageBytes(term));
+    std::vector<std::string> values;
+    for (int64_t j = 0; j < count; ++j) {
+      ProductPlace at = first;
+      IndexExpression& moved = AlongK(lhs) ? at.k : lhs ? at.row : at.column;
+      moved = f.space.Add(moved, {{}, j});
+      values.push_back(lhs ? reader_.LhsValue(*f.writer, at) : reader_.RhsValue(*f.writer, at));
+    }
+    for (size_t j = 0; j < values.size(); j += per_word) {
+      if (per_word == 2) {
+        words.push_back(fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(term), values[j], values[j + 1]));
+        continue;
+      }
+      words.push_back(ToStorage(term, values[j]));
+      for (size_t i = 1; i < 4; ++i) words.back() += fmt::format(" | {} << {}", ToStorage(term, values[j + i]), 8 * i);
+    }
+    return words;
+  }
+
+  // load_lhs or load_rhs of matmul_matrices.comp: 16 bytes along k, or four neighbours of four k each.
+  void WriteMatrixLoad(KernelBuilder& kernel, bool lhs) const {
+    const DotWork& work = reader_.work;
+    const bool along_k = AlongK(lhs);
+    const int64_t per_load = along_k ? 16 / StorageBytes(reader_.lhs().shape().element_type()) : 4;
+    Function f;
+    Begin(f, kernel, work.rows / (lhs && !along_k ? 4 : 1), work.k / per_load,
+          work.columns / (!lhs && !along_k ? 4 : 1));
+    f.writer->Vectorize(along_k ? f.k : lhs ? f.row : f.column, static_cast<int>(per_load));
+    std::vector<std::string> part;
+    for (int64_t k = 0; k < per_load; k += along_k ? per_load : 1) {
+      ProductPlace at = PlaceOf(f);
+      at.k = Nth(f, f.k, per_load, k);
+      if (!along_k) (lhs ? at.row : at.column) = Nth(f, lhs ? f.row : f.column, 4, 0);
+      for (std::string& word : MatrixWords(f, lhs, at, per_load)) part.push_back(std::move(word));
+    }
+    for (size_t j = 0; j < part.size(); ++j) f.writer->Line(fmt::format("part[{}] = {};", j, part[j]));
+    kernel.Append(
+        fmt::format("#define {}_WORDS {}u\nvoid {}, out uint part[{}]) {{\n{}}}\n", lhs ? "LHS" : "RHS", part.size(),
+                    lhs ? "load_lhs(uint batch, uint row, uint k" : "load_rhs(uint batch, uint k, uint column",
+                    part.size(), f.writer->Take()));
+  }
+
+  Step WriteMatrices() const {
+    const DotWork& work = reader_.work;
+    const int64_t row_tiles = CeilOf(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
+    const int64_t column_tiles = CeilOf(work.columns, int64_t{shape_.lanes} * shape_.tile_columns);
+    const int64_t share = ShareOfQuads(work.k), groups = work.batches * row_tiles * column_tiles * shape_.splits;
+    DotShape unit = shape_;
+    unit.tile_columns = 4;
+    const ProductWriter units(context_, reader_, buffers_, unit, shares_);
+    KernelBuilder kernel(context_.facts);
+    for (int64_t value :
+         {groups, row_tiles, column_tiles, work.rows, units.ColumnUnits(), work.k, shape_.splits, share})
+      kernel.Param(static_cast<uint32_t>(value));
+    WriteTypes(kernel);
+    kernel.Append(MatrixTypes(*shape_.matrix, context_.facts));
+    kernel.Append(fmt::format(
+        "#define SUBGROUPS_X {}u\n#define SUBGROUPS_Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n"
+        "#define LHS_ALONG_K {}\n#define RHS_ALONG_K {}\n#define K_TAIL {}\n#define COLUMNS {}\n",
+        shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, AlongK(true) ? 1 : 0,
+        AlongK(false) ? 1 : 0, work.k % shape_.k_step == 0 ? 0 : 1, kernel.Data(static_cast<uint32_t>(work.columns))));
+    for (const bool lhs : {true, false}) WriteMatrixLoad(kernel, lhs);
+    units.WriteQuadStore(kernel);
+    Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_matrices.comp",
+                              {context_.facts.matrix_lanes * shape_.lanes * shape_.lanes_y, 1, 1},
+                              GroupGrid(context_.facts, groups));
+    step.kernel.small_subgroups = true;
+    StateOrder(&step, 0, share);
+    return step;
+  }
+
+  // store() of four neighbouring columns, the shape's tile.
+  void WriteQuadStore(KernelBuilder& kernel) const {
+    Function f;
+    Begin(f, kernel, reader_.work.rows, 1, WholeColumns() ? ColumnUnits() : reader_.work.columns);
+    if (WholeColumns()) Vectorize(f, f.column, 4);
+    StoreSums(f, Columns(f), {"sums[0]", "sums[1]", "sums[2]", "sums[3]"});
+    kernel.Append(fmt::format("void store(uint batch, uint row, uint column, uint share, Sum sums[4]) {{\n{}}}\n",
+                              f.writer->Take()));
   }
 
   static int64_t CeilOf(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -509,6 +627,21 @@ class ProductWriter {
   const DotShape shape_;
   BufferSlice shares_;
 };
+
+// The product of the device's matrix units that a product's terms and sums are.
+std::optional<MatrixShape> MatrixFor(const LowerContext& context, const ProductReader& reader) {
+  const ElementType term = reader.lhs().shape().element_type();
+  const DotWork& work = reader.work;
+  const int64_t least = 16 / StorageBytes(term);
+  const auto matrix = std::ranges::find_if(context.facts.matrices, [&](const MatrixShape& shape) {
+    return shape.term == term && shape.sum == reader.sum_type;
+  });
+  if (matrix == context.facts.matrices.end() || reader.rhs().shape().element_type() != term || reader.wide ||
+      work.k % least != 0 || (!reader.LhsAlongK() && work.rows % 4 != 0) ||
+      (!reader.RhsAlongK() && work.columns % 4 != 0))
+    return std::nullopt;
+  return *matrix;
+}
 
 }  // namespace
 
@@ -594,6 +727,7 @@ std::vector<Step> LowerProduct(const LowerContext& context, const ProductReader&
   work.in_pairs = ComputesInPairs(context, reader.body());
   work.quads = TakesQuads(reader.sum_type) && !reader.wide && !work.in_pairs && work.k % 4 == 0 &&
                (reader.LhsAlongK() || work.rows % 4 == 0) && (reader.RhsAlongK() || work.columns % 4 == 0);
+  work.matrix = MatrixFor(context, reader);
   return LowerProductAs(context, reader, buffers, TuneDot(context.facts, work));
 }
 

@@ -245,7 +245,52 @@ void FitQuads(const DeviceFacts& facts, DotShape* shape) {
   shape->quads = fits(shape->k_step);
 }
 
+// Of a workgroup: two strips of each operand, rows padded by 16 bytes; every invocation takes as many whole loads, of
+// 16 values or of 16 bytes. Sums take 64 registers of a lane at most; a row of matrices of them takes the strips' place
+// in the end.
+bool FitsMatrices(const DeviceFacts& facts, const DotShape& shape) {
+  const MatrixShape& matrix = *shape.matrix;
+  const int64_t row_bytes = int64_t{shape.k_step} * StorageBytes(matrix.term) + 16;
+  const int64_t rows = shape.lanes_y * shape.tile_rows, columns = shape.lanes * shape.tile_columns;
+  const int64_t subgroups = int64_t{shape.lanes} * shape.lanes_y, invocations = subgroups * facts.matrix_lanes;
+  const int64_t shared = 2 * row_bytes * (rows + columns),
+                sums = subgroups * matrix.rows * (shape.tile_columns + 4) * 4;
+  const auto loads = [&](int64_t extent) { return extent * shape.k_step % (16 * invocations) == 0; };
+  constexpr int64_t kMostSums = 64;
+  if (int64_t{shape.tile_rows} * shape.tile_columns > kMostSums * facts.matrix_lanes) return false;
+  return std::max(shared, sums) <= facts.max_shared_bytes && sums <= shared && loads(rows) && loads(columns) &&
+         invocations <= std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]) &&
+         shape.tile_rows % matrix.rows == 0 && shape.tile_columns % matrix.columns == 0 && shape.k_step % matrix.k == 0;
+}
+
+// The largest tile that still gives every part of the device something to do, on the matrix units.
+std::optional<DotShape> TuneMatrices(const DeviceFacts& facts, const DotWork& work) {
+  const GpuTraits traits = TraitsOf(facts);
+  if (!work.matrix || facts.same_bits || work.rows < 16 || work.columns < 16) return std::nullopt;
+  std::optional<DotShape> fit;
+  for (const auto& [lanes, lanes_y, rows, columns] :
+       {std::array{4u, 2u, 64u, 32u}, std::array{2u, 2u, 32u, 32u}, std::array{2u, 1u, 32u, 16u}}) {
+    DotShape shape;
+    shape.tiled = true;
+    shape.matrix = work.matrix;
+    shape.lanes = lanes;
+    shape.lanes_y = lanes_y;
+    shape.tile_rows = rows;
+    shape.tile_columns = columns;
+    shape.k_step = 64 / static_cast<uint32_t>(StorageBytes(work.matrix->term));
+    if (!FitsMatrices(facts, shape)) continue;
+    fit = shape;
+    const int64_t tiles =
+        work.batches * CeilDivide(work.rows, lanes_y * rows) * CeilDivide(work.columns, lanes * columns);
+    const int64_t wanted = traits.busy_groups / 4;
+    if (tiles < wanted) fit->splits = std::clamp<int64_t>(work.k / 512, 1, CeilDivide(wanted, tiles));
+    if (tiles >= wanted) break;
+  }
+  return fit;
+}
+
 DotShape TuneGpuDot(const DeviceFacts& facts, const DotWork& work) {
+  if (const auto matrices = TuneMatrices(facts, work)) return *matrices;
   const GpuTraits traits = TraitsOf(facts);
   DotShape shape;
   shape.tiled = true;

@@ -108,6 +108,9 @@ struct DotShape {
   // By dot/matmul_quads.comp, which is tiled too: tiles of whole quads, k_step a multiple of 4.
   bool quads = false;
   int64_t splits = 1;
+  // By dot/matmul_matrices.comp, tiled too: lanes x lanes_y subgroups own tile_rows x tile_columns results each, in
+  // products of this shape.
+  std::optional<MatrixShape> matrix = {};
 };
 struct DotWork {
   int64_t batches = 1, rows = 1, columns = 1, k = 1;
@@ -115,7 +118,8 @@ struct DotWork {
   bool lanes_can_share = true;  // accumulators that subgroup shuffles take
   bool in_pairs = false;        // emulated 64-bit types: a product is hundreds of operations, so tiles are single
   bool quads = false;           // 32-bit sums of operands that are read in whole groups of four
-  bool repeated = false;        // many products share the kernel, so that a large tile is worth its compilation
+  std::optional<MatrixShape> matrix = {};  // that the device's units take its terms and sums in
+  bool repeated = false;  // many products share the kernel, so that a large tile is worth its compilation
   // k falls into runs of so many terms, and where an operand is read along k a step lies within one; 0: all is one run.
   int64_t k_run = 0;
   bool along_k = true;

@@ -6,6 +6,7 @@
 #include "backend/vulkan/shader/reflection.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "backend/vulkan/shader/user_module.h"
+#include "backend/vulkan/spirv/matrix_types.h"
 #include "backend/vulkan/spirv/no_contraction.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -19,7 +20,8 @@ Result<std::vector<uint32_t>> CompileModule(const KernelKey& key, const std::str
   const CompileTarget compiled_for = {target.spirv_1_6};
   VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> words, custom ? CompileUserGlsl(text, UserFileOf(key), compiled_for)
                                                             : CompileGlsl(text, key.algorithm, compiled_for));
-  VXLA_ASSIGN_OR_RETURN(const ModuleInterface module, ReflectModule(words, key.algorithm));
+  words = WithMatrixComponents(words);
+  VXLA_ASSIGN_OR_RETURN(const ModuleInterface module, ReflectModule(WithoutMatrixTypes(words), key.algorithm));
   if (custom) {
     VXLA_RETURN_IF_ERROR(CheckUserModule(module, UserFileOf(key), key.buffer_count, target.mode));
   } else {

@@ -20,6 +20,8 @@ enum Op : uint32_t {
   kFirstType = 19,
   kTypeBool = 20,
   kTypeInt = 21,
+  kTypeFloat = 22,
+  kTypeVector = 23,
   kTypePointer = 32,
   kLastType = 39,
   kFirstConstant = 41,
@@ -66,6 +68,7 @@ enum Op : uint32_t {
   kSwitch = 251,
   kReturn = 253,
   kReturnValue = 254,
+  kTypeCooperativeMatrix = 4456,
 };
 enum Capability : uint32_t { kFloat16 = 9, kInt16 = 22, kGroupNonUniform = 61, kStorageBuffer16BitAccess = 4433 };
 enum StorageClass : uint32_t { kInputClass = 1, kPrivateClass = 6, kFunctionClass = 7, kPushConstantClass = 9 };

@@ -1,0 +1,95 @@
+#include "backend/vulkan/spirv/matrix_types.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "backend/vulkan/spirv/spirv_words.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+using namespace spirv;
+
+constexpr uint32_t kMatrixComponentWord = 2;
+
+// The type that a component's constant stands for, without its id.
+Words ScalarOf(uint32_t component) {
+  const uint32_t bits = component & 0xffu;
+  switch (component & ~0xffu) {
+    case kFloatComponent:
+      return Make(kTypeFloat, {0, bits}).words;
+    case kBrainComponent:
+      return Make(kTypeFloat, {0, bits, 0}).words;  // the encoding BFloat16KHR
+    default:
+      return Make(kTypeInt, {0, bits, (component & ~0xffu) == kSignedComponent ? 1u : 0u}).words;
+  }
+}
+
+bool HasMatrices(const Words& words) {
+  for (size_t at = kHeaderWords; at < words.size(); at += std::max<size_t>(1, words[at] >> 16)) {
+    if ((words[at] & 0xffffu) == kTypeCooperativeMatrix) return true;
+  }
+  return false;
+}
+
+Words Join(const Words& module, const Instructions& instructions) {
+  Words out(module.begin(), module.begin() + kHeaderWords);
+  for (const Instruction& instruction : instructions) Append(instruction, &out);
+  return out;
+}
+
+}  // namespace
+
+std::vector<uint32_t> WithMatrixComponents(const std::vector<uint32_t>& words) {
+  if (!HasMatrices(words)) return words;
+  Instructions instructions = Read(words);
+  std::unordered_map<uint32_t, uint32_t> constants;
+  std::map<Words, uint32_t> scalars;  // what is needed, and the ids of what the module declares
+  for (const Instruction& instruction : instructions) {
+    if (instruction.op() == kConstant) constants[instruction.words[2]] = instruction.words[3];
+    if (instruction.op() == kTypeCooperativeMatrix)
+      scalars.try_emplace(ScalarOf(constants[instruction.words[kMatrixComponentWord]]), 0);
+  }
+  const auto wanted = [&](const Instruction& instruction) {
+    if (instruction.op() != kTypeInt && instruction.op() != kTypeFloat) return scalars.end();
+    Words type = instruction.words;
+    type[1] = 0;
+    return scalars.find(type);
+  };
+  // No type may be declared twice, so those that stand further down move up.
+  std::erase_if(instructions, [&](const Instruction& instruction) {
+    const auto scalar = wanted(instruction);
+    if (scalar != scalars.end()) scalar->second = instruction.words[1];
+    return scalar != scalars.end();
+  });
+  Words header(words.begin(), words.begin() + kHeaderWords);
+  Instructions declarations;
+  for (auto& [type, id] : scalars) {
+    if (id == 0) id = header[kBoundWord]++;
+    declarations.push_back({type});
+    declarations.back().words[1] = id;
+  }
+  for (Instruction& instruction : instructions) {
+    if (instruction.op() != kTypeCooperativeMatrix) continue;
+    uint32_t& component = instruction.words[kMatrixComponentWord];
+    component = scalars[ScalarOf(constants[component])];
+  }
+  const auto first_type = std::ranges::find_if(instructions, [](const Instruction& instruction) {
+    return instruction.op() >= kFirstType && instruction.op() <= kLastType;
+  });
+  instructions.insert(first_type, declarations.begin(), declarations.end());
+  return Join(header, instructions);
+}
+
+std::vector<uint32_t> WithoutMatrixTypes(const std::vector<uint32_t>& words) {
+  if (!HasMatrices(words)) return words;
+  Instructions instructions = Read(words);
+  for (Instruction& instruction : instructions) {
+    if (instruction.op() == kTypeCooperativeMatrix)
+      instruction = Make(kTypeVector, {instruction.words[1], instruction.words[kMatrixComponentWord], 4});
+  }
+  return Join(words, instructions);
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

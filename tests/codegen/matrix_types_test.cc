@@ -1,0 +1,96 @@
+// The modules of products on matrix units, which no driver for tests takes: their types, and what they declare.
+#include "backend/vulkan/spirv/matrix_types.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backend/vulkan/shader/module_compiler.h"
+#include "backend/vulkan/spirv/spirv_words.h"
+#include "tests/codegen/codegen_test_support.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace matrix_types_test {
+
+// A GPU with units for every type: the shapes are AMD's of RDNA3, but for bytes, which are NVIDIA's.
+DeviceFacts Units() {
+  using enum ElementType;
+  DeviceFacts facts = FullFacts();
+  facts.kind = DeviceFacts::Kind::kDiscrete;
+  facts.vendor_id = 0x1002;
+  facts.byte_offsets = facts.subgroup_shuffle = true;
+  facts.subgroup_size = facts.matrix_lanes = 32;
+  facts.max_shared_bytes = 49152;
+  facts.matrices = {{kF16, kF32}, {kBF16, kF32}, {kS8, kS32, 16, 8, 32}, {kU8, kU32, 16, 8, 32}};
+  return facts;
+}
+
+std::vector<uint32_t> ModuleOf(const std::string& type, const std::string& result) {
+  const DeviceFacts facts = Units();
+  const auto steps =
+      LowerRoot(fmt::format("ENTRY e {{ a = {0}[2048,1024] parameter(0)  b = {0}[1024,2048] parameter(1)\n"
+                            "  ROOT r = {1}[2048,2048] dot(a, b), lhs_contracting_dims={{1}}, "
+                            "rhs_contracting_dims={{0}} }}",
+                            type, result),
+                facts);
+  EXPECT_EQ(steps.at(0).kernel.algorithm, "dot/matmul_matrices.comp");
+  const auto text = AssembleShader(steps[0].kernel, facts, BindingMode::kAddresses);
+  EXPECT_TRUE(text.ok()) << text.status().message();
+  const auto words = ShadercCompiler().compile(steps[0].kernel, *text, ModuleTarget(facts, BindingMode::kAddresses));
+  EXPECT_TRUE(words.ok()) << words.status().message();
+  return words.ok() ? *words : std::vector<uint32_t>();
+}
+
+// The declarations of the components of the matrix types, without ids; each stands before its matrices, once.
+std::vector<std::vector<uint32_t>> ComponentsOf(const std::vector<uint32_t>& words) {
+  std::vector<std::vector<uint32_t>> components;
+  const spirv::Instructions instructions = spirv::Read(words);
+  for (auto at = instructions.begin(); at != instructions.end(); ++at) {
+    if (at->op() != spirv::kTypeCooperativeMatrix) continue;
+    const auto declares = [&](const spirv::Instruction& i) {
+      return (i.op() == spirv::kTypeInt || i.op() == spirv::kTypeFloat) && i.words[1] == at->words[2];
+    };
+    const auto component = std::find_if(instructions.begin(), at, declares);
+    EXPECT_NE(component, at);
+    if (component == at) continue;
+    std::vector<uint32_t> type = component->words;
+    type[1] = 0;
+    EXPECT_EQ(std::ranges::count_if(instructions,
+                                    [&](spirv::Instruction i) {
+                                      if (i.words.size() > 1) i.words[1] = 0;
+                                      return i.words == type;
+                                    }),
+              1);
+    components.push_back(type);
+  }
+  return components;
+}
+
+TEST(MatrixTypesTest, ComponentsAreTypes) {
+  using spirv::kTypeFloat;
+  using spirv::kTypeInt;
+  using spirv::Make;
+  struct Case {
+    const char *type, *result;
+    std::vector<uint32_t> term, sum;
+    std::vector<uint32_t> capabilities;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"f16", "f16", Make(kTypeFloat, {0, 16}).words, Make(kTypeFloat, {0, 32}).words, {6022, 9}},
+           {"bf16", "f32", Make(kTypeFloat, {0, 16, 0}).words, Make(kTypeFloat, {0, 32}).words, {6022, 5116, 5118}},
+           {"s8", "s32", Make(kTypeInt, {0, 8, 1}).words, Make(kTypeInt, {0, 32, 1}).words, {6022, 39}},
+           {"u8", "u32", Make(kTypeInt, {0, 8, 0}).words, Make(kTypeInt, {0, 32, 0}).words, {6022, 39}}}) {
+    const std::vector<uint32_t> words = ModuleOf(c.type, c.result);
+    const auto components = ComponentsOf(words);
+    EXPECT_EQ(components.size(), 3u) << c.type;  // of both terms and of sums
+    EXPECT_EQ(std::ranges::count(components, c.term), 2) << c.type;
+    EXPECT_EQ(std::ranges::count(components, c.sum), 1) << c.type;
+    for (const uint32_t capability : c.capabilities)
+      EXPECT_TRUE(spirv::Declares(words, static_cast<spirv::Capability>(capability))) << c.type << capability;
+    EXPECT_EQ(WithMatrixComponents(WithoutMatrixTypes(words)), WithoutMatrixTypes(words));
+    EXPECT_TRUE(ComponentsOf(WithoutMatrixTypes(words)).empty());
+  }
+}
+
+}  // namespace matrix_types_test
+}  // namespace VXLA_NAMESPACE::vulkan
