@@ -110,6 +110,8 @@ part_hosts() {
 part_emulated() {
   run_suite "ops_tests on lavapipe, every feature emulated" VXLA_TEST_EMULATE=i64,f64,f16,narrow,subgroups,division build/tests/ops_tests
   run_suite "ops_tests on lavapipe, division corrected" VXLA_TEST_EMULATE=division build/tests/ops_tests
+  run_suite "random programs on lavapipe, kernels of GPUs" VXLA_TEST_LONG=1 VXLA_TEST_EMULATE=gpu build/tests/ops_tests \
+    --gtest_filter='RandomPrograms*'
   run_suite "products on lavapipe, plain code for matrix units" VXLA_TEST_EMULATE=gpu,matrices build/tests/ops_tests \
     --gtest_filter='Dot*:*Convolution*:Epilogue*:RaggedDot*:ScaledDot*:Attention*'
 }

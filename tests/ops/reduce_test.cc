@@ -263,6 +263,28 @@ TEST(RowProgramTest, FewLongRowsTakeAPairOfKernelsAPass) {
   }
 }
 
+// Rows of pairs that lie apart: of a group of elements that a lane has, the first two alone are neighbours.
+TEST(RowProgramTest, NeighboursEndInsideAGroup) {
+  for (const std::string& sizes : {"2,3,2", "4,5,2", "2,7,6"}) {
+    const std::string rows = sizes.substr(2, 1);
+    const std::string text = fmt::format(
+        R"(max {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }}
+sum {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }}
+body {{ x = f32[{0}] parameter(0)  low = f32[] constant(-inf)  zero = f32[] constant(0)
+  m = f32[{1}] reduce(x, low), dimensions={{0,2}}, to_apply=max  mb = f32[{0}] broadcast(m), dimensions={{1}}
+  d = f32[{0}] subtract(x, mb)  p = f32[{0}] exponential(d)
+  s = f32[{1}] reduce(p, zero), dimensions={{0,2}}, to_apply=sum  sb = f32[{0}] broadcast(s), dimensions={{1}}
+  ROOT y = f32[{0}] divide(p, sb) }}
+ENTRY e {{ x = f32[{0}] parameter(0)  ROOT f = f32[{0}] fusion(x), kind=kInput, calls=body }})",
+        sizes, rows);
+    for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
+      ASSERT_NE(DeviceClient(mode), nullptr);
+      ExpectLoweredAgrees(text, mode, DeviceClient(mode)->device().facts());
+      ExpectLoweredAgrees(text, mode, AsGpu(mode));
+    }
+  }
+}
+
 // Rows that stay in registers from pass to pass: large ones on software drivers, any on GPUs.
 TEST(RowProgramTest, HeldRowsAgree) {
   ExpectBoth(Softmax(2048, 512, 1), 1);

@@ -232,8 +232,10 @@ void RowKernelWriter::StoreElements(Function& function, int step, int level) {
     for (int j = 0; j < width(); ++j) values.push_back(output.value(*function.writer, PlaceOf(function, step, j)));
     const int k = kernel_.AddBuffer(output.type, Access::kWrite, output.slice);
     const IndexExpression first = output.linear(*function.writer, PlaceOf(function, step, 0));
-    const bool neighbours = width() == 1 || output.linear(*function.writer, PlaceOf(function, step, 1)) ==
-                                                function.space.Add(first, {{}, 1});
+    bool neighbours = true;
+    for (int j = 1; j < width(); ++j) {
+      neighbours &= output.linear(*function.writer, PlaceOf(function, step, j)) == function.space.Add(first, {{}, j});
+    }
     if (neighbours) {
       function.writer->StoreGroup(k, first, values);
       continue;
