@@ -265,7 +265,7 @@ TEST(RowProgramTest, FewLongRowsTakeAPairOfKernelsAPass) {
 
 // Rows of pairs that lie apart: of a group of elements that a lane has, the first two alone are neighbours.
 TEST(RowProgramTest, NeighboursEndInsideAGroup) {
-  for (const std::string& sizes : {"2,3,2", "4,5,2", "2,7,6"}) {
+  for (const std::string sizes : {"2,3,2", "4,5,2", "2,7,6"}) {
     const std::string rows = sizes.substr(2, 1);
     const std::string text = fmt::format(
         R"(max {{ a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }}

@@ -1,6 +1,7 @@
 // Reduce-window and select-and-scatter on the device against the CPU reference.
 #include <fmt/format.h>
 
+#include "tests/support/gpu_client.h"
 #include "tests/support/lowered_run.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -120,6 +121,25 @@ TEST(SelectAndScatterTest, AnyComputationsAndTypes) {
   ExpectBoth(SelectAndScatter("pred", "17", "8", "size=3 stride=2", "xor", "EQ"), nullptr, 2);
   for (const char* type : {"s8", "u64", "f64", "bf16"}) {
     ExpectBoth(SelectAndScatter(type, "19", "9", "size=3 stride=2", "multiply"), nullptr, 2);
+  }
+}
+
+// As many results as GPUs take four at a time in other loops: here each invocation has a tile of its own.
+TEST(ReduceWindowTest, LargePoolingsAreWholeOnGpus) {
+  const auto module = ParseModule(
+      "max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }\n"
+      "ENTRY e { x = f32[4,128,128,64] parameter(0)  low = f32[] constant(-inf)\n"
+      "ROOT r = f32[4,128,128,64] reduce-window(x, low), window={size=1x2x2x1 pad=0_0x1_0x1_0x0_0}, to_apply=max }");
+  ASSERT_NE(module, nullptr);
+  const std::vector<Literal> arguments = RandomArguments(*module, 3);
+  const auto expected = RunOnCpu(*module, arguments);
+  ASSERT_TRUE(expected.has_value());
+  RunOptions exact;
+  exact.tolerance = Tolerance{};
+  for (const BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
+    const auto client = GpuClient(mode);
+    ASSERT_NE(client, nullptr);
+    ExpectOnGpu(*client, *module, arguments, exact, 1, *expected);
   }
 }
 

@@ -88,8 +88,8 @@ Result<std::vector<Step>> LowerSetDimensionSize(const LowerContext& context, con
     text += fmt::format("  if (i == {}) word = {};\n", at, size);
   }
   kernel.Append(fmt::format("void element(uint i) {{\n{}  {}\n}}\n", text, kernel.Store(target, "i", "word")));
-  return std::vector<Step>{
-      FinishLoop(context, kernel, TuneLoop(context.facts, context.bindings, count), count, StepName(body))};
+  const LoopTuning tuning = TuneLoop(context.facts, context.bindings, count).OneByOne();
+  return std::vector<Step>{FinishLoop(context, kernel, tuning, count, StepName(body))};
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

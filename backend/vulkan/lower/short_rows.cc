@@ -65,7 +65,7 @@ class ShortRowWriter {
     return units;
   }
   LoopTuning Tuning(const LowerContext& context) const {
-    LoopTuning tuning = TuneLoop(context.facts, context.bindings, Units(), program_.row_size * 64);
+    LoopTuning tuning = TuneLoop(context.facts, context.bindings, Units(), program_.row_size * 64).OneByOne();
     // A unit is many elements, so a few of them are work enough for an invocation.
     tuning.workgroup_size = std::min(tuning.workgroup_size, 64u);
     tuning.items = std::min(tuning.items, 4u);

@@ -28,7 +28,9 @@ GpuTraits TraitsOf(const DeviceFacts& facts);
 struct LoopTuning {
   uint32_t workgroup_size = 64;
   uint32_t items = 1;
-  uint32_t width = 1;
+  uint32_t width = 1;  // elements that element(i) computes: count / width of them are counted
+  // For text that computes one.
+  LoopTuning OneByOne() const { return {workgroup_size, items * width, 1}; }
 };
 // `cost`: simple operations of one element (core/passes/fusion_rules.h).
 LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost = 1);
