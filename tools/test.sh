@@ -110,8 +110,6 @@ part_hosts() {
 part_emulated() {
   run_suite "ops_tests on lavapipe, every feature emulated" VXLA_TEST_EMULATE=i64,f64,f16,narrow,subgroups,division build/tests/ops_tests
   run_suite "ops_tests on lavapipe, division corrected" VXLA_TEST_EMULATE=division build/tests/ops_tests
-  run_suite "random programs on lavapipe, kernels of GPUs" VXLA_TEST_LONG=1 VXLA_TEST_EMULATE=gpu build/tests/ops_tests \
-    --gtest_filter='RandomPrograms*'
   run_suite "products on lavapipe, plain code for matrix units" VXLA_TEST_EMULATE=gpu,matrices build/tests/ops_tests \
     --gtest_filter='Dot*:*Convolution*:Epilogue*:RaggedDot*:ScaledDot*:Attention*'
 }
@@ -140,6 +138,8 @@ part_faults() {
 # CI runs 500 of them.
 part_random() {
   run_suite "2,000 random programs on lavapipe" VXLA_TEST_RANDOM_PROGRAMS=2000 build/tests/ops_tests --gtest_filter='RandomPrograms*'
+  run_suite "2,000 random programs on lavapipe, kernels of GPUs" VXLA_TEST_RANDOM_PROGRAMS=2000 \
+    VXLA_TEST_DEVICE=llvmpipe VXLA_TEST_EMULATE=gpu,matrices build/tests/ops_tests --gtest_filter='RandomPrograms*'
   run_suite "2,000 random programs on SwiftShader" VXLA_TEST_RANDOM_PROGRAMS=2000 VXLA_TEST_DEVICE=swiftshader \
     build/tests/ops_tests --gtest_filter='RandomPrograms*'
 }
