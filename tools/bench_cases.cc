@@ -289,6 +289,7 @@ std::vector<BenchCase> BenchCases() {
        "ROOT l = pred[] compare(a, b), direction=LT, type=TOTALORDER }\n"
        "ENTRY f { x = f32[1048576] parameter(0)  ROOT s = f32[1048576] sort(x), dimensions={0}, to_apply=less }",
        0},
+      {"top_k", "ENTRY f { x = f32[1048576] parameter(0)  ROOT r = (f32[5000], s32[5000]) topk(x), k=5000 }", 0},
       {"cpu_add", Add(), n, true, true},
       {"cpu_dot_512", Dot(512), 2.0 * 512 * 512 * 512, true, true},
   };

@@ -250,6 +250,42 @@ TEST(TopKTest, ValuesAndPositions) {
   }
 }
 
+// The last one's key is found digit by digit: no pass moves the row. Also of rows without order or of one value only,
+// of keys of one and two words, and with more kept than a tile sorts.
+TEST(TopKTest, DigitsOfLongRows) {
+  const BindingMode mode = ModesToRun().back();
+  ASSERT_NE(DeviceClient(mode), nullptr);
+  struct Case {
+    Shape shape;
+    int64_t k;
+    bool largest, nans, spread;
+  };
+  for (const Case& c :
+       {Case{Shape(kF32, {3, 30011}), 3000, true, true, true}, Case{Shape(kF32, {1, 70000}), 40, false, false, true},
+        Case{Shape(kF16, {2, 33333}), 500, true, true, true}, Case{Shape(kBF16, {1, 20011}), 17, false, true, false},
+        Case{Shape(kS8, {2, 40001}), 5000, true, false, true}, Case{Shape(kPred, {2, 40000}), 5000, true, false, false},
+        Case{Shape(kU16, {1, 16384}), 2048, false, false, true}, Case{Shape(kS64, {2, 33333}), 4000, true, false, true},
+        Case{Shape(kF64, {1, 50001}), 6000, false, true, true},
+        Case{Shape(kU32, {1, 300007}), 30000, true, false, true}}) {
+    Shape values = c.shape;
+    values.set_dimension(values.rank() - 1, c.k);
+    const std::string text =
+        fmt::format("ENTRY e {{ x = {} parameter(0)  ROOT r = ({}, {}) topk(x), k={}, largest={} }}",
+                    c.shape.ToString(), values.ToString(), PositionShape(values).ToString(), c.k, c.largest);
+    SCOPED_TRACE(text);
+    RunBoth(text, {Keys(c.shape, 4, c.nans, c.spread)}, Exact());
+  }
+  for (const char* type : {"f32", "s64", "f16"}) {
+    SCOPED_TRACE(type);
+    const std::string text = fmt::format(
+        "ENTRY e {{ x = {0}[2,140001] parameter(0)  ROOT r = ({0}[2,900], s32[2,900]) topk(x), k=900 }}", type);
+    // Counts are set to zero; a digit is counted in one step; then three, and at least one that sorts.
+    const int digits = std::string_view(type) == "s64" ? 6 : std::string_view(type) == "f32" ? 3 : 2;
+    EXPECT_EQ(ExpectLoweredAgrees(text, mode, AsGpu(mode)), 1 + digits + 3);
+    EXPECT_GE(ExpectLoweredAgrees(text, mode, DeviceClient(mode)->device().facts()), 1 + digits + 3);
+  }
+}
+
 // GPUs read tiles neighbour by neighbour, sort runs in registers, and merge in small units.
 TEST(SortTest, KernelsForGpusAgree) {
   const BindingMode mode = ModesToRun().back();

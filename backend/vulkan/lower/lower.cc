@@ -11,6 +11,7 @@
 #include "backend/vulkan/lower/gates.h"
 #include "backend/vulkan/lower/loop_kernel.h"
 #include "backend/vulkan/lower/moved_bytes.h"
+#include "backend/vulkan/lower/tuning.h"
 #include "core/passes/giant_splitter.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -272,6 +273,16 @@ std::string StepName(const FusionDescription& body) {
   const bool more = opcodes.size() > kMost;
   if (more) opcodes.resize(kMost);
   return fmt::format("{} ({}{})", body.instruction->name(), fmt::join(opcodes, ", "), more ? ", ..." : "");
+}
+
+Step ClearStep(const LowerContext& context, const std::string& name, const BufferSlice& scratch, int64_t words) {
+  constexpr uint32_t kGroup = 256;
+  KernelBuilder kernel(context.facts);
+  kernel.Param(static_cast<uint32_t>(words));
+  const int k = kernel.AddBuffer(ElementType::kU32, Access::kWrite, scratch);
+  kernel.Append(fmt::format("#define CLEAR(i) {}\n", kernel.Store(k, "i", "0u")));
+  return kernel.Finish(name + " clear", "elementwise/clear_words.comp", {kGroup, 1, 1},
+                       GroupGrid(context.facts, (words + kGroup - 1) / kGroup));
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -45,4 +45,7 @@ bool ComputesInPairs(const LowerContext& context, const FusionDescription& body)
 // "fusion.3 (exponential, subtract)": the name of a step.
 std::string StepName(const FusionDescription& body);
 
+// A step that sets the first `words` words of a scratch buffer to zero.
+Step ClearStep(const LowerContext& context, const std::string& name, const BufferSlice& scratch, int64_t words);
+
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -46,7 +46,8 @@ class RunningWriter {
       const int64_t flags = 1 + (tiles() + blocks) * rows_;
       state_ = buffers_.Scratch(
           4 * (flags + tiles() * rows_ * WordsOf(reducer_.types) + blocks * rows_ * WordsOf(carry_types_)));
-      return {ClearStep(flags), WriteKernel(false)};
+      // Flags and the ticket.
+      return {ClearStep(context_, StepName(body_), state_, flags), WriteKernel(false)};
     }
     if (shape_.chunks > 1) {
       for (const ElementType type : carry_types_) {
@@ -379,17 +380,6 @@ class RunningWriter {
     ScanTile(kernel, f);
     f.writer.Line(fmt::format("return {};", kTotal));
     kernel.Append("Acc running_total(uint o, uint tile, uint lane) {\n" + f.writer.Take() + "}\n");
-  }
-
-  // Flags and the ticket of the state are zero before the kernel starts.
-  Step ClearStep(int64_t words) const {
-    constexpr uint32_t kGroup = 256;
-    KernelBuilder kernel(context_.facts);
-    kernel.Param(static_cast<uint32_t>(words));
-    const int k = kernel.AddBuffer(ElementType::kU32, Access::kWrite, state_);
-    kernel.Append(fmt::format("#define CLEAR(i) {}\n", kernel.Store(k, "i", "0u")));
-    return kernel.Finish(StepName(body_) + " clear", "reduce/running_clear.comp", {kGroup, 1, 1},
-                         GroupGrid(context_.facts, (words + kGroup - 1) / kGroup));
   }
 
   Step WriteKernel(bool totals) {

@@ -28,7 +28,7 @@ class SortWriter {
   // Bindings of the step that has most of them.
   size_t MostBindings() const {
     const size_t tensors = work_.operands.size() + work_.results.size() + (work_.positions ? 1 : 0);
-    return tensors + fields_.size() + 2;  // counts of digits, and totals
+    return tensors + fields_.size() + 3;  // counts of digits, totals or states, and parts
   }
   int64_t MostScratchBytes() const {
     int64_t bytes = 0;
@@ -36,16 +36,26 @@ class SortWriter {
     return bytes * work_.rows * work_.length;
   }
 
+  int64_t ItemBytes() const {
+    int64_t bytes = 0;
+    for (const SortField& field : fields_) bytes += FieldBytes(field);
+    return bytes;
+  }
+
   std::vector<Step> Write(BufferMap& buffers) {
-    int64_t item_bytes = 0;
-    for (const SortField& field : fields_) item_bytes += FieldBytes(field);
+    const int64_t item_bytes = ItemBytes();
     shape_ = TuneSort(context_.facts, work_.rows, work_.length, item_bytes, work_.order.key_words);
     shape_.unit = static_cast<uint32_t>(std::min<int64_t>(shape_.unit, 2 * shape_.tile()));
     if (work_.length <= shape_.tile()) return {TileStep(operands(), results(), work_.kept)};
-    if (work_.kept < work_.length && 2 * work_.kept <= shape_.tile()) return WriteSelection(buffers, item_bytes);
-    const RadixShape radix = TuneRadix(context_.facts, shape_, work_.rows, work_.length, item_bytes,
-                                       work_.order.key_words, work_.order.key_high - work_.order.key_low);
-    return radix.chunk > 0 ? WriteRadix(buffers, radix) : WriteMerges(buffers);
+    if (work_.kept < work_.length) {
+      const bool few = 2 * work_.kept <= shape_.tile();
+      const SelectShape select = TuneSelect(context_.facts, work_.length, work_.kept, item_bytes);
+      const DigitSelectShape digits = TuneDigitSelect(context_.facts, work_.rows, work_.length, work_.kept,
+                                                      shape_.tile(), work_.order.key_words, KeyBits());
+      if (digits.chunk > 0 && !(few && select.chunk > 0)) return WriteDigitSelection(buffers, digits);
+      if (few) return WriteSelection(buffers, select);
+    }
+    return WriteSorted(buffers, operands());
   }
 
  private:
@@ -67,13 +77,23 @@ class SortWriter {
     return items;
   }
 
+  int KeyBits() const { return work_.order.key_words * (work_.order.key_high - work_.order.key_low); }
+
+  // All items, or the first of them, in order.
+  std::vector<Step> WriteSorted(BufferMap& buffers, const Items& items) const {
+    if (items.length <= shape_.tile()) return {TileStep(items, results(), work_.kept)};
+    const RadixShape radix = TuneRadix(context_.facts, shape_, work_.rows, items.length, ItemBytes(),
+                                       work_.order.key_words, work_.order.key_high - work_.order.key_low);
+    return radix.chunk > 0 ? WriteRadix(buffers, radix, items) : WriteMerges(buffers, items);
+  }
+
   // Two scratches, to and fro; the second is made when it is needed.
-  std::vector<Step> WriteMerges(BufferMap& buffers) const {
+  std::vector<Step> WriteMerges(BufferMap& buffers, const Items& items) const {
     std::vector<int64_t> widths;
-    for (int64_t width = shape_.tile(); width < work_.length; width *= 2) widths.push_back(width);
-    Items from = MakeScratch(buffers, work_.length), to;
-    if (widths.size() > 1) to = MakeScratch(buffers, work_.length);
-    std::vector<Step> steps{TileStep(operands(), from, shape_.tile())};
+    for (int64_t width = shape_.tile(); width < items.length; width *= 2) widths.push_back(width);
+    Items from = MakeScratch(buffers, items.length), to;
+    if (widths.size() > 1) to = MakeScratch(buffers, items.length);
+    std::vector<Step> steps{TileStep(items, from, shape_.tile())};
     for (const int64_t width : widths) {
       steps.push_back(MergeStep(width, from, width == widths.back() ? results() : to));
       std::swap(from, to);
@@ -82,14 +102,13 @@ class SortWriter {
   }
 
   // The first of each part of a row, then the first of those: few results need no more.
-  std::vector<Step> WriteSelection(BufferMap& buffers, int64_t item_bytes) const {
+  std::vector<Step> WriteSelection(BufferMap& buffers, const SelectShape& select) const {
     std::vector<Step> steps;
     Items from = operands();
     const auto left = [&](int64_t part) {
       const int64_t whole = (from.length - 1) / part;
       return whole * work_.kept + std::min(work_.kept, from.length - whole * part);
     };
-    const SelectShape select = TuneSelect(context_.facts, work_.length, work_.kept, item_bytes);
     if (select.chunk > 0) {
       const Items to = MakeScratch(buffers, left(select.chunk));
       steps.push_back(SelectStep(select, from, to));
@@ -117,21 +136,46 @@ class SortWriter {
     return digits;
   }
 
-  std::vector<Step> WriteRadix(BufferMap& buffers, const RadixShape& radix) const {
+  std::vector<Step> WriteRadix(BufferMap& buffers, const RadixShape& radix, const Items& items) const {
     const std::vector<Digit> digits = Digits(radix.digit_bits);
-    const int64_t parts = work_.rows * ((work_.length + radix.part() - 1) / radix.part());
+    const int64_t parts = work_.rows * ((items.length + radix.part() - 1) / radix.part());
     const BufferSlice counts = buffers.Scratch(parts * radix.radix() * 4);
     const BufferSlice totals = radix.by_tiles ? buffers.Scratch(work_.rows * radix.radix() * 4) : counts;
-    Items from = operands(), spare;
+    Items from = items, spare;
     std::vector<Step> steps;
     for (size_t i = 0; i < digits.size(); ++i) {
       Items to = results();
-      if (i + 1 < digits.size()) to = spare.in_scratch() ? spare : MakeScratch(buffers, work_.length);
+      if (i + 1 < digits.size()) to = spare.in_scratch() ? spare : MakeScratch(buffers, items.length);
       for (int phase = 0; phase < 3; ++phase) {
         steps.push_back(RadixStep(phase, radix, digits[i], counts, totals, from, to));
       }
       spare = std::exchange(from, to);
     }
+    return steps;
+  }
+
+  // Where the passes that select by digits leave what they know.
+  struct SelectionState {
+    BufferSlice counts, states, parts;
+  };
+
+  // The key of the last one kept, digit by digit, then all that come before it or are it, and the order of those.
+  std::vector<Step> WriteDigitSelection(BufferMap& buffers, const DigitSelectShape& shape) const {
+    std::vector<Digit> digits = Digits(shape.digit_bits);
+    std::ranges::reverse(digits);
+    const auto passes = static_cast<int64_t>(digits.size());
+    const int64_t counters = work_.rows * passes * shape.radix(),
+                  chunks = work_.rows * ((work_.length + shape.chunk - 1) / shape.chunk);
+    const SelectionState state{buffers.Scratch(counters * 4),
+                               buffers.Scratch(work_.rows * passes * (work_.order.key_words + 1) * 4),
+                               buffers.Scratch(chunks * 2 * 4)};
+    const Items chosen = MakeScratch(buffers, work_.kept);
+    std::vector<Step> steps{ClearStep(context_, work_.name, state.counts, counters)};
+    for (size_t known = 0; known <= digits.size(); ++known) {
+      steps.push_back(DigitSelectStep(known < digits.size() ? 0 : 1, shape, digits, known, state, chosen));
+    }
+    steps.push_back(DigitSelectStep(2, shape, digits, digits.size(), state, chosen));
+    for (Step& step : WriteSorted(buffers, chosen)) steps.push_back(std::move(step));
     return steps;
   }
 
@@ -442,10 +486,10 @@ class SortWriter {
   Step RadixStep(int phase, const RadixShape& radix, const Digit& digit, const BufferSlice& counts,
                  const BufferSlice& totals, const Items& from, const Items& to) const {
     KernelBuilder kernel(context_.facts);
-    const int64_t per_row = (work_.length + radix.part() - 1) / radix.part(), parts = work_.rows * per_row;
+    const int64_t per_row = (from.length + radix.part() - 1) / radix.part(), parts = work_.rows * per_row;
     const int64_t scans = radix.by_tiles ? work_.rows * radix.radix() / radix.scan_digits() : work_.rows;
     kernel.Param(static_cast<uint32_t>(phase == 1 ? scans : parts));
-    kernel.Param(static_cast<uint32_t>(work_.length));
+    kernel.Param(static_cast<uint32_t>(from.length));
     kernel.Param(static_cast<uint32_t>(per_row));
     kernel.Param(static_cast<uint32_t>(digit.low));
     kernel.Append(fmt::format("#define PHASE {}\n#define RADIX {}u\n", phase, radix.radix()));
@@ -485,11 +529,65 @@ class SortWriter {
                          GroupGrid(context_.facts, phase == 1 ? scans : (parts + lanes - 1) / lanes));
   }
 
-  // load_NAME(i) and store_NAME(i, n).
+  // Phase `phase` of sort/radix_select.comp, when `known` digits have been counted.
+  Step DigitSelectStep(int phase, const DigitSelectShape& shape, const std::vector<Digit>& digits, size_t known,
+                       const SelectionState& state, const Items& to) const {
+    KernelBuilder kernel(context_.facts);
+    const Items from = operands();
+    const int64_t chunks = WriteHead(kernel, from.length, shape.chunk);
+    const bool counts = phase == 0;
+    const Digit digit = counts ? digits[known] : Digit{};
+    const int above = digit.low + shape.digit_bits;
+    const bool within = counts && known > 0 && digits[known - 1].word == digit.word;  // part of the word is known
+    kernel.Param(static_cast<uint32_t>(digit.low));
+    kernel.Param(static_cast<uint32_t>(within ? above : 0));
+    kernel.Param(static_cast<uint32_t>(known > 0 ? digits[known - 1].low : 0));
+    std::string matches = within ? fmt::format("((key{0} ^ known{0}) >> P(4)) == 0u", WordSuffix(digit.word)) : "true";
+    for (int word = 0; word < digit.word; ++word) matches += fmt::format(" && key{0} == known{0}", WordSuffix(word));
+    const int words = work_.order.key_words;
+    const uint32_t high = work_.order.key_high >= 32 ? ~0u : (1u << work_.order.key_high) - 1,
+                   mask = high & ~((1u << work_.order.key_low) - 1);
+    kernel.Append(
+        fmt::format("#define PHASE {}\n#define RADIX {}u\n#define LANES {}u\n#define CHUNK {}u\n#define KEPT {}u\n"
+                    "#define DIGITS {}u\n#define KNOWN {}\n#define KEY_WORDS {}u\n#define BY_CHUNKS(g) {}\n",
+                    phase, shape.radix(), shape.lanes, shape.chunk, work_.kept, digits.size(), known, words,
+                    kernel.Divide("(g)", (from.length + shape.chunk - 1) / shape.chunk)));
+    kernel.Append(
+        fmt::format("#define NO_KEY Key(0u)\n#define MASKED(key) ((key) & 0x{:x}u)\n#define MATCHES(key, known) "
+                    "({})\n#define KEY_WORD(key) key{}\n#define SET_DIGIT(key, digit) key{} |= (digit) << P(5)\n",
+                    mask, matches, WordSuffix(digit.word), WordSuffix(known > 0 ? digits[known - 1].word : 0)));
+    if (phase != 2) WriteCounters(kernel, state.counts, "count");
+    WriteCounters(kernel, state.states, "state");
+    if (phase != 0) WriteCounters(kernel, state.parts, "part");
+    WriteTypes(kernel);
+    std::vector<std::string> loads;
+    std::string stores;
+    for (int word = 0; word < words; ++word) {
+      loads.push_back(fmt::format("load_state(i + {}u)", word));
+      stores += fmt::format(" store_state(i + {}u, key{});", word, WordSuffix(word));
+    }
+    kernel.Append(fmt::format("Key load_key(uint i) {{ return Key({}); }}\nvoid store_key(uint i, Key key) {{{} }}\n",
+                              fmt::join(loads, ", "), stores));
+    WritePlace(kernel);
+    WriteRead(kernel, from);
+    if (phase == 2) {
+      WriteEmit(kernel, to);
+      kernel.Append(fmt::format("#define EACH {}u\n", shape.each));
+    } else {
+      WriteReadGroup(kernel, from);
+    }
+    constexpr const char* kPhases[] = {"digit", "count", "gather"};
+    return kernel.Finish(work_.name + " " + kPhases[phase], "sort/radix_select.comp", {shape.lanes, 1, 1},
+                         GroupGrid(context_.facts, work_.rows * chunks));
+  }
+
+  // load_NAME(i), store_NAME(i, n) and add_NAME(i, n), which others see.
   void WriteCounters(KernelBuilder& kernel, const BufferSlice& slice, const char* name) const {
     const int k = kernel.AddBuffer(ElementType::kU32, Access::kReadWrite, slice);
-    kernel.Append(fmt::format("uint load_{0}(uint i) {{ return {1}; }}\nvoid store_{0}(uint i, uint n) {{ {2} }}\n",
-                              name, kernel.Load(k, "i"), kernel.Store(k, "i", "n")));
+    kernel.Append(
+        fmt::format("uint load_{0}(uint i) {{ return {1}; }}\nvoid store_{0}(uint i, uint n) {{ {2} }}\n"
+                    "#define add_{0}(i, n) atomicAdd(ELEMENT({3}, {4}, i), n)\n",
+                    name, kernel.Load(k, "i"), kernel.Store(k, "i", "n"), k, StorageTag(ElementType::kU32)));
   }
 
   // EACH(F) of `count` numbers.

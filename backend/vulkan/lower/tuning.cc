@@ -497,6 +497,28 @@ SelectShape TuneSelect(const DeviceFacts& facts, int64_t length, int64_t kept, i
   return shape;
 }
 
+DigitSelectShape TuneDigitSelect(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t kept, int64_t tile,
+                                 int key_words, int bits) {
+  DigitSelectShape shape;
+  constexpr int64_t kLeastLength = 1 << 14, kMostChunks = 2048, kFew = 1 << 18;
+  const bool software = facts.is_software();
+  shape.lanes = software ? 64 : 256;
+  shape.each = software ? 32 : 16;
+  // Software drivers count in shared memory lane by lane.
+  if (key_words == 0 || length < kLeastLength || kept == 0 || kept > length / (software ? 8 : 4) ||
+      facts.max_workgroup_invocations < shape.lanes || facts.max_workgroup_size[0] < shape.lanes)
+    return shape;
+  // Sorting tiles is two dispatches of much arithmetic, where few are kept; this is six or more that read.
+  if (2 * kept <= tile && !software && rows * length < kFew) return shape;
+  const int passes = CeilDivide(bits, 11);
+  shape.digit_bits = std::max<int>(8, CeilDivide(bits, passes));
+  // The last pass adds up what all chunks before its own have.
+  int64_t chunk = software ? 16384 : 4096;
+  while (chunk * kMostChunks < length) chunk *= 2;
+  if (rows * CeilDivide(length, chunk) < int64_t{1} << 30) shape.chunk = chunk;
+  return shape;
+}
+
 LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost) {
   LoopTuning tuning = facts.is_software()
                           ? TuneSoftwareLoop(facts, element_count, cost, SplitsAddresses(facts, bindings))

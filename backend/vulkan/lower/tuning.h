@@ -175,4 +175,16 @@ struct SelectShape {
 };
 SelectShape TuneSelect(const DeviceFacts& facts, int64_t length, int64_t kept, int64_t item_bytes);
 
+// How the first `kept` of long rows are found by the digits of the last one's key (sort/radix_select.comp): workgroups
+// of `lanes` invocations own `chunk` neighbours each. A chunk of 0: by sorting, of tiles of `tile` elements or of whole
+// rows.
+struct DigitSelectShape {
+  uint32_t lanes = 64, each = 32;
+  int digit_bits = 8;
+  int64_t chunk = 0;
+  uint32_t radix() const { return 1u << digit_bits; }
+};
+DigitSelectShape TuneDigitSelect(const DeviceFacts& facts, int64_t rows, int64_t length, int64_t kept, int64_t tile,
+                                 int key_words, int bits);
+
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -1,4 +1,4 @@
-// Sets the first P(0) words of the state of reduce/running.comp's look-back to zero. The generated part defines CLEAR(i).
+// Sets the first P(0) words of a scratch buffer to zero. The generated part defines CLEAR(i).
 #include "generated"
 
 void main() {
