@@ -6,9 +6,7 @@
 // element; only where a phase reads what other lanes have written, or writes what they still read, lanes wait for each
 // other (PHASE).
 //
-// The generated part defines run(lane).
-#define PHASE memoryBarrierBuffer(); barrier();
-
+// The generated part defines PHASE and run(lane).
 #include "generated"
 
 void main() {

@@ -33,8 +33,7 @@ class LoopDotWriter {
     if (tile_.columns > 1) writer_.Vectorize(column_variable_, static_cast<int>(tile_.columns));
     for (int64_t i = 0; i < tile_.rows * tile_.columns; ++i) writer_.Line(fmt::format("Sum sum_{} = CLEAR;", i));
     WriteSums();
-    // What follows the sum would be written out for every result of the tile.
-    const bool apart = !reader_.body().epilogue.empty();
+    const bool apart = StoresSumsFirst(reader_.body());
     apart ? StoreSums() : Store();
     writer_.CloseBlock();
     text += writer_.Take();
@@ -58,7 +57,7 @@ class LoopDotWriter {
     const int64_t steps = reader_.work.k / tile_.k_step;
     const int step = space_.AddVariable(steps);
     writer_.Bind(step, "step");
-    if (tile_.k_step == 4) writer_.Vectorize(step, 4);
+    if (tile_.k_step > 1) writer_.Vectorize(step, static_cast<int>(tile_.k_step));
     writer_.OpenBlock(fmt::format("for (uint step = 0u; step < {}u; ++step)", steps));
     const IndexExpression first = space_.Scale(space_.Variable(step), tile_.k_step);
     std::vector<std::string> lhs;  // by row and value of k; shared: of the lane's own row
@@ -105,18 +104,26 @@ class LoopDotWriter {
     IndexSpace space;
     ValueWriter writer(unit_.kernel, reader_.body(), buffers_, space);
     for (const auto& [operand, name] : unit_.held) writer.Hold(*operand, name);
-    const int loop = space.AddVariable(reader_.results());
+    const int64_t width = unit_.width(reader_.results()), groups = reader_.results() / width;
+    const int loop = space.AddVariable(groups);
     writer.Bind(loop, "i");
-    OpenTurns(writer, "i", reader_.results(), unit_.lanes);
-    const IndexExpression linear = space.Variable(loop);
-    reader_.PublishSum(writer, linear, writer.Load(sums_, linear));
+    if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
+    OpenTurns(writer, "i", groups, unit_.lanes);
+    const IndexExpression first = space.Scale(space.Variable(loop), width);
     const auto& roots = reader_.body().roots;
-    std::vector<std::string> values;
-    for (const Instruction* root : roots) values.push_back(reader_.RootValue(writer, *root, linear));
+    std::vector<std::vector<std::string>> values(roots.size());
+    for (int64_t j = 0; j < width; ++j) {
+      const IndexExpression linear = space.Add(first, {{}, j});
+      reader_.PublishSum(writer, linear, writer.Load(sums_, linear));
+    }
+    for (int64_t j = 0; j < width; ++j) {
+      for (size_t leaf = 0; leaf < roots.size(); ++leaf)
+        values[leaf].push_back(reader_.RootValue(writer, *roots[leaf], space.Add(first, {{}, j})));
+    }
     for (size_t leaf = 0; leaf < roots.size(); ++leaf) {
       const int k = unit_.kernel.AddBuffer(roots[leaf]->shape().element_type(), Access::kWrite,
                                            buffers_.SliceOf(*reader_.body().instruction, static_cast<int>(leaf)));
-      writer.Line(unit_.kernel.Store(k, "i", values[leaf]));
+      writer.StoreGroup(k, first, values[leaf]);
     }
     writer.CloseBlock();
     return writer.Take();
@@ -170,8 +177,8 @@ std::optional<LoopTile> TileLoopDot(const LowerContext& context, const FusionDes
     return std::nullopt;
   LoopTile tile;
   if (facts.is_software()) {
-    tile.columns = Divisor(work.columns, {4});
-    tile.k_step = Divisor(work.k, {4});
+    tile.columns = Divisor(work.columns, {8, 4});
+    tile.k_step = Divisor(work.k, {8, 4});
     tile.shares = facts.subgroup_shuffle && work.lanes_can_share && lanes == facts.subgroup_size &&
                   work.rows % lanes == 0 && lanes <= 8 && work.columns / tile.columns % lanes == 0;
     // A load takes as long as a dozen multiply-adds, so columns are read for as many rows as there are.

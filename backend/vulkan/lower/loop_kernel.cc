@@ -47,6 +47,12 @@ class LoopKernelWriter {
         kernel_(context.facts),
         slices_(program.places.size()) {
     kernel_.InlineParams();
+    // Where the workgroup is one subgroup, a barrier among subgroups would make a software driver split the kernel into
+    // parts that keep every value in memory between them.
+    const DeviceFacts& facts = context_.facts;
+    const bool one_subgroup = facts.is_software() && facts.subgroup_shuffle && program_.lanes == facts.subgroup_size;
+    kernel_.Append(
+        fmt::format("#define PHASE {}\n", one_subgroup ? "subgroupBarrier();" : "memoryBarrierBuffer(); barrier();"));
   }
 
   Result<LoopLowering> Write() {
@@ -364,6 +370,10 @@ class LoopKernelWriter {
         for (size_t d = 0; d < index.size(); ++d) index[d] = space.Add(index[d], start[d]);
         targets.push_back(space.Linearize(index, whole.dimensions()));
       }
+      bool side_by_side = true;
+      for (int64_t j = 1; j < width; ++j)
+        side_by_side &= targets[static_cast<size_t>(j)] == space.Add(targets[0], {{}, j});
+      if (side_by_side) return writer.StoreGroup(k, targets[0], values);
       for (size_t j = 0; j < values.size(); ++j) writer.Line(kernel_.Store(k, writer.Index(targets[j]), values[j]));
     });
   }
@@ -371,7 +381,8 @@ class LoopKernelWriter {
   void WriteRows(const FusionDescription& body, BufferMap& buffers,
                  std::vector<std::pair<const Instruction*, std::string>> held) {
     const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes);
-    const LoopUnit unit{next_unit_++, program_.lanes, kernel_, shared_, std::move(held)};
+    const auto width = [this](int64_t count) { return program_.WidthOf(count); };
+    const LoopUnit unit{next_unit_++, program_.lanes, width, kernel_, shared_, std::move(held)};
     if (body.rows) {
       WithReduceProgram(body, buffers, [&](const RowProgram& program) { Block(WriteLoopRows(program, shape, unit)); });
     } else {
@@ -392,7 +403,7 @@ class LoopKernelWriter {
       Line("  " + kernel_.Store(k, "lane", Element(state.value.place)));
       Line("}");
     }
-    if (resumes_) Line("barrier();");  // the registers have been read by all
+    if (resumes_) Line("PHASE");  // the registers have been read by all
     Line("if (lane == 0u) {");
     for (const LoopState& state : program_.state) {
       if (state.value.reg < 0) continue;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <set>
 
+#include "backend/vulkan/lower/loop_dot.h"
 #include "backend/vulkan/lower/loop_rows.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_rules.h"
@@ -46,7 +47,7 @@ class LoopReader {
 
   Result<LoopProgram> Read() {
     const Instruction& loop = *program_.loop;
-    program_.most_width_ = context_.facts.is_software() && !Emulates(*loop.called(1)) ? 4 : 1;
+    program_.most_width_ = !context_.facts.is_software() || Emulates(*loop.called(1)) ? 1 : context_.facts.int64 ? 8 : 4;
     program_.root.kind = LoopNode::Kind::kWhile;
     program_.root.instruction = &loop;
     BindOutside();
@@ -551,8 +552,33 @@ class LoopReader {
     return cost;
   }
 
+  // Operands that are read before any result is written: by a product whose sums are all stored before its epilogue
+  // begins, and by nothing in that.
+  std::set<int> OperandsReadFirst(const FusionDescription& body) const {
+    std::set<int> first;
+    if (body.hero->opcode() != Opcode::kDot || !StoresSumsFirst(body) ||
+        !TileLoopDot(context_, body, program_.lanes))
+      return first;
+    std::set<const Instruction*> later;
+    std::vector<const Instruction*> open(body.roots.begin(), body.roots.end());
+    while (!open.empty()) {
+      const Instruction* instruction = open.back();
+      open.pop_back();
+      if (instruction == body.hero || !later.insert(instruction).second) continue;
+      for (const Instruction* operand : instruction->operands()) open.push_back(operand);
+    }
+    for (int k = 0; k < body.instruction->operand_count(); ++k) {
+      const Instruction* operand = body.instruction->operand(k);
+      const bool read_later = std::ranges::any_of(
+          body.operands, [&](const auto& pair) { return pair.second == operand && later.contains(pair.first); });
+      if (!read_later) first.insert(k);
+    }
+    return first;
+  }
+
   Result<Cost> ReadRows(Scope& scope, const FusionDescription& body) {
     const Instruction& fusion = *body.instruction;
+    const std::set<int> first = OperandsReadFirst(body);
     LoopNode node;
     node.instruction = &fusion;
     Cost cost;
@@ -563,7 +589,7 @@ class LoopReader {
     for (int leaf = 0; leaf < leaves; ++leaf) {
       LoopValue value;
       if (LeafShape(fusion, leaf).ElementCount() > 0) {
-        value.place = PlaceFor(scope, fusion, leaf, [](int) { return false; });
+        value.place = PlaceFor(scope, fusion, leaf, [&](int k) { return first.contains(k); });
         node.uses.push_back({value.place, true, false});
         any = true;
       }
@@ -627,7 +653,9 @@ LoopValue LoopProgram::ValueOf(const Instruction& instruction, int leaf) const {
 }
 
 int64_t LoopProgram::WidthOf(int64_t count) const {
-  return count % most_width_ == 0 && count >= most_width_ * lanes ? most_width_ : 1;
+  int64_t width = most_width_;
+  while (width > 1 && (count % width != 0 || count < width * lanes)) width = width > 4 ? 4 : 1;
+  return width;
 }
 
 namespace {

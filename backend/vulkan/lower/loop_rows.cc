@@ -147,14 +147,14 @@ class LoopRowsWriter {
     for (size_t leaf = 0; leaf < reduce.types.size(); ++leaf)
       arrays.push_back(Shared(CarrierType(reduce.types[leaf]), leaf));
     const std::string flags = knows ? Shared("uint", reduce.types.size()) : "";
-    writer_.Line("barrier();");
+    writer_.Line("PHASE");
     auto publish = [&] {
       for (size_t leaf = 0; leaf < arrays.size(); ++leaf)
         writer_.Line(fmt::format("{}[lane] = {};", arrays[leaf], Member(i, leaf)));
       if (knows) writer_.Line(fmt::format("{}[lane] = {} ? 1u : 0u;", flags, Holds(i)));
     };
     publish();
-    writer_.Line("barrier();");
+    writer_.Line("PHASE");
     writer_.OpenBlock(fmt::format("for (uint m = 1u; m < {}u; m *= 2u)", lanes_));
     writer_.OpenBlock("if ((part & (2u * m - 1u)) == 0u)");
     for (const std::string& array : arrays) others.push_back(array + "[lane + m]");
@@ -164,7 +164,7 @@ class LoopRowsWriter {
     TakeValues(i, Members(i), names, knows ? flags + "[lane + m] != 0u" : "true");
     publish();
     writer_.CloseBlock();
-    writer_.Line("barrier();");
+    writer_.Line("PHASE");
     writer_.CloseBlock();
     for (size_t leaf = 0; leaf < arrays.size(); ++leaf)
       writer_.Line(fmt::format("{} = {}[lane - part];", Member(i, leaf), arrays[leaf]));

@@ -1,6 +1,7 @@
 // Reductions and products inside a loop that one workgroup runs: row programs whose rows are shared out over its lanes.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <utility>
@@ -29,6 +30,7 @@ LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescripti
 struct LoopUnit {
   int number = 0;      // its functions are named after it
   uint32_t lanes = 1;  // of the workgroup
+  std::function<int64_t(int64_t count)> width;  // of groups of so many elements
   KernelBuilder& kernel;
   std::set<std::string>& shared;  // the shared arrays that the kernel has already
   // Operands of one element that are kept in registers, and their names.
