@@ -334,11 +334,11 @@ RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work) {
   if (neighbours) {
     // A lane of a software driver takes a whole line of the cache at once: the next lane's row may be 2^k bytes away.
     shape.items = !small ? 2 : software ? 16 : work.length >= 2048 ? 8 : 4;
-    shape.width = small ? WidthThatDivides(work.length, 4) : 1;
+    shape.width = small ? WidthThatDivides(work.length, software && facts.int64 ? 8 : 4) : 1;
   } else {
     const uint32_t most = !software || !small ? 1 : work.rows >= 1024 ? 8 : 4;
     shape.columns = WidthThatDivides(work.side_by_side, most);
-    shape.items = !small ? 1 : shape.columns > 1 ? 2 : 4;
+    shape.items = small ? 4 : 1;
   }
   if (neighbours && !software) {
     const int64_t most_lanes =
