@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/dot_algorithm.h"
+
 namespace VXLA_NAMESPACE {
 namespace {
 
@@ -137,6 +139,15 @@ ElementType DotSumType(ElementType lhs, ElementType rhs, ElementType result) {
   return IsSigned(result) ? ElementType::kS32 : ElementType::kU32;
 }
 
+ElementType DotSumType(const Instruction& product) {
+  if (product.opcode() == Opcode::kDot) {
+    const DotAlgorithm* const algorithm = FindDotAlgorithm(product.attributes<DotAttributes>().algorithm);
+    if (algorithm != nullptr) return algorithm->sum == ElementType::kF64 ? ElementType::kF64 : ElementType::kF32;
+  }
+  return DotSumType(product.operand(0)->shape().element_type(), product.operand(1)->shape().element_type(),
+                    product.shape().element_type());
+}
+
 bool AccumulatesWide(const Instruction& instruction) { return instruction.common().backend_config.text == kWideMark; }
 
 void MarkWideAccumulations(Module& module) {
@@ -144,8 +155,7 @@ void MarkWideAccumulations(Module& module) {
     for (const auto& i : computation->instructions()) {
       bool wide = false;
       if (i->opcode() == Opcode::kDot || i->opcode() == Opcode::kConvolution) {
-        wide = DotSumType(i->operand(0)->shape().element_type(), i->operand(1)->shape().element_type(),
-                          i->shape().element_type()) == ElementType::kF32;
+        wide = DotSumType(*i) == ElementType::kF32;
       } else if (i->opcode() == Opcode::kReduce || i->opcode() == Opcode::kReduceWindow) {
         const ReducerFacts facts = FactsOfReducer(*i->called(0));
         wide = facts.adds_floats && facts.types[0] == ElementType::kF32;

@@ -31,6 +31,8 @@ std::optional<Opcode> SingleOperation(const Computation& computation);
 // What a dot sums its products in: wide enough for the operands and the result. Integers wrap, so the result's width
 // will do.
 ElementType DotSumType(ElementType lhs, ElementType rhs, ElementType result);
+// Of a dot or convolution; a dot's algorithm may say it.
+ElementType DotSumType(const Instruction& product);
 
 // Whether the f32 sums of a reduce, reduce-window, dot or convolution are kept in two floats (--accumulation wide).
 bool AccumulatesWide(const Instruction& instruction);

@@ -166,8 +166,10 @@ part_sanitizers() {
     failed "programs of hosts in C, ASan and UBSan"
   record "programs of hosts in C, both drivers, ASan and UBSan" "nothing reported"
   suites="cpu_tests cpu_oracle_tests scheduler_tests"
-  VXLA_TARGETS="$suites" tools/build.sh --preset=tsan
+  VXLA_TARGETS="$suites ops_tests" tools/build.sh --preset=tsan
   for suite in $suites; do run_suite "$suite, TSan" build-tsan/tests/$suite; done
+  run_suite "replicas and host steps on the drivers, TSan" TSAN_OPTIONS=suppressions=tests/support/tsan.supp \
+    build-tsan/tests/ops_tests --gtest_filter='*Replica*:*OneDevice*:*HostStep*'
 }
 
 # Everything builds without a warning with each compiler that is installed (Debian: clang-14, clang-16 ...).

@@ -85,7 +85,10 @@ using PaddingPairs = std::vector<std::pair<int64_t, int64_t>>;
 
 using GatherDimensionNumbers = GatherAttributes;
 using ScatterDimensionNumbers = ScatterAttributes;
-using PrecisionConfig = std::vector<PrecisionLevel>;  // one level for each operand of a product
+struct PrecisionConfig {
+  std::vector<PrecisionLevel> operand_precision;  // empty, or one level for each operand of a product
+  std::string algorithm = {};                     // of a dot, by HLO's name (core/dot_algorithm.h); empty: none
+};
 
 struct DotDimensionNumbers {
   IntList lhs_contracting_dimensions, rhs_contracting_dimensions, lhs_batch_dimensions, rhs_batch_dimensions;

@@ -10,7 +10,11 @@ namespace {
 // The stated shape that asks for an element type, or none.
 Shape Preferred(std::optional<ElementType> type) { return type ? Shape(*type) : Shape(); }
 
-PrecisionConfig Levels(const PrecisionConfig* config) { return config == nullptr ? PrecisionConfig{} : *config; }
+void SetPrecision(const PrecisionConfig* config, DotAttributes& attributes) {
+  if (config == nullptr) return;
+  attributes.operand_precision = config->operand_precision;
+  attributes.algorithm = config->algorithm;
+}
 
 int64_t Or1(const IntList& values, size_t i) { return values.empty() ? 1 : values[i]; }
 
@@ -94,7 +98,7 @@ XlaOp Dot(XlaOp lhs, XlaOp rhs, const PrecisionConfig* precision_config,
     DotAttributes attributes;
     attributes.lhs_contracting_dims = {lhs.shape().rank() == 1 ? 0 : 1};
     attributes.rhs_contracting_dims = {0};
-    attributes.operand_precision = Levels(precision_config);
+    SetPrecision(precision_config, attributes);
     return Emit(b, Opcode::kDot, {{lhs, rhs}}, Preferred(preferred_element_type), std::move(attributes));
   });
 }
@@ -106,14 +110,14 @@ XlaOp DotGeneral(XlaOp lhs, XlaOp rhs, const DotDimensionNumbers& dimension_numb
   attributes.rhs_contracting_dims = dimension_numbers.rhs_contracting_dimensions;
   attributes.lhs_batch_dims = dimension_numbers.lhs_batch_dimensions;
   attributes.rhs_batch_dims = dimension_numbers.rhs_batch_dimensions;
-  attributes.operand_precision = Levels(precision_config);
+  SetPrecision(precision_config, attributes);
   return EmitOne(nullptr, Opcode::kDot, {lhs, rhs}, Preferred(preferred_element_type), std::move(attributes));
 }
 
 XlaOp RaggedDot(XlaOp lhs, XlaOp rhs, XlaOp group_sizes, const DotAttributes& dimension_numbers,
                 const PrecisionConfig* precision_config, std::optional<ElementType> preferred_element_type) {
   DotAttributes attributes = dimension_numbers;
-  if (precision_config != nullptr) attributes.operand_precision = *precision_config;
+  SetPrecision(precision_config, attributes);
   return EmitOne(nullptr, Opcode::kRaggedDot, {lhs, rhs, group_sizes}, Preferred(preferred_element_type),
                  std::move(attributes));
 }
@@ -128,7 +132,11 @@ XlaOp ConvGeneralDilated(XlaOp lhs, XlaOp rhs, const IntList& window_strides, co
     attributes.dim_labels = dimension_numbers;
     attributes.feature_group_count = feature_group_count;
     attributes.batch_group_count = batch_group_count;
-    attributes.operand_precision = Levels(precision_config);
+    if (precision_config != nullptr) {
+      if (!precision_config->algorithm.empty())  // conv_algorithm_c1
+        return InvalidArgument("convolution: algorithm {} is a dot's", precision_config->algorithm);
+      attributes.operand_precision = precision_config->operand_precision;
+    }
     const IntList sizes = Sizes(rhs.shape(), dimension_numbers.kernel_spatial);
     VXLA_ASSIGN_OR_RETURN(attributes.window,
                           MakeWindow(Opcode::kConvolution, sizes, window_strides, padding, lhs_dilation, rhs_dilation));

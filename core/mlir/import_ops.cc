@@ -1,6 +1,9 @@
 // Attributes of operations, and the operations that become several instructions.
 #include <algorithm>
+#include <cctype>
+#include <map>
 
+#include "core/dot_algorithm.h"
 #include "core/mlir/import_state.h"
 #include "core/mlir/lexer.h"
 
@@ -81,6 +84,42 @@ Result<IntList> Part(const OperationReader& reader, const Attribute& numbers, st
   return reader.IntsOf(name, *part);
 }
 
+// HLO's name of the algorithm that the parts describe; empty where there is none.
+Result<std::string> AlgorithmOf(const OperationReader& reader, const Operation& operation) {
+  const Attribute* const parts = operation.Find("algorithm");
+  if (parts == nullptr || (parts->kind == Attribute::Kind::kDialect && parts->entries.empty())) return std::string();
+  auto type = [&](std::string_view name) {
+    const Attribute* const part = parts->Find(name);
+    std::string text = part == nullptr ? "none" : PrintAttribute(*part);
+    std::ranges::transform(text, text.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+  };
+  std::map<std::string_view, int64_t> counts;
+  for (const std::string_view name : {"lhs_component_count", "rhs_component_count", "num_primitive_operations"}) {
+    const Attribute* const part = parts->Find(name);
+    if (part == nullptr || part->kind != Attribute::Kind::kInteger || part->integer < 1)  // C22, C23, C24
+      return reader.Error("algorithm: {} is {}, at least 1 needed", name,
+                          part == nullptr ? "missing" : std::to_string(part->integer));
+    counts[name] = part->integer;
+  }
+  const Attribute* const allows = parts->Find("allow_imprecise_accumulation");
+  const bool imprecise = allows != nullptr && allows->integer != 0;
+  const std::string lhs = type("lhs_precision_type"), rhs = type("rhs_precision_type"), sum = type("accumulation_type");
+  const bool f8 = lhs.starts_with("f8") && rhs.starts_with("f8");
+  for (const DotAlgorithm& algorithm : DotAlgorithms()) {
+    const bool takes = algorithm.takes_f8() ? f8 : lhs == algorithm.precision && rhs == lhs;
+    // Exporters leave the counts of components at 1.
+    const bool split = (counts["lhs_component_count"] == 1 || counts["lhs_component_count"] == algorithm.parts()) &&
+                       (counts["rhs_component_count"] == 1 || counts["rhs_component_count"] == algorithm.parts());
+    if (takes && split && sum == ElementTypeName(algorithm.sum) && imprecise == algorithm.imprecise &&
+        counts["num_primitive_operations"] == algorithm.products)
+      return std::string(algorithm.name);
+  }
+  return reader.NotSupported("there is no algorithm of {} by {} in {} and {} parts, {} products and {}sums in {}", lhs,
+                             rhs, counts["lhs_component_count"], counts["rhs_component_count"],
+                             counts["num_primitive_operations"], imprecise ? "imprecise " : "", sum);
+}
+
 Result<DotAttributes> DotOf(const OperationReader& reader, const Operation& operation) {
   DotAttributes attributes;
   if (const Attribute* numbers = operation.Find("dot_dimension_numbers")) {
@@ -90,6 +129,9 @@ Result<DotAttributes> DotOf(const OperationReader& reader, const Operation& oper
     VXLA_ASSIGN_OR_RETURN(attributes.rhs_contracting_dims, Part(reader, *numbers, "rhs_contracting_dimensions"));
   }
   VXLA_ASSIGN_OR_RETURN(attributes.operand_precision, PrecisionOf(reader, operation));
+  VXLA_ASSIGN_OR_RETURN(attributes.algorithm, AlgorithmOf(reader, operation));
+  if (!attributes.algorithm.empty() && !attributes.operand_precision.empty())  // C21
+    return reader.Error("precision_config is not DEFAULT beside an algorithm");
   return attributes;
 }
 

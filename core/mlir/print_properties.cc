@@ -1,6 +1,7 @@
 // The attributes of instructions in StableHLO's words.
 #include <fmt/format.h>
 
+#include "core/dot_algorithm.h"
 #include "core/mlir/ir.h"
 #include "core/mlir/lexer.h"
 #include "core/mlir/printer_impl.h"
@@ -110,12 +111,35 @@ std::string ReduceWindowText(const Window& window, bool with_dilations) {
   return all + fmt::format(", base_dilations = {}, window_dilations = {}", Array(base), Array(dilations));
 }
 
-std::string DotText(const DotAttributes& a) {
+std::string PrecisionText(ElementType type) {
+  Type element;
+  element.kind = Type::Kind::kElement;
+  element.shape = Shape(type);
+  return PrintType(element);
+}
+
+std::string Algorithm(const Instruction& dot) {
+  const DotAlgorithm* const algorithm = FindDotAlgorithm(dot.attributes<DotAttributes>().algorithm);
+  if (algorithm == nullptr) return {};
+  auto precision = [&](int k) {
+    return algorithm->takes_f8() ? PrecisionText(dot.operand(k)->shape().element_type())
+                                 : std::string(algorithm->precision);
+  };
+  return fmt::format(
+      ", algorithm = #stablehlo.dot_algorithm<lhs_precision_type = {}, rhs_precision_type = {}, accumulation_type = "
+      "{}, "
+      "lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = {}, allow_imprecise_accumulation = "
+      "{}>",
+      precision(0), precision(1), PrecisionText(algorithm->sum), algorithm->products, Bool(algorithm->imprecise));
+}
+
+std::string DotText(const Instruction& dot) {
+  const auto& a = dot.attributes<DotAttributes>();
   return fmt::format(
       "dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = {}, rhs_batching_dimensions = {}, "
       "lhs_contracting_dimensions = {}, rhs_contracting_dimensions = {}>{}",
       List(a.lhs_batch_dims), List(a.rhs_batch_dims), List(a.lhs_contracting_dims), List(a.rhs_contracting_dims),
-      Precision(a.operand_precision));
+      a.algorithm.empty() ? Precision(a.operand_precision) : Algorithm(dot));
 }
 
 std::string GatherText(const GatherAttributes& a) {
@@ -294,7 +318,7 @@ Result<std::string> PrintProperties(const Instruction& instruction) {
     case Opcode::kDynamicSlice:
       return "slice_sizes = " + Array(instruction.attributes<DynamicSliceAttributes>().dynamic_slice_sizes);
     case Opcode::kDot:
-      return DotText(instruction.attributes<DotAttributes>());
+      return DotText(instruction);
     case Opcode::kConvolution:
       return ConvolutionText(instruction.attributes<ConvolutionAttributes>());
     case Opcode::kGather:

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/dot_algorithm.h"
 #include "core/ops/op_support.h"
 
 namespace VXLA_NAMESPACE {
@@ -36,6 +37,27 @@ Status CheckDotDimensions(const Instruction& instruction) {
   return CheckDimensionPairs(instruction, "contracting", a.lhs_contracting_dims, a.rhs_contracting_dims);
 }
 
+bool IsF8(ElementType type) { return IsFloating(type) && BitWidth(type) == 8; }
+
+Status CheckAlgorithm(const Instruction& instruction) {
+  const std::string& name = instruction.attributes<DotAttributes>().algorithm;
+  if (name.empty() || name == "dot_unset") return OkStatus();
+  const DotAlgorithm* const algorithm = FindDotAlgorithm(name);
+  if (algorithm == nullptr) {  // dot_algorithm_c1
+    std::string names;
+    for (const DotAlgorithm& known : DotAlgorithms()) names += (names.empty() ? "" : ", ") + std::string(known.name);
+    return OpError(instruction, "algorithm {} is none of {}", name, names);
+  }
+  for (int i = 0; i < 2; ++i) {
+    const ElementType type = instruction.operand(i)->shape().element_type();
+    if (algorithm->takes_f8() ? !IsF8(type) : !IsFloating(type)) {  // dot_algorithm_c2
+      return OpError(instruction, "algorithm {} takes no operand of {}, only {}", name, ElementTypeName(type),
+                     algorithm->takes_f8() ? "f8 types" : "floating types");
+    }
+  }
+  return OkStatus();
+}
+
 // The dimensions that are neither in `a` nor in `b` nor in `c`.
 void AppendFree(const Shape& shape, const IntList& a, const IntList& b, const IntList& c, std::vector<int64_t>& sizes,
                 std::vector<bool>& dynamic) {
@@ -67,6 +89,7 @@ Result<Shape> InferDot(const Instruction& instruction) {
   VXLA_RETURN_IF_ERROR(ExpectAllArrays(instruction));
   VXLA_ASSIGN_OR_RETURN(const ElementType type, ProductElementType(instruction));
   VXLA_RETURN_IF_ERROR(CheckDotDimensions(instruction));
+  VXLA_RETURN_IF_ERROR(CheckAlgorithm(instruction));
   return StatedOr(instruction, DotShape(instruction, type, false), DotShape(instruction, type, true));
 }
 
@@ -77,6 +100,8 @@ Result<Shape> InferRaggedDot(const Instruction& instruction) {
   VXLA_ASSIGN_OR_RETURN(const ElementType type, ProductElementType(instruction));
   VXLA_RETURN_IF_ERROR(CheckDotDimensions(instruction));
   const auto& a = instruction.attributes<DotAttributes>();
+  if (!a.algorithm.empty())  // ragged_dot_c5
+    return OpError(instruction, "algorithm {} is a plain dot's", a.algorithm);
   const Shape& groups = instruction.operand(2)->shape();
   if (!IsInteger(groups.element_type()) || groups.rank() < 1) {  // ragged_dot_c3
     return OpError(instruction, "group sizes {} are not an array of integers", groups.ToString());

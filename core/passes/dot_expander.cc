@@ -1,6 +1,8 @@
-// ragged-dot and scaled-dot as dots of operands that are gathered, masked or scaled where they are read.
+// ragged-dot and scaled-dot as dots of operands that are gathered, masked or scaled where they are read; dots with an
+// algorithm as dots of what it rounds operands to.
 #include <algorithm>
 
+#include "core/dot_algorithm.h"
 #include "core/ops/ops.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/expanders.h"
@@ -28,6 +30,9 @@ class DotExpansion : protected Expansion {
  protected:
   // A dot of the instruction's result type; its shape is [batch ..., free of lhs ..., free of rhs ...].
   Instruction* DotOf(Instruction* lhs, Instruction* rhs, const DotAttributes& attributes) {
+    return DotOf(lhs, rhs, attributes, instruction().shape().element_type());
+  }
+  Instruction* DotOf(Instruction* lhs, Instruction* rhs, const DotAttributes& attributes, ElementType type) {
     const Shape &left = lhs->shape(), &right = rhs->shape();
     IntList sizes;
     for (const int64_t d : attributes.lhs_batch_dims) sizes.push_back(left.dimension(static_cast<int>(d)));
@@ -37,12 +42,74 @@ class DotExpansion : protected Expansion {
     for (const int64_t d : FreeDimensions(right, attributes.rhs_batch_dims, attributes.rhs_contracting_dims)) {
       sizes.push_back(right.dimension(static_cast<int>(d)));
     }
-    return Add(Opcode::kDot, Shape(instruction().shape().element_type(), sizes), {lhs, rhs}, attributes);
+    return Add(Opcode::kDot, Shape(type, sizes), {lhs, rhs}, attributes);
   }
   Instruction* Broadcast(Instruction* value, IntList sizes, IntList dimensions) {
     return Add(Opcode::kBroadcast, Shape(value->shape().element_type(), std::move(sizes)), {value},
                DimensionsAttributes{std::move(dimensions)});
   }
+};
+
+// As core/dot_algorithm.h says.
+class AlgorithmDot : private DotExpansion {
+ public:
+  AlgorithmDot(Computation& computation, Instruction* dot, const DotAlgorithm& algorithm)
+      : DotExpansion(computation, dot), algorithm_(algorithm), plain_(dot->attributes<DotAttributes>()) {
+    plain_.algorithm.clear();
+  }
+
+  Instruction* Expand() {
+    const ElementType result = instruction().shape().element_type();
+    // Results narrower than the sums are rounded once, by the dot.
+    const ElementType sum = BitWidth(result) < BitWidth(algorithm_.sum) ? result : algorithm_.sum;
+    const std::vector<Instruction*> lhs = PartsOf(instruction().operand(0)), rhs = PartsOf(instruction().operand(1));
+    if (lhs.size() == 1) return Converted(DotOf(lhs[0], rhs[0], plain_, sum), result);
+    // The small ones first.
+    Instruction* rest = nullptr;
+    const int parts = algorithm_.parts();
+    for (int place = 2 * (parts - 1); place > 0; --place) {
+      for (int i = std::min(place, parts - 1); i >= 0 && place - i < parts; --i) {
+        if (!algorithm_.Multiplies(i, place - i)) continue;
+        Instruction* const product =
+            DotOf(lhs[static_cast<size_t>(i)], rhs[static_cast<size_t>(place - i)], plain_, algorithm_.sum);
+        rest = rest == nullptr ? product : Binary(Opcode::kAdd, rest, product);
+      }
+    }
+    Instruction* const counts = Compare(ComparisonDirection::kEq, rest, rest);
+    rest = Add(Opcode::kSelect, rest->shape(), {counts, rest, Zeros(rest->shape())});
+    return Converted(Binary(Opcode::kAdd, rest, DotOf(lhs[0], rhs[0], plain_, algorithm_.sum)), result);
+  }
+
+ private:
+  Instruction* Rounded(Instruction* value) {
+    if (!algorithm_.is_tf32()) return Converted(value, algorithm_.operand);
+    Instruction* const f32 = Converted(value, ElementType::kF32);
+    return Add(Opcode::kReducePrecision, f32->shape(), {f32}, ReducePrecisionAttributes{8, kTf32MantissaBits});
+  }
+  // Infinite only where the value is.
+  Instruction* Limited(Instruction* rounded, Instruction* value) {
+    const double largest = LargestOf(algorithm_);
+    const ElementType type = rounded->shape().element_type();
+    auto number = [&](double x) { return Spread(Constant(Literal::Scalar(type, x)), SizesOf(value->shape())); };
+    Instruction* const limited =
+        Binary(Opcode::kMinimum, Binary(Opcode::kMaximum, rounded, number(-largest)), number(largest));
+    Instruction* const finite = Add(Opcode::kIsFinite, Shape(ElementType::kPred, SizesOf(value->shape())), {value});
+    return Add(Opcode::kSelect, rounded->shape(), {finite, limited, rounded});
+  }
+  std::vector<Instruction*> PartsOf(Instruction* operand) {
+    if (algorithm_.takes_f8()) return {operand};
+    if (algorithm_.parts() == 1) return {Rounded(operand)};
+    std::vector<Instruction*> parts;
+    Instruction* rest = Converted(operand, ElementType::kF32);
+    for (int p = 0; p < algorithm_.parts(); ++p) {
+      if (p > 0) rest = Binary(Opcode::kSubtract, rest, Converted(parts.back(), ElementType::kF32));
+      parts.push_back(Limited(Rounded(rest), rest));
+    }
+    return parts;
+  }
+
+  const DotAlgorithm& algorithm_;
+  DotAttributes plain_;
 };
 
 class ScaledDot : private DotExpansion {
@@ -251,6 +318,10 @@ bool ExpandDots(Module& module) {
   const bool changed =
       ExpandEach(ControlComputations(module), [&](Computation& computation, Instruction* instruction) -> Instruction* {
         if (instruction->opcode() == Opcode::kScaledDot) return ScaledDot(computation, instruction).Expand();
+        if (instruction->opcode() == Opcode::kDot) {
+          const DotAlgorithm* const algorithm = FindDotAlgorithm(instruction->attributes<DotAttributes>().algorithm);
+          return algorithm == nullptr ? nullptr : AlgorithmDot(computation, instruction, *algorithm).Expand();
+        }
         if (instruction->opcode() != Opcode::kRaggedDot) return nullptr;
         return RaggedDot(module, computation, instruction).Expand();
       });

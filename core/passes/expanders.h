@@ -42,7 +42,7 @@ bool ExpandScatters(Module& module);
 
 // ragged-dot becomes a dot of rows with their group's matrix, gathered where it is read; one whose contracting
 // dimension is ragged a dot for each group, of operands that are zero outside of it. scaled-dot becomes a dot of the
-// operands times their scales.
+// operands times their scales, and a dot with an algorithm (core/dot_algorithm.h) one or several of what it rounds to.
 bool ExpandDots(Module& module);
 
 // scan becomes a running window where each carry is joined with an input by one associative operation (sums and

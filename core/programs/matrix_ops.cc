@@ -151,7 +151,7 @@ XlaOp Dot3(XlaOp a, XlaOp b, int64_t contracted) {
   numbers.add_rhs_batch_dimensions(0);
   numbers.add_lhs_contracting_dimensions(contracted);
   numbers.add_rhs_contracting_dimensions(1);
-  const PrecisionConfig highest(2, PrecisionLevel::kHighest);
+  const PrecisionConfig highest{{2, PrecisionLevel::kHighest}};
   return DotGeneral(a, b, numbers, &highest);
 }
 

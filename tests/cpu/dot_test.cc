@@ -66,6 +66,118 @@ TEST(DotTest, BatchedProductsOfEveryType) {
   CheckBatched(kC128, kC128, 3e-16);
 }
 
+// x to a significand of so many bits after the first, ties to even; infinite beyond what 8 exponent bits hold.
+double RoundedTo(double x, int bits) {
+  if (x == 0 || !std::isfinite(x)) return x;
+  const double place = std::ldexp(1.0, std::max(std::ilogb(x), -126) - bits);
+  const double rounded = std::nearbyint(x / place) * place;
+  return std::abs(rounded) < 0x1p128 ? rounded : std::copysign(HUGE_VAL, x);
+}
+
+struct AlgorithmCase {
+  const char* name;
+  int bits, parts, products;
+  double error;  // of the exact product, relative to the sum of magnitudes
+};
+
+std::vector<double> PartsOf(double x, const AlgorithmCase& c) {
+  std::vector<double> parts;
+  for (int p = 0; p < c.parts; ++p) {
+    parts.push_back(RoundedTo(x, c.bits));
+    if (c.parts > 1 && std::isinf(parts.back()) && std::isfinite(x))
+      parts.back() = std::copysign(std::ldexp(2 - std::ldexp(1.0, -c.bits), 127), x);
+    x -= parts.back();
+  }
+  return parts;
+}
+
+constexpr AlgorithmCase kAlgorithms[] = {
+    {"dot_bf16_bf16_f32", 7, 1, 1, 0x1p-7},     {"dot_bf16_bf16_f32_x3", 7, 2, 3, 0x1p-14},
+    {"dot_bf16_bf16_f32_x6", 7, 3, 6, 0x1p-22}, {"dot_bf16_bf16_f32_x9", 7, 3, 9, 0x1p-22},
+    {"dot_tf32_tf32_f32", 10, 1, 1, 0x1p-10},   {"dot_tf32_tf32_f32_x3", 10, 2, 3, 0x1p-20},
+    {"dot_f32_f32_f32", 23, 1, 1, 0x1p-23},
+};
+
+TEST(DotTest, AlgorithmsRoundTheirOperands) {
+  constexpr int64_t m = 5, k = 33, n = 7;
+  for (const ElementType type : {kF32, kF64}) {
+    const Literal a = Random(type, {m, k}, 1), b = Random(type, {k, n}, 2);
+    for (const AlgorithmCase& c : kAlgorithms) {
+      const Literal got = Dot(a, b, Shape(kF32, {m, n}),
+                              std::string("lhs_contracting_dims={1}, rhs_contracting_dims={0}, algorithm=") + c.name);
+      for (int64_t i = 0; i < m * n; ++i) {
+        long double sum = 0, exact = 0, magnitudes = 0;
+        for (int64_t x = 0; x < k; ++x) {
+          double p = a.GetDouble(i / n * k + x), q = b.GetDouble(x * n + i % n);
+          exact += static_cast<long double>(p) * q;
+          magnitudes += std::abs(static_cast<long double>(p) * q);
+          if (c.parts > 1 || c.bits == 10) p = static_cast<float>(p), q = static_cast<float>(q);
+          const std::vector<double> left = PartsOf(p, c), right = PartsOf(q, c);
+          for (int s = 0; s < c.parts; ++s) {
+            for (int t = 0; t < c.parts; ++t) {
+              if (c.products == 9 || s + t < c.parts)
+                sum += static_cast<long double>(left[static_cast<size_t>(s)]) * right[static_cast<size_t>(t)];
+            }
+          }
+        }
+        EXPECT_NEAR(got.GetDouble(i), static_cast<double>(sum), 0x1p-23 * std::abs(static_cast<double>(sum))) << c.name;
+        EXPECT_LE(std::abs(got.GetDouble(i) - static_cast<double>(exact)),
+                  (c.error + 0x1p-23) * static_cast<double>(magnitudes))
+            << c.name;
+      }
+    }
+  }
+}
+
+TEST(DotTest, AlgorithmsKeepSpecialValues) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const double largest = std::numeric_limits<float>::max(), least = std::numeric_limits<float>::denorm_min();
+  for (const AlgorithmCase& c : kAlgorithms) {
+    SCOPED_TRACE(c.name);
+    auto product = [&](double x, double y) {
+      const Literal a = Literal::FromVector<float>(Shape(kF32, {1}), std::vector<float>{static_cast<float>(x)});
+      const Literal b = Literal::FromVector<float>(Shape(kF32, {1}), std::vector<float>{static_cast<float>(y)});
+      return Dot(a, b, Shape(kF32, {}),
+                 std::string("lhs_contracting_dims={0}, rhs_contracting_dims={0}, algorithm=") + c.name)
+          .GetDouble(0);
+    };
+    EXPECT_EQ(product(inf, 2), inf);
+    EXPECT_EQ(product(-3, inf), -inf);
+    EXPECT_EQ(product(inf, -inf), -inf);
+    EXPECT_TRUE(std::isnan(product(inf, 0)));
+    EXPECT_TRUE(std::isnan(product(nan, 1)));
+    EXPECT_TRUE(std::isnan(product(1, nan)));
+    EXPECT_EQ(product(0, 0), 0);
+    // Rounded alone the largest number is infinite; split, it is not.
+    if (c.parts > 1) {
+      EXPECT_NEAR(product(largest, 0.5), largest / 2, largest * c.error);
+    } else {
+      EXPECT_EQ(product(largest, 0.5), c.bits == 23 ? largest / 2 : inf);
+    }
+    EXPECT_EQ(product(least, 1), c.bits == 23 ? least : 0);  // below the last place of the others
+  }
+}
+
+TEST(DotTest, AlgorithmsSumInTheirType) {
+  const Literal a = Random(kF32, {4, 50}, 3), b = Random(kF32, {50, 4}, 4);
+  auto dot = [&](const Literal& x, const Literal& y, ElementType result, const std::string& algorithm) {
+    return Dot(x, y, Shape(result, {4, 4}),
+               "lhs_contracting_dims={1}, rhs_contracting_dims={0}, algorithm=dot_" + algorithm);
+  };
+  const Literal f16 = dot(a, b, kF32, "f16_f16_f16"), f32 = dot(a, b, kF32, "f16_f16_f32");
+  const Literal bf16 = dot(a, b, kF32, "bf16_bf16_bf16"), f64 = dot(a, b, kF64, "f64_f64_f64");
+  const Literal f8 = Random(kF8E5M2, {4, 4}, 5);
+  EXPECT_EQ(dot(f8, f8, kF32, "any_f8_any_f8_f32"), dot(f8, f8, kF32, "any_f8_any_f8_f32_fast_accum"));
+  for (int64_t i = 0; i < 16; ++i) {
+    EXPECT_EQ(RoundedTo(f16.GetDouble(i), 10), f16.GetDouble(i));
+    EXPECT_NEAR(f16.GetDouble(i), f32.GetDouble(i), 0x1p-11 * std::abs(f32.GetDouble(i)));
+    EXPECT_EQ(RoundedTo(bf16.GetDouble(i), 7), bf16.GetDouble(i));
+    double sum = 0;
+    for (int64_t x = 0; x < 50; ++x) sum += a.GetDouble(i / 4 * 50 + x) * b.GetDouble(x * 4 + i % 4);
+    EXPECT_NEAR(f64.GetDouble(i), sum, 1e-13);
+  }
+}
+
 TEST(DotTest, ContractsAnyDimensions) {
   // a[k1,m,k2,b] . b[k2,b,n,k1] over k1 and k2 with batch b
   const Literal a = Random(kS32, {2, 3, 5, 4}, 3), b = Random(kS32, {5, 4, 7, 2}, 4);

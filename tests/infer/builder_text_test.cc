@@ -102,7 +102,7 @@ TEST(BuilderTextTest, ProductsReductionsAndWindows) {
   const XlaOp zero = ConstantR0<float>(&builder, 0);
   const XlaComputation add = ScalarComputation(kF32), ge = ScalarComputation(kF32, Ge);
   Dot(x, x, nullptr, kF64);
-  const PrecisionConfig highest{PrecisionLevel::kHighest, PrecisionLevel::kHighest};
+  const PrecisionConfig highest{{PrecisionLevel::kHighest, PrecisionLevel::kHighest}};
   DotGeneral(x, x, {{1}, {0}, {}, {}}, &highest, kF32);
   DotAttributes ragged;
   ragged.lhs_contracting_dims = {1};

@@ -101,6 +101,16 @@ TEST(BuilderConstraintsTest, ProductsWindowsAndShards) {
   EXPECT_EQ(VXLA_ERROR(ReduceWindowWithGeneralPadding(m, ConstantR0<float>(&b, 0), ScalarComputation(kF32), {2, 2},
                                                       {1, 1}, {1}, {}, {})),
             "reduce-window: 2 strides, 0 paddings, 1 and 0 dilations for a window of 2 dimensions");  // window_lists_c1
+  static const PrecisionConfig tf32{{}, "dot_tf32_tf32_f32"};
+  EXPECT_EQ(VXLA_ERROR(Conv(Broadcast(m, {1, 1}), Broadcast(m, {1, 1}), {1, 1}, Padding::kValid, 1, 1, &tf32)),
+            "convolution: algorithm dot_tf32_tf32_f32 is a dot's");  // conv_algorithm_c1
+  static const PrecisionConfig unknown{{}, "dot_f32_f32_f16"};
+  EXPECT_THAT(
+      VXLA_ERROR(Dot(m, Transpose(m, {1, 0}), &unknown)),
+      ::testing::StartsWith("dot: algorithm dot_f32_f32_f16 is none of dot_any_f8_any_f8_f32, "));  // dot_algorithm_c1
+  static const DotAttributes ragged{{}, {1}, {}, {2}, {}, "", {0}, {0}};
+  EXPECT_EQ(VXLA_ERROR(RaggedDot(m, Broadcast(m, {2}), Iota(&b, kS32, 2), ragged, &tf32)),
+            "ragged-dot: algorithm dot_tf32_tf32_f32 is a plain dot's");                                // ragged_dot_c5
   EXPECT_EQ(VXLA_ERROR(AllGather(m, 2, 2)), "all-gather: dimension 2 is not a dimension of f32[4,6]");  // shard_c1
   EXPECT_EQ(VXLA_ERROR(AllGather(m, 0, 0)), "all-gather: shard count 0 is below 1");                    // shard_c2
   EXPECT_EQ(VXLA_ERROR(ReduceScatter(m, ScalarComputation(kF32), 0, 3)),

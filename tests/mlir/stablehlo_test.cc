@@ -156,6 +156,50 @@ TEST(StablehloTest, ProductsConvolutionsAndWindows) {
 }
 
 // Values: Abramowitz and Stegun's tables; zeta(2, 1) = pi^2 / 6; the next float after 1.
+std::string DotWith(std::string_view algorithm, std::string_view precision = "DEFAULT") {
+  return fmt::format(
+      "func.func @main(%a: tensor<2x3xf32>, %b: tensor<3x2xf32>) -> tensor<2x2xf32> {{\n"
+      "  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0], precision = [{}, {}], algorithm = <{}> : "
+      "(tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>\n"
+      "  return %0 : tensor<2x2xf32>\n}}",
+      precision, precision, algorithm);
+}
+
+std::string Algorithm(std::string_view type, int parts, int products, std::string_view imprecise = "false") {
+  return fmt::format(
+      "lhs_precision_type = {0}, rhs_precision_type = {0}, accumulation_type = f32, lhs_component_count = {1}, "
+      "rhs_component_count = {1}, num_primitive_operations = {2}, allow_imprecise_accumulation = {3}",
+      type, parts, products, imprecise);
+}
+
+TEST(StablehloTest, DotAlgorithmsKeepTheirNames) {
+  const auto name = [](const std::string& text) {
+    const Result<std::unique_ptr<Module>> module = ReadStablehlo(text);
+    return module.ok() ? (*module)->entry()->root()->attributes<DotAttributes>().algorithm : Place(module.status());
+  };
+  EXPECT_EQ(name(DotWith(Algorithm("bf16", 1, 1))), "dot_bf16_bf16_f32");
+  EXPECT_EQ(name(DotWith(Algorithm("bf16", 1, 3))), "dot_bf16_bf16_f32_x3");
+  EXPECT_EQ(name(DotWith(Algorithm("bf16", 3, 6))), "dot_bf16_bf16_f32_x6");  // as the specification writes it
+  EXPECT_EQ(name(DotWith(Algorithm("tf32", 1, 3))), "dot_tf32_tf32_f32_x3");
+  EXPECT_EQ(
+      name(DotWith(Algorithm("bf16", 1, 4))),
+      "2:8: stablehlo.dot_general: there is no algorithm of bf16 by bf16 in 1 and 1 parts, 4 products and sums in f32");
+  EXPECT_EQ(name(DotWith(Algorithm("bf16", 0, 1))),
+            "2:8: stablehlo.dot_general: algorithm: lhs_component_count is 0, at least 1 needed");
+  EXPECT_EQ(name(DotWith(Algorithm("bf16", 1, 1), "HIGH")),
+            "2:8: stablehlo.dot_general: precision_config is not DEFAULT beside an algorithm");
+  EXPECT_EQ(name(DotWith(Algorithm("f8E5M2", 1, 1, "true"))),
+            "2:8: stablehlo.dot_general: dot: algorithm dot_any_f8_any_f8_f32_fast_accum takes no operand of f32, only "
+            "f8 types");
+  // 1 + 2^-9 is 1 as bf16, and itself in two parts; the program is run in all its forms.
+  const Literal a =
+      Literal::FromVector<float>(Shape(ElementType::kF32, {2, 3}), std::vector<float>{1.001953125f, 0, 0, 0, 2, 0});
+  const Literal b = Literal::FromVector<float>(Shape(ElementType::kF32, {3, 2}), std::vector<float>{1, 0, 0, 1, 0, 0});
+  EXPECT_EQ(RunStablehlo(DotWith(Algorithm("bf16", 1, 1)), {a, b}), "{ {1, 0}, {0, 2} }");
+  EXPECT_EQ(RunStablehlo(DotWith(Algorithm("bf16", 1, 3)), {a, b}), "{ {1.0019531, 0}, {0, 2} }");
+  EXPECT_EQ(RunStablehlo(DotWith(Algorithm("tf32", 1, 1)), {a, b}), "{ {1.0019531, 0}, {0, 2} }");
+}
+
 TEST(StablehloTest, ChloOperations) {
   EXPECT_EQ(
       RunStablehlo(Function(

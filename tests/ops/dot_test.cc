@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
+#include "core/dot_algorithm.h"
 #include "tests/support/gpu_client.h"
 #include "tests/support/lowered_run.h"
 
@@ -50,6 +52,37 @@ TEST(DotTest, VectorsOuterProductsAndNothing) {
   ExpectBoth(Dot("f32[0,5]", "f32[5,7]", "f32[0,7]", kPlain), 0);
   ExpectBoth(Dot("f32[3,5,64]", "f32[3,64]", "f32[3,5]",
                  "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}"));
+}
+
+// One product, or several of what the operands are split into.
+TEST(DotTest, EveryAlgorithm) {
+  for (const DotAlgorithm& algorithm : DotAlgorithms()) {
+    SCOPED_TRACE(algorithm.name);
+    const std::string attributes = fmt::format("{}, algorithm={}", kPlain, algorithm.name);
+    for (const char* type : {"f32", "bf16", "f64", "f8e5m2"}) {
+      if (algorithm.takes_f8() != (std::string_view(type) == "f8e5m2")) continue;
+      ExpectBoth(Dot(fmt::format("{}[23,40]", type), fmt::format("{}[40,24]", type), "f32[23,24]", attributes));
+      ExpectBoth(
+          Dot(fmt::format("{}[40]", type), fmt::format("{}[40,24]", type), "bf16[24]",
+              fmt::format("lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}, algorithm={}", algorithm.name)));
+      ExpectBoth(Dot(fmt::format("{}[3,0]", type), fmt::format("{}[0,2]", type), "f32[3,2]", attributes));
+    }
+  }
+}
+
+// Infinities stay where they are, the largest numbers finite.
+TEST(DotTest, AlgorithmsKeepSpecialValues) {
+  const float inf = std::numeric_limits<float>::infinity(), largest = std::numeric_limits<float>::max();
+  const std::vector<float> values{inf, -inf, std::nanf(""), largest, -largest, 1e-40f, 0.0f, -0.0f, 1.5f, 3e-39f};
+  const Literal row = Literal::FromVector<float>(Shape(ElementType::kF32, {10}), values);
+  const Literal column = Literal::FromVector<float>(Shape(ElementType::kF32, {4}), std::vector<float>{1, -0.5, 0, inf});
+  for (const DotAlgorithm& algorithm : DotAlgorithms()) {
+    if (algorithm.takes_f8() || algorithm.operand == ElementType::kF16) continue;
+    SCOPED_TRACE(algorithm.name);
+    RunBoth(Dot("f32[10]", "f32[4]", "f32[10,4]",
+                fmt::format("lhs_contracting_dims={{}}, rhs_contracting_dims={{}}, algorithm={}", algorithm.name)),
+            {row, column});
+  }
 }
 
 TEST(DotTest, EveryElementType) {

@@ -1,10 +1,13 @@
 // Dot with any batch and contracting dimensions: both operands are brought to [batch, free, contracting] and multiplied
 // in panels.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "backend/cpu/reference/data_movement.h"
 #include "backend/cpu/reference/gemm.h"
+#include "core/dot_algorithm.h"
+#include "core/float_formats.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -78,22 +81,105 @@ void Multiply(const EvalContext& context, const Side& lhs, const Side& rhs, Lite
   });
 }
 
+// Of doubles that hold an f32 (or what a type holds): to nearest even.
+void RoundTo(const DotAlgorithm& algorithm, std::span<double> values) {
+  if (!algorithm.is_tf32()) return RoundElements(algorithm.operand, values.data(), static_cast<int64_t>(values.size()));
+  RoundElements(ElementType::kF32, values.data(), static_cast<int64_t>(values.size()));
+  for (double& value : values) {
+    if (!std::isfinite(value) || value == 0) continue;
+    // The last place: of f32's smallest normal number where the number is below it.
+    const double place = std::ldexp(1.0, std::max(std::ilogb(value), -126) - kTf32MantissaBits);
+    value = std::nearbyint(value / place) * place;
+    if (std::abs(value) > MaxFinite(ElementType::kF32)) value = std::copysign(HUGE_VAL, value);
+  }
+}
+
+// The parts of an operand, as f64.
+std::vector<Value> PartsOf(const EvalContext& context, const Literal& operand, const DotAlgorithm& algorithm) {
+  const Shape shape(ElementType::kF64, {operand.shape().dimensions().begin(), operand.shape().dimensions().end()});
+  std::vector<Literal> parts;
+  for (int p = 0; p < algorithm.parts(); ++p) parts.push_back(Literal::Uninitialized(shape));
+  const bool splits = algorithm.parts() > 1;
+  context.For(shape.ElementCount(), kBlockSize, [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; at += kBlockSize) {
+      const auto n = static_cast<size_t>(std::min<int64_t>(kBlockSize, end - at));
+      std::vector<double> rest(n), part(n);
+      LoadAs<double>(operand, at, static_cast<int64_t>(n), rest.data());
+      if (splits) RoundElements(ElementType::kF32, rest.data(), static_cast<int64_t>(n));
+      for (size_t p = 0; p < parts.size(); ++p) {
+        part = rest;
+        if (!algorithm.takes_f8()) RoundTo(algorithm, part);
+        for (size_t i = 0; i < n; ++i) {
+          if (splits && std::isinf(part[i]) && std::isfinite(rest[i]))
+            part[i] = std::copysign(LargestOf(algorithm), rest[i]);
+          rest[i] -= part[i];
+        }
+        StoreBlock(part.data(), static_cast<int64_t>(n), parts[p], at);
+      }
+    }
+  });
+  return {std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end())};
+}
+
+// Sums of products of these operands in `result`, whose type rounds them.
+Status Multiply(const EvalContext& context, const Value& left, const Value& right, const DotAttributes& a,
+                Accumulator accumulator, Literal& result) {
+  const Side lhs = Prepare(left, a.lhs_batch_dims, a.lhs_contracting_dims, context.options().threads);
+  const Side rhs = Prepare(right, a.rhs_batch_dims, a.rhs_contracting_dims, context.options().threads);
+  if (lhs.k != rhs.k || lhs.batch != rhs.batch) {
+    return InvalidArgument("dot: {} and {} contract {} and {} elements in {} and {} batches", left.shape().ToString(),
+                           right.shape().ToString(), lhs.k, rhs.k, lhs.batch, rhs.batch);
+  }
+  VisitAccumulator(accumulator, [&]<typename T>(T) { Multiply<T>(context, lhs, rhs, result); });
+  return OkStatus();
+}
+
+// As core/dot_algorithm.h says; the sums themselves are as accurate as any dot's here.
+EvalResult MultiplyBy(const DotAlgorithm& algorithm, const EvalContext& context, const Instruction& instruction,
+                      std::span<Value> operands) {
+  const auto& a = instruction.attributes<DotAttributes>();
+  const std::vector<Value> lhs = PartsOf(context, operands[0].literal(), algorithm);
+  const std::vector<Value> rhs = PartsOf(context, operands[1].literal(), algorithm);
+  const Shape& shape = instruction.shape();
+  const Shape sums(ElementType::kF64, {shape.dimensions().begin(), shape.dimensions().end()});
+  const Accumulator accumulator = algorithm.operand == ElementType::kF64 && !context.options().plain_f64_products
+                                      ? Accumulator::kCompensated
+                                      : Accumulator::kDouble;
+  std::vector<double> rest(static_cast<size_t>(sums.ElementCount()), 0.0), sum(rest.size());
+  auto load = [&](const Literal& product, std::vector<double>& into) {
+    LoadAs<double>(product, 0, static_cast<int64_t>(into.size()), into.data());
+  };
+  Literal product = Literal::Uninitialized(sums);
+  for (int i = 0; i < algorithm.parts(); ++i) {
+    for (int j = i == 0 ? 1 : 0; j < algorithm.parts(); ++j) {
+      if (!algorithm.Multiplies(i, j)) continue;
+      VXLA_RETURN_IF_ERROR(
+          Multiply(context, lhs[static_cast<size_t>(i)], rhs[static_cast<size_t>(j)], a, accumulator, product));
+      load(product, sum);
+      for (size_t e = 0; e < rest.size(); ++e) rest[e] += sum[e];
+    }
+  }
+  VXLA_RETURN_IF_ERROR(Multiply(context, lhs[0], rhs[0], a, accumulator, product));
+  load(product, sum);
+  for (size_t e = 0; e < rest.size(); ++e) sum[e] += std::isnan(rest[e]) ? 0.0 : rest[e];
+  const auto count = static_cast<int64_t>(sum.size());
+  if (BitWidth(shape.element_type()) >= BitWidth(algorithm.sum)) RoundElements(algorithm.sum, sum.data(), count);
+  Literal result = Literal::Uninitialized(shape);
+  StoreBlock(sum.data(), count, result, 0);
+  return result;
+}
+
 }  // namespace
 
 EvalResult EvalDot(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
   const auto& a = instruction.attributes<DotAttributes>();
-  const Side lhs = Prepare(operands[0], a.lhs_batch_dims, a.lhs_contracting_dims, context.options().threads);
-  const Side rhs = Prepare(operands[1], a.rhs_batch_dims, a.rhs_contracting_dims, context.options().threads);
-  if (lhs.k != rhs.k || lhs.batch != rhs.batch) {
-    return InvalidArgument("dot: {} and {} contract {} and {} elements in {} and {} batches",
-                           operands[0].shape().ToString(), operands[1].shape().ToString(), lhs.k, rhs.k, lhs.batch,
-                           rhs.batch);
-  }
+  if (const DotAlgorithm* algorithm = FindDotAlgorithm(a.algorithm))
+    return MultiplyBy(*algorithm, context, instruction, operands);
   Literal result = Literal::Uninitialized(instruction.shape());
   const Accumulator accumulator =
       AccumulatorFor(operands[0].shape().element_type(), operands[1].shape().element_type(),
                      instruction.shape().element_type(), context.options().plain_f64_products);
-  VisitAccumulator(accumulator, [&]<typename T>(T) { Multiply<T>(context, lhs, rhs, result); });
+  VXLA_RETURN_IF_ERROR(Multiply(context, operands[0], operands[1], a, accumulator, result));
   return result;
 }
 

@@ -112,7 +112,7 @@ class BoundMaker {
     switch (instruction_.opcode()) {
       case Opcode::kDot:
       case Opcode::kConvolution:
-        MakeSum({ReducerKind::kSum}, {DotSumType(TypeOf(0), TypeOf(1), instruction_.shape().element_type())});
+        MakeSum({ReducerKind::kSum}, {DotSumType(instruction_)});
         break;
       case Opcode::kReduce:
       case Opcode::kReduceWindow:
@@ -138,8 +138,6 @@ class BoundMaker {
   }
 
  private:
-  ElementType TypeOf(int operand) const { return instruction_.operand(operand)->shape().element_type(); }
-
   Tolerance RoundingOf(const Literal& leaf) const {
     const ElementType type = leaf.shape().IsArray() ? leaf.shape().element_type() : ElementType::kToken;
     if (!HasRounding(type)) return {};

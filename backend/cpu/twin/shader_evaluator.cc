@@ -8,6 +8,7 @@
 #include "backend/cpu/twin/shader_dot.h"
 #include "backend/cpu/twin/shader_fold.h"
 #include "core/accuracy.h"
+#include "core/dot_algorithm.h"
 #include "core/running_window.h"
 
 namespace VXLA_NAMESPACE {
@@ -237,6 +238,7 @@ std::optional<Result<Literal>> EvaluateOne(const Instruction& instruction, std::
       if (RunningWindowOf(instruction)) return std::nullopt;  // the twin has no loops of that kernel
       return RunReduceWindow(instruction, operands, evaluation);
     case Opcode::kDot:
+      if (FindDotAlgorithm(instruction.attributes<DotAttributes>().algorithm) != nullptr) return std::nullopt;
       return DotAsShaders(instruction, *operands[0], *operands[1],
                           OrderOf(evaluation, instruction, AccumulationLength(instruction)),
                           evaluation.options.threads);

@@ -647,7 +647,7 @@ std::optional<MatrixShape> MatrixFor(const LowerContext& context, const ProductR
 
 ProductReader::ProductReader(const FusionDescription& body, bool wide_sums)
     : wide(wide_sums), body_(body), lhs_(body.hero->operand(0)), rhs_(body.hero->operand(1)) {
-  sum_type = DotSumType(lhs_->shape().element_type(), rhs_->shape().element_type(), body.hero->shape().element_type());
+  sum_type = DotSumType(*body.hero);
   if (wide) sum_type = ElementType::kC64;
   work.sum_bytes = std::max(StorageBytes(sum_type), 4);
   work.lanes_can_share = ShufflesTake(sum_type);

@@ -168,6 +168,10 @@ Result<uint64_t> BytecodeTables::TypeNumber(const Type& type) {
       return Type_(kVhloDialect, std::move(body));
     }
     case Type::Kind::kOther:
+      if (type.text == "tf32") {  // of a dot's algorithm
+        VXLA_RETURN_IF_ERROR(CheckSince(VhloVersion::Of(1, 6), "the type tf32"));
+        return Type_(kVhloDialect, Code(VhloType::kTf32));
+      }
       break;
   }
   return Unsupported("the type {} has no form in bytecode", PrintType(type));
