@@ -204,7 +204,7 @@ VxlaCode vxlaCreateDevice(const VxlaDeviceInfo* info, VxlaDevice* device, VxlaMe
     VXLA_RETURN_IF_ERROR(CheckNotNull(device, "device"));
     *device = nullptr;
     VXLA_ASSIGN_OR_RETURN(const VxlaDeviceInfo read, ReadStruct(info, "info"));
-    VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> opened, OpenDevice(OptionsOf(read), HooksOfLibrary()));
+    VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> opened, OpenDevice(OptionsOf(read), HooksOfLibrary(), {}));
     *device = NewDevice(std::move(opened), read.flags, /*adopted=*/false);
     return OkStatus();
   });

@@ -9,8 +9,8 @@
 
 namespace VXLA_NAMESPACE {
 
-Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& wanted) {
-  return OpenDevice(wanted, vulkan::AllHooks());
+Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& wanted, const std::optional<DeviceTuning>& tuning) {
+  return OpenDevice(wanted, vulkan::AllHooks(), tuning);
 }
 
 bool IsGeneric(std::string_view target) { return target == "generic" || target.starts_with("generic+"); }

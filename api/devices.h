@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,8 @@
 namespace VXLA_NAMESPACE {
 
 // kInvalidArgument: a word that is none of those above. kDeviceFailure: there is no such device, or it does not open.
-Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& options);
+Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& options,
+                                           const std::optional<DeviceTuning>& tuning = {});
 // Whether a target is any device: "generic", "generic+f16+..." (docs/bundle.md).
 bool IsGeneric(std::string_view target);
 // A device to compile for: "generic" with addresses or descriptors, which asks for what any Vulkan 1.2 device has

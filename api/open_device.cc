@@ -34,7 +34,8 @@ Result<std::vector<DeviceFacts>> ListDevices(const std::string& loader_path) {
 
 std::string UuidText(const DeviceFacts& facts) { return vulkan::UuidText(facts.device_uuid); }
 
-Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& wanted, const vulkan::DeviceHooks& hooks) {
+Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& wanted, const vulkan::DeviceHooks& hooks,
+                                           const std::optional<DeviceTuning>& tuning) {
   if (IsCpu(wanted.device)) return InvalidArgument("device 'cpu' is the reference: there is nothing to open");
   vulkan::OpenOptions options;
   if (wanted.bindings != "auto") {
@@ -52,6 +53,7 @@ Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& wanted, const vu
   options.cache_dir = wanted.cache_folder;
   if (wanted.work_budget_ms >= 0) options.work_budget_seconds = wanted.work_budget_ms * 1e-3;
   options.loader_path = wanted.loader_path;
+  options.tuning = tuning;
   VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices, ListDevices(wanted.loader_path));
   VXLA_ASSIGN_OR_RETURN(const int index, vulkan::ChooseDevice(devices, wanted.device));
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, vulkan::OpenDevice(index, options, hooks));

@@ -9,8 +9,9 @@ namespace vulkan {
 struct DeviceHooks;
 }
 
-// As OpenDevice of devices.h.
-Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& options, const vulkan::DeviceHooks& hooks);
+// As OpenDevice of devices.h; `tuning` is taken instead of what is kept for the device.
+Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& options, const vulkan::DeviceHooks& hooks,
+                                           const std::optional<DeviceTuning>& tuning);
 
 // All Vulkan devices, in the order of "vulkan:N". kDeviceFailure where there is no loader or no driver.
 Result<std::vector<DeviceFacts>> ListDevices(const std::string& loader_path = {});

@@ -36,6 +36,23 @@ struct MatrixShape {
   friend bool operator==(const MatrixShape&, const MatrixShape&) = default;
 };
 
+// Values in the place of those that tuning takes from tables (backend/vulkan/lower/tuning.h), as `vxla bench --tune`
+// measured them on the device. 0: the table's.
+struct DeviceTuning {
+  uint32_t loop_group = 0, loop_items = 0, dot_lanes = 0, dot_tile = 0, dot_k_step = 0;
+  uint32_t row_lanes = 0, busy_groups = 0;  // these change the order of sums, so that results round otherwise
+  friend bool operator==(const DeviceTuning&, const DeviceTuning&) = default;
+};
+struct TuningField {
+  const char* name;
+  uint32_t DeviceTuning::*value;
+};
+inline constexpr TuningField kTuningFields[] = {
+    {"loop_group", &DeviceTuning::loop_group},  {"loop_items", &DeviceTuning::loop_items},
+    {"dot_lanes", &DeviceTuning::dot_lanes},    {"dot_tile", &DeviceTuning::dot_tile},
+    {"dot_k_step", &DeviceTuning::dot_k_step},  {"row_lanes", &DeviceTuning::row_lanes},
+    {"busy_groups", &DeviceTuning::busy_groups}};
+
 struct DeviceFacts {
   std::string name, driver, driver_version;
   uint32_t api_version = 0;  // as Vulkan packs it
@@ -105,6 +122,9 @@ struct DeviceFacts {
   int hardware_threads = 1;  // software drivers: the threads that run kernels
   // Scalar operations, all functions inlined, that the driver's compiler takes in one kernel without ado.
   int64_t kernel_operations = 1 << 15;
+
+  // What was measured on it and kept.
+  DeviceTuning tuned;
 
   // Whether probes could ask it how it computes. A library without a compiler has none, so that it relies on nothing
   // that they find.

@@ -19,6 +19,7 @@
 #include "tools/bench_cases.h"
 #include "tools/bench_load.h"
 #include "tools/bench_peers.h"
+#include "tools/bench_tune.h"
 #include "tools/commands.h"
 #include "tools/files.h"
 #include "tools/flop_count.h"
@@ -38,6 +39,7 @@ struct BenchFlags {
   bool both_bindings = true;  // unless --bindings names one
   int runs = 10;
   bool json = false;
+  std::string tune;
 };
 
 struct BenchRow {
@@ -409,9 +411,19 @@ CommandBody AddBench(CLI::App& app) {
       ->capture_default_str();
   flags->device.AddTo(app);
   flags->compile.AddTo(app);
+  app.add_flag(
+      "--tune{keep-bits}", flags->tune,
+      "measure workgroup sizes, tiles and elements of an invocation on this device, and keep what is faster for "
+      "every program from now on: keep-bits: where no result changes; any-bits: also what changes the order of "
+      "sums; forget: back to the built-in table");
   app.add_flag("--json", flags->json, "the table as JSON");
   return [flags, &app](Json& json) {
     flags->both_bindings = app.count("--bindings") == 0;
+    if (!flags->tune.empty()) {
+      return TuneDevice(
+          {flags->tune, flags->names, flags->device, flags->compile.options(), flags->seed, flags->runs, flags->json},
+          json);
+    }
     return Bench(*flags, json);
   };
 }

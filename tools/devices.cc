@@ -5,6 +5,7 @@
 
 #include "backend/vulkan/codegen/carriers.h"
 #include "backend/vulkan/device/open.h"
+#include "tools/bench_tune.h"
 #include "tools/commands.h"
 #include "tools/files.h"
 #include "tools/session.h"
@@ -100,6 +101,11 @@ void PrintDevice(size_t index, const DeviceFacts& f) {
   std::string matrices;
   for (const Json& matrix : MatricesJson(f)) matrices += (matrices.empty() ? "" : ", ") + matrix.get<std::string>();
   if (!matrices.empty()) fmt::print("  matrices  {}\n", matrices);
+  std::string tuned;
+  const Json tuning = TuningJson(f.tuned);
+  for (const auto& [name, value] : tuning.items())
+    tuned += fmt::format("{}{} {}", tuned.empty() ? "" : ", ", name, value.get<uint32_t>());
+  if (!tuned.empty()) fmt::print("  tuned     {}\n", tuned);
   for (const std::string& line : f.quirks.notes) fmt::print("  quirk     {}\n", line);
 }
 
@@ -124,6 +130,7 @@ Status Devices(bool wants_json, Json& list) {
                       {"division", DivisionJson(facts)},
                       {"matrices", MatricesJson(facts)},
                       {"limits", LimitsJson(facts)},
+                      {"tuned", TuningJson(facts.tuned)},
                       {"quirks", facts.quirks.notes}});
     }
   }

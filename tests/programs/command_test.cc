@@ -175,6 +175,25 @@ TEST(CommandTest, BenchMeasuresAProgramInBothBindingModes) {
   ExpectError(RunVxla("bench nosuch"), 2, "neither a file nor one of add");
 }
 
+TEST(CommandTest, BenchTunesTheDeviceAndForgets) {
+  const CommandResult tuned = RunVxla("bench --tune dot_512 --emulate gpu --num-runs 1 --json");
+  ASSERT_EQ(tuned.exit_code, 0) << tuned.err;
+  const auto json = nlohmann::json::parse(tuned.out);
+  EXPECT_EQ(json["kept"], true);
+  EXPECT_GT(json["measured"].size(), 8u);
+  for (const auto& row : json["measured"]) EXPECT_GT(row["ms"]["dot_512"], 0);
+  // Values that change the order of sums are measured only where that is allowed.
+  for (const auto& [name, value] : json["tuning"].items()) EXPECT_THAT(name, ::testing::StartsWith("dot_"));
+  const CommandResult forgotten = RunVxla("bench --tune=forget --emulate gpu");
+  EXPECT_EQ(forgotten.exit_code, 0) << forgotten.err;
+  EXPECT_THAT(forgotten.out, HasSubstr("the table's values: nothing else is kept for this device"));
+  EXPECT_THAT(RunVxla("bench --tune=forget --no-cache").out, HasSubstr("not kept (--no-cache)"));
+  ExpectError(RunVxla("bench --tune=fast"), 2, "--tune=fast: none of keep-bits, any-bits, forget");
+  ExpectError(RunVxla("bench --tune sort"), 2,
+              "--tune: sort is none of add, dot_1024, dot_512, softmax, sum, tanh_mul_add");
+  ExpectError(RunVxla("bench --tune --device cpu"), 2, "--tune: --device cpu has nothing to tune");
+}
+
 TEST(CommandTest, TheSeedDrivesStatefulRandomNumbersOnEveryDevice) {
   const std::string program =
       WriteScratch("draws.hlo",

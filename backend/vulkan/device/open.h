@@ -41,6 +41,7 @@ struct OpenOptions {
   // Device::KernelExecutables answers. kDeviceFailure where the driver has no VK_KHR_pipeline_executable_properties.
   bool capture_executables = false;
   bool measure_division = false;  // at once, so that facts() tell; else when a kernel first divides
+  std::optional<DeviceTuning> tuning;     // instead of what was measured on the device and kept
   PretendedMemory pretend = PretendedMemory::kNone;
   uint64_t memory_limit_bytes = ~uint64_t{0};     // of each heap, as if it had no more
   int64_t max_elements = (int64_t{1} << 31) - 1;  // of an array that is not cut, as if indices reached no more

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backend/vulkan/device/executables.h"
+#include "backend/vulkan/device/kept_tuning.h"
 #include "backend/vulkan/drivers/known_faults.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -129,6 +130,7 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
   }
   found.same_bits = options.same_bits;
   found.max_elements = options.max_elements;
+  if (hooks.lowering) found.tuned = options.tuning ? *options.tuning : LoadTuning(*device->disk_, found);
   if (device->probe_ && options.measure_division && !options.emulate.division) {
     VXLA_ASSIGN_OR_RETURN(const DivisionFacts division, device->Division());
     NoteDivision(division, device->context_->mutable_facts());

@@ -25,10 +25,12 @@ enum Vendor : uint32_t {
   kIntel = 0x8086,
 };
 
+constexpr int64_t kFewElements = 4096;
+
 LoopTuning TuneSoftwareLoop(const DeviceFacts& facts, int64_t element_count, int64_t cost, bool single_accesses) {
   // An invocation costs far more than a loop step, so each takes many elements; small tensors stay in one small group.
   if (element_count <= 64) return {64, 1, 1};
-  if (element_count <= 4096) return {256, 4, 1};
+  if (element_count <= kFewElements) return {256, 4, 1};
   // Lavapipe loads and stores lane by lane, so a lane that takes a group of neighbours saves most of the work (add of
   // 16M f32 on one core, CPU time: 1 wide 62 ms, 4 wide 41, 8 wide, as pairs of words, 42; where the CPU has no AVX-512
   // 289, 264 and 140). A group repeats the body, which the driver compiles for longer. Split addresses gain by single
@@ -122,8 +124,10 @@ bool InterleaveShares(const DeviceFacts& facts, const RowWork& work, int64_t ste
 
 }  // namespace
 
+namespace {
+
 // From the vendors' published sizes of register files, subgroups and compute units; nothing here has been measured yet.
-GpuTraits TraitsOf(const DeviceFacts& facts) {
+GpuTraits TableTraits(const DeviceFacts& facts) {
   const bool discrete = facts.kind == DeviceFacts::Kind::kDiscrete || facts.kind == DeviceFacts::Kind::kVirtual;
   GpuTraits traits;
   switch (facts.vendor_id) {
@@ -158,6 +162,24 @@ GpuTraits TraitsOf(const DeviceFacts& facts) {
     default:
       break;
   }
+  return traits;
+}
+
+}  // namespace
+
+GpuTraits TraitsOf(const DeviceFacts& facts) {
+  GpuTraits traits = TableTraits(facts);
+  const DeviceTuning& tuned = facts.tuned;
+  const auto take = [](auto& value, uint32_t measured) {
+    if (measured != 0) value = measured;
+  };
+  take(traits.loop_group, tuned.loop_group);
+  take(traits.loop_items, tuned.loop_items);
+  take(traits.row_lanes, tuned.row_lanes);
+  take(traits.busy_groups, tuned.busy_groups);
+  take(traits.dot_lanes, tuned.dot_lanes);
+  take(traits.dot_tile, tuned.dot_tile);
+  take(traits.dot_k_step, tuned.dot_k_step);
   return traits;
 }
 
@@ -289,9 +311,7 @@ std::optional<DotShape> TuneMatrices(const DeviceFacts& facts, const DotWork& wo
   return fit;
 }
 
-DotShape TuneGpuDot(const DeviceFacts& facts, const DotWork& work) {
-  if (const auto matrices = TuneMatrices(facts, work)) return *matrices;
-  const GpuTraits traits = TraitsOf(facts);
+DotShape TuneTiles(const DeviceFacts& facts, const GpuTraits& traits, const DotWork& work) {
   DotShape shape;
   shape.tiled = true;
   shape.lanes = shape.lanes_y =
@@ -317,6 +337,19 @@ DotShape TuneGpuDot(const DeviceFacts& facts, const DotWork& work) {
   const int64_t wanted = traits.busy_groups / 4;
   if (tiles < wanted) shape.splits = std::clamp<int64_t>(work.k / 512, 1, CeilDivide(wanted, tiles));
   return shape;
+}
+
+DotShape TuneGpuDot(const DeviceFacts& facts, const DotWork& work) {
+  if (const auto matrices = TuneMatrices(facts, work)) return *matrices;
+  const GpuTraits traits = TraitsOf(facts), table = TableTraits(facts);
+  GpuTraits plain = traits;
+  plain.dot_lanes = table.dot_lanes;
+  plain.dot_tile = table.dot_tile;
+  plain.dot_k_step = table.dot_k_step;
+  const DotShape shape = TuneTiles(facts, plain, work), measured = TuneTiles(facts, traits, work);
+  // Only where each sum is one sum in ascending k does the tile leave the bits alone.
+  const auto sums_alone = [](const DotShape& s) { return s.quads && s.splits == 1; };
+  return sums_alone(shape) && sums_alone(measured) ? measured : shape;
 }
 
 }  // namespace
@@ -523,6 +556,10 @@ LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t elem
   LoopTuning tuning = facts.is_software()
                           ? TuneSoftwareLoop(facts, element_count, cost, SplitsAddresses(facts, bindings))
                           : TuneGpuLoop(TraitsOf(facts), element_count);
+  if (facts.is_software() && element_count > kFewElements) {
+    if (facts.tuned.loop_group != 0) tuning.workgroup_size = facts.tuned.loop_group;
+    if (facts.tuned.loop_items != 0) tuning.items = facts.tuned.loop_items;
+  }
   const uint32_t limit = std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]);
   while (tuning.workgroup_size > limit) tuning.workgroup_size /= 2;
   return tuning;

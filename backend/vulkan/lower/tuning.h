@@ -11,7 +11,8 @@
 namespace VXLA_NAMESPACE::vulkan {
 
 // What the shapes below need to know of a GPU beyond its limits, by vendor: how many invocations a workgroup should
-// have, how many workgroups keep the whole device busy, how large a register tile of a matrix product is.
+// have, how many workgroups keep the whole device busy, how large a register tile of a matrix product is. What was
+// measured on the device (DeviceFacts::tuned) takes the place of the table's.
 struct GpuTraits {
   uint32_t loop_group = 256;  // invocations of a fused loop's workgroup
   uint32_t loop_items = 4;    // elements of each, in large tensors

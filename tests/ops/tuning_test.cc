@@ -1,0 +1,118 @@
+// What `vxla bench --tune` keeps: programs take it, and it changes no bits.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "backend/vulkan/device/kept_tuning.h"
+#include "tests/support/gpu_client.h"
+
+namespace VXLA_NAMESPACE::testing {
+namespace {
+
+std::shared_ptr<Device> Tuned(const DeviceTuning& tuning, bool as_gpu, const std::string& cache_dir = {}) {
+  vulkan::OpenOptions options = TestOptions(BindingMode::kDescriptors);
+  options.emulate.gpu = as_gpu;
+  if (cache_dir.empty()) {
+    options.tuning = tuning;
+  } else {
+    options.cache = true;
+    options.cache_dir = cache_dir;
+  }
+  auto device = OpenTestDevice(options);
+  EXPECT_TRUE(device.ok()) << device.status().message();
+  return device.ok() ? *device : nullptr;
+}
+
+struct TunedRun {
+  std::string kernel;
+  Literal result;
+};
+TunedRun RunTuned(const DeviceTuning& tuning, bool as_gpu, const Module& module,
+                  const std::vector<Literal>& arguments) {
+  const std::unique_ptr<Client> client = MakeTestClient(Tuned(tuning, as_gpu));
+  const auto executable = client->Compile(module);
+  EXPECT_TRUE(executable.ok()) << executable.status().message();
+  std::vector<const Literal*> pointers;
+  for (const Literal& argument : arguments) pointers.push_back(&argument);
+  Result<Literal> result = (*executable)->Run(pointers);
+  EXPECT_TRUE(result.ok()) << result.status().message();
+  const KernelKey& key = (*executable)->plan().kernels.at(0);
+  std::string kernel = key.generated;
+  for (const uint32_t constant : key.constants) kernel += fmt::format("|{}", constant);
+  return {std::move(kernel), std::move(*result)};
+}
+
+DeviceTuning With(uint32_t DeviceTuning::*value, uint32_t number) {
+  DeviceTuning tuning;
+  tuning.*value = number;
+  return tuning;
+}
+
+TEST(TuningTest, LoopsOfOtherShapesGiveTheSameBits) {
+  const auto module = ParseModule(
+      "ENTRY e { x = f32[100,999] parameter(0)  y = f32[100,999] parameter(1)  s = f32[100,999] multiply(x, y)\n"
+      "ROOT r = f32[100,999] tanh(s) }");
+  ASSERT_NE(module, nullptr);
+  const std::vector<Literal> arguments = RandomArguments(*module);
+  for (const bool as_gpu : {false, true}) {
+    const TunedRun plain = RunTuned({}, as_gpu, *module, arguments);
+    for (const auto& tuning : {With(&DeviceTuning::loop_group, 128), With(&DeviceTuning::loop_items, 2)}) {
+      const TunedRun other = RunTuned(tuning, as_gpu, *module, arguments);
+      EXPECT_EQ(other.result, plain.result);
+      if (as_gpu && tuning.loop_items != 0) continue;  // too small to have more than one element each there
+      EXPECT_NE(other.kernel, plain.kernel);
+    }
+  }
+}
+
+// Sums of one piece keep their order whatever the tile; others keep their tile.
+TEST(TuningTest, ProductsOfOtherTilesGiveTheSameBits) {
+  const auto product = [](int n, int k) {
+    return ParseModule(
+        fmt::format("ENTRY e {{ x = f32[{0},{1}] parameter(0)  y = f32[{1},{0}] parameter(1)\n"
+                    "ROOT r = f32[{0},{0}] dot(x, y), lhs_contracting_dims={{1}}, "
+                    "rhs_contracting_dims={{0}} }}",
+                    n, k));
+  };
+  const DeviceTuning tunings[] = {With(&DeviceTuning::dot_lanes, 8), With(&DeviceTuning::dot_tile, 8),
+                                  With(&DeviceTuning::dot_k_step, 8)};
+  for (const auto& [n, k] : {std::pair(772, 36), std::pair(128, 2048)}) {
+    const auto module = product(n, k);
+    ASSERT_NE(module, nullptr);
+    const std::vector<Literal> arguments = RandomArguments(*module);
+    const TunedRun plain = RunTuned({}, true, *module, arguments);
+    bool differs = false;
+    for (const DeviceTuning& tuning : tunings) {
+      const TunedRun other = RunTuned(tuning, true, *module, arguments);
+      EXPECT_EQ(other.result, plain.result);
+      differs |= other.kernel != plain.kernel;
+    }
+    EXPECT_EQ(differs, k < 2048);
+  }
+}
+
+TEST(TuningTest, IsKeptForTheDeviceAndItsDriver) {
+  const std::string folder =
+      (std::filesystem::temp_directory_path() / fmt::format("vxla-tuning-{}", ::getpid())).string();
+  const std::shared_ptr<Device> device = Tuned({}, false);
+  ASSERT_NE(device, nullptr);
+  DeviceTuning tuning = With(&DeviceTuning::loop_group, 128);
+  tuning.row_lanes = 64;
+  vulkan::DiskCache disk(folder, true);
+  EXPECT_TRUE(vulkan::KeepTuning(disk, device->facts(), tuning));
+  EXPECT_EQ(Tuned({}, false, folder)->facts().tuned, tuning);
+  EXPECT_EQ(Tuned({}, true, folder)->facts().tuned, DeviceTuning{});  // another kind of device
+  DeviceFacts newer = device->facts();
+  newer.driver_version += "1";
+  EXPECT_EQ(vulkan::LoadTuning(disk, newer), DeviceTuning{});
+  // What the device cannot take is not taken.
+  EXPECT_FALSE(vulkan::KeepTuning(disk, device->facts(), With(&DeviceTuning::loop_group, 1 << 15)));
+  EXPECT_EQ(Tuned({}, false, folder)->facts().tuned, DeviceTuning{});
+  EXPECT_FALSE(vulkan::KeepTuning(disk, device->facts(), With(&DeviceTuning::loop_items, 3)));
+  EXPECT_TRUE(vulkan::KeepTuning(disk, device->facts(), {}));
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace VXLA_NAMESPACE::testing
