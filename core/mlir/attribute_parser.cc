@@ -270,14 +270,17 @@ Result<Type> AttributeParser::ParseUnranked() {
   return element;
 }
 
-// The encoding: #stablehlo.bounds<?, 8>; others say nothing to vxla.
+// The encoding: #stablehlo.bounds<?, 8>, or #stablehlo.type_extensions<bounds = [?, 8]>; others say nothing to vxla.
 Status AttributeParser::ParseBounds(Shape& shape) {
   VXLA_ASSIGN_OR_RETURN(const Attribute encoding, ParseAttribute());
-  if (encoding.kind != Attribute::Kind::kDialect || !encoding.text.ends_with(".bounds")) return OkStatus();
-  if (encoding.elements.size() != static_cast<size_t>(shape.rank()))
-    return lexer_.Error("{} bounds for {} dimensions", encoding.elements.size(), shape.rank());
+  if (encoding.kind != Attribute::Kind::kDialect) return OkStatus();
+  const Attribute* const listed = encoding.text.ends_with(".type_extensions") ? encoding.Find("bounds") : nullptr;
+  if (listed == nullptr && !encoding.text.ends_with(".bounds")) return OkStatus();
+  const std::vector<Attribute>& bounds = listed == nullptr ? encoding.elements : listed->elements;
+  if (bounds.size() != static_cast<size_t>(shape.rank()))
+    return lexer_.Error("{} bounds for {} dimensions", bounds.size(), shape.rank());
   for (int i = 0; i < shape.rank(); ++i) {
-    const Attribute& bound = encoding.elements[i];
+    const Attribute& bound = bounds[static_cast<size_t>(i)];
     if (bound.kind != Attribute::Kind::kInteger) continue;
     if (!shape.is_dynamic_dimension(i)) return lexer_.Error("a bound for dimension {}, which is static", i);
     shape.set_dimension(i, bound.integer);
@@ -379,8 +382,12 @@ Status AttributeParser::ParseArray(Attribute& attribute) {
   attribute.kind = Attribute::Kind::kArray;
   VXLA_RETURN_IF_ERROR(lexer_.Expect("["));
   while (!lexer_.At("]")) {
-    VXLA_ASSIGN_OR_RETURN(Attribute element, ParseAttribute());
-    attribute.elements.push_back(std::move(element));
+    if (lexer_.Eat("?")) {  // an open one among sizes
+      attribute.elements.push_back(KeywordAttribute("?"));
+    } else {
+      VXLA_ASSIGN_OR_RETURN(Attribute element, ParseAttribute());
+      attribute.elements.push_back(std::move(element));
+    }
     if (!lexer_.Eat(",")) break;
   }
   return lexer_.Expect("]");

@@ -1,6 +1,8 @@
 // Operations as programs of others: CHLO's that are no operations here, and what is ordered of complex numbers.
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "core/builder/math.h"
 #include "core/mlir/import_state.h"
@@ -177,14 +179,23 @@ XlaOp Spread(XlaOp x, XlaOp other, const IntList& dimensions) {
                 Add(x, ZerosLike(other), dimensions));
 }
 
-// Scalars, and arrays of one shape.
+// The last dimensions are neighbours, as in numpy; those of size 1 are spread.
 XlaOp BroadcastSelect(const std::vector<XlaOp>& x) {
-  IntList sizes;
+  IntList sizes;  // from the last
   for (const XlaOp& operand : x) {
     const auto dimensions = operand.shape().dimensions();
-    if (dimensions.size() > sizes.size()) sizes.assign(dimensions.begin(), dimensions.end());
+    if (dimensions.size() > sizes.size()) sizes.resize(dimensions.size(), 1);
+    for (size_t d = 0; d < dimensions.size(); ++d) {
+      int64_t& size = sizes[d];
+      if (size == 1) size = dimensions[dimensions.size() - 1 - d];
+    }
   }
-  const auto spread = [&](XlaOp operand) { return operand.shape().rank() == 0 ? Broadcast(operand, sizes) : operand; };
+  std::ranges::reverse(sizes);
+  const auto spread = [&](XlaOp operand) {
+    IntList places(static_cast<size_t>(operand.shape().rank()));
+    std::iota(places.begin(), places.end(), static_cast<int64_t>(sizes.size() - places.size()));
+    return std::ranges::equal(operand.shape().dimensions(), sizes) ? operand : BroadcastInDim(operand, sizes, places);
+  };
   return Select(spread(x[0]), spread(x[1]), spread(x[2]));
 }
 

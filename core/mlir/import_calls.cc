@@ -357,9 +357,10 @@ Status Importer::ImportRecv(Frame& frame, const Operation& operation) {
 Status Importer::ImportTopK(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const int64_t k, reader.Int("k"));
+  VXLA_ASSIGN_OR_RETURN(const bool largest, reader.Bool("largest", true));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
-                        AddInferred(frame, operation, Opcode::kTopK, std::move(operands), TopKAttributes{k, true}));
+                        AddInferred(frame, operation, Opcode::kTopK, std::move(operands), TopKAttributes{k, largest}));
   return BindResults(frame, operation, result);
 }
 

@@ -413,6 +413,7 @@ Importer::Handler Importer::HandlerOf(std::string_view name) {
       {"func.call", &I::ImportCall},
       {"interpreter.probe", &I::ImportIdentity},
       {"chlo.constant", &I::ImportConstant},
+      {"chlo.dynamic_reshape", &I::ImportReshape},
       {"chlo.constant_like", &I::ImportConstantLike},
       {"chlo.ragged_dot", &I::ImportRaggedDot},
       {"chlo.scan", &I::ImportScan},

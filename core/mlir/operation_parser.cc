@@ -10,9 +10,9 @@
 #include "core/mlir/dense_text.h"
 #include "core/mlir/import_state.h"
 #include "core/mlir/mesh_groups.h"
-#include "core/mlir/region_invariants.h"
 #include "core/mlir/parser.h"
 #include "core/mlir/quantized.h"
+#include "core/mlir/region_invariants.h"
 #include "core/mlir/structured_control.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -239,15 +239,7 @@ Status OperationParser::ParseGeneric(Operation& operation) {
     VXLA_RETURN_IF_ERROR(ParseDictionary(operation.attributes));
     VXLA_RETURN_IF_ERROR(lexer_.Expect(">"));
   }
-  if (lexer_.Eat("(")) {
-    const bool isolated = operation.name == "func.func" || operation.name == "builtin.module";
-    do {
-      const Scope scope(*this, isolated);
-      VXLA_ASSIGN_OR_RETURN(Region region, ParseRegion());
-      operation.regions.push_back(std::move(region));
-    } while (lexer_.Eat(","));
-    VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
-  }
+  if (lexer_.At("(")) VXLA_RETURN_IF_ERROR(ParseRegions(operation));
   VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
   VXLA_RETURN_IF_ERROR(lexer_.Expect(":"));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Type> operands, ParseTypeOrList());
@@ -259,6 +251,18 @@ Status OperationParser::ParseGeneric(Operation& operation) {
 
 Status OperationParser::ParseOptionalDictionary(Operation& operation) {
   return lexer_.At("{") ? ParseDictionary(operation.attributes) : OkStatus();
+}
+
+// ({region}, {region})
+Status OperationParser::ParseRegions(Operation& operation) {
+  VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
+  const bool isolated = operation.name == "func.func" || operation.name == "builtin.module";
+  do {
+    const Scope scope(*this, isolated);
+    VXLA_ASSIGN_OR_RETURN(Region region, ParseRegion());
+    operation.regions.push_back(std::move(region));
+  } while (lexer_.Eat(","));
+  return lexer_.Expect(")");
 }
 
 // { operations ^bb0(%a: T): operations }

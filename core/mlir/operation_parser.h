@@ -62,6 +62,7 @@ class OperationParser : public AttributeParser {
   // %a, %b ... as long as there are some.
   Status ParseOperands(Operation& operation);
   Status CheckOperandTypes(const Operation& operation, const std::vector<Type>& types);
+  Status ParseRegions(Operation& operation);
   Result<Region> ParseRegion();
   // The operations up to '}', into the last block or new ones.
   Status ParseBlocks(Region& region);
@@ -84,6 +85,7 @@ class OperationParser : public AttributeParser {
   Status ParseWindow(Operation& operation);
   Status ParseReduce(Operation& operation);
   Status ParseReducer(Operation& operation, size_t count);
+  Status ParseScan(Operation& operation);
   Status ParseWhile(Operation& operation);
   Status ParseCustomCall(Operation& operation);
   Status ParseComposite(Operation& operation);

@@ -72,6 +72,7 @@ OperationParser::Form OperationParser::FormOf(std::string_view name) {
       {"stablehlo.convolution", &P::ParseConvolution},
       {"stablehlo.reduce", &P::ParseReduce},
       {"stablehlo.while", &P::ParseWhile},
+      {"chlo.scan", &P::ParseScan},
       {"stablehlo.custom_call", &P::ParseCustomCall},
       {"stablehlo.composite", &P::ParseComposite},
       {"sdy.mesh", &P::ParseMesh},
@@ -110,6 +111,8 @@ Status OperationParser::ParseItems(Operation& operation) {
   }
   if (parenthesized) VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
   VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
+  // optimization_barrier() of nothing has no types.
+  if (parenthesized && operation.operands.empty() && keywords.empty() && !lexer_.At(":")) return OkStatus();
   if (operation.name == "stablehlo.compare") {
     if (keywords.empty() || keywords.size() > 2)
       return lexer_.Error("{}: a direction (EQ, NE, GE ...) is needed", operation.name);
@@ -408,6 +411,33 @@ Status OperationParser::ParseReducer(Operation& operation, size_t count) {
   return OkStatus();
 }
 
+// ---- scan
+
+// (%a, %b) inits(%c) dimension=0 attributes {is_reverse = true} { ^bb0(...): ... } : (T, T, T) -> (T, T)
+Status OperationParser::ParseScan(Operation& operation) {
+  IntList segments;
+  for (const std::string_view word : {"", "inits"}) {
+    if (!word.empty()) VXLA_RETURN_IF_ERROR(lexer_.ExpectWord(word));
+    VXLA_RETURN_IF_ERROR(lexer_.Expect("("));
+    const size_t before = operation.operands.size();
+    VXLA_RETURN_IF_ERROR(ParseOperands(operation));
+    segments.push_back(static_cast<int64_t>(operation.operands.size() - before));
+    VXLA_RETURN_IF_ERROR(lexer_.Expect(")"));
+  }
+  SetAttribute(operation.attributes, "operandSegmentSizes", IntListAttribute(segments));
+  VXLA_RETURN_IF_ERROR(lexer_.ExpectWord("dimension"));
+  VXLA_RETURN_IF_ERROR(lexer_.Expect("="));
+  VXLA_ASSIGN_OR_RETURN(const int64_t dimension, lexer_.TakeInt("the dimension of a scan"));
+  SetAttribute(operation.attributes, "dimension", IntegerAttribute(dimension));
+  if (lexer_.EatWord("attributes")) VXLA_RETURN_IF_ERROR(ParseDictionary(operation.attributes));
+  {
+    const Scope scope(*this, false);
+    VXLA_ASSIGN_OR_RETURN(Region region, ParseRegion());
+    operation.regions.push_back(std::move(region));
+  }
+  return ParseTrailingTypes(operation);
+}
+
 // ---- while
 
 // (%x = %a, %y = %b) : T, T attributes {...} cond { ... } do { ... }
@@ -461,11 +491,12 @@ Status OperationParser::ParseCustomCall(Operation& operation) {
   return ParseTrailingTypes(operation);
 }
 
-// "name" %a, %b {composite_attributes = {..}, decomposition = @f} : types
+// "name" %a, %b ({regions}) {composite_attributes = {..}, decomposition = @f} : types
 Status OperationParser::ParseComposite(Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(const std::string name, lexer_.TakeString("the composite's name"));
   SetAttribute(operation.attributes, "name", StringAttribute(name));
   VXLA_RETURN_IF_ERROR(ParseOperands(operation));
+  if (lexer_.At("(")) VXLA_RETURN_IF_ERROR(ParseRegions(operation));
   VXLA_RETURN_IF_ERROR(ParseOptionalDictionary(operation));
   return ParseTrailingTypes(operation);
 }

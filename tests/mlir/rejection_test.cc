@@ -40,6 +40,13 @@ TEST(StablehloRejectionTest, SaysWhereAndWhatWasExpected) {
             "2:8: no function '@nowhere' in the module");
   EXPECT_EQ(BodyError("%0 = call @main(%a, %b) : (tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>"),
             "2:8: '@main' calls itself: recursion is not supported");
+  EXPECT_EQ(BodyError("%0 = chlo.scan(%a) init(%b) dimension=0 {"), "2:22: expected 'inits', found init");
+  EXPECT_EQ(BodyError("%0 = chlo.broadcast_select %p, %a, %b : (tensor<i1>, tensor<4xf32>, tensor<2xf32>) -> "
+                      "tensor<4xf32>"),
+            "2:30: '%p' is not defined before its use");
+  EXPECT_EQ(BodyError("%p = stablehlo.constant dense<true> : tensor<i1>\n  %0 = chlo.broadcast_select %p, %a, %b : "
+                      "(tensor<i1>, tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>"),
+            "3:8: chlo.broadcast_select: broadcast: dimension 0 of f32[2] is neither 1 nor 4");
   EXPECT_EQ(BodyError("%0:2 = stablehlo.negate %a : tensor<4xf32>"),
             "2:10: stablehlo.negate: 2 results have names, the operation has 1");
   EXPECT_EQ(BodyError("%0 = stablehlo.custom_call @f(%a) {backend_config = \"x : (tensor<4xf32>) -> tensor<4xf32>"),

@@ -70,3 +70,56 @@ func.func @scan() {
   check.expect_eq_const %1#1, dense<10> : tensor<i32>
   func.return
 }
+
+// -----
+
+// chlo.scan as it is printed: products so far, from the end; two inputs and one carry; no carry at all.
+func.func @scan_forms() {
+  %x = stablehlo.constant dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xi32>
+  %one = stablehlo.constant dense<1> : tensor<2xi32>
+  %0:2 = chlo.scan(%x) inits(%one) dimension=0 attributes {is_reverse = true} {
+  ^bb0(%row: tensor<2xi32>, %so_far: tensor<2xi32>):
+    %p = stablehlo.multiply %row, %so_far : tensor<2xi32>
+    stablehlo.return %p, %p : tensor<2xi32>, tensor<2xi32>
+  } : (tensor<3x2xi32>, tensor<2xi32>) -> (tensor<3x2xi32>, tensor<2xi32>)
+  check.expect_eq_const %0#0, dense<[[15, 48], [15, 24], [5, 6]]> : tensor<3x2xi32>
+  check.expect_eq_const %0#1, dense<[15, 48]> : tensor<2xi32>
+  %y = stablehlo.constant dense<[[7, 1], [8, 1], [9, 1]]> : tensor<3x2xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %z = stablehlo.constant dense<[10, 20, 30]> : tensor<3xi32>
+  %1:2 = chlo.scan(%y, %z) inits (%zero) dimension = 0 {
+  ^bb0(%column: tensor<2xi32>, %number: tensor<i32>, %count: tensor<i32>):
+    %s = stablehlo.reduce(%column init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<2xi32>, tensor<i32>) -> tensor<i32>
+    %t = stablehlo.add %s, %count : tensor<i32>
+    %u = stablehlo.add %t, %number : tensor<i32>
+    stablehlo.return %u, %t : tensor<i32>, tensor<i32>
+  } : (tensor<3x2xi32>, tensor<3xi32>, tensor<i32>) -> (tensor<3xi32>, tensor<i32>)
+  check.expect_eq_const %1#0, dense<[18, 37, 57]> : tensor<3xi32>
+  check.expect_eq_const %1#1, dense<27> : tensor<i32>
+  %2 = chlo.scan(%z) inits() dimension=0 {
+  ^bb0(%e: tensor<i32>):
+    %n = stablehlo.negate %e : tensor<i32>
+    stablehlo.return %n : tensor<i32>
+  } : (tensor<3xi32>) -> tensor<3xi32>
+  check.expect_eq_const %2, dense<[-10, -20, -30]> : tensor<3xi32>
+  func.return
+}
+
+// -----
+
+// chlo.broadcast_select spreads dimensions of size 1 and missing ones; top_k of the smallest; an empty barrier.
+func.func @broadcast_select_forms() {
+  stablehlo.optimization_barrier()
+  %p = stablehlo.constant dense<[[true], [false]]> : tensor<2x1xi1>
+  %a = stablehlo.constant dense<[1, 2, 3]> : tensor<3xi32>
+  %b = stablehlo.constant dense<-1> : tensor<1x1xi32>
+  %0 = chlo.broadcast_select %p, %a, %b : (tensor<2x1xi1>, tensor<3xi32>, tensor<1x1xi32>) -> tensor<2x3xi32>
+  check.expect_eq_const %0, dense<[[1, 2, 3], [-1, -1, -1]]> : tensor<2x3xi32>
+  %c = stablehlo.constant dense<true> : tensor<i1>
+  %1 = chlo.broadcast_select %c, %0, %a : (tensor<i1>, tensor<2x3xi32>, tensor<3xi32>) -> tensor<2x3xi32>
+  check.expect_eq %0, %1 : tensor<2x3xi32>
+  %v, %i = chlo.top_k(%a, k = 2, is_stable = true) {largest = false} : tensor<3xi32> -> (tensor<2xi32>, tensor<2xi32>)
+  check.expect_eq_const %v, dense<[1, 2]> : tensor<2xi32>
+  check.expect_eq_const %i, dense<[0, 1]> : tensor<2xi32>
+  func.return
+}
