@@ -189,7 +189,8 @@ Status Importer::ImportReassociation(Frame& frame, const Operation& operation) {
     groups.push_back(std::move(group));
   }
   if (expands) return ImportExpansion(frame, operation, operand, groups, static_cast<size_t>(next));
-  if (next != static_cast<int64_t>(from.size()))
+  // Without groups all dimensions are of size 1, and go.
+  if (!groups.empty() && next != static_cast<int64_t>(from.size()))
     return reader.Error("reassociation has {} dimensions, {} has {}", next, PrintType(operand->shape()), from.size());
   IntList sizes;
   for (const IntList& group : groups) {
@@ -219,6 +220,8 @@ Status Importer::ImportExpansion(Frame& frame, const Operation& operation, Instr
     return reader.Error("{} sizes for {} dimensions", sizes.size(), rank);
   if (groups.size() != static_cast<size_t>(from.rank()))
     return reader.Error("{} groups for {}", groups.size(), PrintType(from));
+  if (groups.empty() && std::ranges::any_of(sizes, [](int64_t size) { return size != 1; }))
+    return reader.Error("one element does not go into the shape [{}]", JoinInts(sizes));
   for (size_t g = 0; g < groups.size(); ++g) {
     const int64_t whole = from.dimension(static_cast<int>(g));
     int64_t product = 1, *open = nullptr;

@@ -147,6 +147,12 @@ TEST(TensorDialectTest, SaysWhatDoesNotFit) {
             "3:8: tensor.cast: result 0 is stated as tensor<2x4xf32>, the operands give tensor<3x4xf32>");
   EXPECT_EQ(LineError("%0 = tensor.collapse_shape %a [[0], [2]] : tensor<?x4xf32> into tensor<?x?xf32>", a),
             "3:8: tensor.collapse_shape: reassociation is not 0, 1, 2 ... in groups");
+  EXPECT_EQ(LineError("%0 = tensor.collapse_shape %a [] : tensor<?x4xf32> into tensor<f32>", a),
+            "3:8: tensor.collapse_shape: tensor<3x4xf32> has 12 elements, one needed");
+  EXPECT_EQ(LineError("%s = arith.constant dense<1.0> : tensor<f32>\n"
+                      "  %0 = tensor.expand_shape %s [] output_shape [1, 2] : tensor<f32> into tensor<1x2xf32>",
+                      a),
+            "4:8: tensor.expand_shape: one element does not go into the shape [1,2]");
   EXPECT_EQ(
       LineError(
           "%0 = tensor.expand_shape %a [[0, 1], [2]] output_shape [2, 2, 4] : tensor<?x4xf32> into tensor<2x2x4xf32>",

@@ -126,3 +126,15 @@ func.func private @padded(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
   }
   return %r : tensor<?xf32>
 }
+
+// -----
+
+// Shapes of rank 0 have no groups.
+func.func @one_element() {
+  %a = stablehlo.constant dense<7> : tensor<1x1xi32>
+  %0 = tensor.collapse_shape %a [] : tensor<1x1xi32> into tensor<i32>
+  %1 = tensor.expand_shape %0 [] output_shape [1, 1, 1] : tensor<i32> into tensor<1x1x1xi32>
+  check.expect_eq_const %0, dense<7> : tensor<i32>
+  check.expect_eq_const %1, dense<7> : tensor<1x1x1xi32>
+  func.return
+}
