@@ -3,12 +3,13 @@
 // follow G. Henry, P. T. P. Tang, A. Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For
 // Higher-Precision Computations", 2019.
 //
-// Where an algorithm makes one product, both operands are rounded to nearest even and multiplied. Where it makes three,
-// six or nine, each operand x is split into parts: the first is x rounded to nearest even (towards zero where that
-// would be infinite), the next what is left, rounded in the same way. Of two parts (three products) all pairs are
-// multiplied but the last of both; of three parts those six whose places add up to at most 2 (from 0), or all nine.
-// The product of the first parts is added last, and what the others came to counts as zero where it is NaN, as it is
-// for infinities, whose rest is NaN.
+// Operands may be of any integer or floating type: integers become f32 first (f64 where that is the precision), and a
+// result of integers is the sum cut towards zero. Where an algorithm makes one product, both operands are rounded to
+// nearest even and multiplied. Where it makes three, six or nine, each operand x is split into parts: the first is x
+// rounded to nearest even (towards zero where that would be infinite), the next what is left, rounded in the same way.
+// Of two parts (three products) all pairs are multiplied but the last of both; of three parts those six whose places
+// add up to at most 2 (from 0), or all nine. The product of the first parts is added last, and what the others came to
+// counts as zero where it is NaN, as it is for infinities, whose rest is NaN.
 #pragma once
 
 #include <span>

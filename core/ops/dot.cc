@@ -50,9 +50,9 @@ Status CheckAlgorithm(const Instruction& instruction) {
   }
   for (int i = 0; i < 2; ++i) {
     const ElementType type = instruction.operand(i)->shape().element_type();
-    if (algorithm->takes_f8() ? !IsF8(type) : !IsFloating(type)) {  // dot_algorithm_c2
+    if (algorithm->takes_f8() ? !IsF8(type) : !IsFloating(type) && !IsInteger(type)) {  // dot_algorithm_c2
       return OpError(instruction, "algorithm {} takes no operand of {}, only {}", name, ElementTypeName(type),
-                     algorithm->takes_f8() ? "f8 types" : "floating types");
+                     algorithm->takes_f8() ? "f8 types" : "integers and floating types");
     }
   }
   return OkStatus();

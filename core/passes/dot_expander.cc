@@ -61,7 +61,8 @@ class AlgorithmDot : private DotExpansion {
   Instruction* Expand() {
     const ElementType result = instruction().shape().element_type();
     // Results narrower than the sums are rounded once, by the dot.
-    const ElementType sum = BitWidth(result) < BitWidth(algorithm_.sum) ? result : algorithm_.sum;
+    const bool narrow = IsFloating(result) && BitWidth(result) < BitWidth(algorithm_.sum);
+    const ElementType sum = narrow ? result : algorithm_.sum;
     const std::vector<Instruction*> lhs = PartsOf(instruction().operand(0)), rhs = PartsOf(instruction().operand(1));
     if (lhs.size() == 1) return Converted(DotOf(lhs[0], rhs[0], plain_, sum), result);
     // The small ones first.
@@ -98,6 +99,8 @@ class AlgorithmDot : private DotExpansion {
   }
   std::vector<Instruction*> PartsOf(Instruction* operand) {
     if (algorithm_.takes_f8()) return {operand};
+    if (IsInteger(operand->shape().element_type()))
+      operand = Converted(operand, algorithm_.operand == ElementType::kF64 ? ElementType::kF64 : ElementType::kF32);
     if (algorithm_.parts() == 1) return {Rounded(operand)};
     std::vector<Instruction*> parts;
     Instruction* rest = Converted(operand, ElementType::kF32);

@@ -158,6 +158,16 @@ TEST(DotTest, AlgorithmsKeepSpecialValues) {
   }
 }
 
+TEST(DotTest, AlgorithmsTakeIntegers) {
+  const Literal a = Literal::FromVector<int32_t>(Shape(kS32, {2}), std::vector<int32_t>{2049, -3});
+  const Literal b = Literal::FromVector<int32_t>(Shape(kS32, {2}), std::vector<int32_t>{1, 5});
+  const std::string attributes = "lhs_contracting_dims={0}, rhs_contracting_dims={0}, algorithm=dot_";
+  EXPECT_EQ(Dot(a, b, Shape(kS32, {}), attributes + "f32_f32_f32").GetInt(0), 2034);
+  EXPECT_EQ(Dot(a, b, Shape(kS32, {}), attributes + "tf32_tf32_f32").GetInt(0), 2033);  // 2049 is 2048 there
+  EXPECT_EQ(Dot(a, b, Shape(kS8, {}), attributes + "f32_f32_f32").GetInt(0), 127);
+  EXPECT_EQ(Dot(a, b, Shape(kF32, {}), attributes + "bf16_bf16_f32_x3").GetDouble(0), 2034);
+}
+
 TEST(DotTest, AlgorithmsSumInTheirType) {
   const Literal a = Random(kF32, {4, 50}, 3), b = Random(kF32, {50, 4}, 4);
   auto dot = [&](const Literal& x, const Literal& y, ElementType result, const std::string& algorithm) {

@@ -26,8 +26,8 @@ dot_c10: x=f32[2,3]; y=f32[4,5] => dot(x, y), lhs_contracting_dims={1}, rhs_cont
 ! dot: contracting dimension 1 of f32[2,3] and 0 of f32[4,5] differ in size
 precision_c1: x=f32[2] => dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}, operand_precision={high}
 ! dot: 1 entries of operand_precision, one for each of 2 operands needed
-dot_algorithm_c2: x=s32[2] => dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}, algorithm=dot_f32_f32_f32
-! dot: algorithm dot_f32_f32_f32 takes no operand of s32, only floating types
+dot_algorithm_c2: x=c64[2] => dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}, algorithm=dot_f32_f32_f32
+! dot: algorithm dot_f32_f32_f32 takes no operand of c64, only integers and floating types
 dot_algorithm_c2: x=bf16[2] => dot(x, x), lhs_contracting_dims={0}, rhs_contracting_dims={0},
   algorithm=dot_any_f8_any_f8_f32
 ! dot: algorithm dot_any_f8_any_f8_f32 takes no operand of bf16, only f8 types

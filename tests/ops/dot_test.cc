@@ -59,14 +59,22 @@ TEST(DotTest, EveryAlgorithm) {
   for (const DotAlgorithm& algorithm : DotAlgorithms()) {
     SCOPED_TRACE(algorithm.name);
     const std::string attributes = fmt::format("{}, algorithm={}", kPlain, algorithm.name);
-    for (const char* type : {"f32", "bf16", "f64", "f8e5m2"}) {
-      if (algorithm.takes_f8() != (std::string_view(type) == "f8e5m2")) continue;
-      ExpectBoth(Dot(fmt::format("{}[23,40]", type), fmt::format("{}[40,24]", type), "f32[23,24]", attributes));
-      ExpectBoth(
-          Dot(fmt::format("{}[40]", type), fmt::format("{}[40,24]", type), "bf16[24]",
-              fmt::format("lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}, algorithm={}", algorithm.name)));
-      ExpectBoth(Dot(fmt::format("{}[3,0]", type), fmt::format("{}[0,2]", type), "f32[3,2]", attributes));
+    const auto product = [&](const char* type, const char* result) {
+      ExpectBoth(Dot(fmt::format("{}[23,40]", type), fmt::format("{}[40,24]", type), fmt::format("{}[23,24]", result),
+                     attributes));
+    };
+    if (algorithm.takes_f8()) {
+      product("f8e5m2", "f32");
+      product("f8e4m3fn", "bf16");
+      continue;
     }
+    product("f32", "f32");
+    product("bf16", "bf16");
+    product("s32", "s32");
+    ExpectBoth(Dot("f64[3,0]", "f64[0,2]", "f32[3,2]", attributes));
+    if (algorithm.parts() == 3) continue;
+    product("f64", "f32");
+    product("u8", "s16");
   }
 }
 

@@ -94,6 +94,41 @@ void RoundTo(const DotAlgorithm& algorithm, std::span<double> values) {
   }
 }
 
+// Elements as doubles; integers as the f32 or f64 that the algorithm begins with.
+void LoadNumbers(const DotAlgorithm& algorithm, const Literal& operand, int64_t at, std::span<double> numbers) {
+  const ElementType type = operand.shape().element_type();
+  const auto n = static_cast<int64_t>(numbers.size());
+  if (!IsInteger(type)) return LoadAs<double>(operand, at, n, numbers.data());
+  const auto load = [&]<typename T>(T) {
+    std::vector<T> integers(numbers.size());
+    LoadAs<T>(operand, at, n, integers.data());
+    const bool f64 = algorithm.operand == ElementType::kF64;
+    for (size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = f64 ? static_cast<double>(integers[i]) : static_cast<double>(static_cast<float>(integers[i]));
+  };
+  IsSigned(type) ? load(int64_t{}) : load(uint64_t{});
+}
+
+// Towards zero; what lies beyond the type's range becomes its end.
+void StoreIntegers(std::span<const double> numbers, Literal& result) {
+  const ElementType type = result.shape().element_type();
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const double x = numbers[i];
+    if (std::isnan(x)) {
+      result.SetInt(static_cast<int64_t>(i), 0);
+    } else if (IsSigned(type)) {
+      const double low = static_cast<double>(MinSigned(type)), high = static_cast<double>(MaxSigned(type));
+      result.SetInt(static_cast<int64_t>(i), x <= low    ? MinSigned(type)
+                                             : x >= high ? MaxSigned(type)
+                                                         : static_cast<int64_t>(x));
+    } else {
+      const uint64_t high = MaxUnsigned(type);
+      const uint64_t value = x <= 0 ? 0 : x >= static_cast<double>(high) ? high : static_cast<uint64_t>(x);
+      result.SetInt(static_cast<int64_t>(i), static_cast<int64_t>(value));
+    }
+  }
+}
+
 // The parts of an operand, as f64.
 std::vector<Value> PartsOf(const EvalContext& context, const Literal& operand, const DotAlgorithm& algorithm) {
   const Shape shape(ElementType::kF64, {operand.shape().dimensions().begin(), operand.shape().dimensions().end()});
@@ -104,7 +139,7 @@ std::vector<Value> PartsOf(const EvalContext& context, const Literal& operand, c
     for (int64_t at = begin; at < end; at += kBlockSize) {
       const auto n = static_cast<size_t>(std::min<int64_t>(kBlockSize, end - at));
       std::vector<double> rest(n), part(n);
-      LoadAs<double>(operand, at, static_cast<int64_t>(n), rest.data());
+      LoadNumbers(algorithm, operand, at, rest);
       if (splits) RoundElements(ElementType::kF32, rest.data(), static_cast<int64_t>(n));
       for (size_t p = 0; p < parts.size(); ++p) {
         part = rest;
@@ -163,9 +198,15 @@ EvalResult MultiplyBy(const DotAlgorithm& algorithm, const EvalContext& context,
   load(product, sum);
   for (size_t e = 0; e < rest.size(); ++e) sum[e] += std::isnan(rest[e]) ? 0.0 : rest[e];
   const auto count = static_cast<int64_t>(sum.size());
-  if (BitWidth(shape.element_type()) >= BitWidth(algorithm.sum)) RoundElements(algorithm.sum, sum.data(), count);
+  const bool floating = IsFloating(shape.element_type());
+  if (!floating || BitWidth(shape.element_type()) >= BitWidth(algorithm.sum))
+    RoundElements(algorithm.sum, sum.data(), count);
   Literal result = Literal::Uninitialized(shape);
-  StoreBlock(sum.data(), count, result, 0);
+  if (floating) {
+    StoreBlock(sum.data(), count, result, 0);
+  } else {
+    StoreIntegers(sum, result);
+  }
   return result;
 }
 
