@@ -183,6 +183,34 @@ TEST(DataMovementTest, ConcatenatesOfManyOperands) {
   }
 }
 
+// Operands one after another are a loop each, with what is computed for them; those that begin within 256 bytes are not
+// bound apart.
+TEST(DataMovementTest, LargeConcatenatesAreALoopForEachOperand) {
+  for (const char* type : {"f32", "u8", "pred", "f16", "s4", "c64", "f64"}) {
+    for (const int64_t n : {int64_t{1} << 17, (int64_t{1} << 17) + 3}) {
+      RunExactly(Entry(fmt::format("  a = {0}[1,{1}] parameter(0)\n  b = {0}[1,{1}] parameter(1)\n"
+                                   "  c = {0}[1,{2}] slice(b), slice={{[0:1],[5:{3}]}}\n"
+                                   "  ROOT r = {0}[1,{4}] concatenate(a, b, a, c), dimensions={{1}}\n",
+                                   type, n, n - 5, n, 4 * n - 5)),
+                 n - 5 < (1 << 17) ? 1 : 4);
+    }
+  }
+  RunExactly(Entry("  a = s32[150000] parameter(0)\n  b = s32[150000] parameter(1)\n  c = s32[150000] add(a, b)\n"
+                   "  d = s32[150000] multiply(a, b)\n  ROOT r = s32[300000] concatenate(c, d), dimensions={0}\n"),
+             2);
+  // Exchanged halves of an argument that dies here.
+  RunExactly(
+      "HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\n"
+      "ENTRY e { a = s32[2,131072] parameter(0)  u = s32[1,131072] slice(a), slice={[1:2],[0:131072]}\n"
+      "v = s32[1,131072] slice(a), slice={[0:1],[0:131072]}\n"
+      "ROOT r = s32[2,131072] concatenate(u, v), dimensions={0} }");
+  RunExactly(
+      "HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\n"
+      "ENTRY e { a = s32[2,131072] parameter(0)  u = s32[1,131072] slice(a), slice={[0:1],[0:131072]}\n"
+      "v = s32[1,131072] slice(a), slice={[1:2],[0:131072]}  w = s32[1,131072] negate(v)\n"
+      "ROOT r = s32[2,131072] concatenate(u, w), dimensions={0} }");
+}
+
 TEST(DataMovementTest, SlicesOfAConcatenateReadOneOperand) {
   RunExactly(Entry(
       "  a = f32[10] parameter(0)\n  b = f32[10] parameter(1)\n  na = f32[10] negate(a)\n  nb = f32[10] negate(b)\n"

@@ -71,9 +71,45 @@ std::vector<ElementRange> PartsOf(const Shape& shape) {
   return parts;
 }
 
+// A large concatenation whose operands lie one after another is a loop for each of them: nothing chooses among operands
+// then, which software drivers do by reading them all.
+std::vector<ElementRange> OperandsOf(const FusionDescription& body) {
+  constexpr int64_t kLeast = 1 << 17;
+  constexpr int kMostOperands = 16;
+  const Instruction& root = *body.roots[0];
+  if (body.roots.size() > 1 || root.opcode() != Opcode::kConcatenate || root.operand_count() > kMostOperands) return {};
+  for (int64_t d = 0; d < root.dimensions()[0]; ++d) {
+    if (root.shape().dimension(static_cast<int>(d)) != 1) return {};
+  }
+  std::vector<ElementRange> ranges;
+  for (const Instruction* operand : root.operands()) {
+    const int64_t count = operand->shape().ElementCount();
+    if (count < kLeast) return {};
+    ranges.push_back({ranges.empty() ? 0 : ranges.back().begin + ranges.back().count, count});
+  }
+  return ranges;
+}
+
+// Whether the ranges can be bound one by one, so that the plan sees that they do not touch each other.
+bool LieApart(std::span<const ElementRange> ranges, ElementType type) {
+  constexpr int64_t kAlignment = 256;  // the most that Vulkan lets a device ask for
+  const bool whole_bytes = type == ElementType::kPred || BitWidth(type) >= 8;
+  return whole_bytes && std::ranges::all_of(ranges, [&](const ElementRange& range) {
+           return range.begin * StorageBytes(type) % kAlignment == 0;
+         });
+}
+
+BufferSlice PartOf(const BufferSlice& whole, const ElementRange& range, const FusionDescription& body) {
+  const Shape& shape = body.roots[0]->shape();
+  const int64_t bytes = StorageBytes(shape.element_type()), begin = range.begin * bytes;
+  const bool last = range.begin + range.count == shape.ElementCount();
+  return {whole.buffer, whole.offset_bytes + begin, last ? whole.size_bytes - begin : range.count * bytes};
+}
+
+// stored_at: where the part's first element lies in `places`.
 Step LowerPart(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
                std::span<const Instruction* const> results, std::span<const BufferSlice> places,
-               const ElementRange& part) {
+               const ElementRange& part, int64_t stored_at) {
   const int64_t count = part.count;
   const LoopTuning tuning = TuningOf(context, body, results, count);
   const int64_t width = tuning.width;
@@ -85,7 +121,8 @@ Step LowerPart(const LowerContext& context, const FusionDescription& body, Buffe
   if (count <= kSmallLoop && results.size() >= kManyResults) kernel.ConstantsAsParams();
 
   // Every value is computed before any is stored: a result may lie where an operand lay.
-  const IndexExpression first = space.Add(space.Scale(loop.group(), width), {{}, part.begin});
+  const IndexExpression groups = space.Scale(loop.group(), width);
+  const IndexExpression first = space.Add(groups, {{}, part.begin}), stored = space.Add(groups, {{}, stored_at});
   std::vector<std::vector<std::string>> values(results.size());
   for (int64_t j = 0; j < width; ++j) {
     const IndexExpression linear = space.Add(first, {{}, j});
@@ -96,7 +133,7 @@ Step LowerPart(const LowerContext& context, const FusionDescription& body, Buffe
   }
   for (size_t leaf = 0; leaf < values.size(); ++leaf) {
     const int k = kernel.AddBuffer(results[leaf]->shape().element_type(), Access::kWrite, places[leaf]);
-    writer.StoreGroup(k, first, values[leaf]);
+    writer.StoreGroup(k, stored, values[leaf]);
   }
   return loop.Finish(StepName(body));
 }
@@ -105,7 +142,7 @@ Step LowerPart(const LowerContext& context, const FusionDescription& body, Buffe
 
 Step LowerLoop(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
                std::span<const Instruction* const> results, std::span<const BufferSlice> places) {
-  return LowerPart(context, body, buffers, results, places, {0, results[0]->shape().ElementCount()});
+  return LowerPart(context, body, buffers, results, places, {0, results[0]->shape().ElementCount()}, 0);
 }
 
 LoopKernel::LoopKernel(const LowerContext& context, const FusionDescription& body, BufferMap& buffers, int64_t count,
@@ -146,9 +183,14 @@ Result<std::vector<Step>> LowerFusion(const LowerContext& context, const FusionD
   }
   std::vector<Step> steps;
   const std::optional<Turn> turn = TurnOf(context, body);
-  for (const ElementRange& part : PartsOf(body.roots[0]->shape())) {
+  std::vector<ElementRange> parts = PartsOf(body.roots[0]->shape());
+  const std::vector<ElementRange> operands = parts.size() > 1 || turn ? std::vector<ElementRange>() : OperandsOf(body);
+  if (!operands.empty()) parts = operands;
+  const bool apart = !operands.empty() && LieApart(operands, body.roots[0]->shape().element_type());
+  for (const ElementRange& part : parts) {
+    const std::vector<BufferSlice> own = apart ? std::vector{PartOf(places[0], part, body)} : places;
     Step step = turn ? LowerTurnedLoop(context, body, buffers, *turn)
-                     : LowerPart(context, body, buffers, body.roots, places, part);
+                     : LowerPart(context, body, buffers, body.roots, own, part, apart ? 0 : part.begin);
     for (const Instruction* instruction : body.computed) {
       step.flop += IsElementwise(instruction->opcode()) ? part.count : 0;
     }
