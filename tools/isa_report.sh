@@ -18,7 +18,10 @@ newer_driver() {
   manifest=$folder/radeon_icd.json
   if [ ! -e "$manifest" ]; then
     mkdir -p "$folder/lists/partial"
-    printf 'Types: deb\nURIs: http://deb.debian.org/debian\nSuites: bookworm-backports\nComponents: main\nSigned-By: %s\n' \
+    local archive  # the mirror that this system takes bookworm from
+    archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Release: bookworm' | sed -n 1p)
+    [ -n "$archive" ] || return 0
+    printf 'Types: deb\nURIs: %s\nSuites: bookworm-backports\nComponents: main\nSigned-By: %s\n' "$archive" \
       /usr/share/keyrings/debian-archive-keyring.gpg >"$folder/backports.sources"
     local apt=(apt-get -qq -o Dir::Etc::sourcelist="$folder/backports.sources" -o Dir::Etc::sourceparts=-
       -o Dir::State::Lists="$folder/lists")
