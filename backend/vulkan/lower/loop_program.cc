@@ -47,7 +47,9 @@ class LoopReader {
 
   Result<LoopProgram> Read() {
     const Instruction& loop = *program_.loop;
-    program_.most_width_ = !context_.facts.is_software() || Emulates(*loop.called(1)) ? 1 : context_.facts.int64 ? 8 : 4;
+    program_.most_width_ = !context_.facts.is_software() || Emulates(*loop.called(1)) ? 1
+                           : context_.facts.int64                                     ? 8
+                                                                                      : 4;
     program_.root.kind = LoopNode::Kind::kWhile;
     program_.root.instruction = &loop;
     BindOutside();
@@ -556,8 +558,7 @@ class LoopReader {
   // begins, and by nothing in that.
   std::set<int> OperandsReadFirst(const FusionDescription& body) const {
     std::set<int> first;
-    if (body.hero->opcode() != Opcode::kDot || !StoresSumsFirst(body) ||
-        !TileLoopDot(context_, body, program_.lanes))
+    if (body.hero->opcode() != Opcode::kDot || !StoresSumsFirst(body) || !TileLoopDot(context_, body, program_.lanes))
       return first;
     std::set<const Instruction*> later;
     std::vector<const Instruction*> open(body.roots.begin(), body.roots.end());
@@ -620,8 +621,11 @@ int64_t LargestOf(const Computation& computation) {
   return largest;
 }
 
+// A workgroup's registers lie in one file: 1,024 invocations have 64 each on NVIDIA's devices and AMD's before RDNA,
+// where the loops of shared programs spilled up to 90 more.
 uint32_t WithinLimits(const DeviceFacts& facts, int64_t lanes) {
-  const auto most = std::min<int64_t>({1024, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
+  const int64_t wanted = facts.is_software() ? 1024 : 512;
+  const auto most = std::min<int64_t>({wanted, facts.max_workgroup_invocations, facts.max_workgroup_size[0]});
   return static_cast<uint32_t>(std::bit_floor(static_cast<uint64_t>(std::min(lanes, most))));
 }
 
