@@ -77,7 +77,7 @@ struct Step {
   int64_t flop = 0;               // for --profile; 0 if it makes no sense
   int64_t part_bytes = -1;        // what it moves, where that is not all that it is bound to; MovedBytes()
   bool beyond_reach = false;      // an index passes what the kernel can hold: lowering refuses it
-  StepAccumulation accumulation;  // empty if it adds nothing up
+  std::vector<StepAccumulation> accumulations;  // in the order in which they happen; none if it adds nothing up
   std::vector<SharedPlace> in_place;
   // What it reads and writes at most.
   int64_t MovedBytes() const {

@@ -13,7 +13,9 @@ namespace VXLA_NAMESPACE {
 inline std::unordered_map<std::string, AccumulationOrder> OrdersOf(const Plan& plan) {
   std::unordered_map<std::string, AccumulationOrder> orders;
   for (const Step& step : plan.steps) {
-    for (const std::string& name : step.accumulation.of) orders[name].push_back(step.accumulation.level);
+    for (const StepAccumulation& accumulation : step.accumulations) {
+      for (const std::string& name : accumulation.of) orders[name].push_back(accumulation.level);
+    }
   }
   return orders;
 }

@@ -245,7 +245,7 @@ TEST(RowProgramTextTest, LanesAreNumberedBySubgroupAndOnlyWhereSubgroupsAreFull)
       EXPECT_EQ(Count(without.kernel.generated, "#define JOIN_LANES(p) JOIN_LANES_3(p)"), 1);
       EXPECT_EQ(Count(without.kernel.generated, "subgroupShuffle"), 0);
       // The same order: the shape does not depend on how lanes join.
-      EXPECT_EQ(with.accumulation, without.accumulation);
+      EXPECT_EQ(with.accumulations, without.accumulations);
     }
   }
 }

@@ -114,7 +114,7 @@ class BlockProduct {
     VXLA_ASSIGN_OR_RETURN(std::vector<Step> steps, (large ? LowerRepeatedDot : LowerDot)(context, body, own));
     for (Step& step : steps) {
       step.name = name + " product";
-      step.accumulation = {};  // of no instruction that the program has
+      step.accumulations.clear();  // of no instruction that the program has
     }
     return steps;
   }

@@ -271,8 +271,7 @@ class ProductWriter {
 
   // One accumulator per result walks along k; `block` and `share` in values of k.
   void StateOrder(Step* step, int64_t block, int64_t share) const {
-    step->accumulation.of = {PathOf(reader_.hero())};
-    step->accumulation.level = {.block = block, .shares = shape_.splits, .chunk = share};
+    step->accumulations = {{{PathOf(reader_.hero())}, {.block = block, .shares = shape_.splits, .chunk = share}}};
   }
 
   // load_lhs of matmul_registers.comp; `share` as there.

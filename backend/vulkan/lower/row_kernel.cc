@@ -470,17 +470,19 @@ Step RowKernelWriter::Write() {
                               static_cast<uint32_t>(block), shape_.lanes, units_per_group()},
                              grid);
   step.flop = program_.flop;
+  step.accumulations = program_.joins;
+  StepAccumulation& accumulation = step.accumulations.emplace_back();
   for (const RowReduce& reduce : program_.reduces) {
-    if (reduce.source != nullptr) step.accumulation.of.push_back(PathOf(*reduce.source));
+    if (reduce.source != nullptr) accumulation.of.push_back(PathOf(*reduce.source));
   }
   const bool blocked = shape_.held == 0 && UnrolledTurns() == 0 && steps_per_lane > block;
-  step.accumulation.level = {shape_.along_rows ? 1 : int64_t{shape_.width},
-                             shape_.lanes,
-                             blocked ? block : 0,
-                             shape_.splits,
-                             shape_.chunk,
-                             shape_.interleaved,
-                             shape_.ordered};
+  accumulation.level = {shape_.along_rows ? 1 : int64_t{shape_.width},
+                        shape_.lanes,
+                        blocked ? block : 0,
+                        shape_.splits,
+                        shape_.chunk,
+                        shape_.interleaved,
+                        shape_.ordered};
   return step;
 }
 

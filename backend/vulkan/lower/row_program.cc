@@ -1,4 +1,5 @@
-// Row programs as steps: one kernel, or for shared-out rows a pair of kernels for each pass.
+// Row programs as steps: one kernel, or for shared-out rows a kernel for each pass, whose shares are joined by another
+// one or by each workgroup of those that come next.
 #include "backend/vulkan/lower/row_program.h"
 
 #include <fmt/format.h>
@@ -18,9 +19,10 @@ struct Shares {
   }
 };
 
-// Finished results in scratch memory, for the kernels of later passes.
+// What the kernels of later passes know a pass's results by: finished in scratch memory, or as shares.
 struct SavedResults {
-  std::vector<std::vector<BufferSlice>> slices;  // by reduce and value
+  std::vector<std::vector<BufferSlice>> slices;  // by reduce and value; none where shares are joined in place
+  std::vector<Shares> shares;                    // by pass, from 1 on
 };
 
 RowWork WorkOf(const LowerContext& context, const RowProgram& program, bool elements) {
@@ -38,20 +40,100 @@ RowWork WorkOf(const LowerContext& context, const RowProgram& program, bool elem
   return work;
 }
 
-// The program's results of passes up to `level` become values of the row that are loaded.
+RowValue LoadedResult(const RowReduce& reduce, const BufferSlice& slice, size_t leaf) {
+  RowValue value;
+  value.type = reduce.result_types[leaf];
+  value.value = [slice, type = value.type](ValueWriter& writer, const RowPlace& place) {
+    return writer.Load(writer.kernel().AddBuffer(type, Access::kRead, slice), place.row);
+  };
+  return value;
+}
+
+// Joins the shares of a row, in their order, where its results are wanted: texts of the results. A kernel has one, for
+// all its rows.
+class JoinInPlace {
+ public:
+  // `first`: of the reduce's values among those of the pass.
+  JoinInPlace(const RowReduce& reduce, const Shares& shares, size_t first, size_t number)
+      : reduce_(reduce), shares_(shares), first_(first), name_(fmt::format("join{}", number)) {}
+
+  std::string Result(ValueWriter& writer, const RowPlace& place, size_t leaf) {
+    for (const auto& [row, results] : rows_) {
+      if (row == place.row) return results[leaf];
+    }
+    rows_.emplace_back(place.row, Join(writer, place.row));
+    return rows_.back().second[leaf];
+  }
+
+ private:
+  std::vector<std::string> LoadShare(ValueWriter& writer, const IndexExpression& row,
+                                     const IndexExpression& share) const {
+    std::vector<std::string> values;
+    for (size_t leaf = 0; leaf < reduce_.types.size(); ++leaf) {
+      const int k = writer.kernel().AddBuffer(reduce_.types[leaf], Access::kRead, shares_.slices[first_ + leaf]);
+      values.push_back(writer.Load(k, shares_.At(writer.space(), row, share)));
+    }
+    return values;
+  }
+
+  std::vector<std::string> Join(ValueWriter& writer, const IndexExpression& row) {
+    if (rows_.empty()) writer.kernel().Append(reduce_.combine(name_));
+    std::vector<std::string> total = LoadShare(writer, row, {});
+    for (size_t leaf = 0; leaf < total.size(); ++leaf)
+      total[leaf] = writer.Assignable(reduce_.types[leaf], total[leaf]);
+    // Written out, so that all loads are under way before the first one is used.
+    const std::string index = fmt::format("{}_share{}", name_, rows_.size());
+    writer.OpenBlock(fmt::format("[[unroll]] for (uint {0} = 1u; {0} < {1}u; ++{0})", index, shares_.splits));
+    const int variable = writer.space().AddVariable(shares_.splits);
+    writer.Bind(variable, index);
+    const std::vector<std::string> next = LoadShare(writer, row, writer.space().Variable(variable));
+    writer.Line(fmt::format("{}({}, {});", name_, fmt::join(total, ", "), fmt::join(next, ", ")));
+    writer.CloseBlock();
+    if (reduce_.init) {
+      std::vector<std::string> whole = reduce_.init(writer);
+      for (size_t leaf = 0; leaf < whole.size(); ++leaf)
+        whole[leaf] = writer.Assignable(reduce_.types[leaf], whole[leaf]);
+      writer.Line(fmt::format("{}({}, {});", name_, fmt::join(whole, ", "), fmt::join(total, ", ")));
+      total = whole;
+    }
+    for (size_t leaf = 0; leaf < total.size(); ++leaf) {
+      const ElementType from = reduce_.types[leaf], to = reduce_.result_types[leaf];
+      if (from != to) total[leaf] = Narrowed(to, total[leaf]);
+    }
+    return total;
+  }
+
+  const RowReduce& reduce_;
+  const Shares& shares_;
+  const size_t first_;
+  const std::string name_;
+  std::vector<std::pair<IndexExpression, std::vector<std::string>>> rows_;
+};
+
+// The program's results of passes up to `level` become values of the row that are loaded or joined.
 void LoadSaved(const RowProgram& program, const SavedResults& saved, int level, RowProgram* stage) {
+  std::vector<size_t> first(saved.shares.size() + 1);  // of a pass, values of the reduces before
   for (size_t i = 0; i < program.reduces.size(); ++i) {
     const RowReduce& reduce = program.reduces[i];
     if (reduce.pass > level) continue;
     // Each value is published by the last of the reduce's results, when all are there.
     auto names = std::make_shared<std::vector<std::string>>(reduce.result_types.size());
+    std::shared_ptr<JoinInPlace> join;
+    if (saved.slices[i].empty()) {
+      const auto pass = static_cast<size_t>(reduce.pass);
+      join = std::make_shared<JoinInPlace>(reduce, saved.shares[pass - 1], first[pass], i);
+      first[pass] += reduce.types.size();
+    }
     for (size_t leaf = 0; leaf < reduce.result_types.size(); ++leaf) {
       RowValue value;
-      value.type = reduce.result_types[leaf];
-      const BufferSlice slice = saved.slices[i][leaf];
-      value.value = [slice, type = value.type](ValueWriter& writer, const RowPlace& place) {
-        return writer.Load(writer.kernel().AddBuffer(type, Access::kRead, slice), place.row);
-      };
+      if (join == nullptr) {
+        value = LoadedResult(reduce, saved.slices[i][leaf], leaf);
+      } else {
+        value.type = reduce.result_types[leaf];
+        value.value = [join, leaf](ValueWriter& writer, const RowPlace& place) {
+          return join->Result(writer, place, leaf);
+        };
+      }
       value.publish = [names, leaf, &reduce](ValueWriter& writer, const RowPlace& place, const std::string& name) {
         (*names)[leaf] = name;
         if (leaf + 1 == names->size()) reduce.publish(writer, place, *names);
@@ -99,18 +181,21 @@ class SplitLowering {
     const int passes = program_.passes();
     for (const RowReduce& reduce : program_.reduces) {
       std::vector<BufferSlice>& slices = saved_.slices.emplace_back();
+      if (JoinsInPlace(reduce.pass)) continue;
       for (ElementType type : reduce.result_types) {
         slices.push_back(program_.buffers->Scratch(program_.rows * StorageBytes(type)));
       }
     }
+    saved_.shares.reserve(static_cast<size_t>(passes));  // they are referred to
     for (int pass = 1; pass <= passes; ++pass) {
-      const Shares shares = LowerPartial(pass);
-      LowerCombine(pass, shares);
+      saved_.shares.push_back(LowerPartial(pass));
+      if (!JoinsInPlace(pass)) LowerCombine(pass, saved_.shares.back());
     }
     RowProgram elements = StageOf(program_, "elements");
     TakeElementOutputs(program_, passes, &elements);
     if (!elements.outputs.empty()) {
       LoadSaved(program_, saved_, passes, &elements);
+      NoteJoins(passes, &elements);
       TakeValues(program_, passes, &elements);
       steps_.push_back(WriteRowKernel(context_, elements, {shape_, {}}));
     }
@@ -123,6 +208,7 @@ class SplitLowering {
     RowProgram stage = StageOf(program_, fmt::format("pass {}", pass));
     stage.flop = program_.flop;
     LoadSaved(program_, saved_, pass - 1, &stage);
+    NoteJoins(pass - 1, &stage);
     TakeValues(program_, pass - 1, &stage);
     TakeElementOutputs(program_, pass - 1, &stage);
     Shares shares{{}, program_.rows, shape_.splits, !shape_.along_rows};
@@ -181,6 +267,33 @@ class SplitLowering {
       shape.splits = shape.interleaved = 1;
     }
     steps_.push_back(WriteRowKernel(context_, stage, {shape, {}}));
+  }
+
+  // On GPUs a dispatch behind a barrier costs more than a few loads, so each workgroup of the kernels that want a
+  // pass's results joins its shares itself, the same order in each. Not where they are results of the program, and not
+  // the two floats of wide sums.
+  bool JoinsInPlace(int pass) const {
+    constexpr int64_t kMostLoads = 64;
+    if (context_.facts.is_software() || !IsReadLater(pass)) return false;
+    int64_t values = 0;
+    for (const RowReduce& reduce : program_.reduces) {
+      if (reduce.pass != pass) continue;
+      if (reduce.widens) return false;
+      values += static_cast<int64_t>(reduce.types.size());
+    }
+    return values * shape_.splits <= kMostLoads && !std::ranges::any_of(program_.outputs, [&](const RowOutput& output) {
+             return !output.per_element && std::max(output.level, 1) == pass;
+           });
+  }
+
+  // The first kernel after a pass that joins in place tells of it.
+  void NoteJoins(int pass, RowProgram* stage) {
+    if (pass == 0 || !JoinsInPlace(pass)) return;
+    StepAccumulation& join = stage->joins.emplace_back();
+    join.level.chunk = shape_.splits;
+    for (const RowReduce& reduce : program_.reduces) {
+      if (reduce.pass == pass && reduce.source != nullptr) join.of.push_back(PathOf(*reduce.source));
+    }
   }
 
   // Whether a later kernel reads the results of passes up to this one.

@@ -68,6 +68,7 @@ struct RowProgram {
   std::vector<RowReduce> reduces;
   std::vector<RowValue> values;  // a later one may need earlier ones of its level
   std::vector<RowOutput> outputs;
+  std::vector<StepAccumulation> joins;  // what `values` add up before the passes
   int64_t flop = 0;
   int passes() const;
 };

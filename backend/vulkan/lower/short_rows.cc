@@ -54,8 +54,9 @@ class ShortRowWriter {
     for (size_t i = 0; i < values.size(); ++i) Store(program_.outputs[i], values[i]);
     Step step = loop_.Finish(program_.name);
     step.flop = program_.flop;
-    if (reduce_.source != nullptr) step.accumulation.of.push_back(PathOf(*reduce_.source));
-    step.accumulation.level.chunk = program_.row_size;
+    StepAccumulation& accumulation = step.accumulations.emplace_back();
+    if (reduce_.source != nullptr) accumulation.of.push_back(PathOf(*reduce_.source));
+    accumulation.level.chunk = program_.row_size;
     return step;
   }
 
