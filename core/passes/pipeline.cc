@@ -14,6 +14,7 @@
 #include "core/passes/fusion.h"
 #include "core/passes/giant_splitter.h"
 #include "core/passes/integer_folding.h"
+#include "core/passes/live_rows.h"
 #include "core/passes/live_specializer.h"
 #include "core/passes/loop_hoisting.h"
 #include "core/passes/loop_unroller.h"
@@ -75,6 +76,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   RemoveDeadCode(*optimized);
   NoteTripCounts(*optimized);
   if (target.wide_accumulation) MarkWideAccumulations(*optimized);
+  if (target.fusion && HasLiveSizes(module)) MarkLiveRows(*optimized);
   VXLA_RETURN_IF_ERROR(FuseInstructions(*optimized, target).status());
   RemoveDeadCode(*optimized);
   optimized->SortComputations();
