@@ -18,6 +18,7 @@
 #include "core/passes/live_specializer.h"
 #include "core/passes/loop_hoisting.h"
 #include "core/passes/loop_unroller.h"
+#include "core/passes/matrix_scans.h"
 #include "core/passes/one_device.h"
 #include "core/passes/sliding_windows.h"
 #include "core/reducer_facts.h"
@@ -57,6 +58,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   ExpandRngs(*optimized);
   ExpandStochasticConverts(*optimized);
   ExpandDots(*optimized);
+  SplitMatrixScans(*optimized, target.max_joined_buffers);
   if (FindAssociativeScans(*optimized)) RemoveDeadCode(*optimized);
   SplitSlidingWindows(*optimized, target.wide_accumulation);
   SplitGiants(*optimized, target.max_elements);
