@@ -79,6 +79,9 @@ struct Step {
   bool beyond_reach = false;      // an index passes what the kernel can hold: lowering refuses it
   std::vector<StepAccumulation> accumulations;  // in the order in which they happen; none if it adds nothing up
   std::vector<SharedPlace> in_place;
+  // Where a step before it left how many workgroups there is something to do for, three words, at most `groups`; no
+  // buffer: for all. Right, but slower, with all of them.
+  BufferSlice groups_at = {};
   // What it reads and writes at most.
   int64_t MovedBytes() const {
     if (part_bytes >= 0) return part_bytes;

@@ -69,8 +69,8 @@ struct PlanConstant {
 struct Dispatch {
   int step = -1;  // in Plan::steps
   int part = 0, parts = 1;
-  // Where the device reads the counts of workgroups, three words, when it comes to the dispatch: those of the step, or
-  // zeros. No buffer: the step's.
+  // Where the device reads the counts of workgroups, three words, when it comes to the dispatch: those of the step or
+  // less (Step::groups_at), or zeros (scheduler/predication.h). No buffer: the step's.
   BufferSlice groups_at = {};
   friend bool operator==(const Dispatch&, const Dispatch&) = default;
 };

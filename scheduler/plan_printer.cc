@@ -58,7 +58,7 @@ std::string CommandText(const Plan& plan, const GpuCommand& command) {
   const auto groups = PartOf(step, part, parts).groups;
   return fmt::format("  dispatch {} kernel {} groups {}x{}x{}{}{} ({})", step.name, plan.kernel_of_step.at(index),
                      groups[0], groups[1], groups[2], parts == 1 ? "" : fmt::format(" part {} of {}", part + 1, parts),
-                     groups_at.buffer < 0 ? "" : " or none by " + SliceText(plan, groups_at),
+                     groups_at.buffer < 0 ? "" : " or fewer by " + SliceText(plan, groups_at),
                      fmt::join(bindings, ", "));
 }
 

@@ -38,8 +38,9 @@ class Segmenter {
     for (int part = 0; part < parts; ++part) {
       Spend(EstimateSeconds(step, facts_) / parts);
       if (parts > 1) fresh_ = true;
-      Commands().push_back(Dispatch{dispatch.step, part, parts});
+      Commands().push_back(Dispatch{dispatch.step, part, parts, parts == 1 ? step.groups_at : BufferSlice{}});
     }
+    step.groups_at = {};
     if (parts > 1) step.kernel.in_parts = fresh_ = true;
   }
 

@@ -298,6 +298,7 @@ void StepGraphBuilder::AddStep(const Instruction& instruction, Step step) {
   Operation operation;
   operation.action = Dispatch{static_cast<int>(plan_.steps.size())};
   operation.uses = step.bindings;
+  if (step.groups_at.buffer >= 0) operation.uses.push_back({step.groups_at, Access::kRead});
   operation.instruction = &instruction;
   plan_.steps.push_back(std::move(step));
   graph_.operations.push_back(std::move(operation));

@@ -559,6 +559,18 @@ bool FindIn(Module& module, Computation& computation) {
 
 }  // namespace
 
+int ArraysOfScan(Instruction& result) {
+  const auto recursion = RecursionOf(result);
+  return recursion ? static_cast<int>(recursion->arrays().size()) : 0;
+}
+
+const Instruction* JoinedNeighboursOf(const Instruction& instruction, int d) {
+  const auto top = InterleavedOf(instruction, d);
+  if (!top || instruction.shape().dimension(d) < kShortest) return nullptr;
+  const auto below = InterleavedOf(*top->odd, d);
+  return below ? below->first : nullptr;
+}
+
 bool FindAssociativeScans(Module& module) {
   bool changed = false;
   for (Computation* computation : ControlComputations(module)) changed |= FindIn(module, *computation);

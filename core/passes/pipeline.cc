@@ -14,9 +14,11 @@
 #include "core/passes/fusion.h"
 #include "core/passes/giant_splitter.h"
 #include "core/passes/integer_folding.h"
+#include "core/passes/live_rows.h"
 #include "core/passes/live_specializer.h"
 #include "core/passes/loop_hoisting.h"
 #include "core/passes/loop_unroller.h"
+#include "core/passes/matrix_scans.h"
 #include "core/passes/one_device.h"
 #include "core/passes/sliding_windows.h"
 #include "core/reducer_facts.h"
@@ -56,6 +58,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   ExpandRngs(*optimized);
   ExpandStochasticConverts(*optimized);
   ExpandDots(*optimized);
+  SplitMatrixScans(*optimized, target.max_joined_buffers);
   if (FindAssociativeScans(*optimized)) RemoveDeadCode(*optimized);
   SplitSlidingWindows(*optimized, target.wide_accumulation);
   SplitGiants(*optimized, target.max_elements);
@@ -75,6 +78,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   RemoveDeadCode(*optimized);
   NoteTripCounts(*optimized);
   if (target.wide_accumulation) MarkWideAccumulations(*optimized);
+  if (target.fusion && HasLiveSizes(module)) MarkLiveRows(*optimized);
   VXLA_RETURN_IF_ERROR(FuseInstructions(*optimized, target).status());
   RemoveDeadCode(*optimized);
   optimized->SortComputations();

@@ -1,4 +1,5 @@
-// A fused loop: element(i) computes and stores element i of every result, for i < P(0).
+// A fused loop: element(i) computes and stores element i of every result, for i < P(0), or for i < LIVE_END where that is
+// less and known on the device only.
 //
 // A workgroup owns a contiguous chunk of workgroup size * ITEMS elements; each of its invocations takes ITEMS of them,
 // a workgroup size apart, so that neighbours touch neighbours. On lavapipe many items per invocation are what makes it
@@ -9,6 +10,12 @@
 layout(constant_id = 3) const uint ITEMS = 1;
 
 #include "generated"
+
+#ifdef LIVE_END
+#undef WHOLE_ITEMS
+#else
+#define LIVE_END P(0)
+#endif
 
 void main() {
   load_arguments();
@@ -21,7 +28,7 @@ void main() {
 #if defined(WHOLE_ITEMS) && !defined(SPLIT_ADDRESSES)  // split addresses need one copy of each access
   for (uint k = 0u; k < WHOLE_ITEMS; ++k) element(first + k * gl_WorkGroupSize.x);
 #else
-  uint end = min(P(0), first + gl_WorkGroupSize.x * ITEMS);
+  uint end = min(LIVE_END, first + gl_WorkGroupSize.x * ITEMS);
   for (uint i = first; i < end; i += gl_WorkGroupSize.x) {
     element(i);
   }

@@ -11,6 +11,9 @@
 // this file. So the order is a function of the shape alone, and the error of a sum grows with BLOCK + R / (BLOCK * X *
 // WIDTH * SPLITS).
 //
+// With LIVE_UNITS there is nothing to do for units from there on, and with LIVE_STEPS no step from there on adds anything;
+// both are known on the device only.
+//
 // P(0) workgroups, P(1) units, P(2) steps of a row, P(3) steps of a share, P(4) shares.
 //
 // The generated part defines WIDTH, SLOTS, PASSES(X), UNIT_GROUP(g) (g / P(4)), STORES_ELEMENTS, JOIN_LANES(p) and for
@@ -166,7 +169,19 @@ void main() {
 #if SURPLUS_UNITS
   if (unit >= P(1)) return;
 #endif
+#ifdef LIVE_UNITS
+  // The whole workgroup or none of it, so that no lane waits for others.
+#if INTERLEAVED > 1
+  if (group >= LIVE_UNITS) return;
+#else
+  if (group * UNITS >= LIVE_UNITS) return;
+#endif
+#endif
+#ifdef LIVE_STEPS
+  uint end = min(min(P(2), LIVE_STEPS), begin + P(3));
+#else
   uint end = min(P(2), begin + P(3));
+#endif
   prepare(unit);
 #if HELD
   held(unit, lane);

@@ -82,13 +82,14 @@ std::string Program(const std::vector<Shape>& shapes, const Join& join, const In
 }
 
 // In this many dispatches at most.
-void Expect(const std::string& text, int dispatches) {
+void Expect(const std::string& text, int dispatches, std::optional<Tolerance> tolerance = {}) {
   SCOPED_TRACE(text.substr(0, 300));
   const auto module = ParseModule(text);
   ASSERT_NE(module, nullptr);
   RunReport report;
   RunOptions options;
   options.report = &report;
+  options.tolerance = tolerance;
   RunBoth(text, RandomArguments(*module), options);
   EXPECT_LE(report.dispatches, dispatches);
 }
@@ -148,6 +149,63 @@ TEST(AssociativeScanTest, OneBehindAnother) {
   const Join product = [](const Values& x, const Values& y) { return Values{Mul(x[0], y[0])}; };
   const auto before = [&](const Values& values) { return Values{values[0], AssociativeScan(product, values, {0})[0]}; };
   Expect(Program({F32({100})}, Affine, {0, 0}, 0, before), 4);
+}
+
+// As jnp.matmul has it: the last of a halved array is a matrix without a batch.
+XlaOp MatrixProduct(XlaOp a, XlaOp b) {
+  const Shape left = *a.builder()->GetShape(a), right = *b.builder()->GetShape(b);
+  const IntList rest(right.dimensions().begin() + 1, right.dimensions().end());
+  if (left.dimension(0) == 1) {
+    const XlaOp product =
+        DotGeneral(Reshape(a, {left.dimension(1), left.dimension(2)}), Reshape(b, rest), {{1}, {0}, {}, {}});
+    IntList sizes = rest;
+    sizes.insert(sizes.begin(), 1);
+    return Reshape(product, sizes);
+  }
+  return DotGeneral(a, b,
+                    {.lhs_contracting_dimensions = {2},
+                     .rhs_contracting_dimensions = {1},
+                     .lhs_batch_dimensions = {0},
+                     .rhs_batch_dimensions = {0}});
+}
+
+Values Product(const Values& x, const Values& y) { return {MatrixProduct(x[0], y[0])}; }
+
+// y -> A y + b behind another.
+Values AffineMaps(const Values& x, const Values& y) {
+  return {MatrixProduct(y[0], x[0]), Add(MatrixProduct(y[0], x[1]), y[1])};
+}
+
+// The entries of a matrix are arrays of the scan, and are laid side by side at the end.
+TEST(AssociativeScanTest, ProductsOfSmallMatrices) {
+  // Sums of products of random signs cancel, in one order of the factors and in another.
+  const Tolerance close{.rtol = 1e-2, .atol = 1e-3}, exact{};
+  for (int64_t n : {4, 5}) Expect(Program({F32({n, 2, 2})}, Product, {0}), 5, close);
+  for (int64_t n : {31, 100, 300}) Expect(Program({F32({n, 2, 2})}, Product, {0}), 3, close);
+  Expect(Program({F32({90, 2, 2}), F32({90, 2})}, AffineMaps, {0, 0}), 4, close);
+  Expect(Program({F32({90, 2, 2}), F32({90, 2})}, AffineMaps, {0, 0}, 1), 4, close);
+  for (ElementType type : {ElementType::kF64, ElementType::kC64})
+    Expect(Program({Shape(type, {40, 2, 2})}, Product, {0}), 3, close);
+  Client* const client = DeviceClient(BindingMode::kAddresses);
+  const bool many = client != nullptr && client->device().facts().max_storage_buffers >= 32;
+  Expect(Program({F32({60, 3, 3})}, Product, {0}), many ? 3 : 30, close);
+  Expect(Program({Shape(ElementType::kS32, {1000, 3, 3})}, Product, {0}), many ? 3 : 30, exact);
+  Expect(Program({Shape(ElementType::kBF16, {12, 2, 2})}, Product, {0}), 3, Tolerance{.rtol = 0.1, .atol = 0.5});
+}
+
+// Those that are too large for a kernel's lane, and those whose levels something else reads, as a gradient does.
+TEST(AssociativeScanTest, ProductsThatStayProducts) {
+  Expect(Program({F32({12, 5, 5})}, Product, {0}), 20);
+  std::string text = Program({F32({64, 2, 2})}, Product, {0});
+  const size_t at = text.find("ROOT"), level = text.find(" = f32[16,2,2] dot(");
+  ASSERT_TRUE(at != std::string::npos && level != std::string::npos);
+  const size_t name = text.rfind(' ', level - 1) + 1;
+  const std::string inner = text.substr(name, level - name);
+  const size_t open = text.find('(', at), close = text.find(')', open);
+  text.insert(close, ", f32[16,2,2]");
+  const size_t last = text.find(')', text.find("tuple(", at));
+  text.insert(last, ", " + inner);
+  Expect(text, 40);
 }
 
 // A level that joins by another function: no scan, and computed as it says.

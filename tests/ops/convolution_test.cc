@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "scheduler/plan.h"
 #include "tests/support/lowered_run.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -139,6 +140,54 @@ TEST(ConvolutionTest, EpilogueBehindAReshape) {
              1);
 }
 
+int64_t FlopOf(const std::string& text) {
+  auto executable = DeviceClient(BindingMode::kAddresses)->Compile(*ParseModule(text));
+  EXPECT_TRUE(executable.ok()) << executable.status().message();
+  int64_t flop = 0;
+  for (const Step& step : (*executable)->plan().steps) flop += step.flop;
+  return flop;
+}
+
+// Strided convolutions' input gradients and transposed convolutions: between two elements lies nothing to multiply.
+TEST(ConvolutionTest, HolesOfTheInputAreSkipped) {
+  const std::string labels = "dim_labels=b01f_01io->b01f";
+  const std::string square = Convolution("f32[2,9,9,8]", "f32[3,3,8,16]", "f32[2,18,18,16]",
+                                         "window={size=3x3 pad=2_1x2_1 lhs_dilate=2x2}, " + labels);
+  EXPECT_EQ(FlopOf(square), 2 * (2 * 18 * 18 * 16) * (2 * 2 * 8));
+  ExpectBoth(square, 1);
+  for (const char* window :
+       {"size=3x3 pad=1_2x1_2 lhs_dilate=2x2", "size=4x4 pad=2_2x3_1 lhs_dilate=2x2",
+        "size=2x5 pad=1_1x3_2 lhs_dilate=2x2", "size=3x3 pad=-2_5x0_3 lhs_dilate=2x2",
+        "size=3x3 pad=2_1x2_1 lhs_dilate=2x2 rhs_reversal=1x0", "size=3x3 pad=2_1x5_6 lhs_dilate=2x1"})
+    ExpectBoth(
+        Convolution("f32[2,9,9,8]",
+                    "f32[" + std::string(window).substr(5, 1) + "," + std::string(window).substr(7, 1) + ",8,16]",
+                    "f32[2,18,18,16]", fmt::format("window={{{}}}, ", window) + labels),
+        1);
+  for (int pad : {0, 1, 2, 3}) {
+    ExpectBoth(Convolution("f32[2,5,7,9]", "f32[6,5,4,5]", "f32[2,6,21,36]",
+                           fmt::format("window={{size=4x5 pad={}_{}x{}_{} lhs_dilate=3x4}}, dim_labels=bf01_oi01->bf01",
+                                       pad, 5 - pad, pad, 7 - pad)));
+  }
+  ExpectBoth(Convolution("f32[2,9,9,8]", "f32[3,3,4,16]", "f32[2,18,18,16]",
+                         "window={size=3x3 pad=2_1x2_1 lhs_dilate=2x2}, feature_group_count=2, " + labels));
+  ExpectBoth(Convolution("f32[4,9,9,8]", "f32[3,3,8,16]", "f32[2,18,18,16]",
+                         "window={size=3x3 pad=2_1x2_1 lhs_dilate=2x2}, batch_group_count=2, " + labels));
+  ExpectBoth(Convolution("s8[2,9,9,8]", "s8[3,3,8,16]", "s32[2,18,18,16]",
+                         "window={size=3x3 pad=2_1x2_1 lhs_dilate=2x2}, " + labels));
+}
+
+// What is left over of a period, few positions, strides and spread kernels: every tap is asked.
+TEST(ConvolutionTest, HolesThatStay) {
+  const std::string labels = "dim_labels=b01f_01io->b01f";
+  for (const auto& [window, sizes] : {std::pair("size=3x3 pad=2_2x2_1 lhs_dilate=2x2", "19,18"),
+                                      std::pair("size=3x3 pad=2_1x2_1 lhs_dilate=2x2 stride=3x1", "6,18"),
+                                      std::pair("size=3x3 pad=3_2x2_1 lhs_dilate=2x2 rhs_dilate=2x1", "18,18")}) {
+    ExpectBoth(Convolution("f32[2,9,9,8]", "f32[3,3,8,16]", fmt::format("f32[2,{},16]", sizes),
+                           fmt::format("window={{{}}}, ", window) + labels));
+  }
+}
+
 // The kernels for GPUs on whatever device there is.
 TEST(ConvolutionTest, TiledKernelAgrees) {
   for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
@@ -150,6 +199,9 @@ TEST(ConvolutionTest, TiledKernelAgrees) {
     ExpectLoweredAgrees(Convolution("f32[2,6,9,11]", "f32[12,3,3,3]", "f32[2,12,17,11]",
                                     "window={size=3x3 pad=1_1x1_1 lhs_dilate=2x1}, dim_labels=bf01_oi01->bf01, "
                                     "feature_group_count=2"),
+                        mode, facts);
+    ExpectLoweredAgrees(Convolution("f32[2,9,11,5]", "f32[3,4,5,19]", "f32[2,18,22,19]",
+                                    "window={size=3x4 pad=2_1x2_2 lhs_dilate=2x2}, dim_labels=b01f_01io->b01f"),
                         mode, facts);
   }
 }

@@ -241,6 +241,9 @@ std::string ValueWriter::Compute(const Instruction& instruction, const MultiInde
     case Opcode::kReverse:
     case Opcode::kCopy:
       return Value(*instruction.operand(0), OperandIndex(space_, instruction, 0, index));
+    case Opcode::kSelect:  // where nothing is chosen: core/passes/live_rows.h
+      if (instruction.operand(1) == instruction.operand(2)) return Value(*instruction.operand(1), index);
+      break;
     default:
       break;
   }

@@ -55,6 +55,35 @@ bool IsShort(const Instruction& convolution) {
   return convolution.shape().element_type() == ElementType::kF32 && AccumulationLength(convolution) <= kShortSum;
 }
 
+// Of an operand with holes, lhs_dilate - 1 after each element, output `period * q + phase` sees elements under every
+// period-th tap alone: under reach first(phase) + period * n of the window lies element q + n + shift(phase).
+struct Phases {
+  int64_t period = 1, taps = 1;  // of a phase, at most
+  int64_t slope = 0, first = 0;  // first(phase) = first + slope * phase, above -period
+  int64_t shift = 0, shift_slope = 0;
+};
+
+// Nothing where the dimension has no holes or its outputs do not make up whole periods.
+Phases PhasesOf(const WindowDimension& w, int64_t outputs) {
+  const int64_t s = w.lhs_dilate;
+  if (s == 1 || w.stride != 1 || w.rhs_dilate != 1 || outputs % s != 0) return {1, w.size};
+  const int64_t rest = ((w.pad_low % s) + s) % s;
+  Phases phases{.period = s};
+  if (s == 2 && rest == 0) {
+    phases.slope = phases.shift_slope = 1;
+    phases.shift = -w.pad_low / s;
+  } else {
+    phases.slope = -1;
+    phases.first = rest;
+    phases.shift = (rest - w.pad_low) / s;
+  }
+  for (const int64_t phase : {int64_t{0}, s - 1}) {
+    const int64_t first = phases.first + phases.slope * phase;
+    phases.taps = std::max(phases.taps, (w.size - 1 - first) / s + 1);
+  }
+  return phases;
+}
+
 class ConvolutionReader final : public ProductReader {
  public:
   explicit ConvolutionReader(const FusionDescription& body)
@@ -68,21 +97,18 @@ class ConvolutionReader final : public ProductReader {
     }
     other_sizes_ = SizesOf(output, others_);
     groups_ = std::max(a_.feature_group_count, a_.batch_group_count);
+    batch_sizes_ = {groups_};
     features_ = output.dimension(static_cast<int>(dims_.output_feature)) / groups_;
     kernel_features_ = kernel().shape().dimension(static_cast<int>(dims_.kernel_input_feature));
+    for (const WindowDimension& w : window_) phases_.push_back({1, w.size});
     OrderTerms();
     // Columns are what neighbouring results differ in.
     int64_t minor = output.rank() - 1;
     while (minor > 0 && output.dimension(static_cast<int>(minor)) == 1) --minor;
     by_features_ = minor == dims_.output_feature;
     if (!by_features_) std::swap(lhs_, rhs_);
-    const int64_t others = ProductOfSizes(other_sizes_);
-    work.batches = groups_;
-    work.rows = by_features_ ? others : features_;
-    work.columns = by_features_ ? features_ : others;
-    work.k = ProductOfSizes(term_sizes_);
-    work.k_run = LastRun(term_sizes_);
-    work.along_k = LhsAlongK() || RhsAlongK();
+    CountWork();
+    if (!IsNarrow()) SkipHoles();
   }
 
   std::string LhsValue(ValueWriter& writer, const ProductPlace& at) const override {
@@ -98,20 +124,34 @@ class ConvolutionReader final : public ProductReader {
   IndexExpression Linear(IndexSpace& space, const ProductPlace& at) const override {
     const IndexExpression& feature = by_features_ ? at.column : at.row;
     const MultiIndex others = space.Delinearize(by_features_ ? at.row : at.column, other_sizes_);
+    const Batch batch = BatchOf(space, at.batch);
     MultiIndex index(others_.size() + 1);
     for (size_t i = 0; i < others_.size(); ++i) index[static_cast<size_t>(others_[i])] = others[i];
-    index[static_cast<size_t>(dims_.output_feature)] = space.Add(space.Scale(at.batch, features_), feature);
+    for (size_t d = 0; d < window_.size(); ++d) {
+      IndexExpression& position = index[static_cast<size_t>(dims_.output_spatial[d])];
+      position = space.Add(space.Scale(position, phases_[d].period), batch.phases[d]);
+    }
+    index[static_cast<size_t>(dims_.output_feature)] = space.Add(space.Scale(batch.group, features_), feature);
     return space.Linearize(index, hero().shape().dimensions());
   }
   ProductPlace PlaceOf(IndexSpace& space, const IndexExpression& linear) const override {
-    const MultiIndex index = space.Delinearize(linear, hero().shape().dimensions());
-    MultiIndex others;
+    MultiIndex index = space.Delinearize(linear, hero().shape().dimensions());
+    MultiIndex others, batch(1);
+    for (size_t d = 0; d < window_.size(); ++d) {
+      if (phases_[d].period == 1) continue;
+      IndexExpression& position = index[static_cast<size_t>(dims_.output_spatial[d])];
+      const int64_t outputs = hero().shape().dimension(static_cast<int>(dims_.output_spatial[d]));
+      MultiIndex digits = space.Delinearize(position, IntList{outputs / phases_[d].period, phases_[d].period});
+      position = digits[0];
+      batch.push_back(digits[1]);
+    }
     for (int64_t d : others_) others.push_back(index[static_cast<size_t>(d)]);
     const MultiIndex feature =
         space.Delinearize(index[static_cast<size_t>(dims_.output_feature)], IntList{groups_, features_});
     const IndexExpression other = space.Linearize(others, other_sizes_);
-    return by_features_ ? ProductPlace{feature[0], other, {}, feature[1]}
-                        : ProductPlace{feature[0], feature[1], {}, other};
+    batch[0] = feature[0];
+    const IndexExpression whole = space.Linearize(batch, batch_sizes_);
+    return by_features_ ? ProductPlace{whole, other, {}, feature[1]} : ProductPlace{whole, feature[1], {}, other};
   }
 
   // A workgroup of lanes has too little to do with a few columns: each result is a sum of its own.
@@ -127,6 +167,59 @@ class ConvolutionReader final : public ProductReader {
   }
 
  private:
+  void CountWork() {
+    const int64_t others = ProductOfSizes(other_sizes_);
+    work.batches = ProductOfSizes(batch_sizes_);
+    work.rows = by_features_ ? others : features_;
+    work.columns = by_features_ ? features_ : others;
+    work.k = ProductOfSizes(term_sizes_);
+    work.k_run = LastRun(term_sizes_);
+    work.along_k = LhsAlongK() || RhsAlongK();
+  }
+
+  // Each phase is a product of its own, of the terms that are no holes; not where its rows would be too few for a tile.
+  void SkipHoles() {
+    constexpr int64_t kLeastOthers = 32;
+    std::vector<Phases> phases;
+    int64_t taps = 1, all_taps = 1, count = 1;
+    for (size_t d = 0; d < window_.size(); ++d) {
+      const int64_t outputs = hero().shape().dimension(static_cast<int>(dims_.output_spatial[d]));
+      phases.push_back(PhasesOf(window_[d], outputs));
+      taps *= phases[d].taps;
+      all_taps *= window_[d].size;
+      count *= phases[d].period;
+    }
+    if (taps >= all_taps || ProductOfSizes(other_sizes_) / count < kLeastOthers) return;
+    phases_ = std::move(phases);
+    for (size_t d = 0; d < window_.size(); ++d) {
+      const auto at = std::ranges::find(others_, dims_.output_spatial[d]);
+      other_sizes_[static_cast<size_t>(at - others_.begin())] /= phases_[d].period;
+      term_sizes_[d + (features_last_ ? 0 : 1)] = phases_[d].taps;
+      if (phases_[d].period > 1) batch_sizes_.push_back(phases_[d].period);
+    }
+    CountWork();
+  }
+
+  // Which group, and of each spatial dimension which phase.
+  struct Batch {
+    IndexExpression group;
+    MultiIndex phases;
+  };
+  Batch BatchOf(IndexSpace& space, const IndexExpression& batch) const {
+    if (batch_sizes_.size() == 1) return {batch, MultiIndex(window_.size())};
+    const MultiIndex digits = space.Delinearize(batch, batch_sizes_);
+    Batch parts{digits[0], {}};
+    size_t next = 1;
+    for (const Phases& phases : phases_) parts.phases.push_back(phases.period > 1 ? digits[next++] : IndexExpression());
+    return parts;
+  }
+
+  // How far into the window a tap of a phase reaches; outside of it where the phase has fewer taps than others.
+  IndexExpression ReachOf(IndexSpace& space, size_t d, const IndexExpression& phase, const IndexExpression& tap) const {
+    const Phases& phases = phases_[d];
+    return space.Add(space.Add(space.Scale(tap, phases.period), space.Scale(phase, phases.slope)), {{}, phases.first});
+  }
+
   const Instruction& input() const { return *hero().operand(0); }
   const Instruction& kernel() const { return *hero().operand(1); }
 
@@ -156,77 +249,101 @@ class ConvolutionReader final : public ProductReader {
 
   // The input's index of a term; `element` makes that of a spatial dimension from a position.
   template <typename Element>
-  MultiIndex InputIndex(IndexSpace& space, const IndexExpression& group, const IndexExpression& other,
-                        const IndexExpression& k, Element&& element) const {
+  MultiIndex InputIndex(IndexSpace& space, const Batch& batch, const IndexExpression& other, const IndexExpression& k,
+                        Element&& element) const {
     const MultiIndex others = space.Delinearize(other, other_sizes_);
     MultiIndex output(others.size() + 1), index(output.size());
     for (size_t i = 0; i < others.size(); ++i) output[static_cast<size_t>(others_[i])] = others[i];
     const Term term = TermOf(space, k);
     for (size_t d = 0; d < window_.size(); ++d) {
-      const IndexExpression position =
-          TapPosition(space, window_[d], output[static_cast<size_t>(dims_.output_spatial[d])], term.taps[d]);
-      index[static_cast<size_t>(dims_.input_spatial[d])] = element(d, position);
+      const IndexExpression& at = output[static_cast<size_t>(dims_.output_spatial[d])];
+      IndexExpression position;
+      if (phases_[d].period == 1) {
+        position = TapPosition(space, window_[d], at, term.taps[d]);
+      } else {
+        position = space.Add(space.Add(at, term.taps[d]), space.Scale(batch.phases[d], phases_[d].shift_slope));
+        position = space.Add(position, {{}, phases_[d].shift});
+      }
+      index[static_cast<size_t>(dims_.input_spatial[d])] = element(d, position, term.taps[d]);
     }
-    const int64_t batch = hero().shape().dimension(static_cast<int>(dims_.output_batch));
+    const int64_t images = hero().shape().dimension(static_cast<int>(dims_.output_batch));
     index[static_cast<size_t>(dims_.input_batch)] =
         space.Add(output[static_cast<size_t>(dims_.output_batch)],
-                  a_.batch_group_count > 1 ? space.Scale(group, batch) : IndexExpression());
-    index[static_cast<size_t>(dims_.input_feature)] =
-        space.Add(term.feature, a_.feature_group_count > 1 ? space.Scale(group, kernel_features_) : IndexExpression());
+                  a_.batch_group_count > 1 ? space.Scale(batch.group, images) : IndexExpression());
+    index[static_cast<size_t>(dims_.input_feature)] = space.Add(
+        term.feature, a_.feature_group_count > 1 ? space.Scale(batch.group, kernel_features_) : IndexExpression());
     return index;
   }
 
-  MultiIndex KernelIndex(IndexSpace& space, const IndexExpression& group, const IndexExpression& feature,
-                         const IndexExpression& k) const {
+  // `inside` makes the reach of a tap one that exists.
+  template <typename Inside>
+  MultiIndex KernelIndex(IndexSpace& space, const Batch& batch, const IndexExpression& feature,
+                         const IndexExpression& k, Inside&& inside) const {
     const Term term = TermOf(space, k);
     MultiIndex index(static_cast<size_t>(kernel().shape().rank()));
-    for (size_t d = 0; d < window_.size(); ++d) index[static_cast<size_t>(dims_.kernel_spatial[d])] = term.taps[d];
+    for (size_t d = 0; d < window_.size(); ++d) {
+      IndexExpression& tap = index[static_cast<size_t>(dims_.kernel_spatial[d])];
+      tap = term.taps[d];
+      if (phases_[d].period == 1) continue;
+      tap = inside(d, ReachOf(space, d, batch.phases[d], tap));
+      if (window_[d].reversal) tap = space.Add({{}, window_[d].size - 1}, space.Scale(tap, -1));
+    }
     index[static_cast<size_t>(dims_.kernel_input_feature)] = term.feature;
-    index[static_cast<size_t>(dims_.kernel_output_feature)] = space.Add(space.Scale(group, features_), feature);
+    index[static_cast<size_t>(dims_.kernel_output_feature)] = space.Add(space.Scale(batch.group, features_), feature);
     return index;
   }
 
-  // Zero in the padding and in the holes of the base dilation: it takes part in the sum like any element.
-  std::string InputValue(ValueWriter& writer, const IndexExpression& group, const IndexExpression& other,
+  // Zero in the padding and in the holes of the base dilation: it takes part in the sum like any element. So it is
+  // where a phase has no tap, as the kernel is there.
+  std::string InputValue(ValueWriter& writer, const IndexExpression& whole, const IndexExpression& other,
                          const IndexExpression& k) const {
     if (input().shape().ElementCount() == 0) return ZeroText(sum_type);
     std::vector<std::string> conditions;
+    IndexSpace& space = writer.space();
+    const Batch batch = BatchOf(space, whole);
     const MultiIndex index =
-        InputIndex(writer.space(), group, other, k, [&](size_t d, const IndexExpression& position) {
+        InputIndex(space, batch, other, k, [&](size_t d, const IndexExpression& position, const IndexExpression& tap) {
           const int64_t size = input().shape().dimension(static_cast<int>(dims_.input_spatial[d]));
-          return ElementAt(writer, position, size, window_[d].lhs_dilate, &conditions);
+          const bool phased = phases_[d].period > 1;
+          if (phased) ElementAt(writer, ReachOf(space, d, batch.phases[d], tap), window_[d].size, 1, &conditions);
+          return ElementAt(writer, position, size, phased ? 1 : window_[d].lhs_dilate, &conditions);
         });
     return ChosenText(conditions, Converted(input(), writer.Value(input(), index)), ZeroText(sum_type));
   }
 
-  std::string KernelValue(ValueWriter& writer, const IndexExpression& group, const IndexExpression& feature,
+  std::string KernelValue(ValueWriter& writer, const IndexExpression& whole, const IndexExpression& feature,
                           const IndexExpression& k) const {
-    return Converted(kernel(), writer.Value(kernel(), KernelIndex(writer.space(), group, feature, k)));
+    std::vector<std::string> conditions;
+    const MultiIndex index = KernelIndex(writer.space(), BatchOf(writer.space(), whole), feature, k,
+                                         [&](size_t d, const IndexExpression& reach) {
+                                           return ElementAt(writer, reach, window_[d].size, 1, &conditions);
+                                         });
+    return ChosenText(conditions, Converted(kernel(), writer.Value(kernel(), index)), ZeroText(sum_type));
   }
 
   bool InputAlongK() const {
     IndexSpace space;
-    const IndexExpression group = space.Variable(space.AddVariable(groups_)),
+    const IndexExpression batch = space.Variable(space.AddVariable(ProductOfSizes(batch_sizes_))),
                           other = space.Variable(space.AddVariable(ProductOfSizes(other_sizes_)));
     const int k = space.AddVariable(ProductOfSizes(term_sizes_));
-    return RunsAlong(space, input(),
-                     InputIndex(space, group, other, space.Variable(k),
-                                [](size_t, const IndexExpression& position) { return position; }),
-                     k);
+    const auto there = [](size_t, const IndexExpression& position, const IndexExpression&) { return position; };
+    return RunsAlong(space, input(), InputIndex(space, BatchOf(space, batch), other, space.Variable(k), there), k);
   }
   bool KernelAlongK() const {
     IndexSpace space;
-    const IndexExpression group = space.Variable(space.AddVariable(groups_)),
+    const IndexExpression batch = space.Variable(space.AddVariable(ProductOfSizes(batch_sizes_))),
                           feature = space.Variable(space.AddVariable(features_));
     const int k = space.AddVariable(ProductOfSizes(term_sizes_));
-    return RunsAlong(space, kernel(), KernelIndex(space, group, feature, space.Variable(k)), k);
+    const auto there = [](size_t, const IndexExpression& reach) { return reach; };
+    return RunsAlong(space, kernel(), KernelIndex(space, BatchOf(space, batch), feature, space.Variable(k), there), k);
   }
 
   const ConvolutionAttributes& a_;
   const ConvolutionDimensions& dims_;
   const Window window_;
-  IntList others_, other_sizes_;  // dimensions of the output but for the features
-  IntList term_sizes_;
+  IntList others_, other_sizes_;      // dimensions of the output but for the features
+  IntList term_sizes_, batch_sizes_;  // of batches: groups, and phases of dimensions that have several
+  std::vector<Phases> phases_;        // by spatial dimension
   bool features_last_ = true, by_features_ = true;
   int64_t groups_ = 1, features_ = 1, kernel_features_ = 1;  // features of the output and of the kernel, a group's
 };

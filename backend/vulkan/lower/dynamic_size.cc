@@ -2,6 +2,8 @@
 // kernels see an array as 32-bit words: its elements, then two words per dimension.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backend/vulkan/lower/loop.h"
 #include "core/live_layout.h"
 #include "core/passes/dynamic_padder.h"
@@ -63,7 +65,18 @@ Status CanLowerSetDimensionSize(const LowerContext& context, const FusionDescrip
   return CheckWords(context, instruction.shape());
 }
 
-// The operand's words, and behind them the sizes.
+// How many words what lives along dimension 0 takes; no size: all of them, or it cannot be counted.
+LiveCount LiveWords(const Instruction& set) {
+  const Shape& from = set.operand(0)->shape();
+  const auto at = std::ranges::find(set.dimensions(), 0);
+  if (at == set.dimensions().end() || from.dimension(0) == 0 || from.SizeBytes() % from.dimension(0) != 0) return {};
+  const int64_t rows = from.dimension(0), row_bytes = from.SizeBytes() / rows;
+  const Instruction* const size = set.operand(1 + static_cast<int>(at - set.dimensions().begin()));
+  if (row_bytes % 4 == 0) return {size, rows, row_bytes / 4, 1};
+  return {row_bytes * rows <= kMaxElements ? size : nullptr, rows, row_bytes, 4};
+}
+
+// The operand's words, as far as they live, and behind them the sizes.
 Result<std::vector<Step>> LowerSetDimensionSize(const LowerContext& context, const FusionDescription& body,
                                                 BufferMap& buffers) {
   const Instruction& instruction = *body.instruction;
@@ -79,17 +92,31 @@ Result<std::vector<Step>> LowerSetDimensionSize(const LowerContext& context, con
     sizes[static_cast<size_t>(instruction.dimensions()[k])] = fmt::format("uint({})", kernel.Load(buffer, "0u"));
   }
   const int target = kernel.AddBuffer(ElementType::kU32, Access::kWrite, buffers.SliceOf(instruction, 0));
+  const uint32_t first_size = FirstSizeWord(to);
+  LiveCount live = to.IsDynamic() ? LiveWords(instruction) : LiveCount{};
+  live.more = live.size == nullptr ? 0 : count - first_size;
+  std::string text = "  uint at = i;\n";
+  if (live.size != nullptr) {
+    AppendLiveCount(kernel, body, buffers, live, "live_words");
+    kernel.Append("#define LIVE_END live_words()\n");
+    // Sizes follow what lives at once.
+    text += fmt::format("  uint live = live_words() - {0}u;\n  if (i >= live) at = i - live + {1};\n", live.more,
+                        kernel.Param(first_size));
+  }
   const std::string words = kernel.Param(static_cast<uint32_t>((from.SizeBytes() + 3) / 4));
-  std::string text = fmt::format("  uint word = 0u;\n  if (i < {}) word = {};\n", words, kernel.Load(source, "i"));
+  text += fmt::format("  uint word = 0u;\n  if (at < {}) word = {};\n", words, kernel.Load(source, "at"));
   for (int d = 0; to.IsDynamic() && d < to.rank(); ++d) {
     std::string& size = sizes[static_cast<size_t>(d)];
     if (size.empty()) size = kernel.Param(static_cast<uint32_t>(to.dimension(d)));
-    const std::string at = kernel.Param(FirstSizeWord(to) + 2 * static_cast<uint32_t>(d));
-    text += fmt::format("  if (i == {}) word = {};\n", at, size);
+    const std::string place = kernel.Param(first_size + 2 * static_cast<uint32_t>(d));
+    text += fmt::format("  if (at == {}) word = {};\n", place, size);
   }
-  kernel.Append(fmt::format("void element(uint i) {{\n{}  {}\n}}\n", text, kernel.Store(target, "i", "word")));
+  kernel.Append(fmt::format("void element(uint i) {{\n{}  {}\n}}\n", text, kernel.Store(target, "at", "word")));
   const LoopTuning tuning = TuneLoop(context.facts, context.bindings, count).OneByOne();
-  return std::vector<Step>{FinishLoop(context, kernel, tuning, count, StepName(body))};
+  Step step = FinishLoop(context, kernel, tuning, count, StepName(body));
+  if (live.size == nullptr) return std::vector<Step>{std::move(step)};
+  return WithLiveGroups(context, body, buffers, live, std::move(step), int64_t{tuning.workgroup_size} * tuning.items,
+                        1);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -5,6 +5,7 @@
 
 #include "backend/vulkan/lower/loop.h"
 #include "core/passes/fusion_rules.h"
+#include "core/passes/live_rows.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -107,9 +108,9 @@ BufferSlice PartOf(const BufferSlice& whole, const ElementRange& range, const Fu
 }
 
 // stored_at: where the part's first element lies in `places`.
-Step LowerPart(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
-               std::span<const Instruction* const> results, std::span<const BufferSlice> places,
-               const ElementRange& part, int64_t stored_at) {
+std::vector<Step> LowerPart(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+                            std::span<const Instruction* const> results, std::span<const BufferSlice> places,
+                            const ElementRange& part, int64_t stored_at) {
   const int64_t count = part.count;
   const LoopTuning tuning = TuningOf(context, body, results, count);
   const int64_t width = tuning.width;
@@ -135,19 +136,29 @@ Step LowerPart(const LowerContext& context, const FusionDescription& body, Buffe
     const int k = kernel.AddBuffer(results[leaf]->shape().element_type(), Access::kWrite, places[leaf]);
     writer.StoreGroup(k, stored, values[leaf]);
   }
-  return loop.Finish(StepName(body));
+  const Instruction* const size = LiveRowsOf(results);
+  if (size == nullptr || count != results[0]->shape().ElementCount()) return {loop.Finish(StepName(body))};
+  const int64_t rows = results[0]->shape().dimension(0);
+  const LiveCount live{size, rows, count / rows, width};
+  loop.StopBehind(live);
+  return WithLiveGroups(context, body, buffers, live, loop.Finish(StepName(body)),
+                        int64_t{tuning.workgroup_size} * tuning.items, 1);
 }
 
 }  // namespace
 
 Step LowerLoop(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
                std::span<const Instruction* const> results, std::span<const BufferSlice> places) {
-  return LowerPart(context, body, buffers, results, places, {0, results[0]->shape().ElementCount()}, 0);
+  Step step = LowerPart(context, body, buffers, results, places, {0, results[0]->shape().ElementCount()}, 0).back();
+  step.groups_at = {};
+  return step;
 }
 
 LoopKernel::LoopKernel(const LowerContext& context, const FusionDescription& body, BufferMap& buffers, int64_t count,
                        const LoopTuning& tuning)
     : context_(context),
+      body_(body),
+      buffers_(buffers),
       count_(count),
       tuning_(tuning),
       kernel_(context.facts),
@@ -156,6 +167,49 @@ LoopKernel::LoopKernel(const LowerContext& context, const FusionDescription& bod
   kernel_.Param(static_cast<uint32_t>(count / tuning.width));  // P(0) of fused_loop.comp
   writer_.Bind(loop_, "i");
   if (tuning.width > 1) writer_.Vectorize(loop_, static_cast<int>(tuning.width));
+}
+
+const Instruction* LiveRowsOf(std::span<const Instruction* const> results) {
+  const Instruction* const size = LiveRowsOf(*results[0]);
+  const auto alike = [&](const Instruction* result) {
+    return LiveRowsOf(*result) == size && result->shape().dimension(0) == results[0]->shape().dimension(0);
+  };
+  return size != nullptr && std::ranges::all_of(results, alike) ? size : nullptr;
+}
+
+void AppendLiveCount(KernelBuilder& kernel, const FusionDescription& body, BufferMap& buffers, const LiveCount& count,
+                     const std::string& name) {
+  IndexSpace space;
+  ValueWriter writer(kernel, body, buffers, space);
+  const std::string size = writer.Value(*count.size, {});
+  writer.Line(fmt::format("return (uint(clamp({}, 0, {})) * {}u + {}u) / {}u + {}u;", size, count.rows, count.stride,
+                          count.width - 1, count.width, count.more));
+  kernel.Append(fmt::format("uint {}() {{\n{}}}\n", name, writer.Take()));
+}
+
+std::vector<Step> WithLiveGroups(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+                                 const LiveCount& count, Step step, int64_t per_group, int64_t times) {
+  // A workgroup that finds nothing to do costs a GPU next to nothing, and lavapipe as much as a turn of its loop.
+  const int64_t most = context.facts.is_software() ? 4 : 4096;
+  if (int64_t{step.groups[0]} * step.groups[1] <= most) return {std::move(step)};
+  step.groups_at = buffers.Scratch(12);
+  KernelBuilder kernel(context.facts);
+  kernel.Param(1);  // P(0) of fused_loop.comp
+  const int k = kernel.AddBuffer(ElementType::kU32, Access::kWrite, step.groups_at);
+  AppendLiveCount(kernel, body, buffers, count, "live_count");
+  const std::string along = fmt::format("min(groups, {}u)", step.groups[0]);
+  const std::string lines = fmt::format("(groups + {}u) / {}u", step.groups[0] - 1, step.groups[0]);
+  kernel.Append(
+      fmt::format("void element(uint i) {{\n  uint groups = (live_count() + {}u) / {}u * {}u;\n  {}\n  {}\n  {}\n}}\n",
+                  per_group - 1, per_group, times, kernel.Store(k, "0u", along), kernel.Store(k, "1u", lines),
+                  kernel.Store(k, "2u", "1u")));
+  Step counts = FinishLoop(context, kernel, TuneLoop(context.facts, context.bindings, 1), 1, step.name + " groups");
+  return {std::move(counts), std::move(step)};
+}
+
+void LoopKernel::StopBehind(const LiveCount& live) {
+  AppendLiveCount(kernel_, body_, buffers_, live, "live_count");
+  kernel_.Append("#define LIVE_END live_count()\n");
 }
 
 Step LoopKernel::Finish(std::string name) {
@@ -189,13 +243,18 @@ Result<std::vector<Step>> LowerFusion(const LowerContext& context, const FusionD
   const bool apart = !operands.empty() && LieApart(operands, body.roots[0]->shape().element_type());
   for (const ElementRange& part : parts) {
     const std::vector<BufferSlice> own = apart ? std::vector{PartOf(places[0], part, body)} : places;
-    Step step = turn ? LowerTurnedLoop(context, body, buffers, *turn)
-                     : LowerPart(context, body, buffers, body.roots, own, part, apart ? 0 : part.begin);
+    std::vector<Step> made;
+    if (turn) {
+      made.push_back(LowerTurnedLoop(context, body, buffers, *turn));
+    } else {
+      made = LowerPart(context, body, buffers, body.roots, own, part, apart ? 0 : part.begin);
+    }
+    Step& step = made.back();
     for (const Instruction* instruction : body.computed) {
       step.flop += IsElementwise(instruction->opcode()) ? part.count : 0;
     }
     step.in_place = PlacesOf(body, buffers);
-    steps.push_back(std::move(step));
+    std::ranges::move(made, std::back_inserter(steps));
   }
   return steps;
 }

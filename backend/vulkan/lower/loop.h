@@ -30,6 +30,23 @@ Step LowerTurnedLoop(const LowerContext& context, const FusionDescription& body,
 Step FinishLoop(const LowerContext& context, KernelBuilder& kernel, const LoopTuning& tuning, int64_t count,
                 std::string name);
 
+// The size that each of some results of a fusion says of its rows (core/passes/live_rows.h); null: they do not say the
+// same.
+const Instruction* LiveRowsOf(std::span<const Instruction* const> results);
+// How much of something there is to do, known on the device only: `size` of `rows` rows of `stride` elements, in groups
+// of `width`.
+struct LiveCount {
+  const Instruction* size = nullptr;  // an s32 scalar of the body
+  int64_t rows = 1, stride = 1, width = 1, more = 0;
+};
+// Appends `uint name()`, which is that count, rounded up.
+void AppendLiveCount(KernelBuilder& kernel, const FusionDescription& body, BufferMap& buffers, const LiveCount& count,
+                     const std::string& name);
+// The step, whose workgroups do `per_group` of the count each, `times` for each of them; before it, where that is worth
+// it, a step that counts the workgroups that are needed.
+std::vector<Step> WithLiveGroups(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
+                                 const LiveCount& count, Step step, int64_t per_group, int64_t times);
+
 // A loop over `count` elements, `width` neighbours of them at a time, whose body the caller writes.
 class LoopKernel {
  public:
@@ -42,11 +59,15 @@ class LoopKernel {
   // Counts the groups of `width` elements.
   IndexExpression group() const { return space_.Variable(loop_); }
   int group_variable() const { return loop_; }
+  // Elements behind those that live are left alone.
+  void StopBehind(const LiveCount& live);
   // What the writer has written is the body.
   Step Finish(std::string name);
 
  private:
   const LowerContext& context_;
+  const FusionDescription& body_;
+  BufferMap& buffers_;
   const int64_t count_;
   const LoopTuning tuning_;
   KernelBuilder kernel_;

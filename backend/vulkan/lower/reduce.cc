@@ -6,6 +6,7 @@
 #include "backend/vulkan/lower/reducer.h"
 #include "backend/vulkan/lower/row_program.h"
 #include "core/passes/fusion_rules.h"
+#include "core/passes/live_rows.h"
 #include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -39,6 +40,8 @@ class RowProgramReader {
       if (IsElementwise(instruction->opcode())) program_.flop += instruction->shape().ElementCount();
     }
     program_.flop += static_cast<int64_t>(body_.heroes.size()) * rows_.rows * rows_.row_size;
+    FindLiveRows();
+    FindLiveElements();
     return std::move(program_);
   }
 
@@ -127,6 +130,33 @@ class RowProgramReader {
       return writer.space().Linearize(IndexAt(writer, shape, place, true), shape.dimensions());
     };
     program_.outputs.push_back(std::move(output));
+  }
+
+  // Dimension 0 of every result counts rows, the slowest of theirs.
+  void FindLiveRows() {
+    const Instruction* const size = LiveRowsOf(body_.roots);
+    if (size == nullptr) return;
+    const int64_t count = body_.roots[0]->shape().dimension(0);
+    const bool outermost = std::ranges::all_of(body_.heroes, [&](const Instruction* reduce) {
+      const Shape& shape = reduce->operand(0)->shape();
+      return shape.dimension(0) == count && std::ranges::find(reduce->dimensions(), 0) == reduce->dimensions().end();
+    });
+    if (!outermost || count == 0 || rows_.rows % count != 0) return;
+    program_.live_rows = {size, count, rows_.rows / count, 1};
+  }
+
+  // Every reduce takes what its reducer's identity replaces behind the live elements of the slowest reduced dimension.
+  void FindLiveElements() {
+    LiveCount live;
+    for (const Instruction* reduce : body_.heroes) {
+      const int64_t d = *std::ranges::min_element(reduce->dimensions());
+      const Instruction* const own = LiveSizeOfIdentities(*reduce, d);
+      const int64_t count = reduce->operand(0)->shape().dimension(static_cast<int>(d));
+      if (own == nullptr || (live.size != nullptr && own != live.size) || rows_.row_size % count != 0) return;
+      live = {own, count, rows_.row_size / count, 1};
+    }
+    const auto stored = [](const RowOutput& output) { return output.per_element; };
+    if (std::ranges::none_of(program_.outputs, stored)) program_.live_elements = live;
   }
 
   const FusionDescription& body_;

@@ -44,6 +44,7 @@ class RowKernelWriter {
   }
   std::string ValueName(size_t value, int slot) const { return fmt::format("row_value{}_{}", value, slot); }
 
+  void WriteLiveEnds();
   void WriteGlobals();
   void WritePrepare();
   void WriteAccumulator(int pass);
@@ -128,6 +129,21 @@ bool RowKernelWriter::NeedsElements() const {
   return partial_.empty() && std::ranges::any_of(program_.outputs, [&](const RowOutput& output) {
            return output.per_element && output.level >= program_.passes();
          });
+}
+
+// Where the units and the steps end that there is something to do for.
+void RowKernelWriter::WriteLiveEnds() {
+  LiveCount units = program_.live_rows, steps = program_.live_elements;
+  if (units.size != nullptr) {
+    units.width = slots();
+    AppendLiveCount(kernel_, *program_.body, *program_.buffers, units, "live_units");
+    kernel_.Append("#define LIVE_UNITS live_units()\n");
+  }
+  if (steps.size != nullptr && shape_.held == 0 && UnrolledTurns() == 0) {
+    steps.width = shape_.along_rows ? 1 : width();
+    AppendLiveCount(kernel_, *program_.body, *program_.buffers, steps, "live_steps");
+    kernel_.Append("#define LIVE_STEPS live_steps()\n");
+  }
 }
 
 void RowKernelWriter::WriteGlobals() {
@@ -451,6 +467,7 @@ Step RowKernelWriter::Write() {
   if (LoadsAhead(steps_per_lane)) kernel_.Append(fmt::format("#define STEPS_AT_ONCE {}u\n", kStepsAtOnce));
   kernel_.Append(fmt::format("#define INTERLEAVED {}\n", shape_.interleaved));
   kernel_.Append(fmt::format("#define PASSES(X){}\n#define STORES_ELEMENTS {}\n", list, NeedsElements() ? 1 : 0));
+  WriteLiveEnds();
   WriteGlobals();
   WritePrepare();
   for (int p = 1; p <= passes; ++p) {

@@ -207,6 +207,7 @@ class SplitLowering {
   Shares LowerPartial(int pass) {
     RowProgram stage = StageOf(program_, fmt::format("pass {}", pass));
     stage.flop = program_.flop;
+    stage.live_elements = program_.live_elements;
     LoadSaved(program_, saved_, pass - 1, &stage);
     NoteJoins(pass - 1, &stage);
     TakeValues(program_, pass - 1, &stage);
@@ -344,7 +345,11 @@ std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram&
 
 std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram& program, const RowShape& shape) {
   if (shape.splits > 1) return SplitLowering(context, program, shape).Lower();
-  return {WriteRowKernel(context, program, {shape, {}})};
+  Step step = WriteRowKernel(context, program, {shape, {}});
+  if (program.live_rows.size == nullptr) return {std::move(step)};
+  LiveCount units = program.live_rows;
+  if (shape.along_rows) units.width = shape.width;
+  return WithLiveGroups(context, *program.body, *program.buffers, units, std::move(step), shape.rows_per_group, 1);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

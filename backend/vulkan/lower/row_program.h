@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/vulkan/lower/loop.h"
 #include "backend/vulkan/lower/lower.h"
 #include "backend/vulkan/lower/tuning.h"
 
@@ -69,6 +70,9 @@ struct RowProgram {
   std::vector<RowValue> values;  // a later one may need earlier ones of its level
   std::vector<RowOutput> outputs;
   std::vector<StepAccumulation> joins;  // what `values` add up before the passes
+  // How much there is to do, where the device knows that it may be less than all (core/passes/live_rows.h): rows behind
+  // are left alone, and elements behind leave every sum as it is. No size: all of it.
+  LiveCount live_rows, live_elements;
   int64_t flop = 0;
   int passes() const;
 };

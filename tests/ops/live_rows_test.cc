@@ -1,0 +1,142 @@
+// Arrays whose live sizes data decide cost what lives of them: kernels stop behind it (core/passes/live_rows.h).
+#include "core/passes/live_rows.h"
+
+#include <gmock/gmock.h>
+
+#include "core/passes/pipeline.h"
+#include "scheduler/plan_printer.h"
+#include "tests/support/device_test_support.h"
+
+namespace VXLA_NAMESPACE::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kHead[] = R"(HloModule m
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b)
+}
+most {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] maximum(a, b)
+}
+count {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  ROOT r = s32[] add(a, b)
+}
+up {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = pred[] compare(a, b), direction=LT
+}
+)";
+
+// Loops, rows, columns, sums along what lives, an order and a product, of one size that is a sum.
+constexpr char kOps[] = R"(ENTRY e {
+  x = f32[65536] parameter(0)
+  t = f32[65536,6] parameter(1)
+  k = s32[8] parameter(2)
+  w = f32[6,5] parameter(3)
+  none = s32[] constant(0)
+  zero = f32[] constant(0)
+  low = f32[] constant(-inf)
+  n = s32[] reduce(k, none), dimensions={0}, to_apply=count
+  d = f32[<=65536] set-dimension-size(x, n), dimensions={0}
+  e = f32[<=65536] exponential(d)
+  s = f32[<=65536] sine(e)
+  total = f32[] reduce(s, zero), dimensions={0}, to_apply=sum
+  top = f32[] reduce(e, low), dimensions={0}, to_apply=most
+  sorted = f32[<=65536] sort(s), dimensions={0}, to_apply=up
+  m = f32[<=65536,6] set-dimension-size(t, n), dimensions={0}
+  h = f32[<=65536,6] tanh(m)
+  rows = f32[<=65536] reduce(h, low), dimensions={1}, to_apply=most
+  columns = f32[6] reduce(h, zero), dimensions={0}, to_apply=sum
+  scaled = f32[<=65536] multiply(rows, e)
+  product = f32[<=65536,5] dot(h, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  turned = f32[<=65536,3,2] reshape(h)
+  back = f32[<=65536,2,3] transpose(turned), dimensions={0,2,1}
+  middle = f32[<=65536,3] slice(h), slice={[0:65536], [1:4]}
+  short = s16[<=65536,3] convert(middle)
+  ROOT r = (f32[<=65536], f32[], f32[], f32[<=65536], f32[6], f32[<=65536,5], f32[<=65536,2,3], s16[<=65536,3]) tuple(scaled, total, top, sorted, columns, product, back, short)
+})";
+
+std::vector<Literal> ArgumentsFor(int64_t live) {
+  std::vector<Literal> arguments{
+      RandomLiteral(Shape(ElementType::kF32, {65536}), 1), RandomLiteral(Shape(ElementType::kF32, {65536, 6}), 2),
+      Literal(Shape(ElementType::kS32, {8})), RandomLiteral(Shape(ElementType::kF32, {6, 5}), 3)};
+  arguments[2].SetInt(0, live / 2);
+  arguments[2].SetInt(7, live - live / 2);
+  return arguments;
+}
+
+TEST(LiveRowsTest, KernelsStopBehindWhatLives) {
+  for (const int64_t live : {0, 1, 100, 40961, 65536}) {
+    SCOPED_TRACE(live);
+    const auto result = RunBoth(std::string(kHead) + kOps, ArgumentsFor(live));
+    ASSERT_TRUE(result.has_value());
+    EXPECT_EQ(result->tuple_elements()[0].dynamic_size(0), live);
+  }
+}
+
+// A workgroup that finds nothing to do costs a software driver as much as others, so the device counts them.
+TEST(LiveRowsTest, TheDeviceCountsTheWorkgroups) {
+  for (BindingMode mode : ModesToRun()) {
+    Client* const client = DeviceClient(mode);
+    ASSERT_NE(client, nullptr);
+    if (!client->device().facts().is_software()) continue;
+    auto executable = client->Compile(*ParseModule(std::string(kHead) + kOps));
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    const std::string text = ToText((*executable)->plan());
+    EXPECT_THAT(text, HasSubstr("or fewer by")) << text;
+  }
+}
+
+// What is read from behind a size, directly or because a larger size brings it back, is computed.
+TEST(LiveRowsTest, WhatIsReadBehindASizeIsThere) {
+  const std::string text = std::string(kHead) + R"(ENTRY e {
+  x = f32[4096] parameter(0)
+  n = s32[8] parameter(1)
+  none = s32[] constant(0)
+  zero = f32[] constant(0)
+  few = s32[] reduce(n, none), dimensions={0}, to_apply=count
+  more = s32[] add(few, few)
+  e = f32[4096] exponential(x)
+  s = f32[4096] sine(x)
+  d = f32[<=4096] set-dimension-size(e, few), dimensions={0}
+  a = f32[] reduce(d, zero), dimensions={0}, to_apply=sum
+  c = f32[<=4096] set-dimension-size(d, more), dimensions={0}
+  b = f32[] reduce(c, zero), dimensions={0}, to_apply=sum
+  part = f32[<=4096] set-dimension-size(s, few), dimensions={0}
+  f = f32[] reduce(part, zero), dimensions={0}, to_apply=sum
+  ROOT r = (f32[], f32[], f32[<=4096], f32[4096], f32[]) tuple(a, b, c, s, f)
+})";
+  Literal sizes(Shape(ElementType::kS32, {8}));
+  sizes.SetInt(3, 1234);
+  RunBoth(text, {RandomLiteral(Shape(ElementType::kF32, {4096}), 1), sizes});
+}
+
+// A size may depend on the very values that it cuts.
+TEST(LiveRowsTest, ASizeOfTheValuesThatItCutsIsNoCircle) {
+  const std::string text = std::string(kHead) + R"(ENTRY e {
+  x = f32[4096] parameter(0)
+  none = s32[] constant(0)
+  zero = f32[] constant(0)
+  s = f32[4096] sine(x)
+  z = f32[4096] broadcast(zero), dimensions={}
+  p = pred[4096] compare(s, z), direction=GT
+  c = s32[4096] convert(p)
+  n = s32[] reduce(c, none), dimensions={0}, to_apply=count
+  d = f32[<=4096] set-dimension-size(s, n), dimensions={0}
+  e = f32[<=4096] exponential(d)
+  t = f32[] reduce(e, zero), dimensions={0}, to_apply=sum
+  ROOT r = (f32[<=4096], f32[]) tuple(e, t)
+})";
+  RunBoth(text, {RandomLiteral(Shape(ElementType::kF32, {4096}), 1)});
+}
+
+}  // namespace
+}  // namespace VXLA_NAMESPACE::testing
