@@ -88,6 +88,8 @@ void PrintDevice(size_t index, const DeviceFacts& f) {
              static_cast<double>(f.memory_bytes) / (1 << 30), static_cast<double>(f.max_allocation_bytes) / (1 << 30));
   fmt::print("  kernels   workgroups of up to {}, subgroups of {}, {} KiB shared, {}\n", f.max_workgroup_invocations,
              f.subgroup_size, f.max_shared_bytes / 1024, f.buffer_addresses ? "buffer addresses" : "descriptors only");
+  if (f.compute_units != 0)
+    fmt::print("  units     {}, of up to {} invocations at once\n", f.compute_units, f.unit_invocations);
   std::string native, emulated;
   const Json types = TypesJson(f);
   for (const auto& [name, text] : types.items()) (text == "native" ? native : emulated) += " " + name;
