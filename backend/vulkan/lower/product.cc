@@ -516,11 +516,13 @@ class ProductWriter {
   }
 
   // Words of `count` neighbours from there on, along k or across it, as they lie in memory or packed here. An operand's
-  // values are of its type already, so that packing changes none.
+  // values are of the unit's type already, or of a narrower one, so that packing changes none.
   std::vector<std::string> MatrixWords(Function& f, bool lhs, const ProductPlace& first, int64_t count) const {
-    std::vector<std::string> words = reader_.Words(*f.writer, lhs, first);
+    const ElementType term = shape_.matrix->term;
+    std::vector<std::string> words;
+    if ((lhs ? reader_.lhs() : reader_.rhs()).shape().element_type() == term)
+      words = reader_.Words(*f.writer, lhs, first);
     if (!words.empty()) return words;
-    const ElementType term = reader_.lhs().shape().element_type();
     const size_t per_word = 4 / static_cast<size_t>(StorageBytes(term));
     std::vector<std::string> values;
     for (int64_t j = 0; j < count; ++j) {
@@ -544,7 +546,7 @@ class ProductWriter {
   void WriteMatrixLoad(KernelBuilder& kernel, bool lhs) const {
     const DotWork& work = reader_.work;
     const bool along_k = AlongK(lhs);
-    const int64_t per_load = along_k ? 16 / StorageBytes(reader_.lhs().shape().element_type()) : 4;
+    const int64_t per_load = along_k ? 16 / StorageBytes(shape_.matrix->term) : 4;
     Function f;
     Begin(f, kernel, work.rows / (lhs && !along_k ? 4 : 1), work.k / per_load,
           work.columns / (!lhs && !along_k ? 4 : 1));
@@ -628,17 +630,23 @@ class ProductWriter {
   BufferSlice shares_;
 };
 
+// The type whose units take an operand as it is: f16 holds each value of f8 and narrower floats, but for the powers of
+// two of f8e8m0fnu.
+ElementType UnitTerm(const Instruction& operand) {
+  const ElementType type = operand.shape().element_type();
+  return IsFloating(type) && StorageBytes(type) == 1 && type != ElementType::kF8E8M0FNU ? ElementType::kF16 : type;
+}
+
 // The product of the device's matrix units that a product's terms and sums are.
 std::optional<MatrixShape> MatrixFor(const LowerContext& context, const ProductReader& reader) {
-  const ElementType term = reader.lhs().shape().element_type();
+  const ElementType term = UnitTerm(reader.lhs());
   const DotWork& work = reader.work;
   const int64_t least = 16 / StorageBytes(term);
   const auto matrix = std::ranges::find_if(context.facts.matrices, [&](const MatrixShape& shape) {
     return shape.term == term && shape.sum == reader.sum_type;
   });
-  if (matrix == context.facts.matrices.end() || reader.rhs().shape().element_type() != term || reader.wide ||
-      work.k % least != 0 || (!reader.LhsAlongK() && work.rows % 4 != 0) ||
-      (!reader.RhsAlongK() && work.columns % 4 != 0))
+  if (matrix == context.facts.matrices.end() || UnitTerm(reader.rhs()) != term || reader.wide || work.k % least != 0 ||
+      (!reader.LhsAlongK() && work.rows % 4 != 0) || (!reader.RhsAlongK() && work.columns % 4 != 0))
     return std::nullopt;
   return *matrix;
 }
