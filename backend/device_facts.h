@@ -29,11 +29,19 @@ struct Emulation {
   friend bool operator==(const Emulation&, const Emulation&) = default;
 };
 
+// What the units do with the bits of a float sum that do not fit, as a probe found
+// (backend/vulkan/device/matrix_probe.h).
+enum class MatrixRounding : uint8_t { kUnmeasured, kNearest, kCut };
+
 // A product of the matrix units: rows x k terms times k x columns of the same type, added to sums.
 struct MatrixShape {
   ElementType term = ElementType::kF16, sum = ElementType::kF32;
   uint32_t rows = 16, columns = 16, k = 16;
-  friend bool operator==(const MatrixShape&, const MatrixShape&) = default;
+  MatrixRounding rounding = MatrixRounding::kUnmeasured;
+  // What it multiplies; how it rounds is known later.
+  friend bool operator==(const MatrixShape& a, const MatrixShape& b) {
+    return a.term == b.term && a.sum == b.sum && a.rows == b.rows && a.columns == b.columns && a.k == b.k;
+  }
 };
 
 // Values in the place of those that tuning takes from tables (backend/vulkan/lower/tuning.h), as `vxla bench --tune`

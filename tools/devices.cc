@@ -70,12 +70,15 @@ Json DivisionJson(const DeviceFacts& facts) {
           {"f64", facts.float64 ? DivisionText(facts.division_f64) : "emulated"}};
 }
 
-// The products of matrix units, "f16 16x16x16 to f32": rows x columns x terms.
+// The products of matrix units, "f16 16x16x16 to f32, to nearest": rows x columns x terms, and how sums round.
 Json MatricesJson(const DeviceFacts& facts) {
   Json list = Json::array();
   for (const MatrixShape& m : facts.matrices) {
-    list.push_back(
-        fmt::format("{} {}x{}x{} to {}", ElementTypeName(m.term), m.rows, m.columns, m.k, ElementTypeName(m.sum)));
+    const char* rounding = m.rounding == MatrixRounding::kNearest ? ", to nearest"
+                           : m.rounding == MatrixRounding::kCut   ? ", cut off"
+                                                                  : "";
+    list.push_back(fmt::format("{} {}x{}x{} to {}{}", ElementTypeName(m.term), m.rows, m.columns, m.k,
+                               ElementTypeName(m.sum), rounding));
   }
   return list;
 }
@@ -101,7 +104,7 @@ void PrintDevice(size_t index, const DeviceFacts& f) {
     divisions += fmt::format("{}{} {}", divisions.empty() ? "" : ", ", type, text.get<std::string>());
   fmt::print("  division  {}\n", divisions);
   std::string matrices;
-  for (const Json& matrix : MatricesJson(f)) matrices += (matrices.empty() ? "" : ", ") + matrix.get<std::string>();
+  for (const Json& matrix : MatricesJson(f)) matrices += (matrices.empty() ? "" : "; ") + matrix.get<std::string>();
   if (!matrices.empty()) fmt::print("  matrices  {}\n", matrices);
   std::string tuned;
   const Json tuning = TuningJson(f.tuned);
