@@ -61,16 +61,23 @@ VxlaRequirements Describe(const vulkan::DeviceRequirements& asked) {
   described.synchronization2 = asked.features.synchronization2;
   described.maintenance4 = asked.features.maintenance4;
   described.subgroup_size_control = asked.features.subgroup_size_control;
+  described.integer_dot_product = asked.features.integer_dot_product;
+  described.memory_priority = asked.features.memory_priority;
+  described.pageable_memory = asked.features.pageable_memory;
+  described.cooperative_matrix.cooperativeMatrix = asked.features.cooperative_matrix.cooperativeMatrix;
+  described.bfloat16.shaderBFloat16Type = asked.features.bfloat16.shaderBFloat16Type;
+  described.bfloat16.shaderBFloat16CooperativeMatrix = asked.features.bfloat16.shaderBFloat16CooperativeMatrix;
   return described;
 }
 
 // The chain, in the struct where it stays.
 void Link(VxlaRequirements& requirements, bool vulkan13) {
-  const auto has = [&](const char* name) {
+  const auto lists = [&](const char* name) {
     const auto end = requirements.extensions + requirements.extension_count;
-    return vulkan13 || std::find_if(requirements.extensions, end,
-                                    [&](const char* each) { return std::strcmp(each, name) == 0; }) != end;
+    return std::find_if(requirements.extensions, end, [&](const char* each) { return std::strcmp(each, name) == 0; }) !=
+           end;
   };
+  const auto has = [&](const char* promoted) { return vulkan13 || lists(promoted); };
   void** tail = nullptr;
   const auto add = [&](auto& features, VkStructureType type, bool there) {
     features.sType = type;
@@ -88,6 +95,15 @@ void Link(VxlaRequirements& requirements, bool vulkan13) {
       has(VK_KHR_MAINTENANCE_4_EXTENSION_NAME));
   add(requirements.subgroup_size_control, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
       has(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME));
+  add(requirements.integer_dot_product, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
+      has(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME));
+  add(requirements.memory_priority, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PRIORITY_FEATURES_EXT,
+      lists(VK_EXT_MEMORY_PRIORITY_EXTENSION_NAME));
+  add(requirements.pageable_memory, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PAGEABLE_DEVICE_LOCAL_MEMORY_FEATURES_EXT,
+      lists(VK_EXT_PAGEABLE_DEVICE_LOCAL_MEMORY_EXTENSION_NAME));
+  add(requirements.cooperative_matrix, vulkan::kCooperativeMatrixFeaturesType,
+      lists(vulkan::kCooperativeMatrixExtension));
+  add(requirements.bfloat16, vulkan::kBfloat16FeaturesType, lists(vulkan::kBfloat16Extension));
 }
 
 Result<vulkan::HostMemoryCalls> MemoryCallsOf(const VxlaMemoryCallbacks* callbacks) {

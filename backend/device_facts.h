@@ -29,11 +29,19 @@ struct Emulation {
   friend bool operator==(const Emulation&, const Emulation&) = default;
 };
 
+// What the units do with the bits of a float sum that do not fit, as a probe found
+// (backend/vulkan/device/matrix_probe.h).
+enum class MatrixRounding : uint8_t { kUnmeasured, kNearest, kCut };
+
 // A product of the matrix units: rows x k terms times k x columns of the same type, added to sums.
 struct MatrixShape {
   ElementType term = ElementType::kF16, sum = ElementType::kF32;
   uint32_t rows = 16, columns = 16, k = 16;
-  friend bool operator==(const MatrixShape&, const MatrixShape&) = default;
+  MatrixRounding rounding = MatrixRounding::kUnmeasured;
+  // What it multiplies; how it rounds is known later.
+  friend bool operator==(const MatrixShape& a, const MatrixShape& b) {
+    return a.term == b.term && a.sum == b.sum && a.rows == b.rows && a.columns == b.columns && a.k == b.k;
+  }
 };
 
 // Values in the place of those that tuning takes from tables (backend/vulkan/lower/tuning.h), as `vxla bench --tune`
@@ -101,6 +109,9 @@ struct DeviceFacts {
   bool subgroup_shuffle = false;
   bool spirv_1_6 = false;  // Vulkan 1.3; else kernels are compiled for Vulkan 1.2
 
+  // The units that run workgroups (compute units, multiprocessors), and how many invocations each holds at once; 0: the
+  // driver does not say (VK_AMD_shader_core_properties, VK_NV_shader_sm_builtins).
+  uint32_t compute_units = 0, unit_invocations = 0;
   uint32_t subgroup_size = 1;
   uint32_t max_workgroup_invocations = 128;
   std::array<uint32_t, 3> max_workgroup_size{128, 128, 64}, max_group_count{65535, 65535, 65535};

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "scheduler/buffer_packing.h"
+#include "scheduler/operation_order.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -52,23 +53,44 @@ void PlaceConstants(Plan& plan, const MemoryLimits& limits) {
   }
 }
 
+struct Packed {
+  Packing packing;
+  int64_t bound = 0;  // the least that any packing of these lifetimes takes
+};
+
+// In waves where there is memory for it; `fixed` bytes lie elsewhere.
+Packed PackScratch(const std::vector<Lifetime>& lifetimes, const std::vector<Lifetime>& in_waves,
+                   const MemoryLimits& limits, int64_t fixed) {
+  const int64_t least = PackingLowerBound(lifetimes, limits.alignment);
+  const int64_t most = std::min(limits.memory_bytes - fixed, least + MemoryForSharing(fixed + least));
+  const int64_t bound = PackingLowerBound(in_waves, limits.alignment);
+  if (bound <= most) {
+    Packing packing = Pack(in_waves, limits.alignment, limits.max_block_bytes);
+    if (packing.total_bytes() <= most) return {std::move(packing), bound};
+  }
+  return {Pack(lifetimes, limits.alignment, limits.max_block_bytes), least};
+}
+
 // Returns the lower bound of what the scratch needs.
-int64_t PlaceScratch(Plan& plan, const MemoryLimits& limits) {
+int64_t PlaceScratch(StepGraph& graph, const MemoryLimits& limits, int64_t fixed) {
+  Plan& plan = graph.plan;
+  const std::vector<int> waves = WavesOf(graph);
   std::vector<int> scratch;
-  std::vector<Lifetime> lifetimes;
+  std::vector<Lifetime> lifetimes, in_waves;
   for (int i = 0; i < static_cast<int>(plan.buffers.size()); ++i) {
     const PlanBuffer& buffer = plan.buffers[i];
     if (buffer.placement.space != MemorySpace::kScratch || buffer.first_use < 0 || buffer.size_bytes == 0) continue;
     scratch.push_back(i);
-    lifetimes.push_back({buffer.first_use, buffer.last_use, buffer.size_bytes});
+    lifetimes.push_back(LifetimeOf(buffer, {}));
+    in_waves.push_back(LifetimeOf(buffer, waves));
   }
-  const Packing packing = Pack(lifetimes, limits.alignment, limits.max_block_bytes);
+  const auto [packing, bound] = PackScratch(lifetimes, in_waves, limits, fixed);
   for (size_t i = 0; i < scratch.size(); ++i) {
     plan.buffers[scratch[i]].placement = {MemorySpace::kScratch, packing.places[i].block,
                                           packing.places[i].offset_bytes};
   }
   plan.scratch_block_bytes = packing.block_bytes;
-  return PackingLowerBound(lifetimes, limits.alignment);
+  return bound;
 }
 
 int64_t Sum(const std::vector<int64_t>& values) { return std::accumulate(values.begin(), values.end(), int64_t{0}); }
@@ -108,8 +130,8 @@ Status AssignBuffers(StepGraph& graph, const MemoryLimits& limits) {
   VXLA_RETURN_IF_ERROR(CheckSizes(plan, limits));
   PlaceResults(plan);
   PlaceConstants(plan, limits);
-  const int64_t scratch_bound = PlaceScratch(plan, limits);
   const int64_t fixed = BoundaryBytes(plan, limits) + Sum(plan.constant_block_bytes);
+  const int64_t scratch_bound = PlaceScratch(graph, limits, fixed);
   plan.peak_bytes = fixed + Sum(plan.scratch_block_bytes);
   plan.lower_bound_bytes = fixed + scratch_bound;
   if (plan.peak_bytes > limits.memory_bytes) {

@@ -20,6 +20,9 @@ DeviceFacts WithProbesOf(const DeviceFacts& made_for, DeviceFacts device) {
   device.quirks = made_for.quirks;
   device.fused_multiply_add = made_for.fused_multiply_add;
   device.native_f16 = made_for.native_f16;
+  std::erase_if(device.matrices, [&](const MatrixShape& shape) {
+    return std::ranges::find(made_for.matrices, shape) == made_for.matrices.end();
+  });
   return device;
 }
 

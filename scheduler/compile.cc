@@ -13,6 +13,7 @@
 #include "scheduler/host_overlap.h"
 #include "scheduler/liveness.h"
 #include "scheduler/merged_loops.h"
+#include "scheduler/operation_order.h"
 #include "scheduler/predication.h"
 #include "scheduler/segments.h"
 #include "scheduler/step_graph.h"
@@ -107,9 +108,8 @@ Status CopyByKernels(Plan& plan, const Lowering& lowering, const DeviceFacts& fa
 }
 
 // Places what the graph does, in its order.
-Result<Plan> PlanInOrder(StepGraph graph, const Lowering& lowering, const DeviceFacts& facts,
-                         const PlanOptions& options) {
-  ElideCopies(graph);
+Result<Plan> PlanAsItStands(StepGraph graph, const Lowering& lowering, const DeviceFacts& facts,
+                            const PlanOptions& options) {
   VXLA_RETURN_IF_ERROR(ComputeLiveness(graph));
   VXLA_RETURN_IF_ERROR(AssignDonations(graph));
   VXLA_RETURN_IF_ERROR(AssignBuffers(graph, MemoryLimitsOf(facts, options.bindings)));
@@ -121,6 +121,19 @@ Result<Plan> PlanInOrder(StepGraph graph, const Lowering& lowering, const Device
   MergeLoops(graph.plan, facts);
   VXLA_RETURN_IF_ERROR(Seal(graph.plan, facts));
   return std::move(graph.plan);
+}
+
+// Places what the graph does, in its order but for what shares barriers.
+Result<Plan> PlanInOrder(StepGraph graph, const Lowering& lowering, const DeviceFacts& facts,
+                         const PlanOptions& options) {
+  ElideCopies(graph);
+  StepGraph sharing = graph;
+  VXLA_ASSIGN_OR_RETURN(const bool shares, ShareBarriers(sharing));
+  if (shares) {
+    Result<Plan> plan = PlanAsItStands(std::move(sharing), lowering, facts, options);
+    if (plan.status().code() != StatusCode::kResourceExhausted) return plan;
+  }
+  return PlanAsItStands(std::move(graph), lowering, facts, options);
 }
 
 }  // namespace

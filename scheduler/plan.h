@@ -167,7 +167,7 @@ struct Plan {
   // Parameters, results, constants and scratch together; a donated parameter and its result count once.
   int64_t peak_bytes = 0;
   // What the same order of operations needs at least: as peak_bytes, with the most scratch bytes that are alive at once
-  // (each buffer rounded up to the alignment).
+  // (each buffer rounded up to the alignment; where commands share barriers, until the next barrier).
   int64_t lower_bound_bytes = 0;
 
   int dispatch_count() const { return static_cast<int>(steps.size()); }

@@ -70,12 +70,15 @@ Json DivisionJson(const DeviceFacts& facts) {
           {"f64", facts.float64 ? DivisionText(facts.division_f64) : "emulated"}};
 }
 
-// The products of matrix units, "f16 16x16x16 to f32": rows x columns x terms.
+// The products of matrix units, "f16 16x16x16 to f32, to nearest": rows x columns x terms, and how sums round.
 Json MatricesJson(const DeviceFacts& facts) {
   Json list = Json::array();
   for (const MatrixShape& m : facts.matrices) {
-    list.push_back(
-        fmt::format("{} {}x{}x{} to {}", ElementTypeName(m.term), m.rows, m.columns, m.k, ElementTypeName(m.sum)));
+    const char* rounding = m.rounding == MatrixRounding::kNearest ? ", to nearest"
+                           : m.rounding == MatrixRounding::kCut   ? ", cut off"
+                                                                  : "";
+    list.push_back(fmt::format("{} {}x{}x{} to {}{}", ElementTypeName(m.term), m.rows, m.columns, m.k,
+                               ElementTypeName(m.sum), rounding));
   }
   return list;
 }
@@ -88,6 +91,8 @@ void PrintDevice(size_t index, const DeviceFacts& f) {
              static_cast<double>(f.memory_bytes) / (1 << 30), static_cast<double>(f.max_allocation_bytes) / (1 << 30));
   fmt::print("  kernels   workgroups of up to {}, subgroups of {}, {} KiB shared, {}\n", f.max_workgroup_invocations,
              f.subgroup_size, f.max_shared_bytes / 1024, f.buffer_addresses ? "buffer addresses" : "descriptors only");
+  if (f.compute_units != 0)
+    fmt::print("  units     {}, of up to {} invocations at once\n", f.compute_units, f.unit_invocations);
   std::string native, emulated;
   const Json types = TypesJson(f);
   for (const auto& [name, text] : types.items()) (text == "native" ? native : emulated) += " " + name;
@@ -99,7 +104,7 @@ void PrintDevice(size_t index, const DeviceFacts& f) {
     divisions += fmt::format("{}{} {}", divisions.empty() ? "" : ", ", type, text.get<std::string>());
   fmt::print("  division  {}\n", divisions);
   std::string matrices;
-  for (const Json& matrix : MatricesJson(f)) matrices += (matrices.empty() ? "" : ", ") + matrix.get<std::string>();
+  for (const Json& matrix : MatricesJson(f)) matrices += (matrices.empty() ? "" : "; ") + matrix.get<std::string>();
   if (!matrices.empty()) fmt::print("  matrices  {}\n", matrices);
   std::string tuned;
   const Json tuning = TuningJson(f.tuned);

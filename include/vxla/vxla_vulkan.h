@@ -13,6 +13,22 @@ extern "C" {
 
 // ---- before the device exists ----
 
+// Features whose structs only newer headers have, in Vulkan's layout: VkPhysicalDeviceCooperativeMatrixFeaturesKHR and
+// VkPhysicalDeviceShaderBfloat16FeaturesKHR.
+typedef struct VxlaCooperativeMatrixFeatures {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 cooperativeMatrix;
+  VkBool32 cooperativeMatrixRobustBufferAccess;
+} VxlaCooperativeMatrixFeatures;
+typedef struct VxlaBfloat16Features {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 shaderBFloat16Type;
+  VkBool32 shaderBFloat16DotProduct;
+  VkBool32 shaderBFloat16CooperativeMatrix;
+} VxlaBfloat16Features;
+
 // Out, to be handed to vkCreateDevice: `features` heads a pNext chain of those below, whose structs lie in this one (do
 // not move it), with everything that vxla would use and the device has. A host that has Vulkan's structs of the same
 // features already (VkPhysicalDeviceVulkan13Features) sets their members instead. Less may be enabled: of the features
@@ -21,13 +37,18 @@ typedef struct VxlaRequirements {
   uint32_t struct_size;
   uint32_t needed_extension_count;
   uint32_t extension_count;
-  const char* extensions[8];  // of the library, for ever
+  const char* extensions[16];  // of the library, for ever
   VkPhysicalDeviceFeatures2 features;
   VkPhysicalDeviceVulkan11Features vulkan11;
   VkPhysicalDeviceVulkan12Features vulkan12;
   VkPhysicalDeviceSynchronization2Features synchronization2;
   VkPhysicalDeviceMaintenance4Features maintenance4;
   VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_size_control;
+  VkPhysicalDeviceShaderIntegerDotProductFeatures integer_dot_product;
+  VkPhysicalDeviceMemoryPriorityFeaturesEXT memory_priority;
+  VkPhysicalDevicePageableDeviceLocalMemoryFeaturesEXT pageable_memory;
+  VxlaCooperativeMatrixFeatures cooperative_matrix;  // matrix units
+  VxlaBfloat16Features bfloat16;                     // and theirs for bf16
 } VxlaRequirements;
 
 // api_version: VkApplicationInfo's, at least 1.2. VXLA_UNSUPPORTED with what the physical device lacks.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <glm/vec2.hpp>
+#include <glm/vec4.hpp>
 #include <random>
 
 #include "tests/math/shader_words.h"
@@ -40,6 +41,16 @@ float root_guess_f32(float a) { return Spoilt(std::sqrt(a), kGuessUnits); }
 #include "shaders/include/math/f32_trig.glsl"
 #include "shaders/include/math/f32_special.glsl"
 #include "shaders/include/math/f32_gamma.glsl"
+
+// What GroupDivisions makes of four quotients that stand together (tests/codegen compares the text).
+#define precise
+#define dont_unroll likely
+glm::vec4 grouped(glm::vec4 a, glm::vec4 b) {
+#include "tests/math/grouped_divisions.inc"
+  return glm::vec4(v4, v5, v6, v7);
+}
+#undef precise
+#undef dont_unroll
 // NOLINTEND
 // clang-format on
 #undef VXLA_OWN_GUESSES
@@ -97,6 +108,26 @@ TEST(FusedMathTest, FunctionsOfOneArgumentGiveTheSameBits) {
     }
     EXPECT_EQ(differing, 0) << f.name;
   }
+}
+
+// Some of a group out of the ordinary, some not, in any mixture.
+TEST(FusedMathTest, QuotientsOfAGroupAreEachTheirOwn) {
+  const std::vector<float> special = SpecialValues<float>();
+  Points<float> points(13);
+  std::mt19937 random(14);
+  int64_t differing = 0;
+  for (int i = 0; i < 300'000; ++i) {
+    glm::vec4 a, b;
+    for (int j = 0; j < 4; ++j) {
+      a[j] = random() % 3 == 0 ? special[random() % special.size()] : points.Next();
+      b[j] = random() % 3 == 0 ? special[random() % special.size()] : points.Next();
+    }
+    const glm::vec4 got = fused::grouped(a, b);
+    const float want[] = {sm::divide_f32(a.x, b.x), sm::divide_f32(a.y, b.x), sm::divide_f32(a.z, b.z),
+                          sm::divide_f32(a.w, b.w)};
+    for (int j = 0; j < 4; ++j) differing += !IsTheSame(got[j], want[j]);
+  }
+  EXPECT_EQ(differing, 0);
 }
 
 TEST(FusedMathTest, FunctionsOfTwoArgumentsGiveTheSameBits) {

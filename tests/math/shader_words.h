@@ -19,6 +19,9 @@ inline uint floatBitsToUint(float x) { return std::bit_cast<uint>(x); }
 inline int floatBitsToInt(float x) { return std::bit_cast<int>(x); }
 inline float uintBitsToFloat(uint x) { return std::bit_cast<float>(x); }
 inline int findMSB(uint x) { return x == 0 ? -1 : 31 - __builtin_clz(x); }
+inline int findLSB(uint x) { return x == 0 ? -1 : __builtin_ctz(x); }
+inline float min(float a, float b) { return b < a ? b : a; }
+inline float max(float a, float b) { return a < b ? b : a; }
 inline int bitCount(uint x) { return __builtin_popcount(x); }
 inline void umulExtended(uint a, uint b, uint& high, uint& low) {
   const uint64_t p = uint64_t{a} * b;

@@ -234,6 +234,10 @@ TEST(DotTest, MatrixShapesAgree) {
                                          {"f16", "f32", 0, 1, 36, 1040, 41, 2, 1, 32, 16, 3, true},
                                          {"bf16", "bf16", 1, 1, 33, 40, 37, 2, 2, 32, 32, 1, false},
                                          {"bf16", "f32", 0, 0, 64, 64, 64, 2, 2, 32, 32, 2, true},
+                                         {"f8e4m3fn", "f32", 1, 0, 67, 72, 40, 2, 1, 32, 16, 1, false},
+                                         {"f8e5m2", "f32", 0, 1, 36, 80, 41, 2, 1, 32, 16, 1, true},
+                                         {"f8e5m2fnuz", "f32", 1, 1, 33, 40, 37, 2, 2, 32, 32, 1, false},
+                                         {"f8e3m4", "f16", 0, 0, 64, 64, 64, 2, 2, 32, 32, 2, true},
                                          {"s8", "s32", 1, 0, 67, 80, 40, 2, 1, 32, 16, 1, false},
                                          {"s8", "s32", 0, 1, 40, 144, 33, 2, 1, 32, 16, 2, true},
                                          {"u8", "u32", 1, 1, 33, 64, 16, 2, 1, 32, 16, 1, true},
@@ -256,8 +260,8 @@ TEST(DotTest, MatrixShapesAgree) {
       shape.tile_columns = c.tile_columns;
       shape.splits = c.splits;
       for (const MatrixShape& matrix : facts.matrices) {
-        if (ElementTypeName(matrix.term) == c.type &&
-            (IsFloating(matrix.sum) || ElementTypeName(matrix.sum) == c.result))
+        const std::string_view term = c.type[0] == 'f' && c.type[1] == '8' ? "f16" : c.type;
+        if (ElementTypeName(matrix.term) == term && (IsFloating(matrix.sum) || ElementTypeName(matrix.sum) == c.result))
           shape.matrix = matrix;
       }
       shape.k_step = 64 / static_cast<uint32_t>(StorageBytes(shape.matrix->term));
@@ -322,6 +326,13 @@ ENTRY e { a = s8[32,48] parameter(0)  b = s32[40,48] parameter(1)
               kUnits)
         << types;
   }
+  // f8 as it is given, each operand of a type of its own: f16 holds all of their values.
+  EXPECT_EQ(kernel(Dot("f8e4m3fn[32,40]", "f8e5m2[40,24]", "f32[32,24]",
+                       std::string(kPlain) + ", algorithm=dot_any_f8_any_f8_f32"),
+                   facts),
+            kUnits);
+  EXPECT_EQ(kernel(Dot("f8e4m3b11fnuz[32,40]", "f16[40,24]", "f32[32,24]", kPlain), facts), kUnits);
+  EXPECT_NE(kernel(Dot("f8e8m0fnu[32,40]", "f8e8m0fnu[40,24]", "f32[32,24]", kPlain), facts), kUnits);
   DeviceFacts same_bits = facts;
   same_bits.same_bits = true;
   EXPECT_NE(kernel(batched, same_bits), kUnits);

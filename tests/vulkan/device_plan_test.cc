@@ -138,8 +138,73 @@ TEST(DevicePlanTest, MatrixUnitsAreThoseOfOneTypeInWholeSubgroups) {
   PlanWants wants;
   wants.emulate.f16 = true;
   EXPECT_THAT(matrices(wants), IsEmpty());
-  // A host would have to know their structs.
-  EXPECT_THAT(RequirementsOf(support)->extensions, Not(Contains(StrEq(kCooperativeMatrixExtension))));
+}
+
+// A host hands Vulkan what RequirementsOf asks for, and vxla what it enabled: units are used where they are among that.
+TEST(DevicePlanTest, AHostsDeviceUsesMatrixUnitsThatItEnabled) {
+  PhysicalSupport support = FakeGpu();
+  CooperativeMatrixProperties p;
+  p.m = p.n = p.k = 16;
+  p.a = p.b = kComponentFloat16, p.c = p.result = kComponentFloat32;
+  p.scope = kSubgroupScope;
+  support.matrices = {p};
+  support.extensions = {kCooperativeMatrixExtension};
+  support.features.cooperative_matrix.cooperativeMatrix = VK_TRUE;
+  support.features.vulkan12.shaderFloat16 = support.features.vulkan12.vulkanMemoryModel = VK_TRUE;
+  auto asked = RequirementsOf(support);
+  ASSERT_TRUE(asked.ok()) << asked.status().message();
+  EXPECT_THAT(asked->extensions, Contains(StrEq(kCooperativeMatrixExtension)));
+  EXPECT_EQ(asked->needed_extensions, 0u);
+  PhysicalSupport adopted = support;
+  adopted.features = FeatureChain::Of(*asked->features.Link(VK_API_VERSION_1_3, support.extensions));
+  EXPECT_EQ(PlanDevice(adopted, {})->facts.matrices, (std::vector{MatrixShape{ElementType::kF16, ElementType::kF32}}));
+  asked->features.cooperative_matrix.cooperativeMatrix = VK_FALSE;
+  adopted.features = FeatureChain::Of(asked->features.base);
+  EXPECT_THAT(PlanDevice(adopted, {})->facts.matrices, IsEmpty());
+}
+
+TEST(DevicePlanTest, UnitsAreWhatTheDriverSays) {
+  PhysicalSupport support = FakeGpu();
+  EXPECT_EQ(PlanDevice(support, {})->facts.compute_units, 0u);
+  // A Radeon RX 7900 XTX, an RX Vega 64.
+  support.amd_cores.shaderEngineCount = 6;
+  support.amd_cores.shaderArraysPerEngineCount = 2;
+  support.amd_cores.computeUnitsPerShaderArray = 8;
+  support.amd_cores.simdPerComputeUnit = 2;
+  support.amd_cores.wavefrontsPerSimd = 16;
+  support.amd_cores.wavefrontSize = 64;
+  EXPECT_EQ(PlanDevice(support, {})->facts.compute_units, 96u);
+  EXPECT_EQ(PlanDevice(support, {})->facts.unit_invocations, 2048u);
+  support.amd_cores.wavefrontSize = 0;
+  EXPECT_EQ(PlanDevice(support, {})->facts.compute_units, 0u) << "half of it is nothing";
+  // A GeForce RTX 4090.
+  support.nvidia_cores.shaderSMCount = 128;
+  support.nvidia_cores.shaderWarpsPerSM = 48;
+  EXPECT_EQ(PlanDevice(support, {})->facts.compute_units, 128u);
+  EXPECT_EQ(PlanDevice(support, {})->facts.unit_invocations, 1536u);
+}
+
+TEST(DevicePlanTest, BudgetsAndPrioritiesAreUsedWhereTheyAreEnabled) {
+  PhysicalSupport support = FakeGpu();
+  support.features.memory_priority.memoryPriority = support.features.pageable_memory.pageableDeviceLocalMemory =
+      VK_TRUE;
+  support.extensions = {VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, VK_EXT_MEMORY_PRIORITY_EXTENSION_NAME,
+                        VK_EXT_PAGEABLE_DEVICE_LOCAL_MEMORY_EXTENSION_NAME};
+  const auto plan = PlanDevice(support, {});
+  EXPECT_TRUE(plan->memory_budget && plan->memory_priority);
+  EXPECT_TRUE(plan->features.pageable_memory.pageableDeviceLocalMemory);
+  EXPECT_THAT(plan->extensions, Contains(StrEq(VK_EXT_PAGEABLE_DEVICE_LOCAL_MEMORY_EXTENSION_NAME)));
+  // Tensors before what only passes through; arguments, in the small window, before both.
+  const auto priority = [&](MemoryKind kind) { return PriorityOf(plan->memory, plan->memory[static_cast<int>(kind)]); };
+  EXPECT_GT(priority(MemoryKind::kArguments), priority(MemoryKind::kDevice));
+  EXPECT_GT(priority(MemoryKind::kDevice), 0.5f);
+  EXPECT_LT(priority(MemoryKind::kReadback), 0.5f);
+  support.features.memory_priority.memoryPriority = VK_FALSE;
+  support.extensions = {VK_EXT_PAGEABLE_DEVICE_LOCAL_MEMORY_EXTENSION_NAME};
+  const auto without = PlanDevice(support, {});
+  EXPECT_FALSE(without->memory_budget || without->memory_priority);
+  EXPECT_FALSE(without->features.pageable_memory.pageableDeviceLocalMemory) << "it needs priorities";
+  EXPECT_THAT(without->extensions, IsEmpty());
 }
 
 TEST(DevicePlanTest, RobustAccessBelongsToDescriptors) {
@@ -350,6 +415,21 @@ TEST(HeapLedgerTest, RefusalsNameTheHeapWhatWasAskedAndWhatIsLeft) {
             "the driver of Fake GPU refuses 200 bytes of memory heap 0 (device-local): this program holds 700 of its "
             "1000 bytes (vkAllocateMemory: VK_ERROR_OUT_OF_DEVICE_MEMORY)");
   EXPECT_EQ(ledger.NoRoom("Fake GPU", 0, 301).code(), StatusCode::kResourceExhausted);
+  ledger.NoteBudget(0, {900, 850});
+  EXPECT_EQ(ledger.Refused("Fake GPU", 0, 200, "vkAllocateMemory: VK_ERROR_OUT_OF_DEVICE_MEMORY").message(),
+            "the driver of Fake GPU refuses 200 bytes of memory heap 0 (device-local): this program holds 700 of its "
+            "1000 bytes; its budget is 900 bytes now, 850 of them in use (vkAllocateMemory: "
+            "VK_ERROR_OUT_OF_DEVICE_MEMORY)");
+}
+
+TEST(HeapLedgerTest, ABudgetIsKeptToWhereTheDriverSaysOne) {
+  HeapLedger ledger({{1000, true}, {2000, false}});
+  EXPECT_TRUE(ledger.FitsBudget(0, 1000));
+  ledger.NoteBudget(0, {600, 500});
+  EXPECT_TRUE(ledger.FitsBudget(0, 100));
+  EXPECT_FALSE(ledger.FitsBudget(0, 101));
+  EXPECT_TRUE(ledger.Fits(0, 101)) << "other programs' use is no refusal";
+  EXPECT_TRUE(ledger.FitsBudget(1, 2000));
 }
 
 TEST(HeapLedgerTest, ASmallWindowIsNotTakenAtOnce) {

@@ -35,6 +35,12 @@ bool HasIntegerDotProduct(uint32_t api, const std::set<std::string>& extensions)
   return api >= VK_API_VERSION_1_3 || Has(extensions, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
 }
 bool HasMatrices(const std::set<std::string>& extensions) { return Has(extensions, kCooperativeMatrixExtension); }
+bool HasMemoryPriority(const std::set<std::string>& extensions) {
+  return Has(extensions, VK_EXT_MEMORY_PRIORITY_EXTENSION_NAME);
+}
+bool HasPageableMemory(const std::set<std::string>& extensions) {  // which needs priorities
+  return HasMemoryPriority(extensions) && Has(extensions, VK_EXT_PAGEABLE_DEVICE_LOCAL_MEMORY_EXTENSION_NAME);
+}
 bool HasExecutables(const std::set<std::string>& extensions) {
   return Has(extensions, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
 }
@@ -150,6 +156,9 @@ FeatureChain ChooseFeatures(const FeatureChain& supported, const PlanWants& want
     CopyFeature(supported.bfloat16.shaderBFloat16Type, chosen.bfloat16.shaderBFloat16Type);
     CopyFeature(supported.bfloat16.shaderBFloat16CooperativeMatrix, chosen.bfloat16.shaderBFloat16CooperativeMatrix);
   }
+  CopyFeature(supported.memory_priority.memoryPriority, chosen.memory_priority.memoryPriority);
+  if (chosen.memory_priority.memoryPriority)
+    CopyFeature(supported.pageable_memory.pageableDeviceLocalMemory, chosen.pageable_memory.pageableDeviceLocalMemory);
   CopyFeature(supported.synchronization2.synchronization2, chosen.synchronization2.synchronization2);
   CopyFeature(supported.maintenance4.maintenance4, chosen.maintenance4.maintenance4);
   if (!emulate.subgroups) {
@@ -269,6 +278,21 @@ void NoteUnmeasurable(DeviceFacts& facts) {
   facts.native_f16 = ConvertsF16(facts);
   facts.division_f32 = DeviceFacts::Division::kCorrected;
   if (facts.division_f64 == DeviceFacts::Division::kUnmeasured) facts.division_f64 = DeviceFacts::Division::kNative;
+}
+
+// How many units run workgroups, and the invocations that each holds where registers allow.
+void FillUnits(const PhysicalSupport& support, DeviceFacts& facts) {
+  const VkPhysicalDeviceShaderCorePropertiesAMD& amd = support.amd_cores;
+  const VkPhysicalDeviceShaderSMBuiltinsPropertiesNV& nvidia = support.nvidia_cores;
+  constexpr uint32_t kWarp = 32;
+  if (nvidia.shaderSMCount != 0) {
+    facts.compute_units = nvidia.shaderSMCount;
+    facts.unit_invocations = nvidia.shaderWarpsPerSM * kWarp;
+  } else {
+    facts.compute_units = amd.shaderEngineCount * amd.shaderArraysPerEngineCount * amd.computeUnitsPerShaderArray;
+    facts.unit_invocations = amd.simdPerComputeUnit * amd.wavefrontsPerSimd * amd.wavefrontSize;
+  }
+  if (facts.compute_units == 0 || facts.unit_invocations == 0) facts.compute_units = facts.unit_invocations = 0;
 }
 
 void FillLimits(const PhysicalSupport& support, const DevicePlan& plan, DeviceFacts& facts) {
@@ -428,6 +452,9 @@ std::vector<const char*> ChooseExtensions(const PhysicalSupport& support) {
   want(kCooperativeMatrixExtension);
   want(kBfloat16Extension);
   want(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+  want(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  want(VK_EXT_MEMORY_PRIORITY_EXTENSION_NAME);
+  if (HasPageableMemory(support.extensions)) want(VK_EXT_PAGEABLE_DEVICE_LOCAL_MEMORY_EXTENSION_NAME);
   for (const char* name : ExternalExtensions()) want(name);
   want(VK_KHR_PORTABILITY_SUBSET_EXTENSION_NAME);  // where it is listed it must be enabled
   return names;
@@ -460,6 +487,12 @@ VkPhysicalDeviceFeatures2* FeatureChain::Link(uint32_t api_version, const std::s
   }
   if (HasMatrices(extensions)) add(cooperative_matrix, kCooperativeMatrixFeaturesType);
   if (Has(extensions, kBfloat16Extension)) add(bfloat16, kBfloat16FeaturesType);
+  if (HasMemoryPriority(extensions)) {
+    add(memory_priority, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PRIORITY_FEATURES_EXT);
+  }
+  if (HasPageableMemory(extensions)) {
+    add(pageable_memory, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PAGEABLE_DEVICE_LOCAL_MEMORY_FEATURES_EXT);
+  }
   if (HasExecutables(extensions)) {
     add(executables, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR);
   }
@@ -518,8 +551,19 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
   void** tail = &support.vulkan12.pNext;
   if (HasMaintenance4(api, support.extensions)) *tail = &maintenance4, tail = &maintenance4.pNext;
   if (HasSubgroupSizeControl(api, support.extensions)) *tail = &subgroup, tail = &subgroup.pNext;
-  if (HasIntegerDotProduct(api, support.extensions)) *tail = &dot_product;
+  if (HasIntegerDotProduct(api, support.extensions)) *tail = &dot_product, tail = &dot_product.pNext;
+  const auto ask = [&](const char* extension, auto& cores, VkStructureType type) {
+    if (!Has(support.extensions, extension)) return;
+    cores.sType = type;
+    *tail = &cores;
+    tail = &cores.pNext;
+  };
+  ask(VK_AMD_SHADER_CORE_PROPERTIES_EXTENSION_NAME, support.amd_cores,
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD);
+  ask(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME, support.nvidia_cores,
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV);
   vk.GetPhysicalDeviceProperties2(device, &properties);
+  support.amd_cores.pNext = support.nvidia_cores.pNext = nullptr;
   support.vulkan11.pNext = support.vulkan12.pNext = nullptr;
   if (maintenance4.maxBufferSize != 0) support.max_buffer_bytes = maintenance4.maxBufferSize;
   if (HasMatrices(support.extensions)) VXLA_RETURN_IF_ERROR(QueryMatrices(vk, device, support));
@@ -550,7 +594,10 @@ Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& w
   if (wants.emulate.division) plan.facts.division_f32 = plan.facts.division_f64 = DeviceFacts::Division::kCorrected;
   if (plan.facts.compile_only) NoteUnmeasurable(plan.facts);
   plan.capture_executables = plan.features.executables.pipelineExecutableInfo;
+  plan.memory_budget = Has(support.extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  plan.memory_priority = plan.features.memory_priority.memoryPriority;
   FillLimits(support, plan, plan.facts);
+  FillUnits(support, plan.facts);
   PlanSubgroups(support, wants, plan);
   PlanMatrices(support, wants, plan);
   plan.max_workgroup_subgroups = support.max_workgroup_subgroups;
@@ -565,12 +612,9 @@ Result<DeviceRequirements> RequirementsOf(const PhysicalSupport& support) {
   VXLA_RETURN_IF_ERROR(CheckRequired(support, wants));
   DeviceRequirements asked;
   asked.features = ChooseFeatures(support.features, wants);
-  // Not those that only look at what drivers compiled, and those whose structs hosts would have to know.
+  // Not what only looks at what drivers compiled.
   for (const char* name : ChooseExtensions(support)) {
-    const std::string_view extension = name;
-    if (extension != VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME && extension != kCooperativeMatrixExtension &&
-        extension != kBfloat16Extension)
-      asked.extensions.push_back(name);
+    if (std::strcmp(name, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME) != 0) asked.extensions.push_back(name);
   }
   const auto liked = std::stable_partition(asked.extensions.begin(), asked.extensions.end(), [](const char* name) {
     return std::strcmp(name, VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME) == 0 ||
@@ -579,6 +623,18 @@ Result<DeviceRequirements> RequirementsOf(const PhysicalSupport& support) {
   asked.vulkan13 = support.properties.apiVersion >= VK_API_VERSION_1_3;
   asked.needed_extensions = static_cast<size_t>(liked - asked.extensions.begin());
   return asked;
+}
+
+float PriorityOf(const std::array<MemoryChoice, kMemoryKinds>& memory, const MemoryChoice& choice) {
+  float highest = 0;
+  for (int kind = 0; kind < kMemoryKinds; ++kind) {
+    if (memory[static_cast<size_t>(kind)].type != choice.type) continue;
+    // Every kernel reads its arguments; uploads and readback are passed through once.
+    const auto which = static_cast<MemoryKind>(kind);
+    const float priority = which == MemoryKind::kArguments ? 1.0f : which == MemoryKind::kDevice ? 0.75f : 0.25f;
+    highest = std::max(highest, priority);
+  }
+  return highest;
 }
 
 bool HostReadsDirectly(const MemoryChoice& source, const MemoryChoice& readback, uint64_t size_bytes) {

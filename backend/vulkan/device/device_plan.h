@@ -31,6 +31,8 @@ struct FeatureChain {
   VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables = {};
   CooperativeMatrixFeatures cooperative_matrix = {};
   Bfloat16Features bfloat16 = {};
+  VkPhysicalDeviceMemoryPriorityFeaturesEXT memory_priority = {};
+  VkPhysicalDevicePageableDeviceLocalMemoryFeaturesEXT pageable_memory = {};
   // Types and chains the structs whose extension is present; returns the head.
   VkPhysicalDeviceFeatures2* Link(uint32_t api_version, const std::set<std::string>& extensions);
   // What a host enabled: the chain that it gave vkCreateDevice, in whichever of Vulkan's structs.
@@ -48,6 +50,8 @@ struct PhysicalSupport {
   bool subgroup_size_requirable = false;  // by compute pipelines
   bool dot_product_accelerated = false;   // of words of four signed bytes
   std::vector<CooperativeMatrixProperties> matrices;
+  VkPhysicalDeviceShaderCorePropertiesAMD amd_cores = {};  // zeros: not said
+  VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nvidia_cores = {};
   FeatureChain features;
   VkPhysicalDeviceMemoryProperties memory = {};
   std::vector<VkQueueFamilyProperties> queue_families;
@@ -85,9 +89,15 @@ struct DevicePlan {
   // The smallest subgroups that pipelines may require; 0: they take the device's.
   uint32_t smallest_subgroup_size = 0;
   bool capture_executables = false;
+  bool memory_budget = false;    // the driver says how much of each heap this program may use now
+  bool memory_priority = false;  // and takes a priority of each allocation (PriorityOf)
   std::vector<MemoryHeap> heaps;
   std::array<MemoryChoice, kMemoryKinds> memory;  // by MemoryKind
 };
+
+// What the driver should keep on the device rather than something else, 0 to 1 (VK_EXT_memory_priority; 0.5 is what
+// allocations have that say nothing). Kinds that share memory have the highest of theirs.
+float PriorityOf(const std::array<MemoryChoice, kMemoryKinds>& memory, const MemoryChoice& choice);
 
 // Whether the host reads so many bytes of `source` itself, or the device copies them to `readback` first: what is not
 // cached comes a word at a time, over the bus of a discrete device.

@@ -1,5 +1,6 @@
 // FeatureChain::Of: Vulkan says one feature in several structs, and a host may have used any of them.
 #include "backend/vulkan/device/device_plan.h"
+#include "backend/vulkan/device/matrix_extension.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -35,6 +36,15 @@ bool NoteVersion(const VkBaseInStructure& in, FeatureChain& chain) {
   }
 }
 
+// Structs that the enumeration of older headers does not have.
+void NoteMatrices(const VkBaseInStructure& in, FeatureChain& chain) {
+  if (in.sType == kCooperativeMatrixFeaturesType)
+    chain.cooperative_matrix.cooperativeMatrix = As<CooperativeMatrixFeatures>(in).cooperativeMatrix;
+  if (in.sType != kBfloat16FeaturesType) return;
+  chain.bfloat16.shaderBFloat16Type = As<Bfloat16Features>(in).shaderBFloat16Type;
+  chain.bfloat16.shaderBFloat16CooperativeMatrix = As<Bfloat16Features>(in).shaderBFloat16CooperativeMatrix;
+}
+
 void NoteExtension(const VkBaseInStructure& in, FeatureChain& chain) {
   VkPhysicalDeviceVulkan12Features& vulkan12 = chain.vulkan12;
   switch (in.sType) {
@@ -50,6 +60,9 @@ void NoteExtension(const VkBaseInStructure& in, FeatureChain& chain) {
     case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES:
       chain.integer_dot_product.shaderIntegerDotProduct =
           As<VkPhysicalDeviceShaderIntegerDotProductFeatures>(in).shaderIntegerDotProduct;
+      return;
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PRIORITY_FEATURES_EXT:
+      chain.memory_priority.memoryPriority = As<VkPhysicalDeviceMemoryPriorityFeaturesEXT>(in).memoryPriority;
       return;
     case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES:
       chain.vulkan11.storageBuffer16BitAccess = As<VkPhysicalDevice16BitStorageFeatures>(in).storageBuffer16BitAccess;
@@ -94,6 +107,7 @@ FeatureChain FeatureChain::Of(const VkPhysicalDeviceFeatures2& enabled) {
   const auto* in = reinterpret_cast<const VkBaseInStructure*>(&enabled);
   for (; in != nullptr; in = in->pNext) {
     if (!NoteVersion(*in, chain)) NoteExtension(*in, chain);
+    NoteMatrices(*in, chain);
   }
   return chain;
 }

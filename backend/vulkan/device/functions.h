@@ -14,8 +14,8 @@ namespace VXLA_NAMESPACE::vulkan {
 
 #define VXLA_INSTANCE_FUNCTIONS(F) \
   F(DestroyInstance) F(EnumeratePhysicalDevices) F(GetPhysicalDeviceProperties) F(GetPhysicalDeviceProperties2) \
-  F(GetPhysicalDeviceFeatures2) F(GetPhysicalDeviceMemoryProperties) F(GetPhysicalDeviceQueueFamilyProperties) \
-  F(EnumerateDeviceExtensionProperties) F(CreateDevice) F(GetDeviceProcAddr) \
+  F(GetPhysicalDeviceFeatures2) F(GetPhysicalDeviceMemoryProperties) F(GetPhysicalDeviceMemoryProperties2) \
+  F(GetPhysicalDeviceQueueFamilyProperties) F(EnumerateDeviceExtensionProperties) F(CreateDevice) F(GetDeviceProcAddr) \
   F(GetPhysicalDeviceExternalBufferProperties)
 
 // Present only with VK_EXT_debug_utils; null otherwise.

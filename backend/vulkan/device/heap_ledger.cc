@@ -22,8 +22,17 @@ Status HeapLedger::NoRoom(std::string_view device, uint32_t heap, int64_t asked_
 }
 
 Status HeapLedger::Refused(std::string_view device, uint32_t heap, int64_t asked_bytes, std::string_view why) const {
-  return ResourceExhausted("the driver of {} refuses {} bytes of {}: this program holds {} of its {} bytes ({})",
-                           device, asked_bytes, NameOf(heap), used_.at(heap), size_bytes(heap), why);
+  const HeapBudget& budget = budgets_.at(heap);
+  const std::string said = budget.budget_bytes == 0 ? std::string()
+                                                    : fmt::format("; its budget is {} bytes now, {} of them in use",
+                                                                  budget.budget_bytes, budget.usage_bytes);
+  return ResourceExhausted("the driver of {} refuses {} bytes of {}: this program holds {} of its {} bytes{} ({})",
+                           device, asked_bytes, NameOf(heap), used_.at(heap), size_bytes(heap), said, why);
+}
+
+bool HeapLedger::FitsBudget(uint32_t heap, int64_t bytes) const {
+  const HeapBudget& budget = budgets_.at(heap);
+  return budget.budget_bytes == 0 || budget.usage_bytes + static_cast<uint64_t>(bytes) <= budget.budget_bytes;
 }
 
 int64_t HeapLedger::FirstBlockBytes(uint32_t heap) const { return std::clamp(size_bytes(heap) / 16, kMiB, 64 * kMiB); }

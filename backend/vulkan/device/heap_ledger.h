@@ -15,19 +15,31 @@ struct MemoryHeap {
   bool device_local = false;
 };
 
+// What the driver says of a heap now (VK_EXT_memory_budget).
+struct HeapBudget {
+  uint64_t budget_bytes = 0;  // of this program, more slows it down or fails; 0: not said
+  uint64_t usage_bytes = 0;   // by this program, whatever in it allocates
+};
+
 class HeapLedger {
  public:
-  explicit HeapLedger(std::vector<MemoryHeap> heaps) : heaps_(std::move(heaps)), used_(heaps_.size()) {}
+  explicit HeapLedger(std::vector<MemoryHeap> heaps)
+      : heaps_(std::move(heaps)), used_(heaps_.size()), budgets_(heaps_.size()) {}
 
   int64_t left_bytes(uint32_t heap) const { return size_bytes(heap) - used_.at(heap); }
   int64_t total_bytes() const;  // allocated from all heaps
   bool Fits(uint32_t heap, int64_t bytes) const { return bytes <= left_bytes(heap); }
+  // Whether it stays within what the driver last said of the heap. More is not refused: budgets come and go with other
+  // programs, and the driver may have the means.
+  bool FitsBudget(uint32_t heap, int64_t bytes) const;
+  void NoteBudget(uint32_t heap, const HeapBudget& budget) { budgets_.at(heap) = budget; }
   void Add(uint32_t heap, int64_t bytes) { used_.at(heap) += bytes; }
   void Remove(uint32_t heap, int64_t bytes) { used_.at(heap) -= bytes; }
 
   // kResourceExhausted: the heap, what was asked of it and what is left.
   Status NoRoom(std::string_view device, uint32_t heap, int64_t asked_bytes) const;
-  // The same where the ledger has room and the driver has not: other programs use the device too.
+  // The same where the ledger has room and the driver has not: other programs use the device too. With the budget and
+  // what is used of it where the driver says so.
   // `why`: what the driver said.
   Status Refused(std::string_view device, uint32_t heap, int64_t asked_bytes, std::string_view why) const;
 
@@ -44,6 +56,7 @@ class HeapLedger {
 
   std::vector<MemoryHeap> heaps_;
   std::vector<int64_t> used_;
+  std::vector<HeapBudget> budgets_;
 };
 
 }  // namespace VXLA_NAMESPACE::vulkan

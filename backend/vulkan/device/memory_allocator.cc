@@ -107,6 +107,14 @@ Result<MemoryBlock*> MemoryAllocator::AddBlock(Pool& pool, const MemoryChoice& c
   // A request of half a block and more gets a block of its own size.
   const bool own = options_.dedicated || reserved_bytes > pool.next_block_bytes / 2;
   int64_t size = own ? reserved_bytes : std::min(pool.next_block_bytes, most);
+  // Beyond the budget the driver begins to move memory about: what is empty goes first, and no block is larger than
+  // what is asked for.
+  NoteBudgets();
+  if (!heaps_.FitsBudget(choice.heap, size)) {
+    ReleaseEmptyBlocks(choice.heap, 0);
+    NoteBudgets();
+    if (!heaps_.FitsBudget(choice.heap, size)) size = reserved_bytes;
+  }
   // Software drivers would let the system run out of memory instead of refusing.
   if (!heaps_.Fits(choice.heap, size)) ReleaseEmptyBlocks(choice.heap, 0);
   if (!heaps_.Fits(choice.heap, size)) size = reserved_bytes;
@@ -116,12 +124,24 @@ Result<MemoryBlock*> MemoryAllocator::AddBlock(Pool& pool, const MemoryChoice& c
     ReleaseEmptyBlocks(choice.heap, 0);
     status = MakeBlock(pool, choice, reserved_bytes);
     if (status.code() == StatusCode::kResourceExhausted) {
+      NoteBudgets();
       return heaps_.Refused(device, choice.heap, reserved_bytes, status.message());
     }
   }
   VXLA_RETURN_IF_ERROR(status);
   if (!own) pool.next_block_bytes = std::min(pool.next_block_bytes * 2, heaps_.LargestBlockBytes(choice.heap));
   return &pool.blocks.back();
+}
+
+void MemoryAllocator::NoteBudgets() {
+  if (!context_->plan().memory_budget) return;
+  auto properties = MakeVk<VkPhysicalDeviceMemoryProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2);
+  auto budget =
+      MakeVk<VkPhysicalDeviceMemoryBudgetPropertiesEXT>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT);
+  properties.pNext = &budget;
+  context_->instance().vk().GetPhysicalDeviceMemoryProperties2(context_->physical(), &properties);
+  for (uint32_t heap = 0; heap < context_->plan().heaps.size(); ++heap)
+    heaps_.NoteBudget(heap, {budget.heapBudget[heap], budget.heapUsage[heap]});
 }
 
 Status MemoryAllocator::MakeBlock(Pool& pool, const MemoryChoice& choice, int64_t size_bytes) {
@@ -153,7 +173,8 @@ Status MemoryAllocator::FillBlock(MemoryBlock& block, const MemoryChoice& choice
   if ((needs.memoryTypeBits & (1u << choice.type)) == 0) {
     return DeviceFailure("device {}: buffers cannot live in memory type {}", context_->facts().name, choice.type);
   }
-  VXLA_RETURN_IF_ERROR(AllocateMemory({needs, choice.type, choice.host_visible, addresses}, block.memory));
+  const float priority = PriorityOf(context_->plan().memory, choice);
+  VXLA_RETURN_IF_ERROR(AllocateMemory({needs, choice.type, choice.host_visible, addresses}, priority, block.memory));
   VXLA_RETURN_IF_ERROR(context_->Check(
       vk.BindBufferMemory(device, block.buffer, block.memory.memory, block.memory.offset_bytes), "vkBindBufferMemory"));
   block.mapped = static_cast<std::byte*>(block.memory.mapped);
@@ -171,7 +192,7 @@ const HostMemoryCalls* MemoryAllocator::host_memory() const {
   return host && host->memory.allocate ? &host->memory : nullptr;
 }
 
-Status MemoryAllocator::AllocateMemory(const HostMemoryRequest& request, HostMemory& memory) {
+Status MemoryAllocator::AllocateMemory(const HostMemoryRequest& request, float priority, HostMemory& memory) {
   if (const HostMemoryCalls* host = host_memory()) {
     VXLA_RETURN_IF_ERROR(context_->Check(host->allocate(request, memory), "the host's allocator of memory"));
     if (memory.memory == VK_NULL_HANDLE || memory.offset_bytes % request.requirements.alignment != 0 ||
@@ -185,8 +206,11 @@ Status MemoryAllocator::AllocateMemory(const HostMemoryRequest& request, HostMem
   const DeviceTable& vk = context_->vk();
   auto flags = MakeVk<VkMemoryAllocateFlagsInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
   flags.flags = request.addresses ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0;
+  auto ranked = MakeVk<VkMemoryPriorityAllocateInfoEXT>(VK_STRUCTURE_TYPE_MEMORY_PRIORITY_ALLOCATE_INFO_EXT);
+  ranked.priority = priority;
+  if (context_->plan().memory_priority) flags.pNext = &ranked;
   auto info = MakeVk<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
-  info.pNext = request.addresses ? &flags : nullptr;
+  info.pNext = request.addresses ? static_cast<const void*>(&flags) : flags.pNext;
   info.allocationSize = request.requirements.size;
   info.memoryTypeIndex = request.type;
   VXLA_RETURN_IF_ERROR(context_->Check(

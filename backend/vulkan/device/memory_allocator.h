@@ -87,9 +87,11 @@ class MemoryAllocator : public std::enable_shared_from_this<MemoryAllocator> {
   MemoryBlock* FindBlock(Pool& pool, int64_t reserved_bytes);
   Result<MemoryBlock*> AddBlock(Pool& pool, const MemoryChoice& choice, int64_t reserved_bytes);
   // The block, or nothing of it.
+  // Asks the driver, where it says.
+  void NoteBudgets();
   Status MakeBlock(Pool& pool, const MemoryChoice& choice, int64_t size_bytes);
   Status FillBlock(MemoryBlock& block, const MemoryChoice& choice);
-  Status AllocateMemory(const HostMemoryRequest& request, HostMemory& memory);
+  Status AllocateMemory(const HostMemoryRequest& request, float priority, HostMemory& memory);
   void FreeMemory(const HostMemory& memory);
   // The host's calls; null: memory comes from the driver.
   const HostMemoryCalls* host_memory() const;

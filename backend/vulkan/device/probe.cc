@@ -5,16 +5,22 @@
 #include "backend/vulkan/device/command_buffer.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "backend/vulkan/shader/shader_source.h"
+#include "backend/vulkan/spirv/matrix_types.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 Result<std::shared_ptr<VulkanKernel>> BuildProbe(const ProbeTools& tools, const Probe& probe) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<uint32_t> spirv,
+  VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> spirv,
                         CompileGlsl(probe.text, probe.name, {tools.context->facts().spirv_1_6}));
+  spirv = WithMatrixComponents(spirv);
   KernelKey key;
   key.algorithm = probe.name;
   key.buffer_count = 1;
+  if (probe.lanes != 0) {
+    key.constants = {probe.lanes, 1, 1};
+    key.small_subgroups = true;
+  }
   PipelineRequest request;
   request.mode = BindingMode::kDescriptors;  // every device has them
   request.key = &key;

@@ -22,6 +22,7 @@ struct ProbeTools {
 struct Probe {
   std::string name, text;
   uint32_t groups = 1;
+  uint32_t lanes = 0;  // of one whole subgroup, by specialization constants; 0: as the text says
 };
 
 // Pure. The first lines of a probe: #version, extensions, HAS_FLOAT16 and HAS_FLOAT64, float modes.

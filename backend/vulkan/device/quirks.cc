@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "backend/vulkan/device/matrix_probe.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -228,7 +229,7 @@ Status ProbeDevice(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts)
   Heed(std::move(quirks), facts);
   facts.fused_multiply_add = !facts.quirks.unfused_multiply_add;
   facts.native_f16 = ConvertsF16(facts) && !facts.quirks.inexact_f16;
-  return OkStatus();
+  return ProbeMatrices(tools, disk, facts);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -78,38 +78,6 @@ std::string QuadTypes(QuadTerms terms, ElementType term, ElementType sum) {
          "next[4u * (p) + 3u])\n";
 }
 
-// What matmul_matrices.comp calls the types of a product of the matrix units.
-std::string MatrixTypes(const MatrixShape& matrix, const DeviceFacts& facts) {
-  const bool bytes = StorageBytes(matrix.term) == 1, is_signed = matrix.term == ElementType::kS8;
-  const bool floats = IsFloating(matrix.sum), brain = matrix.term == ElementType::kBF16;
-  const std::string_view sum = floats ? "float" : matrix.sum == ElementType::kS32 ? "int" : "uint";
-  std::string text = fmt::format(
-      "#define BYTES {}\n#define LANES {}u\n#define M {}u\n#define N {}u\n#define K {}u\n"
-      "#define BITS_OF(value) {}(value)\n#define SUM_OF(bits) {}(bits)\n#define STAND_IN {}\n",
-      bytes ? 1 : 0, facts.matrix_lanes, matrix.rows, matrix.columns, matrix.k, floats ? "floatBitsToUint" : "uint",
-      floats ? "uintBitsToFloat" : sum, facts.matrices_stand_in ? 1 : 0);
-  if (facts.matrices_stand_in) {
-    return text + (!bytes ? fmt::format("#define TERM_OF(word, i) decode_{}((word) >> (16u * (i)) & 0xffffu)\n",
-                                        brain ? "bf16" : "f16")
-                          : fmt::format("#define TERM_OF(word, i) bitfieldExtract({}(word), int(8u * (i)), 8)\n",
-                                        is_signed ? "int" : "uint"));
-  }
-  const uint32_t term = bytes   ? 8 + (is_signed ? kSignedComponent : kUnsignedComponent)
-                        : brain ? 16 + kBrainComponent
-                                : 16 + kFloatComponent;
-  const bool signed_sum = matrix.sum == ElementType::kS32;
-  const uint32_t of_sum = 32 + (floats ? kFloatComponent : signed_sum ? kSignedComponent : kUnsignedComponent);
-  // The operands of OpCooperativeMatrixMulAddKHR that are signed: both terms, the sum and the result.
-  const int signs = (is_signed ? 3 : 0) + (signed_sum ? 12 : 0);
-  return text + fmt::format(
-                    "#define TERM {}u\n#define SUM {}u\n#define SIGNS {}\n#define MATRIX extensions = "
-                    "[\"SPV_KHR_cooperative_matrix\"{}], capabilities = [6022, {}]\n",
-                    term, of_sum, signs, brain ? ", \"SPV_KHR_bfloat16\"" : "",
-                    bytes   ? "39"
-                    : brain ? "5116, 5118"
-                            : "9");
-}
-
 // The roots as outputs of a row program whose rows are the results of the dot.
 void AddRootOutputs(const ProductReader& reader, BufferMap& buffers, RowProgram* program) {
   int leaf = 0;
@@ -515,11 +483,13 @@ class ProductWriter {
   }
 
   // Words of `count` neighbours from there on, along k or across it, as they lie in memory or packed here. An operand's
-  // values are of its type already, so that packing changes none.
+  // values are of the unit's type already, or of a narrower one, so that packing changes none.
   std::vector<std::string> MatrixWords(Function& f, bool lhs, const ProductPlace& first, int64_t count) const {
-    std::vector<std::string> words = reader_.Words(*f.writer, lhs, first);
+    const ElementType term = shape_.matrix->term;
+    std::vector<std::string> words;
+    if ((lhs ? reader_.lhs() : reader_.rhs()).shape().element_type() == term)
+      words = reader_.Words(*f.writer, lhs, first);
     if (!words.empty()) return words;
-    const ElementType term = reader_.lhs().shape().element_type();
     const size_t per_word = 4 / static_cast<size_t>(StorageBytes(term));
     std::vector<std::string> values;
     for (int64_t j = 0; j < count; ++j) {
@@ -543,7 +513,7 @@ class ProductWriter {
   void WriteMatrixLoad(KernelBuilder& kernel, bool lhs) const {
     const DotWork& work = reader_.work;
     const bool along_k = AlongK(lhs);
-    const int64_t per_load = along_k ? 16 / StorageBytes(reader_.lhs().shape().element_type()) : 4;
+    const int64_t per_load = along_k ? 16 / StorageBytes(shape_.matrix->term) : 4;
     Function f;
     Begin(f, kernel, work.rows / (lhs && !along_k ? 4 : 1), work.k / per_load,
           work.columns / (!lhs && !along_k ? 4 : 1));
@@ -575,7 +545,7 @@ class ProductWriter {
          {groups, row_tiles, column_tiles, work.rows, units.ColumnUnits(), work.k, shape_.splits, share})
       kernel.Param(static_cast<uint32_t>(value));
     WriteTypes(kernel);
-    kernel.Append(MatrixTypes(*shape_.matrix, context_.facts));
+    kernel.Append(MatrixDefines(*shape_.matrix, context_.facts));
     kernel.Append(fmt::format(
         "#define SUBGROUPS_X {}u\n#define SUBGROUPS_Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n"
         "#define LHS_ALONG_K {}\n#define RHS_ALONG_K {}\n#define K_TAIL {}\n#define COLUMNS {}\n",
@@ -627,17 +597,23 @@ class ProductWriter {
   BufferSlice shares_;
 };
 
+// The type whose units take an operand as it is: f16 holds each value of f8 and narrower floats, but for the powers of
+// two of f8e8m0fnu.
+ElementType UnitTerm(const Instruction& operand) {
+  const ElementType type = operand.shape().element_type();
+  return IsFloating(type) && StorageBytes(type) == 1 && type != ElementType::kF8E8M0FNU ? ElementType::kF16 : type;
+}
+
 // The product of the device's matrix units that a product's terms and sums are.
 std::optional<MatrixShape> MatrixFor(const LowerContext& context, const ProductReader& reader) {
-  const ElementType term = reader.lhs().shape().element_type();
+  const ElementType term = UnitTerm(reader.lhs());
   const DotWork& work = reader.work;
   const int64_t least = 16 / StorageBytes(term);
   const auto matrix = std::ranges::find_if(context.facts.matrices, [&](const MatrixShape& shape) {
     return shape.term == term && shape.sum == reader.sum_type;
   });
-  if (matrix == context.facts.matrices.end() || reader.rhs().shape().element_type() != term || reader.wide ||
-      work.k % least != 0 || (!reader.LhsAlongK() && work.rows % 4 != 0) ||
-      (!reader.RhsAlongK() && work.columns % 4 != 0))
+  if (matrix == context.facts.matrices.end() || UnitTerm(reader.rhs()) != term || reader.wide || work.k % least != 0 ||
+      (!reader.LhsAlongK() && work.rows % 4 != 0) || (!reader.RhsAlongK() && work.columns % 4 != 0))
     return std::nullopt;
   return *matrix;
 }

@@ -126,7 +126,17 @@ bool InterleaveShares(const DeviceFacts& facts, const RowWork& work, int64_t ste
 
 namespace {
 
+// Workgroups that are resident on the whole device, as its driver counts its units; `otherwise` where it does not say.
+int64_t ResidentGroups(const DeviceFacts& facts, uint32_t group, int64_t otherwise) {
+  const int64_t invocations = int64_t{facts.compute_units} * facts.unit_invocations;
+  return invocations == 0 ? otherwise : std::clamp<int64_t>(invocations / group, 32, 4096);
+}
+
 // From the vendors' published sizes of register files, subgroups and compute units; nothing here has been measured yet.
+// What a unit holds: NVIDIA 2,048 invocations (Volta, A100, Hopper), 1,536 (other Ampere, Ada, Blackwell), 1,024
+// (Turing), by the table of compute capabilities in the CUDA C++ Programming Guide; AMD 2,560 (GCN: 4 SIMDs of 10 waves
+// of 64), 2,560 (RDNA1: 2 SIMDs of 20), 2,048 (RDNA2 and later: 2 of 16), by AMD's ISA documents and Mesa's
+// ac_gpu_info.c. Drivers that list their units say the same.
 GpuTraits TableTraits(const DeviceFacts& facts) {
   const bool discrete = facts.kind == DeviceFacts::Kind::kDiscrete || facts.kind == DeviceFacts::Kind::kVirtual;
   GpuTraits traits;
@@ -162,6 +172,7 @@ GpuTraits TableTraits(const DeviceFacts& facts) {
     default:
       break;
   }
+  traits.busy_groups = ResidentGroups(facts, traits.loop_group, traits.busy_groups);
   return traits;
 }
 

@@ -13,6 +13,7 @@
 
 #include "backend/kernel_pieces.h"
 #include "backend/vulkan/codegen/carriers.h"
+#include "backend/vulkan/codegen/group_divisions.h"
 #include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/shader/custom_shader.h"
 #include "backend/vulkan/shader/shader_library.h"
@@ -126,7 +127,7 @@ void AppendExtensions(const Identifiers& used, const DeviceFacts& facts, Binding
   if (facts.storage8 && Uses(used, {"u8", "uint8_t", "int8_t"})) extensions.insert("GL_EXT_shader_8bit_storage");
   if (Uses(used, {"float16_t", "f16vec2", "f16vec4"}))
     extensions.insert("GL_EXT_shader_explicit_arithmetic_types_float16");
-  if (used.contains("unroll")) extensions.insert("GL_EXT_control_flow_attributes");
+  if (Uses(used, {"unroll", "dont_unroll"})) extensions.insert("GL_EXT_control_flow_attributes");
   for (std::string_view identifier : used) {
     if (!identifier.starts_with("subgroup") && !identifier.starts_with("gl_Subgroup")) continue;
     extensions.insert("GL_KHR_shader_subgroup_basic");
@@ -234,8 +235,10 @@ bool DividesNatively(std::string_view text, const DeviceFacts& facts) {
 
 Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& facts, BindingMode bindings) {
   if (key.is_module) return "// " + key.algorithm + ": a module as it was given\n";
-  VXLA_ASSIGN_OR_RETURN(const std::string body, BodyOf(key));
+  VXLA_ASSIGN_OR_RETURN(std::string body, BodyOf(key));
   const ShaderVariant variant = VariantFor(facts);
+  const bool fused = facts.fused_multiply_add && !facts.is_software();
+  if (variant.correct_f32 && !facts.is_software() && !IsCustomShader(key)) body = GroupDivisions(body);
   const std::string functions = Definitions::Of(variant).Closure(body);
 
   Identifiers used;
@@ -265,7 +268,7 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   }
   text += "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n";
   text += ArgumentBlock(key, bindings);
-  if (facts.fused_multiply_add && !facts.is_software()) text += "#define VXLA_FUSED_F32 1\n";
+  if (fused) text += "#define VXLA_FUSED_F32 1\n";
   if (native_f16) text += kNativeF16;
   if (variant.emulate_i64) text += "#define VXLA_EMULATE_I64 1\n";
   if (variant.emulate_f64) text += "#define VXLA_EMULATE_F64 1\n";

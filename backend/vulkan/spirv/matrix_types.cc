@@ -1,5 +1,7 @@
 #include "backend/vulkan/spirv/matrix_types.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -40,6 +42,37 @@ Words Join(const Words& module, const Instructions& instructions) {
 }
 
 }  // namespace
+
+std::string MatrixDefines(const MatrixShape& matrix, const DeviceFacts& facts) {
+  const bool bytes = StorageBytes(matrix.term) == 1, is_signed = matrix.term == ElementType::kS8;
+  const bool floats = IsFloating(matrix.sum), brain = matrix.term == ElementType::kBF16;
+  const std::string_view sum = floats ? "float" : matrix.sum == ElementType::kS32 ? "int" : "uint";
+  std::string text = fmt::format(
+      "#define BYTES {}\n#define LANES {}u\n#define M {}u\n#define N {}u\n#define K {}u\n"
+      "#define BITS_OF(value) {}(value)\n#define SUM_OF(bits) {}(bits)\n#define STAND_IN {}\n",
+      bytes ? 1 : 0, facts.matrix_lanes, matrix.rows, matrix.columns, matrix.k, floats ? "floatBitsToUint" : "uint",
+      floats ? "uintBitsToFloat" : sum, facts.matrices_stand_in ? 1 : 0);
+  if (facts.matrices_stand_in) {
+    return text + (!bytes ? fmt::format("#define TERM_OF(word, i) decode_{}((word) >> (16u * (i)) & 0xffffu)\n",
+                                        brain ? "bf16" : "f16")
+                          : fmt::format("#define TERM_OF(word, i) bitfieldExtract({}(word), int(8u * (i)), 8)\n",
+                                        is_signed ? "int" : "uint"));
+  }
+  const uint32_t term = bytes   ? 8 + (is_signed ? kSignedComponent : kUnsignedComponent)
+                        : brain ? 16 + kBrainComponent
+                                : 16 + kFloatComponent;
+  const bool signed_sum = matrix.sum == ElementType::kS32;
+  const uint32_t of_sum = 32 + (floats ? kFloatComponent : signed_sum ? kSignedComponent : kUnsignedComponent);
+  // The operands of OpCooperativeMatrixMulAddKHR that are signed: both terms, the sum and the result.
+  const int signs = (is_signed ? 3 : 0) + (signed_sum ? 12 : 0);
+  return text + fmt::format(
+                    "#define TERM {}u\n#define SUM {}u\n#define SIGNS {}\n#define MATRIX extensions = "
+                    "[\"SPV_KHR_cooperative_matrix\"{}], capabilities = [6022, {}]\n",
+                    term, of_sum, signs, brain ? ", \"SPV_KHR_bfloat16\"" : "",
+                    bytes   ? "39"
+                    : brain ? "5116, 5118"
+                            : "9");
+}
 
 std::vector<uint32_t> WithMatrixComponents(const std::vector<uint32_t>& words) {
   if (!HasMatrices(words)) return words;

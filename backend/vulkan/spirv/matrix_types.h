@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
+
+#include "backend/device_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
@@ -13,6 +16,10 @@ enum MatrixComponent : uint32_t {
   kFloatComponent = 0x200,
   kBrainComponent = 0x300,  // bfloat16
 };
+
+// What kernels and probes of matrix units call the types of a product: BYTES, LANES, M, N, K, BITS_OF, SUM_OF,
+// STAND_IN, and TERM_OF, or TERM, SUM, SIGNS and MATRIX (shaders/dot/matmul_matrices.comp).
+std::string MatrixDefines(const MatrixShape& matrix, const DeviceFacts& facts);
 
 // The module with each OpTypeCooperativeMatrixKHR of such a constant as one of the type that the constant stands for;
 // that type is declared in front of the first matrix type. `words` is a valid module but for this; one without matrices

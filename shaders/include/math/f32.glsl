@@ -185,7 +185,7 @@ FN F corrected_sqrt_f32(float a) {
 // a / b, and the root of a >= 0, correctly rounded: the device's own where it is measured to be
 // (backend/vulkan/device/division.h). All other text divides by these.
 #ifdef VXLA_CORRECT_F32
-// For operands in the middle of the range, and quotients that are normal numbers: a zero numerator gives a zero of either
+// For operands in the middle of the range, and quotients that are normal numbers: a numerator of -0 gives a zero of either
 // sign. Where fma rounds once, the quotient of a guess, put right twice by the exact rest that fma leaves (Markstein, IA-64
 // and Elementary Functions, 2000, ch. 8): no rest is denormal there. The guess may be 2.5 ulp off. 6 x 10^7 quotients and
 // roots, hard ones among them, with guesses up to 2 ulp off on either side, gave no other bits than the integers.
@@ -205,12 +205,19 @@ FN F divide_middle_f32(float a, float b) {
   #endif
   return q;
 }
+// At least 0x7b000000 (backend/vulkan/codegen/group_divisions.cc asks, too) where an operand is out of the middle: exponents below 66, 189 and more.
+FN uint far_f32(float a) {
+  return (floatBitsToUint(a) << 1) - 0x42000000u;
+}
+// A numerator of +0 gives the right zero there too, and softmax divides many.
+FN bool leaves_middle_f32(float a, float b) {
+  uint far_a = floatBitsToUint(a) == 0u ? 0u : far_f32(a);
+  return max(far_a, far_f32(b)) >= 0x7b000000u;
+}
 FN F divide_f32(float a, float b) {
   F q = divide_middle_f32(a, b);
   #ifdef VXLA_FUSED_F32
-  uint far_a = ((floatBitsToUint(a) >> 23) & 0xffu) - 66u;
-  uint far_b = ((floatBitsToUint(b) >> 23) & 0xffu) - 66u;
-  if (max(far_a, far_b) >= 123u) q = corrected_divide_f32(a, b);
+  if (leaves_middle_f32(a, b)) q = corrected_divide_f32(a, b);
   #endif
   return q;
 }
@@ -331,7 +338,7 @@ FN F frexp_f32(float x, OUT(int) k) {
 }
 // (hi + lo) * 2^k rounded once, denormal results and overflow to infinity included; |hi| >= |lo|. A denormal sum is
 // multiplied plainly.
-FN F scale_f32(float hi, float lo, int k) {
+FN F scale_anything_f32(float hi, float lo, int k) {
   F r = hi + lo;
   F rest = (hi - r) + lo;
   uint b = floatBitsToUint(r);
@@ -349,6 +356,20 @@ FN F scale_f32(float hi, float lo, int k) {
   uint v = e > 0 ? n : d;
   F plain = r * pow2_f32(k > 127 ? 127 : (k < -126 ? -126 : k));
   return m < 0x00800000u ? plain : uintBitsToFloat(sign | (m > 0x7f7fffffu ? m : v));
+}
+// GPUs branch around the rest where the sum and the result are normal numbers.
+FN F scale_f32(float hi, float lo, int k) {
+  F r;
+  #ifdef VXLA_FUSED_F32
+  F sum = hi + lo;
+  uint b = floatBitsToUint(sum);
+  uint e = (b >> 23) & 0xffu;
+  r = uintBitsToFloat(b + (uint(k) << 23));
+  if (max(e - 1u, e + uint(k) - 1u) >= 254u) r = scale_anything_f32(hi, lo, k);
+  #else
+  r = scale_anything_f32(hi, lo, k);
+  #endif
+  return r;
 }
 
 FN F abs_f32(float a) {

@@ -23,9 +23,19 @@ FN F expm1_reduced_f32(float r, float rl, OUT(float) lo) {
   F h = fast_two_sum_f32(r, 0.5f * q, d);
   return fast_two_sum_f32(h, d + t, lo);
 }
-// e^(xh + xl) = (result + lo) * 2^k, about 2^-28; the argument is held within +-200.
+// x within +-200; of NaN anything.
+FN F hold_exponent_f32(float x) {
+  F c;
+  #ifdef VXLA_FUSED_F32
+  c = min(max(x, -200.0f), 200.0f);
+  #else
+  c = x > 200.0f ? 200.0f : (x < -200.0f ? -200.0f : x);
+  #endif
+  return c;
+}
+// e^(xh + xl) = (result + lo) * 2^k, about 2^-28; the argument is held within +-200, and NaN is the caller's affair.
 FN F exp_parts_f32(float xh, float xl, OUT(int) k, OUT(float) lo) {
-  F c = xh > 200.0f ? 200.0f : (xh < -200.0f ? -200.0f : xh);
+  F c = hold_exponent_f32(xh);
   F rl;
   F r = reduce_ln2_f32(c, xl, k, rl);
   F p = rl + r * r * (0.5f + r * exp_tail_f32(r));

@@ -1,0 +1,270 @@
+#include "scheduler/operation_order.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "scheduler/barriers.h"
+#include "scheduler/buffer_packing.h"
+#include "scheduler/liveness.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+// More accesses of one buffer than this are not told apart by their bytes: looking at every pair would take too long.
+constexpr size_t kMostTold = 256;
+// Operations of a stretch in which order is chosen: all, then fewer where memory would grow too much.
+constexpr int kStretches[] = {std::numeric_limits<int>::max(), 256, 32, 8};
+constexpr int64_t kAlignment = 256;
+
+bool OnDevice(const Operation& operation) {
+  return std::holds_alternative<Dispatch>(operation.action) || std::holds_alternative<CopyBytes>(operation.action);
+}
+
+// Buffers without a place are memory of their own.
+PhysicalRange RangeBefore(const Plan& plan, const BufferSlice& slice) {
+  const Placement& placement = plan.buffers[static_cast<size_t>(slice.buffer)].placement;
+  const bool placed = placement.space == MemorySpace::kParameter;
+  return {placement.space, placed ? placement.index : slice.buffer, slice.offset_bytes,
+          slice.offset_bytes + slice.size_bytes};
+}
+
+// Which operations of a stretch have to come before which, by the bytes that they touch and by control edges.
+class Dependencies {
+ public:
+  Dependencies(const StepGraph& graph, const std::vector<int>& memory_of, int begin, int end)
+      : memory_of_(memory_of), before_(static_cast<size_t>(end - begin)) {
+    std::unordered_map<const Instruction*, int> last;
+    for (int i = begin; i < end; ++i) {
+      const Operation& operation = graph.operations[static_cast<size_t>(i)];
+      for (const Binding& use : operation.uses) Touch(use, i - begin);
+      if (operation.instruction == nullptr) continue;
+      for (const Instruction* first : operation.instruction->control_predecessors()) {
+        if (const auto at = last.find(first); at != last.end()) AddEdge(at->second, i - begin);
+      }
+      last[operation.instruction] = i - begin;
+    }
+  }
+
+  const std::vector<std::vector<int>>& before() const { return before_; }
+
+ private:
+  struct Touched {
+    int64_t begin = 0, end = 0;
+    int operation = 0;
+    bool writes = false;
+  };
+
+  void AddEdge(int from, int to) {
+    std::vector<int>& before = before_[static_cast<size_t>(to)];
+    if (from != to && (before.empty() || before.back() != from)) before.push_back(from);
+  }
+
+  void Touch(const Binding& use, int operation) {
+    Touched now{use.slice.offset_bytes, use.slice.offset_bytes + use.slice.size_bytes, operation,
+                use.access != Access::kRead};
+    if (now.begin >= now.end) return;
+    std::vector<Touched>& touched = touched_[memory_of_[static_cast<size_t>(use.slice.buffer)]];
+    for (const Touched& earlier : touched) {
+      const bool overlap = earlier.begin < now.end && now.begin < earlier.end;
+      if (overlap && (earlier.writes || now.writes)) AddEdge(earlier.operation, operation);
+    }
+    // Who comes after what is written here comes after what was there before.
+    if (now.writes) {
+      std::erase_if(touched, [&](const Touched& t) { return now.begin <= t.begin && t.end <= now.end; });
+    }
+    if (touched.size() >= kMostTold) Join(touched, now);
+    touched.push_back(now);
+  }
+
+  // From here on everything waits for this operation, and it for everything.
+  void Join(std::vector<Touched>& touched, Touched& now) {
+    for (const Touched& earlier : touched) AddEdge(earlier.operation, now.operation);
+    touched.clear();
+    now = {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(), now.operation, true};
+  }
+
+  const std::vector<int>& memory_of_;
+  std::vector<std::vector<int>> before_;
+  std::unordered_map<int, std::vector<Touched>> touched_;
+};
+
+// The operations of a stretch, numbered from 0, in waves; within a wave in the order that they had.
+class WaveOrder {
+ public:
+  explicit WaveOrder(const std::vector<std::vector<int>>& before) : after_(before.size()), waits_(before.size()) {
+    const auto count = static_cast<int>(before.size());
+    std::vector<int> earliest(before.size());
+    int depth = 0;
+    for (int i = 0; i < count; ++i) {
+      for (const int b : before[At(i)]) {
+        earliest[At(i)] = std::max(earliest[At(i)], earliest[At(b)] + 1);
+        after_[At(b)].push_back(i);
+        ++waits_[At(i)];
+      }
+      depth = std::max(depth, earliest[At(i)]);
+    }
+    latest_.assign(before.size(), depth);
+    urgent_.resize(static_cast<size_t>(depth) + 1);
+    for (int i = count; i-- > 0;) {
+      for (const int a : after_[At(i)]) latest_[At(i)] = std::min(latest_[At(i)], latest_[At(a)] - 1);
+    }
+    for (int i = 0; i < count; ++i) urgent_[At(latest_[At(i)])].push_back(i);
+  }
+
+  std::vector<int> Order() {
+    std::vector<int> order;
+    std::vector<int> ready;  // a heap, the first of the program at the front
+    const auto add = [&](int i) {
+      ready.push_back(i);
+      std::ranges::push_heap(ready, std::greater());
+    };
+    for (size_t i = 0; i < waits_.size(); ++i) {
+      if (waits_[i] == 0) add(static_cast<int>(i));
+    }
+    std::vector<bool> done(waits_.size());
+    int frontier = -1;
+    for (const std::vector<int>& urgent : urgent_) {
+      // What can wait no longer is ready, and with it goes what stood before that in the program.
+      std::vector<int> wave;
+      const auto take = [&](int i) {
+        if (!done[At(i)]) wave.push_back(i);
+        done[At(i)] = true;
+      };
+      for (const int i : urgent) frontier = done[At(i)] ? frontier : std::max(frontier, i), take(i);
+      while (!ready.empty() && ready.front() <= frontier) {
+        take(ready.front());
+        std::ranges::pop_heap(ready, std::greater());
+        ready.pop_back();
+      }
+      std::ranges::sort(wave);
+      order.insert(order.end(), wave.begin(), wave.end());
+      for (const int i : wave) {
+        for (const int a : after_[At(i)]) {
+          if (--waits_[At(a)] == 0) add(a);
+        }
+      }
+    }
+    return order;
+  }
+
+ private:
+  static size_t At(int i) { return static_cast<size_t>(i); }
+
+  std::vector<std::vector<int>> after_;
+  std::vector<int> waits_, latest_;
+  std::vector<std::vector<int>> urgent_;  // by wave: what must not come later
+};
+
+// By buffer, the memory that it stands for: a result's is that of the parameter that is donated to it, where the
+// program's order lets it be.
+std::vector<int> MemoryOf(const StepGraph& graph) {
+  const Plan& plan = graph.plan;
+  std::vector<int> memory(plan.buffers.size());
+  std::iota(memory.begin(), memory.end(), 0);
+  for (size_t leaf = 0; leaf < graph.donors.size(); ++leaf) {
+    const int donor = graph.donors[leaf].parameter_leaf;
+    if (donor < 0) continue;
+    const int from = plan.parameters[static_cast<size_t>(donor)].buffer, to = plan.results[leaf].buffer;
+    const bool after =
+        plan.buffers[static_cast<size_t>(from)].last_use <= plan.buffers[static_cast<size_t>(to)].first_use;
+    if (after) memory[static_cast<size_t>(to)] = from;
+  }
+  return memory;
+}
+
+// The same operations, each stretch of at most so many between fences in waves.
+std::vector<int> OrderOf(const StepGraph& graph, const std::vector<int>& memory, int stretch) {
+  std::vector<int> order;
+  const auto count = static_cast<int>(graph.operations.size());
+  for (int begin = 0; begin < count;) {
+    const auto at = [&](int i) -> const Operation& { return graph.operations[static_cast<size_t>(i)]; };
+    int end = begin + 1;
+    if (OnDevice(at(begin))) {
+      while (end < count && end - begin < stretch && OnDevice(at(end)) && at(end).group == at(begin).group) ++end;
+    }
+    for (const int i : WaveOrder(Dependencies(graph, memory, begin, end).before()).Order()) order.push_back(begin + i);
+    begin = end;
+  }
+  return order;
+}
+
+// Parameters, results and constants, and what of the rest is alive at once at least, by waves or by operations.
+Result<int64_t> BytesAtOnce(StepGraph& graph, bool by_waves) {
+  VXLA_RETURN_IF_ERROR(ComputeLiveness(graph));
+  const std::vector<int> waves = by_waves ? WavesOf(graph) : std::vector<int>();
+  std::unordered_set<int> results;
+  for (const PlanResult& result : graph.plan.results) results.insert(result.buffer);
+  int64_t fixed = 0;
+  std::vector<Lifetime> lifetimes;
+  for (int i = 0; i < static_cast<int>(graph.plan.buffers.size()); ++i) {
+    const PlanBuffer& buffer = graph.plan.buffers[static_cast<size_t>(i)];
+    if (buffer.first_use < 0) continue;
+    const bool scratch = buffer.placement.space == MemorySpace::kScratch && !results.contains(i);
+    if (!scratch) fixed += RoundUp(buffer.size_bytes, kAlignment);
+    if (scratch) lifetimes.push_back(LifetimeOf(buffer, waves));
+  }
+  return fixed + PackingLowerBound(lifetimes, kAlignment);
+}
+
+// operations[k] = those[order[k]]
+void Arrange(std::vector<Operation>& operations, std::vector<Operation> those, const std::vector<int>& order) {
+  for (size_t k = 0; k < order.size(); ++k) operations[k] = std::move(those[static_cast<size_t>(order[k])]);
+}
+
+}  // namespace
+
+std::vector<int> WavesOf(const StepGraph& graph) {
+  std::vector<int> waves;
+  TouchedMemory reads, writes;
+  int wave = 0, group = 0;
+  bool device = true;
+  for (const Operation& operation : graph.operations) {
+    bool next = OnDevice(operation) != device || !device || operation.group != group;
+    for (const Binding& use : operation.uses) {
+      const PhysicalRange range = RangeBefore(graph.plan, use.slice);
+      next |= writes.Hits(range) || (use.access != Access::kRead && reads.Hits(range));
+    }
+    if (next) {
+      ++wave;
+      reads.Clear();
+      writes.Clear();
+    }
+    device = OnDevice(operation);
+    group = operation.group;
+    for (const Binding& use : operation.uses) {
+      (use.access == Access::kRead ? reads : writes).Add(RangeBefore(graph.plan, use.slice));
+    }
+    waves.push_back(wave);
+  }
+  return waves;
+}
+
+Lifetime LifetimeOf(const PlanBuffer& buffer, const std::vector<int>& waves) {
+  const auto wave = [&](int operation) { return waves.empty() ? operation : waves[static_cast<size_t>(operation)]; };
+  return {wave(buffer.first_use), wave(buffer.last_use), buffer.size_bytes};
+}
+
+Result<bool> ShareBarriers(StepGraph& graph) {
+  if (graph.operations.size() < 3) return false;
+  VXLA_ASSIGN_OR_RETURN(const int64_t before, BytesAtOnce(graph, false));
+  const int waves = WavesOf(graph).back();
+  const std::vector<int> memory = MemoryOf(graph);
+  for (const int stretch : kStretches) {
+    const std::vector<int> order = OrderOf(graph, memory, stretch);
+    if (std::ranges::is_sorted(order)) continue;
+    std::vector<int> back(order.size());
+    for (size_t k = 0; k < order.size(); ++k) back[static_cast<size_t>(order[k])] = static_cast<int>(k);
+    std::vector<Operation> those = graph.operations;
+    Arrange(graph.operations, std::move(those), order);
+    VXLA_ASSIGN_OR_RETURN(const int64_t after, BytesAtOnce(graph, true));
+    if (after <= before + MemoryForSharing(before) && WavesOf(graph).back() < waves) return true;
+    those = graph.operations;
+    Arrange(graph.operations, std::move(those), back);
+  }
+  return false;
+}
+
+}  // namespace VXLA_NAMESPACE

@@ -1,0 +1,82 @@
+#include "backend/vulkan/codegen/group_divisions.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "tests/support/source_dir.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(GroupDivisionsTest, NeighboursShareOneTestAndOneCopyOfTheIntegers) {
+  EXPECT_EQ(GroupDivisions("void f() {\n"
+                           "  precise float v2 = divide_f32(v0.x, v1);\n"
+                           "  precise float v3 = subtract_f32(v0.y, v1);\n"
+                           "  precise float v4 = divide_f32(v3, v1);\n"
+                           "  STORE(1, f32, 0u, v2 + v4);\n"
+                           "}\n"),
+            "void f() {\n"
+            "  precise float v2 = divide_middle_f32(v0.x, v1);\n"
+            "  precise float v3 = subtract_f32(v0.y, v1);\n"
+            "  precise float v4 = divide_middle_f32(v3, v1);\n"
+            "  if (max(max(far_f32(v0.x), far_f32(v1)), far_f32(v3)) >= 0x7b000000u) {\n"
+            "    uint left_v2 = 0u;\n"
+            "    left_v2 |= leaves_middle_f32(v0.x, v1) ? 1u : 0u;\n"
+            "    left_v2 |= leaves_middle_f32(v3, v1) ? 2u : 0u;\n"
+            "    [[dont_unroll]] for (; left_v2 != 0u; left_v2 &= left_v2 - 1u) {\n"
+            "      uint at = uint(findLSB(left_v2));\n"
+            "      precise float far = corrected_divide_f32(at == 0u ? v0.x : v3, v1);\n"
+            "      v2 = at == 0u ? far : v2;\n"
+            "      v4 = at == 1u ? far : v4;\n"
+            "    }\n"
+            "  }\n"
+            "  STORE(1, f32, 0u, v2 + v4);\n"
+            "}\n");
+}
+
+// The text that tests/math/fused_test.cc computes with.
+TEST(GroupDivisionsTest, MathTestsComputeWithIt) {
+  std::ifstream file(std::string(SourceDir()) + "/tests/math/grouped_divisions.inc");
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(GroupDivisions("  precise float v4 = divide_f32(a.x, b.x);\n  precise float v5 = divide_f32(a.y, b.x);\n"
+                           "  precise float v6 = divide_f32(a.z, b.z);\n  precise float v7 = divide_f32(a.w, b.w);\n"),
+            text.str());
+}
+
+TEST(GroupDivisionsTest, OneAloneAndOneThatNeedsAnotherStayAsTheyAre) {
+  for (const char* text :
+       {"  precise float v2 = divide_f32(v0, v1);\n  precise float v3 = v2 + v0;\n",
+        "  precise float v2 = divide_f32(v0, v1);\n  precise float v3 = divide_f32(v2, v1);\n",
+        "  precise float v2 = divide_f32(v0, v1);\n  v0 = v5;\n"
+        "  precise float v3 = divide_f32(v0, v1);\n",
+        "  precise float v2 = divide_f32(v0, v1);\n  }\n  precise float v3 = divide_f32(v0, v1);\n",
+        "  precise float v2 = divide_f32(f(v0), v1);\n  precise float v3 = divide_f32(v0, v1);\n",
+        "  precise float v2 = other_divide_f32(v0, v1);\n  precise float v3 = divide_f32(v0, v1);\n"}) {
+    EXPECT_EQ(GroupDivisions(text), text);
+  }
+}
+
+// v20 is not v2.
+TEST(GroupDivisionsTest, NamesAreWhole) {
+  EXPECT_THAT(GroupDivisions("  precise float v2 = divide_f32(v0, v1);\n  precise float v3 = divide_f32(v20, v1);\n"),
+              HasSubstr("divide_middle_f32(v20, v1)"));
+}
+
+TEST(GroupDivisionsTest, AGroupHasAWordOfBits) {
+  std::string text;
+  for (int i = 0; i < 33; ++i)
+    text += "  precise float q" + std::to_string(i) + " = divide_f32(a" + std::to_string(i) + ", b);\n";
+  const std::string grouped = GroupDivisions(text);
+  EXPECT_THAT(grouped, HasSubstr("? 2147483648u : 0u"));
+  EXPECT_THAT(grouped, HasSubstr("q32 = divide_f32(a32, b)"));
+  EXPECT_THAT(grouped, Not(HasSubstr("q31 = divide_f32")));
+}
+
+}  // namespace
+}  // namespace VXLA_NAMESPACE::vulkan

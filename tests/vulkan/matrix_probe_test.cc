@@ -1,0 +1,91 @@
+// The probe of matrix units: what answers mean, and what comes of them.
+#include "backend/vulkan/device/matrix_probe.h"
+
+#include <gmock/gmock.h>
+
+#include "backend/vulkan/shader/shader_compiler.h"
+#include "backend/vulkan/spirv/matrix_types.h"
+#include "tests/vulkan/vulkan_test_support.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+using enum ElementType;
+using ::testing::ElementsAre;
+
+const MatrixShape kHalves{kF16, kF32}, kBrains{kBF16, kF32, 16, 8, 8}, kSigned{kS8, kS32, 16, 8, 32}, kBytes{kU8, kU32};
+
+TEST(JudgeMatricesTest, RoundingIsSeen) {
+  for (const MatrixShape& shape : {kHalves, kBrains}) {
+    for (const MatrixRounding rounding : {MatrixRounding::kNearest, MatrixRounding::kCut}) {
+      for (const bool flushes : {false, true}) {
+        const MatrixVerdict verdict = JudgeMatrices(MatrixAnswers(shape, rounding, flushes), shape);
+        EXPECT_EQ(verdict, (MatrixVerdict{rounding, flushes, false}));
+      }
+    }
+  }
+}
+
+TEST(JudgeMatricesTest, IntegersAreExactOrWrong) {
+  for (const MatrixShape& shape : {kSigned, kBytes}) {
+    std::vector<uint32_t> answer = MatrixAnswers(shape, MatrixRounding::kUnmeasured, false);
+    EXPECT_EQ(JudgeMatrices(answer, shape), MatrixVerdict());
+    answer.back() ^= 1;
+    EXPECT_TRUE(JudgeMatrices(answer, shape).wrong);
+  }
+}
+
+TEST(JudgeMatricesTest, SumsBeyondTheBoundAreWrong) {
+  std::vector<uint32_t> answer = MatrixAnswers(kHalves, MatrixRounding::kNearest, false);
+  answer.back() += 3;
+  EXPECT_FALSE(JudgeMatrices(answer, kHalves).wrong);
+  answer.back() += 1u << 12;
+  EXPECT_TRUE(JudgeMatrices(answer, kHalves).wrong);
+  answer.back() = 0x7fc00000;
+  EXPECT_TRUE(JudgeMatrices(answer, kHalves).wrong);
+}
+
+TEST(JudgeMatricesTest, UnitsThatAreWrongOrFlushF16AreNotUsed) {
+  DeviceFacts facts;
+  facts.matrices = {kHalves, kBrains, kSigned};
+  NoteMatrices(std::vector<MatrixVerdict>{{MatrixRounding::kNearest, true, false},
+                                          {MatrixRounding::kCut, true, false},
+                                          {MatrixRounding::kUnmeasured, false, true}},
+               facts);
+  EXPECT_EQ(facts.matrices, std::vector{kBrains});
+  EXPECT_EQ(facts.matrices[0].rounding, MatrixRounding::kCut);
+  EXPECT_THAT(facts.quirks.notes,
+              ElementsAre("matrix units of f16 in 16x16x16 flush denormals to zero: they are not used",
+                          "matrix units of bf16 in 16x8x8 flush denormals to zero",
+                          "matrix units of s8 in 16x8x32 give wrong sums: they are not used"));
+}
+
+// Of real units, too: every shape's text compiles.
+TEST(MatrixProbeTest, TextsCompile) {
+  DeviceFacts facts;
+  facts.matrix_lanes = 32;
+  facts.spirv_1_6 = facts.float16 = true;
+  for (const bool stand_in : {false, true}) {
+    facts.matrices_stand_in = stand_in;
+    for (const MatrixShape& shape : {kHalves, kBrains, kSigned, kBytes}) {
+      const auto words = CompileGlsl(MatrixProbeText(shape, facts), "probe/matrices", {true});
+      EXPECT_TRUE(words.ok()) << words.status().message();
+    }
+  }
+}
+
+TEST(MatrixProbeTest, TheStandInRoundsToNearestAndKeepsDenormals) {
+  OpenOptions options;
+  options.cache = false;
+  options.emulate.gpu = options.emulate.matrices = true;
+  const TestDevice device = OpenForTest(options);
+  ASSERT_NE(device, nullptr);
+  const DeviceFacts& facts = device->facts();
+  ASSERT_EQ(facts.matrices.size(), 5u);
+  for (const MatrixShape& shape : facts.matrices) {
+    EXPECT_EQ(shape.rounding, IsFloating(shape.sum) ? MatrixRounding::kNearest : MatrixRounding::kUnmeasured);
+  }
+}
+
+}  // namespace
+}  // namespace VXLA_NAMESPACE::vulkan
