@@ -1,5 +1,6 @@
 // vxla convert: reads a program and writes it again.
 #include "api/program.h"
+#include "core/mlir/bytecode/container.h"
 #include "core/mlir/bytecode/writer.h"
 #include "core/mlir/dynamic_program.h"
 #include "core/mlir/parser.h"
@@ -34,6 +35,15 @@ Result<std::string> Bytecode(const Module& module, const std::string& target) {
   return mlir::WriteBytecode(program, *version);
 }
 
+// A program whose arguments decide sizes stays the text that it is, if it is one.
+Result<std::string> Text(const Module& module) {
+  if (!mlir::IsDynamicProgram(module)) return mlir::PrintStablehlo(module);
+  const std::string_view source = mlir::DynamicProgram::SourceOf(module);
+  if (!source.starts_with(mlir::kBytecodeMagic)) return std::string(source);
+  VXLA_ASSIGN_OR_RETURN(const mlir::DynamicProgram program, mlir::DynamicProgram::Of(module));
+  return mlir::PrintProgram(program.program());
+}
+
 Status Convert(const ConvertFlags& flags) {
   const std::string extension =
       flags.out.find('.') == std::string::npos ? "" : flags.out.substr(flags.out.rfind('.') + 1);
@@ -49,12 +59,10 @@ Status Convert(const ConvertFlags& flags) {
   }
   if (kernels) return InvalidArgument("{}: no bundle: --to {} takes what vxla compile wrote", flags.in, form);
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseProgram(bytes.view(), flags.in));
-  if (mlir::IsDynamicProgram(*module) && form != "bytecode") {
-    return Unsupported("{}: its arguments decide sizes; only programs whose sizes are known are converted to text",
-                       flags.in);
-  }
+  if (mlir::IsDynamicProgram(*module) && form == "hlo")
+    return Unsupported("{}: its arguments decide sizes, which HLO text has no form for", flags.in);
   if (form == "hlo") return WriteText(flags.out, PrintHlo(*module));
-  const Result<std::string> text = form == "bytecode" ? Bytecode(*module, flags.target) : mlir::PrintStablehlo(*module);
+  const Result<std::string> text = form == "bytecode" ? Bytecode(*module, flags.target) : Text(*module);
   if (!text.ok()) return AtPlace(text.status(), flags.in);
   return WriteText(flags.out, *text);
 }

@@ -240,30 +240,39 @@ Status Importer::ImportWhile(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectRegions(2));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> init, Operands(frame, operation));
   if (!refines() || !HasOpenSizes(operation)) return ImportLoop(frame, operation, std::move(init));
-  // What is known of instructions goes with those of regions that turn out to be no loop.
+  return ImportOr([&] { return ImportLoop(frame, operation, init); },
+                  [&] { return ImportTrips(frame, operation, std::move(init)); });
+}
+
+// What is known of instructions goes with those of regions that turn out to be no loop, or no branch.
+Status Importer::ImportOr(const std::function<Status()>& first, const std::function<Status()>& otherwise) {
   const auto known = known_;
   const auto unknown = unknown_;
   const auto captured = captured_from_;
-  const Status status = ImportLoop(frame, operation, init);
+  const auto open = open_;
+  const int trips = trips_;
+  const Status status = first();
   if (status.ok() || question_.has_value()) return status;
   known_ = known;
   unknown_ = unknown;
   captured_from_ = captured;
-  return ImportTrips(frame, operation, std::move(init));
+  open_ = open;
+  trips_ = trips;
+  return otherwise();
 }
 
-// Whether a value of its regions has a size that its type leaves open.
+// Whether a result, or a value of its regions, has a size that its type leaves open.
 bool Importer::HasOpenSizes(const Operation& operation) const {
   const auto open = [&](ValueId value) {
     const Type& type = program_.values[value].type;
     return type.unranked || (type.kind == Type::Kind::kShape && HasUnknownSize(type.shape));
   };
+  if (std::ranges::any_of(operation.results, open)) return true;
   for (const Region& region : operation.regions) {
     for (const Block& block : region.blocks) {
       if (std::ranges::any_of(block.arguments, open)) return true;
-      for (const Operation& inner : block.operations) {
-        if (std::ranges::any_of(inner.results, open) || HasOpenSizes(inner)) return true;
-      }
+      if (std::ranges::any_of(block.operations, [&](const Operation& inner) { return HasOpenSizes(inner); }))
+        return true;
     }
   }
   return false;
@@ -272,6 +281,7 @@ bool Importer::HasOpenSizes(const Operation& operation) const {
 // A loop whose sizes change from trip to trip, written out: whether it goes on is known, or asked for, each time.
 Status Importer::ImportTrips(Frame& frame, const Operation& operation, std::vector<Instruction*> values) {
   const OperationReader reader(operation);
+  BeginForall(operation, /*written_out=*/true);
   VXLA_ASSIGN_OR_RETURN(const Block* const condition, OnlyBlock(operation, 0));
   VXLA_ASSIGN_OR_RETURN(const Block* const body, OnlyBlock(operation, 1));
   const auto run = [&](const Block& block) -> Result<std::vector<Instruction*>> {
@@ -309,11 +319,13 @@ Status Importer::ImportLoop(Frame& frame, const Operation& operation, std::vecto
   for (const Instruction* value : init) shapes.push_back(value->shape());
   VXLA_ASSIGN_OR_RETURN(const State state, StateOf(frame, operation, operation.regions, std::move(shapes)));
   KeepInvariants(operation, init);
+  BeginForall(operation, /*written_out=*/false);
   VXLA_ASSIGN_OR_RETURN(Computation* const condition, ImportStateRegion(frame, operation, 0, state, false));
   VXLA_ASSIGN_OR_RETURN(Computation* const body, ImportStateRegion(frame, operation, 1, state, true));
   const size_t own = init.size();
   for (const ValueId value : state.captures) init.push_back(frame.values.at(value));
   Instruction* const start = TupleOrOne(frame, std::move(init));
+  MarkForall(start, operation);
   VXLA_ASSIGN_OR_RETURN(Instruction* const loop,
                         AddInferred(frame, operation, Opcode::kWhile, {start}, NoAttributes{}, {condition, body}));
   std::vector<Instruction*> results;
@@ -332,6 +344,18 @@ Status Importer::ImportBranches(Frame& frame, const Operation& operation) {
   if (decided) return OkStatus();
   if (lanes_.has_value() && operation.name.ends_with(".if") && !operands[0]->shape().IsScalar())
     return ImportLaneBranches(frame, operation, operands[0]);
+  if (!refines() || lanes_.has_value() || !HasOpenSizes(operation))
+    return ImportConditional(frame, operation, std::move(operands));
+  // Sizes that data decide in a branch: which one it is comes first.
+  return ImportOr([&] { return ImportConditional(frame, operation, operands); },
+                  [&]() -> Status {
+                    VXLA_RETURN_IF_ERROR(KnownOrAsk(operation, operands[0]).status());
+                    VXLA_ASSIGN_OR_RETURN(const bool known, ImportKnownBranch(frame, operation, operands[0]));
+                    return known ? OkStatus() : reader.Error("its branches take arguments");
+                  });
+}
+
+Status Importer::ImportConditional(Frame& frame, const Operation& operation, std::vector<Instruction*> operands) {
   std::vector<Computation*> branches;
   for (size_t i = 0; i < operation.regions.size(); ++i) {
     VXLA_ASSIGN_OR_RETURN(const State state, StateOf(frame, operation, {&operation.regions[i], 1}, {}));

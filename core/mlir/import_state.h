@@ -188,6 +188,10 @@ class Importer {
   Instruction* IndexConstant(Frame& frame, const IntList& values, bool scalar);
   Instruction* Reshaped(Frame& frame, Instruction* value, const IntList& sizes);
   static void MarkChecked(Instruction* instruction, const Operation& operation);
+  // Of a loop whose updates are parallel: from here on its number is new; what it starts with; one of the updates.
+  void BeginForall(const Operation& operation, bool written_out);
+  void MarkForall(Instruction* start, const Operation& operation);
+  void MarkParallel(Instruction* instruction, const Operation& operation, const IntList& strides);
   Result<int64_t> KnownIndex(const Operation& operation, const Instruction* value);
   Result<Shape> SizedBy(Frame& frame, const Operation& operation, size_t next);
   Result<std::vector<Instruction*>> MixedList(Frame& frame, const Operation& operation, std::string_view name,
@@ -264,6 +268,8 @@ class Importer {
   Status ImportTrips(Frame& frame, const Operation& operation, std::vector<Instruction*> values);
   bool HasOpenSizes(const Operation& operation) const;
   Status ImportBranches(Frame& frame, const Operation& operation);
+  Status ImportConditional(Frame& frame, const Operation& operation, std::vector<Instruction*> operands);
+  Status ImportOr(const std::function<Status()>& first, const std::function<Status()>& otherwise);
   Status ImportReduce(Frame& frame, const Operation& operation);
   Status ImportWindowed(Frame& frame, const Operation& operation);
   Status ImportScatter(Frame& frame, const Operation& operation);
@@ -304,6 +310,8 @@ class Importer {
   Status ImportCall(Frame& frame, const Operation& operation);
   Status ImportComposite(Frame& frame, const Operation& operation);
   Status ImportCustomCall(Frame& frame, const Operation& operation);
+  Result<Operation> WithoutShapeOperands(Frame& frame, const Operation& operation, std::vector<Shape>& shapes);
+  Status ImportCallOf(Frame& frame, const Operation& operation, std::vector<Shape> shapes);
   Result<bool> ImportAsChlo(Frame& frame, const Operation& operation, std::string_view name,
                             const Attribute* attributes);
   Status ImportAllToAll(Frame& frame, const Operation& operation);
@@ -346,6 +354,13 @@ class Importer {
   std::unordered_map<ValueId, const Instruction*> invariant_;
   int64_t inlined_ = 0;
   int trips_ = 0;  // that are written out
+  // The loop that a scf.forall is here, by its number; whether its first update is still to come.
+  struct Forall {
+    int64_t number = 0;
+    bool begins = false;
+  };
+  std::unordered_map<int64_t, Forall> foralls_;
+  int64_t forall_count_ = 0;
   std::optional<Shape> lanes_;  // of the region that is done for all its elements at once
   std::unique_ptr<Module> module_;
   const ProgramFacts* facts_ = nullptr;  // null: all sizes are in the text
