@@ -323,6 +323,20 @@ class Importer {
   Status ImportNothing(Frame& frame, const Operation& operation);
   Result<IntList> ConstantInts(Frame& frame, const Operation& operation, size_t operand);
 
+  // Collectives with roots (import_collectives.cc).
+  Instruction* Number(Frame& frame, ElementType type, int64_t value);
+  Instruction* IsEqual(Frame& frame, Instruction* a, Instruction* b);
+  Instruction* Chosen(Frame& frame, Instruction* condition, Shape like);
+  Instruction* IsMember(Frame& frame, const CollectiveAttributes& attributes, Instruction* root);
+  Result<std::vector<Instruction*>> TakeRoots(Frame& frame, const Operation& operation,
+                                              std::vector<Instruction*>& operands);
+  Result<std::vector<Instruction*>> BroadcastFrom(Frame& frame, const Operation& operation,
+                                                  const std::vector<Instruction*>& operands,
+                                                  const CollectiveAttributes& attributes, size_t member);
+  Status ImportCollectiveBroadcast(Frame& frame, const Operation& operation);
+  Status ImportCollectiveReduce(Frame& frame, const Operation& operation);
+  Status ImportCrossReplicaSum(Frame& frame, const Operation& operation);
+
   // Functions with checks (import_checks.cc).
   struct CheckBuilder;
   Status BuildCheckStage(CheckBuilder& builder, const std::string& name, size_t number,
