@@ -5,6 +5,7 @@
 #include "core/mlir/dynamic_program.h"
 #include "core/mlir/parser.h"
 #include "core/mlir/printer.h"
+#include "core/passes/stablehlo_forms.h"
 #include "core/text/hlo_printer.h"
 #include "scheduler/bundle.h"
 #include "tools/commands.h"
@@ -30,14 +31,18 @@ Result<std::string> Bytecode(const Module& module, const std::string& target) {
     VXLA_ASSIGN_OR_RETURN(const mlir::DynamicProgram program, mlir::DynamicProgram::Of(module));
     return mlir::WriteBytecode(program.program(), *version);
   }
-  VXLA_ASSIGN_OR_RETURN(const std::string text, mlir::PrintStablehlo(module));
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> forms, WithStablehloForms(module, ChloForms::kExpanded));
+  VXLA_ASSIGN_OR_RETURN(const std::string text, mlir::PrintStablehlo(*forms));
   VXLA_ASSIGN_OR_RETURN(const mlir::Program program, mlir::ParseMlir(text));
   return mlir::WriteBytecode(program, *version);
 }
 
 // A program whose arguments decide sizes stays the text that it is, if it is one.
 Result<std::string> Text(const Module& module) {
-  if (!mlir::IsDynamicProgram(module)) return mlir::PrintStablehlo(module);
+  if (!mlir::IsDynamicProgram(module)) {
+    VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> forms, WithStablehloForms(module, ChloForms::kKept));
+    return mlir::PrintStablehlo(*forms);
+  }
   const std::string_view source = mlir::DynamicProgram::SourceOf(module);
   if (!source.starts_with(mlir::kBytecodeMagic)) return std::string(source);
   VXLA_ASSIGN_OR_RETURN(const mlir::DynamicProgram program, mlir::DynamicProgram::Of(module));

@@ -219,6 +219,10 @@ Status Importer::ImportScan(Frame& frame, const Operation& operation) {
   ScanAttributes attributes;
   attributes.dimensions = {dimension};
   VXLA_ASSIGN_OR_RETURN(attributes.is_reverse, reader.Bool("is_reverse", false));
+  if (operation.Find("is_associative") != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(const bool associative, reader.Bool("is_associative", false));
+    attributes.is_associative.text = associative ? "true" : "false";
+  }
   VXLA_ASSIGN_OR_RETURN(const IntList segments, reader.Ints("operandSegmentSizes", {}));
   if (!segments.empty() && segments.size() != 2)
     return reader.Error("operandSegmentSizes have {} entries, 2 needed", segments.size());
