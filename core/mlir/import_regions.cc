@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "core/mlir/import_state.h"
+#include "core/mlir/scalar_regions.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -78,13 +79,14 @@ Instruction* Importer::SinkExpression(Frame& frame, const Instruction* value) {
 }
 
 // One parameter for each argument of the block; what `captures` may take from around the region, scalars that are no
-// constants, become parameters beside them.
+// constants and the elements of small arrays, become parameters beside them.
 Result<Computation*> Importer::ImportScalarRegion(Frame& outer, const Operation& operation, size_t region, Takes takes,
                                                   std::vector<Instruction*>& captures) {
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, region));
   Frame frame;
   frame.computation = std::make_unique<Computation>("region");
-  std::vector<ValueId> captured;
+  std::vector<std::pair<ValueId, Shape>> captured;
+  const size_t first = captures.size();
   for (const ValueId value : FreeValues(operation.regions[region])) {
     VXLA_ASSIGN_OR_RETURN(Instruction* const from, Lookup(outer, operation, value));
     int budget = kMaxSunkExpression;
@@ -92,19 +94,32 @@ Result<Computation*> Importer::ImportScalarRegion(Frame& outer, const Operation&
       frame.values[value] = Sink(frame, from);
     } else if (IsConstantExpression(*from, budget)) {
       frame.values[value] = SinkExpression(frame, from);
-    } else if (takes != Takes::kConstants && from->shape().IsScalar()) {
-      captured.push_back(value);
-      captures.push_back(from);
+    } else if (takes != Takes::kConstants && from->shape().IsArray() && !from->shape().IsDynamic() &&
+               from->shape().ElementCount() <= kMaxSunkElements) {
+      captured.emplace_back(value, from->shape());
+      std::vector<Instruction*> elements{from};
+      if (!from->shape().IsScalar()) {
+        VXLA_ASSIGN_OR_RETURN(elements,
+                              Scalars(outer, operation, Reshaped(outer, from, {from->shape().ElementCount()})));
+      }
+      captures.insert(captures.end(), elements.begin(), elements.end());
     }  // using another is an error with its own place
   }
   int64_t number = 0;
   const auto parameter = [&](const Shape& shape) {
     return Add(frame, Opcode::kParameter, shape, {}, ParameterAttributes{number++});
   };
+  std::vector<Instruction*> taken;
   const auto take = [&](bool twice) {
-    for (size_t i = 0; i < captured.size(); ++i) {
-      frame.values[captured[i]] = parameter(captures[i]->shape());
+    for (size_t i = first; i < captures.size(); ++i) {
+      taken.push_back(parameter(captures[i]->shape()));
       if (twice) parameter(captures[i]->shape());
+    }
+    auto next = taken.begin();
+    for (const auto& [value, shape] : captured) {
+      const auto end = next + shape.ElementCount();
+      frame.values[value] = shape.IsScalar() ? *next : ArrayOf(frame, shape, {next, end});
+      next = end;
     }
   };
   for (size_t i = 0; i < block->arguments.size(); ++i) {
@@ -118,13 +133,30 @@ Result<Computation*> Importer::ImportScalarRegion(Frame& outer, const Operation&
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
   location_ = operation.location;
   if (takes == Takes::kAccumulated) {
-    for (size_t i = 0; i < captured.size(); ++i) {
-      results.push_back(frame.values[captured[i]]);
-      parameter(captures[i]->shape());  // the other of the two that are combined: the same value
+    for (Instruction* value : taken) {
+      results.push_back(value);
+      parameter(value->shape());  // the other of the two that are combined: the same value
     }
   }
   frame.computation->set_root(TupleOrOne(frame, std::move(results)));
+  if (std::unique_ptr<Computation> scalars = WithScalars(*frame.computation)) {
+    retired_.push_back(std::move(frame.computation));  // facts are known of its instructions
+    frame.computation = std::move(scalars);
+  }
   return module_->AddComputation(std::move(frame.computation));
+}
+
+// An array of these elements.
+Instruction* Importer::ArrayOf(Frame& frame, const Shape& shape, const std::vector<Instruction*>& elements) {
+  if (elements.empty())
+    return Add(frame, Opcode::kConstant, shape, {}, ConstantAttributes{std::make_shared<const Literal>(shape)});
+  std::vector<Instruction*> parts;
+  for (Instruction* element : elements) parts.push_back(Reshaped(frame, element, {1}));
+  const Shape flat(shape.element_type(), {static_cast<int64_t>(parts.size())});
+  Instruction* const list = parts.size() == 1
+                                ? parts[0]
+                                : Add(frame, Opcode::kConcatenate, flat, std::move(parts), DimensionsAttributes{{0}});
+  return Reshaped(frame, list, {shape.dimensions().begin(), shape.dimensions().end()});
 }
 
 // A reducer may compute in a wider type than its operands have.

@@ -250,6 +250,7 @@ class Importer {
   enum class Takes : uint8_t { kConstants, kOnce, kPairs, kAccumulated };
   Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation, size_t region, Takes takes,
                                           std::vector<Instruction*>& captures);
+  Instruction* ArrayOf(Frame& frame, const Shape& shape, const std::vector<Instruction*>& elements);
   void Promote(Frame& frame, Opcode opcode, const Computation& reducer, std::vector<Instruction*>& operands);
   Status ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
                            Attributes attributes, Takes takes, Shape stated = {});
@@ -361,6 +362,7 @@ class Importer {
   Frame* entry_frame_ = nullptr;
   bool has_checks_ = false;  // a function of checks, not a program
   std::optional<RefinedProgram> question_;
+  std::vector<std::unique_ptr<Computation>> retired_;  // whose place others took
   std::unordered_map<const Instruction*, Literal> known_;
   std::unordered_set<const Instruction*> unknown_;
   std::unordered_map<const Instruction*, const Instruction*> captured_from_;  // what a region takes from around it

@@ -254,8 +254,9 @@ Result<Instruction*> Importer::Lookup(Frame& frame, const Operation& operation, 
   if (found != frame.values.end()) return found->second;
   const Value& outside = program_.values[value];
   return OperationReader(operation).NotSupported(
-      "%{}, {}, comes from around the region, which only constants and scalars of some operations may", outside.name,
-      PrintType(outside.type));
+      "%{}, {}, comes from around the region, which only constants, scalars and arrays of up to 64 elements of some "
+      "operations may",
+      outside.name, PrintType(outside.type));
 }
 
 Result<std::vector<Instruction*>> Importer::Operands(Frame& frame, const Operation& operation) const {
