@@ -1,9 +1,11 @@
 // vxla convert: reads a program and writes it again.
 #include "api/program.h"
+#include "core/mlir/bytecode/container.h"
 #include "core/mlir/bytecode/writer.h"
 #include "core/mlir/dynamic_program.h"
 #include "core/mlir/parser.h"
 #include "core/mlir/printer.h"
+#include "core/passes/stablehlo_forms.h"
 #include "core/text/hlo_printer.h"
 #include "scheduler/bundle.h"
 #include "tools/commands.h"
@@ -29,9 +31,22 @@ Result<std::string> Bytecode(const Module& module, const std::string& target) {
     VXLA_ASSIGN_OR_RETURN(const mlir::DynamicProgram program, mlir::DynamicProgram::Of(module));
     return mlir::WriteBytecode(program.program(), *version);
   }
-  VXLA_ASSIGN_OR_RETURN(const std::string text, mlir::PrintStablehlo(module));
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> forms, WithStablehloForms(module, ChloForms::kExpanded));
+  VXLA_ASSIGN_OR_RETURN(const std::string text, mlir::PrintStablehlo(*forms));
   VXLA_ASSIGN_OR_RETURN(const mlir::Program program, mlir::ParseMlir(text));
   return mlir::WriteBytecode(program, *version);
+}
+
+// A program whose arguments decide sizes stays the text that it is, if it is one.
+Result<std::string> Text(const Module& module) {
+  if (!mlir::IsDynamicProgram(module)) {
+    VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> forms, WithStablehloForms(module, ChloForms::kKept));
+    return mlir::PrintStablehlo(*forms);
+  }
+  const std::string_view source = mlir::DynamicProgram::SourceOf(module);
+  if (!source.starts_with(mlir::kBytecodeMagic)) return std::string(source);
+  VXLA_ASSIGN_OR_RETURN(const mlir::DynamicProgram program, mlir::DynamicProgram::Of(module));
+  return mlir::PrintProgram(program.program());
 }
 
 Status Convert(const ConvertFlags& flags) {
@@ -49,12 +64,10 @@ Status Convert(const ConvertFlags& flags) {
   }
   if (kernels) return InvalidArgument("{}: no bundle: --to {} takes what vxla compile wrote", flags.in, form);
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> module, ParseProgram(bytes.view(), flags.in));
-  if (mlir::IsDynamicProgram(*module) && form != "bytecode") {
-    return Unsupported("{}: its arguments decide sizes; only programs whose sizes are known are converted to text",
-                       flags.in);
-  }
+  if (mlir::IsDynamicProgram(*module) && form == "hlo")
+    return Unsupported("{}: its arguments decide sizes, which HLO text has no form for", flags.in);
   if (form == "hlo") return WriteText(flags.out, PrintHlo(*module));
-  const Result<std::string> text = form == "bytecode" ? Bytecode(*module, flags.target) : mlir::PrintStablehlo(*module);
+  const Result<std::string> text = form == "bytecode" ? Bytecode(*module, flags.target) : Text(*module);
   if (!text.ok()) return AtPlace(text.status(), flags.in);
   return WriteText(flags.out, *text);
 }

@@ -69,12 +69,15 @@ Result<std::unique_ptr<Module>> MakeDynamicProgram(const Program& program, std::
   return module;
 }
 
-Result<DynamicProgram> DynamicProgram::Of(const Module& module) {
+std::string_view DynamicProgram::SourceOf(const Module& module) {
   VXLA_CHECK(IsDynamicProgram(module), "a program whose sizes are all known");
   const Literal& text = module.entry()->root()->operands().back()->literal();
+  return {reinterpret_cast<const char*>(text.bytes().data()), text.bytes().size()};
+}
+
+Result<DynamicProgram> DynamicProgram::Of(const Module& module) {
   DynamicProgram made;
-  VXLA_ASSIGN_OR_RETURN(made.program_,
-                        ParseMlir({reinterpret_cast<const char*>(text.bytes().data()), text.bytes().size()}));
+  VXLA_ASSIGN_OR_RETURN(made.program_, ParseMlir(SourceOf(module)));
   VXLA_ASSIGN_OR_RETURN(const Operation* const entry, EntryOf(made.program_));
   made.parameters_ = entry->Find("function_type")->type.inputs;
   return made;

@@ -22,6 +22,8 @@ class DynamicProgram {
  public:
   // Of a module that IsDynamicProgram.
   static Result<DynamicProgram> Of(const Module& module);
+  // What it was read from: text, or bytecode.
+  static std::string_view SourceOf(const Module& module);
 
   const Program& program() const { return program_; }
   // The entry's parameters, as its text has them.

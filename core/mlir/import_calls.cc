@@ -115,7 +115,6 @@ Result<CustomCallAttributes> CustomCallOf(const Operation& operation, const Prog
 }
 
 Status Importer::ImportCustomCall(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(const bool dynamic, ImportDynamicCustomCall(frame, operation));
   if (dynamic) return OkStatus();
   const Attribute* const target = operation.Find("call_target_name");
@@ -124,6 +123,45 @@ Status Importer::ImportCustomCall(Frame& frame, const Operation& operation) {
                           ImportAsChlo(frame, operation, target->text, operation.Find("mhlo.attributes")));
     if (chlo) return OkStatus();
   }
+  std::vector<Shape> shapes;
+  for (const ValueId result : operation.results) shapes.push_back(Completed(operation, program_.ShapeOf(result)));
+  if (operation.Find("indices_of_shape_operands") == nullptr) return ImportCallOf(frame, operation, std::move(shapes));
+  VXLA_ASSIGN_OR_RETURN(const Operation sized, WithoutShapeOperands(frame, operation, shapes));
+  return ImportCallOf(frame, sized, std::move(shapes));
+}
+
+// Operands that say the sizes of the results, one for each result, as JAX writes calls of programs with open sizes.
+Result<Operation> Importer::WithoutShapeOperands(Frame& frame, const Operation& operation, std::vector<Shape>& shapes) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(const IntList places, reader.Ints("indices_of_shape_operands"));
+  const auto count = static_cast<int64_t>(operation.operands.size());
+  if (places.size() != shapes.size())
+    return reader.Error("{} indices_of_shape_operands, {} results", places.size(), shapes.size());
+  Operation sized = operation;
+  Attribute* layouts = nullptr;
+  for (NamedAttribute& attribute : sized.attributes) {
+    if (attribute.name == "operand_layouts") layouts = &attribute.value;
+  }
+  for (size_t i = 0; i < places.size(); ++i) {
+    // They follow the others, whose numbers aliases name.
+    const int64_t place = count - static_cast<int64_t>(places.size() - i);
+    if (place < 0 || places[i] != place)
+      return reader.NotSupported("indices_of_shape_operands are {}, the last {} of {} operands needed",
+                                 JoinInts(places, ", "), places.size(), count);
+    if (!shapes[i].IsArray()) return reader.Error("result {} is {}, which has no sizes", i, PrintType(shapes[i]));
+    VXLA_ASSIGN_OR_RETURN(const IntList sizes, ConstantInts(frame, operation, static_cast<size_t>(place)));
+    shapes[i] = Shape(shapes[i].element_type(), sizes);
+    VXLA_RETURN_IF_ERROR(CheckShape(shapes[i]));
+  }
+  sized.operands.resize(sized.operands.size() - places.size());
+  if (layouts != nullptr && layouts->elements.size() == operation.operands.size())
+    layouts->elements.resize(sized.operands.size());
+  std::erase_if(sized.attributes, [](const NamedAttribute& a) { return a.name == "indices_of_shape_operands"; });
+  return sized;
+}
+
+Status Importer::ImportCallOf(Frame& frame, const Operation& operation, std::vector<Shape> shapes) {
+  const OperationReader reader(operation);
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> operands, Operands(frame, operation));
   VXLA_ASSIGN_OR_RETURN(CustomCallAttributes attributes, CustomCallOf(operation, typed()));
   std::vector<Computation*> called;
@@ -133,8 +171,6 @@ Status Importer::ImportCustomCall(Frame& frame, const Operation& operation) {
       called.push_back(computation);
     }
   }
-  std::vector<Shape> shapes;
-  for (const ValueId result : operation.results) shapes.push_back(Completed(operation, program_.ShapeOf(result)));
   if (operation.Find("result_layouts") != nullptr) {
     VXLA_ASSIGN_OR_RETURN(shapes, WithLayouts(reader, "result_layouts", std::move(shapes)));
   }

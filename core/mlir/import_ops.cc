@@ -371,6 +371,7 @@ Result<Attributes> AttributesFor(Opcode opcode, const Operation& operation, cons
       return Lift(CollectiveOf(reader, operation, "scatter_dimension"));
     case Opcode::kAllReduce:
     case Opcode::kCollectiveBroadcast:
+    case Opcode::kCollectiveReduce:
       return Lift(CollectiveOf(reader, operation, ""));
     case Opcode::kCollectivePermute:
       return Lift(CollectivePermuteOf(reader, operation));

@@ -37,11 +37,17 @@ Result<EinsumLetters> LettersOf(const OperationReader& reader, const std::vector
       return reader.NotSupported("einsum_config \"{}\" holds more than letters", config);
     std::string sorted = word;
     std::ranges::sort(sorted);
-    if (std::ranges::adjacent_find(sorted) != sorted.end())
-      return reader.NotSupported("einsum_config \"{}\" names a dimension of one array twice", config);
+    if (i == operands.size() && std::ranges::adjacent_find(sorted) != sorted.end())
+      return reader.Error("einsum_config \"{}\" names a dimension of the result twice", config);
     if (i < operands.size() && word.size() != static_cast<size_t>(operands[i]->shape().rank()))
       return reader.Error("einsum_config \"{}\" gives operand {} {} dimensions, it is {}", config, i, word.size(),
                           PrintType(operands[i]->shape()));
+    for (size_t d = 0; i < operands.size() && d < word.size(); ++d) {
+      const int first = static_cast<int>(word.find(word[d])), again = static_cast<int>(d);
+      if (operands[i]->shape().dimension(first) != operands[i]->shape().dimension(again))
+        return reader.Error("einsum_config \"{}\": '{}' stands for dimensions {} and {} of {}, which differ", config,
+                            word[d], first, again, PrintType(operands[i]->shape()));
+    }
   }
   for (const char c : letters.result) {
     const auto has = [&](const std::string& word) { return word.find(c) != std::string::npos; };
@@ -83,7 +89,29 @@ XlaOp InOrder(XlaOp operand, const std::string& letters, const std::string& want
   return Transpose(operand, permutation);
 }
 
-XlaOp EinsumOf(const std::vector<XlaOp>& x, EinsumLetters letters) {
+// Where a letter stands for two dimensions, those places at which both have the same index.
+XlaOp Diagonal(XlaOp operand, std::string& letters) {
+  for (size_t again = 1; again < letters.size(); ++again) {
+    const size_t first = letters.find(letters[again]);
+    if (first == again) continue;
+    GatherAttributes numbers;
+    IntList sizes(operand.shape().dimensions().begin(), operand.shape().dimensions().end());
+    for (size_t d = 0; d + 1 < letters.size(); ++d) {
+      if (d != first) numbers.offset_dims.push_back(static_cast<int64_t>(d));
+    }
+    numbers.start_index_map = {static_cast<int64_t>(first), static_cast<int64_t>(again)};
+    numbers.collapsed_slice_dims = numbers.start_index_map;
+    numbers.index_vector_dim = 1;
+    const Shape places(ElementType::kS64, {sizes[first], 2});
+    sizes[first] = sizes[again] = std::min<int64_t>(sizes[first], 1);
+    operand = Gather(operand, Iota(operand.builder(), places, 0), numbers, sizes);
+    letters.erase(again--, 1);
+  }
+  return operand;
+}
+
+XlaOp EinsumOf(std::vector<XlaOp> x, EinsumLetters letters) {
+  for (size_t i = 0; i < x.size(); ++i) x[i] = Diagonal(x[i], letters.operands[i]);
   if (x.size() == 1) {
     const XlaOp sum = SumOverOthers(x[0], letters.operands[0], letters.result);
     return InOrder(sum, letters.operands[0], letters.result);
@@ -191,6 +219,10 @@ Status Importer::ImportScan(Frame& frame, const Operation& operation) {
   ScanAttributes attributes;
   attributes.dimensions = {dimension};
   VXLA_ASSIGN_OR_RETURN(attributes.is_reverse, reader.Bool("is_reverse", false));
+  if (operation.Find("is_associative") != nullptr) {
+    VXLA_ASSIGN_OR_RETURN(const bool associative, reader.Bool("is_associative", false));
+    attributes.is_associative.text = associative ? "true" : "false";
+  }
   VXLA_ASSIGN_OR_RETURN(const IntList segments, reader.Ints("operandSegmentSizes", {}));
   if (!segments.empty() && segments.size() != 2)
     return reader.Error("operandSegmentSizes have {} entries, 2 needed", segments.size());

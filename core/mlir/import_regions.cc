@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "core/mlir/import_state.h"
+#include "core/mlir/scalar_regions.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -78,13 +79,14 @@ Instruction* Importer::SinkExpression(Frame& frame, const Instruction* value) {
 }
 
 // One parameter for each argument of the block; what `captures` may take from around the region, scalars that are no
-// constants, become parameters beside them.
+// constants and the elements of small arrays, become parameters beside them.
 Result<Computation*> Importer::ImportScalarRegion(Frame& outer, const Operation& operation, size_t region, Takes takes,
                                                   std::vector<Instruction*>& captures) {
   VXLA_ASSIGN_OR_RETURN(const Block* const block, OnlyBlock(operation, region));
   Frame frame;
   frame.computation = std::make_unique<Computation>("region");
-  std::vector<ValueId> captured;
+  std::vector<std::pair<ValueId, Shape>> captured;
+  const size_t first = captures.size();
   for (const ValueId value : FreeValues(operation.regions[region])) {
     VXLA_ASSIGN_OR_RETURN(Instruction* const from, Lookup(outer, operation, value));
     int budget = kMaxSunkExpression;
@@ -92,19 +94,32 @@ Result<Computation*> Importer::ImportScalarRegion(Frame& outer, const Operation&
       frame.values[value] = Sink(frame, from);
     } else if (IsConstantExpression(*from, budget)) {
       frame.values[value] = SinkExpression(frame, from);
-    } else if (takes != Takes::kConstants && from->shape().IsScalar()) {
-      captured.push_back(value);
-      captures.push_back(from);
+    } else if (takes != Takes::kConstants && from->shape().IsArray() && !from->shape().IsDynamic() &&
+               from->shape().ElementCount() <= kMaxSunkElements) {
+      captured.emplace_back(value, from->shape());
+      std::vector<Instruction*> elements{from};
+      if (!from->shape().IsScalar()) {
+        VXLA_ASSIGN_OR_RETURN(elements,
+                              Scalars(outer, operation, Reshaped(outer, from, {from->shape().ElementCount()})));
+      }
+      captures.insert(captures.end(), elements.begin(), elements.end());
     }  // using another is an error with its own place
   }
   int64_t number = 0;
   const auto parameter = [&](const Shape& shape) {
     return Add(frame, Opcode::kParameter, shape, {}, ParameterAttributes{number++});
   };
+  std::vector<Instruction*> taken;
   const auto take = [&](bool twice) {
-    for (size_t i = 0; i < captured.size(); ++i) {
-      frame.values[captured[i]] = parameter(captures[i]->shape());
+    for (size_t i = first; i < captures.size(); ++i) {
+      taken.push_back(parameter(captures[i]->shape()));
       if (twice) parameter(captures[i]->shape());
+    }
+    auto next = taken.begin();
+    for (const auto& [value, shape] : captured) {
+      const auto end = next + shape.ElementCount();
+      frame.values[value] = shape.IsScalar() ? *next : ArrayOf(frame, shape, {next, end});
+      next = end;
     }
   };
   for (size_t i = 0; i < block->arguments.size(); ++i) {
@@ -118,18 +133,36 @@ Result<Computation*> Importer::ImportScalarRegion(Frame& outer, const Operation&
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> results, RunBlock(frame, *block));
   location_ = operation.location;
   if (takes == Takes::kAccumulated) {
-    for (size_t i = 0; i < captured.size(); ++i) {
-      results.push_back(frame.values[captured[i]]);
-      parameter(captures[i]->shape());  // the other of the two that are combined: the same value
+    for (Instruction* value : taken) {
+      results.push_back(value);
+      parameter(value->shape());  // the other of the two that are combined: the same value
     }
   }
   frame.computation->set_root(TupleOrOne(frame, std::move(results)));
+  if (std::unique_ptr<Computation> scalars = WithScalars(*frame.computation)) {
+    retired_.push_back(std::move(frame.computation));  // facts are known of its instructions
+    frame.computation = std::move(scalars);
+  }
   return module_->AddComputation(std::move(frame.computation));
+}
+
+// An array of these elements.
+Instruction* Importer::ArrayOf(Frame& frame, const Shape& shape, const std::vector<Instruction*>& elements) {
+  if (elements.empty())
+    return Add(frame, Opcode::kConstant, shape, {}, ConstantAttributes{std::make_shared<const Literal>(shape)});
+  std::vector<Instruction*> parts;
+  for (Instruction* element : elements) parts.push_back(Reshaped(frame, element, {1}));
+  const Shape flat(shape.element_type(), {static_cast<int64_t>(parts.size())});
+  Instruction* const list = parts.size() == 1
+                                ? parts[0]
+                                : Add(frame, Opcode::kConcatenate, flat, std::move(parts), DimensionsAttributes{{0}});
+  return Reshaped(frame, list, {shape.dimensions().begin(), shape.dimensions().end()});
 }
 
 // A reducer may compute in a wider type than its operands have.
 void Importer::Promote(Frame& frame, Opcode opcode, const Computation& reducer, std::vector<Instruction*>& operands) {
-  const bool collective = opcode == Opcode::kAllReduce || opcode == Opcode::kReduceScatter;
+  const bool collective =
+      opcode == Opcode::kAllReduce || opcode == Opcode::kReduceScatter || opcode == Opcode::kCollectiveReduce;
   const size_t arrays = operands.size() / 2;
   for (size_t i = 0; i < operands.size(); ++i) {
     // (inputs, initial values) or, of a scatter, (inputs, indices, updates).
@@ -240,30 +273,39 @@ Status Importer::ImportWhile(Frame& frame, const Operation& operation) {
   VXLA_RETURN_IF_ERROR(OperationReader(operation).ExpectRegions(2));
   VXLA_ASSIGN_OR_RETURN(std::vector<Instruction*> init, Operands(frame, operation));
   if (!refines() || !HasOpenSizes(operation)) return ImportLoop(frame, operation, std::move(init));
-  // What is known of instructions goes with those of regions that turn out to be no loop.
+  return ImportOr([&] { return ImportLoop(frame, operation, init); },
+                  [&] { return ImportTrips(frame, operation, std::move(init)); });
+}
+
+// What is known of instructions goes with those of regions that turn out to be no loop, or no branch.
+Status Importer::ImportOr(const std::function<Status()>& first, const std::function<Status()>& otherwise) {
   const auto known = known_;
   const auto unknown = unknown_;
   const auto captured = captured_from_;
-  const Status status = ImportLoop(frame, operation, init);
+  const auto open = open_;
+  const int trips = trips_;
+  const Status status = first();
   if (status.ok() || question_.has_value()) return status;
   known_ = known;
   unknown_ = unknown;
   captured_from_ = captured;
-  return ImportTrips(frame, operation, std::move(init));
+  open_ = open;
+  trips_ = trips;
+  return otherwise();
 }
 
-// Whether a value of its regions has a size that its type leaves open.
+// Whether a result, or a value of its regions, has a size that its type leaves open.
 bool Importer::HasOpenSizes(const Operation& operation) const {
   const auto open = [&](ValueId value) {
     const Type& type = program_.values[value].type;
     return type.unranked || (type.kind == Type::Kind::kShape && HasUnknownSize(type.shape));
   };
+  if (std::ranges::any_of(operation.results, open)) return true;
   for (const Region& region : operation.regions) {
     for (const Block& block : region.blocks) {
       if (std::ranges::any_of(block.arguments, open)) return true;
-      for (const Operation& inner : block.operations) {
-        if (std::ranges::any_of(inner.results, open) || HasOpenSizes(inner)) return true;
-      }
+      if (std::ranges::any_of(block.operations, [&](const Operation& inner) { return HasOpenSizes(inner); }))
+        return true;
     }
   }
   return false;
@@ -272,6 +314,7 @@ bool Importer::HasOpenSizes(const Operation& operation) const {
 // A loop whose sizes change from trip to trip, written out: whether it goes on is known, or asked for, each time.
 Status Importer::ImportTrips(Frame& frame, const Operation& operation, std::vector<Instruction*> values) {
   const OperationReader reader(operation);
+  BeginForall(operation, /*written_out=*/true);
   VXLA_ASSIGN_OR_RETURN(const Block* const condition, OnlyBlock(operation, 0));
   VXLA_ASSIGN_OR_RETURN(const Block* const body, OnlyBlock(operation, 1));
   const auto run = [&](const Block& block) -> Result<std::vector<Instruction*>> {
@@ -309,11 +352,13 @@ Status Importer::ImportLoop(Frame& frame, const Operation& operation, std::vecto
   for (const Instruction* value : init) shapes.push_back(value->shape());
   VXLA_ASSIGN_OR_RETURN(const State state, StateOf(frame, operation, operation.regions, std::move(shapes)));
   KeepInvariants(operation, init);
+  BeginForall(operation, /*written_out=*/false);
   VXLA_ASSIGN_OR_RETURN(Computation* const condition, ImportStateRegion(frame, operation, 0, state, false));
   VXLA_ASSIGN_OR_RETURN(Computation* const body, ImportStateRegion(frame, operation, 1, state, true));
   const size_t own = init.size();
   for (const ValueId value : state.captures) init.push_back(frame.values.at(value));
   Instruction* const start = TupleOrOne(frame, std::move(init));
+  MarkForall(start, operation);
   VXLA_ASSIGN_OR_RETURN(Instruction* const loop,
                         AddInferred(frame, operation, Opcode::kWhile, {start}, NoAttributes{}, {condition, body}));
   std::vector<Instruction*> results;
@@ -332,6 +377,18 @@ Status Importer::ImportBranches(Frame& frame, const Operation& operation) {
   if (decided) return OkStatus();
   if (lanes_.has_value() && operation.name.ends_with(".if") && !operands[0]->shape().IsScalar())
     return ImportLaneBranches(frame, operation, operands[0]);
+  if (!refines() || lanes_.has_value() || !HasOpenSizes(operation))
+    return ImportConditional(frame, operation, std::move(operands));
+  // Sizes that data decide in a branch: which one it is comes first.
+  return ImportOr([&] { return ImportConditional(frame, operation, operands); },
+                  [&]() -> Status {
+                    VXLA_RETURN_IF_ERROR(KnownOrAsk(operation, operands[0]).status());
+                    VXLA_ASSIGN_OR_RETURN(const bool known, ImportKnownBranch(frame, operation, operands[0]));
+                    return known ? OkStatus() : reader.Error("its branches take arguments");
+                  });
+}
+
+Status Importer::ImportConditional(Frame& frame, const Operation& operation, std::vector<Instruction*> operands) {
   std::vector<Computation*> branches;
   for (size_t i = 0; i < operation.regions.size(); ++i) {
     VXLA_ASSIGN_OR_RETURN(const State state, StateOf(frame, operation, {&operation.regions[i], 1}, {}));

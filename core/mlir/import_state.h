@@ -188,6 +188,10 @@ class Importer {
   Instruction* IndexConstant(Frame& frame, const IntList& values, bool scalar);
   Instruction* Reshaped(Frame& frame, Instruction* value, const IntList& sizes);
   static void MarkChecked(Instruction* instruction, const Operation& operation);
+  // Of a loop whose updates are parallel: from here on its number is new; what it starts with; one of the updates.
+  void BeginForall(const Operation& operation, bool written_out);
+  void MarkForall(Instruction* start, const Operation& operation);
+  void MarkParallel(Instruction* instruction, const Operation& operation, const IntList& strides);
   Result<int64_t> KnownIndex(const Operation& operation, const Instruction* value);
   Result<Shape> SizedBy(Frame& frame, const Operation& operation, size_t next);
   Result<std::vector<Instruction*>> MixedList(Frame& frame, const Operation& operation, std::string_view name,
@@ -246,6 +250,7 @@ class Importer {
   enum class Takes : uint8_t { kConstants, kOnce, kPairs, kAccumulated };
   Result<Computation*> ImportScalarRegion(Frame& outer, const Operation& operation, size_t region, Takes takes,
                                           std::vector<Instruction*>& captures);
+  Instruction* ArrayOf(Frame& frame, const Shape& shape, const std::vector<Instruction*>& elements);
   void Promote(Frame& frame, Opcode opcode, const Computation& reducer, std::vector<Instruction*>& operands);
   Status ImportWithRegions(Frame& frame, const Operation& operation, Opcode opcode, std::vector<Instruction*> operands,
                            Attributes attributes, Takes takes, Shape stated = {});
@@ -264,6 +269,8 @@ class Importer {
   Status ImportTrips(Frame& frame, const Operation& operation, std::vector<Instruction*> values);
   bool HasOpenSizes(const Operation& operation) const;
   Status ImportBranches(Frame& frame, const Operation& operation);
+  Status ImportConditional(Frame& frame, const Operation& operation, std::vector<Instruction*> operands);
+  Status ImportOr(const std::function<Status()>& first, const std::function<Status()>& otherwise);
   Status ImportReduce(Frame& frame, const Operation& operation);
   Status ImportWindowed(Frame& frame, const Operation& operation);
   Status ImportScatter(Frame& frame, const Operation& operation);
@@ -304,6 +311,8 @@ class Importer {
   Status ImportCall(Frame& frame, const Operation& operation);
   Status ImportComposite(Frame& frame, const Operation& operation);
   Status ImportCustomCall(Frame& frame, const Operation& operation);
+  Result<Operation> WithoutShapeOperands(Frame& frame, const Operation& operation, std::vector<Shape>& shapes);
+  Status ImportCallOf(Frame& frame, const Operation& operation, std::vector<Shape> shapes);
   Result<bool> ImportAsChlo(Frame& frame, const Operation& operation, std::string_view name,
                             const Attribute* attributes);
   Status ImportAllToAll(Frame& frame, const Operation& operation);
@@ -314,6 +323,20 @@ class Importer {
   Status ImportManualComputation(Frame& frame, const Operation& operation);
   Status ImportNothing(Frame& frame, const Operation& operation);
   Result<IntList> ConstantInts(Frame& frame, const Operation& operation, size_t operand);
+
+  // Collectives with roots (import_collectives.cc).
+  Instruction* Number(Frame& frame, ElementType type, int64_t value);
+  Instruction* IsEqual(Frame& frame, Instruction* a, Instruction* b);
+  Instruction* Chosen(Frame& frame, Instruction* condition, Shape like);
+  Instruction* IsMember(Frame& frame, const CollectiveAttributes& attributes, Instruction* root);
+  Result<std::vector<Instruction*>> TakeRoots(Frame& frame, const Operation& operation,
+                                              std::vector<Instruction*>& operands);
+  Result<std::vector<Instruction*>> BroadcastFrom(Frame& frame, const Operation& operation,
+                                                  const std::vector<Instruction*>& operands,
+                                                  const CollectiveAttributes& attributes, size_t member);
+  Status ImportCollectiveBroadcast(Frame& frame, const Operation& operation);
+  Status ImportCollectiveReduce(Frame& frame, const Operation& operation);
+  Status ImportCrossReplicaSum(Frame& frame, const Operation& operation);
 
   // Functions with checks (import_checks.cc).
   struct CheckBuilder;
@@ -339,6 +362,7 @@ class Importer {
   Frame* entry_frame_ = nullptr;
   bool has_checks_ = false;  // a function of checks, not a program
   std::optional<RefinedProgram> question_;
+  std::vector<std::unique_ptr<Computation>> retired_;  // whose place others took
   std::unordered_map<const Instruction*, Literal> known_;
   std::unordered_set<const Instruction*> unknown_;
   std::unordered_map<const Instruction*, const Instruction*> captured_from_;  // what a region takes from around it
@@ -346,6 +370,13 @@ class Importer {
   std::unordered_map<ValueId, const Instruction*> invariant_;
   int64_t inlined_ = 0;
   int trips_ = 0;  // that are written out
+  // The loop that a scf.forall is here, by its number; whether its first update is still to come.
+  struct Forall {
+    int64_t number = 0;
+    bool begins = false;
+  };
+  std::unordered_map<int64_t, Forall> foralls_;
+  int64_t forall_count_ = 0;
   std::optional<Shape> lanes_;  // of the region that is done for all its elements at once
   std::unique_ptr<Module> module_;
   const ProgramFacts* facts_ = nullptr;  // null: all sizes are in the text

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/mlir/import_state.h"
+#include "core/mlir/structured_control.h"
 
 namespace VXLA_NAMESPACE::mlir {
 namespace {
@@ -58,6 +59,7 @@ Importer::Handler Importer::TensorHandlerOf(std::string_view name) {
       {"tensor.generate", &I::ImportGenerate},
       {"tensor.insert", &I::ImportInsert},
       {"tensor.insert_slice", &I::ImportInsertSlice},
+      {"tensor.parallel_insert_slice", &I::ImportInsertSlice},
       {"tensor.pad", &I::ImportTensorPad},
       {"tensor.rank", &I::ImportRank},
       {"tensor.reshape", &I::ImportTensorReshape},
@@ -95,6 +97,29 @@ Instruction* Importer::Reshaped(Frame& frame, Instruction* value, const IntList&
 void Importer::MarkChecked(Instruction* instruction, const Operation& operation) {
   instruction->mutable_common().frontend_attributes.text = fmt::format(
       "{{{}=\"{}{}\"}}", kCheckedAttribute, operation.name, operation.Find("unique") != nullptr ? " unique" : "");
+}
+
+// A loop that stays one begins where its values come together, one that is written out with its first update.
+void Importer::BeginForall(const Operation& operation, bool written_out) {
+  const Attribute* const number = operation.Find(kForallAttribute);
+  if (number != nullptr) foralls_[number->integer] = {++forall_count_, written_out};
+}
+
+void Importer::MarkForall(Instruction* start, const Operation& operation) {
+  const Attribute* const number = operation.Find(kForallAttribute);
+  if (number == nullptr) return;
+  start->mutable_common().frontend_attributes.text =
+      fmt::format("{{{}=\"{} forall={}\"}}", kCheckedAttribute, "scf.forall", foralls_[number->integer].number);
+}
+
+void Importer::MarkParallel(Instruction* instruction, const Operation& operation, const IntList& strides) {
+  const Attribute* const place = operation.Find(kForallAttribute);
+  if (place == nullptr || place->elements.size() != 2) return;
+  Forall& forall = foralls_[place->elements[0].integer];
+  instruction->mutable_common().frontend_attributes.text =
+      fmt::format("{{{}=\"{} forall={} out={} strides={}{}\"}}", kCheckedAttribute, operation.name, forall.number,
+                  place->elements[1].integer, JoinInts(strides, "x"), forall.begins ? " begins" : "");
+  forall.begins = false;
 }
 
 Result<int64_t> Importer::KnownIndex(const Operation& operation, const Instruction* value) {
@@ -584,6 +609,7 @@ Status Importer::ImportInsertSlice(Frame& frame, const Operation& operation) {
   VXLA_ASSIGN_OR_RETURN(Instruction* const result,
                         AddInferred(frame, operation, Opcode::kDynamicUpdateSlice, std::move(operands)));
   MarkChecked(result, operation);
+  MarkParallel(result, operation, lists.strides);
   return BindValues(frame, operation, {result});
 }
 

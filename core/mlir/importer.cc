@@ -254,8 +254,9 @@ Result<Instruction*> Importer::Lookup(Frame& frame, const Operation& operation, 
   if (found != frame.values.end()) return found->second;
   const Value& outside = program_.values[value];
   return OperationReader(operation).NotSupported(
-      "%{}, {}, comes from around the region, which only constants and scalars of some operations may", outside.name,
-      PrintType(outside.type));
+      "%{}, {}, comes from around the region, which only constants, scalars and arrays of up to 64 elements of some "
+      "operations may",
+      outside.name, PrintType(outside.type));
 }
 
 Result<std::vector<Instruction*>> Importer::Operands(Frame& frame, const Operation& operation) const {
@@ -399,6 +400,9 @@ Importer::Handler Importer::HandlerOf(std::string_view name) {
       {"all_reduce", &I::ImportReducingCollective},
       {"reduce_scatter", &I::ImportReducingCollective},
       {"all_to_all", &I::ImportAllToAll},
+      {"collective_broadcast", &I::ImportCollectiveBroadcast},
+      {"collective_reduce", &I::ImportCollectiveReduce},
+      {"cross-replica-sum", &I::ImportCrossReplicaSum},
       {"composite", &I::ImportComposite},
       {"custom_call", &I::ImportCustomCall},
       {"get_dimension_size", &I::ImportGetDimensionSize},

@@ -142,6 +142,29 @@ std::string DotText(const Instruction& dot) {
       a.algorithm.empty() ? Precision(a.operand_precision) : Algorithm(dot));
 }
 
+std::string RaggedDotText(const DotAttributes& a) {
+  std::string precision = Precision(a.operand_precision);
+  for (size_t at = precision.find("#stablehlo"); at != std::string::npos; at = precision.find("#stablehlo", at))
+    precision.replace(at, 10, "#chlo");
+  return fmt::format(
+      "ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_batching_dimensions = {}, rhs_batching_dimensions = {}, "
+      "lhs_contracting_dimensions = {}, rhs_contracting_dimensions = {}, lhs_ragged_dimensions = {}, "
+      "rhs_group_dimensions = {}>{}",
+      List(a.lhs_batch_dims), List(a.rhs_batch_dims), List(a.lhs_contracting_dims), List(a.rhs_contracting_dims),
+      List(a.lhs_ragged_dims), List(a.rhs_group_dims), precision);
+}
+
+std::string ScanText(const Instruction& scan) {
+  const auto& a = scan.attributes<ScanAttributes>();
+  const auto operands = static_cast<int64_t>(scan.operand_count());
+  const auto results = scan.shape().IsTuple() ? static_cast<int64_t>(scan.shape().tuple_elements().size()) : 1;
+  std::string out = fmt::format("dimension = {} : i64, is_reverse = {}", a.dimensions[0], Bool(a.is_reverse));
+  if (a.is_associative.text == "true" || a.is_associative.text == "false")
+    out += ", is_associative = " + a.is_associative.text;
+  return out + fmt::format(", operandSegmentSizes = array<i32: {}, {}>, resultSegmentSizes = array<i32: {}, {}>",
+                           operands - a.num_carries, a.num_carries, results - a.num_carries, a.num_carries);
+}
+
 std::string GatherText(const GatherAttributes& a) {
   return fmt::format(
       "dimension_numbers = #stablehlo.gather<offset_dims = {}, collapsed_slice_dims = {}, operand_batching_dims = {}, "
@@ -319,6 +342,10 @@ Result<std::string> PrintProperties(const Instruction& instruction) {
       return "slice_sizes = " + Array(instruction.attributes<DynamicSliceAttributes>().dynamic_slice_sizes);
     case Opcode::kDot:
       return DotText(instruction);
+    case Opcode::kRaggedDot:
+      return RaggedDotText(instruction.attributes<DotAttributes>());
+    case Opcode::kScan:
+      return ScanText(instruction);
     case Opcode::kConvolution:
       return ConvolutionText(instruction.attributes<ConvolutionAttributes>());
     case Opcode::kGather:
@@ -360,6 +387,7 @@ Result<std::string> PrintProperties(const Instruction& instruction) {
     case Opcode::kReduceScatter:
     case Opcode::kAllToAll:
     case Opcode::kCollectiveBroadcast:
+    case Opcode::kCollectiveReduce:
       return CollectiveText(instruction);
     case Opcode::kCollectivePermute:
       return PermuteText(instruction.attributes<CollectivePermuteAttributes>());

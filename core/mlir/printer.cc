@@ -174,6 +174,10 @@ Result<std::string> StablehloPrinter::NameOf(const Instruction& instruction) con
     return "chlo." + name;
   }
   if (opcode == Opcode::kTopK) return std::string("chlo.top_k");
+  if (opcode == Opcode::kScan) return std::string("chlo.scan");
+  if (opcode == Opcode::kRaggedDot) return std::string("chlo.ragged_dot");
+  if (opcode == Opcode::kCollectiveReduce && instruction.attributes<CollectiveAttributes>().channel_id)
+    return NotSupported(instruction, "with a channel its groups are of partitions in StableHLO, of devices here");
   if (opcode == Opcode::kSetDimensionSize) return std::string("stablehlo.set_dimension_size");
   if (opcode == Opcode::kBitcast && SameDimensions(instruction.shape(), instruction.operand(0)->shape()) == false &&
       !instruction.shape().layout() && !instruction.operand(0)->shape().layout())

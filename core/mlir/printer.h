@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/mlir/ir.h"
 #include "core/module.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -10,5 +11,8 @@ namespace VXLA_NAMESPACE::mlir {
 // Tuples become several values, fusions what they fuse; layouts go. kUnsupported: an operation or a type that neither
 // StableHLO nor CHLO has.
 Result<std::string> PrintStablehlo(const Module& module);
+
+// A program that is no module yet, operation by operation: what it leaves open stays open.
+Result<std::string> PrintProgram(const Program& program);
 
 }  // namespace VXLA_NAMESPACE::mlir

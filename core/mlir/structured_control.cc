@@ -148,7 +148,8 @@ class ControlLowering {
     }
     std::vector<ValueId> carried(operation.operands.begin() + static_cast<std::ptrdiff_t>(next),
                                  operation.operands.end());
-    VXLA_RETURN_IF_ERROR(InsertSlices(operation, *block, rank));
+    const int64_t number = ++foralls_;
+    VXLA_RETURN_IF_ERROR(InsertSlices(operation, *block, rank, number));
     // From the inside out: the outermost takes the operation's place.
     Block body = std::move(*block);
     const std::vector<ValueId> arguments = body.arguments;
@@ -169,6 +170,7 @@ class ControlLowering {
       inner_arguments_ = outer;
       if (loop == 0) {
         operation = std::move(made);
+        SetAttribute(operation.attributes, std::string(kForallAttribute), IntegerAttribute(number));
         break;
       }
       Operation yield = Make(operation, "scf.yield", made.results);
@@ -179,8 +181,9 @@ class ControlLowering {
     return LowerFor(operation);
   }
 
-  // Each parallel_insert_slice is an insert_slice into what the one before gave.
-  Status InsertSlices(const Operation& operation, Block& block, size_t rank) {
+  // Each parallel_insert_slice is an insert_slice into what the one before gave, with the loop and the result that it
+  // belongs to.
+  Status InsertSlices(const Operation& operation, Block& block, size_t rank, int64_t number) {
     Operation parallel = std::move(block.operations.back());
     block.operations.pop_back();
     std::unordered_map<ValueId, ValueId> latest;
@@ -193,9 +196,10 @@ class ControlLowering {
           VXLA_RETURN_IF_ERROR(reader.ExpectOperandsAtLeast(2));
           const ValueId target = insert.operands[1];
           const auto first = block.arguments.begin() + static_cast<std::ptrdiff_t>(rank);
-          if (std::find(first, block.arguments.end(), target) == block.arguments.end())
-            return reader.Error("the destination is none of the shared outs");
-          insert.name = "tensor.insert_slice";
+          const auto out = std::find(first, block.arguments.end(), target);
+          if (out == block.arguments.end()) return reader.Error("the destination is none of the shared outs");
+          SetAttribute(insert.attributes, std::string(kForallAttribute),
+                       IntListAttribute(IntList{number, out - first}));
           if (const auto known = latest.find(target); known != latest.end()) insert.operands[1] = known->second;
           insert.results = {NewValue(TypeOf(target))};
           latest[target] = insert.results[0];
@@ -214,6 +218,7 @@ class ControlLowering {
 
   Program& program_;
   std::vector<ValueId> inner_arguments_;
+  int64_t foralls_ = 0;
 };
 
 }  // namespace

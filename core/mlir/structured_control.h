@@ -1,9 +1,14 @@
 // scf in terms of StableHLO's control flow.
 #pragma once
 
+#include <string_view>
+
 #include "core/mlir/ir.h"
 
 namespace VXLA_NAMESPACE::mlir {
+
+// Of the loop that a scf.forall became, its number; of a parallel_insert_slice that number and the result's.
+inline constexpr std::string_view kForallAttribute = "vxla.forall";
 
 // scf.for becomes a while, scf.if an if, scf.forall loops whose bodies insert into what they share.
 Status LowerStructuredControl(Program& program);

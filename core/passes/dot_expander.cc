@@ -318,8 +318,13 @@ class RaggedDot : private DotExpansion {
 }  // namespace
 
 bool ExpandDots(Module& module) {
+  return ExpandDots(module, [](const Instruction&) { return true; });
+}
+
+bool ExpandDots(Module& module, const std::function<bool(const Instruction&)>& which) {
   const bool changed =
       ExpandEach(ControlComputations(module), [&](Computation& computation, Instruction* instruction) -> Instruction* {
+        if (!which(*instruction)) return nullptr;
         if (instruction->opcode() == Opcode::kScaledDot) return ScaledDot(computation, instruction).Expand();
         if (instruction->opcode() == Opcode::kDot) {
           const DotAlgorithm* const algorithm = FindDotAlgorithm(instruction->attributes<DotAttributes>().algorithm);

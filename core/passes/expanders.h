@@ -1,6 +1,7 @@
 // Expanders: ops that other ops can say.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 
@@ -44,6 +45,8 @@ bool ExpandScatters(Module& module);
 // dimension is ragged a dot for each group, of operands that are zero outside of it. scaled-dot becomes a dot of the
 // operands times their scales, and a dot with an algorithm (core/dot_algorithm.h) one or several of what it rounds to.
 bool ExpandDots(Module& module);
+// Those alone.
+bool ExpandDots(Module& module, const std::function<bool(const Instruction&)>& which);
 
 // scan becomes a running window where each carry is joined with an input by one associative operation (sums and
 // products of floats where the program says is_associative=true), else a while. Wherever it stands, before calls are

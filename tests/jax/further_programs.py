@@ -684,4 +684,32 @@ def further_symbolic_cases(floats):
             0,
             [],
         ),
+        (
+            "symbolic_linalg",
+            lambda a, b: (
+                jnp.linalg.cholesky(a @ jnp.swapaxes(a, -1, -2) + 3 * jnp.eye(3)),
+                jnp.abs(jnp.linalg.qr(a)[1]),
+                jnp.linalg.eigvalsh(a + jnp.swapaxes(a, -1, -2)),
+                jnp.linalg.svd(a, compute_uv=False),
+                jnp.linalg.solve(a + 4 * jnp.eye(3), b),
+            ),
+            ("b, 3, 3", "b, 3, k"),
+            [(floats(2, 3, 3), floats(2, 3, 2)), (floats(4, 3, 3), floats(4, 3, 1))],
+            0.001,
+            [],
+        ),
+        (
+            "symbolic_products",
+            lambda x, y: (
+                x[: x.shape[0] // 2].reshape(-1),
+                jnp.outer(x[:, 0], y).reshape(-1),
+                lax.top_k(x[:, 1], 3),
+                jnp.pad(x, ((0, 8 - x.shape[0]), (1, 1))),
+                lax.cond(x.sum() > 0, lambda v: v * 2, lambda v: -v, x),
+            ),
+            ("2*b, 2", "c"),
+            [(floats(4, 2), floats(6)), (floats(8, 2), floats(5))],
+            0.0001,
+            ["b >= 2", "2*b <= 8"],
+        ),
     ]

@@ -15,6 +15,7 @@ import jax.scipy.linalg as sl
 import jax.scipy.special as sp
 from jax import export, lax
 from jax._src.interpreters import mlir as jax_mlir
+from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from further_programs import add_further_cases, further_symbolic_cases
 from more_programs import add_cases
@@ -462,11 +463,14 @@ def artifact(jitted, arguments):
 
 
 def unreadable(path):
-    """Why jaxlib does not take an artifact, or None."""
+    """Why jaxlib does not take a program, or None."""
     context = jax_mlir.make_ir_context()
     try:
         with context:
-            stablehlo.deserialize_portable_artifact(context, path.read_bytes()).operation.verify()
+            if path.suffix == ".mlir":
+                ir.Module.parse(path.read_text()).operation.verify()
+            else:
+                stablehlo.deserialize_portable_artifact(context, path.read_bytes()).operation.verify()
     except Exception as error:
         return f"{path.name}: jaxlib: {error}"
     return None
@@ -512,7 +516,12 @@ def prepare_symbolic(options, scratch, name, function, specs, sizes, tol, constr
         runs.append((args, [np.asarray(r) for r in jax.tree.leaves(jax.jit(function)(*arguments))]))
 
     def judge():
-        for program in (scratch / "program.mlir", scratch / "program.mlirbc"):
+        programs = [scratch / "program.mlir", scratch / "program.mlirbc"]
+        for form in ["converted.mlir", "converted.mlirbc"] if not options.brief else []:
+            programs.append(scratch / form)
+            if reason := run_vxla(options, "convert", programs[1], programs[-1]) or unreadable(programs[-1]):
+                return reason
+        for program in programs:
             for args, want in runs:
                 out = scratch / "out.npz"
                 reason = run_vxla(options, "run", program, "--args", args, "-o", out, "--device", options.device)
@@ -544,7 +553,7 @@ def prepare(options, scratch, name, function, arguments, tol):
     def judge():
         for source, form in conversions:
             target = scratch / form
-            if reason := run_vxla(options, "convert", source, target) or (target.suffix == ".mlirbc" and unreadable(target)):
+            if reason := run_vxla(options, "convert", source, target) or (target.suffix != ".hlo" and unreadable(target)):
                 return reason
             programs.append(target)
         for program in programs:

@@ -321,7 +321,7 @@ TEST(StablehloTest, AliasesAndShardingsOfArgumentsStay) {
 // Operations of a region that take nothing of the region are done once, before it.
 TEST(StablehloTest, RegionsTakeWhatIsTheSameForAllElements) {
   const auto reduce = [](const std::string& inside) {
-    return RunStablehlo(R"(func.func @main(%x: tensor<5xf32>, %w: tensor<3xf32>) -> tensor<f32> {
+    return RunStablehlo(R"(func.func @main(%x: tensor<5xf32>, %w: tensor<3xf32>, %v: tensor<65xf32>) -> tensor<f32> {
   %z = stablehlo.constant dense<-9.0> : tensor<f32>
   %r = "stablehlo.reduce"(%x, %z) <{dimensions = array<i64: 0>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -332,7 +332,7 @@ TEST(StablehloTest, RegionsTakeWhatIsTheSameForAllElements) {
   }) : (tensor<5xf32>, tensor<f32>) -> tensor<f32>
   return %r : tensor<f32>
 })",
-                        {Floats({1, 2, 3, 4, 5}), Floats({6, 7, 9})});
+                        {Floats({1, 2, 3, 4, 5}), Floats({6, 7, 9}), Floats(std::vector<float>(65))});
   };
   EXPECT_EQ(reduce("%s = stablehlo.slice %w [1:2] : (tensor<3xf32>) -> tensor<1xf32>\n"
                    "%t = stablehlo.reshape %s : (tensor<1xf32>) -> tensor<f32>"),
@@ -347,8 +347,12 @@ TEST(StablehloTest, RegionsTakeWhatIsTheSameForAllElements) {
   EXPECT_EQ(reduce("%i = stablehlo.convert %b : (tensor<f32>) -> tensor<i32>\n"
                    "%s = stablehlo.dynamic_slice %w, %i, sizes = [1] : (tensor<3xf32>, tensor<i32>) -> tensor<1xf32>\n"
                    "%t = stablehlo.reshape %s : (tensor<1xf32>) -> tensor<f32>"),
-            "6:6: stablehlo.dynamic_slice: %w, tensor<3xf32>, comes from around the region, which only constants and "
-            "scalars of some operations may");
+            "9");
+  EXPECT_EQ(reduce("%i = stablehlo.convert %b : (tensor<f32>) -> tensor<i32>\n"
+                   "%s = stablehlo.dynamic_slice %v, %i, sizes = [1] : (tensor<65xf32>, tensor<i32>) -> tensor<1xf32>\n"
+                   "%t = stablehlo.reshape %s : (tensor<1xf32>) -> tensor<f32>"),
+            "6:6: stablehlo.dynamic_slice: %v, tensor<65xf32>, comes from around the region, which only constants, "
+            "scalars and arrays of up to 64 elements of some operations may");
 }
 
 // One collective_broadcast of a program of 8 devices, its groups over the axes of a mesh.

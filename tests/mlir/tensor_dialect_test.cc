@@ -134,6 +134,45 @@ TEST(TensorDialectTest, WhatTheDocumentLeavesUndefinedIsNamedByChecks) {
   EXPECT_EQ(Checked(dim, {list, IndexOf(1)}), "2:8: tensor.dim: index 1 is no dimension of tensor<4xi32>, which has 1");
 }
 
+TEST(TensorDialectTest, ParallelUpdatesOfOneElementAreNamedByChecks) {
+  // Twice three loops of two by two updates of every fourth element; the outer loop may write again what it wrote.
+  const auto text = [](std::string_view trips) {
+    return fmt::format(R"(func.func @main(%i: tensor<4xi32>, %trips: index) -> tensor<16xi32> {{
+  %e = arith.constant dense<0> : tensor<16xi32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %o = scf.for %t = %c0 to {} step %c1 iter_args(%acc = %e) -> (tensor<16xi32>) {{
+    %r = scf.forall (%k, %l) in (2, 2) shared_outs(%out = %acc) -> (tensor<16xi32>) {{
+      %p = arith.muli %k, %c3 : index
+      %at = tensor.extract %i[%p] : tensor<4xi32>
+      %x = arith.index_cast %at : i32 to index
+      %q = arith.addi %x, %l : index
+      %v = arith.constant dense<7> : tensor<2xi32>
+      scf.forall.in_parallel {{
+        tensor.parallel_insert_slice %v into %out[%q] [2] [4] : tensor<2xi32> into tensor<16xi32>
+      }}
+    }}
+    scf.yield %r : tensor<16xi32>
+  }}
+  return %o : tensor<16xi32>
+}})",
+                       trips);
+  };
+  const auto list = [](int last) {
+    const std::vector<int32_t> values{0, 9, 9, last};
+    return Literal::FromVector<int32_t>(Shape(ElementType::kS32, {4}), values);
+  };
+  for (const char* trips : {"%c3", "%trips"}) {
+    EXPECT_EQ(Checked(text(trips), {list(2), IndexOf(2)}), "defined");
+    EXPECT_EQ(Checked(text(trips), {list(4), IndexOf(2)}),
+              "14:9: tensor.parallel_insert_slice: the element [4] of s32[16] is written twice by parallel updates");
+    EXPECT_EQ(Checked(text(trips), {list(13), IndexOf(2)}),
+              "14:9: tensor.parallel_insert_slice: offset 13 with an extent of 5 is out of bounds: dimension 0 of "
+              "s32[16] has 16");
+  }
+}
+
 // A function of one line, with its error.
 std::string LineError(const std::string& line, const std::vector<Literal>& arguments) {
   return Printed("func.func @main(%a: tensor<?x4xf32>) -> tensor<?x4xf32> {\n  %c7 = arith.constant 7 : index\n  " +
@@ -202,6 +241,72 @@ TEST(DynamicProgramTest, SizesComeFromShapesAndFromValues) {
   EXPECT_EQ(Printed(kCounted, {Floats({5}), Counting(ElementType::kS32, {1}, 0)}), "({}, {})");
   EXPECT_EQ(Printed(kCounted, {Floats({2}), Counting(ElementType::kS32, {1}, 3)}),
             "7:8: stablehlo.real_dynamic_slice: slice: limit 3 exceeds dimension 0 of f32[2]");
+}
+
+// What programs of open sizes are as bytecode, and that as text, gives the same.
+TEST(DynamicProgramTest, BytecodeOfOpenSizesIsPrinted) {
+  const std::string text = R"(module @open {
+  func.func private @twice(%x: tensor<?x2xf32>) -> tensor<?x2xf32> {
+    %0 = stablehlo.exponential %x {result_accuracy = #stablehlo.result_accuracy<ulps = 4, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>} : tensor<?x2xf32>
+    %1 = stablehlo.compare GT, %0, %x, FLOAT : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<?x2xi1>
+    %2 = stablehlo.add %x, %x : tensor<?x2xf32>
+    %3 = stablehlo.select %1, %2, %x : tensor<?x2xi1>, tensor<?x2xf32>
+    return %3 : tensor<?x2xf32>
+  }
+  func.func @main(%x: tensor<?x2xf32> {jax.arg_info = "x"}) -> (tensor<?x?xf32>, tensor<2xf32>, tensor<?x2xf32>, tensor<1x?x1xf32>) {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %t = call @twice(%x) : (tensor<?x2xf32>) -> tensor<?x2xf32>
+    %d = stablehlo.dot_general %t, %x, contracting_dims = [1] x [1], precision = [HIGHEST, DEFAULT] : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<?x?xf32>
+    %s = stablehlo.reduce(%t init: %z) applies stablehlo.add across dimensions = [0] : (tensor<?x2xf32>, tensor<f32>) -> tensor<2xf32>
+    %o = "stablehlo.sort"(%t) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = stablehlo.compare GT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    }) {dimension = 0 : i64, is_stable = true} : (tensor<?x2xf32>) -> tensor<?x2xf32>
+    %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x2xf32>) -> tensor<i32>
+    %n1 = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+    %one1 = stablehlo.reshape %one : (tensor<i32>) -> tensor<1xi32>
+    %two1 = stablehlo.constant dense<2> : tensor<1xi32>
+    %size = stablehlo.concatenate %one1, %n1, %two1, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+    %r = stablehlo.dynamic_reshape %t, %size : (tensor<?x2xf32>, tensor<3xi32>) -> tensor<1x?x2xf32>
+    %k = stablehlo.constant dense<[[[1.0], [-1.0]]]> : tensor<1x2x1xf32>
+    %v = stablehlo.convolution(%r, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[0, 0]], rhs_dilate = [1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x?x2xf32>, tensor<1x2x1xf32>) -> tensor<1x?x1xf32>
+    return %d, %s, %o, %v : tensor<?x?xf32>, tensor<2xf32>, tensor<?x2xf32>, tensor<1x?x1xf32>
+  }
+})";
+  const Result<mlir::Program> program = mlir::ParseMlir(text);
+  ASSERT_TRUE(program.ok()) << Place(program.status());
+  const Result<std::string> bytecode = mlir::WriteBytecode(*program, mlir::kNewestVhlo);
+  ASSERT_TRUE(bytecode.ok()) << Place(bytecode.status());
+  const Result<mlir::Program> read = mlir::ParseMlir(*bytecode);
+  ASSERT_TRUE(read.ok()) << Place(read.status());
+  const Result<std::string> printed = mlir::PrintProgram(*read);
+  ASSERT_TRUE(printed.ok()) << Place(printed.status());
+  for (const int64_t rows : {1, 3}) {
+    const std::vector<Literal> arguments{Floats({rows, 2})};
+    EXPECT_EQ(Printed(*printed, arguments), Printed(text, arguments)) << *printed;
+    EXPECT_EQ(Printed(*bytecode, arguments), Printed(text, arguments));
+  }
+  EXPECT_THAT(Printed(text, {Floats({1, 2})}), testing::StartsWith("({"));
+}
+
+// JAX's calls of the host's functions in programs of open sizes: the last operands say the sizes of the results.
+TEST(DynamicProgramTest, CustomCallsTakeSizesOfResultsAsOperands) {
+  const std::string text = R"(func.func @main(%a: tensor<?x2x2xf32>) -> (tensor<?x2x2xf32>, tensor<?xi32>) {
+  %n = stablehlo.get_dimension_size %a, dim = 0 : (tensor<?x2x2xf32>) -> tensor<i32>
+  %n1 = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+  %two = stablehlo.constant dense<2> : tensor<1xi32>
+  %size = stablehlo.concatenate %n1, %two, %two, dim = 0 : (tensor<1xi32>, tensor<1xi32>, tensor<1xi32>) -> tensor<3xi32>
+  %r:2 = stablehlo.custom_call @lapack_spotrf_ffi(%a, %size, %n1) {indices_of_shape_operands = dense<[$]> : tensor<2xi64>, mhlo.backend_config = {uplo = 76 : ui8}, operand_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<0> : tensor<1xindex>, dense<0> : tensor<1xindex>], output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []>], result_layouts = [dense<[1, 2, 0]> : tensor<3xindex>, dense<0> : tensor<1xindex>]} : (tensor<?x2x2xf32>, tensor<3xi32>, tensor<1xi32>) -> (tensor<?x2x2xf32>, tensor<?xi32>)
+  return %r#0, %r#1 : tensor<?x2x2xf32>, tensor<?xi32>
+})";
+  const auto with = [&](std::string_view places) { return std::string(text).replace(text.find('$'), 1, places); };
+  const std::vector<float> values{4, 2, 2, 5};
+  const std::vector<Literal> arguments{Literal::FromVector<float>(Shape(ElementType::kF32, {1, 2, 2}), values)};
+  EXPECT_EQ(Printed(with("1, 2"), arguments), "({ /*i0=0*/ { {2, 2}, {1, 2} } }, {0})");
+  EXPECT_EQ(Printed(with("0, 2"), arguments),
+            "6:10: stablehlo.custom_call: indices_of_shape_operands are 0, 2, the last 2 of 3 operands needed");
 }
 
 TEST(DynamicProgramTest, LoopsTakeSizesFromAroundThem) {

@@ -191,8 +191,9 @@ Status BytecodeWriter::WriteOperation(std::string& out, Operation operation) {
   if (!properties.ok()) return properties.status();
   std::vector<std::pair<std::string, uint64_t>> others;
   for (const NamedAttribute& entry : operation.attributes) {
-    // Only attributes with a dialect's name may stand beside those of the operation; other dialects' go.
-    if (entry.name.find('.') == std::string::npos || entry.value.kind == Attribute::Kind::kRaw) continue;
+    // Beside those of the operation stand attributes with a dialect's name, and what is told to a custom call.
+    const bool stays = operation.name.ends_with("custom_call") || entry.name.find('.') != std::string::npos;
+    if (!stays || entry.value.kind == Attribute::Kind::kRaw) continue;
     const Result<uint64_t> value = tables_.AttributeNumber(entry.value);
     if (!value.ok()) return placed(value.status());
     others.emplace_back(entry.name, *value);

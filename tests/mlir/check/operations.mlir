@@ -123,3 +123,22 @@ func.func @broadcast_select_forms() {
   check.expect_eq_const %i, dense<[0, 1]> : tensor<2xi32>
   func.return
 }
+
+// -----
+
+// A letter that stands for two or three dimensions of one array: those places where their indices are the same.
+func.func @einsum_of_diagonals() {
+  %a = stablehlo.constant dense<[[1.0, 2.0], [3.0, -0.0]]> : tensor<2x2xf32>
+  %0 = stablehlo.unary_einsum %a, config = "ii->i" : (tensor<2x2xf32>) -> tensor<2xf32>
+  check.expect_eq_const %0, dense<[1.0, -0.0]> : tensor<2xf32>
+  %1 = stablehlo.unary_einsum %a, config = "ii->" : (tensor<2x2xf32>) -> tensor<f32>
+  check.expect_eq_const %1, dense<1.0> : tensor<f32>
+  %i = stablehlo.iota dim = 0 : tensor<24xi32>
+  %b = stablehlo.reshape %i : (tensor<24xi32>) -> tensor<2x3x2x2xi32>
+  %2 = stablehlo.unary_einsum %b, config = "ajaa->ja" : (tensor<2x3x2x2xi32>) -> tensor<3x2xi32>
+  check.expect_eq_const %2, dense<[[0, 15], [4, 19], [8, 23]]> : tensor<3x2xi32>
+  %c = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
+  %3 = stablehlo.einsum %b, %c, config = "ijkk,kj->ik" : (tensor<2x3x2x2xi32>, tensor<2x3xi32>) -> tensor<2x2xi32>
+  check.expect_eq_const %3, dense<[[32, 113], [104, 293]]> : tensor<2x2xi32>
+  func.return
+}

@@ -80,3 +80,86 @@ module @inf {
     func.return
   }
 }
+
+// -----
+
+// The specification's examples of collective_reduce, with the root first in its group and with one that a value names,
+// and of collective_broadcast with such roots; devices of no group get zeros. cross-replica-sum, as programs before
+// all_reduce have it.
+module @roots {
+  func.func public @reduce(%operand : tensor<1x2xi64>) -> tensor<1x2xi64> {
+    %result = "stablehlo.collective_reduce"(%operand) ({
+      ^bb0(%arg0: tensor<i64>, %arg1: tensor<i64>):
+        %0 = stablehlo.add %arg0, %arg1 : tensor<i64>
+        stablehlo.return %0 : tensor<i64>
+    }) {
+      has_dynamic_root = false,
+      replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>,
+      channel_handle = #stablehlo.channel_handle<handle = 0, type = 0>
+    } : (tensor<1x2xi64>) -> tensor<1x2xi64>
+    return %result : tensor<1x2xi64>
+  }
+  func.func public @main() {
+    %0 = stablehlo.constant dense<[[1, 2]]> : tensor<1x2xi64>
+    %1 = stablehlo.constant dense<[[3, 4]]> : tensor<1x2xi64>
+    %2 = stablehlo.constant dense<[[5, 6]]> : tensor<1x2xi64>
+    %3 = stablehlo.constant dense<[[7, 8]]> : tensor<1x2xi64>
+    %results:4 = "interpreter.run_parallel"(%0, %1, %2, %3) {
+      programs=[[@reduce], [@reduce], [@reduce], [@reduce]]
+    } : (tensor<1x2xi64>, tensor<1x2xi64>, tensor<1x2xi64>, tensor<1x2xi64>) -> (tensor<1x2xi64>, tensor<1x2xi64>, tensor<1x2xi64>, tensor<1x2xi64>)
+    check.expect_eq_const %results#0, dense<[[16, 20]]> : tensor<1x2xi64>
+    check.expect_eq_const %results#1, dense<0> : tensor<1x2xi64>
+    check.expect_eq_const %results#2, dense<0> : tensor<1x2xi64>
+    check.expect_eq_const %results#3, dense<0> : tensor<1x2xi64>
+    func.return
+  }
+}
+
+// -----
+
+module @roots_that_values_name {
+  func.func public @all(%operand : tensor<1x2xi64>) -> (tensor<1x2xi64>, tensor<1x2xi32>, tensor<1x2xi64>, tensor<1x2xi64>) {
+    %root = stablehlo.constant dense<[3]> : tensor<1xi32>
+    %result = "stablehlo.collective_reduce"(%operand, %root) ({
+      ^bb0(%arg0: tensor<i64>, %arg1: tensor<i64>):
+        %0 = stablehlo.add %arg0, %arg1 : tensor<i64>
+        stablehlo.return %0 : tensor<i64>
+    }) {
+      has_dynamic_root = true,
+      replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>,
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>
+    } : (tensor<1x2xi64>, tensor<1xi32>) -> tensor<1x2xi64>
+    %roots = stablehlo.constant dense<[1, 0]> : tensor<2xi32>
+    %small = stablehlo.convert %operand : (tensor<1x2xi64>) -> tensor<1x2xi32>
+    %b:2 = "stablehlo.collective_broadcast"(%small, %operand, %roots) {
+      has_dynamic_root = true,
+      replica_groups = dense<[[2, 1]]> : tensor<1x2xi64>,
+      channel_handle = #stablehlo.channel_handle<handle = 2, type = 0>
+    } : (tensor<1x2xi32>, tensor<1x2xi64>, tensor<2xi32>) -> (tensor<1x2xi32>, tensor<1x2xi64>)
+    %sum = "stablehlo.cross-replica-sum"(%operand) {replica_groups = dense<[[0]]> : tensor<1x1xi64>} : (tensor<1x2xi64>) -> tensor<1x2xi64>
+    return %result, %b#0, %b#1, %sum : tensor<1x2xi64>, tensor<1x2xi32>, tensor<1x2xi64>, tensor<1x2xi64>
+  }
+  func.func public @main() {
+    %0 = stablehlo.constant dense<[[1, 2]]> : tensor<1x2xi64>
+    %1 = stablehlo.constant dense<[[3, 4]]> : tensor<1x2xi64>
+    %2 = stablehlo.constant dense<[[5, 6]]> : tensor<1x2xi64>
+    %3 = stablehlo.constant dense<[[7, 8]]> : tensor<1x2xi64>
+    %r:16 = "interpreter.run_parallel"(%0, %1, %2, %3) {
+      programs=[[@all, @all, @all, @all]]
+    } : (tensor<1x2xi64>, tensor<1x2xi64>, tensor<1x2xi64>, tensor<1x2xi64>) -> (tensor<1x2xi64>, tensor<1x2xi32>, tensor<1x2xi64>, tensor<1x2xi64>, tensor<1x2xi64>, tensor<1x2xi32>, tensor<1x2xi64>, tensor<1x2xi64>, tensor<1x2xi64>, tensor<1x2xi32>, tensor<1x2xi64>, tensor<1x2xi64>, tensor<1x2xi64>, tensor<1x2xi32>, tensor<1x2xi64>, tensor<1x2xi64>)
+    check.expect_eq_const %r#0, dense<0> : tensor<1x2xi64>
+    check.expect_eq_const %r#4, dense<0> : tensor<1x2xi64>
+    check.expect_eq_const %r#8, dense<0> : tensor<1x2xi64>
+    check.expect_eq_const %r#12, dense<[[16, 20]]> : tensor<1x2xi64>
+    check.expect_eq_const %r#1, dense<0> : tensor<1x2xi32>
+    check.expect_eq_const %r#5, dense<[[3, 4]]> : tensor<1x2xi32>
+    check.expect_eq_const %r#9, dense<[[3, 4]]> : tensor<1x2xi32>
+    check.expect_eq_const %r#13, dense<0> : tensor<1x2xi32>
+    check.expect_eq_const %r#2, dense<0> : tensor<1x2xi64>
+    check.expect_eq_const %r#6, dense<[[5, 6]]> : tensor<1x2xi64>
+    check.expect_eq_const %r#10, dense<[[5, 6]]> : tensor<1x2xi64>
+    check.expect_eq_const %r#14, dense<0> : tensor<1x2xi64>
+    check.expect_eq_const %r#7, dense<[[3, 4]]> : tensor<1x2xi64>
+    func.return
+  }
+}

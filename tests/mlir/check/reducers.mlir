@@ -87,3 +87,68 @@ module @each_device_promotes {
     func.return
   }
 }
+
+// -----
+
+// Regions that look up what an element says: in arrays from around them, and in arrays that they make. The results are
+// those of StableHLO's interpreter.
+func.func @tables_in_regions() {
+  %x = stablehlo.constant dense<[3, 1, 0, 2]> : tensor<4xi32>
+  %y = stablehlo.add %x, %x : tensor<4xi32>
+  %t = stablehlo.multiply %y, %y : tensor<4xi32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %map = "stablehlo.map"(%x) ({
+  ^bb0(%a: tensor<i32>):
+    %s = stablehlo.dynamic_slice %t, %a, sizes = [1] : (tensor<4xi32>, tensor<i32>) -> tensor<1xi32>
+    %c = stablehlo.reshape %s : (tensor<1xi32>) -> tensor<i32>
+    stablehlo.return %c : tensor<i32>
+  }) {dimensions = array<i64: 0>} : (tensor<4xi32>) -> tensor<4xi32>
+  check.expect_eq_const %map, dense<[16, 4, 36, 0]> : tensor<4xi32>
+  %sort = "stablehlo.sort"(%x) ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.dynamic_slice %t, %a, sizes = [1] : (tensor<4xi32>, tensor<i32>) -> tensor<1xi32>
+    %s2 = stablehlo.dynamic_slice %t, %b, sizes = [1] : (tensor<4xi32>, tensor<i32>) -> tensor<1xi32>
+    %c = stablehlo.compare GT, %s, %s2 : (tensor<1xi32>, tensor<1xi32>) -> tensor<1xi1>
+    %d = stablehlo.reshape %c : (tensor<1xi1>) -> tensor<i1>
+    stablehlo.return %d : tensor<i1>
+  }) {dimension = 0 : i64} : (tensor<4xi32>) -> tensor<4xi32>
+  check.expect_eq_const %sort, dense<[0, 3, 1, 2]> : tensor<4xi32>
+  %window = "stablehlo.reduce_window"(%x, %z) ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %k = stablehlo.reshape %b : (tensor<i32>) -> tensor<1xi32>
+    %s = "stablehlo.gather"(%t, %k) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 0>, slice_sizes = array<i64: 1>} : (tensor<4xi32>, tensor<1xi32>) -> tensor<i32>
+    %e = stablehlo.add %a, %s : tensor<i32>
+    stablehlo.return %e : tensor<i32>
+  }) {window_dimensions = array<i64: 1>} : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
+  check.expect_eq_const %window, dense<[16, 4, 36, 0]> : tensor<4xi32>
+  %i = stablehlo.constant dense<[[4], [1]]> : tensor<2x1xi32>
+  %u = stablehlo.constant dense<[2, 3]> : tensor<2xi32>
+  %o = stablehlo.constant dense<1> : tensor<5xi32>
+  %scatter = "stablehlo.scatter"(%o, %i, %u) ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %s = stablehlo.dynamic_slice %t, %b, sizes = [1] : (tensor<4xi32>, tensor<i32>) -> tensor<1xi32>
+    %r = stablehlo.reshape %s : (tensor<1xi32>) -> tensor<i32>
+    %e = stablehlo.add %a, %r : tensor<i32>
+    stablehlo.return %e : tensor<i32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<5xi32>, tensor<2x1xi32>, tensor<2xi32>) -> tensor<5xi32>
+  check.expect_eq_const %scatter, dense<[1, 17, 1, 1, 1]> : tensor<5xi32>
+  %made = "stablehlo.map"(%x) ({
+  ^bb0(%a: tensor<i32>):
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %ones = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
+    %row = stablehlo.constant dense<[[10, 20]]> : tensor<1x2xi32>
+    %p = stablehlo.dynamic_update_slice %ones, %row, %zero, %a : (tensor<2x3xi32>, tensor<1x2xi32>, tensor<i32>, tensor<i32>) -> tensor<2x3xi32>
+    %q = stablehlo.transpose %p, dims = [1, 0] : (tensor<2x3xi32>) -> tensor<3x2xi32>
+    %v = stablehlo.slice %q [0:2, 0:2] : (tensor<3x2xi32>) -> tensor<2x2xi32>
+    %w = stablehlo.pad %v, %a, low = [1, 0], high = [0, -1], interior = [0, 1] : (tensor<2x2xi32>, tensor<i32>) -> tensor<3x2xi32>
+    %b = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<i32>) -> tensor<3x2xi32>
+    %c = stablehlo.concatenate %w, %b, dim = 0 : (tensor<3x2xi32>, tensor<3x2xi32>) -> tensor<6x2xi32>
+    %d = stablehlo.reverse %c, dims = [0] : tensor<6x2xi32>
+    %n = stablehlo.iota dim = 0 : tensor<6x2xi32>
+    %m = stablehlo.multiply %d, %n : tensor<6x2xi32>
+    %r = stablehlo.reduce(%m init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<6x2xi32>, tensor<i32>) -> tensor<i32>
+    stablehlo.return %r : tensor<i32>
+  }) {dimensions = array<i64: 0>} : (tensor<4xi32>) -> tensor<4xi32>
+  check.expect_eq_const %made, dense<[103, 57, 100, 80]> : tensor<4xi32>
+  func.return
+}

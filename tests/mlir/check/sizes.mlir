@@ -138,3 +138,64 @@ func.func @one_element() {
   check.expect_eq_const %1, dense<7> : tensor<1x1x1xi32>
   func.return
 }
+
+// -----
+
+// A branch, and a loop in it, whose sizes data decide, within a loop.
+func.func @sizes_in_branches_of_loops() {
+  %x = stablehlo.constant dense<[1.0, -1.0, 2.0, 3.0]> : tensor<4xf32>
+  %n = stablehlo.constant dense<4> : tensor<i32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %i0 = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %i0, %a = %z) : tensor<i32>, tensor<f32> cond {
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %s = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<4xf32>, tensor<i32>) -> tensor<1xf32>
+    %v = stablehlo.reshape %s : (tensor<1xf32>) -> tensor<f32>
+    %p = stablehlo.compare GT, %v, %z : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %q = "stablehlo.if"(%p) ({
+      %k = stablehlo.convert %v : (tensor<f32>) -> tensor<i32>
+      %l = stablehlo.reshape %k : (tensor<i32>) -> tensor<1xi32>
+      %b = stablehlo.dynamic_iota %l, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>
+      %w:2 = stablehlo.while(%j = %i0, %y = %b) : tensor<i32>, tensor<?xf32> cond {
+        %c = stablehlo.compare LT, %j, %k : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      } do {
+        %d = stablehlo.concatenate %y, %s, dim = 0 : (tensor<?xf32>, tensor<1xf32>) -> tensor<?xf32>
+        %m = stablehlo.add %j, %one : tensor<i32>
+        stablehlo.return %m, %d : tensor<i32>, tensor<?xf32>
+      }
+      %t = stablehlo.reduce(%w#1 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<?xf32>, tensor<f32>) -> tensor<f32>
+      stablehlo.return %t : tensor<f32>
+    }, {
+      stablehlo.return %v : tensor<f32>
+    }) : (tensor<i1>) -> tensor<f32>
+    %o = stablehlo.add %a, %q : tensor<f32>
+    %u = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %u, %o : tensor<i32>, tensor<f32>
+  }
+  check.expect_eq_const %r#1, dense<17.0> : tensor<f32>
+  func.return
+}
+
+// -----
+
+// Arrays of other sizes, of which data choose one.
+func.func @branches_of_other_sizes() {
+  %x = stablehlo.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  %n = stablehlo.constant dense<2> : tensor<1xi32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %a = stablehlo.dynamic_iota %n, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>
+  %b = stablehlo.concatenate %a, %x, dim = 0 : (tensor<?xf32>, tensor<3xf32>) -> tensor<?xf32>
+  %s = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+  %p = stablehlo.compare GT, %s, %z : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  %r = "stablehlo.if"(%p) ({
+    stablehlo.return %b : tensor<?xf32>
+  }, {
+    stablehlo.return %a : tensor<?xf32>
+  }) : (tensor<i1>) -> tensor<?xf32>
+  check.expect_eq_const %r, dense<[0.0, 1.0, 1.0, 2.0, 3.0]> : tensor<5xf32>
+  func.return
+}

@@ -1,0 +1,97 @@
+#include "core/passes/stablehlo_forms.h"
+
+#include <algorithm>
+
+#include "core/passes/call_inliner.h"
+#include "core/passes/expanders.h"
+#include "core/passes/expansion.h"
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+// A start does all of it where it stands.
+class Starts : private Expansion {
+ public:
+  using Expansion::Expansion;
+
+  // Null: it stays.
+  Instruction* Expand() {
+    const Shape& shape = instruction().shape();
+    const std::vector<Instruction*> operands(instruction().operands().begin(), instruction().operands().end());
+    switch (instruction().opcode()) {
+      case Opcode::kCopyStart:  // (destination, source, context)
+        return Started(operands[0], operands[0]);
+      case Opcode::kCopyDone:
+        return Element(operands[0], 0);
+      case Opcode::kAsyncStart:
+        return Started(TupleOf(operands), Add(Opcode::kCall, shape.tuple_elements()[1], operands, CallAttributes{},
+                                              {instruction().called(0)}));
+      case Opcode::kAllReduceStart:
+        return Same(Opcode::kAllReduce, shape, operands);
+      case Opcode::kAllGatherStart:
+        return Started(Together(operands), Same(Opcode::kAllGather, shape.tuple_elements()[1], operands));
+      case Opcode::kCollectivePermuteStart:
+        if (!instruction().attributes<CollectivePermuteAttributes>().slice_sizes.empty()) return nullptr;
+        return Started(Together(operands), Same(Opcode::kCollectivePermute, shape.tuple_elements()[1], operands));
+      case Opcode::kAsyncUpdate:
+      case Opcode::kAllReduceDone:
+        return operands[0];
+      case Opcode::kAsyncDone:
+      case Opcode::kAllGatherDone:
+        return Element(operands[0], 1);
+      case Opcode::kCollectivePermuteDone:
+        return operands[0]->opcode() == Opcode::kCollectivePermuteStart ? nullptr : Element(operands[0], 1);
+      default:
+        return nullptr;
+    }
+  }
+
+ private:
+  Instruction* Same(Opcode opcode, const Shape& shape, const std::vector<Instruction*>& operands) {
+    return Add(opcode, shape, operands, instruction().attributes(),
+               {instruction().called().begin(), instruction().called().end()});
+  }
+};
+
+// Whether expanders have something to do in a computation that they do not look into.
+bool FusesWhatIsExpanded(const Module& module, ChloForms chlo) {
+  const auto is = [&](const auto& instruction) {
+    switch (instruction->opcode()) {
+      case Opcode::kBitcast:
+      case Opcode::kStochasticConvert:
+      case Opcode::kScaledDot:
+        return true;
+      case Opcode::kRaggedDot:
+        return chlo == ChloForms::kExpanded;
+      default:
+        return false;
+    }
+  };
+  return std::ranges::any_of(module.computations(), [&](const auto& computation) {
+    return std::ranges::any_of(computation->instructions(), [&](const auto& instruction) {
+      return instruction->opcode() == Opcode::kFusion &&
+             std::ranges::any_of(instruction->called(0)->instructions(), is);
+    });
+  });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Module>> WithStablehloForms(const Module& module, ChloForms chlo) {
+  std::unique_ptr<Module> forms = module.Clone();
+  std::vector<Computation*> all;
+  for (const auto& computation : forms->computations()) all.push_back(computation.get());
+  ExpandEach(
+      all, [](Computation& computation, Instruction* instruction) { return Starts(computation, instruction).Expand(); },
+      LiveSizesIn::kExpanded);
+  if (chlo == ChloForms::kExpanded) ExpandScans(*forms);
+  if (FusesWhatIsExpanded(*forms, chlo)) VXLA_RETURN_IF_ERROR(InlineCalls(*forms).status());
+  ExpandBitcasts(*forms);
+  ExpandStochasticConverts(*forms);
+  ExpandDots(*forms, [&](const Instruction& dot) {
+    return dot.opcode() == Opcode::kScaledDot || (dot.opcode() == Opcode::kRaggedDot && chlo == ChloForms::kExpanded);
+  });
+  return forms;
+}
+
+}  // namespace VXLA_NAMESPACE

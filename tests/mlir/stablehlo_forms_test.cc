@@ -1,0 +1,92 @@
+// What HLO has and StableHLO has not, written in other operations.
+#include "core/passes/stablehlo_forms.h"
+
+#include "core/text/hlo_parser.h"
+#include "tests/mlir/mlir_test_support.h"
+
+namespace VXLA_NAMESPACE {
+namespace stablehlo_forms_test {
+
+constexpr std::string_view kComputations = R"(HloModule m
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+negated { x = f32[4] parameter(0) ROOT y = f32[4] negate(x) }
+running { x = f32[2] parameter(0) c = f32[2] parameter(1) s = f32[2] add(x, c) ROOT t = (f32[2], f32[2]) tuple(s, s) }
+turned { x = f32[2,3]{0,1} parameter(0) ROOT y = f32[3,2]{1,0} bitcast(x) }
+)";
+
+// The results of a program on the reference; and that they stay what they are as text and as bytecode, without
+// operations that are not StableHLO's.
+std::string Converted(std::string_view body, const std::vector<Literal>& arguments) {
+  const std::string text = fmt::format("{}ENTRY main {{\n{}\n}}", kComputations, body);
+  const Result<std::unique_ptr<Module>> module = ParseHlo(text);
+  if (!module.ok()) return Place(module.status());
+  const std::string result = ResultOf(**module, arguments);
+  for (const ChloForms chlo : {ChloForms::kKept, ChloForms::kExpanded}) {
+    const Result<std::unique_ptr<Module>> forms = WithStablehloForms(**module, chlo);
+    if (!forms.ok()) return forms.status().message();
+    const Result<std::string> printed = mlir::PrintStablehlo(**forms);
+    if (!printed.ok()) return printed.status().message();
+    EXPECT_EQ(printed->find("\"chlo.") == std::string::npos,
+              chlo == ChloForms::kExpanded || body.find("ragged") == body.npos)
+        << *printed;
+    const Result<std::unique_ptr<Module>> again = ReadStablehlo(*printed);
+    EXPECT_TRUE(again.ok()) << Place(again.status()) << "\n" << *printed;
+    EXPECT_EQ(again.ok() ? ResultOf(**again, arguments) : "", result) << *printed;
+    const Result<mlir::Program> program = mlir::ParseMlir(*printed);
+    const Result<std::string> bytecode =
+        program.ok() ? mlir::WriteBytecode(*program, mlir::kDefaultVhlo) : program.status();
+    EXPECT_EQ(bytecode.ok(), chlo == ChloForms::kExpanded || body.find("ragged") == body.npos)
+        << bytecode.status().message();
+  }
+  return result;
+}
+
+Literal Floats(const Shape& shape) {
+  std::vector<float> values(static_cast<size_t>(shape.ElementCount()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) - 1;
+  return Literal::FromVector<float>(shape, values);
+}
+
+TEST(StablehloFormsTest, StartsAndDonesAreWhatTheyDo) {
+  EXPECT_EQ(Converted(R"(p = f32[4] parameter(0)
+as = ((f32[4]), f32[4], s32[]) async-start(p), calls=negated
+au = ((f32[4]), f32[4], s32[]) async-update(as)
+ad = f32[4] async-done(au)
+cs = (f32[4], f32[4], u32[]) copy-start(ad)
+cd = f32[4] copy-done(cs)
+ars = f32[4] all-reduce-start(cd), to_apply=add, replica_groups={}
+ard = f32[4] all-reduce-done(ars)
+ags = (f32[4], f32[4]) all-gather-start(ard), dimensions={0}, replica_groups={{0}}
+agd = f32[4] all-gather-done(ags)
+cps = (f32[4], f32[4], u32[], u32[]) collective-permute-start(agd), source_target_pairs={{0,0}}
+ROOT cpd = f32[4] collective-permute-done(cps))",
+                      {Floats(Shape(ElementType::kF32, {4}))}),
+            "{1, -0, -1, -2}");
+}
+
+TEST(StablehloFormsTest, ScansAndRaggedProductsAreThoseOfChloOrExpanded) {
+  EXPECT_EQ(Converted(R"(m = f32[3,2] parameter(0)
+z = f32[2] constant({0, 1})
+sc = (f32[3,2], f32[2]) scan(m, z), dimensions={0}, num_carries=1, to_apply=running
+s = f32[3,2] get-tuple-element(sc), index=0
+g = f32[2,2,1] constant({{{1},{0}},{{0},{1}}})
+sizes = s32[2] constant({1, 2})
+ROOT d = f32[3,1] ragged-dot(s, g, sizes), lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0})",
+                      {Floats(Shape(ElementType::kF32, {3, 2}))}),
+            "{ {-1}, {3}, {7} }");
+}
+
+TEST(StablehloFormsTest, BitcastsAndStochasticConversionsAreOtherOperations) {
+  EXPECT_EQ(Converted(R"(m = f32[2,3]{0,1} parameter(0)
+f = f32[3,2]{1,0} fusion(m), kind=kLoop, calls=turned
+b = s32[6] bitcast(f)
+r = u32[3,2] constant({{0, 4294967295}, {0, 0}, {0, 0}})
+c = bf16[3,2] stochastic-convert(f, r)
+ROOT t = (f32[3,2], s32[6], bf16[3,2]) tuple(f, b, c))",
+                      {Floats(Shape(ElementType::kF32, {2, 3}))}),
+            "({ {-1, 2}, {0, 3}, {1, 4} }, {-1082130432, 1073741824, 0, 1077936128, 1065353216, 1082130432}, { {-1, "
+            "2}, {0, 3}, {1, 4} })");
+}
+
+}  // namespace stablehlo_forms_test
+}  // namespace VXLA_NAMESPACE
