@@ -61,8 +61,9 @@ class ExecutionContext {
   // Where a slice lies.
   BufferRange Locate(const BufferSlice& slice) const;
 
-  uint64_t last_value() const { return last_value_; }
-  void set_last_value(uint64_t value) { last_value_ = value; }
+  // When all that was submitted of it has finished.
+  const Moment& finished() const { return finished_; }
+  void NoteSubmitted(TimePoint point) { finished_.Join(point); }
   // Kept until the next run: what this run needs on top (copies of donated arguments).
   std::vector<std::unique_ptr<CommandBuffer>>& extra_commands() { return extra_commands_; }
 
@@ -92,7 +93,7 @@ class ExecutionContext {
   std::vector<bool> parameter_moved_, result_moved_;  // by the last Rebind
   std::vector<BufferRange> bindings_;                 // of a dispatch; here, so that recording again allocates nothing
   bool recorded_ = false;
-  uint64_t last_value_ = 0;
+  Moment finished_;
 };
 
 }  // namespace VXLA_NAMESPACE
