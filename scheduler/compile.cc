@@ -14,6 +14,7 @@
 #include "scheduler/liveness.h"
 #include "scheduler/merged_loops.h"
 #include "scheduler/predication.h"
+#include "scheduler/queue_assignment.h"
 #include "scheduler/segments.h"
 #include "scheduler/step_graph.h"
 
@@ -107,9 +108,10 @@ Status CopyByKernels(Plan& plan, const Lowering& lowering, const DeviceFacts& fa
 }
 
 // Places what the graph does, in its order.
-Result<Plan> PlanInOrder(StepGraph graph, const Lowering& lowering, const DeviceFacts& facts,
-                         const PlanOptions& options) {
+Result<Plan> PlanOnQueues(StepGraph graph, const Lowering& lowering, const DeviceFacts& facts,
+                          const PlanOptions& options) {
   ElideCopies(graph);
+  AssignQueues(graph, facts);
   VXLA_RETURN_IF_ERROR(ComputeLiveness(graph));
   VXLA_RETURN_IF_ERROR(AssignDonations(graph));
   VXLA_RETURN_IF_ERROR(AssignBuffers(graph, MemoryLimitsOf(facts, options.bindings)));
@@ -121,6 +123,18 @@ Result<Plan> PlanInOrder(StepGraph graph, const Lowering& lowering, const Device
   MergeLoops(graph.plan, facts);
   VXLA_RETURN_IF_ERROR(Seal(graph.plan, facts));
   return std::move(graph.plan);
+}
+
+// What runs beside something else shares no memory with it: where that is too much for the device, it runs on one
+// queue.
+Result<Plan> PlanInOrder(StepGraph graph, const Lowering& lowering, const DeviceFacts& facts,
+                         const PlanOptions& options) {
+  if (facts.compute_queues() < 2) return PlanOnQueues(std::move(graph), lowering, facts, options);
+  Result<Plan> plan = PlanOnQueues(graph, lowering, facts, options);
+  if (plan.status().code() != StatusCode::kResourceExhausted) return plan;
+  DeviceFacts one_queue = facts;
+  one_queue.queues.resize(1);
+  return PlanOnQueues(std::move(graph), lowering, one_queue, options);
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ class Run {
   Status RunSegments(int begin, int end);
   Status RunSegment(int segment);
   Status Submit(int segment, CommandBuffer& commands);
+  Status SubmitBeside(int segment, int overlap, CommandBuffer& commands);
   Status SubmitCommands(int segment);
   Status SubmitIterations(int segment, int64_t count);
   Status RunAhead(int segment);
@@ -96,6 +97,11 @@ class Run {
   Moment after_;                                         // what the next piece of work waits for
   Moment arguments_ready_;                               // what the first one waited for
   std::vector<Moment> submitted_;                        // by segment, what its last submission reaches
+  // The overlap that is being submitted: its last segment so far, what it waits for, and all of it so far.
+  struct Beside {
+    int overlap = 0, segment = -1;
+    Moment begin, finished;
+  } beside_;
   int64_t read_backs_ = 0;
   RunStatistics profile_;  // of a profiling run: steps and spans
   const Stopwatch clock_;
@@ -230,10 +236,27 @@ Status Run::RunSegment(int segment) {
 }
 
 Status Run::Submit(int segment, CommandBuffer& commands) {
+  const int overlap = std::get<GpuCommands>(plan_.segments[static_cast<size_t>(segment)]).overlap;
+  if (overlap != 0) return SubmitBeside(segment, overlap, commands);
   VXLA_ASSIGN_OR_RETURN(const TimePoint point, device_.Submit(commands, after_));
   context_->NoteSubmitted(point);
+  beside_.overlap = 0;
   after_ = point;  // what it waited for has passed by then
   submitted_[static_cast<size_t>(segment)] = after_;
+  return OkStatus();
+}
+
+Status Run::SubmitBeside(int segment, int overlap, CommandBuffer& commands) {
+  // In a loop it may be the same overlap again.
+  if (beside_.overlap != overlap || segment <= beside_.segment) beside_ = Beside{overlap, segment, after_, {}};
+  const int queue = context_->queue(segment);
+  const Moment after = Later(beside_.begin, TimePoint{queue, beside_.finished.at(queue)});
+  VXLA_ASSIGN_OR_RETURN(const TimePoint point, device_.Submit(commands, after));
+  context_->NoteSubmitted(point);
+  beside_.segment = segment;
+  beside_.finished.Join(point);
+  after_ = beside_.finished;
+  submitted_[static_cast<size_t>(segment)] = point;
   return OkStatus();
 }
 
