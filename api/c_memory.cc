@@ -23,7 +23,7 @@ Result<CValue> Import(VxlaDevice device, const VxlaMemory& memory, const Shape& 
   if (wait != nullptr && !device->adopted)
     return InvalidArgument("wait: the device is vxla's own, and no VkSemaphore of the host's lives on it");
   // What can fail comes first: the descriptor belongs to the driver only if all went well.
-  VXLA_ASSIGN_OR_RETURN(const uint64_t ready, ReadyAfter(on, wait));
+  VXLA_ASSIGN_OR_RETURN(const Moment ready, ReadyAfter(on, wait));
   VXLA_ASSIGN_OR_RETURN(
       std::shared_ptr<Buffer> buffer,
       vulkan::ImportMemory(
@@ -41,7 +41,7 @@ Result<CValue> CreateShared(VxlaDevice device, VkExternalMemoryHandleTypeFlagBit
     const std::span bytes(static_cast<const std::byte*>(data), static_cast<size_t>(shape.SizeBytes()));
     VXLA_RETURN_IF_ERROR(on.Upload(bytes, *buffer, 0));
   }
-  return CValue{device->client->Lend(shape, std::move(buffer), 0), CArray(shape)};
+  return CValue{device->client->Lend(shape, std::move(buffer), {}), CArray(shape)};
 }
 
 }  // namespace

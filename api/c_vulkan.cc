@@ -286,11 +286,12 @@ vulkan::HostSemaphore PointOf(const VxlaSemaphore& semaphore) {
           semaphore.stages != 0 ? semaphore.stages : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT};
 }
 
-Result<uint64_t> ReadyAfter(Device& device, const VxlaSemaphore* wait) {
-  if (wait == nullptr) return 0;
+Result<Moment> ReadyAfter(Device& device, const VxlaSemaphore* wait) {
+  if (wait == nullptr) return Moment();
   if (wait->semaphore == VK_NULL_HANDLE) return InvalidArgument("wait: its VkSemaphore is NULL");
   const vulkan::HostSemaphore point = PointOf(*wait);
-  return vulkan::Link(device, 0, &point, nullptr);
+  VXLA_ASSIGN_OR_RETURN(const TimePoint ready, vulkan::Link(device, {}, &point, nullptr));
+  return Moment(ready);
 }
 
 VkBufferUsageFlags ImportUsage(const Device& device) {
@@ -322,7 +323,7 @@ Result<CValue> Import(VxlaDevice device, const VxlaImportInfo& info) {
   Device& on = *device->device;
   const BindingRules rules = RulesOf(on, shape);
   VXLA_RETURN_IF_ERROR(CheckBinding("value", info.binding, rules));
-  VXLA_ASSIGN_OR_RETURN(const uint64_t ready, ReadyAfter(on, info.wait));
+  VXLA_ASSIGN_OR_RETURN(const Moment ready, ReadyAfter(on, info.wait));
   return CValue{device->client->Lend(shape, vulkan::WrapBuffer(RangeOf(on, info.binding, rules.usage)), ready),
                 CArray(shape)};
 }
@@ -342,9 +343,10 @@ Status Transfer(VxlaValue value, vulkan::Ownership half, uint32_t family, const 
   if (semaphore != nullptr) {
     VXLA_ASSIGN_OR_RETURN(point, PointFor(value, *semaphore, release ? "signal" : "wait"));
   }
-  VXLA_ASSIGN_OR_RETURN(const uint64_t done, vulkan::TransferOwnership(memory->device(), memory->buffer(), half, family,
-                                                                       std::max(memory->ready(), memory->last_use()),
-                                                                       semaphore == nullptr ? nullptr : &point));
+  VXLA_ASSIGN_OR_RETURN(
+      const TimePoint done,
+      vulkan::TransferOwnership(memory->device(), memory->buffer(), half, family,
+                                Later(memory->ready(), memory->last_use()), semaphore == nullptr ? nullptr : &point));
   memory->NoteUse(done);
   if (!release) memory->set_ready(done);
   value->content->released = release;
@@ -488,7 +490,7 @@ VxlaCode vxlaSignalValue(VxlaValue value, const VxlaSemaphore* signal, VxlaMessa
     VXLA_ASSIGN_OR_RETURN(const DeviceMemory* memory, MemoryOf(value));
     VXLA_RETURN_IF_ERROR(CheckNotNull(signal, "signal"));
     VXLA_ASSIGN_OR_RETURN(const vulkan::HostSemaphore point, PointFor(value, *signal, "signal"));
-    return vulkan::Link(memory->device(), std::max(memory->ready(), memory->last_use()), nullptr, &point).status();
+    return vulkan::Link(memory->device(), Later(memory->ready(), memory->last_use()), nullptr, &point).status();
   });
 }
 

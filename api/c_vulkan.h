@@ -20,7 +20,7 @@ VkBufferUsageFlags ImportUsage(const Device& device);
 
 vulkan::HostSemaphore PointOf(const VxlaSemaphore& semaphore);
 // The value of the device's timeline that is reached after the semaphore; 0 for NULL.
-Result<uint64_t> ReadyAfter(Device& device, const VxlaSemaphore* wait);
+Result<Moment> ReadyAfter(Device& device, const VxlaSemaphore* wait);
 // kInvalidArgument: no value, or it was donated.
 Result<DeviceMemory*> MemoryOf(VxlaValue value);
 

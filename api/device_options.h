@@ -18,7 +18,7 @@ struct DeviceOptions {
   std::string device = "vulkan";
   std::string bindings = "auto";  // how kernels reach memory: "auto" (what is faster), "addresses", "descriptors"
   std::string validate;           // validation layers: "core,sync,gpu" or some of them, with ',' or '+' between
-  // What kernels do without: "i64,f64,f16,narrow,subgroups,division,gpu,matrices" or some.
+  // What kernels do without: "i64,f64,f16,narrow,subgroups,division,gpu,matrices,queues" or some.
   std::string emulate;
   // Null hardware (a driver without its GPU) is opened too, to compile for: Client::Compile works, nothing runs.
   bool compile_only = false;
@@ -30,6 +30,7 @@ struct DeviceOptions {
   // Milliseconds: dispatches and submissions that would take longer by a low estimate of the device's speed are cut,
   // for systems stop a device that is busy for too long. 0: nothing is cut. Below 0: 200, and 0 on software drivers.
   double work_budget_ms = -1;
+  int queues = 0;           // open so many of the device's queues at most; 0: all that are of use
   std::string loader_path;  // another Vulkan loader library; empty: the platform's
   // Told where long calls of the client stand, from the threads that work, several at a time.
   std::function<void(const CallProgress&)> progress;

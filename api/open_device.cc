@@ -46,6 +46,7 @@ Result<std::shared_ptr<Device>> OpenDevice(const DeviceOptions& wanted, const vu
   }
   VXLA_RETURN_IF_ERROR(ReadValidation(wanted.validate, options));
   VXLA_ASSIGN_OR_RETURN(options.emulate, vulkan::ParseEmulation(wanted.emulate));
+  if (wanted.queues > 0) options.most_queues = wanted.queues;
   options.same_bits = wanted.same_bits;
   options.compile_only = wanted.compile_only;
   options.capture_executables = wanted.capture_executables;

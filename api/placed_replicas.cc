@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "backend/vulkan/device/open.h"
 #include "scheduler/replicas/placement.h"
 #include "scheduler/replicas/transport.h"
 
@@ -27,6 +28,41 @@ std::string DeviceOfPlace(const std::string& text) {
   return number ? "vulkan:" + text : text;
 }
 
+Result<PlaceList> PlacesOf(const std::vector<std::string>& list, int64_t devices, const DeviceOptions& options) {
+  PlaceList places;
+  if (list.empty()) return InvalidArgument("no devices to run on are named");
+  VXLA_ASSIGN_OR_RETURN(const std::vector<DeviceFacts> known, vulkan::ListDevices(options.loader_path));
+  VXLA_ASSIGN_OR_RETURN(const Emulation emulate, vulkan::ParseEmulation(options.emulate));
+  const auto queues = [&](const DeviceFacts& facts) {
+    const int most = options.queues > 0 ? options.queues : kMostQueues;
+    return emulate.queues ? std::max<int64_t>(1, most - 1) : std::min<int64_t>(facts.compute_queues(), most);
+  };
+  if (list.size() == 1 && list[0] == "all") {
+    std::vector<PlacementFacts> physical;
+    std::vector<std::string> names;
+    for (size_t i = 0; i < known.size(); ++i) {
+      if (known[i].compile_only) continue;
+      names.push_back(fmt::format("vulkan:{}", i));
+      physical.push_back({queues(known[i]), 1});
+    }
+    if (physical.empty()) return DeviceFailure("--devices all: no device of this machine runs programs");
+    const Seating placement = SpreadDevices(devices, physical);
+    for (const LogicalPlace& place : placement.places) {
+      places.devices.push_back(names[static_cast<size_t>(place.physical)]);
+      places.queues.push_back(physical[static_cast<size_t>(place.physical)].queues);
+    }
+    places.place_of = placement.place_of;
+    return places;
+  }
+  for (const std::string& text : list) {
+    places.devices.push_back(DeviceOfPlace(text));
+    const Result<int> index = IsCpu(text) ? Result<int>(-1) : vulkan::ChooseDevice(known, places.devices.back());
+    places.queues.push_back(index.ok() && *index >= 0 ? queues(known[static_cast<size_t>(*index)]) : 1);
+  }
+  places.place_of = PlaceDevices(devices, std::ssize(list));
+  return places;
+}
+
 struct PlacedExecutable::State {
   struct Place {
     int64_t number = 0;
@@ -37,9 +73,9 @@ struct PlacedExecutable::State {
     std::unique_ptr<Client> client;  // null: the reference
     std::shared_ptr<Executable> executable;
   };
-  State(const Module& module, const DeviceGrid& devices, int64_t most_places, const EvaluateOptions& evaluate)
+  State(const Module& module, const DeviceGrid& devices, IntList places, const EvaluateOptions& evaluate)
       : grid(devices),
-        place_of(PlaceDevices(devices.count(), most_places)),
+        place_of(std::move(places)),
         result(module.entry()->root()->shape()),
         timeout(evaluate.collective_timeout) {}
 
@@ -96,9 +132,8 @@ struct PlacedExecutable::State {
     for (const auto& [device, parameter] : place.program.parameters) {
       pointers.push_back(arguments[static_cast<size_t>(device)][static_cast<size_t>(parameter)]);
     }
-    Result<Literal> result = place.executable == nullptr
-                                 ? Evaluate(*place.program.module, pointers, place.evaluate)
-                                 : place.executable->Run(pointers);
+    Result<Literal> result = place.executable == nullptr ? Evaluate(*place.program.module, pointers, place.evaluate)
+                                                         : place.executable->Run(pointers);
     // What an exchange reports comes back as the failure of a custom call.
     if (!result.ok() && HasWaited(result.status()))
       return Status(StatusCode::kDeviceFailure, std::string(result.status().message()), result.status().location());
@@ -128,13 +163,13 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
                                                    std::span<const std::vector<const Literal*>> arguments,
                                                    const std::vector<std::string>& places, const DeviceOptions& options,
                                                    const EvaluateOptions& evaluate, const CompileOptions& compile) {
-  if (places.empty()) return InvalidArgument("no devices to run on are named");
-  auto state = std::make_unique<State>(module, grid, static_cast<int64_t>(places.size()), evaluate);
+  VXLA_ASSIGN_OR_RETURN(const PlaceList list, PlacesOf(places, grid.count(), options));
+  auto state = std::make_unique<State>(module, grid, list.place_of, evaluate);
   const std::vector<bool> shared = SharedParameters(arguments);
   const int64_t used = state->place_of.back() + 1;
   for (int64_t number = 0; number < used; ++number) {
     DeviceOptions device = options;
-    device.device = DeviceOfPlace(places[static_cast<size_t>(number)]);
+    device.device = list.devices[static_cast<size_t>(number)];
     VXLA_RETURN_IF_ERROR(state->AddPlace(module, number, shared, device, evaluate, compile));
   }
   return PlacedExecutable(std::move(state));
@@ -147,7 +182,7 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
                                                         const CompileOptions& compile) {
   if (module.entry()->root()->shape().IsDynamic())
     return Unsupported("results with dynamic dimensions do not travel between processes");
-  auto state = std::make_unique<State>(module, grid, group.size(), evaluate);
+  auto state = std::make_unique<State>(module, grid, PlaceDevices(grid.count(), group.size()), evaluate);
   state->group = &group;
   state->waits = waits;
   if (group.rank() <= state->place_of.back()) {

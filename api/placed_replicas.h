@@ -17,6 +17,15 @@ namespace VXLA_NAMESPACE {
 // DeviceOptions::device of a place: a bare number is that of "vulkan:N".
 std::string DeviceOfPlace(const std::string& text);
 
+// The places of a run, as SpreadDevices finds them, and their names: "all" stands for every physical device of this
+// machine that runs programs, as one logical device with its queues each; else they are what the list says.
+struct PlaceList {
+  std::vector<std::string> devices;  // DeviceOptions::device
+  std::vector<int64_t> queues;       // that compute
+  IntList place_of;
+};
+Result<PlaceList> PlacesOf(const std::vector<std::string>& list, int64_t devices, const DeviceOptions& options);
+
 // Each place compiles the work of its own devices, and runs it on a thread of its own. What devices at different places
 // exchange goes through the host; the same operations combine it as on one device, so results have the same bits
 // wherever the devices are (as far as the places' own arithmetic has).

@@ -1,5 +1,5 @@
-// Device: one logical device as the scheduler sees it: memory, kernels, command buffers, a timeline. backend/vulkan
-// implements it; Vulkan handles never show here.
+// Device: one logical device as the scheduler sees it: memory, kernels, command buffers, queues and their
+// timelines. backend/vulkan implements it; Vulkan handles never show here.
 #pragma once
 
 #include <array>
@@ -14,6 +14,7 @@
 #include "backend/device_facts.h"
 #include "backend/lowering.h"
 #include "backend/step.h"
+#include "backend/timeline.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE {
@@ -137,17 +138,21 @@ class Device {
     return Unsupported("kernel {}: this device shows no compiled kernels", key.algorithm);
   }
 
-  virtual Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int timestamp_count) = 0;
-  // Thread-safe. Starts after the timeline reaches `wait_value` (0: at once) and returns the value that it reaches at
-  // the end.
-  virtual Result<uint64_t> Submit(CommandBuffer& commands, uint64_t wait_value) = 0;
-  // kDeviceFailure once the device is lost. Returns at once if the value has passed.
-  virtual Status Wait(uint64_t value) = 0;
-  virtual bool IsDone(uint64_t value) = 0;
+  // For one of facts().queues.
+  virtual Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int timestamp_count, int queue = 0) = 0;
+  // Thread-safe. Goes to the commands' queue, starts once `after` has passed, and returns what that queue reaches at
+  // the end. `after` names nothing that has not been submitted.
+  virtual Result<TimePoint> Submit(CommandBuffer& commands, const Moment& after) = 0;
+  // kDeviceFailure once the device is lost. Returns at once if the moment has passed.
+  virtual Status Wait(const Moment& moment) = 0;
+  virtual bool IsDone(const Moment& moment) = 0;
 
-  // Blocking copies through staging where needed; `Download` waits for nothing but its own copy.
+  // Blocking copies through staging where needed, on the transfer queue where there is one. Nobody uses the target of
+  // an upload meanwhile, and what is submitted later sees it. A download starts once `after` has passed, and waits for
+  // nothing else.
   virtual Status Upload(std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) = 0;
-  virtual Status Download(Buffer& source, int64_t offset_bytes, std::span<std::byte> target) = 0;
+  virtual Status Download(Buffer& source, int64_t offset_bytes, std::span<std::byte> target,
+                          const Moment& after = {}) = 0;
 
   // Messages of the validation layers so far (errors, and warnings of the named list); empty without --validate.
   virtual std::vector<std::string> validation_messages() const = 0;

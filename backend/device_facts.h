@@ -2,11 +2,13 @@
 // functions of it, tested with made-up facts and no GPU.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "backend/timeline.h"
 #include "core/element_type.h"
 
 namespace VXLA_NAMESPACE {
@@ -26,6 +28,8 @@ struct Emulation {
   bool gpu = false;
   // With gpu: the kernels for matrix units run too, with plain GLSL in the units' place.
   bool matrices = false;
+  // The device's one queue stands for several of them, and everything that can run beside something else does.
+  bool queues = false;
   friend bool operator==(const Emulation&, const Emulation&) = default;
 };
 
@@ -60,6 +64,13 @@ inline constexpr TuningField kTuningFields[] = {
     {"dot_lanes", &DeviceTuning::dot_lanes},    {"dot_tile", &DeviceTuning::dot_tile},
     {"dot_k_step", &DeviceTuning::dot_k_step},  {"row_lanes", &DeviceTuning::row_lanes},
     {"busy_groups", &DeviceTuning::busy_groups}};
+
+// A queue that is opened: Vulkan's family and number in it.
+struct QueueFacts {
+  bool computes = true;  // else it copies
+  uint32_t family = 0, index = 0;
+  friend bool operator==(const QueueFacts&, const QueueFacts&) = default;
+};
 
 struct DeviceFacts {
   std::string name, driver, driver_version;
@@ -130,6 +141,15 @@ struct DeviceFacts {
   // submissions that would take longer than this are cut. 0: they are not. The rates are low estimates.
   double work_budget_seconds = 0;
   double flop_per_second = 1e9, bytes_per_second = 1e9;
+  // Those that compute, then one for copies between the host and the device if there is one. Never empty.
+  std::vector<QueueFacts> queues = {QueueFacts{}};
+  int compute_queues() const { return static_cast<int>(std::ranges::count(queues, true, &QueueFacts::computes)); }
+  // Its number; the first queue if there is none for copies.
+  int transfer_queue() const { return queues.back().computes ? 0 : static_cast<int>(queues.size()) - 1; }
+  // What one queue's waiting for another one takes; below 0: it is worth it whatever it takes.
+  double queue_switch_seconds = 30e-6;
+  // So many workgroups keep the whole device busy.
+  int64_t busy_workgroups = 256;
   int hardware_threads = 1;  // software drivers: the threads that run kernels
   // Scalar operations, all functions inlined, that the driver's compiler takes in one kernel without ado.
   int64_t kernel_operations = 1 << 15;

@@ -13,19 +13,23 @@ constexpr int64_t kGranularity = 256;
 }  // namespace
 
 DeviceMemory::DeviceMemory(std::shared_ptr<BufferPool> pool, NumberedBuffer buffer, int64_t size_bytes,
-                           uint64_t last_use)
+                           const Moment& last_use)
     : pool_(std::move(pool)), buffer_(std::move(buffer)), size_bytes_(size_bytes), last_use_(last_use) {}
 
 DeviceMemory::~DeviceMemory() {
-  if (buffer_.buffer != nullptr) pool_->GiveBack(std::move(buffer_), std::max<uint64_t>(last_use_, ready_));
+  if (buffer_.buffer != nullptr) pool_->GiveBack(std::move(buffer_), Later(last_use_, ready_));
 }
 
 Device& DeviceMemory::device() const { return pool_->device(); }
 
-void DeviceMemory::NoteUse(uint64_t value) {
-  uint64_t known = last_use_;
-  while (known < value && !last_use_.compare_exchange_weak(known, value)) {
-  }
+Moment DeviceMemory::last_use() const {
+  const std::lock_guard lock(mutex_);
+  return last_use_;
+}
+
+void DeviceMemory::NoteUse(const Moment& moment) {
+  const std::lock_guard lock(mutex_);
+  last_use_.Join(moment);
 }
 
 bool DeviceMemory::Pin() {
@@ -62,8 +66,8 @@ Result<std::shared_ptr<DeviceMemory>> BufferPool::Take(int64_t size_bytes, Write
                                                        uint64_t preferred) {
   const int64_t capacity = (std::max<int64_t>(size_bytes, 1) + kGranularity - 1) / kGranularity * kGranularity;
   // First what may throw: a buffer that the device still uses has an owner all the time.
-  auto memory = std::make_shared<DeviceMemory>(shared_from_this(), NumberedBuffer{}, size_bytes, 0);
-  uint64_t last_use = 0;
+  auto memory = std::make_shared<DeviceMemory>(shared_from_this(), NumberedBuffer{}, size_bytes, Moment());
+  Moment last_use;
   memory->buffer_ = FindIdle(capacity, writer, preferred, last_use);
   memory->last_use_ = last_use;
   if (memory->buffer_.buffer == nullptr) {
@@ -73,7 +77,8 @@ Result<std::shared_ptr<DeviceMemory>> BufferPool::Take(int64_t size_bytes, Write
   return memory;
 }
 
-std::shared_ptr<DeviceMemory> BufferPool::Lend(std::shared_ptr<Buffer> buffer, int64_t size_bytes, uint64_t ready) {
+std::shared_ptr<DeviceMemory> BufferPool::Lend(std::shared_ptr<Buffer> buffer, int64_t size_bytes,
+                                               const Moment& ready) {
   ReleaseLent();
   NumberedBuffer numbered{std::move(buffer), next_number_++, /*lent=*/true};
   auto memory = std::make_shared<DeviceMemory>(shared_from_this(), std::move(numbered), size_bytes, ready);
@@ -93,9 +98,9 @@ Result<std::shared_ptr<Buffer>> BufferPool::Allocate(int64_t size_bytes, MemoryK
   return std::move(*buffer);
 }
 
-void BufferPool::GiveBack(NumberedBuffer buffer, uint64_t last_use) noexcept {
+void BufferPool::GiveBack(NumberedBuffer buffer, const Moment& last_use) noexcept {
   try {
-    if (buffer.lent && (last_use == 0 || device_->IsDone(last_use))) return;
+    if (buffer.lent && device_->IsDone(last_use)) return;
     std::lock_guard lock(mutex_);
     (buffer.lent ? lent_ : idle_[buffer.buffer->size_bytes()]).push_back({buffer, last_use});
   } catch (const std::bad_alloc&) {
@@ -104,13 +109,11 @@ void BufferPool::GiveBack(NumberedBuffer buffer, uint64_t last_use) noexcept {
   }
 }
 
-NumberedBuffer BufferPool::FindIdle(int64_t capacity, Writer writer, uint64_t preferred, uint64_t& last_use) {
+NumberedBuffer BufferPool::FindIdle(int64_t capacity, Writer writer, uint64_t preferred, Moment& last_use) {
   std::lock_guard lock(mutex_);
   // A device may hand out a little more than was asked for; much larger memory is left for those who need it.
   const auto first = idle_.lower_bound(capacity), last = idle_.upper_bound(capacity + capacity / 8 + kGranularity);
-  const auto usable = [&](const Idle& idle) {
-    return writer == Writer::kDevice || idle.last_use == 0 || device_->IsDone(idle.last_use);
-  };
+  const auto usable = [&](const Idle& idle) { return writer == Writer::kDevice || device_->IsDone(idle.last_use); };
   const auto take = [&](std::vector<Idle>& buffers, std::vector<Idle>::iterator chosen) {
     last_use = chosen->last_use;
     NumberedBuffer buffer = std::move(chosen->buffer);
@@ -124,7 +127,8 @@ NumberedBuffer BufferPool::FindIdle(int64_t capacity, Writer writer, uint64_t pr
   }
   for (auto bucket = first; bucket != last; ++bucket) {
     if (bucket->second.empty()) continue;
-    const auto oldest = std::ranges::min_element(bucket->second, {}, &Idle::last_use);
+    const auto oldest =
+        std::ranges::min_element(bucket->second, {}, [](const Idle& idle) { return idle.last_use.sum(); });
     return usable(*oldest) ? take(bucket->second, oldest) : NumberedBuffer{};
   }
   return {};

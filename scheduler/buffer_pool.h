@@ -22,10 +22,10 @@ struct NumberedBuffer {
 };
 
 // The memory behind a DeviceValue. Goes back to its pool when the last owner drops it, even while the device still uses
-// it: the pool knows the timeline value after which it is free.
+// it: the pool knows the moment from which it is free.
 class DeviceMemory {
  public:
-  DeviceMemory(std::shared_ptr<BufferPool> pool, NumberedBuffer buffer, int64_t size_bytes, uint64_t last_use);
+  DeviceMemory(std::shared_ptr<BufferPool> pool, NumberedBuffer buffer, int64_t size_bytes, const Moment& last_use);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
 
@@ -34,12 +34,12 @@ class DeviceMemory {
   uint64_t number() const { return buffer_.number; }
   int64_t size_bytes() const { return size_bytes_; }
 
-  // The timeline value from which the contents may be read; set once, before the memory is given to anyone.
-  uint64_t ready() const { return ready_; }
-  void set_ready(uint64_t value) { ready_ = value; }
-  // The value after which it may be written again.
-  uint64_t last_use() const { return last_use_; }
-  void NoteUse(uint64_t value);
+  // From when on the contents may be read; set once, before the memory is given to anyone.
+  const Moment& ready() const { return ready_; }
+  void set_ready(const Moment& moment) { ready_ = moment; }
+  // From when on it may be written again.
+  Moment last_use() const;
+  void NoteUse(const Moment& moment);
 
   // A pinned memory cannot be donated. False if it has been donated already.
   bool Pin();
@@ -52,9 +52,9 @@ class DeviceMemory {
   std::shared_ptr<BufferPool> pool_;
   NumberedBuffer buffer_;
   int64_t size_bytes_;
-  uint64_t ready_ = 0;
-  std::atomic<uint64_t> last_use_;
-  std::mutex mutex_;
+  Moment ready_;
+  mutable std::mutex mutex_;
+  Moment last_use_;
   int pins_ = 0;
   bool donated_ = false;
 };
@@ -75,7 +75,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
                                              uint64_t preferred = 0);
   // Memory of the caller's, whose contents may be read from `ready` on. When its owner has let go of it, it is kept as
   // long as the device uses it.
-  std::shared_ptr<DeviceMemory> Lend(std::shared_ptr<Buffer> buffer, int64_t size_bytes, uint64_t ready);
+  std::shared_ptr<DeviceMemory> Lend(std::shared_ptr<Buffer> buffer, int64_t size_bytes, const Moment& ready);
   // Memory that no pool keeps: scratch, argument blocks, constants.
   Result<std::shared_ptr<Buffer>> Allocate(int64_t size_bytes, MemoryKind kind, int64_t& allocated_bytes);
 
@@ -83,10 +83,10 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   friend class DeviceMemory;
   struct Idle {
     NumberedBuffer buffer;
-    uint64_t last_use = 0;
+    Moment last_use;
   };
-  void GiveBack(NumberedBuffer buffer, uint64_t last_use) noexcept;
-  NumberedBuffer FindIdle(int64_t capacity, Writer writer, uint64_t preferred, uint64_t& last_use);
+  void GiveBack(NumberedBuffer buffer, const Moment& last_use) noexcept;
+  NumberedBuffer FindIdle(int64_t capacity, Writer writer, uint64_t preferred, Moment& last_use);
   // Frees all idle memory; false if there was none.
   bool Trim();
   void ReleaseLent();

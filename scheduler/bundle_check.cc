@@ -235,6 +235,7 @@ class Checker {
     if (depth > kMaxCallDepth) return InvalidArgument("loops and branches nest deeper than {}", kMaxCallDepth);
     for (int i = begin; i < end; i = plan_.SegmentEnd(i)) {
       if (const auto* gpu = std::get_if<GpuCommands>(&plan_.segments[i])) {
+        if (gpu->queue != 0) return InvalidArgument("segment {}: queue {}, not 0", i, gpu->queue);
         for (const GpuCommand& command : gpu->commands)
           VXLA_RETURN_IF_ERROR(std::visit([&](const auto& c) { return CheckCommand(c); }, command));
         continue;

@@ -20,7 +20,7 @@ Client::~Client() = default;
 
 Device& Client::device() const { return *state_->device; }
 
-DeviceValue Client::Lend(const Shape& shape, std::shared_ptr<Buffer> buffer, uint64_t ready) {
+DeviceValue Client::Lend(const Shape& shape, std::shared_ptr<Buffer> buffer, const Moment& ready) {
   return DeviceValue(shape, state_->pool->Lend(std::move(buffer), shape.SizeBytes(), ready));
 }
 

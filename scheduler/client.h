@@ -28,6 +28,7 @@ class Buffer;
 class Device;
 class Instruction;
 class Module;
+class Moment;
 struct Plan;
 enum class BindingMode : uint8_t;
 struct ClientState;  // scheduler/executor.h
@@ -144,7 +145,7 @@ class Client {
   // An array in memory of the caller's, as large as DeviceBytes in whole units of 16 bytes, which may be read once the
   // device's timeline has reached `ready`. The caller keeps the memory until the value and the runs that use it are
   // done.
-  DeviceValue Lend(const Shape& shape, std::shared_ptr<Buffer> buffer, uint64_t ready);
+  DeviceValue Lend(const Shape& shape, std::shared_ptr<Buffer> buffer, const Moment& ready);
 
  private:
   Result<std::shared_ptr<Executable>> LoadOrThrow(std::span<const std::byte> bundle, const LoadOptions& options);

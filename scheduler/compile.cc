@@ -15,6 +15,7 @@
 #include "scheduler/merged_loops.h"
 #include "scheduler/operation_order.h"
 #include "scheduler/predication.h"
+#include "scheduler/queue_assignment.h"
 #include "scheduler/segments.h"
 #include "scheduler/step_graph.h"
 
@@ -110,6 +111,7 @@ Status CopyByKernels(Plan& plan, const Lowering& lowering, const DeviceFacts& fa
 // Places what the graph does, in its order.
 Result<Plan> PlanAsItStands(StepGraph graph, const Lowering& lowering, const DeviceFacts& facts,
                             const PlanOptions& options) {
+  AssignQueues(graph, facts);
   VXLA_RETURN_IF_ERROR(ComputeLiveness(graph));
   VXLA_RETURN_IF_ERROR(AssignDonations(graph));
   VXLA_RETURN_IF_ERROR(AssignBuffers(graph, MemoryLimitsOf(facts, options.bindings)));
@@ -123,6 +125,18 @@ Result<Plan> PlanAsItStands(StepGraph graph, const Lowering& lowering, const Dev
   return std::move(graph.plan);
 }
 
+// What runs beside something else shares no memory with it: where that is too much for the device, it runs on one
+// queue.
+Result<Plan> PlanOnQueues(StepGraph graph, const Lowering& lowering, const DeviceFacts& facts,
+                          const PlanOptions& options) {
+  if (facts.compute_queues() < 2) return PlanAsItStands(std::move(graph), lowering, facts, options);
+  Result<Plan> plan = PlanAsItStands(graph, lowering, facts, options);
+  if (plan.status().code() != StatusCode::kResourceExhausted) return plan;
+  DeviceFacts one_queue = facts;
+  one_queue.queues.resize(1);
+  return PlanAsItStands(std::move(graph), lowering, one_queue, options);
+}
+
 // Places what the graph does, in its order but for what shares barriers.
 Result<Plan> PlanInOrder(StepGraph graph, const Lowering& lowering, const DeviceFacts& facts,
                          const PlanOptions& options) {
@@ -130,10 +144,10 @@ Result<Plan> PlanInOrder(StepGraph graph, const Lowering& lowering, const Device
   StepGraph sharing = graph;
   VXLA_ASSIGN_OR_RETURN(const bool shares, ShareBarriers(sharing));
   if (shares) {
-    Result<Plan> plan = PlanAsItStands(std::move(sharing), lowering, facts, options);
+    Result<Plan> plan = PlanOnQueues(std::move(sharing), lowering, facts, options);
     if (plan.status().code() != StatusCode::kResourceExhausted) return plan;
   }
-  return PlanAsItStands(std::move(graph), lowering, facts, options);
+  return PlanOnQueues(std::move(graph), lowering, facts, options);
 }
 
 }  // namespace

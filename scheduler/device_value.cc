@@ -9,12 +9,10 @@ namespace VXLA_NAMESPACE {
 DeviceValue::DeviceValue(Shape shape, std::shared_ptr<DeviceMemory> memory, std::vector<int64_t> live_sizes)
     : shape_(std::move(shape)), memory_(std::move(memory)), live_sizes_(std::move(live_sizes)) {}
 
-bool DeviceValue::IsReady() const {
-  return memory_ == nullptr || memory_->ready() == 0 || memory_->device().IsDone(memory_->ready());
-}
+bool DeviceValue::IsReady() const { return memory_ == nullptr || memory_->device().IsDone(memory_->ready()); }
 
 Status DeviceValue::Wait() const {
-  if (memory_ == nullptr || memory_->ready() == 0) return OkStatus();
+  if (memory_ == nullptr || memory_->ready().is_beginning()) return OkStatus();
   return memory_->device().Wait(memory_->ready());
 }
 
@@ -24,8 +22,8 @@ Result<Literal> DeviceValue::ToLiteral() const {
   VXLA_RETURN_IF_ERROR(Wait());
   if (!memory_->Pin())
     return InvalidArgument("the {} has been donated to a run; its memory is another value's", shape_.ToString());
-  Result<Literal> literal =
-      Guarded([&] { return DownloadLiteral(memory_->device(), shape_, memory_->buffer(), 0, live_sizes_); });
+  Result<Literal> literal = Guarded(
+      [&] { return DownloadLiteral(memory_->device(), shape_, memory_->buffer(), 0, memory_->ready(), live_sizes_); });
   memory_->Unpin();
   return literal;
 }
@@ -36,7 +34,8 @@ Result<std::vector<int64_t>> DeviceValue::LiveSizes() const {
   VXLA_RETURN_IF_ERROR(Wait());
   if (!memory_->Pin())
     return InvalidArgument("the {} has been donated to a run; its memory is another value's", shape_.ToString());
-  auto sizes = Guarded([&] { return DownloadSizes(memory_->device(), shape_, memory_->buffer(), 0); });
+  auto sizes =
+      Guarded([&] { return DownloadSizes(memory_->device(), shape_, memory_->buffer(), 0, memory_->ready()); });
   memory_->Unpin();
   return sizes;
 }

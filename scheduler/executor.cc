@@ -34,7 +34,7 @@ class Run {
     for (DeviceMemory* memory : pinned_) memory->Unpin();
     if (context_ == nullptr) return;
     // The run failed half-way: nothing may be given back while the device still works on it.
-    (void)device_.Wait(std::max(after_, context_->last_value()));
+    (void)device_.Wait(Later(after_, context_->finished()));
     context_.reset();
     state_.contexts->Forget();
   }
@@ -49,7 +49,7 @@ class Run {
     if (state_.program.profile) profile_.steps = StepTimesOf(plan_);
     state_.client->Report({CallProgress::Stage::kRun});
     arguments_ready_ = after_;
-    submitted_.assign(plan_.segments.size(), 0);
+    submitted_.assign(plan_.segments.size(), {});
     VXLA_RETURN_IF_ERROR(RunSegments(0, static_cast<int>(plan_.segments.size())));
     statistics.read_backs = read_backs_;
     statistics.steps = std::move(profile_.steps);
@@ -67,6 +67,7 @@ class Run {
   Status RunSegments(int begin, int end);
   Status RunSegment(int segment);
   Status Submit(int segment, CommandBuffer& commands);
+  Status SubmitBeside(int segment, int overlap, CommandBuffer& commands);
   Status SubmitCommands(int segment);
   Status SubmitIterations(int segment, int64_t count);
   Status RunAhead(int segment);
@@ -74,7 +75,7 @@ class Run {
   Status RunConditional(int segment);
   Result<int64_t> ReadSelector(const HostDecide& decision);
   Status EvaluateOnHost(const HostEvaluate& evaluation);
-  Result<Literal> DownloadOperand(const HostEvaluate::Operand& operand);
+  Result<Literal> DownloadOperand(const HostEvaluate::Operand& operand, const Moment& needed);
   Result<Execution> Finish();
 
   bool IsTouched(const PlanParameter& parameter) const { return plan_.buffers[parameter.buffer].first_use >= 0; }
@@ -82,7 +83,7 @@ class Run {
   bool IsPassedThrough(const PlanParameter& parameter) const {
     return parameter.donated_to >= 0 && plan_.results[parameter.donated_to].buffer == parameter.buffer;
   }
-  void After(uint64_t value) { after_ = std::max(after_, value); }
+  void After(const Moment& moment) { after_.Join(moment); }
 
   ExecutableState& state_;
   const Plan& plan_;
@@ -93,9 +94,14 @@ class Run {
   std::vector<std::shared_ptr<DeviceMemory>> parameters_, results_;  // by leaf
   std::vector<DeviceMemory*> pinned_;
   std::vector<std::shared_ptr<DeviceMemory>> borrowed_;  // keeps what is pinned
-  uint64_t after_ = 0;                                   // what the next piece of work waits for
-  uint64_t arguments_ready_ = 0;                         // what the first one waited for
-  std::vector<uint64_t> submitted_;                      // by segment, what its last submission reaches
+  Moment after_;                                         // what the next piece of work waits for
+  Moment arguments_ready_;                               // what the first one waited for
+  std::vector<Moment> submitted_;                        // by segment, what its last submission reaches
+  // The overlap that is being submitted: its last segment so far, what it waits for, and all of it so far.
+  struct Beside {
+    int overlap = 0, segment = -1;
+    Moment begin, finished;
+  } beside_;
   int64_t read_backs_ = 0;
   RunStatistics profile_;  // of a profiling run: steps and spans
   const Stopwatch clock_;
@@ -180,11 +186,11 @@ Status Run::CopyParameter(int leaf, DeviceMemory& source, int64_t& allocated_byt
   VXLA_RETURN_IF_ERROR(commands->End());
   auto& extra = context_->extra_commands();
   extra.push_back(nullptr);  // room first: what is submitted must not be lost
-  VXLA_ASSIGN_OR_RETURN(const uint64_t value, device_.Submit(*commands, after_));
+  VXLA_ASSIGN_OR_RETURN(const TimePoint point, device_.Submit(*commands, after_));
   extra.back() = std::move(commands);
-  context_->set_last_value(value);
-  source.NoteUse(value);
-  After(value);
+  context_->NoteSubmitted(point);
+  source.NoteUse(point);
+  After(point);
   return OkStatus();
 }
 
@@ -230,9 +236,27 @@ Status Run::RunSegment(int segment) {
 }
 
 Status Run::Submit(int segment, CommandBuffer& commands) {
-  VXLA_ASSIGN_OR_RETURN(after_, device_.Submit(commands, after_));
+  const int overlap = std::get<GpuCommands>(plan_.segments[static_cast<size_t>(segment)]).overlap;
+  if (overlap != 0) return SubmitBeside(segment, overlap, commands);
+  VXLA_ASSIGN_OR_RETURN(const TimePoint point, device_.Submit(commands, after_));
+  context_->NoteSubmitted(point);
+  beside_.overlap = 0;
+  after_ = point;  // what it waited for has passed by then
   submitted_[static_cast<size_t>(segment)] = after_;
-  context_->set_last_value(after_);
+  return OkStatus();
+}
+
+Status Run::SubmitBeside(int segment, int overlap, CommandBuffer& commands) {
+  // In a loop it may be the same overlap again.
+  if (beside_.overlap != overlap || segment <= beside_.segment) beside_ = Beside{overlap, segment, after_, {}};
+  const int queue = context_->queue(segment);
+  const Moment after = Later(beside_.begin, TimePoint{queue, beside_.finished.at(queue)});
+  VXLA_ASSIGN_OR_RETURN(const TimePoint point, device_.Submit(commands, after));
+  context_->NoteSubmitted(point);
+  beside_.segment = segment;
+  beside_.finished.Join(point);
+  after_ = beside_.finished;
+  submitted_[static_cast<size_t>(segment)] = point;
   return OkStatus();
 }
 
@@ -249,7 +273,7 @@ Status Run::SubmitCommands(int segment) {
 Status Run::SubmitIterations(int segment, int64_t count) {
   const auto& loop = std::get<HostDecide>(plan_.segments[segment]);
   const auto [begin, end] = plan_.Region(segment, 1);
-  uint64_t behind = after_;
+  Moment behind = after_;
   for (int64_t submission = 1; count > 0; ++submission) {
     if (loop.batch > 1 && count >= loop.batch) {
       VXLA_RETURN_IF_ERROR(Submit(begin, context_->batch(begin)));
@@ -259,7 +283,7 @@ Status Run::SubmitIterations(int segment, int64_t count) {
       --count;
     }
     if (submission % kIterationsInFlight != 0) continue;
-    if (behind != 0) VXLA_RETURN_IF_ERROR(device_.Wait(behind));
+    VXLA_RETURN_IF_ERROR(device_.Wait(behind));
     behind = after_;
   }
   return OkStatus();
@@ -306,18 +330,17 @@ Status Run::RunConditional(int segment) {
 
 Result<int64_t> Run::ReadSelector(const HostDecide& decision) {
   ++read_backs_;
-  if (after_ != 0) VXLA_RETURN_IF_ERROR(device_.Wait(after_));
   const BufferRange source = context_->Locate(decision.selector);
   Literal value(Shape(decision.selector_is_pred ? ElementType::kPred : ElementType::kS32));
-  VXLA_RETURN_IF_ERROR(device_.Download(*source.buffer, source.offset_bytes, value.mutable_bytes()));
+  VXLA_RETURN_IF_ERROR(device_.Download(*source.buffer, source.offset_bytes, value.mutable_bytes(), after_));
   return value.GetInt(0);
 }
 
 // The device goes on with what is submitted meanwhile.
 Status Run::EvaluateOnHost(const HostEvaluate& evaluation) {
-  uint64_t needed = evaluation.waits_for_arguments ? arguments_ready_ : 0;
-  for (const int segment : evaluation.waits_for) needed = std::max(needed, submitted_[static_cast<size_t>(segment)]);
-  if (needed != 0) VXLA_RETURN_IF_ERROR(device_.Wait(needed));
+  Moment needed = evaluation.waits_for_arguments ? arguments_ready_ : Moment();
+  for (const int segment : evaluation.waits_for) needed.Join(submitted_[static_cast<size_t>(segment)]);
+  VXLA_RETURN_IF_ERROR(device_.Wait(needed));
   const Instruction& instruction = *state_.instructions.at(evaluation.instruction);
   std::vector<Literal> downloaded;
   downloaded.reserve(evaluation.operands.size());
@@ -327,7 +350,7 @@ Status Run::EvaluateOnHost(const HostEvaluate& evaluation) {
       operands.push_back(&state_.instructions.at(operand.constant)->literal());
       continue;
     }
-    VXLA_ASSIGN_OR_RETURN(Literal value, DownloadOperand(operand));
+    VXLA_ASSIGN_OR_RETURN(Literal value, DownloadOperand(operand, needed));
     downloaded.push_back(std::move(value));
     operands.push_back(&downloaded.back());
   }
@@ -348,11 +371,11 @@ Status Run::EvaluateOnHost(const HostEvaluate& evaluation) {
   return OkStatus();
 }
 
-Result<Literal> Run::DownloadOperand(const HostEvaluate::Operand& operand) {
+Result<Literal> Run::DownloadOperand(const HostEvaluate::Operand& operand, const Moment& needed) {
   std::vector<Literal> leaves;
   for (const Shape* shape : FlattenTuple(operand.shape)) {
     const BufferRange source = context_->Locate(operand.leaves[leaves.size()]);
-    VXLA_ASSIGN_OR_RETURN(Literal leaf, DownloadLiteral(device_, *shape, *source.buffer, source.offset_bytes));
+    VXLA_ASSIGN_OR_RETURN(Literal leaf, DownloadLiteral(device_, *shape, *source.buffer, source.offset_bytes, needed));
     leaves.push_back(std::move(leaf));
   }
   return UnflattenLiteral(operand.shape, leaves);
@@ -375,15 +398,15 @@ Result<Execution> Run::Finish() {
 }  // namespace
 
 ContextPool::~ContextPool() {
-  for (auto& context : idle_) (void)memory_.device().Wait(context->last_value());
+  for (auto& context : idle_) (void)memory_.device().Wait(context->finished());
 }
 
 std::unique_ptr<ExecutionContext> ContextPool::TakeIdle(bool finished_only) {
   if (idle_.empty()) return nullptr;
-  const auto oldest = std::min_element(idle_.begin(), idle_.end(),
-                                       [](const auto& a, const auto& b) { return a->last_value() < b->last_value(); });
-  const uint64_t value = (*oldest)->last_value();
-  if (finished_only && value != 0 && !memory_.device().IsDone(value)) return nullptr;
+  const auto oldest = std::min_element(idle_.begin(), idle_.end(), [](const auto& a, const auto& b) {
+    return a->finished().sum() < b->finished().sum();
+  });
+  if (finished_only && !memory_.device().IsDone((*oldest)->finished())) return nullptr;
   std::unique_ptr<ExecutionContext> context = std::move(*oldest);
   idle_.erase(oldest);
   return context;
@@ -423,8 +446,8 @@ Result<std::unique_ptr<ExecutionContext>> ContextPool::Acquire(int64_t& allocate
       if (context == nullptr) released_.wait(lock);
     }
   }
-  if (context->last_value() != 0) {
-    if (Status status = memory_.device().Wait(context->last_value()); !status.ok()) {
+  if (!context->finished().is_beginning()) {
+    if (Status status = memory_.device().Wait(context->finished()); !status.ok()) {
       Forget();
       return status;
     }
@@ -441,9 +464,8 @@ void ContextPool::Release(std::unique_ptr<ExecutionContext> context) noexcept {
 
 bool ContextPool::IsIdle() {
   std::lock_guard lock(mutex_);
-  return static_cast<int>(idle_.size()) == count_ && std::ranges::all_of(idle_, [&](const auto& context) {
-           return context->last_value() == 0 || memory_.device().IsDone(context->last_value());
-         });
+  return static_cast<int>(idle_.size()) == count_ &&
+         std::ranges::all_of(idle_, [&](const auto& context) { return memory_.device().IsDone(context->finished()); });
 }
 
 void ContextPool::Forget() {

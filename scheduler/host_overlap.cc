@@ -216,6 +216,12 @@ std::vector<bool> InLoops(const Plan& plan) {
   return in_loop;
 }
 
+bool AreBesideEachOther(const Plan& plan, int a, int b) {
+  const auto& first = std::get<GpuCommands>(plan.segments[static_cast<size_t>(a)]);
+  const auto& second = std::get<GpuCommands>(plan.segments[static_cast<size_t>(b)]);
+  return first.overlap != 0 && first.overlap == second.overlap && first.queue != second.queue;
+}
+
 bool TouchesBoundary(const PhysicalRange& range) {
   return range.space == MemorySpace::kParameter || range.space == MemorySpace::kResult;
 }
@@ -262,9 +268,11 @@ void FindHostWaits(Plan& plan) {
         return memory.writes.Hits(use.range) || (use.writes && memory.reads.Hits(use.range));
       });
       if (!hazard) continue;
-      // Whoever waits for a segment waits for those submitted before it; a decision between them may leave it out.
+      // Whoever waits for a segment waits for those submitted before it, but for those beside it; a decision between
+      // them may leave it out.
       auto& waits = evaluation->waits_for;
-      if (!waits.empty() && segment < i && decisions_before[segment] == decisions_before[waits.back()])
+      if (!waits.empty() && segment < i && decisions_before[segment] == decisions_before[waits.back()] &&
+          !AreBesideEachOther(plan, segment, waits.back()))
         waits.pop_back();
       waits.push_back(segment);
     }

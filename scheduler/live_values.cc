@@ -17,10 +17,11 @@ Status UploadLiteral(Device& device, const Literal& leaf, Buffer& target, int64_
   return device.Upload(bytes, target, offset_bytes);
 }
 
-Result<std::vector<int64_t>> DownloadSizes(Device& device, const Shape& leaf, Buffer& source, int64_t offset_bytes) {
+Result<std::vector<int64_t>> DownloadSizes(Device& device, const Shape& leaf, Buffer& source, int64_t offset_bytes,
+                                           const Moment& after) {
   std::vector<int64_t> sizes(static_cast<size_t>(leaf.rank()));
   VXLA_RETURN_IF_ERROR(
-      device.Download(source, offset_bytes + LiveSizesOffset(leaf), std::as_writable_bytes(std::span(sizes))));
+      device.Download(source, offset_bytes + LiveSizesOffset(leaf), std::as_writable_bytes(std::span(sizes)), after));
   for (int d = 0; d < leaf.rank(); ++d) {
     const int64_t size = sizes[static_cast<size_t>(d)];
     if (size < 0 || size > leaf.dimension(d)) {
@@ -31,12 +32,12 @@ Result<std::vector<int64_t>> DownloadSizes(Device& device, const Shape& leaf, Bu
 }
 
 Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& source, int64_t offset_bytes,
-                                std::vector<int64_t> sizes) {
+                                const Moment& after, std::vector<int64_t> sizes) {
   Literal literal = Literal::Uninitialized(leaf);
-  VXLA_RETURN_IF_ERROR(device.Download(source, offset_bytes, literal.mutable_bytes()));
+  VXLA_RETURN_IF_ERROR(device.Download(source, offset_bytes, literal.mutable_bytes(), after));
   if (!leaf.IsDynamic()) return literal;
   if (sizes.empty()) {
-    VXLA_ASSIGN_OR_RETURN(sizes, DownloadSizes(device, leaf, source, offset_bytes));
+    VXLA_ASSIGN_OR_RETURN(sizes, DownloadSizes(device, leaf, source, offset_bytes, after));
   }
   for (int d = 0; d < leaf.rank(); ++d) {
     if (leaf.is_dynamic_dimension(d)) literal.set_dynamic_size(d, sizes[static_cast<size_t>(d)]);

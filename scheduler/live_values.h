@@ -9,9 +9,10 @@
 namespace VXLA_NAMESPACE {
 
 Status UploadLiteral(Device& device, const Literal& leaf, Buffer& target, int64_t offset_bytes);
-// The live sizes are read from behind the elements where they are not given.
+// Once `after` has passed. The live sizes are read from behind the elements where they are not given.
 Result<Literal> DownloadLiteral(Device& device, const Shape& leaf, Buffer& source, int64_t offset_bytes,
-                                std::vector<int64_t> sizes = {});
-Result<std::vector<int64_t>> DownloadSizes(Device& device, const Shape& leaf, Buffer& source, int64_t offset_bytes);
+                                const Moment& after, std::vector<int64_t> sizes = {});
+Result<std::vector<int64_t>> DownloadSizes(Device& device, const Shape& leaf, Buffer& source, int64_t offset_bytes,
+                                           const Moment& after);
 
 }  // namespace VXLA_NAMESPACE

@@ -59,6 +59,24 @@ void ExtendOverHostSteps(StepGraph& graph) {
   }
 }
 
+// What stands beside one another runs in any order: nobody in an overlap takes over memory of another one in it.
+void ExtendOverOverlaps(StepGraph& graph) {
+  Plan& plan = graph.plan;
+  const int count = static_cast<int>(graph.operations.size());
+  for (int begin = 0, end = 0; begin < count; begin = end) {
+    const int overlap = graph.operations[begin].overlap;
+    for (end = begin; end < count && graph.operations[end].overlap == overlap;) ++end;
+    if (overlap == 0) continue;
+    for (int i = begin; i < end; ++i) {
+      for (const Binding& use : graph.operations[i].uses) {
+        PlanBuffer& buffer = plan.buffers.at(use.slice.buffer);
+        buffer.first_use = std::min(buffer.first_use, begin);
+        buffer.last_use = std::max(buffer.last_use, end - 1);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Status ComputeLiveness(StepGraph& graph) {
@@ -78,6 +96,7 @@ Status ComputeLiveness(StepGraph& graph) {
       buffer.last_use = i;
     }
   }
+  ExtendOverOverlaps(graph);
   ExtendOverLoops(graph);
   ExtendOverHostSteps(graph);
   for (const PlanResult& result : plan.results) {

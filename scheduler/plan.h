@@ -87,6 +87,9 @@ using GpuCommand = std::variant<Dispatch, CopyBytes, Barrier>;
 struct GpuCommands {
   int queue = 0;
   std::vector<GpuCommand> commands;
+  // Neighbours of one overlap, from 1 on, begin once what comes before all of them has finished, and on different
+  // queues do not wait for one another. 0: it begins behind everything before it.
+  int overlap = 0;
   friend bool operator==(const GpuCommands&, const GpuCommands&) = default;
 };
 

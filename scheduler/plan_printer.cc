@@ -123,7 +123,8 @@ void AppendSegments(const Plan& plan, int begin, int end, int depth, std::string
       text += Indent(depth) + "end " + decision->instruction + '\n';
     } else {
       const auto& gpu = std::get<GpuCommands>(plan.segments[i]);
-      text += fmt::format("{}gpu queue {}\n", Indent(depth), gpu.queue);
+      const std::string beside = gpu.overlap == 0 ? "" : fmt::format(", overlap {}", gpu.overlap);
+      text += fmt::format("{}gpu queue {}{}\n", Indent(depth), gpu.queue, beside);
       for (const GpuCommand& command : gpu.commands) text += Indent(depth) + CommandText(plan, command) + '\n';
     }
   }

@@ -70,7 +70,8 @@ class Predicator {
   const HostDecide& DecisionAt(int segment) const { return std::get<HostDecide>(plan_.segments[segment]); }
   bool IsLoop(int segment) const { return DecisionAt(segment).kind == HostDecide::Kind::kWhile; }
   std::vector<GpuCommand>& Commands() {
-    if (fresh_ || made_.empty() || !std::holds_alternative<GpuCommands>(made_.back())) made_.push_back(GpuCommands{});
+    const auto* last = made_.empty() ? nullptr : std::get_if<GpuCommands>(&made_.back());
+    if (fresh_ || last == nullptr || last->overlap != 0) made_.push_back(GpuCommands{});
     fresh_ = false;
     return std::get<GpuCommands>(made_.back()).commands;
   }
@@ -134,10 +135,13 @@ Status Predicator::Rebuild(int begin, int end) {
   for (int i = begin; i < end; before = std::exchange(i, plan_.SegmentEnd(i))) {
     if (std::holds_alternative<HostEvaluate>(plan_.segments[i])) {
       made_.push_back(plan_.segments[i]);
-    } else if (std::holds_alternative<GpuCommands>(plan_.segments[i])) {
+    } else if (const auto* gpu = std::get_if<GpuCommands>(&plan_.segments[i])) {
       // Neighbours that were apart stay apart.
-      fresh_ |= before >= 0 && std::holds_alternative<GpuCommands>(plan_.segments[before]);
-      VXLA_RETURN_IF_ERROR(Emit(i, i + 1, nullptr, Commands()));
+      fresh_ |= gpu->overlap != 0 || (before >= 0 && std::holds_alternative<GpuCommands>(plan_.segments[before]));
+      std::vector<GpuCommand>& commands = Commands();
+      auto& made = std::get<GpuCommands>(made_.back());
+      made.queue = gpu->queue, made.overlap = gpu->overlap;
+      VXLA_RETURN_IF_ERROR(Emit(i, i + 1, nullptr, commands));
     } else if (IsLoop(i)) {
       VXLA_RETURN_IF_ERROR(RebuildLoop(i));
     } else if (CostOf(i) <= kMostCommands) {

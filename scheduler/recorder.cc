@@ -36,12 +36,14 @@ Result<std::unique_ptr<ExecutionContext>> ExecutionContext::Create(const Program
                                                                    int64_t& allocated_bytes) {
   std::unique_ptr<ExecutionContext> context(new ExecutionContext(program));
   const Plan& plan = program.plan;
+  context->compute_queues_ = pool.device().facts().compute_queues();
   VXLA_RETURN_IF_ERROR(context->Allocate(pool, {}, allocated_bytes));
   context->resubmitted_ = plan.ResubmittedInFlight();
   for (const Segment& segment : plan.segments) {
     std::unique_ptr<CommandBuffer> commands;
     if (const auto* gpu = std::get_if<GpuCommands>(&segment)) {
-      VXLA_ASSIGN_OR_RETURN(commands, pool.device().CreateCommandBuffer(program.profile ? TimestampCount(*gpu) : 0));
+      VXLA_ASSIGN_OR_RETURN(commands, pool.device().CreateCommandBuffer(program.profile ? TimestampCount(*gpu) : 0,
+                                                                        context->QueueOf(*gpu)));
     }
     context->commands_.push_back(std::move(commands));
   }

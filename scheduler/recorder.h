@@ -1,6 +1,7 @@
 // Recorder: an execution context (command buffers, argument blocks, scratch) and how a plan gets into it.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <vector>
@@ -56,13 +57,15 @@ class ExecutionContext {
   uint64_t LastResult(int leaf) const { return NumberOf(results_, leaf); }
 
   CommandBuffer& commands(int segment) { return *commands_.at(segment); }
+  int queue(int segment) const { return QueueOf(std::get<GpuCommands>(program_.plan.segments.at(segment))); }
   // The segment as often as its loop's batch says; only where that is more than once.
   CommandBuffer& batch(int segment) { return *batches_.at(segment); }
   // Where a slice lies.
   BufferRange Locate(const BufferSlice& slice) const;
 
-  uint64_t last_value() const { return last_value_; }
-  void set_last_value(uint64_t value) { last_value_ = value; }
+  // When all that was submitted of it has finished.
+  const Moment& finished() const { return finished_; }
+  void NoteSubmitted(TimePoint point) { finished_.Join(point); }
   // Kept until the next run: what this run needs on top (copies of donated arguments).
   std::vector<std::unique_ptr<CommandBuffer>>& extra_commands() { return extra_commands_; }
 
@@ -75,6 +78,8 @@ class ExecutionContext {
   // Whether a command names a buffer that the last Rebind moved, so that rewritten argument blocks are not enough.
   bool NamesMovedBuffer(const GpuCommands& segment) const;
   Buffer* BufferOf(MemorySpace space, int index) const;
+  // The device may have fewer than the plan was made for.
+  int QueueOf(const GpuCommands& segment) const { return std::min(segment.queue, compute_queues_ - 1); }
   static uint64_t NumberOf(const std::vector<BoundBuffer>& bound, int leaf) {
     return leaf < static_cast<int>(bound.size()) ? bound[leaf].number : 0;
   }
@@ -91,8 +96,9 @@ class ExecutionContext {
   std::vector<BoundBuffer> parameters_, results_;
   std::vector<bool> parameter_moved_, result_moved_;  // by the last Rebind
   std::vector<BufferRange> bindings_;                 // of a dispatch; here, so that recording again allocates nothing
+  int compute_queues_ = 1;
   bool recorded_ = false;
-  uint64_t last_value_ = 0;
+  Moment finished_;
 };
 
 }  // namespace VXLA_NAMESPACE

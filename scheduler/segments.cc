@@ -13,8 +13,8 @@ class Segmenter {
   }
 
   void Add(const Operation& operation) {
-    fresh_ |= operation.group != group_;
-    group_ = operation.group;
+    fresh_ |= operation.group != group_ || operation.queue != queue_ || operation.overlap != overlap_;
+    group_ = operation.group, queue_ = operation.queue, overlap_ = operation.overlap;
     if (const auto* evaluation = std::get_if<HostEvaluate>(&operation.action)) {
       segments_.push_back(*evaluation);
     } else if (const auto* mark = std::get_if<DecisionMark>(&operation.action)) {
@@ -61,7 +61,7 @@ class Segmenter {
 
   std::vector<GpuCommand>& Commands() {
     if (fresh_ || segments_.empty() || !std::holds_alternative<GpuCommands>(segments_.back()))
-      segments_.push_back(GpuCommands{}), spent_seconds_ = 0;
+      segments_.push_back(GpuCommands{queue_, {}, overlap_}), spent_seconds_ = 0;
     fresh_ = false;
     spent_seconds_ += next_seconds_;
     return std::get<GpuCommands>(segments_.back()).commands;
@@ -72,7 +72,7 @@ class Segmenter {
   std::vector<Segment>& segments_;
   std::vector<int> place_;  // of each decision among the segments
   bool fresh_ = false;
-  int group_ = 0;
+  int group_ = 0, queue_ = 0, overlap_ = 0;
   double spent_seconds_ = 0, next_seconds_ = 0;  // of the segment so far; of the command that comes
 };
 

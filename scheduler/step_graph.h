@@ -32,6 +32,8 @@ struct Operation {
   const Instruction* instruction = nullptr;  // null for copies of results
   // Neighbours of different groups are different segments: a host step waits for one and not for the other.
   int group = 0;
+  // Of the device's work: its queue, and the overlap that it is part of, from 1 on (scheduler/queue_assignment.h).
+  int queue = 0, overlap = 0;
 };
 
 struct StepGraph {

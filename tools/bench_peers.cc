@@ -41,8 +41,8 @@ class HandRecording {
 
   Result<double> RunMs() {
     const auto start = Clock::now();
-    VXLA_ASSIGN_OR_RETURN(uint64_t value, device_->Submit(*commands_, 0));
-    VXLA_RETURN_IF_ERROR(device_->Wait(value));
+    VXLA_ASSIGN_OR_RETURN(const TimePoint done, device_->Submit(*commands_, {}));
+    VXLA_RETURN_IF_ERROR(device_->Wait(done));
     return MsSince(start);
   }
 
@@ -54,8 +54,8 @@ class HandRecording {
     constexpr uint32_t kOne = 0x3f800000;
     for (const auto& buffer : buffers_) fill->Fill({buffer.get(), 0, buffer->size_bytes() / 4 * 4}, kOne);
     VXLA_RETURN_IF_ERROR(fill->End());
-    VXLA_ASSIGN_OR_RETURN(uint64_t value, device_->Submit(*fill, 0));
-    return device_->Wait(value);
+    VXLA_ASSIGN_OR_RETURN(const TimePoint done, device_->Submit(*fill, {}));
+    return device_->Wait(done);
   }
 
   static int64_t BlockBytes(const Step& step) {
@@ -160,8 +160,8 @@ Result<PeerTime> MeasureCopy(Device& device, int64_t bytes) {
   };
   const auto run = [&](CommandBuffer& commands) -> Result<double> {
     const auto start = Clock::now();
-    VXLA_ASSIGN_OR_RETURN(uint64_t value, device.Submit(commands, 0));
-    VXLA_RETURN_IF_ERROR(device.Wait(value));
+    VXLA_ASSIGN_OR_RETURN(const TimePoint done, device.Submit(commands, {}));
+    VXLA_RETURN_IF_ERROR(device.Wait(done));
     return MsSince(start);
   };
   // Memory that nobody has written may be one page of zeros to a software driver, which reads it in no time.

@@ -83,6 +83,14 @@ Json MatricesJson(const DeviceFacts& facts) {
   return list;
 }
 
+// "compute of family 0", "copies of family 1": each queue that is opened.
+Json QueuesJson(const DeviceFacts& facts) {
+  Json list = Json::array();
+  for (const QueueFacts& queue : facts.queues)
+    list.push_back(fmt::format("{} of family {}", queue.computes ? "compute" : "copies", queue.family));
+  return list;
+}
+
 void PrintDevice(size_t index, const DeviceFacts& f) {
   fmt::print("vulkan:{}  {}  ({})\n", index, f.name, KindText(f.kind));
   fmt::print("  uuid      {}\n", vulkan::UuidText(f.device_uuid));
@@ -106,6 +114,9 @@ void PrintDevice(size_t index, const DeviceFacts& f) {
   std::string matrices;
   for (const Json& matrix : MatricesJson(f)) matrices += (matrices.empty() ? "" : "; ") + matrix.get<std::string>();
   if (!matrices.empty()) fmt::print("  matrices  {}\n", matrices);
+  std::string queues;
+  for (const Json& queue : QueuesJson(f)) queues += (queues.empty() ? "" : ", ") + queue.get<std::string>();
+  fmt::print("  queues    {}\n", queues);
   std::string tuned;
   const Json tuning = TuningJson(f.tuned);
   for (const auto& [name, value] : tuning.items())
@@ -134,6 +145,7 @@ Status Devices(bool wants_json, Json& list) {
                       {"types", TypesJson(facts)},
                       {"division", DivisionJson(facts)},
                       {"matrices", MatricesJson(facts)},
+                      {"queues", QueuesJson(facts)},
                       {"limits", LimitsJson(facts)},
                       {"tuned", TuningJson(facts.tuned)},
                       {"quirks", facts.quirks.notes}});

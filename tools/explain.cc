@@ -155,6 +155,30 @@ Status ExplainBundle(const ExplainFlags& flags, std::span<const std::byte> bytes
   return OkStatus();
 }
 
+// Makes `module` what the first place runs, which is named if places are given.
+Status PlaceDevicesOf(const ExplainFlags& flags, const DeviceGrid& grid, std::unique_ptr<Module>& module,
+                      std::string& placement, std::string& first_place) {
+  const std::vector<std::string> one = {flags.device.device};
+  const bool given = !flags.replicas.devices.empty();
+  if (!given && grid.count() == 1) return OkStatus();
+  const std::vector<std::string>& list = given ? flags.replicas.devices : one;
+  VXLA_ASSIGN_OR_RETURN(const PlaceList places, PlacesOf(list, grid.count(), flags.device.options()));
+  const std::vector<std::string>& names = list[0] == "all" ? places.devices : list;
+  placement = "Placement\n\n" + PlacementText(grid, places.place_of, names, places.queues) + "\n";
+  MergedProgram merged;
+  if (given) {
+    first_place = places.devices[0];
+    VXLA_ASSIGN_OR_RETURN(merged, MergeDevicesOfPlace(*module, grid, {}, {places.place_of, 0}));
+    for (const PlaceExchange& exchange : merged.exchanges)
+      flags.compile.registry->Register(exchange.target(), [](void*, const void**) {});
+  } else {
+    // What run makes of it where the devices have arguments of their own.
+    VXLA_ASSIGN_OR_RETURN(merged, MergeDevices(*module, grid, {}));
+  }
+  module = std::move(merged.module);
+  return OkStatus();
+}
+
 Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
   VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(flags.program.file));
   if (const auto file = std::as_bytes(std::span(bytes.view())); IsBundle(file)) {
@@ -168,24 +192,10 @@ Status Explain(const ExplainFlags& flags, nlohmann::ordered_json& json) {
   if (IsCpu(flags.device.device))
     return InvalidArgument("--device cpu: the CPU reference has no plan; explain wants a Vulkan device");
   VXLA_ASSIGN_OR_RETURN(const DeviceGrid grid, flags.replicas.GridOf(*module));
-  std::string placement;
-  if (!flags.replicas.devices.empty()) {
-    // The first place's program.
-    const auto& devices = flags.replicas.devices;
-    const IntList places = PlaceDevices(grid.count(), std::ssize(devices));
-    placement = "Placement\n\n" + PlacementText(grid, places, devices) + "\n";
-    VXLA_ASSIGN_OR_RETURN(MergedProgram merged, MergeDevicesOfPlace(*module, grid, {}, {places, 0}));
-    for (const PlaceExchange& exchange : merged.exchanges) {
-      flags.compile.registry->Register(exchange.target(), [](void*, const void**) {});
-    }
-    module = std::move(merged.module);
-  } else if (grid.count() > 1) {
-    // What run makes of it where the devices have arguments of their own.
-    VXLA_ASSIGN_OR_RETURN(MergedProgram merged, MergeDevices(*module, grid, {}));
-    module = std::move(merged.module);
-  }
+  std::string placement, first_place;
+  VXLA_RETURN_IF_ERROR(PlaceDevicesOf(flags, grid, module, placement, first_place));
   DeviceOptions device = flags.device.options();
-  if (!flags.replicas.devices.empty()) device.device = DeviceOfPlace(flags.replicas.devices[0]);
+  if (!first_place.empty()) device.device = first_place;
   device.compile_only = true;
   device.capture_executables = !flags.isa_folder.empty();
   VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Client> client, OpenClient(device, flags.compile.evaluate_options(0)));

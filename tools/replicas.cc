@@ -28,7 +28,7 @@ void ReplicaFlags::AddTo(CLI::App& app, bool feeds) {
   CLI::Option* const places = app.add_option(
       "--devices", devices,
       "the devices that replicas and partitions are spread over: numbers, or as --device takes them; one twice is two "
-      "logical devices. Default: all on --device");
+      "logical devices; all: every one of this machine. Default: all on --device");
   places->delimiter(',')->type_name("LIST");
   if (CLI::Option* const device = app.get_option_no_throw("--device")) places->excludes(device);
   app.add_option("--collective-timeout", collective_timeout_s,

@@ -24,7 +24,11 @@ void DeviceFlags::AddTo(CLI::App& app) {
   app.add_option(
       "--emulate", emulate,
       "do without what the device may have: i64,f64,f16,narrow,subgroups,division or some of them; gpu: a software "
-      "driver runs the kernels of GPUs, with matrices also those of matrix units");
+      "driver runs the kernels of GPUs, with matrices also those of matrix units; queues: its "
+      "one queue stands for several");
+  app.add_option("--queues", queues, "open so many of the device's queues at most (default: all that are of use)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
   app.add_option("--work-budget", work_budget_ms,
                  "milliseconds: cut what is estimated to keep the device busy for longer at once; 0: nothing (default: "
                  "200, and 0 on software drivers)")
@@ -138,6 +142,7 @@ DeviceOptions DeviceFlags::options() const {
   options.bindings = bindings;
   options.validate = validate;
   options.emulate = emulate;
+  options.queues = queues;
   options.same_bits = same_bits;
   options.cache = !no_cache;
   options.work_budget_ms = work_budget_ms;

@@ -18,7 +18,8 @@ struct DeviceFlags {
   std::string device = "vulkan";
   std::string bindings = "auto";
   std::string validate;  // "core,sync,gpu" or a part of it
-  std::string emulate;   // "i64,f64,f16,narrow,subgroups,division,gpu,matrices" or a part of it
+  std::string emulate;   // "i64,f64,f16,narrow,subgroups,division,gpu,matrices,queues" or a part of it
+  int queues = 0;
   bool same_bits = false, no_cache = false;
   double work_budget_ms = -1;  // as DeviceOptions
   void AddTo(CLI::App& app);

@@ -124,6 +124,10 @@ TEST(ReplicasCommandTest, DevicesAreSpreadOverPlaces) {
   EXPECT_THAT(RunVxla("explain " + program + " --devices 0,0,0").out,
               HasSubstr("place 0, 0: replica 0 partition 0, replica 0 partition 1\nplace 1, 0: replica 1 partition 0\n"
                         "place 2, 0: replica 1 partition 1\n"));
+  EXPECT_THAT(RunVxla("explain " + program + " --emulate queues --queues 3 --device llvmpipe").out,
+              HasSubstr("place 0, llvmpipe: replica 0 partition 0 on queue 0, replica 0 partition 1 on queue 1, "
+                        "replica 1 partition 0 on queue 0, replica 1 partition 1 on queue 1\n"));
+  EXPECT_THAT(RunVxla("explain " + program + " --devices all").out, HasSubstr("place 0, vulkan:0: replica 0"));
   ExpectError(RunVxla("run " + program + " --devices 0,99"), 3, "99");
   ExpectError(RunVxla("run " + program + " --devices 0,cpu --profile"), 2, "--devices: --profile looks at one device");
 }

@@ -13,18 +13,18 @@ namespace buffer_pool_test {
 TEST(BufferPoolTest, LentMemoryStaysWhileTheDeviceUsesItAndNoLonger) {
   const auto device = std::make_shared<testing::FakeDevice>();
   std::promise<void> gate;
-  device->before_submission_runs = [&](uint64_t) { gate.get_future().wait(); };
+  device->before_submission_runs = [&](TimePoint) { gate.get_future().wait(); };
   const auto pool = std::make_shared<BufferPool>(device, /*poison=*/false);
   const auto lend = [&](std::weak_ptr<Buffer>& watched) {
     auto buffer = device->Allocate(256, MemoryKind::kDevice);
     watched = *buffer;
-    return pool->Lend(std::move(*buffer), 16, 0);
+    return pool->Lend(std::move(*buffer), 16, {});
   };
   std::weak_ptr<Buffer> used, idle, next;
   std::shared_ptr<DeviceMemory> memory = lend(used);
   auto commands = device->CreateCommandBuffer(0);
   ASSERT_TRUE((*commands)->Begin().ok() && (*commands)->End().ok());
-  const auto submitted = device->Submit(**commands, 0);
+  const auto submitted = device->Submit(**commands, {});
   ASSERT_TRUE(submitted.ok());
   memory->NoteUse(*submitted);
   memory.reset();

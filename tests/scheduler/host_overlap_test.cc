@@ -173,8 +173,8 @@ TEST(HostOverlapTest, TheHostStepRunsWhileTheDeviceIsBusy) {
     std::mutex mutex;
     std::condition_variable changed;
     bool host_ran = false, gave_up = false;
-    device->before_submission_runs = [&](uint64_t value) {
-      if (value != 2) return;  // 1: what the host step needs; 2: what it does not
+    device->before_submission_runs = [&](TimePoint point) {
+      if (point.value != 2) return;  // 1: what the host step needs; 2: what it does not
       std::unique_lock lock(mutex);
       gave_up = !changed.wait_for(lock, std::chrono::seconds(60), [&] { return host_ran; });
     };

@@ -194,7 +194,8 @@ class FakeBuffer : public Buffer {
 
 class FakeCommandBuffer : public CommandBuffer {
  public:
-  FakeCommandBuffer(BindingMode mode, int timestamps) : mode_(mode), timestamps_(timestamps) {}
+  FakeCommandBuffer(BindingMode mode, int timestamps, int queue) : queue(queue), mode_(mode), timestamps_(timestamps) {}
+  const int queue;
 
   Status Begin(bool resubmitted = false) override {
     VXLA_CHECK(in_flight == 0, "recorded while in flight");
@@ -272,6 +273,7 @@ struct FakeDeviceOptions {
   bool host_visible = true;
   int64_t memory_bytes = int64_t{1} << 30;
   std::chrono::microseconds delay{0};  // before each submission runs
+  int compute_queues = 1;              // above 1: and one for copies; whatever can run beside something else does
 };
 
 inline DeviceFacts FakeFacts(const FakeDeviceOptions& options) {
@@ -283,6 +285,11 @@ inline DeviceFacts FakeFacts(const FakeDeviceOptions& options) {
   facts.max_storage_buffers = 32;
   facts.storage_offset_alignment = 64;
   facts.timestamp_period_ns = 1;
+  facts.queues.resize(static_cast<size_t>(options.compute_queues));
+  if (options.compute_queues > 1) {
+    facts.queues.push_back({false});
+    facts.queue_switch_seconds = -1;
+  }
   return facts;
 }
 
@@ -293,7 +300,10 @@ class FakeDevice : public Device {
         facts_(FakeFacts(options)),
         registry_(std::make_shared<KernelRegistry>()),
         lowering_(registry_) {
-    worker_ = std::thread([this] { Work(); });
+    lines_.resize(facts_.queues.size());  // before the threads look at them
+    for (size_t queue = 0; queue < lines_.size(); ++queue) {
+      lines_[queue].worker = std::thread([this, queue] { Work(static_cast<int>(queue)); });
+    }
   }
   ~FakeDevice() override {
     {
@@ -301,7 +311,7 @@ class FakeDevice : public Device {
       stop_ = true;
     }
     changed_.notify_all();
-    worker_.join();
+    for (Line& line : lines_) line.worker.join();
   }
 
   const DeviceFacts& facts() const override { return facts_; }
@@ -343,35 +353,37 @@ class FakeDevice : public Device {
   }
   Result<std::string> KernelSource(BindingMode, const KernelKey& key) const override { return key.generated; }
 
-  Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int timestamp_count) override {
-    return std::unique_ptr<CommandBuffer>(std::make_unique<FakeCommandBuffer>(options_.mode, timestamp_count));
+  Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int timestamp_count, int queue = 0) override {
+    VXLA_CHECK(static_cast<size_t>(queue) < facts_.queues.size(), "a queue that is not there");
+    return std::unique_ptr<CommandBuffer>(std::make_unique<FakeCommandBuffer>(options_.mode, timestamp_count, queue));
   }
-  Result<uint64_t> Submit(CommandBuffer& commands, uint64_t wait_value) override {
+  Result<TimePoint> Submit(CommandBuffer& commands, const Moment& after) override {
     std::lock_guard lock(mutex_);
     auto& fake = static_cast<FakeCommandBuffer&>(commands);
+    Line& line = lines_[static_cast<size_t>(fake.queue)];
     VXLA_CHECK(fake.Enter(), "submitted while in flight");
-    VXLA_CHECK(wait_value <= next_value_, "waits for a value that nothing signals");
+    VXLA_CHECK(IsSubmitted(after), "waits for what nobody has submitted");
     if (fail_submit) return DeviceFailure("the device is lost");
     try {
-      queue_.push_back({&fake, next_value_ + 1});
+      line.submitted.push_back({&fake, {fake.queue, line.next_value + 1}, after});
     } catch (...) {
       --fake.in_flight;
       throw;
     }
-    ++next_value_;
+    ++line.next_value;
     changed_.notify_all();
     ++submissions_;
-    return next_value_;
+    return TimePoint{fake.queue, line.next_value};
   }
-  Status Wait(uint64_t value) override {
+  Status Wait(const Moment& moment) override {
     std::unique_lock lock(mutex_);
-    VXLA_CHECK(value <= next_value_, "waits for a value that nothing signals");
-    changed_.wait(lock, [&] { return done_ >= value; });
+    VXLA_CHECK(IsSubmitted(moment), "waits for what nobody has submitted");
+    changed_.wait(lock, [&] { return HasPassed(moment); });
     return OkStatus();
   }
-  bool IsDone(uint64_t value) override {
+  bool IsDone(const Moment& moment) override {
     std::lock_guard lock(mutex_);
-    return done_ >= value;
+    return HasPassed(moment);
   }
 
   Status Upload(std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) override {
@@ -379,7 +391,9 @@ class FakeDevice : public Device {
     ++transfers_;
     return OkStatus();
   }
-  Status Download(Buffer& source, int64_t offset_bytes, std::span<std::byte> target) override {
+  Status Download(Buffer& source, int64_t offset_bytes, std::span<std::byte> target,
+                  const Moment& after = {}) override {
+    VXLA_RETURN_IF_ERROR(Wait(after));
     std::copy_n(static_cast<FakeBuffer&>(source).memory() + offset_bytes, target.size(), target.data());
     ++transfers_;
     return OkStatus();
@@ -389,24 +403,51 @@ class FakeDevice : public Device {
   int submissions() const { return submissions_; }
   int transfers() const { return transfers_; }
   std::atomic<bool> fail_submit = false;
-  std::function<void(uint64_t value)>
-      before_submission_runs;  // on the worker's thread; set before anything is submitted
+  // On the worker's thread of the queue; set before anything is submitted.
+  std::function<void(TimePoint point)> before_submission_runs;
 
  private:
-  void Work() {
+  struct Submitted {
+    FakeCommandBuffer* commands = nullptr;
+    TimePoint point;
+    Moment after;
+  };
+  struct Line {
+    std::deque<Submitted> submitted;
+    uint64_t next_value = 0, done = 0;
+    std::thread worker;
+  };
+
+  bool IsSubmitted(const Moment& moment) const {
+    for (int i = 0; i < kMostQueues; ++i) {
+      const auto q = static_cast<size_t>(i);
+      if (moment.at(i) > (q < lines_.size() ? lines_[q].next_value : 0)) return false;
+    }
+    return true;
+  }
+  bool HasPassed(const Moment& moment) const {
+    for (size_t i = 0; i < lines_.size(); ++i) {
+      if (moment.at(static_cast<int>(i)) > lines_[i].done) return false;
+    }
+    return true;
+  }
+
+  void Work(int queue) {
     std::unique_lock lock(mutex_);
+    Line& line = lines_[static_cast<size_t>(queue)];
     while (true) {
-      changed_.wait(lock, [&] { return stop_ || !queue_.empty(); });
-      if (queue_.empty()) return;
-      const auto [commands, value] = queue_.front();
-      queue_.pop_front();
+      changed_.wait(lock, [&] { return stop_ || !line.submitted.empty(); });
+      if (line.submitted.empty()) return;
+      const auto [commands, point, after] = line.submitted.front();
+      line.submitted.pop_front();
+      changed_.wait(lock, [&after = after, this] { return HasPassed(after); });
       lock.unlock();
       if (options_.delay.count() > 0) std::this_thread::sleep_for(options_.delay);
-      if (before_submission_runs) before_submission_runs(value);
+      if (before_submission_runs) before_submission_runs(point);
       commands->Run();
       --commands->in_flight;
       lock.lock();
-      done_ = value;
+      line.done = point.value;
       changed_.notify_all();
     }
   }
@@ -417,13 +458,11 @@ class FakeDevice : public Device {
   FakeLowering lowering_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::pair<FakeCommandBuffer*, uint64_t>> queue_;
-  uint64_t next_value_ = 0, done_ = 0;
+  std::deque<Line> lines_;  // by queue
   std::shared_ptr<std::atomic<int64_t>> used_ = std::make_shared<std::atomic<int64_t>>(0);
   int64_t allocations_ = 0, cumulative_ = 0;
   std::atomic<int> submissions_ = 0, transfers_ = 0;
   bool stop_ = false;
-  std::thread worker_;
 };
 
 }  // namespace VXLA_NAMESPACE::testing

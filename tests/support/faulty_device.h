@@ -59,19 +59,20 @@ class FaultyDevice : public Device {
   Result<std::string> KernelSource(BindingMode mode, const KernelKey& key) const override {
     return device_.KernelSource(mode, key);
   }
-  Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int timestamp_count) override {
-    return device_.CreateCommandBuffer(timestamp_count);
+  Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int timestamp_count, int queue = 0) override {
+    return device_.CreateCommandBuffer(timestamp_count, queue);
   }
-  Result<uint64_t> Submit(CommandBuffer& commands, uint64_t wait_value) override {
-    return device_.Submit(commands, wait_value);
+  Result<TimePoint> Submit(CommandBuffer& commands, const Moment& after) override {
+    return device_.Submit(commands, after);
   }
-  Status Wait(uint64_t value) override { return device_.Wait(value); }
-  bool IsDone(uint64_t value) override { return device_.IsDone(value); }
+  Status Wait(const Moment& moment) override { return device_.Wait(moment); }
+  bool IsDone(const Moment& moment) override { return device_.IsDone(moment); }
   Status Upload(std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) override {
     return device_.Upload(source, target, offset_bytes);
   }
-  Status Download(Buffer& source, int64_t offset_bytes, std::span<std::byte> target) override {
-    return device_.Download(source, offset_bytes, target);
+  Status Download(Buffer& source, int64_t offset_bytes, std::span<std::byte> target,
+                  const Moment& after = {}) override {
+    return device_.Download(source, offset_bytes, target, after);
   }
   std::vector<std::string> validation_messages() const override { return device_.validation_messages(); }
 

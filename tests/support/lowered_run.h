@@ -69,8 +69,8 @@ inline Status RunSteps(Device& device, const std::vector<Step>& steps, DeviceBuf
     VXLA_RETURN_IF_ERROR(commands->Dispatch(*kernels[0], {arguments.get(), 0, static_cast<int64_t>(block.size()) - 16},
                                             ranges, {step.groups}));
     VXLA_RETURN_IF_ERROR(commands->End());
-    VXLA_ASSIGN_OR_RETURN(uint64_t value, device.Submit(*commands, 0));
-    VXLA_RETURN_IF_ERROR(device.Wait(value));
+    VXLA_ASSIGN_OR_RETURN(const TimePoint done, device.Submit(*commands, {}));
+    VXLA_RETURN_IF_ERROR(device.Wait(done));
   }
   return OkStatus();
 }

@@ -230,6 +230,22 @@ TEST(DevicePlanTest, NamesWhatIsMissing) {
   EXPECT_THAT(PlanDevice(support, {}).status().message(), HasSubstr("no queue family runs compute"));
 }
 
+TEST(DevicePlanTest, AHostsDeviceHasTheQueueThatItLends) {
+  PhysicalSupport support = FakeGpu();
+  support.queue_families.resize(2, support.queue_families[0]);
+  support.queue_families[1].queueCount = 4;
+  const auto own = PlanDevice(support, {});
+  ASSERT_TRUE(own.ok());
+  EXPECT_EQ(own->facts.compute_queues(), 4);
+  EXPECT_THAT(own->queue_families, ::testing::ElementsAre(0, 1));
+  PlanWants wants;
+  wants.queue_family = 1;
+  const auto lent = PlanDevice(support, wants);
+  ASSERT_TRUE(lent.ok());
+  EXPECT_EQ(lent->facts.queues.size(), 1u);
+  EXPECT_THAT(lent->queue_families, ::testing::ElementsAre(1));
+}
+
 TEST(DevicePlanTest, OlderDevicesUseExtensionsAndOlderModules) {
   PhysicalSupport support = FakeGpu();
   support.properties.apiVersion = VK_API_VERSION_1_2;

@@ -75,12 +75,12 @@ TEST_P(DeviceTest, ReplaysDependentDispatches) {
   VXLA_ASSERT_OK(commands->End());
   const auto before = device->memory_statistics();
   std::vector<uint32_t> expected = Iota(257);
-  uint64_t last = 0;
+  TimePoint last;
   for (int run = 0; run < 4; ++run) {
     const auto value = device->Submit(*commands, last);
     ASSERT_TRUE(value.ok()) << value.status().message();
     VXLA_ASSERT_OK(device->Wait(*value));
-    EXPECT_GT(*value, last);
+    EXPECT_GT(value->value, last.value);
     EXPECT_TRUE(device->IsDone(*value));
     last = *value;
     for (uint32_t& x : expected) x = (((x + 1) * 2 + 1) * 2 + 1) * 2;
@@ -155,13 +155,47 @@ TEST_P(DeviceTest, CopiesAndFills) {
   EXPECT_EQ(ReadBuffer<uint32_t>(*device, *b), expected);
 }
 
+// The one queue of a software driver stands for all of them.
+TEST_P(DeviceTest, QueuesWaitForOneAnother) {
+  OpenOptions options = Options();
+  options.emulate.queues = true;
+  options.pretend = PretendedMemory::kInvisible;  // so that there are copies
+  const auto device = Open(options);
+  ASSERT_NE(device, nullptr);
+  ASSERT_EQ(device->facts().compute_queues(), kMostQueues - 1);
+  ASSERT_EQ(device->facts().transfer_queue(), kMostQueues - 1);
+  const auto kernel = GetKernel(*device, ScaleKernel(GetParam().mode));
+  const auto a = MakeBuffer(*device, Iota(257)), b = MakeBuffer(*device, Iota(257));
+  const std::vector<BufferRange> there = {Whole(a), Whole(b)}, back = {Whole(b), Whole(a)};
+  const auto add = MakeArguments(*device, there, {257, 1, 1}), twice = MakeArguments(*device, back, {257, 2, 0});
+  std::vector<std::unique_ptr<CommandBuffer>> commands;
+  std::vector<uint32_t> expected = Iota(257);
+  Moment last;
+  for (int i = 0; i < 8; ++i) {
+    auto& step = commands.emplace_back(*device->CreateCommandBuffer(0, i % device->facts().compute_queues()));
+    VXLA_ASSERT_OK(step->Begin());
+    VXLA_ASSERT_OK(step->Dispatch(*kernel, Whole(i % 2 == 0 ? add : twice), i % 2 == 0 ? there : back, {5, 1, 1}));
+    VXLA_ASSERT_OK(step->End());
+    const auto point = device->Submit(*step, last);
+    VXLA_ASSERT_OK(point.status());
+    EXPECT_EQ(point->queue, i % device->facts().compute_queues());
+    last = *point;
+    for (uint32_t& x : expected) x = i % 2 == 0 ? x + 1 : x * 2;
+  }
+  std::vector<uint32_t> values(257);
+  VXLA_ASSERT_OK(device->Download(*a, 0, std::as_writable_bytes(std::span(values)), last));
+  EXPECT_EQ(values, expected);
+  EXPECT_TRUE(device->IsDone(last));
+  EXPECT_THAT(device->Wait(TimePoint{2, 99}).message(), HasSubstr("wait for 99 of queue 2, but only 2 was"));
+}
+
 TEST_P(DeviceTest, ReportsBadRecordings) {
   const auto device = Open();
   ASSERT_NE(device, nullptr);
   const auto a = MakeBuffer(*device, Iota(64));
   auto commands = *device->CreateCommandBuffer(1);
   EXPECT_THAT(commands->End().message(), HasSubstr("not being recorded"));
-  EXPECT_THAT(device->Submit(*commands, 0).status().message(), HasSubstr("did not end well"));
+  EXPECT_THAT(device->Submit(*commands, {}).status().message(), HasSubstr("did not end well"));
   const auto ends_with = [&](auto record) {
     EXPECT_TRUE(commands->Begin().ok());
     record();
@@ -175,10 +209,10 @@ TEST_P(DeviceTest, ReportsBadRecordings) {
               HasSubstr("copy source: bytes 252 to 260 lie outside a buffer of 256 bytes"));
   EXPECT_THAT(ends_with([&] { commands->Fill({a.get(), 2, 4}, 0); }), HasSubstr("words of 4 bytes"));
   EXPECT_THAT(ends_with([&] { commands->WriteTimestamp(1); }), HasSubstr("timestamp 1 of 1"));
-  EXPECT_THAT(device->Submit(*commands, 0).status().message(), HasSubstr("did not end well"));
+  EXPECT_THAT(device->Submit(*commands, {}).status().message(), HasSubstr("did not end well"));
   EXPECT_EQ(ends_with([] {}), "");
-  EXPECT_THAT(device->Submit(*commands, 1u << 20).status().message(), HasSubstr("would never start"));
-  EXPECT_THAT(device->Wait(1u << 20).message(), HasSubstr("wait for 1048576"));
+  EXPECT_THAT(device->Submit(*commands, TimePoint{0, 1u << 20}).status().message(), HasSubstr("would never start"));
+  EXPECT_THAT(device->Wait(TimePoint{0, 1u << 20}).message(), HasSubstr("wait for 1048576"));
 }
 
 TEST_P(DeviceTest, RefusesDispatchesOverLimits) {
@@ -324,11 +358,11 @@ TEST_P(DeviceTest, ALostDeviceStaysLost) {
   VXLA_ASSERT_OK(commands->End());
   EXPECT_FALSE(device->context().Check(VK_ERROR_DEVICE_LOST, "vkQueueSubmit2").ok());
   for (int i = 0; i < 2; ++i) {
-    const Status submitted = device->Submit(*commands, 0).status();
+    const Status submitted = device->Submit(*commands, {}).status();
     EXPECT_EQ(submitted.code(), StatusCode::kDeviceFailure);
     EXPECT_THAT(submitted.message(), HasSubstr("was lost; open it again"));
   }
-  EXPECT_THAT(device->Wait(0).message(), HasSubstr("was lost"));
+  EXPECT_THAT(device->Wait({}).message(), HasSubstr("was lost"));
   EXPECT_THAT(device->Allocate(4, MemoryKind::kDevice).status().message(), HasSubstr("was lost"));
   EXPECT_THAT(device->CreateCommandBuffer(0).status().message(), HasSubstr("was lost"));
 }

@@ -147,7 +147,7 @@ TEST_P(FaultLayerTest, ALostDeviceSaysSoAndAnotherCanBeOpenedBesideIt) {
   VXLA_ASSERT_OK((*commands)->Begin());
   VXLA_ASSERT_OK((*commands)->End());
   loader_.FailAt(0, 2);
-  EXPECT_EQ((*device)->Submit(**commands, 0).status().message(),
+  EXPECT_EQ((*device)->Submit(**commands, {}).status().message(),
             fmt::format("device {} was lost: vkQueueSubmit2: VK_ERROR_DEVICE_LOST (-4); open it again", name));
   const Status later = (*device)->Allocate(16, MemoryKind::kDevice).status();
   EXPECT_EQ(later.code(), StatusCode::kDeviceFailure);

@@ -134,7 +134,7 @@ std::vector<uint32_t> Iota(size_t count) {
 }
 
 void RunAndWait(Device& device, CommandBuffer& commands) {
-  const auto value = device.Submit(commands, 0);
+  const auto value = device.Submit(commands, {});
   ASSERT_TRUE(value.ok()) << value.status().message();
   const Status status = device.Wait(*value);
   ASSERT_TRUE(status.ok()) << status.message();

@@ -63,7 +63,7 @@ Result<std::unique_ptr<Device>> AdoptDevice(const AdoptedDevice& adopted, const 
   return std::unique_ptr<Device>(std::move(device));
 }
 
-bool IsIdle(Device& device) { return static_cast<VulkanDevice&>(device).queue().IsIdle(); }
+bool IsIdle(Device& device) { return static_cast<VulkanDevice&>(device).queues().IsIdle(); }
 
 HostRange WithAddress(Device& device, const HostRange& range) {
   DeviceContext& context = static_cast<VulkanDevice&>(device).context();
@@ -88,8 +88,8 @@ HostRange RangeOf(const Buffer& buffer) {
           range.device_address()};
 }
 
-Result<uint64_t> Link(Device& device, uint64_t wait_value, const HostSemaphore* wait, const HostSemaphore* signal) {
-  return static_cast<VulkanDevice&>(device).queue().Link(wait_value, wait, signal);
+Result<TimePoint> Link(Device& device, const Moment& after, const HostSemaphore* wait, const HostSemaphore* signal) {
+  return static_cast<VulkanDevice&>(device).queues().Submit(0, VK_NULL_HANDLE, after, wait, signal);
 }
 
 std::unique_ptr<VulkanCommandBuffer> WrapCommands(Device& device) {

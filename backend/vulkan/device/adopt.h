@@ -48,8 +48,8 @@ HostRange WithAddress(Device& device, const HostRange& range);
 std::unique_ptr<VulkanBuffer> WrapBuffer(const HostRange& range);
 // Where a buffer of vxla's lies.
 HostRange RangeOf(const Buffer& buffer);
-// Orders work of the device with the host's: Queue::Link.
-Result<uint64_t> Link(Device& device, uint64_t wait_value, const HostSemaphore* wait, const HostSemaphore* signal);
+// Orders work of the device with the host's: Queues::Submit of nothing.
+Result<TimePoint> Link(Device& device, const Moment& after, const HostSemaphore* wait, const HostSemaphore* signal);
 // Records into what Attach names.
 std::unique_ptr<VulkanCommandBuffer> WrapCommands(Device& device);
 

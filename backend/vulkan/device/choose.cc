@@ -121,9 +121,11 @@ Result<Emulation> ParseEmulation(std::string_view names) {
       emulation.gpu = true;
     } else if (name == "matrices") {
       emulation.matrices = true;
+    } else if (name == "queues") {
+      emulation.queues = true;
     } else {
-      return InvalidArgument("--emulate: '{}' is none of i64, f64, f16, narrow, subgroups, division, gpu, matrices",
-                             name);
+      return InvalidArgument(
+          "--emulate: '{}' is none of i64, f64, f16, narrow, subgroups, division, gpu, matrices, queues", name);
     }
   }
   return emulation;

@@ -16,13 +16,13 @@ VkDeviceSize Offset(const BufferRange& range) {
 }  // namespace
 
 Result<std::unique_ptr<VulkanCommandBuffer>> VulkanCommandBuffer::Create(std::shared_ptr<DeviceContext> context,
-                                                                         int timestamp_count) {
+                                                                         int timestamp_count, int queue) {
   VXLA_RETURN_IF_ERROR(context->Alive());
   std::unique_ptr<VulkanCommandBuffer> made(new VulkanCommandBuffer(std::move(context)));
   DeviceContext& device = *made->context_;
   const DeviceTable& vk = device.vk();
   auto pool = MakeVk<VkCommandPoolCreateInfo>(VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO);
-  pool.queueFamilyIndex = device.plan().queue_family;
+  pool.queueFamilyIndex = device.facts().queues[static_cast<size_t>(queue)].family;
   VXLA_RETURN_IF_ERROR(device.Check(vk.CreateCommandPool(device.handle(), &pool, device.allocation(), &made->pool_),
                                     "vkCreateCommandPool"));
   auto info = MakeVk<VkCommandBufferAllocateInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO);
@@ -31,6 +31,7 @@ Result<std::unique_ptr<VulkanCommandBuffer>> VulkanCommandBuffer::Create(std::sh
   info.commandBufferCount = 1;
   VXLA_RETURN_IF_ERROR(
       device.Check(vk.AllocateCommandBuffers(device.handle(), &info, &made->commands_), "vkAllocateCommandBuffers"));
+  made->queue_ = queue;
   made->timestamp_written_.resize(static_cast<size_t>(std::max(0, timestamp_count)));
   if (timestamp_count > 0 && device.plan().timestamp_bits > 0) {
     auto queries = MakeVk<VkQueryPoolCreateInfo>(VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO);

@@ -15,7 +15,7 @@ namespace VXLA_NAMESPACE::vulkan {
 class VulkanCommandBuffer final : public CommandBuffer {
  public:
   static Result<std::unique_ptr<VulkanCommandBuffer>> Create(std::shared_ptr<DeviceContext> context,
-                                                             int timestamp_count);
+                                                             int timestamp_count, int queue = 0);
   // Records into a host's command buffers, each between Attach and Detach, always the same dispatches; Begin, End and
   // timestamps are the host's. Descriptor sets are our own: made the first time, written again where Attach says so.
   static std::unique_ptr<VulkanCommandBuffer> ForHost(std::shared_ptr<DeviceContext> context);
@@ -40,6 +40,7 @@ class VulkanCommandBuffer final : public CommandBuffer {
   Status End() override;
   Result<std::vector<double>> Timestamps() override;
 
+  int queue() const { return queue_; }
   VkCommandBuffer handle() const { return commands_; }
   // Not OK unless End() succeeded.
   Status Submittable() const;
@@ -68,6 +69,7 @@ class VulkanCommandBuffer final : public CommandBuffer {
   void Fail(Status status);
 
   std::shared_ptr<DeviceContext> context_;
+  int queue_ = 0;
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
   VkQueryPool queries_ = VK_NULL_HANDLE;

@@ -1,5 +1,8 @@
 #include "backend/vulkan/device/device_context.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace VXLA_NAMESPACE::vulkan {
 
 Result<std::shared_ptr<DeviceContext>> DeviceContext::Create(std::shared_ptr<Instance> instance,
@@ -10,15 +13,20 @@ Result<std::shared_ptr<DeviceContext>> DeviceContext::Create(std::shared_ptr<Ins
   context->physical_ = physical;
   context->plan_ = std::move(plan);
   DevicePlan& chosen = context->plan_;
-  const float priority = 1.0f;
-  auto queue = MakeVk<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO);
-  queue.queueFamilyIndex = chosen.queue_family;
-  queue.queueCount = 1;
-  queue.pQueuePriorities = &priority;
+  const std::vector<float> priorities(kMostQueues, 1.0f);
+  std::vector<VkDeviceQueueCreateInfo> queues;
+  for (const uint32_t family : chosen.queue_families) {
+    auto& queue = queues.emplace_back(MakeVk<VkDeviceQueueCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO));
+    queue.queueFamilyIndex = family;
+    for (const QueueFacts& opened : chosen.facts.queues) {
+      if (opened.family == family) queue.queueCount = std::max(queue.queueCount, opened.index + 1);
+    }
+    queue.pQueuePriorities = priorities.data();
+  }
   auto info = MakeVk<VkDeviceCreateInfo>(VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO);
   info.pNext = chosen.features.Link(support.properties.apiVersion, support.extensions);
-  info.queueCreateInfoCount = 1;
-  info.pQueueCreateInfos = &queue;
+  info.queueCreateInfoCount = static_cast<uint32_t>(queues.size());
+  info.pQueueCreateInfos = queues.data();
   info.ppEnabledExtensionNames = chosen.extensions.data();
   info.enabledExtensionCount = static_cast<uint32_t>(chosen.extensions.size());
   const InstanceTable& vk = context->instance_->vk();
@@ -56,6 +64,13 @@ DeviceContext::~DeviceContext() {
 
 void DeviceContext::WaitIdle() {
   if (!facts().compile_only && !host_) vk_.DeviceWaitIdle(handle_);
+}
+
+void DeviceContext::Share(VkBufferCreateInfo& buffer) const {
+  if (plan_.queue_families.size() < 2) return;
+  buffer.sharingMode = VK_SHARING_MODE_CONCURRENT;
+  buffer.queueFamilyIndexCount = static_cast<uint32_t>(plan_.queue_families.size());
+  buffer.pQueueFamilyIndices = plan_.queue_families.data();
 }
 
 Status DeviceContext::Check(VkResult result, std::string_view what) {

@@ -69,6 +69,8 @@ class DeviceContext {
 
   // Null hardware has no queue to wait for, and a host's device is not ours to wait for.
   void WaitIdle();
+  // Buffers belong to the families of all queues.
+  void Share(VkBufferCreateInfo& buffer) const;
   // Maps a result, and remembers a lost device.
   Status Check(VkResult result, std::string_view what);
   // Not OK once the device was lost: nothing that it still says can be trusted.

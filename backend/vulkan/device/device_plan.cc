@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "backend/vulkan/device/external_handle.h"
+#include "backend/vulkan/device/queue_plan.h"
 #include "backend/vulkan/device/vk_status.h"
 #include "backend/vulkan/drivers/known_faults.h"
 
@@ -97,18 +98,6 @@ Status CheckRequired(const PhysicalSupport& support, const PlanWants& wants) {
   return OkStatus();
 }
 
-// The family with the most to offer: compute at all, timestamps, then the lowest number (the main one).
-Result<uint32_t> ChooseQueueFamily(const PhysicalSupport& support) {
-  int best = -1;
-  for (int i = 0; i < static_cast<int>(support.queue_families.size()); ++i) {
-    const VkQueueFamilyProperties& family = support.queue_families[i];
-    if (family.queueCount == 0 || !(family.queueFlags & VK_QUEUE_COMPUTE_BIT)) continue;
-    if (best < 0 || (family.timestampValidBits > 0 && support.queue_families[best].timestampValidBits == 0)) best = i;
-  }
-  if (best < 0) return Unsupported("device {}: no queue family runs compute", support.properties.deviceName);
-  return static_cast<uint32_t>(best);
-}
-
 Result<uint32_t> CheckQueueFamily(const PhysicalSupport& support, uint32_t family) {
   if (family >= support.queue_families.size()) {
     return InvalidArgument("device {}: queue family {}: there are {}", support.properties.deviceName, family,
@@ -117,6 +106,23 @@ Result<uint32_t> CheckQueueFamily(const PhysicalSupport& support, uint32_t famil
   if ((support.queue_families[family].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0)
     return InvalidArgument("device {}: queue family {} runs no compute", support.properties.deviceName, family);
   return family;
+}
+
+Status ChooseQueues(const PhysicalSupport& support, const PlanWants& wants, DevicePlan& plan) {
+  uint32_t main = 0;
+  if (wants.queue_family) {
+    VXLA_ASSIGN_OR_RETURN(main, CheckQueueFamily(support, *wants.queue_family));
+  } else if (const auto best = ChooseQueueFamily(support.queue_families)) {
+    main = *best;
+  } else {
+    return Unsupported("device {}: no queue family runs compute", support.properties.deviceName);
+  }
+  plan.timestamp_bits = support.queue_families[main].timestampValidBits;
+  // A host lends one.
+  const int most = wants.queue_family ? 1 : wants.most_queues;
+  plan.facts.queues = PlanQueues(support.queue_families, main, most, wants.emulate.queues);
+  plan.queue_families = FamiliesOf(plan.facts.queues);
+  return OkStatus();
 }
 
 void CopyFeature(VkBool32 supported, VkBool32& enabled) {
@@ -320,6 +326,7 @@ void FillRates(DeviceFacts& facts) {
   facts.flop_per_second = discrete ? 4e11 : facts.is_software() ? 2e9 : 4e10;
   facts.bytes_per_second = discrete ? 5e10 : facts.is_software() ? 2e9 : 5e9;
   facts.work_budget_seconds = facts.is_software() ? 0 : 0.2;
+  facts.busy_workgroups = discrete ? 512 : 64;
 }
 
 void FillIdentity(const PhysicalSupport& support, DeviceFacts& facts) {
@@ -578,9 +585,7 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
 Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& wants) {
   VXLA_RETURN_IF_ERROR(CheckRequired(support, wants));
   DevicePlan plan;
-  VXLA_ASSIGN_OR_RETURN(plan.queue_family, wants.queue_family ? CheckQueueFamily(support, *wants.queue_family)
-                                                              : ChooseQueueFamily(support));
-  plan.timestamp_bits = support.queue_families[plan.queue_family].timestampValidBits;
+  VXLA_RETURN_IF_ERROR(ChooseQueues(support, wants, plan));
   plan.features = ChooseFeatures(support.features, wants);
   plan.extensions = ChooseExtensions(support);
   if (IsNullHardware(support.memory)) {
@@ -591,6 +596,7 @@ Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& w
   FillIdentity(support, plan.facts);
   if (wants.emulate.gpu && plan.facts.is_software()) plan.facts.kind = DeviceFacts::Kind::kDiscrete;
   FillFeatures(support, plan.features, plan.facts);
+  if (wants.emulate.queues) plan.facts.queue_switch_seconds = -1;
   if (wants.emulate.division) plan.facts.division_f32 = plan.facts.division_f64 = DeviceFacts::Division::kCorrected;
   if (plan.facts.compile_only) NoteUnmeasurable(plan.facts);
   plan.capture_executables = plan.features.executables.pipelineExecutableInfo;

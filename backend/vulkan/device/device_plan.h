@@ -68,7 +68,8 @@ struct PlanWants {
   std::optional<double> work_budget_seconds = {};  // not given: as the kind of device needs it
   bool capture_executables = false;                // pipelines keep what the driver made of them
   Emulation emulate = {};  // these features are not enabled, so facts and kernels know nothing of them
-  std::optional<uint32_t> queue_family = {};  // not given: the best
+  std::optional<uint32_t> queue_family = {};  // of the one queue that a host lends; not given: all that are of use
+  int most_queues = kMostQueues;
 };
 
 struct MemoryChoice {
@@ -82,7 +83,7 @@ struct DevicePlan {
   DeviceFacts facts;
   FeatureChain features;
   std::vector<const char*> extensions;
-  uint32_t queue_family = 0;
+  std::vector<uint32_t> queue_families;  // of all queues, each once, in ascending order
   uint32_t timestamp_bits = 0;
   // Of pipelines that use subgroups; 0: the device has only one.
   uint32_t required_subgroup_size = 0, max_workgroup_subgroups = 0;

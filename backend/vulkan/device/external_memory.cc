@@ -48,6 +48,7 @@ Status ExternalBuffer::MakeBuffer(uint64_t size_bytes, VkMemoryRequirements& nee
   info.pNext = &external;
   info.size = size_bytes;
   info.usage = Usage(*context_);
+  context_->Share(info);
   const DeviceTable& vk = context_->vk();
   VXLA_RETURN_IF_ERROR(
       context_->Check(vk.CreateBuffer(context_->handle(), &info, context_->allocation(), &buffer_), "vkCreateBuffer"));

@@ -166,6 +166,7 @@ Status MemoryAllocator::FillBlock(MemoryBlock& block, const MemoryChoice& choice
   buffer.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                  VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT;
   if (addresses) buffer.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+  context_->Share(buffer);
   VXLA_RETURN_IF_ERROR(
       context_->Check(vk.CreateBuffer(device, &buffer, context_->allocation(), &block.buffer), "vkCreateBuffer"));
   VkMemoryRequirements needs = {};

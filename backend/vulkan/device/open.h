@@ -40,8 +40,9 @@ struct OpenOptions {
   bool compile_only = false;
   // Device::KernelExecutables answers. kDeviceFailure where the driver has no VK_KHR_pipeline_executable_properties.
   bool capture_executables = false;
-  bool measure_division = false;  // at once, so that facts() tell; else when a kernel first divides
-  std::optional<DeviceTuning> tuning;     // instead of what was measured on the device and kept
+  bool measure_division = false;       // at once, so that facts() tell; else when a kernel first divides
+  std::optional<DeviceTuning> tuning;  // instead of what was measured on the device and kept
+  int most_queues = kMostQueues;       // of the device's
   PretendedMemory pretend = PretendedMemory::kNone;
   uint64_t memory_limit_bytes = ~uint64_t{0};     // of each heap, as if it had no more
   int64_t max_elements = (int64_t{1} << 31) - 1;  // of an array that is not cut, as if indices reached no more
@@ -53,7 +54,7 @@ struct OpenOptions {
 // A NaN in f16, bf16, f32 and f64 alike, and a large negative integer.
 inline constexpr uint32_t kPoisonWord = 0xFFF5FFF5u;
 
-// Pure. "i64,f64,f16,narrow,subgroups,division,gpu,matrices" or some of them. Another name: kInvalidArgument.
+// Pure. "i64,f64,f16,narrow,subgroups,division,gpu,matrices,queues" or some of them. Another name: kInvalidArgument.
 Result<Emulation> ParseEmulation(std::string_view names);
 
 // All devices of all drivers, as they would be after opening (quirks are known only after opening). No loader or no

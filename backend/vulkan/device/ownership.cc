@@ -1,5 +1,7 @@
 #include "backend/vulkan/device/ownership.h"
 
+#include <algorithm>
+
 #include "backend/vulkan/device/vulkan_device.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -7,7 +9,7 @@ namespace {
 
 Status CheckFamily(const DeviceContext& context, uint32_t family) {
   if (family == VK_QUEUE_FAMILY_EXTERNAL) return OkStatus();
-  if (family == context.plan().queue_family)
+  if (std::ranges::count(context.plan().queue_families, family) != 0)
     return InvalidArgument("queue family {}: it is the one that vxla's queue has", family);
   uint32_t count = 0;
   context.instance().vk().GetPhysicalDeviceQueueFamilyProperties(context.physical(), &count, nullptr);
@@ -20,8 +22,8 @@ Status CheckFamily(const DeviceContext& context, uint32_t family) {
 
 }  // namespace
 
-Result<uint64_t> TransferOwnership(Device& device, const Buffer& buffer, Ownership half, uint32_t other, uint64_t after,
-                                   const HostSemaphore* semaphore) {
+Result<TimePoint> TransferOwnership(Device& device, const Buffer& buffer, Ownership half, uint32_t other,
+                                    const Moment& after, const HostSemaphore* semaphore) {
   auto& vulkan = static_cast<VulkanDevice&>(device);
   DeviceContext& context = vulkan.context();
   VXLA_RETURN_IF_ERROR(CheckFamily(context, other));
@@ -32,7 +34,9 @@ Result<uint64_t> TransferOwnership(Device& device, const Buffer& buffer, Ownersh
   barrier.srcStageMask = barrier.dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
   (release ? barrier.srcAccessMask : barrier.dstAccessMask) =
       VK_ACCESS_2_MEMORY_WRITE_BIT | (release ? 0 : VK_ACCESS_2_MEMORY_READ_BIT);
-  const uint32_t own = context.plan().queue_family;
+  // What several families share has no owner among them.
+  const auto& families = context.plan().queue_families;
+  const uint32_t own = families.size() == 1 ? families[0] : VK_QUEUE_FAMILY_IGNORED;
   barrier.srcQueueFamilyIndex = release ? own : other;
   barrier.dstQueueFamilyIndex = release ? other : own;
   barrier.buffer = range.handle();

@@ -53,8 +53,8 @@ Status RunProbe(const ProbeTools& tools, const Probe& probe, std::span<const std
   VXLA_RETURN_IF_ERROR(
       commands->Dispatch(*kernel, {input.get(), 0, data_bytes}, std::span(&out, 1), {probe.groups, 1, 1}));
   VXLA_RETURN_IF_ERROR(commands->End());
-  VXLA_ASSIGN_OR_RETURN(const uint64_t value, tools.queue.Submit(commands->handle(), 0));
-  VXLA_RETURN_IF_ERROR(tools.queue.Wait(value));
+  VXLA_ASSIGN_OR_RETURN(const TimePoint done, tools.queues.Submit(0, commands->handle(), {}));
+  VXLA_RETURN_IF_ERROR(tools.queues.Wait(done));
   std::memcpy(answer.data(), words->mapped(), answer.size());
   return OkStatus();
 }

@@ -16,7 +16,7 @@ struct ProbeTools {
   std::shared_ptr<DeviceContext> context;
   std::shared_ptr<MemoryAllocator> allocator;
   std::shared_ptr<KernelLayouts> layouts;
-  Queue& queue;
+  Queues& queues;
 };
 
 struct Probe {

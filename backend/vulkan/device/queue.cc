@@ -1,41 +1,49 @@
 #include "backend/vulkan/device/queue.h"
 
+#include <array>
+#include <vector>
+
 #include "backend/vulkan/device/executables.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
-Result<std::unique_ptr<Queue>> Queue::Create(std::shared_ptr<DeviceContext> context) {
-  std::unique_ptr<Queue> queue(new Queue(std::move(context)));
-  DeviceContext& device = *queue->context_;
-  if (device.facts().compile_only) return queue;
+Result<std::unique_ptr<Queues>> Queues::Create(std::shared_ptr<DeviceContext> context) {
+  std::unique_ptr<Queues> queues(new Queues(std::move(context)));
+  const DeviceFacts& facts = queues->context_->facts();
+  if (facts.compile_only) return queues;
+  for (const QueueFacts& queue : facts.queues) VXLA_RETURN_IF_ERROR(queues->Open(queues->lines_.emplace_back(), queue));
+  return queues;
+}
+
+Status Queues::Open(Line& line, const QueueFacts& facts) {
+  DeviceContext& device = *context_;
   if (device.host()) {
-    queue->queue_ = device.host()->queue;
+    line.queue = device.host()->queue;
   } else {
-    device.vk().GetDeviceQueue(device.handle(), device.plan().queue_family, 0, &queue->queue_);
+    device.vk().GetDeviceQueue(device.handle(), facts.family, facts.index, &line.queue);
   }
+  for (const Line& other : lines_) {
+    if (&other != &line && other.queue == line.queue) line.submits = other.submits;
+  }
+  if (line.submits == nullptr) line.submits = &submits_.emplace_back();
   auto type = MakeVk<VkSemaphoreTypeCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
   auto info = MakeVk<VkSemaphoreCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO);
   info.pNext = &type;
-  VXLA_RETURN_IF_ERROR(
-      device.Check(device.vk().CreateSemaphore(device.handle(), &info, device.allocation(), &queue->timeline_),
-                   "vkCreateSemaphore"));
-  device.Name(VK_OBJECT_TYPE_SEMAPHORE, queue->timeline_, "vxla timeline");
-  return queue;
+  VXLA_RETURN_IF_ERROR(device.Check(
+      device.vk().CreateSemaphore(device.handle(), &info, device.allocation(), &line.timeline), "vkCreateSemaphore"));
+  device.Name(VK_OBJECT_TYPE_SEMAPHORE, line.timeline, fmt::format("vxla timeline {}", count() - 1));
+  return OkStatus();
 }
 
-Queue::~Queue() {
-  if (timeline_ == VK_NULL_HANDLE) return;
-  context_->WaitIdle();
-  context_->vk().DestroySemaphore(context_->handle(), timeline_, context_->allocation());
+Queues::~Queues() {
+  if (!lines_.empty()) context_->WaitIdle();
+  for (const Line& line : lines_)
+    context_->vk().DestroySemaphore(context_->handle(), line.timeline, context_->allocation());
 }
 
-Result<uint64_t> Queue::Link(uint64_t wait_value, const HostSemaphore* wait, const HostSemaphore* signal) {
-  return Submit(VK_NULL_HANDLE, wait_value, wait, signal);
-}
-
-Result<uint64_t> Queue::Submit(VkCommandBuffer commands, uint64_t wait_value, const HostSemaphore* wait,
-                               const HostSemaphore* signal) {
+Result<TimePoint> Queues::Submit(int queue, VkCommandBuffer commands, const Moment& after, const HostSemaphore* wait,
+                                 const HostSemaphore* signal) {
   VXLA_RETURN_IF_ERROR(context_->Alive());
   VXLA_RETURN_IF_ERROR(CheckRuns(context_->facts()));
   const auto point = [](const HostSemaphore& at) {
@@ -47,91 +55,117 @@ Result<uint64_t> Queue::Submit(VkCommandBuffer commands, uint64_t wait_value, co
   };
   auto command = MakeVk<VkCommandBufferSubmitInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO);
   command.commandBuffer = commands;
-  VkSemaphoreSubmitInfo waits[2], signals[2];
+  std::array<VkSemaphoreSubmitInfo, kMostQueues + 1> waits;
+  VkSemaphoreSubmitInfo signals[2];
   auto info = MakeVk<VkSubmitInfo2>(VK_STRUCTURE_TYPE_SUBMIT_INFO_2);
   info.commandBufferInfoCount = commands == VK_NULL_HANDLE ? 0 : 1;
   info.pCommandBufferInfos = &command;
-  info.pWaitSemaphoreInfos = waits;
+  info.pWaitSemaphoreInfos = waits.data();
   info.pSignalSemaphoreInfos = signals;
-  if (wait_value != 0) waits[info.waitSemaphoreInfoCount++] = point({timeline_, wait_value});
-  if (wait != nullptr) waits[info.waitSemaphoreInfoCount++] = point(*wait);
-  std::lock_guard lock(mutex_);
-  if (wait_value > last_value_) {
-    return Internal("submission waits for {}, but only {} was submitted: it would never start", wait_value,
-                    last_value_);
+  for (int i = 0; i < kMostQueues; ++i) {
+    const uint64_t value = after.at(i);
+    if (value == 0) continue;
+    // What waits for something that comes later may block a device whose queues are one.
+    if (const uint64_t last = i < count() ? at(i).Last() : 0; value > last) {
+      return Internal("submission waits for {} of queue {}, but only {} was submitted: it would never start", value, i,
+                      last);
+    }
+    waits[info.waitSemaphoreInfoCount++] = point({at(i).timeline, value});
   }
-  signals[info.signalSemaphoreInfoCount++] = point({timeline_, last_value_ + 1});
+  if (wait != nullptr) waits[info.waitSemaphoreInfoCount++] = point(*wait);
+  Line& line = at(queue);
+  std::lock_guard lock(line.mutex);
+  signals[info.signalSemaphoreInfoCount++] = point({line.timeline, line.last_value + 1});
   if (signal != nullptr) signals[info.signalSemaphoreInfoCount++] = point(*signal);
-  VXLA_RETURN_IF_ERROR(context_->Check(SubmitLocked(info), "vkQueueSubmit2"));
-  return ++last_value_;
+  VXLA_RETURN_IF_ERROR(context_->Check(SubmitLocked(line, info), "vkQueueSubmit2"));
+  return TimePoint{queue, ++line.last_value};
 }
 
-VkResult Queue::SubmitLocked(const VkSubmitInfo2& info) {
+VkResult Queues::SubmitLocked(const Line& line, const VkSubmitInfo2& info) {
   const std::optional<HostDevice>& host = context_->host();
   const bool locks = host && host->lock_queue != nullptr;
+  const std::lock_guard lock(*line.submits);
   if (locks) host->lock_queue(host->user);
-  const VkResult result = context_->vk().QueueSubmit2(queue_, 1, &info, VK_NULL_HANDLE);
+  const VkResult result = context_->vk().QueueSubmit2(line.queue, 1, &info, VK_NULL_HANDLE);
   if (locks) host->unlock_queue(host->user);
   return result;
 }
 
-bool Queue::IsIdle() {
-  uint64_t last = 0;
-  {
-    std::lock_guard lock(mutex_);
-    last = last_value_;
-  }
-  return last == 0 || IsDone(last) || !context_->Alive().ok();
+uint64_t Queues::Line::Last() {
+  const std::lock_guard lock(mutex);
+  return last_value;
 }
 
-void Queue::NoteDone(uint64_t value) {
-  uint64_t seen = done_value_.load(std::memory_order_relaxed);
-  while (seen < value && !done_value_.compare_exchange_weak(seen, value, std::memory_order_release)) {
+bool Queues::IsIdle() {
+  for (Line& line : lines_) {
+    const uint64_t last = line.Last();
+    if (last != 0 && !IsDone(line, last) && context_->Alive().ok()) return false;
+  }
+  return true;
+}
+
+void Queues::Line::NoteDone(uint64_t value) {
+  uint64_t seen = done_value.load(std::memory_order_relaxed);
+  while (seen < value && !done_value.compare_exchange_weak(seen, value, std::memory_order_release)) {
   }
 }
 
-Status Queue::WaitIdle() {
+Status Queues::WaitIdle() {
   if (context_->host()) return OkStatus();
-  std::lock_guard lock(mutex_);
+  std::vector<std::unique_lock<std::mutex>> locks;
+  for (Line& line : lines_) locks.emplace_back(line.mutex);
   VXLA_RETURN_IF_ERROR(context_->Check(context_->vk().DeviceWaitIdle(context_->handle()), "vkDeviceWaitIdle"));
-  NoteDone(last_value_);
+  for (Line& line : lines_) line.NoteDone(line.last_value);
   return OkStatus();
 }
 
-Status Queue::Wait(uint64_t value) {
+Status Queues::Wait(const Moment& moment) {
   VXLA_RETURN_IF_ERROR(context_->Alive());
-  if (done_value_.load(std::memory_order_acquire) >= value) return OkStatus();
-  {
-    std::lock_guard lock(mutex_);
-    if (value > last_value_) return Internal("wait for {}, but only {} was submitted", value, last_value_);
-  }
-  if (context_->instance().validates_gpu()) return WaitIdle();
+  std::array<VkSemaphore, kMostQueues> timelines;
+  std::array<uint64_t, kMostQueues> values;
   auto info = MakeVk<VkSemaphoreWaitInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO);
-  info.semaphoreCount = 1;
-  info.pSemaphores = &timeline_;
-  info.pValues = &value;
+  info.pSemaphores = timelines.data();
+  info.pValues = values.data();
+  for (int i = 0; i < kMostQueues; ++i) {
+    const uint64_t value = moment.at(i);
+    if (value == 0) continue;
+    if (i < count() && at(i).done_value.load(std::memory_order_acquire) >= value) continue;
+    if (const uint64_t last = i < count() ? at(i).Last() : 0; value > last)
+      return Internal("wait for {} of queue {}, but only {} was submitted", value, i, last);
+    timelines[info.semaphoreCount] = at(i).timeline;
+    values[info.semaphoreCount++] = value;
+  }
+  if (info.semaphoreCount == 0) return OkStatus();
+  if (context_->instance().validates_gpu()) return WaitIdle();
   Status status =
       context_->Check(context_->vk().WaitSemaphores(context_->handle(), &info, UINT64_MAX), "vkWaitSemaphores");
   if (status.ok()) {
-    NoteDone(value);
+    for (int i = 0; i < count(); ++i) at(i).NoteDone(moment.at(i));
   } else if (context_->Alive().ok()) {
     (void)WaitIdle();  // the caller gives up, and frees what the device may still work on
   }
   return status;
 }
 
-bool Queue::IsDone(uint64_t value) {
-  if (done_value_.load(std::memory_order_acquire) >= value) return true;
-  if (context_->instance().validates_gpu()) return WaitIdle().ok() && done_value_.load() >= value;
+bool Queues::IsDone(Line& line, uint64_t value) {
+  if (line.done_value.load(std::memory_order_acquire) >= value) return true;
+  if (context_->instance().validates_gpu()) return WaitIdle().ok() && line.done_value.load() >= value;
   uint64_t now = 0;
   if (!context_
-           ->Check(context_->vk().GetSemaphoreCounterValue(context_->handle(), timeline_, &now),
+           ->Check(context_->vk().GetSemaphoreCounterValue(context_->handle(), line.timeline, &now),
                    "vkGetSemaphoreCounterValue")
            .ok()) {
     return false;
   }
-  NoteDone(now);
+  line.NoteDone(now);
   return now >= value;
+}
+
+bool Queues::IsDone(const Moment& moment) {
+  for (int i = 0; i < count(); ++i) {
+    if (!IsDone(at(i), moment.at(i))) return false;
+  }
+  return true;
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -1,7 +1,8 @@
-// Queue: submissions of one device in order, and the timeline that tells how far they are.
+// Queues: submissions of one device, each queue's in order, and the timelines that tell how far they are.
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 
@@ -16,38 +17,49 @@ struct HostSemaphore {
   VkPipelineStageFlags2 stages = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
 };
 
-// Thread-safe.
-class Queue {
+// Thread-safe. Those of DeviceFacts::queues, or the one that the host lent.
+class Queues {
  public:
-  static Result<std::unique_ptr<Queue>> Create(std::shared_ptr<DeviceContext> context);
-  ~Queue();
-  Queue(const Queue&) = delete;
-  Queue& operator=(const Queue&) = delete;
+  static Result<std::unique_ptr<Queues>> Create(std::shared_ptr<DeviceContext> context);
+  ~Queues();
+  Queues(const Queues&) = delete;
+  Queues& operator=(const Queues&) = delete;
 
-  // Starts after the timeline reaches `wait_value` and the host's semaphore `wait`; returns the value that it reaches at
-  // the end, when `signal` is signalled. Either may be null.
-  Result<uint64_t> Submit(VkCommandBuffer commands, uint64_t wait_value, const HostSemaphore* wait = nullptr,
-                          const HostSemaphore* signal = nullptr);
-  // The same of nothing: order alone.
-  Result<uint64_t> Link(uint64_t wait_value, const HostSemaphore* wait, const HostSemaphore* signal);
-  Status Wait(uint64_t value);
-  bool IsDone(uint64_t value);
+  // Goes to queue number `queue`, starts once `after` has passed and the host's semaphore `wait` is signalled, and
+  // returns what the queue reaches at the end, when `signal` is signalled. Either may be null. Null commands: order
+  // alone.
+  Result<TimePoint> Submit(int queue, VkCommandBuffer commands, const Moment& after,
+                           const HostSemaphore* wait = nullptr, const HostSemaphore* signal = nullptr);
+  Status Wait(const Moment& moment);
+  bool IsDone(const Moment& moment);
   bool IsIdle();
 
  private:
-  explicit Queue(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
+  struct Line {
+    VkQueue queue = VK_NULL_HANDLE;
+    std::mutex* submits = nullptr;  // of `queue`, which several may share
+    VkSemaphore timeline = VK_NULL_HANDLE;
+    std::mutex mutex;
+    uint64_t last_value = 0;
+    std::atomic<uint64_t> done_value = 0;  // the highest value that was seen, to answer without a driver call
+
+    uint64_t Last();
+    void NoteDone(uint64_t value);
+  };
+
+  explicit Queues(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
+  Status Open(Line& line, const QueueFacts& facts);
   // GPU-assisted validation 1.3.239 loses sight of timelines: each look at one takes it ten seconds and ends in an
   // error of its own. Idling the device is what it understands.
   Status WaitIdle();
-  void NoteDone(uint64_t value);
-  VkResult SubmitLocked(const VkSubmitInfo2& info);
+  VkResult SubmitLocked(const Line& line, const VkSubmitInfo2& info);
+  bool IsDone(Line& line, uint64_t value);
+  int count() const { return static_cast<int>(lines_.size()); }
+  Line& at(int queue) { return lines_[static_cast<size_t>(queue)]; }
 
   std::shared_ptr<DeviceContext> context_;
-  VkQueue queue_ = VK_NULL_HANDLE;
-  VkSemaphore timeline_ = VK_NULL_HANDLE;
-  std::mutex mutex_;
-  uint64_t last_value_ = 0;
-  std::atomic<uint64_t> done_value_ = 0;  // the highest value that was seen, to answer without a driver call
+  std::deque<Line> lines_;
+  std::deque<std::mutex> submits_;
 };
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -48,12 +48,12 @@ class Target final : public Device {
     VXLA_ASSIGN_OR_RETURN(const SpirvCache::Found found, modules_.Get(key, text));
     return *found.words;
   }
-  Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int) override { return NotThere(); }
-  Result<uint64_t> Submit(CommandBuffer&, uint64_t) override { return NotThere(); }
-  Status Wait(uint64_t) override { return OkStatus(); }
-  bool IsDone(uint64_t) override { return true; }
+  Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int, int) override { return NotThere(); }
+  Result<TimePoint> Submit(CommandBuffer&, const Moment&) override { return NotThere(); }
+  Status Wait(const Moment&) override { return OkStatus(); }
+  bool IsDone(const Moment&) override { return true; }
   Status Upload(std::span<const std::byte>, Buffer&, int64_t) override { return NotThere(); }
-  Status Download(Buffer&, int64_t, std::span<std::byte>) override { return NotThere(); }
+  Status Download(Buffer&, int64_t, std::span<std::byte>, const Moment&) override { return NotThere(); }
   std::vector<std::string> validation_messages() const override { return {}; }
 
  private:

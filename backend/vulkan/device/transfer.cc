@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -23,24 +24,26 @@ Status Transfer::Prepare(Slots& slots, MemoryKind kind) {
   for (Slot& slot : slots) {
     if (slot.commands != nullptr) continue;
     VXLA_ASSIGN_OR_RETURN(slot.staging, allocator_->Allocate(kStagingBytes, kind));
-    VXLA_ASSIGN_OR_RETURN(slot.commands, VulkanCommandBuffer::Create(context_, 0));
+    VXLA_ASSIGN_OR_RETURN(slot.commands, VulkanCommandBuffer::Create(context_, 0, queue_));
   }
   return OkStatus();
 }
 
-Status Transfer::Start(Slot& slot, BufferRange source, BufferRange target) {
-  VXLA_RETURN_IF_ERROR(slot.commands->Begin());
-  slot.commands->Copy(source, target);
-  VXLA_RETURN_IF_ERROR(slot.commands->End());
-  VXLA_ASSIGN_OR_RETURN(slot.value, queue_.Submit(slot.commands->handle(), 0));
+Status Transfer::Submit(Slot& slot, const Moment& after) {
+  VXLA_ASSIGN_OR_RETURN(slot.finished, queues_.Submit(queue_, slot.commands->handle(), after));
   return OkStatus();
 }
 
+Status Transfer::Start(Slot& slot, BufferRange source, BufferRange target, const Moment& after) {
+  VXLA_RETURN_IF_ERROR(slot.commands->Begin());
+  slot.commands->Copy(source, target);
+  VXLA_RETURN_IF_ERROR(slot.commands->End());
+  return Submit(slot, after);
+}
+
 Status Transfer::Finish(Slot& slot) {
-  if (slot.value == 0) return OkStatus();
-  const uint64_t value = slot.value;
-  slot.value = 0;
-  return queue_.Wait(value);
+  if (slot.finished.value == 0) return OkStatus();
+  return queues_.Wait(std::exchange(slot.finished, {}));
 }
 
 Status Transfer::Upload(std::span<const std::byte> source, VulkanBuffer& target, int64_t offset_bytes) {
@@ -63,16 +66,21 @@ Status Transfer::Upload(std::span<const std::byte> source, VulkanBuffer& target,
     VXLA_RETURN_IF_ERROR(Start(slot, {slot.staging.get(), 0, size}, {&target, offset_bytes + done, size}));
     done += size;
   }
+  const uint64_t last = std::max(uploads_[0].finished.value, uploads_[1].finished.value);
   VXLA_RETURN_IF_ERROR(Finish(uploads_[0]));
-  return Finish(uploads_[1]);
+  VXLA_RETURN_IF_ERROR(Finish(uploads_[1]));
+  written_ = last;
+  return OkStatus();
 }
 
-Status Transfer::Download(VulkanBuffer& source, int64_t offset_bytes, std::span<std::byte> target) {
+Status Transfer::Download(VulkanBuffer& source, int64_t offset_bytes, std::span<std::byte> target,
+                          const Moment& after) {
   VXLA_RETURN_IF_ERROR(context_->Alive());
   VXLA_RETURN_IF_ERROR(CheckBounds("download", source, offset_bytes, target.size()));
   if (target.empty()) return OkStatus();
   const MemoryChoice& readback = context_->plan().memory[static_cast<int>(MemoryKind::kReadback)];
   if (HostReadsDirectly(source.memory(), readback, target.size())) {
+    VXLA_RETURN_IF_ERROR(queues_.Wait(after));
     std::memcpy(target.data(), source.mapped() + offset_bytes, target.size());
     return OkStatus();
   }
@@ -80,7 +88,7 @@ Status Transfer::Download(VulkanBuffer& source, int64_t offset_bytes, std::span<
   VXLA_RETURN_IF_ERROR(Prepare(downloads_, MemoryKind::kReadback));
   const int64_t total = static_cast<int64_t>(target.size());
   auto take = [&](Slot& slot) -> Status {
-    if (slot.value == 0) return OkStatus();
+    if (slot.finished.value == 0) return OkStatus();
     VXLA_RETURN_IF_ERROR(Finish(slot));
     std::memcpy(target.data() + slot.offset_bytes, slot.staging->mapped(), static_cast<size_t>(slot.size_bytes));
     return OkStatus();
@@ -92,7 +100,7 @@ Status Transfer::Download(VulkanBuffer& source, int64_t offset_bytes, std::span<
     slot.offset_bytes = done;
     slot.size_bytes = std::min(kStagingBytes, total - done);
     VXLA_RETURN_IF_ERROR(
-        Start(slot, {&source, offset_bytes + done, slot.size_bytes}, {slot.staging.get(), 0, slot.size_bytes}));
+        Start(slot, {&source, offset_bytes + done, slot.size_bytes}, {slot.staging.get(), 0, slot.size_bytes}, after));
     done += slot.size_bytes;
   }
   VXLA_RETURN_IF_ERROR(take(downloads_[which]));
@@ -112,8 +120,11 @@ Status Transfer::Fill(VulkanBuffer& target, uint32_t word) {
   VXLA_RETURN_IF_ERROR(slot.commands->Begin());
   slot.commands->Fill({&target, 0, target.size_bytes()}, word);
   VXLA_RETURN_IF_ERROR(slot.commands->End());
-  VXLA_ASSIGN_OR_RETURN(slot.value, queue_.Submit(slot.commands->handle(), 0));
-  return Finish(slot);
+  VXLA_RETURN_IF_ERROR(Submit(slot, {}));
+  const uint64_t last = slot.finished.value;
+  VXLA_RETURN_IF_ERROR(Finish(slot));
+  written_ = last;
+  return OkStatus();
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

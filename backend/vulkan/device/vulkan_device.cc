@@ -86,10 +86,14 @@ Result<std::unique_ptr<Device>> OpenDevice(int index, const OpenOptions& options
   Usable& chosen = usable[index];
   if (!options.compile_only) VXLA_RETURN_IF_ERROR(CheckRuns(chosen.plan.facts));
   std::vector<BindingMode> modes = BindingModesFor(chosen.plan.facts, options);
-  VXLA_ASSIGN_OR_RETURN(
-      DevicePlan plan,
-      PlanDevice(chosen.support, {modes.front(), options.pretend, options.memory_limit_bytes,
-                                  options.work_budget_seconds, options.capture_executables, options.emulate}));
+  VXLA_ASSIGN_OR_RETURN(DevicePlan plan, PlanDevice(chosen.support, {modes.front(),
+                                                                     options.pretend,
+                                                                     options.memory_limit_bytes,
+                                                                     options.work_budget_seconds,
+                                                                     options.capture_executables,
+                                                                     options.emulate,
+                                                                     {},
+                                                                     options.most_queues}));
   if (options.capture_executables && !plan.capture_executables) {
     return DeviceFailure("device {}: its driver shows no compiled kernels (no {})", plan.facts.name,
                          VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
@@ -116,12 +120,12 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
   const auto& host = device->context_->host();
   memory.dedicated = options.validate_gpu || (host && host->memory.allocate);
   device->allocator_ = std::make_shared<MemoryAllocator>(device->context_, memory);
-  VXLA_ASSIGN_OR_RETURN(device->queue_, Queue::Create(device->context_));
+  VXLA_ASSIGN_OR_RETURN(device->queues_, Queues::Create(device->context_));
   device->layouts_ = std::make_shared<KernelLayouts>(device->context_);
-  device->transfer_ = std::make_unique<Transfer>(device->context_, device->allocator_, *device->queue_);
+  device->transfer_ = std::make_unique<Transfer>(device->context_, device->allocator_, *device->queues_);
   DeviceFacts& found = device->context_->mutable_facts();
   if (device->probe_) {
-    const ProbeTools tools = {device->context_, device->allocator_, device->layouts_, *device->queue_};
+    const ProbeTools tools = {device->context_, device->allocator_, device->layouts_, *device->queues_};
     VXLA_RETURN_IF_ERROR(hooks.probe(tools, *device->disk_, found));
   } else if (!hooks.probe) {
     found.probed = false;
@@ -175,7 +179,7 @@ Result<std::vector<std::shared_ptr<Kernel>>> VulkanDevice::GetKernels(BindingMod
 Result<DivisionFacts> VulkanDevice::Division() const {
   const std::lock_guard lock(division_mutex_);
   if (!division_.has_value()) {
-    VXLA_ASSIGN_OR_RETURN(division_, hooks_.measure_division({context_, allocator_, layouts_, *queue_}, *disk_));
+    VXLA_ASSIGN_OR_RETURN(division_, hooks_.measure_division({context_, allocator_, layouts_, *queues_}, *disk_));
   }
   return *division_;
 }
@@ -210,38 +214,39 @@ Result<std::vector<KernelExecutable>> VulkanDevice::KernelExecutables(BindingMod
   return ExecutablesOf(*context_, static_cast<const VulkanKernel&>(*kernels[0]).pipeline);
 }
 
-Result<std::unique_ptr<CommandBuffer>> VulkanDevice::CreateCommandBuffer(int timestamp_count) {
-  VXLA_ASSIGN_OR_RETURN(auto commands, VulkanCommandBuffer::Create(context_, timestamp_count));
+Result<std::unique_ptr<CommandBuffer>> VulkanDevice::CreateCommandBuffer(int timestamp_count, int queue) {
+  VXLA_ASSIGN_OR_RETURN(auto commands, VulkanCommandBuffer::Create(context_, timestamp_count, queue));
   return std::unique_ptr<CommandBuffer>(std::move(commands));
 }
 
-Result<uint64_t> VulkanDevice::Submit(CommandBuffer& commands, uint64_t wait_value) {
+Result<TimePoint> VulkanDevice::Submit(CommandBuffer& commands, const Moment& after) {
   auto& recorded = static_cast<VulkanCommandBuffer&>(commands);
   VXLA_RETURN_IF_ERROR(recorded.Submittable());
-  return queue_->Submit(recorded.handle(), wait_value);
+  return queues_->Submit(recorded.queue(), recorded.handle(), Later(transfer_->written(), after));
 }
 
-Result<uint64_t> VulkanDevice::SubmitOnce(std::unique_ptr<VulkanCommandBuffer> commands, uint64_t wait_value,
-                                          const HostSemaphore* wait, const HostSemaphore* signal) {
+Result<TimePoint> VulkanDevice::SubmitOnce(std::unique_ptr<VulkanCommandBuffer> commands, const Moment& after,
+                                           const HostSemaphore* wait, const HostSemaphore* signal) {
   VXLA_RETURN_IF_ERROR(commands->Submittable());
   const std::lock_guard lock(submitted_mutex_);
-  std::erase_if(submitted_, [&](const Submitted& earlier) { return queue_->IsDone(earlier.value); });
+  std::erase_if(submitted_, [&](const Submitted& earlier) { return queues_->IsDone(earlier.done); });
   Submitted& submitted = submitted_.emplace_back();  // room first: what is submitted must not be lost
-  const Result<uint64_t> value = queue_->Submit(commands->handle(), wait_value, wait, signal);
-  if (!value.ok()) {
+  const Result<TimePoint> done =
+      queues_->Submit(commands->queue(), commands->handle(), Later(transfer_->written(), after), wait, signal);
+  if (!done.ok()) {
     submitted_.pop_back();
-    return value.status();
+    return done.status();
   }
-  submitted = {*value, std::move(commands)};
-  return value;
+  submitted = {*done, std::move(commands)};
+  return done;
 }
 
 Status VulkanDevice::Upload(std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) {
   return transfer_->Upload(source, static_cast<VulkanBuffer&>(target), offset_bytes);
 }
 
-Status VulkanDevice::Download(Buffer& source, int64_t offset_bytes, std::span<std::byte> target) {
-  return transfer_->Download(static_cast<VulkanBuffer&>(source), offset_bytes, target);
+Status VulkanDevice::Download(Buffer& source, int64_t offset_bytes, std::span<std::byte> target, const Moment& after) {
+  return transfer_->Download(static_cast<VulkanBuffer&>(source), offset_bytes, target, after);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -67,22 +67,22 @@ class VulkanDevice final : public Device {
   Result<std::vector<KernelExecutable>> KernelExecutables(BindingMode mode, const KernelKey& key) override;
   Result<std::string> KernelSource(BindingMode mode, const KernelKey& key) const override;
   Result<std::vector<uint32_t>> KernelModule(BindingMode mode, const KernelKey& key) override;
-  Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int timestamp_count) override;
-  Result<uint64_t> Submit(CommandBuffer& commands, uint64_t wait_value) override;
-  Status Wait(uint64_t value) override { return queue_->Wait(value); }
-  bool IsDone(uint64_t value) override { return queue_->IsDone(value); }
+  Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int timestamp_count, int queue = 0) override;
+  Result<TimePoint> Submit(CommandBuffer& commands, const Moment& after) override;
+  Status Wait(const Moment& moment) override { return queues_->Wait(moment); }
+  bool IsDone(const Moment& moment) override { return queues_->IsDone(moment); }
   Status Upload(std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) override;
-  Status Download(Buffer& source, int64_t offset_bytes, std::span<std::byte> target) override;
+  Status Download(Buffer& source, int64_t offset_bytes, std::span<std::byte> target, const Moment& after = {}) override;
   std::vector<std::string> validation_messages() const override { return context_->instance().validation_messages(); }
 
   // Why nothing is cached on disk; empty if all is well.
   std::string cache_note() const { return disk_->note(); }
   DeviceContext& context() { return *context_; }
   const std::shared_ptr<DeviceContext>& shared_context() const { return context_; }
-  Queue& queue() { return *queue_; }
-  // Queue::Submit of commands that are freed when they have finished.
-  Result<uint64_t> SubmitOnce(std::unique_ptr<VulkanCommandBuffer> commands, uint64_t wait_value,
-                              const HostSemaphore* wait, const HostSemaphore* signal);
+  Queues& queues() { return *queues_; }
+  // Queues::Submit of commands that are freed when they have finished.
+  Result<TimePoint> SubmitOnce(std::unique_ptr<VulkanCommandBuffer> commands, const Moment& after,
+                               const HostSemaphore* wait, const HostSemaphore* signal);
 
  private:
   VulkanDevice() = default;
@@ -94,9 +94,9 @@ class VulkanDevice final : public Device {
   std::shared_ptr<DeviceContext> context_;
   std::shared_ptr<DiskCache> disk_;
   std::shared_ptr<MemoryAllocator> allocator_;
-  std::unique_ptr<Queue> queue_;
+  std::unique_ptr<Queues> queues_;
   struct Submitted {
-    uint64_t value = 0;
+    TimePoint done;
     std::unique_ptr<VulkanCommandBuffer> commands;
   };
   std::mutex submitted_mutex_;

@@ -1,0 +1,69 @@
+#include "backend/vulkan/device/queue_plan.h"
+
+#include <algorithm>
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+bool IsForCopies(const VkQueueFamilyProperties& family) {
+  return (family.queueFlags & VK_QUEUE_TRANSFER_BIT) != 0 &&
+         (family.queueFlags & (VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT)) == 0 && family.queueCount > 0;
+}
+
+}  // namespace
+
+std::optional<uint32_t> ChooseQueueFamily(std::span<const VkQueueFamilyProperties> families) {
+  std::optional<uint32_t> best;
+  for (uint32_t i = 0; i < families.size(); ++i) {
+    const VkQueueFamilyProperties& family = families[i];
+    if (family.queueCount == 0 || (family.queueFlags & VK_QUEUE_COMPUTE_BIT) == 0) continue;
+    if (!best || (family.timestampValidBits > 0 && families[*best].timestampValidBits == 0)) best = i;
+  }
+  return best;
+}
+
+std::vector<QueueFacts> PlanQueues(std::span<const VkQueueFamilyProperties> families, uint32_t main_family, int most,
+                                   bool emulated) {
+  const size_t compute = static_cast<size_t>(std::clamp(most - 1, 1, kMostQueues - 1));
+  const bool copies = most > 1;
+  std::vector<QueueFacts> queues = {{true, main_family, 0}};
+  if (emulated) {
+    queues.resize(compute, queues.front());
+    if (copies) queues.push_back({false, main_family, 0});
+    return queues;
+  }
+  std::vector<uint32_t> used(families.size(), 0);  // queues of each family
+  used[main_family] = 1;
+  const auto add = [&](uint32_t family, bool computes) { queues.push_back({computes, family, used[family]++}); };
+  const auto is_left = [&](uint32_t family) {
+    return (families[family].queueFlags & VK_QUEUE_COMPUTE_BIT) != 0 && used[family] < families[family].queueCount &&
+           (families[family].timestampValidBits > 0 || families[main_family].timestampValidBits == 0);
+  };
+  for (const bool other : {true, false}) {
+    for (uint32_t family = 0; family < families.size(); ++family) {
+      while ((family != main_family) == other && queues.size() < compute && is_left(family)) add(family, true);
+    }
+  }
+  if (!copies) return queues;
+  for (uint32_t family = 0; family < families.size(); ++family) {
+    if (!IsForCopies(families[family])) continue;
+    add(family, false);
+    return queues;
+  }
+  for (uint32_t family = 0; family < families.size(); ++family) {
+    if (!is_left(family)) continue;
+    add(family, false);
+    return queues;
+  }
+  return queues;
+}
+
+std::vector<uint32_t> FamiliesOf(std::span<const QueueFacts> queues) {
+  std::vector<uint32_t> families;
+  for (const QueueFacts& queue : queues) families.push_back(queue.family);
+  std::ranges::sort(families);
+  families.erase(std::ranges::unique(families).begin(), families.end());
+  return families;
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -1,0 +1,72 @@
+// Which queues are opened, by families that a test makes up.
+#include "backend/vulkan/device/queue_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace queue_plan_test {
+
+using ::testing::ElementsAre;
+
+constexpr VkQueueFlags kGraphics = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
+constexpr VkQueueFlags kCompute = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
+constexpr VkQueueFlags kCopies = VK_QUEUE_TRANSFER_BIT;
+
+using Families = std::vector<VkQueueFamilyProperties>;
+
+VkQueueFamilyProperties Family(VkQueueFlags flags, uint32_t count, uint32_t timestamp_bits = 64) {
+  VkQueueFamilyProperties family = {};
+  family.queueFlags = flags;
+  family.queueCount = count;
+  family.timestampValidBits = timestamp_bits;
+  return family;
+}
+
+// "c0.0 c2.0 t1.0": computes or copies, family, number in it.
+std::string Plan(const Families& families, int most = kMostQueues, bool emulated = false) {
+  std::string text;
+  for (const QueueFacts& queue : PlanQueues(families, *ChooseQueueFamily(families), most, emulated))
+    text += fmt::format("{}{}{}.{}", text.empty() ? "" : " ", queue.computes ? "c" : "t", queue.family, queue.index);
+  return text;
+}
+
+TEST(QueuePlanTest, OneQueueStaysOne) { EXPECT_EQ(Plan({Family(kGraphics, 1)}), "c0.0"); }
+
+// As AMD, NVIDIA and Intel have them.
+TEST(QueuePlanTest, OtherFamiliesComputeFirstAndTheEngineForCopiesCopies) {
+  EXPECT_EQ(Plan({Family(kGraphics, 1), Family(kCompute, 4), Family(kCopies, 2)}), "c0.0 c1.0 c1.1 c1.2 t2.0");
+  EXPECT_EQ(Plan({Family(kGraphics, 16), Family(kCopies, 2), Family(kCompute, 8)}), "c0.0 c2.0 c2.1 c2.2 t1.0");
+  EXPECT_EQ(Plan({Family(kGraphics, 1), Family(kCompute, 1), Family(kCopies, 1)}), "c0.0 c1.0 t2.0");
+}
+
+TEST(QueuePlanTest, AQueueThatIsLeftCopiesWhereNoFamilyDoesNothingElse) {
+  EXPECT_EQ(Plan({Family(kGraphics, 8)}), "c0.0 c0.1 c0.2 c0.3 t0.4");
+  EXPECT_EQ(Plan({Family(kGraphics, 2)}), "c0.0 c0.1");
+  EXPECT_EQ(Plan({Family(kGraphics, 3)}, 2), "c0.0 t0.1");
+}
+
+TEST(QueuePlanTest, QueuesWithoutTheMainOnesTimestampsAreLeft) {
+  EXPECT_EQ(Plan({Family(kGraphics, 1), Family(kCompute, 4, 0)}), "c0.0");
+  EXPECT_EQ(Plan({Family(kGraphics, 1, 0), Family(kCompute, 1, 0)}), "c0.0 c1.0");
+}
+
+TEST(QueuePlanTest, NoMoreThanAreWanted) {
+  const Families families = {Family(kGraphics, 1), Family(kCompute, 4), Family(kCopies, 2)};
+  EXPECT_EQ(Plan(families, 1), "c0.0");
+  EXPECT_EQ(Plan(families, 2), "c0.0 t2.0");
+  EXPECT_EQ(Plan(families, 3), "c0.0 c1.0 t2.0");
+}
+
+TEST(QueuePlanTest, TheFirstQueueStandsForAll) {
+  EXPECT_EQ(Plan({Family(kGraphics, 1)}, kMostQueues, true), "c0.0 c0.0 c0.0 c0.0 t0.0");
+  EXPECT_EQ(Plan({Family(kGraphics, 1)}, 1, true), "c0.0");
+}
+
+TEST(QueuePlanTest, FamiliesAreNamedOnce) {
+  const QueueFacts queues[] = {{true, 2, 0}, {true, 0, 0}, {true, 2, 1}, {false, 1, 0}};
+  EXPECT_THAT(FamiliesOf(queues), ElementsAre(0, 1, 2));
+}
+
+}  // namespace queue_plan_test
+}  // namespace VXLA_NAMESPACE::vulkan
