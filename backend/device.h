@@ -127,7 +127,7 @@ class Device {
   // The whole GLSL text of a kernel (--dump-kernels).
   virtual Result<std::string> KernelSource(BindingMode mode, const KernelKey& key) const = 0;
 
-  // The SPIR-V that a kernel's pipeline is made from, which is compiled unless a cache has it.
+  // The SPIR-V of a kernel, optimised for being made a pipeline of elsewhere; compiled unless a cache has it.
   virtual Result<std::vector<uint32_t>> KernelModule(BindingMode, const KernelKey& key) {
     return Unsupported("kernel {}: this device has no SPIR-V", key.algorithm);
   }

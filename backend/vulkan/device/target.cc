@@ -45,8 +45,7 @@ class Target final : public Device {
   }
   Result<std::vector<uint32_t>> KernelModule(BindingMode mode, const KernelKey& key) override {
     VXLA_ASSIGN_OR_RETURN(const std::string text, KernelSource(mode, key));
-    VXLA_ASSIGN_OR_RETURN(const SpirvCache::Found found, modules_.Get(key, text));
-    return *found.words;
+    return modules_.GetOptimized(key, text);
   }
   Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int) override { return NotThere(); }
   Result<uint64_t> Submit(CommandBuffer&, uint64_t) override { return NotThere(); }

@@ -198,8 +198,7 @@ Result<std::string> VulkanDevice::KernelSource(BindingMode mode, const KernelKey
 
 Result<std::vector<uint32_t>> VulkanDevice::KernelModule(BindingMode mode, const KernelKey& key) {
   VXLA_CHECK(pipelines_[Slot(mode)] != nullptr, "the device was not opened for this binding mode");
-  VXLA_ASSIGN_OR_RETURN(const SpirvCache::Found found, pipelines_[Slot(mode)]->Module(key));
-  return *found.words;
+  return pipelines_[Slot(mode)]->OptimizedModule(key);
 }
 
 Result<std::vector<KernelExecutable>> VulkanDevice::KernelExecutables(BindingMode mode, const KernelKey& key) {

@@ -63,4 +63,9 @@ Result<SpirvCache::Found> SpirvCache::Get(const KernelKey& key, const std::strin
   return Found{entry->words, true};
 }
 
+Result<std::vector<uint32_t>> SpirvCache::GetOptimized(const KernelKey& key, const std::string& text) {
+  VXLA_ASSIGN_OR_RETURN(const Found found, Get(key, text));
+  return compiler_.optimize ? compiler_.optimize(*found.words, key, target_) : *found.words;
+}
+
 }  // namespace VXLA_NAMESPACE::vulkan
