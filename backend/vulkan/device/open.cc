@@ -1,5 +1,7 @@
 #include "backend/vulkan/device/open.h"
 
+#include "backend/vulkan/device/division.h"
+#include "backend/vulkan/device/probe_text.h"
 #include "backend/vulkan/device/quirks.h"
 #include "backend/vulkan/device/vulkan_device.h"
 #include "backend/vulkan/lower/custom_call.h"
@@ -10,6 +12,7 @@ namespace VXLA_NAMESPACE::vulkan {
 
 DeviceHooks WithCompiler(DeviceHooks hooks) {
   hooks.compiler = ShadercCompiler();
+  hooks.probes = CompiledProbes();
   hooks.probe = ProbeDevice;
   hooks.measure_division = MeasureDivision;
   hooks.divides = DividesNatively;

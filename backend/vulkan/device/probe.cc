@@ -3,17 +3,14 @@
 #include <cstring>
 
 #include "backend/vulkan/device/command_buffer.h"
-#include "backend/vulkan/shader/shader_compiler.h"
-#include "backend/vulkan/shader/shader_source.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-Result<std::shared_ptr<VulkanKernel>> BuildProbe(const ProbeTools& tools, const Probe& probe) {
-  VXLA_ASSIGN_OR_RETURN(const std::vector<uint32_t> spirv,
-                        CompileGlsl(probe.text, probe.name, {tools.context->facts().spirv_1_6}));
+Result<std::shared_ptr<VulkanKernel>> BuildProbe(const ProbeTools& tools, ProbeKind kind) {
+  VXLA_ASSIGN_OR_RETURN(const std::vector<uint32_t> spirv, tools.modules.get(kind, tools.context->facts()));
   KernelKey key;
-  key.algorithm = probe.name;
+  key.algorithm = kind == ProbeKind::kQuirks ? "probe/quirks" : "probe/division";
   key.buffer_count = 1;
   PipelineRequest request;
   request.mode = BindingMode::kDescriptors;  // every device has them
@@ -24,18 +21,9 @@ Result<std::shared_ptr<VulkanKernel>> BuildProbe(const ProbeTools& tools, const 
 
 }  // namespace
 
-std::string ProbePrelude(const DeviceFacts& facts) {
-  std::string text = "#version 460\n#extension GL_EXT_spirv_intrinsics : require\n";
-  if (facts.float16) {
-    text += "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require\n#define HAS_FLOAT16\n";
-  }
-  if (facts.float64) text += "#define HAS_FLOAT64\n";
-  return text + FloatModes(facts, {facts.float16, facts.float64});
-}
-
-Status RunProbe(const ProbeTools& tools, const Probe& probe, std::span<const std::byte> data,
+Status RunProbe(const ProbeTools& tools, ProbeKind kind, uint32_t groups, std::span<const std::byte> data,
                 std::span<std::byte> answer) {
-  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<VulkanKernel> kernel, BuildProbe(tools, probe));
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<VulkanKernel> kernel, BuildProbe(tools, kind));
   const int64_t data_bytes = static_cast<int64_t>(data.size()), answer_bytes = static_cast<int64_t>(answer.size());
   VXLA_ASSIGN_OR_RETURN(const auto input, tools.allocator->Allocate(data_bytes, MemoryKind::kUpload));
   VXLA_ASSIGN_OR_RETURN(const auto words, tools.allocator->Allocate(answer_bytes, MemoryKind::kReadback));
@@ -44,8 +32,7 @@ Status RunProbe(const ProbeTools& tools, const Probe& probe, std::span<const std
   VXLA_ASSIGN_OR_RETURN(const auto commands, VulkanCommandBuffer::Create(tools.context, 0));
   VXLA_RETURN_IF_ERROR(commands->Begin());
   const BufferRange out = {words.get(), 0, answer_bytes};
-  VXLA_RETURN_IF_ERROR(
-      commands->Dispatch(*kernel, {input.get(), 0, data_bytes}, std::span(&out, 1), {probe.groups, 1, 1}));
+  VXLA_RETURN_IF_ERROR(commands->Dispatch(*kernel, {input.get(), 0, data_bytes}, std::span(&out, 1), {groups, 1, 1}));
   VXLA_RETURN_IF_ERROR(commands->End());
   VXLA_ASSIGN_OR_RETURN(const uint64_t value, tools.queue.Submit(commands->handle(), 0));
   VXLA_RETURN_IF_ERROR(tools.queue.Wait(value));

@@ -9,6 +9,7 @@
 #include <shaderc/shaderc.hpp>
 #include <spirv-tools/optimizer.hpp>
 
+#include "backend/vulkan/spirv/float_modes.h"
 #include "backend/vulkan/spirv/inline_functions.h"
 #include "backend/vulkan/spirv/no_contraction.h"
 
@@ -89,7 +90,7 @@ Result<std::vector<uint32_t>> CompileGlsl(std::string_view text, const std::stri
     const shaderc::SpvCompilationResult result = TheCompiler().CompileGlslToSpv(
         text.data(), text.size(), shaderc_compute_shader, name.c_str(), "main", Options(target));
     if (result.GetCompilationStatus() == shaderc_compilation_status_success) {
-      return std::vector<uint32_t>(result.cbegin(), result.cend());
+      return WithFloatModesOf(text, std::vector<uint32_t>(result.cbegin(), result.cend()));
     }
     const std::string log = result.GetErrorMessage();
     return Internal("kernel {} does not compile:\n{}{}", name, log, SourceAround(shown.empty() ? text : shown, log));
