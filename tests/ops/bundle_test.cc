@@ -382,8 +382,8 @@ TEST(BundleFileTest, RejectsDamage) {
 
 TEST(BundleFileTest, RejectsAnotherVersionOfTheFormat) {
   std::string file = GenericBundle(kPrograms[0].text);
-  Put(file, kVersionAt, 2, 4);
-  ExpectRefused(file, StatusCode::kUnsupported, "the bundle has version 2 of the format, this build reads version 1");
+  Put(file, kVersionAt, 3, 4);
+  ExpectRefused(file, StatusCode::kUnsupported, "the bundle has version 3 of the format, this build reads version 2");
 }
 
 TEST(BundleFileTest, RejectsADeviceThatLacksWhatAVariantNeeds) {

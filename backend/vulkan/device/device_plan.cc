@@ -518,12 +518,16 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
   void** tail = &support.vulkan12.pNext;
   if (HasMaintenance4(api, support.extensions)) *tail = &maintenance4, tail = &maintenance4.pNext;
   if (HasSubgroupSizeControl(api, support.extensions)) *tail = &subgroup, tail = &subgroup.pNext;
-  if (HasIntegerDotProduct(api, support.extensions)) *tail = &dot_product;
+  if (HasIntegerDotProduct(api, support.extensions)) *tail = &dot_product, tail = &dot_product.pNext;
+  auto push = MakeVk<VkPhysicalDevicePushDescriptorPropertiesKHR>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR);
+  if (Has(support.extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) *tail = &push;
   vk.GetPhysicalDeviceProperties2(device, &properties);
   support.vulkan11.pNext = support.vulkan12.pNext = nullptr;
   if (maintenance4.maxBufferSize != 0) support.max_buffer_bytes = maintenance4.maxBufferSize;
   if (HasMatrices(support.extensions)) VXLA_RETURN_IF_ERROR(QueryMatrices(vk, device, support));
   support.dot_product_accelerated = dot_product.integerDotProduct4x8BitPackedSignedAccelerated;
+  support.max_push_descriptors = push.maxPushDescriptors;
   support.min_subgroup_size = subgroup.minSubgroupSize;
   support.max_subgroup_size = subgroup.maxSubgroupSize;
   support.max_workgroup_subgroups = subgroup.maxComputeWorkgroupSubgroups;
@@ -553,6 +557,9 @@ Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& w
   FillLimits(support, plan, plan.facts);
   PlanSubgroups(support, wants, plan);
   PlanMatrices(support, wants, plan);
+  // A host's pools and ours are out of the way then; what is recorded once and replayed needs no writes with sets.
+  if (wants.push_descriptors && Has(support.extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME))
+    plan.most_pushed_descriptors = support.max_push_descriptors;
   plan.max_workgroup_subgroups = support.max_workgroup_subgroups;
   NoteKnownFaults(plan.facts);
   plan.facts.work_budget_seconds = wants.work_budget_seconds.value_or(plan.facts.work_budget_seconds);
@@ -572,6 +579,8 @@ Result<DeviceRequirements> RequirementsOf(const PhysicalSupport& support) {
         extension != kBfloat16Extension)
       asked.extensions.push_back(name);
   }
+  if (Has(support.extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME))
+    asked.extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
   const auto liked = std::stable_partition(asked.extensions.begin(), asked.extensions.end(), [](const char* name) {
     return std::strcmp(name, VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME) == 0 ||
            std::strcmp(name, VK_KHR_PORTABILITY_SUBSET_EXTENSION_NAME) == 0;

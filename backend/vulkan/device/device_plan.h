@@ -43,6 +43,7 @@ struct PhysicalSupport {
   VkPhysicalDeviceVulkan11Properties vulkan11 = {};
   VkPhysicalDeviceVulkan12Properties vulkan12 = {};
   uint64_t max_buffer_bytes = ~uint64_t{0};
+  uint32_t max_push_descriptors = 0;  // where VK_KHR_push_descriptor is listed
   uint32_t min_subgroup_size = 0, max_subgroup_size = 0;
   uint32_t max_workgroup_subgroups = 0;   // of pipelines that require a subgroup size
   bool subgroup_size_requirable = false;  // by compute pipelines
@@ -65,6 +66,7 @@ struct PlanWants {
   bool capture_executables = false;                // pipelines keep what the driver made of them
   Emulation emulate = {};  // these features are not enabled, so facts and kernels know nothing of them
   std::optional<uint32_t> queue_family = {};  // not given: the best
+  bool push_descriptors = false;              // where they are enabled
 };
 
 struct MemoryChoice {
@@ -85,6 +87,8 @@ struct DevicePlan {
   // The smallest subgroups that pipelines may require; 0: they take the device's.
   uint32_t smallest_subgroup_size = 0;
   bool capture_executables = false;
+  // Descriptors of a kernel that are pushed (VK_KHR_push_descriptor) and not put into sets; 0: none are.
+  uint32_t most_pushed_descriptors = 0;
   std::vector<MemoryHeap> heaps;
   std::array<MemoryChoice, kMemoryKinds> memory;  // by MemoryKind
 };
