@@ -108,6 +108,8 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceFacts& facts() const = 0;
+  // With what is measured only when it is asked for: division.
+  virtual Result<DeviceFacts> MeasuredFacts() const { return facts(); }
   // The ways to bind that this device was opened for, the preferred one first; never empty.
   virtual std::span<const BindingMode> binding_modes() const = 0;
   BindingMode binding_mode() const { return binding_modes().front(); }
@@ -128,7 +130,7 @@ class Device {
   // The whole GLSL text of a kernel (--dump-kernels).
   virtual Result<std::string> KernelSource(BindingMode mode, const KernelKey& key) const = 0;
 
-  // The SPIR-V that a kernel's pipeline is made from, which is compiled unless a cache has it.
+  // The SPIR-V of a kernel, optimised for being made a pipeline of elsewhere; compiled unless a cache has it.
   virtual Result<std::vector<uint32_t>> KernelModule(BindingMode, const KernelKey& key) {
     return Unsupported("kernel {}: this device has no SPIR-V", key.algorithm);
   }

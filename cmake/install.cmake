@@ -22,10 +22,17 @@ if(UNIX AND NOT APPLE)
   set_target_properties(vxla_shared PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/vxla.map)
 endif()
 
-# libvxla_runtime: the C API of bundles, without the compiler and the CPU reference.
+# libvxla_runtime: the C API of bundles, without the compiler and the CPU reference. Its probes are compiled by a program of the build.
+set(probes ${CMAKE_BINARY_DIR}/embedded_probes.cc)
+add_executable(embed_probes tools/embed/embed_probes.cc)
+target_link_libraries(embed_probes PRIVATE vxla_vulkan)
+add_custom_command(OUTPUT ${probes} COMMAND embed_probes ${probes} DEPENDS embed_probes)
+add_library(vxla_probes OBJECT ${probes})
+target_compile_definitions(vxla_probes PRIVATE VK_NO_PROTOTYPES)
+target_link_libraries(vxla_probes PRIVATE fmt::fmt-header-only)
 foreach(kind STATIC SHARED)
   string(TOLOWER vxla_runtime_${kind} name)
-  add_library(${name} ${kind} ${runtime_objects} api/runtime/no_compiler.cc)
+  add_library(${name} ${kind} ${runtime_objects} $<TARGET_OBJECTS:vxla_probes> api/runtime/no_compiler.cc)
   set_target_properties(${name} PROPERTIES OUTPUT_NAME vxla_runtime LINKER_LANGUAGE CXX
                         ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/sdk LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/sdk)
   target_compile_definitions(${name} PRIVATE VK_NO_PROTOTYPES)

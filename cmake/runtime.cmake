@@ -9,12 +9,12 @@ function(vxla_runtime_sources folder)
 endfunction()
 vxla_runtime_sources(core attributes check element_type float_formats guarded hash host_bytes instruction literal live_sizes module opcode shape
                      type_number)
-vxla_runtime_sources(backend/vulkan/device adopt choose command_buffer device_context device_plan enabled_features executables
-                     external_handle external_memory free_list functions heap_ledger host_image instance kept_tuning kernel loader memory_allocator ownership queue queue_plan transfer validation vk_status
+vxla_runtime_sources(backend/vulkan/device adopt choose command_buffer device_context device_plan division embedded_probes enabled_features executables
+                     external_handle external_memory free_list functions heap_ledger host_image instance kept_tuning kernel loader memory_allocator ownership probe queue queue_plan quirks transfer validation vk_status
                      vulkan_device)
 vxla_runtime_sources(backend/vulkan/drivers known_faults)
 vxla_runtime_sources(backend/vulkan/shader custom_shader disk_cache pipeline_cache regular_file spirv_cache)
-vxla_runtime_sources(backend/vulkan/spirv spirv_words)
+vxla_runtime_sources(backend/vulkan/spirv float_modes spirv_words)
 vxla_runtime_sources(scheduler argument_block argument_check barriers buffer_pool bundle bundle_check bundle_load bundle_target client
                      device_value executor live_values plan profiler recorder recording work_limit)
 set(base ${VXLA_RUNTIME_SOURCES})

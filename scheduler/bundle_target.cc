@@ -26,6 +26,8 @@ DeviceFacts WithProbesOf(const DeviceFacts& made_for, DeviceFacts device) {
   return device;
 }
 
+bool DividesNatively(const DeviceFacts& facts) { return facts.division_f32 == DeviceFacts::Division::kNative; }
+
 struct Feature {
   bool DeviceFacts::*fact;
   const char* name;
@@ -55,9 +57,11 @@ constexpr Feature kFeatures[] = {
 
 // How many of the device's features the kernels were made to use, beside the way to bind.
 int64_t FeatureCount(const DeviceFacts& made_for) {
-  return std::ranges::count_if(kFeatures, [&](const Feature& feature) {
-    return feature.fact != &DeviceFacts::buffer_addresses && made_for.*feature.fact;
-  });
+  return std::ranges::count_if(kFeatures,
+                               [&](const Feature& feature) {
+                                 return feature.fact != &DeviceFacts::buffer_addresses && made_for.*feature.fact;
+                               }) +
+         (DividesNatively(made_for) ? 1 : 0) + (made_for.matrices.empty() ? 0 : 1);
 }
 
 // A limit of the kernels that the device's is below.
@@ -81,9 +85,13 @@ std::string Exceeded(const DeviceFacts& made_for, const DeviceFacts& device) {
   if (text.empty() && made_for.subgroup_shuffle && made_for.subgroup_size != device.subgroup_size)
     text = fmt::format("subgroups of {}, {} needed", device.subgroup_size, made_for.subgroup_size);
   // Plain code that stands in for the units runs anywhere.
+  const auto has = [&](const MatrixShape& shape) {
+    return std::ranges::find(device.matrices, shape) != device.matrices.end();
+  };
   if (text.empty() && !made_for.matrices_stand_in && !made_for.matrices.empty() &&
-      (made_for.matrices != device.matrices || made_for.matrix_lanes != device.matrix_lanes))
-    text = "its matrix units are others";
+      (!std::ranges::all_of(made_for.matrices, has) || made_for.matrix_lanes != device.matrix_lanes ||
+       device.matrices_stand_in))
+    text = device.matrices.empty() ? "it needs matrix units, which are not enabled" : "its matrix units are others";
   return text;
 }
 
@@ -97,6 +105,10 @@ std::string WhyNot(const BundleVariant& variant, const DeviceFacts& opened) {
   for (const auto& [fact, name] : kFeatures) {
     if (made_for.*fact && !(device.*fact)) return fmt::format("it needs {}, which is not enabled", name);
   }
+  if (variant.generic && DividesNatively(made_for)) {
+    const bool f64 = !made_for.float64 || device.division_f64 == DeviceFacts::Division::kNative;
+    if (!DividesNatively(device) || !f64) return "it needs division that rounds correctly";
+  }
   const int64_t limit = device.quirks.loop_iteration_limit, kept = made_for.quirks.loop_iteration_limit;
   if (limit != 0 && (kept == 0 || kept > limit))
     return fmt::format("the driver stops loops after {} iterations", limit);
@@ -109,6 +121,13 @@ std::string WhyNot(const BundleVariant& variant, const DeviceFacts& opened, std:
   const std::string reason = WhyNot(variant, opened);
   const bool bound = std::ranges::find(modes, variant.plan.bindings) != modes.end();
   return !reason.empty() || bound ? reason : "the device was not opened for this way to bind";
+}
+
+Result<DeviceFacts> FactsFor(const Bundle& bundle, const Device& device) {
+  const bool divides = std::ranges::any_of(bundle.variants, [](const BundleVariant& variant) {
+    return variant.generic && DividesNatively(variant.made_for);
+  });
+  return divides ? device.MeasuredFacts() : device.facts();
 }
 
 Result<size_t> ChooseVariant(const Bundle& bundle, const DeviceFacts& device, std::span<const BindingMode> modes) {

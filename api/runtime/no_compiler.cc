@@ -1,5 +1,7 @@
 // libvxla_runtime's side of api/c_compiler.h.
 #include "api/c_compiler.h"
+#include "backend/vulkan/device/embedded_probes.h"
+#include "backend/vulkan/device/vulkan_device.h"
 #include "core/instruction.h"
 
 namespace VXLA_NAMESPACE {
@@ -11,7 +13,7 @@ Status NoCompiler(const char* call) {
 
 }  // namespace
 
-vulkan::DeviceHooks HooksOfLibrary() { return {}; }
+vulkan::DeviceHooks HooksOfLibrary() { return vulkan::WithProbes(vulkan::ModulesOf(vulkan::EmbeddedProbes())); }
 
 std::unique_ptr<Client> ClientOf(std::shared_ptr<Device> device) {
   const auto evaluate = [](const Instruction& instruction, std::span<const Literal* const>) -> Result<Literal> {

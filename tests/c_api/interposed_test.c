@@ -68,6 +68,14 @@ static VKAPI_ATTR VkResult VKAPI_CALL Pipelines(VkDevice device, VkPipelineCache
                         : real_pipelines(device, cache, count, infos, allocation, pipelines);
 }
 
+static int pools;
+static PFN_vkCreateDescriptorPool real_pool;
+static VKAPI_ATTR VkResult VKAPI_CALL Pool(VkDevice device, const VkDescriptorPoolCreateInfo* info,
+                                           const VkAllocationCallbacks* allocation, VkDescriptorPool* pool) {
+  ++pools;
+  return real_pool(device, info, allocation, pool);
+}
+
 // Commands that go nowhere, so that what a driver does with them is not counted.
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 static int skips_commands, commands_skipped;
@@ -78,6 +86,8 @@ SKIPPED(PushConstants, VkPipelineLayout layout, VkShaderStageFlags stages, uint3
         const void* bytes)
 SKIPPED(BindDescriptorSets, VkPipelineBindPoint point, VkPipelineLayout layout, uint32_t first, uint32_t count,
         const VkDescriptorSet* sets, uint32_t offset_count, const uint32_t* offsets)
+SKIPPED(PushDescriptorSetKHR, VkPipelineBindPoint point, VkPipelineLayout layout, uint32_t set, uint32_t count,
+        const VkWriteDescriptorSet* writes)
 SKIPPED(Dispatch, uint32_t x, uint32_t y, uint32_t z)
 SKIPPED(PipelineBarrier2, const VkDependencyInfo* info)
 SKIPPED(CopyBuffer, VkBuffer from, VkBuffer to, uint32_t count, const VkBufferCopy* regions)
@@ -94,6 +104,7 @@ static PFN_vkVoidFunction Skipping(const char* name) {
   } commands[] = {{"vkCmdBindPipeline", (PFN_vkVoidFunction)SkipBindPipeline},
                   {"vkCmdPushConstants", (PFN_vkVoidFunction)SkipPushConstants},
                   {"vkCmdBindDescriptorSets", (PFN_vkVoidFunction)SkipBindDescriptorSets},
+                  {"vkCmdPushDescriptorSetKHR", (PFN_vkVoidFunction)SkipPushDescriptorSetKHR},
                   {"vkCmdDispatch", (PFN_vkVoidFunction)SkipDispatch},
                   {"vkCmdPipelineBarrier2", (PFN_vkVoidFunction)SkipPipelineBarrier2},
                   {"vkCmdCopyBuffer", (PFN_vkVoidFunction)SkipCopyBuffer},
@@ -118,6 +129,10 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL OfDevice(VkDevice device, const 
   if (strcmp(name, "vkCreateComputePipelines") == 0) {
     real_pipelines = (PFN_vkCreateComputePipelines)real;
     return (PFN_vkVoidFunction)Pipelines;
+  }
+  if (strcmp(name, "vkCreateDescriptorPool") == 0) {
+    real_pool = (PFN_vkCreateDescriptorPool)real;
+    return (PFN_vkVoidFunction)Pool;
   }
   if (strcmp(name, "vkQueueSubmit2") == 0) {
     real_submit = (PFN_vkQueueSubmit2)real;
@@ -371,6 +386,14 @@ static void TestDestroyInFlight(Host* host) {
   HostFreeBuffer(host, &buffer);
 }
 
+// Where VK_KHR_push_descriptor stands among what is enabled; else -1.
+static int PlaceOfPushing(const Host* host) {
+  for (uint32_t i = 0; i < host->asked.extension_count; ++i) {
+    if (strcmp(host->asked.extensions[i], VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) == 0) return (int)i;
+  }
+  return -1;
+}
+
 // A frame that only binds and records, from the second one on, with buffers that change their places as frames' do.
 static void TestSteadyFrame(Host* host, const char* bindings, VkFormat format) {
   skips_commands = 1;
@@ -379,6 +402,7 @@ static void TestSteadyFrame(Host* host, const char* bindings, VkFormat format) {
   VxlaDevice device = NULL;
   EXPECT_OK(vxlaAdoptDevice(&info, &device, &message));
   VxlaExecutable executable = Compile(device);
+  pools = 0;  // probes have theirs
   VxlaRecordingInfo recording_info = {.struct_size = sizeof(recording_info)};
   if (format != VK_FORMAT_UNDEFINED) {
     recording_info.argument_count = recording_info.result_count = 1;
@@ -421,6 +445,7 @@ static void TestSteadyFrame(Host* host, const char* bindings, VkFormat format) {
     EXPECT(allocations == 0 && locks == 0);
     EXPECT(host->allocations == host_allocations && host->locks == host_locks);
   }
+  EXPECT((pools != 0) == (strcmp(bindings, "descriptors") == 0 && PlaceOfPushing(host) < 0));
   HostFreeImage(host, &image);
   HostFreeBuffer(host, &buffer);
   vxlaDestroyRecording(recording);
@@ -444,6 +469,11 @@ int main(int argc, char** argv) {
   TestSteadyFrame(&host, "descriptors", VK_FORMAT_UNDEFINED);
   TestSteadyFrame(&host, "addresses", VK_FORMAT_R8_UNORM);
   TestSteadyFrame(&host, "descriptors", VK_FORMAT_R8_UNORM);
+  const int pushing = PlaceOfPushing(&host);
+  if (pushing >= 0) {
+    host.asked.extensions[pushing] = host.asked.extensions[--host.asked.extension_count];
+    TestSteadyFrame(&host, "descriptors", VK_FORMAT_UNDEFINED);
+  }
   HostCloseDevice(&host);
   HostClose(&host);
   return failures != 0;

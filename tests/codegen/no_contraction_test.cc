@@ -4,6 +4,8 @@
 #include <set>
 #include <spirv-tools/libspirv.hpp>
 
+#include "backend/vulkan/shader/shader_compiler.h"
+#include "backend/vulkan/spirv/spirv_words.h"
 #include "tests/codegen/codegen_test_support.h"
 #include "tests/support/element_kernel.h"
 
@@ -80,6 +82,22 @@ TEST(NoContractionTest, HoldsForTheFunctionsOfShaderMath) {
       ExpectValid(words, statement);
     }
   }
+}
+
+// The optimiser copies the bodies of loops without their decorations, and would make fused multiply-adds of them.
+TEST(NoContractionTest, OptimizedModulesRoundInUnrolledLoopsAsInTheText) {
+  const std::string statement =
+      "float x = LOAD(0, f32, i), s = x; [[unroll]] for (uint k = 0u; k < 8u; ++k) s = s * x + x; STORE(0, f32, i, s);";
+  const auto count = [](const std::vector<uint32_t>& words, uint32_t op) {
+    int counted = 0;
+    for (size_t at = 5; at < words.size(); at += words[at] >> 16) counted += (words[at] & 0xffffu) == op ? 1 : 0;
+    return counted;
+  };
+  const std::vector<uint32_t> words = Optimized(WithoutContraction(Compiled(statement, FullFacts())), {});
+  EXPECT_EQ(count(words, spirv::kFMul), 8);  // neither a loop nor fma
+  EXPECT_EQ(count(words, spirv::kFAdd), 8);
+  EXPECT_EQ(LooseIn(words).floats, 0);
+  ExpectValid(words, statement);
 }
 
 }  // namespace no_contraction_test

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "backend/vulkan/device/target.h"
+#include "backend/vulkan/shader/custom_shader.h"
 #include "core/hash.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/faulty_device.h"
@@ -186,6 +187,9 @@ std::string FeaturesOf(const DeviceFacts& facts) {
   if (facts.native_f16) target += "+f16";
   if (facts.storage16) target += "+storage16";
   if (facts.storage8) target += "+storage8";
+  if (facts.fused_multiply_add) target += "+fma";
+  const auto native = [](DeviceFacts::Division division) { return division == DeviceFacts::Division::kNative; };
+  if (native(facts.division_f32) && (!facts.float64 || native(facts.division_f64))) target += "+division";
   if (facts.subgroup_shuffle) target += fmt::format("+subgroups{}", facts.subgroup_size);
   return target;
 }
@@ -215,7 +219,9 @@ TEST_P(BundleTest, VariantsThatUseFeaturesRunWhereTheseAreEnabled) {
   ASSERT_TRUE(wanted.has_value());
   for (const BindingMode mode : ModesToRun()) {
     Client* const client = DeviceClient(mode);
-    const std::string most = FeaturesOf(client->device().facts());
+    const auto facts = client->device().MeasuredFacts();
+    ASSERT_TRUE(facts.ok()) << facts.status().message();
+    const std::string most = FeaturesOf(*facts);
     const auto loaded = client->Load(Bytes(ManyVariants(GetParam().text, mode, {"generic", most, "generic+f16"})));
     ASSERT_TRUE(loaded.ok()) << loaded.status().message();
     EXPECT_THAT((*loaded)->bundle_variant(), StartsWith(most + " under "));
@@ -314,10 +320,18 @@ TEST(BundleFileTest, RejectsTargetsThatNameNoFeature) {
   const auto message = [](const char* target) {
     return vulkan::GenericFactsOf(BindingMode::kDescriptors, target).status().message();
   };
-  EXPECT_EQ(message("generic+f17"),
-            "target generic+f17: 'f17' is none of i64, f64, f16, storage16, storage8, subgroupsN (N: 2, 4 ... 128)");
-  for (const char* target : {"generic+subgroups", "generic+subgroups3", "generic+subgroups32x", "generic+subgroups256"})
+  EXPECT_EQ(
+      message("generic+f17"),
+      "target generic+f17: 'f17' is none of i64, f64, f16, storage16, storage8, fma, division, subgroupsN (N: 2, 4 "
+      "... 128), matricesMxNxK");
+  for (const char* target :
+       {"generic+subgroups", "generic+subgroups3", "generic+subgroups32x", "generic+subgroups256", "generic+matrices",
+        "generic+matrices16x16", "generic+matrices16x16x16x", "generic+matrices16x16x16+matrices8x8x8"})
     EXPECT_THAT(message(target), HasSubstr("is none of")) << target;
+  EXPECT_THAT(message("generic+matrices16x16x16"), HasSubstr("it needs subgroupsN"));
+  for (const char* target : {"generic+subgroups32+matrices16x16x4", "generic+subgroups32+matrices128x16x16",
+                             "generic+matrices4x4x8+subgroups32", "generic+subgroups32+matrices0x16x16"})
+    EXPECT_THAT(message(target), HasSubstr("subgroups of 32 take 64 at most")) << target;
 }
 
 TEST(BundleFileTest, EqualProgramsGiveEqualFiles) {
@@ -368,8 +382,8 @@ TEST(BundleFileTest, RejectsDamage) {
 
 TEST(BundleFileTest, RejectsAnotherVersionOfTheFormat) {
   std::string file = GenericBundle(kPrograms[0].text);
-  Put(file, kVersionAt, 2, 4);
-  ExpectRefused(file, StatusCode::kUnsupported, "the bundle has version 2 of the format, this build reads version 1");
+  Put(file, kVersionAt, 3, 4);
+  ExpectRefused(file, StatusCode::kUnsupported, "the bundle has version 3 of the format, this build reads version 2");
 }
 
 TEST(BundleFileTest, RejectsADeviceThatLacksWhatAVariantNeeds) {
@@ -420,12 +434,47 @@ TEST(BundleFileTest, MatrixUnitsAreThoseThatItWasMadeFor) {
   DeviceFacts device = variant.made_for;
   variant.made_for.matrices = {MatrixShape{}};
   variant.made_for.matrix_lanes = 32;
-  EXPECT_EQ(WhyNot(variant, device), "its matrix units are others");
+  EXPECT_EQ(WhyNot(variant, device), "it needs matrix units, which are not enabled");
   device.matrices = variant.made_for.matrices;
   device.matrix_lanes = 64;
   EXPECT_EQ(WhyNot(variant, device), "its matrix units are others");
   device.matrix_lanes = 32;
   EXPECT_EQ(WhyNot(variant, device), "");
+}
+
+TEST(BundleFileTest, AVariantForMatrixUnitsRunsWhereTheseAreAmongTheDevices) {
+  const auto module = ParseModule(
+      "ENTRY e { a = f16[512,512] parameter(0)  b = f16[512,512] parameter(1)\n"
+      "ROOT r = f32[512,512] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0} }");
+  const auto facts =
+      vulkan::GenericFactsOf(BindingMode::kAddresses, "generic+f16+storage16+subgroups32+matrices16x16x16");
+  ASSERT_TRUE(facts.ok()) << facts.status().message();
+  EXPECT_EQ(facts->name, "generic+f16+storage16+subgroups32+matrices16x16x16");
+  vulkan::OpenOptions options;
+  options.cache = false;
+  const std::shared_ptr<Device> target = vulkan::MakeTarget(*facts, BindingMode::kAddresses, options);
+  const auto client = MakeTestClient(target);
+  const auto executable = client->Compile(*module);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  EXPECT_EQ((*executable)->plan().kernels.at(0).algorithm, "dot/matmul_matrices.comp");
+  BundleBuilder builder;
+  ASSERT_TRUE(builder.Add(**executable, *target, /*generic=*/true).ok());
+  const std::string file = builder.Finish("a test");
+  const auto bundle = ReadBundle(Bytes(file));
+  ASSERT_TRUE(bundle.ok()) << bundle.status().message();
+  const BundleVariant& variant = bundle->variants.at(0);
+  DeviceFacts device = *facts;
+  device.matrices.insert(device.matrices.begin(), {ElementType::kBF16, ElementType::kF32, 16, 16, 16});
+  EXPECT_EQ(WhyNot(variant, device), "");
+  const auto words = vulkan::ModuleWords(
+      {reinterpret_cast<const char*>(bundle->Module(variant.modules[0]).data()), variant.modules[0].size});
+  EXPECT_TRUE(vulkan::CheckCapabilities(words, "a kernel", device).ok());
+  device.matrices.pop_back();
+  EXPECT_EQ(WhyNot(variant, device), "its matrix units are others");
+  device.matrices.clear();
+  EXPECT_EQ(WhyNot(variant, device), "it needs matrix units, which are not enabled");
+  EXPECT_THAT(vulkan::CheckCapabilities(words, "a kernel", device).message(),
+              HasSubstr("declares the capability VulkanMemoryModel, which is not enabled"));
 }
 
 TEST(BundleFileTest, RejectsProgramsThatNeedTheHost) {

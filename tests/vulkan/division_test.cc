@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "backend/vulkan/device/probe_text.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "backend/vulkan/shader/shader_source.h"
 #include "tests/support/element_kernel.h"
@@ -78,7 +79,7 @@ TEST(JudgeDivisionTest, OperandsTellReciprocalsFromQuotients) {
 
 TEST(DivisionProbeTest, CompilesWithAndWithoutF64) {
   for (const DeviceFacts& facts : {DeviceFacts(), WithDoubles()}) {
-    const auto words = CompileGlsl(DivisionProbeText(facts), "probe", {});
+    const auto words = CompileGlsl(ProbeText(ProbeKind::kDivision, facts), "probe", {});
     EXPECT_TRUE(words.ok()) << words.status().message();
   }
 }

@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include "backend/vulkan/device/embedded_probes.h"
+#include "backend/vulkan/device/probe_text.h"
 #include "backend/vulkan/shader/shader_compiler.h"
+#include "backend/vulkan/spirv/spirv_words.h"
 #include "tests/vulkan/vulkan_test_support.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -113,13 +116,55 @@ TEST(ProbeTextTest, CompilesForEverySetOfFeatures) {
     facts.float64 = set & 2;
     facts.signed_zero_inf_nan_preserve_16 = facts.signed_zero_inf_nan_preserve_32 = set & 4;
     facts.signed_zero_inf_nan_preserve_64 = set & 4;
-    const auto words = CompileGlsl(ProbeText(facts), "probe", {(set & 1) != 0});
+    const auto words = CompileGlsl(ProbeText(ProbeKind::kQuirks, facts), "probe", {(set & 1) != 0});
     EXPECT_TRUE(words.ok()) << words.status().message();
   }
 }
 
+TEST(EmbeddedProbeTest, ModulesHaveTheModesOfTheDeviceOnly) {
+  const ProbeModules modules = ModulesOf(EmbeddedProbes());
+  const auto modes = [&](const DeviceFacts& facts) {
+    std::vector<std::pair<uint32_t, uint32_t>> found;
+    for (const spirv::Instruction& instruction : spirv::Read(*modules.get(ProbeKind::kQuirks, facts))) {
+      if (instruction.op() == 16 && instruction.words[2] >= 4459 && instruction.words[2] <= 4462)
+        found.emplace_back(instruction.words[2], instruction.words[3]);
+      if (instruction.op() == spirv::kCapability && instruction.words[1] >= 4464 && instruction.words[1] <= 4467)
+        found.emplace_back(instruction.words[1], 0);
+    }
+    return found;
+  };
+  DeviceFacts facts;
+  EXPECT_THAT(modes(facts), IsEmpty());
+  facts.float16 = facts.denorm_preserve_16 = facts.rounding_rte_32 = facts.signed_zero_inf_nan_preserve_64 = true;
+  EXPECT_THAT(modes(facts),
+              ::testing::UnorderedElementsAre(std::pair(4459, 16), std::pair(4462, 32), std::pair(4464, 0),
+                                              std::pair(4466, 0), std::pair(4467, 0)));
+  const auto identity = [&](const DeviceFacts& of) { return modules.identity(ProbeKind::kQuirks, of); };
+  EXPECT_NE(identity(facts), identity({}));
+  EXPECT_EQ(identity(facts), identity(facts));
+}
+
 class QuirksTest : public DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(All, QuirksTest, ::testing::ValuesIn(DeviceCases()), CaseName);
+
+// In a library without the compiler.
+TEST_P(QuirksTest, EmbeddedProbesFindWhatCompiledOnesFind) {
+  OpenOptions options = Options();
+  options.cache = false;
+  const auto compiled = OpenDeviceWith(GetParam().index, options, {});
+  ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  const auto embedded = OpenDevice(GetParam().index, options, WithProbes(ModulesOf(EmbeddedProbes())));
+  ASSERT_TRUE(embedded.ok()) << embedded.status().message();
+  const auto wanted = (*compiled)->MeasuredFacts(), found = (*embedded)->MeasuredFacts();
+  ASSERT_TRUE(wanted.ok() && found.ok()) << found.status().message();
+  EXPECT_TRUE(found->probed);
+  EXPECT_EQ(found->quirks.notes, wanted->quirks.notes);
+  EXPECT_EQ(found->quirks.loop_iteration_limit, wanted->quirks.loop_iteration_limit);
+  EXPECT_EQ(found->fused_multiply_add, wanted->fused_multiply_add);
+  EXPECT_EQ(found->native_f16, wanted->native_f16);
+  EXPECT_EQ(found->division_f32, wanted->division_f32);
+  EXPECT_EQ(found->division_f64, wanted->division_f64);
+}
 
 // An independent look at the device: a loop of our own, in the mode under test, must count as far as the quirk says.
 TEST_P(QuirksTest, TheLoopLimitIsWhatAKernelMeets) {

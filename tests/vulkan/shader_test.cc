@@ -7,6 +7,8 @@
 #include "backend/vulkan/device/kernel.h"
 #include "backend/vulkan/shader/reflection.h"
 #include "backend/vulkan/shader/shader_compiler.h"
+#include "backend/vulkan/shader/shader_source.h"
+#include "backend/vulkan/spirv/spirv_words.h"
 #include "tests/vulkan/vulkan_test_support.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -42,6 +44,26 @@ TEST(ShaderCompilerTest, CompilesForTheTarget) {
   ASSERT_TRUE(older.ok()) << older.status().message();
   EXPECT_EQ((*newer)[1], 0x00010600u);
   EXPECT_EQ((*older)[1], 0x00010500u);
+}
+
+// glslang keeps one width of a mode.
+TEST(ShaderCompilerTest, FloatModesOfEveryWidthReachTheDriver) {
+  DeviceFacts facts;
+  facts.float16 = facts.float64 = true;
+  facts.denorm_preserve_16 = facts.denorm_preserve_32 = facts.denorm_preserve_64 = true;
+  facts.rounding_rte_32 = facts.rounding_rte_16 = true;
+  const std::string text = "#version 460\n#extension GL_EXT_spirv_intrinsics : require\n" +
+                           FloatModes(facts, {.f16 = true, .f64 = true}) +
+                           "layout(local_size_x = 1) in;\nvoid main() {}\n";
+  const auto words = CompileGlsl(text, "kernel", {});
+  ASSERT_TRUE(words.ok()) << words.status().message();
+  std::vector<std::pair<uint32_t, uint32_t>> modes;
+  for (const spirv::Instruction& instruction : spirv::Read(*words)) {
+    if (instruction.op() == 16 && instruction.words[2] >= 4459 && instruction.words[2] <= 4462)
+      modes.emplace_back(instruction.words[2], instruction.words[3]);
+  }
+  EXPECT_THAT(modes, ::testing::UnorderedElementsAre(std::pair(4459, 16), std::pair(4459, 32), std::pair(4459, 64),
+                                                     std::pair(4462, 16), std::pair(4462, 32)));
 }
 
 TEST(ShaderCompilerTest, ManyThreadsShareTheCompiler) {

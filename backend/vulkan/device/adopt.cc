@@ -50,6 +50,7 @@ Result<std::unique_ptr<Device>> AdoptDevice(const AdoptedDevice& adopted, const 
   PlanWants wants;
   wants.queue_family = adopted.queue_family;
   wants.emulate = options.emulate;
+  wants.push_descriptors = true;
   wants.bindings = options.bindings.value_or(support.features.vulkan12.bufferDeviceAddress ? BindingMode::kAddresses
                                                                                            : BindingMode::kDescriptors);
   VXLA_ASSIGN_OR_RETURN(DevicePlan plan, PlanDevice(support, wants));

@@ -180,6 +180,12 @@ Status VulkanCommandBuffer::PushAddress(const VulkanKernel& kernel, const Buffer
 
 Status VulkanCommandBuffer::BindDescriptors(const VulkanKernel& kernel, const BufferRange& arguments,
                                             std::span<const BufferRange> buffers) {
+  if (kernel.layout.pushed) {
+    VXLA_RETURN_IF_ERROR(FillWrites(kernel, arguments, buffers, VK_NULL_HANDLE));
+    context_->vk().CmdPushDescriptorSetKHR(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.layout.pipeline, 0,
+                                           static_cast<uint32_t>(writes_.size()), writes_.data());
+    return OkStatus();
+  }
   VkDescriptorSet set = VK_NULL_HANDLE;
   const bool known = for_host_ && next_set_ < sets_.size();
   if (known) {
@@ -188,14 +194,18 @@ Status VulkanCommandBuffer::BindDescriptors(const VulkanKernel& kernel, const Bu
     VXLA_ASSIGN_OR_RETURN(set, NewSet(kernel));
   }
   if (for_host_ && !known) sets_.push_back(set), ++next_set_;
-  if (!known || write_sets_) VXLA_RETURN_IF_ERROR(WriteSet(kernel, arguments, buffers, set));
+  if (!known || write_sets_) {
+    VXLA_RETURN_IF_ERROR(FillWrites(kernel, arguments, buffers, set));
+    context_->vk().UpdateDescriptorSets(context_->handle(), static_cast<uint32_t>(writes_.size()), writes_.data(), 0,
+                                        nullptr);
+  }
   context_->vk().CmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.layout.pipeline, 0, 1, &set, 0,
                                        nullptr);
   return OkStatus();
 }
 
-Status VulkanCommandBuffer::WriteSet(const VulkanKernel& kernel, const BufferRange& arguments,
-                                     std::span<const BufferRange> buffers, VkDescriptorSet set) {
+Status VulkanCommandBuffer::FillWrites(const VulkanKernel& kernel, const BufferRange& arguments,
+                                       std::span<const BufferRange> buffers, VkDescriptorSet set) {
   const DeviceFacts& facts = context_->facts();
   if (buffers.size() != kernel.buffer_count) {
     return Internal("dispatch of {}: {} buffers given, its key says {}", kernel.name, buffers.size(),
@@ -229,8 +239,6 @@ Status VulkanCommandBuffer::WriteSet(const VulkanKernel& kernel, const BufferRan
     writes_[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
     writes_[i].pBufferInfo = &infos_[i];
   }
-  context_->vk().UpdateDescriptorSets(context_->handle(), static_cast<uint32_t>(writes_.size()), writes_.data(), 0,
-                                      nullptr);
   return OkStatus();
 }
 

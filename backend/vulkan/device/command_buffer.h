@@ -62,8 +62,9 @@ class VulkanCommandBuffer final : public CommandBuffer {
   Status PushAddress(const VulkanKernel& kernel, const BufferRange& arguments);
   Status BindDescriptors(const VulkanKernel& kernel, const BufferRange& arguments,
                          std::span<const BufferRange> buffers);
-  Status WriteSet(const VulkanKernel& kernel, const BufferRange& arguments, std::span<const BufferRange> buffers,
-                  VkDescriptorSet set);
+  // writes_, for a set or to be pushed.
+  Status FillWrites(const VulkanKernel& kernel, const BufferRange& arguments, std::span<const BufferRange> buffers,
+                    VkDescriptorSet set);
   Result<VkDescriptorSet> NewSet(const VulkanKernel& kernel);
   Status AddDescriptorPool(uint32_t descriptors);
   void Fail(Status status);

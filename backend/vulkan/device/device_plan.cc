@@ -569,12 +569,16 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD);
   ask(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME, support.nvidia_cores,
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV);
+  auto push = MakeVk<VkPhysicalDevicePushDescriptorPropertiesKHR>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR);
+  if (Has(support.extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) *tail = &push, tail = &push.pNext;
   vk.GetPhysicalDeviceProperties2(device, &properties);
   support.amd_cores.pNext = support.nvidia_cores.pNext = nullptr;
   support.vulkan11.pNext = support.vulkan12.pNext = nullptr;
   if (maintenance4.maxBufferSize != 0) support.max_buffer_bytes = maintenance4.maxBufferSize;
   if (HasMatrices(support.extensions)) VXLA_RETURN_IF_ERROR(QueryMatrices(vk, device, support));
   support.dot_product_accelerated = dot_product.integerDotProduct4x8BitPackedSignedAccelerated;
+  support.max_push_descriptors = push.maxPushDescriptors;
   support.min_subgroup_size = subgroup.minSubgroupSize;
   support.max_subgroup_size = subgroup.maxSubgroupSize;
   support.max_workgroup_subgroups = subgroup.maxComputeWorkgroupSubgroups;
@@ -606,6 +610,9 @@ Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& w
   FillUnits(support, plan.facts);
   PlanSubgroups(support, wants, plan);
   PlanMatrices(support, wants, plan);
+  // A host's pools and ours are out of the way then; what is recorded once and replayed needs no writes with sets.
+  if (wants.push_descriptors && Has(support.extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME))
+    plan.most_pushed_descriptors = support.max_push_descriptors;
   plan.max_workgroup_subgroups = support.max_workgroup_subgroups;
   NoteKnownFaults(plan.facts);
   plan.facts.work_budget_seconds = wants.work_budget_seconds.value_or(plan.facts.work_budget_seconds);
@@ -622,6 +629,8 @@ Result<DeviceRequirements> RequirementsOf(const PhysicalSupport& support) {
   for (const char* name : ChooseExtensions(support)) {
     if (std::strcmp(name, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME) != 0) asked.extensions.push_back(name);
   }
+  if (Has(support.extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME))
+    asked.extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
   const auto liked = std::stable_partition(asked.extensions.begin(), asked.extensions.end(), [](const char* name) {
     return std::strcmp(name, VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME) == 0 ||
            std::strcmp(name, VK_KHR_PORTABILITY_SUBSET_EXTENSION_NAME) == 0;

@@ -45,6 +45,7 @@ struct PhysicalSupport {
   VkPhysicalDeviceVulkan11Properties vulkan11 = {};
   VkPhysicalDeviceVulkan12Properties vulkan12 = {};
   uint64_t max_buffer_bytes = ~uint64_t{0};
+  uint32_t max_push_descriptors = 0;  // where VK_KHR_push_descriptor is listed
   uint32_t min_subgroup_size = 0, max_subgroup_size = 0;
   uint32_t max_workgroup_subgroups = 0;   // of pipelines that require a subgroup size
   bool subgroup_size_requirable = false;  // by compute pipelines
@@ -70,6 +71,7 @@ struct PlanWants {
   Emulation emulate = {};  // these features are not enabled, so facts and kernels know nothing of them
   std::optional<uint32_t> queue_family = {};  // of the one queue that a host lends; not given: all that are of use
   int most_queues = kMostQueues;
+  bool push_descriptors = false;  // where they are enabled
 };
 
 struct MemoryChoice {
@@ -92,6 +94,8 @@ struct DevicePlan {
   bool capture_executables = false;
   bool memory_budget = false;    // the driver says how much of each heap this program may use now
   bool memory_priority = false;  // and takes a priority of each allocation (PriorityOf)
+  // Descriptors of a kernel that are pushed (VK_KHR_push_descriptor) and not put into sets; 0: none are.
+  uint32_t most_pushed_descriptors = 0;
   std::vector<MemoryHeap> heaps;
   std::array<MemoryChoice, kMemoryKinds> memory;  // by MemoryKind
 };

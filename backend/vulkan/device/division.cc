@@ -7,56 +7,14 @@
 #include <limits>
 
 #include "backend/vulkan/device/device_plan.h"
-#include "backend/vulkan/shader/shader_compiler.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 // Changed with the operands or the judgement, so that old verdicts are not believed.
-constexpr int kDivisionVersion = 1;
+constexpr int kDivisionVersion = 2;
 constexpr uint32_t kGroupSize = 64;
 constexpr int kAnswers = 4;  // of each pair
-
-constexpr const char* kText = R"(
-layout(local_size_x = 64) in;
-layout(set = 0, binding = 0, std430) readonly buffer Data { uint data[]; };
-layout(set = 0, binding = 1, std430) writeonly buffer Answer { uint answer[]; };
-
-void Single(uint i) {
-  float a = uintBitsToFloat(data[2u * i]), b = uintBitsToFloat(data[2u * i + 1u]);
-  precise float quotient = a / b, inverse = 1.0f / b, third = a / 3.0f, root = sqrt(a);
-  answer[4u * i] = floatBitsToUint(quotient);
-  answer[4u * i + 1u] = floatBitsToUint(inverse);
-  answer[4u * i + 2u] = floatBitsToUint(third);
-  answer[4u * i + 3u] = floatBitsToUint(root);
-}
-
-#ifdef HAS_FLOAT64
-void Write(uint at, double value) {
-  uvec2 words = unpackDouble2x32(value);
-  answer[at] = words.x;
-  answer[at + 1u] = words.y;
-}
-
-void Double(uint i) {
-  uint from = 2u * SINGLES + 4u * i, at = 4u * SINGLES + 8u * i;
-  double a = packDouble2x32(uvec2(data[from], data[from + 1u])), b = packDouble2x32(uvec2(data[from + 2u], data[from + 3u]));
-  precise double quotient = a / b, inverse = 1.0lf / b, third = a / 3.0lf, root = sqrt(a);
-  Write(at, quotient);
-  Write(at + 2u, inverse);
-  Write(at + 4u, third);
-  Write(at + 6u, root);
-}
-#endif
-
-void main() {
-  uint i = gl_GlobalInvocationID.x;
-  if (i < SINGLES) Single(i);
-#ifdef HAS_FLOAT64
-  else Double(i - SINGLES);
-#endif
-}
-)";
 
 // SplitMix64.
 class Random {
@@ -195,10 +153,6 @@ std::vector<uint32_t> CorrectDivisions() {
   return words;
 }
 
-std::string DivisionProbeText(const DeviceFacts& facts) {
-  return ProbePrelude(facts) + fmt::format("#define SINGLES {}u\n", kDivisionSingles) + kText;
-}
-
 DivisionFacts JudgeDivision(std::span<const uint32_t> answer, const DeviceFacts& facts) {
   DivisionFacts division;
   division.f32 = Judge<float>(answer.data(), kDivisionSingles, facts.quirks.flushes_f32_denormals);
@@ -211,10 +165,9 @@ DivisionFacts JudgeDivision(std::span<const uint32_t> answer, const DeviceFacts&
 
 Result<DivisionFacts> MeasureDivision(const ProbeTools& tools, DiskCache& disk) {
   const DeviceFacts& facts = tools.context->facts();
-  const Probe probe = {"probe/division", DivisionProbeText(facts),
-                       (kDivisionSingles + (facts.float64 ? kDivisionDoubles : 0)) / kGroupSize};
-  const std::string key =
-      fmt::format("division|{}|{}|{}", kDivisionVersion, CompilerIdentity(), DeviceIdentity(facts)) + probe.text;
+  const uint32_t groups = (kDivisionSingles + (facts.float64 ? kDivisionDoubles : 0)) / kGroupSize;
+  const std::string key = fmt::format("division|{}|{}|{}", kDivisionVersion, DeviceIdentity(facts),
+                                      tools.modules.identity(ProbeKind::kDivision, facts));
   std::array<DeviceFacts::Division, 2> kept;
   if (const auto bytes = disk.Load(key); bytes.has_value() && bytes->size() == sizeof(kept)) {
     std::memcpy(kept.data(), bytes->data(), sizeof(kept));
@@ -222,8 +175,8 @@ Result<DivisionFacts> MeasureDivision(const ProbeTools& tools, DiskCache& disk) 
   }
   const std::vector<uint32_t> operands = DivisionOperands();
   std::vector<uint32_t> answer(kAnswers * (kDivisionSingles + 2 * kDivisionDoubles));
-  VXLA_RETURN_IF_ERROR(
-      RunProbe(tools, probe, std::as_bytes(std::span(operands)), std::as_writable_bytes(std::span(answer))));
+  VXLA_RETURN_IF_ERROR(RunProbe(tools, ProbeKind::kDivision, groups, std::as_bytes(std::span(operands)),
+                                std::as_writable_bytes(std::span(answer))));
   const DivisionFacts division = JudgeDivision(answer, facts);
   kept = {division.f32, division.f64};
   disk.Store(key, std::as_bytes(std::span(kept)));

@@ -48,6 +48,9 @@ namespace VXLA_NAMESPACE::vulkan {
   F(GetPipelineExecutablePropertiesKHR)     \
   F(GetPipelineExecutableStatisticsKHR) F(GetPipelineExecutableInternalRepresentationsKHR)
 
+// Present only with VK_KHR_push_descriptor; null otherwise.
+#define VXLA_PUSH_DEVICE_FUNCTIONS(F) F(CmdPushDescriptorSetKHR)
+
 #define VXLA_MEMBER(NAME) PFN_vk##NAME NAME = nullptr;
 #define VXLA_PROMOTED_MEMBER(NAME, SUFFIX) PFN_vk##NAME NAME = nullptr;
 
@@ -68,6 +71,7 @@ struct DeviceTable {
   VXLA_PROMOTED_DEVICE_FUNCTIONS(VXLA_PROMOTED_MEMBER)
   VXLA_DEBUG_DEVICE_FUNCTIONS(VXLA_MEMBER)
   VXLA_EXECUTABLE_DEVICE_FUNCTIONS(VXLA_MEMBER)
+  VXLA_PUSH_DEVICE_FUNCTIONS(VXLA_MEMBER)
 };
 
 #undef VXLA_MEMBER

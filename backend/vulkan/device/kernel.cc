@@ -43,6 +43,8 @@ Result<KernelLayout> KernelLayouts::Make(BindingMode mode, uint32_t buffer_count
       bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
     }
     auto set = MakeVk<VkDescriptorSetLayoutCreateInfo>(VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO);
+    layout.pushed = count <= context_->plan().most_pushed_descriptors;
+    if (layout.pushed) set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
     set.bindingCount = count;
     set.pBindings = bindings.data();
     VXLA_RETURN_IF_ERROR(

@@ -15,6 +15,7 @@ namespace VXLA_NAMESPACE::vulkan {
 struct KernelLayout {
   VkDescriptorSetLayout set = VK_NULL_HANDLE;  // null under addresses
   VkPipelineLayout pipeline = VK_NULL_HANDLE;
+  bool pushed = false;  // descriptors go into the command buffer: there are no sets
 };
 
 // Bytes of the push constant under addresses: the argument block's address.

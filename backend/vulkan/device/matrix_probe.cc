@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "backend/vulkan/device/device_plan.h"
+#include "backend/vulkan/device/probe_text.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "backend/vulkan/spirv/matrix_types.h"
 #include "core/float_formats.h"
@@ -290,10 +291,9 @@ void NoteMatrices(std::span<const MatrixVerdict> verdicts, DeviceFacts& facts) {
 Status ProbeMatrices(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts) {
   std::vector<MatrixVerdict> verdicts;
   for (const MatrixShape& shape : facts.matrices) {
-    Probe probe = {"probe/matrices", MatrixProbeText(shape, facts), kMatrixTrials};
-    probe.lanes = facts.matrix_lanes;
+    const std::string text = MatrixProbeText(shape, facts);
     const std::string key =
-        fmt::format("matrices|{}|{}|{}", kMatrixProbeVersion, CompilerIdentity(), DeviceIdentity(facts)) + probe.text;
+        fmt::format("matrices|{}|{}|{}", kMatrixProbeVersion, CompilerIdentity(), DeviceIdentity(facts)) + text;
     MatrixVerdict& verdict = verdicts.emplace_back();
     std::array<uint8_t, 3> kept;
     if (const auto bytes = disk.Load(key); bytes.has_value() && bytes->size() == sizeof(kept)) {
@@ -303,8 +303,11 @@ Status ProbeMatrices(const ProbeTools& tools, DiskCache& disk, DeviceFacts& fact
     }
     const std::vector<uint32_t> operands = MatrixOperands(shape);
     std::vector<uint32_t> answer(kMatrixTrials * shape.rows * shape.columns);
-    const Status ran =
-        RunProbe(tools, probe, std::as_bytes(std::span(operands)), std::as_writable_bytes(std::span(answer)));
+    const Status ran = [&]() -> Status {
+      VXLA_ASSIGN_OR_RETURN(const std::vector<uint32_t> spirv, CompileGlsl(text, "probe", {facts.spirv_1_6}));
+      const Probe probe = {"probe/matrices", WithMatrixComponents(spirv), kMatrixTrials, facts.matrix_lanes};
+      return RunProbe(tools, probe, std::as_bytes(std::span(operands)), std::as_writable_bytes(std::span(answer)));
+    }();
     VXLA_RETURN_IF_ERROR(tools.context->Alive());
     if (!ran.ok()) {
       verdict.wrong = true;

@@ -1,5 +1,8 @@
 #include "backend/vulkan/device/open.h"
 
+#include "backend/vulkan/device/division.h"
+#include "backend/vulkan/device/matrix_probe.h"
+#include "backend/vulkan/device/probe_text.h"
 #include "backend/vulkan/device/quirks.h"
 #include "backend/vulkan/device/vulkan_device.h"
 #include "backend/vulkan/lower/custom_call.h"
@@ -8,9 +11,20 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
+namespace {
+
+// What a compiler can ask, matrix units too.
+Status ProbeWhole(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts) {
+  VXLA_RETURN_IF_ERROR(ProbeDevice(tools, disk, facts));
+  return ProbeMatrices(tools, disk, facts);
+}
+
+}  // namespace
+
 DeviceHooks WithCompiler(DeviceHooks hooks) {
   hooks.compiler = ShadercCompiler();
-  hooks.probe = ProbeDevice;
+  hooks.probes = CompiledProbes();
+  hooks.probe = ProbeWhole;
   hooks.measure_division = MeasureDivision;
   hooks.divides = DividesNatively;
   return hooks;

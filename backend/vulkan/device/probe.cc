@@ -3,17 +3,11 @@
 #include <cstring>
 
 #include "backend/vulkan/device/command_buffer.h"
-#include "backend/vulkan/shader/shader_compiler.h"
-#include "backend/vulkan/shader/shader_source.h"
-#include "backend/vulkan/spirv/matrix_types.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
 Result<std::shared_ptr<VulkanKernel>> BuildProbe(const ProbeTools& tools, const Probe& probe) {
-  VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> spirv,
-                        CompileGlsl(probe.text, probe.name, {tools.context->facts().spirv_1_6}));
-  spirv = WithMatrixComponents(spirv);
   KernelKey key;
   key.algorithm = probe.name;
   key.buffer_count = 1;
@@ -24,19 +18,17 @@ Result<std::shared_ptr<VulkanKernel>> BuildProbe(const ProbeTools& tools, const 
   PipelineRequest request;
   request.mode = BindingMode::kDescriptors;  // every device has them
   request.key = &key;
-  request.spirv = &spirv;
+  request.spirv = &probe.spirv;
   return MakeKernel(tools.context, tools.layouts, request);
 }
 
 }  // namespace
 
-std::string ProbePrelude(const DeviceFacts& facts) {
-  std::string text = "#version 460\n#extension GL_EXT_spirv_intrinsics : require\n";
-  if (facts.float16) {
-    text += "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require\n#define HAS_FLOAT16\n";
-  }
-  if (facts.float64) text += "#define HAS_FLOAT64\n";
-  return text + FloatModes(facts, {facts.float16, facts.float64});
+Status RunProbe(const ProbeTools& tools, ProbeKind kind, uint32_t groups, std::span<const std::byte> data,
+                std::span<std::byte> answer) {
+  VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> spirv, tools.modules.get(kind, tools.context->facts()));
+  const char* name = kind == ProbeKind::kQuirks ? "probe/quirks" : "probe/division";
+  return RunProbe(tools, {name, std::move(spirv), groups}, data, answer);
 }
 
 Status RunProbe(const ProbeTools& tools, const Probe& probe, std::span<const std::byte> data,

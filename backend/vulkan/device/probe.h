@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "backend/vulkan/device/kernel.h"
 #include "backend/vulkan/device/memory_allocator.h"
@@ -12,25 +14,37 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
+enum class ProbeKind : uint8_t { kQuirks, kDivision };
+
+// Where the SPIR-V of probes comes from: compiled from their text (probe_text.h), or embedded in a library without the
+// compiler (embedded_probes.h).
+struct ProbeModules {
+  std::function<Result<std::vector<uint32_t>>(ProbeKind, const DeviceFacts&)> get = nullptr;
+  // What decides a module, as a part of cache keys.
+  std::function<std::string(ProbeKind, const DeviceFacts&)> identity = nullptr;
+};
+
 struct ProbeTools {
   std::shared_ptr<DeviceContext> context;
   std::shared_ptr<MemoryAllocator> allocator;
   std::shared_ptr<KernelLayouts> layouts;
   Queues& queues;
+  const ProbeModules& modules;
 };
 
+// A kernel that asks: it reads data at binding 0 of set 0 and writes its answer, zeros before, at binding 1.
 struct Probe {
-  std::string name, text;
+  std::string name;
+  std::vector<uint32_t> spirv;
   uint32_t groups = 1;
-  uint32_t lanes = 0;  // of one whole subgroup, by specialization constants; 0: as the text says
+  uint32_t lanes = 0;  // of one whole subgroup, by specialization constants; 0: as the module says
 };
 
-// Pure. The first lines of a probe: #version, extensions, HAS_FLOAT16 and HAS_FLOAT64, float modes.
-std::string ProbePrelude(const DeviceFacts& facts);
-
-// Runs the kernel once and waits. It reads `data` at binding 0 of set 0 and writes `answer`, zeros before, at
-// binding 1.
+// Runs it once and waits.
 Status RunProbe(const ProbeTools& tools, const Probe& probe, std::span<const std::byte> data,
+                std::span<std::byte> answer);
+// One of the modules, in so many workgroups.
+Status RunProbe(const ProbeTools& tools, ProbeKind kind, uint32_t groups, std::span<const std::byte> data,
                 std::span<std::byte> answer);
 
 }  // namespace VXLA_NAMESPACE::vulkan

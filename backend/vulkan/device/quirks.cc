@@ -2,13 +2,12 @@
 
 #include <cstring>
 
-#include "backend/vulkan/device/matrix_probe.h"
-#include "backend/vulkan/shader/shader_compiler.h"
+#include "backend/vulkan/device/device_plan.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-constexpr int kProbeVersion = 5;  // changed with the probe, so that old answers are not believed
+constexpr int kProbeVersion = 6;  // changed with the probe, so that old answers are not believed
 
 // The data that the probe works on; read from memory so that no compiler can know it.
 constexpr std::array<uint32_t, 36> kProbeData = {
@@ -51,94 +50,7 @@ constexpr std::array<uint32_t, 36> kProbeData = {
     0xfc00,
 };
 
-constexpr const char* kProbeBody = R"(
-layout(local_size_x = 1) in;
-layout(set = 0, binding = 0, std430) readonly buffer Data { uint data[]; };
-layout(set = 0, binding = 1, std430) writeonly buffer Answer { uint answer[]; };
-
-void Loops() {
-  uint step = data[2], state = step, single = 0u;
-  for (uint i = 0u; i < data[0]; i += step) {
-    state = state * 1664525u + i;
-    single += step;
-  }
-  answer[kSingleLoop] = single;
-  answer[kLoopsRan] = state;
-}
-
-void Nested() {
-  uint step = data[2], state = step, nested = 0u;
-  for (uint i = 0u; i < data[1]; i += step) {
-    for (uint j = 0u; j < data[1]; j += step) {
-      state = state * 1664525u + j;
-      nested += step;
-    }
-  }
-  answer[kNestedLoops] = nested;
-  if (state == 0u) answer[kLoopsRan] = state;
-}
-
-void Narrowing() {
-  float uneven = uintBitsToFloat(data[3]);
-  answer[kNarrowedHalf] = floatBitsToUint(unpackHalf2x16(packHalf2x16(vec2(uneven, uneven))).x);
-#ifdef HAS_FLOAT16
-  answer[kNarrowedFloat16] = floatBitsToUint(float(float16_t(uneven)));
-  uint wrong = 0u;
-  for (uint i = 12u; i < 36u; i += 2u) {
-    float16_t half_value = float16_t(uintBitsToFloat(data[i]));
-    wrong += (packFloat2x16(f16vec2(half_value, half_value)) & 0xffffu) != data[i + 1u] ? 1u : 0u;
-  }
-  // A denormal and -0, and the denormal's negative, back again: no operation but the conversion sees them.
-  for (uint i = 24u; i < 30u; i += 2u) {
-    wrong += floatBitsToUint(float(unpackFloat2x16(data[i + 1u]).x)) != data[i] ? 1u : 0u;
-  }
-  answer[kWrongHalves] = wrong;
-#endif
-#ifdef HAS_FLOAT64
-  double wide = packDouble2x32(uvec2(data[3], 0x3fb99999u));
-  answer[kNarrowedDouble] = double(float(wide)) == wide ? 1u : 0u;
-#endif
-}
-
-void Denormals() {
-  float one = uintBitsToFloat(data[4]), denormal = uintBitsToFloat(data[7]);
-  answer[kDenormal32] = floatBitsToUint(uintBitsToFloat(data[5]) * uintBitsToFloat(data[6]));
-  answer[kDenormal32Times1] = floatBitsToUint(denormal * one);
-  answer[kDenormal32Sum] = floatBitsToUint(denormal + denormal);
-#ifdef HAS_FLOAT16
-  f16vec2 half_denormal = unpackFloat2x16(data[2]);
-  answer[kDenormal16] = packFloat2x16(half_denormal * f16vec2(float16_t(one)));
-#endif
-#ifdef HAS_FLOAT64
-  double wide_denormal = packDouble2x32(uvec2(data[3], 0x1u)), small = packDouble2x32(uvec2(0u, data[4] & 0x3ff00000u));
-  uvec2 bits = unpackDouble2x32(wide_denormal * small);
-  answer[kDenormal64Low] = bits.x;
-  answer[kDenormal64High] = bits.y;
-#endif
-}
-
-void Sanity() {
-  answer[kSumInteger] = 0xffffffffu + data[2] + data[2];
-  answer[kQuotient] = (1000002u + data[2]) / (6u + data[2]);
-  answer[kSumFloat] = floatBitsToUint(uintBitsToFloat(data[3]) + uintBitsToFloat(data[8]));
-  answer[kProductFloat] = floatBitsToUint(uintBitsToFloat(data[3]) * uintBitsToFloat(data[9]));
-  float even = uintBitsToFloat(data[10]);
-  answer[kFusedRest] = floatBitsToUint(fma(even, even, uintBitsToFloat(data[11])));
-}
-
-)";
-
-// One function per dispatch: where a driver's loops share a budget, each group of one invocation has its own.
-constexpr const char* kProbeMain = R"(
-void main() {
-  if (gl_WorkGroupID.x == 0u) Loops();
-  else if (gl_WorkGroupID.x == 1u) Nested();
-  else if (gl_WorkGroupID.x == 2u) Narrowing();
-  else if (gl_WorkGroupID.x == 3u) Denormals();
-  else Sanity();
-}
-)";
-constexpr uint32_t kProbeGroups = 5;
+constexpr uint32_t kProbeGroups = 5;  // a function each: probe_text.cc
 
 constexpr std::array<const char*, kProbeWords> kWordNames = {
     "kSingleLoop", "kNestedLoops",      "kLoopsRan",      "kNarrowedHalf", "kNarrowedFloat16", "kNarrowedDouble",
@@ -147,8 +59,8 @@ constexpr std::array<const char*, kProbeWords> kWordNames = {
 
 Result<ProbeAnswer> AskDevice(const ProbeTools& tools) {
   ProbeAnswer answer = {};
-  VXLA_RETURN_IF_ERROR(RunProbe(tools, {"probe/quirks", ProbeText(tools.context->facts()), kProbeGroups},
-                                std::as_bytes(std::span(kProbeData)), std::as_writable_bytes(std::span(answer))));
+  VXLA_RETURN_IF_ERROR(RunProbe(tools, ProbeKind::kQuirks, kProbeGroups, std::as_bytes(std::span(kProbeData)),
+                                std::as_writable_bytes(std::span(answer))));
   return answer;
 }
 
@@ -168,11 +80,7 @@ void NoteQuirks(DeviceFacts::Quirks& quirks, bool folds_narrowing) {
 
 }  // namespace
 
-std::string ProbeText(const DeviceFacts& facts) {
-  std::string text = ProbePrelude(facts);
-  for (int i = 0; i < kProbeWords; ++i) text += fmt::format("#define {} {}\n", kWordNames[i], i);
-  return text + kProbeBody + kProbeMain;
-}
+const char* ProbeWordName(int word) { return kWordNames[static_cast<size_t>(word)]; }
 
 Result<DeviceFacts::Quirks> Diagnose(const ProbeAnswer& answer, const DeviceFacts& facts) {
   constexpr uint32_t kNestedTotal = kNestedIterations * kNestedIterations;
@@ -211,8 +119,8 @@ void Heed(DeviceFacts::Quirks quirks, DeviceFacts& facts) {
 
 Result<DeviceFacts::Quirks> FindQuirks(const ProbeTools& tools, DiskCache& disk) {
   const DeviceFacts& facts = tools.context->facts();
-  const std::string key =
-      fmt::format("quirks|{}|{}|{}", kProbeVersion, CompilerIdentity(), DeviceIdentity(facts)) + ProbeText(facts);
+  const std::string key = fmt::format("quirks|{}|{}|{}", kProbeVersion, DeviceIdentity(facts),
+                                      tools.modules.identity(ProbeKind::kQuirks, facts));
   ProbeAnswer answer;
   if (const auto bytes = disk.Load(key); bytes.has_value() && bytes->size() == sizeof(answer)) {
     std::memcpy(answer.data(), bytes->data(), sizeof(answer));
@@ -229,7 +137,7 @@ Status ProbeDevice(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts)
   Heed(std::move(quirks), facts);
   facts.fused_multiply_add = !facts.quirks.unfused_multiply_add;
   facts.native_f16 = ConvertsF16(facts) && !facts.quirks.inexact_f16;
-  return ProbeMatrices(tools, disk, facts);
+  return OkStatus();
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -50,7 +50,7 @@ void Heed(DeviceFacts::Quirks quirks, DeviceFacts& facts);
 // FindQuirks, heeded, and what the facts owe to the answer.
 Status ProbeDevice(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts);
 
-// Pure: the probe's GLSL for a device with these features.
-std::string ProbeText(const DeviceFacts& facts);
+// "kSingleLoop": what the probe's text calls a ProbeWord.
+const char* ProbeWordName(int word);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -15,8 +15,10 @@ namespace VXLA_NAMESPACE::vulkan {
 // are avoided: the plan runs on all of them.
 DeviceFacts GenericFacts(BindingMode mode);
 // Pure. "generic", or with what else the kernels may use, as in "generic+f16+subgroups32": i64, f64, f16 (f16's
-// conversions, with its rounding, denormals, infinities and NaN), storage16, storage8, subgroupsN (shuffles in full
-// subgroups of N lanes, a power of two from 2 to 128). Facts of equal sets have equal names. Else kInvalidArgument.
+// conversions, with its rounding, denormals, infinities and NaN), storage16, storage8, fma (of f32, rounded
+// once), division (that rounds correctly, and roots), subgroupsN (shuffles in full subgroups of N lanes, a power of two
+// from 2 to 128), matricesMxNxK (products of f16 in sums of f32 by a subgroup's matrix units). Facts of equal sets have
+// equal names. Else kInvalidArgument.
 Result<DeviceFacts> GenericFactsOf(BindingMode mode, std::string_view target);
 
 // A device with these facts that compiles and does nothing else: programs are planned for it, KernelModule gives their

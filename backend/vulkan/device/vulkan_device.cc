@@ -5,6 +5,7 @@
 
 #include "backend/vulkan/device/executables.h"
 #include "backend/vulkan/device/kept_tuning.h"
+#include "backend/vulkan/device/quirks.h"
 #include "backend/vulkan/drivers/known_faults.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -54,6 +55,14 @@ void NoteDivision(const DivisionFacts& division, DeviceFacts& facts) {
 size_t Slot(BindingMode mode) { return static_cast<size_t>(mode); }
 
 }  // namespace
+
+DeviceHooks WithProbes(ProbeModules probes) {
+  DeviceHooks hooks;
+  hooks.probes = std::move(probes);
+  hooks.probe = ProbeDevice;
+  hooks.measure_division = MeasureDivision;
+  return hooks;
+}
 
 std::vector<BindingMode> BindingModesFor(const DeviceFacts& facts, const OpenOptions& options) {
   if (options.bindings.has_value()) return {*options.bindings};
@@ -125,7 +134,8 @@ Result<std::unique_ptr<VulkanDevice>> VulkanDevice::Create(std::shared_ptr<Devic
   device->transfer_ = std::make_unique<Transfer>(device->context_, device->allocator_, *device->queues_);
   DeviceFacts& found = device->context_->mutable_facts();
   if (device->probe_) {
-    const ProbeTools tools = {device->context_, device->allocator_, device->layouts_, *device->queues_};
+    const ProbeTools tools = {device->context_, device->allocator_, device->layouts_, *device->queues_,
+                              device->hooks_.probes};
     VXLA_RETURN_IF_ERROR(hooks.probe(tools, *device->disk_, found));
   } else if (!hooks.probe) {
     found.probed = false;
@@ -179,9 +189,18 @@ Result<std::vector<std::shared_ptr<Kernel>>> VulkanDevice::GetKernels(BindingMod
 Result<DivisionFacts> VulkanDevice::Division() const {
   const std::lock_guard lock(division_mutex_);
   if (!division_.has_value()) {
-    VXLA_ASSIGN_OR_RETURN(division_, hooks_.measure_division({context_, allocator_, layouts_, *queues_}, *disk_));
+    VXLA_ASSIGN_OR_RETURN(division_,
+                          hooks_.measure_division({context_, allocator_, layouts_, *queues_, hooks_.probes}, *disk_));
   }
   return *division_;
+}
+
+Result<DeviceFacts> VulkanDevice::MeasuredFacts() const {
+  DeviceFacts measured = facts();
+  if (!probe_ || measured.division_f32 != DeviceFacts::Division::kUnmeasured) return measured;
+  VXLA_ASSIGN_OR_RETURN(const DivisionFacts division, Division());
+  NoteDivision(division, measured);
+  return measured;
 }
 
 Result<std::string> VulkanDevice::KernelSource(BindingMode mode, const KernelKey& key) const {
@@ -202,8 +221,7 @@ Result<std::string> VulkanDevice::KernelSource(BindingMode mode, const KernelKey
 
 Result<std::vector<uint32_t>> VulkanDevice::KernelModule(BindingMode mode, const KernelKey& key) {
   VXLA_CHECK(pipelines_[Slot(mode)] != nullptr, "the device was not opened for this binding mode");
-  VXLA_ASSIGN_OR_RETURN(const SpirvCache::Found found, pipelines_[Slot(mode)]->Module(key));
-  return *found.words;
+  return pipelines_[Slot(mode)]->OptimizedModule(key);
 }
 
 Result<std::vector<KernelExecutable>> VulkanDevice::KernelExecutables(BindingMode mode, const KernelKey& key) {

@@ -12,6 +12,7 @@
 
 #include "backend/vulkan/device/division.h"
 #include "backend/vulkan/device/open.h"
+#include "backend/vulkan/device/probe.h"
 #include "backend/vulkan/device/queue.h"
 #include "backend/vulkan/device/transfer.h"
 #include "backend/vulkan/shader/pipeline_cache.h"
@@ -27,6 +28,8 @@ struct DeviceHooks {
   std::function<std::unique_ptr<Lowering>(const DeviceFacts&, BindingMode, const CustomKernels&, const Lowering&)>
       custom_lowering = nullptr;
   ModuleCompiler compiler = {};
+  // What the next two run.
+  ProbeModules probes = {};
   // Asks the device how it computes and notes it in the facts.
   std::function<Status(const ProbeTools&, DiskCache&, DeviceFacts&)> probe = nullptr;
   // Whether the device's own division is right, and whether that matters to a kernel's text.
@@ -34,6 +37,8 @@ struct DeviceHooks {
   std::function<bool(std::string_view text, const DeviceFacts&)> divides = nullptr;
 };
 
+// A library's without the compiler: these probes and no more.
+DeviceHooks WithProbes(ProbeModules probes);
 // These hooks with the compiler and the probes of this library (open.cc).
 DeviceHooks WithCompiler(DeviceHooks hooks);
 // All of this library's.
@@ -57,6 +62,7 @@ class VulkanDevice final : public Device {
   ~VulkanDevice() override;
 
   const DeviceFacts& facts() const override { return context_->facts(); }
+  Result<DeviceFacts> MeasuredFacts() const override;
   std::span<const BindingMode> binding_modes() const override { return modes_; }
   const Lowering& lowering(BindingMode mode) const override;
   std::unique_ptr<Lowering> LoweringWith(BindingMode mode, const CustomKernels& kernels) const override;

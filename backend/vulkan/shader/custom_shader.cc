@@ -1,5 +1,6 @@
 #include "backend/vulkan/shader/custom_shader.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "backend/vulkan/spirv/spirv_words.h"
@@ -13,6 +14,11 @@ struct UserCapability {
   const char* name;
   bool (*enabled)(const DeviceFacts&);
 };
+bool HasMatrices(const DeviceFacts& facts) { return !facts.matrices.empty() && !facts.matrices_stand_in; }
+bool HasBrainMatrices(const DeviceFacts& facts) {
+  return HasMatrices(facts) &&
+         std::ranges::find(facts.matrices, ElementType::kBF16, &MatrixShape::term) != facts.matrices.end();
+}
 constexpr UserCapability kCapabilities[] = {
     {0, "Matrix", [](const DeviceFacts&) { return true; }},
     {1, "Shader", [](const DeviceFacts&) { return true; }},
@@ -24,10 +30,23 @@ constexpr UserCapability kCapabilities[] = {
     {39, "Int8", [](const DeviceFacts& facts) { return facts.storage8; }},
     {4433, "StorageBuffer16BitAccess", [](const DeviceFacts& facts) { return facts.storage16; }},
     {4448, "StorageBuffer8BitAccess", [](const DeviceFacts& facts) { return facts.storage8; }},
-    {4464, "DenormPreserve", [](const DeviceFacts& facts) { return facts.denorm_preserve_32; }},
-    {4466, "SignedZeroInfNanPreserve", [](const DeviceFacts& facts) { return facts.signed_zero_inf_nan_preserve_32; }},
-    {4467, "RoundingModeRTE", [](const DeviceFacts& facts) { return facts.rounding_rte_32; }},
+    // Of some width: which one, the execution modes say.
+    {4464, "DenormPreserve",
+     [](const DeviceFacts& f) { return f.denorm_preserve_16 || f.denorm_preserve_32 || f.denorm_preserve_64; }},
+    {4466, "SignedZeroInfNanPreserve",
+     [](const DeviceFacts& f) {
+       return f.signed_zero_inf_nan_preserve_16 || f.signed_zero_inf_nan_preserve_32 ||
+              f.signed_zero_inf_nan_preserve_64;
+     }},
+    {4467, "RoundingModeRTE",
+     [](const DeviceFacts& f) { return f.rounding_rte_16 || f.rounding_rte_32 || f.rounding_rte_64; }},
+    {5116, "BFloat16TypeKHR", HasBrainMatrices},
+    {5118, "BFloat16CooperativeMatrixKHR", HasBrainMatrices},
+    {5345, "VulkanMemoryModel", HasMatrices},  // which are enabled with it only
     {5347, "PhysicalStorageBufferAddresses", [](const DeviceFacts& facts) { return facts.buffer_addresses; }},
+    {6018, "DotProductInput4x8BitPacked", [](const DeviceFacts& facts) { return facts.integer_dot_product; }},
+    {6019, "DotProduct", [](const DeviceFacts& facts) { return facts.integer_dot_product; }},
+    {6022, "CooperativeMatrixKHR", HasMatrices},
 };
 constexpr uint32_t kFirstSubgroup = 61, kLastSubgroup = 67;  // GroupNonUniform ... GroupNonUniformClustered
 

@@ -33,8 +33,14 @@ Result<std::vector<uint32_t>> CompileModule(const KernelKey& key, const std::str
   return WithoutContraction(target.short_blocks ? BreakLongBlocks(std::move(words), kMostInBlock) : std::move(words));
 }
 
+// Not the user's own kernels, and not what is written for one compiler that is no driver of a GPU.
+std::vector<uint32_t> OptimizeModule(std::vector<uint32_t> words, const KernelKey& key, const ModuleTarget& target) {
+  const bool as_is = key.is_module || IsCustomShader(key) || target.flat || target.short_blocks;
+  return as_is ? std::move(words) : Optimized(std::move(words), {target.spirv_1_6});
+}
+
 }  // namespace
 
-ModuleCompiler ShadercCompiler() { return {CompilerIdentity(), CompileModule}; }
+ModuleCompiler ShadercCompiler() { return {CompilerIdentity(), CompileModule, OptimizeModule}; }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -25,6 +25,8 @@ struct ModuleCompiler {
   std::string identity;  // the compiler and its options, as part of cache keys
   // Thread-safe. A module that does not fit its key is an error.
   std::function<Result<std::vector<uint32_t>>(const KernelKey&, const std::string& text, const ModuleTarget&)> compile;
+  // The module as it is written to files: Optimized (shader_compiler.h), or as it is.
+  std::function<std::vector<uint32_t>(std::vector<uint32_t>, const KernelKey&, const ModuleTarget&)> optimize = nullptr;
 };
 
 // shaderc and the passes over its SPIR-V.

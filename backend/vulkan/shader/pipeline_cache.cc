@@ -112,6 +112,11 @@ Result<SpirvCache::Found> PipelineCache::Module(const KernelKey& key) {
   return spirv_.Get(key, text);
 }
 
+Result<std::vector<uint32_t>> PipelineCache::OptimizedModule(const KernelKey& key) {
+  VXLA_ASSIGN_OR_RETURN(const std::string text, source_(key));
+  return spirv_.GetOptimized(key, text);
+}
+
 PipelineCache::Built PipelineCache::Build(const KernelKey& key, bool* compiled) {
   VXLA_RETURN_IF_ERROR(CheckWorkgroup(key, context_->facts()));
   VXLA_ASSIGN_OR_RETURN(const SpirvCache::Found found, Module(key));

@@ -40,6 +40,8 @@ class PipelineCache {
                                                    const KernelProgress& progress);
   // The SPIR-V that a kernel's pipeline is made from.
   Result<SpirvCache::Found> Module(const KernelKey& key);
+  // The same, optimised: SpirvCache::GetOptimized.
+  Result<std::vector<uint32_t>> OptimizedModule(const KernelKey& key);
 
  private:
   using Built = Result<std::shared_ptr<VulkanKernel>>;

@@ -9,7 +9,9 @@
 #include <shaderc/shaderc.hpp>
 #include <spirv-tools/optimizer.hpp>
 
+#include "backend/vulkan/spirv/float_modes.h"
 #include "backend/vulkan/spirv/inline_functions.h"
+#include "backend/vulkan/spirv/no_contraction.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -88,7 +90,7 @@ Result<std::vector<uint32_t>> CompileGlsl(std::string_view text, const std::stri
     const shaderc::SpvCompilationResult result = TheCompiler().CompileGlslToSpv(
         text.data(), text.size(), shaderc_compute_shader, name.c_str(), "main", Options(target));
     if (result.GetCompilationStatus() == shaderc_compilation_status_success) {
-      return std::vector<uint32_t>(result.cbegin(), result.cend());
+      return WithFloatModesOf(text, std::vector<uint32_t>(result.cbegin(), result.cend()));
     }
     const std::string log = result.GetErrorMessage();
     return Internal("kernel {} does not compile:\n{}{}", name, log, SourceAround(shown.empty() ? text : shown, log));
@@ -101,6 +103,66 @@ bool ComputesEmulatedDoubles(std::string_view text) {
   // The helper that every rounded result goes through.
   return text.find("FN uvec2 pack_words(") != std::string_view::npos;
 }
+
+namespace {
+
+// The optimiser's own list for performance, in two parts.
+const std::vector<std::string> kUnrollingPasses = {"--eliminate-dead-branches",
+                                                   "--merge-return",
+                                                   "--inline-entry-points-exhaustive",
+                                                   "--eliminate-dead-functions",
+                                                   "--eliminate-dead-code-aggressive",
+                                                   "--private-to-local",
+                                                   "--eliminate-local-single-block",
+                                                   "--eliminate-local-single-store",
+                                                   "--eliminate-dead-code-aggressive",
+                                                   "--scalar-replacement=100",
+                                                   "--convert-local-access-chains",
+                                                   "--eliminate-local-single-block",
+                                                   "--eliminate-local-single-store",
+                                                   "--eliminate-dead-code-aggressive",
+                                                   "--ssa-rewrite",
+                                                   "--eliminate-dead-code-aggressive",
+                                                   "--ccp",
+                                                   "--eliminate-dead-code-aggressive",
+                                                   "--loop-unroll"};
+const std::vector<std::string> kSimplifyingPasses = {"--eliminate-dead-branches",
+                                                     "--redundancy-elimination",
+                                                     "--combine-access-chains",
+                                                     "--simplify-instructions",
+                                                     "--scalar-replacement=100",
+                                                     "--convert-local-access-chains",
+                                                     "--eliminate-local-single-block",
+                                                     "--eliminate-local-single-store",
+                                                     "--eliminate-dead-code-aggressive",
+                                                     "--ssa-rewrite",
+                                                     "--eliminate-dead-code-aggressive",
+                                                     "--vector-dce",
+                                                     "--eliminate-dead-inserts",
+                                                     "--eliminate-dead-branches",
+                                                     "--simplify-instructions",
+                                                     "--if-conversion",
+                                                     "--copy-propagate-arrays",
+                                                     "--reduce-load-size",
+                                                     "--eliminate-dead-code-aggressive",
+                                                     "--merge-blocks",
+                                                     "--redundancy-elimination",
+                                                     "--eliminate-dead-branches",
+                                                     "--merge-blocks",
+                                                     "--simplify-instructions"};
+
+std::vector<uint32_t> WithPasses(std::vector<uint32_t> words, const CompileTarget& target,
+                                 const std::vector<std::string>& passes) {
+  spvtools::Optimizer optimizer(target.spirv_1_6 ? SPV_ENV_VULKAN_1_3 : SPV_ENV_VULKAN_1_2);
+  spvtools::OptimizerOptions options;
+  options.set_run_validator(false);
+  std::vector<uint32_t> simpler;
+  const bool done =
+      optimizer.RegisterPassesFromFlags(passes) && optimizer.Run(words.data(), words.size(), &simpler, options);
+  return done ? simpler : words;
+}
+
+}  // namespace
 
 std::vector<uint32_t> WithoutCalls(std::vector<uint32_t> words, const CompileTarget& target) {
   words = InlineStraightFunctions(words);
@@ -118,6 +180,13 @@ std::vector<uint32_t> WithoutCalls(std::vector<uint32_t> words, const CompileTar
   options.set_run_validator(false);
   std::vector<uint32_t> simpler;
   return optimizer.Run(words.data(), words.size(), &simpler, options) ? simpler : words;
+}
+
+std::vector<uint32_t> Optimized(std::vector<uint32_t> words, const CompileTarget& target) {
+  words = WithPasses(std::move(words), target, kUnrollingPasses);
+  // The copies of an unrolled loop's body lack the decoration, which what follows heeds: without it, it makes
+  // fused multiply-adds.
+  return WithPasses(WithoutContraction(std::move(words)), target, kSimplifyingPasses);
 }
 
 const std::string& CompilerIdentity() {

@@ -24,7 +24,7 @@ SpirvCache::SpirvCache(std::shared_ptr<DiskCache> disk, const DeviceFacts& facts
     : disk_(std::move(disk)),
       target_(facts, mode),
       compiler_(std::move(compiler)),
-      prefix_(fmt::format("spirv|5|{}|{}|{}|", compiler_.identity, target_.ToString(), DeviceIdentity(facts))) {}
+      prefix_(fmt::format("spirv|6|{}|{}|{}|", compiler_.identity, target_.ToString(), DeviceIdentity(facts))) {}
 
 std::string SpirvCache::Identity(const KernelKey& key, const std::string& text) const {
   // The counts are part of it because the interface check that a kept module passed depends on them.
@@ -61,6 +61,11 @@ Result<SpirvCache::Found> SpirvCache::Get(const KernelKey& key, const std::strin
   disk_->Store(identity, std::as_bytes(std::span<const uint32_t>(words)));
   entry->words = std::make_shared<const std::vector<uint32_t>>(std::move(words));
   return Found{entry->words, true};
+}
+
+Result<std::vector<uint32_t>> SpirvCache::GetOptimized(const KernelKey& key, const std::string& text) {
+  VXLA_ASSIGN_OR_RETURN(const Found found, Get(key, text));
+  return compiler_.optimize ? compiler_.optimize(*found.words, key, target_) : *found.words;
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -24,6 +24,8 @@ class SpirvCache {
   // A freshly compiled module is checked against the key (reflection.h) before it is kept.
   // kUnsupported: it must be compiled and there is no compiler.
   Result<Found> Get(const KernelKey& key, const std::string& text);
+  // The same, optimised for drivers to make pipelines of (ModuleCompiler::optimize).
+  Result<std::vector<uint32_t>> GetOptimized(const KernelKey& key, const std::string& text);
   // What decides a module, and names it in the cache.
   std::string Identity(const KernelKey& key, const std::string& text) const;
 

@@ -1,0 +1,24 @@
+// Probes in a library without the compiler: modules that were compiled when it was built.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "backend/vulkan/device/probe.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+
+// For devices that have these types, with all float modes of them.
+struct EmbeddedProbe {
+  ProbeKind kind;
+  bool float16, float64;
+  std::span<const uint32_t> words;
+};
+
+// Each kind with each set of types; written by tools/embed/embed_probes.cc.
+std::span<const EmbeddedProbe> EmbeddedProbes();
+
+// They outlive what is returned.
+ProbeModules ModulesOf(std::span<const EmbeddedProbe> probes);
+
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -1,0 +1,75 @@
+#include "backend/vulkan/spirv/float_modes.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <set>
+#include <string>
+
+#include "backend/vulkan/spirv/spirv_words.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+constexpr uint32_t kExecutionMode = 16, kExecutionModeId = 331;
+
+// A mode, its capability, and whether the device has it by the width of the float: 16, 32, 64.
+struct FloatMode {
+  uint32_t mode, capability;
+  std::array<bool, 3> has;
+};
+
+bool Has(const FloatMode& mode, uint32_t width) { return mode.has[width == 16 ? 0 : width == 32 ? 1 : 2]; }
+
+}  // namespace
+
+std::vector<uint32_t> WithFloatModesOf(const DeviceFacts& facts, const std::vector<uint32_t>& words) {
+  const FloatMode modes[] = {
+      {4459, 4464, {facts.denorm_preserve_16, facts.denorm_preserve_32, facts.denorm_preserve_64}},
+      {4461,
+       4466,
+       {facts.signed_zero_inf_nan_preserve_16, facts.signed_zero_inf_nan_preserve_32,
+        facts.signed_zero_inf_nan_preserve_64}},
+      {4462, 4467, {facts.rounding_rte_16, facts.rounding_rte_32, facts.rounding_rte_64}}};
+  // A module declares a capability once, for all widths that it has modes of.
+  const auto stays = [&](const spirv::Instruction& instruction) {
+    const bool is_mode = instruction.op() == kExecutionMode;
+    if (!is_mode && instruction.op() != spirv::kCapability) return true;
+    const uint32_t name = instruction.words[is_mode ? 2 : 1];
+    const auto mode = std::ranges::find(modes, name, is_mode ? &FloatMode::mode : &FloatMode::capability);
+    if (mode == std::end(modes)) return true;
+    return is_mode ? Has(*mode, instruction.words[3]) : std::ranges::find(mode->has, true) != mode->has.end();
+  };
+  std::vector<uint32_t> kept(words.begin(), words.begin() + spirv::kHeaderWords);
+  for (const spirv::Instruction& instruction : spirv::Read(words)) {
+    if (stays(instruction)) spirv::Append(instruction, &kept);
+  }
+  return kept;
+}
+
+std::vector<uint32_t> WithFloatModesOf(std::string_view text, std::vector<uint32_t> words) {
+  constexpr std::string_view kAsked = "spirv_execution_mode(capabilities = [";
+  std::set<std::pair<uint32_t, uint32_t>> asked, there;  // mode, width
+  for (size_t at = text.find(kAsked); at != text.npos; at = text.find(kAsked, at + 1)) {
+    unsigned capability = 0, mode = 0, width = 0;
+    const std::string line(text.substr(at + kAsked.size(), text.find('\n', at) - at - kAsked.size()));
+    if (std::sscanf(line.c_str(), "%u], %u, %u", &capability, &mode, &width) == 3) asked.emplace(mode, width);
+  }
+  uint32_t entry = 0;
+  size_t place = 0;
+  for (size_t at = spirv::kHeaderWords; at < words.size(); at += std::max<size_t>(1, words[at] >> 16)) {
+    const uint32_t op = words[at] & 0xffffu;
+    if (op == spirv::kFunction) break;
+    if (op == spirv::kEntryPoint) entry = words[at + 2];
+    if (op == kExecutionMode && words[at] >> 16 == 4) there.emplace(words[at + 2], words[at + 3]);
+    if (op == spirv::kEntryPoint || op == kExecutionMode || op == kExecutionModeId) place = at + (words[at] >> 16);
+  }
+  std::vector<uint32_t> missing;
+  for (const auto& [mode, width] : asked) {
+    if (!there.contains({mode, width})) missing.insert(missing.end(), {4u << 16 | kExecutionMode, entry, mode, width});
+  }
+  words.insert(words.begin() + static_cast<std::ptrdiff_t>(place), missing.begin(), missing.end());
+  return words;
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan
