@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -52,6 +53,35 @@ TEST(DotTest, VectorsOuterProductsAndNothing) {
   ExpectBoth(Dot("f32[0,5]", "f32[5,7]", "f32[0,7]", kPlain), 0);
   ExpectBoth(Dot("f32[3,5,64]", "f32[3,64]", "f32[3,5]",
                  "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}"));
+}
+
+// No workgroup for each of them, which had one result or two for each lane.
+TEST(DotTest, ManySmallProducts) {
+  const std::string first =
+      "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}";
+  for (const auto& [batches, rows, k, columns] : std::vector<std::array<int, 4>>{
+           {8, 3, 3, 3}, {1031, 3, 3, 3}, {1000, 4, 4, 4}, {77, 4, 1, 4}, {77, 8, 3, 1}, {77, 1, 8, 2}}) {
+    const std::string text =
+        Dot(fmt::format("f32[{},{},{}]", batches, rows, k), fmt::format("f32[{},{},{}]", batches, k, columns),
+            fmt::format("f32[{},{},{}]", batches, rows, columns), first);
+    ExpectBoth(text, 1);
+    auto executable = DeviceClient(BindingMode::kAddresses)->Compile(*ParseModule(text));
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    EXPECT_EQ((*executable)->plan().kernels.at(0).algorithm, "elementwise/fused_loop.comp") << text;
+  }
+  ExpectBoth(Dot("f32[3,40,4]", "f32[4,2,40]", "f32[40,3,2]",
+                 "lhs_batch_dims={1}, rhs_batch_dims={2}, lhs_contracting_dims={2}, rhs_contracting_dims={0}"),
+             1);
+  for (const char* type : {"f64", "bf16", "c64", "s8", "pred"}) {
+    ExpectBoth(
+        Dot(fmt::format("{}[50,3,4]", type), fmt::format("{}[50,4,4]", type), fmt::format("{}[50,3,4]", type), first),
+        1);
+  }
+  ExpectBoth(Dot("s8[50,3,4]", "s8[50,4,4]", "s32[50,3,4]", first), 1);
+  ExpectBoth(R"(ENTRY e { x = f32[70,3,3] parameter(0)  y = f32[70,3] parameter(1)  b = f32[70,3] parameter(2)
+  z = f32[70,3] sine(y)  d = f32[70,3] dot(x, z), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1},
+  rhs_contracting_dims={1}  s = f32[70,3] add(d, b)  t = f32[210] reshape(d)
+  ROOT r = (f32[70,3], f32[210]) tuple(s, t) })");
 }
 
 // One product, or several of what the operands are split into.

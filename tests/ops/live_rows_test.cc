@@ -95,6 +95,62 @@ TEST(LiveRowsTest, TheDeviceCountsTheWorkgroups) {
   }
 }
 
+// In a loop that the device ends and in a branch that it chooses, workgroups are those of the gates: all or none.
+TEST(LiveRowsTest, LoopsAndBranchesOfTheDevice) {
+  const std::string text = std::string(kHead) + R"(more {
+  s = (f32[<=65536], f32[65536], s32[], f32[]) parameter(0)
+  n = s32[] get-tuple-element(s), index=2
+  limit = s32[] constant(30000)
+  ROOT r = pred[] compare(n, limit), direction=GT
+}
+double_it {
+  v = f32[<=65536] parameter(0)
+  ROOT r = f32[<=65536] add(v, v)
+}
+turn_it {
+  v = f32[<=65536] parameter(0)
+  c = f32[<=65536] cosine(v)
+  ROOT r = f32[<=65536] sine(c)
+}
+fewer {
+  s = (f32[<=65536], f32[65536], s32[], f32[]) parameter(0)
+  v = f32[<=65536] get-tuple-element(s), index=0
+  w = f32[65536] get-tuple-element(s), index=1
+  n = s32[] get-tuple-element(s), index=2
+  t = f32[] get-tuple-element(s), index=3
+  zero = f32[] constant(0)
+  less = s32[] constant(7001)
+  m = s32[] subtract(n, less)
+  x = f32[65536] exponential(w)
+  y = f32[65536] negate(x)
+  part = f32[<=65536] set-dimension-size(y, m), dimensions={0}
+  one = s32[] constant(1)
+  odd = s32[] and(m, one)
+  chosen = f32[<=65536] conditional(odd, part, part), branch_computations={double_it, turn_it}
+  u = f32[<=65536] tanh(chosen)
+  total = f32[] reduce(u, t), dimensions={0}, to_apply=sum
+  ROOT r = (f32[<=65536], f32[65536], s32[], f32[]) tuple(u, w, m, total)
+}
+ENTRY e {
+  w = f32[65536] parameter(0)
+  k = s32[8] parameter(1)
+  none = s32[] constant(0)
+  zero = f32[] constant(0)
+  n = s32[] reduce(k, none), dimensions={0}, to_apply=count
+  v = f32[<=65536] set-dimension-size(w, n), dimensions={0}
+  s = (f32[<=65536], f32[65536], s32[], f32[]) tuple(v, w, n, zero)
+  l = (f32[<=65536], f32[65536], s32[], f32[]) while(s), condition=more, body=fewer
+  last = f32[<=65536] get-tuple-element(l), index=0
+  total = f32[] get-tuple-element(l), index=3
+  ROOT r = (f32[<=65536], f32[]) tuple(last, total)
+})";
+  for (const int64_t live : {65000, 30001, 100}) {
+    Literal sizes(Shape(ElementType::kS32, {8}));
+    sizes.SetInt(5, live);
+    RunBoth(text, {RandomLiteral(Shape(ElementType::kF32, {65536}), 1), sizes});
+  }
+}
+
 // What is read from behind a size, directly or because a larger size brings it back, is computed.
 TEST(LiveRowsTest, WhatIsReadBehindASizeIsThere) {
   const std::string text = std::string(kHead) + R"(ENTRY e {

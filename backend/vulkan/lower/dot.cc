@@ -54,7 +54,23 @@ class DotReader final : public ProductReader {
   DotSide lhs_side_, rhs_side_;
 };
 
+// Matrices of few elements, many of them: a workgroup for each would have nothing to do. An invocation of a CPU's
+// driver takes a whole result, one of a GPU up to four neighbours of it.
+std::optional<RowTile> TileSmallProducts(const LowerContext& context, const DotReader& reader) {
+  constexpr int64_t kLeastBatches = 8, kMostSide = 8, kMostTerms = 128;
+  const DotWork& work = reader.work;
+  const bool small = work.rows <= kMostSide && work.columns <= kMostSide && work.k > 0 && work.k <= kMostSide &&
+                     work.rows * work.columns * work.k <= kMostTerms;
+  if (!small || work.batches < kLeastBatches || work.repeated || ComputesInPairs(context, reader.body()))
+    return std::nullopt;
+  RowTile tile{{work.batches, work.rows, work.columns}, {1, work.rows, work.columns}};
+  if (!context.facts.is_software()) tile.tile = {1, 1, work.columns % 4 == 0 ? 4 : work.columns < 4 ? work.columns : 1};
+  return tile;
+}
+
 std::vector<Step> LowerReader(const LowerContext& context, const DotReader& reader, BufferMap& buffers) {
+  if (const auto tile = TileSmallProducts(context, reader))
+    return {WriteShortRows(context, ProductProgram(reader, buffers, {}), *tile)};
   if (reader.work.k > 0 && reader.work.rows > 1 && reader.work.columns > 1)
     return LowerProduct(context, reader, buffers);
   // Products with a vector, and products of nothing.
