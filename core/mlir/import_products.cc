@@ -134,6 +134,15 @@ XlaOp EinsumOf(std::vector<XlaOp> x, EinsumLetters letters) {
   return InOrder(DotGeneral(lhs, rhs, numbers), product, letters.result);
 }
 
+// Inputs and initial values, or outputs and carries; they may be left out.
+Status CheckSegments(const OperationReader& reader, std::string_view name, size_t count) {
+  VXLA_ASSIGN_OR_RETURN(const IntList sizes, reader.Ints(name, {}));
+  const bool fits = sizes.size() == 2 && sizes[0] >= 0 && sizes[1] >= 0 &&
+                    static_cast<uint64_t>(sizes[0]) + static_cast<uint64_t>(sizes[1]) == count;
+  if (sizes.empty() || fits) return OkStatus();
+  return reader.Error("{} are [{}], two that make {} needed", name, JoinInts(sizes, ", "), count);
+}
+
 }  // namespace
 
 Status Importer::ImportProgram(Frame& frame, const Operation& operation,
@@ -224,8 +233,8 @@ Status Importer::ImportScan(Frame& frame, const Operation& operation) {
     attributes.is_associative.text = associative ? "true" : "false";
   }
   VXLA_ASSIGN_OR_RETURN(const IntList segments, reader.Ints("operandSegmentSizes", {}));
-  if (!segments.empty() && segments.size() != 2)
-    return reader.Error("operandSegmentSizes have {} entries, 2 needed", segments.size());
+  VXLA_RETURN_IF_ERROR(CheckSegments(reader, "operandSegmentSizes", operands.size()));
+  VXLA_RETURN_IF_ERROR(CheckSegments(reader, "resultSegmentSizes", operation.results.size()));
   attributes.num_carries = segments.empty() ? static_cast<int64_t>(operands.size() / 2) : segments[1];
   if (attributes.num_carries < 0 || attributes.num_carries > static_cast<int64_t>(operands.size()))
     return reader.Error("{} carries of {} operands", attributes.num_carries, operands.size());

@@ -162,6 +162,7 @@ class Importer {
   Instruction* Folded(Frame& frame, Instruction* value);
   Result<std::vector<Instruction*>> InlineFunction(Frame& frame, const std::string& name, SourceLocation use,
                                                    const std::vector<Instruction*>& arguments);
+  Status CheckSizes(Frame& frame, const Operation& operation, size_t operand, const Shape& stated);
   Result<Shape> DynamicShapeOf(Frame& frame, const Operation& operation, size_t operand);
   Result<Shape> ShapeFromOperand(Frame& frame, const Operation& operation, size_t operand, ElementType type);
   Status ImportGetDimensionSize(Frame& frame, const Operation& operation);
