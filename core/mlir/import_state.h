@@ -303,6 +303,8 @@ class Importer {
   Status ImportTorchIndexSelect(Frame& frame, const Operation& operation);
   Status ImportRaggedDot(Frame& frame, const Operation& operation);
   Status ImportScan(Frame& frame, const Operation& operation);
+  Status ImportStepsOnly(Frame& frame, const Operation& operation, std::vector<Instruction*> operands,
+                         ScanAttributes attributes, int64_t size);
   Status ImportConstantLike(Frame& frame, const Operation& operation);
   // Builds a program of the operands' shapes and puts it in the operation's place.
   Status ImportProgram(Frame& frame, const Operation& operation,
