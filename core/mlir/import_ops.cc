@@ -440,6 +440,7 @@ Status Importer::ImportConstant(Frame& frame, const Operation& operation) {
   ConstantAttributes attributes{value->literal};
   if (attributes.literal == nullptr && !value->text.empty()) {
     const auto resource = program_.resources.find(value->text);
+    if (value->text == "__elided__") return reader.Error("its value was left out when the text was printed");
     if (resource == program_.resources.end()) return reader.Error("no resource '{}' in the file", value->text);
     const std::span<const std::byte> bytes = *resource->second;
     Result<std::shared_ptr<const Literal>> literal = LiteralFromBytes(value->type.shape, bytes);

@@ -59,6 +59,8 @@ TEST(StablehloRejectionTest, SaysWhereAndWhatWasExpected) {
                       "dense<0> : tensor<1x1xi64>} : (tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>"),
             "2:8: stablehlo.collective_reduce: with has_dynamic_root the last operand is tensor<2xf32>, tensor<1xi32> "
             "needed");
+  EXPECT_EQ(BodyError("%0 = stablehlo.constant dense_resource<__elided__> : tensor<4xf32>"),
+            "2:8: stablehlo.constant: its value was left out when the text was printed");
   EXPECT_EQ(BodyError("%0 = chlo.scan(%a) init(%b) dimension=0 {"), "2:22: expected 'inits', found init");
   EXPECT_EQ(BodyError("%0 = chlo.broadcast_select %p, %a, %b : (tensor<i1>, tensor<4xf32>, tensor<2xf32>) -> "
                       "tensor<4xf32>"),
