@@ -440,6 +440,7 @@ Status Importer::ImportConstant(Frame& frame, const Operation& operation) {
   ConstantAttributes attributes{value->literal};
   if (attributes.literal == nullptr && !value->text.empty()) {
     const auto resource = program_.resources.find(value->text);
+    if (value->text == "__elided__") return reader.Error("its value was left out when the text was printed");
     if (resource == program_.resources.end()) return reader.Error("no resource '{}' in the file", value->text);
     const std::span<const std::byte> bytes = *resource->second;
     Result<std::shared_ptr<const Literal>> literal = LiteralFromBytes(value->type.shape, bytes);
@@ -509,9 +510,32 @@ Status Importer::ImportBroadcast(Frame& frame, const Operation& operation) {
 }
 
 // The result's type, or what an operand says where that leaves sizes open.
+// The operand lists the sizes of a result whose type says them too.
+Status Importer::CheckSizes(Frame& frame, const Operation& operation, size_t operand, const Shape& stated) {
+  const OperationReader reader(operation);
+  VXLA_ASSIGN_OR_RETURN(const Instruction* const sizes, Lookup(frame, operation, operation.operands[operand]));
+  const bool list = sizes->shape().IsArray() && sizes->shape().rank() == 1;
+  if (!list || sizes->shape().dimension(0) != stated.rank())  // dynamic_reshape_c4
+    return reader.Error("operand {} is {}, the sizes of {} needed", operand, PrintType(sizes->shape()),
+                        PrintType(stated));
+  const bool constant = sizes->opcode() == Opcode::kConstant &&
+                        sizes->attributes<ConstantAttributes>().literal != nullptr &&
+                        !IsFloating(sizes->shape().element_type()) && !IsComplex(sizes->shape().element_type());
+  for (int i = 0; constant && i < stated.rank(); ++i) {
+    if (stated.is_dynamic_dimension(i) || sizes->literal().GetInt(i) == stated.dimension(i)) continue;
+    return reader.Error("operand {} says {} for dimension {}, the result is stated as {}", operand,
+                        sizes->literal().GetInt(i), i, PrintType(stated));
+  }
+  return OkStatus();
+}
+
 Result<Shape> Importer::DynamicShapeOf(Frame& frame, const Operation& operation, size_t operand) {
   const Type& type = program_.values[operation.results[0]].type;
-  if (!HasUnknownSize(type.shape) && !type.unranked) return type.shape;
+  if (!HasUnknownSize(type.shape) && !type.unranked) {
+    if (operand < operation.operands.size() && type.shape.IsArray())
+      VXLA_RETURN_IF_ERROR(CheckSizes(frame, operation, operand, type.shape));
+    return type.shape;
+  }
   return ShapeFromOperand(frame, operation, operand, type.shape.element_type());
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/builder/math.h"
+#include "core/limits.h"
 #include "core/mlir/import_state.h"
 
 namespace VXLA_NAMESPACE::mlir {
@@ -134,6 +135,15 @@ XlaOp EinsumOf(std::vector<XlaOp> x, EinsumLetters letters) {
   return InOrder(DotGeneral(lhs, rhs, numbers), product, letters.result);
 }
 
+// Inputs and initial values, or outputs and carries; they may be left out.
+Status CheckSegments(const OperationReader& reader, std::string_view name, size_t count) {
+  VXLA_ASSIGN_OR_RETURN(const IntList sizes, reader.Ints(name, {}));
+  const bool fits = sizes.size() == 2 && sizes[0] >= 0 && sizes[1] >= 0 &&
+                    static_cast<uint64_t>(sizes[0]) + static_cast<uint64_t>(sizes[1]) == count;
+  if (sizes.empty() || fits) return OkStatus();
+  return reader.Error("{} are [{}], two that make {} needed", name, JoinInts(sizes, ", "), count);
+}
+
 }  // namespace
 
 Status Importer::ImportProgram(Frame& frame, const Operation& operation,
@@ -224,13 +234,54 @@ Status Importer::ImportScan(Frame& frame, const Operation& operation) {
     attributes.is_associative.text = associative ? "true" : "false";
   }
   VXLA_ASSIGN_OR_RETURN(const IntList segments, reader.Ints("operandSegmentSizes", {}));
-  if (!segments.empty() && segments.size() != 2)
-    return reader.Error("operandSegmentSizes have {} entries, 2 needed", segments.size());
+  VXLA_RETURN_IF_ERROR(CheckSegments(reader, "operandSegmentSizes", operands.size()));
+  VXLA_RETURN_IF_ERROR(CheckSegments(reader, "resultSegmentSizes", operation.results.size()));
   attributes.num_carries = segments.empty() ? static_cast<int64_t>(operands.size() / 2) : segments[1];
   if (attributes.num_carries < 0 || attributes.num_carries > static_cast<int64_t>(operands.size()))
     return reader.Error("{} carries of {} operands", attributes.num_carries, operands.size());
+  VXLA_ASSIGN_OR_RETURN(const int64_t size, reader.Int("scan_dim_size", -1));
+  if (attributes.num_carries == static_cast<int64_t>(operands.size()))
+    return ImportStepsOnly(frame, operation, std::move(operands), std::move(attributes), size);
+  const Shape& input = operands[0]->shape();
+  const bool known = input.IsArray() && dimension >= 0 && dimension < input.rank();
+  if (size >= 0 && known && input.dimension(static_cast<int>(dimension)) != size)
+    return reader.Error("scan_dim_size is {}, dimension {} of {} is not", size, dimension, PrintType(input));
   return ImportWithRegions(frame, operation, Opcode::kScan, std::move(operands), std::move(attributes),
                            Takes::kConstants, ResultShape(operation));
+}
+
+// A scan of carries alone takes as many steps as it says: HLO's goes over an array of that size.
+Status Importer::ImportStepsOnly(Frame& frame, const Operation& operation, std::vector<Instruction*> operands,
+                                 ScanAttributes attributes, int64_t size) {
+  const OperationReader reader(operation);
+  const int64_t dimension = attributes.dimensions[0];
+  if (size < 0) return reader.Error("scan_dim_size is needed where there are no inputs");
+  if (dimension < 0 || dimension >= kMaxRank)
+    return reader.Error("dimension {} is not in 0 to {}", dimension, kMaxRank - 1);
+  IntList sizes(static_cast<size_t>(dimension), 1);
+  const Shape step(ElementType::kPred, sizes);
+  sizes.push_back(size);
+  const Shape steps(ElementType::kPred, sizes);
+  VXLA_RETURN_IF_ERROR(CheckShape(steps));
+  std::vector<Instruction*> captures;
+  VXLA_ASSIGN_OR_RETURN(Computation* const body, ImportScalarRegion(frame, operation, 0, Takes::kConstants, captures));
+  if (body->parameters().size() != operands.size())
+    return reader.Error("the region takes {} arguments, {} needed", body->parameters().size(), operands.size());
+  Frame outer;
+  outer.computation = std::make_unique<Computation>("step");
+  Add(outer, Opcode::kParameter, step, {}, ParameterAttributes{0});
+  std::vector<Instruction*> carried;
+  for (const Instruction* parameter : body->parameters())
+    carried.push_back(Add(outer, Opcode::kParameter, parameter->shape(), {},
+                          ParameterAttributes{static_cast<int64_t>(carried.size()) + 1}));
+  outer.computation->set_root(
+      Add(outer, Opcode::kCall, body->root()->shape(), std::move(carried), CallAttributes{}, {body}));
+  Computation* const computation = module_->AddComputation(std::move(outer.computation));
+  operands.insert(operands.begin(), Chosen(frame, Number(frame, ElementType::kPred, 0), steps));
+  VXLA_ASSIGN_OR_RETURN(Instruction* const result,
+                        AddInferred(frame, operation, Opcode::kScan, std::move(operands), std::move(attributes),
+                                    {computation}, ResultShape(operation)));
+  return BindResults(frame, operation, result);
 }
 
 // A number in the operand's shape.

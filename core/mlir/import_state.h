@@ -162,6 +162,7 @@ class Importer {
   Instruction* Folded(Frame& frame, Instruction* value);
   Result<std::vector<Instruction*>> InlineFunction(Frame& frame, const std::string& name, SourceLocation use,
                                                    const std::vector<Instruction*>& arguments);
+  Status CheckSizes(Frame& frame, const Operation& operation, size_t operand, const Shape& stated);
   Result<Shape> DynamicShapeOf(Frame& frame, const Operation& operation, size_t operand);
   Result<Shape> ShapeFromOperand(Frame& frame, const Operation& operation, size_t operand, ElementType type);
   Status ImportGetDimensionSize(Frame& frame, const Operation& operation);
@@ -302,6 +303,8 @@ class Importer {
   Status ImportTorchIndexSelect(Frame& frame, const Operation& operation);
   Status ImportRaggedDot(Frame& frame, const Operation& operation);
   Status ImportScan(Frame& frame, const Operation& operation);
+  Status ImportStepsOnly(Frame& frame, const Operation& operation, std::vector<Instruction*> operands,
+                         ScanAttributes attributes, int64_t size);
   Status ImportConstantLike(Frame& frame, const Operation& operation);
   // Builds a program of the operands' shapes and puts it in the operation's place.
   Status ImportProgram(Frame& frame, const Operation& operation,

@@ -118,6 +118,8 @@ class Scalars {
         return Inline(*instruction.called(0), operands);
       case Opcode::kReduce:
         return Reduced(instruction, operands);
+      case Opcode::kConditional:
+        return Chosen(instruction, operands);
       default:
         break;
     }
@@ -131,6 +133,29 @@ class Scalars {
     Elements elements = Array(instruction, arrays);
     if (failed_ || static_cast<int64_t>(elements.size()) != instruction.shape().ElementCount()) return Fail();
     return {std::move(elements)};
+  }
+
+  // All branches, and the results of the one that the first operand says.
+  Leaves Chosen(const Instruction& instruction, const std::vector<Leaves>& operands) {
+    const Elements& index = operands[0][0];
+    const auto branches = static_cast<int64_t>(instruction.called().size());
+    const bool truth = index[0]->shape().element_type() == ElementType::kPred;
+    Leaves chosen;
+    for (int64_t k = branches; k-- > 0 && !failed_;) {
+      const auto branch = static_cast<size_t>(k);
+      const Leaves made = Inline(*instruction.called(static_cast<int>(k)), {operands[branch + 1]});
+      if (failed_) return {};
+      if (k + 1 == branches) {  // it also stands for what no branch has
+        chosen = made;
+        continue;
+      }
+      Instruction* const is = truth ? index[0] : IsAt(instruction, index[0], k);
+      for (size_t leaf = 0; leaf < made.size(); ++leaf) {
+        for (size_t i = 0; i < made[leaf].size(); ++i)
+          chosen[leaf][i] = Select(instruction, is, made[leaf][i], chosen[leaf][i]);
+      }
+    }
+    return chosen;
   }
 
   Elements Array(const Instruction& instruction, const std::vector<const Elements*>& operands) {
@@ -433,10 +458,11 @@ class Scalars {
 }  // namespace
 
 std::unique_ptr<Computation> WithScalars(const Computation& region) {
-  const bool arrays = std::ranges::any_of(region.instructions(), [](const auto& instruction) {
-    return instruction->shape().IsArray() && instruction->shape().rank() > 0;
+  const bool has_any = std::ranges::any_of(region.instructions(), [](const auto& instruction) {
+    return instruction->opcode() == Opcode::kConditional ||
+           (instruction->shape().IsArray() && instruction->shape().rank() > 0);
   });
-  if (!arrays) return nullptr;
+  if (!has_any) return nullptr;
   auto made = std::make_unique<Computation>(region.name());
   if (!Scalars(*made).Run(region)) return nullptr;
   made->RemoveDead();

@@ -335,6 +335,9 @@ TEST(BytecodeTest, NamesWhatIsWrong) {
   using std::string_view_literals::operator""sv;
   EXPECT_THAT(ArtifactError("add_v1", "add_v9"), testing::EndsWith("VHLO up to 1.20.0 has no operation 'vhlo.add_v9'; "
                                                                    "the file is of StableHLO_v1.15.0"));
+  EXPECT_EQ(ArtifactError("StableHLO_v1.15.0", "StableHLO_v1.21.0"),
+            "the artifact is of VHLO 1.21.0, the newest version known is 1.20.0");
+  EXPECT_THAT(ArtifactError("StableHLO_v1.15.0", "StableHLO_v2.0.0"), testing::HasSubstr("is of VHLO 2.0.0"));
   EXPECT_THAT(ArtifactError("\x29\x03\x09\x05"sv, "\x29\x03\x09\x01"sv),
               testing::HasSubstr("nest more than 200 levels"));
   EXPECT_THAT(ArtifactError("\x29\x03\x09\x05"sv, "\x29\x03\x03\x05"sv),

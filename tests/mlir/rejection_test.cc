@@ -40,6 +40,27 @@ TEST(StablehloRejectionTest, SaysWhereAndWhatWasExpected) {
             "2:8: no function '@nowhere' in the module");
   EXPECT_EQ(BodyError("%0 = call @main(%a, %b) : (tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>"),
             "2:8: '@main' calls itself: recursion is not supported");
+  EXPECT_EQ(
+      BodyError("%s = stablehlo.constant dense<[2, 2]> : tensor<2xi32>\n  %0 = stablehlo.dynamic_reshape %a, %s : "
+                "(tensor<4xf32>, tensor<2xi32>) -> tensor<1x4xf32>"),
+      "3:8: stablehlo.dynamic_reshape: operand 1 says 2 for dimension 0, the result is stated as tensor<1x4xf32>");
+  EXPECT_EQ(
+      BodyError("%s = stablehlo.constant dense<[2, 2]> : tensor<2xi32>\n  %0 = stablehlo.dynamic_iota %s, dim = 0 "
+                ": (tensor<2xi32>) -> tensor<4xf32>"),
+      "3:8: stablehlo.dynamic_iota: operand 0 is tensor<2xi32>, the sizes of tensor<4xf32> needed");
+  EXPECT_EQ(BodyError("%0:2 = \"chlo.scan\"(%a, %b) <{dimension = 0 : i64, operandSegmentSizes = array<i32: 2, 1>}> "
+                      "({\n  ^bb0(%x: tensor<f32>, %c: tensor<2xf32>):\n    stablehlo.return %x, %c : tensor<f32>, "
+                      "tensor<2xf32>\n  }) : (tensor<4xf32>, tensor<2xf32>) -> (tensor<4xf32>, tensor<2xf32>)"),
+            "2:10: chlo.scan: operandSegmentSizes are [2, 1], two that make 2 needed");
+  EXPECT_EQ(BodyError("%0 = stablehlo.unary_einsum %a, config = \"i->ii\" : (tensor<4xf32>) -> tensor<4x4xf32>"),
+            "2:8: stablehlo.unary_einsum: einsum_config \"i->ii\" names a dimension of the result twice");
+  EXPECT_EQ(BodyError("%0 = \"stablehlo.collective_reduce\"(%a, %b) ({\n  ^bb0(%x: tensor<f32>, %y: tensor<f32>):\n"
+                      "    stablehlo.return %x : tensor<f32>\n  }) {has_dynamic_root = true, replica_groups = "
+                      "dense<0> : tensor<1x1xi64>} : (tensor<4xf32>, tensor<2xf32>) -> tensor<4xf32>"),
+            "2:8: stablehlo.collective_reduce: with has_dynamic_root the last operand is tensor<2xf32>, tensor<1xi32> "
+            "needed");
+  EXPECT_EQ(BodyError("%0 = stablehlo.constant dense_resource<__elided__> : tensor<4xf32>"),
+            "2:8: stablehlo.constant: its value was left out when the text was printed");
   EXPECT_EQ(BodyError("%0 = chlo.scan(%a) init(%b) dimension=0 {"), "2:22: expected 'inits', found init");
   EXPECT_EQ(BodyError("%0 = chlo.broadcast_select %p, %a, %b : (tensor<i1>, tensor<4xf32>, tensor<2xf32>) -> "
                       "tensor<4xf32>"),

@@ -1,6 +1,7 @@
 #include "core/mlir/bytecode/reader.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "core/guarded.h"
 #include "core/limits.h"
@@ -370,11 +371,27 @@ Result<IntList> BytecodeReader::ReadSegmentSizes(ByteReader& in, size_t segments
   return sizes;
 }
 
+// What a later version means by the operations that it shares with those known here is not known either.
+Status CheckProducer(std::string_view producer) {
+  constexpr std::string_view kArtifact = "StableHLO_v";
+  if (!producer.starts_with(kArtifact)) return OkStatus();
+  const std::string_view text = producer.substr(kArtifact.size());
+  const char* const end = text.data() + text.size();
+  int major = 0, minor = 0;
+  const auto first = std::from_chars(text.data(), end, major);
+  const bool dot = first.ec == std::errc() && first.ptr != end && *first.ptr == '.';
+  if (!dot || std::from_chars(first.ptr + 1, end, minor).ec != std::errc()) return OkStatus();
+  const bool newer = major > 1 || (major == 1 && minor > kNewestVhlo.number - VhloVersion::Of(1, 0).number);
+  if (!newer) return OkStatus();
+  return Unsupported("the artifact is of VHLO {}, the newest version known is {}", text, kNewestVhlo.ToString());
+}
+
 }  // namespace
 
 Result<Program> ReadBytecode(std::string_view bytes) {
   return Guarded([&]() -> Result<Program> {
     VXLA_ASSIGN_OR_RETURN(const BytecodeContainer container, ReadContainer(bytes));
+    VXLA_RETURN_IF_ERROR(CheckProducer(container.producer));
     return BytecodeReader(bytes, container).Read();
   });
 }

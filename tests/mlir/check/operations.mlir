@@ -142,3 +142,18 @@ func.func @einsum_of_diagonals() {
   check.expect_eq_const %3, dense<[[32, 113], [104, 293]]> : tensor<2x2xi32>
   func.return
 }
+
+// -----
+
+// A scan of carries alone takes as many steps as scan_dim_size says; its outputs are stacked.
+func.func @scan_of_carries_alone() {
+  %i = stablehlo.constant dense<[1, 3]> : tensor<2xi32>
+  %0:2 = chlo.scan() inits (%i) dimension=1 attributes {is_reverse = false, scan_dim_size = 3 : i64} {
+  ^bb0(%c: tensor<2xi32>):
+    %d = stablehlo.add %c, %c : tensor<2xi32>
+    stablehlo.return %c, %d : tensor<2xi32>, tensor<2xi32>
+  } : (tensor<2xi32>) -> (tensor<2x3xi32>, tensor<2xi32>)
+  check.expect_eq_const %0#0, dense<[[1, 2, 4], [3, 6, 12]]> : tensor<2x3xi32>
+  check.expect_eq_const %0#1, dense<[8, 24]> : tensor<2xi32>
+  func.return
+}

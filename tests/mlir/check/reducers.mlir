@@ -152,3 +152,46 @@ func.func @tables_in_regions() {
   check.expect_eq_const %made, dense<[103, 57, 100, 80]> : tensor<4xi32>
   func.return
 }
+
+// -----
+
+// Branches in regions on scalars, one of which takes a table.
+func.func private @same(%a: tensor<i32>) -> tensor<i32> {
+  return %a : tensor<i32>
+}
+
+func.func @branches_in_regions() {
+  %x = stablehlo.constant dense<[3, 1, 0, 2]> : tensor<4xi32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %max = "stablehlo.reduce"(%x, %z) ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %c = stablehlo.compare GT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %d = "stablehlo.if"(%c) ({
+      stablehlo.return %a : tensor<i32>
+    }, {
+      %e = func.call @same(%b) : (tensor<i32>) -> tensor<i32>
+      stablehlo.return %e : tensor<i32>
+    }) : (tensor<i1>) -> tensor<i32>
+    stablehlo.return %d : tensor<i32>
+  }) {dimensions = array<i64: 0>} : (tensor<4xi32>, tensor<i32>) -> tensor<i32>
+  check.expect_eq_const %max, dense<3> : tensor<i32>
+  %y = stablehlo.constant dense<[0, 1, 2, 3, 4, -1, -9]> : tensor<7xi32>
+  %map = "stablehlo.map"(%y) ({
+  ^bb0(%a: tensor<i32>):
+    %t = stablehlo.constant dense<[7, 8]> : tensor<2xi32>
+    %r = "stablehlo.case"(%a) ({
+      %s = stablehlo.add %a, %a : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }, {
+      %s = stablehlo.dynamic_slice %t, %a, sizes = [1] : (tensor<2xi32>, tensor<i32>) -> tensor<1xi32>
+      %u = stablehlo.reshape %s : (tensor<1xi32>) -> tensor<i32>
+      stablehlo.return %u : tensor<i32>
+    }, {
+      %s = stablehlo.negate %a : tensor<i32>
+      stablehlo.return %s : tensor<i32>
+    }) : (tensor<i32>) -> tensor<i32>
+    stablehlo.return %r : tensor<i32>
+  }) {dimensions = array<i64: 0>} : (tensor<7xi32>) -> tensor<7xi32>
+  check.expect_eq_const %map, dense<[0, 8, -2, -3, -4, 1, 9]> : tensor<7xi32>
+  func.return
+}
