@@ -339,6 +339,10 @@ void FillFeatures(const PhysicalSupport& support, const FeatureChain& enabled, D
       (support.dot_product_accelerated || support.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU);
   facts.byte_offsets = facts.int64 && !facts.is_software();
   facts.buffer_addresses = enabled.vulkan12.bufferDeviceAddress;
+  constexpr VkExternalMemoryFeatureFlags kBoth =
+      VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT;
+  facts.shares_memory = (support.opaque_memory & kBoth) == kBoth;
+  facts.host_pointer_alignment = support.host_pointer_alignment;
   // SPIR-V 1.6 modules carry LocalSizeId, which is maintenance4's.
   facts.spirv_1_6 = support.properties.apiVersion >= VK_API_VERSION_1_3 && enabled.maintenance4.maintenance4;
   const VkPhysicalDeviceVulkan12Properties& floats = support.vulkan12;
@@ -436,6 +440,7 @@ std::vector<const char*> ChooseExtensions(const PhysicalSupport& support) {
   want(kBfloat16Extension);
   want(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
   for (const char* name : ExternalExtensions()) want(name);
+  want(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
   want(VK_KHR_PORTABILITY_SUBSET_EXTENSION_NAME);  // where it is listed it must be enabled
   return names;
 }
@@ -525,9 +530,22 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
   void** tail = &support.vulkan12.pNext;
   if (HasMaintenance4(api, support.extensions)) *tail = &maintenance4, tail = &maintenance4.pNext;
   if (HasSubgroupSizeControl(api, support.extensions)) *tail = &subgroup, tail = &subgroup.pNext;
-  if (HasIntegerDotProduct(api, support.extensions)) *tail = &dot_product;
+  if (HasIntegerDotProduct(api, support.extensions)) *tail = &dot_product, tail = &dot_product.pNext;
+  auto host_pointers = MakeVk<VkPhysicalDeviceExternalMemoryHostPropertiesEXT>(
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT);
+  if (Has(support.extensions, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) *tail = &host_pointers;
   vk.GetPhysicalDeviceProperties2(device, &properties);
   support.vulkan11.pNext = support.vulkan12.pNext = nullptr;
+  support.host_pointer_alignment = host_pointers.minImportedHostPointerAlignment;
+  if (Has(support.extensions, ExternalExtensions()[0])) {
+    auto info = MakeVk<VkPhysicalDeviceExternalBufferInfo>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO);
+    info.usage =
+        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    info.handleType = OpaqueHandleType();
+    auto can = MakeVk<VkExternalBufferProperties>(VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES);
+    vk.GetPhysicalDeviceExternalBufferProperties(device, &info, &can);
+    support.opaque_memory = can.externalMemoryProperties.externalMemoryFeatures;
+  }
   if (maintenance4.maxBufferSize != 0) support.max_buffer_bytes = maintenance4.maxBufferSize;
   if (HasMatrices(support.extensions)) VXLA_RETURN_IF_ERROR(QueryMatrices(vk, device, support));
   support.dot_product_accelerated = dot_product.integerDotProduct4x8BitPackedSignedAccelerated;
@@ -575,7 +593,7 @@ Result<DeviceRequirements> RequirementsOf(const PhysicalSupport& support) {
   for (const char* name : ChooseExtensions(support)) {
     const std::string_view extension = name;
     if (extension != VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME && extension != kCooperativeMatrixExtension &&
-        extension != kBfloat16Extension)
+        extension != kBfloat16Extension && extension != VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)
       asked.extensions.push_back(name);
   }
   const auto liked = std::stable_partition(asked.extensions.begin(), asked.extensions.end(), [](const char* name) {
