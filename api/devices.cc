@@ -32,7 +32,8 @@ Result<std::shared_ptr<Device>> OpenTarget(const DeviceOptions& wanted) {
 }
 
 std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const EvaluateOptions& host_steps,
-                                   std::function<void(const CallProgress&)> progress) {
+                                   std::function<void(const CallProgress&)> progress,
+                                   std::function<Result<bool>(const Instruction&, DeviceStep&)> device_step) {
   const auto evaluator = [host_steps]() -> HostEvaluator {
     auto run = std::make_shared<InstructionEvaluator>(host_steps);
     return [run](const Instruction& instruction, std::span<const Literal* const> operands) {
@@ -52,6 +53,7 @@ std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const Evaluat
     for (const auto& [name, kernel] : options.kernels) options.host_functions.insert(name);
   }
   options.progress = std::move(progress);
+  options.device_step = std::move(device_step);
   return std::make_unique<Client>(std::move(device), evaluator(), options);
 }
 

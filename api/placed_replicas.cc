@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <thread>
 
+#include "api/devices.h"
 #include "backend/vulkan/device/open.h"
+#include "core/attributes.h"
 #include "scheduler/replicas/placement.h"
+#include "scheduler/replicas/shared_exchange.h"
 #include "scheduler/replicas/transport.h"
 
 namespace VXLA_NAMESPACE {
@@ -40,9 +44,11 @@ Result<PlaceList> PlacesOf(const std::vector<std::string>& list, int64_t devices
   if (list.size() == 1 && list[0] == "all") {
     std::vector<PlacementFacts> physical;
     std::vector<std::string> names;
+    std::vector<DeviceFacts> running;
     for (size_t i = 0; i < known.size(); ++i) {
       if (known[i].compile_only) continue;
       names.push_back(fmt::format("vulkan:{}", i));
+      running.push_back(known[i]);
       physical.push_back({queues(known[i]), 1});
     }
     if (physical.empty()) return DeviceFailure("--devices all: no device of this machine runs programs");
@@ -50,6 +56,7 @@ Result<PlaceList> PlacesOf(const std::vector<std::string>& list, int64_t devices
     for (const LogicalPlace& place : placement.places) {
       places.devices.push_back(names[static_cast<size_t>(place.physical)]);
       places.queues.push_back(physical[static_cast<size_t>(place.physical)].queues);
+      places.facts.emplace_back(running[static_cast<size_t>(place.physical)]);
     }
     places.place_of = placement.place_of;
     return places;
@@ -57,10 +64,29 @@ Result<PlaceList> PlacesOf(const std::vector<std::string>& list, int64_t devices
   for (const std::string& text : list) {
     places.devices.push_back(DeviceOfPlace(text));
     const Result<int> index = IsCpu(text) ? Result<int>(-1) : vulkan::ChooseDevice(known, places.devices.back());
-    places.queues.push_back(index.ok() && *index >= 0 ? queues(known[static_cast<size_t>(*index)]) : 1);
+    places.facts.emplace_back();
+    if (index.ok() && *index >= 0) places.facts.back() = known[static_cast<size_t>(*index)];
+    places.queues.push_back(places.facts.back() ? queues(*places.facts.back()) : 1);
   }
   places.place_of = PlaceDevices(devices, std::ssize(list));
   return places;
+}
+
+namespace {
+
+SharingWay WayOf(const PlaceExchange& exchange, std::span<const DeviceFacts* const> devices) {
+  std::vector<const DeviceFacts*> taking_part;
+  for (const int64_t place : exchange.places) taking_part.push_back(devices[static_cast<size_t>(place)]);
+  return ChooseSharing(taking_part);
+}
+
+}  // namespace
+
+std::string ExchangesText(std::span<const PlaceExchange> exchanges, std::span<const DeviceFacts* const> devices) {
+  std::string text;
+  for (const PlaceExchange& exchange : exchanges)
+    text += fmt::format("{}: {}\n", exchange.what, SharingText(WayOf(exchange, devices)));
+  return text;
 }
 
 struct PlacedExecutable::State {
@@ -86,7 +112,9 @@ struct PlacedExecutable::State {
   std::vector<std::unique_ptr<Place>> places;  // of this process
   ProcessGroup* group = nullptr;               // of a job
   JobWaits waits;
-  std::unique_ptr<Transport> transport;  // of the run
+  std::unique_ptr<Transport> transport;                        // of the run
+  std::map<int64_t, std::pair<std::string, SharingWay>> ways;  // of each exchange, by number
+  std::map<int64_t, std::unique_ptr<SharedExchange>> shared;   // those that go through shared memory
 
   Status AddPlace(const Module& module, int64_t number, const std::vector<bool>& shared, const DeviceOptions& device,
                   const EvaluateOptions& evaluate, const CompileOptions& compile) {
@@ -101,10 +129,49 @@ struct PlacedExecutable::State {
       place.name = "the CPU reference";
       return OkStatus();
     }
-    VXLA_ASSIGN_OR_RETURN(place.client, OpenClient(device, place.evaluate));
+    VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> opened, OpenDevice(device));
+    place.client = MakeClient(std::move(opened), place.evaluate, device.progress,
+                              [this, &place](const Instruction& instruction, DeviceStep& step) -> Result<bool> {
+                                return RunShared(place, instruction, step);
+                              });
     place.name = place.client->device().facts().name;
     VXLA_ASSIGN_OR_RETURN(place.executable, place.client->Compile(*place.program.module, compile));
     return OkStatus();
+  }
+
+  // The exchanges whose places see the same memory. Afterwards all places are here.
+  Status Share(std::optional<SharingWay> wanted) {
+    std::vector<Device*> devices(places.size(), nullptr);
+    std::vector<const DeviceFacts*> facts(places.size(), nullptr);
+    for (size_t p = 0; p < places.size(); ++p) {
+      if (places[p]->client == nullptr) continue;
+      devices[p] = &places[p]->client->device();
+      facts[p] = &devices[p]->facts();
+    }
+    for (const auto& place : places) {
+      for (const PlaceExchange& exchange : place->program.exchanges) {
+        const SharingWay way = wanted.value_or(WayOf(exchange, facts));
+        if (ways.contains(exchange.number)) continue;
+        ways.emplace(exchange.number, std::pair(exchange.what, SharingWay::kStaging));
+        if (way == SharingWay::kStaging) continue;
+        auto made = SharedExchange::Create(exchange, way, devices);
+        if (!made.ok() && wanted) return made.status();
+        if (!made.ok()) continue;  // no memory for the boxes, or the driver has another mind than its facts
+        ways.at(exchange.number).second = way;
+        shared.emplace(exchange.number, std::move(*made));
+      }
+    }
+    return OkStatus();
+  }
+
+  Result<bool> RunShared(const Place& place, const Instruction& instruction, DeviceStep& step) {
+    if (instruction.opcode() != Opcode::kCustomCall) return false;
+    const std::string& target = instruction.attributes<CustomCallAttributes>().custom_call_target;
+    const auto exchange =
+        std::ranges::find_if(place.program.exchanges, [&](const PlaceExchange& e) { return e.target() == target; });
+    if (exchange == place.program.exchanges.end() || !shared.contains(exchange->number)) return false;
+    VXLA_RETURN_IF_ERROR(shared.at(exchange->number)->Run(*exchange, place.number, step, *transport));
+    return true;
   }
 
   void RegisterExchange(Place& place, const PlaceExchange& exchange) {
@@ -162,7 +229,8 @@ std::vector<bool> SharedParameters(std::span<const std::vector<const Literal*>> 
 Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const DeviceGrid& grid,
                                                    std::span<const std::vector<const Literal*>> arguments,
                                                    const std::vector<std::string>& places, const DeviceOptions& options,
-                                                   const EvaluateOptions& evaluate, const CompileOptions& compile) {
+                                                   const EvaluateOptions& evaluate, const CompileOptions& compile,
+                                                   std::optional<SharingWay> sharing) {
   VXLA_ASSIGN_OR_RETURN(const PlaceList list, PlacesOf(places, grid.count(), options));
   auto state = std::make_unique<State>(module, grid, list.place_of, evaluate);
   const std::vector<bool> shared = SharedParameters(arguments);
@@ -172,6 +240,7 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
     device.device = list.devices[static_cast<size_t>(number)];
     VXLA_RETURN_IF_ERROR(state->AddPlace(module, number, shared, device, evaluate, compile));
   }
+  VXLA_RETURN_IF_ERROR(state->Share(sharing));
   return PlacedExecutable(std::move(state));
 }
 
@@ -195,6 +264,7 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
 Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*>> arguments) {
   State& state = *state_;
   state.transport = std::make_unique<LocalTransport>(names(), state.timeout);
+  for (const auto& [number, exchange] : state.shared) exchange->Rewind();
   std::vector<std::optional<Result<Literal>>> results(state.places.size());
   std::vector<std::thread> threads;
   for (size_t p = 0; p < state.places.size(); ++p) {
@@ -275,6 +345,12 @@ std::vector<std::string> PlacedExecutable::names() const {
   std::vector<std::string> names;
   for (const auto& place : state_->places) names.push_back(place->name);
   return names;
+}
+
+std::string PlacedExecutable::sharing() const {
+  std::string text;
+  for (const auto& [number, way] : state_->ways) text += fmt::format("{}: {}\n", way.first, SharingText(way.second));
+  return text;
 }
 
 std::string PlacedExecutable::placement() const { return PlacementText(state_->grid, state_->place_of, names()); }

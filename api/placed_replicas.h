@@ -10,7 +10,9 @@
 
 #include "api/device_options.h"
 #include "api/replicas.h"
+#include "backend/device_facts.h"
 #include "scheduler/replicas/group_transport.h"
+#include "scheduler/replicas/sharing.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -20,23 +22,26 @@ std::string DeviceOfPlace(const std::string& text);
 // The places of a run, as SpreadDevices finds them, and their names: "all" stands for every physical device of this
 // machine that runs programs, as one logical device with its queues each; else they are what the list says.
 struct PlaceList {
-  std::vector<std::string> devices;  // DeviceOptions::device
-  std::vector<int64_t> queues;       // that compute
+  std::vector<std::string> devices;               // DeviceOptions::device
+  std::vector<int64_t> queues;                    // that compute
+  std::vector<std::optional<DeviceFacts>> facts;  // nothing: the reference, or a device that is not known
   IntList place_of;
 };
 Result<PlaceList> PlacesOf(const std::vector<std::string>& list, int64_t devices, const DeviceOptions& options);
 
 // Each place compiles the work of its own devices, and runs it on a thread of its own. What devices at different places
-// exchange goes through the host; the same operations combine it as on one device, so results have the same bits
-// wherever the devices are (as far as the places' own arithmetic has).
+// exchange goes through memory that both see (scheduler/replicas/sharing.h); the same operations combine it as on one
+// device, so results have the same bits wherever the devices are (as far as the places' own arithmetic has).
 class PlacedExecutable {
  public:
   // places: as DeviceOfPlace takes them, the rest as in `options`; "cpu" is the reference. `evaluate`: as OpenClient
-  // takes it; its collective_timeout is how long a place waits for another one.
+  // takes it; its collective_timeout is how long a place waits for another one. `sharing`: how places exchange, where
+  // they can; not given: the best of ChooseSharing.
   static Result<PlacedExecutable> Compile(const Module& module, const DeviceGrid& grid,
                                           std::span<const std::vector<const Literal*>> arguments,
                                           const std::vector<std::string>& places, const DeviceOptions& options,
-                                          const EvaluateOptions& evaluate, const CompileOptions& compile = {});
+                                          const EvaluateOptions& evaluate, const CompileOptions& compile = {},
+                                          std::optional<SharingWay> sharing = {});
   // Place N is process N of a job, with options.device; a process compiles and runs its own place alone, if there are
   // devices for it. The group outlives the executable.
   static Result<PlacedExecutable> CompileInJob(const Module& module, const DeviceGrid& grid,
@@ -57,6 +62,8 @@ class PlacedExecutable {
 
   // A line for each place with its devices.
   std::string placement() const;
+  // A line for each exchange with the memory that it goes through.
+  std::string sharing() const;
   // Names of the places that have devices.
   std::vector<std::string> names() const;
 
@@ -65,5 +72,8 @@ class PlacedExecutable {
   explicit PlacedExecutable(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+// "all-reduce ar (channel_id 7): memory that both devices open", a line for each exchange. devices: by place.
+std::string ExchangesText(std::span<const PlaceExchange> exchanges, std::span<const DeviceFacts* const> devices);
 
 }  // namespace VXLA_NAMESPACE

@@ -96,6 +96,10 @@ class CommandBuffer {
   virtual void Barrier(bool indirect = false) = 0;
   virtual void Copy(BufferRange source, BufferRange target) = 0;
   virtual void Fill(BufferRange target, uint32_t word) = 0;
+  // Memory that several devices see (Device::AllocateShared): all of it, written before, is for the others from here
+  // on; or what they have written is for this one.
+  virtual void Release(BufferRange) {}
+  virtual void Acquire(BufferRange) {}
   virtual void WriteTimestamp(int index) = 0;  // index < the count given to CreateCommandBuffer
   virtual void BeginLabel(const char* name) = 0;
   virtual void EndLabel() = 0;
@@ -121,6 +125,18 @@ class Device {
   // is in flight only by the owner's care: free after Wait. Alignment is at least 256 bytes.
   virtual Result<std::shared_ptr<Buffer>> Allocate(int64_t size_bytes, MemoryKind kind) = 0;
   virtual MemoryStatistics memory_statistics() const = 0;
+  // Memory that another logical device of the same physical device opens with OpenShared (facts().shares_memory).
+  virtual Result<std::shared_ptr<Buffer>> AllocateShared(int64_t) {
+    return Unsupported("device {}: it shares no memory", facts().name);
+  }
+  virtual Result<std::shared_ptr<Buffer>> OpenShared(const Buffer&) {
+    return Unsupported("device {}: it shares no memory", facts().name);
+  }
+  // The host's memory, which outlives the buffer, as the device's own; address and size are multiples of
+  // facts().host_pointer_alignment.
+  virtual Result<std::shared_ptr<Buffer>> ImportHostMemory(std::byte*, int64_t) {
+    return Unsupported("device {}: it takes none of the host's memory", facts().name);
+  }
 
   // Compiles what is not cached, on all cores; the kernels come in the order of the keys. `compiled` counts those that
   // were neither in memory nor on disk. `mode` is one of binding_modes(); `progress` may be empty.

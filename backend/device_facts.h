@@ -148,6 +148,10 @@ struct DeviceFacts {
   int transfer_queue() const { return queues.back().computes ? 0 : static_cast<int>(queues.size()) - 1; }
   // What one queue's waiting for another one takes; below 0: it is worth it whatever it takes.
   double queue_switch_seconds = 30e-6;
+  // Its memory can be opened by another logical device of the same physical device; it takes the host's memory from
+  // addresses that are multiples of this for its own (0: it does not).
+  bool shares_memory = false;
+  uint64_t host_pointer_alignment = 0;
   // So many workgroups keep the whole device busy.
   int64_t busy_workgroups = 256;
   int hardware_threads = 1;  // software drivers: the threads that run kernels

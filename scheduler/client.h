@@ -31,6 +31,7 @@ class Module;
 class Moment;
 struct Plan;
 enum class BindingMode : uint8_t;
+struct DeviceStep;   // scheduler/device_step.h
 struct ClientState;  // scheduler/executor.h
 struct ExecutableState;
 
@@ -57,6 +58,8 @@ struct ClientOptions {
   CustomKernels kernels;  // the user's, which run the custom calls of their names on the device
   // Targets of custom calls that the evaluator has functions of the caller's for: core/passes/expanders.h.
   std::set<std::string> host_functions;
+  // Runs an instruction of the host's on the device's memory instead, if it is one of its own (true).
+  std::function<Result<bool>(const Instruction&, DeviceStep&)> device_step;
   int max_runs_in_flight = 4;  // per executable; a further run waits for the oldest one
   // Called from the threads that work, several at a time; must not call the client.
   std::function<void(const CallProgress&)> progress;

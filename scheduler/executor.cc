@@ -9,6 +9,7 @@
 #include "core/module.h"
 #include "scheduler/argument_check.h"
 #include "scheduler/barriers.h"
+#include "scheduler/device_step.h"
 #include "scheduler/live_values.h"
 #include "scheduler/plan.h"
 #include "scheduler/profiler.h"
@@ -75,6 +76,7 @@ class Run {
   Status RunConditional(int segment);
   Result<int64_t> ReadSelector(const HostDecide& decision);
   Status EvaluateOnHost(const HostEvaluate& evaluation);
+  Result<bool> RunDeviceStep(const Instruction& instruction, const HostEvaluate& evaluation, const Moment& needed);
   Result<Literal> DownloadOperand(const HostEvaluate::Operand& operand, const Moment& needed);
   Result<Execution> Finish();
 
@@ -97,6 +99,7 @@ class Run {
   Moment after_;                                         // what the next piece of work waits for
   Moment arguments_ready_;                               // what the first one waited for
   std::vector<Moment> submitted_;                        // by segment, what its last submission reaches
+  Moment device_steps_;                                  // what host steps that ran on the device have submitted
   // The overlap that is being submitted: its last segment so far, what it waits for, and all of it so far.
   struct Beside {
     int overlap = 0, segment = -1;
@@ -340,8 +343,13 @@ Result<int64_t> Run::ReadSelector(const HostDecide& decision) {
 Status Run::EvaluateOnHost(const HostEvaluate& evaluation) {
   Moment needed = evaluation.waits_for_arguments ? arguments_ready_ : Moment();
   for (const int segment : evaluation.waits_for) needed.Join(submitted_[static_cast<size_t>(segment)]);
-  VXLA_RETURN_IF_ERROR(device_.Wait(needed));
+  needed.Join(device_steps_);
   const Instruction& instruction = *state_.instructions.at(evaluation.instruction);
+  if (state_.client->options.device_step && !evaluation.shape.IsDynamic()) {
+    VXLA_ASSIGN_OR_RETURN(const bool ran, RunDeviceStep(instruction, evaluation, needed));
+    if (ran) return OkStatus();
+  }
+  VXLA_RETURN_IF_ERROR(device_.Wait(needed));
   std::vector<Literal> downloaded;
   downloaded.reserve(evaluation.operands.size());
   std::vector<const Literal*> operands;
@@ -369,6 +377,27 @@ Status Run::EvaluateOnHost(const HostEvaluate& evaluation) {
     VXLA_RETURN_IF_ERROR(UploadLiteral(device_, *leaves[i], *target.buffer, target.offset_bytes));
   }
   return OkStatus();
+}
+
+Result<bool> Run::RunDeviceStep(const Instruction& instruction, const HostEvaluate& evaluation, const Moment& needed) {
+  DeviceStep step;
+  step.after = needed;
+  for (const HostEvaluate::Operand& operand : evaluation.operands) {
+    if (!operand.constant.empty()) {
+      for (const Literal* leaf : FlattenLiteral(state_.instructions.at(operand.constant)->literal()))
+        step.operands.push_back({{}, leaf});
+    }
+    for (const BufferSlice& leaf : operand.leaves) step.operands.push_back({context_->Locate(leaf)});
+  }
+  for (const BufferSlice& leaf : evaluation.results) step.results.push_back(context_->Locate(leaf));
+  const double begin_ms = clock_.Ms();
+  VXLA_ASSIGN_OR_RETURN(const bool ran, state_.client->options.device_step(instruction, step));
+  if (!ran) return false;
+  context_->NoteSubmitted(step.finished);
+  After(step.finished);
+  device_steps_.Join(step.finished);
+  if (state_.program.profile) profile_.spans.push_back({-1, instruction.name(), begin_ms, clock_.Ms()});
+  return true;
 }
 
 Result<Literal> Run::DownloadOperand(const HostEvaluate::Operand& operand, const Moment& needed) {

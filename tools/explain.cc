@@ -171,6 +171,10 @@ Status PlaceDevicesOf(const ExplainFlags& flags, const DeviceGrid& grid, std::un
     VXLA_ASSIGN_OR_RETURN(merged, MergeDevicesOfPlace(*module, grid, {}, {places.place_of, 0}));
     for (const PlaceExchange& exchange : merged.exchanges)
       flags.compile.registry->Register(exchange.target(), [](void*, const void**) {});
+    std::vector<const DeviceFacts*> facts;
+    for (const auto& known : places.facts) facts.push_back(known ? &*known : nullptr);
+    const std::string exchanges = ExchangesText(merged.exchanges, facts);
+    if (!exchanges.empty()) placement += "Exchanges\n\n" + exchanges + "\n";
   } else {
     // What run makes of it where the devices have arguments of their own.
     VXLA_ASSIGN_OR_RETURN(merged, MergeDevices(*module, grid, {}));

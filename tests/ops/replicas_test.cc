@@ -15,15 +15,27 @@ namespace {
 
 using Pointers = std::vector<std::vector<const Literal*>>;
 
+DeviceOptions DefaultDevice() {
+  DeviceOptions options;
+  if (const char* validate = std::getenv("VXLA_TEST_VALIDATE")) options.validate = validate;
+  if (const char* emulate = std::getenv("VXLA_TEST_EMULATE")) options.emulate = emulate;
+  return options;
+}
+
 // The same over several places, `expected` by device.
 void ExpectPlacesAgree(const Module& module, const DeviceGrid& grid, const Pointers& arguments,
-                       const std::vector<std::string>& places, const std::vector<Literal>& expected) {
-  SCOPED_TRACE(fmt::format("{}", fmt::join(places, " ")));
+                       const std::vector<std::string>& places, const std::vector<Literal>& expected,
+                       std::optional<SharingWay> sharing = {}) {
+  SCOPED_TRACE(fmt::format("{} {}", fmt::join(places, " "), sharing ? SharingText(*sharing) : ""));
   EvaluateOptions options;
   options.collective_timeout = std::chrono::seconds(60);
-  auto placed = PlacedExecutable::Compile(module, grid, arguments, places, {}, options);
+  auto placed = PlacedExecutable::Compile(module, grid, arguments, places, DefaultDevice(), options, {}, sharing);
   ASSERT_TRUE(placed.ok()) << placed.status().message();
-  const auto result = placed->Run(arguments);
+  if (sharing) {
+    EXPECT_THAT(placed->sharing(), ::testing::HasSubstr(std::string(SharingText(*sharing))));
+  }
+  auto result = placed->Run(arguments);
+  if (sharing && result.ok()) result = placed->Run(arguments);  // from the beginning again
   ASSERT_TRUE(result.ok()) << result.status().message();
   const auto stacked = FlattenLiteral(*result);
   for (size_t k = 0; k < stacked.size(); ++k) {
@@ -373,6 +385,12 @@ ENTRY e { x = f32[4] parameter(0)  z = s32[] constant(0)  s = (s32[], f32[4]) tu
   const auto expected = EvaluateReplicated(*module, {4, 1}, pointers);
   ASSERT_TRUE(expected.ok()) << expected.status().message();
   ExpectPlacesAgree(*module, {4, 1}, pointers, places, *expected);
+  for (const SharingWay way : {SharingWay::kHostPointer, SharingWay::kStaging})
+    ExpectPlacesAgree(*module, {4, 1}, pointers, places, *expected, way);
+  for (const std::string& place : places) {
+    for (const SharingWay way : {SharingWay::kExternalMemory, SharingWay::kHostPointer, SharingWay::kStaging})
+      ExpectPlacesAgree(*module, {4, 1}, pointers, {place, place, place}, *expected, way);
+  }
 }
 
 TEST(ReplicasTest, SixtyFourOfThem) {

@@ -287,14 +287,43 @@ Status VulkanCommandBuffer::AddDescriptorPool(uint32_t descriptors) {
   return OkStatus();
 }
 
+VkMemoryBarrier2 VulkanCommandBuffer::MemoryBarrier() const {
+  auto barrier = MakeVk<VkMemoryBarrier2>(VK_STRUCTURE_TYPE_MEMORY_BARRIER_2);
+  barrier.srcStageMask = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
+  barrier.srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT;
+  barrier.dstAccessMask = VK_ACCESS_2_TRANSFER_READ_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT;
+  if (context_->facts().queues[static_cast<size_t>(queue_)].computes) {
+    barrier.srcStageMask |= VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
+    barrier.srcAccessMask |= VK_ACCESS_2_SHADER_WRITE_BIT;
+    barrier.dstAccessMask |= VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_SHADER_WRITE_BIT;
+  }
+  barrier.dstStageMask = barrier.srcStageMask;
+  return barrier;
+}
+
+void VulkanCommandBuffer::ChangeOwner(const BufferRange& range, bool release) {
+  if (Status status = Recording("change of owner"); !status.ok()) return Fail(std::move(status));
+  const auto& families = context_->plan().queue_families;
+  const uint32_t own = families.size() == 1 ? families[0] : VK_QUEUE_FAMILY_IGNORED;
+  const VkMemoryBarrier2 memory = MemoryBarrier();
+  auto barrier = MakeVk<VkBufferMemoryBarrier2>(VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2);
+  barrier.srcStageMask = memory.srcStageMask;
+  barrier.dstStageMask = memory.dstStageMask;
+  (release ? barrier.srcAccessMask : barrier.dstAccessMask) = release ? memory.srcAccessMask : memory.dstAccessMask;
+  barrier.srcQueueFamilyIndex = release ? own : VK_QUEUE_FAMILY_EXTERNAL;
+  barrier.dstQueueFamilyIndex = release ? VK_QUEUE_FAMILY_EXTERNAL : own;
+  barrier.buffer = Cast(range).handle();
+  barrier.offset = Offset(range);
+  barrier.size = static_cast<VkDeviceSize>(range.size_bytes);
+  auto info = MakeVk<VkDependencyInfo>(VK_STRUCTURE_TYPE_DEPENDENCY_INFO);
+  info.bufferMemoryBarrierCount = 1;
+  info.pBufferMemoryBarriers = &barrier;
+  context_->vk().CmdPipelineBarrier2(commands_, &info);
+}
+
 void VulkanCommandBuffer::Barrier(bool indirect) {
   if (Status status = Recording("barrier"); !status.ok()) return Fail(std::move(status));
-  auto barrier = MakeVk<VkMemoryBarrier2>(VK_STRUCTURE_TYPE_MEMORY_BARRIER_2);
-  barrier.srcStageMask = barrier.dstStageMask =
-      VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
-  barrier.srcAccessMask = VK_ACCESS_2_SHADER_WRITE_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT;
-  barrier.dstAccessMask = VK_ACCESS_2_SHADER_READ_BIT | VK_ACCESS_2_SHADER_WRITE_BIT | VK_ACCESS_2_TRANSFER_READ_BIT |
-                          VK_ACCESS_2_TRANSFER_WRITE_BIT;
+  VkMemoryBarrier2 barrier = MemoryBarrier();
   if (indirect) {
     barrier.srcStageMask |= VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT;
     barrier.dstStageMask |= VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT;
@@ -362,9 +391,7 @@ void VulkanCommandBuffer::EndLabel() {
 Status VulkanCommandBuffer::End() {
   VXLA_RETURN_IF_ERROR(Recording("end"));
   // Waiting for a semaphore does not by itself show device writes to the host.
-  auto barrier = MakeVk<VkMemoryBarrier2>(VK_STRUCTURE_TYPE_MEMORY_BARRIER_2);
-  barrier.srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
-  barrier.srcAccessMask = VK_ACCESS_2_SHADER_WRITE_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT;
+  VkMemoryBarrier2 barrier = MemoryBarrier();
   barrier.dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT;
   barrier.dstAccessMask = VK_ACCESS_2_HOST_READ_BIT | VK_ACCESS_2_HOST_WRITE_BIT;
   auto info = MakeVk<VkDependencyInfo>(VK_STRUCTURE_TYPE_DEPENDENCY_INFO);

@@ -34,6 +34,8 @@ class VulkanCommandBuffer final : public CommandBuffer {
   void Barrier(bool indirect = false) override;
   void Copy(BufferRange source, BufferRange target) override;
   void Fill(BufferRange target, uint32_t word) override;
+  void Release(BufferRange range) override { ChangeOwner(range, /*release=*/true); }
+  void Acquire(BufferRange range) override { ChangeOwner(range, /*release=*/false); }
   void WriteTimestamp(int index) override;
   void BeginLabel(const char* name) override;
   void EndLabel() override;
@@ -55,6 +57,9 @@ class VulkanCommandBuffer final : public CommandBuffer {
 
   explicit VulkanCommandBuffer(std::shared_ptr<DeviceContext> context) : context_(std::move(context)) {}
   Status Recording(const char* what) const;
+  void ChangeOwner(const BufferRange& range, bool release);
+  // What may stand in a barrier: a queue for copies has no stage that computes.
+  VkMemoryBarrier2 MemoryBarrier() const;
   Status CheckRange(const char* what, const BufferRange& range) const;
   Status CheckGroups(const VulkanKernel& kernel, const GroupRange& range) const;
   // Pipeline and arguments of a dispatch.

@@ -363,6 +363,10 @@ void FillFeatures(const PhysicalSupport& support, const FeatureChain& enabled, D
       (support.dot_product_accelerated || support.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU);
   facts.byte_offsets = facts.int64 && !facts.is_software();
   facts.buffer_addresses = enabled.vulkan12.bufferDeviceAddress;
+  constexpr VkExternalMemoryFeatureFlags kBoth =
+      VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT;
+  facts.shares_memory = (support.opaque_memory & kBoth) == kBoth;
+  facts.host_pointer_alignment = support.host_pointer_alignment;
   // SPIR-V 1.6 modules carry LocalSizeId, which is maintenance4's.
   facts.spirv_1_6 = support.properties.apiVersion >= VK_API_VERSION_1_3 && enabled.maintenance4.maintenance4;
   const VkPhysicalDeviceVulkan12Properties& floats = support.vulkan12;
@@ -463,6 +467,7 @@ std::vector<const char*> ChooseExtensions(const PhysicalSupport& support) {
   want(VK_EXT_MEMORY_PRIORITY_EXTENSION_NAME);
   if (HasPageableMemory(support.extensions)) want(VK_EXT_PAGEABLE_DEVICE_LOCAL_MEMORY_EXTENSION_NAME);
   for (const char* name : ExternalExtensions()) want(name);
+  want(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
   want(VK_KHR_PORTABILITY_SUBSET_EXTENSION_NAME);  // where it is listed it must be enabled
   return names;
 }
@@ -507,6 +512,16 @@ VkPhysicalDeviceFeatures2* FeatureChain::Link(uint32_t api_version, const std::s
 }
 
 namespace {
+
+// What buffers can do with memory that goes by opaque handles.
+VkExternalMemoryFeatureFlags OpaqueMemoryOf(const InstanceTable& vk, VkPhysicalDevice device) {
+  auto info = MakeVk<VkPhysicalDeviceExternalBufferInfo>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO);
+  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  info.handleType = OpaqueHandleType();
+  auto can = MakeVk<VkExternalBufferProperties>(VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES);
+  vk.GetPhysicalDeviceExternalBufferProperties(device, &info, &can);
+  return can.externalMemoryProperties.externalMemoryFeatures;
+}
 
 // The products that a device of VK_KHR_cooperative_matrix offers.
 Status QueryMatrices(const InstanceTable& vk, VkPhysicalDevice device, PhysicalSupport& support) {
@@ -559,22 +574,26 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
   if (HasMaintenance4(api, support.extensions)) *tail = &maintenance4, tail = &maintenance4.pNext;
   if (HasSubgroupSizeControl(api, support.extensions)) *tail = &subgroup, tail = &subgroup.pNext;
   if (HasIntegerDotProduct(api, support.extensions)) *tail = &dot_product, tail = &dot_product.pNext;
-  const auto ask = [&](const char* extension, auto& cores, VkStructureType type) {
+  const auto ask = [&](const char* extension, auto& found, VkStructureType type) {
     if (!Has(support.extensions, extension)) return;
-    cores.sType = type;
-    *tail = &cores;
-    tail = &cores.pNext;
+    found.sType = type;
+    *tail = &found;
+    tail = &found.pNext;
   };
   ask(VK_AMD_SHADER_CORE_PROPERTIES_EXTENSION_NAME, support.amd_cores,
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_AMD);
   ask(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME, support.nvidia_cores,
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV);
-  auto push = MakeVk<VkPhysicalDevicePushDescriptorPropertiesKHR>(
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR);
-  if (Has(support.extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) *tail = &push, tail = &push.pNext;
+  VkPhysicalDevicePushDescriptorPropertiesKHR push{};
+  ask(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, push, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR);
+  VkPhysicalDeviceExternalMemoryHostPropertiesEXT host_pointers{};
+  ask(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, host_pointers,
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT);
   vk.GetPhysicalDeviceProperties2(device, &properties);
   support.amd_cores.pNext = support.nvidia_cores.pNext = nullptr;
   support.vulkan11.pNext = support.vulkan12.pNext = nullptr;
+  support.host_pointer_alignment = host_pointers.minImportedHostPointerAlignment;
+  if (Has(support.extensions, ExternalExtensions()[0])) support.opaque_memory = OpaqueMemoryOf(vk, device);
   if (maintenance4.maxBufferSize != 0) support.max_buffer_bytes = maintenance4.maxBufferSize;
   if (HasMatrices(support.extensions)) VXLA_RETURN_IF_ERROR(QueryMatrices(vk, device, support));
   support.dot_product_accelerated = dot_product.integerDotProduct4x8BitPackedSignedAccelerated;
@@ -625,9 +644,12 @@ Result<DeviceRequirements> RequirementsOf(const PhysicalSupport& support) {
   VXLA_RETURN_IF_ERROR(CheckRequired(support, wants));
   DeviceRequirements asked;
   asked.features = ChooseFeatures(support.features, wants);
-  // Not what only looks at what drivers compiled.
+  // Not what only looks at what drivers compiled, nor what only places of a run share.
   for (const char* name : ChooseExtensions(support)) {
-    if (std::strcmp(name, VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME) != 0) asked.extensions.push_back(name);
+    const std::string_view extension = name;
+    if (extension != VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME &&
+        extension != VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)
+      asked.extensions.push_back(name);
   }
   if (Has(support.extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME))
     asked.extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);

@@ -108,6 +108,8 @@ Status CheckHandleType(const DeviceContext& context, VkExternalMemoryHandleTypeF
   return OkStatus();
 }
 
+VkExternalMemoryHandleTypeFlagBits OpaqueHandleType() { return kOpaque; }
+
 bool IsOpaque(VkExternalMemoryHandleTypeFlagBits type) { return type == kOpaque; }
 
 Status AllocateImported(DeviceContext& context, const ExternalHandle& handle, VkMemoryAllocateInfo info,

@@ -21,6 +21,8 @@ std::span<const char* const> ExternalExtensions();
 
 // kInvalidArgument: not one of this system's types of handles. kUnsupported: its extension is not enabled.
 Status CheckHandleType(const DeviceContext& context, VkExternalMemoryHandleTypeFlagBits type);
+// The type of those whose memory only another device of the same driver opens.
+VkExternalMemoryHandleTypeFlagBits OpaqueHandleType();
 // Whether what stands behind such handles is the driver's secret, so that only who exported it knows its memory type.
 bool IsOpaque(VkExternalMemoryHandleTypeFlagBits type);
 

@@ -20,6 +20,8 @@ class ExternalBuffer final : public VulkanBuffer {
   Status MakeBuffer(uint64_t size_bytes, VkMemoryRequirements& needs);
   // Of `size_bytes`: what the handle stands for, or new memory that handles can stand for.
   Status Allocate(uint64_t size_bytes, bool import);
+  // The same over the host's pages.
+  Status AllocateOver(std::byte* pages, uint64_t size_bytes);
   // The part that the buffer stands for.
   void Place(uint64_t offset_bytes, uint64_t size_bytes);
 
@@ -79,6 +81,23 @@ Status ExternalBuffer::Allocate(uint64_t size_bytes, bool import) {
       import ? AllocateImported(*context_, memory.handle, info, &allocation_)
              : context_->Check(vk.AllocateMemory(context_->handle(), &info, context_->allocation(), &allocation_),
                                "vkAllocateMemory"));
+  return context_->Check(vk.BindBufferMemory(context_->handle(), buffer_, allocation_, 0), "vkBindBufferMemory");
+}
+
+Status ExternalBuffer::AllocateOver(std::byte* pages, uint64_t size_bytes) {
+  auto host = MakeVk<VkImportMemoryHostPointerInfoEXT>(VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT);
+  host.handleType = memory.handle.type;
+  host.pHostPointer = pages;
+  auto flags = MakeVk<VkMemoryAllocateFlagsInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
+  flags.pNext = &host;
+  flags.flags = context_->facts().buffer_addresses ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT : 0;
+  auto info = MakeVk<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
+  info.pNext = &flags;
+  info.allocationSize = size_bytes;
+  info.memoryTypeIndex = memory.memory_type;
+  const DeviceTable& vk = context_->vk();
+  VXLA_RETURN_IF_ERROR(context_->Check(
+      vk.AllocateMemory(context_->handle(), &info, context_->allocation(), &allocation_), "vkAllocateMemory"));
   return context_->Check(vk.BindBufferMemory(context_->handle(), buffer_, allocation_, 0), "vkBindBufferMemory");
 }
 
@@ -160,6 +179,35 @@ Result<std::shared_ptr<Buffer>> ImportMemory(Device& device, const ExternalMemor
   buffer->memory.memory_type = static_cast<uint32_t>(std::countr_zero(types));
   VXLA_RETURN_IF_ERROR(buffer->Allocate(memory.size_bytes, /*import=*/true));
   buffer->Place(memory.offset_bytes, size_bytes);
+  return std::shared_ptr<Buffer>(buffer);
+}
+
+Result<std::shared_ptr<Buffer>> ImportHostPointer(Device& device, std::byte* memory, uint64_t size_bytes) {
+  auto& vulkan = static_cast<VulkanDevice&>(device);
+  DeviceContext& context = vulkan.context();
+  VXLA_RETURN_IF_ERROR(context.Alive());
+  const uint64_t alignment = context.facts().host_pointer_alignment;
+  if (alignment == 0)
+    return Unsupported("device {}: no {}", context.facts().name, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+  if (reinterpret_cast<uintptr_t>(memory) % alignment != 0 || size_bytes % alignment != 0 || size_bytes == 0) {
+    return InvalidArgument("device {}: {} bytes at {} are no multiples of {}", context.facts().name, size_bytes,
+                           static_cast<void*>(memory), alignment);
+  }
+  auto buffer = std::make_shared<ExternalBuffer>(vulkan.shared_context());
+  buffer->memory.handle.type = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+  VkMemoryRequirements needs = {};
+  VXLA_RETURN_IF_ERROR(buffer->MakeBuffer(size_bytes, needs));
+  auto properties = MakeVk<VkMemoryHostPointerPropertiesEXT>(VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT);
+  const auto get = reinterpret_cast<PFN_vkGetMemoryHostPointerPropertiesEXT>(
+      context.instance().vk().GetDeviceProcAddr(context.handle(), "vkGetMemoryHostPointerPropertiesEXT"));
+  VXLA_RETURN_IF_ERROR(context.Check(get(context.handle(), buffer->memory.handle.type, memory, &properties),
+                                     "vkGetMemoryHostPointerPropertiesEXT"));
+  const uint32_t types = needs.memoryTypeBits & properties.memoryTypeBits;
+  if (types == 0 || needs.size > size_bytes)
+    return Unsupported("device {}: no buffer lies in the host's memory", context.facts().name);
+  buffer->memory.memory_type = static_cast<uint32_t>(std::countr_zero(types));
+  VXLA_RETURN_IF_ERROR(buffer->AllocateOver(memory, size_bytes));
+  buffer->Place(0, size_bytes);
   return std::shared_ptr<Buffer>(buffer);
 }
 

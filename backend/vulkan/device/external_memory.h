@@ -26,4 +26,7 @@ Result<std::shared_ptr<Buffer>> ImportMemory(Device& device, const ExternalMemor
 // A new handle, the caller's, of a buffer that AllocateExportable made. kInvalidArgument: another buffer.
 Result<ExternalMemory> ExportMemory(const Buffer& buffer);
 
+// The host's memory as a buffer. kUnsupported: VK_EXT_external_memory_host is not enabled, or no buffer can lie there.
+Result<std::shared_ptr<Buffer>> ImportHostPointer(Device& device, std::byte* memory, uint64_t size_bytes);
+
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backend/vulkan/device/executables.h"
+#include "backend/vulkan/device/external_memory.h"
 #include "backend/vulkan/device/kept_tuning.h"
 #include "backend/vulkan/device/quirks.h"
 #include "backend/vulkan/drivers/known_faults.h"
@@ -177,6 +178,19 @@ Result<std::shared_ptr<Buffer>> VulkanDevice::Allocate(int64_t size_bytes, Memor
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<VulkanBuffer> buffer, allocator_->Allocate(size_bytes, kind));
   if (poison_) VXLA_RETURN_IF_ERROR(transfer_->Fill(*buffer, kPoisonWord));
   return std::shared_ptr<Buffer>(std::move(buffer));
+}
+
+Result<std::shared_ptr<Buffer>> VulkanDevice::AllocateShared(int64_t size_bytes) {
+  return AllocateExportable(*this, OpaqueHandleType(), static_cast<uint64_t>(size_bytes));
+}
+
+Result<std::shared_ptr<Buffer>> VulkanDevice::OpenShared(const Buffer& buffer) {
+  VXLA_ASSIGN_OR_RETURN(const ExternalMemory memory, ExportMemory(buffer));
+  return ImportMemory(*this, memory, static_cast<uint64_t>(buffer.size_bytes()));
+}
+
+Result<std::shared_ptr<Buffer>> VulkanDevice::ImportHostMemory(std::byte* memory, int64_t size_bytes) {
+  return ImportHostPointer(*this, memory, static_cast<uint64_t>(size_bytes));
 }
 
 Result<std::vector<std::shared_ptr<Kernel>>> VulkanDevice::GetKernels(BindingMode mode,

@@ -67,6 +67,9 @@ class VulkanDevice final : public Device {
   const Lowering& lowering(BindingMode mode) const override;
   std::unique_ptr<Lowering> LoweringWith(BindingMode mode, const CustomKernels& kernels) const override;
   Result<std::shared_ptr<Buffer>> Allocate(int64_t size_bytes, MemoryKind kind) override;
+  Result<std::shared_ptr<Buffer>> AllocateShared(int64_t size_bytes) override;
+  Result<std::shared_ptr<Buffer>> OpenShared(const Buffer& buffer) override;
+  Result<std::shared_ptr<Buffer>> ImportHostMemory(std::byte* memory, int64_t size_bytes) override;
   MemoryStatistics memory_statistics() const override { return allocator_->statistics(); }
   Result<std::vector<std::shared_ptr<Kernel>>> GetKernels(BindingMode mode, std::span<const KernelKey* const> keys,
                                                           int* compiled, const KernelProgress& progress = {}) override;

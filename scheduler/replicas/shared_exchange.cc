@@ -1,0 +1,162 @@
+#include "scheduler/replicas/shared_exchange.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+constexpr int64_t kBoxAlignment = 256;
+
+int64_t BoxBytes(int64_t bytes, int64_t unit) { return (std::max<int64_t>(bytes, 1) + unit - 1) / unit * unit; }
+
+// Where each array that a place posts lies in its box, and behind them the size of the box.
+std::vector<int64_t> BoxOffsets(const std::vector<Shape>& posted) {
+  std::vector<int64_t> offsets{0};
+  for (const Shape& shape : posted) offsets.push_back(offsets.back() + BoxBytes(shape.SizeBytes(), kBoxAlignment));
+  return offsets;
+}
+
+void CopyPart(CommandBuffer& commands, const BufferRange& source, const BufferRange& target) {
+  const int64_t size = std::min(source.size_bytes, target.size_bytes);
+  const bool same = source.buffer == target.buffer && source.offset_bytes == target.offset_bytes;
+  if (size > 0 && !same)
+    commands.Copy({source.buffer, source.offset_bytes, size}, {target.buffer, target.offset_bytes, size});
+}
+
+}  // namespace
+
+struct SharedExchange::HostPages {
+  HostPages(int64_t alignment, int64_t size_bytes)
+      : alignment(static_cast<std::align_val_t>(alignment)),
+        memory(static_cast<std::byte*>(::operator new(static_cast<size_t>(size_bytes), this->alignment))) {}
+  ~HostPages() { ::operator delete(memory, alignment); }
+  HostPages(const HostPages&) = delete;
+  const std::align_val_t alignment;
+  std::byte* const memory;
+};
+
+Result<std::unique_ptr<SharedExchange>> SharedExchange::Create(const PlaceExchange& exchange, SharingWay way,
+                                                               std::span<Device* const> devices) {
+  if (way == SharingWay::kStaging) return Unsupported("{}: its places share no memory", exchange.what);
+  std::unique_ptr<SharedExchange> shared(new SharedExchange());
+  shared->way_ = way;
+  shared->sides_.resize(devices.size());
+  for (const int64_t place : exchange.places) {
+    Side& side = shared->SideOf(place);
+    side.device = devices[static_cast<size_t>(place)];
+    side.boxes.resize(devices.size());
+  }
+  for (const int64_t place : exchange.places) {
+    const int64_t bytes = BoxOffsets(exchange.posted[static_cast<size_t>(place)]).back();
+    for (size_t box = 0; box < kBoxes; ++box) VXLA_RETURN_IF_ERROR(shared->MakeBox(place, box, bytes, devices));
+  }
+  return shared;
+}
+
+Status SharedExchange::MakeBox(int64_t place, size_t box, int64_t size_bytes, std::span<Device* const> devices) {
+  const auto p = static_cast<size_t>(place);
+  if (way_ == SharingWay::kExternalMemory) {
+    const int64_t size = BoxBytes(size_bytes, kBoxAlignment);
+    VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Buffer> own, devices[p]->AllocateShared(size));
+    for (Side& side : sides_) {
+      if (side.device == nullptr) continue;
+      if (side.device == devices[p]) {
+        side.boxes[p][box] = own;
+      } else {
+        VXLA_ASSIGN_OR_RETURN(side.boxes[p][box], side.device->OpenShared(*own));
+      }
+    }
+    return OkStatus();
+  }
+  int64_t alignment = kBoxAlignment;
+  for (const Side& side : sides_) {
+    if (side.device != nullptr)
+      alignment = std::max(alignment, static_cast<int64_t>(side.device->facts().host_pointer_alignment));
+  }
+  const int64_t size = BoxBytes(size_bytes, alignment);
+  HostPages& pages = *pages_.emplace_back(std::make_unique<HostPages>(alignment, size));
+  for (Side& side : sides_) {
+    if (side.device == nullptr) continue;
+    VXLA_ASSIGN_OR_RETURN(side.boxes[p][box], side.device->ImportHostMemory(pages.memory, size));
+  }
+  return OkStatus();
+}
+
+SharedExchange::~SharedExchange() { Rewind(); }
+
+void SharedExchange::Rewind() {
+  for (Side& side : sides_) {
+    if (side.device == nullptr) continue;
+    for (const auto& [point, commands] : side.submitted) (void)side.device->Wait(point);
+    side.submitted.clear();
+    side.received = {};
+    side.round = 0;
+  }
+}
+
+Result<TimePoint> SharedExchange::Submit(Side& side, std::unique_ptr<CommandBuffer> commands, const Moment& after) {
+  VXLA_RETURN_IF_ERROR(commands->End());
+  while (!side.submitted.empty() && side.device->IsDone(side.submitted.front().first)) side.submitted.pop_front();
+  side.submitted.emplace_back();  // room first: what is submitted must not be lost
+  const Result<TimePoint> point = side.device->Submit(*commands, after);
+  if (!point.ok()) {
+    side.submitted.pop_back();
+    return point;
+  }
+  side.submitted.back() = {*point, std::move(commands)};
+  return point;
+}
+
+// Returns once the box is full.
+Status SharedExchange::Post(Side& side, Buffer& box, const std::vector<int64_t>& offsets, const DeviceStep& step) {
+  Device& device = *side.device;
+  VXLA_ASSIGN_OR_RETURN(auto commands, device.CreateCommandBuffer(0, device.facts().transfer_queue()));
+  VXLA_RETURN_IF_ERROR(commands->Begin());
+  for (size_t i = 0; i < step.operands.size(); ++i) {
+    const DeviceStep::Operand& operand = step.operands[i];
+    if (operand.constant != nullptr) {
+      VXLA_RETURN_IF_ERROR(device.Upload(operand.constant->bytes(), box, offsets[i]));
+    } else {
+      CopyPart(*commands, operand.range, {&box, offsets[i], offsets[i + 1] - offsets[i]});
+    }
+  }
+  if (way_ == SharingWay::kExternalMemory) commands->Release({&box, 0, box.size_bytes()});
+  VXLA_ASSIGN_OR_RETURN(const TimePoint full, Submit(side, std::move(commands), step.after));
+  return device.Wait(full);
+}
+
+Status SharedExchange::Run(const PlaceExchange& exchange, int64_t place, DeviceStep& step, Transport& transport) {
+  Side& side = SideOf(place);
+  Device& device = *side.device;
+  const size_t box = side.round++ % kBoxes;
+  const auto own = static_cast<size_t>(place);
+  // The others may fill the boxes of the meeting before again once this place has come.
+  VXLA_RETURN_IF_ERROR(device.Wait(side.received));
+  VXLA_RETURN_IF_ERROR(Post(side, *side.boxes[own][box], BoxOffsets(exchange.posted[own]), step));
+  VXLA_RETURN_IF_ERROR(transport.Exchange(exchange, place, {}).status());
+  VXLA_ASSIGN_OR_RETURN(auto commands, device.CreateCommandBuffer(0, device.facts().transfer_queue()));
+  VXLA_RETURN_IF_ERROR(commands->Begin());
+  for (const int64_t from : exchange.places) {
+    Buffer& taken = *side.boxes[static_cast<size_t>(from)][box];
+    if (from != place && way_ == SharingWay::kExternalMemory) commands->Acquire({&taken, 0, taken.size_bytes()});
+  }
+  for (size_t k = 0; k < exchange.received.size(); ++k) {
+    const auto [from, which] = exchange.received[k];
+    const DeviceStep::Operand* mine = from == place ? &step.operands[static_cast<size_t>(which)] : nullptr;
+    if (mine != nullptr && mine->constant == nullptr) {
+      CopyPart(*commands, mine->range, step.results[k]);
+      continue;
+    }
+    const std::vector<int64_t> offsets = BoxOffsets(exchange.posted[static_cast<size_t>(from)]);
+    const auto w = static_cast<size_t>(which);
+    CopyPart(*commands, {side.boxes[static_cast<size_t>(from)][box].get(), offsets[w], offsets[w + 1] - offsets[w]},
+             step.results[k]);
+  }
+  VXLA_ASSIGN_OR_RETURN(step.finished, Submit(side, std::move(commands), step.after));
+  side.received = step.finished;
+  return OkStatus();
+}
+
+}  // namespace VXLA_NAMESPACE

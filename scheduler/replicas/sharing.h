@@ -1,0 +1,20 @@
+// Sharing: by which memory places give one another what their devices exchange.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "backend/device_facts.h"
+
+namespace VXLA_NAMESPACE {
+
+enum class SharingWay : uint8_t {
+  kExternalMemory,  // logical devices of one physical device: memory of one of them that the others open
+  kHostPointer,     // pages of the host that each device takes as memory of its own
+  kStaging,         // downloads and uploads
+};
+// Of places with such devices that all exchange with each other; null: the reference. Pure.
+SharingWay ChooseSharing(std::span<const DeviceFacts* const> places);
+std::string_view SharingText(SharingWay way);
+
+}  // namespace VXLA_NAMESPACE
