@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <random>
 #include <set>
 #include <tuple>
 
@@ -196,6 +197,24 @@ void Improve(const Packer& packer, std::vector<int> order, int64_t lower_bound, 
   }
 }
 
+// Exchanges of two in the order, which stay where they make the packing no larger; the same ones each time.
+void Search(const Packer& packer, std::vector<int> order, int64_t lower_bound, Packing& best) {
+  const int64_t work = std::max<int64_t>(1, static_cast<int64_t>(order.size()) * static_cast<int64_t>(order.size()));
+  const auto rounds = std::clamp<int64_t>(20'000'000 / work, 4, 2000);
+  std::minstd_rand random;
+  const auto below = [&](size_t limit) { return static_cast<size_t>(random()) % limit; };
+  int64_t least = packer.PlaceInOrder(order).total_bytes();
+  for (int64_t round = 0; round < rounds && best.total_bytes() > lower_bound; ++round) {
+    const size_t a = below(order.size()), b = below(order.size());
+    std::swap(order[a], order[b]);
+    Packing packing = packer.PlaceInOrder(order);
+    const int64_t total = packing.total_bytes();
+    if (total > least) std::swap(order[a], order[b]);
+    least = std::min(least, total);
+    if (total < best.total_bytes()) best = std::move(packing);
+  }
+}
+
 }  // namespace
 
 int64_t Packing::total_bytes() const { return std::accumulate(block_bytes.begin(), block_bytes.end(), int64_t{0}); }
@@ -213,6 +232,8 @@ Packing Pack(std::span<const Lifetime> lifetimes, int64_t alignment, int64_t max
   }
   for (size_t i = 0; i < orders.size() && best.total_bytes() > lower_bound; ++i)
     Improve(packer, orders[i], lower_bound, best);
+  for (size_t i = 0; i < orders.size() && best.total_bytes() > lower_bound; ++i)
+    Search(packer, orders[i], lower_bound, best);
   return best;
 }
 
