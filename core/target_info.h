@@ -23,8 +23,9 @@ struct TargetInfo {
   // rows than this and longer ones than that, separate kernels are faster.
   int64_t row_program_min_rows = 8;
   int64_t row_program_short_row = 4096;
-  // Attention of at least so many scores (rows of queries by keys) and rows is one kernel, which writes none of them.
-  int64_t attention_min_scores = INT64_MAX, attention_min_rows = 8;
+  // Attention of at least so many scores (rows of queries by keys) and rows is one kernel, which writes none of them;
+  // of fewer where rows have so many keys.
+  int64_t attention_min_scores = INT64_MAX, attention_min_rows = 8, attention_long_row = 1024;
   // Dispatches of the same kernel at different sizes are merged afterwards (scheduler/merged_loops.h).
   bool merges_loops = false;
   bool wide_accumulation = false;  // f32 sums of reductions and products are kept in two floats

@@ -91,6 +91,46 @@ program tanh_ab_c_f16_16M 'ENTRY e { a = f16[16777216] parameter(0)  b = f16[167
   ROOT r = f16[16777216] tanh(s) }'
 program sort_16M 'lt { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT, type=TOTALORDER }
 ENTRY e { a = f32[16777216] parameter(0)  ROOT r = f32[16777216] sort(a), dimensions={0}, to_apply=lt }'
+# name, type, batch and heads, queries, keys, what follows the logits x, the operands and results of the end
+attention() {
+  local q="$3,$4" s="$3,$4,$5"
+  program "$1" "$sum
+ENTRY e { q = $2[$q,64] parameter(0)  k = $2[$3,$5,64] parameter(1)  v = $2[$3,$5,64] parameter(2)
+  a = $2[$s] dot(q, k), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}
+  w = f32[$s] convert(a)  n = f32[] constant(0.125)  nb = f32[$s] broadcast(n), dimensions={}
+  x = f32[$s] multiply(w, nb)  o = f32[] constant(0)  i = f32[] constant(-inf)  ob = f32[$s] broadcast(o), dimensions={}
+  row = s32[$4,$5] iota(), iota_dimension=0  key = s32[$4,$5] iota(), iota_dimension=1
+  c = pred[$4,$5] compare(row, key), direction=GE  cb = pred[$s] broadcast(c), dimensions={1,2}
+  h = f32[] constant(-1e9)  hb = f32[$s] broadcast(h), dimensions={}  xm = f32[$s] select(cb, x, hb)
+  m = f32[$q] reduce($6, i), dimensions={2}, to_apply=max  mb = f32[$s] broadcast(m), dimensions={0,1}
+  y = f32[$s] subtract($6, mb)  z = f32[$s] exponential(y)  l = f32[$q] reduce(z, o), dimensions={2}, to_apply=sum
+  lb = f32[$s] broadcast(l), dimensions={0,1}  f = f32[$s] divide(z, lb)  p = $2[$s] convert(f)
+  r = $2[$q,64] dot(p, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  $7"
+}
+gradient() {
+  attention "$1" "$2" 64 1024 1024 xm "do = $2[64,1024,64] parameter(3)
+  g = $2[64,1024,1024] dot(do, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}
+  gw = f32[64,1024,1024] convert(g)  gp = f32[64,1024,1024] divide(gw, lb)  one = f32[] constant(1)
+  ones = f32[64,1024] broadcast(one), dimensions={}  l2 = f32[64,1024] multiply(l, l)  il = f32[64,1024] divide(ones, l2)
+  ib = f32[64,1024,1024] broadcast(il), dimensions={0,1}  t = f32[64,1024,1024] multiply(gw, ib)
+  tz = f32[64,1024,1024] multiply(t, z)  d = f32[64,1024] reduce(tz, o), dimensions={2}, to_apply=sum
+  dm = f32[64,1024] negate(d)  db = f32[64,1024,1024] broadcast(dm), dimensions={0,1}  u = f32[64,1024,1024] add(gp, db)
+  dz = f32[64,1024,1024] multiply(u, z)  dx = f32[64,1024,1024] select(cb, dz, ob)
+  ds = f32[64,1024,1024] multiply(dx, nb)  dn = $2[64,1024,1024] convert(ds)
+  dq = $2[64,1024,64] dot(dn, k), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  dk = $2[64,1024,64] dot(dn, q), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  dv = $2[64,1024,64] dot(p, do), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  ROOT e = ($2[64,1024,64], $2[64,1024,64], $2[64,1024,64], $2[64,1024,64]) tuple(r, dq, dk, dv) }"
+}
+attention attention_f32 f32 64 1024 1024 x 'ROOT e = f32[64,1024,64] copy(r) }'
+attention decoding_f32 f32 16 4 4096 x 'ROOT e = f32[16,4,64] copy(r) }'
+gradient attention_gradient_f32 f32
+gradient attention_gradient_bf16 bf16
+program product_row_max "$sum
+ENTRY e { a = f32[8192,128] parameter(0)  b = f32[128,8192] parameter(1)
+  d = f32[8192,8192] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}  i = f32[] constant(-inf)
+  ROOT r = f32[8192] reduce(d, i), dimensions={1}, to_apply=max }"
 dot dot_4096_f32 4096 f32 f32
 dot dot_1024_f32 1024 f32 f32
 dot dot_4096_f16 4096 f16 f16

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/dot_sides.h"
 #include "core/passes/fusion_rules.h"
-#include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -15,58 +14,10 @@ namespace {
 constexpr size_t kMostLinks = 256;
 constexpr int64_t kMostDepth = 256;  // of a query, and of a value: a workgroup holds whole rows of both
 
-bool IsReal(const Instruction& i) {
-  const ElementType type = i.shape().element_type();
-  return type == ElementType::kF32 || type == ElementType::kF16 || type == ElementType::kBF16;
-}
-
-// Moves the elements, all of them once, or changes their type.
-bool OnlyMoves(const Instruction& i) {
-  switch (i.opcode()) {
-    case Opcode::kReshape:
-    case Opcode::kTranspose:
-    case Opcode::kCopy:
-      return true;
-    case Opcode::kConvert:
-      return IsReal(i) && IsReal(*i.operand(0));
-    default:
-      return false;
-  }
-}
-
-// Follows what only moves; the path grows.
-const Instruction* Follow(const Instruction* i, OperandPath* path) {
-  while (OnlyMoves(*i)) {
-    path->emplace_back(i, 0);
-    i = i->operand(0);
-  }
-  return i;
-}
-
-MultiIndex Walk(IndexSpace& space, const OperandPath& path, MultiIndex index) {
-  for (const auto& [instruction, operand] : path) index = OperandIndex(space, *instruction, operand, index);
-  return index;
-}
-
-std::optional<double> SplatOf(const Instruction& i) {
-  const Instruction* at = &i;
-  while (at->opcode() == Opcode::kBroadcast || OnlyMoves(*at)) at = at->operand(0);
-  if (at->opcode() != Opcode::kConstant || !at->shape().IsScalar()) return std::nullopt;
-  if (!IsFloating(at->shape().element_type())) return std::nullopt;
-  return at->literal().GetDouble(0);
-}
-
-// A reduction with this operation, from what leaves it alone, of all of one value.
-bool IsReduction(const Instruction& i, Opcode operation, double identity) {
-  if (i.opcode() != Opcode::kReduce || i.operand_count() != 2 || !IsReal(i) || AccumulatesWide(i)) return false;
-  const std::optional<double> init = SplatOf(*i.operand(1));
-  return SingleOperation(*i.called(0)) == operation && init && *init == identity;
-}
-
 // Of a statistic that is broadcast over its rows: the reduction behind it.
 const Instruction* ReductionBehind(const Instruction* i, Opcode operation, double identity, OperandPath* path) {
   for (size_t links = 0; links < kMostLinks; ++links) {
-    if (IsReduction(*i, operation, identity)) return i;
+    if (IsReductionBy(*i, operation, identity)) return i;
     int next = 0;
     if (operation == Opcode::kMaximum && i->opcode() == Opcode::kMaximum) {
       const auto least = [&](int k) { return SplatOf(*i->operand(k)) == -INFINITY; };
@@ -81,13 +32,6 @@ const Instruction* ReductionBehind(const Instruction* i, Opcode operation, doubl
   return nullptr;
 }
 
-bool Mentions(const IndexExpression& e, int variable) {
-  return std::ranges::any_of(e.terms, [&](const IndexTerm& term) { return term.variable == variable; });
-}
-bool Mentions(const MultiIndex& index, int variable) {
-  return std::ranges::any_of(index, [&](const IndexExpression& e) { return Mentions(e, variable); });
-}
-
 class Matcher {
  public:
   explicit Matcher(const Instruction& product) {
@@ -95,9 +39,9 @@ class Matcher {
     batch_ = space_.AddVariable(1), row_ = batch_, key_ = batch_, depth_ = batch_, column_ = batch_;
   }
 
-  std::optional<Attention> Match(int weights) {
+  std::optional<Attention> Match(int weights, bool closed) {
     a_.weights = weights;
-    if (!IsProduct(*a_.product) || !FindSoftmax() || !FindScores()) return std::nullopt;
+    if (!IsPlainProduct(*a_.product) || !FindSoftmax() || !FindScores()) return std::nullopt;
     const DotSide side = SideOf(*a_.product, weights), values = SideOf(*a_.product, 1 - weights);
     a_.batches = side.batch.count, a_.rows = side.free.count, a_.keys = side.contracting.count;
     a_.columns = values.free.count;
@@ -109,40 +53,35 @@ class Matcher {
                       a_.scores->shape().ElementCount() == a_.batches * a_.rows * a_.keys;
     if (!fits || !PlacesAgree()) return std::nullopt;
     FindMembers();
-    if (!IsClosed()) return std::nullopt;
+    if (closed && !IsClosed()) return std::nullopt;
     FindCausalMask();
     return a_;
   }
 
  private:
-  static bool IsProduct(const Instruction& i) {
-    if (i.opcode() != Opcode::kDot || i.operand_count() != 2 || !IsReal(i) || AccumulatesWide(i)) return false;
-    return IsReal(*i.operand(0)) && IsReal(*i.operand(1)) && !TouchesLiveSizes(i);
-  }
-
   // product(weights) <- divide <- exponential <- subtract of the largest.
   bool FindSoftmax() {
     const Instruction* divide = Follow(a_.product->operand(a_.weights), &a_.to_exponential);
-    if (divide->opcode() != Opcode::kDivide || !IsReal(*divide)) return false;
+    if (divide->opcode() != Opcode::kDivide || !IsRealFloat(*divide)) return false;
     a_.to_exponential.emplace_back(divide, 0);
     a_.exponential = Follow(divide->operand(0), &a_.to_exponential);
-    if (a_.exponential->opcode() != Opcode::kExp || !IsReal(*a_.exponential)) return false;
-    to_divided_ = a_.to_exponential;
-    const auto link = std::ranges::find(to_divided_, divide, &std::pair<const Instruction*, int>::first);
-    to_divided_.erase(link, to_divided_.end());
-    to_divided_.emplace_back(divide, 1);
-    total_ = ReductionBehind(divide->operand(1), Opcode::kAdd, 0, &to_divided_);
+    if (a_.exponential->opcode() != Opcode::kExp || !IsRealFloat(*a_.exponential)) return false;
+    a_.to_total = a_.to_exponential;
+    const auto link = std::ranges::find(a_.to_total, divide, &std::pair<const Instruction*, int>::first);
+    a_.to_total.erase(link, a_.to_total.end());
+    a_.to_total.emplace_back(divide, 1);
+    a_.total = ReductionBehind(divide->operand(1), Opcode::kAdd, 0, &a_.to_total);
     a_.to_logits = {{a_.exponential, 0}};
     const Instruction* subtract = Follow(a_.exponential->operand(0), &a_.to_logits);
-    if (total_ == nullptr || subtract->opcode() != Opcode::kSubtract) return false;
-    to_largest_ = a_.to_logits;
-    to_largest_.emplace_back(subtract, 1);
+    if (a_.total == nullptr || subtract->opcode() != Opcode::kSubtract) return false;
+    a_.to_largest = a_.to_logits;
+    a_.to_largest.emplace_back(subtract, 1);
     a_.to_logits.emplace_back(subtract, 0);
-    largest_ = ReductionBehind(subtract->operand(1), Opcode::kMaximum, -INFINITY, &to_largest_);
+    a_.largest = ReductionBehind(subtract->operand(1), Opcode::kMaximum, -INFINITY, &a_.to_largest);
     a_.logits = Follow(subtract->operand(0), &a_.to_logits);
-    if (largest_ == nullptr || !IsReal(*a_.logits)) return false;
-    return Follow(total_->operand(0), &from_total_) == a_.exponential &&
-           Follow(largest_->operand(0), &from_largest_) == a_.logits;
+    if (a_.largest == nullptr || !IsRealFloat(*a_.logits)) return false;
+    return Follow(a_.total->operand(0), &from_total_) == a_.exponential &&
+           Follow(a_.largest->operand(0), &from_largest_) == a_.logits;
   }
 
   // Whether a product of as many elements feeds the value element by element; the links of all ways there are noted.
@@ -151,7 +90,7 @@ class Matcher {
     if (reaches_.size() > kMostLinks) return false;
     bool& result = reaches_[i] = false;
     if (i->shape().IsTuple() || i->shape().ElementCount() != a_.logits->shape().ElementCount()) return false;
-    if (IsProduct(*i)) {
+    if (IsPlainProduct(*i)) {
       if (a_.scores != nullptr) return false;  // a sum of two products; the second is read from memory
       a_.scores = i;
       return result = true;
@@ -179,23 +118,6 @@ class Matcher {
             space_.Variable(column_)};
   }
 
-  // What a reduction reads at the row that it is asked for at `index`, and the key.
-  MultiIndex Reduced(const Instruction& reduce, const MultiIndex& index, const IndexExpression& key) {
-    const Shape& shape = reduce.operand(0)->shape();
-    const IntList& dimensions = reduce.dimensions();
-    IntList sizes;
-    for (int d = 0; d < shape.rank(); ++d) {
-      if (std::ranges::find(dimensions, d) != dimensions.end()) sizes.push_back(shape.dimension(d));
-    }
-    const MultiIndex along = space_.Delinearize(key, sizes);
-    MultiIndex result;
-    for (int d = 0, kept = 0, reduced = 0; d < shape.rank(); ++d) {
-      const bool is_reduced = std::ranges::find(dimensions, d) != dimensions.end();
-      result.push_back(is_reduced ? along[static_cast<size_t>(reduced++)] : index[static_cast<size_t>(kept++)]);
-    }
-    return result;
-  }
-
   bool KeysAreReduced(const Instruction& reduce) const {
     return reduce.operand(0)->shape().ElementCount() == a_.batches * a_.rows * a_.keys &&
            reduce.shape().ElementCount() == a_.batches * a_.rows;
@@ -204,15 +126,15 @@ class Matcher {
   // Both statistics are of the row of keys that the product sums over, every value is read at one place, and a query is
   // of the row alone, a key of the key alone.
   bool PlacesAgree() {
-    if (!KeysAreReduced(*total_) || !KeysAreReduced(*largest_)) return false;
+    if (!KeysAreReduced(*a_.total) || !KeysAreReduced(*a_.largest)) return false;
     const AttentionPlace at = NewPlace();
     const DotSide side = SideOf(*a_.product, a_.weights);
     const MultiIndex weights = side.IndexOf(space_, at.batch, at.key, at.row);
     const MultiIndex exponential = Walk(space_, a_.to_exponential, weights);
     const MultiIndex logits = Walk(space_, a_.to_logits, exponential);
-    const MultiIndex total = Walk(space_, to_divided_, weights), largest = Walk(space_, to_largest_, exponential);
-    if (Walk(space_, from_total_, Reduced(*total_, total, at.key)) != exponential) return false;
-    if (Walk(space_, from_largest_, Reduced(*largest_, largest, at.key)) != logits) return false;
+    const MultiIndex total = Walk(space_, a_.to_total, weights), largest = Walk(space_, a_.to_largest, exponential);
+    if (Walk(space_, from_total_, ReducedIndex(space_, *a_.total, total, at.key)) != exponential) return false;
+    if (Walk(space_, from_largest_, ReducedIndex(space_, *a_.largest, largest, at.key)) != logits) return false;
     if (!OnePlaceEach(logits)) return false;
     const MultiIndex& scores = place_of_.at(a_.scores);
     const int variables = space_.count();
@@ -245,9 +167,9 @@ class Matcher {
   }
 
   void FindMembers() {
-    std::unordered_set<const Instruction*> members{total_, largest_, a_.exponential};
+    std::unordered_set<const Instruction*> members{a_.total, a_.largest, a_.exponential};
     for (const OperandPath* path :
-         {&a_.to_exponential, &to_divided_, &a_.to_logits, &to_largest_, &from_total_, &from_largest_}) {
+         {&a_.to_exponential, &a_.to_total, &a_.to_logits, &a_.to_largest, &from_total_, &from_largest_}) {
       for (const auto& link : *path) members.insert(link.first);
     }
     for (const auto& [instruction, reached] : reaches_) {
@@ -260,8 +182,9 @@ class Matcher {
     const std::unordered_set<const Instruction*> members(a_.members.begin(), a_.members.end());
     return std::ranges::all_of(a_.members, [&](const Instruction* i) {
       return !i->HasControlEdges() && !i->users().empty() && !TouchesLiveSizes(*i) &&
-             std::ranges::all_of(i->users(),
-                                 [&](const Instruction* user) { return user == a_.product || members.contains(user); });
+             (i == a_.largest || i == a_.total || std::ranges::all_of(i->users(), [&](const Instruction* user) {
+                return user == a_.product || members.contains(user);
+              }));
     });
   }
 
@@ -274,50 +197,22 @@ class Matcher {
     const std::optional<double> hidden = SplatOf(*select->operand(2));
     if (!hidden || !reaches_.contains(select->operand(1))) return;
     path.emplace_back(select, 0);
-    FindComparison(select->operand(0), path, *hidden);
-  }
-
-  // select(a, b, false), which is a and b.
-  static bool IsGuarded(const Instruction& i) {
-    if (i.opcode() != Opcode::kSelect || i.operand(0)->shape().rank() != i.shape().rank()) return false;
-    const Instruction* otherwise = i.operand(2);
-    while (otherwise->opcode() == Opcode::kBroadcast) otherwise = otherwise->operand(0);
-    return otherwise->opcode() == Opcode::kConstant && otherwise->shape().IsScalar() &&
-           otherwise->shape().element_type() == ElementType::kPred && otherwise->literal().GetInt(0) == 0;
-  }
-
-  // All of what is joined by `and` has to hold.
-  void FindComparison(const Instruction* i, OperandPath path, double hidden) {
-    if (a_.causal || path.size() > kMostLinks) return;
-    if (i->opcode() == Opcode::kCompare) {
-      if (HidesLaterKeys(*i, path)) a_.causal = CausalMask{i, path, hidden};
-    } else if (i->opcode() == Opcode::kAnd || i->opcode() == Opcode::kBroadcast || OnlyMoves(*i) || IsGuarded(*i)) {
-      const int count = i->opcode() == Opcode::kSelect ? 2 : i->operand_count();
-      for (int k = 0; k < count; ++k) {
-        OperandPath on = path;
-        on.emplace_back(i, k);
-        FindComparison(i->operand(k), on, hidden);
-      }
+    const auto accept = [&](const Instruction& compare, const OperandPath& at) { return HidesLaterKeys(compare, at); };
+    if (auto found = FindComparison(select->operand(0), path, accept)) {
+      a_.causal = CausalMask{found->first, std::move(found->second), *hidden};
     }
   }
 
   // Whether it holds depends on a difference that grows with the row and shrinks with the key, or the other way round.
   bool HidesLaterKeys(const Instruction& compare, const OperandPath& path) {
-    const auto direction = compare.attributes<CompareAttributes>().direction;
-    const bool greater = direction == ComparisonDirection::kGe || direction == ComparisonDirection::kGt;
-    const bool less = direction == ComparisonDirection::kLe || direction == ComparisonDirection::kLt;
-    if (!greater && !less) return false;
     const AttentionPlace at = NewPlace();
     const DotSide side = SideOf(*a_.product, a_.weights);
     MultiIndex index = Walk(space_, a_.to_exponential, side.IndexOf(space_, at.batch, at.key, at.row));
     index = Walk(space_, path, Walk(space_, a_.to_logits, index));
-    const auto a = Counted(*compare.operand(0), OperandIndex(space_, compare, 0, index));
-    const auto b = Counted(*compare.operand(1), OperandIndex(space_, compare, 1, index));
-    if (!a || !b) return false;
-    const IndexExpression difference =
-        greater ? space_.Add(*a, space_.Scale(*b, -1)) : space_.Add(*b, space_.Scale(*a, -1));
+    const std::optional<IndexExpression> difference = ComparedPlaces(space_, compare, index);
+    if (!difference) return false;
     bool rows = false, keys = false;
-    for (const IndexTerm& term : difference.terms) {
+    for (const IndexTerm& term : difference->terms) {
       // Rows of several heads side by side begin anew in the middle of a tile.
       const bool whole = term.modulus == 0 || term.modulus * term.divisor >= space_.size(term.variable);
       const bool row = term.variable == row_ && term.coefficient > 0 && (whole || term.modulus % kMostTile == 0);
@@ -330,27 +225,8 @@ class Matcher {
   }
   static constexpr int64_t kMostTile = 64;  // a divisor of it: rows of a workgroup
 
-  // An integer that is a sum of places.
-  std::optional<IndexExpression> Counted(const Instruction& i, const MultiIndex& index) {
-    if (i.opcode() == Opcode::kIota) {
-      return index[static_cast<size_t>(i.attributes<IotaAttributes>().iota_dimension)];
-    }
-    if (i.opcode() == Opcode::kConstant && i.shape().IsScalar() && i.shape().element_type() == ElementType::kS32) {
-      return IndexExpression{{}, i.literal().GetInt(0)};
-    }
-    if (i.shape().element_type() != ElementType::kS32) return std::nullopt;
-    if (i.opcode() == Opcode::kAdd || i.opcode() == Opcode::kSubtract) {
-      const auto a = Counted(*i.operand(0), index), b = Counted(*i.operand(1), index);
-      if (!a || !b) return std::nullopt;
-      return space_.Add(*a, i.opcode() == Opcode::kAdd ? *b : space_.Scale(*b, -1));
-    }
-    if (i.opcode() != Opcode::kBroadcast && !OnlyMoves(i)) return std::nullopt;
-    return Counted(*i.operand(0), OperandIndex(space_, i, 0, index));
-  }
-
   Attention a_;
-  const Instruction *total_ = nullptr, *largest_ = nullptr;
-  OperandPath to_divided_, to_largest_, from_total_, from_largest_;
+  OperandPath from_total_, from_largest_;
   std::unordered_map<const Instruction*, bool> reaches_;
   std::unordered_map<const Instruction*, MultiIndex> place_of_;
   IndexSpace space_;
@@ -388,6 +264,12 @@ MultiIndex CausalIndexOf(const Attention& a, IndexSpace& space, const AttentionP
   return Walk(space, a.causal->path, LogitsIndex(a, space, at));
 }
 
+MultiIndex StatisticIndex(const Attention& a, IndexSpace& space, const AttentionPlace& at, bool of_total) {
+  const MultiIndex weights = SideOf(*a.product, a.weights).IndexOf(space, at.batch, at.key, at.row);
+  if (of_total) return Walk(space, a.to_total, weights);
+  return Walk(space, a.to_largest, Walk(space, a.to_exponential, weights));
+}
+
 IndexExpression ResultIndex(const Attention& a, IndexSpace& space, const AttentionPlace& at) {
   const bool rows_first = a.weights == 0;
   const IndexExpression& high = rows_first ? at.row : at.column;
@@ -409,36 +291,41 @@ MultiIndex IndexBehind(const std::vector<const Instruction*>& moves, IndexSpace&
   return index;
 }
 
-std::vector<const Instruction*> MovesBehind(const Attention& a) {
+std::vector<const Instruction*> MovesBehind(const Instruction& product, const IndexSpace& begin_space,
+                                            const MultiIndex& begin) {
   std::vector<const Instruction*> moves;
-  for (const Instruction* i = a.product; i->users().size() == 1 && OnlyMoves(*i->users()[0]);) {
+  for (const Instruction* i = &product; i->users().size() == 1 && OnlyMoves(*i->users()[0]);) {
     i = i->users()[0];
     if (i->HasControlEdges()) break;
     moves.push_back(i);
   }
   while (!moves.empty()) {
-    const bool transposes = moves.back()->opcode() == Opcode::kTranspose;
-    IndexSpace space;
-    AttentionPlace at;
-    at.batch = space.Variable(space.AddVariable(a.batches));
-    at.row = space.Variable(space.AddVariable(a.rows));
-    at.column = space.Variable(space.AddVariable(a.columns));
-    const MultiIndex begin = space.Delinearize(ResultIndex(a, space, at), a.product->shape().dimensions());
-    MultiIndex index = IndexBehind(moves, space, begin);
-    index = space.Delinearize(space.Linearize(index, moves.back()->shape().dimensions()),
-                              moves.back()->shape().dimensions());
+    const bool ends = moves.back()->opcode() == Opcode::kTranspose || moves.back()->opcode() == Opcode::kConvert;
+    IndexSpace space = begin_space;
+    const auto& dimensions = moves.back()->shape().dimensions();
+    MultiIndex index = space.Delinearize(space.Linearize(IndexBehind(moves, space, begin), dimensions), dimensions);
     for (auto i = moves.rbegin(); i != moves.rend(); ++i) index = OperandIndex(space, **i, 0, index);
     // The way back has to be found in symbols.
-    if (transposes && index == begin && space.count() == 3) return moves;
+    if (ends && index == begin && space.count() == begin_space.count()) return moves;
     moves.pop_back();
   }
   return moves;
 }
 
-std::optional<Attention> MatchAttention(const Instruction& product) {
+std::vector<const Instruction*> MovesBehind(const Attention& a) {
+  IndexSpace space;
+  AttentionPlace at;
+  at.batch = space.Variable(space.AddVariable(a.batches));
+  at.row = space.Variable(space.AddVariable(a.rows));
+  at.column = space.Variable(space.AddVariable(a.columns));
+  const MultiIndex begin = space.Delinearize(ResultIndex(a, space, at), a.product->shape().dimensions());
+  return MovesBehind(*a.product, space, begin);
+}
+
+std::optional<Attention> MatchAttention(const Instruction& product, bool closed) {
   if (product.opcode() != Opcode::kDot) return std::nullopt;
   for (int weights : {0, 1}) {
-    if (auto attention = Matcher(product).Match(weights)) return attention;
+    if (auto attention = Matcher(product).Match(weights, closed)) return attention;
   }
   return std::nullopt;
 }

@@ -4,17 +4,12 @@
 #pragma once
 
 #include <optional>
-#include <unordered_set>
-#include <utility>
 #include <vector>
 
-#include "core/index_map.h"
-#include "core/instruction.h"
+#include "core/passes/element_walk.h"
+#include "core/target_info.h"
 
 namespace VXLA_NAMESPACE {
-
-// From an instruction to one that it is made of: which operand leads there, at each link.
-using OperandPath = std::vector<std::pair<const Instruction*, int>>;
 
 // A comparison of places that hides keys from rows: once false for a row and a key, it is so for every later key and
 // every earlier row. The logits of hidden keys are all `hidden`.
@@ -30,10 +25,19 @@ struct Attention {
   const Instruction* logits = nullptr;  // what softmax is taken of
   const Instruction* scores = nullptr;  // queries x keys
   int weights = 0, queries = 0;         // which operands of the products
+  // Of each row; they may be read elsewhere too, and are results of the kernel then.
+  const Instruction *largest = nullptr, *total = nullptr;
   OperandPath to_exponential, to_logits, to_scores;
-  std::vector<const Instruction*> members;  // all but the product: nothing else reads them
+  OperandPath to_largest, to_total;         // from the exponential, from the weights
+  std::vector<const Instruction*> members;  // all but the product: nothing else reads those that are no statistics
   int64_t batches = 1, rows = 1, keys = 1, depth = 1, columns = 1;
   std::optional<CausalMask> causal;
+
+  bool IsWorthwhile(const TargetInfo& target) const {
+    if (target.attention_min_scores == INT64_MAX) return false;
+    if (keys >= target.attention_long_row) return true;
+    return rows >= target.attention_min_rows && batches * rows * keys >= target.attention_min_scores;
+  }
 };
 
 // Where things are read for a key of a row: `depth` counts what the scores are summed over, `column` the values' free
@@ -47,16 +51,21 @@ struct AttentionIndices {
 AttentionIndices IndicesOf(const Attention& attention, IndexSpace& space, const AttentionPlace& at);
 // Where the causal mask's comparison is read; the attention has one.
 MultiIndex CausalIndexOf(const Attention& attention, IndexSpace& space, const AttentionPlace& at);
+// Where the row's largest logit, or its total, lies in their arrays.
+MultiIndex StatisticIndex(const Attention& attention, IndexSpace& space, const AttentionPlace& at, bool of_total);
 // The row-major index of a result of the product.
 IndexExpression ResultIndex(const Attention& attention, IndexSpace& space, const AttentionPlace& at);
 
 // Transposes, reshapes and conversions behind the product, one after another, that nothing else reads the results of:
 // the kernel writes its results where the last transpose puts them.
 std::vector<const Instruction*> MovesBehind(const Attention& attention);
+// The same of any product whose result at `begin` is looked at.
+std::vector<const Instruction*> MovesBehind(const Instruction& product, const IndexSpace& space,
+                                            const MultiIndex& begin);
 // Where a result lies behind them.
 MultiIndex IndexBehind(const std::vector<const Instruction*>& moves, IndexSpace& space, MultiIndex index);
 
-// The attention that ends in this dot, if it does.
-std::optional<Attention> MatchAttention(const Instruction& product);
+// The attention that ends in this dot, if it does. `closed`: and if nothing else reads what it is made of.
+std::optional<Attention> MatchAttention(const Instruction& product, bool closed = true);
 
 }  // namespace VXLA_NAMESPACE

@@ -1,8 +1,9 @@
-// FusionGroups: attentions, whose scores never leave the kernel.
+// FusionGroups: attentions and product chains, whose scores never leave the kernel.
 #include <algorithm>
 
 #include "core/passes/attention.h"
 #include "core/passes/fusion_groups.h"
+#include "core/passes/product_chain.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -10,6 +11,7 @@ void FusionGroups::FindAttentions() {
   if (target_.attention_min_scores == INT64_MAX) return;
   bool left = false;
   for (Instruction* i : order_) left |= i->opcode() == Opcode::kDot && GroupsOf(i).empty() && !GroupAttention(i);
+  for (const ProductChain& chain : JoinChains(FindChains(order_, target_), false)) left |= !GroupChain(chain);
   if (left) kernels_.Reset(order_);
 }
 
@@ -18,26 +20,60 @@ bool FusionGroups::GroupAttention(Instruction* product) {
   const std::optional<Attention> attention = MatchAttention(*product);
   if (!attention) return true;
   const int64_t scores = attention->batches * attention->rows * attention->keys;
-  if (scores < target_.attention_min_scores || attention->rows < target_.attention_min_rows) return true;
-  std::vector<const Instruction*> members = attention->members;
+  if (!attention->IsWorthwhile(target_)) return true;
   // Two that share a part are in none.
-  if (std::ranges::any_of(members, [&](const Instruction* i) { return !GroupsOf(i).empty(); })) return true;
-  std::ranges::sort(members, std::greater<>(), [&](const Instruction* i) { return number_.at(i); });
+  const auto is_taken = [&](const Instruction* i) { return !GroupsOf(i).empty(); };
+  if (std::ranges::any_of(attention->members, is_taken)) return true;
   const int g = NewGroup(FusionKind::kCustom, product, scores);
+  if (!JoinAsPrologue(attention->members, g)) return false;
+  for (const Instruction* i : MovesBehind(*attention)) {
+    if (!GroupsOf(i).empty() || !Join(i, g)) break;
+    groups_[g].at_own_index.insert(i);
+  }
+  return true;
+}
+
+bool FusionGroups::GroupChain(const ProductChain& chain) {
+  std::vector<const Instruction*> members = chain.members;
+  for (const ChainSum& sum : chain.sums) members.push_back(sum.hero);
+  const auto is_taken = [&](const Instruction* i) { return !GroupsOf(i).empty(); };
+  if (!IsClosed(chain) || std::ranges::any_of(members, is_taken)) return true;
+  auto* const hero = const_cast<Instruction*>(chain.sums[0].hero);
+  std::erase(members, hero);
+  const int g = NewGroup(FusionKind::kCustom, hero, chain.batches * chain.rows * chain.keys);
+  groups_[g].takes_epilogue = false;
+  if (!JoinAsPrologue(std::move(members), g)) return false;
+  bool all = true;
+  for (const ChainSum& sum : chain.sums) all &= JoinMoves(MovesBehind(chain, sum), g);
+  return all;
+}
+
+// What moves a result behind a kernel, all of it or nothing. False: some had to leave again.
+bool FusionGroups::JoinMoves(const std::vector<const Instruction*>& moves, int g) {
+  for (size_t k = 0; k < moves.size(); ++k) {
+    if (GroupsOf(moves[k]).empty() && Join(moves[k], g)) {
+      groups_[g].at_own_index.insert(moves[k]);
+      continue;
+    }
+    for (; k > 0; --k) Leave(moves[k - 1], g);
+    return false;
+  }
+  return true;
+}
+
+// All of what a kernel without scores in memory is made of, or nothing.
+bool FusionGroups::JoinAsPrologue(std::vector<const Instruction*> members, int g) {
+  std::ranges::sort(members, std::greater<>(), [&](const Instruction* i) { return number_.at(i); });
   groups_[g].attention = true;
   for (const Instruction* i : members) {
     const bool joined = Join(i, g);
-    const auto buffers = static_cast<int>(buffers_[g].Inputs().size()) + 1;
+    const auto buffers = static_cast<int>(buffers_[g].Inputs().size()) + 3;
     if (!joined || (i == members.back() && buffers > target_.max_fusion_buffers)) {
       for (const Instruction* member : std::vector(groups_[g].members.begin(), groups_[g].members.end()))
         Leave(member, g);
       return false;
     }
     groups_[g].prologue.insert(i);
-  }
-  for (const Instruction* i : MovesBehind(*attention)) {
-    if (!GroupsOf(i).empty() || !Join(i, g)) break;
-    groups_[g].at_own_index.insert(i);
   }
   return true;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/passes/chain_separation.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_groups.h"
 
@@ -148,6 +149,7 @@ class FusionBuilder {
 int FuseComputation(Module& module, Computation& entry, const TargetInfo& target) {
   entry.SortTopologically();
   TakeHeroTuplesApart(entry);
+  SeparateChains(entry, target);
   FusionGroups groups(entry, target);
   groups.Decide();
   // Rewriting changes who uses what, so all outputs are asked for first. A group without outputs is dead.

@@ -42,8 +42,28 @@ bool FindAttention(FusionDescription& description) {
   return true;
 }
 
+// The results of a product chain are its sums, moved as they may be.
+bool FindChain(FusionDescription& description) {
+  if (description.instruction->opcode() != Opcode::kFusion) return false;
+  std::vector<ProductChain> chains;
+  for (const Instruction* root : description.roots) {
+    OperandPath moves;
+    const Instruction& sum = *Follow(root, &moves);
+    std::optional<ProductChain> chain = MatchChain(sum, 0);
+    if (!chain) chain = MatchChain(sum, 1);
+    if (!chain) return false;
+    chains.push_back(*std::move(chain));
+  }
+  chains = JoinChains(std::move(chains), false);
+  if (chains.size() != 1) return false;
+  description.chain = chains.front();
+  for (const ChainSum& sum : description.chain->sums) description.heroes.push_back(sum.hero);
+  description.hero = description.heroes.front();
+  return true;
+}
+
 Status FindHeroes(FusionDescription& description) {
-  if (FindAttention(description)) return OkStatus();
+  if (FindAttention(description) || FindChain(description)) return OkStatus();
   for (const Instruction* i : description.computed) {
     if (HeroKind(i->opcode())) description.heroes.push_back(i);
   }

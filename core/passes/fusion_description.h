@@ -3,6 +3,7 @@
 // for the fusions that the fusion pass makes, for those of a text and for single instructions alike.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "core/module.h"
 #include "core/passes/attention.h"
 #include "core/passes/fusion_rules.h"
+#include "core/passes/product_chain.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE {
@@ -35,6 +37,8 @@ struct FusionDescription {
   std::vector<const Instruction*> prologue, epilogue;
   // Of attention; its product is the only hero, the other product and the reductions feed it.
   std::optional<Attention> attention;
+  // Of sums of what is made of products; the sums are the heroes, and the results.
+  std::optional<ProductChain> chain;
   // Of row programs.
   std::optional<RowSpace> rows;
   int phases = 0;  // heroes one after another on the longest path
@@ -55,7 +59,10 @@ struct FusionDescription {
   int LeafOf(const Instruction& value, int element) const;
 
   // Whether the instruction is computed by a kernel of its own, in the middle of the fusion.
-  bool IsHeroHere(const Instruction& i) const { return attention ? &i == hero : HeroKind(i.opcode()).has_value(); }
+  bool IsHeroHere(const Instruction& i) const {
+    if (attention || chain) return std::ranges::find(heroes, &i) != heroes.end();
+    return HeroKind(i.opcode()).has_value();
+  }
 
   std::unordered_map<const Instruction*, const Instruction*> operands;  // by what stands for them inside
   std::unordered_map<const Instruction*, int> phase_of;

@@ -297,8 +297,10 @@ void FusionGroups::GrowRowPrograms() {
 bool FusionGroups::GrowEpilogue(int g, Instruction* i) {
   FusionGroup& group = groups_[g];
   if (group.kind == FusionKind::kInput || group.hero->shape().IsTuple() || IsFull(group)) return false;
-  if (!TakesEpilogue(*group.hero)) return false;
+  if (!group.takes_epilogue || !TakesEpilogue(*group.hero)) return false;
   for (int k = 0; k < i->operand_count(); ++k) {
+    const bool statistic = group.attention && InGroup(i->operand(k), g) && !group.at_own_index.contains(i->operand(k));
+    if (statistic) return false;
     if (InGroup(i->operand(k), g) && !ReadsAtOwnIndex(*i, k)) return false;
   }
   if (!HasRoomFor(*i, g) || !Join(i, g)) return false;

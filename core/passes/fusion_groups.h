@@ -11,6 +11,7 @@
 #include "core/module.h"
 #include "core/passes/fusion_rules.h"
 #include "core/passes/kernel_order.h"
+#include "core/passes/product_chain.h"
 #include "core/target_info.h"
 
 namespace VXLA_NAMESPACE {
@@ -23,7 +24,8 @@ struct FusionGroup {
   std::unordered_set<const Instruction*> prologue;      // members that feed the hero of kOutput and kCustom
   const Instruction* hero = nullptr;                    // the dot or reduce-window; the first reduce of a row program
   std::optional<RowSpace> rows;                         // of row programs
-  bool attention = false;                               // the hero is the last product of one
+  bool attention = false;                               // or a product chain: what it is made of stays in the kernel
+  bool takes_epilogue = true;                           // what follows the hero element by element may join
   int phases = 1;          // of row programs: reduces that depend on one another, and element outputs after them
   int64_t iterations = 0;  // elements that the kernel walks
 };
@@ -71,6 +73,9 @@ class FusionGroups {
   // attention_groups.cc
   void FindAttentions();
   bool GroupAttention(Instruction* product);
+  bool GroupChain(const ProductChain& chain);
+  bool JoinMoves(const std::vector<const Instruction*>& moves, int group);
+  bool JoinAsPrologue(std::vector<const Instruction*> members, int group);
   bool AttentionAbsorbs(const Instruction& i, int64_t evaluations) const;
   void GrowRowPrograms();
   std::vector<int> RowProgramsFor(const Instruction& reduce, const std::vector<const Instruction*>& sources) const;

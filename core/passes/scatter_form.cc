@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kFewWindows = 32;
 // So many are in parts, of which there are this many at most; more than kMostInParts would make parts too long for the
 // loops of some drivers (quirks.loop_iteration_limit).
-constexpr int64_t kManyWindows = 4096, kMostParts = 8192, kMostInParts = int64_t{1} << 28;
+constexpr int64_t kManyWindows = 4096, kMostUpdateParts = 8192, kMostInParts = int64_t{1} << 28;
 
 bool Contains(const IntList& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
 
@@ -123,7 +123,7 @@ bool Replaces(const Instruction& scatter) {
 
 int64_t WindowsOfAPart(int64_t count) {
   int64_t windows = 32;
-  while (windows * kMostParts < count) windows *= 2;
+  while (windows * kMostUpdateParts < count) windows *= 2;
   return windows;
 }
 

@@ -12,18 +12,29 @@
 // operations do. With CAUSAL later keys of a row are hidden and have the logit HIDDEN: blocks that no row sees are left
 // out where each row has a logit so large that hidden ones weigh exactly nothing.
 //
-// P(0) workgroups, P(1) tiles of rows, P(2) rows, P(3) keys.
+// With PARTS the keys of a row are shared by several workgroups, each of which leaves its sums, largest logit and total
+// to attention/join.comp.
 //
-// The generated part defines X, Y, TM, TC, TN, DEPTH, COLUMNS, CAUSAL, HIDDEN, MULTIPLY_ADD(sum, a, b), load_query(batch,
-// row, depth), load_key(batch, key, depth), load_value(batch, key, column), logit(batch, row, key, score), sees(batch,
-// row, key) and store(batch, row, column, value).
+// P(0) workgroups, P(1) tiles of rows, P(2) rows, P(3) keys, P(4) parts of the keys, P(5) keys of a part.
+//
+// The generated part defines X, Y, TM, TC, TN, DEPTH, COLUMNS, CAUSAL, HIDDEN, PARTS, MULTIPLY_ADD(sum, a, b);
+// load_query(batch, row, unit, quad), load_key(batch, key, unit, quad) and load_value(batch, key, unit, quad), which give
+// four depths or columns, those beyond the end zero; logit(batch, row, key, score) and sees(batch, row, key). Without
+// PARTS store(batch, row, column, value) and, with STATISTICS, store_statistics(batch, row, largest, total); with PARTS
+// store_part(i, value) and store_part_statistics(i, largest, total).
 #include "generated"
 
 #define ROWS (Y * TM)
 #define KEYS (X * TC)
-#define STRIDE (DEPTH + 1u)
-#define VALUE_STRIDE (COLUMNS + 1u)
+#define DEPTH_UNITS ((DEPTH + 3u) / 4u)
+#define COLUMN_UNITS ((COLUMNS + 3u) / 4u)
+#define STRIDE (4u * DEPTH_UNITS + 1u)
+#define VALUE_STRIDE (4u * COLUMN_UNITS + 1u)
 #define BLOCK_STRIDE (STRIDE > VALUE_STRIDE ? STRIDE : VALUE_STRIDE)
+// Quads that an invocation has under way at a time: all that it loads of a block, up to four.
+#define LOADS(units) ((KEYS * (units) + X * Y - 1u) / (X * Y))
+#define KEY_HELD (LOADS(DEPTH_UNITS) < 4u ? LOADS(DEPTH_UNITS) : 4u)
+#define VALUE_HELD (LOADS(COLUMN_UNITS) < 4u ? LOADS(COLUMN_UNITS) : 4u)
 shared float query_tile[ROWS * STRIDE];
 shared float block[KEYS * BLOCK_STRIDE];
 shared float weights[ROWS * (KEYS + 1u)];
@@ -35,13 +46,22 @@ void main() {
   load_arguments();
   uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
   if (group >= P(0)) return;
+  uint begin_key = 0u, end_key = P(3);
+#if PARTS
+  uint part = group % P(4);
+  group = group / P(4);
+  begin_key = part * P(5);
+  end_key = min(P(3), begin_key + P(5));
+#endif
   uint batch = group / P(1), first_row = group % P(1) * ROWS;
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y, invocation = gl_LocalInvocationIndex;
   uint row_count = min(ROWS, P(2) - first_row);
 
-  for (uint e = invocation; e < ROWS * DEPTH; e += X * Y) {
-    uint row = e / DEPTH, depth = e % DEPTH;
-    query_tile[row * STRIDE + depth] = row < row_count ? load_query(batch, first_row + row, depth) : 0.0f;
+  for (uint e = invocation; e < ROWS * DEPTH_UNITS; e += X * Y) {
+    uint row = e / DEPTH_UNITS, unit = e % DEPTH_UNITS;
+    float quad[4];
+    load_query(batch, first_row + min(row, row_count - 1u), unit, quad);
+    [[unroll]] for (uint j = 0u; j < 4u; ++j) query_tile[row * STRIDE + 4u * unit + j] = quad[j];
   }
   float sums[TM * TN], largest[TM], total[TM];
   [[unroll]] for (uint i = 0u; i < TM; ++i) {
@@ -53,7 +73,7 @@ void main() {
   bool skips = true;
   if (invocation == 0u) hidden_count = 0u;
 #endif
-  for (uint first_key = 0u; first_key < P(3); first_key += KEYS) {
+  for (uint first_key = begin_key; first_key < end_key; first_key += KEYS) {
 #if CAUSAL
     if (skips && !sees(batch, first_row + row_count - 1u, first_key)) {
       bool weighs = false;
@@ -67,10 +87,21 @@ void main() {
       skips = false;
     }
 #endif
-    uint count = min(KEYS, P(3) - first_key);
-    for (uint e = invocation; e < KEYS * DEPTH; e += X * Y) {
-      uint key = e / DEPTH, depth = e % DEPTH;
-      block[key * STRIDE + depth] = key < count ? load_key(batch, first_key + key, depth) : 0.0f;
+    uint count = min(KEYS, end_key - first_key);
+    for (uint first = invocation; first < KEYS * DEPTH_UNITS; first += KEY_HELD * X * Y) {
+      float held[4u * KEY_HELD];
+      [[unroll]] for (uint p = 0u; p < KEY_HELD; ++p) {
+        uint e = first + p * (X * Y);
+        float quad[4];
+        load_key(batch, first_key + min(e / DEPTH_UNITS, count - 1u), e % DEPTH_UNITS, quad);
+        [[unroll]] for (uint j = 0u; j < 4u; ++j) held[4u * p + j] = quad[j];
+      }
+      [[unroll]] for (uint p = 0u; p < KEY_HELD; ++p) {
+        uint e = first + p * (X * Y), at = e / DEPTH_UNITS * STRIDE + 4u * (e % DEPTH_UNITS);
+        if (e < KEYS * DEPTH_UNITS) {
+          [[unroll]] for (uint j = 0u; j < 4u; ++j) block[at + j] = held[4u * p + j];
+        }
+      }
     }
     barrier();
     float scores[TM * TC];
@@ -103,9 +134,20 @@ void main() {
       total[i] *= scale;
       [[unroll]] for (uint j = 0u; j < TN; ++j) sums[i * TN + j] *= scale;
     }
-    for (uint e = invocation; e < count * COLUMNS; e += X * Y) {
-      uint key = e / COLUMNS, column = e % COLUMNS;
-      block[key * VALUE_STRIDE + column] = load_value(batch, first_key + key, column);
+    for (uint first = invocation; first < count * COLUMN_UNITS; first += VALUE_HELD * X * Y) {
+      float held[4u * VALUE_HELD];
+      [[unroll]] for (uint p = 0u; p < VALUE_HELD; ++p) {
+        uint e = first + p * (X * Y);
+        float quad[4];
+        load_value(batch, first_key + min(e / COLUMN_UNITS, count - 1u), e % COLUMN_UNITS, quad);
+        [[unroll]] for (uint j = 0u; j < 4u; ++j) held[4u * p + j] = quad[j];
+      }
+      [[unroll]] for (uint p = 0u; p < VALUE_HELD; ++p) {
+        uint e = first + p * (X * Y), at = e / COLUMN_UNITS * VALUE_STRIDE + 4u * (e % COLUMN_UNITS);
+        if (e < count * COLUMN_UNITS) {
+          [[unroll]] for (uint j = 0u; j < 4u; ++j) block[at + j] = held[4u * p + j];
+        }
+      }
     }
     barrier();
     [[unroll]] for (uint i = 0u; i < TM; ++i) {
@@ -127,6 +169,27 @@ void main() {
     }
     barrier();
   }
+#if PARTS
+  uint rows_of_all = P(0) / P(4) / P(1) * P(2);
+  [[unroll]] for (uint i = 0u; i < TM; ++i) {
+    uint row = y + Y * i, at = part * rows_of_all + batch * P(2) + first_row + row;
+    if (row < row_count && x == 0u) store_part_statistics(at, largest[i], total[i]);
+    [[unroll]] for (uint j = 0u; j < TN; ++j) {
+      uint column = x + X * j;
+      if (row < row_count && column < COLUMNS) store_part(at * COLUMNS + column, sums[i * TN + j]);
+    }
+  }
+#else
+#if STATISTICS
+  if (x == 0u) {
+    [[unroll]] for (uint i = 0u; i < TM; ++i) {
+      uint row = y + Y * i;
+      // What every logit of -inf adds is NaN to the separate operations.
+      float sum = largest[i] == -inf_f32() ? nan_f32() : total[i];
+      if (row < row_count) store_statistics(batch, first_row + row, largest[i], sum);
+    }
+  }
+#endif
   [[unroll]] for (uint i = 0u; i < TM; ++i) {
     [[unroll]] for (uint j = 0u; j < TN; ++j) {
       uint row = y + Y * i, column = x + X * j;
@@ -135,4 +198,5 @@ void main() {
       }
     }
   }
+#endif
 }

@@ -144,13 +144,14 @@ std::string RefusalOf(const std::string& fused, const std::string& shape) {
 
 TEST(FusionDescriptionTest, RefusesHeroesThatNoKernelPutsTogether) {
   EXPECT_EQ(RefusalOf("d = f32[7,7] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
-                      "ROOT r = f32[7] reduce(d, z), dimensions={1}, to_apply=add",
+                      "s = f32[7] reduce(d, z), dimensions={1}, to_apply=add\nROOT r = f32[7] negate(s)",
                       "f32[7]"),
-            "f: no kernel is made around d and r");
+            "f: no kernel is made around d and s");
   EXPECT_EQ(RefusalOf("d = f32[7,7] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
-                      "ROOT r = f32[7,7] dot(d, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+                      "s = f32[7,7] dot(d, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+                      "ROOT r = f32[7,7] negate(s)",
                       "f32[7,7]"),
-            "f: no kernel is made around d and r");
+            "f: no kernel is made around d and s");
   EXPECT_EQ(RefusalOf("a = f32[7] reduce(x, z), dimensions={0}, to_apply=add\n"
                       "b = f32[7] reduce(x, z), dimensions={1}, to_apply=add\nROOT r = f32[7] add(a, b)",
                       "f32[7]"),

@@ -83,7 +83,8 @@ TEST(LiveSpecializerTest, SizesThatDataDecideAreAskedFor) {
   facts.answers.push_back(Literal::ScalarInt(ElementType::kS32, 9));
   made = SpecializeLiveSizes(*module, facts, NoFolding);
   ASSERT_FALSE(made.ok());
-  EXPECT_EQ(made.status().message(), "set-dimension-size: size 9 is not in 0 to 8, the bound of dimension 0 of f32[<=8]");
+  EXPECT_EQ(made.status().message(),
+            "set-dimension-size: size 9 is not in 0 to 8, the bound of dimension 0 of f32[<=8]");
   EXPECT_EQ(made.status().location().line, 9);
 }
 

@@ -1,10 +1,12 @@
 // Attention as one kernel (attention/forward.comp).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/product.h"
+#include "backend/vulkan/lower/quad_loads.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -17,19 +19,27 @@ class AttentionWriter {
                   const AttentionShape& shape)
       : context_(context), body_(body), attention_(*body.attention), buffers_(buffers), shape_(shape) {}
 
-  Step Write() const {
+  std::vector<Step> Write() {
     const Attention& a = attention_;
-    const int64_t row_tiles = GroupsOfTile(a.rows, shape_.rows()), groups = a.batches * row_tiles;
+    const int64_t results = a.batches * a.rows * a.columns;
+    if (shape_.parts > 1) {
+      part_sums_ = buffers_.Scratch(4 * results * shape_.parts);
+      part_statistics_ = buffers_.Scratch(8 * a.batches * a.rows * shape_.parts);
+    }
+    const int64_t row_tiles = GroupsOfTile(a.rows, shape_.rows()), groups = a.batches * row_tiles * shape_.parts;
     KernelBuilder kernel(context_.facts);
-    for (int64_t value : {groups, row_tiles, a.rows, a.keys}) kernel.Param(static_cast<uint32_t>(value));
+    for (int64_t value : {groups, row_tiles, a.rows, a.keys, shape_.parts, shape_.part_keys})
+      kernel.Param(static_cast<uint32_t>(value));
     WriteDefines(kernel);
     WriteLoads(kernel);
     WriteLogit(kernel);
-    WriteStore(kernel);
-    Step step = kernel.Finish(StepName(body_), "attention/forward.comp", {shape_.lanes, shape_.lanes_y, 1},
-                              GroupGrid(context_.facts, groups));
-    step.flop = 2 * a.batches * a.rows * a.keys * (a.depth + a.columns);
-    return step;
+    shape_.parts > 1 ? WritePartStores(kernel) : WriteStores(kernel);
+    std::vector<Step> steps{kernel.Finish(StepName(body_), "attention/forward.comp", {shape_.lanes, shape_.lanes_y, 1},
+                                          GroupGrid(context_.facts, groups))};
+    steps[0].kernel.small_subgroups = true;
+    steps[0].flop = 2 * a.batches * a.rows * a.keys * (a.depth + a.columns);
+    if (shape_.parts > 1) steps.push_back(WriteJoin());
+    return steps;
   }
 
  private:
@@ -42,12 +52,13 @@ class AttentionWriter {
     const std::pair<const char*, int64_t> variables[] = {{"batch", attention_.batches},
                                                          {"row", attention_.rows},
                                                          {"key", attention_.keys},
-                                                         {"depth", attention_.depth},
+                                                         {"unit", UnitsOf(attention_.depth)},
+                                                         {"unit", UnitsOf(attention_.columns)},
                                                          {"column", attention_.columns}};
     for (const auto& [name, size] : variables) f.space.AddVariable(size);
-    f.at = {f.space.Variable(0), f.space.Variable(1), f.space.Variable(2), f.space.Variable(3), f.space.Variable(4)};
+    f.at = {f.space.Variable(0), f.space.Variable(1), f.space.Variable(2), f.space.Variable(3), f.space.Variable(5)};
     f.writer.emplace(kernel, body_, buffers_, f.space);
-    for (int k = 0; k < 5; ++k) f.writer->Bind(k, variables[k].first);
+    for (int k = 0; k < 6; ++k) f.writer->Bind(k, variables[k].first);
   }
 
   void WriteDefines(KernelBuilder& kernel) const {
@@ -55,8 +66,9 @@ class AttentionWriter {
     kernel.Append(fmt::format("#define X {}u\n#define Y {}u\n#define TM {}u\n#define TC {}u\n#define TN {}u\n", lanes,
                               shape_.lanes_y, shape_.tile_rows, shape_.tile_keys,
                               GroupsOfTile(attention_.columns, lanes)));
-    kernel.Append(fmt::format("#define DEPTH {}u\n#define COLUMNS {}u\n#define CAUSAL {}\n", attention_.depth,
-                              attention_.columns, attention_.causal ? 1 : 0));
+    kernel.Append(fmt::format("#define DEPTH {}u\n#define COLUMNS {}u\n#define CAUSAL {}\n#define PARTS {}\n",
+                              attention_.depth, attention_.columns, attention_.causal ? 1 : 0,
+                              shape_.parts > 1 ? 1 : 0));
     kernel.Append(fmt::format(
         "#define MULTIPLY_ADD(sum, a, b) {}\n",
         context_.facts.fused_multiply_add
@@ -64,39 +76,35 @@ class AttentionWriter {
             : "{ precise float product_ = (a) * (b); precise float next_ = sum + product_; sum = next_; }"));
   }
 
-  static std::string AsF32(const Instruction& instruction, const std::string& value) {
-    const ElementType type = instruction.shape().element_type();
-    return type == ElementType::kF32 ? value : ConvertedText(type, ElementType::kF32, value);
-  }
-
-  // float <head> { return the operand's value; }
-  void WriteLoad(KernelBuilder& kernel, const char* head, const Instruction& operand,
+  // void <head> { quad = the operand's values; }
+  void WriteLoad(KernelBuilder& kernel, const char* head, const Instruction& operand, bool of_depths,
                  MultiIndex AttentionIndices::*index) const {
     Function f;
     Begin(f, kernel);
-    const std::string value = f.writer->Value(operand, IndicesOf(attention_, f.space, f.at).*index);
-    f.writer->Line(fmt::format("return {};", AsF32(operand, value)));
-    kernel.Append(fmt::format("float {} {{\n{}}}\n", head, f.writer->Take()));
+    WriteQuad(*f.writer, of_depths ? 3 : 4, of_depths ? attention_.depth : attention_.columns,
+              [&](const IndexExpression& place) {
+                (of_depths ? f.at.depth : f.at.column) = place;
+                return ToF32(operand, f.writer->Value(operand, IndicesOf(attention_, f.space, f.at).*index));
+              });
+    kernel.Append(fmt::format("void {} {{\n{}}}\n", head, f.writer->Take()));
   }
   void WriteLoads(KernelBuilder& kernel) const {
     const Instruction &scores = *attention_.scores, &product = *attention_.product;
-    WriteLoad(kernel, "load_query(uint batch, uint row, uint depth)", *scores.operand(attention_.queries),
-              &AttentionIndices::query);
-    WriteLoad(kernel, "load_key(uint batch, uint key, uint depth)", *scores.operand(1 - attention_.queries),
-              &AttentionIndices::key);
-    WriteLoad(kernel, "load_value(uint batch, uint key, uint column)", *product.operand(1 - attention_.weights),
-              &AttentionIndices::value);
+    WriteLoad(kernel, "load_query(uint batch, uint row, uint unit, out float quad[4])",
+              *scores.operand(attention_.queries), true, &AttentionIndices::query);
+    WriteLoad(kernel, "load_key(uint batch, uint key, uint unit, out float quad[4])",
+              *scores.operand(1 - attention_.queries), true, &AttentionIndices::key);
+    WriteLoad(kernel, "load_value(uint batch, uint key, uint unit, out float quad[4])",
+              *product.operand(1 - attention_.weights), false, &AttentionIndices::value);
   }
 
   void WriteLogit(KernelBuilder& kernel) const {
-    const ElementType type = attention_.scores->shape().element_type();
     Function f;
     Begin(f, kernel);
     const AttentionIndices indices = IndicesOf(attention_, f.space, f.at);
-    f.writer->Override(*attention_.scores, indices.scores,
-                       type == ElementType::kF32 ? "score" : ConvertedText(ElementType::kF32, type, "score"));
+    f.writer->Override(*attention_.scores, indices.scores, FromF32(*attention_.scores, "score"));
     const std::string value = f.writer->Value(*attention_.logits, indices.logits);
-    f.writer->Line(fmt::format("return {};", AsF32(*attention_.logits, value)));
+    f.writer->Line(fmt::format("return {};", ToF32(*attention_.logits, value)));
     kernel.Append(fmt::format("float logit(uint batch, uint row, uint key, float score) {{\n{}}}\n", f.writer->Take()));
     if (attention_.causal) WriteMask(kernel);
   }
@@ -112,21 +120,53 @@ class AttentionWriter {
     kernel.Append(fmt::format("#define HIDDEN {}\n", ConstantText(ElementType::kF32, &hidden)));
   }
 
+  void WriteStores(KernelBuilder& kernel) const {
+    WriteStore(kernel);
+    WriteStatistics(kernel);
+  }
+
+  void WritePartStores(KernelBuilder& kernel) const {
+    const int sums = kernel.AddBuffer(ElementType::kF32, Access::kWrite, part_sums_);
+    const int statistics = kernel.AddBuffer(ElementType::kF32, Access::kWrite, part_statistics_);
+    kernel.Append(fmt::format("void store_part(uint i, float value) {{ {} }}\n", kernel.Store(sums, "i", "value")));
+    kernel.Append(fmt::format("void store_part_statistics(uint i, float largest, float total) {{ {} {} }}\n",
+                              kernel.Store(statistics, "2u * i", "largest"),
+                              kernel.Store(statistics, "2u * i + 1u", "total")));
+  }
+
+  Step WriteJoin() const {
+    constexpr uint32_t kJoinLanes = 64;
+    const int64_t rows = attention_.batches * attention_.rows, results = rows * attention_.columns;
+    KernelBuilder kernel(context_.facts);
+    for (int64_t value : {results, rows, attention_.rows, shape_.parts}) kernel.Param(static_cast<uint32_t>(value));
+    const int sums = kernel.AddBuffer(ElementType::kF32, Access::kRead, part_sums_);
+    const int statistics = kernel.AddBuffer(ElementType::kF32, Access::kRead, part_statistics_);
+    kernel.Append(fmt::format("#define COLUMNS {}u\n", attention_.columns));
+    kernel.Append(fmt::format("float part_sum(uint i) {{ return {}; }}\n", kernel.Load(sums, "i")));
+    kernel.Append(fmt::format("float part_largest(uint i) {{ return {}; }}\n", kernel.Load(statistics, "2u * i")));
+    kernel.Append(fmt::format("float part_total(uint i) {{ return {}; }}\n", kernel.Load(statistics, "2u * i + 1u")));
+    WriteStores(kernel);
+    return kernel.Finish(StepName(body_) + " join", "attention/join.comp", {kJoinLanes, 1, 1},
+                         GroupGrid(context_.facts, GroupsOfTile(results, kJoinLanes)));
+  }
+
   void WriteStore(KernelBuilder& kernel) const {
     const Instruction& product = *attention_.product;
-    const ElementType type = product.shape().element_type();
     Function f;
     Begin(f, kernel);
     const MultiIndex index = f.space.Delinearize(ResultIndex(attention_, f.space, f.at), product.shape().dimensions());
     const std::vector<const Instruction*> moves = MovesBehind(attention_);
     const Shape& last = moves.empty() ? product.shape() : moves.back()->shape();
     const IndexExpression linear = f.space.Linearize(IndexBehind(moves, f.space, index), last.dimensions());
-    f.writer->Override(product, index,
-                       type == ElementType::kF32 ? "value" : ConvertedText(ElementType::kF32, type, "value"));
-    std::vector<std::string> values;
-    for (const Instruction* root : body_.roots)
-      values.push_back(f.writer->Value(*root, f.space.Delinearize(linear, root->shape().dimensions())));
+    f.writer->Override(product, index, FromF32(product, "value"));
+    std::vector<std::string> values(body_.roots.size());
     for (size_t leaf = 0; leaf < values.size(); ++leaf) {
+      const Instruction& root = *body_.roots[leaf];
+      if (IsStatistic(root)) continue;
+      values[leaf] = f.writer->Value(root, f.space.Delinearize(linear, root.shape().dimensions()));
+    }
+    for (size_t leaf = 0; leaf < values.size(); ++leaf) {
+      if (values[leaf].empty()) continue;
       const int k = kernel.AddBuffer(body_.roots[leaf]->shape().element_type(), Access::kWrite,
                                      buffers_.SliceOf(*body_.instruction, static_cast<int>(leaf)));
       f.writer->Line(kernel.Store(k, f.writer->Index(linear), values[leaf]));
@@ -135,19 +175,50 @@ class AttentionWriter {
         fmt::format("void store(uint batch, uint row, uint column, float value) {{\n{}}}\n", f.writer->Take()));
   }
 
+  bool IsStatistic(const Instruction& root) const { return &root == attention_.largest || &root == attention_.total; }
+
+  // Of rows' largest logits and totals, those that others read.
+  void WriteStatistics(KernelBuilder& kernel) const {
+    const bool any = std::ranges::any_of(body_.roots, [&](const Instruction* root) { return IsStatistic(*root); });
+    kernel.Append(fmt::format("#define STATISTICS {}\n", any ? 1 : 0));
+    if (!any) return;
+    Function f;
+    Begin(f, kernel);
+    for (size_t leaf = 0; leaf < body_.roots.size(); ++leaf) {
+      const Instruction& root = *body_.roots[leaf];
+      if (!IsStatistic(root)) continue;
+      const bool of_total = &root == attention_.total;
+      const MultiIndex index = StatisticIndex(attention_, f.space, f.at, of_total);
+      const int k = kernel.AddBuffer(root.shape().element_type(), Access::kWrite,
+                                     buffers_.SliceOf(*body_.instruction, static_cast<int>(leaf)));
+      f.writer->Line(kernel.Store(k, f.writer->Index(f.space.Linearize(index, root.shape().dimensions())),
+                                  FromF32(root, of_total ? "total" : "largest")));
+    }
+    kernel.Append(fmt::format("void store_statistics(uint batch, uint row, float largest, float total) {{\n{}}}\n",
+                              f.writer->Take()));
+  }
+
   const LowerContext& context_;
   const FusionDescription& body_;
   const Attention& attention_;
   BufferMap& buffers_;
   const AttentionShape shape_;
+  BufferSlice part_sums_, part_statistics_;
 };
+
+AttentionWork WorkOf(const Attention& a) {
+  return {a.batches, a.rows, a.keys, a.depth, a.columns, a.causal.has_value()};
+}
 
 }  // namespace
 
 Status CanLowerAttention(const LowerContext& context, const FusionDescription& body) {
   const Attention& a = *body.attention;
-  VXLA_RETURN_IF_ERROR(CheckProductRoots(body));
-  if (TuneAttention(context.facts, a.rows, a.depth, a.columns).lanes > 0) return OkStatus();
+  for (const Instruction* root : body.roots) {
+    const bool statistic = root == a.largest || root == a.total;
+    if (!statistic) VXLA_RETURN_IF_ERROR(CheckProductRoot(body, *root));
+  }
+  if (TuneAttention(context.facts, WorkOf(a)).lanes > 0) return OkStatus();
   return Unsupported("{}: attention over {} and {} dimensions needs more than this device's {} bytes of shared memory",
                      body.instruction->name(), a.depth, a.columns, context.facts.max_shared_bytes);
 }
@@ -155,8 +226,8 @@ Status CanLowerAttention(const LowerContext& context, const FusionDescription& b
 Result<std::vector<Step>> LowerAttention(const LowerContext& context, const FusionDescription& body,
                                          BufferMap& buffers) {
   const Attention& a = *body.attention;
-  const AttentionShape shape = TuneAttention(context.facts, a.rows, a.depth, a.columns);
-  return std::vector{AttentionWriter(context, body, buffers, shape).Write()};
+  const AttentionShape shape = TuneAttention(context.facts, WorkOf(a));
+  return AttentionWriter(context, body, buffers, shape).Write();
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

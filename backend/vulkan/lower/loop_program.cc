@@ -458,6 +458,9 @@ class LoopReader {
     }
     VXLA_RETURN_IF_ERROR(can_lower_(instruction));
     VXLA_ASSIGN_OR_RETURN(const FusionDescription body, DescribeFusion(instruction));
+    if (body.attention || body.chain) {
+      return Unsupported("{}: products of products are not run inside a workgroup's loop", instruction.name());
+    }
     if (body.hero == nullptr) return ReadElements(scope, body);
     switch (body.hero->opcode()) {
       case Opcode::kDynamicUpdateSlice:

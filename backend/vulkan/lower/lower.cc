@@ -163,6 +163,7 @@ struct HeroLowering {
 
 HeroLowering LoweringOf(const FusionDescription& body) {
   if (body.attention) return {CanLowerAttention, LowerAttention};
+  if (body.chain) return {CanLowerChain, LowerChain};
   switch (body.hero == nullptr ? Opcode::kFusion : body.hero->opcode()) {
 #define KERNEL(Name, ...) \
   case Opcode::k##Name:   \

@@ -33,6 +33,10 @@ struct LowerContext {
 #include "core/opcode_rows_end.h"
 // clang-format on
 
+// Of a fusion that is a product chain (lower/product_chain.cc).
+Status CanLowerChain(const LowerContext& context, const FusionDescription& body);
+Result<std::vector<Step>> LowerChain(const LowerContext& context, const FusionDescription& body, BufferMap& buffers);
+
 // Of a fusion that is an attention (lower/attention.cc).
 Status CanLowerAttention(const LowerContext& context, const FusionDescription& body);
 Result<std::vector<Step>> LowerAttention(const LowerContext& context, const FusionDescription& body,

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
+#include "backend/vulkan/lower/quad_loads.h"
 #include "backend/vulkan/lower/reducer.h"
 #include "backend/vulkan/spirv/matrix_types.h"
 #include "core/reducer_facts.h"
@@ -645,20 +646,7 @@ std::string ProductReader::Converted(const Instruction& operand, const std::stri
 }
 
 bool ProductReader::RunsAlong(IndexSpace& space, const Instruction& operand, MultiIndex index, int k) const {
-  const Instruction* at = &operand;
-  while (body_.OperandOf(*at) == nullptr && at->operand_count() > 0 && IsPlainMap(*at)) {
-    index = OperandIndex(space, *at, 0, index);
-    at = at->operand(0);
-  }
-  const IndexExpression linear = space.Linearize(index, at->shape().dimensions());
-  int64_t least = 0;
-  bool along = false;
-  for (const IndexTerm& term : linear.terms) {
-    if (least != 0 && std::abs(term.coefficient) >= least) continue;
-    least = std::abs(term.coefficient);
-    along = term.variable == k;
-  }
-  return along;
+  return vulkan::RunsAlong(body_, space, operand, std::move(index), k);
 }
 
 std::string ProductTypes(const ProductReader& reader) {
@@ -711,14 +699,15 @@ std::vector<Step> LowerProductAs(const LowerContext& context, const ProductReade
   return ProductWriter(context, reader, buffers, shape).Write();
 }
 
-Status CheckProductRoots(const FusionDescription& body) {
+Status CheckProductRoot(const FusionDescription& body, const Instruction& root) {
   const int64_t count = body.hero->shape().ElementCount();
-  for (const Instruction* root : body.roots) {
-    if (root->shape().ElementCount() != count) {
-      return Internal("{}: a result has {} elements, the {} has {}", body.instruction->name(),
-                      root->shape().ElementCount(), OpcodeText(body.hero->opcode()), count);
-    }
-  }
+  if (root.shape().ElementCount() == count) return OkStatus();
+  return Internal("{}: a result has {} elements, the {} has {}", body.instruction->name(), root.shape().ElementCount(),
+                  OpcodeText(body.hero->opcode()), count);
+}
+
+Status CheckProductRoots(const FusionDescription& body) {
+  for (const Instruction* root : body.roots) VXLA_RETURN_IF_ERROR(CheckProductRoot(body, *root));
   return OkStatus();
 }
 

@@ -83,5 +83,6 @@ std::vector<Step> LowerProductAs(const LowerContext& context, const ProductReade
 
 // OK if each result of the fusion has as many elements as its hero.
 Status CheckProductRoots(const FusionDescription& body);
+Status CheckProductRoot(const FusionDescription& body, const Instruction& root);
 
 }  // namespace VXLA_NAMESPACE::vulkan

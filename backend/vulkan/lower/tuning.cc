@@ -269,7 +269,7 @@ void FitQuads(const DeviceFacts& facts, DotShape* shape) {
   const auto fits = [&](int64_t k_step) {
     const int64_t quads =
         2 * k_step * (shape->lanes_y * shape->tile_rows / 4 + shape->lanes * shape->tile_columns / 4 + 2);
-    return 16 * quads <= facts.max_shared_bytes && k_step * shape->tile_rows % (4 * shape->lanes) == 0 &&
+    return 16 * quads < facts.max_shared_bytes && k_step * shape->tile_rows % (4 * shape->lanes) == 0 &&
            k_step * shape->tile_columns % (4 * shape->lanes_y) == 0;
   };
   // Small tiles need longer strips for that.
@@ -431,15 +431,54 @@ RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work) {
   return shape;
 }
 
-AttentionShape TuneAttention(const DeviceFacts& facts, int64_t rows, int64_t depth, int64_t columns) {
-  const AttentionShape shapes[] = {{16, 16, 4, 2}, {16, 8, 4, 2}, {16, 8, 4, 1},
-                                   {16, 4, 4, 1},  {8, 8, 2, 1},  {8, 4, 1, 1}};
-  for (const AttentionShape& shape : shapes) {
-    if (shape.rows() > 16 && shape.rows() / 2 >= rows) continue;  // half of it would be idle
-    const int64_t words = shape.rows() * (depth + 1) + shape.keys() * (std::max(depth, columns) + 1) +
-                          shape.rows() * (shape.keys() + 1) + 1;
+AttentionShape TuneAttention(const DeviceFacts& facts, const AttentionWork& work) {
+  // Few rows, as of one query a head and group: a row has a subgroup's lanes, and each its own key.
+  constexpr int64_t kFewRows = 8;
+  const auto few = static_cast<uint32_t>(std::bit_ceil(static_cast<uint64_t>(std::min(work.rows, kFewRows))));
+  std::vector<AttentionShape> shapes;
+  if (work.rows < kFewRows) shapes = {{64, few, 1, 1}, {32, few, 1, 1}, {16, few, 1, 1}};
+  shapes.insert(shapes.end(),
+                {{16, 16, 4, 2}, {16, 8, 4, 2}, {16, 8, 4, 1}, {16, 4, 4, 1}, {8, 8, 2, 1}, {8, 4, 1, 1}});
+  for (AttentionShape shape : shapes) {
+    if (shape.rows() > 16 && shape.rows() / 2 >= work.rows) continue;  // half of it would be idle
+    const int64_t depth = CeilDivide(work.depth, 4) * 4 + 1, columns = CeilDivide(work.columns, 4) * 4 + 1;
+    const int64_t words =
+        shape.rows() * depth + shape.keys() * std::max(depth, columns) + shape.rows() * (shape.keys() + 1) + 1;
     if (shape.lanes * shape.lanes_y > facts.max_workgroup_invocations || 4 * words > facts.max_shared_bytes) continue;
+    const int64_t groups = work.batches * CeilDivide(work.rows, shape.rows()),
+                  blocks = CeilDivide(work.keys, shape.keys());
+    const int64_t wanted = TraitsOf(facts).busy_groups;
+    const int64_t least = work.rows < kFewRows ? 128 : 512;  // keys of a part
+    if (groups < wanted / 4 && !work.causal) {
+      shape.parts = std::clamp<int64_t>(CeilDivide(wanted, groups), 1, std::max<int64_t>(1, work.keys / least));
+    }
+    shape.part_keys = CeilDivide(blocks, shape.parts) * shape.keys();
+    shape.parts = CeilDivide(work.keys, shape.part_keys);
     return shape;
+  }
+  return {};
+}
+
+ChainShape TuneChain(const DeviceFacts& facts, const ChainWork& work) {
+  constexpr int64_t kMostUnits = 2;  // of four rows each, for two sums: 64 registers
+  // Wide results take more lanes a row.
+  // In little shared memory, as all devices have, fewer depths at a time leave room for them.
+  const ChainShape shapes[] = {{16, 16}, {32, 8}, {16, 8}, {8, 8},    {16, 4},   {32, 4},
+                               {8, 4},   {16, 2}, {32, 2}, {8, 4, 4}, {32, 2, 4}};
+  for (ChainShape shape : shapes) {
+    if (shape.rows() > 16 && shape.rows() / 2 >= work.rows) continue;  // half of it would be idle
+    int64_t quads = shape.chunk * (shape.lanes + shape.lanes_y + 2);
+    if (!work.reduces) {
+      shape.column_units = CeilDivide(CeilDivide(work.columns, 4), shape.lanes);
+      const int64_t row = shape.lanes * shape.column_units;
+      shape.value_keys = std::clamp<int64_t>(shape.lanes * shape.lanes_y / row, 4, shape.keys());
+      quads += shape.keys() * (shape.lanes_y + 1) + shape.value_keys * row;
+    } else {
+      quads += shape.rows() * shape.lanes / 4;
+    }
+    const bool fits = shape.lanes * shape.lanes_y <= facts.max_workgroup_invocations &&
+                      16 * quads < facts.max_shared_bytes && shape.column_units <= kMostUnits;
+    if (fits) return shape;
   }
   return {};
 }

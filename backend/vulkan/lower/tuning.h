@@ -130,14 +130,35 @@ struct DotWork {
 DotShape TuneDot(const DeviceFacts& facts, const DotWork& work);
 
 // How attention (attention/forward.comp) is spread: lanes x lanes_y invocations own lanes_y * tile_rows rows and take
-// lanes * tile_keys keys at a time. No lanes: a row does not fit in shared memory.
+// lanes * tile_keys keys at a time. No lanes: a row does not fit in shared memory. With several parts each takes
+// part_keys of the keys, and attention/join.comp joins them.
 struct AttentionShape {
   uint32_t lanes = 0, lanes_y = 1, tile_rows = 4, tile_keys = 2;
+  int64_t parts = 1, part_keys = 0;
   int64_t rows() const { return int64_t{lanes_y} * tile_rows; }
   int64_t keys() const { return int64_t{lanes} * tile_keys; }
 };
-// Queries of `depth` dimensions, values of `columns`.
-AttentionShape TuneAttention(const DeviceFacts& facts, int64_t rows, int64_t depth, int64_t columns);
+struct AttentionWork {
+  int64_t batches = 1, rows = 1, keys = 1;
+  int64_t depth = 1, columns = 1;  // dimensions of a query and of a value
+  bool causal = false;             // keys that a tile of rows does not see are left out, which parts cannot
+};
+AttentionShape TuneAttention(const DeviceFacts& facts, const AttentionWork& work);
+
+// How a product chain (attention/chain.comp) is spread: lanes x lanes_y invocations own four rows each and take four
+// keys each at a time; products go through shared memory `chunk` depths at a time, values `value_keys` keys, and an
+// invocation sums up `column_units` quads of columns. No lanes: rows of results are too wide.
+struct ChainShape {
+  uint32_t lanes = 0, lanes_y = 1, chunk = 16;
+  int64_t column_units = 1, value_keys = 1;
+  int64_t rows() const { return int64_t{lanes_y} * 4; }
+  int64_t keys() const { return int64_t{lanes} * 4; }
+};
+struct ChainWork {
+  int64_t rows = 1, keys = 1, columns = 1;
+  bool reduces = false;
+};
+ChainShape TuneChain(const DeviceFacts& facts, const ChainWork& work);
 
 // How rows are sorted by merging (sort/merge.comp): `lanes` invocations sort a tile of lanes * run neighbours in shared
 // memory, a workgroup owns `rows_per_group` tiles; sorted tiles are merged by invocations that make `unit` elements

@@ -1,0 +1,274 @@
+// Sums over the keys of each row of what is made, element by element, of products:
+//   result_s[batch, row, column] = sum over keys of weight_s(row, key, scores) * value_s[batch, key, column]
+// or, with REDUCES, result[batch, row] = all weights of the row, combined; scores_p[row, key] is the product of a term of
+// the row with one of the key, summed over depths. Neither scores nor weights are written to memory.
+//
+// A workgroup of X by Y invocations owns ROWS = 4 * Y rows and walks over blocks of KEYS = 4 * X keys. Invocation (x, y)
+// owns the rows 4 * y + (0, 1, 2, 3) and, of a block, the keys 4 * x + (0, 1, 2, 3): 16 scores of each product, in
+// registers, for which the terms come through shared memory, CHUNK depths at a time. They become weights, which go
+// through shared memory too, and those times the values, some keys at a time, are added to TN quads of columns of each
+// row, in registers. Shared memory holds quads, of rows, keys or columns: 16 bytes a lane.
+//
+// Rows and keys beyond the end are the last ones again: no sum is stored for such a row, and the weight of such a key is
+// nothing.
+//
+// With CAUSAL a mask makes the weights of the keys that a row does not see nothing: blocks that no row sees are left out
+// where that is so for all of them.
+//
+// Accuracy and order: one sum for each score and result, from zero, depths and keys ascending; FUSED: each product and
+// its sum round once. A row's weights are combined by its lanes, keys ascending in each, and then lane by lane.
+//
+// P(0) workgroups, P(1) tiles of rows, P(2) rows, P(3) keys.
+//
+// The generated part defines X, Y, CHUNK, PRODUCTS, DEPTH(p), REDUCES and MULTIPLY_ADD(sum, a, b);
+// ROW_ALONG_DEPTH(p) and KEY_ALONG_DEPTH(p), whether depths of a term, or else neighbouring terms, lie side by side in
+// memory; load_row(p, batch, row, unit, quad) and load_key(p, batch, key, unit, quad), which give four depths of a term,
+// or, with a depth for the row or key, four terms; weigh(batch, row, key,
+// scores, weights). With CAUSAL sees(batch, row, key); LATER_KEYS: the later the key, the later the rows that see it, else the
+// other way round; with FACTORS vanishes(batch, row, key), whether a hidden weight is nothing, which depends on the row
+// where FACTOR_ROWS is 4, and on the key where FACTOR_KEYS is. For products SUMS, TN, COLUMN_UNITS(s), VALUE_KEYS, the keys whose values lie in shared memory at once,
+// load_value(s, batch, key, unit, quad) and store(s, batch, row, unit, quad). For reductions IDENTITY, combine(a, b) and
+// store(batch, row, value).
+#include "generated"
+
+#define ROWS (4u * Y)
+#define KEYS (4u * X)
+#define ROW_STRIDE (Y + 1u)
+#define KEY_STRIDE (X + 1u)
+#define UNITS (CHUNK / 4u)
+#define ROW_LOADS ((UNITS * ROWS + X * Y - 1u) / (X * Y))
+#define KEY_LOADS ((UNITS * KEYS + X * Y - 1u) / (X * Y))
+shared vec4 row_terms[CHUNK * ROW_STRIDE];
+shared vec4 key_terms[CHUNK * KEY_STRIDE];
+#if REDUCES
+shared float parts[ROWS * X];
+#else
+shared vec4 weights[KEYS * ROW_STRIDE];
+shared vec4 values[VALUE_KEYS * X * TN];
+#endif
+#if CAUSAL && FACTORS
+shared uint weighing;  // hidden keys that do weigh something
+#endif
+
+// The chunk of a product's terms that begins at `depth`, into shared memory.
+void stage(uint product, uint batch, uint first_row, uint row_count, uint first_key, uint key_count, uint depth) {
+  float rows[4u * ROW_LOADS], keys[4u * KEY_LOADS];
+  [[unroll]] for (uint p = 0u; p < ROW_LOADS; ++p) {
+    uint e = gl_LocalInvocationIndex + p * (X * Y);
+    float quad[4] = float[4](0.0f, 0.0f, 0.0f, 0.0f);
+    if (ROW_ALONG_DEPTH(product)) {
+      uint at = depth / 4u + e % UNITS;
+      if (DEPTH(product) % CHUNK == 0u || 4u * at < DEPTH(product))
+        load_row(product, batch, first_row + min(e / UNITS, row_count - 1u), at, quad);
+    } else {
+      uint at = depth + e / Y, unit = min(first_row / 4u + e % Y, (P(2) + 3u) / 4u - 1u);
+      if (DEPTH(product) % CHUNK == 0u || at < DEPTH(product)) load_row(product, batch, min(at, DEPTH(product) - 1u), unit, quad);
+    }
+    [[unroll]] for (uint j = 0u; j < 4u; ++j) rows[4u * p + j] = quad[j];
+  }
+  [[unroll]] for (uint p = 0u; p < KEY_LOADS; ++p) {
+    uint e = gl_LocalInvocationIndex + p * (X * Y);
+    float quad[4] = float[4](0.0f, 0.0f, 0.0f, 0.0f);
+    if (KEY_ALONG_DEPTH(product)) {
+      uint at = depth / 4u + e % UNITS;
+      if (DEPTH(product) % CHUNK == 0u || 4u * at < DEPTH(product))
+        load_key(product, batch, first_key + min(e / UNITS, key_count - 1u), at, quad);
+    } else {
+      uint at = depth + e / X, unit = min(first_key / 4u + e % X, (P(3) + 3u) / 4u - 1u);
+      if (DEPTH(product) % CHUNK == 0u || at < DEPTH(product)) load_key(product, batch, min(at, DEPTH(product) - 1u), unit, quad);
+    }
+    [[unroll]] for (uint j = 0u; j < 4u; ++j) keys[4u * p + j] = quad[j];
+  }
+  [[unroll]] for (uint p = 0u; p < ROW_LOADS; ++p) {
+    uint e = gl_LocalInvocationIndex + p * (X * Y);
+    if (e < UNITS * ROWS) {
+      if (ROW_ALONG_DEPTH(product)) {
+        uint row = e / UNITS, at = 4u * (e % UNITS);
+        [[unroll]] for (uint j = 0u; j < 4u; ++j)
+          row_terms[(at + j) * ROW_STRIDE + row / 4u][row % 4u] = rows[4u * p + j];
+      } else {
+        row_terms[e / Y * ROW_STRIDE + e % Y] =
+            vec4(rows[4u * p], rows[4u * p + 1u], rows[4u * p + 2u], rows[4u * p + 3u]);
+      }
+    }
+  }
+  [[unroll]] for (uint p = 0u; p < KEY_LOADS; ++p) {
+    uint e = gl_LocalInvocationIndex + p * (X * Y);
+    if (e < UNITS * KEYS) {
+      if (KEY_ALONG_DEPTH(product)) {
+        uint key = e / UNITS, at = 4u * (e % UNITS);
+        [[unroll]] for (uint j = 0u; j < 4u; ++j)
+          key_terms[(at + j) * KEY_STRIDE + key / 4u][key % 4u] = keys[4u * p + j];
+      } else {
+        key_terms[e / X * KEY_STRIDE + e % X] =
+            vec4(keys[4u * p], keys[4u * p + 1u], keys[4u * p + 2u], keys[4u * p + 3u]);
+      }
+    }
+  }
+}
+
+// An invocation's scores of a product: a quad of keys for each row. (A loop over the products would be left as it is by
+// drivers, and its arrays indexed by what varies.)
+void form_scores(uint product, uint batch, uint first_row, uint row_count, uint first_key, uint key_count,
+                 out vec4 scores[4]) {
+  uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) scores[i] = vec4(0.0f);
+  for (uint first = 0u; first < DEPTH(product); first += CHUNK) {
+    stage(product, batch, first_row, row_count, first_key, key_count, first);
+    barrier();
+    for (uint d = 0u; d < CHUNK; ++d) {
+      vec4 a = row_terms[d * ROW_STRIDE + y], b = key_terms[d * KEY_STRIDE + x];
+      [[unroll]] for (uint i = 0u; i < 4u; ++i) MULTIPLY_ADD(scores[i], a[i], b);
+    }
+    barrier();
+  }
+}
+
+#if !REDUCES
+// Adds a block's weighted values to one of the sums.
+void add_values(uint which, uint batch, uint first_key, uint key_count, inout vec4 sums[4u * TN]) {
+  uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
+  for (uint begin = 0u; begin < key_count; begin += VALUE_KEYS) {
+    for (uint e = gl_LocalInvocationIndex; e < VALUE_KEYS * COLUMN_UNITS(which); e += X * Y) {
+      uint key = begin + e / COLUMN_UNITS(which), unit = e % COLUMN_UNITS(which);
+      float quad[4] = float[4](0.0f, 0.0f, 0.0f, 0.0f);
+      if (key < key_count) load_value(which, batch, first_key + key, unit, quad);
+      values[(key - begin) * (X * TN) + unit] = vec4(quad[0], quad[1], quad[2], quad[3]);
+    }
+    barrier();
+    uint count = min(VALUE_KEYS, key_count - begin);
+    for (uint key = 0u; key < count; ++key) {
+      vec4 a = weights[(begin + key) * ROW_STRIDE + y];
+      [[unroll]] for (uint j = 0u; j < TN; ++j) {
+        vec4 b = values[key * (X * TN) + x + X * j];
+        [[unroll]] for (uint i = 0u; i < 4u; ++i) MULTIPLY_ADD(sums[i * TN + j], a[i], b);
+      }
+    }
+    barrier();
+  }
+}
+
+void store_sums(uint which, uint batch, uint first_row, uint row_count, vec4 sums[4u * TN]) {
+  uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+    [[unroll]] for (uint j = 0u; j < TN; ++j) {
+      uint row = 4u * y + i, unit = x + X * j;
+      vec4 sum = sums[i * TN + j];
+      if (row < row_count && unit < COLUMN_UNITS(which))
+        store(which, batch, first_row + row, unit, float[4](sum.x, sum.y, sum.z, sum.w));
+    }
+  }
+}
+#endif
+
+void main() {
+  load_arguments();
+  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  if (group >= P(0)) return;
+  uint batch = group / P(1), first_row = group % P(1) * ROWS;
+  uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
+  uint row_count = min(ROWS, P(2) - first_row);
+
+#if REDUCES
+  float joined[4];
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) joined[i] = IDENTITY;
+#else
+  vec4 sums[4u * TN];
+  [[unroll]] for (uint i = 0u; i < 4u * TN; ++i) sums[i] = vec4(0.0f);
+#if SUMS > 1
+  vec4 second_sums[4u * TN];
+  [[unroll]] for (uint i = 0u; i < 4u * TN; ++i) second_sums[i] = vec4(0.0f);
+#endif
+#endif
+  for (uint first_key = 0u; first_key < P(3); first_key += KEYS) {
+    uint key_count = min(KEYS, P(3) - first_key);
+#if CAUSAL
+#if LATER_KEYS
+    if (!sees(batch, first_row + row_count - 1u, first_key)) {
+#else
+    if (!sees(batch, first_row, first_key + key_count - 1u)) {
+#endif
+#if FACTORS
+      if (gl_LocalInvocationIndex == 0u) weighing = 0u;
+      memoryBarrierShared();
+      barrier();
+      bool weighs = false;
+      [[unroll]] for (uint i = 0u; i < FACTOR_ROWS; ++i) {
+        [[unroll]] for (uint j = 0u; j < FACTOR_KEYS; ++j) {
+          weighs = weighs || !vanishes(batch, first_row + min(4u * y + i, row_count - 1u),
+                                       first_key + min(4u * x + j, key_count - 1u));
+        }
+      }
+      if (weighs) atomicOr(weighing, 1u);
+      memoryBarrierShared();
+      barrier();
+      bool left_out = weighing == 0u;
+      barrier();
+      if (left_out) continue;
+#else
+      continue;
+#endif
+    }
+#endif
+    vec4 scores[4u * PRODUCTS], of_one[4];
+    form_scores(0u, batch, first_row, row_count, first_key, key_count, of_one);
+    [[unroll]] for (uint i = 0u; i < 4u; ++i) scores[i] = of_one[i];
+#if PRODUCTS > 1
+    form_scores(1u, batch, first_row, row_count, first_key, key_count, of_one);
+    [[unroll]] for (uint i = 0u; i < 4u; ++i) scores[4u + i] = of_one[i];
+#endif
+#if SUMS > 1
+    vec4 later[4];  // weights of the second sum
+    [[unroll]] for (uint j = 0u; j < 4u; ++j) later[j] = vec4(0.0f);
+#endif
+    // One key at a time, the scores of the next one after it: the text of weights is long.
+    [[dont_unroll]] for (uint j = 0u; j < 4u; ++j) {
+      vec4 quad, second;
+      [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+        float of_each[PRODUCTS], of_sums[SUMS];
+        [[unroll]] for (uint p = 0u; p < PRODUCTS; ++p) of_each[p] = scores[4u * p + i].x;
+        uint row = first_row + min(4u * y + i, row_count - 1u), key = min(4u * x + j, key_count - 1u);
+        weigh(batch, row, first_key + key, of_each, of_sums);
+#if REDUCES
+        if (4u * x + j < key_count) combine(joined[i], of_sums[0]);
+#else
+        quad[i] = 4u * x + j < key_count ? of_sums[0] : 0.0f;
+#if SUMS > 1
+        second[i] = 4u * x + j < key_count ? of_sums[1] : 0.0f;
+#endif
+#endif
+      }
+#if !REDUCES
+      weights[(4u * x + j) * ROW_STRIDE + y] = quad;
+#endif
+#if SUMS > 1
+      later[0] = later[1];
+      later[1] = later[2];
+      later[2] = later[3];
+      later[3] = second;
+#endif
+      [[unroll]] for (uint k = 0u; k < 4u * PRODUCTS; ++k) scores[k] = scores[k].yzwx;
+    }
+#if !REDUCES
+    add_values(0u, batch, first_key, key_count, sums);
+#if SUMS > 1
+    [[unroll]] for (uint j = 0u; j < 4u; ++j) weights[(4u * x + j) * ROW_STRIDE + y] = later[j];
+    add_values(1u, batch, first_key, key_count, second_sums);
+#endif
+#endif
+  }
+#if REDUCES
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) parts[(4u * y + i) * X + x] = joined[i];
+  barrier();
+  for (uint row = gl_LocalInvocationIndex; row < row_count; row += X * Y) {
+    float all = parts[row * X];
+    for (uint lane = 1u; lane < X; ++lane) combine(all, parts[row * X + lane]);
+    store(batch, first_row + row, all);
+  }
+#else
+  store_sums(0u, batch, first_row, row_count, sums);
+#if SUMS > 1
+  store_sums(1u, batch, first_row, row_count, second_sums);
+#endif
+#endif
+}

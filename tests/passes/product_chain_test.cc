@@ -1,0 +1,140 @@
+#include "core/passes/product_chain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/passes/fusion_description.h"
+#include "core/passes/pipeline.h"
+#include "core/text/hlo_parser.h"
+
+namespace VXLA_NAMESPACE {
+namespace product_chain_test {
+
+constexpr char kReducers[] = R"(
+max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+)";
+
+// The module, optimised for a GPU.
+std::unique_ptr<Module> OptimizedForGpu(const std::string& text) {
+  auto module = ParseHlo(kReducers + text);
+  VXLA_CHECK(module.ok(), module.status().message());
+  TargetInfo target;
+  target.is_software = false;
+  target.attention_min_scores = 1 << 16;
+  auto optimized = Optimize(**module, target);
+  VXLA_CHECK(optimized.ok(), optimized.status().message());
+  return std::move(*optimized);
+}
+
+// Of the fusions that are product chains how many sums each makes; those that are attentions count -1.
+std::vector<int> ChainsOf(const Module& module) {
+  std::vector<int> sums;
+  for (const auto& i : module.entry()->instructions()) {
+    if (i->opcode() != Opcode::kFusion) continue;
+    const auto description = DescribeFusion(*i);
+    VXLA_CHECK(description.ok(), description.status().message());
+    if (description->chain) sums.push_back(static_cast<int>(description->chain->sums.size()));
+    if (description->attention) sums.push_back(-1);
+  }
+  return sums;
+}
+
+// softmax(q k) v of [8, 128, 32] and its gradient; `end` follows.
+std::string Gradient(const std::string& end) {
+  std::string text = R"(
+ENTRY e { q = f32[8,128,32] parameter(0)  k = f32[8,128,32] parameter(1)  v = f32[8,128,32] parameter(2)
+  do = f32[8,128,32] parameter(3)
+  x = f32[8,128,128] dot(q, k), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}
+  i = f32[] constant(-inf)  o = f32[] constant(0)
+  m = f32[8,128] reduce(x, i), dimensions={2}, to_apply=max  mb = f32[8,128,128] broadcast(m), dimensions={0,1}
+  y = f32[8,128,128] subtract(x, mb)  z = f32[8,128,128] exponential(y)
+  l = f32[8,128] reduce(z, o), dimensions={2}, to_apply=add  lb = f32[8,128,128] broadcast(l), dimensions={0,1}
+  p = f32[8,128,128] divide(z, lb)
+  r = f32[8,128,32] dot(p, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  g = f32[8,128,128] dot(do, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}
+  pg = f32[8,128,128] multiply(p, g)  d = f32[8,128] reduce(pg, o), dimensions={2}, to_apply=add
+  db = f32[8,128,128] broadcast(d), dimensions={0,1}  u = f32[8,128,128] subtract(g, db)
+  s = f32[8,128,128] multiply(u, p)
+  dq = f32[8,128,32] dot(s, k), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  dk = f32[8,128,32] dot(s, q), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  dv = f32[8,128,32] dot(p, do), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_contracting_dims={1}
+)";
+  return text + end + " }";
+}
+constexpr char kResults[] =
+    "ROOT t = (f32[8,128,32], f32[8,128,32], f32[8,128,32], f32[8,128,32]) tuple(r, dq, dk, dv)";
+
+TEST(ProductChainTest, TheGradientOfAttentionIsThreeOfThem) {
+  EXPECT_THAT(ChainsOf(*OptimizedForGpu(Gradient(kResults))), ::testing::UnorderedElementsAre(-1, 1, 1, 2));
+}
+
+// A projection's gradient is a product too, and not what probabilities are chained to.
+TEST(ProductChainTest, TheGradientBehindAProjectionIsThreeToo) {
+  std::string text = Gradient(kResults);
+  const std::string given = "do = f32[8,128,32] parameter(3)";
+  text.replace(text.find(given), given.size(), R"(dy = f32[8,128,48] parameter(3)  w = f32[32,48] parameter(4)
+  do = f32[8,128,32] dot(dy, w), lhs_contracting_dims={2}, rhs_contracting_dims={1})");
+  const std::string product = "dot(p, do)";
+  text.replace(text.find(product), product.size(), "dot(do, p)");
+  text.replace(text.find("dv = f32[8,128,32]"), 18, "dt = f32[8,32,128]");
+  text.insert(text.find("ROOT"), "dv = f32[8,128,32] transpose(dt), dimensions={0,2,1}\n");
+  EXPECT_THAT(ChainsOf(*OptimizedForGpu(text)), ::testing::UnorderedElementsAre(-1, 1, 1, 2));
+}
+
+TEST(ProductChainTest, WithoutTheAttentionItsStatisticsAreTwoMore) {
+  const auto module =
+      OptimizedForGpu(Gradient("ROOT t = (f32[8,128,32], f32[8,128,32], f32[8,128,32]) tuple(dq, dk, dv)"));
+  EXPECT_THAT(ChainsOf(*module), ::testing::UnorderedElementsAre(1, 1, 1, 1, 2));
+}
+
+TEST(ProductChainTest, KeepsApartWhatIsReadElsewhere) {
+  for (const char* read : {"x", "p", "g", "s"}) {
+    const auto module = OptimizedForGpu(
+        Gradient(std::string("ROOT t = (f32[8,128,32], f32[8,128,32], f32[8,128,32], f32[8,128,32], f32[8,128,128]) "
+                             "tuple(r, dq, dk, dv, ") +
+                 read + ")"));
+    const std::vector<int> chains = ChainsOf(*module);
+    EXPECT_THAT(chains, ::testing::Not(::testing::Contains(2))) << read;
+    EXPECT_THAT(chains, ::testing::Not(::testing::Contains(1))) << read;
+  }
+}
+
+TEST(ProductChainTest, HasStatisticsAsResultsOfTheAttention) {
+  const auto module =
+      OptimizedForGpu(Gradient("n = f32[8,128] log(l)  lse = f32[8,128] add(n, m)\n"
+                               "ROOT t = (f32[8,128,32], f32[8,128]) tuple(r, lse)"));
+  EXPECT_THAT(ChainsOf(*module), ::testing::ElementsAre(-1));
+}
+
+// Each result goes over keys of two rows of the product.
+TEST(ProductChainTest, KeepsApartRowsThatAreMixed) {
+  const auto module = OptimizedForGpu(R"(
+ENTRY e { x = f32[1024,32] parameter(0)  w = f32[32,130] parameter(1)  i = f32[] constant(-inf)
+  d = f32[1024,130] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  s = f32[512,2,130] reshape(d)  ROOT r = f32[512] reduce(s, i), dimensions={1,2}, to_apply=max })");
+  EXPECT_TRUE(ChainsOf(*module).empty());
+}
+
+// One place of the product for itself and another for its mirror image.
+TEST(ProductChainTest, KeepsApartWhatIsReadAtTwoPlaces) {
+  const auto module = OptimizedForGpu(R"(
+ENTRY e { x = f32[300,32] parameter(0)  w = f32[32,300] parameter(1)  i = f32[] constant(-inf)
+  d = f32[300,300] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  t = f32[300,300] transpose(d), dimensions={1,0}  s = f32[300,300] add(d, t)
+  ROOT r = f32[300] reduce(s, i), dimensions={1}, to_apply=max })");
+  EXPECT_TRUE(ChainsOf(*module).empty());
+}
+
+// A layer of products without an exponential is as fast as two kernels.
+TEST(ProductChainTest, KeepsLayersOfProductsApart) {
+  const auto module = OptimizedForGpu(R"(
+ENTRY e { x = f32[1024,32] parameter(0)  w = f32[32,130] parameter(1)  u = f32[130,32] parameter(2)
+  d = f32[1024,130] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  s = f32[1024,130] multiply(d, d)
+  ROOT r = f32[1024,32] dot(s, u), lhs_contracting_dims={1}, rhs_contracting_dims={0} })");
+  EXPECT_TRUE(ChainsOf(*module).empty());
+}
+
+}  // namespace product_chain_test
+}  // namespace VXLA_NAMESPACE
