@@ -269,6 +269,8 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   text += "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n";
   text += ArgumentBlock(key, bindings);
   if (fused) text += "#define VXLA_FUSED_F32 1\n";
+  const bool native_nan = facts.probed && facts.signed_zero_inf_nan_preserve_32 && !facts.quirks.loses_nan;
+  if (native_nan && !facts.is_software()) text += "#define VXLA_NATIVE_NAN 1\n";
   if (native_f16) text += kNativeF16;
   if (variant.emulate_i64) text += "#define VXLA_EMULATE_I64 1\n";
   if (variant.emulate_f64) text += "#define VXLA_EMULATE_F64 1\n";
