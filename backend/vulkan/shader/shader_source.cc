@@ -14,6 +14,7 @@
 #include "backend/kernel_pieces.h"
 #include "backend/vulkan/codegen/carriers.h"
 #include "backend/vulkan/codegen/group_divisions.h"
+#include "backend/vulkan/codegen/pack_roundings.h"
 #include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/shader/custom_shader.h"
 #include "backend/vulkan/shader/shader_library.h"
@@ -238,7 +239,10 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   VXLA_ASSIGN_OR_RETURN(std::string body, BodyOf(key));
   const ShaderVariant variant = VariantFor(facts);
   const bool fused = facts.fused_multiply_add && !facts.is_software();
-  if (variant.correct_f32 && !facts.is_software() && !IsCustomShader(key)) body = GroupDivisions(body);
+  if (!facts.is_software() && !IsCustomShader(key)) {
+    if (variant.correct_f32) body = GroupDivisions(body);
+    body = PackRoundings(body, facts.native_f16);
+  }
   const std::string functions = Definitions::Of(variant).Closure(body);
 
   Identifiers used;
