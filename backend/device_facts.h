@@ -176,6 +176,7 @@ struct DeviceFacts {
     bool unfused_multiply_add = false;  // fma rounds its product (Vulkan lets it)
     bool flushes_f32_denormals = false;
     bool flushes_f16_denormals = false;
+    bool loses_nan = false;    // isnan of f32 misses some, or takes other numbers for one
     bool inexact_f16 = false;  // conversions of f16 round otherwise than to nearest even, or not at all
     bool flushes_f64_denormals = false;
     std::vector<std::string> notes;  // a line each for `vxla devices`

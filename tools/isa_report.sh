@@ -136,6 +136,7 @@ dot dot_1024_f32 1024 f32 f32
 dot dot_4096_f16 4096 f16 f16
 dot dot_4096_bf16 4096 bf16 bf16
 dot dot_4096_s8 4096 s8 s32
+dot dot_4096_f8 4096 f8e4m3fn f32
 
 report() {  # title, manifest, families
   local manifest=$2 title=$1 family name

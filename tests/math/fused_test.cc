@@ -32,6 +32,7 @@ float root_guess_f32(float a) { return Spoilt(std::sqrt(a), kGuessUnits); }
 #define VXLA_OWN_GUESSES
 #define VXLA_CORRECT_F32
 #define VXLA_FUSED_F32
+#define VXLA_NATIVE_NAN
 // clang-format off
 // NOLINTBEGIN(bugprone-suspicious-include)
 #include "shaders/include/math/prelude.glsl"
@@ -56,6 +57,7 @@ glm::vec4 grouped(glm::vec4 a, glm::vec4 b) {
 #undef VXLA_OWN_GUESSES
 #undef VXLA_CORRECT_F32
 #undef VXLA_FUSED_F32
+#undef VXLA_NATIVE_NAN
 
 }  // namespace fused
 

@@ -18,6 +18,7 @@ using glm::vec2;
 inline uint floatBitsToUint(float x) { return std::bit_cast<uint>(x); }
 inline int floatBitsToInt(float x) { return std::bit_cast<int>(x); }
 inline float uintBitsToFloat(uint x) { return std::bit_cast<float>(x); }
+inline bool isnan(float x) { return x != x; }
 inline int findMSB(uint x) { return x == 0 ? -1 : 31 - __builtin_clz(x); }
 inline int findLSB(uint x) { return x == 0 ? -1 : __builtin_ctz(x); }
 inline float min(float a, float b) { return b < a ? b : a; }

@@ -111,5 +111,32 @@ TEST(GroupedDivisionTest, FunctionsHaveTheBitsOfSoftwareDrivers) {
   }
 }
 
+// f16 and bf16 that are rounded as they are packed into words: numbers of every bit pattern, NaN among them.
+TEST(GroupedDivisionTest, NarrowFloatsAreRoundedAsTheyArePacked) {
+  for (const char* type : {"f16", "bf16"}) {
+    for (const char* operation : {"add", "multiply"}) {
+      SCOPED_TRACE(fmt::format("{} {}", operation, type));
+      const auto module =
+          ParseModule(fmt::format("ENTRY e {{ a = {0}[1048576] parameter(0)  b = {0}[1048576] parameter(1)\n"
+                                  "  ROOT r = {0}[1048576] {1}(a, b) }}",
+                                  type, operation));
+      std::vector<Literal> arguments;
+      std::mt19937 random(7);
+      for (int k = 0; k < 2; ++k) {
+        Literal& literal = arguments.emplace_back(module->entry()->parameter(k)->shape());
+        auto* words = reinterpret_cast<uint32_t*>(literal.mutable_bytes().data());
+        for (size_t i = 0; i < literal.bytes().size() / 4; ++i) words[i] = static_cast<uint32_t>(random());
+      }
+      const auto expected = RunOnCpu(*module, arguments);
+      ASSERT_TRUE(expected);
+      for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
+        const auto client = GpuClient(mode);
+        ASSERT_NE(client, nullptr);
+        ExpectOnGpu(*client, *module, arguments, {}, 1, *expected);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace VXLA_NAMESPACE

@@ -36,6 +36,7 @@ ProbeAnswer GoodAnswer() {
   answer[kSumInteger] = 1;
   answer[kQuotient] = 142857;
   answer[kFusedRest] = kTwoToMinus24;
+  answer[kNans] = kEveryNan;
   answer[kSumFloat] = answer[kProductFloat] = 0x3e99999a;
   return answer;
 }
@@ -57,6 +58,9 @@ TEST(DiagnoseTest, EachFaultIsSeenAndNoted) {
   EXPECT_EQ(with(kSingleLoop, 65535).loop_iteration_limit, 65535u);
   EXPECT_TRUE(with(kFusedRest, 0).unfused_multiply_add);
   EXPECT_FALSE(with(kSumInteger, 1).unfused_multiply_add);
+  EXPECT_TRUE(with(kNans, 0).loses_nan);
+  EXPECT_TRUE(with(kNans, kEveryNan | 8).loses_nan);
+  EXPECT_FALSE(with(kNans, kEveryNan).loses_nan);
   EXPECT_EQ(with(kNestedLoops, 65027).loop_iteration_limit, 65027u);
   EXPECT_EQ(with(kSingleLoop, 0).loop_iteration_limit, 1u);
   constexpr const char* kFolds = "conversions to a narrower float and back are treated as the identity";

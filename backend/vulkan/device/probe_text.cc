@@ -81,6 +81,9 @@ void Sanity() {
   answer[kProductFloat] = floatBitsToUint(uintBitsToFloat(data[3]) * uintBitsToFloat(data[9]));
   float even = uintBitsToFloat(data[10]);
   answer[kFusedRest] = floatBitsToUint(fma(even, even, uintBitsToFloat(data[11])));
+  uint nans = 0u;
+  for (uint i = 0u; i < 6u; ++i) nans |= isnan(uintBitsToFloat(data[36u + i])) ? 1u << i : 0u;
+  answer[kNans] = nans;
 }
 
 )";

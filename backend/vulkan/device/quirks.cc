@@ -7,10 +7,10 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-constexpr int kProbeVersion = 6;  // changed with the probe, so that old answers are not believed
+constexpr int kProbeVersion = 7;  // changed with the probe, so that old answers are not believed
 
 // The data that the probe works on; read from memory so that no compiler can know it.
-constexpr std::array<uint32_t, 36> kProbeData = {
+constexpr std::array<uint32_t, 42> kProbeData = {
     kLoopIterations,
     kNestedIterations,
     1,            // a step
@@ -48,6 +48,13 @@ constexpr std::array<uint32_t, 36> kProbeData = {
     0x400,
     0xc77fffff,
     0xfc00,
+    // NaN: quiet, of the least payload, negative; infinity, its neighbour, a denormal.
+    0x7fc00000,
+    0x7f800001,
+    0xffffffff,
+    0x7f800000,
+    0xff7fffff,
+    0x00000001,
 };
 
 constexpr uint32_t kProbeGroups = 5;  // a function each: probe_text.cc
@@ -55,7 +62,8 @@ constexpr uint32_t kProbeGroups = 5;  // a function each: probe_text.cc
 constexpr std::array<const char*, kProbeWords> kWordNames = {
     "kSingleLoop", "kNestedLoops",      "kLoopsRan",      "kNarrowedHalf", "kNarrowedFloat16", "kNarrowedDouble",
     "kDenormal32", "kDenormal32Times1", "kDenormal32Sum", "kDenormal16",   "kDenormal64High",  "kDenormal64Low",
-    "kSumInteger", "kQuotient",         "kSumFloat",      "kProductFloat", "kFusedRest",       "kWrongHalves"};
+    "kSumInteger", "kQuotient",         "kSumFloat",      "kProductFloat", "kFusedRest",       "kNans",
+    "kWrongHalves"};
 
 Result<ProbeAnswer> AskDevice(const ProbeTools& tools) {
   ProbeAnswer answer = {};
@@ -107,6 +115,7 @@ Result<DeviceFacts::Quirks> Diagnose(const ProbeAnswer& answer, const DeviceFact
   quirks.flushes_f64_denormals = facts.float64 && answer[kDenormal64High] == 0 && answer[kDenormal64Low] == 0;
   quirks.inexact_f16 =
       facts.float16 && (Folds(answer[kNarrowedHalf]) || Folds(answer[kNarrowedFloat16]) || answer[kWrongHalves] != 0);
+  quirks.loses_nan = answer[kNans] != kEveryNan;
   quirks.unfused_multiply_add = answer[kFusedRest] != kTwoToMinus24;
   NoteQuirks(quirks, folds_narrowing);
   return quirks;

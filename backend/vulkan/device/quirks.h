@@ -29,6 +29,7 @@ enum ProbeWord {
   kSumFloat,      // bits of 0.1f + 0.2f
   kProductFloat,  // bits of 0.1f * 3.0f
   kFusedRest,     // bits of fma(1 + 2^-12, 1 + 2^-12, -(1 + 2^-11)): 2^-24 where it rounds once, else 0
+  kNans,          // which of six numbers isnan says are NaN, a bit each: kEveryNan where it is right
   kWrongHalves,   // how many f32 became another f16 than the nearest, or came back as another f32
   kProbeWords,
 };
@@ -37,6 +38,7 @@ using ProbeAnswer = std::array<uint32_t, kProbeWords>;
 inline constexpr uint32_t kLoopIterations = 100'000, kNestedIterations = 400;
 inline constexpr uint32_t kUnevenBits = 0x3dcccccd;  // 0.1f: has no f16
 inline constexpr uint32_t kTwoToMinus24 = 0x33800000;
+inline constexpr uint32_t kEveryNan = 0x7;  // the first three are
 
 // The cached answer, or a fresh one. kDeviceFailure if the device cannot do plain arithmetic.
 Result<DeviceFacts::Quirks> FindQuirks(const ProbeTools& tools, DiskCache& disk);

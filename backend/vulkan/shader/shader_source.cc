@@ -14,6 +14,7 @@
 #include "backend/kernel_pieces.h"
 #include "backend/vulkan/codegen/carriers.h"
 #include "backend/vulkan/codegen/group_divisions.h"
+#include "backend/vulkan/codegen/pack_roundings.h"
 #include "backend/vulkan/drivers/known_faults.h"
 #include "backend/vulkan/shader/custom_shader.h"
 #include "backend/vulkan/shader/shader_library.h"
@@ -238,7 +239,10 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   VXLA_ASSIGN_OR_RETURN(std::string body, BodyOf(key));
   const ShaderVariant variant = VariantFor(facts);
   const bool fused = facts.fused_multiply_add && !facts.is_software();
-  if (variant.correct_f32 && !facts.is_software() && !IsCustomShader(key)) body = GroupDivisions(body);
+  if (!facts.is_software() && !IsCustomShader(key)) {
+    if (variant.correct_f32) body = GroupDivisions(body);
+    body = PackRoundings(body, facts.native_f16);
+  }
   const std::string functions = Definitions::Of(variant).Closure(body);
 
   Identifiers used;
@@ -269,6 +273,8 @@ Result<std::string> AssembleShader(const KernelKey& key, const DeviceFacts& fact
   text += "layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;\n";
   text += ArgumentBlock(key, bindings);
   if (fused) text += "#define VXLA_FUSED_F32 1\n";
+  const bool native_nan = facts.probed && facts.signed_zero_inf_nan_preserve_32 && !facts.quirks.loses_nan;
+  if (native_nan && !facts.is_software()) text += "#define VXLA_NATIVE_NAN 1\n";
   if (native_f16) text += kNativeF16;
   if (variant.emulate_i64) text += "#define VXLA_EMULATE_I64 1\n";
   if (variant.emulate_f64) text += "#define VXLA_EMULATE_F64 1\n";

@@ -1,8 +1,15 @@
 // f32: bit access, comparison, exact sums and products (double-float arithmetic), + - * / and friends, rounding. No
 // double, no 64-bit integers. Denormal results of scaling are rounded once, in integers.
 
+// Compilers may take isnan for false, unless they are told to keep NaN and a probe found that they do.
 FN bool is_nan_f32(float x) {
-  return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
+  bool r;
+  #ifdef VXLA_NATIVE_NAN
+  r = isnan(x);
+  #else
+  r = (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u;
+  #endif
+  return r;
 }
 FN bool is_inf_f32(float x) {
   return (floatBitsToUint(x) & 0x7fffffffu) == 0x7f800000u;

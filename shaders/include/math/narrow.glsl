@@ -111,6 +111,16 @@ FN uint encode_rounded_pair_f16(float low, float high) {
   #endif
   return r;
 }
+// The same of numbers that are not rounded yet, none of them NaN (backend/vulkan/codegen/pack_roundings.h).
+FN uint encode_number_pair_f16(float low, float high) {
+  uint r;
+  #ifdef VXLA_NATIVE_F16
+  r = NATIVE_F16_PAIR(low, high);
+  #else
+  r = encode_rounded_pair_f16(round_f16(low), round_f16(high));
+  #endif
+  return r;
+}
 FN F round_f8e5m2(float a) {
   return round_narrow_f32(a, 2, -14, 57344.0f, inf_f32());
 }
@@ -306,6 +316,14 @@ FN uint encode_bf16(float a) {
 // A word of two values that round_bf16 gave, low in its lower half.
 FN uint encode_rounded_pair_bf16(float low, float high) {
   return (floatBitsToUint(low) >> 16) | (floatBitsToUint(high) & 0xffff0000u);
+}
+// The same of numbers that are not rounded yet, none of them NaN (backend/vulkan/codegen/pack_roundings.h).
+FN uint encode_number_pair_bf16(float low, float high) {
+  uint a = floatBitsToUint(low);
+  uint b = floatBitsToUint(high);
+  uint c = a + 0x7fffu + ((a >> 16) & 1u);
+  uint d = b + 0x7fffu + ((b >> 16) & 1u);
+  return (c >> 16) | (d & 0xffff0000u);
 }
 // f8e8m0fnu is 2^(bits - 127): no sign; 0xff is NaN, which zero, negative values and infinity become; ties go up.
 FN uint encode_f8e8m0fnu(float a) {
