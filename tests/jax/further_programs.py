@@ -646,6 +646,36 @@ def add_further_cases(case, floats, doubles, integers, complexes):
         floats(4, 5),
         tol=1e-5,
     )
+    near = lambda n, k: (np.eye(k) + 0.3 * r.standard_normal((n, k, k))).astype(np.float32) / np.float32(1.2)
+    case(
+        "kalman_scan",
+        lambda a, b, c: lax.associative_scan(
+            lambda x, y: (y[0] @ x[0], (y[0] @ x[1][..., None])[..., 0] + y[1], y[0] @ x[2] @ jnp.swapaxes(y[0], -1, -2) + y[2]), (a, b, c)
+        ),
+        near(33, 2),
+        floats(33, 2),
+        near(33, 2),
+        tol=1e-3,
+    )
+    case("matrix_scan_reversed", lambda a: lax.associative_scan(jnp.matmul, a, reverse=True), near(41, 3), tol=1e-3)
+    case("matrix_scan_grad", lambda a: jax.grad(lambda a: (lax.associative_scan(jnp.matmul, a)[-1] ** 2).sum())(a), near(17, 2), tol=1e-3)
+    case(
+        "rotated_points",
+        lambda m, p: jax.grad(lambda m, p: (jnp.einsum("nij,nj->ni", m, p) ** 2 + jnp.cross(p, p[::-1])).sum(), (0, 1))(m, p),
+        near(200, 3),
+        floats(200, 3),
+        tol=1e-3,
+    )
+
+    def down_and_up(a, b, c):
+        labels = ("NHWC", "HWIO", "NHWC")
+        half_size = jax.nn.relu(lax.conv_general_dilated(a, b, (2, 2), "SAME", dimension_numbers=labels))
+        return lax.conv_transpose(half_size, c, (2, 2), "SAME", dimension_numbers=labels) + a
+
+    images = floats(2, 16, 16, 8)
+    weights = floats(3, 3, 8, 16) / 4, floats(3, 3, 16, 8) / 4
+    case("down_and_up", down_and_up, images, *weights, tol=1e-3)
+    case("down_and_up_grad", jax.grad(lambda a, b, c: (down_and_up(a, b, c) ** 2).mean(), (0, 1, 2)), images, *weights, tol=1e-3)
 
 
 def further_symbolic_cases(floats):
