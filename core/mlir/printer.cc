@@ -182,6 +182,8 @@ Result<std::string> StablehloPrinter::NameOf(const Instruction& instruction) con
   if (opcode == Opcode::kBitcast && SameDimensions(instruction.shape(), instruction.operand(0)->shape()) == false &&
       !instruction.shape().layout() && !instruction.operand(0)->shape().layout())
     return std::string("stablehlo.reshape");
+  if (opcode == Opcode::kAllToAll && instruction.attributes<CollectiveAttributes>().dimensions.empty())
+    return NotSupported(instruction, "StableHLO's splits each operand, here each goes to one member");
   const std::string_view text = FactsOf(opcode).stablehlo_text;
   if (text.empty() || opcode == Opcode::kAsyncStart || opcode == Opcode::kAsyncDone ||
       opcode == Opcode::kDynamicReshape)

@@ -9,8 +9,8 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-// A start does all of it where it stands.
-class Starts : private Expansion {
+// A start does all of it where it stands; an exchange of several operands is one of one.
+class Exchanges : private Expansion {
  public:
   using Expansion::Expansion;
 
@@ -33,6 +33,8 @@ class Starts : private Expansion {
       case Opcode::kCollectivePermuteStart:
         if (!instruction().attributes<CollectivePermuteAttributes>().slice_sizes.empty()) return nullptr;
         return Started(Together(operands), Same(Opcode::kCollectivePermute, shape.tuple_elements()[1], operands));
+      case Opcode::kAllToAll:
+        return Exchanged(operands);
       case Opcode::kAsyncUpdate:
       case Opcode::kAllReduceDone:
         return operands[0];
@@ -47,6 +49,24 @@ class Starts : private Expansion {
   }
 
  private:
+  // Operands that go to one member each: rows of one array, whose blocks do.
+  Instruction* Exchanged(const std::vector<Instruction*>& operands) {
+    auto attributes = instruction().attributes<CollectiveAttributes>();
+    if (!attributes.dimensions.empty() || instruction().shape().IsDynamic()) return nullptr;
+    attributes.dimensions = {0};
+    const IntList sizes = SizesOf(operands[0]->shape());
+    IntList row = sizes;
+    row.insert(row.begin(), 1);
+    std::vector<Instruction*> rows;
+    for (Instruction* operand : operands) rows.push_back(Reshaped(operand, row));
+    Instruction* const given = Concatenated(rows, 0);
+    Instruction* const received = Add(Opcode::kAllToAll, given->shape(), {given}, std::move(attributes));
+    std::vector<Instruction*> results;
+    for (int64_t k = 0; k < static_cast<int64_t>(operands.size()); ++k)
+      results.push_back(Reshaped(Slice(received, 0, k, k + 1), sizes));
+    return instruction().shape().IsTuple() ? TupleOf(std::move(results)) : results[0];
+  }
+
   Instruction* Same(Opcode opcode, const Shape& shape, const std::vector<Instruction*>& operands) {
     return Add(opcode, shape, operands, instruction().attributes(),
                {instruction().called().begin(), instruction().called().end()});
@@ -82,7 +102,8 @@ Result<std::unique_ptr<Module>> WithStablehloForms(const Module& module, ChloFor
   std::vector<Computation*> all;
   for (const auto& computation : forms->computations()) all.push_back(computation.get());
   ExpandEach(
-      all, [](Computation& computation, Instruction* instruction) { return Starts(computation, instruction).Expand(); },
+      all,
+      [](Computation& computation, Instruction* instruction) { return Exchanges(computation, instruction).Expand(); },
       LiveSizesIn::kExpanded);
   if (chlo == ChloForms::kExpanded) ExpandScans(*forms);
   if (FusesWhatIsExpanded(*forms, chlo)) VXLA_RETURN_IF_ERROR(InlineCalls(*forms).status());

@@ -64,6 +64,25 @@ ROOT cpd = f32[4] collective-permute-done(cps))",
             "{1, -0, -1, -2}");
 }
 
+// Each operand goes to one member of a group; StableHLO's all_to_all splits each of its operands.
+TEST(StablehloFormsTest, OperandsOfAnAllToAllAreItsBlocks) {
+  const Result<std::unique_ptr<Module>> module = ParseHlo(R"(HloModule m, replica_count=2
+ENTRY main {
+  a = f32[3] parameter(0)
+  b = f32[3] parameter(1)
+  ROOT t = (f32[3], f32[3]) all-to-all(a, b), replica_groups={{0,1}}
+})");
+  ASSERT_TRUE(module.ok()) << Place(module.status());
+  EXPECT_THAT(mlir::PrintStablehlo(**module).status().message(), testing::HasSubstr("each goes to one member"));
+  const Result<std::unique_ptr<Module>> forms = WithStablehloForms(**module, ChloForms::kKept);
+  ASSERT_TRUE(forms.ok());
+  const Result<std::string> printed = mlir::PrintStablehlo(**forms);
+  ASSERT_TRUE(printed.ok()) << printed.status().message();
+  EXPECT_THAT(*printed, testing::HasSubstr("split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 2 : "
+                                           "i64}> : (tensor<2x3xf32>) -> (tensor<2x3xf32>)"));
+  EXPECT_TRUE(ReadStablehlo(*printed).ok()) << *printed;
+}
+
 TEST(StablehloFormsTest, ScansAndRaggedProductsAreThoseOfChloOrExpanded) {
   EXPECT_EQ(Converted(R"(m = f32[3,2] parameter(0)
 z = f32[2] constant({0, 1})
