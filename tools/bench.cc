@@ -359,6 +359,10 @@ Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clie
     VXLA_ASSIGN_OR_RETURN(BenchRow row,
                           MeasureOnDevice(flags, *client, c.name, *module, flop, c.fusion, c.wide_accumulation));
     row.reference_ms = reference_ms;
+    if (c.replicas > 1) {
+      VXLA_ASSIGN_OR_RETURN(row.sweep, MeasureCopies(client->device(), row.bytes / 2));
+      row.peer = row.sweep.front();
+    }
     if (!c.against.empty()) {
       VXLA_ASSIGN_OR_RETURN(Client * plain, clients.Get(mode, ""));
       VXLA_ASSIGN_OR_RETURN(std::unique_ptr<Module> other, ParseHlo(c.against));

@@ -176,6 +176,18 @@ Result<PeerTime> MeasureCopy(Device& device, int64_t bytes) {
   return PeerTime{"the driver's copy of as many bytes", ms};
 }
 
+Result<std::vector<PeerTime>> MeasureCopies(Device& device, int64_t bytes) {
+  std::vector<PeerTime> times;
+  for (const vulkan::BenchKernel& kernel : vulkan::CopySweep(device.facts(), bytes)) {
+    VXLA_ASSIGN_OR_RETURN(PeerTime time, MeasureSteps(device, kernel.name, kernel.steps));
+    times.push_back(std::move(time));
+  }
+  std::ranges::sort(times, {}, &PeerTime::ms);
+  VXLA_ASSIGN_OR_RETURN(PeerTime driver, MeasureCopy(device, bytes));
+  times.push_back(std::move(driver));
+  return times;
+}
+
 Result<double> MeasureFlopPerMs(Device& device) {
   VXLA_ASSIGN_OR_RETURN(const std::vector<PeerTime> times, MeasureHandWritten(device, vulkan::kArithmeticPeak));
   if (times.empty()) return Unsupported("device {}: no kernel for its arithmetic", device.facts().name);

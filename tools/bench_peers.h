@@ -28,6 +28,8 @@ Result<std::vector<PeerTime>> MeasureHandWritten(Device& device, const std::stri
 Result<PeerTime> MeasureHandRecorded(Device& device, const Executable& executable);
 // A device-to-device copy of this many bytes; counts them read and written.
 Result<PeerTime> MeasureCopy(Device& device, int64_t bytes);
+// Copies of this many bytes by hand-written kernels, fastest first, then the driver's.
+Result<std::vector<PeerTime>> MeasureCopies(Device& device, int64_t bytes);
 // f32 multiplications and additions by the millisecond, of a kernel that does nothing else.
 Result<double> MeasureFlopPerMs(Device& device);
 // Host peers: Eigen on one thread (if it was there at build time), a plain loop, std::sort.

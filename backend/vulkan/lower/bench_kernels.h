@@ -24,4 +24,7 @@ inline constexpr char kArithmeticPeak[] = "arithmetic_peak";
 // Pure.
 std::vector<BenchKernel> BenchKernels(const std::string& case_name, const DeviceFacts& facts);
 
+// Copies of f32, of at least as many bytes, from buffer 0 to buffer 1.
+std::vector<BenchKernel> CopySweep(const DeviceFacts& facts, int64_t bytes);
+
 }  // namespace VXLA_NAMESPACE::vulkan
