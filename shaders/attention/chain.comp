@@ -20,15 +20,17 @@
 //
 // P(0) workgroups, P(1) tiles of rows, P(2) rows, P(3) keys.
 //
-// The generated part defines X, Y, CHUNK, PRODUCTS, DEPTH(p), REDUCES and MULTIPLY_ADD(sum, a, b);
-// ROW_ALONG_DEPTH(p) and KEY_ALONG_DEPTH(p), whether depths of a term, or else neighbouring terms, lie side by side in
-// memory; load_row(p, batch, row, unit, quad) and load_key(p, batch, key, unit, quad), which give four depths of a term,
-// or, with a depth for the row or key, four terms; weigh(batch, row, key,
-// scores, weights). With CAUSAL sees(batch, row, key); LATER_KEYS: the later the key, the later the rows that see it, else the
-// other way round; with FACTORS vanishes(batch, row, key), whether a hidden weight is nothing, which depends on the row
-// where FACTOR_ROWS is 4, and on the key where FACTOR_KEYS is. For products SUMS, TN, COLUMN_UNITS(s), VALUE_KEYS, the keys whose values lie in shared memory at once,
-// load_value(s, batch, key, unit, quad) and store(s, batch, row, unit, quad). For reductions IDENTITY, combine(a, b) and
-// store(batch, row, value).
+// The generated part defines X, Y, CHUNK, PRODUCTS, SUMS, DEPTH(p), REDUCES, MULTIPLY_ADD(sum, a, b) and
+//   weigh(batch, row, key, scores, weights): a weight of each sum from a score of each product;
+//   ROW_ALONG_DEPTH(p), KEY_ALONG_DEPTH(p): whether depths of a term, or else neighbouring terms, lie side by side in
+//     memory; load_row(p, batch, row, unit, quad), load_key(p, batch, key, unit, quad): four depths of a term, or, with a
+//     depth in place of the row or key, four terms;
+//   with CAUSAL sees(batch, row, key); LATER_KEYS: the later the key, the later the rows that see it, else the other way
+//     round; with FACTORS vanishes(batch, row, key): whether a hidden weight is nothing, which depends on the row where
+//     FACTOR_ROWS is 4, and on the key where FACTOR_KEYS is;
+//   for products TN, COLUMN_UNITS(s), VALUE_KEYS, the keys whose values lie in shared memory at once, load_value(s, batch,
+//     key, unit, quad) and store(s, batch, row, unit, quad);
+//   for reductions, of which there is one sum, IDENTITY, combine(a, b) and store(batch, row, value).
 #include "generated"
 
 #define ROWS (4u * Y)
@@ -62,7 +64,8 @@ void stage(uint product, uint batch, uint first_row, uint row_count, uint first_
         load_row(product, batch, first_row + min(e / UNITS, row_count - 1u), at, quad);
     } else {
       uint at = depth + e / Y, unit = min(first_row / 4u + e % Y, (P(2) + 3u) / 4u - 1u);
-      if (DEPTH(product) % CHUNK == 0u || at < DEPTH(product)) load_row(product, batch, min(at, DEPTH(product) - 1u), unit, quad);
+      if (DEPTH(product) % CHUNK == 0u || at < DEPTH(product))
+        load_row(product, batch, min(at, DEPTH(product) - 1u), unit, quad);
     }
     [[unroll]] for (uint j = 0u; j < 4u; ++j) rows[4u * p + j] = quad[j];
   }
@@ -75,7 +78,8 @@ void stage(uint product, uint batch, uint first_row, uint row_count, uint first_
         load_key(product, batch, first_key + min(e / UNITS, key_count - 1u), at, quad);
     } else {
       uint at = depth + e / X, unit = min(first_key / 4u + e % X, (P(3) + 3u) / 4u - 1u);
-      if (DEPTH(product) % CHUNK == 0u || at < DEPTH(product)) load_key(product, batch, min(at, DEPTH(product) - 1u), unit, quad);
+      if (DEPTH(product) % CHUNK == 0u || at < DEPTH(product))
+        load_key(product, batch, min(at, DEPTH(product) - 1u), unit, quad);
     }
     [[unroll]] for (uint j = 0u; j < 4u; ++j) keys[4u * p + j] = quad[j];
   }
