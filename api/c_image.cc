@@ -50,8 +50,8 @@ Result<std::unique_ptr<RecordedImages>> RecordedImages::Create(VxlaDevice device
   made->bound_results_.resize(program.results.size());
   made->barriers_ = vulkan::WrapCommands(*device->device);
   VXLA_RETURN_IF_ERROR(made->CheckDonations(program.executable->plan()));
-  for (Image& image : made->arguments_) VXLA_RETURN_IF_ERROR(made->AddConversion(image, /*argument=*/true));
-  for (Image& image : made->results_) VXLA_RETURN_IF_ERROR(made->AddConversion(image, /*argument=*/false));
+  for (Image& image : made->arguments_) VXLA_RETURN_IF_ERROR(made->AddConversion(*program.executable, image, true));
+  for (Image& image : made->results_) VXLA_RETURN_IF_ERROR(made->AddConversion(*program.executable, image, false));
   return made;
 }
 
@@ -100,15 +100,33 @@ Status RecordedImages::CheckDonations(const Plan& plan) {
   return OkStatus();
 }
 
-Status RecordedImages::AddConversion(Image& image, bool argument) {
+Status RecordedImages::AddConversion(const Executable& program, Image& image, bool argument) {
   if (image.array.same_bytes) return OkStatus();
-  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, CompileConversion(device_, image.array, argument));
+  const std::span<const std::byte> kept =
+      program.image_conversion(argument, static_cast<uint32_t>(image.leaf), image.array.format.format);
+  VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable, kept.empty()
+                                                                    ? CompileConversion(device_, image.array, argument)
+                                                                    : LoadConversion(device_, kept, image, argument));
   VXLA_ASSIGN_OR_RETURN(image.conversion, Recording::Create(std::move(executable), {}));
   image.commands = vulkan::WrapCommands(*device_->device);
   const BoundBuffer from = {argument ? image.texels.get() : image.elements.get(), 1};
   const BoundBuffer to = {argument ? image.elements.get() : image.texels.get(), 1};
   image.conversion->Bind({&from, 1}, {&to, 1});
   return OkStatus();
+}
+
+Result<std::shared_ptr<Executable>> RecordedImages::LoadConversion(VxlaDevice device, std::span<const std::byte> bundle,
+                                                                   const Image& image, bool argument) {
+  Result<std::shared_ptr<Executable>> loaded = device->client->Load(bundle);
+  if (!loaded.ok()) return Status(loaded.status()).WithPrefix(image.name + ": its conversion: ");
+  VXLA_RETURN_IF_ERROR(CheckRecordable((*loaded)->plan()));
+  const Plan& plan = (*loaded)->plan();
+  const Shape& from = argument ? image.array.texels : image.array.shape;
+  const Shape& to = argument ? image.array.shape : image.array.texels;
+  if (plan.parameters.size() != 1 || plan.results.size() != 1 || plan.parameters[0].shape != from ||
+      plan.results[0].shape != to)
+    return InvalidArgument("{}: the bundle's conversion is for another array", image.name);
+  return loaded;
 }
 
 Status RecordedImages::BindImage(Image& image, const VxlaImage& given, bool argument) {

@@ -43,7 +43,10 @@ class RecordedImages {
   explicit RecordedImages(VxlaDevice device) : device_(device) {}
   Status Add(const std::string& name, size_t leaf, const Shape& shape, VkFormat format, VkBufferUsageFlags usage,
              std::vector<Image>& images);
-  Status AddConversion(Image& image, bool argument);
+  Status AddConversion(const Executable& program, Image& image, bool argument);
+  // From the program's bundle.
+  static Result<std::shared_ptr<Executable>> LoadConversion(VxlaDevice device, std::span<const std::byte> bundle,
+                                                            const Image& image, bool argument);
   Status CheckDonations(const Plan& plan);
   static Status BindImage(Image& image, const VxlaImage& given, bool argument);
   static Status BindLeaves(std::vector<Image>& images, const VxlaImage* const* given, bool argument,

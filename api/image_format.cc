@@ -7,23 +7,23 @@ namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr ImageFormat kFormats[] = {
-    {VK_FORMAT_R8_UNORM, 1, ElementType::kU8},
-    {VK_FORMAT_R8G8_UNORM, 2, ElementType::kU8},
-    {VK_FORMAT_R8G8B8A8_UNORM, 4, ElementType::kU8},
-    {VK_FORMAT_B8G8R8A8_UNORM, 4, ElementType::kU8, false, true},
-    {VK_FORMAT_R8_SRGB, 1, ElementType::kU8, true},
-    {VK_FORMAT_R8G8_SRGB, 2, ElementType::kU8, true},
-    {VK_FORMAT_R8G8B8A8_SRGB, 4, ElementType::kU8, true},
-    {VK_FORMAT_B8G8R8A8_SRGB, 4, ElementType::kU8, true, true},
-    {VK_FORMAT_R16_UNORM, 1, ElementType::kU16},
-    {VK_FORMAT_R16G16_UNORM, 2, ElementType::kU16},
-    {VK_FORMAT_R16G16B16A16_UNORM, 4, ElementType::kU16},
-    {VK_FORMAT_R16_SFLOAT, 1, ElementType::kF16},
-    {VK_FORMAT_R16G16_SFLOAT, 2, ElementType::kF16},
-    {VK_FORMAT_R16G16B16A16_SFLOAT, 4, ElementType::kF16},
-    {VK_FORMAT_R32_SFLOAT, 1, ElementType::kF32},
-    {VK_FORMAT_R32G32_SFLOAT, 2, ElementType::kF32},
-    {VK_FORMAT_R32G32B32A32_SFLOAT, 4, ElementType::kF32},
+    {"R8_UNORM", VK_FORMAT_R8_UNORM, 1, ElementType::kU8},
+    {"R8G8_UNORM", VK_FORMAT_R8G8_UNORM, 2, ElementType::kU8},
+    {"R8G8B8A8_UNORM", VK_FORMAT_R8G8B8A8_UNORM, 4, ElementType::kU8},
+    {"B8G8R8A8_UNORM", VK_FORMAT_B8G8R8A8_UNORM, 4, ElementType::kU8, false, true},
+    {"R8_SRGB", VK_FORMAT_R8_SRGB, 1, ElementType::kU8, true},
+    {"R8G8_SRGB", VK_FORMAT_R8G8_SRGB, 2, ElementType::kU8, true},
+    {"R8G8B8A8_SRGB", VK_FORMAT_R8G8B8A8_SRGB, 4, ElementType::kU8, true},
+    {"B8G8R8A8_SRGB", VK_FORMAT_B8G8R8A8_SRGB, 4, ElementType::kU8, true, true},
+    {"R16_UNORM", VK_FORMAT_R16_UNORM, 1, ElementType::kU16},
+    {"R16G16_UNORM", VK_FORMAT_R16G16_UNORM, 2, ElementType::kU16},
+    {"R16G16B16A16_UNORM", VK_FORMAT_R16G16B16A16_UNORM, 4, ElementType::kU16},
+    {"R16_SFLOAT", VK_FORMAT_R16_SFLOAT, 1, ElementType::kF16},
+    {"R16G16_SFLOAT", VK_FORMAT_R16G16_SFLOAT, 2, ElementType::kF16},
+    {"R16G16B16A16_SFLOAT", VK_FORMAT_R16G16B16A16_SFLOAT, 4, ElementType::kF16},
+    {"R32_SFLOAT", VK_FORMAT_R32_SFLOAT, 1, ElementType::kF32},
+    {"R32G32_SFLOAT", VK_FORMAT_R32G32_SFLOAT, 2, ElementType::kF32},
+    {"R32G32B32A32_SFLOAT", VK_FORMAT_R32G32B32A32_SFLOAT, 4, ElementType::kF32},
 };
 
 }  // namespace
@@ -33,6 +33,14 @@ std::vector<int64_t> FourDimensions(const Shape& shape) {
   if (dimensions.size() == 2) dimensions.push_back(1);
   if (dimensions.size() == 3) dimensions.insert(dimensions.begin(), 1);
   return dimensions;
+}
+
+Result<VkFormat> FormatNamed(const std::string& asker, std::string_view name) {
+  const auto found = std::ranges::find(kFormats, name, &ImageFormat::name);
+  if (found != std::end(kFormats)) return found->format;
+  std::string names;
+  for (const ImageFormat& format : kFormats) names += fmt::format("{}{}", names.empty() ? "" : ", ", format.name);
+  return InvalidArgument("{}: '{}' is none of {}", asker, name, names);
 }
 
 Result<ImageArray> ArrayOfImage(const std::string& name, const Shape& shape, VkFormat format) {

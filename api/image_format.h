@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/vulkan/device/vk.h"
@@ -16,6 +17,7 @@ inline constexpr int64_t kImageColours = 3, kImageChannelAxis = 3;
 
 // Texels of one to four channels of one size.
 struct ImageFormat {
+  const char* name = "";  // VkFormat's, without VK_FORMAT_
   VkFormat format = VK_FORMAT_UNDEFINED;
   int channels = 0;
   ElementType texel = ElementType::kU8;  // of a channel: u8 and u16 stand for 0 to 1, f16 and f32 for themselves
@@ -37,6 +39,9 @@ struct ImageArray {
 
 // [layers, height, width, channels] of an array that is an image.
 std::vector<int64_t> FourDimensions(const Shape& shape);
+
+// "R8G8B8A8_SRGB"; kInvalidArgument, beginning with `asker`, lists those that an array can have.
+Result<VkFormat> FormatNamed(const std::string& asker, std::string_view name);
 
 // kInvalidArgument, beginning with `name`: a format that is not known, a shape or an element type that does not fit it.
 Result<ImageArray> ArrayOfImage(const std::string& name, const Shape& shape, VkFormat format);

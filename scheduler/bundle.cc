@@ -59,6 +59,13 @@ Result<std::span<const std::byte>> OneOf(std::span<const BundleSection> sections
   return bytes.subspan(found.offset, found.size);
 }
 
+Status CheckConversion(const Bundle& bundle, const BundleConversion& conversion) {
+  const auto& [offset, size] = conversion.bundle;
+  if (offset <= bundle.constants.size() && size <= bundle.constants.size() - offset) return OkStatus();
+  return InvalidArgument("a conversion of images has {} bytes at {}, the constants {}", size, offset,
+                         bundle.constants.size());
+}
+
 }  // namespace
 
 std::string BundleVariant::ToString() const {
@@ -81,6 +88,8 @@ Result<Bundle> ReadBundle(std::span<const std::byte> bytes) {
   Fields(reader, bundle);
   VXLA_RETURN_IF_ERROR(reader.Finish());
   if (bundle.variants.empty()) return InvalidArgument("the bundle holds no variant");
+  for (const BundleConversion& conversion : bundle.conversions)
+    VXLA_RETURN_IF_ERROR(CheckConversion(bundle, conversion));
   for (BundleVariant& variant : bundle.variants) {
     VXLA_RETURN_IF_ERROR(CheckVariant(bundle, variant).WithPrefix(variant.ToString() + ": "));
     for (size_t i = 0; i < variant.plan.steps.size(); ++i)

@@ -34,11 +34,21 @@ struct BundleVariant {
   std::string ToString() const;
 };
 
+// A program that turns the texels of an image into an argument's array, or a result's array into texels: a bundle
+// itself, among the constants.
+struct BundleConversion {
+  bool argument = false;
+  uint32_t leaf = 0;    // which argument or result array
+  uint32_t format = 0;  // VkFormat
+  BundlePart bundle;
+};
+
 struct Bundle {
   std::string producer;  // "vxla 0.1.0"
   std::vector<Shape> parameters;
   Shape result;
   std::vector<BundleVariant> variants;
+  std::vector<BundleConversion> conversions;
   std::span<const std::byte> modules, constants;  // within the bytes that were read
 
   std::span<const std::byte> Module(const BundlePart& part) const { return modules.subspan(part.offset, part.size); }
@@ -75,6 +85,8 @@ class BundleBuilder {
   // program.
   // kUnsupported: the program needs more than its bundle can hold (steps for the host, sizes that arguments decide).
   Status Add(const Executable& executable, Device& device, bool generic);
+  // Another file's bytes, for images of the format in the place of the argument or result array.
+  void AddConversion(bool argument, uint32_t leaf, uint32_t format, std::span<const std::byte> file);
   // The bytes of the file.
   std::string Finish(const std::string& producer);
 

@@ -78,6 +78,10 @@ Status BundleBuilder::Add(const Executable& executable, Device& device, bool gen
   return OkStatus();
 }
 
+void BundleBuilder::AddConversion(bool argument, uint32_t leaf, uint32_t format, std::span<const std::byte> file) {
+  bundle_.conversions.push_back({argument, leaf, format, constants_.Add(file)});
+}
+
 std::string BundleBuilder::Finish(const std::string& producer) {
   bundle_.producer = producer;
   BundleWriter program;

@@ -116,8 +116,12 @@ void Fields(Archive& a, BundleVariant& v) {
   a(v.generic, v.made_for, v.plan, v.modules, v.constants);
 }
 template <typename Archive>
+void Fields(Archive& a, BundleConversion& v) {
+  a(v.argument, v.leaf, v.format, v.bundle);
+}
+template <typename Archive>
 void Fields(Archive& a, Bundle& v) {
-  a(v.producer, v.parameters, v.result, v.variants);
+  a(v.producer, v.parameters, v.result, v.variants, v.conversions);
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -102,6 +102,10 @@ Result<std::shared_ptr<Executable>> Client::LoadOrThrow(std::span<const std::byt
   state->program.plan = variant.plan;
   TakeModules(bundle, variant, state->program.plan);
   state->program.layout = LayOutArguments(state->program.plan, BlockAlignment(facts, variant.plan.bindings));
+  for (const BundleConversion& conversion : bundle.conversions) {
+    const std::span<const std::byte> file = bundle.Constant(conversion.bundle);
+    state->conversions.push_back({conversion, {file.begin(), file.end()}});
+  }
   state->statistics.plan_ms = all.Ms();
   if (!options.background) VXLA_RETURN_IF_ERROR(MakeKernels(*state));
   if (!facts.compile_only) VXLA_RETURN_IF_ERROR(UploadConstantsOf(bundle, variant, *state));

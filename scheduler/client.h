@@ -114,6 +114,9 @@ class Executable {
   const Module& module() const;
   // Of a program from a bundle, the variant that was taken: "generic under descriptors". Else empty.
   const std::string& bundle_variant() const;
+  // The bundle that converts between an argument's (a result's) array and an image of the VkFormat; empty: the
+  // executable's own holds none.
+  std::span<const std::byte> image_conversion(bool argument, uint32_t leaf, uint32_t format) const;
   // Whether each choice of live sizes has an executable of its own, and the one for these arguments.
   bool depends_on_sizes() const;
   Result<StaticProgram> ProgramFor(std::span<const Literal* const> arguments) const;

@@ -580,6 +580,13 @@ const Module& Executable::module() const {
   return state_->specializations != nullptr ? state_->specializations->shown().module() : *state_->module;
 }
 const std::string& Executable::bundle_variant() const { return state_->bundle_variant; }
+
+std::span<const std::byte> Executable::image_conversion(bool argument, uint32_t leaf, uint32_t format) const {
+  const auto found = std::ranges::find_if(state_->conversions, [&](const ExecutableState::Conversion& each) {
+    return each.of.argument == argument && each.of.leaf == leaf && each.of.format == format;
+  });
+  return found == state_->conversions.end() ? std::span<const std::byte>() : found->file;
+}
 const CompileStatistics& Executable::compile_statistics() const {
   (void)state_->WaitForKernels();  // which are part of them
   return state_->specializations != nullptr ? state_->specializations->shown().compile_statistics()

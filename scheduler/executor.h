@@ -11,6 +11,7 @@
 
 #include "backend/device.h"
 #include "core/module.h"
+#include "scheduler/bundle.h"
 #include "scheduler/client.h"
 #include "scheduler/recorder.h"
 #include "scheduler/size_dependent.h"
@@ -73,6 +74,11 @@ struct ExecutableState {
   std::unordered_map<std::string, const Instruction*> instructions;  // by PlanName
   int64_t max_loop_iterations = -1;
   Program program;
+  struct Conversion {
+    BundleConversion of;
+    std::vector<std::byte> file;
+  };
+  std::vector<Conversion> conversions;  // that its bundle holds
   std::string bundle_variant;
   CompileStatistics statistics;
   std::unique_ptr<ContextPool> contexts;

@@ -1,8 +1,12 @@
 // vxla compile: a program as a bundle, which runs without a compiler.
 #include <fmt/format.h>
 
+#include <charconv>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "api/image_programs.h"
+#include "core/module.h"
 #include "scheduler/bundle.h"
 #include "tools/commands.h"
 #include "tools/files.h"
@@ -15,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 struct CompileCommandFlags {
   std::string file, out, bindings = "both";
-  std::vector<std::string> targets = {"generic"};
+  std::vector<std::string> targets = {"generic"}, argument_images, result_images;
   uint64_t seed = 0;
   CompileFlags compile;
   bool same_bits = false, no_cache = false, json = false;
@@ -35,6 +39,51 @@ Status AddVariant(const CompileCommandFlags& flags, const Module& module, const 
   return bundle.Add(*executable, *device, IsGeneric(target));
 }
 
+Status AddVariants(const CompileCommandFlags& flags, const Module& module, BundleBuilder& bundle, Json* variants) {
+  for (const std::string& target : flags.targets) {
+    for (const std::string bindings : {"addresses", "descriptors"}) {
+      if (flags.bindings != "both" && flags.bindings != bindings) continue;
+      VXLA_RETURN_IF_ERROR(AddVariant(flags, module, target, bindings, bundle));
+      if (variants != nullptr) variants->push_back({{"target", target}, {"bindings", bindings}});
+    }
+  }
+  return OkStatus();
+}
+
+// Of "0=R8G8B8A8_SRGB": what makes an array of an image, or back.
+Status AddImage(const CompileCommandFlags& flags, std::span<const Shape* const> leaves, bool argument,
+                const std::string& text, BundleBuilder& bundle) {
+  const std::string option = fmt::format("--{}-image {}", argument ? "argument" : "result", text);
+  const size_t equals = text.find('=');
+  uint32_t leaf = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + std::min(equals, text.size()), leaf);
+  if (equals == text.npos || error != std::errc() || end != text.data() + equals)
+    return InvalidArgument("{}: NUMBER=FORMAT is wanted", option);
+  if (leaf >= leaves.size())
+    return InvalidArgument("{}: the program has {} {} arrays", option, leaves.size(), argument ? "argument" : "result");
+  VXLA_ASSIGN_OR_RETURN(const VkFormat format, FormatNamed(option, std::string_view(text).substr(equals + 1)));
+  VXLA_ASSIGN_OR_RETURN(const ImageArray image, ArrayOfImage(option, *leaves[leaf], format));
+  if (image.same_bytes) return OkStatus();
+  VXLA_ASSIGN_OR_RETURN(const XlaComputation program, argument ? TexelsToArray(image) : ArrayToTexels(image));
+  BundleBuilder conversion;
+  VXLA_RETURN_IF_ERROR(AddVariants(flags, program.module(), conversion, nullptr));
+  const std::string file = conversion.Finish("vxla " VXLA_VERSION);
+  bundle.AddConversion(argument, leaf, format, std::as_bytes(std::span(file)));
+  return OkStatus();
+}
+
+Status AddImages(const CompileCommandFlags& flags, const Module& module, BundleBuilder& bundle) {
+  std::vector<const Shape*> arguments;
+  for (const Instruction* parameter : module.entry()->parameters())
+    std::ranges::copy(FlattenTuple(parameter->shape()), std::back_inserter(arguments));
+  for (const std::string& text : flags.argument_images)
+    VXLA_RETURN_IF_ERROR(AddImage(flags, arguments, true, text, bundle));
+  const std::vector<const Shape*> results = FlattenTuple(module.entry()->root()->shape());
+  for (const std::string& text : flags.result_images)
+    VXLA_RETURN_IF_ERROR(AddImage(flags, results, false, text, bundle));
+  return OkStatus();
+}
+
 Status CheckOneDevice(const Module& module) {
   const ModuleAttributes& attributes = module.attributes();
   if (attributes.replica_count <= 1 && attributes.num_partitions <= 1) return OkStatus();
@@ -47,13 +96,8 @@ Status CompileToFile(const CompileCommandFlags& flags, Json& json) {
   VXLA_RETURN_IF_ERROR(CheckOneDevice(*module));
   BundleBuilder bundle;
   Json variants = Json::array();
-  for (const std::string& target : flags.targets) {
-    for (const std::string bindings : {"addresses", "descriptors"}) {
-      if (flags.bindings != "both" && flags.bindings != bindings) continue;
-      VXLA_RETURN_IF_ERROR(AddVariant(flags, *module, target, bindings, bundle));
-      variants.push_back({{"target", target}, {"bindings", bindings}});
-    }
-  }
+  VXLA_RETURN_IF_ERROR(AddVariants(flags, *module, bundle, &variants));
+  VXLA_RETURN_IF_ERROR(AddImages(flags, *module, bundle));
   Progress("");
   const std::string bytes = bundle.Finish("vxla " VXLA_VERSION);
   VXLA_RETURN_IF_ERROR(WriteText(flags.out, bytes));
@@ -82,6 +126,17 @@ CommandBody AddCompile(CLI::App& app) {
   app.add_option("--bindings", flags->bindings, "how kernels reach memory; a variant for each way")
       ->check(CLI::IsMember({"both", "addresses", "descriptors"}))
       ->capture_default_str();
+  app.add_option(
+         "--argument-image", flags->argument_images,
+         "the argument array of that number may be an image of this format in libvxla_runtime, which compiles no "
+         "conversions: 0=R8G8B8A8_SRGB; repeatable")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("N=FORMAT");
+  app.add_option("--result-image", flags->result_images, "the same of a result array")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("N=FORMAT");
   app.add_option("--seed", flags->seed, "of the state that rng and rng-get-and-update-state draw from")
       ->capture_default_str();
   flags->compile.AddTo(app);

@@ -24,10 +24,13 @@ std::unique_ptr<Client> ClientOf(std::shared_ptr<Device> device) {
 
 Result<CExecutable> CompileText(VxlaDevice, const VxlaCompileInfo&) { return NoCompiler("vxlaCompile"); }
 
-Result<std::shared_ptr<Executable>> CompileConversion(VxlaDevice, const ImageArray&, bool) {
+Result<std::shared_ptr<Executable>> CompileConversion(VxlaDevice, const ImageArray& image, bool to_array) {
   return Unsupported(
-      "vxlaCreateRecording: libvxla_runtime converts no texels: an image has to hold the array's own element type and "
-      "channels");
+      "vxlaCreateRecording: libvxla_runtime takes conversions of texels from bundles, and this one has none of {} {} "
+      "{} "
+      "(vxla compile --{}-image N={})",
+      image.format.name, to_array ? "to" : "from", image.shape.ToString(), to_array ? "argument" : "result",
+      image.format.name);
 }
 
 Status DiffText(VxlaDevice, const VxlaCompileInfo&, std::span<const VxlaConstBytes>, VxlaMessage*) {

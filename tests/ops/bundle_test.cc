@@ -338,6 +338,24 @@ TEST(BundleFileTest, EqualProgramsGiveEqualFiles) {
   EXPECT_EQ(GenericBundle(kPrograms[1].text), GenericBundle(kPrograms[1].text));
 }
 
+TEST(BundleFileTest, ConversionsOfImagesAreFoundByArrayAndFormat) {
+  const std::string inner = GenericBundle(kPrograms[1].text);
+  const auto module = ParseModule(kPrograms[1].text);
+  BundleBuilder builder;
+  const std::shared_ptr<Device> target =
+      vulkan::MakeTarget(vulkan::GenericFacts(BindingMode::kDescriptors), BindingMode::kDescriptors, {});
+  const auto executable = MakeTestClient(target)->Compile(*module);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  ASSERT_TRUE(builder.Add(**executable, *target, /*generic=*/true).ok());
+  builder.AddConversion(/*argument=*/true, 0, 37, Bytes(inner));
+  const auto loaded = DeviceClient(BindingMode::kDescriptors)->Load(Bytes(builder.Finish("a test")));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_TRUE(std::ranges::equal((*loaded)->image_conversion(true, 0, 37), Bytes(inner)));
+  EXPECT_TRUE((*loaded)->image_conversion(false, 0, 37).empty());
+  EXPECT_TRUE((*loaded)->image_conversion(true, 1, 37).empty());
+  EXPECT_TRUE((*loaded)->image_conversion(true, 0, 38).empty());
+}
+
 TEST(BundleFileTest, ConstantsBeginOnPages) {
   const std::string file = GenericBundle(kPrograms[1].text);
   const auto bundle = ReadBundle(Bytes(file));
