@@ -212,7 +212,8 @@ FN F divide_middle_f32(float a, float b) {
   #endif
   return q;
 }
-// At least 0x7b000000 (backend/vulkan/codegen/group_divisions.cc asks, too) where an operand is out of the middle: exponents below 66, 189 and more.
+// At least 0x7b000000 (backend/vulkan/codegen/group_divisions.cc asks, too) where an operand is out of the middle:
+// exponents below 66, 189 and more.
 FN uint far_f32(float a) {
   return (floatBitsToUint(a) << 1) - 0x42000000u;
 }
