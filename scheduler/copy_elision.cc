@@ -347,6 +347,7 @@ class Elision {
     for (PlanResult& result : plan.results) move(result.buffer);
     for (Step& step : plan.steps) {
       for (Binding& binding : step.bindings) move(binding.slice.buffer);
+      move(step.groups_at.buffer);
       for (SharedPlace& place : step.in_place) {
         move(place.operand.buffer);
         move(place.result.buffer);
