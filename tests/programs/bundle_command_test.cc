@@ -103,8 +103,9 @@ TEST(BundleCommandTest, RefusesWhatACompiledProgramCannotDo) {
   ExpectRefused("run " + bundle + " --no-fusion", "--no-fusion is for programs");
   ExpectRefused("run " + bundle + " --partitions 2", "--partitions is for programs");
   ExpectRefused("diff " + bundle, "a bundle, which is compiled already");
-  ExpectRefused("compile " + Program() + " -o " + ScratchFolder() + "/x.vxla --target generic+half",
-                "target generic+half: 'half' is none of i64, f64, f16, storage16, storage8, subgroupsN");
+  ExpectRefused(
+      "compile " + Program() + " -o " + ScratchFolder() + "/x.vxla --target generic+half",
+      "target generic+half: 'half' is none of i64, f64, f16, storage16, storage8, fma, division, subgroupsN (N: 2, 4 ");
   ExpectRefused("bench " + bundle + " --device cpu", bundle + ": a bundle, which is compiled already: --device cpu");
   ExpectRefused("explain " + bundle + " --dump-kernels " + ScratchFolder(), "holds neither GLSL nor");
   ExpectRefused("convert " + bundle + " " + ScratchFolder() + "/x.mlir", "a bundle, which is compiled already");
