@@ -40,8 +40,7 @@ VxlaDeviceDescription Describe(const DeviceFacts& facts) {
 Result<CExecutable> LoadBundle(VxlaDevice device, const VxlaBundleInfo& info) {
   Sweep(*device);
   VXLA_RETURN_IF_ERROR(CheckNotNull(info.data, "the bundle's data"));
-  constexpr auto kFlags = uint32_t{VXLA_COMPILE_RECORDABLE} | uint32_t{VXLA_LOAD_IN_BACKGROUND};
-  if ((info.flags & ~kFlags) != 0) return InvalidArgument("flags {:#x}: a bundle is compiled already", info.flags);
+  VXLA_RETURN_IF_ERROR(CheckFlags(info.flags, uint32_t{VXLA_COMPILE_RECORDABLE} | uint32_t{VXLA_LOAD_IN_BACKGROUND}));
   LoadOptions options;
   options.background = (info.flags & VXLA_LOAD_IN_BACKGROUND) != 0;
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable,
@@ -204,6 +203,7 @@ VxlaCode vxlaCreateDevice(const VxlaDeviceInfo* info, VxlaDevice* device, VxlaMe
     VXLA_RETURN_IF_ERROR(CheckNotNull(device, "device"));
     *device = nullptr;
     VXLA_ASSIGN_OR_RETURN(const VxlaDeviceInfo read, ReadStruct(info, "info"));
+    VXLA_RETURN_IF_ERROR(CheckFlags(read.flags, kDeviceFlags));
     VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Device> opened, OpenDevice(OptionsOf(read), HooksOfLibrary(), {}));
     *device = NewDevice(std::move(opened), read.flags, /*adopted=*/false);
     return OkStatus();

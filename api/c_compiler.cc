@@ -24,6 +24,7 @@ std::unique_ptr<Client> ClientOf(std::shared_ptr<Device> device) { return MakeCl
 
 Result<CExecutable> CompileText(VxlaDevice device, const VxlaCompileInfo& info) {
   Sweep(*device);
+  VXLA_RETURN_IF_ERROR(CheckFlags(info.flags, uint32_t{VXLA_COMPILE_REQUIRE_GPU} | uint32_t{VXLA_COMPILE_RECORDABLE}));
   VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> module, ParseFor(info));
   VXLA_ASSIGN_OR_RETURN(CExecutable compiled, WithSignature(*module));
   CompileOptions options;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/c_compiler.h"
+#include "core/limits.h"
 #include "core/type_number.h"
 
 namespace VXLA_NAMESPACE {
@@ -73,6 +74,10 @@ Status CheckNotNull(const void* pointer, const char* what) {
   return pointer != nullptr ? OkStatus() : InvalidArgument("{}: NULL", what);
 }
 
+Status CheckFlags(uint32_t flags, uint32_t known) {
+  return (flags & ~known) == 0 ? OkStatus() : InvalidArgument("flags {:#x}: {:#x} are possible here", flags, known);
+}
+
 Status CheckCount(const char* what, size_t given, size_t wanted) {
   return given == wanted ? OkStatus() : InvalidArgument("{}: {} given, the program has {}", what, given, wanted);
 }
@@ -128,7 +133,9 @@ Result<Shape> ShapeOf(const VxlaArray& array) {
   const std::optional<ElementType> type = TypeOfNumber(array.element_type);
   if (!type.has_value() || !IsArrayElement(*type))
     return InvalidArgument("element type {}: no array holds it", array.element_type);
-  if (array.rank < 0) return InvalidArgument("rank {}", array.rank);
+  // Before its dimensions are read.
+  if (array.rank < 0 || array.rank > kMaxRank)
+    return InvalidArgument("rank {}: from 0 to {} are possible", array.rank, kMaxRank);
   if (array.rank > 0) VXLA_RETURN_IF_ERROR(CheckNotNull(array.dimensions, "dimensions"));
   return Shape(*type, {array.dimensions, array.dimensions + array.rank});
 }

@@ -16,6 +16,9 @@
 
 namespace VXLA_NAMESPACE {
 
+// VxlaDeviceInfo::flags and VxlaAdoptInfo::flags.
+inline constexpr uint32_t kDeviceFlags = VXLA_DEVICE_NO_CACHE | VXLA_DEVICE_SAME_BITS | VXLA_DEVICE_CHECK_HANDLES;
+
 enum class HandleKind : uint32_t {
   kDestroyed = 0x78760000,
   kMessage,
@@ -166,6 +169,8 @@ void DestroyUser(Handle* handle) noexcept {
 Result<Shape> ShapeOf(const VxlaArray& array);
 // kInvalidArgument: another queue family has the value.
 Status CheckOwned(VxlaValue value, const char* what);
+// kInvalidArgument: bits that are none of `known`.
+Status CheckFlags(uint32_t flags, uint32_t known);
 Status CheckCount(const char* what, size_t given, size_t wanted);
 
 }  // namespace VXLA_NAMESPACE

@@ -127,7 +127,15 @@ Result<vulkan::HostMemoryCalls> MemoryCallsOf(const VxlaMemoryCallbacks* callbac
   return vulkan::HostMemoryCalls{allocate, free};
 }
 
+Status CheckExtensions(const VxlaAdoptInfo& info) {
+  if (info.extension_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(info.extensions, "extensions"));
+  for (uint32_t i = 0; i < info.extension_count; ++i)
+    VXLA_RETURN_IF_ERROR(CheckNotNull(info.extensions[i], fmt::format("extension {}", i).c_str()));
+  return OkStatus();
+}
+
 Result<VxlaDevice> Adopt(const VxlaAdoptInfo& info) {
+  VXLA_RETURN_IF_ERROR(CheckFlags(info.flags, kDeviceFlags));
   vulkan::AdoptedDevice adopted;
   adopted.get_instance_proc_addr = info.get_instance_proc_addr;
   adopted.instance = info.instance;
@@ -136,7 +144,7 @@ Result<VxlaDevice> Adopt(const VxlaAdoptInfo& info) {
   adopted.api_version = info.api_version;
   adopted.features = info.features;
   adopted.queue_family = info.queue_family;
-  if (info.extension_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(info.extensions, "extensions"));
+  VXLA_RETURN_IF_ERROR(CheckExtensions(info));
   adopted.extensions = {info.extensions, info.extension_count};
   adopted.host = {info.queue, info.lock_queue, info.unlock_queue, info.user, info.allocation, info.pipeline_cache, {}};
   VXLA_ASSIGN_OR_RETURN(adopted.host.memory, MemoryCallsOf(info.memory));
@@ -179,6 +187,15 @@ VxlaRecordingNeeds Describe(const Device& device, const Plan& plan) {
   return described;
 }
 
+// What Vulkan says of the buffer: its memory is at least as large as itself, and hardly larger.
+Status CheckWithin(Device& device, const std::string& name, const VxlaBinding& binding) {
+  if (binding.buffer == VK_NULL_HANDLE) return OkStatus();
+  const uint64_t whole = vulkan::MemorySizeOf(device, binding.buffer);
+  if (binding.offset <= whole && binding.size <= whole - binding.offset) return OkStatus();
+  return InvalidArgument("{}: {} bytes from {} on lie outside its VkBuffer, whose memory has {}", name, binding.size,
+                         binding.offset, whole);
+}
+
 Status CheckBinding(const std::string& name, const VxlaBinding& binding, const BindingRules& rules) {
   const bool transfers = (rules.usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT) != 0;
   const bool addresses = (rules.usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) != 0;
@@ -195,26 +212,34 @@ Status CheckBinding(const std::string& name, const VxlaBinding& binding, const B
   return OkStatus();
 }
 
-Status CheckLeaf(const CRecording& recording, const HostBinding& leaf, const VxlaBinding& binding,
+bool IsBound(const HostBinding& leaf, const VxlaBinding& binding) {
+  const vulkan::HostRange& range = leaf.range;
+  return leaf.number != 0 && range.buffer == binding.buffer && range.offset_bytes == binding.offset &&
+         range.size_bytes == binding.size;
+}
+
+Status CheckLeaf(Device& device, const CRecording& recording, const HostBinding& leaf, const VxlaBinding& binding,
                  VkBufferUsageFlags usage) {
   if (leaf.size_bytes == 0) return OkStatus();
-  return CheckBinding(leaf.name, binding, {leaf.size_bytes, recording.alignment, usage});
+  VXLA_RETURN_IF_ERROR(CheckBinding(leaf.name, binding, {leaf.size_bytes, recording.alignment, usage}));
+  return IsBound(leaf, binding) ? OkStatus() : CheckWithin(device, leaf.name, binding);
 }
 
 // Nothing changes unless all of them fit.
-Status CheckBindings(const CRecording& recording, const VxlaBindings& bindings) {
+Status CheckBindings(Device& device, const CRecording& recording, const VxlaBindings& bindings) {
   VXLA_RETURN_IF_ERROR(CheckCount("arguments", bindings.argument_count, recording.arguments.size()));
   VXLA_RETURN_IF_ERROR(CheckCount("results", bindings.result_count, recording.results.size()));
   if (bindings.argument_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(bindings.arguments, "arguments"));
   if (bindings.result_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(bindings.results, "results"));
   for (size_t i = 0; i < recording.arguments.size(); ++i) {
-    VXLA_RETURN_IF_ERROR(CheckLeaf(recording, recording.arguments[i], bindings.arguments[i], recording.argument_usage));
+    VXLA_RETURN_IF_ERROR(
+        CheckLeaf(device, recording, recording.arguments[i], bindings.arguments[i], recording.argument_usage));
   }
   for (size_t i = 0; i < recording.results.size(); ++i) {
     const HostBinding& leaf = recording.results[i];
     const VxlaBinding& given = bindings.results[i];
     if (leaf.argument < 0) {
-      VXLA_RETURN_IF_ERROR(CheckLeaf(recording, leaf, given, recording.result_usage));
+      VXLA_RETURN_IF_ERROR(CheckLeaf(device, recording, leaf, given, recording.result_usage));
       continue;
     }
     const VxlaBinding& argument = bindings.arguments[leaf.argument];
@@ -268,6 +293,7 @@ Result<std::vector<std::shared_ptr<Buffer>>> ScratchOf(Device& device, const Pla
   if (scratch == nullptr || needs.scratch_bytes == 0) return blocks;
   VXLA_RETURN_IF_ERROR(
       CheckBinding("scratch", *scratch, {needs.scratch_bytes, static_cast<uint64_t>(needs.kAlignment), usage}));
+  VXLA_RETURN_IF_ERROR(CheckWithin(device, "scratch", *scratch));
   const vulkan::HostRange whole = RangeOf(device, *scratch, usage);
   const std::vector<int64_t> offsets = ScratchOffsets(plan);
   for (size_t i = 0; i < offsets.size(); ++i) {
@@ -317,12 +343,14 @@ Result<DeviceMemory*> MemoryOf(VxlaValue value) {
 namespace {
 
 Result<CValue> Import(VxlaDevice device, const VxlaImportInfo& info) {
+  VXLA_RETURN_IF_ERROR(CheckFlags(info.flags, 0));
   VXLA_ASSIGN_OR_RETURN(const VxlaArray array, ReadStruct(info.array, "array"));
   VXLA_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(array));
   VXLA_RETURN_IF_ERROR(CheckShape(shape));
   Device& on = *device->device;
   const BindingRules rules = RulesOf(on, shape);
   VXLA_RETURN_IF_ERROR(CheckBinding("value", info.binding, rules));
+  VXLA_RETURN_IF_ERROR(CheckWithin(on, "value", info.binding));
   VXLA_ASSIGN_OR_RETURN(const Moment ready, ReadyAfter(on, info.wait));
   return CValue{device->client->Lend(shape, vulkan::WrapBuffer(RangeOf(on, info.binding, rules.usage)), ready),
                 CArray(shape)};
@@ -364,6 +392,7 @@ HostBinding BindingFor(const char* kind, size_t index, const Plan& plan, int buf
 }
 
 Result<CRecording> MakeRecording(VxlaDevice device, const CExecutable& program, const VxlaRecordingInfo& info) {
+  VXLA_RETURN_IF_ERROR(CheckFlags(info.flags, 0));
   CRecording made;
   made.executable = program.executable;
   VXLA_RETURN_IF_ERROR(CheckRecordable(program.executable->plan()));
@@ -397,7 +426,7 @@ Status RecordPart(VkCommandBuffer commands, VxlaRecording handle, VxlaBindings b
   } else {
     VXLA_RETURN_IF_ERROR(CheckNoImages(bindings));
   }
-  VXLA_RETURN_IF_ERROR(CheckBindings(recording, bindings));
+  VXLA_RETURN_IF_ERROR(CheckBindings(*handle->owner->device, recording, bindings));
   const size_t begin = std::exchange(recording.next, 0);  // a part that fails ends the program
   const bool moved = Bind(*handle->owner->device, recording, bindings);
   recording.recorded &= !moved;  // until all of it has gone well
@@ -427,7 +456,7 @@ Status Rebind(VxlaRecording handle, const VxlaBindings& bindings) {
     return Unsupported("a program that copies its arguments or results cannot be bound again: record it");
   if (recording.images != nullptr) return Unsupported("a recording with images cannot be bound again: record it");
   VXLA_RETURN_IF_ERROR(CheckNoImages(bindings));
-  VXLA_RETURN_IF_ERROR(CheckBindings(recording, bindings));
+  VXLA_RETURN_IF_ERROR(CheckBindings(*handle->owner->device, recording, bindings));
   Bind(*handle->owner->device, recording, bindings);
   return OkStatus();
 }

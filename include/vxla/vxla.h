@@ -10,7 +10,8 @@
 //
 // Structs begin with their size: set struct_size to sizeof before a call. A smaller one, of a program compiled against
 // an older header, has zeros for what it lacks, and a larger one is refused unless the rest is zero. Within a major
-// version (before 1.0: a minor one) functions and fields are added, never changed or removed.
+// version (before 1.0: a minor one) functions and fields are added, never changed or removed. Flags that the library
+// does not know are VXLA_INVALID_ARGUMENT.
 //
 // Threads: different handles may be used at the same time, those of one device included. One executable may be run by
 // several threads, and one value read by several. Only creating and destroying need the handle to themselves.

@@ -261,8 +261,10 @@ typedef struct VxlaImage {
 } VxlaImage;
 
 // One for each argument and result; the VkBuffer may be NULL under addresses where the address is given and the usage
-// asks for no transfer. A result that the program puts into a donated argument's memory (docs/embedding.md) has the
-// argument's binding or an empty one; arrays without elements, and arguments that nothing reads, may be empty.
+// asks for no transfer. What a VkBuffer is bound for must lie within its memory (vkGetBufferMemoryRequirements), and
+// its usage is what the host states: Vulkan does not tell more. A result that the program puts into a donated
+// argument's memory (docs/embedding.md) has the argument's binding or an empty one; arrays without elements, and
+// arguments that nothing reads, may be empty.
 typedef struct VxlaBindings {
   uint32_t struct_size;
   uint32_t argument_count;

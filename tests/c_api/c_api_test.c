@@ -48,6 +48,8 @@ static void TestDevices(void) {
   EXPECT_CODE(vxlaCreateDevice(&info, &device, &message), VXLA_DEVICE_FAILURE, "no such device");
   EXPECT(device == NULL);
   EXPECT_CODE(vxlaCreateDevice(NULL, &device, &message), VXLA_INVALID_ARGUMENT, "info: NULL");
+  info.flags = 0x10;
+  EXPECT_CODE(vxlaCreateDevice(&info, &device, &message), VXLA_INVALID_ARGUMENT, "flags 0x10: 0x7 are possible here");
 }
 
 static void TestStructs(VxlaDevice device) {
@@ -61,6 +63,10 @@ static void TestStructs(VxlaDevice device) {
   } newer = {.info = {.struct_size = sizeof(newer), .text = kHlo}, .added = 0};
   EXPECT_OK(vxlaCompile(device, &newer.info, &executable, &message));
   vxlaDestroyExecutable(executable);
+  newer.info.flags = 1u << 30;
+  EXPECT_CODE(vxlaCompile(device, &newer.info, &executable, &message), VXLA_INVALID_ARGUMENT,
+              "flags 0x40000000: 0x3 are possible here");
+  newer.info.flags = 0;
   newer.added = 1;
   EXPECT_CODE(vxlaCompile(device, &newer.info, &executable, &message), VXLA_UNSUPPORTED, "others are set");
 }
@@ -178,7 +184,8 @@ static void TestBundle(VxlaDevice device, const char* path) {
   info.size_bytes -= 1;
   EXPECT_CODE(vxlaLoadBundle(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT, "the bundle is cut off");
   info.flags = VXLA_COMPILE_REQUIRE_GPU;
-  EXPECT_CODE(vxlaLoadBundle(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT, "flags 0x1");
+  EXPECT_CODE(vxlaLoadBundle(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT,
+              "flags 0x1: 0x6 are possible here");
   info.data = NULL;
   EXPECT_CODE(vxlaLoadBundle(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT, "the bundle's data: NULL");
   executable = Compile(device, kHlo);
@@ -297,6 +304,10 @@ static void TestValues(VxlaDevice device) {
   const VxlaValue donated = value;
   array.element_type = 13;
   EXPECT_CODE(vxlaCreateValue(device, &array, x, &value, &message), VXLA_INVALID_ARGUMENT, "element type 13");
+  array.element_type = VXLA_F32;
+  array.rank = 1 << 20;  // nothing is read from there on
+  EXPECT_CODE(vxlaCreateValue(device, &array, x, &value, &message), VXLA_INVALID_ARGUMENT,
+              "rank 1048576: from 0 to 64 are possible");
   EXPECT(value == NULL);
   vxlaDestroyValue(donated);
   vxlaDestroyValue(sum);

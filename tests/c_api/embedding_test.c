@@ -325,7 +325,15 @@ static void TestRefusals(Host* host, VxlaDevice device) {
   frame.arguments[1].offset = 8;
   EXPECT_CODE(vxlaCmdExecute(commands, recording, &frame.bindings, &message), VXLA_INVALID_ARGUMENT,
               "argument 1: its offset 8 is no multiple of");
+  // The binding says that there is room, and the buffer has none.
+  frame.arguments[1].offset = 1 << 20;
+  EXPECT_CODE(vxlaCmdExecute(commands, recording, &frame.bindings, &message), VXLA_INVALID_ARGUMENT,
+              "argument 1: 32 bytes from 1048576 on lie outside its VkBuffer, whose memory has 1024");
   frame.arguments[1].offset = 512;
+  frame.arguments[1].size = UINT64_MAX;
+  EXPECT_CODE(vxlaCmdExecute(commands, recording, &frame.bindings, &message), VXLA_INVALID_ARGUMENT,
+              "argument 1: 18446744073709551615 bytes from 512 on lie outside");
+  frame.arguments[1].size = 32;
   frame.results[0].usage = VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
   EXPECT_CODE(vxlaCmdExecute(commands, recording, &frame.bindings, &message), VXLA_INVALID_ARGUMENT,
               "result 0: its buffer's usage 0x10 lacks");
@@ -338,7 +346,40 @@ static void TestRefusals(Host* host, VxlaDevice device) {
     VxlaRecordingInfo lent = {.struct_size = sizeof(lent), .scratch = &scratch};
     VxlaRecording refused = NULL;
     EXPECT_CODE(vxlaCreateRecording(executable, &lent, &refused, &message), VXLA_INVALID_ARGUMENT, "scratch: ");
+    scratch.size = needs.scratch_size;
+    scratch.offset = 1024;
+    EXPECT_CODE(vxlaCreateRecording(executable, &lent, &refused, &message), VXLA_INVALID_ARGUMENT,
+                "from 1024 on lie outside its VkBuffer");
+    lent.flags = 1;
+    EXPECT_CODE(vxlaCreateRecording(executable, &lent, &refused, &message), VXLA_INVALID_ARGUMENT, "flags 0x1");
   }
+  vxlaDestroyRecording(recording);
+  vxlaDestroyExecutable(executable);
+  FreeFrame(host, &frame);
+}
+
+// Whether a command buffer is being recorded Vulkan does not tell: the host's layer does, and nothing breaks.
+static void TestNotRecording(Host* host, VxlaDevice device) {
+  VxlaExecutable executable = Compile(device, kProgram, VXLA_COMPILE_RECORDABLE);
+  const VxlaRecordingNeeds needs = Needs(executable);
+  Frame frame;
+  MakeFrame(host, &needs, &frame);
+  VxlaRecording recording = Recording(executable, NULL);
+  VkCommandBuffer commands = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  HostBegin(host, commands);
+  host->EndCommandBuffer(commands);
+  host_expects = "commandBuffer-recording";
+  host_heard = 0;
+  EXPECT_OK(vxlaCmdExecute(commands, recording, &frame.bindings, &message));
+  EXPECT(host->messenger == VK_NULL_HANDLE || host_heard > 0);
+  host_expects = NULL;
+  HostBegin(host, commands);
+  EXPECT_OK(vxlaCmdExecute(commands, recording, &frame.bindings, &message));
+  HostBarrier(host, commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+  host->EndCommandBuffer(commands);
+  FillFrame(&frame, 3, 2);
+  HostSubmit(host, commands);
+  ExpectFrame(&frame, 3, 2);
   vxlaDestroyRecording(recording);
   vxlaDestroyExecutable(executable);
   FreeFrame(host, &frame);
@@ -417,6 +458,13 @@ static void TestImport(Host* host, VxlaDevice device) {
   EXPECT_CODE(vxlaImportValue(device, &import, &x, &message), VXLA_INVALID_ARGUMENT,
               "value: 20 bytes are bound, it needs 32");
   import.binding.size = 32;
+  import.binding.offset = 1024;
+  EXPECT_CODE(vxlaImportValue(device, &import, &x, &message), VXLA_INVALID_ARGUMENT,
+              "value: 32 bytes from 1024 on lie outside its VkBuffer, whose memory has 1024");
+  import.binding.offset = 512;
+  import.flags = 2;
+  EXPECT_CODE(vxlaImportValue(device, &import, &x, &message), VXLA_INVALID_ARGUMENT, "flags 0x2");
+  import.flags = 0;
   import.binding.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
   EXPECT_CODE(vxlaImportValue(device, &import, &x, &message), VXLA_INVALID_ARGUMENT, "lacks");
   import.binding.usage = usage;
@@ -514,6 +562,7 @@ static void TestOn(Host* host, uint32_t api_version, const char* bindings) {
     TestChain(host, device);
     TestLoop(host, device);
     TestRefusals(host, device);
+    TestNotRecording(host, device);
     TestWrongHandles(device);
     TestImport(host, device);
     TestBinarySemaphores(host, device);
@@ -681,6 +730,19 @@ static void TestFewFeatures(Host* host, uint32_t api_version) {
   info.queue_family = 99;
   EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_INVALID_ARGUMENT, "queue family 99");
   info.queue_family = host->family;
+  info.flags = 0x80;
+  EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_INVALID_ARGUMENT, "flags 0x80: 0x7 are possible here");
+  info.flags = 0;
+  const char* names[2] = {VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME, NULL};
+  info.extensions = names;
+  info.extension_count = 2;
+  EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_INVALID_ARGUMENT, "extension 1: NULL");
+  info.extension_count = 1;
+  const VkAllocationCallbacks none = {0};
+  info.allocation = &none;
+  EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_INVALID_ARGUMENT,
+              "one of the functions of VkAllocationCallbacks is NULL");
+  info.allocation = NULL;
   info.device = NULL;
   EXPECT_CODE(vxlaAdoptDevice(&info, &device, &message), VXLA_INVALID_ARGUMENT, "the device: NULL");
   EXPECT(device == NULL);

@@ -226,6 +226,8 @@ static void TestRefusals(VxlaDevice own) {
   REFUSED("memory: 32 bytes from 1048576 on lie outside its");
   memory = good, memory.size = 16;
   REFUSED("memory: 32 bytes from 0 on lie outside its 16");
+  memory = good, memory.size = UINT64_MAX;
+  REFUSED("memory: 18446744073709551615 bytes are more than its heap has");
   memory = good, memory.memory_type = 77;
   REFUSED("memory: no buffer can live in its memory type 77");
   memory = good, memory.struct_size = 8;

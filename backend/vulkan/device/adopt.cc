@@ -27,6 +27,10 @@ Status CheckHandles(const AdoptedDevice& adopted) {
   }
   if ((adopted.host.lock_queue == nullptr) != (adopted.host.unlock_queue == nullptr))
     return InvalidArgument("adopting a device: one of lock and unlock of the queue is NULL");
+  const VkAllocationCallbacks* calls = adopted.host.allocation;
+  if (calls != nullptr &&
+      (calls->pfnAllocation == nullptr || calls->pfnReallocation == nullptr || calls->pfnFree == nullptr))
+    return InvalidArgument("adopting a device: one of the functions of VkAllocationCallbacks is NULL");
   return OkStatus();
 }
 
@@ -74,6 +78,13 @@ HostRange WithAddress(Device& device, const HostRange& range) {
   HostRange addressed = range;
   addressed.address = context.vk().GetBufferDeviceAddress(context.handle(), &info) + range.offset_bytes;
   return addressed;
+}
+
+uint64_t MemorySizeOf(Device& device, VkBuffer buffer) {
+  DeviceContext& context = static_cast<VulkanDevice&>(device).context();
+  VkMemoryRequirements needs = {};
+  context.vk().GetBufferMemoryRequirements(context.handle(), buffer, &needs);
+  return needs.size;
 }
 
 std::unique_ptr<VulkanBuffer> WrapBuffer(const HostRange& range) {

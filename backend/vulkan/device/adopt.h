@@ -45,6 +45,8 @@ struct HostRange {
 };
 // An address that is 0 is asked of Vulkan.
 HostRange WithAddress(Device& device, const HostRange& range);
+// The bytes that Vulkan wants for a buffer's memory: its size, rounded up as the driver likes.
+uint64_t MemorySizeOf(Device& device, VkBuffer buffer);
 std::unique_ptr<VulkanBuffer> WrapBuffer(const HostRange& range);
 // Where a buffer of vxla's lies.
 HostRange RangeOf(const Buffer& buffer);

@@ -143,6 +143,12 @@ Result<uint32_t> TypesOf(const ExternalBuffer& buffer, uint32_t buffer_types) {
   return buffer_types & types;
 }
 
+uint64_t HeapSize(const DeviceContext& context, uint32_t memory_type) {
+  VkPhysicalDeviceMemoryProperties memory = {};
+  context.instance().vk().GetPhysicalDeviceMemoryProperties(context.physical(), &memory);
+  return memory.memoryHeaps[memory.memoryTypes[memory_type].heapIndex].size;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Buffer>> AllocateExportable(Device& device, VkExternalMemoryHandleTypeFlagBits type,
@@ -177,6 +183,8 @@ Result<std::shared_ptr<Buffer>> ImportMemory(Device& device, const ExternalMemor
   VXLA_ASSIGN_OR_RETURN(const uint32_t types, TypesOf(*buffer, needs.memoryTypeBits));
   if (types == 0) return InvalidArgument("memory: no buffer can live in its memory type {}", memory.memory_type);
   buffer->memory.memory_type = static_cast<uint32_t>(std::countr_zero(types));
+  if (const uint64_t heap = HeapSize(buffer->context(), buffer->memory.memory_type); memory.size_bytes > heap)
+    return InvalidArgument("memory: {} bytes are more than its heap has, {}", memory.size_bytes, heap);
   VXLA_RETURN_IF_ERROR(buffer->Allocate(memory.size_bytes, /*import=*/true));
   buffer->Place(memory.offset_bytes, size_bytes);
   return std::shared_ptr<Buffer>(buffer);
