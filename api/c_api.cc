@@ -46,7 +46,7 @@ Result<CExecutable> LoadBundle(VxlaDevice device, const VxlaBundleInfo& info) {
   VXLA_ASSIGN_OR_RETURN(std::shared_ptr<Executable> executable,
                         device->client->Load({static_cast<const std::byte*>(info.data), info.size_bytes}, options));
   VXLA_ASSIGN_OR_RETURN(CExecutable loaded, WithSignature(executable->module()));
-  if ((info.flags & VXLA_COMPILE_RECORDABLE) != 0) VXLA_RETURN_IF_ERROR(CheckRecordable(executable->plan()));
+  if ((info.flags & VXLA_COMPILE_RECORDABLE) != 0) VXLA_RETURN_IF_ERROR(CheckRecordable(*executable));
   loaded.executable = std::move(executable);
   return loaded;
 }
@@ -65,6 +65,12 @@ Status CheckResults(std::span<const CArray> wanted, std::span<const VxlaBytes> g
 
 Status RunOnHostMemory(const CExecutable& program, std::span<const VxlaConstBytes> arguments,
                        std::span<const VxlaBytes> results) {
+  for (const std::vector<CArray>* leaves : {&program.arguments, &program.results}) {
+    for (const CArray& leaf : *leaves) {
+      if (leaf.shape.IsDynamic())
+        return Unsupported("{}: what lives of dynamic dimensions goes with values: vxlaExecute", leaf.shape.ToString());
+    }
+  }
   VXLA_RETURN_IF_ERROR(CheckResults(program.results, results));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Literal> literals, ReadArguments(program.parameters, arguments));
   std::vector<const Literal*> pointers;
@@ -115,7 +121,19 @@ Status DescribeLeaf(VxlaExecutable executable, bool result, uint32_t index, Vxla
   const auto& leaves = result ? executable->content->results : executable->content->arguments;
   if (index >= leaves.size())
     return InvalidArgument("{} {}: there are {}", result ? "result" : "argument", index, leaves.size());
-  return WriteStruct(leaves[index].Describe(), array, "array");
+  return WriteStruct(leaves[index].Describe(), array, "array", offsetof(VxlaArray, dynamic));
+}
+
+Status SetLiveSizes(const int64_t* sizes, Literal& literal) {
+  const Shape& shape = literal.shape();
+  for (int d = 0; d < shape.rank() && sizes != nullptr; ++d) {
+    const int64_t least = shape.is_dynamic_dimension(d) ? 0 : shape.dimension(d);
+    if (sizes[d] < least || sizes[d] > shape.dimension(d))
+      return InvalidArgument("live size {} of dimension {}: {} allows {} to {}", sizes[d], d, shape.ToString(), least,
+                             shape.dimension(d));
+    if (shape.is_dynamic_dimension(d)) literal.set_dynamic_size(d, sizes[d]);
+  }
+  return OkStatus();
 }
 
 int64_t HostSteps(const Plan& plan) {
@@ -125,9 +143,11 @@ int64_t HostSteps(const Plan& plan) {
 }  // namespace
 
 static Status AddLeaves(const Shape& shape, const std::string& what, std::vector<CArray>& leaves) {
-  if (shape.IsDynamic())
-    return Unsupported("{}: {}: dynamic dimensions have no C interface yet", what, shape.ToString());
-  for (const Shape* leaf : FlattenTuple(shape)) leaves.emplace_back(*leaf);
+  for (const Shape* leaf : FlattenTuple(shape)) {
+    if (std::ranges::find(leaf->dimensions(), kUnboundedSize) != leaf->dimensions().end())
+      return Unsupported("{}: {}: dimensions without a bound have no C interface", what, shape.ToString());
+    leaves.emplace_back(*leaf);
+  }
   return OkStatus();
 }
 
@@ -339,13 +359,14 @@ VxlaCode vxlaCreateValue(VxlaDevice device, const VxlaArray* array, const void* 
     VXLA_RETURN_IF_ERROR(CheckNotNull(value, "value"));
     *value = nullptr;
     VXLA_RETURN_IF_ERROR(CheckHandle(device, "device"));
-    VXLA_ASSIGN_OR_RETURN(const VxlaArray read, ReadStruct(array, "array"));
+    VXLA_ASSIGN_OR_RETURN(const VxlaArray read, ReadArray(array));
     VXLA_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(read));
     VXLA_ASSIGN_OR_RETURN(Literal literal, Literal::Make(shape));
     if (!literal.bytes().empty()) {
       VXLA_RETURN_IF_ERROR(CheckNotNull(data, "data"));
       std::memcpy(literal.mutable_bytes().data(), data, literal.bytes().size());
     }
+    VXLA_RETURN_IF_ERROR(SetLiveSizes(read.live_sizes, literal));
     VXLA_ASSIGN_OR_RETURN(std::vector<DeviceValue> leaves, device->client->Upload(literal));
     *value = NewHandle<VxlaValue_T>(device, CValue{std::move(leaves.at(0)), CArray(shape)});
     return OkStatus();
@@ -357,7 +378,7 @@ void vxlaDestroyValue(VxlaValue value) { DestroyHandle(value); }
 VxlaCode vxlaDescribeValue(VxlaValue value, VxlaArray* array, VxlaMessage* message) {
   return Call(message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckHandle(value, "value"));
-    return WriteStruct(value->content->array.Describe(), array, "array");
+    return WriteStruct(value->content->array.Describe(), array, "array", offsetof(VxlaArray, dynamic));
   });
 }
 
@@ -370,6 +391,19 @@ VxlaCode vxlaReadValue(VxlaValue value, void* data, uint64_t size_bytes, VxlaMes
     if (size != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(data, "data"));
     VXLA_ASSIGN_OR_RETURN(const Literal literal, value->content->value.ToLiteral());
     if (size != 0) std::memcpy(data, literal.bytes().data(), size);
+    return OkStatus();
+  });
+}
+
+VxlaCode vxlaReadLiveSizes(VxlaValue value, int32_t rank, int64_t* sizes, VxlaMessage* message) {
+  return Call(message, [&]() -> Status {
+    VXLA_RETURN_IF_ERROR(CheckHandle(value, "value"));
+    VXLA_RETURN_IF_ERROR(CheckOwned(value, "value"));
+    const Shape& shape = value->content->array.shape;
+    if (rank != shape.rank()) return InvalidArgument("rank {}: the value is a {}", rank, shape.ToString());
+    if (rank != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(sizes, "sizes"));
+    VXLA_ASSIGN_OR_RETURN(const std::vector<int64_t> live, value->content->value.LiveSizes());
+    std::ranges::copy(live, sizes);
     return OkStatus();
   });
 }

@@ -30,9 +30,7 @@ Result<CExecutable> CompileText(VxlaDevice device, const VxlaCompileInfo& info) 
   CompileOptions options;
   options.require_gpu = (info.flags & VXLA_COMPILE_REQUIRE_GPU) != 0;
   VXLA_ASSIGN_OR_RETURN(compiled.executable, device->client->Compile(*module, options));
-  if (compiled.executable->depends_on_sizes())
-    return Unsupported("the program: sizes that its arguments decide have no C interface yet");
-  if ((info.flags & VXLA_COMPILE_RECORDABLE) != 0) VXLA_RETURN_IF_ERROR(CheckRecordable(compiled.executable->plan()));
+  if ((info.flags & VXLA_COMPILE_RECORDABLE) != 0) VXLA_RETURN_IF_ERROR(CheckRecordable(*compiled.executable));
   return compiled;
 }
 

@@ -49,12 +49,18 @@ VxlaCode CodeOf(StatusCode code) {
 
 }  // namespace
 
+CArray::CArray(const Shape& of) : shape(of), dimensions(of.dimensions().begin(), of.dimensions().end()) {
+  if (!of.IsDynamic()) return;
+  for (int d = 0; d < of.rank(); ++d) dynamic.push_back(of.is_dynamic_dimension(d) ? 1 : 0);
+}
+
 VxlaArray CArray::Describe() const {
   VxlaArray array = {};
   array.element_type = TypeNumber(shape.element_type());
   array.rank = shape.rank();
   array.dimensions = dimensions.data();
   array.size_bytes = static_cast<uint64_t>(shape.SizeBytes());
+  array.dynamic = dynamic.empty() ? nullptr : dynamic.data();
   return array;
 }
 
@@ -137,7 +143,18 @@ Result<Shape> ShapeOf(const VxlaArray& array) {
   if (array.rank < 0 || array.rank > kMaxRank)
     return InvalidArgument("rank {}: from 0 to {} are possible", array.rank, kMaxRank);
   if (array.rank > 0) VXLA_RETURN_IF_ERROR(CheckNotNull(array.dimensions, "dimensions"));
-  return Shape(*type, {array.dimensions, array.dimensions + array.rank});
+  Shape shape(*type, {array.dimensions, array.dimensions + array.rank});
+  for (int d = 0; d < array.rank && array.dynamic != nullptr; ++d)
+    shape.set_dynamic_dimension(d, array.dynamic[d] != 0);
+  return shape;
+}
+
+Result<VxlaArray> ReadArray(const VxlaArray* array) { return ReadStruct(array, "array", offsetof(VxlaArray, dynamic)); }
+
+Status CheckStatic(const Shape& shape) {
+  return shape.IsDynamic()
+             ? Unsupported("array: {}: values with dynamic dimensions lie in vxla's own memory alone", shape.ToString())
+             : OkStatus();
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -30,10 +30,11 @@ enum class HandleKind : uint32_t {
 
 // An array of a program or a value.
 struct CArray {
-  explicit CArray(const Shape& of) : shape(of), dimensions(of.dimensions().begin(), of.dimensions().end()) {}
+  explicit CArray(const Shape& of);
   VxlaArray Describe() const;
   Shape shape;
   std::vector<int64_t> dimensions;
+  std::vector<uint8_t> dynamic;  // empty: no dimension is
 };
 
 struct CExecutable {
@@ -166,7 +167,11 @@ void DestroyUser(Handle* handle) noexcept {
   Sweep(owner);
 }
 
+// The struct of the header's first version ends before `dynamic`.
+Result<VxlaArray> ReadArray(const VxlaArray* array);
 Result<Shape> ShapeOf(const VxlaArray& array);
+// kUnsupported: dynamic dimensions, where memory is not vxla's own.
+Status CheckStatic(const Shape& shape);
 // kInvalidArgument: another queue family has the value.
 Status CheckOwned(VxlaValue value, const char* what);
 // kInvalidArgument: bits that are none of `known`.

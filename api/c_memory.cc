@@ -9,9 +9,10 @@ namespace VXLA_NAMESPACE {
 namespace {
 
 Result<Shape> ReadShape(const VxlaArray* array) {
-  VXLA_ASSIGN_OR_RETURN(const VxlaArray read, ReadStruct(array, "array"));
+  VXLA_ASSIGN_OR_RETURN(const VxlaArray read, ReadArray(array));
   VXLA_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(read));
   VXLA_RETURN_IF_ERROR(CheckShape(shape));
+  VXLA_RETURN_IF_ERROR(CheckStatic(shape));
   return shape;
 }
 

@@ -344,9 +344,10 @@ namespace {
 
 Result<CValue> Import(VxlaDevice device, const VxlaImportInfo& info) {
   VXLA_RETURN_IF_ERROR(CheckFlags(info.flags, 0));
-  VXLA_ASSIGN_OR_RETURN(const VxlaArray array, ReadStruct(info.array, "array"));
+  VXLA_ASSIGN_OR_RETURN(const VxlaArray array, ReadArray(info.array));
   VXLA_ASSIGN_OR_RETURN(const Shape shape, ShapeOf(array));
   VXLA_RETURN_IF_ERROR(CheckShape(shape));
+  VXLA_RETURN_IF_ERROR(CheckStatic(shape));
   Device& on = *device->device;
   const BindingRules rules = RulesOf(on, shape);
   VXLA_RETURN_IF_ERROR(CheckBinding("value", info.binding, rules));
@@ -395,7 +396,7 @@ Result<CRecording> MakeRecording(VxlaDevice device, const CExecutable& program, 
   VXLA_RETURN_IF_ERROR(CheckFlags(info.flags, 0));
   CRecording made;
   made.executable = program.executable;
-  VXLA_RETURN_IF_ERROR(CheckRecordable(program.executable->plan()));
+  VXLA_RETURN_IF_ERROR(CheckRecordable(*program.executable));
   const Plan& plan = program.executable->plan();
   const VxlaRecordingNeeds needs = Describe(*device->device, plan);
   made.argument_usage = needs.argument_usage;
@@ -535,7 +536,7 @@ VxlaCode vxlaDescribeRecording(VxlaExecutable executable, VxlaRecordingNeeds* ne
   return Call(message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
     const Plan& plan = executable->content->executable->plan();
-    VXLA_RETURN_IF_ERROR(CheckRecordable(plan));
+    VXLA_RETURN_IF_ERROR(CheckRecordable(*executable->content->executable));
     return WriteStruct(Describe(*executable->owner->device, plan), needs, "needs");
   });
 }

@@ -55,6 +55,12 @@ Status CheckRecordable(const Plan& plan) {
   return OkStatus();
 }
 
+Status CheckRecordable(const Executable& executable) {
+  if (executable.depends_on_sizes())
+    return Unsupported("the program cannot be recorded: it is compiled for the live sizes of each run's arguments");
+  return CheckRecordable(executable.plan());
+}
+
 RecordingNeeds NeedsOf(const Plan& plan) {
   RecordingNeeds needs;
   if (const std::vector<int64_t> offsets = ScratchOffsets(plan); !offsets.empty())

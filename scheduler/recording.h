@@ -13,6 +13,8 @@ namespace VXLA_NAMESPACE {
 // kUnsupported with the first reason why a command buffer cannot hold the plan: a step for the host, a decision that it
 // takes on the way, more iterations than a command buffer should have.
 Status CheckRecordable(const Plan& plan);
+// The same, and a program that is compiled anew for the sizes of its arguments.
+Status CheckRecordable(const Executable& executable);
 
 // What the caller lends.
 struct RecordingNeeds {

@@ -8,6 +8,7 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/device.h"
+#include "backend/vulkan/device/open.h"
 #include "core/module.h"
 #include "core/passes/device_merger.h"
 #include "core/text/hlo_parser.h"
@@ -17,6 +18,7 @@
 #include "scheduler/recording.h"
 #include "tools/arguments.h"
 #include "tools/bench_cases.h"
+#include "tools/bench_iree.h"
 #include "tools/bench_load.h"
 #include "tools/bench_peers.h"
 #include "tools/bench_tune.h"
@@ -40,6 +42,7 @@ struct BenchFlags {
   int runs = 10;
   bool json = false;
   std::string tune;
+  std::string iree;  // the folder of its commands
 };
 
 struct BenchRow {
@@ -51,6 +54,7 @@ struct BenchRow {
   std::vector<PeerTime> sweep = {};
   std::optional<double> reference_ms = {};  // of a program file, run once on the CPU reference
   std::optional<double> driver_ms = {};     // of loading a bundle
+  bool of_iree = false;
 };
 
 // Bytes of the program's arguments and results: what a perfect kernel moves.
@@ -185,6 +189,22 @@ Status AddLoadingOfCase(const BenchFlags& flags, Client& client, const BenchCase
   return AddLoading(flags, client, c.name, file, rows);
 }
 
+// Where IREE is to be had; else a note says what is missing.
+void AddIree(const BenchFlags& flags, Client& client, const std::string& name, const Module& module,
+             std::vector<BenchRow>& rows) {
+  Progress(fmt::format("measuring {} in IREE", name));
+  const DeviceFacts& facts = client.device().facts();
+  const Result<double> ms = MeasureIree(module, vulkan::UuidText(facts.device_uuid), flags.iree, flags.runs);
+  if (!ms.ok()) {
+    Progress("");
+    fmt::print(stderr, "{}: no row of IREE's: {}\n", name, ms.status().message());
+    return;
+  }
+  BenchRow row{.name = name + " in IREE, submitting and waiting", .device = facts.name, .bindings = "", .ms = *ms};
+  row.of_iree = true;
+  rows.push_back(std::move(row));
+}
+
 Status AddBundle(const BenchFlags& flags, Client& client, const std::string& file, std::vector<BenchRow>& rows) {
   VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(file));
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable,
@@ -212,6 +232,10 @@ void PrintRow(const BenchRow& row) {
   if (row.driver_ms) {
     fmt::print("{:<44} {:<12} {:>10.3f} ms   {:.3f} ms of the driver's on all threads\n", row.name, row.bindings,
                row.ms, *row.driver_ms);
+    return;
+  }
+  if (row.of_iree) {
+    fmt::print("{:<57} {:>10.3f} ms\n", row.name, row.ms);
     return;
   }
   fmt::print("{:<14} {:<12} {:>10.3f} ms {:>8.2f} GB/s {:>9.2f} GFLOP/s", row.name, row.bindings, row.ms,
@@ -374,6 +398,10 @@ Result<std::vector<BenchRow>> MeasureCase(const BenchFlags& flags, Clients& clie
   }
   std::ranges::stable_sort(rows, {}, &BenchRow::ms);
   std::ranges::move(loading, std::back_inserter(rows));
+  if (c.records) {
+    VXLA_ASSIGN_OR_RETURN(Client * client, clients.Get(clients.modes().front(), c.emulate));
+    AddIree(flags, *client, c.name, *module, rows);
+  }
   return rows;
 }
 
@@ -420,6 +448,10 @@ CommandBody AddBench(CLI::App& app) {
       "measure workgroup sizes, tiles and elements of an invocation on this device, and keep what is faster for "
       "every program from now on: keep-bits: where no result changes; any-bits: also what changes the order of "
       "sums; forget: back to the built-in table");
+  app.add_option("--iree", flags->iree,
+                 "where iree-compile and iree-benchmark-module are, which embed runs too (without: on the PATH, or in "
+                 "iree_venv/bin beside vxla)")
+      ->type_name("FOLDER");
   app.add_flag("--json", flags->json, "the table as JSON");
   return [flags, &app](Json& json) {
     flags->both_bindings = app.count("--bindings") == 0;

@@ -94,6 +94,11 @@ typedef struct VxlaArray {
   int32_t rank;
   const int64_t* dimensions;  // out: the handle's, as long as it lives
   uint64_t size_bytes;        // of the elements; out only
+  // Bounded dynamic dimensions, one number for each dimension. `dynamic`: 1 where the dimension is a bound, of which as
+  // much lives as each value says; NULL: nowhere. `live_sizes`, of vxlaCreateValue: how much; NULL: all. Elements lie
+  // where they would if all of them lived; those beyond the live ones mean nothing.
+  const uint8_t* dynamic;
+  const int64_t* live_sizes;
 } VxlaArray;
 
 // Host memory. These two never change.
@@ -217,7 +222,8 @@ VXLA_API VxlaCode vxlaDescribeArgument(VxlaExecutable executable, uint32_t index
                                        VxlaMessage* message);
 VXLA_API VxlaCode vxlaDescribeResult(VxlaExecutable executable, uint32_t index, VxlaArray* array, VxlaMessage* message);
 
-// Uploads, runs, waits and downloads. VXLA_INVALID_ARGUMENT names the argument or the result whose count or size is
+// Uploads, runs, waits and downloads. VXLA_UNSUPPORTED: an argument or a result has dynamic dimensions (vxlaExecute).
+// VXLA_INVALID_ARGUMENT names the argument or the result whose count or size is
 // wrong, and nothing has run.
 VXLA_API VxlaCode vxlaRun(VxlaExecutable executable, uint32_t argument_count, const VxlaConstBytes* arguments,
                           uint32_t result_count, const VxlaBytes* results, VxlaMessage* message);
@@ -237,6 +243,9 @@ VXLA_API void vxlaDestroyValue(VxlaValue value);
 VXLA_API VxlaCode vxlaDescribeValue(VxlaValue value, VxlaArray* array, VxlaMessage* message);
 // Waits for the run that writes the value. VXLA_INVALID_ARGUMENT: another size, or the value was donated.
 VXLA_API VxlaCode vxlaReadValue(VxlaValue value, void* data, uint64_t size_bytes, VxlaMessage* message);
+// How much of each dimension lives: all of it but for dynamic ones. Waits for the run that writes the value, unless the
+// sizes are known before. VXLA_INVALID_ARGUMENT: `rank` is another, or the value was donated.
+VXLA_API VxlaCode vxlaReadLiveSizes(VxlaValue value, int32_t rank, int64_t* sizes, VxlaMessage* message);
 // *ready: 1 if vxlaReadValue would not wait, else 0.
 VXLA_API VxlaCode vxlaValueIsReady(VxlaValue value, int32_t* ready, VxlaMessage* message);
 
@@ -251,8 +260,10 @@ typedef struct VxlaExecuteInfo {
   VxlaValue* results;
 } VxlaExecuteInfo;
 
-// Submits, and returns before the device has finished, unless the program has steps for the host. At most four runs of
-// an executable are in flight: a further call waits for the first of them.
+// Submits, and returns before the device has finished, unless the program has steps for the host. A program with
+// dynamic dimensions is compiled for the live sizes of its arguments when these come for the first time (libvxla alone
+// has such programs: no bundle holds them, and they are not recorded). At most four runs of an executable are in
+// flight: a further call waits for the first of them.
 VXLA_API VxlaCode vxlaExecute(VxlaExecutable executable, const VxlaExecuteInfo* info, VxlaMessage* message);
 
 #ifdef __cplusplus

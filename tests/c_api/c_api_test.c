@@ -128,9 +128,12 @@ static void TestText(VxlaDevice device) {
   vxlaFreeMessage(report);
   info.text = "HloModule m\nENTRY e { x = f32[<=4] parameter(0)\n ROOT r = f32[<=4] negate(x) }";
   info.text_size = 0;
-  EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_UNSUPPORTED, "dynamic dimensions");
+  info.flags = VXLA_COMPILE_RECORDABLE;
+  EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_UNSUPPORTED, "compiled for the live sizes");
+  info.flags = 0;
   info.text = "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n  return %a : tensor<?xf32>\n}\n";
-  EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_UNSUPPORTED, "have no C interface yet");
+  EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_UNSUPPORTED,
+              "dimensions without a bound have no C interface");
   info.text = kStablehlo;
   info.text_size = 20;
   EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_INVALID_ARGUMENT, "1:");
@@ -251,6 +254,7 @@ static void TestWrongHandles(VxlaDevice device) {
     REFUSED(vxlaDescribeValue(no_value, &described, &message));
     REFUSED(vxlaReadValue(no_value, read, sizeof(read), &message));
     REFUSED(vxlaValueIsReady(no_value, &ready, &message));
+    REFUSED(vxlaReadLiveSizes(no_value, 1, NULL, &message));
     execute.argument_count = execute.result_count = 1;
     execute.arguments = &no_value;
     execute.results = &none;
@@ -315,6 +319,89 @@ static void TestValues(VxlaDevice device) {
   vxlaDestroyExecutable(executable);
 }
 
+// Of at most four numbers so many as live: their sum, and as many results.
+static void TestDynamicDimensions(VxlaDevice device) {
+  VxlaExecutable executable = Compile(device,
+                                      "HloModule m\n"
+                                      "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+                                      "  ROOT r = f32[] add(a, b) }\n"
+                                      "ENTRY e { x = f32[<=4] parameter(0)\n z = f32[] constant(0)\n"
+                                      "  n = f32[<=4] negate(x)\n"
+                                      "  s = f32[] reduce(x, z), dimensions={0}, to_apply=add\n"
+                                      "  ROOT t = (f32[<=4], f32[]) tuple(n, s) }\n");
+  VxlaArray array = {.struct_size = sizeof(array)};
+  EXPECT_OK(vxlaDescribeArgument(executable, 0, &array, &message));
+  EXPECT(array.dimensions[0] == 4 && array.size_bytes == 16 && array.dynamic != NULL && array.dynamic[0] == 1);
+  EXPECT_OK(vxlaDescribeResult(executable, 1, &array, &message));
+  EXPECT(array.dynamic == NULL);
+  const int64_t bound = 4;
+  const uint8_t dynamic = 1;
+  const float x[4] = {1, 2, 3, 1000};
+  for (int64_t live = 4; live >= 0; --live) {
+    array = (VxlaArray){.struct_size = sizeof(array),
+                        .element_type = VXLA_F32,
+                        .rank = 1,
+                        .dimensions = &bound,
+                        .dynamic = &dynamic,
+                        .live_sizes = &live};
+    VxlaValue value = NULL, results[2] = {NULL, NULL};
+    EXPECT_OK(vxlaCreateValue(device, &array, x, &value, &message));
+    const VxlaExecuteInfo info = {
+        .struct_size = sizeof(info), .argument_count = 1, .arguments = &value, .result_count = 2, .results = results};
+    EXPECT_OK(vxlaExecute(executable, &info, &message));
+    int64_t size = -1;
+    EXPECT_OK(vxlaReadLiveSizes(value, 1, &size, &message));
+    EXPECT(size == live);
+    EXPECT_OK(vxlaReadLiveSizes(results[0], 1, &size, &message));
+    EXPECT(size == live);
+    EXPECT_OK(vxlaReadLiveSizes(results[1], 0, NULL, &message));
+    EXPECT_CODE(vxlaReadLiveSizes(results[0], 2, &size, &message), VXLA_INVALID_ARGUMENT,
+                "rank 2: the value is a f32[<=4]");
+    EXPECT_CODE(vxlaReadLiveSizes(results[0], 1, NULL, &message), VXLA_INVALID_ARGUMENT, "sizes: NULL");
+    float negated[4] = {0}, sum = -1, wanted = 0;
+    EXPECT_OK(vxlaReadValue(results[0], negated, sizeof(negated), &message));
+    EXPECT_OK(vxlaReadValue(results[1], &sum, sizeof(sum), &message));
+    for (int64_t i = 0; i < live; ++i) {
+      wanted += x[i];
+      EXPECT(negated[i] == -x[i]);
+    }
+    EXPECT(sum == wanted);
+    vxlaDestroyValue(value);
+    for (int i = 0; i < 2; ++i) vxlaDestroyValue(results[i]);
+  }
+  VxlaValue refused = NULL;
+  const int64_t beyond = 5;
+  array.live_sizes = &beyond;
+  EXPECT_CODE(vxlaCreateValue(device, &array, x, &refused, &message), VXLA_INVALID_ARGUMENT,
+              "live size 5 of dimension 0: f32[<=4] allows 0 to 4");
+  array.dynamic = NULL;
+  const int64_t less = 3;
+  array.live_sizes = &less;
+  EXPECT_CODE(vxlaCreateValue(device, &array, x, &refused, &message), VXLA_INVALID_ARGUMENT,
+              "live size 3 of dimension 0: f32[4] allows 4 to 4");
+  // An array of the first version of the header has no dynamic dimensions, whatever lies behind it.
+  VxlaArray older = {.struct_size = offsetof(VxlaArray, dynamic),
+                     .element_type = VXLA_F32,
+                     .rank = 1,
+                     .dimensions = &bound,
+                     .dynamic = &dynamic,
+                     .live_sizes = &beyond};
+  VxlaValue whole = NULL, results[2] = {NULL, NULL};
+  EXPECT_OK(vxlaCreateValue(device, &older, x, &whole, &message));
+  const VxlaExecuteInfo info = {
+      .struct_size = sizeof(info), .argument_count = 1, .arguments = &whole, .result_count = 2, .results = results};
+  EXPECT_CODE(vxlaExecute(executable, &info, &message), VXLA_INVALID_ARGUMENT,
+              "argument 0: f32[4] given, the program wants f32[<=4]");
+  EXPECT(results[0] == NULL && results[1] == NULL);
+  vxlaDestroyValue(whole);
+  float negated[4], sum;
+  const VxlaConstBytes argument = {x, sizeof(x)};
+  const VxlaBytes bytes[2] = {{negated, sizeof(negated)}, {&sum, sizeof(sum)}};
+  EXPECT_CODE(vxlaRun(executable, 1, &argument, 2, bytes, &message), VXLA_UNSUPPORTED,
+              "f32[<=4]: what lives of dynamic dimensions goes with values: vxlaExecute");
+  vxlaDestroyExecutable(executable);
+}
+
 static int RunOften(void* executable) {
   int wrong = 0;
   for (int i = 0; i < 20; ++i) {
@@ -354,6 +441,7 @@ int main(int argc, char** argv) {
   TestOtherBundles(device, argc > 1 ? argv[1] : "", argc > 2 ? argv[2] : "");
   TestWrongHandles(device);
   TestValues(device);
+  TestDynamicDimensions(device);
   TestThreads(device);
   EXPECT_OK(vxlaCheckValidation(device, &message));
   while (vxlaDestroyDevice(device, NULL) == VXLA_BUSY) thrd_yield();  // pipelines of TestBundle

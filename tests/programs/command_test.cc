@@ -159,6 +159,30 @@ TEST(CommandTest, ConvertWritesWhatParsesBack) {
   EXPECT_THAT(ReadScratch(once), HasSubstr("ROOT"));
 }
 
+// Commands that only say what IREE's would: the program and its arguments reach them, and their best time comes back.
+TEST(CommandTest, BenchEmbedHasARowOfIreesWhereItsCommandsAre) {
+  const std::string folder = ScratchPath("iree");
+  std::filesystem::create_directories(folder);
+  const auto write = [&](const std::string& name, const std::string& does) {
+    WriteScratch("iree/" + name, "#!/bin/sh\n" + does);
+    std::filesystem::permissions(folder + "/" + name, std::filesystem::perms::owner_all);
+  };
+  write("iree-compile", "grep -q stablehlo.tanh \"$1\" && cp \"$1\" \"$5\"\n");
+  const std::string bench = "bench embed --bindings descriptors --num-runs 2 --json --iree " + folder;
+  EXPECT_THAT(RunVxla(bench).err, HasSubstr("embed: no row of IREE's: --iree " + folder + ": no iree-compile and"));
+  write("iree-benchmark-module",
+        "case \"$*\" in *--input=32x32xf32=0*--input=32x32xf32=0*--input=32x32xf32=0*) ;; *) exit 1;; esac\n"
+        "echo '{\"benchmarks\": [{\"run_type\": \"iteration\", \"real_time\": 0.75},"
+        " {\"run_type\": \"iteration\", \"real_time\": 0.5}, {\"run_type\": \"aggregate\", \"real_time\": 0.1}]}'\n");
+  const CommandResult result = RunVxla(bench);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto rows = nlohmann::json::parse(result.out);
+  EXPECT_EQ(rows.back()["name"], "embed in IREE, submitting and waiting");
+  EXPECT_EQ(rows.back()["ms"], 0.5);
+  write("iree-compile", "echo no such thing >&2\nexit 3\n");
+  EXPECT_THAT(RunVxla(bench).err, HasSubstr("iree-compile fails: no such thing"));
+}
+
 TEST(CommandTest, BenchMeasuresAProgramInBothBindingModes) {
   const CommandResult result = RunVxla("bench " + AddProgram() + " --num-runs 2 --json");
   ASSERT_EQ(result.exit_code, 0) << result.err;

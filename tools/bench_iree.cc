@@ -1,0 +1,130 @@
+#include "tools/bench_iree.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <vector>
+
+#include "core/mlir/printer.h"
+#include "core/passes/stablehlo_forms.h"
+#include "tools/bench_load.h"
+#include "tools/files.h"
+
+extern char** environ;
+
+namespace VXLA_NAMESPACE {
+namespace {
+
+constexpr const char* kCompile = "iree-compile";
+constexpr const char* kBenchmark = "iree-benchmark-module";
+
+bool HoldsTools(const std::filesystem::path& folder) {
+  const auto runs = [&](const char* name) { return access((folder / name).c_str(), X_OK) == 0; };
+  return runs(kCompile) && runs(kBenchmark);
+}
+
+Result<std::filesystem::path> FindTools(const std::string& folder) {
+  if (!folder.empty()) {
+    if (HoldsTools(folder)) return std::filesystem::path(folder);
+    return Unsupported("--iree {}: no {} and {} there", folder, kCompile, kBenchmark);
+  }
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string each; std::getline(folders, each, ':');) {
+    if (!each.empty() && HoldsTools(each)) return std::filesystem::path(each);
+  }
+  std::error_code failed;
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
+  if (!failed && HoldsTools(own / "iree_venv" / "bin")) return own / "iree_venv" / "bin";
+  return Unsupported("no {} and {} on the PATH (pip install iree-base-compiler iree-base-runtime, or --iree FOLDER)",
+                     kCompile, kBenchmark);
+}
+
+// The command's standard output; what it says on stderr is in the message of a failure.
+Result<std::string> OutputOf(std::vector<std::string> command, const ScratchFolder& scratch) {
+  const std::string out = scratch.path() + "/stdout", err = scratch.path() + "/stderr";
+  std::vector<char*> arguments;
+  for (std::string& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  const int flags = O_WRONLY | O_CREAT | O_TRUNC;
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), flags, 0600);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), flags, 0600);
+  pid_t process = 0;
+  const int started = posix_spawn(&process, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (started != 0) return Unsupported("{} does not start (errno {})", command[0], started);
+  int status = 0;
+  if (waitpid(process, &status, 0) != process || status != 0) {
+    VXLA_ASSIGN_OR_RETURN(const std::string said, ReadFile(err));
+    return Unsupported("{} fails: {}", command[0], said.substr(0, said.find('\n')));
+  }
+  return ReadFile(out);
+}
+
+Result<std::vector<std::string>> InputsOf(const Module& module) {
+  std::vector<std::string> inputs;
+  for (const Instruction* parameter : module.entry()->parameters()) {
+    const Shape& shape = parameter->shape();
+    if (!shape.IsArray() || shape.IsDynamic() || shape.element_type() != ElementType::kF32)
+      return Unsupported("parameter {}: {}: IREE is given arrays of f32", parameter->name(), shape.ToString());
+    std::string text = "--input=";
+    for (const int64_t size : shape.dimensions()) text += fmt::format("{}x", size);
+    inputs.push_back(text + "f32=0");  // times hardly depend on the values
+  }
+  return inputs;
+}
+
+Result<double> BestIn(const std::string& report) {
+  const auto json = nlohmann::json::parse(report, nullptr, /*allow_exceptions=*/false);
+  double best = -1;
+  if (json.is_object() && json.contains("benchmarks")) {
+    for (const auto& run : json["benchmarks"]) {
+      if (run.value("run_type", "") != "iteration") continue;
+      const double ms = run.value("real_time", -1.0);
+      best = best < 0 ? ms : std::min(best, ms);
+    }
+  }
+  if (best < 0) return Unsupported("{} printed no times", kBenchmark);
+  return best;
+}
+
+}  // namespace
+
+Result<double> MeasureIree(const Module& module, const std::string& device_uuid, const std::string& folder, int runs) {
+  VXLA_ASSIGN_OR_RETURN(const std::filesystem::path tools, FindTools(folder));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<std::string> inputs, InputsOf(module));
+  VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Module> forms, WithStablehloForms(module, ChloForms::kExpanded));
+  VXLA_ASSIGN_OR_RETURN(const std::string text, mlir::PrintStablehlo(*forms));
+  const ScratchFolder scratch;
+  const std::string source = scratch.path() + "/program.mlir", compiled = scratch.path() + "/program.vmfb";
+  VXLA_RETURN_IF_ERROR(WriteText(source, text));
+  VXLA_RETURN_IF_ERROR(OutputOf({tools / kCompile, source, "--iree-input-type=stablehlo",
+                                 "--iree-hal-target-device=vulkan", "-o", compiled},
+                                scratch)
+                           .status());
+  std::string id = device_uuid;
+  std::erase(id, '-');
+  std::vector<std::string> command = {tools / kBenchmark,
+                                      "--module=" + compiled,
+                                      "--device=vulkan://GPU-" + id,
+                                      "--function=main",
+                                      "--benchmark_min_warmup_time=0.5",
+                                      "--benchmark_min_time=1x",
+                                      fmt::format("--benchmark_repetitions={}", runs),
+                                      "--benchmark_format=json"};
+  command.insert(command.end(), inputs.begin(), inputs.end());
+  VXLA_ASSIGN_OR_RETURN(const std::string report, OutputOf(std::move(command), scratch));
+  return BestIn(report);
+}
+
+}  // namespace VXLA_NAMESPACE
