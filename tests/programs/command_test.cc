@@ -161,7 +161,7 @@ TEST(CommandTest, ConvertWritesWhatParsesBack) {
 
 // Commands that only say what IREE's would: the program and its arguments reach them, and their best time comes back.
 TEST(CommandTest, BenchEmbedHasARowOfIreesWhereItsCommandsAre) {
-  const std::string folder = ScratchPath("iree");
+  const std::string folder = ScratchFolder() + "/iree";
   std::filesystem::create_directories(folder);
   const auto write = [&](const std::string& name, const std::string& does) {
     WriteScratch("iree/" + name, "#!/bin/sh\n" + does);
