@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct CompileCommandFlags {
-  std::string file, out, bindings = "both";
+  std::string file, out, bindings = "both", emulate;
   std::vector<std::string> targets = {"generic"}, argument_images, result_images;
   uint64_t seed = 0;
   CompileFlags compile;
@@ -30,6 +30,7 @@ Status AddVariant(const CompileCommandFlags& flags, const Module& module, const 
   Progress(fmt::format("compiling for {} under {}", target, bindings));
   DeviceOptions options;
   options.device = target;
+  if (!IsGeneric(target)) options.emulate = flags.emulate;
   options.bindings = bindings;
   options.same_bits = flags.same_bits;
   options.cache = !flags.no_cache;
@@ -142,6 +143,11 @@ CommandBody AddCompile(CLI::App& app) {
   flags->compile.AddTo(app);
   app.add_flag("--same-bits", flags->same_bits,
                "products round as on every other device, instead of by what the target does fastest");
+  app.add_option("--emulate", flags->emulate,
+                 "what the kernels for devices of this machine do without, or are written for, as of vxla run: with "
+                 "gpu,matrices "
+                 "kernels of GPUs with matrix units, which plain code stands in for")
+      ->type_name("LIST");
   app.add_flag("--no-cache", flags->no_cache, "neither read nor write the cache of compiled kernels");
   app.add_flag("--json", flags->json, "the file's size and variants, as one JSON object on stdout");
   return [flags](Json& json) { return AtPlace(CompileToFile(*flags, json), flags->file); };

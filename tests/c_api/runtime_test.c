@@ -1,7 +1,6 @@
 // libvxla_runtime: what runs without the compiler, on a device of its own and on the host's. Arguments:
-// tests/c_api/bundle.hlo compiled for any device, also for lavapipe itself, and also for devices with
-// features that probes find; image.hlo
-// with conversions of images.
+// tests/c_api/bundle.hlo compiled for any device, also for lavapipe itself, and also for devices with features that
+// probes find; image.hlo with conversions of images; matrices.hlo also for matrix units that lavapipe stands in for.
 #pragma GCC diagnostic ignored "-Wunused-function"  // of the host, a part is needed
 #include "tests/c_api/vulkan_host.h"
 
@@ -88,6 +87,42 @@ static void TestHost(const char* path) {
   HostClose(&host);
 }
 
+// tests/c_api/matrices.hlo: lavapipe runs the kernel for matrix units, other devices the generic one. Small integers,
+// so that no sum rounds.
+static void TestMatrices(VxlaDeviceInfo info, const char* path) {
+  const int generic = info.device == NULL || strcmp(info.device, "llvmpipe") != 0;
+  info.emulate = "gpu,matrices";
+  VxlaDevice device = NULL;
+  EXPECT_OK(vxlaCreateDevice(&info, &device, &message));
+  if (device == NULL) return;
+  VxlaExecutable executable = Load(device, path, 0);
+  const char* variant = NULL;
+  EXPECT_OK(vxlaDescribeVariant(executable, &variant, &message));
+  EXPECT(variant != NULL && (strstr(variant, "generic") == variant) == generic);
+  static const uint16_t kHalves[4] = {0, 0x3c00, 0x4000, 0xc200};  // 0, 1, 2, -3
+  static const int kNumbers[4] = {0, 1, 2, -3};
+  static uint16_t x[64][48], y[48][32];
+  static float sums[64][32];
+  for (int i = 0; i < 64; ++i)
+    for (int k = 0; k < 48; ++k) x[i][k] = kHalves[(5 * i + 3 * k) % 4];
+  for (int k = 0; k < 48; ++k)
+    for (int j = 0; j < 32; ++j) y[k][j] = kHalves[(k * k + j) % 4];
+  const VxlaConstBytes arguments[2] = {{x, sizeof(x)}, {y, sizeof(y)}};
+  const VxlaBytes result = {sums, sizeof(sums)};
+  EXPECT_OK(vxlaRun(executable, 2, arguments, 1, &result, &message));
+  int wrong = 0;
+  for (int i = 0; i < 64; ++i) {
+    for (int j = 0; j < 32; ++j) {
+      int sum = 0;
+      for (int k = 0; k < 48; ++k) sum += kNumbers[(5 * i + 3 * k) % 4] * kNumbers[(k * k + j) % 4];
+      wrong += sums[i][j] != (float)sum;
+    }
+  }
+  EXPECT(wrong == 0);
+  vxlaDestroyExecutable(executable);
+  EXPECT_OK(vxlaDestroyDevice(device, &message));
+}
+
 // tests/c_api/image.hlo with conversions for UNORM: half of a colour.
 static void TestImages(const char* path) {
   static Host host;
@@ -155,7 +190,7 @@ static void TestImages(const char* path) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 5) return fprintf(stderr, "four bundles are wanted\n"), 1;
+  if (argc != 6) return fprintf(stderr, "five bundles are wanted\n"), 1;
   EXPECT(vxlaVersion() == VXLA_HEADER_VERSION);
   VxlaDeviceInfo info = {.struct_size = sizeof(info), .flags = VXLA_DEVICE_NO_CACHE};
   info.device = getenv("VXLA_TEST_DEVICE");
@@ -167,6 +202,7 @@ int main(int argc, char** argv) {
   TestRun(Load(device, argv[2], VXLA_LOAD_IN_BACKGROUND), info.device == NULL || strcmp(info.device, "llvmpipe") != 0);
   TestRun(Load(device, argv[3], 0), 1);
   EXPECT_OK(vxlaDestroyDevice(device, &message));
+  TestMatrices(info, argv[5]);
   TestHost(argv[1]);
   TestHost(argv[3]);
   TestImages(argv[4]);
