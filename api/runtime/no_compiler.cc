@@ -13,7 +13,9 @@ Status NoCompiler(const char* call) {
 
 }  // namespace
 
-vulkan::DeviceHooks HooksOfLibrary() { return vulkan::WithProbes(vulkan::ModulesOf(vulkan::EmbeddedProbes())); }
+vulkan::DeviceHooks HooksOfLibrary() {
+  return vulkan::WithProbes(vulkan::ModulesOf(vulkan::EmbeddedProbes(), vulkan::EmbeddedMatrixProbes()));
+}
 
 std::unique_ptr<Client> ClientOf(std::shared_ptr<Device> device) {
   const auto evaluate = [](const Instruction& instruction, std::span<const Literal* const>) -> Result<Literal> {

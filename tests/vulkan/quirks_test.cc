@@ -126,7 +126,7 @@ TEST(ProbeTextTest, CompilesForEverySetOfFeatures) {
 }
 
 TEST(EmbeddedProbeTest, ModulesHaveTheModesOfTheDeviceOnly) {
-  const ProbeModules modules = ModulesOf(EmbeddedProbes());
+  const ProbeModules modules = ModulesOf(EmbeddedProbes(), EmbeddedMatrixProbes());
   const auto modes = [&](const DeviceFacts& facts) {
     std::vector<std::pair<uint32_t, uint32_t>> found;
     for (const spirv::Instruction& instruction : spirv::Read(*modules.get(ProbeKind::kQuirks, facts))) {
@@ -157,7 +157,8 @@ TEST_P(QuirksTest, EmbeddedProbesFindWhatCompiledOnesFind) {
   options.cache = false;
   const auto compiled = OpenDeviceWith(GetParam().index, options, {});
   ASSERT_TRUE(compiled.ok()) << compiled.status().message();
-  const auto embedded = OpenDevice(GetParam().index, options, WithProbes(ModulesOf(EmbeddedProbes())));
+  const auto embedded =
+      OpenDevice(GetParam().index, options, WithProbes(ModulesOf(EmbeddedProbes(), EmbeddedMatrixProbes())));
   ASSERT_TRUE(embedded.ok()) << embedded.status().message();
   const auto wanted = (*compiled)->MeasuredFacts(), found = (*embedded)->MeasuredFacts();
   ASSERT_TRUE(wanted.ok() && found.ok()) << found.status().message();
@@ -168,6 +169,37 @@ TEST_P(QuirksTest, EmbeddedProbesFindWhatCompiledOnesFind) {
   EXPECT_EQ(found->native_f16, wanted->native_f16);
   EXPECT_EQ(found->division_f32, wanted->division_f32);
   EXPECT_EQ(found->division_f64, wanted->division_f64);
+}
+
+// Of what stands in for units, too.
+TEST_P(QuirksTest, EmbeddedProbesAskMatrixUnits) {
+  OpenOptions options = Options();
+  options.cache = false;
+  options.emulate = *ParseEmulation("gpu,matrices");
+  const auto compiled = OpenDeviceWith(GetParam().index, options, {});
+  ASSERT_TRUE(compiled.ok()) << compiled.status().message();
+  const auto embedded =
+      OpenDevice(GetParam().index, options, WithProbes(ModulesOf(EmbeddedProbes(), EmbeddedMatrixProbes())));
+  ASSERT_TRUE(embedded.ok()) << embedded.status().message();
+  const std::vector<MatrixShape>&wanted = (*compiled)->facts().matrices, &found = (*embedded)->facts().matrices;
+  ASSERT_EQ(found, wanted);
+  ASSERT_FALSE(found.empty());
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i].rounding, wanted[i].rounding);
+  EXPECT_NE(found[0].rounding, MatrixRounding::kUnmeasured);
+}
+
+// The shapes of GPUs have modules; one that none has is left as the driver lists it.
+TEST(EmbeddedProbesTest, HaveTheShapesOfGpus) {
+  const ProbeModules modules = ModulesOf(EmbeddedProbes(), EmbeddedMatrixProbes());
+  DeviceFacts facts;
+  facts.float16 = facts.spirv_1_6 = true;
+  for (const uint32_t lanes : {8u, 16u, 32u, 64u}) {
+    facts.matrix_lanes = lanes;
+    const MatrixShape square;
+    ASSERT_NE(modules.matrices_identity(square, facts), "");
+    EXPECT_GT(modules.matrices(square, facts)->size(), 100u);
+  }
+  EXPECT_EQ(modules.matrices_identity({ElementType::kF16, ElementType::kF32, 48, 48, 48}, facts), "");
 }
 
 // An independent look at the device: a loop of our own, in the mode under test, must count as far as the quirk says.

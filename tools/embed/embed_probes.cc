@@ -1,6 +1,7 @@
 // embed_probes OUTPUT: writes a C++ file with the SPIR-V of the probes (embedded_probes.h), for libvxla_runtime.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 
@@ -21,7 +22,55 @@ DeviceFacts FactsOf(bool float16, bool float64) {
   return facts;
 }
 
+std::string ArrayText(const std::string& name, const std::vector<uint32_t>& words) {
+  std::string text = fmt::format("constexpr uint32_t {}[] = {{", name);
+  for (size_t i = 0; i < words.size(); ++i) text += fmt::format("{}{:#x},", i % 12 == 0 ? "\n    " : "", words[i]);
+  return text + "\n};\n";
+}
+
+struct MatrixProbe {
+  MatrixShape shape;
+  uint32_t lanes;
+  bool stand_in;
+};
+
+// What NVIDIA's (32 lanes), AMD's (32 and 64) and Intel's GPUs (8 and 16) have of f16 in sums of f32, and all that
+// `--emulate matrices` has.
+std::vector<MatrixProbe> MatrixProbes() {
+  using enum ElementType;
+  std::vector<MatrixProbe> probes;
+  for (const uint32_t lanes : {8u, 16u, 32u, 64u}) {
+    for (const MatrixShape& shape :
+         {MatrixShape{kF16, kF32, 16, 16, 16}, MatrixShape{kF16, kF32, 16, 8, 16}, MatrixShape{kF16, kF32, 16, 8, 8},
+          MatrixShape{kF16, kF32, 8, 8, 16}, MatrixShape{kF16, kF32, 8, 16, 16}})
+      probes.push_back({shape, lanes, false});
+  }
+  for (const auto& [term, sum] : {std::pair(kF16, kF32), {kBF16, kF32}, {kS8, kS32}, {kU8, kS32}, {kU8, kU32}})
+    probes.push_back({{term, sum}, 32, true});
+  return probes;
+}
+
+Result<std::string> MatrixSource() {
+  std::string arrays, table;
+  for (const MatrixProbe& probe : MatrixProbes()) {
+    const MatrixShape& shape = probe.shape;
+    DeviceFacts facts = FactsOf(!probe.stand_in, false);
+    facts.spirv_1_6 = !probe.stand_in;
+    facts.matrix_lanes = probe.lanes;
+    facts.matrices_stand_in = probe.stand_in;
+    VXLA_ASSIGN_OR_RETURN(const std::vector<uint32_t> words, CompiledProbes().matrices(shape, facts));
+    const std::string types = fmt::format("static_cast<ElementType>({}), static_cast<ElementType>({})",
+                                          static_cast<int>(shape.term), static_cast<int>(shape.sum));
+    const std::string name = fmt::format("kMatrices{}", std::ranges::count(table, '\n'));
+    arrays += ArrayText(name, words);
+    table += fmt::format("    {{{{{}, {}, {}, {}}}, {}, {}, {}}},\n", types, shape.rows, shape.columns, shape.k,
+                         probe.lanes, probe.stand_in, name);
+  }
+  return arrays + "\nconstexpr EmbeddedMatrixProbe kMatrixProbes[] = {\n" + table + "};\n";
+}
+
 Result<std::string> Source() {
+  VXLA_ASSIGN_OR_RETURN(const std::string matrices, MatrixSource());
   std::string arrays, table;
   const ProbeModules modules = CompiledProbes();
   for (const ProbeKind kind : {ProbeKind::kQuirks, ProbeKind::kDivision}) {
@@ -30,18 +79,16 @@ Result<std::string> Source() {
       for (const bool float64 : {false, true}) {
         VXLA_ASSIGN_OR_RETURN(const std::vector<uint32_t> words, modules.get(kind, FactsOf(float16, float64)));
         const std::string array = fmt::format("k{}{}{}", name, float16 ? "F16" : "", float64 ? "F64" : "");
-        arrays += fmt::format("constexpr uint32_t {}[] = {{", array);
-        for (size_t i = 0; i < words.size(); ++i)
-          arrays += fmt::format("{}{:#x},", i % 12 == 0 ? "\n    " : "", words[i]);
-        arrays += "\n};\n";
+        arrays += ArrayText(array, words);
         table += fmt::format("    {{ProbeKind::k{}, {}, {}, {}}},\n", name, float16, float64, array);
       }
     }
   }
   return "// Written by tools/embed/embed_probes.cc.\n#include \"backend/vulkan/device/embedded_probes.h\"\n\n"
          "namespace VXLA_NAMESPACE::vulkan {\nnamespace {\n\n" +
-         arrays + "\nconstexpr EmbeddedProbe kProbes[] = {\n" + table +
-         "};\n\n}  // namespace\n\nstd::span<const EmbeddedProbe> EmbeddedProbes() { return kProbes; }\n\n"
+         arrays + "\nconstexpr EmbeddedProbe kProbes[] = {\n" + table + "};\n" + matrices +
+         "\n}  // namespace\n\nstd::span<const EmbeddedProbe> EmbeddedProbes() { return kProbes; }\n"
+         "std::span<const EmbeddedMatrixProbe> EmbeddedMatrixProbes() { return kMatrixProbes; }\n\n"
          "}  // namespace VXLA_NAMESPACE::vulkan\n";
 }
 

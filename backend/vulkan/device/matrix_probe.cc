@@ -7,9 +7,7 @@
 #include <limits>
 
 #include "backend/vulkan/device/device_plan.h"
-#include "backend/vulkan/device/probe_text.h"
-#include "backend/vulkan/shader/shader_compiler.h"
-#include "backend/vulkan/spirv/matrix_types.h"
+#include "backend/vulkan/device/quirks.h"
 #include "core/float_formats.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -17,81 +15,6 @@ namespace {
 
 // Changed with the operands or the judgement, so that old verdicts are not believed.
 constexpr int kMatrixProbeVersion = 1;
-
-// LANES lanes of one subgroup multiply what lies in shared memory; words are 32 bits.
-constexpr const char* kProbeText = R"(
-layout(local_size_x_id = 0, local_size_y_id = 1, local_size_z_id = 2) in;
-layout(set = 0, binding = 0, std430) readonly buffer Data { uint data[]; };
-layout(set = 0, binding = 1, std430) writeonly buffer Answer { uint answer[]; };
-#if BYTES
-#define ROW (K / 4u)
-#else
-#define ROW (K / 2u)
-#endif
-#define LHS (M * ROW)
-#define RHS (N * ROW)
-#define SUMS (M * N)
-shared uvec4 words[(LHS + RHS + SUMS + 3u) / 4u];
-
-#if STAND_IN
-#define BARRIER() barrier()
-#define PUT(at, value) words[(at) / 4u][(at) % 4u] = value
-void multiply() {
-  for (uint place = gl_LocalInvocationIndex; place < SUMS; place += LANES) {
-    uint sum_at = LHS + RHS + place;
-    precise Sum sum = SUM_OF(words[sum_at / 4u][sum_at % 4u]);
-    for (uint k = 0u; k < K; ++k) {
-      uint a_at = place / N * ROW + k * ROW / K, b_at = LHS + place % N * ROW + k * ROW / K, i = k % (K / ROW);
-      precise Sum product = Sum(PROBE_TERM(words[a_at / 4u][a_at % 4u], i)) * Sum(PROBE_TERM(words[b_at / 4u][b_at % 4u], i));
-      sum = sum + product;
-    }
-    words[sum_at / 4u][sum_at % 4u] = BITS_OF(sum);
-  }
-}
-#else
-#pragma use_vulkan_memory_model
-const uint kComponent = TERM, kSums = SUM, kSubgroup = 3u, kWorkgroup = 2u, kRows = M, kColumns = N, kTerms = K;
-const uint kA = 0u, kB = 1u, kC = 2u, kRowMajor = 0u, kColumnMajor = 1u;
-const uint kStride = ROW / 4u, kSumsStride = N / 4u, kSemantics = 0x6108u;
-#define MATRIX_A spirv_type(MATRIX, id = 4456, kComponent, kSubgroup, kRows, kTerms, kA)
-#define MATRIX_B spirv_type(MATRIX, id = 4456, kComponent, kSubgroup, kTerms, kColumns, kB)
-#define MATRIX_C spirv_type(MATRIX, id = 4456, kSums, kSubgroup, kRows, kColumns, kC)
-#define NOT_PRIVATE 0x20
-spirv_instruction(id = 224)
-void control_barrier(uint execution, uint memory, uint semantics);
-#define BARRIER() control_barrier(kWorkgroup, kWorkgroup, kSemantics)
-spirv_instruction(id = 62)
-void store_word(spirv_by_reference uint at, uint value, spirv_literal int operands);
-#define PUT(at, value) store_word(words[(at) / 4u][(at) % 4u], value, NOT_PRIVATE)
-spirv_instruction(id = 4457)
-MATRIX_A load_matrix_a(spirv_by_reference uvec4 at, uint order, uint stride, spirv_literal int operands);
-spirv_instruction(id = 4457)
-MATRIX_B load_matrix_b(spirv_by_reference uvec4 at, uint order, uint stride, spirv_literal int operands);
-spirv_instruction(id = 4457)
-MATRIX_C load_matrix_c(spirv_by_reference uvec4 at, uint order, uint stride, spirv_literal int operands);
-spirv_instruction(id = 4458)
-void store_matrix_c(spirv_by_reference uvec4 at, MATRIX_C c, uint order, uint stride, spirv_literal int operands);
-spirv_instruction(id = 4459)
-MATRIX_C multiply_add(MATRIX_A a, MATRIX_B b, MATRIX_C c, spirv_literal int signs);
-void multiply() {
-  MATRIX_A a = load_matrix_a(words[0], kRowMajor, kStride, NOT_PRIVATE);
-  MATRIX_B b = load_matrix_b(words[LHS / 4u], kColumnMajor, kStride, NOT_PRIVATE);
-  MATRIX_C c = load_matrix_c(words[(LHS + RHS) / 4u], kRowMajor, kSumsStride, NOT_PRIVATE);
-  MATRIX_C sums = multiply_add(a, b, c, SIGNS);
-  store_matrix_c(words[(LHS + RHS) / 4u], sums, kRowMajor, kSumsStride, NOT_PRIVATE);
-}
-#endif
-
-void main() {
-  uint trial = gl_WorkGroupID.x;
-  for (uint i = LANE; i < LHS + RHS + SUMS; i += LANES) PUT(i, data[trial * (LHS + RHS + SUMS) + i]);
-  BARRIER();
-  multiply();
-  BARRIER();
-  for (uint i = LANE; i < SUMS; i += LANES)
-    answer[trial * SUMS + i] = words[(LHS + RHS + i) / 4u][(LHS + RHS + i) % 4u];
-}
-)";
 
 bool IsInteger(const MatrixShape& shape) { return !IsFloating(shape.sum); }
 
@@ -253,21 +176,6 @@ MatrixVerdict JudgeMatrices(std::span<const uint32_t> answer, const MatrixShape&
   return verdict;
 }
 
-std::string MatrixProbeText(const MatrixShape& shape, const DeviceFacts& facts) {
-  std::string text = ProbePrelude(facts) + "#extension GL_KHR_shader_subgroup_basic : require\n";
-  if (!facts.matrices_stand_in) text += "#pragma use_vulkan_memory_model\n";
-  const bool floats = IsFloating(shape.sum);
-  text += MatrixDefines(shape, facts);
-  text += fmt::format("#define Sum {}\n", floats ? "float" : shape.sum == ElementType::kS32 ? "int" : "uint");
-  text +=
-      shape.term == ElementType::kF16    ? "#define PROBE_TERM(word, i) unpackHalf2x16(word)[i]\n"
-      : shape.term == ElementType::kBF16 ? "#define PROBE_TERM(word, i) uintBitsToFloat((word) >> 16u * (i) << 16)\n"
-      : shape.term == ElementType::kS8   ? "#define PROBE_TERM(word, i) bitfieldExtract(int(word), int(8u * (i)), 8)\n"
-                                         : "#define PROBE_TERM(word, i) bitfieldExtract(word, int(8u * (i)), 8)\n";
-  text += facts.matrices_stand_in ? "#define LANE gl_LocalInvocationIndex\n" : "#define LANE gl_SubgroupInvocationID\n";
-  return text + kProbeText;
-}
-
 void NoteMatrices(std::span<const MatrixVerdict> verdicts, DeviceFacts& facts) {
   std::vector<MatrixShape> kept;
   for (size_t i = 0; i < facts.matrices.size(); ++i) {
@@ -291,10 +199,10 @@ void NoteMatrices(std::span<const MatrixVerdict> verdicts, DeviceFacts& facts) {
 Status ProbeMatrices(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts) {
   std::vector<MatrixVerdict> verdicts;
   for (const MatrixShape& shape : facts.matrices) {
-    const std::string text = MatrixProbeText(shape, facts);
-    const std::string key =
-        fmt::format("matrices|{}|{}|{}", kMatrixProbeVersion, CompilerIdentity(), DeviceIdentity(facts)) + text;
     MatrixVerdict& verdict = verdicts.emplace_back();
+    const std::string module = tools.modules.matrices_identity(shape, facts);
+    if (module.empty()) continue;  // nothing asks: what the driver lists is taken for right
+    const std::string key = fmt::format("matrices|{}|{}|{}", kMatrixProbeVersion, DeviceIdentity(facts), module);
     std::array<uint8_t, 3> kept;
     if (const auto bytes = disk.Load(key); bytes.has_value() && bytes->size() == sizeof(kept)) {
       std::memcpy(kept.data(), bytes->data(), sizeof(kept));
@@ -304,8 +212,8 @@ Status ProbeMatrices(const ProbeTools& tools, DiskCache& disk, DeviceFacts& fact
     const std::vector<uint32_t> operands = MatrixOperands(shape);
     std::vector<uint32_t> answer(kMatrixTrials * shape.rows * shape.columns);
     const Status ran = [&]() -> Status {
-      VXLA_ASSIGN_OR_RETURN(const std::vector<uint32_t> spirv, CompileGlsl(text, "probe", {facts.spirv_1_6}));
-      const Probe probe = {"probe/matrices", WithMatrixComponents(spirv), kMatrixTrials, facts.matrix_lanes};
+      VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> spirv, tools.modules.matrices(shape, facts));
+      const Probe probe = {"probe/matrices", std::move(spirv), kMatrixTrials, facts.matrix_lanes};
       return RunProbe(tools, probe, std::as_bytes(std::span(operands)), std::as_writable_bytes(std::span(answer)));
     }();
     VXLA_RETURN_IF_ERROR(tools.context->Alive());
@@ -319,6 +227,11 @@ Status ProbeMatrices(const ProbeTools& tools, DiskCache& disk, DeviceFacts& fact
   }
   NoteMatrices(verdicts, facts);
   return OkStatus();
+}
+
+Status ProbeWhole(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts) {
+  VXLA_RETURN_IF_ERROR(ProbeDevice(tools, disk, facts));
+  return ProbeMatrices(tools, disk, facts);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

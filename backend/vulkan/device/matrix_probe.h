@@ -36,7 +36,10 @@ std::string MatrixProbeText(const MatrixShape& shape, const DeviceFacts& facts);
 // f16 has many, and what they would have added is no rounding error.
 void NoteMatrices(std::span<const MatrixVerdict> verdicts, DeviceFacts& facts);
 
-// Asks the device, or the cache, about every shape of the facts; one that does not run is wrong.
+// Asks the device, or the cache, about every shape of the facts that there is a module for; one that does not run is
+// wrong.
 Status ProbeMatrices(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts);
+// ProbeDevice, and then that.
+Status ProbeWhole(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts);
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -11,16 +11,6 @@
 
 namespace VXLA_NAMESPACE::vulkan {
 
-namespace {
-
-// What a compiler can ask, matrix units too.
-Status ProbeWhole(const ProbeTools& tools, DiskCache& disk, DeviceFacts& facts) {
-  VXLA_RETURN_IF_ERROR(ProbeDevice(tools, disk, facts));
-  return ProbeMatrices(tools, disk, facts);
-}
-
-}  // namespace
-
 DeviceHooks WithCompiler(DeviceHooks hooks) {
   hooks.compiler = ShadercCompiler();
   hooks.probes = CompiledProbes();

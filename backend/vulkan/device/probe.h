@@ -22,6 +22,9 @@ struct ProbeModules {
   std::function<Result<std::vector<uint32_t>>(ProbeKind, const DeviceFacts&)> get = nullptr;
   // What decides a module, as a part of cache keys.
   std::function<std::string(ProbeKind, const DeviceFacts&)> identity = nullptr;
+  // The same of a shape of matrix units (matrix_probe.h); an empty identity: there is no module for it.
+  std::function<Result<std::vector<uint32_t>>(const MatrixShape&, const DeviceFacts&)> matrices = nullptr;
+  std::function<std::string(const MatrixShape&, const DeviceFacts&)> matrices_identity = nullptr;
 };
 
 struct ProbeTools {

@@ -1,9 +1,11 @@
 #include "backend/vulkan/device/probe_text.h"
 
 #include "backend/vulkan/device/division.h"
+#include "backend/vulkan/device/matrix_probe.h"
 #include "backend/vulkan/device/quirks.h"
 #include "backend/vulkan/shader/shader_compiler.h"
 #include "backend/vulkan/shader/shader_source.h"
+#include "backend/vulkan/spirv/matrix_types.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -165,7 +167,15 @@ ProbeModules CompiledProbes() {
   const auto identity = [](ProbeKind kind, const DeviceFacts& facts) {
     return CompilerIdentity() + ProbeText(kind, facts);
   };
-  return {get, identity};
+  const auto matrices = [](const MatrixShape& shape, const DeviceFacts& facts) -> Result<std::vector<uint32_t>> {
+    VXLA_ASSIGN_OR_RETURN(const std::vector<uint32_t> words,
+                          CompileGlsl(MatrixProbeText(shape, facts), "probe", {facts.spirv_1_6}));
+    return WithMatrixComponents(words);
+  };
+  const auto matrices_identity = [](const MatrixShape& shape, const DeviceFacts& facts) {
+    return CompilerIdentity() + MatrixProbeText(shape, facts);
+  };
+  return {get, identity, matrices, matrices_identity};
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

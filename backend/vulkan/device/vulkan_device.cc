@@ -6,6 +6,7 @@
 #include "backend/vulkan/device/executables.h"
 #include "backend/vulkan/device/external_memory.h"
 #include "backend/vulkan/device/kept_tuning.h"
+#include "backend/vulkan/device/matrix_probe.h"
 #include "backend/vulkan/device/quirks.h"
 #include "backend/vulkan/drivers/known_faults.h"
 
@@ -60,7 +61,7 @@ size_t Slot(BindingMode mode) { return static_cast<size_t>(mode); }
 DeviceHooks WithProbes(ProbeModules probes) {
   DeviceHooks hooks;
   hooks.probes = std::move(probes);
-  hooks.probe = ProbeDevice;
+  hooks.probe = ProbeWhole;
   hooks.measure_division = MeasureDivision;
   return hooks;
 }
