@@ -31,7 +31,9 @@ void MakeInstance(const GpuOptions& options, Gpu& gpu) {
   VkApplicationInfo application = {VK_STRUCTURE_TYPE_APPLICATION_INFO};
   application.apiVersion = options.api_version;
   const char* layer = "VK_LAYER_KHRONOS_validation";
-  const VkValidationFeatureEnableEXT enable = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
+  const VkValidationFeatureEnableEXT enable = options.gpu_assisted
+                                                  ? VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT
+                                                  : VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
   VkValidationFeaturesEXT features = {VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT};
   features.enabledValidationFeatureCount = 1;
   features.pEnabledValidationFeatures = &enable;
@@ -135,6 +137,11 @@ void OpenGpu(const GpuOptions& options, Gpu& gpu) {
                               &message),
         message, "vxlaQueryRequirements");
   gpu.extensions.assign(gpu.asked.extensions, gpu.asked.extensions + gpu.asked.extension_count);
+  // Those checks take pushed descriptors for uninitialised ones (layer 1.3.239) and skip their dispatches.
+  if (options.gpu_assisted) {
+    std::erase_if(gpu.extensions,
+                  [](const char* name) { return std::strcmp(name, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) == 0; });
+  }
   if (options.presents) gpu.extensions.push_back(VK_KHR_SWAPCHAIN_EXTENSION_NAME);
   const float priority = 1;
   VkDeviceQueueCreateInfo queue = {VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};

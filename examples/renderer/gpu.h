@@ -14,6 +14,7 @@ void Check(VxlaCode code, VxlaMessage message, const char* what);
 struct GpuOptions {
   std::string device;  // a part of its name
   uint32_t api_version = VK_API_VERSION_1_3;
+  bool gpu_assisted = false;                     // with `validates`
   bool validates = false;                        // the validation layer, with the checks of synchronization
   std::vector<const char*> instance_extensions;  // of the window
   bool presents = false;

@@ -38,6 +38,7 @@ constexpr char kHelp[] =
     "  --device NAME     a part of the device's name\n"
     "  --api 1.2|1.3     the version of Vulkan that is asked for (1.3)\n"
     "  --validate        with the validation layer; exit code 1 if it says anything\n"
+    "  --gpu-assisted    the same with its checks of what shaders touch, instead of those of synchronization\n"
     "  --programs DIR    where react_N.mlir and denoise_2N.mlir lie\n";
 
 // The options of the command line, from the first to the last.
@@ -90,6 +91,8 @@ Options ParseOptions(int argc, char** argv) {
       options.two_devices = true;
     } else if (arguments.Is("--validate")) {
       options.gpu.validates = true;
+    } else if (arguments.Is("--gpu-assisted")) {
+      options.gpu.validates = options.gpu.gpu_assisted = true;
     } else if (arguments.Is("--advance")) {
       options.advance = arguments.Count();
     } else if (arguments.Is("--frames")) {
