@@ -107,7 +107,6 @@ Status ExecuteOnValues(VxlaExecutable executable, const VxlaExecuteInfo& info) {
   VXLA_RETURN_IF_ERROR(CheckCount("results", info.result_count, program.results.size()));
   if (info.argument_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(info.arguments, "arguments"));
   if (info.result_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(info.results, "results"));
-  std::fill_n(info.results, info.result_count, nullptr);
   VXLA_ASSIGN_OR_RETURN(const std::vector<Argument> arguments, TakeArguments(executable, info));
   VXLA_ASSIGN_OR_RETURN(Execution execution, program.executable->Execute(arguments));
   for (size_t i = 0; i < execution.leaves.size(); ++i) {
@@ -419,8 +418,9 @@ VxlaCode vxlaValueIsReady(VxlaValue value, int32_t* ready, VxlaMessage* message)
 
 VxlaCode vxlaExecute(VxlaExecutable executable, const VxlaExecuteInfo* info, VxlaMessage* message) {
   return Call(message, [&]() -> Status {
-    VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
     VXLA_ASSIGN_OR_RETURN(const VxlaExecuteInfo read, ReadStruct(info, "info"));
+    if (read.results != nullptr) std::fill_n(read.results, read.result_count, nullptr);  // whatever fails
+    VXLA_RETURN_IF_ERROR(CheckHandle(executable, "executable"));
     return ExecuteOnValues(executable, read);
   });
 }

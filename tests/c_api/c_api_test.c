@@ -255,7 +255,13 @@ static void TestWrongHandles(VxlaDevice device) {
     REFUSED(vxlaReadValue(no_value, read, sizeof(read), &message));
     REFUSED(vxlaValueIsReady(no_value, &ready, &message));
     REFUSED(vxlaReadLiveSizes(no_value, 1, NULL, &message));
-    execute.argument_count = execute.result_count = 1;
+    // What a failing call would have made is NULL.
+    VxlaValue result = (VxlaValue)(void*)&execute;
+    execute.result_count = 1;
+    execute.results = &result;
+    REFUSED(vxlaExecute(no_executable, &execute, &message));
+    EXPECT(result == NULL);
+    execute.argument_count = 1;
     execute.arguments = &no_value;
     execute.results = &none;
     REFUSED(vxlaExecute(executable, &execute, &message));
