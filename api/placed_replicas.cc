@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <thread>
@@ -16,16 +15,6 @@
 #include "scheduler/replicas/transport.h"
 
 namespace VXLA_NAMESPACE {
-namespace {
-
-// Of a literal's shapes, where each array stands among those behind one another.
-std::vector<size_t> OffsetsOf(const std::vector<Shape>& shapes) {
-  std::vector<size_t> offsets{0};
-  for (const Shape& shape : shapes) offsets.push_back(offsets.back() + static_cast<size_t>(shape.SizeBytes()));
-  return offsets;
-}
-
-}  // namespace
 
 std::string DeviceOfPlace(const std::string& text) {
   const bool number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
@@ -70,23 +59,6 @@ Result<PlaceList> PlacesOf(const std::vector<std::string>& list, int64_t devices
   }
   places.place_of = PlaceDevices(devices, std::ssize(list));
   return places;
-}
-
-namespace {
-
-SharingWay WayOf(const PlaceExchange& exchange, std::span<const DeviceFacts* const> devices) {
-  std::vector<const DeviceFacts*> taking_part;
-  for (const int64_t place : exchange.places) taking_part.push_back(devices[static_cast<size_t>(place)]);
-  return ChooseSharing(taking_part);
-}
-
-}  // namespace
-
-std::string ExchangesText(std::span<const PlaceExchange> exchanges, std::span<const DeviceFacts* const> devices) {
-  std::string text;
-  for (const PlaceExchange& exchange : exchanges)
-    text += fmt::format("{}: {}\n", exchange.what, SharingText(WayOf(exchange, devices)));
-  return text;
 }
 
 struct PlacedExecutable::State {
@@ -150,7 +122,7 @@ struct PlacedExecutable::State {
     }
     for (const auto& place : places) {
       for (const PlaceExchange& exchange : place->program.exchanges) {
-        const SharingWay way = wanted.value_or(WayOf(exchange, facts));
+        const SharingWay way = wanted.value_or(ChooseSharing(exchange, facts));
         if (ways.contains(exchange.number)) continue;
         ways.emplace(exchange.number, std::pair(exchange.what, SharingWay::kStaging));
         if (way == SharingWay::kStaging) continue;
@@ -177,20 +149,8 @@ struct PlacedExecutable::State {
   void RegisterExchange(Place& place, const PlaceExchange& exchange) {
     place.registry.Register(exchange.target(), [this, number = place.number, &exchange](void* out, const void** in,
                                                                                         CustomCallStatus& status) {
-      const std::vector<size_t> own = OffsetsOf(exchange.posted[static_cast<size_t>(number)]);
-      std::vector<std::byte> posted(own.back());
-      for (size_t i = 0; i + 1 < own.size(); ++i) {
-        if (own[i + 1] > own[i]) std::memcpy(posted.data() + own[i], in[i], own[i + 1] - own[i]);
-      }
-      const auto all = transport->Exchange(exchange, number, std::move(posted));
-      if (!all.ok()) return status.SetFailure(std::string(all.status().message()));
-      for (size_t k = 0; k < exchange.received.size(); ++k) {
-        const auto [from, which] = exchange.received[k];
-        const std::vector<size_t> offsets = OffsetsOf(exchange.posted[static_cast<size_t>(from)]);
-        const size_t begin = offsets[static_cast<size_t>(which)], end = offsets[static_cast<size_t>(which) + 1];
-        if (end == begin) continue;
-        std::memcpy(static_cast<void**>(out)[k], (*all)[static_cast<size_t>(from)]->data() + begin, end - begin);
-      }
+      const Status exchanged = ExchangeArrays(*transport, exchange, number, in, static_cast<void**>(out));
+      if (!exchanged.ok()) status.SetFailure(std::string(exchanged.message()));
     });
   }
 
@@ -213,18 +173,6 @@ PlacedExecutable::PlacedExecutable(std::unique_ptr<State> state) : state_(std::m
 PlacedExecutable::PlacedExecutable(PlacedExecutable&&) noexcept = default;
 PlacedExecutable& PlacedExecutable::operator=(PlacedExecutable&&) noexcept = default;
 PlacedExecutable::~PlacedExecutable() = default;
-
-namespace {
-
-std::vector<bool> SharedParameters(std::span<const std::vector<const Literal*>> arguments) {
-  std::vector<bool> shared;
-  for (size_t p = 0; p < arguments[0].size(); ++p) {
-    shared.push_back(std::ranges::all_of(arguments, [&](const auto& own) { return own[p] == arguments[0][p]; }));
-  }
-  return shared;
-}
-
-}  // namespace
 
 Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const DeviceGrid& grid,
                                                    std::span<const std::vector<const Literal*>> arguments,
