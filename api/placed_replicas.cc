@@ -162,11 +162,34 @@ struct PlacedExecutable::State {
     Result<Literal> result = place.executable == nullptr ? Evaluate(*place.program.module, pointers, place.evaluate)
                                                          : place.executable->Run(pointers);
     // What an exchange reports comes back as the failure of a custom call.
-    if (!result.ok() && HasWaited(result.status()))
-      return Status(StatusCode::kDeviceFailure, std::string(result.status().message()), result.status().location());
-    return result;
+    if (result.ok() || !HasWaited(result.status())) return result;
+    const std::string& message = result.status().message();
+    return Status(StatusCode::kDeviceFailure, message.substr(message.find(kDeadlock)), result.status().location());
   }
-  static bool HasWaited(const Status& status) { return status.message().find("deadlock: ") != std::string::npos; }
+  // A place that failed by itself says more than those that waited for it, who say where it was missed.
+  static Status Outcome(const std::vector<std::optional<Result<Literal>>>& results,
+                        const std::vector<std::string>& titles) {
+    const Status* waited = nullptr;
+    std::optional<size_t> failed;
+    for (size_t p = 0; p < results.size(); ++p) {
+      if (results[p]->ok()) continue;
+      const Status& status = results[p]->status();
+      if (HasWaited(status)) {
+        if (waited == nullptr) waited = &status;
+      } else if (!failed) {
+        failed = p;
+      }
+    }
+    if (!failed) return waited == nullptr ? OkStatus() : *waited;
+    const Status& status = results[*failed]->status();
+    if (waited == nullptr) return status;
+    return Status(
+        status.code(),
+        fmt::format("{}; that was place {} ({}); {}", status.message(), *failed, titles[*failed], waited->message()),
+        status.location());
+  }
+  static constexpr const char* kDeadlock = "deadlock: ";
+  static bool HasWaited(const Status& status) { return status.message().find(kDeadlock) != std::string::npos; }
 };
 
 PlacedExecutable::PlacedExecutable(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -211,7 +234,8 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
 
 Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*>> arguments) {
   State& state = *state_;
-  state.transport = std::make_unique<LocalTransport>(names(), state.timeout);
+  const std::vector<std::string> titles = PlaceTitles(state.grid, state.place_of, names());
+  state.transport = std::make_unique<LocalTransport>(titles, state.timeout);
   for (const auto& [number, exchange] : state.shared) exchange->Rewind();
   std::vector<std::optional<Result<Literal>>> results(state.places.size());
   std::vector<std::thread> threads;
@@ -222,15 +246,7 @@ Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*
     });
   }
   for (std::thread& thread : threads) thread.join();
-  // A place that failed by itself says more than those that waited for it.
-  const Status* worst = nullptr;
-  for (const auto& result : results) {
-    if (result->ok()) continue;
-    const bool waited = State::HasWaited(result->status());
-    if (worst == nullptr || !waited) worst = &result->status();
-    if (!waited) break;
-  }
-  if (worst != nullptr) return *worst;
+  VXLA_RETURN_IF_ERROR(State::Outcome(results, titles));
   std::vector<std::vector<const Literal*>> leaves(static_cast<size_t>(state.grid.count()));
   for (size_t p = 0; p < state.places.size(); ++p) {
     VXLA_ASSIGN_OR_RETURN(auto of_place, LeavesByDevice(state.places[p]->program, **results[p]));
@@ -244,7 +260,10 @@ Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*
 
 Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::vector<const Literal*>> arguments) {
   State& state = *state_;
-  state.transport = std::make_unique<GroupTransport>(*state.group, state.place_of.back() + 1, state.waits);
+  std::vector<std::string> ranks;
+  for (int64_t place = 0; place <= state.place_of.back(); ++place) ranks.push_back(fmt::format("rank {}", place));
+  state.transport =
+      std::make_unique<GroupTransport>(*state.group, PlaceTitles(state.grid, state.place_of, ranks), state.waits);
   const auto devices = static_cast<size_t>(state.grid.count());
   std::vector<std::vector<const Literal*>> leaves(devices);
   std::optional<Literal> own;

@@ -35,7 +35,7 @@ class Transport {
 Status ExchangeArrays(Transport& transport, const PlaceExchange& exchange, int64_t place, const void* const* own,
                       void* const* received);
 
-// Between threads of one process, for one run. names: of the places, for messages.
+// Between threads of one process, for one run. names: of the places, for messages (PlaceTitles).
 class LocalTransport : public Transport {
  public:
   // timeout: of each exchange; zero: forever.
