@@ -30,6 +30,13 @@ EvaluateOptions WithinAMinute() {
   return options;
 }
 
+DeviceOptions DefaultDevice() {
+  DeviceOptions options;
+  if (const char* validate = std::getenv("VXLA_TEST_VALIDATE")) options.validate = validate;
+  if (const char* emulate = std::getenv("VXLA_TEST_EMULATE")) options.emulate = emulate;
+  return options;
+}
+
 // ---- a device is lost
 
 // The devices of two drivers; else one twice.
@@ -111,9 +118,7 @@ std::string FailureOver(const std::string& text, const DeviceGrid& grid, const s
   for (auto& of_device : pointers) {
     for (const Literal& argument : arguments) of_device.push_back(&argument);
   }
-  DeviceOptions device;
-  if (const char* validate = std::getenv("VXLA_TEST_VALIDATE")) device.validate = validate;
-  auto placed = PlacedExecutable::Compile(*module, grid, pointers, places, device, WithinAMinute());
+  auto placed = PlacedExecutable::Compile(*module, grid, pointers, places, DefaultDevice(), WithinAMinute());
   if (!placed.ok()) return placed.status().message();
   const auto result = placed->Run(pointers);
   return result.ok() ? "no failure" : result.status().message();
@@ -200,7 +205,7 @@ TEST(ReplicaFeedsTest, EachReplicaHasItsOwnQueuesOverPlaces) {
     EvaluateOptions options = WithinAMinute();
     options.host = feeds.transfers();
     const Pointers none(3);
-    auto placed = PlacedExecutable::Compile(*module, {3, 1}, none, places, {}, options);
+    auto placed = PlacedExecutable::Compile(*module, {3, 1}, none, places, DefaultDevice(), options);
     ASSERT_TRUE(placed.ok()) << placed.status().message();
     for (int run = 0; run < 2; ++run) {
       for (int64_t d = 0; d < 3; ++d) {
