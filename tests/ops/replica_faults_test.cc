@@ -142,7 +142,8 @@ ENTRY e { x = f32[] parameter(0)  i = u32[] replica-id()  k = s32[] convert(i)
   ROOT c = f32[] conditional(k, x, x), branch_computations={yes, no} })";
   return {
       {"AReplicaThatTakesAnotherBranch", branches,
-       "all-reduce ar: replica 1 takes part, which may leave a loop or take another branch than replica 0"},
+       "all-reduce ar (channel_id 3): replica 1 takes part, which may leave a loop or take another branch than replica "
+       "0"},
       {"ARecvWithoutSend",
        fmt::format("ENTRY e {{ k = token[] after-all()\nv = (f32[2], u32[], token[]) recv(k), channel_id=4, {}\n"
                    "ROOT d = (f32[2], token[]) recv-done(v), channel_id=4 }}",
@@ -153,7 +154,7 @@ ENTRY e { x = f32[] parameter(0)  i = u32[] replica-id()  k = s32[] convert(i)
                    "s = (f32[2], u32[], token[]) send(x, k), channel_id=4, {}\n"
                    "ROOT d = token[] send-done(s), channel_id=4 }}",
                    Pairs("{{0,1}}")),
-       "replica 0 has sent f32[2] to replica 1 on channel 4, and no recv has taken it"},
+       "deadlock: send s (channel_id 4): replica 0 has sent data that replica 1 never took"},
       {"ACycleOfSendsAndRecvs",
        fmt::format(R"(ENTRY e {{ x = f32[2] parameter(0)  k = token[] after-all()
   v = (f32[2], u32[], token[]) recv(k), channel_id=5, {0}  vd = (f32[2], token[]) recv-done(v), channel_id=5
@@ -170,7 +171,8 @@ ba { p = f32[] parameter(0)  c = f32[] all-reduce(p), channel_id=2, replica_grou
   ROOT d = f32[] all-reduce(c), channel_id=1, replica_groups={}, to_apply=sum }
 ENTRY e { x = f32[] parameter(0)  i = u32[] replica-id()  k = s32[] convert(i)
   ROOT c = f32[] conditional(k, x, x), branch_computations={ab, ba} })",
-       "all-reduce a: replica 1 takes part, which may leave a loop or take another branch than replica 0"},
+       "all-reduce a (channel_id 1): replica 1 takes part, which may leave a loop or take another branch than replica "
+       "0"},
       {"AGroupWithoutAReplica", std::string(kSum) + R"(ENTRY e { x = f32[] parameter(0)
   ROOT r = f32[] all-reduce(x), replica_groups={{0}}, to_apply=sum })",
        "all-reduce r: "},
