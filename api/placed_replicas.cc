@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <thread>
@@ -16,16 +15,6 @@
 #include "scheduler/replicas/transport.h"
 
 namespace VXLA_NAMESPACE {
-namespace {
-
-// Of a literal's shapes, where each array stands among those behind one another.
-std::vector<size_t> OffsetsOf(const std::vector<Shape>& shapes) {
-  std::vector<size_t> offsets{0};
-  for (const Shape& shape : shapes) offsets.push_back(offsets.back() + static_cast<size_t>(shape.SizeBytes()));
-  return offsets;
-}
-
-}  // namespace
 
 std::string DeviceOfPlace(const std::string& text) {
   const bool number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
@@ -70,23 +59,6 @@ Result<PlaceList> PlacesOf(const std::vector<std::string>& list, int64_t devices
   }
   places.place_of = PlaceDevices(devices, std::ssize(list));
   return places;
-}
-
-namespace {
-
-SharingWay WayOf(const PlaceExchange& exchange, std::span<const DeviceFacts* const> devices) {
-  std::vector<const DeviceFacts*> taking_part;
-  for (const int64_t place : exchange.places) taking_part.push_back(devices[static_cast<size_t>(place)]);
-  return ChooseSharing(taking_part);
-}
-
-}  // namespace
-
-std::string ExchangesText(std::span<const PlaceExchange> exchanges, std::span<const DeviceFacts* const> devices) {
-  std::string text;
-  for (const PlaceExchange& exchange : exchanges)
-    text += fmt::format("{}: {}\n", exchange.what, SharingText(WayOf(exchange, devices)));
-  return text;
 }
 
 struct PlacedExecutable::State {
@@ -150,7 +122,7 @@ struct PlacedExecutable::State {
     }
     for (const auto& place : places) {
       for (const PlaceExchange& exchange : place->program.exchanges) {
-        const SharingWay way = wanted.value_or(WayOf(exchange, facts));
+        const SharingWay way = wanted.value_or(ChooseSharing(exchange, facts));
         if (ways.contains(exchange.number)) continue;
         ways.emplace(exchange.number, std::pair(exchange.what, SharingWay::kStaging));
         if (way == SharingWay::kStaging) continue;
@@ -177,20 +149,8 @@ struct PlacedExecutable::State {
   void RegisterExchange(Place& place, const PlaceExchange& exchange) {
     place.registry.Register(exchange.target(), [this, number = place.number, &exchange](void* out, const void** in,
                                                                                         CustomCallStatus& status) {
-      const std::vector<size_t> own = OffsetsOf(exchange.posted[static_cast<size_t>(number)]);
-      std::vector<std::byte> posted(own.back());
-      for (size_t i = 0; i + 1 < own.size(); ++i) {
-        if (own[i + 1] > own[i]) std::memcpy(posted.data() + own[i], in[i], own[i + 1] - own[i]);
-      }
-      const auto all = transport->Exchange(exchange, number, std::move(posted));
-      if (!all.ok()) return status.SetFailure(std::string(all.status().message()));
-      for (size_t k = 0; k < exchange.received.size(); ++k) {
-        const auto [from, which] = exchange.received[k];
-        const std::vector<size_t> offsets = OffsetsOf(exchange.posted[static_cast<size_t>(from)]);
-        const size_t begin = offsets[static_cast<size_t>(which)], end = offsets[static_cast<size_t>(which) + 1];
-        if (end == begin) continue;
-        std::memcpy(static_cast<void**>(out)[k], (*all)[static_cast<size_t>(from)]->data() + begin, end - begin);
-      }
+      const Status exchanged = ExchangeArrays(*transport, exchange, number, in, static_cast<void**>(out));
+      if (!exchanged.ok()) status.SetFailure(std::string(exchanged.message()));
     });
   }
 
@@ -202,29 +162,40 @@ struct PlacedExecutable::State {
     Result<Literal> result = place.executable == nullptr ? Evaluate(*place.program.module, pointers, place.evaluate)
                                                          : place.executable->Run(pointers);
     // What an exchange reports comes back as the failure of a custom call.
-    if (!result.ok() && HasWaited(result.status()))
-      return Status(StatusCode::kDeviceFailure, std::string(result.status().message()), result.status().location());
-    return result;
+    if (result.ok() || !HasWaited(result.status())) return result;
+    const std::string& message = result.status().message();
+    return Status(StatusCode::kDeviceFailure, message.substr(message.find(kDeadlock)), result.status().location());
   }
-  static bool HasWaited(const Status& status) { return status.message().find("deadlock: ") != std::string::npos; }
+  // A place that failed by itself says more than those that waited for it, who say where it was missed.
+  static Status Outcome(const std::vector<std::optional<Result<Literal>>>& results,
+                        const std::vector<std::string>& titles) {
+    const Status* waited = nullptr;
+    std::optional<size_t> failed;
+    for (size_t p = 0; p < results.size(); ++p) {
+      if (results[p]->ok()) continue;
+      const Status& status = results[p]->status();
+      if (HasWaited(status)) {
+        if (waited == nullptr) waited = &status;
+      } else if (!failed) {
+        failed = p;
+      }
+    }
+    if (!failed) return waited == nullptr ? OkStatus() : *waited;
+    const Status& status = results[*failed]->status();
+    if (waited == nullptr) return status;
+    return Status(
+        status.code(),
+        fmt::format("{}; that was place {} ({}); {}", status.message(), *failed, titles[*failed], waited->message()),
+        status.location());
+  }
+  static constexpr const char* kDeadlock = "deadlock: ";
+  static bool HasWaited(const Status& status) { return status.message().find(kDeadlock) != std::string::npos; }
 };
 
 PlacedExecutable::PlacedExecutable(std::unique_ptr<State> state) : state_(std::move(state)) {}
 PlacedExecutable::PlacedExecutable(PlacedExecutable&&) noexcept = default;
 PlacedExecutable& PlacedExecutable::operator=(PlacedExecutable&&) noexcept = default;
 PlacedExecutable::~PlacedExecutable() = default;
-
-namespace {
-
-std::vector<bool> SharedParameters(std::span<const std::vector<const Literal*>> arguments) {
-  std::vector<bool> shared;
-  for (size_t p = 0; p < arguments[0].size(); ++p) {
-    shared.push_back(std::ranges::all_of(arguments, [&](const auto& own) { return own[p] == arguments[0][p]; }));
-  }
-  return shared;
-}
-
-}  // namespace
 
 Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const DeviceGrid& grid,
                                                    std::span<const std::vector<const Literal*>> arguments,
@@ -263,7 +234,8 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
 
 Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*>> arguments) {
   State& state = *state_;
-  state.transport = std::make_unique<LocalTransport>(names(), state.timeout);
+  const std::vector<std::string> titles = PlaceTitles(state.grid, state.place_of, names());
+  state.transport = std::make_unique<LocalTransport>(titles, state.timeout);
   for (const auto& [number, exchange] : state.shared) exchange->Rewind();
   std::vector<std::optional<Result<Literal>>> results(state.places.size());
   std::vector<std::thread> threads;
@@ -274,15 +246,7 @@ Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*
     });
   }
   for (std::thread& thread : threads) thread.join();
-  // A place that failed by itself says more than those that waited for it.
-  const Status* worst = nullptr;
-  for (const auto& result : results) {
-    if (result->ok()) continue;
-    const bool waited = State::HasWaited(result->status());
-    if (worst == nullptr || !waited) worst = &result->status();
-    if (!waited) break;
-  }
-  if (worst != nullptr) return *worst;
+  VXLA_RETURN_IF_ERROR(State::Outcome(results, titles));
   std::vector<std::vector<const Literal*>> leaves(static_cast<size_t>(state.grid.count()));
   for (size_t p = 0; p < state.places.size(); ++p) {
     VXLA_ASSIGN_OR_RETURN(auto of_place, LeavesByDevice(state.places[p]->program, **results[p]));
@@ -296,7 +260,10 @@ Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*
 
 Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::vector<const Literal*>> arguments) {
   State& state = *state_;
-  state.transport = std::make_unique<GroupTransport>(*state.group, state.place_of.back() + 1, state.waits);
+  std::vector<std::string> ranks;
+  for (int64_t place = 0; place <= state.place_of.back(); ++place) ranks.push_back(fmt::format("rank {}", place));
+  state.transport =
+      std::make_unique<GroupTransport>(*state.group, PlaceTitles(state.grid, state.place_of, ranks), state.waits);
   const auto devices = static_cast<size_t>(state.grid.count());
   std::vector<std::vector<const Literal*>> leaves(devices);
   std::optional<Literal> own;

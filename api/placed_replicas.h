@@ -73,7 +73,4 @@ class PlacedExecutable {
   std::unique_ptr<State> state_;
 };
 
-// "all-reduce ar (channel_id 7): memory that both devices open", a line for each exchange. devices: by place.
-std::string ExchangesText(std::span<const PlaceExchange> exchanges, std::span<const DeviceFacts* const> devices);
-
 }  // namespace VXLA_NAMESPACE

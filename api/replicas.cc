@@ -63,14 +63,18 @@ Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid,
   return StackResults(leaves, results[0].shape().IsTuple());
 }
 
-Result<ReplicatedExecutable> ReplicatedExecutable::Compile(Client& client, const Module& module, const DeviceGrid& grid,
-                                                           std::span<const std::vector<const Literal*>> arguments,
-                                                           const CompileOptions& options) {
+std::vector<bool> SharedParameters(std::span<const std::vector<const Literal*>> arguments) {
   std::vector<bool> shared;
   for (size_t p = 0; p < arguments[0].size(); ++p) {
     shared.push_back(std::ranges::all_of(arguments, [&](const auto& own) { return own[p] == arguments[0][p]; }));
   }
-  VXLA_ASSIGN_OR_RETURN(MergedProgram merged, MergeDevices(module, grid, shared));
+  return shared;
+}
+
+Result<ReplicatedExecutable> ReplicatedExecutable::Compile(Client& client, const Module& module, const DeviceGrid& grid,
+                                                           std::span<const std::vector<const Literal*>> arguments,
+                                                           const CompileOptions& options) {
+  VXLA_ASSIGN_OR_RETURN(MergedProgram merged, MergeDevices(module, grid, SharedParameters(arguments)));
   ReplicatedExecutable replicated;
   replicated.gives_tuple_ = module.entry()->root()->shape().IsTuple();
   VXLA_ASSIGN_OR_RETURN(replicated.executable_, client.Compile(*merged.module, options));

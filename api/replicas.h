@@ -26,6 +26,9 @@ Result<Literal> StackByDevice(const std::vector<const Literal*>& leaves, const s
 // `leaves` by device, of results that are tuples or one array, stacked.
 Result<Literal> StackResults(const std::vector<std::vector<const Literal*>>& leaves, bool tuple);
 
+// Which parameters are one literal for all devices.
+std::vector<bool> SharedParameters(std::span<const std::vector<const Literal*>> arguments);
+
 // arguments[d] are those of device d (replica-major). With more than one device every result has a leading axis.
 Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid,
                               std::span<const std::vector<const Literal*>> arguments, const EvaluateOptions& options);

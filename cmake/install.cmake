@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(runtime_objects $<TARGET_OBJECTS:vxla_base> $<TARGET_OBJECTS:vxla_c_api>)
-set(objects ${runtime_objects} $<TARGET_OBJECTS:vxla_core> $<TARGET_OBJECTS:vxla_cpu> $<TARGET_OBJECTS:vxla_vulkan> $<TARGET_OBJECTS:vxla_scheduler>
+set(objects ${runtime_objects} $<TARGET_OBJECTS:vxla_core> $<TARGET_OBJECTS:vxla_replicas> $<TARGET_OBJECTS:vxla_cpu> $<TARGET_OBJECTS:vxla_vulkan> $<TARGET_OBJECTS:vxla_scheduler>
     $<TARGET_OBJECTS:vxla_api>)
 add_library(vxla_archive STATIC ${objects})
 set_target_properties(vxla_archive PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/sdk)

@@ -14,8 +14,8 @@ set(headers
     api/isolate.h
     backend/cpu/reference/custom_call.h
     backend/cpu/reference/evaluator.h
-    backend/cpu/reference/host_transfer.h
     backend/custom_kernel.h
+    backend/host_transfer.h
     core/builder/builder.h
     core/builder/math.h
     core/check.h
@@ -29,6 +29,7 @@ set(headers
     core/xla_names.h
     scheduler/client.h
     scheduler/device_value.h
+    scheduler/replicas/feed_queues.h
     scheduler/statistics.h)
 file(REMOVE_RECURSE ${OUTPUT}/vxla)
 foreach(header ${headers})

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/placed_replicas.h"
-#include "api/process_group.h"
+#include "scheduler/replicas/mpi_module.h"
 #include "api/replicas.h"
 #include "backend/cpu/reference/checked_run.h"
 #include "core/hash.h"

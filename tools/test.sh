@@ -169,7 +169,9 @@ part_sanitizers() {
   VXLA_TARGETS="$suites ops_tests" tools/build.sh --preset=tsan
   for suite in $suites; do run_suite "$suite, TSan" build-tsan/tests/$suite; done
   run_suite "replicas and host steps on the drivers, TSan" TSAN_OPTIONS=suppressions=tests/support/tsan.supp \
-    build-tsan/tests/ops_tests --gtest_filter='*Replica*:*OneDevice*:*HostStep*'
+    build-tsan/tests/ops_tests --gtest_filter='*Replica*:*Job*:*OneDevice*:*HostStep*'
+  run_suite "replicas on several queues, TSan" TSAN_OPTIONS=suppressions=tests/support/tsan.supp VXLA_TEST_EMULATE=queues \
+    build-tsan/tests/ops_tests --gtest_filter='*Replica*:*Job*'
 }
 
 # Everything builds without a warning with each compiler that is installed (Debian: clang-14, clang-16 ...).

@@ -254,10 +254,12 @@ Status Merger::CheckTogether(const Frame& frame, const Instruction& instruction,
                              const IntList& others) const {
   for (const int64_t other : others) {
     if (frame.at.contains(other)) continue;
-    return MergeError(instruction, StatusCode::kUnsupported,
-                      "{} takes part, which may leave a loop or take another branch than {}: several devices that "
-                      "part run on the CPU reference only",
-                      grid_.Name(other), grid_.Name(device));
+    return Unsupported(
+               "{}: {} takes part, which may leave a loop or take another branch than {}: several devices that part "
+               "run "
+               "on the CPU reference only",
+               TextWithChannel(instruction), grid_.Name(other), grid_.Name(device))
+        .At(instruction.location());
   }
   return OkStatus();
 }
@@ -329,9 +331,11 @@ Result<Values> Merger::Emit(const Computation& source, Computation& into, const 
   }
   for (const auto& [path, values] : frame.sent) {
     if (values.empty()) continue;
-    return InvalidArgument("{} has sent {} to {} on channel {}, and no recv has taken it",
-                           grid_.Name(std::get<1>(path)), values.front()->shape().ToString(),
-                           grid_.Name(std::get<2>(path)), std::get<0>(path));
+    const auto& [channel, from, to] = path;
+    const Instruction& send = *values.front().by;
+    return InvalidArgument("deadlock: {}: {} has sent data that {} never took", TextWithChannel(send), grid_.Name(from),
+                           grid_.Name(to))
+        .At(send.location());
   }
   parted = frame.parted;
   return frame.values.at(source.root());
@@ -516,7 +520,7 @@ Status Merger::Send(Frame& frame, int64_t device, const Instruction& instruction
     target = partners.target;
   }
   const Values operands = OperandsOf(frame, instruction, device);
-  if (target) frame.sent[{ChannelOf(instruction).value_or(-1), device, *target}].push_back(operands[0]);
+  if (target) frame.sent[{ChannelOf(instruction).value_or(-1), device, *target}].push_back({operands[0], &instruction});
   Expansion make(frame.into, instruction);
   ValuesOf(frame, instruction)[static_cast<size_t>(device)] =
       make.TupleOf({operands[0], make.Zeros(instruction.shape().tuple_elements()[1]), operands[1]});
@@ -537,7 +541,7 @@ Result<bool> Merger::Receive(Frame& frame, int64_t device, const Instruction& do
   if (source) {
     auto& sent = frame.sent[{ChannelOf(recv).value_or(-1), *source, device}];
     if (sent.empty()) return false;
-    data = sent.front();
+    data = sent.front().data;
     sent.pop_front();
     VXLA_RETURN_IF_ERROR(Share(frame.into, done, {*source}, {&data}, {*source, device}));
   } else {

@@ -56,7 +56,11 @@ class Merger {
     std::map<std::pair<std::string, int64_t>, Instruction*> integers;  // by shape and value
     std::map<std::pair<Instruction*, int64_t>, Instruction*> elements;
     // What sends have given and no recv has taken yet, by (channel, source, target).
-    std::map<std::tuple<int64_t, int64_t, int64_t>, std::deque<Instruction*>> sent;
+    struct Sent {
+      Instruction* data = nullptr;
+      const Instruction* by = nullptr;
+    };
+    std::map<std::tuple<int64_t, int64_t, int64_t>, std::deque<Sent>> sent;
     Instruction* parted = nullptr;  // s32: which of partings_ has come to be, 0: none; null: none can
   };
 

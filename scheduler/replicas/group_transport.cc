@@ -144,7 +144,7 @@ Result<std::vector<PostedBytes>> GroupTransport::Exchange(const PlaceExchange& e
                                                           std::vector<std::byte> posted) {
   const std::lock_guard lock(mutex_);
   const int tag = kFirstExchangeTag + static_cast<int>(exchange.number % kExchangeTags);
-  std::vector<std::vector<std::byte>> bytes(static_cast<size_t>(places_));
+  std::vector<std::vector<std::byte>> bytes(names_.size());
   bytes[static_cast<size_t>(place)] = std::move(posted);
   std::vector<Message> messages;
   for (const int64_t peer : exchange.places) {
@@ -156,12 +156,12 @@ Result<std::vector<PostedBytes>> GroupTransport::Exchange(const PlaceExchange& e
   }
   const auto waited = Await(group_, messages, waits_);
   if (!waited.ok() || *waited) {
-    const int64_t missing = waited.ok() ? (*waited)->missing->peer : 0;
+    const auto missing = waited.ok() ? static_cast<size_t>((*waited)->missing->peer) : 0;
     const std::string why = waited.ok() ? (*waited)->why : "";
     Abandon(std::move(bytes));
     if (!waited.ok()) return Status(waited.status()).WithPrefix(exchange.what + ": ");
-    return DeviceFailure("deadlock: {}: place {} (rank {}) waits for place {} (rank {}), which {}", exchange.what,
-                         place, place, missing, missing, why);
+    return DeviceFailure("deadlock: {}: place {} ({}) waits for place {} ({}), which {}", exchange.what, place,
+                         names_[static_cast<size_t>(place)], missing, names_[missing], why);
   }
   std::vector<PostedBytes> all;
   for (auto& of_place : bytes) all.push_back(std::make_shared<const std::vector<std::byte>>(std::move(of_place)));
@@ -171,7 +171,7 @@ Result<std::vector<PostedBytes>> GroupTransport::Exchange(const PlaceExchange& e
 void GroupTransport::Leave(int64_t place) {
   const std::lock_guard lock(mutex_);
   std::vector<Message> messages;
-  for (int64_t peer = 0; peer < places_; ++peer) {
+  for (int64_t peer = 0; peer < std::ssize(names_); ++peer) {
     if (peer != place) messages.push_back({peer, kLeaveTag, true, nullptr, 0});
   }
   group_.Move(messages, [] { return false; });

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/hash.h"
@@ -35,10 +36,12 @@ struct JobPart {
 // process has an error: its own, or one that names the ranks that failed or differ.
 Status MeetOthers(ProcessGroup& group, const Status& own, const std::vector<JobPart>& parts, const JobWaits& waits);
 
-// For one run. The group outlives it, and its places are the group's first ranks.
+// For one run. The group outlives it, and its places are the group's first ranks. names: of the places, for messages
+// (PlaceTitles).
 class GroupTransport : public Transport {
  public:
-  GroupTransport(ProcessGroup& group, int64_t places, JobWaits waits) : group_(group), places_(places), waits_(waits) {}
+  GroupTransport(ProcessGroup& group, std::vector<std::string> names, JobWaits waits)
+      : group_(group), names_(std::move(names)), waits_(waits) {}
   Result<std::vector<PostedBytes>> Exchange(const PlaceExchange& exchange, int64_t place,
                                             std::vector<std::byte> posted) override;
   // Tells the others, of this run and of all later ones: the place has failed.
@@ -46,7 +49,7 @@ class GroupTransport : public Transport {
 
  private:
   ProcessGroup& group_;
-  const int64_t places_;
+  const std::vector<std::string> names_;
   const JobWaits waits_;
   std::mutex mutex_;
 };

@@ -46,6 +46,19 @@ Seating SpreadDevices(int64_t devices, std::span<const PlacementFacts> physical)
   return placement;
 }
 
+std::vector<std::string> PlaceTitles(const DeviceGrid& grid, const IntList& place_of,
+                                     std::span<const std::string> names) {
+  std::vector<std::string> titles;
+  for (int64_t place = 0; place < std::ssize(names); ++place) {
+    IntList devices;
+    for (int64_t device = 0; device < grid.count(); ++device) {
+      if (place_of[static_cast<size_t>(device)] == place) devices.push_back(device);
+    }
+    titles.push_back(fmt::format("{}: {}", names[static_cast<size_t>(place)], grid.Names(devices)));
+  }
+  return titles;
+}
+
 std::string PlacementText(const DeviceGrid& grid, const IntList& place_of, std::span<const std::string> names,
                           std::span<const int64_t> queues) {
   std::string text;

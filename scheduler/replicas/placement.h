@@ -35,6 +35,10 @@ Seating SpreadDevices(int64_t devices, std::span<const PlacementFacts> physical)
 // The same over places that somebody else has chosen, with so many queues each.
 IntList QueuesOf(const IntList& place_of, std::span<const int64_t> queues);
 
+// "llvmpipe: replica 0, replica 1": a place in a report, by place that has devices. names: by place. Pure.
+std::vector<std::string> PlaceTitles(const DeviceGrid& grid, const IntList& place_of,
+                                     std::span<const std::string> names);
+
 // "place 0, llvmpipe: replica 0, replica 1", a line for each place that has devices; "replica 0 on queue 0" where it
 // has several queues.
 std::string PlacementText(const DeviceGrid& grid, const IntList& place_of, std::span<const std::string> names,

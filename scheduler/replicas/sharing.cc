@@ -1,6 +1,9 @@
 #include "scheduler/replicas/sharing.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <vector>
 
 namespace VXLA_NAMESPACE {
 
@@ -28,6 +31,19 @@ std::string_view SharingText(SharingWay way) {
       break;
   }
   return "downloads and uploads";
+}
+
+SharingWay ChooseSharing(const PlaceExchange& exchange, std::span<const DeviceFacts* const> devices) {
+  std::vector<const DeviceFacts*> taking_part;
+  for (const int64_t place : exchange.places) taking_part.push_back(devices[static_cast<size_t>(place)]);
+  return ChooseSharing(taking_part);
+}
+
+std::string ExchangesText(std::span<const PlaceExchange> exchanges, std::span<const DeviceFacts* const> devices) {
+  std::string text;
+  for (const PlaceExchange& exchange : exchanges)
+    text += fmt::format("{}: {}\n", exchange.what, SharingText(ChooseSharing(exchange, devices)));
+  return text;
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "backend/device_facts.h"
+#include "core/passes/device_merger.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -16,5 +18,9 @@ enum class SharingWay : uint8_t {
 // Of places with such devices that all exchange with each other; null: the reference. Pure.
 SharingWay ChooseSharing(std::span<const DeviceFacts* const> places);
 std::string_view SharingText(SharingWay way);
+// Of the places that an exchange has. devices: by place.
+SharingWay ChooseSharing(const PlaceExchange& exchange, std::span<const DeviceFacts* const> devices);
+// "all-reduce ar (channel_id 7): memory that both devices open", a line for each exchange.
+std::string ExchangesText(std::span<const PlaceExchange> exchanges, std::span<const DeviceFacts* const> devices);
 
 }  // namespace VXLA_NAMESPACE

@@ -30,7 +30,12 @@ class Transport {
   virtual void Leave(int64_t place) = 0;
 };
 
-// Between threads of one process, for one run. names: of the places, for messages.
+// One meeting of an exchange whose arrays lie in the host's memory. own: what the place posts; received: as
+// exchange.received says.
+Status ExchangeArrays(Transport& transport, const PlaceExchange& exchange, int64_t place, const void* const* own,
+                      void* const* received);
+
+// Between threads of one process, for one run. names: of the places, for messages (PlaceTitles).
 class LocalTransport : public Transport {
  public:
   // timeout: of each exchange; zero: forever.

@@ -1,6 +1,4 @@
 // Infeed, outfeed, host sends and recvs, and custom calls.
-#include "backend/cpu/reference/host_transfer.h"
-
 #include <fmt/format.h>
 
 #include <atomic>
@@ -8,6 +6,7 @@
 #include <thread>
 
 #include "core/library_calls.h"
+#include "scheduler/replicas/feed_queues.h"
 #include "tests/cpu/replica_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

@@ -11,6 +11,7 @@
 #include "core/module.h"
 #include "scheduler/plan.h"
 #include "scheduler/plan_printer.h"
+#include "scheduler/replicas/feed_queues.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {

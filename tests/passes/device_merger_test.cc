@@ -121,7 +121,7 @@ TEST(DeviceMergerTest, ASendThatNobodyTakes) {
       "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}\n"
       "ROOT d = token[] send-done(s), channel_id=3 }";
   EXPECT_EQ(RefusalOf(text, {2, 1}, StatusCode::kInvalidArgument),
-            "replica 0 has sent f32[2] to replica 1 on channel 3, and no recv has taken it");
+            "deadlock: send s (channel_id 3): replica 0 has sent data that replica 1 never took");
 }
 
 TEST(DeviceMergerTest, SaysWhichDeviceTalksToItsHost) {

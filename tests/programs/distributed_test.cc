@@ -157,19 +157,19 @@ CommandResult KilledRank(const std::string& launcher_options, const std::string&
 TEST(DistributedTest, AllOthersReportARankThatIsKilled) {
   const CommandResult ended = KilledRank("", "60");
   EXPECT_EQ(ended.exit_code, 137);  // the killed rank's
-  EXPECT_THAT(ended.err,
-              ::testing::ContainsRegex("deadlock: (all-reduce t|collective-permute p): place [02] .rank [02]. "
-                                       "waits for place [0-2] .rank [0-2]., which has not come before the "
-                                       "launcher ended the job"));
+  EXPECT_THAT(ended.err, ::testing::ContainsRegex(
+                             "deadlock: (all-reduce t|collective-permute p): place [02] .rank [02]: replica [02]. "
+                             "waits for place [0-2] .rank [0-2]: replica [0-2]., which has not come before the "
+                             "launcher ended the job"));
 }
 
 TEST(DistributedTest, ARankThatDoesNotComeIsReportedInTime) {
   const CommandResult late = KilledRank("--enable-recovery", "2");  // the launcher leaves the others alone
   for (const int rank : {0, 2}) {
-    EXPECT_THAT(late.err,
-                ::testing::ContainsRegex(fmt::format("place {0} .rank {0}. waits for place [0-2] .rank [0-2]., "
-                                                     "which has (not come in 2000 ms|ended)",
-                                                     rank)));
+    EXPECT_THAT(late.err, ::testing::ContainsRegex(
+                              fmt::format("place {0} .rank {0}: replica {0}. waits for place [0-2] "
+                                          ".rank [0-2]: replica [0-2]., which has (not come in 2000 ms|ended)",
+                                          rank)));
   }
 }
 

@@ -197,9 +197,9 @@ constexpr char kFeeds[] =
 TEST(FeedsCommandTest, ItemsComeFromAFileAndGoToAnother) {
   const std::string program = WriteScratch("feeds.hlo", kFeeds), out = ScratchFolder() + "/out.npz";
   const std::string in = Npz("in.npz", "infeed", {F32({2, 2}, {1, 2, 3, 4}), F32({2}, {10, 20}), F32({}, {7})});
-  for (const char* device : {"cpu", "vulkan"}) {
+  for (const char* device : {"--device cpu", "--device vulkan", "--devices 0,cpu", "--devices 0,0"}) {
     const CommandResult r =
-        RunVxla(fmt::format("run {} --device {} --replicas 2 --infeed {} --outfeed {}", program, device, in, out));
+        RunVxla(fmt::format("run {} {} --replicas 2 --infeed {} --outfeed {}", program, device, in, out));
     EXPECT_EQ(r.exit_code, 0) << r.err;
     EXPECT_EQ(r.out, "result_0: f32[2,2]\n[[11. 22.]\n [13. 24.]]\n");
     const auto file = NpzFile::Open(out);

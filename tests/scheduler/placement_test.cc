@@ -73,6 +73,11 @@ TEST(PlacementTest, TextNamesEachPlacesDevices) {
             "place 0, a: replica 0 on queue 0, replica 1 on queue 1\nplace 1, b: replica 2\n");
 }
 
+TEST(PlacementTest, TitlesNameThemInReports) {
+  const std::string names[] = {"a", "b"};
+  EXPECT_THAT(PlaceTitles({3, 1}, PlaceDevices(3, 2), names), ElementsAre("a: replica 0, replica 1", "b: replica 2"));
+}
+
 PlaceExchange Between(std::vector<int64_t> places) {
   PlaceExchange exchange;
   exchange.number = 1;

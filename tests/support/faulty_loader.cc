@@ -24,6 +24,13 @@ struct State {
   int64_t calls = 0, failing = -1;
   int variant = 0;
   bool lost = false, for_good = false;
+  // Devices in the order in which they were created, their queues, and the device that a test loses alone, after so
+  // many more of its submissions.
+  std::vector<uint64_t> devices;
+  std::map<uint64_t, uint64_t> device_of_queue;
+  uint64_t losing = 0;
+  int64_t submissions_left = 0;
+  VkInstance instance = nullptr;  // of the devices that are opened next
   std::string fault;
   VkResult fault_result = VK_SUCCESS;
   std::map<std::string, std::set<uint64_t>> live;
@@ -98,8 +105,23 @@ void WaitForLostDevices() {
   for (VkDevice device : devices) RealWaitIdle(device);
 }
 
+// Whether the call is one of the device that is to be lost and has had its submissions. `handle`: its first argument.
+bool IsOfLostDevice(State& state, const std::string& name, uint64_t handle) {
+  if (state.losing == 0) return false;
+  const auto queue = state.device_of_queue.find(handle);
+  if ((queue == state.device_of_queue.end() ? handle : queue->second) != state.losing) return false;
+  if (state.submissions_left > 0) {
+    if (name == "QueueSubmit2") --state.submissions_left;
+    return false;
+  }
+  if (!CanSayLost(name)) return false;
+  state.fault = "vk" + name;
+  state.fault_result = VK_ERROR_DEVICE_LOST;
+  return true;
+}
+
 // The result that the call has to fail with; VK_SUCCESS: it is passed on.
-VkResult Judge(const std::string& name) {
+VkResult Judge(const std::string& name, uint64_t handle) {
   State& state = Now();
   VkResult result = VK_SUCCESS;
   {
@@ -111,7 +133,7 @@ VkResult Judge(const std::string& name) {
       state.fault = "vk" + name;
       state.fault_result = result;
       state.lost = result == VK_ERROR_DEVICE_LOST && name != "CreateDevice";
-    } else if (state.lost && CanSayLost(name)) {
+    } else if (IsOfLostDevice(state, name, handle) || (state.lost && CanSayLost(name))) {
       result = VK_ERROR_DEVICE_LOST;
     }
   }
@@ -131,7 +153,12 @@ template <size_t kSlot, typename... Arguments>
 struct Wrapped<kSlot, VkResult(VKAPI_PTR*)(Arguments...)> {
   static VKAPI_ATTR VkResult VKAPI_CALL Call(Arguments... arguments) {
     const std::string name = NameOf(kSlot);
-    if (const VkResult fault = Judge(name); fault != VK_SUCCESS) return fault;
+    uint64_t handle = 0;
+    if constexpr (sizeof...(Arguments) > 0) {
+      const auto first = std::get<0>(std::tie(arguments...));
+      if constexpr (std::is_pointer_v<decltype(first)>) handle = Bits(first);
+    }
+    if (const VkResult fault = Judge(name, handle); fault != VK_SUCCESS) return fault;
     const auto real = reinterpret_cast<VkResult(VKAPI_PTR*)(Arguments...)>(Real(kSlot).load());
     const VkResult result = real(arguments...);
     const std::string kind = KindOf(name, "Create", "AllocateMemory");
@@ -142,7 +169,10 @@ struct Wrapped<kSlot, VkResult(VKAPI_PTR*)(Arguments...)> {
         State& state = Now();
         std::lock_guard lock(state.mutex);
         state.live[kind].insert(Bits(*last));
-        if (kind == "Device") state.lost = false;
+        if (kind == "Device") {
+          state.lost = false;
+          state.devices.push_back(Bits(*last));
+        }
       }
     }
     return result;
@@ -216,8 +246,25 @@ PFN_vkVoidFunction Wrap(const char* name, PFN_vkVoidFunction real) {
   return real;
 }
 
+VKAPI_ATTR void VKAPI_CALL GetDeviceQueue(VkDevice device, uint32_t family, uint32_t index, VkQueue* queue) {
+  reinterpret_cast<PFN_vkGetDeviceQueue>(Real(kGetDeviceQueue).load())(device, family, index, queue);
+  std::lock_guard lock(Now().mutex);
+  Now().device_of_queue[Bits(*queue)] = Bits(device);
+}
+
+// Devices of several drivers may be open: the platform's own functions, which look at the handle, serve them all.
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL GetDeviceProcAddr(VkDevice device, const char* name) {
-  return Wrap(name, reinterpret_cast<PFN_vkGetDeviceProcAddr>(Real(kGetDeviceProcAddr).load())(device, name));
+  const auto real = reinterpret_cast<PFN_vkGetDeviceProcAddr>(Real(kGetDeviceProcAddr).load())(device, name);
+  if (real == nullptr) return nullptr;
+  VkInstance instance = nullptr;
+  {
+    std::lock_guard lock(Now().mutex);
+    instance = Now().instance;
+  }
+  const PFN_vkVoidFunction any = Platform()(instance, name);
+  const PFN_vkVoidFunction wrapped = Wrap(name, any == nullptr ? real : any);
+  const bool gives_queue = std::string_view(name) == "vkGetDeviceQueue";
+  return gives_queue ? reinterpret_cast<PFN_vkVoidFunction>(&GetDeviceQueue) : wrapped;
 }
 
 }  // namespace faulty_loader
@@ -231,6 +278,10 @@ __attribute__((visibility("default"))) PFN_vkVoidFunction vkGetInstanceProcAddr(
   if (loader::Platform() == nullptr) return nullptr;
   const PFN_vkVoidFunction wrapped = loader::Wrap(name, loader::Platform()(instance, name));
   if (std::string_view(name) != "vkGetDeviceProcAddr") return wrapped;
+  {
+    std::lock_guard lock(loader::Now().mutex);
+    loader::Now().instance = instance;
+  }
   return reinterpret_cast<PFN_vkVoidFunction>(&loader::GetDeviceProcAddr);
 }
 
@@ -242,8 +293,19 @@ __attribute__((visibility("default"))) void FaultyLoaderArmAt(int64_t call, int 
   state.variant = variant;
   state.for_good = for_good;
   state.lost = false;
+  state.losing = 0;
+  state.devices.clear();
   state.fault.clear();
   state.fault_result = VK_SUCCESS;
+}
+
+__attribute__((visibility("default"))) bool FaultyLoaderLose(int64_t device, int64_t submissions) {
+  loader::State& state = loader::Now();
+  std::lock_guard lock(state.mutex);
+  if (device < 0 || static_cast<size_t>(device) >= state.devices.size()) return false;
+  state.losing = state.devices[static_cast<size_t>(device)];
+  state.submissions_left = submissions;
+  return true;
 }
 
 __attribute__((visibility("default"))) int64_t FaultyLoaderCallCount() {

@@ -24,6 +24,11 @@ class FaultyLoader {
   void FailAt(int64_t call, int variant = 0, bool for_good = false) const {
     Function<void(int64_t, int, bool)>("FaultyLoaderArmAt")(call, variant, for_good);
   }
+  // The device that was opened as number `device` since the last FailAt is lost after so many more submissions to it;
+  // others are not. False: there is none.
+  bool LoseDevice(int64_t device, int64_t submissions) const {
+    return Function<bool(int64_t, int64_t)>("FaultyLoaderLose")(device, submissions);
+  }
   int64_t calls() const { return Function<int64_t()>("FaultyLoaderCallCount")(); }
   // The function that failed, "" if none did, and the VkResult that it failed with.
   std::string failed(int32_t& result) const {

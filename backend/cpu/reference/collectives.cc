@@ -1,6 +1,5 @@
-// Collectives: what the devices of a group exchange. Every device of a group meets the others
-// (backend/cpu/reference/rendezvous.h) and the last one to come works for all; a -start form finishes the exchange, its
-// -done hands the result on.
+// Collectives: what the devices of a group exchange. Every device of a group meets the others (backend/replica_link.h)
+// and the last one to come works for all; a -start form finishes the exchange, its -done hands the result on.
 #include <algorithm>
 #include <cstring>
 
@@ -14,7 +13,9 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-using Given = Rendezvous::Given;
+// The operands of every member, in the order of the group.
+using Given = std::vector<std::vector<Value>>;
+using Combine = std::function<Result<std::vector<Value>>(Given& given)>;
 
 // The shapes of the results, one for each operand.
 std::vector<Shape> ResultShapes(const Shape& shape) {
@@ -279,7 +280,7 @@ bool AnyLiveSizes(const Given& given) {
 
 // The exchange over what lives: every member's arrays cut to their live sizes, the results put under the stated bounds.
 Result<std::vector<Value>> CombineLive(const Instruction& instruction, const Shape& shape, Given& given,
-                                       const Rendezvous::Combine& combine) {
+                                       const Combine& combine) {
   if (!AnyLiveSizes(given)) return combine(given);
   for (std::vector<Value>& of_member : given) {
     for (Value& value : of_member) {
@@ -311,13 +312,24 @@ Value ZerosFor(const Shape& shape, std::span<const Value> operands) {
 
 // `shape`: of the result, which for the -start forms is the second element of the instruction's.
 Result<Value> MeetGroup(EvalContext& context, const Instruction& instruction, const Shape& shape,
-                        std::span<Value> operands, const Rendezvous::Combine& combine) {
+                        std::span<Value> operands, const Combine& combine) {
   VXLA_ASSIGN_OR_RETURN(const DeviceState* state, context.DeviceFor(instruction));
-  VXLA_ASSIGN_OR_RETURN(const IntList members, GroupOf(instruction, state->rendezvous.grid(), state->device));
+  VXLA_ASSIGN_OR_RETURN(const IntList members, GroupOf(instruction, state->link.grid(), state->device));
   if (members.empty()) return ZerosFor(shape, operands);
-  std::vector<Value> mine(std::make_move_iterator(operands.begin()), std::make_move_iterator(operands.end()));
-  return state->rendezvous.Meet(instruction, state->device, members, std::move(mine),
-                                [&](Given& given) { return CombineLive(instruction, shape, given, combine); });
+  auto mine = std::make_shared<std::vector<Value>>(std::make_move_iterator(operands.begin()),
+                                                   std::make_move_iterator(operands.end()));
+  const auto combine_payloads =
+      [&](std::span<const ReplicaLink::Payload> payloads) -> Result<std::vector<ReplicaLink::Payload>> {
+    Given given;
+    for (const auto& payload : payloads) given.push_back(std::move(*static_cast<std::vector<Value>*>(payload.get())));
+    VXLA_ASSIGN_OR_RETURN(std::vector<Value> values, CombineLive(instruction, shape, given, combine));
+    std::vector<ReplicaLink::Payload> results;
+    for (Value& value : values) results.push_back(std::make_shared<Value>(std::move(value)));
+    return results;
+  };
+  VXLA_ASSIGN_OR_RETURN(const ReplicaLink::Payload result,
+                        state->link.Meet(instruction, state->device, members, std::move(mine), combine_payloads));
+  return std::move(*static_cast<Value*>(result.get()));
 }
 
 // (operands, result, contexts ...) as the instruction states it.
@@ -334,22 +346,7 @@ Value StartedTuple(const Instruction& instruction, std::vector<Value> operands, 
 // Sends `given` to the device's target; gives what its source sends, or nothing if no pair has it as target.
 Result<std::optional<Literal>> Exchange(EvalContext& context, const Instruction& instruction, Value given) {
   VXLA_ASSIGN_OR_RETURN(const DeviceState* state, context.DeviceFor(instruction));
-  Rendezvous& rendezvous = state->rendezvous;
-  VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(instruction, rendezvous.grid(), state->device));
-  const int64_t channel =
-      instruction.attributes<CollectivePermuteAttributes>().channel_id.value_or(Rendezvous::kNoChannel);
-  auto path = [channel](int64_t source, int64_t target) {
-    return Rendezvous::Path{Opcode::kCollectivePermute, channel, source, target};
-  };
-  Literal data = std::move(given).ToLiteral();
-  const Shape shape = data.shape();
-  if (partners.target) rendezvous.Put(instruction, path(state->device, *partners.target), std::move(data));
-  std::optional<Literal> received;
-  if (!partners.source) return received;
-  VXLA_ASSIGN_OR_RETURN(received, rendezvous.Take(instruction, state->device, path(*partners.source, state->device)));
-  if (Compatible(received->shape(), shape)) return received;
-  return InvalidArgument("{} {}: {} sends {}, {} needed", OpcodeText(instruction.opcode()), instruction.name(),
-                         rendezvous.grid().Name(*partners.source), received->shape().ToString(), shape.ToString());
+  return state->link.Permute(instruction, state->device, std::move(given).ToLiteral());
 }
 
 const Value& PartOf(const Value& value, const std::vector<size_t>& path) {
@@ -518,12 +515,12 @@ EvalResult EvalCollectivePermuteDone(EvalContext&, const Instruction&, std::span
 
 EvalResult EvalReplicaId(EvalContext& context, const Instruction& instruction, std::span<Value>) {
   VXLA_ASSIGN_OR_RETURN(const DeviceState* state, context.DeviceFor(instruction));
-  return Literal::ScalarInt(ElementType::kU32, state->rendezvous.grid().replica(state->device));
+  return Literal::ScalarInt(ElementType::kU32, state->link.grid().replica(state->device));
 }
 
 EvalResult EvalPartitionId(EvalContext& context, const Instruction& instruction, std::span<Value>) {
   VXLA_ASSIGN_OR_RETURN(const DeviceState* state, context.DeviceFor(instruction));
-  return Literal::ScalarInt(ElementType::kU32, state->rendezvous.grid().partition(state->device));
+  return Literal::ScalarInt(ElementType::kU32, state->link.grid().partition(state->device));
 }
 
 }  // namespace VXLA_NAMESPACE

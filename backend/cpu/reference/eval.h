@@ -10,8 +10,8 @@
 
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/cpu/reference/parallel.h"
-#include "backend/cpu/reference/rendezvous.h"
 #include "backend/cpu/reference/value.h"
+#include "backend/replica_link.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -29,7 +29,7 @@ struct ComputationSchedule {
 
 // The device that an evaluation stands for, with what lasts from instruction to instruction.
 struct DeviceState {
-  Rendezvous& rendezvous;
+  ReplicaLink& link;
   int64_t device = 0;
   uint64_t rng_state_low = 0, rng_state_high = 0;  // of rng-get-and-update-state
   uint64_t rng_draws = 0;                          // how many rng instructions have run

@@ -1,7 +1,5 @@
 #include "backend/cpu/reference/evaluator.h"
 
-#include <thread>
-
 #include "backend/cpu/reference/dynamic.h"
 #include "backend/cpu/reference/eval.h"
 #include "core/guarded.h"
@@ -96,7 +94,7 @@ Result<DeviceState*> EvalContext::DeviceFor(const Instruction& instruction) {
   if (device_ != nullptr) {
     const int64_t device = StatedDevice(instruction);
     if (device == 0 || device == device_->device) return device_;
-    const DeviceState first{device_->rendezvous, device, options_.seed, static_cast<uint64_t>(device)};
+    const DeviceState first{device_->link, device, options_.seed, static_cast<uint64_t>(device)};
     return &stated_devices_.try_emplace(device, first).first->second;
   }
   return Unsupported("{} {}: not inside a computation that is applied element by element",
@@ -110,10 +108,7 @@ Result<Value> EvalContext::RunInstruction(const Instruction& instruction, std::s
                        instruction.name())
         .At(instruction.location());
   }
-  if (device_ != nullptr) {
-    if (device_->rendezvous.stopped()) return Rendezvous::StoppedStatus();
-    device_->rendezvous.SetCurrent(device_->device, &instruction);
-  }
+  if (device_ != nullptr) VXLA_RETURN_IF_ERROR(device_->link.Begin(instruction, device_->device));
   const bool live = NeedsLiveSizes(instruction, operands);
   if (options_.replace) {
     if (auto replaced = Replaced(options_, instruction, operands)) return std::move(*replaced);
@@ -165,8 +160,8 @@ Result<Value> EvalContext::Run(const Computation& computation, std::span<Value> 
 namespace {
 
 Result<Literal> RunEntry(const Module& module, std::span<const Literal* const> arguments,
-                         const EvaluateOptions& options, Rendezvous& rendezvous, int64_t device) {
-  DeviceState state{rendezvous, device, options.seed, static_cast<uint64_t>(device)};
+                         const EvaluateOptions& options, ReplicaLink& link, int64_t device) {
+  DeviceState state{link, device, options.seed, static_cast<uint64_t>(device)};
   EvalContext context(options, &state);
   std::vector<Value> values;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -177,21 +172,6 @@ Result<Literal> RunEntry(const Module& module, std::span<const Literal* const> a
   VXLA_ASSIGN_OR_RETURN(Value result, context.Run(*module.entry(), values, device == 0));
   return std::move(result).ToLiteral();
 }
-
-// One device on the calling thread, which tells the rendezvous how it ended.
-template <typename F>
-void RunDevice(Rendezvous& rendezvous, int64_t device, F&& run) {
-  const Status status = Guarded(run);
-  if (status.ok()) {
-    rendezvous.Finish(device);
-  } else {
-    rendezvous.Fail(device, status);
-  }
-}
-
-}  // namespace
-
-namespace {
 
 Result<std::vector<Literal>> EvaluateOrThrow(const Module& module, const DeviceGrid& grid,
                                              std::span<const std::vector<const Literal*>> arguments,
@@ -210,27 +190,13 @@ Result<std::vector<Literal>> EvaluateOrThrow(const Module& module, const DeviceG
   for (const auto& of_device : arguments) VXLA_RETURN_IF_ERROR(CheckArguments(*module.entry(), of_device));
   VXLA_RETURN_IF_ERROR(CheckCollectives(module, grid));
   VXLA_RETURN_IF_ERROR(CheckCustomCalls(module, options.custom_calls));
-  Rendezvous rendezvous(grid, options.collective_timeout);
+  const std::unique_ptr<ReplicaLink> link = MakeReplicaLink(grid, options.collective_timeout, options.host);
   std::vector<Literal> results(arguments.size());
-  auto run = [&](int64_t device) {
-    RunDevice(rendezvous, device, [&]() -> Status {
-      const auto d = static_cast<size_t>(device);
-      VXLA_ASSIGN_OR_RETURN(results[d], RunEntry(module, arguments[d], options, rendezvous, device));
-      return OkStatus();
-    });
-  };
-  std::vector<std::thread> threads;
-  const Status started = Guarded([&]() -> Status {
-    for (int64_t device = 1; device < grid.count(); ++device) threads.emplace_back(run, device);
+  VXLA_RETURN_IF_ERROR(link->Run([&](int64_t device) -> Status {
+    const auto d = static_cast<size_t>(device);
+    VXLA_ASSIGN_OR_RETURN(results[d], RunEntry(module, arguments[d], options, *link, device));
     return OkStatus();
-  });
-  if (started.ok()) {
-    run(0);
-  } else {
-    rendezvous.Fail(0, started);
-  }
-  for (std::thread& thread : threads) thread.join();
-  VXLA_RETURN_IF_ERROR(rendezvous.Outcome());
+  }));
   return results;
 }
 
@@ -268,12 +234,12 @@ Result<std::unique_ptr<Module>> RefineOnCpu(const Module& module, std::span<cons
 struct InstructionEvaluator::State {
   explicit State(EvaluateOptions given)
       : options(std::move(given)),
-        rendezvous({}, options.collective_timeout),
-        device{rendezvous, 0, options.seed, 0},
+        link(MakeReplicaLink({}, options.collective_timeout, options.host)),
+        device{*link, 0, options.seed, 0},
         context(options, &device) {}
 
   const EvaluateOptions options;
-  Rendezvous rendezvous;
+  const std::unique_ptr<ReplicaLink> link;
   DeviceState device;
   EvalContext context;
 };
@@ -295,7 +261,7 @@ Result<Literal> InstructionEvaluator::Evaluate(const Instruction& instruction,
     return std::move(value).ToLiteral();
   });
   if (result.ok()) return result;
-  const Status stopped = state_->rendezvous.failure();  // a wait in vain says here why
+  const Status stopped = state_->link->failure();  // a wait in vain says here why
   return stopped.ok() ? result : stopped;
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/cpu/reference/custom_call.h"
-#include "backend/cpu/reference/host_transfer.h"
+#include "backend/host_transfer.h"
 #include "core/literal.h"
 #include "core/status.h"
 

@@ -1,6 +1,4 @@
 // Infeed, outfeed, send, recv and custom calls.
-#include "backend/cpu/reference/host_transfer.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,168 +13,29 @@ namespace {
 
 Value ZerosOf(const Shape& shape) { return Value(Literal(shape)); }
 
-Status NoHost(const Instruction& instruction, const char* what) {
-  return InvalidArgument("{} {}: the run has no {}", OpcodeText(instruction.opcode()), instruction.name(), what);
-}
-
 // (data, u32[], token[])
 Value TransferContext(const Instruction& instruction, Value data) {
   const auto& shapes = instruction.shape().tuple_elements();
   return Value::Tuple({std::move(data), ZerosOf(shapes[1]), ZerosOf(shapes[2])});
 }
 
-int64_t TransferChannel(const Instruction& instruction) {
-  return instruction.attributes<SendRecvAttributes>().channel_id.value_or(0);
-}
-
-// What came, in the form that is wanted: an array below a dynamic dimension's bound says how much of it lives.
-Result<Literal> CheckReceived(const Instruction& instruction, Literal value, const Shape& wanted,
-                              const std::string& from) {
-  if (!FitsWithin(value, wanted)) {
-    return InvalidArgument("{} {}: {} {}, {} needed", OpcodeText(instruction.opcode()), instruction.name(), from,
-                           LiveShape(value).ToString(), wanted.ToString());
-  }
-  if (!value.shape().IsDynamic() && !wanted.IsDynamic()) return value;
-  return ConformTo(value, wanted);
-}
-
-// The data that a recv-done hands out.
-Result<Literal> Received(EvalContext& context, const Instruction& recv, const Instruction& done) {
-  VXLA_ASSIGN_OR_RETURN(const DeviceState* state, context.DeviceFor(done));
-  const Shape& shape = recv.shape().tuple_elements()[0];
-  const int64_t channel = TransferChannel(recv);
-  if (recv.attributes<SendRecvAttributes>().is_host_transfer) {
-    if (!context.options().host.recv_from_host)
-      return NoHost(done, "host to receive from (HostTransfers::recv_from_host)");
-    VXLA_ASSIGN_OR_RETURN(Literal data, context.options().host.recv_from_host(state->device, channel, shape));
-    return CheckReceived(done, std::move(data), shape, "the host gave");
-  }
-  Rendezvous& rendezvous = state->rendezvous;
-  VXLA_ASSIGN_OR_RETURN(const auto pairs, StatedPairs(recv));
-  Literal data;
-  if (pairs) {
-    VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(recv, rendezvous.grid(), state->device));
-    if (!partners.source) return Literal(shape);
-    VXLA_ASSIGN_OR_RETURN(
-        data, rendezvous.Take(done, state->device, {Opcode::kSend, channel, *partners.source, state->device}));
-  } else {
-    VXLA_ASSIGN_OR_RETURN(data, rendezvous.TakeFromChannel(done, state->device, channel));
-  }
-  return CheckReceived(done, std::move(data), shape, fmt::format("channel {} brought", channel));
-}
-
 }  // namespace
 
-FeedQueues::FeedQueues(int64_t devices, std::chrono::milliseconds wait_limit)
-    : wait_limit_(wait_limit),
-      infeed_(static_cast<size_t>(devices)),
-      outfeed_(static_cast<size_t>(devices)),
-      taken_(static_cast<size_t>(devices)) {}
-
-void FeedQueues::PushInfeed(int64_t device, Literal item) {
-  std::lock_guard lock(mutex_);
-  infeed_.at(static_cast<size_t>(device)).push_back(std::move(item));
-  pushed_.notify_all();
-}
-
-int64_t FeedQueues::InfeedLeft(int64_t device) const {
-  std::lock_guard lock(mutex_);
-  return static_cast<int64_t>(infeed_.at(static_cast<size_t>(device)).size());
-}
-
-int64_t FeedQueues::OutfeedSize(int64_t device) const {
-  std::lock_guard lock(mutex_);
-  return static_cast<int64_t>(outfeed_.at(static_cast<size_t>(device)).size());
-}
-
-Result<Literal> FeedQueues::PopOutfeed(int64_t device) {
-  std::lock_guard lock(mutex_);
-  std::deque<Literal>& queue = outfeed_.at(static_cast<size_t>(device));
-  if (queue.empty()) return InvalidArgument("the outfeed of device {} is empty", device);
-  Literal item = std::move(queue.front());
-  queue.pop_front();
-  return item;
-}
-
-Result<Literal> FeedQueues::TakeInfeed(int64_t device, const Shape& shape) {
-  std::unique_lock lock(mutex_);
-  if (device < 0 || device >= static_cast<int64_t>(infeed_.size())) {
-    return InvalidArgument("device {} has no infeed queue; there are {}", device, infeed_.size());
-  }
-  std::deque<Literal>& queue = infeed_[static_cast<size_t>(device)];
-  pushed_.wait_for(lock, wait_limit_, [&queue] { return !queue.empty(); });
-  int64_t& taken = taken_[static_cast<size_t>(device)];
-  if (queue.empty()) {
-    return InvalidArgument("the infeed queue of device {} is empty after {} items; {} wanted", device, taken,
-                           shape.ToString());
-  }
-  Literal item = std::move(queue.front());
-  queue.pop_front();
-  ++taken;
-  return item;
-}
-
-HostTransfers FeedQueues::transfers() {
-  HostTransfers host;
-  host.infeed = [this](int64_t device, const Shape& shape) { return TakeInfeed(device, shape); };
-  host.outfeed = [this](int64_t device, Literal value) -> Status {
-    std::lock_guard lock(mutex_);
-    if (device < 0 || device >= static_cast<int64_t>(outfeed_.size())) {
-      return InvalidArgument("device {} has no outfeed queue; there are {}", device, outfeed_.size());
-    }
-    outfeed_[static_cast<size_t>(device)].push_back(std::move(value));
-    return OkStatus();
-  };
-  return host;
-}
-
-// The empty tuple reads nothing.
 EvalResult EvalInfeed(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
   VXLA_ASSIGN_OR_RETURN(const DeviceState* state, context.DeviceFor(instruction));
-  const Shape& shape = instruction.shape().tuple_elements()[0];
-  Literal data;
-  if (!shape.IsTuple() || !shape.tuple_elements().empty()) {
-    if (!context.options().host.infeed) return NoHost(instruction, "infeed (EvaluateOptions::host, --infeed)");
-    Result<Literal> item = context.options().host.infeed(state->device, shape);
-    if (!item.ok()) return Status(item.status()).WithPrefix(fmt::format("infeed {}: ", instruction.name()));
-    VXLA_ASSIGN_OR_RETURN(data, CheckReceived(instruction, *std::move(item), shape, "the host gave"));
-  }
+  VXLA_ASSIGN_OR_RETURN(Literal data, state->link.Infeed(instruction, state->device));
   return Value::Tuple({Value(std::move(data)), std::move(operands[0])});
 }
 
 EvalResult EvalOutfeed(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
   VXLA_ASSIGN_OR_RETURN(const DeviceState* state, context.DeviceFor(instruction));
-  if (!context.options().host.outfeed) return NoHost(instruction, "outfeed (EvaluateOptions::host, --outfeed)");
-  Literal data = std::move(operands[0]).ToLiteral();
-  if (!data.shape().IsTuple() || !data.tuple_elements().empty()) {
-    Status status = context.options().host.outfeed(state->device, std::move(data));
-    if (!status.ok()) return std::move(status).WithPrefix(fmt::format("outfeed {}: ", instruction.name()));
-  }
+  VXLA_RETURN_IF_ERROR(state->link.Outfeed(instruction, state->device, std::move(operands[0]).ToLiteral()));
   return std::move(operands[1]);
 }
 
-// The data is copied and on its way: a send never waits for its recv. What nobody takes ends the run with a report.
 EvalResult EvalSend(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
   VXLA_ASSIGN_OR_RETURN(const DeviceState* state, context.DeviceFor(instruction));
-  Rendezvous& rendezvous = state->rendezvous;
-  const int64_t channel = TransferChannel(instruction);
-  if (instruction.attributes<SendRecvAttributes>().is_host_transfer) {
-    if (!context.options().host.send_to_host)
-      return NoHost(instruction, "host to send to (HostTransfers::send_to_host)");
-    VXLA_RETURN_IF_ERROR(context.options().host.send_to_host(state->device, channel, Value(operands[0]).ToLiteral()));
-    return TransferContext(instruction, std::move(operands[0]));
-  }
-  VXLA_ASSIGN_OR_RETURN(const auto pairs, StatedPairs(instruction));
-  if (!pairs) {
-    rendezvous.Put(instruction, {Opcode::kSend, channel, state->device, Rendezvous::kAnyTarget},
-                   Value(operands[0]).ToLiteral());
-  } else {
-    VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(instruction, rendezvous.grid(), state->device));
-    if (partners.target) {
-      rendezvous.Put(instruction, {Opcode::kSend, channel, state->device, *partners.target},
-                     Value(operands[0]).ToLiteral());
-    }
-  }
+  VXLA_RETURN_IF_ERROR(state->link.Send(instruction, state->device, Value(operands[0]).ToLiteral()));
   return TransferContext(instruction, std::move(operands[0]));
 }
 
@@ -189,7 +48,8 @@ EvalResult EvalRecv(EvalContext&, const Instruction& instruction, std::span<Valu
 }
 
 EvalResult EvalRecvDone(EvalContext& context, const Instruction& instruction, std::span<Value> operands) {
-  VXLA_ASSIGN_OR_RETURN(Literal data, Received(context, *instruction.operand(0), instruction));
+  VXLA_ASSIGN_OR_RETURN(const DeviceState* state, context.DeviceFor(instruction));
+  VXLA_ASSIGN_OR_RETURN(Literal data, state->link.Receive(instruction, state->device));
   return Value::Tuple({Value(std::move(data)), std::move(operands[0].elements()[2])});
 }
 

@@ -1,32 +1,19 @@
-// What a program exchanges with its host: infeed and outfeed, and the sends and recvs that are host transfers.
+// Feed queues: the infeed and the outfeed of each device, filled and emptied by the caller.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <mutex>
 #include <vector>
 
-#include "core/literal.h"
-#include "core/status.h"
+#include "backend/host_transfer.h"
 
 #pragma GCC visibility push(default)
 namespace VXLA_NAMESPACE {
 
-// Functions of the caller. `device` is replica * partitions + partition. Each device calls from a thread of its own, in
-// the order in which its program executes; a missing function makes the instruction an error. They may block.
-struct HostTransfers {
-  // The next item of the device's infeed, which must have this shape (an array or a tuple of arrays).
-  std::function<Result<Literal>(int64_t device, const Shape& shape)> infeed;
-  std::function<Status(int64_t device, Literal value)> outfeed;
-  // send and recv with is_host_transfer=true.
-  std::function<Status(int64_t device, int64_t channel_id, Literal value)> send_to_host;
-  std::function<Result<Literal>(int64_t device, int64_t channel_id, const Shape& shape)> recv_from_host;
-};
-
-// An infeed and an outfeed queue for each device; any thread may push and pop, also while a program runs.
+// Any thread may push and pop, also while a program runs.
 class FeedQueues {
  public:
   // wait_limit: how long an infeed waits for an item to be pushed; zero: an empty queue is an error at once.

@@ -1,4 +1,4 @@
-#include "api/process_group.h"
+#include "scheduler/replicas/mpi_module.h"
 
 #include <array>
 

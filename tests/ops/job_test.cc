@@ -1,0 +1,175 @@
+// Jobs whose processes are threads of this one: what MPI does between them, without MPI, so that ThreadSanitizer sees
+// all of it. tests/programs/distributed_test.cc has the processes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <tuple>
+
+#include "api/placed_replicas.h"
+#include "backend/cpu/reference/evaluator.h"
+#include "tests/support/device_test_support.h"
+
+namespace VXLA_NAMESPACE::testing {
+namespace job_test {
+
+using ::testing::HasSubstr;
+using Pointers = std::vector<std::vector<const Literal*>>;
+
+// What is on its way between the ranks.
+struct Post {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<std::tuple<int64_t, int64_t, int>, std::deque<std::vector<std::byte>>> sent;  // from, to, tag
+};
+
+class ThreadGroup : public ProcessGroup {
+ public:
+  ThreadGroup(Post& post, int64_t rank, int64_t size) : post_(post), rank_(rank), size_(size) {}
+  int64_t rank() const override { return rank_; }
+  int64_t size() const override { return size_; }
+  std::string Move(std::span<Message> messages, const std::function<bool()>& goes_on) override {
+    {
+      const std::lock_guard lock(post_.mutex);
+      for (Message& m : messages) {
+        if (!m.sends) continue;
+        post_.sent[{rank_, m.peer, m.tag}].emplace_back(m.bytes, m.bytes + m.size);
+        m.done = true;
+      }
+    }
+    post_.changed.notify_all();
+    while (!Receive(messages)) {
+      if (!goes_on()) break;
+    }
+    return "";
+  }
+  bool HasArrived(int64_t peer, int tag) override {
+    const std::lock_guard lock(post_.mutex);
+    return !post_.sent[{peer, rank_, tag}].empty();
+  }
+  void Finish() override {}
+
+ private:
+  bool Receive(std::span<Message> messages) {
+    std::unique_lock lock(post_.mutex);
+    const auto take = [&] {
+      for (Message& m : messages) {
+        if (m.done || m.sends) continue;
+        auto& queue = post_.sent[{m.peer, rank_, m.tag}];
+        if (queue.empty()) continue;
+        std::ranges::copy(queue.front(), m.bytes);
+        queue.pop_front();
+        m.done = true;
+      }
+      return std::ranges::all_of(messages, &Message::done);
+    };
+    return post_.changed.wait_for(lock, std::chrono::milliseconds(1), take);
+  }
+  Post& post_;
+  const int64_t rank_, size_;
+};
+
+constexpr char kProgram[] = R"(sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+body { s = (s32[], f32[4]) parameter(0)  i = s32[] get-tuple-element(s), index=0  x = f32[4] get-tuple-element(s), index=1
+  o = s32[] constant(1)  j = s32[] add(i, o)  r = f32[4] all-reduce(x), channel_id=7, replica_groups={}, to_apply=sum
+  p = f32[4] collective-permute(r), source_target_pairs={{0,1},{1,2},{2,3},{3,0}}  h = f32[4] tanh(p)
+  ROOT t = (s32[], f32[4]) tuple(j, h) }
+cond { s = (s32[], f32[4]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(9)
+  ROOT p = pred[] compare(i, n), direction=LT }
+ENTRY e { x = f32[4] parameter(0)  z = s32[] constant(0)  s = (s32[], f32[4]) tuple(z, x)
+  w = (s32[], f32[4]) while(s), condition=cond, body=body  ROOT y = f32[4] get-tuple-element(w), index=1 })";
+
+DeviceOptions DeviceNamed(const std::string& device) {
+  DeviceOptions options;
+  options.device = device;
+  if (const char* validate = std::getenv("VXLA_TEST_VALIDATE")) options.validate = validate;
+  if (const char* emulate = std::getenv("VXLA_TEST_EMULATE")) options.emulate = emulate;
+  return options;
+}
+
+// One rank: meets the others, compiles and runs its place on `device`.
+Result<std::optional<Literal>> RunRank(Post& post, int64_t rank, int64_t ranks, const std::string& device,
+                                       const Pointers& arguments, uint64_t program) {
+  ThreadGroup group(post, rank, ranks);
+  const JobWaits waits{std::chrono::seconds(60), nullptr};
+  const auto module = ParseModule(kProgram);
+  VXLA_RETURN_IF_ERROR(MeetOthers(group, OkStatus(), {{"program", {program, 0}}}, waits));
+  VXLA_ASSIGN_OR_RETURN(
+      auto placed, PlacedExecutable::CompileInJob(*module, {4, 1}, arguments, group, waits, DeviceNamed(device), {}));
+  return placed.RunInJob(arguments);
+}
+
+class JobTest : public ::testing::Test {
+ protected:
+  JobTest() {
+    for (uint64_t d = 0; d < 4; ++d) values_.push_back(RandomLiteral(Shape(ElementType::kF32, {4}), d));
+    for (const Literal& value : values_) arguments_.push_back({&value});
+  }
+  // What each rank gives; `programs`: what each believes to run.
+  std::vector<Result<std::optional<Literal>>> RunJob(const std::string& device, const std::vector<uint64_t>& programs) {
+    Post post;
+    const auto ranks = static_cast<int64_t>(programs.size());
+    std::vector<Result<std::optional<Literal>>> results(programs.size(), Internal("not run"));
+    std::vector<std::thread> threads;
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      threads.emplace_back([&, rank] {
+        const auto r = static_cast<size_t>(rank);
+        results[r] = RunRank(post, rank, ranks, device, arguments_, programs[r]);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return results;
+  }
+
+  std::vector<Literal> values_;
+  Pointers arguments_;
+};
+
+TEST_F(JobTest, RanksGiveTheBitsOfOnePlace) {
+  for (const char* device : {"cpu", "vulkan"}) {
+    auto one = PlacedExecutable::Compile(*ParseModule(kProgram), {4, 1}, arguments_,
+                                         {std::string(device) == "cpu" ? "cpu" : "0"}, DeviceNamed(device), {});
+    ASSERT_TRUE(one.ok()) << one.status().message();
+    const auto expected = one->Run(arguments_);
+    ASSERT_TRUE(expected.ok()) << expected.status().message();
+    for (const size_t ranks : {2, 4, 5}) {
+      SCOPED_TRACE(fmt::format("{} ranks on {}", ranks, device));
+      const auto results = RunJob(device, std::vector<uint64_t>(ranks, 1));
+      for (size_t rank = 0; rank < ranks; ++rank) {
+        ASSERT_TRUE(results[rank].ok()) << results[rank].status().message();
+        EXPECT_EQ(results[rank]->has_value(), rank == 0);
+      }
+      EXPECT_TRUE(**results[0] == *expected);
+    }
+  }
+}
+
+TEST_F(JobTest, RanksWithOtherProgramsAreNamedByAll) {
+  for (const auto& result : RunJob("cpu", {1, 1, 2}))
+    EXPECT_THAT(result.status().message(), HasSubstr("the program of rank 2 differs from rank 0's"));
+}
+
+TEST_F(JobTest, ARankThatEndsIsReportedByThoseWhoWait) {
+  Post post;
+  const PlaceExchange exchange{1, "all-reduce r (channel_id 7)", {0, 1}, {{}, {}}, {}};
+  const std::vector<std::string> names = {"rank 0: replica 0", "rank 1: replica 1"};
+  ThreadGroup first(post, 0, 2), second(post, 1, 2);
+  std::thread other([&] {
+    GroupTransport transport(second, names, {});
+    EXPECT_TRUE(transport.Exchange(exchange, 1, {}).ok());
+    transport.Leave(1);
+  });
+  GroupTransport transport(first, names, {});
+  EXPECT_TRUE(transport.Exchange(exchange, 0, {}).ok());
+  EXPECT_EQ(transport.Exchange(exchange, 0, {}).status().message(),
+            "deadlock: all-reduce r (channel_id 7): place 0 (rank 0: replica 0) waits for place 1 (rank 1: replica 1), "
+            "which has ended");
+  other.join();
+}
+
+}  // namespace job_test
+}  // namespace VXLA_NAMESPACE::testing
