@@ -131,6 +131,9 @@ class Merger {
   void AddCheck(Frame& frame, const Instruction& instruction, const Instruction& meeting, const IntList& devices,
                 const Values& ways);
   void AddParted(Frame& frame, const Instruction& like, Instruction* parted);
+  // The run ends with that status where the truth value `fails` holds.
+  void AddFault(Frame& frame, const Instruction& like, Status fault, Instruction* fails);
+  void CheckSlices(Frame& frame, const Instruction& instruction, const Values& operands);
   struct Loop;
   Result<bool> TryLoop(Frame& frame, const Instruction& instruction, const IntList& devices, Loop& loop);
 

@@ -131,10 +131,6 @@ Status Merger::Parting(const Instruction& instruction, const Instruction& meetin
 void Merger::AddCheck(Frame& frame, const Instruction& instruction, const Instruction& meeting, const IntList& devices,
                       const Values& ways) {
   if (!AnyHere(devices)) return;  // their places check it
-  Status parting = Parting(instruction, meeting, devices);
-  const auto known = std::ranges::find(partings_, parting.message(), &Status::message);
-  const int64_t number = known - partings_.begin() + 1;
-  if (known == partings_.end()) partings_.push_back(std::move(parting));
   Expansion make(frame.into, instruction);
   Instruction* differs = nullptr;
   Instruction* const first = ways[static_cast<size_t>(devices[0])];
@@ -144,9 +140,7 @@ void Merger::AddCheck(Frame& frame, const Instruction& instruction, const Instru
     Instruction* const one = make.Compare(ComparisonDirection::kNe, way, first);
     differs = differs == nullptr ? one : make.Binary(Opcode::kOr, differs, one);
   }
-  const Shape s32(ElementType::kS32);
-  Instruction* const code = make.Constant(Literal::ScalarInt(ElementType::kS32, number));
-  AddParted(frame, instruction, make.Add(Opcode::kSelect, s32, {differs, code, make.Zeros(s32)}));
+  AddFault(frame, instruction, Parting(instruction, meeting, devices), differs);
 }
 
 // One branch for several devices; its parameter is a tuple of the arguments of those that are here. Gives the results
