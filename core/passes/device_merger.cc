@@ -7,6 +7,7 @@
 #include "core/passes/device_merger_impl.h"
 #include "core/passes/exchanges.h"
 #include "core/passes/integer_folding.h"
+#include "core/passes/meeting_hoisting.h"
 #include "core/passes/size_math.h"
 #include "core/permute_slices.h"
 
@@ -697,17 +698,30 @@ Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
 
 }  // namespace merging
 
-Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared) {
+namespace {
+
+Result<MergedProgram> MergeAt(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared,
+                              const DevicePlaces* places) {
   const std::unique_ptr<Module> inlined = module.Clone();
   VXLA_RETURN_IF_ERROR(InlineCalls(*inlined).status());
-  return merging::Merger(*inlined, grid, nullptr).Merge(shared);
+  while (true) {
+    merging::Merger merger(*inlined, grid, places);
+    Result<MergedProgram> merged = merger.Merge(shared);
+    if (merger.hoistable().empty()) return merged;
+    // One at a time: another one may have stood in its branches.
+    HoistMeetings(*inlined, *const_cast<Instruction*>(merger.hoistable()[0]));
+  }
+}
+
+}  // namespace
+
+Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared) {
+  return MergeAt(module, grid, shared, nullptr);
 }
 
 Result<MergedProgram> MergeDevicesOfPlace(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared,
                                           const DevicePlaces& places) {
-  const std::unique_ptr<Module> inlined = module.Clone();
-  VXLA_RETURN_IF_ERROR(InlineCalls(*inlined).status());
-  return merging::Merger(*inlined, grid, &places).Merge(shared);
+  return MergeAt(module, grid, shared, &places);
 }
 
 std::string PlaceExchange::target() const { return fmt::format("vxla.exchange.{}", number); }

@@ -55,7 +55,7 @@ struct MergedProgram {
 //
 // shared[p]: all devices' parameter p has one value. Errors: those of CheckCollectives; a collective that not all of
 // its members reach (a deadlock: who waits for whom); kUnsupported: members that come to a collective by different
-// branches.
+// branches whose collectives differ.
 Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared);
 
 // The program of one of several places: what its own devices do. Parameters are those of its devices and the shared

@@ -1,5 +1,6 @@
 // How devices go through loops and branches together: merging::Merger's other half.
 #include "core/passes/device_merger_impl.h"
+#include "core/passes/meeting_hoisting.h"
 
 namespace VXLA_NAMESPACE::merging {
 namespace {
@@ -177,10 +178,19 @@ Result<Values> Merger::Branch(Frame& frame, const Instruction& instruction, int 
   return of_devices;
 }
 
+Status Merger::NoteHoistable(const Instruction& conditional, const std::vector<IntList>& classes) {
+  if (classes.size() < 2 || !CanHoistMeetings(conditional)) return OkStatus();
+  VXLA_ASSIGN_OR_RETURN(const Ways ways, WaysOf(conditional, classes));
+  const bool meet = std::ranges::any_of(ways.meetings, [](const Instruction* meeting) { return meeting != nullptr; });
+  if (meet && std::ranges::find(hoistable_, &conditional) == hoistable_.end()) hoistable_.push_back(&conditional);
+  return OkStatus();
+}
+
 Status Merger::Conditional(Frame& frame, const Instruction& instruction) {
   Values& results = ValuesOf(frame, instruction);
   Expansion make(frame.into, instruction);
   Values selectors = frame.values.at(instruction.operand(0));
+  VXLA_RETURN_IF_ERROR(NoteHoistable(instruction, Classes(frame.devices, selectors)));
   VXLA_ASSIGN_OR_RETURN(const IntList undecided, KnownBranches(frame, instruction));
   VXLA_ASSIGN_OR_RETURN(const Ways ways, WaysOf(instruction, Classes(undecided, selectors)));
   for (size_t c = 0; c < ways.classes.size(); ++c) {

@@ -195,6 +195,50 @@ ENTRY e { x = f32[3] parameter(0)  a = s32[] parameter(1)  z = s32[] constant(0)
 
 TEST(ReplicasTest, DevicesThatMeetGoTogether) { ExpectReplicasAgree(LoopOf("m"), {2, 1}); }
 
+// Branches that come to the same meetings, by data and by the device's number, and in loops.
+std::string MeetingsInBranches(const std::string& selector) {
+  return std::string(kSum) + R"(
+first { x = f32[3] parameter(0)  y = f32[3] tanh(x)  a = f32[3] all-reduce(y), replica_groups={}, to_apply=sum
+  o = f32[3] add(a, y)  s = (f32[3], f32[9]) all-gather-start(o), replica_groups={}, dimensions={0}
+  g = f32[9] all-gather-done(s)  c = f32[3] slice(g), slice={[3:6]}  ROOT n = f32[3] add(c, y) }
+second { x = f32[3] parameter(0)  y = f32[3] negate(x)  a = f32[3] all-reduce(y), replica_groups={}, to_apply=sum
+  s = (f32[3], f32[9]) all-gather-start(x), replica_groups={}, dimensions={0}
+  g = f32[9] all-gather-done(s)  ROOT c = f32[3] slice(g), slice={[1:4]} }
+third { x = f32[3] parameter(0)  a = f32[3] all-reduce(x), replica_groups={}, to_apply=sum
+  s = (f32[3], f32[9]) all-gather-start(a), replica_groups={}, dimensions={0}  ROOT r = f32[3] tanh(a) }
+body { s = (s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0  x = f32[3] get-tuple-element(s), index=1
+  u = u32[] replica-id()  me = s32[] convert(u)  f = f32[1] slice(x), slice={[0:1]}  q = f32[] reshape(f)
+  z = f32[] constant(0)  p = pred[] compare(q, z), direction=GT  d = s32[] convert(p)  )" +
+         selector + R"(
+  c = f32[3] conditional(w, x, x, x), branch_computations={first, second, third}  o = s32[] constant(1)
+  j = s32[] add(i, o)  ROOT t = (s32[], f32[3]) tuple(j, c) }
+cond { s = (s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(4)
+  ROOT p = pred[] compare(i, n), direction=LT }
+ENTRY e { x = f32[3] parameter(0)  z = s32[] constant(0)  s = (s32[], f32[3]) tuple(z, x)
+  ROOT l = (s32[], f32[3]) while(s), condition=cond, body=body })";
+}
+
+TEST(ReplicasTest, DevicesMeetFromDifferentBranches) {
+  for (const char* selector :
+       {"w = s32[] copy(d)", "w = s32[] copy(me)", "w = s32[] add(me, d)", "w = s32[] add(me, i)"}) {
+    SCOPED_TRACE(selector);
+    ExpectReplicasAgree(MeetingsInBranches(selector), {3, 1});
+  }
+}
+
+// Other meetings than the other branch has: who waits in vain is reported, as on the reference.
+TEST(ReplicasTest, BranchesWithOtherMeetingsAreReported) {
+  const auto module = ParseModule(std::string(kSum) + R"(
+first { x = f32[3] parameter(0)  ROOT a = f32[3] all-reduce(x), replica_groups={}, to_apply=sum }
+second { x = f32[3] parameter(0)  ROOT a = f32[3] all-reduce(x), replica_groups={{0,1}}, channel_id=7, to_apply=sum }
+ENTRY e { x = f32[3] parameter(0)  i = u32[] replica-id()  z = u32[] constant(0)  p = pred[] compare(i, z), direction=EQ
+  ROOT c = f32[3] conditional(p, x, x), true_computation=first, false_computation=second })");
+  ASSERT_NE(module, nullptr);
+  const auto merged = MergeDevices(*module, {2, 1}, {false});
+  EXPECT_EQ(merged.status().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(merged.status().message(), ::testing::HasSubstr("all-reduce a"));
+}
+
 TEST(ReplicasTest, DevicesThatPartBeforeTheyMeetAreADeadlock) {
   const auto module = ParseModule(LoopOf("a"));
   ASSERT_NE(module, nullptr);
