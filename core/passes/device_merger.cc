@@ -7,6 +7,9 @@
 #include "core/passes/device_merger_impl.h"
 #include "core/passes/exchanges.h"
 #include "core/passes/integer_folding.h"
+#include "core/passes/meeting_hoisting.h"
+#include "core/passes/size_math.h"
+#include "core/permute_slices.h"
 
 namespace VXLA_NAMESPACE {
 namespace merging {
@@ -33,22 +36,28 @@ bool IsOfItsDevice(const Instruction& instruction) {
 
 constexpr std::string_view kAbsent = "vxla.device_elsewhere";
 
-Status CheckMergeable(const Instruction& instruction) {
-  if (!IsExchange(instruction.opcode())) return OkStatus();
-  for (const Instruction* operand : instruction.operands()) {
-    if (!operand->shape().IsDynamic()) continue;
-    return MergeError(instruction, StatusCode::kUnsupported,
-                      "exchanges arrays with dynamic dimensions: several devices of it run on the CPU reference only");
-  }
-  return OkStatus();
-}
-
-// The arrays that a value is made of, depth first.
+// The arrays that a value is made of, depth first. One with live sizes is that of its bounds, and a scalar for each
+// dynamic dimension.
 void AppendArrays(Expansion& make, Instruction* value, Values& arrays) {
-  if (value->shape().IsArray()) arrays.push_back(value);
+  if (value->shape().IsArray()) {
+    Instruction* whole = value;
+    for (int d = 0; d < value->shape().rank(); ++d) whole = make.AtBound(whole, d);
+    arrays.push_back(whole);
+    for (int d = 0; d < value->shape().rank(); ++d) {
+      if (value->shape().is_dynamic_dimension(d)) arrays.push_back(make.LiveSize(value, d));
+    }
+  }
   for (size_t i = 0; value->shape().IsTuple() && i < value->shape().tuple_elements().size(); ++i) {
     AppendArrays(make, make.Element(value, static_cast<int64_t>(i)), arrays);
   }
+}
+
+std::vector<Shape> PostedAs(const Shape& array) {
+  std::vector<Shape> shapes{AtBounds(array)};
+  for (int d = 0; d < array.rank(); ++d) {
+    if (array.is_dynamic_dimension(d)) shapes.emplace_back(ElementType::kS32);
+  }
+  return shapes;
 }
 
 // The same value as another instruction.
@@ -61,7 +70,13 @@ Instruction* Renewed(Expansion& make, Instruction* value) {
 
 // A value of arrays that are elements of `call` from `next` on.
 Instruction* Received(Expansion& make, const Shape& shape, Instruction* call, int64_t& next) {
-  if (shape.IsArray()) return make.Element(call, next++);
+  if (shape.IsArray()) {
+    Instruction* array = make.Element(call, next++);
+    for (int d = 0; d < shape.rank(); ++d) {
+      if (shape.is_dynamic_dimension(d)) array = make.WithLiveSize(array, d, make.Element(call, next++));
+    }
+    return array;
+  }
   if (!shape.IsTuple()) return make.Zeros(shape);
   Values elements;
   for (const Shape& element : shape.tuple_elements()) elements.push_back(Received(make, element, call, next));
@@ -167,11 +182,13 @@ Status Merger::Share(Computation& into, const Instruction& like, const IntList& 
     one.received = std::ssize(received);
     for (const Shape* leaf : FlattenTuple(one.value->shape())) {
       if (!leaf->IsArray()) continue;
-      if (!one.known_at.contains(places_->here)) {
-        exchange.received.emplace_back(one.owner, std::ssize(posted));
-        received.push_back(*leaf);
+      for (const Shape& array : PostedAs(*leaf)) {
+        if (!one.known_at.contains(places_->here)) {
+          exchange.received.emplace_back(one.owner, std::ssize(posted));
+          received.push_back(array);
+        }
+        posted.push_back(array);
       }
-      posted.push_back(*leaf);
     }
   }
   const bool takes_part = taking.contains(places_->here);
@@ -436,7 +453,7 @@ Status Merger::Exchange(Frame& frame, const Instruction& instruction, const IntL
   const bool starts = instruction.opcode() == Opcode::kAllGatherStart;
   const Shape& shape = starts ? instruction.shape().tuple_elements()[1] : instruction.shape();
   if (group.empty()) {
-    values[static_cast<size_t>(members[0])] = make.Zeros(shape);
+    values[static_cast<size_t>(members[0])] = ZerosLike(make, shape, given[0]);
     return OkStatus();
   }
   const bool tuple =
@@ -468,9 +485,41 @@ Status Merger::Exchange(Frame& frame, const Instruction& instruction, const IntL
       return MergeError(instruction, StatusCode::kInvalidArgument, "{} comes to {} in groups of {}", shape.ToString(),
                         results[m]->shape().ToString(), members.size());
     }
-    values[static_cast<size_t>(members[m])] = starts ? make.Started(make.Together(given[m]), results[m]) : results[m];
+    Instruction* const result = UnderFlags(make, results[m], shape);
+    values[static_cast<size_t>(members[m])] = starts ? make.Started(make.Together(given[m]), result) : result;
   }
   return OkStatus();
+}
+
+void Merger::AddFault(Frame& frame, const Instruction& like, Status fault, Instruction* fails) {
+  const auto known = std::ranges::find(partings_, fault.message(), &Status::message);
+  const int64_t number = known - partings_.begin() + 1;
+  if (known == partings_.end()) partings_.push_back(std::move(fault));
+  Expansion make(frame.into, like);
+  Instruction* const code = make.Constant(Literal::ScalarInt(ElementType::kS32, number));
+  AddParted(frame, like, make.Add(Opcode::kSelect, code->shape(), {fails, code, make.Zeros(code->shape())}));
+}
+
+// A slice as wide as a dynamic dimension takes all of it.
+void Merger::CheckSlices(Frame& frame, const Instruction& instruction, const Values& operands) {
+  Expansion make(frame.into, instruction);
+  const std::vector<IntList>& sizes = instruction.attributes<CollectivePermuteAttributes>().slice_sizes;
+  for (size_t k = 0;
+       const PermuteSlice& slice : PermuteSlices(instruction.operand(0)->shape(), instruction.operand(2)->shape())) {
+    Instruction* array = operands[0];
+    if (array->shape().IsTuple()) array = ElementOf(frame, instruction, array, static_cast<int64_t>(slice.array));
+    const IntList& size = sizes[k++];
+    for (int d = 0; d < array->shape().rank(); ++d) {
+      const int64_t bound = array->shape().dimension(d);
+      if (!array->shape().is_dynamic_dimension(d) || size[static_cast<size_t>(d)] != bound) continue;
+      Instruction* const all = make.Constant(Literal::ScalarInt(ElementType::kS32, bound));
+      AddFault(frame, instruction,
+               MergeError(instruction, StatusCode::kInvalidArgument,
+                          "a slice of {} exceeds the live elements of dimension {} of {}", bound, d,
+                          array->shape().ToString()),
+               make.Compare(ComparisonDirection::kNe, make.LiveSize(array, d), all));
+    }
+  }
 }
 
 Status Merger::Permute(Frame& frame, const Instruction& instruction) {
@@ -499,13 +548,15 @@ Status Merger::Permute(Frame& frame, const Instruction& instruction) {
       if (partner) VXLA_RETURN_IF_ERROR(CheckTogether(frame, instruction, device, {*partner}));
     }
     const Values own = OperandsOf(frame, instruction, device);
+    if (slices && IsHere(device)) CheckSlices(frame, instruction, own);
     Instruction* received = nullptr;
     if (partners.source) {
       const Values& sent = given.at(*partners.source);
       received = slices ? SlicesReceived(make, sent, own) : shape.IsTuple() ? make.TupleOf(sent) : sent[0];
     } else {
-      received = slices ? own[1] : make.Zeros(shape);
+      received = slices ? own[1] : ZerosLike(make, shape, own);
     }
+    received = UnderFlags(make, received, shape);
     values[static_cast<size_t>(device)] =
         starts ? make.Started(slices ? own[0] : make.Together(own), received) : received;
   }
@@ -571,9 +622,6 @@ Status Merger::Call(Frame& frame, const Instruction& instruction) {
 
 Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
   VXLA_RETURN_IF_ERROR(CheckCollectives(source_, grid_));
-  for (const auto& computation : source_.computations()) {
-    for (const auto& instruction : computation->instructions()) VXLA_RETURN_IF_ERROR(CheckMergeable(*instruction));
-  }
   MergedProgram program;
   target_ = std::make_unique<Module>(source_.name());
   target_->mutable_attributes().frontend_attributes = source_.attributes().frontend_attributes;
@@ -654,17 +702,30 @@ Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {
 
 }  // namespace merging
 
-Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared) {
+namespace {
+
+Result<MergedProgram> MergeAt(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared,
+                              const DevicePlaces* places) {
   const std::unique_ptr<Module> inlined = module.Clone();
   VXLA_RETURN_IF_ERROR(InlineCalls(*inlined).status());
-  return merging::Merger(*inlined, grid, nullptr).Merge(shared);
+  while (true) {
+    merging::Merger merger(*inlined, grid, places);
+    Result<MergedProgram> merged = merger.Merge(shared);
+    if (merger.hoistable().empty()) return merged;
+    // One at a time: another one may have stood in its branches.
+    HoistMeetings(*inlined, *const_cast<Instruction*>(merger.hoistable()[0]));
+  }
+}
+
+}  // namespace
+
+Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared) {
+  return MergeAt(module, grid, shared, nullptr);
 }
 
 Result<MergedProgram> MergeDevicesOfPlace(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared,
                                           const DevicePlaces& places) {
-  const std::unique_ptr<Module> inlined = module.Clone();
-  VXLA_RETURN_IF_ERROR(InlineCalls(*inlined).status());
-  return merging::Merger(*inlined, grid, &places).Merge(shared);
+  return MergeAt(module, grid, shared, &places);
 }
 
 std::string PlaceExchange::target() const { return fmt::format("vxla.exchange.{}", number); }

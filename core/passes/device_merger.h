@@ -38,8 +38,9 @@ struct MergedProgram {
   std::vector<IntList> results;
   // What its parameters are: (device, number) of the program's own. A parameter that all devices share is device 0's.
   std::vector<std::pair<int64_t, int64_t>> parameters;
-  // Where devices that meet in a loop or branch might have parted, by number from 1; which of them did is one more
-  // element of the result, the last one, 0 for none. Empty: they cannot.
+  // What may end a run in vain, by number from 1 (devices that meet in a loop or branch have parted, a slice is wider
+  // than what lives); which of them came to be is one more element of the result, the last one, 0 for none. Empty:
+  // nothing can.
   std::vector<Status> partings;
   std::vector<PlaceExchange> exchanges;  // between places
 };
@@ -53,8 +54,8 @@ struct MergedProgram {
 // draws from a device's own state or talks to its host says which device it is (StatedDevice).
 //
 // shared[p]: all devices' parameter p has one value. Errors: those of CheckCollectives; a collective that not all of
-// its members reach (a deadlock: who waits for whom); kUnsupported: exchanges of arrays with dynamic dimensions, and
-// members that come to a collective by different branches.
+// its members reach (a deadlock: who waits for whom); kUnsupported: members that come to a collective by different
+// branches whose collectives differ.
 Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared);
 
 // The program of one of several places: what its own devices do. Parameters are those of its devices and the shared

@@ -41,6 +41,9 @@ class Merger {
       : source_(source), grid_(grid), places_(places), depends_(KnowsItsDevice), has_effects_(HasSideEffect) {}
 
   Result<MergedProgram> Merge(const std::vector<bool>& shared);
+  // Conditionals of the source whose devices may part and meet all the same (core/passes/meeting_hoisting.h), found
+  // by Merge.
+  const std::vector<const Instruction*>& hoistable() const { return hoistable_; }
 
  private:
   // One computation of the source for some devices, at the end of one of the target's. Each device goes through the
@@ -132,9 +135,13 @@ class Merger {
   };
   Status Parting(const Instruction& instruction, const Instruction& meeting, const IntList& devices) const;
   Result<Ways> WaysOf(const Instruction& instruction, const std::vector<IntList>& classes);
+  Status NoteHoistable(const Instruction& conditional, const std::vector<IntList>& classes);
   void AddCheck(Frame& frame, const Instruction& instruction, const Instruction& meeting, const IntList& devices,
                 const Values& ways);
   void AddParted(Frame& frame, const Instruction& like, Instruction* parted);
+  // The run ends with that status where the truth value `fails` holds.
+  void AddFault(Frame& frame, const Instruction& like, Status fault, Instruction* fails);
+  void CheckSlices(Frame& frame, const Instruction& instruction, const Values& operands);
   struct Loop;
   Result<bool> TryLoop(Frame& frame, const Instruction& instruction, const IntList& devices, Loop& loop);
 
@@ -145,6 +152,7 @@ class Merger {
   DeepProperty depends_, has_effects_;
   std::unordered_map<const Computation*, Computation*> plain_;
   std::vector<Status> partings_;
+  std::vector<const Instruction*> hoistable_;
   std::vector<PlaceExchange> exchanges_;
   int64_t exchange_count_ = 0;
   std::unordered_map<const Computation*, Instruction*> last_;  // exchange, or what has some inside

@@ -1,5 +1,6 @@
 // How devices go through loops and branches together: merging::Merger's other half.
 #include "core/passes/device_merger_impl.h"
+#include "core/passes/meeting_hoisting.h"
 
 namespace VXLA_NAMESPACE::merging {
 namespace {
@@ -131,10 +132,6 @@ Status Merger::Parting(const Instruction& instruction, const Instruction& meetin
 void Merger::AddCheck(Frame& frame, const Instruction& instruction, const Instruction& meeting, const IntList& devices,
                       const Values& ways) {
   if (!AnyHere(devices)) return;  // their places check it
-  Status parting = Parting(instruction, meeting, devices);
-  const auto known = std::ranges::find(partings_, parting.message(), &Status::message);
-  const int64_t number = known - partings_.begin() + 1;
-  if (known == partings_.end()) partings_.push_back(std::move(parting));
   Expansion make(frame.into, instruction);
   Instruction* differs = nullptr;
   Instruction* const first = ways[static_cast<size_t>(devices[0])];
@@ -144,9 +141,7 @@ void Merger::AddCheck(Frame& frame, const Instruction& instruction, const Instru
     Instruction* const one = make.Compare(ComparisonDirection::kNe, way, first);
     differs = differs == nullptr ? one : make.Binary(Opcode::kOr, differs, one);
   }
-  const Shape s32(ElementType::kS32);
-  Instruction* const code = make.Constant(Literal::ScalarInt(ElementType::kS32, number));
-  AddParted(frame, instruction, make.Add(Opcode::kSelect, s32, {differs, code, make.Zeros(s32)}));
+  AddFault(frame, instruction, Parting(instruction, meeting, devices), differs);
 }
 
 // One branch for several devices; its parameter is a tuple of the arguments of those that are here. Gives the results
@@ -183,10 +178,19 @@ Result<Values> Merger::Branch(Frame& frame, const Instruction& instruction, int 
   return of_devices;
 }
 
+Status Merger::NoteHoistable(const Instruction& conditional, const std::vector<IntList>& classes) {
+  if (classes.size() < 2 || !CanHoistMeetings(conditional)) return OkStatus();
+  VXLA_ASSIGN_OR_RETURN(const Ways ways, WaysOf(conditional, classes));
+  const bool meet = std::ranges::any_of(ways.meetings, [](const Instruction* meeting) { return meeting != nullptr; });
+  if (meet && std::ranges::find(hoistable_, &conditional) == hoistable_.end()) hoistable_.push_back(&conditional);
+  return OkStatus();
+}
+
 Status Merger::Conditional(Frame& frame, const Instruction& instruction) {
   Values& results = ValuesOf(frame, instruction);
   Expansion make(frame.into, instruction);
   Values selectors = frame.values.at(instruction.operand(0));
+  VXLA_RETURN_IF_ERROR(NoteHoistable(instruction, Classes(frame.devices, selectors)));
   VXLA_ASSIGN_OR_RETURN(const IntList undecided, KnownBranches(frame, instruction));
   VXLA_ASSIGN_OR_RETURN(const Ways ways, WaysOf(instruction, Classes(undecided, selectors)));
   for (size_t c = 0; c < ways.classes.size(); ++c) {

@@ -8,21 +8,61 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
+using Values = std::vector<Instruction*>;
+
 // Entries that reach one output: in s32, flat, member by member.
 struct RaggedEntries {
   Instruction *input_offsets = nullptr, *sizes = nullptr, *output_offsets = nullptr;
 };
 
+Instruction* Flattened(Expansion& make, Instruction* list) {
+  if (list->shape().rank() == 1) return list;
+  Shape flat(list->shape().element_type(), {list->shape().ElementCount()});
+  flat.set_dynamic_dimension(0, list->shape().IsDynamic());
+  return make.Add(Opcode::kReshape, flat, {list});
+}
+
+// A list without a live size; zeros behind what lives.
+Instruction* FilledUp(Expansion& make, Instruction* list) {
+  if (!list->shape().IsDynamic()) return list;
+  const IntList sizes = SizesOf(list->shape());
+  Instruction* const lives = make.Compare(ComparisonDirection::kLt, make.Iota(ElementType::kS32, sizes, 0),
+                                          make.Spread(make.LiveSize(list, 0), sizes));
+  Instruction* const whole = make.AtBound(list, 0);
+  return make.Add(Opcode::kSelect, whole->shape(), {lives, whole, make.Zeros(whole->shape())});
+}
+
+// Part m of `count` equal parts of what lives along a dimension.
+Instruction* Block(Expansion& make, Instruction* value, int64_t dimension, int64_t m, int64_t count) {
+  const Shape& shape = value->shape();
+  const auto d = static_cast<int>(dimension);
+  const int64_t size = shape.dimension(d) / count;
+  if (!shape.is_dynamic_dimension(d) || count == 1) return make.Slice(value, dimension, m * size, (m + 1) * size);
+  // [size] as [count, size / count].
+  IntList split = SizesOf(shape);
+  split[static_cast<size_t>(d)] = size;
+  const IntList block = split;
+  split.insert(split.begin() + d, count);
+  Shape parts(shape.element_type(), split), part(shape.element_type(), block);
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (!shape.is_dynamic_dimension(i)) continue;
+    parts.set_dynamic_dimension(i < d ? i : i + 1, true);
+    part.set_dynamic_dimension(i, true);
+  }
+  Instruction* const in_parts = make.Add(Opcode::kReshape, parts, {value});
+  return make.Add(Opcode::kReshape, part, {make.Slice(in_parts, dimension, m, m + 1)});
+}
+
 // The members' inputs lie behind each other.
 RaggedEntries EntriesFor(Expansion& make, const std::vector<std::vector<Instruction*>>& given, size_t member) {
   const int64_t each = given[0][2]->shape().ElementCount() / static_cast<int64_t>(given.size());
-  const auto begin = static_cast<int64_t>(member) * each;
+  const auto count = static_cast<int64_t>(given.size());
   const auto of_all = [&](size_t k, bool moved) {
     std::vector<Instruction*> lists;
     int64_t rows_before = 0;
     for (const auto& operands : given) {
-      Instruction* const flat = make.Reshaped(operands[k], {operands[k]->shape().ElementCount()});
-      Instruction* list = make.Converted(make.Slice(flat, 0, begin, begin + each), ElementType::kS32);
+      Instruction* const flat = Flattened(make, operands[k]);
+      Instruction* list = make.Converted(Block(make, flat, 0, static_cast<int64_t>(member), count), ElementType::kS32);
       if (moved && rows_before != 0) {
         Instruction* const base = make.Constant(Literal::ScalarInt(ElementType::kS32, rows_before));
         list = make.Binary(Opcode::kAdd, list, make.Spread(base, {each}));
@@ -30,7 +70,7 @@ RaggedEntries EntriesFor(Expansion& make, const std::vector<std::vector<Instruct
       rows_before += operands[0]->shape().dimension(0);
       lists.push_back(list);
     }
-    return lists.size() == 1 ? lists[0] : make.Concatenated(lists, 0);
+    return FilledUp(make, make.Concatenated(lists, 0));
   };
   return {of_all(2, true), of_all(3, false), of_all(4, false)};
 }
@@ -67,8 +107,6 @@ std::optional<Opcode> PlainReducer(const Computation& computation) {
   return plain ? std::optional(root.opcode()) : std::nullopt;
 }
 
-using Values = std::vector<Instruction*>;
-
 // In pairs, and pairs of those, in the order of the group.
 Instruction* Reduced(Expansion& make, Values values, const CopyOfComputation& copy_of) {
   const Computation& reducer = *make.instruction().called(0);
@@ -101,10 +139,12 @@ Instruction* Reduced(Expansion& make, Values values, const CopyOfComputation& co
 }  // namespace
 
 Instruction* RaggedReceived(Expansion& make, const std::vector<std::vector<Instruction*>>& given, size_t member) {
-  Instruction* const output = given[member][1];
+  // Rows of inputs and outputs are counted from their beginnings, whatever lives behind them.
+  Instruction* const output = make.AtBound(given[member][1], 0);
   const int64_t rows = output->shape().rank() == 0 ? 0 : output->shape().dimension(0);
   const int64_t entries = given[0][2]->shape().ElementCount();  // of all members: `each` from every one
-  if (entries == 0 || output->shape().ElementCount() == 0 || given[0][0]->shape().ElementCount() == 0) return output;
+  if (entries == 0 || output->shape().ElementCount() == 0 || given[0][0]->shape().ElementCount() == 0)
+    return given[member][1];
   const RaggedEntries lists = EntriesFor(make, given, member);
   const IntList grid{rows, entries};
   const auto of_entry = [&](Instruction* list) {
@@ -124,12 +164,69 @@ Instruction* RaggedReceived(Expansion& make, const std::vector<std::vector<Instr
     source = make.Add(Opcode::kSelect, row->shape(), {here, row, source});
   }
   std::vector<Instruction*> inputs;
-  for (const auto& operands : given) inputs.push_back(operands[0]);
-  Instruction* const sent = make.Rows(inputs.size() == 1 ? inputs[0] : make.Concatenated(inputs, 0), source);
+  for (const auto& operands : given) inputs.push_back(make.AtBound(operands[0], 0));
+  Instruction* const sent = make.Rows(make.Concatenated(inputs, 0), source);
   Instruction* const kept = make.Add(Opcode::kBroadcast, Shape(ElementType::kS32, SizesOf(output->shape())), {source},
                                      DimensionsAttributes{{0}});
   Instruction* const replaced = make.Compare(ComparisonDirection::kGe, kept, make.Zeros(kept->shape()));
-  return make.Add(Opcode::kSelect, output->shape(), {replaced, sent, output});
+  Shape shape = output->shape();
+  for (int d = 1; d < shape.rank(); ++d) {
+    if (sent->shape().is_dynamic_dimension(d)) shape.set_dynamic_dimension(d, true);
+  }
+  Instruction* const received = make.Add(Opcode::kSelect, shape, {replaced, sent, output});
+  if (!given[member][1]->shape().is_dynamic_dimension(0)) return received;
+  return make.WithLiveSize(received, 0, make.LiveSize(given[member][1], 0));
+}
+
+Instruction* ZerosLike(Expansion& make, const Shape& shape, const std::vector<Instruction*>& like) {
+  if (shape.IsTuple()) {
+    std::vector<Instruction*> elements;
+    for (size_t k = 0; k < shape.tuple_elements().size(); ++k) {
+      const bool has = k < like.size();
+      elements.push_back(ZerosLike(make, shape.tuple_elements()[k], has ? Values{like[k]} : Values{}));
+    }
+    return make.TupleOf(elements);
+  }
+  if (!shape.IsDynamic()) return make.Zeros(shape);
+  Instruction* zeros = make.Zeros(Shape(shape.element_type(), SizesOf(shape)));
+  const bool fits = !like.empty() && Compatible(like[0]->shape(), shape);
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (fits && shape.is_dynamic_dimension(d)) zeros = make.WithLiveSize(zeros, d, make.LiveSize(like[0], d));
+  }
+  return UnderFlags(make, zeros, shape);
+}
+
+Instruction* UnderFlags(Expansion& make, Instruction* value, const Shape& stated) {
+  if (!stated.IsDynamic()) return value;
+  if (stated.IsTuple()) {
+    std::vector<Instruction*> elements;
+    bool same = true;
+    for (int k = 0; k < static_cast<int>(stated.tuple_elements().size()); ++k) {
+      Instruction* const element = value->opcode() == Opcode::kTuple ? value->operand(k) : make.Element(value, k);
+      elements.push_back(UnderFlags(make, element, stated.tuple_elements()[static_cast<size_t>(k)]));
+      same &= elements.back() == element;
+    }
+    return same ? value : make.TupleOf(elements);
+  }
+  for (int d = 0; d < stated.rank(); ++d) {
+    if (!stated.is_dynamic_dimension(d) || value->shape().is_dynamic_dimension(d)) continue;
+    Instruction* const bound = make.Constant(Literal::ScalarInt(ElementType::kS32, stated.dimension(d)));
+    value = make.WithLiveSize(value, d, bound);
+  }
+  return value;
+}
+
+bool SlicesNeedWholeDimensions(const Instruction& instruction) {
+  const Shape& input = instruction.operand(0)->shape();
+  const std::vector<IntList>& sizes = instruction.attributes<CollectivePermuteAttributes>().slice_sizes;
+  for (size_t k = 0; const PermuteSlice& slice : PermuteSlices(input, instruction.operand(2)->shape())) {
+    const Shape& array = input.IsTuple() ? input.tuple_elements()[slice.array] : input;
+    const IntList& size = sizes[k++];
+    for (int d = 0; d < array.rank(); ++d) {
+      if (array.is_dynamic_dimension(d) && size[static_cast<size_t>(d)] == array.dimension(d)) return true;
+    }
+  }
+  return false;
 }
 
 Instruction* SlicesReceived(Expansion& make, const std::vector<Instruction*>& source,
@@ -144,8 +241,11 @@ Instruction* SlicesReceived(Expansion& make, const std::vector<Instruction*>& so
   };
   std::vector<Instruction*> parts;
   for (const PermuteSlice& slice : PermuteSlices(source[0]->shape(), source[2]->shape())) {
-    Instruction* const array = array_of(source[0], slice.array);
+    Instruction* array = array_of(source[0], slice.array);
     const IntList& size = sizes[parts.size()];
+    for (int d = 0; d < array->shape().rank(); ++d) {
+      if (size[static_cast<size_t>(d)] == array->shape().dimension(d)) array = make.AtBound(array, d);
+    }
     parts.push_back(make.Add(Opcode::kDynamicSlice, Shape(array->shape().element_type(), size),
                              with_starts({array}, source[2], slice), DynamicSliceAttributes{size}));
   }
@@ -186,19 +286,16 @@ Values Exchanged(Expansion& make, const std::vector<Values>& given, const Shape&
   };
   const auto all = [&](Instruction* value) { return Values(given.size(), value); };
   const IntList& dimensions = instruction.attributes<CollectiveAttributes>().dimensions;
-  // Block m of `count` along the dimension.
-  const auto block = [&](Instruction* value, int64_t m) {
-    const int64_t size = value->shape().dimension(static_cast<int>(dimensions[0])) / count;
-    return make.Slice(value, dimensions[0], m * size, (m + 1) * size);
-  };
+  const auto block = [&](Instruction* value, int64_t m) { return Block(make, value, dimensions[0], m, count); };
   switch (instruction.opcode()) {
     case Opcode::kAllReduce:
     case Opcode::kAllReduceStart:
       return each([&](const Values& values) { return all(Reduced(make, values, copy_of)); });
     case Opcode::kCollectiveReduce:
       return each([&](const Values& values) {
-        Values results = all(make.Zeros(values[0]->shape()));
-        results[0] = Reduced(make, values, copy_of);
+        Instruction* const sum = Reduced(make, values, copy_of);
+        Values results = all(ZerosLike(make, sum->shape(), {sum}));
+        results[0] = sum;
         return results;
       });
     case Opcode::kAllGather:

@@ -13,8 +13,17 @@ namespace VXLA_NAMESPACE {
 // member; what a member expects is taken to be what the others send.
 Instruction* RaggedReceived(Expansion& make, const std::vector<std::vector<Instruction*>>& given, size_t member);
 
+// Zeros in that shape, as many as live in `like`, arrays whose shapes are the result's; else up to the bounds.
+Instruction* ZerosLike(Expansion& make, const Shape& shape, const std::vector<Instruction*>& like);
+
+// The value with the dynamic dimensions that are stated; those that it has static live to their bounds.
+Instruction* UnderFlags(Expansion& make, Instruction* value, const Shape& stated);
+
+// Whether a slice of a collective-permute is as wide as a dynamic dimension of its input: all of it has to live.
+bool SlicesNeedWholeDimensions(const Instruction& instruction);
+
 // The result of a collective-permute of slices (core/permute_slices.h) for a device that has a source: the output of
-// its own operands with the slices of the source's input in it.
+// its own operands with the slices of the source's input in it. Where SlicesNeedWholeDimensions, nobody checks it.
 Instruction* SlicesReceived(Expansion& make, const std::vector<Instruction*>& source,
                             const std::vector<Instruction*>& own);
 

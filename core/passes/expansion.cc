@@ -5,6 +5,15 @@
 #include "core/passes/fusion_rules.h"
 
 namespace VXLA_NAMESPACE {
+namespace {
+
+void AddFlags(Shape& shape, const Shape& other) {
+  for (int d = 0; d < other.rank(); ++d) {
+    if (other.is_dynamic_dimension(d)) shape.set_dynamic_dimension(d, true);
+  }
+}
+
+}  // namespace
 
 Instruction* Expansion::Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attributes,
                             std::vector<Computation*> called) {
@@ -43,16 +52,16 @@ Instruction* Expansion::Iota(ElementType type, IntList sizes, int64_t dimension)
 
 Instruction* Expansion::Binary(Opcode opcode, Instruction* a, Instruction* b) {
   Shape shape = a->shape();
-  for (int d = 0; d < b->shape().rank(); ++d) {
-    if (b->shape().is_dynamic_dimension(d)) shape.set_dynamic_dimension(d, true);
-  }
+  AddFlags(shape, b->shape());
   return Add(opcode, std::move(shape), {a, b});
 }
 
 Instruction* Expansion::Compare(ComparisonDirection direction, Instruction* a, Instruction* b) {
   CompareAttributes attributes;
   attributes.direction = direction;
-  return Add(Opcode::kCompare, Shape(ElementType::kPred, SizesOf(a->shape())), {a, b}, attributes);
+  Shape shape(ElementType::kPred, SizesOf(a->shape()));
+  for (const Instruction* operand : {a, b}) AddFlags(shape, operand->shape());
+  return Add(Opcode::kCompare, std::move(shape), {a, b}, attributes);
 }
 
 Instruction* Expansion::Converted(Instruction* value, ElementType type) {
@@ -84,7 +93,10 @@ Instruction* Expansion::Slice(Instruction* value, int64_t dimension, int64_t sta
   for (const int64_t size : sizes) attributes.slice.push_back({0, size, 1});
   attributes.slice[d] = {start, limit, 1};
   sizes[d] = limit - start;
-  return Add(Opcode::kSlice, Shape(value->shape().element_type(), std::move(sizes)), {value}, attributes);
+  Shape shape(value->shape().element_type(), std::move(sizes));
+  AddFlags(shape, value->shape());
+  if (limit - start == 1) shape.set_dynamic_dimension(static_cast<int>(dimension), false);
+  return Add(Opcode::kSlice, std::move(shape), {value}, attributes);
 }
 
 Instruction* Expansion::Concatenated(const std::vector<Instruction*>& values, int64_t dimension) {
@@ -93,8 +105,9 @@ Instruction* Expansion::Concatenated(const std::vector<Instruction*>& values, in
   int64_t& size = sizes[static_cast<size_t>(dimension)];
   size = 0;
   for (const Instruction* value : values) size += value->shape().dimension(static_cast<int>(dimension));
-  return Add(Opcode::kConcatenate, Shape(values[0]->shape().element_type(), std::move(sizes)), values,
-             DimensionsAttributes{{dimension}});
+  Shape shape(values[0]->shape().element_type(), std::move(sizes));
+  for (const Instruction* value : values) AddFlags(shape, value->shape());
+  return Add(Opcode::kConcatenate, std::move(shape), values, DimensionsAttributes{{dimension}});
 }
 
 Instruction* Expansion::Rows(Instruction* values, Instruction* order) {
@@ -106,7 +119,29 @@ Instruction* Expansion::Rows(Instruction* values, Instruction* order) {
   for (int64_t d = 1; d < values->shape().rank(); ++d) gather.offset_dims.push_back(d);
   gather.collapsed_slice_dims = gather.start_index_map = {0};
   gather.index_vector_dim = 1;
-  return Add(Opcode::kGather, Shape(values->shape().element_type(), sizes), {values, order}, gather);
+  Shape shape(values->shape().element_type(), sizes);
+  AddFlags(shape, values->shape());
+  shape.set_dynamic_dimension(0, order->shape().is_dynamic_dimension(0));
+  return Add(Opcode::kGather, std::move(shape), {values, order}, gather);
+}
+
+Instruction* Expansion::LiveSize(Instruction* value, int64_t dimension) {
+  return Add(Opcode::kGetDimensionSize, Shape(ElementType::kS32), {value}, DimensionsAttributes{{dimension}});
+}
+
+Instruction* Expansion::WithLiveSize(Instruction* value, int64_t dimension, Instruction* size) {
+  Shape shape = value->shape();
+  shape.set_dynamic_dimension(static_cast<int>(dimension), true);
+  return Add(Opcode::kSetDimensionSize, std::move(shape), {value, size}, DimensionsAttributes{{dimension}});
+}
+
+Instruction* Expansion::AtBound(Instruction* value, int64_t dimension) {
+  const auto d = static_cast<int>(dimension);
+  if (!value->shape().is_dynamic_dimension(d)) return value;
+  Shape shape = value->shape();
+  shape.set_dynamic_dimension(d, false);
+  Instruction* const bound = Constant(Literal::ScalarInt(ElementType::kS32, shape.dimension(d)));
+  return Add(Opcode::kSetDimensionSize, std::move(shape), {value, bound}, DimensionsAttributes{{dimension}});
 }
 
 Instruction* Expansion::TupleOf(std::vector<Instruction*> values) {

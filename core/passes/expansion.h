@@ -37,12 +37,18 @@ class Expansion {
   Instruction* Converted(Instruction* value, ElementType type);
   Instruction* Reshaped(Instruction* value, IntList sizes);
   Instruction* Transposed(Instruction* value, const IntList& permutation);
-  // Elements start to limit of one dimension, whole the others.
+  // Elements start to limit of one dimension, whole the others; of a dynamic one what lives there, but one element is
+  // picked wherever it lies.
   Instruction* Slice(Instruction* value, int64_t dimension, int64_t start, int64_t limit);
   Instruction* Concatenated(const std::vector<Instruction*>& values, int64_t dimension);
 
   // Rows (along dimension 0) of a value in the order of s32[count].
   Instruction* Rows(Instruction* values, Instruction* order);
+
+  // How much of a dimension lives; the value with `size` of it alive; and with all of it, a static dimension.
+  Instruction* LiveSize(Instruction* value, int64_t dimension);
+  Instruction* WithLiveSize(Instruction* value, int64_t dimension, Instruction* size);
+  Instruction* AtBound(Instruction* value, int64_t dimension);
 
   Instruction* TupleOf(std::vector<Instruction*> values);
   // The value itself if it is one.

@@ -35,36 +35,31 @@ class Expander : private Expansion {
   Instruction* Exchanged(const Shape& shape) {
     const Result<IntList> members = GroupOf(instruction(), DeviceGrid{}, 0);
     if (!members.ok()) return nullptr;
-    if (members->empty()) return Zeros(shape);
+    if (members->empty()) return ZerosLike(*this, shape, Operands());
     // All-to-all of a tuple has one even of one.
     Instruction* const result = shape.IsTuple() ? TupleOf(Operands()) : instruction().operand(0);
-    return Compatible(result->shape(), shape) ? result : nullptr;
+    return Compatible(result->shape(), shape) ? UnderFlags(*this, result, shape) : nullptr;
   }
 
   Instruction* Ragged() {
     const Result<IntList> members = GroupOf(instruction(), DeviceGrid{}, 0);
     if (!members.ok()) return nullptr;
-    return members->empty() ? Zeros(instruction().shape()) : RaggedReceived(*this, {Operands()}, 0);
+    if (members->empty()) return ZerosLike(*this, instruction().shape(), Operands());
+    return UnderFlags(*this, RaggedReceived(*this, {Operands()}, 0), instruction().shape());
   }
 
   Instruction* Permuted(const Shape& shape) {
     const Result<Partners> partners = PartnersOf(instruction(), DeviceGrid{}, 0);
     if (!partners.ok()) return nullptr;
     if (IsSliced()) {
-      if (HasDynamicArray()) return nullptr;
+      if (SlicesNeedWholeDimensions(instruction())) return nullptr;  // only the reference checks that
       return partners->source ? SlicesReceived(*this, Operands(), Operands()) : instruction().operand(1);
     }
-    if (!partners->source && shape.IsDynamic()) return nullptr;  // zeros as many as live
-    return partners->source ? Together(Operands()) : Zeros(shape);
+    if (!partners->source) return ZerosLike(*this, shape, Operands());
+    return UnderFlags(*this, Together(Operands()), shape);
   }
 
   bool IsSliced() { return !instruction().attributes<CollectivePermuteAttributes>().slice_sizes.empty(); }
-
-  bool HasDynamicArray() {
-    const auto operands = instruction().operands();
-    return instruction().shape().IsDynamic() ||
-           std::ranges::any_of(operands, [](const Instruction* operand) { return operand->shape().IsDynamic(); });
-  }
 };
 
 Instruction* Expander::Value() {
@@ -102,7 +97,7 @@ Instruction* Expander::Value() {
       return result == nullptr ? nullptr : Started(Together(Operands()), result);
     }
     case Opcode::kRaggedAllToAll:
-      return HasDynamicArray() ? nullptr : Ragged();
+      return Ragged();
     case Opcode::kCollectivePermute:
       return Permuted(shape);
     case Opcode::kCollectivePermuteStart: {

@@ -389,8 +389,7 @@ TEST(LiveSizesTest, EachOpcodeTakesAllLiveSizes) {
     ASSERT_TRUE(want.has_value());
     std::vector<const Literal*> pointers;
     for (const Literal& argument : arguments) pointers.push_back(&argument);
-    const bool stays =
-        BelongsToHost(program.opcode) || program.opcode == "rng-bit-generator" || program.opcode == "ragged-all-to-all";
+    const bool stays = BelongsToHost(program.opcode) || program.opcode == "rng-bit-generator";
     // Programs in turn, because kernels of both modes take twice as long to compile.
     const std::vector<BindingMode> modes = ModesToRun();
     const auto executable = CompileForAllSizes(modes[number++ % modes.size()], *bounded);

@@ -9,90 +9,10 @@
 #include "core/passes/device_merger.h"
 #include "core/passes/verifier.h"
 #include "tests/support/device_test_support.h"
+#include "tests/support/replica_runs.h"
 
 namespace VXLA_NAMESPACE::testing {
 namespace {
-
-using Pointers = std::vector<std::vector<const Literal*>>;
-
-DeviceOptions DefaultDevice() {
-  DeviceOptions options;
-  if (const char* validate = std::getenv("VXLA_TEST_VALIDATE")) options.validate = validate;
-  if (const char* emulate = std::getenv("VXLA_TEST_EMULATE")) options.emulate = emulate;
-  return options;
-}
-
-// The same over several places, `expected` by device.
-void ExpectPlacesAgree(const Module& module, const DeviceGrid& grid, const Pointers& arguments,
-                       const std::vector<std::string>& places, const std::vector<Literal>& expected,
-                       std::optional<SharingWay> sharing = {}) {
-  SCOPED_TRACE(fmt::format("{} {}", fmt::join(places, " "), sharing ? SharingText(*sharing) : ""));
-  EvaluateOptions options;
-  options.collective_timeout = std::chrono::seconds(60);
-  auto placed = PlacedExecutable::Compile(module, grid, arguments, places, DefaultDevice(), options, {}, sharing);
-  ASSERT_TRUE(placed.ok()) << placed.status().message();
-  if (sharing) {
-    EXPECT_THAT(placed->sharing(), ::testing::HasSubstr(std::string(SharingText(*sharing))));
-  }
-  auto result = placed->Run(arguments);
-  if (sharing && result.ok()) result = placed->Run(arguments);  // from the beginning again
-  ASSERT_TRUE(result.ok()) << result.status().message();
-  const auto stacked = FlattenLiteral(*result);
-  for (size_t k = 0; k < stacked.size(); ++k) {
-    std::vector<const Literal*> leaves;
-    for (const Literal& of_device : expected) leaves.push_back(FlattenLiteral(of_device)[k]);
-    const auto want = StackByDevice(leaves, "expected");
-    ASSERT_TRUE(want.ok()) << want.status().message();
-    ExpectAgreement(*stacked[k], *want, {}, fmt::format("leaf {}", k));
-  }
-}
-
-// Each device has arguments of its own, but for the first `shared` parameters, or the first `equal` ones, which each
-// has a copy of: then all results have the same bits.
-void ExpectReplicasAgree(const std::string& text, const DeviceGrid& grid, int64_t shared = 0, int64_t equal = 0) {
-  const auto module = ParseModule(text);
-  ASSERT_NE(module, nullptr);
-  std::vector<std::vector<Literal>> arguments;
-  std::vector<std::vector<const Literal*>> pointers(static_cast<size_t>(grid.count()));
-  for (int64_t d = 0; d < grid.count(); ++d) arguments.push_back(RandomArguments(*module, static_cast<uint64_t>(d)));
-  std::vector<bool> is_shared(arguments[0].size());
-  for (size_t p = 0; p < is_shared.size(); ++p) {
-    is_shared[p] = static_cast<int64_t>(p) < shared;
-    for (size_t d = 0; d < pointers.size(); ++d) {
-      const bool own = !is_shared[p] && static_cast<int64_t>(p) >= equal;
-      pointers[d].push_back(&arguments[own ? d : 0][p]);
-    }
-  }
-  const auto expected = EvaluateReplicated(*module, grid, pointers);
-  ASSERT_TRUE(expected.ok()) << expected.status().message();
-  if (grid.count() <= 8) {
-    ExpectPlacesAgree(*module, grid, pointers, {"cpu", "cpu"}, *expected);
-    ExpectPlacesAgree(*module, grid, pointers, {"cpu", "cpu", "cpu"}, *expected);
-  }
-  const auto merged = MergeDevices(*module, grid, is_shared);
-  ASSERT_TRUE(merged.ok()) << merged.status().message();
-  const Status valid = Verify(*merged->module);
-  ASSERT_TRUE(valid.ok()) << valid.message();
-  std::vector<Literal> given;
-  for (const auto& [device, p] : merged->parameters) {
-    given.push_back(*pointers[static_cast<size_t>(device)][static_cast<size_t>(p)]);
-  }
-  for (const BindingMode mode : ModesToRun()) {
-    const auto actual = RunOnDevice(mode, *merged->module, given);
-    ASSERT_TRUE(actual.has_value());
-    const auto leaves = LeavesByDevice(*merged, *actual);
-    ASSERT_TRUE(leaves.ok()) << leaves.status().message();
-    for (size_t d = 0; d < expected->size(); ++d) {
-      SCOPED_TRACE(grid.Name(static_cast<int64_t>(d)));
-      const auto want = FlattenLiteral((*expected)[d]);
-      ASSERT_EQ((*leaves)[d].size(), want.size());
-      for (size_t k = 0; k < want.size(); ++k) {
-        ExpectAgreement(*(*leaves)[d][k], *want[k], {}, fmt::format("leaf {}", k));
-        EXPECT_TRUE(equal == 0 || *(*leaves)[d][k] == *(*leaves)[0][k]) << "leaf " << k;
-      }
-    }
-  }
-}
 
 const char kSum[] = "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n";
 
@@ -274,6 +194,50 @@ ENTRY e { x = f32[3] parameter(0)  a = s32[] parameter(1)  z = s32[] constant(0)
 }
 
 TEST(ReplicasTest, DevicesThatMeetGoTogether) { ExpectReplicasAgree(LoopOf("m"), {2, 1}); }
+
+// Branches that come to the same meetings, by data and by the device's number, and in loops.
+std::string MeetingsInBranches(const std::string& selector) {
+  return std::string(kSum) + R"(
+first { x = f32[3] parameter(0)  y = f32[3] tanh(x)  a = f32[3] all-reduce(y), replica_groups={}, to_apply=sum
+  o = f32[3] add(a, y)  s = (f32[3], f32[9]) all-gather-start(o), replica_groups={}, dimensions={0}
+  g = f32[9] all-gather-done(s)  c = f32[3] slice(g), slice={[3:6]}  ROOT n = f32[3] add(c, y) }
+second { x = f32[3] parameter(0)  y = f32[3] negate(x)  a = f32[3] all-reduce(y), replica_groups={}, to_apply=sum
+  s = (f32[3], f32[9]) all-gather-start(x), replica_groups={}, dimensions={0}
+  g = f32[9] all-gather-done(s)  ROOT c = f32[3] slice(g), slice={[1:4]} }
+third { x = f32[3] parameter(0)  a = f32[3] all-reduce(x), replica_groups={}, to_apply=sum
+  s = (f32[3], f32[9]) all-gather-start(a), replica_groups={}, dimensions={0}  ROOT r = f32[3] tanh(a) }
+body { s = (s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0  x = f32[3] get-tuple-element(s), index=1
+  u = u32[] replica-id()  me = s32[] convert(u)  f = f32[1] slice(x), slice={[0:1]}  q = f32[] reshape(f)
+  z = f32[] constant(0)  p = pred[] compare(q, z), direction=GT  d = s32[] convert(p)  )" +
+         selector + R"(
+  c = f32[3] conditional(w, x, x, x), branch_computations={first, second, third}  o = s32[] constant(1)
+  j = s32[] add(i, o)  ROOT t = (s32[], f32[3]) tuple(j, c) }
+cond { s = (s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0  n = s32[] constant(4)
+  ROOT p = pred[] compare(i, n), direction=LT }
+ENTRY e { x = f32[3] parameter(0)  z = s32[] constant(0)  s = (s32[], f32[3]) tuple(z, x)
+  ROOT l = (s32[], f32[3]) while(s), condition=cond, body=body })";
+}
+
+TEST(ReplicasTest, DevicesMeetFromDifferentBranches) {
+  for (const char* selector :
+       {"w = s32[] copy(d)", "w = s32[] copy(me)", "w = s32[] add(me, d)", "w = s32[] add(me, i)"}) {
+    SCOPED_TRACE(selector);
+    ExpectReplicasAgree(MeetingsInBranches(selector), {3, 1});
+  }
+}
+
+// Other meetings than the other branch has: who waits in vain is reported, as on the reference.
+TEST(ReplicasTest, BranchesWithOtherMeetingsAreReported) {
+  const auto module = ParseModule(std::string(kSum) + R"(
+first { x = f32[3] parameter(0)  ROOT a = f32[3] all-reduce(x), replica_groups={}, to_apply=sum }
+second { x = f32[3] parameter(0)  ROOT a = f32[3] all-reduce(x), replica_groups={{0,1}}, channel_id=7, to_apply=sum }
+ENTRY e { x = f32[3] parameter(0)  i = u32[] replica-id()  z = u32[] constant(0)  p = pred[] compare(i, z), direction=EQ
+  ROOT c = f32[3] conditional(p, x, x), true_computation=first, false_computation=second })");
+  ASSERT_NE(module, nullptr);
+  const auto merged = MergeDevices(*module, {2, 1}, {false});
+  EXPECT_EQ(merged.status().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(merged.status().message(), ::testing::HasSubstr("all-reduce a"));
+}
 
 TEST(ReplicasTest, DevicesThatPartBeforeTheyMeetAreADeadlock) {
   const auto module = ParseModule(LoopOf("a"));
