@@ -6,7 +6,8 @@
 // fast (a dispatch costs little, an invocation much); on GPUs one to four.
 // Groups are numbered along x, then y, so that more than 65,535 fit; surplus groups find nothing to do.
 // With SEVERAL_PIECES several loops share the dispatch, and load_arguments() found the one that the workgroup belongs to.
-// With WHOLE_ITEMS (= ITEMS) every group is whole and there are no surplus groups, so that no step needs a check.
+// With WHOLE_ITEMS (= ITEMS) every group is whole and there are no surplus groups, so that no step needs a check. With
+// ONE_ITEM ITEMS is 1: a test in the place of a loop.
 layout(constant_id = 3) const uint ITEMS = 1;
 
 #include "generated"
@@ -27,6 +28,8 @@ void main() {
   uint first = group * (gl_WorkGroupSize.x * ITEMS) + gl_LocalInvocationID.x;
 #if defined(WHOLE_ITEMS) && !defined(SPLIT_ADDRESSES)  // split addresses need one copy of each access
   for (uint k = 0u; k < WHOLE_ITEMS; ++k) element(first + k * gl_WorkGroupSize.x);
+#elif defined(ONE_ITEM)
+  if (first < LIVE_END) element(first);
 #else
   uint end = min(LIVE_END, first + gl_WorkGroupSize.x * ITEMS);
   for (uint i = first; i < end; i += gl_WorkGroupSize.x) {

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "backend/cpu/twin/shader_math.h"
+#include "backend/vulkan/codegen/pack_halves.h"
 #include "backend/vulkan/shader/shader_source.h"
 #include "tests/math_vulkan/function_kernel.h"
 
@@ -18,7 +19,9 @@ class NativeF16Test : public testing::TestWithParam<int> {
     hooks.source = [](const KernelKey& key, const DeviceFacts& facts, BindingMode mode) {
       DeviceFacts native = facts;
       native.native_f16 = true;
-      return AssembleShader(key, native, mode);
+      KernelKey packed = key;
+      packed.generated = PackHalves(key.generated);
+      return AssembleShader(packed, native, mode);
     };
     OpenOptions options;
     options.cache_dir = SharedCacheFolder();
@@ -77,6 +80,51 @@ TEST_P(NativeF16Test, RoundingGivesTheSameWhereTheDeviceDoesNotFoldIt) {
   if (!device_->facts().native_f16) GTEST_SKIP() << "the probe found conversions inexact or folded away";
   Check("floatBitsToUint(round_f16(uintBitsToFloat", Singles(),
         [](uint32_t word) { return std::bit_cast<uint32_t>(shader_math::round_f16(std::bit_cast<float>(word))); });
+}
+
+// What backend/vulkan/codegen/pack_halves.h makes of a product, a difference and a sum of pairs.
+TEST_P(NativeF16Test, PairsAreComputedAsTheirHalvesAre) {
+  if (device_->facts().quirks.flushes_f16_denormals) GTEST_SKIP() << "f16 denormals are flushed to zero";
+  const std::string text =
+      "\n  uint w = LOAD(0, u32, i);\n  uint u = LOAD(1, u32, i);\n"
+      "  float a = decode_any_nan_f16(w);\n  float b = decode_upper_any_nan_f16(w);\n"
+      "  float c = decode_any_nan_f16(u);\n  float d = decode_upper_any_nan_f16(u);\n"
+      "  precise float m = round_f16(multiply_f32(a, c));\n  precise float n = round_f16(multiply_f32(b, d));\n"
+      "  precise float p = round_f16(subtract_f32(m, c));\n  precise float q = round_f16(subtract_f32(n, d));\n"
+      "  precise float x = round_f16(add_f32(p, a));\n  precise float y = round_f16(add_f32(q, b));\n"
+      "  STORE(2, u32, i, encode_rounded_pair_f16(x, y));\n";
+  const KernelKey key = ElementKernel({"u32", "u32", "u32"}, text, 16);
+  ASSERT_NE(PackHalves(key.generated).find("f16vec2"), std::string::npos);
+  std::vector<uint32_t> left(1 << 16), right(left.size());
+  for (uint32_t i = 0; i < left.size(); ++i) {
+    left[i] = i | ((i * 40503u) << 16);  // every f16, beside others of every magnitude
+    right[i] = i * 2654435761u;
+  }
+  const auto kernel = GetKernel(*device_, key);
+  ASSERT_NE(kernel, nullptr);
+  const std::vector<std::shared_ptr<Buffer>> owned = {MakeBuffer(*device_, left), MakeBuffer(*device_, right),
+                                                      MakeBuffer(*device_, std::vector<uint32_t>(left.size()))};
+  std::vector<BufferRange> buffers;
+  for (const auto& buffer : owned) buffers.push_back(Whole(buffer));
+  const auto arguments = MakeArguments(*device_, buffers, {static_cast<uint32_t>(left.size())});
+  auto commands = *device_->CreateCommandBuffer(0);
+  ASSERT_TRUE(commands->Begin().ok());
+  ASSERT_TRUE(commands->Dispatch(*kernel, Whole(arguments), buffers, {64, 1, 1}).ok());
+  ASSERT_TRUE(commands->End().ok());
+  RunAndWait(*device_, *commands);
+  const auto got = ReadBuffer<uint32_t>(*device_, *owned.back());
+  const auto half = [](uint32_t a_bits, uint32_t b_bits) {
+    const float a = shader_math::decode_f16(a_bits), b = shader_math::decode_f16(b_bits);
+    const float difference = shader_math::round_f16(shader_math::round_f16(a * b) - b);
+    return shader_math::encode_f16(shader_math::round_f16(difference + a));
+  };
+  size_t wrong = 0;
+  for (size_t i = 0; i < left.size(); ++i) {
+    const uint32_t want = half(left[i] & 0xffffu, right[i] & 0xffffu) | (half(left[i] >> 16, right[i] >> 16) << 16);
+    if (got[i] == want || wrong++ > 2) continue;
+    ADD_FAILURE() << fmt::format("{:#x} and {:#x} give {:#x}, {:#x} in C++", left[i], right[i], got[i], want);
+  }
+  EXPECT_EQ(wrong, 0u);
 }
 
 }  // namespace

@@ -357,7 +357,7 @@ std::string ValueWriter::LoadWord(int k, const GroupPlace& at) {
     return Local("uint", fmt::format("LOAD({}, u32, {})", k, Place(WordOf(k, at))));
   }
   const int64_t bytes = StorageBytes(kernel_.buffer_type(k)), group = bytes * vector_width_;
-  const int64_t words = group % 16 == 0 && kernel_.buffer_offset(k) % 16 == 0 ? 4 : 2;
+  const int64_t words = WordsOfAnAccess(k);
   const IndexExpression place =
       space_.Add(space_.Scale(at.group, group / (4 * words)), {{}, at.place * bytes / (4 * words)});
   const std::string key = fmt::format("p{}:{}", k, KeyOf(place));
@@ -448,37 +448,43 @@ std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {
   return fmt::format("{}_{}.{}", *known, place / 2, "xy"[place % 2]);
 }
 
+int ValueWriter::WordsOfAnAccess(int k) const {
+  if (!HasPairs(k)) return 1;
+  return StorageBytes(kernel_.buffer_type(k)) * vector_width_ % 16 == 0 && kernel_.buffer_offset(k) % 16 == 0 ? 4 : 2;
+}
+
+std::string ValueWriter::PackedWord(ElementType type, std::span<const std::string> parts) const {
+  if ((type == ElementType::kF16 || type == ElementType::kBF16) && rounded_.contains(parts[0]) &&
+      rounded_.contains(parts[1]))
+    return fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(type), parts[0], parts[1]);
+  std::string word;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::string stored = ToStorage(type, parts[i]);
+    word += i == 0 ? stored : fmt::format(" | ({} << {})", stored, 32 / parts.size() * i);
+  }
+  return word;
+}
+
 void ValueWriter::StoreWords(int k, const IndexExpression& group, std::span<const std::string> values) {
   const ElementType type = kernel_.buffer_type(k);
-  if (HasPairs(k)) {
-    kernel_.AddWordsView(k, 2);
-  } else {
+  const int words = WordsOfAnAccess(k), bytes = StorageBytes(type), per_word = 4 / bytes;
+  if (words == 1) {
     kernel_.AddVectorView(k, vector_width_);
+  } else {
+    kernel_.AddWordsView(k, words);
   }
-  const int bytes = StorageBytes(type), per_word = 4 / bytes;
-  std::string first;  // of a pair
+  std::vector<std::string> access;
   for (int place = 0; place < vector_width_; place += per_word) {
-    const std::span<const std::string> parts =
-        values.subspan(static_cast<size_t>(place), static_cast<size_t>(per_word));
-    std::string word;
-    if ((type == ElementType::kF16 || type == ElementType::kBF16) && rounded_.contains(parts[0]) &&
-        rounded_.contains(parts[1])) {
-      word = fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(type), parts[0], parts[1]);
+    access.push_back(PackedWord(type, values.subspan(static_cast<size_t>(place), static_cast<size_t>(per_word))));
+    if (static_cast<int>(access.size()) < words) continue;
+    if (words == 1) {
+      Line(fmt::format("STORE({}, u32, {}, {});", k, Place(WordOf(k, {group, place})), access[0]));
     } else {
-      for (int i = 0; i < per_word; ++i) {
-        const std::string stored = ToStorage(type, parts[static_cast<size_t>(i)]);
-        word += i == 0 ? stored : fmt::format(" | ({} << {})", stored, 8 * bytes * i);
-      }
+      const int64_t accesses = bytes * vector_width_ / (4 * words);
+      const IndexExpression at = space_.Add(space_.Scale(group, accesses), {{}, int64_t{place} * bytes / (4 * words)});
+      Line(fmt::format("STORE({0}, u32x{1}, {2}, uvec{1}({3}));", k, words, Place(at), fmt::join(access, ", ")));
     }
-    if (!HasPairs(k)) {
-      Line(fmt::format("STORE({}, u32, {}, {});", k, Place(WordOf(k, {group, place})), word));
-    } else if (first.empty()) {
-      first = word;
-    } else {
-      const int64_t pairs = bytes * vector_width_ / 8;
-      const IndexExpression at = space_.Add(space_.Scale(group, pairs), {{}, int64_t{place} * bytes / 8});
-      Line(fmt::format("STORE({}, u32x2, {}, uvec2({}, {}));", k, Place(at), std::exchange(first, ""), word));
-    }
+    access.clear();
   }
 }
 

@@ -113,6 +113,9 @@ class ValueWriter {
   IndexExpression WordOf(int k, const GroupPlace& at) const;
   // Whether groups of tensor k are pairs of words that one access moves.
   bool HasPairs(int k) const;
+  // Words that a load or store of a group of packed elements moves at a time.
+  int WordsOfAnAccess(int k) const;
+  std::string PackedWord(ElementType type, std::span<const std::string> parts) const;
   // The word that element `at` lies in, loaded; with its pair where there are pairs.
   std::string LoadWord(int k, const GroupPlace& at);
   // The same, memoised.

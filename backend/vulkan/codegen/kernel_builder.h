@@ -67,6 +67,8 @@ class KernelBuilder {
   void NoteBeyondReach() { beyond_reach_ = true; }
   // Conversions of f16 are the device's own, so that what need not keep a NaN's bits is worth a text of its own.
   bool has_native_f16() const { return facts_.native_f16; }
+  // Loops of many turns must say so, or drivers write them out.
+  bool keeps_loops() const { return !facts_.is_software(); }
   bool has_wide_indices() const { return facts_.int64; }
 
   // File-scope text (functions, defines) of the generated part, in order.

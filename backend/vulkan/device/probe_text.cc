@@ -51,6 +51,13 @@ void Narrowing() {
   for (uint i = 24u; i < 30u; i += 2u) {
     wrong += floatBitsToUint(float(unpackFloat2x16(data[i + 1u]).x)) != data[i] ? 1u : 0u;
   }
+  for (uint i = 42u; i < 60u; i += 3u) {
+    f16vec2 operands = unpackFloat2x16(data[i]);
+    precise f16vec2 sums = f16vec2(operands.x + operands.y, operands.x - operands.y);
+    precise f16vec2 products = operands * operands.yx;
+    wrong += packFloat2x16(sums) != data[i + 1u] ? 1u : 0u;
+    wrong += (packFloat2x16(products) & 0xffffu) != data[i + 2u] ? 1u : 0u;
+  }
   answer[kWrongHalves] = wrong;
 #endif
 #ifdef HAS_FLOAT64

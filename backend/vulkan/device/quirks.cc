@@ -7,10 +7,10 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-constexpr int kProbeVersion = 7;  // changed with the probe, so that old answers are not believed
+constexpr int kProbeVersion = 8;  // changed with the probe, so that old answers are not believed
 
 // The data that the probe works on; read from memory so that no compiler can know it.
-constexpr std::array<uint32_t, 42> kProbeData = {
+constexpr std::array<uint32_t, 60> kProbeData = {
     kLoopIterations,
     kNestedIterations,
     1,            // a step
@@ -55,6 +55,25 @@ constexpr std::array<uint32_t, 42> kProbeData = {
     0x7f800000,
     0xff7fffff,
     0x00000001,
+    // Pairs of f16; sum and difference; product: ties, cancellation, denormals, overflow.
+    0x10003c00,
+    0x3bff3c00,
+    0x00001000,
+    0x10003c01,
+    0x3c003c02,
+    0x00001001,
+    0xbc003c01,
+    0x40001400,
+    0x0000bc01,
+    0x02010001,
+    0x82000202,
+    0x00000000,
+    0x4c007bff,
+    0x7bfe7c00,
+    0x00007c00,
+    0x02033555,
+    0x35553555,
+    0x000000ac,
 };
 
 constexpr uint32_t kProbeGroups = 5;  // a function each: probe_text.cc

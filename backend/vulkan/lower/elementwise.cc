@@ -14,6 +14,19 @@ namespace {
 constexpr int64_t kSmallLoop = 1024;
 constexpr size_t kManyResults = 8;
 
+// The bytes of an element of the narrowest and of the widest tensor that the loop goes along.
+ElementBytes BytesAlong(const FusionDescription& body, std::span<const Instruction* const> values) {
+  ElementBytes bytes;
+  const auto note = [&](const Shape& shape) {
+    if (shape.ElementCount() <= 1) return;
+    bytes.least = std::min(bytes.least, StorageBytes(shape.element_type()));
+    bytes.most = std::max(bytes.most, StorageBytes(shape.element_type()));
+  };
+  for (const Instruction* value : values) note(value->shape());
+  for (const auto& [inside, operand] : body.operands) note(inside->shape());
+  return bytes;
+}
+
 // How a loop that computes these values goes through them.
 LoopTuning TuningOf(const LowerContext& context, const FusionDescription& body,
                     std::span<const Instruction* const> values, int64_t count) {
@@ -21,6 +34,12 @@ LoopTuning TuningOf(const LowerContext& context, const FusionDescription& body,
   for (const Instruction* instruction : body.computed) cost += ElementCost(*instruction);
   if (ComputesInPairs(context, body)) cost += 1 << 10;
   LoopTuning tuning = TuneLoop(context.facts, context.bindings, count, cost);
+  if (!context.facts.is_software()) {
+    tuning = Widened(context.facts, tuning, BytesAlong(body, values), count, cost);
+    const bool rounds = std::ranges::any_of(
+        values, [](const Instruction* value) { return value->shape().element_type() == ElementType::kBF16; });
+    tuning.small_subgroups = rounds && tuning.width == 8 && PairsInstructions(context.facts);
+  }
   // An invocation that owns whole words of a packed result stores them without atomics.
   const bool packed = std::ranges::any_of(
       values, [&](const Instruction* value) { return IsPacked(value->shape().element_type(), context.facts); });
@@ -222,12 +241,17 @@ Step FinishLoop(const LowerContext& context, KernelBuilder& kernel, const LoopTu
   const int64_t chunk = int64_t{tuning.workgroup_size} * tuning.items;
   const std::array<uint32_t, 3> groups = GroupGrid(context.facts, (count / tuning.width + chunk - 1) / chunk);
   // The driver then unrolls the loop, which the split addresses of access.glsl do not survive.
-  const bool unrolls = context.bindings == BindingMode::kDescriptors;
-  if (unrolls && tuning.items > 1 && int64_t{groups[0]} * groups[1] * chunk * tuning.width == count) {
+  const bool software = context.facts.is_software();
+  const bool unrolls = software ? context.bindings == BindingMode::kDescriptors && tuning.items > 1 : tuning.width > 1;
+  if (unrolls && int64_t{groups[0]} * groups[1] * chunk * tuning.width == count) {
     kernel.Append(fmt::format("#define WHOLE_ITEMS {}u\n", tuning.items));
+  } else if (!software && tuning.items == 1) {
+    kernel.Append("#define ONE_ITEM 1\n");
   }
-  return kernel.Finish(std::move(name), "elementwise/fused_loop.comp", {tuning.workgroup_size, 1, 1, tuning.items},
-                       groups);
+  Step step = kernel.Finish(std::move(name), "elementwise/fused_loop.comp", {tuning.workgroup_size, 1, 1, tuning.items},
+                            groups);
+  step.kernel.small_subgroups = tuning.small_subgroups;
+  return step;
 }
 
 Result<std::vector<Step>> LowerFusion(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {

@@ -231,12 +231,24 @@ class LoopRowsWriter {
 
 }  // namespace
 
+constexpr int64_t kMostUnrolled = 4;  // turns whose loads may go on together
+
 void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int64_t lanes) {
   if (count % lanes != 0) {
     writer.OpenBlock(fmt::format("for (uint {0} = lane; {0} < {1}u; {0} += {2}u)", name, count, lanes));
     return;
   }
-  writer.OpenBlock(fmt::format("for (uint turn = 0u; turn < {}u; ++turn)", count / lanes));
+  const int64_t turns = count / lanes;
+  if (turns > kMostUnrolled && writer.kernel().keeps_loops()) {
+    // A GPU's driver would write all of them out, and keep every turn's addresses from trip to trip: registers spill.
+    const int64_t together = turns % kMostUnrolled == 0 ? kMostUnrolled : 1;
+    const std::string inner = together == 1 ? "" : fmt::format(" for (uint step = 0u; step < {}u; ++step)", together);
+    writer.OpenBlock(
+        fmt::format("[[dont_unroll]] for (uint turns = 0u; turns < {}u; ++turns){}", turns / together, inner));
+    writer.Line(fmt::format("uint turn = {};", together == 1 ? "turns" : fmt::format("turns * {}u + step", together)));
+  } else {
+    writer.OpenBlock(fmt::format("for (uint turn = 0u; turn < {}u; ++turn)", turns));
+  }
   writer.Line(fmt::format("uint {} = turn * {}u + lane;", name, lanes));
 }
 

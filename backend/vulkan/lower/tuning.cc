@@ -615,6 +615,22 @@ LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t elem
   return tuning;
 }
 
+bool PairsInstructions(const DeviceFacts& facts) { return facts.vendor_id == kAmd && !facts.is_software(); }
+
+LoopTuning Widened(const DeviceFacts& facts, LoopTuning tuning, const ElementBytes& bytes, int64_t element_count,
+                   int64_t cost) {
+  // The text repeats the body for each element of a group: what computes much gains nothing by wider loads.
+  constexpr int64_t kMostCost = 64;
+  if (tuning.width != 4 || cost > kMostCost || !facts.byte_offsets) return tuning;
+  const uint32_t wanted = bytes.most == 1 ? 16 : bytes.least == 2 && bytes.most <= 4 ? 8 : 4;
+  const GpuTraits traits = TraitsOf(facts);
+  // As many workgroups as keep the device busy come first.
+  while (tuning.width < wanted && element_count % (2 * tuning.width) == 0 &&
+         element_count >= traits.busy_groups * traits.loop_group * 2 * tuning.width)
+    tuning.width *= 2;
+  return tuning;
+}
+
 std::optional<TurnShape> TuneTurn(const DeviceFacts& facts, const TurnWork& work) {
   constexpr int64_t kLeastElements = 1 << 16;  // smaller tensors stay in the cache that lines are read again from
   if (facts.is_software() || work.elements < kLeastElements) return std::nullopt;

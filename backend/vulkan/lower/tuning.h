@@ -29,12 +29,25 @@ GpuTraits TraitsOf(const DeviceFacts& facts);
 struct LoopTuning {
   uint32_t workgroup_size = 64;
   uint32_t items = 1;
-  uint32_t width = 1;  // elements that element(i) computes: count / width of them are counted
+  uint32_t width = 1;            // elements that element(i) computes: count / width of them are counted
+  bool small_subgroups = false;  // KernelKey's
   // For text that computes one.
   LoopTuning OneByOne() const { return {workgroup_size, items * width, 1}; }
 };
 // `cost`: simple operations of one element (core/passes/fusion_rules.h).
 LoopTuning TuneLoop(const DeviceFacts& facts, BindingMode bindings, int64_t element_count, int64_t cost = 1);
+
+// Bytes of an element of the narrowest and the widest tensor of a loop.
+struct ElementBytes {
+  int least = 16, most = 1;
+};
+// Subgroups of 32 may run two vector instructions at once, those of 64 the halves of one: what is mostly integer
+// arithmetic beside a few sums, as bf16 is, gains by the former (RDNA 3; 5.9 instructions for a sum, not 6.75), and
+// RDNA 1 and 2 lose nothing.
+bool PairsInstructions(const DeviceFacts& facts);
+// A GPU's loop of narrow types, with groups that fill accesses of 16 bytes.
+LoopTuning Widened(const DeviceFacts& facts, LoopTuning tuning, const ElementBytes& bytes, int64_t element_count,
+                   int64_t cost);
 
 // How a loop whose operands lie across is spread (elementwise/turned_loop.comp): a workgroup of tile / width by lanes_y
 // invocations owns tile x tile results, `width` neighbours at a time.

@@ -121,6 +121,14 @@ FN uint encode_number_pair_f16(float low, float high) {
   #endif
   return r;
 }
+// A word of two f16 with the NaN that functions give in the place of any other (backend/vulkan/codegen/pack_halves.h).
+FN uint canonical_nans_f16(uint word) {
+  uint low = word & 0xffffu;
+  uint high = word >> 16;
+  low = (low & 0x7fffu) > 0x7c00u ? 0x7e00u : low;
+  high = (high & 0x7fffu) > 0x7c00u ? 0x7e00u : high;
+  return low | (high << 16);
+}
 FN F round_f8e5m2(float a) {
   return round_narrow_f32(a, 2, -14, 57344.0f, inf_f32());
 }
