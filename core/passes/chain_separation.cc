@@ -24,7 +24,8 @@ struct ChainKernel {
 ChainKernel KernelOf(const Attention& a) {
   ChainKernel kernel;
   kernel.attention = true;
-  kernel.sums = {{a.product, a.weights, a.columns, {}, {}}};
+  ChainSum& sum = kernel.sums.emplace_back();
+  sum.hero = a.product, sum.chained = a.weights, sum.columns = a.columns;
   kernel.members = a.members;
   kernel.largest = a.largest, kernel.total = a.total;
   for (const OperandPath* path : {&a.to_total, &a.to_largest}) {
