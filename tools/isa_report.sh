@@ -124,6 +124,7 @@ gradient() {
   ROOT e = ($2[64,1024,64], $2[64,1024,64], $2[64,1024,64], $2[64,1024,64]) tuple(r, dq, dk, dv) }"
 }
 attention attention_f32 f32 64 1024 1024 x 'ROOT e = f32[64,1024,64] copy(r) }'
+attention attention_f16 f16 64 1024 1024 x 'ROOT e = f16[64,1024,64] copy(r) }'
 attention decoding_f32 f32 16 4 4096 x 'ROOT e = f32[16,4,64] copy(r) }'
 gradient attention_gradient_f32 f32
 gradient attention_gradient_bf16 bf16

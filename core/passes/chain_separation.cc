@@ -24,7 +24,8 @@ struct ChainKernel {
 ChainKernel KernelOf(const Attention& a) {
   ChainKernel kernel;
   kernel.attention = true;
-  kernel.sums = {{a.product, a.weights, a.columns, {}, {}}};
+  ChainSum& sum = kernel.sums.emplace_back();
+  sum.hero = a.product, sum.chained = a.weights, sum.columns = a.columns;
   kernel.members = a.members;
   kernel.largest = a.largest, kernel.total = a.total;
   for (const OperandPath* path : {&a.to_total, &a.to_largest}) {
@@ -94,25 +95,27 @@ class ChainSeparator {
     return !sum->is_product() || user->operand(1 - sum->chained) != i;
   }
 
-  // Every user computes it for itself.
-  bool MayHide(const Instruction* i) const {
+  // Every user computes it for itself; `all`: in each kernel that computes the user.
+  bool MayHide(const Instruction* i, bool all) const {
     if (i == entry_.root()) return false;
     return std::ranges::all_of(i->users(), [&](const Instruction* user) {
       return std::ranges::any_of(kernels_, [&](const ChainKernel& kernel) { return ReadsOwn(kernel, user, i); }) &&
-             std::ranges::none_of(kernels_, [&](const ChainKernel& kernel) {
+             (!all || std::ranges::none_of(kernels_, [&](const ChainKernel& kernel) {
                return kernel.computes.contains(user) && !kernel.computes.contains(i);
-             });
+             }));
     });
   }
 
-  bool DropOpenKernels() {
+  // A kernel that is open by itself goes first: it may be all that another one is open to.
+  bool DropOpenKernels() { return DropOpenKernels(false) || DropOpenKernels(true); }
+  bool DropOpenKernels(bool all) {
     computed_by_.clear();
     for (const ChainKernel& kernel : kernels_) {
       for (const Instruction* i : kernel.computes) ++computed_by_[i];
     }
     std::unordered_set<const Instruction*> seen;
     for (const auto& [i, count] : computed_by_) {
-      if (!IsStatistic(i) && !MayHide(i)) seen.insert(i);
+      if (!IsStatistic(i) && !MayHide(i, all)) seen.insert(i);
     }
     return std::erase_if(kernels_, [&](const ChainKernel& kernel) {
              return std::ranges::any_of(kernel.computes, [&](const Instruction* i) { return seen.contains(i); });

@@ -61,19 +61,40 @@ ChainPlace NewChainPlace(IndexSpace& space, const ProductChain& chain, int64_t d
   return at;
 }
 
-// The index of a reduction's result.
-MultiIndex ReducedRow(const ChainSum& sum, IndexSpace& space, const ChainPlace& at) {
+// The index of a reduction's result. Of one over batches the batch counts the parts of each, too; `part` takes their
+// digits.
+MultiIndex ReducedRow(const ChainSum& sum, IndexSpace& space, const ChainPlace& at, MultiIndex* part = nullptr) {
   const auto dimensions = sum.hero->shape().dimensions();
-  IntList sizes[2];
-  for (size_t d = 0; d < dimensions.size(); ++d) sizes[sum.in_batch[d] ? 0 : 1].push_back(dimensions[d]);
-  const MultiIndex digits[] = {space.Delinearize(at.batch, sizes[0]), space.Delinearize(at.row, sizes[1])};
-  size_t next[] = {0, 0};
+  IntList sizes[3];
+  const auto group = [&](size_t d) { return sum.in_batch[d] ? 0 : sum.over_batches() && sum.of_key[d] ? 2 : 1; };
+  for (size_t d = 0; d < dimensions.size(); ++d) sizes[group(d)].push_back(dimensions[d]);
+  const size_t kept = sizes[0].size();
+  if (sum.over_batches()) {
+    for (int64_t d : sum.hero->dimensions()) sizes[0].push_back(sum.hero->operand(0)->shape().dimension(d));
+  }
+  const MultiIndex digits[] = {space.Delinearize(at.batch, sizes[0]), space.Delinearize(at.row, sizes[1]),
+                               space.Delinearize(at.key, sizes[2])};
+  if (part != nullptr) part->assign(digits[0].begin() + static_cast<std::ptrdiff_t>(kept), digits[0].end());
+  size_t next[] = {0, 0, 0};
   MultiIndex index;
   for (size_t d = 0; d < dimensions.size(); ++d) {
-    const int part = sum.in_batch[d] ? 0 : 1;
-    index.push_back(digits[part][next[part]++]);
+    const int of = group(d);
+    index.push_back(digits[of][next[of]++]);
   }
   return index;
+}
+
+// Where a reduction over batches reads its operand.
+MultiIndex PartIndex(const ChainSum& sum, IndexSpace& space, const ChainPlace& at) {
+  MultiIndex part, result;
+  const MultiIndex kept = ReducedRow(sum, space, at, &part);
+  const IntList& dimensions = sum.hero->dimensions();
+  for (int64_t d = 0, next = 0; d < sum.weights().shape().rank(); ++d) {
+    const auto reduced = std::ranges::find(dimensions, d);
+    result.push_back(reduced != dimensions.end() ? part[static_cast<size_t>(reduced - dimensions.begin())]
+                                                 : kept[static_cast<size_t>(next++)]);
+  }
+  return result;
 }
 
 // Finds what makes the weights of a sum nothing where a comparison of places does not hold.
@@ -174,7 +195,7 @@ class MaskFinder {
 
 class ChainMatcher {
  public:
-  ChainMatcher(const Instruction& hero, int chained) {
+  ChainMatcher(const Instruction& hero, int chained, bool over_batches = false) : over_batches_(over_batches) {
     sum_.hero = &hero;
     sum_.chained = chained;
     count_ = sum_.weights().shape().ElementCount();
@@ -193,7 +214,7 @@ class ChainMatcher {
       chain_.members.push_back(instruction);
     }
     const bool adds = sum_.is_product() || IsReductionBy(*sum_.hero, Opcode::kAdd, 0);
-    if (adds) chain_.sums[0].mask = MaskFinder(chain_, chain_.sums[0]).Find();
+    if (adds && !over_batches_) chain_.sums[0].mask = MaskFinder(chain_, chain_.sums[0]).Find();
     return chain_;
   }
 
@@ -220,19 +241,17 @@ class ChainMatcher {
       chain_.batches = side.batch.count, chain_.rows = side.free.count, chain_.keys = side.contracting.count;
       sum_.columns = other.free.count;
     } else {
-      ReadReduction();
+      over_batches_ ? ReadReductionOfBatches() : ReadReduction();
     }
   }
 
-  // The batch is what the first product's batch is made of.
-  void ReadReduction() {
-    const Shape& results = sum_.hero->shape();
-    chain_.keys = count_ / results.ElementCount();
+  // Where the first product is read for results counted by variables 0, 1 ... and what is reduced by the one after.
+  MultiIndex FirstScore(const Instruction** dot) {
     IndexSpace space;
     MultiIndex kept;
-    for (int64_t size : results.dimensions()) kept.push_back(space.Variable(space.AddVariable(size)));
-    const IndexExpression key = space.Variable(space.AddVariable(chain_.keys));
-    MultiIndex index = ReducedIndex(space, *sum_.hero, kept, key);
+    for (int64_t size : sum_.hero->shape().dimensions()) kept.push_back(space.Variable(space.AddVariable(size)));
+    const IndexExpression along = space.Variable(space.AddVariable(count_ / sum_.hero->shape().ElementCount()));
+    MultiIndex index = ReducedIndex(space, *sum_.hero, kept, along);
     const Instruction* i = &sum_.weights();
     while (i->opcode() != Opcode::kDot) {
       int k = 0;
@@ -240,10 +259,38 @@ class ChainMatcher {
       index = OperandIndex(space, *i, k, index);
       i = i->operand(k);
     }
-    index.resize(SideOf(*i, 0).batch.sizes.size());
+    *dot = i;
+    return index;
+  }
+
+  // The batch is what the first product's batch is made of.
+  void ReadReduction() {
+    const Shape& results = sum_.hero->shape();
+    chain_.keys = count_ / results.ElementCount();
+    const Instruction* dot = nullptr;
+    MultiIndex index = FirstScore(&dot);
+    index.resize(SideOf(*dot, 0).batch.sizes.size());
     for (int d = 0; d < results.rank(); ++d) {
       sum_.in_batch.push_back(Mentions(index, d));
       (sum_.in_batch.back() ? chain_.batches : chain_.rows) *= results.dimension(d);
+    }
+  }
+
+  // Of the rest of the result, keys are what the last dimension belongs to, to the right or the left of the product.
+  void ReadReductionOfBatches() {
+    const Shape& results = sum_.hero->shape();
+    sum_.parts = chain_.batches = count_ / results.ElementCount();
+    const Instruction* dot = nullptr;
+    const MultiIndex index = FirstScore(&dot);
+    const DotSide lhs = SideOf(*dot, 0);
+    const auto begin = index.begin(), middle = begin + static_cast<std::ptrdiff_t>(lhs.batch.sizes.size()),
+               end = middle + static_cast<std::ptrdiff_t>(lhs.free.sizes.size());
+    const MultiIndex batch(begin, middle), left(middle, end);
+    const bool keys_left = results.rank() > 0 && Mentions(left, results.rank() - 1);
+    for (int d = 0; d < results.rank(); ++d) {
+      sum_.in_batch.push_back(Mentions(batch, d));
+      sum_.of_key.push_back(!sum_.in_batch.back() && Mentions(left, d) == keys_left);
+      (sum_.in_batch.back() ? chain_.batches : sum_.of_key.back() ? chain_.keys : chain_.rows) *= results.dimension(d);
     }
   }
 
@@ -296,6 +343,7 @@ class ChainMatcher {
     return space_.count() == variables_;
   }
 
+  const bool over_batches_;
   ChainSum sum_;
   int64_t count_ = 0;
   ProductChain chain_;
@@ -340,6 +388,7 @@ std::optional<ProductChain> JoinReordered(const ProductChain& other, const Produ
 
 MultiIndex WeightsIndex(const ChainSum& sum, IndexSpace& space, const ChainPlace& at) {
   if (sum.is_product()) return SideOf(*sum.hero, sum.chained).IndexOf(space, at.batch, at.key, at.row);
+  if (sum.over_batches()) return PartIndex(sum, space, at);
   return ReducedIndex(space, *sum.hero, ReducedRow(sum, space, at), at.key);
 }
 
@@ -387,7 +436,10 @@ std::vector<const Instruction*> MovesBehind(const ProductChain& chain, const Cha
 }
 
 std::optional<ProductChain> MatchChain(const Instruction& hero, int chained) {
-  if (chained == 0 && IsChainReduction(hero)) return ChainMatcher(hero, 0).Match();
+  if (chained == 0 && IsChainReduction(hero)) {
+    std::optional<ProductChain> chain = ChainMatcher(hero, 0).Match();
+    return chain ? chain : ChainMatcher(hero, 0, true).Match();
+  }
   if (!IsPlainProduct(hero)) return std::nullopt;
   return ChainMatcher(hero, chained).Match();
 }
@@ -433,7 +485,8 @@ bool IsClosed(const ProductChain& chain) {
 
 bool IsWorthwhile(const ProductChain& chain, const TargetInfo& target) {
   if (chain.batches * chain.rows * chain.keys < target.attention_min_scores) return false;
-  if (chain.rows < target.attention_min_rows || chain.batches * chain.rows < kFewestRows) return false;
+  const bool few = !chain.sums[0].over_batches() && chain.batches * chain.rows < kFewestRows;
+  if (chain.rows < target.attention_min_rows || few) return false;
   if (chain.keys < target.attention_min_rows) return false;
   for (const ChainProduct& product : chain.products) {
     if (product.depth > kMostChainDepth) return false;
@@ -442,7 +495,8 @@ bool IsWorthwhile(const ProductChain& chain, const TargetInfo& target) {
     if (sum.columns > kMostChainColumns) return false;
   }
   const auto is_exponential = [](const Instruction* i) { return i->opcode() == Opcode::kExp; };
-  return !chain.sums[0].is_product() || std::ranges::any_of(chain.members, is_exponential);
+  const bool is_reduction = !chain.sums[0].is_product() && !chain.sums[0].over_batches();
+  return is_reduction || std::ranges::any_of(chain.members, is_exponential);
 }
 
 std::vector<ProductChain> JoinChains(std::vector<ProductChain> chains, bool reorder) {

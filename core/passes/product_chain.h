@@ -32,8 +32,13 @@ struct ChainSum {
   int chained = 0;                    // which operand of a dot is made of the products
   int64_t columns = 1;                // of a dot: what the other operand's free dimensions count
   std::vector<bool> in_batch;         // of a reduction's result: dimensions that belong to the batch, not to the row
-  std::optional<ChainMask> mask;      // of sums
+  // A reduction over batches, as the gradient of a bias is: each result belongs to a row and a key, and takes so many
+  // batches, neighbours among those of the chain; which dimensions of its result belong to the key.
+  int64_t parts = 0;
+  std::vector<bool> of_key;
+  std::optional<ChainMask> mask;  // of sums
   bool is_product() const { return hero->opcode() == Opcode::kDot; }
+  bool over_batches() const { return parts > 0; }
   const Instruction& weights() const { return *hero->operand(chained); }
 };
 

@@ -1,6 +1,7 @@
 // Sums over the keys of each row of what is made, element by element, of products:
 //   result_s[batch, row, column] = sum over keys of weight_s(row, key, scores) * value_s[batch, key, column]
-// or, with REDUCES, result[batch, row] = all weights of the row, combined; scores_p[row, key] is the product of a term of
+// or, with REDUCES, result[batch, row] = all weights of the row, combined, or, where that is 2, result[batch, row, key] =
+// its weights of all parts of a batch; scores_p[row, key] is the product of a term of
 // the row with one of the key, summed over depths. Neither scores nor weights are written to memory.
 //
 // A workgroup of X by Y invocations owns ROWS = 4 * Y rows and walks over blocks of KEYS = 4 * X keys. Invocation (x, y)
@@ -18,7 +19,8 @@
 // Accuracy and order: one sum for each score and result, from zero, depths and keys ascending; FUSED: each product and
 // its sum round once. A row's weights are combined by its lanes, keys ascending in each, and then lane by lane.
 //
-// P(0) workgroups, P(1) tiles of rows, P(2) rows, P(3) keys.
+// P(0) workgroups, P(1) tiles of rows, P(2) rows, P(3) keys; where a workgroup owns ROWS by KEYS results, P(4) tiles of
+// keys, P(5) parts of a batch, each of which the loads take for a batch.
 //
 // The generated part defines X, Y, CHUNK, PRODUCTS, SUMS, DEPTH(p), REDUCES, MULTIPLY_ADD(sum, a, b) and
 //   weigh(batch, row, key, scores, weights): a weight of each sum from a score of each product;
@@ -30,7 +32,8 @@
 //     FACTOR_ROWS is 4, and on the key where FACTOR_KEYS is;
 //   for products TN, COLUMN_UNITS(s), VALUE_KEYS, the keys whose values lie in shared memory at once, load_value(s, batch,
 //     key, unit, quad) and store(s, batch, row, unit, quad);
-//   for reductions, of which there is one sum, IDENTITY, combine(a, b) and store(batch, row, value).
+//   for reductions, of which there is one sum, IDENTITY, combine(a, b) and store(batch, row, value), or store_0(batch,
+//     row, unit, quad) of four keys.
 #include "generated"
 
 #define ROWS (4u * Y)
@@ -42,9 +45,9 @@
 #define KEY_LOADS ((UNITS * KEYS + X * Y - 1u) / (X * Y))
 shared vec4 row_terms[CHUNK * ROW_STRIDE];
 shared vec4 key_terms[CHUNK * KEY_STRIDE];
-#if REDUCES
+#if REDUCES == 1
 shared float parts[ROWS * X];
-#else
+#elif !REDUCES
 shared vec4 weights[KEYS * ROW_STRIDE];
 shared vec4 values[VALUE_KEYS * X * TN];
 #endif
@@ -165,6 +168,44 @@ void store_sums(uint which, uint batch, uint first_row, uint row_count, vec4 sum
 }
 #endif
 
+#if REDUCES == 2
+void main() {
+  load_arguments();
+  uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+  if (group >= P(0)) return;
+  uint first_key = group % P(4) * KEYS, first_row = group / P(4) % P(1) * ROWS, batch = group / P(4) / P(1) * P(5);
+  uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
+  uint row_count = min(ROWS, P(2) - first_row), key_count = min(KEYS, P(3) - first_key);
+  vec4 joined[4];
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) joined[i] = vec4(IDENTITY);
+  for (uint part = 0u; part < P(5); ++part) {
+    vec4 scores[4u * PRODUCTS], of_one[4];
+    form_scores(0u, batch + part, first_row, row_count, first_key, key_count, of_one);
+    [[unroll]] for (uint i = 0u; i < 4u; ++i) scores[i] = of_one[i];
+#if PRODUCTS > 1
+    form_scores(1u, batch + part, first_row, row_count, first_key, key_count, of_one);
+    [[unroll]] for (uint i = 0u; i < 4u; ++i) scores[4u + i] = of_one[i];
+#endif
+    // One key at a time, as below.
+    [[dont_unroll]] for (uint j = 0u; j < 4u; ++j) {
+      [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+        float of_each[PRODUCTS], of_sums[SUMS], all = joined[i].x;
+        [[unroll]] for (uint p = 0u; p < PRODUCTS; ++p) of_each[p] = scores[4u * p + i].x;
+        uint row = first_row + min(4u * y + i, row_count - 1u), key = min(4u * x + j, key_count - 1u);
+        weigh(batch + part, row, first_key + key, of_each, of_sums);
+        combine(all, of_sums[0]);
+        joined[i] = vec4(joined[i].yzw, all);
+      }
+      [[unroll]] for (uint k = 0u; k < 4u * PRODUCTS; ++k) scores[k] = scores[k].yzwx;
+    }
+  }
+  [[unroll]] for (uint i = 0u; i < 4u; ++i) {
+    vec4 all = joined[i];
+    if (4u * y + i < row_count && 4u * x < key_count)
+      store_0(batch, first_row + 4u * y + i, first_key / 4u + x, float[4](all.x, all.y, all.z, all.w));
+  }
+}
+#else
 void main() {
   load_arguments();
   uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
@@ -276,3 +317,4 @@ void main() {
 #endif
 #endif
 }
+#endif

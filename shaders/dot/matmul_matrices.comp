@@ -31,12 +31,7 @@
 #define X (LANES * SUBGROUPS_X * SUBGROUPS_Y)
 #define TILE_ROWS (SUBGROUPS_Y * TM)
 #define TILE_COLUMNS (SUBGROUPS_X * TN)
-// Words of four values of k of a row; in fours of words: a row of a strip, what lies from one to the next, both strips.
-#if BYTES
-#define FOUR_WORDS 1u
-#else
-#define FOUR_WORDS 2u
-#endif
+// In fours of words: a row of a strip, what lies from one to the next, both strips.
 #define ROW (TK * FOUR_WORDS / 16u)
 #define STRIDE (ROW + 1u)
 #define STRIPS (STRIDE * (TILE_ROWS + TILE_COLUMNS))
@@ -47,92 +42,9 @@
 #define ALONG (16u / FOUR_WORDS)
 // A subgroup's sums on their way out, M rows, in fours.
 #define SUMS_STRIDE (TN / 4u + 1u)
-shared uvec4 strips[2u * STRIPS];
+#define SHARED_FOURS (2u * STRIPS)
 
-#if STAND_IN
-#define MATRIX_A uint
-#define MATRIX_B uint
-struct MATRIX_C {
-  Sum v[M * N / LANES];
-};
-#define BARRIER() barrier()
-#define PUT(place, value) place = value
-#define PUT_WORD(place, value) place = value
-#define SUBGROUP (gl_LocalInvocationIndex / LANES)
-#define LANE (gl_LocalInvocationIndex % LANES)
-
-// The k-th value of a row.
-Sum term(uint row, uint k) {
-  uint word = k * FOUR_WORDS / 4u;
-  return Sum(TERM_OF(strips[row + word / 4u][word % 4u], k % (4u / FOUR_WORDS)));
-}
-// Matrices of terms stay in the strips. Written out they would only take software drivers' compilers time.
-#define EACH_MATRIX
-#define LOAD_A(m, at) m = at
-#define LOAD_B(m, at) m = at
-MATRIX_C clear_matrix() {
-  MATRIX_C c;
-  for (uint e = 0u; e < M * N / LANES; ++e) c.v[e] = Sum(0);
-  return c;
-}
-MATRIX_C multiply_add_matrices(uint a, uint b, MATRIX_C c) {
-  for (uint e = 0u; e < M * N / LANES; ++e) {
-    uint place = e * LANES + LANE;
-    for (uint k = 0u; k < K; ++k) {
-      precise Sum product = term(a + place / N * STRIDE, k) * term(b + place % N * STRIDE, k);
-      precise Sum next = c.v[e] + product;
-      c.v[e] = next;
-    }
-  }
-  return c;
-}
-void store_matrix(uint base, uint column, MATRIX_C c) {
-  for (uint e = 0u; e < M * N / LANES; ++e) {
-    uint place = e * LANES + LANE, at = column + place % N;
-    strips[base + place / N * SUMS_STRIDE + at / 4u][at % 4u] = BITS_OF(c.v[e]);
-  }
-}
-#else
-#pragma use_vulkan_memory_model
-// Constants, as SPIR-V wants ids. A barrier acquires and releases all of shared memory and makes it available and
-// visible (0x6108), so that loads and stores need only say that it is not private (0x20): those that are made available
-// or visible by themselves, as GLSL's own are, wait for each other.
-const uint kComponent = TERM, kSums = SUM, kSubgroup = 3u, kWorkgroup = 2u, kRows = M, kColumns = N, kTerms = K;
-const uint kA = 0u, kB = 1u, kC = 2u, kRowMajor = 0u, kColumnMajor = 1u;
-const uint kStride = STRIDE, kSumsStride = SUMS_STRIDE, kSemantics = 0x6108u;
-#define MATRIX_A spirv_type(MATRIX, id = 4456, kComponent, kSubgroup, kRows, kTerms, kA)
-#define MATRIX_B spirv_type(MATRIX, id = 4456, kComponent, kSubgroup, kTerms, kColumns, kB)
-#define MATRIX_C spirv_type(MATRIX, id = 4456, kSums, kSubgroup, kRows, kColumns, kC)
-#define NOT_PRIVATE 0x20
-spirv_instruction(id = 224)
-void control_barrier(uint execution, uint memory, uint semantics);
-#define BARRIER() control_barrier(kWorkgroup, kWorkgroup, kSemantics)
-spirv_instruction(id = 62)
-void store_four(spirv_by_reference uvec4 at, uvec4 value, spirv_literal int operands);
-spirv_instruction(id = 62)
-void store_word(spirv_by_reference uint at, uint value, spirv_literal int operands);
-#define PUT(place, value) store_four(place, value, NOT_PRIVATE)
-#define PUT_WORD(place, value) store_word(place, value, NOT_PRIVATE)
-spirv_instruction(id = 4457)
-MATRIX_A load_matrix_a(spirv_by_reference uvec4 at, uint order, uint stride, spirv_literal int operands);
-spirv_instruction(id = 4457)
-MATRIX_B load_matrix_b(spirv_by_reference uvec4 at, uint order, uint stride, spirv_literal int operands);
-spirv_instruction(id = 4458)
-void store_matrix_c(spirv_by_reference uvec4 at, MATRIX_C c, uint order, uint stride, spirv_literal int operands);
-spirv_instruction(id = 4459)
-MATRIX_C multiply_add_signed(MATRIX_A a, MATRIX_B b, MATRIX_C c, spirv_literal int signs);
-spirv_instruction(id = 80)  // OpCompositeConstruct
-MATRIX_C matrix_of(Sum value);
-#define EACH_MATRIX [[unroll]]
-#define SUBGROUP gl_SubgroupID
-#define LANE gl_SubgroupInvocationID
-#define LOAD_A(m, at) m = load_matrix_a(strips[at], kRowMajor, kStride, NOT_PRIVATE)
-#define LOAD_B(m, at) m = load_matrix_b(strips[at], kColumnMajor, kStride, NOT_PRIVATE)
-#define clear_matrix() matrix_of(Sum(0))
-#define multiply_add_matrices(a, b, c) multiply_add_signed(a, b, c, SIGNS)
-#define store_matrix(base, column, c) \
-  store_matrix_c(strips[(base) + (column) / 4u], c, kRowMajor, kSumsStride, NOT_PRIVATE)
-#endif
+#include "shaders/dot/matrix_units.glsl"
 
 // Where an invocation's p-th load of a strip of an operand that lies along k, or across it, belongs: 64 neighbouring
 // bytes across k go to eight neighbours, whose writes of turned units then meet few banks.
@@ -173,32 +85,6 @@ void fetch(uint batch, uint first_row, uint first_column, uint k, uint end, out 
   }
 }
 
-// Writes four values of k, at word `w` of four rows (columns): `next` holds four rows of one k after another.
-#if BYTES
-void put_across(uint at, uint w, uint w0, uint w1, uint w2, uint w3) {
-  [[unroll]] for (uint j = 0u; j < 4u; ++j) {
-    uint shift = 8u * j;
-    uint word = (w0 >> shift & 0xffu) | (w1 >> shift & 0xffu) << 8 | (w2 >> shift & 0xffu) << 16 | (w3 >> shift) << 24;
-    PUT_WORD(strips[at + j * STRIDE][w], word);
-  }
-}
-#define PUT_ACROSS(at, w, next, p) \
-  put_across(at, w, next[4u * (p)], next[4u * (p) + 1u], next[4u * (p) + 2u], next[4u * (p) + 3u])
-#else
-// Two of the rows.
-void put_pair(uint at, uint w, uint w0, uint w1, uint w2, uint w3) {
-  PUT_WORD(strips[at][w], (w0 & 0xffffu) | w1 << 16);
-  PUT_WORD(strips[at][w + 1u], (w2 & 0xffffu) | w3 << 16);
-  PUT_WORD(strips[at + STRIDE][w], w0 >> 16 | (w1 & 0xffff0000u));
-  PUT_WORD(strips[at + STRIDE][w + 1u], w2 >> 16 | (w3 & 0xffff0000u));
-}
-#define PUT_ACROSS(at, w, next, p)                                                                \
-  put_pair(at, w, next[8u * (p)], next[8u * (p) + 2u], next[8u * (p) + 4u], next[8u * (p) + 6u]); \
-  put_pair((at) + 2u * STRIDE, w, next[8u * (p) + 1u], next[8u * (p) + 3u], next[8u * (p) + 5u], next[8u * (p) + 7u])
-#endif
-#define PUT_ALONG(at, next, p) \
-  PUT(strips[at], uvec4(next[4u * (p)], next[4u * (p) + 1u], next[4u * (p) + 2u], next[4u * (p) + 3u]))
-
 // What was fetched, into the strips from `base` on.
 void put(uint base, uint lhs_next[LHS_WORDS * LHS_LOADS], uint rhs_next[RHS_WORDS * RHS_LOADS]) {
   [[unroll]] for (uint p = 0u; p < LHS_LOADS; ++p) {
@@ -206,7 +92,7 @@ void put(uint base, uint lhs_next[LHS_WORDS * LHS_LOADS], uint rhs_next[RHS_WORD
     PUT_ALONG(base + ALONG_ROW(p) * STRIDE + ALONG_K(p), lhs_next, p);
 #else
     uint word = ACROSS_K(p) * FOUR_WORDS;
-    PUT_ACROSS(base + 4u * ACROSS_ROWS(p) * STRIDE + word / 4u, word % 4u, lhs_next, p);
+    PUT_ACROSS(base + 4u * ACROSS_ROWS(p) * STRIDE + word / 4u, STRIDE, word % 4u, lhs_next, p);
 #endif
   }
   base += STRIDE * TILE_ROWS;
@@ -215,7 +101,7 @@ void put(uint base, uint lhs_next[LHS_WORDS * LHS_LOADS], uint rhs_next[RHS_WORD
     PUT_ALONG(base + ALONG_ROW(p) * STRIDE + ALONG_K(p), rhs_next, p);
 #else
     uint word = ACROSS_K(p) * FOUR_WORDS;
-    PUT_ACROSS(base + 4u * ACROSS_ROWS(p) * STRIDE + word / 4u, word % 4u, rhs_next, p);
+    PUT_ACROSS(base + 4u * ACROSS_ROWS(p) * STRIDE + word / 4u, STRIDE, word % 4u, rhs_next, p);
 #endif
   }
 }
@@ -252,8 +138,8 @@ void main() {
     EACH_MATRIX for (uint kk = 0u; kk < TK; kk += K) {
       MATRIX_A a[TM / M];
       MATRIX_B b[TN / N];
-      EACH_MATRIX for (uint i = 0u; i < TM / M; ++i) LOAD_A(a[i], lhs_at + M * i * STRIDE + kk * FOUR_WORDS / 16u);
-      EACH_MATRIX for (uint j = 0u; j < TN / N; ++j) LOAD_B(b[j], rhs_at + N * j * STRIDE + kk * FOUR_WORDS / 16u);
+      EACH_MATRIX for (uint i = 0u; i < TM / M; ++i) LOAD_A(a[i], lhs_at + M * i * STRIDE + kk * FOUR_WORDS / 16u, STRIDE);
+      EACH_MATRIX for (uint j = 0u; j < TN / N; ++j) LOAD_B(b[j], rhs_at + N * j * STRIDE + kk * FOUR_WORDS / 16u, STRIDE);
       EACH_MATRIX for (uint i = 0u; i < TM / M; ++i) {
         EACH_MATRIX for (uint j = 0u; j < TN / N; ++j)
           sums[i * (TN / N) + j] = multiply_add_matrices(a[i], b[j], sums[i * (TN / N) + j]);
@@ -264,7 +150,7 @@ void main() {
   uint out_at = SUBGROUP * (M * SUMS_STRIDE);
   EACH_MATRIX for (uint i = 0u; i < TM / M; ++i) {
     BARRIER();
-    EACH_MATRIX for (uint j = 0u; j < TN / N; ++j) store_matrix(out_at, N * j, sums[i * (TN / N) + j]);
+    EACH_MATRIX for (uint j = 0u; j < TN / N; ++j) store_matrix(out_at, SUMS_STRIDE, N * j, sums[i * (TN / N) + j]);
     BARRIER();
     for (uint q = LANE; q < M * TN / 4u; q += LANES) {
       uvec4 bits = strips[out_at + q / (TN / 4u) * SUMS_STRIDE + q % (TN / 4u)];

@@ -165,6 +165,23 @@ INSTANTIATE_TEST_SUITE_P(
                      .hidden = "-inf"},
         // Hidden logits beside which no seen one is large: their weights are not nothing, and no block is left out.
         GradientCase{.name = "HiddenKeysThatWeigh", .groups = 1, .rows = 192, .keys = 192, .hidden = "-0.5"},
+        GradientCase{.name = "OfItsBias",
+                     .rows = 70,
+                     .keys = 131,
+                     .depth = 37,
+                     .columns = 23,
+                     .bias = true,
+                     .bias_gradient = true,
+                     .dispatches = 6},
+        GradientCase{.name = "OfItsBiasFloat16Causal",
+                     .type = "f16",
+                     .rows = 150,
+                     .keys = 100,
+                     .hidden = "-1e9",
+                     .bias = true,
+                     .bias_gradient = true,
+                     .dispatches = 6,
+                     .mode = BindingMode::kDescriptors},
         GradientCase{.name = "Biased", .rows = 70, .keys = 131, .depth = 37, .columns = 23, .bias = true},
         GradientCase{
             .name = "RowsThatSeeNothingAreUniform", .rows = 128, .hidden = "-2.38e38", .padded = true, .dispatches = 6},
@@ -178,24 +195,6 @@ INSTANTIATE_TEST_SUITE_P(
         // Largest logits and totals come from kernels of their own where nobody wants the attention itself.
         GradientCase{.name = "WithoutTheAttention", .hidden = "-1e9", .forward = false, .dispatches = 6}),
     [](const auto& info) { return info.param.name; });
-
-// What the gradient of a bias sums up has to be written, and then the rest reads it.
-TEST(AttentionGradientTest, OfItsBiasStaysApart) {
-  const GradientCase c{.name = "", .bias = true, .bias_gradient = true};
-  const auto module = ParseModule(ProgramOf(c));
-  ASSERT_NE(module, nullptr);
-  const std::vector<Literal> arguments = RandomArguments(*module);
-  const auto expected = RunOnCpu(*module, arguments);
-  RunOptions options;
-  options.tolerance = Tolerance{};
-  options.tolerance->rtol = options.tolerance->atol = 3e-5;
-  const auto client = GpuClient(BindingMode::kAddresses);
-  ASSERT_NE(client, nullptr);
-  ExpectOnGpu(*client, *module, arguments, options, 20, *expected);
-  auto executable = client->Compile(*module);
-  ASSERT_TRUE(executable.ok());
-  EXPECT_GT((*executable)->plan().dispatch_count(), 5);
-}
 
 struct SumCase {
   const char* name;

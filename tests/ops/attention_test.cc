@@ -17,6 +17,7 @@ struct AttentionCase {
   bool bias = false;
   int dispatches = 1;
   BindingMode mode = BindingMode::kAddresses;
+  bool units = false;  // on matrix units, stood in for
 };
 
 constexpr int64_t kBatches = 2, kHeads = 2, kGroups = 2;
@@ -111,9 +112,13 @@ TEST_P(AttentionTest, AgreesWithThePlainProgram) {
   RunOptions options;
   options.tolerance = Tolerance{};
   options.tolerance->rtol = options.tolerance->atol = c.type == std::string("f32") ? 2e-5 : 2e-2;
-  const auto client = GpuClient(c.mode);
+  const auto client = GpuClient(c.mode, c.units);
   ASSERT_NE(client, nullptr);
   ExpectOnGpu(*client, *module, arguments, options, c.dispatches, *expected);
+  if (!c.units) return;
+  const auto executable = client->Compile(*module);
+  ASSERT_TRUE(executable.ok());
+  EXPECT_EQ((*executable)->plan().kernels.at(0).algorithm, "attention/matrices.comp");
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -143,6 +148,41 @@ INSTANTIATE_TEST_SUITE_P(
                       .keys = 130,
                       .hidden = "-inf",
                       .padded = true},
+        AttentionCase{.name = "OnMatrixUnits",
+                      .type = "f16",
+                      .rows = 100,
+                      .keys = 90,
+                      .depth = 40,
+                      .columns = 24,
+                      .bias = true,
+                      .units = true},
+        AttentionCase{.name = "OnMatrixUnitsGroupedCausal",
+                      .type = "bf16",
+                      .heads_first = false,
+                      .rows = 130,
+                      .keys = 131,
+                      .depth = 64,
+                      .columns = 64,
+                      .hidden = "-1e9",
+                      .mode = BindingMode::kDescriptors,
+                      .units = true},
+        AttentionCase{.name = "OnMatrixUnitsRowsThatSeeNothingAreNan",
+                      .type = "bf16",
+                      .rows = 64,
+                      .keys = 130,
+                      .depth = 128,
+                      .columns = 128,
+                      .hidden = "-inf",
+                      .padded = true,
+                      .units = true},
+        AttentionCase{.name = "OnMatrixUnitsInParts",
+                      .type = "f16",
+                      .rows = 16,
+                      .keys = 1100,
+                      .depth = 24,
+                      .columns = 40,
+                      .dispatches = 2,
+                      .units = true},
         AttentionCase{.name = "WideHeads", .rows = 33, .keys = 260, .depth = 160, .columns = 136, .bias = true}),
     [](const auto& info) { return info.param.name; });
 

@@ -16,12 +16,12 @@ add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
 )";
 
 // The module, optimised for a GPU.
-std::unique_ptr<Module> OptimizedForGpu(const std::string& text) {
+std::unique_ptr<Module> OptimizedForGpu(const std::string& text, int64_t min_scores = 1 << 16) {
   auto module = ParseHlo(kReducers + text);
   VXLA_CHECK(module.ok(), module.status().message());
   TargetInfo target;
   target.is_software = false;
-  target.attention_min_scores = 1 << 16;
+  target.attention_min_scores = min_scores;
   auto optimized = Optimize(**module, target);
   VXLA_CHECK(optimized.ok(), optimized.status().message());
   return std::move(*optimized);
@@ -80,6 +80,26 @@ TEST(ProductChainTest, TheGradientBehindAProjectionIsThreeToo) {
   text.replace(text.find("dv = f32[8,128,32]"), 18, "dt = f32[8,32,128]");
   text.insert(text.find("ROOT"), "dv = f32[8,128,32] transpose(dt), dimensions={0,2,1}\n");
   EXPECT_THAT(ChainsOf(*OptimizedForGpu(text)), ::testing::UnorderedElementsAre(-1, 1, 1, 2));
+}
+
+// As the gradient of queries that are brought to one length does: a reduction of a chain's result, which others read
+// too, is no kernel that the chain would have to be copied for.
+TEST(ProductChainTest, AReductionOfTheQueriesGradientLeavesItAKernel) {
+  const auto module = OptimizedForGpu(
+      Gradient("w = f32[8,128,32] multiply(dq, q)  w1 = f32[8,128] reduce(w, o), dimensions={2}, to_apply=add\n"
+               "wb = f32[8,128,32] broadcast(w1), dimensions={0,1}  dn = f32[8,128,32] subtract(dq, wb)\n"
+               "ROOT t = (f32[8,128,32], f32[8,128,32], f32[8,128,32], f32[8,128,32]) tuple(r, dn, dk, dv)"),
+      1 << 15);
+  EXPECT_THAT(ChainsOf(*module), ::testing::UnorderedElementsAre(-1, 1, 1, 2));
+}
+
+// Of a bias that all batches have in common: the kernel adds them up.
+TEST(ProductChainTest, TheGradientOfABiasIsOneMore) {
+  const auto module =
+      OptimizedForGpu(Gradient("bias = f32[128,128] reduce(s, o), dimensions={0}, to_apply=add\n"
+                               "ROOT t = (f32[8,128,32], f32[8,128,32], f32[8,128,32], f32[8,128,32], f32[128,128]) "
+                               "tuple(r, dq, dk, dv, bias)"));
+  EXPECT_THAT(ChainsOf(*module), ::testing::UnorderedElementsAre(-1, 1, 1, 1, 2));
 }
 
 TEST(ProductChainTest, WithoutTheAttentionItsStatisticsAreTwoMore) {

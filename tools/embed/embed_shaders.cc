@@ -61,16 +61,19 @@ std::string Quoted(std::string_view text) {
   return (out.empty() ? "\"\"" : out) + "sv";
 }
 
-// An algorithm's text, cut where the generated hooks stand.
-std::vector<std::string> PiecesOf(std::string_view text) {
-  constexpr std::string_view kGenerated = "#include \"generated\"";
+// An algorithm's text, cut where the generated hooks stand, with the files of its folder that it includes.
+std::vector<std::string> PiecesOf(const std::string& text, const ReadFile& read) {
+  constexpr std::string_view kGenerated = "#include \"generated\"", kFile = "#include \"shaders/";
   std::vector<std::string> pieces(1);
-  while (!text.empty()) {
-    const std::string_view line = TakeLine(text);
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view line = TakeLine(rest);
     if (line == kGenerated) {
       pieces.emplace_back();
+    } else if (line.starts_with(kFile)) {
+      pieces.back() += read(std::string(line.substr(kFile.size(), line.rfind('"') - kFile.size())));
     } else if (line.starts_with("#include")) {
-      throw std::runtime_error(fmt::format("{}: an algorithm includes nothing but \"generated\"", line));
+      throw std::runtime_error(fmt::format("{}: an algorithm includes \"generated\" and files of shaders/", line));
     } else {
       pieces.back().append(line).push_back('\n');
     }
@@ -84,7 +87,7 @@ std::string AlgorithmsText(const std::vector<std::string>& files, const ReadFile
   for (const std::string& file : files) {
     if (!file.ends_with(".comp")) continue;
     const int first = count;
-    for (const std::string& piece : PiecesOf(read(file))) pieces += Quoted(piece) + ",\n", ++count;
+    for (const std::string& piece : PiecesOf(read(file), read)) pieces += Quoted(piece) + ",\n", ++count;
     algorithms += fmt::format("    {{\"{}\", {{kPieces + {}, {}}}}},\n", file, first, count - first);
   }
   return fmt::format(

@@ -1,4 +1,4 @@
-// Attention as one kernel (attention/forward.comp).
+// Attention as one kernel (attention/forward.comp, or attention/matrices.comp on matrix units).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +7,8 @@
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/product.h"
 #include "backend/vulkan/lower/quad_loads.h"
+#include "backend/vulkan/spirv/matrix_types.h"
+#include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -30,12 +32,15 @@ class AttentionWriter {
     KernelBuilder kernel(context_.facts);
     for (int64_t value : {groups, row_tiles, a.rows, a.keys, shape_.parts, shape_.part_keys})
       kernel.Param(static_cast<uint32_t>(value));
-    WriteDefines(kernel);
-    WriteLoads(kernel);
+    shape_.matrix ? WriteMatrixDefines(kernel) : WriteDefines(kernel);
+    shape_.matrix ? WriteMatrixLoads(kernel) : WriteLoads(kernel);
     WriteLogit(kernel);
-    shape_.parts > 1 ? WritePartStores(kernel) : WriteStores(kernel);
-    std::vector<Step> steps{kernel.Finish(StepName(body_), "attention/forward.comp", {shape_.lanes, shape_.lanes_y, 1},
-                                          GroupGrid(context_.facts, groups))};
+    shape_.parts > 1 ? WritePartStores(kernel) : WriteStores(kernel, shape_.matrix.has_value());
+    const char* algorithm = shape_.matrix ? "attention/matrices.comp" : "attention/forward.comp";
+    const std::vector<uint32_t> lanes =
+        shape_.matrix ? std::vector<uint32_t>{context_.facts.matrix_lanes * shape_.lanes_y, 1u, 1u}
+                      : std::vector<uint32_t>{shape_.lanes, shape_.lanes_y, 1u};
+    std::vector<Step> steps{kernel.Finish(StepName(body_), algorithm, lanes, GroupGrid(context_.facts, groups))};
     steps[0].kernel.small_subgroups = true;
     steps[0].flop = 2 * a.batches * a.rows * a.keys * (a.depth + a.columns);
     if (shape_.parts > 1) steps.push_back(WriteJoin());
@@ -48,11 +53,12 @@ class AttentionWriter {
     AttentionPlace at;
     std::optional<ValueWriter> writer;
   };
-  void Begin(Function& f, KernelBuilder& kernel) const {
+  void Begin(Function& f, KernelBuilder& kernel) const { BeginWith(f, kernel, UnitsOf(attention_.depth)); }
+  void BeginWith(Function& f, KernelBuilder& kernel, int64_t depth_units) const {
     const std::pair<const char*, int64_t> variables[] = {{"batch", attention_.batches},
                                                          {"row", attention_.rows},
                                                          {"key", attention_.keys},
-                                                         {"unit", UnitsOf(attention_.depth)},
+                                                         {"unit", depth_units},
                                                          {"unit", UnitsOf(attention_.columns)},
                                                          {"column", attention_.columns}};
     for (const auto& [name, size] : variables) f.space.AddVariable(size);
@@ -98,6 +104,44 @@ class AttentionWriter {
               *product.operand(1 - attention_.weights), false, &AttentionIndices::value);
   }
 
+  void WriteMatrixDefines(KernelBuilder& kernel) const {
+    kernel.Append("#undef Sum\n#define Sum float\n" + MatrixDefines(*shape_.matrix, context_.facts));
+    kernel.Append(fmt::format(
+        "#define SUBGROUPS {}u\n#define KEYS {}u\n#define DEPTH {}u\n#define COLUMNS {}u\n#define CAUSAL {}\n"
+        "#define PARTS {}\n#define WEIGHT_PAIR(low, high) encode_number_pair_{}(low, high)\n",
+        shape_.lanes_y, shape_.lanes, attention_.depth, attention_.columns, attention_.causal ? 1 : 0,
+        shape_.parts > 1 ? 1 : 0, ElementTypeName(shape_.matrix->term)));
+  }
+
+  // void <head> { words[...] = the operand's neighbours, in words as they lie in memory or packed here. }
+  void WriteMatrixLoad(KernelBuilder& kernel, const char* head, const Instruction& operand, bool of_depths,
+                       MultiIndex AttentionIndices::*index) const {
+    const int per_load = of_depths ? 8 : 4, unit = of_depths ? 3 : 4;
+    Function f;
+    BeginWith(f, kernel, attention_.depth / 8);
+    f.writer->Vectorize(unit, per_load);
+    const auto place = [&](int j) {
+      (of_depths ? f.at.depth : f.at.column) = f.space.Add(f.space.Scale(f.space.Variable(unit), per_load), {{}, j});
+      return IndicesOf(attention_, f.space, f.at).*index;
+    };
+    std::vector<std::string> words = f.writer->GroupWords(operand, place(0));
+    for (int j = 0; words.size() < static_cast<size_t>(per_load / 2); j += 2) {
+      const std::string low = f.writer->Value(operand, place(j)), high = f.writer->Value(operand, place(j + 1));
+      words.push_back(fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(shape_.matrix->term), low, high));
+    }
+    for (size_t j = 0; j < words.size(); ++j) f.writer->Line(fmt::format("words[{}] = {};", j, words[j]));
+    kernel.Append(fmt::format("void {}, out uint words[{}]) {{\n{}}}\n", head, words.size(), f.writer->Take()));
+  }
+  void WriteMatrixLoads(KernelBuilder& kernel) const {
+    const Instruction &scores = *attention_.scores, &product = *attention_.product;
+    WriteMatrixLoad(kernel, "load_query(uint batch, uint row, uint unit", *scores.operand(attention_.queries), true,
+                    &AttentionIndices::query);
+    WriteMatrixLoad(kernel, "load_key(uint batch, uint key, uint unit", *scores.operand(1 - attention_.queries), true,
+                    &AttentionIndices::key);
+    WriteMatrixLoad(kernel, "load_value(uint batch, uint key, uint unit", *product.operand(1 - attention_.weights),
+                    false, &AttentionIndices::value);
+  }
+
   void WriteLogit(KernelBuilder& kernel) const {
     Function f;
     Begin(f, kernel);
@@ -120,8 +164,8 @@ class AttentionWriter {
     kernel.Append(fmt::format("#define HIDDEN {}\n", ConstantText(ElementType::kF32, &hidden)));
   }
 
-  void WriteStores(KernelBuilder& kernel) const {
-    WriteStore(kernel);
+  void WriteStores(KernelBuilder& kernel, bool in_quads = false) const {
+    WriteStore(kernel, in_quads ? 4 : 1);
     WriteStatistics(kernel);
   }
 
@@ -150,29 +194,40 @@ class AttentionWriter {
                          GroupGrid(context_.facts, GroupsOfTile(results, kJoinLanes)));
   }
 
-  void WriteStore(KernelBuilder& kernel) const {
+  // store() of a result, or of four neighbouring columns.
+  void WriteStore(KernelBuilder& kernel, int count) const {
     const Instruction& product = *attention_.product;
     Function f;
     Begin(f, kernel);
-    const MultiIndex index = f.space.Delinearize(ResultIndex(attention_, f.space, f.at), product.shape().dimensions());
+    if (count > 1) f.writer->Vectorize(4, count);
     const std::vector<const Instruction*> moves = MovesBehind(attention_);
     const Shape& last = moves.empty() ? product.shape() : moves.back()->shape();
-    const IndexExpression linear = f.space.Linearize(IndexBehind(moves, f.space, index), last.dimensions());
-    f.writer->Override(product, index, FromF32(product, "value"));
-    std::vector<std::string> values(body_.roots.size());
-    for (size_t leaf = 0; leaf < values.size(); ++leaf) {
-      const Instruction& root = *body_.roots[leaf];
-      if (IsStatistic(root)) continue;
-      values[leaf] = f.writer->Value(root, f.space.Delinearize(linear, root.shape().dimensions()));
+    std::vector<IndexExpression> places;
+    std::vector<std::vector<std::string>> values(body_.roots.size());
+    for (int j = 0; j < count; ++j) {
+      if (count > 1) f.at.column = f.space.Add(f.space.Scale(f.space.Variable(4), count), {{}, j});
+      const MultiIndex index =
+          f.space.Delinearize(ResultIndex(attention_, f.space, f.at), product.shape().dimensions());
+      places.push_back(f.space.Linearize(IndexBehind(moves, f.space, index), last.dimensions()));
+      f.writer->Override(product, index, FromF32(product, count > 1 ? fmt::format("quad[{}]", j) : "value"));
+      for (size_t leaf = 0; leaf < values.size(); ++leaf) {
+        const Instruction& root = *body_.roots[leaf];
+        if (IsStatistic(root)) continue;
+        values[leaf].push_back(f.writer->Value(root, f.space.Delinearize(places.back(), root.shape().dimensions())));
+      }
     }
+    bool neighbours = true;
+    for (int j = 0; j < count; ++j) neighbours &= f.space.Add(places[0], {{}, j}) == places[static_cast<size_t>(j)];
     for (size_t leaf = 0; leaf < values.size(); ++leaf) {
       if (values[leaf].empty()) continue;
       const int k = kernel.AddBuffer(body_.roots[leaf]->shape().element_type(), Access::kWrite,
                                      buffers_.SliceOf(*body_.instruction, static_cast<int>(leaf)));
-      f.writer->Line(kernel.Store(k, f.writer->Index(linear), values[leaf]));
+      if (neighbours && count > 1) f.writer->StoreGroup(k, places[0], values[leaf]);
+      for (size_t j = 0; j < places.size() && !(neighbours && count > 1); ++j)
+        f.writer->Line(kernel.Store(k, f.writer->Index(places[j]), values[leaf][j]));
     }
-    kernel.Append(
-        fmt::format("void store(uint batch, uint row, uint column, float value) {{\n{}}}\n", f.writer->Take()));
+    kernel.Append(fmt::format("void store(uint batch, uint row, uint {}) {{\n{}}}\n",
+                              count > 1 ? "unit, float quad[4]" : "column, float value", f.writer->Take()));
   }
 
   bool IsStatistic(const Instruction& root) const { return &root == attention_.largest || &root == attention_.total; }
@@ -206,8 +261,23 @@ class AttentionWriter {
   BufferSlice part_sums_, part_statistics_;
 };
 
-AttentionWork WorkOf(const Attention& a) {
-  return {a.batches, a.rows, a.keys, a.depth, a.columns, a.causal.has_value()};
+// The product of the device's matrix units that both products are: of one type of 16 bits, in f32.
+std::optional<MatrixShape> MatrixOf(const DeviceFacts& facts, const Attention& a) {
+  const ElementType term = a.scores->operand(0)->shape().element_type();
+  for (const Instruction* product : {a.scores, a.product}) {
+    if (AccumulatesWide(*product) || DotSumType(*product) != ElementType::kF32) return std::nullopt;
+    for (const Instruction* operand : product->operands()) {
+      if (operand->shape().element_type() != term) return std::nullopt;
+    }
+  }
+  const auto matrix = std::ranges::find_if(facts.matrices, [&](const MatrixShape& shape) {
+    return shape.term == term && shape.sum == ElementType::kF32 && StorageBytes(term) == 2;
+  });
+  return matrix == facts.matrices.end() ? std::nullopt : std::optional(*matrix);
+}
+
+AttentionWork WorkOf(const DeviceFacts& facts, const Attention& a) {
+  return {a.batches, a.rows, a.keys, a.depth, a.columns, a.causal.has_value(), MatrixOf(facts, a)};
 }
 
 }  // namespace
@@ -218,7 +288,7 @@ Status CanLowerAttention(const LowerContext& context, const FusionDescription& b
     const bool statistic = root == a.largest || root == a.total;
     if (!statistic) VXLA_RETURN_IF_ERROR(CheckProductRoot(body, *root));
   }
-  if (TuneAttention(context.facts, WorkOf(a)).lanes > 0) return OkStatus();
+  if (TuneAttention(context.facts, WorkOf(context.facts, a)).lanes > 0) return OkStatus();
   return Unsupported("{}: attention over {} and {} dimensions needs more than this device's {} bytes of shared memory",
                      body.instruction->name(), a.depth, a.columns, context.facts.max_shared_bytes);
 }
@@ -226,7 +296,7 @@ Status CanLowerAttention(const LowerContext& context, const FusionDescription& b
 Result<std::vector<Step>> LowerAttention(const LowerContext& context, const FusionDescription& body,
                                          BufferMap& buffers) {
   const Attention& a = *body.attention;
-  const AttentionShape shape = TuneAttention(context.facts, WorkOf(a));
+  const AttentionShape shape = TuneAttention(context.facts, WorkOf(context.facts, a));
   return AttentionWriter(context, body, buffers, shape).Write();
 }
 

@@ -27,9 +27,12 @@ class ChainWriter {
       : context_(context), body_(body), chain_(*body.chain), buffers_(buffers), shape_(shape) {}
 
   Step Write() const {
-    const int64_t row_tiles = (chain_.rows + shape_.rows() - 1) / shape_.rows(), groups = chain_.batches * row_tiles;
+    const int64_t row_tiles = (chain_.rows + shape_.rows() - 1) / shape_.rows(), parts = chain_.sums[0].parts;
+    const int64_t key_tiles = parts > 0 ? (chain_.keys + shape_.keys() - 1) / shape_.keys() : 1;
+    const int64_t groups = chain_.batches / std::max<int64_t>(parts, 1) * row_tiles * key_tiles;
     KernelBuilder kernel(context_.facts);
     for (int64_t value : {groups, row_tiles, chain_.rows, chain_.keys}) kernel.Param(static_cast<uint32_t>(value));
+    if (parts > 0) kernel.Param(static_cast<uint32_t>(key_tiles)), kernel.Param(static_cast<uint32_t>(parts));
     WriteDefines(kernel);
     for (size_t p = 0; p < chain_.products.size(); ++p) WriteTerms(kernel, p);
     WriteChoice(kernel, "void load_row(uint which, uint batch, uint row, uint unit, out float quad[4])", "load_row_",
@@ -94,7 +97,9 @@ class ChainWriter {
     kernel.Append(fmt::format("#define X {}u\n#define Y {}u\n#define CHUNK {}u\n#define PRODUCTS {}\n#define SUMS {}\n",
                               shape_.lanes, shape_.lanes_y, shape_.chunk, chain_.products.size(), chain_.sums.size()));
     kernel.Append(fmt::format("#define DEPTH(which) {}\n#define REDUCES {}\n", choice(depths),
-                              chain_.sums[0].is_product() ? 0 : 1));
+                              chain_.sums[0].is_product()     ? 0
+                              : chain_.sums[0].over_batches() ? 2
+                                                              : 1));
     kernel.Append(fmt::format("#define ROW_ALONG_DEPTH(which) ({} == 1u)\n#define KEY_ALONG_DEPTH(which) ({} == 1u)\n",
                               choice(of_rows), choice(of_keys)));
     kernel.Append(fmt::format("#define MULTIPLY_ADD(sum, a, b) {}\n",
@@ -269,19 +274,21 @@ class ChainWriter {
     std::vector<const Instruction*> moves;
     for (auto link = path.rbegin(); link != path.rend(); ++link) moves.push_back(link->first);
     Function f;
-    Begin(f, kernel, 1, sum.columns);
-    if (sum.columns % 4 == 0) f.writer->Vectorize(4, 4);
+    const int64_t columns = sum.over_batches() ? chain_.keys : sum.columns;
+    Begin(f, kernel, 1, columns);
+    if (columns % 4 == 0) f.writer->Vectorize(4, 4);
     std::vector<std::string> values, exist(4);
     std::vector<IndexExpression> places;
     for (int j = 0; j < 4; ++j) {
-      f.at.column = PlaceInUnit(*f.writer, 4, sum.columns, j, &exist[static_cast<size_t>(j)]);
+      (sum.over_batches() ? f.at.key : f.at.column) =
+          PlaceInUnit(*f.writer, 4, columns, j, &exist[static_cast<size_t>(j)]);
       const IndexExpression result = ResultIndex(chain_, sum, f.space, f.at);
       const MultiIndex index = f.space.Delinearize(result, sum.hero->shape().dimensions());
       places.push_back(f.space.Linearize(IndexBehind(moves, f.space, index), root.shape().dimensions()));
       f.writer->Override(*sum.hero, index, FromF32(*sum.hero, fmt::format("quad[{}]", j)));
       values.push_back(f.writer->Value(root, f.space.Delinearize(places.back(), root.shape().dimensions())));
     }
-    bool neighbours = sum.columns % 4 == 0;
+    bool neighbours = columns % 4 == 0;
     for (int j = 0; j < 4; ++j) neighbours &= f.space.Add(places[0], {{}, j}) == places[static_cast<size_t>(j)];
     if (neighbours) f.writer->StoreGroup(k, places[0], values);
     for (size_t j = 0; j < 4 && !neighbours; ++j) {
@@ -296,12 +303,13 @@ class ChainWriter {
   void WriteReduction(KernelBuilder& kernel) const {
     const ChainSum& sum = chain_.sums[0];
     const Reducer reducer = ReadReducer(*sum.hero->called(0));
+    kernel.Append(fmt::format("#define IDENTITY {}\n{}", reducer.identity[0], reducer.combine("combine")));
+    if (sum.over_batches()) return WriteStore(kernel, 0);
     const int k = Result(kernel, sum);
     Function f;
     Begin(f, kernel, 1, 1);
     f.writer->Line(
         kernel.Store(k, f.writer->Index(ResultIndex(chain_, sum, f.space, f.at)), FromF32(*sum.hero, "value")));
-    kernel.Append(fmt::format("#define IDENTITY {}\n{}", reducer.identity[0], reducer.combine("combine")));
     kernel.Append(fmt::format("void store(uint batch, uint row, float value) {{\n{}}}\n", f.writer->Take()));
   }
 

@@ -431,7 +431,58 @@ RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work) {
   return shape;
 }
 
+namespace {
+
+// Of few workgroups each takes a part of the keys, at least so many of them.
+void ShareOutKeys(const DeviceFacts& facts, const AttentionWork& work, int64_t least, AttentionShape* shape) {
+  const int64_t groups = work.batches * CeilDivide(work.rows, shape->rows()),
+                blocks = CeilDivide(work.keys, shape->keys());
+  const int64_t wanted = TraitsOf(facts).busy_groups;
+  if (groups < wanted / 4 && !work.causal) {
+    shape->parts = std::clamp<int64_t>(CeilDivide(wanted, groups), 1, std::max<int64_t>(1, work.keys / least));
+  }
+  shape->part_keys = CeilDivide(blocks, shape->parts) * shape->keys();
+  shape->parts = CeilDivide(work.keys, shape->part_keys);
+}
+
+// Of a workgroup: queries, a block of keys and its values, rows padded by 16 bytes, and a tile of each subgroup, in
+// shared memory; of a subgroup: its results in registers, 64 of a lane at most.
+bool FitsAttention(const DeviceFacts& facts, const AttentionWork& work, const AttentionShape& shape) {
+  const MatrixShape& matrix = *shape.matrix;
+  const int64_t depths = CeilDivide(work.depth, matrix.k) * matrix.k,
+                columns = CeilDivide(work.columns, matrix.columns) * matrix.columns, keys = shape.lanes;
+  const int64_t shared =
+      (shape.rows() + keys) * (2 * depths + 16) + columns * (2 * keys + 16) + shape.rows() * (4 * keys + 16) + 16;
+  const uint32_t partners = facts.matrix_lanes / matrix.rows, invocations = facts.matrix_lanes * shape.lanes_y;
+  constexpr int64_t kMostSums = 64;
+  return partners >= 1 && partners <= 4 && partners * matrix.rows == facts.matrix_lanes && keys % (4 * partners) == 0 &&
+         keys % matrix.columns == 0 && keys % matrix.k == 0 && keys >= 2 * matrix.columns && keys % 8 == 0 &&
+         matrix.k % 8 == 0 && matrix.columns % 4 == 0 && columns * matrix.rows <= kMostSums * facts.matrix_lanes &&
+         shared <= facts.max_shared_bytes &&
+         invocations <= std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]);
+}
+
+// Rows of a product's matrices at least, where they are not mostly idle.
+std::optional<AttentionShape> TuneAttentionMatrices(const DeviceFacts& facts, const AttentionWork& work) {
+  if (!work.matrix || facts.same_bits || work.depth % 8 != 0 || work.columns % 4 != 0) return std::nullopt;
+  if (2 * work.rows <= work.matrix->rows) return std::nullopt;
+  for (const uint32_t subgroups : {4u, 2u, 1u}) {
+    AttentionShape shape;
+    shape.lanes = 32;
+    shape.lanes_y = subgroups;
+    shape.matrix = work.matrix;
+    if (subgroups > 1 && shape.rows() / 2 >= work.rows) continue;  // half of it would be idle
+    if (!FitsAttention(facts, work, shape)) continue;
+    ShareOutKeys(facts, work, 512, &shape);
+    return shape;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 AttentionShape TuneAttention(const DeviceFacts& facts, const AttentionWork& work) {
+  if (const auto matrices = TuneAttentionMatrices(facts, work)) return *matrices;
   // Few rows, as of one query a head and group: a row has a subgroup's lanes, and each its own key.
   constexpr int64_t kFewRows = 8;
   const auto few = static_cast<uint32_t>(std::bit_ceil(static_cast<uint64_t>(std::min(work.rows, kFewRows))));
@@ -445,15 +496,7 @@ AttentionShape TuneAttention(const DeviceFacts& facts, const AttentionWork& work
     const int64_t words =
         shape.rows() * depth + shape.keys() * std::max(depth, columns) + shape.rows() * (shape.keys() + 1) + 1;
     if (shape.lanes * shape.lanes_y > facts.max_workgroup_invocations || 4 * words > facts.max_shared_bytes) continue;
-    const int64_t groups = work.batches * CeilDivide(work.rows, shape.rows()),
-                  blocks = CeilDivide(work.keys, shape.keys());
-    const int64_t wanted = TraitsOf(facts).busy_groups;
-    const int64_t least = work.rows < kFewRows ? 128 : 512;  // keys of a part
-    if (groups < wanted / 4 && !work.causal) {
-      shape.parts = std::clamp<int64_t>(CeilDivide(wanted, groups), 1, std::max<int64_t>(1, work.keys / least));
-    }
-    shape.part_keys = CeilDivide(blocks, shape.parts) * shape.keys();
-    shape.parts = CeilDivide(work.keys, shape.part_keys);
+    ShareOutKeys(facts, work, work.rows < kFewRows ? 128 : 512, &shape);
     return shape;
   }
   return {};

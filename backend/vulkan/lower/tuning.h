@@ -148,13 +148,17 @@ DotShape TuneDot(const DeviceFacts& facts, const DotWork& work);
 struct AttentionShape {
   uint32_t lanes = 0, lanes_y = 1, tile_rows = 4, tile_keys = 2;
   int64_t parts = 1, part_keys = 0;
-  int64_t rows() const { return int64_t{lanes_y} * tile_rows; }
-  int64_t keys() const { return int64_t{lanes} * tile_keys; }
+  // By attention/matrices.comp: lanes_y subgroups own as many rows each as this product of the units has, and take
+  // `lanes` keys at a time.
+  std::optional<MatrixShape> matrix = {};
+  int64_t rows() const { return int64_t{lanes_y} * (matrix ? matrix->rows : tile_rows); }
+  int64_t keys() const { return int64_t{lanes} * (matrix ? 1 : tile_keys); }
 };
 struct AttentionWork {
   int64_t batches = 1, rows = 1, keys = 1;
-  int64_t depth = 1, columns = 1;  // dimensions of a query and of a value
-  bool causal = false;             // keys that a tile of rows does not see are left out, which parts cannot
+  int64_t depth = 1, columns = 1;          // dimensions of a query and of a value
+  bool causal = false;                     // keys that a tile of rows does not see are left out, which parts cannot
+  std::optional<MatrixShape> matrix = {};  // that the device's units take both products in
 };
 AttentionShape TuneAttention(const DeviceFacts& facts, const AttentionWork& work);
 
