@@ -99,5 +99,20 @@ TEST(WideLoopsTest, TheLastWorkgroupIsNotWhole) {
 ENTRY e { a = bf16[2097160] parameter(0)  b = bf16[2097160] parameter(1)  ROOT r = bf16[2097160] add(a, b) })");
 }
 
+// Turns of a loop in one workgroup go by fours: drivers that wrote all of them out spilled registers.
+TEST(WideLoopsTest, LoopsOfManyTurnsInOneWorkgroup) {
+  ExpectTheReferencesBits(R"(
+goes { p = (s32[], s32[65536], s32[65536]) parameter(0)  i = s32[] get-tuple-element(p), index=0  n = s32[] constant(3)
+  ROOT r = pred[] compare(i, n), direction=LT }
+body { p = (s32[], s32[65536], s32[65536]) parameter(0)  i = s32[] get-tuple-element(p), index=0
+  a = s32[65536] get-tuple-element(p), index=1  b = s32[65536] get-tuple-element(p), index=2  one = s32[] constant(1)
+  j = s32[] add(i, one)  s = s32[65536] add(a, b)  m = s32[65536] multiply(a, b)
+  ROOT r = (s32[], s32[65536], s32[65536]) tuple(j, s, m) }
+ENTRY e { a = s32[65536] parameter(0)  b = s32[65536] parameter(1)  z = s32[] constant(0)
+  t = (s32[], s32[65536], s32[65536]) tuple(z, a, b)
+  w = (s32[], s32[65536], s32[65536]) while(t), condition=goes, body=body  x = s32[65536] get-tuple-element(w), index=1
+  y = s32[65536] get-tuple-element(w), index=2  ROOT r = s32[65536] subtract(x, y) })");
+}
+
 }  // namespace
 }  // namespace VXLA_NAMESPACE

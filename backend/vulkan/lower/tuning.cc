@@ -663,7 +663,7 @@ bool PairsInstructions(const DeviceFacts& facts) { return facts.vendor_id == kAm
 LoopTuning Widened(const DeviceFacts& facts, LoopTuning tuning, const ElementBytes& bytes, int64_t element_count,
                    int64_t cost) {
   // The text repeats the body for each element of a group: what computes much gains nothing by wider loads.
-  constexpr int64_t kMostCost = 64;
+  constexpr int64_t kMostCost = 16;
   if (tuning.width != 4 || cost > kMostCost || !facts.byte_offsets) return tuning;
   const uint32_t wanted = bytes.most == 1 ? 16 : bytes.least == 2 && bytes.most <= 4 ? 8 : 4;
   const GpuTraits traits = TraitsOf(facts);
