@@ -145,8 +145,7 @@ CommandBody AddCompile(CLI::App& app) {
                "products round as on every other device, instead of by what the target does fastest");
   app.add_option("--emulate", flags->emulate,
                  "what the kernels for devices of this machine do without, or are written for, as of vxla run: with "
-                 "gpu,matrices "
-                 "kernels of GPUs with matrix units, which plain code stands in for")
+                 "gpu,matrices kernels of GPUs with matrix units, which plain code stands in for")
       ->type_name("LIST");
   app.add_flag("--no-cache", flags->no_cache, "neither read nor write the cache of compiled kernels");
   app.add_flag("--json", flags->json, "the file's size and variants, as one JSON object on stdout");

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "api/placed_replicas.h"
-#include "scheduler/replicas/mpi_module.h"
 #include "api/replicas.h"
 #include "backend/cpu/reference/checked_run.h"
 #include "core/hash.h"
@@ -15,6 +14,7 @@
 #include "core/text/hlo_printer.h"
 #include "scheduler/bundle.h"
 #include "scheduler/plan_printer.h"
+#include "scheduler/replicas/mpi_module.h"
 #include "tools/arguments.h"
 #include "tools/bench_peers.h"
 #include "tools/commands.h"

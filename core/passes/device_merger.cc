@@ -273,8 +273,7 @@ Status Merger::CheckTogether(const Frame& frame, const Instruction& instruction,
     if (frame.at.contains(other)) continue;
     return Unsupported(
                "{}: {} takes part, which may leave a loop or take another branch than {}: several devices that part "
-               "run "
-               "on the CPU reference only",
+               "run on the CPU reference only",
                TextWithChannel(instruction), grid_.Name(other), grid_.Name(device))
         .At(instruction.location());
   }
