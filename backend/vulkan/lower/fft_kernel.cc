@@ -103,16 +103,15 @@ class FftPassWriter {
     }
     return values;
   }
+  // By fours of words even where loads go by eight: lavapipe keeps a vector of 64-bit lanes in 64 bytes on the stack to
+  // store its lanes one by one, and no processor forwards a store of 64 bytes to a load of eight.
   void StoreGroup(int k, const std::string& index, std::span<const ComplexText> values) {
-    kernel_.AddVectorView(k, job_.width == 4 ? 8 : 4);
-    std::string text;
-    for (const ComplexText& value : values) {
-      text += text.empty() ? "" : ", ";
-      text += job_.width == 4 ? fmt::format("packUint2x32(floatBitsToUint({}))", text_.Text(value))
-                              : fmt::format("{}, {}", text_.Text(value.re), text_.Text(value.im));
+    kernel_.AddVectorView(k, 4);
+    for (size_t i = 0; i < values.size(); i += 2) {
+      const ComplexText &a = values[i], &b = values[i + 1];
+      text_.Line(fmt::format("STORE({}, f32x4, ({}) / 2u + {}u, vec4({}, {}, {}, {}));", k, index, i / 2,
+                             text_.Text(a.re), text_.Text(a.im), text_.Text(b.re), text_.Text(b.im)));
     }
-    text_.Line(fmt::format("STORE({}, {}, ({}) / {}u, {}({}));", k, job_.width == 4 ? "u64x4" : "f32x4", index,
-                           job_.width, job_.width == 4 ? "u64vec4" : "vec4", text));
   }
   // Whether groups of `width` on lines of this many elements of c64 are whole and lie side by side.
   bool Groups(ElementType type, int64_t size) const {
