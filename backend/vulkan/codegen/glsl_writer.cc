@@ -496,7 +496,7 @@ void ValueWriter::StoreGroup(int k, const IndexExpression& first, std::span<cons
     }
     return;
   }
-  const bool pairs = vector_width_ == 8 && kernel_.has_pairs();
+  const bool pairs = stores_pairs_ && vector_width_ == 8 && kernel_.has_pairs();
   if (kernel_.groups_are_words(k)) return StoreWords(k, group->group, values);
   kernel_.AddVectorView(k, pairs ? 8 : 4);
   const std::string tag(StorageTag(kernel_.buffer_type(k)));
