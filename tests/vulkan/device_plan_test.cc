@@ -574,6 +574,18 @@ TEST(KnownFaultsTest, BelongToTheDriversThatHaveThem) {
   EXPECT_EQ(PlanDevice(radeon, {})->facts.quirks.vectors_of_addresses, false);
 }
 
+// A GPU's kernels do not depend on the processor that the host has.
+TEST(KnownFaultsTest, WordsAreStoredInPairsButWhereTheHostThatRunsKernelsHasAvx512) {
+  DeviceFacts facts = PlanDevice(Driver("llvmpipe", "Mesa 22.3.6 (LLVM 15.0.6)"), {})->facts;
+  facts.host_avx512 = false;
+  EXPECT_TRUE(StoresPairs(facts));
+  facts.host_avx512 = true;
+  EXPECT_FALSE(StoresPairs(facts));
+  facts.kind = DeviceFacts::Kind::kDiscrete;
+  EXPECT_TRUE(StoresPairs(facts));
+  EXPECT_FALSE(PlanDevice(FakeGpu(), {})->facts.host_avx512);
+}
+
 DeviceFacts Facts(const char* name, DeviceFacts::Kind kind, uint64_t memory) {
   DeviceFacts facts;
   facts.name = name;

@@ -55,6 +55,14 @@ int UsableThreads() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
+bool HostHasAvx512() {
+#if defined(__x86_64__) && defined(__GNUC__)
+  return __builtin_cpu_supports("avx512f") != 0;
+#else
+  return false;
+#endif
+}
+
 // Three quarters of the machine's memory: the rest of the system lives there too.
 uint64_t HostMemoryBytes() {
 #ifdef __linux__
@@ -345,6 +353,7 @@ void FillIdentity(const PhysicalSupport& support, DeviceFacts& facts) {
   FillRates(facts);
   if (!facts.is_software()) return;
   facts.hardware_threads = UsableThreads();
+  facts.host_avx512 = HostHasAvx512();
   // lavapipe: 0 means that the submitting queue thread runs the kernels alone.
   if (const char* threads = std::getenv("LP_NUM_THREADS"); threads != nullptr && facts.driver == "llvmpipe") {
     facts.hardware_threads = std::clamp(std::atoi(threads), 1, facts.hardware_threads);

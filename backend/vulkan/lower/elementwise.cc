@@ -40,15 +40,6 @@ LoopTuning TuningOf(const LowerContext& context, const FusionDescription& body,
         values, [](const Instruction* value) { return value->shape().element_type() == ElementType::kBF16; });
     tuning.small_subgroups = rounds && tuning.width == 8 && PairsInstructions(context.facts);
   }
-  // What only moves is bound by loads and stores: groups of four, in steps of the most invocations, are lavapipe's
-  // fastest copy (a 64 MiB all-gather on AVX-512: 32 ms eight wide, 22 so).
-  const bool moves = std::ranges::all_of(body.computed, [](const Instruction* i) {
-    return i->opcode() == Opcode::kConcatenate || i->opcode() == Opcode::kSlice || i->opcode() == Opcode::kCopy;
-  });
-  if (context.facts.is_software() && moves && tuning.width == 8) {
-    tuning.width = 4;
-    tuning.workgroup_size = std::min<uint32_t>(1024, context.facts.max_workgroup_invocations);
-  }
   // An invocation that owns whole words of a packed result stores them without atomics.
   const bool packed = std::ranges::any_of(
       values, [&](const Instruction* value) { return IsPacked(value->shape().element_type(), context.facts); });
@@ -199,7 +190,7 @@ LoopKernel::LoopKernel(const LowerContext& context, const FusionDescription& bod
     const bool moves = i->opcode() == Opcode::kSelect || i->opcode() == Opcode::kCopy || i->opcode() == Opcode::kNegate;
     return IsElementwise(i->opcode()) && !moves && IsFloating(i->shape().element_type());
   });
-  if (!computes) writer_.StoreInPairs();
+  if (!computes) writer_.OnlyMoves();
 }
 
 const Instruction* LiveRowsOf(std::span<const Instruction* const> results) {
