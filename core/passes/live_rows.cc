@@ -100,8 +100,10 @@ Demand DemandOn(const Instruction& user, int k, const Demand& of_user) {
   if (of_user.kind == Demand::Kind::kNone) return {};
   if (!operand.shape().IsArray() || operand.shape().rank() == 0) return kAllRows;
   if (user.opcode() == Opcode::kSelect && k == 1 && !of_user.live()) return Below(LiveSizeOfMask(*user.operand(0), 0));
-  if (user.opcode() == Opcode::kSort && user.attributes<SortAttributes>().dimensions.at(0) == 0)
-    return Below(LiveSizeOfSort(user));
+  if (user.opcode() == Opcode::kSort && user.attributes<SortAttributes>().dimensions.at(0) == 0) {
+    // What says that an element does not live is read where it does not.
+    return LiveSizeOfMask(operand, 0) != nullptr ? kAllRows : Below(LiveSizeOfSort(user));
+  }
   if (!of_user.live()) return kAllRows;
   if (user.opcode() == Opcode::kGather) return GathersByRow(user, k) && SameRows(user, operand) ? of_user : kAllRows;
   if (user.opcode() == Opcode::kDot) return MultipliesByRow(user, k) && SameRows(user, operand) ? of_user : kAllRows;

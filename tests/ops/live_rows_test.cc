@@ -73,6 +73,13 @@ std::vector<Literal> ArgumentsFor(int64_t live) {
   return arguments;
 }
 
+// What adds up to a size.
+Literal SizesOf(int64_t live) {
+  Literal sizes(Shape(ElementType::kS32, {8}));
+  sizes.SetInt(5, live);
+  return sizes;
+}
+
 TEST(LiveRowsTest, KernelsStopBehindWhatLives) {
   for (const int64_t live : {0, 1, 100, 40961, 65536}) {
     SCOPED_TRACE(live);
@@ -192,6 +199,35 @@ TEST(LiveRowsTest, ASizeOfTheValuesThatItCutsIsNoCircle) {
   ROOT r = (f32[<=4096], f32[]) tuple(e, t)
 })";
   RunBoth(text, {RandomLiteral(Shape(ElementType::kF32, {4096}), 1)});
+}
+
+// What says which elements live is there for all of them, whatever lay in its memory: here that of a run of more.
+TEST(LiveRowsTest, ASortOfFewerAfterMoreKeepsWhatDoesNotLiveLast) {
+  const std::string text = std::string(kHead) + R"(ENTRY e {
+  x = f32[8192] parameter(0)
+  k = s32[8] parameter(1)
+  none = s32[] constant(0)
+  n = s32[] reduce(k, none), dimensions={0}, to_apply=count
+  d = f32[<=8192] set-dimension-size(x, n), dimensions={0}
+  ROOT r = f32[<=8192] sort(d), dimensions={0}, to_apply=up
+})";
+  const auto module = ParseModule(text);
+  ASSERT_NE(module, nullptr);
+  for (BindingMode mode : ModesToRun()) {
+    auto executable = DeviceClient(mode)->Compile(*module);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    for (const int64_t live : {8192, 1025, 100, 5000, 1}) {
+      SCOPED_TRACE(live);
+      const std::vector<Literal> arguments{RandomLiteral(Shape(ElementType::kF32, {8192}), 1), SizesOf(live)};
+      const std::vector<const Literal*> pointers{&arguments[0], &arguments[1]};
+      RunStatistics statistics;
+      const Result<Literal> got = (*executable)->Run(pointers, &statistics);
+      ASSERT_TRUE(got.ok()) << got.status().message();
+      const std::optional<Literal> want = RunOnCpu(*module, arguments);
+      ASSERT_TRUE(want.has_value());
+      ExpectAgreement(*got, *want, RunOptions(), "sort");
+    }
+  }
 }
 
 }  // namespace
