@@ -230,5 +230,38 @@ TEST(LiveRowsTest, ASortOfFewerAfterMoreKeepsWhatDoesNotLiveLast) {
   }
 }
 
+// Bytes of a profile are those of what lives, where the device counted the workgroups.
+TEST(LiveRowsTest, ProfilesCountWhatLives) {
+  const auto module = ParseModule(std::string(kHead) + R"(ENTRY e {
+  t = f32[65536,16] parameter(0)
+  k = s32[8] parameter(1)
+  none = s32[] constant(0)
+  n = s32[] reduce(k, none), dimensions={0}, to_apply=count
+  m = f32[<=65536,16] set-dimension-size(t, n), dimensions={0}
+  ROOT r = f32[<=65536,16] tanh(m)
+})");
+  ASSERT_NE(module, nullptr);
+  CompileOptions options;
+  options.profile = true;
+  for (BindingMode mode : ModesToRun()) {
+    Client* const client = DeviceClient(mode);
+    if (!client->device().facts().is_software()) continue;
+    auto executable = client->Compile(*module, options);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    for (const int64_t live : {100, 65536}) {
+      const std::vector<Literal> arguments{RandomLiteral(Shape(ElementType::kF32, {65536, 16}), 1), SizesOf(live)};
+      const std::vector<const Literal*> pointers{&arguments[0], &arguments[1]};
+      RunStatistics statistics;
+      ASSERT_TRUE((*executable)->Run(pointers, &statistics).ok());
+      int64_t bytes = 0;
+      for (const StepTime& step : statistics.steps) bytes += step.bytes;
+      // Read and written twice, the copy to the result included; up to a workgroup of 64 KiB more in each.
+      const int64_t least = live * 16 * 4 * 4;
+      EXPECT_GE(bytes, least);
+      EXPECT_LE(bytes, least + 4 * 65536 + 4096);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace VXLA_NAMESPACE::testing
