@@ -216,17 +216,21 @@ std::vector<Step> WithLiveGroups(const LowerContext& context, const FusionDescri
   // A workgroup that finds nothing to do costs a GPU next to nothing, and lavapipe as much as a turn of its loop.
   const int64_t most = context.facts.is_software() ? 4 : 4096;
   if (int64_t{step.groups[0]} * step.groups[1] <= most) return {std::move(step)};
-  step.groups_at = buffers.Scratch(12);
+  // Like a gate that is open (control_flow/gates.comp), whose place it may take: scheduler/predication.h.
+  const BufferSlice gate = buffers.Scratch(16);
+  step.groups_at = {gate.buffer, gate.offset_bytes + 4, 12};
   KernelBuilder kernel(context.facts);
   kernel.Param(1);  // P(0) of fused_loop.comp
-  const int k = kernel.AddBuffer(ElementType::kU32, Access::kWrite, step.groups_at);
+  const int k = kernel.AddBuffer(ElementType::kU32, Access::kWrite, gate);
   AppendLiveCount(kernel, body, buffers, count, "live_count");
   const std::string along = fmt::format("min(groups, {}u)", step.groups[0]);
   const std::string lines = fmt::format("(groups + {}u) / {}u", step.groups[0] - 1, step.groups[0]);
-  kernel.Append(
-      fmt::format("void element(uint i) {{\n  uint groups = (live_count() + {}u) / {}u * {}u;\n  {}\n  {}\n  {}\n}}\n",
-                  per_group - 1, per_group, times, kernel.Store(k, "0u", along), kernel.Store(k, "1u", lines),
-                  kernel.Store(k, "2u", "1u")));
+  kernel.Append(fmt::format("void element(uint i) {{\n  uint groups = (live_count() + {}u) / {}u * {}u;\n",
+                            per_group - 1, per_group, times));
+  const std::array<std::string, 4> words{"1u", along, lines, "1u"};
+  for (size_t w = 0; w < words.size(); ++w)
+    kernel.Append("  " + kernel.Store(k, fmt::format("{}u", w), words[w]) + "\n");
+  kernel.Append("}\n");
   Step counts = FinishLoop(context, kernel, TuneLoop(context.facts, context.bindings, 1), 1, step.name + " groups");
   return {std::move(counts), std::move(step)};
 }
