@@ -16,6 +16,7 @@ ChainWork WorkOfChain(const ProductChain& chain) {
   ChainWork work;
   work.rows = chain.rows;
   work.keys = chain.keys;
+  work.sums = static_cast<int64_t>(chain.sums.size());
   work.reduces = !chain.sums[0].is_product();
   for (const ChainSum& sum : chain.sums) work.columns = std::max(work.columns, sum.columns);
   return work;

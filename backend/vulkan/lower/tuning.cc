@@ -506,9 +506,12 @@ ChainShape TuneChain(const DeviceFacts& facts, const ChainWork& work) {
   constexpr int64_t kMostUnits = 2;  // of four rows each, for two sums: 64 registers
   // Wide results take more lanes a row.
   // In little shared memory, as all devices have, fewer depths at a time leave room for them.
-  const ChainShape shapes[] = {{16, 16}, {32, 8}, {16, 8}, {8, 8},    {16, 4},   {32, 4},
-                               {8, 4},   {16, 2}, {32, 2}, {8, 4, 4}, {32, 2, 4}};
+  // Two wide sums at once, two units each, leave 256 invocations no registers on RDNA 3 by older drivers: one unit
+  // each.
+  const ChainShape shapes[] = {{16, 16}, {32, 8}, {64, 4}, {16, 8}, {8, 8},    {16, 4},
+                               {32, 4},  {8, 4},  {16, 2}, {32, 2}, {8, 4, 4}, {32, 2, 4}};
   for (ChainShape shape : shapes) {
+    const int64_t invocations = int64_t{shape.lanes} * shape.lanes_y;
     if (shape.rows() > 16 && shape.rows() / 2 >= work.rows) continue;  // half of it would be idle
     int64_t quads = shape.chunk * (shape.lanes + shape.lanes_y + 2);
     if (!work.reduces) {
@@ -519,8 +522,9 @@ ChainShape TuneChain(const DeviceFacts& facts, const ChainWork& work) {
     } else {
       quads += shape.rows() * shape.lanes / 4;
     }
-    const bool fits = shape.lanes * shape.lanes_y <= facts.max_workgroup_invocations &&
-                      16 * quads < facts.max_shared_bytes && shape.column_units <= kMostUnits;
+    const bool crowded = invocations > 128 && work.sums * shape.column_units > 2;
+    const bool fits = invocations <= facts.max_workgroup_invocations && 16 * quads < facts.max_shared_bytes &&
+                      shape.column_units <= kMostUnits && !crowded;
     if (fits) return shape;
   }
   return {};

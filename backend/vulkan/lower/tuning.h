@@ -172,7 +172,7 @@ struct ChainShape {
   int64_t keys() const { return int64_t{lanes} * 4; }
 };
 struct ChainWork {
-  int64_t rows = 1, keys = 1, columns = 1;
+  int64_t rows = 1, keys = 1, columns = 1, sums = 1;
   bool reduces = false;
 };
 ChainShape TuneChain(const DeviceFacts& facts, const ChainWork& work);
