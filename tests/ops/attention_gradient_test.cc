@@ -30,7 +30,8 @@ struct GradientCase {
   const char* seen = "keys";  // what the mask counts up to the row: keys, or keys before the row alone
   bool padded = false;        // and the first rows see nothing at all
   bool bias = false;
-  bool forward = true;  // the attention itself is a result too
+  const char* bias_over = "3,4";  // the dimensions of the scores that it has: 0,4: a bias of each key
+  bool forward = true;            // the attention itself is a result too
   bool bias_gradient = false;
   int dispatches = 5;  // attention, a loop of 1 / total^2, and the three of the gradient; a loop that joins masks
   BindingMode mode = BindingMode::kAddresses;
@@ -52,7 +53,7 @@ std::string ProgramOf(const GradientCase& c) {
       "zero = f32[] constant(0)  zeros = f32[$E] broadcast(zero), dimensions={}\n";
   if (c.bias) {
     text +=
-        "bias = f32[$R,$K] parameter(4)  biases = f32[$E] broadcast(bias), dimensions={3,4}\n"
+        "bias = f32[$S] parameter(4)  biases = f32[$E] broadcast(bias), dimensions={$over}\n"
         "x1 = f32[$E] add(x0, biases)\n";
   }
   if (*c.hidden != '\0') {
@@ -96,15 +97,23 @@ std::string ProgramOf(const GradientCase& c) {
   std::string results = "$t[$B,$H,$R,$G,$D], $t[$B,$H,$K,$D], $t[$B,$H,$C,$K]", values = "dq, dk, dv", end;
   if (c.forward) results = "$t[$B,$R,$H,$G,$C], " + results, values = "out, " + values;
   if (c.bias_gradient) {
-    end = "db = f32[$R,$K] reduce($dx, zero), dimensions={0,1,2}, to_apply=add\n";
-    results += ", f32[$R,$K]", values += ", db";
+    const bool whole = c.bias_over == std::string("0,1,2,3,4");
+    end = "db = f32[$S] reduce($dx, zero), dimensions={$others}, to_apply=add\n";
+    if (whole) end.clear();
+    results += ", f32[$S]", values += whole ? ", $dx" : ", db";
   }
   end += "ROOT r = (" + results + ") tuple(" + values + ")";
   const auto number = [](int64_t n) { return std::to_string(n); };
   text = Fill(text, {{"end", end}});
   text = Fill(text, {{"masked", masked ? "dx2 = f32[$E] select(sees, dz, zeros)\n" : ""}});
+  const std::string over = c.bias_over;
   text = Fill(text, {{"reducers", kReducers},
-                     {"E", "$B,$H,$G,$R,$K"},
+                     {"S", over == "3,4"   ? "$R,$K"
+                           : over == "0,4" ? "$B,$K"
+                                           : "$E"},
+                     {"others", over == "3,4" ? "0,1,2" : "1,2,3"},
+                     {"over", over}});
+  text = Fill(text, {{"E", "$B,$H,$G,$R,$K"},
                      {"W", "$B,$H,$G,$R"},
                      {"logits", masked ? "x2" : x},
                      {"dx", masked ? "dx2" : "dz"},
@@ -182,6 +191,34 @@ INSTANTIATE_TEST_SUITE_P(
                      .bias_gradient = true,
                      .dispatches = 6,
                      .mode = BindingMode::kDescriptors},
+        GradientCase{.name = "OfABiasOfTheScoresSize",
+                     .rows = 70,
+                     .keys = 131,
+                     .depth = 37,
+                     .columns = 23,
+                     .bias = true,
+                     .bias_over = "0,1,2,3,4",
+                     .bias_gradient = true,
+                     .dispatches = 6},
+        GradientCase{.name = "OfABiasOfTheScoresSizeCausalBfloat16",
+                     .type = "bf16",
+                     .rows = 128,
+                     .keys = 128,
+                     .hidden = "-1e9",
+                     .bias = true,
+                     .bias_over = "0,1,2,3,4",
+                     .bias_gradient = true,
+                     .dispatches = 6,
+                     .mode = BindingMode::kDescriptors},
+        GradientCase{.name = "OfABiasOfEachKey",
+                     .rows = 70,
+                     .keys = 131,
+                     .depth = 37,
+                     .columns = 23,
+                     .bias = true,
+                     .bias_over = "0,4",
+                     .bias_gradient = true,
+                     .dispatches = 7},
         GradientCase{.name = "Biased", .rows = 70, .keys = 131, .depth = 37, .columns = 23, .bias = true},
         GradientCase{
             .name = "RowsThatSeeNothingAreUniform", .rows = 128, .hidden = "-2.38e38", .padded = true, .dispatches = 6},
