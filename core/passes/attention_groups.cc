@@ -106,8 +106,7 @@ bool FusionGroups::AttentionAbsorbs(const Instruction& i, int64_t evaluations) c
   constexpr int64_t kMostPlaces = 4;
   if (i.opcode() == Opcode::kPad || i.opcode() == Opcode::kConcatenate) return false;
   if (IsKeptNarrow(i)) return false;
-  return evaluations <= kMostPlaces &&
-         (ElementCost(i) < kMostCost || i.opcode() == Opcode::kConvert || IsOfNarrow(i));
+  return evaluations <= kMostPlaces && (ElementCost(i) < kMostCost || i.opcode() == Opcode::kConvert || IsOfNarrow(i));
 }
 
 }  // namespace VXLA_NAMESPACE

@@ -49,7 +49,8 @@ TEST(ProductChainLoweringTest, TwoWideSumsLeaveRegisters) {
   facts.max_shared_bytes = 65536;
   facts.max_workgroup_invocations = 1024;
   const auto sums_of = [&](int64_t sums, int64_t columns) {
-    const ChainShape shape = TuneChain(facts, {.rows = 1024, .keys = 256, .columns = columns, .sums = sums});
+    const std::vector<int64_t> each(static_cast<size_t>(sums), columns);
+    const ChainShape shape = TuneChain(facts, {.rows = 1024, .keys = 256, .depths = {256, 256}, .columns = each});
     EXPECT_EQ(shape.lanes * shape.lanes_y, 256u);
     return sums * shape.column_units;
   };

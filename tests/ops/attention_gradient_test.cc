@@ -35,6 +35,7 @@ struct GradientCase {
   bool bias_gradient = false;
   int dispatches = 5;  // attention, a loop of 1 / total^2, and the three of the gradient; a loop that joins masks
   BindingMode mode = BindingMode::kAddresses;
+  bool units = false;  // on matrix units, stood in for
 };
 
 constexpr int64_t kBatches = 2, kHeads = 2;
@@ -148,9 +149,19 @@ TEST_P(AttentionGradientTest, AgreesWithThePlainProgram) {
   RunOptions options;
   options.tolerance = Tolerance{};
   options.tolerance->rtol = options.tolerance->atol = c.type == std::string("f32") ? 3e-5 : 3e-2;
-  const auto client = GpuClient(c.mode);
+  const auto client = GpuClient(c.mode, c.units);
   ASSERT_NE(client, nullptr);
   ExpectOnGpu(*client, *module, arguments, options, c.dispatches, *expected);
+  const auto executable = client->Compile(*module);
+  ASSERT_TRUE(executable.ok());
+  const Plan& plan = (*executable)->plan();
+  EXPECT_EQ(std::ranges::count(plan.kernels, "attention/chain_matrices.comp", &KernelKey::algorithm), c.units ? 3 : 0);
+  // Nothing of the scores' size is kept.
+  const int64_t scores = kBatches * kHeads * c.groups * c.rows * c.keys;
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (buffer.placement.space != MemorySpace::kScratch) continue;
+    EXPECT_LT(buffer.size_bytes, 2 * scores) << buffer.name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -228,6 +239,25 @@ INSTANTIATE_TEST_SUITE_P(
                      .seen = "before",
                      .padded = true,
                      .dispatches = 6},
+        GradientCase{
+            .name = "OnMatrixUnits", .type = "f16", .rows = 70, .keys = 131, .depth = 40, .columns = 24, .units = true},
+        GradientCase{.name = "OnMatrixUnitsGroupedCausal",
+                     .type = "bf16",
+                     .rows = 128,
+                     .keys = 128,
+                     .hidden = "-2.38e38",
+                     .bias = true,
+                     .mode = BindingMode::kDescriptors,
+                     .units = true},
+        GradientCase{.name = "OnMatrixUnitsHiddenKeysThatWeigh",
+                     .type = "f16",
+                     .groups = 1,
+                     .rows = 192,
+                     .keys = 192,
+                     .depth = 64,
+                     .columns = 64,
+                     .hidden = "-0.5",
+                     .units = true},
         GradientCase{.name = "WideHeads", .groups = 1, .rows = 140, .keys = 130, .depth = 160, .columns = 136},
         // Largest logits and totals come from kernels of their own where nobody wants the attention itself.
         GradientCase{.name = "WithoutTheAttention", .hidden = "-1e9", .forward = false, .dispatches = 6}),
