@@ -80,16 +80,6 @@ bool FusionGroups::JoinAsPrologue(std::vector<const Instruction*> members, int g
 
 namespace {
 
-// What several kernels read takes a byte an element, what it is made of more: a mask of dropout is kept, not its random
-// numbers.
-bool IsKeptNarrow(const Instruction& i) {
-  if (i.opcode() != Opcode::kCompare || i.users().size() < 2) return false;
-  return std::ranges::any_of(i.operands(), [](const Instruction* operand) {
-    return operand->opcode() != Opcode::kBroadcast && operand->opcode() != Opcode::kParameter &&
-           StorageBytes(operand->shape().element_type()) > 1 && !IsFree(*operand);
-  });
-}
-
 // A number that is one of few, put on another scale: the narrow value is what lies in memory.
 bool IsOfNarrow(const Instruction& i) {
   if (i.opcode() != Opcode::kDivide || !SplatOf(*i.operand(1))) return false;
@@ -99,6 +89,24 @@ bool IsOfNarrow(const Instruction& i) {
 }
 
 }  // namespace
+
+// What several kernels read takes a byte an element, what it is made of more: a mask of dropout is kept, not its random
+// numbers.
+bool FusionGroups::IsKeptNarrow(const Instruction& i) const {
+  const auto is_shared = [&](const Instruction* user) { return GroupsOf(user).size() > 1; };
+  if (i.opcode() != Opcode::kCompare || (i.users().size() < 2 && std::ranges::none_of(i.users(), is_shared)))
+    return false;
+  return std::ranges::any_of(i.operands(), [](const Instruction* operand) {
+    return operand->opcode() != Opcode::kBroadcast && operand->opcode() != Opcode::kParameter &&
+           StorageBytes(operand->shape().element_type()) > 1 && !IsFree(*operand);
+  });
+}
+
+bool FusionGroups::MayRepeatIn(const std::vector<Consumer>& consumers, const Instruction& i) const {
+  return MayRepeat(i) || (IsOfNarrow(i) && std::ranges::all_of(consumers, [&](const Consumer& consumer) {
+                            return groups_[consumer.group].attention;
+                          }));
+}
 
 // Each element of the masks and biases is wanted once, of keys and values once for each tile of rows.
 bool FusionGroups::AttentionAbsorbs(const Instruction& i, int64_t evaluations) const {
