@@ -9,6 +9,7 @@
 #include "backend/vulkan/lower/quad_loads.h"
 #include "backend/vulkan/lower/reducer.h"
 #include "backend/vulkan/spirv/matrix_types.h"
+#include "core/passes/fusion_rules.h"
 #include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -449,6 +450,15 @@ class ProductWriter {
     return shape_.splits == 1 ? steps : CeilOf(share, shape_.k_step) * shape_.k_step;
   }
 
+  // Where what is computed of each result of an invocation would come to more code than half of what GPUs keep close
+  // (32 KB, about 4,000 operations).
+  bool RollsStores() const {
+    constexpr int64_t kMostOperations = 2048;
+    int64_t operations = 0;
+    for (const Instruction* i : reader_.body().computed) operations += ExpandedOperations(*i, {});
+    return shape_.splits == 1 && operations * shape_.tile_rows * shape_.tile_columns > kMostOperations;
+  }
+
   Step WriteQuads() const {
     const DotWork& work = reader_.work;
     const int64_t row_tiles = CeilOf(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
@@ -474,6 +484,7 @@ class ProductWriter {
         shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, reader_.LhsAlongK() ? 1 : 0,
         reader_.RhsAlongK() ? 1 : 0, steps % shape_.k_step == 0 ? 0 : 1,
         kernel.Data(static_cast<uint32_t>(work.columns))));
+    kernel.Append(fmt::format("#define ROLLED {}\n", RollsStores() ? 1 : 0));
     for (const bool lhs : {true, false}) WriteQuadLoad(kernel, lhs, terms);
     units.WriteQuadStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},
