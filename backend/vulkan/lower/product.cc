@@ -20,7 +20,8 @@ bool ShufflesTake(ElementType type) {
   return suffix == "f32" || suffix == "i32" || suffix == "u32" || suffix == "c64";
 }
 
-std::string MultiplyAddText(ElementType type) {
+std::string MultiplyAddText(ElementType type, bool fused) {
+  if (type == ElementType::kF32 && fused) return "sum = fma(a, b, sum)";
   const std::string product = ProductText(type, "(a)", "(b)");
   if (type == ElementType::kPred) return "sum = sum || (a && b)";
   if (HasWideCarrier(type)) return fmt::format("sum = {}", SumText(type, "sum", product));
@@ -185,7 +186,7 @@ class ProductWriter {
   }
 
   void WriteTypes(KernelBuilder& kernel) const {
-    kernel.Append(ProductTypes(reader_));
+    kernel.Append(ProductTypes(reader_, kernel.fuses_terms()));
     kernel.Append(fmt::format("#define SPLIT {}\n", shape_.splits > 1 ? 1 : 0));
   }
 
@@ -660,12 +661,12 @@ bool ProductReader::RunsAlong(IndexSpace& space, const Instruction& operand, Mul
   return vulkan::RunsAlong(body_, space, operand, std::move(index), k);
 }
 
-std::string ProductTypes(const ProductReader& reader) {
+std::string ProductTypes(const ProductReader& reader, bool fused) {
   return fmt::format(
       "#undef Sum\n#undef CLEAR\n#undef MULTIPLY_ADD\n#undef ADD\n#define Sum {}\n#define CLEAR {}\n"
       "#define MULTIPLY_ADD(sum, a, b) {}\n#define ADD(sum, a) {}\n",
       CarrierType(reader.sum_type), ZeroText(reader.sum_type),
-      reader.wide ? "sum = add_wide_f32(sum, multiply_wide_f32(a, b))" : MultiplyAddText(reader.sum_type),
+      reader.wide ? "sum = add_wide_f32(sum, multiply_wide_f32(a, b))" : MultiplyAddText(reader.sum_type, fused),
       reader.wide ? "sum = add_wide_f32(sum, a)" : "sum = " + SumText(reader.sum_type, "sum", "a"));
 }
 
