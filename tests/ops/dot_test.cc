@@ -419,6 +419,48 @@ TEST(DotTest, MatrixUnitsAreStoodInFor) {
 }
 
 // Every way of the register kernel: who loads lhs, which way operands lie, columns that do not fill a unit, shares.
+// Each of the 256 values by one, through matrix units of f16: decoded in pairs, with and without the device's own f16.
+TEST(DotTest, EveryF8ReachesMatrixUnitsAsItIs) {
+  const BindingMode mode = BindingMode::kDescriptors;
+  ASSERT_NE(DeviceClient(mode), nullptr);
+  DeviceFacts facts = WithMatrices(AsGpu(mode), false);
+  for (const ElementType type : {ElementType::kF8E4M3FN, ElementType::kF8E5M2}) {
+    Literal codes(Shape(type, {256}));
+    for (size_t code = 0; code < 256; ++code) codes.mutable_bytes()[code] = static_cast<std::byte>(code);
+    std::string rows, ones;
+    for (int row = 0; row < 256; ++row) {
+      rows += row == 0 ? "{" : ", {";
+      for (int k = 0; k < 16; ++k)
+        rows += fmt::format("{}{}", k == 0 ? "" : ", ", k == row % 16 ? codes.GetDouble(row) : 0);
+      rows += "}";
+    }
+    for (int k = 0; k < 16; ++k) {
+      ones += k == 0 ? "{" : ", {";
+      for (int j = 0; j < 16; ++j) ones += fmt::format("{}{}", j == 0 ? "" : ", ", j == k ? 1 : 0);
+      ones += "}";
+    }
+    const std::string name(ElementTypeName(type));
+    const auto text = [&](bool along_k) {
+      return fmt::format(
+          "ENTRY e {{ a = {0}[256,16] constant({{{1}}})  b = {0}[16,16] constant({{{2}}})\n"
+          "ROOT r = f32[{3}] dot({4}), lhs_contracting_dims={{{5}}}, rhs_contracting_dims={{{6}}} }}",
+          name, rows, ones, along_k ? "256,16" : "16,256", along_k ? "a, b" : "b, a", along_k ? 1 : 0, along_k ? 0 : 1);
+    };
+    for (const bool native : {false, facts.float16 && !facts.quirks.inexact_f16}) {
+      facts.native_f16 = native;
+      for (const bool along_k : {true, false}) {
+        ExpectLoweredByAgrees(text(along_k), mode, [&](const Instruction& root, BufferMap& memory) {
+          auto steps = vulkan::MakeLowering(facts, mode)->Lower(root, memory);
+          const bool decodes =
+              steps.ok() && steps->at(0).kernel.generated.find("pair_f16_of_" + name) != std::string::npos;
+          EXPECT_TRUE(decodes);
+          return steps;
+        });
+      }
+    }
+  }
+}
+
 TEST(DotTest, RegisterShapesAgree) {
   ASSERT_NE(DeviceClient(BindingMode::kDescriptors), nullptr);
   const DeviceFacts& facts = DeviceClient(BindingMode::kDescriptors)->device().facts();

@@ -498,10 +498,18 @@ class ProductWriter {
   // Words of `count` neighbours from there on, along k or across it, as they lie in memory or packed here. An operand's
   // values are of the unit's type already, or of a narrower one, so that packing changes none.
   std::vector<std::string> MatrixWords(Function& f, bool lhs, const ProductPlace& first, int64_t count) const {
-    const ElementType term = shape_.matrix->term;
+    const ElementType term = shape_.matrix->term, type = (lhs ? reader_.lhs() : reader_.rhs()).shape().element_type();
+    const bool widens = term == ElementType::kF16 && (type == ElementType::kF8E5M2 || type == ElementType::kF8E4M3FN);
     std::vector<std::string> words;
-    if ((lhs ? reader_.lhs() : reader_.rhs()).shape().element_type() == term)
-      words = reader_.Words(*f.writer, lhs, first);
+    if (type == term || widens) words = reader_.Words(*f.writer, lhs, first);
+    if (!words.empty() && widens) {
+      std::vector<std::string> pairs;
+      for (const std::string& word : words) {
+        for (const std::string& two : {word, fmt::format("{} >> 16", word)})
+          pairs.push_back(fmt::format("pair_f16_of_{}({})", ElementTypeName(type), two));
+      }
+      return pairs;
+    }
     if (!words.empty()) return words;
     const size_t per_word = 4 / static_cast<size_t>(StorageBytes(term));
     std::vector<std::string> values;
