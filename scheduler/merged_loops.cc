@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "backend/kernel_pieces.h"
@@ -11,6 +13,20 @@ namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr size_t kMostPieces = 512;
+
+// Of two loops that differ in nothing but whether every workgroup is whole: the one that tests where it ends.
+std::optional<KernelKey> CommonKernel(const KernelKey& a, const KernelKey& b) {
+  constexpr std::string_view kWhole = "#define WHOLE_ITEMS 1u\n", kTested = "#define ONE_ITEM 1\n";
+  auto tested = [&](KernelKey key) {
+    if (key.generated.ends_with(kWhole)) {
+      key.generated.replace(key.generated.size() - kWhole.size(), kWhole.size(), kTested);
+    }
+    return key;
+  };
+  KernelKey common = tested(a);
+  if (common != tested(b)) return std::nullopt;
+  return common;
+}
 
 class LoopMerger {
  public:
@@ -29,6 +45,7 @@ class LoopMerger {
     std::vector<int> steps;
     size_t first = 0;
     uint64_t groups = 0;
+    KernelKey kernel;
   };
 
   bool MayMerge(const GpuCommand& command) const {
@@ -45,12 +62,17 @@ class LoopMerger {
     for (Bundle& bundle : bundles) {
       const bool fits =
           bundle.steps.size() < kMostPieces && bundle.groups + step.groups[0] <= facts_.max_group_count[0];
-      if (!fits || plan_.steps[static_cast<size_t>(bundle.steps[0])].kernel != step.kernel) continue;
+      if (!fits) continue;
+      if (bundle.kernel != step.kernel) {
+        const std::optional<KernelKey> common = CommonKernel(bundle.kernel, step.kernel);
+        if (!common) continue;
+        bundle.kernel = *common;
+      }
       bundle.steps.push_back(number);
       bundle.groups += step.groups[0];
       return;
     }
-    bundles.push_back({{number}, at, step.groups[0]});
+    bundles.push_back({{number}, at, step.groups[0], step.kernel});
   }
 
   // Nothing between two barriers waits for anything else there, so all of it may move.
@@ -82,7 +104,7 @@ class LoopMerger {
     const Step& first = plan_.steps[static_cast<size_t>(bundle.steps[0])];
     Step merged;
     merged.name = fmt::format("{} and {} more", first.name, bundle.steps.size() - 1);
-    merged.kernel = first.kernel;
+    merged.kernel = bundle.kernel;
     merged.kernel.constants.push_back(static_cast<uint32_t>(bundle.steps.size()));
     uint32_t groups = 0;
     for (int number : bundle.steps) {

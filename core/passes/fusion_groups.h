@@ -91,6 +91,7 @@ class FusionGroups {
   void AssignLoop(Instruction* instruction);
   // small_loops.cc
   void JoinSmallLoops();
+  void JoinReadersOfScalars(std::vector<int>& levels);
   bool IsSmallLoop(const FusionGroup& group) const;
   std::string TextOf(const FusionGroup& group) const;
   void MoveMembers(int from, int to);

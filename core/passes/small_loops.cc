@@ -45,10 +45,44 @@ void FusionGroups::MoveMembers(int from, int to) {
   groups_[from].members.clear();
 }
 
+// A loop of one element that reads another one's result needs no kernel of its own, unless others wait between the two
+// or it waits for more: an optimizer's count of steps and the powers of it.
+void FusionGroups::JoinReadersOfScalars(std::vector<int>& levels) {
+  const auto is_scalar = [&](int g) { return groups_[g].iterations == 1 && IsSmallLoop(groups_[g]); };
+  for (int g = static_cast<int>(groups_.size()) - 1; g >= 0; --g) {
+    if (!is_scalar(g)) continue;
+    // Of the kernels that it waits for, the last, and whether that is the only one of its level.
+    int last = -1;
+    bool only = true;
+    for (const Instruction* member : groups_[g].members) {
+      if (member->HasControlEdges()) only = false;
+      for (const Instruction* operand : member->operands()) {
+        if (groups_[g].members.contains(operand) || IsFree(*operand) || operand->opcode() == Opcode::kParameter)
+          continue;
+        const int from = OnlyGroupOf(operand);
+        if (from < 0) only = false;  // what is in no kernel may wait for some
+        if (from < 0 || from == last) continue;
+        if (last >= 0 && levels[from] == levels[last]) only = false;
+        if (last < 0 || levels[from] > levels[last]) last = from;
+      }
+    }
+    if (!only || last < 0 || !is_scalar(last) || levels[g] != levels[last] + 1) continue;
+    if (static_cast<int>(groups_[last].members.size() + groups_[g].members.size()) > target_.max_fusion_instructions ||
+        operations_[last] + operations_[g] > target_.max_kernel_operations ||
+        buffers_[last].outputs() + buffers_[g].outputs() + static_cast<int>(buffers_[last].Inputs().size()) +
+                static_cast<int>(buffers_[g].Inputs().size()) >
+            target_.max_joined_buffers) {
+      continue;
+    }
+    MoveMembers(g, last);
+  }
+}
+
 // Loops of one level (as many kernels stand before each at most) cannot wait for one another, and joining them puts no
 // kernel before one of its own level, so all levels stay as they are.
 void FusionGroups::JoinSmallLoops() {
-  const std::vector<int> levels = kernels_.Levels();
+  std::vector<int> levels = kernels_.Levels();
+  JoinReadersOfScalars(levels);
   // Loops that differ in their sizes alone become one dispatch as they are; what is joined differs in its text.
   std::map<std::pair<int, std::string>, std::set<int64_t>> sizes;
   for (size_t g = 0; target_.merges_loops && g < groups_.size(); ++g) {

@@ -19,6 +19,9 @@
 // values of k then counts such words. An operand that lies across k comes as four words of four rows, or columns, of one
 // k each, and is turned while it is written.
 //
+// With ROLLED what follows the product is written once, for one quad: the sums move up by one, and the first is stored. A
+// function written out for each of 64 results is more code (150 KB) than a GPU's instruction cache holds (32).
+//
 // Accuracy and order: one sum for each result, from zero, k ascending; FUSED: each product and its sum round once.
 //
 // P(0) workgroups, P(1) tiles of rows, P(2) tiles of columns, P(3) rows, P(4) units of four columns, P(5) values of k,
@@ -26,7 +29,7 @@
 //
 // The generated part defines Sum, Quad (four of them), CLEAR, FOUR_BYTES, TermQuad (four terms), HELD values of type Held
 // that a quad is fetched as, FETCHED(next, p), the p-th of those fetched, MULTIPLY_ADD(quad, a, quad), X, Y, TM, TN, TK,
-// LHS_ALONG_K, RHS_ALONG_K, K_TAIL, SPLIT, load_lhs(batch, row, k, part) and load_rhs(batch, k, column, part), where the
+// LHS_ALONG_K, RHS_ALONG_K, K_TAIL, SPLIT, ROLLED, load_lhs(batch, row, k, part) and load_rhs(batch, k, column, part), where the
 // dimension that lies along memory counts quads, and store(batch, row, unit, share, sums).
 #include "generated"
 
@@ -119,6 +122,13 @@ void put(uint which, Held lhs_next[HELD * LHS_QUADS], Held rhs_next[HELD * RHS_Q
   }
 }
 
+#define FINISH_QUAD(i, j, sum) { \
+    uint row = first_row + 4u * (y + Y * ((i) / 4u)) + (i) % 4u, unit = first_column / 4u + x + X * (j); \
+    Quad own = sum; \
+    Sum four[4] = Sum[4](own.x, own.y, own.z, own.w); \
+    if (row < P(3) && unit < P(4)) store(batch, row, unit, share, four); \
+  }
+
 void main() {
   load_arguments();
   uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
@@ -159,12 +169,16 @@ void main() {
     }
     which ^= 1u;
   }
-  [[unroll]] for (uint i = 0u; i < TM; ++i) {
-    [[unroll]] for (uint j = 0u; j < TN / 4u; ++j) {
-      uint row = first_row + 4u * (y + Y * (i / 4u)) + i % 4u, unit = first_column / 4u + x + X * j;
-      Quad sum = sums[i * (TN / 4u) + j];
-      Sum four[4] = Sum[4](sum.x, sum.y, sum.z, sum.w);
-      if (row < P(3) && unit < P(4)) store(batch, row, unit, share, four);
-    }
+#if ROLLED
+  [[dont_unroll]] for (uint n = 0u; n < TM * TN / 4u; ++n) {
+    uint i = n / (TN / 4u), j = n % (TN / 4u);
+    Quad sum = sums[0];
+    [[unroll]] for (uint m = 0u; m + 1u < TM * TN / 4u; ++m) sums[m] = sums[m + 1u];
+    FINISH_QUAD(i, j, sum)
   }
+#else
+  [[unroll]] for (uint i = 0u; i < TM; ++i) {
+    [[unroll]] for (uint j = 0u; j < TN / 4u; ++j) FINISH_QUAD(i, j, sums[i * (TN / 4u) + j])
+  }
+#endif
 }

@@ -140,6 +140,21 @@ TEST(TuneGpuTest, LargeProductsGoByQuads) {
   }
 }
 
+// Where tiles of large workgroups were too few, results came one by one.
+TEST(TuneGpuTest, ProductsOfSomeHundredsGoByQuads) {
+  for (uint32_t vendor : kVendors) {
+    for (const int64_t size : {64, 128, 512, 768}) {
+      DotWork work{1, size, size, size, 4, true};
+      work.quads = true;
+      const DotShape shape = TuneDot(GpuOf(vendor), work);
+      EXPECT_TRUE(shape.quads) << vendor;
+      EXPECT_GE(shape.tile_rows, 4u) << vendor;
+      EXPECT_EQ(shape.k_step * shape.tile_rows % (4 * shape.lanes), 0u) << vendor;
+      EXPECT_EQ(shape.k_step * shape.tile_columns % (4 * shape.lanes_y), 0u) << vendor;
+    }
+  }
+}
+
 // Subgroups of 8 lanes (Intel's) keep as few sums in a lane as those of 32.
 TEST(TuneGpuTest, SumsOfMatrixUnitsStayInRegisters) {
   DeviceFacts facts = GpuOf(0x8086);

@@ -229,6 +229,36 @@ TEST(DotTest, QuadShapesAgree) {
   }
 }
 
+// A long epilogue (gelu) was written out for each of 64 results: 152 KB of code on AMD's GPUs.
+TEST(DotTest, LongEpiloguesAreWrittenOnce) {
+  const std::string text = R"(
+gelu { x = f32[70,36] parameter(0)  y = f32[36,44] parameter(1)  b = f32[44] parameter(2)
+  d = f32[70,44] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  bb = f32[70,44] broadcast(b), dimensions={1}  s = f32[70,44] add(d, bb)  e = f32[70,44] erf(s)  t = f32[70,44] tanh(e)
+  ROOT r = f32[70,44] multiply(s, t) }
+ENTRY e { x = f32[70,36] parameter(0)  y = f32[36,44] parameter(1)  b = f32[44] parameter(2)
+  ROOT r = f32[70,44] fusion(x, y, b), kind=kOutput, calls=gelu })";
+  for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
+    ASSERT_NE(DeviceClient(mode), nullptr);
+    const DeviceFacts facts = AsGpu(mode);
+    const vulkan::LowerContext context{facts, mode};
+    for (const uint32_t tile : {4u, 8u}) {
+      vulkan::DotShape shape;
+      shape.tiled = shape.quads = true;
+      shape.lanes = shape.lanes_y = 4;
+      shape.tile_rows = shape.tile_columns = tile;
+      shape.k_step = 4;
+      ExpectLoweredByAgrees(text, mode, [&](const Instruction& root, BufferMap& memory) {
+        const auto body = DescribeFusion(root);
+        auto steps = vulkan::LowerDotAs(context, *body, memory, shape);
+        const bool rolled = steps.ok() && steps->at(0).kernel.generated.find("#define ROLLED 1") != std::string::npos;
+        EXPECT_TRUE(rolled);
+        return steps;
+      });
+    }
+  }
+}
+
 // The matrix units of AMD's RDNA3 and of NVIDIA's Turing and later, as their drivers list them, with plain GLSL in
 // their place.
 DeviceFacts WithMatrices(DeviceFacts facts, bool nvidia) {
@@ -389,6 +419,48 @@ TEST(DotTest, MatrixUnitsAreStoodInFor) {
 }
 
 // Every way of the register kernel: who loads lhs, which way operands lie, columns that do not fill a unit, shares.
+// Each of the 256 values by one, through matrix units of f16: decoded in pairs, with and without the device's own f16.
+TEST(DotTest, EveryF8ReachesMatrixUnitsAsItIs) {
+  const BindingMode mode = BindingMode::kDescriptors;
+  ASSERT_NE(DeviceClient(mode), nullptr);
+  DeviceFacts facts = WithMatrices(AsGpu(mode), false);
+  for (const ElementType type : {ElementType::kF8E4M3FN, ElementType::kF8E5M2}) {
+    Literal codes(Shape(type, {256}));
+    for (size_t code = 0; code < 256; ++code) codes.mutable_bytes()[code] = static_cast<std::byte>(code);
+    std::string rows, ones;
+    for (int row = 0; row < 256; ++row) {
+      rows += row == 0 ? "{" : ", {";
+      for (int k = 0; k < 16; ++k)
+        rows += fmt::format("{}{}", k == 0 ? "" : ", ", k == row % 16 ? codes.GetDouble(row) : 0);
+      rows += "}";
+    }
+    for (int k = 0; k < 16; ++k) {
+      ones += k == 0 ? "{" : ", {";
+      for (int j = 0; j < 16; ++j) ones += fmt::format("{}{}", j == 0 ? "" : ", ", j == k ? 1 : 0);
+      ones += "}";
+    }
+    const std::string name(ElementTypeName(type));
+    const auto text = [&](bool along_k) {
+      return fmt::format(
+          "ENTRY e {{ a = {0}[256,16] constant({{{1}}})  b = {0}[16,16] constant({{{2}}})\n"
+          "ROOT r = f32[{3}] dot({4}), lhs_contracting_dims={{{5}}}, rhs_contracting_dims={{{6}}} }}",
+          name, rows, ones, along_k ? "256,16" : "16,256", along_k ? "a, b" : "b, a", along_k ? 1 : 0, along_k ? 0 : 1);
+    };
+    for (const bool native : {false, facts.float16 && !facts.quirks.inexact_f16}) {
+      facts.native_f16 = native;
+      for (const bool along_k : {true, false}) {
+        ExpectLoweredByAgrees(text(along_k), mode, [&](const Instruction& root, BufferMap& memory) {
+          auto steps = vulkan::MakeLowering(facts, mode)->Lower(root, memory);
+          const bool decodes =
+              steps.ok() && steps->at(0).kernel.generated.find("pair_f16_of_" + name) != std::string::npos;
+          EXPECT_TRUE(decodes);
+          return steps;
+        });
+      }
+    }
+  }
+}
+
 TEST(DotTest, RegisterShapesAgree) {
   ASSERT_NE(DeviceClient(BindingMode::kDescriptors), nullptr);
   const DeviceFacts& facts = DeviceClient(BindingMode::kDescriptors)->device().facts();

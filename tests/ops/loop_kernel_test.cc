@@ -365,6 +365,43 @@ ENTRY e {
   }
 }
 
+// The last element that is no zero, and what it was taken at: neighbours go to one lane, and lanes are joined in order.
+TEST(LoopKernelTest, ReductionsWhoseOrderCountsAreSharedOut) {
+  Loop loop;
+  loop.functions =
+      R"(later { a = f32[] parameter(0)  i = s32[] parameter(1)  b = f32[] parameter(2)  j = s32[] parameter(3)
+  none = f32[] constant(0)  some = pred[] compare(b, none), direction=NE
+  v = f32[] select(some, b, a)
+  k = s32[] select(some, j, i)
+  ROOT r = (f32[], s32[]) tuple(v, k)
+}
+)";
+  loop.state = "(s32[], f32[497], s32[])";
+  loop.condition = Counts(4);
+  loop.body = std::string(kNext) + R"(  x = f32[497] get-tuple-element(s), index=1
+  old = s32[] get-tuple-element(s), index=2
+  zero = f32[] constant(0)
+  none = s32[] constant(-1)
+  at = s32[497] iota(), iota_dimension=0
+  zeros = f32[497] broadcast(zero), dimensions={}
+  olds = s32[497] broadcast(old), dimensions={}
+  before = pred[497] compare(at, olds), direction=LT
+  kept = f32[497] select(before, x, zeros)
+  last = (f32[], s32[]) reduce(kept, at, zero, none), dimensions={0}, to_apply=later
+  v = f32[] get-tuple-element(last), index=0
+  k = s32[] get-tuple-element(last), index=1
+  vs = f32[497] broadcast(v), dimensions={}
+  y = f32[497] add(x, vs)
+  ROOT r = (s32[], f32[497], s32[]) tuple(next, y, k)
+)";
+  loop.entry =
+      "  x = f32[497] parameter(0)\n  i = s32[] constant(0)\n  k = s32[] constant(400)\n"
+      "  start = (s32[], f32[497], s32[]) tuple(i, x, k)\n";
+  RunOptions options;
+  options.dispatches = 1;
+  CheckLoop(loop, options);
+}
+
 TEST(LoopKernelTest, ABodyWithASortKeepsItsKernelsApart) {
   Loop loop = Recurrence(3, 40);
   loop.functions =

@@ -53,5 +53,40 @@ TEST(MergedLoopsTest, AnOptimizersStepOverManyParametersIsAFewDispatches) { Expe
 
 TEST(MergedLoopsTest, WhatWaitsForThemIsMergedBehindABarrier) { ExpectMerged(Momentum(2, true), 12); }
 
+// Large arrays, whose loops go by four elements, some of whole workgroups and some not.
+TEST(MergedLoopsTest, LargeArraysOfAnySizeAreOneDispatch) {
+  std::string text = "ENTRY e {\nb = f32[] constant(0.5)\n", results, shapes;
+  int n = 0;
+  for (const char* shape : {"1024,1024", "50257,16", "512,1024", "1000,1004"}) {
+    text += fmt::format(
+        "p{0} = f32[{1}] parameter({0})  b{0} = f32[{1}] broadcast(b), dimensions={{}}  q{0} = f32[{1}] multiply(p{0}, "
+        "b{0})\n",
+        n, shape);
+    results += fmt::format("{}q{}", n == 0 ? "" : ", ", n);
+    shapes += fmt::format("{}f32[{}]", n == 0 ? "" : ", ", shape);
+    ++n;
+  }
+  ExpectMerged(text + fmt::format("ROOT t = ({}) tuple({}) }}\n", shapes, results), 1);
+}
+
+TEST(MergedLoopsTest, TheStepAndThePowersOfItAreOneLoop) {
+  ExpectMerged(
+      "ENTRY e { t = s32[] parameter(0)  i = s32[] constant(1)  n = s32[] add(t, i)  c = f32[] convert(n)\n"
+      "d = f32[] convert(n)  a = f32[] constant(0.9)  b = f32[] constant(0.999)  p = f32[] power(a, c)\n"
+      "q = f32[] power(b, d)  ROOT r = (s32[], f32[], f32[]) tuple(n, p, q) }",
+      1);
+}
+
+// q waits for a reduction, which waits for n: what would be one loop with n stays behind.
+TEST(MergedLoopsTest, AScalarThatWaitsForMoreStaysBehind) {
+  ExpectMerged(
+      "most { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }\n"
+      "ENTRY e { t = f32[] parameter(0)  x = f32[5000] parameter(1)  i = f32[] constant(1)  z = f32[] constant(0)\n"
+      "n = f32[] sine(t)  nb = f32[5000] broadcast(n), dimensions={}  y = f32[5000] multiply(x, nb)\n"
+      "s = f32[] reduce(y, z), dimensions={0}, to_apply=most  e = f32[] exponential(s)  q = f32[] multiply(n, e)\n"
+      "k = f32[] cosine(q)  ROOT r = (f32[], f32[], f32[]) tuple(n, q, k) }",
+      2);
+}
+
 }  // namespace merged_loops_test
 }  // namespace VXLA_NAMESPACE::testing

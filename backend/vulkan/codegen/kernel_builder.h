@@ -72,6 +72,8 @@ class KernelBuilder {
   bool has_native_f16() const { return facts_.native_f16; }
   // Loops of many turns must say so, or drivers write them out.
   bool keeps_loops() const { return !facts_.is_software(); }
+  // Products of f32 take a term by one rounding (docs/numerics.md).
+  bool fuses_terms() const { return facts_.fused_multiply_add && !facts_.same_bits && !facts_.is_software(); }
   bool has_wide_indices() const { return facts_.int64; }
 
   // File-scope text (functions, defines) of the generated part, in order.

@@ -69,7 +69,8 @@ DeviceHooks WithProbes(ProbeModules probes) {
 std::vector<BindingMode> BindingModesFor(const DeviceFacts& facts, const OpenOptions& options) {
   if (options.bindings.has_value()) return {*options.bindings};
   if (!facts.buffer_addresses) return {BindingMode::kDescriptors};
-  if (!SplitsAddresses(facts, BindingMode::kAddresses)) return {BindingMode::kAddresses};
+  // What runs GPUs' kernels binds as GPUs do, however slow it is on a software driver.
+  if (!SplitsAddresses(facts, BindingMode::kAddresses) || options.emulate.gpu) return {BindingMode::kAddresses};
   return {BindingMode::kDescriptors, BindingMode::kAddresses};
 }
 

@@ -22,7 +22,7 @@ class LoopDotWriter {
   std::string Write() {
     const int64_t columns = reader_.work.columns / tile_.columns, rows = reader_.work.rows / tile_.rows;
     const int64_t tiles = reader_.work.batches * rows * columns, lanes = unit_.lanes;
-    std::string text = ProductTypes(reader_);
+    std::string text = ProductTypes(reader_, unit_.kernel.fuses_terms());
     const int tile = space_.AddVariable(tiles);
     writer_.Bind(tile, "tile");
     OpenTurns(writer_, "tile", tiles, lanes);
@@ -58,7 +58,10 @@ class LoopDotWriter {
     const int step = space_.AddVariable(steps);
     writer_.Bind(step, "step");
     if (tile_.k_step > 1) writer_.Vectorize(step, static_cast<int>(tile_.k_step));
-    writer_.OpenBlock(fmt::format("for (uint step = 0u; step < {}u; ++step)", steps));
+    // A GPU's driver would write 128 values of k out, for every product of the loop.
+    constexpr int64_t kMostWritten = 8;
+    const std::string_view kept = steps > kMostWritten && unit_.kernel.keeps_loops() ? "[[dont_unroll]] " : "";
+    writer_.OpenBlock(fmt::format("{}for (uint step = 0u; step < {}u; ++step)", kept, steps));
     const IndexExpression first = space_.Scale(space_.Variable(step), tile_.k_step);
     std::vector<std::string> lhs;  // by row and value of k; shared: of the lane's own row
     IndexExpression own;

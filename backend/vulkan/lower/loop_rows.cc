@@ -21,6 +21,7 @@ class LoopRowsWriter {
   LoopRowsWriter(const RowProgram& program, const LoopRowsShape& shape, const LoopUnit& unit)
       : program_(program),
         lanes_(shape.lanes),
+        ordered_(shape.ordered),
         workgroup_(unit.lanes),
         unit_(unit.number),
         kernel_(unit.kernel),
@@ -64,7 +65,13 @@ class LoopRowsWriter {
   std::string Member(size_t reduce, size_t leaf) const { return fmt::format("sum_{}_{}", reduce, leaf); }
   static std::string Holds(size_t reduce) { return fmt::format("holds_{}", reduce); }
 
+  // Lanes take turns, or neighbouring steps where the order of the elements counts.
   void OpenElements() {
+    if (ordered_) {
+      const int64_t each = (program_.row_size + lanes_ - 1) / lanes_;
+      return writer_.OpenBlock(fmt::format(
+          "for (uint step = part * {0}u; step < min(part * {0}u + {0}u, {1}u); ++step)", each, program_.row_size));
+    }
     writer_.OpenBlock(fmt::format("for (uint step = part; step < {}u; step += {}u)", program_.row_size, lanes_));
   }
 
@@ -263,7 +270,9 @@ class LoopRowsWriter {
   }
 
   const RowProgram& program_;
-  const uint32_t lanes_, workgroup_;
+  const uint32_t lanes_;
+  const bool ordered_;
+  const uint32_t workgroup_;
   const int unit_;
   KernelBuilder& kernel_;
   std::set<std::string>& shared_;
@@ -313,8 +322,8 @@ LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescripti
   }
   LoopRowsShape shape;
   // Lanes that would have no row of their own share one, a few elements each at least.
-  while (commutes && 2 * shape.lanes * rows <= workgroup_lanes && int64_t{8} * shape.lanes <= row_size)
-    shape.lanes *= 2;
+  while (2 * shape.lanes * rows <= workgroup_lanes && int64_t{8} * shape.lanes <= row_size) shape.lanes *= 2;
+  shape.ordered = !commutes && shape.lanes > 1;
   shape.operations = rows * std::max<int64_t>(row_size, 1) * cost;
   if (!body.rows) {
     if (const auto tile = TileLoopDot(context, body, workgroup_lanes)) {

@@ -21,6 +21,7 @@ void OpenTurns(ValueWriter& writer, const std::string& name, int64_t count, int6
 // `lanes` lanes share a row, and a workgroup takes its size divided by that many rows at a time.
 struct LoopRowsShape {
   uint32_t lanes = 1;
+  bool ordered = false;                    // lanes take neighbours: some combination does not commute
   int64_t operations = 0, iterations = 0;  // simple operations of all lanes, turns of loops of one lane
 };
 // For a fusion around reduces or a dot.
@@ -28,8 +29,8 @@ LoopRowsShape ShapeOfLoopRows(const LowerContext& context, const FusionDescripti
 
 // A phase of a loop's kernel that is being written.
 struct LoopUnit {
-  int number = 0;      // its functions are named after it
-  uint32_t lanes = 1;  // of the workgroup
+  int number = 0;                               // its functions are named after it
+  uint32_t lanes = 1;                           // of the workgroup
   std::function<int64_t(int64_t count)> width;  // of groups of so many elements
   KernelBuilder& kernel;
   std::set<std::string>& shared;  // the shared arrays that the kernel has already

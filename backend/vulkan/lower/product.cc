@@ -9,6 +9,7 @@
 #include "backend/vulkan/lower/quad_loads.h"
 #include "backend/vulkan/lower/reducer.h"
 #include "backend/vulkan/spirv/matrix_types.h"
+#include "core/passes/fusion_rules.h"
 #include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -19,7 +20,8 @@ bool ShufflesTake(ElementType type) {
   return suffix == "f32" || suffix == "i32" || suffix == "u32" || suffix == "c64";
 }
 
-std::string MultiplyAddText(ElementType type) {
+std::string MultiplyAddText(ElementType type, bool fused) {
+  if (type == ElementType::kF32 && fused) return "sum = fma(a, b, sum)";
   const std::string product = ProductText(type, "(a)", "(b)");
   if (type == ElementType::kPred) return "sum = sum || (a && b)";
   if (HasWideCarrier(type)) return fmt::format("sum = {}", SumText(type, "sum", product));
@@ -184,7 +186,7 @@ class ProductWriter {
   }
 
   void WriteTypes(KernelBuilder& kernel) const {
-    kernel.Append(ProductTypes(reader_));
+    kernel.Append(ProductTypes(reader_, kernel.fuses_terms()));
     kernel.Append(fmt::format("#define SPLIT {}\n", shape_.splits > 1 ? 1 : 0));
   }
 
@@ -449,6 +451,15 @@ class ProductWriter {
     return shape_.splits == 1 ? steps : CeilOf(share, shape_.k_step) * shape_.k_step;
   }
 
+  // Where what is computed of each result of an invocation would come to more code than half of what GPUs keep close
+  // (32 KB, about 4,000 operations).
+  bool RollsStores() const {
+    constexpr int64_t kMostOperations = 2048;
+    int64_t operations = 0;
+    for (const Instruction* i : reader_.body().computed) operations += ExpandedOperations(*i, {});
+    return shape_.splits == 1 && operations * shape_.tile_rows * shape_.tile_columns > kMostOperations;
+  }
+
   Step WriteQuads() const {
     const DotWork& work = reader_.work;
     const int64_t row_tiles = CeilOf(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
@@ -474,6 +485,7 @@ class ProductWriter {
         shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, reader_.LhsAlongK() ? 1 : 0,
         reader_.RhsAlongK() ? 1 : 0, steps % shape_.k_step == 0 ? 0 : 1,
         kernel.Data(static_cast<uint32_t>(work.columns))));
+    kernel.Append(fmt::format("#define ROLLED {}\n", RollsStores() ? 1 : 0));
     for (const bool lhs : {true, false}) WriteQuadLoad(kernel, lhs, terms);
     units.WriteQuadStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},
@@ -486,10 +498,18 @@ class ProductWriter {
   // Words of `count` neighbours from there on, along k or across it, as they lie in memory or packed here. An operand's
   // values are of the unit's type already, or of a narrower one, so that packing changes none.
   std::vector<std::string> MatrixWords(Function& f, bool lhs, const ProductPlace& first, int64_t count) const {
-    const ElementType term = shape_.matrix->term;
+    const ElementType term = shape_.matrix->term, type = (lhs ? reader_.lhs() : reader_.rhs()).shape().element_type();
+    const bool widens = term == ElementType::kF16 && (type == ElementType::kF8E5M2 || type == ElementType::kF8E4M3FN);
     std::vector<std::string> words;
-    if ((lhs ? reader_.lhs() : reader_.rhs()).shape().element_type() == term)
-      words = reader_.Words(*f.writer, lhs, first);
+    if (type == term || widens) words = reader_.Words(*f.writer, lhs, first);
+    if (!words.empty() && widens) {
+      std::vector<std::string> pairs;
+      for (const std::string& word : words) {
+        for (const std::string& two : {word, fmt::format("{} >> 16", word)})
+          pairs.push_back(fmt::format("pair_f16_of_{}({})", ElementTypeName(type), two));
+      }
+      return pairs;
+    }
     if (!words.empty()) return words;
     const size_t per_word = 4 / static_cast<size_t>(StorageBytes(term));
     std::vector<std::string> values;
@@ -649,12 +669,12 @@ bool ProductReader::RunsAlong(IndexSpace& space, const Instruction& operand, Mul
   return vulkan::RunsAlong(body_, space, operand, std::move(index), k);
 }
 
-std::string ProductTypes(const ProductReader& reader) {
+std::string ProductTypes(const ProductReader& reader, bool fused) {
   return fmt::format(
       "#undef Sum\n#undef CLEAR\n#undef MULTIPLY_ADD\n#undef ADD\n#define Sum {}\n#define CLEAR {}\n"
       "#define MULTIPLY_ADD(sum, a, b) {}\n#define ADD(sum, a) {}\n",
       CarrierType(reader.sum_type), ZeroText(reader.sum_type),
-      reader.wide ? "sum = add_wide_f32(sum, multiply_wide_f32(a, b))" : MultiplyAddText(reader.sum_type),
+      reader.wide ? "sum = add_wide_f32(sum, multiply_wide_f32(a, b))" : MultiplyAddText(reader.sum_type, fused),
       reader.wide ? "sum = add_wide_f32(sum, a)" : "sum = " + SumText(reader.sum_type, "sum", "a"));
 }
 

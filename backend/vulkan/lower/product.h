@@ -62,8 +62,9 @@ class ProductReader {
 // A dot's operands.
 std::unique_ptr<ProductReader> ReadDot(const FusionDescription& body);
 
-// What kernels of products call Sum (the accumulator's type), CLEAR, MULTIPLY_ADD(sum, a, b) and ADD(sum, a).
-std::string ProductTypes(const ProductReader& reader);
+// What kernels of products call Sum (the accumulator's type), CLEAR, MULTIPLY_ADD(sum, a, b), which rounds once for f32
+// where it is `fused`, and ADD(sum, a).
+std::string ProductTypes(const ProductReader& reader, bool fused);
 
 // How a product in rows of their own is taken: a row is one result, its elements are the terms.
 struct ProductRows {

@@ -329,13 +329,21 @@ DotShape TuneTiles(const DeviceFacts& facts, const GpuTraits& traits, const DotW
       facts.max_workgroup_invocations >= traits.dot_lanes * traits.dot_lanes ? traits.dot_lanes : 8;
   // The largest tile that still gives every part of the device something to do; wide sums take twice the registers.
   const uint32_t most = work.sum_bytes > 4 ? std::min(traits.dot_tile, 4u) : traits.dot_tile;
+  const bool quads = work.quads && !facts.same_bits && most >= 4;
   for (uint32_t tile = work.in_pairs ? 1 : most;; tile /= 2) {
     shape.tile_rows = shape.tile_columns = tile;
     const int64_t extent = int64_t{shape.lanes} * tile;
     const int64_t groups = work.batches * CeilDivide(work.rows, extent) * CeilDivide(work.columns, extent);
     if (tile <= 2 || groups >= traits.busy_groups / 4) break;
+    // Results in groups of four are worth more than workgroups of many invocations: a quarter as many have as many
+    // tiles.
+    if (quads && tile == 4) {
+      shape.lanes = shape.lanes_y = std::min(shape.lanes, 8u);
+      break;
+    }
   }
-  shape.k_step = traits.dot_k_step;
+  // Small workgroups have short strips, so that many of them fit.
+  shape.k_step = shape.lanes < traits.dot_lanes ? std::min(traits.dot_k_step, 8u) : traits.dot_k_step;
   auto shared_bytes = [&] {
     return int64_t{shape.k_step} * (shape.lanes_y * shape.tile_rows + shape.lanes * shape.tile_columns + 2) *
            work.sum_bytes;
@@ -343,7 +351,7 @@ DotShape TuneTiles(const DeviceFacts& facts, const GpuTraits& traits, const DotW
   while (shape.k_step > 1 && shared_bytes() > std::min(facts.max_shared_bytes, 32768u)) shape.k_step /= 2;
   const int64_t tiles = work.batches * CeilDivide(work.rows, shape.lanes_y * shape.tile_rows) *
                         CeilDivide(work.columns, shape.lanes * shape.tile_columns);
-  shape.quads = work.quads && !facts.same_bits && shape.tile_rows >= 4 && shape.k_step % 4 == 0;
+  shape.quads = quads && shape.tile_rows >= 4 && shape.k_step % 4 == 0;
   if (shape.quads) FitQuads(facts, &shape);
   const int64_t wanted = traits.busy_groups / 4;
   if (tiles < wanted) shape.splits = std::clamp<int64_t>(work.k / 512, 1, CeilDivide(wanted, tiles));

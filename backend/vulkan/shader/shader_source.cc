@@ -159,6 +159,7 @@ constexpr std::string_view kNativeF16 =
     "#define VXLA_NATIVE_F16 1\n"
     "#define NATIVE_F16(a) float16_t(a)\n"
     "#define NATIVE_F16_VALUE(word, half) float(unpackFloat2x16(word).half)\n"
+    "#define NATIVE_F16_SCALED(word, factor) packFloat2x16(unpackFloat2x16(word) * float16_t(factor))\n"
     "#define NATIVE_F16_PAIR(low, high) packFloat2x16(f16vec2(float16_t(low), float16_t(high)))\n";
 
 // load_arguments() of a dispatch of several pieces: the last one that begins at the workgroup or before it.

@@ -204,6 +204,23 @@ FN uint encode_f8e4m3fn(float a) {
   uint nan = ((floatBitsToUint(a) >> 31) << 7) | 0x7fu;
   return special ? nan : sign | m;
 }
+// Bytes 0 and 1 of a word, f8, as two f16, whose exponents and mantissas have room for theirs.
+FN uint pair_f16_of_f8e5m2(uint word) {
+  return ((word << 8) & 0xff00u) | ((word << 16) & 0xff000000u);
+}
+FN uint pair_f16_of_f8e4m3fn(uint word) {
+  uint r;
+  #ifdef VXLA_NATIVE_F16
+  // Of the same exponent and mantissa a f16 is 2^-8 of the f8, below the smallest normal number too. All ones are NaN: 480
+  // by then, which one more bit of the exponent makes NaN.
+  uint high = ((word << 8) & 0xff00u) | ((word << 16) & 0xff000000u);
+  uint nan = (((high & 0x7f007f00u) + 0x01000100u) & 0x80008000u) >> 2;
+  r = NATIVE_F16_SCALED((high & 0x80008000u) | ((high >> 1) & 0x3f803f80u), 256.0f) | nan;
+  #else
+  r = encode_f16(decode_f8e4m3fn(word & 0xffu)) | (encode_f16(decode_f8e4m3fn((word >> 8) & 0xffu)) << 16);
+  #endif
+  return r;
+}
 FN F round_f8e4m3b11fnuz(float a) {
   F r = round_narrow_f32(a, 3, -10, 30.0f, nan_f32());
   return r == 0.0f ? 0.0f : r;
