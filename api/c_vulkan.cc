@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "api/c_compiler.h"
@@ -134,6 +135,21 @@ Status CheckExtensions(const VxlaAdoptInfo& info) {
   return OkStatus();
 }
 
+Status ReadQueues(const VxlaAdoptInfo& info, vulkan::AdoptedDevice& adopted) {
+  adopted.queues.push_back({info.queue_family, false});
+  adopted.host.queues.push_back({info.queue, info.lock_queue, info.unlock_queue, info.user});
+  if (info.queue_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(info.queues, "queues"));
+  if (info.queue_count >= kMostQueues)  // before they are read
+    return InvalidArgument("queue_count {}: vxla uses at most {} beside the first queue", info.queue_count,
+                           kMostQueues - 1);
+  for (const VxlaQueue& queue : std::span(info.queues, info.queue_count)) {
+    VXLA_RETURN_IF_ERROR(CheckFlags(queue.flags, VXLA_QUEUE_COPIES));
+    adopted.queues.push_back({queue.queue_family, (queue.flags & VXLA_QUEUE_COPIES) != 0});
+    adopted.host.queues.push_back({queue.queue, queue.lock, queue.unlock, queue.user});
+  }
+  return OkStatus();
+}
+
 Result<VxlaDevice> Adopt(const VxlaAdoptInfo& info) {
   VXLA_RETURN_IF_ERROR(CheckFlags(info.flags, kDeviceFlags));
   vulkan::AdoptedDevice adopted;
@@ -143,10 +159,10 @@ Result<VxlaDevice> Adopt(const VxlaAdoptInfo& info) {
   adopted.device = info.device;
   adopted.api_version = info.api_version;
   adopted.features = info.features;
-  adopted.queue_family = info.queue_family;
   VXLA_RETURN_IF_ERROR(CheckExtensions(info));
   adopted.extensions = {info.extensions, info.extension_count};
-  adopted.host = {info.queue, info.lock_queue, info.unlock_queue, info.user, info.allocation, info.pipeline_cache, {}};
+  adopted.host = {{}, info.allocation, info.pipeline_cache, {}};
+  VXLA_RETURN_IF_ERROR(ReadQueues(info, adopted));
   VXLA_ASSIGN_OR_RETURN(adopted.host.memory, MemoryCallsOf(info.memory));
   vulkan::OpenOptions options;
   if (const std::string_view words = WordOr(info.bindings, "auto"); words != "auto") {
@@ -486,7 +502,7 @@ VxlaCode vxlaAdoptDevice(const VxlaAdoptInfo* info, VxlaDevice* device, VxlaMess
   return Call(message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckNotNull(device, "device"));
     *device = nullptr;
-    VXLA_ASSIGN_OR_RETURN(const VxlaAdoptInfo read, ReadStruct(info, "info"));
+    VXLA_ASSIGN_OR_RETURN(const VxlaAdoptInfo read, ReadStruct(info, "info", offsetof(VxlaAdoptInfo, queues)));
     VXLA_ASSIGN_OR_RETURN(*device, Adopt(read));
     return OkStatus();
   });

@@ -81,6 +81,22 @@ typedef struct VxlaMemoryCallbacks {
   void (*free)(void* user, const VxlaAllocation* memory);
 } VxlaMemoryCallbacks;
 
+enum {
+  VXLA_QUEUE_COPIES = 1  // for copies only, though its family computes
+};
+
+// A further queue of the device. This struct never changes.
+typedef struct VxlaQueue {
+  VkQueue queue;
+  uint32_t queue_family;
+  uint32_t flags;  // VXLA_QUEUE_...
+  // Around each submission to this queue, as VxlaAdoptInfo's; several queues may have the same ones. vxla never holds
+  // the locks of two queues at once.
+  void (*lock)(void* user);
+  void (*unlock)(void* user);
+  void* user;
+} VxlaQueue;
+
 // The host keeps all of this alive, and the functions callable, until vxlaDestroyDevice.
 typedef struct VxlaAdoptInfo {
   uint32_t struct_size;
@@ -107,12 +123,21 @@ typedef struct VxlaAdoptInfo {
   const char* emulate;
   const char* cache_folder;
   const VxlaMemoryCallbacks* memory;  // NULL: the driver's, in blocks of 64 MiB and more
+  // Further queues, four at most; none by default. Independent work of vxlaRun and vxlaExecute goes to those that
+  // compute, beside the first one's, uploads and downloads to the one that copies (of a family without compute, or
+  // VXLA_QUEUE_COPIES). Where they are of several families vxla's buffers are shared by those
+  // (VK_SHARING_MODE_CONCURRENT): what the host imports must be, too, and vxlaCmdExecute records for these families
+  // alone.
+  const VxlaQueue* queues;
+  uint32_t queue_count;
 } VxlaAdoptInfo;
 
 // Probes the driver with a few dispatches and waits for them (answers are kept on disk). Later only vxlaRun, vxlaDiff,
 // vxlaReadValue, vxlaCreateValue and vxlaCreateSharedValue, vxlaCompile and vxlaLoadBundle (constants) and vxlaExecute
 // (host steps, a fifth run in flight) wait for the device, each for its own work. VXLA_INVALID_ARGUMENT: a handle is
-// NULL, a queue family that does not run compute. VXLA_UNSUPPORTED: what is needed is not enabled.
+// NULL, one of two functions that belong together is, the first queue's family does not run compute or a further one's
+// neither compute nor copies, a queue comes twice, a family has fewer queues, two are for copies, there are too many.
+// VXLA_UNSUPPORTED: what is needed is not enabled.
 VXLA_API VxlaCode vxlaAdoptDevice(const VxlaAdoptInfo* info, VxlaDevice* device, VxlaMessage* message);
 
 // A part of a VkBuffer. This struct never changes.
@@ -154,7 +179,8 @@ VXLA_API VxlaCode vxlaSignalValue(VxlaValue value, const VxlaSemaphore* signal, 
 // family of the device or to VK_QUEUE_FAMILY_EXTERNAL, with its contents: when it has been written and each run that
 // was submitted with it so far has finished; then `signal`, unless it is NULL, is signalled. The other side records its
 // own half. Until vxlaAcquireValue the value's use is VXLA_INVALID_ARGUMENT, and so is a family that the device has
-// not, or that vxla's queue is of. Neither of the two waits; both need the value's handle to themselves.
+// not, or that a queue of vxla's is of. VXLA_UNSUPPORTED: a family of the device where vxla's queues are of several
+// families, whose buffers are shared. Neither of the two waits; both need the value's handle to themselves.
 VXLA_API VxlaCode vxlaReleaseValue(VxlaValue value, uint32_t queue_family, const VxlaSemaphore* signal,
                                    VxlaMessage* message);
 // Takes over what that family released, after `wait` (NULL: it has done so), before the value is used next: also the

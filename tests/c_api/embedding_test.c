@@ -550,9 +550,10 @@ static void TestBinarySemaphores(Host* host, VxlaDevice device) {
   HostFreeBuffer(host, &buffer);
 }
 
-static void TestOn(Host* host, uint32_t api_version, const char* bindings) {
+static void TestOn(Host* host, uint32_t api_version, const char* bindings, const char* emulate) {
   HostMakeDevice(host, NULL);
   VxlaAdoptInfo info = HostAdoptInfo(host, api_version, bindings);
+  info.emulate = emulate;
   VxlaDevice device = NULL;
   EXPECT_OK(vxlaAdoptDevice(&info, &device, &message));
   if (device != NULL) {
@@ -755,8 +756,9 @@ int main(void) {
   for (int i = 0; i < 2; ++i) {
     static Host host;
     if (!HostOpen(&host, versions[i])) return 1;
-    TestOn(&host, versions[i], "addresses");
-    if (i == 0) TestOn(&host, versions[i], "descriptors");
+    TestOn(&host, versions[i], "addresses", NULL);
+    if (i == 0) TestOn(&host, versions[i], "descriptors", NULL);
+    if (i == 0) TestOn(&host, versions[i], "addresses", "queues");  // as if there were several
     TestFewFeatures(&host, versions[i]);
     if (i == 0) TestTwoDevices(&host, versions[i]);
     TestMemory(&host, versions[i]);
