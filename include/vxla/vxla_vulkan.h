@@ -288,7 +288,8 @@ typedef struct VxlaImage {
 
 // One for each argument and result; the VkBuffer may be NULL under addresses where the address is given and the usage
 // asks for no transfer. What a VkBuffer is bound for must lie within its memory (vkGetBufferMemoryRequirements), and
-// its usage is what the host states: Vulkan does not tell more. A result that the program puts into a donated
+// its usage is what the host states: Vulkan does not tell more. None of them, the lent scratch included, overlaps another
+// that is written, as far as their VkBuffers and addresses tell. A result that the program puts into a donated
 // argument's memory (docs/embedding.md) has the argument's binding or an empty one; arrays without elements, and
 // arguments that nothing reads, may be empty.
 typedef struct VxlaBindings {
@@ -304,8 +305,8 @@ typedef struct VxlaBindings {
 // Records the program into a command buffer that is being recorded, primary or secondary, outside of a render pass;
 // neither submits nor waits, takes no lock, and allocates nothing from the second time on. Afterwards the compute bind
 // point's pipeline, descriptor set 0 and push constants are vxla's. VXLA_INVALID_ARGUMENT names the binding that is too
-// small, is not aligned or lacks a usage, the image that has another size, lacks a usage or a layout, and nothing has
-// been recorded.
+// small, is not aligned, lacks a usage or overlaps another, the image that has another size, lacks a usage or a layout
+// or is that of two results, and nothing has been recorded.
 VXLA_API VxlaCode vxlaCmdExecute(VkCommandBuffer commands, VxlaRecording recording, const VxlaBindings* bindings,
                                  VxlaMessage* message);
 // Records as much of the program as takes so long on the device, by a low estimate of its speed (a dispatch at least),
