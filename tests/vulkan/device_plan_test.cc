@@ -239,7 +239,7 @@ TEST(DevicePlanTest, AHostsDeviceHasTheQueueThatItLends) {
   EXPECT_EQ(own->facts.compute_queues(), 4);
   EXPECT_THAT(own->queue_families, ::testing::ElementsAre(0, 1));
   PlanWants wants;
-  wants.queue_family = 1;
+  wants.lent_queues = {{1}};
   const auto lent = PlanDevice(support, wants);
   ASSERT_TRUE(lent.ok());
   EXPECT_EQ(lent->facts.queues.size(), 1u);
