@@ -148,8 +148,8 @@ class FftLineWriter {
     for (size_t c = 0; c < x.size(); ++c) {
       Values y = text_.Transform(x[c]);
       for (size_t k = 1; k < y.size(); ++k) {
-        y[k] = text_.Multiply(y[k], roots_[k - 1]);
-        y[k] = text_.Multiply(y[k], Of(static_cast<int64_t>(k), low[c]));
+        const ComplexText& root = roots_[k - 1];  // of which the rest of the twiddle takes little: right to an ulp
+        y[k] = text_.Multiply(y[k], text_.Add(root, text_.Multiply(root, Of(static_cast<int64_t>(k), low[c]))));
       }
       Turn(y);
       y = text_.Transform(y);
