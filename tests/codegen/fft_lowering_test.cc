@@ -54,6 +54,7 @@ TEST(FftShapeTest, ASubgroupOfLavapipeHoldsALine) {
     return TuneFft(on, lines).passes[0].by_subgroup;
   };
   EXPECT_TRUE(holds(facts, work));
+  EXPECT_TRUE(holds(facts, {.length = 256, .lines = 512, .plain = true}));
   EXPECT_TRUE(holds(facts, {.length = 512 * 7, .lines = 64, .plain = true}));
   EXPECT_FALSE(holds(Gpu(), work));
   EXPECT_FALSE(holds(facts, {.length = 4096, .lines = 64}));

@@ -63,6 +63,8 @@ std::vector<Case> Cases() {
        "ENTRY e { x = s32[9,20011] parameter(0)  ROOT r = s32[9,20011] sort(x), dimensions={1}, to_apply=less }"},
       {"TopK", "ENTRY e { x = f32[40,5003] parameter(0)  ROOT r = (f32[40,9], s32[40,9]) topk(x), k=9, largest=true }"},
       {"Fft", "ENTRY e { x = c64[97,360] parameter(0)  ROOT r = c64[97,360] fft(x), fft_type=FFT, fft_length={360} }"},
+      {"FftOfManyLines",
+       "ENTRY e { x = c64[523,256] parameter(0)  ROOT r = c64[523,256] fft(x), fft_type=IFFT, fft_length={256} }"},
       {"FftOfAPrime",
        "ENTRY e { x = f32[31,509] parameter(0)  ROOT r = c64[31,255] fft(x), fft_type=RFFT, fft_length={509} }"},
       {"Cholesky",

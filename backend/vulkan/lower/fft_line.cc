@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <numbers>
@@ -22,6 +23,7 @@ class FftLineWriter {
         plan_(plan),
         job_(job),
         columns_(job.points / kRows),
+        at_once_(std::min(columns_, kLanes)),
         kernel_(context.facts),
         text_(ElementType::kF32) {}
 
@@ -36,12 +38,20 @@ class FftLineWriter {
     text_.Line(fmt::format("uint begin = group * {}u;", job_.points));
     text_.Line(fmt::format("vec2 kept[{}];", kLanes * columns_));
     DeclareRoots();
-    text_.Line(fmt::format("for (uint column = 0u; column < {}u; column += 8u) {{", columns_));
-    WriteColumns();
-    text_.Line("}");
-    text_.Line("for (uint row = 0u; row < 8u; ++row) {");
-    WriteRow();
-    text_.Line("}");
+    // (Loops are worth a third of the time, for the driver writes what they hand on under a mask; but LLVM takes four
+    // seconds for 16 columns without them and 20 for 32.)
+    if (columns_ > kLanes) {
+      text_.Line(fmt::format("for (uint column = 0u; column < {}u; column += 8u) {{", columns_));
+      WriteColumns();
+      text_.Line("}");
+      text_.Line("for (uint row = 0u; row < 8u; ++row) {");
+      WriteRow();
+      text_.Line("}");
+    } else {
+      text_.Line("const uint column = 0u;");
+      WriteColumns();
+      WriteRows();
+    }
     kernel_.Append("void line(uint group, uint lane) {\n" + text_.Take() + "}\n");
     return kernel_.Finish(name, "fft/subgroup_line.comp", {kLanes, 1, 1}, GroupGrid(context_.facts, job_.outer));
   }
@@ -52,6 +62,11 @@ class FftLineWriter {
   std::string Kept(int64_t row, int64_t column) const { return fmt::format("kept[{}]", row * columns_ + column); }
   void Move(int64_t row, int64_t column, int64_t from_row, int64_t from_column) {
     text_.Line(fmt::format("{} = {};", Kept(row, column), Kept(from_row, from_column)));
+  }
+  ComplexText LoadKept(int64_t row, int64_t column) {
+    const std::string name = fmt::format("z{}", next_local_++);
+    text_.Line(fmt::format("vec2 {} = {};", name, Kept(row, column)));
+    return ButterflyWriter::PartsOf(name);
   }
   RealText Declare(const std::string& value) {
     RealText local{fmt::format("v{}", next_local_++)};
@@ -81,10 +96,10 @@ class FftLineWriter {
     }
   }
 
-  // Eight neighbours from an element on, which is a multiple of eight.
-  Values LoadEight(int k, const std::string& index) {
+  // As many neighbours as there are columns at a time, from an element on, which is a multiple of that.
+  Values LoadNeighbours(int k, const std::string& index) {
     Values values;
-    for (int half = 0; half < 2; ++half) {
+    for (int64_t half = 0; half < at_once_ / 4; ++half) {
       const std::string name = fmt::format("w{}", next_local_++);
       text_.Line(fmt::format("u64vec4 {} = LOAD({}, u64x4, ({}) / 4u + {}u);", name, k, index, half));
       for (int i = 0; i < 4; ++i) {
@@ -97,7 +112,7 @@ class FftLineWriter {
   }
   // Of a table whose row k is w(around)^(k n2): lane k has eight neighbours of row k.
   Values LoadTwiddles(const FftTable& table) {
-    return LoadEight(tables_, fmt::format("{}u + lane * {}u + column", plan_.tables.OffsetOf(table), table.b));
+    return LoadNeighbours(tables_, fmt::format("{}u + lane * {}u + column", plan_.tables.OffsetOf(table), table.b));
   }
   // What lane k has.
   ComplexText Of(int64_t k, const ComplexText& value) {
@@ -120,26 +135,27 @@ class FftLineWriter {
 
   void WriteColumns() {
     for (int64_t row = 0; row < kLanes; ++row) {
-      for (int64_t c = 0; c + kLanes < columns_; ++c) Move(row, c, row, c + kLanes);
+      for (int64_t c = 0; c + at_once_ < columns_; ++c) Move(row, c, row, c + at_once_);
     }
     const std::vector<FftTable> tables = job_.StageTwiddles();
     const Values low = LoadTwiddles(tables[0]), high = LoadTwiddles(tables[1]);
-    std::vector<Values> x(kLanes);
+    std::vector<Values> x(static_cast<size_t>(at_once_));
     for (int64_t j = 0; j < kLanes; ++j) {
-      const Values loaded = LoadEight(from_, fmt::format("begin + ({}u + lane) * {}u + column", j * kLanes, columns_));
+      const Values loaded =
+          LoadNeighbours(from_, fmt::format("begin + ({}u + lane) * {}u + column", j * kLanes, columns_));
       for (size_t c = 0; c < x.size(); ++c) x[c].push_back(job_.in.swap ? loaded[c].Swapped() : loaded[c]);
     }
     for (size_t c = 0; c < x.size(); ++c) {
       Values y = text_.Transform(x[c]);
       for (size_t k = 1; k < y.size(); ++k) {
-        y[k] = text_.Multiply(y[k], roots_[k - 1]);
-        y[k] = text_.Multiply(y[k], Of(static_cast<int64_t>(k), low[c]));
+        const ComplexText& root = roots_[k - 1];  // of which the rest of the twiddle takes little: right to an ulp
+        y[k] = text_.Multiply(y[k], text_.Add(root, text_.Multiply(root, Of(static_cast<int64_t>(k), low[c]))));
       }
       Turn(y);
       y = text_.Transform(y);
       for (size_t k = 0; k < y.size(); ++k) {
         if (k > 0) y[k] = text_.Multiply(y[k], Of(static_cast<int64_t>(k), high[c]));
-        const int64_t place = columns_ - kLanes + static_cast<int64_t>(c);
+        const int64_t place = columns_ - at_once_ + static_cast<int64_t>(c);
         text_.Line(fmt::format("{} = {};", Kept(static_cast<int64_t>(k), place), text_.Text(y[k])));
       }
     }
@@ -152,9 +168,7 @@ class FftLineWriter {
     for (int64_t q = 0; q < kLanes; ++q) {
       Values x;
       for (int64_t p = 0; p < radix; ++p) {
-        const std::string name = fmt::format("z{}", kLanes * p + q);
-        text_.Line(fmt::format("vec2 {} = {};", name, Kept(0, kLanes * p + q)));
-        x.push_back(ButterflyWriter::PartsOf(name));
+        x.push_back(LoadKept(0, kLanes * p + q));
       }
       x = text_.Transform(x);
       for (int64_t r = 0; r < radix; ++r) {
@@ -169,6 +183,22 @@ class FftLineWriter {
     }
     for (int64_t row = 0; row + 1 < kLanes; ++row) {
       for (int64_t c = 0; c < columns_; ++c) Move(row, c, row + 1, c);
+    }
+  }
+
+  // Few columns: the transforms of all rows, after which the rows are turned.
+  void WriteRows() {
+    std::vector<Values> results;
+    for (int64_t row = 0; row < kLanes; ++row) {
+      Values x;
+      for (int64_t c = 0; c < columns_; ++c) x.push_back(LoadKept(row, c));
+      results.push_back(text_.Transform(x));
+    }
+    for (int64_t k = 0; k < columns_; ++k) {
+      Values y;
+      for (const Values& row : results) y.push_back(row[static_cast<size_t>(k)]);
+      Turn(y);
+      StoreEight(fmt::format("begin + {}u + lane * {}u", k * kRows, kLanes), y);
     }
   }
 
@@ -190,7 +220,7 @@ class FftLineWriter {
   const LowerContext& context_;
   const FftPlan& plan_;
   const FftJob& job_;
-  const int64_t columns_;
+  const int64_t columns_, at_once_;
   KernelBuilder kernel_;
   ButterflyWriter text_;
   std::vector<ComplexText> roots_;

@@ -89,6 +89,7 @@ int64_t FftTable::count() const {
     case Kind::kChirp:
       return a;
     case Kind::kButterfly:
+    case Kind::kLessOne:
       return a * b;
     case Kind::kCoarse:
       return (a + b - 1) / b;
@@ -112,6 +113,9 @@ std::vector<Complex> FftTable::Make() const {
         break;
       case Kind::kButterfly:
         values.push_back(UnitRoot((e / b) * (e % b), a * b));
+        break;
+      case Kind::kLessOne:
+        values.push_back(UnitRootLessOne((e / b) * (e % b), a * b));
         break;
       case Kind::kCoarse:
         values.push_back(UnitRoot(e * b, a));

@@ -22,6 +22,7 @@ struct FftTable {
     kRoots,       // w(a)^e for e < a
     kFirstRoots,  // w(a)^e for e < b
     kButterfly,   // w(a b)^(j k) at j b + k for j < a, k < b: the twiddles of a butterfly of a points
+    kLessOne,     // the same less 1
     kCoarse,      // w(a)^(e b) for e b < a
     kFine,        // w(a)^e - 1 for e < b: w(a)^(e b + f) is coarse + coarse * fine, right to an ulp
     kChirp,       // exp(-pi i e e / a) for e < a
