@@ -16,6 +16,7 @@ namespace {
 
 // Instructions in all branches together.
 constexpr size_t kMostInstructions = 600;
+constexpr int64_t kMostConstantElements = 64;
 
 // Data movement and arithmetic that is the same whatever the bounds are.
 bool FollowsItsBounds(const Instruction& i) {
@@ -104,6 +105,7 @@ struct Region {
   std::vector<Source> sources;  // of one live size
   int64_t bound = 0;
   std::vector<Instruction*> members, inputs, outputs;
+  std::vector<Instruction*> constants;  // small ones, which branches have themselves: kernels are chosen by them
   bool heavy = false;
 };
 
@@ -124,6 +126,9 @@ class BoundedWork {
       Expansion at(*made_, *input);
       values_[input] = at.Element(parameter, static_cast<int64_t>(k));
       values_[input]->mutable_shape() = input->shape();
+    }
+    for (Instruction* const constant : region_.constants) {
+      values_[constant] = made_->Add(Opcode::kConstant, constant->shape(), {}, constant->attributes());
     }
     for (const Source& source : region_.sources) {
       Instruction*& value = values_.at(source.value);
@@ -330,7 +335,10 @@ class Bounder {
     std::unordered_set<const Instruction*> seen;
     for (Instruction* const member : region.members) {
       for (Instruction* const operand : member->operands()) {
-        if (!members.contains(operand) && seen.insert(operand).second) region.inputs.push_back(operand);
+        if (members.contains(operand) || !seen.insert(operand).second) continue;
+        const bool small = operand->opcode() == Opcode::kConstant && operand->shape().IsArray() &&
+                           !operand->shape().IsDynamic() && operand->shape().ElementCount() <= kMostConstantElements;
+        (small ? region.constants : region.inputs).push_back(operand);
       }
       const bool leaves = member == computation_.root() || std::ranges::any_of(member->users(), [&](const auto* user) {
                             return !members.contains(user);
