@@ -264,33 +264,52 @@ class Bounder {
 
   void Run() {
     computation_.SortTopologically();
-    while (Instruction* const next = NextSize()) {
-      tried_.insert(next);
+    while (const Start next = NextStart()) {
+      tried_.insert(next.size != nullptr ? next.size : next.value);
       if (const std::optional<Region> region = RegionOf(next)) Outline(*region, next);
     }
   }
 
  private:
-  // A size that data decide.
-  Instruction* NextSize() const {
+  // A size that data decide, which all values get that are cut to it; or a value that brings its own along, from a
+  // loop's state, say.
+  struct Start {
+    Instruction *size = nullptr, *value = nullptr;
+    explicit operator bool() const { return size != nullptr || value != nullptr; }
+  };
+  Start NextStart() const {
     for (const auto& i : computation_.instructions()) {
       if (i->opcode() != Opcode::kSetDimensionSize || !i->shape().IsDynamic()) continue;
       Instruction* const size = i->operand(1);
-      if (size->opcode() != Opcode::kConstant && !tried_.contains(size)) return size;
+      if (size->opcode() != Opcode::kConstant && !tried_.contains(size)) return {size, nullptr};
     }
-    return nullptr;
+    for (const auto& i : computation_.instructions()) {
+      if (i->opcode() == Opcode::kGetTupleElement && IsOfControlFlow(*i->operand(0)) && HasOneLiveSize(i->shape()) &&
+          !i->HasControlEdges() && !tried_.contains(i.get())) {
+        return {nullptr, i.get()};
+      }
+    }
+    return {};
+  }
+  static bool IsOfControlFlow(const Instruction& i) {
+    return i.opcode() == Opcode::kParameter || i.opcode() == Opcode::kWhile || i.opcode() == Opcode::kConditional;
+  }
+  static bool HasOneLiveSize(const Shape& shape) {
+    int64_t count = 0;
+    for (int d = 0; shape.IsArray() && d < shape.rank(); ++d) count += shape.is_dynamic_dimension(d) ? 1 : 0;
+    return count == 1;
   }
 
-  std::optional<Region> RegionOf(const Instruction* size) const {
+  std::optional<Region> RegionOf(const Start& start) const {
     Region region;
     enum class Kind : uint8_t { kOutside, kMember, kBeyond };
     std::unordered_map<const Instruction*, Kind> kinds;
-    std::unordered_map<const Instruction*, std::vector<bool>> follows;  // dimensions that may change with the bound
     for (const auto& i : computation_.instructions()) {
-      const bool source = i->opcode() == Opcode::kSetDimensionSize && i->operand(1) == size && i->shape().IsDynamic() &&
-                          !i->HasControlEdges() && kinds[i->operand(0)] == Kind::kOutside;
-      if (source) {
-        const auto d = static_cast<int>(i->dimensions()[0]);
+      const bool cut = start.size != nullptr && i->opcode() == Opcode::kSetDimensionSize &&
+                       i->operand(1) == start.size && i->shape().IsDynamic() && !i->HasControlEdges() &&
+                       kinds[i->operand(0)] == Kind::kOutside;
+      if (cut || i.get() == start.value) {
+        const auto d = static_cast<int>(cut ? i->dimensions()[0] : DynamicDimensionOf(i->shape()));
         if (!i->shape().is_dynamic_dimension(d)) return std::nullopt;
         if (region.bound != 0 && region.bound != i->shape().dimension(d)) continue;
         region.bound = i->shape().dimension(d);
@@ -369,7 +388,7 @@ class Bounder {
     return bounds;
   }
 
-  void Outline(const Region& region, Instruction* size) {
+  void Outline(const Region& region, const Start& start) {
     // A tuple cannot leave a branch as one of several results, and a value that a tuple of inputs holds is no tuple.
     const auto tuple = [](const Instruction* i) { return i->shape().IsTuple() || i->shape().IsToken(); };
     if (std::ranges::any_of(region.outputs, tuple) || std::ranges::any_of(region.inputs, tuple)) return;
@@ -385,7 +404,8 @@ class Bounder {
     if (branches.size() < 2 || bounds.back() != region.bound) return;
     Instruction* const last = region.members.back();
     Expansion at(computation_, last);
-    Instruction* index = nullptr;
+    Instruction *size = start.size, *index = nullptr;
+    if (size == nullptr) size = at.LiveSize(start.value, region.sources.at(0).d);
     for (size_t k = 0; k + 1 < bounds.size(); ++k) {
       Instruction* const bound = at.Constant(Literal::ScalarInt(ElementType::kS32, bounds[k]));
       Instruction* const more = at.Converted(at.Compare(ComparisonDirection::kGt, size, bound), ElementType::kS32);

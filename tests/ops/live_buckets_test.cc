@@ -169,6 +169,50 @@ ENTRY e {
   }
 }
 
+// What a loop carries in its state brings its size along.
+TEST(LiveBucketsTest, StatesOfLoopsRunAtTheBoundThatFits) {
+  const std::string text = std::string(kFamilies).substr(0, std::string(kFamilies).find("ENTRY")) + R"(more {
+  s = (f32[<=65536], s32[], f32[]) parameter(0)
+  n = s32[] get-tuple-element(s), index=1
+  limit = s32[] constant(10)
+  ROOT r = pred[] compare(n, limit), direction=GT
+}
+half {
+  s = (f32[<=65536], s32[], f32[]) parameter(0)
+  v = f32[<=65536] get-tuple-element(s), index=0
+  n = s32[] get-tuple-element(s), index=1
+  t = f32[] get-tuple-element(s), index=2
+  zero = f32[] constant(0)
+  o = f32[<=65536] sort(v), dimensions={0}, to_apply=up
+  w = f32[<=65536] reduce-window(o, zero), window={size=3 pad=1_1}, to_apply=sum
+  two = s32[] constant(2)
+  m = s32[] divide(n, two)
+  h = f32[<=65536] set-dimension-size(w, m), dimensions={0}
+  u = f32[] reduce(h, t), dimensions={0}, to_apply=sum
+  ROOT r = (f32[<=65536], s32[], f32[]) tuple(h, m, u)
+}
+ENTRY e {
+  x = f32[65536] parameter(0)
+  k = s32[8] parameter(1)
+  none = s32[] constant(0)
+  zero = f32[] constant(0)
+  n = s32[] reduce(k, none), dimensions={0}, to_apply=count
+  v = f32[<=65536] set-dimension-size(x, n), dimensions={0}
+  s = (f32[<=65536], s32[], f32[]) tuple(v, n, zero)
+  ROOT r = (f32[<=65536], s32[], f32[]) while(s), condition=more, body=half
+})";
+  const auto module = ParseModule(text);
+  const size_t before = module->computations().size();
+  BoundLiveWork(*module);
+  EXPECT_GE(module->computations().size(), before + 4);
+  ASSERT_TRUE(Verify(*module).ok()) << Verify(*module).message();
+  Literal sizes(Shape(ElementType::kS32, {8}));
+  for (const int64_t live : {65536, 9000, 300, 7}) {
+    sizes.SetInt(1, live);
+    RunBoth(text, {RandomLiteral(Shape(ElementType::kF32, {65536}), 1), sizes});
+  }
+}
+
 // Live sizes of arguments that are alike become one value that data decide.
 void LetDataDecideSizes(Module& module, const std::vector<Literal>& arguments) {
   Computation& entry = *module.entry();
