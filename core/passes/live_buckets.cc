@@ -16,6 +16,7 @@ namespace {
 
 // Instructions in all branches together.
 constexpr size_t kMostInstructions = 600;
+constexpr int64_t kMostConstantElements = 64;
 
 // Data movement and arithmetic that is the same whatever the bounds are.
 bool FollowsItsBounds(const Instruction& i) {
@@ -104,6 +105,7 @@ struct Region {
   std::vector<Source> sources;  // of one live size
   int64_t bound = 0;
   std::vector<Instruction*> members, inputs, outputs;
+  std::vector<Instruction*> constants;  // small ones, which branches have themselves: kernels are chosen by them
   bool heavy = false;
 };
 
@@ -124,6 +126,9 @@ class BoundedWork {
       Expansion at(*made_, *input);
       values_[input] = at.Element(parameter, static_cast<int64_t>(k));
       values_[input]->mutable_shape() = input->shape();
+    }
+    for (Instruction* const constant : region_.constants) {
+      values_[constant] = made_->Add(Opcode::kConstant, constant->shape(), {}, constant->attributes());
     }
     for (const Source& source : region_.sources) {
       Instruction*& value = values_.at(source.value);
@@ -259,33 +264,52 @@ class Bounder {
 
   void Run() {
     computation_.SortTopologically();
-    while (Instruction* const next = NextSize()) {
-      tried_.insert(next);
+    while (const Start next = NextStart()) {
+      tried_.insert(next.size != nullptr ? next.size : next.value);
       if (const std::optional<Region> region = RegionOf(next)) Outline(*region, next);
     }
   }
 
  private:
-  // A size that data decide.
-  Instruction* NextSize() const {
+  // A size that data decide, which all values get that are cut to it; or a value that brings its own along, from a
+  // loop's state, say.
+  struct Start {
+    Instruction *size = nullptr, *value = nullptr;
+    explicit operator bool() const { return size != nullptr || value != nullptr; }
+  };
+  Start NextStart() const {
     for (const auto& i : computation_.instructions()) {
       if (i->opcode() != Opcode::kSetDimensionSize || !i->shape().IsDynamic()) continue;
       Instruction* const size = i->operand(1);
-      if (size->opcode() != Opcode::kConstant && !tried_.contains(size)) return size;
+      if (size->opcode() != Opcode::kConstant && !tried_.contains(size)) return {size, nullptr};
     }
-    return nullptr;
+    for (const auto& i : computation_.instructions()) {
+      if (i->opcode() == Opcode::kGetTupleElement && IsOfControlFlow(*i->operand(0)) && HasOneLiveSize(i->shape()) &&
+          !i->HasControlEdges() && !tried_.contains(i.get())) {
+        return {nullptr, i.get()};
+      }
+    }
+    return {};
+  }
+  static bool IsOfControlFlow(const Instruction& i) {
+    return i.opcode() == Opcode::kParameter || i.opcode() == Opcode::kWhile || i.opcode() == Opcode::kConditional;
+  }
+  static bool HasOneLiveSize(const Shape& shape) {
+    int64_t count = 0;
+    for (int d = 0; shape.IsArray() && d < shape.rank(); ++d) count += shape.is_dynamic_dimension(d) ? 1 : 0;
+    return count == 1;
   }
 
-  std::optional<Region> RegionOf(const Instruction* size) const {
+  std::optional<Region> RegionOf(const Start& start) const {
     Region region;
     enum class Kind : uint8_t { kOutside, kMember, kBeyond };
     std::unordered_map<const Instruction*, Kind> kinds;
-    std::unordered_map<const Instruction*, std::vector<bool>> follows;  // dimensions that may change with the bound
     for (const auto& i : computation_.instructions()) {
-      const bool source = i->opcode() == Opcode::kSetDimensionSize && i->operand(1) == size && i->shape().IsDynamic() &&
-                          !i->HasControlEdges() && kinds[i->operand(0)] == Kind::kOutside;
-      if (source) {
-        const auto d = static_cast<int>(i->dimensions()[0]);
+      const bool cut = start.size != nullptr && i->opcode() == Opcode::kSetDimensionSize &&
+                       i->operand(1) == start.size && i->shape().IsDynamic() && !i->HasControlEdges() &&
+                       kinds[i->operand(0)] == Kind::kOutside;
+      if (cut || i.get() == start.value) {
+        const auto d = static_cast<int>(cut ? i->dimensions()[0] : DynamicDimensionOf(i->shape()));
         if (!i->shape().is_dynamic_dimension(d)) return std::nullopt;
         if (region.bound != 0 && region.bound != i->shape().dimension(d)) continue;
         region.bound = i->shape().dimension(d);
@@ -330,7 +354,10 @@ class Bounder {
     std::unordered_set<const Instruction*> seen;
     for (Instruction* const member : region.members) {
       for (Instruction* const operand : member->operands()) {
-        if (!members.contains(operand) && seen.insert(operand).second) region.inputs.push_back(operand);
+        if (members.contains(operand) || !seen.insert(operand).second) continue;
+        const bool small = operand->opcode() == Opcode::kConstant && operand->shape().IsArray() &&
+                           !operand->shape().IsDynamic() && operand->shape().ElementCount() <= kMostConstantElements;
+        (small ? region.constants : region.inputs).push_back(operand);
       }
       const bool leaves = member == computation_.root() || std::ranges::any_of(member->users(), [&](const auto* user) {
                             return !members.contains(user);
@@ -361,7 +388,7 @@ class Bounder {
     return bounds;
   }
 
-  void Outline(const Region& region, Instruction* size) {
+  void Outline(const Region& region, const Start& start) {
     // A tuple cannot leave a branch as one of several results, and a value that a tuple of inputs holds is no tuple.
     const auto tuple = [](const Instruction* i) { return i->shape().IsTuple() || i->shape().IsToken(); };
     if (std::ranges::any_of(region.outputs, tuple) || std::ranges::any_of(region.inputs, tuple)) return;
@@ -377,7 +404,8 @@ class Bounder {
     if (branches.size() < 2 || bounds.back() != region.bound) return;
     Instruction* const last = region.members.back();
     Expansion at(computation_, last);
-    Instruction* index = nullptr;
+    Instruction *size = start.size, *index = nullptr;
+    if (size == nullptr) size = at.LiveSize(start.value, region.sources.at(0).d);
     for (size_t k = 0; k + 1 < bounds.size(); ++k) {
       Instruction* const bound = at.Constant(Literal::ScalarInt(ElementType::kS32, bounds[k]));
       Instruction* const more = at.Converted(at.Compare(ComparisonDirection::kGt, size, bound), ElementType::kS32);

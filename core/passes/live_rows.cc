@@ -16,22 +16,24 @@ namespace {
 // Less is not worth a kernel that reads a size first.
 constexpr int64_t kLeastElements = 16;
 
-// Which rows of a value are read: none so far, those below a size, or all.
+// Which rows of a value are read: none so far, those below a size, or all. A row is what has an index along one
+// dimension, the first one where nothing else is said.
 struct Demand {
   enum class Kind : uint8_t { kNone, kLive, kAll };
   Kind kind = Kind::kNone;
   Instruction* size = nullptr;
+  int64_t d = 0;
   bool live() const { return kind == Kind::kLive; }
   friend bool operator==(const Demand&, const Demand&) = default;
 };
-constexpr Demand kAllRows{Demand::Kind::kAll, nullptr};
+constexpr Demand kAllRows{Demand::Kind::kAll, nullptr, 0};
 
 // The less of a size and a number is asked for as the size: more is read than is asked for, and what asks for either
 // agrees.
-Demand Below(Instruction* size) {
+Demand Below(Instruction* size, int64_t d = 0) {
   if (size == nullptr) return kAllRows;
   while (size->opcode() == Opcode::kMinimum && size->operand(1)->opcode() == Opcode::kConstant) size = size->operand(0);
-  return {Demand::Kind::kLive, size};
+  return {Demand::Kind::kLive, size, d};
 }
 
 bool SameRows(const Instruction& a, const Instruction& b) {
@@ -40,13 +42,13 @@ bool SameRows(const Instruction& a, const Instruction& b) {
 }
 
 // Rows of the operand are the first ones of the result, or the other way around.
-bool BeginsWithRows(const Instruction& user) {
+bool BeginsWithRows(const Instruction& user, size_t d = 0) {
   if (user.opcode() == Opcode::kSlice) {
-    const SliceDimension& rows = user.attributes<SliceAttributes>().slice.at(0);
+    const SliceDimension& rows = user.attributes<SliceAttributes>().slice.at(d);
     return rows.start == 0 && rows.stride == 1;
   }
   if (user.opcode() != Opcode::kPad) return false;
-  const PaddingDimension& rows = user.attributes<PadAttributes>().padding.at(0);
+  const PaddingDimension& rows = user.attributes<PadAttributes>().padding.at(d);
   return rows.low == 0 && rows.high >= 0 && rows.interior == 0;
 }
 
@@ -101,25 +103,39 @@ Instruction* LiveSizeOfSort(const Instruction& sort) {
   return nullptr;
 }
 
+Demand BelowOfSetSize(const Instruction& set) {
+  const IntList& dimensions = set.dimensions();
+  auto at = std::ranges::find(dimensions, 0);
+  if (at == dimensions.end() && dimensions.size() == 1) at = dimensions.begin();
+  return at == dimensions.end() ? kAllRows : Below(set.operand(1 + static_cast<int>(at - dimensions.begin())), *at);
+}
+
+Demand BelowOfMask(const Instruction& mask) {
+  for (int64_t d = 0; d < mask.shape().rank(); ++d) {
+    if (Instruction* const size = LiveSizeOfMask(mask, d)) return Below(size, d);
+  }
+  return kAllRows;
+}
+
 // What a user of which `of_user` is read reads of its operand k.
 Demand DemandOn(const Instruction& user, int k, const Demand& of_user) {
   const Instruction& operand = *user.operand(k);
-  if (user.opcode() == Opcode::kSetDimensionSize && k == 0 && SizesAreInRange(user)) {
-    const auto at = std::ranges::find(user.dimensions(), 0);
-    if (at == user.dimensions().end()) return kAllRows;
-    return Below(user.operand(1 + static_cast<int>(at - user.dimensions().begin())));
-  }
+  if (user.opcode() == Opcode::kSetDimensionSize && k == 0 && SizesAreInRange(user)) return BelowOfSetSize(user);
   if (of_user.kind == Demand::Kind::kNone) return {};
   if (!operand.shape().IsArray() || operand.shape().rank() == 0) return kAllRows;
-  if (user.opcode() == Opcode::kSelect && k == 1 && !of_user.live()) return Below(LiveSizeOfMask(*user.operand(0), 0));
+  if (user.opcode() == Opcode::kSelect && k == 1 && !of_user.live()) return BelowOfMask(*user.operand(0));
   if (user.opcode() == Opcode::kSort && user.attributes<SortAttributes>().dimensions.at(0) == 0) {
     // What says that an element does not live is read where it does not.
     return LiveSizeOfMask(operand, 0) != nullptr ? kAllRows : Below(LiveSizeOfSort(user));
   }
   if (!of_user.live()) return kAllRows;
+  if (k == 0 && BeginsWithRows(user, static_cast<size_t>(of_user.d))) return of_user;
+  if (of_user.d != 0) {
+    const bool same = IsElementwise(user.opcode()) && SameDimensions(user.shape(), operand.shape());
+    return same ? of_user : kAllRows;
+  }
   if (user.opcode() == Opcode::kGather) return GathersByRow(user, k) && SameRows(user, operand) ? of_user : kAllRows;
   if (user.opcode() == Opcode::kDot) return MultipliesByRow(user, k) && SameRows(user, operand) ? of_user : kAllRows;
-  if (k == 0 && BeginsWithRows(user)) return of_user;
   const bool alike = user.opcode() == Opcode::kReduce ? operand.shape().rank() > 0 : SameRows(user, operand);
   return alike && LeavesRowsAlone(user) ? of_user : kAllRows;
 }
@@ -199,7 +215,7 @@ class RowReader {
         const Instruction& size = *demand.size;
         const bool comes_along = size.opcode() == Opcode::kGetTupleElement && size.operand(0) == &conditional;
         const auto at = comes_along ? size.attributes<GetTupleElementAttributes>().index : 0;
-        demand = comes_along ? Below(root.operand(static_cast<int>(at))) : kAllRows;
+        demand = comes_along ? Below(root.operand(static_cast<int>(at)), demand.d) : kAllRows;
       }
       Join(asked[index], demand);
     }
@@ -217,7 +233,7 @@ class RowReader {
         const Instruction& size = *demand.size;
         const bool given = size.opcode() == Opcode::kGetTupleElement && size.operand(0) == &parameter;
         const auto at = given ? size.attributes<GetTupleElementAttributes>().index : 0;
-        demand = given ? Below(argument.operand(static_cast<int>(at))) : kAllRows;
+        demand = given ? Below(argument.operand(static_cast<int>(at)), demand.d) : kAllRows;
       }
       Join(asked[static_cast<size_t>(user->attributes<GetTupleElementAttributes>().index)], demand);
     }
@@ -276,12 +292,12 @@ class RowMarker {
   }
 
   void Mark(Instruction* value) {
-    Instruction* const size = demands_.at(value).size;
+    const auto [kind, size, d] = demands_.at(value);
     const std::vector<Instruction*> users(value->users().begin(), value->users().end());
     Expansion made(computation_, *value);
     Instruction* const root = computation_.root();
     const IntList bounds = SizesOf(value->shape());
-    Instruction* const index = made.Iota(ElementType::kS32, bounds, 0);
+    Instruction* const index = made.Iota(ElementType::kS32, bounds, d);
     Instruction* const lives = made.Compare(ComparisonDirection::kLt, index, made.Spread(size, bounds));
     Instruction* const mark = made.Add(Opcode::kSelect, value->shape(), {lives, value, value});
     computation_.set_root(root);
@@ -309,7 +325,7 @@ class RowMarker {
 
 bool SetsLiveSizes(const Computation& computation) {
   return std::ranges::any_of(computation.instructions(), [](const auto& i) {
-    return (i->opcode() == Opcode::kSelect && LiveSizeOfMask(*i->operand(0), 0) != nullptr) ||
+    return (i->opcode() == Opcode::kSelect && BelowOfMask(*i->operand(0)).live()) ||
            (i->opcode() == Opcode::kSetDimensionSize && SizesAreInRange(*i));
   });
 }
@@ -338,9 +354,9 @@ Instruction* LiveSizeOfMask(const Instruction& mask, int64_t d) {
   return size != nullptr && size->shape().rank() == 0 ? size : nullptr;
 }
 
-const Instruction* LiveRowsOf(const Instruction& instruction) {
+const Instruction* LiveRowsOf(const Instruction& instruction, int64_t d) {
   if (instruction.opcode() != Opcode::kSelect || instruction.operand(1) != instruction.operand(2)) return nullptr;
-  return LiveSizeOfMask(*instruction.operand(0), 0);
+  return LiveSizeOfMask(*instruction.operand(0), d);
 }
 
 Instruction* LiveSizeOfIdentities(const Instruction& reduce, int64_t d) {

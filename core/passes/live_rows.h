@@ -6,14 +6,14 @@
 
 namespace VXLA_NAMESPACE {
 
-// Right before fusion. A value x whose elements from index s (a scalar of the program) of dimension 0 on are masked or
-// cut off wherever it is used becomes
-//   select(index along dimension 0 < s, x, x)
+// Right before fusion. A value x whose elements from index s (a scalar of the program) of a dimension d on, the first
+// one as a rule, are masked or cut off wherever it is used becomes
+//   select(index along dimension d < s, x, x)
 // which is x, so that nothing but LiveRowsOf needs to know of it.
 void MarkLiveRows(Module& module);
 
 // The size of such a select; null: it is none.
-const Instruction* LiveRowsOf(const Instruction& instruction);
+const Instruction* LiveRowsOf(const Instruction& instruction, int64_t d = 0);
 // The s32 scalar that the indices along dimension `d` are compared with: where a mask (or one of the masks that it is
 // the conjunction of) does not hold from there on; null: none.
 Instruction* LiveSizeOfMask(const Instruction& mask, int64_t d);

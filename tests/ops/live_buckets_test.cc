@@ -1,7 +1,7 @@
 // Heavy work on arrays whose live sizes data decide runs at the bound that fits best (core/passes/live_buckets.h).
 #include "core/passes/live_buckets.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <map>
 
@@ -30,6 +30,13 @@ up {
   b = f32[] parameter(1)
   ROOT r = pred[] compare(a, b), direction=LT
 }
+up_of_two {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  i = s32[] parameter(2)
+  j = s32[] parameter(3)
+  ROOT r = pred[] compare(a, b), direction=LT
+}
 ENTRY e {
   k = s32[8] parameter(0)
   t = f32[8192,8] parameter(1)
@@ -53,7 +60,15 @@ ENTRY e {
   turned = f32[8,<=8192] transpose(m), dimensions={1,0}
   tanh = f32[8,<=8192] tanh(turned)
   twice = f32[<=16384,8] concatenate(m, m), dimensions={0}
-  ROOT r = (f32[<=8192], f32[<=8192,8], f32[8,8], f32[8,8], f32[<=8192,8], f32[8], f32[], f32[8,<=8192], f32[<=16384,8]) tuple(sorted, product, gram, added, windows, columns, all, tanh, twice)
+  running = f32[<=8192,8] reduce-window(m, zero), window={size=8192x1 pad=8191_0x0_0}, to_apply=sum
+  waves = c64[<=8192,5] fft(m), fft_type=RFFT, fft_length={8}
+  power = f32[<=8192,5] abs(waves)
+  places = s32[8192] iota(), iota_dimension=0
+  alive = s32[<=8192] set-dimension-size(places, n), dimensions={0}
+  order = (f32[<=8192], s32[<=8192]) sort(d, alive), dimensions={0}, is_stable=true, to_apply=up_of_two
+  at = s32[<=8192] get-tuple-element(order), index=1
+  picked = f32[<=8192,8] gather(before, at), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}
+  ROOT r = (f32[<=8192], f32[<=8192,8], f32[8,8], f32[8,8], f32[<=8192,8], f32[8], f32[], f32[8,<=8192], f32[<=16384,8], f32[<=8192,8], f32[<=8192,5], f32[<=8192,8]) tuple(sorted, product, gram, added, windows, columns, all, tanh, twice, running, power, picked)
 })";
 
 // Sizes on both sides of the bounds that are made (128, 1024, 8192).
@@ -67,6 +82,34 @@ TEST(LiveBucketsTest, EveryFamilyRunsAtTheBoundThatFits) {
     RunBoth(kFamilies, {sizes, RandomLiteral(Shape(ElementType::kF32, {8192, 8}), 1),
                         RandomLiteral(Shape(ElementType::kF32, {8, 8}), 2),
                         RandomLiteral(Shape(ElementType::kF32, {8192}), 3), rows});
+  }
+}
+
+// A running sum whose initial value comes from outside of a branch would be a window for each element.
+TEST(LiveBucketsTest, ConstantsGoIntoTheBranches) {
+  for (BindingMode mode : ModesToRun()) {
+    auto executable = DeviceClient(mode)->Compile(*ParseModule(R"(HloModule m
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b)
+}
+ENTRY e {
+  t = f32[1048576,8] parameter(0)
+  n = s32[1] parameter(1)
+  s = s32[] reshape(n)
+  two = s32[] constant(2)
+  most = s32[] multiply(s, two)
+  zero = f32[] constant(0)
+  m = f32[<=1048576,8] set-dimension-size(t, most), dimensions={0}
+  ROOT r = f32[<=1048576,8] reduce-window(m, zero), window={size=1048576x1 pad=1048575_0x0_0}, to_apply=sum
+})"));
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    EXPECT_THAT((*executable)->fallbacks(), ::testing::IsEmpty());
+    int running = 0;
+    for (const Step& step : (*executable)->plan().steps)
+      running += step.kernel.algorithm == "reduce/running.comp" ? 1 : 0;
+    EXPECT_GE(running, 4);
   }
 }
 
@@ -123,6 +166,50 @@ ENTRY e {
     sizes.SetInt(1, live);
     RunBoth(text, {RandomLiteral(Shape(ElementType::kF32, {40000}), 1),
                    RandomLiteral(Shape(ElementType::kF32, {40000, 2}), 2), sizes});
+  }
+}
+
+// What a loop carries in its state brings its size along.
+TEST(LiveBucketsTest, StatesOfLoopsRunAtTheBoundThatFits) {
+  const std::string text = std::string(kFamilies).substr(0, std::string(kFamilies).find("ENTRY")) + R"(more {
+  s = (f32[<=65536], s32[], f32[]) parameter(0)
+  n = s32[] get-tuple-element(s), index=1
+  limit = s32[] constant(10)
+  ROOT r = pred[] compare(n, limit), direction=GT
+}
+half {
+  s = (f32[<=65536], s32[], f32[]) parameter(0)
+  v = f32[<=65536] get-tuple-element(s), index=0
+  n = s32[] get-tuple-element(s), index=1
+  t = f32[] get-tuple-element(s), index=2
+  zero = f32[] constant(0)
+  o = f32[<=65536] sort(v), dimensions={0}, to_apply=up
+  w = f32[<=65536] reduce-window(o, zero), window={size=3 pad=1_1}, to_apply=sum
+  two = s32[] constant(2)
+  m = s32[] divide(n, two)
+  h = f32[<=65536] set-dimension-size(w, m), dimensions={0}
+  u = f32[] reduce(h, t), dimensions={0}, to_apply=sum
+  ROOT r = (f32[<=65536], s32[], f32[]) tuple(h, m, u)
+}
+ENTRY e {
+  x = f32[65536] parameter(0)
+  k = s32[8] parameter(1)
+  none = s32[] constant(0)
+  zero = f32[] constant(0)
+  n = s32[] reduce(k, none), dimensions={0}, to_apply=count
+  v = f32[<=65536] set-dimension-size(x, n), dimensions={0}
+  s = (f32[<=65536], s32[], f32[]) tuple(v, n, zero)
+  ROOT r = (f32[<=65536], s32[], f32[]) while(s), condition=more, body=half
+})";
+  const auto module = ParseModule(text);
+  const size_t before = module->computations().size();
+  BoundLiveWork(*module);
+  EXPECT_GE(module->computations().size(), before + 4);
+  ASSERT_TRUE(Verify(*module).ok()) << Verify(*module).message();
+  Literal sizes(Shape(ElementType::kS32, {8}));
+  for (const int64_t live : {65536, 9000, 300, 7}) {
+    sizes.SetInt(1, live);
+    RunBoth(text, {RandomLiteral(Shape(ElementType::kF32, {65536}), 1), sizes});
   }
 }
 

@@ -285,6 +285,42 @@ TEST(LiveRowsTest, FewerAfterMoreOfEveryKernelThatStops) {
   RunInTurn(std::string(kHead) + kOps, {65536, 100, 40961, 0, 1}, ArgumentsFor);
 }
 
+// What lives along another dimension than the first lies in pieces.
+TEST(LiveRowsTest, FewerAfterMoreOfOtherDimensions) {
+  const std::string text = std::string(kHead) + R"(ENTRY e {
+  a = f32[8,8192] parameter(0)
+  b = f32[3,4099,5] parameter(1)
+  c = s8[7,5000] parameter(2)
+  g = f32[2,3,4000,2] parameter(3)
+  k = s32[8] parameter(4)
+  none = s32[] constant(0)
+  zero = f32[] constant(0)
+  n = s32[] reduce(k, none), dimensions={0}, to_apply=count
+  sa = f32[8,8192] sine(a)
+  da = f32[8,<=8192] set-dimension-size(sa, n), dimensions={1}
+  ea = f32[8,<=8192] exponential(da)
+  sorted = f32[8,<=8192] sort(ea), dimensions={1}, to_apply=up
+  sums = f32[8] reduce(ea, zero), dimensions={1}, to_apply=sum
+  sb = f32[3,4099,5] cosine(b)
+  db = f32[3,<=4099,5] set-dimension-size(sb, n), dimensions={1}
+  eb = f32[3,<=4099,5] exponential(db)
+  nc = s8[7,5000] negate(c)
+  dc = s8[7,<=5000] set-dimension-size(nc, n), dimensions={1}
+  ec = s8[7,<=5000] add(dc, dc)
+  ng = f32[2,3,4000,2] tanh(g)
+  dg = f32[2,3,<=4000,2] set-dimension-size(ng, n), dimensions={2}
+  eg = f32[2,3,<=4000,2] multiply(dg, dg)
+  tg = f32[<=4000,2,3,2] transpose(eg), dimensions={2,0,1,3}
+  ROOT r = (f32[8,<=8192], f32[8], f32[3,<=4099,5], s8[7,<=5000], f32[2,3,<=4000,2], f32[<=4000,2,3,2], f32[8,<=8192]) tuple(sorted, sums, eb, ec, eg, tg, ea)
+})";
+  RunInTurn(text, {4000, 77, 3999, 0, 1, 1024}, [](int64_t live) {
+    return std::vector{RandomLiteral(Shape(ElementType::kF32, {8, 8192}), 1),
+                       RandomLiteral(Shape(ElementType::kF32, {3, 4099, 5}), 2),
+                       RandomLiteral(Shape(ElementType::kS8, {7, 5000}), 3),
+                       RandomLiteral(Shape(ElementType::kF32, {2, 3, 4000, 2}), 4), SizesOf(live)};
+  });
+}
+
 // Bytes of a profile are those of what lives, where the device counted the workgroups.
 TEST(LiveRowsTest, ProfilesCountWhatLives) {
   const auto module = ParseModule(std::string(kHead) + R"(ENTRY e {

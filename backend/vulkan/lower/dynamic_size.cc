@@ -65,13 +65,24 @@ Status CanLowerSetDimensionSize(const LowerContext& context, const FusionDescrip
   return CheckWords(context, instruction.shape());
 }
 
-// How many words what lives along dimension 0 takes; no size: all of them, or it cannot be counted.
+// How many words what lives along dimension 0, or along the only dimension that gets a size, takes; no size: all of
+// them, or it cannot be counted.
 LiveCount LiveWords(const Instruction& set) {
   const Shape& from = set.operand(0)->shape();
-  const auto at = std::ranges::find(set.dimensions(), 0);
-  if (at == set.dimensions().end() || from.dimension(0) == 0 || from.SizeBytes() % from.dimension(0) != 0) return {};
-  const int64_t rows = from.dimension(0), row_bytes = from.SizeBytes() / rows;
-  const Instruction* const size = set.operand(1 + static_cast<int>(at - set.dimensions().begin()));
+  const IntList& dimensions = set.dimensions();
+  auto at = std::ranges::find(dimensions, 0);
+  if (at == dimensions.end() && dimensions.size() == 1) at = dimensions.begin();
+  if (at == dimensions.end() || from.ElementCount() == 0) return {};
+  int64_t times = 1;
+  for (int d = 0; d < *at; ++d) times *= from.dimension(d);
+  const int64_t rows = from.dimension(static_cast<int>(*at));
+  if (from.SizeBytes() % (times * rows) != 0) return {};
+  const int64_t row_bytes = from.SizeBytes() / (times * rows);
+  const Instruction* const size = set.operand(1 + static_cast<int>(at - dimensions.begin()));
+  if (times > 1) {
+    if (row_bytes % 4 != 0) return {};
+    return {.size = size, .rows = rows, .stride = row_bytes / 4, .times = times};
+  }
   if (row_bytes % 4 == 0) return {size, rows, row_bytes / 4, 1};
   return {row_bytes * rows <= kMaxElements ? size : nullptr, rows, row_bytes, 4};
 }
@@ -102,6 +113,7 @@ Result<std::vector<Step>> LowerSetDimensionSize(const LowerContext& context, con
     // Sizes follow what lives at once.
     text += fmt::format("  uint live = live_words() - {0}u;\n  if (i >= live) at = i - live + {1};\n", live.more,
                         kernel.Param(first_size));
+    if (live.times > 1) text += "  else at = live_words_place(i);\n";
   }
   const std::string words = kernel.Param(static_cast<uint32_t>((from.SizeBytes() + 3) / 4));
   text += fmt::format("  uint word = 0u;\n  if (at < {}) word = {};\n", words, kernel.Load(source, "at"));

@@ -126,6 +126,21 @@ BufferSlice PartOf(const BufferSlice& whole, const ElementRange& range, const Fu
   return {whole.buffer, whole.offset_bytes + begin, last ? whole.size_bytes - begin : range.count * bytes};
 }
 
+// The groups of `width` elements of results that live; no size: all of them. Behind the first dimension a group must
+// not go over the end of a row.
+LiveCount LiveGroupsOf(std::span<const Instruction* const> results, int64_t width) {
+  const Shape& shape = results[0]->shape();
+  int64_t times = 1;
+  for (int d = 0; d < shape.rank(); times *= shape.dimension(d++)) {
+    const Instruction* const size = LiveRowsOf(results, d);
+    if (size == nullptr) continue;
+    const int64_t rows = shape.dimension(d), stride = shape.ElementCount() / times / rows;
+    if (d > 0 && stride * rows % width != 0) return {};
+    return {.size = size, .rows = rows, .stride = stride, .width = width, .times = times};
+  }
+  return {};
+}
+
 // stored_at: where the part's first element lies in `places`.
 std::vector<Step> LowerPart(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
                             std::span<const Instruction* const> results, std::span<const BufferSlice> places,
@@ -155,10 +170,8 @@ std::vector<Step> LowerPart(const LowerContext& context, const FusionDescription
     const int k = kernel.AddBuffer(results[leaf]->shape().element_type(), Access::kWrite, places[leaf]);
     writer.StoreGroup(k, stored, values[leaf]);
   }
-  const Instruction* const size = LiveRowsOf(results);
-  if (size == nullptr || count != results[0]->shape().ElementCount()) return {loop.Finish(StepName(body))};
-  const int64_t rows = results[0]->shape().dimension(0);
-  const LiveCount live{size, rows, count / rows, width};
+  const LiveCount live = LiveGroupsOf(results, width);
+  if (live.size == nullptr || count != results[0]->shape().ElementCount()) return {loop.Finish(StepName(body))};
   loop.StopBehind(live);
   return WithLiveGroups(context, body, buffers, live, loop.Finish(StepName(body)),
                         int64_t{tuning.workgroup_size} * tuning.items, 1);
@@ -193,10 +206,11 @@ LoopKernel::LoopKernel(const LowerContext& context, const FusionDescription& bod
   if (!computes) writer_.OnlyMoves();
 }
 
-const Instruction* LiveRowsOf(std::span<const Instruction* const> results) {
-  const Instruction* const size = LiveRowsOf(*results[0]);
+const Instruction* LiveRowsOf(std::span<const Instruction* const> results, int64_t d) {
+  const Instruction* const size = LiveRowsOf(*results[0], d);
   const auto alike = [&](const Instruction* result) {
-    return LiveRowsOf(*result) == size && result->shape().dimension(0) == results[0]->shape().dimension(0);
+    return LiveRowsOf(*result, d) == size && (d == 0 ? result->shape().dimension(0) == results[0]->shape().dimension(0)
+                                                     : SameDimensions(result->shape(), results[0]->shape()));
   };
   return size != nullptr && std::ranges::all_of(results, alike) ? size : nullptr;
 }
@@ -206,9 +220,14 @@ void AppendLiveCount(KernelBuilder& kernel, const FusionDescription& body, Buffe
   IndexSpace space;
   ValueWriter writer(kernel, body, buffers, space);
   const std::string size = writer.Value(*count.size, {});
-  writer.Line(fmt::format("return (uint(clamp({}, 0, {})) * {}u + {}u) / {}u + {}u;", size, count.rows, count.stride,
-                          count.width - 1, count.width, count.more));
-  kernel.Append(fmt::format("uint {}() {{\n{}}}\n", name, writer.Take()));
+  writer.Line(fmt::format("return (uint(clamp({}, 0, {})) * {}u + {}u) / {}u;", size, count.rows, count.stride,
+                          count.width - 1, count.width));
+  kernel.Append(fmt::format("uint {}_once() {{\n{}}}\n", name, writer.Take()));
+  kernel.Append(fmt::format("uint {0}() {{\n  return {1}u * {0}_once() + {2}u;\n}}\n", name, count.times, count.more));
+  if (count.times == 1) return;
+  const int64_t all = count.rows * count.stride / count.width;
+  kernel.Append(
+      fmt::format("uint {0}_place(uint i) {{\n  return i / {0}_once() * {1}u + i % {0}_once();\n}}\n", name, all));
 }
 
 std::vector<Step> WithLiveGroups(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
@@ -238,10 +257,12 @@ std::vector<Step> WithLiveGroups(const LowerContext& context, const FusionDescri
 void LoopKernel::StopBehind(const LiveCount& live) {
   AppendLiveCount(kernel_, body_, buffers_, live, "live_count");
   kernel_.Append("#define LIVE_END live_count()\n");
+  apart_ = live.times > 1;
 }
 
 Step LoopKernel::Finish(std::string name) {
-  kernel_.Append("void element(uint i) {\n" + writer_.Take() + "}\n");
+  kernel_.Append(
+      fmt::format("void element(uint i) {{\n{}{}}}\n", apart_ ? "  i = live_count_place(i);\n" : "", writer_.Take()));
   return FinishLoop(context_, kernel_, tuning_, count_, std::move(name));
 }
 

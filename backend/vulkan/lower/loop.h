@@ -32,14 +32,15 @@ Step FinishLoop(const LowerContext& context, KernelBuilder& kernel, const LoopTu
 
 // The size that each of some results of a fusion says of its rows (core/passes/live_rows.h); null: they do not say the
 // same.
-const Instruction* LiveRowsOf(std::span<const Instruction* const> results);
+const Instruction* LiveRowsOf(std::span<const Instruction* const> results, int64_t d = 0);
 // How much of something there is to do, known on the device only: `size` of `rows` rows of `stride` elements, in groups
-// of `width`.
+// of `width`; that `times` over.
 struct LiveCount {
   const Instruction* size = nullptr;  // an s32 scalar of the body
-  int64_t rows = 1, stride = 1, width = 1, more = 0;
+  int64_t rows = 1, stride = 1, width = 1, more = 0, times = 1;
 };
-// Appends `uint name()`, which is that count, rounded up.
+// Appends `uint name()`, which is that count, rounded up, and with `times` also `uint name_place(uint i)`: where the
+// i-th of them lies among all.
 void AppendLiveCount(KernelBuilder& kernel, const FusionDescription& body, BufferMap& buffers, const LiveCount& count,
                      const std::string& name);
 // The step, whose workgroups do `per_group` of the count each, `times` for each of them; before it, where that is worth
@@ -74,6 +75,7 @@ class LoopKernel {
   IndexSpace space_;
   const int loop_;
   ValueWriter writer_;
+  bool apart_ = false;  // what lives does not lie in one piece
 };
 
 }  // namespace VXLA_NAMESPACE::vulkan
