@@ -22,7 +22,7 @@
 // The generated part defines what dot/matrix_units.glsl asks for, SUBGROUPS, KEYS, DEPTH, a multiple of 8, COLUMNS, a
 // multiple of 4, CAUSAL, HIDDEN, PARTS, STATISTICS, WEIGHT_PAIR(low, high), a word of two weights; load_query(batch,
 // row, unit, words) and load_key(batch, key, unit, words), which give eight depths, load_value(batch, key, unit, words),
-// which gives four columns; logit(batch, row, key, score), sees(batch, row, key), store(batch, row, unit, quad) of four
+// which gives four columns; logit(batch, row, key, score), sees(batch, row, key), scaled(batch, row, key, weight), store(batch, row, unit, quad) of four
 // columns; store_part and the statistics' functions as in attention/forward.comp.
 #include "generated"
 
@@ -176,6 +176,10 @@ void main() {
       [[unroll]] for (uint j = 0u; j < 4u; ++j) {
         weights[4u * i + j] = exponential_f32(weights[4u * i + j] - base);
         total += weights[4u * i + j];
+#if SCALED
+        uint key = 4u * (partner + PARTNERS * i) + j;
+        weights[4u * i + j] = key < count ? scaled(batch, row, first_key + key, weights[4u * i + j]) : 0.0f;
+#endif
       }
       uint quad = partner + PARTNERS * i;
       [[unroll]] for (uint j = 0u; j < 2u; ++j) {
@@ -230,8 +234,7 @@ void main() {
 #if PARTS
         store_part_statistics(part * rows_of_all + batch * P(2) + row, largest, all);
 #elif STATISTICS
-        // What every logit of -inf adds is NaN to the separate operations.
-        store_statistics(batch, row, largest, largest == -inf_f32() ? nan_f32() : all);
+        store_statistics(batch, row, largest, row_total(largest, all));
 #endif
       }
     }
