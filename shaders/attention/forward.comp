@@ -163,12 +163,9 @@ void main() {
       [[unroll]] for (uint i = 0u; i < TM; ++i) total[i] += weights[(y + Y * i) * (KEYS + 1u) + key];
     }
     barrier();
-    [[unroll]] for (uint i = 0u; i < TM; ++i) {
-      [[unroll]] for (uint j = 0u; j < TC; ++j) {
-        uint row = y + Y * i, key = x + X * j, at = row * (KEYS + 1u) + key;
-        if (row < row_count && key < count)
-          weights[at] = scaled(batch, first_row + row, first_key + key, weights[at]);
-      }
+    [[dont_unroll]] for (uint e = 0u; e < TM * TC; ++e) {
+      uint row = y + Y * (e / TC), key = x + X * (e % TC), at = row * (KEYS + 1u) + key;
+      if (row < row_count && key < count) weights[at] = scaled(batch, first_row + row, first_key + key, weights[at]);
     }
     barrier();
 #endif

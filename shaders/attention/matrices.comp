@@ -176,11 +176,21 @@ void main() {
       [[unroll]] for (uint j = 0u; j < 4u; ++j) {
         weights[4u * i + j] = exponential_f32(weights[4u * i + j] - base);
         total += weights[4u * i + j];
-#if SCALED
-        uint key = 4u * (partner + PARTNERS * i) + j;
-        weights[4u * i + j] = key < count ? scaled(batch, row, first_key + key, weights[4u * i + j]) : 0.0f;
-#endif
       }
+    }
+#if SCALED
+    // A quad at a time, the next one's weights after it: the text is long.
+    [[dont_unroll]] for (uint i = 0u; i < QUADS; ++i) {
+      float quad[4];
+      [[unroll]] for (uint j = 0u; j < 4u; ++j) {
+        uint key = 4u * (partner + PARTNERS * i) + j;
+        quad[j] = key < count ? scaled(batch, row, first_key + key, weights[j]) : 0.0f;
+      }
+      [[unroll]] for (uint k = 4u; k < 4u * QUADS; ++k) weights[k - 4u] = weights[k];
+      [[unroll]] for (uint j = 0u; j < 4u; ++j) weights[4u * QUADS - 4u + j] = quad[j];
+    }
+#endif
+    [[unroll]] for (uint i = 0u; i < QUADS; ++i) {
       uint quad = partner + PARTNERS * i;
       [[unroll]] for (uint j = 0u; j < 2u; ++j) {
         PUT_WORD(strips[own_at + quad / 2u][2u * (quad % 2u) + j],
