@@ -12,7 +12,31 @@ namespace VXLA_NAMESPACE {
 namespace {
 
 constexpr size_t kMostLinks = 256;
+constexpr size_t kMostFactors = 8;
 constexpr int64_t kMostDepth = 256;  // of a query, and of a value: a workgroup holds whole rows of both
+
+// select(is-finite(x), x, 0)
+bool IsGuardedNumber(const Instruction& i) {
+  return i.opcode() == Opcode::kSelect && i.operand(0)->opcode() == Opcode::kIsFinite &&
+         i.operand(0)->operand(0) == i.operand(1) && SplatOf(*i.operand(2)) == 0.0;
+}
+
+// Which operand a link multiplies by what is made of no product; -1: it is no such link.
+int ScaledOperand(const Instruction& i) {
+  const auto suits = [&](int k, int other) {
+    return IsRealFloat(*i.operand(k)) && !IsMadeOfProduct(*i.operand(other));
+  };
+  switch (i.opcode()) {
+    case Opcode::kMultiply:
+      return suits(0, 1) ? 0 : suits(1, 0) ? 1 : -1;
+    case Opcode::kDivide:
+      return suits(0, 1) ? 0 : -1;
+    case Opcode::kSelect:
+      return SplatOf(*i.operand(2)) == 0.0 && i.operand(0)->shape().rank() == i.shape().rank() && suits(1, 0) ? 1 : -1;
+    default:
+      return -1;
+  }
+}
 
 // Of a statistic that is broadcast over its rows: the reduction behind it.
 const Instruction* ReductionBehind(const Instruction* i, Opcode operation, double identity, OperandPath* path) {
@@ -23,6 +47,8 @@ const Instruction* ReductionBehind(const Instruction* i, Opcode operation, doubl
       const auto least = [&](int k) { return SplatOf(*i->operand(k)) == -INFINITY; };
       if (!least(0) && !least(1)) return nullptr;
       next = least(0) ? 1 : 0;
+    } else if (operation == Opcode::kMaximum && IsGuardedNumber(*i)) {
+      next = 1;
     } else if (i->opcode() != Opcode::kBroadcast && !OnlyMoves(*i)) {
       return nullptr;
     }
@@ -59,16 +85,22 @@ class Matcher {
   }
 
  private:
-  // product(weights) <- divide <- exponential <- subtract of the largest.
+  // product(weights) <- factors <- divide <- exponential <- subtract of the largest.
   bool FindSoftmax() {
-    const Instruction* divide = Follow(a_.product->operand(a_.weights), &a_.to_exponential);
-    if (divide->opcode() != Opcode::kDivide || !IsRealFloat(*divide)) return false;
+    const Instruction* divide = Follow(a_.product->operand(a_.weights), &a_.to_quotient);
+    for (size_t links = 0; links < kMostFactors && !DividesExponential(*divide); ++links) {
+      const int next = ScaledOperand(*divide);
+      if (next < 0) return false;
+      a_.scaled = true;
+      a_.to_quotient.emplace_back(divide, next);
+      divide = Follow(divide->operand(next), &a_.to_quotient);
+    }
+    if (!DividesExponential(*divide)) return false;
+    a_.quotient = divide;
+    a_.to_exponential = a_.to_quotient;
     a_.to_exponential.emplace_back(divide, 0);
     a_.exponential = Follow(divide->operand(0), &a_.to_exponential);
-    if (a_.exponential->opcode() != Opcode::kExp || !IsRealFloat(*a_.exponential)) return false;
-    a_.to_total = a_.to_exponential;
-    const auto link = std::ranges::find(a_.to_total, divide, &std::pair<const Instruction*, int>::first);
-    a_.to_total.erase(link, a_.to_total.end());
+    a_.to_total = a_.to_quotient;
     a_.to_total.emplace_back(divide, 1);
     a_.total = ReductionBehind(divide->operand(1), Opcode::kAdd, 0, &a_.to_total);
     a_.to_logits = {{a_.exponential, 0}};
@@ -80,8 +112,19 @@ class Matcher {
     a_.largest = ReductionBehind(subtract->operand(1), Opcode::kMaximum, -INFINITY, &a_.to_largest);
     a_.logits = Follow(subtract->operand(0), &a_.to_logits);
     if (a_.largest == nullptr || !IsRealFloat(*a_.logits)) return false;
+    for (const auto& link : a_.to_largest) {
+      if (link.first->opcode() == Opcode::kSelect && link.second == 1 && IsGuardedNumber(*link.first))
+        a_.guards.push_back(link.first->operand(0));
+    }
     return Follow(a_.total->operand(0), &from_total_) == a_.exponential &&
            Follow(a_.largest->operand(0), &from_largest_) == a_.logits;
+  }
+
+  static bool DividesExponential(const Instruction& i) {
+    if (i.opcode() != Opcode::kDivide || !IsRealFloat(i)) return false;
+    OperandPath moves;
+    const Instruction& exponential = *Follow(i.operand(0), &moves);
+    return exponential.opcode() == Opcode::kExp && IsRealFloat(exponential);
   }
 
   // Whether a product of as many elements feeds the value element by element; the links of all ways there are noted.
@@ -172,6 +215,7 @@ class Matcher {
          {&a_.to_exponential, &a_.to_total, &a_.to_logits, &a_.to_largest, &from_total_, &from_largest_}) {
       for (const auto& link : *path) members.insert(link.first);
     }
+    members.insert(a_.guards.begin(), a_.guards.end());
     for (const auto& [instruction, reached] : reaches_) {
       if (reached) members.insert(instruction);
     }
@@ -262,6 +306,10 @@ AttentionIndices IndicesOf(const Attention& a, IndexSpace& space, const Attentio
 
 MultiIndex CausalIndexOf(const Attention& a, IndexSpace& space, const AttentionPlace& at) {
   return Walk(space, a.causal->path, LogitsIndex(a, space, at));
+}
+
+MultiIndex QuotientIndex(const Attention& a, IndexSpace& space, const AttentionPlace& at) {
+  return Walk(space, a.to_quotient, SideOf(*a.product, a.weights).IndexOf(space, at.batch, at.key, at.row));
 }
 
 MultiIndex StatisticIndex(const Attention& a, IndexSpace& space, const AttentionPlace& at, bool of_total) {

@@ -24,10 +24,16 @@ struct Attention {
   const Instruction* exponential = nullptr;
   const Instruction* logits = nullptr;  // what softmax is taken of
   const Instruction* scores = nullptr;  // queries x keys
-  int weights = 0, queries = 0;         // which operands of the products
+  // The softmax's own result. Where `scaled`, what lies between it and the product multiplies each weight by a factor
+  // of its own, dropout's.
+  const Instruction* quotient = nullptr;
+  bool scaled = false;
+  // Logits subtract 0 where the largest is infinite, as logsumexp has it: what tells, besides the path to the largest.
+  std::vector<const Instruction*> guards;
+  int weights = 0, queries = 0;  // which operands of the products
   // Of each row; they may be read elsewhere too, and are results of the kernel then.
   const Instruction *largest = nullptr, *total = nullptr;
-  OperandPath to_exponential, to_logits, to_scores;
+  OperandPath to_quotient, to_exponential, to_logits, to_scores;
   OperandPath to_largest, to_total;         // from the exponential, from the weights
   std::vector<const Instruction*> members;  // all but the product: nothing else reads those that are no statistics
   int64_t batches = 1, rows = 1, keys = 1, depth = 1, columns = 1;
@@ -51,6 +57,8 @@ struct AttentionIndices {
 AttentionIndices IndicesOf(const Attention& attention, IndexSpace& space, const AttentionPlace& at);
 // Where the causal mask's comparison is read; the attention has one.
 MultiIndex CausalIndexOf(const Attention& attention, IndexSpace& space, const AttentionPlace& at);
+// Where the softmax's result is read; logits are read at `logits` for it.
+MultiIndex QuotientIndex(const Attention& attention, IndexSpace& space, const AttentionPlace& at);
 // Where the row's largest logit, or its total, lies in their arrays.
 MultiIndex StatisticIndex(const Attention& attention, IndexSpace& space, const AttentionPlace& at, bool of_total);
 // The row-major index of a result of the product.

@@ -80,6 +80,13 @@ bool FusionGroups::JoinAsPrologue(std::vector<const Instruction*> members, int g
 
 namespace {
 
+// A few sums and the like of places.
+bool IsIndexArithmetic(const Instruction& i, int* left) {
+  if (--*left < 0 || i.opcode() == Opcode::kParameter) return false;
+  return std::ranges::all_of(i.operands(),
+                             [&](const Instruction* operand) { return IsIndexArithmetic(*operand, left); });
+}
+
 // A number that is one of few, put on another scale: the narrow value is what lies in memory.
 bool IsOfNarrow(const Instruction& i) {
   if (i.opcode() != Opcode::kDivide || !SplatOf(*i.operand(1))) return false;
@@ -96,6 +103,9 @@ bool FusionGroups::IsKeptNarrow(const Instruction& i) const {
   const auto is_shared = [&](const Instruction* user) { return GroupsOf(user).size() > 1; };
   if (i.opcode() != Opcode::kCompare || (i.users().size() < 2 && std::ranges::none_of(i.users(), is_shared)))
     return false;
+  constexpr int kFewInstructions = 16;
+  int left = kFewInstructions;
+  if (IsIndexArithmetic(i, &left)) return false;
   return std::ranges::any_of(i.operands(), [](const Instruction* operand) {
     return operand->opcode() != Opcode::kBroadcast && operand->opcode() != Opcode::kParameter &&
            StorageBytes(operand->shape().element_type()) > 1 && !IsFree(*operand);

@@ -22,7 +22,7 @@ struct ChainKernel {
 };
 
 // What was written in another way for the kernel of `hero`: undone where that is none after all.
-struct Rewrite {
+struct ChainRewrite {
   Instruction *original = nullptr, *replacement = nullptr;
   const Instruction* hero = nullptr;
   bool writes_elements = false;
@@ -43,6 +43,7 @@ ChainKernel KernelOf(const Attention& a) {
           operand == 1 && (instruction->opcode() == Opcode::kDivide || instruction->opcode() == Opcode::kSubtract);
     }
   }
+  kernel.passive.insert(a.guards.begin(), a.guards.end());
   for (const Instruction* i : a.members) {
     if (!kernel.passive.contains(i)) kernel.computes.insert(i);
   }
@@ -230,7 +231,7 @@ class ChainSeparator {
 
   // Those that are no kernel, and those whose elements no other kernel computes. True: there were any.
   bool UndoRewrites() {
-    const auto kernel_of = [&](const Rewrite& rewrite) {
+    const auto kernel_of = [&](const ChainRewrite& rewrite) {
       return std::ranges::find_if(kernels_,
                                   [&](const ChainKernel& kernel) { return kernel.sums[0].hero == rewrite.hero; });
     };
@@ -241,7 +242,7 @@ class ChainSeparator {
                });
       });
     };
-    return std::erase_if(rewrites_, [&](const Rewrite& rewrite) {
+    return std::erase_if(rewrites_, [&](const ChainRewrite& rewrite) {
              const auto kernel = kernel_of(rewrite);
              if (kernel != kernels_.end() && !(rewrite.writes_elements && is_alone(*kernel))) return false;
              if (kernel != kernels_.end()) kernels_.erase(kernel);
@@ -335,7 +336,7 @@ class ChainSeparator {
   const TargetInfo& target_;
   std::vector<Instruction*> order_;
   std::vector<ChainKernel> kernels_;
-  std::vector<Rewrite> rewrites_;
+  std::vector<ChainRewrite> rewrites_;
   std::unordered_set<const Instruction*> replaced_;  // sums that nothing reads for now
   std::unordered_map<const Instruction*, int> computed_by_;
 };

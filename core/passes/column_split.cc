@@ -14,26 +14,10 @@
 namespace VXLA_NAMESPACE {
 namespace {
 
-constexpr size_t kMostInstructions = 256;
-constexpr int64_t kMostColumns = 16;  // of the smaller part
+constexpr size_t kMostSplitInstructions = 256;
+constexpr int64_t kMostExtraColumns = 16;  // of the smaller part
 
-using Parts = std::array<Instruction*, 2>;
-
-// Whether it is a product, moved and changed element by element.
-bool IsOfProduct(const Instruction* i) {
-  for (size_t links = 0; links < kMostInstructions && !i->shape().IsTuple(); ++links) {
-    if (IsPlainProduct(*i)) return true;
-    if ((!IsElementwise(i->opcode()) && !OnlyMoves(*i)) || i->operand_count() == 0) return false;
-    // Masks and biases are broadcast; what is left leads to the product.
-    const auto next = std::ranges::find_if(i->operands(), [](const Instruction* operand) {
-      return operand->opcode() != Opcode::kBroadcast && operand->opcode() != Opcode::kConstant &&
-             operand->opcode() != Opcode::kParameter && IsRealFloat(*operand);
-    });
-    if (next == i->operands().end()) return false;
-    i = *next;
-  }
-  return false;
-}
+using ColumnParts = std::array<Instruction*, 2>;
 
 class ColumnSplitter {
  public:
@@ -60,7 +44,7 @@ class ColumnSplitter {
     while (!pending.empty()) {
       Instruction* i = pending.back();
       pending.pop_back();
-      if (region_.size() > kMostInstructions || i == entry_.root() || i->HasControlEdges() || TouchesLiveSizes(*i))
+      if (region_.size() > kMostSplitInstructions || i == entry_.root() || i->HasControlEdges() || TouchesLiveSizes(*i))
         return false;
       for (Instruction* operand : i->operands()) {
         if (i != whole_ && i->opcode() != Opcode::kPad && IsOfPad(*operand)) add(operand);
@@ -81,9 +65,9 @@ class ColumnSplitter {
 
   // Whether it is one part filled up, as a gradient of that part is, changed element by element.
   bool IsOfPad(const Instruction& i, int links = 0) const {
-    constexpr int kMostLinks = 8;
+    constexpr int kMostPadLinks = 8;
     if (i.opcode() == Opcode::kPad) return PaddedPart(i).has_value();
-    if (links == kMostLinks || !IsElementwise(i.opcode()) || i.shape().IsTuple()) return false;
+    if (links == kMostPadLinks || !IsElementwise(i.opcode()) || i.shape().IsTuple()) return false;
     return std::ranges::any_of(i.operands(), [&](const Instruction* operand) { return IsOfPad(*operand, links + 1); });
   }
 
@@ -151,9 +135,9 @@ class ColumnSplitter {
     return Make(i, Opcode::kSlice, PartShape(*i, part), {i}, std::move(slice));
   }
 
-  Parts PartsOf(Instruction* i) {
+  ColumnParts PartsOf(Instruction* i) {
     if (const auto known = parts_.find(i); known != parts_.end()) return known->second;
-    Parts parts{};
+    ColumnParts parts{};
     std::optional<int> padded;
     if (i == whole_) {
       parts = {i->operand(0), i->operand(1)};
@@ -180,9 +164,9 @@ class ColumnSplitter {
   }
 
   void Replace(Instruction* sink) {
-    const Parts parts = PartsOf(sink->operand(0));
+    const ColumnParts parts = PartsOf(sink->operand(0));
     if (const std::optional<int> part = SlicedPart(*sink)) return entry_.ReplaceAllUses(sink, parts[*part]);
-    Parts reduced{};
+    ColumnParts reduced{};
     for (int part : {0, 1}) {
       const bool single = sizes_[part] == 1 && sink->dimensions().size() == 1;
       reduced[part] =
@@ -210,7 +194,7 @@ class ColumnSplitter {
   const std::array<int64_t, 2> sizes_;
   std::unordered_set<const Instruction*> region_;
   std::vector<Instruction*> sinks_;
-  std::unordered_map<const Instruction*, Parts> parts_;
+  std::unordered_map<const Instruction*, ColumnParts> parts_;
 };
 
 }  // namespace
@@ -223,8 +207,8 @@ void SplitColumns(Computation& entry, const TargetInfo& target) {
     if (i->shape().ElementCount() < target.attention_min_scores) continue;
     const int64_t along = i->dimensions()[0];
     const int large = i->operand(0)->shape().dimension(along) >= i->operand(1)->shape().dimension(along) ? 0 : 1;
-    const bool few = i->operand(1 - large)->shape().dimension(along) <= kMostColumns;
-    if (few && IsOfProduct(i->operand(large))) wholes.push_back(i.get());
+    const bool few = i->operand(1 - large)->shape().dimension(along) <= kMostExtraColumns;
+    if (few && IsMadeOfProduct(*i->operand(large))) wholes.push_back(i.get());
   }
   bool any = false;
   for (Instruction* whole : wholes) any |= ColumnSplitter(entry, whole).Run();

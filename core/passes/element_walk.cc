@@ -1,6 +1,7 @@
 #include "core/passes/element_walk.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "core/passes/fusion_rules.h"
 #include "core/reducer_facts.h"
@@ -79,6 +80,23 @@ std::optional<double> SplatOf(const Instruction& i) {
 bool IsPlainProduct(const Instruction& i) {
   if (i.opcode() != Opcode::kDot || i.operand_count() != 2 || !IsRealFloat(i) || AccumulatesWide(i)) return false;
   return IsRealFloat(*i.operand(0)) && IsRealFloat(*i.operand(1)) && !TouchesLiveSizes(i);
+}
+
+bool IsMadeOfProduct(const Instruction& value) {
+  constexpr size_t kMostInstructions = 256;
+  std::unordered_set<const Instruction*> seen{&value};
+  std::vector<const Instruction*> pending{&value};
+  while (!pending.empty() && seen.size() < kMostInstructions) {
+    const Instruction* i = pending.back();
+    pending.pop_back();
+    if (IsPlainProduct(*i)) return true;
+    if (!IsElementwise(i->opcode()) && !OnlyMoves(*i)) continue;
+    for (const Instruction* operand : i->operands()) {
+      const bool same = operand->shape().IsArray() && operand->shape().ElementCount() == value.shape().ElementCount();
+      if (same && seen.insert(operand).second) pending.push_back(operand);
+    }
+  }
+  return !pending.empty();  // too much to tell
 }
 
 bool IsReductionBy(const Instruction& i, Opcode operation, double identity) {

@@ -27,6 +27,8 @@ std::optional<double> SplatOf(const Instruction& i);
 
 // A dot of such floats whose sums are f32.
 bool IsPlainProduct(const Instruction& i);
+// Whether it is made, element by element, of a product of as many elements.
+bool IsMadeOfProduct(const Instruction& i);
 // A reduction of one such array with this operation, its sums f32, from what leaves it alone.
 bool IsReductionBy(const Instruction& i, Opcode operation, double identity);
 // What a reduction reads for its result at `index`: `along` counts what is reduced.

@@ -7,6 +7,7 @@
 #include "core/passes/column_split.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_groups.h"
+#include "core/passes/softmax_forms.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -150,6 +151,7 @@ class FusionBuilder {
 int FuseComputation(Module& module, Computation& entry, const TargetInfo& target) {
   entry.SortTopologically();
   TakeHeroTuplesApart(entry);
+  WriteSoftmaxAsQuotient(entry, target);
   SplitColumns(entry, target);
   SeparateChains(entry, target);
   FusionGroups groups(entry, target);

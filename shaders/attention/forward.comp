@@ -19,8 +19,10 @@
 //
 // The generated part defines X, Y, TM, TC, TN, DEPTH, COLUMNS, CAUSAL, HIDDEN, PARTS, MULTIPLY_ADD(sum, a, b);
 // load_query(batch, row, unit, quad), load_key(batch, key, unit, quad) and load_value(batch, key, unit, quad), which give
-// four depths or columns, those beyond the end zero; logit(batch, row, key, score) and sees(batch, row, key). Without
-// PARTS store(batch, row, column, value) and, with STATISTICS, store_statistics(batch, row, largest, total); with PARTS
+// four depths or columns, those beyond the end zero; logit(batch, row, key, score) and sees(batch, row, key); with SCALED
+// scaled(batch, row, key, weight), a weight times a factor of its own, as the product takes it. Without PARTS
+// store(batch, row, column, value) and, with STATISTICS, row_total(largest, total) and store_statistics(batch, row,
+// largest, total); with PARTS
 // store_part(i, value) and store_part_statistics(i, largest, total).
 #include "generated"
 
@@ -156,11 +158,24 @@ void main() {
       }
     }
     barrier();
+#if SCALED
+    for (uint key = 0u; key < count; ++key) {
+      [[unroll]] for (uint i = 0u; i < TM; ++i) total[i] += weights[(y + Y * i) * (KEYS + 1u) + key];
+    }
+    barrier();
+    [[dont_unroll]] for (uint e = 0u; e < TM * TC; ++e) {
+      uint row = y + Y * (e / TC), key = x + X * (e % TC), at = row * (KEYS + 1u) + key;
+      if (row < row_count && key < count) weights[at] = scaled(batch, first_row + row, first_key + key, weights[at]);
+    }
+    barrier();
+#endif
     for (uint key = 0u; key < count; ++key) {
       float weight[TM];
       [[unroll]] for (uint i = 0u; i < TM; ++i) {
         weight[i] = weights[(y + Y * i) * (KEYS + 1u) + key];
+#if !SCALED
         total[i] += weight[i];
+#endif
       }
       [[unroll]] for (uint j = 0u; j < TN; ++j) {
         float value = block[key * VALUE_STRIDE + min(x + X * j, COLUMNS - 1u)];
@@ -184,9 +199,7 @@ void main() {
   if (x == 0u) {
     [[unroll]] for (uint i = 0u; i < TM; ++i) {
       uint row = y + Y * i;
-      // What every logit of -inf adds is NaN to the separate operations.
-      float sum = largest[i] == -inf_f32() ? nan_f32() : total[i];
-      if (row < row_count) store_statistics(batch, first_row + row, largest[i], sum);
+      if (row < row_count) store_statistics(batch, first_row + row, largest[i], row_total(largest[i], total[i]));
     }
   }
 #endif

@@ -25,8 +25,7 @@ void main() {
   }
   uint batch = row_of_all / P(2), row = row_of_all % P(2);
 #if STATISTICS
-  // What every logit of -inf adds is NaN to the separate operations.
-  if (column == 0u) store_statistics(batch, row, largest, largest == -inf_f32() ? nan_f32() : total);
+  if (column == 0u) store_statistics(batch, row, largest, row_total(largest, total));
 #endif
   store(batch, row, column, divide_f32(sum, total));
 }

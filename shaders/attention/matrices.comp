@@ -22,7 +22,7 @@
 // The generated part defines what dot/matrix_units.glsl asks for, SUBGROUPS, KEYS, DEPTH, a multiple of 8, COLUMNS, a
 // multiple of 4, CAUSAL, HIDDEN, PARTS, STATISTICS, WEIGHT_PAIR(low, high), a word of two weights; load_query(batch,
 // row, unit, words) and load_key(batch, key, unit, words), which give eight depths, load_value(batch, key, unit, words),
-// which gives four columns; logit(batch, row, key, score), sees(batch, row, key), store(batch, row, unit, quad) of four
+// which gives four columns; logit(batch, row, key, score), sees(batch, row, key), scaled(batch, row, key, weight), store(batch, row, unit, quad) of four
 // columns; store_part and the statistics' functions as in attention/forward.comp.
 #include "generated"
 
@@ -177,6 +177,20 @@ void main() {
         weights[4u * i + j] = exponential_f32(weights[4u * i + j] - base);
         total += weights[4u * i + j];
       }
+    }
+#if SCALED
+    // A quad at a time, the next one's weights after it: the text is long.
+    [[dont_unroll]] for (uint i = 0u; i < QUADS; ++i) {
+      float quad[4];
+      [[unroll]] for (uint j = 0u; j < 4u; ++j) {
+        uint key = 4u * (partner + PARTNERS * i) + j;
+        quad[j] = key < count ? scaled(batch, row, first_key + key, weights[j]) : 0.0f;
+      }
+      [[unroll]] for (uint k = 4u; k < 4u * QUADS; ++k) weights[k - 4u] = weights[k];
+      [[unroll]] for (uint j = 0u; j < 4u; ++j) weights[4u * QUADS - 4u + j] = quad[j];
+    }
+#endif
+    [[unroll]] for (uint i = 0u; i < QUADS; ++i) {
       uint quad = partner + PARTNERS * i;
       [[unroll]] for (uint j = 0u; j < 2u; ++j) {
         PUT_WORD(strips[own_at + quad / 2u][2u * (quad % 2u) + j],
@@ -230,8 +244,7 @@ void main() {
 #if PARTS
         store_part_statistics(part * rows_of_all + batch * P(2) + row, largest, all);
 #elif STATISTICS
-        // What every logit of -inf adds is NaN to the separate operations.
-        store_statistics(batch, row, largest, largest == -inf_f32() ? nan_f32() : all);
+        store_statistics(batch, row, largest, row_total(largest, all));
 #endif
       }
     }

@@ -15,6 +15,7 @@ struct AttentionCase {
   const char* direction = "GE";
   bool padded = false;  // rows see none of their keys where a mask says so
   bool bias = false;
+  bool dropped = false;  // some weights, the others are doubled
   int dispatches = 1;
   BindingMode mode = BindingMode::kAddresses;
   bool units = false;  // on matrix units, stood in for
@@ -80,8 +81,16 @@ std::string ProgramOf(const AttentionCase& c) {
       "least = f32[] constant(-inf)  m = f32{1} reduce({2}, least), dimensions={{{3}}}, to_apply=max\n"
       "ms = f32{0} broadcast(m), dimensions={{{4}}}  y = f32{0} subtract({2}, ms)  z = f32{0} exponential(y)\n"
       "zero = f32[] constant(0)  l = f32{1} reduce(z, zero), dimensions={{{3}}}, to_apply=add\n"
-      "ls = f32{0} broadcast(l), dimensions={{{4}}}  s = f32{0} divide(z, ls)  t = {5}{0} convert(s)\n",
-      space, kept, x, last, own, c.type);
+      "ls = f32{0} broadcast(l), dimensions={{{4}}}  s = f32{0} divide(z, ls)\n",
+      space, kept, x, last, own);
+  if (c.dropped) {
+    text += fmt::format(
+        "keep = pred{0} parameter(3)  double = f32[] constant(2)  doubles = f32{0} broadcast(double), dimensions={{}}\n"
+        "twice = f32{0} multiply(s, doubles)  none = f32{0} broadcast(zero), dimensions={{}}\n"
+        "u = f32{0} select(keep, twice, none)\n",
+        space);
+  }
+  text += fmt::format("t = {}{} convert({})\n", c.type, space, c.dropped ? "u" : "s");
   if (c.heads_first) {
     return text + fmt::format(
                       "ROOT o = {}[{},{},{},{}] dot(t, v), lhs_batch_dims={{0,1}}, rhs_batch_dims={{0,1}}, "
@@ -175,6 +184,29 @@ INSTANTIATE_TEST_SUITE_P(
                       .hidden = "-inf",
                       .padded = true,
                       .units = true},
+        AttentionCase{.name = "WithDropout", .rows = 70, .keys = 131, .depth = 37, .columns = 23, .dropped = true},
+        AttentionCase{.name = "WithDropoutBfloat16Causal",
+                      .type = "bf16",
+                      .heads_first = false,
+                      .rows = 128,
+                      .keys = 128,
+                      .hidden = "-1e9",
+                      .dropped = true,
+                      .mode = BindingMode::kDescriptors},
+        AttentionCase{.name = "OnMatrixUnitsWithDropout",
+                      .type = "f16",
+                      .rows = 100,
+                      .keys = 90,
+                      .hidden = "-1e9",
+                      .dropped = true,
+                      .units = true},
+        AttentionCase{.name = "InPartsWithDropout",
+                      .rows = 8,
+                      .keys = 1100,
+                      .depth = 24,
+                      .columns = 40,
+                      .dropped = true,
+                      .dispatches = 2},
         AttentionCase{.name = "OnMatrixUnitsInParts",
                       .type = "f16",
                       .rows = 16,

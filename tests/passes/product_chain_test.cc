@@ -89,13 +89,43 @@ TEST(ProductChainTest, AGradientThatDependsOnTheResultIsNoKernelWithIt) {
   const auto replace = [&](const std::string& from, const std::string& to) {
     text.replace(text.find(from), from.size(), to);
   };
-  replace("p = f32[8,128,128] divide(z, lb)",
-          "n = f32[8,128] log(l)  nb = f32[8,128,128] broadcast(n), dimensions={0,1}\n"
-          "yn = f32[8,128,128] subtract(y, nb)  p = f32[8,128,128] exponential(yn)");
+  replace("p = f32[8,128,128] divide(z, lb)", "p = f32[8,128,128] multiply(z, lb)");
   replace("dot(do, v)", "dot(c, v)");
   replace("dot(p, do)", "dot(p, c)");
   replace("g = f32", "c0 = f32[8,128,32] cosine(r)  c = f32[8,128,32] multiply(c0, do)  g = f32");
   EXPECT_THAT(ChainsOf(*OptimizedForGpu(text)), ::testing::UnorderedElementsAre(1, 1, 1, 1, 1, 2));
+}
+
+// Softmax by its logarithm, with and without the largest's guard, and by a factor: attention all the same.
+TEST(ProductChainTest, OtherFormsOfSoftmaxAreAttention) {
+  const char* const forms[] = {
+      "n = f32[8,128] log(l)  nb = f32[8,128,128] broadcast(n), dimensions={0,1}\n"
+      "yn = f32[8,128,128] subtract(y, nb)  p = f32[8,128,128] exponential(yn)",
+      "la = f32[8,128] abs(l)  n = f32[8,128] log(la)  lse = f32[8,128] add(n, m)\n"
+      "nb = f32[8,128,128] broadcast(lse), dimensions={0,1}\n"
+      "yn = f32[8,128,128] subtract(x, nb)  p = f32[8,128,128] exponential(yn)",
+      "one = f32[] constant(1)  ones = f32[8,128] broadcast(one), dimensions={}  li = f32[8,128] divide(ones, l)\n"
+      "lib = f32[8,128,128] broadcast(li), dimensions={0,1}  p = f32[8,128,128] multiply(z, lib)"};
+  for (const std::string form : forms) {
+    for (const bool guarded : {false, true}) {
+      std::string text = Gradient(kResults);
+      const std::string plain = "p = f32[8,128,128] divide(z, lb)", largest = "mb = f32[8,128,128] broadcast(m)";
+      text.replace(text.find(plain), plain.size(), form);
+      if (guarded) {
+        text.replace(text.find(largest), largest.size(),
+                     "fi = pred[8,128] is-finite(m)  os = f32[8,128] broadcast(o), dimensions={}\n"
+                     "mg = f32[8,128] select(fi, m, os)  mb = f32[8,128,128] broadcast(mg)");
+        if (const size_t at = text.find("add(n, m)"); at != std::string::npos) text.replace(at, 9, "add(n, mg)");
+      }
+      EXPECT_THAT(ChainsOf(*OptimizedForGpu(text)), ::testing::UnorderedElementsAre(-1, 1, 1, 2)) << text;
+    }
+  }
+}
+
+// A factor that is made of another product is the gradient's, not dropout's: a chain of both.
+TEST(ProductChainTest, WeightsTimesAProductAreNoAttention) {
+  EXPECT_THAT(ChainsOf(*OptimizedForGpu(Gradient("ROOT t = f32[8,128,32] copy(dq)"))),
+              ::testing::Not(::testing::Contains(-1)));
 }
 
 // As the gradient of queries that are brought to one length does: a reduction of a chain's result, which others read

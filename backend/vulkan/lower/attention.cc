@@ -8,6 +8,7 @@
 #include "backend/vulkan/lower/product.h"
 #include "backend/vulkan/lower/quad_loads.h"
 #include "backend/vulkan/spirv/matrix_types.h"
+#include "core/dot_sides.h"
 #include "core/reducer_facts.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -151,6 +152,21 @@ class AttentionWriter {
     f.writer->Line(fmt::format("return {};", ToF32(*attention_.logits, value)));
     kernel.Append(fmt::format("float logit(uint batch, uint row, uint key, float score) {{\n{}}}\n", f.writer->Take()));
     if (attention_.causal) WriteMask(kernel);
+    kernel.Append(fmt::format("#define SCALED {}\n", attention_.scaled ? 1 : 0));
+    if (attention_.scaled) WriteScale(kernel);
+  }
+
+  // A weight as the product takes it.
+  void WriteScale(KernelBuilder& kernel) const {
+    Function f;
+    Begin(f, kernel);
+    const Instruction &quotient = *attention_.quotient, &product = *attention_.product;
+    const Instruction& weights = *product.operand(attention_.weights);
+    f.writer->Override(quotient, QuotientIndex(attention_, f.space, f.at), FromF32(quotient, "weight"));
+    const MultiIndex index = SideOf(product, attention_.weights).IndexOf(f.space, f.at.batch, f.at.key, f.at.row);
+    f.writer->Line(fmt::format("return {};", ToF32(weights, f.writer->Value(weights, index))));
+    kernel.Append(
+        fmt::format("float scaled(uint batch, uint row, uint key, float weight) {{\n{}}}\n", f.writer->Take()));
   }
 
   void WriteMask(KernelBuilder& kernel) const {
@@ -237,6 +253,11 @@ class AttentionWriter {
     const bool any = std::ranges::any_of(body_.roots, [&](const Instruction* root) { return IsStatistic(*root); });
     kernel.Append(fmt::format("#define STATISTICS {}\n", any ? 1 : 0));
     if (!any) return;
+    // What every logit of -inf adds is NaN to the separate operations, but for those that subtract 0 then.
+    kernel.Append(fmt::format("float row_total(float largest, float total) {{ return {}; }}\n",
+                              attention_.guards.empty()
+                                  ? "largest == -inf_f32() ? nan_f32() : total"
+                                  : "largest == -inf_f32() ? 0.0f : largest == inf_f32() ? inf_f32() : total"));
     Function f;
     Begin(f, kernel);
     for (size_t leaf = 0; leaf < body_.roots.size(); ++leaf) {
