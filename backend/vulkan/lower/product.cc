@@ -460,6 +460,14 @@ class ProductWriter {
     return shape_.splits == 1 && operations * shape_.tile_rows * shape_.tile_columns > kMostOperations;
   }
 
+  // Strips of k that are added up before they join a total; 0: one sum. Where a workgroup's few results leave
+  // registers.
+  int64_t BlockStrips(int64_t share) const {
+    constexpr int64_t kBlock = 32, kFewest = 128;
+    const bool small = shape_.lanes * shape_.lanes_y <= 64 && shape_.tile_rows * shape_.tile_columns <= 16;
+    return small && share >= kFewest ? std::max<int64_t>(kBlock / shape_.k_step, 1) : 0;
+  }
+
   Step WriteQuads() const {
     const DotWork& work = reader_.work;
     const int64_t row_tiles = CeilOf(work.rows, int64_t{shape_.lanes_y} * shape_.tile_rows);
@@ -485,13 +493,14 @@ class ProductWriter {
         shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, reader_.LhsAlongK() ? 1 : 0,
         reader_.RhsAlongK() ? 1 : 0, steps % shape_.k_step == 0 ? 0 : 1,
         kernel.Data(static_cast<uint32_t>(work.columns))));
-    kernel.Append(fmt::format("#define ROLLED {}\n", RollsStores() ? 1 : 0));
+    const int64_t block = IsFloating(reader_.sum_type) ? BlockStrips(share) : 0;
+    kernel.Append(fmt::format("#define ROLLED {}\n#define BLOCK {}\n", RollsStores() ? 1 : 0, block));
     for (const bool lhs : {true, false}) WriteQuadLoad(kernel, lhs, terms);
     units.WriteQuadStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},
                               GroupGrid(context_.facts, groups));
     step.kernel.small_subgroups = true;
-    StateOrder(&step, 0, bytes ? 4 * share : share);
+    StateOrder(&step, block * shape_.k_step, bytes ? 4 * share : share);
     return step;
   }
 
