@@ -244,9 +244,10 @@ ENTRY e { x = f32[70,36] parameter(0)  y = f32[36,44] parameter(1)  b = f32[44] 
     ASSERT_NE(DeviceClient(mode), nullptr);
     const DeviceFacts facts = AsGpu(mode);
     const vulkan::LowerContext context{facts, mode};
-    for (const uint32_t tile : {4u, 8u}) {
+    for (const auto& [tile, quads] : {std::pair{4u, true}, {8u, true}, {4u, false}}) {
       vulkan::DotShape shape;
-      shape.tiled = shape.quads = true;
+      shape.tiled = true;
+      shape.quads = quads;
       shape.lanes = shape.lanes_y = 4;
       shape.tile_rows = shape.tile_columns = tile;
       shape.k_step = 4;
