@@ -169,11 +169,25 @@ Status RecordedImages::BindLeaves(std::vector<Image>& images, const VxlaImage* c
   return OkStatus();
 }
 
+Status RecordedImages::CheckWrittenOnce() const {
+  for (size_t i = 0; i < results_.size(); ++i) {
+    const vulkan::HostImage& image = results_[i].image;
+    for (size_t k = 0; k < i; ++k) {
+      const vulkan::HostImage& other = results_[k].image;
+      if (image.image != other.image || image.mip_level != other.mip_level) continue;
+      if (image.first_layer < other.first_layer + other.layers && other.first_layer < image.first_layer + image.layers)
+        return InvalidArgument("{}: its image is that of {}, too", results_[i].name, results_[k].name);
+    }
+  }
+  return OkStatus();
+}
+
 Result<VxlaBindings> RecordedImages::Bind(const VxlaBindings& bindings) {
   VXLA_RETURN_IF_ERROR(CheckCount("arguments", bindings.argument_count, bound_arguments_.size()));
   VXLA_RETURN_IF_ERROR(CheckCount("results", bindings.result_count, bound_results_.size()));
   VXLA_RETURN_IF_ERROR(BindLeaves(arguments_, bindings.argument_images, true, bindings.arguments, bound_arguments_));
   VXLA_RETURN_IF_ERROR(BindLeaves(results_, bindings.result_images, false, bindings.results, bound_results_));
+  VXLA_RETURN_IF_ERROR(CheckWrittenOnce());
   VxlaBindings bound = bindings;
   bound.arguments = bound_arguments_.data();
   bound.results = bound_results_.data();

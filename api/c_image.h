@@ -21,7 +21,7 @@ class RecordedImages {
                                                         const VxlaRecordingInfo& info, VkBufferUsageFlags usage);
 
   // The bindings with the memory of the arrays in the place of images. They hold until the next call.
-  // kInvalidArgument: an image is missing, is of another size, lacks a usage or a layout.
+  // kInvalidArgument: an image is missing, is of another size, lacks a usage or a layout, is that of two results.
   Result<VxlaBindings> Bind(const VxlaBindings& bindings);
   // Of the images that Bind was given.
   Status RecordArguments(VkCommandBuffer commands);
@@ -51,6 +51,8 @@ class RecordedImages {
   static Status BindImage(Image& image, const VxlaImage& given, bool argument);
   static Status BindLeaves(std::vector<Image>& images, const VxlaImage* const* given, bool argument,
                            const VxlaBinding* buffers, std::vector<VxlaBinding>& bound);
+  // kInvalidArgument: two results are the same layers of a mip level.
+  Status CheckWrittenOnce() const;
   // With a barrier behind it where anything is converted.
   Status Convert(std::vector<Image>& images, VkCommandBuffer commands);
   void Barrier(VkCommandBuffer commands);

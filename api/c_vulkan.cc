@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <span>
 #include <utility>
 
+#include "api/binding_overlap.h"
 #include "api/c_compiler.h"
 #include "api/c_handles.h"
 #include "api/c_image.h"
@@ -22,6 +24,7 @@ struct HostBinding {
   std::string name;
   int64_t size_bytes = 0;  // of the range that it needs; 0: it may be empty
   int argument = -1;       // whose memory a result lies in
+  bool written = false;    // a result, or an argument that one lies in
   std::unique_ptr<vulkan::VulkanBuffer> buffer;
   vulkan::HostRange range;
   uint64_t number = 0;
@@ -35,6 +38,10 @@ struct CRecording {
   uint64_t alignment = 16;
   std::vector<HostBinding> arguments, results;
   std::vector<BoundBuffer> bound_arguments, bound_results;
+  // Of the bindings that are checked: by leaf, arguments before results. Made once, so that a frame allocates nothing.
+  std::vector<vulkan::HostRange> ranges;
+  std::vector<BoundSpan> spans;
+  vulkan::HostRange scratch;               // that the host lends
   std::unique_ptr<RecordedImages> images;  // null: all are buffers
   bool recorded = false;                   // all of it, with the sets that it has
   size_t next = 0;                         // the first command of the next part
@@ -134,6 +141,21 @@ Status CheckExtensions(const VxlaAdoptInfo& info) {
   return OkStatus();
 }
 
+Status ReadQueues(const VxlaAdoptInfo& info, vulkan::AdoptedDevice& adopted) {
+  adopted.queues.push_back({info.queue_family, false});
+  adopted.host.queues.push_back({info.queue, info.lock_queue, info.unlock_queue, info.user});
+  if (info.queue_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(info.queues, "queues"));
+  if (info.queue_count >= kMostQueues)  // before they are read
+    return InvalidArgument("queue_count {}: vxla uses at most {} beside the first queue", info.queue_count,
+                           kMostQueues - 1);
+  for (const VxlaQueue& queue : std::span(info.queues, info.queue_count)) {
+    VXLA_RETURN_IF_ERROR(CheckFlags(queue.flags, VXLA_QUEUE_COPIES));
+    adopted.queues.push_back({queue.queue_family, (queue.flags & VXLA_QUEUE_COPIES) != 0});
+    adopted.host.queues.push_back({queue.queue, queue.lock, queue.unlock, queue.user});
+  }
+  return OkStatus();
+}
+
 Result<VxlaDevice> Adopt(const VxlaAdoptInfo& info) {
   VXLA_RETURN_IF_ERROR(CheckFlags(info.flags, kDeviceFlags));
   vulkan::AdoptedDevice adopted;
@@ -143,10 +165,10 @@ Result<VxlaDevice> Adopt(const VxlaAdoptInfo& info) {
   adopted.device = info.device;
   adopted.api_version = info.api_version;
   adopted.features = info.features;
-  adopted.queue_family = info.queue_family;
   VXLA_RETURN_IF_ERROR(CheckExtensions(info));
   adopted.extensions = {info.extensions, info.extension_count};
-  adopted.host = {info.queue, info.lock_queue, info.unlock_queue, info.user, info.allocation, info.pipeline_cache, {}};
+  adopted.host = {{}, info.allocation, info.pipeline_cache, {}};
+  VXLA_RETURN_IF_ERROR(ReadQueues(info, adopted));
   VXLA_ASSIGN_OR_RETURN(adopted.host.memory, MemoryCallsOf(info.memory));
   vulkan::OpenOptions options;
   if (const std::string_view words = WordOr(info.bindings, "auto"); words != "auto") {
@@ -218,50 +240,88 @@ bool IsBound(const HostBinding& leaf, const VxlaBinding& binding) {
          range.size_bytes == binding.size;
 }
 
-Status CheckLeaf(Device& device, const CRecording& recording, const HostBinding& leaf, const VxlaBinding& binding,
-                 VkBufferUsageFlags usage) {
-  if (leaf.size_bytes == 0) return OkStatus();
-  VXLA_RETURN_IF_ERROR(CheckBinding(leaf.name, binding, {leaf.size_bytes, recording.alignment, usage}));
-  return IsBound(leaf, binding) ? OkStatus() : CheckWithin(device, leaf.name, binding);
-}
-
-// Nothing changes unless all of them fit.
-Status CheckBindings(Device& device, const CRecording& recording, const VxlaBindings& bindings) {
-  VXLA_RETURN_IF_ERROR(CheckCount("arguments", bindings.argument_count, recording.arguments.size()));
-  VXLA_RETURN_IF_ERROR(CheckCount("results", bindings.result_count, recording.results.size()));
-  if (bindings.argument_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(bindings.arguments, "arguments"));
-  if (bindings.result_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(bindings.results, "results"));
-  for (size_t i = 0; i < recording.arguments.size(); ++i) {
-    VXLA_RETURN_IF_ERROR(
-        CheckLeaf(device, recording, recording.arguments[i], bindings.arguments[i], recording.argument_usage));
-  }
-  for (size_t i = 0; i < recording.results.size(); ++i) {
-    const HostBinding& leaf = recording.results[i];
-    const VxlaBinding& given = bindings.results[i];
-    if (leaf.argument < 0) {
-      VXLA_RETURN_IF_ERROR(CheckLeaf(device, recording, leaf, given, recording.result_usage));
-      continue;
-    }
-    const VxlaBinding& argument = bindings.arguments[leaf.argument];
-    const bool empty = given.buffer == VK_NULL_HANDLE && given.address == 0;
-    if (!empty && (given.buffer != argument.buffer || given.offset != argument.offset))
-      return InvalidArgument("{}: the program puts it into argument {}, whose binding is another", leaf.name,
-                             leaf.argument);
-  }
-  return OkStatus();
-}
-
 // A buffer has an address where the usage that it needs says so.
 vulkan::HostRange RangeOf(Device& device, const VxlaBinding& binding, VkBufferUsageFlags usage) {
   const vulkan::HostRange range = {binding.buffer, binding.offset, binding.size, binding.address};
   return (usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) != 0 ? vulkan::WithAddress(device, range) : range;
 }
 
-void Retarget(Device& device, HostBinding& leaf, const VxlaBinding& binding, VkBufferUsageFlags usage,
-              BoundBuffer& bound) {
+Result<vulkan::HostRange> CheckLeaf(Device& device, const CRecording& recording, const HostBinding& leaf,
+                                    const VxlaBinding& binding, VkBufferUsageFlags usage) {
+  if (leaf.size_bytes == 0) return vulkan::HostRange();
+  VXLA_RETURN_IF_ERROR(CheckBinding(leaf.name, binding, {leaf.size_bytes, recording.alignment, usage}));
+  if (!IsBound(leaf, binding)) VXLA_RETURN_IF_ERROR(CheckWithin(device, leaf.name, binding));
+  return RangeOf(device, binding, usage);
+}
+
+Status CheckDonated(const HostBinding& leaf, const VxlaBinding& given, const VxlaBinding& argument) {
+  const bool empty = given.buffer == VK_NULL_HANDLE && given.address == 0;
+  const bool elsewhere = given.address != 0 && argument.address != 0 && given.address != argument.address;
+  if (empty || (given.buffer == argument.buffer && given.offset == argument.offset && !elsewhere)) return OkStatus();
+  return InvalidArgument("{}: the program puts it into argument {}, whose binding is another", leaf.name,
+                         leaf.argument);
+}
+
+const HostBinding& LeafOf(const CRecording& recording, size_t i) {
+  const size_t arguments = recording.arguments.size();
+  return i < arguments ? recording.arguments[i] : recording.results[i - arguments];
+}
+
+bool Moves(const HostBinding& leaf, const vulkan::HostRange& range) { return leaf.number == 0 || range != leaf.range; }
+
+BoundSpan SpanOf(const vulkan::HostRange& range, uint64_t size_bytes, size_t leaf, bool written) {
+  const bool addresses = range.address != 0;
+  const uint64_t begin = addresses ? range.address : range.offset_bytes;
+  return {addresses ? 0 : reinterpret_cast<uint64_t>(range.buffer), begin, begin + size_bytes,
+          static_cast<uint32_t>(leaf), written};
+}
+
+// Of recording.ranges; where none has moved they were looked at before.
+Status CheckOverlaps(CRecording& recording) {
+  const size_t count = recording.ranges.size();
+  bool moves = false;
+  recording.spans.clear();
+  for (size_t i = 0; i < count; ++i) {
+    const HostBinding& leaf = LeafOf(recording, i);
+    if (leaf.size_bytes == 0 || leaf.argument >= 0) continue;
+    moves |= Moves(leaf, recording.ranges[i]);
+    recording.spans.push_back(SpanOf(recording.ranges[i], static_cast<uint64_t>(leaf.size_bytes), i, leaf.written));
+  }
+  if (!moves) return OkStatus();
+  if (recording.scratch.size_bytes != 0)
+    recording.spans.push_back(SpanOf(recording.scratch, recording.scratch.size_bytes, count, true));
+  const auto found = FindOverlap(recording.spans);
+  if (!found) return OkStatus();
+  return InvalidArgument("{}: its memory overlaps that of {}, and one of them is written",
+                         LeafOf(recording, found->first).name,
+                         found->second == count ? "the lent scratch" : LeafOf(recording, found->second).name);
+}
+
+// Nothing of what is bound changes unless all of them fit.
+Status CheckBindings(Device& device, CRecording& recording, const VxlaBindings& bindings) {
+  VXLA_RETURN_IF_ERROR(CheckCount("arguments", bindings.argument_count, recording.arguments.size()));
+  VXLA_RETURN_IF_ERROR(CheckCount("results", bindings.result_count, recording.results.size()));
+  if (bindings.argument_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(bindings.arguments, "arguments"));
+  if (bindings.result_count != 0) VXLA_RETURN_IF_ERROR(CheckNotNull(bindings.results, "results"));
+  for (size_t i = 0; i < recording.arguments.size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(recording.ranges[i], CheckLeaf(device, recording, recording.arguments[i],
+                                                         bindings.arguments[i], recording.argument_usage));
+  }
+  for (size_t i = 0; i < recording.results.size(); ++i) {
+    const HostBinding& leaf = recording.results[i];
+    if (leaf.argument >= 0) {
+      VXLA_RETURN_IF_ERROR(CheckDonated(leaf, bindings.results[i], bindings.arguments[leaf.argument]));
+      continue;
+    }
+    VXLA_ASSIGN_OR_RETURN(recording.ranges[recording.arguments.size() + i],
+                          CheckLeaf(device, recording, leaf, bindings.results[i], recording.result_usage));
+  }
+  return CheckOverlaps(recording);
+}
+
+void Retarget(HostBinding& leaf, const vulkan::HostRange& range, BoundBuffer& bound) {
   if (leaf.size_bytes == 0) return;
-  const vulkan::HostRange range = RangeOf(device, binding, usage);
-  if (leaf.number == 0 || range != leaf.range) {
+  if (Moves(leaf, range)) {
     leaf.range = range;
     leaf.buffer->Retarget(range.buffer, static_cast<int64_t>(range.offset_bytes),
                           static_cast<int64_t>(range.size_bytes), range.address);
@@ -270,17 +330,17 @@ void Retarget(Device& device, HostBinding& leaf, const VxlaBinding& binding, VkB
   bound = {leaf.buffer.get(), leaf.number};
 }
 
-// Whether anything moved.
-bool Bind(Device& device, CRecording& recording, const VxlaBindings& bindings) {
-  for (size_t i = 0; i < recording.arguments.size(); ++i)
-    Retarget(device, recording.arguments[i], bindings.arguments[i], recording.argument_usage,
-             recording.bound_arguments[i]);
+// To what CheckBindings found. Whether anything moved.
+bool Bind(CRecording& recording) {
+  const size_t arguments = recording.arguments.size();
+  for (size_t i = 0; i < arguments; ++i)
+    Retarget(recording.arguments[i], recording.ranges[i], recording.bound_arguments[i]);
   for (size_t i = 0; i < recording.results.size(); ++i) {
     HostBinding& leaf = recording.results[i];
     if (leaf.argument >= 0) {
       recording.bound_results[i] = recording.bound_arguments[static_cast<size_t>(leaf.argument)];
     } else {
-      Retarget(device, leaf, bindings.results[i], recording.result_usage, recording.bound_results[i]);
+      Retarget(leaf, recording.ranges[arguments + i], recording.bound_results[i]);
     }
   }
   return recording.recording->Bind(recording.bound_arguments, recording.bound_results);
@@ -407,11 +467,20 @@ Result<CRecording> MakeRecording(VxlaDevice device, const CExecutable& program, 
   for (size_t i = 0; i < plan.results.size(); ++i) {
     HostBinding& leaf = made.results.emplace_back(BindingFor("result", i, plan, plan.results[i].buffer));
     const Placement& placement = plan.buffers[static_cast<size_t>(plan.results[i].buffer)].placement;
-    if (placement.space == MemorySpace::kParameter) leaf.argument = placement.index;
+    leaf.written = true;
+    if (placement.space != MemorySpace::kParameter) continue;
+    leaf.argument = placement.index;
+    made.arguments[static_cast<size_t>(leaf.argument)].written = true;
   }
+  made.ranges.resize(made.arguments.size() + made.results.size());
+  made.spans.reserve(made.ranges.size() + 1);
   made.bound_arguments.resize(made.arguments.size());
   made.bound_results.resize(made.results.size());
   VXLA_ASSIGN_OR_RETURN(auto scratch, ScratchOf(*device->device, plan, info.scratch, needs.scratch_usage));
+  if (!scratch.empty()) {
+    made.scratch = RangeOf(*device->device, *info.scratch, needs.scratch_usage);
+    made.scratch.size_bytes = needs.scratch_size;
+  }
   VXLA_ASSIGN_OR_RETURN(made.recording, Recording::Create(program.executable, std::move(scratch)));
   made.commands = vulkan::WrapCommands(*device->device);
   VXLA_ASSIGN_OR_RETURN(made.images, RecordedImages::Create(device, program, info, ImportUsage(*device->device)));
@@ -429,7 +498,7 @@ Status RecordPart(VkCommandBuffer commands, VxlaRecording handle, VxlaBindings b
   }
   VXLA_RETURN_IF_ERROR(CheckBindings(*handle->owner->device, recording, bindings));
   const size_t begin = std::exchange(recording.next, 0);  // a part that fails ends the program
-  const bool moved = Bind(*handle->owner->device, recording, bindings);
+  const bool moved = Bind(recording);
   recording.recorded &= !moved;  // until all of it has gone well
   if (moved && begin != 0) return InvalidArgument("bindings: they changed between two parts of a program");
   const size_t end = seconds ? recording.recording->EndWithin(begin, *seconds) : recording.recording->size();
@@ -458,7 +527,7 @@ Status Rebind(VxlaRecording handle, const VxlaBindings& bindings) {
   if (recording.images != nullptr) return Unsupported("a recording with images cannot be bound again: record it");
   VXLA_RETURN_IF_ERROR(CheckNoImages(bindings));
   VXLA_RETURN_IF_ERROR(CheckBindings(*handle->owner->device, recording, bindings));
-  Bind(*handle->owner->device, recording, bindings);
+  Bind(recording);
   return OkStatus();
 }
 
@@ -486,7 +555,7 @@ VxlaCode vxlaAdoptDevice(const VxlaAdoptInfo* info, VxlaDevice* device, VxlaMess
   return Call(message, [&]() -> Status {
     VXLA_RETURN_IF_ERROR(CheckNotNull(device, "device"));
     *device = nullptr;
-    VXLA_ASSIGN_OR_RETURN(const VxlaAdoptInfo read, ReadStruct(info, "info"));
+    VXLA_ASSIGN_OR_RETURN(const VxlaAdoptInfo read, ReadStruct(info, "info", offsetof(VxlaAdoptInfo, queues)));
     VXLA_ASSIGN_OR_RETURN(*device, Adopt(read));
     return OkStatus();
   });

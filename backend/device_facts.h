@@ -155,6 +155,7 @@ struct DeviceFacts {
   // So many workgroups keep the whole device busy.
   int64_t busy_workgroups = 256;
   int hardware_threads = 1;  // software drivers: the threads that run kernels
+  bool host_avx512 = false;  // software drivers: the processor that runs kernels has AVX-512
   // Scalar operations, all functions inlined, that the driver's compiler takes in one kernel without ado.
   int64_t kernel_operations = 1 << 15;
 

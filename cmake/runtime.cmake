@@ -18,7 +18,7 @@ vxla_runtime_sources(backend/vulkan/spirv float_modes spirv_words)
 vxla_runtime_sources(scheduler argument_block argument_check barriers buffer_pool bundle bundle_check bundle_load bundle_target client
                      device_value executor live_values plan profiler recorder recording work_limit)
 set(base ${VXLA_RUNTIME_SOURCES})
-vxla_runtime_sources(api c_api c_handles c_image c_memory c_vulkan image_format open_device)
+vxla_runtime_sources(api binding_overlap c_api c_handles c_image c_memory c_vulkan image_format open_device)
 set(c_api ${VXLA_RUNTIME_SOURCES})
 list(REMOVE_ITEM c_api ${base})
 

@@ -70,6 +70,7 @@ class Run {
   Status Submit(int segment, CommandBuffer& commands);
   Status SubmitBeside(int segment, int overlap, CommandBuffer& commands);
   Status SubmitCommands(int segment);
+  Result<std::vector<double>> ReadShares(const GpuCommands& commands);
   Status SubmitIterations(int segment, int64_t count);
   Status RunAhead(int segment);
   Status RunWhile(int segment);
@@ -268,8 +269,30 @@ Status Run::SubmitCommands(int segment) {
   if (!state_.program.profile) return OkStatus();
   VXLA_RETURN_IF_ERROR(device_.Wait(after_));
   VXLA_ASSIGN_OR_RETURN(const std::vector<double> timestamps, context_->commands(segment).Timestamps());
-  AddStepTimes(plan_, std::get<GpuCommands>(plan_.segments[segment]), timestamps, clock_.Ms(), profile_);
+  const double end_ms = clock_.Ms();
+  const auto& commands = std::get<GpuCommands>(plan_.segments[segment]);
+  VXLA_ASSIGN_OR_RETURN(const std::vector<double> shares, ReadShares(commands));
+  AddStepTimes(plan_, commands, {timestamps, end_ms, shares}, profile_);
   return OkStatus();
+}
+
+// How much of its workgroups each dispatch ran.
+Result<std::vector<double>> Run::ReadShares(const GpuCommands& commands) {
+  std::vector<double> shares;
+  for (const GpuCommand& command : commands.commands) {
+    const auto* dispatch = std::get_if<Dispatch>(&command);
+    if (dispatch == nullptr) continue;
+    shares.push_back(1);
+    if (dispatch->groups_at.buffer < 0) continue;
+    const BufferRange source = context_->Locate(dispatch->groups_at);
+    Literal counts(Shape(ElementType::kU32, {3}));
+    VXLA_RETURN_IF_ERROR(device_.Download(*source.buffer, source.offset_bytes, counts.mutable_bytes(), after_));
+    for (int64_t k = 0; k < 3; ++k) {
+      const uint32_t most = plan_.steps[dispatch->step].groups[static_cast<size_t>(k)];
+      shares.back() *= static_cast<double>(counts.GetInt(k)) / std::max(most, 1u);
+    }
+  }
+  return shares;
 }
 
 // So many iterations of a loop whose body may be submitted without the host in between.

@@ -99,6 +99,12 @@ Status ComputeLiveness(StepGraph& graph) {
   ExtendOverOverlaps(graph);
   ExtendOverLoops(graph);
   ExtendOverHostSteps(graph);
+  // A profile reads behind a step how many workgroups ran.
+  for (const Step& step : plan.steps) {
+    if (step.groups_at.buffer < 0) continue;
+    PlanBuffer& buffer = plan.buffers[step.groups_at.buffer];
+    if (buffer.first_use >= 0) buffer.last_use = std::max(count - 1, 0);
+  }
   for (const PlanResult& result : plan.results) {
     PlanBuffer& buffer = plan.buffers[result.buffer];
     if (buffer.first_use >= 0) buffer.last_use = std::max(count - 1, 0);

@@ -14,6 +14,8 @@ constexpr int64_t kImpossible = int64_t{1} << 40;
 // Commands of a batch, and its iterations, at most.
 constexpr int64_t kBatchCommands = 256, kBatchIterations = 16;
 constexpr int64_t kGateBytes = 16, kBlockUnit = 256;
+// The branch of gates that are none.
+constexpr uint32_t kNoBranch = 0xffffffff;
 
 // Where a list of commands runs under a condition.
 struct Scope {
@@ -26,6 +28,12 @@ struct Gates {
   int buffer = -1, table_buffer = -1;
   std::vector<uint32_t> table;
   std::map<std::pair<uint32_t, std::array<uint32_t, 3>>, int> known;
+};
+
+// A buffer that is one of the gates.
+struct OwnGate {
+  int buffer = -1, gates = -1;
+  int64_t offset_bytes = 0;
 };
 
 // A step that is made once the gates are counted.
@@ -85,6 +93,7 @@ class Predicator {
     const int gate = GateOf(scope, groups);
     return {gates_[scope.gates].buffer, kGateBytes * gate + 4, 12};
   }
+  void OwnCounts(const Scope& scope, const std::array<uint32_t, 3>& groups, const BufferSlice& groups_at);
   int AddDecider(const HostDecide& decision, int gates, int branches, const Scope* parent);
   void PlaceGates();
   BufferSlice Whole(int buffer) const { return {buffer, 0, plan_.buffers[buffer].size_bytes}; }
@@ -95,6 +104,7 @@ class Predicator {
   std::vector<Segment> made_;
   bool fresh_ = false;  // what follows runs under another condition than the segment before
   std::vector<Gates> gates_;
+  std::vector<OwnGate> own_gates_;
   std::vector<Decider> deciders_;
 };
 
@@ -243,7 +253,12 @@ Status Predicator::Emit(int begin, int end, const Scope* scope, std::vector<GpuC
       }
       commands.push_back(command);
       if (auto* dispatch = std::get_if<Dispatch>(&commands.back()); dispatch != nullptr && scope != nullptr) {
-        dispatch->groups_at = CountsOf(*scope, plan_.steps[dispatch->step].groups);
+        const std::array<uint32_t, 3>& groups = plan_.steps[dispatch->step].groups;
+        if (dispatch->groups_at.buffer >= 0) {
+          OwnCounts(*scope, groups, dispatch->groups_at);
+        } else {
+          dispatch->groups_at = CountsOf(*scope, groups);
+        }
       }
     }
   }
@@ -294,9 +309,19 @@ int Predicator::AddGates(const std::string& decision) {
 
 int Predicator::GateOf(const Scope& scope, const std::array<uint32_t, 3>& groups) {
   Gates& gates = gates_[scope.gates];
-  const auto [at, fresh] = gates.known.emplace(std::pair(scope.branch, groups), static_cast<int>(gates.known.size()));
+  const auto [at, fresh] =
+      gates.known.emplace(std::pair(scope.branch, groups), static_cast<int>(gates.table.size() / 4));
   if (fresh) gates.table.insert(gates.table.end(), {scope.branch, groups[0], groups[1], groups[2]});
   return at->second;
+}
+
+// The step before, under the same condition, counts the workgroups: into a gate of their own, which is closed until
+// then if the condition does not hold. It is bound as a buffer, so it begins where one may.
+void Predicator::OwnCounts(const Scope& scope, const std::array<uint32_t, 3>& groups, const BufferSlice& groups_at) {
+  std::vector<uint32_t>& table = gates_[scope.gates].table;
+  while (4 * table.size() % kBlockUnit != 0) table.insert(table.end(), {kNoBranch, 0, 0, 0});
+  own_gates_.push_back({groups_at.buffer, scope.gates, static_cast<int64_t>(4 * table.size())});
+  table.insert(table.end(), {scope.branch, groups[0], groups[1], groups[2]});
 }
 
 int Predicator::AddDecider(const HostDecide& decision, int gates, int branches, const Scope* parent) {
@@ -337,6 +362,11 @@ void Predicator::PlaceGates() {
     plan_.buffers[gates.table_buffer].placement = {MemorySpace::kConstant, constant, bytes};
     plan_.constants.push_back({"", 0, gates.table_buffer, gates.table});
     bytes += (size + kBlockUnit - 1) / kBlockUnit * kBlockUnit;
+  }
+  for (const OwnGate& own : own_gates_) {
+    PlanBuffer& placed = plan_.buffers[own.buffer];
+    placed.placement = plan_.buffers[gates_[own.gates].buffer].placement;
+    placed.placement.offset_bytes += own.offset_bytes;
   }
   if (bytes == 0) return;
   plan_.scratch_block_bytes.push_back(bytes);

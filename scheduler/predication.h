@@ -12,7 +12,8 @@ namespace VXLA_NAMESPACE {
 // behind a step that sets the counts of workgroups of those that are not taken to zero. A while of that kind keeps a
 // decision about how often its iterations are submitted (HostDecide::ahead), but each iteration begins with the
 // condition and does nothing once it has failed. Memory was assigned for branches and iterations that run one after
-// another, which is what they still do.
+// another, which is what they still do. Dispatches whose workgroups the device counts itself (Step::groups_at: the last
+// three words of a gate) keep their counts: their buffer becomes one of the gates.
 Status Predicate(Plan& plan, const Lowering& lowering);
 
 }  // namespace VXLA_NAMESPACE

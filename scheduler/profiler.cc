@@ -1,5 +1,7 @@
 #include "scheduler/profiler.h"
 
+#include <cmath>
+
 #include "core/check.h"
 
 namespace VXLA_NAMESPACE {
@@ -19,10 +21,11 @@ std::vector<StepTime> StepTimesOf(const Plan& plan) {
   return times;
 }
 
-void AddStepTimes(const Plan& plan, const GpuCommands& segment, std::span<const double> timestamps_ns, double end_ms,
-                  RunStatistics& statistics) {
-  VXLA_CHECK(static_cast<int>(timestamps_ns.size()) == TimestampCount(segment), "timestamps of a segment");
-  const auto at = [&](size_t k) { return end_ms - (timestamps_ns.back() - timestamps_ns[k]) * 1e-6; };
+void AddStepTimes(const Plan& plan, const GpuCommands& segment, const SegmentTimes& times, RunStatistics& statistics) {
+  const std::span<const double> stamps = times.timestamps_ns;
+  VXLA_CHECK(static_cast<int>(stamps.size()) == TimestampCount(segment), "timestamps of a segment");
+  VXLA_CHECK(times.shares.size() + 1 == stamps.size(), "shares of a segment's dispatches");
+  const auto at = [&](size_t k) { return times.end_ms - (stamps.back() - stamps[k]) * 1e-6; };
   size_t next = 1;
   for (const GpuCommand& command : segment.commands) {
     const auto* dispatch = std::get_if<Dispatch>(&command);
@@ -30,10 +33,11 @@ void AddStepTimes(const Plan& plan, const GpuCommands& segment, std::span<const 
     const Step& step = plan.steps[dispatch->step];
     StepTime& time = statistics.steps.at(dispatch->step);
     ++time.runs;
-    time.ms += (timestamps_ns[next] - timestamps_ns[next - 1]) * 1e-6;
+    time.ms += (stamps[next] - stamps[next - 1]) * 1e-6;
     statistics.spans.push_back({static_cast<int64_t>(dispatch->step), {}, at(next - 1), at(next)});
-    time.flop += step.flop;
-    time.bytes += step.MovedBytes();
+    const double share = times.shares[next - 1];
+    time.flop += std::llround(share * static_cast<double>(step.flop));
+    time.bytes += std::llround(share * static_cast<double>(step.MovedBytes()));
     ++next;
   }
 }

@@ -14,9 +14,13 @@ namespace VXLA_NAMESPACE {
 int TimestampCount(const GpuCommands& segment);
 // One for each step of the plan, nothing having run.
 std::vector<StepTime> StepTimesOf(const Plan& plan);
-// Adds one run of a segment's dispatches to the statistics, given its timestamps in nanoseconds and when the last of
-// them was on the host's clock.
-void AddStepTimes(const Plan& plan, const GpuCommands& segment, std::span<const double> timestamps_ns, double end_ms,
-                  RunStatistics& statistics);
+// One run of a segment.
+struct SegmentTimes {
+  std::span<const double> timestamps_ns;
+  double end_ms = 0;               // the last of them on the host's clock
+  std::span<const double> shares;  // how much of its workgroups each dispatch ran: less than 1 where the device counts
+};
+// Adds it to the statistics.
+void AddStepTimes(const Plan& plan, const GpuCommands& segment, const SegmentTimes& times, RunStatistics& statistics);
 
 }  // namespace VXLA_NAMESPACE

@@ -19,8 +19,9 @@ struct StepTime {
   std::string name, kernel;  // the kernel's algorithm file
   int64_t runs = 0;  // more than one in a loop, none in a branch that was not taken; what follows is of all of them
   double ms = 0;
-  int64_t bytes = 0;  // read and written, at most
-  int64_t flop = 0;
+  // Read and written, at most, and computed: of an array whose live size data decide, up to the last workgroup that the
+  // device counted, and else up to its bound.
+  int64_t bytes = 0, flop = 0;
 };
 
 // When a run was at something, in milliseconds of the host's clock from its call on.

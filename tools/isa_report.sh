@@ -127,6 +127,7 @@ attention attention_f32 f32 64 1024 1024 x 'ROOT e = f32[64,1024,64] copy(r) }'
 attention attention_f16 f16 64 1024 1024 x 'ROOT e = f16[64,1024,64] copy(r) }'
 attention decoding_f32 f32 16 4 4096 x 'ROOT e = f32[16,4,64] copy(r) }'
 gradient attention_gradient_f32 f32
+gradient attention_gradient_f16 f16
 gradient attention_gradient_bf16 bf16
 program product_row_max "$sum
 ENTRY e { a = f32[8192,128] parameter(0)  b = f32[128,8192] parameter(1)

@@ -76,17 +76,23 @@ Status PrintProfile(Device& device, const RunStatistics& statistics) {
   for (const StepTime& step : statistics.steps) total_ms += step.ms;
   fmt::print(stderr, "{:>9} {:>6} {:>10} {:>8} {:>9} {:>8}  kernel\n", "ms", "share", "MB", "of copy", "GFLOP/s",
              "of peak");
+  int64_t ran = 0;
   for (const StepTime& step : statistics.steps) {
+    if (step.runs == 0) continue;
+    ++ran;
     const auto rate = [&](int64_t amount) { return step.ms > 0 ? static_cast<double>(amount) / step.ms : 0; };
     fmt::print(stderr, "{:9.4f} {:5.1f}% {:10.3f} {:7.1f}% {:9.2f} {:7.1f}%  {} [{}]{}\n", step.ms,
                total_ms > 0 ? 100 * step.ms / total_ms : 0, static_cast<double>(step.bytes) * 1e-6,
                100 * rate(step.bytes) / bytes_per_ms, rate(step.flop) * 1e-6, 100 * rate(step.flop) / flop_per_ms,
                step.name, step.kernel, step.runs == 1 ? "" : fmt::format(" x{}", step.runs));
   }
-  fmt::print(stderr,
-             "{:9.4f} ms in {} dispatches; measured here: a copy {:.1f} GB/s, f32 multiplications and additions {:.1f} "
-             "GFLOP/s\n",
-             total_ms, statistics.steps.size(), bytes_per_ms * 1e-6, flop_per_ms * 1e-6);
+  const int64_t idle = std::ssize(statistics.steps) - ran;
+  fmt::print(
+      stderr,
+      "{:9.4f} ms in {} dispatches{}; measured here: a copy {:.1f} GB/s, f32 multiplications and additions {:.1f} "
+      "GFLOP/s\n",
+      total_ms, ran, idle == 0 ? "" : fmt::format(" ({} of branches and loops did not run)", idle), bytes_per_ms * 1e-6,
+      flop_per_ms * 1e-6);
   return OkStatus();
 }
 

@@ -235,6 +235,8 @@ part_jax() {
   for device in cpu llvmpipe swiftshader; do
     "$python" tests/jax/jax_programs.py --vxla build/vxla --device "$device" >"$log" 2>&1 || failed "JAX programs on $device"
     record "JAX programs on $device" "$(tail -n 1 "$log")"
+    "$python" tests/jax/primitive_harnesses.py --vxla build/vxla --device "$device" >"$log" 2>&1 || failed "JAX's harnesses on $device"
+    record "JAX's harnesses of its primitives on $device" "$(tail -n 1 "$log")"
   done
 }
 

@@ -243,6 +243,18 @@ XlaOp Compose(const ProgramOperation& operation, const std::vector<XlaOp>& x) {
   return function == nullptr ? XlaOp() : function(x[0], x[1], dimensions);
 }
 
+// a `direction` b of complex numbers: by the real parts, where these are equal by the imaginary ones.
+XlaOp ComplexOrder(XlaOp a, XlaOp b, ComparisonDirection direction) {
+  const XlaOp a_real = Real(a), b_real = Real(b);
+  const ComparisonDirection strict = direction == ComparisonDirection::kGe || direction == ComparisonDirection::kGt
+                                         ? ComparisonDirection::kGt
+                                         : ComparisonDirection::kLt;
+  return Select(Eq(a_real, b_real), Compare(Imag(a), Imag(b), direction), Compare(a_real, b_real, strict));
+}
+
+XlaOp ComplexMaximum(XlaOp a, XlaOp b) { return Select(ComplexOrder(a, b, ComparisonDirection::kGe), a, b); }
+XlaOp ComplexMinimum(XlaOp a, XlaOp b) { return Select(ComplexOrder(a, b, ComparisonDirection::kLe), a, b); }
+
 }  // namespace
 
 Result<std::optional<XlaComputation>> ChloProgram(const ProgramOperation& operation) {
@@ -259,16 +271,19 @@ Result<std::optional<XlaComputation>> ChloProgram(const ProgramOperation& operat
 Result<XlaComputation> ComplexOrderProgram(std::string_view name, const Shape& shape, ComparisonDirection direction) {
   XlaBuilder builder("complex_order");
   const XlaOp a = Parameter(&builder, 0, shape), b = Parameter(&builder, 1, shape);
-  const bool compares = name == "compare";
-  if (!compares) direction = name == "maximum" ? ComparisonDirection::kGe : ComparisonDirection::kLe;
-  const XlaOp a_real = Real(a), b_real = Real(b);
-  const ComparisonDirection strict = direction == ComparisonDirection::kGe || direction == ComparisonDirection::kGt
-                                         ? ComparisonDirection::kGt
-                                         : ComparisonDirection::kLt;
-  const XlaOp same = Eq(a_real, b_real);
-  const XlaOp ordered = Select(same, Compare(Imag(a), Imag(b), direction), Compare(a_real, b_real, strict));
-  if (compares) return builder.Build(ordered);
-  return builder.Build(Select(ordered, a, b));
+  if (name == "maximum") return builder.Build(ComplexMaximum(a, b));
+  if (name == "minimum") return builder.Build(ComplexMinimum(a, b));
+  return builder.Build(ComplexOrder(a, b, direction));
+}
+
+Result<XlaComputation> ComplexClampProgram(const Shape& min, const Shape& operand, const Shape& max) {
+  XlaBuilder builder("complex_clamp");
+  const auto spread = [&](XlaOp bound, const Shape& shape) {
+    return shape.rank() == operand.rank() ? bound : Broadcast(bound, {operand.dimensions().begin(), operand.dimensions().end()});
+  };
+  const XlaOp least = Parameter(&builder, 0, min), x = Parameter(&builder, 1, operand);
+  const XlaOp most = Parameter(&builder, 2, max);
+  return builder.Build(ComplexMinimum(ComplexMaximum(x, spread(least, min)), spread(most, max)));
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

@@ -673,6 +673,25 @@ Status Importer::ImportOrdered(Frame& frame, const Operation& operation) {
   return BindValues(frame, operation, results);
 }
 
+// Bounds that are scalars serve all elements.
+Status Importer::ImportClamp(Frame& frame, const Operation& operation) {
+  const OperationReader reader(operation);
+  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(3));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
+  const Shape& shape = operands[1]->shape();
+  if (!IsComplex(shape.element_type())) return ImportPlain(frame, operation, Opcode::kClamp);
+  for (const int64_t k : {0, 2}) {
+    const Shape& bound = operands[k]->shape();
+    const bool scalar = bound.rank() == 0 && bound.element_type() == shape.element_type();
+    if (!scalar && !(bound == shape))
+      return reader.Error("operand {} is of {}, beside {}", k, PrintType(bound), PrintType(shape));
+  }
+  VXLA_ASSIGN_OR_RETURN(const XlaComputation program,
+                        ComplexClampProgram(operands[0]->shape(), shape, operands[2]->shape()));
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, Inline(frame, program, operands));
+  return BindValues(frame, operation, results);
+}
+
 // The third operand is the shape, which the result's type says too.
 Status Importer::ImportRng(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);

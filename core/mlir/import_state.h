@@ -78,6 +78,8 @@ struct ProgramOperation {
 Result<std::optional<XlaComputation>> ChloProgram(const ProgramOperation& operation);
 // max, min and ordered comparisons of complex numbers: by their real parts, then by their imaginary ones.
 Result<XlaComputation> ComplexOrderProgram(std::string_view name, const Shape& shape, ComparisonDirection direction);
+// Bounds are of the operand's shape or scalars.
+Result<XlaComputation> ComplexClampProgram(const Shape& min, const Shape& operand, const Shape& max);
 
 // Instructions and computations that nothing uses.
 void RemoveUnused(Module& module);
@@ -293,6 +295,7 @@ class Importer {
   Status ImportAsyncDone(Frame& frame, const Operation& operation);
   Status ImportDot(Frame& frame, const Operation& operation);
   Status ImportOrdered(Frame& frame, const Operation& operation);
+  Status ImportClamp(Frame& frame, const Operation& operation);
   Status ImportRng(Frame& frame, const Operation& operation);
   Status ImportIdentity(Frame& frame, const Operation& operation);
   Status ImportBarrier(Frame& frame, const Operation& operation);

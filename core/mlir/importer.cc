@@ -386,6 +386,7 @@ Importer::Handler Importer::HandlerOf(std::string_view name) {
       {"maximum", &I::ImportOrdered},
       {"minimum", &I::ImportOrdered},
       {"compare", &I::ImportOrdered},
+      {"clamp", &I::ImportClamp},
       {"rng", &I::ImportRng},
       {"optimization_barrier", &I::ImportBarrier},
       {"while", &I::ImportWhile},

@@ -78,12 +78,43 @@ bool FusionGroups::JoinAsPrologue(std::vector<const Instruction*> members, int g
   return true;
 }
 
+namespace {
+
+// A number that is one of few, put on another scale: the narrow value is what lies in memory.
+bool IsOfNarrow(const Instruction& i) {
+  if (i.opcode() != Opcode::kDivide || !SplatOf(*i.operand(1))) return false;
+  const Instruction* value = i.operand(0);
+  while (value->opcode() == Opcode::kBroadcast || OnlyMoves(*value)) value = value->operand(0);
+  return value->opcode() == Opcode::kConvert && StorageBytes(value->operand(0)->shape().element_type()) == 1;
+}
+
+}  // namespace
+
+// What several kernels read takes a byte an element, what it is made of more: a mask of dropout is kept, not its random
+// numbers.
+bool FusionGroups::IsKeptNarrow(const Instruction& i) const {
+  const auto is_shared = [&](const Instruction* user) { return GroupsOf(user).size() > 1; };
+  if (i.opcode() != Opcode::kCompare || (i.users().size() < 2 && std::ranges::none_of(i.users(), is_shared)))
+    return false;
+  return std::ranges::any_of(i.operands(), [](const Instruction* operand) {
+    return operand->opcode() != Opcode::kBroadcast && operand->opcode() != Opcode::kParameter &&
+           StorageBytes(operand->shape().element_type()) > 1 && !IsFree(*operand);
+  });
+}
+
+bool FusionGroups::MayRepeatIn(const std::vector<Consumer>& consumers, const Instruction& i) const {
+  return MayRepeat(i) || (IsOfNarrow(i) && std::ranges::all_of(consumers, [&](const Consumer& consumer) {
+                            return groups_[consumer.group].attention;
+                          }));
+}
+
 // Each element of the masks and biases is wanted once, of keys and values once for each tile of rows.
 bool FusionGroups::AttentionAbsorbs(const Instruction& i, int64_t evaluations) const {
   constexpr int kMostCost = 4;
   constexpr int64_t kMostPlaces = 4;
   if (i.opcode() == Opcode::kPad || i.opcode() == Opcode::kConcatenate) return false;
-  return evaluations <= kMostPlaces && (ElementCost(i) < kMostCost || i.opcode() == Opcode::kConvert);
+  if (IsKeptNarrow(i)) return false;
+  return evaluations <= kMostPlaces && (ElementCost(i) < kMostCost || i.opcode() == Opcode::kConvert || IsOfNarrow(i));
 }
 
 }  // namespace VXLA_NAMESPACE

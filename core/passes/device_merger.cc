@@ -1,7 +1,9 @@
 #include "core/passes/device_merger.h"
 
+#include <functional>
 #include <set>
 
+#include "core/deadlock_report.h"
 #include "core/passes/call_inliner.h"
 #include "core/passes/dce.h"
 #include "core/passes/device_merger_impl.h"
@@ -267,20 +269,109 @@ bool Merger::HaveCome(const Frame& frame, const Instruction& instruction, const 
   });
 }
 
-Status Merger::CheckTogether(const Frame& frame, const Instruction& instruction, int64_t device,
-                             const IntList& others) const {
-  for (const int64_t other : others) {
-    if (frame.at.contains(other)) continue;
+bool Merger::DoneElsewhere(const Instruction& instruction, Opcode kind) const {
+  // Of each computation: how many such instructions it comes to, 2 for more.
+  std::unordered_map<const Computation*, int> known;
+  const std::function<int(const Computation&)> count = [&](const Computation& computation) -> int {
+    if (const auto it = known.find(&computation); it != known.end()) return it->second;
+    int found = 0;
+    for (const auto& inner : computation.instructions()) {
+      found += KindOfCollective(*inner) == kind && ChannelOf(*inner) == ChannelOf(instruction);
+      for (const Computation* called : inner->called()) found += count(*called);
+    }
+    return known[&computation] = std::min(found, 2);
+  };
+  const int itself = KindOfCollective(instruction) == kind ? 1 : 0;
+  return count(*source_.entry()) > itself;
+}
+
+Result<bool> Merger::MayCome(Frame& frame, const Instruction& instruction, int64_t device, const IntList& others) {
+  const Region& region = frame.region;
+  const auto absent = std::ranges::find_if(others, [&](int64_t other) { return !region.frame_of.contains(other); });
+  if (absent == others.end()) return true;
+  const bool receives = instruction.opcode() == Opcode::kRecvDone;
+  const Instruction& waits_at = receives ? *instruction.operand(0) : instruction;
+  if (DoneElsewhere(waits_at, receives ? Opcode::kSend : KindOfCollective(instruction))) {
     return Unsupported(
                "{}: {} takes part, which may leave a loop or take another branch than {}: several devices that part "
                "run on the CPU reference only",
-               TextWithChannel(instruction), grid_.Name(other), grid_.Name(device))
+               TextWithChannel(instruction), grid_.Name(*absent), grid_.Name(device))
         .At(instruction.location());
   }
-  return OkStatus();
+  if (!IsHere(device)) return false;
+  Expansion make(frame.into, instruction);
+  const auto situation = [&](int64_t at) {
+    return at == device ? DeviceSituation{DeviceSituation::State::kWaiting, &instruction, {*absent}}
+                        : DeviceSituation{DeviceSituation::State::kAway, nullptr, {}};
+  };
+  AddFault(frame, instruction, DeadlockReport(grid_, {device, *absent}, device, {}, situation),
+           make.Constant(Literal::ScalarInt(ElementType::kPred, 1)));
+  return false;
 }
 
-Result<IntList> Merger::AwaitedBy(const Frame& frame, const Instruction& instruction, int64_t device) const {
+const Instruction* Merger::At(const Region& region, int64_t device) {
+  const auto in = region.frame_of.find(device);
+  if (in == region.frame_of.end()) return nullptr;
+  const auto at = in->second->at.at(device);
+  return at == in->second->source.instructions().end() ? nullptr : at->get();
+}
+
+bool Merger::HasMet(const Region& region, const Instruction& at, int64_t device) {
+  const auto& values = region.frame_of.at(device)->values;
+  const auto known = values.find(&at);
+  return known != values.end() && !known->second.empty() && known->second[static_cast<size_t>(device)] != nullptr;
+}
+
+Result<std::vector<Merger::Comer>> Merger::Come(Frame& frame, const Instruction& instruction,
+                                                const IntList& members) const {
+  std::vector<Comer> comers;
+  for (const int64_t member : members) {
+    const Instruction* const at = At(frame.region, member);
+    if (at == nullptr || HasMet(frame.region, *at, member)) return std::vector<Comer>();
+    if (at != &instruction) {
+      if (KindOfCollective(*at) != KindOfCollective(instruction) || ChannelOf(*at) != ChannelOf(instruction)) {
+        return std::vector<Comer>();
+      }
+      VXLA_ASSIGN_OR_RETURN(const IntList group, GroupOf(*at, grid_, member));
+      if (group != members) return std::vector<Comer>();
+    }
+    comers.push_back({member, frame.region.frame_of.at(member), at});
+  }
+  for (const Comer& comer : comers) VXLA_RETURN_IF_ERROR(CheckSameMeeting(*comers[0].instruction, *comer.instruction));
+  return comers;
+}
+
+Result<std::vector<Merger::Comer>> Merger::ComeToPermute(Frame& frame, const Instruction& instruction) const {
+  std::vector<Comer> comers;
+  std::vector<std::pair<Frame*, const Instruction*>> sites{{&frame, &instruction}};
+  for (size_t s = 0; s < sites.size(); ++s) {
+    const auto [site, at] = sites[s];
+    if (!HaveCome(*site, *at, site->devices)) return std::vector<Comer>();
+    for (const int64_t device : site->devices) {
+      if (frame.region.frame_of.at(device) != site || HasMet(frame.region, *at, device)) return std::vector<Comer>();
+      comers.push_back({device, site, at});
+      VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(*at, grid_, device));
+      for (const auto& partner : {partners.source, partners.target}) {
+        const auto in = partner ? frame.region.frame_of.find(*partner) : frame.region.frame_of.end();
+        if (in == frame.region.frame_of.end()) continue;
+        if (std::ranges::find(sites, in->second, [](const auto& known) { return known.first; }) != sites.end())
+          continue;
+        const Instruction* const other = At(frame.region, *partner);
+        if (other == nullptr || KindOfCollective(*other) != KindOfCollective(instruction) ||
+            ChannelOf(*other) != ChannelOf(instruction))
+          return std::vector<Comer>();
+        VXLA_RETURN_IF_ERROR(CheckSameMeeting(instruction, *other));
+        sites.emplace_back(in->second, other);
+      }
+    }
+  }
+  std::ranges::sort(comers, {}, &Comer::device);
+  return comers;
+}
+
+Result<IntList> Merger::AwaitedBy(const Region& region, int64_t device) const {
+  const Frame& frame = *region.frame_of.at(device);
+  const Instruction& instruction = *At(region, device);
   if (instruction.opcode() == Opcode::kRecvDone) {
     const Instruction& recv = *instruction.operand(0);
     VXLA_ASSIGN_OR_RETURN(const auto stated, StatedPairs(recv));
@@ -289,72 +380,114 @@ Result<IntList> Merger::AwaitedBy(const Frame& frame, const Instruction& instruc
     return IntList{*partners.source};
   }
   IntList members = frame.devices;
-  if (IsExchange(instruction.opcode()) && !IsPermute(instruction.opcode())) {
+  if (IsPermute(instruction.opcode())) {
+    VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(instruction, grid_, device));
+    for (const auto& partner : {partners.source, partners.target}) {
+      if (partner && std::ranges::find(members, *partner) == members.end()) members.push_back(*partner);
+    }
+  } else if (IsExchange(instruction.opcode())) {
     VXLA_ASSIGN_OR_RETURN(members, GroupOf(instruction, grid_, device));
   }
-  std::erase_if(members, [&](int64_t member) { return HaveCome(frame, instruction, {member}); });
+  std::erase_if(members, [&](int64_t member) {
+    const Instruction* const at = At(region, member);
+    if (at == nullptr || at == &instruction || !IsExchange(at->opcode())) return at == &instruction;
+    return KindOfCollective(*at) == KindOfCollective(instruction) && ChannelOf(*at) == ChannelOf(instruction);
+  });
   return members;
 }
 
-Status Merger::Deadlock(const Frame& frame) const {
+Status Merger::Deadlock(const Region& region) const {
+  std::map<int64_t, DeviceSituation> situations;
+  int64_t first = -1;
+  for (const int64_t device : region.devices) {
+    const Instruction* const at = At(region, device);
+    DeviceSituation& situation = situations[device] = {DeviceSituation::State::kEnded, nullptr, {}};
+    if (at == nullptr) continue;
+    if (first < 0) first = device;
+    VXLA_ASSIGN_OR_RETURN(IntList awaited, AwaitedBy(region, device));
+    situation = {DeviceSituation::State::kWaiting, at, std::move(awaited)};
+  }
+  return DeadlockReport(grid_, region.devices, first, {}, [&](int64_t device) { return situations.at(device); });
+}
+
+Status Merger::Untaken(const Region& region) const {
+  for (const auto& [path, values] : region.sent) {
+    if (values.empty()) continue;
+    const auto& [channel, from, to] = path;
+    const Instruction& send = *values.front().by;
+    if (to != kAnyTarget && !region.frame_of.contains(to) && DoneElsewhere(send, Opcode::kRecv)) {
+      return Unsupported(
+                 "{}: {} receives it by another branch or loop than {}: several devices that part run on the "
+                 "CPU reference only",
+                 TextWithChannel(send), grid_.Name(to), grid_.Name(from))
+          .At(send.location());
+    }
+    return UntakenReport(grid_, send, from, to);
+  }
+  return OkStatus();
+}
+
+Merger::Frame& Merger::Open(Region& region, const Computation& source, const IntList& devices,
+                            const std::vector<Values>& arguments) {
+  Frame& frame = region.frames.emplace_back(
+      Frame{region, source, region.into, devices, region.parted, nullptr, nullptr, {}, {}, {}, {}, {}});
+  for (const int64_t device : devices) {
+    frame.at[device] = source.instructions().begin();
+    region.frame_of[device] = &frame;
+  }
+  for (size_t p = 0; p < arguments.size(); ++p) {
+    frame.values[source.parameter(static_cast<int64_t>(p))] = arguments[p];
+  }
+  return frame;
+}
+
+void Merger::Return(Frame& frame, int64_t device) {
+  Instruction* result = frame.values.at(frame.source.root())[static_cast<size_t>(device)];
+  if (frame.call->opcode() == Opcode::kAsyncStart) {
+    Expansion make(frame.into, *frame.call);
+    result = make.Started(make.TupleOf(OperandsOf(*frame.caller, *frame.call, device)), result);
+  }
+  ValuesOf(*frame.caller, *frame.call)[static_cast<size_t>(device)] = result;
+  frame.region.frame_of[device] = frame.caller;
+}
+
+Result<bool> Merger::GoOn(Frame& frame) {
   const auto end = frame.source.instructions().end();
-  const auto first = std::ranges::find_if(frame.at, [&](const auto& device) { return device.second != end; });
-  const Instruction& waits_at = **first->second;
-  VXLA_ASSIGN_OR_RETURN(const IntList missing, AwaitedBy(frame, waits_at, first->first));
-  std::string text =
-      fmt::format("{}: {} waits for {}", TextWithChannel(waits_at), grid_.Name(first->first), grid_.Names(missing));
-  int64_t listed = 0;
-  for (const auto& [device, at] : frame.at) {
-    if (device == first->first) continue;
-    if (listed++ == DeviceGrid::kMostListed) {
-      text += fmt::format("; and {} more devices", std::ssize(frame.at) - 1 - DeviceGrid::kMostListed);
-      break;
+  bool moved = false;
+  for (auto& [device, at] : frame.at) {
+    const auto is_here = [&] { return frame.region.frame_of.at(device) == &frame; };
+    if (!is_here()) continue;
+    while (at != end) {
+      VXLA_ASSIGN_OR_RETURN(const bool done, Step(frame, device, **at));
+      moved |= done || !is_here();
+      if (!done) break;
+      ++at;
     }
-    if (at == end) {
-      text += fmt::format("; {} has ended", grid_.Name(device));
-      continue;
+    if (is_here() && at == end && frame.caller != nullptr) {
+      Return(frame, device);
+      moved = true;
     }
-    VXLA_ASSIGN_OR_RETURN(const IntList awaited, AwaitedBy(frame, **at, device));
-    text += fmt::format("; {} waits at {} for {}", grid_.Name(device), TextWithChannel(**at), grid_.Names(awaited));
   }
-  if (frame.devices.size() < static_cast<size_t>(grid_.count())) {
-    return Unsupported("{}; other devices may have taken another branch: that runs on the CPU reference only", text)
-        .At(waits_at.location());
-  }
-  return InvalidArgument("deadlock: {}", text).At(waits_at.location());
+  return moved;
 }
 
 Result<Values> Merger::Emit(const Computation& source, Computation& into, const IntList& devices,
                             const std::vector<Values>& arguments, Instruction*& parted) {
-  Frame frame{source, into, devices, {}, {}, {}, {}, {}, {}, parted};
-  for (const int64_t device : devices) frame.at[device] = source.instructions().begin();
-  for (size_t p = 0; p < arguments.size(); ++p) {
-    frame.values[source.parameter(static_cast<int64_t>(p))] = arguments[p];
-  }
+  Region region{into, devices, parted, {}, {}, {}, {}};
+  Frame& whole = Open(region, source, devices, arguments);
   for (bool goes_on = true; goes_on;) {
     goes_on = false;
-    for (auto& [device, at] : frame.at) {
-      while (at != source.instructions().end()) {
-        VXLA_ASSIGN_OR_RETURN(const bool done, Step(frame, device, **at));
-        if (!done) break;
-        ++at;
-        goes_on = true;
-      }
+    for (Frame& frame : region.frames) {
+      VXLA_ASSIGN_OR_RETURN(const bool moved, GoOn(frame));
+      goes_on |= moved;
     }
   }
-  for (const auto& [device, at] : frame.at) {
-    if (at != source.instructions().end()) return Deadlock(frame);
+  for (const int64_t device : devices) {
+    if (At(region, device) != nullptr) return Deadlock(region);
   }
-  for (const auto& [path, values] : frame.sent) {
-    if (values.empty()) continue;
-    const auto& [channel, from, to] = path;
-    const Instruction& send = *values.front().by;
-    return InvalidArgument("deadlock: {}: {} has sent data that {} never took", TextWithChannel(send), grid_.Name(from),
-                           grid_.Name(to))
-        .At(send.location());
-  }
-  parted = frame.parted;
-  return frame.values.at(source.root());
+  VXLA_RETURN_IF_ERROR(Untaken(region));
+  parted = region.parted;
+  return whole.values.at(source.root());
 }
 
 Result<bool> Merger::Step(Frame& frame, int64_t device, const Instruction& instruction) {
@@ -388,9 +521,7 @@ Result<bool> Merger::Step(Frame& frame, int64_t device, const Instruction& instr
       return true;
     case Opcode::kCollectivePermute:
     case Opcode::kCollectivePermuteStart:
-      if (!HaveCome(frame, instruction, frame.devices)) return false;
-      VXLA_RETURN_IF_ERROR(Permute(frame, instruction));
-      return true;
+      return StepToMeeting(frame, device, instruction);
     case Opcode::kSend:
       VXLA_RETURN_IF_ERROR(Send(frame, device, instruction));
       return true;
@@ -405,13 +536,7 @@ Result<bool> Merger::Step(Frame& frame, int64_t device, const Instruction& instr
     default:
       break;
   }
-  if (IsExchange(instruction.opcode())) {
-    VXLA_ASSIGN_OR_RETURN(const IntList members, GroupOf(instruction, grid_, device));
-    VXLA_RETURN_IF_ERROR(CheckTogether(frame, instruction, device, members));
-    if (!members.empty() && !HaveCome(frame, instruction, members)) return false;
-    VXLA_RETURN_IF_ERROR(Exchange(frame, instruction, members.empty() ? IntList{device} : members));
-    return true;
-  }
+  if (IsExchange(instruction.opcode())) return StepToMeeting(frame, device, instruction);
   const bool apart = instruction.opcode() != Opcode::kAsyncStart && !depends_.Of(instruction);
   if (apart) {
     value = Copy(frame, device, instruction);
@@ -424,48 +549,58 @@ Result<bool> Merger::Step(Frame& frame, int64_t device, const Instruction& instr
       return true;
     case Opcode::kConditional:
       VXLA_RETURN_IF_ERROR(Conditional(frame, instruction));
-      return true;
+      return values[static_cast<size_t>(device)] != nullptr;
     case Opcode::kAsyncStart:
     case Opcode::kCall:
-      VXLA_RETURN_IF_ERROR(Call(frame, instruction));
-      return true;
+      Call(frame, instruction);
+      return false;
     default:
       return MergeError(instruction, StatusCode::kUnsupported, "calls a computation with collectives in it");
   }
 }
 
-Status Merger::Exchange(Frame& frame, const Instruction& instruction, const IntList& members) {
-  Values& values = ValuesOf(frame, instruction);
-  Expansion make(frame.into, instruction);
-  std::vector<Values> given;
-  for (const int64_t member : members) given.push_back(OperandsOf(frame, instruction, member));
-  IntList givers;
-  std::vector<Instruction**> shared;
-  for (size_t m = 0; m < members.size(); ++m) {
-    for (Instruction*& value : given[m]) {
-      givers.push_back(members[m]);
-      shared.push_back(&value);
+Result<bool> Merger::StepToMeeting(Frame& frame, int64_t device, const Instruction& instruction) {
+  IntList members;
+  if (IsPermute(instruction.opcode())) {
+    for (const int64_t own : frame.devices) {
+      VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(instruction, grid_, own));
+      for (const auto& partner : {partners.source, partners.target}) {
+        if (partner) members.push_back(*partner);
+      }
     }
+  } else {
+    VXLA_ASSIGN_OR_RETURN(members, GroupOf(instruction, grid_, device));
+    if (members.empty()) members.push_back(device);
   }
-  VXLA_RETURN_IF_ERROR(Share(frame.into, instruction, givers, shared, members));
-  VXLA_ASSIGN_OR_RETURN(const IntList group, GroupOf(instruction, grid_, members[0]));
-  const bool starts = instruction.opcode() == Opcode::kAllGatherStart;
-  const Shape& shape = starts ? instruction.shape().tuple_elements()[1] : instruction.shape();
-  if (group.empty()) {
-    values[static_cast<size_t>(members[0])] = ZerosLike(make, shape, given[0]);
-    return OkStatus();
+  VXLA_ASSIGN_OR_RETURN(const bool may_come, MayCome(frame, instruction, device, members));
+  if (!may_come) {
+    Expansion make(frame.into, instruction);
+    ValuesOf(frame, instruction)[static_cast<size_t>(device)] = make.Zeros(instruction.shape());
+    return true;
   }
+  if (IsPermute(instruction.opcode())) {
+    VXLA_ASSIGN_OR_RETURN(const std::vector<Comer> devices, ComeToPermute(frame, instruction));
+    if (devices.empty()) return false;
+    VXLA_RETURN_IF_ERROR(Permute(devices));
+    return true;
+  }
+  VXLA_ASSIGN_OR_RETURN(const std::vector<Comer> comers, Come(frame, instruction, members));
+  if (comers.empty()) return false;
+  VXLA_RETURN_IF_ERROR(Exchange(comers));
+  return true;
+}
+
+// What only the size of a group tells.
+Status Merger::CheckGroup(const Instruction& instruction, const Values& given, int64_t members) const {
   const bool tuple =
       instruction.opcode() == Opcode::kAllToAll && instruction.attributes<CollectiveAttributes>().dimensions.empty();
-  if (tuple && given[0].size() != members.size()) {
-    return MergeError(instruction, StatusCode::kInvalidArgument, "{} operands for groups of {}", given[0].size(),
-                      members.size());
+  if (tuple && std::ssize(given) != members) {
+    return MergeError(instruction, StatusCode::kInvalidArgument, "{} operands for groups of {}", given.size(), members);
   }
   if (instruction.opcode() == Opcode::kRaggedAllToAll) {
-    const int64_t entries = given[0][2]->shape().ElementCount();
-    if (entries % static_cast<int64_t>(members.size()) != 0) {
-      return MergeError(instruction, StatusCode::kInvalidArgument, "{} offsets for {} members", entries,
-                        members.size());
+    const int64_t entries = given[2]->shape().ElementCount();
+    if (entries % members != 0) {
+      return MergeError(instruction, StatusCode::kInvalidArgument, "{} offsets for {} members", entries, members);
     }
   }
   const bool in_blocks =
@@ -473,19 +608,52 @@ Status Merger::Exchange(Frame& frame, const Instruction& instruction, const IntL
   for (const Instruction* operand : instruction.operands()) {
     if (!in_blocks) break;
     const auto dimension = static_cast<int>(instruction.attributes<CollectiveAttributes>().dimensions[0]);
-    if (operand->shape().dimension(dimension) % static_cast<int64_t>(members.size()) == 0) continue;
+    if (operand->shape().dimension(dimension) % members == 0) continue;
     return MergeError(instruction, StatusCode::kInvalidArgument, "dimension {} of {} does not fit groups of {}",
-                      dimension, operand->shape().ToString(), members.size());
+                      dimension, operand->shape().ToString(), members);
   }
-  const Values results =
-      Exchanged(make, given, shape, [&](Computation* computation) { return PlainCopyOf(computation); });
+  return OkStatus();
+}
+
+Status Merger::Exchange(const std::vector<Comer>& members) {
+  const Instruction& instruction = *members[0].instruction;
+  Frame& frame = *members[0].frame;
+  Expansion make(frame.into, instruction);
+  std::vector<Values> given;
+  IntList takers, givers;
+  for (const Comer& member : members) {
+    given.push_back(OperandsOf(*member.frame, *member.instruction, member.device));
+    takers.push_back(member.device);
+  }
+  std::vector<Instruction**> shared;
   for (size_t m = 0; m < members.size(); ++m) {
+    for (Instruction*& value : given[m]) {
+      givers.push_back(members[m].device);
+      shared.push_back(&value);
+    }
+  }
+  VXLA_RETURN_IF_ERROR(Share(frame.into, instruction, givers, shared, takers));
+  const auto result_shape = [](const Instruction& of) -> const Shape& {
+    return of.opcode() == Opcode::kAllGatherStart ? of.shape().tuple_elements()[1] : of.shape();
+  };
+  VXLA_ASSIGN_OR_RETURN(const IntList group, GroupOf(instruction, grid_, takers[0]));
+  if (group.empty()) {
+    ValuesOf(frame, instruction)[static_cast<size_t>(takers[0])] = ZerosLike(make, result_shape(instruction), given[0]);
+    return OkStatus();
+  }
+  VXLA_RETURN_IF_ERROR(CheckGroup(instruction, given[0], std::ssize(members)));
+  const Values results = Exchanged(make, given, result_shape(instruction),
+                                   [&](Computation* computation) { return PlainCopyOf(computation); });
+  for (size_t m = 0; m < members.size(); ++m) {
+    const Instruction& own = *members[m].instruction;
+    const Shape& shape = result_shape(own);
     if (!Compatible(results[m]->shape(), shape)) {
-      return MergeError(instruction, StatusCode::kInvalidArgument, "{} comes to {} in groups of {}", shape.ToString(),
+      return MergeError(own, StatusCode::kInvalidArgument, "{} comes to {} in groups of {}", shape.ToString(),
                         results[m]->shape().ToString(), members.size());
     }
     Instruction* const result = UnderFlags(make, results[m], shape);
-    values[static_cast<size_t>(members[m])] = starts ? make.Started(make.Together(given[m]), result) : result;
+    ValuesOf(*members[m].frame, own)[static_cast<size_t>(members[m].device)] =
+        own.opcode() == Opcode::kAllGatherStart ? make.Started(make.Together(given[m]), result) : result;
   }
   return OkStatus();
 }
@@ -521,42 +689,44 @@ void Merger::CheckSlices(Frame& frame, const Instruction& instruction, const Val
   }
 }
 
-Status Merger::Permute(Frame& frame, const Instruction& instruction) {
-  Expansion make(frame.into, instruction);
-  Values& values = ValuesOf(frame, instruction);
-  const bool starts = instruction.opcode() == Opcode::kCollectivePermuteStart;
-  const bool slices = !instruction.attributes<CollectivePermuteAttributes>().slice_sizes.empty();
-  const Shape& shape = starts ? instruction.shape().tuple_elements()[1] : instruction.shape();
+Status Merger::Permute(const std::vector<Comer>& devices) {
+  Frame& first = *devices[0].frame;
+  const Instruction& like = *devices[0].instruction;
+  Expansion make(first.into, like);
+  const bool slices = !like.attributes<CollectivePermuteAttributes>().slice_sizes.empty();
+  std::map<int64_t, const Comer*> comers;
+  for (const Comer& comer : devices) comers[comer.device] = &comer;
   std::map<int64_t, Values> given;
   IntList givers, takers;
   std::vector<Instruction**> shared;
-  for (const int64_t device : frame.devices) {
-    VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(instruction, grid_, device));
+  for (const auto& [device, frame, instruction] : devices) {
+    VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(*instruction, grid_, device));
     if (!partners.source) continue;
     takers.push_back(device);
-    if (given.contains(*partners.source) || !frame.at.contains(*partners.source)) continue;
-    for (Instruction*& value : given[*partners.source] = OperandsOf(frame, instruction, *partners.source)) {
-      givers.push_back(*partners.source);
+    const auto source = comers.find(*partners.source);
+    if (given.contains(*partners.source) || source == comers.end()) continue;
+    const auto& [sender, its_frame, its] = *source->second;
+    for (Instruction*& value : given[sender] = OperandsOf(*its_frame, *its, sender)) {
+      givers.push_back(sender);
       shared.push_back(&value);
     }
   }
-  VXLA_RETURN_IF_ERROR(Share(frame.into, instruction, givers, shared, takers));
-  for (const int64_t device : frame.devices) {
-    VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(instruction, grid_, device));
-    for (const auto& partner : {partners.source, partners.target}) {
-      if (partner) VXLA_RETURN_IF_ERROR(CheckTogether(frame, instruction, device, {*partner}));
-    }
-    const Values own = OperandsOf(frame, instruction, device);
-    if (slices && IsHere(device)) CheckSlices(frame, instruction, own);
+  VXLA_RETURN_IF_ERROR(Share(first.into, like, givers, shared, takers));
+  for (const auto& [device, frame, instruction] : devices) {
+    VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(*instruction, grid_, device));
+    const bool starts = instruction->opcode() == Opcode::kCollectivePermuteStart;
+    const Shape& shape = starts ? instruction->shape().tuple_elements()[1] : instruction->shape();
+    const Values own = OperandsOf(*frame, *instruction, device);
+    if (slices && IsHere(device)) CheckSlices(*frame, *instruction, own);
     Instruction* received = nullptr;
-    if (partners.source) {
+    if (partners.source && given.contains(*partners.source)) {
       const Values& sent = given.at(*partners.source);
       received = slices ? SlicesReceived(make, sent, own) : shape.IsTuple() ? make.TupleOf(sent) : sent[0];
     } else {
       received = slices ? own[1] : ZerosLike(make, shape, own);
     }
     received = UnderFlags(make, received, shape);
-    values[static_cast<size_t>(device)] =
+    ValuesOf(*frame, *instruction)[static_cast<size_t>(device)] =
         starts ? make.Started(slices ? own[0] : make.Together(own), received) : received;
   }
   return OkStatus();
@@ -564,13 +734,15 @@ Status Merger::Permute(Frame& frame, const Instruction& instruction) {
 
 Status Merger::Send(Frame& frame, int64_t device, const Instruction& instruction) {
   VXLA_ASSIGN_OR_RETURN(const auto stated, StatedPairs(instruction));
-  std::optional<int64_t> target = device;
+  std::optional<int64_t> target = kAnyTarget;
   if (stated) {
     VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(instruction, grid_, device));
     target = partners.target;
   }
   const Values operands = OperandsOf(frame, instruction, device);
-  if (target) frame.sent[{ChannelOf(instruction).value_or(-1), device, *target}].push_back({operands[0], &instruction});
+  if (target) {
+    frame.region.sent[{ChannelOf(instruction).value_or(-1), device, *target}].push_back({operands[0], &instruction});
+  }
   Expansion make(frame.into, instruction);
   ValuesOf(frame, instruction)[static_cast<size_t>(device)] =
       make.TupleOf({operands[0], make.Zeros(instruction.shape().tuple_elements()[1]), operands[1]});
@@ -579,44 +751,64 @@ Status Merger::Send(Frame& frame, int64_t device, const Instruction& instruction
 
 Result<bool> Merger::Receive(Frame& frame, int64_t device, const Instruction& done) {
   const Instruction& recv = *done.operand(0);
+  const int64_t channel = ChannelOf(recv).value_or(-1);
   VXLA_ASSIGN_OR_RETURN(const auto stated, StatedPairs(recv));
-  std::optional<int64_t> source = device;
+  std::optional<int64_t> source;
   if (stated) {
     VXLA_ASSIGN_OR_RETURN(const Partners partners, PartnersOf(recv, grid_, device));
     source = partners.source;
+  } else {
+    // Its own data, else that of the one device that sends.
+    VXLA_ASSIGN_OR_RETURN(source, SourceOnChannel(frame.region, recv, device));
+    if (!source) return false;
   }
   Expansion make(frame.into, done);
-  Instruction* const token = make.Zeros(Shape::Token());
   Instruction* data = nullptr;
   if (source) {
-    auto& sent = frame.sent[{ChannelOf(recv).value_or(-1), *source, device}];
-    if (sent.empty()) return false;
-    data = sent.front().data;
-    sent.pop_front();
-    VXLA_RETURN_IF_ERROR(Share(frame.into, done, {*source}, {&data}, {*source, device}));
-  } else {
-    data = make.Zeros(done.shape().tuple_elements()[0]);
+    VXLA_ASSIGN_OR_RETURN(const bool may_come, MayCome(frame, done, device, {*source}));
+    if (may_come) {
+      auto& sent = frame.region.sent[{channel, *source, stated ? device : kAnyTarget}];
+      if (sent.empty()) return false;
+      data = sent.front().data;
+      sent.pop_front();
+      const Shape& needed = done.shape().tuple_elements()[0];
+      if (!Compatible(data->shape(), needed)) {
+        return MergeError(done, StatusCode::kInvalidArgument, "channel {} brought {}, {} needed", channel,
+                          data->shape().ToString(), needed.ToString());
+      }
+      VXLA_RETURN_IF_ERROR(Share(frame.into, done, {*source}, {&data}, {*source, device}));
+    }
   }
-  ValuesOf(frame, done)[static_cast<size_t>(device)] = make.TupleOf({data, token});
+  if (data == nullptr) data = make.Zeros(done.shape().tuple_elements()[0]);
+  ValuesOf(frame, done)[static_cast<size_t>(device)] = make.TupleOf({data, make.Zeros(Shape::Token())});
   return true;
 }
 
-Status Merger::Call(Frame& frame, const Instruction& instruction) {
+Result<std::optional<int64_t>> Merger::SourceOnChannel(Region& region, const Instruction& recv, int64_t device) const {
+  const int64_t channel = ChannelOf(recv).value_or(-1);
+  const auto has_sent = [&](int64_t source) {
+    const auto sent = region.sent.find({channel, source, kAnyTarget});
+    return sent != region.sent.end() && !sent->second.empty();
+  };
+  if (has_sent(device)) return std::optional(device);
+  for (const int64_t source : region.devices) {
+    if (!has_sent(source)) continue;
+    const std::pair between(source, device);
+    const auto [known, fresh] = region.connections.try_emplace(channel, between);
+    if (!fresh && known->second != between) return SeveralConnections(grid_, recv, known->second, between);
+    return std::optional(source);
+  }
+  return std::optional<int64_t>();
+}
+
+void Merger::Call(Frame& frame, const Instruction& instruction) {
   std::vector<Values> arguments(static_cast<size_t>(instruction.operand_count()));
   for (int i = 0; i < instruction.operand_count(); ++i) {
     arguments[static_cast<size_t>(i)] = frame.values.at(instruction.operand(i));
   }
-  VXLA_ASSIGN_OR_RETURN(Values results,
-                        Emit(*instruction.called(0), frame.into, frame.devices, arguments, frame.parted));
-  Expansion make(frame.into, instruction);
-  for (const int64_t device : frame.devices) {
-    Instruction*& result = results[static_cast<size_t>(device)];
-    if (instruction.opcode() == Opcode::kAsyncStart) {
-      result = make.Started(make.TupleOf(OperandsOf(frame, instruction, device)), result);
-    }
-    ValuesOf(frame, instruction)[static_cast<size_t>(device)] = result;
-  }
-  return OkStatus();
+  Frame& inside = Open(frame.region, *instruction.called(0), frame.devices, arguments);
+  inside.caller = &frame;
+  inside.call = &instruction;
 }
 
 Result<MergedProgram> Merger::Merge(const std::vector<bool>& shared) {

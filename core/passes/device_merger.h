@@ -51,11 +51,12 @@ struct MergedProgram {
 // and 16 bits in f32), which fuse with what makes and uses them. Loops and conditionals with collectives are
 // one for the devices that go the same way, which they do if what decides is the same value, or if they
 // meet inside (the run then says whether they did); integers that follow from a device's number are known here. What
-// draws from a device's own state or talks to its host says which device it is (StatedDevice).
+// draws from a device's own state or talks to its host says which device it is (StatedDevice). Devices whose branches
+// are known meet wherever each of them stands: instructions of one kind and channel are one meeting.
 //
-// shared[p]: all devices' parameter p has one value. Errors: those of CheckCollectives; a collective that not all of
-// its members reach (a deadlock: who waits for whom); kUnsupported: members that come to a collective by different
-// branches whose collectives differ.
+// shared[p]: all devices' parameter p has one value. Errors: those of CheckCollectives; kDeviceFailure: a collective
+// that not all of its members reach, or data that nobody takes (who waits for whom); kUnsupported: members that come to
+// a collective by different loops, or by branches that data decide and whose collectives differ.
 Result<MergedProgram> MergeDevices(const Module& module, const DeviceGrid& grid, const std::vector<bool>& shared);
 
 // The program of one of several places: what its own devices do. Parameters are those of its devices and the shared

@@ -9,6 +9,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -46,38 +47,76 @@ class Merger {
   const std::vector<const Instruction*>& hoistable() const { return hoistable_; }
 
  private:
+  struct Region;
   // One computation of the source for some devices, at the end of one of the target's. Each device goes through the
   // instructions in their order, and waits where others have to come too.
   struct Frame {
+    Region& region;
     const Computation& source;
     Computation& into;
     IntList devices;
+    Instruction*& parted;  // the region's
+    // Where the results go: a call, or a conditional whose way is known; null: nowhere, it is a region's first frame.
+    Frame* caller = nullptr;
+    const Instruction* call = nullptr;
     std::unordered_map<const Instruction*, Values> values;
     std::map<int64_t, std::list<std::unique_ptr<Instruction>>::const_iterator> at;  // by device
     // Equal values are made once.
     std::map<std::pair<const Instruction*, Values>, Instruction*> copies;
     std::map<std::pair<std::string, int64_t>, Instruction*> integers;  // by shape and value
     std::map<std::pair<Instruction*, int64_t>, Instruction*> elements;
-    // What sends have given and no recv has taken yet, by (channel, source, target).
+  };
+  // What stands in one computation of the target: each device is in one of its frames, and they meet across frames.
+  struct Region {
+    Computation& into;
+    IntList devices;
+    Instruction* parted = nullptr;  // s32: which of partings_ has come to be, 0: none; null: none can
+    std::list<Frame> frames;
+    std::map<int64_t, Frame*> frame_of;  // by device
+    // What sends have given and no recv has taken yet, by (channel, source, target); target kAnyTarget: not stated.
     struct Sent {
       Instruction* data = nullptr;
       const Instruction* by = nullptr;
     };
     std::map<std::tuple<int64_t, int64_t, int64_t>, std::deque<Sent>> sent;
-    Instruction* parted = nullptr;  // s32: which of partings_ has come to be, 0: none; null: none can
+    std::map<int64_t, std::pair<int64_t, int64_t>> connections;  // of channels whose pairs nobody states
+  };
+  static constexpr int64_t kAnyTarget = -1;
+  // Where a device stands at a meeting.
+  struct Comer {
+    int64_t device = 0;
+    Frame* frame = nullptr;
+    const Instruction* instruction = nullptr;
   };
 
   // `arguments`: of the devices, by parameter. Gives the roots, by device. parted: as a frame's, before and after.
   Result<Values> Emit(const Computation& source, Computation& into, const IntList& devices,
                       const std::vector<Values>& arguments, Instruction*& parted);
+  static Frame& Open(Region& region, const Computation& source, const IntList& devices,
+                     const std::vector<Values>& arguments);
+  // As far as the devices of a frame get; false: none of them has moved.
+  Result<bool> GoOn(Frame& frame);
+  void Return(Frame& frame, int64_t device);
   // False: it has to wait.
   Result<bool> Step(Frame& frame, int64_t device, const Instruction& instruction);
   bool HaveCome(const Frame& frame, const Instruction& instruction, const IntList& devices) const;
+  // Where the device waits, its own instruction for what the others do by `instruction`; null: it is elsewhere.
+  static const Instruction* At(const Region& region, int64_t device);
+  // It stands there, and has what the meeting gives.
+  static bool HasMet(const Region& region, const Instruction& at, int64_t device);
+  // The members at one meeting, by different instructions perhaps; none: not all of them have come.
+  Result<std::vector<Comer>> Come(Frame& frame, const Instruction& instruction, const IntList& members) const;
+  // The devices of all frames whose collective-permutes give one another something; none: not all of them have come.
+  Result<std::vector<Comer>> ComeToPermute(Frame& frame, const Instruction& instruction) const;
   // Which devices have to come before this one can go on; none: any of them may be the one.
-  Result<IntList> AwaitedBy(const Frame& frame, const Instruction& instruction, int64_t device) const;
-  Status Deadlock(const Frame& frame) const;
-  // Those who take part with `device` go its way.
-  Status CheckTogether(const Frame& frame, const Instruction& instruction, int64_t device, const IntList& others) const;
+  Result<IntList> AwaitedBy(const Region& region, int64_t device) const;
+  Status Deadlock(const Region& region) const;
+  Status Untaken(const Region& region) const;
+  // Whether those who take part with `device` may come. If one is not in the region, it has taken another way before:
+  // false if nothing there does what this instruction waits for (the run ends with a report), else kUnsupported.
+  Result<bool> MayCome(Frame& frame, const Instruction& instruction, int64_t device, const IntList& others);
+  // Whether another instruction than this one, or this one by another way, may be what a device elsewhere does.
+  bool DoneElsewhere(const Instruction& instruction, Opcode kind) const;
 
   Values& ValuesOf(Frame& frame, const Instruction& instruction) {
     Values& values = frame.values[&instruction];
@@ -112,12 +151,16 @@ class Merger {
   void InOrder(Computation& into, Instruction* exchange);
   bool Exchanges(const Computation& computation) const { return last_.contains(&computation); }
 
-  Status Exchange(Frame& frame, const Instruction& instruction, const IntList& members);
-  Status Permute(Frame& frame, const Instruction& instruction);
+  Result<bool> StepToMeeting(Frame& frame, int64_t device, const Instruction& instruction);
+  Status Exchange(const std::vector<Comer>& members);
+  Status CheckGroup(const Instruction& instruction, const Values& given, int64_t members) const;
+  Status Permute(const std::vector<Comer>& devices);
   Status Send(Frame& frame, int64_t device, const Instruction& instruction);
   Result<bool> Receive(Frame& frame, int64_t device, const Instruction& done);
+  // Of a recv whose pairs nobody states; none: nobody has sent yet.
+  Result<std::optional<int64_t>> SourceOnChannel(Region& region, const Instruction& recv, int64_t device) const;
 
-  Status Call(Frame& frame, const Instruction& instruction);
+  void Call(Frame& frame, const Instruction& instruction);
   struct MergedBranch {
     Computation* computation = nullptr;
     Instruction *operand = nullptr, *parted = nullptr;
@@ -125,7 +168,7 @@ class Merger {
   Result<Values> Branch(Frame& frame, const Instruction& instruction, int branch, const IntList& devices,
                         MergedBranch& merged);
   Status Conditional(Frame& frame, const Instruction& instruction);
-  Result<IntList> KnownBranches(Frame& frame, const Instruction& instruction);
+  IntList KnownBranches(Frame& frame, const Instruction& instruction);
   Status While(Frame& frame, const Instruction& instruction, const IntList& devices);
   // Of classes of devices that go their own ways, those whose members meet inside of the instruction go one way, which
   // is the first one's: a check says whether it is the others' too.

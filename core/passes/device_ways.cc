@@ -47,7 +47,7 @@ Values BranchesOf(Expansion& make, Values selectors) {
 }  // namespace
 
 // Those whose way is known go it, all of a branch together. Gives the others.
-Result<IntList> Merger::KnownBranches(Frame& frame, const Instruction& instruction) {
+IntList Merger::KnownBranches(Frame& frame, const Instruction& instruction) {
   const auto count = static_cast<int64_t>(instruction.called().size());
   IntList undecided;
   std::map<int64_t, IntList> by_branch;
@@ -62,12 +62,10 @@ Result<IntList> Merger::KnownBranches(Frame& frame, const Instruction& instructi
     by_branch[truth ? 1 - value : value < 0 || value >= count ? count - 1 : value].push_back(device);
   }
   for (const auto& [branch, devices] : by_branch) {
-    const Values& given = frame.values.at(instruction.operand(static_cast<int>(branch) + 1));
-    VXLA_ASSIGN_OR_RETURN(const Values roots, Emit(*instruction.called(static_cast<int>(branch)), frame.into, devices,
-                                                   {given}, frame.parted));
-    for (const int64_t device : devices) {
-      ValuesOf(frame, instruction)[static_cast<size_t>(device)] = roots[static_cast<size_t>(device)];
-    }
+    Frame& inside = Open(frame.region, *instruction.called(static_cast<int>(branch)), devices,
+                         {frame.values.at(instruction.operand(static_cast<int>(branch) + 1))});
+    inside.caller = &frame;
+    inside.call = &instruction;
   }
   return undecided;
 }
@@ -190,8 +188,10 @@ Status Merger::Conditional(Frame& frame, const Instruction& instruction) {
   Values& results = ValuesOf(frame, instruction);
   Expansion make(frame.into, instruction);
   Values selectors = frame.values.at(instruction.operand(0));
-  VXLA_RETURN_IF_ERROR(NoteHoistable(instruction, Classes(frame.devices, selectors)));
-  VXLA_ASSIGN_OR_RETURN(const IntList undecided, KnownBranches(frame, instruction));
+  const IntList undecided = KnownBranches(frame, instruction);
+  if (!undecided.empty()) {
+    VXLA_RETURN_IF_ERROR(NoteHoistable(instruction, Classes(frame.devices, selectors)));
+  }
   VXLA_ASSIGN_OR_RETURN(const Ways ways, WaysOf(instruction, Classes(undecided, selectors)));
   for (size_t c = 0; c < ways.classes.size(); ++c) {
     const IntList& devices = ways.classes[c];
@@ -311,7 +311,8 @@ Result<bool> Merger::TryLoop(Frame& frame, const Instruction& instruction, const
     return Emit(source, *merged, devices, {arguments}, parted);
   };
   VXLA_ASSIGN_OR_RETURN(const Values roots, emit(*instruction.called(1), loop.body));
-  Frame inside{*instruction.called(1), *loop.body, devices, {}, {}, {}, {}, {}, {}, parted};
+  Region behind{*loop.body, devices, parted, {}, {}, {}, {}};
+  Frame& inside = Open(behind, *instruction.called(1), devices, {});
   if (loop.meeting != nullptr) {
     VXLA_ASSIGN_OR_RETURN(Values decide, Emit(*instruction.called(0), *loop.body, devices, {given}, inside.parted));
     VXLA_RETURN_IF_ERROR(ShareWays(*loop.body, instruction, devices, decide));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/passes/cse.h"
 #include "core/permute_slices.h"
 
 namespace VXLA_NAMESPACE {
@@ -137,6 +138,43 @@ Instruction* Reduced(Expansion& make, Values values, const CopyOfComputation& co
 }
 
 }  // namespace
+
+Opcode KindOfCollective(const Instruction& instruction) {
+  switch (instruction.opcode()) {
+    case Opcode::kAllReduceStart:
+      return Opcode::kAllReduce;
+    case Opcode::kAllGatherStart:
+      return Opcode::kAllGather;
+    case Opcode::kCollectivePermuteStart:
+      return Opcode::kCollectivePermute;
+    default:
+      return instruction.opcode();
+  }
+}
+
+Status CheckSameMeeting(const Instruction& first, const Instruction& second) {
+  if (&first == &second) return OkStatus();
+  const auto same_shape = [](const Instruction* a, const Instruction* b) { return a->shape() == b->shape(); };
+  const bool permutes = KindOfCollective(first) == Opcode::kCollectivePermute;
+  const char* difference = nullptr;
+  if (!std::ranges::equal(first.operands(), second.operands(), same_shape)) {
+    difference = "operands";
+  } else if (permutes && first.attributes<CollectivePermuteAttributes>().slice_sizes !=
+                             second.attributes<CollectivePermuteAttributes>().slice_sizes) {
+    difference = "slice_sizes";
+  } else if (!permutes && first.attributes<CollectiveAttributes>().dimensions !=
+                              second.attributes<CollectiveAttributes>().dimensions) {
+    difference = "dimensions";
+  } else if (!std::ranges::equal(first.called(), second.called(), [](const Computation* a, const Computation* b) {
+               return a == b || SameStructure(*a, *b);
+             })) {
+    difference = "to_apply";
+  }
+  if (difference == nullptr) return OkStatus();
+  return InvalidArgument("{} meets {} on another device, whose {} differ", TextWithChannel(second),
+                         TextWithChannel(first), difference)
+      .At(second.location());
+}
 
 Instruction* RaggedReceived(Expansion& make, const std::vector<std::vector<Instruction*>>& given, size_t member) {
   // Rows of inputs and outputs are counted from their beginnings, whatever lives behind them.

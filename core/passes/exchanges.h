@@ -8,6 +8,11 @@
 
 namespace VXLA_NAMESPACE {
 
+// A -start form does what the plain one does.
+Opcode KindOfCollective(const Instruction& instruction);
+// Two instructions of one kind at one meeting must do the same, or what one device gets would depend on who comes last.
+Status CheckSameMeeting(const Instruction& first, const Instruction& second);
+
 // A ragged-all-to-all's result for one member: given[m] are member m's operands (input, output, input offsets, sizes
 // sent, output offsets, sizes received). A row of the output is that of the last entry that reaches it, member by
 // member; what a member expects is taken to be what the others send.

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "core/passes/chain_separation.h"
+#include "core/passes/column_split.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_groups.h"
 
@@ -149,6 +150,7 @@ class FusionBuilder {
 int FuseComputation(Module& module, Computation& entry, const TargetInfo& target) {
   entry.SortTopologically();
   TakeHeroTuplesApart(entry);
+  SplitColumns(entry, target);
   SeparateChains(entry, target);
   FusionGroups groups(entry, target);
   groups.Decide();

@@ -555,7 +555,8 @@ void FusionGroups::AssignLoop(Instruction* i) {
     if (CanBeExtraOutput(*i, consumer)) group.at_own_index.insert(i);
   };
   const std::vector<Consumer> consumers = ConsumersOf(i);
-  const bool absorbable = !HasOutsideUse(i) && !consumers.empty() && (consumers.size() == 1 || MayRepeat(*i)) &&
+  const bool absorbable = !HasOutsideUse(i) && !consumers.empty() &&
+                          (consumers.size() == 1 || MayRepeatIn(consumers, *i)) &&
                           std::ranges::all_of(consumers, [&](const Consumer& c) { return CanAbsorb(*i, c); });
   // What is ordered has one place, and need not come directly before what reads it.
   if (absorbable && !i->HasControlEdges()) {

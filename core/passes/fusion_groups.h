@@ -77,6 +77,7 @@ class FusionGroups {
   bool JoinMoves(const std::vector<const Instruction*>& moves, int group);
   bool JoinAsPrologue(std::vector<const Instruction*> members, int group);
   bool AttentionAbsorbs(const Instruction& i, int64_t evaluations) const;
+  bool IsKeptNarrow(const Instruction& i) const;
   void GrowRowPrograms();
   std::vector<int> RowProgramsFor(const Instruction& reduce, const std::vector<const Instruction*>& sources) const;
   // Into a row program that is there, or a new one.
@@ -117,6 +118,7 @@ class FusionGroups {
   const Places& PlacesOf(const Instruction& i, const Consumer& consumer);
   int64_t Evaluations(const Instruction& i, const Consumer& consumer);
   bool MayRepeat(const Instruction& i) const;
+  bool MayRepeatIn(const std::vector<Consumer>& consumers, const Instruction& i) const;
   std::vector<const Instruction*> SourcesOf(const Instruction& reduce) const;
 
   Computation& entry_;

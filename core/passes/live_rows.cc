@@ -26,11 +26,28 @@ struct Demand {
 };
 constexpr Demand kAllRows{Demand::Kind::kAll, nullptr};
 
-Demand Below(Instruction* size) { return size == nullptr ? kAllRows : Demand{Demand::Kind::kLive, size}; }
+// The less of a size and a number is asked for as the size: more is read than is asked for, and what asks for either
+// agrees.
+Demand Below(Instruction* size) {
+  if (size == nullptr) return kAllRows;
+  while (size->opcode() == Opcode::kMinimum && size->operand(1)->opcode() == Opcode::kConstant) size = size->operand(0);
+  return {Demand::Kind::kLive, size};
+}
 
 bool SameRows(const Instruction& a, const Instruction& b) {
   return a.shape().IsArray() && b.shape().IsArray() && a.shape().rank() > 0 && b.shape().rank() > 0 &&
          a.shape().dimension(0) == b.shape().dimension(0);
+}
+
+// Rows of the operand are the first ones of the result, or the other way around.
+bool BeginsWithRows(const Instruction& user) {
+  if (user.opcode() == Opcode::kSlice) {
+    const SliceDimension& rows = user.attributes<SliceAttributes>().slice.at(0);
+    return rows.start == 0 && rows.stride == 1;
+  }
+  if (user.opcode() != Opcode::kPad) return false;
+  const PaddingDimension& rows = user.attributes<PadAttributes>().padding.at(0);
+  return rows.low == 0 && rows.high >= 0 && rows.interior == 0;
 }
 
 bool LeavesRowsAlone(const Instruction& user) {
@@ -42,14 +59,9 @@ bool LeavesRowsAlone(const Instruction& user) {
     case Opcode::kReverse:
     case Opcode::kConcatenate:
       return std::ranges::find(user.dimensions(), 0) == user.dimensions().end();
-    case Opcode::kSlice: {
-      const SliceDimension& rows = user.attributes<SliceAttributes>().slice.at(0);
-      return rows.start == 0 && rows.stride == 1;
-    }
-    case Opcode::kPad: {
-      const PaddingDimension& rows = user.attributes<PadAttributes>().padding.at(0);
-      return rows.low == 0 && rows.high == 0 && rows.interior == 0;
-    }
+    case Opcode::kSlice:
+    case Opcode::kPad:
+      return BeginsWithRows(user);
     case Opcode::kReshape:
     case Opcode::kCopy:
     case Opcode::kBitcastConvert:
@@ -100,25 +112,129 @@ Demand DemandOn(const Instruction& user, int k, const Demand& of_user) {
   if (of_user.kind == Demand::Kind::kNone) return {};
   if (!operand.shape().IsArray() || operand.shape().rank() == 0) return kAllRows;
   if (user.opcode() == Opcode::kSelect && k == 1 && !of_user.live()) return Below(LiveSizeOfMask(*user.operand(0), 0));
-  if (user.opcode() == Opcode::kSort && user.attributes<SortAttributes>().dimensions.at(0) == 0)
-    return Below(LiveSizeOfSort(user));
+  if (user.opcode() == Opcode::kSort && user.attributes<SortAttributes>().dimensions.at(0) == 0) {
+    // What says that an element does not live is read where it does not.
+    return LiveSizeOfMask(operand, 0) != nullptr ? kAllRows : Below(LiveSizeOfSort(user));
+  }
   if (!of_user.live()) return kAllRows;
   if (user.opcode() == Opcode::kGather) return GathersByRow(user, k) && SameRows(user, operand) ? of_user : kAllRows;
   if (user.opcode() == Opcode::kDot) return MultipliesByRow(user, k) && SameRows(user, operand) ? of_user : kAllRows;
+  if (k == 0 && BeginsWithRows(user)) return of_user;
   const bool alike = user.opcode() == Opcode::kReduce ? operand.shape().rank() > 0 : SameRows(user, operand);
   return alike && LeavesRowsAlone(user) ? of_user : kAllRows;
 }
 
+using Demands = std::unordered_map<const Instruction*, Demand>;
+
+void Join(Demand& of_value, const Demand& wanted) {
+  if (wanted.kind == Demand::Kind::kNone || of_value == wanted) return;
+  of_value = of_value.kind == Demand::Kind::kNone ? wanted : kAllRows;
+}
+
+std::vector<Instruction*> InOrder(Computation& computation) {
+  computation.SortTopologically();
+  std::vector<Instruction*> order;
+  for (const auto& i : computation.instructions()) order.push_back(i.get());
+  return order;
+}
+
+// What is asked for in a computation and in the branches of its conditionals: of what a branch gives no more than is
+// asked for where the conditional stands, and of what it takes no more than it asks for itself.
+class RowReader {
+ public:
+  explicit RowReader(Demands& demands) : demands_(demands) {}
+
+  void ReadAll(Computation& computation) { Read(computation, {}); }
+
+ private:
+  // of_root: of its elements, if it is a tuple and that is known.
+  void Read(Computation& computation, const std::vector<Demand>& of_root) {
+    const std::vector<Instruction*> order = InOrder(computation);
+    Instruction* const root = computation.root();
+    demands_[root] = kAllRows;
+    if (!of_root.empty()) of_elements_[root] = of_root;
+    for (auto i = order.rbegin(); i != order.rend(); ++i) Visit(**i);
+  }
+
+  void Visit(const Instruction& user) {
+    Demand demand = demands_[&user];
+    if (user.HasControlEdges() || user.opcode() == Opcode::kCustomCall) demand = kAllRows;
+    if (user.opcode() == Opcode::kConditional) ReadBranches(user);
+    const auto elements = of_elements_.find(&user);
+    for (int k = 0; k < user.operand_count(); ++k) {
+      const bool by_element = elements != of_elements_.end() && user.operand(k)->shape().IsArray();
+      Join(demands_[user.operand(k)],
+           by_element ? elements->second[static_cast<size_t>(k)] : DemandOn(user, k, demand));
+    }
+  }
+
+  static bool IsArgument(const Instruction& tuple, const Instruction& conditional) {
+    return tuple.opcode() == Opcode::kTuple &&
+           std::ranges::all_of(tuple.users(), [&](const Instruction* user) { return user == &conditional; });
+  }
+
+  void ReadBranches(const Instruction& conditional) {
+    if (conditional.HasControlEdges() || !conditional.shape().IsTuple()) return ReadWhole(conditional);
+    for (int k = 0; k < static_cast<int>(conditional.called().size()); ++k) {
+      Computation& branch = *conditional.called(k);
+      Read(branch, OfResults(conditional, branch));
+      const Instruction& argument = *conditional.operand(k + 1);
+      if (IsArgument(argument, conditional)) TakeArguments(argument, *branch.parameter(0));
+    }
+  }
+  void ReadWhole(const Instruction& conditional) {
+    for (Computation* branch : conditional.called()) Read(*branch, {});
+  }
+
+  // In terms of the branch's own sizes.
+  std::vector<Demand> OfResults(const Instruction& conditional, const Computation& branch) {
+    const Instruction& root = *branch.root();
+    if (root.opcode() != Opcode::kTuple) return {};
+    std::vector<Demand> asked(conditional.shape().tuple_elements().size());
+    for (const Instruction* user : conditional.users()) {
+      if (user->opcode() != Opcode::kGetTupleElement) return {};
+      const auto index = static_cast<size_t>(user->attributes<GetTupleElementAttributes>().index);
+      Demand demand = user->HasControlEdges() ? kAllRows : demands_[user];
+      if (demand.live()) {
+        const Instruction& size = *demand.size;
+        const bool comes_along = size.opcode() == Opcode::kGetTupleElement && size.operand(0) == &conditional;
+        const auto at = comes_along ? size.attributes<GetTupleElementAttributes>().index : 0;
+        demand = comes_along ? Below(root.operand(static_cast<int>(at))) : kAllRows;
+      }
+      Join(asked[index], demand);
+    }
+    return asked;
+  }
+
+  void TakeArguments(const Instruction& argument, const Instruction& parameter) {
+    std::vector<Demand> asked(static_cast<size_t>(argument.operand_count()));
+    for (const Instruction* user : parameter.users()) {
+      const bool element = user->opcode() == Opcode::kGetTupleElement;
+      for (size_t k = 0; !element && k < asked.size(); ++k) asked[k] = kAllRows;
+      if (!element) break;
+      Demand demand = demands_[user];
+      if (demand.live()) {
+        const Instruction& size = *demand.size;
+        const bool given = size.opcode() == Opcode::kGetTupleElement && size.operand(0) == &parameter;
+        const auto at = given ? size.attributes<GetTupleElementAttributes>().index : 0;
+        demand = given ? Below(argument.operand(static_cast<int>(at))) : kAllRows;
+      }
+      Join(asked[static_cast<size_t>(user->attributes<GetTupleElementAttributes>().index)], demand);
+    }
+    auto [known, fresh] = of_elements_.emplace(&argument, asked);
+    for (size_t k = 0; !fresh && k < asked.size(); ++k) Join(known->second[k], asked[k]);
+  }
+
+  Demands& demands_;
+  std::unordered_map<const Instruction*, std::vector<Demand>> of_elements_;  // of tuples
+};
+
 class RowMarker {
  public:
-  explicit RowMarker(Computation& computation) : computation_(computation) {}
+  RowMarker(Computation& computation, Demands& demands) : computation_(computation), demands_(demands) {}
 
   void Run() {
-    computation_.SortTopologically();
-    std::vector<Instruction*> order;
-    for (const auto& i : computation_.instructions()) order.push_back(i.get());
-    demands_[computation_.root()] = kAllRows;
-    for (auto i = order.rbegin(); i != order.rend(); ++i) Visit(**i);
+    const std::vector<Instruction*> order = InOrder(computation_);
     for (Instruction* const i : order) {
       if (IsWorthMarking(*i)) Mark(i);
     }
@@ -126,17 +242,6 @@ class RowMarker {
   }
 
  private:
-  void Visit(const Instruction& user) {
-    Demand demand = demands_[&user];
-    if (user.HasControlEdges() || user.opcode() == Opcode::kCustomCall) demand = kAllRows;
-    for (int k = 0; k < user.operand_count(); ++k) {
-      Demand& of_operand = demands_[user.operand(k)];
-      const Demand wanted = DemandOn(user, k, demand);
-      if (wanted.kind == Demand::Kind::kNone || of_operand == wanted) continue;
-      of_operand = of_operand.kind == Demand::Kind::kNone ? wanted : kAllRows;
-    }
-  }
-
   bool IsWorthMarking(const Instruction& i) {
     const auto found = demands_.find(&i);
     if (found == demands_.end() || !found->second.live() || !i.shape().IsArray() || i.shape().IsDynamic()) return false;
@@ -198,7 +303,7 @@ class RowMarker {
   }
 
   Computation& computation_;
-  std::unordered_map<const Instruction*, Demand> demands_;
+  Demands& demands_;
   std::unordered_map<const Instruction*, std::unordered_set<const Instruction*>> needed_for_;
 };
 
@@ -254,8 +359,20 @@ Instruction* LiveSizeOfIdentities(const Instruction& reduce, int64_t d) {
 }
 
 void MarkLiveRows(Module& module) {
-  for (Computation* computation : ControlComputations(module)) {
-    if (SetsLiveSizes(*computation)) RowMarker(*computation).Run();
+  Demands demands;
+  RowReader reader(demands);
+  const std::vector<Computation*> computations = ControlComputations(module);
+  std::unordered_set<const Computation*> branches;
+  for (const Computation* computation : computations) {
+    for (const auto& i : computation->instructions()) {
+      if (i->opcode() == Opcode::kConditional) branches.insert(i->called().begin(), i->called().end());
+    }
+  }
+  for (Computation* computation : computations) {
+    if (!branches.contains(computation)) reader.ReadAll(*computation);
+  }
+  for (Computation* computation : computations) {
+    if (branches.contains(computation) || SetsLiveSizes(*computation)) RowMarker(*computation, demands).Run();
   }
 }
 

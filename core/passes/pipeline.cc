@@ -14,6 +14,7 @@
 #include "core/passes/fusion.h"
 #include "core/passes/giant_splitter.h"
 #include "core/passes/integer_folding.h"
+#include "core/passes/live_buckets.h"
 #include "core/passes/live_rows.h"
 #include "core/passes/live_specializer.h"
 #include "core/passes/loop_hoisting.h"
@@ -28,11 +29,12 @@ namespace {
 
 // What holds of sizes in a program's text does not hold of live sizes: what is left of them after this, the other
 // passes pass over.
-Status PadLiveSizes(Module& module, bool wide_accumulation) {
+Status PadLiveSizes(Module& module, bool wide_accumulation, bool fusion) {
   VXLA_RETURN_IF_ERROR(InlineCalls(module).status());
   VXLA_RETURN_IF_ERROR(SeparateControlComputations(module).status());
   ExpandBatchNorms(module, wide_accumulation);
   RemoveDeadCode(module);
+  if (fusion) BoundLiveWork(module);
   PadDynamicDimensions(module);
   RemoveDeadCode(module);
   return OkStatus();
@@ -47,7 +49,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   EliminateCommonSubexpressions(*optimized);
   MergeEqualBranches(*optimized);
   ExpandForOneDevice(*optimized);
-  if (HasLiveSizes(*optimized)) VXLA_RETURN_IF_ERROR(PadLiveSizes(*optimized, target.wide_accumulation));
+  if (HasLiveSizes(*optimized)) VXLA_RETURN_IF_ERROR(PadLiveSizes(*optimized, target.wide_accumulation, target.fusion));
   ExpandScans(*optimized);
   VXLA_RETURN_IF_ERROR(ExpandLibraryCalls(*optimized, target.host_functions).status());
   VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());

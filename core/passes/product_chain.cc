@@ -218,7 +218,6 @@ class ChainMatcher {
     return chain_;
   }
 
- private:
   // Whether products of as many elements feed the value element by element.
   bool Reaches(const Instruction* i) {
     if (const auto known = reaches_.find(i); known != reaches_.end()) return known->second;
@@ -235,6 +234,7 @@ class ChainMatcher {
     return reaches_[i] = any;
   }
 
+ private:
   void ReadSizes() {
     if (sum_.is_product()) {
       const DotSide side = SideOf(*sum_.hero, sum_.chained), other = SideOf(*sum_.hero, 1 - sum_.chained);
@@ -361,6 +361,20 @@ bool ShareMembers(const ProductChain& a, const ProductChain& b) {
   return std::ranges::any_of(b.members, [&](const Instruction* i) { return members.contains(i); });
 }
 
+bool DependsOn(const Instruction& i, const Instruction& on) {
+  std::unordered_set<const Instruction*> seen;
+  std::vector<const Instruction*> pending{&i};
+  while (!pending.empty()) {
+    const Instruction* next = pending.back();
+    pending.pop_back();
+    if (next == &on) return true;
+    for (const Instruction* operand : next->operands()) {
+      if (seen.insert(operand).second) pending.push_back(operand);
+    }
+  }
+  return false;
+}
+
 // The chain of the same dot with its terms in another order, one that joins `other`: attributes are changed in place,
 // or left as they were.
 std::optional<ProductChain> JoinReordered(const ProductChain& other, const ProductChain& chain) {
@@ -428,7 +442,7 @@ IndexExpression ResultIndex(const ProductChain& chain, const ChainSum& sum, Inde
 }
 
 std::vector<const Instruction*> MovesBehind(const ProductChain& chain, const ChainSum& sum) {
-  if (!sum.is_product()) return {};
+  if (!sum.is_product() && !sum.over_batches()) return {};
   IndexSpace space;
   const ChainPlace at = NewChainPlace(space, chain, 1, sum.columns);
   const MultiIndex begin = space.Delinearize(ResultIndex(chain, sum, space, at), sum.hero->shape().dimensions());
@@ -463,11 +477,14 @@ std::optional<ProductChain> JoinChains(const ProductChain& a, const ProductChain
   const std::unordered_set<const Instruction*> members(a.members.begin(), a.members.end());
   std::ranges::copy_if(b.members, std::back_inserter(joined.members),
                        [&](const Instruction* i) { return !members.contains(i); });
-  // Neither sum is made of the other.
-  for (const ChainSum& sum : joined.sums) {
-    if (std::ranges::find(joined.members, sum.hero) != joined.members.end()) return std::nullopt;
-  }
+  // Neither sum is made of the other, by however many steps: an attention's result and its gradient.
+  const Instruction &first = *a.sums[0].hero, &second = *b.sums[0].hero;
+  if (DependsOn(first, second) || DependsOn(second, first)) return std::nullopt;
   return joined;
+}
+
+bool ReducesProducts(const Instruction& reduce) {
+  return IsReductionBy(reduce, Opcode::kAdd, 0) && ChainMatcher(reduce, 0).Reaches(reduce.operand(0));
 }
 
 bool IsClosed(const ProductChain& chain) {

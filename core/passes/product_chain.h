@@ -84,6 +84,8 @@ std::optional<ProductChain> MatchChain(const Instruction& hero, int chained);
 // Both by one kernel, which computes the products of either once: where they have products in common at the same
 // places.
 std::optional<ProductChain> JoinChains(const ProductChain& a, const ProductChain& b);
+// Whether a product, element by element, is part of what a reduction reads.
+bool ReducesProducts(const Instruction& reduce);
 // Nothing but the chain's sums, through their weights, reads its members.
 bool IsClosed(const ProductChain& chain);
 // Worth a kernel of its own: large, with short sums inside, and, if it ends in a product, around an exponential: what

@@ -81,6 +81,22 @@ typedef struct VxlaMemoryCallbacks {
   void (*free)(void* user, const VxlaAllocation* memory);
 } VxlaMemoryCallbacks;
 
+enum {
+  VXLA_QUEUE_COPIES = 1  // for copies only, though its family computes
+};
+
+// A further queue of the device. This struct never changes.
+typedef struct VxlaQueue {
+  VkQueue queue;
+  uint32_t queue_family;
+  uint32_t flags;  // VXLA_QUEUE_...
+  // Around each submission to this queue, as VxlaAdoptInfo's; several queues may have the same ones. vxla never holds
+  // the locks of two queues at once.
+  void (*lock)(void* user);
+  void (*unlock)(void* user);
+  void* user;
+} VxlaQueue;
+
 // The host keeps all of this alive, and the functions callable, until vxlaDestroyDevice.
 typedef struct VxlaAdoptInfo {
   uint32_t struct_size;
@@ -107,12 +123,21 @@ typedef struct VxlaAdoptInfo {
   const char* emulate;
   const char* cache_folder;
   const VxlaMemoryCallbacks* memory;  // NULL: the driver's, in blocks of 64 MiB and more
+  // Further queues, four at most; none by default. Independent work of vxlaRun and vxlaExecute goes to those that
+  // compute, beside the first one's, uploads and downloads to the one that copies (of a family without compute, or
+  // VXLA_QUEUE_COPIES). Where they are of several families vxla's buffers are shared by those
+  // (VK_SHARING_MODE_CONCURRENT): what the host imports must be, too, and vxlaCmdExecute records for these families
+  // alone.
+  const VxlaQueue* queues;
+  uint32_t queue_count;
 } VxlaAdoptInfo;
 
 // Probes the driver with a few dispatches and waits for them (answers are kept on disk). Later only vxlaRun, vxlaDiff,
 // vxlaReadValue, vxlaCreateValue and vxlaCreateSharedValue, vxlaCompile and vxlaLoadBundle (constants) and vxlaExecute
 // (host steps, a fifth run in flight) wait for the device, each for its own work. VXLA_INVALID_ARGUMENT: a handle is
-// NULL, a queue family that does not run compute. VXLA_UNSUPPORTED: what is needed is not enabled.
+// NULL, one of two functions that belong together is, the first queue's family does not run compute or a further one's
+// neither compute nor copies, a queue comes twice, a family has fewer queues, two are for copies, there are too many.
+// VXLA_UNSUPPORTED: what is needed is not enabled.
 VXLA_API VxlaCode vxlaAdoptDevice(const VxlaAdoptInfo* info, VxlaDevice* device, VxlaMessage* message);
 
 // A part of a VkBuffer. This struct never changes.
@@ -154,7 +179,8 @@ VXLA_API VxlaCode vxlaSignalValue(VxlaValue value, const VxlaSemaphore* signal, 
 // family of the device or to VK_QUEUE_FAMILY_EXTERNAL, with its contents: when it has been written and each run that
 // was submitted with it so far has finished; then `signal`, unless it is NULL, is signalled. The other side records its
 // own half. Until vxlaAcquireValue the value's use is VXLA_INVALID_ARGUMENT, and so is a family that the device has
-// not, or that vxla's queue is of. Neither of the two waits; both need the value's handle to themselves.
+// not, or that a queue of vxla's is of. VXLA_UNSUPPORTED: a family of the device where vxla's queues are of several
+// families, whose buffers are shared. Neither of the two waits; both need the value's handle to themselves.
 VXLA_API VxlaCode vxlaReleaseValue(VxlaValue value, uint32_t queue_family, const VxlaSemaphore* signal,
                                    VxlaMessage* message);
 // Takes over what that family released, after `wait` (NULL: it has done so), before the value is used next: also the
@@ -262,7 +288,8 @@ typedef struct VxlaImage {
 
 // One for each argument and result; the VkBuffer may be NULL under addresses where the address is given and the usage
 // asks for no transfer. What a VkBuffer is bound for must lie within its memory (vkGetBufferMemoryRequirements), and
-// its usage is what the host states: Vulkan does not tell more. A result that the program puts into a donated
+// its usage is what the host states: Vulkan does not tell more. None of them, the lent scratch included, overlaps another
+// that is written, as far as their VkBuffers and addresses tell. A result that the program puts into a donated
 // argument's memory (docs/embedding.md) has the argument's binding or an empty one; arrays without elements, and
 // arguments that nothing reads, may be empty.
 typedef struct VxlaBindings {
@@ -278,8 +305,8 @@ typedef struct VxlaBindings {
 // Records the program into a command buffer that is being recorded, primary or secondary, outside of a render pass;
 // neither submits nor waits, takes no lock, and allocates nothing from the second time on. Afterwards the compute bind
 // point's pipeline, descriptor set 0 and push constants are vxla's. VXLA_INVALID_ARGUMENT names the binding that is too
-// small, is not aligned or lacks a usage, the image that has another size, lacks a usage or a layout, and nothing has
-// been recorded.
+// small, is not aligned, lacks a usage or overlaps another, the image that has another size, lacks a usage or a layout
+// or is that of two results, and nothing has been recorded.
 VXLA_API VxlaCode vxlaCmdExecute(VkCommandBuffer commands, VxlaRecording recording, const VxlaBindings* bindings,
                                  VxlaMessage* message);
 // Records as much of the program as takes so long on the device, by a low estimate of its speed (a dispatch at least),

@@ -1,6 +1,6 @@
 #include "scheduler/replicas/channels.h"
 
-#include "scheduler/replicas/deadlock_report.h"
+#include "core/deadlock_report.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -29,11 +29,7 @@ Status Channels::Connect(const Instruction& at, int64_t device, const ChannelPat
   if (path.source == device) return OkStatus();
   const auto [connection, fresh] = connections_.try_emplace(path.channel, path.source, device);
   if (fresh || connection->second == std::pair(path.source, device)) return OkStatus();
-  return InvalidArgument(
-      "{}: the channel connects {} with {} and {} with {}; the frontend attribute _xla_send_recv_source_target_pairs "
-      "must tell which device sends to which",
-      TextWithChannel(at), grid_.Name(connection->second.first), grid_.Name(connection->second.second),
-      grid_.Name(path.source), grid_.Name(device));
+  return SeveralConnections(grid_, at, connection->second, {path.source, device});
 }
 
 Status Channels::Untaken() const {

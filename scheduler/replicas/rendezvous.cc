@@ -1,44 +1,12 @@
 #include "scheduler/replicas/rendezvous.h"
 
 #include <algorithm>
+#include <numeric>
 
-#include "core/passes/cse.h"
+#include "core/passes/exchanges.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
-
-// A -start form does what the plain one does.
-Opcode KindOfCollective(const Instruction& instruction) {
-  switch (instruction.opcode()) {
-    case Opcode::kAllReduceStart:
-      return Opcode::kAllReduce;
-    case Opcode::kAllGatherStart:
-      return Opcode::kAllGather;
-    default:
-      return instruction.opcode();
-  }
-}
-
-// Two instructions of one kind at one meeting must do the same, or what one device gets would depend on who comes last.
-Status CheckSame(const Instruction& first, const Instruction& second) {
-  if (&first == &second) return OkStatus();
-  auto same_shape = [](const Instruction* a, const Instruction* b) { return a->shape() == b->shape(); };
-  const char* difference = nullptr;
-  if (!std::ranges::equal(first.operands(), second.operands(), same_shape)) {
-    difference = "operands";
-  } else if (first.attributes<CollectiveAttributes>().dimensions !=
-             second.attributes<CollectiveAttributes>().dimensions) {
-    difference = "dimensions";
-  } else if (!std::ranges::equal(first.called(), second.called(), [](const Computation* a, const Computation* b) {
-               return a == b || SameStructure(*a, *b);
-             })) {
-    difference = "to_apply";
-  }
-  if (difference == nullptr) return OkStatus();
-  return InvalidArgument("{} meets {} on another device, whose {} differ", TextWithChannel(second),
-                         TextWithChannel(first), difference)
-      .At(second.location());
-}
 
 Status StoppedStatus() { return DeviceFailure("stopped, because another device of the run failed"); }
 
@@ -64,7 +32,7 @@ Result<Rendezvous::Payload> Rendezvous::Meet(const Instruction& at, int64_t devi
   const MeetingKey key{site, visits_[{site, device}]++};
   Meeting& meeting = meetings_[key];
   if (meeting.first != nullptr) {
-    VXLA_RETURN_IF_ERROR(CheckSame(*meeting.first, at));
+    VXLA_RETURN_IF_ERROR(CheckSameMeeting(*meeting.first, at));
   } else {
     meeting.first = &at;
     meeting.members.assign(members.begin(), members.end());
@@ -145,7 +113,8 @@ Status Rendezvous::Wait(std::unique_lock<std::mutex>& lock, int64_t device, cons
       changed_.wait(lock);
     } else if (changed_.wait_until(lock, deadline) == std::cv_status::timeout && failure_.ok() && !ready()) {
       self.state = State::kWaiting;
-      SetFailure(DeadlockReport(grid_, device, time_limit_, [this](int64_t d) { return SituationOf(d); }));
+      SetFailure(
+          DeadlockReport(grid_, AllDevices(), device, time_limit_, [this](int64_t d) { return SituationOf(d); }));
     }
   }
   self.state = State::kRunning;
@@ -168,7 +137,13 @@ void Rendezvous::CheckDeadlock() {
     if (DeviceOf(d).state == State::kWaiting) first = d;
   }
   if (first < 0 || !failure_.ok()) return;
-  SetFailure(DeadlockReport(grid_, first, std::nullopt, [this](int64_t d) { return SituationOf(d); }));
+  SetFailure(DeadlockReport(grid_, AllDevices(), first, std::nullopt, [this](int64_t d) { return SituationOf(d); }));
+}
+
+IntList Rendezvous::AllDevices() const {
+  IntList devices(devices_.size());
+  std::iota(devices.begin(), devices.end(), int64_t{0});
+  return devices;
 }
 
 DeviceSituation Rendezvous::SituationOf(int64_t device) const {

@@ -15,8 +15,9 @@
 #include <vector>
 
 #include "backend/replica_link.h"
+#include "core/deadlock_report.h"
+#include "core/replica_groups.h"
 #include "scheduler/replicas/channels.h"
-#include "scheduler/replicas/deadlock_report.h"
 
 namespace VXLA_NAMESPACE {
 
@@ -75,6 +76,7 @@ class Rendezvous {
   // A device that waits for what has just come runs again, whether or not its thread has noticed.
   void WakeAll();
   void CheckDeadlock();
+  IntList AllDevices() const;
   DeviceSituation SituationOf(int64_t device) const;
   void SetFailure(Status status);
 

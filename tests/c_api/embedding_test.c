@@ -358,6 +358,71 @@ static void TestRefusals(Host* host, VxlaDevice device) {
   FreeFrame(host, &frame);
 }
 
+// What is written lies over nothing else: by place in a VkBuffer, by address, in lent scratch.
+static void TestOverlaps(Host* host, VxlaDevice device, int addresses) {
+  VxlaExecutable executable = Compile(device, kProgram, VXLA_COMPILE_RECORDABLE);
+  VxlaExecutable in_place = Compile(device, kDonates, VXLA_COMPILE_RECORDABLE);
+  const VxlaRecordingNeeds needs = Needs(executable);
+  const VkBufferUsageFlags usage = needs.argument_usage | needs.result_usage | needs.scratch_usage;
+  HostBuffer buffer = HostMakeBuffer(host, 8192, usage);
+  VxlaBinding arguments[2] = {HostBind(&buffer, 0, 32), HostBind(&buffer, 256, 32)};
+  VxlaBinding results[2] = {HostBind(&buffer, 512, 32), HostBind(&buffer, 768, 32)};
+  const VxlaBindings bindings = {.struct_size = sizeof(bindings),
+                                 .argument_count = 2,
+                                 .arguments = arguments,
+                                 .result_count = 2,
+                                 .results = results};
+  const VxlaBinding scratch = HostBind(&buffer, 4096, needs.scratch_size);
+  VxlaRecording recording = Recording(executable, &scratch);
+  VkCommandBuffer commands = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  HostBegin(host, commands);
+  arguments[1].offset = 0;  // both are read
+  EXPECT_OK(vxlaCmdExecute(commands, recording, &bindings, &message));
+  results[1].offset = 512;
+  EXPECT_CODE(vxlaCmdExecute(commands, recording, &bindings, &message), VXLA_INVALID_ARGUMENT,
+              "result 0: its memory overlaps that of result 1, and one of them is written");
+  results[1].offset = 0;
+  EXPECT_CODE(vxlaCmdExecute(commands, recording, &bindings, &message), VXLA_INVALID_ARGUMENT, "that of result 1");
+  arguments[1].offset = 256;
+  EXPECT_CODE(vxlaCmdExecute(commands, recording, &bindings, &message), VXLA_INVALID_ARGUMENT,
+              "argument 0: its memory overlaps that of result 1, and one of them is written");
+  results[1].offset = 4096;
+  if (needs.scratch_size != 0) {
+    EXPECT_CODE(vxlaCmdExecute(commands, recording, &bindings, &message), VXLA_INVALID_ARGUMENT,
+                "result 1: its memory overlaps that of the lent scratch");
+  }
+  if (addresses) {
+    VkBufferDeviceAddressInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = buffer.buffer};
+    results[1] = (VxlaBinding){
+        .address = host->GetBufferDeviceAddress(host->device, &info) + 256 + 16, .size = 32, .usage = buffer.usage};
+    EXPECT_CODE(vxlaRebind(recording, &bindings, &message), VXLA_INVALID_ARGUMENT,
+                "argument 1: its memory overlaps that of result 1");
+    results[1].address += 16;
+    EXPECT_OK(vxlaRebind(recording, &bindings, &message));
+  }
+  // Side by side they may lie, and a donated argument lies where its result does.
+  results[0].offset = 512;
+  results[1] = HostBind(&buffer, needs.binding_alignment <= 32 ? 544 : 768, 32);
+  host->EndCommandBuffer(commands);
+  HostBegin(host, commands);  // a recording is bound again when its last use is over
+  EXPECT_OK(vxlaCmdExecute(commands, recording, &bindings, &message));
+  host->EndCommandBuffer(commands);
+  HostBegin(host, commands);
+  VxlaRecording donated = Recording(in_place, NULL);
+  const VxlaBindings same = {.struct_size = sizeof(same),
+                             .argument_count = 1,
+                             .arguments = arguments,
+                             .result_count = 1,
+                             .results = arguments};
+  EXPECT_OK(vxlaCmdExecute(commands, donated, &same, &message));
+  host->EndCommandBuffer(commands);  // for looking at: never submitted
+  vxlaDestroyRecording(recording);
+  vxlaDestroyRecording(donated);
+  vxlaDestroyExecutable(executable);
+  vxlaDestroyExecutable(in_place);
+  HostFreeBuffer(host, &buffer);
+}
+
 // Whether a command buffer is being recorded Vulkan does not tell: the host's layer does, and nothing breaks.
 static void TestNotRecording(Host* host, VxlaDevice device) {
   VxlaExecutable executable = Compile(device, kProgram, VXLA_COMPILE_RECORDABLE);
@@ -550,9 +615,10 @@ static void TestBinarySemaphores(Host* host, VxlaDevice device) {
   HostFreeBuffer(host, &buffer);
 }
 
-static void TestOn(Host* host, uint32_t api_version, const char* bindings) {
+static void TestOn(Host* host, uint32_t api_version, const char* bindings, const char* emulate) {
   HostMakeDevice(host, NULL);
   VxlaAdoptInfo info = HostAdoptInfo(host, api_version, bindings);
+  info.emulate = emulate;
   VxlaDevice device = NULL;
   EXPECT_OK(vxlaAdoptDevice(&info, &device, &message));
   if (device != NULL) {
@@ -562,6 +628,7 @@ static void TestOn(Host* host, uint32_t api_version, const char* bindings) {
     TestChain(host, device);
     TestLoop(host, device);
     TestRefusals(host, device);
+    TestOverlaps(host, device, strcmp(bindings, "addresses") == 0);
     TestNotRecording(host, device);
     TestWrongHandles(device);
     TestImport(host, device);
@@ -755,8 +822,9 @@ int main(void) {
   for (int i = 0; i < 2; ++i) {
     static Host host;
     if (!HostOpen(&host, versions[i])) return 1;
-    TestOn(&host, versions[i], "addresses");
-    if (i == 0) TestOn(&host, versions[i], "descriptors");
+    TestOn(&host, versions[i], "addresses", NULL);
+    if (i == 0) TestOn(&host, versions[i], "descriptors", NULL);
+    if (i == 0) TestOn(&host, versions[i], "addresses", "queues");  // as if there were several
     TestFewFeatures(&host, versions[i]);
     if (i == 0) TestTwoDevices(&host, versions[i]);
     TestMemory(&host, versions[i]);

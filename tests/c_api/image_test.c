@@ -373,6 +373,49 @@ static void TestRefusals(Host* host, VxlaDevice device) {
   HostFreeImage(host, &image);
 }
 
+// An image is that of one result: of two, one would be lost.
+static void TestTwoResultsInOneImage(Host* host, VxlaDevice device) {
+  VxlaCompileInfo compile = {.struct_size = sizeof(compile),
+                             .flags = VXLA_COMPILE_RECORDABLE,
+                             .text =
+                                 "HloModule m\nENTRY e { x = u8[4,4] parameter(0)\n n = u8[4,4] not(x)\n"
+                                 "  ROOT t = (u8[4,4], u8[4,4]) tuple(n, x) }"};
+  VxlaExecutable executable = NULL;
+  EXPECT_OK(vxlaCompile(device, &compile, &executable, &message));
+  const VkFormat formats[2] = {VK_FORMAT_R8_UNORM, VK_FORMAT_R8_UNORM};
+  const VxlaRecordingInfo info = {
+      .struct_size = sizeof(info), .argument_count = 1, .result_count = 2, .result_formats = formats};
+  VxlaRecording recording = NULL;
+  EXPECT_OK(vxlaCreateRecording(executable, &info, &recording, &message));
+  HostImage image =
+      HostMakeImage(host, formats[0], 4, 4, 2, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+  VxlaRecordingNeeds needs = {.struct_size = sizeof(needs)};
+  EXPECT_OK(vxlaDescribeRecording(executable, &needs, &message));
+  HostBuffer x = HostMakeBuffer(host, 256, needs.argument_usage);
+  VxlaImage first = image.image;
+  first.after = kCopiedFrom;
+  VxlaImage second = first;
+  const VxlaImage* results[2] = {&first, &second};
+  const VxlaBinding argument = HostBind(&x, 0, 16);
+  const VxlaBindings bindings = {.struct_size = sizeof(bindings),
+                                 .argument_count = 1,
+                                 .arguments = &argument,
+                                 .result_count = 2,
+                                 .result_images = results};
+  VkCommandBuffer commands = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  HostBegin(host, commands);
+  EXPECT_CODE(vxlaCmdExecute(commands, recording, &bindings, &message), VXLA_INVALID_ARGUMENT,
+              "result 1: its image is that of result 0, too");
+  ++second.first_layer;
+  EXPECT_OK(vxlaCmdExecute(commands, recording, &bindings, &message));
+  host->EndCommandBuffer(commands);
+  HostSubmit(host, commands);
+  vxlaDestroyRecording(recording);
+  vxlaDestroyExecutable(executable);
+  HostFreeBuffer(host, &x);
+  HostFreeImage(host, &image);
+}
+
 static void TestOn(Host* host, uint32_t api_version, const char* bindings) {
   HostMakeDevice(host, NULL);
   VxlaAdoptInfo info = HostAdoptInfo(host, api_version, bindings);
@@ -383,6 +426,7 @@ static void TestOn(Host* host, uint32_t api_version, const char* bindings) {
     TestInPlace(host, device);
     TestFormats(device);
     TestRefusals(host, device);
+    TestTwoResultsInOneImage(host, device);
     EXPECT_OK(vxlaDestroyDevice(device, &message));
   }
   HostCloseDevice(host);

@@ -170,7 +170,7 @@ static void TestOwnership(Host* host, VxlaDevice own, VxlaDevice adopted) {
   wait.semaphore = VK_NULL_HANDLE;
   EXPECT_CODE(vxlaAcquireValue(here, outside, &wait, &message), VXLA_INVALID_ARGUMENT, "wait: its VkSemaphore is NULL");
   EXPECT_CODE(vxlaAcquireValue(here, 77, NULL, &message), VXLA_INVALID_ARGUMENT, "queue family 77: ");
-  EXPECT_CODE(vxlaReleaseValue(there, 0, NULL, &message), VXLA_INVALID_ARGUMENT, "the one that vxla's queue has");
+  EXPECT_CODE(vxlaReleaseValue(there, 0, NULL, &message), VXLA_INVALID_ARGUMENT, "one that vxla's queues have");
   vxlaDestroyValue(there);
   vxlaDestroyValue(here);
   EXPECT(host->QueueWaitIdle(host->queue) == VK_SUCCESS);

@@ -43,6 +43,28 @@ TEST(FftShapeTest, LongLinesAreTwoPassesOfNeighbouringTransforms) {
   EXPECT_EQ(shape.passes[0].transforms, 8);
 }
 
+// Where it is worth a large kernel, and the driver has what that takes.
+TEST(FftShapeTest, ASubgroupOfLavapipeHoldsALine) {
+  DeviceFacts facts = Gpu();
+  facts.kind = DeviceFacts::Kind::kSoftware;
+  facts.subgroup_shuffle = true;
+  facts.subgroup_size = 8;
+  const FftWork work = {.length = 4096, .lines = 64, .plain = true};
+  const auto holds = [](const DeviceFacts& on, const FftWork& lines) {
+    return TuneFft(on, lines).passes[0].by_subgroup;
+  };
+  EXPECT_TRUE(holds(facts, work));
+  EXPECT_TRUE(holds(facts, {.length = 512 * 7, .lines = 64, .plain = true}));
+  EXPECT_FALSE(holds(Gpu(), work));
+  EXPECT_FALSE(holds(facts, {.length = 4096, .lines = 64}));
+  EXPECT_FALSE(holds(facts, {.length = 4096, .lines = 31, .plain = true}));
+  EXPECT_FALSE(holds(facts, {.length = 8192, .lines = 64, .plain = true}));
+  EXPECT_FALSE(holds(facts, {.length = 4000, .lines = 64, .plain = true}));
+  EXPECT_FALSE(holds(facts, {.length = 4096, .lines = 64, .strided = true, .plain = true}));
+  facts.subgroup_size = 4;
+  EXPECT_FALSE(holds(facts, work));
+}
+
 TEST(FftShapeTest, PrimesBeyondSumsAreConvolved) {
   EXPECT_FALSE(ShapeOf(61).chirp);
   const FftShape shape = ShapeOf(67);

@@ -43,5 +43,22 @@ TEST(ProductChainLoweringTest, SharesOutTheKeysOfFewRows) {
   EXPECT_EQ(TuneAttention(facts, {1024, 1, 4096, 64, 64, false}).parts, 1);  // enough to do as it is
 }
 
+// Of a feed-forward block's gradient: 21 registers of an invocation were spilled on RDNA 3 by RADV 22.3.6.
+TEST(ProductChainLoweringTest, TwoWideSumsLeaveRegisters) {
+  DeviceFacts facts = FullFacts();
+  facts.max_shared_bytes = 65536;
+  facts.max_workgroup_invocations = 1024;
+  const auto sums_of = [&](int64_t sums, int64_t columns) {
+    const std::vector<int64_t> each(static_cast<size_t>(sums), columns);
+    const ChainShape shape = TuneChain(facts, {.rows = 1024, .keys = 256, .depths = {256, 256}, .columns = each});
+    EXPECT_EQ(shape.lanes * shape.lanes_y, 256u);
+    return sums * shape.column_units;
+  };
+  EXPECT_EQ(sums_of(1, 256), 2);
+  EXPECT_EQ(sums_of(2, 256), 2);
+  EXPECT_EQ(sums_of(2, 128), 2);
+  EXPECT_EQ(sums_of(2, 64), 2);
+}
+
 }  // namespace product_chain_lowering_test
 }  // namespace VXLA_NAMESPACE::vulkan

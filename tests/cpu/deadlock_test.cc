@@ -53,6 +53,7 @@ TEST(DeadlockTest, AReplicaThatTakesAnotherBranchIsNamedAtOnce) {
   EXPECT_EQ(r.status().message(),
             "deadlock: all-reduce ar (channel_id 7): replica 0 waits for replica 1; replica 1 has ended; "
             "replica 2 waits at all-reduce ar (channel_id 7) for replica 1");
+  EXPECT_EQ(RefusalOfMerging(Branching(1, "meet", "pass"), {3, 1}).message(), r.status().message());
 }
 
 TEST(DeadlockTest, ReplicasAtDifferentCollectivesWaitForEachOther) {
@@ -60,6 +61,8 @@ TEST(DeadlockTest, ReplicasAtDifferentCollectivesWaitForEachOther) {
             "deadlock: all-reduce ar (channel_id 7): replica 0 waits for replica 2; "
             "replica 1 waits at all-reduce ar (channel_id 7) for replica 2; "
             "replica 2 waits at all-reduce br (channel_id 8) for replica 0, replica 1");
+  EXPECT_EQ(RefusalOfMerging(Branching(2, "meet", "meet_too"), {3, 1}).message(),
+            FailureOf(Branching(2, "meet", "meet_too"), {3, 1}, kOne));
 }
 
 TEST(DeadlockTest, AnEndlessLoopRunsIntoTheTimeLimit) {
@@ -216,6 +219,38 @@ TEST(ChannelTest, RejectsMeetingsOfDifferentCollectives) {
       HasSubstr("collective-permute b: replica 0 sends (s32[]), (s32[1]) needed"));
 }
 
+// A replica that goes through a loop that the other never enters.
+TEST(DeadlockTest, ALoopThatOnlyOneReplicaEntersEndsWithAReport) {
+  const std::string loop =
+      "few { p = (s32[], s32[]) parameter(0)\n n = s32[] get-tuple-element(p), index=0\n z = s32[] constant(2)\n"
+      " ROOT r = pred[] compare(n, z), direction=LT }\n"
+      "step { p = (s32[], s32[]) parameter(0)\n n = s32[] get-tuple-element(p), index=0\n one = s32[] constant(1)\n"
+      " m = s32[] add(n, one)\n x = s32[] get-tuple-element(p), index=1\n"
+      " a = s32[] all-reduce(x), channel_id=9, replica_groups={}, to_apply=f\n ROOT r = (s32[], s32[]) tuple(m, a) }\n";
+  const std::string text = TwoBranches(
+      " t = (s32[], s32[]) tuple(p, p)\n w = (s32[], s32[]) while(t), condition=few, body=step\n"
+      " ROOT r = s32[] get-tuple-element(w), index=1",
+      " ROOT n = s32[] negate(p)", loop);
+  EXPECT_EQ(FailureOf(text, {2, 1}, kOne),
+            "deadlock: all-reduce a (channel_id 9): replica 0 waits for replica 1; replica 1 has ended");
+  const auto module = ParseHlo(text);
+  ASSERT_TRUE(module.ok());
+  const auto merged = MergeDevices(**module, {2, 1}, {true});
+  ASSERT_TRUE(merged.ok()) << merged.status().message();
+  for (const int64_t start : {1, 5, 2}) {
+    const Literal argument = Ints(kS32, {}, {start});
+    const auto result = Evaluate(*merged->module, std::vector<const Literal*>{&argument}, {});
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    const auto leaves = LeavesByDevice(*merged, *result);
+    EXPECT_EQ(leaves.ok(), start >= 2);  // it never enters it
+    if (leaves.ok()) continue;
+    EXPECT_EQ(leaves.status().code(), StatusCode::kDeviceFailure);
+    EXPECT_EQ(leaves.status().message(),
+              "deadlock: all-reduce a (channel_id 9): replica 0 waits for replica 1; replica 1 has taken another "
+              "branch or left a loop");
+  }
+}
+
 // ---- send and recv
 
 const char kPairs[] = "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1},{1,2}}}";
@@ -286,12 +321,17 @@ TEST(SendTest, AChannelConnectsOneDeviceWithAnotherInOrder) {
 TEST(SendTest, ASendThatNobodyTakesIsReported) {
   EXPECT_EQ(FailureOf(Roles("nothing", "give", "nothing"), {3, 1}, kOne),
             "deadlock: send s (channel_id 4): replica 1 has sent data that any device never took");
+  const Status merged = RefusalOfMerging(Roles("nothing", "give", "nothing"), {3, 1});
+  EXPECT_EQ(merged.code(), StatusCode::kDeviceFailure);
+  EXPECT_EQ(merged.message(), "deadlock: send s (channel_id 4): replica 1 has sent data that any device never took");
 }
 
 TEST(SendTest, ARecvThatNobodyFeedsIsReported) {
   EXPECT_EQ(FailureOf(Roles("take", "nothing", "nothing"), {3, 1}, kOne),
             "deadlock: recv-done d1 (channel_id 4): replica 0 waits for any device; replica 1 has ended; replica 2 has "
             "ended");
+  EXPECT_EQ(RefusalOfMerging(Roles("take", "nothing", "nothing"), {3, 1}).message(),
+            FailureOf(Roles("take", "nothing", "nothing"), {3, 1}, kOne));
 }
 
 TEST(SendTest, TwoSendersOnAChannelWithoutPairsAreAnError) {
@@ -300,14 +340,12 @@ TEST(SendTest, TwoSendersOnAChannelWithoutPairsAreAnError) {
 }
 
 TEST(SendTest, RejectsDataOfAnotherShape) {
-  EXPECT_THAT(
-      FailureOf(
-          Entry(
-              "p = s32[] parameter(0)\nt = token[] after-all()\ns = (s32[], u32[], token[]) send(p, t), channel_id=4\n"
-              "sd = token[] send-done(s), channel_id=4\nr = (s32[2], u32[], token[]) recv(sd), channel_id=4\n"
-              "rd = (s32[2], token[]) recv-done(r), channel_id=4\nROOT x = s32[2] get-tuple-element(rd), index=0"),
-          {1, 1}, kOne),
-      HasSubstr("recv-done rd: channel 4 brought s32[], s32[2] needed"));
+  const std::string text = Entry(
+      "p = s32[] parameter(0)\nt = token[] after-all()\ns = (s32[], u32[], token[]) send(p, t), channel_id=4\n"
+      "sd = token[] send-done(s), channel_id=4\nr = (s32[2], u32[], token[]) recv(sd), channel_id=4\n"
+      "rd = (s32[2], token[]) recv-done(r), channel_id=4\nROOT x = s32[2] get-tuple-element(rd), index=0");
+  EXPECT_THAT(FailureOf(text, {1, 1}, kOne), HasSubstr("recv-done rd: channel 4 brought s32[], s32[2] needed"));
+  EXPECT_EQ(RefusalOfMerging(text, {1, 1}).message(), "recv-done rd: channel 4 brought s32[], s32[2] needed");
 }
 
 TEST(CollectivePermuteTest, DataThatTheTargetNeverTakesIsReported) {

@@ -28,7 +28,7 @@ inline Result<std::vector<Literal>> TryRunReplicas(const std::string& text, cons
 }
 
 // The same devices as one program of one device (core/passes/device_merger.h): the same results, but for the rounding
-// of sums. What it refuses as not for it, it may.
+// of sums.
 inline void ExpectMergedAgrees(const std::string& text, const DeviceGrid& grid,
                                const std::vector<std::vector<Literal>>& arguments,
                                const std::vector<Literal>& expected) {
@@ -39,10 +39,7 @@ inline void ExpectMergedAgrees(const std::string& text, const DeviceGrid& grid,
     shared.push_back(arguments.size() == 1 && p % 2 == 0);
   }
   const Result<MergedProgram> merged = MergeDevices(**module, grid, shared);
-  if (!merged.ok()) {
-    EXPECT_EQ(merged.status().code(), StatusCode::kUnsupported) << merged.status().message() << "\n" << text;
-    return;
-  }
+  ASSERT_TRUE(merged.ok()) << merged.status().message() << "\n" << text;
   const Status valid = Verify(*merged->module);
   ASSERT_TRUE(valid.ok()) << valid.message() << "\n" << text;
   std::vector<const Literal*> pointers;
@@ -53,7 +50,6 @@ inline void ExpectMergedAgrees(const std::string& text, const DeviceGrid& grid,
   const Result<Literal> result = Evaluate(*merged->module, pointers, {});
   ASSERT_TRUE(result.ok()) << result.status().message() << "\n" << text;
   const auto leaves = LeavesByDevice(*merged, *result);
-  if (leaves.status().code() == StatusCode::kUnsupported) return;
   ASSERT_TRUE(leaves.ok()) << leaves.status().message();
   ASSERT_EQ(leaves->size(), expected.size());
   for (size_t d = 0; d < expected.size(); ++d) {
@@ -90,6 +86,13 @@ inline std::string FailureOf(const std::string& text, const DeviceGrid& grid,
   if (!results.ok()) return results.status().message();
   ADD_FAILURE() << "no failure\n" << text;
   return {};
+}
+
+// Why they are not compiled as one program of one device.
+inline Status RefusalOfMerging(const std::string& text, const DeviceGrid& grid) {
+  const auto module = ParseHlo(text);
+  EXPECT_TRUE(module.ok());
+  return module.ok() ? MergeDevices(**module, grid, {}).status() : module.status();
 }
 
 }  // namespace VXLA_NAMESPACE::testing

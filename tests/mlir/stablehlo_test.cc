@@ -236,6 +236,25 @@ TEST(StablehloTest, ComplexNumbersAreOrderedByTheirRealPartsFirst) {
             "({(1, 3), (3, 0), (1, 5)}, {(1, 2), (2, 9), (1, 5)}, {0, 1, 1})");
 }
 
+TEST(StablehloTest, ComplexNumbersAreClampedByThatOrder) {
+  EXPECT_EQ(RunStablehlo(Function(R"(() -> (tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>) {
+    %x = stablehlo.constant dense<[(1.0,2.0), (3.0,0.0), (2.0,5.0)]> : tensor<3xcomplex<f32>>
+    %low = stablehlo.constant dense<(1.0,3.0)> : tensor<complex<f32>>
+    %lows = stablehlo.constant dense<(1.0,3.0)> : tensor<3xcomplex<f32>>
+    %high = stablehlo.constant dense<(2.0,1.0)> : tensor<complex<f32>>
+    %0 = stablehlo.clamp %low, %x, %high : (tensor<complex<f32>>, tensor<3xcomplex<f32>>, tensor<complex<f32>>) -> tensor<3xcomplex<f32>>
+    %1 = "stablehlo.clamp"(%lows, %x, %high) : (tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>, tensor<complex<f32>>) -> tensor<3xcomplex<f32>>
+    return %0, %1 : tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>
+  })")),
+            "({(1, 3), (2, 1), (2, 1)}, {(1, 3), (2, 1), (2, 1)})");
+  EXPECT_EQ(
+      StablehloError(Function(R"((%x: tensor<3xcomplex<f32>>, %y: tensor<2xcomplex<f32>>) -> tensor<3xcomplex<f32>> {
+    %0 = "stablehlo.clamp"(%y, %x, %x) : (tensor<2xcomplex<f32>>, tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>) -> tensor<3xcomplex<f32>>
+    return %0 : tensor<3xcomplex<f32>>
+  })")),
+      "2:10: stablehlo.clamp: operand 0 is of tensor<2xcomplex<f32>>, beside tensor<3xcomplex<f32>>");
+}
+
 TEST(StablehloTest, CompositesRunTheirDecomposition) {
   EXPECT_EQ(RunStablehlo(R"(
   func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {

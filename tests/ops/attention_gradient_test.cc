@@ -30,10 +30,12 @@ struct GradientCase {
   const char* seen = "keys";  // what the mask counts up to the row: keys, or keys before the row alone
   bool padded = false;        // and the first rows see nothing at all
   bool bias = false;
-  bool forward = true;  // the attention itself is a result too
+  const char* bias_over = "3,4";  // the dimensions of the scores that it has: 0,4: a bias of each key
+  bool forward = true;            // the attention itself is a result too
   bool bias_gradient = false;
   int dispatches = 5;  // attention, a loop of 1 / total^2, and the three of the gradient; a loop that joins masks
   BindingMode mode = BindingMode::kAddresses;
+  bool units = false;  // on matrix units, stood in for
 };
 
 constexpr int64_t kBatches = 2, kHeads = 2;
@@ -52,7 +54,7 @@ std::string ProgramOf(const GradientCase& c) {
       "zero = f32[] constant(0)  zeros = f32[$E] broadcast(zero), dimensions={}\n";
   if (c.bias) {
     text +=
-        "bias = f32[$R,$K] parameter(4)  biases = f32[$E] broadcast(bias), dimensions={3,4}\n"
+        "bias = f32[$S] parameter(4)  biases = f32[$E] broadcast(bias), dimensions={$over}\n"
         "x1 = f32[$E] add(x0, biases)\n";
   }
   if (*c.hidden != '\0') {
@@ -96,15 +98,23 @@ std::string ProgramOf(const GradientCase& c) {
   std::string results = "$t[$B,$H,$R,$G,$D], $t[$B,$H,$K,$D], $t[$B,$H,$C,$K]", values = "dq, dk, dv", end;
   if (c.forward) results = "$t[$B,$R,$H,$G,$C], " + results, values = "out, " + values;
   if (c.bias_gradient) {
-    end = "db = f32[$R,$K] reduce($dx, zero), dimensions={0,1,2}, to_apply=add\n";
-    results += ", f32[$R,$K]", values += ", db";
+    const bool whole = c.bias_over == std::string("0,1,2,3,4");
+    end = "db = f32[$S] reduce($dx, zero), dimensions={$others}, to_apply=add\n";
+    if (whole) end.clear();
+    results += ", f32[$S]", values += whole ? ", $dx" : ", db";
   }
   end += "ROOT r = (" + results + ") tuple(" + values + ")";
   const auto number = [](int64_t n) { return std::to_string(n); };
   text = Fill(text, {{"end", end}});
   text = Fill(text, {{"masked", masked ? "dx2 = f32[$E] select(sees, dz, zeros)\n" : ""}});
+  const std::string over = c.bias_over;
   text = Fill(text, {{"reducers", kReducers},
-                     {"E", "$B,$H,$G,$R,$K"},
+                     {"S", over == "3,4"   ? "$R,$K"
+                           : over == "0,4" ? "$B,$K"
+                                           : "$E"},
+                     {"others", over == "3,4" ? "0,1,2" : "1,2,3"},
+                     {"over", over}});
+  text = Fill(text, {{"E", "$B,$H,$G,$R,$K"},
                      {"W", "$B,$H,$G,$R"},
                      {"logits", masked ? "x2" : x},
                      {"dx", masked ? "dx2" : "dz"},
@@ -139,9 +149,19 @@ TEST_P(AttentionGradientTest, AgreesWithThePlainProgram) {
   RunOptions options;
   options.tolerance = Tolerance{};
   options.tolerance->rtol = options.tolerance->atol = c.type == std::string("f32") ? 3e-5 : 3e-2;
-  const auto client = GpuClient(c.mode);
+  const auto client = GpuClient(c.mode, c.units);
   ASSERT_NE(client, nullptr);
   ExpectOnGpu(*client, *module, arguments, options, c.dispatches, *expected);
+  const auto executable = client->Compile(*module);
+  ASSERT_TRUE(executable.ok());
+  const Plan& plan = (*executable)->plan();
+  EXPECT_EQ(std::ranges::count(plan.kernels, "attention/chain_matrices.comp", &KernelKey::algorithm), c.units ? 3 : 0);
+  // Nothing of the scores' size is kept.
+  const int64_t scores = kBatches * kHeads * c.groups * c.rows * c.keys;
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (buffer.placement.space != MemorySpace::kScratch) continue;
+    EXPECT_LT(buffer.size_bytes, 2 * scores) << buffer.name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -182,6 +202,34 @@ INSTANTIATE_TEST_SUITE_P(
                      .bias_gradient = true,
                      .dispatches = 6,
                      .mode = BindingMode::kDescriptors},
+        GradientCase{.name = "OfABiasOfTheScoresSize",
+                     .rows = 70,
+                     .keys = 131,
+                     .depth = 37,
+                     .columns = 23,
+                     .bias = true,
+                     .bias_over = "0,1,2,3,4",
+                     .bias_gradient = true,
+                     .dispatches = 6},
+        GradientCase{.name = "OfABiasOfTheScoresSizeCausalBfloat16",
+                     .type = "bf16",
+                     .rows = 128,
+                     .keys = 128,
+                     .hidden = "-1e9",
+                     .bias = true,
+                     .bias_over = "0,1,2,3,4",
+                     .bias_gradient = true,
+                     .dispatches = 6,
+                     .mode = BindingMode::kDescriptors},
+        GradientCase{.name = "OfABiasOfEachKey",
+                     .rows = 70,
+                     .keys = 131,
+                     .depth = 37,
+                     .columns = 23,
+                     .bias = true,
+                     .bias_over = "0,4",
+                     .bias_gradient = true,
+                     .dispatches = 7},
         GradientCase{.name = "Biased", .rows = 70, .keys = 131, .depth = 37, .columns = 23, .bias = true},
         GradientCase{
             .name = "RowsThatSeeNothingAreUniform", .rows = 128, .hidden = "-2.38e38", .padded = true, .dispatches = 6},
@@ -191,6 +239,25 @@ INSTANTIATE_TEST_SUITE_P(
                      .seen = "before",
                      .padded = true,
                      .dispatches = 6},
+        GradientCase{
+            .name = "OnMatrixUnits", .type = "f16", .rows = 70, .keys = 131, .depth = 40, .columns = 24, .units = true},
+        GradientCase{.name = "OnMatrixUnitsGroupedCausal",
+                     .type = "bf16",
+                     .rows = 128,
+                     .keys = 128,
+                     .hidden = "-2.38e38",
+                     .bias = true,
+                     .mode = BindingMode::kDescriptors,
+                     .units = true},
+        GradientCase{.name = "OnMatrixUnitsHiddenKeysThatWeigh",
+                     .type = "f16",
+                     .groups = 1,
+                     .rows = 192,
+                     .keys = 192,
+                     .depth = 64,
+                     .columns = 64,
+                     .hidden = "-0.5",
+                     .units = true},
         GradientCase{.name = "WideHeads", .groups = 1, .rows = 140, .keys = 130, .depth = 160, .columns = 136},
         // Largest logits and totals come from kernels of their own where nobody wants the attention itself.
         GradientCase{.name = "WithoutTheAttention", .hidden = "-1e9", .forward = false, .dispatches = 6}),

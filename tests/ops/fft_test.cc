@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <complex>
+#include <optional>
 
 #include "tests/support/device_test_support.h"
 #include "tests/support/lowered_run.h"
@@ -53,7 +54,7 @@ double RelativeError(const std::vector<Complex>& got, const std::vector<Complex>
 }
 
 // Errors of roundings on the way grow with the root of the number of passes; what a chirp transform adds is a factor.
-void Check(const FftCase& c, bool wide) {
+void Check(const FftCase& c, bool wide, std::optional<BindingMode> mode = std::nullopt) {
   const std::string text = Program(c, wide);
   SCOPED_TRACE(text);
   const auto module = ParseModule(text);
@@ -66,7 +67,8 @@ void Check(const FftCase& c, bool wide) {
   const double unit = wide ? 0x1p-53 : 0x1p-24;
   // Cases take the ways to bind in turns: what costs is compiling the kernels.
   const std::vector<BindingMode> modes = ModesToRun();
-  const auto actual = RunOnDevice(modes[static_cast<size_t>(c.dims.back()) % modes.size()], *module, arguments);
+  if (!mode) mode = modes[static_cast<size_t>(c.dims.back()) % modes.size()];
+  const auto actual = RunOnDevice(*mode, *module, arguments);
   ASSERT_TRUE(actual.has_value());
   EXPECT_EQ(actual->shape().ToString(), expected->shape().ToString());
   EXPECT_LE(RelativeError(Values(*actual), Values(*expected)), 2 * unit * std::sqrt(std::log2(points + 2)));
@@ -118,6 +120,15 @@ TEST(FftTest, ManyLines) {
   Check({"FFT", {20011, 4}, 1}, false);
 }
 
+// Enough of them for a subgroup of lavapipe to hold each.
+TEST(FftTest, LinesThatASubgroupHolds) {
+  for (const BindingMode mode : ModesToRun()) {
+    Check({"FFT", {33, 4096}, 1}, false, mode);
+    Check({"IFFT", {86, 1536}, 1}, false, mode);   // 24 columns
+    Check({"RFFT", {257, 1024}, 1}, false, mode);  // 8 columns
+  }
+}
+
 // Through shared memory, as on a GPU.
 TEST(FftTest, StagesInSharedMemory) {
   struct GpuCase {
@@ -159,28 +170,34 @@ TEST(FftTest, TransformsOfOneLengthShareATable) {
 }
 
 // The same transforms in f32 by FFTW, the exact ones by FFTW in double.
+void CheckErrorBesideFftws(int lines, int n) {
+  const auto module = ParseModule(Program({"FFT", {lines, n}, 1}, false));
+  ASSERT_NE(module, nullptr);
+  const std::vector<Literal> arguments = RandomArguments(*module, static_cast<uint64_t>(n));
+  std::vector<Complex> x = Values(arguments[0]), exact(x.size());
+  std::vector<std::complex<float>> single(x.begin(), x.end()), by_fftw(x.size());
+  const fftw_plan wide =
+      fftw_plan_many_dft(1, &n, lines, reinterpret_cast<fftw_complex*>(x.data()), nullptr, 1, n,
+                         reinterpret_cast<fftw_complex*>(exact.data()), nullptr, 1, n, FFTW_FORWARD, FFTW_ESTIMATE);
+  fftw_execute(wide);
+  fftw_destroy_plan(wide);
+  const fftwf_plan plan =
+      fftwf_plan_many_dft(1, &n, lines, reinterpret_cast<fftwf_complex*>(single.data()), nullptr, 1, n,
+                          reinterpret_cast<fftwf_complex*>(by_fftw.data()), nullptr, 1, n, FFTW_FORWARD, FFTW_ESTIMATE);
+  fftwf_execute(plan);
+  fftwf_destroy_plan(plan);
+  const auto actual = RunOnDevice(BindingMode::kDescriptors, *module, arguments);
+  ASSERT_TRUE(actual.has_value());
+  const double own = RelativeError(Values(*actual), exact);
+  const double fftws = RelativeError(std::vector<Complex>(by_fftw.begin(), by_fftw.end()), exact);
+  EXPECT_LE(own, 1.1 * fftws) << n << ": " << own / 0x1p-24 << " units, FFTW " << fftws / 0x1p-24;
+  ::testing::Test::RecordProperty(fmt::format("units_{}x{}", lines, n),
+                                  fmt::format("{} {}", own / 0x1p-24, fftws / 0x1p-24));
+}
+
 TEST(FftAccuracyTest, ErrorsAreNoLargerThanFftws) {
-  for (const int n : {61, 1009, 4096}) {
-    const auto module = ParseModule(Program({"FFT", {n}, 1}, false));
-    ASSERT_NE(module, nullptr);
-    const std::vector<Literal> arguments = RandomArguments(*module, static_cast<uint64_t>(n));
-    std::vector<Complex> x = Values(arguments[0]), exact(x.size());
-    std::vector<std::complex<float>> single(x.begin(), x.end()), by_fftw(x.size());
-    const fftw_plan wide = fftw_plan_dft_1d(n, reinterpret_cast<fftw_complex*>(x.data()),
-                                            reinterpret_cast<fftw_complex*>(exact.data()), FFTW_FORWARD, FFTW_ESTIMATE);
-    fftw_execute(wide);
-    fftw_destroy_plan(wide);
-    const fftwf_plan plan =
-        fftwf_plan_dft_1d(n, reinterpret_cast<fftwf_complex*>(single.data()),
-                          reinterpret_cast<fftwf_complex*>(by_fftw.data()), FFTW_FORWARD, FFTW_ESTIMATE);
-    fftwf_execute(plan);
-    fftwf_destroy_plan(plan);
-    const auto actual = RunOnDevice(BindingMode::kDescriptors, *module, arguments);
-    ASSERT_TRUE(actual.has_value());
-    const double own = RelativeError(Values(*actual), exact);
-    const double fftws = RelativeError(std::vector<Complex>(by_fftw.begin(), by_fftw.end()), exact);
-    EXPECT_LE(own, 1.1 * fftws) << n << ": " << own / 0x1p-24 << " units, FFTW " << fftws / 0x1p-24;
-  }
+  for (const int n : {61, 1009, 4096}) CheckErrorBesideFftws(1, n);
+  for (const int n : {1024, 4096}) CheckErrorBesideFftws((1 << 17) / n, n);
 }
 
 }  // namespace fft_test

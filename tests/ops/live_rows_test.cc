@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
+
 #include "core/passes/pipeline.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/device_test_support.h"
@@ -71,6 +73,13 @@ std::vector<Literal> ArgumentsFor(int64_t live) {
   arguments[2].SetInt(0, live / 2);
   arguments[2].SetInt(7, live - live / 2);
   return arguments;
+}
+
+// What adds up to a size.
+Literal SizesOf(int64_t live) {
+  Literal sizes(Shape(ElementType::kS32, {8}));
+  sizes.SetInt(5, live);
+  return sizes;
 }
 
 TEST(LiveRowsTest, KernelsStopBehindWhatLives) {
@@ -192,6 +201,121 @@ TEST(LiveRowsTest, ASizeOfTheValuesThatItCutsIsNoCircle) {
   ROOT r = (f32[<=4096], f32[]) tuple(e, t)
 })";
   RunBoth(text, {RandomLiteral(Shape(ElementType::kF32, {4096}), 1)});
+}
+
+// One executable for sizes in turn, each on what the run before has left in memory.
+void RunInTurn(const std::string& text, const std::vector<int64_t>& sizes,
+               const std::function<std::vector<Literal>(int64_t)>& arguments_for) {
+  const auto module = ParseModule(text);
+  ASSERT_NE(module, nullptr);
+  for (BindingMode mode : ModesToRun()) {
+    auto executable = DeviceClient(mode)->Compile(*module);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    for (const int64_t live : sizes) {
+      SCOPED_TRACE(live);
+      const std::vector<Literal> arguments = arguments_for(live);
+      std::vector<const Literal*> pointers;
+      for (const Literal& argument : arguments) pointers.push_back(&argument);
+      const Result<Literal> got = (*executable)->Run(pointers);
+      ASSERT_TRUE(got.ok()) << got.status().message();
+      const std::optional<Literal> want = RunOnCpu(*module, arguments);
+      ASSERT_TRUE(want.has_value());
+      ExpectAgreement(*got, *want, RunOptions(), "in turn");
+    }
+  }
+}
+
+// What says which elements live is there for all of them, whatever lay in its memory: here that of a run of more.
+TEST(LiveRowsTest, ASortOfFewerAfterMoreKeepsWhatDoesNotLiveLast) {
+  const std::string text = std::string(kHead) + R"(ENTRY e {
+  x = f32[8192] parameter(0)
+  k = s32[8] parameter(1)
+  none = s32[] constant(0)
+  n = s32[] reduce(k, none), dimensions={0}, to_apply=count
+  d = f32[<=8192] set-dimension-size(x, n), dimensions={0}
+  ROOT r = f32[<=8192] sort(d), dimensions={0}, to_apply=up
+})";
+  RunInTurn(text, {8192, 1025, 100, 5000, 1}, [](int64_t live) {
+    return std::vector{RandomLiteral(Shape(ElementType::kF32, {8192}), 1), SizesOf(live)};
+  });
+}
+
+// Below the least bound that is made smaller (core/passes/live_buckets.h), whose kernels run up to the bound.
+TEST(LiveRowsTest, FewerAfterMoreOfEveryFamily) {
+  const std::string text = std::string(kHead) + R"(ENTRY e {
+  t = f32[500,8] parameter(0)
+  k = s32[8] parameter(1)
+  w = f32[8,8] parameter(2)
+  x = f32[500] parameter(3)
+  i = s32[500] parameter(4)
+  none = s32[] constant(0)
+  zero = f32[] constant(0)
+  n = s32[] reduce(k, none), dimensions={0}, to_apply=count
+  before = f32[500,8] sine(t)
+  m = f32[<=500,8] set-dimension-size(before, n), dimensions={0}
+  e = f32[500] exponential(x)
+  d = f32[<=500] set-dimension-size(e, n), dimensions={0}
+  j = s32[<=500] set-dimension-size(i, n), dimensions={0}
+  sorted = f32[<=500] sort(d), dimensions={0}, to_apply=up
+  rows = f32[<=500,8] sort(m), dimensions={1}, to_apply=up
+  down = f32[<=500,8] sort(m), dimensions={0}, to_apply=up
+  product = f32[<=500,8] dot(m, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  gram = f32[8,8] dot(m, m), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  added = f32[8,8] scatter(w, j, m), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum
+  picked = f32[<=500,8] gather(w, j), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,8}
+  windows = f32[<=500,8] reduce-window(m, zero), window={size=3x1 pad=1_1x0_0}, to_apply=sum
+  columns = f32[8] reduce(picked, zero), dimensions={0}, to_apply=sum
+  turned = f32[8,<=500] transpose(m), dimensions={1,0}
+  tanh = f32[8,<=500] tanh(turned)
+  back = f32[<=500,8] reverse(m), dimensions={0}
+  twice = f32[<=1000,8] concatenate(back, product), dimensions={0}
+  ROOT r = (f32[<=500], f32[<=500,8], f32[<=500,8], f32[<=500,8], f32[8,8], f32[8,8], f32[<=500,8], f32[8], f32[8,<=500], f32[<=1000,8]) tuple(sorted, rows, down, product, gram, added, windows, columns, tanh, twice)
+})";
+  RunInTurn(text, {500, 33, 499, 0, 128, 1, 500}, [](int64_t live) {
+    Literal rows(Shape(ElementType::kS32, {500}));
+    for (int64_t k = 0; k < 500; ++k) rows.SetInt(k, k * 5 % 8);
+    return std::vector{RandomLiteral(Shape(ElementType::kF32, {500, 8}), 1), SizesOf(live),
+                       RandomLiteral(Shape(ElementType::kF32, {8, 8}), 2),
+                       RandomLiteral(Shape(ElementType::kF32, {500}), 3), rows};
+  });
+}
+
+// The same at more rows than a workgroup has, stopped behind what lives.
+TEST(LiveRowsTest, FewerAfterMoreOfEveryKernelThatStops) {
+  RunInTurn(std::string(kHead) + kOps, {65536, 100, 40961, 0, 1}, ArgumentsFor);
+}
+
+// Bytes of a profile are those of what lives, where the device counted the workgroups.
+TEST(LiveRowsTest, ProfilesCountWhatLives) {
+  const auto module = ParseModule(std::string(kHead) + R"(ENTRY e {
+  t = f32[65536,16] parameter(0)
+  k = s32[8] parameter(1)
+  none = s32[] constant(0)
+  n = s32[] reduce(k, none), dimensions={0}, to_apply=count
+  m = f32[<=65536,16] set-dimension-size(t, n), dimensions={0}
+  ROOT r = f32[<=65536,16] tanh(m)
+})");
+  ASSERT_NE(module, nullptr);
+  CompileOptions options;
+  options.profile = true;
+  for (BindingMode mode : ModesToRun()) {
+    Client* const client = DeviceClient(mode);
+    if (!client->device().facts().is_software()) continue;
+    auto executable = client->Compile(*module, options);
+    ASSERT_TRUE(executable.ok()) << executable.status().message();
+    for (const int64_t live : {100, 65536}) {
+      const std::vector<Literal> arguments{RandomLiteral(Shape(ElementType::kF32, {65536, 16}), 1), SizesOf(live)};
+      const std::vector<const Literal*> pointers{&arguments[0], &arguments[1]};
+      RunStatistics statistics;
+      ASSERT_TRUE((*executable)->Run(pointers, &statistics).ok());
+      int64_t bytes = 0;
+      for (const StepTime& step : statistics.steps) bytes += step.bytes;
+      // Read and written twice, the copy to the result included; up to a workgroup of 64 KiB more in each.
+      const int64_t least = live * 16 * 4 * 4;
+      EXPECT_GE(bytes, least);
+      EXPECT_LE(bytes, least + 4 * 65536 + 4096);
+    }
+  }
 }
 
 }  // namespace

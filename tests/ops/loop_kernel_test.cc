@@ -319,6 +319,52 @@ first { a = f32[] parameter(0)  i = s32[] parameter(1)  b = f32[] parameter(2)  
   CheckLoop(loop, options);
 }
 
+// Sums of many terms by one lane round as little as those that lanes share: 2048 times 0.1, one after another, is
+// 216 units in the last place off.
+TEST(LoopKernelTest, LongSumsOfOneLaneRoundLittle) {
+  const std::string text = R"(HloModule m
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b)
+}
+more {
+  s = (f32[2048,40], f32[40], s32[]) parameter(0)
+  n = s32[] get-tuple-element(s), index=2
+  end = s32[] constant(3)
+  ROOT r = pred[] compare(n, end), direction=LT
+}
+again {
+  s = (f32[2048,40], f32[40], s32[]) parameter(0)
+  x = f32[2048,40] get-tuple-element(s), index=0
+  last = f32[40] get-tuple-element(s), index=1
+  n = s32[] get-tuple-element(s), index=2
+  one = s32[] constant(1)
+  next = s32[] add(n, one)
+  zero = f32[] constant(0)
+  spread = f32[2048,40] broadcast(last), dimensions={1}
+  cut = f32[2048,40] minimum(x, spread)
+  columns = f32[40] reduce(cut, zero), dimensions={0}, to_apply=sum
+  ROOT r = (f32[2048,40], f32[40], s32[]) tuple(x, columns, next)
+}
+ENTRY e {
+  x = f32[2048,40] parameter(0)
+  first = f32[40] parameter(1)
+  none = s32[] constant(0)
+  s = (f32[2048,40], f32[40], s32[]) tuple(x, first, none)
+  w = (f32[2048,40], f32[40], s32[]) while(s), condition=more, body=again
+  ROOT r = f32[40] get-tuple-element(w), index=1
+})";
+  Literal x(Shape(ElementType::kF32, {2048, 40})), first(Shape(ElementType::kF32, {40}));
+  for (int64_t i = 0; i < x.element_count(); ++i) x.SetDouble(i, 0.1);
+  for (int64_t i = 0; i < first.element_count(); ++i) first.SetDouble(i, 1);
+  for (BindingMode mode : ModesToRun()) {
+    const auto value = RunOnDevice(mode, *ParseModule(text), {x, first});
+    ASSERT_TRUE(value.has_value());
+    for (int64_t i = 0; i < 40; ++i) EXPECT_NEAR(value->GetDouble(i), 2048 * double{0.1f}, 16 * 1.526e-5) << i;
+  }
+}
+
 // The last element that is no zero, and what it was taken at: neighbours go to one lane, and lanes are joined in order.
 TEST(LoopKernelTest, ReductionsWhoseOrderCountsAreSharedOut) {
   Loop loop;

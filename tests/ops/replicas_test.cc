@@ -235,8 +235,42 @@ ENTRY e { x = f32[3] parameter(0)  i = u32[] replica-id()  z = u32[] constant(0)
   ROOT c = f32[3] conditional(p, x, x), true_computation=first, false_computation=second })");
   ASSERT_NE(module, nullptr);
   const auto merged = MergeDevices(*module, {2, 1}, {false});
-  EXPECT_EQ(merged.status().code(), StatusCode::kUnsupported);
-  EXPECT_THAT(merged.status().message(), ::testing::HasSubstr("all-reduce a"));
+  EXPECT_EQ(merged.status().code(), StatusCode::kDeviceFailure);
+  EXPECT_THAT(merged.status().message(),
+              ::testing::StartsWith("deadlock: all-reduce a: replica 0 waits for replica 1"));
+}
+
+// What each branch has of its own meets what the others have: a sender and a receiver, an exchange before the branch's
+// other work and one behind it, one more inside of another branch.
+TEST(ReplicasTest, BranchesByReplicaIdMeetThatHaveNotTheSameMeetings) {
+  const std::string head =
+      "ENTRY e { x = f32[5] parameter(0)  i = u32[] replica-id()  "
+      "k = s32[] convert(i)  ROOT r = f32[5] conditional(k, x, x, x), "
+      "branch_computations={zero, one, two} }\n";
+  const std::string pairs = "channel_id=4, frontend_attributes={_xla_send_recv_source_target_pairs={{0,1},{1,2}}}";
+  const std::string send = "s = (f32[5], u32[], token[]) send(y, t), " + pairs + "  u = token[] send-done(s)\n",
+                    receive = "t = token[] after-all()  v = (f32[5], u32[], token[]) recv(t), " + pairs +
+                              "  d = (f32[5], token[]) recv-done(v)  z = f32[5] get-tuple-element(d), index=0\n",
+                    sum =
+                        "all-reduce(y), channel_id=7, replica_groups={{0,1,2}}, use_global_device_ids=true, "
+                        "to_apply=sum";
+  ExpectReplicasAgree(std::string(kSum) +
+                          "zero { x = f32[5] parameter(0)  t = token[] after-all()  y = f32[5] tanh(x)  " + send +
+                          "ROOT r = f32[5] negate(y) }\none { x = f32[5] parameter(0)  " + receive +
+                          "y = f32[5] add(x, z)  " + send + "ROOT r = f32[5] copy(y) }\n" +
+                          "two { x = f32[5] parameter(0)  " + receive + "ROOT r = f32[5] multiply(z, x) }\n" + head,
+                      {3, 1});
+  const std::string inner =
+      "inner { y = f32[5] parameter(0)  a = f32[5] " + sum + "  ROOT n = f32[5] exponential(a) }\n";
+  ExpectReplicasAgree(kSum + inner + "zero { y = f32[5] parameter(0)  a = f32[5] " + sum +
+                          "  ROOT r = f32[5] sine(a) }\n" +
+                          "one { x = f32[5] parameter(0)  y = f32[5] cosine(x)  s = f32[5] all-reduce-start(y), "
+                          "channel_id=7, replica_groups={}, to_apply=sum  n = f32[5] negate(y)  "
+                          "d = f32[5] all-reduce-done(s)  ROOT r = f32[5] add(d, n) }\n"
+                          "two { x = f32[5] parameter(0)  i = u32[] replica-id()  k = s32[] convert(i)  "
+                          "ROOT r = f32[5] conditional(k, x, x), branch_computations={inner, inner} }\n" +
+                          head,
+                      {3, 1});
 }
 
 TEST(ReplicasTest, DevicesThatPartBeforeTheyMeetAreADeadlock) {

@@ -75,7 +75,7 @@ TEST(DeviceMergerTest, SaysWhoWaitsWhere) {
       "v = (f32[2], u32[], token[]) recv(k), channel_id=3, "
       "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}\n"
       "ROOT d = (f32[2], token[]) recv-done(v), channel_id=3 }";
-  EXPECT_EQ(RefusalOf(text, {2, 1}, StatusCode::kInvalidArgument),
+  EXPECT_EQ(RefusalOf(text, {2, 1}, StatusCode::kDeviceFailure),
             "deadlock: recv-done d (channel_id 3): replica 1 waits for replica 0; replica 0 has ended");
 }
 
@@ -88,7 +88,7 @@ TEST(DeviceMergerTest, SaysWhichChannelEachDeviceWaitsOn) {
       "d = (f32[2], token[]) recv-done(v), channel_id=3\n"
       "ROOT r = f32[2] all-reduce(x), channel_id=7, replica_groups={{0,1},{2}}, use_global_device_ids=true, "
       "to_apply=sum }";
-  EXPECT_EQ(RefusalOf(text, {3, 1}, StatusCode::kInvalidArgument),
+  EXPECT_EQ(RefusalOf(text, {3, 1}, StatusCode::kDeviceFailure),
             "deadlock: all-reduce r (channel_id 7): replica 0 waits for replica 1; "
             "replica 1 waits at recv-done d (channel_id 3) for replica 2; replica 2 has ended");
 }
@@ -101,7 +101,7 @@ TEST(DeviceMergerTest, AReportListsSixteenMoreDevicesAtMost) {
       "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}\n"
       "d = (f32[2], token[]) recv-done(v), channel_id=3\n"
       "ROOT r = f32[2] all-reduce(x), channel_id=7, replica_groups={}, use_global_device_ids=false, to_apply=sum }";
-  const std::string report = RefusalOf(text, {40, 1}, StatusCode::kInvalidArgument);
+  const std::string report = RefusalOf(text, {40, 1}, StatusCode::kDeviceFailure);
   EXPECT_THAT(report, StartsWith("deadlock: all-reduce r (channel_id 7): replica 0 waits for replica 1; replica 1 "
                                  "waits at recv-done d (channel_id 3) for replica 0; replica 2 waits at all-reduce r"));
   EXPECT_THAT(report, EndsWith("; replica 16 waits at all-reduce r (channel_id 7) for replica 1; and 23 more devices"));
@@ -120,7 +120,7 @@ TEST(DeviceMergerTest, ASendThatNobodyTakes) {
       "s = (f32[2], u32[], token[]) send(x, k), channel_id=3, "
       "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}\n"
       "ROOT d = token[] send-done(s), channel_id=3 }";
-  EXPECT_EQ(RefusalOf(text, {2, 1}, StatusCode::kInvalidArgument),
+  EXPECT_EQ(RefusalOf(text, {2, 1}, StatusCode::kDeviceFailure),
             "deadlock: send s (channel_id 3): replica 0 has sent data that replica 1 never took");
 }
 
@@ -165,9 +165,8 @@ TEST(DeviceMergerTest, DevicesThatMeetInABranchTakeItTogether) {
   const auto alike = Merge(by("p"), {2, 1}, {true, false});
   ASSERT_TRUE(alike.ok());
   EXPECT_TRUE(alike->partings.empty());
-  EXPECT_THAT(
-      RefusalOf(by("q"), {2, 1}, StatusCode::kUnsupported),
-      HasSubstr("all-reduce r: replica 1 takes part, which may leave a loop or take another branch than replica 0"));
+  EXPECT_EQ(RefusalOf(by("q"), {2, 1}, StatusCode::kDeviceFailure),
+            "deadlock: all-reduce r: replica 0 waits for replica 1; replica 1 has ended");
 }
 
 TEST(DeviceMergerTest, RefusesSizesThatDoNotDivide) {

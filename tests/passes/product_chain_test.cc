@@ -82,6 +82,22 @@ TEST(ProductChainTest, TheGradientBehindAProjectionIsThreeToo) {
   EXPECT_THAT(ChainsOf(*OptimizedForGpu(text)), ::testing::UnorderedElementsAre(-1, 1, 1, 2));
 }
 
+// The queries' gradient and the attention's own product have all their products in common, but one waits for the other:
+// as one kernel, which they were taken for, neither was a kernel at all.
+TEST(ProductChainTest, AGradientThatDependsOnTheResultIsNoKernelWithIt) {
+  std::string text = Gradient(kResults);
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace("p = f32[8,128,128] divide(z, lb)",
+          "n = f32[8,128] log(l)  nb = f32[8,128,128] broadcast(n), dimensions={0,1}\n"
+          "yn = f32[8,128,128] subtract(y, nb)  p = f32[8,128,128] exponential(yn)");
+  replace("dot(do, v)", "dot(c, v)");
+  replace("dot(p, do)", "dot(p, c)");
+  replace("g = f32", "c0 = f32[8,128,32] cosine(r)  c = f32[8,128,32] multiply(c0, do)  g = f32");
+  EXPECT_THAT(ChainsOf(*OptimizedForGpu(text)), ::testing::UnorderedElementsAre(1, 1, 1, 1, 1, 2));
+}
+
 // As the gradient of queries that are brought to one length does: a reduction of a chain's result, which others read
 // too, is no kernel that the chain would have to be copied for.
 TEST(ProductChainTest, AReductionOfTheQueriesGradientLeavesItAKernel) {
@@ -108,12 +124,44 @@ TEST(ProductChainTest, WithoutTheAttentionItsStatisticsAreTwoMore) {
   EXPECT_THAT(ChainsOf(*module), ::testing::UnorderedElementsAre(1, 1, 1, 1, 2));
 }
 
+// The gradient and one of the values of the scores' size that it is made of.
+std::string GradientAnd(const std::string& read) {
+  return Gradient(
+      "ROOT t = (f32[8,128,32], f32[8,128,32], f32[8,128,32], f32[8,128,32], f32[8,128,128]) tuple(r, dq, dk, dv, " +
+      read + ")");
+}
+
+// The gradient of a bias of the scores' own size, and probabilities that are wanted themselves, in another order too.
+TEST(ProductChainTest, WhatIsReadElsewhereIsWrittenByOneMore) {
+  for (const char* read : {"p", "s"}) {
+    EXPECT_THAT(ChainsOf(*OptimizedForGpu(GradientAnd(read))), ::testing::UnorderedElementsAre(-1, 1, 1, 1, 2)) << read;
+  }
+  const auto module = OptimizedForGpu(
+      Gradient("st = f32[8,128,128] transpose(s), dimensions={0,2,1}  sc = bf16[8,128,128] convert(st)\n"
+               "ROOT t = (f32[8,128,32], f32[8,128,32], f32[8,128,32], f32[8,128,32], bf16[8,128,128]) "
+               "tuple(r, dq, dk, dv, sc)"));
+  EXPECT_THAT(ChainsOf(*module), ::testing::UnorderedElementsAre(-1, 1, 1, 1, 2));
+  EXPECT_EQ(std::ranges::count_if(module->entry()->instructions(),
+                                  [](const auto& i) { return i->opcode() == Opcode::kFusion; }),
+            5);
+}
+
+// Of a bias for each key, and of a factor of each batch: summed up over rows or keys by the kernel.
+TEST(ProductChainTest, SumsOverMoreThanRowsGoByTwo) {
+  for (const char* sum : {"f32[128] reduce(s, o), dimensions={0,1}", "f32[8] reduce(s, o), dimensions={1,2}"}) {
+    const std::string text = sum, type = text.substr(0, text.find(' '));
+    const auto module =
+        OptimizedForGpu(Gradient("b = " + text +
+                                 ", to_apply=add\n"
+                                 "ROOT t = (f32[8,128,32], f32[8,128,32], f32[8,128,32], f32[8,128,32], " +
+                                 type + ") tuple(r, dq, dk, dv, b)"));
+    EXPECT_THAT(ChainsOf(*module), ::testing::UnorderedElementsAre(-1, 1, 1, 1, 2)) << sum;
+  }
+}
+
 TEST(ProductChainTest, KeepsApartWhatIsReadElsewhere) {
-  for (const char* read : {"x", "p", "g", "s"}) {
-    const auto module = OptimizedForGpu(
-        Gradient(std::string("ROOT t = (f32[8,128,32], f32[8,128,32], f32[8,128,32], f32[8,128,32], f32[8,128,128]) "
-                             "tuple(r, dq, dk, dv, ") +
-                 read + ")"));
+  for (const char* read : {"x", "g"}) {
+    const auto module = OptimizedForGpu(GradientAnd(read));
     const std::vector<int> chains = ChainsOf(*module);
     EXPECT_THAT(chains, ::testing::Not(::testing::Contains(2))) << read;
     EXPECT_THAT(chains, ::testing::Not(::testing::Contains(1))) << read;

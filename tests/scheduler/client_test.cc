@@ -7,10 +7,10 @@
 
 #include "backend/device.h"
 #include "core/module.h"
-#include "core/text/hlo_parser.h"
 #include "scheduler/buffer_pool.h"
 #include "scheduler/plan.h"
 #include "tests/support/fake_device.h"
+#include "tests/support/fake_plan.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
@@ -28,12 +28,6 @@ Literal Scalar(float value) { return Literal::Scalar(ElementType::kF32, value); 
 std::vector<float> Floats(const Literal& literal) {
   const auto data = literal.data<float>();
   return {data.begin(), data.end()};
-}
-
-std::unique_ptr<Module> Parse(const std::string& text) {
-  auto module = ParseHlo(text);
-  VXLA_CHECK(module.ok(), module.status().message());
-  return std::move(*module);
 }
 
 class ClientTest : public ::testing::TestWithParam<std::pair<BindingMode, bool>> {

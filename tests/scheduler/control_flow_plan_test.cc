@@ -4,29 +4,15 @@
 
 #include "core/passes/control_flow.h"
 #include "core/passes/pipeline.h"
-#include "core/text/hlo_parser.h"
-#include "scheduler/compile.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/fake_device.h"
+#include "tests/support/fake_plan.h"
 
 namespace VXLA_NAMESPACE {
 namespace control_flow_plan_test {
 
 using ::testing::HasSubstr;
 using namespace vxla::testing;
-
-std::unique_ptr<Module> Parse(const std::string& text) {
-  auto module = ParseHlo(text);
-  VXLA_CHECK(module.ok(), module.status().message());
-  return std::move(*module);
-}
-
-Plan PlanOf(const std::string& text) {
-  const FakeLowering lowering(std::make_shared<KernelRegistry>());
-  auto plan = MakePlan(*Parse(text), lowering, FakeFacts({}), {});
-  VXLA_CHECK(plan.ok(), plan.status().message());
-  return *plan;
-}
 
 // The fake device has no pred, so the condition is a host step: it stands in the condition's region all the same.
 constexpr char kLoop[] = R"(HloModule golden

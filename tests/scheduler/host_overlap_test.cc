@@ -4,11 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/text/hlo_parser.h"
 #include "scheduler/client.h"
 #include "scheduler/compile.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/fake_device.h"
+#include "tests/support/fake_plan.h"
 
 namespace VXLA_NAMESPACE::host_overlap_test {
 namespace {
@@ -18,18 +18,10 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using namespace vxla::testing;
 
-std::unique_ptr<Module> Parse(const std::string& text) {
-  auto module = ParseHlo(text);
-  VXLA_CHECK(module.ok(), module.status().message());
-  return std::move(*module);
-}
-Plan PlanOf(const std::string& text, int64_t memory_bytes = int64_t{1} << 30) {
-  FakeLowering lowering(std::make_shared<KernelRegistry>());
+Plan PlanWithin(const std::string& text, int64_t memory_bytes) {
   FakeDeviceOptions options;
   options.memory_bytes = memory_bytes;
-  auto plan = MakePlan(*Parse(text), lowering, FakeFacts(options), {});
-  VXLA_CHECK(plan.ok(), plan.status().message());
-  return *plan;
+  return PlanOf(text, options);
 }
 // The lines of the printed plan that say what runs.
 std::string Order(const Plan& plan) {
@@ -158,7 +150,7 @@ ENTRY e {
 })";
   const Plan wide = PlanOf(text);
   EXPECT_THAT(Order(wide), Not(::testing::StartsWith("| HOST")));
-  const Plan narrow = PlanOf(text, wide.peak_bytes - 1);
+  const Plan narrow = PlanWithin(text, wide.peak_bytes - 1);
   EXPECT_LT(narrow.peak_bytes, wide.peak_bytes);
   EXPECT_THAT(Order(narrow), ::testing::StartsWith("| HOST h"));
 }

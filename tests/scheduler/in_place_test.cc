@@ -4,31 +4,17 @@
 #include <gtest/gtest.h>
 
 #include "core/module.h"
-#include "core/text/hlo_parser.h"
 #include "scheduler/client.h"
-#include "scheduler/compile.h"
 #include "scheduler/plan.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/fake_device.h"
+#include "tests/support/fake_plan.h"
 
 namespace VXLA_NAMESPACE {
 namespace in_place_test {
 
 using ::testing::ElementsAre;
 using namespace vxla::testing;
-
-std::unique_ptr<Module> Parse(const std::string& text) {
-  auto module = ParseHlo(text);
-  VXLA_CHECK(module.ok(), module.status().message());
-  return std::move(*module);
-}
-
-Plan PlanOf(const std::string& text) {
-  const FakeLowering lowering(std::make_shared<KernelRegistry>());
-  auto plan = MakePlan(*Parse(text), lowering, FakeFacts({}), {});
-  VXLA_CHECK(plan.ok(), plan.status().message());
-  return *plan;
-}
 
 int CopiesIn(const Plan& plan) {
   int copies = 0;

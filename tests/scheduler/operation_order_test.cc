@@ -7,30 +7,16 @@
 #include <map>
 #include <random>
 
-#include "core/text/hlo_parser.h"
 #include "core/text/hlo_printer.h"
-#include "scheduler/compile.h"
 #include "scheduler/copy_elision.h"
 #include "scheduler/plan_printer.h"
 #include "tests/support/fake_device.h"
+#include "tests/support/fake_plan.h"
 
 namespace VXLA_NAMESPACE::operation_order_test {
 namespace {
 
 using namespace vxla::testing;
-
-std::unique_ptr<Module> Parse(const std::string& text) {
-  auto module = ParseHlo(text);
-  VXLA_CHECK(module.ok(), module.status().message());
-  return std::move(*module);
-}
-
-Plan PlanOf(const std::string& text) {
-  FakeLowering lowering(std::make_shared<KernelRegistry>());
-  auto plan = MakePlan(*Parse(text), lowering, FakeFacts({}), {});
-  VXLA_CHECK(plan.ok(), plan.status().message());
-  return *plan;
-}
 
 struct Chains {
   std::vector<std::string> ends;

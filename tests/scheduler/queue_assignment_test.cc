@@ -8,22 +8,16 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "core/text/hlo_parser.h"
 #include "scheduler/barriers.h"
 #include "scheduler/client.h"
 #include "scheduler/compile.h"
 #include "tests/support/fake_device.h"
+#include "tests/support/fake_plan.h"
 
 namespace VXLA_NAMESPACE {
 namespace queue_assignment_test {
 
 using namespace vxla::testing;
-
-std::unique_ptr<Module> Parse(const std::string& text) {
-  auto module = ParseHlo(text);
-  VXLA_CHECK(module.ok(), module.status().message());
-  return std::move(*module);
-}
 
 FakeDeviceOptions Queues(int count) {
   FakeDeviceOptions options;
@@ -32,12 +26,9 @@ FakeDeviceOptions Queues(int count) {
 }
 
 Plan PlanOf(const std::string& text, int queues = 3, int64_t memory_bytes = int64_t{1} << 30) {
-  FakeLowering lowering(std::make_shared<KernelRegistry>());
   FakeDeviceOptions options = Queues(queues);
   options.memory_bytes = memory_bytes;
-  auto plan = MakePlan(*Parse(text), lowering, FakeFacts(options), {});
-  VXLA_CHECK(plan.ok(), plan.status().message());
-  return *plan;
+  return testing::PlanOf(text, options);
 }
 
 // "0: a c | 1/1: b d": the queue, the overlap if it is part of one, and the steps, of each segment of the device's.

@@ -64,13 +64,13 @@ TEST(DeadlockReportTest, NamesTheInstructionWhereEachDeviceWaits) {
                                         {State::kRunning, &r, {}},
                                         {}};
   const auto of = [&](int64_t device) { return situations[device]; };
-  const Status at_once = DeadlockReport({5, 1}, 0, std::nullopt, of);
+  const Status at_once = DeadlockReport({5, 1}, {0, 1, 2, 3, 4}, 0, std::nullopt, of);
   EXPECT_EQ(at_once.code(), StatusCode::kDeviceFailure);
   EXPECT_EQ(at_once.message(),
             "deadlock: all-reduce r (channel_id 7): replica 0 waits for replica 1, replica 2; replica 1 waits at "
             "all-reduce q (channel_id 8) for replica 0; replica 2 has ended; replica 3 computes all-reduce r "
             "(channel_id 7); replica 4 has not started");
-  EXPECT_THAT(DeadlockReport({1, 5}, 1, std::chrono::milliseconds(1500), of).message(),
+  EXPECT_THAT(DeadlockReport({1, 5}, {0, 1, 2, 3, 4}, 1, std::chrono::milliseconds(1500), of).message(),
               HasSubstr("deadlock: all-reduce q (channel_id 8): partition 1 has waited 1.5 s for partition 0; "));
 }
 

@@ -239,7 +239,7 @@ TEST(DevicePlanTest, AHostsDeviceHasTheQueueThatItLends) {
   EXPECT_EQ(own->facts.compute_queues(), 4);
   EXPECT_THAT(own->queue_families, ::testing::ElementsAre(0, 1));
   PlanWants wants;
-  wants.queue_family = 1;
+  wants.lent_queues = {{1}};
   const auto lent = PlanDevice(support, wants);
   ASSERT_TRUE(lent.ok());
   EXPECT_EQ(lent->facts.queues.size(), 1u);
@@ -572,6 +572,18 @@ TEST(KnownFaultsTest, BelongToTheDriversThatHaveThem) {
   PhysicalSupport radeon = Driver("radv", "Mesa 22.3.6");
   radeon.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
   EXPECT_EQ(PlanDevice(radeon, {})->facts.quirks.vectors_of_addresses, false);
+}
+
+// A GPU's kernels do not depend on the processor that the host has.
+TEST(KnownFaultsTest, WordsAreStoredInPairsButWhereTheHostThatRunsKernelsHasAvx512) {
+  DeviceFacts facts = PlanDevice(Driver("llvmpipe", "Mesa 22.3.6 (LLVM 15.0.6)"), {})->facts;
+  facts.host_avx512 = false;
+  EXPECT_TRUE(StoresPairs(facts));
+  facts.host_avx512 = true;
+  EXPECT_FALSE(StoresPairs(facts));
+  facts.kind = DeviceFacts::Kind::kDiscrete;
+  EXPECT_TRUE(StoresPairs(facts));
+  EXPECT_FALSE(PlanDevice(FakeGpu(), {})->facts.host_avx512);
 }
 
 DeviceFacts Facts(const char* name, DeviceFacts::Kind kind, uint64_t memory) {

@@ -63,6 +63,34 @@ TEST(QueuePlanTest, TheFirstQueueStandsForAll) {
   EXPECT_EQ(Plan({Family(kGraphics, 1)}, 1, true), "c0.0");
 }
 
+std::string Lent(const Families& families, const std::vector<LentQueue>& lent, bool emulated = false) {
+  const auto queues = PlanLentQueues(families, lent, emulated);
+  if (!queues.ok()) return queues.status().message();
+  std::string text;
+  for (const QueueFacts& queue : *queues)
+    text += fmt::format("{}{}{}.{}", text.empty() ? "" : " ", queue.computes ? "c" : "t", queue.family, queue.index);
+  return text;
+}
+
+TEST(QueuePlanTest, AHostsQueuesComputeInTheirOrderAndTheOneForCopiesComesLast) {
+  const Families families = {Family(kGraphics, 2), Family(kCompute, 4), Family(kCopies, 2)};
+  EXPECT_EQ(Lent(families, {{0}}), "c0.0");
+  EXPECT_EQ(Lent(families, {{1}, {2}, {0}, {1}}), "c1.0 c0.2 c1.3 t2.1");
+  EXPECT_EQ(Lent(families, {{0}, {1, true}}), "c0.0 t1.1");
+  EXPECT_EQ(Lent(families, {{1}}, true), "c1.0 c1.0 c1.0 c1.0 t1.0");
+  EXPECT_EQ(Lent(families, {{1}, {0}}, true), "c1.0 c0.1");
+}
+
+TEST(QueuePlanTest, AHostsQueuesAreRefusedByName) {
+  const Families families = {Family(kGraphics, 1), Family(kCopies, 2), Family(VK_QUEUE_SPARSE_BINDING_BIT, 1)};
+  EXPECT_EQ(Lent(families, {{1}}), "queue family 1 runs no compute");
+  EXPECT_EQ(Lent(families, {{3}}), "queue family 3: there are 3");
+  EXPECT_EQ(Lent(families, {{0}, {0}}), "queue 1: queue family 0 has 1, and all of them were given before");
+  EXPECT_EQ(Lent(families, {{0}, {2}}), "queue 1: queue family 2 runs neither compute nor copies");
+  EXPECT_EQ(Lent(families, {{0}, {1}, {1}}), "queue 2: queue 1 is for copies already");
+  EXPECT_EQ(Lent(families, std::vector<LentQueue>(6)), "6 queues: vxla uses at most 5");
+}
+
 TEST(QueuePlanTest, FamiliesAreNamedOnce) {
   const QueueFacts queues[] = {{true, 2, 0}, {true, 0, 0}, {true, 2, 1}, {false, 1, 0}};
   EXPECT_THAT(FamiliesOf(queues), ElementsAre(0, 1, 2));

@@ -436,9 +436,12 @@ std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {
     } else {
       // Pairs of words: half the loads on drivers that load lane by lane.
       const std::string from = tag == "f32" ? "uintBitsToFloat" : tag == "i32" ? "ivec2" : "uvec2";
+      // LLVM stores a half of a 64-bit lane by a look at the 64-bit vector on the stack, unless it is computed; by a
+      // zero that it does not know it is.
+      const std::string zero = only_moves_ && !kernel_.stores_pairs() ? " ^ " + kernel_.Data(0) : "";
       Line(fmt::format("u64vec4 {}_8 = LOAD({}, u64x4, {});", name, k, index));
       for (int i = 0; i < 4; ++i) {
-        Line(fmt::format("{}2 {}_{} = {}(unpackUint2x32({}_8[{}]));", vector, name, i, from, name, i));
+        Line(fmt::format("{}2 {}_{} = {}(unpackUint2x32({}_8[{}]){});", vector, name, i, from, name, i, zero));
       }
     }
     known = &(scopes_.back()[key] = name);
@@ -496,7 +499,7 @@ void ValueWriter::StoreGroup(int k, const IndexExpression& first, std::span<cons
     }
     return;
   }
-  const bool pairs = stores_pairs_ && vector_width_ == 8 && kernel_.has_pairs();
+  const bool pairs = only_moves_ && vector_width_ == 8 && kernel_.stores_pairs();
   if (kernel_.groups_are_words(k)) return StoreWords(k, group->group, values);
   kernel_.AddVectorView(k, pairs ? 8 : 4);
   const std::string tag(StorageTag(kernel_.buffer_type(k)));

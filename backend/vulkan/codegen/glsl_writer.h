@@ -44,9 +44,10 @@ class ValueWriter {
   // ...: loads of 32-bit types that lie side by side then become one load of the group. 8 needs 64-bit integers.
   // Several variables may be given, of one width. 16 is for packed elements alone.
   void Vectorize(int variable, int width);
-  // Groups of 8 are stored in the pairs of words that they were loaded in: fast for what is only moved. (What is
-  // computed lavapipe has in vectors of 32-bit lanes, and puts pairs of it together on the stack, lane by lane.)
-  void StoreInPairs() { stores_pairs_ = true; }
+  // Groups of 8 are stored in the pairs of words that they were loaded in, where the driver is fast so: for what is
+  // only moved. (What is computed lavapipe has in vectors of 32-bit lanes, and puts pairs of it together on the stack,
+  // lane by lane.)
+  void OnlyMoves() { only_moves_ = true; }
   // The carrier value of the element of tensor k at a linear index. Memoised.
   std::string Load(int k, const IndexExpression& linear);
   // Stores values at linear indices first + 0, 1 ...: as groups where Vectorize() allows, else one by one.
@@ -146,7 +147,7 @@ class ValueWriter {
   std::unordered_map<const Instruction*, std::string> held_;
   std::vector<int> vector_variables_;
   int vector_width_ = 1;
-  bool stores_pairs_ = false;
+  bool only_moves_ = false;
   std::vector<Scope> scopes_{1};
   std::string text_;
   int next_local_ = 0;

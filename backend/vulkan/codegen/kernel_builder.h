@@ -8,6 +8,7 @@
 
 #include "backend/step.h"
 #include "backend/vulkan/codegen/carriers.h"
+#include "backend/vulkan/drivers/known_faults.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
@@ -43,6 +44,8 @@ class KernelBuilder {
   bool words_go_in_pairs() const { return facts_.byte_offsets; }
   // Whether eight 32-bit elements can be loaded as four 64-bit integers.
   bool has_pairs() const { return facts_.int64; }
+  // Whether eight that are only moved are stored so too.
+  bool stores_pairs() const { return has_pairs() && StoresPairs(facts_); }
 
   // A word of the argument block that kernels of other sizes share the text with: "P(3)". Each call makes a new one.
   std::string Param(uint32_t value);

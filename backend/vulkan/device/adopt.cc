@@ -1,5 +1,7 @@
 #include "backend/vulkan/device/adopt.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -15,18 +17,30 @@ Result<PhysicalSupport> SupportFor(const Instance& instance, VkPhysicalDevice ph
   return support;
 }
 
+Status CheckQueue(std::span<const HostQueue> queues, size_t index) {
+  const HostQueue& queue = queues[index];
+  const std::string name = index == 0 ? "the queue" : fmt::format("queue {}", index);
+  if (queue.queue == VK_NULL_HANDLE) return InvalidArgument("adopting a device: {}: NULL", name);
+  if ((queue.lock == nullptr) != (queue.unlock == nullptr))
+    return InvalidArgument("adopting a device: one of lock and unlock of {} is NULL", name);
+  for (size_t i = 0; i < index; ++i) {
+    if (queues[i].queue != queue.queue) continue;
+    return InvalidArgument("adopting a device: {}: its VkQueue is {}'s, too", name,
+                           i == 0 ? "the first one" : fmt::format("queue {}", i));
+  }
+  return OkStatus();
+}
+
 Status CheckHandles(const AdoptedDevice& adopted) {
   const std::pair<bool, const char*> given[] = {{adopted.get_instance_proc_addr != nullptr, "vkGetInstanceProcAddr"},
                                                 {adopted.instance != VK_NULL_HANDLE, "the instance"},
                                                 {adopted.physical != VK_NULL_HANDLE, "the physical device"},
                                                 {adopted.device != VK_NULL_HANDLE, "the device"},
-                                                {adopted.host.queue != VK_NULL_HANDLE, "the queue"},
                                                 {adopted.features != nullptr, "the enabled features"}};
   for (const auto& [there, name] : given) {
     if (!there) return InvalidArgument("adopting a device: {}: NULL", name);
   }
-  if ((adopted.host.lock_queue == nullptr) != (adopted.host.unlock_queue == nullptr))
-    return InvalidArgument("adopting a device: one of lock and unlock of the queue is NULL");
+  for (size_t i = 0; i < adopted.host.queues.size(); ++i) VXLA_RETURN_IF_ERROR(CheckQueue(adopted.host.queues, i));
   const VkAllocationCallbacks* calls = adopted.host.allocation;
   if (calls != nullptr &&
       (calls->pfnAllocation == nullptr || calls->pfnReallocation == nullptr || calls->pfnFree == nullptr))
@@ -52,7 +66,7 @@ Result<std::unique_ptr<Device>> AdoptDevice(const AdoptedDevice& adopted, const 
   support.features = FeatureChain::Of(*adopted.features);
   support.extensions = {adopted.extensions.begin(), adopted.extensions.end()};
   PlanWants wants;
-  wants.queue_family = adopted.queue_family;
+  wants.lent_queues = adopted.queues;
   wants.emulate = options.emulate;
   wants.push_descriptors = true;
   wants.bindings = options.bindings.value_or(support.features.vulkan12.bufferDeviceAddress ? BindingMode::kAddresses

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "backend/vulkan/device/command_buffer.h"
 #include "backend/vulkan/device/device_context.h"
@@ -23,7 +24,7 @@ struct AdoptedDevice {
   // What is enabled; the device may support more, which is not used.
   const VkPhysicalDeviceFeatures2* features = nullptr;
   std::span<const char* const> extensions;
-  uint32_t queue_family = 0;
+  std::vector<LentQueue> queues;  // as many as host.queues
   HostDevice host;
 };
 
@@ -31,8 +32,8 @@ struct AdoptedDevice {
 Result<DeviceRequirements> QueryRequirements(PFN_vkGetInstanceProcAddr get, VkInstance instance,
                                              VkPhysicalDevice physical, uint32_t api_version);
 
-// kInvalidArgument: a handle is null, a queue family without compute. kUnsupported: a feature that is needed is not
-// enabled.
+// kInvalidArgument: a handle is null, a queue twice, what PlanLentQueues refuses. kUnsupported: a feature that is
+// needed is not enabled.
 Result<std::unique_ptr<Device>> AdoptDevice(const AdoptedDevice& adopted, const OpenOptions& options,
                                             const DeviceHooks& hooks);
 

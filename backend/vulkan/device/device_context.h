@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backend/vulkan/device/device_plan.h"
 #include "backend/vulkan/device/instance.h"
@@ -32,13 +33,17 @@ struct HostMemoryCalls {
   std::function<void(const HostMemory&)> free;
 };
 
-// What a host lends with its device.
-struct HostDevice {
+struct HostQueue {
   VkQueue queue = VK_NULL_HANDLE;
   // Called around each submission; both null: the host uses the queue nowhere else.
-  void (*lock_queue)(void*) = nullptr;
-  void (*unlock_queue)(void*) = nullptr;
+  void (*lock)(void*) = nullptr;
+  void (*unlock)(void*) = nullptr;
   void* user = nullptr;
+};
+
+// What a host lends with its device.
+struct HostDevice {
+  std::vector<HostQueue> queues;  // by QueueFacts::index
   const VkAllocationCallbacks* allocation = nullptr;
   VkPipelineCache pipeline_cache = VK_NULL_HANDLE;  // null: one of our own, kept on disk
   HostMemoryCalls memory = {};                      // empty: the driver's

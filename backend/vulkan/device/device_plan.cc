@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "backend/vulkan/device/external_handle.h"
-#include "backend/vulkan/device/queue_plan.h"
 #include "backend/vulkan/device/vk_status.h"
 #include "backend/vulkan/drivers/known_faults.h"
 
@@ -55,6 +54,14 @@ int UsableThreads() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
+bool HostHasAvx512() {
+#if defined(__x86_64__) && defined(__GNUC__)
+  return __builtin_cpu_supports("avx512f") != 0;
+#else
+  return false;
+#endif
+}
+
 // Three quarters of the machine's memory: the rest of the system lives there too.
 uint64_t HostMemoryBytes() {
 #ifdef __linux__
@@ -98,29 +105,24 @@ Status CheckRequired(const PhysicalSupport& support, const PlanWants& wants) {
   return OkStatus();
 }
 
-Result<uint32_t> CheckQueueFamily(const PhysicalSupport& support, uint32_t family) {
-  if (family >= support.queue_families.size()) {
-    return InvalidArgument("device {}: queue family {}: there are {}", support.properties.deviceName, family,
-                           support.queue_families.size());
+Result<std::vector<QueueFacts>> QueuesFor(const PhysicalSupport& support, const PlanWants& wants) {
+  if (!wants.lent_queues.empty()) {
+    auto lent = PlanLentQueues(support.queue_families, wants.lent_queues, wants.emulate.queues);
+    if (lent.ok()) return lent;
+    return InvalidArgument("device {}: {}", support.properties.deviceName, lent.status().message());
   }
-  if ((support.queue_families[family].queueFlags & VK_QUEUE_COMPUTE_BIT) == 0)
-    return InvalidArgument("device {}: queue family {} runs no compute", support.properties.deviceName, family);
-  return family;
+  const std::optional<uint32_t> main = ChooseQueueFamily(support.queue_families);
+  if (!main) return Unsupported("device {}: no queue family runs compute", support.properties.deviceName);
+  return PlanQueues(support.queue_families, *main, wants.most_queues, wants.emulate.queues);
 }
 
 Status ChooseQueues(const PhysicalSupport& support, const PlanWants& wants, DevicePlan& plan) {
-  uint32_t main = 0;
-  if (wants.queue_family) {
-    VXLA_ASSIGN_OR_RETURN(main, CheckQueueFamily(support, *wants.queue_family));
-  } else if (const auto best = ChooseQueueFamily(support.queue_families)) {
-    main = *best;
-  } else {
-    return Unsupported("device {}: no queue family runs compute", support.properties.deviceName);
+  VXLA_ASSIGN_OR_RETURN(plan.facts.queues, QueuesFor(support, wants));
+  plan.timestamp_bits = ~uint32_t{0};
+  for (const QueueFacts& queue : plan.facts.queues) {
+    if (queue.computes)
+      plan.timestamp_bits = std::min(plan.timestamp_bits, support.queue_families[queue.family].timestampValidBits);
   }
-  plan.timestamp_bits = support.queue_families[main].timestampValidBits;
-  // A host lends one.
-  const int most = wants.queue_family ? 1 : wants.most_queues;
-  plan.facts.queues = PlanQueues(support.queue_families, main, most, wants.emulate.queues);
   plan.queue_families = FamiliesOf(plan.facts.queues);
   return OkStatus();
 }
@@ -345,6 +347,7 @@ void FillIdentity(const PhysicalSupport& support, DeviceFacts& facts) {
   FillRates(facts);
   if (!facts.is_software()) return;
   facts.hardware_threads = UsableThreads();
+  facts.host_avx512 = HostHasAvx512();
   // lavapipe: 0 means that the submitting queue thread runs the kernels alone.
   if (const char* threads = std::getenv("LP_NUM_THREADS"); threads != nullptr && facts.driver == "llvmpipe") {
     facts.hardware_threads = std::clamp(std::atoi(threads), 1, facts.hardware_threads);

@@ -14,6 +14,7 @@
 #include "backend/vulkan/device/heap_ledger.h"
 #include "backend/vulkan/device/matrix_extension.h"
 #include "backend/vulkan/device/open.h"
+#include "backend/vulkan/device/queue_plan.h"
 #include "core/status.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -70,8 +71,8 @@ struct PlanWants {
   uint64_t memory_limit_bytes = ~uint64_t{0};
   std::optional<double> work_budget_seconds = {};  // not given: as the kind of device needs it
   bool capture_executables = false;                // pipelines keep what the driver made of them
-  Emulation emulate = {};  // these features are not enabled, so facts and kernels know nothing of them
-  std::optional<uint32_t> queue_family = {};  // of the one queue that a host lends; not given: all that are of use
+  Emulation emulate = {};                   // these features are not enabled, so facts and kernels know nothing of them
+  std::vector<LentQueue> lent_queues = {};  // of a host's device; none: all that are of use
   int most_queues = kMostQueues;
   bool push_descriptors = false;  // where they are enabled
 };

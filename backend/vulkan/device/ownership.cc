@@ -10,14 +10,19 @@ namespace {
 Status CheckFamily(const DeviceContext& context, uint32_t family) {
   if (family == VK_QUEUE_FAMILY_EXTERNAL) return OkStatus();
   if (std::ranges::count(context.plan().queue_families, family) != 0)
-    return InvalidArgument("queue family {}: it is the one that vxla's queue has", family);
+    return InvalidArgument("queue family {}: it is one that vxla's queues have", family);
   uint32_t count = 0;
   context.instance().vk().GetPhysicalDeviceQueueFamilyProperties(context.physical(), &count, nullptr);
   if (family >= count) {
     return InvalidArgument("queue family {}: {} has {}, and VK_QUEUE_FAMILY_EXTERNAL is the only other one", family,
                            context.facts().name, count);
   }
-  return OkStatus();
+  if (context.plan().queue_families.size() == 1) return OkStatus();
+  return Unsupported(
+      "queue family {}: vxla's queues are of several families, which share their buffers: a buffer for another one, "
+      "too, "
+      "is made with VK_SHARING_MODE_CONCURRENT",
+      family);
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ Result<std::unique_ptr<Queues>> Queues::Create(std::shared_ptr<DeviceContext> co
 Status Queues::Open(Line& line, const QueueFacts& facts) {
   DeviceContext& device = *context_;
   if (device.host()) {
-    line.queue = device.host()->queue;
+    line.host = &device.host()->queues[facts.index];
+    line.queue = line.host->queue;
   } else {
     device.vk().GetDeviceQueue(device.handle(), facts.family, facts.index, &line.queue);
   }
@@ -82,12 +83,11 @@ Result<TimePoint> Queues::Submit(int queue, VkCommandBuffer commands, const Mome
 }
 
 VkResult Queues::SubmitLocked(const Line& line, const VkSubmitInfo2& info) {
-  const std::optional<HostDevice>& host = context_->host();
-  const bool locks = host && host->lock_queue != nullptr;
+  const bool locks = line.host != nullptr && line.host->lock != nullptr;
   const std::lock_guard lock(*line.submits);
-  if (locks) host->lock_queue(host->user);
+  if (locks) line.host->lock(line.host->user);
   const VkResult result = context_->vk().QueueSubmit2(line.queue, 1, &info, VK_NULL_HANDLE);
-  if (locks) host->unlock_queue(host->user);
+  if (locks) line.host->unlock(line.host->user);
   return result;
 }
 

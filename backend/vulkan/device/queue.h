@@ -17,7 +17,7 @@ struct HostSemaphore {
   VkPipelineStageFlags2 stages = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
 };
 
-// Thread-safe. Those of DeviceFacts::queues, or the one that the host lent.
+// Thread-safe. Those of DeviceFacts::queues.
 class Queues {
  public:
   static Result<std::unique_ptr<Queues>> Create(std::shared_ptr<DeviceContext> context);
@@ -37,7 +37,8 @@ class Queues {
  private:
   struct Line {
     VkQueue queue = VK_NULL_HANDLE;
-    std::mutex* submits = nullptr;  // of `queue`, which several may share
+    std::mutex* submits = nullptr;    // of `queue`, which several may share
+    const HostQueue* host = nullptr;  // null: a queue of our own
     VkSemaphore timeline = VK_NULL_HANDLE;
     std::mutex mutex;
     uint64_t last_value = 0;

@@ -1,9 +1,32 @@
 #include "backend/vulkan/device/queue_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
+
+constexpr VkQueueFlags kRunsCopies = VK_QUEUE_TRANSFER_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT;
+
+// How the host's queue number `index`, with those before it, is of use.
+Result<QueueFacts> CheckLent(std::span<const VkQueueFamilyProperties> families, std::span<const LentQueue> lent,
+                             size_t index) {
+  const LentQueue& queue = lent[index];
+  const std::string name = index == 0 ? "" : fmt::format("queue {}: ", index);
+  if (queue.family >= families.size())
+    return InvalidArgument("{}queue family {}: there are {}", name, queue.family, families.size());
+  const VkQueueFamilyProperties& family = families[queue.family];
+  const bool computes = (family.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
+  if (!computes && index == 0) return InvalidArgument("{}queue family {} runs no compute", name, queue.family);
+  if ((family.queueFlags & kRunsCopies) == 0)
+    return InvalidArgument("{}queue family {} runs neither compute nor copies", name, queue.family);
+  const auto before = static_cast<uint32_t>(std::ranges::count(lent.first(index), queue.family, &LentQueue::family));
+  if (before >= family.queueCount)
+    return InvalidArgument("{}queue family {} has {}, and all of them were given before", name, queue.family,
+                           family.queueCount);
+  return QueueFacts{computes && !queue.copies, queue.family, static_cast<uint32_t>(index)};
+}
 
 bool IsForCopies(const VkQueueFamilyProperties& family) {
   return (family.queueFlags & VK_QUEUE_TRANSFER_BIT) != 0 &&
@@ -55,6 +78,26 @@ std::vector<QueueFacts> PlanQueues(std::span<const VkQueueFamilyProperties> fami
     add(family, false);
     return queues;
   }
+  return queues;
+}
+
+Result<std::vector<QueueFacts>> PlanLentQueues(std::span<const VkQueueFamilyProperties> families,
+                                               std::span<const LentQueue> lent, bool emulated) {
+  if (lent.size() > kMostQueues) return InvalidArgument("{} queues: vxla uses at most {}", lent.size(), kMostQueues);
+  std::vector<QueueFacts> queues;
+  std::optional<QueueFacts> copies;
+  for (size_t i = 0; i < lent.size(); ++i) {
+    VXLA_ASSIGN_OR_RETURN(const QueueFacts queue, CheckLent(families, lent, i));
+    if (queue.computes) {
+      queues.push_back(queue);
+    } else if (copies) {
+      return InvalidArgument("queue {}: queue {} is for copies already", i, copies->index);
+    } else {
+      copies = queue;
+    }
+  }
+  if (emulated && lent.size() == 1) return PlanQueues(families, lent.front().family, kMostQueues, true);
+  if (copies) queues.push_back(*copies);
   return queues;
 }
 

@@ -40,15 +40,6 @@ LoopTuning TuningOf(const LowerContext& context, const FusionDescription& body,
         values, [](const Instruction* value) { return value->shape().element_type() == ElementType::kBF16; });
     tuning.small_subgroups = rounds && tuning.width == 8 && PairsInstructions(context.facts);
   }
-  // What only moves is bound by loads and stores: groups of four, in steps of the most invocations, are lavapipe's
-  // fastest copy (a 64 MiB all-gather on AVX-512: 32 ms eight wide, 22 so).
-  const bool moves = std::ranges::all_of(body.computed, [](const Instruction* i) {
-    return i->opcode() == Opcode::kConcatenate || i->opcode() == Opcode::kSlice || i->opcode() == Opcode::kCopy;
-  });
-  if (context.facts.is_software() && moves && tuning.width == 8) {
-    tuning.width = 4;
-    tuning.workgroup_size = std::min<uint32_t>(1024, context.facts.max_workgroup_invocations);
-  }
   // An invocation that owns whole words of a packed result stores them without atomics.
   const bool packed = std::ranges::any_of(
       values, [&](const Instruction* value) { return IsPacked(value->shape().element_type(), context.facts); });
@@ -199,7 +190,7 @@ LoopKernel::LoopKernel(const LowerContext& context, const FusionDescription& bod
     const bool moves = i->opcode() == Opcode::kSelect || i->opcode() == Opcode::kCopy || i->opcode() == Opcode::kNegate;
     return IsElementwise(i->opcode()) && !moves && IsFloating(i->shape().element_type());
   });
-  if (!computes) writer_.StoreInPairs();
+  if (!computes) writer_.OnlyMoves();
 }
 
 const Instruction* LiveRowsOf(std::span<const Instruction* const> results) {
@@ -225,17 +216,21 @@ std::vector<Step> WithLiveGroups(const LowerContext& context, const FusionDescri
   // A workgroup that finds nothing to do costs a GPU next to nothing, and lavapipe as much as a turn of its loop.
   const int64_t most = context.facts.is_software() ? 4 : 4096;
   if (int64_t{step.groups[0]} * step.groups[1] <= most) return {std::move(step)};
-  step.groups_at = buffers.Scratch(12);
+  // Like a gate that is open (control_flow/gates.comp), whose place it may take: scheduler/predication.h.
+  const BufferSlice gate = buffers.Scratch(16);
+  step.groups_at = {gate.buffer, gate.offset_bytes + 4, 12};
   KernelBuilder kernel(context.facts);
   kernel.Param(1);  // P(0) of fused_loop.comp
-  const int k = kernel.AddBuffer(ElementType::kU32, Access::kWrite, step.groups_at);
+  const int k = kernel.AddBuffer(ElementType::kU32, Access::kWrite, gate);
   AppendLiveCount(kernel, body, buffers, count, "live_count");
   const std::string along = fmt::format("min(groups, {}u)", step.groups[0]);
   const std::string lines = fmt::format("(groups + {}u) / {}u", step.groups[0] - 1, step.groups[0]);
-  kernel.Append(
-      fmt::format("void element(uint i) {{\n  uint groups = (live_count() + {}u) / {}u * {}u;\n  {}\n  {}\n  {}\n}}\n",
-                  per_group - 1, per_group, times, kernel.Store(k, "0u", along), kernel.Store(k, "1u", lines),
-                  kernel.Store(k, "2u", "1u")));
+  kernel.Append(fmt::format("void element(uint i) {{\n  uint groups = (live_count() + {}u) / {}u * {}u;\n",
+                            per_group - 1, per_group, times));
+  const std::array<std::string, 4> words{"1u", along, lines, "1u"};
+  for (size_t w = 0; w < words.size(); ++w)
+    kernel.Append("  " + kernel.Store(k, fmt::format("{}u", w), words[w]) + "\n");
+  kernel.Append("}\n");
   Step counts = FinishLoop(context, kernel, TuneLoop(context.facts, context.bindings, 1), 1, step.name + " groups");
   return {std::move(counts), std::move(step)};
 }

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "backend/vulkan/lower/fft_butterfly.h"
+#include "backend/vulkan/lower/fft_line.h"
 #include "backend/vulkan/lower/tuning.h"
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -505,6 +506,7 @@ class FftPassWriter {
 
 Step WriteFftPass(const LowerContext& context, const FftPlan& plan, const FftJob& job, const std::string& name,
                   const BufferSlice& from, const BufferSlice& into, const BufferSlice& tables) {
+  if (job.pass.by_subgroup) return WriteFftLines(context, plan, job, name, from, into, tables);
   return FftPassWriter(context, plan, job).Write(name, from, into, tables);
 }
 

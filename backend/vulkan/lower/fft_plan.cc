@@ -75,8 +75,10 @@ class FftPlanner {
   }
 
   void AddLines(FftJob job) {
+    const bool plain = job.in.type == plan_.complex && job.in.spectrum == PassInput::Spectrum::kWhole &&
+                       job.out.type == plan_.complex && job.in.size == job.length && job.out.size == job.length;
     const FftShape shape =
-        TuneFft(context_.facts, {job.length, job.outer * job.inner, job.inner > 1, plan_.complex, in_pairs_});
+        TuneFft(context_.facts, {job.length, job.outer * job.inner, job.inner > 1, plan_.complex, in_pairs_, plain});
     job.points = shape.points;
     if (!shape.chirp) return AddPasses(job, shape.passes);
     AddChirp(job, shape.passes);
@@ -170,6 +172,7 @@ std::vector<FftTable> FftJob::PackedRoots() const {
 }
 
 std::vector<FftTable> FftJob::StageTwiddles() const {
+  if (pass.by_subgroup) return {{Kind::kButterfly, 8, points / 8}, {Kind::kButterfly, 8, points / 64}};
   std::vector<FftTable> tables;
   int64_t done = 1;
   for (const int64_t radix : pass.stages) {

@@ -19,6 +19,8 @@ struct FftPass {
   std::vector<int64_t> stages = {};
   int64_t lanes = 1, transforms = 1;
   bool padded = false;  // shared memory has room for padding between banks
+  // A subgroup of eight lanes holds the whole line (shaders/fft/subgroup_line.comp).
+  bool by_subgroup = false;
   friend bool operator==(const FftPass&, const FftPass&) = default;
 };
 
@@ -37,6 +39,7 @@ struct FftWork {
   bool strided = false;  // values of a line are not neighbours in memory
   ElementType type = ElementType::kC64;
   bool in_pairs = false;  // the type is emulated, so arithmetic is hundreds of operations
+  bool plain = false;     // as many complex values come in as go out, and nothing but swaps and a scale is done to them
 };
 FftShape TuneFft(const DeviceFacts& facts, const FftWork& work);
 

@@ -245,9 +245,9 @@ class LoopKernelWriter {
   }
 
   // Writes what `write` makes of the elements first + 0, 1 ... width - 1 of `count`.
-  void EachElement(ValueWriter& writer, IndexSpace& space, int64_t count,
+  void EachElement(ValueWriter& writer, IndexSpace& space, int64_t count, bool moves,
                    const std::function<void(const IndexExpression& first, int64_t width)>& write) {
-    const int64_t width = program_.WidthOf(count), groups = count / width, lanes = program_.lanes;
+    const int64_t width = program_.WidthOf(count, moves), groups = count / width, lanes = program_.lanes;
     const int loop = space.AddVariable(groups);
     writer.Bind(loop, "i");
     if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
@@ -272,7 +272,7 @@ class LoopKernelWriter {
     FusionDescription nothing;
     IndexSpace space;
     ValueWriter writer(kernel_, nothing, buffers_, space);
-    EachElement(writer, space, node.count, [&](const IndexExpression& first, int64_t width) {
+    EachElement(writer, space, node.count, true, [&](const IndexExpression& first, int64_t width) {
       std::vector<std::string> values;
       if (IsResident(node.from)) values = {Element(node.from)};
       const int from = values.empty() ? kernel_.AddBuffer(node.type, Access::kRead, SliceOf(node.from)) : -1;
@@ -325,7 +325,7 @@ class LoopKernelWriter {
       return;
     }
     // Every value is computed before any is stored: a result may lie where an operand lay.
-    EachElement(writer, space, count, [&](const IndexExpression& first, int64_t width) {
+    EachElement(writer, space, count, false, [&](const IndexExpression& first, int64_t width) {
       std::vector<std::vector<std::string>> values(body.roots.size());
       OverrideResident(body, writer, space, first);
       for (int64_t j = 0; j < width; ++j) {
@@ -361,7 +361,7 @@ class LoopKernelWriter {
     if (part.ElementCount() == 0) return;
     const int k = kernel_.AddBuffer(whole.element_type(), Access::kReadWrite, SliceOf(node.results[0].place));
     const MultiIndex start = writer.WindowStart(hero, 2, whole, part);
-    EachElement(writer, space, part.ElementCount(), [&](const IndexExpression& first, int64_t width) {
+    EachElement(writer, space, part.ElementCount(), OnlyMoves(body), [&](const IndexExpression& first, int64_t width) {
       std::vector<IndexExpression> targets;
       std::vector<std::string> values;
       for (int64_t j = 0; j < width; ++j) {

@@ -31,6 +31,12 @@ bool IsLoopValueMade(const Instruction& instruction) {
 
 }  // namespace
 
+bool OnlyMoves(const FusionDescription& update) {
+  return std::ranges::all_of(update.computed, [&](const Instruction* i) {
+    return i == update.hero || i->opcode() == Opcode::kConstant || IsSameBytes(*i);
+  });
+}
+
 bool HandsOnLeaf(Origins& origins, const Instruction& loop, int leaf) {
   const Computation& body = *loop.called(1);
   return origins.Of(*body.root(), leaf) == LeafOrigin{body.parameter(0), leaf};
@@ -262,12 +268,12 @@ class LoopReader {
     copy.count = shape.ElementCount();
     copy.uses = {{from, false, true}, {to, true, true}};
     block.push_back(std::move(copy));
-    AddElements(shape.ElementCount(), 1, cost);
+    AddElements(shape.ElementCount(), 1, true, cost);
   }
   // So many elements, each of so many operations, lane by lane.
-  void AddElements(int64_t count, int64_t each, Cost* cost) const {
+  void AddElements(int64_t count, int64_t each, bool moves, Cost* cost) const {
     cost->operations += count * each + kPhaseCost;
-    const int64_t turns = TurnsOf(count / program_.WidthOf(count), program_.lanes);
+    const int64_t turns = TurnsOf(count / program_.WidthOf(count, moves), program_.lanes);
     if (turns > 1) cost->iterations += turns + 1;
   }
   static void AddAssignment(LoopBlock& block, std::vector<std::pair<int, LoopValue>> assigned) {
@@ -512,7 +518,7 @@ class LoopReader {
       program_.values[{&fusion, leaf}] = value;
       node.results.push_back(value);
     }
-    AddElements(count, OperationsOf(body), &cost);
+    AddElements(count, OperationsOf(body), false, &cost);
     scope.block->push_back(std::move(node));
     return cost;
   }
@@ -552,7 +558,7 @@ class LoopReader {
     node.uses.push_back({place, true, false});
     node.results = {{-1, place}};
     program_.values[{&fusion, 0}] = node.results[0];
-    AddElements(body.hero->operand(1)->shape().ElementCount(), OperationsOf(body), &cost);
+    AddElements(body.hero->operand(1)->shape().ElementCount(), OperationsOf(body), OnlyMoves(body), &cost);
     scope.block->push_back(std::move(node));
     return cost;
   }
@@ -659,8 +665,8 @@ LoopValue LoopProgram::ValueOf(const Instruction& instruction, int leaf) const {
   return values.at({origin.instruction, origin.leaf});
 }
 
-int64_t LoopProgram::WidthOf(int64_t count) const {
-  int64_t width = most_width_;
+int64_t LoopProgram::WidthOf(int64_t count, bool moves) const {
+  int64_t width = moves ? std::min<int64_t>(most_width_, 4) : most_width_;
   while (width > 1 && (count % width != 0 || count < width * lanes)) width = width > 4 ? 4 : 1;
   return width;
 }

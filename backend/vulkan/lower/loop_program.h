@@ -94,8 +94,10 @@ class LoopProgram {
 
   // The value of a leaf of an instruction in one of the loop's computations.
   LoopValue ValueOf(const Instruction& instruction, int leaf) const;
-  // How many neighbours a lane takes at a time of so many elements.
-  int64_t WidthOf(int64_t count) const;
+  // How many neighbours a lane takes at a time of so many elements. What only moves goes by four, as in loops that are
+  // kernels of their own: lavapipe takes a word of a pair that it loaded from a vector of 64 bytes on the stack, and
+  // waits until that is written (a tenth of a recurrent network).
+  int64_t WidthOf(int64_t count, bool moves = false) const;
 
  private:
   friend class LoopReader;
@@ -105,6 +107,9 @@ class LoopProgram {
 
 // Whether the loop's body hands this leaf of the state on as it is.
 bool HandsOnLeaf(Origins& origins, const Instruction& loop, int leaf);
+
+// Whether an update computes nothing but its place.
+bool OnlyMoves(const FusionDescription& update);
 
 // Marks the phases that have to wait. Pure; for tests.
 void PlaceBarriers(LoopNode& root);

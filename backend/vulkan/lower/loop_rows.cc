@@ -12,6 +12,8 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
+constexpr int64_t kLeastTurnsInRuns = 32;
+
 // The statements of one unit. A row's accumulators are locals, joined through shared memory as reduce/rows.comp joins
 // them: neighbouring lanes first.
 class LoopRowsWriter {
@@ -73,6 +75,40 @@ class LoopRowsWriter {
     writer_.OpenBlock(fmt::format("for (uint step = part; step < {}u; step += {}u)", program_.row_size, lanes_));
   }
 
+  // A lane that walks far adds up its elements in runs, and the runs: the rounding errors of a sum of n are then those
+  // of about 2 sqrt(n), as where more lanes share a row. How many elements a run has; 0: there are none.
+  int64_t RunOf(int pass) const {
+    const int64_t turns = TurnsOf(program_.row_size, lanes_);
+    if (turns < kLeastTurnsInRuns) return 0;
+    for (const RowReduce& reduce : program_.reduces) {
+      if (reduce.pass != pass) continue;
+      const bool rounds =
+          std::ranges::any_of(reduce.types, [](ElementType type) { return IsFloating(type) || IsComplex(type); });
+      if (reduce.identity.empty() || reduce.widens || !rounds) return 0;
+    }
+    return int64_t{1} << (std::bit_width(static_cast<uint64_t>(turns)) / 2);
+  }
+  void OpenRun(int pass, int64_t run) {
+    const int64_t size = program_.row_size, length = run * lanes_;
+    writer_.OpenBlock(fmt::format("for (uint run = part; run < {}u; run += {}u)", size, length));
+    for (size_t i = 0; i < program_.reduces.size(); ++i) {
+      const RowReduce& reduce = program_.reduces[i];
+      for (size_t leaf = 0; reduce.pass == pass && leaf < reduce.types.size(); ++leaf)
+        writer_.Line(
+            fmt::format("{} {} = {};", CarrierType(reduce.types[leaf]), RunMembers(i)[leaf], reduce.identity[leaf]));
+    }
+    const std::string end = fmt::format("run + {}u", length);
+    writer_.OpenBlock(fmt::format("for (uint step = run; step < {}; step += {}u)",
+                                  size % length == 0 ? end : fmt::format("min({}, {}u)", end, size), lanes_));
+  }
+
+  void CloseRun(int pass) {
+    for (size_t i = 0; i < program_.reduces.size(); ++i) {
+      if (program_.reduces[i].pass == pass) writer_.Line(Combine(i, Members(i), RunMembers(i)));
+    }
+    writer_.CloseBlock();
+  }
+
   // The row's values that elements read, computed once.
   void Values(int level) {
     for (size_t v = 0; v < program_.values.size(); ++v) {
@@ -94,12 +130,14 @@ class LoopRowsWriter {
       }
       if (knows) writer_.Line(fmt::format("bool {} = false;", Holds(i)));
     }
-    OpenElements();
+    const int64_t run = RunOf(pass);
+    run > 0 ? OpenRun(pass, run) : OpenElements();
     for (size_t i = 0; i < program_.reduces.size(); ++i) {
-      if (program_.reduces[i].pass == pass) Take(i);
+      if (program_.reduces[i].pass == pass) Take(i, run > 0 ? RunMembers(i) : Members(i));
     }
     StoreElements(pass - 1);
     writer_.CloseBlock();
+    if (run > 0) CloseRun(pass);
     for (size_t i = 0; i < program_.reduces.size(); ++i) {
       if (program_.reduces[i].pass == pass && lanes_ > 1) Join(i);
     }
@@ -116,16 +154,22 @@ class LoopRowsWriter {
     return members;
   }
 
+  std::vector<std::string> RunMembers(size_t i) const {
+    std::vector<std::string> members = Members(i);
+    for (std::string& member : members) member = "run_" + member;
+    return members;
+  }
+
   // A statement that combines values, which hold something, into what `into` names.
   std::string Combine(size_t i, const std::vector<std::string>& into, const std::vector<std::string>& values) const {
     return fmt::format("combine_{}_{}({}, {});", unit_, i, fmt::join(into, ", "), fmt::join(values, ", "));
   }
 
-  void Take(size_t i) {
+  void Take(size_t i, const std::vector<std::string>& into) {
     const RowReduce& reduce = program_.reduces[i];
     std::vector<std::string> values = reduce.element(writer_, Place());
     if (reduce.widens && reduce.widens_elements) values[0] = fmt::format("vec2({}, 0.0f)", values[0]);
-    TakeValues(i, Members(i), values, "true");
+    TakeValues(i, into, values, "true");
   }
 
   // Where a combination has no identity, the first value is taken as it is.

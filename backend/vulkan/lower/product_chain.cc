@@ -1,23 +1,51 @@
-// Sums of what is made of products as one kernel (attention/chain.comp).
+// Sums of what is made of products as one kernel (attention/chain.comp, or attention/chain_matrices.comp on matrix
+// units).
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/product.h"
 #include "backend/vulkan/lower/quad_loads.h"
 #include "backend/vulkan/lower/reducer.h"
+#include "backend/vulkan/spirv/matrix_types.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-ChainWork WorkOfChain(const ProductChain& chain) {
+// The product of the device's matrix units that all of the chain's products are: of one type of 16 bits, in f32.
+std::optional<MatrixShape> MatrixOfChain(const DeviceFacts& facts, const ProductChain& chain) {
+  std::vector<const Instruction*> dots;
+  for (const ChainProduct& product : chain.products) dots.push_back(product.dot);
+  for (const ChainSum& sum : chain.sums) {
+    if (sum.over_batches()) return std::nullopt;
+    if (sum.is_product()) dots.push_back(sum.hero);
+  }
+  const ElementType term = dots[0]->operand(0)->shape().element_type();
+  for (const Instruction* dot : dots) {
+    if (AccumulatesWide(*dot) || DotSumType(*dot) != ElementType::kF32) return std::nullopt;
+    for (const Instruction* operand : dot->operands()) {
+      if (operand->shape().element_type() != term) return std::nullopt;
+    }
+  }
+  const auto matrix = std::ranges::find_if(facts.matrices, [&](const MatrixShape& shape) {
+    return shape.term == term && shape.sum == ElementType::kF32 && StorageBytes(term) == 2;
+  });
+  return matrix == facts.matrices.end() ? std::nullopt : std::optional(*matrix);
+}
+
+ChainWork WorkOfChain(const DeviceFacts& facts, const ProductChain& chain) {
   ChainWork work;
   work.rows = chain.rows;
   work.keys = chain.keys;
   work.reduces = !chain.sums[0].is_product();
-  for (const ChainSum& sum : chain.sums) work.columns = std::max(work.columns, sum.columns);
+  for (const ChainProduct& product : chain.products) work.depths.push_back(product.depth);
+  for (const ChainSum& sum : chain.sums) {
+    if (sum.is_product()) work.columns.push_back(sum.columns);
+  }
+  work.matrix = MatrixOfChain(facts, chain);
   return work;
 }
 
@@ -33,17 +61,14 @@ class ChainWriter {
     KernelBuilder kernel(context_.facts);
     for (int64_t value : {groups, row_tiles, chain_.rows, chain_.keys}) kernel.Param(static_cast<uint32_t>(value));
     if (parts > 0) kernel.Param(static_cast<uint32_t>(key_tiles)), kernel.Param(static_cast<uint32_t>(parts));
-    WriteDefines(kernel);
-    for (size_t p = 0; p < chain_.products.size(); ++p) WriteTerms(kernel, p);
-    WriteChoice(kernel, "void load_row(uint which, uint batch, uint row, uint unit, out float quad[4])", "load_row_",
-                "(batch, row, unit, quad)", chain_.products.size());
-    WriteChoice(kernel, "void load_key(uint which, uint batch, uint key, uint unit, out float quad[4])", "load_key_",
-                "(batch, key, unit, quad)", chain_.products.size());
+    shape_.matrix ? WriteMatrixDefines(kernel) : WriteDefines(kernel);
+    shape_.matrix ? WriteMatrixTerms(kernel) : WriteAllTerms(kernel);
     WriteWeights(kernel);
     WriteMask(kernel);
     chain_.sums[0].is_product() ? WriteProducts(kernel) : WriteReduction(kernel);
-    Step step = kernel.Finish(StepName(body_), "attention/chain.comp", {shape_.lanes, shape_.lanes_y, 1},
-                              GroupGrid(context_.facts, groups));
+    const uint32_t lanes = shape_.matrix ? context_.facts.matrix_lanes * shape_.lanes_y : shape_.lanes;
+    Step step = kernel.Finish(StepName(body_), shape_.matrix ? "attention/chain_matrices.comp" : "attention/chain.comp",
+                              {lanes, shape_.matrix ? 1u : shape_.lanes_y, 1}, GroupGrid(context_.facts, groups));
     step.kernel.small_subgroups = true;
     int64_t a_score = 0;
     for (const ChainProduct& product : chain_.products) a_score += product.depth;
@@ -53,17 +78,25 @@ class ChainWriter {
   }
 
  private:
+  void WriteAllTerms(KernelBuilder& kernel) const {
+    for (size_t p = 0; p < chain_.products.size(); ++p) WriteTerms(kernel, p);
+    WriteChoice(kernel, "void load_row(uint which, uint batch, uint row, uint unit, out float quad[4])", "load_row_",
+                "(batch, row, unit, quad)", chain_.products.size());
+    WriteChoice(kernel, "void load_key(uint which, uint batch, uint key, uint unit, out float quad[4])", "load_key_",
+                "(batch, key, unit, quad)", chain_.products.size());
+  }
+
   struct Function {
     IndexSpace space;
     ChainPlace at;
     std::optional<ValueWriter> writer;
   };
-  // Depths and columns are counted in units of four.
-  void Begin(Function& f, KernelBuilder& kernel, int64_t depth, int64_t columns) const {
+  // Depths and columns are counted in units, of four or what `depths` says.
+  void Begin(Function& f, KernelBuilder& kernel, int64_t depth, int64_t columns, int64_t depths = 4) const {
     const std::pair<const char*, int64_t> variables[] = {{"batch", chain_.batches},
                                                          {"row", chain_.rows},
                                                          {"key", chain_.keys},
-                                                         {"unit", UnitsOf(depth)},
+                                                         {"unit", (depth + depths - 1) / depths},
                                                          {"unit", UnitsOf(columns)}};
     for (const auto& [name, size] : variables) f.space.AddVariable(size);
     f.at = {f.space.Variable(0), f.space.Variable(1), f.space.Variable(2), f.space.Variable(3), f.space.Variable(4)};
@@ -109,6 +142,55 @@ class ChainWriter {
     if (!chain_.sums[0].is_product()) return;
     kernel.Append(fmt::format("#define TN {}u\n#define COLUMN_UNITS(which) {}\n#define VALUE_KEYS {}u\n",
                               shape_.column_units, choice(units), shape_.value_keys));
+  }
+
+  void WriteMatrixDefines(KernelBuilder& kernel) const {
+    kernel.Append("#undef Sum\n#define Sum float\n" + MatrixDefines(*shape_.matrix, context_.facts));
+    kernel.Append(fmt::format(
+        "#define SUBGROUPS {}u\n#define KEYS {}u\n#define PRODUCTS {}\n#define SUMS {}\n#define REDUCES {}\n"
+        "#define WEIGHT_PAIR(low, high) encode_number_pair_{}(low, high)\n",
+        shape_.lanes_y, shape_.lanes, chain_.products.size(), chain_.sums.size(), chain_.sums[0].is_product() ? 0 : 1,
+        ElementTypeName(shape_.matrix->term)));
+    for (size_t p = 0; p < chain_.products.size(); ++p)
+      kernel.Append(fmt::format("#define DEPTH_{} {}u\n", p, chain_.products[p].depth));
+    for (size_t s = 0; s < chain_.sums.size(); ++s)
+      kernel.Append(fmt::format("#define COLUMNS_{} {}u\n", s, chain_.sums[s].columns));
+  }
+
+  // void <head>, out uint words[...]) { words = `count` neighbours, in words as they lie in memory or packed here. }
+  void WriteMatrixLoad(KernelBuilder& kernel, const std::string& head, const Instruction& operand, int count,
+                       int64_t depth, int64_t columns,
+                       const std::function<MultiIndex(Function&, const IndexExpression&)>& place) const {
+    const int unit = count == 8 ? 3 : 4;
+    Function f;
+    Begin(f, kernel, depth, columns, count);
+    f.writer->Vectorize(unit, count);
+    const auto neighbour = [&](int j) {
+      return place(f, f.space.Add(f.space.Scale(f.space.Variable(unit), count), {{}, j}));
+    };
+    std::vector<std::string> words = f.writer->GroupWords(operand, neighbour(0));
+    for (int j = 0; words.size() < static_cast<size_t>(count / 2); j += 2) {
+      const std::string low = f.writer->Value(operand, neighbour(j)), high = f.writer->Value(operand, neighbour(j + 1));
+      words.push_back(fmt::format("encode_rounded_pair_{}({}, {})", ElementTypeName(shape_.matrix->term), low, high));
+    }
+    for (size_t j = 0; j < words.size(); ++j) f.writer->Line(fmt::format("words[{}] = {};", j, words[j]));
+    kernel.Append(fmt::format("void {}, out uint words[{}]) {{\n{}}}\n", head, words.size(), f.writer->Take()));
+  }
+
+  void WriteMatrixTerms(KernelBuilder& kernel) const {
+    for (size_t p = 0; p < chain_.products.size(); ++p) {
+      const ChainProduct& product = chain_.products[p];
+      for (bool of_row : {true, false}) {
+        const int operand = of_row ? product.rows : 1 - product.rows;
+        const char* name = of_row ? "row" : "key";
+        WriteMatrixLoad(kernel, fmt::format("load_{0}_{1}(uint batch, uint {0}, uint unit", name, p),
+                        *product.dot->operand(operand), 8, product.depth, 1,
+                        [&](Function& f, const IndexExpression& depth) {
+                          f.at.depth = depth;
+                          return TermIndex(chain_, product, operand, f.space, f.at);
+                        });
+      }
+    }
   }
 
   // <head> { if (which == 0u) <call>0<arguments>; else ... }; the compiler knows which.
@@ -245,6 +327,7 @@ class ChainWriter {
       WriteValue(kernel, s);
       WriteStore(kernel, s);
     }
+    if (shape_.matrix) return;
     WriteChoice(kernel, "void load_value(uint which, uint batch, uint key, uint unit, out float quad[4])",
                 "load_value_", "(batch, key, unit, quad)", chain_.sums.size());
     WriteChoice(kernel, "void store(uint which, uint batch, uint row, uint unit, float quad[4])", "store_",
@@ -254,6 +337,13 @@ class ChainWriter {
   void WriteValue(KernelBuilder& kernel, size_t s) const {
     const ChainSum& sum = chain_.sums[s];
     const Instruction& operand = *sum.hero->operand(1 - sum.chained);
+    if (shape_.matrix) {
+      return WriteMatrixLoad(kernel, fmt::format("load_value_{}(uint batch, uint key, uint unit", s), operand, 4, 1,
+                             sum.columns, [&](Function& f, const IndexExpression& column) {
+                               f.at.column = column;
+                               return ValueIndex(sum, f.space, f.at);
+                             });
+    }
     Function f;
     Begin(f, kernel, 1, sum.columns);
     WriteQuad(*f.writer, 4, sum.columns, [&](const IndexExpression& column) {
@@ -323,15 +413,16 @@ class ChainWriter {
 }  // namespace
 
 Status CanLowerChain(const LowerContext& context, const FusionDescription& body) {
-  const ChainWork work = WorkOfChain(*body.chain);
+  const ChainWork work = WorkOfChain(context.facts, *body.chain);
   if (TuneChain(context.facts, work).lanes > 0) return OkStatus();
   return Unsupported(
       "{}: {} columns of a product of products are more than 256, or than {} bytes of shared memory hold",
-      body.instruction->name(), work.columns, context.facts.max_shared_bytes);
+      body.instruction->name(), work.most_columns(), context.facts.max_shared_bytes);
 }
 
 Result<std::vector<Step>> LowerChain(const LowerContext& context, const FusionDescription& body, BufferMap& buffers) {
-  return std::vector{ChainWriter(context, body, buffers, TuneChain(context.facts, WorkOfChain(*body.chain))).Write()};
+  const ChainShape shape = TuneChain(context.facts, WorkOfChain(context.facts, *body.chain));
+  return std::vector{ChainWriter(context, body, buffers, shape).Write()};
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

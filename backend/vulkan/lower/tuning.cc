@@ -456,6 +456,15 @@ void ShareOutKeys(const DeviceFacts& facts, const AttentionWork& work, int64_t l
   shape->parts = CeilDivide(work.keys, shape->part_keys);
 }
 
+// Whether subgroups can work on rows of one product each, `keys` of a row at a time, with one to four lanes a row.
+bool FitsMatrixTiles(const DeviceFacts& facts, const MatrixShape& matrix, int64_t keys, uint32_t subgroups) {
+  const uint32_t partners = facts.matrix_lanes / matrix.rows, invocations = facts.matrix_lanes * subgroups;
+  return partners >= 1 && partners <= 4 && partners * matrix.rows == facts.matrix_lanes && keys % (4 * partners) == 0 &&
+         keys % matrix.columns == 0 && keys % matrix.k == 0 && keys >= 2 * matrix.columns && keys % 8 == 0 &&
+         matrix.k % 8 == 0 && matrix.columns % 4 == 0 &&
+         invocations <= std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]);
+}
+
 // Of a workgroup: queries, a block of keys and its values, rows padded by 16 bytes, and a tile of each subgroup, in
 // shared memory; of a subgroup: its results in registers, 64 of a lane at most.
 bool FitsAttention(const DeviceFacts& facts, const AttentionWork& work, const AttentionShape& shape) {
@@ -464,13 +473,9 @@ bool FitsAttention(const DeviceFacts& facts, const AttentionWork& work, const At
                 columns = CeilDivide(work.columns, matrix.columns) * matrix.columns, keys = shape.lanes;
   const int64_t shared =
       (shape.rows() + keys) * (2 * depths + 16) + columns * (2 * keys + 16) + shape.rows() * (4 * keys + 16) + 16;
-  const uint32_t partners = facts.matrix_lanes / matrix.rows, invocations = facts.matrix_lanes * shape.lanes_y;
   constexpr int64_t kMostSums = 64;
-  return partners >= 1 && partners <= 4 && partners * matrix.rows == facts.matrix_lanes && keys % (4 * partners) == 0 &&
-         keys % matrix.columns == 0 && keys % matrix.k == 0 && keys >= 2 * matrix.columns && keys % 8 == 0 &&
-         matrix.k % 8 == 0 && matrix.columns % 4 == 0 && columns * matrix.rows <= kMostSums * facts.matrix_lanes &&
-         shared <= facts.max_shared_bytes &&
-         invocations <= std::min(facts.max_workgroup_invocations, facts.max_workgroup_size[0]);
+  return FitsMatrixTiles(facts, matrix, keys, shape.lanes_y) &&
+         columns * matrix.rows <= kMostSums * facts.matrix_lanes && shared <= facts.max_shared_bytes;
 }
 
 // Rows of a product's matrices at least, where they are not mostly idle.
@@ -513,25 +518,62 @@ AttentionShape TuneAttention(const DeviceFacts& facts, const AttentionWork& work
   return {};
 }
 
+namespace {
+
+// What a workgroup of chain_matrices.comp holds in shared memory, rows padded by 16 bytes, and a subgroup in registers.
+bool FitsChain(const DeviceFacts& facts, const ChainWork& work, const ChainShape& shape) {
+  const MatrixShape& matrix = *shape.matrix;
+  const int64_t keys = shape.lanes, tiles = static_cast<int64_t>(std::max(work.depths.size(), work.columns.size()));
+  int64_t shared = tiles * shape.rows() * (4 * keys + 16) + 16, columns = 0;
+  for (int64_t depth : work.depths) shared += (shape.rows() + keys) * (2 * CeilDivide(depth, matrix.k) * matrix.k + 16);
+  for (int64_t sum : work.columns) columns += CeilDivide(sum, matrix.columns) * matrix.columns;
+  shared += columns * (2 * keys + 16);
+  return FitsMatrixTiles(facts, matrix, keys, shape.lanes_y) && columns * matrix.rows <= 128 * facts.matrix_lanes &&
+         shared <= facts.max_shared_bytes;
+}
+
+std::optional<ChainShape> TuneChainMatrices(const DeviceFacts& facts, const ChainWork& work) {
+  const auto is_whole = [](int64_t unit) { return [unit](int64_t size) { return size % unit == 0; }; };
+  if (!work.matrix || facts.same_bits || 2 * work.rows <= work.matrix->rows) return std::nullopt;
+  if (!std::ranges::all_of(work.depths, is_whole(8)) || !std::ranges::all_of(work.columns, is_whole(4)))
+    return std::nullopt;
+  for (const uint32_t subgroups : {4u, 2u, 1u}) {
+    ChainShape shape;
+    shape.lanes = 32;
+    shape.lanes_y = subgroups;
+    shape.matrix = work.matrix;
+    if (subgroups > 1 && shape.rows() / 2 >= work.rows) continue;  // half of it would be idle
+    if (FitsChain(facts, work, shape)) return shape;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 ChainShape TuneChain(const DeviceFacts& facts, const ChainWork& work) {
+  if (const auto matrices = TuneChainMatrices(facts, work)) return *matrices;
   constexpr int64_t kMostUnits = 2;  // of four rows each, for two sums: 64 registers
   // Wide results take more lanes a row.
   // In little shared memory, as all devices have, fewer depths at a time leave room for them.
-  const ChainShape shapes[] = {{16, 16}, {32, 8}, {16, 8}, {8, 8},    {16, 4},   {32, 4},
-                               {8, 4},   {16, 2}, {32, 2}, {8, 4, 4}, {32, 2, 4}};
+  // Two wide sums at once, two units each, leave 256 invocations no registers on RDNA 3 by older drivers: one unit
+  // each.
+  const ChainShape shapes[] = {{16, 16}, {32, 8}, {64, 4}, {16, 8}, {8, 8},    {16, 4},
+                               {32, 4},  {8, 4},  {16, 2}, {32, 2}, {8, 4, 4}, {32, 2, 4}};
   for (ChainShape shape : shapes) {
+    const int64_t invocations = int64_t{shape.lanes} * shape.lanes_y;
     if (shape.rows() > 16 && shape.rows() / 2 >= work.rows) continue;  // half of it would be idle
     int64_t quads = shape.chunk * (shape.lanes + shape.lanes_y + 2);
     if (!work.reduces) {
-      shape.column_units = CeilDivide(CeilDivide(work.columns, 4), shape.lanes);
+      shape.column_units = CeilDivide(CeilDivide(work.most_columns(), 4), shape.lanes);
       const int64_t row = shape.lanes * shape.column_units;
       shape.value_keys = std::clamp<int64_t>(shape.lanes * shape.lanes_y / row, 4, shape.keys());
       quads += shape.keys() * (shape.lanes_y + 1) + shape.value_keys * row;
     } else {
       quads += shape.rows() * shape.lanes / 4;
     }
-    const bool fits = shape.lanes * shape.lanes_y <= facts.max_workgroup_invocations &&
-                      16 * quads < facts.max_shared_bytes && shape.column_units <= kMostUnits;
+    const bool crowded = invocations > 128 && static_cast<int64_t>(work.columns.size()) * shape.column_units > 2;
+    const bool fits = invocations <= facts.max_workgroup_invocations && 16 * quads < facts.max_shared_bytes &&
+                      shape.column_units <= kMostUnits && !crowded;
     if (fits) return shape;
   }
   return {};

@@ -2,9 +2,11 @@
 // software drivers and for GPUs by vendor.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "backend/device_facts.h"
 
@@ -169,12 +171,18 @@ AttentionShape TuneAttention(const DeviceFacts& facts, const AttentionWork& work
 struct ChainShape {
   uint32_t lanes = 0, lanes_y = 1, chunk = 16;
   int64_t column_units = 1, value_keys = 1;
-  int64_t rows() const { return int64_t{lanes_y} * 4; }
-  int64_t keys() const { return int64_t{lanes} * 4; }
+  // By attention/chain_matrices.comp: lanes_y subgroups own as many rows each as this product of the units has, and
+  // take `lanes` keys at a time.
+  std::optional<MatrixShape> matrix = {};
+  int64_t rows() const { return int64_t{lanes_y} * (matrix ? matrix->rows : 4); }
+  int64_t keys() const { return int64_t{lanes} * (matrix ? 1 : 4); }
 };
 struct ChainWork {
-  int64_t rows = 1, keys = 1, columns = 1;
+  int64_t rows = 1, keys = 1;
+  std::vector<int64_t> depths = {}, columns = {};  // of each product, of each sum that is one
   bool reduces = false;
+  std::optional<MatrixShape> matrix = {};  // that the device's units take all products in
+  int64_t most_columns() const { return columns.empty() ? 1 : std::ranges::max(columns); }
 };
 ChainShape TuneChain(const DeviceFacts& facts, const ChainWork& work);
 

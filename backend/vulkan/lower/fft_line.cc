@@ -1,0 +1,208 @@
+#include "backend/vulkan/lower/fft_line.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <numbers>
+#include <vector>
+
+#include "backend/vulkan/lower/fft_butterfly.h"
+#include "backend/vulkan/lower/tuning.h"
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+constexpr int64_t kLanes = 8, kRows = 64;
+
+class FftLineWriter {
+ public:
+  FftLineWriter(const LowerContext& context, const FftPlan& plan, const FftJob& job)
+      : context_(context),
+        plan_(plan),
+        job_(job),
+        columns_(job.points / kRows),
+        kernel_(context.facts),
+        text_(ElementType::kF32) {}
+
+  Step Write(const std::string& name, const BufferSlice& from, const BufferSlice& into, const BufferSlice& tables) {
+    kernel_.Param(static_cast<uint32_t>(job_.outer));  // P(0) of the algorithm
+    from_ = kernel_.AddBuffer(job_.in.type, Access::kRead, from);
+    into_ = kernel_.AddBuffer(job_.out.type, Access::kWrite, into);
+    tables_ = kernel_.AddBuffer(plan_.complex, Access::kRead, tables);
+    kernel_.AddVectorView(from_, 8);
+    kernel_.AddVectorView(tables_, 8);
+    kernel_.AddVectorView(into_, 4);
+    text_.Line(fmt::format("uint begin = group * {}u;", job_.points));
+    text_.Line(fmt::format("vec2 kept[{}];", kLanes * columns_));
+    DeclareRoots();
+    text_.Line(fmt::format("for (uint column = 0u; column < {}u; column += 8u) {{", columns_));
+    WriteColumns();
+    text_.Line("}");
+    text_.Line("for (uint row = 0u; row < 8u; ++row) {");
+    WriteRow();
+    text_.Line("}");
+    kernel_.Append("void line(uint group, uint lane) {\n" + text_.Take() + "}\n");
+    return kernel_.Finish(name, "fft/subgroup_line.comp", {kLanes, 1, 1}, GroupGrid(context_.facts, job_.outer));
+  }
+
+ private:
+  using Values = std::vector<ComplexText>;
+
+  std::string Kept(int64_t row, int64_t column) const { return fmt::format("kept[{}]", row * columns_ + column); }
+  void Move(int64_t row, int64_t column, int64_t from_row, int64_t from_column) {
+    text_.Line(fmt::format("{} = {};", Kept(row, column), Kept(from_row, from_column)));
+  }
+  RealText Declare(const std::string& value) {
+    RealText local{fmt::format("v{}", next_local_++)};
+    text_.Line(fmt::format("float {} = {};", local.name, value));
+    return local;
+  }
+
+  // Root k of each lane: w(64)^(lane k).
+  void DeclareRoots() {
+    for (int64_t k = 1; k < kLanes; ++k) {
+      std::array<std::vector<RealText>, 2> parts;
+      for (int64_t lane = 0; lane < kLanes; ++lane) {
+        const std::complex<double> root = UnitRoot(lane * k, kRows);
+        parts[0].push_back(text_.Constant(root.real()));
+        parts[1].push_back(text_.Constant(root.imag()));
+      }
+      for (std::vector<RealText>& part : parts) {
+        for (int64_t bit = 1; bit < kLanes; bit *= 2) {
+          for (size_t i = 0; 2 * i < part.size(); ++i) {
+            part[i] = Declare(fmt::format("pick((lane & {}u) != 0u ? 0xffffffffu : 0u, {}, {})", bit,
+                                          text_.Text(part[2 * i]), text_.Text(part[2 * i + 1])));
+          }
+          part.resize(part.size() / 2);
+        }
+      }
+      roots_.push_back({parts[0][0], parts[1][0]});
+    }
+  }
+
+  // Eight neighbours from an element on, which is a multiple of eight.
+  Values LoadEight(int k, const std::string& index) {
+    Values values;
+    for (int half = 0; half < 2; ++half) {
+      const std::string name = fmt::format("w{}", next_local_++);
+      text_.Line(fmt::format("u64vec4 {} = LOAD({}, u64x4, ({}) / 4u + {}u);", name, k, index, half));
+      for (int i = 0; i < 4; ++i) {
+        const std::string part = fmt::format("{}_{}", name, i);
+        text_.Line(fmt::format("vec2 {} = uintBitsToFloat(unpackUint2x32({}[{}]));", part, name, i));
+        values.push_back(ButterflyWriter::PartsOf(part));
+      }
+    }
+    return values;
+  }
+  // Of a table whose row k is w(around)^(k n2): lane k has eight neighbours of row k.
+  Values LoadTwiddles(const FftTable& table) {
+    return LoadEight(tables_, fmt::format("{}u + lane * {}u + column", plan_.tables.OffsetOf(table), table.b));
+  }
+  // What lane k has.
+  ComplexText Of(int64_t k, const ComplexText& value) {
+    return {Declare(fmt::format("subgroupShuffle({}, {}u)", text_.Text(value.re), k)),
+            Declare(fmt::format("subgroupShuffle({}, {}u)", text_.Text(value.im), k))};
+  }
+
+  // Value i of lane l becomes value l of lane i.
+  void Turn(Values& x) {
+    for (RealText ComplexText::*part : {&ComplexText::re, &ComplexText::im}) {
+      for (ComplexText& value : x) value.*part = Declare(text_.Text(value.*part));
+      for (size_t bit = 1; bit < x.size(); bit *= 2) {
+        for (size_t i = 0; i < x.size(); ++i) {
+          if ((i & bit) == 0)
+            text_.Line(fmt::format("trade({}u, lane, {}, {});", bit, (x[i].*part).name, (x[i | bit].*part).name));
+        }
+      }
+    }
+  }
+
+  void WriteColumns() {
+    for (int64_t row = 0; row < kLanes; ++row) {
+      for (int64_t c = 0; c + kLanes < columns_; ++c) Move(row, c, row, c + kLanes);
+    }
+    const std::vector<FftTable> tables = job_.StageTwiddles();
+    const Values low = LoadTwiddles(tables[0]), high = LoadTwiddles(tables[1]);
+    std::vector<Values> x(kLanes);
+    for (int64_t j = 0; j < kLanes; ++j) {
+      const Values loaded = LoadEight(from_, fmt::format("begin + ({}u + lane) * {}u + column", j * kLanes, columns_));
+      for (size_t c = 0; c < x.size(); ++c) x[c].push_back(job_.in.swap ? loaded[c].Swapped() : loaded[c]);
+    }
+    for (size_t c = 0; c < x.size(); ++c) {
+      Values y = text_.Transform(x[c]);
+      for (size_t k = 1; k < y.size(); ++k) {
+        y[k] = text_.Multiply(y[k], roots_[k - 1]);
+        y[k] = text_.Multiply(y[k], Of(static_cast<int64_t>(k), low[c]));
+      }
+      Turn(y);
+      y = text_.Transform(y);
+      for (size_t k = 0; k < y.size(); ++k) {
+        if (k > 0) y[k] = text_.Multiply(y[k], Of(static_cast<int64_t>(k), high[c]));
+        const int64_t place = columns_ - kLanes + static_cast<int64_t>(c);
+        text_.Line(fmt::format("{} = {};", Kept(static_cast<int64_t>(k), place), text_.Text(y[k])));
+      }
+    }
+  }
+
+  // The columns' transform of row 0, in eights; the other rows move up.
+  void WriteRow() {
+    const int64_t radix = columns_ / kLanes;
+    std::vector<Values> across(static_cast<size_t>(radix));
+    for (int64_t q = 0; q < kLanes; ++q) {
+      Values x;
+      for (int64_t p = 0; p < radix; ++p) {
+        const std::string name = fmt::format("z{}", kLanes * p + q);
+        text_.Line(fmt::format("vec2 {} = {};", name, Kept(0, kLanes * p + q)));
+        x.push_back(ButterflyWriter::PartsOf(name));
+      }
+      x = text_.Transform(x);
+      for (int64_t r = 0; r < radix; ++r) {
+        const auto at = static_cast<size_t>(r);
+        across[at].push_back(text_.TimesRoot(x[at], q * r, columns_));
+      }
+    }
+    for (int64_t r = 0; r < radix; ++r) {
+      Values y = text_.Transform(across[static_cast<size_t>(r)]);
+      Turn(y);
+      StoreEight(fmt::format("begin + ({}u + lane * {}u) * {}u + row * 8u", r, radix, kRows), y);
+    }
+    for (int64_t row = 0; row + 1 < kLanes; ++row) {
+      for (int64_t c = 0; c < columns_; ++c) Move(row, c, row + 1, c);
+    }
+  }
+
+  ComplexText Finished(ComplexText value) {
+    if (job_.out.swap_last) value = value.Swapped();
+    if (job_.out.scale == 1) return value;
+    const RealText scale = text_.Constant(job_.out.scale);
+    return {text_.Multiply(value.re, scale), text_.Multiply(value.im, scale)};
+  }
+  // By fours of words, as in the passes' kernels.
+  void StoreEight(const std::string& index, const Values& y) {
+    for (size_t i = 0; i < y.size(); i += 2) {
+      const ComplexText a = Finished(y[i]), b = Finished(y[i + 1]);
+      text_.Line(fmt::format("STORE({}, f32x4, ({}) / 2u + {}u, vec4({}, {}, {}, {}));", into_, index, i / 2,
+                             text_.Text(a.re), text_.Text(a.im), text_.Text(b.re), text_.Text(b.im)));
+    }
+  }
+
+  const LowerContext& context_;
+  const FftPlan& plan_;
+  const FftJob& job_;
+  const int64_t columns_;
+  KernelBuilder kernel_;
+  ButterflyWriter text_;
+  std::vector<ComplexText> roots_;
+  int next_local_ = 0;
+  int from_ = -1, into_ = -1, tables_ = -1;
+};
+
+}  // namespace
+
+Step WriteFftLines(const LowerContext& context, const FftPlan& plan, const FftJob& job, const std::string& name,
+                   const BufferSlice& from, const BufferSlice& into, const BufferSlice& tables) {
+  return FftLineWriter(context, plan, job).Write(name, from, into, tables);
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -1,0 +1,184 @@
+// Heavy work on arrays whose live sizes data decide runs at the bound that fits best (core/passes/live_buckets.h).
+#include "core/passes/live_buckets.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/live_sizes.h"
+#include "core/passes/expansion.h"
+#include "core/passes/verifier.h"
+#include "tests/support/device_test_support.h"
+#include "tests/support/live_programs.h"
+
+namespace VXLA_NAMESPACE::testing {
+namespace {
+
+constexpr char kFamilies[] = R"(HloModule m
+sum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b)
+}
+count {
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  ROOT r = s32[] add(a, b)
+}
+up {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = pred[] compare(a, b), direction=LT
+}
+ENTRY e {
+  k = s32[8] parameter(0)
+  t = f32[8192,8] parameter(1)
+  w = f32[8,8] parameter(2)
+  x = f32[8192] parameter(3)
+  i = s32[8192] parameter(4)
+  none = s32[] constant(0)
+  zero = f32[] constant(0)
+  n = s32[] reduce(k, none), dimensions={0}, to_apply=count
+  before = f32[8192,8] sine(t)
+  m = f32[<=8192,8] set-dimension-size(before, n), dimensions={0}
+  d = f32[<=8192] set-dimension-size(x, n), dimensions={0}
+  j = s32[<=8192] set-dimension-size(i, n), dimensions={0}
+  sorted = f32[<=8192] sort(d), dimensions={0}, to_apply=up
+  product = f32[<=8192,8] dot(m, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  gram = f32[8,8] dot(m, m), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  added = f32[8,8] scatter(w, j, m), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum
+  windows = f32[<=8192,8] reduce-window(m, zero), window={size=3x1 pad=1_1x0_0}, to_apply=sum
+  columns = f32[8] reduce(m, zero), dimensions={0}, to_apply=sum
+  all = f32[] reduce(m, zero), dimensions={0,1}, to_apply=sum
+  turned = f32[8,<=8192] transpose(m), dimensions={1,0}
+  tanh = f32[8,<=8192] tanh(turned)
+  twice = f32[<=16384,8] concatenate(m, m), dimensions={0}
+  ROOT r = (f32[<=8192], f32[<=8192,8], f32[8,8], f32[8,8], f32[<=8192,8], f32[8], f32[], f32[8,<=8192], f32[<=16384,8]) tuple(sorted, product, gram, added, windows, columns, all, tanh, twice)
+})";
+
+// Sizes on both sides of the bounds that are made (128, 1024, 8192).
+TEST(LiveBucketsTest, EveryFamilyRunsAtTheBoundThatFits) {
+  for (const int64_t live : {0, 1, 100, 128, 129, 1024, 1025, 8192}) {
+    SCOPED_TRACE(live);
+    Literal sizes(Shape(ElementType::kS32, {8}));
+    sizes.SetInt(2, live);
+    Literal rows(Shape(ElementType::kS32, {8192}));
+    for (int64_t k = 0; k < 8192; ++k) rows.SetInt(k, k * 5 % 8);
+    RunBoth(kFamilies, {sizes, RandomLiteral(Shape(ElementType::kF32, {8192, 8}), 1),
+                        RandomLiteral(Shape(ElementType::kF32, {8, 8}), 2),
+                        RandomLiteral(Shape(ElementType::kF32, {8192}), 3), rows});
+  }
+}
+
+// In a loop that the device ends and in a branch that it chooses; the bound is another one in each trip.
+TEST(LiveBucketsTest, LoopsAndBranchesOfTheDevice) {
+  const std::string text = std::string(kFamilies).substr(0, std::string(kFamilies).find("ENTRY")) + R"(more {
+  s = (f32[40000], f32[40000,2], s32[], f32[]) parameter(0)
+  n = s32[] get-tuple-element(s), index=2
+  limit = s32[] constant(3)
+  ROOT r = pred[] compare(n, limit), direction=GT
+}
+ordered {
+  v = f32[<=40000] parameter(0)
+  o = f32[<=40000] sort(v), dimensions={0}, to_apply=up
+  low = f32[] constant(0)
+  ROOT r = f32[<=40000] reduce-window(o, low), window={size=5 pad=2_2}, to_apply=sum
+}
+turned {
+  v = f32[<=40000] parameter(0)
+  ROOT r = f32[<=40000] reverse(v), dimensions={0}
+}
+fewer {
+  s = (f32[40000], f32[40000,2], s32[], f32[]) parameter(0)
+  v = f32[40000] get-tuple-element(s), index=0
+  t = f32[40000,2] get-tuple-element(s), index=1
+  n = s32[] get-tuple-element(s), index=2
+  last = f32[] get-tuple-element(s), index=3
+  five = s32[] constant(5)
+  m = s32[] divide(n, five)
+  part = f32[<=40000] set-dimension-size(v, m), dimensions={0}
+  one = s32[] constant(1)
+  odd = s32[] and(m, one)
+  chosen = f32[<=40000] conditional(odd, part, part), branch_computations={ordered, turned}
+  total = f32[] reduce(chosen, last), dimensions={0}, to_apply=sum
+  pairs = f32[<=40000,2] set-dimension-size(t, m), dimensions={0}
+  w = f32[2,2] constant({{1, 2}, {3, 4}})
+  product = f32[<=40000,2] dot(pairs, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  largest = f32[] reduce(product, total), dimensions={0,1}, to_apply=sum
+  ROOT r = (f32[40000], f32[40000,2], s32[], f32[]) tuple(v, t, m, largest)
+}
+ENTRY e {
+  v = f32[40000] parameter(0)
+  t = f32[40000,2] parameter(1)
+  k = s32[8] parameter(2)
+  none = s32[] constant(0)
+  zero = f32[] constant(0)
+  n = s32[] reduce(k, none), dimensions={0}, to_apply=count
+  s = (f32[40000], f32[40000,2], s32[], f32[]) tuple(v, t, n, zero)
+  l = (f32[40000], f32[40000,2], s32[], f32[]) while(s), condition=more, body=fewer
+  ROOT r = f32[] get-tuple-element(l), index=3
+})";
+  Literal sizes(Shape(ElementType::kS32, {8}));
+  for (const int64_t live : {199999, 4000, 3}) {
+    sizes.SetInt(1, live);
+    RunBoth(text, {RandomLiteral(Shape(ElementType::kF32, {40000}), 1),
+                   RandomLiteral(Shape(ElementType::kF32, {40000, 2}), 2), sizes});
+  }
+}
+
+// Live sizes of arguments that are alike become one value that data decide.
+void LetDataDecideSizes(Module& module, const std::vector<Literal>& arguments) {
+  Computation& entry = *module.entry();
+  std::map<std::pair<int64_t, int64_t>, Instruction*> sizes;
+  for (size_t k = 0; k < arguments.size(); ++k) {
+    Instruction* const parameter = entry.parameter(static_cast<int64_t>(k));
+    if (!parameter->shape().IsArray() || !parameter->shape().IsDynamic()) continue;
+    const std::vector<Instruction*> users(parameter->users().begin(), parameter->users().end());
+    Instruction* const root = entry.root();
+    Expansion at(entry, *parameter);
+    Instruction *whole = parameter, *cut = nullptr;
+    for (int d = 0; d < parameter->shape().rank(); ++d) {
+      if (!parameter->shape().is_dynamic_dimension(d)) continue;
+      Instruction*& size = sizes[{parameter->shape().dimension(d), arguments[k].dynamic_size(d)}];
+      if (size == nullptr) size = at.LiveSize(parameter, d);
+      whole = at.AtBound(whole, d);
+    }
+    cut = whole;
+    for (int d = 0; d < parameter->shape().rank(); ++d) {
+      if (!parameter->shape().is_dynamic_dimension(d)) continue;
+      cut = at.WithLiveSize(cut, d, sizes.at({parameter->shape().dimension(d), arguments[k].dynamic_size(d)}));
+    }
+    entry.set_root(root == parameter ? cut : root);
+    for (Instruction* const user : users) user->ReplaceOperand(parameter, cut);
+  }
+  entry.SortTopologically();
+}
+
+// Whatever the operation, a smaller bound changes no result.
+TEST(LiveBucketsTest, EachOpcodeGivesTheSameAtSmallerBounds) {
+  int64_t bounded_programs = 0;
+  for (const LiveProgram& program : LivePrograms()) {
+    SCOPED_TRACE(program.opcode + "\n" + program.text.substr(program.text.find("ENTRY")));
+    const auto exact = ParseModule(ExactText(program, 1));
+    const auto module = ParseModule(BoundedText(program, 1));
+    ASSERT_TRUE(exact != nullptr && module != nullptr);
+    const std::vector<Literal> arguments = PoisonedArguments(*module, ExactArguments(*exact, 3));
+    const auto want = RunOnCpu(*module, arguments);
+    ASSERT_TRUE(want.has_value());
+    LetDataDecideSizes(*module, arguments);
+    for (int64_t shrink : {2, 3}) {
+      const std::unique_ptr<Module> bounded = module->Clone();
+      BoundLiveWork(*bounded, {0, 2, 1, shrink, 1, true});
+      ASSERT_TRUE(Verify(*bounded).ok()) << Verify(*bounded).message();
+      const auto added = bounded->computations().size() - module->computations().size();
+      bounded_programs += added > 0 ? 1 : 0;
+      const auto value = RunOnCpu(*bounded, arguments);
+      ASSERT_TRUE(value.has_value());
+      ExpectAgreement(CutToLiveSizes(*value), CutToLiveSizes(*want), {}, "at smaller bounds");
+    }
+  }
+  EXPECT_GT(bounded_programs, 100);
+}
+
+}  // namespace
+}  // namespace VXLA_NAMESPACE::testing
