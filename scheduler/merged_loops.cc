@@ -52,8 +52,9 @@ class LoopMerger {
     const auto* dispatch = std::get_if<Dispatch>(&command);
     if (dispatch == nullptr || dispatch->parts > 1 || dispatch->groups_at.buffer >= 0) return false;
     const Step& step = plan_.steps[static_cast<size_t>(dispatch->step)];
-    return step.kernel.algorithm == kLoopAlgorithm && step.kernel.constants.size() == kPiecesConstant &&
-           !step.kernel.in_parts && step.groups[1] == 1 && step.groups[2] == 1;
+    const size_t constants = PiecesConstant(step.kernel);
+    return constants > 0 && step.kernel.constants.size() == constants && !step.kernel.in_parts && step.groups[1] == 1 &&
+           step.groups[2] == 1;
   }
 
   void Take(std::vector<Bundle>& bundles, const GpuCommand& command, size_t at) const {
@@ -112,6 +113,7 @@ class LoopMerger {
       merged.params.push_back(groups);
       groups += step.groups[0];
       merged.flop += step.flop;
+      merged.accumulations.insert(merged.accumulations.end(), step.accumulations.begin(), step.accumulations.end());
       merged.bindings.insert(merged.bindings.end(), step.bindings.begin(), step.bindings.end());
     }
     for (int number : bundle.steps) {

@@ -135,6 +135,14 @@ ENTRY e { a = f32[8192,128] parameter(0)  b = f32[128,8192] parameter(1)
   ROOT r = f32[8192] reduce(d, i), dimensions={1}, to_apply=max }"
 dot dot_4096_f32 4096 f32 f32
 dot dot_1024_f32 1024 f32 f32
+dot dot_512_f32 512 f32 f32
+program dense_gelu_4096 'ENTRY e { a = f32[4096,4096] parameter(0)  b = f32[4096,4096] parameter(1)  c = f32[4096] parameter(2)
+  d = f32[4096,4096] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  cb = f32[4096,4096] broadcast(c), dimensions={1}  x = f32[4096,4096] add(d, cb)
+  h = f32[] constant(0.5)  hb = f32[4096,4096] broadcast(h), dimensions={}  k = f32[] constant(0.70710678)
+  kb = f32[4096,4096] broadcast(k), dimensions={}  l = f32[4096,4096] multiply(x, kb)  f = f32[4096,4096] erf(l)
+  o = f32[] constant(1)  ob = f32[4096,4096] broadcast(o), dimensions={}  g = f32[4096,4096] add(f, ob)
+  j = f32[4096,4096] multiply(x, hb)  ROOT r = f32[4096,4096] multiply(j, g) }'
 dot dot_4096_f16 4096 f16 f16
 dot dot_4096_bf16 4096 bf16 bf16
 dot dot_4096_s8 4096 s8 s32

@@ -149,7 +149,11 @@ bool FusionGroups::IsFull(const FusionGroup& group) const {
 bool FusionGroups::HasRoomFor(const Instruction& i, int group) const {
   const Instruction* hero = groups_[group].hero;
   if (hero != nullptr && !ReachesGiants(hero->opcode()) && TouchesGiant(i, target_.max_elements)) return false;
-  return !IsFull(groups_[group]) && buffers_[group].CountWith(i) <= target_.max_fusion_buffers &&
+  // A loop of one element holds a value or two at a time, however many it reads.
+  const bool scalar =
+      target_.merges_loops && groups_[group].kind == FusionKind::kLoop && groups_[group].iterations == 1;
+  const int most = scalar ? target_.max_joined_buffers : target_.max_fusion_buffers;
+  return !IsFull(groups_[group]) && buffers_[group].CountWith(i) <= most &&
          operations_[group] + ExpandedOperations(i, target_) <= target_.max_kernel_operations;
 }
 
@@ -253,8 +257,27 @@ void FusionGroups::JoinRowProgram(Instruction* reduce) {
   note_sources(group);
 }
 
+// A sum of more than two whole reductions, one after the other, such as the norm of all gradients: in the kernel of one
+// of them it would wait for the others, and so would each that comes next. Of its own it waits once, and the reductions
+// become one dispatch (scheduler/merged_loops.h).
+bool FusionGroups::ChainsReductions(const Instruction& i) const {
+  if (!target_.merges_loops || i.shape().ElementCount() != 1 || i.operand_count() != 2) return false;
+  const auto is_link = [&](const Instruction& other) {
+    return other.opcode() == i.opcode() && other.shape() == i.shape();
+  };
+  const auto is_reduced = [&](const Instruction* value) { return value->opcode() == Opcode::kReduce; };
+  if (!std::ranges::any_of(i.operands(), is_reduced)) return false;
+  const auto follows = [&](const Instruction* operand) { return is_link(*operand); };
+  const auto leads = [&](const Instruction* user) {
+    return is_link(*user) && std::ranges::any_of(user->operands(), is_reduced);
+  };
+  return std::ranges::any_of(i.operands(), follows) ||
+         (std::ranges::all_of(i.operands(), is_reduced) && std::ranges::any_of(i.users(), leads));
+}
+
 bool FusionGroups::GrowRowProgram(int g, Instruction* i) {
   FusionGroup& group = groups_[g];
+  if (ChainsReductions(*i)) return false;
   if (group.kind != FusionKind::kInput || IsFull(group)) return false;
   using Place = RowSpace::Place;
   const Place place = group.rows->PlaceOf(i->shape());

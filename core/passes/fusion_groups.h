@@ -83,6 +83,7 @@ class FusionGroups {
   // Into a row program that is there, or a new one.
   void JoinRowProgram(Instruction* reduce);
   bool GrowRowProgram(int group, Instruction* instruction);
+  bool ChainsReductions(const Instruction& i) const;
   void GrowDots();
   bool GrowEpilogue(int group, Instruction* instruction);
   void TrimEpilogue(int group);

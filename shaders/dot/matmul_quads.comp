@@ -22,15 +22,17 @@
 // With ROLLED what follows the product is written once, for one quad: the sums move up by one, and the first is stored. A
 // function written out for each of 64 results is more code (150 KB) than a GPU's instruction cache holds (32).
 //
-// Accuracy and order: one sum for each result, from zero, k ascending; FUSED: each product and its sum round once.
+// Accuracy and order: one sum for each result, from zero, k ascending; FUSED: each product and its sum round once. With
+// BLOCK above 0 a sum of every so many strips is added to a total: the error grows with BLOCK * TK + k / (BLOCK * TK), for
+// as many registers again as there are results, which small tiles have to spare.
 //
 // P(0) workgroups, P(1) tiles of rows, P(2) tiles of columns, P(3) rows, P(4) units of four columns, P(5) values of k,
 // P(6) shares of k, P(7) values of k of a share, a multiple of TK unless it is all.
 //
 // The generated part defines Sum, Quad (four of them), CLEAR, FOUR_BYTES, TermQuad (four terms), HELD values of type Held
 // that a quad is fetched as, FETCHED(next, p), the p-th of those fetched, MULTIPLY_ADD(quad, a, quad), X, Y, TM, TN, TK,
-// LHS_ALONG_K, RHS_ALONG_K, K_TAIL, SPLIT, ROLLED, load_lhs(batch, row, k, part) and load_rhs(batch, k, column, part), where the
-// dimension that lies along memory counts quads, and store(batch, row, unit, share, sums).
+// LHS_ALONG_K, RHS_ALONG_K, K_TAIL, SPLIT, ROLLED, BLOCK, load_lhs(batch, row, k, part) and load_rhs(batch, k, column,
+// part), where the dimension that lies along memory counts quads, and store(batch, row, unit, share, sums).
 #include "generated"
 
 #define ROW_QUADS (Y * TM / 4u)
@@ -149,6 +151,11 @@ void main() {
 
   Quad sums[TM * TN / 4u];
   [[unroll]] for (uint i = 0u; i < TM * TN / 4u; ++i) sums[i] = Quad(CLEAR);
+#if BLOCK > 0
+  uint strips = 0u;
+  precise Quad totals[TM * TN / 4u];
+  [[unroll]] for (uint i = 0u; i < TM * TN / 4u; ++i) totals[i] = Quad(CLEAR);
+#endif
   Held lhs_next[HELD * LHS_QUADS], rhs_next[HELD * RHS_QUADS];
   fetch(batch, first_row, first_column, begin, end, lhs_next, rhs_next);
   uint which = 0u;
@@ -168,7 +175,19 @@ void main() {
       }
     }
     which ^= 1u;
+#if BLOCK > 0
+    if (++strips == BLOCK) {
+      strips = 0u;
+      [[unroll]] for (uint i = 0u; i < TM * TN / 4u; ++i) {
+        totals[i] += sums[i];
+        sums[i] = Quad(CLEAR);
+      }
+    }
+#endif
   }
+#if BLOCK > 0
+  [[unroll]] for (uint i = 0u; i < TM * TN / 4u; ++i) sums[i] = totals[i] + sums[i];
+#endif
 #if ROLLED
   [[dont_unroll]] for (uint n = 0u; n < TM * TN / 4u; ++n) {
     uint i = n / (TN / 4u), j = n % (TN / 4u);

@@ -13,7 +13,8 @@
 // k, P(7) values of k of a share.
 //
 // The generated part defines Sum, CLEAR, ADD, MULTIPLY_ADD(sum, a, b), X, Y, TM, TN, TK, LHS_ALONG_K (lhs lies along k
-// in memory), RHS_ALONG_K, SPLIT, load_lhs(batch, m, k), load_rhs(batch, k, n) and store(batch, row, column, share,
+// in memory), RHS_ALONG_K, SPLIT, ROLLED (results are stored in a loop, the sums moving up: their epilogue is written
+// once), load_lhs(batch, m, k), load_rhs(batch, k, n) and store(batch, row, column, share,
 // sum).
 layout(constant_id = 3) const uint BLOCK = 16;
 
@@ -92,6 +93,15 @@ void main() {
       }
     }
   }
+#if ROLLED
+  [[unroll]] for (uint i = 0u; i < TM * TN; ++i) ADD(totals[i], sums[i]);
+  [[dont_unroll]] for (uint n = 0u; n < TM * TN; ++n) {
+    uint row = first_row + y + Y * (n / TN), column = first_column + x + X * (n % TN);
+    Sum total = totals[0];
+    [[unroll]] for (uint m = 0u; m + 1u < TM * TN; ++m) totals[m] = totals[m + 1u];
+    if (row < P(3) && column < P(4)) store(batch, row, column, share, total);
+  }
+#else
   [[unroll]] for (uint i = 0u; i < TM; ++i) {
     [[unroll]] for (uint j = 0u; j < TN; ++j) {
       uint row = first_row + y + Y * i, column = first_column + x + X * j;
@@ -99,4 +109,5 @@ void main() {
       if (row < P(3) && column < P(4)) store(batch, row, column, share, totals[i * TN + j]);
     }
   }
+#endif
 }

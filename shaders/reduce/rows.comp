@@ -14,6 +14,9 @@
 // With LIVE_UNITS there is nothing to do for units from there on, and with LIVE_STEPS no step from there on adds anything;
 // both are known on the device only.
 //
+// With SEVERAL_PIECES several reductions share the dispatch, and load_arguments() found the one that the workgroup
+// belongs to.
+//
 // P(0) workgroups, P(1) units, P(2) steps of a row, P(3) steps of a share, P(4) shares.
 //
 // The generated part defines WIDTH, SLOTS, PASSES(X), UNIT_GROUP(g) (g / P(4)), STORES_ELEMENTS, JOIN_LANES(p) and for
@@ -140,7 +143,11 @@ layout(constant_id = 5) const uint UNITS = 1;
 
 void main() {
   load_arguments();
+#ifdef SEVERAL_PIECES
+  uint group = group_of_piece;
+#else
   uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
+#endif
   // A return that may happen makes lavapipe test every lane of every later load, so it is left out where it cannot.
 #if SURPLUS_GROUPS
   if (group >= P(0)) return;

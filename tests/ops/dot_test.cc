@@ -180,8 +180,8 @@ TEST(DotTest, TiledKernelAgrees) {
   }
 }
 
-// Every way of the quad kernel of GPUs: which way operands lie, tiles at the edges, k that strips do not divide,
-// shares, narrow and integer types, with and without fused multiply-adds.
+// Every way of the quad kernel of GPUs: which way operands lie, tiles at the edges, k that strips do not divide, sums
+// in blocks, shares, narrow and integer types, with and without fused multiply-adds.
 TEST(DotTest, QuadShapesAgree) {
   for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
     ASSERT_NE(DeviceClient(mode), nullptr);
@@ -198,6 +198,8 @@ TEST(DotTest, QuadShapesAgree) {
                                            {"f32", "f32", 1, 1, 33, 32, 41, 8, 1},
                                            {"f32", "f32", 0, 1, 36, 44, 70, 4, 3},
                                            {"f32", "f32", 0, 0, 128, 16, 128, 8, 1},
+                                           {"f32", "f32", 1, 0, 20, 300, 24, 4, 1},
+                                           {"f16", "f32", 0, 1, 20, 520, 24, 4, 2},
                                            {"s32", "s32", 1, 0, 5, 20, 8, 4, 1},
                                            {"s8", "s32", 0, 1, 12, 48, 9, 4, 2},
                                            {"u8", "s32", 0, 0, 8, 20, 12, 4, 1},
@@ -242,9 +244,10 @@ ENTRY e { x = f32[70,36] parameter(0)  y = f32[36,44] parameter(1)  b = f32[44] 
     ASSERT_NE(DeviceClient(mode), nullptr);
     const DeviceFacts facts = AsGpu(mode);
     const vulkan::LowerContext context{facts, mode};
-    for (const uint32_t tile : {4u, 8u}) {
+    for (const auto& [tile, quads] : {std::pair{4u, true}, {8u, true}, {4u, false}}) {
       vulkan::DotShape shape;
-      shape.tiled = shape.quads = true;
+      shape.tiled = true;
+      shape.quads = quads;
       shape.lanes = shape.lanes_y = 4;
       shape.tile_rows = shape.tile_columns = tile;
       shape.k_step = 4;

@@ -1,6 +1,8 @@
 // Loops of many sizes as one dispatch: an optimizer's step.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tests/support/gpu_client.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -86,6 +88,39 @@ TEST(MergedLoopsTest, AScalarThatWaitsForMoreStaysBehind) {
       "s = f32[] reduce(y, z), dimensions={0}, to_apply=most  e = f32[] exponential(s)  q = f32[] multiply(n, e)\n"
       "k = f32[] cosine(q)  ROOT r = (f32[], f32[], f32[]) tuple(n, q, k) }",
       2);
+}
+
+// Sums of squares of arrays of any size, short and long, then their sum one by one, its root, and what is scaled by it.
+TEST(MergedLoopsTest, TheNormOfManyGradientsIsAFewDispatches) {
+  std::string text =
+                  "sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\nENTRY e {\n"
+                  "z = f32[] constant(0)\n",
+              results, types, total = "z";
+  const std::vector<std::string> shapes = {"64,192", "192",    "64,64", "64",       "256,64", "3,3,8,16", "16",     "",
+                                           "7",      "100,64", "1000",  "1024,512", "33,4",   "300,1000", "50257,2"};
+  int n = 0;
+  for (int copy = 0; copy < 3; ++copy) {
+    for (const std::string& shape : shapes) {
+      std::string dimensions;
+      for (int64_t d = 0; !shape.empty() && d <= std::ranges::count(shape, ','); ++d)
+        dimensions += fmt::format("{}{}", d == 0 ? "" : ",", d);
+      text += fmt::format("g{0} = f32[{1}] parameter({0})  q{0} = f32[{1}] multiply(g{0}, g{0})\n", n, shape);
+      text += shape.empty()
+                  ? fmt::format("r{0} = f32[] copy(q{0})\n", n)
+                  : fmt::format("r{0} = f32[] reduce(q{0}, z), dimensions={{{1}}}, to_apply=sum\n", n, dimensions);
+      text += fmt::format("t{0} = f32[] add({1}, r{0})\n", n, total);
+      total = fmt::format("t{}", n++);
+    }
+  }
+  text += fmt::format("s = f32[] rsqrt({})\n", total);
+  for (int k = 0; k < n; ++k) {
+    const std::string& shape = shapes[static_cast<size_t>(k) % shapes.size()];
+    text +=
+        fmt::format("b{0} = f32[{1}] broadcast(s), dimensions={{}}  o{0} = f32[{1}] multiply(g{0}, b{0})\n", k, shape);
+    results += fmt::format("{}o{}", k == 0 ? "" : ", ", k);
+    types += fmt::format("{}f32[{}]", k == 0 ? "" : ", ", shape);
+  }
+  ExpectMerged(text + fmt::format("ROOT t = ({}) tuple({}) }}\n", types, results), 10);
 }
 
 }  // namespace merged_loops_test

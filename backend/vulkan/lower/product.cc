@@ -364,9 +364,9 @@ class ProductWriter {
     WriteTypes(kernel);
     kernel.Append(fmt::format(
         "#define X {}u\n#define Y {}u\n#define TM {}u\n#define TN {}u\n#define TK {}u\n#define LHS_ALONG_K {}\n"
-        "#define RHS_ALONG_K {}\n",
+        "#define RHS_ALONG_K {}\n#define ROLLED {}\n",
         shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, reader_.LhsAlongK() ? 1 : 0,
-        reader_.RhsAlongK() ? 1 : 0));
+        reader_.RhsAlongK() ? 1 : 0, RollsStores() ? 1 : 0));
     auto scalar = [&](const char* head, auto&& value) {
       Function f;
       Begin(f, kernel, reader_.work.rows, reader_.work.k, reader_.work.columns);
@@ -451,13 +451,24 @@ class ProductWriter {
     return shape_.splits == 1 ? steps : CeilOf(share, shape_.k_step) * shape_.k_step;
   }
 
-  // Where what is computed of each result of an invocation would come to more code than half of what GPUs keep close
-  // (32 KB, about 4,000 operations).
+  // Where what is computed of each result of an invocation would come to more code than GPUs keep close (32 KB): a
+  // function counts as 64 operations, and is up to 2 KB.
   bool RollsStores() const {
-    constexpr int64_t kMostOperations = 2048;
+    constexpr int64_t kMostOperations = 1024;
     int64_t operations = 0;
-    for (const Instruction* i : reader_.body().computed) operations += ExpandedOperations(*i, {});
+    TargetInfo target;
+    target.emulates_i64 = !context_.facts.int64;
+    target.emulates_f64 = !context_.facts.float64;
+    for (const Instruction* i : reader_.body().computed) operations += ExpandedOperations(*i, target);
     return shape_.splits == 1 && operations * shape_.tile_rows * shape_.tile_columns > kMostOperations;
+  }
+
+  // Strips of k that are added up before they join a total; 0: one sum. Where a workgroup's few results leave
+  // registers.
+  int64_t BlockStrips(int64_t share) const {
+    constexpr int64_t kBlock = 32, kFewest = 128;
+    const bool small = shape_.lanes * shape_.lanes_y <= 64 && shape_.tile_rows * shape_.tile_columns <= 16;
+    return small && share >= kFewest ? std::max<int64_t>(kBlock / shape_.k_step, 1) : 0;
   }
 
   Step WriteQuads() const {
@@ -485,13 +496,14 @@ class ProductWriter {
         shape_.lanes, shape_.lanes_y, shape_.tile_rows, shape_.tile_columns, shape_.k_step, reader_.LhsAlongK() ? 1 : 0,
         reader_.RhsAlongK() ? 1 : 0, steps % shape_.k_step == 0 ? 0 : 1,
         kernel.Data(static_cast<uint32_t>(work.columns))));
-    kernel.Append(fmt::format("#define ROLLED {}\n", RollsStores() ? 1 : 0));
+    const int64_t block = IsFloating(reader_.sum_type) ? BlockStrips(share) : 0;
+    kernel.Append(fmt::format("#define ROLLED {}\n#define BLOCK {}\n", RollsStores() ? 1 : 0, block));
     for (const bool lhs : {true, false}) WriteQuadLoad(kernel, lhs, terms);
     units.WriteQuadStore(kernel);
     Step step = kernel.Finish(StepName(reader_.body()), "dot/matmul_quads.comp", {shape_.lanes, shape_.lanes_y, 1},
                               GroupGrid(context_.facts, groups));
     step.kernel.small_subgroups = true;
-    StateOrder(&step, 0, bytes ? 4 * share : share);
+    StateOrder(&step, block * shape_.k_step, bytes ? 4 * share : share);
     return step;
   }
 

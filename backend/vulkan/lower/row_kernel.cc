@@ -430,7 +430,7 @@ int64_t RowKernelWriter::UnrolledTurns() const {
 // On GPUs, of reductions that do little else than load.
 bool RowKernelWriter::LoadsAhead(int64_t steps_per_lane) const {
   const bool plain = program_.flop <= 4 * program_.rows * program_.row_size;
-  return !context_.facts.is_software() && plain && steps_per_lane >= kStepsAtOnce &&
+  return !context_.facts.is_software() && plain && (steps_per_lane >= kStepsAtOnce || shape_.alike) &&
          !ComputesInPairs(context_, *program_.body);
 }
 
@@ -450,8 +450,8 @@ Step RowKernelWriter::Write() {
   kernel_.Append(
       fmt::format("#define WIDTH {}\n#define SLOTS {}\n#define JOIN_LANES(p) JOIN_LANES_{}(p)\n#define HELD {}\n"
                   "#define BLOCKED {}\n#define SPLIT {}\n#define ORDERED {}\n",
-                  width(), slots(), JoinKind(), shape_.held, steps_per_lane > block ? 1 : 0, shape_.splits > 1 ? 1 : 0,
-                  shape_.ordered ? 1 : 0));
+                  width(), slots(), JoinKind(), shape_.held, steps_per_lane > block || shape_.alike ? 1 : 0,
+                  shape_.splits > 1 ? 1 : 0, shape_.ordered ? 1 : 0));
   const std::array<uint32_t, 3> grid = GroupGrid(context_.facts, groups);
   kernel_.Append(fmt::format("#define SURPLUS_GROUPS {}\n#define SURPLUS_UNITS {}\n",
                              int64_t{grid[0]} * grid[1] != groups ? 1 : 0,
@@ -492,7 +492,7 @@ Step RowKernelWriter::Write() {
   for (const RowReduce& reduce : program_.reduces) {
     if (reduce.source != nullptr) accumulation.of.push_back(PathOf(*reduce.source));
   }
-  const bool blocked = shape_.held == 0 && UnrolledTurns() == 0 && steps_per_lane > block;
+  const bool blocked = shape_.held == 0 && UnrolledTurns() == 0 && (steps_per_lane > block || shape_.alike);
   accumulation.level = {shape_.along_rows ? 1 : int64_t{shape_.width},
                         shape_.lanes,
                         blocked ? block : 0,

@@ -217,8 +217,11 @@ RowShape TuneRows(const DeviceFacts& facts, const RowWork& work) {
   while (limit > 1 && int64_t{limit} * work.accumulator_bytes * work.passes > facts.max_shared_bytes) limit /= 2;
   const bool many = work.rows >= (software ? 16 : traits.busy_groups / 2);
   shape.lanes = 1;
-  const int64_t wanted =
-      many && software ? std::min<int64_t>(facts.subgroup_size, limit) : std::min<int64_t>(limit, CeilDivide(steps, 4));
+  // Sums of whole arrays have one kernel whatever their size, so that those of many arrays are one dispatch.
+  shape.alike = !software && work.rows == 1 && work.passes == 1 && !work.ordered;
+  const int64_t wanted = shape.alike        ? int64_t{limit}
+                         : many && software ? std::min<int64_t>(facts.subgroup_size, limit)
+                                            : std::min<int64_t>(limit, CeilDivide(steps, 4));
   while (int64_t{shape.lanes} * 2 <= wanted) shape.lanes *= 2;
   while (shape.lanes * 2 <= limit && CeilDivide(steps, shape.lanes) > most_steps) shape.lanes *= 2;
   // Few long rows are shared out; shares of a whole number of turns of all lanes.

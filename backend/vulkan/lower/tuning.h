@@ -81,6 +81,7 @@ struct RowShape {
   bool ordered = false;  // lanes take neighbouring steps, and width is 1 unless along_rows
   // Steps of each lane, written out, whose values stay in registers from pass to pass; 0: passes are loops.
   uint32_t held = 0;
+  bool alike = false;  // the kernel is the same for every length: a pass over all of one array
 };
 struct RowWork {
   int64_t rows = 1, row_size = 1;

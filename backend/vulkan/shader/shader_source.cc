@@ -167,7 +167,7 @@ std::string PieceArguments(const KernelKey& key, uint32_t pieces) {
   const uint32_t buffers = key.buffer_count / pieces, params = key.param_count / pieces - 1;
   std::string text =
       fmt::format("#define SEVERAL_PIECES 1\nlayout(constant_id = {}) const uint PIECES = 1;\nuint group_of_piece;\n",
-                  kPiecesConstant);
+                  PiecesConstant(key));
   std::string load = fmt::format(
       "void load_arguments() {{\n  uint piece = 0u;\n"
       "  for (uint step = {}u; step > 0u; step /= 2u) {{\n"
