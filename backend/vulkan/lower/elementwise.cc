@@ -187,6 +187,7 @@ LoopKernel::LoopKernel(const LowerContext& context, const FusionDescription& bod
   writer_.Bind(loop_, "i");
   if (tuning.width > 1) writer_.Vectorize(loop_, static_cast<int>(tuning.width));
   const bool computes = std::ranges::any_of(body.computed, [](const Instruction* i) {
+    if (i->opcode() == Opcode::kConvolution || !i->called().empty()) return true;  // a window's sums
     const bool moves = i->opcode() == Opcode::kSelect || i->opcode() == Opcode::kCopy || i->opcode() == Opcode::kNegate;
     return IsElementwise(i->opcode()) && !moves && IsFloating(i->shape().element_type());
   });
