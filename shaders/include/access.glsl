@@ -7,7 +7,7 @@
 //   STORE(k, tag, i, v)    the reverse
 //   SITE(n)                before a LOAD or STORE in a loop that is unrolled: n is the number of the copy
 // Tags: f32 i32 u32 f64 i64 u64 c64 c128 u16 u8, and f32x4 i32x4 u32x4 for groups of four; u64x4 for groups of eight
-// 32-bit elements as pairs; u32x2 for eight bytes of packed elements (no driver that splits addresses gets those).
+// 32-bit elements as pairs; u32x2 for eight bytes of packed elements.
 //
 // The assembler defines ADDRESSES or not, SPLIT_ADDRESSES where the driver gains by it, PACKED_u8 and PACKED_u16 where
 // it has no storage of that size, USES_<tag>, and writes address_<k>, param_<k> and load_arguments(), which main()
@@ -56,7 +56,12 @@ uint site_base = 0u;
   SITE(2u); \
   STORE_QUAD(k, 2u * (i) + 1u, uvec4(unpackUint2x32(octet_.z), unpackUint2x32(octet_.w))); \
   SITE(0u); }
-#if defined(USES_f32x4) || defined(USES_i32x4) || defined(USES_u32x4) || defined(USES_u64x4)
+#define LOAD_u32x2(k, i) PAIR(k, i, 0u)
+#define STORE_u32x2(k, i, value) { \
+  uvec2 pair_ = value; \
+  PART(k, u32, 2u * (i), 0u) = pair_.x; \
+  PART(k, u32, 2u * (i) + 1u, 1u) = pair_.y; }
+#if defined(USES_f32x4) || defined(USES_i32x4) || defined(USES_u32x4) || defined(USES_u64x4) || defined(USES_u32x2)
 #undef USES_u32
 #define USES_u32 1
 #undef USES_u64

@@ -125,8 +125,9 @@ void main() {
   load_arguments();
   uint group = gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x;
   if (group >= P(0)) return;
-  uint lane = gl_LocalInvocationID.x, own_matrix = group * MATRICES + gl_LocalInvocationID.y;
-  uint own = gl_LocalInvocationID.y * SIZE, own_corner = gl_LocalInvocationID.y * (T * T);
+  // Matrices lie along x as well: lavapipe fills its vectors along it alone.
+  uint lane = gl_LocalInvocationID.x % LANES, among = gl_LocalInvocationID.x / LANES;
+  uint own_matrix = group * MATRICES + among, own = among * SIZE, own_corner = among * (T * T);
   // What has no matrix of its own computes the last one again and does not store it: all have to reach the barriers.
   uint matrix = min(own_matrix, P(1) - 1u);
   load_triangle(lane, own, matrix);

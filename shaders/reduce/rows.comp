@@ -2,7 +2,8 @@
 // row.
 //
 // A workgroup of X lanes by Y units owns Y units (or one of SPLITS shares of them): lanes of one unit take every X-th
-// step, so neighbouring lanes read neighbouring memory, and X = 1 gives each invocation units of its own. A step is
+// step, so neighbouring lanes read neighbouring memory, and X = 1 gives each invocation units of its own (the workgroup is
+// a row of Y then: UNITS_ALONG_X, as lavapipe fills its vectors along x alone). A step is
 // WIDTH elements of a row, or one element of each of WIDTH rows (SLOTS rows a unit); either way WIDTH independent
 // accumulators.
 //
@@ -161,6 +162,8 @@ void main() {
 #if BY_SUBGROUP
   uint place = gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID;
   uint lane = place % LANES, own = place / LANES;
+#elif UNITS_ALONG_X
+  uint lane = 0u, own = gl_LocalInvocationID.x;
 #else
   uint lane = gl_LocalInvocationID.x, own = gl_LocalInvocationID.y;
 #endif

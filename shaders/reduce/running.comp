@@ -22,7 +22,8 @@
 // carry) and running_end(o, chunk, lane, carry); with ONE_PASS, where LANES is above BLOCK and UNITS and COLUMNS are 1, also
 // running_total(o, tile, lane), first_carry(acc), and the words of the state: add_state(at, n), put_ and get_acc (of
 // ACC_WORDS) and put_ and get_carry (of CARRY_WORDS). Several lanes: no surplus units, and UNITS is 1 or all units have the
-// same tiles, so that barriers are met by all.
+// same tiles, so that barriers are met by all. One lane: UNITS_ALONG_X, the workgroup is a row of UNITS invocations, as lavapipe
+// fills its vectors along x alone.
 
 // own: the reduction of the elements of this lane; afterwards shared_totals holds that of all lanes up to each.
 #define SCAN_LANES(own) \
@@ -140,8 +141,12 @@ void main() {
 #if SURPLUS_GROUPS
   if (group >= P(0)) return;
 #endif
-  uint lane = gl_LocalInvocationID.x;
-  uint unit = group * UNITS + gl_LocalInvocationID.y;
+#if UNITS_ALONG_X
+  uint lane = 0u, own = gl_LocalInvocationID.x;
+#else
+  uint lane = gl_LocalInvocationID.x, own = gl_LocalInvocationID.y;
+#endif
+  uint unit = group * UNITS + own;
 #if SURPLUS_UNITS
   if (unit >= P(1)) return;
 #endif

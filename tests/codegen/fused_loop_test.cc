@@ -155,6 +155,33 @@ TEST(PackedStorageTest, ElementsOfSharedWordsAreStoredOneByOne) {
   EXPECT_EQ(Count(Compiled(LowerRoot(text).at(0)), "#define PACKED_u16 1"), 0);
 }
 
+// A byte takes lavapipe as long as a word, so a loop that read bytes one by one took four to six times as long.
+TEST(FusedLoopTest, NarrowElementsGoByWordsOnSoftwareDrivers) {
+  const auto text = [](const char* type) {
+    return fmt::format(
+        "HloModule m\nENTRY main {{\n  a = {0}[1048576] parameter(0)\n  ROOT n = {0}[1048576] abs(a)\n}}\n", type);
+  };
+  const std::string halves = LowerRoot(text("bf16"), FullFacts()).at(0).kernel.generated;
+  EXPECT_EQ(Count(halves, "LOAD(0, u32x4"), 1);
+  EXPECT_EQ(Count(halves, "STORE(1, u32x4"), 1);
+  EXPECT_EQ(Count(LowerRoot(text("s8"), FullFacts()).at(0).kernel.generated, "LOAD(0, u32x2"), 1);
+}
+
+// LLVM stored what was only moved by a look at a 64-byte vector on the stack for each lane.
+TEST(FusedLoopTest, PairsAreStoredByWordsWhereTheHostHasAvx512) {
+  const char* text =
+      "HloModule m\nENTRY main {\n  a = f32[1048576] parameter(0)\n  ROOT n = f32[1048576] negate(a)\n}\n";
+  DeviceFacts facts = FullFacts();
+  const std::string pairs = LowerRoot(text, facts).at(0).kernel.generated;
+  EXPECT_EQ(Count(pairs, "STORE(1, u64x4"), 1);
+  EXPECT_EQ(Count(pairs, " ^ P("), 0);
+  facts.host_avx512 = true;
+  const std::string words = LowerRoot(text, facts).at(0).kernel.generated;
+  EXPECT_EQ(Count(words, "LOAD(0, u64x4"), 1);
+  EXPECT_EQ(Count(words, "STORE(1, f32x4"), 2);
+  EXPECT_EQ(Count(words, " ^ P("), 4);
+}
+
 TEST(FusedLoopTest, RefusesTensorsThatAnIndexCannotReach) {
   constexpr std::string_view kRefusal =
       "f32[65536,65536] has 4294967296 elements, more than the 2147483647 that a kernel can index";
@@ -173,9 +200,9 @@ TEST(FusedLoopTest, RefusesTensorsThatAnIndexCannotReach) {
 
 TEST(FusedLoopTest, LoopsOverMoreElementsThanAVariableCountsAreParts) {
   const auto steps = LowerRoot(Fusion(
-      "  p = s8[3,65536,65536] parameter(0)\n  t = s8[65536,3,65536] transpose(p), dimensions={1,0,2}\n"
-      "  ROOT n = s8[65536,3,65536] negate(t)\n",
-      "  a = s8[3,65536,65536] parameter(0)\n  ROOT f = s8[65536,3,65536] fusion(a), kind=kLoop, calls=fused\n"));
+      "  p = s8[3,65536,65536] parameter(0)\n  t = s8[65536,65536,3] transpose(p), dimensions={1,2,0}\n"
+      "  ROOT n = s8[65536,65536,3] negate(t)\n",
+      "  a = s8[3,65536,65536] parameter(0)\n  ROOT f = s8[65536,65536,3] fusion(a), kind=kLoop, calls=fused\n"));
   int64_t groups = 0;
   for (const Step& step : steps) {
     groups += step.params.at(0);
@@ -203,7 +230,8 @@ struct OperationTypes {
 };
 
 TEST_P(OnDeviceTest, EveryOperationCompilesForEveryType) {
-  const std::vector<const char*> floats = {"f32", "f64", "f16", "bf16", "f8e5m2", "f8e4m3fn", "f8e8m0fnu", "f4e2m1fn", "f6e3m2fn"};
+  const std::vector<const char*> floats = {"f32",      "f64",       "f16",      "bf16",    "f8e5m2",
+                                           "f8e4m3fn", "f8e8m0fnu", "f4e2m1fn", "f6e3m2fn"};
   const std::vector<const char*> complexes = {"c64", "c128"};
   const std::vector<const char*> integers = {"s32", "u32", "s64", "u64", "s8", "u8", "s16",
                                              "u16", "s4",  "u4",  "s2",  "u2", "s1", "u1"};

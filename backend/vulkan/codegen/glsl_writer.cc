@@ -436,9 +436,7 @@ std::string ValueWriter::LoadFromGroup(int k, const GroupPlace& at) {
     } else {
       // Pairs of words: half the loads on drivers that load lane by lane.
       const std::string from = tag == "f32" ? "uintBitsToFloat" : tag == "i32" ? "ivec2" : "uvec2";
-      // LLVM stores a half of a 64-bit lane by a look at the 64-bit vector on the stack, unless it is computed; by a
-      // zero that it does not know it is.
-      const std::string zero = only_moves_ && !kernel_.stores_pairs() ? " ^ " + kernel_.Data(0) : "";
+      const std::string zero = hides_loads_ && !kernel_.stores_pairs() ? " ^ " + kernel_.Data(0) : "";
       Line(fmt::format("u64vec4 {}_8 = LOAD({}, u64x4, {});", name, k, index));
       for (int i = 0; i < 4; ++i) {
         Line(fmt::format("{}2 {}_{} = {}(unpackUint2x32({}_8[{}]){});", vector, name, i, from, name, i, zero));

@@ -48,6 +48,9 @@ class ValueWriter {
   // only moved. (What is computed lavapipe has in vectors of 32-bit lanes, and puts pairs of it together on the stack,
   // lane by lane.)
   void OnlyMoves() { only_moves_ = true; }
+  // What is loaded in pairs and stored after little arithmetic: LLVM would store a half of a 64-bit lane by a look at
+  // the 64-bit vector on the stack, but for a zero that it does not know it is. (Elsewhere it costs a twentieth.)
+  void HideLoads() { hides_loads_ = true; }
   // The carrier value of the element of tensor k at a linear index. Memoised.
   std::string Load(int k, const IndexExpression& linear);
   // Stores values at linear indices first + 0, 1 ...: as groups where Vectorize() allows, else one by one.
@@ -147,7 +150,7 @@ class ValueWriter {
   std::unordered_map<const Instruction*, std::string> held_;
   std::vector<int> vector_variables_;
   int vector_width_ = 1;
-  bool only_moves_ = false;
+  bool only_moves_ = false, hides_loads_ = false;
   std::vector<Scope> scopes_{1};
   std::string text_;
   int next_local_ = 0;

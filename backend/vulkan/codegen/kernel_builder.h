@@ -31,8 +31,8 @@ class KernelBuilder {
   // Its elements of 8 or 16 bits are reached through words (IsPacked).
   bool is_packed(int k) const { return IsPacked(types_.at(k), facts_); }
   // Groups of them are reached through words: so on GPUs, which move 8 or 16 bytes at a time, that have such elements
-  // too.
-  bool groups_are_words(int k) const { return is_packed(k) || (facts_.byte_offsets && StorageBytes(types_.at(k)) < 4); }
+  // too, and on lavapipe, which takes as long for a byte as for a word.
+  bool groups_are_words(int k) const { return is_packed(k) || (words_go_in_pairs() && StorageBytes(types_.at(k)) < 4); }
   // Lets the text use LOAD(k, f32x4, i) and STORE: element i is the i-th group of four. 32-bit types, and c64 as f32;
   // 16-byte aligned slices. With width 8, LOAD(k, u64x4, i): the i-th group of eight as pairs; 32-byte aligned slices;
   // has_pairs(). Where groups_are_words, LOAD(k, u32, i): the i-th word; any width.
@@ -41,7 +41,7 @@ class KernelBuilder {
   void AddWordsView(int k, int words);
 
   // Words go in pairs where that is one access.
-  bool words_go_in_pairs() const { return facts_.byte_offsets; }
+  bool words_go_in_pairs() const { return facts_.byte_offsets || (facts_.is_software() && facts_.int64); }
   // Whether eight 32-bit elements can be loaded as four 64-bit integers.
   bool has_pairs() const { return facts_.int64; }
   // Whether eight that are only moved are stored so too.

@@ -199,11 +199,16 @@ LoopKernel::LoopKernel(const LowerContext& context, const FusionDescription& bod
   kernel_.Param(static_cast<uint32_t>(count / tuning.width));  // P(0) of fused_loop.comp
   writer_.Bind(loop_, "i");
   if (tuning.width > 1) writer_.Vectorize(loop_, static_cast<int>(tuning.width));
-  const bool computes = std::ranges::any_of(body.computed, [](const Instruction* i) {
-    const bool moves = i->opcode() == Opcode::kSelect || i->opcode() == Opcode::kCopy || i->opcode() == Opcode::kNegate;
-    return IsElementwise(i->opcode()) && !moves && IsFloating(i->shape().element_type());
+  const bool sums = std::ranges::any_of(body.computed, [](const Instruction* i) {
+    return i->opcode() == Opcode::kConvolution || !i->called().empty();  // of a window
   });
+  const bool computes = sums || std::ranges::any_of(body.computed, [](const Instruction* i) {
+                          const bool moves = i->opcode() == Opcode::kSelect || i->opcode() == Opcode::kCopy ||
+                                             i->opcode() == Opcode::kNegate;
+                          return IsElementwise(i->opcode()) && !moves && IsFloating(i->shape().element_type());
+                        });
   if (!computes) writer_.OnlyMoves();
+  if (!sums) writer_.HideLoads();
 }
 
 const Instruction* LiveRowsOf(std::span<const Instruction* const> results, int64_t d) {

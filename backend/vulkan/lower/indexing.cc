@@ -587,6 +587,7 @@ Result<std::vector<Step>> LowerDynamicUpdateSlice(const LowerContext& context, c
   writer.Bind(loop, "i");
   if (width > 1) writer.Vectorize(loop, static_cast<int>(width));
   writer.OnlyMoves();
+  writer.HideLoads();
   const int k = kernel.AddBuffer(whole.element_type(), Access::kReadWrite, place);
   const MultiIndex start = writer.WindowStart(hero, 2, whole, part);
   std::vector<IndexExpression> targets;

@@ -332,7 +332,7 @@ Step BlockKernels::Factor(const MatrixPlace& source, const MatrixPlace& result, 
   kernel.Append(fmt::format("Value as_value(Real x) {{ return {}; }}\n",
                             IsComplex(type_) ? RealCall("complex", "x, " + ZeroText(real_)) : "x"));
   Step made =
-      kernel.Finish(name_ + " corner", "linalg/factor_block.comp", {lanes, matrices, 1}, GroupGrid(facts, groups));
+      kernel.Finish(name_ + " corner", "linalg/factor_block.comp", {lanes * matrices, 1, 1}, GroupGrid(facts, groups));
   made.flop = batch_ * n * n * n / 3;
   return made;
 }

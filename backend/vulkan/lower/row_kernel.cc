@@ -481,11 +481,14 @@ Step RowKernelWriter::Write() {
     WriteElements();
   }
   const bool by_subgroup = JoinKind() == 1 || JoinKind() == 2;
-  kernel_.Append(fmt::format("#define BY_SUBGROUP {}\n", by_subgroup ? 1 : 0));
-  Step step = kernel_.Finish(program_.name, "reduce/rows.comp",
-                             {by_subgroup ? invocations() : shape_.lanes, by_subgroup ? 1 : units_per_group(), 1,
-                              static_cast<uint32_t>(block), shape_.lanes, units_per_group()},
-                             grid);
+  // Lavapipe fills its vectors along x alone.
+  const bool along_x = shape_.lanes == 1 && shape_.interleaved == 1;
+  kernel_.Append(
+      fmt::format("#define BY_SUBGROUP {}\n#define UNITS_ALONG_X {}\n", by_subgroup ? 1 : 0, along_x ? 1 : 0));
+  const uint32_t x = by_subgroup || along_x ? invocations() : shape_.lanes;
+  Step step =
+      kernel_.Finish(program_.name, "reduce/rows.comp",
+                     {x, invocations() / x, 1, static_cast<uint32_t>(block), shape_.lanes, units_per_group()}, grid);
   step.flop = program_.flop;
   step.accumulations = program_.joins;
   StepAccumulation& accumulation = step.accumulations.emplace_back();

@@ -404,8 +404,9 @@ class RunningWriter {
     WriteStart(kernel, totals);
     WriteTile(kernel, totals);
     WriteEnd(kernel, totals);
+    kernel.Append(fmt::format("#define UNITS_ALONG_X {}\n", shares() ? 0 : 1));
     Step step = kernel.Finish(StepName(body_) + (totals ? " totals" : ""), "reduce/running.comp",
-                              {shape_.lanes, shape_.units, 1}, grid);
+                              {shares() ? shape_.lanes : shape_.units, shares() ? shape_.units : 1, 1}, grid);
     step.flop = rows_ * length_;
     return step;
   }

@@ -431,7 +431,7 @@ RunningShape TuneRunning(const DeviceFacts& facts, const RunningWork& work) {
   shape.chunks = CeilDivide(tiles, shape.chunk);
   const uint32_t group = software ? std::max(facts.subgroup_size, 1u) : 64;
   const bool alone = shape.lanes > 1 && shape.chunks > 1;
-  const uint32_t most_units = std::min(group, facts.max_workgroup_size[1]);
+  const uint32_t most_units = std::min(group, facts.max_workgroup_size[shape.lanes > 1 ? 1 : 0]);
   const auto may_double = [&] {
     const int64_t units = int64_t{shape.units} * 2;
     if (units > most_units || shape.lanes * units > group || shape.units >= walks * shape.chunks) return false;
