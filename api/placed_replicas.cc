@@ -84,9 +84,9 @@ struct PlacedExecutable::State {
   std::vector<std::unique_ptr<Place>> places;  // of this process
   ProcessGroup* group = nullptr;               // of a job
   JobWaits waits;
-  std::unique_ptr<Transport> transport;                        // of the run
-  std::map<int64_t, std::pair<std::string, SharingWay>> ways;  // of each exchange, by number
-  std::map<int64_t, std::unique_ptr<SharedExchange>> shared;   // those that go through shared memory
+  std::unique_ptr<Transport> transport;                       // of the run
+  std::map<int64_t, std::string> ways;                        // of each exchange, by number
+  std::map<int64_t, std::unique_ptr<SharedExchange>> shared;  // those that go through shared memory
 
   Status AddPlace(const Module& module, int64_t number, const std::vector<bool>& shared, const DeviceOptions& device,
                   const EvaluateOptions& evaluate, const CompileOptions& compile) {
@@ -124,12 +124,17 @@ struct PlacedExecutable::State {
       for (const PlaceExchange& exchange : place->program.exchanges) {
         const SharingWay way = wanted.value_or(ChooseSharing(exchange, facts));
         if (ways.contains(exchange.number)) continue;
-        ways.emplace(exchange.number, std::pair(exchange.what, SharingWay::kStaging));
+        ways.emplace(exchange.number, ExchangeText(exchange.what, SharingWay::kStaging, TellingWay::kHost));
         if (way == SharingWay::kStaging) continue;
-        auto made = SharedExchange::Create(exchange, way, devices);
+        TellingWay telling = ChooseTelling(exchange, way, facts);
+        auto made = SharedExchange::Create(exchange, way, telling, devices);
+        if (!made.ok() && telling != TellingWay::kHost) {
+          telling = TellingWay::kHost;
+          made = SharedExchange::Create(exchange, way, telling, devices);
+        }
         if (!made.ok() && wanted) return made.status();
         if (!made.ok()) continue;  // no memory for the boxes, or the driver has another mind than its facts
-        ways.at(exchange.number).second = way;
+        ways.at(exchange.number) = ExchangeText(exchange.what, way, telling);
         shared.emplace(exchange.number, std::move(*made));
       }
     }
@@ -236,7 +241,7 @@ Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*
   State& state = *state_;
   const std::vector<std::string> titles = PlaceTitles(state.grid, state.place_of, names());
   state.transport = std::make_unique<LocalTransport>(titles, state.timeout);
-  for (const auto& [number, exchange] : state.shared) exchange->Rewind();
+  for (const auto& [number, exchange] : state.shared) VXLA_RETURN_IF_ERROR(exchange->Rewind());
   std::vector<std::optional<Result<Literal>>> results(state.places.size());
   std::vector<std::thread> threads;
   for (size_t p = 0; p < state.places.size(); ++p) {
@@ -316,7 +321,7 @@ std::vector<std::string> PlacedExecutable::names() const {
 
 std::string PlacedExecutable::sharing() const {
   std::string text;
-  for (const auto& [number, way] : state_->ways) text += fmt::format("{}: {}\n", way.first, SharingText(way.second));
+  for (const auto& [number, way] : state_->ways) text += way + "\n";
   return text;
 }
 
