@@ -73,8 +73,9 @@ Result<TimePoint> Queues::Submit(int queue, VkCommandBuffer commands, const Mome
   for (const HostSemaphore& wait : outer_waits) waits.push_back(point(wait));
   Line& line = at(queue);
   std::lock_guard lock(line.mutex);
-  signals.push_back(point({line.timeline, line.last_value + 1}));
   for (const HostSemaphore& signal : outer_signals) signals.push_back(point(signal));
+  // The last one: a driver may signal one after another (SwiftShader), and who sees the timeline may free the others.
+  signals.push_back(point({line.timeline, line.last_value + 1}));
   info.waitSemaphoreInfoCount = static_cast<uint32_t>(waits.size());
   info.pWaitSemaphoreInfos = waits.data();
   info.signalSemaphoreInfoCount = static_cast<uint32_t>(signals.size());
