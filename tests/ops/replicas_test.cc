@@ -391,6 +391,25 @@ ENTRY e { x = f32[4] parameter(0)  z = s32[] constant(0)  s = (s32[], f32[4]) tu
   }
 }
 
+// SwiftShader signals a submission's semaphores one after another: what one device tells another must be signalled
+// before the host sees that the submission has ended, and frees it.
+TEST(ReplicasTest, SemaphoresBetweenDevicesAreFreedWhenAllAreSignalled) {
+  const auto module = ParseModule(std::string(kSum) + R"(ENTRY e { x = f32[4] parameter(0)
+  r = f32[4] all-reduce(x), replica_groups={}, to_apply=sum  g = f32[16] all-gather(r), replica_groups={}, dimensions={0}
+  ROOT t = (f32[4], f32[16]) tuple(r, g) })");
+  ASSERT_NE(module, nullptr);
+  std::vector<Literal> arguments;
+  Pointers pointers;
+  for (uint64_t d = 0; d < 4; ++d) arguments.push_back(RandomLiteral(Shape(ElementType::kF32, {4}), d));
+  for (const Literal& argument : arguments) pointers.push_back({&argument});
+  for (int i = 0; i < 12; ++i) {
+    auto placed = PlacedExecutable::Compile(*module, {4, 1}, pointers, {"0", "0", "0", "0"}, DefaultDevice(), {});
+    ASSERT_TRUE(placed.ok()) << placed.status().message();
+    const auto result = placed->Run(pointers);
+    ASSERT_TRUE(result.ok()) << result.status().message();
+  }
+}
+
 // Places reduce what is their own before they share it: the same sums in the same order as at one place.
 TEST(ReplicasTest, ReductionsOverPlacesHaveTheBitsOfOne) {
   for (const char* type : {"f32", "bf16", "f16", "s8", "c64"}) {
