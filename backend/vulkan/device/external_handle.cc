@@ -189,9 +189,12 @@ Status ShareSemaphore(DeviceContext& from, VkSemaphore semaphore, DeviceContext&
   import.semaphore = target;
   import.handleType = kSemaphoreType;
   SystemHandle& handle = HandleIn(import);
-  VXLA_RETURN_IF_ERROR(
-      from.Check(Load<GetSemaphore>(from, kGetSemaphore)(from.handle(), &get, &handle), kGetSemaphore));
-  const VkResult result = Load<ImportSemaphore>(to, kImportSemaphore)(to.handle(), &import);
+  const auto get_handle = Load<GetSemaphore>(from, kGetSemaphore);
+  const auto import_handle = Load<ImportSemaphore>(to, kImportSemaphore);
+  if (get_handle == nullptr || import_handle == nullptr)
+    return Unsupported("device {}: {} is not enabled", from.facts().name, kSemaphoreExtension);
+  VXLA_RETURN_IF_ERROR(from.Check(get_handle(from.handle(), &get, &handle), kGetSemaphore));
+  const VkResult result = import_handle(to.handle(), &import);
   CloseAfter(result, handle);
   return to.Check(result, kImportSemaphore);
 }
