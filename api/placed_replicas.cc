@@ -61,6 +61,38 @@ Result<PlaceList> PlacesOf(const std::vector<std::string>& list, int64_t devices
   return places;
 }
 
+namespace {
+
+// A result on its way to the first process: its bytes up to its bounds, then what lives of each dynamic dimension.
+void AppendLeaf(const Literal& leaf, const Shape& shape, std::vector<std::byte>& bytes) {
+  bytes.insert(bytes.end(), leaf.bytes().begin(), leaf.bytes().end());
+  for (int d = 0; shape.IsArray() && d < shape.rank(); ++d) {
+    if (!shape.is_dynamic_dimension(d)) continue;
+    const int64_t size = leaf.dynamic_size(d);
+    const auto* const words = reinterpret_cast<const std::byte*>(&size);
+    bytes.insert(bytes.end(), words, words + sizeof(size));
+  }
+}
+
+Literal TakeLeaf(const Shape& shape, std::span<const std::byte>& left) {
+  Literal leaf(shape);
+  const auto take = [&](std::span<std::byte> target) {
+    VXLA_CHECK(target.size() <= left.size(), "results of another program");
+    std::ranges::copy_n(left.begin(), static_cast<ptrdiff_t>(target.size()), target.begin());
+    left = left.subspan(target.size());
+  };
+  take(leaf.mutable_bytes());
+  for (int d = 0; shape.IsArray() && d < shape.rank(); ++d) {
+    if (!shape.is_dynamic_dimension(d)) continue;
+    int64_t size = 0;
+    take(std::as_writable_bytes(std::span(&size, 1)));
+    leaf.set_dynamic_size(d, size);
+  }
+  return leaf;
+}
+
+}  // namespace
+
 struct PlacedExecutable::State {
   struct Place {
     int64_t number = 0;
@@ -84,9 +116,9 @@ struct PlacedExecutable::State {
   std::vector<std::unique_ptr<Place>> places;  // of this process
   ProcessGroup* group = nullptr;               // of a job
   JobWaits waits;
-  std::unique_ptr<Transport> transport;                        // of the run
-  std::map<int64_t, std::pair<std::string, SharingWay>> ways;  // of each exchange, by number
-  std::map<int64_t, std::unique_ptr<SharedExchange>> shared;   // those that go through shared memory
+  std::unique_ptr<Transport> transport;                       // of the run
+  std::map<int64_t, std::string> ways;                        // of each exchange, by number
+  std::map<int64_t, std::unique_ptr<SharedExchange>> shared;  // those that go through shared memory
 
   Status AddPlace(const Module& module, int64_t number, const std::vector<bool>& shared, const DeviceOptions& device,
                   const EvaluateOptions& evaluate, const CompileOptions& compile) {
@@ -124,12 +156,17 @@ struct PlacedExecutable::State {
       for (const PlaceExchange& exchange : place->program.exchanges) {
         const SharingWay way = wanted.value_or(ChooseSharing(exchange, facts));
         if (ways.contains(exchange.number)) continue;
-        ways.emplace(exchange.number, std::pair(exchange.what, SharingWay::kStaging));
+        ways.emplace(exchange.number, ExchangeText(exchange.what, SharingWay::kStaging, TellingWay::kHost));
         if (way == SharingWay::kStaging) continue;
-        auto made = SharedExchange::Create(exchange, way, devices);
+        TellingWay telling = ChooseTelling(exchange, way, facts);
+        auto made = SharedExchange::Create(exchange, way, telling, devices);
+        if (!made.ok() && telling != TellingWay::kHost) {
+          telling = TellingWay::kHost;
+          made = SharedExchange::Create(exchange, way, telling, devices);
+        }
         if (!made.ok() && wanted) return made.status();
         if (!made.ok()) continue;  // no memory for the boxes, or the driver has another mind than its facts
-        ways.at(exchange.number).second = way;
+        ways.at(exchange.number) = ExchangeText(exchange.what, way, telling);
         shared.emplace(exchange.number, std::move(*made));
       }
     }
@@ -220,8 +257,6 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
                                                         ProcessGroup& group, const JobWaits& waits,
                                                         const DeviceOptions& options, const EvaluateOptions& evaluate,
                                                         const CompileOptions& compile) {
-  if (module.entry()->root()->shape().IsDynamic())
-    return Unsupported("results with dynamic dimensions do not travel between processes");
   auto state = std::make_unique<State>(module, grid, PlaceDevices(grid.count(), group.size()), evaluate);
   state->group = &group;
   state->waits = waits;
@@ -236,7 +271,7 @@ Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*
   State& state = *state_;
   const std::vector<std::string> titles = PlaceTitles(state.grid, state.place_of, names());
   state.transport = std::make_unique<LocalTransport>(titles, state.timeout);
-  for (const auto& [number, exchange] : state.shared) exchange->Rewind();
+  for (const auto& [number, exchange] : state.shared) VXLA_RETURN_IF_ERROR(exchange->Rewind());
   std::vector<std::optional<Result<Literal>>> results(state.places.size());
   std::vector<std::thread> threads;
   for (size_t p = 0; p < state.places.size(); ++p) {
@@ -279,29 +314,23 @@ Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::v
       return status;
     }
   }
+  const std::vector<const Shape*> shapes = FlattenTuple(state.result);
   for (const auto& of_device : leaves) {
-    for (const Literal* leaf : of_device) bytes.insert(bytes.end(), leaf->bytes().begin(), leaf->bytes().end());
+    for (size_t k = 0; k < of_device.size(); ++k) AppendLeaf(*of_device[k], *shapes[k], bytes);
   }
   if (state.group->rank() == 0) bytes.clear();  // they are here
   VXLA_ASSIGN_OR_RETURN(const auto all,
                         Gather(*state.group, "the results", std::move(bytes), GatherAt::kFirst, state.waits));
   if (state.group->rank() != 0) return std::optional<Literal>();
   std::vector<Literal> received;
-  const std::vector<const Shape*> shapes = FlattenTuple(state.result);
   received.reserve(devices * shapes.size());
-  std::vector<size_t> taken(all.size(), 0);
+  std::vector<std::span<const std::byte>> left(all.begin(), all.end());
   for (size_t d = 0; d < devices; ++d) {
     const auto place = static_cast<size_t>(state.place_of[d]);
     if (place == 0) continue;
     leaves[d].clear();
     for (const Shape* shape : shapes) {
-      Literal& leaf = received.emplace_back(*shape);
-      const std::span<std::byte> target = leaf.mutable_bytes();
-      VXLA_CHECK(taken[place] + target.size() <= all[place].size(), "results of another program");
-      std::ranges::copy_n(all[place].begin() + static_cast<ptrdiff_t>(taken[place]),
-                          static_cast<ptrdiff_t>(target.size()), target.begin());
-      taken[place] += target.size();
-      leaves[d].push_back(&leaf);
+      leaves[d].push_back(&received.emplace_back(TakeLeaf(*shape, left[place])));
     }
   }
   VXLA_ASSIGN_OR_RETURN(Literal stacked, StackResults(leaves, state.result.IsTuple()));
@@ -316,7 +345,7 @@ std::vector<std::string> PlacedExecutable::names() const {
 
 std::string PlacedExecutable::sharing() const {
   std::string text;
-  for (const auto& [number, way] : state_->ways) text += fmt::format("{}: {}\n", way.first, SharingText(way.second));
+  for (const auto& [number, way] : state_->ways) text += way + "\n";
   return text;
 }
 

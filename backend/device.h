@@ -75,6 +75,17 @@ struct BufferRange {
   int64_t offset_bytes = 0, size_bytes = 0;
 };
 
+// What one device tells another: made by the one that signals, opened by the one that waits.
+class Signal {
+ public:
+  virtual ~Signal() = default;
+};
+// value: of signals that count (DeviceFacts::SharedSignals); each is larger than the one before.
+struct SignalPoint {
+  Signal* signal = nullptr;
+  uint64_t value = 0;
+};
+
 // Recorded once, submitted many times; not thread-safe; must not be in flight while it is recorded, nor while it is
 // submitted again unless Begin was told so.
 class CommandBuffer {
@@ -137,6 +148,14 @@ class Device {
   virtual Result<std::shared_ptr<Buffer>> ImportHostMemory(std::byte*, int64_t) {
     return Unsupported("device {}: it takes none of the host's memory", facts().name);
   }
+  // Signals for another logical device of the same physical device, which opens them with OpenSignal
+  // (facts().shares_signals).
+  virtual Result<std::shared_ptr<Signal>> MakeSignal() {
+    return Unsupported("device {}: it shares no signals", facts().name);
+  }
+  virtual Result<std::shared_ptr<Signal>> OpenSignal(const Signal&) {
+    return Unsupported("device {}: it shares no signals", facts().name);
+  }
 
   // Compiles what is not cached, on all cores; the kernels come in the order of the keys. `compiled` counts those that
   // were neither in memory nor on disk. `mode` is one of binding_modes(); `progress` may be empty.
@@ -161,6 +180,13 @@ class Device {
   // Thread-safe. Goes to the commands' queue, starts once `after` has passed, and returns what that queue reaches at
   // the end. `after` names nothing that has not been submitted.
   virtual Result<TimePoint> Submit(CommandBuffer& commands, const Moment& after) = 0;
+  // As Submit; starts once other devices have given `waits`, which they have been told to by then, and gives `signals`
+  // at its end. Signals that do not count are waited for once, before they are given again.
+  virtual Result<TimePoint> SubmitAcross(CommandBuffer& commands, const Moment& after,
+                                         std::span<const SignalPoint> waits, std::span<const SignalPoint> signals) {
+    if (waits.empty() && signals.empty()) return Submit(commands, after);
+    return Unsupported("device {}: it shares no signals", facts().name);
+  }
   // kDeviceFailure once the device is lost. Returns at once if the moment has passed.
   virtual Status Wait(const Moment& moment) = 0;
   virtual bool IsDone(const Moment& moment) = 0;

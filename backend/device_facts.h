@@ -152,6 +152,10 @@ struct DeviceFacts {
   // addresses that are multiples of this for its own (0: it does not).
   bool shares_memory = false;
   uint64_t host_pointer_alignment = 0;
+  // What another logical device of the same physical device can wait for: nothing, signals that are given and taken in
+  // turn, or such as count.
+  enum class SharedSignals : uint8_t { kNone, kInTurn, kCounting };
+  SharedSignals shares_signals = SharedSignals::kNone;
   // So many workgroups keep the whole device busy.
   int64_t busy_workgroups = 256;
   int hardware_threads = 1;  // software drivers: the threads that run kernels

@@ -615,6 +615,44 @@ Status Merger::CheckGroup(const Instruction& instruction, const Values& given, i
   return OkStatus();
 }
 
+// Each place reduces what its own neighbours give before it shares it. Gives how many of them are one now.
+int64_t Merger::ReduceAtPlaces(Computation& into, const Instruction& instruction, const IntList& members,
+                               std::vector<Values>& given) {
+  IntList places;
+  for (const int64_t member : members) places.push_back(places_->place_of[static_cast<size_t>(member)]);
+  const int64_t block = ReductionBlock(places);
+  const bool dynamic =
+      std::ranges::any_of(instruction.operands(), [](const Instruction* o) { return o->shape().IsDynamic(); });
+  if (block == 1 || dynamic || KindOfCollective(instruction) != Opcode::kAllReduce) return 1;
+  Expansion make(into, instruction);
+  const auto of_block = [&](size_t begin, size_t k) {
+    Values values;
+    for (size_t m = begin; m < std::min(begin + static_cast<size_t>(block), given.size()); ++m)
+      values.push_back(given[m][k]);
+    return values;
+  };
+  // What is of equal values is one value everywhere; it is made where one of those stands that have it.
+  std::map<std::pair<size_t, Values>, Instruction*> known;
+  for (const bool here : {true, false}) {
+    for (size_t begin = 0; begin < given.size(); begin += static_cast<size_t>(block)) {
+      for (size_t k = 0; IsHere(members[begin]) == here && k < given[begin].size(); ++k) {
+        const Values values = of_block(begin, k);
+        Instruction*& part = known[{k, values}];
+        if (part != nullptr) continue;
+        part = here ? ReducedPart(make, values, [&](Computation* computation) { return PlainCopyOf(computation); })
+                    : Absent(into, instruction, PartOfReduction(instruction, values[0]->shape()));
+      }
+    }
+  }
+  std::vector<Values> parts;
+  for (size_t begin = 0; begin < given.size(); begin += static_cast<size_t>(block)) {
+    Values& of_place = parts.emplace_back();
+    for (size_t k = 0; k < given[begin].size(); ++k) of_place.push_back(known.at({k, of_block(begin, k)}));
+  }
+  given = std::move(parts);
+  return block;
+}
+
 Status Merger::Exchange(const std::vector<Comer>& members) {
   const Instruction& instruction = *members[0].instruction;
   Frame& frame = *members[0].frame;
@@ -625,10 +663,11 @@ Status Merger::Exchange(const std::vector<Comer>& members) {
     given.push_back(OperandsOf(*member.frame, *member.instruction, member.device));
     takers.push_back(member.device);
   }
+  const int64_t block = places_ == nullptr ? 1 : ReduceAtPlaces(frame.into, instruction, takers, given);
   std::vector<Instruction**> shared;
-  for (size_t m = 0; m < members.size(); ++m) {
+  for (size_t m = 0; m < given.size(); ++m) {
     for (Instruction*& value : given[m]) {
-      givers.push_back(members[m].device);
+      givers.push_back(takers[m * static_cast<size_t>(block)]);
       shared.push_back(&value);
     }
   }
@@ -647,11 +686,12 @@ Status Merger::Exchange(const std::vector<Comer>& members) {
   for (size_t m = 0; m < members.size(); ++m) {
     const Instruction& own = *members[m].instruction;
     const Shape& shape = result_shape(own);
-    if (!Compatible(results[m]->shape(), shape)) {
+    Instruction* const value = results[m / static_cast<size_t>(block)];
+    if (!Compatible(value->shape(), shape)) {
       return MergeError(own, StatusCode::kInvalidArgument, "{} comes to {} in groups of {}", shape.ToString(),
-                        results[m]->shape().ToString(), members.size());
+                        value->shape().ToString(), members.size());
     }
-    Instruction* const result = UnderFlags(make, results[m], shape);
+    Instruction* const result = UnderFlags(make, value, shape);
     ValuesOf(*members[m].frame, own)[static_cast<size_t>(members[m].device)] =
         own.opcode() == Opcode::kAllGatherStart ? make.Started(make.Together(given[m]), result) : result;
   }

@@ -153,6 +153,8 @@ class Merger {
 
   Result<bool> StepToMeeting(Frame& frame, int64_t device, const Instruction& instruction);
   Status Exchange(const std::vector<Comer>& members);
+  int64_t ReduceAtPlaces(Computation& into, const Instruction& instruction, const IntList& members,
+                         std::vector<Values>& given);
   Status CheckGroup(const Instruction& instruction, const Values& given, int64_t members) const;
   Status Permute(const std::vector<Comer>& devices);
   Status Send(Frame& frame, int64_t device, const Instruction& instruction);

@@ -108,16 +108,18 @@ std::optional<Opcode> PlainReducer(const Computation& computation) {
   return plain ? std::optional(root.opcode()) : std::nullopt;
 }
 
+// Sums of 8 and 16 bits are made in f32, and rounded once.
+ElementType TypeOfSums(const Instruction& reduction, ElementType type) {
+  const std::optional<Opcode> plain = PlainReducer(*reduction.called(0));
+  const bool widens = IsFloating(type) && BitWidth(type) < 32 && (plain == Opcode::kAdd || plain == Opcode::kMultiply);
+  return widens ? ElementType::kF32 : type;
+}
+
 // In pairs, and pairs of those, in the order of the group.
-Instruction* Reduced(Expansion& make, Values values, const CopyOfComputation& copy_of) {
-  const Computation& reducer = *make.instruction().called(0);
-  const std::optional<Opcode> plain = PlainReducer(reducer);
-  const ElementType type = values[0]->shape().element_type();
-  const bool widens = values.size() > 1 && IsFloating(type) && BitWidth(type) < 32 &&
-                      (plain == Opcode::kAdd || plain == Opcode::kMultiply);
-  if (widens) {
-    for (Instruction*& value : values) value = make.Converted(value, ElementType::kF32);
-  }
+Instruction* InPairs(Expansion& make, Values values, const CopyOfComputation& copy_of) {
+  const std::optional<Opcode> plain = PlainReducer(*make.instruction().called(0));
+  const ElementType type = TypeOfSums(make.instruction(), values[0]->shape().element_type());
+  for (Instruction*& value : values) value = make.Converted(value, type);
   while (values.size() > 1) {
     Values pairs;
     for (size_t i = 0; i < values.size(); i += 2) {
@@ -134,10 +136,38 @@ Instruction* Reduced(Expansion& make, Values values, const CopyOfComputation& co
     }
     values = std::move(pairs);
   }
-  return make.Converted(values[0], type);
+  return values[0];
+}
+
+// In the type of the instruction's operand.
+Instruction* Reduced(Expansion& make, Values values, ElementType type, const CopyOfComputation& copy_of) {
+  if (values.size() == 1) return make.Converted(values[0], type);
+  return make.Converted(InPairs(make, std::move(values), copy_of), type);
 }
 
 }  // namespace
+
+int64_t ReductionBlock(const IntList& place_of_member) {
+  const auto count = std::ssize(place_of_member);
+  const auto together = [&](int64_t block) {
+    for (int64_t m = 0; m < count; ++m) {
+      if (place_of_member[static_cast<size_t>(m)] != place_of_member[static_cast<size_t>(m / block * block)])
+        return false;
+    }
+    return true;
+  };
+  int64_t block = 1;
+  while (block < count && together(2 * block)) block *= 2;
+  return block;
+}
+
+Shape PartOfReduction(const Instruction& reduction, const Shape& operand) {
+  return Shape(TypeOfSums(reduction, operand.element_type()), SizesOf(operand));
+}
+
+Instruction* ReducedPart(Expansion& make, const Values& values, const CopyOfComputation& copy_of) {
+  return InPairs(make, values, copy_of);
+}
 
 Opcode KindOfCollective(const Instruction& instruction) {
   switch (instruction.opcode()) {
@@ -308,9 +338,11 @@ Values Exchanged(Expansion& make, const std::vector<Values>& given, const Shape&
     return values;
   };
   // One value for each member of each operand, put together by member.
+  ElementType type = instruction.operand(0)->shape().element_type();
   const auto each = [&](const std::function<Values(const Values&)>& results) {
     std::vector<Values> by_member(given.size());
     for (size_t k = 0; k < given[0].size(); ++k) {
+      type = instruction.operand(static_cast<int>(k))->shape().element_type();
       const Values of_members = results(of_operand(k));
       for (size_t m = 0; m < given.size(); ++m) by_member[m].push_back(of_members[m]);
     }
@@ -322,16 +354,17 @@ Values Exchanged(Expansion& make, const std::vector<Values>& given, const Shape&
     }
     return together;
   };
+  const auto reduced = [&](const Values& values) { return Reduced(make, values, type, copy_of); };
   const auto all = [&](Instruction* value) { return Values(given.size(), value); };
   const IntList& dimensions = instruction.attributes<CollectiveAttributes>().dimensions;
   const auto block = [&](Instruction* value, int64_t m) { return Block(make, value, dimensions[0], m, count); };
   switch (instruction.opcode()) {
     case Opcode::kAllReduce:
     case Opcode::kAllReduceStart:
-      return each([&](const Values& values) { return all(Reduced(make, values, copy_of)); });
+      return each([&](const Values& values) { return all(reduced(values)); });
     case Opcode::kCollectiveReduce:
       return each([&](const Values& values) {
-        Instruction* const sum = Reduced(make, values, copy_of);
+        Instruction* const sum = reduced(values);
         Values results = all(ZerosLike(make, sum->shape(), {sum}));
         results[0] = sum;
         return results;
@@ -347,7 +380,7 @@ Values Exchanged(Expansion& make, const std::vector<Values>& given, const Shape&
         for (int64_t m = 0; m < count; ++m) {
           Values blocks;
           for (Instruction* value : values) blocks.push_back(block(value, m));
-          results.push_back(Reduced(make, blocks, copy_of));
+          results.push_back(reduced(blocks));
         }
         return results;
       });

@@ -13,6 +13,14 @@ Opcode KindOfCollective(const Instruction& instruction);
 // Two instructions of one kind at one meeting must do the same, or what one device gets would depend on who comes last.
 Status CheckSameMeeting(const Instruction& first, const Instruction& second);
 
+// How many neighbours in a group, a power of two, always stand at one place: what an all-reduce makes of them is one
+// value, which their place can make before it gives it to others, in the order in which Exchanged does. Pure.
+int64_t ReductionBlock(const IntList& place_of_member);
+// Such a part of an all-reduce, to be given to Exchanged in their stead, and its shape.
+Instruction* ReducedPart(Expansion& make, const std::vector<Instruction*>& values,
+                         const std::function<Computation*(Computation*)>& copy_of);
+Shape PartOfReduction(const Instruction& reduction, const Shape& operand);
+
 // A ragged-all-to-all's result for one member: given[m] are member m's operands (input, output, input offsets, sizes
 // sent, output offsets, sizes received). A row of the output is that of the last entry that reaches it, member by
 // member; what a member expects is taken to be what the others send.
@@ -32,7 +40,8 @@ bool SlicesNeedWholeDimensions(const Instruction& instruction);
 Instruction* SlicesReceived(Expansion& make, const std::vector<Instruction*>& source,
                             const std::vector<Instruction*>& own);
 
-// What each member of a group gets of an exchange that is not a collective-permute: given[m] are member m's operands,
+// What each member of a group gets of an exchange that is not a collective-permute: given[m] are member m's operands
+// (of an all-reduce, or the parts of so many blocks),
 // `shape` is what the instruction gives (of a start, its second element). copy_of: a reducer in the module that the
 // result is for.
 using CopyOfComputation = std::function<Computation*(Computation*)>;

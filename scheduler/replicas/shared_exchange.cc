@@ -38,10 +38,11 @@ struct SharedExchange::HostPages {
 };
 
 Result<std::unique_ptr<SharedExchange>> SharedExchange::Create(const PlaceExchange& exchange, SharingWay way,
-                                                               std::span<Device* const> devices) {
+                                                               TellingWay telling, std::span<Device* const> devices) {
   if (way == SharingWay::kStaging) return Unsupported("{}: its places share no memory", exchange.what);
   std::unique_ptr<SharedExchange> shared(new SharedExchange());
   shared->way_ = way;
+  shared->telling_ = telling;
   shared->sides_.resize(devices.size());
   for (const int64_t place : exchange.places) {
     Side& side = shared->SideOf(place);
@@ -52,6 +53,7 @@ Result<std::unique_ptr<SharedExchange>> SharedExchange::Create(const PlaceExchan
     const int64_t bytes = BoxOffsets(exchange.posted[static_cast<size_t>(place)]).back();
     for (size_t box = 0; box < kBoxes; ++box) VXLA_RETURN_IF_ERROR(shared->MakeBox(place, box, bytes, devices));
   }
+  VXLA_RETURN_IF_ERROR(shared->MakeLines());
   return shared;
 }
 
@@ -84,23 +86,86 @@ Status SharedExchange::MakeBox(int64_t place, size_t box, int64_t size_bytes, st
   return OkStatus();
 }
 
-SharedExchange::~SharedExchange() { Rewind(); }
-
-void SharedExchange::Rewind() {
-  for (Side& side : sides_) {
-    if (side.device == nullptr) continue;
-    for (const auto& [point, commands] : side.submitted) (void)side.device->Wait(point);
-    side.submitted.clear();
-    side.received = {};
-    side.round = 0;
+Status SharedExchange::MakeLines() {
+  lines_.clear();
+  for (int64_t from = 0; telling_ != TellingWay::kHost && from < std::ssize(sides_); ++from) {
+    for (int64_t to = 0; to < std::ssize(sides_); ++to) {
+      if (from == to || SideOf(from).device == nullptr || SideOf(to).device == nullptr) continue;
+      for (const bool full : {true, false}) {
+        for (size_t box = 0; box < kBoxes; ++box) {
+          Line line;
+          VXLA_ASSIGN_OR_RETURN(line.given, SideOf(from).device->MakeSignal());
+          VXLA_ASSIGN_OR_RETURN(line.awaited, SideOf(to).device->OpenSignal(*line.given));
+          lines_.emplace(LineKey(from, to, full, box), std::move(line));
+        }
+      }
+    }
   }
+  return OkStatus();
 }
 
-Result<TimePoint> SharedExchange::Submit(Side& side, std::unique_ptr<CommandBuffer> commands, const Moment& after) {
+SharedExchange::~SharedExchange() { (void)Finish(); }
+
+Status SharedExchange::Finish() {
+  Status status;
+  for (Side& side : sides_) {
+    if (side.device == nullptr) continue;
+    for (const auto& [point, commands] : side.submitted) {
+      Status waited = side.device->Wait(point);
+      if (!waited.ok() && status.ok()) status = std::move(waited);
+    }
+    side.submitted.clear();
+    side.received = {};
+  }
+  return status;
+}
+
+Status SharedExchange::Rewind() {
+  const bool lost = !Finish().ok();
+  if (lost && telling_ == TellingWay::kHost) return OkStatus();  // who comes next says so
+  const Side* first = nullptr;
+  bool alike = !lost;
+  for (const Side& side : sides_) {
+    if (side.device == nullptr) continue;
+    if (first == nullptr) first = &side;
+    alike = alike && !side.inside && side.round == first->round;
+  }
+  if (alike) return OkStatus();
+  for (Side& side : sides_) {
+    side.inside = false;
+    side.round = 0;
+  }
+  // Some were given that nobody has waited for.
+  return MakeLines();
+}
+
+std::vector<SignalPoint> SharedExchange::Awaited(int64_t place, bool full, size_t round) const {
+  std::vector<SignalPoint> points;
+  for (const auto& [key, line] : lines_) {
+    const auto& [from, to, of_full, box] = key;
+    if (to == place && of_full == full && box == round % kBoxes)
+      points.push_back({line.awaited.get(), round / kBoxes + 1});
+  }
+  return points;
+}
+
+std::vector<SignalPoint> SharedExchange::Given(int64_t place, bool full, size_t round) const {
+  std::vector<SignalPoint> points;
+  for (const auto& [key, line] : lines_) {
+    const auto& [from, to, of_full, box] = key;
+    if (from == place && of_full == full && box == round % kBoxes)
+      points.push_back({line.given.get(), round / kBoxes + 1});
+  }
+  return points;
+}
+
+Result<TimePoint> SharedExchange::Submit(Side& side, std::unique_ptr<CommandBuffer> commands, const Moment& after,
+                                         const std::vector<SignalPoint>& waits,
+                                         const std::vector<SignalPoint>& signals) {
   VXLA_RETURN_IF_ERROR(commands->End());
   while (!side.submitted.empty() && side.device->IsDone(side.submitted.front().first)) side.submitted.pop_front();
   side.submitted.emplace_back();  // room first: what is submitted must not be lost
-  const Result<TimePoint> point = side.device->Submit(*commands, after);
+  const Result<TimePoint> point = side.device->SubmitAcross(*commands, after, waits, signals);
   if (!point.ok()) {
     side.submitted.pop_back();
     return point;
@@ -109,33 +174,43 @@ Result<TimePoint> SharedExchange::Submit(Side& side, std::unique_ptr<CommandBuff
   return point;
 }
 
-// Returns once the box is full.
-Status SharedExchange::Post(Side& side, Buffer& box, const std::vector<int64_t>& offsets, const DeviceStep& step) {
+Result<Buffer*> SharedExchange::ConstantBuffer(Side& side, size_t operand, const Literal& value) {
+  auto& [known, buffer] = side.constants[operand];
+  const int64_t bytes = BoxBytes(value.shape().SizeBytes(), kBoxAlignment);
+  if (known == &value) return buffer.get();
+  VXLA_ASSIGN_OR_RETURN(buffer, side.device->Allocate(bytes, MemoryKind::kDevice));
+  VXLA_RETURN_IF_ERROR(side.device->Upload(value.bytes(), *buffer, 0));
+  known = &value;
+  return buffer.get();
+}
+
+// Gives when the box is full.
+Result<TimePoint> SharedExchange::Post(int64_t place, Buffer& box, const std::vector<int64_t>& offsets,
+                                       const DeviceStep& step) {
+  Side& side = SideOf(place);
   Device& device = *side.device;
   VXLA_ASSIGN_OR_RETURN(auto commands, device.CreateCommandBuffer(0, device.facts().transfer_queue()));
   VXLA_RETURN_IF_ERROR(commands->Begin());
   for (size_t i = 0; i < step.operands.size(); ++i) {
     const DeviceStep::Operand& operand = step.operands[i];
+    BufferRange source = operand.range;
     if (operand.constant != nullptr) {
-      VXLA_RETURN_IF_ERROR(device.Upload(operand.constant->bytes(), box, offsets[i]));
-    } else {
-      CopyPart(*commands, operand.range, {&box, offsets[i], offsets[i + 1] - offsets[i]});
+      VXLA_ASSIGN_OR_RETURN(Buffer* const buffer, ConstantBuffer(side, i, *operand.constant));
+      source = {buffer, 0, operand.constant->shape().SizeBytes()};
     }
+    CopyPart(*commands, source, {&box, offsets[i], offsets[i + 1] - offsets[i]});
   }
   if (way_ == SharingWay::kExternalMemory) commands->Release({&box, 0, box.size_bytes()});
-  VXLA_ASSIGN_OR_RETURN(const TimePoint full, Submit(side, std::move(commands), step.after));
-  return device.Wait(full);
+  std::vector<SignalPoint> waits;
+  if (side.round >= kBoxes) waits = Awaited(place, /*full=*/false, side.round - kBoxes);
+  return Submit(side, std::move(commands), Later(step.after, side.received), waits,
+                Given(place, /*full=*/true, side.round));
 }
 
-Status SharedExchange::Run(const PlaceExchange& exchange, int64_t place, DeviceStep& step, Transport& transport) {
+Status SharedExchange::Receive(const PlaceExchange& exchange, int64_t place, DeviceStep& step, const Moment& after) {
   Side& side = SideOf(place);
   Device& device = *side.device;
-  const size_t box = side.round++ % kBoxes;
-  const auto own = static_cast<size_t>(place);
-  // The others may fill the boxes of the meeting before again once this place has come.
-  VXLA_RETURN_IF_ERROR(device.Wait(side.received));
-  VXLA_RETURN_IF_ERROR(Post(side, *side.boxes[own][box], BoxOffsets(exchange.posted[own]), step));
-  VXLA_RETURN_IF_ERROR(transport.Exchange(exchange, place, {}).status());
+  const size_t box = side.round % kBoxes;
   VXLA_ASSIGN_OR_RETURN(auto commands, device.CreateCommandBuffer(0, device.facts().transfer_queue()));
   VXLA_RETURN_IF_ERROR(commands->Begin());
   for (const int64_t from : exchange.places) {
@@ -154,8 +229,28 @@ Status SharedExchange::Run(const PlaceExchange& exchange, int64_t place, DeviceS
     CopyPart(*commands, {side.boxes[static_cast<size_t>(from)][box].get(), offsets[w], offsets[w + 1] - offsets[w]},
              step.results[k]);
   }
-  VXLA_ASSIGN_OR_RETURN(step.finished, Submit(side, std::move(commands), step.after));
+  VXLA_ASSIGN_OR_RETURN(step.finished,
+                        Submit(side, std::move(commands), after, Awaited(place, /*full=*/true, side.round),
+                               Given(place, /*full=*/false, side.round)));
   side.received = step.finished;
+  return OkStatus();
+}
+
+Status SharedExchange::Run(const PlaceExchange& exchange, int64_t place, DeviceStep& step, Transport& transport) {
+  Side& side = SideOf(place);
+  Device& device = *side.device;
+  const auto own = static_cast<size_t>(place);
+  const bool host_tells = telling_ == TellingWay::kHost;
+  side.inside = true;
+  // The others may fill the boxes of the meeting before again once this place has come.
+  if (host_tells) VXLA_RETURN_IF_ERROR(device.Wait(side.received));
+  VXLA_ASSIGN_OR_RETURN(const TimePoint full,
+                        Post(place, *side.boxes[own][side.round % kBoxes], BoxOffsets(exchange.posted[own]), step));
+  if (host_tells) VXLA_RETURN_IF_ERROR(device.Wait(full));
+  VXLA_RETURN_IF_ERROR(transport.Exchange(exchange, place, {}).status());
+  VXLA_RETURN_IF_ERROR(Receive(exchange, place, step, Later(step.after, full)));
+  ++side.round;
+  side.inside = false;
   return OkStatus();
 }
 

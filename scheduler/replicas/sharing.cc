@@ -7,18 +7,58 @@
 
 namespace VXLA_NAMESPACE {
 
-SharingWay ChooseSharing(std::span<const DeviceFacts* const> places) {
-  const auto all = [&](auto holds) {
-    return std::ranges::all_of(places, [&](const DeviceFacts* facts) { return facts != nullptr && holds(*facts); });
-  };
-  if (places.size() < 2) return SharingWay::kStaging;
-  const bool one = all([&](const DeviceFacts& facts) {
-    return facts.shares_memory && facts.device_uuid == places[0]->device_uuid &&
-           facts.driver_uuid == places[0]->driver_uuid && facts.name == places[0]->name;
+namespace {
+
+template <typename Holds>
+bool AllOf(std::span<const DeviceFacts* const> places, Holds holds) {
+  return std::ranges::all_of(places, [&](const DeviceFacts* facts) { return facts != nullptr && holds(*facts); });
+}
+
+// Opaque handles are for one physical device and driver.
+bool AreOne(std::span<const DeviceFacts* const> places) {
+  return AllOf(places, [&](const DeviceFacts& facts) {
+    return facts.device_uuid == places[0]->device_uuid && facts.driver_uuid == places[0]->driver_uuid &&
+           facts.name == places[0]->name;
   });
-  if (one) return SharingWay::kExternalMemory;
-  return all([](const DeviceFacts& facts) { return facts.host_pointer_alignment != 0; }) ? SharingWay::kHostPointer
-                                                                                         : SharingWay::kStaging;
+}
+
+std::vector<const DeviceFacts*> FactsOf(const PlaceExchange& exchange, std::span<const DeviceFacts* const> devices) {
+  std::vector<const DeviceFacts*> taking_part;
+  for (const int64_t place : exchange.places) taking_part.push_back(devices[static_cast<size_t>(place)]);
+  return taking_part;
+}
+
+}  // namespace
+
+SharingWay ChooseSharing(std::span<const DeviceFacts* const> places) {
+  if (places.size() < 2) return SharingWay::kStaging;
+  const bool share = AllOf(places, [](const DeviceFacts& facts) { return facts.shares_memory; });
+  if (share && AreOne(places)) return SharingWay::kExternalMemory;
+  return AllOf(places, [](const DeviceFacts& facts) { return facts.host_pointer_alignment != 0; })
+             ? SharingWay::kHostPointer
+             : SharingWay::kStaging;
+}
+
+TellingWay ChooseTelling(SharingWay way, std::span<const DeviceFacts* const> places) {
+  using Signals = DeviceFacts::SharedSignals;
+  if (way == SharingWay::kStaging || places.size() < 2 || !AreOne(places)) return TellingWay::kHost;
+  if (AllOf(places, [](const DeviceFacts& facts) { return facts.shares_signals == Signals::kCounting; }))
+    return TellingWay::kCounting;
+  return AllOf(places, [](const DeviceFacts& facts) { return facts.shares_signals == Signals::kInTurn; })
+             ? TellingWay::kInTurn
+             : TellingWay::kHost;
+}
+
+std::string_view TellingText(TellingWay way) {
+  switch (way) {
+    case TellingWay::kInTurn:
+      return "binary semaphores of the devices";
+    case TellingWay::kCounting:
+      return "timeline semaphores of the devices";
+    case TellingWay::kHost:
+      break;
+  }
+  return "the host";
 }
 
 std::string_view SharingText(SharingWay way) {
@@ -34,15 +74,24 @@ std::string_view SharingText(SharingWay way) {
 }
 
 SharingWay ChooseSharing(const PlaceExchange& exchange, std::span<const DeviceFacts* const> devices) {
-  std::vector<const DeviceFacts*> taking_part;
-  for (const int64_t place : exchange.places) taking_part.push_back(devices[static_cast<size_t>(place)]);
-  return ChooseSharing(taking_part);
+  return ChooseSharing(FactsOf(exchange, devices));
+}
+
+TellingWay ChooseTelling(const PlaceExchange& exchange, SharingWay way, std::span<const DeviceFacts* const> devices) {
+  return ChooseTelling(way, FactsOf(exchange, devices));
+}
+
+std::string ExchangeText(std::string_view what, SharingWay way, TellingWay telling) {
+  const std::string text = fmt::format("{}: {}", what, SharingText(way));
+  return way == SharingWay::kStaging ? text : fmt::format("{}, told by {}", text, TellingText(telling));
 }
 
 std::string ExchangesText(std::span<const PlaceExchange> exchanges, std::span<const DeviceFacts* const> devices) {
   std::string text;
-  for (const PlaceExchange& exchange : exchanges)
-    text += fmt::format("{}: {}\n", exchange.what, SharingText(ChooseSharing(exchange, devices)));
+  for (const PlaceExchange& exchange : exchanges) {
+    const SharingWay way = ChooseSharing(exchange, devices);
+    text += ExchangeText(exchange.what, way, ChooseTelling(exchange, way, devices)) + "\n";
+  }
   return text;
 }
 

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "api/placed_replicas.h"
+#include "api/replicas.h"
 #include "backend/cpu/reference/evaluator.h"
 #include "tests/support/device_test_support.h"
 
@@ -93,10 +94,11 @@ DeviceOptions DeviceNamed(const std::string& device) {
 
 // One rank: meets the others, compiles and runs its place on `device`.
 Result<std::optional<Literal>> RunRank(Post& post, int64_t rank, int64_t ranks, const std::string& device,
-                                       const Pointers& arguments, uint64_t program) {
+                                       const Pointers& arguments, uint64_t program,
+                                       const std::string& text = kProgram) {
   ThreadGroup group(post, rank, ranks);
   const JobWaits waits{std::chrono::seconds(60), nullptr};
-  const auto module = ParseModule(kProgram);
+  const auto module = ParseModule(text);
   VXLA_RETURN_IF_ERROR(MeetOthers(group, OkStatus(), {{"program", {program, 0}}}, waits));
   VXLA_ASSIGN_OR_RETURN(
       auto placed, PlacedExecutable::CompileInJob(*module, {4, 1}, arguments, group, waits, DeviceNamed(device), {}));
@@ -110,7 +112,8 @@ class JobTest : public ::testing::Test {
     for (const Literal& value : values_) arguments_.push_back({&value});
   }
   // What each rank gives; `programs`: what each believes to run.
-  std::vector<Result<std::optional<Literal>>> RunJob(const std::string& device, const std::vector<uint64_t>& programs) {
+  std::vector<Result<std::optional<Literal>>> RunJob(const std::string& device, const std::vector<uint64_t>& programs,
+                                                     const std::string& text = kProgram) {
     Post post;
     const auto ranks = static_cast<int64_t>(programs.size());
     std::vector<Result<std::optional<Literal>>> results(programs.size(), Internal("not run"));
@@ -118,7 +121,7 @@ class JobTest : public ::testing::Test {
     for (int64_t rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([&, rank] {
         const auto r = static_cast<size_t>(rank);
-        results[r] = RunRank(post, rank, ranks, device, arguments_, programs[r]);
+        results[r] = RunRank(post, rank, ranks, device, arguments_, programs[r], text);
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -144,6 +147,28 @@ TEST_F(JobTest, RanksGiveTheBitsOfOnePlace) {
         EXPECT_EQ(results[rank]->has_value(), rank == 0);
       }
       EXPECT_TRUE(**results[0] == *expected);
+    }
+  }
+}
+
+// What lives is the same on all devices here: they stand in one array with a leading axis.
+TEST_F(JobTest, ResultsWithDynamicDimensionsComeFromOtherRanks) {
+  const std::string text = R"(sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+ENTRY e { x = f32[4] parameter(0)  n = s32[] constant(3)  y = f32[<=4] set-dimension-size(x, n), dimensions={0}
+  r = f32[<=4] all-reduce(y), channel_id=7, replica_groups={}, to_apply=sum  t = f32[<=4] tanh(y)
+  ROOT q = (f32[<=4], f32[4], f32[<=4]) tuple(r, x, t) })";
+  const auto expected = RunReplicated(*ParseModule(text), {4, 1}, arguments_, {});
+  ASSERT_TRUE(expected.ok()) << expected.status().message();
+  for (const char* device : {"cpu", "vulkan"}) {
+    for (const size_t ranks : {2, 4}) {
+      SCOPED_TRACE(fmt::format("{} ranks on {}", ranks, device));
+      const auto results = RunJob(device, std::vector<uint64_t>(ranks, 1), text);
+      for (const auto& result : results) ASSERT_TRUE(result.ok()) << result.status().message();
+      const auto got = FlattenLiteral(**results[0]), want = FlattenLiteral(*expected);
+      for (size_t k = 0; k < want.size(); ++k) {
+        EXPECT_EQ(got[k]->shape().ToString(), want[k]->shape().ToString());
+        ExpectAgreement(*got[k], *want[k], {}, fmt::format("leaf {}", k));
+      }
     }
   }
 }

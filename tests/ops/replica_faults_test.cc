@@ -71,13 +71,16 @@ ENTRY e { x = f32[4] parameter(0)  z = s32[] constant(0)  s = (s32[], f32[4]) tu
   for (const Literal& argument : arguments) pointers.push_back({&argument});
   DeviceOptions options;
   options.loader_path = FaultyLoader::Path();
-  const std::vector<std::string> places = TwoPlaces();
-  ASSERT_EQ(places.size(), 2u);
-  const auto compile = [&](SharingWay way) {
-    return PlacedExecutable::Compile(*module, {4, 1}, pointers, places, options, WithinAMinute(), {}, way);
-  };
+  const std::vector<std::string> two = TwoPlaces();
+  ASSERT_EQ(two.size(), 2u);
   std::optional<Literal> expected;
-  for (const SharingWay way : {SharingWay::kStaging, SharingWay::kHostPointer}) {
+  // The second of them, twice, may have semaphores that both see.
+  for (const auto& [places, way] : {std::pair(two, SharingWay::kStaging),
+                                    {two, SharingWay::kHostPointer},
+                                    {{two[1], two[1]}, SharingWay::kExternalMemory}}) {
+    const auto compile = [&, &places = places](SharingWay by) {
+      return PlacedExecutable::Compile(*module, {4, 1}, pointers, places, options, WithinAMinute(), {}, by);
+    };
     for (const int64_t lost : {0, 1}) {
       for (const int64_t submissions : {0, 3, 40}) {
         SCOPED_TRACE(fmt::format("{}, place {} after {} submissions", SharingText(way), lost, submissions));
@@ -142,8 +145,7 @@ ENTRY e { x = f32[] parameter(0)  i = u32[] replica-id()  k = s32[] convert(i)
   ROOT c = f32[] conditional(k, x, x), branch_computations={yes, no} })";
   return {
       {"AReplicaThatTakesAnotherBranch", branches,
-       "all-reduce ar (channel_id 3): replica 1 takes part, which may leave a loop or take another branch than replica "
-       "0"},
+       "deadlock: all-reduce ar (channel_id 3): replica 0 waits for replica 1; replica 1 has ended"},
       {"ARecvWithoutSend",
        fmt::format("ENTRY e {{ k = token[] after-all()\nv = (f32[2], u32[], token[]) recv(k), channel_id=4, {}\n"
                    "ROOT d = (f32[2], token[]) recv-done(v), channel_id=4 }}",
@@ -171,8 +173,8 @@ ba { p = f32[] parameter(0)  c = f32[] all-reduce(p), channel_id=2, replica_grou
   ROOT d = f32[] all-reduce(c), channel_id=1, replica_groups={}, to_apply=sum }
 ENTRY e { x = f32[] parameter(0)  i = u32[] replica-id()  k = s32[] convert(i)
   ROOT c = f32[] conditional(k, x, x), branch_computations={ab, ba} })",
-       "all-reduce a (channel_id 1): replica 1 takes part, which may leave a loop or take another branch than replica "
-       "0"},
+       "deadlock: all-reduce a (channel_id 1): replica 0 waits for replica 1; replica 1 waits at all-reduce c "
+       "(channel_id 2) for replica 0"},
       {"AGroupWithoutAReplica", std::string(kSum) + R"(ENTRY e { x = f32[] parameter(0)
   ROOT r = f32[] all-reduce(x), replica_groups={{0}}, to_apply=sum })",
        "all-reduce r: "},

@@ -391,6 +391,59 @@ ENTRY e { x = f32[4] parameter(0)  z = s32[] constant(0)  s = (s32[], f32[4]) tu
   }
 }
 
+// SwiftShader signals a submission's semaphores one after another: what one device tells another must be signalled
+// before the host sees that the submission has ended, and frees it.
+TEST(ReplicasTest, SemaphoresBetweenDevicesAreFreedWhenAllAreSignalled) {
+  const auto module = ParseModule(std::string(kSum) + R"(ENTRY e { x = f32[4] parameter(0)
+  r = f32[4] all-reduce(x), replica_groups={}, to_apply=sum  g = f32[16] all-gather(r), replica_groups={}, dimensions={0}
+  ROOT t = (f32[4], f32[16]) tuple(r, g) })");
+  ASSERT_NE(module, nullptr);
+  std::vector<Literal> arguments;
+  Pointers pointers;
+  for (uint64_t d = 0; d < 4; ++d) arguments.push_back(RandomLiteral(Shape(ElementType::kF32, {4}), d));
+  for (const Literal& argument : arguments) pointers.push_back({&argument});
+  for (int i = 0; i < 12; ++i) {
+    auto placed = PlacedExecutable::Compile(*module, {4, 1}, pointers, {"0", "0", "0", "0"}, DefaultDevice(), {});
+    ASSERT_TRUE(placed.ok()) << placed.status().message();
+    const auto result = placed->Run(pointers);
+    ASSERT_TRUE(result.ok()) << result.status().message();
+  }
+}
+
+// Places reduce what is their own before they share it: the same sums in the same order as at one place.
+TEST(ReplicasTest, ReductionsOverPlacesHaveTheBitsOfOne) {
+  for (const char* type : {"f32", "bf16", "f16", "s8", "c64"}) {
+    const auto module = ParseModule(fmt::format(
+        R"(sum {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] add(a, b) }}
+odd {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  m = {0}[] multiply(a, b)  ROOT r = {0}[] add(m, b) }}
+ENTRY e {{ x = {0}[5] parameter(0)  y = {0}[2,3] parameter(1)
+  a = ({0}[5], {0}[2,3]) all-reduce(x, y), replica_groups={{}}, to_apply=sum
+  b = {0}[5] all-reduce(x), replica_groups={{{{0,1,2,3,6}},{{4,7,5}}}}, to_apply=odd
+  s = {0}[5] all-reduce-start(x), replica_groups={{{{7,6,5,4}},{{0,1,3,2}}}}, to_apply=sum
+  c = {0}[5] all-reduce-done(s)
+  ROOT r = (({0}[5], {0}[2,3]), {0}[5], {0}[5]) tuple(a, b, c) }})",
+        type));
+    ASSERT_NE(module, nullptr);
+    std::vector<std::vector<Literal>> arguments;
+    Pointers pointers;
+    for (uint64_t d = 0; d < 8; ++d) arguments.push_back(RandomArguments(*module, d));
+    for (const auto& own : arguments) pointers.push_back({&own[0], &own[1]});
+    std::optional<Literal> expected;
+    for (const int places : {1, 2, 3, 4}) {
+      auto placed = PlacedExecutable::Compile(
+          *module, {8, 1}, pointers, std::vector<std::string>(static_cast<size_t>(places), "0"), DefaultDevice(), {});
+      ASSERT_TRUE(placed.ok()) << placed.status().message();
+      auto result = placed->Run(pointers);
+      ASSERT_TRUE(result.ok()) << result.status().message();
+      if (expected) {
+        EXPECT_TRUE(*result == *expected) << type << " over " << places;
+      } else {
+        expected = *std::move(result);
+      }
+    }
+  }
+}
+
 TEST(ReplicasTest, SixtyFourOfThem) {
   ExpectReplicasAgree(
       std::string(kSum) + R"(ENTRY e { x = f32[3] parameter(0)  i = u32[] replica-id()  c = f32[] convert(i)

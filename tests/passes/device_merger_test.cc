@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/passes/exchanges.h"
 #include "core/passes/verifier.h"
 #include "core/replica_groups.h"
 #include "core/text/hlo_parser.h"
@@ -135,6 +136,33 @@ TEST(DeviceMergerTest, SaysWhichDeviceTalksToItsHost) {
   }
   EXPECT_EQ(devices, (IntList{0, 1}));
   EXPECT_THAT(PrintHlo(*program->module), HasSubstr("frontend_attributes={_vxla_device=\"1\",a=\"b\"}"));
+}
+
+TEST(DeviceMergerTest, NeighboursOfOnePlaceAreReducedThere) {
+  EXPECT_EQ(ReductionBlock({0, 0, 0, 0, 1, 1, 1, 1}), 4);
+  EXPECT_EQ(ReductionBlock({0, 0, 1, 1, 2, 2, 3, 3}), 2);
+  EXPECT_EQ(ReductionBlock({0, 0, 0, 1, 1, 1}), 1);  // pairs that are of two places
+  EXPECT_EQ(ReductionBlock({0, 0, 1, 1, 2}), 2);     // the last one has no neighbour
+  EXPECT_EQ(ReductionBlock({0, 1, 0, 1}), 1);
+  EXPECT_EQ(ReductionBlock({0, 0, 0}), 4);
+  EXPECT_EQ(ReductionBlock({0}), 1);
+  const auto module = ParseHlo(
+      "sum { a = bf16[] parameter(0)  b = bf16[] parameter(1)  ROOT r = bf16[] add(a, b) }\n"
+      "ENTRY e { x = bf16[4] parameter(0)  ROOT r = bf16[4] all-reduce(x), replica_groups={}, to_apply=sum }");
+  ASSERT_TRUE(module.ok());
+  for (const int64_t here : {0, 1}) {
+    const auto program = MergeDevicesOfPlace(**module, {8, 1}, {false}, {{0, 0, 0, 0, 1, 1, 1, 1}, here});
+    ASSERT_TRUE(program.ok()) << program.status().message();
+    ASSERT_EQ(program->exchanges.size(), 1u);
+    for (const auto& posted : program->exchanges[0].posted) {
+      ASSERT_EQ(posted.size(), 1u);  // not four
+      EXPECT_EQ(posted[0].ToString(), "f32[4]");
+    }
+  }
+  // What all have needs no exchange.
+  const auto shared = MergeDevicesOfPlace(**module, {8, 1}, {true}, {{0, 0, 0, 0, 1, 1, 1, 1}, 0});
+  ASSERT_TRUE(shared.ok()) << shared.status().message();
+  EXPECT_TRUE(shared->exchanges.empty());
 }
 
 TEST(DeviceMergerTest, RefusesRowsThatDoNotDivide) {

@@ -141,9 +141,11 @@ TEST(ReplicasCommandTest, ADeadlockIsAFailureOfTheRun) {
                    "no { p = f32[] parameter(0)  ROOT n = f32[] negate(p) }\n"
                    "ENTRY e { x = f32[] parameter(0)  i = u32[] replica-id()  k = s32[] convert(i)\n"
                    "ROOT c = f32[] conditional(k, x, x), branch_computations={yes, no} }");
-  const CommandResult r = RunVxla("run " + program + " --device cpu --replicas 2");
-  ExpectError(r, 3, "deadlock: all-reduce ar (channel_id 3): replica 0 waits for replica 1; replica 1 has ended");
-  EXPECT_THAT(r.err, HasSubstr("deadlock.hlo:2:"));
+  for (const char* where : {"--device cpu", "--device llvmpipe", "--devices cpu,llvmpipe"}) {
+    const CommandResult r = RunVxla("run " + program + " --replicas 2 " + where);
+    ExpectError(r, 3, "deadlock: all-reduce ar (channel_id 3): replica 0 waits for replica 1; replica 1 has ended");
+    EXPECT_THAT(r.err, HasSubstr("deadlock.hlo:2:"));
+  }
 }
 
 TEST(ReplicasCommandTest, BeforeAVulkanRunTheReportNamesChannelAndWhoIsMissing) {
@@ -153,7 +155,7 @@ TEST(ReplicasCommandTest, BeforeAVulkanRunTheReportNamesChannelAndWhoIsMissing) 
                                            "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}\n"
                                            "ROOT d = (f32[2], token[]) recv-done(v), channel_id=3 }");
   const CommandResult r = RunVxla("run " + program + " --replicas 2");
-  ExpectError(r, 2, "deadlock: recv-done d (channel_id 3): replica 1 waits for replica 0; replica 0 has ended");
+  ExpectError(r, 3, "deadlock: recv-done d (channel_id 3): replica 1 waits for replica 0; replica 0 has ended");
   EXPECT_THAT(r.err, HasSubstr("waits.hlo:3:"));
 }
 

@@ -43,5 +43,35 @@ TEST(SharingTest, TheReferenceAndAPlaceAloneShareNothing) {
   EXPECT_EQ(Choose({}), SharingWay::kStaging);
 }
 
+TellingWay Tell(SharingWay way, std::vector<const DeviceFacts*> places) { return ChooseTelling(way, places); }
+
+TEST(SharingTest, LogicalDevicesTellOneAnotherBySemaphores) {
+  using Signals = DeviceFacts::SharedSignals;
+  DeviceFacts a = Facts("a", 1, true, 4096), in_turn = a, counting = a;
+  in_turn.shares_signals = Signals::kInTurn;
+  counting.shares_signals = Signals::kCounting;
+  EXPECT_EQ(Tell(SharingWay::kExternalMemory, {&counting, &counting}), TellingWay::kCounting);
+  EXPECT_EQ(Tell(SharingWay::kHostPointer, {&counting, &counting}), TellingWay::kCounting);
+  EXPECT_EQ(Tell(SharingWay::kExternalMemory, {&in_turn, &in_turn, &in_turn}), TellingWay::kInTurn);
+  EXPECT_EQ(Tell(SharingWay::kExternalMemory, {&a, &a}), TellingWay::kHost);
+}
+
+TEST(SharingTest, TheHostTellsDifferentDevicesAndThoseThatShareNothing) {
+  DeviceFacts counting = Facts("a", 1, true, 4096);
+  counting.shares_signals = DeviceFacts::SharedSignals::kCounting;
+  DeviceFacts other = counting, driver = counting;
+  other.device_uuid[0] = 2;
+  driver.driver_uuid[3] = 1;
+  EXPECT_EQ(Tell(SharingWay::kHostPointer, {&counting, &other}), TellingWay::kHost);
+  EXPECT_EQ(Tell(SharingWay::kHostPointer, {&counting, &driver}), TellingWay::kHost);
+  EXPECT_EQ(Tell(SharingWay::kStaging, {&counting, &counting}), TellingWay::kHost);
+  EXPECT_EQ(Tell(SharingWay::kHostPointer, {&counting, nullptr}), TellingWay::kHost);
+  EXPECT_EQ(Tell(SharingWay::kExternalMemory, {&counting}), TellingWay::kHost);
+  EXPECT_EQ(ExchangeText("all-reduce r", SharingWay::kExternalMemory, TellingWay::kCounting),
+            "all-reduce r: memory that both devices open, told by timeline semaphores of the devices");
+  EXPECT_EQ(ExchangeText("all-reduce r", SharingWay::kStaging, TellingWay::kHost),
+            "all-reduce r: downloads and uploads");
+}
+
 }  // namespace sharing_test
 }  // namespace VXLA_NAMESPACE

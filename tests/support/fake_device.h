@@ -273,6 +273,7 @@ struct FakeDeviceOptions {
   bool host_visible = true;
   int64_t memory_bytes = int64_t{1} << 30;
   std::chrono::microseconds delay{0};  // before each submission runs
+  bool signals_count = true;           // those that it shares with other devices
   int compute_queues = 1;              // above 1: and one for copies; whatever can run beside something else does
 };
 
@@ -292,6 +293,29 @@ inline DeviceFacts FakeFacts(const FakeDeviceOptions& options) {
   }
   return facts;
 }
+
+// As both devices see it: a semaphore that is given and awaited in turn, or one that counts.
+class FakeSignal : public Signal {
+ public:
+  explicit FakeSignal(bool counts) : counts_(counts) {}
+  void Give(uint64_t value) {
+    const std::lock_guard lock(mutex_);
+    VXLA_CHECK(counts_ ? value > value_ : value_ == 0, "a signal that nobody has waited for is given again");
+    value_ = counts_ ? value : 1;
+    changed_.notify_all();
+  }
+  void Await(uint64_t value) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return value_ >= (counts_ ? value : 1); });
+    if (!counts_) value_ = 0;
+  }
+
+ private:
+  const bool counts_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  uint64_t value_ = 0;
+};
 
 class FakeDevice : public Device {
  public:
@@ -365,7 +389,7 @@ class FakeDevice : public Device {
     VXLA_CHECK(IsSubmitted(after), "waits for what nobody has submitted");
     if (fail_submit) return DeviceFailure("the device is lost");
     try {
-      line.submitted.push_back({&fake, {fake.queue, line.next_value + 1}, after});
+      line.submitted.push_back({&fake, {fake.queue, line.next_value + 1}, after, across_});
     } catch (...) {
       --fake.in_flight;
       throw;
@@ -374,6 +398,27 @@ class FakeDevice : public Device {
     changed_.notify_all();
     ++submissions_;
     return TimePoint{fake.queue, line.next_value};
+  }
+  // Other devices that open it see the same bytes, and the same signals.
+  Result<std::shared_ptr<Buffer>> AllocateShared(int64_t size_bytes) override {
+    return Allocate(size_bytes, MemoryKind::kDevice);
+  }
+  Result<std::shared_ptr<Buffer>> OpenShared(const Buffer& buffer) override {
+    return std::shared_ptr<Buffer>(const_cast<Buffer*>(&buffer), [](Buffer*) {});
+  }
+  Result<std::shared_ptr<Signal>> MakeSignal() override {
+    return std::shared_ptr<Signal>(std::make_shared<FakeSignal>(options_.signals_count));
+  }
+  Result<std::shared_ptr<Signal>> OpenSignal(const Signal& signal) override {
+    return std::shared_ptr<Signal>(const_cast<Signal*>(&signal), [](Signal*) {});
+  }
+  Result<TimePoint> SubmitAcross(CommandBuffer& commands, const Moment& after, std::span<const SignalPoint> waits,
+                                 std::span<const SignalPoint> signals) override {
+    const std::lock_guard lock(across_mutex_);
+    across_ = {{waits.begin(), waits.end()}, {signals.begin(), signals.end()}};
+    const Result<TimePoint> point = Submit(commands, after);
+    across_ = {};
+    return point;
   }
   Status Wait(const Moment& moment) override {
     std::unique_lock lock(mutex_);
@@ -407,10 +452,14 @@ class FakeDevice : public Device {
   std::function<void(TimePoint point)> before_submission_runs;
 
  private:
+  struct Across {
+    std::vector<SignalPoint> waits, signals;
+  };
   struct Submitted {
     FakeCommandBuffer* commands = nullptr;
     TimePoint point;
     Moment after;
+    Across across;
   };
   struct Line {
     std::deque<Submitted> submitted;
@@ -438,14 +487,16 @@ class FakeDevice : public Device {
     while (true) {
       changed_.wait(lock, [&] { return stop_ || !line.submitted.empty(); });
       if (line.submitted.empty()) return;
-      const auto [commands, point, after] = line.submitted.front();
+      const auto [commands, point, after, across] = line.submitted.front();
       line.submitted.pop_front();
       changed_.wait(lock, [&after = after, this] { return HasPassed(after); });
       lock.unlock();
+      for (const auto& [signal, value] : across.waits) static_cast<FakeSignal*>(signal)->Await(value);
       if (options_.delay.count() > 0) std::this_thread::sleep_for(options_.delay);
       if (before_submission_runs) before_submission_runs(point);
       commands->Run();
       --commands->in_flight;
+      for (const auto& [signal, value] : across.signals) static_cast<FakeSignal*>(signal)->Give(value);
       lock.lock();
       line.done = point.value;
       changed_.notify_all();
@@ -459,6 +510,8 @@ class FakeDevice : public Device {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Line> lines_;  // by queue
+  std::mutex across_mutex_;
+  Across across_;  // of what is being submitted
   std::shared_ptr<std::atomic<int64_t>> used_ = std::make_shared<std::atomic<int64_t>>(0);
   int64_t allocations_ = 0, cumulative_ = 0;
   std::atomic<int> submissions_ = 0, transfers_ = 0;

@@ -207,6 +207,25 @@ TEST(DevicePlanTest, BudgetsAndPrioritiesAreUsedWhereTheyAreEnabled) {
   EXPECT_THAT(without->extensions, IsEmpty());
 }
 
+TEST(DevicePlanTest, SignalsAreSharedAsTheDriverSharesSemaphores) {
+  using Signals = DeviceFacts::SharedSignals;
+  constexpr VkExternalSemaphoreFeatureFlags kOut = VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT,
+                                            kBoth = kOut | VK_EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT;
+  const auto of = [](VkExternalSemaphoreFeatureFlags binary, VkExternalSemaphoreFeatureFlags timeline) {
+    PhysicalSupport support = FakeGpu();
+    support.opaque_binary = binary;
+    support.opaque_timeline = timeline;
+    const auto plan = PlanDevice(support, {});
+    EXPECT_TRUE(plan.ok()) << plan.status().message();
+    return plan->facts.shares_signals;
+  };
+  EXPECT_EQ(of(0, 0), Signals::kNone);
+  EXPECT_EQ(of(kBoth, 0), Signals::kInTurn);
+  EXPECT_EQ(of(kBoth, kOut), Signals::kInTurn);  // nobody could open them
+  EXPECT_EQ(of(kBoth, kBoth), Signals::kCounting);
+  EXPECT_EQ(of(kOut, 0), Signals::kNone);
+}
+
 TEST(DevicePlanTest, RobustAccessBelongsToDescriptors) {
   const auto robust = [](BindingMode mode) {
     return PlanDevice(FakeGpu(), {mode})->features.base.features.robustBufferAccess;

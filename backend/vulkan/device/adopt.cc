@@ -115,7 +115,8 @@ HostRange RangeOf(const Buffer& buffer) {
 }
 
 Result<TimePoint> Link(Device& device, const Moment& after, const HostSemaphore* wait, const HostSemaphore* signal) {
-  return static_cast<VulkanDevice&>(device).queues().Submit(0, VK_NULL_HANDLE, after, wait, signal);
+  return static_cast<VulkanDevice&>(device).queues().Submit(0, VK_NULL_HANDLE, after, AtMostOne(wait),
+                                                            AtMostOne(signal));
 }
 
 std::unique_ptr<VulkanCommandBuffer> WrapCommands(Device& device) {

@@ -369,6 +369,11 @@ void FillFeatures(const PhysicalSupport& support, const FeatureChain& enabled, D
   constexpr VkExternalMemoryFeatureFlags kBoth =
       VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT;
   facts.shares_memory = (support.opaque_memory & kBoth) == kBoth;
+  constexpr VkExternalSemaphoreFeatureFlags kGoes =
+      VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT;
+  facts.shares_signals = (support.opaque_timeline & kGoes) == kGoes ? DeviceFacts::SharedSignals::kCounting
+                         : (support.opaque_binary & kGoes) == kGoes ? DeviceFacts::SharedSignals::kInTurn
+                                                                    : DeviceFacts::SharedSignals::kNone;
   facts.host_pointer_alignment = support.host_pointer_alignment;
   // SPIR-V 1.6 modules carry LocalSizeId, which is maintenance4's.
   facts.spirv_1_6 = support.properties.apiVersion >= VK_API_VERSION_1_3 && enabled.maintenance4.maintenance4;
@@ -471,6 +476,7 @@ std::vector<const char*> ChooseExtensions(const PhysicalSupport& support) {
   if (HasPageableMemory(support.extensions)) want(VK_EXT_PAGEABLE_DEVICE_LOCAL_MEMORY_EXTENSION_NAME);
   for (const char* name : ExternalExtensions()) want(name);
   want(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+  want(SemaphoreExtension());
   want(VK_KHR_PORTABILITY_SUBSET_EXTENSION_NAME);  // where it is listed it must be enabled
   return names;
 }
@@ -524,6 +530,18 @@ VkExternalMemoryFeatureFlags OpaqueMemoryOf(const InstanceTable& vk, VkPhysicalD
   auto can = MakeVk<VkExternalBufferProperties>(VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES);
   vk.GetPhysicalDeviceExternalBufferProperties(device, &info, &can);
   return can.externalMemoryProperties.externalMemoryFeatures;
+}
+
+VkExternalSemaphoreFeatureFlags OpaqueSemaphoreOf(const InstanceTable& vk, VkPhysicalDevice device,
+                                                  VkSemaphoreType type) {
+  auto of_type = MakeVk<VkSemaphoreTypeCreateInfo>(VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
+  of_type.semaphoreType = type;
+  auto info = MakeVk<VkPhysicalDeviceExternalSemaphoreInfo>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO);
+  info.pNext = &of_type;
+  info.handleType = SemaphoreHandleType();
+  auto can = MakeVk<VkExternalSemaphoreProperties>(VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES);
+  vk.GetPhysicalDeviceExternalSemaphoreProperties(device, &info, &can);
+  return can.externalSemaphoreFeatures;
 }
 
 // The products that a device of VK_KHR_cooperative_matrix offers.
@@ -597,6 +615,10 @@ Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice d
   support.vulkan11.pNext = support.vulkan12.pNext = nullptr;
   support.host_pointer_alignment = host_pointers.minImportedHostPointerAlignment;
   if (Has(support.extensions, ExternalExtensions()[0])) support.opaque_memory = OpaqueMemoryOf(vk, device);
+  if (Has(support.extensions, SemaphoreExtension())) {
+    support.opaque_binary = OpaqueSemaphoreOf(vk, device, VK_SEMAPHORE_TYPE_BINARY);
+    support.opaque_timeline = OpaqueSemaphoreOf(vk, device, VK_SEMAPHORE_TYPE_TIMELINE);
+  }
   if (maintenance4.maxBufferSize != 0) support.max_buffer_bytes = maintenance4.maxBufferSize;
   if (HasMatrices(support.extensions)) VXLA_RETURN_IF_ERROR(QueryMatrices(vk, device, support));
   support.dot_product_accelerated = dot_product.integerDotProduct4x8BitPackedSignedAccelerated;

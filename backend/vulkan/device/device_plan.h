@@ -59,8 +59,10 @@ struct PhysicalSupport {
   std::vector<VkQueueFamilyProperties> queue_families;
   std::set<std::string> extensions;
   VkExternalMemoryFeatureFlags opaque_memory = 0;  // of buffers, by opaque handles
-  uint64_t host_pointer_alignment = 0;             // 0: it imports no memory of the host's
-  uint64_t host_memory_bytes = 0;                  // what software drivers really draw on; 0: unknown
+  // Of semaphores, by opaque handles.
+  VkExternalSemaphoreFeatureFlags opaque_binary = 0, opaque_timeline = 0;
+  uint64_t host_pointer_alignment = 0;  // 0: it imports no memory of the host's
+  uint64_t host_memory_bytes = 0;       // what software drivers really draw on; 0: unknown
 };
 
 Result<PhysicalSupport> QuerySupport(const InstanceTable& vk, VkPhysicalDevice device);

@@ -12,6 +12,8 @@
 #include <windows.h>
 // After windows.h.
 #include <vulkan/vulkan_win32.h>
+#else
+#include <unistd.h>
 #endif
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -41,6 +43,21 @@ constexpr auto kGetHandleInfo = VK_STRUCTURE_TYPE_MEMORY_GET_WIN32_HANDLE_INFO_K
 using GetHandle = PFN_vkGetMemoryWin32HandleKHR;
 constexpr const char* kGetHandle = "vkGetMemoryWin32HandleKHR";
 
+constexpr const char* kSemaphoreExtension = VK_KHR_EXTERNAL_SEMAPHORE_WIN32_EXTENSION_NAME;
+constexpr auto kSemaphoreType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT;
+using GetSemaphoreInfo = VkSemaphoreGetWin32HandleInfoKHR;
+constexpr auto kGetSemaphoreInfo = VK_STRUCTURE_TYPE_SEMAPHORE_GET_WIN32_HANDLE_INFO_KHR;
+using GetSemaphore = PFN_vkGetSemaphoreWin32HandleKHR;
+constexpr const char* kGetSemaphore = "vkGetSemaphoreWin32HandleKHR";
+using ImportSemaphoreInfo = VkImportSemaphoreWin32HandleInfoKHR;
+constexpr auto kImportSemaphoreInfo = VK_STRUCTURE_TYPE_IMPORT_SEMAPHORE_WIN32_HANDLE_INFO_KHR;
+using ImportSemaphore = PFN_vkImportSemaphoreWin32HandleKHR;
+constexpr const char* kImportSemaphore = "vkImportSemaphoreWin32HandleKHR";
+using SystemHandle = HANDLE;
+SystemHandle& HandleIn(ImportSemaphoreInfo& info) { return info.handle; }
+// A HANDLE stays the caller's, whether it was imported or not.
+void CloseAfter(VkResult, SystemHandle handle) { CloseHandle(handle); }
+
 bool IsThere(const ExternalHandle& handle) { return handle.handle != nullptr; }
 void* HandleValue(const ExternalHandle& handle) { return handle.handle; }
 void*& HandleTarget(ExternalHandle& handle) { return handle.handle; }
@@ -62,6 +79,23 @@ using GetHandleInfo = VkMemoryGetFdInfoKHR;
 constexpr auto kGetHandleInfo = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR;
 using GetHandle = PFN_vkGetMemoryFdKHR;
 constexpr const char* kGetHandle = "vkGetMemoryFdKHR";
+
+constexpr const char* kSemaphoreExtension = VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME;
+constexpr auto kSemaphoreType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
+using GetSemaphoreInfo = VkSemaphoreGetFdInfoKHR;
+constexpr auto kGetSemaphoreInfo = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR;
+using GetSemaphore = PFN_vkGetSemaphoreFdKHR;
+constexpr const char* kGetSemaphore = "vkGetSemaphoreFdKHR";
+using ImportSemaphoreInfo = VkImportSemaphoreFdInfoKHR;
+constexpr auto kImportSemaphoreInfo = VK_STRUCTURE_TYPE_IMPORT_SEMAPHORE_FD_INFO_KHR;
+using ImportSemaphore = PFN_vkImportSemaphoreFdKHR;
+constexpr const char* kImportSemaphore = "vkImportSemaphoreFdKHR";
+using SystemHandle = int;
+SystemHandle& HandleIn(ImportSemaphoreInfo& info) { return info.fd; }
+// A descriptor that was imported is the driver's.
+void CloseAfter(VkResult result, SystemHandle handle) {
+  if (result != VK_SUCCESS) close(handle);
+}
 
 bool IsThere(const ExternalHandle& handle) { return handle.descriptor >= 0; }
 int HandleValue(const ExternalHandle& handle) { return handle.descriptor; }
@@ -141,6 +175,28 @@ Result<ExternalHandle> HandleOf(DeviceContext& context, VkDeviceMemory memory,
   const auto get = Load<GetHandle>(context, kGetHandle);
   VXLA_RETURN_IF_ERROR(context.Check(get(context.handle(), &info, &HandleTarget(handle)), kGetHandle));
   return handle;
+}
+
+const char* SemaphoreExtension() { return kSemaphoreExtension; }
+
+VkExternalSemaphoreHandleTypeFlagBits SemaphoreHandleType() { return kSemaphoreType; }
+
+Status ShareSemaphore(DeviceContext& from, VkSemaphore semaphore, DeviceContext& to, VkSemaphore target) {
+  auto get = MakeVk<GetSemaphoreInfo>(kGetSemaphoreInfo);
+  get.semaphore = semaphore;
+  get.handleType = kSemaphoreType;
+  auto import = MakeVk<ImportSemaphoreInfo>(kImportSemaphoreInfo);
+  import.semaphore = target;
+  import.handleType = kSemaphoreType;
+  SystemHandle& handle = HandleIn(import);
+  const auto get_handle = Load<GetSemaphore>(from, kGetSemaphore);
+  const auto import_handle = Load<ImportSemaphore>(to, kImportSemaphore);
+  if (get_handle == nullptr || import_handle == nullptr)
+    return Unsupported("device {}: {} is not enabled", from.facts().name, kSemaphoreExtension);
+  VXLA_RETURN_IF_ERROR(from.Check(get_handle(from.handle(), &get, &handle), kGetSemaphore));
+  const VkResult result = import_handle(to.handle(), &import);
+  CloseAfter(result, handle);
+  return to.Check(result, kImportSemaphore);
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan

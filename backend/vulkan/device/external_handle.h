@@ -1,5 +1,5 @@
-// What stands for an allocation outside of its VkDevice: POSIX's file descriptors, Windows' HANDLEs. external_handle.cc
-// is the one file that knows which of them this system has.
+// What stands for an allocation or a semaphore outside of its VkDevice: POSIX's file descriptors, Windows' HANDLEs.
+// external_handle.cc is the one file that knows which of them this system has.
 #pragma once
 
 #include <span>
@@ -34,5 +34,12 @@ Status AllocateImported(DeviceContext& context, const ExternalHandle& handle, Vk
 Result<uint32_t> MemoryTypesOf(DeviceContext& context, const ExternalHandle& handle);
 // A new handle of an allocation that was made to have some of the type. The caller closes it or hands it on.
 Result<ExternalHandle> HandleOf(DeviceContext& context, VkDeviceMemory memory, VkExternalMemoryHandleTypeFlagBits type);
+
+// Semaphores by such handles, of the driver's own type: the extension, and the type.
+const char* SemaphoreExtension();
+VkExternalSemaphoreHandleTypeFlagBits SemaphoreHandleType();
+// The payload of a semaphore of another device of the same driver, whose create info named the type, becomes this one's
+// for good.
+Status ShareSemaphore(DeviceContext& from, VkSemaphore semaphore, DeviceContext& to, VkSemaphore target);
 
 }  // namespace VXLA_NAMESPACE::vulkan

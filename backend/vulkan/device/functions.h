@@ -16,7 +16,7 @@ namespace VXLA_NAMESPACE::vulkan {
   F(DestroyInstance) F(EnumeratePhysicalDevices) F(GetPhysicalDeviceProperties) F(GetPhysicalDeviceProperties2) \
   F(GetPhysicalDeviceFeatures2) F(GetPhysicalDeviceMemoryProperties) F(GetPhysicalDeviceMemoryProperties2) \
   F(GetPhysicalDeviceQueueFamilyProperties) F(EnumerateDeviceExtensionProperties) F(CreateDevice) F(GetDeviceProcAddr) \
-  F(GetPhysicalDeviceExternalBufferProperties)
+  F(GetPhysicalDeviceExternalBufferProperties) F(GetPhysicalDeviceExternalSemaphoreProperties)
 
 // Present only with VK_EXT_debug_utils; null otherwise.
 #define VXLA_DEBUG_INSTANCE_FUNCTIONS(F) F(CreateDebugUtilsMessengerEXT) F(DestroyDebugUtilsMessengerEXT)

@@ -43,8 +43,9 @@ Queues::~Queues() {
     context_->vk().DestroySemaphore(context_->handle(), line.timeline, context_->allocation());
 }
 
-Result<TimePoint> Queues::Submit(int queue, VkCommandBuffer commands, const Moment& after, const HostSemaphore* wait,
-                                 const HostSemaphore* signal) {
+Result<TimePoint> Queues::Submit(int queue, VkCommandBuffer commands, const Moment& after,
+                                 std::span<const HostSemaphore> outer_waits,
+                                 std::span<const HostSemaphore> outer_signals) {
   VXLA_RETURN_IF_ERROR(context_->Alive());
   VXLA_RETURN_IF_ERROR(CheckRuns(context_->facts()));
   const auto point = [](const HostSemaphore& at) {
@@ -56,13 +57,10 @@ Result<TimePoint> Queues::Submit(int queue, VkCommandBuffer commands, const Mome
   };
   auto command = MakeVk<VkCommandBufferSubmitInfo>(VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO);
   command.commandBuffer = commands;
-  std::array<VkSemaphoreSubmitInfo, kMostQueues + 1> waits;
-  VkSemaphoreSubmitInfo signals[2];
+  std::vector<VkSemaphoreSubmitInfo> waits, signals;
   auto info = MakeVk<VkSubmitInfo2>(VK_STRUCTURE_TYPE_SUBMIT_INFO_2);
   info.commandBufferInfoCount = commands == VK_NULL_HANDLE ? 0 : 1;
   info.pCommandBufferInfos = &command;
-  info.pWaitSemaphoreInfos = waits.data();
-  info.pSignalSemaphoreInfos = signals;
   for (int i = 0; i < kMostQueues; ++i) {
     const uint64_t value = after.at(i);
     if (value == 0) continue;
@@ -71,13 +69,18 @@ Result<TimePoint> Queues::Submit(int queue, VkCommandBuffer commands, const Mome
       return Internal("submission waits for {} of queue {}, but only {} was submitted: it would never start", value, i,
                       last);
     }
-    waits[info.waitSemaphoreInfoCount++] = point({at(i).timeline, value});
+    waits.push_back(point({at(i).timeline, value}));
   }
-  if (wait != nullptr) waits[info.waitSemaphoreInfoCount++] = point(*wait);
+  for (const HostSemaphore& wait : outer_waits) waits.push_back(point(wait));
   Line& line = at(queue);
   std::lock_guard lock(line.mutex);
-  signals[info.signalSemaphoreInfoCount++] = point({line.timeline, line.last_value + 1});
-  if (signal != nullptr) signals[info.signalSemaphoreInfoCount++] = point(*signal);
+  for (const HostSemaphore& signal : outer_signals) signals.push_back(point(signal));
+  // The last one: a driver may signal one after another (SwiftShader), and who sees the timeline may free the others.
+  signals.push_back(point({line.timeline, line.last_value + 1}));
+  info.waitSemaphoreInfoCount = static_cast<uint32_t>(waits.size());
+  info.pWaitSemaphoreInfos = waits.data();
+  info.signalSemaphoreInfoCount = static_cast<uint32_t>(signals.size());
+  info.pSignalSemaphoreInfos = signals.data();
   VXLA_RETURN_IF_ERROR(context_->Check(SubmitLocked(line, info), "vkQueueSubmit2"));
   return TimePoint{queue, ++line.last_value};
 }

@@ -5,17 +5,22 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "backend/vulkan/device/device_context.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 
-// A point of a semaphore of the host's; `value` is for timelines.
+// A point of a semaphore of the host's or of another device; `value` is for timelines.
 struct HostSemaphore {
   VkSemaphore semaphore = VK_NULL_HANDLE;
   uint64_t value = 0;
   VkPipelineStageFlags2 stages = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
 };
+
+inline std::span<const HostSemaphore> AtMostOne(const HostSemaphore* semaphore) {
+  return {semaphore, semaphore == nullptr ? size_t{0} : size_t{1}};
+}
 
 // Thread-safe. Those of DeviceFacts::queues.
 class Queues {
@@ -25,11 +30,11 @@ class Queues {
   Queues(const Queues&) = delete;
   Queues& operator=(const Queues&) = delete;
 
-  // Goes to queue number `queue`, starts once `after` has passed and the host's semaphore `wait` is signalled, and
-  // returns what the queue reaches at the end, when `signal` is signalled. Either may be null. Null commands: order
-  // alone.
+  // Goes to queue number `queue`, starts once `after` has passed and the semaphores `waits` are signalled, which are
+  // not of these queues, and returns what the queue reaches at the end, when `signals` are signalled. Null commands:
+  // order alone.
   Result<TimePoint> Submit(int queue, VkCommandBuffer commands, const Moment& after,
-                           const HostSemaphore* wait = nullptr, const HostSemaphore* signal = nullptr);
+                           std::span<const HostSemaphore> waits = {}, std::span<const HostSemaphore> signals = {});
   Status Wait(const Moment& moment);
   bool IsDone(const Moment& moment);
   bool IsIdle();

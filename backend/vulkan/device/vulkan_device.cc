@@ -259,14 +259,28 @@ Result<TimePoint> VulkanDevice::Submit(CommandBuffer& commands, const Moment& af
   return queues_->Submit(recorded.queue(), recorded.handle(), Later(transfer_->written(), after));
 }
 
+Result<TimePoint> VulkanDevice::SubmitAcross(CommandBuffer& commands, const Moment& after,
+                                             std::span<const SignalPoint> waits, std::span<const SignalPoint> signals) {
+  const auto semaphores = [](std::span<const SignalPoint> points) {
+    std::vector<HostSemaphore> semaphores;
+    for (const auto& [signal, value] : points)
+      semaphores.push_back({static_cast<const SharedSignal&>(*signal).semaphore(), value});
+    return semaphores;
+  };
+  auto& recorded = static_cast<VulkanCommandBuffer&>(commands);
+  VXLA_RETURN_IF_ERROR(recorded.Submittable());
+  return queues_->Submit(recorded.queue(), recorded.handle(), Later(transfer_->written(), after), semaphores(waits),
+                         semaphores(signals));
+}
+
 Result<TimePoint> VulkanDevice::SubmitOnce(std::unique_ptr<VulkanCommandBuffer> commands, const Moment& after,
                                            const HostSemaphore* wait, const HostSemaphore* signal) {
   VXLA_RETURN_IF_ERROR(commands->Submittable());
   const std::lock_guard lock(submitted_mutex_);
   std::erase_if(submitted_, [&](const Submitted& earlier) { return queues_->IsDone(earlier.done); });
   Submitted& submitted = submitted_.emplace_back();  // room first: what is submitted must not be lost
-  const Result<TimePoint> done =
-      queues_->Submit(commands->queue(), commands->handle(), Later(transfer_->written(), after), wait, signal);
+  const Result<TimePoint> done = queues_->Submit(
+      commands->queue(), commands->handle(), Later(transfer_->written(), after), AtMostOne(wait), AtMostOne(signal));
   if (!done.ok()) {
     submitted_.pop_back();
     return done.status();

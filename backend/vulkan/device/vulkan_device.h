@@ -14,6 +14,7 @@
 #include "backend/vulkan/device/open.h"
 #include "backend/vulkan/device/probe.h"
 #include "backend/vulkan/device/queue.h"
+#include "backend/vulkan/device/shared_signal.h"
 #include "backend/vulkan/device/transfer.h"
 #include "backend/vulkan/shader/pipeline_cache.h"
 
@@ -78,6 +79,12 @@ class VulkanDevice final : public Device {
   Result<std::vector<uint32_t>> KernelModule(BindingMode mode, const KernelKey& key) override;
   Result<std::unique_ptr<CommandBuffer>> CreateCommandBuffer(int timestamp_count, int queue = 0) override;
   Result<TimePoint> Submit(CommandBuffer& commands, const Moment& after) override;
+  Result<std::shared_ptr<Signal>> MakeSignal() override { return SharedSignal::Make(context_); }
+  Result<std::shared_ptr<Signal>> OpenSignal(const Signal& signal) override {
+    return SharedSignal::Open(context_, signal);
+  }
+  Result<TimePoint> SubmitAcross(CommandBuffer& commands, const Moment& after, std::span<const SignalPoint> waits,
+                                 std::span<const SignalPoint> signals) override;
   Status Wait(const Moment& moment) override { return queues_->Wait(moment); }
   bool IsDone(const Moment& moment) override { return queues_->IsDone(moment); }
   Status Upload(std::span<const std::byte> source, Buffer& target, int64_t offset_bytes) override;
