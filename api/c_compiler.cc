@@ -29,6 +29,7 @@ Result<CExecutable> CompileText(VxlaDevice device, const VxlaCompileInfo& info) 
   VXLA_ASSIGN_OR_RETURN(CExecutable compiled, WithSignature(*module));
   CompileOptions options;
   options.require_gpu = (info.flags & VXLA_COMPILE_REQUIRE_GPU) != 0;
+  options.sizes_on_device = (info.flags & VXLA_COMPILE_RECORDABLE) != 0;
   VXLA_ASSIGN_OR_RETURN(compiled.executable, device->client->Compile(*module, options));
   if ((info.flags & VXLA_COMPILE_RECORDABLE) != 0) VXLA_RETURN_IF_ERROR(CheckRecordable(*compiled.executable));
   return compiled;

@@ -4,6 +4,7 @@
 
 #include "api/c_compiler.h"
 #include "core/limits.h"
+#include "core/live_layout.h"
 #include "core/type_number.h"
 
 namespace VXLA_NAMESPACE {
@@ -61,6 +62,7 @@ VxlaArray CArray::Describe() const {
   array.dimensions = dimensions.data();
   array.size_bytes = static_cast<uint64_t>(shape.SizeBytes());
   array.dynamic = dynamic.empty() ? nullptr : dynamic.data();
+  array.live_sizes_offset = dynamic.empty() ? 0 : static_cast<uint64_t>(LiveSizesOffset(shape));
   return array;
 }
 

@@ -17,7 +17,7 @@
 namespace VXLA_NAMESPACE {
 
 inline constexpr std::string_view kBundleMagic{"vxla\r\n\x1a\0", 8};
-inline constexpr uint32_t kBundleVersion = 2;
+inline constexpr uint32_t kBundleVersion = 3;
 inline constexpr size_t kBundleHeaderBytes = 40;   // magic, version, sections, bytes of the file, checksum of the rest
 inline constexpr size_t kBundleSectionBytes = 24;  // kind, zero, offset, bytes
 inline constexpr uint32_t kMostSections = 64;
@@ -98,6 +98,11 @@ class BundleWriter {
   void Value(const Shape& shape) {
     Value(shape.element_type());
     Value(std::vector<int64_t>(shape.dimensions().begin(), shape.dimensions().end()));
+    std::vector<int> dynamic;
+    for (int d = 0; d < shape.rank(); ++d) {
+      if (shape.is_dynamic_dimension(d)) dynamic.push_back(d);
+    }
+    Value(dynamic);
     Value(shape.tuple_elements());
   }
   template <typename Struct>
@@ -203,16 +208,22 @@ class BundleReader {
   void Value(Shape& shape) {
     ElementType type{};
     std::vector<int64_t> dimensions;
+    std::vector<int> dynamic;
     std::vector<Shape> elements;
     if (++depth_ > kMaxTupleDepth + 1) Fail("tuples nest deeper than {}", kMaxTupleDepth);
-    if (status_.ok()) operator()(type, dimensions, elements);
+    if (status_.ok()) operator()(type, dimensions, dynamic, elements);
     --depth_;
     if (!status_.ok()) return;
     const bool tuple = type == ElementType::kTuple;
     if ((tuple && !dimensions.empty()) || (!tuple && !elements.empty())) return Fail("an array that is a tuple");
     if (!tuple && !IsArrayElement(type) && !dimensions.empty()) return Fail("dimensions of what is no array");
     shape = tuple ? Shape::Tuple(std::move(elements)) : Shape(type, std::move(dimensions));
-    if (const Status checked = CheckShape(shape); !checked.ok()) Fail("{}", checked.message());
+    if (const Status checked = CheckShape(shape); !checked.ok()) return Fail("{}", checked.message());
+    for (const int dimension : dynamic) {
+      if (dimension < 0 || dimension >= shape.rank())
+        return Fail("dynamic dimension {} of {}", dimension, shape.ToString());
+      shape.set_dynamic_dimension(dimension, true);
+    }
   }
   template <typename Struct>
   requires std::is_class_v<Struct>

@@ -28,6 +28,7 @@ Result<std::unique_ptr<ExecutableState>> PlanFor(std::shared_ptr<ClientState> cl
   state->client = std::move(client);
   TargetInfo target = TargetOf(facts, mode, options.fusion);
   target.wide_accumulation = options.wide_accumulation;
+  target.sizes_tell_faults = options.sizes_on_device;
   target.host_functions = state->client->options.host_functions;
   // A limit of iterations is the host's to keep, and a profile shows what has run.
   const bool unlimited = options.max_loop_iterations < 0;
@@ -82,7 +83,8 @@ Result<std::shared_ptr<Executable>> Client::CompileWithoutThrowing(const Module&
 Result<std::shared_ptr<Executable>> Client::CompileChecked(const std::shared_ptr<ClientState>& client,
                                                            const Module& module, const CompileOptions& options) {
   if (client->options.check_program) VXLA_RETURN_IF_ERROR(client->options.check_program(module));
-  if (HasLiveSizes(module) && !options.optimized) return CompileForSizes(client, module, options);
+  if (HasLiveSizes(module) && !options.optimized && !options.sizes_on_device)
+    return CompileForSizes(client, module, options);
   return CompileOrThrow(client, module, options);
 }
 

@@ -24,6 +24,8 @@ Result<std::vector<int64_t>> DownloadSizes(Device& device, const Shape& leaf, Bu
       device.Download(source, offset_bytes + LiveSizesOffset(leaf), std::as_writable_bytes(std::span(sizes)), after));
   for (int d = 0; d < leaf.rank(); ++d) {
     const int64_t size = sizes[static_cast<size_t>(d)];
+    if (size == -1)
+      return InvalidArgument("live sizes that should agree do not: those of the {} are -1", leaf.ToString());
     if (size < 0 || size > leaf.dimension(d)) {
       return Internal("dimension {} of a {} on the device has the live size {}", d, leaf.ToString(), size);
     }

@@ -33,8 +33,10 @@ int64_t CountCommands(const Plan& plan, int begin, int end) {
 Status CheckSegment(const Plan& plan, const Segment& segment) {
   if (const auto* evaluation = std::get_if<HostEvaluate>(&segment)) {
     const auto why = std::ranges::find(plan.fallbacks, evaluation->instruction, &Fallback::instruction);
-    return Unsupported("it cannot be recorded: {} runs on the host{}{}", evaluation->instruction,
-                       why == plan.fallbacks.end() ? "" : ": ", why == plan.fallbacks.end() ? "" : why->reason);
+    if (why == plan.fallbacks.end())  // a check, which the host looks at
+      return Unsupported(
+          "it cannot be recorded: live sizes are compared, and no result has dynamic dimensions to tell");
+    return Unsupported("it cannot be recorded: {} runs on the host: {}", evaluation->instruction, why->reason);
   }
   const auto* decision = std::get_if<HostDecide>(&segment);
   if (decision == nullptr) return OkStatus();
@@ -57,7 +59,7 @@ Status CheckRecordable(const Plan& plan) {
 
 Status CheckRecordable(const Executable& executable) {
   if (executable.depends_on_sizes())
-    return Unsupported("the program cannot be recorded: it is compiled for the live sizes of each run's arguments");
+    return Unsupported("the program cannot be recorded: it is compiled for the sizes of each run's arguments");
   return CheckRecordable(executable.plan());
 }
 

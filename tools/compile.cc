@@ -36,7 +36,9 @@ Status AddVariant(const CompileCommandFlags& flags, const Module& module, const 
   options.cache = !flags.no_cache;
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Device> device, OpenTarget(options));
   const std::unique_ptr<Client> client = MakeClient(device, flags.compile.evaluate_options(flags.seed));
-  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, client->Compile(module, flags.compile.options()));
+  CompileOptions compile = flags.compile.options();
+  compile.sizes_on_device = true;
+  VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable, client->Compile(module, compile));
   return bundle.Add(*executable, *device, IsGeneric(target));
 }
 

@@ -118,6 +118,25 @@ class Place : public SizeMath {
 
   Instruction* NoFault() { return Number(0); }
 
+  // A result whose live sizes are -1 where something failed. False: it has none.
+  bool TellFault(const SizeFault& fault, const Shape& stated, PaddedValue& value) {
+    value.whole = nullptr;
+    if (stated.IsTuple()) {
+      bool told = false;
+      for (size_t k = 0; k < value.elements.size(); ++k)
+        told |= TellFault(fault, stated.tuple_elements()[k], value.elements[k]);
+      return told;
+    }
+    if (!stated.IsDynamic()) return false;
+    value.leaf = UnderStated(*this, std::move(value.leaf), stated);
+    for (int d = 0; d < stated.rank(); ++d) {
+      if (!stated.is_dynamic_dimension(d)) continue;
+      Instruction*& size = value.leaf.sizes[static_cast<size_t>(d)];
+      size = Chosen(ComparisonDirection::kEq, fault.number, Number(0), size, Number(-1));
+    }
+    return true;
+  }
+
  private:
   PaddedValue OfConstant(Instruction* constant, PaddedValue parts) {
     if (constant->attributes<ConstantAttributes>().literal == nullptr) return parts;
@@ -188,7 +207,7 @@ struct PaddedStep;
 
 class Padder {
  public:
-  explicit Padder(Module& module) : module_(module) {
+  Padder(Module& module, bool sizes_tell_faults) : module_(module), sizes_tell_faults_(sizes_tell_faults) {
     DeepProperty live(TouchesLiveSizes);
     for (Computation* computation : ControlComputations(module)) {
       for (const auto& i : computation->instructions()) {
@@ -229,6 +248,7 @@ class Padder {
   void Finish(Scope& scope);
 
   Module& module_;
+  const bool sizes_tell_faults_;
   std::unordered_set<const Instruction*> touched_;
   std::vector<std::string> messages_;
 };
@@ -619,12 +639,17 @@ void Padder::PadEntry() {
   Instruction* const root = scope.computation.root();
   Place at(scope.context, scope.computation, root);
   const auto found = scope.values.find(root);
-  if (found != scope.values.end()) {
+  SizeFault& fault = scope.context.fault;
+  const bool rebuilds = found != scope.values.end() && root->shape().IsDynamic();
+  if (sizes_tell_faults_ && fault.number != nullptr && rebuilds && at.TellFault(fault, root->shape(), found->second)) {
+    scope.computation.set_root(at.Rebuilt(found->second, root->shape()));
+    fault.number = nullptr;
+  } else if (found != scope.values.end()) {
     scope.computation.set_root(root->shape().IsDynamic() && root->opcode() != Opcode::kParameter
                                    ? at.Rebuilt(found->second, root->shape())
                                    : root);
   }
-  if (const SizeFault& fault = scope.context.fault; fault.number != nullptr) {
+  if (fault.number != nullptr) {
     CustomCallAttributes attributes;
     attributes.custom_call_target = kLiveSizeCheck;
     attributes.custom_call_has_side_effect = true;
@@ -656,8 +681,8 @@ std::string LiveSizeMessage(const Instruction& check, int64_t number, int64_t fi
   return message;
 }
 
-void PadDynamicDimensions(Module& module) {
-  Padder(module).PadEntry();
+void PadDynamicDimensions(Module& module, bool sizes_tell_faults) {
+  Padder(module, sizes_tell_faults).PadEntry();
   module.SortComputations();
 }
 

@@ -16,8 +16,9 @@ namespace VXLA_NAMESPACE {
 //   - set-dimension-size that SizesAreInRange makes a dynamic array of a static one, all its sizes at once
 // Live sizes that do not agree are found by comparisons whose first failure a last custom call to kLiveSizeCheck gets:
 // (which check failed from 1 on, or 0; two sizes) in its operands, the checks' messages in its backend_config, a line
-// each.
-void PadDynamicDimensions(Module& module);
+// each. With `sizes_tell_faults` they make each live size of the result -1 instead, where the result has any: what
+// nobody on the host looks at, and no step for the host.
+void PadDynamicDimensions(Module& module, bool sizes_tell_faults = false);
 
 // A set-dimension-size that the pass made: its sizes are in range.
 bool SizesAreInRange(const Instruction& instruction);

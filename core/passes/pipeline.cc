@@ -29,13 +29,13 @@ namespace {
 
 // What holds of sizes in a program's text does not hold of live sizes: what is left of them after this, the other
 // passes pass over.
-Status PadLiveSizes(Module& module, bool wide_accumulation, bool fusion) {
+Status PadLiveSizes(Module& module, const TargetInfo& target) {
   VXLA_RETURN_IF_ERROR(InlineCalls(module).status());
   VXLA_RETURN_IF_ERROR(SeparateControlComputations(module).status());
-  ExpandBatchNorms(module, wide_accumulation);
+  ExpandBatchNorms(module, target.wide_accumulation);
   RemoveDeadCode(module);
-  if (fusion) BoundLiveWork(module);
-  PadDynamicDimensions(module);
+  if (target.fusion) BoundLiveWork(module);
+  PadDynamicDimensions(module, target.sizes_tell_faults);
   RemoveDeadCode(module);
   return OkStatus();
 }
@@ -49,7 +49,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   EliminateCommonSubexpressions(*optimized);
   MergeEqualBranches(*optimized);
   ExpandForOneDevice(*optimized);
-  if (HasLiveSizes(*optimized)) VXLA_RETURN_IF_ERROR(PadLiveSizes(*optimized, target.wide_accumulation, target.fusion));
+  if (HasLiveSizes(*optimized)) VXLA_RETURN_IF_ERROR(PadLiveSizes(*optimized, target));
   ExpandScans(*optimized);
   VXLA_RETURN_IF_ERROR(ExpandLibraryCalls(*optimized, target.host_functions).status());
   VXLA_RETURN_IF_ERROR(InlineCalls(*optimized).status());

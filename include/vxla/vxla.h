@@ -99,6 +99,9 @@ typedef struct VxlaArray {
   // where they would if all of them lived; those beyond the live ones mean nothing.
   const uint8_t* dynamic;
   const int64_t* live_sizes;
+  // Out only, of arrays with dynamic dimensions: where in a binding of vxlaCmdExecute an int64_t for each dimension
+  // lies, its live size. Else 0.
+  uint64_t live_sizes_offset;
 } VxlaArray;
 
 // Host memory. These two never change.
@@ -162,7 +165,9 @@ VXLA_API VxlaCode vxlaCheckValidation(VxlaDevice device, VxlaMessage* message);
 
 enum {
   VXLA_COMPILE_REQUIRE_GPU = 1,  // VXLA_DEVICE_FAILURE where an instruction would run on the host
-  VXLA_COMPILE_RECORDABLE = 2    // VXLA_UNSUPPORTED, with the first reason, where vxlaCmdExecute cannot record it
+  // VXLA_UNSUPPORTED, with the first reason, where vxlaCmdExecute cannot record it. With dynamic dimensions one program
+  // serves all live sizes: those that should agree and do not make all of the results' -1.
+  VXLA_COMPILE_RECORDABLE = 2
 };
 
 typedef struct VxlaCompileInfo {
@@ -244,7 +249,7 @@ VXLA_API VxlaCode vxlaDescribeValue(VxlaValue value, VxlaArray* array, VxlaMessa
 // Waits for the run that writes the value. VXLA_INVALID_ARGUMENT: another size, or the value was donated.
 VXLA_API VxlaCode vxlaReadValue(VxlaValue value, void* data, uint64_t size_bytes, VxlaMessage* message);
 // How much of each dimension lives: all of it but for dynamic ones. Waits for the run that writes the value, unless the
-// sizes are known before. VXLA_INVALID_ARGUMENT: `rank` is another, or the value was donated.
+// sizes are known before. VXLA_INVALID_ARGUMENT: `rank` is another, the value was donated, or sizes did not agree.
 VXLA_API VxlaCode vxlaReadLiveSizes(VxlaValue value, int32_t rank, int64_t* sizes, VxlaMessage* message);
 // *ready: 1 if vxlaReadValue would not wait, else 0.
 VXLA_API VxlaCode vxlaValueIsReady(VxlaValue value, int32_t* ready, VxlaMessage* message);
@@ -261,8 +266,8 @@ typedef struct VxlaExecuteInfo {
 } VxlaExecuteInfo;
 
 // Submits, and returns before the device has finished, unless the program has steps for the host. A program with
-// dynamic dimensions is compiled for the live sizes of its arguments when these come for the first time (libvxla alone
-// has such programs: no bundle holds them, and they are not recorded). At most four runs of an executable are in
+// dynamic dimensions is compiled for the live sizes of its arguments when these come for the first time, unless it is
+// from a bundle or was compiled with VXLA_COMPILE_RECORDABLE. At most four runs of an executable are in
 // flight: a further call waits for the first of them.
 VXLA_API VxlaCode vxlaExecute(VxlaExecutable executable, const VxlaExecuteInfo* info, VxlaMessage* message);
 

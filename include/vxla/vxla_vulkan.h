@@ -232,7 +232,8 @@ typedef struct VxlaRecordingNeeds {
   VkBufferUsageFlags argument_usage, result_usage, scratch_usage;
   uint64_t scratch_size, scratch_alignment;
   // Of a binding's place in its VkBuffer and of its address. An array of n bytes needs a range of n rounded up to
-  // binding_unit: what follows the array within it is overwritten.
+  // binding_unit: what follows the array within it is overwritten. An array with dynamic dimensions ends behind its
+  // live sizes (VxlaArray::live_sizes_offset).
   uint64_t binding_alignment, binding_unit;
   // Where the recorded commands read and write. The host's barriers make arguments visible to these and results free
   // for these before, and wait for these after. None is recorded at the beginning and at the end.
@@ -288,8 +289,8 @@ typedef struct VxlaImage {
 
 // One for each argument and result; the VkBuffer may be NULL under addresses where the address is given and the usage
 // asks for no transfer. What a VkBuffer is bound for must lie within its memory (vkGetBufferMemoryRequirements), and
-// its usage is what the host states: Vulkan does not tell more. None of them, the lent scratch included, overlaps another
-// that is written, as far as their VkBuffers and addresses tell. A result that the program puts into a donated
+// its usage is what the host states: Vulkan does not tell more. None of them, the lent scratch included, overlaps
+// another that is written, as far as their VkBuffers and addresses tell. A result that the program puts into a donated
 // argument's memory (docs/embedding.md) has the argument's binding or an empty one; arrays without elements, and
 // arguments that nothing reads, may be empty.
 typedef struct VxlaBindings {

@@ -423,6 +423,67 @@ static void TestOverlaps(Host* host, VxlaDevice device, int addresses) {
   HostFreeBuffer(host, &buffer);
 }
 
+// Live sizes lie behind the elements, where the program reads and leaves them.
+static void TestDynamic(Host* host, VxlaDevice device) {
+  VxlaExecutable executable =
+      Compile(device,
+              "HloModule m\nENTRY e { x = f32[<=100] parameter(0)\n y = f32[<=100] parameter(1)\n"
+              "  ROOT p = f32[<=100] multiply(x, y) }",
+              VXLA_COMPILE_RECORDABLE);
+  VxlaArray array = {.struct_size = sizeof(array)};
+  EXPECT_OK(vxlaDescribeResult(executable, 0, &array, &message));
+  EXPECT(array.size_bytes == 400 && array.live_sizes_offset == 400 && array.dynamic[0] == 1);
+  const VxlaRecordingNeeds needs = Needs(executable);
+  HostBuffer buffer = HostMakeBuffer(host, 4096, needs.argument_usage | needs.result_usage);
+  VxlaBinding arguments[2] = {HostBind(&buffer, 0, 400), HostBind(&buffer, 1024, 416)};
+  const VxlaBinding result = HostBind(&buffer, 2048, 416);
+  const VxlaBindings bindings = {.struct_size = sizeof(bindings),
+                                 .argument_count = 2,
+                                 .arguments = arguments,
+                                 .result_count = 1,
+                                 .results = &result};
+  VxlaRecording recording = Recording(executable, NULL);
+  VkCommandBuffer commands = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  EXPECT_CODE(vxlaCmdExecute(commands, recording, &bindings, &message), VXLA_INVALID_ARGUMENT,
+              "argument 0: 400 bytes are bound, it needs 416");
+  arguments[0].size = 416;
+  HostBegin(host, commands);
+  EXPECT_OK(vxlaCmdExecute(commands, recording, &bindings, &message));
+  HostBarrier(host, commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+  host->EndCommandBuffer(commands);
+  char* bytes = buffer.mapped;
+  for (int i = 0; i < 100; ++i) ((float*)bytes)[i] = (float)i, ((float*)(bytes + 1024))[i] = 3;
+  // Sizes of the arguments, and of the result: also of nothing, of what does not agree, and of what nobody should
+  // write.
+  const int64_t cases[5][3] = {{17, 17, 17}, {100, 100, 100}, {0, 0, 0}, {17, 16, -1}, {1 << 20, 1 << 20, 100}};
+  for (int i = 0; i < 5; ++i) {
+    int64_t live = 0;
+    memcpy(bytes + 400, &cases[i][0], 8);
+    memcpy(bytes + 1024 + 400, &cases[i][1], 8);
+    memset(bytes + 2048, 0xfb, 1024);
+    HostSubmit(host, commands);
+    memcpy(&live, bytes + 2048 + 400, 8);
+    EXPECT(live == cases[i][2]);
+    for (int k = 0; k < live; ++k) EXPECT(((float*)(bytes + 2048))[k] == 3 * (float)k);
+    EXPECT((unsigned char)bytes[2048 + 416] == 0xfb);
+  }
+  vxlaDestroyRecording(recording);
+  vxlaDestroyExecutable(executable);
+  HostFreeBuffer(host, &buffer);
+  // Nothing could say that sizes do not agree.
+  VxlaCompileInfo info = {
+      .struct_size = sizeof(info),
+      .flags = VXLA_COMPILE_RECORDABLE,
+      .text =
+          "HloModule m\nadd { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+          "  ROOT r = f32[] add(a, b) }\n"
+          "ENTRY e { x = f32[<=9] parameter(0)\n y = f32[<=9] parameter(1)\n z = f32[] constant(0)\n"
+          "  p = f32[<=9] multiply(x, y)\n"
+          "  ROOT s = f32[] reduce(p, z), dimensions={0}, to_apply=add }"};
+  EXPECT_CODE(vxlaCompile(device, &info, &executable, &message), VXLA_UNSUPPORTED,
+              "live sizes are compared, and no result has dynamic dimensions");
+}
+
 // Whether a command buffer is being recorded Vulkan does not tell: the host's layer does, and nothing breaks.
 static void TestNotRecording(Host* host, VxlaDevice device) {
   VxlaExecutable executable = Compile(device, kProgram, VXLA_COMPILE_RECORDABLE);
@@ -629,6 +690,7 @@ static void TestOn(Host* host, uint32_t api_version, const char* bindings, const
     TestLoop(host, device);
     TestRefusals(host, device);
     TestOverlaps(host, device, strcmp(bindings, "addresses") == 0);
+    TestDynamic(host, device);
     TestNotRecording(host, device);
     TestWrongHandles(device);
     TestImport(host, device);

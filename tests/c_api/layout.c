@@ -7,7 +7,7 @@
 #define FIELD(TYPE, NAME, OFFSET) _Static_assert(offsetof(TYPE, NAME) == OFFSET, #TYPE "." #NAME)
 
 #if UINTPTR_MAX == UINT64_MAX
-SIZE(VxlaArray, 48);
+SIZE(VxlaArray, 56);
 FIELD(VxlaArray, struct_size, 0);
 FIELD(VxlaArray, element_type, 4);
 FIELD(VxlaArray, rank, 8);
@@ -15,6 +15,7 @@ FIELD(VxlaArray, dimensions, 16);
 FIELD(VxlaArray, size_bytes, 24);
 FIELD(VxlaArray, dynamic, 32);
 FIELD(VxlaArray, live_sizes, 40);
+FIELD(VxlaArray, live_sizes_offset, 48);
 SIZE(VxlaBytes, 16);
 FIELD(VxlaBytes, data, 0);
 FIELD(VxlaBytes, size_bytes, 8);

@@ -400,8 +400,8 @@ TEST(BundleFileTest, RejectsDamage) {
 
 TEST(BundleFileTest, RejectsAnotherVersionOfTheFormat) {
   std::string file = GenericBundle(kPrograms[0].text);
-  Put(file, kVersionAt, 3, 4);
-  ExpectRefused(file, StatusCode::kUnsupported, "the bundle has version 3 of the format, this build reads version 2");
+  Put(file, kVersionAt, 4, 4);
+  ExpectRefused(file, StatusCode::kUnsupported, "the bundle has version 4 of the format, this build reads version 3");
 }
 
 TEST(BundleFileTest, RejectsADeviceThatLacksWhatAVariantNeeds) {
@@ -504,7 +504,48 @@ TEST(BundleFileTest, RejectsProgramsThatNeedTheHost) {
   EXPECT_THAT(feed.message(), HasSubstr("infeed f runs on the CPU, which a bundle has no program for"));
   const Status dynamic = refused("ENTRY e { x = f32[<=5] parameter(0)  ROOT y = f32[<=5] negate(x) }");
   EXPECT_EQ(dynamic.code(), StatusCode::kUnsupported);
-  EXPECT_THAT(dynamic.message(), HasSubstr("a bundle holds programs of static shapes"));
+  EXPECT_THAT(dynamic.message(), HasSubstr("it is compiled for each choice when it runs; a bundle holds"));
+  CompileOptions options;
+  options.sizes_on_device = true;
+  const std::unique_ptr<Client> generic = MakeTestClient(Generic(BindingMode::kDescriptors));
+  const auto module = ParseModule(
+      "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n"
+      "ENTRY e { x = f32[<=9] parameter(0)  y = f32[<=9] parameter(1)  p = f32[<=9] multiply(x, y)\n"
+      "z = f32[] constant(0)  ROOT s = f32[] reduce(p, z), dimensions={0}, to_apply=add }");
+  const auto compared = generic->Compile(*module, options);
+  ASSERT_TRUE(compared.ok()) << compared.status().message();
+  EXPECT_THAT(BundleBuilder().Add(**compared, generic->device(), true).message(), HasSubstr("live sizes are compared"));
+}
+
+TEST(BundleFileTest, HoldsProgramsThatFindLiveSizesInMemory) {
+  const auto module = ParseModule("ENTRY e { x = f32[<=70] parameter(0)  ROOT y = f32[<=70] multiply(x, x) }");
+  const std::unique_ptr<Client> generic = MakeTestClient(Generic(BindingMode::kDescriptors));
+  CompileOptions options;
+  options.sizes_on_device = true;
+  const auto executable = generic->Compile(*module, options);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  BundleBuilder builder;
+  const Status added = builder.Add(**executable, generic->device(), true);
+  ASSERT_TRUE(added.ok()) << added.message();
+  const std::string file = builder.Finish("a test");
+  const Result<Bundle> read = ReadBundle(Bytes(file));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_TRUE(read->parameters[0].is_dynamic_dimension(0) && read->result.is_dynamic_dimension(0));
+  Client* const client = DeviceClient(BindingMode::kDescriptors);
+  ASSERT_NE(client, nullptr);
+  const auto loaded = client->Load(Bytes(file));
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  for (const int64_t live : {70, 17, 0}) {
+    Literal x = Literal::Uninitialized(module->entry()->parameter(0)->shape());
+    for (int64_t i = 0; i < 70; ++i) x.mutable_data<float>()[static_cast<size_t>(i)] = static_cast<float>(i);
+    x.set_dynamic_size(0, live);
+    const Literal* const arguments[] = {&x};
+    const auto result = (*loaded)->Run(arguments);
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    EXPECT_EQ(result->dynamic_size(0), live);
+    for (int64_t i = 0; i < live; ++i)
+      EXPECT_EQ(result->data<float>()[static_cast<size_t>(i)], static_cast<float>(i * i));
+  }
 }
 
 // What CheckVariant is asked: a bundle with one thing wrong.

@@ -158,6 +158,18 @@ TEST(BundleCommandTest, KernelsBecomeHlslMslAndSpirv) {
   EXPECT_THAT(ReadScratch(ScratchFolder() + "/msl/kernel_0.metal"), HasSubstr("kernel void main0("));
 }
 
+// SPIRV-Cross calls umulExtended in HLSL, which has no such function.
+TEST(BundleCommandTest, ProductsOfTwoWordsBecomeHlsl) {
+  const std::string program =
+      WriteScratch("sine.hlo", "ENTRY e { x = f32[41] parameter(0)  ROOT s = f32[41] sine(x) }");
+  const std::string bundle = ScratchFolder() + "/sine.vxla", folder = ScratchFolder() + "/sine_hlsl";
+  ASSERT_EQ(RunVxla("compile " + program + " -o " + bundle).exit_code, 0);
+  ASSERT_EQ(RunVxla("convert " + bundle + " " + folder + " --to hlsl").exit_code, 0);
+  const std::string text = ReadScratch(folder + "/kernel_0.hlsl");
+  EXPECT_THAT(text, HasSubstr("umulExtended("));
+  EXPECT_TRUE(IsHlsl(text));
+}
+
 TEST(BundleCommandTest, OtherLanguagesNeedDescriptors) {
   ExpectRefused("convert " + Compiled("far.vxla", "--bindings addresses") + " " + ScratchFolder() + "/far --to hlsl",
                 "the bundle has no variant under descriptors");

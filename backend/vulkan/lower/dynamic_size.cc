@@ -45,7 +45,10 @@ Result<std::vector<Step>> LowerGetDimensionSize(const LowerContext& context, con
   if (array.shape().IsDynamic()) {
     const int k = kernel.AddBuffer(ElementType::kU32, Access::kRead, buffers.SliceOf(array, 0));
     const uint32_t word = FirstSizeWord(array.shape()) + 2 * static_cast<uint32_t>(dimension);
-    size = fmt::format("int({})", kernel.Load(k, kernel.Param(word)));
+    // Who wrote it may be a host whose memory the array lies in: whatever it is, nothing outside of the array is
+    // touched.
+    size = fmt::format("clamp(int({}), 0, int({}))", kernel.Load(k, kernel.Param(word)),
+                       kernel.Param(static_cast<uint32_t>(array.shape().dimension(dimension))));
   } else {
     size = fmt::format("int({})", kernel.Param(static_cast<uint32_t>(array.shape().dimension(dimension))));
   }
@@ -119,9 +122,12 @@ Result<std::vector<Step>> LowerSetDimensionSize(const LowerContext& context, con
   text += fmt::format("  uint word = 0u;\n  if (at < {}) word = {};\n", words, kernel.Load(source, "at"));
   for (int d = 0; to.IsDynamic() && d < to.rank(); ++d) {
     std::string& size = sizes[static_cast<size_t>(d)];
-    if (size.empty()) size = kernel.Param(static_cast<uint32_t>(to.dimension(d)));
+    const bool computed = !size.empty();
+    if (!computed) size = kernel.Param(static_cast<uint32_t>(to.dimension(d)));
     const std::string place = kernel.Param(first_size + 2 * static_cast<uint32_t>(d));
     text += fmt::format("  if (at == {}) word = {};\n", place, size);
+    // The upper half of -1, which says that sizes did not agree.
+    if (computed) text += fmt::format("  if (at == {} + 1u) word = uint(int({}) >> 31);\n", place, size);
   }
   kernel.Append(fmt::format("void element(uint i) {{\n{}  {}\n}}\n", text, kernel.Store(target, "at", "word")));
   const LoopTuning tuning = TuneLoop(context.facts, context.bindings, count).OneByOne();

@@ -36,6 +36,17 @@ uint32_t ShaderModelFor(const std::vector<uint32_t>& words) {
   return 60;
 }
 
+// What SPIRV-Cross calls in HLSL and HLSL has not: both halves of a product of 32-bit words.
+constexpr std::string_view kExtendedProduct =
+    "void umulExtended(uint a, uint b, out uint high, out uint low)\n"
+    "{\n"
+    "    uint ll = (a & 0xffffu) * (b & 0xffffu), lh = (a & 0xffffu) * (b >> 16);\n"
+    "    uint hl = (a >> 16) * (b & 0xffffu), hh = (a >> 16) * (b >> 16);\n"
+    "    uint middle = (ll >> 16) + (lh & 0xffffu) + (hl & 0xffffu);\n"
+    "    low = a * b;\n"
+    "    high = hh + (lh >> 16) + (hl >> 16) + (middle >> 16);\n"
+    "}\n\n";
+
 class CrossCompiler {
  public:
   CrossCompiler(spvc_context context, const std::string& name) : context_(context), name_(name) {}
@@ -100,7 +111,9 @@ Result<std::string> CrossCompile(const std::vector<uint32_t>& words, const std::
   VXLA_RETURN_IF_ERROR(compiler.Parse(Specialised(words, constants), language));
   VXLA_RETURN_IF_ERROR(compiler.SetOptions(language, ShaderModelFor(words)));
   if (language == ShadingLanguage::kHlsl) compiler.NameWorkgroupCounts();
-  return compiler.Text();
+  VXLA_ASSIGN_OR_RETURN(std::string text, compiler.Text());
+  if (language == ShadingLanguage::kHlsl && text.find("umulExtended(") != text.npos) text.insert(0, kExtendedProduct);
+  return text;
 }
 
 }  // namespace VXLA_NAMESPACE::vulkan
