@@ -105,7 +105,7 @@ std::vector<uint32_t> FamiliesOf(std::span<const QueueFacts> queues) {
   std::vector<uint32_t> families;
   for (const QueueFacts& queue : queues) families.push_back(queue.family);
   std::ranges::sort(families);
-  families.erase(std::ranges::unique(families).begin(), families.end());
+  families.erase(std::unique(families.begin(), families.end()), families.end());
   return families;
 }
 
