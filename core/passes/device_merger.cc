@@ -455,7 +455,7 @@ Result<bool> Merger::GoOn(Frame& frame) {
   const auto end = frame.source.instructions().end();
   bool moved = false;
   for (auto& [device, at] : frame.at) {
-    const auto is_here = [&] { return frame.region.frame_of.at(device) == &frame; };
+    const auto is_here = [&, of = device] { return frame.region.frame_of.at(of) == &frame; };
     if (!is_here()) continue;
     while (at != end) {
       VXLA_ASSIGN_OR_RETURN(const bool done, Step(frame, device, **at));

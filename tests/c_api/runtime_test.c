@@ -1,6 +1,7 @@
 // libvxla_runtime: what runs without the compiler, on a device of its own and on the host's. Arguments:
 // tests/c_api/bundle.hlo compiled for any device, also for lavapipe itself, and also for devices with features that
-// probes find; image.hlo with conversions of images; matrices.hlo also for matrix units that lavapipe stands in for.
+// probes find; image.hlo with conversions of images; matrices.hlo also for matrix units that lavapipe stands in for;
+// dynamic.hlo for any device.
 #pragma GCC diagnostic ignored "-Wunused-function"  // of the host, a part is needed
 #include "tests/c_api/vulkan_host.h"
 
@@ -189,8 +190,127 @@ static void TestImages(const char* path) {
   HostClose(&host);
 }
 
+// tests/c_api/dynamic.hlo, recorded once for all live sizes, `n` of x and `m` of w; small integers, so that no sum
+// rounds.
+enum { kRows = 1500, kColumns = 24, kGap = 256 };
+
+static void ExpectDynamic(const char* product, const char* sorted, int64_t n, int64_t m, const int64_t live_at[2]) {
+  int64_t live[3] = {0};
+  memcpy(live, product + live_at[0], 16);
+  memcpy(live + 2, sorted + live_at[1], 8);
+  EXPECT(live[0] == n && live[1] == 2 && live[2] == m);
+  int wrong = 0;
+  for (int i = 0; i < n; ++i) {
+    int sums[2] = {0};
+    for (int k = 0; k < kColumns; ++k) sums[0] += (i + k) % 7 * k, sums[1] += (i + k) % 7 * (k + 1);
+    for (int j = 0; j < 2; ++j) wrong += ((const float*)product)[2 * i + j] != (float)sums[j];
+  }
+  for (int i = 0; i < m; ++i) wrong += ((const float*)sorted)[i] != (float)(i - (int)m);
+  EXPECT(wrong == 0);
+}
+
+static void FillDynamic(char* x, char* w, char* c) {
+  for (int i = 0; i < kRows; ++i)
+    for (int k = 0; k < kColumns; ++k) ((float*)x)[i * kColumns + k] = (float)((i + k) % 7);
+  for (int k = 0; k < kColumns; ++k) ((float*)c)[2 * k] = (float)k, ((float*)c)[2 * k + 1] = (float)(k + 1);
+  for (int i = 0; i < kRows; ++i) ((float*)w)[i] = (float)(-1 - i);
+}
+
+typedef struct Dynamic {
+  HostBuffer buffer;  // of all arguments and results
+  VxlaArray arrays[6];
+  VxlaBinding bound[6];
+  VxlaBindings bindings;
+} Dynamic;
+
+static void MakeDynamic(Host* host, VxlaExecutable executable, Dynamic* made) {
+  VxlaRecordingNeeds needs = {.struct_size = sizeof(needs)};
+  EXPECT_OK(vxlaDescribeRecording(executable, &needs, &message));
+  made->buffer = HostMakeBuffer(host, 1 << 18, needs.argument_usage | needs.result_usage);
+  uint64_t at = 0;
+  for (uint32_t i = 0; i < 6; ++i) {
+    VxlaArray* array = &made->arrays[i];
+    *array = (VxlaArray){.struct_size = sizeof(*array)};
+    EXPECT_OK(i < 4 ? vxlaDescribeArgument(executable, i, array, &message)
+                    : vxlaDescribeResult(executable, i - 4, array, &message));
+    EXPECT((array->dynamic != NULL) == (i == 2 || i >= 4));
+    uint64_t size = array->size_bytes;
+    if (array->live_sizes_offset != 0) size = array->live_sizes_offset + 8 * (uint64_t)array->rank;
+    made->bound[i] = HostBind(&made->buffer, at, (size + 15) / 16 * 16);
+    at += (size + 2 * kGap - 1) / kGap * kGap;
+  }
+  EXPECT(at <= made->buffer.size);
+  made->bindings = (VxlaBindings){.struct_size = sizeof(made->bindings),
+                                  .argument_count = 4,
+                                  .arguments = made->bound,
+                                  .result_count = 2,
+                                  .results = made->bound + 4};
+  char* const bytes = made->buffer.mapped;
+  FillDynamic(bytes, bytes + made->bound[2].offset, bytes + made->bound[3].offset);
+}
+
+static void RecordDynamic(Host* host, VxlaRecording recording, const Dynamic* made, VkCommandBuffer commands,
+                          int32_t* finished) {
+  HostBegin(host, commands);
+  if (finished == NULL) {
+    EXPECT_OK(vxlaCmdExecute(commands, recording, &made->bindings, &message));
+  } else {
+    *finished = 1;
+    EXPECT_OK(vxlaCmdExecutePart(commands, recording, &made->bindings, 1, finished, &message));
+  }
+  HostBarrier(host, commands, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+  host->EndCommandBuffer(commands);
+}
+
+static void RunDynamic(Host* host, VxlaRecording recording, Dynamic* made) {
+  VkCommandBuffer whole = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  RecordDynamic(host, recording, made, whole, NULL);
+  VkCommandBuffer part = HostCommands(host, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+  char* const bytes = made->buffer.mapped;
+  const VkDeviceSize results = made->bound[4].offset;
+  const int64_t live_at[2] = {(int64_t)made->arrays[4].live_sizes_offset, (int64_t)made->arrays[5].live_sizes_offset};
+  const int64_t cases[5][2] = {{0, 0}, {1, kRows}, {100, 1025}, {kRows, 1}, {192, 100}};
+  for (int i = 0; i < 10; ++i) {
+    const int64_t n = cases[i / 2][0], m = cases[i / 2][1];
+    const int32_t number = (int32_t)n;
+    memcpy(bytes + made->bound[1].offset, &number, 4);
+    memcpy(bytes + made->bound[2].offset + made->arrays[2].live_sizes_offset, &m, 8);
+    memset(bytes + results, 0xfb, made->buffer.size - results);
+    // Whole, and a dispatch at a time.
+    int32_t finished = i % 2 == 0;
+    if (finished) HostSubmit(host, whole);
+    while (!finished) {
+      RecordDynamic(host, recording, made, part, &finished);
+      HostSubmit(host, part);
+    }
+    ExpectDynamic(bytes + results, bytes + made->bound[5].offset, n, m, live_at);
+  }
+}
+
+static void TestDynamic(const char* path) {
+  static Host host;
+  if (!HostOpen(&host, VK_API_VERSION_1_2)) return;
+  HostMakeDevice(&host, NULL);
+  VxlaAdoptInfo info = HostAdoptInfo(&host, VK_API_VERSION_1_2, NULL);
+  VxlaDevice device = NULL;
+  EXPECT_OK(vxlaAdoptDevice(&info, &device, &message));
+  VxlaExecutable executable = Load(device, path, VXLA_LOAD_IN_BACKGROUND);
+  Dynamic made;
+  MakeDynamic(&host, executable, &made);
+  VxlaRecordingInfo recording_info = {.struct_size = sizeof(recording_info)};
+  VxlaRecording recording = NULL;
+  EXPECT_OK(vxlaCreateRecording(executable, &recording_info, &recording, &message));
+  RunDynamic(&host, recording, &made);
+  vxlaDestroyRecording(recording);
+  vxlaDestroyExecutable(executable);
+  EXPECT_OK(vxlaDestroyDevice(device, &message));
+  HostFreeBuffer(&host, &made.buffer);
+  HostCloseDevice(&host);
+  HostClose(&host);
+}
+
 int main(int argc, char** argv) {
-  if (argc != 6) return fprintf(stderr, "five bundles are wanted\n"), 1;
+  if (argc != 7) return fprintf(stderr, "six bundles are wanted\n"), 1;
   EXPECT(vxlaVersion() == VXLA_HEADER_VERSION);
   VxlaDeviceInfo info = {.struct_size = sizeof(info), .flags = VXLA_DEVICE_NO_CACHE};
   info.device = getenv("VXLA_TEST_DEVICE");
@@ -206,5 +326,6 @@ int main(int argc, char** argv) {
   TestHost(argv[1]);
   TestHost(argv[3]);
   TestImages(argv[4]);
+  TestDynamic(argv[6]);
   return failures != 0;
 }
