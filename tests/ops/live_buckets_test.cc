@@ -8,6 +8,7 @@
 #include "core/live_sizes.h"
 #include "core/passes/expansion.h"
 #include "core/passes/verifier.h"
+#include "scheduler/plan.h"
 #include "tests/support/device_test_support.h"
 #include "tests/support/live_programs.h"
 
