@@ -272,7 +272,7 @@ class Bounder {
 
  private:
   // A size that data decide, which all values get that are cut to it; or a value that brings its own along, from a
-  // loop's state, say.
+  // loop's state or from outside of a program that is compiled for all live sizes.
   struct Start {
     Instruction *size = nullptr, *value = nullptr;
     explicit operator bool() const { return size != nullptr || value != nullptr; }
@@ -284,8 +284,9 @@ class Bounder {
       if (size->opcode() != Opcode::kConstant && !tried_.contains(size)) return {size, nullptr};
     }
     for (const auto& i : computation_.instructions()) {
-      if (i->opcode() == Opcode::kGetTupleElement && IsOfControlFlow(*i->operand(0)) && HasOneLiveSize(i->shape()) &&
-          !i->HasControlEdges() && !tried_.contains(i.get())) {
+      const bool comes = i->opcode() == Opcode::kParameter ||
+                         (i->opcode() == Opcode::kGetTupleElement && IsOfControlFlow(*i->operand(0)));
+      if (comes && HasOneLiveSize(i->shape()) && !i->HasControlEdges() && !tried_.contains(i.get())) {
         return {nullptr, i.get()};
       }
     }

@@ -1,4 +1,5 @@
-// Live buckets: heavy work on arrays whose live sizes data decide, at the bound that fits best.
+// Live buckets: heavy work on arrays whose live sizes are not known before the program runs, at the bound that fits
+// best.
 #pragma once
 
 #include "core/module.h"

@@ -192,7 +192,7 @@ static void TestImages(const char* path) {
 
 // tests/c_api/dynamic.hlo, recorded once for all live sizes, `n` of x and `m` of w; small integers, so that no sum
 // rounds.
-enum { kRows = 1500, kColumns = 24, kGap = 256 };
+enum { kRows = 1500, kColumns = 24, kSorted = 33000, kGap = 256 };
 
 static void ExpectDynamic(const char* product, const char* sorted, int64_t n, int64_t m, const int64_t live_at[2]) {
   int64_t live[3] = {0};
@@ -213,7 +213,7 @@ static void FillDynamic(char* x, char* w, char* c) {
   for (int i = 0; i < kRows; ++i)
     for (int k = 0; k < kColumns; ++k) ((float*)x)[i * kColumns + k] = (float)((i + k) % 7);
   for (int k = 0; k < kColumns; ++k) ((float*)c)[2 * k] = (float)k, ((float*)c)[2 * k + 1] = (float)(k + 1);
-  for (int i = 0; i < kRows; ++i) ((float*)w)[i] = (float)(-1 - i);
+  for (int i = 0; i < kSorted; ++i) ((float*)w)[i] = (float)(-1 - i);
 }
 
 typedef struct Dynamic {
@@ -226,7 +226,7 @@ typedef struct Dynamic {
 static void MakeDynamic(Host* host, VxlaExecutable executable, Dynamic* made) {
   VxlaRecordingNeeds needs = {.struct_size = sizeof(needs)};
   EXPECT_OK(vxlaDescribeRecording(executable, &needs, &message));
-  made->buffer = HostMakeBuffer(host, 1 << 18, needs.argument_usage | needs.result_usage);
+  made->buffer = HostMakeBuffer(host, 1 << 19, needs.argument_usage | needs.result_usage);
   uint64_t at = 0;
   for (uint32_t i = 0; i < 6; ++i) {
     VxlaArray* array = &made->arrays[i];
@@ -269,7 +269,7 @@ static void RunDynamic(Host* host, VxlaRecording recording, Dynamic* made) {
   char* const bytes = made->buffer.mapped;
   const VkDeviceSize results = made->bound[4].offset;
   const int64_t live_at[2] = {(int64_t)made->arrays[4].live_sizes_offset, (int64_t)made->arrays[5].live_sizes_offset};
-  const int64_t cases[5][2] = {{0, 0}, {1, kRows}, {100, 1025}, {kRows, 1}, {192, 100}};
+  const int64_t cases[5][2] = {{0, 0}, {1, kSorted}, {100, 4128}, {kRows, 1}, {192, 100}};
   for (int i = 0; i < 10; ++i) {
     const int64_t n = cases[i / 2][0], m = cases[i / 2][1];
     const int32_t number = (int32_t)n;

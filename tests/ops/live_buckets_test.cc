@@ -214,6 +214,45 @@ ENTRY e {
   }
 }
 
+// Arguments of programs for all live sizes (bundles, recordings) bring their sizes along.
+TEST(LiveBucketsTest, ArgumentsRunAtTheBoundThatFits) {
+  const std::string text = std::string(kFamilies).substr(0, std::string(kFamilies).find("ENTRY")) + R"(ENTRY e {
+  x = f32[<=40000] parameter(0)
+  y = f32[<=5000,8] parameter(1)
+  w = f32[8,4] parameter(2)
+  s = f32[<=40000] sort(x), dimensions={0}, to_apply=up
+  p = f32[<=5000,4] dot(y, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  g = f32[8,8] dot(y, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  ROOT r = (f32[<=40000], f32[<=5000,4], f32[8,8]) tuple(s, p, g)
+})";
+  const auto module = ParseModule(text);
+  const std::unique_ptr<Module> bounded = module->Clone();
+  BoundLiveWork(*bounded);
+  EXPECT_GE(bounded->computations().size(), module->computations().size() + 5);
+  ASSERT_TRUE(Verify(*bounded).ok()) << Verify(*bounded).message();
+  using Sizes = std::pair<int64_t, int64_t>;
+  for (const auto& [sorted, rows] : {Sizes{0, 5000}, Sizes{1, 0}, Sizes{700, 1}, Sizes{5001, 640}, Sizes{40000, 641}}) {
+    SCOPED_TRACE(sorted);
+    const std::vector<Literal> exact = {RandomLiteral(Shape(ElementType::kF32, {sorted}), 1),
+                                        RandomLiteral(Shape(ElementType::kF32, {rows, 8}), 2),
+                                        RandomLiteral(Shape(ElementType::kF32, {8, 4}), 3)};
+    const std::vector<Literal> arguments = PoisonedArguments(*module, exact);
+    const auto want = RunOnCpu(*module, arguments), value = RunOnCpu(*bounded, arguments);
+    ASSERT_TRUE(want.has_value() && value.has_value());
+    ExpectAgreement(CutToLiveSizes(*value), CutToLiveSizes(*want), {}, "at smaller bounds");
+    for (BindingMode mode : ModesToRun()) {
+      CompileOptions options;
+      options.sizes_on_device = true;
+      auto executable = DeviceClient(mode)->Compile(*module, options);
+      ASSERT_TRUE(executable.ok()) << executable.status().message();
+      const std::vector<const Literal*> pointers = {&arguments[0], &arguments[1], &arguments[2]};
+      const auto result = (*executable)->Run(pointers);
+      ASSERT_TRUE(result.ok()) << result.status().message();
+      ExpectAgreement(CutToLiveSizes(*result), CutToLiveSizes(*want), {}, "on the device");
+    }
+  }
+}
+
 // Live sizes of arguments that are alike become one value that data decide.
 void LetDataDecideSizes(Module& module, const std::vector<Literal>& arguments) {
   Computation& entry = *module.entry();
