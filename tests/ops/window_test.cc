@@ -77,6 +77,21 @@ TEST(ReduceWindowTest, LargePooling) {
   ExpectBoth(Window("f32", "4,64,66", "4,62,64", "size=1x3x3"));
 }
 
+// Tiles that move along a dimension and keep what they see again.
+TEST(ReduceWindowTest, LargeWindowsMove) {
+  const std::string padded = "size=1x3x3x1 pad=0_0x1_1x1_1x0_0";
+  for (const char* type : {"f32", "bf16", "s32", "u8", "f64"})
+    ExpectBoth(Window(type, "2,60,64,8", "2,60,64,8", padded, "add", "3"));
+  ExpectBoth(Window("f32", "2,40,64,8", "2,79,64,8", "size=1x3x3x1 pad=0_0x1_1x1_1x0_0 lhs_dilate=1x2x1x1", "maximum"));
+  ExpectBoth(Window("f32", "2,60,64,8", "2,60,60,8", "size=1x3x3x1 pad=0_0x1_1x0_0x0_0 rhs_dilate=1x1x2x1", "minimum"));
+  ExpectBoth(Window("f32", "2,7001,16", "2,7001,16", "size=1x7x1 pad=0_0x3_3x0_0", "maximum", "-inf"));
+  ExpectBoth(R"(f { a = f32[] parameter(0)  i = s32[] parameter(1)  b = f32[] parameter(2)  j = s32[] parameter(3)
+  keep = pred[] compare(a, b), direction=GE  v = f32[] select(keep, a, b)  k = s32[] select(keep, i, j)  ROOT t = (f32[], s32[]) tuple(v, k) }
+ENTRY e { x = f32[2,60,64,8] parameter(0)  p = s32[2,60,64,8] iota(), iota_dimension=2  l = f32[] parameter(1)  z = s32[] constant(-1)
+  n = f32[2,60,64,8] negate(x)
+  ROOT r = (f32[2,60,64,8], s32[2,60,64,8]) reduce-window(n, p, l, z), window={size=1x3x3x1 pad=0_0x1_1x1_1x0_0}, to_apply=f })");
+}
+
 std::string SelectAndScatter(const std::string& type, const std::string& shape, const std::string& source,
                              const std::string& window, const std::string& scatter = "add",
                              const std::string& direction = "GE") {

@@ -160,10 +160,11 @@ class ConvolutionReader final : public ProductReader {
     const bool contiguous = ProductOfSizes(other_sizes_) == 1 ? !KernelAlongK() : !InputAlongK();
     const auto dimensions = hero().shape().dimensions();
     const int64_t run = contiguous ? LastRun(IntList(dimensions.begin(), dimensions.end())) : work.k_run;
-    std::vector<bool> shares(dimensions.size(), false);
-    for (size_t d = 0; d < window_.size(); ++d)
-      shares[static_cast<size_t>(dims_.output_spatial[d])] = window_[d].size > window_[d].stride;
-    return {contiguous, run % 8 == 0 ? 8u : run % 4 == 0 ? 4u : 1u, std::move(shares)};
+    std::vector<RowWindow> windows(dimensions.size());
+    int64_t apart = features_last_ ? kernel_features_ : 1;
+    for (size_t d = window_.size(); d-- > 0; apart *= window_[d].size)
+      windows[static_cast<size_t>(dims_.output_spatial[d])] = RowWindowOf(window_[d], apart);
+    return {contiguous, run % 8 == 0 ? 8u : run % 4 == 0 ? 4u : 1u, std::move(windows), by_features_};
   }
 
  private:

@@ -697,12 +697,24 @@ RowProgram ProductProgram(const ProductReader& reader, BufferMap& buffers, const
   program.rows_contiguous = rows.contiguous;
   program.most_width = rows.most_width;
   program.flop = 2 * program.rows * program.row_size;
-  program.reduces[0].element = [&reader](ValueWriter& writer, const RowPlace& place) {
+  const auto value = [&reader](ValueWriter& writer, const RowPlace& place, bool lhs) {
     ProductPlace at = reader.PlaceOf(writer.space(), place.row);
     at.k = place.element;
-    const std::string a = reader.LhsValue(writer, at), b = reader.RhsValue(writer, at);
+    return lhs ? reader.LhsValue(writer, at) : reader.RhsValue(writer, at);
+  };
+  RowReduce& reduce = program.reduces[0];
+  reduce.seen_types = {reader.wide ? ElementType::kF32 : reader.sum_type};
+  reduce.seen = [value, lhs = rows.sees_lhs](ValueWriter& writer, const RowPlace& place) {
+    return std::vector{value(writer, place, lhs)};
+  };
+  reduce.made_of = [value, lhs = rows.sees_lhs, &reader](ValueWriter& writer, const RowPlace& place,
+                                                         const std::vector<std::string>& seen) {
+    const std::string other = value(writer, place, !lhs), &a = lhs ? seen[0] : other, &b = lhs ? other : seen[0];
     return std::vector{reader.wide ? fmt::format("multiply_wide_f32({}, {})", a, b)
                                    : ProductText(reader.sum_type, a, b)};
+  };
+  reduce.element = [seen = reduce.seen, made_of = reduce.made_of](ValueWriter& writer, const RowPlace& place) {
+    return made_of(writer, place, seen(writer, place));
   };
   return program;
 }
@@ -710,8 +722,8 @@ RowProgram ProductProgram(const ProductReader& reader, BufferMap& buffers, const
 std::vector<Step> LowerProductRows(const LowerContext& context, const ProductReader& reader, BufferMap& buffers,
                                    const ProductRows& rows) {
   const RowProgram program = ProductProgram(reader, buffers, rows);
-  if (!rows.shares.empty()) {
-    const auto tile = TileShortRows(context, program, reader.hero().shape().dimensions(), rows.shares);
+  if (!rows.windows.empty()) {
+    const auto tile = TileShortRows(context, program, reader.hero().shape().dimensions(), rows.windows);
     if (tile) return {WriteShortRows(context, program, *tile)};
   }
   return LowerRowProgram(context, program);

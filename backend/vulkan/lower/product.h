@@ -70,8 +70,10 @@ std::string ProductTypes(const ProductReader& reader, bool fused);
 struct ProductRows {
   bool contiguous = false;  // neighbouring results, rather than neighbouring terms, lie side by side
   uint32_t most_width = 8;  // neighbours that may be taken at a time
-  // Along which dimensions of the result neighbours have terms in common, where short sums may be written out.
-  std::vector<bool> shares = {};
+  // How the terms of neighbours lie along the dimensions of the result, where short sums may be written out, and which
+  // operand's it is that they have in common.
+  std::vector<RowWindow> windows = {};
+  bool sees_lhs = true;
 };
 RowProgram ProductProgram(const ProductReader& reader, BufferMap& buffers, const ProductRows& rows);
 std::vector<Step> LowerProductRows(const LowerContext& context, const ProductReader& reader, BufferMap& buffers,

@@ -35,6 +35,11 @@ struct RowReduce {
   bool widens = false, widens_elements = true;
   // The values of one element.
   std::function<std::vector<std::string>(ValueWriter&, const RowPlace&)> element;
+  // Of elements under a window: what lies there, which several rows' windows may see, and the element's values made of
+  // it. None: rows' elements are not known to have anything in common.
+  std::vector<ElementType> seen_types;
+  std::function<std::vector<std::string>(ValueWriter&, const RowPlace&)> seen;
+  std::function<std::vector<std::string>(ValueWriter&, const RowPlace&, const std::vector<std::string>& seen)> made_of;
   // What the whole row is combined with, first, once; none: the identity is the result of an empty row.
   std::function<std::vector<std::string>(ValueWriter&)> init;
   std::vector<ElementType> result_types;
@@ -94,15 +99,27 @@ std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram&
 // The same with a given shape, for tests.
 std::vector<Step> LowerRowProgram(const LowerContext& context, const RowProgram& program, const RowShape& shape);
 
+// How the windows of neighbouring rows lie along a dimension. Of a row's elements, `taps` lie along it, `apart` from
+// each other; what lies under one of them lies under the one `step` before it (behind it, below 0) in the next row. 0:
+// there are no such.
+struct RowWindow {
+  bool shares = false;  // neighbours see elements in common
+  int64_t taps = 1, apart = 1, step = 0;
+};
+RowWindow RowWindowOf(const WindowDimension& window, int64_t apart);
 // Rows of few elements of which neighbours share some: a pooling, a depthwise convolution. A row is a place of the
 // dimensions; an invocation takes a tile of rows, `tile` in each dimension, and all their elements are written out, so
-// that what several of them read is read once.
+// that what several of them read is read once. A tile of one row along a dimension may move along it, `moves` times, and
+// what it sees again stays in registers.
 struct RowTile {
   IntList dimensions, tile;
+  size_t along = 0;
+  int64_t moves = 1;
+  RowWindow window = {};  // along that dimension
 };
-// `shares`: of a dimension, whether neighbours along it have elements in common. None: the program does not suit.
+// `windows`: by dimension. None: the program does not suit.
 std::optional<RowTile> TileShortRows(const LowerContext& context, const RowProgram& program,
-                                     std::span<const int64_t> dimensions, const std::vector<bool>& shares);
+                                     std::span<const int64_t> dimensions, const std::vector<RowWindow>& windows);
 Step WriteShortRows(const LowerContext& context, const RowProgram& program, const RowTile& tile);
 
 // Lanes join by subgroup shuffles if every accumulator is made of 32-bit words; the others go through shared memory.

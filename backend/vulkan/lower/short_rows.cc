@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <unordered_map>
 
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/loop.h"
@@ -10,7 +12,7 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
-constexpr int64_t kMostElements = 32;
+constexpr int64_t kMostElements = 32, kMostMovingElements = 64;
 // Below this, kernels cost their compilation.
 constexpr int64_t kLargeWork = 1 << 18;
 
@@ -43,15 +45,7 @@ class ShortRowWriter {
     const int64_t width = tile_.tile.back();
     if (width == 4 || width == 8) loop_.writer().Vectorize(loop_.group_variable(), static_cast<int>(width));
     loop_.kernel().Append(reduce_.combine("combine"));
-    ReadTiles();
-    for (const RowPlace& place : places_) Publish(place, 0);
-    std::vector<std::vector<std::string>> values(program_.outputs.size());
-    for (const RowPlace& place : places_) {
-      WriteRow(place);
-      for (size_t i = 0; i < values.size(); ++i) values[i].push_back(program_.outputs[i].value(loop_.writer(), place));
-    }
-    // Every value is computed before any is stored: a store would keep the compiler from moving loads.
-    for (size_t i = 0; i < values.size(); ++i) Store(program_.outputs[i], values[i]);
+    tile_.moves > 1 ? WriteMovingTile() : WriteTile(PlacesAt({}));
     Step step = loop_.Finish(program_.name);
     step.flop = program_.flop;
     StepAccumulation& accumulation = step.accumulations.emplace_back();
@@ -64,32 +58,132 @@ class ShortRowWriter {
   int64_t Units() const {
     int64_t units = program_.rows;
     for (int64_t size : tile_.tile) units /= size;
-    return units;
+    return units / tile_.moves;
   }
   LoopTuning Tuning(const LowerContext& context) const {
     LoopTuning tuning = TuneLoop(context.facts, context.bindings, Units(), program_.row_size * 64).OneByOne();
     // A unit is many elements, so a few of them are work enough for an invocation.
     tuning.workgroup_size = std::min(tuning.workgroup_size, 64u);
-    tuning.items = std::min(tuning.items, 4u);
+    tuning.items = tile_.moves > 1 ? 1u : std::min(tuning.items, 4u);
     return tuning;
   }
 
-  void ReadTiles() {
+  // The rows of a tile that has moved so often.
+  std::vector<RowPlace> PlacesAt(const IndexExpression& moved) {
     IndexSpace& space = loop_.space();
     IntList units;
     for (size_t d = 0; d < tile_.tile.size(); ++d) units.push_back(tile_.dimensions[d] / tile_.tile[d]);
-    const MultiIndex unit = space.Delinearize(loop_.group(), units);
+    units[tile_.along] /= tile_.moves;
+    MultiIndex first = space.Delinearize(loop_.group(), units);
+    first[tile_.along] = space.Add(space.Scale(first[tile_.along], tile_.moves), moved);
+    std::vector<RowPlace> places;
     IntList at(tile_.tile.size(), 0);
     for (bool more = true; more;) {
       MultiIndex index;
       for (size_t d = 0; d < at.size(); ++d)
-        index.push_back(space.Add(space.Scale(unit[d], tile_.tile[d]), {{}, at[d]}));
-      places_.push_back({space.Linearize(index, tile_.dimensions), {}});
+        index.push_back(space.Add(space.Scale(first[d], tile_.tile[d]), {{}, at[d]}));
+      places.push_back({space.Linearize(index, tile_.dimensions), {}});
       more = false;
       for (size_t d = at.size(); d-- > 0 && !more;) {
         more = ++at[d] < tile_.tile[d];
         if (!more) at[d] = 0;
       }
+    }
+    return places;
+  }
+
+  void WriteTile(const std::vector<RowPlace>& places) {
+    for (const RowPlace& place : places) Publish(place, 0);
+    std::vector<std::vector<std::string>> values(program_.outputs.size());
+    for (size_t row = 0; row < places.size(); ++row) {
+      WriteRow(places[row], row);
+      for (size_t i = 0; i < values.size(); ++i)
+        values[i].push_back(program_.outputs[i].value(loop_.writer(), places[row]));
+    }
+    // Every value is computed before any is stored: a store would keep the compiler from moving loads.
+    for (size_t i = 0; i < values.size(); ++i) Store(program_.outputs[i], values[i], places);
+  }
+
+  // What is seen in one move and again, elsewhere in the window, in the next: a local for each leaf, and where it comes
+  // from.
+  struct Kept {
+    std::vector<std::string> names;
+    size_t row;
+    int64_t next;  // the element under which lies in this move what this will be in the next one
+  };
+
+  // The element under which what lies there comes to lie under this one, if it is in the window.
+  std::optional<int64_t> Next(int64_t element) const {
+    const RowWindow& window = tile_.window;
+    const int64_t tap = element / window.apart % window.taps + window.step;
+    return tap >= 0 && tap < window.taps ? std::optional(element + window.step * window.apart) : std::nullopt;
+  }
+
+  void WriteMovingTile() {
+    ValueWriter& writer = loop_.writer();
+    const int first = loop_.space().AddVariable(tile_.moves), move = loop_.space().AddVariable(tile_.moves);
+    // Not a constant, so that equal texts below are equal in every move.
+    writer.Bind(first, "0u");
+    writer.Bind(move, "move");
+    LoadFirst(PlacesAt(loop_.space().Variable(first)));
+    writer.OpenBlock(fmt::format("for (uint move = 0u; move < {}u; ++move)", tile_.moves));
+    const std::vector<RowPlace> places = PlacesAt(loop_.space().Variable(move));
+    WriteTile(places);
+    MoveOn(places);
+    writer.CloseBlock();
+  }
+
+  // What the first tile sees that no later one loads, and what all of them multiply it by.
+  void LoadFirst(const std::vector<RowPlace>& places) {
+    ValueWriter& writer = loop_.writer();
+    std::vector<std::string> zeros;
+    for (ElementType type : reduce_.seen_types) zeros.push_back(ZeroText(type));
+    std::unordered_map<std::string, size_t> known;
+    kept_of_.assign(places.size(), std::vector<size_t>(static_cast<size_t>(program_.row_size)));
+    for (size_t row = 0; row < places.size(); ++row) {
+      for (int64_t element = 0; element < program_.row_size; ++element) {
+        const RowPlace place{places[row].row, {{}, element}};
+        reduce_.made_of(writer, place, zeros);
+        const auto next = Next(element);
+        if (!next) continue;
+        const std::vector<std::string> seen = reduce_.seen(writer, place);
+        const auto [at, added] = known.try_emplace(fmt::format("{}", fmt::join(seen, "; ")), kept_.size());
+        kept_of_[row][static_cast<size_t>(element)] = at->second;
+        if (!added) continue;
+        kept_.push_back({{}, row, *next});
+        for (size_t leaf = 0; leaf < seen.size(); ++leaf)
+          kept_.back().names.push_back(writer.Assignable(reduce_.seen_types[leaf], seen[leaf]));
+      }
+    }
+  }
+
+  // What lies under an element, in the loop over moves.
+  std::vector<std::string> Seen(const RowPlace& place, size_t row, int64_t element) {
+    if (Next(element)) return kept_[kept_of_[row][static_cast<size_t>(element)]].names;
+    ValueWriter& writer = loop_.writer();
+    std::vector<std::string> seen = reduce_.seen(writer, place);
+    const auto [at, added] = loaded_.try_emplace(fmt::format("{}", fmt::join(seen, "; ")));
+    if (added) {
+      for (size_t leaf = 0; leaf < seen.size(); ++leaf)
+        at->second.push_back(writer.Assignable(reduce_.seen_types[leaf], seen[leaf]));
+    }
+    return at->second;
+  }
+
+  void MoveOn(const std::vector<RowPlace>& places) {
+    // What lies nearest to the end that is left behind comes first, as it takes the place of nothing that is to come.
+    const RowWindow& window = tile_.window;
+    std::vector<size_t> order(kept_.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, {}, [&](size_t i) {
+      const int64_t tap = kept_[i].next / window.apart % window.taps;
+      return window.step > 0 ? tap : -tap;
+    });
+    for (size_t i : order) {
+      const Kept& kept = kept_[i];
+      const std::vector<std::string> seen = Seen({places[kept.row].row, {{}, kept.next}}, kept.row, kept.next);
+      for (size_t leaf = 0; leaf < seen.size(); ++leaf)
+        loop_.writer().Line(fmt::format("{} = {};", kept.names[leaf], seen[leaf]));
     }
   }
 
@@ -101,11 +195,16 @@ class ShortRowWriter {
     }
   }
 
-  void WriteRow(const RowPlace& row) {
+  std::vector<std::string> Element(const RowPlace& place, size_t row, int64_t element) {
+    if (tile_.moves == 1) return reduce_.element(loop_.writer(), place);
+    return reduce_.made_of(loop_.writer(), place, Seen(place, row, element));
+  }
+
+  void WriteRow(const RowPlace& row, size_t number) {
     ValueWriter& writer = loop_.writer();
     std::vector<std::string> sums;
     for (int64_t element = 0; element < program_.row_size; ++element) {
-      std::vector<std::string> values = reduce_.element(writer, {row.row, {{}, element}});
+      std::vector<std::string> values = Element({row.row, {{}, element}}, number, element);
       if (reduce_.widens && reduce_.widens_elements) values[0] = fmt::format("vec2({}, 0.0f)", values[0]);
       if (element > 0) {
         writer.Line(fmt::format("combine({}, {});", fmt::join(sums, ", "), fmt::join(values, ", ")));
@@ -136,47 +235,111 @@ class ShortRowWriter {
     return whole;
   }
 
-  void Store(const RowOutput& output, const std::vector<std::string>& values) {
+  void Store(const RowOutput& output, const std::vector<std::string>& values, const std::vector<RowPlace>& places) {
     const int k = loop_.kernel().AddBuffer(output.type, Access::kWrite, output.slice);
     const auto width = static_cast<size_t>(tile_.tile.back());
     for (size_t i = 0; i < values.size(); i += width)
-      loop_.writer().StoreGroup(k, places_[i].row, std::span(values).subspan(i, width));
+      loop_.writer().StoreGroup(k, places[i].row, std::span(values).subspan(i, width));
   }
 
   const RowProgram& program_;
   const RowTile& tile_;
   LoopKernel loop_;
   const RowReduce& reduce_;
-  std::vector<RowPlace> places_;
+  std::vector<Kept> kept_;
+  std::vector<std::vector<size_t>> kept_of_;  // by row of the tile and element; of those that have a next one
+  std::unordered_map<std::string, std::vector<std::string>> loaded_;
 };
 
-}  // namespace
-
-std::optional<RowTile> TileShortRows(const LowerContext& context, const RowProgram& program,
-                                     std::span<const int64_t> dimensions, const std::vector<bool>& shares) {
-  const bool elements =
-      std::ranges::any_of(program.outputs, [](const RowOutput& output) { return output.per_element; });
-  if (program.row_size == 0 || program.row_size > kMostElements || program.reduces.size() != 1 || elements ||
-      dimensions.empty() || ComputesInPairs(context, *program.body))
-    return std::nullopt;
-  RowTile tile{IntList(dimensions.begin(), dimensions.end()), IntList(dimensions.size(), 1)};
-  if (program.rows * program.row_size < kLargeWork) return program.row_size <= 16 ? std::optional(tile) : std::nullopt;
-  const TileLimits limits = LimitsOf(context.facts, program.rows * program.row_size);
+// Neighbours in memory first, then neighbours that share, the inner ones before the outer ones, but for those that the
+// tile moves along.
+IntList WidenedTile(const LowerContext& context, const RowProgram& program, std::span<const int64_t> dimensions,
+                const std::vector<RowWindow>& windows, const TileLimits& limits, std::optional<size_t> along) {
+  IntList tile(dimensions.size(), 1);
   int64_t rows = 1;
   auto widen = [&](size_t d, std::initializer_list<int64_t> sizes) {
     for (int64_t size : sizes) {
       if (dimensions[d] % size != 0 || rows * size > limits.rows || rows * size * program.row_size > limits.elements)
         continue;
-      rows *= tile.tile[d] = size;
+      rows *= tile[d] = size;
       return;
     }
   };
-  // Neighbours in memory first, then neighbours that share, the inner ones before the outer ones.
   const bool software = context.facts.is_software();
   software ? widen(dimensions.size() - 1, {8, 4}) : widen(dimensions.size() - 1, {4});
   for (size_t d = dimensions.size() - 1; d-- > 0;) {
-    if (shares[d]) widen(d, {4, 3, 2});
+    if (windows[d].shares && d != along) widen(d, {4, 3, 2});
   }
+  return tile;
+}
+
+// Words of registers that a moving tile takes: what it sees, what it multiplies that by, and its sums.
+int64_t WordsOf(const RowProgram& program, const RowTile& tile, const std::vector<RowWindow>& windows) {
+  const RowReduce& reduce = program.reduces[0];
+  int64_t seen = 1, rows = 1, words = 0;
+  for (size_t d = 0; d < windows.size(); ++d) {
+    const RowWindow& w = windows[d];
+    seen *= w.step == 0 ? tile.tile[d] * w.taps : (tile.tile[d] - 1) * std::abs(w.step) + w.taps;
+    rows *= tile.tile[d];
+  }
+  for (ElementType type : reduce.seen_types) words += std::max(StorageBytes(type), 4) / 4;
+  return words * (seen + tile.tile.back() * program.row_size + rows);
+}
+
+// The tile that moves along the dimension where it sees most again; none where it would move too little.
+std::optional<RowTile> MovingTile(const LowerContext& context, const RowProgram& program,
+                                  std::span<const int64_t> dimensions, const std::vector<RowWindow>& windows,
+                                  const TileLimits& limits) {
+  constexpr int64_t kLeastMoves = 4, kMostMoves = 4096, kMostWords = 112;
+  if (program.reduces[0].seen == nullptr) return std::nullopt;
+  const auto again = [&](size_t d) {
+    const RowWindow& w = windows[d];
+    const bool moves = w.step != 0 && std::abs(w.step) < w.taps && dimensions[d] >= kLeastMoves;
+    return moves ? static_cast<double>(w.taps - std::abs(w.step)) / static_cast<double>(w.taps) : 0;
+  };
+  size_t along = 0;
+  for (size_t d = 1; d + 1 < dimensions.size(); ++d) along = again(d) >= again(along) ? d : along;
+  if (dimensions.size() < 2 || again(along) == 0) return std::nullopt;
+  const bool software = context.facts.is_software();
+  const int64_t wanted = software ? 512 * context.facts.hardware_threads : context.facts.busy_workgroups * 256;
+  RowTile tile{IntList(dimensions.begin(), dimensions.end()), {}, along, 1, windows[along]};
+  tile.tile = WidenedTile(context, program, dimensions, windows, limits, along);
+  int64_t rows_of_tile = 1;
+  for (int64_t size : tile.tile) rows_of_tile *= size;
+  if (rows_of_tile * program.row_size > limits.elements || (!software && WordsOf(program, tile, windows) > kMostWords))
+    return std::nullopt;
+  const int64_t units = program.rows / rows_of_tile;
+  for (int64_t moves = std::min(dimensions[along], kMostMoves); moves >= kLeastMoves; --moves) {
+    if (dimensions[along] % moves != 0 || units / moves < wanted) continue;
+    tile.moves = moves;
+    return tile;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+RowWindow RowWindowOf(const WindowDimension& window, int64_t apart) {
+  RowWindow row{window.size > window.stride, window.size, apart, 0};
+  if (window.stride % window.rhs_dilate == 0) row.step = window.stride / window.rhs_dilate * (window.reversal ? -1 : 1);
+  return row;
+}
+
+std::optional<RowTile> TileShortRows(const LowerContext& context, const RowProgram& program,
+                                     std::span<const int64_t> dimensions, const std::vector<RowWindow>& windows) {
+  const bool elements =
+      std::ranges::any_of(program.outputs, [](const RowOutput& output) { return output.per_element; });
+  if (program.row_size == 0 || program.row_size > kMostMovingElements || program.reduces.size() != 1 || elements ||
+      dimensions.empty() || ComputesInPairs(context, *program.body))
+    return std::nullopt;
+  const int64_t work = program.rows * program.row_size;
+  const TileLimits limits = LimitsOf(context.facts, work);
+  if (work >= kLargeWork) {
+    if (auto moving = MovingTile(context, program, dimensions, windows, limits)) return moving;
+  }
+  if (program.row_size > (work < kLargeWork ? 16 : kMostElements)) return std::nullopt;
+  RowTile tile{IntList(dimensions.begin(), dimensions.end()), IntList(dimensions.size(), 1)};
+  if (work >= kLargeWork) tile.tile = WidenedTile(context, program, dimensions, windows, limits, std::nullopt);
   return tile;
 }
 

@@ -22,11 +22,11 @@ class WindowReader {
   }
 
   const IntList& results() const { return results_; }
-  // Along which dimensions neighbouring windows overlap.
-  std::vector<bool> Shares() const {
-    std::vector<bool> shares;
-    for (const WindowDimension& w : window()) shares.push_back(w.size > w.stride);
-    return shares;
+  std::vector<RowWindow> Windows() const {
+    std::vector<RowWindow> windows(results_.size());
+    int64_t apart = 1;
+    for (size_t d = windows.size(); d-- > 0; apart *= taps_[d]) windows[d] = RowWindowOf(window()[d], apart);
+    return windows;
   }
 
   RowProgram Read() {
@@ -67,7 +67,14 @@ class WindowReader {
     reduce.identity = reducer.identity;
     reduce.commutes = reducer.commutes;
     reduce.combine = reducer.combine;
-    reduce.element = [this](ValueWriter& writer, const RowPlace& place) { return Element(writer, place); };
+    for (int i = 0; i < count(); ++i) reduce.seen_types.push_back(init(i).shape().element_type());
+    reduce.seen = [this](ValueWriter& writer, const RowPlace& place) { return Element(writer, place); };
+    reduce.made_of = [](ValueWriter&, const RowPlace&, const std::vector<std::string>& seen) { return seen; };
+    reduce.element = [seen = reduce.seen, types = reduce.seen_types](ValueWriter& writer, const RowPlace& place) {
+      std::vector<std::string> values = seen(writer, place);
+      for (size_t i = 0; i < values.size(); ++i) values[i] = writer.Assignable(types[i], values[i]);
+      return values;
+    };
     reduce.init = [this](ValueWriter& writer) {
       std::vector<std::string> values;
       for (int i = 0; i < count(); ++i) values.push_back(writer.Value(init(i), {}));
@@ -109,13 +116,8 @@ class WindowReader {
       inner[d] = ElementAt(writer, TapPosition(space, w, result[d], tap[d]),
                            input(0).shape().dimension(static_cast<int>(d)), w.lhs_dilate, &conditions);
     }
-    for (int i = 0; i < count(); ++i) {
-      const std::string value = writer.Value(input(i), inner);
-      const ElementType type = init(i).shape().element_type();
-      values.push_back(conditions.empty()
-                           ? value
-                           : writer.Assignable(type, ChosenText(conditions, value, padding[static_cast<size_t>(i)])));
-    }
+    for (int i = 0; i < count(); ++i)
+      values.push_back(ChosenText(conditions, writer.Value(input(i), inner), padding[static_cast<size_t>(i)]));
     return values;
   }
 
@@ -152,7 +154,7 @@ Result<std::vector<Step>> LowerReduceWindow(const LowerContext& context, const F
   if (const auto running = RunningWindowOf(*body.hero)) return LowerRunningWindow(context, body, buffers, *running);
   WindowReader reader(body, buffers);
   const RowProgram program = reader.Read();
-  const auto tile = TileShortRows(context, program, reader.results(), reader.Shares());
+  const auto tile = TileShortRows(context, program, reader.results(), reader.Windows());
   if (tile) return std::vector<Step>{WriteShortRows(context, program, *tile)};
   return LowerRowProgram(context, program);
 }
