@@ -305,5 +305,29 @@ TEST(ReduceWindowTextTest, SaysWhatIsTooLarge) {
   EXPECT_NE(reason.find("2147483647"), std::string::npos) << reason;
 }
 
+// A depthwise 3 x 3 of tiles of 8 features x 4 rows reads 6 places and 9 weights once, and then 6 places for 4 results.
+TEST(RowProgramTest, TilesOfWindowsMoveAndReadEachPlaceOnce) {
+  const auto text = [](const DeviceFacts& facts, const std::string& window) {
+    const auto steps = LowerRoot(
+        "ENTRY e { x = f32[64,64,64,32] parameter(0)  w = f32[3,3,1,32] parameter(1)\n"
+        "ROOT r = f32[64,64,64,32] convolution(x, w), window={size=3x3 " +
+            window + "}, dim_labels=b01f_01io->b01f, feature_group_count=32 }",
+        facts, BindingMode::kDescriptors);
+    return steps.size() == 1 ? steps[0].kernel.generated : std::string();
+  };
+  const std::string moving = text(FullFacts(), "pad=1_1x1_1");
+  const size_t loop = moving.find("for (uint move = 0u;");
+  ASSERT_NE(loop, std::string::npos);
+  EXPECT_EQ(Count(moving.substr(0, loop), "LOAD("), 9 + 12);
+  EXPECT_EQ(Count(moving.substr(loop), "LOAD("), 6);
+  // A step that is no multiple of the dilation shows other places.
+  EXPECT_EQ(text(FullFacts(), "pad=2_2x2_2 rhs_dilate=2x2").find("uint move"), std::string::npos);
+  DeviceFacts gpu = FullFacts();
+  gpu.kind = DeviceFacts::Kind::kDiscrete;
+  EXPECT_NE(text(gpu, "pad=1_1x1_1").find("uint move"), std::string::npos);
+  gpu.busy_workgroups = 1 << 20;
+  EXPECT_EQ(text(gpu, "pad=1_1x1_1").find("uint move"), std::string::npos) << "too few invocations";
+}
+
 }  // namespace
 }  // namespace VXLA_NAMESPACE::vulkan

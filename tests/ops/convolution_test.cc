@@ -124,22 +124,25 @@ TEST(ConvolutionTest, LargeDepthwiseWindowsMove) {
   };
   // Strides, dilations, reversed windows, and paddings of either sign.
   ExpectBoth(depthwise("f32", "2,80,80,8", "f32[3,3,1,8];window={size=3x3 stride=2x1 pad=0_1x1_1}", 2, "2,40,80,8"), 1);
-  ExpectBoth(depthwise("f32", "2,80,80,8", "f32[3,3,1,8];window={size=3x3 stride=1x2 pad=1_1x-2_3}", 2, "2,80,40,8"), 1);
-  ExpectBoth(depthwise("f32", "2,60,64,8", "f32[3,4,1,8];window={size=3x4 pad=1_1x2_1 rhs_reversal=1x1}", 2, "2,60,64,8"),
+  ExpectBoth(depthwise("f32", "2,80,80,8", "f32[3,3,1,8];window={size=3x3 stride=1x2 pad=1_1x-2_3}", 2, "2,80,40,8"),
              1);
   ExpectBoth(
-      depthwise("f32", "2,60,64,8", "f32[3,5,1,8];window={size=3x5 stride=1x2 pad=2_2x4_3 rhs_dilate=2x2}", 2, "2,60,32,8"),
-      1);
-  ExpectBoth(depthwise("f32", "2,30,40,8", "f32[3,5,1,8];window={size=3x5 pad=2_1x4_1 lhs_dilate=2x2}", 2, "2,60,80,8"), 1);
+      depthwise("f32", "2,60,64,8", "f32[3,4,1,8];window={size=3x4 pad=1_1x2_1 rhs_reversal=1x1}", 2, "2,60,64,8"), 1);
+  ExpectBoth(depthwise("f32", "2,60,64,8", "f32[3,5,1,8];window={size=3x5 stride=1x2 pad=2_2x4_3 rhs_dilate=2x2}", 2,
+                       "2,60,32,8"),
+             1);
+  ExpectBoth(depthwise("f32", "2,30,40,8", "f32[3,5,1,8];window={size=3x5 pad=2_1x4_1 lhs_dilate=2x2}", 2, "2,60,80,8"),
+             1);
   // A prime number of places, three features for one, five and seven taps, one dimension and three.
   ExpectBoth(depthwise("f32", "3,53,61,8", "f32[3,3,1,24];window={size=3x3 pad=1_1x1_1}", 2, "3,53,61,24"), 1);
   ExpectBoth(depthwise("f32", "2,40,40,8", "f32[5,5,1,8];window={size=5x5 pad=2_2x2_2}", 2, "2,40,40,8"), 1);
   ExpectBoth(depthwise("f32", "2,60,60,8", "f32[7,7,1,8];window={size=7x7 pad=3_3x3_3}", 2, "2,60,60,8"), 1);
   ExpectBoth(depthwise("f32", "16,2000,8", "f32[5,1,8];window={size=5 pad=2_2}", 1, "16,2000,8"), 1);
-  ExpectBoth(depthwise("f32", "2,16,17,18,8", "f32[3,3,3,1,8];window={size=3x3x3 pad=1_1x1_1x1_1}", 3, "2,16,17,18,8"), 1);
+  ExpectBoth(depthwise("f32", "2,16,17,18,8", "f32[3,3,3,1,8];window={size=3x3x3 pad=1_1x1_1x1_1}", 3, "2,16,17,18,8"),
+             1);
   for (const char* type : {"bf16", "f16", "s8", "c64"})
-    ExpectBoth(depthwise(type, "2,60,64,8", fmt::format("{}[3,3,1,8];window={{size=3x3 pad=1_1x1_1}}", type), 2,
-                         "2,60,64,8"));
+    ExpectBoth(
+        depthwise(type, "2,60,64,8", fmt::format("{}[3,3,1,8];window={{size=3x3 pad=1_1x1_1}}", type), 2, "2,60,64,8"));
   ExpectBoth(depthwise("s8", "2,60,64,8", "s8[3,3,1,8];window={size=3x3 pad=1_1x1_1}", 2, "2,60,64,8", "s32"), 1);
   // Features before positions; groups of two features.
   ExpectBoth(Convolution("f32[4,16,40,48]", "f32[16,1,3,3]", "f32[4,16,40,48]",
@@ -152,8 +155,8 @@ TEST(ConvolutionTest, LargeDepthwiseWindowsMove) {
 
 TEST(ConvolutionTest, MovingWindowsTakeProducersAndEpilogues) {
   ExpectBoth(R"(ENTRY e { x = f32[2,40,48,16] parameter(0)  w = f32[3,3,1,16] parameter(1)  b = f32[16] parameter(2)
-  y = f32[2,40,48,16] parameter(3)  n = f32[2,40,48,16] negate(x)  v = f32[3,3,1,16] multiply(w, w)
-  c = f32[2,40,48,16] convolution(n, v), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=16
+  y = f32[2,40,48,16] parameter(3)  n = f32[2,40,48,16] negate(x)
+  c = f32[2,40,48,16] convolution(n, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=16
   bb = f32[2,40,48,16] broadcast(b), dimensions={3}  s = f32[2,40,48,16] add(c, bb)  a = f32[2,40,48,16] add(s, y)
   z = f32[] constant(0)  zs = f32[2,40,48,16] broadcast(z), dimensions={}  ROOT r = f32[2,40,48,16] maximum(a, zs) })",
              1);
@@ -164,9 +167,10 @@ TEST(ConvolutionTest, MovingWindowsOnGpus) {
   for (const BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
     DeviceFacts facts = AsGpu(mode);
     facts.busy_workgroups = 4;
-    ExpectLoweredAgrees(Convolution("f32[2,60,62,16]", "f32[3,3,1,16]", "f32[2,60,62,16]",
-                                    "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=16"),
-                        mode, facts);
+    ExpectLoweredAgrees(
+        Convolution("f32[2,60,62,16]", "f32[3,3,1,16]", "f32[2,60,62,16]",
+                    "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=16"),
+        mode, facts);
   }
 }
 

@@ -109,8 +109,8 @@ struct RowWindow {
 RowWindow RowWindowOf(const WindowDimension& window, int64_t apart);
 // Rows of few elements of which neighbours share some: a pooling, a depthwise convolution. A row is a place of the
 // dimensions; an invocation takes a tile of rows, `tile` in each dimension, and all their elements are written out, so
-// that what several of them read is read once. A tile of one row along a dimension may move along it, `moves` times, and
-// what it sees again stays in registers.
+// that what several of them read is read once. A tile of one row along a dimension may move along it, `moves` times,
+// and what it sees again stays in registers.
 struct RowTile {
   IntList dimensions, tile;
   size_t along = 0;
