@@ -84,6 +84,7 @@ TEST(ReduceWindowTest, LargeWindowsMove) {
     ExpectBoth(Window(type, "2,60,64,8", "2,60,64,8", padded, "add", "3"));
   ExpectBoth(Window("f32", "2,40,64,8", "2,79,64,8", "size=1x3x3x1 pad=0_0x1_1x1_1x0_0 lhs_dilate=1x2x1x1", "maximum"));
   ExpectBoth(Window("f32", "2,60,64,8", "2,60,60,8", "size=1x3x3x1 pad=0_0x1_1x0_0x0_0 rhs_dilate=1x1x2x1", "minimum"));
+  ExpectBoth(Window("f32", "2,40,42,80", "2,40,42,80", padded, "maximum", "-inf"));
   ExpectBoth(Window("f32", "2,7001,16", "2,7001,16", "size=1x7x1 pad=0_0x3_3x0_0", "maximum", "-inf"));
   ExpectBoth(R"(f { a = f32[] parameter(0)  i = s32[] parameter(1)  b = f32[] parameter(2)  j = s32[] parameter(3)
   keep = pred[] compare(a, b), direction=GE  v = f32[] select(keep, a, b)  k = s32[] select(keep, i, j)  ROOT t = (f32[], s32[]) tuple(v, k) }

@@ -12,13 +12,14 @@
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
 
+constexpr int64_t kWideTile = 16;  // two groups of neighbours
 constexpr int64_t kMostElements = 32, kMostMovingElements = 64;
 // Below this, kernels cost their compilation.
 constexpr int64_t kLargeWork = 1 << 18;
 
 // How many elements an invocation's tile may have, and how many rows. What is written out takes time to compile: on
-// lavapipe (AVX-512), depthwise 3 x 3 of 8 x 56 x 56 x 128 f32 takes 10 ms with 2 x 4 or 4 x 4 rows of 8 channels (a
-// negation of as many bytes: 2.4), max pooling 3 x 3 / 2 of 8 x 112 x 112 x 64 9.6 with 2 x 4, 10.6 with 4 x 4.
+// lavapipe (AVX-512), max pooling 3 x 3 / 2 of 8 x 112 x 112 x 64 takes 9.6 ms with 2 x 4 rows of 8 channels, 10.6 with
+// 4 x 4.
 struct TileLimits {
   int64_t elements, rows;
 };
@@ -42,8 +43,7 @@ class ShortRowWriter {
   }
 
   Step Write() {
-    const int64_t width = tile_.tile.back();
-    if (width == 4 || width == 8) loop_.writer().Vectorize(loop_.group_variable(), static_cast<int>(width));
+    NumberUnits();
     loop_.kernel().Append(reduce_.combine("combine"));
     tile_.moves > 1 ? WriteMovingTile() : WriteTile(PlacesAt({}));
     Step step = loop_.Finish(program_.name);
@@ -68,20 +68,46 @@ class ShortRowWriter {
     return tuning;
   }
 
-  // The rows of a tile that has moved so often.
-  std::vector<RowPlace> PlacesAt(const IndexExpression& moved) {
+  // Which tile an invocation takes, and what counts the groups of neighbours that lie in it.
+  void NumberUnits() {
+    ValueWriter& writer = loop_.writer();
     IndexSpace& space = loop_.space();
     IntList units;
     for (size_t d = 0; d < tile_.tile.size(); ++d) units.push_back(tile_.dimensions[d] / tile_.tile[d]);
     units[tile_.along] /= tile_.moves;
-    MultiIndex first = space.Delinearize(loop_.group(), units);
+    first_ = space.Delinearize(loop_.group(), units);
+    const int64_t groups = tile_.tile.back() / Width();
+    if (Width() == 4 || Width() == 8) writer.Vectorize(loop_.group_variable(), static_cast<int>(Width()));
+    for (int64_t g = 0; g < groups && groups > 1; ++g) {
+      const std::string name = fmt::format("group{}", g);
+      writer.Line(fmt::format("uint {} = {} * {}u + {}u;", name, writer.Index(first_.back()), groups, g));
+      const int variable = space.AddVariable(units.back() * groups);
+      writer.Bind(variable, name);
+      writer.Vectorize(variable, static_cast<int>(Width()));
+      groups_.push_back(space.Variable(variable));
+    }
+  }
+  int64_t Width() const { return tile_.tile.back() == kWideTile ? kWideTile / 2 : tile_.tile.back(); }
+
+  // Place `at` of the tile along the last dimension.
+  IndexExpression LastPlace(int64_t at) {
+    IndexSpace& space = loop_.space();
+    const auto group = static_cast<size_t>(at / Width());
+    return space.Add(space.Scale(groups_.empty() ? first_.back() : groups_[group], Width()), {{}, at % Width()});
+  }
+
+  // The rows of a tile that has moved so often.
+  std::vector<RowPlace> PlacesAt(const IndexExpression& moved) {
+    IndexSpace& space = loop_.space();
+    MultiIndex first = first_;
     first[tile_.along] = space.Add(space.Scale(first[tile_.along], tile_.moves), moved);
     std::vector<RowPlace> places;
     IntList at(tile_.tile.size(), 0);
     for (bool more = true; more;) {
       MultiIndex index;
-      for (size_t d = 0; d < at.size(); ++d)
+      for (size_t d = 0; d + 1 < at.size(); ++d)
         index.push_back(space.Add(space.Scale(first[d], tile_.tile[d]), {{}, at[d]}));
+      index.push_back(LastPlace(at.back()));
       places.push_back({space.Linearize(index, tile_.dimensions), {}});
       more = false;
       for (size_t d = at.size(); d-- > 0 && !more;) {
@@ -237,7 +263,7 @@ class ShortRowWriter {
 
   void Store(const RowOutput& output, const std::vector<std::string>& values, const std::vector<RowPlace>& places) {
     const int k = loop_.kernel().AddBuffer(output.type, Access::kWrite, output.slice);
-    const auto width = static_cast<size_t>(tile_.tile.back());
+    const auto width = static_cast<size_t>(Width());
     for (size_t i = 0; i < values.size(); i += width)
       loop_.writer().StoreGroup(k, places[i].row, std::span(values).subspan(i, width));
   }
@@ -246,6 +272,8 @@ class ShortRowWriter {
   const RowTile& tile_;
   LoopKernel loop_;
   const RowReduce& reduce_;
+  MultiIndex first_;                     // the invocation's tile
+  std::vector<IndexExpression> groups_;  // its groups of neighbours, where there are several
   std::vector<Kept> kept_;
   std::vector<std::vector<size_t>> kept_of_;  // by row of the tile and element; of those that have a next one
   std::unordered_map<std::string, std::vector<std::string>> loaded_;
@@ -266,7 +294,10 @@ IntList WidenedTile(const LowerContext& context, const RowProgram& program, std:
     }
   };
   const bool software = context.facts.is_software();
-  software ? widen(dimensions.size() - 1, {8, 4}) : widen(dimensions.size() - 1, {4});
+  // Lavapipe's eight lanes then read whole lines side by side, which the processor's prefetchers foresee, and not a
+  // part of each row: depthwise 3 x 3 of 8 x 56 x 56 x 128 f32 takes 7 ms so, and 12.5 by eight elements.
+  if (along && software && dimensions.back() > kWideTile / 2 * 8) widen(dimensions.size() - 1, {kWideTile});
+  if (tile.back() == 1) software ? widen(dimensions.size() - 1, {8, 4}) : widen(dimensions.size() - 1, {4});
   for (size_t d = dimensions.size() - 1; d-- > 0;) {
     if (windows[d].shares && d != along) widen(d, {4, 3, 2});
   }
@@ -287,8 +318,7 @@ int64_t WordsOf(const RowProgram& program, const RowTile& tile, const std::vecto
 }
 
 // The tile that moves along the dimension where it sees most again, the innermost of them, so that what it reads next
-// lies near: along the outer one lavapipe waits for memory half of the time, at lines that no prefetcher foresees
-// (depthwise 3 x 3 of 8 x 56 x 56 x 128 f32: 10.6 ms and 8.4). None where it would move too little.
+// lies near. None where it would move too little.
 std::optional<RowTile> MovingTile(const LowerContext& context, const RowProgram& program,
                                   std::span<const int64_t> dimensions, const std::vector<RowWindow>& windows,
                                   const TileLimits& limits) {
