@@ -13,8 +13,11 @@ namespace {
 
 using Values = std::vector<Instruction*>;
 
-// Rounds times pairs of blocks is what is sorted: a row of 32 blocks takes 500 sorts.
-constexpr int64_t kMostBlocks = 32;
+// Rounds times pairs of blocks is what is sorted: a row of 64 blocks takes 2,000 sorts.
+constexpr int64_t kMostBlocks = 64;
+
+// Two blocks: a sort's scratch is one allocation of 4 to 10 bytes an element, and drivers give 4 GiB at a time.
+constexpr int64_t kMostSorted = int64_t{3} << 27;
 
 Values ElementsOf(Expansion& e, Instruction* value) {
   if (!value->shape().IsTuple()) return {value};
@@ -27,7 +30,7 @@ Values ElementsOf(Expansion& e, Instruction* value) {
 Values SortedRow(Expansion& e, const Instruction& whole, int64_t most) {
   const int64_t dimension = whole.attributes<SortAttributes>().dimensions.at(0);
   const Shape& shape = whole.operand(0)->shape();
-  const int64_t n = shape.dimension(static_cast<int>(dimension)), half = most / 2;
+  const int64_t n = shape.dimension(static_cast<int>(dimension)), half = std::min(most, kMostSorted) / 2;
   if (shape.ElementCount() != n || n <= most || half < 1) return {};
   const int64_t at_least = (n + half - 1) / half, size = (n + at_least - 1) / at_least, count = (n + size - 1) / size;
   if (count > kMostBlocks) return {};
