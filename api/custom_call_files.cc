@@ -12,6 +12,10 @@
 #include <windows.h>
 #else
 #include <dlfcn.h>
+#ifdef __GLIBC__
+#include <elf.h>
+#include <link.h>
+#endif
 #endif
 
 namespace VXLA_NAMESPACE {
@@ -41,6 +45,14 @@ Result<void*> OpenLibraryFunction(const std::string& library, const std::string&
   if (address == nullptr) {
     return InvalidArgument("{}: the library has no symbol {} (functions of C++ need extern \"C\")", library, symbol);
   }
+#ifdef __GLIBC__
+  Dl_info place;
+  ElfW(Sym)* entry = nullptr;
+  const bool known = dladdr1(address, &place, reinterpret_cast<void**>(&entry), RTLD_DL_SYMENT) != 0 && entry != nullptr;
+  // The type's place is the same in symbols of 32 and 64 bits.
+  if (known && ELF64_ST_TYPE(entry->st_info) == STT_OBJECT)
+    return InvalidArgument("{}: {} is data, and a function is needed", library, symbol);
+#endif
   return address;
 }
 #endif

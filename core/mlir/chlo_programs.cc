@@ -252,9 +252,6 @@ XlaOp ComplexOrder(XlaOp a, XlaOp b, ComparisonDirection direction) {
   return Select(Eq(a_real, b_real), Compare(Imag(a), Imag(b), direction), Compare(a_real, b_real, strict));
 }
 
-XlaOp ComplexMaximum(XlaOp a, XlaOp b) { return Select(ComplexOrder(a, b, ComparisonDirection::kGe), a, b); }
-XlaOp ComplexMinimum(XlaOp a, XlaOp b) { return Select(ComplexOrder(a, b, ComparisonDirection::kLe), a, b); }
-
 }  // namespace
 
 Result<std::optional<XlaComputation>> ChloProgram(const ProgramOperation& operation) {
@@ -268,22 +265,10 @@ Result<std::optional<XlaComputation>> ChloProgram(const ProgramOperation& operat
   return std::optional<XlaComputation>(std::move(program));
 }
 
-Result<XlaComputation> ComplexOrderProgram(std::string_view name, const Shape& shape, ComparisonDirection direction) {
+Result<XlaComputation> ComplexOrderProgram(const Shape& shape, ComparisonDirection direction) {
   XlaBuilder builder("complex_order");
   const XlaOp a = Parameter(&builder, 0, shape), b = Parameter(&builder, 1, shape);
-  if (name == "maximum") return builder.Build(ComplexMaximum(a, b));
-  if (name == "minimum") return builder.Build(ComplexMinimum(a, b));
   return builder.Build(ComplexOrder(a, b, direction));
-}
-
-Result<XlaComputation> ComplexClampProgram(const Shape& min, const Shape& operand, const Shape& max) {
-  XlaBuilder builder("complex_clamp");
-  const auto spread = [&](XlaOp bound, const Shape& shape) {
-    return shape.rank() == operand.rank() ? bound : Broadcast(bound, {operand.dimensions().begin(), operand.dimensions().end()});
-  };
-  const XlaOp least = Parameter(&builder, 0, min), x = Parameter(&builder, 1, operand);
-  const XlaOp most = Parameter(&builder, 2, max);
-  return builder.Build(ComplexMinimum(ComplexMaximum(x, spread(least, min)), spread(most, max)));
 }
 
 }  // namespace VXLA_NAMESPACE::mlir

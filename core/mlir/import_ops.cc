@@ -651,43 +651,19 @@ Status Importer::ImportDot(Frame& frame, const Operation& operation) {
   return BindResults(frame, operation, result);
 }
 
-// maximum, minimum, compare: of complex numbers by the real parts, then by the imaginary ones.
-Status Importer::ImportOrdered(Frame& frame, const Operation& operation) {
+// Of complex numbers by the real parts, then by the imaginary ones.
+Status Importer::ImportCompare(Frame& frame, const Operation& operation) {
   const OperationReader reader(operation);
   VXLA_RETURN_IF_ERROR(reader.ExpectOperands(2));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
-  const std::string_view name = std::string_view(operation.name).substr(operation.name.find('.') + 1);
-  const Opcode opcode = name == "compare" ? Opcode::kCompare : name == "maximum" ? Opcode::kMaximum : Opcode::kMinimum;
-  VXLA_ASSIGN_OR_RETURN(const Attributes attributes, AttributesFor(opcode, operation, typed()));
-  const auto* compare = std::get_if<CompareAttributes>(&attributes);
-  const bool equality = compare != nullptr && (compare->direction == ComparisonDirection::kEq ||
-                                               compare->direction == ComparisonDirection::kNe);
+  VXLA_ASSIGN_OR_RETURN(const Attributes attributes, AttributesFor(Opcode::kCompare, operation, typed()));
+  const ComparisonDirection direction = std::get<CompareAttributes>(attributes).direction;
+  const bool equality = direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe;
   const Shape& shape = operands[0]->shape();
-  if (!IsComplex(shape.element_type()) || equality) return ImportPlain(frame, operation, opcode);
+  if (!IsComplex(shape.element_type()) || equality) return ImportPlain(frame, operation, Opcode::kCompare);
   if (!(operands[1]->shape() == shape))
     return reader.Error("operands of {} and {}", PrintType(shape), PrintType(operands[1]->shape()));
-  VXLA_ASSIGN_OR_RETURN(
-      const XlaComputation program,
-      ComplexOrderProgram(name, shape, compare != nullptr ? compare->direction : ComparisonDirection::kEq));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, Inline(frame, program, operands));
-  return BindValues(frame, operation, results);
-}
-
-// Bounds that are scalars serve all elements.
-Status Importer::ImportClamp(Frame& frame, const Operation& operation) {
-  const OperationReader reader(operation);
-  VXLA_RETURN_IF_ERROR(reader.ExpectOperands(3));
-  VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> operands, Operands(frame, operation));
-  const Shape& shape = operands[1]->shape();
-  if (!IsComplex(shape.element_type())) return ImportPlain(frame, operation, Opcode::kClamp);
-  for (const int64_t k : {0, 2}) {
-    const Shape& bound = operands[k]->shape();
-    const bool scalar = bound.rank() == 0 && bound.element_type() == shape.element_type();
-    if (!scalar && !(bound == shape))
-      return reader.Error("operand {} is of {}, beside {}", k, PrintType(bound), PrintType(shape));
-  }
-  VXLA_ASSIGN_OR_RETURN(const XlaComputation program,
-                        ComplexClampProgram(operands[0]->shape(), shape, operands[2]->shape()));
+  VXLA_ASSIGN_OR_RETURN(const XlaComputation program, ComplexOrderProgram(shape, direction));
   VXLA_ASSIGN_OR_RETURN(const std::vector<Instruction*> results, Inline(frame, program, operands));
   return BindValues(frame, operation, results);
 }

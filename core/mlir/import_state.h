@@ -76,10 +76,8 @@ struct ProgramOperation {
   ComparisonType compare_type = ComparisonType::kDefault;
 };
 Result<std::optional<XlaComputation>> ChloProgram(const ProgramOperation& operation);
-// max, min and ordered comparisons of complex numbers: by their real parts, then by their imaginary ones.
-Result<XlaComputation> ComplexOrderProgram(std::string_view name, const Shape& shape, ComparisonDirection direction);
-// Bounds are of the operand's shape or scalars.
-Result<XlaComputation> ComplexClampProgram(const Shape& min, const Shape& operand, const Shape& max);
+// Ordered comparisons of complex numbers: by their real parts, then by their imaginary ones.
+Result<XlaComputation> ComplexOrderProgram(const Shape& shape, ComparisonDirection direction);
 
 // Instructions and computations that nothing uses.
 void RemoveUnused(Module& module);
@@ -294,8 +292,7 @@ class Importer {
   Status ImportAsyncStart(Frame& frame, const Operation& operation);
   Status ImportAsyncDone(Frame& frame, const Operation& operation);
   Status ImportDot(Frame& frame, const Operation& operation);
-  Status ImportOrdered(Frame& frame, const Operation& operation);
-  Status ImportClamp(Frame& frame, const Operation& operation);
+  Status ImportCompare(Frame& frame, const Operation& operation);
   Status ImportRng(Frame& frame, const Operation& operation);
   Status ImportIdentity(Frame& frame, const Operation& operation);
   Status ImportBarrier(Frame& frame, const Operation& operation);

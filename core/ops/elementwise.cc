@@ -11,7 +11,6 @@ bool IsFloatOrComplex(ElementType t) { return IsFloating(t) || IsComplex(t); }
 bool IsSignedNumber(ElementType t) { return IsSigned(t) || IsFloatOrComplex(t); }
 bool IsNumber(ElementType t) { return IsInteger(t) || IsFloatOrComplex(t); }
 bool IsNumberOrPred(ElementType t) { return IsArrayElement(t); }
-bool IsOrdered(ElementType t) { return !IsComplex(t); }
 bool IsRealNumber(ElementType t) { return IsInteger(t) || IsFloating(t); }
 bool IsBits(ElementType t) { return IsInteger(t) || t == ElementType::kPred; }
 
@@ -96,8 +95,8 @@ VXLA_INFER(Binary, Add, IsNumberOrPred, "an array type")
 VXLA_INFER(Binary, And, IsBits, "an integer type or pred")
 VXLA_INFER(Binary, Atan2, IsFloatOrComplex, "a floating or complex type")
 VXLA_INFER(Binary, Divide, IsNumber, "an integer, floating or complex type")
-VXLA_INFER(Binary, Maximum, IsOrdered, "a type with an order")
-VXLA_INFER(Binary, Minimum, IsOrdered, "a type with an order")
+VXLA_INFER(Binary, Maximum, IsNumberOrPred, "an array type")
+VXLA_INFER(Binary, Minimum, IsNumberOrPred, "an array type")
 VXLA_INFER(Binary, Mulhi, IsInteger, "an integer type")
 VXLA_INFER(Binary, Multiply, IsNumberOrPred, "an array type")
 VXLA_INFER(Binary, Or, IsBits, "an integer type or pred")
@@ -228,7 +227,6 @@ Result<Shape> InferClamp(const Instruction& instruction) {
       VXLA_RETURN_IF_ERROR(ExpectSameDimensions(instruction, bound, 1));
     }
   }
-  VXLA_RETURN_IF_ERROR(ExpectType(instruction, 1, IsOrdered, "a type with an order"));
   const Shape& operand = instruction.operand(1)->shape();
   return StatedOr(instruction, WithElementType(operand, operand.element_type()),
                   MergeDynamic(instruction, operand.element_type()));

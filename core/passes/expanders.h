@@ -22,6 +22,10 @@ bool ExpandBitcasts(Module& module);
 // that adds them up, over what is left when the mean of some of them is taken off.
 bool ExpandBatchNorms(Module& module, bool wide_accumulation);
 
+// maximum, minimum and clamp of complex numbers (by the real parts, where these are equal by the imaginary ones) become
+// comparisons of the parts; wherever they stand.
+bool ExpandComplexOrder(Module& module);
+
 // rng-bit-generator becomes integer operations over the counters, in the same computations: its bits are the same on
 // every device.
 bool ExpandRngBitGenerators(Module& module);

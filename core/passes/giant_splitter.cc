@@ -6,6 +6,7 @@
 #include "core/accuracy.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_rules.h"
+#include "core/passes/giant_rows.h"
 #include "core/passes/reducer_arrays.h"
 #include "core/passes/scatter_form.h"
 #include "core/reducer_facts.h"
@@ -56,8 +57,12 @@ class AxisFinder {
         break;
       case Opcode::kSelectAndScatter:
         for (size_t d = 0; d < Rank(); ++d) {
-          const int64_t at = static_cast<int64_t>(d);
-          if (IsPlain(i_.attributes<WindowAttributes>().window[d])) AddFree({at, at, kWhole}, at);
+          const WindowDimension& w = i_.attributes<WindowAttributes>().window[d];
+          const int64_t at = static_cast<int64_t>(d), windows = Operand(1).dimension(static_cast<int>(d));
+          WindowDimension apart;  // windows that share no element
+          apart.size = apart.stride = w.stride;
+          const bool whole = w == apart && windows * w.stride == Operand(0).dimension(static_cast<int>(d));
+          if (whole) Add(Axis::Kind::kFree, windows, {at, at, kWhole}, at);
         }
         break;
       case Opcode::kSort:
@@ -159,13 +164,13 @@ class AxisFinder {
     }
   }
 
-  // Sums and products of narrow floats are wider than what a part leaves to the next.
+  // What one operation on narrow floats adds up is wider than what a part leaves to the next.
   bool CanGoOn() const {
     const auto leaves = FlattenTuple(i_.shape());
     const std::optional<Opcode> operation = SingleOperation(*i_.called(0));
     const bool picks = operation == Opcode::kMaximum || operation == Opcode::kMinimum;
     const auto narrow = [](const Shape* leaf) { return IsNarrowFloat(leaf->element_type()); };
-    return HasArrayForm(*i_.called(0), i_) && (picks || std::ranges::none_of(leaves, narrow));
+    return HasArrayForm(*i_.called(0), i_) && (!operation || picks || std::ranges::none_of(leaves, narrow));
   }
 
   void OfScatter() {
@@ -222,7 +227,8 @@ class Cutter : private Expansion {
   // The results; none where it cannot be done.
   Values Cut(const Instruction& whole) {
     const std::optional<Axis> axis = BestAxis(whole);
-    if (!axis) return whole.opcode() == Opcode::kDot && DotReaches(whole) ? Values{AsReduction(whole)} : Values();
+    if (!axis && whole.opcode() == Opcode::kDot) return DotReaches(whole) ? Values{AsReduction(whole)} : Values();
+    if (!axis) return SmallerThan(*this, *instruction().parent()->module(), whole, most_);
     const int64_t units = std::max(axis->least_units, UnitsThatFit(whole, *axis));
     int64_t parts = (axis->units + units - 1) / units;
     if (axis->least_units > 1) parts = std::min(parts, axis->units / axis->least_units);

@@ -11,9 +11,10 @@ namespace VXLA_NAMESPACE {
 // triangular-solve) that read or give an array of more than `most` elements become parts of at most so many: slices of
 // the operands along a batch, free or spatial dimension, their results concatenated. Each element is computed from the
 // same terms as before. Where one result's terms are too many: a running window goes on from the part before it, a
-// product becomes a reduction, updates are scattered one part after the other. What no cut makes small enough stays as
-// it is (one sorted row, one transform). Loops over elements, reductions and updates in place reach everything
-// themselves. In the entry and in what control flow runs. Returns whether anything changed.
+// product becomes a reduction, updates are scattered one part after the other. What no cut makes smaller (one sorted
+// row, one matrix, one transform) becomes a program of smaller operations (giant_rows.h), whose own giants, and calls,
+// are there for another round. Loops over elements, reductions and updates in place reach everything themselves. In the
+// entry and in what control flow runs. Returns whether anything changed.
 bool SplitGiants(Module& module, int64_t most);
 
 // Whether an instruction reads or gives an array of more than `most` elements.

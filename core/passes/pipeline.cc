@@ -46,6 +46,7 @@ Result<std::unique_ptr<Module>> Optimize(const Module& module, const TargetInfo&
   std::unique_ptr<Module> optimized = module.Clone();
   DropOrderOfCopies(*optimized);
   OrderRandomNumbers(*optimized);
+  ExpandComplexOrder(*optimized);
   EliminateCommonSubexpressions(*optimized);
   MergeEqualBranches(*optimized);
   ExpandForOneDevice(*optimized);

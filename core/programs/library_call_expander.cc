@@ -1,24 +1,10 @@
 // Library calls as calls of their programs, which InlineCalls puts in their place.
-#include <algorithm>
-#include <unordered_map>
-
 #include "core/passes/expanders.h"
 #include "core/passes/expansion.h"
 #include "core/programs/library_programs.h"
 
 namespace VXLA_NAMESPACE {
 namespace {
-
-// Copies a program with what it calls into a module.
-Computation* AddProgram(Module& module, const Module& program) {
-  std::unordered_map<const Computation*, Computation*> copies;
-  for (const auto& original : program.computations()) {
-    Computation* const copy = module.AddComputation(original->name());
-    copies[original.get()] = copy;
-    copy->set_root(CloneInto(*original, *copy, {}, [&](Computation* called) { return copies.at(called); }));
-  }
-  return copies.at(program.entry());
-}
 
 Result<std::shared_ptr<const Module>> ProgramFor(const Instruction& instruction) {
   VXLA_ASSIGN_OR_RETURN(const LibraryCall call, LibraryCallOf(instruction));

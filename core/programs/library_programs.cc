@@ -7,59 +7,14 @@
 #include "core/module.h"
 #include "core/programs/matrix_ops.h"
 #include "core/programs/matrix_programs.h"
+#include "core/programs/program_builder.h"
 
 namespace VXLA_NAMESPACE::matrix_ops {
 
 namespace {
 
-// The operands of a call as parameters, its results as a root.
-class ProgramBuilder {
- public:
-  explicit ProgramBuilder(const Instruction& instruction) : builder_("library_call"), instruction_(instruction) {
-    for (int k = 0; k < instruction.operand_count(); ++k)
-      operands_.push_back(Parameter(&builder_, k, WithoutLayout(instruction.operand(k)->shape())));
-  }
-  static Shape WithoutLayout(const Shape& shape) {
-    if (!shape.IsArray()) return shape;
-    return Shape(shape.element_type(), IntList(shape.dimensions().begin(), shape.dimensions().end()));
-  }
-
-  XlaBuilder* get() { return &builder_; }
-  XlaOp operand(int k) const { return operands_[static_cast<size_t>(k)]; }
-
-  // [batch, ...] with all dimensions before the last `kept` as one.
-  XlaOp Stacked(int k, int kept) const {
-    const IntList sizes = Sizes(operand(k));
-    int64_t batch = 1;
-    for (size_t d = 0; d + static_cast<size_t>(kept) < sizes.size(); ++d) batch *= sizes[d];
-    IntList flat{batch};
-    flat.insert(flat.end(), sizes.end() - kept, sizes.end());
-    return Reshape(operand(k), flat);
-  }
-
-  // Each value in the shape that the call states for it.
-  Result<std::shared_ptr<const Module>> Build(const std::vector<XlaOp>& values) {
-    const Shape& shape = instruction_.shape();
-    std::vector<XlaOp> results;
-    for (size_t k = 0; k < values.size(); ++k) {
-      const Shape& stated = shape.IsTuple() ? shape.tuple_elements()[k] : shape;
-      results.push_back(Reshape(values[k], IntList(stated.dimensions().begin(), stated.dimensions().end())));
-    }
-    return Finish(shape.IsTuple() ? Tuple(&builder_, results) : results[0]);
-  }
-  Result<std::shared_ptr<const Module>> Finish(XlaOp root) {
-    VXLA_ASSIGN_OR_RETURN(const XlaComputation computation, builder_.Build(root));
-    return std::shared_ptr<const Module>(computation.CloneModule());
-  }
-
- private:
-  XlaBuilder builder_;
-  const Instruction& instruction_;
-  std::vector<XlaOp> operands_;
-};
-
 Result<std::shared_ptr<const Module>> CholeskyDefinition(const LibraryCall& call, const Instruction& instruction) {
-  ProgramBuilder program(instruction);
+  ProgramBuilder program("library_call", instruction);
   const XlaOp a = program.Stacked(0, 2);
   const IntList sizes = Sizes(a);
   const int64_t n = sizes[1];
@@ -98,7 +53,7 @@ XlaComputation Alone(const Computation& computation) {
 }
 
 Result<std::shared_ptr<const Module>> ApproxTopKDefinition(const LibraryCall& call, const Instruction& instruction) {
-  ProgramBuilder program(instruction);
+  ProgramBuilder program("library_call", instruction);
   const int count = instruction.operand_count() / 2;
   std::vector<XlaOp> keys, values;
   for (int k = 0; k < count; ++k) keys.push_back(program.operand(k));
@@ -120,7 +75,7 @@ Result<std::shared_ptr<const Module>> LuOf(const LibraryCall& call, ProgramBuild
 }
 
 Result<std::shared_ptr<const Module>> SvdOf(const LibraryCall& call, const Instruction& instruction) {
-  ProgramBuilder program(instruction);
+  ProgramBuilder program("library_call", instruction);
   const XlaOp a = program.Stacked(0, 2);
   const IntList sizes = Sizes(a);
   const SvdParts parts = SvdProgram(a, call.all_columns, call.vectors);
@@ -141,19 +96,19 @@ Result<std::shared_ptr<const Module>> DefinitionOf(const LibraryCall& call, cons
     case LibraryRoutine::kCholesky:
       return CholeskyDefinition(call, instruction);
     case LibraryRoutine::kTriangularSolve: {
-      ProgramBuilder program(instruction);
+      ProgramBuilder program("library_call", instruction);
       return program.Finish(TriangularSolve(program.operand(0), program.operand(1), call.left_side, call.lower,
                                             call.unit_diagonal, call.transpose));
     }
     case LibraryRoutine::kTopK: {
-      ProgramBuilder program(instruction);
+      ProgramBuilder program("library_call", instruction);
       const Shape& values = instruction.shape().tuple_elements()[0];
       return program.Finish(TopK(program.operand(0), values.dimension(values.rank() - 1)));
     }
     case LibraryRoutine::kApproxTopK:
       return ApproxTopKDefinition(call, instruction);
     case LibraryRoutine::kIdentity: {
-      ProgramBuilder program(instruction);
+      ProgramBuilder program("library_call", instruction);
       return program.Finish(Copy(program.operand(0)));
     }
     default:
@@ -166,20 +121,20 @@ Result<std::shared_ptr<const Module>> ProgramOf(const LibraryCall& call, const I
   if (instruction.operand(0)->shape().ElementCount() == 0) return std::shared_ptr<const Module>();
   switch (call.routine) {
     case LibraryRoutine::kLu: {
-      ProgramBuilder program(instruction);
+      ProgramBuilder program("library_call", instruction);
       return LuOf(call, program);
     }
     case LibraryRoutine::kQr: {
-      ProgramBuilder program(instruction);
+      ProgramBuilder program("library_call", instruction);
       const QrParts parts = QrProgram(program.Stacked(0, 2));
       return program.Build({parts.qr, parts.taus});
     }
     case LibraryRoutine::kHouseholderProduct: {
-      ProgramBuilder program(instruction);
+      ProgramBuilder program("library_call", instruction);
       return program.Build({HouseholderProgram(program.Stacked(0, 2), program.Stacked(1, 1))});
     }
     case LibraryRoutine::kEigh: {
-      ProgramBuilder program(instruction);
+      ProgramBuilder program("library_call", instruction);
       const EighParts parts = EighProgram(program.Stacked(0, 2), call.lower);
       if (call.lapack) return program.Build({parts.vectors, parts.values, parts.info});
       return program.Build({parts.vectors, parts.values});

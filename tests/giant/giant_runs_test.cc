@@ -58,6 +58,18 @@ ENTRY e { i = u8[1073741825,2] iota(), iota_dimension=1  h = u8[] constant(200) 
   EXPECT_EQ(sorted, (std::vector<std::vector<int64_t>>{{199, 200, 199, 200}}));
 }
 
+// One row: 8,388,609 of each of 0 to 4, 8,388,608 of each other byte.
+TEST(GiantRunsTest, OneSortedRow) {
+  const auto sorted = Results(BindingMode::kAddresses, R"(less { a = u8[] parameter(0)  b = u8[] parameter(1)
+  ROOT r = pred[] compare(a, b), direction=LT }
+ENTRY e { x = u8[2147483653] iota(), iota_dimension=0  y = u8[2147483653] sort(x), dimensions={0}, to_apply=less
+  a = u8[2] slice(y), slice={[8388608:8388610]}  b = u8[2] slice(y), slice={[41943044:41943046]}
+  c = u8[2] slice(y), slice={[1073741828:1073741830]}  d = u8[2] slice(y), slice={[2147483651:2147483653]}
+  ROOT r = u8[8] concatenate(a, b, c, d), dimensions={0} })",
+                              {});
+  EXPECT_EQ(sorted, (std::vector<std::vector<int64_t>>{{0, 1, 4, 5, 127, 128, 255, 255}}));
+}
+
 TEST(GiantRunsTest, Products) {
   const auto product =
       Results(BindingMode::kAddresses,

@@ -50,8 +50,8 @@ type_c1 unary_c1: x=c64[2] => floor(x)
 ! floor: operand 0 is of c64, a floating type needed
 type_c1 unary_c1: x=pred[2] => negate(x)
 ! negate: operand 0 is of pred, an integer, floating or complex type needed
-type_c1: x=c64[2] => maximum(x, x)
-! maximum: operand 0 is of c64, a type with an order needed
+type_c1: x=c64[2] => remainder(x, x)
+! remainder: operand 0 is of c64, an integer or floating type needed
 type_c1: x=s32[2] => is-finite(x)
 ! is-finite: operand 0 is of s32, a floating type needed
 type_c1: x=s32[2] => real(x)

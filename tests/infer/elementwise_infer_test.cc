@@ -113,8 +113,8 @@ TEST(BinaryInferTest, ChecksTheKindsOfTypes) {
             "power: operand 0 is of pred, an integer, floating or complex type needed");
   EXPECT_EQ(Inferred(Opcode::kRemainder, {kC, kC}),
             "remainder: operand 0 is of c64, an integer or floating type needed");
-  EXPECT_EQ(Inferred(Opcode::kMaximum, {kC, kC}), "maximum: operand 0 is of c64, a type with an order needed");
-  EXPECT_EQ(Inferred(Opcode::kMinimum, {kC, kC}), "minimum: operand 0 is of c64, a type with an order needed");
+  EXPECT_EQ(Inferred(Opcode::kMaximum, {kC, kC}), "c64[2,3]");
+  EXPECT_EQ(Inferred(Opcode::kMinimum, {kC, kC}), "c64[2,3]");
   EXPECT_EQ(Inferred(Opcode::kAtan2, {kS, kS}), "atan2: operand 0 is of s32, a floating or complex type needed");
   for (Opcode opcode : {Opcode::kAnd, Opcode::kOr, Opcode::kXor}) {
     EXPECT_EQ(Inferred(opcode, {kP, kP}), "pred[2,3]");
@@ -176,7 +176,7 @@ TEST(ClampInferTest, TakesScalarBounds) {
   EXPECT_EQ(Inferred(Opcode::kClamp, {kF, Shape(kF32), kF}),
             "clamp: operand 0 f32[2,3] and operand 1 f32[] differ in their dimensions");
   EXPECT_EQ(Inferred(Opcode::kClamp, {kF, kF, Shape(kS32)}), "clamp: operand 2 is of s32, operand 1 of f32");
-  EXPECT_EQ(Inferred(Opcode::kClamp, {kC, kC, kC}), "clamp: operand 1 is of c64, a type with an order needed");
+  EXPECT_EQ(Inferred(Opcode::kClamp, {kC, kC, Shape(kC64)}), "c64[2,3]");
 }
 
 TEST(SelectInferTest, TakesAScalarOrAnArrayOfPred) {

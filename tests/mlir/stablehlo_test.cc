@@ -252,7 +252,7 @@ TEST(StablehloTest, ComplexNumbersAreClampedByThatOrder) {
     %0 = "stablehlo.clamp"(%y, %x, %x) : (tensor<2xcomplex<f32>>, tensor<3xcomplex<f32>>, tensor<3xcomplex<f32>>) -> tensor<3xcomplex<f32>>
     return %0 : tensor<3xcomplex<f32>>
   })")),
-      "2:10: stablehlo.clamp: operand 0 is of tensor<2xcomplex<f32>>, beside tensor<3xcomplex<f32>>");
+      "2:10: stablehlo.clamp: clamp: operand 0 c64[2] and operand 1 c64[3] differ in their dimensions");
 }
 
 TEST(StablehloTest, CompositesRunTheirDecomposition) {

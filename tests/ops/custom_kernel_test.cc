@@ -259,7 +259,8 @@ TEST(CustomKernelTest, GlslThatDoesNotCompileShowsTheUsersLine) {
   EXPECT_THAT(
       Message(Call(), Kernels({{"k", "#version 450\nlayout(local_size_x = 8) in;\nvoid main() { missing(); }\n"}}),
               {Counted(37)}),
-      HasSubstr("k.comp:3: error: 'missing' : no matching overloaded function found"));
+      HasSubstr("k.comp:3: error: 'missing' : no matching overloaded function found\n     1 #version 450\n"
+                "     2 layout(local_size_x = 8) in;\n>    3 void main() { missing(); }\n"));
 }
 
 TEST(CustomKernelTest, WhatDoesNotFitTheCallIsRefused) {
@@ -270,6 +271,8 @@ TEST(CustomKernelTest, WhatDoesNotFitTheCallIsRefused) {
   const std::string head = "custom-call r, kernel k.comp: ";
   EXPECT_EQ(message("#pragma vxla grups(2)\nvoid main() {}\n"),
             head + "#pragma vxla grups(2): local_size(x, y, z) or groups(x, y, z) is needed");
+  EXPECT_EQ(message("float helper(float x) { return x; }\n"),
+            head + "it defines neither void vxla_element(uint i) nor void main()");
   EXPECT_EQ(message("#pragma vxla groups(m)\nvoid main() {}\n"), head + "groups \"m\": there is no m here");
   EXPECT_THAT(message("#pragma vxla groups(n / 2)\nvoid main() {}\n"),
               HasSubstr("groups \"n / 2\" along x are 18.5, and "));

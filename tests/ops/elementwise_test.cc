@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "core/float_formats.h"
+#include "core/text/hlo_printer.h"
+#include "core/text/literal_text.h"
 #include "tests/support/device_test_support.h"
 
 namespace VXLA_NAMESPACE::testing {
@@ -132,9 +134,28 @@ TEST(ElementwiseTest, OperationsOfComplexNumbers) {
     const std::string part = type == "c64" ? "f32" : "f64";
     RunAll({"negate", "exponential", "log", "sqrt", "abs " + part, "real " + part, "imag " + part}, type, 1);
     if (type == "c64") RunAll({"sine", "cosine", "tanh", "rsqrt"}, type, 1);
-    RunAll({"add", "subtract", "multiply", "divide", "compare pred, direction=EQ", "compare pred, direction=NE"}, type,
-           2);
+    RunAll({"add", "subtract", "multiply", "divide", "maximum", "minimum", "compare pred, direction=EQ",
+            "compare pred, direction=NE"},
+           type, 2);
   }
+}
+
+// By the real parts, where these are equal by the imaginary ones; in a reducer and with live sizes too.
+TEST(ElementwiseTest, ComplexNumbersHaveAnOrder) {
+  const auto module =
+      ParseModule(R"(largest { a = c64[] parameter(0)  b = c64[] parameter(1)  ROOT r = c64[] maximum(a, b) }
+ENTRY e { x = c64[5] constant({(1, 2), (3, 0), (2, 5), (3, -1), (1, 3)})  low = c64[] constant((1, 3))  high = c64[] constant((2, 1))
+  lows = c64[5] broadcast(low), dimensions={}  first = c64[] constant((-inf, 0))
+  a = c64[5] clamp(low, x, high)  b = c64[5] clamp(lows, x, high)  c = c64[] reduce(x, first), dimensions={0}, to_apply=largest
+  n = s32[] constant(3)  d = c64[<=5] set-dimension-size(x, n), dimensions={0}
+  f = c64[<=5] clamp(low, d, high)  g = c64[] reduce(f, first), dimensions={0}, to_apply=largest
+  ROOT r = (c64[5], c64[5], c64[], c64[]) tuple(a, b, c, g) })");
+  ASSERT_NE(module, nullptr);
+  const auto result = RunOnCpu(*module, {});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(PrintLiteral(*result),
+            "({(1, 3), (2, 1), (2, 1), (2, 1), (1, 3)}, {(1, 3), (2, 1), (2, 1), (2, 1), (1, 3)}, (3, 0), (2, 1))");
+  RunBoth(PrintHlo(*module), {});
 }
 
 // Every pair of zeros, infinities, NaN and ordinary parts; of two operands, every pair of those.
@@ -164,7 +185,7 @@ TEST(ElementwiseTest, ComplexFunctionsAgreeAtSpecialValues) {
                         op),
             {x});
   }
-  for (const std::string op : {"multiply", "divide", "power"}) {
+  for (const std::string op : {"multiply", "divide", "power", "maximum", "minimum"}) {
     SCOPED_TRACE(op);
     RunBoth(fmt::format("HloModule m\nENTRY e {{\n  y = c64[{0}] parameter(0)\n  z = c64[{0}] parameter(1)\n"
                         "  ROOT r = c64[{0}] {1}(y, z)\n}}\n",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <regex>
 
 #include "backend/cpu/reference/op_bound.h"
 #include "tests/support/giant_results.h"
@@ -295,21 +296,152 @@ TEST(GiantShapesTest, ScattersFallIntoParts) {
                 many);
 }
 
-// What no cut makes smaller.
-TEST(GiantShapesTest, OneRowTooLongIsSortedByTheHost) {
+// What no slice makes smaller: a row is sorted in blocks.
+TEST(GiantShapesTest, OneRowIsSortedInBlocks) {
+  const std::string less =
+      "less { a = s32[] parameter(0)  b = s32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT }\n";
+  for (int64_t n : {61, 90, 211}) {
+    ExpectInParts(
+        60,
+        less +
+            fmt::format(
+                "ENTRY e {{ x = s32[{0}] parameter(0)  ROOT r = s32[{0}] sort(x), dimensions={{0}}, to_apply=less }}",
+                n));
+  }
+  // Equal keys keep their order, here over blocks.
+  ExpectInParts(60,
+                R"(less { a = s32[] parameter(0)  b = s32[] parameter(1)  c = s32[] parameter(2)  d = s32[] parameter(3)
+  ROOT r = pred[] compare(a, b), direction=LT }
+ENTRY e { x = s32[3,1,157] parameter(0)  t = s32[] constant(5)  five = s32[3,1,157] broadcast(t), dimensions={}
+  k = s32[3,1,157] remainder(x, five)  y = s32[3,1,157] iota(), iota_dimension=2
+  ROOT r = (s32[3,1,157], s32[3,1,157]) sort(k, y), dimensions={2}, to_apply=less, is_stable=true })");
+}
+
+TEST(GiantShapesTest, TheBestOfOneRowAreThoseOfItsPartsBest) {
+  const std::string row =
+      "ENTRY e { x = f32[2,251] parameter(0)  ROOT r = (f32[2,K], s32[2,K]) topk(x), k=K, largest=WHICH }";
+  for (const char* k : {"1", "7", "40", "251"}) {
+    for (const char* which : {"true", "false"}) {
+      std::string text = std::regex_replace(row, std::regex("K"), k);
+      ExpectInParts(60, std::regex_replace(text, std::regex("WHICH"), which));
+    }
+  }
+  // Equals: the first.
+  ExpectInParts(60,
+                R"(ENTRY e { x = s8[300] parameter(0)  t = s8[] constant(3)  three = s8[300] broadcast(t), dimensions={}
+  y = s8[300] remainder(x, three)  ROOT r = (s8[17], s32[17]) topk(y), k=17, largest=true })");
+}
+
+TEST(GiantShapesTest, OneMatrixIsFactoredInQuarters) {
+  const auto factor = [](const std::string& type, const std::string& shape, const std::string& batch, bool lower) {
+    const std::string last = batch.empty() ? "0" : "1", matrix = type + shape;
+    const std::string dims =
+        batch.empty() ? "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
+                      : "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}";
+    const std::string conjugate = type[0] == 'c'
+                                      ? "  re = f32" + shape + " real(a)  im = f32" + shape + " imag(a)  ni = f32" +
+                                            shape + " negate(im)  h = " + matrix + " complex(re, ni)"
+                                      : "  h = " + matrix + " copy(a)";
+    const std::string kept = lower ? "GE" : "LE";
+    return "ENTRY e { a = " + matrix + " parameter(0)" + conjugate + "  p = " + matrix + " dot(a, h), " + dims +
+           "  i = s32" + shape + " iota(), iota_dimension=" + last + "  j = s32" + shape +
+           " iota(), iota_dimension=" + (batch.empty() ? "1" : "2") + "  d = pred" + shape +
+           " compare(i, j), direction=EQ  n = " + type + "[] constant(" + (type[0] == 'c' ? "(200, 0)" : "200") +
+           ")  s = " + matrix + " broadcast(n), dimensions={}  z = " + type + "[] constant(" +
+           (type[0] == 'c' ? "(0, 0)" : "0") + ")  o = " + matrix + " broadcast(z), dimensions={}  g = " + matrix +
+           " select(d, s, o)  m = " + matrix + " add(p, g)  c = " + matrix +
+           " cholesky(m), lower=" + (lower ? "true" : "false") + "  t = pred" + shape +
+           " compare(i, j), direction=" + kept + "  ROOT r = " + matrix + " select(t, c, o) }";
+  };
+  for (bool lower : {false, true}) {
+    ExpectInParts(60, factor("f32", "[17,17]", "", lower));
+    ExpectInParts(60, factor(lower ? "f64" : "c64", "[2,9,9]", "2", lower));
+  }
+  ExpectInParts(60, factor("bf16", "[9,9]", "", true));
+}
+
+TEST(GiantShapesTest, OneMatrixIsSolvedInQuarters) {
+  const char* transpose[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
+  for (int flags = 0; flags < 24; ++flags) {
+    const bool left = flags % 2 == 1, lower = flags / 2 % 2 == 1, unit = flags / 4 % 2 == 1, complex = flags >= 16;
+    ExpectInParts(60, fmt::format(R"(ENTRY e {{ x = {0}[13,13] parameter(0)  b = {0}{1} parameter(1)
+  i = s32[13,13] iota(), iota_dimension=0  j = s32[13,13] iota(), iota_dimension=1  d = pred[13,13] compare(i, j), direction=EQ
+  h = {0}[] constant({2})  f = {0}[13,13] broadcast(h), dimensions={{}}  q = {0}[] constant({3})  s = {0}[13,13] broadcast(q), dimensions={{}}
+  y = {0}[13,13] multiply(x, s)  l = {0}[13,13] select(d, f, y)
+  ROOT r = {0}{1} triangular-solve(l, b), left_side={4}, lower={5}, unit_diagonal={6}, transpose_a={7} }})",
+                                  complex ? "c64" : "f32", left ? "[13,3]" : "[3,13]", complex ? "(3, 1)" : "3",
+                                  complex ? "(0.1, 0.1)" : "0.1", left, lower, unit, transpose[flags / 8]));
+  }
+}
+
+TEST(GiantShapesTest, OneTransformIsMadeOfSmallerOnes) {
+  const auto transform = [](const std::string& from, const std::string& to, const std::string& kind,
+                            const std::string& lengths) {
+    return "ENTRY e { x = " + from + " parameter(0)  ROOT r = " + to + " fft(x), fft_type=" + kind + ", fft_length={" +
+           lengths + "} }";
+  };
+  // 122 = 2 * 61, whose second factor is prime and too long as well; 101 is prime.
+  for (const char* n : {"64", "210", "122", "101"}) {
+    const std::string line = "c64[" + std::string(n) + "]";
+    for (const char* kind : {"FFT", "IFFT"}) ExpectInParts(60, transform(line, line, kind, n));
+    if (n[0] == '1') continue;
+    const std::string half = "c64[" + std::to_string(std::stoi(n) / 2 + 1) + "]", real = "f32[" + std::string(n) + "]";
+    ExpectInParts(60, transform(real, half, "RFFT", n));
+    ExpectInParts(60, transform(half, real, "IRFFT", n));
+  }
+  for (const char* kind : {"FFT", "IFFT"}) {
+    ExpectInParts(60, transform("c64[3,5,70]", "c64[3,5,70]", kind, "3,5,70"));
+    ExpectInParts(60, transform("c64[2,12,10]", "c64[2,12,10]", kind, "12,10"));
+  }
+  ExpectInParts(60, transform("f64[1,70]", "c128[1,36]", "RFFT", "70"));
+  ExpectInParts(60, transform("f32[70,9]", "c64[70,5]", "RFFT", "70,9"));
+  ExpectInParts(60, transform("c64[70,5]", "f32[70,9]", "IRFFT", "70,9"));
+}
+
+TEST(GiantShapesTest, TheWindowOfOneElementIsAReduction) {
+  const std::string add = "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }\n";
+  const auto window = [&](const std::string& x, const std::string& r, const std::string& how) {
+    return add + "ENTRY e { x = f32" + x + " parameter(0)  z = f32[] parameter(1)  ROOT r = f32" + r +
+           " reduce-window(x, z), window={" + how + "}, to_apply=add }";
+  };
+  ExpectInParts(60, window("[100]", "[3]", "size=98"));
+  ExpectInParts(60, window("[9,70]", "[2,3]", "size=8x68 pad=0_0x1_-1"));
+  ExpectInParts(60, window("[100]", "[4]", "size=99 pad=3_-2 lhs_dilate=2 rhs_dilate=2"));
+}
+
+TEST(GiantShapesTest, RunningSumsOfNarrowFloatsRoundOnce) {
+  const auto running = [](const std::string& combine) {
+    return "f { a = bf16[] parameter(0)  b = bf16[] parameter(1)  ROOT r = bf16[] " + combine +
+           " }\nENTRY e { x = bf16[200] parameter(0)  z = bf16[] constant(ID)  ROOT r = bf16[200] reduce-window(x, z), "
+           "window={size=200 pad=199_0}, to_apply=f }";
+  };
+  ExpectInParts(60, std::regex_replace(running("add(a, b)"), std::regex("ID"), "0"));
+  ExpectInParts(60, std::regex_replace(running("maximum(a, b)"), std::regex("ID"), "-inf"));
+}
+
+TEST(GiantShapesTest, WindowsApartScatterInParts) {
+  ExpectInParts(60,
+                R"(ge { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=GE }
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+ENTRY e { x = f32[200] parameter(0)  s = f32[50] parameter(1)  z = f32[] constant(0)
+  ROOT r = f32[200] select-and-scatter(x, s, z), window={size=4 stride=4}, select=ge, scatter=add })");
+}
+
+// A row of more blocks than anyone waits for.
+TEST(GiantShapesTest, ARowOfTooManyBlocksIsSortedByTheHost) {
   const auto module = ParseModule(R"(less { a = s32[] parameter(0)  b = s32[] parameter(1)
   ROOT r = pred[] compare(a, b), direction=LT }
 ENTRY e { x = s32[70] parameter(0)  ROOT r = s32[70] sort(x), dimensions={0}, to_apply=less })");
   ASSERT_NE(module, nullptr);
   vulkan::OpenOptions options = TestOptions(BindingMode::kDescriptors);
-  options.max_elements = 60;
+  options.max_elements = 4;
   auto device = OpenTestDevice(options);
   ASSERT_TRUE(device.ok()) << device.status().message();
   const auto client = MakeTestClient(*device);
   auto executable = client->Compile(*module);
   ASSERT_TRUE(executable.ok()) << executable.status().message();
   ASSERT_EQ((*executable)->fallbacks().size(), 1u);
-  EXPECT_EQ((*executable)->fallbacks()[0].reason, "s32[70] has 70 elements, more than the 60 that a kernel can index");
+  EXPECT_EQ((*executable)->fallbacks()[0].reason, "s32[70] has 70 elements, more than the 4 that a kernel can index");
 }
 
 }  // namespace

@@ -464,6 +464,59 @@ ENTRY main {
   }
 }
 
+// The results of the loop depend on neither.
+TEST(HostStepTest, EffectsOfASmallLoopThatNothingReadsHappen) {
+  const auto module = ParseModule(R"(HloModule m
+body {
+  s = (s32[], f32[3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[3] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  t = token[] after-all()
+  o = token[] outfeed(x, t), outfeed_shape=f32[3]
+  k = s32[] custom-call(i), custom_call_target="note", custom_call_has_side_effect=true
+  y = f32[3] add(x, x)
+  ROOT r = (s32[], f32[3]) tuple(next, y)
+}
+condition {
+  s = (s32[], f32[3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+ENTRY main {
+  x = f32[3] parameter(0)
+  i = s32[] constant(0)
+  s = (s32[], f32[3]) tuple(i, x)
+  loop = (s32[], f32[3]) while(s), condition=condition, body=body
+  ROOT y = f32[3] get-tuple-element(loop), index=1
+})");
+  FeedQueues feeds;
+  std::vector<int32_t> noted;
+  CustomCallRegistry registry;
+  registry.Register("note", [&](void* out, const void** in) {
+    noted.push_back(*static_cast<const int32_t*>(in[0]));
+    *static_cast<int32_t*>(out) = 0;
+  });
+  EvaluateOptions options;
+  options.host = feeds.transfers();
+  options.custom_calls = &registry;
+  const auto client = ClientWith(options);
+  auto executable = client->Compile(*module);
+  ASSERT_TRUE(executable.ok()) << executable.status().message();
+  const Literal x = Three(1);
+  const Literal* pointers[] = {&x};
+  const auto result = (*executable)->Run(pointers);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_THAT(noted, ElementsAre(0, 1, 2));
+  for (const float scale : {1.0f, 2.0f, 4.0f}) {
+    const auto sent = feeds.PopOutfeed(0);
+    ASSERT_TRUE(sent.ok()) << sent.status().message();
+    EXPECT_EQ(sent->GetDouble(0), scale * x.GetDouble(0));
+  }
+}
+
 TEST(HostStepTest, FeedsKeepTheirOrderInALoop) {
   const auto module = ParseModule(R"(HloModule m
 body {

@@ -83,6 +83,11 @@ TEST(CustomCallCommandTest, WhatIsWrongIsNamed) {
   EXPECT_THAT(error("--custom-call twice=" + Library("nope")), HasSubstr("the library has no symbol nope"));
   EXPECT_THAT(error("--custom-call twice=" + Library("fails"), ", api_version=API_VERSION_STATUS_RETURNING"),
               HasSubstr("twice.hlo:5:3: custom-call b: twice failed: not today"));
+  EXPECT_THAT(error("--custom-call twice=" + Library("throws")),
+              HasSubstr("twice.hlo:5:3: custom-call b: twice threw an exception: out of patience"));
+#ifdef __GLIBC__
+  EXPECT_THAT(error("--custom-call twice=" + Library("data")), HasSubstr("data is data, and a function is needed"));
+#endif
   const CommandResult unused =
       RunVxla("run " + Program() + " --kernel twice=" + Kernel() + " --custom-call thrice=" + Library("twice"));
   EXPECT_EQ(unused.exit_code, 0);

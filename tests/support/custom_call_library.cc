@@ -1,6 +1,7 @@
 // A shared library of custom calls, as a user compiles one: nothing of vxla's is linked. Tests of the command open it.
 #include <cstddef>
 #include <cstring>
+#include <stdexcept>
 
 struct XlaCustomCallStatus;
 extern "C" void XlaCustomCallStatusSetFailure(XlaCustomCallStatus* status, const char* message, size_t size);
@@ -13,4 +14,10 @@ extern "C" __attribute__((visibility("default"))) void three_times(void* out, co
 }
 extern "C" __attribute__((visibility("default"))) void fails(void*, const void**, XlaCustomCallStatus* status) {
   XlaCustomCallStatusSetFailure(status, "not today", std::strlen("not today"));
+}
+extern "C" __attribute__((visibility("default"))) void throws(void*, const void**) {
+  throw std::runtime_error("out of patience");
+}
+extern "C" {
+__attribute__((visibility("default"))) int data = 5;
 }

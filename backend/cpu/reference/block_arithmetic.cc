@@ -74,6 +74,15 @@ double MinimumReal(double a, double b) {
   return a < b ? a : b;
 }
 
+// By the real parts, where these are equal by the imaginary ones (stablehlo: maximum); what does not come first gives
+// way to b, a NaN too.
+ComplexDouble MaximumComplex(ComplexDouble a, ComplexDouble b) {
+  return (a.real() == b.real() ? a.imag() >= b.imag() : a.real() > b.real()) ? a : b;
+}
+ComplexDouble MinimumComplex(ComplexDouble a, ComplexDouble b) {
+  return (a.real() == b.real() ? a.imag() <= b.imag() : a.real() < b.real()) ? a : b;
+}
+
 uint64_t PowerWrapping(uint64_t base, uint64_t exponent) {
   uint64_t result = 1;
   for (; exponent != 0; exponent >>= 1, base *= base) {
@@ -197,6 +206,8 @@ Result<BlockOp> MakeMaximum(const Instruction& i) {
       return BinaryLoop<uint64_t>(max);
     case Carrier::kDouble:
       return BinaryLoop<double>(MaximumReal);
+    case Carrier::kComplexDouble:
+      return BinaryLoop<ComplexDouble>(MaximumComplex);
     default:
       return UndefinedFor(i);
   }
@@ -211,6 +222,8 @@ Result<BlockOp> MakeMinimum(const Instruction& i) {
       return BinaryLoop<uint64_t>(min);
     case Carrier::kDouble:
       return BinaryLoop<double>(MinimumReal);
+    case Carrier::kComplexDouble:
+      return BinaryLoop<ComplexDouble>(MinimumComplex);
     default:
       return UndefinedFor(i);
   }
@@ -403,6 +416,8 @@ Result<BlockOp> MakeClamp(const Instruction& i) {
       return ClampLoop<uint64_t>(max, min);
     case Carrier::kDouble:
       return ClampLoop<double>(MaximumReal, MinimumReal);
+    case Carrier::kComplexDouble:
+      return ClampLoop<ComplexDouble>(MaximumComplex, MinimumComplex);
     default:
       return UndefinedFor(i);
   }

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <deque>
+#include <exception>
 #include <string_view>
 
 #include "backend/cpu/reference/eval.h"
 #include "backend/cpu/reference/ffi_call.h"
 #include "backend/cpu/reference/library_calls.h"
+#include "core/guarded.h"
 #include "core/text/config_dictionary.h"
 
 // What functions of XLA's older signatures report by; exported from the command and the library for their sake.
@@ -77,6 +79,20 @@ void CallSymbol(CallForm form, void* symbol, void* out, const void** in, std::st
   }
 }
 
+// What `call` returns, or a message about what it throws. Memory that the host lacks goes its own way.
+template <typename Call>
+Status Caught(const Instruction& instruction, const std::string& target, Call&& call) {
+  try {
+    return call();
+  } catch (const HostMemoryExhausted&) {
+    throw;
+  } catch (const std::exception& error) {
+    return InvalidArgument("custom-call {}: {} threw an exception: {}", instruction.name(), target, error.what());
+  } catch (...) {
+    return InvalidArgument("custom-call {}: {} threw an exception of an unknown type", instruction.name(), target);
+  }
+}
+
 bool HoldsDynamic(const Instruction& instruction) {
   bool any = instruction.shape().IsDynamic();
   for (const Instruction* operand : instruction.operands()) any |= operand->shape().IsDynamic();
@@ -139,7 +155,8 @@ Status CallFunction(const Instruction& instruction, const CustomCallRegistry::Ta
     }
     if (form == CallForm::kFfi && HoldsDynamic(instruction))
       return Unsupported("custom-call {}: the typed FFI has no arrays of dynamic sizes", instruction.name());
-    if (form == CallForm::kFfi) return CallFfi(instruction, function, inputs, result);
+    if (form == CallForm::kFfi)
+      return Caught(instruction, target, [&] { return CallFfi(instruction, function, inputs, result); });
   }
   std::deque<std::vector<const void*>> input_tables;
   std::deque<std::vector<void*>> output_tables;
@@ -147,14 +164,17 @@ Status CallFunction(const Instruction& instruction, const CustomCallRegistry::Ta
   for (const Literal& input : inputs) in.push_back(PointerTo<const void*>(input, input_tables));
   void* const out = PointerTo<void*>(result, output_tables);
   const std::string opaque = ConfigText(instruction.common().backend_config.text);
-  if (function.evaluator) {
-    function.evaluator(instruction, inputs, result, status);
-  } else if (function.call) {
-    function.call(out, in.data(), opaque, status);
-  } else {
-    VXLA_ASSIGN_OR_RETURN(const CallForm form, FormOf(instruction));
-    CallSymbol(form, function.symbol, out, in.data(), opaque, status);
-  }
+  VXLA_RETURN_IF_ERROR(Caught(instruction, target, [&]() -> Status {
+    if (function.evaluator) {
+      function.evaluator(instruction, inputs, result, status);
+    } else if (function.call) {
+      function.call(out, in.data(), opaque, status);
+    } else {
+      VXLA_ASSIGN_OR_RETURN(const CallForm form, FormOf(instruction));
+      CallSymbol(form, function.symbol, out, in.data(), opaque, status);
+    }
+    return OkStatus();
+  }));
   if (!status.failed()) return OkStatus();
   return InvalidArgument("custom-call {}: {} failed: {}", instruction.name(), target, status.message());
 }

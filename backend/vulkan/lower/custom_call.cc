@@ -50,7 +50,7 @@ class CustomCallLowering {
       VXLA_RETURN_IF_ERROR(TakeModule(ModuleWords(kernel_.text)));
     } else if (glsl_.whole) {
       VXLA_ASSIGN_OR_RETURN(std::vector<uint32_t> words,
-                            CompileUserGlsl(WholeText(), kernel_.file, {context_.facts.spirv_1_6}));
+                            CompileUserGlsl(WholeText(), kernel_.file, {context_.facts.spirv_1_6}, kernel_.text));
       VXLA_RETURN_IF_ERROR(TakeModule(std::move(words)));
     } else {
       VXLA_RETURN_IF_ERROR(TakeText());
@@ -305,6 +305,8 @@ class CustomCallLowering {
 
   // A text without #version: the body of a kernel of vxla's.
   Status TakeText() {
+    if (!glsl_.by_element && !glsl_.has_main)
+      return Wrong("it defines neither void vxla_element(uint i) nor void main()");
     generated_ = fmt::format("// {}\n", kernel_.file) + glsl_.extensions + TensorText() + AttributeDefines();
     generated_ += fmt::format(
         "layout(constant_id = {}) const uint vxla_items = 1u;\nlayout(constant_id = {}) const uint vxla_count = 1u;\n",

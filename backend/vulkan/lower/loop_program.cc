@@ -644,6 +644,8 @@ uint32_t WithinLimits(const DeviceFacts& facts, int64_t lanes) {
 // and all subgroups stop and go on at every barrier: many are good only where there is none, one for each element then.
 Result<LoopProgram> LoopProgram::Read(const LowerContext& context, const Instruction& loop,
                                       const std::function<Status(const Instruction&)>& can_lower) {
+  // What the loop's results depend on would be all that runs.
+  if (HasSideEffect(loop)) return Unsupported("{} has side effects, which are steps of their own", loop.name());
   const auto largest = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(LargestOf(*loop.called(1)))));
   const bool software = context.facts.is_software();
   const int64_t least = software ? std::max(context.facts.subgroup_size, 4u) : 256;

@@ -156,6 +156,7 @@ Result<UserGlsl> ReadUserGlsl(std::string_view text) {
     begin = end + 1;
   }
   glsl.by_element = FindWord(plain, "vxla_element", 0) != std::string::npos;
+  glsl.has_main = FindWord(plain, "main", 0) != std::string::npos;
   glsl.functions = FunctionsOf(plain);
   TakeLayout(plain, glsl);
   return glsl;

@@ -15,6 +15,7 @@ namespace VXLA_NAMESPACE::vulkan {
 struct UserGlsl {
   bool whole = false;       // it has a #version: a shader of its own
   bool by_element = false;  // it defines vxla_element
+  bool has_main = false;
   // The text without its #extension lines and its layout of the workgroup's size, every line at its place.
   std::string text, extensions;
   std::optional<std::array<std::string, 3>> local_size;  // as written: "#pragma vxla local_size(8, 8)" or GLSL's layout

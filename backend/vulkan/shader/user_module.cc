@@ -3,8 +3,7 @@
 namespace VXLA_NAMESPACE::vulkan {
 
 Result<std::vector<uint32_t>> CompileUserGlsl(std::string_view text, const std::string& name,
-                                              const CompileTarget& target) {
-  std::string_view user = text;
+                                              const CompileTarget& target, std::string_view user) {
   if (const size_t begin = text.find(kUserTextBegins); begin != std::string_view::npos) {
     user = text.substr(begin + kUserTextBegins.size());
     user = user.substr(0, user.find(kUserTextEnds));
