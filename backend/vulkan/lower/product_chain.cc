@@ -255,8 +255,10 @@ class ChainWriter {
       (shape_.matrix ? f.at.key : f.at.row) = f.space.Variable(variable);
       for (size_t p = 0; p < chain_.products.size(); ++p) {
         const ChainProduct& product = chain_.products[p];
-        f.writer->Override(*product.dot, ScoreIndex(chain_, product, f.space, f.at),
-                           FromF32(*product.dot, fmt::format("scores_{}.{}", p, component)));
+        const std::string score = fmt::format("score_{}_{}", p, component);
+        f.writer->Line(fmt::format("precise {} {} = {};", CarrierType(product.dot->shape().element_type()), score,
+                                   FromF32(*product.dot, fmt::format("scores[{}].{}", p, component))));
+        f.writer->Override(*product.dot, ScoreIndex(chain_, product, f.space, f.at), score);
       }
       for (size_t s = 0; s < chain_.sums.size(); ++s) {
         const Instruction& weights = chain_.sums[s].weights();
@@ -264,10 +266,8 @@ class ChainWriter {
         lines.push_back(fmt::format("  of_sums[{}].{} = {};\n", s, component, ToF32(weights, value)));
       }
     }
-    std::string scores;
-    for (size_t p = 0; p < chain_.products.size(); ++p) scores += fmt::format("  vec4 scores_{0} = scores[{0}];\n", p);
-    kernel.Append(fmt::format("void weigh(uint batch, {}, vec4 scores[PRODUCTS], out vec4 of_sums[SUMS]) {{\n{}{}{}}}\n",
-                              shape_.matrix ? "uint row, uvec4 keys" : "uvec4 rows, uint key", scores, f.writer->Take(),
+    kernel.Append(fmt::format("void weigh(uint batch, {}, vec4 scores[PRODUCTS], out vec4 of_sums[SUMS]) {{\n{}{}}}\n",
+                              shape_.matrix ? "uint row, uvec4 keys" : "uvec4 rows, uint key", f.writer->Take(),
                               fmt::join(lines, "")));
   }
 
