@@ -85,13 +85,12 @@ TEST(GroupDivisionsTest, WhatNeedsAQuotientMovesBehindTheGroup) {
         line.starts_with("  sums"))
       lines.push_back(line.substr(2, line.find_first_of("=(") - 3));
   }
-  EXPECT_THAT(lines,
-              ::testing::ElementsAre("float v1", "precise float v2", "float v5", "precise float v6", "if",
-                                             "precise float v3", "precise float v4", "precise float v7",
-                                             "precise float v8", "if", "sums"));
+  EXPECT_THAT(lines, ::testing::ElementsAre("float v1", "precise float v2", "float v5", "precise float v6", "if",
+                                            "precise float v3", "precise float v4", "precise float v7",
+                                            "precise float v8", "if", "sums"));
   for (const char* text : {"  for (;;) {\n", "  STORE(0, f32, 0u, v2);\n", "  float other = f(v2);\n"}) {
-    const std::string apart = fmt::format(
-        "  precise float v2 = divide_f32(v0, v1);\n{}  precise float v3 = divide_f32(v0, v5);\n", text);
+    const std::string apart =
+        fmt::format("  precise float v2 = divide_f32(v0, v1);\n{}  precise float v3 = divide_f32(v0, v5);\n", text);
     EXPECT_EQ(GroupDivisions(apart), apart);
   }
 }

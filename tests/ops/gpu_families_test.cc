@@ -109,7 +109,8 @@ class GpuFamiliesTest : public ::testing::TestWithParam<const char*> {
     const auto expected = RunOnCpu(*module, arguments);
     ASSERT_TRUE(expected.has_value());
     RunOptions options;
-    for (const Literal* leaf : FlattenLiteral(*expected)) options.leaf_tolerances.push_back(Tolerance::DefaultFor(*leaf));
+    for (const Literal* leaf : FlattenLiteral(*expected))
+      options.leaf_tolerances.push_back(Tolerance::DefaultFor(*leaf));
     options.leaf_tolerances[0] = of_first;
     ExpectOnGpu(*client_, *module, arguments, options, most, *expected);
   }

@@ -685,9 +685,10 @@ TEST(EmulationTest, ASoftwareDriverHasTheFactsOfAFamilyOfGpus) {
 TEST(EmulationTest, UnknownNamesAreRejected) {
   const auto emulation = ParseEmulation("f64,f32");
   EXPECT_EQ(emulation.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(emulation.status().message(),
-            "--emulate: 'f32' is none of i64, f64, f16, narrow, subgroups, division, gpu, matrices, queues, gcn, rdna2, "
-            "rdna3, nvidia, intel, apple, mobile");
+  EXPECT_EQ(
+      emulation.status().message(),
+      "--emulate: 'f32' is none of i64, f64, f16, narrow, subgroups, division, gpu, matrices, queues, gcn, rdna2, "
+      "rdna3, nvidia, intel, apple, mobile");
 }
 
 TEST(ChooseDeviceTest, TakesANumberOrAPartOfAName) {

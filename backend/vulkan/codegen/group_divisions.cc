@@ -158,7 +158,7 @@ class Grouping {
 
   std::vector<std::string> lines_;
   std::vector<GroupedDivision> group_;
-  std::vector<std::string> waiting_;             // lines that need a quotient of the group
+  std::vector<std::string> waiting_;            // lines that need a quotient of the group
   std::set<std::string, std::less<>> awaited_;  // the group's quotients, and what those lines declare
 };
 

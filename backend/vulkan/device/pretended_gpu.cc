@@ -16,8 +16,8 @@ struct PretendedGpu {
 };
 
 // Vega 10, Navi 21 and Navi 31 as RADV 25.0.7 lists them, GeForce RTX 4090 as NVIDIA's driver does (AD102: 128
-// multiprocessors of 48 warps); what the others' drivers list at least: Intel's of Arc (ANV), Apple's M1 (MoltenVK), and of
-// phones' GPUs the least of Mali, Adreno, PowerVR and VideoCore, which Vulkan's minimum is next to.
+// multiprocessors of 48 warps); what the others' drivers list at least: Intel's of Arc (ANV), Apple's M1 (MoltenVK),
+// and of phones' GPUs the least of Mali, Adreno, PowerVR and VideoCore, which Vulkan's minimum is next to.
 constexpr PretendedGpu kGpus[] = {
     {"gcn", GpuFamily::kGcn, 0x1002, DeviceFacts::Kind::kDiscrete, 64, 2560, 65536, 1024, PretendedGpu::kNone},
     {"rdna2", GpuFamily::kRdna2, 0x1002, DeviceFacts::Kind::kDiscrete, 80, 2048, 65536, 1024, PretendedGpu::kNone},
