@@ -15,6 +15,9 @@ namespace VXLA_NAMESPACE {
 
 enum class BindingMode : uint8_t { kAddresses, kDescriptors };
 
+// What a software driver that is taken for a GPU has the facts of; backend/vulkan/device/pretended_gpu.h.
+enum class GpuFamily : uint8_t { kAny, kGcn, kRdna2, kRdna3, kNvidia, kIntel, kApple, kMobile };
+
 // What kernels do without though the device may have it (--emulate); backend/vulkan/device/device_plan.h.
 struct Emulation {
   bool i64 = false;        // 64-bit integers
@@ -26,6 +29,7 @@ struct Emulation {
   bool division = false;
   // A software driver is taken for a discrete GPU: the kernels, tiles and accesses of GPUs run on it.
   bool gpu = false;
+  GpuFamily family = GpuFamily::kAny;
   // With gpu: the kernels for matrix units run too, with plain GLSL in the units' place.
   bool matrices = false;
   // The device's one queue stands for several of them, and everything that can run beside something else does.

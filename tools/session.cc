@@ -24,8 +24,8 @@ void DeviceFlags::AddTo(CLI::App& app) {
   app.add_option(
       "--emulate", emulate,
       "do without what the device may have: i64,f64,f16,narrow,subgroups,division or some of them; gpu: a software "
-      "driver runs the kernels of GPUs, with matrices also those of matrix units; queues: its "
-      "one queue stands for several");
+      "driver runs the kernels of GPUs, with matrices also those of matrix units; gcn, rdna2, rdna3, nvidia, "
+      "intel, apple, mobile: of such a GPU; queues: its one queue stands for several");
   app.add_option("--queues", queues, "open so many of the device's queues at most (default: all that are of use)")
       ->check(CLI::PositiveNumber)
       ->type_name("N");

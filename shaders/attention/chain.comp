@@ -23,7 +23,7 @@
 // keys, P(5) parts of a batch, each of which the loads take for a batch.
 //
 // The generated part defines X, Y, CHUNK, PRODUCTS, SUMS, DEPTH(p), REDUCES, MULTIPLY_ADD(sum, a, b) and
-//   weigh(batch, row, key, scores, weights): a weight of each sum from a score of each product;
+//   weigh(batch, rows, key, scores, weights): weights of each sum for four rows from their scores of each product;
 //   ROW_ALONG_DEPTH(p), KEY_ALONG_DEPTH(p): whether depths of a term, or else neighbouring terms, lie side by side in
 //     memory; load_row(p, batch, row, unit, quad), load_key(p, batch, key, unit, quad): four depths of a term, or, with a
 //     depth in place of the row or key, four terms;
@@ -123,12 +123,21 @@ void form_scores(uint product, uint batch, uint first_row, uint row_count, uint 
   for (uint first = 0u; first < DEPTH(product); first += CHUNK) {
     stage(product, batch, first_row, row_count, first_key, key_count, first);
     barrier();
-    for (uint d = 0u; d < CHUNK; ++d) {
-      vec4 a = row_terms[d * ROW_STRIDE + y], b = key_terms[d * KEY_STRIDE + x];
-      [[unroll]] for (uint i = 0u; i < 4u; ++i) MULTIPLY_ADD(scores[i], a[i], b);
+    // Four depths are enough to wait for at once; drivers would write all of them out, for each product.
+    [[dont_unroll]] for (uint first_of_four = 0u; first_of_four < CHUNK; first_of_four += 4u) {
+      [[unroll]] for (uint d = first_of_four; d < first_of_four + 4u; ++d) {
+        vec4 a = row_terms[d * ROW_STRIDE + y], b = key_terms[d * KEY_STRIDE + x];
+        [[unroll]] for (uint i = 0u; i < 4u; ++i) MULTIPLY_ADD(scores[i], a[i], b);
+      }
     }
     barrier();
   }
+}
+
+// Of each row's scores of a product the first.
+vec4 first_of_each(vec4 scores[4u * PRODUCTS], uint product) {
+  return vec4(scores[4u * product].x, scores[4u * product + 1u].x, scores[4u * product + 2u].x,
+              scores[4u * product + 3u].x);
 }
 
 #if !REDUCES
@@ -188,12 +197,13 @@ void main() {
 #endif
     // One key at a time, as below.
     [[dont_unroll]] for (uint j = 0u; j < 4u; ++j) {
+      vec4 of_each[PRODUCTS], of_sums[SUMS];
+      [[unroll]] for (uint p = 0u; p < PRODUCTS; ++p) of_each[p] = first_of_each(scores, p);
+      weigh(batch + part, first_row + min(4u * y + uvec4(0u, 1u, 2u, 3u), row_count - 1u),
+            first_key + min(4u * x + j, key_count - 1u), of_each, of_sums);
       [[unroll]] for (uint i = 0u; i < 4u; ++i) {
-        float of_each[PRODUCTS], of_sums[SUMS], all = joined[i].x;
-        [[unroll]] for (uint p = 0u; p < PRODUCTS; ++p) of_each[p] = scores[4u * p + i].x;
-        uint row = first_row + min(4u * y + i, row_count - 1u), key = min(4u * x + j, key_count - 1u);
-        weigh(batch + part, row, first_key + key, of_each, of_sums);
-        combine(all, of_sums[0]);
+        float all = joined[i].x;
+        combine(all, of_sums[0][i]);
         joined[i] = vec4(joined[i].yzw, all);
       }
       [[unroll]] for (uint k = 0u; k < 4u * PRODUCTS; ++k) scores[k] = scores[k].yzwx;
@@ -268,29 +278,23 @@ void main() {
 #endif
     // One key at a time, the scores of the next one after it: the text of weights is long.
     [[dont_unroll]] for (uint j = 0u; j < 4u; ++j) {
-      vec4 quad, second;
-      [[unroll]] for (uint i = 0u; i < 4u; ++i) {
-        float of_each[PRODUCTS], of_sums[SUMS];
-        [[unroll]] for (uint p = 0u; p < PRODUCTS; ++p) of_each[p] = scores[4u * p + i].x;
-        uint row = first_row + min(4u * y + i, row_count - 1u), key = min(4u * x + j, key_count - 1u);
-        weigh(batch, row, first_key + key, of_each, of_sums);
+      vec4 of_each[PRODUCTS], of_sums[SUMS];
+      [[unroll]] for (uint p = 0u; p < PRODUCTS; ++p) of_each[p] = first_of_each(scores, p);
+      weigh(batch, first_row + min(4u * y + uvec4(0u, 1u, 2u, 3u), row_count - 1u),
+            first_key + min(4u * x + j, key_count - 1u), of_each, of_sums);
+      bool exists = 4u * x + j < key_count;
 #if REDUCES
-        if (4u * x + j < key_count) combine(joined[i], of_sums[0]);
-#else
-        quad[i] = 4u * x + j < key_count ? of_sums[0] : 0.0f;
-#if SUMS > 1
-        second[i] = 4u * x + j < key_count ? of_sums[1] : 0.0f;
-#endif
-#endif
+      if (exists) {
+        [[unroll]] for (uint i = 0u; i < 4u; ++i) combine(joined[i], of_sums[0][i]);
       }
-#if !REDUCES
-      weights[(4u * x + j) * ROW_STRIDE + y] = quad;
+#else
+      weights[(4u * x + j) * ROW_STRIDE + y] = exists ? of_sums[0] : vec4(0.0f);
 #endif
 #if SUMS > 1
       later[0] = later[1];
       later[1] = later[2];
       later[2] = later[3];
-      later[3] = second;
+      later[3] = exists ? of_sums[1] : vec4(0.0f);
 #endif
       [[unroll]] for (uint k = 0u; k < 4u * PRODUCTS; ++k) scores[k] = scores[k].yzwx;
     }

@@ -20,8 +20,9 @@
 // The generated part defines what dot/matrix_units.glsl asks for, SUBGROUPS, KEYS, PRODUCTS, SUMS, REDUCES, DEPTH_0,
 // DEPTH_1, multiples of 8, COLUMNS_0, COLUMNS_1, multiples of 4, WEIGHT_PAIR(low, high), a word of two weights;
 // load_row_0(batch, row, unit, words) ... load_key_1(batch, key, unit, words), which give eight depths,
-// load_value_0(batch, key, unit, words), load_value_1, which give four columns; weigh, sees, vanishes, IDENTITY,
-// combine and store_0(batch, row, unit, quad), store_1 or store(batch, row, value) as in attention/chain.comp.
+// load_value_0(batch, key, unit, words), load_value_1, which give four columns; weigh(batch, row, keys, scores,
+// weights) for four keys, sees, vanishes, IDENTITY, combine and store_0(batch, row, unit,
+// quad), store_1 or store(batch, row, value) as in attention/chain.comp.
 #include "generated"
 
 #define X (LANES * SUBGROUPS)
@@ -205,24 +206,22 @@ void main() {
     // A quad's weights take the place of its scores for now: the text of weights is long, and written out once.
     [[dont_unroll]] for (uint i = 0u; i < QUADS; ++i) {
       uint quad = partner + PARTNERS * i;
-      float of_quad[4u * SUMS];
-      uvec4 bits[PRODUCTS];
-      [[unroll]] for (uint p = 0u; p < PRODUCTS; ++p) bits[p] = GET(strips[own_at + p * ROWS * TILE_STRIDE + quad]);
-      [[unroll]] for (uint j = 0u; j < 4u; ++j) {
-        uint key = 4u * quad + j;
-        float of_each[PRODUCTS], of_sums[SUMS];
-        [[unroll]] for (uint p = 0u; p < PRODUCTS; ++p) of_each[p] = SUM_OF(bits[p][j]);
-        weigh(batch, row, first_key + min(key, key_count - 1u), of_each, of_sums);
-#if REDUCES
-        if (key < key_count) combine(joined, of_sums[0]);
-#else
-        [[unroll]] for (uint s = 0u; s < SUMS; ++s) of_quad[4u * s + j] = key < key_count ? of_sums[s] : 0.0f;
-#endif
+      uvec4 keys = 4u * quad + uvec4(0u, 1u, 2u, 3u);
+      vec4 of_each[PRODUCTS], of_sums[SUMS];
+      [[unroll]] for (uint p = 0u; p < PRODUCTS; ++p) {
+        uvec4 bits = GET(strips[own_at + p * ROWS * TILE_STRIDE + quad]);
+        of_each[p] = vec4(SUM_OF(bits.x), SUM_OF(bits.y), SUM_OF(bits.z), SUM_OF(bits.w));
       }
-#if !REDUCES
+      weigh(batch, row, first_key + min(keys, key_count - 1u), of_each, of_sums);
+#if REDUCES
+      [[unroll]] for (uint j = 0u; j < 4u; ++j) {
+        if (keys[j] < key_count) combine(joined, of_sums[0][j]);
+      }
+#else
       [[unroll]] for (uint s = 0u; s < SUMS; ++s) {
-        uint low = WEIGHT_PAIR(of_quad[4u * s], of_quad[4u * s + 1u]);
-        uint high = WEIGHT_PAIR(of_quad[4u * s + 2u], of_quad[4u * s + 3u]);
+        vec4 weighed = mix(vec4(0.0f), of_sums[s], lessThan(keys, uvec4(key_count)));
+        uint low = WEIGHT_PAIR(weighed.x, weighed.y);
+        uint high = WEIGHT_PAIR(weighed.z, weighed.w);
         PUT(strips[own_at + s * ROWS * TILE_STRIDE + quad], uvec4(low, high, 0u, 0u));
       }
 #endif

@@ -203,13 +203,14 @@ void main() {
     }
   }
 #endif
-  [[unroll]] for (uint i = 0u; i < TM; ++i) {
-    [[unroll]] for (uint j = 0u; j < TN; ++j) {
+  // One at a time, the sums and totals moving up: the text of a division is long.
+  [[dont_unroll]] for (uint i = 0u; i < TM; ++i) {
+    [[dont_unroll]] for (uint j = 0u; j < TN; ++j) {
       uint row = y + Y * i, column = x + X * j;
-      if (row < row_count && column < COLUMNS) {
-        store(batch, first_row + row, column, divide_f32(sums[i * TN + j], total[i]));
-      }
+      if (row < row_count && column < COLUMNS) store(batch, first_row + row, column, divide_f32(sums[0], total[0]));
+      [[unroll]] for (uint k = 1u; k < TM * TN; ++k) sums[k - 1u] = sums[k];
     }
+    [[unroll]] for (uint k = 1u; k < TM; ++k) total[k - 1u] = total[k];
   }
 #endif
 }

@@ -1,9 +1,12 @@
 #include "backend/vulkan/codegen/group_divisions.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "tests/support/source_dir.h"
 
@@ -59,6 +62,36 @@ TEST(GroupDivisionsTest, OneAloneAndOneThatNeedsAnotherStayAsTheyAre) {
         "  precise float v2 = divide_f32(f(v0), v1);\n  precise float v3 = divide_f32(v0, v1);\n",
         "  precise float v2 = other_divide_f32(v0, v1);\n  precise float v3 = divide_f32(v0, v1);\n"}) {
     EXPECT_EQ(GroupDivisions(text), text);
+  }
+}
+
+// Of two places, each of which uses its quotient before the next one begins: what needs one moves behind both. A loop,
+// a store and what is no value of the writer's end the group.
+TEST(GroupDivisionsTest, WhatNeedsAQuotientMovesBehindTheGroup) {
+  const std::string grouped = GroupDivisions(
+      "  float v1 = LOAD(0, f32, 0u);\n"
+      "  precise float v2 = divide_f32(s.x, v1);\n"
+      "  precise float v3 = add_f32(v2, v1);\n"
+      "  precise float v4 = divide_f32(v3, v1);\n"
+      "  float v5 = LOAD(0, f32, 1u);\n"
+      "  precise float v6 = divide_f32(s.y, v5);\n"
+      "  precise float v7 = add_f32(v6, v5);\n"
+      "  precise float v8 = divide_f32(v7, v5);\n"
+      "  sums = v4 + v8;\n");
+  std::vector<std::string> lines;
+  std::istringstream text(grouped);
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with("  precise ") || line.starts_with("  float ") || line.starts_with("  if ") ||
+        line.starts_with("  sums"))
+      lines.push_back(line.substr(2, line.find_first_of("=(") - 3));
+  }
+  EXPECT_THAT(lines, ::testing::ElementsAre("float v1", "precise float v2", "float v5", "precise float v6", "if",
+                                            "precise float v3", "precise float v4", "precise float v7",
+                                            "precise float v8", "if", "sums"));
+  for (const char* text : {"  for (;;) {\n", "  STORE(0, f32, 0u, v2);\n", "  float other = f(v2);\n"}) {
+    const std::string apart =
+        fmt::format("  precise float v2 = divide_f32(v0, v1);\n{}  precise float v3 = divide_f32(v0, v5);\n", text);
+    EXPECT_EQ(GroupDivisions(apart), apart);
   }
 }
 

@@ -18,16 +18,15 @@ std::string FeaturesOf(const Emulation& e) {
                      e.narrow ? "narrow " : "", e.subgroups ? "subgroups " : "", e.division ? "division" : "");
 }
 
-// The test device without the features, opened once.
+// The test device without the features, besides those that it does without anyway (VXLA_TEST_EMULATE), opened once.
 Client* EmulatingClient(BindingMode mode, const std::string& names) {
   static auto* clients = new std::map<std::pair<BindingMode, std::string>, std::unique_ptr<Client>>;
   std::unique_ptr<Client>& client = (*clients)[{mode, names}];
   if (client != nullptr) return client.get();
-  vulkan::OpenOptions options;
-  options.bindings = mode;
-  options.poison = true;
+  vulkan::OpenOptions options = TestOptions(mode);
   options.cache = false;
-  const auto emulation = vulkan::ParseEmulation(names);
+  const char* anyway = std::getenv("VXLA_TEST_EMULATE");
+  const auto emulation = vulkan::ParseEmulation(anyway != nullptr ? fmt::format("{},{}", anyway, names) : names);
   EXPECT_TRUE(emulation.ok()) << emulation.status().message();
   options.emulate = *emulation;
   auto device = OpenTestDevice(options);

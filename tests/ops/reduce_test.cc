@@ -237,7 +237,8 @@ TEST(ReduceTest, GeneralComputation) {
 
 TEST(RowProgramTest, SoftmaxAndLayerNormAreOneDispatch) {
   ExpectBoth(Softmax(37, 101, 1), 1);
-  ExpectBoth(Softmax(300, 52, 0), 1);
+  // GPUs share such columns out: a pair of kernels a pass, the second of which joins the shares of the first.
+  ExpectBoth(Softmax(300, 52, 0), HasSoftwareKernels() ? 1 : 3);
   ExpectBoth(Softmax(1000, 10, 1), 1);
   ExpectBoth(LayerNorm(64, 96), 1);
 }
@@ -261,7 +262,8 @@ ENTRY e {{ x = f32[{0},{1}] parameter(0)  w = f32[{0}] parameter(1)
 TEST(RowProgramTest, FewLongRowsTakeAPairOfKernelsAPass) {
   for (BindingMode mode : {BindingMode::kAddresses, BindingMode::kDescriptors}) {
     ASSERT_NE(DeviceClient(mode), nullptr);
-    EXPECT_EQ(ExpectLoweredAgrees(FusedSoftmax(3, 70001), mode, DeviceClient(mode)->device().facts()), 5);
+    EXPECT_EQ(ExpectLoweredAgrees(FusedSoftmax(3, 70001), mode, DeviceClient(mode)->device().facts()),
+              HasSoftwareKernels() ? 5 : 4);
     EXPECT_EQ(ExpectLoweredAgrees(FusedSoftmax(3, 70001), mode, AsGpu(mode)), 4);
   }
 }

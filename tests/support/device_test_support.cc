@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <sstream>
 
 #include "backend/cpu/reference/evaluator.h"
 #include "backend/cpu/reference/op_bound.h"
@@ -100,6 +101,20 @@ class RunCounts : public ::testing::Environment {
  private:
   std::map<BindingMode, int64_t> counts_;
 };
+
+// A variant of a suite is its variables: without one of them it would pass as something else (vxla_test_cases).
+class VariantVariables : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    const char* variant = std::getenv("VXLA_TEST_VARIANT");
+    std::istringstream names(variant != nullptr ? variant : "");
+    for (std::string name; std::getline(names, name, ',');)
+      EXPECT_NE(std::getenv(name.c_str()), nullptr) << name << " is not set, which VXLA_TEST_VARIANT names";
+  }
+};
+[[maybe_unused]] ::testing::Environment* const variant_variables =
+    ::testing::AddGlobalTestEnvironment(new VariantVariables);
+
 RunCounts* const run_counts = static_cast<RunCounts*>(::testing::AddGlobalTestEnvironment(new RunCounts));
 
 const char* ModeName(BindingMode mode) { return mode == BindingMode::kAddresses ? "addresses" : "descriptors"; }
@@ -164,6 +179,11 @@ Client* DeviceClient(BindingMode mode) {
   Opened& opened = OpenedFor(mode);
   if (opened.client == nullptr) ADD_FAILURE() << "no Vulkan device: " << opened.status.message();
   return opened.client.get();
+}
+
+bool HasSoftwareKernels() {
+  const Client* client = DeviceClient(BindingMode::kDescriptors);
+  return client != nullptr && client->device().facts().is_software();
 }
 
 std::unique_ptr<Module> ParseModule(const std::string& hlo_text) {

@@ -22,6 +22,9 @@ namespace VXLA_NAMESPACE::testing {
 // device is OpenTestDevice's; VXLA_TEST_EMULATE=i64,f64 as --emulate. A machine without a device fails the test: null.
 Client* DeviceClient(BindingMode mode);
 
+// Whether it has the kernels of software drivers, not those of GPUs, which divide some work into other dispatches.
+bool HasSoftwareKernels();
+
 // As DeviceClient's: poisoned memory, VXLA_TEST_EMULATE.
 vulkan::OpenOptions TestOptions(BindingMode mode);
 

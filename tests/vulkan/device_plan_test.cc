@@ -656,11 +656,39 @@ TEST(EmulationTest, FeaturesThatAreEmulatedAreNotEnabled) {
   EXPECT_TRUE(facts_with("division").float64);
 }
 
+// A software driver's own limits stay where they are lower; a GPU stays what it is.
+TEST(EmulationTest, ASoftwareDriverHasTheFactsOfAFamilyOfGpus) {
+  PhysicalSupport support = FakeGpu();
+  support.properties.limits.maxComputeSharedMemorySize = 32768;
+  PlanWants wants;
+  wants.emulate = *ParseEmulation("rdna3,matrices");
+  EXPECT_EQ(PlanDevice(support, wants)->facts.vendor_id, support.properties.vendorID);
+  support.properties.deviceType = VK_PHYSICAL_DEVICE_TYPE_CPU;
+  const DeviceFacts rdna = PlanDevice(support, wants)->facts;
+  EXPECT_EQ(rdna.vendor_id, 0x1002u);
+  EXPECT_EQ(rdna.kind, DeviceFacts::Kind::kDiscrete);
+  EXPECT_EQ(rdna.compute_units, 96u);
+  EXPECT_EQ(rdna.max_shared_bytes, 32768u);
+  EXPECT_EQ(rdna.max_workgroup_invocations, 1024u);
+  ASSERT_FALSE(rdna.matrices.empty());
+  EXPECT_EQ(rdna.matrices[0].columns, 16u);
+  wants.emulate = *ParseEmulation("matrices,mobile");
+  const DeviceFacts mobile = PlanDevice(support, wants)->facts;
+  EXPECT_EQ(mobile.kind, DeviceFacts::Kind::kIntegrated);
+  EXPECT_EQ(mobile.max_shared_bytes, 16384u);
+  EXPECT_EQ(mobile.max_workgroup_invocations, 256u);
+  EXPECT_TRUE(mobile.matrices.empty());
+  wants.emulate = *ParseEmulation("nvidia,matrices");
+  EXPECT_EQ(PlanDevice(support, wants)->facts.matrices[0].columns, 8u);
+}
+
 TEST(EmulationTest, UnknownNamesAreRejected) {
   const auto emulation = ParseEmulation("f64,f32");
   EXPECT_EQ(emulation.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(emulation.status().message(),
-            "--emulate: 'f32' is none of i64, f64, f16, narrow, subgroups, division, gpu, matrices, queues");
+  EXPECT_EQ(
+      emulation.status().message(),
+      "--emulate: 'f32' is none of i64, f64, f16, narrow, subgroups, division, gpu, matrices, queues, gcn, rdna2, "
+      "rdna3, nvidia, intel, apple, mobile");
 }
 
 TEST(ChooseDeviceTest, TakesANumberOrAPartOfAName) {

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace VXLA_NAMESPACE::vulkan {
@@ -21,11 +25,14 @@ bool IsNamePart(char c) {
 }
 bool IsPlain(std::string_view operand) { return !operand.empty() && std::ranges::all_of(operand, IsNamePart); }
 
-bool Mentions(std::string_view line, std::string_view name) {
-  for (size_t at = line.find(name); at != line.npos; at = line.find(name, at + 1)) {
-    const size_t end = at + name.size();
-    const bool begins = at == 0 || !IsNamePart(line[at - 1]);
-    if (begins && (end == line.size() || line[end] == '.' || !IsNamePart(line[end]))) return true;
+// Whether the line holds one of the names, or a component of one.
+bool Mentions(std::string_view line, const std::set<std::string, std::less<>>& names) {
+  for (size_t begin = 0; begin < line.size() && !names.empty();) {
+    size_t end = begin;
+    while (end < line.size() && IsNamePart(line[end])) ++end;
+    const std::string_view word = line.substr(begin, end - begin);
+    if (!word.empty() && names.contains(word.substr(0, word.find('.')))) return true;
+    begin = end + 1;
   }
   return false;
 }
@@ -55,11 +62,24 @@ std::optional<GroupedDivision> ReadDivision(std::string_view line) {
   return division;
 }
 
+// What "float v3 = add_f32(v1, v2);" declares, if it is one of GlslWriter's values, which are all that it changes.
+std::string_view DeclaredValue(std::string_view line) {
+  std::string_view rest = WithoutIndent(line);
+  if (rest.starts_with("precise ")) rest.remove_prefix(8);
+  const size_t type = rest.find(' '), equals = rest.find(" = ");
+  if (type == rest.npos || equals == rest.npos || equals <= type || !rest.ends_with(";") ||
+      rest.find_first_of("{}") != rest.npos)
+    return {};
+  const std::string_view name = rest.substr(type + 1, equals - type - 1);
+  const bool is_value = name.size() > 1 && name[0] == 'v' && name.find_first_not_of("0123456789", 1) == name.npos;
+  return is_value && IsPlain(rest.substr(0, type)) ? name : std::string_view();
+}
+
 // A value of its own, which changes nothing that was there before.
 bool IsDeclaration(std::string_view line) {
   const std::string_view rest = WithoutIndent(line);
-  return rest.starts_with("precise ") && rest.ends_with(";") && rest.find(" = ") != rest.npos &&
-         rest.find_first_of("{}") == rest.npos;
+  return !DeclaredValue(line).empty() || (rest.starts_with("precise ") && rest.ends_with(";") &&
+                                          rest.find(" = ") != rest.npos && rest.find_first_of("{}") == rest.npos);
 }
 
 class Grouping {
@@ -70,17 +90,23 @@ class Grouping {
       Add(text.substr(0, end));
       text.remove_prefix(std::min(end + 1, text.size()));
     }
-    Finish();
+    while (!group_.empty()) Finish();
     return fmt::format("{}\n", fmt::join(lines_, "\n"));
   }
 
  private:
   void Add(std::string_view line) {
-    const bool uses =
-        std::ranges::any_of(group_, [&](const GroupedDivision& division) { return Mentions(line, division.quotient); });
-    if (uses || !IsDeclaration(line) || group_.size() == kMostGrouped) Finish();
+    const bool waits = Mentions(line, awaited_);
+    if (const std::string_view value = DeclaredValue(line); waits && !value.empty()) {
+      awaited_.emplace(value);
+      waiting_.emplace_back(line);
+      return;
+    }
+    // Several rounds: what waited may hold a group of its own, and what waits for that one.
+    while (!group_.empty() && (waits || !IsDeclaration(line) || group_.size() == kMostGrouped)) Finish();
     if (auto division = ReadDivision(line)) {
       division->line = lines_.size();
+      awaited_.insert(division->quotient);
       group_.push_back(std::move(*division));
     }
     lines_.emplace_back(line);
@@ -89,6 +115,8 @@ class Grouping {
   void Finish() {
     if (group_.size() > 1) Write();
     group_.clear();
+    awaited_.clear();
+    for (const std::string& line : std::exchange(waiting_, {})) Add(line);
   }
 
   // The operands of the i-th division, in a loop that has no arrays.
@@ -130,6 +158,8 @@ class Grouping {
 
   std::vector<std::string> lines_;
   std::vector<GroupedDivision> group_;
+  std::vector<std::string> waiting_;            // lines that need a quotient of the group
+  std::set<std::string, std::less<>> awaited_;  // the group's quotients, and what those lines declare
 };
 
 }  // namespace

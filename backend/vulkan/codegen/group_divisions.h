@@ -9,7 +9,8 @@ namespace VXLA_NAMESPACE::vulkan {
 // Pure, of a kernel's GLSL. Where several `precise float q = divide_f32(a, b);` stand together, each becomes the few
 // multiply-adds that hold for ordinary operands (divide_middle_f32), one test follows for all of them, and behind that
 // a loop over those that need the integers of corrected_divide_f32: the same bits, from one copy of that long text
-// instead of one for each. Other declarations may stand between; groups have 32 divisions at most.
+// instead of one for each. Other declarations may stand between: those that a quotient is needed for move behind the
+// group, if they are GlslWriter's, which only compute. Groups have 32 divisions at most.
 std::string GroupDivisions(std::string_view text);
 
 }  // namespace VXLA_NAMESPACE::vulkan

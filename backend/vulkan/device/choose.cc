@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "backend/vulkan/device/open.h"
+#include "backend/vulkan/device/pretended_gpu.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -117,15 +118,18 @@ Result<Emulation> ParseEmulation(std::string_view names) {
       emulation.subgroups = true;
     } else if (name == "division") {
       emulation.division = true;
-    } else if (name == "gpu") {
+    } else if (const auto family = GpuFamilyOf(name)) {
       emulation.gpu = true;
+      emulation.family = *family;
     } else if (name == "matrices") {
       emulation.matrices = true;
     } else if (name == "queues") {
       emulation.queues = true;
     } else {
       return InvalidArgument(
-          "--emulate: '{}' is none of i64, f64, f16, narrow, subgroups, division, gpu, matrices, queues", name);
+          "--emulate: '{}' is none of i64, f64, f16, narrow, subgroups, division, gpu, matrices, queues, gcn, rdna2, "
+          "rdna3, nvidia, intel, apple, mobile",
+          name);
     }
   }
   return emulation;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "backend/vulkan/device/external_handle.h"
+#include "backend/vulkan/device/pretended_gpu.h"
 #include "backend/vulkan/device/vk_status.h"
 #include "backend/vulkan/drivers/known_faults.h"
 
@@ -654,6 +655,8 @@ Result<DevicePlan> PlanDevice(const PhysicalSupport& support, const PlanWants& w
   FillUnits(support, plan.facts);
   PlanSubgroups(support, wants, plan);
   PlanMatrices(support, wants, plan);
+  if (wants.emulate.gpu && support.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
+    TakeFor(wants.emulate.family, plan.facts);
   // A host's pools and ours are out of the way then; what is recorded once and replayed needs no writes with sets.
   if (wants.push_descriptors && Has(support.extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME))
     plan.most_pushed_descriptors = support.max_push_descriptors;

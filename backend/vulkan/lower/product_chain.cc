@@ -242,24 +242,33 @@ class ChainWriter {
     }
   }
 
-  // The weights of all sums: what they have in common is computed once.
+  // The weights of all sums at four places, rows of a key or, on matrix units, keys of a row: what they have in common
+  // is computed once, and divisions of all places stand together (GroupDivisions).
   void WriteWeights(KernelBuilder& kernel) const {
     Function f;
     Begin(f, kernel, 1, 1);
-    for (size_t p = 0; p < chain_.products.size(); ++p) {
-      const ChainProduct& product = chain_.products[p];
-      f.writer->Override(*product.dot, ScoreIndex(chain_, product, f.space, f.at),
-                         FromF32(*product.dot, fmt::format("scores[{}]", p)));
+    std::vector<std::string> lines;
+    for (int i = 0; i < 4; ++i) {
+      const std::string component(1, "xyzw"[i]);
+      const int variable = f.space.AddVariable(shape_.matrix ? chain_.keys : chain_.rows);
+      f.writer->Bind(variable, (shape_.matrix ? "keys." : "rows.") + component);
+      (shape_.matrix ? f.at.key : f.at.row) = f.space.Variable(variable);
+      for (size_t p = 0; p < chain_.products.size(); ++p) {
+        const ChainProduct& product = chain_.products[p];
+        const std::string score = fmt::format("score_{}_{}", p, component);
+        f.writer->Line(fmt::format("precise {} {} = {};", CarrierType(product.dot->shape().element_type()), score,
+                                   FromF32(*product.dot, fmt::format("scores[{}].{}", p, component))));
+        f.writer->Override(*product.dot, ScoreIndex(chain_, product, f.space, f.at), score);
+      }
+      for (size_t s = 0; s < chain_.sums.size(); ++s) {
+        const Instruction& weights = chain_.sums[s].weights();
+        const std::string value = f.writer->Value(weights, WeightsIndex(chain_.sums[s], f.space, f.at));
+        lines.push_back(fmt::format("  of_sums[{}].{} = {};\n", s, component, ToF32(weights, value)));
+      }
     }
-    for (size_t s = 0; s < chain_.sums.size(); ++s) {
-      const Instruction& weights = chain_.sums[s].weights();
-      const std::string value = f.writer->Value(weights, WeightsIndex(chain_.sums[s], f.space, f.at));
-      f.writer->Line(fmt::format("of_sums[{}] = {};", s, ToF32(weights, value)));
-    }
-    kernel.Append(
-        fmt::format("void weigh(uint batch, uint row, uint key, float scores[PRODUCTS], out float of_sums[SUMS]) "
-                    "{{\n{}}}\n",
-                    f.writer->Take()));
+    kernel.Append(fmt::format("void weigh(uint batch, {}, vec4 scores[PRODUCTS], out vec4 of_sums[SUMS]) {{\n{}{}}}\n",
+                              shape_.matrix ? "uint row, uvec4 keys" : "uvec4 rows, uint key", f.writer->Take(),
+                              fmt::join(lines, "")));
   }
 
   // Where the weights of hidden keys are nothing, blocks of them are left out: the test whether a place is seen, and

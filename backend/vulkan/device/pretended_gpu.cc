@@ -1,0 +1,58 @@
+#include "backend/vulkan/device/pretended_gpu.h"
+
+#include <algorithm>
+
+namespace VXLA_NAMESPACE::vulkan {
+namespace {
+
+struct PretendedGpu {
+  const char* name;
+  GpuFamily family;
+  uint32_t vendor_id;
+  DeviceFacts::Kind kind;
+  uint32_t compute_units, unit_invocations;  // 0: its driver does not say
+  uint32_t shared_bytes, workgroup_invocations;
+  enum Units : uint8_t { kNone, kSquare, kNarrow } units;
+};
+
+// Vega 10, Navi 21 and Navi 31 as RADV 25.0.7 lists them, GeForce RTX 4090 as NVIDIA's driver does (AD102: 128
+// multiprocessors of 48 warps); what the others' drivers list at least: Intel's of Arc (ANV), Apple's M1 (MoltenVK),
+// and of phones' GPUs the least of Mali, Adreno, PowerVR and VideoCore, which Vulkan's minimum is next to.
+constexpr PretendedGpu kGpus[] = {
+    {"gcn", GpuFamily::kGcn, 0x1002, DeviceFacts::Kind::kDiscrete, 64, 2560, 65536, 1024, PretendedGpu::kNone},
+    {"rdna2", GpuFamily::kRdna2, 0x1002, DeviceFacts::Kind::kDiscrete, 80, 2048, 65536, 1024, PretendedGpu::kNone},
+    {"rdna3", GpuFamily::kRdna3, 0x1002, DeviceFacts::Kind::kDiscrete, 96, 2048, 65536, 1024, PretendedGpu::kSquare},
+    {"nvidia", GpuFamily::kNvidia, 0x10DE, DeviceFacts::Kind::kDiscrete, 128, 1536, 49152, 1024, PretendedGpu::kNarrow},
+    {"intel", GpuFamily::kIntel, 0x8086, DeviceFacts::Kind::kDiscrete, 0, 0, 65536, 1024, PretendedGpu::kNone},
+    {"apple", GpuFamily::kApple, 0x106B, DeviceFacts::Kind::kIntegrated, 0, 0, 32768, 1024, PretendedGpu::kNone},
+    {"mobile", GpuFamily::kMobile, 0x13B5, DeviceFacts::Kind::kIntegrated, 0, 0, 16384, 256, PretendedGpu::kNone},
+};
+
+}  // namespace
+
+std::optional<GpuFamily> GpuFamilyOf(std::string_view name) {
+  if (name == "gpu") return GpuFamily::kAny;
+  for (const PretendedGpu& gpu : kGpus)
+    if (name == gpu.name) return gpu.family;
+  return std::nullopt;
+}
+
+void TakeFor(GpuFamily family, DeviceFacts& facts) {
+  const auto* gpu = std::ranges::find(kGpus, family, &PretendedGpu::family);
+  if (gpu == std::end(kGpus)) return;
+  facts.vendor_id = gpu->vendor_id;
+  facts.kind = gpu->kind;
+  facts.compute_units = gpu->compute_units;
+  facts.unit_invocations = gpu->unit_invocations;
+  facts.max_shared_bytes = std::min(facts.max_shared_bytes, gpu->shared_bytes);
+  facts.max_workgroup_invocations = std::min(facts.max_workgroup_invocations, gpu->workgroup_invocations);
+  for (uint32_t& size : facts.max_workgroup_size) size = std::min(size, gpu->workgroup_invocations);
+  if (!facts.matrices_stand_in) return;
+  using enum ElementType;
+  if (gpu->units == PretendedGpu::kNone) facts.matrices.clear();
+  if (gpu->units == PretendedGpu::kNarrow) {
+    facts.matrices = {{kF16, kF32, 16, 8, 16}, {kBF16, kF32, 16, 8, 8}, {kS8, kS32, 16, 8, 32}, {kU8, kU32, 16, 8, 32}};
+  }
+}
+
+}  // namespace VXLA_NAMESPACE::vulkan

@@ -1,0 +1,134 @@
+// Kernels as they are chosen for families of GPUs (--emulate gcn, rdna2, ...), on a software driver against the
+// reference: tiles and strips of products, shares of rows and columns, chunks of running sums, sorts, turned loops,
+// attention, matrix units stood in for.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/gpu_client.h"
+
+namespace VXLA_NAMESPACE::testing {
+namespace {
+
+constexpr char kProgram[] = R"(HloModule m
+sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }
+lt { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT, type=TOTALORDER }
+ENTRY e {
+  zero = f32[] constant(0)
+  low = f32[] constant(-inf)
+  wide = f32[300,260] parameter(0)
+  tall = f32[260,132] parameter(1)
+  bias = f32[132] parameter(2)
+  product = f32[300,132] dot(wide, tall), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  biases = f32[300,132] broadcast(bias), dimensions={1}
+  shifted = f32[300,132] add(product, biases)
+  bent = f32[300,132] tanh(shifted)
+  turned = f32[132,300] transpose(bent), dimensions={1,0}
+  long = f32[17,20000] parameter(3)
+  narrow = f32[20000,24] parameter(4)
+  shares = f32[17,24] dot(long, narrow), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  halves = f16[68,72] parameter(5)
+  other_halves = f16[72,40] parameter(6)
+  of_halves = f16[68,40] dot(halves, other_halves), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  bytes = s8[68,80] parameter(7)
+  other_bytes = s8[80,40] parameter(8)
+  of_bytes = s32[68,40] dot(bytes, other_bytes), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  image = f32[2,17,19,8] parameter(9)
+  kernel = f32[3,3,8,20] parameter(10)
+  convolved = f32[2,17,19,20] convolution(image, kernel), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+  largest = f32[17] reduce(long, low), dimensions={1}, to_apply=max
+  largest_each = f32[17,20000] broadcast(largest), dimensions={0}
+  below = f32[17,20000] subtract(long, largest_each)
+  weights = f32[17,20000] exponential(below)
+  totals = f32[17] reduce(weights, zero), dimensions={1}, to_apply=sum
+  totals_each = f32[17,20000] broadcast(totals), dimensions={0}
+  softmax = f32[17,20000] divide(weights, totals_each)
+  columns = f32[24] reduce(narrow, zero), dimensions={0}, to_apply=sum
+  all = f32[] reduce(long, zero), dimensions={0,1}, to_apply=sum
+  running = f32[17,20000] reduce-window(long, zero), window={size=1x20000 pad=0_0x19999_0}, to_apply=sum
+  sorted = f32[17,20000] sort(long), dimensions={1}, to_apply=lt
+  flipped = f32[260,300] transpose(wide), dimensions={1,0}
+  brief = bf16[524288] parameter(11)
+  doubled = bf16[524288] add(brief, brief)
+  ROOT t = (f32[132,300], f32[17,24], f16[68,40], s32[68,40], f32[2,17,19,20], f32[17,20000], f32[24], f32[], f32[17,20000], f32[17,20000], f32[260,300], bf16[524288])
+    tuple(turned, shares, of_halves, of_bytes, convolved, softmax, columns, all, running, sorted, flipped, doubled)
+})";
+
+// Causal, of 4 heads.
+std::string Attention(const std::string& type) {
+  std::string text = R"(HloModule m
+sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] maximum(a, b) }
+ENTRY e {
+  q = T[4,136,64] parameter(0)
+  k = T[4,136,64] parameter(1)
+  v = T[4,136,64] parameter(2)
+  a = T[4,136,136] dot(q, k), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}
+  w = f32[4,136,136] convert(a)
+  n = f32[] constant(0.125)
+  nb = f32[4,136,136] broadcast(n), dimensions={}
+  x = f32[4,136,136] multiply(w, nb)
+  row = s32[136,136] iota(), iota_dimension=0
+  key = s32[136,136] iota(), iota_dimension=1
+  c = pred[136,136] compare(row, key), direction=GE
+  cb = pred[4,136,136] broadcast(c), dimensions={1,2}
+  h = f32[] constant(-1e9)
+  hb = f32[4,136,136] broadcast(h), dimensions={}
+  xm = f32[4,136,136] select(cb, x, hb)
+  i = f32[] constant(-inf)
+  o = f32[] constant(0)
+  m = f32[4,136] reduce(xm, i), dimensions={2}, to_apply=max
+  mb = f32[4,136,136] broadcast(m), dimensions={0,1}
+  y = f32[4,136,136] subtract(xm, mb)
+  z = f32[4,136,136] exponential(y)
+  l = f32[4,136] reduce(z, o), dimensions={2}, to_apply=sum
+  lb = f32[4,136,136] broadcast(l), dimensions={0,1}
+  f = f32[4,136,136] divide(z, lb)
+  p = T[4,136,136] convert(f)
+  ROOT r = T[4,136,64] dot(p, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+})";
+  for (size_t at = text.find("T["); at != text.npos; at = text.find("T[", at + 1)) text.replace(at, 1, type);
+  return text;
+}
+
+class GpuFamiliesTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    vulkan::OpenOptions options = TestOptions(BindingMode::kDescriptors);
+    options.emulate = *vulkan::ParseEmulation(std::string(GetParam()) + ",matrices");
+    auto device = OpenTestDevice(options);
+    ASSERT_TRUE(device.ok()) << device.status().message();
+    client_ = MakeTestClient(*device);
+  }
+  // `of_first`: of the first result.
+  void ExpectAgreement(const std::string& text, int most, const Tolerance& of_first) {
+    const auto module = ParseModule(text);
+    ASSERT_NE(module, nullptr);
+    const std::vector<Literal> arguments = RandomArguments(*module, 7);
+    const auto expected = RunOnCpu(*module, arguments);
+    ASSERT_TRUE(expected.has_value());
+    RunOptions options;
+    for (const Literal* leaf : FlattenLiteral(*expected))
+      options.leaf_tolerances.push_back(Tolerance::DefaultFor(*leaf));
+    options.leaf_tolerances[0] = of_first;
+    ExpectOnGpu(*client_, *module, arguments, options, most, *expected);
+  }
+  std::unique_ptr<Client> client_;
+};
+
+// A sum of 260 products of some magnitude, of which little may be left.
+TEST_P(GpuFamiliesTest, EveryKindOfKernelAgrees) { ExpectAgreement(kProgram, 60, {.rtol = 1e-5, .atol = 1e-4}); }
+
+TEST_P(GpuFamiliesTest, AttentionIsOneKernel) {
+  ExpectAgreement(Attention("f32"), 1, {.rtol = 1e-5, .atol = 1e-5});
+  // Scores and weights are rounded before either product.
+  ExpectAgreement(Attention("f16"), 1, {.rtol = 2e-2, .atol = 2e-2});
+}
+
+INSTANTIATE_TEST_SUITE_P(As, GpuFamiliesTest,
+                         ::testing::Values("gcn", "rdna2", "rdna3", "nvidia", "intel", "apple", "mobile"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace VXLA_NAMESPACE::testing
