@@ -293,9 +293,8 @@ Result<bool> Merger::MayCome(Frame& frame, const Instruction& instruction, int64
   const Instruction& waits_at = receives ? *instruction.operand(0) : instruction;
   if (DoneElsewhere(waits_at, receives ? Opcode::kSend : KindOfCollective(instruction))) {
     return Unsupported(
-               "{}: {} takes part, which may leave a loop or take another branch than {}: several devices that part "
-               "run on the CPU reference only",
-               TextWithChannel(instruction), grid_.Name(*absent), grid_.Name(device))
+               "{}: {} takes part, which may leave a loop or take another branch than {}: {}",
+               TextWithChannel(instruction), grid_.Name(*absent), grid_.Name(device), kMeetApart)
         .At(instruction.location());
   }
   if (!IsHere(device)) return false;
@@ -417,9 +416,8 @@ Status Merger::Untaken(const Region& region) const {
     const Instruction& send = *values.front().by;
     if (to != kAnyTarget && !region.frame_of.contains(to) && DoneElsewhere(send, Opcode::kRecv)) {
       return Unsupported(
-                 "{}: {} receives it by another branch or loop than {}: several devices that part run on the "
-                 "CPU reference only",
-                 TextWithChannel(send), grid_.Name(to), grid_.Name(from))
+"{}: {} receives it by another branch or loop than {}: {}", TextWithChannel(send),
+                         grid_.Name(to), grid_.Name(from), kMeetApart)
           .At(send.location());
     }
     return UntakenReport(grid_, send, from, to);
