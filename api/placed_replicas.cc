@@ -123,13 +123,13 @@ struct PlacedExecutable::State {
   std::function<Result<SeparateExecutable>()> separately;     // empty: not to be
   std::optional<SeparateExecutable> separate;                 // once the devices run apart
 
-
   Status AddPlace(const Module& module, int64_t number, const std::vector<bool>& shared, const DeviceOptions& device,
                   const EvaluateOptions& evaluate, const CompileOptions& compile) {
     Place& place = *places.emplace_back(std::make_unique<Place>());
     place.number = number;
     VXLA_ASSIGN_OR_RETURN(place.program, MergeDevicesOfPlace(module, grid, shared, {place_of, number}));
-    if (separately && RunsSeparately(module, place.program)) return Unsupported("the devices may part, and what they tell the host cannot be told twice");
+    if (separately && RunsSeparately(module, place.program))
+      return Unsupported("the devices may part, and what they tell the host cannot be told twice");
     if (evaluate.custom_calls != nullptr) place.registry = *evaluate.custom_calls;
     for (const PlaceExchange& exchange : place.program.exchanges) RegisterExchange(place, exchange);
     place.evaluate = evaluate;

@@ -163,9 +163,9 @@ Result<DiffOutcome> RunReplicatedDiff(const Module& module, const DeviceGrid& gr
   } else if (on_cpu) {
     VXLA_ASSIGN_OR_RETURN(outcome.actual, RunReplicated(module, grid, arguments, options.evaluate));
   } else {
-    VXLA_ASSIGN_OR_RETURN(ReplicatedExecutable executable,
-                          ReplicatedExecutable::Compile(*client, module, grid, arguments, options.compile,
-                                                        options.evaluate));
+    VXLA_ASSIGN_OR_RETURN(
+        ReplicatedExecutable executable,
+        ReplicatedExecutable::Compile(*client, module, grid, arguments, options.compile, options.evaluate));
     VXLA_ASSIGN_OR_RETURN(outcome.actual, executable.Run(arguments));
   }
   const bool against_file = expected.has_value();

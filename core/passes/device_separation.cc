@@ -71,8 +71,8 @@ SeparateProgram SeparateDevices(const Module& module) {
         attributes.custom_call_target = TargetOf(program.calls.size());
         attributes.custom_call_has_side_effect = true;
         program.calls.push_back(own.get());
-        Instruction* const call =
-            Expansion(computation, at).Add(Opcode::kCustomCall, at->shape(),
+        Instruction* const call = Expansion(computation, at)
+                                      .Add(Opcode::kCustomCall, at->shape(),
                                            {at->operands().begin(), at->operands().end()}, std::move(attributes));
         computation.ReplaceAllUses(at, call);
         computation.Remove(at);

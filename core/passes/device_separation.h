@@ -8,13 +8,13 @@
 
 namespace VXLA_NAMESPACE {
 
-// The same module for every device. What depends on which device it is (replica-id, collectives, sends and recvs, feeds,
-// draws from the device's state) stands there as a custom call that the host runs for that device; what such calls do to
-// other devices, or to the host, they do in the order of the text.
+// The same module for every device. What depends on which device it is (replica-id, collectives, sends and recvs,
+// feeds, draws from the device's state) stands there as a custom call that the host runs for that device; what such
+// calls do to other devices, or to the host, they do in the order of the text.
 struct SeparateProgram {
   std::unique_ptr<Module> module;
-  std::unique_ptr<Module> source;          // whose instructions the calls are
-  std::vector<const Instruction*> calls;   // by number
+  std::unique_ptr<Module> source;         // whose instructions the calls are
+  std::vector<const Instruction*> calls;  // by number
   // The instruction of the source that a call of the module stands for; null: it is none of these calls.
   const Instruction* SourceOf(const Instruction& call) const;
   // Targets of the custom calls.

@@ -138,8 +138,7 @@ Status Merger::Parting(const Instruction& instruction, const Instruction& meetin
   const std::string text =
       fmt::format("{} {}: {} go different ways, and {} inside waits for all of them", OpcodeText(instruction.opcode()),
                   instruction.name(), grid_.Names(devices), TextWithChannel(meeting));
-  return elsewhere ? Unsupported("{}: {}", text, kMeetApart)
-                   : DeviceFailure("deadlock: {}", text);
+  return elsewhere ? Unsupported("{}: {}", text, kMeetApart) : DeviceFailure("deadlock: {}", text);
 }
 
 void Merger::AddCheck(Frame& frame, const Instruction& instruction, const Instruction& meeting, const IntList& devices,
