@@ -31,17 +31,14 @@ Result<std::shared_ptr<Device>> OpenTarget(const DeviceOptions& wanted) {
   return std::shared_ptr<Device>(vulkan::MakeTarget(facts, mode, options));
 }
 
-std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const EvaluateOptions& host_steps,
-                                   std::function<void(const CallProgress&)> progress,
-                                   std::function<Result<bool>(const Instruction&, DeviceStep&)> device_step) {
-  const auto evaluator = [host_steps]() -> HostEvaluator {
+ClientOptions ClientOptionsFor(const EvaluateOptions& host_steps) {
+  ClientOptions options;
+  options.evaluator_of_run = [host_steps]() -> HostEvaluator {
     auto run = std::make_shared<InstructionEvaluator>(host_steps);
     return [run](const Instruction& instruction, std::span<const Literal* const> operands) {
       return run->Evaluate(instruction, operands);
     };
   };
-  ClientOptions options;
-  options.evaluator_of_run = evaluator;
   if (host_steps.custom_calls != nullptr) options.kernels = host_steps.custom_calls->kernels();
   options.check_program = [host_steps](const Module& module) {
     return CheckCustomCalls(module, host_steps.custom_calls, /*kernels_will_do=*/true);
@@ -52,9 +49,16 @@ std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const Evaluat
     options.host_functions = {targets.begin(), targets.end()};
     for (const auto& [name, kernel] : options.kernels) options.host_functions.insert(name);
   }
+  return options;
+}
+
+std::unique_ptr<Client> MakeClient(std::shared_ptr<Device> device, const EvaluateOptions& host_steps,
+                                   std::function<void(const CallProgress&)> progress,
+                                   std::function<Result<bool>(const Instruction&, DeviceStep&)> device_step) {
+  ClientOptions options = ClientOptionsFor(host_steps);
   options.progress = std::move(progress);
   options.device_step = std::move(device_step);
-  return std::make_unique<Client>(std::move(device), evaluator(), options);
+  return std::make_unique<Client>(std::move(device), options.evaluator_of_run(), options);
 }
 
 Result<std::unique_ptr<Client>> OpenClient(const DeviceOptions& options, const EvaluateOptions& host_steps) {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "api/devices.h"
+#include "api/separate_replicas.h"
 #include "backend/vulkan/device/open.h"
 #include "core/attributes.h"
 #include "scheduler/replicas/placement.h"
@@ -119,12 +120,16 @@ struct PlacedExecutable::State {
   std::unique_ptr<Transport> transport;                       // of the run
   std::map<int64_t, std::string> ways;                        // of each exchange, by number
   std::map<int64_t, std::unique_ptr<SharedExchange>> shared;  // those that go through shared memory
+  std::function<Result<SeparateExecutable>()> separately;     // empty: not to be
+  std::optional<SeparateExecutable> separate;                 // once the devices run apart
 
   Status AddPlace(const Module& module, int64_t number, const std::vector<bool>& shared, const DeviceOptions& device,
                   const EvaluateOptions& evaluate, const CompileOptions& compile) {
     Place& place = *places.emplace_back(std::make_unique<Place>());
     place.number = number;
     VXLA_ASSIGN_OR_RETURN(place.program, MergeDevicesOfPlace(module, grid, shared, {place_of, number}));
+    if (separately && RunsSeparately(module, place.program))
+      return Unsupported("the devices may part, and what they tell the host cannot be told twice");
     if (evaluate.custom_calls != nullptr) place.registry = *evaluate.custom_calls;
     for (const PlaceExchange& exchange : place.program.exchanges) RegisterExchange(place, exchange);
     place.evaluate = evaluate;
@@ -170,6 +175,12 @@ struct PlacedExecutable::State {
         shared.emplace(exchange.number, std::move(*made));
       }
     }
+    return OkStatus();
+  }
+
+  // From here on.
+  Status RunSeparately() {
+    VXLA_ASSIGN_OR_RETURN(separate, separately());
     return OkStatus();
   }
 
@@ -243,10 +254,30 @@ Result<PlacedExecutable> PlacedExecutable::Compile(const Module& module, const D
   auto state = std::make_unique<State>(module, grid, list.place_of, evaluate);
   const std::vector<bool> shared = SharedParameters(arguments);
   const int64_t used = state->place_of.back() + 1;
-  for (int64_t number = 0; number < used; ++number) {
+  const auto options_of = [options, devices = list.devices](int64_t place) {
     DeviceOptions device = options;
-    device.device = list.devices[static_cast<size_t>(number)];
-    VXLA_RETURN_IF_ERROR(state->AddPlace(module, number, shared, device, evaluate, compile));
+    device.device = devices[static_cast<size_t>(place)];
+    return device;
+  };
+  if (MayRunSeparately(compile)) {
+    state->separately = [source = std::shared_ptr<const Module>(module.Clone()), grid, place_of = state->place_of, used,
+                         options_of, evaluate, compile]() -> Result<SeparateExecutable> {
+      std::vector<std::shared_ptr<Device>> devices(static_cast<size_t>(used));
+      for (int64_t place = 0; place < used; ++place) {
+        const DeviceOptions device = options_of(place);
+        if (IsCpu(device.device)) continue;
+        VXLA_ASSIGN_OR_RETURN(devices[static_cast<size_t>(place)], OpenDevice(device));
+      }
+      return SeparateExecutable::Compile(*source, grid, devices, place_of, evaluate, compile);
+    };
+  }
+  for (int64_t number = 0; number < used; ++number) {
+    const Status added = state->AddPlace(module, number, shared, options_of(number), evaluate, compile);
+    if (!added.ok() && added.code() == StatusCode::kUnsupported && state->separately) {
+      VXLA_RETURN_IF_ERROR(state->RunSeparately());
+      return PlacedExecutable(std::move(state));
+    }
+    VXLA_RETURN_IF_ERROR(added);
   }
   VXLA_RETURN_IF_ERROR(state->Share(sharing));
   return PlacedExecutable(std::move(state));
@@ -269,6 +300,7 @@ Result<PlacedExecutable> PlacedExecutable::CompileInJob(const Module& module, co
 
 Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*>> arguments) {
   State& state = *state_;
+  if (state.separate) return state.separate->Run(arguments);
   const std::vector<std::string> titles = PlaceTitles(state.grid, state.place_of, names());
   state.transport = std::make_unique<LocalTransport>(titles, state.timeout);
   for (const auto& [number, exchange] : state.shared) VXLA_RETURN_IF_ERROR(exchange->Rewind());
@@ -284,7 +316,13 @@ Result<Literal> PlacedExecutable::Run(std::span<const std::vector<const Literal*
   VXLA_RETURN_IF_ERROR(State::Outcome(results, titles));
   std::vector<std::vector<const Literal*>> leaves(static_cast<size_t>(state.grid.count()));
   for (size_t p = 0; p < state.places.size(); ++p) {
-    VXLA_ASSIGN_OR_RETURN(auto of_place, LeavesByDevice(state.places[p]->program, **results[p]));
+    auto by_device = LeavesByDevice(state.places[p]->program, **results[p]);
+    if (!by_device.ok() && by_device.status().code() == StatusCode::kUnsupported && state.separately) {
+      VXLA_RETURN_IF_ERROR(state.RunSeparately());
+      return Run(arguments);
+    }
+    if (!by_device.ok()) return by_device.status();
+    std::vector<std::vector<const Literal*>>& of_place = *by_device;
     for (int64_t device = 0; device < state.grid.count(); ++device) {
       const auto d = static_cast<size_t>(device);
       if (state.place_of[d] == static_cast<int64_t>(p)) leaves[d] = std::move(of_place[d]);
@@ -338,6 +376,7 @@ Result<std::optional<Literal>> PlacedExecutable::RunInJob(std::span<const std::v
 }
 
 std::vector<std::string> PlacedExecutable::names() const {
+  if (state_->separate) return state_->separate->names();
   std::vector<std::string> names;
   for (const auto& place : state_->places) names.push_back(place->name);
   return names;

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "api/device_options.h"
 #include "api/placed_replicas.h"
+#include "api/separate_replicas.h"
 #include "core/live_sizes.h"
 
 namespace VXLA_NAMESPACE {
@@ -73,24 +75,53 @@ std::vector<bool> SharedParameters(std::span<const std::vector<const Literal*>> 
 
 Result<ReplicatedExecutable> ReplicatedExecutable::Compile(Client& client, const Module& module, const DeviceGrid& grid,
                                                            std::span<const std::vector<const Literal*>> arguments,
-                                                           const CompileOptions& options) {
-  VXLA_ASSIGN_OR_RETURN(MergedProgram merged, MergeDevices(module, grid, SharedParameters(arguments)));
+                                                           const CompileOptions& options,
+                                                           const EvaluateOptions& evaluate) {
   ReplicatedExecutable replicated;
   replicated.gives_tuple_ = module.entry()->root()->shape().IsTuple();
-  VXLA_ASSIGN_OR_RETURN(replicated.executable_, client.Compile(*merged.module, options));
-  replicated.program_ = std::make_shared<const MergedProgram>(std::move(merged));
+  if (MayRunSeparately(options)) {
+    replicated.separately_ = [source = std::shared_ptr<const Module>(module.Clone()), device = client.shared_device(),
+                              grid, evaluate, options] {
+      const IntList one_place(static_cast<size_t>(grid.count()));
+      return SeparateExecutable::Compile(*source, grid, {device}, one_place, evaluate, options);
+    };
+  }
+  Result<MergedProgram> merged = MergeDevices(module, grid, SharedParameters(arguments));
+  if (replicated.separately_ && RunsSeparately(module, merged)) {
+    VXLA_ASSIGN_OR_RETURN(SeparateExecutable separate, replicated.separately_());
+    replicated.separate_ = std::make_shared<SeparateExecutable>(std::move(separate));
+    return replicated;
+  }
+  if (!merged.ok()) return merged.status();
+  VXLA_ASSIGN_OR_RETURN(replicated.executable_, client.Compile(*merged->module, options));
+  replicated.program_ = std::make_shared<const MergedProgram>(*std::move(merged));
   return replicated;
+}
+
+const Executable& ReplicatedExecutable::executable() const {
+  return executable_ != nullptr ? *executable_ : separate_->executable();
 }
 
 Result<Literal> ReplicatedExecutable::Run(std::span<const std::vector<const Literal*>> arguments,
                                           RunStatistics* statistics) {
+  if (separate_ != nullptr) {
+    const auto start = std::chrono::steady_clock::now();
+    Result<Literal> result = separate_->Run(arguments);
+    const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
+    if (statistics != nullptr) statistics->ms = ms.count();
+    return result;
+  }
   std::vector<const Literal*> pointers;
   for (const auto& [device, parameter] : program_->parameters) {
     pointers.push_back(arguments[static_cast<size_t>(device)][static_cast<size_t>(parameter)]);
   }
   VXLA_ASSIGN_OR_RETURN(const Literal results, executable_->Run(pointers, statistics));
-  VXLA_ASSIGN_OR_RETURN(const auto leaves, LeavesByDevice(*program_, results));
-  return StackResults(leaves, gives_tuple_);
+  const auto leaves = LeavesByDevice(*program_, results);
+  if (leaves.ok()) return StackResults(*leaves, gives_tuple_);
+  if (!separately_ || leaves.status().code() != StatusCode::kUnsupported) return leaves.status();
+  VXLA_ASSIGN_OR_RETURN(SeparateExecutable separate, separately_());
+  separate_ = std::make_shared<SeparateExecutable>(std::move(separate));
+  return Run(arguments, statistics);
 }
 
 Shape StackedResults(const Shape& result, const DeviceGrid& grid) {
@@ -132,8 +163,9 @@ Result<DiffOutcome> RunReplicatedDiff(const Module& module, const DeviceGrid& gr
   } else if (on_cpu) {
     VXLA_ASSIGN_OR_RETURN(outcome.actual, RunReplicated(module, grid, arguments, options.evaluate));
   } else {
-    VXLA_ASSIGN_OR_RETURN(ReplicatedExecutable executable,
-                          ReplicatedExecutable::Compile(*client, module, grid, arguments, options.compile));
+    VXLA_ASSIGN_OR_RETURN(
+        ReplicatedExecutable executable,
+        ReplicatedExecutable::Compile(*client, module, grid, arguments, options.compile, options.evaluate));
     VXLA_ASSIGN_OR_RETURN(outcome.actual, executable.Run(arguments));
   }
   const bool against_file = expected.has_value();

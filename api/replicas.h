@@ -2,6 +2,8 @@
 // and comparisons with saved results, with the reference or with a second run.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,22 +35,29 @@ std::vector<bool> SharedParameters(std::span<const std::vector<const Literal*>> 
 Result<Literal> RunReplicated(const Module& module, const DeviceGrid& grid,
                               std::span<const std::vector<const Literal*>> arguments, const EvaluateOptions& options);
 
-// As many devices on the one of a client, as one program that is compiled once (core/passes/device_merger.h, which says
-// what it refuses).
+class SeparateExecutable;
+
+// As many devices on the one of a client, as one program that is compiled once (core/passes/device_merger.h). What that
+// refuses, and a run whose data lead devices to one meeting by ways of their own, the devices run apart
+// (api/separate_replicas.h), unless `options` ask for a profile or that nothing runs on the host.
 class ReplicatedExecutable {
  public:
-  // Where these arguments are the same literal for all devices, those of every run are.
+  // Where these arguments are the same literal for all devices, those of every run are. `evaluate`: what the client was
+  // opened with.
   static Result<ReplicatedExecutable> Compile(Client& client, const Module& module, const DeviceGrid& grid,
                                               std::span<const std::vector<const Literal*>> arguments,
-                                              const CompileOptions& options = {});
+                                              const CompileOptions& options = {}, const EvaluateOptions& evaluate = {});
   // As RunReplicated.
   Result<Literal> Run(std::span<const std::vector<const Literal*>> arguments, RunStatistics* statistics = nullptr);
-  const Executable& executable() const { return *executable_; }
+  // Of all devices; where they run apart, of each.
+  const Executable& executable() const;
 
  private:
   std::shared_ptr<const MergedProgram> program_;
   bool gives_tuple_ = false;
   std::shared_ptr<Executable> executable_;
+  std::function<Result<SeparateExecutable>()> separately_;  // empty: not to be
+  std::shared_ptr<SeparateExecutable> separate_;            // once they run apart
 };
 
 // On options.device. `expected`: saved results by leaf, stacked; without them the reference runs the program, for the

@@ -19,6 +19,7 @@ Client::Client(std::shared_ptr<Device> device, HostEvaluator evaluate, ClientOpt
 Client::~Client() = default;
 
 Device& Client::device() const { return *state_->device; }
+std::shared_ptr<Device> Client::shared_device() const { return state_->device; }
 
 DeviceValue Client::Lend(const Shape& shape, std::shared_ptr<Buffer> buffer, const Moment& ready) {
   return DeviceValue(shape, state_->pool->Lend(std::move(buffer), shape.SizeBytes(), ready));

@@ -143,6 +143,8 @@ class Client {
   ~Client();
 
   Device& device() const;
+  // For further clients of it.
+  std::shared_ptr<Device> shared_device() const;
   // `module` has been verified. Executables and values may outlive the client.
   Result<std::shared_ptr<Executable>> Compile(const Module& module, const CompileOptions& options = {});
   // A compiled program from a file of `vxla compile`, whose bytes are not needed afterwards: no kernel is compiled but

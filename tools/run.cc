@@ -339,6 +339,7 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
   VXLA_RETURN_IF_ERROR(feeds.Open());
   EvaluateOptions host_steps = flags.compile.evaluate_options(flags.program.seed);
   host_steps.host = feeds.transfers();
+  host_steps.collective_timeout = flags.replicas.collective_timeout();
   VXLA_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, OpenClient(flags.device, host_steps));
   Device& device = client->device();
   CompileOptions options = flags.compile.options();
@@ -349,7 +350,7 @@ Result<Literal> RunOnDevice(const RunFlags& flags, const DeviceGrid& grid, const
   const auto start = Clock::now();
   Compiled compiled;
   if (grid.count() > 1) {
-    VXLA_ASSIGN_OR_RETURN(compiled.several, ReplicatedExecutable::Compile(*client, module, grid, pointers, options));
+    VXLA_ASSIGN_OR_RETURN(compiled.several, ReplicatedExecutable::Compile(*client, module, grid, pointers, options, host_steps));
   } else {
     VXLA_ASSIGN_OR_RETURN(compiled.one, client->Compile(module, options));
   }

@@ -292,10 +292,8 @@ Result<bool> Merger::MayCome(Frame& frame, const Instruction& instruction, int64
   const bool receives = instruction.opcode() == Opcode::kRecvDone;
   const Instruction& waits_at = receives ? *instruction.operand(0) : instruction;
   if (DoneElsewhere(waits_at, receives ? Opcode::kSend : KindOfCollective(instruction))) {
-    return Unsupported(
-               "{}: {} takes part, which may leave a loop or take another branch than {}: several devices that part "
-               "run on the CPU reference only",
-               TextWithChannel(instruction), grid_.Name(*absent), grid_.Name(device))
+    return Unsupported("{}: {} takes part, which may leave a loop or take another branch than {}: {}",
+                       TextWithChannel(instruction), grid_.Name(*absent), grid_.Name(device), kMeetApart)
         .At(instruction.location());
   }
   if (!IsHere(device)) return false;
@@ -416,10 +414,8 @@ Status Merger::Untaken(const Region& region) const {
     const auto& [channel, from, to] = path;
     const Instruction& send = *values.front().by;
     if (to != kAnyTarget && !region.frame_of.contains(to) && DoneElsewhere(send, Opcode::kRecv)) {
-      return Unsupported(
-                 "{}: {} receives it by another branch or loop than {}: several devices that part run on the "
-                 "CPU reference only",
-                 TextWithChannel(send), grid_.Name(to), grid_.Name(from))
+      return Unsupported("{}: {} receives it by another branch or loop than {}: {}", TextWithChannel(send),
+                         grid_.Name(to), grid_.Name(from), kMeetApart)
           .At(send.location());
     }
     return UntakenReport(grid_, send, from, to);
@@ -483,7 +479,14 @@ Result<Values> Merger::Emit(const Computation& source, Computation& into, const 
     }
   }
   for (const int64_t device : devices) {
-    if (At(region, device) != nullptr) return Deadlock(region);
+    if (At(region, device) == nullptr) continue;
+    const Status deadlock = Deadlock(region);
+    // Unless those who went one way before go ways of their own.
+    const bool may_meet = std::ranges::any_of(
+        partings_, [](const Status& parting) { return parting.code() == StatusCode::kUnsupported; });
+    return may_meet && deadlock.code() == StatusCode::kDeviceFailure
+               ? Unsupported("{}: {}", deadlock.message(), kMeetApart).At(deadlock.location())
+               : deadlock;
   }
   VXLA_RETURN_IF_ERROR(Untaken(region));
   parted = region.parted;

@@ -30,6 +30,9 @@ Status MergeError(const Instruction& instruction, StatusCode code, fmt::format_s
       .At(instruction.location());
 }
 
+// Of what one program of all devices cannot do.
+constexpr std::string_view kMeetApart = "only devices that run apart find out whether they meet";
+
 bool IsExchange(Opcode opcode);
 bool IsPermute(Opcode opcode);
 // Its value, or what it does, depends on which device it is.
@@ -115,6 +118,8 @@ class Merger {
   // Whether those who take part with `device` may come. If one is not in the region, it has taken another way before:
   // false if nothing there does what this instruction waits for (the run ends with a report), else kUnsupported.
   Result<bool> MayCome(Frame& frame, const Instruction& instruction, int64_t device, const IntList& others);
+  // Whether a run may come to the instruction more than once.
+  bool StandsInLoop(const Instruction& instruction) const;
   // Whether another instruction than this one, or this one by another way, may be what a device elsewhere does.
   bool DoneElsewhere(const Instruction& instruction, Opcode kind) const;
 

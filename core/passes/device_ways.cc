@@ -1,4 +1,6 @@
 // How devices go through loops and branches together: merging::Merger's other half.
+#include <set>
+
 #include "core/passes/device_merger_impl.h"
 #include "core/passes/meeting_hoisting.h"
 
@@ -111,20 +113,32 @@ void Merger::AddParted(Frame& frame, const Instruction& like, Instruction* parte
   frame.parted = make.Add(Opcode::kSelect, parted->shape(), {none, parted, frame.parted});
 }
 
-// In a conditional whose other branches have such an exchange too, the devices may meet all the same.
+bool Merger::StandsInLoop(const Instruction& instruction) const {
+  std::vector<const Computation*> work;
+  std::set<const Computation*> in_loops;
+  for (const auto& computation : source_.computations()) {
+    for (const auto& inner : computation->instructions()) {
+      if (inner->opcode() == Opcode::kWhile) work.insert(work.end(), inner->called().begin(), inner->called().end());
+    }
+  }
+  while (!work.empty()) {
+    const Computation& computation = *work.back();
+    work.pop_back();
+    if (!in_loops.insert(&computation).second) continue;
+    for (const auto& inner : computation.instructions())
+      work.insert(work.end(), inner->called().begin(), inner->called().end());
+  }
+  return in_loops.contains(instruction.parent());
+}
+
+// Devices that go different ways here may meet all the same: the one that does not come now by another instruction, or
+// by this one at another time.
 Status Merger::Parting(const Instruction& instruction, const Instruction& meeting, const IntList& devices) const {
-  const auto branches = instruction.called();
-  const bool elsewhere = instruction.opcode() == Opcode::kConditional &&
-                         std::ranges::count_if(branches, [&](Computation* const& branch) {
-                           return std::ranges::any_of(ExchangesIn({&branch, 1}), [&](const Instruction* exchange) {
-                             return exchange->opcode() == meeting.opcode();
-                           });
-                         }) > 1;
+  const bool elsewhere = StandsInLoop(instruction) || DoneElsewhere(meeting, KindOfCollective(meeting));
   const std::string text =
       fmt::format("{} {}: {} go different ways, and {} inside waits for all of them", OpcodeText(instruction.opcode()),
                   instruction.name(), grid_.Names(devices), TextWithChannel(meeting));
-  return elsewhere ? Unsupported("{}: several devices that part run on the CPU reference only", text)
-                   : DeviceFailure("deadlock: {}", text);
+  return elsewhere ? Unsupported("{}: {}", text, kMeetApart) : DeviceFailure("deadlock: {}", text);
 }
 
 void Merger::AddCheck(Frame& frame, const Instruction& instruction, const Instruction& meeting, const IntList& devices,

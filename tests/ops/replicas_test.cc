@@ -183,7 +183,7 @@ std::string LoopOf(const std::string& limit) {
   ROOT t = (s32[], s32[], f32[3]) tuple(j, n, h) }
 cond { s = (s32[], s32[], f32[3]) parameter(0)  i = s32[] get-tuple-element(s), index=0
   n = s32[] get-tuple-element(s), index=1  ROOT p = pred[] compare(i, n), direction=LT }
-yes { x = f32[3] parameter(0)  ROOT r = f32[3] all-reduce(x), replica_groups={}, to_apply=sum }
+yes { x = f32[3] parameter(0)  ROOT r = f32[3] all-reduce(x), channel_id=9, replica_groups={}, to_apply=sum }
 no { x = f32[3] parameter(0)  ROOT n = f32[3] negate(x) }
 ENTRY e { x = f32[3] parameter(0)  a = s32[] parameter(1)  z = s32[] constant(0)  m = s32[] multiply(a, z)
   l = s32[] constant(3)  n = s32[] add()" +

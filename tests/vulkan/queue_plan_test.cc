@@ -40,6 +40,42 @@ TEST(QueuePlanTest, OtherFamiliesComputeFirstAndTheEngineForCopiesCopies) {
   EXPECT_EQ(Plan({Family(kGraphics, 1), Family(kCompute, 1), Family(kCopies, 1)}), "c0.0 c1.0 t2.0");
 }
 
+// What drivers list, with their engines for video and optical flow, some of which copy too.
+TEST(QueuePlanTest, FamiliesOfRealDrivers) {
+  constexpr VkQueueFlags kSparse = VK_QUEUE_SPARSE_BINDING_BIT, kDecode = VK_QUEUE_VIDEO_DECODE_BIT_KHR,
+                         kEncode = 0x40 /* VK_QUEUE_VIDEO_ENCODE_BIT_KHR */,
+                         kOpticalFlow = 0x100 /* VK_QUEUE_OPTICAL_FLOW_BIT_NV */;
+  // AMD: RADV; RADV with video, and none for copies; the drivers of AMD itself, of older and of newer units.
+  EXPECT_EQ(Plan({Family(kGraphics | kSparse, 1), Family(kCompute | kSparse, 4), Family(kSparse, 1)}),
+            "c0.0 c1.0 c1.1 c1.2 t1.3");
+  EXPECT_EQ(Plan({Family(kGraphics, 1), Family(kCompute, 4), Family(kDecode | kCopies, 1), Family(kEncode, 1)}),
+            "c0.0 c1.0 c1.1 c1.2 t1.3");
+  EXPECT_EQ(Plan({Family(kGraphics | kSparse, 1), Family(kCompute | kSparse, 8), Family(kCopies | kSparse, 2)}),
+            "c0.0 c1.0 c1.1 c1.2 t2.0");
+  EXPECT_EQ(Plan({Family(kGraphics, 1), Family(kCompute, 2), Family(kCopies, 2), Family(kDecode | kCopies, 1),
+                  Family(kEncode | kCopies, 1)}),
+            "c0.0 c1.0 c1.1 t2.0");
+  // NVIDIA.
+  EXPECT_EQ(Plan({Family(kGraphics | kSparse, 16), Family(kCopies | kSparse, 2), Family(kCompute | kSparse, 8),
+                  Family(kCopies | kSparse | kDecode, 1), Family(kCopies | kSparse | kEncode, 1),
+                  Family(kCopies | kSparse | kOpticalFlow, 1)}),
+            "c0.0 c2.0 c2.1 c2.2 t1.0");
+  // Intel: integrated, with video, and discrete with an engine for each.
+  EXPECT_EQ(Plan({Family(kGraphics, 1, 36)}), "c0.0");
+  EXPECT_EQ(Plan({Family(kGraphics, 1, 36), Family(kDecode | kCopies, 1, 36)}), "c0.0");
+  EXPECT_EQ(Plan({Family(kGraphics, 1, 36), Family(kCompute, 1, 36), Family(kCopies, 1, 36)}), "c0.0 c1.0 t2.0");
+  // Apple through MoltenVK: four families of one queue that do everything, or one thing each where that is asked for.
+  EXPECT_EQ(Plan({Family(kGraphics, 1), Family(kGraphics, 1), Family(kGraphics, 1), Family(kGraphics, 1)}),
+            "c0.0 c1.0 c2.0 t3.0");
+  EXPECT_EQ(
+      Plan({Family(kGraphics, 1), Family(VK_QUEUE_GRAPHICS_BIT | kCopies, 1), Family(kCompute, 1), Family(kCopies, 1)}),
+      "c0.0 c2.0 t3.0");
+  // Phones: Mali with two, Adreno with one or three, PowerVR with two.
+  EXPECT_EQ(Plan({Family(kGraphics, 2)}), "c0.0 c0.1");
+  EXPECT_EQ(Plan({Family(kGraphics | VK_QUEUE_PROTECTED_BIT, 3, 48)}), "c0.0 c0.1 t0.2");
+  EXPECT_EQ(Plan({Family(kGraphics, 1, 0), Family(kCompute, 1, 0)}), "c0.0 c1.0");
+}
+
 TEST(QueuePlanTest, AQueueThatIsLeftCopiesWhereNoFamilyDoesNothingElse) {
   EXPECT_EQ(Plan({Family(kGraphics, 8)}), "c0.0 c0.1 c0.2 c0.3 t0.4");
   EXPECT_EQ(Plan({Family(kGraphics, 2)}), "c0.0 c0.1");

@@ -208,6 +208,14 @@ Result<std::vector<Literal>> EvaluateReplicated(const Module& module, const Devi
   return Guarded([&] { return EvaluateOrThrow(module, grid, arguments, options); });
 }
 
+Result<Literal> EvaluateDevice(const Module& module, std::span<const Literal* const> arguments,
+                               const EvaluateOptions& options, ReplicaLink& link, int64_t device) {
+  return Guarded([&]() -> Result<Literal> {
+    VXLA_RETURN_IF_ERROR(CheckArguments(*module.entry(), arguments));
+    return RunEntry(module, arguments, options, link, device);
+  });
+}
+
 Result<Literal> Evaluate(const Module& module, std::span<const Literal* const> arguments,
                          const EvaluateOptions& options) {
   return Guarded([&]() -> Result<Literal> {
@@ -234,18 +242,27 @@ Result<std::unique_ptr<Module>> RefineOnCpu(const Module& module, std::span<cons
 struct InstructionEvaluator::State {
   explicit State(EvaluateOptions given)
       : options(std::move(given)),
-        link(MakeReplicaLink({}, options.collective_timeout, options.host)),
-        device{*link, 0, options.seed, 0},
+        own_link(MakeReplicaLink({}, options.collective_timeout, options.host)),
+        link(*own_link),
+        device{link, 0, options.seed, 0},
+        context(options, &device) {}
+  State(EvaluateOptions given, ReplicaLink& of_run, int64_t number)
+      : options(std::move(given)),
+        link(of_run),
+        device{link, number, options.seed, static_cast<uint64_t>(number)},
         context(options, &device) {}
 
   const EvaluateOptions options;
-  const std::unique_ptr<ReplicaLink> link;
+  const std::unique_ptr<ReplicaLink> own_link;
+  ReplicaLink& link;
   DeviceState device;
   EvalContext context;
 };
 
 InstructionEvaluator::InstructionEvaluator(EvaluateOptions options)
     : state_(std::make_unique<State>(std::move(options))) {}
+InstructionEvaluator::InstructionEvaluator(EvaluateOptions options, ReplicaLink& link, int64_t device)
+    : state_(std::make_unique<State>(std::move(options), link, device)) {}
 InstructionEvaluator::~InstructionEvaluator() = default;
 
 Result<Literal> InstructionEvaluator::Evaluate(const Instruction& instruction,
@@ -261,7 +278,7 @@ Result<Literal> InstructionEvaluator::Evaluate(const Instruction& instruction,
     return std::move(value).ToLiteral();
   });
   if (result.ok()) return result;
-  const Status stopped = state_->link->failure();  // a wait in vain says here why
+  const Status stopped = state_->link.failure();  // a wait in vain says here why
   return stopped.ok() ? result : stopped;
 }
 

@@ -21,6 +21,7 @@ namespace VXLA_NAMESPACE {
 
 class Instruction;
 class Module;
+class ReplicaLink;
 struct DeviceGrid;
 enum class Opcode : uint8_t;
 
@@ -64,6 +65,10 @@ Result<std::vector<Literal>> EvaluateReplicated(const Module& module, const Devi
                                                 std::span<const std::vector<const Literal*>> arguments,
                                                 const EvaluateOptions& options = {});
 
+// One device's part of that, on the caller's thread. The module's collectives have been checked for the link's grid.
+Result<Literal> EvaluateDevice(const Module& module, std::span<const Literal* const> arguments,
+                               const EvaluateOptions& options, ReplicaLink& link, int64_t device);
+
 // One instruction, with the computations it calls. `operands` in the order of instruction.operands().
 Result<Literal> EvaluateInstruction(const Instruction& instruction, std::span<const Literal* const> operands,
                                     const EvaluateOptions& options = {});
@@ -73,6 +78,8 @@ Result<Literal> EvaluateInstruction(const Instruction& instruction, std::span<co
 class InstructionEvaluator {
  public:
   explicit InstructionEvaluator(EvaluateOptions options);
+  // Of one of several devices; the link outlives the evaluator's work.
+  InstructionEvaluator(EvaluateOptions options, ReplicaLink& link, int64_t device);
   ~InstructionEvaluator();
   Result<Literal> Evaluate(const Instruction& instruction, std::span<const Literal* const> operands);
 

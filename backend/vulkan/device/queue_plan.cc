@@ -28,9 +28,11 @@ Result<QueueFacts> CheckLent(std::span<const VkQueueFamilyProperties> families, 
   return QueueFacts{computes && !queue.copies, queue.family, static_cast<uint32_t>(index)};
 }
 
+// Engines for video and optical flow copy as well, but are no faster than a queue that computes.
 bool IsForCopies(const VkQueueFamilyProperties& family) {
-  return (family.queueFlags & VK_QUEUE_TRANSFER_BIT) != 0 &&
-         (family.queueFlags & (VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT)) == 0 && family.queueCount > 0;
+  constexpr VkQueueFlags kCopyEngine = VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT | VK_QUEUE_PROTECTED_BIT;
+  return (family.queueFlags & VK_QUEUE_TRANSFER_BIT) != 0 && (family.queueFlags & ~kCopyEngine) == 0 &&
+         family.queueCount > 0;
 }
 
 }  // namespace
@@ -78,6 +80,8 @@ std::vector<QueueFacts> PlanQueues(std::span<const VkQueueFamilyProperties> fami
     add(family, false);
     return queues;
   }
+  // Of three or more, copies that wait for nothing else gain more than one more queue that computes.
+  if (queues.size() > 2) queues.back().computes = false;
   return queues;
 }
 

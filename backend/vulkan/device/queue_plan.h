@@ -17,7 +17,7 @@ std::optional<uint32_t> ChooseQueueFamily(std::span<const VkQueueFamilyPropertie
 
 // First a queue of the main family; then queues that compute as well, of other families first (they are other engines
 // or have other priorities), with timestamps if the main one has them; last one for copies: of a family that does
-// nothing else, else a queue that is left. At most `most` altogether. With `emulated`, a device's first queue stands
+// nothing else, else a queue that is left, else the last of three or more. At most `most` altogether. With `emulated`, a device's first queue stands
 // for as many as that.
 std::vector<QueueFacts> PlanQueues(std::span<const VkQueueFamilyProperties> families, uint32_t main_family, int most,
                                    bool emulated);

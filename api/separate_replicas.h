@@ -1,0 +1,51 @@
+// Programs whose devices meet by ways that only a run shows: each device runs by itself.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/cpu/reference/evaluator.h"
+#include "core/module.h"
+#include "core/passes/device_merger.h"
+#include "core/passes/device_separation.h"
+#include "core/replica_groups.h"
+#include "scheduler/client.h"
+
+namespace VXLA_NAMESPACE {
+
+// Whether options leave that way open: no profile, which looks at one run, and no --require-gpu.
+bool MayRunSeparately(const CompileOptions& options);
+// Whether a program has to take it: its devices cannot be merged, or may part in a run that cannot be made again.
+bool RunsSeparately(const Module& module, const Result<MergedProgram>& merged);
+bool RunsSeparately(const Module& module, const MergedProgram& merged);
+
+// One program, compiled once for each place, that every device runs on a thread of its own. Where a device meets others
+// its run goes through the host, and they exchange there as those of the CPU reference do: whatever loops and branches
+// they come by, with the same reports.
+class SeparateExecutable {
+ public:
+  // places: the devices of the places; null: the reference. place_of: by device of the grid. `evaluate`: custom calls,
+  // feeds, seed, and how long a device waits for others.
+  static Result<SeparateExecutable> Compile(const Module& module, const DeviceGrid& grid,
+                                            const std::vector<std::shared_ptr<Device>>& places, const IntList& place_of,
+                                            const EvaluateOptions& evaluate, const CompileOptions& options);
+  SeparateExecutable(SeparateExecutable&&) noexcept;
+  SeparateExecutable& operator=(SeparateExecutable&&) noexcept;
+  ~SeparateExecutable();
+
+  // As RunReplicated. One run at a time.
+  Result<Literal> Run(std::span<const std::vector<const Literal*>> arguments);
+  // The first place's; CHECKs that this is not the reference.
+  const Executable& executable() const;
+  // Of the places.
+  std::vector<std::string> names() const;
+
+ private:
+  struct State;
+  explicit SeparateExecutable(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace VXLA_NAMESPACE
