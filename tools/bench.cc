@@ -41,6 +41,7 @@ struct BenchFlags {
   bool both_bindings = true;  // unless --bindings names one
   int runs = 10;
   bool json = false;
+  bool only_loading = false;
   std::string tune;
   std::string iree;  // the folder of its commands
 };
@@ -206,6 +207,7 @@ void AddIree(const BenchFlags& flags, Client& client, const std::string& name, c
 }
 
 Status AddBundle(const BenchFlags& flags, Client& client, const std::string& file, std::vector<BenchRow>& rows) {
+  if (flags.only_loading) return AddLoading(flags, client, file, file, rows);
   VXLA_ASSIGN_OR_RETURN(const FileBytes bytes, FileBytes::Open(file));
   VXLA_ASSIGN_OR_RETURN(const std::shared_ptr<Executable> executable,
                         client.Load(std::as_bytes(std::span(bytes.view()))));
@@ -452,6 +454,7 @@ CommandBody AddBench(CLI::App& app) {
                  "where iree-compile and iree-benchmark-module are, which embed runs too (without: on the PATH, or in "
                  "iree_venv/bin beside vxla)")
       ->type_name("FOLDER");
+  app.add_flag("--loading", flags->only_loading, "of bundles only the time from the file to ready");
   app.add_flag("--json", flags->json, "the table as JSON");
   return [flags, &app](Json& json) {
     flags->both_bindings = app.count("--bindings") == 0;

@@ -23,10 +23,13 @@ foreach(header ${headers})
   run(${CXX} -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I${work}/prefix/include ${work}/alone.cc)
 endforeach()
 
-run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${work}/build -G Ninja -DCMAKE_PREFIX_PATH=${work}/prefix -DCMAKE_CXX_COMPILER=${CXX})
+include(${CMAKE_CURRENT_LIST_DIR}/documented.cmake)
+run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${work}/build -G Ninja -DCMAKE_PREFIX_PATH=${work}/prefix -DCMAKE_CXX_COMPILER=${CXX}
+    -DREADME=${work}/readme.cc)
 run(${CMAKE_COMMAND} --build ${work}/build)
 run(${work}/build/consumer)
 run(${work}/build/runtime_consumer)
+run(${work}/build/readme)
 
 # A shared library exports what these headers declare and nothing else.
 file(GLOB shared ${work}/prefix/lib*/libvxla.so ${work}/prefix/lib*/*/libvxla.so)
@@ -68,7 +71,6 @@ else()
   get_filename_component(library_dir ${pc_dir} DIRECTORY)
   run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${library_dir} ${work}/by_pkg_config)
   # A program in C has the same flags, and no C++ of its own.
-  find_program(c_compiler NAMES cc gcc clang REQUIRED)
   run(${c_compiler} -std=c11 -pedantic -Werror ${CMAKE_CURRENT_LIST_DIR}/runtime.c -o ${work}/by_pkg_config_in_c ${flags})
   run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${library_dir} ${work}/by_pkg_config_in_c)
 endif()

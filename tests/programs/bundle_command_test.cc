@@ -1,7 +1,6 @@
 // Bundles as a user meets them: compiled, run, shown, translated, refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <shaderc/shaderc.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -123,51 +122,6 @@ TEST(BundleCommandTest, RefusesProgramsThatNeedTheHost) {
       "several.hlo", "HloModule m, replica_count=2\nENTRY e { x = f32[3] parameter(0)  ROOT y = f32[3] negate(x) }");
   ExpectRefused("compile " + several + " -o " + out, "a bundle holds programs of one device");
   EXPECT_FALSE(std::filesystem::exists(out));
-}
-
-// glslang reads HLSL: what SPIRV-Cross wrote has to compile.
-bool IsHlsl(const std::string& text) {
-  shaderc_compiler_t compiler = shaderc_compiler_initialize();
-  shaderc_compile_options_t options = shaderc_compile_options_initialize();
-  shaderc_compile_options_set_source_language(options, shaderc_source_language_hlsl);
-  shaderc_compilation_result_t result = shaderc_compile_into_spv(
-      compiler, text.data(), text.size(), shaderc_compute_shader, "kernel.hlsl", "main", options);
-  const bool good = shaderc_result_get_compilation_status(result) == shaderc_compilation_status_success;
-  EXPECT_TRUE(good) << shaderc_result_get_error_message(result);
-  shaderc_result_release(result);
-  shaderc_compile_options_release(options);
-  shaderc_compiler_release(compiler);
-  return good;
-}
-
-TEST(BundleCommandTest, KernelsBecomeHlslMslAndSpirv) {
-  const std::string bundle = Compiled("translated.vxla");
-  for (const auto& [language, file] :
-       {std::pair("hlsl", "kernel_0.hlsl"), std::pair("msl", "kernel_0.metal"), std::pair("spirv", "kernel_0.spv")}) {
-    const std::string folder = ScratchFolder() + "/" + language;
-    const CommandResult result = RunVxla("convert " + bundle + " " + folder + " --to " + language);
-    ASSERT_EQ(result.exit_code, 0) << result.err;
-    const auto program = nlohmann::json::parse(ReadScratch(folder + "/program.json"));
-    EXPECT_EQ(program["kernels"][0]["file"], file);
-    ASSERT_EQ(program["steps"].size(), 2u);
-    EXPECT_EQ(program["steps"][0]["bindings"].size(), 3u);
-    EXPECT_EQ(program["arguments"][1]["shape"], "f32[41,43]");
-    EXPECT_FALSE(ReadScratch(folder + "/" + file).empty());
-  }
-  EXPECT_TRUE(IsHlsl(ReadScratch(ScratchFolder() + "/hlsl/kernel_0.hlsl")));
-  EXPECT_THAT(ReadScratch(ScratchFolder() + "/msl/kernel_0.metal"), HasSubstr("kernel void main0("));
-}
-
-// SPIRV-Cross calls umulExtended in HLSL, which has no such function.
-TEST(BundleCommandTest, ProductsOfTwoWordsBecomeHlsl) {
-  const std::string program =
-      WriteScratch("sine.hlo", "ENTRY e { x = f32[41] parameter(0)  ROOT s = f32[41] sine(x) }");
-  const std::string bundle = ScratchFolder() + "/sine.vxla", folder = ScratchFolder() + "/sine_hlsl";
-  ASSERT_EQ(RunVxla("compile " + program + " -o " + bundle).exit_code, 0);
-  ASSERT_EQ(RunVxla("convert " + bundle + " " + folder + " --to hlsl").exit_code, 0);
-  const std::string text = ReadScratch(folder + "/kernel_0.hlsl");
-  EXPECT_THAT(text, HasSubstr("umulExtended("));
-  EXPECT_TRUE(IsHlsl(text));
 }
 
 TEST(BundleCommandTest, OtherLanguagesNeedDescriptors) {
