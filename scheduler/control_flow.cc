@@ -96,7 +96,8 @@ void StepGraphBuilder::MoveIntoState(const Instruction& root, const std::vector<
 }
 
 Status StepGraphBuilder::AddWhile(const Instruction& loop) {
-  VXLA_ASSIGN_OR_RETURN(const bool whole, AddLoopKernel(loop));
+  std::string apart;
+  VXLA_ASSIGN_OR_RETURN(const bool whole, AddLoopKernel(loop, &apart));
   if (whole) return OkStatus();
   const Computation &condition = *loop.called(0), &body = *loop.called(1);
   const std::vector<int> state = AddState(loop);
@@ -104,6 +105,7 @@ Status StepGraphBuilder::AddWhile(const Instruction& loop) {
   HostDecide decide;
   decide.instruction = PlanName(loop);
   decide.trip_count = NotedTripCount(loop).value_or(-1);
+  decide.apart = std::move(apart);
   graph_.decisions.push_back(decide);
   AddMark(DecisionMark::Kind::kOpen, decision);
   if (decide.trip_count < 0) {

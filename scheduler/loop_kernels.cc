@@ -4,7 +4,7 @@
 
 namespace VXLA_NAMESPACE {
 
-Result<bool> StepGraphBuilder::AddLoopKernel(const Instruction& loop) {
+Result<bool> StepGraphBuilder::AddLoopKernel(const Instruction& loop, std::string* apart) {
   if (!options_.loop_kernels) return false;
   const Instruction* const outer = current_;
   current_ = &loop;
@@ -24,6 +24,7 @@ Result<bool> StepGraphBuilder::AddLoopKernel(const Instruction& loop) {
   }
   for (int leaf = 0; leaf < leaves; ++leaf) graph_.buffer_of.erase({&loop, leaf});
   current_ = outer;
+  *apart = lowered.status().message();
   if (lowered.status().code() == StatusCode::kUnsupported) return false;
   if (lowered.status().code() != StatusCode::kInternal) return Status(lowered.status()).At(loop.location());
   plan_.faults.push_back({PlanName(loop), lowered.status().message(), PlanFault::Remedy::kUnfused});

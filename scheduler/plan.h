@@ -128,6 +128,8 @@ struct HostDecide {
   bool selector_is_pred = true;
   // Of a while whose count is known: the condition's region is empty, and nothing is read back. -1: not known.
   int64_t trip_count = -1;
+  // Of a while: why the device does not run it in one dispatch.
+  std::string apart;
   // Of a while that ends itself on the device (scheduler/predication.h): the condition's region is empty, an iteration
   // beyond the end does nothing, and the selector, an s32, says after any number of them whether the loop goes on.
   bool ahead = false;

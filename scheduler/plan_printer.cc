@@ -97,10 +97,11 @@ std::string DecisionText(const Plan& plan, const HostDecide& decision) {
   if (decision.kind == HostDecide::Kind::kConditional) {
     return fmt::format("conditional {} (the host reads {})", decision.instruction, SliceText(plan, decision.selector));
   }
+  const std::string apart = decision.apart.empty() ? "" : "; not one dispatch: " + decision.apart;
   if (decision.trip_count >= 0)
-    return fmt::format("while {} ({} iterations)", decision.instruction, decision.trip_count);
-  if (decision.ahead) return fmt::format("while {} (the device reads its condition)", decision.instruction);
-  return fmt::format("while {} (the host reads {})", decision.instruction, SliceText(plan, decision.selector));
+    return fmt::format("while {} ({} iterations{})", decision.instruction, decision.trip_count, apart);
+  if (decision.ahead) return fmt::format("while {} (the device reads its condition{})", decision.instruction, apart);
+  return fmt::format("while {} (the host reads {}{})", decision.instruction, SliceText(plan, decision.selector), apart);
 }
 
 std::string RegionName(const HostDecide& decision, int region) {

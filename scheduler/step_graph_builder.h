@@ -52,7 +52,7 @@ class StepGraphBuilder : public BufferMap {
   void MoveIntoState(const Instruction& root, const std::vector<int>& state);
   void AddMark(DecisionMark::Kind kind, int decision);
   // loop_kernels.cc: the loop as steps that run it whole; false: the lowering has none.
-  Result<bool> AddLoopKernel(const Instruction& loop);
+  Result<bool> AddLoopKernel(const Instruction& loop, std::string* apart);
   void AddLoopSteps(const Instruction& loop, LoopLowering lowering);
 
   Status ReadDonors();

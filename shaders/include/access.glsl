@@ -118,6 +118,13 @@ uint site_base = 0u;
 #define ELEMENTS(k, tag) Elements_##tag(address_##k).v
 #define ELEMENT_TYPE(tag, type, alignment) \
   layout(buffer_reference, std430, buffer_reference_align = alignment) buffer Elements_##tag { type v[]; };
+#elif defined(SHARED_BINDINGS)
+// Tensors of one buffer are one binding, where a device has few: codegen says which it is, and where the tensor begins.
+#define TENSOR(k, tag) \
+  layout(std430, set = 0, binding = BINDING_##k + 1) buffer Tensor_##k##_##tag { TYPE_##tag v[]; } tensor_##k##_##tag;
+#undef ELEMENT
+#define ELEMENT(k, tag, i) tensor_##k##_##tag.v[(i) + FIRST_BYTE_##k / SIZE_##tag]
+#define ELEMENT_TYPE(tag, type, alignment)
 #else
 #define TENSOR(k, tag) \
   layout(std430, set = 0, binding = k + 1) buffer Tensor_##k##_##tag { TYPE_##tag v[]; } tensor_##k##_##tag;

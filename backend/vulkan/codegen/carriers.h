@@ -20,6 +20,8 @@ namespace VXLA_NAMESPACE::vulkan {
 
 // What a kernel's generated part defines where a tensor is too large for 32-bit offsets in bytes.
 inline constexpr std::string_view kLargeTensors = "LARGE_TENSORS";
+// Defined in kernels whose tensors share bindings, under descriptors.
+inline constexpr std::string_view kSharedBindings = "SHARED_BINDINGS";
 // Defined in kernels that reach elements from 2^31 on: their indices may have 64 bits.
 inline constexpr std::string_view kFarElements = "FAR_ELEMENTS";
 

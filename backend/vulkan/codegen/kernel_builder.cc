@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <tuple>
 
 namespace VXLA_NAMESPACE::vulkan {
 
@@ -71,11 +72,43 @@ std::string KernelBuilder::Store(int k, const std::string& index, const std::str
   return fmt::format("STORE({}, {}, {}, {});", k, StorageTag(type), index, ToStorage(type, value));
 }
 
+std::pair<std::vector<Binding>, std::vector<int>> KernelBuilder::SharedBindings() const {
+  std::vector<Binding> shared;
+  std::vector<int> number;
+  for (const Binding& tensor : bindings_) {
+    const int64_t end = tensor.slice.offset_bytes + tensor.slice.size_bytes;
+    const auto known = std::ranges::find_if(
+        shared, [&](const Binding& other) { return other.slice.buffer == tensor.slice.buffer; });
+    number.push_back(static_cast<int>(known - shared.begin()));
+    if (known == shared.end()) {
+      shared.push_back({{tensor.slice.buffer, 0, end}, tensor.access});
+      continue;
+    }
+    known->slice.size_bytes = std::max(known->slice.size_bytes, end);
+    if (known->access != tensor.access) known->access = Access::kReadWrite;
+  }
+  return {std::move(shared), std::move(number)};
+}
+
+int KernelBuilder::binding_count() const {
+  return static_cast<int>(shares_bindings_ ? SharedBindings().first.size() : bindings_.size());
+}
+
 Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<uint32_t> constants,
                            std::array<uint32_t, 3> groups) const {
   Step step;
   step.name = std::move(name);
   step.kernel.algorithm = std::move(algorithm);
+  step.bindings = bindings_;
+  if (shares_bindings_) {
+    std::vector<int> number;
+    std::tie(step.bindings, number) = SharedBindings();
+    step.kernel.generated += fmt::format("#define {} 1\n", kSharedBindings);
+    for (size_t k = 0; k < types_.size(); ++k) {
+      step.kernel.generated += fmt::format("#define BINDING_{} {}\n#define FIRST_BYTE_{} {}u\n", k, number[k], k,
+                                           bindings_[k].slice.offset_bytes);
+    }
+  }
   for (size_t k = 0; k < types_.size(); ++k) {
     step.kernel.generated += fmt::format("TENSOR({}, {})\n", k, StorageTag(types_[k]));
   }
@@ -87,9 +120,8 @@ Step KernelBuilder::Finish(std::string name, std::string algorithm, std::vector<
   step.kernel.generated += views_ + text_;
   step.beyond_reach = beyond_reach_;
   step.kernel.constants = std::move(constants);
-  step.kernel.buffer_count = static_cast<uint32_t>(bindings_.size());
+  step.kernel.buffer_count = static_cast<uint32_t>(step.bindings.size());
   step.kernel.param_count = static_cast<uint32_t>(params_.size());
-  step.bindings = bindings_;
   step.params = params_;
   step.groups = groups;
   return step;

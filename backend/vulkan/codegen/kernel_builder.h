@@ -76,6 +76,11 @@ class KernelBuilder {
   bool fuses_terms() const { return facts_.fused_multiply_add && !facts_.same_bits && !facts_.is_software(); }
   bool has_wide_indices() const { return facts_.int64; }
 
+  // Binds tensors of one buffer together, where they are more than the device binds. Descriptors only.
+  void ShareBindings() { shares_bindings_ = true; }
+  // How many bindings the step has then.
+  int binding_count() const;
+
   // File-scope text (functions, defines) of the generated part, in order.
   void Append(const std::string& text) { text_ += text; }
 
@@ -89,7 +94,11 @@ class KernelBuilder {
   std::vector<Binding> bindings_;
   std::vector<uint32_t> params_;
   std::map<uint32_t, std::string> data_;
+  // The bindings, tensors of one buffer together, and of each tensor which it is.
+  std::pair<std::vector<Binding>, std::vector<int>> SharedBindings() const;
+
   bool inline_params_ = false, constants_as_params_ = false, far_ = false, beyond_reach_ = false;
+  bool shares_bindings_ = false;
   std::string views_, text_;
 };
 

@@ -2,13 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
-#include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/loop.h"
-#include "backend/vulkan/lower/reducer.h"
-#include "core/passes/scatter_form.h"
-#include "core/reducer_facts.h"
+#include "backend/vulkan/lower/scatter_text.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -32,17 +28,6 @@ std::vector<BufferSlice> PlaceArrays(const LowerContext& context, const FusionDe
   return places;
 }
 
-// The value of an integer type as the two's complement bits of an s32, those beyond its range at its ends: a uint.
-std::string Saturated(ElementType type, const std::string& value) {
-  constexpr int64_t kMost = (int64_t{1} << 31) - 1, kLeast = -kMost - 1;
-  if (BitWidth(type) < 32) return fmt::format("uint({})", value);
-  if (type == ElementType::kS32) return fmt::format("uint({})", value);
-  if (type == ElementType::kU32) return fmt::format("min({}, 0x7fffffffu)", value);
-  const std::string most = ConstantText(type, &kMost);
-  if (type == ElementType::kU64) return fmt::format("convert_u64_u32(minimum_u64({}, {}))", value, most);
-  return fmt::format("convert_i64_u32(clamp_i64({}, {}, {}))", ConstantText(type, &kLeast), value, most);
-}
-
 // Only the fusion of a text can hold more than the hero's own results.
 Status CheckNothingBehind(const FusionDescription& body) {
   for (const Instruction* behind : body.epilogue) {
@@ -53,23 +38,27 @@ Status CheckNothingBehind(const FusionDescription& body) {
   return OkStatus();
 }
 
-class ScatterWriter {
+// Made before what refers to it.
+struct ScatterKernel {
+  ScatterKernel(const LowerContext& context, const FusionDescription& body, BufferMap& buffers)
+      : kernel(context.facts), writer(kernel, body, buffers, space) {}
+  KernelBuilder kernel;
+  IndexSpace space;
+  ValueWriter writer;
+};
+
+class ScatterWriter : ScatterKernel, ScatterText {
  public:
   // kParts has two steps, which share the values of parts of runs, kParts and kJoin.
   enum class Stage : uint8_t { kWhole, kParts, kJoin };
   ScatterWriter(const LowerContext& context, const FusionDescription& body, BufferMap& buffers,
                 std::span<const BufferSlice> places, Stage stage = Stage::kWhole,
                 std::span<const BufferSlice> parts = {})
-      : context_(context),
+      : ScatterKernel(context, body, buffers),
+        ScatterText(*body.hero, kernel, space, writer, "combine"),
+        context_(context),
         body_(body),
-        scatter_(*body.hero),
-        form_(scatter_),
-        way_(WayOf(scatter_)),
-        stage_(stage),
-        reducer_(ReadReducer(*scatter_.called(0))),
-        kernel_(context.facts),
-        writer_(kernel_, body, buffers, space_) {
-    for (const int64_t size : form_.window_sizes) window_count_ *= size;
+        stage_(stage) {
     const bool by_window = way_ == ScatterWay::kOneByOne;
     const int64_t units = stage == Stage::kWhole ? form_.count : PartCount(form_.count);
     count_ = by_window ? window_count_ : units * window_count_;
@@ -80,10 +69,7 @@ class ScatterWriter {
     if (width_ > 1) tuning_.items = std::max(1u, tuning_.items / 4);
     tuning_.width = static_cast<uint32_t>(width_);
     kernel_.Param(static_cast<uint32_t>(count_ / width_));  // P(0) of fused_loop.comp
-    for (int k = 0; k < form_.arrays; ++k) {
-      tensors_.push_back(kernel_.AddBuffer(scatter_.operand(k)->shape().element_type(), Access::kReadWrite,
-                                           places[static_cast<size_t>(k)]));
-    }
+    Declare(places);
     for (size_t k = 0; k < parts.size(); ++k) {
       const Access access = stage == Stage::kParts ? Access::kWrite : Access::kRead;
       parts_.push_back(kernel_.AddBuffer(reducer_.types[k], access, parts[k]));
@@ -94,7 +80,6 @@ class ScatterWriter {
   static int64_t PartCount(int64_t count) { return CeilDivide(count, WindowsOfAPart(count)); }
 
   std::vector<Step> Write() {
-    kernel_.Append(reducer_.combine("combine"));
     const int loop = space_.AddVariable(count_ / width_);
     writer_.Bind(loop, "i");
     if (width_ > 1) writer_.Vectorize(loop, static_cast<int>(width_));
@@ -148,118 +133,15 @@ class ScatterWriter {
     return limit == 0 ? form_.count : std::max<int64_t>(1, limit / 2 / tuning_.items);
   }
 
-  // An update: the window's place among the batch dimensions, and the place in the window.
-  struct Place {
-    MultiIndex batch, window;
-  };
-  Place PlaceOf(const IndexExpression& n, const IndexExpression& in_window) {
-    return {space_.Delinearize(n, form_.batch_sizes), space_.Delinearize(in_window, form_.window_sizes)};
-  }
-  std::string Update(int k, const Place& place) {
-    const Instruction& update = *scatter_.operand(form_.arrays + 1 + k);
-    MultiIndex index(static_cast<size_t>(update.shape().rank()));
-    for (size_t i = 0; i < place.batch.size(); ++i) index[static_cast<size_t>(form_.batch_dims[i])] = place.batch[i];
-    for (size_t i = 0; i < place.window.size(); ++i) index[static_cast<size_t>(form_.window_dims[i])] = place.window[i];
-    const ElementType type = update.shape().element_type();
-    return ConvertedText(type, reducer_.types[static_cast<size_t>(k)], writer_.Value(update, index));
-  }
-
-  // Where a window starts in the operand's dimension d, a uint that may lie outside.
-  std::string Start(const MultiIndex& batch, int64_t d) {
-    const Instruction& indices = *scatter_.operand(form_.arrays);
-    MultiIndex at(static_cast<size_t>(indices.shape().rank()));
-    for (size_t i = 0; i < batch.size(); ++i) at[static_cast<size_t>(form_.indices_dims[i])] = batch[i];
-    const int64_t vector_dim = scatter_.attributes<ScatterAttributes>().index_vector_dim;
-    if (vector_dim < indices.shape().rank()) {
-      at[static_cast<size_t>(vector_dim)] = {{}, form_.index_of[static_cast<size_t>(d)]};
-    }
-    return Saturated(indices.shape().element_type(), writer_.Value(indices, at));
-  }
-
-  // The element of the operand that an update goes to, and what must hold for it to be there.
-  struct Target {
-    IndexExpression linear;
-    std::vector<std::string> conditions;
-  };
-  Target TargetOf(const Place& place) {
-    const Shape& operand = scatter_.operand(0)->shape();
-    MultiIndex index(static_cast<size_t>(operand.rank()));
-    Target target;
-    for (size_t d = 0; d < index.size(); ++d) {
-      const int64_t w = form_.window_of[d], b = form_.batch_of[d];
-      if (b >= 0) index[d] = place.batch[static_cast<size_t>(b)];
-      if (w >= 0) index[d] = place.window[static_cast<size_t>(w)];
-      if (form_.index_of[d] < 0) continue;
-      std::string at = Start(place.batch, static_cast<int64_t>(d));
-      if (w >= 0) at += " + " + writer_.Index(index[d]);
-      // Lanes of a group go to the same row: one variable.
-      const auto [known, fresh] = positions_.try_emplace(at);
-      if (fresh) {
-        const int64_t size = operand.dimension(static_cast<int>(d));
-        const int variable = space_.AddVariable(size);
-        const std::string name = writer_.Assignable(ElementType::kU32, at);
-        writer_.Bind(variable, name);
-        known->second = {variable, fmt::format("{} < {}", name, kernel_.Param(static_cast<uint32_t>(size)))};
-      }
-      index[d] = space_.Variable(known->second.variable);
-      target.conditions.push_back(known->second.inside);
-    }
-    target.linear = space_.Linearize(index, operand.dimensions());
-    return target;
-  }
-
-  void OpenIf(const std::vector<std::string>& conditions) {
-    writer_.OpenBlock(conditions.empty() ? "" : fmt::format("if ({})", fmt::join(conditions, " && ")));
-  }
-
-  // What the arrays hold at a place, as accumulators of the computation.
-  std::vector<std::string> Held(const IndexExpression& linear) {
-    std::vector<std::string> held;
-    for (size_t k = 0; k < tensors_.size(); ++k) {
-      const ElementType type = kernel_.buffer_type(tensors_[k]), sum = reducer_.types[k];
-      const std::string value =
-          Replaces(scatter_) ? ZeroText(sum) : ConvertedText(type, sum, writer_.Load(tensors_[k], linear));
-      held.push_back(writer_.Assignable(sum, value));
-    }
-    return held;
-  }
-  void Combine(const std::vector<std::string>& held, const Place& place) {
-    std::vector<std::string> values;
-    for (int k = 0; k < form_.arrays; ++k) values.push_back(Update(k, place));
-    writer_.Line(fmt::format("combine({}, {});", fmt::join(held, ", "), fmt::join(values, ", ")));
-  }
-  // `held` by lane.
-  void Store(const IndexExpression& linear, const std::vector<std::vector<std::string>>& held) {
-    for (size_t k = 0; k < tensors_.size(); ++k) {
-      const ElementType type = kernel_.buffer_type(tensors_[k]);
-      std::vector<std::string> values;
-      for (const auto& lane : held) {
-        const std::string rounded = ConvertedText(reducer_.types[k], type, lane[k]);
-        values.push_back(rounded == lane[k] ? rounded : writer_.Assignable(type, rounded));
-      }
-      writer_.StoreGroup(tensors_[k], linear, values);
-    }
-  }
-
-  // Each lane's update applied to its element.
-  void Apply(const IndexExpression& linear, const std::vector<Place>& lanes) {
-    std::vector<std::vector<std::string>> held;
-    for (size_t j = 0; j < lanes.size(); ++j) {
-      held.push_back(Held(space_.Add(linear, {{}, static_cast<int64_t>(j)})));
-      Combine(held.back(), lanes[j]);
-    }
-    Store(linear, held);
-  }
-
   std::vector<Place> Lanes(const std::function<Place(const IndexExpression&)>& place_at) {
     std::vector<Place> lanes;
     for (int64_t j = 0; j < width_; ++j) lanes.push_back(place_at(space_.Add(first_, {{}, j})));
     return lanes;
   }
   Target TargetOf(const std::vector<Place>& lanes) {
-    Target target = TargetOf(lanes[0]);
+    Target target = ScatterText::TargetOf(lanes[0]);
     for (size_t j = 1; j < lanes.size(); ++j) {
-      const bool neighbour = TargetOf(lanes[j]).linear == space_.Add(target.linear, {{}, static_cast<int64_t>(j)});
+      const bool neighbour = ScatterText::TargetOf(lanes[j]).linear == space_.Add(target.linear, {{}, static_cast<int64_t>(j)});
       VXLA_CHECK(neighbour, "lanes of a scatter that go to other rows");
     }
     return target;
@@ -267,14 +149,7 @@ class ScatterWriter {
 
   // Each update on its own.
   void WriteApart() {
-    const std::vector<Place> lanes = Lanes([this](const IndexExpression& linear) {
-      const Shape& updates = scatter_.operand(form_.arrays + 1)->shape();
-      const MultiIndex index = space_.Delinearize(linear, updates.dimensions());
-      Place place;
-      for (const int64_t d : form_.batch_dims) place.batch.push_back(index[static_cast<size_t>(d)]);
-      for (const int64_t d : form_.window_dims) place.window.push_back(index[static_cast<size_t>(d)]);
-      return place;
-    });
+    const std::vector<Place> lanes = Lanes([this](const IndexExpression& linear) { return PlaceOfUpdate(linear); });
     const Target target = TargetOf(lanes);
     OpenIf(target.conditions);
     if (way_ == ScatterWay::kAtomic) {
@@ -286,15 +161,6 @@ class ScatterWriter {
       Apply(target.linear, lanes);
     }
     writer_.CloseBlock();
-  }
-
-  std::string AtomicText(const std::string& index, const std::string& value) const {
-    static const std::map<Opcode, std::string_view> kFunctions = {{Opcode::kAdd, "Add"},     {Opcode::kAnd, "And"},
-                                                                  {Opcode::kOr, "Or"},       {Opcode::kXor, "Xor"},
-                                                                  {Opcode::kMaximum, "Max"}, {Opcode::kMinimum, "Min"}};
-    const std::string_view function = kFunctions.at(SingleOperation(*scatter_.called(0)).value());
-    return fmt::format("atomic{}(ELEMENT({}, {}, {}), {});", function, tensors_[0],
-                       StorageTag(kernel_.buffer_type(tensors_[0])), index, value);
   }
 
   // A place of the window goes through all windows.
@@ -311,24 +177,6 @@ class ScatterWriter {
     writer_.CloseBlock();
   }
 
-  // The starts of window `n` in all dimensions that have one, as locals.
-  std::vector<std::string> StartsOf(const IndexExpression& n) {
-    const MultiIndex batch = space_.Delinearize(n, form_.batch_sizes);
-    std::vector<std::string> starts;
-    for (size_t d = 0; d < form_.index_of.size(); ++d) {
-      if (form_.index_of[d] >= 0) {
-        starts.push_back(writer_.Assignable(ElementType::kU32, Start(batch, static_cast<int64_t>(d))));
-      } else if (form_.batch_of[d] >= 0) {
-        starts.push_back(writer_.Index(batch[static_cast<size_t>(form_.batch_of[d])]));
-      }
-    }
-    return starts;
-  }
-  static std::string EqualText(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-    std::string text = "true";
-    for (size_t i = 0; i < a.size(); ++i) text += fmt::format(" && {} == {}", a[i], b[i]);
-    return text;
-  }
   // A window by the name of a GLSL uint.
   IndexExpression Named(const std::string& name) {
     const int variable = space_.AddVariable(form_.count);
@@ -539,27 +387,14 @@ class ScatterWriter {
     writer_.CloseBlock();
   }
 
-  struct Position {
-    int variable = 0;
-    std::string inside;
-  };
-
   const LowerContext& context_;
   const FusionDescription& body_;
-  const Instruction& scatter_;
-  const ScatterForm form_;
-  const ScatterWay way_;
   const Stage stage_;
-  const Reducer reducer_;
-  KernelBuilder kernel_;
-  IndexSpace space_;
-  ValueWriter writer_;
-  int64_t window_count_ = 1, count_ = 1, width_ = 1;
+  int64_t count_ = 1, width_ = 1;
   LoopTuning tuning_;
   IndexExpression first_;
-  std::vector<int> tensors_, parts_;
+  std::vector<int> parts_;
   std::string count_param_;
-  std::map<std::string, Position> positions_;
 };
 
 }  // namespace

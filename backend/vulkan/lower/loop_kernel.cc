@@ -8,6 +8,7 @@
 #include "backend/vulkan/codegen/scalar_computation.h"
 #include "backend/vulkan/lower/loop_dot.h"
 #include "backend/vulkan/lower/loop_rows.h"
+#include "backend/vulkan/lower/scatter_text.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_rules.h"
 
@@ -21,6 +22,15 @@ constexpr int64_t kMostOfAPhase = int64_t{1} << 19, kMostAmongThreads = int64_t{
 // What a dispatch may do before a desktop's watchdog thinks that the device hangs (about two seconds): a quarter of it
 // on one thread of a software driver.
 constexpr int64_t kMostOfADispatch = int64_t{1} << 29;
+// The same where loops that end by their data lie in the loop: trips take parts of it.
+constexpr int64_t kShare = int64_t{1} << 31;
+// Where lanes wait for each other.
+constexpr std::string_view kPhase = "PHASE";
+// Barriers of a loop around others that end by their data: of 60, and 58 loops, RADV makes 40 KB with 705 spilled scalars,
+// and lavapipe, which keeps what lives at each of them, compiles 17 seconds (with 29 of them two).
+constexpr int64_t kMostBarriersAroundStops = 32;
+// Of arrays in one buffer: what the widest loads want.
+constexpr int64_t kScratchAlignment = 64;
 
 MultiIndex FirstElement(const Shape& shape) { return MultiIndex(static_cast<size_t>(shape.rank())); }
 
@@ -47,6 +57,7 @@ class LoopKernelWriter {
         kernel_(context.facts),
         slices_(program.places.size()) {
     kernel_.InlineParams();
+    PlaceScratch();
     // Where the workgroup is one subgroup, a barrier among subgroups would make a software driver split the kernel into
     // parts that keep every value in memory between them.
     const DeviceFacts& facts = context_.facts;
@@ -59,26 +70,38 @@ class LoopKernelWriter {
     const Instruction& loop = *program_.loop;
     LoopLowering lowering;
     const int64_t trips = program_.root.trip_count, most = MostTrips();
-    counted_ = trips >= 0 && trips <= most;
+    counted_ = !stops() && trips >= 0 && trips <= most;
     resumes_ = !counted_;
-    lowering.runs = counted_ ? 1 : trips >= 0 ? (trips + most - 1) / most : -1;
+    lowering.runs = counted_ ? 1 : trips >= 0 && !stops() ? (trips + most - 1) / most : -1;
     if (lowering.runs < 0) lowering.goes_on = buffers_.Scratch(4);
     Registers();
     ResidentPlaces();
-    Line(counted_ && trips == 1 ? "{"
-                                : fmt::format("for (uint trip = 0u; trip < {}u; ++trip) {{", counted_ ? trips : most));
-    ++depth_;
-    // A condition that is known to hold is not asked.
-    if (!counted_) {
-      WriteBlock(program_.root.blocks[0]);
-      Line(fmt::format("if (!{}) break;", Name(program_.root.decides)));
+    if (stops()) {
+      at_ = buffers_.Scratch(4);
+      Line(fmt::format("uint left = {}u, at = uint({});", kShare,
+                       kernel_.Load(kernel_.AddBuffer(ElementType::kS32, Access::kRead, at_), "0u")));
+      RestoreRegisters();
+      WriteLoopByShare(program_.root, ShareOf(program_.trip_cost, program_.trip_iterations));
+    } else {
+      Line(counted_ && trips == 1
+               ? "{"
+               : fmt::format("for (uint trip = 0u; trip < {}u; ++trip) {{", counted_ ? trips : most));
+      ++depth_;
+      // A condition that is known to hold is not asked.
+      if (!counted_) {
+        WriteBlock(program_.root.blocks[0]);
+        Line(fmt::format("if (!{}) break;", Name(program_.root.decides)));
+      }
+      if (trips != 0) WriteBlock(program_.root.blocks[1]);
+      --depth_;
+      Line("}");
+      if (lowering.runs < 0) WriteBlock(program_.root.blocks[0]);
     }
-    if (trips != 0) WriteBlock(program_.root.blocks[1]);
-    --depth_;
-    Line("}");
-    if (lowering.runs < 0) WriteBlock(program_.root.blocks[0]);
     StoreState(lowering);
     kernel_.Append("void run(uint lane) {\n" + text_ + "}\n");
+    if (context_.bindings == BindingMode::kDescriptors &&
+        1 + kernel_.binding_count() > static_cast<int>(context_.facts.max_storage_buffers))
+      kernel_.ShareBindings();
     Step step = kernel_.Finish(fmt::format("{} (while)", loop.name()), "control_flow/loop.comp", {program_.lanes, 1, 1},
                                {1, 1, 1});
     step.flop = counted_ ? program_.trip_cost * trips : 0;
@@ -90,15 +113,55 @@ class LoopKernelWriter {
   // At most: accumulators take up to 16 bytes a lane.
   int64_t shared_bytes() const { return static_cast<int64_t>(shared_.size()) * program_.lanes * 16; }
 
-  // Trips of one dispatch.
+  // That have been written.
+  int64_t barriers() const {
+    int64_t count = 0;
+    for (size_t at = text_.find(kPhase); at != std::string::npos; at = text_.find(kPhase, at + 1)) ++count;
+    return count;
+  }
+
+  // Trips of one dispatch, of the least that any loop that ends by its data may make.
   int64_t MostTrips() const {
-    const int64_t limit = context_.facts.quirks.loop_iteration_limit;
-    int64_t most = std::max<int64_t>(kMostOfADispatch / std::max<int64_t>(program_.trip_cost, 1), 1);
-    if (limit != 0) most = std::min(most, (limit - limit / 16) / std::max<int64_t>(program_.trip_iterations + 1, 1));
-    return std::min<int64_t>(most, int64_t{1} << 30);
+    int64_t most = MostTrips(program_.trip_cost, program_.trip_iterations);
+    ForEachStop(program_.root, [&](const LoopNode& loop) {
+      most = std::min(most, MostTrips(loop.trip_cost, loop.trip_iterations));
+    });
+    return most;
   }
 
  private:
+  int64_t MostTrips(int64_t cost, int64_t iterations) const {
+    const int64_t limit = context_.facts.quirks.loop_iteration_limit;
+    int64_t most = std::max<int64_t>(kMostOfADispatch / std::max<int64_t>(cost, 1), 1);
+    if (limit != 0) most = std::min(most, (limit - limit / 16) / std::max<int64_t>(iterations + 1, 1));
+    return std::min<int64_t>(most, int64_t{1} << 30);
+  }
+  static void ForEachStop(const LoopNode& node, const std::function<void(const LoopNode&)>& visit) {
+    for (const LoopBlock& block : node.blocks) {
+      for (const LoopNode& inner : block) {
+        if (inner.kind == LoopNode::Kind::kWhile && inner.trip_count < 0) visit(inner);
+        ForEachStop(inner, visit);
+      }
+    }
+  }
+  // Inner loops end by their data: trips of all loops take from the dispatch's share, each what it may cost.
+  bool stops() const { return program_.stops > 0; }
+  int64_t ShareOf(int64_t cost, int64_t iterations) const {
+    const int64_t most = std::max<int64_t>(MostTrips(cost, iterations), 1);
+    return (kShare + most - 1) / most;
+  }
+
+  // Arrays that only the loop knows lie in one buffer.
+  void PlaceScratch() {
+    scratch_first_.resize(program_.places.size());
+    for (size_t p = 0; p < program_.places.size(); ++p) {
+      const LoopPlace& place = program_.places[p];
+      if (place.kind != LoopPlace::Kind::kScratch || place.resident) continue;
+      scratch_first_[p] = scratch_bytes_;
+      scratch_bytes_ += (place.size_bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+    }
+  }
+
   void Line(const std::string& statement) {
     text_.append(static_cast<size_t>(2 * depth_), ' ');
     text_ += statement;
@@ -118,7 +181,9 @@ class LoopKernelWriter {
         slice = buffers_.SliceOf(*program_.loop, at.leaf);
         break;
       case LoopPlace::Kind::kScratch:
-        slice = buffers_.Scratch(at.size_bytes);
+        if (scratch_.buffer < 0) scratch_ = buffers_.Scratch(scratch_bytes_);
+        slice = BufferSlice{scratch_.buffer, scratch_.offset_bytes + scratch_first_[static_cast<size_t>(place)],
+                            at.size_bytes};
     }
     return *slice;
   }
@@ -181,9 +246,34 @@ class LoopKernelWriter {
     Line("}");
   }
 
+  // What stands before the place where a dispatch goes on (`at`) has been done by the one before.
   void WriteBlock(const LoopBlock& block) {
+    const bool resumes = std::ranges::any_of(block, [](const LoopNode& node) { return node.last_stop > 0; });
+    bool open = false;
+    const auto close = [&] {
+      if (!open) return;
+      --depth_;
+      Line("}");
+      open = false;
+    };
     for (const LoopNode& node : block) {
-      if (node.waits) Line("PHASE");
+      if (node.last_stop > 0) close();
+      if (resumes && !open) {
+        Line(node.last_stop == 0 ? "if (at == 0u) {"
+                                 : fmt::format("if (at == 0u || (at >= {}u && at <= {}u)) {{", node.first_stop,
+                                               node.last_stop));
+        ++depth_;
+        open = true;
+      }
+      WriteNode(node);
+      if (node.last_stop > 0) close();
+    }
+    close();
+  }
+
+  void WriteNode(const LoopNode& node) {
+    {
+      if (node.waits) Line(std::string(kPhase));
       switch (node.kind) {
         case LoopNode::Kind::kUnit:
           WriteUnit(node);
@@ -203,8 +293,39 @@ class LoopKernelWriter {
     }
   }
 
+  // A loop, the outermost one too, whose condition is asked before each trip, and which stops where the share is used up.
+  void WriteLoopByShare(const LoopNode& node, int64_t share) {
+    const int number = node.trip_count < 0 && &node != &program_.root ? node.first_stop : 0;
+    const bool has_inner = node.last_stop > number;
+    Line("for (;;) {");
+    ++depth_;
+    if (has_inner) Line(number == 0 ? "if (at == 0u) {" : fmt::format("if (at == 0u || at == {}u) {{", number));
+    if (number > 0) Line("at = 0u;");
+    WriteBlock(node.blocks[0]);
+    Line(fmt::format("if (!{}) break;", Name(node.decides)));
+    Line(fmt::format("if (left < {}u) {{ at = {}u; break; }}", share, number));
+    Line(fmt::format("left -= {}u;", share));
+    if (has_inner) Line("}");
+    WriteBlock(node.blocks[1]);
+    if (has_inner) Line("if (at != 0u) break;");
+    --depth_;
+    Line("}");
+  }
+
   void WriteInnerLoop(const LoopNode& node) {
     if (node.trip_count == 0) return;
+    if (node.trip_count < 0) return WriteLoopByShare(node, ShareOf(node.trip_cost, node.trip_iterations));
+    if (node.counter >= 0) {
+      const std::string trips = Name(node.counter);
+      Line(fmt::format("if (at == 0u) {} = 0u;", trips));
+      Line(fmt::format("for (; {0} < {1}u; ++{0}) {{", trips, node.trip_count));
+      ++depth_;
+      WriteBlock(node.blocks[1]);
+      Line("if (at != 0u) break;");
+      --depth_;
+      Line("}");
+      return;
+    }
     const std::string trip = fmt::format("trip_{}", next_unit_++);
     Line(fmt::format("for (uint {0} = 0u; {0} < {1}u; ++{0}) {{", trip, node.trip_count));
     ++depth_;
@@ -301,13 +422,16 @@ class LoopKernelWriter {
       const LoopValue value = program_.ValueOf(*operand, 0);
       if (value.reg >= 0) held.emplace_back(operand, Name(value.reg));
     }
-    if (body.hero != nullptr && body.hero->opcode() != Opcode::kDynamicUpdateSlice)
-      return WriteRows(body, buffers, std::move(held));
+    const bool in_part = body.hero != nullptr && UpdatedArrays(*body.hero) > 0;
+    if (body.hero != nullptr && !in_part) return WriteRows(body, buffers, std::move(held));
     IndexSpace space;
     ValueWriter writer(kernel_, body, buffers, space);
     for (const auto& [operand, name] : held) writer.Hold(*operand, name);
-    if (body.hero != nullptr) {
-      WriteUpdate(body, node, writer, space);
+    if (node.fills) {
+      WriteFilled(*body.hero->operand(0), node.results[0].place, writer, space);
+    } else if (in_part) {
+      body.hero->opcode() == Opcode::kScatter ? WriteScatter(body, node, writer, space)
+                                              : WriteUpdate(body, node, writer, space);
     } else {
       WriteElements(body, node, writer, space);
     }
@@ -378,6 +502,49 @@ class LoopKernelWriter {
     });
   }
 
+  void WriteFilled(const Instruction& array, int place, ValueWriter& writer, IndexSpace& space) {
+    EachElement(writer, space, array.shape().ElementCount(), false, [&](const IndexExpression& first, int64_t width) {
+      std::vector<std::string> values;
+      for (int64_t j = 0; j < width; ++j) {
+        const IndexExpression linear = space.Add(first, {{}, j});
+        values.push_back(writer.Value(array, space.Delinearize(linear, array.shape().dimensions())));
+      }
+      StoreOwn(writer, place, array.shape().element_type(), first, values);
+    });
+  }
+
+  void WriteScatter(const FusionDescription& body, const LoopNode& node, ValueWriter& writer, IndexSpace& space) {
+    ScatterText scatter(*body.hero, kernel_, space, writer, fmt::format("combine_{}", next_unit_++));
+    const int64_t updates = body.hero->operand(2)->shape().ElementCount();
+    if (updates == 0) return;
+    const BufferSlice array = SliceOf(node.results[0].place);
+    scatter.Declare({&array, 1});
+    const bool one_by_one = scatter.way() == ScatterWay::kOneByOne;
+    const auto apply = [&](const ScatterText::Place& place) {
+      const ScatterText::Target target = scatter.TargetOf(place);
+      scatter.OpenIf(target.conditions);
+      if (scatter.way() == ScatterWay::kAtomic) {
+        writer.Line(scatter.AtomicText(writer.Index(target.linear), scatter.Update(0, place)));
+      } else {
+        scatter.Apply(target.linear, {place});
+      }
+      writer.CloseBlock();
+    };
+    EachElement(writer, space, one_by_one ? scatter.window_count() : updates, false,
+                [&](const IndexExpression& first, int64_t width) {
+                  if (!one_by_one) {
+                    for (int64_t j = 0; j < width; ++j) apply(scatter.PlaceOfUpdate(space.Add(first, {{}, j})));
+                    return;
+                  }
+                  const int window = space.AddVariable(scatter.form().count);
+                  writer.Bind(window, "m");
+                  writer.OpenBlock(fmt::format("for (uint m = 0u; m < {}u; ++m)", scatter.form().count));
+                  for (int64_t j = 0; j < width; ++j)
+                    apply(scatter.PlaceOf(space.Variable(window), space.Add(first, {{}, j})));
+                  writer.CloseBlock();
+                });
+  }
+
   void WriteRows(const FusionDescription& body, BufferMap& buffers,
                  std::vector<std::pair<const Instruction*, std::string>> held) {
     const LoopRowsShape shape = ShapeOfLoopRows(context_, body, program_.lanes);
@@ -393,6 +560,61 @@ class LoopKernelWriter {
     }
   }
 
+  // What a dispatch hands to the next one beside the state, where it stops in the middle of a trip: registers, and the
+  // elements that lanes keep, an array for each type.
+  struct Kept {
+    std::vector<int> registers, places;
+    BufferSlice slice;
+  };
+  void FindKept() {
+    LoopValuesAcrossStops across = ValuesAcrossStops(program_);
+    for (const LoopState& state : program_.state) across.registers.erase(state.value.reg);
+    for (const auto& [reg, origin] : program_.loaded) across.registers.erase(reg);
+    for (const int r : across.registers) {
+      const LoopRegister& reg = program_.registers[static_cast<size_t>(r)];
+      if (reg.constant == nullptr) kept_[reg.type].registers.push_back(r);
+    }
+    for (const int p : across.places) {
+      const LoopPlace& place = program_.places[static_cast<size_t>(p)];
+      if (place.resident && place.kind == LoopPlace::Kind::kScratch) kept_[place.type].places.push_back(p);
+    }
+    for (auto& [type, kept] : kept_) {
+      const auto count = static_cast<int64_t>(kept.registers.size() + kept.places.size() * program_.lanes);
+      kept.slice = buffers_.Scratch(count * StorageBytes(type));
+    }
+  }
+  void RestoreRegisters() {
+    FindKept();
+    Line("if (at != 0u) {");
+    for (const auto& [type, kept] : kept_) {
+      const int k = kernel_.AddBuffer(type, Access::kRead, kept.slice);
+      size_t index = 0;
+      for (const int reg : kept.registers) Line(fmt::format("  {} = {};", Name(reg), kernel_.Load(k, fmt::format("{}u", index++))));
+      for (const int place : kept.places) {
+        Line(fmt::format("  {} = {};", Element(place), kernel_.Load(k, fmt::format("{}u + lane", index))));
+        index += program_.lanes;
+      }
+    }
+    Line("}");
+  }
+  // After all lanes have read what was there.
+  void KeepRegisters() {
+    Line("if (at != 0u) {");
+    for (const auto& [type, kept] : kept_) {
+      const int k = kernel_.AddBuffer(type, Access::kWrite, kept.slice);
+      size_t index = kept.registers.size();
+      for (const int place : kept.places) {
+        Line("  " + kernel_.Store(k, fmt::format("{}u + lane", index), Element(place)));
+        index += program_.lanes;
+      }
+      index = 0;
+      if (!kept.registers.empty()) Line("  if (lane == 0u) {");
+      for (const int reg : kept.registers) Line("    " + kernel_.Store(k, fmt::format("{}u", index++), Name(reg)));
+      if (!kept.registers.empty()) Line("  }");
+    }
+    Line("}");
+  }
+
   // What is kept of the state, and whether the loop goes on.
   void StoreState(const LoopLowering& lowering) {
     for (const LoopState& state : program_.state) {
@@ -403,7 +625,8 @@ class LoopKernelWriter {
       Line("  " + kernel_.Store(k, "lane", Element(state.value.place)));
       Line("}");
     }
-    if (resumes_) Line("PHASE");  // the registers have been read by all
+    if (resumes_) Line(std::string(kPhase));  // the registers have been read by all
+    if (stops()) KeepRegisters();
     Line("if (lane == 0u) {");
     for (const LoopState& state : program_.state) {
       if (state.value.reg < 0) continue;
@@ -415,6 +638,10 @@ class LoopKernelWriter {
       const int k = kernel_.AddBuffer(ElementType::kS32, Access::kWrite, lowering.goes_on);
       Line("  " + kernel_.Store(k, "0u", fmt::format("({} ? 1 : 0)", Name(program_.root.decides))));
     }
+    if (stops()) {
+      const int k = kernel_.AddBuffer(ElementType::kS32, Access::kWrite, at_);
+      Line("  " + kernel_.Store(k, "0u", "int(at)"));
+    }
     Line("}");
   }
 
@@ -425,6 +652,7 @@ class LoopKernelWriter {
       step.in_place.push_back({buffers_.SliceOf(*program_.loop->operand(0), state.leaf),
                                buffers_.SliceOf(*program_.loop, state.leaf), true});
     }
+    if (stops()) step.in_place.push_back({buffers_.Constant({0}), at_, true});
   }
 
   const LowerContext& context_;
@@ -432,6 +660,10 @@ class LoopKernelWriter {
   BufferMap& buffers_;
   KernelBuilder kernel_;
   std::vector<std::optional<BufferSlice>> slices_;
+  std::vector<int64_t> scratch_first_;  // by place
+  int64_t scratch_bytes_ = 0;
+  BufferSlice scratch_, at_;
+  std::map<ElementType, Kept> kept_;
   std::set<std::string> shared_;
   std::string text_;
   int depth_ = 1, next_unit_ = 0;
@@ -455,6 +687,10 @@ Result<LoopLowering> LowerLoopKernel(const LowerContext& context, const Instruct
                        program.trip_iterations, context.facts.quirks.loop_iteration_limit);
   }
   VXLA_ASSIGN_OR_RETURN(LoopLowering lowering, writer.Write());
+  if (program.stops > 0 && writer.barriers() > kMostBarriersAroundStops) {
+    return Unsupported("{}: {} barriers, more than the {} of a loop around others that end by their data", loop.name(),
+                       writer.barriers(), kMostBarriersAroundStops);
+  }
   if (writer.shared_bytes() > context.facts.max_shared_bytes) {
     return Unsupported("{}: {} bytes of shared memory, and the device has {}", loop.name(), writer.shared_bytes(),
                        context.facts.max_shared_bytes);

@@ -11,6 +11,7 @@
 #include "backend/vulkan/lower/loop_rows.h"
 #include "core/passes/control_flow.h"
 #include "core/passes/fusion_rules.h"
+#include "core/passes/scatter_form.h"
 
 namespace VXLA_NAMESPACE::vulkan {
 namespace {
@@ -62,6 +63,7 @@ class LoopReader {
     VXLA_ASSIGN_OR_RETURN(const Cost cost, ReadLoop(loop, &program_.root));
     program_.trip_cost = cost.operations;
     program_.trip_iterations = cost.iterations;
+    VXLA_RETURN_IF_ERROR(NumberStops(&program_.root));
     PlaceBarriers(program_.root);
     KeepResident();
     return std::move(program_);
@@ -89,6 +91,24 @@ class LoopReader {
       return i->shape().IsArray() && HasWideCarrier(i->shape().element_type()) &&
              IsEmulated(i->shape().element_type(), context_.facts);
     });
+  }
+
+  Status NumberStops(LoopNode* node) {
+    const int before = program_.stops;
+    const bool is_while = node->kind == LoopNode::Kind::kWhile;
+    if (node != &program_.root && is_while && node->trip_count < 0) ++program_.stops;
+    for (LoopBlock& block : node->blocks) {
+      const int outside = program_.stops;
+      for (LoopNode& inner : block) VXLA_RETURN_IF_ERROR(NumberStops(&inner));
+      if (is_while && &block == &node->blocks[0] && program_.stops != outside)
+        return Unsupported("{}: a loop that ends by its data in a condition", node->instruction->name());
+    }
+    if (program_.stops == before) return OkStatus();
+    node->first_stop = before + 1;
+    node->last_stop = program_.stops;
+    if (node != &program_.root && node->kind == LoopNode::Kind::kWhile && node->trip_count >= 0)
+      node->counter = NewRegister(ElementType::kU32);
+    return OkStatus();
   }
 
   // Places that lanes need not put into memory.
@@ -396,12 +416,11 @@ class LoopReader {
     }
     AddAssignment(*scope.block, std::move(assigned));
     VXLA_ASSIGN_OR_RETURN(const Cost trip, ReadLoop(loop, &node));
-    if (node.trip_count < 0) {
-      return Unsupported("{} ends by its data inside another loop: how long a dispatch would take is not known",
-                         loop.name());
-    }
-    cost.operations += trip.operations * node.trip_count;
-    cost.iterations += (trip.iterations + 1) * node.trip_count;
+    node.trip_cost = trip.operations;
+    node.trip_iterations = trip.iterations;
+    const int64_t counted = node.trip_count < 0 ? 1 : node.trip_count;
+    cost.operations += trip.operations * counted;
+    cost.iterations += (trip.iterations + 1) * counted;
     scope.block->push_back(std::move(node));
     return cost;
   }
@@ -471,6 +490,8 @@ class LoopReader {
     switch (body.hero->opcode()) {
       case Opcode::kDynamicUpdateSlice:
         return ReadUpdate(scope, body);
+      case Opcode::kScatter:
+        return ReadScatter(scope, body);
       case Opcode::kReduce:
       case Opcode::kDot:
         return ReadRows(scope, body);
@@ -529,13 +550,36 @@ class LoopReader {
     return std::ranges::any_of(body.in_place, [&](const InPlacePair& pair) { return pair.operand == k; });
   }
 
+  Result<Cost> ReadScatter(Scope& scope, const FusionDescription& body) {
+    const Instruction& scatter = *body.hero;
+    const ScatterForm form(scatter);
+    if (form.arrays != 1) return Unsupported("{} updates several arrays", scatter.name());
+    const int64_t updates = scatter.operand(2)->shape().ElementCount();
+    switch (WayOf(scatter)) {
+      case ScatterWay::kApart:
+      case ScatterWay::kAtomic:
+        return ReadUpdate(scope, body, updates, 1);
+      case ScatterWay::kOneByOne:
+        return ReadUpdate(scope, body, updates / std::max<int64_t>(form.count, 1), form.count);
+      default:
+        return Unsupported("{}: updates that may meet are not applied inside a workgroup's loop", scatter.name());
+    }
+  }
+
   Result<Cost> ReadUpdate(Scope& scope, const FusionDescription& body) {
+    const Shape& part = body.hero->operand(1)->shape();
+    return ReadUpdate(scope, body, part.ElementCount(), 1);
+  }
+
+  // Lanes share `count` elements out, each of which takes so many turns.
+  Result<Cost> ReadUpdate(Scope& scope, const FusionDescription& body, int64_t count, int64_t turns) {
     const Instruction& fusion = *body.instruction;
     const Shape& shape = fusion.shape();
     Cost cost;
     if (shape.ElementCount() == 0) return cost;
-    if (!shape.IsArray() || body.in_place.size() != 1 || shape.ElementCount() == 1)
+    if (!shape.IsArray() || body.in_place.size() > 1 || shape.ElementCount() == 1)
       return Unsupported("{} updates no array of its own", fusion.name());
+    if (body.in_place.empty()) return ReadFilledUpdate(scope, body, count, turns);
     const int k = body.in_place[0].operand;
     const Instruction& array = *fusion.operand(k);
     const Instruction* inside = body.hero->operand(0);
@@ -558,9 +602,36 @@ class LoopReader {
     node.uses.push_back({place, true, false});
     node.results = {{-1, place}};
     program_.values[{&fusion, 0}] = node.results[0];
-    AddElements(body.hero->operand(1)->shape().ElementCount(), OperationsOf(body), OnlyMoves(body), &cost);
+    AddUpdates(body, count, turns, &cost);
     scope.block->push_back(std::move(node));
     return cost;
+  }
+
+  // What the array is at first is computed, into the result's place.
+  Result<Cost> ReadFilledUpdate(Scope& scope, const FusionDescription& body, int64_t count, int64_t turns) {
+    const Instruction& fusion = *body.instruction;
+    LoopNode node;
+    node.instruction = &fusion;
+    AddReads(
+        fusion, [](int) { return false; }, &node);
+    const int place = PlaceFor(scope, fusion, 0, [](int) { return false; });
+    node.results = {{-1, place}};
+    program_.values[{&fusion, 0}] = node.results[0];
+    LoopNode fill = node;
+    fill.fills = true;
+    fill.uses.push_back({place, true, true});
+    node.uses.push_back({place, true, false});
+    Cost cost;
+    AddElements(fusion.shape().ElementCount(), OperationsOf(body), false, &cost);
+    AddUpdates(body, count, turns, &cost);
+    scope.block->push_back(std::move(fill));
+    scope.block->push_back(std::move(node));
+    return cost;
+  }
+
+  void AddUpdates(const FusionDescription& body, int64_t count, int64_t turns, Cost* cost) const {
+    AddElements(count, turns * OperationsOf(body), OnlyMoves(body), cost);
+    if (turns > 1) cost->iterations += TurnsOf(count, program_.lanes) * (turns + 1);
   }
 
   // Operands that are read before any result is written: by a product whose sums are all stored before its epilogue
@@ -757,5 +828,60 @@ class BarrierPlacer {
 }  // namespace
 
 void PlaceBarriers(LoopNode& root) { BarrierPlacer().Run(root); }
+
+namespace {
+
+// Numbers the stretches between places where a dispatch may stop, and finds what more than one of them uses.
+class StretchVisitor {
+ public:
+  explicit StretchVisitor(const LoopProgram& program) : program_(program) {}
+  LoopValuesAcrossStops Run() {
+    Visit(program_.root);
+    // What it was when the trip began says that the loop goes on.
+    result_.registers.insert(program_.root.decides);
+    return std::move(result_);
+  }
+
+ private:
+  void Visit(const LoopNode& node) {
+    if (node.last_stop > 0) ++stretch_;
+    if (node.counter >= 0) result_.registers.insert(node.counter);
+    if (node.kind == LoopNode::Kind::kConditional) Use(node.decides);
+    for (const LoopBlock& block : node.blocks) {
+      if (node.last_stop > 0) ++stretch_;
+      for (const LoopNode& inner : block) Visit(inner);
+      if (node.kind == LoopNode::Kind::kWhile && &block == &node.blocks[0]) Use(node.decides);
+    }
+    if (node.last_stop > 0) ++stretch_;
+    for (const LoopUse& use : node.uses) UsePlace(use.place);
+    for (const LoopValue& result : node.results) Use(result);
+    for (const auto& [reg, value] : node.assigned) {
+      Use(reg);
+      Use(value);
+    }
+    if (node.kind != LoopNode::Kind::kUnit) return;
+    for (const Instruction* operand : node.instruction->operands()) {
+      if (operand->shape().ElementCount() > 0) Use(program_.ValueOf(*operand, 0));
+    }
+  }
+  void Use(const LoopValue& value) {
+    Use(value.reg);
+    UsePlace(value.place);
+  }
+  void Use(int reg) { Note(reg, registers_, result_.registers); }
+  void UsePlace(int place) { Note(place, places_, result_.places); }
+  void Note(int value, std::map<int, int>& seen, std::set<int>& across) const {
+    if (value >= 0 && seen.try_emplace(value, stretch_).first->second != stretch_) across.insert(value);
+  }
+
+  const LoopProgram& program_;
+  std::map<int, int> registers_, places_;  // the stretch that uses it first
+  LoopValuesAcrossStops result_;
+  int stretch_ = 0;
+};
+
+}  // namespace
+
+LoopValuesAcrossStops ValuesAcrossStops(const LoopProgram& program) { return StretchVisitor(program).Run(); }
 
 }  // namespace VXLA_NAMESPACE::vulkan

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,7 @@ struct LoopNode {
   bool waits = false;  // a barrier comes first
   // Of a unit, by leaf.
   std::vector<LoopValue> results;
+  bool fills = false;  // of an update of an array that its fusion computes: writes that array
   // Of a copy.
   int from = -1, to = -1;
   ElementType type = ElementType::kPred;
@@ -63,6 +65,13 @@ struct LoopNode {
   std::vector<LoopBlock> blocks;
   int decides = -1;         // the register of the condition's value or of the selector
   int64_t trip_count = -1;  // of a while, where it is known: the condition is not asked
+  // Of an inner while that ends by its data: what a trip takes, which the dispatch counts.
+  int64_t trip_cost = 0, trip_iterations = 0;
+  // Inner whiles that end by their data are numbered from 1 in the order of their conditions: a dispatch that has done its
+  // share stops before a trip of one, and another dispatch goes on there. These are the numbers of those in the node,
+  // itself included; 0: none.
+  int first_stop = 0, last_stop = 0;
+  int counter = -1;  // of a while of known length around some: the register of its trips
 };
 
 // A leaf of the state that changes.
@@ -91,6 +100,7 @@ class LoopProgram {
   int64_t phases = 0;           // that one trip is made of, those of inner loops once
   int64_t trip_cost = 0;        // simple operations of one trip
   int64_t trip_iterations = 0;  // of the loops of one invocation, in one trip
+  int stops = 0;                // inner whiles that end by their data; a trip counts one of theirs
 
   // The value of a leaf of an instruction in one of the loop's computations.
   LoopValue ValueOf(const Instruction& instruction, int leaf) const;
@@ -110,6 +120,12 @@ bool HandsOnLeaf(Origins& origins, const Instruction& loop, int leaf);
 
 // Whether an update computes nothing but its place.
 bool OnlyMoves(const FusionDescription& update);
+
+// The registers and places that are used before and after a place where a dispatch may stop. Pure.
+struct LoopValuesAcrossStops {
+  std::set<int> registers, places;
+};
+LoopValuesAcrossStops ValuesAcrossStops(const LoopProgram& program);
 
 // Marks the phases that have to wait. Pure; for tests.
 void PlaceBarriers(LoopNode& root);
